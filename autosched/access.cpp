@@ -1,0 +1,96 @@
+// autosched/access.cpp -- how a stage's reads and results move through memory.
+#include "autosched/access.hpp"
+
+#include <algorithm>
+
+#include <algorithm>
+
+#include "autosched/region.hpp"
+#include "autosched/work.hpp"
+
+namespace adjit {
+namespace {
+
+std::vector<int64_t> row_major(const std::vector<int64_t>& shape) {
+  std::vector<int64_t> strides(shape.size(), 1);
+  for (size_t d = shape.size(); d-- > 1;)
+    strides[d - 1] = strides[d] * std::max<int64_t>(shape[d], 1);
+  return strides;
+}
+
+void mark_axes(const Domain& domain, const Affine& form, std::vector<bool>& marks) {
+  for (size_t v = 0; v < form.size(); ++v) {
+    if (form.coefficient(v) == 0) continue;
+    if (v < domain.rank()) {
+      marks[v] = true;
+    } else {
+      mark_axes(domain, domain.divisions[v - domain.rank()].numerator, marks);
+    }
+  }
+}
+
+void mark_data(const ExprPool& pool, ExprId index, std::vector<bool>& marks) {
+  const ExprId roots[] = {index};
+  for (ExprId id : reachable(pool, roots))
+    if (pool.is(id, Op::Axis)) marks[pool.axis_number(id)] = true;
+}
+
+MemoryAccess access_of(const Graph& graph, Domain domain, ExprId read) {
+  const ExprPool& pool = graph.pool;
+  MemoryAccess access;
+  access.tensor = pool.read_tensor(read);
+  access.read = read;
+  access.strides.assign(domain.rank(), 0);
+  access.irregular.assign(domain.rank(), false);
+  access.by_data.assign(domain.rank(), false);
+  access.guarded = pool.read_predicate(read).valid();
+  access.elements = static_cast<double>(graph.info(access.tensor).element_count());
+  const std::vector<int64_t> strides = row_major(graph.info(access.tensor).shape);
+  const std::span<const ExprId> index = pool.read_index(read);
+  for (size_t d = 0; d < index.size(); ++d) {
+    if (pool.is(index[d], Op::Axis)) {
+      access.strides[pool.axis_number(index[d])] += strides[d];
+      continue;
+    }
+    const std::optional<Affine> form = as_affine(pool, index[d], domain);
+    if (!form) {
+      mark_data(pool, index[d], access.irregular);
+      mark_data(pool, index[d], access.by_data);
+      continue;
+    }
+    for (size_t v = 0; v < form->size(); ++v) {
+      if (v < domain.rank()) {
+        access.strides[v] += form->coefficient(v) * strides[d];
+      } else if (form->coefficient(v) != 0) {
+        mark_axes(domain, domain.divisions[v - domain.rank()].numerator, access.irregular);
+      }
+    }
+  }
+  return access;
+}
+
+}  // namespace
+
+Accesses accesses_of(const Graph& graph, const Stage& stage) {
+  Accesses accesses;
+  for (ExprId read : reads_of(graph, stage))
+    accesses.reads.push_back(access_of(graph, stage.domain, read));
+  accesses.result.tensor = stage.results.front();
+  accesses.result.strides = row_major(graph.info(stage.results.front()).shape);
+  accesses.result.strides.resize(stage.domain.rank(), 0);
+  accesses.result.irregular.assign(stage.domain.rank(), false);
+  accesses.result.by_data.assign(stage.domain.rank(), false);
+  accesses.result.elements =
+      static_cast<double>(graph.info(accesses.result.tensor).element_count());
+  return accesses;
+}
+
+double elements_touched(const MemoryAccess& access, const Domain& domain) {
+  double elements = 1;
+  for (size_t axis = 0; axis < domain.rank(); ++axis)
+    if (access.depends_on(axis))
+      elements *= static_cast<double>(std::max<int64_t>(domain.extents[axis], 1));
+  return std::min(elements, std::max(access.elements, 1.0));
+}
+
+}  // namespace adjit

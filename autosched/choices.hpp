@@ -1,0 +1,101 @@
+// autosched/choices.hpp -- the decisions of a schedule by name, and which of them are taken
+// otherwise.
+//
+// The default schedule asks at every decision which option to take; option 0 is its own. A search
+// (search.hpp) lets it run, looks at what was asked, and runs it again with other answers: so every
+// alternative is a schedule that the same moves make, legal and replayable.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/graph/graph.hpp"
+
+namespace adjit {
+
+/// The decisions. A subject is the stage that one is about, by its name; those of a scan's steps
+/// have the scan's name and a slash before them.
+enum class Decision : uint8_t {
+  Tile,        // lanes and copies of the register tile: the best ones by tile_choice.hpp
+  PackedTile,  // the same where operands may be packed for it
+  Pack,        // copies of operands in the layout that the tile wants
+  Pad,         // zeros around an operand in place of conditions
+  Split,       // partial results of a long reduction
+  Residues,    // one part for each residue of an axis
+  Attach,      // computed in the loops of a reader
+  Siblings,    // one pass with an earlier stage
+  Tasks,       // as chosen, none, more of them
+  Order,       // the lanes' loop outside the rows'
+};
+/// "tile", "pack", ...
+std::string_view name_of(Decision decision);
+
+struct Subject {
+  Decision decision;
+  std::string stage;
+  auto operator<=>(const Subject&) const = default;
+};
+/// Options other than 0, by subject.
+using Answers = std::map<Subject, size_t>;
+
+/// One decision that was asked for.
+struct Offer {
+  Subject subject;
+  std::vector<std::string> options;
+  size_t taken = 0;
+};
+
+class TileMemory;
+
+class Choices {
+ public:
+  /// Answers 0 to everything and records nothing.
+  Choices() = default;
+  /// Answers so, and records what is asked.
+  explicit Choices(Answers answers) : answers_(std::move(answers)), recording_(true) {}
+
+  /// The number of an option; one that is not there counts as 0. `options` makes their
+  /// descriptions and is called only when recording.
+  template <typename Options>
+  size_t pick(Decision decision, const Graph& graph, const Stage& stage, Options&& options) {
+    return recording_ ? recorded(decision, graph, stage, options()) : 0;
+  }
+  /// Whether to do what the heuristic does, rather than not.
+  bool keeps(Decision decision, const Graph& graph, const Stage& stage);
+
+  /// Tiles that an earlier schedule of the same graph found; may be null.
+  TileMemory* tiles() const { return tiles_; }
+  void remember_tiles(TileMemory* memory) { tiles_ = memory; }
+
+  bool recording() const { return recording_; }
+  const std::vector<Offer>& offers() const { return offers_; }
+  const Answers& answers() const { return answers_; }
+
+  /// While it lives, subjects are stages of this scan.
+  class Inside {
+   public:
+    Inside(Choices& choices, const std::string& scan);
+    ~Inside();
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+
+   private:
+    Choices& choices_;
+    size_t length_;
+  };
+
+ private:
+  size_t recorded(Decision decision, const Graph& graph, const Stage& stage,
+                  std::vector<std::string> options);
+
+  Answers answers_;
+  bool recording_ = false;
+  TileMemory* tiles_ = nullptr;
+  std::string prefix_;
+  std::vector<Offer> offers_;
+};
+
+}  // namespace adjit

@@ -1,0 +1,415 @@
+// autosched/contraction.cpp -- packed operands and partial results for long reductions.
+#include "autosched/contraction.hpp"
+
+#include <algorithm>
+
+#include "autosched/matrix_product.hpp"
+#include "autosched/moves.hpp"
+#include "autosched/nests.hpp"
+#include "autosched/rewriting.hpp"
+
+namespace adjit {
+namespace {
+
+constexpr double kWorthSplitting = 100;  // microseconds below which idle cores do not matter
+constexpr int64_t kTilesEnough =
+    8;                          // register tiles of outputs that occupy the cores without a split
+constexpr int64_t kParts = 16;  // of a split: fixed, whatever the number of cores
+constexpr double kReuse = 24;   // reads of an element that pay for a copy of it
+
+double reuse(const Stage& stage, const MemoryAccess& access) {
+  return box_points(stage.domain) / elements_touched(access, stage.domain);
+}
+
+// The operand dimension whose index is the axis itself, or SIZE_MAX.
+size_t dimension_of(const Graph& graph, const MemoryAccess& access, size_t axis) {
+  const std::span<const ExprId> index = graph.pool.read_index(access.read);
+  size_t found = SIZE_MAX;
+  for (size_t d = 0; d < index.size(); ++d) {
+    if (graph.pool.is(index[d], Op::Axis) && graph.pool.axis_number(index[d]) == axis) found = d;
+  }
+  return found;
+}
+
+// Panels of `width` points of dimension `dim`, innermost; dimensions that only outputs walk go
+// outermost.
+Packing panels(const Graph& graph, const Stage& stage, const MemoryAccess& access, size_t dim,
+               int64_t width) {
+  const std::vector<int64_t>& shape = graph.info(access.tensor).shape;
+  const std::span<const ExprId> index = graph.pool.read_index(access.read);
+  const auto over_reduction = [&](size_t d) {
+    const ExprId roots[] = {index[d]};
+    return std::ranges::any_of(reachable(graph.pool, roots), [&](ExprId id) {
+      return graph.pool.is(id, Op::Axis) && graph.pool.axis_number(id) >= stage.domain.output_rank;
+    });
+  };
+  const bool split = width > 1 && shape[dim] > width;
+  Packing packing;
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (d != dim && !over_reduction(d)) packing.dimensions.push_back({d, 1, 0});
+  if (split) packing.dimensions.push_back({dim, width, 0});
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (d != dim && over_reduction(d)) packing.dimensions.push_back({d, 1, 0});
+  packing.dimensions.push_back({dim, 1, split ? width : 0});
+  return packing;
+}
+
+Packing as_it_is(const Graph& graph, TensorId operand) {
+  Packing packing;
+  for (size_t d = 0; d < graph.info(operand).shape.size(); ++d)
+    packing.dimensions.push_back({d, 1, 0});
+  return packing;
+}
+
+// The largest distance in bytes between consecutive points of a reduction axis.
+int64_t reduction_stride(const Graph& graph, const Stage& stage, const MemoryAccess& access) {
+  int64_t largest = 0;
+  for (size_t a = stage.domain.output_rank; a < stage.domain.rank(); ++a)
+    if (stage.domain.extents[a] >= 16) largest = std::max(largest, access.strides[a]);
+  return largest * static_cast<int64_t>(size_of(graph.info(access.tensor).dtype));
+}
+
+double bytes_of(const Graph& graph, TensorId id) {
+  const TensorInfo& info = graph.info(id);
+  return static_cast<double>(info.element_count()) * static_cast<double>(size_of(info.dtype));
+}
+
+// The same copy with the points of dimension `dim` two by two innermost.
+Packing in_pairs(Packing packing, size_t dim) {
+  for (PackedDimension& d : packing.dimensions)
+    if (d.dim == dim) d.divisor = 2;
+  packing.dimensions.push_back({dim, 1, 2});
+  return packing;
+}
+
+class Preparer {
+ public:
+  Preparer(Program program, const Target& target, ReductionPlans& plans, Choices& choices)
+      : program_(std::move(program)), target_(target), plans_(plans), choices_(choices) {}
+
+  Program operator()() {
+    // New stages come in just before the one at hand: by name, not by number.
+    std::vector<TensorId> names;
+    for (const Stage& stage : program_.graph.stages)
+      if (stage.kind == StageKind::Compute && stage.domain.reduction_rank() > 0)
+        names.push_back(stage.results.front());
+    size_t from = 0;
+    for (TensorId name : names) {
+      while (program_.graph.stages[from].results.front() != name) ++from;
+      prepare(from);
+    }
+    return std::move(program_);
+  }
+
+ private:
+  void prepare(size_t s) {
+    if (box_points(program_.graph.stages[s].domain) < 1 << 14) return;
+    s = pad_operand(s);
+    if (split(s)) return;
+    take_residues(s);
+    if (pair_operands(s)) return;
+    s = widen_operands(s);
+    pack_operands(s);
+  }
+
+  const Stage& stage(size_t s) const { return program_.graph.stages[s]; }
+  TileChoice choose(const Stage& stage, const Accesses& accesses, size_t first_axis,
+                    bool may_pack) {
+    return best_tile({program_.graph, stage, accesses, stage.domain.extents, program_.vector_bits,
+                      first_axis, may_pack},
+                     choices_);
+  }
+  bool keeps(Decision decision, size_t s) {
+    return choices_.keeps(decision, program_.graph, stage(s));
+  }
+
+  // Few results of a long reduction, or sums down long columns: partial results.
+  bool split(size_t s) {
+    const Stage whole = stage(s);
+    if (!has_partial_results(whole.combiner.kind)) return false;
+    const DType dtype = program_.graph.info(whole.results.front()).dtype;
+    if (accumulator_of(dtype) != dtype) return false;
+    const Accesses accesses = accesses_of(program_.graph, whole);
+    const TileChoice tile = choose(whole, accesses, 0, true);
+    double bytes = 0;
+    for (TensorId id : tensors_read(program_.graph, whole)) bytes += bytes_of(program_.graph, id);
+    if (microseconds(tile.cycles, bytes) < kWorthSplitting) return false;
+    // With lanes of the reduction every output point can be a task of its own.
+    const bool in_reduction = tile.vector_axis && *tile.vector_axis >= whole.domain.output_rank;
+    int64_t tiles = 1;
+    for (size_t a = 0; a < whole.domain.output_rank; ++a)
+      tiles *=
+          ceil_div(whole.domain.extents[a],
+                   in_reduction ? 1 : tile.factors[a] * (tile.vector_axis == a ? tile.lanes : 1));
+    const bool columns = down_columns(whole, accesses, tile);
+    if (tiles >= kTilesEnough && !columns) return false;
+    for (size_t a = whole.domain.output_rank; a < whole.domain.rank(); ++a) {
+      const int64_t extent = whole.domain.extents[a];
+      if (extent < 4 || (tile.vector_axis == a && extent < 16 * kParts)) continue;
+      if (!keeps(Decision::Split, s)) return false;
+      program_ = split_reduction(std::move(program_), s, a, std::min(kParts, extent));
+      ReductionPlan plan;
+      const Stage& partial = stage(s);
+      plan.tile = choose(partial, accesses_of(program_.graph, partial), 1, false);
+      plan.reduction_outside = columns && partial.domain.is_box() && plan.tile.vector_axis &&
+                               *plan.tile.vector_axis < partial.domain.output_rank;
+      plans_[partial.results.front().value] = std::move(plan);
+      return true;
+    }
+    return false;
+  }
+
+  // Every row of a large operand is read once, contiguously along an output axis: rows should
+  // stream.
+  bool down_columns(const Stage& whole, const Accesses& accesses, const TileChoice& tile) const {
+    if (!tile.vector_axis || *tile.vector_axis >= whole.domain.output_rank ||
+        !whole.domain.is_box())
+      return false;
+    double bytes = 0;
+    for (const MemoryAccess& access : accesses.reads) {
+      if (reuse(whole, access) >= 2 && elements_touched(access, whole.domain) > 1 << 14)
+        return false;
+      if (reduction_stride(program_.graph, whole, access) >= 1024)
+        bytes += bytes_of(program_.graph, access.tensor);
+    }
+    return bytes > 512 << 10;
+  }
+
+  // Zeros around an operand in place of the conditions that keep the reads inside it.
+  size_t pad_operand(size_t s) {
+    const Stage before = stage(s);
+    if (!is_product_sum(program_.graph, before)) return s;
+    const Accesses accesses = accesses_of(program_.graph, before);
+    for (const MemoryAccess& access : accesses.reads) {
+      if (!is_factor(program_.graph, before, access.tensor) || reuse(before, access) < kReuse)
+        continue;
+      std::optional<Packing> packing = zeros_around(program_.graph, before, access.read);
+      if (!packing || !keeps(Decision::Pad, s)) continue;
+      return packed(s, access.tensor, *packing);
+    }
+    return s;
+  }
+
+  // Reads that divide the lanes' axis would be gathered: by residues they are contiguous. A
+  // contraction's other axes that reads divide make conditions on which terms there are: by
+  // residues these bound its reduction loops.
+  void take_residues(size_t s) {
+    constexpr int64_t kLargest = 4;
+    const Accesses accesses = accesses_of(program_.graph, stage(s));
+    const TileChoice tile = choose(stage(s), accesses, 0, true);
+    const bool contraction = is_product_sum(program_.graph, stage(s)) &&
+                             std::ranges::all_of(accesses.reads, [&](const MemoryAccess& access) {
+                               return reuse(stage(s), access) >= kReuse;
+                             });
+    size_t taken = 0;  // each puts one more axis in front
+    const size_t outputs = stage(s).domain.output_rank;
+    for (size_t a = 0; a < outputs; ++a) {
+      if (!contraction && tile.vector_axis != a) continue;
+      const bool divided = std::ranges::any_of(
+          accesses.reads, [&](const MemoryAccess& access) { return access.irregular[a]; });
+      const Domain& domain = stage(s).domain;
+      if (!divided || domain.extents[a + taken] < 2 * kLargest) continue;
+      const int64_t modulus = residue_modulus(program_.graph, stage(s), a + taken);
+      if (modulus < 2 || modulus > kLargest || !keeps(Decision::Residues, s)) continue;
+      program_ = split_residues(std::move(program_), s, a + taken, modulus);
+      if (taken++ > 0) {
+        const size_t between[] = {s + 1};  // puts residues together for the next to put together
+        program_ = inline_stages(std::move(program_), between);
+      }
+    }
+  }
+
+  void pack_operands(size_t s) {
+    const Stage before = stage(s);
+    const Accesses accesses = accesses_of(program_.graph, before);
+    TileChoice tile = choose_tile(
+        {program_.graph, before, accesses, before.domain.extents, program_.vector_bits, 0, true},
+        choices_, Decision::PackedTile);
+    if (!tile.vector_axis || *tile.vector_axis >= before.domain.output_rank) return;
+    const size_t lanes_axis = *tile.vector_axis;
+    const int64_t width = tile.factors[lanes_axis] * tile.lanes;
+    std::vector<TensorId> done, in_panels;
+    for (size_t r = 0; r < accesses.reads.size(); ++r) {
+      const MemoryAccess& access = accesses.reads[r];
+      if (access.guarded || !same_lanes(accesses, access, lanes_axis)) continue;
+      if (copies_panels(program_.graph, before, access, tile, accesses, target_)) {
+        if (!keeps(Decision::Pack, s)) continue;
+        s = packed(s, access.tensor, as_it_is(program_.graph, access.tensor));
+        done.push_back(access.tensor);
+        in_panels.push_back(program_.graph.stages[s - 1].results.front());
+        continue;
+      }
+      const bool transposed = std::ranges::find(tile.packed, r) != tile.packed.end();
+      size_t dim = SIZE_MAX;
+      int64_t panel = width;
+      if (transposed || far_rows(before, access, lanes_axis)) {
+        dim = dimension_of(program_.graph, access, lanes_axis);
+      } else if (const size_t axis = conflicting_rows(before, access, tile); axis != SIZE_MAX) {
+        dim = dimension_of(program_.graph, access, axis);
+        panel = tile.factors[axis];
+      }
+      if (dim == SIZE_MAX || !keeps(Decision::Pack, s)) continue;
+      if (std::ranges::find(done, access.tensor) != done.end()) continue;
+      const Packing packing = panels(program_.graph, before, access, dim, panel);
+      s = packed(s, access.tensor, packing);
+      done.push_back(access.tensor);
+    }
+    if (!done.empty())
+      plans_[before.results.front().value] = {std::move(tile), false, std::move(in_panels)};
+  }
+
+  // Sums of products of bfloat16 where one instruction takes two points of the reduction: both
+  // operands have the two side by side, in the lanes' operand for every lane.
+  bool pair_operands(size_t s) {
+    const Stage before = stage(s);
+    const std::optional<size_t> axis = pair_axis(before);
+    if (!axis) return false;
+    const Accesses accesses = accesses_of(program_.graph, before);
+    TileChoice tile = choose(before, accesses, 0, true);
+    if (!tile.vector_axis || *tile.vector_axis >= before.domain.output_rank) return false;
+    std::vector<std::pair<TensorId, Packing>> packings;
+    for (const MemoryAccess& access : accesses.reads) {
+      if (!access.depends_on(*tile.vector_axis) && access.contiguous(*axis)) continue;
+      const std::optional<Packing> packing = pairs_of(before, access, tile, *axis);
+      if (!packing) return false;
+      packings.emplace_back(access.tensor, *packing);
+    }
+    if (!keeps(Decision::Pack, s)) return false;
+    for (const auto& [tensor, packing] : packings) s = packed(s, tensor, packing);
+    tile.factors[*axis] = 2;
+    plans_[before.results.front().value] = {std::move(tile), false};
+    return true;
+  }
+
+  // Half types that are read often are converted once, not in the tile.
+  size_t widen_operands(size_t s) {
+    const Stage before = stage(s);
+    if (!is_product_sum(program_.graph, before)) return s;
+    for (const MemoryAccess& access : accesses_of(program_.graph, before).reads) {
+      if (access.guarded || reuse(before, access) < kReuse) continue;
+      if (!is_widened(program_.graph, stage(s), access.tensor) || !keeps(Decision::Pack, s))
+        continue;
+      Packing packing = as_it_is(program_.graph, access.tensor);
+      packing.widen = true;
+      s = packed(s, access.tensor, packing);
+    }
+    return s;
+  }
+
+  // The reduction axis whose points come in pairs: an index by itself in both operands. Where it is
+  // contiguous already, nothing has to be copied for it.
+  std::optional<size_t> pair_axis(const Stage& whole) const {
+    if (!target_.bfloat16_pairs || !is_product_of_bfloat16(whole)) return std::nullopt;
+    const Accesses accesses = accesses_of(program_.graph, whole);
+    if (accesses.reads.size() != 2 || accesses.reads[0].tensor == accesses.reads[1].tensor)
+      return std::nullopt;
+    for (const MemoryAccess& access : accesses.reads)
+      if (access.guarded || reuse(whole, access) < kReuse) return std::nullopt;
+    std::optional<size_t> best;
+    int64_t best_contiguous = -1;
+    for (size_t a = whole.domain.output_rank; a < whole.domain.rank(); ++a) {
+      if (whole.domain.extents[a] % 2 != 0 || whole.domain.extents[a] < 8) continue;
+      if (!std::ranges::all_of(accesses.reads, [&](const MemoryAccess& access) {
+            return dimension_of(program_.graph, access, a) != SIZE_MAX && !access.irregular[a];
+          }))
+        continue;
+      const int64_t contiguous = std::ranges::count_if(
+          accesses.reads, [&](const auto& read) { return read.contiguous(a); });
+      if (contiguous > best_contiguous) {
+        best = a;
+        best_contiguous = contiguous;
+      }
+    }
+    return best;
+  }
+
+  bool is_product_of_bfloat16(const Stage& whole) const {
+    const ExprPool& pool = program_.graph.pool;
+    if (!is_product_sum(program_.graph, whole) || !whole.domain.is_box()) return false;
+    return std::ranges::all_of(pool.operands(whole.bodies.front()), [&](ExprId factor) {
+      return pool.is(factor, Op::Cast) && pool.is(pool.operand(factor, 0), Op::Read) &&
+             pool.dtype(pool.operand(factor, 0)) == DType::BFloat16;
+    });
+  }
+
+  // The copy that puts an operand's pairs side by side, for the lanes or for the rows of the tile;
+  // nothing where the lanes would still not be.
+  std::optional<Packing> pairs_of(const Stage& whole, const MemoryAccess& access,
+                                  const TileChoice& tile, size_t axis) const {
+    const Graph& graph = program_.graph;
+    const size_t pair = dimension_of(graph, access, axis), lanes = *tile.vector_axis;
+    if (access.depends_on(lanes)) {
+      const size_t dim = dimension_of(graph, access, lanes);
+      if (dim != SIZE_MAX)
+        return in_pairs(panels(graph, whole, access, dim, tile.factors[lanes] * tile.lanes), pair);
+      if (access.strides[lanes] != 1 || access.irregular[lanes]) return std::nullopt;
+      return in_pairs(as_it_is(graph, access.tensor), pair);
+    }
+    for (size_t a = 0; a < whole.domain.output_rank; ++a)
+      if (const size_t dim = dimension_of(graph, access, a);
+          tile.factors[a] > 1 && dim != SIZE_MAX && !access.irregular[a])
+        return in_pairs(panels(graph, whole, access, dim, tile.factors[a]), pair);
+    return in_pairs(as_it_is(graph, access.tensor), pair);
+  }
+
+  // The stage's number after packing an operand of it.
+  size_t packed(size_t s, TensorId operand, const Packing& packing) {
+    const size_t before = program_.graph.stages.size();
+    program_ = pack(std::move(program_), s, operand, packing);
+    return s + program_.graph.stages.size() - before;
+  }
+
+  // Whether all reads of the tensor have the axis as the same dimension and are not guarded: one
+  // layout serves them.
+  bool same_lanes(const Accesses& accesses, const MemoryAccess& access, size_t axis) const {
+    const size_t dim = dimension_of(program_.graph, access, axis);
+    return std::ranges::all_of(accesses.reads, [&](const MemoryAccess& other) {
+      return other.tensor != access.tensor || other.read == access.read ||
+             (!other.guarded && dim != SIZE_MAX &&
+              dimension_of(program_.graph, other, axis) == dim);
+    });
+  }
+
+  static bool read_twice(const Accesses& accesses, TensorId tensor) {
+    return std::ranges::count(accesses.reads, tensor, &MemoryAccess::tensor) > 1;
+  }
+
+  // Rows of the lanes' operand that collide in the caches, or leave them: 4096 bytes apart, or 2 MB
+  // in all.
+  bool far_rows(const Stage& whole, const MemoryAccess& access, size_t lanes_axis) const {
+    if (!access.contiguous(lanes_axis) || access.irregular[lanes_axis]) return false;
+    if (reuse(whole, access) < 2 * kReuse) return false;
+    const int64_t stride = reduction_stride(program_.graph, whole, access);
+    return (stride > 0 && stride % 4096 == 0) ||
+           (stride >= 1024 && bytes_of(program_.graph, access.tensor) > 2 << 20);
+  }
+
+  // A broadcast operand walked in steps of a multiple of 2048 bytes: packed along its unrolled
+  // axis.
+  size_t conflicting_rows(const Stage& whole, const MemoryAccess& access,
+                          const TileChoice& tile) const {
+    const int64_t stride = reduction_stride(program_.graph, whole, access);
+    if (stride == 0 || stride % 2048 != 0 || reuse(whole, access) < kReuse) return SIZE_MAX;
+    double reduction = 1;
+    for (size_t a = whole.domain.output_rank; a < whole.domain.rank(); ++a)
+      if (access.depends_on(a)) reduction *= static_cast<double>(whole.domain.extents[a]);
+    if (reduction < 256 || access.depends_on(*tile.vector_axis)) return SIZE_MAX;
+    for (size_t a = 0; a < whole.domain.output_rank; ++a)
+      if (tile.factors[a] > 1 && access.contiguous(a)) return a;
+    return SIZE_MAX;
+  }
+
+  Program program_;
+  const Target& target_;
+  ReductionPlans& plans_;
+  Choices& choices_;
+};
+
+}  // namespace
+
+Program prepare_reductions(Program program, const Target& target, ReductionPlans& plans,
+                           Choices& choices) {
+  return Preparer(std::move(program), target, plans, choices)();
+}
+
+}  // namespace adjit

@@ -1,0 +1,101 @@
+// autosched/cost_network.cpp -- the learned part of the cost model.
+#include "autosched/cost_network.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "autosched/network_inputs.hpp"
+#include "runtime/expr/error.hpp"
+
+namespace adjit {
+
+extern const char kCostWeights[];  // made of autosched/weights.json by the build
+
+namespace {
+
+using nlohmann::json;
+
+constexpr int kFormat = 1;
+constexpr double kFarthest = 3;  // standard deviations that an input counts for at most
+constexpr double kLeak = 0.1;    // slope of a hidden unit below zero
+constexpr size_t kOutputs = kCostTerms + 1;
+
+void require(bool holds, const std::string& what) {
+  if (!holds)
+    throw Error(ErrorCode::Parse, "weights of the cost model: " + what +
+                                      "; train them with this version (tools/train-cost-model)");
+}
+
+}  // namespace
+
+double factor_of(double x) { return x >= 0 ? 1 + x : 1 / (1 - x); }
+
+void CostNetwork::read(const json& j) {
+  require(j.value("format", 0) == kFormat, "their format is not " + std::to_string(kFormat));
+  const std::span<const std::string_view> names = network_input_names();
+  require(std::ranges::equal(j.at("inputs").get<std::vector<std::string>>(), names),
+          "they are for other inputs");
+  mean_ = j.at("mean").get<std::vector<double>>();
+  scale_ = j.at("scale").get<std::vector<double>>();
+  require(mean_.size() == names.size() && scale_.size() == names.size(),
+          "their normalisation is of another length");
+  read_layers(j.at("layers"));
+  const json& entry = j.at("entry");
+  call_ = entry.at("call").get<double>();
+  pool_ = entry.at("pool").get<double>();
+  task_ = entry.at("task").get<double>();
+}
+
+void CostNetwork::read_layers(const json& list) {
+  size_t width = mean_.size();
+  for (const json& layer : list) {
+    layers_.push_back({layer.at("weights").get<std::vector<std::vector<double>>>(),
+                       layer.at("bias").get<std::vector<double>>()});
+    const Layer& read = layers_.back();
+    require(
+        read.weights.size() == read.bias.size() &&
+            std::ranges::all_of(read.weights, [&](const auto& row) { return row.size() == width; }),
+        "the shapes of their layers do not fit together");
+    width = read.bias.size();
+  }
+  require(layers_.empty() || width == kOutputs, "they give another number of factors");
+}
+
+CostNetwork::CostNetwork(std::string_view text) {
+  const json j = json::parse(text, nullptr, false);
+  require(j.is_object(), "this is not a JSON object");
+  try {
+    read(j);
+  } catch (const json::exception& error) {
+    require(false, error.what());
+  }
+}
+
+const CostNetwork& CostNetwork::shipped() {
+  static const CostNetwork network{std::string_view(kCostWeights)};
+  return network;
+}
+
+Corrections CostNetwork::operator()(std::span<const double> inputs) const {
+  Corrections found;
+  found.terms.fill(1);
+  if (layers_.empty()) return found;
+  std::vector<double> values(inputs.size()), next;
+  for (size_t k = 0; k < inputs.size(); ++k)
+    values[k] = std::clamp((inputs[k] - mean_[k]) * scale_[k], -kFarthest, kFarthest);
+  for (size_t l = 0; l < layers_.size(); ++l) {
+    const Layer& layer = layers_[l];
+    next = layer.bias;
+    for (size_t row = 0; row < next.size(); ++row)
+      for (size_t k = 0; k < values.size(); ++k) next[row] += layer.weights[row][k] * values[k];
+    if (l + 1 < layers_.size())
+      for (double& x : next) x = std::max(x, kLeak * x);
+    values.swap(next);
+  }
+  for (size_t t = 0; t < kCostTerms; ++t) found.terms[t] = factor_of(values[t]);
+  found.nest = factor_of(values[kCostTerms]);
+  return found;
+}
+
+}  // namespace adjit

@@ -1,0 +1,59 @@
+// autosched/cost_network.hpp -- the learned part of the cost model: how far each analytic term of a
+// nest is off.
+//
+// A small network from the inputs of network_inputs.hpp to one factor for each term and one for the
+// whole nest. autosched/weights.json holds it; tools/train-cost-model writes that file, the build
+// embeds it. Sums run in the order of the weights, in double precision and without library
+// functions: the same weights give the same numbers on every machine.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "autosched/cost.hpp"
+
+namespace adjit {
+
+/// What the analytic terms of a nest are multiplied by.
+struct Corrections {
+  CostTerms terms{};
+  double nest = 1;
+};
+
+/// 1 + x for x >= 0, 1 / (1 - x) below: positive, smooth, and 1 at 0.
+double factor_of(double x);
+
+class CostNetwork {
+ public:
+  /// Weights as JSON text. ErrorCode::Parse where that is not the format of this version, or was
+  /// trained with other inputs.
+  explicit CostNetwork(std::string_view json);
+
+  /// The one that the library was built with.
+  static const CostNetwork& shipped();
+
+  /// `inputs`: network_inputs of a nest.
+  Corrections operator()(std::span<const double> inputs) const;
+
+  /// Factors of Target's call_microseconds, pool_microseconds and task_microseconds.
+  double call() const { return call_; }
+  double pool() const { return pool_; }
+  double task() const { return task_; }
+
+ private:
+  struct Layer {
+    std::vector<std::vector<double>> weights;  // per output: of each input
+    std::vector<double> bias;
+  };
+
+  void read(const nlohmann::json& j);
+  void read_layers(const nlohmann::json& list);
+
+  std::vector<double> mean_, scale_;  // of the inputs
+  std::vector<Layer> layers_;         // none: no corrections
+  double call_ = 1, pool_ = 1, task_ = 1;
+};
+
+}  // namespace adjit

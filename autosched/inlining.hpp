@@ -1,0 +1,26 @@
+// autosched/inlining.hpp -- which stages are better computed again by their readers than stored.
+#pragma once
+
+#include <vector>
+
+#include "autosched/program.hpp"
+
+namespace adjit {
+
+/// Bodies grow to about this many expressions; then a value is stored.
+inline constexpr size_t kBodyLimit = 500;
+
+struct InliningPlan {
+  std::vector<size_t> inlined;     // ascending
+  std::vector<size_t> recomputed;  // graph outputs whose readers compute them again
+};
+
+/// Short sums (ascending) whose results are large, which would be inlined if they were written out
+/// (expand_reduction).
+std::vector<size_t> sums_worth_expanding(const Program& program);
+
+/// Linear in the graph. A stage is inlined when its readers are pointwise over the same points, or
+/// when evaluating it again costs less than storing and loading it.
+InliningPlan plan_inlining(const Program& program);
+
+}  // namespace adjit

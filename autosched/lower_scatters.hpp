@@ -1,0 +1,21 @@
+// autosched/lower_scatters.hpp -- scatters in the form that kernels run.
+//
+//   H = scatter from H0 of H(I(r)) += X(r)    becomes    S(i) = H0(i);  H(I'(r)) += X(r) on top of
+//   S
+// where H and S are one buffer. A lowered scatter
+//  - has an `initial` tensor that no other stage reads and that shares the result's buffer;
+//  - accumulates in the combiner's register type (half results are rounded once, by a stage after
+//    it);
+//  - has targets that are affine and in range at every point, or else negative at exactly the
+//  points
+//    that write nothing and in range at all others (at a point, one negative target is enough).
+#pragma once
+
+#include "runtime/graph/graph.hpp"
+
+namespace adjit {
+
+/// Every scatter of the graph lowered; other stages stay as they are, in their order.
+Graph lower_scatters(const Graph& graph);
+
+}  // namespace adjit

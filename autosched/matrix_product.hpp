@@ -1,0 +1,35 @@
+// autosched/matrix_product.hpp -- stages that are like a matrix product, and the blocks that they
+// run in.
+//
+// In C[i, j] += A[i, k] B[k, j] with lanes along j, the rows i use the lanes' operand B again, and
+// A is walked with them.
+#pragma once
+
+#include <optional>
+
+#include "autosched/access.hpp"
+#include "autosched/target.hpp"
+#include "autosched/tile_choice.hpp"
+
+namespace adjit {
+
+/// Steps of a long reduction that run before the next outputs; one of up to kWholeReduction steps
+/// runs as a whole.
+inline constexpr int64_t kWholeReduction = 1024, kReductionBlock = 512;
+
+/// The rows' axis: an unrolled output axis on which the lanes' operands do not depend and others
+/// do. nullopt: the stage is not like a matrix product.
+std::optional<size_t> rows_axis(const Stage& stage, const TileChoice& tile,
+                                const Accesses& accesses);
+
+/// Bytes of the rows' operand that so many rows walk in one block of the reduction.
+double row_bytes(const Stage& stage, int64_t rows);
+
+/// Whether a copy of the lanes' operand in the loops of the product pays more than one of the whole
+/// operand before it: rows of the operand are far apart, it leaves the cache (so the whole copy
+/// would go through memory twice), and all rows of the result that use a panel of it run next to
+/// each other, their operand staying in the cache.
+bool copies_panels(const Graph& graph, const Stage& stage, const MemoryAccess& operand,
+                   const TileChoice& tile, const Accesses& accesses, const Target& target);
+
+}  // namespace adjit

@@ -1,0 +1,36 @@
+// autosched/move_record.cpp -- refusing and recording moves.
+#include "autosched/move_record.hpp"
+
+namespace adjit {
+
+Move begin_move(const char* name, Program& program, size_t stage) {
+  if (stage >= program.graph.stages.size())
+    throw Error(ErrorCode::Schedule,
+                std::string(name) + ": there is no stage " + std::to_string(stage));
+  return {name, program, stage};
+}
+
+void Move::refuse(const std::string& reason) const {
+  throw Error(ErrorCode::Schedule, std::string(name) + " of '" +
+                                       stage_name(program.graph, stage_ref()) + "': " + reason);
+}
+
+NestPath Move::path() const {
+  if (std::optional<NestPath> found = find_nest(program, stage)) return *std::move(found);
+  refuse("the stage is in no kernel");
+}
+
+void Move::record(const Json& arguments) const {
+  Json entry{{"move", name}, {"stage", stage_name(program.graph, stage_ref())}};
+  entry.update(arguments);
+  append_move(program, entry);
+}
+
+void append_move(Program& program, const Json& entry) {
+  std::string& text = program.moves_json;
+  text.pop_back();  // the closing bracket
+  if (text.size() > 1) text += ",\n ";
+  text += entry.dump() + "]";
+}
+
+}  // namespace adjit

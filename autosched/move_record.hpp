@@ -1,0 +1,38 @@
+// autosched/move_record.hpp -- what every move does: refuse with a reason, or append itself to the
+// program's history.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "autosched/nests.hpp"
+#include "autosched/program.hpp"
+
+namespace adjit {
+
+using Json = nlohmann::ordered_json;
+
+/// One move under way.
+struct Move {
+  const char* name;
+  Program& program;
+  size_t stage;
+
+  /// ErrorCode::Schedule: "tile of 'C': <reason>".
+  [[noreturn]] void refuse(const std::string& reason) const;
+  void require(bool legal, const char* reason) const {
+    if (!legal) refuse(reason);
+  }
+  const Stage& stage_ref() const { return program.graph.stages[stage]; }
+  /// The stage's nest; refuses when the stage is not in the program.
+  NestPath path() const;
+  /// Appends {"move": name, "stage": ..., arguments...}.
+  void record(const Json& arguments) const;
+};
+
+/// Starts a move: checks that the stage exists.
+Move begin_move(const char* name, Program& program, size_t stage);
+/// Appends one entry to moves_json.
+void append_move(Program& program, const Json& entry);
+
+}  // namespace adjit

@@ -1,0 +1,148 @@
+// autosched/moves.hpp -- the moves: the only way to change a program.
+//
+// Each move is a function from a program to a program; it checks its own legality and raises
+// ErrorCode::Schedule naming itself, the stage and the reason. It appends itself to
+// Program::moves_json, so that a schedule is the list of its moves: replaying them on
+// initial_program(graph) gives the same program.
+//
+// `stage` is an index into program.graph.stages at the time of the call (moves that rewrite the
+// graph renumber). In JSON a stage goes by its first result's name, which never changes:
+//   [{"move": "tile", "stage": "C", "axis": 0, "steps": [240, 12]}, {"move": "vectorize", "stage":
+//   "C", ...}]
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "autosched/program.hpp"
+
+namespace adjit {
+
+// ---- Moves on loops
+// ---------------------------------------------------------------------------------------------
+
+/// Splits the innermost loop over an axis, which must be serial, so that the axis has loops of
+/// these steps (descending, each a multiple of the next and of the innermost loop's step) outside
+/// it, in place. Steps that would make an outer loop of one trip are still made. tile(C, 0, {240,
+/// 12}): loops of step 240, 12 and 1.
+Program tile(Program program, size_t stage, size_t axis, std::span<const int64_t> steps);
+
+/// Puts the loops into another order: loop order[k] becomes loop k. Loops of one axis keep their
+/// order, the tile stays innermost, parallel loops outermost; a nest attached at depth d needs the
+/// same d loops around it.
+Program reorder(Program program, size_t stage, std::span<const size_t> order);
+
+/// Makes the innermost loop over an axis, split by `lanes` (a power of two) when it is longer, the
+/// nest's vector loop. Over a reduction axis: lanes of the reduction (Sum, Product, Max, Min, Any,
+/// All only).
+Program vectorize(Program program, size_t stage, size_t axis, int64_t lanes);
+
+/// Splits the innermost serial loop over an axis by `factor` and moves the inner part into the
+/// register tile, inside the unrolled loops already there. Over a reduction axis: `factor`
+/// accumulators.
+Program unroll(Program program, size_t stage, size_t axis, int64_t factor);
+
+/// Runs the first `loops` loops of a kernel's root nest in parallel; all must be serial loops over
+/// output axes.
+Program parallel(Program program, size_t stage, size_t loops);
+
+// ---- Where a stage is computed
+// ----------------------------------------------------------------------------------
+
+/// Computes a stage inside the host's loops [0, depth), for the region that the rest of that
+/// iteration reads. The stage is the root of a kernel without parallel loops or tiles; it becomes
+/// the plain nest over its region. Where other kernels or the caller read the result too, the
+/// regions must cover it exactly once.
+Program compute_at(Program program, size_t stage, size_t host, size_t depth);
+
+// ---- Moves that rewrite the graph
+// -------------------------------------------------------------------------------
+
+/// Substitutes the bodies of these stages into everything that reads them; they vanish. Only stages
+/// without a combiner, not graph outputs. All at once, in time linear in the bodies touched.
+Program inline_stages(Program program, std::span<const size_t> stages);
+/// The same, but the stages stay, for the caller or as an anchor: their readers recompute them.
+Program recompute(Program program, std::span<const size_t> stages);
+
+/// Writes a short sum over a box out as one expression: a stage without a combiner, of the same
+/// values.
+Program expand_reduction(Program program, size_t stage);
+
+/// Splits a reduction (an associative combiner other than Custom) into `parts` partial results over
+/// equal ranges of one reduction axis, and a stage that combines them: the partial results get a
+/// leading output axis over the parts. The new stage of partial results stands just before `stage`,
+/// which keeps its name.
+Program split_reduction(Program program, size_t stage, size_t axis, int64_t parts);
+
+/// The same for a scatter (program.hpp): every part of one of its axes writes to an array of its
+/// own, and the arrays are combined. For Sum, Product, Max, Min, Any and All.
+Program split_scatter(Program program, size_t stage, size_t axis, int64_t parts);
+
+/// Runs a scan's steps by `steps`, a program of the graph that its body is.
+Program schedule_steps(Program program, size_t stage, Program steps);
+
+/// Computes a stage by the residues of one output axis modulo `modulus`: the residues are a new
+/// leading axis of a new stage that stands just before `stage`, which keeps its name and puts them
+/// together. Strided adjoints lose their divisions so.
+Program split_residues(Program program, size_t stage, size_t axis, int64_t modulus);
+/// The smallest modulus under which no read and no row divides the axis any more; 1 when none does,
+/// 0 when there is none.
+int64_t residue_modulus(const Graph& graph, const Stage& stage, size_t axis);
+
+/// One dimension of a packed operand: `part` of the points of dimension `dim`, after
+/// `padding_before` zeros: index = ((i + padding_before) / divisor) % modulus, modulus 0: none.
+struct PackedDimension {
+  size_t dim = 0;
+  int64_t divisor = 1;
+  int64_t modulus = 0;
+  bool operator==(const PackedDimension&) const = default;
+};
+/// How a packed copy lies in memory: its dimensions, outermost first, and the zeros around each
+/// dimension of the operand.
+struct Packing {
+  std::vector<PackedDimension> dimensions;
+  std::vector<int64_t> padding_before;  // per dimension of the operand; empty: none
+  std::vector<int64_t> padding_after;
+  /// Rows of the stage's domain that only keep the read inside the operand are dropped, too: the
+  /// stage must be a sum of a product with the read as a factor, which is 0 there (NaN where
+  /// another factor is not finite, as in torch).
+  bool instead_of_rows = false;
+  /// Elements of a half type become float32, as the stage casts them to at every read.
+  bool widen = false;
+};
+/// Copies an operand of a stage into another layout, by a new stage just before it which the stage
+/// then reads. Example: B[k, j] packed into P[j//32, k, j%32] is {{1, 32, 0}, {0, 1, 0}, {1, 1,
+/// 32}}. With padding, reads whose index leaves the operand by no more than the padding lose the
+/// parts of their predicate that only keep them inside it.
+Program pack(Program program, size_t stage, TensorId operand, const Packing& packing);
+
+/// The packing that only puts as many zeros around an operand as a read of it needs to lose its
+/// conditions; nullopt when the read is inside it anyway, or when its index is not affine.
+std::optional<Packing> zeros_around(const Graph& graph, const Stage& stage, ExprId read);
+/// Whether a stage sums a product (of two or more factors).
+bool is_product_sum(const Graph& graph, const Stage& stage);
+/// Whether every read of the operand, of a half type, is cast to float32.
+bool is_widened(const Graph& graph, const Stage& stage, TensorId operand);
+/// Whether it sums a product in which the operand is read once, as a factor by itself.
+bool is_factor(const Graph& graph, const Stage& stage, TensorId operand);
+
+/// Makes one stage of several with the same domain and the same combiner (or none), which combines
+/// each by itself, none reading another: one pass over the operands that they share. The first
+/// one's name stays.
+Program fuse_siblings(Program program, std::span<const size_t> stages);
+
+/// Whether a combiner combines the results of a stage each by itself (sums, not argmax).
+bool combines_each(const Combiner& combiner);
+
+// ---- Replay
+// -----------------------------------------------------------------------------------------------------
+
+/// The program that the moves make of the graph. JSON that is not a list of moves, or a move that
+/// is not legal here, raises ErrorCode::Schedule with the move's position and the reason.
+Program replay(const Graph& graph, std::string_view moves_json, int cores, int vector_bits);
+
+}  // namespace adjit

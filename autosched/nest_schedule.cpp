@@ -1,0 +1,401 @@
+// autosched/nest_schedule.cpp -- the loops of one nest: lanes, register tile, order, parallel
+// tasks.
+#include "autosched/nest_schedule.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "autosched/attachment.hpp"
+#include "autosched/matrix_product.hpp"
+#include "autosched/moves.hpp"
+#include "autosched/nests.hpp"
+
+namespace adjit {
+namespace {
+
+// Estimated microseconds. Entering the thread pool costs up to 10 us after idling, 0.2 us in a
+// loop, and estimates are of the fastest machines: shorter kernels run inline.
+constexpr double kParallelFrom = 4;
+
+// `task_loops`: leading ones that are no part of a tile.
+TileChoice choose(const Program& program, const Nest& nest, const Accesses& accesses,
+                  size_t task_loops, Choices& choices) {
+  const Stage& stage = program.graph.stages[nest.stage];
+  TileProblem problem{program.graph, stage, accesses, nest.spans, program.vector_bits, 0, false};
+  size_t depth = task_loops;
+  for (const Nest::Attached& attached : nest.attached) depth = std::max(depth, attached.depth);
+  for (size_t l = 0; l < depth; ++l)
+    problem.first_axis = std::max(problem.first_axis, nest.loops[l].axis + 1);
+  return choose_tile(problem, choices, Decision::Tile);
+}
+
+Program apply_tile(Program program, size_t stage, const TileChoice& choice) {
+  if (!choice.vector_axis) return program;
+  program = vectorize(std::move(program), stage, *choice.vector_axis, choice.lanes);
+  for (size_t a = 0; a < choice.factors.size(); ++a)
+    if (choice.factors[a] > 1 && a != *choice.vector_axis)
+      program = unroll(std::move(program), stage, a, choice.factors[a]);
+  if (const int64_t f = choice.factors[*choice.vector_axis]; f > 1)
+    program = unroll(std::move(program), stage, *choice.vector_axis, f);
+  return program;
+}
+
+const Nest& nest_of(const Program& program, size_t stage) {
+  return nest_at(program, *find_nest(program, stage));
+}
+
+Program with_order(Program program, size_t stage, const std::vector<size_t>& order) {
+  if (std::ranges::is_sorted(order)) return program;
+  return reorder(std::move(program), stage, order);
+}
+
+// Small axes (taps of a convolution) and axes that an operand walks contiguously go inside the
+// other reduction loops.
+Program order_reductions(Program program, size_t stage, const Accesses& accesses) {
+  const Nest& nest = nest_of(program, stage);
+  const size_t output_rank = program.graph.stages[stage].domain.output_rank;
+  std::vector<size_t> order(nest.loops.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto first =
+      std::ranges::find_if(order, [&](size_t l) { return nest.loops[l].axis >= output_rank; });
+  const auto last = order.begin() + static_cast<std::ptrdiff_t>(tile_begin(nest));
+  if (first >= last || !is_commutative(program.graph.stages[stage].combiner.kind)) return program;
+  for (auto l = first; l != last; ++l)
+    if (nest.loops[*l].axis < output_rank) return program;  // already interleaved
+  const auto stride = [&](size_t l) {
+    int64_t smallest = INT64_MAX;
+    for (const MemoryAccess& access : accesses.reads)
+      if (const int64_t s = access.strides[nest.loops[l].axis]; s != 0)
+        smallest = std::min(smallest, s < 0 ? -s : s);
+    return smallest;
+  };
+  std::stable_sort(first, last, [&](size_t a, size_t b) { return stride(a) > stride(b); });
+  return with_order(std::move(program), stage, order);
+}
+
+// Bytes that a kernel moves at least: every tensor it reads or writes once.
+double bytes_moved(const Program& program, const Nest& root) {
+  double bytes = 0;
+  for_each_nest(root, [&](const Nest& nest) {
+    const Stage& stage = program.graph.stages[nest.stage];
+    std::vector<TensorId> tensors = stage.results;
+    for (TensorId id : tensors_read(program.graph, stage)) tensors.push_back(id);
+    for (TensorId id : tensors) {
+      if (program.scopes[id.value] == Scope::Local) continue;
+      const TensorInfo& info = program.graph.info(id);
+      bytes += static_cast<double>(info.element_count()) * static_cast<double>(size_of(info.dtype));
+    }
+  });
+  return bytes;
+}
+
+// What one kernel's loops are decided by.
+struct Tasks {
+  size_t loops = 0;   // leading loops that become parallel
+  int64_t chunk = 1;  // trips of the last of them that one task takes
+};
+
+// The most points that one core gets when tasks of `chunk` points of `trips`, `outer` times, are
+// shared out (jit/cpu/parallel.cpp).
+int64_t largest_share(int64_t outer, int64_t trips, int64_t chunk, int cores) {
+  const int64_t per_row = ceil_div(trips, chunk), count = outer * per_row;
+  const auto points = [&](int64_t tasks) {
+    return tasks / per_row * trips + std::min(tasks % per_row * chunk, trips);
+  };
+  int64_t largest = 0;
+  for (int64_t k = 0; k < cores; ++k)
+    largest = std::max(largest, points(count * (k + 1) / cores) - points(count * k / cores));
+  return largest;
+}
+
+// The last of the first `loops` loops in chunks: the smallest makespan with `fewest` to four times
+// as many tasks a core, and of equal ones the largest tasks.
+struct Chunks {
+  int64_t chunk = 1;
+  double efficiency = 0;  // of the cores, when all points take the same time
+};
+
+Chunks choose_chunks(const Nest& nest, size_t loops, int cores, int64_t fewest,
+                     int64_t largest_chunk) {
+  int64_t outer = 1;
+  for (size_t l = 0; l + 1 < loops; ++l) outer *= nest.loops[l].trips;
+  const int64_t trips = nest.loops[loops - 1].trips;
+  Chunks best;
+  int64_t best_makespan = INT64_MAX;
+  for (int64_t chunk = std::min(trips, largest_chunk); chunk >= 1; --chunk) {
+    const int64_t count = outer * ceil_div(trips, chunk);
+    if (count < fewest * cores && chunk > 1) continue;
+    if (count > 4 * fewest * cores && best_makespan != INT64_MAX) break;
+    const int64_t makespan = largest_share(outer, trips, chunk, cores);
+    if (makespan >= best_makespan) continue;
+    best_makespan = makespan;
+    best = {chunk, static_cast<double>(outer * trips) / static_cast<double>(cores * makespan)};
+  }
+  return best;
+}
+
+// Enough tasks that no core waits long for the last one, of as few loops as that takes.
+Tasks choose_tasks(const Nest& nest, size_t output_loops, int cores, int64_t fewest,
+                   int64_t largest_chunk) {
+  constexpr double kEven = 0.9;
+  Tasks tasks;
+  double best = 0;
+  int64_t count = 1;
+  for (size_t loops = 1; loops <= output_loops && count <= 16 * fewest * cores; ++loops) {
+    count *= nest.loops[loops - 1].trips;
+    if (count < 2 || (count < fewest * cores && loops < output_loops)) continue;
+    const Chunks chunks = choose_chunks(nest, loops, cores, fewest, largest_chunk);
+    if (chunks.efficiency <= best + 0.02) continue;
+    best = chunks.efficiency;
+    tasks = {loops, chunks.chunk};
+    if (best >= kEven) break;
+  }
+  return tasks;
+}
+
+// Whether a row of the domain mentions the axis of one of the first loops.
+bool conditions_on(const Domain& domain, const Nest& nest, size_t loops) {
+  const auto mentions = [&](const Affine& row) {
+    for (size_t l = 0; l < loops; ++l)
+      if (row.coefficient(nest.loops[l].axis) != 0) return true;
+    return false;
+  };
+  return std::ranges::any_of(domain.inequalities, mentions) ||
+         std::ranges::any_of(domain.equalities, mentions);
+}
+
+// `serial_axis`: one whose loop stays inside all tasks, if any.
+Program run_in_parallel(Program program, size_t stage, double cycles, int64_t largest_chunk,
+                        std::optional<size_t> serial_axis, Choices& choices) {
+  const Nest& nest = nest_of(program, stage);
+  if (microseconds(cycles, bytes_moved(program, nest)) < kParallelFrom) return program;
+  const size_t output_rank = program.graph.stages[stage].domain.output_rank;
+  size_t output_loops = 0;
+  while (output_loops < tile_begin(nest) && nest.loops[output_loops].axis < output_rank &&
+         nest.loops[output_loops].axis != serial_axis)
+    ++output_loops;
+  const int cores = std::max(program.cores, 2);
+  const size_t answer = choices.pick(
+      Decision::Tasks, program.graph, program.graph.stages[stage],
+      [] { return std::vector<std::string>{"two a core", "one for all", "eight a core"}; });
+  if (answer == 1) return program;
+  Tasks tasks = choose_tasks(nest, output_loops, cores, answer == 2 ? 8 : 2, largest_chunk);
+  // Where conditions on them bound the reduction, tasks differ in their work: more even it out.
+  if (conditions_on(program.graph.stages[stage].domain, nest, tasks.loops))
+    tasks = choose_tasks(nest, output_loops, cores, 8, largest_chunk);
+  if (tasks.loops == 0) return program;
+  const Loop& last = nest.loops[tasks.loops - 1];
+  const size_t axis = last.axis;
+  // A parallel loop must not be the one that steps over ragged register tiles: its body would be
+  // there twice.
+  const bool over_tile =
+      std::ranges::any_of(nest.loops.begin() + static_cast<std::ptrdiff_t>(tile_begin(nest)),
+                          nest.loops.end(), [&](const Loop& loop) { return loop.axis == axis; });
+  const bool ragged = nest.spans[axis] % last.step != 0;
+  if (tasks.chunk > 1 || (over_tile && ragged)) {
+    const int64_t steps[] = {tasks.chunk * last.step};
+    program = tile(std::move(program), stage, axis, steps);
+  }
+  return parallel(std::move(program), stage, tasks.loops);
+}
+
+// How often the nests attached to a root run.
+double attached_iterations(const Nest& root) {
+  double count = 1;
+  size_t depth = 0;
+  for (const Nest::Attached& attached : root.attached) depth = std::max(depth, attached.depth);
+  for (size_t l = 0; l < depth; ++l) count *= static_cast<double>(root.loops[l].trips);
+  return count;
+}
+
+// Trips of the rows' loop whose operand fills half the second-level cache.
+int64_t rows_in_cache(const Stage& stage, const TileChoice& tile, const Accesses& accesses,
+                      const Target& target) {
+  const std::optional<size_t> rows = rows_axis(stage, tile, accesses);
+  if (!rows) return INT64_MAX;
+  const double trips =
+      static_cast<double>(target.l2_bytes) / 2 / row_bytes(stage, tile.factors[*rows]);
+  return std::max<int64_t>(4, static_cast<int64_t>(trips));
+}
+
+// Long reductions of matrix products run in blocks of about 512 outside the outputs' loops.
+Program block_reduction(Program program, size_t stage, const TileChoice& tile_choice,
+                        const Accesses& accesses) {
+  const Stage& s = program.graph.stages[stage];
+  if (!s.domain.is_box() || !rows_axis(s, tile_choice, accesses) ||
+      s.domain.reduction_rank() != 1 || !accesses.result.contiguous(*tile_choice.vector_axis))
+    return program;
+  const size_t axis = s.domain.output_rank;
+  const int64_t extent = s.domain.extents[axis];
+  if (extent <= kWholeReduction) return program;
+  const int64_t blocks = ceil_div(extent, kReductionBlock);
+  const int64_t steps[] = {ceil_div(ceil_div(extent, blocks), 16) * 16};
+  return tile(std::move(program), stage, axis, steps);
+}
+
+// Whether a serial loop steps over another serial loop of its axis.
+bool is_block(const Nest& nest, size_t loop) {
+  for (size_t l = loop + 1; l < tile_begin(nest); ++l)
+    if (nest.loops[l].axis == nest.loops[loop].axis) return true;
+  return false;
+}
+
+// Inside the parallel loops: first the reductions that run outside the outputs (blocks of a long
+// one, or all of them), then the lanes' loop outside the rows' one, so that a panel of columns
+// stays close while the rows pass.
+Program order_outputs(Program program, size_t stage, const ReductionPlan& plan,
+                      const Accesses& accesses, const Target& target, Choices& choices) {
+  const Stage& s = program.graph.stages[stage];
+  const Nest& nest = nest_of(program, stage);
+  if (!nest.attached.empty()) return program;
+  auto first = static_cast<std::ptrdiff_t>(parallel_depth(nest));
+  if (plan.reduction_outside)  // the parts of the split stay outermost
+    while (nest.loops[static_cast<size_t>(first)].axis == 0) ++first;
+  const auto end = static_cast<std::ptrdiff_t>(tile_begin(nest));
+  std::vector<size_t> order(nest.loops.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_partition(order.begin() + first, order.begin() + end, [&](size_t l) {
+    const Loop& loop = nest.loops[l];
+    return loop.axis >= s.domain.output_rank && (plan.reduction_outside || is_block(nest, l));
+  });
+  const std::optional<size_t> rows = rows_axis(s, plan.tile, accesses);
+  for (auto k = first; rows && plan.panels.empty() && k + 1 < end; ++k) {
+    const Loop& outer = nest.loops[order[static_cast<size_t>(k)]];
+    const Loop& inner = nest.loops[order[static_cast<size_t>(k + 1)]];
+    if (outer.axis != *rows || inner.axis != *plan.tile.vector_axis) continue;
+    const double bytes = row_bytes(s, plan.tile.factors[*rows] * outer.trips);
+    if (bytes <= static_cast<double>(target.l2_bytes) * 0.75 &&
+        choices.keeps(Decision::Order, program.graph, s))
+      std::swap(order[static_cast<size_t>(k)], order[static_cast<size_t>(k + 1)]);
+    break;
+  }
+  return with_order(std::move(program), stage, order);
+}
+
+// The lanes' loop outside the rows' one: a panel is copied once for all rows.
+Program panels_outside_rows(Program program, size_t stage, const TileChoice& tile,
+                            const Accesses& accesses) {
+  const Nest& nest = nest_of(program, stage);
+  const std::optional<size_t> rows = rows_axis(program.graph.stages[stage], tile, accesses);
+  std::vector<size_t> order(nest.loops.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto end = order.begin() + static_cast<std::ptrdiff_t>(tile_begin(nest));
+  const auto of_axis = [&](size_t axis) {
+    return std::find_if(order.begin(), end, [&](size_t l) { return nest.loops[l].axis == axis; });
+  };
+  const auto from = of_axis(*rows), to = of_axis(*tile.vector_axis);
+  if (from < to && to != end) std::rotate(from, to, to + 1);
+  return with_order(std::move(program), stage, order);
+}
+
+// Copies the panels of an operand inside the lanes' loop of the product that reads them.
+Program attach_panels(Program program, size_t host, const ReductionPlan& plan) {
+  for (TensorId panel : plan.panels) {
+    const Nest& nest = nest_of(program, host);
+    size_t depth = tile_begin(nest);
+    while (depth > 0 && nest.loops[depth - 1].axis != *plan.tile.vector_axis) --depth;
+    const size_t copy = defining_stages(program.graph)[panel.value];
+    if (attachment(program, copy, host, depth).refusal) continue;
+    program = compute_at(std::move(program), copy, host, depth);
+    const size_t lanes_dim = program.graph.stages[copy].domain.output_rank - 1;
+    const int64_t vectors = plan.tile.factors[*plan.tile.vector_axis];
+    program = vectorize(std::move(program), copy, lanes_dim, plan.tile.lanes);
+    if (vectors > 1) program = unroll(std::move(program), copy, lanes_dim, vectors);
+  }
+  return program;
+}
+
+// The axis along which a transposing copy reads contiguously: its lanes, contiguous in the result,
+// are gathered.
+std::optional<size_t> gathered_along(const Stage& stage, const TileChoice& tile,
+                                     const Accesses& accesses) {
+  if (stage.domain.reduction_rank() > 0 || !tile.vector_axis) return std::nullopt;
+  for (const MemoryAccess& access : accesses.reads) {
+    const int64_t across = access.strides[*tile.vector_axis];
+    if (across >= -1 && across <= 1) continue;
+    for (size_t a = 0; a < stage.domain.output_rank; ++a)
+      if (access.strides[a] == 1) return a;
+  }
+  return std::nullopt;
+}
+
+// One vector of rows at a time, and of each as many elements as the emitter transposes at once
+// (jit/emit/transposed_load.cpp), unless something hangs on the loop over them.
+void take_pieces(const Graph& graph, const Nest& nest, size_t axis, size_t task_loops,
+                 TileChoice& tile) {
+  std::ranges::fill(tile.factors, 1);
+  size_t settled = task_loops;
+  for (const Nest::Attached& attached : nest.attached) settled = std::max(settled, attached.depth);
+  for (size_t l = 0; l < settled; ++l)
+    if (nest.loops[l].axis == axis) return;
+  const TensorId result = graph.stages[nest.stage].results.front();
+  const auto piece = static_cast<int64_t>(16 / size_of(graph.info(result).dtype));
+  if (piece >= 2 && piece <= 8 && tile.lanes % piece == 0 && nest.spans[axis] >= piece)
+    tile.factors[axis] = piece;
+}
+
+// Gathers walk their cache lines to the end before they take others: the contiguous axis goes
+// innermost, and only one vector of lines is open at a time.
+Program order_gathers(Program program, size_t stage, size_t axis) {
+  const Nest& nest = nest_of(program, stage);
+  if (!nest.attached.empty()) return program;
+  std::vector<size_t> order(nest.loops.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto begin = order.begin() + static_cast<std::ptrdiff_t>(parallel_depth(nest));
+  const auto end = order.begin() + static_cast<std::ptrdiff_t>(tile_begin(nest));
+  std::stable_partition(begin, end, [&](size_t l) { return nest.loops[l].axis != axis; });
+  return with_order(std::move(program), stage, order);
+}
+
+}  // namespace
+
+double microseconds(double cycles, double bytes) { return std::max(cycles, bytes / 8) / 4300; }
+
+Program schedule_kernel(Program program, size_t root_stage, const Target& target,
+                        const ReductionPlans& plans, const TaskLoops& tasks, Choices& choices) {
+  const auto settled = tasks.find(program.graph.stages[root_stage].results.front().value);
+  const size_t task_loops = settled == tasks.end() ? 0 : settled->second;
+  double cycles = 0;
+  std::vector<size_t> stages;
+  for_each_nest(nest_of(program, root_stage),
+                [&](const Nest& nest) { stages.push_back(nest.stage); });
+  const double iterations = attached_iterations(nest_of(program, root_stage));
+  ReductionPlan root_plan;
+  for (size_t s : stages) {
+    const Accesses accesses = accesses_of(program.graph, program.graph.stages[s]);
+    const auto planned = plans.find(program.graph.stages[s].results.front().value);
+    ReductionPlan plan =
+        planned != plans.end()
+            ? planned->second
+            : ReductionPlan{.tile = choose(program, nest_of(program, s), accesses,
+                                           s == root_stage ? task_loops : 0, choices)};
+    cycles += plan.tile.cycles * (s == root_stage ? 1 : iterations);
+    if (const auto axis = gathered_along(program.graph.stages[s], plan.tile, accesses))
+      take_pieces(program.graph, nest_of(program, s), *axis, s == root_stage ? task_loops : 0,
+                  plan.tile);
+    program = apply_tile(std::move(program), s, plan.tile);
+    if (program.graph.stages[s].domain.reduction_rank() > 0)
+      program = order_reductions(std::move(program), s, accesses);
+    if (s == root_stage) root_plan = std::move(plan);
+  }
+  const Accesses accesses = accesses_of(program.graph, program.graph.stages[root_stage]);
+  int64_t largest_chunk =
+      rows_in_cache(program.graph.stages[root_stage], root_plan.tile, accesses, target);
+  std::optional<size_t> serial_axis;
+  if (!root_plan.panels.empty()) {
+    program = panels_outside_rows(std::move(program), root_stage, root_plan.tile, accesses);
+    serial_axis = rows_axis(program.graph.stages[root_stage], root_plan.tile, accesses);
+    largest_chunk = INT64_MAX;
+  }
+  program = task_loops > 0 ? parallel(std::move(program), root_stage, task_loops)
+                           : run_in_parallel(std::move(program), root_stage, cycles, largest_chunk,
+                                             serial_axis, choices);
+  if (const auto axis = gathered_along(program.graph.stages[root_stage], root_plan.tile, accesses))
+    return order_gathers(std::move(program), root_stage, *axis);
+  if (program.graph.stages[root_stage].domain.reduction_rank() == 0) return program;
+  program = block_reduction(std::move(program), root_stage, root_plan.tile, accesses);
+  program = order_outputs(std::move(program), root_stage, root_plan, accesses, target, choices);
+  return attach_panels(std::move(program), root_stage, root_plan);
+}
+
+}  // namespace adjit

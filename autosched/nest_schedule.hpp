@@ -1,0 +1,37 @@
+// autosched/nest_schedule.hpp -- the loops of one nest: lanes, register tile, order, parallel
+// tasks.
+#pragma once
+
+#include <unordered_map>
+
+#include "autosched/heuristic.hpp"
+#include "autosched/program.hpp"
+#include "autosched/tile_choice.hpp"
+
+namespace adjit {
+
+/// What has been decided about a stage with a combiner before its loops are made. By the stage's
+/// first result.
+struct ReductionPlan {
+  TileChoice tile = {};
+  /// Steps of the reduction run outside the output loops, with the partial results in memory: for
+  /// sums down columns.
+  bool reduction_outside = false;
+  /// Copies of operands whose panels are made inside the stage's loops; until these are made, they
+  /// are kernels with plain loops.
+  std::vector<TensorId> panels = {};
+};
+using ReductionPlans = std::unordered_map<uint32_t, ReductionPlan>;
+
+/// Leading loops of kernels that are settled to be their tasks (task_chains.hpp), by the first
+/// result of the kernel's root.
+using TaskLoops = std::unordered_map<uint32_t, size_t>;
+
+/// Schedules the nests of a kernel, the attached ones first; all have plain loops until now.
+Program schedule_kernel(Program program, size_t root_stage, const Target& target,
+                        const ReductionPlans& plans, const TaskLoops& tasks, Choices& choices);
+
+/// Microseconds that a number of cycles and of bytes through memory take on one core.
+double microseconds(double cycles, double bytes);
+
+}  // namespace adjit

@@ -1,0 +1,96 @@
+// autosched/program.cpp -- the plainest legal program, and small accessors.
+#include "autosched/program.hpp"
+
+#include <array>
+
+#include "autosched/guard_reads.hpp"
+#include "autosched/lower_running.hpp"
+#include "autosched/lower_scans.hpp"
+#include "autosched/lower_scatters.hpp"
+#include "autosched/nests.hpp"
+#include "runtime/expr/error.hpp"
+
+namespace adjit {
+
+std::string_view name_of(LoopKind kind) {
+  static constexpr std::array<std::string_view, 4> kNames{"serial", "parallel", "unrolled",
+                                                          "vector"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+std::string_view name_of(Scope scope) {
+  static constexpr std::array<std::string_view, 4> kNames{"argument", "workspace", "local", "none"};
+  return kNames[static_cast<size_t>(scope)];
+}
+
+Nest plain_nest(const Graph& graph, size_t stage, uint32_t& variable_count) {
+  const Domain& domain = graph.stages[stage].domain;
+  Nest nest;
+  nest.stage = stage;
+  nest.axis_base.assign(domain.rank(), Affine());
+  nest.spans = domain.extents;
+  const auto add = [&](size_t axis) {
+    if (domain.extents[axis] != 1)
+      nest.loops.push_back({axis, 1, domain.extents[axis], LoopKind::Serial, variable_count++});
+  };
+  const std::optional<Running>& running = graph.stages[stage].running;
+  for (size_t axis = 0; axis < domain.rank(); ++axis)
+    if (!running || axis != running->axis) add(axis);
+  if (running) add(running->axis);
+  return nest;
+}
+
+void refuse_uncompilable(const Graph& graph, const Stage& stage) {
+  if (stage.kind != StageKind::Call) return;
+  const std::string where = stage.lines.empty() ? "" : to_string(stage.lines.front()) + ": ";
+  throw Error(ErrorCode::Compile, where + "this version does not compile calls ('" + stage.callee +
+                                      "' for '" + stage_name(graph, stage) +
+                                      "'); they are printed and parsed");
+}
+
+Program initial_program(const Graph& source, int cores, int vector_bits) {
+  Program program;
+  program.graph = guard_reads(lower_running(lower_scatters(lower_scans(source))));
+  const Graph& graph = program.graph;
+  program.cores = cores;
+  program.vector_bits = vector_bits;
+  program.scopes.assign(graph.tensors.size(), Scope::None);
+  for (TensorId id : graph.inputs) program.scopes[id.value] = Scope::Argument;
+  for (const ConstantData& c : graph.constants) program.scopes[c.tensor.value] = Scope::Argument;
+  program.kernels.reserve(graph.stages.size());
+  for (size_t s = 0; s < graph.stages.size(); ++s) {
+    refuse_uncompilable(graph, graph.stages[s]);
+    for (TensorId id : graph.stages[s].results) program.scopes[id.value] = Scope::Workspace;
+    Kernel kernel;
+    kernel.root = plain_nest(graph, s, kernel.variable_count);
+    if (graph.stages[s].kind == StageKind::Scan)
+      kernel.steps = std::make_shared<const Program>(
+          initial_program(*graph.stages[s].scan->body, cores, vector_bits));
+    program.kernels.push_back(std::move(kernel));
+  }
+  for (TensorId id : graph.outputs) program.scopes[id.value] = Scope::Argument;
+  index_readers(program);
+  return program;
+}
+
+size_t parallel_depth(const Nest& nest) {
+  size_t depth = 0;
+  while (depth < nest.loops.size() && nest.loops[depth].kind == LoopKind::Parallel) ++depth;
+  return depth;
+}
+
+int64_t task_count(const Nest& nest) {
+  int64_t tasks = 1;
+  for (size_t l = 0; l < parallel_depth(nest); ++l) tasks *= nest.loops[l].trips;
+  return tasks;
+}
+
+size_t tile_begin(const Nest& nest) {
+  size_t begin = nest.loops.size();
+  while (begin > 0 && (nest.loops[begin - 1].kind == LoopKind::Unrolled ||
+                       nest.loops[begin - 1].kind == LoopKind::Vector))
+    --begin;
+  return begin;
+}
+
+}  // namespace adjit

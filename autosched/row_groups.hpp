@@ -1,0 +1,15 @@
+// autosched/row_groups.hpp -- producers computed row by row where their readers run.
+#pragma once
+
+#include "autosched/nest_schedule.hpp"
+#include "autosched/program.hpp"
+
+namespace adjit {
+
+/// Attaches stages to the loops over leading axes that they share with a later stage (softmax,
+/// normalisations and their adjoints), from the last stage to the first, as long as the row's
+/// buffers stay small and no point is computed twice. Stages with plans and contractions stay
+/// kernels of their own. All nests must have plain loops.
+Program attach_rows(Program program, const ReductionPlans& plans, Choices& choices);
+
+}  // namespace adjit

@@ -1,0 +1,227 @@
+// autosched/search.cpp -- other answers to the decisions of a schedule, priced.
+#include "autosched/search.hpp"
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <unordered_map>
+
+#include "autosched/heuristic.hpp"
+#include "autosched/nests.hpp"
+#include "autosched/tile_choice.hpp"
+
+namespace adjit {
+namespace {
+
+constexpr size_t kMostOptions = 16;
+// Of the search that every compilation makes: schedules of a stage, in all programs together.
+constexpr size_t kStageSchedules = 240;
+constexpr size_t kMostPrograms = 24, kFewestPrograms = 8;
+constexpr double kMargin = 0.25;  // predicted gain from which a schedule is preferred
+
+struct Priced {
+  Candidate candidate;
+  std::vector<Offer> offers;  // those about the dearest kernels first
+  size_t moves = 0;           // signature
+};
+
+// Of a program: microseconds in all, and of the kernel that each stage is in.
+struct Prices {
+  double microseconds = 0;
+  std::unordered_map<std::string, double> stages;
+};
+
+// The stages of a kernel, named as choices.hpp names subjects; recursive over scans within scans.
+void stage_costs(const Program& program, const ProgramCost& cost, const std::string& prefix,
+                 size_t& next, std::unordered_map<std::string, double>& costs) {
+  for (const Kernel& kernel : program.kernels) {
+    const std::string& name = stage_name(program.graph, program.graph.stages[kernel.root.stage]);
+    if (kernel.steps) {
+      stage_costs(*kernel.steps, cost, prefix + name + "/", next, costs);
+      continue;
+    }
+    const KernelCost& entry = cost.kernels[next++];
+    for_each_nest(kernel.root, [&](const Nest& nest) {
+      costs[prefix + stage_name(program.graph, program.graph.stages[nest.stage])] =
+          static_cast<double>(entry.calls) * entry.microseconds;
+    });
+  }
+}
+
+class Search {
+ public:
+  Search(const Graph& graph, const Target& target) : graph_(graph), target_(target) {}
+
+  /// The default schedule.
+  const Priced& start() {
+    const auto before = made_.find({});
+    return before == made_.end() ? *price({}, "") : *before->second;
+  }
+
+  /// `from` with one more answer; null when a move refuses that. The pointer stays valid.
+  const Priced* change(const Priced& from, const Offer& offer, size_t option) {
+    Answers answers = from.candidate.answers;
+    answers[offer.subject] = option;
+    const auto before = made_.find(answers);
+    if (before != made_.end()) return before->second ? &*before->second : nullptr;
+    std::string changes = from.candidate.changes;
+    changes += (changes.empty() ? "" : "; ") + std::string(name_of(offer.subject.decision)) +
+               " of " + offer.subject.stage + ": " + offer.options[option] + " instead of " +
+               offer.options[offer.taken];
+    return price(std::move(answers), std::move(changes));
+  }
+
+  /// Whether no program before was the same; once.
+  bool is_new(const Priced& priced) { return seen_.insert(priced.moves).second; }
+
+  size_t made() const { return made_.size(); }
+
+ private:
+  const Priced* price(Answers answers, std::string changes) {
+    std::optional<Priced>& priced = made_[answers];
+    Choices choices(std::move(answers));
+    choices.remember_tiles(&tiles_);
+    try {
+      const Program program = schedule_with(graph_, target_, choices);
+      const size_t moves = std::hash<std::string>()(program.moves_json);
+      const Prices& prices = prices_of(program, moves);
+      priced = Priced{
+          {choices.answers(), std::move(changes), prices.microseconds}, choices.offers(), moves};
+      dearest_first(prices, priced->offers);
+      return &*priced;
+    } catch (const Error& error) {
+      // A combination that one of the moves refuses.
+      if (error.code() != ErrorCode::Schedule) throw;
+      return nullptr;
+    }
+  }
+
+  // Answers that change nothing give programs that were priced before.
+  const Prices& prices_of(const Program& program, size_t moves) {
+    const auto before = prices_.find(moves);
+    if (before != prices_.end()) return before->second;
+    const ProgramCost cost = predict(program, target_);
+    Prices prices{cost.microseconds, {}};
+    size_t next = 0;
+    stage_costs(program, cost, "", next, prices.stages);
+    return prices_.emplace(moves, std::move(prices)).first->second;
+  }
+
+  static void dearest_first(const Prices& prices, std::vector<Offer>& offers) {
+    std::ranges::stable_sort(offers, std::ranges::greater{}, [&](const Offer& offer) {
+      const auto found = prices.stages.find(offer.subject.stage);
+      return found == prices.stages.end() ? 0.0 : found->second;
+    });
+  }
+
+  const Graph& graph_;
+  const Target& target_;
+  std::map<Answers, std::optional<Priced>> made_;
+  std::unordered_map<size_t, Prices> prices_;  // by signature of moves
+  std::set<size_t> seen_;                      // these, of what was found
+  TileMemory tiles_;
+};
+
+// With those of scans' steps.
+size_t stage_count(const Graph& graph) {
+  size_t count = 0;
+  std::vector<const Graph*> open{&graph};
+  while (!open.empty()) {
+    const Graph& g = *open.back();
+    open.pop_back();
+    count += g.stages.size();
+    for (const Stage& stage : g.stages)
+      if (stage.scan) open.push_back(stage.scan->body.get());
+  }
+  return count;
+}
+
+bool cheaper(const Priced& a, const Priced& b) {
+  return a.candidate.microseconds < b.candidate.microseconds;
+}
+
+std::vector<Candidate> candidates_of(std::vector<Priced> priced) {
+  std::vector<Candidate> found;
+  for (Priced& one : priced) found.push_back(std::move(one.candidate));
+  std::stable_sort(found.begin() + 1, found.end(), [](const Candidate& a, const Candidate& b) {
+    return a.microseconds < b.microseconds;
+  });
+  return found;
+}
+
+}  // namespace
+
+std::vector<Candidate> search(const Graph& graph, const Target& target,
+                              const SearchOptions& options) {
+  Search search(graph, target);
+  std::vector<Priced> all{search.start()};
+  search.is_new(all.front());
+  std::vector<Priced> beam = all;
+  for (size_t level = 0; level < options.levels && !beam.empty(); ++level) {
+    // Every level has its share of the budget, or wide graphs would never combine two answers.
+    const size_t limit = options.programs * (level + 1) / options.levels;
+    std::vector<Priced> next;
+    // Every decision's second option before any third one.
+    for (size_t option = 0; option < kMostOptions; ++option)
+      for (const Priced& from : beam)
+        for (const Offer& offer : from.offers) {
+          if (option >= offer.options.size() || option == offer.taken) continue;
+          if (std::ranges::count(options.fixed, offer.subject.decision) > 0) continue;
+          if (search.made() >= limit) continue;
+          const Priced* made = search.change(from, offer, option);
+          if (made && search.is_new(*made)) next.push_back(*made);
+        }
+    std::ranges::stable_sort(next, cheaper);
+    all.insert(all.end(), next.begin(), next.end());
+    if (next.size() > options.beam) next.resize(options.beam);
+    beam = std::move(next);
+  }
+  return candidates_of(std::move(all));
+}
+
+namespace {
+
+// Where large predicted gains were losses most often (docs/cost-model.md): a layout changes what
+// every later nest does. Tasks depend on the machine's other work.
+std::vector<Decision> unsure_decisions() {
+  return {Decision::Pack, Decision::Residues, Decision::Tasks};
+}
+
+}  // namespace
+
+std::optional<Candidate> choice(const Graph& graph, const Target& target) {
+  const size_t programs =
+      std::min(kMostPrograms, kStageSchedules / std::max<size_t>(stage_count(graph), 1));
+  if (programs < kFewestPrograms) return std::nullopt;
+  const std::vector<Candidate> found = search(graph, target, {programs, 3, 2, unsure_decisions()});
+  const bool clear =
+      found.size() > 1 && found[1].microseconds * (1 + kMargin) < found[0].microseconds;
+  return clear ? std::optional(found[1]) : std::nullopt;
+}
+
+std::vector<Candidate> random_candidates(const Graph& graph, const Target& target, size_t count,
+                                         uint64_t seed) {
+  Search search(graph, target);
+  std::vector<Priced> all{search.start()};
+  search.is_new(all.front());
+  std::mt19937_64 random(seed);
+  const auto below = [&](size_t limit) { return static_cast<size_t>(random() % limit); };
+  for (size_t attempt = 0; attempt < 8 * count && all.size() <= count; ++attempt) {
+    const Priced* made = &search.start();
+    for (size_t changes = 1 + below(3); changes > 0 && made; --changes) {
+      if (made->offers.empty()) return candidates_of(std::move(all));
+      const Offer& offer = made->offers[below(made->offers.size())];
+      const size_t option = below(offer.options.size());
+      if (option != offer.taken) made = search.change(*made, offer, option);
+    }
+    if (made && search.is_new(*made)) all.push_back(*made);
+  }
+  return candidates_of(std::move(all));
+}
+
+Program program_of(const Graph& graph, const Target& target, const Candidate& candidate) {
+  Choices choices(candidate.answers);
+  return schedule_with(graph, target, choices);
+}
+
+}  // namespace adjit

@@ -1,0 +1,14 @@
+// autosched/sibling_groups.hpp -- which stages share one pass.
+#pragma once
+
+#include "autosched/choices.hpp"
+#include "autosched/program.hpp"
+
+namespace adjit {
+
+/// Fuses stages without a combiner over equal boxes that read a tensor in common and do not depend
+/// on each other, while their bodies stay within the limit of one kernel. All nests must have plain
+/// loops.
+Program fuse_sibling_groups(Program program, Choices& choices);
+
+}  // namespace adjit

@@ -1,0 +1,31 @@
+// autosched/target.hpp -- what a schedule aims at, and what the cost model knows about it.
+#pragma once
+
+#include <cstdint>
+
+namespace adjit {
+
+/// The defaults are the reference processor: a 2022 server core with two vector pipes of 256 bits,
+/// on which a 512-bit operation takes both. jit/cpu/machine.hpp has the others, by their LLVM name,
+/// which is in the cache key; nothing here is measured when a program runs. Results never depend on
+/// a target beyond the order of reductions, which the moves fix.
+struct Target {
+  int cores = 1;
+  int vector_bits = 512;
+  bool bfloat16_pairs = false;  // one instruction adds the products of a lane's two bfloat16
+  int64_t l1_bytes = 32 << 10;
+  int64_t l2_bytes = 1 << 20;
+  int64_t l3_bytes = 32 << 20;
+  double ghz = 3.7;
+  int fma_bits = 512;   // of multiply-adds that one core starts in a cycle
+  int load_bits = 512;  // of loads, and of half as many stores
+  double l2_bytes_per_cycle = 32;
+  double l3_bytes_per_cycle = 12;
+  double memory_gb_per_core = 32;  // GB/s that one core can draw
+  double memory_gb = 50;           // and all of them
+  double call_microseconds = 0.1;  // of one kernel
+  double task_microseconds = 0.3;  // of handing a task to a core
+  double pool_microseconds = 3;    // of entering the thread pool and waiting for the last task
+};
+
+}  // namespace adjit

@@ -1,0 +1,40 @@
+// autosched/task_chains.hpp -- kernels whose tasks follow each other without waiting for all.
+//
+// Two kernels with the same parallel loops, the second of which reads, in its task number t, only
+// what task t of the first wrote: one thread runs both tasks while what passes between them is in
+// its cache, and threads wait for each other once, at the end. Attention is the model: its eight
+// kernels run over batch and head, and a head's weights fit the second-level cache where those of
+// all heads do not. Whether kernels chain follows from their loops; plan_chains chooses loops with
+// which they do.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "autosched/nest_schedule.hpp"
+#include "autosched/program.hpp"
+#include "autosched/target.hpp"
+
+namespace adjit {
+
+struct TaskChains {
+  /// Per kernel, whether it continues the chain of the one before it: both have equally many tasks
+  /// (more than one), and each of its tasks reads, of what the kernels of the chain before it
+  /// write, only what their tasks of the same number write. Scans, scatters and running reductions
+  /// stand alone.
+  std::vector<bool> continues;
+  /// Per tensor that only the kernels of one chain write and read: elements that one task writes.
+  /// Task t's are [t * slice, (t + 1) * slice), as far as the tensor has them, so that a thread
+  /// needs room for one slice. 0: any other tensor.
+  std::vector<int64_t> slices;
+};
+/// Linear in the program.
+TaskChains task_chains(const Program& program);
+
+/// Runs of kernels with plain loops that should chain, and the leading loops that are then to run
+/// in parallel, by the first result of each kernel's root: what passes between the kernels leaves
+/// the caches as a whole, but one task's part of it stays in one. Stages with plans keep their
+/// register tiles: their leading loops are not taken where a tile is over them.
+TaskLoops plan_chains(const Program& program, const Target& target, const ReductionPlans& plans);
+
+}  // namespace adjit

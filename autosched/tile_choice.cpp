@@ -1,0 +1,286 @@
+// autosched/tile_choice.cpp -- register tiles by steepest descent over a cycle count.
+#include "autosched/tile_choice.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
+#include "autosched/nests.hpp"
+#include "autosched/rewriting.hpp"
+
+namespace adjit {
+namespace {
+
+// Steepest descent over the factors of one axis at a time, from `start`.
+TileChoice descend(const TileModel& model, size_t vector_axis, std::vector<int64_t> start) {
+  TileChoice best;
+  best.vector_axis = vector_axis;
+  best.lanes = model.lanes();
+  best.packed = model.packed;
+  best.factors = std::move(start);
+  best.cycles = model.total(best.factors);
+  for (int round = 0; round < 8; ++round) {
+    std::vector<int64_t> next = best.factors;
+    double cycles = best.cycles * 0.995;
+    for (size_t k = 0; k < next.size(); ++k) {
+      const size_t a = k == 0             ? vector_axis
+                       : k <= vector_axis ? k - 1
+                                          : k;  // the lanes' axis wins ties
+      for (int64_t factor : model.choices(a)) {
+        std::vector<int64_t> factors = best.factors;
+        factors[a] = factor;
+        if (!model.fits(factors)) continue;
+        const double candidate = model.total(factors);
+        if (candidate < cycles) {
+          cycles = candidate;
+          next = factors;
+        }
+      }
+    }
+    if (next == best.factors) break;
+    best.factors = next;
+    best.cycles = model.total(next);
+  }
+  return best;
+}
+
+// The best descent from one vector, from two (which share what they multiply), and from all points
+// of a short axis (the taps of a stencil, which share what they read).
+TileChoice descend(const TileProblem& problem, size_t vector_axis) {
+  constexpr int64_t kShort = 8;
+  const TileModel model(problem, vector_axis);
+  std::vector<int64_t> start(problem.spans.size(), 1);
+  TileChoice best = descend(model, vector_axis, start);
+  const auto try_from = [&](size_t axis, int64_t factor) {
+    start[axis] = factor;
+    if (model.fits(start))
+      if (TileChoice other = descend(model, vector_axis, start); other.cycles < best.cycles * 0.995)
+        best = std::move(other);
+    start[axis] = 1;
+  };
+  if (problem.spans[vector_axis] >= 2 * model.lanes()) try_from(vector_axis, 2);
+  for (size_t a = problem.first_axis; a < problem.stage.domain.output_rank; ++a)
+    if (a != vector_axis && problem.spans[a] >= 2 && problem.spans[a] <= kShort)
+      try_from(a, problem.spans[a]);
+  return best;
+}
+
+// Axes worth trying as lanes: those along which something is contiguous, else the last output axis.
+std::vector<size_t> candidates(const TileProblem& problem, bool reductions) {
+  const size_t output_rank = problem.stage.domain.output_rank;
+  std::vector<size_t> found;
+  for (size_t a = problem.first_axis; a < problem.spans.size(); ++a) {
+    if (problem.spans[a] < 2 || (a >= output_rank && !reductions)) continue;
+    bool contiguous = a < output_rank && problem.accesses.result.contiguous(a);
+    for (const MemoryAccess& access : problem.accesses.reads)
+      contiguous |=
+          access.contiguous(a) || (problem.may_pack && a < output_rank && problem.spans[a] >= 8);
+    if (contiguous) found.push_back(a);
+  }
+  if (found.empty())
+    for (size_t a = reductions ? problem.spans.size() : output_rank; a-- > problem.first_axis;)
+      if (problem.spans[a] >= 2) return {a};
+  return found;
+}
+
+// So many copies of a body, or one more or fewer, that tiles of them come out even: the code of a
+// shorter last tile is slow, and counts where there are few.
+int64_t whole_copies(int64_t copies, int64_t vectors) {
+  constexpr int64_t kManyTiles = 8;
+  if (vectors >= kManyTiles * copies) return copies;
+  for (int64_t more = copies > 1 ? copies + 1 : 1; more > 1; --more)
+    if (vectors % more == 0) return more;
+  return 1;
+}
+
+}  // namespace
+
+TileChoice choose_reduction_tile(const TileProblem& problem) {
+  TileChoice best;
+  best.factors.assign(problem.spans.size(), 1);
+  best.cycles = std::numeric_limits<double>::infinity();
+  const CombinerKind kind = problem.stage.combiner.kind;
+  for (size_t axis : candidates(problem, has_partial_results(kind))) {
+    TileChoice choice = descend(problem, axis);
+    if (choice.cycles < best.cycles * 0.99) best = std::move(choice);
+  }
+  if (!best.vector_axis) best.cycles = 4 * box_points(problem.stage.domain);
+  return best;
+}
+
+TileChoice choose_pointwise_tile(const TileProblem& problem) {
+  TileChoice best;
+  best.factors.assign(problem.spans.size(), 1);
+  best.cycles = std::numeric_limits<double>::infinity();
+  const int64_t full = full_lanes(problem.graph, problem.stage, problem.vector_bits);
+  WorkMeter meter(problem.graph.pool);
+  const Work work = meter(problem.stage.bodies);
+  double points = 1;
+  for (int64_t span : problem.spans) points *= static_cast<double>(std::max<int64_t>(span, 1));
+  for (size_t axis : candidates(problem, false)) {
+    const int64_t extent = problem.spans[axis], lanes = lanes_for(extent, full);
+    double cycles = work.cost * kPorts;
+    for (const MemoryAccess& access : problem.accesses.reads) {
+      if (!access.depends_on(axis)) {
+        cycles += 0.1;
+      } else {
+        cycles += access.contiguous(axis) ? 1 : gather_cost(access, axis, lanes);
+      }
+    }
+    const bool contiguous = problem.accesses.result.contiguous(axis);
+    cycles += static_cast<double>(problem.stage.results.size()) *
+              (contiguous ? 1 : 1.2 * static_cast<double>(lanes));
+    const int64_t vectors = ceil_div(extent, lanes);
+    cycles *= points / static_cast<double>(extent) * static_cast<double>(vectors);
+    if (cycles > best.cycles) continue;  // later axes are closer to the store: they win ties
+    best.vector_axis = axis;
+    best.lanes = lanes;
+    best.cycles = cycles;
+    best.factors.assign(problem.spans.size(), 1);
+    best.factors[axis] = whole_copies(work.nodes <= 14 ? 4 : work.nodes <= 60 ? 2 : 1, vectors);
+  }
+  if (!best.vector_axis) best.cycles = points * (work.cost + 2);
+  return best;
+}
+
+namespace {
+
+constexpr size_t kTiles = 8;  // that are offered
+
+// Tiles that differ from `best` by one step of one axis' factor.
+std::vector<TileChoice> neighbours(const TileProblem& problem, const TileChoice& best) {
+  const bool reduction = problem.stage.combiner.kind != CombinerKind::None;
+  const TileModel model(problem, *best.vector_axis);
+  std::vector<TileChoice> found;
+  for (size_t a = 0; a < best.factors.size(); ++a) {
+    const std::vector<int64_t> factors = model.choices(a);
+    const auto [less, more] = std::ranges::equal_range(factors, best.factors[a]);
+    for (const bool down : {true, false}) {
+      if (down ? less == factors.begin() : more == factors.end()) continue;
+      if (!reduction && a != *best.vector_axis) continue;
+      TileChoice other = best;
+      other.factors[a] = down ? *(less - 1) : *more;
+      if (!model.fits(other.factors)) continue;
+      if (reduction) other.cycles = model.total(other.factors);
+      found.push_back(std::move(other));
+    }
+  }
+  return found;
+}
+
+TileChoice own_tile(const TileProblem& problem) {
+  return problem.stage.combiner.kind == CombinerKind::None ? choose_pointwise_tile(problem)
+                                                           : choose_reduction_tile(problem);
+}
+
+std::vector<TileChoice> tiles(const TileProblem& problem) {
+  const bool reduction = problem.stage.combiner.kind != CombinerKind::None;
+  const TileChoice best = own_tile(problem);
+  if (!best.vector_axis) return {best};
+  std::vector<TileChoice> others = neighbours(problem, best);
+  if (reduction)
+    for (size_t axis : candidates(problem, has_partial_results(problem.stage.combiner.kind)))
+      if (axis != *best.vector_axis) others.push_back(descend(problem, axis));
+  std::ranges::stable_sort(others, {}, &TileChoice::cycles);
+  if (others.size() > kTiles) others.resize(kTiles);
+  others.insert(others.begin(), best);
+  return others;
+}
+
+// Such as "12 i x 2x16 j": copies of each axis, vectors and lanes of the vector axis.
+std::string text_of(const TileProblem& problem, const TileChoice& tile) {
+  std::string text;
+  for (size_t a = 0; a < tile.factors.size(); ++a) {
+    const bool lanes = tile.vector_axis == a;
+    if (!lanes && tile.factors[a] < 2) continue;
+    text += (text.empty() ? "" : " x ") + std::to_string(tile.factors[a]) +
+            (lanes ? "x" + std::to_string(tile.lanes) : "") + " " +
+            axis_name(problem.stage.domain, a);
+  }
+  return text.empty() ? "scalar" : text;
+}
+
+}  // namespace
+
+namespace {
+
+void append(std::vector<int64_t>& key, const Affine& form) {
+  for (size_t v = 0; v < form.size(); ++v) key.push_back(form.coefficient(v));
+  key.push_back(form.constant());
+}
+
+void append(std::vector<int64_t>& key, const MemoryAccess& access, const Graph& graph) {
+  key.insert(key.end(), access.strides.begin(), access.strides.end());
+  for (size_t a = 0; a < access.strides.size(); ++a)
+    key.push_back(2 * access.irregular[a] + access.by_data[a]);
+  key.insert(key.end(), {access.guarded, static_cast<int64_t>(access.elements),
+                         static_cast<int64_t>(graph.info(access.tensor).dtype)});
+}
+
+// Everything of a problem that a tile depends on: expressions by their operations and operands, the
+// domain's rows, what the accesses move by.
+std::vector<int64_t> key_of(const TileProblem& problem) {
+  const Stage& stage = problem.stage;
+  const ExprPool& pool = problem.graph.pool;
+  std::vector<int64_t> key{problem.vector_bits, static_cast<int64_t>(problem.first_axis),
+                           problem.may_pack, static_cast<int64_t>(stage.combiner.kind),
+                           static_cast<int64_t>(stage.domain.output_rank)};
+  key.insert(key.end(), problem.spans.begin(), problem.spans.end());
+  key.insert(key.end(), stage.domain.extents.begin(), stage.domain.extents.end());
+  std::unordered_map<uint32_t, int64_t> numbers;
+  for (ExprId id : reachable(pool, stage.bodies)) {
+    key.insert(key.end(),
+               {static_cast<int64_t>(pool[id].op), static_cast<int64_t>(pool.dtype(id)),
+                pool.is(id, Op::Axis) ? static_cast<int64_t>(pool.axis_number(id)) : -1});
+    for (ExprId operand : pool.operands(id)) key.push_back(numbers.at(operand.value));
+    numbers.emplace(id.value, static_cast<int64_t>(numbers.size()));
+  }
+  for (ExprId body : stage.bodies) key.push_back(numbers.at(body.value));
+  for (const MemoryAccess& access : problem.accesses.reads) append(key, access, problem.graph);
+  append(key, problem.accesses.result, problem.graph);
+  for (TensorId id : stage.results)
+    key.push_back(static_cast<int64_t>(problem.graph.info(id).dtype));
+  for (const Division& division : stage.domain.divisions) {
+    append(key, division.numerator);
+    key.push_back(division.divisor);
+  }
+  for (const auto* rows : {&stage.domain.inequalities, &stage.domain.equalities}) {
+    key.push_back(static_cast<int64_t>(rows->size()));
+    for (const Affine& row : *rows) append(key, row);
+  }
+  return key;
+}
+
+}  // namespace
+
+const std::vector<TileChoice>& TileMemory::offered(const TileProblem& problem) {
+  std::vector<int64_t> key = key_of(problem);
+  const auto before = offered_.find(key);
+  return before != offered_.end() ? before->second
+                                  : offered_.emplace(std::move(key), tiles(problem)).first->second;
+}
+
+const TileChoice& TileMemory::best(const TileProblem& problem) {
+  std::vector<int64_t> key = key_of(problem);
+  const auto before = best_.find(key);
+  return before != best_.end() ? before->second
+                               : best_.emplace(std::move(key), own_tile(problem)).first->second;
+}
+
+TileChoice best_tile(const TileProblem& problem, Choices& choices) {
+  return choices.tiles() ? choices.tiles()->best(problem) : own_tile(problem);
+}
+
+TileChoice choose_tile(const TileProblem& problem, Choices& choices, Decision decision) {
+  if (!choices.recording()) return own_tile(problem);
+  std::vector<TileChoice> all =
+      choices.tiles() ? choices.tiles()->offered(problem) : tiles(problem);
+  const size_t taken = choices.pick(decision, problem.graph, problem.stage, [&] {
+    std::vector<std::string> texts;
+    for (const TileChoice& tile : all) texts.push_back(text_of(problem, tile));
+    return texts;
+  });
+  return std::move(all[taken]);
+}
+
+}  // namespace adjit

@@ -1,0 +1,49 @@
+// autosched/tile_choice.hpp -- which axis goes into the lanes and how many points of each axis a
+// register tile holds.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "autosched/choices.hpp"
+#include "autosched/tile_model.hpp"
+
+namespace adjit {
+
+struct TileChoice {
+  std::optional<size_t> vector_axis;  // none: the nest stays scalar
+  int64_t lanes = 1;
+  std::vector<int64_t> factors;  // per axis: unrolled trips (of vectors, for the vector axis)
+  double cycles = 0;             // for the whole domain, on one core
+  std::vector<size_t>
+      packed;  // reads (numbers into Accesses::reads) counted as if packed for the lanes
+};
+
+/// The tile of a stage with a combiner.
+TileChoice choose_reduction_tile(const TileProblem& problem);
+/// The lanes and copies of a stage without one.
+TileChoice choose_pointwise_tile(const TileProblem& problem);
+
+/// Tiles that were found before: a search schedules one graph again and again, and most of its
+/// tile problems are the same each time.
+class TileMemory {
+ public:
+  /// The best tile first, then those that are offered beside it.
+  const std::vector<TileChoice>& offered(const TileProblem& problem);
+  /// The best tile only.
+  const TileChoice& best(const TileProblem& problem);
+
+ private:
+  std::map<std::vector<int64_t>, std::vector<TileChoice>> offered_;
+  std::map<std::vector<int64_t>, TileChoice> best_;
+};
+
+/// The tile of either, as a decision: option 0 is what the functions above give, the next ones the
+/// best for other lanes, and one step away from it along one axis, the best first.
+TileChoice choose_tile(const TileProblem& problem, Choices& choices, Decision decision);
+/// Option 0 of it: what the functions above give.
+TileChoice best_tile(const TileProblem& problem, Choices& choices);
+
+}  // namespace adjit

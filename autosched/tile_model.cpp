@@ -1,0 +1,292 @@
+// autosched/tile_model.cpp -- cycles, registers and choices of register tiles.
+#include "autosched/tile_model.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <unordered_map>
+
+#include "autosched/nests.hpp"
+
+namespace adjit {
+namespace {
+
+constexpr double kLatency = 4;          // of an accumulation
+constexpr double kFold = 14;            // cycles to fold the lanes of one accumulator
+constexpr double kPackedElement = 1.5;  // cycles to copy one element of an operand
+constexpr double kCollision = 0.25;     // cycles more for a load among too many of one set
+constexpr int64_t kLongRow = 4096;      // bytes: the rows of a tile leave the first cache
+constexpr double kFarLoad = 1;          // cycles of a vector from the second one
+constexpr int64_t kCopies = 96;         // of the body in a tile: bounds the code's size
+
+}  // namespace
+
+int64_t full_lanes(const Graph& graph, const Stage& stage, int vector_bits) {
+  size_t widest = 4;
+  for (ExprId id : reachable(graph.pool, stage.bodies))
+    if (graph.pool.dtype(id) == DType::Float64) widest = 8;
+  for (TensorId id : stage.results) widest = std::max(widest, size_of(graph.info(id).dtype));
+  return vector_bits / 8 / static_cast<int64_t>(widest);
+}
+
+int64_t lanes_for(int64_t extent, int64_t full) {
+  return std::min(full, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extent))));
+}
+
+double gather_cost(const MemoryAccess& access, size_t axis, int64_t lanes) {
+  const int64_t stride = access.strides[axis] < 0 ? -access.strides[axis] : access.strides[axis];
+  if (!access.irregular[axis] && stride <= std::max<int64_t>(2, lanes / 4))
+    return static_cast<double>(stride);
+  return 0.55 * static_cast<double>(lanes) + 2;
+}
+
+TileModel::TileModel(const TileProblem& problem, size_t vector_axis)
+    : p_(problem),
+      v_(vector_axis),
+      lanes_(lanes_for(problem.spans[vector_axis],
+                       full_lanes(problem.graph, problem.stage, problem.vector_bits))),
+      output_rank_(problem.stage.domain.output_rank),
+      in_reduction_(vector_axis >= output_rank_),
+      registers_(problem.vector_bits >= 512 ? 32 : 16) {
+  count_operations();
+  lane_load_ = in_reduction_ && 4 * problem.spans[v_] >= kLongRow ? kFarLoad : kPorts;
+  reuses_ = std::ranges::all_of(p_.accesses.reads, [&](const MemoryAccess& access) {
+    return box_points(p_.stage.domain) >= 4 * elements_touched(access, p_.stage.domain);
+  });
+  contiguous_.resize(p_.accesses.reads.size());
+  for (size_t r = 0; r < contiguous_.size(); ++r) {
+    const MemoryAccess& access = p_.accesses.reads[r];
+    contiguous_[r] = access.contiguous(v_);
+    if (access.depends_on(v_) && !contiguous_[r] && packable(access)) {
+      contiguous_[r] = true;
+      packed.push_back(r);
+      packing_ += kPackedElement * elements_touched(access, p_.stage.domain);
+    }
+  }
+  for (const auto* rows : {&p_.stage.domain.inequalities, &p_.stage.domain.equalities})
+    for (const Affine& row : *rows) {
+      std::vector<bool> axes(p_.spans.size(), false);
+      mark(row, axes);
+      rows_.push_back(std::move(axes));
+    }
+}
+
+bool TileModel::fits(const std::vector<int64_t>& factors) const {
+  int64_t accumulators = static_cast<int64_t>(p_.stage.bodies.size()), copies = 1;
+  for (size_t a = 0; a < factors.size(); ++a) {
+    copies *= factors[a];
+    if (a < output_rank_ || in_reduction_) accumulators *= factors[a];
+  }
+  int64_t live = 1 + (arithmetic_ > 2 ? 2 : 0);
+  for (const MemoryAccess& access : p_.accesses.reads) live += live_values(access, factors);
+  if (copies == 1) return true;
+  return accumulators + live <= registers_ && copies <= kCopies &&
+         static_cast<double>(copies) * arithmetic_ <= 600;
+}
+
+int64_t TileModel::live_values(const MemoryAccess& access,
+                               const std::vector<int64_t>& factors) const {
+  int64_t live = 0;
+  const auto visit = [&](size_t a) {
+    if (factors[a] < 2) return;
+    if (!access.depends_on(a)) {
+      live = std::max<int64_t>(live, 1);
+    } else if (live > 0) {
+      live *= factors[a];
+    }
+  };
+  for (size_t a = 0; a < output_rank_; ++a)
+    if (a != v_) visit(a);
+  visit(v_);
+  return std::max<int64_t>(live, access.depends_on(v_) ? 1 : 0);
+}
+
+double TileModel::step(const std::vector<int64_t>& factors) const {
+  double reduction = 1;
+  for (size_t a = 0; a < factors.size(); ++a) {
+    if (a >= output_rank_) reduction *= static_cast<double>(factors[a]);
+  }
+  double loads = 0, masks = 0, scattered = 0;
+  for (size_t r = 0; r < p_.accesses.reads.size(); ++r) {
+    const MemoryAccess& access = p_.accesses.reads[r];
+    double distinct = 1;
+    bool near = access.depends_on(v_);  // copies of a scalar load are in one cache line
+    for (size_t a = 0; a < factors.size(); ++a)
+      if (access.depends_on(a)) {
+        distinct *= static_cast<double>(factors[a]);
+        near |= factors[a] > 1 && access.contiguous(a);
+      }
+    const bool gather = access.depends_on(v_) && !contiguous_[r];
+    const double port = access.depends_on(v_) ? lane_load_ : kPorts;
+    loads += distinct * (gather ? gather_cost(access, v_, lanes_) : port);
+    if (!near) scattered += distinct;
+    loads += distance(access, factors) * distinct;
+    if (access.guarded) masks += 1.5 * distinct;
+  }
+  bool kept_apart = false;  // contributions are masked one by one
+  for (const std::vector<bool>& row : rows_)
+    if (const double cost = mask_cost(row, factors); cost > 0) {
+      masks += cost;
+      kept_apart = true;
+    }
+  if (kept_apart)
+    masks += std::accumulate(factors.begin(), factors.end(), 1.0, std::multiplies<>());
+  const double work = operations(factors) * kPorts + masks * kPorts;
+  const double latency = kLatency * (in_reduction_ ? 1 : reduction);
+  return std::max({work, loads, latency}) + 0.05 * loads + 0.01 * scattered + 0.4;
+}
+
+double TileModel::distance(const MemoryAccess& access, const std::vector<int64_t>& factors) const {
+  constexpr int64_t kPage = 4096, kStreams = 4;
+  const auto size = static_cast<int64_t>(size_of(p_.graph.info(access.tensor).dtype));
+  bool collide = false;
+  int64_t rows = 1;
+  for (size_t a = 0; a < output_rank_; ++a) {
+    const int64_t stride = (access.strides[a] < 0 ? -access.strides[a] : access.strides[a]) * size;
+    if (a == v_ || factors[a] < 2 || stride < kPage) continue;
+    rows *= factors[a];
+    collide |= factors[a] > kStreams && stride % kPage == 0;
+  }
+  if (!access.depends_on(v_)) return collide ? kCollision : 0;  // a line serves 16 steps
+  const auto streams = static_cast<double>(std::max<int64_t>(0, rows - kStreams));
+  return std::min(1.5, 0.15 * streams) + (collide ? 0.5 : 0);
+}
+
+double TileModel::total(const std::vector<int64_t>& factors) const {
+  const double whole = step(factors);
+  double tiles = 1, outputs = 1;
+  std::vector<int64_t> ragged = factors;
+  for (size_t a = 0; a < factors.size(); ++a) {
+    const int64_t tile = factors[a] * (a == v_ ? lanes_ : 1);
+    const int64_t rest = p_.spans[a] % tile;
+    const int64_t whole_tiles = p_.spans[a] / tile;
+    auto count = static_cast<double>(whole_tiles);
+    if (rest > 0) {
+      ragged[a] = a == v_ ? ceil_div(rest, lanes_) : rest;
+      count += step(ragged) / whole;
+      ragged[a] = factors[a];
+    }
+    tiles *= std::max(count, 1e-9);
+    if (a < output_rank_) outputs *= static_cast<double>(std::max<int64_t>(p_.spans[a], 1));
+  }
+  double cycles = tiles * whole + packing_;
+  if (in_reduction_) {
+    cycles += outputs * kFold;
+  } else if (!p_.accesses.result.contiguous(v_)) {
+    cycles += 2.5 * outputs;  // scattered stores
+  }
+  return cycles;
+}
+
+std::vector<int64_t> TileModel::choices(size_t axis) const {
+  const int64_t extent = p_.spans[axis];
+  std::vector<int64_t> found;
+  if (axis < p_.first_axis) return {1};
+  if (axis == v_) {
+    const int64_t vectors = ceil_div(extent, lanes_);
+    for (int64_t f : {1, 2, 3, 4, 6, 8})
+      if (f <= vectors && (in_reduction_ ? f % 3 != 0 : f != 8)) found.push_back(f);
+  } else if (axis < output_rank_) {
+    // What is read once streams through; a few accumulators hide the latency, more only cost
+    // tasks.
+    for (int64_t f : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16})
+      if (f <= extent && (f <= 4 || !in_reduction_ || reuses_)) found.push_back(f);
+  } else {
+    found.push_back(1);
+    // Taps: their masks are then computed outside the other reduction loops.
+    if (!in_reduction_ && extent > 1 && extent <= 4 && masked(axis) &&
+        is_commutative(p_.stage.combiner.kind))
+      found.push_back(extent);
+  }
+  return found;
+}
+
+void TileModel::count_operations() {
+  const ExprPool& pool = p_.graph.pool;
+  std::unordered_map<uint32_t, uint64_t> axes;
+  std::map<uint64_t, double> costs;
+  arithmetic_ = 0;
+  for (ExprId id : reachable(pool, p_.stage.bodies)) {
+    uint64_t mask = 0;
+    if (pool.is(id, Op::Axis)) mask = bit(pool.axis_number(id));
+    for (ExprId operand : pool.operands(id)) mask |= axes.at(operand.value);
+    axes[id.value] = mask;
+    if (pool.dtype(id) == DType::Int64) continue;
+    const double cost = operation_cost(pool[id].op, pool.dtype(id));
+    costs[mask] += cost;
+    arithmetic_ += cost;
+  }
+  for (ExprId body : p_.stage.bodies) {
+    // Combined at every point; a product goes into a sum by fma.
+    const bool product = p_.stage.combiner.kind == CombinerKind::Sum && pool.is(body, Op::Mul);
+    const double cost = operation_cost(Op::Mul, pool.dtype(body));
+    if (product) costs[axes.at(body.value)] -= cost;
+    costs[~uint64_t{0}] += cost;
+    arithmetic_ += product ? 0 : cost;
+  }
+  arithmetic_ = std::max(1.0, arithmetic_);
+  operations_.assign(costs.begin(), costs.end());
+}
+
+double TileModel::operations(const std::vector<int64_t>& factors) const {
+  double sum = 0;
+  for (const auto& [mask, cost] : operations_) {
+    double copies = cost;
+    for (size_t a = 0; a < factors.size(); ++a)
+      if (mask & bit(a)) copies *= static_cast<double>(factors[a]);
+    sum += copies;
+  }
+  return std::max(1.0, sum);
+}
+
+void TileModel::mark(const Affine& form, std::vector<bool>& axes) const {
+  const Domain& domain = p_.stage.domain;
+  for (size_t k = 0; k < form.size(); ++k) {
+    if (form.coefficient(k) == 0) continue;
+    if (k < domain.rank()) {
+      axes[k] = true;
+    } else {
+      mark(domain.divisions[k - domain.rank()].numerator, axes);
+    }
+  }
+}
+
+bool TileModel::masked(size_t axis) const {
+  return std::ranges::any_of(rows_, [&](const std::vector<bool>& row) { return row[axis]; });
+}
+
+double TileModel::mask_cost(const std::vector<bool>& row,
+                            const std::vector<int64_t>& factors) const {
+  double distinct = 1;
+  bool in_tile = row[v_], steps = false, reduced = false;
+  for (size_t a = 0; a < factors.size(); ++a) {
+    if (!row[a]) continue;
+    distinct *= static_cast<double>(factors[a]);
+    in_tile |= factors[a] > 1;
+    steps |= a >= output_rank_ && factors[a] < p_.spans[a];
+    reduced |= a >= output_rank_;
+  }
+  // Rows outside the tile bound its loops; rows of results alone are asked at the end.
+  if (!in_tile || !reduced) return 0;
+  if (!steps) return 0.3 * distinct;
+  // Asked again when a reduction loop steps that the row mentions, not in the loops inside it.
+  double inside = 1;
+  for (size_t a = factors.size() - 1; a >= output_rank_; --a) {  // one of them steps
+    if (row[a] && factors[a] < p_.spans[a]) break;
+    inside *= static_cast<double>(ceil_div(p_.spans[a], factors[a]));
+  }
+  return std::max(3 / inside, 0.3) * distinct;
+}
+
+bool TileModel::packable(const MemoryAccess& access) const {
+  if (!p_.may_pack || access.irregular[v_] || access.guarded) return false;
+  const std::span<const ExprId> index = p_.graph.pool.read_index(access.read);
+  const bool alone = std::ranges::any_of(index, [&](ExprId id) {
+    return p_.graph.pool.is(id, Op::Axis) && p_.graph.pool.axis_number(id) == v_;
+  });
+  return alone && box_points(p_.stage.domain) >= 24 * elements_touched(access, p_.stage.domain);
+}
+
+}  // namespace adjit

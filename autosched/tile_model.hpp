@@ -1,0 +1,101 @@
+// autosched/tile_model.hpp -- what one register tile costs.
+//
+// The model counts cycles of one step of the innermost reduction loop on a core with two FMA and
+// two load ports: max(arithmetic / 2, loads / 2, latency of the accumulators), summed over whole
+// and ragged tiles. For a matrix product this is the measured rule sum over tiles of max(mr nv / 2,
+// (mr + nv) / 2, 4).
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "autosched/access.hpp"
+#include "autosched/work.hpp"
+
+namespace adjit {
+
+/// What is to be tiled.
+struct TileProblem {
+  const Graph& graph;
+  const Stage& stage;
+  const Accesses& accesses;
+  std::vector<int64_t> spans;  // per axis
+  int vector_bits = 512;
+  size_t first_axis = 0;  // axes before this one have loops that others depend on: not in the tile
+  bool may_pack = false;
+};
+
+/// Lanes of a vector of the widest type that the stage computes with.
+int64_t full_lanes(const Graph& graph, const Stage& stage, int vector_bits);
+
+/// Lanes for an axis of that extent: full ones, or the power of two that holds it.
+int64_t lanes_for(int64_t extent, int64_t full);
+
+/// Cycles of a load whose lanes are apart: whole vectors and shuffles for small distances
+/// (jit/emit/lane_windows.hpp), else an element at a time.
+double gather_cost(const MemoryAccess& access, size_t axis, int64_t lanes);
+
+inline constexpr double kPorts = 0.5;  // cycles an instruction takes on one of two ports
+
+/// The tiles of a problem with one candidate vector axis; `factors` are as in TileChoice.
+class TileModel {
+ public:
+  TileModel(const TileProblem& problem, size_t vector_axis);
+
+  int64_t lanes() const { return lanes_; }
+
+  bool fits(const std::vector<int64_t>& factors) const;
+
+  // Registers that hold an operand from one copy to those that use it again. Copies come in the
+  // order of the axes, the lanes' one innermost: what does not depend on an axis is kept over all
+  // copies inside it.
+  int64_t live_values(const MemoryAccess& access, const std::vector<int64_t>& factors) const;
+
+  // Cycles of one pass over the tile.
+  double step(const std::vector<int64_t>& factors) const;
+
+  // Cycles more for each load of a tile whose rows are far apart: they fall into the same sets of
+  // the first cache, and more streams than that are not fetched ahead.
+  double distance(const MemoryAccess& access, const std::vector<int64_t>& factors) const;
+
+  double total(const std::vector<int64_t>& factors) const;
+
+  std::vector<int64_t> choices(size_t axis) const;
+
+  std::vector<size_t> packed;
+
+ private:
+  // The body's operations by the axes that they depend on: one of few axes is done once for all
+  // copies that differ in others.
+  void count_operations();
+
+  static uint64_t bit(size_t axis) { return uint64_t{1} << std::min<size_t>(axis, 63); }
+
+  double operations(const std::vector<int64_t>& factors) const;
+
+  void mark(const Affine& form, std::vector<bool>& axes) const;
+
+  bool masked(size_t axis) const;
+
+  // Masks that no remaining reduction loop changes are computed once, outside it.
+  double mask_cost(const std::vector<bool>& row, const std::vector<int64_t>& factors) const;
+
+  // Whether a copy with the lanes contiguous pays: every element is used many times, and the lanes
+  // are one index by themselves.
+  bool packable(const MemoryAccess& access) const;
+
+  const TileProblem& p_;
+  size_t v_;
+  int64_t lanes_;
+  size_t output_rank_;
+  bool in_reduction_;
+  bool reuses_ = false;  // every operand is read several times
+  int64_t registers_;
+  double arithmetic_ = 1, packing_ = 0, lane_load_ = kPorts;
+  std::vector<std::pair<uint64_t, double>> operations_;  // axes as a mask, vector instructions
+  std::vector<bool> contiguous_;         // per read: along the lanes, as it stands or packed
+  std::vector<std::vector<bool>> rows_;  // per row of the domain: the axes it uses
+};
+
+}  // namespace adjit

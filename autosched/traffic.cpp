@@ -1,0 +1,114 @@
+// autosched/traffic.cpp -- cache lines that enter each cache while a kernel runs.
+#include "autosched/traffic.hpp"
+
+#include <algorithm>
+#include <compare>
+#include <map>
+
+namespace adjit {
+namespace {
+
+// A stored line is written back; that it is fetched first is mostly hidden.
+constexpr double kStore = 1.25;
+
+// What several accesses of one tensor touch is counted once, as the largest of them, when the loops
+// around move all alike: the taps of a stencil, a row that one nest stores and the next one loads.
+struct Shared {
+  size_t owner = 0, depth = 0;  // inside the loops [0, depth) of the path of nest `owner`
+  uint32_t tensor = 0;
+  std::vector<double> strides;  // of those loops
+  auto operator<=>(const Shared&) const = default;
+};
+
+class TrafficCount {
+ public:
+  TrafficCount(const std::vector<PlacedNest>& nests, double program_bytes)
+      : nests_(nests), program_bytes_(program_bytes), sets_(nests.size()) {
+    for (size_t n = 0; n < nests.size(); ++n)
+      for (size_t d = nests[n].first; d <= nests[n].path.size(); ++d)
+        sets_[n].push_back(working_set(n, d));
+  }
+
+  void count(size_t cache, double bytes, std::vector<Traffic>& traffic) const {
+    std::map<Shared, Lines> counted;
+    for (size_t n = 0; n < nests_.size(); ++n) {
+      const size_t fits = outermost_fit(n, bytes);
+      for (const Walk& walk : nests_[n].walks) {
+        if (fits == 0 && (walk.local || program_bytes_ <= bytes)) continue;  // there from before
+        const size_t around = fits == 0 ? 0 : fits - 1, owner = owner_of(n, around);
+        Lines lines = lines_touched(walk, nests_[n].path, around);
+        const double times = (walk.store ? kStore : 1) * iterations_of(owner, around);
+        lines = {times * lines.count, times * lines.places};
+        Lines& before = counted[shared(walk, owner, around)];
+        traffic[n].streamed[cache] += std::max(0.0, lines.count - before.count);
+        traffic[n].scattered[cache] += std::max(0.0, lines.places - before.places);
+        before = {std::max(before.count, lines.count), std::max(before.places, lines.places)};
+      }
+    }
+  }
+
+ private:
+  static Shared shared(const Walk& walk, size_t owner, size_t depth) {
+    Shared key{owner, depth, walk.tensor.value, {}};
+    for (size_t l = 0; l < depth; ++l) key.strides.push_back(walk.strides[l].bytes);
+    return key;
+  }
+
+  // Bytes that one iteration of the nest's loops [0, depth) works on, with all that runs in it.
+  double working_set(size_t n, size_t depth) const {
+    std::map<Shared, double> lines;
+    for (size_t k = n; k < nests_[n].end;) {
+      const bool inside = k == n || nests_[k].host != n || nests_[k].first >= depth;
+      if (inside)
+        for (const Walk& walk : nests_[k].walks) {
+          double& most = lines[shared(walk, n, depth)];
+          most = std::max(most, lines_touched(walk, nests_[k].path, depth).count);
+        }
+      k = inside ? k + 1 : nests_[k].end;
+    }
+    double sum = 0;
+    for (const auto& [key, count] : lines) sum += count;
+    return sum * kLineBytes;
+  }
+
+  // The shortest prefix of the nest's path whose iterations fit.
+  size_t outermost_fit(size_t n, double bytes) const {
+    std::vector<size_t> chain{n};  // hosts, innermost first
+    while (nests_[chain.back()].host != SIZE_MAX) chain.push_back(nests_[chain.back()].host);
+    for (size_t c = chain.size(); c-- > 0;) {
+      const size_t first = nests_[chain[c]].first;
+      const size_t last = c == 0 ? nests_[n].path.size() : nests_[chain[c - 1]].first;
+      for (size_t d = first; d <= last; ++d)
+        if (sets_[chain[c]][d - first] <= bytes) return d;
+    }
+    return nests_[n].path.size();
+  }
+
+  // The nest whose own loops end a prefix of the path.
+  size_t owner_of(size_t n, size_t depth) const {
+    while (depth < nests_[n].first) n = nests_[n].host;
+    return n;
+  }
+
+  // How often the loops [0, depth) of a nest's path step in one run of the kernel.
+  double iterations_of(size_t owner, size_t depth) const {
+    return nests_[owner].runs * iterations(*nests_[owner].nest, depth - nests_[owner].first);
+  }
+
+  const std::vector<PlacedNest>& nests_;
+  double program_bytes_;
+  std::vector<std::vector<double>> sets_;  // per nest, per depth of its own loops
+};
+
+}  // namespace
+
+std::vector<Traffic> traffic(const std::vector<PlacedNest>& nests, const Target& target,
+                             double program_bytes) {
+  std::vector<Traffic> found(nests.size());
+  const TrafficCount count(nests, program_bytes);
+  const std::array<int64_t, kCaches> caches{target.l1_bytes, target.l2_bytes, target.l3_bytes};
+  for (size_t c = 0; c < kCaches; ++c) count.count(c, static_cast<double>(caches[c]), found);
+  return found;
+}
+
+}  // namespace adjit

@@ -1,0 +1,103 @@
+// autosched/work.cpp -- how much evaluating expressions costs.
+#include "autosched/work.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace adjit {
+
+double operation_cost(Op op, DType dtype) {
+  const double wide = dtype == DType::Float64 ? 2 : 1;
+  switch (op) {
+    case Op::Constant:
+    case Op::Axis:
+    case Op::Argument:
+    case Op::Read: return 0;
+    case Op::Div:
+    case Op::Sqrt:
+    case Op::Rsqrt: return is_float(dtype) ? 6 * wide : 20;
+    case Op::FloorDiv:
+    case Op::Mod:
+    case Op::Fmod: return is_float(dtype) ? 8 : 12;
+    case Op::Exp:
+    case Op::Exp2: return 14 * wide;
+    case Op::Expm1:
+    case Op::Log:
+    case Op::Log2:
+    case Op::Log10:
+    case Op::Log1p:
+    case Op::Sigmoid:
+    case Op::Sin:
+    case Op::Cos: return 20 * wide;
+    case Op::Tanh:
+    case Op::Tan:
+    case Op::Sinh:
+    case Op::Cosh:
+    case Op::Atan:
+    case Op::Asin:
+    case Op::Acos:
+    case Op::Asinh:
+    case Op::Acosh:
+    case Op::Atanh:
+    case Op::Erf:
+    case Op::Erfc: return 28 * wide;
+    case Op::Erfinv:
+    case Op::Pow:
+    case Op::Atan2: return is_float(dtype) ? 50 * wide : 20;
+    case Op::Lgamma:
+    case Op::Digamma:
+    case Op::Polygamma: return 100 * wide;
+    default: return 1;
+  }
+}
+
+template <typename Visit>
+void WorkMeter::walk(std::span<const ExprId> roots, Visit&& visit) {
+  if (visited_.size() < pool_.size()) visited_.resize(pool_.size() + pool_.size() / 2, 0);
+  ++walk_;
+  stack_.assign(roots.begin(), roots.end());
+  while (!stack_.empty()) {
+    const ExprId id = stack_.back();
+    stack_.pop_back();
+    if (std::exchange(visited_[id.value], walk_) == walk_) continue;
+    visit(id);
+    const bool plain_read = pool_.is(id, Op::Read);
+    for (ExprId operand : pool_.operands(id)) {
+      // Of an index only what costs something: data in it.
+      const Op op = pool_[operand].op;
+      if (plain_read && pool_.dtype(operand) == DType::Int64 &&
+          (op == Op::Axis || op == Op::Constant))
+        continue;
+      stack_.push_back(operand);
+    }
+  }
+}
+
+Work WorkMeter::operator()(std::span<const ExprId> roots) {
+  Work work;
+  walk(roots, [&](ExprId id) {
+    const Node& node = pool_[id];
+    if (node.op == Op::Read) ++work.reads;
+    if (node.dtype == DType::Int64 && node.op != Op::Read) return;  // index arithmetic
+    ++work.nodes;
+    work.cost += operation_cost(node.op, node.dtype);
+  });
+  return work;
+}
+
+std::vector<ExprId> WorkMeter::reads(std::span<const ExprId> roots) {
+  std::vector<ExprId> found;
+  walk(roots, [&](ExprId id) {
+    if (pool_.is(id, Op::Read)) found.push_back(id);
+  });
+  std::ranges::sort(found);
+  return found;
+}
+
+double box_points(const Domain& domain) {
+  double points = 1;
+  for (int64_t extent : domain.extents) points *= static_cast<double>(std::max<int64_t>(extent, 1));
+  return points;
+}
+
+}  // namespace adjit

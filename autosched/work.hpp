@@ -1,0 +1,44 @@
+// autosched/work.hpp -- how much evaluating expressions costs, in vector instructions.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime/graph/graph.hpp"
+
+namespace adjit {
+
+/// Rough cost of one operation on a vector: 1 is an addition, an exponential about 14.
+double operation_cost(Op op, DType dtype);
+
+/// Expressions counted once each; index arithmetic of reads is left out.
+struct Work {
+  size_t nodes = 0;
+  double cost = 0;  // of the operations, loads not included
+  size_t reads = 0;
+};
+
+/// Measures bodies of one pool again and again, in time linear in what is measured.
+class WorkMeter {
+ public:
+  explicit WorkMeter(const ExprPool& pool) : pool_(pool) {}
+  /// The union of what the roots reach.
+  Work operator()(std::span<const ExprId> roots);
+  /// The reads among it.
+  std::vector<ExprId> reads(std::span<const ExprId> roots);
+
+ private:
+  template <typename Visit>
+  void walk(std::span<const ExprId> roots, Visit&& visit);
+
+  const ExprPool& pool_;
+  std::vector<uint32_t> visited_;  // per node: the last walk that saw it
+  uint32_t walk_ = 0;
+  std::vector<ExprId> stack_;
+};
+
+/// Points of a domain's box (not less than 1, saturating).
+double box_points(const Domain& domain);
+
+}  // namespace adjit

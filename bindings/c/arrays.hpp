@@ -1,0 +1,38 @@
+// bindings/c/arrays.hpp -- DLPack tensors against what an executable wants.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "bindings/c/adjit.h"
+#include "jit/engine/plan.hpp"
+
+namespace adjit::c {
+
+/// ErrorCode::DType for element types that adjit lacks; ErrorCode::DType for a number out of range.
+DType dtype_of(const DLDataType& type);
+DType dtype_of(adjit_dtype dtype);
+
+/// The shape, once rank, extents and their product make sense; ErrorCode::Shape or Invalid
+/// otherwise. Everything below takes tensors that passed.
+std::span<const int64_t> shape_of(const DLTensor& tensor);
+
+/// Strides in elements; row-major when the tensor gives none.
+TensorLayout layout_of(const DLTensor& tensor);
+
+/// Address of element 0. ErrorCode::Device when the tensor does not lie in CPU memory,
+/// ErrorCode::Invalid when it has elements but no data.
+void* address_of(const DLTensor& tensor);
+
+/// The bytes between the lowest and the highest element of an array; none when it is empty.
+struct Extent {
+  uintptr_t begin = 0, end = 0;
+};
+Extent extent_of(const void* first, const ArraySpec& spec);
+
+/// Checks device, dtype, shape and strides (of dimensions with more than one element) against the
+/// specification; ErrorCode::DType, Shape or Device naming `role` ("input", "output") and
+/// `position`.
+void check_array(const DLTensor& tensor, const ArraySpec& spec, const char* role, size_t position);
+
+}  // namespace adjit::c

@@ -1,0 +1,119 @@
+// bindings/c/context.cpp -- contexts: options, logging, information.
+#include <cstdlib>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "bindings/c/boundary.hpp"
+#include "bindings/c/handles.hpp"
+#include "bindings/c/logging.hpp"
+
+namespace adjit::c {
+namespace {
+
+using nlohmann::json;
+
+adjit_log_level level_of(cache::Level level) {
+  switch (level) {
+    case cache::Level::Error: return ADJIT_LOG_ERROR;
+    case cache::Level::Warning: return ADJIT_LOG_WARNING;
+    case cache::Level::Info: return ADJIT_LOG_INFO;
+    case cache::Level::Debug: return ADJIT_LOG_DEBUG;
+    case cache::Level::Trace: break;
+  }
+  return ADJIT_LOG_TRACE;
+}
+
+// What the environment says where the options say nothing; ErrorCode::Invalid for a value unknown.
+bool check_nan(const adjit_context_options& options) {
+  if (options.check_nan != 0) return options.check_nan > 0;
+  const char* text = std::getenv("ADJIT_CHECK_NAN");
+  const std::string value = text == nullptr ? "" : text;
+  if (value != "" && value != "0" && value != "1")
+    throw Error(ErrorCode::Invalid, "ADJIT_CHECK_NAN is '" + value + "'; it must be 0 or 1");
+  return value == "1";
+}
+
+EngineOptions engine_options(const adjit_context_options& options) {
+  cache::Log log = standard_log("cache"), jit_log = standard_log("jit");
+  if (options.log != nullptr)
+    jit_log = log = [call = options.log, user = options.log_user](cache::Level level,
+                                                                  const std::string& message) {
+      call(user, level_of(level), message.c_str());
+    };
+  EngineOptions engine;
+  engine.log = jit_log;
+  engine.threads = options.num_threads;
+  if (options.num_threads < 0 || options.num_threads > 4096)
+    throw Error(ErrorCode::Invalid, "num_threads is " + std::to_string(options.num_threads) +
+                                        "; it must lie between 0 and 4096");
+  engine.store = cache::options_from_environment(log);
+  if (options.cache_directory != nullptr) engine.store.directory = options.cache_directory;
+  if (options.cache_mode != nullptr) {
+    const std::string mode = options.cache_mode;
+    if (mode != "off" && mode != "ro" && mode != "rw")
+      throw Error(ErrorCode::Invalid, "cache_mode is '" + mode + "'; it must be off, ro or rw");
+    engine.store.mode = mode == "off"  ? cache::Mode::Off
+                        : mode == "ro" ? cache::Mode::ReadOnly
+                                       : cache::Mode::ReadWrite;
+  }
+  engine.check_nan = check_nan(options);
+  if (options.target_features != nullptr) engine.target_features = options.target_features;
+  return engine;
+}
+
+}  // namespace
+}  // namespace adjit::c
+
+using namespace adjit::c;  // NOLINT: the C entry points below are the only other content of this
+                           // file
+
+extern "C" {
+
+adjit_status adjit_context_create(const adjit_context_options* options, adjit_context** context) {
+  return guarded([&] {
+    required(context, "context");
+    auto handle = std::make_unique<adjit_context>();
+    handle->engine = std::make_shared<adjit::Engine>(engine_options(options_from(options)));
+    *context = handle.release();
+  });
+}
+
+void adjit_context_destroy(adjit_context* context) {
+  if (context == nullptr) return;
+  static_cast<void>(guarded([&] { context->engine->store().flush(); }));
+  delete context;
+}
+
+adjit_status adjit_context_flush(adjit_context* context) {
+  return guarded([&] { required(context, "context").engine->store().flush(); });
+}
+
+adjit_status adjit_context_info(adjit_context* context, const char** text) {
+  return guarded([&] {
+    adjit::Engine& engine = *required(context, "context").engine;
+    required(text, "json");
+    const adjit::CpuTarget& target = engine.target();
+    const adjit::cache::StoreOptions& store = engine.store().options();
+    static constexpr const char* kModes[] = {"off", "ro", "rw"};
+    const json info = {{"version", ADJIT_VERSION},
+                       {"llvm", adjit::Engine::llvm_version()},
+                       {"compiler", __VERSION__},
+                       {"target",
+                        {{"triple", target.triple},
+                         {"cpu", target.cpu},
+                         {"features", target.features},
+                         {"vector_bits", target.vector.vector_bits}}},
+                       {"threads", engine.threads()},
+                       {"gpus", json::array()},
+                       {"cache",
+                        {{"directory", store.directory.string()},
+                         {"mode", kModes[static_cast<size_t>(store.mode)]},
+                         {"writable", engine.store().writable()},
+                         {"max_bytes", store.max_bytes}}}};
+    const std::lock_guard lock(context->mutex);
+    context->info = info.dump();
+    *text = context->info.c_str();
+  });
+}
+
+}  // extern "C"

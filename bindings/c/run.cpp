@@ -1,0 +1,373 @@
+// bindings/c/run.cpp -- lowering, compiling, running, looking inside.
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "bindings/c/arrays.hpp"
+#include "bindings/c/boundary.hpp"
+#include "bindings/c/handles.hpp"
+#include "jit/engine/cost_report.hpp"
+#include "jit/engine/export.hpp"
+#include "jit/engine/profile.hpp"
+#include "jit/engine/stage_report.hpp"
+
+namespace adjit::c {
+namespace {
+
+using nlohmann::json;
+
+adjit_lower_options lower_options(const adjit_lower_options* given) {
+  const adjit_lower_options options = options_from(given);
+  const char* usual = std::getenv("ADJIT_TARGET");
+  const std::string target = options.target != nullptr            ? options.target
+                             : usual != nullptr && *usual != '\0' ? usual
+                                                                  : "cpu";
+  if (target.starts_with("cuda"))
+    throw Error(ErrorCode::Device, "target '" + target +
+                                       "': this version of adjit generates code for the CPU only; "
+                                       "use target=\"cpu\" or leave it out");
+  if (target != "cpu")
+    throw Error(ErrorCode::Device, "there is no target '" + target + "'; use \"cpu\"");
+  return options;
+}
+
+std::vector<TensorLayout> input_layouts(const Computation& computation, int32_t count,
+                                        const DLTensor* const* inputs) {
+  std::vector<TensorLayout> layouts;
+  for (const Computation::Tensor& input : computation.inputs())
+    layouts.push_back(contiguous_layout(input.shape));
+  if (inputs == nullptr) return layouts;
+  if (static_cast<size_t>(count) != layouts.size())
+    throw Error(ErrorCode::Invalid, "'" + computation.name() + "' takes " +
+                                        std::to_string(layouts.size()) + " inputs, not " +
+                                        std::to_string(count));
+  for (size_t k = 0; k < layouts.size(); ++k) {
+    const DLTensor& tensor = required(inputs[k], "inputs");
+    const Computation::Tensor& input = computation.inputs()[k];
+    static_cast<void>(shape_of(tensor));
+    layouts[k] = layout_of(tensor);
+    check_array(tensor, {input.dtype, input.shape, layouts[k].strides}, "input", k);
+  }
+  return layouts;
+}
+
+// Addresses on the stack for the usual number of arrays.
+class Addresses {
+ public:
+  explicit Addresses(size_t count) : more_(count > few_.size() ? count : 0) {}
+  void** data() { return more_.empty() ? few_.data() : more_.data(); }
+  void* const* data() const { return more_.empty() ? few_.data() : more_.data(); }
+
+ private:
+  std::array<void*, 32> few_;
+  std::vector<void*> more_;
+};
+
+// Outputs overlap nothing: an element could be written before it is read.
+void require_apart(const ExecutionPlan& plan, void* const* inputs, void* const* outputs) {
+  struct Placed {
+    Extent extent;
+    bool output;
+    size_t position;
+  };
+  std::vector<Placed> more;
+  std::array<Placed, 64> few;
+  const size_t count = plan.inputs.size() + plan.outputs.size();
+  if (count > few.size()) more.resize(count);
+  const std::span<Placed> all = more.empty() ? std::span(few).first(count) : std::span(more);
+  for (size_t k = 0; k < count; ++k) {
+    const bool output = k >= plan.inputs.size();
+    const size_t position = output ? k - plan.inputs.size() : k;
+    const auto& specs = output ? plan.outputs : plan.inputs;
+    void* const* addresses = output ? outputs : inputs;
+    all[k] = {extent_of(addresses[position], specs[position]), output, position};
+  }
+  std::ranges::sort(all, {}, [](const Placed& p) { return p.extent.begin; });
+  const auto name = [](const Placed& p) {
+    return (p.output ? "output " : "input ") + std::to_string(p.position);
+  };
+  const Placed *last = nullptr, *last_output = nullptr;  // those that reach farthest
+  for (const Placed& p : all) {
+    if (p.extent.begin == p.extent.end) continue;
+    const Placed* before = p.output ? last : last_output;
+    if (before && before->extent.end > p.extent.begin)
+      throw Error(ErrorCode::Invalid, (p.output ? name(p) : name(*before)) + " overlaps " +
+                                          (p.output ? name(*before) : name(p)) +
+                                          "; outputs need memory of their own");
+    if (!last || p.extent.end > last->extent.end) last = &p;
+    if (p.output && (!last_output || p.extent.end > last_output->extent.end)) last_output = &p;
+  }
+}
+
+// The addresses of arrays that fit a plan; raises what adjit_executable_run's comment says.
+class CheckedArrays {
+ public:
+  CheckedArrays(const ExecutionPlan& plan, int32_t input_count, const DLTensor* const* inputs,
+                int32_t output_count, DLTensor* const* outputs)
+      : in_(plan.inputs.size()), out_(plan.outputs.size()) {
+    if (static_cast<size_t>(input_count) != plan.inputs.size() ||
+        static_cast<size_t>(output_count) != plan.outputs.size())
+      throw Error(ErrorCode::Invalid, "the executable takes " + std::to_string(plan.inputs.size()) +
+                                          " inputs and " + std::to_string(plan.outputs.size()) +
+                                          " outputs, not " + std::to_string(input_count) + " and " +
+                                          std::to_string(output_count));
+    elements(inputs, input_count, "inputs");
+    elements(outputs, output_count, "outputs");
+    for (size_t k = 0; k < plan.inputs.size(); ++k) {
+      const DLTensor& tensor = required(inputs[k], "inputs");
+      check_array(tensor, plan.inputs[k], "input", k);
+      in_.data()[k] = address_of(tensor);
+    }
+    for (size_t k = 0; k < plan.outputs.size(); ++k) {
+      const DLTensor& tensor = required(outputs[k], "outputs");
+      check_array(tensor, plan.outputs[k], "output", k);
+      out_.data()[k] = address_of(tensor);
+    }
+    require_apart(plan, in_.data(), out_.data());
+  }
+
+  void* const* inputs() const { return in_.data(); }
+  void* const* outputs() const { return out_.data(); }
+
+ private:
+  Addresses in_, out_;
+};
+
+template <class Make>
+const char* kept(std::mutex& mutex, std::string& text, Make&& make) {
+  const std::lock_guard lock(mutex);
+  if (text.empty()) text = make();
+  return text.c_str();
+}
+
+std::string report_json(const adjit_executable& handle) {
+  const Executable& executable = *handle.executable;
+  const CompileReport& r = executable.report();
+  json key = json::array();
+  for (const cache::Component& c : handle.engine->key(handle.request).components)
+    key.push_back({{"name", c.name}, {"value", c.value}});
+  return json{{"cache", handle.from_memory ? "memory" : r.cache},
+              {"miss_reason", handle.from_memory ? "" : r.miss_reason},
+              {"trace_ms", handle.request.trace_ms},
+              {"derive_ms", r.derive_ms},
+              {"schedule_ms", r.schedule_ms},
+              {"compile_ms", r.compile_ms},
+              {"load_ms", r.load_ms},
+              {"kernels", executable.plan().kernels.size()},
+              {"workspace_bytes", executable.workspace_bytes()},
+              {"code_bytes", r.code_bytes},
+              {"id", r.id},
+              {"kept_schedule", !r.kept_schedule.empty()},
+              {"key", std::move(key)}}
+      .dump();
+}
+
+}  // namespace
+}  // namespace adjit::c
+
+using namespace adjit::c;  // NOLINT
+
+extern "C" {
+
+adjit_status adjit_computation_lower(adjit_context* context, const adjit_computation* computation,
+                                     int32_t input_count, const DLTensor* const* inputs,
+                                     const adjit_lower_options* options, adjit_lowered** lowered) {
+  return guarded([&] {
+    required(lowered, "lowered");
+    const adjit_lower_options o = lower_options(options);
+    auto handle = std::make_unique<adjit_lowered>();
+    handle->engine = required(context, "context").engine;
+    handle->request.computation = required(computation, "computation").computation;
+    handle->request.layouts = input_layouts(*handle->request.computation, input_count, inputs);
+    if (o.title != nullptr) handle->request.title = o.title;
+    if (o.schedule_json != nullptr) handle->request.schedule_json = o.schedule_json;
+    handle->request.trace_ms = o.trace_ms;
+    *lowered = handle.release();
+  });
+}
+
+void adjit_lowered_destroy(adjit_lowered* lowered) { delete lowered; }
+
+adjit_status adjit_lowered_text(adjit_lowered* lowered, const char** text) {
+  return guarded([&] {
+    adjit_lowered& l = required(lowered, "lowered");
+    required(text, "text");
+    *text = kept(l.mutex, l.text, [&] { return adjit::print(l.engine->final_graph(l.request)); });
+  });
+}
+
+adjit_status adjit_lowered_stages(adjit_lowered* lowered, const char** text) {
+  return guarded([&] {
+    adjit_lowered& l = required(lowered, "lowered");
+    required(text, "json");
+    *text = kept(l.mutex, l.stages,
+                 [&] { return adjit::stages_json(l.engine->final_graph(l.request)); });
+  });
+}
+
+adjit_status adjit_lowered_schedule(adjit_lowered* lowered, const char** text) {
+  return guarded([&] {
+    adjit_lowered& l = required(lowered, "lowered");
+    required(text, "text");
+    *text = kept(l.mutex, l.schedule, [&] { return adjit::print(l.engine->schedule(l.request)); });
+  });
+}
+
+adjit_status adjit_lowered_schedule_json(adjit_lowered* lowered, const char** text) {
+  return guarded([&] {
+    adjit_lowered& l = required(lowered, "lowered");
+    required(text, "json");
+    *text =
+        kept(l.mutex, l.schedule_json, [&] { return l.engine->schedule(l.request).moves_json; });
+  });
+}
+
+adjit_status adjit_lowered_explain(adjit_lowered* lowered, const char** text) {
+  return guarded([&] {
+    adjit_lowered& l = required(lowered, "lowered");
+    required(text, "text");
+    *text = kept(l.mutex, l.explanation, [&] { return l.engine->explain(l.request); });
+  });
+}
+
+adjit_status adjit_lowered_cost(adjit_lowered* lowered, const char** text) {
+  return guarded([&] {
+    adjit_lowered& l = required(lowered, "lowered");
+    required(text, "json");
+    *text = kept(l.mutex, l.cost, [&] {
+      const adjit::Program program = l.engine->schedule(l.request);
+      const adjit::Target target = l.engine->schedule_target();
+      return adjit::cost_json(adjit::predict(program, target), target);
+    });
+  });
+}
+
+adjit_status adjit_lowered_proposals(adjit_lowered* lowered, int32_t count, uint64_t seed,
+                                     const char** text) {
+  return guarded([&] {
+    adjit_lowered& l = required(lowered, "lowered");
+    required(text, "json");
+    if (count < 1)
+      throw adjit::Error(adjit::ErrorCode::Invalid,
+                         "count is " + std::to_string(count) + "; ask for at least one schedule");
+    json list = json::array();
+    for (const auto& p : l.engine->proposals(l.request, static_cast<size_t>(count), seed))
+      list.push_back({{"schedule", json::parse(p.schedule_json)},
+                      {"changes", p.changes},
+                      {"predicted", p.predicted}});
+    std::string made = list.dump();
+    const std::lock_guard lock(l.mutex);
+    l.proposals = std::move(made);
+    *text = l.proposals.c_str();
+  });
+}
+
+adjit_status adjit_lowered_keep_schedule(adjit_lowered* lowered, const char* schedule_json) {
+  return guarded([&] {
+    adjit_lowered& l = required(lowered, "lowered");
+    l.engine->keep_schedule(l.request, schedule_json ? schedule_json : "");
+  });
+}
+
+adjit_status adjit_lowered_compile(adjit_lowered* lowered, adjit_executable** executable) {
+  return guarded([&] {
+    required(executable, "executable");
+    adjit_lowered& l = required(lowered, "lowered");
+    auto handle = std::make_unique<adjit_executable>();
+    handle->engine = l.engine;
+    handle->request = l.request;
+    adjit::Compiled compiled = l.engine->compile(l.request);
+    handle->executable = std::move(compiled.executable);
+    handle->inspected = l.request;
+    if (l.request.schedule_json.empty()) {  // what is kept may change
+      const std::string& kept = handle->executable->report().kept_schedule;
+      handle->inspected.schedule_json = kept.empty() ? adjit::kHeuristic : kept;
+    }
+    handle->from_memory = compiled.from_memory;
+    *executable = handle.release();
+  });
+}
+
+void adjit_executable_destroy(adjit_executable* executable) { delete executable; }
+
+adjit_status adjit_executable_run(adjit_executable* executable, int32_t input_count,
+                                  const DLTensor* const* inputs, int32_t output_count,
+                                  DLTensor* const* outputs) {
+  return guarded([&] {
+    adjit::Executable& e = *required(executable, "executable").executable;
+    const CheckedArrays arrays(e.plan(), input_count, inputs, output_count, outputs);
+    e.run(arrays.inputs(), arrays.outputs());
+  });
+}
+
+adjit_status adjit_executable_profile(adjit_executable* executable, int32_t input_count,
+                                      const DLTensor* const* inputs, int32_t output_count,
+                                      DLTensor* const* outputs, int32_t repeats,
+                                      const char** text) {
+  return guarded([&] {
+    adjit_executable& handle = required(executable, "executable");
+    required(text, "json");
+    if (repeats < 1)
+      throw adjit::Error(adjit::ErrorCode::Invalid,
+                         "repeats is " + std::to_string(repeats) + "; profile at least one run");
+    adjit::Executable& e = *handle.executable;
+    const CheckedArrays arrays(e.plan(), input_count, inputs, output_count, outputs);
+    const auto times = e.profile(arrays.inputs(), arrays.outputs(), repeats);
+    std::string made =
+        adjit::profile_json(handle.engine->schedule(handle.inspected), handle.request.layouts,
+                            e.plan(), times, handle.engine->schedule_target());
+    const std::lock_guard lock(handle.mutex);
+    handle.profile = std::move(made);
+    *text = handle.profile.c_str();
+  });
+}
+
+adjit_status adjit_executable_run_raw(adjit_executable* executable, const void* const* inputs,
+                                      void* const* outputs) {
+  return guarded([&] { required(executable, "executable").executable->run(inputs, outputs); });
+}
+
+adjit_status adjit_executable_report(adjit_executable* executable, const char** text) {
+  return guarded([&] {
+    adjit_executable& e = required(executable, "executable");
+    required(text, "json");
+    *text = kept(e.mutex, e.report, [&] { return report_json(e); });
+  });
+}
+
+adjit_status adjit_executable_llvm(adjit_executable* executable, const char** text) {
+  return guarded([&] {
+    adjit_executable& e = required(executable, "executable");
+    required(text, "text");
+    *text = kept(e.mutex, e.llvm, [&] { return e.engine->llvm(e.inspected); });
+  });
+}
+
+adjit_status adjit_executable_assembly(adjit_executable* executable, const char** text) {
+  return guarded([&] {
+    adjit_executable& e = required(executable, "executable");
+    required(text, "text");
+    *text = kept(e.mutex, e.assembly, [&] { return e.engine->assembly(e.inspected); });
+  });
+}
+
+adjit_status adjit_lowered_export(const char* name, int32_t function_count,
+                                  adjit_lowered* const* functions,
+                                  const char* const* function_names, const char* directory) {
+  return guarded([&] {
+    const std::string library = &required(name, "name");
+    const std::string folder = &required(directory, "directory");
+    const auto names = elements(function_names, function_count, "function_names");
+    std::vector<adjit::ExportedFunction> exported;
+    for (adjit_lowered* lowered : elements(functions, function_count, "functions")) {
+      const adjit_lowered& l = required(lowered, "functions");
+      exported.push_back(
+          l.engine->exported(l.request, &required(names[exported.size()], "function_names")));
+    }
+    adjit::export_library(library, exported, folder);
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,202 @@
+// bindings/c/trace.cpp -- traces: inputs, operators, calls.
+#include <nlohmann/json.hpp>
+
+#include "bindings/c/arrays.hpp"
+#include "bindings/c/boundary.hpp"
+#include "bindings/c/handles.hpp"
+#include "runtime/trace/ops/operator.hpp"
+
+namespace adjit::c {
+namespace {
+
+using nlohmann::json;
+
+// ErrorCode::Invalid when the trace has ended: its tensors are gone.
+std::vector<TensorId> tensors(Trace& trace, int32_t count, const adjit_tensor* ids) {
+  static_cast<void>(trace.pool());
+  std::vector<TensorId> list;
+  for (adjit_tensor id : elements(ids, count, "tensors")) {
+    if (id >= trace.graph().tensors.size())
+      throw Error(ErrorCode::Invalid, std::to_string(id) + " is no tensor of this trace");
+    list.push_back(TensorId{id});
+  }
+  return list;
+}
+
+// Row-major bytes of an array with any strides.
+std::vector<std::byte> gathered(const DLTensor& tensor, DType dtype) {
+  const TensorLayout layout = layout_of(tensor);
+  const auto* base = static_cast<const std::byte*>(address_of(tensor));
+  const size_t size = size_of(dtype);
+  const size_t rank = static_cast<size_t>(tensor.ndim);
+  int64_t count = 1;
+  for (size_t d = 0; d < rank; ++d) count = checked_mul(count, tensor.shape[d]);
+  std::vector<std::byte> bytes(static_cast<size_t>(count) * size);
+  std::vector<int64_t> index(rank, 0);
+  for (int64_t k = 0; k < count; ++k) {
+    int64_t offset = 0;
+    for (size_t d = 0; d < rank; ++d) offset += index[d] * layout.strides[d];
+    std::copy_n(base + offset * static_cast<int64_t>(size), size,
+                bytes.data() + static_cast<size_t>(k) * size);
+    for (size_t d = rank; d-- > 0;) {
+      if (++index[d] < tensor.shape[d]) break;
+      index[d] = 0;
+    }
+  }
+  return bytes;
+}
+
+std::string operators_json() {
+  json list = json::array();
+  for (const Operator& op : all_operators())
+    list.push_back({{"name", op.name},
+                    {"signature", op.signature},
+                    {"shapes", op.shapes},
+                    {"gradient", op.gradient}});
+  return list.dump();
+}
+
+}  // namespace
+}  // namespace adjit::c
+
+using namespace adjit::c;  // NOLINT
+
+extern "C" {
+
+adjit_status adjit_trace_create(const char* name, adjit_trace** trace) {
+  return guarded([&] {
+    required(trace, "trace");
+    *trace = new adjit_trace(name == nullptr ? "main" : name);
+  });
+}
+
+void adjit_trace_destroy(adjit_trace* trace) { delete trace; }
+
+adjit_status adjit_trace_set_source(adjit_trace* trace, const char* file, int32_t line,
+                                    const char* operation) {
+  return guarded([&] {
+    adjit::Trace& t = required(trace, "trace").trace;
+    t.set_source(file == nullptr ? "" : file, line);
+    t.set_operation(operation == nullptr ? "" : operation);
+  });
+}
+
+adjit_status adjit_trace_input(adjit_trace* trace, const char* name, adjit_dtype dtype,
+                               int32_t rank, const int64_t* shape, int32_t weak,
+                               adjit_tensor* tensor) {
+  return guarded([&] {
+    required(tensor, "tensor");
+    const std::span<const int64_t> extents = elements(shape, rank, "shape");
+    *tensor = required(trace, "trace")
+                  .trace
+                  .input(name == nullptr ? "x" : name, dtype_of(dtype),
+                         std::vector<int64_t>(extents.begin(), extents.end()), weak != 0)
+                  .value;
+  });
+}
+
+adjit_status adjit_trace_constant(adjit_trace* trace, const char* name, const DLTensor* data,
+                                  adjit_tensor* tensor) {
+  return guarded([&] {
+    required(tensor, "tensor");
+    const DLTensor& array = required(data, "data");
+    const adjit::DType dtype = dtype_of(array.dtype);
+    const std::span<const int64_t> shape = shape_of(array);
+    *tensor =
+        required(trace, "trace")
+            .trace
+            .constant(name == nullptr ? "c" : name, dtype,
+                      std::vector<int64_t>(shape.begin(), shape.end()), gathered(array, dtype))
+            .value;
+  });
+}
+
+adjit_status adjit_trace_tensor_info(adjit_trace* trace, adjit_tensor tensor, adjit_dtype* dtype,
+                                     int32_t* rank, const int64_t** shape) {
+  return guarded([&] {
+    adjit::Trace& t = required(trace, "trace").trace;
+    const adjit::TensorInfo& info = t.info(tensors(t, 1, &tensor)[0]);
+    required(dtype, "dtype");
+    required(rank, "rank");
+    required(shape, "shape");
+    *dtype = static_cast<adjit_dtype>(info.dtype);
+    *rank = static_cast<int32_t>(info.shape.size());
+    *shape = info.shape.data();
+  });
+}
+
+adjit_status adjit_trace_tensor_is_weak(adjit_trace* trace, adjit_tensor tensor, int32_t* weak) {
+  return guarded([&] {
+    adjit::Trace& t = required(trace, "trace").trace;
+    required(weak, "weak");
+    *weak = t.is_weak(tensors(t, 1, &tensor)[0]) ? 1 : 0;
+  });
+}
+
+adjit_status adjit_trace_tensor_set_weak(adjit_trace* trace, adjit_tensor tensor) {
+  return guarded([&] {
+    adjit::Trace& t = required(trace, "trace").trace;
+    t.set_weak(tensors(t, 1, &tensor)[0]);
+  });
+}
+
+adjit_status adjit_trace_operator(adjit_trace* trace, const char* name, int32_t input_count,
+                                  const adjit_tensor* inputs, const char* attributes_json,
+                                  int32_t* count, adjit_tensor* results) {
+  return guarded([&] {
+    adjit::Trace& t = required(trace, "trace").trace;
+    elements(results, required(count, "count"), "results");
+    json attributes = json::object();
+    if (attributes_json != nullptr) {
+      attributes = json::parse(attributes_json, nullptr, false);
+      if (attributes.is_discarded())
+        throw adjit::Error(adjit::ErrorCode::Invalid,
+                           std::string("the attributes are not JSON: ") + attributes_json);
+    }
+    const std::vector<adjit::TensorId> made =
+        adjit::find_operator(&required(name, "name"))
+            .trace(t, tensors(t, input_count, inputs), attributes);
+    if (made.size() > static_cast<size_t>(*count))
+      throw adjit::Error(adjit::ErrorCode::Invalid,
+                         std::string("'") + name + "' has " + std::to_string(made.size()) +
+                             " results, but there is room for " + std::to_string(*count));
+    for (size_t k = 0; k < made.size(); ++k) results[k] = made[k].value;
+    *count = static_cast<int32_t>(made.size());
+  });
+}
+
+adjit_status adjit_trace_call(adjit_trace* trace, const adjit_computation* computation,
+                              int32_t argument_count, const adjit_tensor* arguments,
+                              int32_t result_count, adjit_tensor* results) {
+  return guarded([&] {
+    adjit::Trace& t = required(trace, "trace").trace;
+    const adjit::Computation& callee = *required(computation, "computation").computation;
+    if (static_cast<size_t>(result_count) != callee.outputs().size())
+      throw adjit::Error(adjit::ErrorCode::Invalid,
+                         "the computation has " + std::to_string(callee.outputs().size()) +
+                             " outputs, not " + std::to_string(result_count));
+    elements(results, result_count, "results");
+    const std::vector<adjit::TensorId> made =
+        t.call(callee.graph(), tensors(t, argument_count, arguments));
+    for (size_t k = 0; k < made.size(); ++k) results[k] = made[k].value;
+  });
+}
+
+adjit_status adjit_trace_finish(adjit_trace* trace, int32_t output_count,
+                                const adjit_tensor* outputs, adjit_computation** computation) {
+  return guarded([&] {
+    adjit::Trace& t = required(trace, "trace").trace;
+    required(computation, "computation");
+    auto handle = std::make_unique<adjit_computation>();
+    handle->computation =
+        std::make_shared<const adjit::Computation>(t.finish(tensors(t, output_count, outputs)));
+    *computation = handle.release();
+  });
+}
+
+const char* adjit_operators(void) {
+  static const std::string text = operators_json();
+  return text.c_str();
+}
+
+}  // extern "C"

@@ -1,0 +1,65 @@
+"""Ahead-of-time libraries: aj.export."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import lowering, pytree, runtime, transforms
+from ._library import Handle, call
+from .errors import Error
+
+
+def export(
+    f: Callable[..., Any],
+    *args: Any,
+    dir: str | os.PathLike[str],
+    name: str | None = None,
+    backward: bool = True,
+) -> Path:
+    """Writes ``<name>.h``, ``.c``, ``.o`` and ``lib<name>.so``; gives the library's path.
+
+    ``args``: arrays, numbers or ShapeDtype; the library takes row-major arrays of their shapes and
+    dtypes. It has two functions, described in the header: ``<name>`` (arguments, then results) and,
+    where ``f`` has float arguments and results, ``<name>_backward`` (arguments, one cotangent per
+    float result, then one gradient per float argument; it computes the forward again). Both run on
+    the calling thread and need no adjit. ``name``: that of ``f``. CompileError where there is no C
+    compiler, Error for arrays that ``f`` captures.
+    """
+    title = name or getattr(f, "__name__", "f").strip("<>")
+    leaves, structure = pytree.flatten((args, {}))
+    plain = [
+        np.zeros(x.shape, x.dtype) if isinstance(x, lowering.ShapeDtype) else x for x in leaves
+    ]
+    traced = transforms.Traced(f, pytree.unflatten(structure, plain), title)
+    if traced.captured:
+        raise Error(
+            f"export: '{title}' captures {len(traced.captured)} arrays from outside, which the "
+            "library could not read; pass them as arguments"
+        )
+    functions = {title: traced.computation}
+    inputs, outputs = (runtime.tensor_specs(traced.computation, side) for side in (False, True))
+    wrt, seeded = ([k for k, (d, _) in enumerate(specs) if d >= 6] for specs in (inputs, outputs))
+    if backward and wrt and seeded:
+        functions[f"{title}_backward"] = transforms._vjp(traced.computation, wrt, seeded, False)
+    folder = Path(dir)
+    _write(title, {n: runtime.lower(c, None, n) for n, c in functions.items()}, folder)
+    return folder / f"lib{title}.so"
+
+
+def _write(library: str, functions: dict[str, Handle], folder: Path) -> None:
+    handles = (ctypes.c_void_p * len(functions))(*[h.value.value for h in functions.values()])
+    names = (ctypes.c_char_p * len(functions))(*[n.encode() for n in functions])
+    call(
+        "adjit_lowered_export",
+        library.encode(),
+        len(functions),
+        handles,
+        names,
+        os.fsencode(folder),
+    )

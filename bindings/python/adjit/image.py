@@ -1,0 +1,14 @@
+"""Image functions: resize, upsample."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import operators
+
+if TYPE_CHECKING:
+    # The functions are made from the library's table; type checkers see them as Any.
+    def __getattr__(name: str) -> Any: ...
+
+
+__all__ = operators.install(globals(), "image.")

@@ -1,0 +1,235 @@
+"""Looking inside: aj.lower, schedules, executables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import arrays, dtypes, pytree, runtime, transforms
+from ._library import Handle
+from .errors import Error
+
+
+class ShapeDtype:
+    """Stands for an array of that shape and dtype where only those matter."""
+
+    def __init__(self, shape: Any, dtype: Any) -> None:
+        self.shape = tuple(int(e) for e in shape)
+        self.dtype = dtypes.to_numpy(dtypes.number_of(dtype))
+
+
+class Stage(NamedTuple):
+    """One stage: ``iterations`` is the exact number of points of its domain."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    flops: int | None
+    bytes: int
+    iterations: int | None
+    lines: list[str]
+
+
+class KernelTime(NamedTuple):
+    """One kernel in one run: all but ``tasks`` are of all its calls.
+
+    ``predicted`` is the cost model's time and ``roofline`` the least that flops and bytes take.
+    """
+
+    symbol: str
+    stages: list[str]
+    calls: int
+    microseconds: float
+    tasks: int
+    flops: int | None
+    bytes: int
+    predicted: float
+    roofline: float
+
+
+class Profile(list[KernelTime]):
+    """Times of all kernels, in the order they run; prints as a table."""
+
+    def __str__(self) -> str:
+        lines = [
+            f"{'us':>10}{'predicted':>11}{'roofline':>10}{'calls':>7}{'tasks':>7}"
+            f"{'GFLOP/s':>9}{'GB/s':>8}  stages"
+        ]
+        for k in self:
+            seconds = 1e-6 * max(k.microseconds, 1e-3)
+            rate = "-" if k.flops is None else f"{1e-9 * k.flops / seconds:.1f}"
+            lines.append(
+                f"{k.microseconds:10.1f}{k.predicted:11.1f}{k.roofline:10.1f}{k.calls:7d}{k.tasks:7d}{rate:>9}"
+                f"{1e-9 * k.bytes / seconds:8.1f}  {' '.join(k.stages)}"
+            )
+        return "\n".join(lines)
+
+
+def lower(f: Callable[..., Any], *args: Any, target: str | None = None) -> Lowered:
+    """Derives and schedules ``f`` for these arguments (arrays, numbers or ShapeDtype)."""
+    runtime.check_cpu(target)
+    leaves, structure = pytree.flatten((args, {}))
+    plain = [np.zeros(x.shape, x.dtype) if isinstance(x, ShapeDtype) else x for x in leaves]
+    concrete = pytree.unflatten(structure, plain)
+    function = f if isinstance(f, transforms.Transformed) else transforms.jit(f)
+    bound, positional, keyword, _ = function._split(*concrete)
+    built = function.build(bound, (positional, keyword))
+    views = [
+        transforms._leaf_view(x, k, built.title)
+        for k, x in enumerate(pytree.flatten((positional, keyword))[0])
+    ]
+    return Lowered(built, views, None)
+
+
+class Lowered:
+    """A computation with a schedule, for one signature."""
+
+    def __init__(
+        self, built: transforms.Built, views: list[arrays.View], schedule_json: str | None
+    ) -> None:
+        self._built = built
+        self._views = views
+        self._hidden = [arrays.view(v) for v in [*built.traced.captured, *built.seeds]]
+        self._handle = runtime.lower(
+            built.computation, built.arranged([*views, *self._hidden]), built.title, schedule_json,
+            built.traced.trace_ms,
+        )  # fmt: skip
+
+    @property
+    def text(self) -> str:
+        """The computation after differentiation and zero-elimination, in text notation."""
+        return self._handle.text("adjit_lowered_text")
+
+    @property
+    def stages(self) -> list[Stage]:
+        """The stages of that computation."""
+        return [
+            Stage(
+                s["name"], tuple(s["shape"]), s["dtype"], s["flops"], s["bytes"],
+                s["iterations"], s["lines"],
+            )
+            for s in json.loads(self._handle.text("adjit_lowered_stages"))
+        ]  # fmt: skip
+
+    @property
+    def schedule(self) -> str:
+        """The loop nests, readable."""
+        return self._handle.text("adjit_lowered_schedule")
+
+    @property
+    def schedule_json(self) -> str:
+        """The moves that made them; ``with_schedule`` replays them."""
+        return self._handle.text("adjit_lowered_schedule_json")
+
+    def with_schedule(self, schedule_json: str) -> Lowered:
+        """The same computation under another schedule. ScheduleError when it is illegal here."""
+        changed = Lowered(self._built, self._views, schedule_json)
+        _ = changed.schedule  # replayed now, so that an illegal one is refused here
+        return changed
+
+    def explain(self) -> str:
+        """The predicted cost of each kernel and stage by term, in microseconds."""
+        return self._handle.text("adjit_lowered_explain")
+
+    @property
+    def cost(self) -> dict[str, Any]:
+        """The prediction with what it was made of: kernels, their nests, terms and inputs.
+
+        Names of inputs change with versions.
+        """
+        return dict(json.loads(self._handle.text("adjit_lowered_cost")))
+
+    def compile(self) -> Executable:
+        """Machine code: from memory, from disk, or made now."""
+        return Executable(self._built, self._views, self._hidden, self._handle)
+
+
+class Executable:
+    """Machine code for one signature; call it with arrays like those it was lowered for."""
+
+    def __init__(
+        self,
+        built: transforms.Built,
+        views: list[arrays.View],
+        hidden: list[arrays.View],
+        lowered: Handle,
+    ) -> None:
+        self._built = built
+        self._views = views
+        self._hidden = hidden
+        self._program = runtime.Program(lowered, built.computation, built.title)
+
+    def _fitting(self, leaves: list[Any]) -> list[arrays.View]:
+        """Views of all inputs; Error unless they are like those that were lowered for."""
+        if len(leaves) != len(self._views):
+            raise Error(
+                f"the executable of '{self._built.title}' takes {len(self._views)} arrays, not "
+                f"{len(leaves)}"
+            )
+        views = [transforms._leaf_view(x, k, self._built.title) for k, x in enumerate(leaves)]
+        views += [arrays.view(v) for v in [*self._built.traced.captured, *self._built.seeds]]
+        for k, (given, wanted) in enumerate(zip(views, self._views + self._hidden, strict=True)):
+            if given.signature != wanted.signature:
+                what = f"argument {k}" if k < len(leaves) else f"captured array {k - len(leaves)}"
+                raise Error(
+                    f"{what} has (dtype, shape, strides) {given.signature}, but the "
+                    f"executable was compiled for {wanted.signature}"
+                )
+        return views
+
+    def __call__(self, *args: Any) -> Any:
+        leaves, _ = pytree.flatten((args, {}))
+        views = self._fitting(leaves)
+        framework = next((f for x in leaves if (f := arrays.framework_of(x)) != "numpy"), "numpy")
+        addresses = [v.address for v in self._built.arranged(views)]
+        return self._built.rebuild(self._program.run(addresses, framework))
+
+    def profile(self, *args: Any, repeats: int = 20) -> Profile:
+        """Runs that often and measures each kernel in its fastest run."""
+        views = self._fitting(pytree.flatten((args, {}))[0])
+        arranged = self._built.arranged(views)
+        return Profile([
+            KernelTime(
+                k["symbol"], k["stages"], k["calls"], k["microseconds"], k["tasks"], k["flops"],
+                k["bytes"], k["predicted"], k["roofline"],
+            )
+            for k in self._program.profile(arranged, repeats)
+        ])  # fmt: skip
+
+    @property
+    def llvm(self) -> str:
+        """LLVM IR of all kernels."""
+        return self._program.handle.text("adjit_executable_llvm")
+
+    @property
+    def asm(self) -> str:
+        """Assembly of all kernels."""
+        return self._program.handle.text("adjit_executable_assembly")
+
+    @property
+    def ptx(self) -> str:
+        """PTX: there is none on the CPU."""
+        return ""
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Milliseconds by step, cache, key components, kernels, workspace and code bytes."""
+        return self._program.report
+
+    @property
+    def compile_ms(self) -> float:
+        """Milliseconds of code generation."""
+        return float(self._program.report["compile_ms"])
+
+    @property
+    def cache(self) -> str:
+        """Where the code came from: "memory", "disk" or "miss"."""
+        return str(self._program.report["cache"])
+
+    @property
+    def miss_reason(self) -> str:
+        """Why it had to be compiled; empty on a hit."""
+        return str(self._program.report["miss_reason"])

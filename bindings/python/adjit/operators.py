@@ -1,0 +1,247 @@
+"""Operators as functions: one for every row of the library's table, with its signature.
+
+On traced tensors a function adds stages to the current trace; on arrays it runs at once, as a
+cached program of one operator; on scalar expressions of the index notation it builds expressions.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import arrays, notation, tracing
+from ._library import library
+from .errors import Error, ShapeError
+from .fixed import Fixed
+
+
+class Row(NamedTuple):
+    """A row of the operator table."""
+
+    name: str
+    tensors: tuple[str, ...]  # names of required tensors; ("tensors...",) takes any number
+    optional: tuple[str, ...]
+    attributes: dict[str, Any]  # name -> default (inspect.Parameter.empty when required)
+    doc: str
+
+
+def _parse(entry: dict[str, str]) -> Row:
+    tensors: list[str] = []
+    optional: list[str] = []
+    attributes: dict[str, Any] = {}
+    keyword = False
+    for part in filter(None, (p.strip() for p in entry["signature"][1:-1].split(","))):
+        if part == "*":
+            keyword = True
+            continue
+        name, _, default = part.partition("=")
+        if not keyword and default:
+            optional.append(name)
+        elif not keyword:
+            tensors.append(name)
+        elif name not in attributes:
+            attributes[name] = _default(default)
+    doc = f"Shapes: {entry['shapes']}\n\nGradient: {entry['gradient']}\n"
+    return Row(entry["name"], tuple(tensors), tuple(optional), attributes, doc)
+
+
+def _default(text: str) -> Any:
+    if not text:
+        return inspect.Parameter.empty
+    constants = {"None": None, "True": True, "False": False}
+    if text in constants:
+        return constants[text]
+    return text[1:-1] if text.startswith("'") else json.loads(text)
+
+
+TABLE: dict[str, Row] = {
+    entry["name"]: _parse(entry) for entry in json.loads(library.adjit_operators())
+}
+
+_SCALARS = (bool, int, float, np.generic)
+
+
+def apply(name: str, operands: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    """An operator on tensors, arrays and Python scalars, in order; one result or a tuple.
+
+    None stands for an optional operand that is left out.
+    """
+    trace = tracing.current()
+    if trace is None:
+        return _eager(name, operands, attributes)
+    tensors, attributes = _split_scalars(operands, attributes)
+    results = trace.apply(name, tensors, attributes)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _split_scalars(
+    operands: Sequence[Any], attributes: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    tensors = [o for o in operands if o is not None and not isinstance(o, _SCALARS)]
+    if len(tensors) < len(operands):
+        scalars = [_item(o) if isinstance(o, _SCALARS) else None for o in operands]
+        attributes = {**attributes, "scalars": scalars}
+    return tensors, attributes
+
+
+def _item(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+@functools.lru_cache(maxsize=4096)
+def _program(name: str, attributes: str, pattern: tuple[Fixed | None, ...]) -> Any:
+    from .transforms import jit
+
+    fixed = json.loads(attributes)
+
+    def run(*tensors: Any) -> Any:
+        rest = iter(tensors)
+        operands = [next(rest) if p is None else p.value for p in pattern]
+        return apply(name, operands, fixed)
+
+    run.__name__ = name.replace(".", "_")
+    return jit(run)
+
+
+def _eager(name: str, operands: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    for operand in operands:
+        if isinstance(operand, tracing.Tensor):
+            raise Error(
+                f"{name}: a traced value of '{operand.trace.name}' is used after its trace has "
+                "ended; return it from the function instead of keeping it in a variable outside"
+            )
+    fixed = (*_SCALARS, type(None))
+    pattern = tuple(Fixed(_item(o)) if isinstance(o, fixed) else None for o in operands)
+    tensors = [
+        o if arrays.is_array(o) else np.asarray(o) for o in operands if not isinstance(o, fixed)
+    ]
+    return _program(name, tracing.attributes_text(attributes), pattern)(*tensors)
+
+
+def _function(row: Row) -> Callable[..., Any]:
+    """A Python function of a row: tensors, then attributes, all by position or keyword."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    variadic = bool(row.tensors) and row.tensors[-1].endswith("...")
+    parameters = [inspect.Parameter(n.removesuffix("..."), kind) for n in row.tensors]
+    tail = [inspect.Parameter(n, kind, default=None) for n in row.optional]
+    required = [
+        inspect.Parameter(n, kind)
+        for n, d in row.attributes.items()
+        if d is inspect.Parameter.empty and n not in row.optional
+    ]
+    defaulted = [
+        inspect.Parameter(n, kind, default=d)
+        for n, d in row.attributes.items()
+        if d is not inspect.Parameter.empty and n not in row.optional
+    ]
+    # As PyTorch orders them: layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5).
+    signature = inspect.Signature([*parameters, *required, *tail, *defaulted])
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        more = notation.pop_reduction_arguments(row.name, args, kwargs)
+        try:
+            bound = signature.bind(*args, **kwargs).arguments | more
+        except TypeError as error:
+            raise TypeError(
+                f"{row.name}: {error}; its signature is {row.name}{signature}"
+            ) from None
+        operands: list[Any] = []
+        for name in row.tensors:
+            value = bound[name.removesuffix("...")]
+            operands.extend(value) if variadic and name.endswith("...") else operands.append(value)
+        expr = notation.apply_function(row.name, operands, bound)
+        if expr is not None:
+            return expr
+        attributes = {
+            n: v for n, v in bound.items() if n in row.attributes and n not in row.optional
+        }
+        given = [n for n in row.optional if bound.get(n) is not None]
+        if given:
+            # One that is left out keeps its place: scalars are found by position.
+            operands.extend(bound.get(n) for n in row.optional)
+            attributes["optional"] = given
+        return apply(row.name, operands, attributes)
+
+    function.__name__ = row.name.rpartition(".")[2]
+    function.__qualname__ = function.__name__
+    function.__doc__ = f"{row.name}{signature}\n\n{row.doc}"
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    return function
+
+
+def install(namespace: dict[str, Any], prefix: str = "") -> list[str]:
+    """Puts the functions of all rows with this prefix ("nn.") into a module's namespace."""
+    names = []
+    for row in TABLE.values():
+        head, _, tail = row.name.rpartition(".")
+        if head == prefix.rstrip("."):
+            namespace[tail] = _function(row)
+            names.append(tail)
+    return names
+
+
+def names() -> list[str]:
+    """The module-level operators."""
+    return sorted(name for name in TABLE if "." not in name)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
+    """An array of one value, which may be a traced scalar."""
+    extents = [shape] if isinstance(shape, int) else list(shape)
+    return apply("full", [fill_value], {"shape": extents, **_dtype(dtype)})
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
+    """As the array API's."""
+    if stop is None:
+        start, stop = 0, start
+    return apply("arange", [], {"start": start, "stop": stop, "step": step, **_dtype(dtype)})
+
+
+def einsum(subscripts: str, *operands: Any) -> Any:
+    """As NumPy's: any number of operands, repeated and missing indices."""
+    return apply("einsum", operands, {"subscripts": subscripts})
+
+
+def cumulative_sum(x: Any, *, axis: int | None = None, include_initial: bool = False) -> Any:
+    """As the array API's: the running sum, with a leading 0 on request. Linear in time."""
+    return _cumulative("cumsum", x, axis, include_initial, 0)
+
+
+def cumulative_prod(x: Any, *, axis: int | None = None, include_initial: bool = False) -> Any:
+    """As the array API's: the running product, with a leading 1 on request. Linear in time."""
+    return _cumulative("cumprod", x, axis, include_initial, 1)
+
+
+def _cumulative(name: str, x: Any, axis: int | None, include_initial: bool, first: int) -> Any:
+    if axis is None:
+        if len(x.shape) != 1:
+            raise ShapeError(f"{name}: axis is needed for an array of {len(x.shape)} dimensions")
+        axis = 0
+    result = apply(name, [x], {"axis": axis})
+    if not include_initial:
+        return result
+    extents = list(result.shape)
+    extents[axis] = 1
+    return apply("concat", [full(extents, first, dtype=result.dtype), result], {"axis": axis})
+
+
+def broadcast_arrays(*tensors: Any) -> Any:
+    """All tensors at their common shape."""
+    return apply("broadcast_arrays", tensors, {})
+
+
+def meshgrid(*tensors: Any, indexing: str = "xy") -> Any:
+    """Coordinate grids of vectors."""
+    return apply("meshgrid", tensors, {"indexing": indexing})
+
+
+def _dtype(dtype: Any) -> dict[str, Any]:
+    from . import dtypes
+
+    return {} if dtype is None else {"dtype": dtypes.NAMES[dtypes.number_of(dtype)]}

@@ -1,0 +1,140 @@
+"""aj.vjp: a forward with residuals and a pullback that may be called many times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import arrays, dtypes, pytree, runtime, tracing, transforms
+from ._library import Handle, call
+from .errors import Error, ShapeError
+
+
+def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """``out, pullback = vjp(f, *primals)``; ``pullback(cotangent)`` gives one gradient a primal.
+
+    The cotangent has the structure, shapes and dtypes of ``out``. Gradients of integer primals are
+    None. With ``has_aux`` f returns (out, aux), and so do we: ``out, pullback, aux``.
+    """
+    joint = _Joint(f, primals, has_aux)
+    return joint.inline() if tracing.current() is not None else joint.run()
+
+
+class _Joint:
+    def __init__(self, f: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> None:
+        self.has_aux = has_aux
+        leaves, structure = pytree.flatten((primals, {}))
+        self.leaves = leaves
+        self.primals = pytree.unflatten(structure, self.leaves)[0]
+        name = getattr(f, "__name__", "f").strip("<>")
+        self.title = f"vjp({name})"
+        self.traced = transforms.Traced(f, (self.primals, {}), name)
+        inputs = runtime.tensor_specs(self.traced.computation, False)
+        self.outputs = runtime.tensor_specs(self.traced.computation, True)
+        self.wrt = [k for k in range(len(self.leaves)) if inputs[k][0] >= 6]
+        own = transforms.own_structure(self.traced, has_aux, self.title)
+        self.seeded = [k for k in range(pytree.leaf_count(own)) if self.outputs[k][0] >= 6]
+        self.own = own
+
+    def _results(self, values: list[Any], pullback: Any) -> Any:
+        tree = pytree.unflatten(self.traced.structure, values)
+        return (tree[0], pullback, tree[1]) if self.has_aux else (tree, pullback)
+
+    def _cotangents(self, cotangent: Any) -> list[Any]:
+        leaves, structure = pytree.flatten(cotangent)
+        if structure != self.own:
+            raise ShapeError(f"{self.title}: the cotangent has another structure than the output")
+        seeds = []
+        for k in self.seeded:
+            leaf = leaves[k]
+            dtype, shape = self.outputs[k]
+            if isinstance(leaf, bool | int | float):
+                leaf = np.asarray(leaf, dtypes.to_numpy(dtype))
+            if tuple(leaf.shape) != shape:
+                raise ShapeError(
+                    f"{self.title}: a cotangent has shape {tuple(leaf.shape)}, its output {shape}"
+                )
+            seeds.append(leaf)
+        return seeds
+
+    def _gradients(self, found: list[Any]) -> tuple[Any, ...]:
+        by_position = dict(zip(self.wrt, found, strict=True))
+        every = [by_position.get(k) for k in range(len(self.leaves))]
+        result = []
+        start = 0
+        for primal in self.primals:
+            leaves, structure = pytree.flatten(primal)
+            result.append(pytree.unflatten(structure, every[start : start + len(leaves)]))
+            start += len(leaves)
+        return tuple(result)
+
+    def inline(self) -> Any:
+        trace = tracing.current()
+        assert trace is not None
+        # Numbers become tensors of the outer trace once: forward and backward see the same.
+        self.leaves = [transforms._as_tensor(v) for v in self.leaves]
+        arguments = [trace.resolve(v) for v in [*self.leaves, *self.traced.captured]]
+        values = trace.call(self.traced.computation, arguments, len(self.outputs))
+
+        def pullback(cotangent: Any) -> tuple[Any, ...]:
+            inner = tracing.current()
+            if inner is None:
+                raise Error(
+                    f"the pullback of {self.title} is used after the trace of '{trace.name}' has "
+                    "ended; return what it gives from the function instead of keeping it outside"
+                )
+            backward = transforms._vjp(self.traced.computation, self.wrt, self.seeded, False)
+            given = [inner.resolve(v) for v in [*self.leaves, *self.traced.captured]]
+            given += [inner.resolve(c) for c in self._cotangents(cotangent)]
+            return self._gradients(inner.call(backward, given, len(self.wrt)))
+
+        return self._results(list(values), pullback)
+
+    def run(self) -> Any:
+        joint = transforms._vjp(self.traced.computation, self.wrt, self.seeded, True)
+        given = [*self.leaves, *self.traced.captured]
+        views = [transforms._leaf_view(v, k, self.title) for k, v in enumerate(given)]
+        framework = next((f for v in given if (f := arrays.framework_of(v)) != "numpy"), "numpy")
+        forward, backward = _partition(joint, len(given), len(self.outputs))
+        program = runtime.Program(
+            runtime.lower(forward, views, self.title + ".forward", trace_ms=self.traced.trace_ms),
+            forward, self.title + ".forward",
+        )  # fmt: skip
+        # JAX would narrow residuals of 64 bits: they stay NumPy's.
+        own = "numpy" if framework == "jax" else framework
+        made = program.run([v.address for v in views], own)
+        values = [arrays.finish(framework, v) for v in made[: len(self.outputs)]]
+        residuals = made[len(self.outputs) :]
+        programs: dict[Any, runtime.Program] = {}
+
+        def pullback(cotangent: Any) -> tuple[Any, ...]:
+            inner = tracing.current()
+            if inner is not None:
+                given = [inner.resolve(v) for v in [*residuals, *self._cotangents(cotangent)]]
+                return self._gradients(inner.call(backward, given, len(self.wrt)))
+            seeds = [arrays.view(c) for c in self._cotangents(cotangent)]
+            inputs = [*[arrays.view(r) for r in residuals], *seeds]
+            signature = tuple([v.signature for v in inputs])
+            program = programs.get(signature)
+            if program is None:
+                title = self.title + ".pullback"
+                program = runtime.Program(runtime.lower(backward, inputs, title), backward, title)
+                programs[signature] = program
+            return self._gradients(program.run([v.address for v in inputs], framework))
+
+        return self._results(values, pullback)
+
+
+def _partition(joint: Handle, primals: int, results: int) -> tuple[Handle, Handle]:
+    parts: list[Handle] = []
+
+    def forward(out: Any) -> None:
+        def backward(other: Any) -> None:
+            call("adjit_computation_partition", joint.value, primals, results, -1, out, other)
+
+        parts.append(Handle("computation", backward))
+
+    first = Handle("computation", forward)
+    return first, parts[0]

@@ -1,0 +1,106 @@
+"""Text notation: aj.define."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from typing import Any
+
+from . import arrays, operators, tracing
+from ._library import Handle, call, ints, longs
+from .errors import Error
+
+
+def define(source: str) -> Module:
+    """Parses definitions in text notation; each is an attribute of the result, a function.
+
+    ParseError names line and column, with a caret. Extents may be symbols, bound at each call.
+    """
+    return Module(source)
+
+
+class Module:
+    """Parsed definitions."""
+
+    def __init__(self, source: str) -> None:
+        file, line = tracing.user_line()
+        name = f"{file}:{line}" if file else "<text>"
+        self._handle = Handle(
+            "text_module",
+            lambda out: call("adjit_text_module_create", source.encode(), name.encode(), out),
+        )
+        self._definitions = {
+            d["name"]: Definition(self._handle, d)
+            for d in json.loads(self._handle.text("adjit_text_module_definitions"))
+        }
+
+    def __getattr__(self, name: str) -> Definition:
+        definitions = self.__dict__.get("_definitions", {})
+        if name not in definitions:
+            raise AttributeError(f"no definition {name!r}; there are {', '.join(definitions)}")
+        return definitions[name]  # type: ignore[no-any-return]
+
+    def __dir__(self) -> list[str]:
+        return list(self._definitions)
+
+
+class Definition:
+    """One definition: a traceable function of its inputs, one result or a tuple."""
+
+    def __init__(self, module: Handle, signature: dict[str, Any]) -> None:
+        self._module = module
+        self.__name__ = signature["name"]
+        self.inputs: list[str] = signature["inputs"]
+        self.outputs: list[str] = signature["outputs"]
+        self._instances: dict[Any, Handle] = {}
+        self._jit: Any = None
+
+    def __repr__(self) -> str:
+        return f"{self.__name__}({', '.join(self.inputs)}) -> ({', '.join(self.outputs)})"
+
+    def _instance(self, specs: tuple[Any, ...]) -> Handle:
+        if specs not in self._instances:
+            shapes = [e for _, shape in specs for e in shape]
+            kinds = (ctypes.c_int * max(1, len(specs)))(*[dtype for dtype, _ in specs])
+            self._instances[specs] = Handle(
+                "computation",
+                lambda out: call(
+                    "adjit_text_module_instantiate", self._module.value, self.__name__.encode(),
+                    len(specs), kinds, ints([len(s) for _, s in specs]), longs(shapes), out,
+                ),
+            )  # fmt: skip
+        return self._instances[specs]
+
+    def __call__(self, *args: Any) -> Any:
+        if len(args) != len(self.inputs):
+            raise Error(f"{self!r} takes {len(self.inputs)} arguments, not {len(args)}")
+        trace = tracing.current()
+        if trace is None:
+            if self._jit is None:
+                from .transforms import jit
+
+                self._jit = jit(self._traced)
+            return self._jit(*args)
+        return self._traced(*args)
+
+    def _traced(self, *args: Any) -> Any:
+        trace = tracing.current()
+        assert trace is not None
+        tensors = [_tensor(a) for a in args]
+        specs = tuple(
+            (t.dtype_number, t.shape)
+            if isinstance(t, tracing.Tensor)
+            else arrays.view(t).signature[:2]
+            for t in tensors
+        )
+        trace.mark(self.__name__)
+        results = trace.call(
+            self._instance(specs), [trace.resolve(t) for t in tensors], len(self.outputs)
+        )
+        return results[0] if len(results) == 1 else tuple(results)
+
+
+def _tensor(value: Any) -> Any:
+    if isinstance(value, tracing.Tensor) or arrays.is_array(value):
+        return value
+    return operators.apply("full", [value], {"shape": []})

@@ -1,0 +1,522 @@
+"""Transformations: jit, grad, value_and_grad, and what all of them share; they nest in any order.
+
+The others: pullback.py (vjp), forward.py (jvp), batching.py (vmap), jacobians.py.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import time
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import arrays, dtypes, pytree, runtime, tracing
+from ._library import Handle, call, ints
+from .errors import DTypeError, Error, NotDifferentiableError
+from .fixed import Fixed
+
+_WEAK = {bool: 0, int: 5, float: 9}  # dtype numbers of Python scalars
+
+
+class Traced:
+    """A function traced for one signature."""
+
+    def __init__(self, function: Callable[..., Any], args: Any, name: str) -> None:
+        """``args`` is a pair (positional, keyword) whose leaves are arrays, scalars, tensors."""
+        started = time.perf_counter()
+        leaves, structure = pytree.flatten(args)
+        self.name = name
+        with tracing.Trace(name) as trace:
+            inputs = [_input(trace, k, leaf) for k, leaf in enumerate(leaves)]
+            positional, keyword = pytree.unflatten(structure, inputs)
+            result = function(*positional, **keyword)
+            outputs, self.structure = pytree.flatten(result)
+            numbers = [_output(trace, leaf) for leaf in outputs]
+        self.input_count = len(leaves)
+        self.captured = trace.captured
+        self.output_count = len(numbers)
+        self.computation = trace.finish(numbers)
+        self.trace_ms = 1e3 * (time.perf_counter() - started)
+
+
+class Abstract:
+    """Stands for an argument of which only dtype (its number), shape and weakness matter."""
+
+    def __init__(self, dtype: int, shape: tuple[int, ...], weak: bool = False) -> None:
+        self.dtype = dtype
+        self.shape = shape
+        self.weak = weak
+
+
+def abstract(leaf: Any, position: int, name: str) -> Abstract:
+    """What tracing needs to know of an argument of the function ``name``."""
+    if isinstance(leaf, Abstract):
+        return leaf
+    if isinstance(leaf, tracing.Tensor):
+        return Abstract(leaf.dtype_number, leaf.shape, leaf.trace.is_weak(leaf.number))
+    if type(leaf) in _WEAK:
+        return Abstract(_WEAK[type(leaf)], (), weak=True)
+    view = _leaf_view(leaf, position, name)
+    return Abstract(view.dtype, view.shape)
+
+
+def _input(trace: tracing.Trace, position: int, leaf: Any) -> tracing.Tensor:
+    given = abstract(leaf, position, trace.name)
+    return trace.input(f"x{position}", given.dtype, given.shape, given.weak)
+
+
+def _output(trace: tracing.Trace, leaf: Any) -> int:
+    if isinstance(leaf, bool | int | float | np.generic):
+        from . import operators
+
+        attributes: dict[str, Any] = {"shape": []}
+        if isinstance(leaf, np.generic):
+            attributes["dtype"] = dtypes.NAMES[dtypes.number_of(leaf.dtype)]
+        return operators.apply("full", [leaf], attributes).number  # type: ignore[no-any-return]
+    if not isinstance(leaf, tracing.Tensor) and not arrays.is_array(leaf):
+        raise Error(
+            f"'{trace.name}' returns a {type(leaf).__name__}; traced functions return arrays, "
+            "numbers, and containers of them"
+        )
+    return trace.resolve(leaf)
+
+
+def _vjp(computation: Handle, wrt: Sequence[int], outputs: Sequence[int], keep: bool) -> Handle:
+    return Handle(
+        "computation",
+        lambda out: call(
+            "adjit_computation_vjp", computation.value, len(wrt), ints(wrt), len(outputs),
+            ints(outputs), int(keep), out,
+        ),
+    )  # fmt: skip
+
+
+def _gradient(computation: Handle, wrt: Sequence[int], keep: bool) -> Handle:
+    return Handle(
+        "computation",
+        lambda out: call(
+            "adjit_computation_gradient", computation.value, len(wrt), ints(wrt), 0, int(keep), out
+        ),
+    )
+
+
+class Built:
+    """A computation ready to run or to be spliced, and what becomes of its outputs.
+
+    Its inputs are the call's leaves, the captured values, the seeds; ``order`` says so where the
+    computation takes them otherwise: input k is number order[k] of that list.
+    """
+
+    def __init__(
+        self,
+        traced: Traced,
+        computation: Handle,
+        title: str,
+        rebuild: Callable[[list[Any]], Any],
+        seeds: Sequence[Any] = (),
+        order: Sequence[int] | None = None,
+    ) -> None:
+        self.traced = traced
+        self.computation = computation
+        self.title = title
+        self.rebuild = rebuild
+        self.seeds = list(seeds)  # arrays behind the captured inputs
+        self.order = order
+
+    def arranged(self, values: list[Any]) -> list[Any]:
+        """Leaves, captured values and seeds as the computation takes them."""
+        return values if self.order is None else [values[k] for k in self.order]
+
+
+class Transformed:
+    """A function after a transformation: callable on arrays, and inside traces."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        title: str,
+        target: str | None = None,
+        static_argnums: Sequence[int] = (),
+        static_argnames: Sequence[str] = (),
+    ) -> None:
+        runtime.check_cpu(target)
+        if not callable(function):
+            raise TypeError(f"{function!r} is not callable")
+        functools.update_wrapper(self, function, updated=())
+        self.function = function
+        self.title = title
+        self._static_numbers = tuple(static_argnums)
+        self._static_names = frozenset(static_argnames)
+        self._entries: dict[Any, _Entry] = {}
+        self._fast: dict[Any, _Entry] = {}
+
+    def build(self, function: Callable[..., Any], args: Any) -> Built:
+        """The computation for (positional, keyword) arguments; subclasses transform it."""
+        traced = Traced(function, args, self._name())
+        return Built(
+            traced, traced.computation, self.title,
+            lambda outputs: pytree.unflatten(traced.structure, outputs),
+        )  # fmt: skip
+
+    def inline(self, function: Callable[..., Any], args: Any) -> Any:
+        """The call inside another trace."""
+        trace = tracing.current()
+        assert trace is not None
+        leaves, structure = pytree.flatten(args)
+        # Numbers become tensors of the outer trace: they may be differentiated.
+        leaves = [_as_tensor(leaf) for leaf in leaves]
+        built = self.build(function, pytree.unflatten(structure, leaves))
+        arguments = [trace.resolve(leaf) for leaf in leaves]
+        arguments += [trace.resolve(value) for value in built.traced.captured]
+        arguments += [trace.resolve(seed) for seed in built.seeds]
+        count = len(runtime.tensor_specs(built.computation, True))
+        trace.mark(built.title)
+        return built.rebuild(trace.call(built.computation, built.arranged(arguments), count))
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """As a method: the instance is the first argument (make it static, or a pytree)."""
+        return self if instance is None else types.MethodType(self, instance)
+
+    def _name(self) -> str:
+        return getattr(self.function, "__name__", "main").strip("<>") or "main"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs and not self._static_numbers and tracing.current() is None:
+            # The usual call: NumPy arrays by position, seen before.
+            try:
+                entry = self._fast.get(
+                    tuple([(a.dtype, a.shape, a.strides) for a in args if type(a) is np.ndarray])
+                )
+                if entry is not None and len(args) == entry.fast_count and entry.fits():
+                    return entry.run_fast(args)
+            except AttributeError:
+                pass
+        return self._call(args, kwargs)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        function, positional, keyword, static = self._split(args, kwargs)
+        leaves, structure = pytree.flatten((positional, keyword))
+        if tracing.current() is not None:
+            return self.inline(function, (positional, keyword))
+        for leaf in leaves:
+            if isinstance(leaf, tracing.Tensor):
+                raise Error(
+                    f"'{self.title}' is called with a traced value of '{leaf.trace.name}' after "
+                    "that trace has ended; return it from the function instead"
+                )
+        views = [_leaf_view(leaf, k, self._name()) for k, leaf in enumerate(leaves)]
+        key = (structure, static, tuple([(v.signature, type(x) in _WEAK) for v, x in
+                                         zip(views, leaves, strict=True)]))  # fmt: skip
+        entry = self._entries.get(key)
+        if entry is None or not entry.fits():
+            built = self.build(function, (positional, keyword))
+            entry = self._entries[key] = _Entry(built, views)
+            if args and not kwargs and _lie_as_viewed(args, views):
+                self._fast[tuple([(a.dtype, a.shape, a.strides) for a in args])] = entry
+                entry.fast_count = len(args)
+        framework = "numpy"
+        for leaf in leaves:
+            if (found := arrays.framework_of(leaf)) != "numpy":
+                framework = found
+        return entry.run([v.address for v in views], framework)
+
+    def _split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Static arguments leave; the function that is traced has them bound."""
+        if not self._static_numbers and not self._static_names:
+            return self.function, args, kwargs, ()
+        fixed = {
+            n % len(args): args[n] for n in self._static_numbers if -len(args) <= n < len(args)
+        }
+        named = {n: v for n, v in kwargs.items() if n in self._static_names}
+        rest = tuple(a for k, a in enumerate(args) if k not in fixed)
+        keyword = {n: v for n, v in kwargs.items() if n not in named}
+
+        def bound(*given: Any, **more: Any) -> Any:
+            values = list(given)
+            for k in sorted(fixed):
+                values.insert(k, fixed[k])
+            return self.function(*values, **more, **named)
+
+        static = (
+            tuple([(k, Fixed(fixed[k])) for k in sorted(fixed)]),
+            tuple([(n, Fixed(named[n])) for n in sorted(named)]),
+        )
+        try:
+            hash(static)
+        except TypeError as error:
+            raise Error(f"static arguments of '{self.title}' must be hashable") from error
+        return bound, rest, keyword, static
+
+
+class _Entry:
+    """A compiled signature."""
+
+    def __init__(self, built: Built, views: Sequence[arrays.View]) -> None:
+        self.built = built
+        self.fast_count = -1
+        self.single = False  # known after the first run
+        self._captured = [*built.traced.captured, *built.seeds]
+        self._hidden = [arrays.view(v) for v in self._captured]
+        self._moving = [k for k, v in enumerate(self._hidden) if not _stays(self._captured[k], v)]
+        lowered = runtime.lower(
+            built.computation, built.arranged([*views, *self._hidden]), built.title,
+            trace_ms=built.traced.trace_ms,
+        )  # fmt: skip
+        self.program = runtime.Program(lowered, built.computation, built.title)
+        self.program.report["trace_ms"] = built.traced.trace_ms
+
+    def fits(self) -> bool:
+        """Whether captured arrays lie as they were compiled for; they are looked at again."""
+        if not self._moving:
+            return True
+        hidden = list(self._hidden)
+        for k in self._moving:
+            hidden[k] = arrays.view(self._captured[k])
+            if hidden[k].signature != self._hidden[k].signature:
+                return False
+        self._hidden = hidden
+        return True
+
+    def run(self, addresses: list[int], framework: str) -> Any:
+        hidden = self._hidden  # kept alive, should another thread look again
+        given = self.built.arranged(addresses + [v.address for v in hidden])
+        return self.built.rebuild(self.program.run(given, framework))
+
+    def run_fast(self, args: Sequence[Any]) -> Any:
+        hidden = self._hidden
+        addresses = [arrays.address_of(a) for a in args] + [v.address for v in hidden]
+        outputs = self.program.run_numpy(self.built.arranged(addresses))
+        if self.single:
+            return outputs[0]
+        made = self.built.rebuild(outputs)
+        self.single = len(outputs) == 1 and made is outputs[0]
+        return made
+
+
+def _stays(value: Any, view: arrays.View) -> bool:
+    """Whether a captured array's memory is its own for good.
+
+    torch's tensors may be given other memory (``w.data = ...``), and copies must be made again.
+    """
+    return type(value) is np.ndarray and value is view.owner
+
+
+def _lie_as_viewed(args: Sequence[Any], views: Sequence[arrays.View]) -> bool:
+    """Whether later arrays of these dtypes, shapes and strides can be passed by address alone."""
+    return len(args) == len(views) and all(
+        type(a) is np.ndarray and a is v.owner for a, v in zip(args, views, strict=True)
+    )
+
+
+def _leaf_view(leaf: Any, position: int, name: str) -> arrays.View:
+    kind = type(leaf)
+    if kind in _WEAK:
+        return arrays.view(np.asarray(leaf, dtypes.to_numpy(_WEAK[kind])))
+    if isinstance(leaf, np.generic):
+        return arrays.view(np.asarray(leaf))
+    if not arrays.is_array(leaf):
+        raise DTypeError(
+            f"argument {position} of '{name}' is a {kind.__name__}, which cannot be traced; pass "
+            "arrays or numbers, or name it in static_argnums or static_argnames"
+        )
+    return arrays.view(leaf)
+
+
+def _as_tensor(leaf: Any) -> Any:
+    """A number as a tensor of the current trace; anything else as it is.
+
+    A NumPy scalar keeps its dtype; a Python number adapts to the dtypes that it meets.
+    """
+    if not isinstance(leaf, bool | int | float | np.generic):
+        return leaf
+    from . import operators
+
+    weak = type(leaf) in _WEAK
+    dtype = _WEAK[type(leaf)] if weak else dtypes.number_of(leaf.dtype)  # type: ignore[union-attr]
+    tensor = operators.apply("full", [leaf], {"shape": [], "dtype": dtypes.NAMES[dtype]})
+    if weak:
+        tensor.trace.set_weak(tensor.number)
+    return tensor
+
+
+class Jit(Transformed):
+    """``aj.jit``: inside another trace the function is simply traced along."""
+
+    def inline(self, function: Callable[..., Any], args: Any) -> Any:
+        positional, keyword = args
+        return function(*positional, **keyword)
+
+
+class Grad(Transformed):
+    """``aj.grad`` and ``aj.value_and_grad``."""
+
+    def __init__(
+        self, function: Callable[..., Any], argnums: Any, has_aux: bool, keep_value: bool
+    ) -> None:
+        name = getattr(function, "__name__", "f")
+        super().__init__(function, f"{'value_and_grad' if keep_value else 'grad'}({name})")
+        self.argnums = argnums
+        self.has_aux = has_aux
+        self.keep_value = keep_value
+
+    def build(self, function: Callable[..., Any], args: Any) -> Built:
+        wrt, structures = _positions(args, self.argnums, self.title)
+        traced = Traced(function, args, self._name())
+        loss = _loss_structure(traced, self.has_aux, self.title)
+        single = isinstance(self.argnums, int)
+
+        def gradients(leaves: list[Any]) -> Any:
+            rest = iter(leaves)
+            trees = [pytree.unflatten(s, rest) for s in structures]
+            return trees[0] if single else tuple(trees)
+
+        if not self.has_aux:
+            computation = _gradient(traced.computation, wrt, self.keep_value)
+
+            def plain(outputs: list[Any]) -> Any:
+                if not self.keep_value:
+                    return gradients(outputs)
+                return outputs[0], gradients(outputs[1:])
+
+            return Built(traced, computation, self.title, plain)
+
+        computation = _vjp(traced.computation, wrt, [0], True)
+        dtype, shape = runtime.tensor_specs(traced.computation, True)[0]
+        if int(np.prod(shape)) != 1:
+            raise Error(f"{self.title}: the loss has shape {shape}; it must be a scalar")
+
+        def with_aux(outputs: list[Any]) -> Any:
+            own = outputs[: traced.output_count]
+            aux = pytree.unflatten(loss, own)[1]
+            found = gradients(outputs[traced.output_count :])
+            return ((own[0], aux), found) if self.keep_value else (found, aux)
+
+        seed = np.ones(shape, dtypes.to_numpy(dtype))
+        return Built(traced, computation, self.title, with_aux, [seed])
+
+
+def _loss_structure(traced: Traced, has_aux: bool, title: str) -> Any:
+    structure = traced.structure
+    if has_aux:
+        if structure[0] != "tuple" or len(structure[1]) != 2 or structure[1][0] != pytree.LEAF:
+            raise Error(f"{title}: with has_aux the function must return (scalar, aux)")
+    elif structure != pytree.LEAF:
+        raise Error(
+            f"{title}: the function must return one scalar; for more results use has_aux=True"
+        )
+    return structure
+
+
+def own_structure(traced: Traced, has_aux: bool, title: str) -> Any:
+    """The structure of the results that are differentiated: all, or the first of (out, aux)."""
+    if not has_aux:
+        return traced.structure
+    if traced.structure[0] != "tuple" or len(traced.structure[1]) != 2:
+        raise Error(f"{title}: with has_aux the function must return (out, aux)")
+    return traced.structure[1][0]
+
+
+def _positions(args: Any, argnums: Any, title: str) -> tuple[list[int], list[Any]]:
+    """Leaf positions of the arguments that argnums names, and their structures."""
+    positional, _ = args
+    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    spans = []
+    start = 0
+    leaves_of_all: list[Any] = []
+    for argument in positional:
+        leaves, structure = pytree.flatten(argument)
+        leaves_of_all.extend(leaves)
+        spans.append((range(start, start + len(leaves)), structure))
+        start += len(leaves)
+    wrt: list[int] = []
+    structures = []
+    for number in numbers:
+        if not -len(spans) <= number < len(spans):
+            raise Error(
+                f"{title}: argnums names argument {number}, but {len(spans)} are passed by "
+                "position; pass the arguments to differentiate by position, not by keyword"
+            )
+        span, structure = spans[number]
+        for k in span:
+            _check_differentiable(leaves_of_all[k], k, title)
+        wrt.extend(span)
+        structures.append(structure)
+    return wrt, structures
+
+
+def _check_differentiable(leaf: Any, position: int, title: str) -> None:
+    if isinstance(leaf, tracing.Tensor):
+        number = leaf.dtype_number
+    else:
+        number = _leaf_view(leaf, position, title).dtype
+    if number < dtypes.NAMES.index("float16"):
+        raise NotDifferentiableError(
+            f"{title}: the gradient with respect to argument {position} is asked for, but its "
+            f"dtype is {dtypes.NAMES[number]}; only floats have one (cast it before the call, or "
+            "leave it out of argnums)"
+        )
+
+
+def jit(
+    f: Callable[..., Any],
+    target: str | None = None,
+    static_argnums: Any = (),
+    static_argnames: Any = (),
+) -> Any:
+    """Compiles ``f``: traced once per signature (structure, shapes, dtypes, strides).
+
+    ``target``: None or "cpu". Static arguments are compared by value and may be anything hashable.
+    """
+    numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    numbers, names = _static_both_ways(f, numbers, names)
+    name = getattr(f, "title", None) or getattr(f, "__name__", "f")
+    return Jit(f, f"jit({name})", target, numbers, names)
+
+
+def _static_both_ways(
+    f: Callable[..., Any], numbers: tuple[int, ...], names: tuple[str, ...]
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """As in JAX: what is static by position is so by name, and the other way round."""
+    if not numbers and not names:
+        return numbers, names
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        return numbers, names
+    fixed = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    by_number = [fixed[n] for n in numbers if -len(fixed) <= n < len(fixed)]
+    by_name = [fixed.index(n) for n in names if n in fixed]
+    known = {n % len(fixed) if fixed else n for n in numbers}
+    return (
+        (*numbers, *[n for n in by_name if n not in known]),
+        tuple(dict.fromkeys([*names, *by_number])),
+    )
+
+
+def grad(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Any:
+    """The gradient of a scalar-valued function, as jax.grad."""
+    return Grad(f, argnums, has_aux, False)
+
+
+def value_and_grad(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Any:
+    """Value and gradient of a scalar-valued function, as jax.value_and_grad."""
+    return Grad(f, argnums, has_aux, True)
+
+
+def run_once(build: Callable[[tracing.Trace], Any]) -> Any:
+    """Traces, compiles and runs something that only captures arrays."""
+    traced = Traced(lambda: build(tracing.current()), ((), {}), "compute")  # type: ignore[arg-type]
+    built = Built(
+        traced, traced.computation, "compute",
+        lambda outputs: pytree.unflatten(traced.structure, outputs),
+    )  # fmt: skip
+    framework = "numpy"
+    for value in traced.captured:
+        if (found := arrays.framework_of(value)) != "numpy":
+            framework = found
+    return _Entry(built, []).run([], framework)

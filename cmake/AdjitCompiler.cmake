@@ -1,0 +1,47 @@
+# How every translation unit is compiled: language level, warnings, sanitizers, launcher.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 99)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+# No debug information, so that builds are quick; assertions are on in the other build types.
+set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+
+find_program(ADJIT_CCACHE ccache)
+mark_as_advanced(ADJIT_CCACHE)
+if(ADJIT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER ${ADJIT_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${ADJIT_CCACHE})
+endif()
+
+# Every target of the project links this; nothing installed does.
+add_library(adjit_flags INTERFACE)
+target_compile_options(
+  adjit_flags
+  INTERFACE -Wall -Wextra -Wpedantic $<$<COMPILE_LANGUAGE:CXX>:-Wconversion>
+            $<$<BOOL:${ADJIT_WERROR}>:-Werror>)
+
+# Sanitizers apply to the whole directory, so that no archive of ours is left uninstrumented.
+if(ADJIT_SANITIZE STREQUAL "asan")
+  # vptr would need the type information of every LLVM class; it finds nothing else here.
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize=vptr
+                      -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+elseif(ADJIT_SANITIZE STREQUAL "tsan")
+  add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=thread)
+elseif(ADJIT_SANITIZE)
+  message(FATAL_ERROR "ADJIT_SANITIZE is '${ADJIT_SANITIZE}'; it may be asan, tsan or empty")
+endif()

@@ -1,0 +1,134 @@
+// jit/cache/background.cpp -- the queue and its thread.
+#include "jit/cache/background.hpp"
+
+#include <pthread.h>
+
+#include <condition_variable>
+#include <csignal>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace adjit::cache {
+
+struct Background::State {
+  struct Item {
+    Job job;
+    size_t bytes = 0;
+  };
+  std::mutex mutex;
+  std::condition_variable work_or_end;
+  std::condition_variable progress;
+  std::deque<Item> items;
+  size_t bytes = 0;     // of the items and the running one
+  uint64_t queued = 0;  // ever
+  uint64_t done = 0;    // ever
+  bool ending = false;
+  std::thread thread;
+};
+
+namespace {
+
+void run(Background::Job& job) noexcept {
+  try {
+    job();
+  } catch (...) {
+  }
+  job = nullptr;  // what the job owns goes before anybody is told that it is done
+}
+
+/// Blocks every signal in this thread for its lifetime, but for those of a crash. A thread inherits
+/// its creator's mask: the user's handlers never run on ours, and a file-size limit is an error of
+/// write() and no SIGXFSZ.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    for (int crash : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) sigdelset(&all, crash);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+}  // namespace
+
+Background::Background()
+    : state_(new State()), fork_({}, {}, [this] { state_.store(new State()); }) {}
+
+Background::~Background() {
+  const std::unique_ptr<State> state(state_.load());
+  {
+    const std::lock_guard lock(state->mutex);
+    state->ending = true;
+  }
+  state->work_or_end.notify_all();
+  if (state->thread.joinable()) state->thread.join();
+}
+
+void Background::work(State& state) {
+  std::unique_lock lock(state.mutex);
+  for (;;) {
+    state.work_or_end.wait(lock, [&] { return state.ending || !state.items.empty(); });
+    if (state.items.empty()) return;
+    State::Item item = std::move(state.items.front());
+    state.items.pop_front();
+    lock.unlock();
+    run(item.job);
+    lock.lock();
+    ++state.done;
+    state.bytes -= item.bytes;
+    state.progress.notify_all();
+  }
+}
+
+/// With the state locked. False when there is no thread to be had.
+bool Background::start(State& state) {
+  if (state.thread.joinable()) return true;
+  const SignalsBlocked blocked;
+  try {
+    state.thread = std::thread([&state] { work(state); });
+    return true;
+  } catch (const std::system_error&) {
+    return false;
+  }
+}
+
+void Background::enqueue(Job job, size_t bytes) {
+  State& state = *state_.load();
+  {
+    const std::lock_guard lock(state.mutex);
+    if (start(state)) {
+      state.items.push_back({std::move(job), bytes});
+      state.bytes += bytes;
+      ++state.queued;
+      state.work_or_end.notify_one();
+      return;
+    }
+  }
+  run(job);
+}
+
+size_t Background::waiting_bytes() const {
+  State& state = *state_.load();
+  const std::lock_guard lock(state.mutex);
+  return state.bytes;
+}
+
+void Background::flush() {
+  State& state = *state_.load();
+  std::unique_lock lock(state.mutex);
+  if (state.thread.get_id() == std::this_thread::get_id()) return;
+  const uint64_t target = state.queued;
+  state.progress.wait(lock, [&] { return state.done >= target; });
+}
+
+}  // namespace adjit::cache

@@ -1,0 +1,40 @@
+// jit/cache/eviction.hpp -- which entries go when there are too many: the least recently used.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "jit/cache/file_system.hpp"
+#include "jit/cache/inventory.hpp"
+
+namespace adjit::cache {
+
+/// What may stay.
+struct Retention {
+  std::optional<uint64_t> max_bytes;          // of all entries together
+  std::optional<int64_t> used_since_unix_ms;  // entries last used before this go
+};
+
+/// The entries that must go, least recently used first. A pure function.
+std::vector<EntryFile> choose_victims(std::span<const EntryFile> entries,
+                                      const Retention& retention);
+
+struct Removed {
+  uint64_t files = 0;
+  uint64_t bytes = 0;
+  int error = 0;  // the first errno, other than of a file that was gone already
+};
+
+/// Unlinks entries. A reader that has one open keeps what it reads.
+Removed remove_entries(FileSystem& files, int directory, std::span<const EntryFile> victims);
+
+/// A temporary file this old belongs to nobody.
+inline constexpr int64_t kOrphanAgeMs = 60 * 60 * 1000;
+
+/// Unlinks the temporary files of writers that died.
+Removed sweep_orphans(FileSystem& files, int directory, const Inventory& inventory,
+                      int64_t now_unix_ms);
+
+}  // namespace adjit::cache

@@ -1,0 +1,43 @@
+// jit/cache/inventory.hpp -- what lies in a cache directory. Looking changes nothing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "jit/cache/file_system.hpp"
+#include "jit/cache/key.hpp"
+
+namespace adjit::cache {
+
+struct EntryFile {
+  Signature id;
+  uint64_t size = 0;              // bytes
+  int64_t written_unix_ms = 0;    // when it was published
+  int64_t last_used_unix_ms = 0;  // the later of publication and last hit
+  uint64_t uses = 0;              // hits on disk since publication
+};
+
+/// A file that somebody is writing, or died writing.
+struct TemporaryFile {
+  std::string name;
+  uint64_t size = 0;
+  int64_t written_unix_ms = 0;
+};
+
+struct Inventory {
+  std::vector<EntryFile> entries;  // by id
+  std::vector<TemporaryFile> temporaries;
+  std::vector<std::string> strangers;  // names that the cache did not make
+
+  uint64_t entry_bytes() const;
+};
+
+/// Lists a directory without opening an entry. Returns 0 or an errno; files that vanish meanwhile
+/// are left out, and an unreadable journal of uses counts as empty.
+int take_inventory(FileSystem& files, int directory, Inventory& inventory);
+
+/// Milliseconds since 1970, of the system's clock.
+int64_t now_unix_ms();
+
+}  // namespace adjit::cache

@@ -1,0 +1,24 @@
+// jit/cache/replace_file.cpp -- temporary name, write, rename.
+#include "jit/cache/replace_file.hpp"
+
+#include <cerrno>
+
+#include "jit/cache/directory.hpp"
+
+namespace adjit::cache {
+
+int replace_file(FileSystem& files, int directory, const std::string& name,
+                 std::string_view bytes) {
+  constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  const std::string temporary = random_name(kTemporaryStem);
+  Descriptor file(files, files.open_at(directory, temporary.c_str(), flags, S_IRUSR | S_IWUSR));
+  if (!file) return errno;
+  int error = write_all(files, file.number(), bytes);
+  // Some file systems find out at close that the disk is full.
+  if (file.reset() != 0 && error == 0) error = errno;
+  if (error == 0 && files.rename_at(directory, temporary.c_str(), name.c_str()) != 0) error = errno;
+  if (error != 0) files.unlink_at(directory, temporary.c_str());
+  return error;
+}
+
+}  // namespace adjit::cache

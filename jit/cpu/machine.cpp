@@ -1,0 +1,56 @@
+// jit/cpu/machine.cpp -- processors by name.
+#include "jit/cpu/machine.hpp"
+
+#include <algorithm>
+
+namespace adjit {
+namespace {
+
+constexpr int64_t kKilo = 1 << 10, kMega = 1 << 20;
+
+// Sources: the vendors' optimisation guides; GHz is a usual all-core clock under wide vectors.
+// Memory is a server's share for two cores.
+struct Row {
+  const char* name;
+  int64_t l1, l2, l3;
+  double ghz;
+  int fma_bits, load_bits;
+  double l2_bytes, l3_bytes;  // per cycle
+};
+constexpr Row kRows[] = {
+    {"haswell", 32 * kKilo, 256 * kKilo, 16 * kMega, 3.0, 512, 512, 32, 10},
+    {"skylake-avx512", 32 * kKilo, 1 * kMega, 16 * kMega, 2.7, 1024, 1024, 40, 8},
+    {"icelake-server", 48 * kKilo, 1280 * kKilo, 24 * kMega, 2.8, 1024, 1024, 40, 8},
+    {"sapphirerapids", 48 * kKilo, 2 * kMega, 32 * kMega, 3.0, 1024, 1024, 40, 8},
+    {"znver2", 32 * kKilo, 512 * kKilo, 16 * kMega, 3.3, 512, 512, 32, 14},
+    {"znver3", 32 * kKilo, 512 * kKilo, 32 * kMega, 3.5, 512, 512, 32, 14},
+    {"znver4", 32 * kKilo, 1 * kMega, 32 * kMega, 3.7, 512, 512, 32, 12},
+    {"znver5", 48 * kKilo, 1 * kMega, 32 * kMega, 4.0, 1024, 1024, 50, 14},
+};
+
+}  // namespace
+
+Target machine_of(const CpuTarget& cpu, int cores) {
+  Target target;
+  target.cores = cores;
+  target.vector_bits = cpu.vector.vector_bits;
+  target.bfloat16_pairs = cpu.vector.avx512bf16;
+  const Row* row = std::ranges::find(kRows, std::string_view(cpu.cpu), &Row::name);
+  if (row == std::end(kRows)) {
+    // The reference with narrower vectors; without FMA a multiply-add is two instructions.
+    target.fma_bits = std::min(target.fma_bits, 2 * target.vector_bits / (cpu.vector.fma ? 1 : 2));
+    target.load_bits = std::min(target.load_bits, 2 * target.vector_bits);
+    return target;
+  }
+  target.l1_bytes = row->l1;
+  target.l2_bytes = row->l2;
+  target.l3_bytes = row->l3;
+  target.ghz = row->ghz;
+  target.fma_bits = row->fma_bits;
+  target.load_bits = row->load_bits;
+  target.l2_bytes_per_cycle = row->l2_bytes;
+  target.l3_bytes_per_cycle = row->l3_bytes;
+  return target;
+}
+
+}  // namespace adjit

@@ -1,0 +1,17 @@
+// jit/cpu/math_symbols.hpp -- the functions of this process that generated code may call, by name.
+#pragma once
+
+#include <span>
+
+namespace adjit {
+
+struct RuntimeSymbol {
+  const char* name;
+  void* address;
+};
+
+/// Library functions of VectorMath (`adjit_math_lgamma_f32(float* values, int64_t count)`, in
+/// place), and what LLVM's back end calls of its own accord (memcpy, memset, fmaf, ...).
+std::span<const RuntimeSymbol> runtime_symbols();
+
+}  // namespace adjit

@@ -1,0 +1,144 @@
+// jit/cpu/object.cpp -- running LLVM's back end, with its ways to fail turned into exceptions.
+#include "jit/cpu/object.hpp"
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/ErrorHandling.h>
+#include <llvm/Support/PrettyStackTrace.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+#include <mutex>
+#include <vector>
+
+#include "runtime/expr/error.hpp"
+
+namespace adjit {
+namespace {
+
+/// Keeps the first error that a context reports while this lives; other diagnostics are dropped.
+class ErrorCollector {
+ public:
+  explicit ErrorCollector(llvm::LLVMContext& context)
+      : context_(context), previous_(context.getDiagnosticHandler()) {
+    context_.setDiagnosticHandler(std::make_unique<Handler>(first_));
+  }
+  ~ErrorCollector() { context_.setDiagnosticHandler(std::move(previous_)); }
+  ErrorCollector(const ErrorCollector&) = delete;
+  ErrorCollector& operator=(const ErrorCollector&) = delete;
+
+  void throw_if_any() const {
+    if (!first_.empty()) throw Error(ErrorCode::Compile, "LLVM: " + first_);
+  }
+
+ private:
+  struct Handler : llvm::DiagnosticHandler {
+    explicit Handler(std::string& first) : first(first) {}
+    bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+      if (info.getSeverity() == llvm::DS_Error && first.empty()) {
+        llvm::raw_string_ostream out(first);
+        llvm::DiagnosticPrinterRawOStream printer(out);
+        info.print(printer);
+      }
+      return true;
+    }
+    std::string& first;
+  };
+  llvm::LLVMContext& context_;
+  std::unique_ptr<llvm::DiagnosticHandler> previous_;
+  std::string first_;
+};
+
+// What LLVM calls fatal (an instruction that it cannot select) would end the process. The exception
+// passes through LLVM's frames, which have unwind tables but no destructors to run: what they held
+// is lost, so the caller abandons the target machine and the module as well.
+[[noreturn]] void throw_fatal_error(void*, const char* reason, bool) {
+  throw Error(ErrorCode::Compile, std::string("LLVM: ") + reason);
+}
+
+// FastISel of LLVM 19 selects a choice between two scalar floats as a vector blend where there is
+// AVX but no AVX-512, and then folds a load of 4 or 8 bytes into it as one of 16: a read past the
+// end of an array. A value that is frozen is not folded.
+void keep_loads_out_of_selects(llvm::Module& module) {
+  std::vector<llvm::Use*> loads;
+  for (llvm::Function& function : module)
+    for (llvm::BasicBlock& block : function)
+      for (llvm::Instruction& instruction : block) {
+        if (!llvm::isa<llvm::SelectInst>(instruction)) continue;
+        if (!instruction.getType()->isFloatingPointTy()) continue;
+        for (llvm::Use& operand : instruction.operands())
+          if (llvm::isa<llvm::LoadInst>(operand)) loads.push_back(&operand);
+      }
+  for (llvm::Use* load : loads) {
+    llvm::Instruction* select = llvm::cast<llvm::Instruction>(load->getUser());
+    load->set(new llvm::FreezeInst(load->get(), "", select->getIterator()));
+  }
+}
+
+std::string run_back_end(llvm::Module& module, TargetMachines& machines, CodegenLevel level,
+                         llvm::CodeGenFileType type) {
+  static std::once_flag once;
+  std::call_once(once, [] { llvm::install_fatal_error_handler(throw_fatal_error); });
+  if (level == CodegenLevel::Fast && !machines.target().vector.avx512f)
+    keep_loads_out_of_selects(module);
+  const ErrorCollector errors(module.getContext());
+  const void* pretty_stack = llvm::SavePrettyStackState();
+  TargetMachines::Lease machine = machines.lease(level);
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream out(bytes);
+  auto passes = std::make_unique<llvm::legacy::PassManager>();
+  try {
+    if (machine->addPassesToEmitFile(*passes, out, nullptr, type, /*DisableVerify=*/true))
+      throw Error(ErrorCode::Compile, "LLVM cannot emit this kind of file");
+    passes->run(module);
+  } catch (...) {
+    llvm::RestorePrettyStackState(pretty_stack);
+    machine.abandon();
+    static_cast<void>(passes.release());
+    throw;
+  }
+  errors.throw_if_any();
+  return {bytes.begin(), bytes.end()};
+}
+
+}  // namespace
+
+void set_target(llvm::Module& module, TargetMachines& machines) {
+  module.setTargetTriple(machines.target().triple);
+  module.setDataLayout(machines.lease(CodegenLevel::Fast)->createDataLayout());
+}
+
+std::vector<char> compile_module(llvm::Module& module, TargetMachines& machines,
+                                 CodegenLevel level) {
+  const std::string object =
+      run_back_end(module, machines, level, llvm::CodeGenFileType::ObjectFile);
+  return {object.begin(), object.end()};
+}
+
+std::string assembly_of(const llvm::Module& module, TargetMachines& machines, CodegenLevel level) {
+  const std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
+  return run_back_end(*copy, machines, level, llvm::CodeGenFileType::AssemblyFile);
+}
+
+std::string ir_text(const llvm::Module& module) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  module.print(out, nullptr);
+  return text;
+}
+
+void verify_module(const llvm::Module& module) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  if (llvm::verifyModule(module, &out))
+    throw Error(ErrorCode::Internal, "internal error: malformed LLVM module: " + text);
+}
+
+}  // namespace adjit

@@ -1,0 +1,277 @@
+// jit/emit/body.cpp -- evaluating expression DAGs: what depends on what, memo tables, indices.
+// Loads are in load.cpp.
+#include "jit/emit/body.hpp"
+
+#include <algorithm>
+
+#include "jit/emit/operations.hpp"
+
+namespace adjit {
+namespace {
+
+using llvm::Value;
+
+Range interval(const Affine& form, std::span<const Range> variables) {
+  Range r{form.constant(), form.constant()};
+  for (size_t k = 0; k < form.size(); ++k) {
+    const int64_t c = form.coefficient(k);
+    if (c == 0) continue;
+    r.lo = checked_add(r.lo, checked_mul(c, c > 0 ? variables[k].lo : variables[k].hi));
+    r.hi = checked_add(r.hi, checked_mul(c, c > 0 ? variables[k].hi : variables[k].lo));
+  }
+  return r;
+}
+
+}  // namespace
+
+size_t BodyEmitter::KeyHash::operator()(const Key& k) const {
+  return (k.expr * 0x9e3779b97f4a7c15ull) ^ (k.copy * 0xc2b2ae3d27d4eb4full) ^
+         reinterpret_cast<uintptr_t>(k.active);
+}
+
+BodyEmitter::BodyEmitter(const Graph& graph, const Stage& stage, std::vector<Affine> axes,
+                         std::vector<Range> axis_ranges, std::vector<size_t> copy_variables,
+                         std::optional<size_t> lane_variable, std::span<const TensorPlace> places,
+                         llvm::IRBuilder<>& builder, Scopes& scopes, IndexEmitter& index,
+                         VectorMath& math)
+    : graph_(graph),
+      pool_(graph.pool),
+      stage_(stage),
+      axes_(std::move(axes)),
+      places_(places),
+      builder_(builder),
+      scopes_(scopes),
+      index_(index),
+      math_(math),
+      domain_(stage.domain),
+      ranges_(std::move(axis_ranges)),
+      copy_variables_(std::move(copy_variables)) {
+  analyse(copy_variables_, lane_variable);
+}
+
+const std::optional<Affine>& BodyEmitter::affine(ExprId id) {
+  const auto found = affine_.find(id.value);
+  if (found != affine_.end()) return found->second;
+  const size_t divisions = domain_.divisions.size();
+  std::optional<Affine> form = as_affine(pool_, id, domain_);
+  if (form && !stays_small(*form)) {
+    form.reset();
+    domain_.divisions.resize(divisions);
+    ranges_.resize(std::min(ranges_.size(), domain_.variable_count()));
+  }
+  return affine_.emplace(id.value, std::move(form)).first->second;
+}
+
+// Whether sums and differences of such forms stay inside 64 bits. Arithmetic that does not wraps,
+// and is left to the operations.
+bool BodyEmitter::stays_small(const Affine& form) {
+  constexpr int64_t kLimit = int64_t{1} << 60;
+  try {
+    while (ranges_.size() < domain_.variable_count()) {
+      const Division& division = domain_.divisions[ranges_.size() - domain_.rank()];
+      const Range n = interval(division.numerator, ranges_);
+      ranges_.push_back({floor_div(n.lo, division.divisor), floor_div(n.hi, division.divisor)});
+    }
+    const Range r = interval(form, ranges_);
+    return r.lo > -kLimit && r.hi < kLimit;
+  } catch (const Overflow&) {
+    return false;
+  }
+}
+
+bool BodyEmitter::in_bounds(ExprId read) {
+  const TensorInfo& tensor = graph_.info(pool_.read_tensor(read));
+  const std::span<const ExprId> index = pool_.read_index(read);
+  for (size_t d = 0; d < index.size(); ++d) {
+    const std::optional<Affine> form = affine(index[d]);
+    if (!form) return false;
+    const Range r = interval(*form, ranges_);
+    if (r.lo < 0 || r.hi >= tensor.shape[d]) return false;
+  }
+  return true;
+}
+
+void BodyEmitter::analyse(std::span<const size_t> copy_variables,
+                          std::optional<size_t> lane_variable) {
+  if (copy_variables.size() > kMaxCopyVariables)
+    throw Error(ErrorCode::Schedule, "stage '" + graph_.info(stage_.results[0]).name + "' has " +
+                                         std::to_string(copy_variables.size()) +
+                                         " unrolled loops; at most " +
+                                         std::to_string(kMaxCopyVariables) + " fit one nest");
+  const auto copies_of_axis = [&](size_t axis) {
+    uint64_t mask = 0;
+    for (size_t k = 0; k < copy_variables.size(); ++k)
+      if (axes_[axis].coefficient(copy_variables[k]) != 0) mask |= uint64_t{0xff} << (8 * k);
+    return mask;
+  };
+  std::vector<ExprId> roots = stage_.bodies;
+  roots.insert(roots.end(), stage_.target.begin(), stage_.target.end());
+  for (ExprId id : reachable(pool_, roots)) {
+    Dependence d;
+    for (ExprId operand : pool_.operands(id)) {
+      d.copies |= dependence_[operand.value].copies;
+      d.masked |= dependence_[operand.value].masked;
+      d.lanes |= dependence_[operand.value].lanes;
+    }
+    if (pool_.is(id, Op::Axis)) {
+      const size_t axis = pool_.axis_number(id);
+      d.copies = copies_of_axis(axis);
+      d.lanes = lane_variable && axes_[axis].coefficient(*lane_variable) != 0;
+    }
+    if (pool_.is(id, Op::Read)) {
+      const bool safe = in_bounds(id);
+      safe_[id.value] = safe;
+      // A safe read that is equal in all lanes is loaded whatever lanes are active.
+      d.masked |= !safe || d.lanes;
+    }
+    dependence_[id.value] = d;
+  }
+}
+
+bool BodyEmitter::reads_anywhere() const {
+  return std::ranges::all_of(safe_, [&](const auto& read) {
+    return read.second && places_[pool_.read_tensor(ExprId{read.first}).value].origin.empty();
+  });
+}
+
+Affine BodyEmitter::place(const Affine& domain_form) {
+  Affine placed(domain_form.constant());
+  for (size_t k = 0; k < domain_form.size(); ++k) {
+    const int64_t c = domain_form.coefficient(k);
+    if (c == 0) continue;
+    if (k < domain_.rank()) {
+      placed += index_.resolve(axes_[k]) * c;
+    } else {
+      const Division division = domain_.divisions[k - domain_.rank()];
+      placed += index_.floor_div(place(division.numerator), division.divisor) * c;
+    }
+  }
+  return placed;
+}
+
+std::optional<Affine> BodyEmitter::placed_form(ExprId id) {
+  if (const std::optional<Affine>& form = affine(id)) return place(*form);
+  return std::nullopt;
+}
+
+BodyEmitter::Key BodyEmitter::key(ExprId id, const Point& point) const {
+  const Dependence& d = dependence_.at(id.value);
+  return {id.value, point.copy & d.copies, d.masked ? point.active.value : nullptr};
+}
+
+const Emitted* BodyEmitter::find(ExprId id, const Point& point) const {
+  const auto found = memo_.find(key(id, point));
+  if (found == memo_.end()) return nullptr;
+  const Memo& memo = found->second;
+  return scopes_.alive(memo.emitted.depth, memo.serial) ? &memo.emitted : nullptr;
+}
+
+// The nodes whose values `evaluate` needs: operands, except where an affine form says all.
+std::vector<ExprId> BodyEmitter::inputs_of(ExprId id) {
+  const Node& node = pool_[id];
+  const std::span<const ExprId> operands = pool_.operands(id);
+  if (node.dtype == DType::Int64 && node.op != Op::Read && affine(id)) return {};
+  if (info(node.op).rule == TypeRule::Comparison && pool_.dtype(operands[0]) == DType::Int64 &&
+      affine(operands[0]) && affine(operands[1]))
+    return {};
+  if (node.op == Op::Cast && pool_.dtype(operands[0]) == DType::Int64 && affine(operands[0]))
+    return {};
+  if (node.op != Op::Read) return {operands.begin(), operands.end()};
+  std::vector<ExprId> inputs;
+  for (ExprId coordinate : pool_.read_index(id))
+    if (!affine(coordinate)) inputs.push_back(coordinate);
+  if (const ExprId predicate = pool_.read_predicate(id); predicate.valid())
+    inputs.push_back(predicate);
+  return inputs;
+}
+
+Emitted BodyEmitter::operator()(ExprId root, const Point& point) {
+  std::vector<ExprId> stack{root};
+  while (!stack.empty()) {
+    const ExprId id = stack.back();
+    if (find(id, point)) {
+      stack.pop_back();
+      continue;
+    }
+    bool ready = true;
+    const std::vector<ExprId> inputs = inputs_of(id);
+    for (size_t k = inputs.size(); k-- > 0;)
+      if (!find(inputs[k], point)) {
+        stack.push_back(inputs[k]);
+        ready = false;
+      }
+    if (!ready) continue;
+    stack.pop_back();
+    const Emitted emitted = evaluate(id, point);
+    invariant(emitted.depth <= scopes_.depth(), "a value is known in a scope that is not open");
+    memo_[key(id, point)] = {emitted, scopes_.serial(emitted.depth)};
+  }
+  return *find(root, point);
+}
+
+Emitted BodyEmitter::evaluate(ExprId id, const Point& point) {
+  const Node& node = pool_[id];
+  if (node.op == Op::Constant) {
+    llvm::Type* type = scalar_type(node.dtype);
+    if (is_float(node.dtype)) return {llvm::ConstantFP::get(type, *pool_.value(id)), 0};
+    return {llvm::ConstantInt::get(type, static_cast<uint64_t>(*pool_.int_value(id))), 0};
+  }
+  if (node.op == Op::Read) return read(id, point);
+  if (node.dtype == DType::Int64 && affine(id)) return index_value(place(*affine(id)));
+  const std::span<const ExprId> operands = pool_.operands(id);
+  if (info(node.op).rule == TypeRule::Comparison && pool_.dtype(operands[0]) == DType::Int64 &&
+      affine(operands[0]) && affine(operands[1]))
+    return comparison(node.op, place(*affine(operands[0])), place(*affine(operands[1])));
+  std::vector<Emitted> values;
+  if (node.op == Op::Cast && pool_.dtype(operands[0]) == DType::Int64 && affine(operands[0])) {
+    values.push_back(index_value(place(*affine(operands[0]))));
+  } else {
+    for (ExprId operand : operands) values.push_back(*find(operand, point));
+  }
+  return operation(id, values);
+}
+
+Emitted BodyEmitter::index_value(const Affine& form) {
+  Value* value = index_.in_lanes(form) ? index_.vector(form, 64) : index_.scalar(form);
+  return {value, index_.depth(form)};
+}
+
+Emitted BodyEmitter::comparison(Op op, const Affine& left, const Affine& right) {
+  // Integers: a < b is b - a - 1 >= 0.
+  const Affine difference = right - left;
+  const size_t depth = index_.depth(difference);
+  switch (op) {
+    case Op::Le: return {index_.at_least_zero(difference), depth};
+    case Op::Lt: return {index_.at_least_zero(difference + Affine(-1)), depth};
+    case Op::Eq: return {index_.equals_zero(difference), depth};
+    default: break;
+  }
+  Value* equal = index_.equals_zero(difference);
+  return {scopes_.at(depth, [&] { return builder_.CreateNot(equal); }), depth};
+}
+
+Emitted BodyEmitter::operation(ExprId id, std::span<const Emitted> operands) {
+  const Node& node = pool_[id];
+  size_t depth = 0;
+  bool in_lanes = false;
+  for (const Emitted& operand : operands) {
+    depth = std::max(depth, operand.depth);
+    in_lanes |= operand.value->getType()->isVectorTy();
+  }
+  llvm::SmallVector<Value*, 4> values;
+  for (const Emitted& operand : operands)
+    values.push_back(in_lanes ? splat(operand) : operand.value);
+  const DType operand_dtype = pool_.dtype(pool_.operands(id).back());
+  Value* value = scopes_.at(depth, [&] {
+    return emit_operation(builder_, math_, node.op, operand_dtype, node.dtype, values);
+  });
+  return {value, depth};
+}
+
+Value* BodyEmitter::splat(Emitted value) {
+  if (value.value->getType()->isVectorTy()) return value.value;
+  return scopes_.at(value.depth,
+                    [&] { return builder_.CreateVectorSplat(index_.lanes(), value.value); });
+}
+
+}  // namespace adjit

@@ -1,0 +1,169 @@
+// jit/emit/body.hpp -- the bodies of one stage as machine values, at one point (or vector of
+// points) of its tile.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include <llvm/IR/IRBuilder.h>
+
+#include "autosched/program.hpp"
+#include "jit/emit/index.hpp"
+#include "jit/emit/lane_windows.hpp"
+#include "jit/emit/vector_math.hpp"
+
+namespace adjit {
+
+/// Where a kernel finds a tensor.
+struct TensorPlace {
+  llvm::Value* pointer = nullptr;
+  size_t depth = 0;              // scope from which on its elements may be read
+  std::vector<int64_t> strides;  // in elements
+  std::vector<Affine>
+      origin;  // per dimension, over kernel variables: what index 0 of the buffer stands for
+  /// Buffers of the kernel: vectors may be read past the end of a row (of the last one, too), and
+  /// vectors of `row_lanes` from the beginning of a row may be stored past it (0: they may not).
+  bool readable_beyond = false;
+  int64_t row_lanes = 0;
+};
+
+/// A machine value and the outermost scope that holds it.
+struct Emitted {
+  llvm::Value* value = nullptr;
+  size_t depth = 0;
+};
+
+/// The point being evaluated: the index emitter's fixed variables say where it is.
+struct Point {
+  uint64_t copy = 0;  // 8 bits per copy variable: its trip number
+  Emitted active;     // lanes (or i1) that may touch memory; null: all
+};
+inline constexpr size_t kMaxCopyVariables = 8;
+inline constexpr int64_t kMaxCopies = 255;  // of one of them
+
+/// Evaluates expressions of one stage. Axes are affine forms over the kernel's variables.
+class BodyEmitter {
+ public:
+  /// `axis_ranges`: the values an axis takes (wider than its extent where a region is clipped).
+  /// `copy_variables`: at most kMaxCopyVariables kernel variables that are fixed per copy.
+  /// `lane_variable`: the one in lanes, if any.
+  BodyEmitter(const Graph& graph, const Stage& stage, std::vector<Affine> axes,
+              std::vector<Range> axis_ranges, std::vector<size_t> copy_variables,
+              std::optional<size_t> lane_variable, std::span<const TensorPlace> places,
+              llvm::IRBuilder<>& builder, Scopes& scopes, IndexEmitter& index, VectorMath& math);
+
+  /// The value of a body expression: a scalar where it is equal in all lanes, else a vector. Bool
+  /// is i1. Half types are held as float.
+  Emitted operator()(ExprId root, const Point& point);
+  /// A domain form (over the stage's axes and its domain's divisions) over the kernel's variables,
+  /// resolved.
+  Affine place(const Affine& domain_form);
+  /// The resolved form of an Int64 expression that is affine over the stage's axes, else nothing.
+  std::optional<Affine> placed_form(ExprId id);
+  /// Whether every read is in bounds, of a whole tensor, wherever the axes are in range: then
+  /// points outside the domain's rows may be evaluated, too.
+  bool reads_anywhere() const;
+  /// Expression nodes of the stage.
+  size_t node_count() const { return dependence_.size(); }
+  /// How many trips of each copy variable the tile at hand has: reads that are contiguous over the
+  /// copies but not over the lanes are then loaded for several copies at once.
+  void set_copy_trips(std::vector<int64_t> trips) { copy_trips_ = std::move(trips); }
+  /// Drops what is remembered: to be called when a loop variable that is no copy variable becomes
+  /// fixed or stops being so.
+  void forget() {
+    memo_.clear();
+    pairs_.clear();
+  }
+
+  /// Where a read lies at the point that the index emitter's variables name, in elements from its
+  /// tensor's start; nothing where that depends on data or a predicate.
+  std::optional<Affine> plain_address(ExprId read);
+  /// Two neighbouring bfloat16 as one i32: those of a read and of what lies behind it, which is in
+  /// bounds, too. In lanes where the address differs between lanes; `active` as in Point.
+  Emitted bfloat16_pair(ExprId read, const Point& point);
+
+  llvm::Value* splat(Emitted value);
+  /// Register type of a dtype: Bool i1, half types float.
+  llvm::Type* scalar_type(DType dtype) const;
+  llvm::Type* memory_type(DType dtype) const;
+  /// Loads and stores convert between the two.
+  llvm::Value* from_memory(llvm::Value* value, DType dtype);
+  llvm::Value* to_memory(llvm::Value* value, DType dtype);
+
+ private:
+  struct Key {
+    uint32_t expr;
+    uint64_t copy;
+    llvm::Value* active;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& k) const;
+  };
+  struct Memo {
+    Emitted emitted;
+    uint64_t serial;
+  };
+  /// What a node's value depends on.
+  struct Dependence {
+    uint64_t copies = 0;  // mask over Point::copy
+    bool lanes = false;   // differs between lanes
+    bool masked = false;  // some read below it is loaded under the active mask
+  };
+  struct Address {
+    Affine form;                                    // resolved, in elements
+    std::vector<std::pair<Emitted, int64_t>> data;  // data-dependent coordinates and their strides
+    bool safe = true;                               // in bounds wherever the axes are in range
+  };
+
+  void analyse(std::span<const size_t> copy_variables, std::optional<size_t> lane_variable);
+  bool stays_small(const Affine& form);
+  bool in_bounds(ExprId read);
+  std::vector<ExprId> inputs_of(ExprId id);
+  Key key(ExprId id, const Point& point) const;
+  const Emitted* find(ExprId id, const Point& point) const;
+  Emitted evaluate(ExprId id, const Point& point);
+  Emitted operation(ExprId id, std::span<const Emitted> operands);
+  Emitted comparison(Op op, const Affine& left, const Affine& right);
+  Emitted index_value(const Affine& form);
+  Emitted read(ExprId id, const Point& point);
+  Emitted load_uniform(const Address& address, const TensorPlace& place, DType dtype,
+                       const std::vector<Emitted>& conditions);
+  Emitted load_lanes(const Address& address, const TensorPlace& place, DType dtype,
+                     const std::vector<Emitted>& conditions);
+  bool reads_whole_vectors(const Address& address) const;
+  std::optional<Emitted> load_transposed(ExprId id, const Point& point, const Address& address,
+                                         const TensorPlace& place);
+  std::optional<size_t> contiguous_copies(ExprId read, const TensorPlace& place) const;
+  std::vector<llvm::Value*> transposed(const std::vector<llvm::Value*>& rows);
+  llvm::Value* load_windows(const Address& address, const TensorPlace& place, llvm::Type* element,
+                            const LaneWindows& windows, const Emitted& mask, size_t depth,
+                            DType dtype);
+  llvm::Value* window_mask(const LaneWindows::Window& window, const Emitted& mask);
+  Emitted offsets(const Address& address);
+  Emitted conjunction(const std::vector<Emitted>& conditions, bool in_lanes);
+  const std::optional<Affine>& affine(ExprId id);
+
+  const Graph& graph_;
+  const ExprPool& pool_;
+  const Stage& stage_;
+  std::vector<Affine> axes_;
+  std::span<const TensorPlace> places_;
+  llvm::IRBuilder<>& builder_;
+  Scopes& scopes_;
+  IndexEmitter& index_;
+  VectorMath& math_;
+  Domain domain_;              // the stage's, with the divisions of its index expressions added
+  std::vector<Range> ranges_;  // of domain_'s variables, as far as they were needed
+  std::unordered_map<uint32_t, std::optional<Affine>> affine_;
+  std::unordered_map<uint32_t, Dependence> dependence_;
+  std::unordered_map<uint32_t, bool> safe_;  // per read
+  std::unordered_map<Key, Memo, KeyHash> memo_;
+  std::vector<size_t> copy_variables_;
+  std::vector<int64_t> copy_trips_;  // per copy variable; empty: not known
+  std::unordered_map<Key, Memo, KeyHash> pairs_;
+};
+
+}  // namespace adjit

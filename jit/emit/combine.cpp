@@ -1,0 +1,187 @@
+// jit/emit/combine.cpp -- reducers in registers.
+#include "jit/emit/combine.hpp"
+
+#include <limits>
+#include <numeric>
+#include <unordered_map>
+
+#include "jit/emit/operations.hpp"
+
+namespace adjit {
+namespace {
+
+using llvm::Value;
+
+llvm::Type* register_type(llvm::IRBuilder<>& builder, DType dtype) {
+  if (dtype == DType::Bool) return builder.getInt1Ty();
+  if (dtype == DType::Float64) return builder.getDoubleTy();
+  if (is_float(dtype)) return builder.getFloatTy();
+  return builder.getIntNTy(static_cast<unsigned>(8 * size_of(dtype)));
+}
+
+// -inf or +inf, or the lowest or highest integer.
+llvm::Constant* extreme(llvm::Type* type, DType dtype, bool lowest) {
+  if (is_float(dtype)) return llvm::ConstantFP::getInfinity(type, lowest);
+  const unsigned bits = type->getIntegerBitWidth();
+  const bool is_unsigned = dtype == DType::UInt8;
+  const llvm::APInt value =
+      lowest
+          ? (is_unsigned ? llvm::APInt::getMinValue(bits) : llvm::APInt::getSignedMinValue(bits))
+          : (is_unsigned ? llvm::APInt::getMaxValue(bits) : llvm::APInt::getSignedMaxValue(bits));
+  return llvm::ConstantInt::get(type->getContext(), value);
+}
+
+// Whether the payload is 0 at the first point of every reduction.
+bool starts_at_zero(const Graph& graph, const Stage& stage) {
+  if (!stage.domain.is_box()) return false;
+  Domain domain = stage.domain;
+  const std::optional<Affine> form = as_affine(graph.pool, stage.bodies[1], domain);
+  if (!form || form->constant() != 0 || form->size() > domain.rank()) return false;
+  for (size_t a = 0; a < domain.output_rank; ++a)
+    if (form->coefficient(a) != 0) return false;
+  return true;
+}
+
+}  // namespace
+
+CombinerEmitter::CombinerEmitter(const Graph& graph, const Stage& stage, llvm::IRBuilder<>& builder,
+                                 VectorMath& math)
+    : graph_(graph), stage_(stage), builder_(builder), math_(math) {
+  const CombinerKind kind = stage.combiner.kind;
+  const bool arg = kind == CombinerKind::ArgMax || kind == CombinerKind::ArgMin;
+  marks_empty_ = arg && !starts_at_zero(graph, stage);
+}
+
+DType CombinerEmitter::dtype(size_t component) const {
+  return accumulator_of(graph_.pool.dtype(stage_.bodies[component]));
+}
+
+llvm::Constant* CombinerEmitter::identity(size_t component) const {
+  const DType t = dtype(component);
+  llvm::Type* type = register_type(builder_, t);
+  switch (stage_.combiner.kind) {
+    case CombinerKind::Product:
+    case CombinerKind::All:
+      return is_float(t) ? llvm::ConstantFP::get(type, 1.0)
+                         : static_cast<llvm::Constant*>(llvm::ConstantInt::get(type, 1));
+    case CombinerKind::Max: return extreme(type, t, true);
+    case CombinerKind::Min: return extreme(type, t, false);
+    case CombinerKind::ArgMax:
+    case CombinerKind::ArgMin:
+      if (component == 0) return extreme(type, t, stage_.combiner.kind == CombinerKind::ArgMax);
+      return llvm::ConstantInt::getSigned(type, marks_empty_ ? kNoPayload : 0);
+    case CombinerKind::Custom: {
+      const ExprId id = stage_.combiner.identity[component];
+      if (is_float(t)) return llvm::ConstantFP::get(type, *graph_.pool.value(id));
+      return llvm::ConstantInt::get(type, static_cast<uint64_t>(*graph_.pool.int_value(id)));
+    }
+    default: return llvm::Constant::getNullValue(type);
+  }
+}
+
+Partial CombinerEmitter::combine(const Partial& left, const Partial& right) {
+  switch (stage_.combiner.kind) {
+    case CombinerKind::ArgMax: return combine_arg(left, right, true);
+    case CombinerKind::ArgMin: return combine_arg(left, right, false);
+    case CombinerKind::Custom: return combine_custom(left, right);
+    default: break;
+  }
+  Partial result;
+  for (size_t k = 0; k < left.size(); ++k)
+    result.push_back(combine_component(k, left[k], right[k]));
+  return result;
+}
+
+Value* CombinerEmitter::combine_component(size_t component, Value* left, Value* right) {
+  const DType t = dtype(component);
+  const auto apply = [&](Op op) {
+    return emit_operation(builder_, math_, op, t, t, {left, right});
+  };
+  switch (stage_.combiner.kind) {
+    case CombinerKind::Sum: return apply(t == DType::Bool ? Op::BitOr : Op::Add);
+    case CombinerKind::Product: return apply(t == DType::Bool ? Op::BitAnd : Op::Mul);
+    case CombinerKind::Max: return apply(Op::Max);
+    case CombinerKind::Min: return apply(Op::Min);
+    case CombinerKind::Any: return builder_.CreateOr(left, right);
+    case CombinerKind::All: return builder_.CreateAnd(left, right);
+    default: break;
+  }
+  throw Error(ErrorCode::Internal,
+              "internal error: a stage without combiner has nothing to combine");
+}
+
+// The later value wins only when it is better; NaN is better than any number, the first NaN stays.
+Partial CombinerEmitter::combine_arg(const Partial& left, const Partial& right, bool largest) {
+  Value* better;
+  if (is_float(dtype(0))) {
+    Value* beats = largest ? builder_.CreateFCmpOGT(right[0], left[0])
+                           : builder_.CreateFCmpOLT(right[0], left[0]);
+    Value* first_nan = builder_.CreateAnd(builder_.CreateFCmpUNO(right[0], right[0]),
+                                          builder_.CreateFCmpORD(left[0], left[0]));
+    better = builder_.CreateOr(beats, first_nan);
+  } else {
+    const bool is_unsigned = dtype(0) == DType::UInt8 || dtype(0) == DType::Bool;
+    const auto predicate = largest
+                               ? (is_unsigned ? llvm::CmpInst::ICMP_UGT : llvm::CmpInst::ICMP_SGT)
+                               : (is_unsigned ? llvm::CmpInst::ICMP_ULT : llvm::CmpInst::ICMP_SLT);
+    better = builder_.CreateICmp(predicate, right[0], left[0]);
+  }
+  if (marks_empty_) {
+    Value* none = llvm::ConstantInt::getSigned(left[1]->getType(), kNoPayload);
+    better = builder_.CreateOr(better, builder_.CreateICmpEQ(left[1], none));
+  }
+  return {builder_.CreateSelect(better, right[0], left[0]),
+          builder_.CreateSelect(better, right[1], left[1])};
+}
+
+Partial CombinerEmitter::combine_custom(const Partial& left, const Partial& right) {
+  const ExprPool& pool = graph_.pool;
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(left[0]->getType());
+  std::unordered_map<uint32_t, Value*> done;
+  for (ExprId id : reachable(pool, stage_.combiner.combine)) {
+    const Node& node = pool[id];
+    Value* value;
+    if (node.op == Op::Argument) {
+      const size_t k = static_cast<size_t>(node.payload);
+      value = k < left.size() ? left[k] : right[k - left.size()];
+    } else if (node.op == Op::Constant) {
+      llvm::Type* type = register_type(builder_, node.dtype);
+      value = is_float(node.dtype)
+                  ? static_cast<Value*>(llvm::ConstantFP::get(type, *pool.value(id)))
+                  : llvm::ConstantInt::get(type, static_cast<uint64_t>(*pool.int_value(id)));
+      if (vector) value = builder_.CreateVectorSplat(vector->getNumElements(), value);
+    } else {
+      llvm::SmallVector<Value*, 4> operands;
+      for (ExprId operand : pool.operands(id)) operands.push_back(done.at(operand.value));
+      value = emit_operation(builder_, math_, node.op, pool.dtype(pool.operands(id).back()),
+                             node.dtype, operands);
+    }
+    done.emplace(id.value, value);
+  }
+  Partial result;
+  for (ExprId id : stage_.combiner.combine) result.push_back(done.at(id.value));
+  return result;
+}
+
+Partial CombinerEmitter::fold_lanes(Partial partial) {
+  while (const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(partial[0]->getType())) {
+    const unsigned lanes = type->getNumElements();
+    if (lanes == 1) {
+      for (Value*& component : partial)
+        component = builder_.CreateExtractElement(component, uint64_t{0});
+      break;
+    }
+    llvm::SmallVector<int, 64> low(lanes / 2), high(lanes / 2);
+    std::iota(low.begin(), low.end(), 0);
+    std::iota(high.begin(), high.end(), static_cast<int>(lanes / 2));
+    Partial left, right;
+    for (Value* component : partial) {
+      left.push_back(builder_.CreateShuffleVector(component, low));
+      right.push_back(builder_.CreateShuffleVector(component, high));
+    }
+    partial = combine(left, right);
+  }
+  return partial;
+}
+
+}  // namespace adjit

@@ -1,0 +1,55 @@
+// jit/emit/combine.hpp -- reducers in registers: identity, combination, folding lanes by a fixed
+// tree.
+#pragma once
+
+#include <vector>
+
+#include <llvm/IR/IRBuilder.h>
+
+#include "jit/emit/vector_math.hpp"
+#include "runtime/graph/graph.hpp"
+
+namespace adjit {
+
+/// One partial result per tuple component, all scalars or all vectors.
+using Partial = std::vector<llvm::Value*>;
+
+/// The payload of an ArgMax or ArgMin that has visited no point yet, where it cannot be 0 (see
+/// marks_empty).
+inline constexpr int64_t kNoPayload = INT64_MIN;
+
+class CombinerEmitter {
+ public:
+  CombinerEmitter(const Graph& graph, const Stage& stage, llvm::IRBuilder<>& builder,
+                  VectorMath& math);
+
+  /// Whether the payload of an accumulator without points is kNoPayload: the first point that an
+  /// ArgMax or ArgMin visits wins even when its value is the identity. Where that point's payload
+  /// is 0, as it is for positions in a reduction that no row restricts, the identity (extreme, 0)
+  /// does without.
+  bool marks_empty() const { return marks_empty_; }
+
+  /// The register dtype of component k (half types accumulate in float32).
+  DType dtype(size_t component) const;
+  /// The identity: a scalar constant of that type.
+  llvm::Constant* identity(size_t component) const;
+  /// left (op) right, left being earlier in domain order.
+  Partial combine(const Partial& left, const Partial& right);
+  /// The same of one component, for combiners that combine each by itself.
+  llvm::Value* combine_component(size_t component, llvm::Value* left, llvm::Value* right);
+  /// Folds the lanes of a vector partial: halves are combined until one is left. Not for ArgMax,
+  /// ArgMin, Custom.
+  Partial fold_lanes(Partial partial);
+
+ private:
+  Partial combine_arg(const Partial& left, const Partial& right, bool largest);
+  Partial combine_custom(const Partial& left, const Partial& right);
+
+  const Graph& graph_;
+  const Stage& stage_;
+  llvm::IRBuilder<>& builder_;
+  VectorMath& math_;
+  bool marks_empty_ = false;
+};
+
+}  // namespace adjit

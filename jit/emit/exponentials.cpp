@@ -1,0 +1,157 @@
+// jit/emit/exponentials.cpp -- e^x and its kin: x = n ln 2 + r, a polynomial in r, a scaling by
+// 2^n.
+#include <llvm/IR/IntrinsicsX86.h>
+
+#include <numbers>
+#include <numeric>
+#include <vector>
+
+#include "jit/emit/elementary.hpp"
+#include "jit/emit/polynomials.hpp"
+
+namespace adjit::elementary {
+namespace {
+
+using polynomials::kF32Exp, polynomials::kF64Exp, polynomials::kF32Exp2, polynomials::kF64Exp2;
+
+// Adding it pushes the fraction out of the mantissa: the sum's low bits are the nearest integer.
+double shifter(Floats x) { return x.is_double() ? 0x1.8p52 : 0x1.8p23; }
+
+// NaN stays: each is one min or max instruction.
+Floats clamp(Floats x, double low, double high) {
+  const Floats below = select(x > high, high, x);
+  return select(below < low, low, below);
+}
+
+struct Reduction {
+  Floats n;
+  Floats r;
+};
+
+// The high part of ln 2 ends in zeros, so that its products with n are exact.
+Reduction reduce(Floats x) {
+  const Floats n = nearest_integer(x, std::numbers::log2e).value;
+  const double high = x.is_double() ? 6.93147180369123816490e-01 : 0x1.62e4p-1;
+  const double low = x.is_double() ? 1.90821492927058770002e-10 : 0x1.7f7d1cp-20;
+  return {n, multiply_add(n, -low, multiply_add(n, -high, x))};
+}
+
+// e^r - 1
+Floats exp_minus_one_of_reduced(Floats r) {
+  return multiply_add(r * r, polynomial(r, by_type(r, kF32Exp, kF64Exp)), r);
+}
+
+Floats scale_register(Floats p, Floats n, llvm::Intrinsic::ID id) {
+  llvm::IRBuilder<>& b = p.context().builder;
+  const bool full = p.lanes() * p.value()->getType()->getScalarSizeInBits() == 512;
+  llvm::Type* mask = b.getIntNTy(std::max(8u, p.lanes()));
+  std::vector<llvm::Value*> arguments{p.value(), n.value(), p.value(),
+                                      llvm::Constant::getAllOnesValue(mask)};
+  if (full) arguments.push_back(b.getInt32(4));  // the current rounding mode
+  return {p.context(), b.CreateIntrinsic(id, {}, arguments)};
+}
+
+// Lanes [first, first + count)
+Floats part(Floats x, unsigned first, unsigned count) {
+  std::vector<int> lanes(count);
+  std::iota(lanes.begin(), lanes.end(), static_cast<int>(first));
+  return {x.context(), x.context().builder.CreateShuffleVector(x.value(), lanes)};
+}
+
+Floats concatenate(std::vector<Floats> parts) {
+  while (parts.size() > 1) {
+    std::vector<int> lanes(2 * parts[0].lanes());
+    std::iota(lanes.begin(), lanes.end(), 0);
+    for (size_t k = 0; k < parts.size() / 2; ++k)
+      parts[k] = {parts[0].context(), parts[0].context().builder.CreateShuffleVector(
+                                          parts[2 * k].value(), parts[2 * k + 1].value(), lanes)};
+    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(parts.size() / 2), parts.end());
+  }
+  return parts[0];
+}
+
+}  // namespace
+
+Rounded nearest_integer(Floats x, double factor) {
+  const Floats shifted = multiply_add(x, factor, shifter(x));
+  return {shifted - shifter(x), shifted.bits()};
+}
+
+Floats power_of_two(Floats n) {
+  return ((n + (shifter(n) + (n.is_double() ? 1023 : 127))).bits() << (n.is_double() ? 52 : 23))
+      .as_floats();
+}
+
+Floats scale(Floats p, Floats n) {
+  const TargetFeatures& features = p.context().features;
+  const unsigned bits = p.lanes() * p.value()->getType()->getScalarSizeInBits();
+  const bool d = p.is_double();
+  using namespace llvm::Intrinsic;
+  if (features.avx512f && bits >= 512 && std::has_single_bit(bits)) {
+    const ID id = d ? x86_avx512_mask_scalef_pd_512 : x86_avx512_mask_scalef_ps_512;
+    const unsigned count = d ? 8 : 16;
+    std::vector<Floats> parts;
+    for (unsigned first = 0; first < p.lanes(); first += count)
+      parts.push_back(scale_register(part(p, first, count), part(n, first, count), id));
+    return concatenate(std::move(parts));
+  }
+  if (features.avx512vl && bits == 256)
+    return scale_register(p, n, d ? x86_avx512_mask_scalef_pd_256 : x86_avx512_mask_scalef_ps_256);
+  if (features.avx512vl && bits == 128)
+    return scale_register(p, n, d ? x86_avx512_mask_scalef_pd_128 : x86_avx512_mask_scalef_ps_128);
+  // In two steps, the first of them exact: 2^n itself may be out of range.
+  const Floats half = nearest_integer(n, 0.5).value;
+  return p * power_of_two(half) * power_of_two(n - half);
+}
+
+Floats exp(Floats x) {
+  x = x.is_double() ? clamp(x, -746, 710) : clamp(x, -104, 89);
+  const Reduction reduced = reduce(x);
+  return scale(exp_minus_one_of_reduced(reduced.r) + 1, reduced.n);
+}
+
+Floats exp_times(Pair x, Floats factor) {
+  const Reduction reduced = reduce(x.high);
+  const Floats q = exp_minus_one_of_reduced(reduced.r + x.low);
+  return scale(multiply_add(q, factor, factor), reduced.n);
+}
+
+Floats exp2(Floats x) {
+  x = x.is_double() ? clamp(x, -1076, 1025) : clamp(x, -151, 129);
+  const Floats n = nearest_integer(x, 1).value;
+  const Floats r = x - n;
+  const Floats p = polynomial(r, by_type(x, kF32Exp2, kF64Exp2));
+  return scale(multiply_add(p, r, 1), n);
+}
+
+// 2^n (q + 1) - 1 = 2 (q h + (h - 1/2)) with h = 2^(n-1), which does not overflow before the result
+// does.
+Floats expm1(Floats x) {
+  const Floats clamped = clamp(x, -50, x.is_double() ? 710 : 89);
+  const Reduction reduced = reduce(clamped);
+  const Floats q = exp_minus_one_of_reduced(reduced.r);
+  const Floats h = power_of_two(reduced.n - 1);
+  const Floats result = multiply_add(q, h, h - 0.5) * 2;
+  return select(fabs(x) < (x.is_double() ? 0x1p-54 : 0x1p-25), x, result);  // keeps -0
+}
+
+// e = e^-|x| does not overflow, and gives the small side its relative precision. In double the
+// rounding errors of e and of 1 + e are corrected to first order.
+Floats sigmoid(Floats x) {
+  const Floats negative = -fabs(x);
+  if (!x.is_double()) {
+    const Floats e = exp(negative);
+    return select(x >= 0, 1, e) / (1 + e);
+  }
+  const Reduction reduced = reduce(clamp(negative, -746, 0));
+  const Floats q = exp_minus_one_of_reduced(reduced.r);
+  const Pair p = exact_sum_ordered(q.constant(1), q);
+  const Floats e = scale(p.high, reduced.n), e_low = scale(p.low, reduced.n);
+  const Pair denominator = exact_sum_ordered(e.constant(1), e);
+  const Floats small = e / denominator.high, rest = 1 - small;
+  const Floats correction = multiply_add(e_low, rest, -(small * denominator.low));
+  const Floats corrected = multiply_add(correction, rest, small);
+  return select(x >= 0, 1 - corrected, corrected);
+}
+
+}  // namespace adjit::elementary

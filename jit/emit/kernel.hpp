@@ -1,0 +1,40 @@
+// jit/emit/kernel.hpp -- one kernel of a program as an LLVM module.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+
+#include "autosched/program.hpp"
+#include "jit/emit/layout.hpp"
+#include "jit/emit/target.hpp"
+
+namespace adjit {
+
+/// Compiled as `void symbol(void* const* tensors, int64_t begin, int64_t end)`: runs tasks begin ..
+/// end-1 of the kernel's task_count; tensors[k] is the address of element 0 of `tensors[k]` below.
+/// Tasks are independent of each other.
+using KernelFunction = void (*)(void* const* tensors, int64_t begin, int64_t end);
+
+struct EmittedKernel {
+  std::unique_ptr<llvm::LLVMContext>
+      context;  // owns what the module uses; its own, so that kernels compile in parallel
+  std::unique_ptr<llvm::Module> module;
+  std::string symbol;
+  std::vector<TensorId> tensors;  // of the program's graph: what the kernel reads or writes
+  int64_t tasks = 1;
+  bool register_tile = false;  // wants real register allocation (see CodegenLevel)
+};
+
+/// Emits a verified program's kernel. `layouts` has one entry per tensor of the graph (Local ones
+/// are ignored). Raises ErrorCode::Compile or ErrorCode::Schedule naming the stage when the nest
+/// cannot be expressed.
+EmittedKernel emit_kernel(const Program& program, size_t kernel,
+                          std::span<const TensorLayout> layouts, const TargetFeatures& features,
+                          std::string symbol);
+
+}  // namespace adjit

@@ -1,0 +1,334 @@
+// jit/emit/load.cpp -- reads as loads: uniform, contiguous lanes, reversed lanes, gathers; under
+// masks.
+#include <algorithm>
+
+#include <llvm/IR/Module.h>
+
+#include "jit/emit/body.hpp"
+
+namespace adjit {
+
+using llvm::Value;
+
+llvm::Type* BodyEmitter::scalar_type(DType dtype) const {
+  switch (dtype) {
+    case DType::Bool: return builder_.getInt1Ty();
+    case DType::Float16:
+    case DType::BFloat16:
+    case DType::Float32: return builder_.getFloatTy();
+    case DType::Float64: return builder_.getDoubleTy();
+    default: return builder_.getIntNTy(static_cast<unsigned>(8 * size_of(dtype)));
+  }
+}
+
+llvm::Type* BodyEmitter::memory_type(DType dtype) const {
+  switch (dtype) {
+    case DType::Bool: return builder_.getInt8Ty();
+    case DType::Float16:
+    case DType::BFloat16: return builder_.getInt16Ty();
+    default: return scalar_type(dtype);
+  }
+}
+
+Value* BodyEmitter::from_memory(Value* value, DType dtype) {
+  switch (dtype) {
+    case DType::Bool:
+      return builder_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType()));
+    case DType::Float16: return math_.extend_half(value);
+    case DType::BFloat16: return math_.extend_bfloat(value);
+    default: return value;
+  }
+}
+
+Value* BodyEmitter::to_memory(Value* value, DType dtype) {
+  switch (dtype) {
+    case DType::Bool: {
+      llvm::Type* type = builder_.getInt8Ty();
+      if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType()))
+        type = llvm::FixedVectorType::get(type, vector->getNumElements());
+      return builder_.CreateZExt(value, type);
+    }
+    case DType::Float16: return math_.truncate_half(value);
+    case DType::BFloat16: return math_.truncate_bfloat(value);
+    default: return value;
+  }
+}
+
+Emitted BodyEmitter::read(ExprId id, const Point& point) {
+  const TensorId tensor = pool_.read_tensor(id);
+  const TensorPlace& place = places_[tensor.value];
+  invariant(place.pointer != nullptr, "a kernel reads a tensor that it was not given");
+  Address address;
+  address.safe = safe_.at(id.value);
+  const std::span<const ExprId> index = pool_.read_index(id);
+  for (size_t d = 0; d < index.size(); ++d) {
+    const int64_t stride = place.strides[d];
+    if (!place.origin.empty()) address.form -= index_.resolve(place.origin[d]) * stride;
+    if (const std::optional<Affine>& form = affine(index[d])) {
+      address.form += this->place(*form) * stride;
+    } else {
+      address.data.emplace_back(*find(index[d], point), stride);
+    }
+  }
+  bool lanes = index_.in_lanes(address.form);
+  for (const auto& [value, stride] : address.data) lanes |= value.value->getType()->isVectorTy();
+
+  std::vector<Emitted> conditions;
+  // Lanes past the end of a row of our own are read and not used.
+  const bool tail = point.active.value && llvm::isa<llvm::Constant>(point.active.value);
+  const bool beyond = tail && place.readable_beyond && lanes && address.data.empty() &&
+                      index_.lane_stride(address.form) == 1;
+  if (point.active.value && !beyond && (lanes || !address.safe)) conditions.push_back(point.active);
+  if (const ExprId predicate = pool_.read_predicate(id); predicate.valid())
+    conditions.push_back(*find(predicate, point));
+  const DType dtype = pool_.dtype(id);
+  if (lanes && address.data.empty() && !pool_.read_predicate(id).valid() &&
+      !reads_whole_vectors(address))
+    if (const std::optional<Emitted> part = load_transposed(id, point, address, place))
+      return *part;
+  return lanes ? load_lanes(address, place, dtype, conditions)
+               : load_uniform(address, place, dtype, conditions);
+}
+
+std::optional<Affine> BodyEmitter::plain_address(ExprId read) {
+  if (pool_.read_predicate(read).valid()) return std::nullopt;
+  const TensorPlace& place = places_[pool_.read_tensor(read).value];
+  const std::span<const ExprId> index = pool_.read_index(read);
+  Affine form;
+  for (size_t d = 0; d < index.size(); ++d) {
+    if (!affine(index[d])) return std::nullopt;
+    form += this->place(*affine(index[d])) * place.strides[d];
+    if (!place.origin.empty()) form -= index_.resolve(place.origin[d]) * place.strides[d];
+  }
+  return form;
+}
+
+Emitted BodyEmitter::bfloat16_pair(ExprId read, const Point& point) {
+  const Key key = this->key(read, point);
+  if (const auto found = pairs_.find(key); found != pairs_.end())
+    if (const Memo& memo = found->second; scopes_.alive(memo.emitted.depth, memo.serial))
+      return memo.emitted;
+  const TensorPlace& place = places_[pool_.read_tensor(read).value];
+  const Affine form = *plain_address(read);
+  const bool lanes = index_.in_lanes(form);
+  const Emitted mask = lanes ? point.active : Emitted{};
+  const size_t depth = safe_.at(read.value)
+                           ? std::max({place.depth, index_.depth(form), mask.depth})
+                           : scopes_.depth();
+  Value* pointer = index_.address(place.pointer, place.depth, builder_.getInt16Ty(), form);
+  Value* loaded = scopes_.at(depth, [&]() -> Value* {
+    llvm::Type* type = builder_.getInt32Ty();
+    const llvm::Align align(2);
+    if (!lanes) return builder_.CreateAlignedLoad(type, pointer, align);
+    type = llvm::FixedVectorType::get(type, index_.lanes());
+    if (!mask.value) return builder_.CreateAlignedLoad(type, pointer, align);
+    return builder_.CreateMaskedLoad(type, pointer, align, splat(mask),
+                                     llvm::Constant::getNullValue(type));
+  });
+  pairs_[key] = {{loaded, depth}, scopes_.serial(depth)};
+  return {loaded, depth};
+}
+
+// All conditions as one value: <lanes x i1> or, when not in lanes, i1 (true when any lane is).
+Emitted BodyEmitter::conjunction(const std::vector<Emitted>& conditions, bool in_lanes) {
+  Emitted all;
+  for (const Emitted& condition : conditions) {
+    const size_t depth = std::max(all.depth, condition.depth);
+    Value* value = condition.value;
+    const bool vector = value->getType()->isVectorTy();
+    if (auto* known = llvm::dyn_cast<llvm::Constant>(value); known && known->isAllOnesValue())
+      continue;  // holds in this tile
+    if (in_lanes) {
+      value = splat(condition);
+    } else if (auto* mask = llvm::dyn_cast<llvm::Constant>(value); mask && vector) {
+      if (!mask->isNullValue()) continue;  // a tail, or rows of one copy, with live lanes
+      value = builder_.getFalse();
+    } else if (vector) {
+      value = scopes_.at(condition.depth, [&] { return builder_.CreateOrReduce(value); });
+    }
+    if (all.value) {
+      Value* left = all.value;
+      value = scopes_.at(depth, [&] { return builder_.CreateAnd(left, value); });
+    }
+    all = {value, depth};
+  }
+  return all;
+}
+
+Emitted BodyEmitter::load_uniform(const Address& address, const TensorPlace& place, DType dtype,
+                                  const std::vector<Emitted>& conditions) {
+  llvm::Type* type = memory_type(dtype);
+  const llvm::Align align(size_of(dtype));
+  size_t depth = std::max(place.depth, index_.depth(address.form));
+  for (const auto& [value, stride] : address.data) depth = std::max(depth, value.depth);
+  // What is in bounds only under a loop's bounds or a guard stays inside it.
+  if (!address.safe) depth = scopes_.depth();
+  const Emitted condition = conjunction(conditions, false);
+  depth = std::max(depth, condition.depth);
+  Value* pointer = index_.address(place.pointer, place.depth, type, address.form);
+  Value* loaded = scopes_.at(depth, [&] {
+    for (const auto& [value, stride] : address.data)
+      pointer = builder_.CreateInBoundsGEP(
+          type, pointer,
+          builder_.CreateMul(value.value, builder_.getInt64(static_cast<uint64_t>(stride))));
+    if (condition.value) {
+      // Branch-free: where the condition fails the load goes to a zero of our own.
+      llvm::Module* module = builder_.GetInsertBlock()->getModule();
+      llvm::Type* zero_type = llvm::ArrayType::get(builder_.getInt8Ty(), 16);
+      llvm::GlobalVariable* zero = module->getNamedGlobal("adjit_zero");
+      if (!zero) {
+        zero =
+            new llvm::GlobalVariable(*module, zero_type, true, llvm::GlobalValue::InternalLinkage,
+                                     llvm::Constant::getNullValue(zero_type), "adjit_zero");
+        zero->setAlignment(llvm::Align(16));
+      }
+      pointer = builder_.CreateSelect(condition.value, pointer, zero);
+    }
+    return from_memory(builder_.CreateAlignedLoad(type, pointer, align), dtype);
+  });
+  // A predicate that differs between lanes selects lane by lane.
+  Emitted result{loaded, depth};
+  for (const Emitted& c : conditions) {
+    if (!c.value->getType()->isVectorTy()) continue;
+    Value* wide = splat(result);
+    result.depth = std::max(result.depth, c.depth);
+    result.value = scopes_.at(result.depth, [&] {
+      return builder_.CreateSelect(c.value, wide, llvm::Constant::getNullValue(wide->getType()));
+    });
+  }
+  return result;
+}
+
+// Whether the lanes' elements are next to each other, or so near that few vectors hold them.
+bool BodyEmitter::reads_whole_vectors(const Address& address) const {
+  const std::optional<int64_t> stride = index_.lane_stride(address.form);
+  if (stride && (*stride == 1 || *stride == -1)) return true;
+  const auto pattern = index_.lane_pattern(address.form);
+  return pattern && LaneWindows(*pattern).worthwhile();
+}
+
+// Element offsets per lane: <lanes x i64>, or i32 when they fit.
+Emitted BodyEmitter::offsets(const Address& address) {
+  Emitted total{index_.vector(address.form), index_.depth(address.form)};
+  if (address.data.empty()) return total;
+  total.value = index_.vector(address.form, 64);
+  for (const auto& [value, stride] : address.data) {
+    Value* wide = splat(value);
+    const size_t depth = std::max(total.depth, value.depth);
+    Value* left = total.value;
+    total = {scopes_.at(depth,
+                        [&] {
+                          return builder_.CreateAdd(
+                              left, builder_.CreateMul(
+                                        wide, llvm::ConstantInt::get(
+                                                  wide->getType(), static_cast<uint64_t>(stride))));
+                        }),
+             depth};
+  }
+  return total;
+}
+
+// Whole vectors of memory, of which every lane takes one element.
+Value* BodyEmitter::load_windows(const Address& address, const TensorPlace& place,
+                                 llvm::Type* element, const LaneWindows& windows,
+                                 const Emitted& mask, size_t depth, DType dtype) {
+  const unsigned lanes = index_.lanes();
+  auto* type = llvm::FixedVectorType::get(element, lanes);
+  std::vector<Value*> pointers;
+  for (const LaneWindows::Window& window : windows.windows())
+    pointers.push_back(index_.address(place.pointer, place.depth, element,
+                                      index_.without_lanes(address.form) + Affine(window.start)));
+  return scopes_.at(depth, [&] {
+    Value* zero = llvm::Constant::getNullValue(type);
+    Value* result = zero;
+    for (size_t w = 0; w < pointers.size(); ++w) {
+      const LaneWindows::Window& window = windows.windows()[w];
+      Value* loaded = builder_.CreateMaskedLoad(type, pointers[w], llvm::Align(size_of(dtype)),
+                                                window_mask(window, mask), zero);
+      llvm::SmallVector<int, 64> take;  // lane by lane: what is there already, or of this window
+      for (unsigned lane = 0; lane < lanes; ++lane)
+        take.push_back(window.element[lane] < 0 ? static_cast<int>(lane)
+                                                : static_cast<int>(lanes) + window.element[lane]);
+      result = builder_.CreateShuffleVector(result, loaded, take);
+    }
+    if (mask.value && windows.shared()) result = builder_.CreateSelect(mask.value, result, zero);
+    return from_memory(result, dtype);
+  });
+}
+
+// Elements of a window that some live lane wants.
+Value* BodyEmitter::window_mask(const LaneWindows::Window& window, const Emitted& mask) {
+  const unsigned lanes = index_.lanes();
+  auto* type = llvm::FixedVectorType::get(builder_.getInt1Ty(), lanes);
+  if (!mask.value) {
+    llvm::SmallVector<llvm::Constant*, 64> wanted(lanes, builder_.getFalse());
+    for (int k = 0; k < window.length; ++k) wanted[static_cast<size_t>(k)] = builder_.getTrue();
+    return llvm::ConstantVector::get(wanted);
+  }
+  Value* none = llvm::Constant::getNullValue(type);
+  Value* all = nullptr;
+  std::vector<bool> left(lanes, true);
+  while (std::ranges::find(left, true) != left.end()) {  // once for each lane that wants the same
+    llvm::SmallVector<int, 64> from(lanes, static_cast<int>(lanes));
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+      const int element = window.element[lane];
+      if (element >= 0 && left[lane] &&
+          from[static_cast<size_t>(element)] < static_cast<int>(lanes))
+        continue;
+      if (element >= 0 && left[lane]) from[static_cast<size_t>(element)] = static_cast<int>(lane);
+      left[lane] = false;
+    }
+    Value* part = builder_.CreateShuffleVector(mask.value, none, from);
+    all = all ? builder_.CreateOr(all, part) : part;
+  }
+  return all;
+}
+
+Emitted BodyEmitter::load_lanes(const Address& address, const TensorPlace& place, DType dtype,
+                                const std::vector<Emitted>& conditions) {
+  llvm::Type* element = memory_type(dtype);
+  auto* type = llvm::FixedVectorType::get(element, index_.lanes());
+  const llvm::Align align(size_of(dtype));
+  const Emitted mask = conjunction(conditions, true);
+  size_t depth = std::max({place.depth, index_.depth(address.form), mask.depth});
+  if (!address.safe) depth = scopes_.depth();
+  Value* zero = llvm::Constant::getNullValue(type);
+  const std::optional<int64_t> stride =
+      address.data.empty() ? index_.lane_stride(address.form) : std::nullopt;
+
+  if (stride && (*stride == 1 || *stride == -1)) {
+    const bool reversed = *stride == -1;
+    const Affine first =
+        reversed ? address.form + Affine(1 - int64_t{index_.lanes()}) : address.form;
+    Value* pointer = index_.address(place.pointer, place.depth, element, first);
+    return {scopes_.at(depth,
+                       [&] {
+                         Value* lanes_mask = mask.value;
+                         if (lanes_mask && reversed)
+                           lanes_mask = builder_.CreateVectorReverse(lanes_mask);
+                         Value* loaded = lanes_mask
+                                             ? static_cast<Value*>(builder_.CreateMaskedLoad(
+                                                   type, pointer, align, lanes_mask, zero))
+                                             : builder_.CreateAlignedLoad(type, pointer, align);
+                         if (reversed) loaded = builder_.CreateVectorReverse(loaded);
+                         return from_memory(loaded, dtype);
+                       }),
+            depth};
+  }
+  if (address.data.empty())
+    if (const auto pattern = index_.lane_pattern(address.form))
+      if (const LaneWindows windows(*pattern); windows.worthwhile())
+        return {load_windows(address, place, element, windows, mask, depth, dtype), depth};
+  const Emitted lanes = offsets(address);
+  depth = std::max(depth, lanes.depth);
+  return {scopes_.at(
+              depth,
+              [&] {
+                Value* pointers = builder_.CreateInBoundsGEP(element, place.pointer, lanes.value);
+                return from_memory(
+                    builder_.CreateMaskedGather(type, pointers, align, mask.value, zero), dtype);
+              }),
+          depth};
+}
+
+}  // namespace adjit

@@ -1,0 +1,80 @@
+// jit/emit/loops.cpp -- structured control flow with carried values.
+#include "jit/emit/loops.hpp"
+
+namespace adjit {
+
+using llvm::BasicBlock;
+using llvm::Value;
+
+Carried emit_loop(llvm::IRBuilder<>& builder, Scopes& scopes, Value* lo, Value* hi,
+                  bool at_least_once, Carried carried,
+                  const std::function<Carried(Value*, Carried)>& body) {
+  llvm::Function* function = builder.GetInsertBlock()->getParent();
+  BasicBlock* before = builder.GetInsertBlock();
+  BasicBlock* loop = BasicBlock::Create(builder.getContext(), "loop", function);
+  BasicBlock* after = BasicBlock::Create(builder.getContext(), "after", function);
+  llvm::Instruction* entry = at_least_once
+                                 ? builder.CreateBr(loop)
+                                 : builder.CreateCondBr(builder.CreateICmpSLT(lo, hi), loop, after);
+
+  builder.SetInsertPoint(loop);
+  llvm::PHINode* i = builder.CreatePHI(builder.getInt64Ty(), 2);
+  i->addIncoming(lo, before);
+  std::vector<llvm::PHINode*> phis;
+  Carried inside;
+  for (Value* value : carried) {
+    phis.push_back(builder.CreatePHI(value->getType(), 2));
+    phis.back()->addIncoming(value, before);
+    inside.push_back(phis.back());
+  }
+  scopes.push(entry);
+  const Carried next = body(i, inside);
+  BasicBlock* latch = builder.GetInsertBlock();
+  Value* advanced = builder.CreateAdd(i, builder.getInt64(1), "", true, true);
+  i->addIncoming(advanced, latch);
+  for (size_t k = 0; k < phis.size(); ++k) phis[k]->addIncoming(next[k], latch);
+  builder.CreateCondBr(builder.CreateICmpSLT(advanced, hi), loop, after);
+
+  builder.SetInsertPoint(after);
+  scopes.pop();
+  Carried result;
+  for (size_t k = 0; k < carried.size(); ++k) {
+    if (at_least_once) {
+      result.push_back(next[k]);
+      continue;
+    }
+    llvm::PHINode* merged = builder.CreatePHI(carried[k]->getType(), 2);
+    merged->addIncoming(carried[k], before);
+    merged->addIncoming(next[k], latch);
+    result.push_back(merged);
+  }
+  return result;
+}
+
+Carried emit_if(llvm::IRBuilder<>& builder, Scopes& scopes, Value* condition, Carried carried,
+                const std::function<Carried(Carried)>& then) {
+  if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(condition))
+    return constant->isOne() ? then(carried) : carried;
+  llvm::Function* function = builder.GetInsertBlock()->getParent();
+  BasicBlock* before = builder.GetInsertBlock();
+  BasicBlock* inside = BasicBlock::Create(builder.getContext(), "then", function);
+  BasicBlock* after = BasicBlock::Create(builder.getContext(), "endif", function);
+  llvm::Instruction* entry = builder.CreateCondBr(condition, inside, after);
+  builder.SetInsertPoint(inside);
+  scopes.push(entry);
+  const Carried next = then(carried);
+  BasicBlock* end = builder.GetInsertBlock();
+  builder.CreateBr(after);
+  builder.SetInsertPoint(after);
+  scopes.pop();
+  Carried result;
+  for (size_t k = 0; k < carried.size(); ++k) {
+    llvm::PHINode* merged = builder.CreatePHI(carried[k]->getType(), 2);
+    merged->addIncoming(carried[k], before);
+    merged->addIncoming(next[k], end);
+    result.push_back(merged);
+  }
+  return result;
+}
+
+}  // namespace adjit

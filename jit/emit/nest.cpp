@@ -1,0 +1,401 @@
+// jit/emit/nest.cpp -- the loops of a nest: bounds, ragged versions, guards, attached nests.
+#include "jit/emit/nest.hpp"
+
+#include <algorithm>
+
+namespace adjit {
+namespace {
+
+using llvm::Value;
+
+Value* minimum(llvm::IRBuilder<>& builder, Value* a, Value* b) {
+  return builder.CreateSelect(builder.CreateICmpSLT(a, b), a, b);
+}
+Value* maximum(llvm::IRBuilder<>& builder, Value* a, Value* b) {
+  return builder.CreateSelect(builder.CreateICmpSGT(a, b), a, b);
+}
+
+std::vector<Range> axis_ranges(const Nest& nest, const Domain& domain, const IndexEmitter& index) {
+  std::vector<Range> ranges;
+  for (size_t a = 0; a < domain.rank(); ++a) {
+    const Range base = index.range(index.resolve(nest.axis_base[a]));
+    const int64_t last = std::max<int64_t>(nest.spans[a] - 1, 0);
+    ranges.push_back({base.lo, checked_add(base.hi, last)});
+  }
+  return ranges;
+}
+
+}  // namespace
+
+NestEmitter::NestEmitter(KernelContext& context, const Nest& nest)
+    : context_(context),
+      program_(context.program),
+      nest_(nest),
+      stage_(context.program.graph.stages[nest.stage]),
+      builder_(context.builder),
+      scopes_(context.scopes),
+      index_(context.index),
+      combiner_(context.program.graph, stage_, context.builder, context.math) {
+  const Domain& domain = stage_.domain;
+  axes_ = nest.axis_base;
+  tile_limit_.assign(domain.rank(), 0);
+  tile_begin_ = tile_begin(nest);
+  std::vector<size_t> copy_variables;
+  std::optional<size_t> lane_variable;
+  for (size_t k = 0; k < nest.loops.size(); ++k) {
+    const Loop& loop = nest.loops[k];
+    axes_[loop.axis] += Affine::variable(loop.variable);
+    if (k < tile_begin_) continue;
+    int64_t& limit = tile_limit_[loop.axis];
+    limit = std::max(limit, std::min(loop.step * loop.trips, nest.spans[loop.axis]));
+    if (loop.kind == LoopKind::Vector) {
+      lane_loop_ = k;
+      lane_variable = loop.variable;
+      lanes_ = static_cast<unsigned>(loop.trips);
+    } else {
+      if (loop.trips > kMaxCopies)
+        throw Error(ErrorCode::Schedule, "stage '" + program_.graph.info(stage_.results[0]).name +
+                                             "' unrolls a loop " + std::to_string(loop.trips) +
+                                             " times; at most " + std::to_string(kMaxCopies) +
+                                             " copies are made");
+      copy_loops_.push_back(k);
+      copy_variables.push_back(loop.variable);
+    }
+  }
+  if (stage_.running && stage_.running->reverse) {
+    Affine& axis = axes_[stage_.running->axis];
+    axis = Affine(domain.extents[stage_.running->axis] - 1) - axis;
+  }
+  reduction_begin_ = tile_begin_;
+  while (reduction_begin_ > 0 && is_reduction(nest.loops[reduction_begin_ - 1]) &&
+         nest.loops[reduction_begin_ - 1].kind == LoopKind::Serial)
+    --reduction_begin_;
+  if (is_scatter()) reduction_begin_ = parallel_depth(nest);
+  for (size_t a = domain.output_rank; a < domain.rank(); ++a)
+    empty_reduction_ |= domain.extents[a] == 0;
+  std::vector<Range> ranges = axis_ranges(nest, domain, index_);
+  sort_rows();
+  body_.emplace(program_.graph, stage_, axes_, std::move(ranges), copy_variables, lane_variable,
+                context.places, builder_, scopes_, index_, context.math);
+  defer_result_rows();
+  find_pair_loop();
+}
+
+// Conditions on outputs alone (a triangle of results) need no mask at every point where all reads
+// are in range anyway: what was added up for nothing is dropped at the end.
+void NestEmitter::defer_result_rows() {
+  if (stage_.combiner.kind == CombinerKind::None || is_scatter() || stage_.running) return;
+  if (!body_->reads_anywhere()) return;
+  const size_t given = stage_.domain.inequalities.size() + stage_.domain.equalities.size();
+  std::erase_if(tile_rows_, [&](const Row* row) {
+    // Rows that clip a region follow the domain's own.
+    if (row - rows_.data() >= static_cast<std::ptrdiff_t>(given) || uses_reduction(row->form))
+      return false;
+    result_rows_.push_back(row);
+    return true;
+  });
+}
+
+// Whether a form depends on a reduction axis (through divisions, too).
+bool NestEmitter::uses_reduction(const Affine& form) const {
+  const Domain& domain = stage_.domain;
+  for (size_t v = domain.output_rank; v < form.size(); ++v) {
+    if (form.coefficient(v) == 0) continue;
+    if (v < domain.rank() || uses_reduction(domain.divisions[v - domain.rank()].numerator))
+      return true;
+  }
+  return false;
+}
+
+// Unrolled copies, ragged versions and the nests attached in them multiply: more code than this is
+// a mistake, and would take seconds to compile.
+void NestEmitter::count_copy() {
+  constexpr size_t kMostOperations = 1 << 18;
+  context_.operations += body_->node_count();
+  if (context_.operations > kMostOperations)
+    throw Error(ErrorCode::Schedule,
+                "the kernel is unrolled to more than " + std::to_string(kMostOperations) +
+                    " operations at stage '" + program_.graph.info(stage_.results[0]).name +
+                    "': unroll less");
+}
+
+// Index after the innermost loop whose variable the form uses (through divisions, too).
+size_t NestEmitter::depends_until(const Affine& form) const {
+  const Domain& domain = stage_.domain;
+  size_t until = 0;
+  for (size_t v = 0; v < form.size(); ++v) {
+    if (form.coefficient(v) == 0) continue;
+    if (v >= domain.rank()) {
+      until = std::max(until, depends_until(domain.divisions[v - domain.rank()].numerator));
+      continue;
+    }
+    for (size_t k = 0; k < nest_.loops.size(); ++k)
+      if (nest_.loops[k].axis == v) until = std::max(until, k + 1);
+  }
+  return until;
+}
+
+// Whether the loop's axis occurs inside a division of the form.
+bool NestEmitter::divides_by(const Affine& form, size_t loop) const {
+  const Domain& domain = stage_.domain;
+  for (size_t v = domain.rank(); v < form.size(); ++v) {
+    if (form.coefficient(v) == 0) continue;
+    const Affine& numerator = domain.divisions[v - domain.rank()].numerator;
+    if (numerator.coefficient(nest_.loops[loop].axis) != 0 || divides_by(numerator, loop))
+      return true;
+  }
+  return false;
+}
+
+void NestEmitter::sort_rows() {
+  const Domain& domain = stage_.domain;
+  for (const Affine& row : domain.inequalities) rows_.push_back({row, false});
+  for (const Affine& row : domain.equalities) rows_.push_back({row, true});
+  // A region that reaches outside its tensor is clipped. Where it is not a buffer of its own, what
+  // reaches outside is not stored either.
+  const bool whole = program_.scopes[stage_.results[0].value] != Scope::Local;
+  for (size_t a = 0; a < domain.rank(); ++a) {
+    const Range base = index_.range(index_.resolve(nest_.axis_base[a]));
+    std::vector<Row> clip;
+    if (base.lo < 0) clip.push_back({Affine::variable(a), false});
+    if (base.hi + nest_.spans[a] > domain.extents[a])
+      clip.push_back({Affine::variable(a, -1, domain.extents[a] - 1), false});
+    rows_.insert(rows_.end(), clip.begin(), clip.end());
+    if (whole && a < domain.output_rank)
+      store_rows_.insert(store_rows_.end(), clip.begin(), clip.end());
+  }
+  loop_rows_.resize(nest_.loops.size());
+  for (const Row& row : rows_) {
+    const size_t until = depends_until(row.form);
+    if (until > tile_begin_) {
+      tile_rows_.push_back(&row);
+    } else if (until > reduction_begin_) {
+      loop_rows_[until - 1].push_back(&row);
+    } else {
+      outer_rows_.push_back(&row);
+    }
+  }
+}
+
+// Whether this loop steps over whole tiles of its axis.
+bool NestEmitter::covers_tile(size_t loop) const {
+  for (size_t k = tile_begin_; k < nest_.loops.size(); ++k)
+    if (nest_.loops[k].axis == nest_.loops[loop].axis) {
+      for (size_t inner = loop + 1; inner < tile_begin_; ++inner)
+        if (nest_.loops[inner].axis == nest_.loops[loop].axis) return false;
+      return true;
+    }
+  return false;
+}
+
+// Points left for this loop and those inside it, before the cap by its own trips.
+Affine NestEmitter::available(size_t loop) const {
+  Affine left(nest_.spans[nest_.loops[loop].axis]);
+  for (size_t k = 0; k < loop; ++k)
+    if (nest_.loops[k].axis == nest_.loops[loop].axis)
+      left -= Affine::variable(nest_.loops[k].variable);
+  return index_.resolve(left);
+}
+
+void NestEmitter::emit(Value* task) {
+  for (size_t a = 0; a < stage_.domain.output_rank; ++a)
+    if (stage_.domain.extents[a] == 0) return;
+  if (is_scatter() && empty_reduction_) return;
+  if (lane_loop_) index_.bind_lanes(nest_.loops[*lane_loop_].variable, lanes_);
+  if (task) {
+    bind_tasks(task);
+  } else {
+    inside(0, {});
+  }
+  for (const Loop& loop : nest_.loops) index_.unbind(loop.variable);
+}
+
+// Splits the task number into the parallel loops' variables, the innermost fastest. Where several
+// loops over an axis do not divide it, some tasks have no points: everything that depends on the
+// variables stands behind that question.
+void NestEmitter::bind_tasks(Value* task) {
+  const size_t depth = parallel_depth(nest_);
+  task_trips_.resize(depth);
+  Value* rest = task;
+  for (size_t k = depth; k-- > 0;) {
+    Value* count = builder_.getInt64(static_cast<uint64_t>(nest_.loops[k].trips));
+    task_trips_[k] = k == 0 ? rest : builder_.CreateURem(rest, count);
+    if (k > 0) rest = builder_.CreateUDiv(rest, count);
+  }
+  scopes_.push_here();
+  for (size_t k = 0; k < depth; ++k) bind_task(k);
+  Value* any = builder_.getTrue();
+  for (size_t k = 0; k < depth; ++k)
+    any = builder_.CreateAnd(index_.at_least_zero(left_after(k) + Affine(-1)), any);
+  emit_if(builder_, scopes_, any, {}, [&](Carried none) {
+    for (size_t k = 0; k < depth; ++k) bind_task(k);
+    return inside(0, std::move(none));
+  });
+  scopes_.pop();
+}
+
+// Binds a parallel loop's variable in the current scope: what depends on it is computed in here.
+void NestEmitter::bind_task(size_t k) {
+  const Loop& loop = nest_.loops[k];
+  index_.bind_scalar(loop.variable, task_trips_[k], {0, loop.trips - 1}, loop.step);
+}
+
+// Points of its axis from the current iteration of a bound loop on.
+Affine NestEmitter::left_after(size_t k) const {
+  return available(k) - index_.resolve(Affine::variable(nest_.loops[k].variable));
+}
+
+// Everything inside loops [0, loop).
+Carried NestEmitter::inside(size_t loop, Carried carried) {
+  size_t produced = 0;
+  for (const Nest::Attached& a : nest_.attached) {
+    if (a.depth != loop) continue;
+    NestEmitter(context_, a.nest).emit();
+    scopes_.push_here();  // its results may be read from here on, also by the next one
+    ++produced;
+    for (TensorId result : program_.graph.stages[a.nest.stage].results)
+      context_.places[result.value].depth = scopes_.depth();
+  }
+  if (produced > 0 && lane_loop_) index_.bind_lanes(nest_.loops[*lane_loop_].variable, lanes_);
+  if (loop == reduction_begin_ && carried.empty()) {
+    emit_points();
+  } else if (loop == tile_begin_) {
+    carried = accumulate(std::move(carried));
+  } else {
+    carried = emit_loop_at(loop, std::move(carried));
+  }
+  for (; produced > 0; --produced) scopes_.pop();
+  return carried;
+}
+
+Carried NestEmitter::emit_loop_at(size_t k, Carried carried) {
+  const Loop& loop = nest_.loops[k];
+  if (is_reduction(loop) && empty_reduction_) {
+    index_.bind_fixed(loop.variable, 0);
+    return inside(k + 1, std::move(carried));
+  }
+  if (loop.kind != LoopKind::Parallel) return emit_serial(k, std::move(carried));
+  // Bound by the task already: only the ragged versions are left.
+  const int64_t span = nest_.spans[loop.axis];
+  if (!covers_tile(k) || span % loop.step == 0) return inside(k + 1, std::move(carried));
+  const Affine left = left_after(k);
+  Value* whole = index_.at_least_zero(left + Affine(-loop.step));
+  Value* ragged = index_.at_least_zero(Affine(loop.step - 1) - left);
+  const auto version = [&](Carried none) {
+    bind_task(k);  // what whole tiles read may lie outside for the ragged one
+    return inside(k + 1, std::move(none));
+  };
+  emit_if(builder_, scopes_, whole, {}, version);
+  tile_limit_[loop.axis] = span % loop.step;
+  emit_if(builder_, scopes_, ragged, {}, version);
+  tile_limit_[loop.axis] = loop.step;
+  return carried;
+}
+
+Carried NestEmitter::emit_serial(size_t k, Carried carried) {
+  const Loop& loop = nest_.loops[k];
+  const Affine left = available(k);
+  const Range range = index_.range(left);
+  const int64_t most = loop.step * loop.trips;
+  Value* points = builder_.getInt64(static_cast<uint64_t>(std::min(most, range.hi)));
+  if (range.lo < std::min(most, range.hi)) {
+    Value* left_value = index_.scalar(left);
+    points = scopes_.at(index_.depth(left), [&] {
+      return minimum(builder_, left_value, builder_.getInt64(static_cast<uint64_t>(most)));
+    });
+  }
+  if (covers_tile(k) && nest_.spans[loop.axis] % loop.step != 0)
+    return emit_versions(k, points, std::move(carried));
+
+  bool bounded = false;
+  auto [lo, hi] = narrowed(k, points, &bounded);
+  auto* constant_hi = llvm::dyn_cast<llvm::ConstantInt>(hi);
+  if (!bounded && constant_hi && constant_hi->getSExtValue() <= loop.step) {
+    index_.bind_fixed(loop.variable, 0);
+    carried = guarded(k, std::move(carried));
+    body_->forget();
+    return carried;
+  }
+  if (loop.step > 1) {
+    Value* step = builder_.getInt64(static_cast<uint64_t>(loop.step));
+    Value* last = builder_.CreateAdd(hi, builder_.getInt64(static_cast<uint64_t>(loop.step - 1)));
+    hi = builder_.CreateUDiv(last, step);
+  }
+  return emit_loop(builder_, scopes_, lo, hi, !bounded, std::move(carried),
+                   [&](Value* trip, Carried inner) {
+                     index_.bind_scalar(loop.variable, trip, {0, loop.trips - 1}, loop.step);
+                     return guarded(k, std::move(inner));
+                   });
+}
+
+// Whole tiles in a loop, then the ragged rest once.
+Carried NestEmitter::emit_versions(size_t k, Value* points, Carried carried) {
+  const Loop& loop = nest_.loops[k];
+  const int64_t ragged = nest_.spans[loop.axis] % loop.step;
+  Value* step = builder_.getInt64(static_cast<uint64_t>(loop.step));
+  Value* rest = builder_.CreateURem(points, step);
+  Value* whole = builder_.CreateUDiv(points, step);
+  auto* constant_whole = llvm::dyn_cast<llvm::ConstantInt>(whole);
+  const Range trips{0, loop.trips - 1};
+  if (!constant_whole || constant_whole->getSExtValue() > 0)
+    carried = emit_loop(builder_, scopes_, builder_.getInt64(0), whole, constant_whole != nullptr,
+                        std::move(carried), [&](Value* trip, Carried inner) {
+                          index_.bind_scalar(loop.variable, trip, trips, loop.step);
+                          return guarded(k, std::move(inner));
+                        });
+  tile_limit_[loop.axis] = ragged;
+  carried =
+      emit_if(builder_, scopes_, builder_.CreateICmpNE(rest, builder_.getInt64(0)),
+              std::move(carried), [&](Carried inner) {
+                if (constant_whole) {
+                  index_.bind_fixed(loop.variable, constant_whole->getSExtValue() * loop.step);
+                } else {
+                  index_.bind_scalar(loop.variable, whole, trips, loop.step);
+                }
+                return guarded(k, std::move(inner));
+              });
+  tile_limit_[loop.axis] = std::min(loop.step, nest_.spans[loop.axis]);
+  body_->forget();
+  return carried;
+}
+
+// The body of a loop under the rows that are known in it but do not bound it.
+Carried NestEmitter::guarded(size_t k, Carried carried) {
+  Emitted all;
+  for (const Row* row : loop_rows_[k]) {
+    if (nest_.loops[k].step == 1 && !divides_by(row->form, k)) continue;  // a bound of the loop
+    const Affine form = body_->place(row->form);
+    Value* holds = row->equality ? index_.equals_zero(form) : index_.at_least_zero(form);
+    all = both(all, {holds, index_.depth(form)});
+  }
+  if (!all.value) return inside(k + 1, std::move(carried));
+  return emit_if(builder_, scopes_, all.value, std::move(carried),
+                 [&](Carried inner) { return inside(k + 1, std::move(inner)); });
+}
+
+// Bounds of a loop from the rows that are linear in its variable: c v + rest >= 0.
+std::pair<Value*, Value*> NestEmitter::narrowed(size_t k, Value* hi, bool* bounded) {
+  const Loop& loop = nest_.loops[k];
+  Value* lo = builder_.getInt64(0);
+  for (const Row* row : loop_rows_[k]) {
+    if (loop.step != 1 || divides_by(row->form, k)) continue;
+    *bounded = true;
+    const int64_t scale = row->form.coefficient(loop.axis);
+    index_.bind_fixed(loop.variable, 0);
+    const Affine rest = body_->place(row->form);
+    for (const bool lower : {true, false}) {
+      if (!row->equality && lower != (scale > 0)) continue;
+      // lower: v >= ceil(-rest / scale) = -floor(rest / scale); upper: v <= floor(rest / -scale).
+      const Affine toward = row->equality && lower != (scale > 0) ? rest * -1 : rest;
+      const Affine quotient = index_.floor_div(toward, scale > 0 ? scale : -scale);
+      if (lower) {
+        lo = maximum(builder_, lo, index_.scalar(quotient * -1));
+      } else {
+        hi = minimum(builder_, hi, index_.scalar(quotient + Affine(1)));
+      }
+    }
+  }
+  return {lo, hi};
+}
+
+}  // namespace adjit

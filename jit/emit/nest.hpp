@@ -1,0 +1,146 @@
+// jit/emit/nest.hpp -- one loop nest of a program as IR.
+//
+// Loops outside the reduction: parallel and serial loops over output axes (and, blocked, over
+// reduction axes). Then the *inner reduction loops*, which carry one accumulator per unrolled copy
+// and lane. Then the tile: unrolled copies of the body over vectors of lanes. Ragged axes get a
+// second version of what is inside the loop that steps over the tile.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "autosched/program.hpp"
+#include "jit/emit/body.hpp"
+#include "jit/emit/combine.hpp"
+#include "jit/emit/loops.hpp"
+
+namespace adjit {
+
+/// What all nests of a kernel share.
+struct KernelContext {
+  const Program& program;
+  llvm::IRBuilder<>& builder;
+  Scopes& scopes;
+  IndexEmitter& index;
+  VectorMath& math;
+  std::vector<TensorPlace>& places;  // per tensor of the graph
+  size_t operations = 0;             // of the bodies emitted so far, copy by copy
+};
+
+class NestEmitter {
+ public:
+  NestEmitter(KernelContext& context, const Nest& nest);
+
+  /// Emits the whole nest at the builder's position; enclosing variables are bound. `task` numbers
+  /// the iteration of the parallel loops when the nest has any.
+  void emit(llvm::Value* task = nullptr);
+
+ private:
+  struct Row {
+    Affine form;  // over the stage's axes and its domain's divisions
+    bool equality = false;
+  };
+  /// A copy of the tile: the trips of its unrolled loops.
+  struct Copy {
+    std::vector<int64_t> values;  // per copy variable
+    uint64_t number = 0;          // packed, see Point
+    unsigned live_lanes = 0;      // lanes inside the axis
+  };
+
+  // nest.cpp: loops.
+  void count_copy();
+  void sort_rows();
+  void defer_result_rows();
+  size_t depends_until(
+      const Affine& form) const;  // index after the innermost loop that the form uses
+  bool divides_by(const Affine& form, size_t loop) const;
+  bool uses_reduction(const Affine& form) const;
+  bool covers_tile(size_t loop) const;
+  Affine available(size_t loop) const;
+  Affine left_after(size_t loop) const;
+  void bind_tasks(llvm::Value* task);
+  void bind_task(size_t loop);
+  Carried inside(size_t loop, Carried carried);
+  Carried emit_attached(size_t depth, Carried carried);
+  Carried emit_loop_at(size_t loop, Carried carried);
+  Carried emit_serial(size_t loop, Carried carried);
+  Carried emit_versions(size_t loop, llvm::Value* points, Carried carried);
+  Carried guarded(size_t loop, Carried carried);
+  std::pair<llvm::Value*, llvm::Value*> narrowed(size_t loop, llvm::Value* hi, bool* bounded);
+
+  // scatter.cpp: what has no accumulators.
+  void emit_scatter();
+  void scatter_copies();
+  void scatter_point(const Point& point);
+  void combine_at(const Point& point, const Affine& form,
+                  const std::vector<std::pair<Emitted, int64_t>>& data, const Emitted& mask);
+  llvm::Value* lane_offsets(const Affine& form,
+                            const std::vector<std::pair<Emitted, int64_t>>& data);
+  void combine_in_turn(llvm::Value* offsets, llvm::Value* now, llvm::Value* active,
+                       const std::function<llvm::Value*(llvm::Value*, llvm::Value*)>& combined);
+
+  // tile.cpp: accumulators, copies, stores.
+  void emit_points();
+  void emit_reduction();
+  void emit_plain();
+  std::vector<Copy> copies(bool reduction) const;
+  std::vector<int64_t> copy_trips() const;
+  void select_copy(const Copy& copy);
+  Emitted rows_mask(const std::vector<const Row*>& rows);
+  Emitted stored_mask(const Copy& copy);
+  Emitted tail_mask(unsigned live_lanes);
+  Emitted both(Emitted a, Emitted b);
+  llvm::Value* is_first_pass();
+  llvm::Value* is_last_pass();
+  llvm::Value* without_mark(llvm::Value* payload);
+  llvm::Value* or_identity(const Emitted& mask, llvm::Value* value, size_t component);
+  Carried initial_accumulators(const std::vector<Copy>& outputs);
+  Carried accumulate(Carried accumulators);
+  Partial contribution(const Point& point, const Partial& accumulator, const Emitted& keep);
+  // bfloat16_pairs.cpp: two points of a reduction at once.
+  void find_pair_loop();
+  bool in_pairs(const Copy& first);
+  llvm::Value* add_pair(const Point& point, llvm::Value* sum);
+  void finish(const std::vector<Copy>& outputs, const Carried& accumulators);
+  Affine result_form(size_t component) const;
+  llvm::Value* load_result(size_t component, const Copy& copy);
+  void store_result(size_t component, llvm::Value* value, const Copy& copy);
+  bool lanes_in_reduction() const { return lane_loop_ && is_reduction(nest_.loops[*lane_loop_]); }
+  bool is_scatter() const { return stage_.kind == StageKind::Scatter; }
+  bool is_reduction(const Loop& loop) const {
+    return loop.axis >= stage_.domain.output_rank ||
+           (stage_.running && stage_.running->axis == loop.axis);
+  }
+
+  KernelContext& context_;
+  const Program& program_;
+  const Nest& nest_;
+  const Stage& stage_;
+  llvm::IRBuilder<>& builder_;
+  Scopes& scopes_;
+  IndexEmitter& index_;
+  CombinerEmitter combiner_;
+  std::vector<Affine> axes_;              // per axis, over kernel variables
+  std::vector<llvm::Value*> task_trips_;  // per parallel loop
+  size_t tile_begin_ = 0;                 // first loop of the tile
+  size_t reduction_begin_ = 0;            // first of the inner reduction loops
+  std::optional<size_t> lane_loop_;
+  unsigned lanes_ = 1;
+  std::vector<size_t> copy_loops_;  // unrolled loops, in order
+  std::vector<int64_t>
+      tile_limit_;  // per axis: points of the tile inside the extent, in this version
+  std::vector<Row> rows_;
+  std::vector<Row> store_rows_;         // of points that have a place in memory
+  std::vector<const Row*> outer_rows_;  // known before the inner reduction loops
+  std::vector<std::vector<const Row*>>
+      loop_rows_;                        // per inner reduction loop: its bounds and guards
+  std::vector<const Row*> tile_rows_;    // differ between copies or lanes
+  std::vector<const Row*> result_rows_;  // of those, what only says which results are empty
+  bool empty_reduction_ = false;
+  std::optional<size_t> pair_loop_;  // into copy_loops_: its two copies may be a pair of bfloat16
+  std::optional<BodyEmitter> body_;
+};
+
+}  // namespace adjit

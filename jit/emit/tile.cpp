@@ -1,0 +1,393 @@
+// jit/emit/tile.cpp -- the register tile: accumulators, unrolled copies, masks, stores.
+#include <algorithm>
+
+#include "jit/emit/nest.hpp"
+
+namespace adjit {
+
+using llvm::Value;
+
+void NestEmitter::emit_points() {
+  if (is_scatter()) {
+    emit_scatter();
+  } else if (stage_.combiner.kind == CombinerKind::None) {
+    emit_plain();
+  } else {
+    emit_reduction();
+  }
+}
+
+// The copies over the unrolled output loops (or unrolled reduction loops) that lie inside their
+// axes.
+std::vector<NestEmitter::Copy> NestEmitter::copies(bool reduction) const {
+  std::vector<Copy> found(1);
+  found[0].values.assign(copy_loops_.size(), 0);
+  for (size_t c = 0; c < copy_loops_.size(); ++c) {
+    const Loop& loop = nest_.loops[copy_loops_[c]];
+    if (is_reduction(loop) != reduction) continue;
+    std::vector<Copy> next;
+    for (const Copy& copy : found)
+      for (int64_t trip = 0; trip < loop.trips; ++trip) {
+        Copy one = copy;
+        one.values[c] = trip * loop.step;
+        one.number |= static_cast<uint64_t>(trip) << (8 * c);
+        int64_t offset = 0;
+        for (size_t other = 0; other < copy_loops_.size(); ++other)
+          if (nest_.loops[copy_loops_[other]].axis == loop.axis) offset += one.values[other];
+        if (offset < tile_limit_[loop.axis]) next.push_back(one);
+      }
+    found = std::move(next);
+  }
+  for (Copy& copy : found) {
+    copy.live_lanes = lanes_;
+    if (!lane_loop_ || is_reduction(nest_.loops[*lane_loop_]) != reduction) continue;
+    const size_t axis = nest_.loops[*lane_loop_].axis;
+    int64_t offset = 0;
+    for (size_t c = 0; c < copy_loops_.size(); ++c)
+      if (nest_.loops[copy_loops_[c]].axis == axis) offset += copy.values[c];
+    copy.live_lanes = static_cast<unsigned>(std::min<int64_t>(lanes_, tile_limit_[axis] - offset));
+  }
+  return found;
+}
+
+// Trips of each unrolled loop that lie inside its axis; 0 where several such loops share an axis,
+// or the trips are not one point each.
+std::vector<int64_t> NestEmitter::copy_trips() const {
+  std::vector<int64_t> trips;
+  for (size_t c : copy_loops_) {
+    const Loop& loop = nest_.loops[c];
+    const bool alone = std::ranges::count_if(
+                           nest_.loops.begin() + static_cast<long>(tile_begin_), nest_.loops.end(),
+                           [&](const Loop& other) { return other.axis == loop.axis; }) == 1;
+    trips.push_back(alone && loop.step == 1 ? std::min(loop.trips, tile_limit_[loop.axis]) : 0);
+  }
+  return trips;
+}
+
+void NestEmitter::select_copy(const Copy& copy) {
+  for (size_t c = 0; c < copy_loops_.size(); ++c)
+    index_.bind_fixed(nest_.loops[copy_loops_[c]].variable, copy.values[c]);
+}
+
+Emitted NestEmitter::both(Emitted a, Emitted b) {
+  const auto is_true = [](const Emitted& e) {
+    auto* constant = e.value ? llvm::dyn_cast<llvm::ConstantInt>(e.value) : nullptr;
+    return !e.value || (constant && constant->isOne());
+  };
+  if (is_true(b)) return a;
+  if (is_true(a)) return b;
+  const size_t depth = std::max(a.depth, b.depth);
+  if (a.value->getType()->isVectorTy() || b.value->getType()->isVectorTy()) {
+    a.value = body_->splat(a);
+    b.value = body_->splat(b);
+  }
+  return {scopes_.at(depth, [&] { return builder_.CreateAnd(a.value, b.value); }), depth};
+}
+
+// Conjunction of rows at the selected copy; no value when all hold everywhere.
+Emitted NestEmitter::rows_mask(const std::vector<const Row*>& rows) {
+  Emitted all;
+  for (const Row* row : rows) {
+    const Affine form = body_->place(row->form);
+    all = both(all, {row->equality ? index_.equals_zero(form) : index_.at_least_zero(form),
+                     index_.depth(form)});
+  }
+  return all;
+}
+
+Emitted NestEmitter::tail_mask(unsigned live_lanes) {
+  if (!lane_loop_ || live_lanes == lanes_) return {};
+  llvm::SmallVector<llvm::Constant*, 64> mask;
+  for (unsigned lane = 0; lane < lanes_; ++lane)
+    mask.push_back(builder_.getInt1(lane < live_lanes));
+  return {llvm::ConstantVector::get(mask), 0};
+}
+
+// Lanes of the selected copy (or whether it, without lanes) that have a place in memory; no value
+// when all do.
+Emitted NestEmitter::stored_mask(const Copy& copy) {
+  std::vector<const Row*> rows;
+  for (const Row& row : store_rows_) rows.push_back(&row);
+  return both(rows_mask(rows), lanes_in_reduction() ? Emitted{} : tail_mask(copy.live_lanes));
+}
+
+// No reduction: every copy is one (vector of) points; a point that the rows exclude is 0.
+void NestEmitter::emit_plain() {
+  body_->set_copy_trips(copy_trips());
+  for (const Copy& copy : copies(false)) {
+    count_copy();
+    select_copy(copy);
+    const Emitted inside_rows = both(rows_mask(outer_rows_), rows_mask(tile_rows_));
+    const Point point{copy.number, both(inside_rows, tail_mask(copy.live_lanes))};
+    for (size_t k = 0; k < stage_.bodies.size(); ++k) {
+      Emitted value = (*body_)(stage_.bodies[k], point);
+      if (lane_loop_) value.value = body_->splat(value);
+      if (inside_rows.value) {
+        Value* keep = inside_rows.value;
+        if (lane_loop_) keep = body_->splat(inside_rows);
+        value.value = builder_.CreateSelect(keep, value.value,
+                                            llvm::Constant::getNullValue(value.value->getType()));
+      }
+      store_result(k, value.value, copy);
+    }
+  }
+}
+
+void NestEmitter::emit_reduction() {
+  const std::vector<Copy> outputs = copies(false);
+  const Emitted enter = rows_mask(outer_rows_);
+  Carried accumulators = initial_accumulators(outputs);
+  const auto loops = [&](Carried carried) {
+    if (empty_reduction_) return carried;
+    return reduction_begin_ == tile_begin_ ? accumulate(std::move(carried))
+                                           : emit_loop_at(reduction_begin_, std::move(carried));
+  };
+  accumulators = enter.value
+                     ? emit_if(builder_, scopes_, enter.value, std::move(accumulators), loops)
+                     : loops(std::move(accumulators));
+  if (!stage_.running) finish(outputs, accumulators);
+}
+
+// Whether the reduction loops outside the accumulators are at their first iteration.
+Value* NestEmitter::is_first_pass() {
+  Affine done;
+  for (size_t k = 0; k < reduction_begin_; ++k)
+    if (is_reduction(nest_.loops[k])) done += Affine::variable(nest_.loops[k].variable);
+  return index_.equals_zero(index_.resolve(done));
+}
+
+// Whether they leave no point to a later iteration.
+Value* NestEmitter::is_last_pass() {
+  Value* last = builder_.getTrue();
+  for (size_t axis = stage_.domain.output_rank; axis < stage_.domain.rank(); ++axis) {
+    Affine behind(-nest_.spans[axis]);
+    int64_t step = nest_.spans[axis];
+    for (size_t k = 0; k < reduction_begin_; ++k) {
+      if (nest_.loops[k].axis != axis) continue;
+      behind += Affine::variable(nest_.loops[k].variable);
+      step = nest_.loops[k].step;
+    }
+    last = builder_.CreateAnd(last, index_.at_least_zero(index_.resolve(behind + Affine(step))));
+  }
+  return last;
+}
+
+// Accumulators are ordered by output copy, then (lanes of a reduction only) by reduction copy, then
+// by component. With a reduction loop outside, all but its first iteration go on from the stored
+// partial result.
+Carried NestEmitter::initial_accumulators(const std::vector<Copy>& outputs) {
+  const size_t chains = lanes_in_reduction() ? copies(true).size() : 1;
+  Value* first = is_first_pass();
+  const bool resumes = first != builder_.getTrue();
+  Carried accumulators;
+  for (const Copy& copy : outputs)
+    for (size_t chain = 0; chain < chains; ++chain)
+      for (size_t k = 0; k < stage_.bodies.size(); ++k) {
+        Value* start = combiner_.identity(k);
+        if (lane_loop_) start = builder_.CreateVectorSplat(lanes_, start);
+        if (resumes && chain == 0) {
+          Value* stored = load_result(k, copy);
+          if (lanes_in_reduction())
+            stored = builder_.CreateInsertElement(start, stored, uint64_t{0});
+          start = builder_.CreateSelect(first, start, stored);
+        }
+        accumulators.push_back(start);
+      }
+  return accumulators;
+}
+
+// One pass over the copies of the tile: every accumulator takes its contribution.
+Carried NestEmitter::accumulate(Carried accumulators) {
+  if (is_scatter()) {
+    scatter_copies();
+    return accumulators;
+  }
+  body_->set_copy_trips(copy_trips());
+  const std::vector<Copy> outputs = copies(false);
+  const std::vector<Copy> reductions = copies(true);
+  const size_t components = stage_.bodies.size();
+  const size_t chains =
+      lanes_in_reduction() ? accumulators.size() / components / outputs.size() : 1;
+  if (stage_.running && stage_.running->exclusive) finish(outputs, accumulators);
+  for (size_t r = 0; r < reductions.size(); ++r)
+    for (size_t o = 0; o < outputs.size(); ++o) {
+      count_copy();
+      Copy copy = outputs[o];
+      for (size_t c = 0; c < copy.values.size(); ++c) copy.values[c] += reductions[r].values[c];
+      copy.number |= reductions[r].number;
+      select_copy(copy);
+      const Emitted rows = rows_mask(tile_rows_);
+      const Emitted tail = tail_mask(std::min(copy.live_lanes, reductions[r].live_lanes));
+      const Point point{copy.number, both(rows, tail)};
+      // Lanes past the end of an output axis compute garbage that is never stored; of a reduction
+      // axis they must not count.
+      const Emitted keep = lanes_in_reduction() ? point.active : rows;
+      const size_t at = (o * chains + (chains > 1 ? r : 0)) * components;
+      const auto begin = accumulators.begin() + static_cast<long>(at);
+      const Partial before(begin, begin + static_cast<long>(components));
+      if (pair_loop_ && !keep.value && in_pairs(copy)) {
+        // The second point came with the first.
+        if (copy.values[*pair_loop_] == 0) *begin = add_pair(point, before[0]);
+        continue;
+      }
+      const Partial after = contribution(point, before, keep);
+      std::ranges::copy(after, begin);
+    }
+  if (stage_.running && !stage_.running->exclusive) finish(outputs, accumulators);
+  return accumulators;
+}
+
+Partial NestEmitter::contribution(const Point& point, const Partial& accumulator,
+                                  const Emitted& keep) {
+  const ExprPool& pool = program_.graph.pool;
+  const auto value_of = [&](ExprId id) {
+    const Emitted value = (*body_)(id, point);
+    return lane_loop_ ? body_->splat(value) : value.value;
+  };
+  const auto is_product = [&](ExprId body) {
+    return stage_.combiner.kind == CombinerKind::Sum && pool.is(body, Op::Mul) &&
+           is_float(pool.dtype(body));
+  };
+  Partial combined;
+  if (std::ranges::any_of(stage_.bodies, is_product)) {  // of sums, each by itself
+    for (size_t k = 0; k < stage_.bodies.size(); ++k) {
+      const ExprId body = stage_.bodies[k];
+      Value* sum = accumulator[k];
+      combined.push_back(is_product(body)
+                             ? context_.math.multiply_add(value_of(pool.operand(body, 0)),
+                                                          value_of(pool.operand(body, 1)), sum)
+                             : combiner_.combine_component(k, sum, value_of(body)));
+    }
+  } else {
+    Partial values;
+    for (ExprId id : stage_.bodies) values.push_back(value_of(id));
+    // From the back, the new point stands before those that the accumulator holds.
+    const bool backwards = stage_.running && stage_.running->reverse;
+    combined =
+        backwards ? combiner_.combine(values, accumulator) : combiner_.combine(accumulator, values);
+  }
+  if (keep.value) {
+    Value* mask = lane_loop_ ? body_->splat(keep) : keep.value;
+    for (size_t k = 0; k < combined.size(); ++k)
+      combined[k] = builder_.CreateSelect(mask, combined[k], accumulator[k]);
+  }
+  return combined;
+}
+
+void NestEmitter::finish(const std::vector<Copy>& outputs, const Carried& accumulators) {
+  const size_t components = stage_.bodies.size();
+  const size_t chains = accumulators.size() / components / outputs.size();
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    std::vector<Partial> partials;
+    for (size_t chain = 0; chain < chains; ++chain) {
+      const auto begin =
+          accumulators.begin() + static_cast<long>((o * chains + chain) * components);
+      partials.emplace_back(begin, begin + static_cast<long>(components));
+    }
+    // A fixed tree over the chains, then over the lanes.
+    for (size_t stride = 1; stride < chains; stride *= 2)
+      for (size_t chain = 0; chain + stride < chains; chain += 2 * stride)
+        partials[chain] = combiner_.combine(partials[chain], partials[chain + stride]);
+    if (lanes_in_reduction()) partials[0] = combiner_.fold_lanes(partials[0]);
+    select_copy(outputs[o]);
+    if (const Emitted there = rows_mask(result_rows_); there.value)
+      for (size_t k = 0; k < components; ++k)
+        partials[0][k] = or_identity(there, partials[0][k], k);
+    if (combiner_.marks_empty()) partials[0][1] = without_mark(partials[0][1]);
+    for (size_t k = 0; k < components; ++k) store_result(k, partials[0][k], outputs[o]);
+  }
+}
+
+// The value where the mask holds, else what a reduction over nothing gives.
+Value* NestEmitter::or_identity(const Emitted& mask, Value* value, size_t component) {
+  Value* identity = combiner_.identity(component);
+  Value* condition = mask.value;
+  if (value->getType()->isVectorTy()) {
+    identity = builder_.CreateVectorSplat(lanes_, identity);
+    condition = body_->splat(mask);
+  }
+  return builder_.CreateSelect(condition, value, identity);
+}
+
+// A payload that no point has given is 0, but only once no point can come any more.
+Value* NestEmitter::without_mark(Value* payload) {
+  Value* none = llvm::ConstantInt::getSigned(payload->getType(), kNoPayload);
+  Value* replaced =
+      builder_.CreateSelect(builder_.CreateICmpEQ(payload, none),
+                            llvm::Constant::getNullValue(payload->getType()), payload);
+  return builder_.CreateSelect(is_last_pass(), replaced, payload);
+}
+
+// Element of component `k`'s buffer that the selected copy defines.
+Affine NestEmitter::result_form(size_t component) const {
+  const TensorPlace& place = context_.places[stage_.results[component].value];
+  Affine form;
+  for (size_t d = 0; d < stage_.domain.output_rank; ++d) {
+    form += axes_[d] * place.strides[d];
+    if (!place.origin.empty()) form -= place.origin[d] * place.strides[d];
+  }
+  return index_.resolve(form);
+}
+
+Value* NestEmitter::load_result(size_t component, const Copy& copy) {
+  select_copy(copy);
+  const TensorId tensor = stage_.results[component];
+  const TensorPlace& place = context_.places[tensor.value];
+  const DType dtype = program_.graph.info(tensor).dtype;
+  llvm::Type* element = body_->memory_type(dtype);
+  const llvm::Align align(size_of(dtype));
+  const Affine form = result_form(component);
+  const Emitted mask = stored_mask(copy);
+  if (!lane_loop_ || lanes_in_reduction()) {
+    Value* pointer = index_.address(place.pointer, 0, element, form);
+    if (mask.value) pointer = builder_.CreateSelect(mask.value, pointer, place.pointer);
+    return body_->from_memory(builder_.CreateAlignedLoad(element, pointer, align), dtype);
+  }
+  auto* type = llvm::FixedVectorType::get(element, lanes_);
+  Value* zero = llvm::Constant::getNullValue(type);
+  Value* lanes = mask.value ? body_->splat(mask) : nullptr;
+  if (index_.lane_stride(form) != 1) {
+    Value* pointers = builder_.CreateInBoundsGEP(element, place.pointer, index_.vector(form));
+    return body_->from_memory(builder_.CreateMaskedGather(type, pointers, align, lanes, zero),
+                              dtype);
+  }
+  Value* pointer = index_.address(place.pointer, 0, element, form);
+  Value* loaded =
+      lanes ? static_cast<Value*>(builder_.CreateMaskedLoad(type, pointer, align, lanes, zero))
+            : builder_.CreateAlignedLoad(type, pointer, align);
+  return body_->from_memory(loaded, dtype);
+}
+
+void NestEmitter::store_result(size_t component, Value* value, const Copy& copy) {
+  const TensorId tensor = stage_.results[component];
+  const TensorPlace& place = context_.places[tensor.value];
+  const DType dtype = program_.graph.info(tensor).dtype;
+  llvm::Type* element = body_->memory_type(dtype);
+  const llvm::Align align(size_of(dtype));
+  const Affine form = result_form(component);
+  const Emitted mask = stored_mask(copy);
+  value = body_->to_memory(value, dtype);
+  if (!value->getType()->isVectorTy()) {
+    emit_if(builder_, scopes_, mask.value ? mask.value : builder_.getTrue(), {}, [&](Carried none) {
+      Value* pointer = index_.address(place.pointer, 0, element, form);
+      builder_.CreateAlignedStore(value, pointer, align);
+      return none;
+    });
+    return;
+  }
+  Value* lanes = mask.value ? body_->splat(mask) : nullptr;
+  if (index_.lane_stride(form) == 1) {
+    Value* pointer = index_.address(place.pointer, 0, element, form);
+    const bool only_tail = lanes && llvm::isa<llvm::Constant>(lanes);
+    if (lanes && !(only_tail && place.row_lanes == lanes_)) {
+      builder_.CreateMaskedStore(value, pointer, align, lanes);
+    } else {
+      builder_.CreateAlignedStore(value, pointer, align);
+    }
+    return;
+  }
+  Value* pointers = builder_.CreateInBoundsGEP(element, place.pointer, index_.vector(form));
+  builder_.CreateMaskedScatter(value, pointers, align, lanes);
+}
+
+}  // namespace adjit

@@ -1,0 +1,142 @@
+// jit/emit/transposed_load.cpp -- reads that are contiguous over the copies of a tile, but not over
+// its lanes: short pieces of rows, transposed in registers.
+//
+// With G elements in 16 bytes and L lanes, one of the pieces of G elements that L rows begin with
+// is a load; the pieces of rows r, r + G, ... make vector r of G; and log2(G) rounds of
+// interleaving the 16-byte halves of these vectors (a perfect shuffle of the vectors, round by
+// round) give the elements 0 .. G-1 of all rows. A gather takes a load and an insertion for every
+// element, this a load and an insertion for G of them and log2(G) shuffles for a vector.
+#include <bit>
+
+#include "jit/emit/body.hpp"
+
+namespace adjit {
+
+using llvm::Value;
+
+namespace {
+
+constexpr size_t kPiece = 16;  // bytes
+
+// How many leading lanes a mask keeps, if those are all that it keeps.
+std::optional<unsigned> leading_lanes(const Value* mask, unsigned lanes) {
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(mask);
+  if (!constant) return std::nullopt;
+  unsigned live = 0;
+  for (unsigned lane = 0; lane < lanes; ++lane) {
+    const llvm::Constant* bit = constant->getAggregateElement(lane);
+    if (!bit) return std::nullopt;
+    if (bit->isNullValue()) continue;
+    if (live++ != lane) return std::nullopt;
+  }
+  return live;
+}
+
+}  // namespace
+
+// The copy variable along which the read's address moves by one element from trip to trip.
+std::optional<size_t> BodyEmitter::contiguous_copies(ExprId read, const TensorPlace& place) const {
+  const std::span<const ExprId> index = pool_.read_index(read);
+  for (size_t k = 0; k < copy_variables_.size(); ++k) {
+    int64_t moves = 0;
+    for (size_t d = 0; d < index.size(); ++d) {
+      const std::optional<Affine>& form = affine_.at(index[d].value);
+      if (!form || form->size() > stage_.domain.rank()) return std::nullopt;
+      for (size_t axis = 0; axis < form->size(); ++axis)
+        moves += place.strides[d] * form->coefficient(axis) *
+                 axes_[axis].coefficient(copy_variables_[k]);
+      if (!place.origin.empty() && place.origin[d].coefficient(copy_variables_[k]) != 0)
+        return std::nullopt;
+    }
+    if (moves == 1) return k;
+  }
+  return std::nullopt;
+}
+
+// Vectors whose 16-byte parts hold a piece of a row each, as vectors that hold an element of each
+// row.
+std::vector<Value*> BodyEmitter::transposed(const std::vector<Value*>& rows) {
+  const unsigned lanes = index_.lanes();
+  const auto group = static_cast<unsigned>(rows.size());
+  const auto interleave = [&](Value* a, Value* b, bool upper) {
+    llvm::SmallVector<int, 64> take;
+    for (unsigned part = 0; part < lanes; part += group)
+      for (unsigned e = 0; e < group / 2; ++e) {
+        const unsigned element = part + e + (upper ? group / 2 : 0);
+        take.push_back(static_cast<int>(element));
+        take.push_back(static_cast<int>(lanes + element));
+      }
+    return builder_.CreateShuffleVector(a, b, take);
+  };
+  std::vector<Value*> vectors = rows;
+  for (unsigned done = 1; done < group; done *= 2) {
+    std::vector<Value*> next;
+    for (unsigned r = 0; r < group / 2; ++r) {
+      next.push_back(interleave(vectors[r], vectors[r + group / 2], false));
+      next.push_back(interleave(vectors[r], vectors[r + group / 2], true));
+    }
+    vectors = std::move(next);
+  }
+  return vectors;
+}
+
+// The read at the point's copy; what the neighbouring copies read is remembered for them.
+std::optional<Emitted> BodyEmitter::load_transposed(ExprId id, const Point& point,
+                                                    const Address& address,
+                                                    const TensorPlace& place) {
+  const DType dtype = pool_.dtype(id);
+  const size_t size = size_of(dtype);
+  const unsigned lanes = index_.lanes();
+  if (dtype == DType::Bool || size < 2 || copy_trips_.empty()) return std::nullopt;
+  const auto group = static_cast<unsigned>(kPiece / size);
+  const std::optional<int64_t> stride = index_.lane_stride(address.form);
+  if (!stride || lanes % group != 0) return std::nullopt;
+  const std::optional<unsigned> live =
+      point.active.value ? leading_lanes(point.active.value, lanes) : lanes;
+  const std::optional<size_t> copies = contiguous_copies(id, place);
+  if (!live || !copies) return std::nullopt;
+  const auto trip = static_cast<int64_t>(point.copy >> (8 * *copies) & 0xff);
+  const int64_t first = trip - trip % group;
+  if (first + group > copy_trips_[*copies]) return std::nullopt;
+
+  llvm::Type* element = memory_type(dtype);
+  auto* piece = llvm::FixedVectorType::get(element, group);
+  const Affine begin = index_.without_lanes(address.form) + Affine(first - trip);
+  std::vector<Value*> pointers;
+  for (unsigned lane = 0; lane < *live; ++lane)
+    pointers.push_back(index_.address(place.pointer, place.depth, element,
+                                      begin + Affine(static_cast<int64_t>(lane) * *stride)));
+  size_t depth = std::max(place.depth, index_.depth(address.form));
+  if (!address.safe) depth = scopes_.depth();
+  std::vector<Value*> loaded;
+  scopes_.at(depth, [&] {
+    std::vector<Value*> rows;
+    for (unsigned r = 0; r < group; ++r) {
+      std::vector<Value*> parts;  // of rows r, r + group, ...
+      for (unsigned lane = r; lane < lanes; lane += group)
+        parts.push_back(lane < *live
+                            ? builder_.CreateAlignedLoad(piece, pointers[lane], llvm::Align(size))
+                            : static_cast<Value*>(llvm::Constant::getNullValue(piece)));
+      for (unsigned width = group; parts.size() > 1; width *= 2) {
+        llvm::SmallVector<int, 64> both;
+        for (unsigned e = 0; e < 2 * width; ++e) both.push_back(static_cast<int>(e));
+        std::vector<Value*> pairs;
+        for (size_t p = 0; p < parts.size(); p += 2)
+          pairs.push_back(builder_.CreateShuffleVector(parts[p], parts[p + 1], both));
+        parts = std::move(pairs);
+      }
+      rows.push_back(parts.front());
+    }
+    for (Value* vector : transposed(rows)) loaded.push_back(from_memory(vector, dtype));
+    return loaded.front();
+  });
+  const uint64_t byte = uint64_t{0xff} << (8 * *copies);
+  for (unsigned e = 0; e < group; ++e) {
+    Point other = point;
+    other.copy = (point.copy & ~byte) | static_cast<uint64_t>(first + e) << (8 * *copies);
+    memo_[key(id, other)] = {{loaded[e], depth}, scopes_.serial(depth)};
+  }
+  return Emitted{loaded[static_cast<size_t>(trip - first)], depth};
+}
+
+}  // namespace adjit

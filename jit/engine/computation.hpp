@@ -1,0 +1,55 @@
+// jit/engine/computation.hpp -- a traced graph with the transformations asked for, derived when
+// first needed.
+//
+// The cache's first key is the traced graph and its transformations: a hit never derives anything.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "jit/engine/transformation.hpp"
+#include "runtime/graph/graph.hpp"
+
+namespace adjit {
+
+/// Immutable; shared by any number of threads.
+class Computation {
+ public:
+  using Tensor = TensorSpec;
+
+  explicit Computation(Graph base);
+  /// The computation after one more transformation, whose errors about positions, shapes and
+  /// dtypes are raised at once (transformation.hpp); nothing is derived yet.
+  static std::shared_ptr<const Computation> transformed(const Computation& of,
+                                                        Transformation transformation);
+
+  const std::string& name() const { return base_->name; }
+  const std::vector<Tensor>& inputs() const { return signature_.inputs; }
+  const std::vector<Tensor>& outputs() const { return signature_.outputs; }
+  const Graph& base() const { return *base_; }
+  /// Canonical text of the transformations, "" for none: a key component.
+  std::string transformations() const;
+  /// content_hash of the base graph, computed once.
+  const std::string& base_hash() const;
+
+  /// The graph after all transformations; derived at the first call (which takes derive_ms).
+  const Graph& graph() const;
+  /// Milliseconds that deriving took; 0 when it has not happened.
+  double derive_ms() const;
+
+ private:
+  Computation() = default;
+
+  std::shared_ptr<const Graph> base_;
+  std::vector<Transformation> transformations_;
+  Signature signature_;
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const Graph> derived_;
+  mutable double derive_ms_ = 0;
+  mutable std::string base_hash_;
+};
+
+}  // namespace adjit

@@ -1,0 +1,46 @@
+// jit/engine/cost_report.cpp -- predicted costs as JSON.
+#include "jit/engine/cost_report.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "autosched/nests.hpp"
+#include "autosched/network_inputs.hpp"
+
+namespace adjit {
+namespace {
+
+using nlohmann::json;
+
+json report(const KernelCost& kernel) {
+  const Graph& graph = kernel.program->graph;
+  json nests = json::array();
+  for (const NestCost& nest : kernel.nests)
+    nests.push_back({{"stage", stage_name(graph, graph.stages[nest.stage])},
+                     {"terms", nest.terms},
+                     {"analytic", nest.analytic},
+                     {"inputs", nest.inputs},
+                     {"microseconds", nest.microseconds}});
+  return {
+      {"calls", kernel.calls}, {"parallel", kernel.parallel},         {"tasks", kernel.tasks},
+      {"cores", kernel.cores}, {"microseconds", kernel.microseconds}, {"nests", std::move(nests)}};
+}
+
+}  // namespace
+
+std::string cost_json(const ProgramCost& cost, const Target& target) {
+  json terms = json::array(), kernels = json::array();
+  for (size_t t = 0; t < kCostTerms; ++t) terms.push_back(name_of(static_cast<CostTerm>(t)));
+  for (const KernelCost& kernel : cost.kernels) kernels.push_back(report(kernel));
+  const json j = {{"microseconds", cost.microseconds},
+                  {"inputs", network_input_names()},
+                  {"terms", std::move(terms)},
+                  {"machine",
+                   {{"call", target.call_microseconds},
+                    {"pool", target.pool_microseconds},
+                    {"task", target.task_microseconds},
+                    {"memory_share", target.memory_gb_per_core / target.memory_gb}}},
+                  {"kernels", std::move(kernels)}};
+  return j.dump();
+}
+
+}  // namespace adjit

@@ -1,0 +1,383 @@
+// jit/engine/engine.cpp -- derive, clean up, schedule, emit, compile, load; and the caches around
+// it.
+#include "jit/engine/engine.hpp"
+
+#include <llvm/Config/llvm-config.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+
+#include "autosched/explanation.hpp"
+#include "autosched/lower_scans.hpp"
+#include "autosched/moves.hpp"
+#include "autosched/search.hpp"
+#include "jit/cpu/machine.hpp"
+#include "jit/cpu/object.hpp"
+#include "jit/engine/compile_kernels.hpp"
+#include "jit/engine/dump.hpp"
+#include "jit/engine/stopwatch.hpp"
+#include "runtime/diff/calls.hpp"
+#include "runtime/diff/simplify.hpp"
+#include "runtime/graph/text.hpp"
+
+namespace adjit {
+namespace {
+
+// Raised whenever the same program gets different code or another plan.
+constexpr const char* kCodegenRevision = "6";
+constexpr const char* kVersion = ADJIT_VERSION;
+constexpr size_t kMaxExecutables = 4096;
+
+int threads_from(const EngineOptions& options) {
+  if (options.threads > 0) return options.threads;
+  if (const char* text = std::getenv("ADJIT_NUM_THREADS")) {
+    const long wanted = std::strtol(text, nullptr, 10);
+    if (wanted > 0 && wanted < 4096) return static_cast<int>(wanted);
+  }
+  return ThreadPool::available_threads();
+}
+
+std::string layouts_text(const Request& request) {
+  std::string text;
+  for (size_t k = 0; k < request.layouts.size(); ++k) {
+    if (request.layouts[k] == contiguous_layout(request.computation->inputs()[k].shape)) continue;
+    text += std::to_string(k) + ":";
+    for (int64_t stride : request.layouts[k].strides) text += std::to_string(stride) + ",";
+    text += ";";
+  }
+  return text;
+}
+
+cache::Provenance provenance_of(const Request& request, const CompileReport& report,
+                                const Graph& graph) {
+  cache::Provenance p;
+  p.trace_ms = request.trace_ms;
+  p.derive_ms = report.derive_ms;
+  p.schedule_ms = report.schedule_ms;
+  p.compile_ms = report.compile_ms;
+  p.created_unix_ms = std::chrono::duration_cast<std::chrono::milliseconds>(
+                          std::chrono::system_clock::now().time_since_epoch())
+                          .count();
+  p.adjit_version = kVersion;
+  p.title = request.title.empty() ? request.computation->name() : request.title;
+  constexpr size_t kMostLines = 32;
+  for (const Stage& stage : graph.stages)
+    for (const SourceLine& line : stage.lines) {
+      const std::string text = to_string(line);
+      if (p.source_lines.size() >= kMostLines) return p;
+      if (text.empty()) continue;
+      if (std::ranges::find(p.source_lines, text) == p.source_lines.end())
+        p.source_lines.push_back(text);
+    }
+  return p;
+}
+
+}  // namespace
+
+Engine::Engine(EngineOptions options)
+    : options_(std::move(options)),
+      threads_(threads_from(options_)),
+      machines_(cpu_target(options_.target_features)),
+      store_(options_.store),
+      pool_(std::make_shared<ThreadPool>(threads_)),
+      executables_(kMaxExecutables) {}
+
+Engine::~Engine() = default;
+
+const char* Engine::llvm_version() { return LLVM_VERSION_STRING; }
+
+cache::Key Engine::key(const Request& request) const {
+  const CpuTarget& target = machines_.target();
+  cache::Key key;
+  key.add("adjit", std::string(kVersion) + "/" + kCodegenRevision)
+      .add("graph", request.computation->base_hash())
+      .add("transformations", request.computation->transformations())
+      .add("strides", layouts_text(request))
+      .add("schedule", request.schedule_json.empty() ? "default" : request.schedule_json)
+      .add("cores", std::to_string(ThreadPool::available_threads()))
+      .add("triple", target.triple)
+      .add("cpu", target.cpu)
+      .add("features", target.features)
+      .add("llvm", llvm_version());
+  if (options_.check_nan) key.add("checks", "nan");
+  return key;
+}
+
+Compiled Engine::compile(const Request& request) {
+  const cache::Key key = this->key(request);
+  bool from_memory = true;
+  std::shared_ptr<Executable> executable =
+      executables_.get_or_create(signature_of(key), [&]() -> std::shared_ptr<Executable> {
+        from_memory = false;
+        std::string miss_reason;
+        if (std::shared_ptr<Executable> loaded = load(key, &miss_reason)) return loaded;
+        return build(request, key, std::move(miss_reason));
+      });
+  return {std::move(executable), from_memory};
+}
+
+std::shared_ptr<Executable> Engine::load(const cache::Key& key, std::string* miss_reason) {
+  const Stopwatch watch;
+  const cache::Lookup lookup = store_.load(key);
+  if (!lookup.entry) {
+    *miss_reason = lookup.miss_reason;
+    return nullptr;
+  }
+  try {
+    const std::string* plan_text = lookup.entry->section("plan");
+    const std::string* constants = lookup.entry->section("constants");
+    const std::string* objects = lookup.entry->section("objects");
+    if (!plan_text || !constants || !objects)
+      throw Error(ErrorCode::Cache, "the entry lacks a section");
+    ExecutionPlan plan = plan_from_json(*plan_text, *constants);
+    std::vector<std::shared_ptr<LoadedCode>> code =
+        load_objects(loader_, split_objects(*objects), plan);
+    CompileReport report;
+    report.cache = "disk";
+    report.derive_ms = lookup.entry->provenance.derive_ms;
+    report.schedule_ms = lookup.entry->provenance.schedule_ms;
+    report.compile_ms = lookup.entry->provenance.compile_ms;
+    report.id = to_hex(signature_of(key));
+    const std::string* kept = lookup.entry->section("kept schedule");
+    report.kept_schedule = kept ? *kept : "";
+    report.load_ms = watch.milliseconds();
+    return std::make_shared<Executable>(std::move(plan), std::move(code), pool_, std::move(report));
+  } catch (const Error& e) {
+    *miss_reason = std::string("the entry cannot be used: ") + e.what();
+    store_.discard(key, *miss_reason);
+    return nullptr;
+  }
+}
+
+std::shared_ptr<Executable> Engine::build(const Request& request, const cache::Key& key,
+                                          std::string miss_reason) {
+  CompileReport report;
+  report.miss_reason = std::move(miss_reason);
+  report.id = to_hex(signature_of(key));
+  const Stopwatch deriving;
+  CheckedGraph checked = checked_graph(request);
+  report.derive_ms = deriving.milliseconds();
+  const Stopwatch scheduling;
+  const Program program = schedule_of(checked.graph, request);
+  report.schedule_ms = scheduling.milliseconds();
+  if (request.schedule_json.empty() && program.moves_json == kept_schedule(request))
+    report.kept_schedule = program.moves_json;
+  const Stopwatch compiling;
+  CompiledKernels compiled = compile_kernels(KernelList(program, request.layouts), machines_);
+  report.compile_ms = compiling.milliseconds();
+  const Stopwatch loading;
+  ExecutionPlan plan =
+      make_plan(program, compiled.kernels, request.layouts, std::move(checked.checks));
+  std::vector<std::shared_ptr<LoadedCode>> code = load_objects(loader_, compiled.objects, plan);
+  report.load_ms = loading.milliseconds();
+
+  if (store_.writable()) {
+    cache::Entry entry;
+    const Graph& graph = checked.graph;
+    entry.key = key;
+    entry.provenance = provenance_of(request, report, graph);
+    entry.add("graph", print(request.computation->base()))
+        .add("text", print(graph))
+        .add("schedule", program.moves_json)
+        .add("plan", to_json(plan))
+        .add("constants", plan.constants)
+        .add("objects", join_objects(compiled.objects));
+    if (!report.kept_schedule.empty()) entry.add("kept schedule", report.kept_schedule);
+    store_.save(std::move(entry));
+  }
+  report_build(request, report, checked.graph, program);
+  return std::make_shared<Executable>(std::move(plan), std::move(code), pool_, std::move(report));
+}
+
+// One line in the log, and files where ADJIT_DUMP asks for them.
+void Engine::report_build(const Request& request, const CompileReport& report, const Graph& graph,
+                          const Program& program) const {
+  const std::string& title = request.title.empty() ? request.computation->name() : request.title;
+  const auto ms = [](double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.2f", value);
+    return std::string(text);
+  };
+  cache::say(options_.log, cache::Level::Info,
+             "compiled '" + title + "' (" + report.id.substr(0, 12) + "): derived in " +
+                 ms(report.derive_ms) + " ms, scheduled in " + ms(report.schedule_ms) +
+                 " ms, compiled in " + ms(report.compile_ms) + " ms; not cached because " +
+                 report.miss_reason);
+  const std::string directory = dump_directory();
+  if (directory.empty()) return;
+  dump(directory, title, report.id,
+       {{"1-traced.txt", print(request.computation->base())},
+        {"2-transformations.txt", request.computation->transformations() + "\n"},
+        {"3-derived.txt", print(graph)},
+        {"4-schedule.txt", print(program)},
+        {"4-schedule.json", program.moves_json},
+        {"5-llvm.ll", llvm(request)},
+        {"6-assembly.s", assembly(request)}},
+       options_.log);
+}
+
+Graph Engine::final_graph(const Request& request) const {
+  return compact(separate_outputs(contract(split_loops(
+      linear_scans_as_prefixes(simplify(expand_calls(request.computation->graph())))))));
+}
+
+CheckedGraph Engine::checked_graph(const Request& request) const {
+  return with_data_checks(final_graph(request), options_.check_nan);
+}
+
+Target Engine::schedule_target() const {
+  return machine_of(machines_.target(), ThreadPool::available_threads());
+}
+
+Program Engine::schedule_of(const Graph& graph, const Request& request) const {
+  const Target target = schedule_target();
+  if (request.schedule_json == kHeuristic) return default_schedule(graph, target);
+  if (!request.schedule_json.empty())
+    return replay(graph, request.schedule_json, target.cores, target.vector_bits);
+  if (const std::string kept = kept_schedule(request); !kept.empty()) {
+    try {
+      return replay(graph, kept, target.cores, target.vector_bits);
+    } catch (const Error& e) {  // of another version of the moves
+      cache::say(options_.log, cache::Level::Warning,
+                 std::string("a kept schedule is not used: ") + e.what());
+    }
+  }
+  const std::optional<Candidate> chosen = choice(graph, target);
+  return chosen ? program_of(graph, target, *chosen) : default_schedule(graph, target);
+}
+
+Program Engine::schedule(const Request& request) const {
+  return schedule_of(checked_graph(request).graph, request);
+}
+
+std::string Engine::explain(const Request& request) const {
+  const Program program = schedule(request);
+  const Target target = schedule_target();
+  std::string text = print(predict(program, target), target);
+  if (!request.schedule_json.empty() && request.schedule_json != kHeuristic) return text;
+  constexpr size_t kPrinted = 8;
+  const Graph graph = checked_graph(request).graph;
+  const std::vector<Candidate> found = search(graph, target, {});
+  if (request.schedule_json.empty() && kept_schedule(request).empty())
+    if (const std::optional<Candidate> chosen = choice(graph, target))
+      text += print_choice(*chosen, found.front());
+  return text + print_rejected(found, kPrinted);
+}
+
+std::vector<Engine::Proposal> Engine::proposals(const Request& request, size_t count,
+                                                uint64_t seed) const {
+  const Graph graph = checked_graph(request).graph;
+  const Target target = schedule_target();
+  std::vector<Candidate> candidates = search(graph, target, {2 * count, 3, 3});
+  if (candidates.size() > (count + 1) / 2) candidates.resize((count + 1) / 2);
+  if (std::optional<Candidate> own = choice(graph, target)) {
+    candidates.front().changes = "the default schedule";
+    own->changes.clear();
+    candidates.insert(candidates.begin(), *std::move(own));
+  }
+  for (Candidate& one : random_candidates(graph, target, count, seed))
+    if (!one.answers.empty()) candidates.push_back(std::move(one));
+  std::vector<Proposal> found;
+  std::set<std::string> seen;
+  for (const Candidate& candidate : candidates) {
+    std::string moves = program_of(graph, target, candidate).moves_json;
+    if (found.size() >= count || !seen.insert(moves).second) continue;
+    found.push_back({std::move(moves), candidate.changes, candidate.microseconds});
+  }
+  return found;
+}
+
+// Of the computation, the layouts and the processor: not of the code that would be generated.
+cache::Key Engine::kept_schedule_key(const Request& request) const {
+  const CpuTarget& target = machines_.target();
+  cache::Key key;
+  key.add("kept schedule", "1")
+      .add("graph", request.computation->base_hash())
+      .add("transformations", request.computation->transformations())
+      .add("strides", layouts_text(request))
+      .add("cores", std::to_string(ThreadPool::available_threads()))
+      .add("cpu", target.cpu)
+      .add("features", target.features);
+  return key;
+}
+
+std::string Engine::kept_schedule(const Request& request) const {
+  const cache::Key key = kept_schedule_key(request);
+  const std::string id = to_hex(signature_of(key));
+  {
+    const std::lock_guard lock(kept_mutex_);
+    if (const auto found = kept_.find(id); found != kept_.end()) return found->second;
+  }
+  const cache::Lookup lookup = store_.load(key);
+  const std::string* schedule = lookup.entry ? lookup.entry->section("schedule") : nullptr;
+  return schedule ? *schedule : "";
+}
+
+void Engine::keep_schedule(const Request& request, const std::string& schedule_json) {
+  Request by_default = request;
+  by_default.schedule_json.clear();
+  const CheckedGraph checked = checked_graph(request);
+  const Target target = schedule_target();
+  std::string moves;  // as a program writes them down
+  if (!schedule_json.empty())
+    moves = replay(checked.graph, schedule_json, target.cores, target.vector_bits).moves_json;
+  const cache::Key key = kept_schedule_key(by_default);
+  {
+    const std::lock_guard lock(kept_mutex_);
+    kept_[to_hex(signature_of(key))] = moves;
+  }
+  const char* const reason = "its schedule was tuned";
+  if (moves.empty()) {
+    store_.discard(key, reason);
+  } else if (store_.writable()) {
+    cache::Entry entry;
+    entry.key = key;
+    entry.provenance = provenance_of(by_default, {}, checked.graph);
+    entry.add("schedule", moves);
+    store_.save(std::move(entry));
+  }
+  // What was compiled with the schedule of before.
+  store_.discard(this->key(by_default), reason);
+  executables_.erase(signature_of(this->key(by_default)));
+}
+
+std::string Engine::llvm(const Request& request) const {
+  const Program program = schedule(request);
+  const KernelList list(program, request.layouts);
+  std::string text;
+  for (size_t k = 0; k < list.entries().size(); ++k)
+    text += ir_text(*emit_listed(list, k, machines_.target().vector).module);
+  return text;
+}
+
+std::string Engine::assembly(const Request& request) const {
+  const Program program = schedule(request);
+  const KernelList list(program, request.layouts);
+  std::string text;
+  for (size_t k = 0; k < list.entries().size(); ++k) {
+    const EmittedKernel kernel = emit_listed(list, k, machines_.target().vector);
+    set_target(*kernel.module, machines_);
+    text += assembly_of(*kernel.module, machines_, level_of(kernel));
+  }
+  return text;
+}
+
+ExportedFunction Engine::exported(const Request& request, const std::string& name) const {
+  CheckedGraph checked = checked_graph(request);
+  const Program program = schedule_of(checked.graph, request);
+  CompiledKernels compiled =
+      compile_kernels(KernelList(program, request.layouts), machines_,
+                      [&](size_t kernel) { return exported_symbol(name, kernel); });
+  ExportedFunction function;
+  function.name = name;
+  for (const Computation::Tensor& input : request.computation->inputs())
+    function.inputs.push_back(input.name);
+  for (const Computation::Tensor& output : request.computation->outputs())
+    function.outputs.push_back(output.name);
+  function.plan = make_plan(program, compiled.kernels, request.layouts, std::move(checked.checks));
+  function.objects = std::move(compiled.objects);
+  return function;
+}
+
+}  // namespace adjit

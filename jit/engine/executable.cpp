@@ -1,0 +1,259 @@
+// jit/engine/executable.cpp -- frames and the steps of a call.
+#include "jit/engine/executable.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <new>
+#include <numeric>
+
+#include "jit/engine/workspace.hpp"
+
+namespace adjit {
+namespace {
+
+struct FreeBlock {
+  void operator()(std::byte* block) const { std::free(block); }
+};
+using Block = std::unique_ptr<std::byte, FreeBlock>;
+
+Block allocate(int64_t bytes) {
+  if (bytes == 0) return nullptr;
+  const size_t rounded =
+      static_cast<size_t>(ceil_div(bytes, kWorkspaceAlignment) * kWorkspaceAlignment);
+  Block block(static_cast<std::byte*>(std::aligned_alloc(kWorkspaceAlignment, rounded)));
+  if (!block)
+    throw Error(ErrorCode::Memory, "a workspace of " + std::to_string(bytes) +
+                                       " bytes cannot be allocated; use smaller batches");
+  return block;
+}
+
+}  // namespace
+
+struct Executable::Frame {
+  std::vector<void*> addresses;  // per buffer
+  std::vector<void*> table;
+  Block workspace;
+  Block slots;  // slot_bytes for each worker of the pool
+  std::vector<int64_t> checks;
+  std::vector<KernelTime>* times = nullptr;  // of this run, while it is profiled
+};
+
+Executable::Executable(ExecutionPlan plan, std::vector<std::shared_ptr<LoadedCode>> code,
+                       std::shared_ptr<ThreadPool> pool, CompileReport report)
+    : plan_(std::move(plan)),
+      code_(std::move(code)),
+      pool_(std::move(pool)),
+      report_(std::move(report)),
+      uses_(plan_.buffers.size()) {
+  for (size_t k = 0; k < plan_.kernels.size(); ++k) {
+    const KernelPlan& kernel = plan_.kernels[k];
+    report_.code_bytes += code_[k]->bytes();
+    kernels_.push_back({reinterpret_cast<KernelFunction>(code_[k]->lookup(kernel.symbol)),
+                        table_size_,
+                        kernel.tasks,
+                        kernel.parallel,
+                        kernel.chained,
+                        {}});
+    for (size_t t = 0; t < kernel.tensors.size(); ++t) {
+      const size_t buffer = kernel.tensors[t];
+      uses_[buffer].push_back(table_size_++);
+      if (plan_.buffers[buffer].kind == Buffer::Kind::Slot)
+        kernels_.back().slots.emplace_back(t, plan_.buffers[buffer]);
+    }
+  }
+  for (size_t b = 0; b < plan_.buffers.size(); ++b)
+    if (plan_.buffers[b].kind == Buffer::Kind::Input ||
+        plan_.buffers[b].kind == Buffer::Kind::Output)
+      arguments_.push_back(b);
+}
+
+Executable::~Executable() { delete spare_.load(); }
+
+std::unique_ptr<Executable::Frame> Executable::make_frame() const {
+  auto frame = std::make_unique<Frame>();
+  frame->addresses.resize(plan_.buffers.size());
+  frame->table.resize(table_size_);
+  frame->workspace = allocate(plan_.workspace_bytes);
+  frame->slots = allocate(checked_mul(plan_.slot_bytes, pool_->workers()));
+  frame->checks.resize(2 * plan_.checks.size());
+  for (size_t b = 0; b < plan_.buffers.size(); ++b) {
+    const Buffer& buffer = plan_.buffers[b];
+    if (buffer.kind == Buffer::Kind::Workspace) set(*frame, b, frame->workspace.get() + buffer.at);
+    if (buffer.kind == Buffer::Kind::Check)
+      set(*frame, b, frame->checks.data() + static_cast<size_t>(buffer.at));
+    if (buffer.kind == Buffer::Kind::Constant)  // kernels only read it
+      set(*frame, b, const_cast<char*>(plan_.constants.data()) + buffer.at);
+  }
+  return frame;
+}
+
+int64_t Executable::workspace_bytes() const {
+  return plan_.workspace_bytes + plan_.slot_bytes * pool_->workers();
+}
+
+void Executable::set(Frame& frame, size_t buffer, void* address) const {
+  frame.addresses[buffer] = address;
+  for (size_t position : uses_[buffer]) frame.table[position] = address;
+}
+
+void Executable::run(const void* const* inputs, void* const* outputs) {
+  std::unique_ptr<Frame> frame(spare_.exchange(nullptr, std::memory_order_acquire));
+  if (!frame) frame = make_frame();
+  run_in(*frame, inputs, outputs);
+  Frame* mine = frame.release();
+  Frame* nobody = nullptr;
+  if (!spare_.compare_exchange_strong(nobody, mine, std::memory_order_release)) delete mine;
+}
+
+std::vector<Executable::KernelTime> Executable::profile(const void* const* inputs,
+                                                        void* const* outputs, int repeats) {
+  const std::unique_ptr<Frame> frame = make_frame();
+  std::vector<KernelTime> best(kernels_.size()), times;
+  for (int n = 0; n < repeats; ++n) {
+    times.assign(kernels_.size(), {});
+    frame->times = &times;
+    run_in(*frame, inputs, outputs);
+    for (size_t k = 0; k < best.size(); ++k)
+      if (n == 0 || times[k].seconds < best[k].seconds) best[k] = times[k];
+  }
+  return best;
+}
+
+void Executable::run_in(Frame& frame, const void* const* inputs, void* const* outputs) const {
+  for (size_t b : arguments_) {
+    const Buffer& buffer = plan_.buffers[b];
+    const auto at = static_cast<size_t>(buffer.at);
+    set(frame, b,
+        buffer.kind == Buffer::Kind::Output ? outputs[at] : const_cast<void*>(inputs[at]));
+  }
+  run_steps(frame, plan_.steps);
+  raise_failed_checks(plan_.checks, frame.checks);
+}
+
+// Recursive over scans within scans.
+void Executable::run_steps(Frame& frame, const std::vector<StepPlan>& steps) const {
+  for (size_t s = 0; s < steps.size(); ++s) {
+    const StepPlan& step = steps[s];
+    if (step.scan) {
+      run_scan(frame, plan_.scans[step.number]);
+    } else {
+      size_t count = 1;
+      while (s + count < steps.size() && !steps[s + count].scan &&
+             kernels_[steps[s + count].number].chained)
+        ++count;
+      run_kernels(frame, step.number, count);
+      s += count - 1;
+    }
+  }
+}
+
+// Kernels that run together, and where the seconds go that each takes in each worker (null: they
+// are not asked for).
+struct Executable::Chain {
+  const Executable* executable;
+  const Frame* frame;
+  size_t first, count;
+  std::vector<double>* seconds;
+};
+
+// A kernel, or a chain of them: each task runs through all.
+void Executable::run_kernels(Frame& frame, size_t first, size_t count) const {
+  const LoadedKernel& kernel = kernels_[first];
+  std::vector<double> seconds;
+  if (frame.times) seconds.resize(count * static_cast<size_t>(pool_->workers()));
+  const Chain chain{this, &frame, first, count, frame.times ? &seconds : nullptr};
+  const auto began = std::chrono::steady_clock::now();
+  if (kernel.parallel) {
+    pool_->run(
+        kernel.tasks,
+        [](void* context, int64_t begin, int64_t end) {
+          const Chain& c = *static_cast<const Chain*>(context);
+          c.executable->run_tasks(c, begin, end);
+        },
+        const_cast<Chain*>(&chain));
+  } else {
+    kernel.function(frame.table.data() + kernel.table, 0, kernel.tasks);
+  }
+  if (!frame.times) return;
+  // The time of the whole chain, shared out as its kernels' times in the workers are.
+  const double whole =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  const double sum = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  for (size_t k = 0; k < count; ++k) {
+    double own = 0;
+    for (size_t at = k; at < seconds.size(); at += count) own += seconds[at];
+    KernelTime& time = (*frame.times)[first + k];
+    time.seconds += count > 1 && sum > 0 ? whole * own / sum : whole;
+    ++time.calls;
+  }
+}
+
+// The kernels' tables are copied, since tensors in the slot move from task to task.
+void Executable::run_tasks(const Chain& chain, int64_t begin, int64_t end) const {
+  const LoadedKernel* kernels = &kernels_[chain.first];
+  void* const* table = chain.frame->table.data();
+  if (chain.count == 1 && kernels->slots.empty())
+    return kernels->function(table + kernels->table, begin, end);
+  const size_t offset = kernels->table;
+  const size_t behind = chain.first + chain.count < kernels_.size()
+                            ? kernels_[chain.first + chain.count].table
+                            : table_size_;
+  constexpr size_t kFew = 128;
+  std::array<void*, kFew> few;
+  std::vector<void*> many(behind - offset > kFew ? behind - offset : 0);
+  void** own = many.empty() ? few.data() : many.data();
+  std::copy(table + offset, table + behind, own);
+  const int64_t worker = ThreadPool::worker();
+  const auto slot = reinterpret_cast<uintptr_t>(chain.frame->slots.get()) +
+                    static_cast<uintptr_t>(worker * plan_.slot_bytes);
+  for (int64_t task = begin; task < end; ++task)
+    for (size_t k = 0; k < chain.count; ++k) {
+      void** tensors = own + (kernels[k].table - offset);
+      for (const auto& [position, buffer] : kernels[k].slots)
+        tensors[position] =
+            reinterpret_cast<void*>(slot + static_cast<uintptr_t>(buffer.at - task * buffer.slice));
+      if (!chain.seconds) {
+        kernels[k].function(tensors, task, task + 1);
+        continue;
+      }
+      const auto start = std::chrono::steady_clock::now();
+      kernels[k].function(tensors, task, task + 1);
+      (*chain.seconds)[static_cast<size_t>(worker) * chain.count + k] +=
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    }
+}
+
+// The carries end where a step would have read them.
+void Executable::run_conditional(Frame& frame, const ScanPlan& scan) const {
+  std::byte* workspace = frame.workspace.get();
+  for (int64_t n = 0;; ++n) {
+    for (const ScanPlan::Carry& c : scan.carries)
+      set(frame, c.in, n == 0 ? frame.addresses[c.start] : workspace + c.spares[(n - 1) % 2]);
+    if (!*static_cast<const bool*>(frame.addresses[scan.carries.back().in])) break;
+    for (const ScanPlan::Carry& c : scan.carries) set(frame, c.out, workspace + c.spares[n % 2]);
+    run_steps(frame, scan.steps);
+  }
+  for (const ScanPlan::Carry& c : scan.carries)
+    std::copy_n(static_cast<const std::byte*>(frame.addresses[c.in]), c.bytes,
+                static_cast<std::byte*>(frame.addresses[c.final]));
+}
+
+void Executable::run_scan(Frame& frame, const ScanPlan& scan) const {
+  if (scan.conditional) return run_conditional(frame, scan);
+  for (int64_t n = 0; n < scan.trips; ++n) {
+    const int64_t t = scan.reverse ? scan.trips - 1 - n : n;
+    for (const ScanPlan::Slice& s : scan.slices)
+      set(frame, s.buffer, static_cast<std::byte*>(frame.addresses[s.of]) + t * s.bytes);
+    for (const ScanPlan::Carry& c : scan.carries) {
+      std::byte* workspace = frame.workspace.get();
+      set(frame, c.in, n == 0 ? frame.addresses[c.start] : workspace + c.spares[(n - 1) % 2]);
+      set(frame, c.out,
+          n + 1 == scan.trips ? frame.addresses[c.final] : workspace + c.spares[n % 2]);
+    }
+    run_steps(frame, scan.steps);
+  }
+}
+
+}  // namespace adjit

@@ -1,0 +1,87 @@
+// jit/engine/executable.hpp -- loaded code with its plan: what a call runs.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "jit/cpu/code.hpp"
+#include "jit/cpu/parallel.hpp"
+#include "jit/engine/plan.hpp"
+
+namespace adjit {
+
+/// How an executable came to be, for people: milliseconds, and where it was found.
+struct CompileReport {
+  std::string cache = "miss";  // "memory", "disk" or "miss"
+  std::string miss_reason;     // when "miss"
+  double derive_ms = 0, schedule_ms = 0, compile_ms = 0, load_ms = 0;
+  size_t code_bytes = 0;
+  std::string kept_schedule;  // its moves, when it was made by a kept schedule
+  std::string id;             // the cache key's hash
+};
+
+/// Immutable after construction; run() may be called by any number of threads at once. Allocates
+/// nothing in run() once each concurrent caller's frame exists.
+class Executable {
+ public:
+  /// `code[k]` defines the symbol of the plan's kernel k.
+  Executable(ExecutionPlan plan, std::vector<std::shared_ptr<LoadedCode>> code,
+             std::shared_ptr<ThreadPool> pool, CompileReport report);
+  ~Executable();
+  Executable(const Executable&) = delete;
+  Executable& operator=(const Executable&) = delete;
+
+  /// Bytes that one call takes besides its arguments, threads' slots included.
+  int64_t workspace_bytes() const;
+  const ExecutionPlan& plan() const { return plan_; }
+  const CompileReport& report() const { return report_; }
+
+  /// Addresses of element 0 of every input and output, laid out as the plan says; not checked.
+  /// ErrorCode::Bounds when an index that depends on data is out of range: the outputs then hold
+  /// what 0 in its place gives. ErrorCode::Memory without room for the workspace.
+  void run(const void* const* inputs, void* const* outputs);
+
+  /// How long a kernel took within one run: in all its calls (a scan's step makes several).
+  struct KernelTime {
+    int64_t calls = 0;
+    double seconds = 0;
+  };
+  /// run() `repeats` times; per kernel of the plan, the run in which it was fastest.
+  std::vector<KernelTime> profile(const void* const* inputs, void* const* outputs, int repeats);
+
+ private:
+  // Addresses of all buffers, the tensor tables of all kernels, and the workspace of one call in
+  // progress.
+  struct Frame;
+  struct LoadedKernel {
+    KernelFunction function;
+    size_t table;  // position of its first tensor
+    int64_t tasks;
+    bool parallel, chained;
+    std::vector<std::pair<size_t, Buffer>> slots;  // position in the kernel's table
+  };
+  struct Chain;
+
+  std::unique_ptr<Frame> make_frame() const;
+  void set(Frame& frame, size_t buffer, void* address) const;
+  void run_in(Frame& frame, const void* const* inputs, void* const* outputs) const;
+  void run_steps(Frame& frame, const std::vector<StepPlan>& steps) const;
+  void run_kernels(Frame& frame, size_t first, size_t count) const;
+  void run_tasks(const Chain& chain, int64_t begin, int64_t end) const;
+  void run_scan(Frame& frame, const ScanPlan& scan) const;
+  void run_conditional(Frame& frame, const ScanPlan& scan) const;
+
+  ExecutionPlan plan_;
+  std::vector<std::shared_ptr<LoadedCode>> code_;
+  std::shared_ptr<ThreadPool> pool_;
+  CompileReport report_;
+  std::vector<LoadedKernel> kernels_;
+  std::vector<std::vector<size_t>> uses_;  // per buffer: positions in the tables
+  std::vector<size_t> arguments_;          // buffers that are the caller's
+  size_t table_size_ = 0;
+  std::atomic<Frame*> spare_{nullptr};  // kept for the next call
+};
+
+}  // namespace adjit

@@ -1,0 +1,52 @@
+// jit/engine/kernel_list.cpp -- programs within programs, flattened.
+#include "jit/engine/kernel_list.hpp"
+
+namespace adjit {
+
+KernelList::KernelList(const Program& program, std::span<const TensorLayout> input_layouts) {
+  add(program, input_layouts);
+}
+
+// Recursive over scans within scans.
+void KernelList::add(const Program& program, std::span<const TensorLayout> input_layouts) {
+  const std::vector<TensorLayout>& layouts =
+      layouts_.emplace_back(layouts_of(program.graph, input_layouts));
+  for (size_t k = 0; k < program.kernels.size(); ++k) {
+    const Kernel& kernel = program.kernels[k];
+    if (kernel.steps) {
+      const Stage& scan = program.graph.stages[kernel.root.stage];
+      add(*kernel.steps, step_layouts(program.graph, scan, layouts));
+    } else {
+      entries_.push_back({&program, k, &layouts});
+    }
+  }
+}
+
+std::vector<TensorLayout> layouts_of(const Graph& graph,
+                                     std::span<const TensorLayout> input_layouts) {
+  std::vector<TensorLayout> layouts;
+  layouts.reserve(graph.tensors.size());
+  for (const TensorInfo& t : graph.tensors) layouts.push_back(contiguous_layout(t.shape));
+  for (size_t k = 0; k < graph.inputs.size(); ++k)
+    layouts[graph.inputs[k].value] = input_layouts[k];
+  return layouts;
+}
+
+std::vector<TensorLayout> step_layouts(const Graph& graph, const Stage& stage,
+                                       std::span<const TensorLayout> layouts) {
+  const Scan& scan = *stage.scan;
+  std::vector<TensorLayout> inputs;
+  for (size_t k = 0; k < stage.operands.size(); ++k) {
+    const TensorId operand = stage.operands[k];
+    if (k < scan.carries) {
+      inputs.push_back(contiguous_layout(graph.info(operand).shape));
+      continue;
+    }
+    TensorLayout layout = layouts[operand.value];
+    if (k < scan.carries + scan.scanned) layout.strides.erase(layout.strides.begin());
+    inputs.push_back(std::move(layout));
+  }
+  return inputs;
+}
+
+}  // namespace adjit

@@ -1,0 +1,209 @@
+// jit/engine/plan_json.cpp -- an execution plan as JSON, and back.
+#include <nlohmann/json.hpp>
+
+#include "jit/engine/plan.hpp"
+
+namespace adjit {
+namespace {
+
+using nlohmann::json;
+
+json to_json(const std::vector<ArraySpec>& arrays) {
+  json list = json::array();
+  for (const ArraySpec& a : arrays)
+    list.push_back({{"dtype", name_of(a.dtype)}, {"shape", a.shape}, {"strides", a.strides}});
+  return list;
+}
+
+json to_json(const std::vector<StepPlan>& steps) {
+  json list = json::array();
+  for (const StepPlan& step : steps) list.push_back({step.scan, step.number});
+  return list;
+}
+
+json to_json(const ScanPlan& scan) {
+  json slices = json::array(), carries = json::array();
+  for (const ScanPlan::Slice& s : scan.slices) slices.push_back({s.buffer, s.of, s.bytes});
+  for (const ScanPlan::Carry& c : scan.carries)
+    carries.push_back({c.in, c.out, c.start, c.final, c.spares[0], c.spares[1], c.bytes});
+  return {{"trips", scan.trips},
+          {"reverse", scan.reverse},
+          {"conditional", scan.conditional},
+          {"slices", std::move(slices)},
+          {"carries", std::move(carries)},
+          {"steps", to_json(scan.steps)}};
+}
+
+std::vector<ArraySpec> arrays_from(const json& list) {
+  std::vector<ArraySpec> arrays;
+  for (const json& a : list) {
+    const std::optional<DType> dtype = dtype_from_name(a.at("dtype").get<std::string>());
+    if (!dtype) throw Error(ErrorCode::Cache, "an execution plan names an unknown dtype");
+    arrays.push_back({*dtype, a.at("shape").get<std::vector<int64_t>>(),
+                      a.at("strides").get<std::vector<int64_t>>()});
+  }
+  return arrays;
+}
+
+std::vector<StepPlan> steps_from(const json& list) {
+  std::vector<StepPlan> steps;
+  for (const json& s : list) steps.push_back({s.at(0).get<bool>(), s.at(1).get<size_t>()});
+  return steps;
+}
+
+ScanPlan scan_from(const json& j) {
+  ScanPlan scan;
+  scan.trips = j.at("trips").get<int64_t>();
+  scan.reverse = j.at("reverse").get<bool>();
+  scan.conditional = j.at("conditional").get<bool>();
+  for (const json& s : j.at("slices"))
+    scan.slices.push_back({s.at(0).get<size_t>(), s.at(1).get<size_t>(), s.at(2).get<int64_t>()});
+  for (const json& c : j.at("carries"))
+    scan.carries.push_back({c.at(0).get<size_t>(),
+                            c.at(1).get<size_t>(),
+                            c.at(2).get<size_t>(),
+                            c.at(3).get<size_t>(),
+                            {c.at(4).get<int64_t>(), c.at(5).get<int64_t>()},
+                            c.at(6).get<int64_t>()});
+  scan.steps = steps_from(j.at("steps"));
+  return scan;
+}
+
+void require(bool holds) {
+  if (!holds) throw Error(ErrorCode::Cache, "an execution plan names what is not there");
+}
+
+// Counts that running relies on.
+void check_counts(const ExecutionPlan& plan) {
+  for (const auto* list : {&plan.inputs, &plan.outputs})
+    for (const ArraySpec& array : *list) require(array.shape.size() == array.strides.size());
+  require(plan.workspace_bytes >= 0 && plan.slot_bytes >= 0);
+  for (size_t k = 0; k < plan.kernels.size(); ++k) {
+    const KernelPlan& kernel = plan.kernels[k];
+    require(kernel.tasks >= 0);
+    require(!kernel.chained || (k > 0 && kernel.tasks == plan.kernels[k - 1].tasks));
+  }
+  for (const ScanPlan& scan : plan.scans) {
+    require(scan.trips >= 0);
+    for (const ScanPlan::Carry& c : scan.carries)
+      for (int64_t spare : c.spares) require(spare >= 0 && spare <= plan.workspace_bytes);
+  }
+  for (const DataCheck& check : plan.checks) require(check.axes.size() == check.extents.size());
+}
+
+// Every number names something; inner scans come before the scans that run them.
+void check_numbers(const ExecutionPlan& plan) {
+  const auto check_steps = [&](const std::vector<StepPlan>& steps, size_t scans) {
+    for (const StepPlan& s : steps) require(s.number < (s.scan ? scans : plan.kernels.size()));
+  };
+  for (const auto* list : {&plan.inputs, &plan.outputs})
+    for (const ArraySpec& array : *list) require(array.shape.size() == array.strides.size());
+  for (const DataCheck& check : plan.checks)
+    require(check.axes.size() == check.extents.size() && check.loops.size() <= check.axes.size());
+  require(plan.workspace_bytes >= 0);
+  const size_t buffers = plan.buffers.size();
+  for (const KernelPlan& kernel : plan.kernels) {
+    require(kernel.tasks >= 0);
+    for (size_t buffer : kernel.tensors)
+      require(buffer < buffers &&
+              (kernel.parallel || plan.buffers[buffer].kind != Buffer::Kind::Slot));
+  }
+  for (size_t k = 0; k < plan.scans.size(); ++k) {
+    const ScanPlan& scan = plan.scans[k];
+    require(scan.conditional || scan.trips >= 1);
+    for (const ScanPlan::Slice& s : scan.slices) require(s.buffer < buffers && s.of < buffers);
+    for (const ScanPlan::Carry& c : scan.carries)
+      require(std::max({c.in, c.out, c.start, c.final}) < buffers &&
+              std::min(c.spares[0], c.spares[1]) >= 0 &&
+              std::max(c.spares[0], c.spares[1]) <= plan.workspace_bytes);
+    require(!scan.conditional || !scan.carries.empty());
+    check_steps(scan.steps, k);
+  }
+  check_steps(plan.steps, plan.scans.size());
+  const auto fits = [&](const Buffer& b) {
+    if (b.at < 0) return false;
+    const auto at = static_cast<size_t>(b.at);
+    switch (b.kind) {
+      case Buffer::Kind::Input: return at < plan.inputs.size();
+      case Buffer::Kind::Output: return at < plan.outputs.size();
+      case Buffer::Kind::Workspace: return b.at <= plan.workspace_bytes;
+      case Buffer::Kind::Slot:
+        return b.slice >= 0 && b.at <= plan.slot_bytes && b.slice <= plan.slot_bytes - b.at;
+      case Buffer::Kind::Constant: return at <= plan.constants.size();
+      case Buffer::Kind::Check: return at < 2 * plan.checks.size();
+      case Buffer::Kind::Step: return true;
+    }
+    return false;
+  };
+  for (const Buffer& buffer : plan.buffers) require(fits(buffer));  // an unknown kind does not
+}
+
+}  // namespace
+
+std::string to_json(const ExecutionPlan& plan) {
+  json buffers = json::array(), kernels = json::array(), scans = json::array(),
+       checks = json::array();
+  for (const Buffer& b : plan.buffers) buffers.push_back({static_cast<int>(b.kind), b.at, b.slice});
+  for (const KernelPlan& k : plan.kernels)
+    kernels.push_back({{"symbol", k.symbol},
+                       {"tensors", k.tensors},
+                       {"tasks", k.tasks},
+                       {"parallel", k.parallel},
+                       {"chained", k.chained}});
+  for (const ScanPlan& scan : plan.scans) scans.push_back(to_json(scan));
+  for (const DataCheck& c : plan.checks)
+    checks.push_back({{"subject", c.subject},
+                      {"dimension", c.dimension},
+                      {"extent", c.extent},
+                      {"axes", c.axes},
+                      {"extents", c.extents},
+                      {"kind", static_cast<int>(c.kind)},
+                      {"loops", c.loops}});
+  return json{{"inputs", to_json(plan.inputs)}, {"outputs", to_json(plan.outputs)},
+              {"buffers", std::move(buffers)},  {"kernels", std::move(kernels)},
+              {"scans", std::move(scans)},      {"steps", to_json(plan.steps)},
+              {"checks", std::move(checks)},    {"workspace_bytes", plan.workspace_bytes},
+              {"slot_bytes", plan.slot_bytes}}
+      .dump();
+}
+
+ExecutionPlan plan_from_json(std::string_view text, std::string constants) {
+  try {
+    const json j = json::parse(text);
+    ExecutionPlan plan;
+    plan.inputs = arrays_from(j.at("inputs"));
+    plan.outputs = arrays_from(j.at("outputs"));
+    plan.workspace_bytes = j.at("workspace_bytes").get<int64_t>();
+    plan.slot_bytes = j.at("slot_bytes").get<int64_t>();
+    plan.constants = std::move(constants);
+    for (const json& b : j.at("buffers")) {
+      const int kind = b.at(0).get<int>();
+      require(kind >= 0 && kind <= static_cast<int>(Buffer::Kind::Step));
+      plan.buffers.push_back(
+          {static_cast<Buffer::Kind>(kind), b.at(1).get<int64_t>(), b.at(2).get<int64_t>()});
+    }
+    for (const json& k : j.at("kernels"))
+      plan.kernels.push_back({k.at("symbol").get<std::string>(),
+                              k.at("tensors").get<std::vector<size_t>>(),
+                              k.at("tasks").get<int64_t>(), k.at("parallel").get<bool>(),
+                              k.at("chained").get<bool>()});
+    for (const json& scan : j.at("scans")) plan.scans.push_back(scan_from(scan));
+    plan.steps = steps_from(j.at("steps"));
+    for (const json& c : j.at("checks")) {
+      const int kind = c.at("kind").get<int>();
+      require(kind >= 0 && kind <= static_cast<int>(DataCheck::Kind::NaNInput));
+      plan.checks.push_back(
+          {c.at("subject").get<std::string>(), c.at("dimension").get<size_t>(),
+           c.at("extent").get<int64_t>(), c.at("axes").get<std::vector<std::string>>(),
+           c.at("extents").get<std::vector<int64_t>>(), static_cast<DataCheck::Kind>(kind),
+           c.at("loops").get<std::vector<size_t>>()});
+    }
+    check_counts(plan);
+    check_numbers(plan);
+    return plan;
+  } catch (const json::exception& e) {
+    throw Error(ErrorCode::Cache, std::string("an execution plan cannot be read: ") + e.what());
+  }
+}
+
+}  // namespace adjit

@@ -1,0 +1,22 @@
+// jit/engine/profile.hpp -- the measured time of each kernel beside what it does.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "autosched/program.hpp"
+#include "autosched/target.hpp"
+#include "jit/engine/executable.hpp"
+
+namespace adjit {
+
+/// JSON array, one object per kernel of the plan made of `program`, in order: symbol, stages (the
+/// names of what it computes), calls, microseconds (of all calls in one run), tasks, parallel,
+/// flops (of all calls; null when counting takes too long), bytes (of every array that it reads
+/// or writes outside its own loops, once a call), predicted (microseconds of as many calls by
+/// autosched/cost.hpp) and roofline (the least that its flops and bytes take on all cores).
+std::string profile_json(const Program& program, std::span<const TensorLayout> input_layouts,
+                         const ExecutionPlan& plan, std::span<const Executable::KernelTime> times,
+                         const Target& target);
+
+}  // namespace adjit

@@ -1,0 +1,19 @@
+// jit/engine/stopwatch.hpp -- wall-clock milliseconds.
+#pragma once
+
+#include <chrono>
+
+namespace adjit {
+
+class Stopwatch {
+ public:
+  double milliseconds() const {
+    return std::chrono::duration<double, std::milli>(Clock::now() - start_).count();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_ = Clock::now();
+};
+
+}  // namespace adjit

@@ -1,0 +1,15 @@
+// runtime/diff/dependence.hpp -- which tensors depend on some tensors: one walk over the stages.
+#pragma once
+
+#include <vector>
+
+#include "runtime/graph/graph.hpp"
+
+namespace adjit {
+
+/// Marks (one flag per tensor; `marked` gives the flags to start from) every float result of a
+/// stage that reads a marked tensor. Nothing passes stop_gradient. A scan counts as one stage: all
+/// its float results depend on all its operands.
+std::vector<char> differentiably_dependent(const Graph& graph, std::vector<char> marked);
+
+}  // namespace adjit

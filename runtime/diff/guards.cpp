@@ -1,0 +1,110 @@
+// runtime/diff/guards.cpp -- affine conjuncts to rows, and rows to conditions.
+#include "runtime/diff/guards.hpp"
+
+#include <algorithm>
+
+#include "runtime/diff/condition.hpp"
+#include "runtime/domain/bounds.hpp"
+
+namespace adjit {
+namespace {
+
+// Comparison or its negation as a row; nullopt when it is not one.
+struct Row {
+  Affine form;
+  bool equality = false;
+};
+
+std::optional<Row> row_of(const ExprPool& pool, ExprId literal, Domain& domain) {
+  const bool negated = pool.is(literal, Op::Not);
+  const ExprId id = negated ? pool.operand(literal, 0) : literal;
+  const Op op = pool[id].op;
+  if (op != Op::Lt && op != Op::Le && op != Op::Eq && op != Op::Ne) return std::nullopt;
+  if ((op == Op::Eq && negated) || (op == Op::Ne && !negated)) return std::nullopt;
+  if (pool.dtype(pool.operand(id, 0)) != DType::Int64) return std::nullopt;
+  const auto a = as_affine(pool, pool.operand(id, 0), domain);
+  const auto b = as_affine(pool, pool.operand(id, 1), domain);
+  if (!a || !b) return std::nullopt;
+  if (op == Op::Eq || op == Op::Ne) return Row{*b - *a, true};
+  const Affine difference =
+      negated ? *a - *b : *b - *a;  // a < b: b - a - 1 >= 0; !(a < b): a - b >= 0
+  return Row{difference + Affine((op == Op::Lt) != negated ? -1 : 0), false};
+}
+
+// Conjuncts, with !(a || b) taken apart.
+std::vector<ExprId> flat_conjuncts(ExprPool& pool, ExprId condition) {
+  std::vector<ExprId> found, stack = conjuncts(pool, condition);
+  std::ranges::reverse(stack);
+  while (!stack.empty()) {
+    const ExprId id = stack.back();
+    stack.pop_back();
+    const bool negated_or = pool.is(id, Op::Not) && pool.is(pool.operand(id, 0), Op::Or);
+    if (!negated_or && !pool.is(id, Op::And)) {
+      found.push_back(id);
+      continue;
+    }
+    const ExprId inner = negated_or ? pool.operand(id, 0) : id;
+    for (size_t k = 2; k-- > 0;) {
+      const ExprId part = pool.operand(inner, k);
+      stack.push_back(negated_or ? negation(pool, part) : part);
+    }
+  }
+  return found;
+}
+
+bool add_row(Domain& domain, const Row& row, bool& empty) {
+  if (row.form.is_constant()) {
+    const int64_t c = row.form.constant();
+    if (row.equality ? c != 0 : c < 0) empty = true;
+    return true;
+  }
+  auto& rows = row.equality ? domain.equalities : domain.inequalities;
+  if (std::ranges::find(rows, row.form) != rows.end()) return true;
+  if (!row.equality && implies(domain, row.form)) return true;
+  rows.push_back(row.form);
+  return true;
+}
+
+}  // namespace
+
+Restriction restrict_by(ExprPool& pool, ExprId condition, Domain& domain) {
+  Restriction result;
+  for (ExprId literal : flat_conjuncts(pool, condition)) {
+    if (pool.is_false(literal)) {
+      result.empty = true;
+      continue;
+    }
+    Domain extended = domain;
+    const std::optional<Row> row = row_of(pool, literal, extended);
+    if (row && add_row(extended, *row, result.empty)) {
+      domain = std::move(extended);
+    } else {
+      result.rest = both(pool, result.rest, literal);
+    }
+  }
+  return result;
+}
+
+ExprId rows_condition(ExprPool& pool, const Domain& domain, size_t axis_limit) {
+  // Which variables use only axes below the limit.
+  std::vector<char> allowed(domain.variable_count(), 0);
+  const auto uses_allowed = [&](const Affine& form) {
+    for (size_t k = 0; k < form.size(); ++k)
+      if (form.coefficient(k) != 0 && !allowed[k]) return false;
+    return true;
+  };
+  for (size_t k = 0; k < std::min(axis_limit, domain.rank()); ++k) allowed[k] = 1;
+  for (size_t q = 0; q < domain.divisions.size(); ++q)
+    allowed[domain.rank() + q] = uses_allowed(domain.divisions[q].numerator);
+  ExprId condition;
+  const ExprId zero = pool.constant_int(0);
+  for (const Affine& row : domain.equalities)
+    if (uses_allowed(row))
+      condition = both(pool, condition, pool.make(Op::Eq, {to_expr(pool, row, domain), zero}));
+  for (const Affine& row : domain.inequalities)
+    if (uses_allowed(row))
+      condition = both(pool, condition, pool.make(Op::Le, {zero, to_expr(pool, row, domain)}));
+  return condition;
+}
+
+}  // namespace adjit

@@ -1,0 +1,307 @@
+// runtime/diff/reducers.cpp -- seeds of stage bodies, one function per combiner.
+#include "runtime/diff/reducers.hpp"
+
+#include <algorithm>
+
+#include "runtime/diff/guards.hpp"
+#include "runtime/diff/rewrite.hpp"
+
+namespace adjit {
+
+void not_differentiable(const Stage& stage, const std::string& what, const std::string& remedy) {
+  std::string where = stage.lines.empty() ? "" : to_string(stage.lines[0]);
+  if (!where.empty()) where += ": ";
+  throw Error(ErrorCode::NotDifferentiable, where + what + "; " + remedy);
+}
+
+namespace {
+
+Domain output_box(const Domain& domain) {
+  Domain box;
+  box.extents.assign(domain.extents.begin(),
+                     domain.extents.begin() + static_cast<long>(domain.output_rank));
+  box.output_rank = domain.output_rank;
+  return box;
+}
+
+Combiner combiner_of(CombinerKind kind) {
+  Combiner combiner;
+  combiner.kind = kind;
+  return combiner;
+}
+
+/// Whether an unselected zero cotangent could turn into NaN in this body: it divides, or takes
+/// logarithms, roots, powers.
+bool may_blow_up(const ExprPool& pool, ExprId root) {
+  const ExprId roots[] = {root};
+  return std::ranges::any_of(reachable(pool, roots), [&](ExprId id) {
+    switch (pool[id].op) {
+      case Op::Div: return !pool.value(pool.operand(id, 1)).has_value();
+      case Op::Exp:
+      case Op::Exp2:
+      case Op::Expm1:
+      case Op::Log:
+      case Op::Log2:
+      case Op::Log10:
+      case Op::Log1p:
+      case Op::Sqrt:
+      case Op::Rsqrt:
+      case Op::Tan:
+      case Op::Asin:
+      case Op::Acos:
+      case Op::Sinh:
+      case Op::Cosh:
+      case Op::Acosh:
+      case Op::Atanh:
+      case Op::Erfinv:
+      case Op::Lgamma:
+      case Op::Digamma:
+      case Op::Pow:
+      case Op::Polygamma:
+      case Op::Atan2: return true;
+      default: return false;
+    }
+  });
+}
+
+bool multiplies(const ExprPool& pool, ExprId root) {
+  const ExprId roots[] = {root};
+  return std::ranges::any_of(reachable(pool, roots), [&](ExprId id) {
+    return (pool.is(id, Op::Mul) || pool.is(id, Op::Fma)) && is_float(pool.dtype(id));
+  });
+}
+
+class Seeder {
+ public:
+  Seeder(Graph& graph, size_t stage, std::span<const Cotangent> cotangents)
+      : graph_(graph),
+        pool_(graph.pool),
+        index_(stage),
+        stage_(graph.stages[stage]),
+        cotangents_(cotangents),
+        out_axes_(axes(graph.pool, stage_.domain.output_rank)) {
+    result_.domain = stage_.domain;
+  }
+
+  StageSeeds operator()() {
+    if (stage_.kind == StageKind::Scatter) {
+      scatter();
+      return std::move(result_);
+    }
+    switch (stage_.combiner.kind) {
+      case CombinerKind::None:
+      case CombinerKind::Sum: sum(); break;
+      case CombinerKind::Product: product(); break;
+      case CombinerKind::Max:
+      case CombinerKind::Min:
+        if (stage_.combiner.ties == Ties::First) {
+          first_winner();
+        } else {
+          even_winners();
+        }
+        break;
+      case CombinerKind::ArgMax:
+      case CombinerKind::ArgMin: winner_by_payload(); break;
+      case CombinerKind::Any:
+      case CombinerKind::All: break;
+      case CombinerKind::Custom:
+        invariant(false, "a custom reduction is a tree of stages before it is differentiated");
+        break;
+    }
+    return std::move(result_);
+  }
+
+ private:
+  ExprId cotangent_at(size_t k, std::span<const ExprId> index) {
+    return read_cotangent(graph_, cotangents_[k], index);
+  }
+
+  ExprId result_at(size_t k) { return read(graph_, stage_.results[k], out_axes_); }
+
+  // The part of a result's support that its seed must carry: affine parts restrict the domain of a
+  // stage with one live result; the rest is kept only where zero times a partial may be NaN, or
+  // costs nothing (no reduction).
+  ExprId carried_support(size_t k) {
+    ExprId support = cotangents_[k].support;
+    if (!support.valid()) return support;
+    const auto live =
+        std::ranges::count_if(cotangents_, [](const Cotangent& c) { return !c.zero(); });
+    if (live == 1) {
+      const Restriction r = restrict_by(pool_, support, result_.domain);
+      if (r.empty) return pool_.constant_int(0, DType::Bool);
+      support = r.rest;
+    }
+    const ExprId body = stage_.bodies[k];
+    const bool elementwise = stage_.domain.reduction_rank() == 0;
+    return may_blow_up(pool_, body) || (elementwise && multiplies(pool_, body)) ? support
+                                                                                : ExprId{};
+  }
+
+  void seed(size_t k, ExprId cotangent, ExprId condition, ExprId value = {}) {
+    result_.seeds.push_back({stage_.bodies[k], cotangent, condition, value});
+  }
+
+  void sum() {
+    const bool none = stage_.combiner.kind == CombinerKind::None;
+    for (size_t k = 0; k < stage_.bodies.size(); ++k)
+      if (!cotangents_[k].zero())
+        seed(k, cotangent_at(k, out_axes_), carried_support(k), none ? result_at(k) : ExprId{});
+  }
+
+  // The number of a reduction point, row-major over the reduction axes.
+  ExprId point_number() {
+    return linear_index(pool_, stage_.domain, stage_.domain.output_rank,
+                        stage_.domain.reduction_rank());
+  }
+
+  void first_winner() {
+    if (stage_.bodies.size() != 1)
+      not_differentiable(stage_, "a max or min of tuples has no derivative",
+                         "reduce one value at a time");
+    Stage& forward = graph_.stages[index_];
+    const bool max = stage_.combiner.kind == CombinerKind::Max;
+    forward.combiner.kind = max ? CombinerKind::ArgMax : CombinerKind::ArgMin;
+    forward.bodies.push_back(point_number());
+    const TensorInfo& info = graph_.info(stage_.results[0]);
+    const TensorId winner =
+        add_tensor(graph_, info.name + "_winner", DType::Int64, std::vector<int64_t>(info.shape));
+    graph_.stages[index_].results.push_back(winner);
+    take_winner(0, winner);
+  }
+
+  void take_winner(size_t k, TensorId winner) {
+    const ExprId won = pool_.make(Op::Eq, {read(graph_, winner, out_axes_), point_number()});
+    seed(k, cotangent_at(k, out_axes_), both(pool_, carried_support(k), won));
+  }
+
+  void winner_by_payload() {
+    if (cotangents_[0].zero()) return;
+    if (stage_.bodies[1] == point_number()) return take_winner(0, stage_.results[1]);
+    // The payload does not name the point: find the winner's number apart.
+    const TensorId winner =
+        add_compute(graph_, graph_.info(stage_.results[0]).name + "_winner", stage_.domain,
+                    stage_.combiner, {stage_.bodies[0], point_number()}, stage_.lines)[1];
+    take_winner(0, winner);
+  }
+
+  void even_winners() {
+    for (size_t k = 0; k < stage_.bodies.size(); ++k) {
+      if (cotangents_[k].zero()) continue;
+      const std::string name = graph_.info(stage_.results[k]).name;
+      const ExprId won = pool_.make(Op::Eq, {stage_.bodies[k], result_at(k)});
+      const DType wide = accumulator_of(pool_.dtype(stage_.bodies[k]));
+      const TensorId winners =
+          add_compute(graph_, name + "_winners", stage_.domain, combiner_of(CombinerKind::Sum),
+                      {pool_.cast(won, wide)}, stage_.lines)[0];
+      const ExprId share = pool_.div(cotangent_at(k, out_axes_), read(graph_, winners, out_axes_));
+      const TensorId shares =
+          add_compute(graph_, name + "_share", output_box(stage_.domain),
+                      combiner_of(CombinerKind::None), {share}, stage_.lines)[0];
+      seed(k, read(graph_, shares, out_axes_), both(pool_, carried_support(k), won));
+    }
+  }
+
+  void product() {
+    for (size_t k = 0; k < stage_.bodies.size(); ++k) {
+      if (cotangents_[k].zero()) continue;
+      const DType wide = accumulator_of(pool_.dtype(stage_.bodies[k]));
+      const ExprId factor = pool_.cast(stage_.bodies[k], wide);
+      const FactorParts parts = parts_of(pool_, factor);
+      const ExprId p = reduced(k, "_nonzero", CombinerKind::Product, parts.nonzero);
+      const ExprId z = reduced(k, "_zeros", CombinerKind::Sum, parts.zeros);
+      const ExprId others = product_of_others(pool_, parts, p, z);
+      seed(k, pool_.mul(cotangent_at(k, out_axes_), others), carried_support(k));
+    }
+  }
+
+  ExprId reduced(size_t k, std::string_view suffix, CombinerKind kind, ExprId body) {
+    const std::string name = graph_.info(stage_.results[k]).name + std::string(suffix);
+    const TensorId tensor =
+        add_compute(graph_, name, stage_.domain, combiner_of(kind), {body}, stage_.lines)[0];
+    return read(graph_, tensor, out_axes_);
+  }
+
+  void scatter() {
+    if (cotangents_[0].zero()) return;
+    if (stage_.combiner.kind != CombinerKind::Sum && stage_.combiner.kind != CombinerKind::None)
+      not_differentiable(stage_,
+                         "a scatter that combines by " +
+                             std::string(name_of(stage_.combiner.kind)) + " has no derivative",
+                         "scatter by sum or by assignment, or reduce with a guard over all points");
+    const auto [index, inside] = reached_element(graph_, stage_);
+    ExprId taken = inside;
+    if (stage_.combiner.kind == CombinerKind::None) {
+      const ExprId last =
+          graph_.pool.read(last_writer(graph_, stage_), DType::Int64, index, inside);
+      const ExprId number = linear_index(pool_, stage_.domain, 0, stage_.domain.rank());
+      taken = both(pool_, taken, pool_.make(Op::Eq, {last, number}));
+    }
+    seed(0, read_cotangent(graph_, cotangents_[0], index, inside), taken);
+  }
+
+  Graph& graph_;
+  ExprPool& pool_;
+  size_t index_;
+  Stage stage_;  // a copy: stages are added while it is read
+  std::span<const Cotangent> cotangents_;
+  std::vector<ExprId> out_axes_;
+  StageSeeds result_;
+};
+
+}  // namespace
+
+TensorId last_writer(Graph& graph, const Stage& stage) {
+  const TensorInfo info = graph.info(stage.results[0]);
+  Domain box;
+  box.extents = info.shape;
+  box.output_rank = info.shape.size();
+  Stage scatter = stage;
+  scatter.initial = add_compute(graph, info.name + "_unwritten", box, Combiner{},
+                                {graph.pool.constant_int(-1)}, stage.lines)[0];
+  scatter.bodies = {linear_index(graph.pool, stage.domain, 0, stage.domain.rank())};
+  scatter.results = {add_tensor(graph, info.name + "_writer", DType::Int64, info.shape)};
+  graph.stages.push_back(scatter);
+  return scatter.results[0];
+}
+
+Reached reached_element(Graph& graph, const Stage& scatter) {
+  ExprPool& pool = graph.pool;
+  const std::vector<int64_t>& shape = graph.info(scatter.results[0]).shape;
+  Reached reached;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const ExprId zero = pool.constant_int(0), extent = pool.constant_int(shape[d]);
+    const ExprId last = pool.constant_int(shape[d] - 1);
+    ExprId at = scatter.target[d];
+    switch (scatter.out_of_range) {
+      case OutOfRange::Error: break;
+      case OutOfRange::Drop:
+        reached.inside = both(pool, reached.inside, pool.make(Op::Le, {zero, at}));
+        reached.inside = both(pool, reached.inside, pool.make(Op::Lt, {at, extent}));
+        break;
+      case OutOfRange::Clip: at = pool.make(Op::Max, {pool.make(Op::Min, {at, last}), zero}); break;
+      case OutOfRange::Wrap: at = pool.make(Op::Mod, {at, extent}); break;
+    }
+    reached.index.push_back(at);
+  }
+  return reached;
+}
+
+FactorParts parts_of(ExprPool& pool, ExprId factor) {
+  const ExprId zero = pool.make(Op::Eq, {factor, pool.constant(0, pool.dtype(factor))});
+  const ExprId one = pool.constant(1, pool.dtype(factor));
+  return {pool.select(zero, one, factor), guard(pool, zero, pool.sub(one, factor))};
+}
+
+// Without the factor itself, with P' = p / nonzero and Z' = z - zeros: (1 - Z') P' where Z' is 0 or
+// 1 (there 1 - Z' is the one zero, with its derivative), else 0.
+ExprId product_of_others(ExprPool& pool, const FactorParts& factor, ExprId p, ExprId z) {
+  const ExprId one = pool.constant(1, pool.dtype(p));
+  const ExprId rest = pool.div(p, factor.nonzero), left = pool.sub(z, factor.zeros);
+  return guard(pool, pool.make(Op::Le, {left, one}), pool.mul(pool.sub(one, left), rest));
+}
+
+StageSeeds seed_bodies(Graph& graph, size_t stage, std::span<const Cotangent> cotangents) {
+  return Seeder(graph, stage, cotangents)();
+}
+
+}  // namespace adjit

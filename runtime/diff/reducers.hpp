@@ -1,0 +1,63 @@
+// runtime/diff/reducers.hpp -- how each combiner passes the cotangent of a stage to its bodies.
+//
+// One function per combiner; all but None and Sum add small stages that say which points take part
+// and how much:
+//   sum      dY[i] reaches every point
+//   max/min  first: the forward also keeps the winner's number W[i]; dY[i] reaches the point where
+//   r == W[i]
+//            even:  dY[i] / count of winners reaches every point whose body equals Y[i]
+//   argmax   its value component as max with ties first; its payload is an integer
+//   product  dY[i] times the product of the others, exact with any number of zeros (reducers.cpp)
+//   custom   none: it has become a tree of elementwise stages before (reducer_tree.hpp)
+//   scatter  sum: dY[target]; none: dY[target] where this point was the last writer
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "runtime/diff/accumulate.hpp"
+#include "runtime/diff/sweep.hpp"
+#include "runtime/graph/graph.hpp"
+
+namespace adjit {
+
+struct StageSeeds {
+  Domain domain;  // the stage's, restricted to where its cotangent may be non-zero
+  std::vector<Seed> seeds;
+};
+
+/// Seeds for the bodies of graph.stages[stage] (Compute or Scatter), given one cotangent per result
+/// (zero() where none). Appends helper stages; may turn a Max/Min stage into ArgMax/ArgMin with one
+/// more result. Throws ErrorCode::NotDifferentiable for scatters that are neither sums nor
+/// assignments.
+StageSeeds seed_bodies(Graph& graph, size_t stage, std::span<const Cotangent> cotangents);
+
+/// Of an assigning scatter: a tensor that holds the number of the point that wrote each element, -1
+/// where none did.
+TensorId last_writer(Graph& graph, const Stage& scatter);
+
+/// The element that a point of a scatter writes to, and the condition that it is one (invalid:
+/// always).
+struct Reached {
+  std::vector<ExprId> index;
+  ExprId inside;
+};
+Reached reached_element(Graph& graph, const Stage& scatter);
+
+/// What a factor adds to the two reductions that give the product of the others: itself where it is
+/// not 0 (else 1), to a product P; 1 - itself where it is 0 (else 0), to a sum Z. Z counts the
+/// zeros, but its derivative is minus that of their sum, which makes higher derivatives right as
+/// well.
+struct FactorParts {
+  ExprId nonzero, zeros;
+};
+/// `factor` is of the accumulator dtype.
+FactorParts parts_of(ExprPool& pool, ExprId factor);
+/// The product of all factors but this one, exact with any number of zeros: P = p, Z = z over all.
+ExprId product_of_others(ExprPool& pool, const FactorParts& factor, ExprId p, ExprId z);
+
+/// ErrorCode::NotDifferentiable: "<line>: <what>; <remedy>".
+[[noreturn]] void not_differentiable(const Stage& stage, const std::string& what,
+                                     const std::string& remedy);
+
+}  // namespace adjit

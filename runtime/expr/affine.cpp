@@ -1,0 +1,102 @@
+// runtime/expr/affine.cpp -- arithmetic of affine forms.
+#include "runtime/expr/affine.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace adjit {
+
+Affine Affine::variable(size_t index, int64_t scale, int64_t constant) {
+  Affine form(constant);
+  form.set_coefficient(index, scale);
+  return form;
+}
+
+int64_t Affine::gcd() const {
+  int64_t g = 0;
+  for (int64_t c : coefficients_) g = std::gcd(g, c);
+  return g;
+}
+
+void Affine::set_coefficient(size_t index, int64_t value) {
+  if (index >= coefficients_.size()) {
+    if (value == 0) return;
+    coefficients_.resize(index + 1, 0);
+  }
+  coefficients_[index] = value;
+  trim();
+}
+
+Affine& Affine::operator+=(const Affine& other) {
+  if (other.size() > size()) coefficients_.resize(other.size(), 0);
+  for (size_t k = 0; k < other.size(); ++k)
+    coefficients_[k] = checked_add(coefficients_[k], other.coefficients_[k]);
+  constant_ = checked_add(constant_, other.constant_);
+  trim();
+  return *this;
+}
+
+Affine& Affine::operator-=(const Affine& other) {
+  if (other.size() > size()) coefficients_.resize(other.size(), 0);
+  for (size_t k = 0; k < other.size(); ++k)
+    coefficients_[k] = checked_sub(coefficients_[k], other.coefficients_[k]);
+  constant_ = checked_sub(constant_, other.constant_);
+  trim();
+  return *this;
+}
+
+Affine& Affine::operator*=(int64_t scale) {
+  for (int64_t& c : coefficients_) c = checked_mul(c, scale);
+  constant_ = checked_mul(constant_, scale);
+  trim();
+  return *this;
+}
+
+Affine& Affine::operator+=(int64_t constant) {
+  constant_ = checked_add(constant_, constant);
+  return *this;
+}
+
+int64_t Affine::evaluate(std::span<const int64_t> point) const {
+  int64_t value = constant_;
+  for (size_t k = 0; k < size(); ++k)
+    value = checked_add(value, checked_mul(coefficients_[k], point[k]));
+  return value;
+}
+
+Affine Affine::substitute(std::span<const Affine> replacements) const {
+  Affine result(constant_);
+  for (size_t k = 0; k < size(); ++k) {
+    if (coefficients_[k] == 0) continue;
+    result += (k < replacements.size() ? replacements[k] : variable(k)) * coefficients_[k];
+  }
+  return result;
+}
+
+std::string Affine::to_string(std::span<const std::string> names) const {
+  std::string text;
+  const auto term = [&](int64_t scale, const std::string& what) {
+    if (scale == 0) return;
+    if (text.empty()) {
+      text += scale < 0 ? "-" : "";
+    } else {
+      text += scale < 0 ? " - " : " + ";
+    }
+    const int64_t magnitude = scale < 0 ? -scale : scale;
+    if (what.empty()) {
+      text += std::to_string(magnitude);
+    } else {
+      if (magnitude != 1) text += std::to_string(magnitude) + "*";
+      text += what;
+    }
+  };
+  for (size_t k = 0; k < size(); ++k) term(coefficients_[k], names[k]);
+  term(constant_, "");
+  return text.empty() ? "0" : text;
+}
+
+void Affine::trim() {
+  while (!coefficients_.empty() && coefficients_.back() == 0) coefficients_.pop_back();
+}
+
+}  // namespace adjit

@@ -1,0 +1,131 @@
+// runtime/graph/affine_expr.cpp -- scalar index expressions as affine forms over a domain, and
+// back.
+#include <unordered_map>
+
+#include "runtime/graph/graph.hpp"
+
+namespace adjit {
+namespace {
+
+struct Range {
+  int64_t lo, hi;  // inclusive
+};
+
+// Bounds of a form over the domain's box (divisions by their numerators' bounds); an empty box
+// gives any bounds.
+Range range_of(const Affine& form, const Domain& domain) {
+  std::vector<Range> variables;
+  for (int64_t extent : domain.extents) variables.push_back({0, std::max<int64_t>(extent - 1, 0)});
+  const auto bound = [&](const Affine& f) {
+    Range r{f.constant(), f.constant()};
+    for (size_t k = 0; k < f.size(); ++k) {
+      const int64_t c = f.coefficient(k);
+      if (c == 0) continue;
+      r.lo = checked_add(r.lo, checked_mul(c, c > 0 ? variables[k].lo : variables[k].hi));
+      r.hi = checked_add(r.hi, checked_mul(c, c > 0 ? variables[k].hi : variables[k].lo));
+    }
+    return r;
+  };
+  for (const Division& d : domain.divisions) {
+    const Range n = bound(d.numerator);
+    variables.push_back({floor_div(n.lo, d.divisor), floor_div(n.hi, d.divisor)});
+  }
+  return bound(form);
+}
+
+// floor(form / divisor): whole multiples of the divisor leave the division, which vanishes where
+// the rest stays in [0, divisor).
+Affine floor_form(const Affine& form, int64_t divisor, Domain& domain) {
+  Affine whole(floor_div(form.constant(), divisor));
+  Affine rest(floor_mod(form.constant(), divisor));
+  for (size_t k = 0; k < form.size(); ++k) {
+    whole.set_coefficient(k, floor_div(form.coefficient(k), divisor));
+    rest.set_coefficient(k, floor_mod(form.coefficient(k), divisor));
+  }
+  const Range r = range_of(rest, domain);
+  const int64_t lo = floor_div(r.lo, divisor), hi = floor_div(r.hi, divisor);
+  if (lo == hi) return whole + Affine(lo);
+  return whole + Affine::variable(domain.add_division(rest, divisor));
+}
+
+class Converter {
+ public:
+  Converter(const ExprPool& pool, Domain& domain) : pool_(pool), domain_(domain) {}
+
+  std::optional<Affine> operator()(ExprId root) {
+    const ExprId roots[] = {root};
+    for (ExprId id : reachable(pool_, roots)) {
+      std::optional<Affine> form = convert(id);
+      if (!form) return std::nullopt;
+      forms_.emplace(id.value, std::move(*form));
+    }
+    return forms_.at(root.value);
+  }
+
+ private:
+  const Affine& form(ExprId id, size_t operand) const {
+    return forms_.at(pool_.operand(id, operand).value);
+  }
+
+  std::optional<Affine> convert(ExprId id) {
+    const Node& node = pool_[id];
+    if (node.dtype != DType::Int64) return std::nullopt;
+    switch (node.op) {
+      case Op::Constant: return Affine(*pool_.int_value(id));
+      case Op::Axis:
+        if (pool_.axis_number(id) >= domain_.rank()) return std::nullopt;
+        return Affine::variable(pool_.axis_number(id));
+      case Op::Neg: return form(id, 0) * -1;
+      case Op::Add: return form(id, 0) + form(id, 1);
+      case Op::Sub: return form(id, 0) - form(id, 1);
+      case Op::Mul:
+        if (form(id, 0).is_constant()) return form(id, 1) * form(id, 0).constant();
+        if (form(id, 1).is_constant()) return form(id, 0) * form(id, 1).constant();
+        return std::nullopt;
+      case Op::FloorDiv:
+      case Op::Mod: {
+        const Affine& divisor = form(id, 1);
+        if (!divisor.is_constant() || divisor.constant() < 1) return std::nullopt;
+        const Affine numerator = form(id, 0);
+        const Affine quotient = floor_form(numerator, divisor.constant(), domain_);
+        return node.op == Op::FloorDiv ? quotient : numerator - quotient * divisor.constant();
+      }
+      default: return std::nullopt;
+    }
+  }
+
+  const ExprPool& pool_;
+  Domain& domain_;
+  std::unordered_map<uint32_t, Affine> forms_;
+};
+
+}  // namespace
+
+std::optional<Affine> as_affine(const ExprPool& pool, ExprId expr, Domain& domain) {
+  const std::vector<Division> before = domain.divisions;
+  try {
+    if (std::optional<Affine> form = Converter(pool, domain)(expr)) return form;
+  } catch (const Overflow&) {
+  }
+  domain.divisions = before;
+  return std::nullopt;
+}
+
+ExprId to_expr(ExprPool& pool, const Affine& form, const Domain& domain) {
+  // Divisions use earlier divisions only: their expressions are built in order.
+  std::vector<ExprId> variables;
+  for (size_t k = 0; k < domain.rank(); ++k) variables.push_back(pool.axis(k));
+  const auto build = [&](const Affine& f) {
+    ExprId total = pool.constant_int(0);
+    for (size_t k = 0; k < f.size(); ++k)
+      if (f.coefficient(k) != 0)
+        total = pool.add(total, pool.mul(variables[k], pool.constant_int(f.coefficient(k))));
+    return pool.add(total, pool.constant_int(f.constant()));
+  };
+  for (const Division& d : domain.divisions)
+    variables.push_back(
+        pool.make(Op::FloorDiv, {build(d.numerator), pool.constant_int(d.divisor)}));
+  return build(form);
+}
+
+}  // namespace adjit

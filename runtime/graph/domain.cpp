@@ -1,0 +1,42 @@
+// runtime/graph/domain.cpp -- points of an iteration domain.
+#include "runtime/graph/domain.hpp"
+
+namespace adjit {
+
+int64_t Domain::box_points() const {
+  int64_t points = 1;
+  for (int64_t extent : extents) {
+    if (extent == 0) return 0;
+    points = checked_mul(points, extent);
+  }
+  return points;
+}
+
+size_t Domain::add_division(const Affine& numerator, int64_t divisor) {
+  invariant(divisor >= 1, "a division needs a positive divisor");
+  const Division wanted{numerator, divisor};
+  for (size_t q = 0; q < divisions.size(); ++q)
+    if (divisions[q] == wanted) return extents.size() + q;
+  divisions.push_back(wanted);
+  return extents.size() + divisions.size() - 1;
+}
+
+std::vector<int64_t> Domain::variables_at(std::span<const int64_t> axes) const {
+  std::vector<int64_t> values(axes.begin(), axes.end());
+  values.reserve(variable_count());
+  for (const Division& d : divisions)
+    values.push_back(floor_div(d.numerator.evaluate(values), d.divisor));
+  return values;
+}
+
+bool Domain::contains(std::span<const int64_t> axes) const {
+  if (is_box()) return true;
+  const std::vector<int64_t> values = variables_at(axes);
+  for (const Affine& row : inequalities)
+    if (row.evaluate(values) < 0) return false;
+  for (const Affine& row : equalities)
+    if (row.evaluate(values) != 0) return false;
+  return true;
+}
+
+}  // namespace adjit

@@ -1,0 +1,55 @@
+// runtime/graph/text.hpp -- graphs as text notation, and back: a superset of Tensor Comprehensions'
+// language.
+//
+// What is printed parses to the same graph: parse(print(g)) prints the same text and has the same
+// content hash.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/graph/graph.hpp"
+
+namespace adjit {
+
+/// The names axes print with: i, j, k, ... by position, reduction axes with r_ before them.
+std::vector<std::string> default_axis_names(const Domain& domain);
+
+/// Prints in canonical form: tensors by name, axes i, j, k, ... and reduction axes r_*; shapes
+/// concrete.
+std::string print(const Graph& graph);
+/// One stage of a graph, as a line (or lines) of that text.
+std::string print_stage(const Graph& graph, const Stage& stage);
+/// One expression, with these names for its axes.
+std::string print_expr(const Graph& graph, ExprId expr, std::span<const std::string> axis_names);
+
+/// A parsed source text: definitions whose extents may be symbols ("float(M, K) A"); shapes are
+/// bound when instantiated.
+class TextModule {
+ public:
+  /// Throws ErrorCode::Parse with line, column and a caret line.
+  static TextModule parse(std::string_view source, std::string_view file_name = "<text>");
+  std::vector<std::string> names() const;
+  struct Signature {
+    std::vector<std::string> inputs;
+    std::vector<std::string> outputs;
+  };
+  Signature signature(std::string_view name) const;
+  /// The graph of one definition for these input shapes (dtypes must agree with the declared ones).
+  /// Infers index ranges as Tensor Comprehensions does (maximal ranges with every read in bounds)
+  /// where no `where` clause gives them. ErrorCode::Shape names the symbol with two values.
+  Graph instantiate(std::string_view name, std::span<const std::vector<int64_t>> input_shapes,
+                    std::span<const DType> input_dtypes) const;
+
+ private:
+  struct Implementation;
+  std::shared_ptr<const Implementation> implementation_;
+};
+
+/// Parses the text of one concrete graph (what print() gives).
+Graph parse_graph(std::string_view source);
+
+}  // namespace adjit

@@ -1,0 +1,147 @@
+// runtime/trace/ops/binary.cpp -- elementwise functions of two tensors, broadcast.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "runtime/trace/ops/elementwise.hpp"
+#include "runtime/trace/ops/families.hpp"
+#include "runtime/trace/ops/operator_call.hpp"
+
+namespace adjit {
+namespace {
+
+using Elements = std::span<const Formula>;
+
+Formula as_bool(Formula x) { return x.dtype() == DType::Bool ? x : x != 0; }
+
+// Ordering and arithmetic need numbers; bool has bitwise and logical operations.
+Formula number(Formula x, std::string_view what) {
+  if (x.dtype() == DType::Bool)
+    throw Error(ErrorCode::DType, std::string(what) + " of bool: cast it with astype first");
+  return x;
+}
+
+Formula add(Elements x) { return number(x[0], "arithmetic") + x[1]; }
+Formula subtract(Elements x) { return number(x[0], "arithmetic") - x[1]; }
+Formula multiply(Elements x) { return number(x[0], "arithmetic") * x[1]; }
+Formula divide(Elements x) {
+  if (!is_float(x[0].dtype()))
+    throw Error(ErrorCode::DType, "true division needs a float type, not " +
+                                      std::string(name_of(x[0].dtype())) +
+                                      ": use floor_divide (//), or cast with astype");
+  return x[0] / x[1];
+}
+Formula floor_divide(Elements x) { return floor_div(number(x[0], "division"), x[1]); }
+Formula remainder(Elements x) { return number(x[0], "division") % x[1]; }
+Formula fmod(Elements x) { return number(x[0], "division").make(Op::Fmod, x[1]); }
+Formula minimum_of(Elements x) { return minimum(x[0], x[1]); }
+Formula maximum_of(Elements x) { return maximum(x[0], x[1]); }
+Formula atan2(Elements x) { return x[0].make(Op::Atan2, x[1]); }
+Formula hypot(Elements x) { return sqrt(x[0] * x[0] + x[1] * x[1]); }
+
+// Squares and cubes are products: cheaper, and exact where the product is.
+Formula pow_of(Elements x) {
+  const std::optional<double> exponent = x[1].pool().value(x[1].id());
+  number(x[0], "power");
+  if (exponent == 2.0) return x[0] * x[0];
+  if (exponent == 3.0) return x[0] * x[0] * x[0];
+  return power(x[0], x[1]);
+}
+
+// max + log(1 + exp(-|a - b|)); equal infinities stay what they are. Both parts take the side of a
+// at a tie, so that derivatives of every order are those of the sum.
+Formula logaddexp(Elements x) {
+  const Formula a = x[0], b = x[1];
+  const Formula smooth = select(a < b, b, a) + log1p(exp(select(a < b, a - b, b - a)));
+  return select(a == b && is_inf(a), a, smooth);
+}
+Formula logaddexp2(Elements x) {
+  const Formula a = x[0] * std::numbers::ln2, b = x[1] * std::numbers::ln2;
+  const Formula both[] = {a, b};
+  return logaddexp(both) * std::numbers::log2e;
+}
+// 0 where x is 0, whatever y is.
+Formula xlogy(Elements x) { return select(x[0] == 0, 0, x[0] * log(x[1])); }
+Formula copysign(Elements x) {
+  // 1/-0 is -inf: the sign of a zero shows.
+  const Formula negative = x[1] < 0 || (x[1] == 0 && 1.0 / x[1] < 0);
+  return select(negative, -abs(x[0]), abs(x[0]));
+}
+
+Formula equal(Elements x) { return x[0] == x[1]; }
+Formula not_equal(Elements x) { return x[0] != x[1]; }
+Formula less(Elements x) { return x[0] < x[1]; }
+Formula less_equal(Elements x) { return x[0] <= x[1]; }
+Formula greater(Elements x) { return x[1] < x[0]; }
+Formula greater_equal(Elements x) { return x[1] <= x[0]; }
+
+Formula logical_and(Elements x) { return as_bool(x[0]) && as_bool(x[1]); }
+Formula logical_or(Elements x) { return as_bool(x[0]) || as_bool(x[1]); }
+Formula logical_xor(Elements x) { return as_bool(x[0]) != as_bool(x[1]); }
+Formula bitwise_and(Elements x) { return x[0] & x[1]; }
+Formula bitwise_or(Elements x) { return x[0].make(Op::BitOr, x[1]); }
+Formula bitwise_xor(Elements x) { return x[0] ^ x[1]; }
+Formula left_shift(Elements x) { return x[0] << x[1]; }
+Formula right_shift(Elements x) { return x[0] >> x[1]; }
+
+struct Row {
+  std::string_view name;
+  Formula (*formula)(Elements);
+  std::string_view gradient;
+};
+
+constexpr std::string_view kDiscrete = "none: the result is not a float";
+
+constexpr Row kRows[] = {
+    {"add", add, "g; g"},
+    {"subtract", subtract, "g; -g"},
+    {"multiply", multiply, "g y; g x"},
+    {"divide", divide, "g / y; -g z / y"},
+    {"floor_divide", floor_divide, "zero: piecewise constant"},
+    {"remainder", remainder, "g; -g floor(x / y)"},
+    {"fmod", fmod, "g; -g trunc(x / y)"},
+    {"minimum", minimum_of, "g where chosen, halves where equal"},
+    {"maximum", maximum_of, "g where chosen, halves where equal"},
+    {"pow", pow_of, "g y x^(y-1); g z log(x), 0 at x = 0"},
+    {"atan2", atan2, "g y / (x^2 + y^2); -g x / (x^2 + y^2)"},
+    {"hypot", hypot, "g x / z; g y / z"},
+    {"logaddexp", logaddexp, "g exp(x - z); g exp(y - z)"},
+    {"logaddexp2", logaddexp2, "g 2^(x - z); g 2^(y - z)"},
+    {"xlogy", xlogy, "g log(y); g x / y; both 0 at x = 0"},
+    {"copysign", copysign, "g where signs agree, else -g; zero"},
+    {"equal", equal, kDiscrete},
+    {"not_equal", not_equal, kDiscrete},
+    {"less", less, kDiscrete},
+    {"less_equal", less_equal, kDiscrete},
+    {"greater", greater, kDiscrete},
+    {"greater_equal", greater_equal, kDiscrete},
+    {"logical_and", logical_and, kDiscrete},
+    {"logical_or", logical_or, kDiscrete},
+    {"logical_xor", logical_xor, kDiscrete},
+    {"bitwise_and", bitwise_and, kDiscrete},
+    {"bitwise_or", bitwise_or, kDiscrete},
+    {"bitwise_xor", bitwise_xor, kDiscrete},
+    {"bitwise_left_shift", left_shift, kDiscrete},
+    {"bitwise_right_shift", right_shift, kDiscrete},
+};
+
+std::vector<TensorId> apply_row(OperatorCall& call) {
+  return {map(call.trace(), call.name(), call.operands(),
+              std::ranges::find(kRows, call.name(), &Row::name)->formula)};
+}
+
+std::vector<Operator> collect() {
+  std::vector<Operator> all;
+  for (const Row& row : kRows)
+    all.push_back({row.name, "(x, y)", "(...), (...) -> broadcast", row.gradient, apply_row});
+  return all;
+}
+
+}  // namespace
+
+std::span<const Operator> binary_operators() {
+  static const std::vector<Operator> kAll = collect();
+  return kAll;
+}
+
+}  // namespace adjit

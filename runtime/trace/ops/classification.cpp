@@ -1,0 +1,156 @@
+// runtime/trace/ops/classification.cpp -- losses over classes: cross_entropy and nll_loss.
+//
+// The class of a sample is picked by a select under a sum over the classes, not by a data-dependent
+// address: the derivative is dense, deterministic and needs no scatter.
+#include <limits>
+
+#include "runtime/trace/ops/families.hpp"
+#include "runtime/trace/ops/loss.hpp"
+#include "runtime/trace/ops/softmax.hpp"
+
+namespace adjit {
+namespace {
+
+struct Classes {
+  TensorId logp;    // (N, C, d...) or (C)
+  size_t axis = 1;  // of the classes
+  int64_t count = 0;
+  TensorId weight;  // (C), or none
+  DType dtype = DType::Float32;
+};
+
+Classes classes_of(OperatorCall& call) {
+  Trace& trace = call.trace();
+  require_float(trace, call.tensor(0), "input");
+  if (call.rank(0) == 0) call.fail_shape("the input needs a class dimension");
+  Classes c;
+  c.logp = widened(trace, call.tensor(0));
+  c.axis = call.rank(0) == 1 ? 0 : 1;
+  c.count = call.shape(0)[c.axis];
+  c.dtype = trace.dtype(c.logp);
+  if (call.has_operand(2)) {
+    if (call.shape(2) != Shape{c.count})
+      call.fail_shape("weight needs one element per class: " + to_string(Shape{c.count}));
+    c.weight = widened(trace, call.tensor(2));
+    if (trace.dtype(c.weight) != c.dtype)
+      call.fail(ErrorCode::DType, "weight and input differ in dtype: cast one with astype");
+  }
+  return c;
+}
+
+Shape sample_shape(Trace& trace, const Classes& c) {
+  Shape shape = trace.shape(c.logp);
+  shape.erase(shape.begin() + static_cast<long>(c.axis));
+  return shape;
+}
+
+// One stage per sample over its classes: the terms see the class, log p, the class' weight and the
+// target.
+struct Term {
+  Formula own_class, logp, weight, target;
+};
+TensorId over_classes(Trace& trace, std::string_view name, const Classes& c, TensorId target,
+                      const std::function<Formula(const Term&)>& formula) {
+  StageBuilder stage(trace, name, sample_shape(trace, c));
+  std::vector<Formula> sample = stage.axes(), point = sample;
+  const Formula own = stage.reduce(c.count);
+  point.insert(point.begin() + static_cast<long>(c.axis), own);
+  const bool probabilities = is_float(trace.dtype(target));
+  const Formula goal = probabilities ? stage.read(target, point).cast(c.dtype)
+                                     : stage.read(target, sample).cast(DType::Int64);
+  const Formula weight =
+      c.weight.valid() ? stage.read(c.weight, {own}) : stage.constant(1, c.dtype);
+  return stage.finish(CombinerKind::Sum, formula({own, stage.read(c.logp, point), weight, goal}),
+                      c.dtype);
+}
+
+// An ignored sample counts 0; a class that does not exist shows as NaN rather than as a silent 0.
+TensorId checked(Trace& trace, TensorId losses, TensorId target, int64_t classes, int64_t ignored,
+                 bool nan_outside) {
+  StageBuilder stage(trace, "checked", trace.shape(losses));
+  const Formula loss = stage.read(losses, stage.axes());
+  const Formula t = stage.read(target, stage.axes()).cast(DType::Int64);
+  const double outside = nan_outside ? std::numeric_limits<double>::quiet_NaN() : 0.0;
+  const Formula valid = t >= 0 && t < classes;
+  return stage.finish(select(t == ignored, 0, select(valid, loss, outside)));
+}
+
+// total / the weights of the samples that count.
+TensorId averaged(Trace& trace, TensorId losses, TensorId weights) {
+  const Reduced all{all_axes(trace.rank(losses)), false};
+  return map(trace, "mean", {sum(trace, losses, all), sum(trace, weights, all)},
+             [](auto e) { return e[0] / e[1]; });
+}
+
+std::vector<TensorId> index_loss(OperatorCall& call, const Classes& c, double smoothing) {
+  Trace& trace = call.trace();
+  const TensorId target = call.tensor(1);
+  if (call.shape(1) != sample_shape(trace, c))
+    call.fail_shape("a target of class indices needs the shape " +
+                    to_string(sample_shape(trace, c)));
+  const int64_t ignored = call.integer("ignore_index", -100);
+  const double even = smoothing / static_cast<double>(std::max<int64_t>(c.count, 1));
+  TensorId losses = over_classes(trace, call.name(), c, target, [&](const Term& t) {
+    const Formula hit = t.own_class == t.target;
+    const Formula cost = -(t.logp * t.weight);
+    if (smoothing == 0) return select(hit, cost, 0);
+    return select(hit, cost * (1 - smoothing + even), cost * even);
+  });
+  losses = checked(trace, losses, target, c.count, ignored, true);
+  if (call.text("reduction", "mean") != "mean") return {reduced_loss(call, losses)};
+  const TensorId weights = checked(
+      trace,
+      over_classes(trace, "weights", c, target,
+                   [](const Term& t) { return select(t.own_class == t.target, t.weight, 0); }),
+      target, c.count, ignored, false);
+  return {averaged(trace, losses, weights)};
+}
+
+std::vector<TensorId> probability_loss(OperatorCall& call, const Classes& c, double smoothing) {
+  Trace& trace = call.trace();
+  if (call.shape(1) != call.shape(0))
+    call.fail_shape("a target of class probabilities needs the input's shape");
+  const double even = smoothing / static_cast<double>(std::max<int64_t>(c.count, 1));
+  const TensorId losses = over_classes(trace, call.name(), c, call.tensor(1), [&](const Term& t) {
+    return -(t.logp * t.weight * (t.target * (1 - smoothing) + even));
+  });
+  return {reduced_loss(call, losses)};
+}
+
+std::vector<TensorId> rounded(OperatorCall& call, std::vector<TensorId> results) {
+  return {astype(call.trace(), results[0], call.trace().dtype(call.tensor(0)))};
+}
+
+std::vector<TensorId> cross_entropy(OperatorCall& call) {
+  Trace& trace = call.trace();
+  Classes c = classes_of(call);
+  const double smoothing = call.real("label_smoothing", 0);
+  if (smoothing < 0 || smoothing > 1)
+    call.fail(ErrorCode::Invalid, "label_smoothing lies between 0 and 1");
+  c.logp = log_softmax(trace, c.logp, c.axis);
+  const bool probabilities = is_float(trace.dtype(call.tensor(1)));
+  if (!probabilities) require_integer(trace, call.tensor(1), "target");
+  return rounded(
+      call, probabilities ? probability_loss(call, c, smoothing) : index_loss(call, c, smoothing));
+}
+
+std::vector<TensorId> nll_loss(OperatorCall& call) {
+  const Classes c = classes_of(call);
+  require_integer(call.trace(), call.tensor(1), "target");
+  return rounded(call, index_loss(call, c, 0));
+}
+
+const Operator kRows[] = {
+    {"nn.cross_entropy",
+     "(input, target, weight=None, *, ignore_index=-100, reduction='mean', label_smoothing=0.0)",
+     "(N, C, ...), (N, ...) or (N, C, ...), (C,) -> ()",
+     "(softmax(x) - target) / count. A class index out of range gives NaN", cross_entropy},
+    {"nn.nll_loss", "(input, target, weight=None, *, ignore_index=-100, reduction='mean')",
+     "(N, C, ...), (N, ...), (C,) -> ()", "-1 / count at the target's class", nll_loss},
+};
+
+}  // namespace
+
+std::span<const Operator> classification_operators() { return kRows; }
+
+}  // namespace adjit

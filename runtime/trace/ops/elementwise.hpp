@@ -1,0 +1,46 @@
+// runtime/trace/ops/elementwise.hpp -- one stage that applies a formula to broadcast operands.
+//
+// Operands agree on one dtype: literals and weak tensors adapt, integers promote to the wider,
+// anything else raises ErrorCode::DType naming astype. Formulas see half types as float32; a result
+// of that type is rounded back.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+
+#include "runtime/trace/ops/formula.hpp"
+#include "runtime/trace/ops/operand.hpp"
+#include "runtime/trace/ops/stage_builder.hpp"
+
+namespace adjit {
+
+/// The elements of the operands at one point, to the result's element there.
+using ElementFormula = std::function<Formula(std::span<const Formula>)>;
+
+/// result[...] = formula(operands[...]) over the broadcast shape.
+TensorId map(Trace& trace, std::string_view name, std::span<const Operand> operands,
+             const ElementFormula& formula);
+inline TensorId map(Trace& trace, std::string_view name, std::initializer_list<Operand> operands,
+                    const ElementFormula& formula) {
+  return map(trace, name, std::span<const Operand>(operands.begin(), operands.size()), formula);
+}
+
+/// The dtype that operands agree on.
+DType common_dtype(const Trace& trace, std::span<const Operand> operands);
+/// The shape they broadcast to.
+Shape common_shape(const Trace& trace, std::span<const Operand> operands);
+/// The operand's element at the builder's axes, as `dtype` (half types as float32).
+Formula element(const Trace& trace, const StageBuilder& stage, const Operand& operand, DType dtype);
+
+/// The tensor in another dtype; the same tensor when it has it already.
+TensorId astype(Trace& trace, TensorId x, DType dtype);
+/// Half types as float32, everything else as it is: composite operators compute in it and round
+/// once, with astype.
+TensorId widened(Trace& trace, TensorId x);
+/// ErrorCode::DType unless float.
+void require_float(const Trace& trace, TensorId x, std::string_view what);
+void require_integer(const Trace& trace, TensorId x, std::string_view what);
+
+}  // namespace adjit

@@ -1,0 +1,248 @@
+// runtime/trace/ops/operator_call.cpp -- binding operands to a signature, reading attributes.
+#include "runtime/trace/ops/operator_call.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "runtime/trace/ops/stage_builder.hpp"
+
+namespace adjit {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+// Splits at commas outside parentheses.
+std::vector<std::string_view> split_parameters(std::string_view text) {
+  std::vector<std::string_view> parts;
+  int depth = 0;
+  size_t begin = 0;
+  for (size_t k = 0; k <= text.size(); ++k) {
+    if (k == text.size() || (text[k] == ',' && depth == 0)) {
+      const std::string_view part = trimmed(text.substr(begin, k - begin));
+      if (!part.empty()) parts.push_back(part);
+      begin = k + 1;
+    } else if (text[k] == '(') {
+      ++depth;
+    } else if (text[k] == ')') {
+      --depth;
+    }
+  }
+  return parts;
+}
+
+}  // namespace
+
+Signature parse_signature(std::string_view signature) {
+  Signature result;
+  bool attributes = false;
+  for (std::string_view part : split_parameters(signature.substr(1, signature.size() - 2))) {
+    if (part == "*") {
+      attributes = true;
+      continue;
+    }
+    const size_t equals = part.find('=');
+    std::string_view name = part.substr(0, equals);
+    if (attributes) {
+      result.attributes.push_back(name);
+      continue;
+    }
+    if (name.ends_with("...")) {
+      name.remove_suffix(3);
+      result.variadic = true;
+    }
+    result.tensors.push_back({name, equals != std::string_view::npos});
+  }
+  return result;
+}
+
+std::optional<WeakScalar> scalar_of(const nlohmann::json& value) {
+  if (value.is_boolean()) return WeakScalar::of(value.get<bool>());
+  if (value.is_number_integer()) return WeakScalar::of(value.get<int64_t>());
+  if (value.is_number_float()) return WeakScalar::of(value.get<double>());
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (value == "inf") return WeakScalar::of(kInfinity);
+  if (value == "-inf") return WeakScalar::of(-kInfinity);
+  if (value == "nan") return WeakScalar::of(std::nan(""));
+  return std::nullopt;
+}
+
+OperatorCall::OperatorCall(Trace& trace, const Operator& op, std::span<const TensorId> inputs,
+                           const nlohmann::json& attributes)
+    : trace_(trace), op_(op), attributes_(attributes) {
+  if (!attributes.is_object() && !attributes.is_null())
+    fail(ErrorCode::Invalid, "attributes must be a JSON object");
+  bind(inputs);
+  check_attribute_names();
+}
+
+void OperatorCall::bind(std::span<const TensorId> inputs) {
+  const Signature signature = parse_signature(op_.signature);
+  const nlohmann::json* scalars = find("scalars");
+  const nlohmann::json* optional = find("optional");
+  if (scalars && !scalars->is_array()) fail_attribute("scalars", "a list");
+  size_t next = 0;
+  const auto take = [&](size_t position) -> Operand {
+    if (scalars && position < scalars->size() && !(*scalars)[position].is_null()) {
+      const std::optional<WeakScalar> literal = scalar_of((*scalars)[position]);
+      if (!literal) fail_attribute("scalars", "numbers, bools or null");
+      return *literal;
+    }
+    if (next < inputs.size()) return inputs[next++];
+    return {};
+  };
+  for (size_t k = 0; k < signature.tensors.size(); ++k) {
+    const Signature::Parameter& parameter = signature.tensors[k];
+    if (signature.variadic && k + 1 == signature.tensors.size()) {
+      const size_t scalar_count = scalars ? scalars->size() : 0;
+      while (next < inputs.size() || operands_.size() < scalar_count)
+        operands_.push_back(take(operands_.size()));
+      break;
+    }
+    const bool named = !optional || !parameter.optional ||
+                       std::ranges::find(*optional, parameter.name) != optional->end();
+    operands_.push_back(named ? take(k) : Operand{});
+    if (!operands_.back().given() && !parameter.optional)
+      fail(ErrorCode::Invalid, "the operand '" + std::string(parameter.name) +
+                                   "' is missing; the signature is " + std::string(op_.name) +
+                                   std::string(op_.signature));
+  }
+  if (next < inputs.size())
+    fail(ErrorCode::Invalid, std::to_string(inputs.size()) +
+                                 " tensors are too many; the signature is " +
+                                 std::string(op_.name) + std::string(op_.signature));
+}
+
+void OperatorCall::check_attribute_names() const {
+  const Signature signature = parse_signature(op_.signature);
+  for (const auto& [key, value] : attributes_.items()) {
+    if (key == "scalars" || key == "optional") continue;
+    if (std::ranges::find(signature.attributes, std::string_view(key)) ==
+        signature.attributes.end())
+      fail(ErrorCode::Invalid, "there is no parameter '" + key + "'; the signature is " +
+                                   std::string(op_.name) + std::string(op_.signature));
+  }
+}
+
+const Operand& OperatorCall::operand(size_t k) const {
+  invariant(k < operands_.size(), "an operand that the signature does not have");
+  return operands_[k];
+}
+
+TensorId OperatorCall::tensor(size_t k) const {
+  const Operand& o = operand(k);
+  if (o.tensor.valid()) return o.tensor;
+  invariant(o.scalar.has_value(), "an optional operand that was not given");
+  StageBuilder stage(trace_, "literal", {});
+  const DType dtype = o.scalar->default_dtype();
+  return stage.finish({trace_.pool(), to_constant(trace_.pool(), *o.scalar, dtype)}, dtype);
+}
+
+std::vector<TensorId> OperatorCall::tensors() const {
+  std::vector<TensorId> all;
+  for (size_t k = 0; k < operands_.size(); ++k) all.push_back(tensor(k));
+  return all;
+}
+
+const nlohmann::json* OperatorCall::find(std::string_view key) const {
+  if (!attributes_.is_object()) return nullptr;
+  const auto at = attributes_.find(key);
+  return at == attributes_.end() || at->is_null() ? nullptr : &*at;
+}
+
+bool OperatorCall::has(std::string_view key) const { return find(key) != nullptr; }
+
+void OperatorCall::fail_attribute(std::string_view key, std::string_view wanted) const {
+  const nlohmann::json* value = find(key);
+  fail(ErrorCode::Invalid, std::string(key) + " must be " + std::string(wanted) +
+                               (value ? ", not " + value->dump() : "; it is missing"));
+}
+
+void OperatorCall::fail_shape(const std::string& what) const {
+  std::string text = what + " (shapes:";
+  for (const Operand& o : operands_)
+    if (o.tensor.valid()) text += " " + to_string(trace_.shape(o.tensor));
+  throw Error(ErrorCode::Shape, text + ")");
+}
+
+int64_t OperatorCall::integer(std::string_view key) const {
+  const nlohmann::json* value = find(key);
+  if (!value || !value->is_number_integer()) fail_attribute(key, "an int");
+  return value->get<int64_t>();
+}
+
+int64_t OperatorCall::integer(std::string_view key, int64_t otherwise) const {
+  return has(key) ? integer(key) : otherwise;
+}
+
+double OperatorCall::real(std::string_view key, double otherwise) const {
+  const nlohmann::json* value = find(key);
+  if (!value) return otherwise;
+  const std::optional<WeakScalar> literal = scalar_of(*value);
+  if (!literal || literal->kind == WeakScalar::Kind::Bool) fail_attribute(key, "a number");
+  return literal->value();
+}
+
+bool OperatorCall::flag(std::string_view key, bool otherwise) const {
+  const nlohmann::json* value = find(key);
+  if (!value) return otherwise;
+  if (!value->is_boolean()) fail_attribute(key, "True or False");
+  return value->get<bool>();
+}
+
+std::string OperatorCall::text(std::string_view key, std::string_view otherwise) const {
+  const nlohmann::json* value = find(key);
+  if (!value) return std::string(otherwise);
+  if (!value->is_string()) fail_attribute(key, "a string");
+  return value->get<std::string>();
+}
+
+std::optional<Shape> OperatorCall::integers(std::string_view key) const {
+  const nlohmann::json* value = find(key);
+  if (!value) return std::nullopt;
+  if (value->is_number_integer()) return Shape{value->get<int64_t>()};
+  if (!value->is_array()) fail_attribute(key, "an int or a list of ints");
+  Shape result;
+  for (const nlohmann::json& item : *value) {
+    if (!item.is_number_integer()) fail_attribute(key, "an int or a list of ints");
+    result.push_back(item.get<int64_t>());
+  }
+  return result;
+}
+
+Shape OperatorCall::repeated(std::string_view key, size_t count, int64_t otherwise) const {
+  const Shape given = integers(key).value_or(Shape{otherwise});
+  if (given.size() == count) return given;
+  if (given.size() != 1) fail_attribute(key, "an int or " + std::to_string(count) + " ints");
+  return Shape(count, given[0]);
+}
+
+std::optional<DType> OperatorCall::dtype(std::string_view key) const {
+  if (!has(key)) return std::nullopt;
+  const std::string name = text(key, "");
+  if (const std::optional<DType> found = dtype_from_name(name)) return found;
+  fail(ErrorCode::DType, "there is no dtype '" + name + "'");
+}
+
+std::optional<WeakScalar> OperatorCall::scalar(std::string_view key) const {
+  const nlohmann::json* value = find(key);
+  if (!value) return std::nullopt;
+  const std::optional<WeakScalar> literal = scalar_of(*value);
+  if (!literal) fail_attribute(key, "a number");
+  return literal;
+}
+
+size_t OperatorCall::axis_of(size_t k, int64_t otherwise, std::string_view key) const {
+  return normalized_axis(integer(key, otherwise), rank(k), key);
+}
+
+std::vector<size_t> OperatorCall::axes_of(size_t k, std::string_view key) const {
+  const std::optional<Shape> axes = integers(key);
+  return axes ? normalized_axes(*axes, rank(k), key) : all_axes(rank(k));
+}
+
+}  // namespace adjit

@@ -1,0 +1,192 @@
+// runtime/trace/ops/padding.cpp -- pad: constant, edge, reflect, symmetric, wrap.
+#include <functional>
+
+#include "runtime/trace/ops/families.hpp"
+#include "runtime/trace/ops/operator_call.hpp"
+#include "runtime/trace/ops/view.hpp"
+
+namespace adjit {
+namespace {
+
+struct Widths {
+  int64_t before = 0, behind = 0;
+};
+
+// NumPy's pad_width: an int, [before, behind] for all, or one pair per dimension.
+std::vector<Widths> numpy_widths(const OperatorCall& call) {
+  const size_t rank = call.rank(0);
+  const nlohmann::json* given = call.find("pad_width");
+  if (!given) call.fail(ErrorCode::Invalid, "pad_width is missing");
+  std::vector<Widths> widths;
+  const auto pair = [&](const nlohmann::json& value) -> Widths {
+    if (value.is_number_integer()) return {value.get<int64_t>(), value.get<int64_t>()};
+    if (value.is_array() && value.size() == 2 && value[0].is_number_integer())
+      return {value[0].get<int64_t>(), value[1].get<int64_t>()};
+    call.fail(ErrorCode::Invalid, "pad_width holds ints or pairs, not " + value.dump());
+  };
+  if (given->is_array() && !given->empty() && (*given)[0].is_array()) {
+    for (const nlohmann::json& value : *given) widths.push_back(pair(value));
+    if (widths.size() == 1) widths.resize(rank, widths[0]);
+  } else {
+    widths.assign(rank, pair(*given));
+  }
+  if (widths.size() != rank)
+    call.fail_shape("pad_width has " + std::to_string(widths.size()) +
+                    " pairs for a tensor of rank " + std::to_string(rank));
+  return widths;
+}
+
+// torch's pad: pairs from the last dimension backwards.
+std::vector<Widths> torch_widths(const OperatorCall& call) {
+  const std::optional<Shape> given = call.integers("pad");
+  if (!given || given->size() % 2 != 0 || given->size() / 2 > call.rank(0))
+    call.fail_shape("pad needs a pair of ints for each of some last dimensions");
+  std::vector<Widths> widths(call.rank(0));
+  for (size_t k = 0; k < given->size() / 2; ++k)
+    widths[call.rank(0) - 1 - k] = {(*given)[2 * k], (*given)[2 * k + 1]};
+  return widths;
+}
+
+Shape padded_shape(const OperatorCall& call, const std::vector<Widths>& widths) {
+  Shape shape = call.shape(0);
+  for (size_t k = 0; k < shape.size(); ++k) {
+    shape[k] += widths[k].before + widths[k].behind;
+    if (shape[k] < 0) call.fail_shape("negative padding removes more than there is");
+  }
+  return shape;
+}
+
+// One stage: a guarded read, and the value where the guard fails. Negative widths cut.
+TensorId pad_constant(OperatorCall& call, const std::vector<Widths>& widths,
+                      const WeakScalar& value) {
+  Trace& trace = call.trace();
+  const TensorId x = call.tensor(0);
+  const DType dtype = trace.dtype(x), held = accumulator_of(dtype);
+  const Shape own = trace.shape(x);
+  StageBuilder stage(trace, call.name(), padded_shape(call, widths));
+  std::vector<Formula> index = stage.axes();
+  Formula inside(trace.pool(), trace.pool().constant_int(1, DType::Bool));
+  for (size_t k = 0; k < own.size(); ++k) {
+    index[k] = index[k] - widths[k].before;
+    if (widths[k].before > 0) inside = inside && index[k] >= 0;
+    if (widths[k].behind > 0) inside = inside && index[k] < own[k];
+  }
+  const Formula element = stage.read_where(inside, x, index);
+  if (value.value() == 0) return stage.finish(element, dtype);
+  const Formula filler(trace.pool(), to_constant(trace.pool(), value, held));
+  return stage.finish(select(inside, element, filler), dtype);
+}
+
+// Along one axis the padded line is cut into runs, each an affine walk over the source: a guarded
+// read per run.
+struct Run {
+  int64_t begin, end;   // padded positions
+  int64_t start, step;  // source position of `begin`; per position
+};
+
+std::vector<Run> runs_of(const OperatorCall& call, const std::string& mode, const Widths& widths,
+                         int64_t extent) {
+  std::vector<Run> runs;
+  const int64_t last = extent - 1, total = widths.before + extent + widths.behind;
+  if (mode == "edge") {
+    if (widths.before > 0) runs.push_back({0, widths.before, 0, 0});
+    runs.push_back({widths.before, widths.before + extent, 0, 1});
+    if (widths.behind > 0) runs.push_back({widths.before + extent, total, last, 0});
+    return runs;
+  }
+  // reflect and symmetric: position t of the unpadded line lies in run floor(t / period) of
+  // alternating direction.
+  const int64_t period = mode == "reflect" ? last : extent;
+  if (period == 0) call.fail_shape("an axis of extent 1 has nothing to reflect: use mode='edge'");
+  for (int64_t n = floor_div(-widths.before, period); n * period < extent + widths.behind; ++n) {
+    const bool forward = floor_mod(n, 2) == 0;
+    const int64_t begin = std::max<int64_t>(n * period, -widths.before);
+    const int64_t end = std::min((n + 1) * period, extent + widths.behind);
+    const int64_t offset = begin - n * period;
+    if (begin >= end) continue;
+    const int64_t start = forward ? offset : last - offset;
+    runs.push_back({begin + widths.before, end + widths.before, start, forward ? 1 : -1});
+  }
+  return runs;
+}
+
+TensorId pad_runs(OperatorCall& call, TensorId x, size_t axis, const Widths& widths,
+                  const std::string& mode) {
+  Trace& trace = call.trace();
+  Shape shape = trace.shape(x);
+  const int64_t extent = shape[axis];
+  const std::vector<Run> runs = runs_of(call, mode, widths, extent);
+  shape[axis] += widths.before + widths.behind;
+  StageBuilder stage(trace, call.name(), shape);
+  std::vector<Formula> index = stage.axes();
+  const Formula i = index[axis];
+  std::optional<Formula> padded;
+  for (size_t k = runs.size(); k-- > 0;) {
+    const Run& run = runs[k];
+    index[axis] = (i - run.begin) * run.step + run.start;
+    Formula inside = i < run.end;
+    if (run.begin > 0) inside = i >= run.begin && inside;
+    const Formula value = stage.read_where(inside, x, index);
+    padded = padded ? select(i < run.end, value, *padded) : value;
+  }
+  return stage.finish(*padded, trace.dtype(x));
+}
+
+TensorId pad_wrap(OperatorCall& call, TensorId x, size_t axis, const Widths& widths) {
+  Shape shape = call.trace().shape(x);
+  const int64_t extent = shape[axis];
+  shape[axis] += widths.before + widths.behind;
+  return view(call.trace(), call.name(), x, shape, [&](auto index) {
+    std::vector<Formula> from(index.begin(), index.end());
+    from[axis] = (from[axis] - widths.before) % extent;
+    return from;
+  });
+}
+
+// Other modes are separable: axis by axis.
+std::vector<TensorId> pad_with(OperatorCall& call, const std::vector<Widths>& widths,
+                               const std::string& mode, const WeakScalar& value) {
+  if (mode == "constant") return {pad_constant(call, widths, value)};
+  if (mode != "edge" && mode != "reflect" && mode != "symmetric" && mode != "wrap")
+    call.fail(ErrorCode::Invalid,
+              "there is no padding mode '" + mode + "': constant, edge, reflect, symmetric, wrap");
+  TensorId x = call.tensor(0);
+  padded_shape(call, widths);
+  for (size_t axis = 0; axis < widths.size(); ++axis) {
+    const Widths& w = widths[axis];
+    if (w.before == 0 && w.behind == 0) continue;
+    if (w.before < 0 || w.behind < 0)
+      call.fail(ErrorCode::Invalid, "negative padding needs mode='constant'");
+    if (call.shape(0)[axis] == 0) call.fail_shape("an empty axis has nothing to repeat");
+    x = mode == "wrap" ? pad_wrap(call, x, axis, w) : pad_runs(call, x, axis, w, mode);
+  }
+  return {x};
+}
+
+std::vector<TensorId> pad(OperatorCall& call) {
+  return pad_with(call, numpy_widths(call), call.text("mode", "constant"),
+                  call.scalar("constant_values").value_or(WeakScalar::of(int64_t{0})));
+}
+
+std::vector<TensorId> nn_pad(OperatorCall& call) {
+  std::string mode = call.text("mode", "constant");
+  if (mode == "replicate") mode = "edge";
+  if (mode == "circular") mode = "wrap";
+  return pad_with(call, torch_widths(call), mode,
+                  call.scalar("value").value_or(WeakScalar::of(int64_t{0})));
+}
+
+constexpr std::string_view kGradient = "g at the sources, added up where one is repeated";
+
+const Operator kRows[] = {
+    {"pad", "(x, *, pad_width, mode='constant', constant_values=0)", "extents widened", kGradient,
+     pad},
+    {"nn.pad", "(x, *, pad, mode='constant', value=0)", "extents widened, last dimension first",
+     kGradient, nn_pad},
+};
+
+}  // namespace
+
+std::span<const Operator> padding_operators() { return kRows; }
+
+}  // namespace adjit

@@ -1,0 +1,169 @@
+// runtime/trace/ops/random.cpp -- counter-based random numbers: Philox4x32-10 in int64 arithmetic.
+//
+// A key is two int64 words of 32 bits; element i of a draw is a function of (key, i) alone, so
+// forward and backward see the same numbers without storing them. Salmon et al., "Parallel random
+// numbers: as easy as 1, 2, 3", SC 2011.
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "runtime/trace/ops/elementwise.hpp"
+#include "runtime/trace/ops/families.hpp"
+#include "runtime/trace/ops/operator_call.hpp"
+
+namespace adjit {
+namespace {
+
+constexpr int64_t kLow32 = 0xffffffff;
+
+using Words = std::array<Formula, 4>;
+
+// The product of two words of 32 bits: its int64 bits are exact, the sign bit included.
+Formula high(Formula product) { return (product >> 32) & kLow32; }
+Formula low(Formula product) { return product & kLow32; }
+
+Words philox(Words c, Formula k0, Formula k1) {
+  constexpr int64_t kM0 = 0xD2511F53, kM1 = 0xCD9E8D57, kW0 = 0x9E3779B9, kW1 = 0xBB67AE85;
+  for (int round = 0; round < 10; ++round) {
+    const Formula p0 = c[0] * kM0, p1 = c[2] * kM1;
+    c = {high(p1) ^ c[1] ^ k0, low(p1), high(p0) ^ c[3] ^ k1, low(p0)};
+    k0 = (k0 + kW0) & kLow32;
+    k1 = (k1 + kW1) & kLow32;
+  }
+  return c;
+}
+
+void require_key(const OperatorCall& call, size_t operand) {
+  if (call.shape(operand) != Shape{2} || !is_integer(call.trace().dtype(call.tensor(operand))))
+    call.fail_shape("a key is an integer tensor of shape (2,): make one with random.key(seed)");
+}
+
+// The words at the builder's point: the counter is the row-major position and a stream number.
+Words words_at(const OperatorCall& call, const StageBuilder& stage, size_t key, const Shape& shape,
+               int64_t stream) {
+  Formula position = stage.integer(0);
+  for (size_t k = 0; k < shape.size(); ++k) position = position * shape[k] + stage.axis(k);
+  const auto word = [&](int64_t k) {
+    return low(stage.read(call.tensor(key), {stage.integer(k)}).cast(DType::Int64));
+  };
+  const Words counter{low(position), high(position), stage.integer(stream), stage.integer(0)};
+  return philox(counter, word(0), word(1));
+}
+
+// Uniform in [0, 1): 24 bits for float32, 53 for float64.
+Formula uniform_of(Formula a, Formula b, DType dtype) {
+  if (dtype == DType::Float64)
+    return ((a >> 5) * (int64_t{1} << 26) + (b >> 6)).cast(dtype) * 0x1p-53;
+  return (a >> 8).cast(DType::Float32) * 0x1p-24;
+}
+
+Shape shape_of(const OperatorCall& call) { return call.integers("shape").value_or(Shape{}); }
+
+DType float_dtype(const OperatorCall& call) {
+  const DType dtype = call.dtype("dtype").value_or(DType::Float32);
+  if (!is_float(dtype)) call.fail(ErrorCode::DType, "the dtype must be a float type");
+  return dtype;
+}
+
+constexpr int64_t kDraw = 0, kSplit = 1;
+
+// The words of a seed.
+std::vector<TensorId> key(OperatorCall& call) {
+  StageBuilder stage(call.trace(), call.name(), {2});
+  const Formula seed =
+      call.operand(0).scalar
+          ? stage.integer(call.operand(0).scalar->integer)
+          : stage.read(call.tensor(0), std::span<const Formula>()).cast(DType::Int64);
+  return {stage.finish(select(stage.axis(0) == 0, low(seed), high(seed)))};
+}
+
+std::vector<TensorId> split(OperatorCall& call) {
+  require_key(call, 0);
+  const int64_t count = call.integer("num", 2);
+  StageBuilder stage(call.trace(), call.name(), {count, 2});
+  const Formula which = stage.axis(1);
+  // Both words of a new key come from one counter: the position is the key's number.
+  const Words counter{stage.axis(0), stage.integer(0), stage.integer(kSplit), stage.integer(0)};
+  const auto word = [&](int64_t k) {
+    return low(stage.read(call.tensor(0), {stage.integer(k)}).cast(DType::Int64));
+  };
+  const Words words = philox(counter, word(0), word(1));
+  return {stage.finish(select(which == 0, words[0], words[1]))};
+}
+
+std::vector<TensorId> bits(OperatorCall& call) {
+  require_key(call, 0);
+  const Shape shape = shape_of(call);
+  StageBuilder stage(call.trace(), call.name(), shape);
+  return {stage.finish(words_at(call, stage, 0, shape, kDraw)[0])};
+}
+
+std::vector<TensorId> uniform(OperatorCall& call) {
+  require_key(call, 0);
+  const Shape shape = shape_of(call);
+  const DType dtype = float_dtype(call), held = accumulator_of(dtype);
+  const double minval = call.real("minval", 0), maxval = call.real("maxval", 1);
+  StageBuilder stage(call.trace(), call.name(), shape);
+  const Words w = words_at(call, stage, 0, shape, kDraw);
+  return {stage.finish(uniform_of(w[0], w[1], held) * (maxval - minval) + minval, dtype)};
+}
+
+// Box and Muller; 1 - u lies in (0, 1], so that the logarithm is finite.
+std::vector<TensorId> normal(OperatorCall& call) {
+  require_key(call, 0);
+  const Shape shape = shape_of(call);
+  const DType dtype = float_dtype(call), held = accumulator_of(dtype);
+  StageBuilder stage(call.trace(), call.name(), shape);
+  const Words w = words_at(call, stage, 0, shape, kDraw);
+  const Formula radius = sqrt(log(1.0 - uniform_of(w[0], w[1], held)) * -2.0);
+  const Formula angle = uniform_of(w[2], w[3], held) * (2 * std::numbers::pi);
+  return {stage.finish(radius * cos(angle), dtype)};
+}
+
+std::vector<TensorId> bernoulli(OperatorCall& call) {
+  require_key(call, 0);
+  const Shape shape = shape_of(call);
+  StageBuilder stage(call.trace(), call.name(), shape);
+  const Words w = words_at(call, stage, 0, shape, kDraw);
+  return {stage.finish(uniform_of(w[0], w[1], DType::Float64) < call.real("p", 0.5))};
+}
+
+// Kept elements are scaled by 1 / (1 - p); the mask is drawn again in the backward.
+std::vector<TensorId> dropout(OperatorCall& call) {
+  Trace& trace = call.trace();
+  const TensorId x = call.tensor(0);
+  require_float(trace, x, "x");
+  const double p = call.real("p", 0.5);
+  if (!(p >= 0 && p <= 1)) call.fail(ErrorCode::Invalid, "p lies between 0 and 1");
+  if (p == 0 || !call.flag("training", true)) return {x};
+  if (!call.has_operand(1))
+    call.fail(ErrorCode::Invalid, "dropout in training needs key=: make one with random.key(seed)");
+  require_key(call, 1);
+  const Shape shape = trace.shape(x);
+  StageBuilder stage(trace, call.name(), shape);
+  const Words w = words_at(call, stage, 1, shape, kDraw);
+  const Formula value = stage.read(x, stage.axes());
+  const Formula kept = uniform_of(w[0], w[1], DType::Float32) >= p;
+  const double scale = p < 1 ? 1 / (1 - p) : 0;
+  return {stage.finish(select(kept, value * scale, 0), trace.dtype(x))};
+}
+
+constexpr std::string_view kNone = "none: a draw is a constant";
+
+const Operator kRows[] = {
+    {"random.key", "(seed)", "() -> (2,) int64", kNone, key},
+    {"random.split", "(key, *, num=2)", "(2,) -> (num, 2)", kNone, split},
+    {"random.bits", "(key, *, shape)", "(2,) -> shape, int64 in [0, 2^32)", kNone, bits},
+    {"random.uniform", "(key, *, shape, dtype='float32', minval=0.0, maxval=1.0)", "(2,) -> shape",
+     kNone, uniform},
+    {"random.normal", "(key, *, shape, dtype='float32')", "(2,) -> shape", kNone, normal},
+    {"random.bernoulli", "(key, *, p=0.5, shape=None)", "(2,) -> shape, bool", kNone, bernoulli},
+    {"nn.dropout", "(x, key=None, *, p, training=True)", "(...), (2,) -> (...)",
+     "g / (1 - p) where kept", dropout},
+};
+
+}  // namespace
+
+std::span<const Operator> random_operators() { return kRows; }
+
+}  // namespace adjit

@@ -1,0 +1,74 @@
+// runtime/trace/ops/selection.cpp -- elementwise functions that choose: where, clip, lerp,
+// masked_fill.
+#include "runtime/trace/ops/elementwise.hpp"
+#include "runtime/trace/ops/families.hpp"
+#include "runtime/trace/ops/operator_call.hpp"
+
+namespace adjit {
+namespace {
+
+TensorId choose(OperatorCall& call, const Operand& condition, const Operand& a, const Operand& b) {
+  Trace& trace = call.trace();
+  const Operand branches[] = {a, b}, all[] = {condition, a, b};
+  const Operand tests[] = {condition};
+  if (common_dtype(trace, tests) != DType::Bool)
+    call.fail(ErrorCode::DType, "the condition must be bool: compare it with something");
+  const DType dtype = common_dtype(trace, branches);
+  StageBuilder stage(trace, call.name(), common_shape(trace, all));
+  const Formula test = element(trace, stage, condition, DType::Bool);
+  return stage.finish(
+      select(test, element(trace, stage, a, dtype), element(trace, stage, b, dtype)), dtype);
+}
+
+std::vector<TensorId> where(OperatorCall& call) {
+  return {choose(call, call.operand(0), call.operand(1), call.operand(2))};
+}
+std::vector<TensorId> masked_fill(OperatorCall& call) {
+  return {choose(call, call.operand(1), call.operand(2), call.operand(0))};
+}
+
+// At a bound the value itself is taken, so that its gradient passes (torch's convention).
+std::vector<TensorId> clip(OperatorCall& call) {
+  const bool low = call.has_operand(1), high = call.has_operand(2);
+  std::vector<Operand> operands{call.operand(0)};
+  if (low) operands.push_back(call.operand(1));
+  if (high) operands.push_back(call.operand(2));
+  return {map(call.trace(), call.name(), operands, [=](std::span<const Formula> x) {
+    Formula y = x[0];
+    if (low) y = select(x[0] < x[1], x[1], y);
+    if (high) y = select(x.back() < y, x.back(), y);
+    return y;
+  })};
+}
+
+std::vector<TensorId> lerp(OperatorCall& call) {
+  return {map(call.trace(), call.name(), call.operands(),
+              [](std::span<const Formula> x) { return x[0] + x[2] * (x[1] - x[0]); })};
+}
+
+std::vector<TensorId> addcmul(OperatorCall& call) {
+  const double value = call.real("value", 1);
+  return {map(call.trace(), call.name(), call.operands(),
+              [=](std::span<const Formula> x) { return x[0] + x[1] * x[2] * value; })};
+}
+
+const Operator kRows[] = {
+    {"where", "(condition, x, y)", "(...), (...), (...) -> broadcast",
+     "g where the condition holds, else 0; the reverse. A branch not taken never reaches a "
+     "gradient",
+     where},
+    {"masked_fill", "(x, mask, value)", "(...), (...), (...) -> broadcast",
+     "g where not masked; the sum of g where masked", masked_fill},
+    {"clip", "(x, min=None, max=None)", "(...), (...), (...) -> broadcast",
+     "g inside and at the bounds; to a bound where x is beyond it", clip},
+    {"lerp", "(start, end, weight)", "(...), (...), (...) -> broadcast",
+     "g (1 - w); g w; g (end - start)", lerp},
+    {"addcmul", "(x, a, b, *, value=1)", "(...), (...), (...) -> broadcast",
+     "g; g value b; g value a", addcmul},
+};
+
+}  // namespace
+
+std::span<const Operator> selection_operators() { return kRows; }
+
+}  // namespace adjit

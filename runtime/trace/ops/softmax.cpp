@@ -1,0 +1,72 @@
+// runtime/trace/ops/softmax.cpp -- softmax, log_softmax, softmin.
+#include "runtime/trace/ops/softmax.hpp"
+
+#include "runtime/trace/ops/families.hpp"
+#include "runtime/trace/ops/operator_call.hpp"
+#include "runtime/trace/ops/reduction.hpp"
+
+namespace adjit {
+namespace {
+
+// The largest element along an axis, kept with extent 1. An empty axis has no largest, and nobody
+// asks for it.
+TensorId largest(Trace& trace, TensorId x, size_t axis) {
+  const TensorId operands[] = {x};
+  return reduce_map(
+      trace, "max", CombinerKind::Max, operands, {{axis}, true}, trace.dtype(x),
+      [](std::span<const Formula> e) { return e[0]; }, Ties::Even, true);
+}
+
+}  // namespace
+
+TensorId softmax(Trace& trace, TensorId x, size_t axis) {
+  const TensorId m = largest(trace, x, axis);
+  const TensorId e = map(trace, "exp", {x, m}, [](auto v) { return exp(v[0] - v[1]); });
+  const TensorId total = sum(trace, e, {{axis}, true});
+  return map(trace, "softmax", {e, total}, [](auto v) { return v[0] / v[1]; });
+}
+
+TensorId log_softmax(Trace& trace, TensorId x, size_t axis) {
+  const TensorId operands[] = {x, largest(trace, x, axis)};
+  const TensorId total =
+      reduce_map(trace, "sumexp", CombinerKind::Sum, operands, {{axis}, true}, trace.dtype(x),
+                 [](std::span<const Formula> v) { return exp(v[0] - v[1]); });
+  return map(trace, "log_softmax", {x, operands[1], total},
+             [](auto v) { return v[0] - v[1] - log(v[2]); });
+}
+
+namespace {
+
+std::vector<TensorId> along_axis(OperatorCall& call, TensorId (*function)(Trace&, TensorId, size_t),
+                                 bool negated) {
+  Trace& trace = call.trace();
+  require_float(trace, call.tensor(0), "x");
+  if (call.rank(0) == 0) call.fail_shape("softmax needs an axis");
+  // torch's name is dim; axis is taken too.
+  const size_t axis = call.axis_of(0, -1, call.has("axis") ? "axis" : "dim");
+  TensorId x = widened(trace, call.tensor(0));
+  if (negated) x = map(trace, "negative", {x}, [](auto v) { return -v[0]; });
+  return {astype(trace, function(trace, x, axis), trace.dtype(call.tensor(0)))};
+}
+std::vector<TensorId> softmax_operator(OperatorCall& call) {
+  return along_axis(call, softmax, false);
+}
+std::vector<TensorId> log_softmax_operator(OperatorCall& call) {
+  return along_axis(call, log_softmax, false);
+}
+std::vector<TensorId> softmin(OperatorCall& call) { return along_axis(call, softmax, true); }
+
+constexpr std::string_view kShapes = "(..., N, ...) -> (..., N, ...)";
+constexpr std::string_view kSignature = "(x, *, dim=-1, axis=None)";
+
+const Operator kRows[] = {
+    {"nn.softmax", kSignature, kShapes, "y (g - sum(g y))", softmax_operator},
+    {"nn.log_softmax", kSignature, kShapes, "g - exp(y) sum(g)", log_softmax_operator},
+    {"nn.softmin", kSignature, kShapes, "-y (g - sum(g y))", softmin},
+};
+
+}  // namespace
+
+std::span<const Operator> softmax_operators() { return kRows; }
+
+}  // namespace adjit

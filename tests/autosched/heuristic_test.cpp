@@ -1,0 +1,146 @@
+// The default schedule: golden prints (ADJIT_UPDATE_GOLDEN=1 rewrites the files), meaning, size and
+// time.
+#include "autosched/heuristic.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "runtime/graph/text.hpp"
+#include "tests/autosched/programs.hpp"
+
+namespace adjit {
+namespace {
+
+const Target kTarget{2, 512};
+
+Graph tiny_graph() {
+  Builder b;
+  ExprPool& p = b.graph.pool;
+  const TensorId x = b.input("x", {16});
+  const TensorId s =
+      b.stage("s", {16}, 1, CombinerKind::None, p.make(Op::Sin, {b.at(x, {b.axis(0)})}));
+  b.output(b.stage("y", {16}, 1, CombinerKind::None,
+                   p.add(b.at(s, {b.axis(0)}), p.make(Op::Cos, {b.at(x, {b.axis(0)})}))));
+  return b.graph;
+}
+
+Graph chain(int length, int64_t points) {
+  Builder b;
+  const TensorId x = b.input("x", {points});
+  TensorId t = x;
+  for (int k = 0; k < length; ++k)
+    t = b.stage("t", {points}, 1, CombinerKind::None,
+                b.graph.pool.mul(b.at(t, {b.axis(0)}), b.at(x, {b.axis(0)})));
+  b.output(t);
+  return b.graph;
+}
+
+void expect_golden(const char* name, const Graph& graph) {
+  const std::string text = print(default_schedule(graph, kTarget));
+  const std::string path = std::string(ADJIT_TEST_SOURCE_DIR) + "/golden/" + name + ".txt";
+  if (std::getenv("ADJIT_UPDATE_GOLDEN")) std::ofstream(path) << text;
+  std::ostringstream stored;
+  stored << std::ifstream(path).rdbuf();
+  EXPECT_EQ(text, stored.str()) << "set ADJIT_UPDATE_GOLDEN=1 to accept";
+}
+
+TEST(HeuristicGolden, Matmul) { expect_golden("matmul_512", matmul_graph(512, 512, 512)); }
+TEST(HeuristicGolden, MatmulPackedAndBlocked) {
+  expect_golden("matmul_2048", matmul_graph(2048, 2048, 2048));
+}
+TEST(HeuristicGolden, MatmulOfFewRowsCopiesPanels) {
+  expect_golden("matmul_16_rows", matmul_graph(16, 2048, 1100));
+}
+TEST(HeuristicGolden, MatmulOfTransposed) {
+  expect_golden("matmul_nt", product_graph(512, 512, 512, false, true));
+  expect_golden("matmul_tn", product_graph(512, 512, 512, true, false));
+}
+TEST(HeuristicGolden, Convolution) {
+  expect_golden("conv", conv_graph(8, 64, 28, 28, 64, 1, true));
+  expect_golden("conv_s2", conv_graph(8, 64, 56, 56, 128, 2, true));
+}
+TEST(HeuristicGolden, Rows) { expect_golden("softmax", softmax_graph(4096, 1024)); }
+TEST(HeuristicGolden, LongSums) {
+  expect_golden("column_sum", column_sum_graph(4096, 1024));
+  expect_golden("total_sum", total_graph(4096, 1024));
+}
+TEST(HeuristicGolden, Elementwise) {
+  expect_golden("chain", chain(8, 1 << 20));
+  expect_golden("tiny", tiny_graph());
+}
+
+TEST(Heuristic, MeansTheGraph) {
+  for (const Graph& g : {matmul_graph(13, 37, 21), matmul_graph(64, 64, 64), matmul_graph(1, 1, 1),
+                         matmul_graph(1, 40, 3), softmax_graph(9, 21), softmax_graph(40, 33),
+                         conv_graph(2, 3, 7, 9, 5), conv_graph(1, 4, 8, 8, 18, 2),
+                         conv_graph(2, 6, 9, 9, 20, 1, true), conv_graph(2, 6, 9, 9, 20, 2, true),
+                         tiny_graph(), chain(1200, 3)})
+    expect_faithful(default_schedule(g, kTarget), g);
+}
+
+// Large enough for packing, blocks, partial results and tasks.
+TEST(Heuristic, MeansTheGraphWhereItRewritesIt) {
+  for (bool a : {false, true})
+    for (bool b : {false, true}) {
+      const Graph g = product_graph(50, 40, 96, a, b);
+      expect_faithful(default_schedule(g, kTarget), g);
+    }
+  for (const Graph& g : {column_sum_graph(600, 256), total_graph(600, 500),
+                         product_graph(20, 40, 1100, false, true)})
+    expect_faithful(default_schedule(g, kTarget), g);
+}
+
+TEST(Heuristic, MeansTheGraphWithPanels) {
+  const Target small{.cores = 2, .l2_bytes = 16 << 10};
+  for (const Graph& g : {matmul_graph(8, 300, 250), matmul_graph(9, 331, 200)}) {
+    const Program p = default_schedule(g, small);
+    EXPECT_EQ(p.kernels.size(), 1U);
+    EXPECT_EQ(p.kernels[0].root.attached.size(), 1U);
+    expect_faithful(p, g);
+  }
+}
+
+// Rows that lie across the lanes are taken in pieces, unless something is computed at their loop.
+TEST(Heuristic, TransposedRowsWithWhatIsAttachedToThem) {
+  const Graph g = parse_graph(
+      "def main(float(40, 24) x) -> (y) {\n m(i) max=! x(r, i)\n e(i, j) = exp(x(j, i) - m(i))\n"
+      " n(i) +=! e(i, r)\n y(i, j) = e(i, j) / n(i) + x(j, i)\n}");
+  expect_faithful(default_schedule(g, kTarget), g);
+}
+
+TEST(Heuristic, EmptyAndScalarGraphs) {
+  for (const Graph& g :
+       {matmul_graph(0, 5, 4), matmul_graph(5, 0, 4), matmul_graph(5, 4, 0), softmax_graph(0, 4)})
+    expect_faithful(default_schedule(g, kTarget), g);
+}
+
+TEST(Heuristic, OlderVectorsFitTheirRegisters) {
+  for (int bits : {128, 256}) {
+    const Graph g = matmul_graph(64, 64, 64);
+    const Program p = default_schedule(g, {2, bits});
+    const Nest& nest = p.kernels.back().root;
+    int64_t accumulators = 1;
+    for (size_t l = tile_begin(nest); l < nest.loops.size(); ++l)
+      if (nest.loops[l].kind == LoopKind::Unrolled) accumulators *= nest.loops[l].trips;
+    EXPECT_LE(accumulators, 14);
+    EXPECT_EQ(nest.loops.back().trips, bits / 32);
+  }
+}
+
+// Growth is linear; the time is printed, not asserted.
+TEST(Heuristic, ChainOfTenThousand) {
+  for (int length : {1000, 3000, 10000}) {
+    const Graph g = chain(length, 1000);
+    const auto start = std::chrono::steady_clock::now();
+    const Program p = default_schedule(g, kTarget);
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    std::printf("chain of %d: %zu kernels, %.1f ms\n", length, p.kernels.size(), took.count());
+    EXPECT_LE(p.kernels.size(), static_cast<size_t>(length) / 250 + 1);
+    verify(p);
+  }
+}
+
+}  // namespace
+}  // namespace adjit

@@ -1,0 +1,109 @@
+#include <array>
+
+#include "tests/autosched/programs.hpp"
+
+namespace adjit {
+namespace {
+
+using Steps = std::vector<int64_t>;
+using Order = std::vector<size_t>;
+
+Program plain(const Graph& graph) { return initial_program(graph, 2, 512); }
+
+TEST(LoopMoves, PlainProgramMeansTheGraph) {
+  for (const Graph& g : {matmul_graph(5, 7, 6), softmax_graph(4, 9), conv_graph(1, 2, 5, 6, 3)})
+    expect_faithful(plain(g), g);
+}
+
+TEST(LoopMoves, TileSplitsAnAxisInPlace) {
+  const Graph g = matmul_graph(30, 7, 6);
+  const Program p = tile(plain(g), 0, 0, Steps{12, 4});
+  const Nest& nest = p.kernels[0].root;
+  ASSERT_EQ(loops_over(nest, 0), (Order{0, 1, 2}));
+  EXPECT_EQ(nest.loops[0].trips, 3);
+  EXPECT_EQ(nest.loops[1].trips, 3);
+  EXPECT_EQ(nest.loops[2].trips, 4);
+  expect_faithful(p, g);
+  expect_refused([&] { tile(p, 0, 0, Steps{3}); }, "outer loop's step");
+  expect_refused([&] { tile(p, 0, 1, Steps{5, 3}); }, "multiple");
+  expect_refused([&] { tile(p, 0, 9, Steps{5}); }, "no such axis");
+}
+
+TEST(LoopMoves, ReorderKeepsTheLoopsOfAnAxisInOrder) {
+  const Graph g = matmul_graph(5, 7, 6);
+  Program p = tile(plain(g), 0, 2, Steps{4});
+  expect_faithful(reorder(p, 0, Order{2, 1, 0, 3}), g);
+  expect_refused([&] { reorder(p, 0, Order{0, 1, 3, 2}); }, "keep their order");
+  expect_refused([&] { reorder(p, 0, Order{0, 1, 1, 2}); }, "every loop once");
+  p = vectorize(std::move(p), 0, 1, 4);
+  expect_refused([&] { reorder(p, 0, Order{0, 1, 2, 4, 3}); }, "stay outside");
+}
+
+TEST(LoopMoves, VectorizePutsLanesInnermost) {
+  const Graph g = matmul_graph(5, 7, 6);
+  const Program p = vectorize(plain(g), 0, 1, 4);
+  EXPECT_EQ(p.kernels[0].root.loops.back().kind, LoopKind::Vector);
+  EXPECT_EQ(p.kernels[0].root.loops.back().trips, 4);
+  expect_faithful(p, g);
+  expect_faithful(vectorize(plain(g), 0, 1, 16), g);  // lanes to spare
+  expect_faithful(vectorize(plain(g), 0, 2, 4), g);   // lanes of the reduction
+  expect_refused([&] { vectorize(p, 0, 0, 4); }, "vector loop already");
+  expect_refused([&] { vectorize(plain(g), 0, 1, 3); }, "power of two");
+}
+
+TEST(LoopMoves, UnrollBuildsTheRegisterTile) {
+  const Graph g = matmul_graph(10, 40, 6);
+  Program p = vectorize(plain(g), 0, 1, 8);
+  p = unroll(std::move(p), 0, 0, 4);
+  p = unroll(std::move(p), 0, 1, 2);
+  const Nest& nest = p.kernels[0].root;
+  ASSERT_EQ(tile_begin(nest), 3u);
+  EXPECT_EQ(nest.loops[3].axis, 0u);
+  EXPECT_EQ(nest.loops[4].axis, 1u);
+  EXPECT_EQ(nest.loops[4].step, 8);
+  expect_faithful(p, g);
+  expect_refused([&] { unroll(plain(g), 0, 2, 8); }, "fewer trips");
+}
+
+TEST(LoopMoves, ParallelTakesOutputAxesOfRoots) {
+  const Graph g = matmul_graph(10, 40, 6);
+  const Program p = parallel(tile(plain(g), 0, 0, Steps{4}), 0, 1);
+  EXPECT_EQ(task_count(p.kernels[0].root), 3);
+  expect_faithful(p, g);
+  expect_refused([&] { parallel(plain(g), 0, 3); }, "split_reduction");
+}
+
+TEST(LoopMoves, ArgMaxKeepsItsReductionSerial) {
+  Builder b;
+  const TensorId x = b.input("x", {4, 9});
+  Domain domain;
+  domain.extents = {4, 9};
+  domain.output_rank = 1;
+  Combiner combiner;
+  combiner.kind = CombinerKind::ArgMax;
+  const auto results =
+      add_compute(b.graph, "am", domain, combiner, {b.at(x, {b.axis(0), b.axis(1)}), b.axis(1)});
+  for (TensorId id : results) b.output(id);
+  expect_refused([&] { vectorize(plain(b.graph), 0, 1, 4); }, "one accumulator");
+  expect_faithful(vectorize(plain(b.graph), 0, 0, 4), b.graph);
+}
+
+TEST(LoopMoves, ArgMaxTakesTheFirstOfEqualValues) {
+  Builder b;
+  const TensorId x = b.input("x", {3, 4, 5});
+  Domain domain;
+  domain.extents = {3, 4, 5};
+  domain.output_rank = 1;
+  Combiner combiner;
+  combiner.kind = CombinerKind::ArgMax;
+  const ExprId position = b.graph.pool.add(b.graph.pool.mul(b.axis(1), b.integer(5)), b.axis(2));
+  for (TensorId id : add_compute(b.graph, "am", domain, combiner,
+                                 {b.at(x, {b.axis(0), b.axis(1), b.axis(2)}), position}))
+    b.output(id);
+  expect_refused([&] { reorder(plain(b.graph), 0, Order{0, 2, 1}); }, "in order");
+  expect_refused([&] { unroll(plain(b.graph), 0, 1, 4); }, "in order");
+  expect_faithful(unroll(plain(b.graph), 0, 2, 5), b.graph);
+}
+
+}  // namespace
+}  // namespace adjit

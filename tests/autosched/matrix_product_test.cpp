@@ -1,0 +1,54 @@
+// Which stages are like a matrix product, and which copy panels.
+#include "autosched/matrix_product.hpp"
+
+#include "autosched/tile_choice.hpp"
+#include "tests/autosched/programs.hpp"
+
+namespace adjit {
+namespace {
+
+struct Product {
+  explicit Product(Graph of)
+      : graph(std::move(of)),
+        stage(graph.stages.back()),
+        accesses(accesses_of(graph, stage)),
+        tile(choose_reduction_tile({graph, stage, accesses, stage.domain.extents})) {}
+
+  // Of the operand that the lanes walk.
+  bool panels(const Target& target = {}) const {
+    for (const MemoryAccess& access : accesses.reads)
+      if (access.depends_on(*tile.vector_axis))
+        return copies_panels(graph, stage, access, tile, accesses, target);
+    return false;
+  }
+
+  Graph graph;
+  Stage stage;
+  Accesses accesses;
+  TileChoice tile;
+};
+
+TEST(RowsAxis, IsTheOneThatUsesTheLanesOperandAgain) {
+  const Product p(matmul_graph(64, 128, 32));
+  EXPECT_EQ(p.tile.vector_axis, 1U);
+  EXPECT_EQ(rows_axis(p.stage, p.tile, p.accesses), 0U);
+  const Product sum(column_sum_graph(64, 128));
+  EXPECT_EQ(rows_axis(sum.stage, sum.tile, sum.accesses), std::nullopt);
+}
+
+TEST(RowBytes, AreThoseOfOneBlock) {
+  EXPECT_EQ(row_bytes(Product(matmul_graph(8, 16, 1024)).stage, 3), 4 * 3 * 1024);
+  EXPECT_EQ(row_bytes(Product(matmul_graph(8, 16, 4096)).stage, 3), 4 * 3 * 512);
+}
+
+TEST(CopiesPanels, WhereALargeOperandIsUsedByFewRows) {
+  EXPECT_TRUE(Product(matmul_graph(16, 2048, 1100)).panels());
+  EXPECT_FALSE(Product(matmul_graph(4, 2048, 1100)).panels()) << "too little reuse";
+  EXPECT_FALSE(Product(matmul_graph(16, 128, 16384)).panels()) << "rows are near each other";
+  EXPECT_FALSE(Product(matmul_graph(16, 512, 512)).panels()) << "it stays in the cache";
+  EXPECT_FALSE(Product(matmul_graph(2048, 2048, 1100)).panels()) << "the rows' operand does not";
+  EXPECT_TRUE(Product(matmul_graph(16, 512, 512)).panels({.l2_bytes = 256 << 10}));
+}
+
+}  // namespace
+}  // namespace adjit

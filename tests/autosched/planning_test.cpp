@@ -1,0 +1,219 @@
+// The steps of the default schedule, one by one: inlining, siblings, rows, reductions, tiles.
+#include "autosched/contraction.hpp"
+#include "autosched/heuristic.hpp"
+#include "autosched/inlining.hpp"
+#include "autosched/row_groups.hpp"
+#include "autosched/sibling_groups.hpp"
+#include "autosched/tile_choice.hpp"
+#include "runtime/graph/text.hpp"
+#include "tests/autosched/programs.hpp"
+
+namespace adjit {
+namespace {
+
+using Stages = std::vector<size_t>;
+using Sizes = std::vector<int64_t>;
+
+const Target kTwo{2, 512};
+
+Program plain(const Graph& graph) { return initial_program(graph, 2, 512); }
+
+TEST(Inlining, CheapBodiesGoIntoTheirReadersExpensiveOnesStay) {
+  const Graph g = softmax_graph(8, 64);  // e = exp(...) is read by a sum and by y
+  EXPECT_EQ(plan_inlining(plain(g)).inlined, Stages{});
+  Builder b;
+  ExprPool& p = b.graph.pool;
+  const TensorId x = b.input("x", {8, 64}), w = b.input("w", {64, 32});
+  const TensorId cheap =
+      b.stage("cheap", {8, 64}, 2, CombinerKind::None, p.neg(b.at(x, {b.axis(0), b.axis(1)})));
+  b.output(b.stage("s", {8, 64}, 1, CombinerKind::Sum, b.at(cheap, {b.axis(0), b.axis(1)})));
+  EXPECT_EQ(plan_inlining(plain(b.graph)).inlined, Stages{0});
+  // Into the inner loop of a product it would be evaluated 32 times.
+  b.output(b.stage("c", {8, 32, 64}, 2, CombinerKind::Sum,
+                   p.mul(b.at(cheap, {b.axis(0), b.axis(2)}), b.at(w, {b.axis(2), b.axis(1)}))));
+  EXPECT_EQ(plan_inlining(plain(b.graph)).inlined, Stages{});
+}
+
+// Squared distances, read by rows and by columns: too large to store, cheap to compute again.
+TEST(Inlining, LargeArraysReadAcrossTheirRowsAreComputedAgain) {
+  const auto kernel = [](int64_t n, const std::string& across) {
+    const std::string size = std::to_string(n);
+    return parse_graph("def main(float(" + size + ", 3) x, float(" + size + ", 3) y, float(" +
+                       size +
+                       ") w) -> (a, b) {\n  d(i, j) +=! (x(i, r_k) - y(j, r_k)) * (x(i, r_k) - " +
+                       "y(j, r_k))\n  e(i, j) = exp(-d(i, j))\n  a(i) +=! e(i, r_j) * w(r_j)\n" +
+                       "  b(i) +=! e(" + across + ") * w(r_j)\n}");
+  };
+  EXPECT_EQ(sums_worth_expanding(plain(kernel(2000, "r_j, i"))), Stages{0});
+  EXPECT_EQ(sums_worth_expanding(plain(kernel(100, "r_j, i"))), Stages{}) << "stays in the caches";
+  const Graph crossed = kernel(2000, "r_j, i");
+  const Program p = default_schedule(crossed, Target{.cores = 2, .vector_bits = 512});
+  for (size_t t = 0; t < p.graph.tensors.size(); ++t)
+    EXPECT_TRUE(p.scopes[t] != Scope::Workspace || p.graph.tensors[t].element_count() < 100000)
+        << p.graph.tensors[t].name;
+  // Read by rows only, it is computed row by row where it is read.
+  const Graph along = kernel(2000, "i, r_j");
+  EXPECT_EQ(plan_inlining(plain(along)).inlined, Stages{});
+}
+
+TEST(Inlining, OutputsAreRecomputedByPointwiseReaders) {
+  Builder b;
+  const TensorId x = b.input("x", {64});
+  const TensorId y =
+      b.stage("y", {64}, 1, CombinerKind::None, b.graph.pool.make(Op::Exp, {b.at(x, {b.axis(0)})}));
+  b.output(y);
+  b.output(b.stage("z", {64}, 1, CombinerKind::None, b.graph.pool.neg(b.at(y, {b.axis(0)}))));
+  const InliningPlan plan = plan_inlining(plain(b.graph));
+  EXPECT_EQ(plan.recomputed, Stages{0});
+  EXPECT_EQ(plan.inlined, Stages{});
+}
+
+TEST(SiblingGroups, ShareOnePassUnlessTheyDependOnEachOther) {
+  Builder b;
+  ExprPool& p = b.graph.pool;
+  const TensorId x = b.input("x", {6, 40});
+  const auto ij = [&](TensorId t) { return b.at(t, {b.axis(0), b.axis(1)}); };
+  const TensorId u = b.stage("u", {6, 40}, 2, CombinerKind::None, p.make(Op::Exp, {ij(x)}));
+  const TensorId v = b.stage("v", {6, 40}, 2, CombinerKind::None, p.neg(ij(x)));
+  const TensorId s = b.stage("s", {6, 40}, 1, CombinerKind::Sum, ij(u));
+  const TensorId w =
+      b.stage("w", {6, 40}, 2, CombinerKind::None, p.mul(ij(x), b.at(s, {b.axis(0)})));
+  for (TensorId t : {u, v, w}) b.output(t);
+  Choices own;
+  const Program program = fuse_sibling_groups(plain(b.graph), own);
+  EXPECT_EQ(program.kernels.size(), 3u);  // (u, v), s, w
+  expect_faithful(program, b.graph);
+}
+
+TEST(RowGroups, SoftmaxRunsRowByRow) {
+  const Graph g = softmax_graph(16, 40);
+  Choices own;
+  const Program p = attach_rows(plain(g), {}, own);
+  ASSERT_EQ(p.kernels.size(), 1u);
+  EXPECT_EQ(p.kernels[0].root.attached.size(), 3u);
+  expect_faithful(p, g);
+  // Rows that do not fit stay apart: 64 KB are 16384 floats.
+  EXPECT_GT(attach_rows(plain(softmax_graph(16, 20000)), {}, own).kernels.size(), 1u);
+  // Contractions want tiles of several rows.
+  EXPECT_EQ(attach_rows(plain(matmul_graph(16, 16, 16)), {}, own).kernels.size(), 1u);
+}
+
+size_t kernels_after_preparing(const Graph& graph, ReductionPlans& plans) {
+  Choices own;
+  return prepare_reductions(plain(graph), {}, plans, own).kernels.size();
+}
+
+// Six points of a row leave most lanes empty: stages run one after the other, lanes across rows.
+TEST(RowGroups, ShortRowsAreNotAttached) {
+  EXPECT_EQ(default_schedule(softmax_graph(5000, 100), kTwo).kernels.size(), 1u);
+  EXPECT_GT(default_schedule(softmax_graph(5000, 6), kTwo).kernels.size(), 1u);
+}
+
+// Sums down columns read across memory where a column at a time is wanted.
+TEST(RowGroups, ColumnsAreNotAttached) {
+  const auto kernels = [](const char* sum) {
+    const Graph g = parse_graph(std::string("def f(float(300, 300) x) -> (y) { s(i) +=! x(") + sum +
+                                ") where i in 0:300, r in 0:300\n"
+                                "y(i, j) = x(i, j) / (s(i) + s(j)) where i in 0:300, j in 0:300 }");
+    const Program p = default_schedule(g, kTwo);
+    EXPECT_NO_THROW(verify(p));
+    return p.kernels.size();
+  };
+  EXPECT_EQ(kernels("r, i"), 2u);
+  const Graph rows = parse_graph(
+      "def f(float(300, 300) x) -> (y) { s(i) max=! x(i, r) where i in 0:300, r in 0:300\n"
+      "y(i, j) = x(i, j) / s(i) where i in 0:300, j in 0:300 }");
+  EXPECT_EQ(default_schedule(rows, kTwo).kernels.size(), 1u);
+  const Graph columns = parse_graph(
+      "def f(float(300, 300) x) -> (y) { s(j) max=! x(r, j) where j in 0:300, r in 0:300\n"
+      "y(i, j) = x(i, j) / s(j) where i in 0:300, j in 0:300 }");
+  EXPECT_EQ(default_schedule(columns, kTwo).kernels.size(), 2u);
+}
+
+// A product of few columns still shares its rows' operand between them.
+TEST(RowGroups, ThinProductsStayKernels) {
+  const Graph g = parse_graph(
+      "def f(float(304, 480) x, float(480, 4) w) -> (y) { p(i, j) +=! x(i, r) * w(r, j) where i in "
+      "0:304, j in 0:4, r in 0:480\ny(i, j) = exp(p(i, j)) where i in 0:304, j in 0:4 }");
+  EXPECT_EQ(default_schedule(g, kTwo).kernels.size(), 2u);
+}
+
+TEST(TileChoice, CopiesComeOutEven) {
+  const auto copies = [](int64_t extent) {
+    Builder b;
+    const TensorId x = b.input("x", {10, extent});
+    b.output(b.stage("y", {10, extent}, 2, CombinerKind::None,
+                     b.graph.pool.make(Op::Exp, {b.at(x, {b.axis(0), b.axis(1)})})));
+    const Stage& stage = b.graph.stages[0];
+    return choose_pointwise_tile(
+               {b.graph, stage, accesses_of(b.graph, stage), stage.domain.extents, 512, 0, false})
+        .factors[1];
+  };
+  EXPECT_EQ(copies(48), 3);
+  EXPECT_EQ(copies(80), 5);
+  EXPECT_EQ(copies(16 * 7), 1);
+  EXPECT_EQ(copies(16 * 61), 4);
+}
+
+TEST(PrepareReductions, PacksTransposedOperandsAndSplitsLongSums) {
+  ReductionPlans plans;
+  EXPECT_EQ(kernels_after_preparing(product_graph(96, 96, 96, false, false), plans), 1u);
+  EXPECT_EQ(kernels_after_preparing(product_graph(96, 96, 96, false, true), plans), 2u);
+  EXPECT_EQ(plans.size(), 1u);
+  EXPECT_EQ(kernels_after_preparing(total_graph(2048, 1024), plans), 2u);
+  EXPECT_EQ(kernels_after_preparing(conv_graph(4, 16, 14, 14, 16, 1, true), plans), 2u);
+}
+
+TileChoice tile_of(const Graph& g, int bits) {
+  const Stage& stage = g.stages[0];
+  const Accesses accesses = accesses_of(g, stage);
+  return choose_reduction_tile({g, stage, accesses, stage.domain.extents, bits, 0, false});
+}
+
+TEST(TileChoice, MatrixProductsFillTheRegisters) {
+  const TileChoice wide = tile_of(matmul_graph(512, 512, 512), 512);
+  EXPECT_EQ(wide.vector_axis, 1u);
+  EXPECT_EQ(wide.lanes, 16);
+  EXPECT_EQ(wide.factors, (Sizes{14, 2, 1}));
+  const TileChoice narrow = tile_of(matmul_graph(512, 512, 512), 256);
+  EXPECT_EQ(narrow.lanes, 8);
+  EXPECT_LE(narrow.factors[0] * narrow.factors[1] + narrow.factors[1] + 1, 16);
+  EXPECT_GE(narrow.factors[0] * narrow.factors[1], 8);
+}
+
+TEST(TileChoice, RowsUseLanesOfTheReduction) {
+  const Graph g = softmax_graph(64, 1024);  // its first stage is a max over rows
+  EXPECT_EQ(tile_of(g, 512).vector_axis, 1u);
+  EXPECT_EQ(tile_of(column_sum_graph(1024, 64), 512).vector_axis, 0u);
+}
+
+TEST(Access, StridesGuardsAndDivisions) {
+  Builder b;
+  ExprPool& p = b.graph.pool;
+  const TensorId x = b.input("x", {4, 10});
+  const ExprId half = p.make(Op::FloorDiv, {b.axis(1), b.integer(2)});
+  b.output(b.stage("y", {4, 10}, 2, CombinerKind::None, b.at(x, {b.axis(0), half})));
+  const Accesses accesses = accesses_of(b.graph, b.graph.stages[0]);
+  ASSERT_EQ(accesses.reads.size(), 1u);
+  EXPECT_EQ(accesses.reads[0].strides, (Sizes{10, 0}));
+  EXPECT_FALSE(accesses.reads[0].irregular[0]);
+  EXPECT_TRUE(accesses.reads[0].irregular[1]);
+  EXPECT_FALSE(accesses.reads[0].contiguous(1));
+  EXPECT_TRUE(accesses.result.contiguous(1));
+}
+
+TEST(WorkMeter, CountsSharedExpressionsOnce) {
+  Builder b;
+  ExprPool& p = b.graph.pool;
+  const TensorId x = b.input("x", {4});
+  const ExprId e = p.make(Op::Exp, {b.at(x, {b.axis(0)})});
+  const ExprId roots[] = {p.mul(e, e), p.add(e, e)};
+  WorkMeter meter(p);
+  const Work work = meter(roots);
+  EXPECT_EQ(work.nodes, 4u);  // the read, exp, *, +
+  EXPECT_EQ(work.reads, 1u);
+  EXPECT_EQ(work.cost, operation_cost(Op::Exp, DType::Float32) + 2);
+}
+
+}  // namespace
+}  // namespace adjit

@@ -1,0 +1,72 @@
+// tests/autosched/random_moves.hpp -- random moves, and programs that many of them made.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "autosched/moves.hpp"
+#include "autosched/nests.hpp"
+#include "tests/runtime/graph/random_graph.hpp"
+
+namespace adjit::testing {
+
+// One random move, legal or not.
+inline Program random_move(Program p, Random& random) {
+  const auto stages = static_cast<int64_t>(p.graph.stages.size());
+  const auto s = static_cast<size_t>(random.between(0, stages - 1));
+  const auto other = static_cast<size_t>(random.between(0, stages - 1));
+  const auto axis = static_cast<size_t>(random.between(0, 4));
+  const std::optional<NestPath> path = find_nest(p, s);
+  // Parts of parts of parts grow: large enough is enough.
+  const bool large = p.graph.info(p.graph.stages[s].results[0]).element_count() > 2000;
+  switch (random.between(0, 13)) {
+    case 0: return tile(std::move(p), s, axis, std::vector<int64_t>{random.between(1, 5)});
+    case 1: return vectorize(std::move(p), s, axis, int64_t{2} << random.between(0, 3));
+    case 2: return unroll(std::move(p), s, axis, random.between(2, 4));
+    case 3: return parallel(std::move(p), s, static_cast<size_t>(random.between(1, 2)));
+    case 4:
+    case 5: {
+      const auto depth = static_cast<size_t>(random.between(1, 3));
+      return compute_at(std::move(p), s, other, depth);
+    }
+    case 6: return inline_stages(std::move(p), std::vector<size_t>{s});
+    case 7: return recompute(std::move(p), std::vector<size_t>{s});
+    case 8:
+      if (large) return p;
+      return split_reduction(std::move(p), s, axis, random.between(2, 4));
+    case 9:
+      if (large) return p;
+      return split_residues(std::move(p), s, axis, random.between(2, 4));
+    case 10:
+      if (large) return p;
+      return split_scatter(std::move(p), s, axis, random.between(2, 4));
+    case 11: return fuse_siblings(std::move(p), std::vector<size_t>{s, other});
+    case 12: return expand_reduction(std::move(p), s);
+    default: {
+      std::vector<size_t> order(nest_at(p, *path).loops.size());
+      for (size_t k = 0; k < order.size(); ++k) order[k] = k;
+      for (size_t k = order.size(); k > 1; --k)
+        std::swap(order[k - 1],
+                  order[static_cast<size_t>(random.between(0, static_cast<int64_t>(k) - 1))]);
+      return reorder(std::move(p), s, order);
+    }
+  }
+}
+
+/// The plainest program of a graph after `attempts` random moves, of which the illegal ones are
+/// refused; `made` (may be null) counts the others.
+inline Program random_program(const Graph& graph, uint64_t seed, int attempts,
+                              size_t* made = nullptr) {
+  Random random(seed);
+  Program program = initial_program(graph, 2, 512);
+  for (int attempt = 0; attempt < attempts; ++attempt) try {
+      program = random_move(program, random);
+      if (made) ++*made;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::Schedule) throw;
+    }
+  return program;
+}
+
+}  // namespace adjit::testing

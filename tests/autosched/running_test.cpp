@@ -1,0 +1,96 @@
+// tests/autosched/running_test.cpp -- prefix reductions: which are recognised, that they mean the
+// same, what may be done to their loops.
+#include "autosched/heuristic.hpp"
+#include "autosched/lower_running.hpp"
+#include "autosched/moves.hpp"
+#include "runtime/graph/text.hpp"
+#include "tests/autosched/programs.hpp"
+#include "tests/runtime/graph/random_graph.hpp"
+
+namespace adjit {
+namespace {
+
+Graph prefix(const std::string& row, const std::string& by = "+",
+             const std::string& body = "x(r_k, j)") {
+  return parse_graph("def f(double(20, 6) x) -> (y) { y(i, j) " + by + "=! " + body +
+                     " where i in 0:20, j in 0:6, r_k in 0:20, " + row + " }");
+}
+
+std::optional<Running> running(const Graph& graph) {
+  return lower_running(graph).stages[0].running;
+}
+
+TEST(LowerRunning, FourDirections) {
+  struct Case {
+    const char* row;
+    bool reverse, exclusive;
+  };
+  for (const Case& c : {Case{"r_k <= i", false, false},
+                        {"r_k < i", false, true},
+                        {"r_k >= i", true, false},
+                        {"r_k > i", true, true}}) {
+    SCOPED_TRACE(c.row);
+    const Graph g = prefix(c.row);
+    const std::optional<Running> found = running(g);
+    ASSERT_TRUE(found.has_value());
+    EXPECT_EQ(found->axis, 0u);
+    EXPECT_EQ(found->reverse, c.reverse);
+    EXPECT_EQ(found->exclusive, c.exclusive);
+    expect_faithful(initial_program(g, 2, 512), g);
+    expect_faithful(default_schedule(g, {2, 512}), g);
+  }
+}
+
+// Rows go four at a time through one core: a task's share of them is a multiple of that.
+TEST(LowerRunning, TasksTakeWholeGroupsOfRows) {
+  for (int64_t rows : {1902, 588, 577, 1024}) {
+    const Graph g = parse_graph("def f(float(" + std::to_string(rows) +
+                                ", 976) x) -> (y) { y(i, j) +=! x(i, r_k) where i in 0:" +
+                                std::to_string(rows) + ", j in 0:976, r_k in 0:976, r_k <= j }");
+    ASSERT_TRUE(running(g));
+    const Program program = default_schedule(g, {2, 512});
+    EXPECT_EQ(parallel_depth(program.kernels[0].root), 1u) << rows;
+    EXPECT_NO_THROW(verify(program)) << rows;
+  }
+}
+
+TEST(LowerRunning, EveryCombiner) {
+  for (const char* by : {"+", "*", "max", "min"}) {
+    const Graph g = prefix("r_k <= i", by);
+    ASSERT_TRUE(running(g)) << by;
+    expect_faithful(default_schedule(g, {2, 512}), g);
+  }
+}
+
+TEST(LowerRunning, WhatIsNoPrefixStays) {
+  EXPECT_FALSE(running(prefix("r_k <= i", "+", "x(r_k, j) * x(i, j)")));  // the body knows i
+  EXPECT_FALSE(running(prefix("r_k <= i + 2")));
+  EXPECT_FALSE(running(prefix("r_k <= i, r_k + 3 >= i")));  // a window
+  EXPECT_FALSE(running(prefix("2 * r_k <= i")));
+  EXPECT_FALSE(running(prefix("r_k <= j")));  // shorter than the reduction
+}
+
+TEST(LowerRunning, TheLoopStaysSerialAndInnermost) {
+  const Graph g = prefix("r_k <= i");
+  const auto start = [&] { return initial_program(g, 2, 512); };
+  const std::vector<size_t> swapped{1, 0};
+  expect_refused([&] { reorder(start(), 0, swapped); }, "in order");
+  expect_refused([&] { vectorize(start(), 0, 0, 4); }, "runs on");
+  expect_refused([&] { unroll(start(), 0, 0, 4); }, "in order");
+  expect_refused([&] { parallel(start(), 0, 2); }, "split first");
+  expect_faithful(parallel(start(), 0, 1), g);
+  expect_faithful(unroll(vectorize(start(), 0, 1, 2), 0, 1, 2), g);
+  const int64_t steps[] = {7};
+  expect_faithful(tile(start(), 0, 0, steps), g);
+}
+
+TEST(LowerRunning, EveryPointOnce) {
+  const Graph g = prefix("r_k <= i");
+  const Program p = default_schedule(g, {2, 512});
+  ProgramInterpreter run(p);
+  run(testing::random_inputs(g, 1));
+  EXPECT_EQ(run.visited_, 20 * 6);
+}
+
+}  // namespace
+}  // namespace adjit

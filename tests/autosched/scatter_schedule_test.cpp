@@ -1,0 +1,92 @@
+// tests/autosched/scatter_schedule_test.cpp -- where scatters and running reductions get lanes,
+// tasks and parts.
+#include "autosched/scatter_schedule.hpp"
+
+#include "autosched/lower_running.hpp"
+#include "autosched/nests.hpp"
+#include "runtime/graph/text.hpp"
+#include "tests/autosched/programs.hpp"
+
+namespace adjit {
+namespace {
+
+constexpr Target kTarget{.cores = 4, .vector_bits = 512};
+
+Program plain(const Graph& graph) { return initial_program(graph, 4, 512); }
+
+size_t scatter_in(const Program& program) {
+  for (size_t s = 0; s < program.graph.stages.size(); ++s)
+    if (program.graph.stages[s].kind == StageKind::Scatter) return s;
+  return SIZE_MAX;
+}
+
+std::vector<const Loop*> loops(const Program& program, size_t stage, LoopKind kind) {
+  std::vector<const Loop*> found;
+  for (const Loop& loop : nest_at(program, *find_nest(program, stage)).loops)
+    if (loop.kind == kind) found.push_back(&loop);
+  return found;
+}
+
+Graph embedding_gradient(int64_t rows, int64_t width) {
+  const std::string r = std::to_string(rows), w = std::to_string(width);
+  return parse_graph("def f(float(" + r + ", " + w + ") d, int64(" + r + ") n) -> (h) {\n" +
+                     "  scatter float(50, " + w +
+                     ") h(n(i), j) +=[drop] d(i, j) where i in 0:" + r + ", j in 0:" + w + "\n}");
+}
+
+TEST(ScatterSchedule, ColumnsAreLanesAndTasks) {
+  const Graph graph = embedding_gradient(400, 256);
+  Program p = plain(graph);
+  const size_t s = scatter_in(p);
+  p = schedule_scatter(std::move(p), s, kTarget);
+  ASSERT_EQ(loops(p, s, LoopKind::Vector).size(), 1u) << print(p);
+  EXPECT_EQ(loops(p, s, LoopKind::Vector)[0]->axis, 1u);
+  EXPECT_EQ(loops(p, s, LoopKind::Vector)[0]->trips, 16);
+  ASSERT_EQ(loops(p, s, LoopKind::Parallel).size(), 1u) << print(p);
+  EXPECT_EQ(loops(p, s, LoopKind::Parallel)[0]->axis, 1u);
+  expect_faithful(p, graph);
+}
+
+TEST(ScatterSchedule, ASmallOneIsNotWorthTasks) {
+  const Graph graph = embedding_gradient(4, 8);
+  Program p = plain(graph);
+  const size_t s = scatter_in(p);
+  p = schedule_scatter(std::move(p), s, kTarget);
+  EXPECT_TRUE(loops(p, s, LoopKind::Parallel).empty()) << print(p);
+  EXPECT_EQ(loops(p, s, LoopKind::Vector).size(), 1u);
+  expect_faithful(p, graph);
+}
+
+Graph histogram(int64_t points, int64_t bins) {
+  const std::string n = std::to_string(points), b = std::to_string(bins);
+  return parse_graph("def f(int64(" + n + ") n) -> (h) {\n  scatter float(" + b +
+                     ") h(n(i)) +=[drop] 1 where i in 0:" + n + "\n}");
+}
+
+TEST(ScatterSchedule, AHistogramIsSplitWhereItIsLongAndSmall) {
+  const Program split = split_scatters(plain(histogram(1'000'000, 16)));
+  EXPECT_EQ(split.graph.info(split.graph.stages[scatter_in(split)].results[0]).shape,
+            (std::vector<int64_t>{8, 16}));
+  const auto parts = [](const Graph& graph) {
+    return split_scatters(plain(graph)).graph.stages.size() - plain(graph).graph.stages.size();
+  };
+  EXPECT_EQ(parts(histogram(1'000'000, 16)), 3u);
+  EXPECT_EQ(parts(histogram(1'000'000, 500'000)), 0u) << "eight copies cost more than the points";
+  EXPECT_EQ(parts(histogram(100, 2)), 0u) << "too short";
+  EXPECT_EQ(parts(embedding_gradient(100'000, 8)), 0u) << "columns write apart";
+}
+
+TEST(ScatterSchedule, RunningSumsInterleaveRows) {
+  const Graph graph = parse_graph(
+      "def f(float(64, 400) x) -> (y) { y(i, j) +=! x(i, r) where i in 0:64, j in 0:400, r in "
+      "0:400, r <= j }");
+  Program p = plain(graph);
+  ASSERT_TRUE(p.graph.stages[0].running.has_value());
+  p = schedule_scatter(std::move(p), 0, kTarget);
+  EXPECT_EQ(loops(p, 0, LoopKind::Unrolled).size(), 1u) << print(p);
+  EXPECT_EQ(loops(p, 0, LoopKind::Unrolled)[0]->axis, 0u);
+  expect_faithful(p, graph);
+}
+
+}  // namespace
+}  // namespace adjit

@@ -1,0 +1,155 @@
+// Which kernels chain, which of their tensors stay within a task, and which loops are planned so.
+#include "autosched/task_chains.hpp"
+
+#include "autosched/heuristic.hpp"
+#include "runtime/graph/text.hpp"
+#include "tests/autosched/programs.hpp"
+
+namespace adjit {
+namespace {
+
+using Steps = std::vector<int64_t>;
+
+// Every stage's first `loops` loops in parallel, after tiling the axis of the last of them.
+Program in_tasks(const std::string& text, size_t loops, int64_t chunk = 1) {
+  Program p = initial_program(parse_graph(text), 2, 512);
+  for (size_t s = 0; s < p.graph.stages.size(); ++s) {
+    if (chunk > 1) p = tile(std::move(p), s, loops - 1, Steps{chunk});
+    p = parallel(std::move(p), s, loops);
+  }
+  return p;
+}
+
+int64_t slice_of(const Program& p, const char* name) {
+  const TaskChains chains = task_chains(p);
+  for (size_t t = 0; t < p.graph.tensors.size(); ++t)
+    if (p.graph.tensors[t].name == name) return chains.slices[t];
+  return -1;
+}
+
+const char* const kBatched =
+    "def main(float(6, 4, 8) x, float(8, 5) w) -> (z) {\n"
+    " t(i, j, k) +=! x(i, j, r) * w(r, k)\n u(i, j) max=! t(i, j, r)\n"
+    " z(i, j, k) = t(i, j, k) - u(i, j)\n}";
+
+TEST(TaskChains, TasksThatReadTheirOwn) {
+  Program p = in_tasks(kBatched, 2);
+  EXPECT_EQ(task_chains(p).continues, (std::vector<bool>{false, true, true}));
+  EXPECT_EQ(slice_of(p, "t"), 5);
+  EXPECT_EQ(slice_of(p, "u"), 1);
+  EXPECT_EQ(slice_of(p, "z"), 0) << "an output";
+  p = in_tasks(kBatched, 1);
+  EXPECT_EQ(slice_of(p, "t"), 4 * 5);
+  EXPECT_EQ(slice_of(p, "u"), 4);
+}
+
+// Parts of several points: next to each other, if rows of tasks end where the dimension does.
+TEST(TaskChains, PartsOfSeveralPoints) {
+  EXPECT_EQ(slice_of(in_tasks(kBatched, 1, 4), "t"), 4 * 4 * 5) << "the last part is shorter";
+  EXPECT_EQ(slice_of(in_tasks(kBatched, 2, 2), "t"), 2 * 5);
+  const Program ragged = in_tasks(kBatched, 2, 3);
+  EXPECT_TRUE(task_chains(ragged).continues[1]);
+  EXPECT_EQ(slice_of(ragged, "t"), 0);
+}
+
+TEST(TaskChains, OthersReadsBreakThem) {
+  // A neighbour's row; all rows; a transposed array.
+  for (const char* body : {"z(i, j) = t(i + 1, j) where i in 0:5, j in 0:4",
+                           "z(i, j) +=! t(r, j) where i in 0:6, j in 0:4, r in 0:6",
+                           "z(i, j) = t(j, i) where i in 0:4, j in 0:6"}) {
+    const Program p = in_tasks(
+        "def main(float(6, 4) x) -> (z) { t(i, j) = x(i, j) * 2.0 " + std::string(body) + " }", 1);
+    EXPECT_EQ(task_chains(p).continues, (std::vector<bool>{false, false})) << body;
+  }
+  const Program rows = in_tasks(
+      "def main(float(6, 4) x) -> (z) { t(i, j) = x(i, j) * 2.0 z(i, j) = t(i, j) + x(i, j) }", 1);
+  EXPECT_TRUE(task_chains(rows).continues[1]);
+  EXPECT_FALSE(task_chains(tile(initial_program(rows.graph, 2, 512), 0, 0, Steps{2})).continues[1])
+      << "no tasks";
+}
+
+// A chain's first kernel counts, not only the one before.
+TEST(TaskChains, EveryKernelOfTheChainMatters) {
+  const Program p = in_tasks(
+      "def main(float(6, 4) x) -> (y, z) {\n t(i, j) = x(i, j) * 2.0\n y(i, j) = t(i, j) + 1.0\n"
+      " z(i, j) = t(5 - i, j)\n}",
+      1);
+  EXPECT_EQ(task_chains(p).continues, (std::vector<bool>{false, true, false}));
+}
+
+TEST(TaskChains, WhatTheCallerOrLaterKernelsNeedStaysWhole) {
+  const Program p = in_tasks(
+      "def main(float(6, 4) x) -> (y, s) {\n t(i, j) = x(i, j) * 2.0\n y(i, j) = t(i, j) + 1.0\n"
+      " s(j) +=! t(r, j)\n}",
+      1);
+  EXPECT_EQ(task_chains(p).continues, (std::vector<bool>{false, true, false}));
+  EXPECT_EQ(slice_of(p, "t"), 0);
+}
+
+// At the ends of a chain; between others they may stay.
+TEST(TaskChains, KernelsThatPassNothingOnStandAlone) {
+  const Program p = in_tasks(
+      "def main(float(6, 4) x) -> (a, y, z, b) {\n a(i, j) = x(i, j) * 3.0\n"
+      " t(i, j) = x(i, j) * 2.0\n y(i, j) = x(i, j) + 1.0\n z(i, j) = t(i, 3 - j)\n"
+      " b(i, j) = x(i, j) - 1.0\n}",
+      1);
+  EXPECT_EQ(task_chains(p).continues, (std::vector<bool>{false, false, true, true, false}));
+  EXPECT_EQ(slice_of(p, "t"), 4);
+}
+
+TEST(TaskChains, AttachedNestsWriteTheirRows) {
+  Program p = initial_program(
+      parse_graph("def main(float(6, 4) x) -> (z) {\n t(i, j) = x(i, j) * 2.0\n"
+                  " u(i, j) = t(i, j) + t(i, 3 - j)\n z(i, j) = u(i, j) * t(i, 3 - j)\n}"),
+      2, 512);
+  p = compute_at(std::move(p), stage_of(p, "t"), stage_of(p, "u"), 1);
+  p = parallel(std::move(p), stage_of(p, "u"), 1);
+  p = parallel(std::move(p), stage_of(p, "z"), 1);
+  ASSERT_EQ(p.kernels.size(), 2u);
+  EXPECT_TRUE(task_chains(p).continues[1]);
+  EXPECT_EQ(slice_of(p, "t"), 4);
+  EXPECT_EQ(slice_of(p, "u"), 4);
+}
+
+// Attached at the first of two parallel loops, it reads what other tasks of the earlier kernel
+// wrote.
+TEST(TaskChains, NestsAttachedBetweenParallelLoopsBreakThem) {
+  Program p =
+      initial_program(parse_graph("def main(float(6, 4) x) -> (z) {\n t(i, j) = x(i, j) * 2.0\n"
+                                  " s(i) +=! t(i, r)\n z(i, j) = s(i) + x(i, j)\n}"),
+                      2, 512);
+  p = compute_at(std::move(p), stage_of(p, "s"), stage_of(p, "z"), 1);
+  p = parallel(std::move(p), stage_of(p, "t"), 2);
+  p = parallel(std::move(p), stage_of(p, "z"), 2);
+  EXPECT_EQ(task_chains(p).continues, (std::vector<bool>{false, false}));
+  EXPECT_EQ(slice_of(p, "t"), 0);
+}
+
+Graph attention(int64_t heads, int64_t length, int64_t width) {
+  const std::string h = std::to_string(heads), l = std::to_string(length),
+                    w = std::to_string(width), shape = "float(" + h + ", " + l + ", " + w + ") ";
+  return parse_graph(
+      "def main(" + shape + "q, " + shape + "k, " + shape + "v) -> (o) {\n" +
+      " s(b, i, j) +=! q(b, i, r) * k(b, j, r)\n m(b, i) max=! s(b, i, r)\n"
+      " e(b, i, j) = exp(s(b, i, j) - m(b, i))\n n(b, i) +=! e(b, i, r)\n"
+      " p(b, i, j) = e(b, i, j) / n(b, i)\n o(b, i, j) +=! p(b, i, r) * v(b, r, j)\n}");
+}
+
+TEST(PlanChains, HeadsThatFitTheCacheWhereAllDoNot) {
+  const Target small{.cores = 2, .l2_bytes = 32 << 10};
+  const Graph graph = attention(12, 64, 8);
+  const Program p = default_schedule(graph, small);
+  const TaskChains chains = task_chains(p);
+  ASSERT_GE(p.kernels.size(), 2u);
+  for (size_t k = 0; k < p.kernels.size(); ++k) {
+    EXPECT_EQ(task_count(p.kernels[k].root), 12) << print(p);
+    EXPECT_EQ(chains.continues[k], k > 0);
+  }
+  expect_faithful(p, graph);
+  // In a large cache all heads fit: few tasks.
+  const Program whole = default_schedule(graph, {.cores = 2, .l2_bytes = 64 << 20});
+  EXPECT_LT(task_count(whole.kernels.front().root), 12);
+}
+
+}  // namespace
+}  // namespace adjit

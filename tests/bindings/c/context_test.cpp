@@ -1,0 +1,166 @@
+// tests/bindings/c/context_test.cpp -- contexts, their options, logs; messages per thread.
+#include <barrier>
+#include <mutex>
+#include <thread>
+
+#include "tests/bindings/c/support.hpp"
+
+namespace adjit_test {
+namespace {
+
+adjit_context_options options() {
+  adjit_context_options o{};
+  o.struct_size = sizeof o;
+  o.cache_mode = "off";
+  return o;
+}
+
+TEST(ContextApi, OptionsAreChecked) {
+  adjit_context* made = untouched<adjit_context>();
+  const auto create = [&](const auto& change) {
+    adjit_context_options o = options();
+    change(o);
+    return adjit_context_create(&o, &made);
+  };
+  EXPECT_FAILURE(create([](auto& o) { o.struct_size = 0; }), ADJIT_INVALID, "struct_size");
+  EXPECT_FAILURE(create([](auto& o) { o.struct_size = 2; }), ADJIT_INVALID, "struct_size");
+  EXPECT_FAILURE(create([](auto& o) { o.num_threads = -1; }), ADJIT_INVALID, "-1");
+  EXPECT_FAILURE(create([](auto& o) { o.num_threads = 1 << 20; }), ADJIT_INVALID, "1048576");
+  EXPECT_FAILURE(create([](auto& o) { o.cache_mode = "readonly"; }), ADJIT_INVALID, "readonly");
+  EXPECT_FAILURE(create([](auto& o) { o.target_features = "z80"; }), ADJIT_INVALID, "z80");
+  EXPECT_FAILURE(adjit_context_create(nullptr, nullptr), ADJIT_INVALID, "context");
+  EXPECT_EQ(made, untouched<adjit_context>());
+  adjit_context_destroy(nullptr);
+}
+
+// Longer than this version knows: a newer caller, whose members we ignore.
+TEST(ContextApi, OptionStructsOfOtherVersions) {
+  struct {
+    adjit_context_options known;
+    uint64_t newer[4];
+  } longer{options(), {1, 2, 3, 4}};
+  longer.known.struct_size = sizeof longer;
+  adjit_context* made = nullptr;
+  ADJIT_OK_OR_FAIL(adjit_context_create(&longer.known, &made));
+  adjit_context_destroy(made);
+  adjit_context_options shorter = options();
+  shorter.struct_size = offsetof(adjit_context_options, cache_directory);
+  shorter.num_threads = 1;
+  shorter.cache_directory = shorter.cache_mode = untouched<char>();
+  ADJIT_OK_OR_FAIL(adjit_context_create(&shorter, &made));
+  adjit_context_destroy(made);
+}
+
+TEST(ContextApi, TellsAboutItself) {
+  const Context c = context();
+  const char* json = nullptr;
+  ADJIT_OK_OR_FAIL(adjit_context_info(c.get(), &json));
+  for (const char* part : {"\"version\"", "\"llvm\":\"19", "\"triple\"", "\"threads\":2",
+                           "\"mode\":\"off\"", "\"gpus\":[]"})
+    EXPECT_NE(std::string(json).find(part), std::string::npos) << part << " in " << json;
+  const char* text = untouched<char>();
+  EXPECT_FAILURE(adjit_context_info(nullptr, &text), ADJIT_INVALID, "context");
+  EXPECT_FAILURE(adjit_context_info(c.get(), nullptr), ADJIT_INVALID, "json");
+  EXPECT_FAILURE(adjit_context_flush(nullptr), ADJIT_INVALID, "context");
+  EXPECT_EQ(text, untouched<char>());
+}
+
+TEST(ContextApi, OfAnOlderCpuGivesTheSameResults) {
+  for (const char* level : {"x86-64-v2", "x86-64-v3"}) {
+    adjit_context_options o = options();
+    o.target_features = level;
+    adjit_context* made = nullptr;
+    ADJIT_OK_OR_FAIL(adjit_context_create(&o, &made));
+    const Context c(made);
+    const Executable e = compiled(lowered(c, square()));
+    Floats in({3, 4}), out({3, 4});
+    const DLTensor* inputs[] = {&in.tensor};
+    DLTensor* outputs[] = {&out.tensor};
+    ADJIT_OK_OR_FAIL(adjit_executable_run(e.get(), 1, inputs, 1, outputs));
+    EXPECT_EQ(out.data[11], 132) << level;
+  }
+}
+
+TEST(ContextApi, TheDiskCacheServesTheNextContext) {
+  const ScratchDirectory scratch;
+  const auto origin = [&] {
+    adjit_context_options o = options();
+    const std::string directory = scratch.path.string();
+    o.cache_directory = directory.c_str();
+    o.cache_mode = "rw";
+    adjit_context* made = nullptr;
+    EXPECT_EQ(adjit_context_create(&o, &made), ADJIT_OK) << adjit_last_error_message();
+    const Context c(made);
+    const Executable e = compiled(lowered(c, square()));
+    EXPECT_EQ(adjit_context_flush(c.get()), ADJIT_OK);
+    const char* report = "";
+    EXPECT_EQ(adjit_executable_report(e.get(), &report), ADJIT_OK);
+    return std::string(report);
+  };
+  EXPECT_NE(origin().find("\"cache\":\"miss\""), std::string::npos);
+  EXPECT_NE(origin().find("\"cache\":\"disk\""), std::string::npos);
+}
+
+// A directory that cannot be used is a warning to the caller's log; compiling goes on without it.
+TEST(ContextApi, LogsToTheCaller) {
+  const ScratchDirectory scratch;
+  const std::filesystem::path file = scratch.path / "file";
+  std::fclose(std::fopen(file.c_str(), "w"));
+  struct Log {
+    std::mutex mutex;
+    std::vector<std::string> lines;
+  } log;
+  adjit_context_options o = options();
+  const std::string directory = (file / "below").string();
+  o.cache_directory = directory.c_str();
+  o.cache_mode = "rw";
+  o.log_user = &log;
+  o.log = [](void* user, adjit_log_level level, const char* message) {
+    Log& to = *static_cast<Log*>(user);
+    const std::lock_guard lock(to.mutex);
+    if (level <= ADJIT_LOG_WARNING) to.lines.emplace_back(message);
+  };
+  adjit_context* made = nullptr;
+  ADJIT_OK_OR_FAIL(adjit_context_create(&o, &made));
+  {
+    const Context c(made);
+    compiled(lowered(c, square()));
+  }
+  EXPECT_FALSE(log.lines.empty());
+}
+
+TEST(Messages, BelongToTheirThread) {
+  adjit_context* made = nullptr;
+  ASSERT_EQ(adjit_context_create(nullptr, nullptr), ADJIT_INVALID);
+  const std::string mine = adjit_last_error_message();
+  std::string before, other;
+  std::barrier step(2);
+  std::jthread thread([&] {
+    before = adjit_last_error_message();
+    adjit_context_options o = options();
+    o.cache_mode = "theirs";
+    EXPECT_EQ(adjit_context_create(&o, &made), ADJIT_INVALID);
+    step.arrive_and_wait();  // both have failed
+    other = adjit_last_error_message();
+  });
+  EXPECT_EQ(adjit_text_module_create(nullptr, nullptr, nullptr), ADJIT_INVALID);
+  const std::string newer = adjit_last_error_message();
+  step.arrive_and_wait();
+  thread.join();
+  EXPECT_EQ(before, "") << "a thread that has not failed has no message";
+  EXPECT_NE(other.find("theirs"), std::string::npos);
+  EXPECT_NE(mine, newer);
+  EXPECT_EQ(adjit_last_error_message(), newer);
+}
+
+TEST(Messages, StayUntilTheNextFailure) {
+  ASSERT_EQ(adjit_context_create(nullptr, nullptr), ADJIT_INVALID);
+  const std::string before = adjit_last_error_message();
+  const Computation f = square();
+  const char* text = nullptr;
+  ADJIT_OK_OR_FAIL(adjit_computation_text(f.get(), &text));
+  EXPECT_EQ(adjit_last_error_message(), before) << "success says nothing";
+}
+
+}  // namespace
+}  // namespace adjit_test

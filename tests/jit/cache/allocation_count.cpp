@@ -1,0 +1,22 @@
+// tests/jit/cache/allocation_count.cpp -- replaces operator new for this test program. A file of
+// its own, because the compiler warns of malloc and delete where it can see through both.
+#include "tests/jit/cache/allocation_count.hpp"
+
+#include <cstdlib>
+#include <new>
+
+namespace {
+thread_local size_t count = 0;
+}  // namespace
+
+size_t adjit::cache::test::allocation_count() { return count; }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+void* operator new(size_t size) {
+  ++count;
+  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+#endif

@@ -1,0 +1,151 @@
+// tests/jit/emit/kernel_test.cpp -- a kernel's frame: what it takes, its tasks, its local buffers,
+// and the code for older CPUs.
+#include "jit/emit/kernel.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "autosched/heuristic.hpp"
+#include "runtime/graph/text.hpp"
+#include "tests/autosched/programs.hpp"
+#include "tests/jit/emit/emitted_function.hpp"
+#include "tests/jit/emit/emitted_program.hpp"
+#include "tests/runtime/graph/random_graph.hpp"
+
+namespace adjit::testing {
+namespace {
+
+std::vector<TensorLayout> layouts_of(const Program& program) {
+  std::vector<TensorLayout> layouts;
+  for (const TensorInfo& tensor : program.graph.tensors)
+    layouts.push_back(contiguous_layout(tensor.shape));
+  return layouts;
+}
+
+EmittedKernel emit(const Program& program, size_t kernel = 0) {
+  return emit_kernel(program, kernel, layouts_of(program), native_features(), "some_kernel");
+}
+
+std::vector<std::string> names(const Program& program, const EmittedKernel& kernel) {
+  std::vector<std::string> list;
+  for (TensorId id : kernel.tensors) list.push_back(program.graph.info(id).name);
+  std::ranges::sort(list);
+  return list;
+}
+
+TEST(Kernel, TakesWhatItReadsAndWrites) {
+  const Graph graph = parse_graph(
+      "def main(float(4) x, float(4) unused, float(4) z) -> (y, w) {\n"
+      " const float(4) c = [1.0, 2.0, 3.0, 4.0]\n y(i) = x(i) * c(i)\n w(i) = y(i) + z(i)\n}");
+  const Program program = initial_program(graph, 1, 512);
+  EXPECT_EQ(names(program, emit(program, 0)), (std::vector<std::string>{"c", "x", "y"}));
+  EXPECT_EQ(names(program, emit(program, 1)), (std::vector<std::string>{"w", "y", "z"}));
+  EXPECT_EQ(check_emitted(program, random_inputs(graph, 1)), "");
+}
+
+TEST(Kernel, LocalBuffersAreNoArguments) {
+  Program p = initial_program(softmax_graph(6, 9), 2, 512);
+  for (const char* name : {"s", "e", "m"}) {
+    const size_t s = stage_of(p, name), y = stage_of(p, "y");
+    p = compute_at(std::move(p), s, y, 1);
+  }
+  const EmittedKernel kernel = emit(p);
+  EXPECT_EQ(names(p, kernel), (std::vector<std::string>{"x", "y"}));
+  EXPECT_TRUE(kernel.register_tile) << "an attached nest has accumulators";
+  EXPECT_FALSE(emit(initial_program(
+                        parse_graph("def main(float(4) x) -> (y) { y(i) = x(i) + 1.0 }"), 1, 512))
+                   .register_tile);
+}
+
+TEST(Kernel, TasksAreTheParallelIterations) {
+  Program p = initial_program(matmul_graph(10, 21, 4), 2, 512);
+  EXPECT_EQ(emit(p).tasks, 1);
+  p = tile(std::move(p), 0, 0, std::vector<int64_t>{4});
+  EXPECT_EQ(emit(parallel(p, 0, 1)).tasks, 3);
+  EXPECT_EQ(emit(parallel(p, 0, 3)).tasks, 3 * 4 * 21);
+  EXPECT_EQ(check_emitted(parallel(p, 0, 3), random_inputs(p.graph, 1)), "");
+}
+
+// A range of no tasks does nothing; ranges may be cut anywhere.
+TEST(Kernel, RunsTheTasksItIsGiven) {
+  const Graph graph = parse_graph("def main(float(6) x) -> (y) { y(i) = x(i) + 1.0 }");
+  const EmittedProgram emitted(parallel(initial_program(graph, 2, 512), 0, 1));
+  ASSERT_EQ(emitted.kernel(0).tasks, 6);
+  std::vector<float> x{1, 2, 3, 4, 5, 6}, y(6, -1);
+  void* tensors[] = {x.data(), y.data()};
+  if (emitted.kernel(0).tensors[0] != graph.inputs[0]) std::swap(tensors[0], tensors[1]);
+  const KernelFunction run = emitted.function(0);
+  run(tensors, 3, 3);
+  EXPECT_EQ(y, std::vector<float>(6, -1));
+  run(tensors, 4, 6);
+  run(tensors, 1, 2);
+  EXPECT_EQ(y, (std::vector<float>{-1, 3, -1, -1, 6, 7}));
+}
+
+TEST(Kernel, LocalBuffersBeyondTheStackAreRefused) {
+  const Graph graph = parse_graph(
+      "def main(float(4, 200000) x) -> (y) {\n huge(i, j) = exp(x(i, j))\n"
+      " y(i, j) = huge(i, j) * huge(i, 199999 - j) where i in 0:4, j in 0:200000\n}");
+  Program p = initial_program(graph, 2, 512);
+  p = compute_at(std::move(p), 0, 1, 1);
+  expect_refused([&] { emit(p); }, "huge");
+}
+
+TEST(Kernel, FunctionsTellTheWidthOfTheirVectors) {
+  const Program program = initial_program(matmul_graph(4, 4, 4), 1, 512);
+  for (int bits : {128, 256, 512}) {
+    TargetFeatures features;
+    features.vector_bits = bits;
+    const EmittedKernel kernel = emit_kernel(program, 0, layouts_of(program), features, "k");
+    const llvm::Function* function = kernel.module->getFunction("k");
+    EXPECT_EQ(function->getFnAttribute("prefer-vector-width").getValueAsString(),
+              std::to_string(bits));
+    EXPECT_TRUE(function->doesNotThrow());
+  }
+}
+
+// The same program twice is the same text: caches compare bytes.
+TEST(Kernel, EmissionIsDeterministic) {
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    const Graph graph = random_graph(seed, {.stages = 4, .max_extent = 20});
+    const Program program = default_schedule(graph, {2, 512});
+    const EmittedProgram once(program), again(program);
+    for (size_t k = 0; k < program.kernels.size(); ++k) EXPECT_EQ(once.ir(k), again.ir(k));
+  }
+}
+
+TEST(Kernel, OlderCpusGetCodeThatGivesTheSame) {
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    const Graph graph = random_graph(seed, {.stages = 3, .max_extent = 20});
+    const std::vector<Array> inputs = random_inputs(graph, seed);
+    const std::vector<Array> wide = interpret_in_double(graph, inputs);
+    for (const auto& [level, bits] : {std::pair{"x86-64-v2", 128}, {"x86-64-v3", 256}}) {
+      const Program program = default_schedule(graph, {2, bits});
+      EXPECT_EQ(difference(interpret(program, inputs), EmittedProgram(program, level)(inputs), 2e-4,
+                           wide),
+                "")
+          << level << ", seed " << seed;
+    }
+  }
+}
+
+TEST(Kernel, EveryDTypeOfConstants) {
+  for (const char* dtype : {"bool", "uint8", "int8", "int16", "int32", "int64", "half", "bfloat16",
+                            "float", "double"}) {
+    const bool whole = std::string(dtype).find("int") != std::string::npos;
+    const std::string values = std::string(dtype) == "bool" ? "[true, false, true]"
+                               : whole                      ? "[1, 0, 5]"
+                                                            : "[1.5, -2.0, 0.25]";
+    const Graph graph =
+        parse_graph(std::string("def main() -> (y) {\n const ") + dtype + "(3) c = " + values +
+                    "\n y(i, j) = c((i + j) % 3) where i in "
+                    "0:4, j in 0:9\n}");
+    EXPECT_EQ(check_emitted(initial_program(graph, 1, 512), {}, 0), "") << dtype;
+    EXPECT_EQ(check_emitted(vectorize(initial_program(graph, 1, 512), 0, 1, 8), {}, 0), "")
+        << dtype;
+  }
+}
+
+}  // namespace
+}  // namespace adjit::testing

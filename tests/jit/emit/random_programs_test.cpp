@@ -1,0 +1,77 @@
+// Random graphs under random legal moves: compiled code against the program interpreter.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "autosched/heuristic.hpp"
+#include "runtime/graph/text.hpp"
+#include "tests/autosched/programs.hpp"
+#include "tests/autosched/random_moves.hpp"
+#include "tests/jit/emit/emitted_program.hpp"
+
+namespace adjit::testing {
+namespace {
+
+uint64_t cases(uint64_t usual) {
+  const char* text = std::getenv("ADJIT_FUZZ_CASES");
+  return text ? std::strtoull(text, nullptr, 10) : usual;
+}
+
+// Element 0 of nothing but a legal refusal says that the emitter cannot express a nest.
+struct Counts {
+  size_t refused = 0, compared = 0;
+};
+
+void compare(const Graph& graph, const Program& program, uint64_t seed, Counts& counts) {
+  SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + print(graph) + print(program) +
+               program.moves_json);
+  const std::vector<Array> inputs = random_inputs(graph, seed);
+  std::string wrong;
+  try {
+    const EmittedProgram emitted(program);
+    const std::vector<Array> actual = emitted(inputs, seed % 2 == 0);
+    wrong =
+        difference(interpret(program, inputs), actual, 2e-4, interpret_in_double(graph, inputs));
+    ++counts.compared;
+  } catch (const Error& error) {
+    // What cannot be emitted says so, naming its stage.
+    if (error.code() != ErrorCode::Schedule) FAIL() << error.what();
+    ++counts.refused;
+  } catch (const std::runtime_error& fault) {
+    wrong = fault.what();
+  }
+  EXPECT_EQ(wrong, "");
+}
+
+void fuzz(uint64_t first, uint64_t count, int attempts, RandomGraphOptions options) {
+  Counts counts;
+  int failures = 0;
+  for (uint64_t seed = first; seed < first + count; ++seed) {
+    options.zero_extents = seed % 8 == 0;
+    const Graph graph = random_graph(seed, options);
+    compare(graph, random_program(graph, seed, attempts), seed, counts);
+    if (::testing::Test::HasFailure() && ++failures == 3) return;
+  }
+  EXPECT_GT(counts.compared, 9 * counts.refused) << "too few programs can be emitted";
+}
+
+TEST(RandomPrograms, SmallExtents) {
+  fuzz(1, cases(150), 40, {.stages = 5, .scatters = true, .custom_combiners = true});
+}
+
+TEST(RandomPrograms, ExtentsAcrossVectors) {
+  fuzz(100000, cases(100), 60, {.inputs = 2, .stages = 3, .max_extent = 19, .scatters = true});
+}
+
+TEST(RandomPrograms, DefaultSchedules) {
+  Counts counts;
+  for (uint64_t seed = 200000; seed < 200000 + cases(50); ++seed) {
+    const Graph graph = random_graph(seed, {.stages = 4, .max_extent = 33, .scatters = true});
+    compare(graph, default_schedule(graph, {2, seed % 2 == 0 ? 512 : 256}), seed, counts);
+    if (::testing::Test::HasFailure()) return;
+  }
+  EXPECT_EQ(counts.refused, 0u);
+}
+
+}  // namespace
+}  // namespace adjit::testing

@@ -1,0 +1,116 @@
+// tests/jit/engine/engine_test.cpp -- memory, disk, damage; strides; outputs that are inputs.
+#include "jit/engine/engine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+
+#include "runtime/graph/text.hpp"
+#include "tests/jit/engine/run_compiled.hpp"
+
+namespace adjit::testing {
+namespace {
+
+constexpr const char* kMatmul =
+    "def main(float(5, 7) A, float(7, 6) B) -> (C) {\n"
+    "  C(i, j) +=! A(i, r_k) * B(r_k, j) where i in 0:5, j in 0:6, r_k in 0:7\n}\n";
+
+class EngineOnDisk : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "adjit-engine-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    directory_ = pattern;
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  std::unique_ptr<Engine> engine() const {
+    EngineOptions options = memory_only(1);
+    options.store.mode = cache::Mode::ReadWrite;
+    options.store.directory = directory_;
+    return std::make_unique<Engine>(options);
+  }
+
+  std::filesystem::path directory_;
+};
+
+std::string origin(Engine& engine) {
+  const Compiled compiled = engine.compile(request_of(parse_graph(kMatmul)));
+  return compiled.from_memory ? "memory" : compiled.executable->report().cache;
+}
+
+TEST_F(EngineOnDisk, CompilesOnceThenMemoryThenDisk) {
+  auto first = engine();
+  EXPECT_EQ(origin(*first), "miss");
+  EXPECT_EQ(origin(*first), "memory");
+  first->store().flush();
+  EXPECT_EQ(origin(*engine()), "disk");
+}
+
+TEST_F(EngineOnDisk, ADamagedEntryIsAMiss) {
+  auto first = engine();
+  origin(*first);
+  first->store().flush();
+  int damaged = 0;
+  for (const auto& file : std::filesystem::directory_iterator(directory_)) {
+    if (file.file_size() < 1000) continue;
+    std::fstream bytes(file.path(), std::ios::in | std::ios::out | std::ios::binary);
+    bytes.seekp(static_cast<std::streamoff>(file.file_size() / 2));
+    bytes.put('\x7f').put('\x11');
+    ++damaged;
+  }
+  ASSERT_GT(damaged, 0);
+  EXPECT_EQ(origin(*engine()), "miss");
+}
+
+TEST(Engine, ReadsNegativeAndTransposedStridesInPlace) {
+  Engine engine(memory_only(1));
+  const Graph graph = parse_graph(
+      "def main(float(3, 4) X) -> (Y) { Y(i, j) = X(i, j) * 2.0 where i in 0:3, j in 0:4 }");
+  std::vector<float> memory(12);
+  std::iota(memory.begin(), memory.end(), 0.0f);
+  for (const auto& [strides, start] :
+       {std::pair{std::vector<int64_t>{1, 3}, 0}, std::pair{std::vector<int64_t>{-4, -1}, 11}}) {
+    Request request = request_of(graph);
+    request.layouts[0].strides = strides;
+    std::vector<float> out(12, -1);
+    const void* in[] = {memory.data() + start};
+    void* outs[] = {out.data()};
+    engine.compile(request).executable->run(in, outs);
+    for (int64_t i = 0; i < 3; ++i)
+      for (int64_t j = 0; j < 4; ++j)
+        EXPECT_EQ(out[static_cast<size_t>(4 * i + j)],
+                  2 * memory[static_cast<size_t>(start + i * strides[0] + j * strides[1])]);
+  }
+}
+
+TEST(Engine, OutputsMayBeInputsAndRepeat) {
+  Engine engine(memory_only(1));
+  Graph graph = parse_graph("def main(float(4) X) -> (Y) { Y(i) = X(i) + 1.0 where i in 0:4 }");
+  graph.outputs = {graph.inputs[0], graph.outputs[0], graph.outputs[0]};
+  const std::vector<Array> inputs{Array::of(DType::Float32, {4}, std::vector<double>{1, 2, 3, 4})};
+  const std::vector<Array> outputs = run_compiled(engine, request_of(graph), inputs);
+  ASSERT_EQ(outputs.size(), 3u);
+  for (int64_t k = 0; k < 4; ++k) {
+    EXPECT_EQ(outputs[0].at(k), static_cast<double>(k + 1));
+    EXPECT_EQ(outputs[1].at(k), static_cast<double>(k + 2));
+    EXPECT_EQ(outputs[2].at(k), static_cast<double>(k + 2));
+  }
+}
+
+TEST(Engine, RefusesForeignSchedules) {
+  Engine engine(memory_only(1));
+  EXPECT_THROW(engine.compile(request_of(parse_graph(kMatmul), "not a schedule")), Error);
+}
+
+TEST(Engine, PlansSurviveJson) {
+  Engine engine(memory_only(1));
+  const ExecutionPlan& plan = engine.compile(request_of(parse_graph(kMatmul))).executable->plan();
+  EXPECT_EQ(plan_from_json(to_json(plan), plan.constants), plan);
+  EXPECT_THROW(plan_from_json("{}", ""), Error);
+}
+
+}  // namespace
+}  // namespace adjit::testing

@@ -1,0 +1,169 @@
+// tests/jit/engine/executable_test.cpp -- calls: repeated, at once, of nothing; the report.
+// (What callers may get wrong is checked at the C boundary: tests/bindings/c/run_test.cpp.)
+#include "jit/engine/executable.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "runtime/graph/text.hpp"
+#include "tests/jit/engine/run_compiled.hpp"
+#include "tests/runtime/graph/random_graph.hpp"
+
+namespace adjit::testing {
+namespace {
+
+std::shared_ptr<Executable> compiled(Engine& engine, const Graph& graph) {
+  return engine.compile(request_of(graph)).executable;
+}
+
+// Several kernels, with a workspace between them and a constant.
+Graph pipeline() {
+  return parse_graph(
+      "def main(float(64, 48) x, float(48, 40) w) -> (y, s) {\n"
+      " const float(3) c = [0.5, 0.25, 2.0]\n h(i, j) +=! x(i, r) * w(r, j)\n"
+      " t(i, j) = tanh(h(i, j)) * c(j % 3)\n y(i) +=! t(i, r)\n s(j) max=! t(r, j)\n}");
+}
+
+TEST(Executable, CallsDoNotRememberEachOther) {
+  Engine engine(memory_only(2));
+  const Graph graph = pipeline();
+  const Request request = request_of(graph);
+  const std::vector<Array> first = random_inputs(graph, 1), second = random_inputs(graph, 2);
+  const std::vector<Array> before = run_compiled(engine, request, first);
+  EXPECT_EQ(first_difference(graph, first, before), "");
+  EXPECT_EQ(first_difference(graph, second, run_compiled(engine, request, second)), "");
+  const std::vector<Array> after = run_compiled(engine, request, first);
+  for (size_t k = 0; k < before.size(); ++k) EXPECT_EQ(before[k].bytes, after[k].bytes);
+}
+
+// Each thread its own arrays, all of them one executable.
+TEST(Executable, AnyNumberOfCallsAtOnce) {
+  Engine engine(memory_only(2));
+  const Graph graph = pipeline();
+  const Request request = request_of(graph);
+  const std::shared_ptr<Executable> executable = compiled(engine, graph);
+  std::vector<std::string> wrong(6);
+  {
+    std::vector<std::jthread> threads;
+    for (size_t t = 0; t < wrong.size(); ++t)
+      threads.emplace_back([&, t] {
+        const std::vector<Array> inputs = random_inputs(graph, t);
+        for (int round = 0; round < 8 && wrong[t].empty(); ++round)
+          wrong[t] = first_difference(graph, inputs, run_compiled(engine, request, inputs));
+      });
+  }
+  for (const std::string& text : wrong) EXPECT_EQ(text, "");
+}
+
+// Kernels whose tasks follow each other, with what passes between them in the threads' slots.
+TEST(Executable, ChainsRunTaskByTask) {
+  const Graph graph = parse_graph(
+      "def main(float(9, 7, 8) x, float(8, 20) w) -> (z, v) {\n"
+      " t(i, j, k) +=! x(i, j, r) * w(r, k)\n u(i, j) max=! t(i, j, r)\n"
+      " z(i, j, k) = t(i, j, k) - u(i, j)\n y(i, j, k) = t(i, j, k) * u(i, j)\n"
+      " v(i, j) +=! y(i, j, r) * w(0, r)\n}");
+  std::string moves;
+  for (const char* stage : {"t", "u", "z", "y", "v"})
+    moves += std::string(moves.empty() ? "[" : ",") +
+             R"({"move": "parallel", "loops": 2, "stage": ")" + stage + "\"}";
+  const Request request = request_of(graph, moves + "]");
+  std::vector<std::vector<Array>> results;
+  for (int threads : {1, 2, 5}) {
+    Engine engine(memory_only(threads));
+    const std::shared_ptr<Executable> executable = engine.compile(request).executable;
+    const ExecutionPlan& plan = executable->plan();
+    ASSERT_EQ(plan.kernels.size(), 5u);
+    for (size_t k = 0; k < 5; ++k) EXPECT_EQ(plan.kernels[k].chained, k > 0);
+    EXPECT_EQ(plan.workspace_bytes, 0);
+    EXPECT_EQ(plan.slot_bytes, 128 + 64 + 128) << "rows of t and y, an element of u";
+    EXPECT_EQ(executable->workspace_bytes(), plan.slot_bytes * threads);
+    for (uint64_t seed : {1u, 2u}) {
+      const std::vector<Array> inputs = random_inputs(graph, seed);
+      EXPECT_EQ(first_difference(graph, inputs, run_compiled(engine, request, inputs)), "");
+    }
+    results.push_back(run_compiled(engine, request, random_inputs(graph, 3)));
+    for (size_t k = 0; k < results[0].size(); ++k)
+      EXPECT_EQ(results.back()[k].bytes, results[0][k].bytes);
+  }
+}
+
+TEST(Executable, ProfilesChainsKernelByKernel) {
+  const Graph graph =
+      parse_graph("def main(float(40, 300) x) -> (z) { t(i, j) = exp(x(i, j)) z(i) +=! t(i, r) }");
+  const Request request = request_of(
+      graph,
+      R"([{"move": "parallel", "stage": "t", "loops": 1}, {"move": "parallel", "stage": "z", )"
+      R"("loops": 1}])");
+  Engine engine(memory_only(2));
+  const std::shared_ptr<Executable> executable = engine.compile(request).executable;
+  ASSERT_TRUE(executable->plan().kernels[1].chained);
+  const std::vector<Array> inputs = random_inputs(graph, 1);
+  std::vector<float> z(40);
+  const void* in[] = {inputs[0].bytes.data()};
+  void* out[] = {z.data()};
+  for (const Executable::KernelTime& time : executable->profile(in, out, 3)) {
+    EXPECT_EQ(time.calls, 1);
+    EXPECT_GT(time.seconds, 0);
+  }
+}
+
+TEST(Executable, OutlivesItsEngine) {
+  const Graph graph = pipeline();
+  const std::vector<Array> inputs = random_inputs(graph, 5);
+  auto engine = std::make_unique<Engine>(memory_only(2));
+  const std::shared_ptr<Executable> executable = compiled(*engine, graph);
+  engine.reset();
+  std::vector<Array> outputs{Array::zeros(DType::Float32, {64}),
+                             Array::zeros(DType::Float32, {40})};
+  const void* in[] = {inputs[0].bytes.data(), inputs[1].bytes.data()};
+  void* out[] = {outputs[0].bytes.data(), outputs[1].bytes.data()};
+  executable->run(in, out);
+  EXPECT_EQ(first_difference(graph, inputs, outputs), "");
+}
+
+TEST(Executable, ArraysOfNothingNeedNoAddress) {
+  Engine engine(memory_only(2));
+  const Graph graph = parse_graph(
+      "def main(float(0, 5) x) -> (y, s) {\n y(i, j) = x(i, j) * 2.0\n s(j) +=! x(r, j)\n}");
+  std::vector<float> s(5, -1);
+  const void* in[] = {nullptr};
+  void* out[] = {nullptr, s.data()};
+  compiled(engine, graph)->run(in, out);
+  EXPECT_EQ(s, std::vector<float>(5, 0));
+}
+
+TEST(Executable, WithoutInputs) {
+  Engine engine(memory_only(1));
+  const Graph graph = parse_graph("def main() -> (y) { y(i) = float(i) * 0.5 where i in 0:7 }");
+  EXPECT_EQ(first_difference(graph, {}, run_compiled(engine, request_of(graph), {})), "");
+}
+
+// An input may be given twice, and outputs of the call before may be inputs of the next.
+TEST(Executable, InputsMayShareMemory) {
+  Engine engine(memory_only(2));
+  const Graph graph =
+      parse_graph("def main(float(9) x, float(9) z) -> (y) { y(i) = x(i) - 2.0 * z(8 - i) }");
+  const std::vector<Array> inputs = random_inputs(graph, 1);
+  const std::vector<Array> same{inputs[0], inputs[0]};
+  std::vector<Array> out{Array::zeros(DType::Float32, {9})};
+  const void* in[] = {inputs[0].bytes.data(), inputs[0].bytes.data()};
+  void* outs[] = {out[0].bytes.data()};
+  compiled(engine, graph)->run(in, outs);
+  EXPECT_EQ(first_difference(graph, same, out), "");
+}
+
+TEST(Executable, ReportsHowItCameToBe) {
+  Engine engine(memory_only(2));
+  const std::shared_ptr<Executable> executable = compiled(engine, pipeline());
+  const CompileReport& report = executable->report();
+  EXPECT_EQ(report.cache, "miss");
+  EXPECT_GT(report.compile_ms, 0);
+  EXPECT_GT(report.code_bytes, 0u);
+  EXPECT_EQ(report.id.size(), 32u);
+  EXPECT_EQ(executable->plan().inputs.size(), 2u);
+  EXPECT_EQ(executable->plan().outputs[1].shape, (std::vector<int64_t>{40}));
+}
+
+}  // namespace
+}  // namespace adjit::testing

@@ -1,0 +1,109 @@
+// tests/jit/engine/export_test.cpp -- exported libraries against the interpreter.
+#include "jit/engine/export.hpp"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <array>
+#include <filesystem>
+
+#include "runtime/graph/text.hpp"
+#include "tests/jit/engine/run_compiled.hpp"
+#include "tests/runtime/graph/random_graph.hpp"
+
+namespace adjit::testing {
+namespace {
+
+constexpr size_t kMostArrays = 24;
+
+// Calls a function of any number of pointers: those that it does not take are ignored by the
+// calling convention of x86-64.
+template <size_t... k>
+int call(void* function, const std::array<void*, kMostArrays>& p, std::index_sequence<k...>) {
+  using Function = int (*)(decltype(static_cast<void>(k), static_cast<void*>(nullptr))...);
+  return reinterpret_cast<Function>(function)(p[k]...);
+}
+
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "adjit-export-XXXXXX").string();
+    EXPECT_NE(mkdtemp(pattern.data()), nullptr);
+    path = pattern;
+  }
+  ~Folder() { std::filesystem::remove_all(path); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  std::filesystem::path path;
+};
+
+// Exports all graphs into one library and runs each.
+void compare(const std::vector<Graph>& graphs, uint64_t seed) {
+  Engine engine(memory_only(1));
+  std::vector<ExportedFunction> functions;
+  for (size_t k = 0; k < graphs.size(); ++k)
+    functions.push_back(engine.exported(request_of(graphs[k]), "f" + std::to_string(k)));
+  const Folder folder;
+  export_library("all", functions, folder.path);
+  void* library = dlopen((folder.path / "liball.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  for (size_t k = 0; k < graphs.size(); ++k) {
+    SCOPED_TRACE(print(graphs[k]));
+    std::vector<Array> inputs = random_inputs(graphs[k], seed + k), outputs;
+    for (const ArraySpec& spec : functions[k].plan.outputs) {
+      outputs.push_back(Array::zeros(spec.dtype, spec.shape));
+      std::ranges::fill(outputs.back().bytes, std::byte{0x5a});
+    }
+    std::array<void*, kMostArrays> pointers{};
+    ASSERT_LE(inputs.size() + outputs.size(), kMostArrays);
+    size_t next = 0;
+    for (std::vector<Array>* arrays : {&inputs, &outputs})
+      for (Array& array : *arrays) pointers[next++] = array.bytes.data();
+    void* function = dlsym(library, functions[k].name.c_str());
+    ASSERT_NE(function, nullptr);
+    ASSERT_EQ(call(function, pointers, std::make_index_sequence<kMostArrays>()), 0);
+    EXPECT_EQ(first_difference(graphs[k], inputs, outputs), "");
+  }
+  dlclose(library);
+}
+
+TEST(Export, RandomGraphs) {
+  std::vector<Graph> graphs;
+  for (uint64_t seed = 1; seed <= 40; ++seed)
+    graphs.push_back(random_graph(seed, {.max_extent = seed % 2 ? 6 : 30,
+                                         .scatters = seed % 3 == 0,
+                                         .custom_combiners = seed % 5 == 0,
+                                         .zero_extents = seed % 7 == 0}));
+  compare(graphs, 1);
+}
+
+TEST(Export, ScansWithinScansBothWays) {
+  compare({parse_graph(R"(
+def f(float(6, 4) x, float(4) c0) -> (c, ys) {
+  scan (c, ys) = step[6](carry float(4) s = c0, over float(4) v = x) -> (t, u) {
+    u(k) = s(k) * v(k) where k in 0:4
+    t(k) = s(k) + u(3 - k) where k in 0:4
+  }
+})"),
+           parse_graph(R"(
+def f(float(5) x, float c0) -> (c, ys) {
+  scan (c, ys) = step[5, reverse](carry float s = c0, over float v = x) -> (t, u) {
+    u() = s() - v()
+    t() = u() * 0.5
+  }
+})")},
+          7);
+}
+
+TEST(Export, SourceAndHeaderAreTheSameEveryTime) {
+  Engine engine(memory_only(1));
+  const Request request = request_of(random_graph(3, {}));
+  const ExportedFunction a = engine.exported(request, "f"), b = engine.exported(request, "f");
+  EXPECT_EQ(a.objects, b.objects);
+  EXPECT_EQ(export_source("l", {&a, 1}), export_source("l", {&b, 1}));
+  EXPECT_NE(export_header("l", {&a, 1}).find("int f("), std::string::npos);
+}
+
+}  // namespace
+}  // namespace adjit::testing

@@ -1,0 +1,42 @@
+// tests/jit/engine/planned.hpp -- a small program, its kernels and its plan.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "autosched/moves.hpp"
+#include "jit/engine/plan.hpp"
+#include "runtime/graph/text.hpp"
+
+namespace adjit::testing {
+
+inline std::vector<TensorLayout> row_major(const Graph& graph, const std::vector<TensorId>& ids) {
+  std::vector<TensorLayout> layouts;
+  for (TensorId id : ids) layouts.push_back(contiguous_layout(graph.info(id).shape));
+  return layouts;
+}
+
+struct Planned {
+  Program program;
+  std::vector<EmittedKernel> kernels;
+  ExecutionPlan plan;
+};
+
+inline Planned planned(const std::string& text) {
+  Planned p{initial_program(parse_graph(text), 1, 512), {}, {}};
+  std::vector<TensorLayout> layouts;
+  for (const TensorInfo& t : p.program.graph.tensors) layouts.push_back(contiguous_layout(t.shape));
+  for (size_t k = 0; k < p.program.kernels.size(); ++k)
+    p.kernels.push_back(
+        emit_kernel(p.program, k, layouts, TargetFeatures{}, "kernel_" + std::to_string(k)));
+  p.plan = make_plan(p.program, p.kernels, row_major(p.program.graph, p.program.graph.inputs), {});
+  return p;
+}
+
+inline constexpr const char* kChain =
+    "def chain(float(100) x, float(100) z) -> (d, s) {\n"
+    " const float(3) c = [1.0, 2.0, 3.0]\n const float(2) e = [4.0, 5.0]\n"
+    " a(i) = x(i) * c(0)\n b(i) = a(i) + e(1)\n t(i) = b(i) * z(i)\n d(i) = t(i) + c(2)\n"
+    " s() +=! d(i)\n}";
+
+}  // namespace adjit::testing

@@ -1,0 +1,170 @@
+// tests/jit/engine/scan_test.cpp -- scans in compiled code against the interpreter: directions,
+// lengths, nesting, layouts, derivatives, checks inside steps.
+#include <gtest/gtest.h>
+
+#include "runtime/diff/reverse.hpp"
+#include "runtime/graph/text.hpp"
+#include "runtime/graph/verify.hpp"
+#include "tests/jit/engine/run_compiled.hpp"
+#include "tests/runtime/graph/random_graph.hpp"
+
+namespace adjit::testing {
+namespace {
+
+void expect_same(Engine& engine, const Graph& graph, uint64_t seed = 1) {
+  SCOPED_TRACE(print(graph));
+  ASSERT_NO_THROW(verify(graph));
+  const std::vector<Array> inputs = random_inputs(graph, seed);
+  std::vector<Array> compiled;
+  ASSERT_NO_THROW(compiled = run_compiled(engine, request_of(graph), inputs));
+  EXPECT_EQ(first_difference(graph, inputs, compiled), "")
+      << print(engine.schedule(request_of(graph)));
+  EXPECT_EQ(first_difference(graph, inputs, run_compiled(engine, request_of(graph), inputs)), "");
+}
+
+std::string recurrent(int64_t trips, bool reverse, int64_t batch = 3, int64_t width = 20) {
+  const std::string t = std::to_string(trips), b = std::to_string(batch), w = std::to_string(width);
+  return "def rnn(double(" + b + ", " + w + ") h0, double(" + t + ", " + b + ", 5) x, double(" + w +
+         ", " + w + ") u, double(5, " + w + ") v) -> (h, ys, z) {\n" + "  scan (h, ys) = step[" +
+         t + (reverse ? ", reverse" : "") + "](carry double(" + b + ", " + w +
+         ") c = h0, over double(" + b + ", 5) s = x, fixed double(" + w + ", " + w +
+         ") uu = u, fixed double(5, " + w + ") vv = v) -> (n, y) {\n" +
+         "    p(i, j) +=! c(i, k) * uu(k, j)\n"
+         "    q(i, j) +=! s(i, k) * vv(k, j)\n"
+         "    n(i, j) = tanh(p(i, j) + q(i, j))\n"
+         "    y(i) +=! n(i, j) * c(i, j)\n"
+         "  }\n"
+         "  z(i) +=! ys(t, i) * h(i, j)\n"
+         "}";
+}
+
+TEST(CompiledScans, LengthsAndDirections) {
+  Engine engine(memory_only(2));
+  for (int64_t trips : {0, 1, 2, 3, 7, 50})
+    for (bool reverse : {false, true}) expect_same(engine, parse_graph(recurrent(trips, reverse)));
+}
+
+TEST(CompiledScans, LargeStepsRunInTasks) {
+  Engine engine(memory_only(2));
+  expect_same(engine, parse_graph(recurrent(3, false, 64, 200)));
+}
+
+TEST(CompiledScans, Derivatives) {
+  Engine engine(memory_only(2));
+  for (int64_t trips : {1, 2, 9})
+    for (bool reverse : {false, true}) {
+      const Graph forward = parse_graph(recurrent(trips, reverse, 2, 6));
+      const Graph first = vjp(forward, {.wrt = {0, 1, 2, 3}, .outputs = {0, 2}});
+      expect_same(engine, first);
+      expect_same(engine, vjp(first, {.wrt = {0, 2}, .outputs = {0, 2}}));
+    }
+}
+
+TEST(CompiledScans, CarriesThatStayOrSwap) {
+  Engine engine(memory_only(1));
+  for (int64_t trips : {1, 2, 3, 4})
+    expect_same(engine, parse_graph("def f(float(4) a0, float(4) b0, int64 n0) -> (a, b, n, ys) {\n"
+                                    "  scan (a, b, n, ys) = step[" +
+                                    std::to_string(trips) +
+                                    "](carry float(4) a = a0, carry float(4) b = b0, "
+                                    "carry int64 n = n0) -> (b, a, m, b) {\n"
+                                    "    m() = n() + 1\n"
+                                    "  }\n"
+                                    "}"));
+}
+
+TEST(CompiledScans, OneInsideAnother) {
+  Engine engine(memory_only(2));
+  const Graph graph = parse_graph(
+      "def f(double(3) c0, double(4, 5, 3) x, double(3) w) -> (c, ys) {\n"
+      "  scan (c, ys) = outer[4](carry double(3) a = c0, over double(5, 3) rows = x, "
+      "fixed double(3) v = w) -> (last, s) {\n"
+      "    scan (last, inner) = inner[5, reverse](carry double(3) b = a, over double(3) r = rows, "
+      "fixed double(3) u = v) -> (n, n) {\n"
+      "      n(i) = sin(b(i) * u(i) + r(i))\n"
+      "    }\n"
+      "    s() +=! inner(t, i)\n"
+      "  }\n"
+      "}");
+  expect_same(engine, graph);
+  expect_same(engine, vjp(graph, {.wrt = {0, 1, 2}, .outputs = {0, 1}}));
+}
+
+TEST(CompiledScans, StridedAndReversedInputs) {
+  Engine engine(memory_only(1));
+  const Graph graph = parse_graph(recurrent(5, false, 2, 3));
+  const std::vector<Array> inputs = random_inputs(graph, 3);
+  const std::vector<Array> expected = interpret(graph, inputs);
+  // h0 transposed in memory, x walked backwards in time.
+  Array h = inputs[0], x = inputs[1];
+  for (int64_t i = 0; i < 2; ++i)
+    for (int64_t j = 0; j < 3; ++j) h.set(j * 2 + i, inputs[0].at(i * 3 + j));
+  for (int64_t t = 0; t < 5; ++t)
+    for (int64_t k = 0; k < 10; ++k) x.set((4 - t) * 10 + k, inputs[1].at(t * 10 + k));
+  Request request = request_of(graph);
+  request.layouts[0].strides = {1, 2};
+  request.layouts[1].strides = {-10, 5, 1};
+  const std::shared_ptr<Executable> executable = engine.compile(request).executable;
+  const void* in[] = {h.bytes.data(), x.bytes.data() + 40 * sizeof(double), inputs[2].bytes.data(),
+                      inputs[3].bytes.data()};
+  std::vector<Array> results = expected;
+  std::vector<void*> out;
+  for (Array& a : results) out.push_back(a.bytes.data());
+  for (Array& a : results) std::ranges::fill(a.bytes, std::byte{0x5a});
+  executable->run(in, out.data());
+  for (size_t k = 0; k < results.size(); ++k)
+    for (int64_t e = 0; e < results[k].element_count(); ++e)
+      EXPECT_NEAR(results[k].at(e), expected[k].at(e), 1e-12) << k << " " << e;
+}
+
+TEST(CompiledScans, IndicesInStepsAreChecked) {
+  Engine engine(memory_only(1));
+  const Graph graph = parse_graph(
+      "def f(float(5) x, int64(6) i, float c0) -> (c, ys) {\n"
+      "  scan (c, ys) = step[6](carry float s = c0, over int64 n = i, fixed float(5) w = x) "
+      "-> (t, t) {\n"
+      "    t() = s() + w(n())\n"
+      "  }\n"
+      "}");
+  std::vector<Array> inputs = random_inputs(graph, 1);
+  for (int64_t k = 0; k < 6; ++k) inputs[1].set(k, static_cast<double>(k % 5));
+  EXPECT_EQ(first_difference(graph, inputs, run_compiled(engine, request_of(graph), inputs)), "");
+  inputs[1].set(3, 9);
+  try {
+    run_compiled(engine, request_of(graph), inputs);
+    FAIL();
+  } catch (const Error& e) {
+    const std::string text = e.what();
+    EXPECT_NE(text.find("index 9 "), std::string::npos) << text;
+    EXPECT_NE(text.find("step = 3"), std::string::npos) << text;
+  }
+}
+
+TEST(CompiledScans, PrefixReductions) {
+  Engine engine(memory_only(2));
+  for (const char* row : {"r <= i", "r < i", "r >= i", "r > i"})
+    for (const char* by : {"+", "*", "max", "min", "argmax"})
+      for (int64_t columns : {1, 5, 70}) {
+        const bool pair = std::string(by) == "argmax";
+        const std::string n = std::to_string(columns);
+        const std::string body =
+            pair ? " argmax=! (x(r, j), r)" : " " + std::string(by) + "=! x(r, j)";
+        expect_same(engine,
+                    parse_graph("def f(float(33, " + n + ") x) -> (" + (pair ? "y, at" : "y") +
+                                ") { " + (pair ? "(y, at)" : "y") + "(i, j)" + body +
+                                " where i in 0:33, j in 0:" + n + ", r in 0:33, " + row + " }"));
+      }
+}
+
+TEST(CompiledScans, SchedulesReplay) {
+  Engine engine(memory_only(2));
+  const Graph graph = parse_graph(recurrent(4, false));
+  const Program program = engine.schedule(request_of(graph));
+  const Request again = request_of(graph, program.moves_json);
+  EXPECT_EQ(print(engine.schedule(again)), print(program));
+  const ExecutionPlan& plan = engine.compile(again).executable->plan();
+  EXPECT_EQ(plan_from_json(to_json(plan), plan.constants), plan);
+}
+
+}  // namespace
+}  // namespace adjit::testing

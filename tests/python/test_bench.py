@@ -1,0 +1,149 @@
+"""tools/bench/compare.py: measures two small rows, refuses wrong gradients, survives a crash."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("jax")
+
+_BENCH = Path(__file__).parents[2] / "tools" / "bench"
+
+
+@pytest.fixture
+def part(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Imports a part of the comparison by its name."""
+    monkeypatch.syspath_prepend(str(_BENCH))
+    return lambda name: importlib.import_module(f"comparison.{name}")
+
+
+def test_two_rows(tmp_path: Path) -> None:
+    file, picture = tmp_path / "rows.json", tmp_path / "rows.svg"
+    subprocess.run(
+        [
+            sys.executable, _BENCH / "compare.py", "--shapes", "--only=tiny_4x4,matmul_16*",
+            "--frameworks=adjit,torch,jax,openblas", "--seconds=0.01", "--threads=1",
+            f"--json={file}", f"--chart={picture}",
+        ],
+        check=True, timeout=300,
+    )  # fmt: skip
+    rows = json.loads(file.read_text())["rows"]
+    assert [r["workload"] for r in rows] == ["tiny_4x4", "matmul_16x16x16", "matmul_16x4096x16"]
+    for row in rows:
+        assert row["errors"] == {}
+        assert set(row["adjit_by_allocator"]) == {"default", "keep"}
+        assert 0 < row["adjit"]["minimum"] <= row["adjit"]["median"]
+        assert row["adjit"]["difference"] < 1e-3
+        assert row["adjit"]["kernels"] >= 1
+        assert row["adjit"]["compile_ms"] > 0  # the cache was empty
+        best = row["peers"][row["best_peer"]]["minimum"]
+        assert row["ratio"] == pytest.approx(best / row["adjit"]["minimum"])
+    assert set(rows[0]["peers"]) == {"torch", "jax"}
+    assert set(rows[1]["peers"]) == {"torch", "jax", "openblas"}
+    drawn = xml.etree.ElementTree.fromstring(picture.read_text())
+    assert "tiny_4x4" in "".join(drawn.itertext())
+
+
+def test_rows_of_other_dtypes(part: Any) -> None:
+    row_of, measure = part("row").row_of, part("measure")
+    for dtype in ("float64", "bfloat16", "float16"):
+        workload = part("contractions").matmul(8, 16, 8).of(dtype)
+        row = row_of(workload)
+        assert [x.dtype.name for x in (*row.inputs, row.cotangent)] == [dtype] * 3
+        found = measure.measure(workload, ["adjit", "torch", "jax"], 0.01)
+        for name, entry in found.items():
+            assert "error" not in entry, (name, dtype, entry)
+            assert 0 <= entry["difference"] < measure.TOLERANCE[dtype]
+
+
+def test_names_differ(part: Any) -> None:
+    names = [w.name for rows in part("catalogue").SETS.values() for w in rows()]
+    assert len(names) == len(set(names))
+    assert len(part("catalogue").SETS["listed"]()) == 26
+
+
+def test_wrong_gradients_are_refused(part: Any) -> None:
+    right = part("elementwise").tiny(4)
+    wrong = dataclasses.replace(right, ours=lambda x, s: right.ours(x, s) * 1.01)
+    found = part("measure").measure(wrong, ["adjit", "jax"], 0.01)
+    assert "differs from torch" in found["adjit"]["error"] and "minimum" not in found["adjit"]
+    assert found["jax"]["minimum"] > 0
+
+
+def test_failures_are_rows(part: Any) -> None:
+    def refuse(x: Any, s: Any) -> Any:
+        raise ValueError("not today")
+
+    row = dataclasses.replace(part("elementwise").tiny(4), ours=refuse)
+    found = part("measure").measure(row, ["adjit", "torch"], 0.01)
+    assert found["adjit"] == {"error": "ValueError: not today"}
+    merged = part("report").merged("tiny", None, {"default": found})
+    assert "fails" in part("report").lines(merged) and "not today" in part("report").lines(merged)
+
+
+def test_difference(part: Any) -> None:
+    difference = part("measure").difference
+    one, tiny = np.ones(3, np.float32), np.full(3, 1e-9, np.float32)
+    assert difference([one * 1.5, tiny], [one, tiny]) == pytest.approx(0.5)
+    assert difference([one, tiny * 2], [one, tiny]) < 1e-5  # rounding of a zero gradient
+    assert difference([one[:2]], [one]) == float("inf")
+    assert difference([one * np.nan], [one]) == float("inf")
+
+
+def test_session_outlives_its_process(part: Any) -> None:
+    arguments = ["--seconds=0.01", "--compile-budget=1", "--frameworks=adjit", "--rows=shapes"]
+    with part("session").Session("default", 1, arguments, row_limit=120) as session:
+        session._process.kill()
+        assert "the process ended" in session.ask("tiny_4x4")["row"]["error"]
+        assert session.ask("tiny_4x4")["adjit"]["minimum"] > 0
+
+
+def test_limit(part: Any) -> None:
+    machine = part("machine").Machine(flops=1e9, bandwidth=1e9, gathers=1e9)
+    work = part("workload").Work
+    limit = part("limits").limit_ms
+    assert limit(work(flops=1e6, floats=1e5), machine) == pytest.approx(1.0)
+    assert limit(work(flops=1e6, floats=1e6), machine) == pytest.approx(4.0)
+    assert limit(work(flops=1e6, gathers=1e6), machine) == pytest.approx(2.0)
+    assert limit(work(flops=1e6, calls={"exp": 1e6}), machine) == pytest.approx(27.0)
+
+
+def test_growth_exponents(part: Any) -> None:
+    works = {"a/1": 1.0, "a/8": 8.0, "b/1": 1.0}
+    assert part("report").exponents({"a/1": 2.0, "a/8": 128.0, "b/1": 1.0}, works) == {
+        "a": pytest.approx(2.0)
+    }
+
+
+class _Answers:
+    """A session that gives up rows in which Halide takes part."""
+
+    def __init__(self) -> None:
+        self.asked: list[set[str]] = []
+
+    def ask(self, row: str, without: Any = ()) -> dict[str, Any]:
+        self.asked.append(set(without))
+        if "halide" not in without:
+            return {"row": {"error": "took more than 1 s"}}
+        late = {"compile": {"error": "BudgetExceeded: took more than 1 s"}}
+        return {"adjit": {"minimum": 1.0}, **({} if "compile" in without else late)}
+
+
+def test_rows_are_asked_again_without_what_failed(part: Any) -> None:
+    default, keep = _Answers(), _Answers()
+    answers = part("report").asked("tiny", {"default": default, "keep": keep})
+    assert default.asked == [{"halide"}]  # Halide takes part with the other allocator only
+    assert keep.asked == [{"compile"}, {"compile", "halide"}]
+    row = part("report").merged("tiny", 0.5, answers)
+    assert row["adjit"]["minimum"] == 1.0 and row["of_limit"] == 2.0
+    assert set(row["errors"]) == {"compile", "halide"}

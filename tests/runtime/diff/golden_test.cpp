@@ -1,0 +1,46 @@
+// tests/runtime/diff/golden_test.cpp -- adjoints as text. ADJIT_UPDATE_GOLDEN=1 rewrites the files.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "runtime/diff/reverse.hpp"
+#include "runtime/graph/text.hpp"
+#include "tests/runtime/diff/gradient_check.hpp"
+#include "tests/runtime/diff/table.hpp"
+
+namespace adjit::testing {
+namespace {
+
+Graph adjoint(const Graph& forward) {
+  ReverseOptions options;
+  options.wrt = float_inputs(forward);
+  options.outputs = {0};
+  return vjp(forward, options);
+}
+
+class Golden : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Golden, AdjointReadsAsStored) {
+  const std::string text = print(adjoint(forward_named(GetParam())));
+  const std::string path = std::string(ADJIT_TEST_SOURCE_DIR) + "/golden/" + GetParam() + ".txt";
+  const char* update = std::getenv("ADJIT_UPDATE_GOLDEN");
+  if (update != nullptr && std::string(update) == "1") std::ofstream(path) << text;
+  std::ifstream file(path);
+  std::ostringstream stored;
+  stored << file.rdbuf();
+  EXPECT_EQ(text, stored.str()) << "run with ADJIT_UPDATE_GOLDEN=1 to accept";
+}
+
+INSTANTIATE_TEST_SUITE_P(Adjoints, Golden,
+                         ::testing::Values("matmul", "conv2d", "conv2d_stride2_padded",
+                                           "conv2d_dilated", "conv2d_groups", "softmax",
+                                           "max_pool_first", "max_pool_overlap", "max_pool_even",
+                                           "flatten", "gram", "product", "gather_by_data",
+                                           "stencil", "triangular", "masked", "conv1d_rows",
+                                           "network"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace adjit::testing

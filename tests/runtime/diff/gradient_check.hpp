@@ -1,0 +1,29 @@
+// tests/runtime/diff/gradient_check.hpp -- derived gradients against central differences in
+// float64.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+#include "runtime/graph/graph.hpp"
+#include "runtime/graph/interpreter.hpp"
+
+namespace adjit::testing {
+
+/// Values for every input: floats uniform in [lo, hi], integers 0 .. hi - 1.
+std::vector<Array> random_inputs(const Graph& graph, uint32_t seed = 1, double lo = 0.3,
+                                 double hi = 1.2);
+
+/// Checks d(outputs)/d(float inputs) of every order up to `order`: the vjp with random cotangents
+/// against differences of the interpreted graph, element by element, 1e-6 relative (to the largest
+/// entry of that gradient).
+::testing::AssertionResult check_gradients(const Graph& forward, const std::vector<Array>& inputs,
+                                           int order = 2);
+::testing::AssertionResult check_gradients(const Graph& forward, int order = 2);
+
+/// The positions of float inputs.
+std::vector<size_t> float_inputs(const Graph& graph);
+
+}  // namespace adjit::testing

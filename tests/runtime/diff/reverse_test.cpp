@@ -1,0 +1,58 @@
+// tests/runtime/diff/reverse_test.cpp -- gradients of orders 1 and 2 over a table of forwards.
+#include "runtime/diff/reverse.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/runtime/diff/forwards.hpp"
+#include "tests/runtime/diff/gradient_check.hpp"
+#include "tests/runtime/diff/table.hpp"
+
+namespace adjit::testing {
+namespace {
+
+class Gradients : public ::testing::TestWithParam<ForwardCase> {};
+
+TEST_P(Gradients, AgreeWithDifferencesToOrderTwo) {
+  Forward f;
+  const Graph forward = GetParam().build(f);
+  std::vector<Array> inputs = random_inputs(forward);
+  for (Array& input : inputs)
+    if (input.dtype == DType::Int64)
+      for (int64_t k = 0; k < input.element_count(); ++k) input.set(k, static_cast<double>(k % 2));
+  EXPECT_TRUE(check_gradients(forward, inputs, 2));
+}
+
+INSTANTIATE_TEST_SUITE_P(Forwards, Gradients, ::testing::ValuesIn(forward_table()),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(Product, IsExactWithZerosToOrderTwo) {
+  for (const std::vector<double>& row :
+       {std::vector<double>{2, 0, 3, 5}, {0, 2, 0, 3}, {0, 0, 0, 4}, {2, 3, 4, 5}}) {
+    Forward f;
+    const TensorId x = f.input("x", {4});
+    const Graph forward = f.returning({f.reduce(CombinerKind::Product, "y", {}, {4},
+                                                [&](const Axes& i) { return f.at(x, {i[0]}); })});
+    const std::vector<size_t> wrt{0};
+    const Graph first = gradient(forward, wrt, 0, false);
+    const std::vector<Array> in{Array::of(DType::Float64, {4}, row)};
+    const Array g = interpret(first, in)[0];
+    for (size_t k = 0; k < 4; ++k) {
+      double others = 1;
+      for (size_t o = 0; o < 4; ++o) others *= o == k ? 1 : row[o];
+      EXPECT_EQ(g.at(static_cast<int64_t>(k)), others);
+      // The row of the Hessian: the vjp of the gradient with a unit cotangent.
+      std::vector<double> unit(4, 0);
+      unit[k] = 1;
+      const std::vector<Array> both{in[0], Array::of(DType::Float64, {4}, unit)};
+      const Array h = interpret(vjp(first, {{0}, {0}}), both)[0];
+      for (size_t m = 0; m < 4; ++m) {
+        double rest = m == k ? 0 : 1;
+        for (size_t o = 0; o < 4; ++o) rest *= o == k || o == m ? 1 : row[o];
+        EXPECT_EQ(h.at(static_cast<int64_t>(m)), rest) << "row " << k << " column " << m;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace adjit::testing

@@ -1,0 +1,55 @@
+#include "runtime/expr/affine.hpp"
+
+#include <gtest/gtest.h>
+
+namespace adjit {
+namespace {
+
+TEST(Affine, TrailingZerosDoNotCount) {
+  Affine a = Affine::variable(3, 2);
+  a += Affine::variable(3, -2);
+  EXPECT_EQ(a, Affine());
+  EXPECT_EQ(a.size(), 0u);
+  EXPECT_TRUE(a.is_constant());
+}
+
+TEST(Affine, SumsAndScales) {
+  const Affine i = Affine::variable(0), j = Affine::variable(1);
+  const Affine form = 2 * i - j * 3 + Affine(4);
+  EXPECT_EQ(form.coefficient(0), 2);
+  EXPECT_EQ(form.coefficient(1), -3);
+  EXPECT_EQ(form.coefficient(7), 0);
+  EXPECT_EQ(form.constant(), 4);
+  const int64_t point[] = {5, 2};
+  EXPECT_EQ(form.evaluate(point), 8);
+  EXPECT_EQ((-form).evaluate(point), -8);
+}
+
+TEST(Affine, GcdLeavesOutTheConstant) {
+  EXPECT_EQ((Affine::variable(0, 6) + Affine::variable(2, -4) + Affine(1)).gcd(), 2);
+  EXPECT_EQ(Affine(5).gcd(), 0);
+}
+
+TEST(Affine, SubstitutionReplacesLeadingVariables) {
+  const Affine form = Affine::variable(0, 2) + Affine::variable(1);
+  const Affine replacement[] = {Affine::variable(1) + Affine(3)};
+  EXPECT_EQ(form.substitute(replacement), Affine::variable(1, 3, 6));
+}
+
+TEST(Affine, PrintsWithNames) {
+  const std::string names[] = {"a", "b"};
+  EXPECT_EQ((Affine::variable(0, 2) + Affine::variable(1) + Affine(-3)).to_string(names),
+            "2*a + b - 3");
+  EXPECT_EQ(Affine::variable(0, -1).to_string(names), "-a");
+  EXPECT_EQ(Affine().to_string(names), "0");
+}
+
+TEST(Affine, OverflowIsAnError) {
+  EXPECT_THROW(Affine::variable(0, INT64_MAX) * 2, Overflow);
+  EXPECT_THROW(Affine(INT64_MAX) + Affine(1), Overflow);
+  const int64_t point[] = {INT64_MAX};
+  EXPECT_THROW(Affine::variable(0, 2).evaluate(point), Overflow);
+}
+
+}  // namespace
+}  // namespace adjit

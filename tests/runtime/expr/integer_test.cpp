@@ -1,0 +1,47 @@
+#include "runtime/expr/integer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace adjit {
+namespace {
+
+TEST(Integer, DivisionFloorsForEverySign) {
+  for (int64_t a = -20; a <= 20; ++a)
+    for (int64_t b : {-7, -3, -2, -1, 1, 2, 3, 7}) {
+      const double exact = static_cast<double>(a) / static_cast<double>(b);
+      EXPECT_EQ(floor_div(a, b), static_cast<int64_t>(std::floor(exact))) << a << " / " << b;
+      EXPECT_EQ(ceil_div(a, b), static_cast<int64_t>(std::ceil(exact))) << a << " / " << b;
+      EXPECT_EQ(floor_mod(a, b), a - b * floor_div(a, b));
+    }
+}
+
+TEST(Integer, ModuloHasTheSignOfTheDivisor) {
+  EXPECT_EQ(floor_mod(-1, 5), 4);
+  EXPECT_EQ(floor_mod(1, -5), -4);
+  EXPECT_EQ(floor_mod(5, INT64_MIN), 5 + INT64_MIN) << "no product leaves the range on the way";
+  EXPECT_EQ(floor_mod(INT64_MIN, -1), 0);
+  EXPECT_EQ(floor_mod(INT64_MIN, 7), floor_mod(INT64_MIN + 7, 7));
+}
+
+TEST(Integer, CeilingOfTheExtremes) {
+  EXPECT_EQ(ceil_div(INT64_MIN, 2), INT64_MIN / 2);
+  EXPECT_EQ(ceil_div(INT64_MAX, 2), INT64_MAX / 2 + 1);
+}
+
+TEST(Integer, CheckedOperationsThrow) {
+  EXPECT_EQ(checked_add(2, 3), 5);
+  EXPECT_THROW(checked_add(INT64_MAX, 1), Overflow);
+  EXPECT_THROW(checked_sub(INT64_MIN, 1), Overflow);
+  EXPECT_THROW(checked_mul(INT64_MAX, 2), Overflow);
+  try {
+    checked_mul(INT64_MIN, -1);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::Bounds);
+  }
+}
+
+}  // namespace
+}  // namespace adjit

@@ -1,0 +1,114 @@
+// tests/runtime/expr/interval_test.cpp -- ranges of index expressions, against every point of the
+// box.
+#include "runtime/expr/interval.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <random>
+
+#include "runtime/expr/integer.hpp"
+
+namespace adjit {
+namespace {
+
+struct Expressions {
+  ExprPool pool;
+  std::vector<int64_t> extents{5, 3};
+
+  ExprId data(DType dtype = DType::Int64) {
+    const ExprId zero[] = {pool.constant_int(0)};
+    return pool.cast(pool.read(TensorId{0}, DType::Int32, zero), dtype);
+  }
+  ExprId c(int64_t value) { return pool.constant_int(value); }
+  ExprId make(Op op, ExprId a, ExprId b) { return pool.make(op, {a, b}); }
+  void expect(ExprId expr, int64_t lo, int64_t hi) {
+    const std::optional<ValueRange> range = interval_of(pool, expr, extents);
+    ASSERT_TRUE(range.has_value());
+    EXPECT_EQ(range->lo, lo);
+    EXPECT_EQ(range->hi, hi);
+  }
+  void expect_unknown(ExprId expr) { EXPECT_FALSE(interval_of(pool, expr, extents).has_value()); }
+};
+
+TEST(IntervalOf, Axes) {
+  Expressions e;
+  e.expect(e.pool.axis(0), 0, 4);
+  e.expect(e.make(Op::Sub, e.pool.axis(0), e.make(Op::Mul, e.pool.axis(1), e.c(3))), -6, 4);
+  e.expect(e.make(Op::FloorDiv, e.make(Op::Sub, e.pool.axis(0), e.c(3)), e.c(2)), -2, 0);
+  e.expect(e.make(Op::Mod, e.pool.axis(0), e.c(8)), 0, 4);
+  e.expect(e.make(Op::Mod, e.pool.axis(0), e.c(3)), 0, 2);
+  e.expect_unknown(e.pool.axis(2));
+}
+
+TEST(IntervalOf, WhatIsUnknownIsBoundedByMinMaxAndMod) {
+  Expressions e;
+  e.expect_unknown(e.data());
+  e.expect_unknown(e.make(Op::Min, e.data(), e.c(7)));
+  e.expect(e.make(Op::Max, e.make(Op::Min, e.data(), e.c(7)), e.c(-1)), -1, 7);
+  e.expect(e.make(Op::Max, e.make(Op::Min, e.make(Op::Add, e.data(), e.c(1)), e.c(7)), e.c(0)), 0,
+           7);
+  e.expect(e.make(Op::Mod, e.data(), e.c(6)), 0, 5);
+  e.expect_unknown(e.make(Op::Mod, e.c(6), e.data()));
+  e.expect_unknown(e.make(Op::Mul, e.data(), e.c(0x7fffffff)));
+}
+
+TEST(IntervalOf, OverflowIsUnknown) {
+  Expressions e;
+  const ExprId large = e.make(Op::Mul, e.pool.axis(0), e.c(int64_t{1} << 61));
+  e.expect_unknown(e.make(Op::Mul, large, e.c(3)));
+  e.expect(e.make(Op::Max, e.make(Op::Min, e.make(Op::Mul, large, e.c(3)), e.c(9)), e.c(2)), 2, 9);
+}
+
+// Random expressions over two axes: every value lies inside.
+TEST(IntervalOf, ContainsEveryValue) {
+  constexpr Op kOps[] = {Op::Add, Op::Sub, Op::Mul, Op::Min, Op::Max, Op::FloorDiv, Op::Mod};
+  std::mt19937 random(5);
+  for (int trial = 0; trial < 500; ++trial) {
+    Expressions e;
+    struct Term {
+      ExprId id;
+      std::array<int64_t, 15> values;  // at each point
+    };
+    std::vector<Term> terms;
+    for (size_t axis : {0, 1}) {
+      Term t{e.pool.axis(axis), {}};
+      for (size_t p = 0; p < 15; ++p) t.values[p] = static_cast<int64_t>(axis == 0 ? p / 3 : p % 3);
+      terms.push_back(t);
+    }
+    for (int k = 0; k < 6; ++k) {
+      const Op op = kOps[random() % std::size(kOps)];
+      const Term& a = terms[random() % terms.size()];
+      Term b = terms[random() % terms.size()];
+      if (op == Op::FloorDiv || op == Op::Mod || random() % 2 == 0) {
+        const auto value = static_cast<int64_t>(1 + random() % 4);
+        b.id = e.c(value);
+        b.values.fill(value);
+      }
+      Term made{e.make(op, a.id, b.id), {}};
+      for (size_t p = 0; p < 15; ++p) {
+        const int64_t x = a.values[p], y = b.values[p];
+        int64_t& v = made.values[p];
+        switch (op) {
+          case Op::Add: v = x + y; break;
+          case Op::Sub: v = x - y; break;
+          case Op::Mul: v = x * y; break;
+          case Op::Min: v = std::min(x, y); break;
+          case Op::Max: v = std::max(x, y); break;
+          case Op::FloorDiv: v = floor_div(x, y); break;
+          default: v = floor_mod(x, y); break;
+        }
+      }
+      const std::optional<ValueRange> range = interval_of(e.pool, made.id, e.extents);
+      ASSERT_TRUE(range.has_value());
+      for (int64_t v : made.values) {
+        EXPECT_GE(v, range->lo);
+        EXPECT_LE(v, range->hi);
+      }
+      terms.push_back(made);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace adjit

@@ -1,0 +1,83 @@
+#include <gtest/gtest.h>
+
+#include "runtime/expr/scalar.hpp"
+#include "runtime/graph/evaluator.hpp"
+#include "tests/runtime/graph/random_graph.hpp"
+
+namespace adjit {
+namespace {
+
+using testing::Random;
+
+// A random index expression over two axes.
+ExprId random_index(ExprPool& pool, Random& random, int depth) {
+  if (depth == 0)
+    return random.chance(30) ? pool.constant_int(random.between(-5, 5))
+                             : pool.axis(static_cast<size_t>(random.between(0, 1)));
+  const auto inner = [&] { return random_index(pool, random, depth - 1); };
+  const auto divisor = [&] { return pool.constant_int(random.between(1, 6)); };
+  switch (random.between(0, 5)) {
+    case 0: return pool.add(inner(), inner());
+    case 1: return pool.sub(inner(), inner());
+    case 2: return pool.mul(inner(), pool.constant_int(random.between(-3, 3)));
+    case 3: return pool.make(Op::FloorDiv, {inner(), divisor()});
+    case 4: return pool.make(Op::Mod, {inner(), divisor()});
+    default: return pool.neg(inner());
+  }
+}
+
+// The form equals the expression, and the expression of the form too, at every point.
+TEST(AffineExpr, FormsAgreeWithTheExpressionEverywhere) {
+  Random random(3);
+  for (int round = 0; round < 500; ++round) {
+    Graph graph;
+    Domain domain;
+    domain.extents = {7, 5};
+    domain.output_rank = 2;
+    const ExprId expr = random_index(graph.pool, random, 3);
+    const std::optional<Affine> form = as_affine(graph.pool, expr, domain);
+    ASSERT_TRUE(form.has_value());
+    const ExprId roots[] = {expr, to_expr(graph.pool, *form, domain)};
+    PointEvaluator evaluator(graph, roots, {});
+    for (int64_t i = 0; i < 7; ++i)
+      for (int64_t j = 0; j < 5; ++j) {
+        const int64_t point[] = {i, j};
+        evaluator.move_to(point);
+        ASSERT_EQ(form->evaluate(domain.variables_at(point)), evaluator.value(0).i);
+        ASSERT_EQ(evaluator.value(1).i, evaluator.value(0).i);
+      }
+  }
+}
+
+TEST(AffineExpr, WhatIsNotAffineLeavesTheDomainAlone) {
+  ExprPool pool;
+  Domain domain;
+  domain.extents = {7, 5};
+  const ExprId i = pool.axis(0), j = pool.axis(1);
+  const ExprId division = pool.make(Op::FloorDiv, {i, pool.constant_int(2)});
+  EXPECT_FALSE(as_affine(pool, pool.add(division, pool.mul(i, j)), domain));
+  EXPECT_FALSE(as_affine(pool, pool.make(Op::FloorDiv, {i, j}), domain));
+  EXPECT_FALSE(as_affine(pool, pool.make(Op::FloorDiv, {i, pool.constant_int(-2)}), domain));
+  EXPECT_FALSE(as_affine(pool, pool.read(TensorId{0}, DType::Int64, std::span(&i, 1)), domain));
+  EXPECT_FALSE(as_affine(pool, pool.axis(9), domain));
+  EXPECT_TRUE(domain.divisions.empty());
+}
+
+TEST(AffineExpr, DivisionsThatCannotVaryVanish) {
+  ExprPool pool;
+  Domain domain;
+  domain.extents = {4};
+  const ExprId i = pool.axis(0);
+  EXPECT_EQ(as_affine(pool, pool.make(Op::Mod, {i, pool.constant_int(4)}), domain),
+            Affine::variable(0));
+  EXPECT_EQ(as_affine(pool,
+                      pool.make(Op::FloorDiv,
+                                {pool.add(pool.mul(i, pool.constant_int(6)), pool.constant_int(1)),
+                                 pool.constant_int(3)}),
+                      domain),
+            Affine::variable(0, 2));
+  EXPECT_TRUE(domain.divisions.empty());
+}
+
+}  // namespace
+}  // namespace adjit

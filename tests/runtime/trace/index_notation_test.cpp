@@ -1,0 +1,399 @@
+// tests/runtime/trace/index_notation_test.cpp -- compute, reductions anywhere, guards, scatter.
+#include "runtime/trace/index_notation.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/runtime/trace/traced_call.hpp"
+
+namespace adjit::testing {
+namespace {
+
+// A trace with tensors by name, and the builder's operations in short.
+struct Builder {
+  Trace trace{"f"};
+  IndexNotation n{trace};
+  std::vector<Array> arrays;
+
+  Builder() { trace.set_source("user.py", 5); }
+  TensorId input(const Array& array) {
+    arrays.push_back(array);
+    return trace.input("A", array.dtype, array.shape);
+  }
+  ScalarExpr at(TensorId tensor, std::initializer_list<ScalarExpr> index,
+                IndexMode mode = IndexMode::Error) {
+    return n.read(tensor, std::span(index.begin(), index.size()), mode);
+  }
+  ScalarExpr v(AxisHandle axis) { return n.value(axis); }
+  ScalarExpr lit(int64_t value) { return n.literal(WeakScalar::of(value)); }
+  ScalarExpr lit(double value) { return n.literal(WeakScalar::of(value)); }
+  ScalarExpr op(Op op, ScalarExpr a) { return n.apply(op, {a}); }
+  ScalarExpr op(Op op, ScalarExpr a, ScalarExpr b) { return n.apply(op, {a, b}); }
+  ScalarExpr sum(ScalarExpr body, std::initializer_list<AxisHandle> axes, ScalarExpr where = {}) {
+    return n.reduce(CombinerKind::Sum, body, std::span(axes.begin(), axes.size()), where);
+  }
+  TensorId compute(std::initializer_list<AxisHandle> axes, ScalarExpr body) {
+    return n.compute("C", std::span(axes.begin(), axes.size()), body);
+  }
+  Graph finish(TensorId result) {
+    const TensorId outputs[] = {result};
+    return trace.finish(outputs);
+  }
+  std::vector<double> run(TensorId result) { return values(interpret(finish(result), arrays)[0]); }
+};
+
+template <typename Action>
+std::string message_of(ErrorCode code, Action action) {
+  try {
+    action();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), code) << e.what();
+    EXPECT_NE(std::string(e.what()).find("user.py:5"), std::string::npos) << e.what();
+    return e.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return "";
+}
+
+using Values = std::vector<double>;
+
+TEST(IndexNotation, MatmulIsOneStage) {
+  Builder b;
+  const TensorId A = b.input(f64({2, 3}, {1, 2, 3, 4, 5, 6})),
+                 B = b.input(f64({3, 2}, {1, 0, 0, 1, 1, 1}));
+  const AxisHandle i = b.n.axis(0, 2), j = b.n.axis(0, 2), k = b.n.axis(0, 3);
+  const ScalarExpr product = b.op(Op::Mul, b.at(A, {b.v(i), b.v(k)}), b.at(B, {b.v(k), b.v(j)}));
+  const Graph graph = b.finish(b.compute({i, j}, b.sum(product, {k})));
+  ASSERT_EQ(graph.stages.size(), 1u);
+  EXPECT_EQ(graph.stages[0].domain.extents, (std::vector<int64_t>{2, 2, 3}));
+  EXPECT_EQ(graph.stages[0].combiner.kind, CombinerKind::Sum);
+  EXPECT_EQ(graph.stages[0].lines.at(0).line, 5);
+  EXPECT_EQ(values(interpret(graph, b.arrays)[0]), (Values{4, 5, 10, 11}));
+}
+
+TEST(IndexNotation, AxesMayStartAnywhere) {
+  Builder b;
+  const TensorId A = b.input(f64({5}, {1, 2, 4, 8, 16}));
+  const AxisHandle i = b.n.axis(1, 4), k = b.n.axis(-1, 2);
+  const ScalarExpr body = b.at(A, {b.op(Op::Add, b.v(i), b.v(k))});
+  EXPECT_EQ(b.run(b.compute({i}, b.sum(body, {k}))), (Values{7, 14, 28}));
+}
+
+TEST(IndexNotation, LiteralsAreWeak) {
+  Builder b;
+  const TensorId A = b.input(f32({2}, {1, 2})), I = b.input(i64({2}, {5, 7}));
+  const AxisHandle i = b.n.axis(0, 2);
+  EXPECT_EQ(b.n.dtype(b.op(Op::Mul, b.at(A, {b.v(i)}), b.lit(int64_t{2}))), DType::Float32);
+  EXPECT_EQ(b.n.dtype(b.op(Op::Mul, b.at(I, {b.v(i)}), b.lit(int64_t{2}))), DType::Int64);
+  EXPECT_NE(message_of(ErrorCode::DType, [&] { b.op(Op::Mul, b.at(I, {b.v(i)}), b.lit(0.5)); })
+                .find("astype"),
+            std::string::npos);
+  EXPECT_NE(
+      message_of(ErrorCode::DType, [&] { b.op(Op::Mul, b.at(A, {b.v(i)}), b.at(I, {b.v(i)})); })
+          .find("astype"),
+      std::string::npos);
+  // Literals alone fold, and stay weak.
+  const ScalarExpr half = b.op(Op::Div, b.lit(int64_t{1}), b.lit(int64_t{2}));
+  EXPECT_EQ(b.run(b.compute({i}, b.op(Op::Add, b.at(A, {b.v(i)}), half))), (Values{1.5, 2.5}));
+}
+
+TEST(IndexNotation, AxesTakeTheFloatBesideThem) {
+  Builder b;
+  const TensorId A = b.input(f32({3}, {1, 2, 4})), D = b.input(f64({3}, {1, 2, 4}));
+  const TensorId S = b.input(array(DType::Int8, {3}, {100, 1, 2}));
+  const AxisHandle i = b.n.axis(0, 3);
+  const ScalarExpr half = b.op(Op::Mul, b.v(i), b.lit(0.5));
+  EXPECT_EQ(b.n.dtype(b.v(i)), DType::Int64);
+  EXPECT_EQ(b.n.dtype(half), DType::Float32);
+  EXPECT_EQ(b.n.dtype(b.op(Op::Add, b.v(i), b.at(A, {b.v(i)}))), DType::Float32);
+  EXPECT_EQ(b.n.dtype(b.op(Op::Add, half, b.at(D, {b.v(i)}))), DType::Float64);
+  EXPECT_EQ(b.n.dtype(b.op(Op::Exp, b.v(i))), DType::Float32);
+  // Beside integers it stays wide: 100 + 100 is no int8.
+  const ScalarExpr wide =
+      b.op(Op::Add, b.op(Op::Mul, b.v(i), b.lit(int64_t{100})), b.at(S, {b.v(i)}));
+  EXPECT_EQ(b.n.dtype(wide), DType::Int64);
+  const TensorId results[] = {b.compute({i}, b.op(Op::Add, half, b.at(D, {b.v(i)}))),
+                              b.compute({i}, wide),
+                              b.compute({i}, b.op(Op::Div, b.v(i), b.lit(int64_t{2})))};
+  const std::vector<Array> out = interpret(b.trace.finish(results), b.arrays);
+  EXPECT_EQ(values(out[0]), (Values{1, 2.5, 5}));
+  EXPECT_EQ(values(out[1]), (Values{100, 101, 202}));
+  EXPECT_EQ(values(out[2]), (Values{0, 0.5, 1}));
+}
+
+TEST(IndexNotation, AxesDoNotMakeIntegersFloats) {
+  Builder b;
+  const TensorId S = b.input(array(DType::Int32, {3}, {1, 2, 3}));
+  const AxisHandle i = b.n.axis(0, 3);
+  const ScalarExpr half = b.op(Op::Mul, b.v(i), b.lit(0.5));
+  message_of(ErrorCode::DType, [&] { b.op(Op::Add, b.at(S, {b.v(i)}), half); });
+  message_of(ErrorCode::DType, [&] { b.at(S, {half}); });
+  // What a condition on axes gives is a bool, not a number.
+  const ScalarExpr early = b.op(Op::Lt, b.v(i), b.lit(int64_t{2}));
+  message_of(ErrorCode::DType, [&] { b.op(Op::Mul, early, b.at(S, {b.v(i)})); });
+}
+
+TEST(IndexNotation, ConstantIndicesWrapOrRaise) {
+  Builder b;
+  const TensorId A = b.input(f64({2, 3}, {1, 2, 3, 4, 5, 6}));
+  const AxisHandle i = b.n.axis(0, 2);
+  const std::string message =
+      message_of(ErrorCode::Bounds, [&] { b.compute({i}, b.at(A, {b.v(i), b.lit(int64_t{3})})); });
+  for (const char* word : {"index 3", "dimension 1", "extent 3"})
+    EXPECT_NE(message.find(word), std::string::npos) << message;
+  message_of(ErrorCode::Bounds, [&] { b.compute({i}, b.at(A, {b.v(i), b.lit(int64_t{-4})})); });
+  message_of(ErrorCode::Shape, [&] { b.at(A, {b.v(i)}); });
+  message_of(ErrorCode::DType, [&] { b.at(A, {b.v(i), b.lit(0.5)}); });
+  EXPECT_EQ(b.run(b.compute({i}, b.at(A, {b.v(i), b.lit(int64_t{-1})}))), (Values{3, 6}));
+}
+
+TEST(IndexNotation, ConstantIndicesOutOfRangeMayBeGuarded) {
+  Builder b;
+  const TensorId A = b.input(f64({2}, {1, 2}));
+  const AxisHandle i = b.n.axis(0, 2);
+  const ScalarExpr never = b.op(Op::Lt, b.v(i), b.lit(int64_t{0}));
+  const ScalarExpr guarded = b.n.select(never, b.at(A, {b.lit(int64_t{5})}), b.lit(7.0));
+  EXPECT_EQ(b.run(b.compute({i}, guarded)), (Values{7, 7}));
+}
+
+TEST(IndexNotation, ReadsThatCanLeaveTheirTensorRaise) {
+  Builder b;
+  const TensorId A = b.input(f64({4}, {1, 2, 3, 4}));
+  const AxisHandle i = b.n.axis(0, 4);
+  const ScalarExpr left = b.at(A, {b.op(Op::Sub, b.v(i), b.lit(int64_t{1}))});
+  message_of(ErrorCode::Bounds, [&] { b.compute({i}, left); });
+  const ScalarExpr guard = b.op(Op::Lt, b.lit(int64_t{0}), b.v(i));
+  EXPECT_EQ(b.run(b.compute({i}, b.n.select(guard, left, b.lit(int64_t{-1})))),
+            (Values{-1, 1, 2, 3}));
+}
+
+TEST(IndexNotation, UnboundAxesRaise) {
+  Builder b;
+  const TensorId A = b.input(f64({4}, {1, 2, 3, 4}));
+  const AxisHandle i = b.n.axis(0, 4), k = b.n.axis(0, 4, "k");
+  EXPECT_NE(message_of(ErrorCode::Invalid, [&] { b.compute({i}, b.at(A, {b.v(k)})); })
+                .find("the axis 'k' (over 0:4)"),
+            std::string::npos);
+  const AxisHandle nameless = b.n.axis(1, 3);
+  EXPECT_NE(message_of(ErrorCode::Invalid, [&] { b.compute({i}, b.at(A, {b.v(nameless)})); })
+                .find("the axis over 1:3 is neither"),
+            std::string::npos);
+}
+
+TEST(IndexNotation, ReductionsInsideExpressionsAreLifted) {
+  // softmax: exp(A[i, j]) / sum_k exp(A[i, k]); the sum depends on i alone.
+  Builder b;
+  const TensorId A = b.input(f64({2, 2}, {0, 0, 1, 1}));
+  const AxisHandle i = b.n.axis(0, 2), j = b.n.axis(0, 2), k = b.n.axis(0, 2);
+  const ScalarExpr total = b.sum(b.op(Op::Exp, b.at(A, {b.v(i), b.v(k)})), {k});
+  const Graph graph =
+      b.finish(b.compute({i, j}, b.op(Op::Div, b.op(Op::Exp, b.at(A, {b.v(i), b.v(j)})), total)));
+  ASSERT_EQ(graph.stages.size(), 2u);
+  EXPECT_EQ(graph.info(graph.stages[0].results[0]).shape, (std::vector<int64_t>{2}));
+  EXPECT_EQ(values(interpret(graph, b.arrays)[0]), (Values{0.5, 0.5, 0.5, 0.5}));
+}
+
+TEST(IndexNotation, NestedReductionsOverTheSameAxis) {
+  // sum_k (A[k] * sum_k A[k]) = (1+2+3)^2: the inner k hides the outer one.
+  Builder b;
+  const TensorId A = b.input(f64({3}, {1, 2, 3}));
+  const AxisHandle k = b.n.axis(0, 3);
+  const ScalarExpr read = b.at(A, {b.v(k)});
+  const ScalarExpr inner = b.sum(read, {k});
+  EXPECT_EQ(b.run(b.compute({}, b.sum(b.op(Op::Mul, read, inner), {k}))), (Values{36}));
+}
+
+TEST(IndexNotation, AReducedAxisHidesTheOutputAxis) {
+  Builder b;
+  const TensorId A = b.input(f64({3}, {1, 2, 3}));
+  const AxisHandle i = b.n.axis(0, 3);
+  EXPECT_EQ(b.run(b.compute({i}, b.sum(b.at(A, {b.v(i)}), {i}))), (Values{6, 6, 6}));
+}
+
+TEST(IndexNotation, AConditionSharedWithOtherAxesWidensOnlyWhereNeeded) {
+  Builder b;
+  const TensorId A = b.input(f64({2, 2}, {1, 2, 3, 4}));
+  const AxisHandle i = b.n.axis(0, 3), j = b.n.axis(0, 2), k = b.n.axis(0, 2);
+  const ScalarExpr below =
+      b.op(Op::Lt, b.op(Op::Add, b.v(i), b.v(j)), b.lit(int64_t{2}));  // keeps i < 2
+  const ScalarExpr total = b.sum(b.at(A, {b.v(i), b.v(k)}), {k});
+  EXPECT_EQ(b.run(b.compute({i, j}, b.n.select(below, total, b.lit(-1.0)))),
+            (Values{3, 3, 7, -1, -1, -1}));
+}
+
+TEST(IndexNotation, ALiftedReductionCarriesItsPathCondition) {
+  // select(i >= 1, sum_k A[i - 1, k], 0): the lifted stage runs over i, restricted to i >= 1.
+  Builder b;
+  const TensorId A = b.input(f64({2, 2}, {1, 2, 3, 4}));
+  const AxisHandle i = b.n.axis(0, 3), k = b.n.axis(0, 2);
+  const ScalarExpr above = b.op(Op::Le, b.lit(int64_t{1}), b.v(i));
+  const ScalarExpr total = b.sum(b.at(A, {b.op(Op::Sub, b.v(i), b.lit(int64_t{1})), b.v(k)}), {k});
+  const Graph graph =
+      b.finish(b.compute({i}, b.op(Op::Add, b.n.select(above, total, b.lit(0.0)), b.lit(1.0))));
+  ASSERT_EQ(graph.stages.size(), 2u);
+  EXPECT_EQ(graph.stages[0].domain.inequalities.size(), 1u);
+  EXPECT_EQ(values(interpret(graph, b.arrays)[0]), (Values{1, 4, 8}));
+}
+
+TEST(IndexNotation, ADataConditionGuardsReads) {
+  // select(I[i] < 2, A[I[i]], -1): the read is guarded, not executed out of range.
+  Builder b;
+  const TensorId A = b.input(f64({2}, {10, 20})), I = b.input(i64({3}, {1, 5, 0}));
+  const AxisHandle i = b.n.axis(0, 3);
+  const ScalarExpr at = b.at(I, {b.v(i)});
+  const ScalarExpr inside = b.op(Op::Lt, at, b.lit(int64_t{2}));
+  EXPECT_EQ(b.run(b.compute({i}, b.n.select(inside, b.at(A, {at}), b.lit(-1.0)))),
+            (Values{20, -1, 10}));
+}
+
+TEST(IndexNotation, ALiftedReductionUnderADataConditionGuardsItsReads) {
+  Builder b;
+  const TensorId A = b.input(f64({2, 2}, {1, 2, 3, 4})), I = b.input(i64({3}, {1, 5, 0}));
+  const AxisHandle i = b.n.axis(0, 3), k = b.n.axis(0, 2);
+  const ScalarExpr row = b.at(I, {b.v(i)});
+  const ScalarExpr total = b.sum(b.at(A, {row, b.v(k)}), {k});
+  const ScalarExpr inside = b.op(Op::Lt, row, b.lit(int64_t{2}));
+  EXPECT_EQ(b.run(b.compute({i}, b.n.select(inside, total, b.lit(-1.0)))), (Values{7, -1, 3}));
+}
+
+TEST(IndexNotation, WhereBecomesRows) {
+  // A running sum: where k <= i, and only every second k.
+  Builder b;
+  const TensorId A = b.input(f64({4}, {1, 2, 4, 8}));
+  const AxisHandle i = b.n.axis(0, 4), k = b.n.axis(0, 4);
+  const ScalarExpr even = b.op(Op::Eq, b.op(Op::Mod, b.v(k), b.lit(int64_t{2})), b.lit(int64_t{0}));
+  const ScalarExpr where = b.op(Op::And, b.op(Op::Le, b.v(k), b.v(i)), even);
+  const Graph graph = b.finish(b.compute({i}, b.sum(b.at(A, {b.v(k)}), {k}, where)));
+  ASSERT_EQ(graph.stages.size(), 1u);
+  const Domain& domain = graph.stages[0].domain;
+  EXPECT_EQ(domain.inequalities.size(), 1u);
+  EXPECT_EQ(domain.equalities.size(), 1u);
+  EXPECT_EQ(graph.pool[graph.stages[0].bodies[0]].op, Op::Read);
+  EXPECT_EQ(values(interpret(graph, b.arrays)[0]), (Values{1, 1, 5, 5}));
+}
+
+TEST(IndexNotation, ASelectAgainstZeroUnderASumBecomesARow) {
+  Builder b;
+  const TensorId A = b.input(f64({4}, {1, 2, 4, 8}));
+  const AxisHandle j = b.n.axis(0, 4), k = b.n.axis(0, 4);
+  const ScalarExpr picked =
+      b.n.select(b.op(Op::Eq, b.v(k), b.v(j)), b.at(A, {b.v(k)}), b.lit(int64_t{0}));
+  const Graph graph = b.finish(b.compute({j}, b.sum(picked, {k})));
+  EXPECT_EQ(graph.stages[0].domain.equalities.size(), 1u);
+  EXPECT_EQ(values(interpret(graph, b.arrays)[0]), (Values{1, 2, 4, 8}));
+}
+
+TEST(IndexNotation, WhereKeepsReadsInBounds) {
+  // A convolution with padding: where 0 <= i + r - 1 < 3.
+  Builder b;
+  const TensorId A = b.input(f64({3}, {1, 2, 4}));
+  const AxisHandle i = b.n.axis(0, 3), r = b.n.axis(0, 3);
+  const ScalarExpr at = b.op(Op::Sub, b.op(Op::Add, b.v(i), b.v(r)), b.lit(int64_t{1}));
+  const ScalarExpr where =
+      b.op(Op::And, b.op(Op::Le, b.lit(int64_t{0}), at), b.op(Op::Lt, at, b.lit(int64_t{3})));
+  EXPECT_EQ(b.run(b.compute({i}, b.sum(b.at(A, {at}), {r}, where))), (Values{3, 7, 6}));
+}
+
+TEST(IndexNotation, ADataDependentWhereSelects) {
+  Builder b;
+  const TensorId A = b.input(f64({4}, {1, -2, 4, -8}));
+  const AxisHandle k = b.n.axis(0, 4);
+  const ScalarExpr positive = b.op(Op::Lt, b.lit(0.0), b.at(A, {b.v(k)}));
+  const AxisHandle axes[] = {k};
+  const ScalarExpr largest = b.n.reduce(CombinerKind::Min, b.at(A, {b.v(k)}), axes, positive);
+  EXPECT_EQ(b.run(b.compute({}, largest)), (Values{1}));
+}
+
+TEST(IndexNotation, EveryReducer) {
+  Builder b;
+  const TensorId A = b.input(f64({2, 2}, {3, 7, 7, 2}));
+  const AxisHandle i = b.n.axis(0, 2), k = b.n.axis(0, 2);
+  const AxisHandle one[] = {k}, two[] = {i, k};
+  const ScalarExpr read = b.at(A, {b.v(i), b.v(k)});
+  const auto rows = [&](CombinerKind kind, ScalarExpr body) {
+    return b.compute({i}, b.n.reduce(kind, body, one));
+  };
+  const ScalarExpr big = b.op(Op::Lt, b.lit(5.0), read);
+  const TensorId results[] = {rows(CombinerKind::Product, read),
+                              rows(CombinerKind::Max, read),
+                              rows(CombinerKind::Min, read),
+                              rows(CombinerKind::ArgMax, read),
+                              rows(CombinerKind::ArgMin, read),
+                              rows(CombinerKind::Any, big),
+                              rows(CombinerKind::All, big),
+                              b.compute({}, b.n.reduce(CombinerKind::ArgMax, read, two))};
+  const std::vector<Array> out = interpret(b.trace.finish(results), b.arrays);
+  const Values wanted[] = {{21, 14}, {7, 7}, {3, 2}, {1, 0}, {0, 1}, {1, 1}, {0, 0}, {1}};
+  for (size_t k2 = 0; k2 < out.size(); ++k2) EXPECT_EQ(values(out[k2]), wanted[k2]) << k2;
+}
+
+TEST(IndexNotation, CustomReducers) {
+  // Mean and count in one pass: (s, n) pairs added.
+  Builder b;
+  const TensorId A = b.input(f64({4}, {1, 2, 3, 6}));
+  const AxisHandle k = b.n.axis(0, 4);
+  const AxisHandle axes[] = {k};
+  const ScalarExpr bodies[] = {b.at(A, {b.v(k)}), b.n.constant(1, DType::Float64)};
+  const auto arg = [&](size_t number) { return b.n.argument(number, DType::Float64); };
+  const ScalarExpr combine[] = {b.op(Op::Add, arg(0), arg(2)), b.op(Op::Add, arg(1), arg(3))};
+  const ScalarExpr identity[] = {b.lit(int64_t{0}), b.lit(int64_t{0})};
+  const std::vector<ScalarExpr> both = b.n.reduce_custom(bodies, combine, identity, axes);
+  EXPECT_EQ(b.run(b.compute({}, b.op(Op::Div, both[0], both[1]))), (Values{3}));
+}
+
+TEST(IndexNotation, HalfTypesComputeInFloat32) {
+  Builder b;
+  // 1 + 2048 halves of 1: a float16 accumulator would stop at 2048.
+  const TensorId A = b.input(array(DType::Float16, {3000}, Values(3000, 1)));
+  const AxisHandle k = b.n.axis(0, 3000);
+  const TensorId total = b.compute({}, b.sum(b.at(A, {b.v(k)}), {k}));
+  EXPECT_EQ(b.trace.dtype(total), DType::Float16);
+  EXPECT_EQ(b.run(total), (Values{3000}));
+}
+
+TEST(IndexNotation, Scatter) {
+  // A histogram: H[I[r]] += 1.
+  Builder b;
+  const TensorId I = b.input(i64({5}, {0, 2, 2, 1, 2}));
+  const AxisHandle r = b.n.axis(0, 5);
+  const AxisHandle axes[] = {r};
+  const ScalarExpr target[] = {b.at(I, {b.v(r)})};
+  const TensorId h =
+      b.n.scatter("H", {4}, axes, target, b.n.constant(1, DType::Float64), CombinerKind::Sum);
+  EXPECT_EQ(b.run(h), (Values{1, 1, 3, 0}));
+}
+
+TEST(IndexNotation, IndexModes) {
+  Builder b;
+  const TensorId A = b.input(f64({3}, {1, 2, 3})), I = b.input(i64({3}, {-1, 1, 7}));
+  const AxisHandle i = b.n.axis(0, 3);
+  const ScalarExpr at = b.at(I, {b.v(i)});
+  const TensorId results[] = {b.compute({i}, b.at(A, {at}, IndexMode::Clip)),
+                              b.compute({i}, b.at(A, {at}, IndexMode::Wrap)),
+                              b.compute({i}, b.at(A, {at}, IndexMode::Drop))};
+  const std::vector<Array> out = interpret(b.trace.finish(results), b.arrays);
+  EXPECT_EQ(values(out[0]), (Values{1, 2, 3}));
+  EXPECT_EQ(values(out[1]), (Values{3, 2, 2}));
+  EXPECT_EQ(values(out[2]), (Values{0, 2, 0}));
+}
+
+TEST(IndexNotation, ZeroExtents) {
+  Builder b;
+  const TensorId A = b.input(f64({2, 0}, {}));
+  const AxisHandle i = b.n.axis(0, 2), k = b.n.axis(0, 0);
+  EXPECT_EQ(b.run(b.compute({i}, b.sum(b.at(A, {b.v(i), b.v(k)}), {k}))), (Values{0, 0}));
+}
+
+TEST(IndexNotation, SeveralResultsWithoutReductionsAreOneStage) {
+  Builder b;
+  const TensorId A = b.input(f64({2}, {1, 4}));
+  const AxisHandle i = b.n.axis(0, 2);
+  const AxisHandle axes[] = {i};
+  const ScalarExpr bodies[] = {b.op(Op::Neg, b.at(A, {b.v(i)})), b.op(Op::Sqrt, b.at(A, {b.v(i)}))};
+  const std::vector<TensorId> results = b.n.compute("T", axes, bodies);
+  const Graph graph = b.trace.finish(results);
+  EXPECT_EQ(graph.stages.size(), 1u);
+  EXPECT_EQ(values(interpret(graph, b.arrays)[1]), (Values{1, 2}));
+}
+
+}  // namespace
+}  // namespace adjit::testing

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Gradient steps of adjit beside those of PyTorch, torch.compile, JAX and libraries.
+
+    python tools/bench/compare.py [--only NAME,...] [--threads N] [--json FILE] [--chart FILE.svg]
+
+Every row is one full gradient step: the gradients of sum(out * cotangent) for all float inputs,
+float32, the same forward in every framework (comparison/ has them). Results are checked against
+torch's first. The frameworks take turns in one process; with --allocator both, one process has
+glibc's allocator as it is, another one keeps large blocks, and a peer counts by the better one.
+Times are milliseconds, minima; --json has medians, too. The limit follows from what bench_machine
+measures here, and from the work that is written beside each row.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib.util
+import json
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from comparison import chart, limits, machine, report
+from comparison.environment import ALLOCATORS, hold_to
+from comparison.session import Session
+
+_FRAMEWORKS = ["adjit", "torch", "compile", "jax", "openblas", "onednn", "drjit", "halide"]
+_OPTIONAL = {"drjit", "halide"}
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    add("--only", help="names of rows, or beginnings of names ending in *, separated by commas")
+    add("--shapes", dest="rows", action="store_const", const="shapes", help="odd shapes instead")
+    add("--growth", dest="rows", action="store_const", const="growth", help="n, 2n, 4n, 8n instead")
+    add("--dtypes", dest="rows", action="store_const", const="dtypes", help="f32, f64, bf16, f16")
+    add("--frameworks", help=f"default: {','.join(_FRAMEWORKS)}, those that are installed")
+    add("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    add("--allocator", choices=[*ALLOCATORS, "both"], default="both")
+    add("--seconds", type=float, default=0.3, help="a framework, row and allocator")
+    add("--compile-budget", type=float, default=40, help="seconds of torch.compile a row")
+    add("--row-limit", type=float, default=180, help="seconds after which a row is given up")
+    add("--json", type=Path, help="write the rows here, too")
+    add("--chart", type=Path, help="draw the ratios here, as SVG")
+    parser.set_defaults(rows="listed")
+    return parser.parse_args()
+
+
+def chosen(rows: list[str], only: str | None) -> list[str]:
+    """The rows that --only names; exits where it names none."""
+    found = []
+    for pattern in only.split(",") if only else ["*"]:
+        start = pattern[:-1] if pattern.endswith("*") else None
+        some = [r for r in rows if r == pattern or (start is not None and r.startswith(start))]
+        if not some:
+            sys.exit(f"--only: there is no row {pattern}; rows are: {', '.join(rows)}")
+        found += some
+    return found
+
+
+def installed() -> str:
+    """The frameworks of a report that names none."""
+    missing = {name for name in _OPTIONAL if importlib.util.find_spec(name) is None}
+    for name in sorted(missing):
+        print(f"without {name}: not installed")
+    return ",".join(name for name in _FRAMEWORKS if name not in missing)
+
+
+def constants(threads: int) -> machine.Machine | None:
+    """The machine's, printed; None where the program that measures them is not built."""
+    path = machine.program()
+    if path is None:
+        print("no limits: build bench_machine for them (cmake --build --preset release)")
+        return None
+    found = machine.measured(path, threads)
+    print(
+        f"{threads} threads: {found.flops / 1e9:.0f} GFLOP/s, {found.bandwidth / 1e9:.1f} GB/s, "
+        f"{found.gathers / 1e9:.2f} G gathers/s",
+        flush=True,
+    )
+    return found
+
+
+@contextlib.contextmanager
+def progress(text: str) -> Iterator[None]:
+    """What is being measured, on a terminal; gone when it is done."""
+    if sys.stderr.isatty():
+        print(text, end="", file=sys.stderr, flush=True)
+    yield
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def compared(
+    options: argparse.Namespace, limits_of: machine.Machine | None
+) -> list[dict[str, Any]]:
+    """The rows, printed as they come."""
+    allocators = list(ALLOCATORS) if options.allocator == "both" else [options.allocator]
+    inner = [
+        f"--seconds={options.seconds}", f"--compile-budget={options.compile_budget}",
+        f"--frameworks={options.frameworks or installed()}", f"--rows={options.rows}",
+    ]  # fmt: skip
+    rows: list[dict[str, Any]] = []
+    with contextlib.ExitStack() as stack:
+        sessions = {
+            a: stack.enter_context(Session(a, options.threads, inner, options.row_limit))
+            for a in allocators
+        }
+        works = sessions[allocators[0]].rows
+        print(report.header(), flush=True)
+        names = chosen(list(works), options.only)
+        for k, name in enumerate(names):
+            with progress(f"[{k + 1}/{len(names)}] {name}"):
+                answers = report.asked(name, sessions)
+            limit = limits.limit_ms(works[name], limits_of) if limits_of else None
+            rows.append({**report.merged(name, limit, answers), "work": asdict(works[name])})
+            print(report.lines(rows[-1]), flush=True)
+    return rows
+
+
+def print_growth(rows: list[dict[str, Any]]) -> None:
+    """Exponents of adjit and of the best peer, against floating-point operations."""
+    works = {r["workload"]: r["work"]["flops"] for r in rows}
+    ours = {r["workload"]: r["adjit"]["minimum"] for r in rows if "adjit" in r}
+    best = {r["workload"]: r["peers"][r["best_peer"]]["minimum"] for r in rows if r["peers"]}
+    for who, times in (("adjit", ours), ("best peer", best)):
+        found = report.exponents(times, works).items()
+        print(f"{who}: time grows as work to the", ", ".join(f"{v:.2f} ({k})" for k, v in found))
+
+
+def main() -> None:
+    options = arguments()
+    hold_to(options.threads)
+    found = constants(options.threads)
+    rows = compared(options, found)
+    print(report.summary(rows))
+    if options.rows == "growth":
+        print_growth(rows)
+    if options.json:
+        whole = {"threads": options.threads, "machine": found and asdict(found), "rows": rows}
+        options.json.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+    if options.chart:
+        title = f"Best peer's time / adjit's, {options.threads} threads: gradient steps"
+        options.chart.write_text(chart.svg(rows, title), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

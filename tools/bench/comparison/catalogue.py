@@ -1,0 +1,18 @@
+"""The sets of rows that can be asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .dtypes import dtypes
+from .growth import growth
+from .listed import listed
+from .shapes import shapes
+from .workload import Workload
+
+SETS: dict[str, Callable[[], list[Workload]]] = {
+    "listed": listed,
+    "shapes": shapes,
+    "growth": growth,
+    "dtypes": dtypes,
+}

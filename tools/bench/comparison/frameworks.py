@@ -1,0 +1,100 @@
+"""One gradient step of a workload in each framework: who takes part, and how a step is made.
+
+A framework is a function (Row) -> Step, or None where it has nothing to say about the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import adjit as aj
+import jax
+import torch
+
+from . import budget
+from .row import Row, Step, torch_tensor
+from .with_drjit import drjit
+from .with_halide import halide
+from .workload import of_floats
+
+
+def adjit(row: Row) -> Step:
+    """The backward alone, compiled: what the forward gives is computed as far as it needs it."""
+
+    def pull(cotangent: Any, *inputs: Any) -> Any:
+        f, floats = of_floats(row.workload.ours, list(inputs))
+        return aj.vjp(f, *floats)[1](cotangent)
+
+    step = aj.jit(pull)
+    return Step(lambda: step(row.cotangent, *row.inputs))
+
+
+def _torch_step(row: Row, f: Any, memory_format: Any = torch.contiguous_format) -> Step:
+    def tensor(x: Any) -> Any:
+        t = torch_tensor(x)
+        if t.ndim == 4:
+            t = t.to(memory_format=memory_format)
+        return t.requires_grad_(t.is_floating_point())
+
+    inputs = [tensor(x) for x in row.inputs]
+    wanted = [inputs[k] for k in row.floats]
+    seed = tensor(row.cotangent).detach()
+    return Step(lambda: torch.autograd.grad(f(*inputs), wanted, seed))
+
+
+def torch_eager(row: Row) -> Step:
+    return _torch_step(row, row.workload.torch)
+
+
+def onednn(row: Row) -> Step | None:
+    """torch with inputs that lie channels last: oneDNN without its reorders."""
+    if not row.workload.channels_last:
+        return None
+    return _torch_step(row, row.workload.torch, torch.channels_last)
+
+
+def torch_compile(row: Row) -> Step:
+    """Inductor. Raises BudgetExceeded where it takes too long to compile."""
+    torch._dynamo.reset()
+    step = _torch_step(row, torch.compile(row.workload.torch))
+    with budget.seconds(budget.torch_compile):
+        step.run()
+    return step
+
+
+def jax_jit(row: Row) -> Step | None:
+    forward = row.workload.jax
+    if forward is None:
+        return None
+
+    def pull(cotangent: Any, *inputs: Any) -> Any:
+        f, floats = of_floats(forward, list(inputs))
+        return jax.vjp(f, *floats)[1](cotangent)
+
+    step = jax.jit(pull)
+    inputs = [jax.numpy.asarray(x) for x in row.inputs]
+    seed = jax.numpy.asarray(row.cotangent)
+    finished: Any = jax.block_until_ready
+    return Step(lambda: finished(step(seed, *inputs)))
+
+
+def openblas(row: Row) -> Step | None:
+    """NumPy's matrix products, the gradients written by hand."""
+    gradients = row.workload.blas
+    if gradients is None:
+        return None
+    return Step(lambda: gradients(row.cotangent, *row.inputs))
+
+
+#: Ours first; every other one is a peer.
+FRAMEWORKS: dict[str, Callable[[Row], Step | None]] = {
+    "adjit": adjit,
+    "torch": torch_eager,
+    "compile": torch_compile,
+    "jax": jax_jit,
+    "openblas": openblas,
+    "onednn": onednn,
+    "drjit": drjit,
+    "halide": halide,
+}

@@ -1,0 +1,99 @@
+"""One row measured: every framework's step prepared, checked against torch's, and timed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from typing import Any
+
+import adjit as aj
+import numpy as np
+
+from . import timing
+from .budget import BudgetExceeded
+from .frameworks import FRAMEWORKS, torch_eager
+from .row import Row, row_of
+from .workload import Workload, is_float
+
+#: Largest difference to torch's gradient, relative to that gradient's largest number. Half types
+#: are compared with torch's float32 on the same numbers.
+TOLERANCE = {"float64": 1e-3, "float32": 1e-3, "float16": 1e-2, "bfloat16": 4e-2}
+
+
+def measure(workload: Workload, names: Iterable[str], seconds: float) -> dict[str, Any]:
+    """Name of a framework -> its numbers, or {"error": why it has none}; as JSON holds them."""
+    row = row_of(workload)
+    wanted = torch_eager(_in_float32(row)).gradients()
+    found: dict[str, dict[str, Any]] = {}
+    steps: dict[str, Callable[[], Any]] = {}
+    for name in names:
+        entry = _prepared(name, row, wanted, steps)
+        if entry is not None:
+            found[name] = entry
+    for name, times in timing.interleaved(steps, seconds).items():
+        found[name].update(asdict(times))
+    return found
+
+
+def _in_float32(row: Row) -> Row:
+    """The row itself, but for half types: the same numbers as float32."""
+    if row.workload.dtype not in ("float16", "bfloat16"):
+        return row
+    inputs = [x.astype(np.float32) if is_float(x.dtype) else x for x in row.inputs]
+    return Row(row.workload, inputs, row.cotangent.astype(np.float32))
+
+
+def warm_up() -> None:
+    """The library's own first time: what it starts once a process is no row's compile time."""
+    aj.jit(lambda x: x + 1)(np.zeros(8, np.float32))
+
+
+def _prepared(
+    name: str, row: Row, wanted: list[Any], steps: dict[str, Callable[[], Any]]
+) -> dict[str, Any] | None:
+    """Puts the framework's step into ``steps`` if it is right."""
+    compiled = len(aj.compilations)
+    start = time.perf_counter()
+    try:
+        step = FRAMEWORKS[name](row)
+        if step is None:
+            return None
+        gradients = step.gradients()
+    except (Exception, BudgetExceeded) as error:
+        return {"error": f"{type(error).__name__}: {error}"}
+    entry: dict[str, Any] = {"first_ms": 1e3 * (time.perf_counter() - start)}
+    entry["difference"] = difference(gradients, wanted)
+    if not entry["difference"] <= TOLERANCE[row.workload.dtype]:
+        entry["error"] = f"differs from torch by {entry['difference']:.1e}"
+        return entry
+    if name == "adjit":
+        entry.update(_report(list(aj.compilations)[compiled:]))
+    steps[name] = step.run
+    return entry
+
+
+def difference(gradients: list[Any], wanted: list[Any]) -> float:
+    """The largest over all gradients; infinite where a shape differs or a number is missing.
+
+    A gradient that is far smaller than the row's largest one counts as if it were not so small:
+    it is zero but for rounding (of queries and keys, say, where there is one token).
+    """
+    worst = 0.0
+    least = 1e-3 * max(float(np.abs(g).max(initial=0)) for g in wanted) + 1e-30
+    for mine, theirs in zip(gradients, wanted, strict=True):
+        if mine.shape != theirs.shape or not np.isfinite(mine).all():
+            return float("inf")
+        if mine.size:
+            worst = max(worst, np.abs(mine - theirs).max() / max(np.abs(theirs).max(), least))
+    return float(worst)
+
+
+def _report(compilations: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the library says of the compilations that a step needed (one, for our rows)."""
+    sums = ("trace_ms", "derive_ms", "schedule_ms", "compile_ms", "load_ms")
+    entry: dict[str, Any] = {k: sum(r.get(k) or 0 for r in compilations) for k in sums}
+    entry["workspace_bytes"] = sum(r.get("workspace_bytes") or 0 for r in compilations)
+    kernels = [r.get("kernels") for r in compilations]
+    entry["kernels"] = sum(k if isinstance(k, int) else len(k or ()) for k in kernels)
+    return entry

@@ -1,0 +1,120 @@
+"""What one row of the comparison is: a forward in every framework, its inputs, its least work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Work:
+    """The least that a gradient step needs; the limit of a row follows from it (limits.py).
+
+    ``flops`` counts a multiply-add as two. ``floats`` are the numbers that cross the memory bus at
+    least once: inputs, cotangent and gradients that are arrays of some size. ``calls`` are
+    evaluations of transcendental functions, by name. ``gathers`` are reads from and updates of
+    positions that depend on data.
+    """
+
+    flops: float = 0
+    floats: float = 0
+    calls: dict[str, float] = field(default_factory=dict)
+    gathers: float = 0
+
+
+@dataclass(frozen=True)
+class Input:
+    """An array that a row draws: ``kind`` is normal, uniform (0 .. 1) or index (0 .. below)."""
+
+    shape: tuple[int, ...]
+    kind: str = "normal"
+    scale: float = 1.0
+    below: int = 0
+
+    def draw(self, rng: np.random.Generator, dtype: str = "float32") -> Any:
+        """Of that dtype, or int64 for indices."""
+        if self.kind == "index":
+            return rng.integers(0, self.below, self.shape)
+        draw = rng.random if self.kind == "uniform" else rng.standard_normal
+        return (self.scale * np.asarray(draw(self.shape))).astype(numpy_dtype(dtype))
+
+
+def numpy_dtype(name: str) -> Any:
+    """NumPy's own, or ml_dtypes' bfloat16."""
+    return np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
+
+
+def is_float(dtype: Any) -> bool:
+    """Whether a NumPy, torch or JAX dtype, or a tensor's of adjit, is one of floats."""
+    return str(dtype).split(".")[-1] in ("float16", "bfloat16", "float32", "float64")
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The same forward in each framework, taking ``inputs`` in order and giving one array.
+
+    The step that is timed gives the gradients of sum(out * cotangent) for every float input.
+    ``jax``, ``drjit`` and ``halide`` are None where these cannot express the forward, or not well;
+    the latter two take their module first. ``blas`` gives the gradients themselves from
+    (cotangent, inputs) by NumPy's matrix products. ``channels_last`` says that torch may also
+    have its four-dimensional inputs in that layout.
+    """
+
+    name: str
+    inputs: tuple[Input, ...]
+    work: Work
+    ours: Function
+    torch: Function
+    jax: Function | None = None
+    blas: Function | None = None
+    drjit: Function | None = None
+    halide: Function | None = None
+    channels_last: bool = False
+    dtype: str = "float32"
+
+    def draw(self) -> list[Any]:
+        """The inputs, the same in every process."""
+        rng = np.random.default_rng(0)
+        return [i.draw(rng, self.dtype) for i in self.inputs]
+
+    def named(self, name: str) -> Workload:
+        """The same row under another name."""
+        return replace(self, name=name)
+
+    def of(self, dtype: str) -> Workload:
+        """The row in another float type, for the frameworks that have several."""
+        size = numpy_dtype(dtype).itemsize
+        work = replace(
+            self.work,
+            flops=self.work.flops * max(1, size / 4),
+            floats=self.work.floats * size / 4,
+            calls={name: count * max(1, size / 4) for name, count in self.work.calls.items()},
+        )
+        return replace(
+            self, name=f"{self.name}_{dtype}", work=work, dtype=dtype,
+            blas=None, drjit=None, halide=None, channels_last=False,
+        )  # fmt: skip
+
+
+def differentiated(inputs: list[Any]) -> list[int]:
+    """Which inputs have gradients: the float ones."""
+    return [k for k, x in enumerate(inputs) if is_float(x.dtype)]
+
+
+def of_floats(f: Function, inputs: list[Any]) -> tuple[Function, list[Any]]:
+    """``f`` as a function of its float inputs only, and these inputs."""
+    where = [k for k, x in enumerate(inputs) if is_float(x.dtype)]
+
+    def g(*floats: Any) -> Any:
+        arguments = list(inputs)
+        for k, x in zip(where, floats, strict=True):
+            arguments[k] = x
+        return f(*arguments)
+
+    return g, [inputs[k] for k in where]
