@@ -23,9 +23,9 @@ TEST(ComputeAt, RowsOfSoftmax) {
   EXPECT_EQ(y.attached[1].nest.spans, (Steps{1, 9}));
   EXPECT_EQ(p.scopes[p.graph.stages[1].results[0].value], Scope::Local);
   expect_faithful(p, g);
-  p = vectorize(std::move(p), stage_of(p, "y"), 1, 4);
-  p = vectorize(std::move(p), stage_of(p, "s"), 1, 4);
-  p = parallel(std::move(p), stage_of(p, "y"), 1);
+  p = vectorize(p, stage_of(p, "y"), 1, 4);
+  p = vectorize(p, stage_of(p, "s"), 1, 4);
+  p = parallel(p, stage_of(p, "y"), 1);
   expect_faithful(p, g);
 }
 
@@ -33,7 +33,7 @@ TEST(ComputeAt, TilingTheHostAfterwardsMovesRegionsAlong) {
   const Graph g = softmax_graph(7, 9);
   Program p = plain(g);
   for (const char* name : {"s", "e", "m"}) p = attach(std::move(p), name, "y", 1);
-  p = tile(std::move(p), stage_of(p, "y"), 0, Steps{4});
+  p = tile(p, stage_of(p, "y"), 0, Steps{4});
   EXPECT_EQ(p.kernels[0].root.attached[0].depth, 2u);
   expect_faithful(p, g);
 }
@@ -130,7 +130,7 @@ TEST(ReadRegion, PaddedReadsReachBeforeTheTensor) {
   b.graph = g;
   Program p = tile(plain(g), 0, 2, Steps{3});
   // Region of an input cannot be asked for; of a copy it can.
-  p = pack(std::move(p), 0, p.graph.inputs[0],
+  p = pack(p, 0, p.graph.inputs[0],
            {{{0, 1, 0}, {1, 1, 0}, {2, 1, 0}, {3, 1, 0}}, {}, {}, false});
   const size_t copy = stage_of(p, "x_packed"), y = stage_of(p, "y");
   const NestPath host = *find_nest(p, y);

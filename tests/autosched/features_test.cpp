@@ -98,7 +98,7 @@ TEST(Footprint, PackedOperandsAreStreams) {
   Program p = initial_program(matmul_graph(48, 64, 100), 1, 512);
   Packing packing;
   packing.dimensions = {{1, 32, 0}, {0, 1, 0}, {1, 1, 32}};
-  p = pack(std::move(p), 0, p.graph.inputs[1], packing);
+  p = pack(p, 0, p.graph.inputs[1], packing);
   p = unroll(vectorize(std::move(p), 1, 1, 16), 1, 1, 2);
   const Kernel& product = p.kernels[1];
   const PlacedNest placed = placed_nests(p, product).front();

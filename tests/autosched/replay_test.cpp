@@ -24,11 +24,11 @@ TEST(Replay, RefusesForeignJsonWithThePosition) {
 TEST(Replay, LoopMovesAndRewritingMovesMix) {
   const Graph g = softmax_graph(8, 12);
   Program p = initial_program(g, 2, 512);
-  p = tile(std::move(p), stage_of(p, "y"), 0, std::vector<int64_t>{2});
-  p = inline_stages(std::move(p), std::vector<size_t>{stage_of(p, "e")});
-  p = split_reduction(std::move(p), stage_of(p, "m"), 1, 3);
-  p = compute_at(std::move(p), stage_of(p, "s"), stage_of(p, "y"), 1);
-  p = vectorize(std::move(p), stage_of(p, "y"), 1, 4);
+  p = tile(p, stage_of(p, "y"), 0, std::vector<int64_t>{2});
+  p = inline_stages(p, std::vector<size_t>{stage_of(p, "e")});
+  p = split_reduction(p, stage_of(p, "m"), 1, 3);
+  p = compute_at(p, stage_of(p, "s"), stage_of(p, "y"), 1);
+  p = vectorize(p, stage_of(p, "y"), 1, 4);
   expect_faithful(p, g);
 }
 

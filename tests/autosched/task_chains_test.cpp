@@ -102,9 +102,9 @@ TEST(TaskChains, AttachedNestsWriteTheirRows) {
       parse_graph("def main(float(6, 4) x) -> (z) {\n t(i, j) = x(i, j) * 2.0\n"
                   " u(i, j) = t(i, j) + t(i, 3 - j)\n z(i, j) = u(i, j) * t(i, 3 - j)\n}"),
       2, 512);
-  p = compute_at(std::move(p), stage_of(p, "t"), stage_of(p, "u"), 1);
-  p = parallel(std::move(p), stage_of(p, "u"), 1);
-  p = parallel(std::move(p), stage_of(p, "z"), 1);
+  p = compute_at(p, stage_of(p, "t"), stage_of(p, "u"), 1);
+  p = parallel(p, stage_of(p, "u"), 1);
+  p = parallel(p, stage_of(p, "z"), 1);
   ASSERT_EQ(p.kernels.size(), 2u);
   EXPECT_TRUE(task_chains(p).continues[1]);
   EXPECT_EQ(slice_of(p, "t"), 4);
@@ -118,9 +118,9 @@ TEST(TaskChains, NestsAttachedBetweenParallelLoopsBreakThem) {
       initial_program(parse_graph("def main(float(6, 4) x) -> (z) {\n t(i, j) = x(i, j) * 2.0\n"
                                   " s(i) +=! t(i, r)\n z(i, j) = s(i) + x(i, j)\n}"),
                       2, 512);
-  p = compute_at(std::move(p), stage_of(p, "s"), stage_of(p, "z"), 1);
-  p = parallel(std::move(p), stage_of(p, "t"), 2);
-  p = parallel(std::move(p), stage_of(p, "z"), 2);
+  p = compute_at(p, stage_of(p, "s"), stage_of(p, "z"), 1);
+  p = parallel(p, stage_of(p, "t"), 2);
+  p = parallel(p, stage_of(p, "z"), 2);
   EXPECT_EQ(task_chains(p).continues, (std::vector<bool>{false, false}));
   EXPECT_EQ(slice_of(p, "t"), 0);
 }

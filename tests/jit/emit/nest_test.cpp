@@ -60,10 +60,10 @@ TEST(Nest, RowsOfOwnBuffersAreWholeVectors) {
                     " y(i, j) +=! t(i, j + r) where i in 0:6, j in 0:" + less + ", r in 0:3 }");
     for (const int64_t rows : {1, 2}) {
       Program p = plain(graph);
-      if (rows > 1) p = tile(std::move(p), stage_of(p, "y"), 0, Steps{rows});
+      if (rows > 1) p = tile(p, stage_of(p, "y"), 0, Steps{rows});
       p = attach(std::move(p), "t", "y", 1);
-      p = vectorize(std::move(p), stage_of(p, "t"), 1, 16);
-      p = vectorize(std::move(p), stage_of(p, "y"), 1, 8);
+      p = vectorize(p, stage_of(p, "t"), 1, 16);
+      p = vectorize(p, stage_of(p, "y"), 1, 8);
       expect_right(p);
     }
     const Graph sum = parse_graph("def main(float(6, " + m +
@@ -238,8 +238,8 @@ TEST(Nest, SeveralRowsOfSoftmaxAtOnceWithARaggedRest) {
   Program p = tile(plain(softmax_graph(7, 9)), 3, 0, Steps{4});
   for (const char* name : {"s", "e", "m"}) p = attach(std::move(p), name, "y", 1);
   expect_right(p);
-  p = vectorize(std::move(p), stage_of(p, "e"), 1, 4);
-  expect_right(parallel(std::move(p), stage_of(p, "y"), 1));
+  p = vectorize(p, stage_of(p, "e"), 1, 4);
+  expect_right(parallel(p, stage_of(p, "y"), 1));
 }
 
 Graph stencil_graph() {
@@ -256,10 +256,10 @@ TEST(Nest, RegionsOfAStencilReachOverTheTile) {
     p = attach(std::move(p), "u", "y", 1);
     p = attach(std::move(p), "t", "y", 1);
     expect_right(p);
-    p = vectorize(std::move(p), stage_of(p, "u"), 0, 4);
-    p = vectorize(std::move(p), stage_of(p, "t"), 0, 4);
+    p = vectorize(p, stage_of(p, "u"), 0, 4);
+    p = vectorize(p, stage_of(p, "t"), 0, 4);
     expect_right(p);
-    expect_right(parallel(std::move(p), stage_of(p, "y"), 1));
+    expect_right(parallel(p, stage_of(p, "y"), 1));
   }
 }
 
@@ -280,8 +280,8 @@ TEST(Nest, RegionsAreClippedAtTheirTensor) {
     Program p = tile(plain(graph), 1, 0, Steps{step});
     p = attach(std::move(p), "t", "y", 1);
     expect_right(p);
-    p = vectorize(std::move(p), stage_of(p, "t"), 0, 4);
-    if (step % 4 == 0) p = vectorize(std::move(p), stage_of(p, "y"), 0, 4);
+    p = vectorize(p, stage_of(p, "t"), 0, 4);
+    if (step % 4 == 0) p = vectorize(p, stage_of(p, "y"), 0, 4);
     expect_right(p);
   }
 }
@@ -313,7 +313,7 @@ TEST(Nest, AttachedResultsThatAreOutputsStayInsideTheirTensor) {
     expect_right(p);
     expect_right(vectorize(p, stage_of(p, "t"), 1, 4));
     if (step > 1) expect_right(vectorize(p, stage_of(p, "t"), 0, 4));
-    expect_right(parallel(std::move(p), stage_of(p, "y"), 1));
+    expect_right(parallel(p, stage_of(p, "y"), 1));
   }
 }
 
@@ -348,8 +348,8 @@ TEST(Nest, ProducersInsideTheTilesOfAProduct) {
   p = reorder(std::move(p), 1, std::vector<size_t>{0, 3, 1, 2, 4});
   p = attach(std::move(p), "u", "c", 2);
   expect_right(p);
-  p = unroll(std::move(p), stage_of(p, "c"), 0, 2);
-  p = vectorize(std::move(p), stage_of(p, "c"), 1, 8);
+  p = unroll(p, stage_of(p, "c"), 0, 2);
+  p = vectorize(p, stage_of(p, "c"), 1, 8);
   expect_right(p);
 }
 
