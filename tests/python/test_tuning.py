@@ -80,7 +80,7 @@ def test_a_kept_schedule_is_used_until_it_is_dropped() -> None:
     kept = aj.lower(f, A, B).compile()
     assert kept.report["kept_schedule"] and kept.cache == "miss"
     assert aj.lower(f, A, B).compile().cache == "memory"
-    np.testing.assert_allclose(aj.jit(f)(A, B), A @ B + 1, rtol=1e-4)
+    np.testing.assert_allclose(aj.jit(f)(A, B), A @ B + 1, rtol=1e-4, atol=1e-4)
     assert not before.report["kept_schedule"]
     assert before.llvm != kept.llvm  # each shows its own
     assert [len(e.profile(A, B)) > 0 for e in (before, kept)] == [True, True]
