@@ -356,8 +356,8 @@ typedef struct adjit_lower_options {
   const char*
       title; /* what adjit-cache lists, such as "grad(loss)"; NULL: the computation's name */
   const char* schedule_json; /* a schedule to use; NULL: the one kept by
-                                adjit_lowered_keep_schedule, else the default one, which is
-                                always named "heuristic" */
+                                adjit_lowered_keep_schedule, else what adjit chooses, which
+                                "heuristic" names whatever was kept */
   double trace_ms;           /* what tracing cost the caller, for the records */
 } adjit_lower_options;
 

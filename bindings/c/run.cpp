@@ -283,7 +283,7 @@ adjit_status adjit_lowered_compile(adjit_lowered* lowered, adjit_executable** ex
     handle->inspected = l.request;
     if (l.request.schedule_json.empty()) {  // what is kept may change
       const std::string& kept = handle->executable->report().kept_schedule;
-      handle->inspected.schedule_json = kept.empty() ? adjit::kHeuristic : kept;
+      handle->inspected.schedule_json = kept.empty() ? adjit::kOwnSchedule : kept;
     }
     handle->from_memory = compiled.from_memory;
     *executable = handle.release();

@@ -232,10 +232,10 @@ Target Engine::schedule_target() const {
 
 Program Engine::schedule_of(const Graph& graph, const Request& request) const {
   const Target target = schedule_target();
-  if (request.schedule_json == kHeuristic) return default_schedule(graph, target);
-  if (!request.schedule_json.empty())
+  const bool own = request.schedule_json == kOwnSchedule;
+  if (!own && !request.schedule_json.empty())
     return replay(graph, request.schedule_json, target.cores, target.vector_bits);
-  if (const std::string kept = kept_schedule(request); !kept.empty()) {
+  if (const std::string kept = own ? "" : kept_schedule(request); !kept.empty()) {
     try {
       return replay(graph, kept, target.cores, target.vector_bits);
     } catch (const Error& e) {  // of another version of the moves
@@ -255,11 +255,11 @@ std::string Engine::explain(const Request& request) const {
   const Program program = schedule(request);
   const Target target = schedule_target();
   std::string text = print(predict(program, target), target);
-  if (!request.schedule_json.empty() && request.schedule_json != kHeuristic) return text;
+  if (!request.schedule_json.empty() && request.schedule_json != kOwnSchedule) return text;
   constexpr size_t kPrinted = 8;
   const Graph graph = checked_graph(request).graph;
   const std::vector<Candidate> found = search(graph, target, {});
-  if (request.schedule_json.empty() && kept_schedule(request).empty())
+  if (!request.schedule_json.empty() || kept_schedule(request).empty())
     if (const std::optional<Candidate> chosen = choice(graph, target))
       text += print_choice(*chosen, found.front());
   return text + print_rejected(found, kPrinted);

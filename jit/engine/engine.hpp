@@ -29,15 +29,15 @@ struct EngineOptions {
   std::string target_features;  // as cpu_target() takes it; "": ADJIT_CPU, else this machine
 };
 
-/// As a schedule: the default one, whatever was kept.
-inline constexpr const char* kHeuristic = "heuristic";
+/// As a schedule: the one that is chosen where nothing was kept.
+inline constexpr const char* kOwnSchedule = "heuristic";
 
 /// Which code is wanted of a computation.
 struct Request {
   std::shared_ptr<const Computation> computation;
   std::vector<TensorLayout> layouts;  // per input
   std::string title;                  // for people
-  std::string schedule_json;          // "": what was kept (keep_schedule), else the default one
+  std::string schedule_json;          // "": what was kept (keep_schedule), else what is chosen
   double trace_ms = 0;                // for the records
 };
 

@@ -7,7 +7,9 @@
 #include <fstream>
 #include <numeric>
 
+#include "autosched/heuristic.hpp"
 #include "runtime/graph/text.hpp"
+#include "tests/autosched/programs.hpp"
 #include "tests/jit/engine/run_compiled.hpp"
 
 namespace adjit::testing {
@@ -63,6 +65,25 @@ TEST_F(EngineOnDisk, ADamagedEntryIsAMiss) {
   }
   ASSERT_GT(damaged, 0);
   EXPECT_EQ(origin(*engine()), "miss");
+}
+
+// An executable is inspected by the schedule of this name.
+TEST(Engine, ItsOwnScheduleIsWhatCompilingTakesWhereNothingWasKept) {
+  EngineOptions options = memory_only(2);
+  options.target_features = "x86-64-v3";
+  const Engine engine(options);
+  size_t searched = 0;
+  for (const Graph& graph :
+       {matmul_graph(96, 700, 40), softmax_graph(2000, 24), total_graph(300, 130),
+        conv_graph(2, 16, 14, 14, 32, 1, true), column_sum_graph(2000, 120),
+        product_graph(200, 300, 100, true, true)}) {
+    Request request = request_of(graph);
+    const std::string taken = engine.schedule(request).moves_json;
+    searched += taken != default_schedule(graph, engine.schedule_target()).moves_json;
+    request.schedule_json = kOwnSchedule;
+    EXPECT_EQ(engine.schedule(request).moves_json, taken);
+  }
+  EXPECT_GT(searched, 0U);
 }
 
 TEST(Engine, ReadsNegativeAndTransposedStridesInPlace) {
