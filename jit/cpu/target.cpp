@@ -204,6 +204,10 @@ TargetMachines::Lease TargetMachines::lease(CodegenLevel level) {
   return {*this, level, make(level)};
 }
 
+CodegenLevel codegen_level(bool register_tile, const TargetFeatures& features) {
+  return register_tile || !features.avx512f ? CodegenLevel::Less : CodegenLevel::Fast;
+}
+
 std::unique_ptr<llvm::TargetMachine> TargetMachines::make(CodegenLevel level) const {
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // fma nodes are explicit

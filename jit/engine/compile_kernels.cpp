@@ -14,10 +14,6 @@ namespace adjit {
 
 std::string kernel_symbol(size_t kernel) { return "adjit_kernel_" + std::to_string(kernel); }
 
-CodegenLevel level_of(const EmittedKernel& kernel) {
-  return kernel.register_tile ? CodegenLevel::Less : CodegenLevel::Fast;
-}
-
 EmittedKernel emit_listed(const KernelList& list, size_t k, const TargetFeatures& features,
                           const KernelNames& names) {
   const KernelList::Entry& entry = list.entries()[k];
@@ -37,7 +33,9 @@ CompiledKernels compile_kernels(const KernelList& list, TargetMachines& machines
         compiled.kernels[k] = emit_listed(list, k, machines.target().vector, names);
         llvm::Module& module = *compiled.kernels[k].module;
         set_target(module, machines);
-        compiled.objects[k] = compile_module(module, machines, level_of(compiled.kernels[k]));
+        compiled.objects[k] = compile_module(
+            module, machines,
+            codegen_level(compiled.kernels[k].register_tile, machines.target().vector));
         compiled.kernels[k].module.reset();
         compiled.kernels[k].context.reset();
       } catch (...) {

@@ -24,8 +24,6 @@ struct CompiledKernels {
 
 /// "adjit_kernel_0", ...
 std::string kernel_symbol(size_t kernel);
-/// What code generation a kernel deserves.
-CodegenLevel level_of(const EmittedKernel& kernel);
 
 /// What kernel k is called.
 using KernelNames = std::function<std::string(size_t)>;

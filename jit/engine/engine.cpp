@@ -355,10 +355,11 @@ std::string Engine::assembly(const Request& request) const {
   const Program program = schedule(request);
   const KernelList list(program, request.layouts);
   std::string text;
+  const TargetFeatures& features = machines_.target().vector;
   for (size_t k = 0; k < list.entries().size(); ++k) {
-    const EmittedKernel kernel = emit_listed(list, k, machines_.target().vector);
+    const EmittedKernel kernel = emit_listed(list, k, features);
     set_target(*kernel.module, machines_);
-    text += assembly_of(*kernel.module, machines_, level_of(kernel));
+    text += assembly_of(*kernel.module, machines_, codegen_level(kernel.register_tile, features));
   }
   return text;
 }

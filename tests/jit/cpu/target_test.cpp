@@ -134,5 +134,13 @@ TEST(TargetMachines, MultipliesAndAddsAreNeverFused) {
     EXPECT_EQ(machines.lease(level)->Options.AllowFPOpFusion, llvm::FPOpFusion::Strict);
 }
 
+TEST(Level, AccumulatorsAndFewRegistersGetRegisterAllocation) {
+  TargetFeatures features;
+  EXPECT_EQ(codegen_level(false, features), CodegenLevel::Less);
+  features.avx512f = true;
+  EXPECT_EQ(codegen_level(false, features), CodegenLevel::Fast);
+  EXPECT_EQ(codegen_level(true, features), CodegenLevel::Less);
+}
+
 }  // namespace
 }  // namespace adjit

@@ -141,7 +141,7 @@ EmittedProgram::EmittedProgram(Program program, std::string target,
     ir_.push_back(ir_text(*kernel.module));
     set_target(*kernel.module, machines);
     const std::vector<char> object = compile_module(
-        *kernel.module, machines, kernel.register_tile ? CodegenLevel::Less : CodegenLevel::Fast);
+        *kernel.module, machines, codegen_level(kernel.register_tile, machines.target().vector));
     kernel.module.reset();
     kernel.context.reset();
     code_.push_back(loader().load(object, std::vector<std::string>{kernel.symbol}));

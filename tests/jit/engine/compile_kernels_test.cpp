@@ -61,13 +61,6 @@ TEST(CompileKernels, TheSameProgramIsTheSameBytes) {
   EXPECT_EQ(join_objects(compiled_kernels(program, other).objects), first);
 }
 
-TEST(CompileKernels, AccumulatorsGetRegisterAllocation) {
-  EmittedKernel kernel;
-  EXPECT_EQ(level_of(kernel), CodegenLevel::Fast);
-  kernel.register_tile = true;
-  EXPECT_EQ(level_of(kernel), CodegenLevel::Less);
-}
-
 // One kernel of many cannot be emitted: that error, and no other, arrives.
 TEST(CompileKernels, AnErrorOfOneKernelIsTheCallers) {
   Graph graph = parse_graph("def main(float(4) x) -> (a) { a(i) = x(i) + 1.0 }");
