@@ -19,6 +19,7 @@ constexpr double kPackedElement = 1.5;  // cycles to copy one element of an oper
 constexpr double kCollision = 0.25;     // cycles more for a load among too many of one set
 constexpr int64_t kLongRow = 4096;      // bytes: the rows of a tile leave the first cache
 constexpr double kFarLoad = 1;          // cycles of a vector from the second one
+constexpr double kHeavy = 8;            // instructions of a body beside which loads are few
 constexpr int64_t kCopies = 96;         // of the body in a tile: bounds the code's size
 
 }  // namespace
@@ -74,16 +75,25 @@ TileModel::TileModel(const TileProblem& problem, size_t vector_axis)
 }
 
 bool TileModel::fits(const std::vector<int64_t>& factors) const {
-  int64_t accumulators = static_cast<int64_t>(p_.stage.bodies.size()), copies = 1;
-  for (size_t a = 0; a < factors.size(); ++a) {
-    copies *= factors[a];
-    if (a < output_rank_ || in_reduction_) accumulators *= factors[a];
-  }
-  int64_t live = 1 + (arithmetic_ > 2 ? 2 : 0);
-  for (const MemoryAccess& access : p_.accesses.reads) live += live_values(access, factors);
+  int64_t copies = 1;
+  for (const int64_t factor : factors) copies *= factor;
   if (copies == 1) return true;
-  return accumulators + live <= registers_ && copies <= kCopies &&
+  return accumulators(factors) + working_registers() <= registers_ &&
+         (arithmetic_ > kHeavy || spilled(factors) == 0) && copies <= kCopies &&
          static_cast<double>(copies) * arithmetic_ <= 600;
+}
+
+int64_t TileModel::accumulators(const std::vector<int64_t>& factors) const {
+  auto count = static_cast<int64_t>(p_.stage.bodies.size());
+  for (size_t a = 0; a < factors.size(); ++a)
+    if (a < output_rank_ || in_reduction_) count *= factors[a];
+  return count;
+}
+
+int64_t TileModel::spilled(const std::vector<int64_t>& factors) const {
+  int64_t live = accumulators(factors) + working_registers();
+  for (const MemoryAccess& access : p_.accesses.reads) live += live_values(access, factors);
+  return std::max<int64_t>(0, live - registers_);
 }
 
 int64_t TileModel::live_values(const MemoryAccess& access,
@@ -125,6 +135,8 @@ double TileModel::step(const std::vector<int64_t>& factors) const {
     loads += distance(access, factors) * distinct;
     if (access.guarded) masks += 1.5 * distinct;
   }
+  loads += static_cast<double>(spilled(factors)) * kPorts *
+           std::accumulate(factors.begin(), factors.end(), 1.0, std::multiplies<>());
   bool kept_apart = false;  // contributions are masked one by one
   for (const std::vector<bool>& row : rows_)
     if (const double cost = mask_cost(row, factors); cost > 0) {

@@ -52,6 +52,9 @@ class TileModel {
   // copies inside it.
   int64_t live_values(const MemoryAccess& access, const std::vector<int64_t>& factors) const;
 
+  // What finds no register and is loaded again by every copy.
+  int64_t spilled(const std::vector<int64_t>& factors) const;
+
   // Cycles of one pass over the tile.
   double step(const std::vector<int64_t>& factors) const;
 
@@ -66,6 +69,11 @@ class TileModel {
   std::vector<size_t> packed;
 
  private:
+  int64_t accumulators(const std::vector<int64_t>& factors) const;
+
+  // Of the operand that is loaded, and of a body's intermediate values.
+  int64_t working_registers() const { return arithmetic_ > 2 ? 3 : 1; }
+
   // The body's operations by the axes that they depend on: one of few axes is done once for all
   // copies that differ in others.
   void count_operations();
