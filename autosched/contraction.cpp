@@ -2,6 +2,7 @@
 #include "autosched/contraction.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "autosched/matrix_product.hpp"
 #include "autosched/moves.hpp"
@@ -61,12 +62,27 @@ Packing as_it_is(const Graph& graph, TensorId operand) {
   return packing;
 }
 
-// The largest distance in bytes between consecutive points of a reduction axis.
-int64_t reduction_stride(const Graph& graph, const Stage& stage, const MemoryAccess& access) {
-  int64_t largest = 0;
+// Consecutive points of the reduction axis whose points lie the farthest apart.
+struct Rows {
+  int64_t stride = 0;  // bytes
+  int64_t count = 0;
+};
+
+Rows reduction_rows(const Graph& graph, const Stage& stage, const MemoryAccess& access) {
+  Rows found;
+  const auto size = static_cast<int64_t>(size_of(graph.info(access.tensor).dtype));
   for (size_t a = stage.domain.output_rank; a < stage.domain.rank(); ++a)
-    if (stage.domain.extents[a] >= 16) largest = std::max(largest, access.strides[a]);
-  return largest * static_cast<int64_t>(size_of(graph.info(access.tensor).dtype));
+    if (stage.domain.extents[a] >= 16 && access.strides[a] * size > found.stride)
+      found = {access.strides[a] * size, stage.domain.extents[a]};
+  return found;
+}
+
+// Lines so many bytes apart that a cache of eight ways holds: those of one set, times the sets that
+// they fall into.
+int64_t lines_kept(int64_t stride, int64_t cache_bytes) {
+  constexpr int64_t kWays = 8, kLine = 64;
+  const int64_t way = cache_bytes / kWays;
+  return kWays * (way / std::max(kLine, std::gcd(stride, way)));
 }
 
 double bytes_of(const Graph& graph, TensorId id) {
@@ -169,7 +185,7 @@ class Preparer {
     for (const MemoryAccess& access : accesses.reads) {
       if (reuse(whole, access) >= 2 && elements_touched(access, whole.domain) > 1 << 14)
         return false;
-      if (reduction_stride(program_.graph, whole, access) >= 1024)
+      if (reduction_rows(program_.graph, whole, access).stride >= 1024)
         bytes += bytes_of(program_.graph, access.tensor);
     }
     return bytes > 512 << 10;
@@ -379,8 +395,8 @@ class Preparer {
   bool far_rows(const Stage& whole, const MemoryAccess& access, size_t lanes_axis) const {
     if (!access.contiguous(lanes_axis) || access.irregular[lanes_axis]) return false;
     if (reuse(whole, access) < 2 * kReuse) return false;
-    const int64_t stride = reduction_stride(program_.graph, whole, access);
-    return (stride > 0 && stride % 4096 == 0) ||
+    const auto [stride, rows] = reduction_rows(program_.graph, whole, access);
+    return (stride > 0 && stride % 4096 == 0) || rows > lines_kept(stride, target_.l2_bytes) ||
            (stride >= 1024 && bytes_of(program_.graph, access.tensor) > 2 << 20);
   }
 
@@ -388,7 +404,7 @@ class Preparer {
   // axis.
   size_t conflicting_rows(const Stage& whole, const MemoryAccess& access,
                           const TileChoice& tile) const {
-    const int64_t stride = reduction_stride(program_.graph, whole, access);
+    const int64_t stride = reduction_rows(program_.graph, whole, access).stride;
     if (stride == 0 || stride % 2048 != 0 || reuse(whole, access) < kReuse) return SIZE_MAX;
     double reduction = 1;
     for (size_t a = whole.domain.output_rank; a < whole.domain.rank(); ++a)
