@@ -122,7 +122,7 @@ class Preparer {
     if (box_points(program_.graph.stages[s].domain) < 1 << 14) return;
     s = pad_operand(s);
     if (split(s)) return;
-    take_residues(s);
+    if (take_residues(s)) s = pad_operand(s);
     if (pair_operands(s)) return;
     s = widen_operands(s);
     pack_operands(s);
@@ -208,8 +208,8 @@ class Preparer {
 
   // Reads that divide the lanes' axis would be gathered: by residues they are contiguous. A
   // contraction's other axes that reads divide make conditions on which terms there are: by
-  // residues these bound its reduction loops.
-  void take_residues(size_t s) {
+  // residues these bound its reduction loops. Whether there were any.
+  bool take_residues(size_t s) {
     constexpr int64_t kLargest = 4;
     const Accesses accesses = accesses_of(program_.graph, stage(s));
     const TileChoice tile = choose(stage(s), accesses, 0, true);
@@ -233,6 +233,7 @@ class Preparer {
         program_ = inline_stages(std::move(program_), between);
       }
     }
+    return taken > 0;
   }
 
   void pack_operands(size_t s) {

@@ -112,17 +112,19 @@ bool told_by_zeros(const ExprPool& pool, ExprId literal, std::span<const ExprId>
   return false;
 }
 
+// From the extents of the axes alone.
+std::optional<Interval> index_range(const ExprPool& pool, Domain box, ExprId index) {
+  const std::optional<Affine> form = as_affine(pool, index, box);
+  return form ? box_interval(box, *form) : std::nullopt;
+}
+
 // Whether at every point of the box the index stays within the operand and the zeros around it.
 bool stays_in_padding(const ExprPool& pool, const Domain& box, std::span<const ExprId> index,
                       const Layout& layout) {
   for (size_t d = 0; d < index.size(); ++d) {
-    Domain domain = box;
-    const std::optional<Affine> form = as_affine(pool, index[d], domain);
-    if (!form || form->size() > domain.rank()) return false;
-    int64_t lo = form->constant(), hi = lo;
-    for (size_t a = 0; a < form->size(); ++a)
-      (form->coefficient(a) > 0 ? hi : lo) += form->coefficient(a) * (domain.extents[a] - 1);
-    if (lo < -layout.before[d] || hi >= layout.padded[d] - layout.before[d]) return false;
+    const std::optional<Interval> range = index_range(pool, box, index[d]);
+    if (!range || range->lo < -layout.before[d] || range->hi >= layout.padded[d] - layout.before[d])
+      return false;
   }
   return true;
 }
@@ -145,7 +147,8 @@ Domain without_rows(const ExprPool& pool, const Stage& stage, TensorId operand,
     const std::vector<ExprId> index(pool.read_index(read).begin(), pool.read_index(read).end());
     if (!stays_in_padding(pool, domain, index, layout)) continue;
     for (size_t d = 0; d < index.size(); ++d) {
-      const Affine form = *as_affine(pool, index[d], domain);
+      Domain with_divisions = domain;
+      const Affine form = *as_affine(pool, index[d], with_divisions);
       std::erase(domain.inequalities, form);
       std::erase(domain.inequalities, Affine(layout.shape[d] - 1) - form);
     }
@@ -177,6 +180,37 @@ bool others_stay_inside(const Graph& graph, const Stage& stage, TensorId operand
     }
   }
   return true;
+}
+
+// Axes with so few points are residues or taps.
+constexpr int64_t kFew = 4;
+
+enum class Divided : uint8_t { Nothing, Few, Many };
+
+// The axes that an index divides: the interval of one of few points is still tight.
+Divided divided_axes(const ExprPool& pool, Domain domain, ExprId index) {
+  const Affine form = *as_affine(pool, index, domain);
+  Divided found = Divided::Nothing;
+  for (size_t q = domain.rank(); q < form.size(); ++q) {
+    if (form.coefficient(q) == 0) continue;
+    found = std::max(found, Divided::Few);
+    const Affine& numerator = domain.divisions[q - domain.rank()].numerator;
+    for (size_t a = 0; a < numerator.size(); ++a)
+      if (numerator.coefficient(a) != 0 && (a >= domain.rank() || domain.extents[a] > kFew))
+        return Divided::Many;
+  }
+  return found;
+}
+
+// Whether a row is gone that mentions an output axis of more points: a tile would have to ask it
+// point by point.
+bool frees_tiles(const Domain& before, const Domain& without) {
+  return std::ranges::any_of(before.inequalities, [&](const Affine& row) {
+    if (std::ranges::find(without.inequalities, row) != without.inequalities.end()) return false;
+    for (size_t a = 0; a < std::min(row.size(), before.output_rank); ++a)
+      if (row.coefficient(a) != 0 && before.extents[a] > kFew) return true;
+    return false;
+  });
 }
 
 class Reader {
@@ -319,22 +353,22 @@ std::optional<Packing> zeros_around(const Graph& graph, const Stage& stage, Expr
   Packing packing;
   packing.instead_of_rows = true;
   bool any = false;
+  Divided divided = Divided::Nothing;
   for (size_t d = 0; d < shape.size(); ++d) {
-    Domain domain = stage.domain;
-    const std::optional<Affine> form = as_affine(graph.pool, index[d], domain);
-    if (!form || form->size() > domain.rank() || shape[d] == 0) return std::nullopt;
-    int64_t lo = form->constant(), hi = lo;
-    for (size_t a = 0; a < form->size(); ++a)
-      (form->coefficient(a) > 0 ? hi : lo) += form->coefficient(a) * (domain.extents[a] - 1);
+    const std::optional<Interval> range = index_range(graph.pool, stage.domain, index[d]);
+    if (!range || range->empty() || shape[d] == 0) return std::nullopt;
+    divided = std::max(divided, divided_axes(graph.pool, stage.domain, index[d]));
+    if (divided == Divided::Many) return std::nullopt;
     packing.dimensions.push_back({d, 1, 0});
-    packing.padding_before.push_back(std::max<int64_t>(0, -lo));
-    packing.padding_after.push_back(std::max<int64_t>(0, hi - shape[d] + 1));
-    any |= lo < 0 || hi >= shape[d];
+    packing.padding_before.push_back(std::max<int64_t>(0, -range->lo));
+    packing.padding_after.push_back(std::max<int64_t>(0, range->hi - shape[d] + 1));
+    any |= range->lo < 0 || range->hi >= shape[d];
   }
   if (!any) return std::nullopt;
   const TensorId operand = graph.pool.read_tensor(read);
   const Domain without = without_rows(graph.pool, stage, operand, layout_of(packing, shape));
   if (!others_stay_inside(graph, stage, operand, without)) return std::nullopt;
+  if (divided == Divided::Few && !frees_tiles(stage.domain, without)) return std::nullopt;
   return packing;
 }
 
