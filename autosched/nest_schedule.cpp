@@ -49,6 +49,16 @@ Program with_order(Program program, size_t stage, const std::vector<size_t>& ord
   return reorder(std::move(program), stage, order);
 }
 
+// Whether a condition bounds an axis of so few points that testing its loop's bounds costs as much
+// as the points: it goes outside a long loop without conditions.
+bool bounded_tap(const Domain& domain, size_t axis) {
+  constexpr int64_t kTaps = 8;
+  return domain.extents[axis] <= kTaps &&
+         std::ranges::any_of(domain.inequalities, [&](const Affine& row) {
+           return axis < row.size() && row.coefficient(axis) != 0;
+         });
+}
+
 // Small axes (taps of a convolution) and axes that an operand walks contiguously go inside the
 // other reduction loops.
 Program order_reductions(Program program, size_t stage, const Accesses& accesses) {
@@ -70,6 +80,11 @@ Program order_reductions(Program program, size_t stage, const Accesses& accesses
     return smallest;
   };
   std::stable_sort(first, last, [&](size_t a, size_t b) { return stride(a) > stride(b); });
+  constexpr int64_t kLong = 16;
+  const Domain& domain = program.graph.stages[stage].domain;
+  const auto tap = [&](size_t l) { return bounded_tap(domain, nest.loops[l].axis); };
+  if (std::any_of(first, last, [&](size_t l) { return !tap(l) && nest.loops[l].trips >= kLong; }))
+    std::stable_partition(first, last, tap);
   return with_order(std::move(program), stage, order);
 }
 
