@@ -75,8 +75,8 @@ NestCost nest_cost(const NestFeatures& features, const NestPlace& place, const M
   nest.stage = features.stage;
   nest.analytic = terms_of(features, model.target);
   nest.terms = nest.analytic;
+  nest.inputs = network_inputs(features, nest.analytic, place, model.target);
   if (model.network) {
-    nest.inputs = network_inputs(features, nest.analytic, place, model.target);
     const Corrections corrections = (*model.network)(nest.inputs);
     for (size_t t = 0; t < kCostTerms; ++t)
       nest.terms[t] *= corrections.terms[t] * corrections.nest;
@@ -157,7 +157,7 @@ std::string_view name_of(CostTerm term) {
 }
 
 ProgramCost predict(const Program& program, const Target& target) {
-  return predict(program, target, &CostNetwork::shipped());
+  return predict(program, target, CostNetwork::shipped_for(target));
 }
 
 ProgramCost predict(const Program& program, const Target& target, const CostNetwork* network) {

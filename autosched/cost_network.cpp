@@ -36,6 +36,7 @@ void CostNetwork::read(const json& j) {
   const std::span<const std::string_view> names = network_input_names();
   require(std::ranges::equal(j.at("inputs").get<std::vector<std::string>>(), names),
           "they are for other inputs");
+  vector_bits_ = j.at("vector_bits").get<int>();
   mean_ = j.at("mean").get<std::vector<double>>();
   scale_ = j.at("scale").get<std::vector<double>>();
   require(mean_.size() == names.size() && scale_.size() == names.size(),
@@ -75,6 +76,11 @@ CostNetwork::CostNetwork(std::string_view text) {
 const CostNetwork& CostNetwork::shipped() {
   static const CostNetwork network{std::string_view(kCostWeights)};
   return network;
+}
+
+const CostNetwork* CostNetwork::shipped_for(const Target& target) {
+  const CostNetwork& network = shipped();
+  return network.vector_bits_ == target.vector_bits ? &network : nullptr;
 }
 
 Corrections CostNetwork::operator()(std::span<const double> inputs) const {

@@ -33,6 +33,9 @@ class CostNetwork {
 
   /// The one that the library was built with.
   static const CostNetwork& shipped();
+  /// The same for targets like the one that it was trained on, null for others: of vectors of
+  /// another width it knows nothing.
+  static const CostNetwork* shipped_for(const Target& target);
 
   /// `inputs`: network_inputs of a nest.
   Corrections operator()(std::span<const double> inputs) const;
@@ -51,6 +54,7 @@ class CostNetwork {
   void read(const nlohmann::json& j);
   void read_layers(const nlohmann::json& list);
 
+  int vector_bits_ = 0;               // of the target whose times it has seen
   std::vector<double> mean_, scale_;  // of the inputs
   std::vector<Layer> layers_;         // none: no corrections
   double call_ = 1, pool_ = 1, task_ = 1;

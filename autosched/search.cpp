@@ -6,6 +6,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "autosched/cost_network.hpp"
 #include "autosched/heuristic.hpp"
 #include "autosched/nests.hpp"
 #include "autosched/tile_choice.hpp"
@@ -192,7 +193,7 @@ std::vector<Decision> unsure_decisions() {
 std::optional<Candidate> choice(const Graph& graph, const Target& target) {
   const size_t programs =
       std::min(kMostPrograms, kStageSchedules / std::max<size_t>(stage_count(graph), 1));
-  if (programs < kFewestPrograms) return std::nullopt;
+  if (programs < kFewestPrograms || !CostNetwork::shipped_for(target)) return std::nullopt;
   const std::vector<Candidate> found = search(graph, target, {programs, 3, 2, unsure_decisions()});
   const bool clear =
       found.size() > 1 && found[1].microseconds * (1 + kMargin) < found[0].microseconds;

@@ -37,7 +37,8 @@ std::vector<Candidate> search(const Graph& graph, const Target& target,
 
 /// What compiling takes in place of the default schedule: the best that a short search finds, where
 /// that is predicted to be faster by more than the model's usual error. The budget falls with the
-/// number of stages: large graphs are not searched at all.
+/// number of stages: large graphs are not searched at all, nor is anything for targets that the
+/// model was not trained on.
 std::optional<Candidate> choice(const Graph& graph, const Target& target);
 
 /// `count` candidates with one to three answers each drawn from `seed`, after the default schedule;

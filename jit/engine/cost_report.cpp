@@ -38,7 +38,8 @@ std::string cost_json(const ProgramCost& cost, const Target& target) {
                    {{"call", target.call_microseconds},
                     {"pool", target.pool_microseconds},
                     {"task", target.task_microseconds},
-                    {"memory_share", target.memory_gb_per_core / target.memory_gb}}},
+                    {"memory_share", target.memory_gb_per_core / target.memory_gb},
+                    {"vector_bits", target.vector_bits}}},
                   {"kernels", std::move(kernels)}};
   return j.dump();
 }

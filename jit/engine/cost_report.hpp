@@ -8,9 +8,10 @@
 namespace adjit {
 
 /// JSON object: microseconds, inputs and terms (names), machine (call, pool, task: microseconds
-/// before corrections; memory_share: of the machine's bandwidth, what one core can draw) and
-/// kernels, in the order of ProgramCost: calls, parallel, tasks, cores, microseconds, and nests
-/// with stage (its name), terms, analytic (both microseconds by term), inputs and microseconds.
+/// before corrections; memory_share: of the machine's bandwidth, what one core can draw;
+/// vector_bits) and kernels, in the order of ProgramCost: calls, parallel, tasks, cores,
+/// microseconds, and nests with stage (its name), terms, analytic (both microseconds by term),
+/// inputs and microseconds.
 std::string cost_json(const ProgramCost& cost, const Target& target);
 
 }  // namespace adjit

@@ -22,6 +22,7 @@ const Target kOne{1, 512};
 json plain_weights() {
   const size_t inputs = network_input_names().size();
   return {{"format", 1},
+          {"vector_bits", 512},
           {"inputs", network_input_names()},
           {"mean", std::vector<double>(inputs, 0)},
           {"scale", std::vector<double>(inputs, 1)},

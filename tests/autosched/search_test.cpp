@@ -115,6 +115,20 @@ TEST(Choice, IsOneThatTheSearchFindsClearlyFaster) {
   EXPECT_LT(chosen, 6U);
 }
 
+TEST(Choice, NeedsAModelOfTheTarget) {
+  const Graph g = conv_graph(2, 16, 14, 14, 32, 1, true);
+  for (const int bits : {128, 256}) {
+    const Target narrow{2, bits};
+    EXPECT_FALSE(choice(g, narrow).has_value());
+    const Program program = default_schedule(g, narrow);
+    EXPECT_EQ(predict(program, narrow).microseconds,
+              predict(program, narrow, nullptr).microseconds);
+  }
+  const Program program = default_schedule(g, kTarget);
+  EXPECT_NE(predict(program, kTarget).microseconds,
+            predict(program, kTarget, nullptr).microseconds);
+}
+
 TEST(Choice, LeavesLargeGraphsAlone) { EXPECT_FALSE(choice(long_graph(400), kTarget).has_value()); }
 
 TEST(Search, LeavesDecisionsAloneWhereItIsTold) {

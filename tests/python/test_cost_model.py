@@ -85,7 +85,8 @@ def test_the_trainers_model_is_the_librarys(part: Any) -> None:
         parameters += [np.array(layer[k], np.float32) for k in ("weights", "bias")]
     entry = [weights["entry"][k] for k in ("call", "pool", "task")]
     parameters.append(np.array([x - 1 if x >= 1 else 1 - 1 / x for x in entry], np.float32))
-    _, schedules = model.predicted(parameters, replace(batch, inputs=inputs))
+    trained = batch.machine["vector_bits"] == weights["vector_bits"]
+    _, schedules = model.predicted(parameters if trained else None, replace(batch, inputs=inputs))
     np.testing.assert_allclose(schedules, expected, rtol=1e-3)
 
 
@@ -137,9 +138,18 @@ def test_weights_are_written_and_checked(part: Any, tmp_path: Path) -> None:
     )  # fmt: skip
     assert "held out, learned" in run.stdout
     made = json.loads(weights.read_text())
-    assert made["format"] == 1 and len(made["layers"]) == 3
+    assert made["format"] == 1 and made["vector_bits"] == 512 and len(made["layers"]) == 3
     assert made["provenance"]["report"]["held out, learned"]["r2_kernels"] < 1
     assert len(json.loads(check.read_text())) > 20
+
+
+def test_samples_of_one_target_only(part: Any, tmp_path: Path) -> None:
+    mixed = tmp_path / "mixed.jsonl"
+    lines = _SAMPLE.read_text().splitlines()
+    lines[0] = lines[0].replace('"vector_bits":512', '"vector_bits":256')
+    mixed.write_text("\n".join(lines) + "\n")
+    with pytest.raises(SystemExit, match=r"\[256, 512\] bits"):
+        part("fit").run([mixed], tmp_path / "weights.json", None, 1)
 
 
 def test_shipped_weights_say_how_good_they_are() -> None:

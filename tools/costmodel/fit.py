@@ -129,7 +129,12 @@ def train(batch: Batch, steps: int, seed: int = 0) -> Parameters:
 
 
 def weights_json(
-    parameters: Parameters, names: list[str], mean: Any, scale: Any, provenance: dict[str, Any]
+    parameters: Parameters,
+    names: list[str],
+    mean: Any,
+    scale: Any,
+    vector_bits: int,
+    provenance: dict[str, Any],
 ) -> dict[str, Any]:
     """What autosched/weights.json holds."""
 
@@ -142,7 +147,8 @@ def weights_json(
         for w, b in zip(parameters[:-1:2], parameters[1:-1:2], strict=True)
     ]
     return {
-        "format": FORMAT, "inputs": names, "mean": short(mean), "scale": short(scale),
+        "format": FORMAT, "vector_bits": vector_bits, "inputs": names,
+        "mean": short(mean), "scale": short(scale),
         "layers": layers, "entry": dict(zip(("call", "pool", "task"), short(entry), strict=True)),
         "provenance": provenance,
     }  # fmt: skip
@@ -178,6 +184,9 @@ def run(files: list[Path], weights: Path, check: Path | None, steps: int) -> Non
     """Trains, prints the report, writes the weights and cases that check them."""
     found = usable(samples.read(files))
     found.sort(key=lambda s: (s["cores"], s["program"]))
+    bits = sorted({int(s["machine"]["vector_bits"]) for s in found})
+    if len(bits) != 1:
+        raise SystemExit(f"the samples are of vectors of {bits} bits: train on those of one width")
     parts = {
         name: batch_of([s for s in found if held_out(s["program"]) == test])
         for name, test in (("training", False), ("held out", True))
@@ -198,7 +207,7 @@ def run(files: list[Path], weights: Path, check: Path | None, steps: int) -> Non
         "samples": len(found), "programs": len({s["program"] for s in found}),
         "steps": steps, "report": report,
     }  # fmt: skip
-    made = weights_json(parameters, input_names(), mean, scale, provenance)
+    made = weights_json(parameters, input_names(), mean, scale, bits[0], provenance)
     weights.write_text(json.dumps(made, separators=(",", ":")).replace("],[", "],\n[") + "\n")
     if check is not None:
         check.write_text(json.dumps(cases(made, found, 40), separators=(",", ":")) + "\n")
