@@ -110,6 +110,34 @@ TEST(Heuristic, TransposedRowsWithWhatIsAttachedToThem) {
   expect_faithful(default_schedule(g, kTarget), g);
 }
 
+// The adjoint of a convolution of stride 2: by residues, with zeros around the operand in place of
+// conditions on the image, so that tiles run along the image; the taps, of which residues have one
+// or two, go outside the channels.
+TEST(Heuristic, StridedAdjointsAreDenseInsideTheirTaps) {
+  const Graph g = parse_graph(
+      "def f(float(1, 16, 8, 8) g, float(16, 8, 3, 3) w) -> (d) {\n"
+      " d(i, j, k, l) +=! g(i, r_m, r_n * -1 + (k + 1) // 2, r_o * -1 + (l + 1) // 2) * w(r_m, j, "
+      "r_n * 2 + k - (k + 1) // 2 * 2 + 1, r_o * 2 + l - (l + 1) // 2 * 2 + 1)\n"
+      " where i in 0:1, j in 0:8, k in 0:16, l in 0:16, r_m in 0:16, r_n in 0:2, r_o in 0:2, q0 = "
+      "(k + 1) // 2, q1 = (l + 1) // 2, r_n + 7 >= q0, r_o + 7 >= q1, 2*q0 + 1 >= k + 2*r_n, 2*q1 "
+      "+ "
+      "1 >= l + 2*r_o\n}");
+  for (const int bits : {256, 512}) {
+    const Program p = default_schedule(g, {1, bits});
+    const std::string graph = print(p.graph), text = print(p);
+    EXPECT_NE(graph.find("g_packed(i, j, k, l) = g("), std::string::npos) << graph;
+    EXPECT_EQ(graph.find("w_packed(i, j, k, l) ="), std::string::npos) << graph;  // no zeros there
+    const size_t kernel = text.find("d_residues_residues["), end = text.find("kernel", kernel);
+    const std::string nest = text.substr(kernel, end - kernel);
+    EXPECT_NE(nest.find("unrolled"), std::string::npos) << nest;
+    const size_t channels = nest.find("serial r0 x16");
+    EXPECT_NE(channels, std::string::npos) << nest;
+    EXPECT_LT(nest.find("serial r1 x2"), channels) << nest;
+    EXPECT_LT(nest.find("serial r2 x2"), channels) << nest;
+    expect_faithful(p, g);
+  }
+}
+
 TEST(Heuristic, EmptyAndScalarGraphs) {
   for (const Graph& g :
        {matmul_graph(0, 5, 4), matmul_graph(5, 0, 4), matmul_graph(5, 4, 0), softmax_graph(0, 4)})

@@ -164,6 +164,21 @@ TEST(PrepareReductions, PacksTransposedOperandsAndSplitsLongSums) {
   EXPECT_EQ(kernels_after_preparing(conv_graph(4, 16, 14, 14, 16, 1, true), plans), 2u);
 }
 
+// 512 rows of 2048 bytes fall into 32 sets of a second cache of 512 kB: eight lines each stay.
+TEST(PrepareReductions, PacksRowsThatTheSecondCacheDoesNotHold) {
+  const auto kernels = [](int64_t l2_bytes, int64_t columns) {
+    ReductionPlans plans;
+    Choices own;
+    Target target{1, 256};
+    target.l2_bytes = l2_bytes;
+    Program program = initial_program(matmul_graph(512, columns, 512), 1, 256);
+    return prepare_reductions(std::move(program), target, plans, own).kernels.size();
+  };
+  EXPECT_EQ(kernels(512 << 10, 512), 2u);
+  EXPECT_EQ(kernels(1 << 20, 512), 1u);
+  EXPECT_EQ(kernels(512 << 10, 528), 1u);
+}
+
 TileChoice tile_of(const Graph& g, int bits) {
   const Stage& stage = g.stages[0];
   const Accesses accesses = accesses_of(g, stage);
@@ -179,6 +194,18 @@ TEST(TileChoice, MatrixProductsFillTheRegisters) {
   EXPECT_EQ(narrow.lanes, 8);
   EXPECT_LE(narrow.factors[0] * narrow.factors[1] + narrow.factors[1] + 1, 16);
   EXPECT_GE(narrow.factors[0] * narrow.factors[1], 8);
+}
+
+// With 16 registers its operands do not all stay in some, but it is the exponential that must not
+// be computed once for each j.
+TEST(TileChoice, HeavyBodiesShareFunctionsRatherThanKeepOperands) {
+  const Graph g = parse_graph(
+      "def f(float(3, 400) x, float(300, 3) y, float(4, 400) c, float(300, 4) b) -> (d) {\n"
+      " d(i, j) +=! exp((x(0, i) - y(r, 0)) * (x(0, i) - y(r, 0)) + (x(1, i) - y(r, 1)) * (x(1, i) "
+      "- y(r, 1)) + (x(2, i) - y(r, 2)) * (x(2, i) - y(r, 2))) * (c(0, i) * b(r, 0) + c(1, i) * "
+      "b(r, 1) + c(2, i) * b(r, 2) + c(3, i) * b(r, 3)) * (x(j, i) - y(r, j))\n"
+      " where i in 0:400, j in 0:3, r in 0:300\n}");
+  for (const int bits : {128, 256, 512}) EXPECT_EQ(tile_of(g, bits).factors[1], 3) << bits;
 }
 
 TEST(TileChoice, RowsUseLanesOfTheReduction) {
