@@ -130,8 +130,7 @@ TEST(ReadRegion, PaddedReadsReachBeforeTheTensor) {
   b.graph = g;
   Program p = tile(plain(g), 0, 2, Steps{3});
   // Region of an input cannot be asked for; of a copy it can.
-  p = pack(p, 0, p.graph.inputs[0],
-           {{{0, 1, 0}, {1, 1, 0}, {2, 1, 0}, {3, 1, 0}}, {}, {}, false});
+  p = pack(p, 0, p.graph.inputs[0], {{{0, 1, 0}, {1, 1, 0}, {2, 1, 0}, {3, 1, 0}}, {}, {}, false});
   const size_t copy = stage_of(p, "x_packed"), y = stage_of(p, "y");
   const NestPath host = *find_nest(p, y);
   const Region region = read_region(p, host, 2, copy);  // loops k, h/3
