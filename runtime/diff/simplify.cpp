@@ -12,6 +12,7 @@ Graph simplify(const Graph& graph) {
   Graph result = compact(with_subgraphs(graph, simplify));
   for (int round = 0; round < kRounds; ++round) {
     result = inline_views(result);
+    result = simplify_indices(result);
     result = restrict_domains(result);
     result = drop_fixed_outputs(result);
     result = selects_for_unique_scatters(result);

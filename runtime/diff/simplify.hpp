@@ -17,6 +17,10 @@ Graph simplify(const Graph& graph);
 /// constants by what a few integers say) and arange: consumers compute them.
 Graph inline_views(const Graph& graph);
 
+/// Indices of reads are written with fewer divisions where their affine form over the domain has
+/// fewer: (r + 2*k + 1) // 2 is k + r for r in 0:2.
+Graph simplify_indices(const Graph& graph);
+
 /// Results that nothing reads leave scans, with the operands and carries that only they needed.
 Graph prune_scans(const Graph& graph);
 

@@ -1,5 +1,6 @@
 // runtime/graph/affine_expr.cpp -- scalar index expressions as affine forms over a domain, and
 // back.
+#include <optional>
 #include <unordered_map>
 
 #include "runtime/graph/graph.hpp"
@@ -33,8 +34,29 @@ Range range_of(const Affine& form, const Domain& domain) {
   return bound(form);
 }
 
+// floor(form / divisor) of one axis as an affine form of it, where it is one at all of the axis'
+// few points: (i + 1) // 2 is i for i in 0:2.
+std::optional<Affine> affine_floor(const Affine& form, int64_t divisor, const Domain& domain) {
+  constexpr int64_t kFew = 16;
+  size_t axis = SIZE_MAX;
+  for (size_t k = 0; k < form.size(); ++k) {
+    if (form.coefficient(k) == 0) continue;
+    if (axis != SIZE_MAX || k >= domain.rank()) return std::nullopt;
+    axis = k;
+  }
+  if (axis == SIZE_MAX || domain.extents[axis] < 2 || domain.extents[axis] > kFew)
+    return std::nullopt;
+  const auto value = [&](int64_t point) {
+    return floor_div(form.coefficient(axis) * point + form.constant(), divisor);
+  };
+  const int64_t step = value(1) - value(0);
+  for (int64_t point = 2; point < domain.extents[axis]; ++point)
+    if (value(point) - value(point - 1) != step) return std::nullopt;
+  return Affine::variable(axis, step, value(0));
+}
+
 // floor(form / divisor): whole multiples of the divisor leave the division, which vanishes where
-// the rest stays in [0, divisor).
+// the rest stays in [0, divisor) or its floor is affine.
 Affine floor_form(const Affine& form, int64_t divisor, Domain& domain) {
   Affine whole(floor_div(form.constant(), divisor));
   Affine rest(floor_mod(form.constant(), divisor));
@@ -45,6 +67,8 @@ Affine floor_form(const Affine& form, int64_t divisor, Domain& domain) {
   const Range r = range_of(rest, domain);
   const int64_t lo = floor_div(r.lo, divisor), hi = floor_div(r.hi, divisor);
   if (lo == hi) return whole + Affine(lo);
+  if (const std::optional<Affine> floor = affine_floor(rest, divisor, domain))
+    return whole + *floor;
   return whole + Affine::variable(domain.add_division(rest, divisor));
 }
 

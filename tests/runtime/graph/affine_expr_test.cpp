@@ -32,14 +32,14 @@ TEST(AffineExpr, FormsAgreeWithTheExpressionEverywhere) {
   for (int round = 0; round < 500; ++round) {
     Graph graph;
     Domain domain;
-    domain.extents = {7, 5};
+    domain.extents = {round % 2 == 0 ? 7 : 2, 5};
     domain.output_rank = 2;
     const ExprId expr = random_index(graph.pool, random, 3);
     const std::optional<Affine> form = as_affine(graph.pool, expr, domain);
     ASSERT_TRUE(form.has_value());
     const ExprId roots[] = {expr, to_expr(graph.pool, *form, domain)};
     PointEvaluator evaluator(graph, roots, {});
-    for (int64_t i = 0; i < 7; ++i)
+    for (int64_t i = 0; i < domain.extents[0]; ++i)
       for (int64_t j = 0; j < 5; ++j) {
         const int64_t point[] = {i, j};
         evaluator.move_to(point);
@@ -61,6 +61,26 @@ TEST(AffineExpr, WhatIsNotAffineLeavesTheDomainAlone) {
   EXPECT_FALSE(as_affine(pool, pool.read(TensorId{0}, DType::Int64, std::span(&i, 1)), domain));
   EXPECT_FALSE(as_affine(pool, pool.axis(9), domain));
   EXPECT_TRUE(domain.divisions.empty());
+}
+
+TEST(AffineExpr, FloorsThatAreAffineOverTheirAxisAreNoDivisions) {
+  ExprPool pool;
+  Domain domain;
+  domain.extents = {2, 14, 3};
+  const auto floor_of = [&](ExprId numerator, int64_t divisor) {
+    return *as_affine(pool, pool.make(Op::FloorDiv, {numerator, pool.constant_int(divisor)}),
+                      domain);
+  };
+  const ExprId r = pool.axis(0), k = pool.axis(1), one = pool.constant_int(1);
+  // (r + 2 k + 1) // 2 is k + r, 5 r // 2 is 2 r
+  const ExprId sum = pool.add(pool.add(r, pool.mul(k, pool.constant_int(2))), one);
+  EXPECT_EQ(floor_of(sum, 2), Affine::variable(0) + Affine::variable(1));
+  EXPECT_EQ(floor_of(pool.mul(r, pool.constant_int(5)), 2), Affine::variable(0, 2));
+  EXPECT_TRUE(domain.divisions.empty());
+  // 0, 0, 1 is not; nor is one of more points than are tried.
+  floor_of(pool.axis(2), 2);
+  floor_of(pool.add(k, one), 2);
+  EXPECT_EQ(domain.divisions.size(), 2U);
 }
 
 TEST(AffineExpr, DivisionsThatCannotVaryVanish) {

@@ -1,0 +1,49 @@
+// runtime/diff/indices.cpp -- indices of reads in their simplest form.
+#include <algorithm>
+
+#include "runtime/diff/rewrite.hpp"
+#include "runtime/diff/simplify.hpp"
+
+namespace adjit {
+namespace {
+
+size_t divisions_in(const ExprPool& pool, ExprId index) {
+  const ExprId roots[] = {index};
+  return static_cast<size_t>(std::ranges::count_if(reachable(pool, roots), [&](ExprId id) {
+    return pool.is(id, Op::FloorDiv) || pool.is(id, Op::Mod);
+  }));
+}
+
+// The index as an affine form where that divides less often; else as it is.
+ExprId simpler(ExprPool& pool, ExprId index, Domain domain) {
+  const size_t divisions = divisions_in(pool, index);
+  if (divisions == 0) return index;
+  const std::optional<Affine> form = as_affine(pool, index, domain);
+  if (!form) return index;
+  const ExprId made = to_expr(pool, *form, domain);
+  return divisions_in(pool, made) < divisions ? made : index;
+}
+
+void simplify_reads(ExprPool& pool, Stage& stage) {
+  std::unordered_map<uint32_t, ExprId> replacements;
+  for (ExprId id : reachable(pool, stage.bodies)) {
+    if (!pool.is(id, Op::Read)) continue;
+    const std::vector<ExprId> before(pool.read_index(id).begin(), pool.read_index(id).end());
+    std::vector<ExprId> index;
+    for (ExprId coordinate : before) index.push_back(simpler(pool, coordinate, stage.domain));
+    if (index != before)
+      replacements.emplace(id.value, pool.read(pool.read_tensor(id), pool.dtype(id), index,
+                                               pool.read_predicate(id)));
+  }
+  if (!replacements.empty()) stage.bodies = replace_nodes(pool, stage.bodies, replacements);
+}
+
+}  // namespace
+
+Graph simplify_indices(const Graph& graph) {
+  Graph result = graph;
+  for (Stage& stage : result.stages) simplify_reads(result.pool, stage);
+  return result;
+}
+
+}  // namespace adjit
