@@ -121,8 +121,9 @@ struct Packing {
 Program pack(Program program, size_t stage, TensorId operand, const Packing& packing);
 
 /// The packing that only puts as many zeros around an operand as a read of it needs to lose its
-/// conditions; nullopt when the read is inside it anyway or its index is not affine. Where the
-/// index divides, only axes of up to 4 points (residues), and for conditions on longer output axes.
+/// conditions; nullopt when the read is inside it anyway or its index is not affine. Where an index
+/// that leaves the operand divides: only axes of up to 4 points (residues), and for conditions on
+/// longer output axes.
 std::optional<Packing> zeros_around(const Graph& graph, const Stage& stage, ExprId read);
 /// Whether a stage sums a product (of two or more factors).
 bool is_product_sum(const Graph& graph, const Stage& stage);

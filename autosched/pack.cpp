@@ -357,12 +357,13 @@ std::optional<Packing> zeros_around(const Graph& graph, const Stage& stage, Expr
   for (size_t d = 0; d < shape.size(); ++d) {
     const std::optional<Interval> range = index_range(graph.pool, stage.domain, index[d]);
     if (!range || range->empty() || shape[d] == 0) return std::nullopt;
-    divided = std::max(divided, divided_axes(graph.pool, stage.domain, index[d]));
-    if (divided == Divided::Many) return std::nullopt;
     packing.dimensions.push_back({d, 1, 0});
     packing.padding_before.push_back(std::max<int64_t>(0, -range->lo));
     packing.padding_after.push_back(std::max<int64_t>(0, range->hi - shape[d] + 1));
-    any |= range->lo < 0 || range->hi >= shape[d];
+    if (range->lo >= 0 && range->hi < shape[d]) continue;
+    any = true;
+    divided = std::max(divided, divided_axes(graph.pool, stage.domain, index[d]));
+    if (divided == Divided::Many) return std::nullopt;
   }
   if (!any) return std::nullopt;
   const TensorId operand = graph.pool.read_tensor(read);

@@ -138,6 +138,25 @@ TEST(Heuristic, StridedAdjointsAreDenseInsideTheirTaps) {
   }
 }
 
+// The groups of a convolution divide its channels, which have no zeros around them: its image has.
+TEST(Heuristic, GroupedAdjointsHaveZerosAroundTheImage) {
+  const Graph g = parse_graph(
+      "def f(float(2, 16, 12, 12) g, float(16, 8, 3, 3) w) -> (d) {\n"
+      " d(i, j, k, l) +=! g(i, r_m + j // 4 * 8, r_n * -1 + k + 1, r_o * -1 + l + 1) * w(r_m + j "
+      "// 4 "
+      "* 8, j - j // 4 * 4, r_n, r_o)\n"
+      " where i in 0:2, j in 0:8, k in 0:12, l in 0:12, r_m in 0:8, r_n in 0:3, r_o in 0:3, k + 1 "
+      ">= "
+      "r_n, r_n + 10 >= k, l + 1 >= r_o, r_o + 10 >= l\n}");
+  for (const int bits : {256, 512}) {
+    const Program p = default_schedule(g, {1, bits});
+    const std::string graph = print(p.graph);
+    EXPECT_NE(graph.find("i in 0:2, j in 0:16, k in 0:14, l in 0:14"), std::string::npos) << graph;
+    for (const Stage& stage : p.graph.stages) EXPECT_TRUE(stage.domain.inequalities.empty());
+    expect_faithful(p, g);
+  }
+}
+
 TEST(Heuristic, EmptyAndScalarGraphs) {
   for (const Graph& g :
        {matmul_graph(0, 5, 4), matmul_graph(5, 0, 4), matmul_graph(5, 4, 0), softmax_graph(0, 4)})
