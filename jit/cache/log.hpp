@@ -18,6 +18,7 @@ inline void say(const Log& log, Level level, const std::string& message) noexcep
   try {
     log(level, message);
   } catch (...) {
+    return;
   }
 }
 

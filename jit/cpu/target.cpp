@@ -189,7 +189,9 @@ TargetMachines::Lease::~Lease() {
   owner_->idle_.emplace_back(level_, std::move(machine_));
 }
 
-void TargetMachines::Lease::abandon() { static_cast<void>(machine_.release()); }
+void TargetMachines::Lease::abandon() {
+  [[maybe_unused]] const llvm::TargetMachine* lost = machine_.release();
+}
 
 TargetMachines::Lease TargetMachines::lease(CodegenLevel level) {
   {

@@ -127,12 +127,14 @@ class Converter {
 
 std::optional<Affine> as_affine(const ExprPool& pool, ExprId expr, Domain& domain) {
   const std::vector<Division> before = domain.divisions;
+  std::optional<Affine> form;
   try {
-    if (std::optional<Affine> form = Converter(pool, domain)(expr)) return form;
+    form = Converter(pool, domain)(expr);
   } catch (const Overflow&) {
+    form.reset();
   }
-  domain.divisions = before;
-  return std::nullopt;
+  if (!form) domain.divisions = before;
+  return form;
 }
 
 ExprId to_expr(ExprPool& pool, const Affine& form, const Domain& domain) {

@@ -2,13 +2,13 @@
 // pages that may not be touched.
 #include "tests/jit/emit/emitted_program.hpp"
 
-#include <setjmp.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <csetjmp>
+#include <csignal>
 #include <cstring>
 #include <map>
 #include <numeric>
@@ -127,7 +127,7 @@ void each_element(const Array& array, const TensorLayout& layout, std::byte* fir
 
 }  // namespace
 
-EmittedProgram::EmittedProgram(Program program, std::string target,
+EmittedProgram::EmittedProgram(Program program, const std::string& target,
                                std::vector<TensorLayout> layouts)
     : program_(std::move(program)), layouts_(std::move(layouts)) {
   if (layouts_.empty())

@@ -21,7 +21,7 @@ class EmittedProgram {
  public:
   /// `layouts`: of every tensor of the program's graph; empty: row-major. `target` as cpu_target()
   /// takes it. The modules are verified.
-  explicit EmittedProgram(Program program, std::string target = {},
+  explicit EmittedProgram(Program program, const std::string& target = {},
                           std::vector<TensorLayout> layouts = {});
 
   /// The graph's outputs. Every tensor ends at a page that may not be touched (or starts behind
