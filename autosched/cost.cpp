@@ -10,8 +10,9 @@
 namespace adjit {
 namespace {
 
-constexpr double kLatency = 4;    // cycles of an accumulation
-constexpr double kFold = 12;      // vector operations that combine the lanes of an accumulator
+constexpr double kLatency = 4;  // cycles of an accumulation
+constexpr double kFoldOperations =
+    12;                           // vector operations that combine the lanes of an accumulator
 constexpr double kLoopStep = 1;   // cycles of a serial loop's step
 constexpr double kNestEntry = 4;  // cycles to enter a nest
 constexpr double kHidden = 0.85;  // share of the shorter side that overlaps the longer one
@@ -28,7 +29,8 @@ CostTerms terms_of(const NestFeatures& f, const Target& target) {
   const double per_operation = std::max(0.5, bits / target.fma_bits);
   const double per_load = std::max(0.5, bits / target.load_bits);
   CostTerms terms{};
-  at(terms, CostTerm::Arithmetic) = us * per_operation * (f.operations + f.masks + kFold * f.folds);
+  at(terms, CostTerm::Arithmetic) =
+      us * per_operation * (f.operations + f.masks + kFoldOperations * f.folds);
   at(terms, CostTerm::Loads) = us * (per_load * f.loads + 2 * per_load * f.stores + 0.5 * f.apart);
   at(terms, CostTerm::Latency) = us * kLatency * f.waits;
   at(terms, CostTerm::Loops) = us * (kLoopStep * f.loop_steps + kNestEntry * f.runs);

@@ -15,7 +15,7 @@
 namespace adjit {
 namespace {
 
-constexpr int64_t kCountBudget = 4000;  // iterations spent on counting a domain's points
+constexpr int64_t kCountedIterations = 4000;  // iterations spent on counting a domain's points
 
 // Rows that mention the lanes' axis do not shorten a loop when they are equalities: they mask.
 double share_of_box(const Stage& stage, std::optional<size_t> vector_axis) {
@@ -38,7 +38,7 @@ double share_of_box(const Stage& stage, std::optional<size_t> vector_axis) {
     return false;
   };
   std::erase_if(domain.equalities, mentions_lanes);
-  const std::optional<int64_t> points = count_points(domain, kCountBudget);
+  const std::optional<int64_t> points = count_points(domain, kCountedIterations);
   return points ? static_cast<double>(*points) / box_points(domain) : 1;
 }
 

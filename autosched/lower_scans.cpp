@@ -23,9 +23,9 @@ ExprId whole_read(Graph& graph, TensorId tensor) {
   return read(graph, tensor, index);
 }
 
-class Lowering {
+class ScanLowering {
  public:
-  explicit Lowering(const Graph& graph) : graph_(graph), producers_(defining_stages(graph)) {
+  explicit ScanLowering(const Graph& graph) : graph_(graph), producers_(defining_stages(graph)) {
     constant_.assign(graph.tensors.size(), false);
     for (const ConstantData& c : graph.constants) constant_[c.tensor.value] = true;
   }
@@ -97,7 +97,7 @@ class Lowering {
 Graph lower_scans(const Graph& graph) {
   if (std::ranges::none_of(graph.stages, [](const Stage& s) { return s.kind == StageKind::Scan; }))
     return graph;
-  return Lowering(graph)();
+  return ScanLowering(graph)();
 }
 
 Graph separate_outputs(const Graph& graph) {

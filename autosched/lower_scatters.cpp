@@ -10,9 +10,9 @@
 namespace adjit {
 namespace {
 
-class Lowering {
+class ScatterLowering {
  public:
-  explicit Lowering(const Graph& graph) : graph_(graph), used_(graph.tensors.size(), 0) {
+  explicit ScatterLowering(const Graph& graph) : graph_(graph), used_(graph.tensors.size(), 0) {
     for (const Stage& stage : graph.stages)
       for (TensorId id : tensors_read(graph, stage)) ++used_[id.value];
     for (TensorId id : graph.outputs) ++used_[id.value];
@@ -148,7 +148,7 @@ Graph lower_scatters(const Graph& graph) {
   if (std::ranges::none_of(graph.stages,
                            [](const Stage& s) { return s.kind == StageKind::Scatter; }))
     return graph;
-  return Lowering(graph)();
+  return ScatterLowering(graph)();
 }
 
 }  // namespace adjit

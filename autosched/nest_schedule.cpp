@@ -40,10 +40,6 @@ Program apply_tile(Program program, size_t stage, const TileChoice& choice) {
   return program;
 }
 
-const Nest& nest_of(const Program& program, size_t stage) {
-  return nest_at(program, *find_nest(program, stage));
-}
-
 Program with_order(Program program, size_t stage, const std::vector<size_t>& order) {
   if (std::ranges::is_sorted(order)) return program;
   return reorder(std::move(program), stage, order);

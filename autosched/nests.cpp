@@ -75,6 +75,10 @@ const Nest& nest_at(const Program& program, const NestPath& path) {
   return *nest;
 }
 
+const Nest& nest_of(const Program& program, size_t stage) {
+  return nest_at(program, *find_nest(program, stage));
+}
+
 Nest& nest_at(Program& program, const NestPath& path) {
   return const_cast<Nest&>(nest_at(std::as_const(program), path));
 }

@@ -37,6 +37,8 @@ struct NestPath {
 std::optional<NestPath> find_nest(const Program& program, size_t stage);
 Nest& nest_at(Program& program, const NestPath& path);
 const Nest& nest_at(const Program& program, const NestPath& path);
+/// The nest of a stage that is in the program.
+const Nest& nest_of(const Program& program, size_t stage);
 
 /// Calls visit(nest) for a nest and everything attached to it, hosts before what is attached to
 /// them.

@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kRowBytes = 64 << 10;  // of local buffers in one row
 constexpr int64_t kShortRow = 8;         // points with which most lanes of a row stay empty
 constexpr int64_t kManyPoints = 16;      // along an axis that fills the lanes
-constexpr double kReuse = 8;             // reads of every operand that make a contraction
+constexpr double kOperandReuse = 8;      // reads of every operand that make a contraction
 constexpr double kSharedReuse = 3;       // the same where rows share the operand
 
 int64_t local_bytes(const Program& program, size_t stage, const Region& region) {
@@ -188,7 +188,7 @@ class RowGrouper {
     return !accesses.reads.empty() &&
            std::ranges::all_of(accesses.reads, [&](const MemoryAccess& access) {
              const double reuse = box_points(stage.domain) / elements_touched(access, stage.domain);
-             return reuse >= kReuse || (reuse >= kSharedReuse && is_shared(stage, access));
+             return reuse >= kOperandReuse || (reuse >= kSharedReuse && is_shared(stage, access));
            });
   }
 

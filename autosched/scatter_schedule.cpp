@@ -17,7 +17,7 @@ namespace adjit {
 namespace {
 
 constexpr double kCyclesPerPoint = 6;  // load the index, check it, load, combine, store
-constexpr int64_t kParts = 8;
+constexpr int64_t kScatterParts = 8;
 
 double cycles_of(const Stage& stage) { return kCyclesPerPoint * box_points(stage.domain); }
 
@@ -48,10 +48,6 @@ std::optional<size_t> lanes_axis(const Graph& graph, const Stage& stage) {
   for (size_t axis : independent_axes(graph, stage))
     if (stride_of(graph, stage, axis) == 1) return axis;
   return std::nullopt;
-}
-
-const Nest& nest_of(const Program& program, size_t stage) {
-  return nest_at(program, *find_nest(program, stage));
 }
 
 // The loop of step `step`, or a little more, over an axis goes outermost and becomes parallel.
@@ -121,10 +117,11 @@ Program split_scatters(Program program) {
     if (!independent_axes(program.graph, stage).empty()) continue;
     const double points = box_points(stage.domain);
     const auto elements = static_cast<double>(program.graph.info(stage.results[0]).element_count());
-    if (microseconds(cycles_of(stage), 0) < 100 || elements * kParts * 4 > points) continue;
+    if (microseconds(cycles_of(stage), 0) < 100 || elements * kScatterParts * 4 > points) continue;
     const auto largest = std::ranges::max_element(stage.domain.extents);
     const auto axis = static_cast<size_t>(largest - stage.domain.extents.begin());
-    if (*largest >= 4 * kParts) program = split_scatter(std::move(program), s, axis, kParts);
+    if (*largest >= 4 * kScatterParts)
+      program = split_scatter(std::move(program), s, axis, kScatterParts);
   }
   return program;
 }

@@ -13,14 +13,14 @@
 namespace adjit {
 namespace {
 
-constexpr double kLatency = 4;          // of an accumulation
-constexpr double kFold = 14;            // cycles to fold the lanes of one accumulator
-constexpr double kPackedElement = 1.5;  // cycles to copy one element of an operand
-constexpr double kCollision = 0.25;     // cycles more for a load among too many of one set
-constexpr int64_t kLongRow = 4096;      // bytes: the rows of a tile leave the first cache
-constexpr double kFarLoad = 1;          // cycles of a vector from the second one
-constexpr double kHeavy = 8;            // instructions of a body beside which loads are few
-constexpr int64_t kCopies = 96;         // of the body in a tile: bounds the code's size
+constexpr double kAccumulationLatency = 4;  // of an accumulation
+constexpr double kFoldCycles = 14;          // cycles to fold the lanes of one accumulator
+constexpr double kPackedElement = 1.5;      // cycles to copy one element of an operand
+constexpr double kCollision = 0.25;         // cycles more for a load among too many of one set
+constexpr int64_t kLongRow = 4096;          // bytes: the rows of a tile leave the first cache
+constexpr double kFarLoad = 1;              // cycles of a vector from the second one
+constexpr double kHeavy = 8;                // instructions of a body beside which loads are few
+constexpr int64_t kCopies = 96;             // of the body in a tile: bounds the code's size
 
 }  // namespace
 
@@ -146,7 +146,7 @@ double TileModel::step(const std::vector<int64_t>& factors) const {
   if (kept_apart)
     masks += std::accumulate(factors.begin(), factors.end(), 1.0, std::multiplies<>());
   const double work = operations(factors) * kPorts + masks * kPorts;
-  const double latency = kLatency * (in_reduction_ ? 1 : reduction);
+  const double latency = kAccumulationLatency * (in_reduction_ ? 1 : reduction);
   return std::max({work, loads, latency}) + 0.05 * loads + 0.01 * scattered + 0.4;
 }
 
@@ -185,7 +185,7 @@ double TileModel::total(const std::vector<int64_t>& factors) const {
   }
   double cycles = tiles * whole + packing_;
   if (in_reduction_) {
-    cycles += outputs * kFold;
+    cycles += outputs * kFoldCycles;
   } else if (!p_.accesses.result.contiguous(v_)) {
     cycles += 2.5 * outputs;  // scattered stores
   }

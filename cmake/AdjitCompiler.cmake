@@ -22,8 +22,10 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 find_program(ADJIT_CCACHE ccache)
 mark_as_advanced(ADJIT_CCACHE)
 if(ADJIT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_C_COMPILER_LAUNCHER ${ADJIT_CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${ADJIT_CCACHE})
+  # Paths relative to the project: other build folders find the same objects.
+  set(ccache ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} ${ADJIT_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${ccache})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${ccache})
 endif()
 
 # Every target of the project links this; nothing installed does.

@@ -10,7 +10,6 @@ find_package(fmt REQUIRED)
 find_package(LLVM 19.1 REQUIRED CONFIG HINTS /usr/lib/llvm-19/lib/cmake/llvm)
 if(ADJIT_TESTS)
   find_package(GTest REQUIRED)
-  include(GoogleTest)
   # Oracle of one test of runtime/domain, which is skipped without it.
   find_path(ADJIT_ISL_INCLUDE isl/set.h)
   find_library(ADJIT_ISL_LIBRARY isl)

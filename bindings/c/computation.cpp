@@ -42,14 +42,6 @@ std::unique_ptr<adjit_computation> handle(std::shared_ptr<const Computation> com
   return made;
 }
 
-// A text that is made once and then kept with the handle.
-template <class Make>
-const char* kept(std::mutex& mutex, std::string& text, Make&& make) {
-  const std::lock_guard lock(mutex);
-  if (text.empty()) text = make();
-  return text.c_str();
-}
-
 }  // namespace
 }  // namespace adjit::c
 

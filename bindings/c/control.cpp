@@ -5,18 +5,6 @@
 namespace adjit::c {
 namespace {
 
-// ErrorCode::Invalid when the trace has ended: its tensors are gone.
-std::vector<TensorId> tensors(Trace& trace, int32_t count, const adjit_tensor* ids) {
-  static_cast<void>(trace.pool());
-  std::vector<TensorId> list;
-  for (adjit_tensor id : elements(ids, count, "operands")) {
-    if (id >= trace.graph().tensors.size())
-      throw Error(ErrorCode::Invalid, std::to_string(id) + " is no tensor of this trace");
-    list.push_back(TensorId{id});
-  }
-  return list;
-}
-
 std::shared_ptr<const Graph> graph_of(const adjit_computation* computation, const char* name) {
   return std::make_shared<const Graph>(required(computation, name).computation->graph());
 }
@@ -66,7 +54,8 @@ adjit_status adjit_trace_scan(adjit_trace* trace, const adjit_computation* step,
                          "carries than outputs of the step");
     scan.fixed = static_cast<size_t>(operand_count) - scan.carries - scan.scanned;
     scan.stacked = scan.body->outputs.size() - scan.carries;
-    give(t.scan(std::move(scan), tensors(t, operand_count, operands)), result_count, results);
+    give(t.scan(std::move(scan), tensors(t, operand_count, operands, "operands")), result_count,
+         results);
   });
 }
 
@@ -83,7 +72,8 @@ adjit_status adjit_trace_while(adjit_trace* trace, const adjit_computation* body
     if (scan.carries > counted(operand_count, "the number of operands"))
       throw adjit::Error(adjit::ErrorCode::Invalid, "there are more carries than operands");
     scan.fixed = static_cast<size_t>(operand_count) - scan.carries;
-    give(t.scan(std::move(scan), tensors(t, operand_count, operands)), result_count, results);
+    give(t.scan(std::move(scan), tensors(t, operand_count, operands, "operands")), result_count,
+         results);
   });
 }
 
@@ -95,8 +85,8 @@ adjit_status adjit_trace_checkpoint(adjit_trace* trace, const adjit_computation*
     adjit::Call call;
     call.body = graph_of(computation, "computation");
     call.recompute = true;
-    give(t.call_apart(std::move(call), tensors(t, argument_count, arguments)), result_count,
-         results);
+    give(t.call_apart(std::move(call), tensors(t, argument_count, arguments, "arguments")),
+         result_count, results);
   });
 }
 
@@ -112,8 +102,8 @@ adjit_status adjit_trace_custom_vjp(adjit_trace* trace, const adjit_computation*
     call.forward = graph_of(forward, "forward");
     call.backward = graph_of(backward, "backward");
     call.closed = counted(closed, "the number of closed arguments");
-    give(t.call_apart(std::move(call), tensors(t, argument_count, arguments)), result_count,
-         results);
+    give(t.call_apart(std::move(call), tensors(t, argument_count, arguments, "arguments")),
+         result_count, results);
   });
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "bindings/c/adjit.h"
 #include "jit/engine/engine.hpp"
@@ -50,3 +51,20 @@ struct adjit_executable {
   std::mutex mutex;  // of the texts
   std::string report, llvm, assembly, profile;
 };
+
+namespace adjit::c {
+
+/// A text that is made once and then kept with the handle.
+template <class Make>
+const char* kept(std::mutex& mutex, std::string& text, Make&& make) {
+  const std::lock_guard lock(mutex);
+  if (text.empty()) text = make();
+  return text.c_str();
+}
+
+/// Tensors of a trace; ErrorCode::Invalid when one is not, or the trace has ended: its tensors are
+/// gone. `what` names the argument.
+std::vector<TensorId> tensors(Trace& trace, int32_t count, const adjit_tensor* ids,
+                              const char* what);
+
+}  // namespace adjit::c

@@ -135,13 +135,6 @@ class CheckedArrays {
   Addresses in_, out_;
 };
 
-template <class Make>
-const char* kept(std::mutex& mutex, std::string& text, Make&& make) {
-  const std::lock_guard lock(mutex);
-  if (text.empty()) text = make();
-  return text.c_str();
-}
-
 std::string report_json(const adjit_executable& handle) {
   const Executable& executable = *handle.executable;
   const CompileReport& r = executable.report();

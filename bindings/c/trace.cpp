@@ -7,21 +7,22 @@
 #include "runtime/trace/ops/operator.hpp"
 
 namespace adjit::c {
-namespace {
 
-using nlohmann::json;
-
-// ErrorCode::Invalid when the trace has ended: its tensors are gone.
-std::vector<TensorId> tensors(Trace& trace, int32_t count, const adjit_tensor* ids) {
+std::vector<TensorId> tensors(Trace& trace, int32_t count, const adjit_tensor* ids,
+                              const char* what) {
   static_cast<void>(trace.pool());
   std::vector<TensorId> list;
-  for (adjit_tensor id : elements(ids, count, "tensors")) {
+  for (adjit_tensor id : elements(ids, count, what)) {
     if (id >= trace.graph().tensors.size())
       throw Error(ErrorCode::Invalid, std::to_string(id) + " is no tensor of this trace");
     list.push_back(TensorId{id});
   }
   return list;
 }
+
+namespace {
+
+using nlohmann::json;
 
 // Row-major bytes of an array with any strides.
 std::vector<std::byte> gathered(const DLTensor& tensor, DType dtype) {
@@ -115,7 +116,7 @@ adjit_status adjit_trace_tensor_info(adjit_trace* trace, adjit_tensor tensor, ad
                                      int32_t* rank, const int64_t** shape) {
   return guarded([&] {
     adjit::Trace& t = required(trace, "trace").trace;
-    const adjit::TensorInfo& info = t.info(tensors(t, 1, &tensor)[0]);
+    const adjit::TensorInfo& info = t.info(tensors(t, 1, &tensor, "tensor")[0]);
     required(dtype, "dtype");
     required(rank, "rank");
     required(shape, "shape");
@@ -129,14 +130,14 @@ adjit_status adjit_trace_tensor_is_weak(adjit_trace* trace, adjit_tensor tensor,
   return guarded([&] {
     adjit::Trace& t = required(trace, "trace").trace;
     required(weak, "weak");
-    *weak = t.is_weak(tensors(t, 1, &tensor)[0]) ? 1 : 0;
+    *weak = t.is_weak(tensors(t, 1, &tensor, "tensor")[0]) ? 1 : 0;
   });
 }
 
 adjit_status adjit_trace_tensor_set_weak(adjit_trace* trace, adjit_tensor tensor) {
   return guarded([&] {
     adjit::Trace& t = required(trace, "trace").trace;
-    t.set_weak(tensors(t, 1, &tensor)[0]);
+    t.set_weak(tensors(t, 1, &tensor, "tensor")[0]);
   });
 }
 
@@ -155,7 +156,7 @@ adjit_status adjit_trace_operator(adjit_trace* trace, const char* name, int32_t 
     }
     const std::vector<adjit::TensorId> made =
         adjit::find_operator(&required(name, "name"))
-            .trace(t, tensors(t, input_count, inputs), attributes);
+            .trace(t, tensors(t, input_count, inputs, "inputs"), attributes);
     if (made.size() > static_cast<size_t>(*count))
       throw adjit::Error(adjit::ErrorCode::Invalid,
                          std::string("'") + name + "' has " + std::to_string(made.size()) +
@@ -177,7 +178,7 @@ adjit_status adjit_trace_call(adjit_trace* trace, const adjit_computation* compu
                              " outputs, not " + std::to_string(result_count));
     elements(results, result_count, "results");
     const std::vector<adjit::TensorId> made =
-        t.call(callee.graph(), tensors(t, argument_count, arguments));
+        t.call(callee.graph(), tensors(t, argument_count, arguments, "arguments"));
     for (size_t k = 0; k < made.size(); ++k) results[k] = made[k].value;
   });
 }
@@ -188,8 +189,8 @@ adjit_status adjit_trace_finish(adjit_trace* trace, int32_t output_count,
     adjit::Trace& t = required(trace, "trace").trace;
     required(computation, "computation");
     auto handle = std::make_unique<adjit_computation>();
-    handle->computation =
-        std::make_shared<const adjit::Computation>(t.finish(tensors(t, output_count, outputs)));
+    handle->computation = std::make_shared<const adjit::Computation>(
+        t.finish(tensors(t, output_count, outputs, "outputs")));
     *computation = handle.release();
   });
 }

@@ -20,7 +20,7 @@ struct Quarter {
 
 // pi / 2 in three parts, each subtracted with one rounding (Cody and Waite with FMA). Valid up to
 // kLargest below.
-Quarter reduce(Floats x) {
+Quarter quarter_turns(Floats x) {
   const auto [n, bits] = nearest_integer(x, 2 / std::numbers::pi);
   if (!x.is_double()) {
     Floats r = fused(n.constant(-0x1.921fb0p+0), n, x);
@@ -64,7 +64,7 @@ struct SineCosine {
 };
 
 SineCosine small_sincos(Floats x) {
-  const Quarter q = reduce(x);
+  const Quarter q = quarter_turns(x);
   const Floats sine = sin_of_reduced(q), cosine = cos_of_reduced(q);
   const Mask even = (q.n & 1) == 0;
   const Floats s = negate_if_second_bit(select(even, sine, cosine), q.n);
@@ -73,7 +73,7 @@ SineCosine small_sincos(Floats x) {
 }
 
 Floats small_tan(Floats x) {
-  const Quarter q = reduce(x);
+  const Quarter q = quarter_turns(x);
   const Floats sine = sin_of_reduced(q), cosine = cos_of_reduced(q);
   const Mask even = (q.n & 1) == 0;
   const Floats value = select(even, sine, -cosine) / select(even, cosine, sine);

@@ -11,31 +11,12 @@
 #include "jit/engine/workspace.hpp"
 
 namespace adjit {
-namespace {
-
-struct FreeBlock {
-  void operator()(std::byte* block) const { std::free(block); }
-};
-using Block = std::unique_ptr<std::byte, FreeBlock>;
-
-Block allocate(int64_t bytes) {
-  if (bytes == 0) return nullptr;
-  const size_t rounded =
-      static_cast<size_t>(ceil_div(bytes, kWorkspaceAlignment) * kWorkspaceAlignment);
-  Block block(static_cast<std::byte*>(std::aligned_alloc(kWorkspaceAlignment, rounded)));
-  if (!block)
-    throw Error(ErrorCode::Memory, "a workspace of " + std::to_string(bytes) +
-                                       " bytes cannot be allocated; use smaller batches");
-  return block;
-}
-
-}  // namespace
 
 struct Executable::Frame {
   std::vector<void*> addresses;  // per buffer
   std::vector<void*> table;
-  Block workspace;
-  Block slots;  // slot_bytes for each worker of the pool
+  WorkspaceBlock workspace;
+  WorkspaceBlock slots;  // slot_bytes for each worker of the pool
   std::vector<int64_t> checks;
   std::vector<KernelTime>* times = nullptr;  // of this run, while it is profiled
 };
@@ -75,8 +56,8 @@ std::unique_ptr<Executable::Frame> Executable::make_frame() const {
   auto frame = std::make_unique<Frame>();
   frame->addresses.resize(plan_.buffers.size());
   frame->table.resize(table_size_);
-  frame->workspace = allocate(plan_.workspace_bytes);
-  frame->slots = allocate(checked_mul(plan_.slot_bytes, pool_->workers()));
+  frame->workspace = allocate_block(plan_.workspace_bytes);
+  frame->slots = allocate_block(checked_mul(plan_.slot_bytes, pool_->workers()));
   frame->checks.resize(2 * plan_.checks.size());
   for (size_t b = 0; b < plan_.buffers.size(); ++b) {
     const Buffer& buffer = plan_.buffers[b];

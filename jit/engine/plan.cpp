@@ -24,10 +24,6 @@ int64_t bytes_of(const TensorInfo& tensor) {
   return checked_mul(tensor.element_count(), item_bytes(tensor));
 }
 
-int64_t aligned(int64_t bytes) {
-  return ceil_div(bytes, kWorkspaceAlignment) * kWorkspaceAlignment;
-}
-
 // A scatter runs on top of what it starts from: per tensor, the one whose buffer it shares.
 std::vector<uint32_t> shared_buffers(const Graph& graph) {
   std::vector<uint32_t> buffer(graph.tensors.size());

@@ -9,10 +9,6 @@
 namespace adjit {
 namespace {
 
-int64_t aligned(int64_t bytes) {
-  return ceil_div(bytes, kWorkspaceAlignment) * kWorkspaceAlignment;
-}
-
 struct Placed {
   int64_t begin, end;
 };
@@ -55,6 +51,16 @@ WorkspacePlan plan_workspace(std::span<const Lifetime> lifetimes) {
     placed.push_back(k);
   }
   return plan;
+}
+
+WorkspaceBlock allocate_block(int64_t bytes) {
+  if (bytes == 0) return nullptr;
+  WorkspaceBlock block(static_cast<std::byte*>(
+      std::aligned_alloc(kWorkspaceAlignment, static_cast<size_t>(aligned(bytes)))));
+  if (!block)
+    throw Error(ErrorCode::Memory, "a workspace of " + std::to_string(bytes) +
+                                       " bytes cannot be allocated; use smaller batches");
+  return block;
 }
 
 }  // namespace adjit

@@ -13,16 +13,9 @@ namespace {
 // Conditions larger than this are kept as a bool tensor, so that chains of guards stay linear.
 constexpr size_t kInlineSupportNodes = 24;
 
-Domain box_of(const TensorInfo& info) {
-  Domain domain;
-  domain.extents = info.shape;
-  domain.output_rank = info.shape.size();
-  return domain;
-}
-
 /// Adds to `open` every domain that is `left` without the points where all rows of `taken` hold:
 /// one per row, with the row's opposite.
-void subtract(const Domain& left, const Domain& taken, std::vector<Domain>& open) {
+void open_without(const Domain& left, const Domain& taken, std::vector<Domain>& open) {
   const auto cut = [&](const Affine& row) {  // where row >= 0
     Domain part = left;
     part.divisions = taken.divisions;
@@ -42,7 +35,7 @@ class Accumulator {
       : graph_(graph),
         pool_(graph.pool),
         lines_(lines),
-        box_(box_of(graph.info(tensor))),
+        box_(shape_box(graph.info(tensor).shape)),
         dtype_(graph.info(tensor).dtype),
         name_("d_" + graph.info(tensor).name),
         axes_(axes(graph.pool, box_.output_rank)) {}
@@ -178,7 +171,7 @@ class Accumulator {
       const Restriction r = restrict_by(pool_, c.support, taken);
       if (r.empty || r.rest.valid()) continue;
       std::vector<Domain> left;
-      for (const Domain& part : open) subtract(part, taken, left);
+      for (const Domain& part : open) open_without(part, taken, left);
       open = std::move(left);
       if (open.empty()) return true;
       if (open.size() > kMostParts) return false;
@@ -256,7 +249,7 @@ TensorId materialised(Graph& graph, TensorId like, const Cotangent& cotangent) {
   const TensorInfo info = graph.info(like);
   const ExprId value = cotangent.zero() ? graph.pool.constant(0, info.dtype)
                                         : graph.pool.cast(cotangent.constant, info.dtype);
-  return add_compute(graph, "d_" + info.name, box_of(info), Combiner{}, {value})[0];
+  return add_compute(graph, "d_" + info.name, shape_box(info.shape), Combiner{}, {value})[0];
 }
 
 }  // namespace adjit

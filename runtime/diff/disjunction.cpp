@@ -53,7 +53,7 @@ std::vector<Conjunction> alternatives_of(ExprPool& pool, ExprId condition) {
 
 // `domain` without the points of `taken`: disjoint parts, one per row of `taken`, in which the rows
 // before it hold and it does not. Both have the same divisions.
-void subtract(const Domain& domain, const Domain& taken, std::vector<Domain>& parts) {
+void append_difference(const Domain& domain, const Domain& taken, std::vector<Domain>& parts) {
   Domain held = domain;
   const auto cut = [&](const Affine& row) {  // where row >= 0, of what is held so far
     Domain part = held;
@@ -95,7 +95,7 @@ std::optional<std::vector<Domain>> disjoint_domains(ExprPool& pool, ExprId condi
     std::vector<Domain> parts{sets[k]};
     for (size_t earlier = 0; earlier < k; ++earlier) {
       std::vector<Domain> left;
-      for (const Domain& part : parts) subtract(part, sets[earlier], left);
+      for (const Domain& part : parts) append_difference(part, sets[earlier], left);
       parts = std::move(left);
       if (parts.size() + disjoint.size() > kMostDomains) return std::nullopt;
     }

@@ -10,6 +10,7 @@ namespace adjit {
 
 /// Set of axis numbers below 64.
 using AxisSet = uint64_t;
+inline AxisSet bit(size_t axis) { return AxisSet{1} << axis; }
 
 struct Factor {
   ExprId expr;

@@ -10,12 +10,12 @@ namespace adjit {
 namespace {
 
 // Comparison or its negation as a row; nullopt when it is not one.
-struct Row {
+struct Comparison {
   Affine form;
   bool equality = false;
 };
 
-std::optional<Row> row_of(const ExprPool& pool, ExprId literal, Domain& domain) {
+std::optional<Comparison> row_of(const ExprPool& pool, ExprId literal, Domain& domain) {
   const bool negated = pool.is(literal, Op::Not);
   const ExprId id = negated ? pool.operand(literal, 0) : literal;
   const Op op = pool[id].op;
@@ -25,10 +25,10 @@ std::optional<Row> row_of(const ExprPool& pool, ExprId literal, Domain& domain) 
   const auto a = as_affine(pool, pool.operand(id, 0), domain);
   const auto b = as_affine(pool, pool.operand(id, 1), domain);
   if (!a || !b) return std::nullopt;
-  if (op == Op::Eq || op == Op::Ne) return Row{*b - *a, true};
+  if (op == Op::Eq || op == Op::Ne) return Comparison{*b - *a, true};
   const Affine difference =
       negated ? *a - *b : *b - *a;  // a < b: b - a - 1 >= 0; !(a < b): a - b >= 0
-  return Row{difference + Affine((op == Op::Lt) != negated ? -1 : 0), false};
+  return Comparison{difference + Affine((op == Op::Lt) != negated ? -1 : 0), false};
 }
 
 // Conjuncts, with !(a || b) taken apart.
@@ -52,7 +52,7 @@ std::vector<ExprId> flat_conjuncts(ExprPool& pool, ExprId condition) {
   return found;
 }
 
-bool add_row(Domain& domain, const Row& row, bool& empty) {
+bool add_row(Domain& domain, const Comparison& row, bool& empty) {
   if (row.form.is_constant()) {
     const int64_t c = row.form.constant();
     if (row.equality ? c != 0 : c < 0) empty = true;
@@ -75,7 +75,7 @@ Restriction restrict_by(ExprPool& pool, ExprId condition, Domain& domain) {
       continue;
     }
     Domain extended = domain;
-    const std::optional<Row> row = row_of(pool, literal, extended);
+    const std::optional<Comparison> row = row_of(pool, literal, extended);
     if (row && add_row(extended, *row, result.empty)) {
       domain = std::move(extended);
     } else {

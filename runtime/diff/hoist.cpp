@@ -17,8 +17,6 @@
 namespace adjit {
 namespace {
 
-AxisSet bit(size_t axis) { return AxisSet{1} << axis; }
-
 double points(const Domain& domain, AxisSet set) {
   double total = 1;
   for (size_t k = 0; k < domain.rank(); ++k)

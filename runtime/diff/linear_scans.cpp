@@ -22,13 +22,6 @@ namespace {
 constexpr int64_t kShortest = 8;    // steps: below, a prefix reduction is not linear
 constexpr size_t kMostNodes = 200;  // of a carry's step, written out
 
-Domain box(const std::vector<int64_t>& shape) {
-  Domain domain;
-  domain.extents = shape;
-  domain.output_rank = shape.size();
-  return domain;
-}
-
 // slope * carry + rest; an invalid part is 0.
 struct Linear {
   ExprId slope, rest;
@@ -213,7 +206,7 @@ class LinearScan {
     if (stage_of[next.value] == SIZE_MAX) return false;
     const Stage& stage = step_.stages[stage_of[next.value]];
     if (stage.kind != StageKind::Compute || stage.combiner.kind != CombinerKind::None ||
-        stage.domain != box(info.shape))
+        stage.domain != shape_box(info.shape))
       return false;
     const auto component = std::ranges::find(stage.results, next) - stage.results.begin();
     const ExprId carry = read(step_, step_.inputs[k], axes(step_.pool, info.shape.size()));
@@ -318,7 +311,7 @@ class LinearScan {
     const bool every_step = is_read_elsewhere(k);
     const TensorId steps = reduction(info, start, form, every_step);
     Stage last;
-    last.domain = box(info.shape);
+    last.domain = shape_box(info.shape);
     std::vector<ExprId> end = axes_from(0, rank);
     if (every_step)
       end.insert(end.begin(), graph_.pool.constant_int(scan_.reverse ? 0 : scan_.trips - 1));
@@ -353,8 +346,8 @@ class LinearScan {
         pool.make(Op::Eq, {t, pool.constant_int(scan_.reverse ? scan_.trips - 1 : 0)});
     const ExprId before = read(graph_, steps, earlier, pool.make(Op::Not, {is_first}));
     const ExprId value = pool.select(is_first, read(graph_, start, point), before);
-    return add_compute(graph_, info.name + "_before", box(graph_.info(steps).shape), {}, {value},
-                       loop_.lines)[0];
+    return add_compute(graph_, info.name + "_before", shape_box(graph_.info(steps).shape), {},
+                       {value}, loop_.lines)[0];
   }
 
   // Without carries every stage of the step is one stage over all steps.
@@ -391,7 +384,7 @@ class LinearScan {
       const Outside whole = where(step_.outputs[k]);
       const std::vector<int64_t> shape = graph_.info(loop_.results[k]).shape;
       Stage copy;
-      copy.domain = box(shape);
+      copy.domain = shape_box(shape);
       copy.bodies = {
           read(graph_, whole.tensor,
                whole.sliced ? axes_from(0, shape.size()) : axes_from(1, shape.size() - 1))};

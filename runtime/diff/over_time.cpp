@@ -12,17 +12,6 @@ namespace {
 // Gradients of more addends than this stay in the loop: it bounds the walk through sums of sums.
 constexpr size_t kMostTerms = 16;
 
-double bytes_of(const TensorInfo& info) {
-  return static_cast<double>(info.element_count()) * static_cast<double>(size_of(info.dtype));
-}
-
-Domain box(const std::vector<int64_t>& shape) {
-  Domain domain;
-  domain.extents = shape;
-  domain.output_rank = shape.size();
-  return domain;
-}
-
 // Half types are added up in float32: what a step would have rounded need not be.
 ExprId without_rounding(const ExprPool& pool, ExprId body) {
   const DType wide = accumulator_of(pool.dtype(body));
@@ -56,8 +45,8 @@ bool SumsOverTime::take(TensorId gradient) {
   if (!terms) return false;
   const std::vector<TensorId> fresh = to_stack(*terms);
   double per_step = 0;
-  for (TensorId t : fresh) per_step += bytes_of(step_.info(t));
-  const double size = bytes_of(step_.info(gradient)), steps = static_cast<double>(trips_);
+  for (TensorId t : fresh) per_step += step_.info(t).bytes();
+  const double size = step_.info(gradient).bytes(), steps = static_cast<double>(trips_);
   if (2 * steps * per_step + size >= 2 * steps * size) return false;
   stacked_.insert(stacked_.end(), fresh.begin(), fresh.end());
   return true;
@@ -83,8 +72,8 @@ TensorId SumsOverTime::sum(TensorId gradient) {
     total = total.valid() ? pool.add(total, value) : value;
   }
   if (!total.valid()) total = pool.constant(0, wide);
-  return add_compute(graph_, like.name, box(like.shape), Combiner{}, {pool.cast(total, like.dtype)},
-                     lines_)[0];
+  return add_compute(graph_, like.name, shape_box(like.shape), Combiner{},
+                     {pool.cast(total, like.dtype)}, lines_)[0];
 }
 
 // The addends of a gradient; nullopt when something in it is no sum over what can be stacked.
@@ -98,7 +87,7 @@ std::optional<std::vector<SumsOverTime::Term>> SumsOverTime::terms_of(TensorId g
     if (s == SIZE_MAX || known(tensor)) {  // itself, every step
       const TensorInfo info = step_.info(tensor);
       const ExprId value = read(step_, tensor, axes(step_.pool, info.shape.size()));
-      terms.push_back({nullptr, box(info.shape), value});
+      terms.push_back({nullptr, shape_box(info.shape), value});
     } else if (!add_terms(step_.stages[s], terms, open)) {
       return std::nullopt;
     }

@@ -109,13 +109,6 @@ class Tree {
   }
 
  private:
-  Domain box(const std::vector<int64_t>& extents) const {
-    Domain domain;
-    domain.extents = extents;
-    domain.output_rank = extents.size();
-    return domain;
-  }
-
   /// The output axes, and 0 for each reduction axis.
   std::vector<ExprId> axes_of_outputs() {
     std::vector<ExprId> index = axes(pool_, stage_.domain.output_rank);
@@ -130,7 +123,7 @@ class Tree {
   }
 
   void add_level(std::string_view suffix, const std::vector<ExprId>& bodies) {
-    level_ = add_compute(graph_, name_ + std::string(suffix), box(shape_), Combiner{}, bodies,
+    level_ = add_compute(graph_, name_ + std::string(suffix), shape_box(shape_), Combiner{}, bodies,
                          stage_.lines);
   }
 
@@ -194,7 +187,7 @@ class Tree {
     for (size_t k = 0; k < n; ++k)
       bodies[k] = pool_.cast(bodies[k], graph_.info(stage_.results[k]).dtype);
     Stage root;
-    root.domain = box(graph_.info(stage_.results[0]).shape);
+    root.domain = shape_box(graph_.info(stage_.results[0]).shape);
     root.bodies = bodies;
     root.results = stage_.results;
     root.lines = stage_.lines;

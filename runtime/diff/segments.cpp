@@ -38,13 +38,6 @@ class Segmenter {
     return k >= scan_.carries && k < scan_.carries + scan_.scanned;
   }
 
-  static Domain box(std::vector<int64_t> shape) {
-    Domain domain;
-    domain.output_rank = shape.size();
-    domain.extents = std::move(shape);
-    return domain;
-  }
-
   // The operand's steps of a block: (count, length, ...) or (length, ...).
   TensorId sliced(TensorId operand, const Block& block) {
     const TensorInfo info = graph_.info(operand);
@@ -59,8 +52,8 @@ class Segmenter {
     std::vector<ExprId> index{pool.add(time, pool.constant_int(block.first))};
     for (size_t d = leading; d < shape.size(); ++d) index.push_back(pool.axis(d));
     const ExprId value = read(graph_, operand, index);
-    return add_compute(graph_, info.name + "_segments", box(std::move(shape)), Combiner{}, {value},
-                       stage_.lines)[0];
+    return add_compute(graph_, info.name + "_segments", shape_box(std::move(shape)), Combiner{},
+                       {value}, stage_.lines)[0];
   }
 
   // `length` steps as a graph of their own: inputs and outputs as the scan's, `length` for trips.
@@ -156,7 +149,7 @@ class Segmenter {
     ExprPool& pool = graph_.pool;
     for (size_t k = scan_.carries; k < stage_.results.size(); ++k) {
       Stage stage;
-      stage.domain = box(graph_.info(stage_.results[k]).shape);
+      stage.domain = shape_box(graph_.info(stage_.results[k]).shape);
       std::vector<ExprId> point = axes(pool, stage.domain.rank());
       const ExprId time = pool.sub(point[0], pool.constant_int(block.first));
       const ExprId length = pool.constant_int(block.length);

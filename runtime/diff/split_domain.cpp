@@ -7,8 +7,6 @@
 namespace adjit {
 namespace {
 
-AxisSet bit(size_t axis) { return AxisSet{1} << axis; }
-
 // The axes that each variable depends on: an axis on itself, a division on those of its numerator.
 std::vector<AxisSet> axes_of_variables(const Domain& domain) {
   std::vector<AxisSet> axes;

@@ -23,10 +23,6 @@
 namespace adjit {
 namespace {
 
-double bytes_of(const TensorInfo& info) {
-  return static_cast<double>(info.element_count()) * static_cast<double>(size_of(info.dtype));
-}
-
 bool is_reduction(const Stage& stage) {
   return stage.kind == StageKind::Compute && stage.domain.reduction_rank() > 0 &&
          !stage.stop_gradient;
@@ -86,7 +82,7 @@ class LoopSplitter {
       const std::vector<TensorId> read = tensors_read(step_, stage);
       double fresh = 0;
       for (TensorId t : read)
-        if (!outside_[t.value] && !stacked_at(t)) fresh += bytes_of(step_.info(t));
+        if (!outside_[t.value] && !stacked_at(t)) fresh += step_.info(t).bytes();
       if (2 * fresh >= fixed_bytes(read)) continue;
       for (TensorId t : read)
         if (!outside_[t.value]) outside_after_[t.value] = Outside{stacked(t), true};
@@ -107,14 +103,14 @@ class LoopSplitter {
 
   double result_bytes(const Stage& stage) const {
     double bytes = 0;
-    for (TensorId t : stage.results) bytes += bytes_of(step_.info(t));
+    for (TensorId t : stage.results) bytes += step_.info(t).bytes();
     return bytes;
   }
 
   double fixed_bytes(const std::vector<TensorId>& read) const {
     double bytes = 0;
     for (TensorId t : read)
-      if (outside_[t.value] && !outside_[t.value]->sliced) bytes += bytes_of(step_.info(t));
+      if (outside_[t.value] && !outside_[t.value]->sliced) bytes += step_.info(t).bytes();
     return bytes;
   }
 

@@ -11,11 +11,6 @@ namespace adjit {
 
 namespace {
 
-bool opposite(const Affine& a, const Affine& b) {
-  return std::ranges::equal(a.coefficients(), b.coefficients(),
-                            [](int64_t x, int64_t y) { return x == -y; });
-}
-
 /// Whether `axis` == m * form + constant for some m != 0; the sign of m, 0 when not.
 int parallel_sign(const Affine& axis, const Affine& form) {
   const int64_t a = axis.gcd(), b = form.gcd();

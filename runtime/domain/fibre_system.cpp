@@ -166,4 +166,9 @@ Affine exact_quotient(const Affine& form, int64_t divisor) {
   return std::move(divided.quotient);
 }
 
+bool opposite(const Affine& a, const Affine& b) {
+  return std::ranges::equal(a.coefficients(), b.coefficients(),
+                            [](int64_t x, int64_t y) { return x == -y; });
+}
+
 }  // namespace adjit

@@ -93,4 +93,7 @@ Affine leading_part(const Affine& form, size_t limit);
 /// form / divisor where divisor divides every coefficient and the constant.
 Affine exact_quotient(const Affine& form, int64_t divisor);
 
+/// Whether the coefficients of the two forms are each other's negatives.
+bool opposite(const Affine& a, const Affine& b);
+
 }  // namespace adjit

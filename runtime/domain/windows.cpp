@@ -14,11 +14,6 @@ namespace {
 /// solver's cap.
 constexpr size_t kProjectionRows = 200;
 
-bool opposite(const Affine& a, const Affine& b) {
-  return std::ranges::equal(a.coefficients(), b.coefficients(),
-                            [](int64_t x, int64_t y) { return x == -y; });
-}
-
 /// The equality that 0 <= g * (a . t) + e <= w < g leaves. Both -floor(e / g) and floor((w - e) /
 /// g) are its value; the one with the smaller remainder reads better.
 Affine window_equality(FibreSystem& system, const Affine& row, int64_t g, int64_t w) {

@@ -6,12 +6,12 @@
 namespace adjit {
 namespace {
 
-struct Row {
+struct Properties {
   std::string_view name;
   std::string_view text;
   size_t size;
 };
-constexpr std::array<Row, kDTypeCount> kRows{{
+constexpr std::array<Properties, kDTypeCount> kRows{{
     {"bool", "bool", 1},
     {"uint8", "uint8", 1},
     {"int8", "int8", 1},
@@ -24,7 +24,7 @@ constexpr std::array<Row, kDTypeCount> kRows{{
     {"float64", "double", 8},
 }};
 
-const Row& row(DType dtype) { return kRows[static_cast<size_t>(dtype)]; }
+const Properties& row(DType dtype) { return kRows[static_cast<size_t>(dtype)]; }
 
 }  // namespace
 
@@ -34,7 +34,7 @@ std::string_view text_name_of(DType dtype) { return row(dtype).text; }
 
 std::optional<DType> dtype_from_name(std::string_view name) {
   for (int i = 0; i < kDTypeCount; ++i) {
-    const Row& r = kRows[static_cast<size_t>(i)];
+    const Properties& r = kRows[static_cast<size_t>(i)];
     if (name == r.name || name == r.text) return static_cast<DType>(i);
   }
   return std::nullopt;

@@ -39,4 +39,11 @@ bool Domain::contains(std::span<const int64_t> axes) const {
   return true;
 }
 
+Domain shape_box(std::vector<int64_t> shape) {
+  Domain box;
+  box.output_rank = shape.size();
+  box.extents = std::move(shape);
+  return box;
+}
+
 }  // namespace adjit

@@ -51,4 +51,7 @@ struct Domain {
   bool operator==(const Domain&) const = default;
 };
 
+/// Every point of a shape, as output axes.
+Domain shape_box(std::vector<int64_t> shape);
+
 }  // namespace adjit

@@ -134,4 +134,10 @@ std::vector<TensorId> tensors_read(const Graph& graph, const Stage& stage) {
   return found;
 }
 
+std::string shape_text(std::span<const int64_t> shape) {
+  std::string text = "(";
+  for (size_t k = 0; k < shape.size(); ++k) text += (k ? ", " : "") + std::to_string(shape[k]);
+  return text + ")";
+}
+
 }  // namespace adjit

@@ -36,6 +36,9 @@ struct TensorInfo {
   DType dtype = DType::Float32;
   std::vector<int64_t> shape;  // row-major meaning; strides belong to buffers, not to tensors
   int64_t element_count() const;
+  double bytes() const {
+    return static_cast<double>(element_count()) * static_cast<double>(size_of(dtype));
+  }
 };
 
 /// How a stage folds its body over the reduction axes.
@@ -194,5 +197,8 @@ Graph compact(const Graph& graph);
 /// 128-bit content hash as 32 hex digits: equal for graphs equal up to tensor names, source lines
 /// and dead parts.
 std::string content_hash(const Graph& graph);
+
+/// "(2, 3)", for messages.
+std::string shape_text(std::span<const int64_t> shape);
 
 }  // namespace adjit

@@ -13,12 +13,6 @@ namespace {
 
 using Role = ParameterSyntax::Role;
 
-std::string shape_text(std::span<const int64_t> shape) {
-  std::string text = "(";
-  for (size_t k = 0; k < shape.size(); ++k) text += (k ? ", " : "") + std::to_string(shape[k]);
-  return text + ")";
-}
-
 void build_block(Block& block, std::span<const StatementSyntax> statements);
 
 // Matches a declared type with a shape: binds new symbols, compares the rest.

@@ -177,12 +177,6 @@ std::vector<Array> run_stage(const Graph& graph, const Stage& stage, const Array
   throw Error(ErrorCode::Internal, "a stage of unknown kind");
 }
 
-std::string shape_text(std::span<const int64_t> shape) {
-  std::string text = "(";
-  for (size_t k = 0; k < shape.size(); ++k) text += (k ? ", " : "") + std::to_string(shape[k]);
-  return text + ")";
-}
-
 void check_inputs(const Graph& graph, std::span<const Array> inputs) {
   if (inputs.size() != graph.inputs.size())
     throw Error(ErrorCode::Shape, "'" + graph.name + "' takes " +

@@ -13,12 +13,6 @@ namespace {
 
 constexpr int kMaxScanDepth = 64;
 
-std::string shape_text(std::span<const int64_t> shape) {
-  std::string text = "(";
-  for (size_t k = 0; k < shape.size(); ++k) text += (k ? ", " : "") + std::to_string(shape[k]);
-  return text + ")";
-}
-
 class GraphVerifier {
  public:
   GraphVerifier(const Graph& graph, int depth)

@@ -6,8 +6,6 @@ namespace {
 
 using Steps = std::vector<int64_t>;
 
-Program plain(const Graph& graph) { return initial_program(graph, 2, 512); }
-
 Program attach(Program p, const char* stage, const char* host, size_t depth) {
   const size_t s = stage_of(p, stage), h = stage_of(p, host);
   return compute_at(std::move(p), s, h, depth);

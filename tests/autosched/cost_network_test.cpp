@@ -17,8 +17,6 @@ namespace {
 
 using nlohmann::json;
 
-const Target kOne{1, 512};
-
 json plain_weights() {
   const size_t inputs = network_input_names().size();
   return {{"format", 1},
@@ -56,9 +54,9 @@ TEST(CostNetwork, FactorsArePositive) {
 
 TEST(CostNetwork, WithoutLayersTheModelIsAnalytic) {
   const CostNetwork network{plain_weights().dump()};
-  const Program program = default_schedule(matmul_graph(100, 60, 70), kOne);
-  EXPECT_EQ(predict(program, kOne, &network).microseconds,
-            predict(program, kOne, nullptr).microseconds);
+  const Program program = default_schedule(matmul_graph(100, 60, 70), kOneCore);
+  EXPECT_EQ(predict(program, kOneCore, &network).microseconds,
+            predict(program, kOneCore, nullptr).microseconds);
 }
 
 TEST(CostNetwork, LayersByHand) {
@@ -126,8 +124,8 @@ TEST(CostNetwork, ComputesWhatTheTrainerComputed) {
 }
 
 TEST(CostNetwork, NamesEveryInput) {
-  const Program program = default_schedule(softmax_graph(64, 100), kOne);
-  for (const KernelCost& kernel : predict(program, kOne).kernels)
+  const Program program = default_schedule(softmax_graph(64, 100), kOneCore);
+  for (const KernelCost& kernel : predict(program, kOneCore).kernels)
     for (const NestCost& nest : kernel.nests)
       EXPECT_EQ(nest.inputs.size(), network_input_names().size());
 }
@@ -136,7 +134,7 @@ TEST(CostNetwork, NamesEveryInput) {
 TEST(CostNetwork, CostStillGrowsWithWork) {
   for (int64_t n : {64, 128, 256}) {
     const auto cost = [](const Graph& g) {
-      return predict(default_schedule(g, kOne), kOne).microseconds;
+      return predict(default_schedule(g, kOneCore), kOneCore).microseconds;
     };
     EXPECT_GT(cost(matmul_graph(2 * n, 256, 256)), 1.3 * cost(matmul_graph(n, 256, 256)));
     EXPECT_LT(cost(matmul_graph(2 * n, 256, 256)), 3 * cost(matmul_graph(n, 256, 256)));

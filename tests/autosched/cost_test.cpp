@@ -10,17 +10,14 @@
 namespace adjit {
 namespace {
 
-const Target kOne{1, 512};
-
 // What holds of the analytic model; the learned part is tested in cost_network_test.cpp.
-ProgramCost analytic(const Program& program, const Target& target = kOne) {
+ProgramCost analytic(const Program& program, const Target& target = kOneCore) {
   return predict(program, target, nullptr);
 }
-double cost(const Program& program, const Target& target = kOne) {
+double cost(const Program& program, const Target& target = kOneCore) {
   return analytic(program, target).microseconds;
 }
-Program plain(const Graph& graph) { return initial_program(graph, 1, 512); }
-Program scheduled(const Graph& graph, const Target& target = kOne) {
+Program scheduled(const Graph& graph, const Target& target = kOneCore) {
   return default_schedule(graph, target);
 }
 double term(const KernelCost& kernel, CostTerm which) {
@@ -39,17 +36,6 @@ Graph copy_graph(int64_t rows, int64_t columns, bool transposed) {
   return b.graph;
 }
 
-Graph chain(int length, int64_t points) {
-  Builder b;
-  const TensorId x = b.input("x", {points});
-  TensorId t = x;
-  for (int k = 0; k < length; ++k)
-    t = b.stage("t", {points}, 1, CombinerKind::None,
-                b.graph.pool.mul(b.at(t, {b.axis(0)}), b.at(x, {b.axis(0)})));
-  b.output(t);
-  return b.graph;
-}
-
 // Rows of a table in the order of `index`, or in their own.
 Graph rows_graph(int64_t rows, int64_t columns, bool by_data) {
   Builder b;
@@ -62,7 +48,7 @@ Graph rows_graph(int64_t rows, int64_t columns, bool by_data) {
 
 TEST(Cost, TiledProductsAreCheaper) {
   const Graph g = matmul_graph(256, 256, 256);
-  const Program untiled = plain(g);
+  const Program untiled = plain(g, 1);
   const Program lanes = vectorize(untiled, 0, 1, 16);
   EXPECT_LT(cost(lanes), cost(untiled));
   const Program tiled = unroll(unroll(lanes, 0, 0, 12), 0, 1, 2);
@@ -71,29 +57,30 @@ TEST(Cost, TiledProductsAreCheaper) {
 }
 
 TEST(Cost, ContiguousReadsAreCheaper) {
-  const Program along = vectorize(plain(copy_graph(1024, 1024, false)), 0, 1, 16);
-  const Program across = vectorize(plain(copy_graph(1024, 1024, true)), 0, 1, 16);
+  const Program along = vectorize(plain(copy_graph(1024, 1024, false), 1), 0, 1, 16);
+  const Program across = vectorize(plain(copy_graph(1024, 1024, true), 1), 0, 1, 16);
   EXPECT_LT(2 * cost(along), cost(across));
 }
 
 TEST(Cost, RowsThatDataFindsCostMore) {
   const Graph in_order = rows_graph(1 << 16, 16, false), by_data = rows_graph(1 << 16, 16, true);
   EXPECT_LT(1.5 * cost(scheduled(in_order)), cost(scheduled(by_data)));
-  EXPECT_EQ(term(analytic(scheduled(in_order), kOne).kernels[0], CostTerm::Scattered), 0);
+  EXPECT_EQ(term(analytic(scheduled(in_order), kOneCore).kernels[0], CostTerm::Scattered), 0);
 }
 
 TEST(Cost, FusedIsCheaperWhereMemoryLimits) {
   const Graph g = chain(4, 1 << 22);
-  Program apart = plain(g);
+  Program apart = plain(g, 1);
   for (size_t s = 0; s < 4; ++s) apart = vectorize(std::move(apart), s, 0, 16);
   const size_t first_three[] = {0, 1, 2};
-  const Program fused = vectorize(inline_stages(plain(g), first_three), 0, 0, 16);
+  const Program fused = vectorize(inline_stages(plain(g, 1), first_three), 0, 0, 16);
   EXPECT_LT(2 * cost(fused), cost(apart));
 }
 
 TEST(Cost, RowsAttachedReadMemoryOnce) {
   const Graph g = softmax_graph(8192, 1024);
-  const ProgramCost attached = analytic(scheduled(g), kOne), apart = analytic(plain(g), kOne);
+  const ProgramCost attached = analytic(scheduled(g), kOneCore),
+                    apart = analytic(plain(g, 1), kOneCore);
   ASSERT_EQ(attached.kernels.size(), 1U);
   double memory = 0;
   for (const KernelCost& kernel : apart.kernels) memory += term(kernel, CostTerm::Memory);
@@ -115,10 +102,10 @@ TEST(Cost, GrowsWithWork) {
 
 TEST(Cost, ArithmeticByHand) {
   // One multiply-add a lane: 256^3 / 16 vectors, one a cycle.
-  const ProgramCost c = analytic(scheduled(matmul_graph(256, 256, 256)), kOne);
-  const double expected = 256.0 * 256 * 256 / 16 / (1e3 * kOne.ghz);
+  const ProgramCost c = analytic(scheduled(matmul_graph(256, 256, 256)), kOneCore);
+  const double expected = 256.0 * 256 * 256 / 16 / (1e3 * kOneCore.ghz);
   EXPECT_NEAR(term(c.kernels.back(), CostTerm::Arithmetic), expected, 0.01 * expected);
-  Target wide = kOne;
+  Target wide = kOneCore;
   wide.fma_bits = 1024;
   const ProgramCost half = analytic(scheduled(matmul_graph(256, 256, 256)), wide);
   EXPECT_NEAR(term(half.kernels.back(), CostTerm::Arithmetic), expected / 2, 0.01 * expected);
@@ -127,12 +114,12 @@ TEST(Cost, ArithmeticByHand) {
 TEST(Cost, TasksThatDoNotEvenOutLeaveCoresIdle) {
   const Graph g = chain(1, 3 << 14);
   const int64_t third[] = {1 << 14}, half[] = {3 << 13};
-  Target two = kOne;
+  Target two = kOneCore;
   two.cores = 2;
   two.memory_gb = 1e6;
   two.pool_microseconds = two.task_microseconds = 0;
-  const Program three = parallel(tile(plain(g), 0, 0, third), 0, 1);
-  const Program even = parallel(tile(plain(g), 0, 0, half), 0, 1);
+  const Program three = parallel(tile(plain(g, 1), 0, 0, third), 0, 1);
+  const Program even = parallel(tile(plain(g, 1), 0, 0, half), 0, 1);
   EXPECT_NEAR(analytic(three, two).kernels[0].cores, 1.5, 1e-9);
   EXPECT_NEAR(cost(three, two) / cost(even, two), 4.0 / 3, 0.02);
 }
@@ -145,13 +132,14 @@ TEST(Cost, IsAFunctionOfProgramAndTarget) {
 }
 
 TEST(Cost, Roofline) {
-  EXPECT_NEAR(roofline(1e9, 0, kOne, true), 1e6 / (32 * kOne.ghz), 1e-6);
-  EXPECT_NEAR(roofline(0, 1e9, kOne, true), 1e6 / kOne.memory_gb_per_core, 1e-6);
-  EXPECT_LT(roofline(0, 1e9, kOne, false), roofline(0, 1e9, kOne, true));
+  EXPECT_NEAR(roofline(1e9, 0, kOneCore, true), 1e6 / (32 * kOneCore.ghz), 1e-6);
+  EXPECT_NEAR(roofline(0, 1e9, kOneCore, true), 1e6 / kOneCore.memory_gb_per_core, 1e-6);
+  EXPECT_LT(roofline(0, 1e9, kOneCore, false), roofline(0, 1e9, kOneCore, true));
 }
 
 TEST(Cost, Prints) {
-  const std::string text = print(analytic(scheduled(softmax_graph(4096, 1024)), kOne), kOne);
+  const std::string text =
+      print(analytic(scheduled(softmax_graph(4096, 1024)), kOneCore), kOneCore);
   EXPECT_NE(text.find("on 1 core\n"), std::string::npos) << text;
   EXPECT_NE(text.find("kernel 0: y"), std::string::npos) << text;
   EXPECT_NE(text.find("arithmetic"), std::string::npos) << text;

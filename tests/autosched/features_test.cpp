@@ -8,8 +8,6 @@
 namespace adjit {
 namespace {
 
-const Target kTarget{1, 512};
-
 Program tiled_product() {
   Program p = initial_program(matmul_graph(48, 64, 100), 1, 512);
   p = vectorize(std::move(p), 0, 1, 16);
@@ -17,7 +15,7 @@ Program tiled_product() {
   return unroll(std::move(p), 0, 1, 2);
 }
 NestFeatures only_nest(const Program& p) {
-  const KernelFeatures f = features_of(p, p.kernels.at(0), kTarget, program_bytes(p));
+  const KernelFeatures f = features_of(p, p.kernels.at(0), kOneCore, program_bytes(p));
   EXPECT_EQ(f.nests.size(), 1U);
   return f.nests.front();
 }
@@ -61,12 +59,12 @@ TEST(Features, PartialResultsInMemoryAreLoadedAndStored) {
 TEST(Features, WhatFitsACacheEntersItOnce) {
   // A is 19,200 bytes, B 25,600, C 12,288: more than the first cache, little for the second.
   const Program p = tiled_product();
-  const KernelFeatures cold = features_of(p, p.kernels[0], kTarget, 1e12);
+  const KernelFeatures cold = features_of(p, p.kernels[0], kOneCore, 1e12);
   EXPECT_EQ(cold.array_bytes, 4 * (48 * 100 + 100 * 64 + 48 * 64));
   const Traffic& moved = cold.nests[0].traffic;
   EXPECT_NEAR(moved.streamed[1], (19200 + 25600 + 1.25 * 12288) / 64, 1);
   EXPECT_GT(moved.streamed[0], moved.streamed[1]);
-  const KernelFeatures warm = features_of(p, p.kernels[0], kTarget, program_bytes(p));
+  const KernelFeatures warm = features_of(p, p.kernels[0], kOneCore, program_bytes(p));
   EXPECT_EQ(warm.nests[0].traffic.streamed[1], 0);
 }
 

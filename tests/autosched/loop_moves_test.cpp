@@ -8,8 +8,6 @@ namespace {
 using Steps = std::vector<int64_t>;
 using Order = std::vector<size_t>;
 
-Program plain(const Graph& graph) { return initial_program(graph, 2, 512); }
-
 TEST(LoopMoves, PlainProgramMeansTheGraph) {
   for (const Graph& g : {matmul_graph(5, 7, 6), softmax_graph(4, 9), conv_graph(1, 2, 5, 6, 3)})
     expect_faithful(plain(g), g);

@@ -16,8 +16,6 @@ using Sizes = std::vector<int64_t>;
 
 const Target kTwo{2, 512};
 
-Program plain(const Graph& graph) { return initial_program(graph, 2, 512); }
-
 TEST(Inlining, CheapBodiesGoIntoTheirReadersExpensiveOnesStay) {
   const Graph g = softmax_graph(8, 64);  // e = exp(...) is read by a sum and by y
   EXPECT_EQ(plan_inlining(plain(g)).inlined, Stages{});

@@ -12,6 +12,7 @@
 
 #include "autosched/moves.hpp"
 #include "autosched/program.hpp"
+#include "autosched/target.hpp"
 #include "runtime/graph/graph.hpp"
 #include "tests/autosched/program_interpreter.hpp"
 
@@ -180,6 +181,32 @@ void expect_refused(F&& move, std::string_view reason) {
     EXPECT_EQ(error.code(), ErrorCode::Schedule);
     EXPECT_NE(std::string(error.what()).find(reason), std::string::npos) << error.what();
   }
+}
+
+inline constexpr Target kOneCore{1, 512}, kTwoCores{2, 512};
+
+/// A kernel per stage with plain loops, vectors of 512 bits.
+inline Program plain(const Graph& graph, int cores = 2) {
+  return initial_program(graph, cores, 512);
+}
+
+/// The first stage that scatters.
+inline size_t scatter_in(const Program& program) {
+  for (size_t s = 0; s < program.graph.stages.size(); ++s)
+    if (program.graph.stages[s].kind == StageKind::Scatter) return s;
+  return SIZE_MAX;
+}
+
+/// x, x * x, x * x * x, ...: `length` products of `points` elements.
+inline Graph chain(int length, int64_t points) {
+  Builder b;
+  const TensorId x = b.input("x", {points});
+  TensorId t = x;
+  for (int k = 0; k < length; ++k)
+    t = b.stage("t", {points}, 1, CombinerKind::None,
+                b.graph.pool.mul(b.at(t, {b.axis(0)}), b.at(x, {b.axis(0)})));
+  b.output(t);
+  return b.graph;
 }
 
 }  // namespace adjit

@@ -7,8 +7,6 @@ namespace {
 
 using Stages = std::vector<size_t>;
 
-Program plain(const Graph& graph) { return initial_program(graph, 2, 512); }
-
 TEST(Inline, SubstitutesIntoEveryReader) {
   const Graph g = softmax_graph(4, 6);
   const Program p = inline_stages(plain(g), Stages{1});

@@ -10,15 +10,7 @@
 namespace adjit {
 namespace {
 
-constexpr Target kTarget{.cores = 4, .vector_bits = 512};
-
-Program plain(const Graph& graph) { return initial_program(graph, 4, 512); }
-
-size_t scatter_in(const Program& program) {
-  for (size_t s = 0; s < program.graph.stages.size(); ++s)
-    if (program.graph.stages[s].kind == StageKind::Scatter) return s;
-  return SIZE_MAX;
-}
+constexpr Target kFourCores{.cores = 4, .vector_bits = 512};
 
 std::vector<const Loop*> loops(const Program& program, size_t stage, LoopKind kind) {
   std::vector<const Loop*> found;
@@ -36,9 +28,9 @@ Graph embedding_gradient(int64_t rows, int64_t width) {
 
 TEST(ScatterSchedule, ColumnsAreLanesAndTasks) {
   const Graph graph = embedding_gradient(400, 256);
-  Program p = plain(graph);
+  Program p = plain(graph, 4);
   const size_t s = scatter_in(p);
-  p = schedule_scatter(std::move(p), s, kTarget);
+  p = schedule_scatter(std::move(p), s, kFourCores);
   ASSERT_EQ(loops(p, s, LoopKind::Vector).size(), 1u) << print(p);
   EXPECT_EQ(loops(p, s, LoopKind::Vector)[0]->axis, 1u);
   EXPECT_EQ(loops(p, s, LoopKind::Vector)[0]->trips, 16);
@@ -49,9 +41,9 @@ TEST(ScatterSchedule, ColumnsAreLanesAndTasks) {
 
 TEST(ScatterSchedule, ASmallOneIsNotWorthTasks) {
   const Graph graph = embedding_gradient(4, 8);
-  Program p = plain(graph);
+  Program p = plain(graph, 4);
   const size_t s = scatter_in(p);
-  p = schedule_scatter(std::move(p), s, kTarget);
+  p = schedule_scatter(std::move(p), s, kFourCores);
   EXPECT_TRUE(loops(p, s, LoopKind::Parallel).empty()) << print(p);
   EXPECT_EQ(loops(p, s, LoopKind::Vector).size(), 1u);
   expect_faithful(p, graph);
@@ -64,11 +56,12 @@ Graph histogram(int64_t points, int64_t bins) {
 }
 
 TEST(ScatterSchedule, AHistogramIsSplitWhereItIsLongAndSmall) {
-  const Program split = split_scatters(plain(histogram(1'000'000, 16)));
+  const Program split = split_scatters(plain(histogram(1'000'000, 16), 4));
   EXPECT_EQ(split.graph.info(split.graph.stages[scatter_in(split)].results[0]).shape,
             (std::vector<int64_t>{8, 16}));
   const auto parts = [](const Graph& graph) {
-    return split_scatters(plain(graph)).graph.stages.size() - plain(graph).graph.stages.size();
+    return split_scatters(plain(graph, 4)).graph.stages.size() -
+           plain(graph, 4).graph.stages.size();
   };
   EXPECT_EQ(parts(histogram(1'000'000, 16)), 3u);
   EXPECT_EQ(parts(histogram(1'000'000, 500'000)), 0u) << "eight copies cost more than the points";
@@ -80,9 +73,9 @@ TEST(ScatterSchedule, RunningSumsInterleaveRows) {
   const Graph graph = parse_graph(
       "def f(float(64, 400) x) -> (y) { y(i, j) +=! x(i, r) where i in 0:64, j in 0:400, r in "
       "0:400, r <= j }");
-  Program p = plain(graph);
+  Program p = plain(graph, 4);
   ASSERT_TRUE(p.graph.stages[0].running.has_value());
-  p = schedule_scatter(std::move(p), 0, kTarget);
+  p = schedule_scatter(std::move(p), 0, kFourCores);
   EXPECT_EQ(loops(p, 0, LoopKind::Unrolled).size(), 1u) << print(p);
   EXPECT_EQ(loops(p, 0, LoopKind::Unrolled)[0]->axis, 0u);
   expect_faithful(p, graph);

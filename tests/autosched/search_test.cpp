@@ -10,8 +10,6 @@
 namespace adjit {
 namespace {
 
-const Target kTarget{2, 512};
-
 // The step of a scan is a small product: h' = h W.
 Graph scan_graph(int64_t steps, int64_t batch, int64_t width) {
   auto body = std::make_shared<Graph>();
@@ -48,34 +46,34 @@ bool mentions(const std::vector<Candidate>& found, std::string_view text) {
 
 TEST(Search, StartsWithTheDefaultSchedule) {
   const Graph g = matmul_graph(256, 256, 256);
-  const std::vector<Candidate> found = search(g, kTarget, {});
+  const std::vector<Candidate> found = search(g, kTwoCores, {});
   ASSERT_GT(found.size(), 5U);
   EXPECT_TRUE(found[0].answers.empty() && found[0].changes.empty());
-  const Program own = program_of(g, kTarget, found[0]);
-  EXPECT_EQ(own.moves_json, default_schedule(g, kTarget).moves_json);
-  EXPECT_EQ(found[0].microseconds, predict(own, kTarget).microseconds);
+  const Program own = program_of(g, kTwoCores, found[0]);
+  EXPECT_EQ(own.moves_json, default_schedule(g, kTwoCores).moves_json);
+  EXPECT_EQ(found[0].microseconds, predict(own, kTwoCores).microseconds);
   for (size_t k = 2; k < found.size(); ++k)
     EXPECT_LE(found[k - 1].microseconds, found[k].microseconds);
 }
 
 TEST(Search, OffersNamedDecisions) {
-  EXPECT_TRUE(mentions(search(matmul_graph(256, 256, 256), kTarget, {}), "tile of C: "));
+  EXPECT_TRUE(mentions(search(matmul_graph(256, 256, 256), kTwoCores, {}), "tile of C: "));
   EXPECT_TRUE(
-      mentions(search(product_graph(512, 512, 512, false, true), kTarget, {}), "pack of C: no"));
-  EXPECT_TRUE(mentions(search(softmax_graph(512, 512), kTarget, {}), "attach of e: no"));
-  EXPECT_TRUE(mentions(search(total_graph(4096, 1024), kTarget, {}), "split of s: no"));
+      mentions(search(product_graph(512, 512, 512, false, true), kTwoCores, {}), "pack of C: no"));
+  EXPECT_TRUE(mentions(search(softmax_graph(512, 512), kTwoCores, {}), "attach of e: no"));
+  EXPECT_TRUE(mentions(search(total_graph(4096, 1024), kTwoCores, {}), "split of s: no"));
   EXPECT_TRUE(
-      mentions(search(conv_graph(8, 64, 28, 28, 64, 1, true), kTarget, {}), "pad of y: no"));
-  EXPECT_TRUE(mentions(search(softmax_graph(4096, 512), kTarget, {}), "tasks of y: one for all"));
-  EXPECT_TRUE(mentions(search(scan_graph(4, 32, 64), kTarget, {}), "tile of last/next: "));
+      mentions(search(conv_graph(8, 64, 28, 28, 64, 1, true), kTwoCores, {}), "pad of y: no"));
+  EXPECT_TRUE(mentions(search(softmax_graph(4096, 512), kTwoCores, {}), "tasks of y: one for all"));
+  EXPECT_TRUE(mentions(search(scan_graph(4, 32, 64), kTwoCores, {}), "tile of last/next: "));
 }
 
 TEST(Search, KeepsToItsBudgetAndRepeatsItself) {
   const Graph g = conv_graph(2, 16, 14, 14, 32, 1, true);
   for (size_t programs : {1U, 4U, 20U}) {
-    const std::vector<Candidate> found = search(g, kTarget, {programs, 2, 2});
+    const std::vector<Candidate> found = search(g, kTwoCores, {programs, 2, 2});
     EXPECT_LE(found.size(), programs);
-    const std::vector<Candidate> again = search(g, kTarget, {programs, 2, 2});
+    const std::vector<Candidate> again = search(g, kTwoCores, {programs, 2, 2});
     ASSERT_EQ(found.size(), again.size());
     for (size_t k = 0; k < found.size(); ++k) {
       EXPECT_EQ(found[k].changes, again[k].changes);
@@ -100,15 +98,16 @@ TEST(Choice, IsOneThatTheSearchFindsClearlyFaster) {
   for (const Graph& g : {matmul_graph(96, 700, 40), softmax_graph(2000, 24), total_graph(300, 130),
                          conv_graph(2, 16, 14, 14, 32, 1, true), column_sum_graph(2000, 120),
                          product_graph(200, 300, 100, true, true)}) {
-    const double own = predict(default_schedule(g, kTarget), kTarget).microseconds;
-    const std::optional<Candidate> found = choice(g, kTarget), again = choice(g, kTarget);
+    const double own = predict(default_schedule(g, kTwoCores), kTwoCores).microseconds;
+    const std::optional<Candidate> found = choice(g, kTwoCores), again = choice(g, kTwoCores);
     ASSERT_EQ(found.has_value(), again.has_value());
     if (!found) continue;
     ++chosen;
     EXPECT_EQ(found->answers, again->answers);
     EXPECT_FALSE(found->changes.empty());
     EXPECT_LT(found->microseconds, 0.81 * own);
-    EXPECT_EQ(found->microseconds, predict(program_of(g, kTarget, *found), kTarget).microseconds);
+    EXPECT_EQ(found->microseconds,
+              predict(program_of(g, kTwoCores, *found), kTwoCores).microseconds);
     for (const auto& [subject, option] : found->answers)
       EXPECT_TRUE(subject.decision != Decision::Tasks && subject.decision != Decision::Pack);
   }
@@ -124,24 +123,26 @@ TEST(Choice, NeedsAModelOfTheTarget) {
     EXPECT_EQ(predict(program, narrow).microseconds,
               predict(program, narrow, nullptr).microseconds);
   }
-  const Program program = default_schedule(g, kTarget);
-  EXPECT_NE(predict(program, kTarget).microseconds,
-            predict(program, kTarget, nullptr).microseconds);
+  const Program program = default_schedule(g, kTwoCores);
+  EXPECT_NE(predict(program, kTwoCores).microseconds,
+            predict(program, kTwoCores, nullptr).microseconds);
 }
 
-TEST(Choice, LeavesLargeGraphsAlone) { EXPECT_FALSE(choice(long_graph(400), kTarget).has_value()); }
+TEST(Choice, LeavesLargeGraphsAlone) {
+  EXPECT_FALSE(choice(long_graph(400), kTwoCores).has_value());
+}
 
 TEST(Search, LeavesDecisionsAloneWhereItIsTold) {
   const Graph g = softmax_graph(4096, 512);
-  EXPECT_TRUE(mentions(search(g, kTarget, {64, 3, 3}), "tasks of y"));
-  EXPECT_FALSE(mentions(search(g, kTarget, {64, 3, 3, {Decision::Tasks}}), "tasks of y"));
+  EXPECT_TRUE(mentions(search(g, kTwoCores, {64, 3, 3}), "tasks of y"));
+  EXPECT_FALSE(mentions(search(g, kTwoCores, {64, 3, 3, {Decision::Tasks}}), "tasks of y"));
 }
 
 TEST(Search, CandidatesAreDifferentPrograms) {
   const Graph g = matmul_graph(64, 64, 64);
   std::set<std::string> moves;
-  for (const Candidate& candidate : random_candidates(g, kTarget, 20, 7))
-    EXPECT_TRUE(moves.insert(program_of(g, kTarget, candidate).moves_json).second);
+  for (const Candidate& candidate : random_candidates(g, kTwoCores, 20, 7))
+    EXPECT_TRUE(moves.insert(program_of(g, kTwoCores, candidate).moves_json).second);
   EXPECT_GT(moves.size(), 8U);
 }
 
@@ -150,18 +151,18 @@ TEST(Search, EveryCandidateMeansTheGraph) {
        {matmul_graph(24, 40, 33), product_graph(40, 24, 33, true, true), softmax_graph(12, 40),
         conv_graph(1, 4, 9, 9, 20, 2, true), column_sum_graph(200, 120), total_graph(300, 130)})
     for (uint64_t seed : {1, 2})
-      for (const Candidate& candidate : random_candidates(g, kTarget, 6, seed)) {
+      for (const Candidate& candidate : random_candidates(g, kTwoCores, 6, seed)) {
         SCOPED_TRACE(candidate.changes);
-        expect_faithful(program_of(g, kTarget, candidate), g);
+        expect_faithful(program_of(g, kTwoCores, candidate), g);
       }
 }
 
 // The programs of steps; tests/jit/engine runs scans.
 TEST(Search, EveryCandidateOfAScanIsLegal) {
   const Graph g = scan_graph(3, 5, 17);
-  for (const Candidate& candidate : random_candidates(g, kTarget, 12, 1)) {
+  for (const Candidate& candidate : random_candidates(g, kTwoCores, 12, 1)) {
     SCOPED_TRACE(candidate.changes);
-    const Program p = program_of(g, kTarget, candidate);
+    const Program p = program_of(g, kTwoCores, candidate);
     EXPECT_NO_THROW(verify(p));
     EXPECT_EQ(print(replay(g, p.moves_json, 2, 512)), print(p));
     for (const Kernel& kernel : p.kernels)
@@ -174,7 +175,7 @@ TEST(Search, RandomCandidatesFollowTheirSeed) {
   const Graph g = matmul_graph(128, 128, 128);
   const auto changes = [&](uint64_t seed) {
     std::vector<std::string> texts;
-    for (const Candidate& candidate : random_candidates(g, kTarget, 8, seed))
+    for (const Candidate& candidate : random_candidates(g, kTwoCores, 8, seed))
       texts.push_back(candidate.changes);
     return texts;
   };
@@ -185,7 +186,8 @@ TEST(Search, RandomCandidatesFollowTheirSeed) {
 TEST(Choices, NumbersThatAreNotThereCountAsTheDefault) {
   const Graph g = matmul_graph(64, 64, 64);
   Choices choices({{{Decision::Tile, "C"}, 1000}, {{Decision::Pack, "nothing"}, 1}});
-  EXPECT_EQ(schedule_with(g, kTarget, choices).moves_json, default_schedule(g, kTarget).moves_json);
+  EXPECT_EQ(schedule_with(g, kTwoCores, choices).moves_json,
+            default_schedule(g, kTwoCores).moves_json);
 }
 
 }  // namespace

@@ -6,8 +6,6 @@
 namespace adjit {
 namespace {
 
-Program plain(const Graph& graph) { return initial_program(graph, 2, 512); }
-
 // What a pool of width 3 and stride 2 leaves for its adjoint: y[l] = sum over r of x[(l + 1) // 2 -
 // r] where that was read.
 Graph strided_graph(int64_t extent) {

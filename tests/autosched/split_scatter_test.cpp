@@ -13,14 +13,6 @@ Graph histogram(const std::string& combiner, const std::string& start = "") {
       combiner + "=[drop] x(i, j)" + start + " where i in 0:10, j in 0:3\n}");
 }
 
-Program plain(const Graph& graph) { return initial_program(graph, 2, 512); }
-
-size_t scatter_in(const Program& program) {
-  for (size_t s = 0; s < program.graph.stages.size(); ++s)
-    if (program.graph.stages[s].kind == StageKind::Scatter) return s;
-  return SIZE_MAX;
-}
-
 TEST(SplitScatter, EvenAndRaggedPartsOfEveryCombiner) {
   for (const char* combiner : {"+", "*", "max", "min"})
     for (const char* start : {"", " from h0"})

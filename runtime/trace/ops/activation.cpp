@@ -160,36 +160,41 @@ std::vector<TensorId> glu(OperatorCall& call) {
                        trace.dtype(call.tensor(0)))};
 }
 
-constexpr std::string_view kShapes = "(...) -> (...)";
+constexpr std::string_view kActivationShapes = "(...) -> (...)";
 
-const Operator kRows[] = {
-    {"nn.relu", "(x)", kShapes, "g where x > 0, 0 at 0", relu},
-    {"nn.relu6", "(x)", kShapes, "g where 0 < x < 6", relu6},
-    {"nn.leaky_relu", "(x, *, negative_slope=0.01)", kShapes, "g, times the slope where x <= 0",
-     leaky_relu},
+const Operator kActivationOperators[] = {
+    {"nn.relu", "(x)", kActivationShapes, "g where x > 0, 0 at 0", relu},
+    {"nn.relu6", "(x)", kActivationShapes, "g where 0 < x < 6", relu6},
+    {"nn.leaky_relu", "(x, *, negative_slope=0.01)", kActivationShapes,
+     "g, times the slope where x <= 0", leaky_relu},
     {"nn.prelu", "(x, weight)", "(N, C, ...), (C,) or () -> (N, C, ...)",
      "as leaky_relu; g x summed over the other axes where x <= 0", prelu},
-    {"nn.elu", "(x, *, alpha=1.0)", kShapes, "g where x > 0, else g alpha exp(x)", elu},
-    {"nn.celu", "(x, *, alpha=1.0)", kShapes, "g where x > 0, else g exp(x / alpha)", celu},
-    {"nn.selu", "(x)", kShapes, "g scale where x > 0, else g scale alpha exp(x)", selu},
-    {"nn.gelu", "(x, *, approximate='none')", kShapes, "g (Phi(x) + x phi(x))", gelu},
-    {"nn.silu", "(x)", kShapes, "g s (1 + x (1 - s)) with s = sigmoid(x)", silu},
-    {"nn.mish", "(x)", kShapes, "by the chain rule", mish},
-    {"nn.softplus", "(x, *, beta=1, threshold=20)", kShapes, "g sigmoid(beta x)", softplus},
-    {"nn.softsign", "(x)", kShapes, "g / (1 + |x|)^2", softsign},
-    {"nn.logsigmoid", "(x)", kShapes, "g sigmoid(-x)", logsigmoid},
-    {"nn.hardtanh", "(x, *, min_val=-1.0, max_val=1.0)", kShapes, "g strictly inside", hardtanh},
-    {"nn.hardsigmoid", "(x)", kShapes, "g / 6 where -3 < x < 3", hardsigmoid},
-    {"nn.hardswish", "(x)", kShapes, "g (x / 3 + 1/2) where -3 < x < 3, g above", hardswish},
-    {"nn.hardshrink", "(x, *, lambd=0.5)", kShapes, "g where |x| > lambd", hardshrink},
-    {"nn.softshrink", "(x, *, lambd=0.5)", kShapes, "g where |x| > lambd", softshrink},
-    {"nn.tanhshrink", "(x)", kShapes, "g tanh(x)^2", tanhshrink},
-    {"nn.threshold", "(x, *, threshold, value)", kShapes, "g where x > threshold", threshold},
+    {"nn.elu", "(x, *, alpha=1.0)", kActivationShapes, "g where x > 0, else g alpha exp(x)", elu},
+    {"nn.celu", "(x, *, alpha=1.0)", kActivationShapes, "g where x > 0, else g exp(x / alpha)",
+     celu},
+    {"nn.selu", "(x)", kActivationShapes, "g scale where x > 0, else g scale alpha exp(x)", selu},
+    {"nn.gelu", "(x, *, approximate='none')", kActivationShapes, "g (Phi(x) + x phi(x))", gelu},
+    {"nn.silu", "(x)", kActivationShapes, "g s (1 + x (1 - s)) with s = sigmoid(x)", silu},
+    {"nn.mish", "(x)", kActivationShapes, "by the chain rule", mish},
+    {"nn.softplus", "(x, *, beta=1, threshold=20)", kActivationShapes, "g sigmoid(beta x)",
+     softplus},
+    {"nn.softsign", "(x)", kActivationShapes, "g / (1 + |x|)^2", softsign},
+    {"nn.logsigmoid", "(x)", kActivationShapes, "g sigmoid(-x)", logsigmoid},
+    {"nn.hardtanh", "(x, *, min_val=-1.0, max_val=1.0)", kActivationShapes, "g strictly inside",
+     hardtanh},
+    {"nn.hardsigmoid", "(x)", kActivationShapes, "g / 6 where -3 < x < 3", hardsigmoid},
+    {"nn.hardswish", "(x)", kActivationShapes, "g (x / 3 + 1/2) where -3 < x < 3, g above",
+     hardswish},
+    {"nn.hardshrink", "(x, *, lambd=0.5)", kActivationShapes, "g where |x| > lambd", hardshrink},
+    {"nn.softshrink", "(x, *, lambd=0.5)", kActivationShapes, "g where |x| > lambd", softshrink},
+    {"nn.tanhshrink", "(x)", kActivationShapes, "g tanh(x)^2", tanhshrink},
+    {"nn.threshold", "(x, *, threshold, value)", kActivationShapes, "g where x > threshold",
+     threshold},
     {"nn.glu", "(x, *, dim=-1)", "(..., 2 N) -> (..., N)", "to value and gate", glu},
 };
 
 }  // namespace
 
-std::span<const Operator> activation_operators() { return kRows; }
+std::span<const Operator> activation_operators() { return kActivationOperators; }
 
 }  // namespace adjit

@@ -12,8 +12,6 @@ namespace {
 
 using Elements = std::span<const Formula>;
 
-Formula as_bool(Formula x) { return x.dtype() == DType::Bool ? x : x != 0; }
-
 // Ordering and arithmetic need numbers; bool has bitwise and logical operations.
 Formula number(Formula x, std::string_view what) {
   if (x.dtype() == DType::Bool)
@@ -84,15 +82,15 @@ Formula bitwise_xor(Elements x) { return x[0] ^ x[1]; }
 Formula left_shift(Elements x) { return x[0] << x[1]; }
 Formula right_shift(Elements x) { return x[0] >> x[1]; }
 
-struct Row {
+struct BinaryRow {
   std::string_view name;
   Formula (*formula)(Elements);
   std::string_view gradient;
 };
 
-constexpr std::string_view kDiscrete = "none: the result is not a float";
+constexpr std::string_view kBinaryDiscrete = "none: the result is not a float";
 
-constexpr Row kRows[] = {
+constexpr BinaryRow kBinaryOperators[] = {
     {"add", add, "g; g"},
     {"subtract", subtract, "g; -g"},
     {"multiply", multiply, "g y; g x"},
@@ -109,38 +107,38 @@ constexpr Row kRows[] = {
     {"logaddexp2", logaddexp2, "g 2^(x - z); g 2^(y - z)"},
     {"xlogy", xlogy, "g log(y); g x / y; both 0 at x = 0"},
     {"copysign", copysign, "g where signs agree, else -g; zero"},
-    {"equal", equal, kDiscrete},
-    {"not_equal", not_equal, kDiscrete},
-    {"less", less, kDiscrete},
-    {"less_equal", less_equal, kDiscrete},
-    {"greater", greater, kDiscrete},
-    {"greater_equal", greater_equal, kDiscrete},
-    {"logical_and", logical_and, kDiscrete},
-    {"logical_or", logical_or, kDiscrete},
-    {"logical_xor", logical_xor, kDiscrete},
-    {"bitwise_and", bitwise_and, kDiscrete},
-    {"bitwise_or", bitwise_or, kDiscrete},
-    {"bitwise_xor", bitwise_xor, kDiscrete},
-    {"bitwise_left_shift", left_shift, kDiscrete},
-    {"bitwise_right_shift", right_shift, kDiscrete},
+    {"equal", equal, kBinaryDiscrete},
+    {"not_equal", not_equal, kBinaryDiscrete},
+    {"less", less, kBinaryDiscrete},
+    {"less_equal", less_equal, kBinaryDiscrete},
+    {"greater", greater, kBinaryDiscrete},
+    {"greater_equal", greater_equal, kBinaryDiscrete},
+    {"logical_and", logical_and, kBinaryDiscrete},
+    {"logical_or", logical_or, kBinaryDiscrete},
+    {"logical_xor", logical_xor, kBinaryDiscrete},
+    {"bitwise_and", bitwise_and, kBinaryDiscrete},
+    {"bitwise_or", bitwise_or, kBinaryDiscrete},
+    {"bitwise_xor", bitwise_xor, kBinaryDiscrete},
+    {"bitwise_left_shift", left_shift, kBinaryDiscrete},
+    {"bitwise_right_shift", right_shift, kBinaryDiscrete},
 };
 
-std::vector<TensorId> apply_row(OperatorCall& call) {
+std::vector<TensorId> apply_binary(OperatorCall& call) {
   return {map(call.trace(), call.name(), call.operands(),
-              std::ranges::find(kRows, call.name(), &Row::name)->formula)};
+              std::ranges::find(kBinaryOperators, call.name(), &BinaryRow::name)->formula)};
 }
 
-std::vector<Operator> collect() {
+std::vector<Operator> all_binary() {
   std::vector<Operator> all;
-  for (const Row& row : kRows)
-    all.push_back({row.name, "(x, y)", "(...), (...) -> broadcast", row.gradient, apply_row});
+  for (const BinaryRow& row : kBinaryOperators)
+    all.push_back({row.name, "(x, y)", "(...), (...) -> broadcast", row.gradient, apply_binary});
   return all;
 }
 
 }  // namespace
 
 std::span<const Operator> binary_operators() {
-  static const std::vector<Operator> kAll = collect();
+  static const std::vector<Operator> kAll = all_binary();
   return kAll;
 }
 

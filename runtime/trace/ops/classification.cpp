@@ -140,7 +140,7 @@ std::vector<TensorId> nll_loss(OperatorCall& call) {
   return rounded(call, index_loss(call, c, 0));
 }
 
-const Operator kRows[] = {
+const Operator kClassificationOperators[] = {
     {"nn.cross_entropy",
      "(input, target, weight=None, *, ignore_index=-100, reduction='mean', label_smoothing=0.0)",
      "(N, C, ...), (N, ...) or (N, C, ...), (C,) -> ()",
@@ -151,6 +151,6 @@ const Operator kRows[] = {
 
 }  // namespace
 
-std::span<const Operator> classification_operators() { return kRows; }
+std::span<const Operator> classification_operators() { return kClassificationOperators; }
 
 }  // namespace adjit

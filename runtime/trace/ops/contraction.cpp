@@ -206,21 +206,22 @@ std::vector<TensorId> einsum_operator(OperatorCall& call) {
   return {einsum(call.trace(), call.tensors(), std::move(labels), out)};
 }
 
-constexpr std::string_view kGradient = "two contractions of the same kind";
+constexpr std::string_view kContractionGradient = "two contractions of the same kind";
 
-const Operator kRows[] = {
+const Operator kContractionOperators[] = {
     {"matmul", "(a, b)", "(..., M, K), (..., K, N) -> (..., M, N)",
      "g @ b^T; a^T @ g; broadcast dimensions summed", matmul},
-    {"tensordot", "(a, b, *, axes=2)", "(A..., K...), (K..., B...) -> (A..., B...)", kGradient,
-     tensordot},
-    {"einsum", "(operands..., *, subscripts)", "by subscripts", kGradient, einsum_operator},
-    {"outer", "(a, b)", "(M,), (N,) -> (M, N)", kGradient, outer},
-    {"dot", "(a, b)", "(A..., K), (B..., K, N) -> (A..., B..., N)", kGradient, dot},
-    {"vecdot", "(a, b, *, axis=-1)", "(..., K), (..., K) -> (...)", kGradient, vecdot},
+    {"tensordot", "(a, b, *, axes=2)", "(A..., K...), (K..., B...) -> (A..., B...)",
+     kContractionGradient, tensordot},
+    {"einsum", "(operands..., *, subscripts)", "by subscripts", kContractionGradient,
+     einsum_operator},
+    {"outer", "(a, b)", "(M,), (N,) -> (M, N)", kContractionGradient, outer},
+    {"dot", "(a, b)", "(A..., K), (B..., K, N) -> (A..., B..., N)", kContractionGradient, dot},
+    {"vecdot", "(a, b, *, axis=-1)", "(..., K), (..., K) -> (...)", kContractionGradient, vecdot},
 };
 
 }  // namespace
 
-std::span<const Operator> contraction_operators() { return kRows; }
+std::span<const Operator> contraction_operators() { return kContractionOperators; }
 
 }  // namespace adjit

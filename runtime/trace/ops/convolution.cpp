@@ -14,7 +14,7 @@ namespace adjit {
 namespace {
 
 // Where batch, channels and space stand in the data: NCHW..., or channels last.
-struct Layout {
+struct ConvolutionLayout {
   bool channels_last = false;
   size_t spatial = 0;
 
@@ -30,7 +30,7 @@ struct Layout {
   }
 };
 
-Layout layout_of(const OperatorCall& call, size_t spatial) {
+ConvolutionLayout layout_of(const OperatorCall& call, size_t spatial) {
   static constexpr std::string_view kFirst[] = {"NCW", "NCHW", "NCDHW"};
   static constexpr std::string_view kLast[] = {"NWC", "NHWC", "NDHWC"};
   const std::string name = call.text("layout", kFirst[spatial - 1]);
@@ -53,7 +53,7 @@ TensorId batched(OperatorCall& call, size_t spatial) {
   return expand_dims(call.trace(), call.tensor(0), front);
 }
 
-TensorId with_bias(OperatorCall& call, TensorId y, const Layout& layout) {
+TensorId with_bias(OperatorCall& call, TensorId y, const ConvolutionLayout& layout) {
   Trace& trace = call.trace();
   if (!call.has_operand(2)) return y;
   const int64_t channels = trace.shape(y)[layout.channel_axis()];
@@ -72,7 +72,7 @@ TensorId unbatched(OperatorCall& call, TensorId y, size_t spatial) {
   return call.rank(0) == spatial + 2 ? y : squeeze(call.trace(), y, front);
 }
 
-Shape space_of(const Shape& shape, const Layout& layout) {
+Shape space_of(const Shape& shape, const ConvolutionLayout& layout) {
   Shape space;
   for (size_t k = 0; k < layout.spatial; ++k) space.push_back(shape[layout.space_axis(k)]);
   return space;
@@ -89,7 +89,7 @@ void require_groups(const OperatorCall& call, int64_t groups, int64_t channels,
 // w[o, c, p...].
 std::vector<TensorId> convolve(OperatorCall& call, size_t spatial) {
   Trace& trace = call.trace();
-  const Layout layout = layout_of(call, spatial);
+  const ConvolutionLayout layout = layout_of(call, spatial);
   const TensorId x = batched(call, spatial), w = call.tensor(1);
   const Shape in = trace.shape(x), weight = trace.shape(w);
   const Operand both[] = {x, w};
@@ -121,7 +121,7 @@ std::vector<TensorId> convolve(OperatorCall& call, size_t spatial) {
 // w[c, o, p...].
 std::vector<TensorId> convolve_transposed(OperatorCall& call, size_t spatial) {
   Trace& trace = call.trace();
-  const Layout layout = layout_of(call, spatial);
+  const ConvolutionLayout layout = layout_of(call, spatial);
   const TensorId x = batched(call, spatial), w = call.tensor(1);
   const Shape in = trace.shape(x), weight = trace.shape(w);
   const Operand both[] = {x, w};
@@ -182,7 +182,7 @@ constexpr std::string_view kConvGradient =
 constexpr std::string_view kTransposedGradient =
     "a convolution of g; a correlation of g and x; g summed over all but channels";
 
-const Operator kRows[] = {
+const Operator kConvolutionOperators[] = {
     {"nn.conv1d", kConv, kConvShapes, kConvGradient, conv1d},
     {"nn.conv2d", kConv, kConvShapes, kConvGradient, conv2d},
     {"nn.conv3d", kConv, kConvShapes, kConvGradient, conv3d},
@@ -193,6 +193,6 @@ const Operator kRows[] = {
 
 }  // namespace
 
-std::span<const Operator> convolution_operators() { return kRows; }
+std::span<const Operator> convolution_operators() { return kConvolutionOperators; }
 
 }  // namespace adjit

@@ -108,24 +108,25 @@ std::vector<TensorId> eye(OperatorCall& call) {
   return {stage.finish(select(hot, stage.constant(1, accumulator_of(dtype)), 0), dtype)};
 }
 
-constexpr std::string_view kNone = "none: nothing is differentiable";
+constexpr std::string_view kCreationNone = "none: nothing is differentiable";
 
-const Operator kRows[] = {
-    {"zeros", "(*, shape, dtype='float32')", "-> shape", kNone, zeros},
-    {"ones", "(*, shape, dtype='float32')", "-> shape", kNone, ones},
+const Operator kCreationOperators[] = {
+    {"zeros", "(*, shape, dtype='float32')", "-> shape", kCreationNone, zeros},
+    {"ones", "(*, shape, dtype='float32')", "-> shape", kCreationNone, ones},
     {"full", "(value, *, shape, dtype=None)", "() -> shape", "the sum of g", full},
     {"zeros_like", "(x, *, dtype=None)", "(...) -> (...)", "zero", zeros_like},
     {"ones_like", "(x, *, dtype=None)", "(...) -> (...)", "zero", ones_like},
     {"full_like", "(x, value, *, dtype=None)", "(...), () -> (...)", "zero; the sum of g",
      full_like},
-    {"arange", "(*, start, stop=None, step=1, dtype=None)", "-> (n,)", kNone, arange},
-    {"linspace", "(*, start, stop, num=50, endpoint=True, dtype='float32')", "-> (num,)", kNone,
-     linspace},
-    {"eye", "(*, n_rows, n_cols=None, k=0, dtype='float32')", "-> (n_rows, n_cols)", kNone, eye},
+    {"arange", "(*, start, stop=None, step=1, dtype=None)", "-> (n,)", kCreationNone, arange},
+    {"linspace", "(*, start, stop, num=50, endpoint=True, dtype='float32')", "-> (num,)",
+     kCreationNone, linspace},
+    {"eye", "(*, n_rows, n_cols=None, k=0, dtype='float32')", "-> (n_rows, n_cols)", kCreationNone,
+     eye},
 };
 
 }  // namespace
 
-std::span<const Operator> creation_operators() { return kRows; }
+std::span<const Operator> creation_operators() { return kCreationOperators; }
 
 }  // namespace adjit

@@ -40,7 +40,7 @@ TensorId running(Trace& trace, std::string_view name, CombinerKind kind, TensorI
   return stage.finish(kind, formula(stage, stage.read(x, index)), dtype, Ties::First);
 }
 
-std::vector<TensorId> fold(OperatorCall& call, CombinerKind kind) {
+std::vector<TensorId> running_fold(OperatorCall& call, CombinerKind kind) {
   Line line{};
   const TensorId x = operand_of(call, line);
   const DType own = call.trace().dtype(x);
@@ -49,10 +49,12 @@ std::vector<TensorId> fold(OperatorCall& call, CombinerKind kind) {
   return {running(call.trace(), call.name(), kind, x, line, dtype,
                   [&](const StageBuilder&, Formula e) { return e.cast(accumulator_of(dtype)); })};
 }
-std::vector<TensorId> cumsum(OperatorCall& call) { return fold(call, CombinerKind::Sum); }
-std::vector<TensorId> cumprod(OperatorCall& call) { return fold(call, CombinerKind::Product); }
-std::vector<TensorId> cummax(OperatorCall& call) { return fold(call, CombinerKind::Max); }
-std::vector<TensorId> cummin(OperatorCall& call) { return fold(call, CombinerKind::Min); }
+std::vector<TensorId> cumsum(OperatorCall& call) { return running_fold(call, CombinerKind::Sum); }
+std::vector<TensorId> cumprod(OperatorCall& call) {
+  return running_fold(call, CombinerKind::Product);
+}
+std::vector<TensorId> cummax(OperatorCall& call) { return running_fold(call, CombinerKind::Max); }
+std::vector<TensorId> cummin(OperatorCall& call) { return running_fold(call, CombinerKind::Min); }
 
 // The running largest is taken out before exp.
 std::vector<TensorId> logcumsumexp(OperatorCall& call) {
@@ -76,22 +78,24 @@ std::vector<TensorId> logcumsumexp(OperatorCall& call) {
   return {astype(trace, y, trace.dtype(given))};
 }
 
-constexpr std::string_view kSignature = "(x, *, axis=None, dtype=None, reverse=False)";
-constexpr std::string_view kShapes = "(...) -> (...); flattened for axis=None";
+constexpr std::string_view kCumulativeSignature = "(x, *, axis=None, dtype=None, reverse=False)";
+constexpr std::string_view kCumulativeShapes = "(...) -> (...); flattened for axis=None";
 
-const Operator kRows[] = {
-    {"cumsum", kSignature, kShapes, "the running sum of g from the other end", cumsum},
-    {"cumprod", kSignature, kShapes, "products of the others, with zeros counted", cumprod},
-    {"cummax", "(x, *, axis=None, reverse=False)", kShapes,
+const Operator kCumulativeOperators[] = {
+    {"cumsum", kCumulativeSignature, kCumulativeShapes, "the running sum of g from the other end",
+     cumsum},
+    {"cumprod", kCumulativeSignature, kCumulativeShapes,
+     "products of the others, with zeros counted", cumprod},
+    {"cummax", "(x, *, axis=None, reverse=False)", kCumulativeShapes,
      "g to the running largest, the first of equals", cummax},
-    {"cummin", "(x, *, axis=None, reverse=False)", kShapes,
+    {"cummin", "(x, *, axis=None, reverse=False)", kCumulativeShapes,
      "g to the running smallest, the first of equals", cummin},
-    {"logcumsumexp", "(x, *, axis=None, reverse=False)", kShapes,
+    {"logcumsumexp", "(x, *, axis=None, reverse=False)", kCumulativeShapes,
      "g weighted by exp(x - y), summed from the other end", logcumsumexp},
 };
 
 }  // namespace
 
-std::span<const Operator> cumulative_operators() { return kRows; }
+std::span<const Operator> cumulative_operators() { return kCumulativeOperators; }
 
 }  // namespace adjit

@@ -43,4 +43,7 @@ TensorId widened(Trace& trace, TensorId x);
 void require_float(const Trace& trace, TensorId x, std::string_view what);
 void require_integer(const Trace& trace, TensorId x, std::string_view what);
 
+/// x != 0, unless it is a bool already.
+inline Formula as_bool(Formula x) { return x.dtype() == DType::Bool ? x : x != 0; }
+
 }  // namespace adjit

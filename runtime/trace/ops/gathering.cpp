@@ -164,7 +164,7 @@ std::vector<TensorId> one_hot(OperatorCall& call) {
 
 constexpr std::string_view kScatters = "g added up at the elements read; none to indices";
 
-const Operator kRows[] = {
+const Operator kGatheringOperators[] = {
     {"take", "(x, indices=None, *, axis=None, mode='raise', indices=None)",
      "(A, N, B), (I...) -> (A, I..., B)", kScatters, take},
     {"take_along_axis", "(x, indices, *, axis=-1, mode='raise')", "(A, N), (A, I) -> (A, I)",
@@ -183,6 +183,6 @@ const Operator kRows[] = {
 
 }  // namespace
 
-std::span<const Operator> gathering_operators() { return kRows; }
+std::span<const Operator> gathering_operators() { return kGatheringOperators; }
 
 }  // namespace adjit

@@ -120,15 +120,15 @@ std::vector<Item> resolve_items(const OperatorCall& call) {
 
 // Where the broadcast dimensions of index tensors stand: at the first of them when they (and
 // integers between them) are adjacent, else in front.
-struct Layout {
+struct IndexLayout {
   Shape shape;             // of the result
   Shape index_shape;       // broadcast of the index tensors
   size_t index_at = 0;     // first result dimension of index_shape
   std::vector<size_t> at;  // per item: its result dimension (slices, new axes)
 };
 
-Layout layout_of(const OperatorCall& call, const std::vector<Item>& items) {
-  Layout layout;
+IndexLayout layout_of(const OperatorCall& call, const std::vector<Item>& items) {
+  IndexLayout layout;
   size_t first = items.size(), last = 0;
   for (size_t k = 0; k < items.size(); ++k)
     if (const auto* index = std::get_if<IndexTensor>(&items[k])) {
@@ -164,7 +164,7 @@ Layout layout_of(const OperatorCall& call, const std::vector<Item>& items) {
 
 // The element of an index tensor at the result's point, negative values counted from the end.
 Formula index_element(Trace& trace, const StageBuilder& stage, const IndexTensor& item,
-                      const Layout& layout, int64_t extent) {
+                      const IndexLayout& layout, int64_t extent) {
   const Shape& own = trace.shape(item.tensor);
   const size_t skipped = layout.index_shape.size() - own.size();
   std::vector<Formula> at;
@@ -177,7 +177,7 @@ Formula index_element(Trace& trace, const StageBuilder& stage, const IndexTensor
 std::vector<TensorId> getitem(OperatorCall& call) {
   Trace& trace = call.trace();
   const std::vector<Item> items = resolve_items(call);
-  const Layout layout = layout_of(call, items);
+  const IndexLayout layout = layout_of(call, items);
   StageBuilder stage(trace, "getitem", layout.shape);
   std::vector<Formula> index;
   for (size_t k = 0; k < items.size(); ++k) {
@@ -230,20 +230,20 @@ std::vector<TensorId> slice_like(OperatorCall& call) {
   return {x};
 }
 
-constexpr std::string_view kBack = "g in the elements read, zero elsewhere";
+constexpr std::string_view kIndexingBack = "g in the elements read, zero elsewhere";
 
-const Operator kRows[] = {
+const Operator kIndexingOperators[] = {
     {"getitem", "(x, indices..., *, items)",
      "items: int, [start, stop, step], \"newaxis\", \"...\", {\"tensor\": k}",
      "g in the elements read, added up where one is read twice", getitem},
-    {"strided_slice", "(x, *, starts, stops, steps=None, axes=None)", "(...) -> sliced", kBack,
-     strided_slice},
+    {"strided_slice", "(x, *, starts, stops, steps=None, axes=None)", "(...) -> sliced",
+     kIndexingBack, strided_slice},
     {"slice_like", "(x, like, *, axes=None)", "(...) -> like's", "as strided_slice; zero to like",
      slice_like},
 };
 
 }  // namespace
 
-std::span<const Operator> indexing_operators() { return kRows; }
+std::span<const Operator> indexing_operators() { return kIndexingOperators; }
 
 }  // namespace adjit

@@ -131,7 +131,7 @@ std::vector<TensorId> meshgrid(OperatorCall& call) {
   return grids;
 }
 
-const Operator kRows[] = {
+const Operator kJoiningOperators[] = {
     {"concat", "(tensors..., *, axis=0)", "(..., A, ...), (..., B, ...) -> (..., A+B, ...)",
      "each part gets its slice of g", concat},
     {"stack", "(tensors..., *, axis=0)", "n times (...) -> (n, ...)",
@@ -145,6 +145,6 @@ const Operator kRows[] = {
 
 }  // namespace
 
-std::span<const Operator> joining_operators() { return kRows; }
+std::span<const Operator> joining_operators() { return kJoiningOperators; }
 
 }  // namespace adjit

@@ -108,22 +108,22 @@ std::vector<TensorId> cosine_similarity(OperatorCall& call) {
   return {astype(trace, y, trace.dtype(call.tensor(0)))};
 }
 
-constexpr std::string_view kShapes = "(...), (...) -> (), or (...) for reduction='none'";
+constexpr std::string_view kLossShapes = "(...), (...) -> (), or (...) for reduction='none'";
 constexpr std::string_view kPair = "(input, target, *, reduction='mean')";
 
-const Operator kRows[] = {
-    {"nn.mse_loss", kPair, kShapes, "2 (x - t) / count; its negative", mse_loss},
-    {"nn.l1_loss", kPair, kShapes, "sign(x - t) / count; its negative", l1_loss},
-    {"nn.smooth_l1_loss", "(input, target, *, reduction='mean', beta=1.0)", kShapes,
+const Operator kLossOperators[] = {
+    {"nn.mse_loss", kPair, kLossShapes, "2 (x - t) / count; its negative", mse_loss},
+    {"nn.l1_loss", kPair, kLossShapes, "sign(x - t) / count; its negative", l1_loss},
+    {"nn.smooth_l1_loss", "(input, target, *, reduction='mean', beta=1.0)", kLossShapes,
      "(x - t) / beta inside, sign outside", smooth_l1_loss},
-    {"nn.huber_loss", "(input, target, *, reduction='mean', delta=1.0)", kShapes,
+    {"nn.huber_loss", "(input, target, *, reduction='mean', delta=1.0)", kLossShapes,
      "x - t inside, delta sign outside", huber_loss},
-    {"nn.binary_cross_entropy", "(input, target, weight=None, *, reduction='mean')", kShapes,
+    {"nn.binary_cross_entropy", "(input, target, weight=None, *, reduction='mean')", kLossShapes,
      "(x - t) / (x (1 - x))", binary_cross_entropy},
     {"nn.binary_cross_entropy_with_logits",
-     "(input, target, weight=None, pos_weight=None, *, reduction='mean')", kShapes,
+     "(input, target, weight=None, pos_weight=None, *, reduction='mean')", kLossShapes,
      "sigmoid(x) - t", binary_cross_entropy_with_logits},
-    {"nn.kl_div", "(input, target, *, reduction='mean', log_target=False)", kShapes,
+    {"nn.kl_div", "(input, target, *, reduction='mean', log_target=False)", kLossShapes,
      "-t; log t + 1 - x", kl_div},
     {"nn.cosine_similarity", "(x1, x2, *, dim=1, eps=1e-8)", "(..., N), (..., N) -> (...)",
      "by the chain rule", cosine_similarity},
@@ -131,6 +131,6 @@ const Operator kRows[] = {
 
 }  // namespace
 
-std::span<const Operator> loss_operators() { return kRows; }
+std::span<const Operator> loss_operators() { return kLossOperators; }
 
 }  // namespace adjit

@@ -155,7 +155,7 @@ std::vector<TensorId> attention(OperatorCall& call) {
   return {astype(trace, y, trace.dtype(call.tensor(0)))};
 }
 
-const Operator kRows[] = {
+const Operator kNetworkOperators[] = {
     {"nn.linear", "(x, w, bias=None)", "(..., K), (N, K), (N,) -> (..., N)",
      "g w; g^T x; g summed over rows", linear},
     {"nn.bias_add", "(x, bias, *, axis=1)", "(N, C, ...), (C,) -> (N, C, ...)",
@@ -171,6 +171,6 @@ const Operator kRows[] = {
 
 }  // namespace
 
-std::span<const Operator> network_operators() { return kRows; }
+std::span<const Operator> network_operators() { return kNetworkOperators; }
 
 }  // namespace adjit

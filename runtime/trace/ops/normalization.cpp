@@ -223,7 +223,7 @@ std::vector<TensorId> local_response_norm(OperatorCall& call) {
 constexpr std::string_view kSame = "(N, C, ...) -> (N, C, ...)";
 constexpr std::string_view kThrough = "through mean and variance";
 
-const Operator kRows[] = {
+const Operator kNormalizationOperators[] = {
     {"nn.batch_norm",
      "(x, running_mean=None, running_var=None, weight=None, bias=None, *, training=False, "
      "momentum=0.1, eps=1e-5)",
@@ -245,6 +245,6 @@ const Operator kRows[] = {
 
 }  // namespace
 
-std::span<const Operator> normalization_operators() { return kRows; }
+std::span<const Operator> normalization_operators() { return kNormalizationOperators; }
 
 }  // namespace adjit

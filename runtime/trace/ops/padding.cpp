@@ -176,17 +176,17 @@ std::vector<TensorId> nn_pad(OperatorCall& call) {
                   call.scalar("value").value_or(WeakScalar::of(int64_t{0})));
 }
 
-constexpr std::string_view kGradient = "g at the sources, added up where one is repeated";
+constexpr std::string_view kPaddingGradient = "g at the sources, added up where one is repeated";
 
-const Operator kRows[] = {
-    {"pad", "(x, *, pad_width, mode='constant', constant_values=0)", "extents widened", kGradient,
-     pad},
+const Operator kPaddingOperators[] = {
+    {"pad", "(x, *, pad_width, mode='constant', constant_values=0)", "extents widened",
+     kPaddingGradient, pad},
     {"nn.pad", "(x, *, pad, mode='constant', value=0)", "extents widened, last dimension first",
-     kGradient, nn_pad},
+     kPaddingGradient, nn_pad},
 };
 
 }  // namespace
 
-std::span<const Operator> padding_operators() { return kRows; }
+std::span<const Operator> padding_operators() { return kPaddingOperators; }
 
 }  // namespace adjit

@@ -195,27 +195,29 @@ constexpr std::string_view kMax =
 constexpr std::string_view kAverage =
     "(x, *, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, "
     "divisor_override=None)";
-constexpr std::string_view kShapes = "(N, C, H...) -> (N, C, H'...)";
+constexpr std::string_view kPoolingShapes = "(N, C, H...) -> (N, C, H'...)";
 constexpr std::string_view kToFirst = "g to the first largest of each window";
 constexpr std::string_view kShared = "g / count to each element of a window";
 
-const Operator kRows[] = {
-    {"nn.max_pool1d", kMax, kShapes, kToFirst, max_pool1d},
-    {"nn.max_pool2d", kMax, kShapes, kToFirst, max_pool2d},
-    {"nn.max_pool3d", kMax, kShapes, kToFirst, max_pool3d},
-    {"nn.avg_pool1d", kAverage, kShapes, kShared, avg_pool1d},
-    {"nn.avg_pool2d", kAverage, kShapes, kShared, avg_pool2d},
-    {"nn.avg_pool3d", kAverage, kShapes, kShared, avg_pool3d},
-    {"nn.adaptive_avg_pool1d", "(x, *, output_size)", kShapes, kShared, adaptive_avg_pool1d},
-    {"nn.adaptive_avg_pool2d", "(x, *, output_size)", kShapes, kShared, adaptive_avg_pool2d},
-    {"nn.adaptive_max_pool1d", "(x, *, output_size)", kShapes, kToFirst, adaptive_max_pool1d},
-    {"nn.adaptive_max_pool2d", "(x, *, output_size)", kShapes, kToFirst, adaptive_max_pool2d},
+const Operator kPoolingOperators[] = {
+    {"nn.max_pool1d", kMax, kPoolingShapes, kToFirst, max_pool1d},
+    {"nn.max_pool2d", kMax, kPoolingShapes, kToFirst, max_pool2d},
+    {"nn.max_pool3d", kMax, kPoolingShapes, kToFirst, max_pool3d},
+    {"nn.avg_pool1d", kAverage, kPoolingShapes, kShared, avg_pool1d},
+    {"nn.avg_pool2d", kAverage, kPoolingShapes, kShared, avg_pool2d},
+    {"nn.avg_pool3d", kAverage, kPoolingShapes, kShared, avg_pool3d},
+    {"nn.adaptive_avg_pool1d", "(x, *, output_size)", kPoolingShapes, kShared, adaptive_avg_pool1d},
+    {"nn.adaptive_avg_pool2d", "(x, *, output_size)", kPoolingShapes, kShared, adaptive_avg_pool2d},
+    {"nn.adaptive_max_pool1d", "(x, *, output_size)", kPoolingShapes, kToFirst,
+     adaptive_max_pool1d},
+    {"nn.adaptive_max_pool2d", "(x, *, output_size)", kPoolingShapes, kToFirst,
+     adaptive_max_pool2d},
     {"nn.global_avg_pool", "(x)", "(N, C, H...) -> (N, C, 1...)", kShared, global_avg_pool},
     {"nn.global_max_pool", "(x)", "(N, C, H...) -> (N, C, 1...)", kToFirst, global_max_pool},
 };
 
 }  // namespace
 
-std::span<const Operator> pooling_operators() { return kRows; }
+std::span<const Operator> pooling_operators() { return kPoolingOperators; }
 
 }  // namespace adjit

@@ -57,7 +57,7 @@ Formula uniform_of(Formula a, Formula b, DType dtype) {
   return (a >> 8).cast(DType::Float32) * 0x1p-24;
 }
 
-Shape shape_of(const OperatorCall& call) { return call.integers("shape").value_or(Shape{}); }
+Shape drawn_shape(const OperatorCall& call) { return call.integers("shape").value_or(Shape{}); }
 
 DType float_dtype(const OperatorCall& call) {
   const DType dtype = call.dtype("dtype").value_or(DType::Float32);
@@ -77,7 +77,7 @@ std::vector<TensorId> key(OperatorCall& call) {
   return {stage.finish(select(stage.axis(0) == 0, low(seed), high(seed)))};
 }
 
-std::vector<TensorId> split(OperatorCall& call) {
+std::vector<TensorId> split_key(OperatorCall& call) {
   require_key(call, 0);
   const int64_t count = call.integer("num", 2);
   StageBuilder stage(call.trace(), call.name(), {count, 2});
@@ -93,14 +93,14 @@ std::vector<TensorId> split(OperatorCall& call) {
 
 std::vector<TensorId> bits(OperatorCall& call) {
   require_key(call, 0);
-  const Shape shape = shape_of(call);
+  const Shape shape = drawn_shape(call);
   StageBuilder stage(call.trace(), call.name(), shape);
   return {stage.finish(words_at(call, stage, 0, shape, kDraw)[0])};
 }
 
 std::vector<TensorId> uniform(OperatorCall& call) {
   require_key(call, 0);
-  const Shape shape = shape_of(call);
+  const Shape shape = drawn_shape(call);
   const DType dtype = float_dtype(call), held = accumulator_of(dtype);
   const double minval = call.real("minval", 0), maxval = call.real("maxval", 1);
   StageBuilder stage(call.trace(), call.name(), shape);
@@ -111,7 +111,7 @@ std::vector<TensorId> uniform(OperatorCall& call) {
 // Box and Muller; 1 - u lies in (0, 1], so that the logarithm is finite.
 std::vector<TensorId> normal(OperatorCall& call) {
   require_key(call, 0);
-  const Shape shape = shape_of(call);
+  const Shape shape = drawn_shape(call);
   const DType dtype = float_dtype(call), held = accumulator_of(dtype);
   StageBuilder stage(call.trace(), call.name(), shape);
   const Words w = words_at(call, stage, 0, shape, kDraw);
@@ -122,7 +122,7 @@ std::vector<TensorId> normal(OperatorCall& call) {
 
 std::vector<TensorId> bernoulli(OperatorCall& call) {
   require_key(call, 0);
-  const Shape shape = shape_of(call);
+  const Shape shape = drawn_shape(call);
   StageBuilder stage(call.trace(), call.name(), shape);
   const Words w = words_at(call, stage, 0, shape, kDraw);
   return {stage.finish(uniform_of(w[0], w[1], DType::Float64) < call.real("p", 0.5))};
@@ -148,22 +148,23 @@ std::vector<TensorId> dropout(OperatorCall& call) {
   return {stage.finish(select(kept, value * scale, 0), trace.dtype(x))};
 }
 
-constexpr std::string_view kNone = "none: a draw is a constant";
+constexpr std::string_view kRandomNone = "none: a draw is a constant";
 
-const Operator kRows[] = {
-    {"random.key", "(seed)", "() -> (2,) int64", kNone, key},
-    {"random.split", "(key, *, num=2)", "(2,) -> (num, 2)", kNone, split},
-    {"random.bits", "(key, *, shape)", "(2,) -> shape, int64 in [0, 2^32)", kNone, bits},
+const Operator kRandomOperators[] = {
+    {"random.key", "(seed)", "() -> (2,) int64", kRandomNone, key},
+    {"random.split", "(key, *, num=2)", "(2,) -> (num, 2)", kRandomNone, split_key},
+    {"random.bits", "(key, *, shape)", "(2,) -> shape, int64 in [0, 2^32)", kRandomNone, bits},
     {"random.uniform", "(key, *, shape, dtype='float32', minval=0.0, maxval=1.0)", "(2,) -> shape",
-     kNone, uniform},
-    {"random.normal", "(key, *, shape, dtype='float32')", "(2,) -> shape", kNone, normal},
-    {"random.bernoulli", "(key, *, p=0.5, shape=None)", "(2,) -> shape, bool", kNone, bernoulli},
+     kRandomNone, uniform},
+    {"random.normal", "(key, *, shape, dtype='float32')", "(2,) -> shape", kRandomNone, normal},
+    {"random.bernoulli", "(key, *, p=0.5, shape=None)", "(2,) -> shape, bool", kRandomNone,
+     bernoulli},
     {"nn.dropout", "(x, key=None, *, p, training=True)", "(...), (2,) -> (...)",
      "g / (1 - p) where kept", dropout},
 };
 
 }  // namespace
 
-std::span<const Operator> random_operators() { return kRows; }
+std::span<const Operator> random_operators() { return kRandomOperators; }
 
 }  // namespace adjit

@@ -140,33 +140,33 @@ std::vector<TensorId> vector_norm(OperatorCall& call) {
   return {astype(trace, root, dtype)};
 }
 
-constexpr std::string_view kShapes = "(...) -> the axes removed, or 1 with keepdims";
-constexpr std::string_view kSignature = "(x, *, axis=None, keepdims=False)";
+constexpr std::string_view kReductionShapes = "(...) -> the axes removed, or 1 with keepdims";
+constexpr std::string_view kReductionSignature = "(x, *, axis=None, keepdims=False)";
 constexpr std::string_view kSumSignature = "(x, *, axis=None, dtype=None, keepdims=False)";
-constexpr std::string_view kDiscrete = "none: the result is not a float";
+constexpr std::string_view kReductionDiscrete = "none: the result is not a float";
 
-const Operator kRows[] = {
-    {"sum", kSumSignature, kShapes, "g broadcast", sum_operator},
-    {"prod", kSumSignature, kShapes, "g times the product of the others", prod},
-    {"max", kSignature, kShapes, "g shared evenly among the largest", max},
-    {"min", kSignature, kShapes, "g shared evenly among the smallest", min},
-    {"mean", kSignature, kShapes, "g / count", mean_operator},
-    {"var", "(x, *, axis=None, correction=0.0, keepdims=False)", kShapes,
+const Operator kReductionOperators[] = {
+    {"sum", kSumSignature, kReductionShapes, "g broadcast", sum_operator},
+    {"prod", kSumSignature, kReductionShapes, "g times the product of the others", prod},
+    {"max", kReductionSignature, kReductionShapes, "g shared evenly among the largest", max},
+    {"min", kReductionSignature, kReductionShapes, "g shared evenly among the smallest", min},
+    {"mean", kReductionSignature, kReductionShapes, "g / count", mean_operator},
+    {"var", "(x, *, axis=None, correction=0.0, keepdims=False)", kReductionShapes,
      "2 g (x - mean) / (count - correction)", var},
-    {"std", "(x, *, axis=None, correction=0.0, keepdims=False)", kShapes,
+    {"std", "(x, *, axis=None, correction=0.0, keepdims=False)", kReductionShapes,
      "g (x - mean) / (std (count - correction))", std_operator},
-    {"any", kSignature, kShapes, kDiscrete, any},
-    {"all", kSignature, kShapes, kDiscrete, all},
-    {"count_nonzero", kSignature, kShapes, kDiscrete, count_nonzero},
-    {"argmax", kSignature, kShapes, kDiscrete, argmax},
-    {"argmin", kSignature, kShapes, kDiscrete, argmin},
-    {"logsumexp", kSignature, kShapes, "g softmax(x)", logsumexp_operator},
-    {"linalg.vector_norm", "(x, *, axis=None, keepdims=False, ord=2)", kShapes,
+    {"any", kReductionSignature, kReductionShapes, kReductionDiscrete, any},
+    {"all", kReductionSignature, kReductionShapes, kReductionDiscrete, all},
+    {"count_nonzero", kReductionSignature, kReductionShapes, kReductionDiscrete, count_nonzero},
+    {"argmax", kReductionSignature, kReductionShapes, kReductionDiscrete, argmax},
+    {"argmin", kReductionSignature, kReductionShapes, kReductionDiscrete, argmin},
+    {"logsumexp", kReductionSignature, kReductionShapes, "g softmax(x)", logsumexp_operator},
+    {"linalg.vector_norm", "(x, *, axis=None, keepdims=False, ord=2)", kReductionShapes,
      "g x / norm for ord 2", vector_norm},
 };
 
 }  // namespace
 
-std::span<const Operator> reduction_operators() { return kRows; }
+std::span<const Operator> reduction_operators() { return kReductionOperators; }
 
 }  // namespace adjit

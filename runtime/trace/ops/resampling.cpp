@@ -199,22 +199,22 @@ std::vector<TensorId> interpolate(OperatorCall& call) {
   return {resample(call, 2, sizes, method, alignment, steps)};
 }
 
-constexpr std::string_view kShapes = "(N, C, H...) -> (N, C, H'...)";
+constexpr std::string_view kResamplingShapes = "(N, C, H...) -> (N, C, H'...)";
 constexpr std::string_view kGathers = "each source gathers from the outputs that read it";
 constexpr std::string_view kInterpolate =
     "(x, *, size=None, scale_factor=None, mode='nearest', align_corners=False)";
 
-const Operator kRows[] = {
+const Operator kResamplingOperators[] = {
     {"image.resize",
      "(x, *, size=None, scale_factor=None, method='bilinear', coordinate_mode='half_pixel')",
-     kShapes, kGathers, resize},
-    {"image.upsample", kInterpolate, kShapes, kGathers, interpolate},
-    {"nn.interpolate", kInterpolate, kShapes, kGathers, interpolate},
-    {"nn.upsample", kInterpolate, kShapes, kGathers, interpolate},
+     kResamplingShapes, kGathers, resize},
+    {"image.upsample", kInterpolate, kResamplingShapes, kGathers, interpolate},
+    {"nn.interpolate", kInterpolate, kResamplingShapes, kGathers, interpolate},
+    {"nn.upsample", kInterpolate, kResamplingShapes, kGathers, interpolate},
 };
 
 }  // namespace
 
-std::span<const Operator> resampling_operators() { return kRows; }
+std::span<const Operator> resampling_operators() { return kResamplingOperators; }
 
 }  // namespace adjit

@@ -52,7 +52,7 @@ std::vector<TensorId> addcmul(OperatorCall& call) {
               [=](std::span<const Formula> x) { return x[0] + x[1] * x[2] * value; })};
 }
 
-const Operator kRows[] = {
+const Operator kSelectionOperators[] = {
     {"where", "(condition, x, y)", "(...), (...), (...) -> broadcast",
      "g where the condition holds, else 0; the reverse. A branch not taken never reaches a "
      "gradient",
@@ -69,6 +69,6 @@ const Operator kRows[] = {
 
 }  // namespace
 
-std::span<const Operator> selection_operators() { return kRows; }
+std::span<const Operator> selection_operators() { return kSelectionOperators; }
 
 }  // namespace adjit

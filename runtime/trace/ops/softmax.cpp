@@ -56,17 +56,18 @@ std::vector<TensorId> log_softmax_operator(OperatorCall& call) {
 }
 std::vector<TensorId> softmin(OperatorCall& call) { return along_axis(call, softmax, true); }
 
-constexpr std::string_view kShapes = "(..., N, ...) -> (..., N, ...)";
-constexpr std::string_view kSignature = "(x, *, dim=-1, axis=None)";
+constexpr std::string_view kSoftmaxShapes = "(..., N, ...) -> (..., N, ...)";
+constexpr std::string_view kSoftmaxSignature = "(x, *, dim=-1, axis=None)";
 
-const Operator kRows[] = {
-    {"nn.softmax", kSignature, kShapes, "y (g - sum(g y))", softmax_operator},
-    {"nn.log_softmax", kSignature, kShapes, "g - exp(y) sum(g)", log_softmax_operator},
-    {"nn.softmin", kSignature, kShapes, "-y (g - sum(g y))", softmin},
+const Operator kSoftmaxOperators[] = {
+    {"nn.softmax", kSoftmaxSignature, kSoftmaxShapes, "y (g - sum(g y))", softmax_operator},
+    {"nn.log_softmax", kSoftmaxSignature, kSoftmaxShapes, "g - exp(y) sum(g)",
+     log_softmax_operator},
+    {"nn.softmin", kSoftmaxSignature, kSoftmaxShapes, "-y (g - sum(g y))", softmin},
 };
 
 }  // namespace
 
-std::span<const Operator> softmax_operators() { return kRows; }
+std::span<const Operator> softmax_operators() { return kSoftmaxOperators; }
 
 }  // namespace adjit

@@ -99,7 +99,7 @@ std::vector<TensorId> diag_embed(OperatorCall& call) {
                        trace.dtype(call.tensor(0)))};
 }
 
-const Operator kRows[] = {
+const Operator kTriangleOperators[] = {
     {"tril", "(x, *, k=0)", "(..., M, N) -> (..., M, N)", "g in the triangle", tril},
     {"triu", "(x, *, k=0)", "(..., M, N) -> (..., M, N)", "g in the triangle", triu},
     {"diagonal", "(x, *, offset=0, axis1=0, axis2=1)", "(M, N) -> (min(M, N),)",
@@ -111,6 +111,6 @@ const Operator kRows[] = {
 
 }  // namespace
 
-std::span<const Operator> triangle_operators() { return kRows; }
+std::span<const Operator> triangle_operators() { return kTriangleOperators; }
 
 }  // namespace adjit

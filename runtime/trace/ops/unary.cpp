@@ -9,20 +9,20 @@
 namespace adjit {
 namespace {
 
-struct Row {
+struct UnaryRow {
   std::string_view name;
   Op op;
   std::string_view gradient;
 };
 
-constexpr std::string_view kNone = "zero: piecewise constant";
-constexpr std::string_view kDiscrete = "none: the result is not a float";
+constexpr std::string_view kUnaryNone = "zero: piecewise constant";
+constexpr std::string_view kUnaryDiscrete = "none: the result is not a float";
 
 // Functions that are one operation of scalar expressions (runtime/expr/op.hpp).
-constexpr Row kRows[] = {
+constexpr UnaryRow kUnaryOperators[] = {
     {"negative", Op::Neg, "-g"},
     {"abs", Op::Abs, "g sign(x), 0 at 0"},
-    {"sign", Op::Sign, kNone},
+    {"sign", Op::Sign, kUnaryNone},
     {"exp", Op::Exp, "g y"},
     {"exp2", Op::Exp2, "g y log(2)"},
     {"expm1", Op::Expm1, "g (y + 1)"},
@@ -52,22 +52,20 @@ constexpr Row kRows[] = {
     {"erfinv", Op::Erfinv, "g sqrt(pi)/2 exp(y^2)"},
     {"lgamma", Op::Lgamma, "g digamma(x)"},
     {"digamma", Op::Digamma, "g polygamma(1, x)"},
-    {"floor", Op::Floor, kNone},
-    {"ceil", Op::Ceil, kNone},
-    {"trunc", Op::Trunc, kNone},
-    {"round", Op::Round, kNone},
-    {"logical_not", Op::Not, kDiscrete},
-    {"bitwise_invert", Op::BitNot, kDiscrete},
+    {"floor", Op::Floor, kUnaryNone},
+    {"ceil", Op::Ceil, kUnaryNone},
+    {"trunc", Op::Trunc, kUnaryNone},
+    {"round", Op::Round, kUnaryNone},
+    {"logical_not", Op::Not, kUnaryDiscrete},
+    {"bitwise_invert", Op::BitNot, kUnaryDiscrete},
 };
 
 bool keeps_integers(Op op) {
   return op == Op::Floor || op == Op::Ceil || op == Op::Trunc || op == Op::Round;
 }
 
-Formula as_bool(Formula x) { return x.dtype() == DType::Bool ? x : x != 0; }
-
-std::vector<TensorId> apply_row(OperatorCall& call) {
-  const Op op = std::ranges::find(kRows, call.name(), &Row::name)->op;
+std::vector<TensorId> apply_unary(OperatorCall& call) {
+  const Op op = std::ranges::find(kUnaryOperators, call.name(), &UnaryRow::name)->op;
   return {map(call.trace(), call.name(), call.operands(), [op](std::span<const Formula> x) {
     if (op == Op::Not) return !as_bool(x[0]);
     if (keeps_integers(op) && !is_float(x[0].dtype())) return x[0];
@@ -121,30 +119,31 @@ std::vector<TensorId> stop_gradient(OperatorCall& call) {
   return {stage.finish(stage.read_broadcast(call.tensor(0)), call.trace().dtype(call.tensor(0)))};
 }
 
-constexpr std::string_view kShapes = "(...) -> (...)";
+constexpr std::string_view kUnaryShapes = "(...) -> (...)";
 
 const Operator kFormulas[] = {
-    {"square", "(x)", kShapes, "2 g x", square},
-    {"reciprocal", "(x)", kShapes, "-g y^2", reciprocal},
-    {"positive", "(x)", kShapes, "g", positive},
-    {"isnan", "(x)", kShapes, kDiscrete, isnan},
-    {"isinf", "(x)", kShapes, kDiscrete, isinf},
-    {"isfinite", "(x)", kShapes, kDiscrete, isfinite},
-    {"astype", "(x, *, dtype)", kShapes, "g cast back between floats; zero through an integer",
+    {"square", "(x)", kUnaryShapes, "2 g x", square},
+    {"reciprocal", "(x)", kUnaryShapes, "-g y^2", reciprocal},
+    {"positive", "(x)", kUnaryShapes, "g", positive},
+    {"isnan", "(x)", kUnaryShapes, kUnaryDiscrete, isnan},
+    {"isinf", "(x)", kUnaryShapes, kUnaryDiscrete, isinf},
+    {"isfinite", "(x)", kUnaryShapes, kUnaryDiscrete, isfinite},
+    {"astype", "(x, *, dtype)", kUnaryShapes, "g cast back between floats; zero through an integer",
      astype_operator},
-    {"stop_gradient", "(x)", kShapes, "zero, by request", stop_gradient},
+    {"stop_gradient", "(x)", kUnaryShapes, "zero, by request", stop_gradient},
 };
 
-std::vector<Operator> collect() {
+std::vector<Operator> all_unary() {
   std::vector<Operator> all(std::begin(kFormulas), std::end(kFormulas));
-  for (const Row& row : kRows) all.push_back({row.name, "(x)", kShapes, row.gradient, apply_row});
+  for (const UnaryRow& row : kUnaryOperators)
+    all.push_back({row.name, "(x)", kUnaryShapes, row.gradient, apply_unary});
   return all;
 }
 
 }  // namespace
 
 std::span<const Operator> unary_operators() {
-  static const std::vector<Operator> kAll = collect();
+  static const std::vector<Operator> kAll = all_unary();
   return kAll;
 }
 

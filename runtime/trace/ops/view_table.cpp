@@ -245,36 +245,37 @@ std::vector<TensorId> pixel_unshuffle(OperatorCall& call) {
   })};
 }
 
-constexpr std::string_view kBack = "g through the inverse renaming";
+constexpr std::string_view kViewBack = "g through the inverse renaming";
 constexpr std::string_view kSums = "g summed over the copies";
 
-const Operator kRows[] = {
-    {"reshape", "(x, *, shape)", "(...) -> shape; one extent may be -1", kBack, reshape_operator},
+const Operator kViewOperators[] = {
+    {"reshape", "(x, *, shape)", "(...) -> shape; one extent may be -1", kViewBack,
+     reshape_operator},
     {"reshape_like", "(x, like)", "(...) -> like's", "as reshape; zero to like", reshape_like},
-    {"flatten", "(x, *, start_dim=0, end_dim=-1)", "the dimensions merged", kBack, flatten},
-    {"permute_dims", "(x, *, axes=None)", "reordered; reversed for None", kBack, permute_dims},
-    {"transpose", "(x, *, axes=None)", "reordered; reversed for None", kBack, permute_dims},
-    {"matrix_transpose", "(x)", "(..., M, N) -> (..., N, M)", kBack, matrix_transpose},
-    {"swapaxes", "(x, *, axis1, axis2)", "two dimensions exchanged", kBack, swapaxes},
-    {"moveaxis", "(x, *, source, destination)", "reordered", kBack, moveaxis},
-    {"expand_dims", "(x, *, axis=0)", "extents 1 inserted", kBack, expand_dims_operator},
-    {"squeeze", "(x, *, axis=None)", "extents 1 removed", kBack, squeeze_operator},
+    {"flatten", "(x, *, start_dim=0, end_dim=-1)", "the dimensions merged", kViewBack, flatten},
+    {"permute_dims", "(x, *, axes=None)", "reordered; reversed for None", kViewBack, permute_dims},
+    {"transpose", "(x, *, axes=None)", "reordered; reversed for None", kViewBack, permute_dims},
+    {"matrix_transpose", "(x)", "(..., M, N) -> (..., N, M)", kViewBack, matrix_transpose},
+    {"swapaxes", "(x, *, axis1, axis2)", "two dimensions exchanged", kViewBack, swapaxes},
+    {"moveaxis", "(x, *, source, destination)", "reordered", kViewBack, moveaxis},
+    {"expand_dims", "(x, *, axis=0)", "extents 1 inserted", kViewBack, expand_dims_operator},
+    {"squeeze", "(x, *, axis=None)", "extents 1 removed", kViewBack, squeeze_operator},
     {"broadcast_to", "(x, *, shape)", "(...) -> shape", kSums, broadcast_to_operator},
     {"broadcast_to_like", "(x, like)", "(...) -> like's", "as broadcast_to; zero to like",
      broadcast_to_like},
     {"broadcast_arrays", "(tensors...)", "all to the common shape", kSums, broadcast_arrays},
-    {"flip", "(x, *, axis=None)", "(...) -> (...)", kBack, flip},
-    {"roll", "(x, *, shift, axis=None)", "(...) -> (...)", kBack, roll},
+    {"flip", "(x, *, axis=None)", "(...) -> (...)", kViewBack, flip},
+    {"roll", "(x, *, shift, axis=None)", "(...) -> (...)", kViewBack, roll},
     {"tile", "(x, *, repetitions)", "extents multiplied", kSums, tile},
     {"repeat", "(x, *, repeats, axis=None)", "one extent multiplied", kSums, repeat},
     {"nn.pixel_shuffle", "(x, *, upscale_factor)", "(..., C*r*r, H, W) -> (..., C, H*r, W*r)",
-     kBack, pixel_shuffle},
+     kViewBack, pixel_shuffle},
     {"nn.pixel_unshuffle", "(x, *, downscale_factor)", "(..., C, H*r, W*r) -> (..., C*r*r, H, W)",
-     kBack, pixel_unshuffle},
+     kViewBack, pixel_unshuffle},
 };
 
 }  // namespace
 
-std::span<const Operator> view_operators() { return kRows; }
+std::span<const Operator> view_operators() { return kViewOperators; }
 
 }  // namespace adjit

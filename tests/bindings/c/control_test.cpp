@@ -5,7 +5,7 @@
 namespace adjit_test {
 namespace {
 
-void run(const Computation& f, std::vector<const void*> inputs, std::vector<void*> outputs) {
+void run_once(const Computation& f, std::vector<const void*> inputs, std::vector<void*> outputs) {
   const Context c = context();
   const Executable e = compiled(lowered(c, f));
   ASSERT_TRUE(e);
@@ -40,7 +40,7 @@ TEST(ScanApi, RunsForwardsAndBackwards) {
     ADJIT_OK_OR_FAIL(adjit_trace_scan(t.get(), body.get(), &options, 2, operands, 2, results));
     const float c[] = {1, 2}, x[] = {0, 1, 2, 3, 4, 5};
     float last[2] = {}, stacked[6] = {};
-    run(finish(t, {results[0], results[1]}), {c, x}, {last, stacked});
+    run_once(finish(t, {results[0], results[1]}), {c, x}, {last, stacked});
     EXPECT_EQ(last[0], 7);
     EXPECT_EQ(last[1], 11);
     EXPECT_EQ(stacked[5], reverse ? 10 : 30);
@@ -113,10 +113,10 @@ TEST(WhileApi, RunsUntilItsBoolIsFalse) {
     const bool go = true, stop = false;
     float last = 0;
     bool flag = true;
-    run(f, {&s, &go}, {&last, &flag});
+    run_once(f, {&s, &go}, {&last, &flag});
     EXPECT_EQ(last, expected);
     EXPECT_FALSE(flag);
-    run(f, {&s, &stop}, {&last, &flag});
+    run_once(f, {&s, &stop}, {&last, &flag});
     EXPECT_EQ(last, start) << "no step at all";
   }
 }
@@ -159,7 +159,7 @@ TEST(CheckpointApi, ChangesNoDerivative) {
   adjit_computation* made = nullptr;
   ADJIT_OK_OR_FAIL(adjit_computation_vjp(f.get(), 1, &zero, 1, &zero, 0, &made));
   Floats in({3, 4}), dy({3, 4}, 1), dx({3, 4});
-  run(Computation(made), {in.data.data(), dy.data.data()}, {dx.data.data()});
+  run_once(Computation(made), {in.data.data(), dy.data.data()}, {dx.data.data()});
   EXPECT_EQ(dx.data[5], 6 * 11);
 }
 
@@ -193,7 +193,7 @@ TEST(CustomVjpApi, RunsTheGradientItWasGiven) {
   adjit_computation* made = nullptr;
   ADJIT_OK_OR_FAIL(adjit_computation_vjp(f.get(), 1, &zero, 1, &zero, 0, &made));
   Floats in({3, 4}), cotangent({3, 4}, 100), dx({3, 4});
-  run(Computation(made), {in.data.data(), cotangent.data.data()}, {dx.data.data()});
+  run_once(Computation(made), {in.data.data(), cotangent.data.data()}, {dx.data.data()});
   EXPECT_EQ(dx.data[7], 107 - 7);
 }
 
@@ -211,7 +211,7 @@ TEST(JvpApi, TangentsAlongsideTheResult) {
   EXPECT_EQ(made, untouched<adjit_computation>());
   ADJIT_OK_OR_FAIL(adjit_computation_jvp(f.get(), 1, wrt, 1, &made));
   Floats x({3, 4}), dx({3, 4}, 1), y({3, 4}), dy({3, 4});
-  run(Computation(made), {x.data.data(), dx.data.data()}, {y.data.data(), dy.data.data()});
+  run_once(Computation(made), {x.data.data(), dx.data.data()}, {y.data.data(), dy.data.data()});
   EXPECT_EQ(y.data[5], 30);
   EXPECT_EQ(dy.data[5], 11 * 6);
 }
@@ -236,7 +236,7 @@ TEST(VmapApi, OneMoreAxis) {
   EXPECT_EQ(made, untouched<adjit_computation>());
   ADJIT_OK_OR_FAIL(batched(&first, 5, &last));
   Floats x({5, 3, 4}), y({3, 4, 5});
-  run(Computation(made), {x.data.data()}, {y.data.data()});
+  run_once(Computation(made), {x.data.data()}, {y.data.data()});
   const float at = 2 * 12 + 1 * 4 + 3;  // x[2, 1, 3]
   EXPECT_EQ(y.data[(1 * 4 + 3) * 5 + 2], at * at + at);
 }

@@ -174,13 +174,13 @@ TEST(TraceApi, NullIsRefusedAndTouchesNothing) {
   EXPECT_FAILURE(adjit_trace_operator(t.get(), nullptr, 1, &x, nullptr, &count, &tensor),
                  ADJIT_INVALID, "name");
   EXPECT_FAILURE(adjit_trace_operator(t.get(), "exp", 1, nullptr, nullptr, &count, &tensor),
-                 ADJIT_INVALID, "tensors");
+                 ADJIT_INVALID, "inputs");
   EXPECT_FAILURE(adjit_trace_operator(t.get(), "exp", 1, &x, nullptr, nullptr, &tensor),
                  ADJIT_INVALID, "count");
   EXPECT_FAILURE(adjit_trace_operator(t.get(), "exp", 1, &x, nullptr, &count, nullptr),
                  ADJIT_INVALID, "results");
   EXPECT_FAILURE(adjit_trace_finish(nullptr, 1, &x, &f), ADJIT_INVALID, "trace");
-  EXPECT_FAILURE(adjit_trace_finish(t.get(), 1, nullptr, &f), ADJIT_INVALID, "tensors");
+  EXPECT_FAILURE(adjit_trace_finish(t.get(), 1, nullptr, &f), ADJIT_INVALID, "outputs");
   EXPECT_FAILURE(adjit_trace_finish(t.get(), 1, &x, nullptr), ADJIT_INVALID, "computation");
 
   EXPECT_EQ(tensor, kUntouched);

@@ -12,11 +12,6 @@
 namespace adjit::testing {
 namespace {
 
-TargetMachines& machines() {
-  static TargetMachines machines(cpu_target());
-  return machines;
-}
-
 const std::array<std::string, 1> kF{"f"};
 
 int run(const LoadedCode& code, int x) {

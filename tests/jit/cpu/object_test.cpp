@@ -13,11 +13,6 @@
 namespace adjit::testing {
 namespace {
 
-TargetMachines& machines() {
-  static TargetMachines machines(cpu_target());
-  return machines;
-}
-
 bool is_elf(const std::vector<char>& object) {
   return std::string_view(object.data(), object.size()).starts_with("\177ELF");
 }

@@ -57,4 +57,10 @@ inline std::vector<char> object_of(TargetMachines& machines, const std::string& 
   return compile_module(small.module(), machines, CodegenLevel::Fast);
 }
 
+/// For the machine that the tests run on.
+inline TargetMachines& machines() {
+  static TargetMachines machines(cpu_target());
+  return machines;
+}
+
 }  // namespace adjit::testing

@@ -13,16 +13,14 @@ namespace adjit::testing {
 namespace {
 
 std::string checked_ir(const Program& program) {
-  EXPECT_EQ(check_emitted(program, random_inputs(program.graph, 3)), "") << print(program);
+  EXPECT_EQ(check_emitted(program, small_inputs(program.graph, 3)), "") << print(program);
   return EmittedProgram(program).ir();
 }
-
-Program plain(const Graph& graph) { return initial_program(graph, 1, 512); }
 
 TEST(Body, SharedValuesAreComputedOnce) {
   const Graph graph = parse_graph(
       "def main(float(40) x) -> (y) { y(i) = let s = sqrt(abs(x(i))); s * s + s where i in 0:40 }");
-  EXPECT_EQ(occurrences(checked_ir(plain(graph)), "call float @llvm.sqrt"), 1u);
+  EXPECT_EQ(occurrences(checked_ir(plain(graph, 1)), "call float @llvm.sqrt"), 1u);
 }
 
 TEST(Body, CopiesShareWhatDoesNotDependOnThem) {
@@ -30,7 +28,7 @@ TEST(Body, CopiesShareWhatDoesNotDependOnThem) {
       "def main(float(8) x, float(16) z) -> (y) { y(i, j) = sqrt(abs(z(j))) * x(i) where i in 0:8, "
       "j "
       "in 0:16 }");
-  const std::string ir = checked_ir(vectorize(unroll(plain(graph), 0, 0, 4), 0, 1, 8));
+  const std::string ir = checked_ir(vectorize(unroll(plain(graph, 1), 0, 0, 4), 0, 1, 8));
   EXPECT_EQ(occurrences(ir, "call <8 x float> @llvm.sqrt"), 1u);
   EXPECT_EQ(occurrences(ir, "store <8 x float>"), 4u);
 }
@@ -38,7 +36,7 @@ TEST(Body, CopiesShareWhatDoesNotDependOnThem) {
 TEST(Body, ValuesOfOuterLoopsStandOutsideInnerOnes) {
   const Graph graph = parse_graph(
       "def main(float(5) x) -> (y) { y(i, j) = sqrt(abs(x(i))) where i in 0:5, j in 0:9 }");
-  const std::string ir = checked_ir(plain(graph));
+  const std::string ir = checked_ir(plain(graph, 1));
   ASSERT_EQ(occurrences(ir, "call float @llvm.sqrt"), 1u);
   // Blocks are printed in the order of creation: the outer loop, behind it, the inner loop.
   const size_t inner =
@@ -49,7 +47,7 @@ TEST(Body, ValuesOfOuterLoopsStandOutsideInnerOnes) {
 TEST(Body, ConditionsThatRangesDecideCostNothing) {
   const Graph graph = parse_graph(
       "def main(float(12) x) -> (y) { y(i) = (i < 12 && 0 <= i) ? x(i) : 5.0 where i in 0:12 }");
-  EXPECT_EQ(occurrences(checked_ir(plain(graph)), "icmp"), 1u) << "the loop's own";
+  EXPECT_EQ(occurrences(checked_ir(plain(graph, 1)), "icmp"), 1u) << "the loop's own";
 }
 
 TEST(Body, ConditionsBetweenAxes) {
@@ -58,10 +56,10 @@ TEST(Body, ConditionsBetweenAxes) {
     const Graph graph = parse_graph(std::string("def main(float(9, 13) x) -> (y) { y(i, j) = (") +
                                     condition + ") ? x(i, j) : -x(i, j) }");
     SCOPED_TRACE(condition);
-    checked_ir(plain(graph));
-    checked_ir(vectorize(plain(graph), 0, 1, 8));
-    checked_ir(vectorize(unroll(plain(graph), 0, 0, 2), 0, 1, 4));
-    checked_ir(vectorize(reorder(plain(graph), 0, std::vector<size_t>{1, 0}), 0, 0, 4));
+    checked_ir(plain(graph, 1));
+    checked_ir(vectorize(plain(graph, 1), 0, 1, 8));
+    checked_ir(vectorize(unroll(plain(graph, 1), 0, 0, 2), 0, 1, 4));
+    checked_ir(vectorize(reorder(plain(graph, 1), 0, std::vector<size_t>{1, 0}), 0, 0, 4));
   }
 }
 
@@ -72,11 +70,11 @@ TEST(Body, AxesAsNumbers) {
       " b(i, j) = float((i * 4 + j) // 3) where i in 0:5, j in 0:11\n"
       " c(i, j) = int32(i - j) * int32(j) where i in 0:5, j in 0:11\n"
       " d(i, j) = (3 * i - 2 * j) % 7 + (i - j) // 2 where i in 0:5, j in 0:11\n}");
-  Program program = plain(graph);
+  Program program = plain(graph, 1);
   checked_ir(program);
   for (size_t s = 0; s < 4; ++s) program = vectorize(std::move(program), s, 1, 8);
   checked_ir(program);
-  checked_ir(unroll(plain(graph), 0, 0, 3));
+  checked_ir(unroll(plain(graph, 1), 0, 0, 3));
 }
 
 // Index arithmetic of bodies wraps, as all integers do; that of reads never does.
@@ -85,8 +83,8 @@ TEST(Body, AxesInArithmeticThatWraps) {
       "def main() -> (a, b) {\n"
       " a(i) = i * 6364136223846793005 + 1442695040888963407 where i in 0:19\n"
       " b(i) = (i * 9223372036854775807 + i) // 3 where i in 0:19\n}");
-  EXPECT_EQ(check_emitted(plain(graph), {}), "");
-  EXPECT_EQ(check_emitted(vectorize(plain(graph), 0, 0, 8), {}), "");
+  EXPECT_EQ(check_emitted(plain(graph, 1), {}), "");
+  EXPECT_EQ(check_emitted(vectorize(plain(graph, 1), 0, 0, 8), {}), "");
 }
 
 TEST(Body, SelectsTakeOneSide) {
@@ -94,8 +92,8 @@ TEST(Body, SelectsTakeOneSide) {
       "def main(float(20) x) -> (y) { y(i) = x(i) > 0.0 ? 1.0 / x(i) : (x(i) == 0.0 ? 7.0 : "
       "log(x(i)) "
       "== 0.0 ? 3.0 : -1.0) }");
-  checked_ir(plain(graph));
-  checked_ir(vectorize(plain(graph), 0, 0, 8));
+  checked_ir(plain(graph, 1));
+  checked_ir(vectorize(plain(graph, 1), 0, 0, 8));
 }
 
 // A stage with several results, one of them equal in all lanes.
@@ -111,9 +109,9 @@ TEST(Body, SeveralResultsOfOneStage) {
       b.graph, "t", domain, {},
       {p.neg(value), p.cast(b.axis(0), DType::Float64),
        p.make(Op::Lt, {value, p.constant(0, DType::Float32)}), p.constant_int(3, DType::UInt8)});
-  checked_ir(plain(b.graph));
-  checked_ir(vectorize(plain(b.graph), 0, 1, 8));
-  checked_ir(vectorize(unroll(plain(b.graph), 0, 0, 4), 0, 1, 4));
+  checked_ir(plain(b.graph, 1));
+  checked_ir(vectorize(plain(b.graph, 1), 0, 1, 8));
+  checked_ir(vectorize(unroll(plain(b.graph, 1), 0, 0, 4), 0, 1, 4));
 }
 
 // No recursion over depth: a chain of 20,000 operations.
@@ -127,7 +125,7 @@ TEST(Body, DeepExpressions) {
     value = b.graph.pool.add(value, half);
   }
   b.output(b.stage("y", {4}, 1, CombinerKind::None, value));
-  const Program program = plain(b.graph);
+  const Program program = plain(b.graph, 1);
   const EmittedKernel kernel =
       emit_kernel(program, 0, std::vector<TensorLayout>{{{1}}, {{1}}}, TargetFeatures{}, "deep");
   EXPECT_GE(kernel.module->getFunction("deep")->getInstructionCount(), 20000u);
@@ -140,7 +138,7 @@ TEST(Body, TooManyCopiesAreRefused) {
   std::vector<ExprId> index;
   for (size_t k = 0; k < 9; ++k) index.push_back(b.axis(k));
   b.output(b.stage("deep_tile", shape, 9, CombinerKind::None, read(b.graph, x, index)));
-  Program program = plain(b.graph);
+  Program program = plain(b.graph, 1);
   for (size_t k = 0; k < 9; ++k) program = unroll(std::move(program), 0, k, 2);
   expect_refused([&] { EmittedProgram{program}; }, "deep_tile");
 }

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "jit/cpu/object.hpp"
+#include "tests/jit/emit/emitted_function.hpp"
 
 namespace adjit::testing {
 namespace {
@@ -21,18 +22,6 @@ llvm::Type* element_type(llvm::IRBuilder<>& builder, Element element) {
     case Element::F64: return builder.getDoubleTy();
   }
   std::abort();
-}
-
-TargetMachines& machines_for(const std::string& target) {
-  static std::map<std::string, std::unique_ptr<TargetMachines>> machines;
-  std::unique_ptr<TargetMachines>& found = machines[target];
-  if (!found) found = std::make_unique<TargetMachines>(cpu_target(target));
-  return *found;
-}
-
-CodeLoader& loader() {
-  static CodeLoader loader;
-  return loader;
 }
 
 }  // namespace

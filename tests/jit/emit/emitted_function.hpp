@@ -8,6 +8,7 @@
 #include <string>
 
 #include "jit/cpu/code.hpp"
+#include "jit/cpu/target.hpp"
 #include "jit/emit/target.hpp"
 
 namespace adjit::testing {
@@ -28,6 +29,9 @@ class EmittedFunction {
   void (*run_)(void* const*, int64_t, int64_t) = nullptr;
 };
 
+/// Machines for a target as cpu_target() takes it, and a loader: one for all tests.
+TargetMachines& machines_for(const std::string& target = {});
+CodeLoader& loader();
 /// The machine that the tests run on.
 const TargetFeatures& native_features();
 /// Pointer k of the function's first argument.

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <gtest/gtest.h>
 #include <algorithm>
 #include <cmath>
 #include <csetjmp>
@@ -12,25 +13,16 @@
 #include <cstring>
 #include <map>
 #include <numeric>
+
 #include <stdexcept>
 
 #include "jit/cpu/object.hpp"
 #include "tests/autosched/program_interpreter.hpp"
+#include "tests/jit/emit/emitted_function.hpp"
+#include "tests/runtime/graph/random_graph.hpp"
 
 namespace adjit::testing {
 namespace {
-
-TargetMachines& machines_for(const std::string& target) {
-  static std::map<std::string, std::unique_ptr<TargetMachines>> machines;
-  std::unique_ptr<TargetMachines>& found = machines[target];
-  if (!found) found = std::make_unique<TargetMachines>(cpu_target(target));
-  return *found;
-}
-
-CodeLoader& loader() {
-  static CodeLoader loader;
-  return loader;
-}
 
 // Memory for an array between two pages that fault; what is left of its own pages is checked for
 // writes.
@@ -249,6 +241,11 @@ std::string check_emitted(const Program& program, std::span<const Array> inputs,
       return fault.what();
     }
   return "";
+}
+
+std::string checked_ir(const Program& program) {
+  EXPECT_EQ(check_emitted(program, small_inputs(program.graph, 3)), "") << print(program);
+  return EmittedProgram(program).ir();
 }
 
 }  // namespace adjit::testing

@@ -61,4 +61,7 @@ std::string difference(std::span<const Array> expected, std::span<const Array> a
 std::string check_emitted(const Program& program, std::span<const Array> inputs,
                           double tolerance = 1e-5);
 
+/// The IR of a program's first kernel, once the program has been found right.
+std::string checked_ir(const Program& program);
+
 }  // namespace adjit::testing

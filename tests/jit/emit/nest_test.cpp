@@ -14,10 +14,8 @@ namespace {
 
 using Steps = std::vector<int64_t>;
 
-Program plain(const Graph& graph) { return initial_program(graph, 2, 512); }
-
 void expect_right(const Program& program) {
-  EXPECT_EQ(check_emitted(program, random_inputs(program.graph, 3)), "") << print(program);
+  EXPECT_EQ(check_emitted(program, small_inputs(program.graph, 3)), "") << print(program);
 }
 
 Program attach(Program p, const char* stage, const char* host, size_t depth) {

@@ -21,11 +21,6 @@ Program product_tile(int64_t m, int64_t n, int64_t k, int64_t rows, int64_t colu
   return rows > 1 ? unroll(std::move(p), 0, 0, rows) : p;
 }
 
-std::string checked_ir(const Program& program) {
-  EXPECT_EQ(check_emitted(program, random_inputs(program.graph, 3)), "") << print(program);
-  return EmittedProgram(program).ir();
-}
-
 size_t fused(const std::string& ir) {
   return occurrences(ir, target_has_fma() ? "call <8 x float> @llvm.fma" : "fmul <8 x float>");
 }

@@ -16,7 +16,7 @@ namespace {
 using Kind = Transformation::Kind;
 using Shared = std::shared_ptr<const Computation>;
 
-Shared layer() {
+Shared shared_layer() {
   return std::make_shared<const Computation>(
       parse_graph("def layer(float(3, 4) x, float(4, 2) w, int64(2) at) -> (y, loss) {\n"
                   " y(i, j) +=! x(i, r) * w(r, at(j) % 2)\n loss() +=! y(i, j) * y(i, j)\n}"));
@@ -53,7 +53,7 @@ void expect_error(ErrorCode code, const char* part, F&& f) {
 }
 
 TEST(Computation, DescribesItsGraph) {
-  const Shared c = layer();
+  const Shared c = shared_layer();
   EXPECT_EQ(c->name(), "layer");
   EXPECT_EQ(c->transformations(), "");
   EXPECT_EQ(c->inputs()[1].name, "w");
@@ -64,7 +64,7 @@ TEST(Computation, DescribesItsGraph) {
 }
 
 TEST(Computation, ADerivativeIsDescribedBeforeItIsDerived) {
-  const Shared base = layer();
+  const Shared base = shared_layer();
   const std::vector<Transformation> several{
       {Kind::Vjp, {0, 1}, {0}, false},     {Kind::Vjp, {1, 0}, {1, 0}, true},
       {Kind::Vjp, {}, {0}, true},          {Kind::Vjp, {0}, {}, false},
@@ -81,7 +81,7 @@ TEST(Computation, ADerivativeIsDescribedBeforeItIsDerived) {
 }
 
 TEST(Computation, DerivativesOfDerivatives) {
-  const Shared gradient = transformed(layer(), {Kind::Gradient, {1}, {1}, false});
+  const Shared gradient = transformed(shared_layer(), {Kind::Gradient, {1}, {1}, false});
   const Shared twice = transformed(gradient, {Kind::Vjp, {0, 1}, {0}, true});
   EXPECT_EQ(twice->inputs().size(), 4u);
   EXPECT_EQ(twice->inputs()[3].shape, (std::vector<int64_t>{4, 2})) << "a cotangent of d_w";
@@ -92,8 +92,8 @@ TEST(Computation, DerivativesOfDerivatives) {
 
 // What the description promises is right in value, too: the gradient of the sum of squares.
 TEST(Computation, GradientsAreThoseOfTheFunction) {
-  const Shared c = transformed(layer(), {Kind::Gradient, {0}, {1}, true});
-  std::vector<Array> inputs = random_inputs(c->graph(), 3);
+  const Shared c = transformed(shared_layer(), {Kind::Gradient, {0}, {1}, true});
+  std::vector<Array> inputs = small_inputs(c->graph(), 3);
   for (int64_t k = 0; k < 2; ++k) inputs[2].set(k, static_cast<double>(k));
   const std::vector<Array> out = interpret(c->graph(), inputs);
   const auto loss = [&](int64_t at, double step) {
@@ -113,7 +113,7 @@ TEST(Computation, GradientsAreThoseOfTheFunction) {
 }
 
 TEST(Computation, WhatCannotBeDerivedIsRefusedAtOnce) {
-  const Shared c = layer();
+  const Shared c = shared_layer();
   const auto make = [&](Transformation t) { return [=] { transformed(c, t); }; };
   expect_error(ErrorCode::Invalid, "input 3", make({Kind::Vjp, {3}, {0}, false}));
   expect_error(ErrorCode::Invalid, "output 2", make({Kind::Vjp, {0}, {2}, false}));
@@ -128,7 +128,7 @@ TEST(Computation, WhatCannotBeDerivedIsRefusedAtOnce) {
 
 TEST(Computation, OfManyThreadsOneDerives) {
   for (int round = 0; round < 5; ++round) {
-    const Shared c = transformed(layer(), {Kind::Gradient, {0, 1}, {1}, true});
+    const Shared c = transformed(shared_layer(), {Kind::Gradient, {0, 1}, {1}, true});
     std::vector<const Graph*> seen(8, nullptr);
     std::vector<std::string> hashes(8);
     {
@@ -145,7 +145,7 @@ TEST(Computation, OfManyThreadsOneDerives) {
 }
 
 TEST(Computation, KeysAreOfTheTracedGraph) {
-  const Shared c = layer();
+  const Shared c = shared_layer();
   const Shared derived = transformed(c, {Kind::Vjp, {0}, {0}, false});
   EXPECT_EQ(derived->base_hash(), c->base_hash());
   EXPECT_NE(derived->transformations(), c->transformations());

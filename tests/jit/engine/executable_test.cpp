@@ -29,7 +29,7 @@ TEST(Executable, CallsDoNotRememberEachOther) {
   Engine engine(memory_only(2));
   const Graph graph = pipeline();
   const Request request = request_of(graph);
-  const std::vector<Array> first = random_inputs(graph, 1), second = random_inputs(graph, 2);
+  const std::vector<Array> first = small_inputs(graph, 1), second = small_inputs(graph, 2);
   const std::vector<Array> before = run_compiled(engine, request, first);
   EXPECT_EQ(first_difference(graph, first, before), "");
   EXPECT_EQ(first_difference(graph, second, run_compiled(engine, request, second)), "");
@@ -48,7 +48,7 @@ TEST(Executable, AnyNumberOfCallsAtOnce) {
     std::vector<std::jthread> threads;
     for (size_t t = 0; t < wrong.size(); ++t)
       threads.emplace_back([&, t] {
-        const std::vector<Array> inputs = random_inputs(graph, t);
+        const std::vector<Array> inputs = small_inputs(graph, t);
         for (int round = 0; round < 8 && wrong[t].empty(); ++round)
           wrong[t] = first_difference(graph, inputs, run_compiled(engine, request, inputs));
       });
@@ -79,10 +79,10 @@ TEST(Executable, ChainsRunTaskByTask) {
     EXPECT_EQ(plan.slot_bytes, 128 + 64 + 128) << "rows of t and y, an element of u";
     EXPECT_EQ(executable->workspace_bytes(), plan.slot_bytes * threads);
     for (uint64_t seed : {1u, 2u}) {
-      const std::vector<Array> inputs = random_inputs(graph, seed);
+      const std::vector<Array> inputs = small_inputs(graph, seed);
       EXPECT_EQ(first_difference(graph, inputs, run_compiled(engine, request, inputs)), "");
     }
-    results.push_back(run_compiled(engine, request, random_inputs(graph, 3)));
+    results.push_back(run_compiled(engine, request, small_inputs(graph, 3)));
     for (size_t k = 0; k < results[0].size(); ++k)
       EXPECT_EQ(results.back()[k].bytes, results[0][k].bytes);
   }
@@ -98,7 +98,7 @@ TEST(Executable, ProfilesChainsKernelByKernel) {
   Engine engine(memory_only(2));
   const std::shared_ptr<Executable> executable = engine.compile(request).executable;
   ASSERT_TRUE(executable->plan().kernels[1].chained);
-  const std::vector<Array> inputs = random_inputs(graph, 1);
+  const std::vector<Array> inputs = small_inputs(graph, 1);
   std::vector<float> z(40);
   const void* in[] = {inputs[0].bytes.data()};
   void* out[] = {z.data()};
@@ -110,7 +110,7 @@ TEST(Executable, ProfilesChainsKernelByKernel) {
 
 TEST(Executable, OutlivesItsEngine) {
   const Graph graph = pipeline();
-  const std::vector<Array> inputs = random_inputs(graph, 5);
+  const std::vector<Array> inputs = small_inputs(graph, 5);
   auto engine = std::make_unique<Engine>(memory_only(2));
   const std::shared_ptr<Executable> executable = compiled(*engine, graph);
   engine.reset();
@@ -144,7 +144,7 @@ TEST(Executable, InputsMayShareMemory) {
   Engine engine(memory_only(2));
   const Graph graph =
       parse_graph("def main(float(9) x, float(9) z) -> (y) { y(i) = x(i) - 2.0 * z(8 - i) }");
-  const std::vector<Array> inputs = random_inputs(graph, 1);
+  const std::vector<Array> inputs = small_inputs(graph, 1);
   const std::vector<Array> same{inputs[0], inputs[0]};
   std::vector<Array> out{Array::zeros(DType::Float32, {9})};
   const void* in[] = {inputs[0].bytes.data(), inputs[0].bytes.data()};

@@ -27,7 +27,8 @@ TEST(BatchDependence, FollowsIntegersAndStopsToo) {
 }
 
 // a takes b's value, b takes c's, c takes x's: three steps until all depend on x.
-constexpr const char* kChain = R"(def f(float a0, float b0, float c0, float(9) x) -> (a, b, c, ys) {
+constexpr const char* kCarryChain =
+    R"(def f(float a0, float b0, float c0, float(9) x) -> (a, b, c, ys) {
   scan (a, b, c, ys) = step[9](carry float p = a0, carry float q = b0, carry float r = c0, over float v = x) -> (s, t, u, p) {
     s() = q() * 2
     t() = r() * 2
@@ -36,10 +37,10 @@ constexpr const char* kChain = R"(def f(float a0, float b0, float c0, float(9) x
 })";
 
 TEST(BatchDependence, CarriesDependWhereAnyStepMakesThem) {
-  EXPECT_EQ(outputs_of(kChain, {0, 0, 0, 1}), (Flags{1, 1, 1, 1}));
-  EXPECT_EQ(outputs_of(kChain, {1, 0, 0, 0}), (Flags{1, 0, 0, 1}));
-  EXPECT_EQ(outputs_of(kChain, {0, 1, 0, 0}), (Flags{1, 1, 0, 1}));
-  const Graph graph = parse_graph(kChain);
+  EXPECT_EQ(outputs_of(kCarryChain, {0, 0, 0, 1}), (Flags{1, 1, 1, 1}));
+  EXPECT_EQ(outputs_of(kCarryChain, {1, 0, 0, 0}), (Flags{1, 0, 0, 1}));
+  EXPECT_EQ(outputs_of(kCarryChain, {0, 1, 0, 0}), (Flags{1, 1, 0, 1}));
+  const Graph graph = parse_graph(kCarryChain);
   Flags tensors(graph.tensors.size(), 0);
   tensors[graph.inputs[1].value] = 1;
   EXPECT_EQ(batched_step_inputs(graph.stages.back(), tensors), (Flags{1, 1, 0, 0}));

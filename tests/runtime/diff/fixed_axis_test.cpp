@@ -16,7 +16,7 @@
 namespace adjit::testing {
 namespace {
 
-struct Case {
+struct AxisCase {
   const char* name;
   const char* text;     // one output y; integer inputs are indices
   int64_t points;       // of all stages of the simplified forward
@@ -32,13 +32,7 @@ std::vector<Array> inputs_of(const Graph& graph, uint32_t seed) {
   return inputs;
 }
 
-int64_t points(const Graph& graph) {
-  int64_t total = 0;
-  for (const Stage& stage : graph.stages) total += *count_points(stage.domain);
-  return total;
-}
-
-class FixedAxes : public ::testing::TestWithParam<Case> {};
+class FixedAxes : public ::testing::TestWithParam<AxisCase> {};
 
 TEST_P(FixedAxes, BecomeGathersAndScatters) {
   const Graph forward = parse_graph(GetParam().text);
@@ -58,7 +52,7 @@ TEST_P(FixedAxes, BecomeGathersAndScatters) {
   }
 }
 
-constexpr Case kCases[] = {
+constexpr AxisCase kAxisCases[] = {
     {"select", R"(def f(double(5, 3) w, int64(4) n) -> (y) {
        y(i, j) +=! select(k == n(i), w(k, j), 0.0) where i in 0:4, j in 0:3, k in 0:5 })",
      12},
@@ -102,7 +96,7 @@ constexpr Case kCases[] = {
      5 * 5, false},
 };
 
-INSTANTIATE_TEST_SUITE_P(Forms, FixedAxes, ::testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Forms, FixedAxes, ::testing::ValuesIn(kAxisCases),
                          [](const auto& info) { return std::string(info.param.name); });
 
 // An infinite element that no index names is no NaN.

@@ -20,13 +20,6 @@
 namespace adjit::testing {
 namespace {
 
-std::vector<size_t> float_outputs(const Graph& graph) {
-  std::vector<size_t> positions;
-  for (size_t k = 0; k < graph.outputs.size(); ++k)
-    if (is_float(graph.info(graph.outputs[k]).dtype)) positions.push_back(k);
-  return positions;
-}
-
 Array random_like(const TensorInfo& info, Random& random) {
   Array array = Array::zeros(info.dtype, info.shape);
   for (int64_t k = 0; k < array.element_count(); ++k)
@@ -458,7 +451,7 @@ TEST(ForwardFuzz, RandomGraphsAgreeWithReverse) {
   size_t compared = 0;
   for (uint64_t seed = 1; seed <= cases; ++seed) {
     const Graph graph = random_graph(seed, {.scatters = seed % 3 == 0, .zero_extents = true});
-    const std::vector<Array> inputs = random_inputs(graph, seed);
+    const std::vector<Array> inputs = small_inputs(graph, seed);
     SCOPED_TRACE("seed " + std::to_string(seed));
     try {
       ASSERT_TRUE(agrees_with_reverse(graph, inputs, seed));
@@ -476,7 +469,7 @@ TEST(ForwardFuzz, RandomGraphsAgreeWithReverse) {
 TEST(ForwardFuzz, SupportsReadInRange) {
   const uint64_t seed = 1858;
   const Graph graph = random_graph(seed, {.zero_extents = true});
-  EXPECT_TRUE(agrees_with_reverse(graph, random_inputs(graph, seed), seed));
+  EXPECT_TRUE(agrees_with_reverse(graph, small_inputs(graph, seed), seed));
 }
 
 }  // namespace

@@ -13,13 +13,6 @@
 namespace adjit::testing {
 namespace {
 
-Graph adjoint(const Graph& forward) {
-  ReverseOptions options;
-  options.wrt = float_inputs(forward);
-  options.outputs = {0};
-  return vjp(forward, options);
-}
-
 class Golden : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Golden, AdjointReadsAsStored) {

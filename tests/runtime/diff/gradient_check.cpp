@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "runtime/diff/reverse.hpp"
+#include "runtime/domain/count.hpp"
 #include "runtime/graph/verify.hpp"
 
 namespace adjit::testing {
@@ -79,6 +80,26 @@ std::vector<size_t> float_inputs(const Graph& graph) {
   return positions;
 }
 
+std::vector<size_t> float_outputs(const Graph& graph) {
+  std::vector<size_t> positions;
+  for (size_t k = 0; k < graph.outputs.size(); ++k)
+    if (is_float(graph.info(graph.outputs[k]).dtype)) positions.push_back(k);
+  return positions;
+}
+
+Graph adjoint(const Graph& forward) {
+  ReverseOptions options;
+  options.wrt = float_inputs(forward);
+  options.outputs = {0};
+  return vjp(forward, options);
+}
+
+int64_t points(const Graph& graph) {
+  int64_t total = 0;
+  for (const Stage& stage : graph.stages) total += *count_points(stage.domain);
+  return total;
+}
+
 std::vector<Array> random_inputs(const Graph& graph, uint32_t seed, double lo, double hi) {
   std::mt19937 engine(seed);
   std::vector<Array> inputs;
@@ -95,8 +116,7 @@ namespace {
                                        int order, bool raw_too) {
   ReverseOptions options;
   options.wrt = float_inputs(forward);
-  for (size_t k = 0; k < forward.outputs.size(); ++k)
-    if (is_float(forward.info(forward.outputs[k]).dtype)) options.outputs.push_back(k);
+  options.outputs = float_outputs(forward);
   std::mt19937 engine(7);
   std::vector<Array> cotangents;
   for (size_t k : options.outputs) {

@@ -23,7 +23,15 @@ std::vector<Array> random_inputs(const Graph& graph, uint32_t seed = 1, double l
                                            int order = 2);
 ::testing::AssertionResult check_gradients(const Graph& forward, int order = 2);
 
-/// The positions of float inputs.
+/// The positions of float inputs, and outputs.
 std::vector<size_t> float_inputs(const Graph& graph);
+
+std::vector<size_t> float_outputs(const Graph& graph);
+
+/// Gradients of the first output by the float inputs.
+Graph adjoint(const Graph& forward);
+
+/// Of all domains together.
+int64_t points(const Graph& graph);
 
 }  // namespace adjit::testing

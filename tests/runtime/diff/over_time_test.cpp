@@ -17,7 +17,7 @@ namespace adjit::testing {
 namespace {
 
 // A recurrent layer of `steps` steps (and what follows in the brackets), width n.
-Graph recurrent(const std::string& steps, int64_t n) {
+Graph recurrent_over(const std::string& steps, int64_t n) {
   const std::string size = std::to_string(n), trips = steps.substr(0, steps.find(','));
   Graph graph = parse_graph("def f(double(" + size + ") h0, double(" + trips + ", " + size +
                             ") xs, double(" + size + ", " + size + ") w, double(" + size +
@@ -60,7 +60,7 @@ int64_t stacked_elements(const Graph& graph) {
 }
 
 TEST(SumsOverTime, WeightGradientIsOneContractionAfterTheLoop) {
-  const Graph g = derived(recurrent("16", 8));
+  const Graph g = derived(recurrent_over("16", 8));
   ASSERT_EQ(scans(g).size(), 2u) << print(g);
   const Stage& reverse = *scans(g)[1];
   ASSERT_TRUE(reverse.scan->reverse);
@@ -74,7 +74,7 @@ TEST(SumsOverTime, WeightGradientIsOneContractionAfterTheLoop) {
 }
 
 TEST(SumsOverTime, WhatIsStackedForTheWeightServesTheBias) {
-  const Graph g = derived(recurrent("16", 8));
+  const Graph g = derived(recurrent_over("16", 8));
   EXPECT_EQ(scans(g)[1]->scan->carries, 1u) << "the cotangent of h alone\n" << print(g);
 }
 
@@ -111,8 +111,8 @@ TEST(Scan, KeepsNothingOfStepsThatTheDerivativeDoesNotNeed) {
 
 TEST(Checkpoint, KeepsAboutTheSquareRootOfTenThousandSteps) {
   constexpr int64_t kWidth = 4, kSteps = 10'000;
-  const int64_t all = stacked_elements(derived(recurrent("10000", kWidth)));
-  const Graph g = derived(recurrent("10000, segment 100", kWidth));
+  const int64_t all = stacked_elements(derived(recurrent_over("10000", kWidth)));
+  const Graph g = derived(recurrent_over("10000, segment 100", kWidth));
   EXPECT_GE(all, 2 * kSteps * kWidth) << "carries and values in between";
   // The gradient of xs has 10,000 rows itself, and is stacked in and out of segments.
   const int64_t gradient = (kSteps + kSteps / 100) * kWidth;
@@ -126,7 +126,7 @@ TEST(Checkpoint, KeepsAboutTheSquareRootOfTenThousandSteps) {
 }
 
 TEST(Checkpoint, OfAHundredStepsHasTheGradientsOfTheWholeScan) {
-  const Graph whole = recurrent("100", 3), cut = recurrent("100, segment 10", 3);
+  const Graph whole = recurrent_over("100", 3), cut = recurrent_over("100, segment 10", 3);
   const Graph a = derived(whole), b = derived(cut);
   std::vector<Array> inputs = random_inputs(whole);
   inputs.push_back(Array::of(DType::Float64, {3}, std::vector<double>{1, -2, 3}));

@@ -137,12 +137,6 @@ INSTANTIATE_TEST_SUITE_P(Reducers, EachReducer,
                                            matrices()),
                          [](const auto& info) { return info.param.name; });
 
-int64_t points(const Graph& g) {
-  int64_t total = 0;
-  for (const Stage& stage : g.stages) total += *count_points(stage.domain);
-  return total;
-}
-
 // At most two points per element forward, and a constant number of them in the gradient.
 TEST(ReducerTree, WorkIsLinear) {
   for (const int64_t size : {64, 1000, 4096}) {

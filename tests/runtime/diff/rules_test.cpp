@@ -16,13 +16,13 @@
 namespace adjit::testing {
 namespace {
 
-struct Case {
+struct RuleCase {
   Op op;
   std::vector<double> operands;  // one per operand, inside the domain, off kinks
 };
 
-const std::vector<Case>& smooth_cases() {
-  static const std::vector<Case> cases{
+const std::vector<RuleCase>& smooth_cases() {
+  static const std::vector<RuleCase> cases{
       {Op::Neg, {0.7}},        {Op::Abs, {-0.7}},        {Op::Abs, {0.7}},
       {Op::Exp, {0.3}},        {Op::Exp2, {0.3}},        {Op::Expm1, {0.3}},
       {Op::Log, {0.8}},        {Op::Log2, {0.8}},        {Op::Log10, {0.8}},
@@ -56,10 +56,10 @@ Graph unary_or_more(Op op, size_t arity) {
   return f.returning({y});
 }
 
-class SmoothRule : public ::testing::TestWithParam<Case> {};
+class SmoothRule : public ::testing::TestWithParam<RuleCase> {};
 
 TEST_P(SmoothRule, AgreesWithDifferencesToOrderTwo) {
-  const Case& c = GetParam();
+  const RuleCase& c = GetParam();
   const Graph forward = unary_or_more(c.op, c.operands.size());
   std::vector<Array> inputs;
   for (double x : c.operands) inputs.push_back(Array::of(DType::Float64, {}, std::span(&x, 1)));
@@ -78,7 +78,7 @@ TEST(Rules, EveryOperationHasARowAndEverySmoothRowACase) {
     EXPECT_EQ(rule_of(op).op, op);
     if (rule_of(op).kind != RuleKind::Smooth || op == Op::Select || op == Op::Cast) continue;
     if (op == Op::Polygamma) continue;  // not a function of a real order
-    EXPECT_TRUE(std::ranges::any_of(smooth_cases(), [&](const Case& c) { return c.op == op; }))
+    EXPECT_TRUE(std::ranges::any_of(smooth_cases(), [&](const RuleCase& c) { return c.op == op; }))
         << info(op).id;
   }
 }

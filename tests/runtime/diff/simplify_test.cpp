@@ -16,12 +16,6 @@
 namespace adjit::testing {
 namespace {
 
-int64_t points(const Graph& g) {
-  int64_t total = 0;
-  for (const Stage& stage : g.stages) total += *count_points(stage.domain);
-  return total;
-}
-
 ::testing::AssertionResult same_values(const Graph& a, const Graph& b) {
   std::vector<Array> inputs = random_inputs(a);
   for (Array& input : inputs)

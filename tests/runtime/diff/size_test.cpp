@@ -155,13 +155,6 @@ int64_t points_of(const Graph& g, const std::string& prefix) {
   return total;
 }
 
-Graph adjoint(const Graph& forward) {
-  ReverseOptions options;
-  options.wrt = float_inputs(forward);
-  options.outputs = {0};
-  return vjp(forward, options);
-}
-
 // Points of the forward's domain whose guarded reads are all inside.
 int64_t nonzero_points(const ConvSize& s) {
   int64_t along = 0;

@@ -20,7 +20,7 @@ Graph split(const Graph& before) {
   const Graph after = split_loops(before);
   verify(after);
   EXPECT_EQ(print(parse_graph(print(after))), print(after));
-  const std::vector<Array> inputs = random_inputs(before, 5);
+  const std::vector<Array> inputs = small_inputs(before, 5);
   const std::vector<Array> expected = interpret(before, inputs), got = interpret(after, inputs);
   for (size_t k = 0; k < expected.size(); ++k)
     for (int64_t e = 0; e < expected[k].element_count(); ++e)
@@ -30,8 +30,8 @@ Graph split(const Graph& before) {
 
 // Nine steps over x (2, 6), with weights w (8, 6) and u (8, 8): `body`, giving `outputs` from the
 // carry c (batch, 8) on.
-Graph loop(const std::string& body, const std::string& outputs, const std::string& results,
-           const std::string& more = "", int64_t batch = 2) {
+Graph loop_of(const std::string& body, const std::string& outputs, const std::string& results,
+              const std::string& more = "", int64_t batch = 2) {
   const std::string b = std::to_string(batch);
   Graph graph = parse_graph(
       "def main(float(" + b + ", 8) h0, float(9, " + b +
@@ -50,7 +50,7 @@ constexpr const char* kRecurrent =
 
 TEST(SplitLoops, WhatReadsNoCarryIsOneProductBeforeTheLoop) {
   for (const char* more : {"", ", reverse"}) {
-    const Graph graph = split(loop(kRecurrent, "y", "last", more));
+    const Graph graph = split(loop_of(kRecurrent, "y", "last", more));
     EXPECT_EQ(graph.stages[0].domain.extents, (std::vector<int64_t>{9, 2, 8, 6}));
     EXPECT_EQ(graph.stages[0].domain.output_rank, 3u);
     const Scan& scan = *scan_of(graph).scan;
@@ -61,7 +61,7 @@ TEST(SplitLoops, WhatReadsNoCarryIsOneProductBeforeTheLoop) {
 }
 
 TEST(SplitLoops, ResultsLargerThanTheWeightsStay) {
-  const Graph graph = split(loop(kRecurrent, "y", "last", "", 40));
+  const Graph graph = split(loop_of(kRecurrent, "y", "last", "", 40));
   EXPECT_EQ(graph.stages.size(), 1u);
 }
 
@@ -70,7 +70,7 @@ TEST(SplitLoops, WhatIsOnlyStackedComesAfterTheLoop) {
   for (const char* more : {"", ", reverse"})
     for (const bool kept : {false, true}) {
       const Graph graph =
-          split(loop(body, kept ? "y, y, d" : "y, d", kept ? "last, rows, D" : "last, D", more));
+          split(loop_of(body, kept ? "y, y, d" : "y, d", kept ? "last, rows, D" : "last, D", more));
       const Stage& product = graph.stages.back();
       ASSERT_EQ(product.kind, StageKind::Compute);
       EXPECT_EQ(product.domain.extents, (std::vector<int64_t>{9, 2, 6, 8}));
@@ -82,7 +82,7 @@ TEST(SplitLoops, WhatTheStepReadsAgainStays) {
   const std::string body = std::string(kRecurrent) +
                            "    d(i, k) +=! y(i, r_j) * w(r_j, k)\n"
                            "    z(i, j) = y(i, j) + d(i, j % 6)\n";
-  const Graph graph = split(loop(body, "z, d", "last, D"));
+  const Graph graph = split(loop_of(body, "z, d", "last, D"));
   EXPECT_EQ(graph.stages.back().kind, StageKind::Scan);
 }
 
@@ -90,7 +90,7 @@ TEST(SplitLoops, WhatNeverChangesIsComputedOnce) {
   const std::string body =
       "    n(j) +=! u(j, r_k) * u(j, r_k)\n"
       "    y(i, j) = tanh(c(i, j) * n(j)) where i in 0:2, j in 0:8\n";
-  const Graph graph = split(loop(body, "y", "last"));
+  const Graph graph = split(loop_of(body, "y", "last"));
   EXPECT_EQ(graph.stages[0].domain.extents, (std::vector<int64_t>{8, 8}));
   EXPECT_EQ(scan_of(graph).scan->body->stages.size(), 1u);
 }
@@ -100,7 +100,7 @@ TEST(SplitLoops, ChainsOfProductsLeaveTogether) {
       "    a(i, j) +=! x(i, r_k) * w(j, r_k)\n"
       "    e(i, j) +=! a(i, r_k) * u(j, r_k)\n"
       "    y(i, j) = tanh(e(i, j) + c(i, j))\n";
-  const Graph graph = split(loop(body, "y", "last"));
+  const Graph graph = split(loop_of(body, "y", "last"));
   EXPECT_EQ(graph.stages.size(), 3u);
   EXPECT_EQ(scan_of(graph).scan->fixed, 0u);
 }

@@ -164,12 +164,6 @@ const std::vector<ZeroCase>& cases() {
   return list;
 }
 
-int64_t points(const Graph& g) {
-  int64_t total = 0;
-  for (const Stage& stage : g.stages) total += *count_points(stage.domain);
-  return total;
-}
-
 void expect_stored(const std::string& text, const std::string& name) {
   const std::string path = std::string(ADJIT_TEST_SOURCE_DIR) + "/golden/zeros/" + name + ".txt";
   const char* update = std::getenv("ADJIT_UPDATE_GOLDEN");

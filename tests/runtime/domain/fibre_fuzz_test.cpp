@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <ctime>
 #include <iostream>
 
 #include "random_read.hpp"
@@ -12,12 +11,6 @@
 
 namespace adjit {
 namespace {
-
-double cpu_milliseconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
-}
 
 TEST(FibreFuzz, AgreesWithBruteForce) {
   const int64_t cases = environment("ADJIT_FUZZ_CASES", 2000);

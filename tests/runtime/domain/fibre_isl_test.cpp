@@ -17,7 +17,6 @@
 #include <isl/val.h>
 
 #include <algorithm>
-#include <ctime>
 #include <iostream>
 
 #include "runtime/domain/count.hpp"
@@ -30,12 +29,6 @@ namespace {
 
 constexpr int64_t kFewCells = 2'000;
 constexpr unsigned long kOperations = 4'000'000;
-
-double cpu_milliseconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
-}
 
 using Names = std::vector<std::string>;
 

@@ -53,4 +53,10 @@ std::vector<Pattern> all_patterns(Size size);
 /// `small`, 2 * small + 1 or `large`.
 int64_t pick(Size size, int64_t small, int64_t large);
 
+/// A pattern of one read.
+inline Pattern one(const std::string& name, std::vector<int64_t> target, IndexMap map,
+                   double allowed_waste = 0) {
+  return {name, std::move(target), {std::move(map)}, allowed_waste};
+}
+
 }  // namespace adjit

@@ -6,7 +6,7 @@ namespace adjit {
 
 namespace {
 
-struct Window {
+struct SlidingWindow {
   int64_t kernel, stride = 1, padding = 0, dilation = 1;
   int64_t outputs(int64_t n) const {
     return (n + 2 * padding - dilation * (kernel - 1) - 1) / stride + 1;
@@ -17,7 +17,7 @@ struct Window {
 };
 
 /// X[n, c, at(h, p), at(w, q)] over axes n, o, h, w | c, p, q, zero padding as guards.
-Pattern conv2d(const std::string& name, Size size, int64_t extent, Window window) {
+Pattern conv2d(const std::string& name, Size size, int64_t extent, SlidingWindow window) {
   const int64_t n = size == Size::Large ? 2 : 1;
   const int64_t channels = pick(size, 2, 64), filters = pick(size, 2, 128);
   const int64_t out = window.outputs(extent);
@@ -32,7 +32,7 @@ Pattern conv2d(const std::string& name, Size size, int64_t extent, Window window
 }
 
 /// X[at(i, k)] over i | k with zero padding, and the weights' access W[k] over the same points.
-Pattern conv1d(const std::string& name, int64_t extent, Window window, bool weights) {
+Pattern conv1d(const std::string& name, int64_t extent, SlidingWindow window, bool weights) {
   IndexMap m({window.outputs(extent)}, {window.kernel});
   const Affine at = window.at(m[0], m[1]);
   if (window.padding > 0) m.within(at, extent);
@@ -50,7 +50,7 @@ std::vector<Pattern> conv1d_sweep(Size size) {
         for (int64_t kernel : {2, 3, 4}) {
           std::string name = "conv1d_";
           for (int64_t part : {kernel, stride, dilation, padding}) name += std::to_string(part);
-          const Window window{kernel, stride, padding, dilation};
+          const SlidingWindow window{kernel, stride, padding, dilation};
           all.push_back(conv1d(name, extent, window, false));
           all.push_back(conv1d(name + "_weights", extent, window, true));
         }
@@ -58,7 +58,7 @@ std::vector<Pattern> conv1d_sweep(Size size) {
 }
 
 /// X[at(h, p), at(w, q)] over h, w | p, q.
-Pattern pool2d(const std::string& name, int64_t extent, Window window) {
+Pattern pool2d(const std::string& name, int64_t extent, SlidingWindow window) {
   const int64_t out = window.outputs(extent);
   IndexMap m({out, out}, {window.kernel, window.kernel});
   m.index = {window.at(m[0], m[2]), window.at(m[1], m[3])};
@@ -66,7 +66,7 @@ Pattern pool2d(const std::string& name, int64_t extent, Window window) {
 }
 
 Pattern conv3d(Size size) {
-  const Window window{3, 2, 1, 1};
+  const SlidingWindow window{3, 2, 1, 1};
   const int64_t c = pick(size, 1, 16), o = pick(size, 1, 32);
   const int64_t n = size == Size::Large ? 16 : 5, out = window.outputs(n);
   IndexMap m({o, out, out, out}, {c, 3, 3, 3});
@@ -94,7 +94,7 @@ Pattern transposed_conv(const std::string& name, Size size, int64_t s, int64_t d
 }
 
 /// Y[m, l] with m = (c, k1, k2) and l = (oh, ow) flattened: all // and %.
-Pattern im2col(const std::string& name, int64_t channels, int64_t n, Window window) {
+Pattern im2col(const std::string& name, int64_t channels, int64_t n, SlidingWindow window) {
   const int64_t out = window.outputs(n), k = window.kernel;
   IndexMap m({channels * k * k, out * out}, {});
   m.index = {m.floor(m[0], k * k), window.at(m.floor(m[1], out), m.mod(m.floor(m[0], k), k)),
@@ -104,7 +104,7 @@ Pattern im2col(const std::string& name, int64_t channels, int64_t n, Window wind
 
 /// The fold: X[k * K + l, ((h + p - k) / s) * OW + (w + p - l) / s] where divisible and in range.
 Pattern col2im(Size size) {
-  const int64_t n = pick(size, 6, 28), k = 3, s = 2, p = 1, out = Window{k, s, p}.outputs(n);
+  const int64_t n = pick(size, 6, 28), k = 3, s = 2, p = 1, out = SlidingWindow{k, s, p}.outputs(n);
   IndexMap m({n, n}, {k, k});
   std::vector<Affine> at;
   for (size_t d = 0; d < 2; ++d) {

@@ -5,11 +5,6 @@ namespace adjit {
 
 namespace {
 
-Pattern one(const std::string& name, std::vector<int64_t> target, IndexMap map,
-            double allowed_waste = 0) {
-  return {name, std::move(target), {std::move(map)}, allowed_waste};
-}
-
 Pattern triangle(int64_t n) {
   IndexMap m({n}, {n});
   m.at_least_zero(m[0] - m[1]);

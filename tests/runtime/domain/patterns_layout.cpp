@@ -6,10 +6,6 @@ namespace adjit {
 
 namespace {
 
-Pattern one(const std::string& name, std::vector<int64_t> target, IndexMap map) {
-  return {name, std::move(target), {std::move(map)}};
-}
-
 Pattern transpose(int64_t n) {
   IndexMap m({n, n + 2}, {});
   m.index = {m[1], m[0]};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <functional>
 #include <span>
 #include <string>
@@ -45,5 +46,12 @@ std::vector<Visit> visits_of(std::span<const FibrePiece> pieces, std::span<const
 std::string to_text(const Domain& domain);
 /// to_text of its domain and the source axes: "...; i0 = j0 - t0, i1 = t0".
 std::string to_text(const FibrePiece& piece);
+
+/// CPU time of this thread.
+inline double cpu_milliseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
+}
 
 }  // namespace adjit

@@ -10,7 +10,7 @@
 namespace adjit {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kPi = std::numbers::pi;
 constexpr double kZeta3 = 1.2020569031595942854;
 
@@ -49,16 +49,16 @@ TEST(Polygamma, IsTheDerivativeOfTheOrderBelow) {
 }
 
 TEST(Polygamma, PolesAndWhatIsNoOrder) {
-  EXPECT_EQ(polygamma(1, 0.0), kInf);
-  EXPECT_EQ(polygamma(1, -3), kInf);
-  EXPECT_EQ(polygamma(0, 0.0), -kInf);
-  EXPECT_EQ(polygamma(2, -0.0), kInf);
+  EXPECT_EQ(polygamma(1, 0.0), kInfinity);
+  EXPECT_EQ(polygamma(1, -3), kInfinity);
+  EXPECT_EQ(polygamma(0, 0.0), -kInfinity);
+  EXPECT_EQ(polygamma(2, -0.0), kInfinity);
   EXPECT_TRUE(std::isnan(polygamma(2, -3)));
-  EXPECT_EQ(polygamma(1, kInf), 0);
-  EXPECT_EQ(polygamma(0, kInf), kInf);
+  EXPECT_EQ(polygamma(1, kInfinity), 0);
+  EXPECT_EQ(polygamma(0, kInfinity), kInfinity);
   for (double order : {-1.0, 0.5, 171.0, std::nan("")})
     EXPECT_TRUE(std::isnan(polygamma(order, 2)));
-  for (double x : {-kInf, std::nan("")}) EXPECT_TRUE(std::isnan(polygamma(1, x)));
+  for (double x : {-kInfinity, std::nan("")}) EXPECT_TRUE(std::isnan(polygamma(1, x)));
 }
 
 }  // namespace

@@ -348,7 +348,7 @@ inline Graph random_graph(uint64_t seed, const RandomGraphOptions& options = {})
 }
 
 /// Small values: multiples of 1/8 in [-2, 2] for floats, -4..4 for integers; of uint8 0..8.
-inline std::vector<Array> random_inputs(const Graph& graph, uint64_t seed) {
+inline std::vector<Array> small_inputs(const Graph& graph, uint64_t seed) {
   Random random(seed + 77);
   std::vector<Array> inputs;
   for (TensorId id : graph.inputs) {

@@ -25,13 +25,13 @@ Array counting(std::vector<int64_t> shape, DType dtype = DType::Float32) {
   for (int64_t k = 0; k < array.element_count(); ++k) array.set(k, static_cast<double>(k + 1));
   return array;
 }
-List values(const Array& array) {
+List elements(const Array& array) {
   List list;
   for (int64_t k = 0; k < array.element_count(); ++k) list.push_back(array.at(k));
   return list;
 }
-List run(const Graph& graph, const std::vector<Array>& inputs, size_t output = 0) {
-  return values(interpret(graph, inputs)[output]);
+List outputs_of(const Graph& graph, const std::vector<Array>& inputs, size_t output = 0) {
+  return elements(interpret(graph, inputs)[output]);
 }
 
 TEST(TextModule, NamesAndSignatures) {
@@ -49,7 +49,7 @@ TEST(TextModule, Matmul) {
       "def matmul(float(M, K) A, float(K, N) B) -> (C) { C(m, n) +=! A(m, r_k) * B(r_k, n) }",
       {{2, 3}, {3, 4}});
   EXPECT_EQ(output_shape(graph), (std::vector<int64_t>{2, 4}));
-  EXPECT_EQ(run(graph, {counting({2, 3}), counting({3, 4})})[0], 1 * 1 + 2 * 5 + 3 * 9);
+  EXPECT_EQ(outputs_of(graph, {counting({2, 3}), counting({3, 4})})[0], 1 * 1 + 2 * 5 + 3 * 9);
 }
 
 TEST(TextModule, SymbolsWithTwoValues) {
@@ -90,20 +90,20 @@ TEST(TextModule, StridesAndWhere) {
       "in 0:2 }",
       {{5, 6}});
   EXPECT_EQ(output_shape(graph), (std::vector<int64_t>{2, 3}));
-  EXPECT_EQ(run(graph, {counting({5, 6})}), (List{8, 10, 12, 20, 22, 24}));
+  EXPECT_EQ(outputs_of(graph, {counting({5, 6})}), (List{8, 10, 12, 20, 22, 24}));
 }
 
 TEST(TextModule, ShiftedReductionsAndNegativeRanges) {
   // k runs from -1: a three-point stencil away from the border.
   const Graph graph = instantiate(
       "def stencil(float(N) x) -> (y) { y(i) +=! x(i + k + 1) where k in -1:2 }", {{5}});
-  EXPECT_EQ(run(graph, {counting({5})}), (List{6, 9, 12}));
+  EXPECT_EQ(outputs_of(graph, {counting({5})}), (List{6, 9, 12}));
 }
 
 TEST(TextModule, WhereOnTheLeftLeavesTheRestZero) {
   const Graph graph =
       instantiate("def f(float(N) x) -> (y) { y(i) = x(i - 1) where i in 1:N }", {{4}});
-  EXPECT_EQ(run(graph, {counting({4})}), (List{0, 1, 2, 3}));
+  EXPECT_EQ(outputs_of(graph, {counting({4})}), (List{0, 1, 2, 3}));
 }
 
 TEST(TextModule, AccumulationOntoEarlierValues) {
@@ -112,13 +112,14 @@ TEST(TextModule, AccumulationOntoEarlierValues) {
       "  y(i) = b(i)\n  y(i) += A(i, k)\n  y(i) *= 2\n  y(i) max= 8.0 where i in 0:1\n"
       "  y(i) = 0 where i in 1:2 \n}",
       {{3, 2}, {3}});
-  EXPECT_EQ(run(graph, {counting({3, 2}), counting({3})}), (List{8, 0, 28}));
+  EXPECT_EQ(outputs_of(graph, {counting({3, 2}), counting({3})}), (List{8, 0, 28}));
   EXPECT_EQ(graph.info(graph.outputs[0]).name, "y");
 }
 
 TEST(TextModule, AccumulationOntoNothingStartsAtTheIdentity) {
-  EXPECT_EQ(run(instantiate("def f(float(N) x) -> (y) { y += x(i) }", {{3}}), {counting({3})}),
-            List{6});
+  EXPECT_EQ(
+      outputs_of(instantiate("def f(float(N) x) -> (y) { y += x(i) }", {{3}}), {counting({3})}),
+      List{6});
 }
 
 TEST(TextModule, ComputedLeftHandSides) {
@@ -126,12 +127,12 @@ TEST(TextModule, ComputedLeftHandSides) {
       instantiate("def hist(float(N) X, int32(N) I) -> (H) { float(4) H(I(i)) += X(i) }",
                   {{3}, {3}}, {DType::Float32, DType::Int32});
   EXPECT_EQ(graph.stages[0].kind, StageKind::Scatter);
-  EXPECT_EQ(run(graph, {counting({3}), Array::of(DType::Int32, {3}, List{1, 3, 1})}),
+  EXPECT_EQ(outputs_of(graph, {counting({3}), Array::of(DType::Int32, {3}, List{1, 3, 1})}),
             (List{0, 4, 0, 2}));
   // A constant index: the rest keeps its values.
-  EXPECT_EQ(
-      run(instantiate("def f(float(N) x) -> (y) { y(i) = x(i) y(0) = 9 }", {{3}}), {counting({3})}),
-      (List{9, 2, 3}));
+  EXPECT_EQ(outputs_of(instantiate("def f(float(N) x) -> (y) { y(i) = x(i) y(0) = 9 }", {{3}}),
+                       {counting({3})}),
+            (List{9, 2, 3}));
 }
 
 TEST(TextModule, TernariesBuiltinsAndExtents) {
@@ -139,7 +140,7 @@ TEST(TextModule, TernariesBuiltinsAndExtents) {
       "def f(float(N) x) -> (y) { y(i) = x(i) > 1.5 && i < N - 1 ? pow(x(i), 2) / N : tanh(0) - "
       "x.0 }",
       {{3}});
-  const List y = run(graph, {counting({3})});
+  const List y = outputs_of(graph, {counting({3})});
   EXPECT_EQ(y[0], -3);
   EXPECT_FLOAT_EQ(static_cast<float>(y[1]), 4.0f / 3.0f);
   EXPECT_EQ(y[2], -3);
@@ -148,7 +149,7 @@ TEST(TextModule, TernariesBuiltinsAndExtents) {
 TEST(TextModule, IntegersMeetFloats) {
   const Graph graph = instantiate("def f(float(N) x, int32(N) k) -> (y) { y(i) = x(i) * k(i) + i }",
                                   {{2}, {2}}, {DType::Float32, DType::Int32});
-  EXPECT_EQ(run(graph, {counting({2}), counting({2}, DType::Int32)}), (List{1, 5}));
+  EXPECT_EQ(outputs_of(graph, {counting({2}), counting({2}, DType::Int32)}), (List{1, 5}));
 }
 
 TEST(TextModule, LiteralsTakeTheirDTypeFromOperands) {
@@ -156,15 +157,15 @@ TEST(TextModule, LiteralsTakeTheirDTypeFromOperands) {
       "def f(double(N) x) -> (y, z) { y(i) = x(i) * (1 / 3.0) z(i) = x(i) + double(0.1) }", {{1}},
       {DType::Float64});
   const std::vector<Array> in{counting({1}, DType::Float64)};
-  EXPECT_EQ(run(graph, in)[0], 1.0 / 3);
-  EXPECT_EQ(run(graph, in, 1)[0], 1.1);
+  EXPECT_EQ(outputs_of(graph, in)[0], 1.0 / 3);
+  EXPECT_EQ(outputs_of(graph, in, 1)[0], 1.1);
 }
 
 TEST(TextModule, HalvesComputeInFloat32) {
   const Graph graph = instantiate("def f(half(N) x) -> (y) { half(N) y(i) = x(i) * x(i) }", {{2}},
                                   {DType::Float16});
   EXPECT_EQ(graph.info(graph.outputs[0]).dtype, DType::Float16);
-  EXPECT_EQ(run(graph, {counting({2}, DType::Float16)}), (List{1, 4}));
+  EXPECT_EQ(outputs_of(graph, {counting({2}, DType::Float16)}), (List{1, 4}));
 }
 
 TEST(TextModule, ExistsExtendsInference) {
@@ -179,7 +180,7 @@ TEST(TextModule, ScansOverSymbolicTime) {
       "  scan (h) = step[X.0](carry float(N) h = h0, over float(N) x = X) -> (next) {\n"
       "    next(i) = h(i) * 0.5 + x(i)\n  }\n}",
       {{3, 2}, {2}});
-  EXPECT_EQ(run(graph, {counting({3, 2}), counting({2})}), (List{6.875, 8.75}));
+  EXPECT_EQ(outputs_of(graph, {counting({3, 2}), counting({2})}), (List{6.875, 8.75}));
 }
 
 TEST(TextModule, OutOfRangeReadsAreRefused) {
@@ -194,7 +195,7 @@ TEST(TextModule, OutOfRangeReadsAreRefused) {
 
 TEST(TextModule, ZeroExtentsWork) {
   const Graph graph = instantiate("def f(float(N, K) A) -> (y) { y(i) +=! A(i, k) }", {{2, 0}});
-  EXPECT_EQ(run(graph, {counting({2, 0})}), (List{0, 0}));
+  EXPECT_EQ(outputs_of(graph, {counting({2, 0})}), (List{0, 0}));
 }
 
 TEST(TextModule, PrintedInstancesReadBack) {

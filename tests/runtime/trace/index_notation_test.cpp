@@ -42,7 +42,7 @@ struct Builder {
 };
 
 template <typename Action>
-std::string message_of(ErrorCode code, Action action) {
+std::string message_at_line(ErrorCode code, Action action) {
   try {
     action();
   } catch (const Error& e) {
@@ -84,13 +84,13 @@ TEST(IndexNotation, LiteralsAreWeak) {
   const AxisHandle i = b.n.axis(0, 2);
   EXPECT_EQ(b.n.dtype(b.op(Op::Mul, b.at(A, {b.v(i)}), b.lit(int64_t{2}))), DType::Float32);
   EXPECT_EQ(b.n.dtype(b.op(Op::Mul, b.at(I, {b.v(i)}), b.lit(int64_t{2}))), DType::Int64);
-  EXPECT_NE(message_of(ErrorCode::DType, [&] { b.op(Op::Mul, b.at(I, {b.v(i)}), b.lit(0.5)); })
+  EXPECT_NE(message_at_line(ErrorCode::DType, [&] { b.op(Op::Mul, b.at(I, {b.v(i)}), b.lit(0.5)); })
                 .find("astype"),
             std::string::npos);
-  EXPECT_NE(
-      message_of(ErrorCode::DType, [&] { b.op(Op::Mul, b.at(A, {b.v(i)}), b.at(I, {b.v(i)})); })
-          .find("astype"),
-      std::string::npos);
+  EXPECT_NE(message_at_line(ErrorCode::DType,
+                            [&] { b.op(Op::Mul, b.at(A, {b.v(i)}), b.at(I, {b.v(i)})); })
+                .find("astype"),
+            std::string::npos);
   // Literals alone fold, and stay weak.
   const ScalarExpr half = b.op(Op::Div, b.lit(int64_t{1}), b.lit(int64_t{2}));
   EXPECT_EQ(b.run(b.compute({i}, b.op(Op::Add, b.at(A, {b.v(i)}), half))), (Values{1.5, 2.5}));
@@ -125,24 +125,25 @@ TEST(IndexNotation, AxesDoNotMakeIntegersFloats) {
   const TensorId S = b.input(array(DType::Int32, {3}, {1, 2, 3}));
   const AxisHandle i = b.n.axis(0, 3);
   const ScalarExpr half = b.op(Op::Mul, b.v(i), b.lit(0.5));
-  message_of(ErrorCode::DType, [&] { b.op(Op::Add, b.at(S, {b.v(i)}), half); });
-  message_of(ErrorCode::DType, [&] { b.at(S, {half}); });
+  message_at_line(ErrorCode::DType, [&] { b.op(Op::Add, b.at(S, {b.v(i)}), half); });
+  message_at_line(ErrorCode::DType, [&] { b.at(S, {half}); });
   // What a condition on axes gives is a bool, not a number.
   const ScalarExpr early = b.op(Op::Lt, b.v(i), b.lit(int64_t{2}));
-  message_of(ErrorCode::DType, [&] { b.op(Op::Mul, early, b.at(S, {b.v(i)})); });
+  message_at_line(ErrorCode::DType, [&] { b.op(Op::Mul, early, b.at(S, {b.v(i)})); });
 }
 
 TEST(IndexNotation, ConstantIndicesWrapOrRaise) {
   Builder b;
   const TensorId A = b.input(f64({2, 3}, {1, 2, 3, 4, 5, 6}));
   const AxisHandle i = b.n.axis(0, 2);
-  const std::string message =
-      message_of(ErrorCode::Bounds, [&] { b.compute({i}, b.at(A, {b.v(i), b.lit(int64_t{3})})); });
+  const std::string message = message_at_line(
+      ErrorCode::Bounds, [&] { b.compute({i}, b.at(A, {b.v(i), b.lit(int64_t{3})})); });
   for (const char* word : {"index 3", "dimension 1", "extent 3"})
     EXPECT_NE(message.find(word), std::string::npos) << message;
-  message_of(ErrorCode::Bounds, [&] { b.compute({i}, b.at(A, {b.v(i), b.lit(int64_t{-4})})); });
-  message_of(ErrorCode::Shape, [&] { b.at(A, {b.v(i)}); });
-  message_of(ErrorCode::DType, [&] { b.at(A, {b.v(i), b.lit(0.5)}); });
+  message_at_line(ErrorCode::Bounds,
+                  [&] { b.compute({i}, b.at(A, {b.v(i), b.lit(int64_t{-4})})); });
+  message_at_line(ErrorCode::Shape, [&] { b.at(A, {b.v(i)}); });
+  message_at_line(ErrorCode::DType, [&] { b.at(A, {b.v(i), b.lit(0.5)}); });
   EXPECT_EQ(b.run(b.compute({i}, b.at(A, {b.v(i), b.lit(int64_t{-1})}))), (Values{3, 6}));
 }
 
@@ -160,7 +161,7 @@ TEST(IndexNotation, ReadsThatCanLeaveTheirTensorRaise) {
   const TensorId A = b.input(f64({4}, {1, 2, 3, 4}));
   const AxisHandle i = b.n.axis(0, 4);
   const ScalarExpr left = b.at(A, {b.op(Op::Sub, b.v(i), b.lit(int64_t{1}))});
-  message_of(ErrorCode::Bounds, [&] { b.compute({i}, left); });
+  message_at_line(ErrorCode::Bounds, [&] { b.compute({i}, left); });
   const ScalarExpr guard = b.op(Op::Lt, b.lit(int64_t{0}), b.v(i));
   EXPECT_EQ(b.run(b.compute({i}, b.n.select(guard, left, b.lit(int64_t{-1})))),
             (Values{-1, 1, 2, 3}));
@@ -170,11 +171,11 @@ TEST(IndexNotation, UnboundAxesRaise) {
   Builder b;
   const TensorId A = b.input(f64({4}, {1, 2, 3, 4}));
   const AxisHandle i = b.n.axis(0, 4), k = b.n.axis(0, 4, "k");
-  EXPECT_NE(message_of(ErrorCode::Invalid, [&] { b.compute({i}, b.at(A, {b.v(k)})); })
+  EXPECT_NE(message_at_line(ErrorCode::Invalid, [&] { b.compute({i}, b.at(A, {b.v(k)})); })
                 .find("the axis 'k' (over 0:4)"),
             std::string::npos);
   const AxisHandle nameless = b.n.axis(1, 3);
-  EXPECT_NE(message_of(ErrorCode::Invalid, [&] { b.compute({i}, b.at(A, {b.v(nameless)})); })
+  EXPECT_NE(message_at_line(ErrorCode::Invalid, [&] { b.compute({i}, b.at(A, {b.v(nameless)})); })
                 .find("the axis over 1:3 is neither"),
             std::string::npos);
 }

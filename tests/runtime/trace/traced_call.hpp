@@ -2,7 +2,10 @@
 // interpreter.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -67,6 +70,31 @@ inline std::vector<double> values(const Array& array) {
   std::vector<double> all;
   for (int64_t k = 0; k < array.element_count(); ++k) all.push_back(array.at(k));
   return all;
+}
+
+using Values = std::vector<double>;
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double kInf = std::numeric_limits<double>::infinity();
+
+/// Relative to 1 + |wanted|; NaN and infinities are wanted as they are.
+inline void expect_near(const Array& found, const Values& wanted, double tolerance = 1e-12,
+                        const std::string& what = "") {
+  ASSERT_EQ(found.element_count(), static_cast<int64_t>(wanted.size())) << what;
+  for (size_t k = 0; k < wanted.size(); ++k) {
+    const double value = found.at(static_cast<int64_t>(k));
+    if (std::isnan(wanted[k])) {
+      EXPECT_TRUE(std::isnan(value)) << what << " [" << k << "]";
+    } else if (std::isinf(wanted[k])) {
+      EXPECT_EQ(value, wanted[k]) << what << " [" << k << "]";
+    } else {
+      EXPECT_NEAR(value, wanted[k], tolerance * (1 + std::abs(wanted[k])))
+          << what << " [" << k << "]";
+    }
+  }
+}
+inline void expect_near(const Array& found, const Array& wanted) {
+  ASSERT_EQ(found.shape, wanted.shape);
+  expect_near(found, values(wanted));
 }
 
 }  // namespace adjit::testing

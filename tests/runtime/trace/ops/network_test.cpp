@@ -10,14 +10,6 @@ namespace adjit::testing {
 namespace {
 
 using Shape = std::vector<int64_t>;
-using Values = std::vector<double>;
-
-void expect_near(const Array& found, const Values& wanted, double tolerance = 1e-12) {
-  ASSERT_EQ(found.element_count(), static_cast<int64_t>(wanted.size()));
-  for (size_t k = 0; k < wanted.size(); ++k)
-    EXPECT_NEAR(found.at(static_cast<int64_t>(k)), wanted[k], tolerance * (1 + std::abs(wanted[k])))
-        << k;
-}
 
 Values softmax_rows(const Values& x, size_t n) {
   Values y(x.size());

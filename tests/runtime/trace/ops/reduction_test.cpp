@@ -9,16 +9,7 @@
 namespace adjit::testing {
 namespace {
 
-using Values = std::vector<double>;
 using Shape = std::vector<int64_t>;
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
-void expect_near(const Array& found, const Values& wanted) {
-  ASSERT_EQ(found.element_count(), static_cast<int64_t>(wanted.size()));
-  for (size_t k = 0; k < wanted.size(); ++k)
-    EXPECT_NEAR(found.at(static_cast<int64_t>(k)), wanted[k], 1e-12 * (1 + std::abs(wanted[k])))
-        << k;
-}
 
 const Array kMatrix = f64({2, 3}, {1, 5, 2, -3, 4, 0.5});
 

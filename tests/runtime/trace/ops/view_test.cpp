@@ -10,7 +10,6 @@
 namespace adjit::testing {
 namespace {
 
-using Values = std::vector<double>;
 using Shape = std::vector<int64_t>;
 
 // 0, 1, 2, ... in row-major order: a result shows where each element came from.

@@ -12,7 +12,6 @@ namespace adjit::testing {
 namespace {
 
 using Shape = std::vector<int64_t>;
-using Values = std::vector<double>;
 
 struct Plain {
   int64_t stride = 1, padding = 0, dilation = 1, groups = 1;
@@ -48,12 +47,6 @@ Array plain_conv2d(const Array& x, const Array& w, const Plain& p) {
           y.set(((n * O + o) * OH + h) * OW + v, sum);
         }
   return y;
-}
-
-void expect_near(const Array& found, const Array& wanted) {
-  ASSERT_EQ(found.shape, wanted.shape);
-  for (int64_t k = 0; k < wanted.element_count(); ++k)
-    EXPECT_NEAR(found.at(k), wanted.at(k), 1e-12 * (1 + std::abs(wanted.at(k)))) << k;
 }
 
 TEST(Convolution, AgreesWithLoops) {
