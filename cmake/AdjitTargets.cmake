@@ -101,7 +101,7 @@ function(adjit_tests folder)
     ADJIT_TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}/tests/${folder}")
   target_link_options(${name} PRIVATE -Wl,--as-needed)
   # Assertions expand to much code that runs once.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1> $<$<BOOL:${ADJIT_SANITIZE}>:-O0>)
   # A quarter of the program's tests each: as many processes as keep the cores busy, since starting
   # one takes longer than most tests do.
   foreach(shard RANGE 3)
