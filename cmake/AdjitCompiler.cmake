@@ -35,7 +35,11 @@ target_compile_options(
   INTERFACE -Wall -Wextra -Wpedantic $<$<COMPILE_LANGUAGE:CXX>:-Wconversion>
             $<$<BOOL:${ADJIT_WERROR}>:-Werror>)
 
-# Sanitizers apply to the whole directory, so that no archive of ours is left uninstrumented.
+# Sanitizers apply to the whole directory, so that no archive of ours is left uninstrumented. GCC's
+# manual warns of false positives of this warning among what they add.
+if(ADJIT_SANITIZE)
+  add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-Wno-maybe-uninitialized>)
+endif()
 if(ADJIT_SANITIZE STREQUAL "asan")
   # vptr would need the type information of every LLVM class; what the others find, the address
   # sanitizer or the processor finds when the pointer is used, and they take half of the build.
