@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "autosched/moves.hpp"
+#include "autosched/nests.hpp"
 #include "autosched/program.hpp"
 #include "autosched/target.hpp"
 #include "runtime/graph/graph.hpp"

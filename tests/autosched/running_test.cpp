@@ -87,9 +87,9 @@ TEST(LowerRunning, TheLoopStaysSerialAndInnermost) {
 TEST(LowerRunning, EveryPointOnce) {
   const Graph g = prefix("r_k <= i");
   const Program p = default_schedule(g, {2, 512});
-  ProgramInterpreter run(p);
-  run(testing::small_inputs(g, 1));
-  EXPECT_EQ(run.visited_, 20 * 6);
+  int64_t visited = 0;
+  interpret(p, testing::small_inputs(g, 1), &visited);
+  EXPECT_EQ(visited, 20 * 6);
 }
 
 }  // namespace

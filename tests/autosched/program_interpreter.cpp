@@ -1,0 +1,214 @@
+// tests/autosched/program_interpreter.cpp -- nests, loops and points as they stand.
+#include "tests/autosched/program_interpreter.hpp"
+
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+
+#include "autosched/nests.hpp"
+#include "runtime/graph/accumulator.hpp"
+#include "runtime/graph/evaluator.hpp"
+
+namespace adjit {
+namespace {
+
+class ProgramInterpreter {
+ public:
+  explicit ProgramInterpreter(const Program& program) : program_(program), graph_(program.graph) {}
+
+  std::vector<Array> operator()(std::span<const Array> inputs) {
+    arrays_.assign(graph_.tensors.size(), {});
+    pointers_.assign(graph_.tensors.size(), nullptr);
+    for (size_t t = 0; t < arrays_.size(); ++t) {
+      const TensorInfo& info = graph_.tensors[t];
+      arrays_[t] = Array::zeros(info.dtype, info.shape);
+      pointers_[t] = &arrays_[t];
+      poison(TensorId{static_cast<uint32_t>(t)});
+    }
+    for (size_t k = 0; k < inputs.size(); ++k) arrays_[graph_.inputs[k].value] = inputs[k];
+    for (const ConstantData& c : graph_.constants) arrays_[c.tensor.value].bytes = c.bytes;
+    for (const Kernel& kernel : program_.kernels) {
+      variables_.assign(kernel.variable_count, 0);
+      run(kernel.root);
+    }
+    std::vector<Array> outputs;
+    for (TensorId id : graph_.outputs) outputs.push_back(arrays_[id.value]);
+    return outputs;
+  }
+  int64_t visited() const { return visited_; }
+
+ private:
+  // State of one execution of a nest: an accumulator per output point of its region.
+  struct Execution {
+    const Nest& nest;
+    const Stage& stage;
+    PointEvaluator bodies;
+    std::vector<int64_t> base;        // of the region
+    std::vector<Accumulator> points;  // row-major over the output spans
+    std::vector<int64_t> visits;      // per point of all axes' spans
+  };
+
+  void poison(TensorId id) {
+    Array& array = arrays_[id.value];
+    const double value = is_float(array.dtype) ? std::numeric_limits<double>::quiet_NaN() : 99;
+    for (int64_t k = 0; k < array.element_count(); ++k) array.set(k, value);
+  }
+
+  static int64_t linear(std::span<const int64_t> at, std::span<const int64_t> extents) {
+    int64_t position = 0;
+    for (size_t k = 0; k < at.size(); ++k) position = position * extents[k] + at[k];
+    return position;
+  }
+
+  void run(const Nest& nest) {
+    const Stage& stage = graph_.stages[nest.stage];
+    std::vector<ExprId> roots = stage.bodies;
+    roots.insert(roots.end(), stage.target.begin(), stage.target.end());
+    Execution e{nest, stage, PointEvaluator(graph_, roots, pointers_), {}, {}, {}};
+    int64_t outputs = 1, all = 1;
+    for (size_t a = 0; a < nest.spans.size(); ++a) {
+      e.base.push_back(nest.axis_base[a].evaluate(variables_));
+      all *= nest.spans[a];
+      if (a < stage.domain.output_rank) outputs *= nest.spans[a];
+    }
+    for (int64_t k = 0; k < outputs; ++k) e.points.emplace_back(graph_, stage).reset();
+    e.visits.assign(static_cast<size_t>(all), 0);
+    for (TensorId id : stage.results)
+      if (program_.scopes[id.value] == Scope::Local) poison(id);
+    const bool scatter = stage.kind == StageKind::Scatter;
+    if (scatter) arrays_[stage.results[0].value].bytes = arrays_[stage.initial.value].bytes;
+    loop(e, 0);
+    if (!scatter && !stage.running) store(e);
+  }
+
+  void loop(Execution& e, size_t l) {
+    const size_t tile = tile_begin(e.nest);
+    for (const Nest::Attached& attached : e.nest.attached)
+      if (attached.depth == l && l <= tile) run(attached.nest);
+    if (l == e.nest.loops.size()) return point(e);
+    const Loop& loop_ = e.nest.loops[l];
+    const bool backwards = loop_.kind == LoopKind::Parallel;
+    for (int64_t trip = 0; trip < loop_.trips; ++trip) {
+      variables_[loop_.variable] = (backwards ? loop_.trips - 1 - trip : trip) * loop_.step;
+      if (inside(e, loop_.axis)) loop(e, l + 1);
+    }
+    variables_[loop_.variable] = 0;
+  }
+
+  // Position of an axis within its span, by all its loops (those not entered yet are at 0).
+  int64_t offset(const Execution& e, size_t axis) const {
+    int64_t at = 0;
+    for (const Loop& loop_ : e.nest.loops)
+      if (loop_.axis == axis) at += variables_[loop_.variable];
+    return at;
+  }
+  bool inside(const Execution& e, size_t axis) const {
+    return offset(e, axis) < e.nest.spans[axis];
+  }
+
+  void point(Execution& e) {
+    std::vector<int64_t> at, relative;
+    for (size_t a = 0; a < e.base.size(); ++a) {
+      relative.push_back(offset(e, a));
+      at.push_back(e.base[a] + relative.back());
+      if (relative.back() >= e.nest.spans[a]) return;
+      if (at.back() < 0 || at.back() >= e.stage.domain.extents[a]) return;
+    }
+    if (++e.visits[static_cast<size_t>(linear(relative, e.nest.spans))] > 1)
+      throw std::logic_error("a point is visited twice");
+    ++visited_;
+    if (e.stage.running) return run_on(e, at);
+    if (!e.stage.domain.contains(at)) return;
+    e.bodies.move_to(at);
+    if (e.stage.kind == StageKind::Scatter) return write(e);
+    const size_t rank = e.stage.domain.output_rank;
+    e.points[static_cast<size_t>(linear(std::span(relative).first(rank), e.nest.spans))].add(
+        e.bodies);
+  }
+
+  // A point of a running reduction: its loops are serial, so points along the axis come in order
+  // (from the back, the loop counts from the end). Taken by its definition here.
+  void run_on(Execution& e, std::vector<int64_t> at) {
+    const Running& running = *e.stage.running;
+    const int64_t extent = e.stage.domain.extents[running.axis];
+    int64_t& moving = at[running.axis];
+    if (running.reverse) moving = extent - 1 - moving;
+    const int64_t here = moving, skipped = running.exclusive ? 1 : 0;
+    Accumulator value(graph_, e.stage);
+    value.reset();
+    for (moving = running.reverse ? here + skipped : 0;
+         moving < (running.reverse ? extent : here + 1 - skipped); ++moving) {
+      e.bodies.move_to(at);
+      value.add(e.bodies);
+    }
+    moving = here;
+    for (size_t k = 0; k < e.stage.results.size(); ++k) {
+      Array& array = arrays_[e.stage.results[k].value];
+      store_element(
+          array.bytes.data() + static_cast<size_t>(linear(at, array.shape)) * size_of(array.dtype),
+          array.dtype, value.value(k));
+    }
+  }
+
+  // A point of a lowered scatter: no negative coordinate, then all are in range.
+  void write(Execution& e) {
+    Array& array = arrays_[e.stage.results[0].value];
+    std::vector<int64_t> target;
+    for (size_t d = 0; d < e.stage.target.size(); ++d) {
+      target.push_back(e.bodies.value(1 + d).i);
+      if (target.back() < 0) return;
+    }
+    for (size_t d = 0; d < target.size(); ++d)
+      if (target[d] >= array.shape[d]) throw std::logic_error("a scatter leaves its result");
+    std::byte* element = array.bytes.data() +
+                         static_cast<size_t>(linear(target, array.shape)) * size_of(array.dtype);
+    Accumulator& value = e.points[0];
+    value.set(0, load_element(element, array.dtype));
+    value.add(e.bodies);
+    store_element(element, array.dtype, value.value(0));
+  }
+
+  void store(const Execution& e) {
+    const size_t rank = e.stage.domain.output_rank;
+    std::vector<int64_t> at(rank, 0);
+    for (const Accumulator& values : e.points) {
+      bool valid = true;
+      std::vector<int64_t> absolute;
+      for (size_t a = 0; a < rank; ++a) {
+        absolute.push_back(e.base[a] + at[a]);
+        valid = valid && absolute[a] >= 0 && absolute[a] < e.stage.domain.extents[a];
+      }
+      if (valid)
+        for (size_t k = 0; k < e.stage.results.size(); ++k) {
+          Array& array = arrays_[e.stage.results[k].value];
+          store_element(array.bytes.data() + static_cast<size_t>(linear(absolute, array.shape)) *
+                                                 size_of(array.dtype),
+                        array.dtype, values.value(k));
+        }
+      for (size_t a = rank; a-- > 0;) {
+        if (++at[a] < e.nest.spans[a]) break;
+        at[a] = 0;
+      }
+    }
+  }
+
+  const Program& program_;
+  const Graph& graph_;
+  std::vector<Array> arrays_;
+  std::vector<const Array*> pointers_;
+  std::vector<int64_t> variables_;
+  int64_t visited_ = 0;
+};
+
+}  // namespace
+
+std::vector<Array> interpret(const Program& program, std::span<const Array> inputs,
+                             int64_t* visited) {
+  ProgramInterpreter run(program);
+  std::vector<Array> outputs = run(inputs);
+  if (visited) *visited = run.visited();
+  return outputs;
+}
+
+}  // namespace adjit
