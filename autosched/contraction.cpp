@@ -210,7 +210,6 @@ class Preparer {
   // contraction's other axes that reads divide make conditions on which terms there are: by
   // residues these bound its reduction loops. Whether there were any.
   bool take_residues(size_t s) {
-    constexpr int64_t kLargest = 4;
     const Accesses accesses = accesses_of(program_.graph, stage(s));
     const TileChoice tile = choose(stage(s), accesses, 0, true);
     const bool contraction = is_product_sum(program_.graph, stage(s)) &&
@@ -224,9 +223,9 @@ class Preparer {
       const bool divided = std::ranges::any_of(
           accesses.reads, [&](const MemoryAccess& access) { return access.irregular[a]; });
       const Domain& domain = stage(s).domain;
-      if (!divided || domain.extents[a + taken] < 2 * kLargest) continue;
+      if (!divided || domain.extents[a + taken] < 2 * kLargestResidue) continue;
       const int64_t modulus = residue_modulus(program_.graph, stage(s), a + taken);
-      if (modulus < 2 || modulus > kLargest || !keeps(Decision::Residues, s)) continue;
+      if (modulus < 2 || modulus > kLargestResidue || !keeps(Decision::Residues, s)) continue;
       program_ = split_residues(std::move(program_), s, a + taken, modulus);
       if (taken++ > 0) {
         const size_t between[] = {s + 1};  // puts residues together for the next to put together

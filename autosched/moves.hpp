@@ -85,6 +85,8 @@ Program split_scatter(Program program, size_t stage, size_t axis, int64_t parts)
 /// Runs a scan's steps by `steps`, a program of the graph that its body is.
 Program schedule_steps(Program program, size_t stage, Program steps);
 
+/// Moduli up to this are taken apart; axes of as few points are residues or taps.
+inline constexpr int64_t kLargestResidue = 4;
 /// Computes a stage by the residues of one output axis modulo `modulus`: the residues are a new
 /// leading axis of a new stage that stands just before `stage`, which keeps its name and puts them
 /// together. Strided adjoints lose their divisions so.

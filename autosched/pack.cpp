@@ -182,9 +182,6 @@ bool others_stay_inside(const Graph& graph, const Stage& stage, TensorId operand
   return true;
 }
 
-// Axes with so few points are residues or taps.
-constexpr int64_t kFew = 4;
-
 enum class Divided : uint8_t { Nothing, Few, Many };
 
 // The axes that an index divides: the interval of one of few points is still tight.
@@ -196,7 +193,8 @@ Divided divided_axes(const ExprPool& pool, Domain domain, ExprId index) {
     found = std::max(found, Divided::Few);
     const Affine& numerator = domain.divisions[q - domain.rank()].numerator;
     for (size_t a = 0; a < numerator.size(); ++a)
-      if (numerator.coefficient(a) != 0 && (a >= domain.rank() || domain.extents[a] > kFew))
+      if (numerator.coefficient(a) != 0 &&
+          (a >= domain.rank() || domain.extents[a] > kLargestResidue))
         return Divided::Many;
   }
   return found;
@@ -208,7 +206,7 @@ bool frees_tiles(const Domain& before, const Domain& without) {
   return std::ranges::any_of(before.inequalities, [&](const Affine& row) {
     if (std::ranges::find(without.inequalities, row) != without.inequalities.end()) return false;
     for (size_t a = 0; a < std::min(row.size(), before.output_rank); ++a)
-      if (row.coefficient(a) != 0 && before.extents[a] > kFew) return true;
+      if (row.coefficient(a) != 0 && before.extents[a] > kLargestResidue) return true;
     return false;
   });
 }

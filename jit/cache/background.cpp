@@ -35,7 +35,7 @@ namespace {
 void run(Background::Job& job) noexcept {
   try {
     job();
-  } catch (...) {
+  } catch (...) {  // NOLINT(bugprone-empty-catch): a job that failed has said so itself
   }
   job = nullptr;  // what the job owns goes before anybody is told that it is done
 }

@@ -187,6 +187,12 @@ ExprId fold_identities(ExprPool& pool, Op op, DType dtype, Operands v) {
     case Op::Select:
       if (pool.is_true(v[0])) return v[1];
       if (pool.is_false(v[0])) return v[2];
+      // The same question again has the same answer.
+      for (size_t k = 1; k < 3; ++k)
+        if (pool.is(v[k], Op::Select) && pool.operand(v[k], 0) == v[0]) {
+          const ExprId inner = pool.operand(v[k], k);
+          return k == 1 ? pool.select(v[0], inner, v[2]) : pool.select(v[0], v[1], inner);
+        }
       return v[1] == v[2] ? v[1] : ExprId{};
     case Op::Not:
     case Op::And:

@@ -149,6 +149,7 @@ bool is_certainly_empty(LinearSystem system) {
   } catch (const Contradiction&) {
     return true;
   } catch (const Overflow&) {
+    return false;  // not certain
   }
   return false;
 }

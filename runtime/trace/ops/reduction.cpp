@@ -102,10 +102,10 @@ TensorId logsumexp(Trace& trace, TensorId x, const Reduced& over) {
   // Where the largest is infinite nothing is taken out: inf - inf would be NaN.
   const TensorId shift =
       map(trace, "shift", {largest}, [](auto e) { return select(is_inf(e[0]), 0, e[0]); });
-  const TensorId operands[] = {x, shift};
-  const TensorId total =
-      reduce_map(trace, "sumexp", CombinerKind::Sum, operands, {over.axes, true}, trace.dtype(x),
-                 [](std::span<const Formula> e) { return exp(e[0] - e[1]); });
+  // A stage of its own, for the gradient to read.
+  const TensorId exponentials =
+      map(trace, "exp", {x, shift}, [](auto e) { return exp(e[0] - e[1]); });
+  const TensorId total = sum(trace, exponentials, {over.axes, true});
   const TensorId result =
       map(trace, "logsumexp", {total, shift}, [](auto e) { return log(e[0]) + e[1]; });
   if (over.keepdims) return result;

@@ -27,11 +27,11 @@ TensorId softmax(Trace& trace, TensorId x, size_t axis) {
 }
 
 TensorId log_softmax(Trace& trace, TensorId x, size_t axis) {
-  const TensorId operands[] = {x, largest(trace, x, axis)};
-  const TensorId total =
-      reduce_map(trace, "sumexp", CombinerKind::Sum, operands, {{axis}, true}, trace.dtype(x),
-                 [](std::span<const Formula> v) { return exp(v[0] - v[1]); });
-  return map(trace, "log_softmax", {x, operands[1], total},
+  const TensorId m = largest(trace, x, axis);
+  // A stage of its own, for the gradient to read.
+  const TensorId e = map(trace, "exp", {x, m}, [](auto v) { return exp(v[0] - v[1]); });
+  const TensorId total = sum(trace, e, {{axis}, true});
+  return map(trace, "log_softmax", {x, m, total},
              [](auto v) { return v[0] - v[1] - log(v[2]); });
 }
 

@@ -109,6 +109,9 @@ TEST_F(Fold, DistancesAreTwoComparisons) {
 TEST_F(Fold, Selects) {
   EXPECT_EQ(pool.select(b, x, x), x);
   EXPECT_EQ(pool.select(truth(true), x, f(0)), x);
+  EXPECT_EQ(pool.select(b, pool.select(b, x, f(1)), f(2)), pool.select(b, x, f(2)));
+  EXPECT_EQ(pool.select(b, x, pool.select(b, f(1), f(2))), pool.select(b, x, f(2)));
+  EXPECT_EQ(pool.select(b, f(2), pool.select(b, x, f(2))), f(2));
 }
 
 TEST_F(Fold, LongSumsAndOverflowsStayAsWritten) {
