@@ -31,8 +31,7 @@ TensorId log_softmax(Trace& trace, TensorId x, size_t axis) {
   // A stage of its own, for the gradient to read.
   const TensorId e = map(trace, "exp", {x, m}, [](auto v) { return exp(v[0] - v[1]); });
   const TensorId total = sum(trace, e, {{axis}, true});
-  return map(trace, "log_softmax", {x, m, total},
-             [](auto v) { return v[0] - v[1] - log(v[2]); });
+  return map(trace, "log_softmax", {x, m, total}, [](auto v) { return v[0] - v[1] - log(v[2]); });
 }
 
 namespace {
