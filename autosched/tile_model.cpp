@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <numeric>
 #include <unordered_map>
 
+#include "autosched/matrix_product.hpp"
 #include "autosched/nests.hpp"
 
 namespace adjit {
@@ -20,6 +23,8 @@ constexpr double kCollision = 0.25;         // cycles more for a load among too 
 constexpr int64_t kLongRow = 4096;          // bytes: the rows of a tile leave the first cache
 constexpr double kFarLoad = 1;              // cycles of a vector from the second one
 constexpr double kHeavy = 8;                // instructions of a body beside which loads are few
+constexpr double kFarLine = 6;              // cycles to fetch a line that nothing fetches ahead
+constexpr int64_t kFarBytes = 1 << 20;      // what a second cache holds
 constexpr int64_t kCopies = 96;             // of the body in a tile: bounds the code's size
 
 }  // namespace
@@ -118,7 +123,7 @@ double TileModel::step(const std::vector<int64_t>& factors) const {
   for (size_t a = 0; a < factors.size(); ++a) {
     if (a >= output_rank_) reduction *= static_cast<double>(factors[a]);
   }
-  double loads = 0, masks = 0, scattered = 0;
+  double loads = 0, masks = 0, scattered = 0, far = 0;
   for (size_t r = 0; r < p_.accesses.reads.size(); ++r) {
     const MemoryAccess& access = p_.accesses.reads[r];
     double distinct = 1;
@@ -132,6 +137,7 @@ double TileModel::step(const std::vector<int64_t>& factors) const {
     const double port = access.depends_on(v_) ? lane_load_ : kPorts;
     loads += distinct * (gather ? gather_cost(access, v_, lanes_) : port);
     if (!near) scattered += distinct;
+    if (fetches_far(access)) far += std::ceil(distinct / 16);
     loads += distance(access, factors) * distinct;
     if (access.guarded) masks += 1.5 * distinct;
   }
@@ -147,7 +153,15 @@ double TileModel::step(const std::vector<int64_t>& factors) const {
     masks += std::accumulate(factors.begin(), factors.end(), 1.0, std::multiplies<>());
   const double work = operations(factors) * kPorts + masks * kPorts;
   const double latency = kAccumulationLatency * (in_reduction_ ? 1 : reduction);
-  return std::max({work, loads, latency}) + 0.05 * loads + 0.01 * scattered + 0.4;
+  return std::max({work, loads, latency}) + 0.05 * loads + 0.01 * scattered + kFarLine * far + 0.4;
+}
+
+bool TileModel::fetches_far(const MemoryAccess& access) const {
+  if (in_reduction_ || p_.stage.domain.reduction_rank() != 1 || access.depends_on(v_)) return false;
+  if (p_.accesses.result.contiguous(v_) || p_.spans[output_rank_] <= kWholeReduction) return false;
+  const auto size = static_cast<int64_t>(size_of(p_.graph.info(access.tensor).dtype));
+  return std::abs(access.strides[output_rank_]) * size >= kLongRow &&
+         elements_touched(access, p_.stage.domain) * static_cast<double>(size) > kFarBytes;
 }
 
 double TileModel::distance(const MemoryAccess& access, const std::vector<int64_t>& factors) const {

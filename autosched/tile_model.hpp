@@ -62,6 +62,11 @@ class TileModel {
   // the first cache, and more streams than that are not fetched ahead.
   double distance(const MemoryAccess& access, const std::vector<int64_t>& factors) const;
 
+  // Whether each step of a long reduction needs another line from beyond the second cache, which
+  // tiles beside each other do not share: results that are not contiguous along the lanes are not
+  // summed in blocks (nest_schedule.cpp), so the whole reduction passes before the next tile.
+  bool fetches_far(const MemoryAccess& access) const;
+
   double total(const std::vector<int64_t>& factors) const;
 
   std::vector<int64_t> choices(size_t axis) const;

@@ -212,6 +212,15 @@ TEST(TileChoice, RowsUseLanesOfTheReduction) {
   EXPECT_EQ(tile_of(column_sum_graph(1024, 64), 512).vector_axis, 0u);
 }
 
+// Columns of a large operand, walked down a long reduction: lanes along its rows, so that blocks of
+// the reduction use each line that they fetch; lanes along the 16 would fetch it for every tile.
+TEST(TileChoice, LongReductionsReadWholeLines) {
+  const Graph wide = parse_graph(
+      "def main(float(4096, 2048) g, float(4096, 16) a) -> (d) {\n"
+      "  d(i, j) +=! g(r_k, j) * a(r_k, i) where i in 0:16, j in 0:2048, r_k in 0:4096\n}");
+  for (int bits : {128, 256, 512}) EXPECT_EQ(tile_of(wide, bits).vector_axis, 1u) << bits;
+}
+
 TEST(Access, StridesGuardsAndDivisions) {
   Builder b;
   ExprPool& p = b.graph.pool;
