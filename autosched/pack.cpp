@@ -13,6 +13,7 @@
 #include "autosched/rewriting.hpp"
 #include "runtime/diff/condition.hpp"
 #include "runtime/domain/bounds.hpp"
+#include "runtime/domain/count.hpp"
 
 namespace adjit {
 namespace {
@@ -211,6 +212,15 @@ bool frees_tiles(const Domain& before, const Domain& without) {
   });
 }
 
+// Whether half of the points or more would multiply zeros: the residues of a strided convolution
+// that have no tap, say.
+bool multiplies_zeros(const Domain& before, const Domain& without) {
+  constexpr int64_t kBudget = 4000;  // iterations spent on counting
+  const std::optional<int64_t> points = count_points(before, kBudget);
+  const std::optional<int64_t> all = count_points(without, kBudget);
+  return points && all && *all >= 2 * *points;
+}
+
 class Reader {
  public:
   Reader(Program& program, size_t stage, TensorId operand, TensorId packed, const Layout& layout)
@@ -368,6 +378,7 @@ std::optional<Packing> zeros_around(const Graph& graph, const Stage& stage, Expr
   const Domain without = without_rows(graph.pool, stage, operand, layout_of(packing, shape));
   if (!others_stay_inside(graph, stage, operand, without)) return std::nullopt;
   if (divided == Divided::Few && !frees_tiles(stage.domain, without)) return std::nullopt;
+  if (multiplies_zeros(stage.domain, without)) return std::nullopt;
   return packing;
 }
 

@@ -125,6 +125,22 @@ TEST(Heuristic, StridedAdjointsAreDenseInsideTheirTaps) {
   }
 }
 
+// Without taps but the middle one, three residues of four have no term: zeros around the weights
+// would make four times the products.
+TEST(Heuristic, StridedAdjointsOfOneTapMultiplyNoZeros) {
+  const Graph g = parse_graph(
+      "def f(float(2, 32, 8, 8) g, float(32, 16, 1, 1) w) -> (d) {\n"
+      " d(i, j, k, l) +=! g(i, r_m, k // 2, l // 2) * w(r_m, j, k - k // 2 * 2, l - l // 2 * 2)\n"
+      " where i in 0:2, j in 0:16, k in 0:16, l in 0:16, r_m in 0:32, q0 = k // 2, q1 = l // 2, "
+      "2*q0 >= k, 2*q1 >= l\n}");
+  for (const int bits : {256, 512}) {
+    const Program p = default_schedule(g, {1, bits});
+    for (const TensorInfo& tensor : p.graph.tensors)
+      EXPECT_EQ(tensor.shape == (std::vector<int64_t>{32, 16, 2, 2}), false) << print(p.graph);
+    expect_faithful(p, g);
+  }
+}
+
 // The groups of a convolution divide its channels, which have no zeros around them: its image has.
 TEST(Heuristic, GroupedAdjointsHaveZerosAroundTheImage) {
   const Graph g = parse_graph(
