@@ -13,10 +13,11 @@ namespace adjit {
 namespace {
 
 constexpr double kWorthSplitting = 100;  // microseconds below which idle cores do not matter
-constexpr int64_t kTilesEnough =
-    8;                          // register tiles of outputs that occupy the cores without a split
+// Register tiles of outputs that occupy the cores without a split.
+constexpr int64_t kTilesEnough = 8;
 constexpr int64_t kParts = 16;  // of a split: fixed, whatever the number of cores
-constexpr double kReuse = 24;   // reads of an element that pay for a copy of it
+// Reads of an element that pay for a copy of it, and for one by short columns: ten cycles each.
+constexpr double kReuse = 24, kColumnReuse = 96;
 
 double reuse(const Stage& stage, const MemoryAccess& access) {
   return box_points(stage.domain) / elements_touched(access, stage.domain);
@@ -405,7 +406,7 @@ class Preparer {
   size_t conflicting_rows(const Stage& whole, const MemoryAccess& access,
                           const TileChoice& tile) const {
     const int64_t stride = reduction_rows(program_.graph, whole, access).stride;
-    if (stride == 0 || stride % 2048 != 0 || reuse(whole, access) < kReuse) return SIZE_MAX;
+    if (stride == 0 || stride % 2048 != 0 || reuse(whole, access) < kColumnReuse) return SIZE_MAX;
     double reduction = 1;
     for (size_t a = whole.domain.output_rank; a < whole.domain.rank(); ++a)
       if (access.depends_on(a)) reduction *= static_cast<double>(whole.domain.extents[a]);
