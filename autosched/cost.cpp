@@ -10,12 +10,11 @@
 namespace adjit {
 namespace {
 
-constexpr double kLatency = 4;  // cycles of an accumulation
-constexpr double kFoldOperations =
-    12;                           // vector operations that combine the lanes of an accumulator
-constexpr double kLoopStep = 1;   // cycles of a serial loop's step
-constexpr double kNestEntry = 4;  // cycles to enter a nest
-constexpr double kHidden = 0.85;  // share of the shorter side that overlaps the longer one
+constexpr double kLatency = 4;          // cycles of an accumulation
+constexpr double kFoldOperations = 12;  // of vectors, to combine the lanes of an accumulator
+constexpr double kLoopStep = 1;         // cycles of a serial loop's step
+constexpr double kNestEntry = 4;        // cycles to enter a nest
+constexpr double kHidden = 0.85;        // share of the shorter side that overlaps the longer one
 // Cycles for a line that is not foreseen, with as many on their way as a core keeps.
 constexpr std::array<double, kCaches> kScattered{1.5, 6, 40};
 

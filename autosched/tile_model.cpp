@@ -137,7 +137,10 @@ double TileModel::step(const std::vector<int64_t>& factors) const {
     const double port = access.depends_on(v_) ? lane_load_ : kPorts;
     loads += distinct * (gather ? gather_cost(access, v_, lanes_) : port);
     if (!near) scattered += distinct;
-    if (fetches_far(access)) far += std::ceil(distinct / 16);
+    if (fetches_far(access)) {
+      const size_t size = size_of(p_.graph.info(access.tensor).dtype);
+      far += std::ceil(distinct * static_cast<double>(size) / 64);
+    }
     loads += distance(access, factors) * distinct;
     if (access.guarded) masks += 1.5 * distinct;
   }

@@ -469,3 +469,13 @@ def test_adjoints_of_strided_transposed_convolutions_read_nothing_outside(
 
     assert theirs.grad is not None
     np.testing.assert_allclose(aj.jit(pulled)(among_nan(seed), among_nan(w)), theirs.grad)
+
+
+def test_exponentials_of_a_row_are_computed_once() -> None:
+    logits, target = np.zeros((8, 10), np.float32), np.zeros(8, np.int64)
+    for loss in (
+        lambda x: aj.nn.cross_entropy(x, target),
+        lambda x: aj.sum(aj.logsumexp(x, axis=1)),
+        lambda x: aj.sum(aj.nn.log_softmax(x, dim=1) * 2),
+    ):
+        assert aj.lower(aj.grad(loss), logits).text.count("exp(") == 1

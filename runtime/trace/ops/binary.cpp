@@ -88,8 +88,6 @@ struct BinaryRow {
   std::string_view gradient;
 };
 
-constexpr std::string_view kBinaryDiscrete = "none: the result is not a float";
-
 constexpr BinaryRow kBinaryOperators[] = {
     {"add", add, "g; g"},
     {"subtract", subtract, "g; -g"},
@@ -107,20 +105,20 @@ constexpr BinaryRow kBinaryOperators[] = {
     {"logaddexp2", logaddexp2, "g 2^(x - z); g 2^(y - z)"},
     {"xlogy", xlogy, "g log(y); g x / y; both 0 at x = 0"},
     {"copysign", copysign, "g where signs agree, else -g; zero"},
-    {"equal", equal, kBinaryDiscrete},
-    {"not_equal", not_equal, kBinaryDiscrete},
-    {"less", less, kBinaryDiscrete},
-    {"less_equal", less_equal, kBinaryDiscrete},
-    {"greater", greater, kBinaryDiscrete},
-    {"greater_equal", greater_equal, kBinaryDiscrete},
-    {"logical_and", logical_and, kBinaryDiscrete},
-    {"logical_or", logical_or, kBinaryDiscrete},
-    {"logical_xor", logical_xor, kBinaryDiscrete},
-    {"bitwise_and", bitwise_and, kBinaryDiscrete},
-    {"bitwise_or", bitwise_or, kBinaryDiscrete},
-    {"bitwise_xor", bitwise_xor, kBinaryDiscrete},
-    {"bitwise_left_shift", left_shift, kBinaryDiscrete},
-    {"bitwise_right_shift", right_shift, kBinaryDiscrete},
+    {"equal", equal, kNotAFloat},
+    {"not_equal", not_equal, kNotAFloat},
+    {"less", less, kNotAFloat},
+    {"less_equal", less_equal, kNotAFloat},
+    {"greater", greater, kNotAFloat},
+    {"greater_equal", greater_equal, kNotAFloat},
+    {"logical_and", logical_and, kNotAFloat},
+    {"logical_or", logical_or, kNotAFloat},
+    {"logical_xor", logical_xor, kNotAFloat},
+    {"bitwise_and", bitwise_and, kNotAFloat},
+    {"bitwise_or", bitwise_or, kNotAFloat},
+    {"bitwise_xor", bitwise_xor, kNotAFloat},
+    {"bitwise_left_shift", left_shift, kNotAFloat},
+    {"bitwise_right_shift", right_shift, kNotAFloat},
 };
 
 std::vector<TensorId> apply_binary(OperatorCall& call) {

@@ -2,10 +2,14 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include "runtime/trace/ops/operator.hpp"
 
 namespace adjit {
+
+/// The gradient of operators with integer or bool results.
+inline constexpr std::string_view kNotAFloat = "none: the result is not a float";
 
 std::span<const Operator> unary_operators();           // unary.cpp
 std::span<const Operator> binary_operators();          // binary.cpp

@@ -143,7 +143,6 @@ std::vector<TensorId> vector_norm(OperatorCall& call) {
 constexpr std::string_view kReductionShapes = "(...) -> the axes removed, or 1 with keepdims";
 constexpr std::string_view kReductionSignature = "(x, *, axis=None, keepdims=False)";
 constexpr std::string_view kSumSignature = "(x, *, axis=None, dtype=None, keepdims=False)";
-constexpr std::string_view kReductionDiscrete = "none: the result is not a float";
 
 const Operator kReductionOperators[] = {
     {"sum", kSumSignature, kReductionShapes, "g broadcast", sum_operator},
@@ -155,11 +154,11 @@ const Operator kReductionOperators[] = {
      "2 g (x - mean) / (count - correction)", var},
     {"std", "(x, *, axis=None, correction=0.0, keepdims=False)", kReductionShapes,
      "g (x - mean) / (std (count - correction))", std_operator},
-    {"any", kReductionSignature, kReductionShapes, kReductionDiscrete, any},
-    {"all", kReductionSignature, kReductionShapes, kReductionDiscrete, all},
-    {"count_nonzero", kReductionSignature, kReductionShapes, kReductionDiscrete, count_nonzero},
-    {"argmax", kReductionSignature, kReductionShapes, kReductionDiscrete, argmax},
-    {"argmin", kReductionSignature, kReductionShapes, kReductionDiscrete, argmin},
+    {"any", kReductionSignature, kReductionShapes, kNotAFloat, any},
+    {"all", kReductionSignature, kReductionShapes, kNotAFloat, all},
+    {"count_nonzero", kReductionSignature, kReductionShapes, kNotAFloat, count_nonzero},
+    {"argmax", kReductionSignature, kReductionShapes, kNotAFloat, argmax},
+    {"argmin", kReductionSignature, kReductionShapes, kNotAFloat, argmin},
     {"logsumexp", kReductionSignature, kReductionShapes, "g softmax(x)", logsumexp_operator},
     {"linalg.vector_norm", "(x, *, axis=None, keepdims=False, ord=2)", kReductionShapes,
      "g x / norm for ord 2", vector_norm},

@@ -16,7 +16,6 @@ struct UnaryRow {
 };
 
 constexpr std::string_view kUnaryNone = "zero: piecewise constant";
-constexpr std::string_view kUnaryDiscrete = "none: the result is not a float";
 
 // Functions that are one operation of scalar expressions (runtime/expr/op.hpp).
 constexpr UnaryRow kUnaryOperators[] = {
@@ -56,8 +55,8 @@ constexpr UnaryRow kUnaryOperators[] = {
     {"ceil", Op::Ceil, kUnaryNone},
     {"trunc", Op::Trunc, kUnaryNone},
     {"round", Op::Round, kUnaryNone},
-    {"logical_not", Op::Not, kUnaryDiscrete},
-    {"bitwise_invert", Op::BitNot, kUnaryDiscrete},
+    {"logical_not", Op::Not, kNotAFloat},
+    {"bitwise_invert", Op::BitNot, kNotAFloat},
 };
 
 bool keeps_integers(Op op) {
@@ -125,9 +124,9 @@ const Operator kFormulas[] = {
     {"square", "(x)", kUnaryShapes, "2 g x", square},
     {"reciprocal", "(x)", kUnaryShapes, "-g y^2", reciprocal},
     {"positive", "(x)", kUnaryShapes, "g", positive},
-    {"isnan", "(x)", kUnaryShapes, kUnaryDiscrete, isnan},
-    {"isinf", "(x)", kUnaryShapes, kUnaryDiscrete, isinf},
-    {"isfinite", "(x)", kUnaryShapes, kUnaryDiscrete, isfinite},
+    {"isnan", "(x)", kUnaryShapes, kNotAFloat, isnan},
+    {"isinf", "(x)", kUnaryShapes, kNotAFloat, isinf},
+    {"isfinite", "(x)", kUnaryShapes, kNotAFloat, isfinite},
     {"astype", "(x, *, dtype)", kUnaryShapes, "g cast back between floats; zero through an integer",
      astype_operator},
     {"stop_gradient", "(x)", kUnaryShapes, "zero, by request", stop_gradient},
