@@ -107,6 +107,7 @@ class NestEmitter {
   Affine result_form(size_t component) const;
   llvm::Value* load_result(size_t component, const Copy& copy);
   void store_result(size_t component, llvm::Value* value, const Copy& copy);
+  void store_lanes(llvm::Value* value, llvm::Value* pointer, llvm::Align align, llvm::Value* mask);
   bool lanes_in_reduction() const { return lane_loop_ && is_reduction(nest_.loops[*lane_loop_]); }
   bool is_scatter() const { return stage_.kind == StageKind::Scatter; }
   bool is_reduction(const Loop& loop) const {

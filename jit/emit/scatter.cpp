@@ -113,7 +113,7 @@ void NestEmitter::combine_at(const Point& point, const Affine& form,
       return;
     }
     Value* before = builder_.CreateMaskedLoad(type, pointer, align, active, zero);
-    builder_.CreateMaskedStore(combined(before, now), pointer, align, active);
+    store_lanes(combined(before, now), pointer, align, active);
     return;
   }
   Value* pointers = builder_.CreateInBoundsGEP(element, place.pointer, lane_offsets(form, data));

@@ -1,11 +1,32 @@
 // jit/emit/tile.cpp -- the register tile: accumulators, unrolled copies, masks, stores.
 #include <algorithm>
+#include <bit>
+#include <numeric>
 
 #include "jit/emit/nest.hpp"
 
 namespace adjit {
 
 using llvm::Value;
+
+namespace {
+
+// How many lanes a constant mask takes, if these are the first ones.
+std::optional<unsigned> leading_lanes(const Value* mask) {
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(mask);
+  if (!constant) return std::nullopt;
+  const unsigned lanes = llvm::cast<llvm::FixedVectorType>(mask->getType())->getNumElements();
+  unsigned leading = 0;
+  for (unsigned lane = 0; lane < lanes; ++lane) {
+    const auto* bit =
+        llvm::dyn_cast_or_null<llvm::ConstantInt>(constant->getAggregateElement(lane));
+    if (!bit || (bit->isOne() && leading != lane)) return std::nullopt;
+    leading += bit->isOne();
+  }
+  return leading;
+}
+
+}  // namespace
 
 void NestEmitter::emit_points() {
   if (is_scatter()) {
@@ -358,6 +379,27 @@ Value* NestEmitter::load_result(size_t component, const Copy& copy) {
   return body_->from_memory(loaded, dtype);
 }
 
+// Lanes that are known to be the first few go as pieces of a power of two each: without mask
+// registers a masked store is a microprogram on some processors (42 operations on Zen 3).
+void NestEmitter::store_lanes(Value* value, Value* pointer, llvm::Align align, Value* mask) {
+  const std::optional<unsigned> leading = leading_lanes(mask);
+  if (!leading || context_.math.features().avx512vl) {
+    builder_.CreateMaskedStore(value, pointer, align, mask);
+    return;
+  }
+  llvm::Type* element = llvm::cast<llvm::VectorType>(value->getType())->getElementType();
+  for (unsigned first = 0; first < *leading;) {
+    const unsigned lanes = std::bit_floor(*leading - first);
+    llvm::SmallVector<int, 64> piece(lanes);
+    std::iota(piece.begin(), piece.end(), static_cast<int>(first));
+    Value* part = lanes == 1 ? builder_.CreateExtractElement(value, uint64_t{first})
+                             : builder_.CreateShuffleVector(value, piece);
+    builder_.CreateAlignedStore(part, builder_.CreateConstInBoundsGEP1_64(element, pointer, first),
+                                align);
+    first += lanes;
+  }
+}
+
 void NestEmitter::store_result(size_t component, Value* value, const Copy& copy) {
   const TensorId tensor = stage_.results[component];
   const TensorPlace& place = context_.places[tensor.value];
@@ -380,7 +422,7 @@ void NestEmitter::store_result(size_t component, Value* value, const Copy& copy)
     Value* pointer = index_.address(place.pointer, 0, element, form);
     const bool only_tail = lanes && llvm::isa<llvm::Constant>(lanes);
     if (lanes && !(only_tail && place.row_lanes == lanes_)) {
-      builder_.CreateMaskedStore(value, pointer, align, lanes);
+      store_lanes(value, pointer, align, lanes);
     } else {
       builder_.CreateAlignedStore(value, pointer, align);
     }

@@ -49,7 +49,6 @@ TEST(Load, ARaggedTailIsMaskedOnce) {
   const Loads l = checked("def main(float(5, 19) x) -> (y) { y(i, j) = x(i, j) * 2.0 }");
   EXPECT_EQ(l.vectors, 1u);
   EXPECT_EQ(l.masked, 1u);
-  EXPECT_EQ(l.masked_stores, 1u);
   EXPECT_EQ(l.gathers, 0u);
 }
 
