@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include <algorithm>
-
 #include "autosched/region.hpp"
 #include "autosched/work.hpp"
 

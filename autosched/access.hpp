@@ -18,6 +18,7 @@ struct MemoryAccess {
   std::vector<bool> by_data;     // per axis: the address moves through data
   bool guarded = false;          // the read has a predicate
   double elements = 1;           // of the tensor
+  double repeats = 1;            // times that the stage runs before its contents change
   bool depends_on(size_t axis) const { return strides[axis] != 0 || irregular[axis]; }
   bool contiguous(size_t axis) const {
     return !irregular[axis] && (strides[axis] == 1 || strides[axis] == -1);

@@ -20,7 +20,7 @@ constexpr int64_t kParts = 16;  // of a split: fixed, whatever the number of cor
 constexpr double kReuse = 24, kColumnReuse = 96;
 
 double reuse(const Stage& stage, const MemoryAccess& access) {
-  return box_points(stage.domain) / elements_touched(access, stage.domain);
+  return box_points(stage.domain) * access.repeats / elements_touched(access, stage.domain);
 }
 
 // The operand dimension whose index is the axis itself, or SIZE_MAX.
@@ -101,8 +101,13 @@ Packing in_pairs(Packing packing, size_t dim) {
 
 class Preparer {
  public:
-  Preparer(Program program, const Target& target, ReductionPlans& plans, Choices& choices)
-      : program_(std::move(program)), target_(target), plans_(plans), choices_(choices) {}
+  Preparer(Program program, const Target& target, const Repeats& repeats, ReductionPlans& plans,
+           Choices& choices)
+      : program_(std::move(program)),
+        target_(target),
+        repeats_(repeats),
+        plans_(plans),
+        choices_(choices) {}
 
   Program operator()() {
     // New stages come in just before the one at hand: by name, not by number.
@@ -120,7 +125,7 @@ class Preparer {
 
  private:
   void prepare(size_t s) {
-    if (box_points(program_.graph.stages[s].domain) < 1 << 14) return;
+    if (box_points(stage(s).domain) * static_cast<double>(repeats_.times) < 1 << 14) return;
     s = pad_operand(s);
     if (split(s)) return;
     if (take_residues(s)) s = pad_operand(s);
@@ -136,6 +141,15 @@ class Preparer {
                       first_axis, may_pack},
                      choices_);
   }
+  // Copies of what stays the same pay for themselves over all runs.
+  Accesses accessed_by(const Stage& stage) const {
+    Accesses accesses = accesses_of(program_.graph, stage);
+    const std::vector<TensorId>& inputs = program_.graph.inputs;
+    for (MemoryAccess& access : accesses.reads)
+      for (size_t k = repeats_.first_same; k < inputs.size(); ++k)
+        if (inputs[k] == access.tensor) access.repeats = static_cast<double>(repeats_.times);
+    return accesses;
+  }
   bool keeps(Decision decision, size_t s) {
     return choices_.keeps(decision, program_.graph, stage(s));
   }
@@ -146,7 +160,7 @@ class Preparer {
     if (!has_partial_results(whole.combiner.kind)) return false;
     const DType dtype = program_.graph.info(whole.results.front()).dtype;
     if (accumulator_of(dtype) != dtype) return false;
-    const Accesses accesses = accesses_of(program_.graph, whole);
+    const Accesses accesses = accessed_by(whole);
     const TileChoice tile = choose(whole, accesses, 0, true);
     double bytes = 0;
     for (TensorId id : tensors_read(program_.graph, whole)) bytes += bytes_of(program_.graph, id);
@@ -167,7 +181,7 @@ class Preparer {
       program_ = split_reduction(std::move(program_), s, a, std::min(kParts, extent));
       ReductionPlan plan;
       const Stage& partial = stage(s);
-      plan.tile = choose(partial, accesses_of(program_.graph, partial), 1, false);
+      plan.tile = choose(partial, accessed_by(partial), 1, false);
       plan.reduction_outside = columns && partial.domain.is_box() && plan.tile.vector_axis &&
                                *plan.tile.vector_axis < partial.domain.output_rank;
       plans_[partial.results.front().value] = std::move(plan);
@@ -196,7 +210,7 @@ class Preparer {
   size_t pad_operand(size_t s) {
     const Stage before = stage(s);
     if (!is_product_sum(program_.graph, before)) return s;
-    const Accesses accesses = accesses_of(program_.graph, before);
+    const Accesses accesses = accessed_by(before);
     for (const MemoryAccess& access : accesses.reads) {
       if (!is_factor(program_.graph, before, access.tensor) || reuse(before, access) < kReuse)
         continue;
@@ -211,7 +225,7 @@ class Preparer {
   // contraction's other axes that reads divide make conditions on which terms there are: by
   // residues these bound its reduction loops. Whether there were any.
   bool take_residues(size_t s) {
-    const Accesses accesses = accesses_of(program_.graph, stage(s));
+    const Accesses accesses = accessed_by(stage(s));
     const TileChoice tile = choose(stage(s), accesses, 0, true);
     const bool contraction = is_product_sum(program_.graph, stage(s)) &&
                              std::ranges::all_of(accesses.reads, [&](const MemoryAccess& access) {
@@ -238,7 +252,7 @@ class Preparer {
 
   void pack_operands(size_t s) {
     const Stage before = stage(s);
-    const Accesses accesses = accesses_of(program_.graph, before);
+    const Accesses accesses = accessed_by(before);
     TileChoice tile = choose_tile(
         {program_.graph, before, accesses, before.domain.extents, program_.vector_bits, 0, true},
         choices_, Decision::PackedTile);
@@ -249,7 +263,8 @@ class Preparer {
     for (size_t r = 0; r < accesses.reads.size(); ++r) {
       const MemoryAccess& access = accesses.reads[r];
       if (access.guarded || !same_lanes(accesses, access, lanes_axis)) continue;
-      if (copies_panels(program_.graph, before, access, tile, accesses, target_)) {
+      if (access.repeats == 1 &&
+          copies_panels(program_.graph, before, access, tile, accesses, target_)) {
         if (!keeps(Decision::Pack, s)) continue;
         s = packed(s, access.tensor, as_it_is(program_.graph, access.tensor));
         done.push_back(access.tensor);
@@ -281,7 +296,7 @@ class Preparer {
     const Stage before = stage(s);
     const std::optional<size_t> axis = pair_axis(before);
     if (!axis) return false;
-    const Accesses accesses = accesses_of(program_.graph, before);
+    const Accesses accesses = accessed_by(before);
     TileChoice tile = choose(before, accesses, 0, true);
     if (!tile.vector_axis || *tile.vector_axis >= before.domain.output_rank) return false;
     std::vector<std::pair<TensorId, Packing>> packings;
@@ -302,7 +317,7 @@ class Preparer {
   size_t widen_operands(size_t s) {
     const Stage before = stage(s);
     if (!is_product_sum(program_.graph, before)) return s;
-    for (const MemoryAccess& access : accesses_of(program_.graph, before).reads) {
+    for (const MemoryAccess& access : accessed_by(before).reads) {
       if (access.guarded || reuse(before, access) < kReuse) continue;
       if (!is_widened(program_.graph, stage(s), access.tensor) || !keeps(Decision::Pack, s))
         continue;
@@ -317,7 +332,7 @@ class Preparer {
   // contiguous already, nothing has to be copied for it.
   std::optional<size_t> pair_axis(const Stage& whole) const {
     if (!target_.bfloat16_pairs || !is_product_of_bfloat16(whole)) return std::nullopt;
-    const Accesses accesses = accesses_of(program_.graph, whole);
+    const Accesses accesses = accessed_by(whole);
     if (accesses.reads.size() != 2 || accesses.reads[0].tensor == accesses.reads[1].tensor)
       return std::nullopt;
     for (const MemoryAccess& access : accesses.reads)
@@ -397,6 +412,10 @@ class Preparer {
     if (!access.contiguous(lanes_axis) || access.irregular[lanes_axis]) return false;
     if (reuse(whole, access) < 2 * kReuse) return false;
     const auto [stride, rows] = reduction_rows(program_.graph, whole, access);
+    // Copied once for many runs: as soon as a panel's rows drive each other out of the first cache.
+    if (access.repeats > 1 && reuse(whole, access) >= kColumnReuse &&
+        rows > lines_kept(stride, target_.l1_bytes))
+      return true;
     return (stride > 0 && stride % 4096 == 0) || rows > lines_kept(stride, target_.l2_bytes) ||
            (stride >= 1024 && bytes_of(program_.graph, access.tensor) > 2 << 20);
   }
@@ -418,15 +437,16 @@ class Preparer {
 
   Program program_;
   const Target& target_;
+  const Repeats& repeats_;
   ReductionPlans& plans_;
   Choices& choices_;
 };
 
 }  // namespace
 
-Program prepare_reductions(Program program, const Target& target, ReductionPlans& plans,
-                           Choices& choices) {
-  return Preparer(std::move(program), target, plans, choices)();
+Program prepare_reductions(Program program, const Target& target, const Repeats& repeats,
+                           ReductionPlans& plans, Choices& choices) {
+  return Preparer(std::move(program), target, repeats, plans, choices)();
 }
 
 }  // namespace adjit

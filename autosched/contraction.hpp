@@ -3,6 +3,7 @@
 #pragma once
 
 #include "autosched/nest_schedule.hpp"
+#include "autosched/step_invariants.hpp"
 
 namespace adjit {
 
@@ -10,7 +11,7 @@ namespace adjit {
 /// of 4096 bytes apart, guarded by zeros around them), and splits reductions whose results are too
 /// few to occupy the cores. Rewrites the graph; all loops stay plain. The decisions that the loops
 /// must agree with are noted in `plans`.
-Program prepare_reductions(Program program, const Target& target, ReductionPlans& plans,
-                           Choices& choices);
+Program prepare_reductions(Program program, const Target& target, const Repeats& repeats,
+                           ReductionPlans& plans, Choices& choices);
 
 }  // namespace adjit

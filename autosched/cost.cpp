@@ -6,6 +6,7 @@
 
 #include "autosched/cost_network.hpp"
 #include "autosched/network_inputs.hpp"
+#include "autosched/step_invariants.hpp"
 
 namespace adjit {
 namespace {
@@ -124,19 +125,23 @@ KernelCost cost_of(const Program& program, size_t number, const Model& model, do
   return cost;
 }
 
-// Recursive over scans within scans.
-void add(const Program& program, const Model& model, int64_t calls, ProgramCost& total) {
+// Recursive over scans within scans. The program runs `calls` times, kernels that no step of
+// `scan`, whose steps it is (or null), changes as often as that: `scans`.
+void add(const Program& program, const Model& model, int64_t calls, const Scan* scan, int64_t scans,
+         ProgramCost& total) {
   const double bytes = program_bytes(program);
+  const std::vector<bool> before =
+      scan ? invariant_kernels(program, *scan) : std::vector<bool>(program.kernels.size(), false);
   for (size_t k = 0; k < program.kernels.size(); ++k) {
     const Kernel& kernel = program.kernels[k];
     if (kernel.steps) {
-      const Stage& scan = program.graph.stages[kernel.root.stage];
-      add(*kernel.steps, model, calls * std::max<int64_t>(scan.scan->trips, 0), total);
+      const Scan& inner = *program.graph.stages[kernel.root.stage].scan;
+      add(*kernel.steps, model, calls * std::max<int64_t>(inner.trips, 0), &inner, calls, total);
       continue;
     }
     KernelCost cost = cost_of(program, k, model, bytes);
-    cost.calls = calls;
-    total.microseconds += static_cast<double>(calls) * cost.microseconds;
+    cost.calls = before[k] ? scans : calls;
+    total.microseconds += static_cast<double>(cost.calls) * cost.microseconds;
     total.kernels.push_back(std::move(cost));
   }
 }
@@ -163,7 +168,7 @@ ProgramCost predict(const Program& program, const Target& target) {
 
 ProgramCost predict(const Program& program, const Target& target, const CostNetwork* network) {
   ProgramCost total;
-  add(program, {target, network}, 1, total);
+  add(program, {target, network}, 1, nullptr, 1, total);
   return total;
 }
 

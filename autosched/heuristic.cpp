@@ -2,6 +2,7 @@
 #include "autosched/heuristic.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "autosched/contraction.hpp"
@@ -13,6 +14,7 @@
 #include "autosched/scatter_schedule.hpp"
 #include "autosched/sibling_groups.hpp"
 #include "autosched/task_chains.hpp"
+#include "autosched/work.hpp"
 
 namespace adjit {
 namespace {
@@ -41,14 +43,74 @@ Program schedule_loops(Program program, const Target& target, const ReductionPla
     const Stage& stage = program.graph.stages[root];
     if (stage.kind == StageKind::Scan) {
       const Choices::Inside inside(choices, stage_name(program.graph, stage));
-      Program steps = schedule_with(*stage.scan->body, target, choices);
+      Program steps = schedule_with(*stage.scan->body, target, choices, stage.scan.get());
       program = schedule_steps(std::move(program), root, std::move(steps));
     } else if (stage.kind == StageKind::Scatter || stage.running) {
       program = schedule_scatter(std::move(program), root, target);
     } else {
-      program = schedule_kernel(std::move(program), root, target, plans, tasks, choices);
+      program = schedule_kernel(std::move(program), root, target, plans, tasks, {}, choices);
     }
   }
+  return program;
+}
+
+// Points of all nests of a kernel.
+double points_of(const Program& program, const Kernel& kernel) {
+  double points = 0;
+  for_each_nest(kernel.root, [&](const Nest& nest) {
+    points += box_points(program.graph.stages[nest.stage].domain);
+  });
+  return points;
+}
+
+// Whether what the steps of a scan are given fixed stays in every core's cache while its tasks go
+// through the steps, and all steps take long enough for several cores.
+bool whole_steps_pay(const Program& program, const Scan& scan, const Target& target) {
+  constexpr int64_t kSteps = 4;
+  constexpr double kPoints = 1 << 15;  // of all steps
+  if (target.cores < 2 || scan.conditional || scan.trips < kSteps) return false;
+  double bytes = 0, points = 0;
+  const std::vector<TensorId>& inputs = program.graph.inputs;
+  for (size_t k = repeats_of(scan).first_same; k < inputs.size(); ++k) {
+    const TensorInfo& info = program.graph.info(inputs[k]);
+    bytes += static_cast<double>(info.element_count()) * static_cast<double>(size_of(info.dtype));
+  }
+  for (const Kernel& kernel : program.kernels) points += points_of(program, kernel);
+  return bytes <= 0.75 * static_cast<double>(target.l2_bytes) &&
+         points * static_cast<double>(scan.trips) >= kPoints;
+}
+
+// The steps of a scan with the same tasks for all kernels, so that every task goes through all
+// steps by itself (task_chains.hpp): parts of the first axis, of the size that suits the kernel of
+// the most points. nullopt where tasks would need each other, or are too few.
+std::optional<Program> schedule_whole_steps(Program program, const Scan& scan, const Target& target,
+                                            const ReductionPlans& plans, Choices& choices) {
+  if (!whole_steps_pay(program, scan, target)) return std::nullopt;
+  const std::vector<bool> before = invariant_kernels(program, scan);
+  std::vector<size_t> roots;  // the one of the most points first
+  double most = -1;
+  for (size_t k = 0; k < program.kernels.size(); ++k) {
+    const Kernel& kernel = program.kernels[k];
+    const Stage& stage = program.graph.stages[kernel.root.stage];
+    if (stage.kind != StageKind::Compute || stage.running) return std::nullopt;
+    roots.push_back(kernel.root.stage);
+    if (before[k] || points_of(program, kernel) <= most) continue;
+    most = points_of(program, kernel);
+    std::swap(roots.front(), roots.back());
+  }
+  if (most < 0) return std::nullopt;
+  SharedTasks shared{true, 0};
+  for (size_t root : roots) {
+    const bool once = before[find_nest(program, root)->kernel];
+    program = schedule_kernel(std::move(program), root, target, plans, {},
+                              once ? SharedTasks{} : shared, choices);
+    const Nest& nest = nest_of(program, root);
+    if (once) continue;
+    if (parallel_depth(nest) != 1) return std::nullopt;
+    shared.points = nest.loops[0].step;
+  }
+  const int64_t tasks = task_chains(program, &scan).tasks;
+  if (tasks < target.cores) return std::nullopt;
   return program;
 }
 
@@ -59,14 +121,23 @@ Program default_schedule(const Graph& graph, const Target& target) {
   return schedule_with(graph, target, own);
 }
 
-Program schedule_with(const Graph& graph, const Target& target, Choices& choices) {
+Program schedule_with(const Graph& graph, const Target& target, Choices& choices,
+                      const Scan* scan) {
+  const Repeats repeats = scan ? repeats_of(*scan) : Repeats{};
   Program program = initial_program(graph, target.cores, target.vector_bits);
   program = split_scatters(std::move(program));
   program = inline_cheap_stages(std::move(program));
   program = fuse_sibling_groups(std::move(program), choices);
   ReductionPlans plans;
-  program = prepare_reductions(std::move(program), target, plans, choices);
+  program = prepare_reductions(std::move(program), target, repeats, plans, choices);
   program = attach_rows(std::move(program), plans, choices);
+  if (scan) {
+    Choices trial = choices;
+    if (std::optional<Program> whole = schedule_whole_steps(program, *scan, target, plans, trial)) {
+      choices = std::move(trial);
+      return std::move(*whole);
+    }
+  }
   return schedule_loops(std::move(program), target, plans, choices);
 }
 

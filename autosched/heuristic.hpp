@@ -12,7 +12,8 @@ namespace adjit {
 /// vectorises and runs in parallel. ErrorCode::Compile for stages that this version does not
 /// compile.
 Program default_schedule(const Graph& graph, const Target& target);
-/// The same with other answers to some of its decisions.
-Program schedule_with(const Graph& graph, const Target& target, Choices& choices);
+/// The same with other answers to some of its decisions; `scan`: whose body the graph is, or null.
+Program schedule_with(const Graph& graph, const Target& target, Choices& choices,
+                      const Scan* scan = nullptr);
 
 }  // namespace adjit

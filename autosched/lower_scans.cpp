@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "autosched/invariant_layouts.hpp"
-
 namespace adjit {
 namespace {
 
@@ -47,9 +45,6 @@ class ScanLowering {
 
  private:
   void lower(Stage stage) {
-    arrange_invariants(graph_, stage);
-    producers_.resize(graph_.tensors.size(), SIZE_MAX);
-    constant_.resize(graph_.tensors.size(), false);
     Scan scan = *stage.scan;
     for (size_t k = 0; k < scan.carries; ++k) {
       TensorId& start = stage.operands[k];

@@ -175,6 +175,38 @@ bool conditions_on(const Domain& domain, const Nest& nest, size_t loops) {
          std::ranges::any_of(domain.equalities, mentions);
 }
 
+// Tasks of the last of the first `loops` loops, `chunk` trips of it each.
+Program make_tasks(Program program, size_t stage, const Tasks& tasks) {
+  const Nest& nest = nest_of(program, stage);
+  const Loop& last = nest.loops[tasks.loops - 1];
+  const size_t axis = last.axis;
+  // A parallel loop must not be the one that steps over ragged register tiles: its body would be
+  // there twice.
+  const bool over_tile =
+      std::ranges::any_of(nest.loops.begin() + static_cast<std::ptrdiff_t>(tile_begin(nest)),
+                          nest.loops.end(), [&](const Loop& loop) { return loop.axis == axis; });
+  const bool ragged = nest.spans[axis] % last.step != 0;
+  if (tasks.chunk > 1 || (over_tile && ragged)) {
+    const int64_t steps[] = {tasks.chunk * last.step};
+    program = tile(std::move(program), stage, axis, steps);
+  }
+  return parallel(std::move(program), stage, tasks.loops);
+}
+
+// As all kernels share them; as it is where the loops are not so.
+Program share_tasks(Program program, size_t stage, const SharedTasks& shared) {
+  const Nest& nest = nest_of(program, stage);
+  if (tile_begin(nest) == 0 || nest.loops[0].axis != 0 ||
+      program.graph.stages[stage].domain.output_rank == 0)
+    return program;
+  const int64_t step = nest.loops[0].step;
+  if (shared.points % step != 0) return program;
+  const Tasks tasks = shared.points > 0
+                          ? Tasks{1, shared.points / step}
+                          : choose_tasks(nest, 1, std::max(program.cores, 2), 2, INT64_MAX);
+  return tasks.loops == 0 ? program : make_tasks(std::move(program), stage, tasks);
+}
+
 // `serial_axis`: one whose loop stays inside all tasks, if any.
 Program run_in_parallel(Program program, size_t stage, double cycles, int64_t largest_chunk,
                         std::optional<size_t> serial_axis, Choices& choices) {
@@ -194,20 +226,7 @@ Program run_in_parallel(Program program, size_t stage, double cycles, int64_t la
   // Where conditions on them bound the reduction, tasks differ in their work: more even it out.
   if (conditions_on(program.graph.stages[stage].domain, nest, tasks.loops))
     tasks = choose_tasks(nest, output_loops, cores, 8, largest_chunk);
-  if (tasks.loops == 0) return program;
-  const Loop& last = nest.loops[tasks.loops - 1];
-  const size_t axis = last.axis;
-  // A parallel loop must not be the one that steps over ragged register tiles: its body would be
-  // there twice.
-  const bool over_tile =
-      std::ranges::any_of(nest.loops.begin() + static_cast<std::ptrdiff_t>(tile_begin(nest)),
-                          nest.loops.end(), [&](const Loop& loop) { return loop.axis == axis; });
-  const bool ragged = nest.spans[axis] % last.step != 0;
-  if (tasks.chunk > 1 || (over_tile && ragged)) {
-    const int64_t steps[] = {tasks.chunk * last.step};
-    program = tile(std::move(program), stage, axis, steps);
-  }
-  return parallel(std::move(program), stage, tasks.loops);
+  return tasks.loops == 0 ? program : make_tasks(std::move(program), stage, tasks);
 }
 
 // How often the nests attached to a root run.
@@ -363,7 +382,8 @@ Program order_gathers(Program program, size_t stage, size_t axis) {
 double microseconds(double cycles, double bytes) { return std::max(cycles, bytes / 8) / 4300; }
 
 Program schedule_kernel(Program program, size_t root_stage, const Target& target,
-                        const ReductionPlans& plans, const TaskLoops& tasks, Choices& choices) {
+                        const ReductionPlans& plans, const TaskLoops& tasks,
+                        const SharedTasks& shared, Choices& choices) {
   const auto settled = tasks.find(program.graph.stages[root_stage].results.front().value);
   const size_t task_loops = settled == tasks.end() ? 0 : settled->second;
   double cycles = 0;
@@ -398,9 +418,14 @@ Program schedule_kernel(Program program, size_t root_stage, const Target& target
     serial_axis = rows_axis(program.graph.stages[root_stage], root_plan.tile, accesses);
     largest_chunk = INT64_MAX;
   }
-  program = task_loops > 0 ? parallel(std::move(program), root_stage, task_loops)
-                           : run_in_parallel(std::move(program), root_stage, cycles, largest_chunk,
-                                             serial_axis, choices);
+  if (shared.first_axis) {
+    program = share_tasks(std::move(program), root_stage, shared);
+  } else if (task_loops > 0) {
+    program = parallel(std::move(program), root_stage, task_loops);
+  } else {
+    program = run_in_parallel(std::move(program), root_stage, cycles, largest_chunk, serial_axis,
+                              choices);
+  }
   if (const auto axis = gathered_along(program.graph.stages[root_stage], root_plan.tile, accesses))
     return order_gathers(std::move(program), root_stage, *axis);
   if (program.graph.stages[root_stage].domain.reduction_rank() == 0) return program;

@@ -27,9 +27,16 @@ using ReductionPlans = std::unordered_map<uint32_t, ReductionPlan>;
 /// result of the kernel's root.
 using TaskLoops = std::unordered_map<uint32_t, size_t>;
 
+/// What is settled of the tasks of all kernels, besides.
+struct SharedTasks {
+  bool first_axis = false;  // tasks are parts of the first loop's axis, however little they take
+  int64_t points = 0;       // of the axis that one takes; 0: about two tasks a core
+};
+
 /// Schedules the nests of a kernel, the attached ones first; all have plain loops until now.
 Program schedule_kernel(Program program, size_t root_stage, const Target& target,
-                        const ReductionPlans& plans, const TaskLoops& tasks, Choices& choices);
+                        const ReductionPlans& plans, const TaskLoops& tasks,
+                        const SharedTasks& shared, Choices& choices);
 
 /// Microseconds that a number of cycles and of bytes through memory take on one core.
 double microseconds(double cycles, double bytes);

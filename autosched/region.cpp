@@ -16,9 +16,11 @@ struct Window {
 
 class RegionReader {
  public:
-  RegionReader(const Program& program, const NestPath& host, size_t depth, size_t producer)
+  // Of tensors of one shape; a nest of `producer` does not count as a reader.
+  RegionReader(const Program& program, const NestPath& host, size_t depth,
+               std::vector<TensorId> results, size_t producer)
       : program_(program),
-        results_(program.graph.stages[producer].results),
+        results_(std::move(results)),
         producer_(producer),
         shape_(program.graph.info(results_.front()).shape),
         windows_(shape_.size()) {
@@ -152,7 +154,12 @@ bool covers(const Region& placed, const Region& needed) {
 }  // namespace
 
 Region read_region(const Program& program, const NestPath& host, size_t depth, size_t producer) {
-  return RegionReader(program, host, depth, producer).region();
+  return RegionReader(program, host, depth, program.graph.stages[producer].results, producer)
+      .region();
+}
+
+Region read_region(const Program& program, const NestPath& host, size_t depth, TensorId tensor) {
+  return RegionReader(program, host, depth, {tensor}, SIZE_MAX).region();
 }
 
 std::vector<ExprId> reads_of(const Graph& graph, const Stage& stage) {

@@ -22,6 +22,8 @@ struct Region {
 /// of two reads differ in more than a constant, and for indices with // or % or data in them, a
 /// dimension is taken whole (base 0). Nothing read: spans 0.
 Region read_region(const Program& program, const NestPath& host, size_t depth, size_t producer);
+/// The same of any tensor, an input for example.
+Region read_region(const Program& program, const NestPath& host, size_t depth, TensorId tensor);
 
 /// The reads in the bodies (and targets) of a stage.
 std::vector<ExprId> reads_of(const Graph& graph, const Stage& stage);

@@ -5,164 +5,11 @@
 #include <utility>
 
 #include "autosched/nests.hpp"
-#include "autosched/region.hpp"
+#include "autosched/step_invariants.hpp"
+#include "autosched/task_regions.hpp"
 
 namespace adjit {
 namespace {
-
-// What kernels write and read in one iteration of their first loops, which count as tasks.
-class TaskRegions {
- public:
-  explicit TaskRegions(const Program& program)
-      : program_(program), producers_(defining_stages(program.graph)) {
-    kernel_of_.assign(program.graph.stages.size(), SIZE_MAX);
-    for (size_t k = 0; k < program.kernels.size(); ++k)
-      for_each_nest(program.kernels[k].root, [&](const Nest& nest) { kernel_of_[nest.stage] = k; });
-  }
-
-  // Whether each task of kernel k, when the first `depth` loops make the tasks, reads of what the
-  // kernels [first, k) write no more than their tasks of the same number write.
-  bool follows(size_t first, size_t k, size_t depth) const {
-    if (!same_loops(first, k, depth)) return false;
-    bool all = true;
-    for_each_nest(program_.kernels[k].root, [&](const Nest& nest) {
-      for (TensorId id : tensors_read(program_.graph, program_.graph.stages[nest.stage])) {
-        const size_t producer = producers_[id.value];
-        if (!all || producer == SIZE_MAX) continue;
-        const size_t writer = kernel_of_[producer];
-        if (writer != SIZE_MAX && writer >= first && writer < k)
-          all = covered(writer, k, producer, depth);
-      }
-    });
-    return all;
-  }
-
-  // Elements of a result of kernel k that one task writes, if the tasks' parts follow each other;
-  // else 0.
-  int64_t slice(size_t k, TensorId id) const {
-    const Nest& root = program_.kernels[k].root;
-    const std::vector<int64_t>& shape = program_.graph.info(id).shape;
-    const size_t depth = parallel_depth(root);
-    const Region region = written_region(k, producers_[id.value], depth);
-    int64_t elements = 1;
-    size_t loop = 0;
-    for (size_t d = 0; d < shape.size(); ++d) {
-      if (shape[d] == 1) continue;
-      if (loop == depth) {
-        if (region.base[d] != Affine() || region.spans[d] < shape[d]) return 0;
-        elements *= shape[d];
-        continue;
-      }
-      const Loop& task = root.loops[loop++];
-      if (region.base[d] != Affine::variable(task.variable) || region.spans[d] != task.step)
-        return 0;
-      // A longer part ends a row of tasks only where it ends the dimension.
-      if (task.step > 1 && (loop < depth || (depth > 1 && shape[d] % task.step != 0))) return 0;
-      elements *= task.step;
-    }
-    return loop == depth ? elements : 0;
-  }
-
-  // From the first of the kernels [first, end) that one of them reads from, to behind the last that
-  // reads from one: the others pass nothing on, and would only keep buffers alive.
-  std::pair<size_t, size_t> connected(size_t first, size_t end) const {
-    size_t begin = end, behind = end;
-    for (size_t k = first; k < end; ++k)
-      for_each_nest(program_.kernels[k].root, [&](const Nest& nest) {
-        for (TensorId id : tensors_read(program_.graph, program_.graph.stages[nest.stage]))
-          if (const size_t writer = writer_of(id); writer >= first && writer < k) {
-            begin = std::min(begin, writer);
-            behind = k + 1;
-          }
-      });
-    return {begin, behind};
-  }
-
-  // Of the kernel that has a stage.
-  size_t kernel_of(size_t stage) const { return kernel_of_[stage]; }
-
-  // Of the kernel that defines a tensor; SIZE_MAX: none.
-  size_t writer_of(TensorId id) const {
-    return producers_[id.value] == SIZE_MAX ? SIZE_MAX : kernel_of_[producers_[id.value]];
-  }
-
- private:
-  // The same trips, whatever axes they are over.
-  bool same_loops(size_t a, size_t b, size_t depth) const {
-    const Nest &left = program_.kernels[a].root, &right = program_.kernels[b].root;
-    if (depth > left.loops.size() || depth > right.loops.size()) return false;
-    for (size_t l = 0; l < depth; ++l)
-      if (left.loops[l].trips != right.loops[l].trips || left.loops[l].step != right.loops[l].step)
-        return false;
-    return true;
-  }
-
-  // Whether a task of `reader` reads of the producer's results no more than the writer's task of
-  // the same number writes.
-  bool covered(size_t writer, size_t reader, size_t producer, size_t depth) const {
-    const Nest& root = program_.kernels[writer].root;
-    const Region written = written_region(writer, producer, depth);
-    const Region read = read_region(program_, {reader, {}}, depth, producer);
-    // The writer's task number in terms of the reader's variables.
-    std::vector<Affine> renamed(program_.kernels[writer].variable_count);
-    for (size_t l = 0; l < depth; ++l)
-      renamed[root.loops[l].variable] =
-          Affine::variable(program_.kernels[reader].root.loops[l].variable);
-    const std::vector<int64_t>& shape =
-        program_.graph.info(program_.graph.stages[producer].results.front()).shape;
-    for (size_t d = 0; d < shape.size(); ++d) {
-      if (written.base[d] == Affine() && written.spans[d] >= shape[d]) continue;
-      const Affine shift = read.base[d] - written.base[d].substitute(renamed);
-      if (!shift.is_constant() || shift.constant() < 0 ||
-          shift.constant() + read.spans[d] > written.spans[d])
-        return false;
-    }
-    return true;
-  }
-
-  // What one task writes of a stage's results, over the variables of the first loops.
-  Region written_region(size_t kernel, size_t producer, size_t depth) const {
-    const NestPath path = *find_nest(program_, producer);
-    const Nest& root = program_.kernels[kernel].root;
-    const Nest& nest = nest_at(program_, path);
-    const size_t rank = program_.graph.stages[producer].domain.output_rank;
-    Region region;
-    if (path.steps.empty()) {
-      for (size_t axis = 0; axis < rank; ++axis) {
-        region.base.push_back(origin_above(root, axis, depth));
-        region.spans.push_back(width_below(root, axis, depth));
-      }
-      return region;
-    }
-    // Attached: the regions of a task's iterations lie next to each other.
-    std::vector<int64_t> range(program_.kernels[kernel].variable_count, 0);
-    for_each_nest(root, [&](const Nest& n) {
-      for (const Loop& loop : n.loops) range[loop.variable] = (loop.trips - 1) * loop.step;
-    });
-    for (size_t l = 0; l < depth; ++l) range[root.loops[l].variable] = 0;
-    for (size_t axis = 0; axis < rank; ++axis) {
-      Affine base;
-      int64_t span = nest.spans[axis];
-      const Affine& from = nest.axis_base[axis];
-      for (size_t v = 0; v < from.size(); ++v) {
-        const int64_t coefficient = from.coefficient(v);
-        if (coefficient == 0) continue;
-        if (range[v] == 0) {
-          base += Affine::variable(v, coefficient);
-        } else {
-          span = coefficient > 0 ? span + coefficient * range[v] : 0;
-        }
-      }
-      region.base.push_back(base + Affine(from.constant()));
-      region.spans.push_back(span);
-    }
-    return region;
-  }
-
-  const Program& program_;
-  std::vector<size_t> producers_;  // per tensor
-  std::vector<size_t> kernel_of_;  // per stage
-};
 
 // Scans, scatters and running reductions stand alone.
 bool computes(const Program& program, const Kernel& kernel) {
@@ -267,55 +114,93 @@ class ChainPlanner {
 namespace {
 
 // Which parts of a chain's tensors stay within a task.
-void add_slices(const Program& program, const TaskRegions& regions, size_t first, size_t end,
-                std::vector<int64_t>& slices) {
-  for (size_t k = first; k < end; ++k)
+void add_slices(const Program& program, const TaskRegions& regions,
+                const std::vector<size_t>& kernels, std::vector<int64_t>& slices) {
+  for (size_t k : kernels)
     for_each_nest(program.kernels[k].root, [&](const Nest& nest) {
       for (TensorId id : program.graph.stages[nest.stage].results) {
         if (program.scopes[id.value] != Scope::Workspace) continue;
         const bool inside = std::ranges::all_of(program.readers[id.value], [&](size_t reader) {
-          const size_t kernel = regions.kernel_of(reader);
-          return kernel >= first && kernel < end;
+          return std::ranges::binary_search(kernels, regions.kernel_of(reader));
         });
         if (inside) slices[id.value] = regions.slice(k, id);
       }
     });
 }
 
+// Whether a kernel's tasks could be part of a chain.
+bool has_tasks(const Program& program, const Kernel& kernel) {
+  // What is attached outside the last parallel loop is made again by every task around it.
+  const size_t depth = parallel_depth(kernel.root);
+  return task_count(kernel.root) > 1 && computes(program, kernel) &&
+         std::ranges::none_of(kernel.root.attached,
+                              [&](const Nest::Attached& a) { return a.depth < depth; });
+}
+
+// The kernels of a scan's steps that run in every step, if the whole scan can go task by task: all
+// are a chain, and a task reads of what the step before left only what its own kernels wrote.
+std::vector<size_t> kernels_of_whole_steps(const Program& program, const Scan& scan,
+                                           const TaskRegions& regions,
+                                           const std::vector<bool>& before) {
+  if (scan.conditional) return {};
+  std::vector<size_t> kernels;
+  for (size_t k = 0; k < program.kernels.size(); ++k)
+    if (!before[k]) kernels.push_back(k);
+  if (kernels.empty()) return {};
+  const size_t depth = parallel_depth(program.kernels[kernels.front()].root);
+  const Graph& graph = program.graph;
+  for (size_t k : kernels) {
+    const Kernel& kernel = program.kernels[k];
+    if (!has_tasks(program, kernel) || parallel_depth(kernel.root) != depth ||
+        !regions.follows(kernels.front(), k, depth, before))
+      return {};
+    for (size_t c = 0; c < scan.carries; ++c)
+      if (!regions.covered(k, graph.inputs[c], graph.outputs[c], depth)) return {};
+  }
+  return kernels;
+}
+
 }  // namespace
 
-TaskChains task_chains(const Program& program) {
+TaskChains task_chains(const Program& program, const Scan* scan) {
   const size_t count = program.kernels.size();
-  TaskChains chains{std::vector<bool>(count, false),
-                    std::vector<int64_t>(program.graph.tensors.size(), 0)};
-  if (count < 2) return chains;
+  TaskChains chains;
+  chains.before = scan ? invariant_kernels(program, *scan) : std::vector<bool>(count, false);
+  chains.continues.assign(count, false);
+  chains.slices.assign(program.graph.tensors.size(), 0);
   const TaskRegions regions(program);
-  const auto alone = [&](const Kernel& kernel) {
-    // What is attached outside the last parallel loop is made again by every task around it.
-    const size_t depth = parallel_depth(kernel.root);
-    return task_count(kernel.root) < 2 || !computes(program, kernel) ||
-           std::ranges::any_of(
-               kernel.root.attached, [&](const Nest::Attached& a) { return a.depth < depth; });
-  };
-  size_t first = 0;  // of the chain
-  for (size_t k = 1; k <= count; ++k) {
-    if (k < count) {
-      const Kernel &head = program.kernels[first], &kernel = program.kernels[k];
-      const size_t depth = parallel_depth(head.root);
-      chains.continues[k] = !alone(head) && !alone(kernel) &&
-                            parallel_depth(kernel.root) == depth &&
-                            regions.follows(first, k, depth);
-      if (chains.continues[k]) continue;
+  if (scan) {
+    const std::vector<size_t> kernels =
+        kernels_of_whole_steps(program, *scan, regions, chains.before);
+    if (!kernels.empty()) {
+      chains.tasks = task_count(program.kernels[kernels.front()].root);
+      for (size_t k : kernels) chains.continues[k] = k != kernels.front();
+      add_slices(program, regions, kernels, chains.slices);
+      return chains;
     }
-    const auto [begin, end] = regions.connected(first, k);
-    std::fill(chains.continues.begin() + static_cast<std::ptrdiff_t>(first),
-              chains.continues.begin() + static_cast<std::ptrdiff_t>(std::min(k, begin + 1)),
-              false);
-    std::fill(chains.continues.begin() + static_cast<std::ptrdiff_t>(end),
-              chains.continues.begin() + static_cast<std::ptrdiff_t>(k), false);
-    if (end - begin > 1) add_slices(program, regions, begin, end, chains.slices);
-    first = k;
   }
+  std::vector<size_t> open;  // the chain so far
+  const auto close = [&] {
+    if (open.empty()) return;
+    const auto [begin, end] = regions.connected(open.front(), open.back() + 1);
+    std::vector<size_t> linked;
+    for (size_t k : open)
+      if (k >= begin && k < end) linked.push_back(k);
+    for (size_t k : linked) chains.continues[k] = k != linked.front();
+    if (linked.size() > 1) add_slices(program, regions, linked, chains.slices);
+    open.clear();
+  };
+  for (size_t k = 0; k < count; ++k) {
+    if (chains.before[k]) continue;
+    const Kernel& kernel = program.kernels[k];
+    const size_t depth = parallel_depth(kernel.root);
+    if (!open.empty() && (!has_tasks(program, kernel) ||
+                          parallel_depth(program.kernels[open.front()].root) != depth ||
+                          !regions.follows(open.front(), k, depth, chains.before)))
+      close();
+    if (has_tasks(program, kernel)) open.push_back(k);
+  }
+  close();
   return chains;
 }
 

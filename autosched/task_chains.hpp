@@ -18,18 +18,25 @@
 namespace adjit {
 
 struct TaskChains {
-  /// Per kernel, whether it continues the chain of the one before it: both have equally many tasks
-  /// (more than one), and each of its tasks reads, of what the kernels of the chain before it
-  /// write, only what their tasks of the same number write. Scans, scatters and running reductions
-  /// stand alone.
+  /// Per kernel of a scan's steps: whether it runs once, before them (step_invariants.hpp).
+  std::vector<bool> before;
+  /// Per kernel, whether it continues the chain of the one before it (not counting `before`): both
+  /// have equally many tasks (more than one), and each of its tasks reads, of what the kernels of
+  /// the chain before it write, only what their tasks of the same number write. Scans, scatters and
+  /// running reductions stand alone.
   std::vector<bool> continues;
   /// Per tensor that only the kernels of one chain write and read: elements that one task writes.
   /// Task t's are [t * slice, (t + 1) * slice), as far as the tensor has them, so that a thread
   /// needs room for one slice. 0: any other tensor.
   std::vector<int64_t> slices;
+  /// Of a scan whose steps are one chain in which every task reads, of what the step before left,
+  /// only what tasks of its own number wrote: the number of tasks, each of which may go through all
+  /// steps without waiting for the others. A recurrence over the rows of a batch is the model. 0:
+  /// any other program.
+  int64_t tasks = 0;
 };
-/// Linear in the program.
-TaskChains task_chains(const Program& program);
+/// Linear in the program; `scan`: whose steps it is, or null.
+TaskChains task_chains(const Program& program, const Scan* scan = nullptr);
 
 /// Runs of kernels with plain loops that should chain, and the leading loops that are then to run
 /// in parallel, by the first result of each kernel's root: what passes between the kernels leaves

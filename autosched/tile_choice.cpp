@@ -214,6 +214,7 @@ void append(std::vector<int64_t>& key, const MemoryAccess& access, const Graph& 
   for (size_t a = 0; a < access.strides.size(); ++a)
     key.push_back(2 * access.irregular[a] + access.by_data[a]);
   key.insert(key.end(), {access.guarded, static_cast<int64_t>(access.elements),
+                         static_cast<int64_t>(access.repeats),
                          static_cast<int64_t>(graph.info(access.tensor).dtype)});
 }
 

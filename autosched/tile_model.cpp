@@ -68,7 +68,7 @@ TileModel::TileModel(const TileProblem& problem, size_t vector_axis)
     if (access.depends_on(v_) && !contiguous_[r] && packable(access)) {
       contiguous_[r] = true;
       packed.push_back(r);
-      packing_ += kPackedElement * elements_touched(access, p_.stage.domain);
+      packing_ += kPackedElement * elements_touched(access, p_.stage.domain) / access.repeats;
     }
   }
   for (const auto* rows : {&p_.stage.domain.inequalities, &p_.stage.domain.equalities})
@@ -315,7 +315,8 @@ bool TileModel::packable(const MemoryAccess& access) const {
   const bool alone = std::ranges::any_of(index, [&](ExprId id) {
     return p_.graph.pool.is(id, Op::Axis) && p_.graph.pool.axis_number(id) == v_;
   });
-  return alone && box_points(p_.stage.domain) >= 24 * elements_touched(access, p_.stage.domain);
+  return alone && box_points(p_.stage.domain) * access.repeats >=
+                      24 * elements_touched(access, p_.stage.domain);
 }
 
 }  // namespace adjit

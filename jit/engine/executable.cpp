@@ -33,6 +33,7 @@ Executable::Executable(ExecutionPlan plan, std::vector<std::shared_ptr<LoadedCod
     report_.code_bytes += code_[k]->bytes();
     kernels_.push_back({reinterpret_cast<KernelFunction>(code_[k]->lookup(kernel.symbol)),
                         table_size_,
+                        kernel.tensors.size(),
                         kernel.tasks,
                         kernel.parallel,
                         kernel.chained,
@@ -115,36 +116,35 @@ void Executable::run_in(Frame& frame, const void* const* inputs, void* const* ou
 
 // Recursive over scans within scans.
 void Executable::run_steps(Frame& frame, const std::vector<StepPlan>& steps) const {
-  for (size_t s = 0; s < steps.size(); ++s) {
-    const StepPlan& step = steps[s];
-    if (step.scan) {
-      run_scan(frame, plan_.scans[step.number]);
-    } else {
-      size_t count = 1;
-      while (s + count < steps.size() && !steps[s + count].scan &&
-             kernels_[steps[s + count].number].chained)
-        ++count;
-      run_kernels(frame, step.number, count);
-      s += count - 1;
+  for (size_t s = 0; s < steps.size();) {
+    if (steps[s].scan) {
+      run_scan(frame, plan_.scans[steps[s++].number]);
+      continue;
     }
+    size_t end = s + 1;
+    while (end < steps.size() && !steps[end].scan && kernels_[steps[end].number].chained) ++end;
+    run_chain(frame, std::span(steps).subspan(s, end - s), nullptr);
+    s = end;
   }
 }
 
-// Kernels that run together, and where the seconds go that each takes in each worker (null: they
-// are not asked for).
+// Kernels that run together, the scan whose steps they are if every task goes through all of these,
+// and where the seconds go that each takes in each worker (null: they are not asked for).
 struct Executable::Chain {
   const Executable* executable;
   const Frame* frame;
-  size_t first, count;
+  std::span<const StepPlan> kernels;
+  const ScanPlan* scan;
   std::vector<double>* seconds;
 };
 
 // A kernel, or a chain of them: each task runs through all.
-void Executable::run_kernels(Frame& frame, size_t first, size_t count) const {
-  const LoadedKernel& kernel = kernels_[first];
+void Executable::run_chain(Frame& frame, std::span<const StepPlan> kernels,
+                           const ScanPlan* scan) const {
+  const LoadedKernel& kernel = kernels_[kernels.front().number];
   std::vector<double> seconds;
-  if (frame.times) seconds.resize(count * static_cast<size_t>(pool_->workers()));
-  const Chain chain{this, &frame, first, count, frame.times ? &seconds : nullptr};
+  if (frame.times) seconds.resize(kernels.size() * static_cast<size_t>(pool_->workers()));
+  const Chain chain{this, &frame, kernels, scan, frame.times ? &seconds : nullptr};
   const auto began = std::chrono::steady_clock::now();
   if (kernel.parallel) {
     pool_->run(
@@ -162,48 +162,62 @@ void Executable::run_kernels(Frame& frame, size_t first, size_t count) const {
   const double whole =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   const double sum = std::accumulate(seconds.begin(), seconds.end(), 0.0);
-  for (size_t k = 0; k < count; ++k) {
+  for (size_t k = 0; k < kernels.size(); ++k) {
     double own = 0;
-    for (size_t at = k; at < seconds.size(); at += count) own += seconds[at];
-    KernelTime& time = (*frame.times)[first + k];
-    time.seconds += count > 1 && sum > 0 ? whole * own / sum : whole;
-    ++time.calls;
+    for (size_t at = k; at < seconds.size(); at += kernels.size()) own += seconds[at];
+    KernelTime& time = (*frame.times)[kernels[k].number];
+    time.seconds += sum > 0 ? whole * own / sum : whole;
+    time.calls += scan ? scan->trips : 1;
   }
 }
 
-// The kernels' tables are copied, since tensors in the slot move from task to task.
+// The kernels' tables are copied, since tensors in the slot move from task to task, and those of a
+// scan's steps from step to step.
 void Executable::run_tasks(const Chain& chain, int64_t begin, int64_t end) const {
-  const LoadedKernel* kernels = &kernels_[chain.first];
   void* const* table = chain.frame->table.data();
-  if (chain.count == 1 && kernels->slots.empty())
-    return kernels->function(table + kernels->table, begin, end);
-  const size_t offset = kernels->table;
-  const size_t behind = chain.first + chain.count < kernels_.size()
-                            ? kernels_[chain.first + chain.count].table
-                            : table_size_;
+  const LoadedKernel& head = kernels_[chain.kernels.front().number];
+  if (chain.kernels.size() == 1 && head.slots.empty() && !chain.scan)
+    return head.function(table + head.table, begin, end);
+  size_t offset = SIZE_MAX, behind = 0;
+  for (const StepPlan& step : chain.kernels) {
+    const LoadedKernel& kernel = kernels_[step.number];
+    offset = std::min(offset, kernel.table);
+    behind = std::max(behind, kernel.table + kernel.tensors);
+  }
   constexpr size_t kFew = 128;
   std::array<void*, kFew> few;
   std::vector<void*> many(behind - offset > kFew ? behind - offset : 0);
   void** own = many.empty() ? few.data() : many.data();
   std::copy(table + offset, table + behind, own);
-  const int64_t worker = ThreadPool::worker();
+  const auto worker = static_cast<size_t>(ThreadPool::worker());
   const auto slot = reinterpret_cast<uintptr_t>(chain.frame->slots.get()) +
-                    static_cast<uintptr_t>(worker * plan_.slot_bytes);
-  for (int64_t task = begin; task < end; ++task)
-    for (size_t k = 0; k < chain.count; ++k) {
-      void** tensors = own + (kernels[k].table - offset);
-      for (const auto& [position, buffer] : kernels[k].slots)
-        tensors[position] =
+                    worker * static_cast<uintptr_t>(plan_.slot_bytes);
+  const auto set = [&](size_t buffer, void* address) {
+    for (size_t position : uses_[buffer]) own[position - offset] = address;
+  };
+  const int64_t steps = chain.scan ? chain.scan->trips : 1;
+  for (int64_t task = begin; task < end; ++task) {
+    for (const StepPlan& step : chain.kernels) {
+      const LoadedKernel& kernel = kernels_[step.number];
+      for (const auto& [position, buffer] : kernel.slots)
+        own[kernel.table - offset + position] =
             reinterpret_cast<void*>(slot + static_cast<uintptr_t>(buffer.at - task * buffer.slice));
-      if (!chain.seconds) {
-        kernels[k].function(tensors, task, task + 1);
-        continue;
-      }
-      const auto start = std::chrono::steady_clock::now();
-      kernels[k].function(tensors, task, task + 1);
-      (*chain.seconds)[static_cast<size_t>(worker) * chain.count + k] +=
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     }
+    for (int64_t n = 0; n < steps; ++n) {
+      if (chain.scan) place_step(*chain.frame, *chain.scan, n, set);
+      for (size_t k = 0; k < chain.kernels.size(); ++k) {
+        const LoadedKernel& kernel = kernels_[chain.kernels[k].number];
+        if (!chain.seconds) {
+          kernel.function(own + (kernel.table - offset), task, task + 1);
+          continue;
+        }
+        const auto start = std::chrono::steady_clock::now();
+        kernel.function(own + (kernel.table - offset), task, task + 1);
+        (*chain.seconds)[worker * chain.kernels.size() + k] +=
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      }
+    }
+  }
 }
 
 // The carries end where a step would have read them.
@@ -221,18 +235,25 @@ void Executable::run_conditional(Frame& frame, const ScanPlan& scan) const {
                 static_cast<std::byte*>(frame.addresses[c.final]));
 }
 
+// Where step number n of a scan finds its slices and carries, by set(buffer, address).
+template <typename Set>
+void Executable::place_step(const Frame& frame, const ScanPlan& scan, int64_t n, Set&& set) const {
+  const int64_t t = scan.reverse ? scan.trips - 1 - n : n;
+  for (const ScanPlan::Slice& s : scan.slices)
+    set(s.buffer, static_cast<std::byte*>(frame.addresses[s.of]) + t * s.bytes);
+  std::byte* workspace = frame.workspace.get();
+  for (const ScanPlan::Carry& c : scan.carries) {
+    set(c.in, n == 0 ? frame.addresses[c.start] : workspace + c.spares[(n - 1) % 2]);
+    set(c.out, n + 1 == scan.trips ? frame.addresses[c.final] : workspace + c.spares[n % 2]);
+  }
+}
+
 void Executable::run_scan(Frame& frame, const ScanPlan& scan) const {
+  run_steps(frame, scan.before);
   if (scan.conditional) return run_conditional(frame, scan);
+  if (scan.tasks > 0) return run_chain(frame, scan.steps, &scan);
   for (int64_t n = 0; n < scan.trips; ++n) {
-    const int64_t t = scan.reverse ? scan.trips - 1 - n : n;
-    for (const ScanPlan::Slice& s : scan.slices)
-      set(frame, s.buffer, static_cast<std::byte*>(frame.addresses[s.of]) + t * s.bytes);
-    for (const ScanPlan::Carry& c : scan.carries) {
-      std::byte* workspace = frame.workspace.get();
-      set(frame, c.in, n == 0 ? frame.addresses[c.start] : workspace + c.spares[(n - 1) % 2]);
-      set(frame, c.out,
-          n + 1 == scan.trips ? frame.addresses[c.final] : workspace + c.spares[n % 2]);
-    }
+    place_step(frame, scan, n, [&](size_t buffer, void* address) { set(frame, buffer, address); });
     run_steps(frame, scan.steps);
   }
 }

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -57,7 +58,7 @@ class Executable {
   struct Frame;
   struct LoadedKernel {
     KernelFunction function;
-    size_t table;  // position of its first tensor
+    size_t table, tensors;  // position of its first tensor, and their number
     int64_t tasks;
     bool parallel, chained;
     std::vector<std::pair<size_t, Buffer>> slots;  // position in the kernel's table
@@ -68,8 +69,10 @@ class Executable {
   void set(Frame& frame, size_t buffer, void* address) const;
   void run_in(Frame& frame, const void* const* inputs, void* const* outputs) const;
   void run_steps(Frame& frame, const std::vector<StepPlan>& steps) const;
-  void run_kernels(Frame& frame, size_t first, size_t count) const;
+  void run_chain(Frame& frame, std::span<const StepPlan> kernels, const ScanPlan* scan) const;
   void run_tasks(const Chain& chain, int64_t begin, int64_t end) const;
+  template <typename Set>
+  void place_step(const Frame& frame, const ScanPlan& scan, int64_t number, Set&& set) const;
   void run_scan(Frame& frame, const ScanPlan& scan) const;
   void run_conditional(Frame& frame, const ScanPlan& scan) const;
 

@@ -171,6 +171,7 @@ std::string function_text(const ExportedFunction& f) {
   text += constants_text(f);
   for (size_t s = 0; s < plan.scans.size(); ++s)  // inner ones come first
     text += "static void " + scan_name(f, s) + "(void** b, char* w) {\n  (void)w;\n" +
+            steps_text(f, plan.scans[s].before, "  ") +
             (plan.scans[s].conditional ? conditional_text(f, plan.scans[s])
                                        : loop_text(f, plan.scans[s])) +
             "}\n";

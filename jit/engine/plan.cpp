@@ -99,11 +99,12 @@ class Planner {
       if (!check) plan_.outputs.push_back(spec_of(t, contiguous_layout(t.shape)));
     }
     size_t next = 0;
-    const std::unique_ptr<Arrangement> arrangement = arrange(program_, next);
+    const std::unique_ptr<Arrangement> arrangement = arrange(program_, nullptr, next);
     plan_.workspace_bytes = arrangement->bytes;
     plan_.slot_bytes = arrangement->slot_bytes;
     plan_.steps =
-        steps_of(program_, *arrangement, 0, layouts_of(graph, input_layouts_), std::move(bound));
+        steps_of(program_, *arrangement, 0, layouts_of(graph, input_layouts_), std::move(bound))
+            .steps;
     return std::move(plan_);
   }
 
@@ -123,14 +124,28 @@ class Planner {
     return tensors;
   }
 
-  // Recursive over scans within scans.
-  std::unique_ptr<Arrangement> arrange(const Program& program, size_t& next) const {
+  // Recursive over scans within scans; `scan`: whose steps the program is, or null.
+  std::unique_ptr<Arrangement> arrange(const Program& program, const Scan* scan,
+                                       size_t& next) const {
     auto result = std::make_unique<Arrangement>();
     const size_t count = program.kernels.size();
     result->buffer_of = shared_buffers(program.graph);
     result->steps.resize(count);
     result->blocks.assign(count, 0);
-    result->chains = task_chains(program);
+    result->chains = task_chains(program, scan);
+    const std::vector<bool>&before = result->chains.before, &continues = result->chains.continues;
+    std::vector<std::vector<TensorId>> used;
+    for (size_t k = 0; k < count; ++k) {
+      used.push_back(tensors_of(program, k, next));
+      if (const auto& steps = program.kernels[k].steps) {
+        const Stage& stage = program.graph.stages[program.kernels[k].root.stage];
+        result->steps[k] = arrange(*steps, &*stage.scan, next);
+        result->slot_bytes = std::max(result->slot_bytes, result->steps[k]->slot_bytes);
+      }
+    }
+    std::vector<size_t> order(count);  // in which kernels run
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::stable_partition(order, [&](size_t k) { return before[k]; });
     std::vector<Lifetime> lifetimes;
     std::vector<uint32_t> tensors;
     std::vector<std::pair<size_t, size_t>> blocks;  // lifetime, kernel
@@ -138,12 +153,16 @@ class Planner {
     size_t first = 0, last = 0;  // of the chain at hand: all its buffers live at once
     Slots slots;
     for (size_t step = 0; step < count; ++step) {
-      if (!result->chains.continues[step]) {
+      const size_t kernel = order[step];
+      if (before[kernel]) {  // its results stay for all steps
+        first = step;
+        last = count - 1;
+      } else if (!continues[kernel]) {
         slots.place(*result);
         first = last = step;
-        while (last + 1 < count && result->chains.continues[last + 1]) ++last;
+        while (last + 1 < count && continues[order[last + 1]]) ++last;
       }
-      for (TensorId named : tensors_of(program, step, next)) {
+      for (TensorId named : used[kernel]) {
         const TensorId id{result->buffer_of[named.value]};
         if (program.scopes[id.value] != Scope::Workspace) continue;
         if (const int64_t slice = result->chains.slices[id.value]; slice > 0) {
@@ -155,14 +174,12 @@ class Planner {
           lifetimes.push_back({bytes_of(program.graph.info(id)), first, last});
           tensors.push_back(id.value);
         }
-        lifetimes[at->second].last = last;
+        lifetimes[at->second].last = std::max(lifetimes[at->second].last, last);
       }
-      if (!program.kernels[step].steps) continue;
-      result->steps[step] = arrange(*program.kernels[step].steps, next);
-      result->slot_bytes = std::max(result->slot_bytes, result->steps[step]->slot_bytes);
-      const Stage& scan = program.graph.stages[program.kernels[step].root.stage];
-      blocks.emplace_back(lifetimes.size(), step);
-      lifetimes.push_back({spares_end(program.graph, scan, *result->steps[step]), step, step});
+      if (!program.kernels[kernel].steps) continue;
+      const Stage& inner = program.graph.stages[program.kernels[kernel].root.stage];
+      blocks.emplace_back(lifetimes.size(), kernel);
+      lifetimes.push_back({spares_end(program.graph, inner, *result->steps[kernel]), step, step});
       tensors.push_back(UINT32_MAX);
     }
     slots.place(*result);
@@ -182,10 +199,14 @@ class Planner {
     return end;
   }
 
+  struct Steps {
+    std::vector<StepPlan> before, steps;
+  };
+
   // `bound`: the buffers of the program's inputs and outputs. Recursive over scans within scans.
-  std::vector<StepPlan> steps_of(const Program& program, const Arrangement& arrangement,
-                                 int64_t base, const std::vector<TensorLayout>& layouts,
-                                 std::unordered_map<uint32_t, size_t> bound) {
+  Steps steps_of(const Program& program, const Arrangement& arrangement, int64_t base,
+                 const std::vector<TensorLayout>& layouts,
+                 std::unordered_map<uint32_t, size_t> bound) {
     for (const ConstantData& constant : program.graph.constants)
       bound[constant.tensor.value] = add_constant(constant);
     const auto buffer = [&](TensorId named) {
@@ -198,8 +219,9 @@ class Planner {
       }
       return bound[id] = add(Buffer::Kind::Workspace, base + arrangement.offsets.at(id));
     };
-    std::vector<StepPlan> steps;
+    Steps found;
     for (size_t k = 0; k < program.kernels.size(); ++k) {
+      std::vector<StepPlan>& steps = arrangement.chains.before[k] ? found.before : found.steps;
       if (program.kernels[k].steps) {
         const Stage& scan = program.graph.stages[program.kernels[k].root.stage];
         std::vector<size_t> operands, results;
@@ -216,7 +238,7 @@ class Planner {
       steps.push_back({false, plan_.kernels.size()});
       plan_.kernels.push_back(std::move(step));
     }
-    return steps;
+    return found;
   }
 
   StepPlan scan_step(const Program& outer, size_t k, const Arrangement& arrangement, int64_t base,
@@ -261,9 +283,12 @@ class Planner {
     }
     for (size_t s = scan.carries; s < results.size(); ++s)
       slice(body.outputs[s], results[s], bytes_of(body.info(body.outputs[s])));
-    plan.steps =
+    plan.tasks = arrangement.chains.tasks;
+    Steps steps =
         steps_of(program, arrangement, base,
                  layouts_of(body, step_layouts(outer.graph, stage, layouts)), std::move(bound));
+    plan.before = std::move(steps.before);
+    plan.steps = std::move(steps.steps);
     plan_.scans.push_back(std::move(plan));
     return {true, plan_.scans.size() - 1};
   }

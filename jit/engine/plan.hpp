@@ -37,7 +37,7 @@ struct KernelPlan {
   std::vector<size_t> tensors;  // buffers, in the order the kernel takes them
   int64_t tasks = 1;
   bool parallel = false;  // worth the context's threads
-  bool chained = false;   // continues the kernel before it, task by task (task_chains.hpp)
+  bool chained = false;   // continues the step before it, task by task (task_chains.hpp)
   bool operator==(const KernelPlan&) const = default;
 };
 
@@ -68,8 +68,10 @@ struct ScanPlan {
   int64_t trips = 0;
   bool reverse = false;
   bool conditional = false;
+  int64_t tasks = 0;  // > 0: each of so many tasks goes through all steps alone (task_chains.hpp)
   std::vector<Slice> slices;
   std::vector<Carry> carries;
+  std::vector<StepPlan> before;  // run once, before the first step (step_invariants.hpp)
   std::vector<StepPlan> steps;
   bool operator==(const ScanPlan&) const = default;
 };

@@ -29,8 +29,10 @@ json to_json(const ScanPlan& scan) {
   return {{"trips", scan.trips},
           {"reverse", scan.reverse},
           {"conditional", scan.conditional},
+          {"tasks", scan.tasks},
           {"slices", std::move(slices)},
           {"carries", std::move(carries)},
+          {"before", to_json(scan.before)},
           {"steps", to_json(scan.steps)}};
 }
 
@@ -56,6 +58,7 @@ ScanPlan scan_from(const json& j) {
   scan.trips = j.at("trips").get<int64_t>();
   scan.reverse = j.at("reverse").get<bool>();
   scan.conditional = j.at("conditional").get<bool>();
+  scan.tasks = j.at("tasks").get<int64_t>();
   for (const json& s : j.at("slices"))
     scan.slices.push_back({s.at(0).get<size_t>(), s.at(1).get<size_t>(), s.at(2).get<int64_t>()});
   for (const json& c : j.at("carries"))
@@ -65,6 +68,7 @@ ScanPlan scan_from(const json& j) {
                             c.at(3).get<size_t>(),
                             {c.at(4).get<int64_t>(), c.at(5).get<int64_t>()},
                             c.at(6).get<int64_t>()});
+  scan.before = steps_from(j.at("before"));
   scan.steps = steps_from(j.at("steps"));
   return scan;
 }
@@ -78,11 +82,7 @@ void check_counts(const ExecutionPlan& plan) {
   for (const auto* list : {&plan.inputs, &plan.outputs})
     for (const ArraySpec& array : *list) require(array.shape.size() == array.strides.size());
   require(plan.workspace_bytes >= 0 && plan.slot_bytes >= 0);
-  for (size_t k = 0; k < plan.kernels.size(); ++k) {
-    const KernelPlan& kernel = plan.kernels[k];
-    require(kernel.tasks >= 0);
-    require(!kernel.chained || (k > 0 && kernel.tasks == plan.kernels[k - 1].tasks));
-  }
+  for (const KernelPlan& kernel : plan.kernels) require(kernel.tasks >= 0);
   for (const ScanPlan& scan : plan.scans) {
     require(scan.trips >= 0);
     for (const ScanPlan::Carry& c : scan.carries)
@@ -94,7 +94,14 @@ void check_counts(const ExecutionPlan& plan) {
 // Every number names something; inner scans come before the scans that run them.
 void check_numbers(const ExecutionPlan& plan) {
   const auto check_steps = [&](const std::vector<StepPlan>& steps, size_t scans) {
-    for (const StepPlan& s : steps) require(s.number < (s.scan ? scans : plan.kernels.size()));
+    for (size_t k = 0; k < steps.size(); ++k) {
+      const StepPlan& s = steps[k];
+      require(s.number < (s.scan ? scans : plan.kernels.size()));
+      if (s.scan || !plan.kernels[s.number].chained) continue;
+      require(k > 0 && !steps[k - 1].scan);
+      const KernelPlan &kernel = plan.kernels[s.number], &head = plan.kernels[steps[k - 1].number];
+      require(kernel.parallel && head.parallel && kernel.tasks == head.tasks);
+    }
   };
   for (const auto* list : {&plan.inputs, &plan.outputs})
     for (const ArraySpec& array : *list) require(array.shape.size() == array.strides.size());
@@ -117,7 +124,14 @@ void check_numbers(const ExecutionPlan& plan) {
               std::min(c.spares[0], c.spares[1]) >= 0 &&
               std::max(c.spares[0], c.spares[1]) <= plan.workspace_bytes);
     require(!scan.conditional || !scan.carries.empty());
+    check_steps(scan.before, k);
     check_steps(scan.steps, k);
+    require(scan.tasks >= 0 && (scan.tasks == 0 || !(scan.conditional || scan.steps.empty())));
+    for (size_t s = 0; scan.tasks > 0 && s < scan.steps.size(); ++s) {
+      require(!scan.steps[s].scan);
+      const KernelPlan& kernel = plan.kernels[scan.steps[s].number];
+      require(kernel.parallel && kernel.tasks == scan.tasks && kernel.chained == (s > 0));
+    }
   }
   check_steps(plan.steps, plan.scans.size());
   const auto fits = [&](const Buffer& b) {

@@ -18,7 +18,8 @@ TEST(PlanJson, SurvivesJson) {
   plan.buffers.push_back({Buffer::Kind::Check, 1, 0});
   plan.buffers.push_back({Buffer::Kind::Step, 0, 0});
   plan.kernels[0].tensors.push_back(plan.buffers.size() - 2);
-  plan.scans = {{3, true, false, {{1, 2, -8}}, {{1, 2, 3, 0, {64, 128}}}, {{false, 1}}}};
+  plan.scans = {
+      {3, true, false, 12, {{1, 2, -8}}, {{1, 2, 3, 0, {64, 128}}}, {{false, 0}}, {{false, 1}}}};
   plan.steps.push_back({true, 0});
   plan.inputs[0].strides = {-3};
   plan.kernels[1].parallel = true;
@@ -107,7 +108,8 @@ TEST(PlanJson, PlacesThatDoNotExistAreRefused) {
   });
   with([](ExecutionPlan& p) { p.slot_bytes = -64; });
   // Scans: their own steps, slices and carries; a scan that runs itself would never end.
-  const ScanPlan scan{3, false, false, {{1, 2, 8}}, {{1, 2, 0, 0, {0, 0}}}, {{false, 0}}};
+  const ScanPlan scan{
+      3, false, false, 0, {{1, 2, 8}}, {{1, 2, 0, 0, {0, 0}}}, {{false, 1}}, {{false, 0}}};
   const auto with_scan = [&](const auto& damage) {
     with([&](ExecutionPlan& p) {
       p.scans = {scan};
@@ -117,6 +119,10 @@ TEST(PlanJson, PlacesThatDoNotExistAreRefused) {
   with_scan([](ScanPlan& s) { s.trips = -1; });
   with_scan([](ScanPlan& s) { s.steps[0] = {true, 0}; });
   with_scan([](ScanPlan& s) { s.steps[0].number = 100; });
+  with_scan([](ScanPlan& s) { s.before[0].number = 100; });
+  with_scan([](ScanPlan& s) { s.before[0] = {true, 0}; });
+  with_scan([](ScanPlan& s) { s.tasks = -1; });
+  with_scan([](ScanPlan& s) { s.tasks = 7; });  // its kernel has others
   with_scan([](ScanPlan& s) { s.slices[0].buffer = 1000; });
   with_scan([](ScanPlan& s) { s.slices[0].of = 1000; });
   with_scan([](ScanPlan& s) { s.carries[0].final = 1000; });

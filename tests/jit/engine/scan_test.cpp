@@ -156,14 +156,49 @@ TEST(CompiledScans, PrefixReductions) {
       }
 }
 
+// Large enough that every task goes through all steps by itself.
+TEST(CompiledScans, RowsThroughAllSteps) {
+  for (int threads : {2, 3})
+    for (bool reverse : {false, true}) {
+      Engine engine(memory_only(threads));
+      const Graph graph = parse_graph(recurrent(9, reverse, 21, 40));
+      const ExecutionPlan& plan = engine.compile(request_of(graph)).executable->plan();
+      ASSERT_EQ(plan.scans.size(), 1u);
+      EXPECT_GE(plan.scans[0].tasks, threads);
+      expect_same(engine, graph);
+      const Graph backward = vjp(graph, {.wrt = {0, 1, 2, 3}, .outputs = {0, 1, 2}});
+      expect_same(engine, backward);
+    }
+}
+
+// One inside another, and a conditional one: what no step changes is made before the first.
+TEST(CompiledScans, InvariantsOfInnerScans) {
+  Engine engine(memory_only(2));
+  expect_same(
+      engine,
+      parse_graph("def f(float(8, 32) c0, float(3, 8, 32) x, float(32, 32) W) -> (c) {\n"
+                  "  scan (c) = outer[3](carry float(8, 32) a = c0, over float(8, 32) v = x, "
+                  "fixed float(32, 32) w = W) -> (last) {\n"
+                  "    scan (last) = inner[40](carry float(8, 32) b = a, "
+                  "fixed float(8, 32) vv = v, fixed float(32, 32) ww = w) -> (n) {\n"
+                  "      p(i, j) +=! b(i, k) * ww(j, k)\n"
+                  "      q(i, j) +=! vv(i, k) * ww(k, j)\n"
+                  "      n(i, j) = tanh(p(i, j) * 0.1 + q(i, j))\n"
+                  "    }\n"
+                  "  }\n"
+                  "}"));
+}
+
 TEST(CompiledScans, SchedulesReplay) {
   Engine engine(memory_only(2));
-  const Graph graph = parse_graph(recurrent(4, false));
-  const Program program = engine.schedule(request_of(graph));
-  const Request again = request_of(graph, program.moves_json);
-  EXPECT_EQ(print(engine.schedule(again)), print(program));
-  const ExecutionPlan& plan = engine.compile(again).executable->plan();
-  EXPECT_EQ(plan_from_json(to_json(plan), plan.constants), plan);
+  for (const Graph& graph :
+       {parse_graph(recurrent(4, false)), parse_graph(recurrent(9, true, 21, 40))}) {
+    const Program program = engine.schedule(request_of(graph));
+    const Request again = request_of(graph, program.moves_json);
+    EXPECT_EQ(print(engine.schedule(again)), print(program));
+    const ExecutionPlan& plan = engine.compile(again).executable->plan();
+    EXPECT_EQ(plan_from_json(to_json(plan), plan.constants), plan);
+  }
 }
 
 }  // namespace
