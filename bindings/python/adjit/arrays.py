@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import sys
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,9 @@ class View(NamedTuple):
     @property
     def signature(self) -> tuple[Any, ...]:
         return (self.dtype, self.shape, self.strides)
+
+
+_ndarray = np.ndarray  # read in every call
 
 
 def _torch() -> Any:
@@ -101,6 +105,16 @@ def _view_torch(tensor: Any) -> View:
     )
 
 
+def ndarray_layouts(values: Sequence[Any]) -> tuple[Any, ...] | None:
+    """Dtypes, shapes and strides (in bytes); None unless all values are plain ndarrays."""
+    layouts = []
+    for value in values:
+        if type(value) is not _ndarray:
+            return None
+        layouts.append((value.dtype, value.shape, value.strides))
+    return tuple(layouts)
+
+
 def _address_by_interface(array: Any) -> int:
     return int(array.__array_interface__["data"][0])
 
@@ -123,8 +137,30 @@ def _layout_is_known() -> bool:
     )
 
 
+_KNOWN_LAYOUT = _layout_is_known()
 #: The address of an ndarray's first element.
-address_of = _address_by_layout if _layout_is_known() else _address_by_interface
+address_of = _address_by_layout if _KNOWN_LAYOUT else _address_by_interface
+
+
+def address_reader() -> Callable[[Iterable[Any]], list[int]]:
+    """What gives the addresses of ndarrays as ``address_of`` does; not for two threads at once.
+
+    Making ctypes objects takes most of that function's time. Here they are made once.
+    """
+    if not _KNOWN_LAYOUT:
+        return lambda values: [_address_by_interface(value) for value in values]
+    pointer = ctypes.c_size_t()
+    fields = ctypes.POINTER(ctypes.c_size_t).from_buffer(pointer)
+    number = _DATA_OFFSET // ctypes.sizeof(pointer)
+
+    def read(values: Iterable[Any]) -> list[int]:
+        addresses = []
+        for value in values:
+            pointer.value = id(value)
+            addresses.append(fields[number])
+        return addresses
+
+    return read
 
 
 def empty(framework: str, dtype: int, shape: tuple[int, ...]) -> tuple[Any, int]:

@@ -161,6 +161,9 @@ class Executable:
         self._views = views
         self._hidden = hidden
         self._program = runtime.Program(lowered, built.computation, built.title)
+        self._captured = [*built.traced.captured, *built.seeds]
+        self._arranged = None if built.order is None else built.arranged
+        self._seen: Any = None  # the latest ndarrays' layouts that fitted
 
     def _fitting(self, leaves: list[Any]) -> list[arrays.View]:
         """Views of all inputs; Error unless they are like those that were lowered for."""
@@ -170,7 +173,7 @@ class Executable:
                 f"{len(leaves)}"
             )
         views = [transforms._leaf_view(x, k, self._built.title) for k, x in enumerate(leaves)]
-        views += [arrays.view(v) for v in [*self._built.traced.captured, *self._built.seeds]]
+        views += [arrays.view(v) for v in self._captured]
         for k, (given, wanted) in enumerate(zip(views, self._views + self._hidden, strict=True)):
             if given.signature != wanted.signature:
                 what = f"argument {k}" if k < len(leaves) else f"captured array {k - len(leaves)}"
@@ -181,8 +184,14 @@ class Executable:
         return views
 
     def __call__(self, *args: Any) -> Any:
+        inputs = (*args, *self._captured)
+        layouts = arrays.ndarray_layouts(inputs)
+        if layouts is not None and layouts == self._seen:
+            return self._built.rebuild(self._program.run_numpy(inputs, (), self._arranged))
         leaves, _ = pytree.flatten((args, {}))
         views = self._fitting(leaves)
+        if layouts is not None and transforms.lie_as_viewed(inputs, views):
+            self._seen = layouts
         framework = next((f for x in leaves if (f := arrays.framework_of(x)) != "numpy"), "numpy")
         addresses = [v.address for v in self._built.arranged(views)]
         return self._built.rebuild(self._program.run(addresses, framework))

@@ -7,14 +7,13 @@ import ctypes
 import functools
 import json
 import math
-import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import arrays, dtypes, pool
-from ._library import ContextOptions, Handle, LowerOptions, call, library
+from ._library import ContextOptions, Handle, LowerOptions, call, failure, library
 
 #: Reports of the latest compilations of this process, oldest first (dicts: title, cache, trace_ms,
 #: derive_ms, schedule_ms, compile_ms, load_ms, kernels, ...).
@@ -73,17 +72,19 @@ def tensor_specs(computation: Handle, outputs: bool) -> list[tuple[int, tuple[in
     return specs
 
 
-class _AddressTable:
-    """Memory for the addresses of one call's arrays, inputs first."""
+class _Frame:
+    """Memory for the addresses of one call's arrays, inputs first; not for two threads at once."""
 
-    __slots__ = ("inputs", "memory", "outputs", "pack_into")
+    __slots__ = ("addresses", "addresses_of", "run")
 
-    def __init__(self, inputs: int, outputs: int) -> None:
-        pointers = struct.Struct(f"@{inputs + outputs}P")
-        self.pack_into = pointers.pack_into
-        self.memory = ctypes.create_string_buffer(max(pointers.size, 1))
-        self.inputs = ctypes.addressof(self.memory)
-        self.outputs = self.inputs + inputs * ctypes.sizeof(ctypes.c_void_p)
+    def __init__(self, handle: Handle, inputs: int, outputs: int) -> None:
+        self.addresses_of = arrays.address_reader()
+        self.addresses: Any = (ctypes.c_void_p * (inputs + outputs))()
+        first = ctypes.addressof(self.addresses)
+        self.run = functools.partial(
+            library.adjit_executable_run_raw, handle.value.value, first,
+            first + inputs * ctypes.sizeof(ctypes.c_void_p),
+        )  # fmt: skip
 
 
 class Program:
@@ -94,9 +95,9 @@ class Program:
             "executable", lambda out: call("adjit_lowered_compile", lowered.value, out)
         )
         self.outputs = tensor_specs(computation, True)
-        self._tables: list[_AddressTable] = []
-        self._makers: list[Any] | None = None
-        self._run = library.adjit_executable_run_raw
+        self._input_count = len(tensor_specs(computation, False))
+        self._frames: list[_Frame] = []
+        self._makers: list[Callable[[], Any]] = []
         self.report: dict[str, Any] = {
             "title": title, **json.loads(self.handle.text("adjit_executable_report"))
         }  # fmt: skip
@@ -108,31 +109,50 @@ class Program:
         self.run_into(addresses, [address for _, address in made])
         return [arrays.finish(framework, array) for array, _ in made]
 
-    def run_numpy(self, addresses: Sequence[int]) -> list[Any]:
-        """The same for NumPy, with what does not change from call to call looked up once."""
-        if self._makers is None:
-            self._makers = [
-                functools.partial(np.empty, shape, dtypes.to_numpy(dtype))
-                if math.prod(shape) * dtypes.ITEM_SIZE[dtype] < pool.SMALLEST
-                else functools.partial(_empty_numpy, dtype, shape)
-                for dtype, shape in self.outputs
-            ]  # fmt: skip
-        made = [make() for make in self._makers]
-        self.run_into(addresses, [arrays.address_of(array) for array in made])
+    def run_numpy(
+        self,
+        given: Sequence[Any],
+        hidden: Sequence[arrays.View] = (),
+        arranged: Callable[[list[int]], list[int]] | None = None,
+    ) -> list[Any]:
+        """The same for ndarrays, with what does not change from call to call made once.
+
+        ``arranged`` turns the addresses of given and hidden arrays into those that the code takes;
+        None where these are the given ones.
+        """
+        made = []
+        for make in self._makers or self._make_makers():
+            made.append(make())
+        try:
+            frame = self._frames.pop()
+        except IndexError:  # as many as there are threads in here
+            frame = _Frame(self.handle, self._input_count, len(made))
+        addresses = frame.addresses_of((*given, *made))
+        if arranged is not None:
+            count = len(given)
+            addresses[:count] = arranged(addresses[:count] + [v.address for v in hidden])
+        frame.addresses[:] = addresses
+        status = frame.run()
+        self._frames.append(frame)
+        if status:
+            raise failure(status)
         return made
+
+    def _make_makers(self) -> list[Callable[[], Any]]:
+        self._makers = [
+            functools.partial(np.empty, shape, dtypes.to_numpy(dtype))
+            if math.prod(shape) * dtypes.ITEM_SIZE[dtype] < pool.SMALLEST
+            else functools.partial(_empty_numpy, dtype, shape)
+            for dtype, shape in self.outputs
+        ]  # fmt: skip
+        return self._makers
 
     def run_into(self, addresses: Sequence[int], out_addresses: Sequence[int]) -> None:
         """Runs into given memory, row-major."""
-        try:
-            table = self._tables.pop()
-        except IndexError:  # as many as there are threads in here
-            table = _AddressTable(len(addresses), len(out_addresses))
-        table.pack_into(table.memory, 0, *addresses, *out_addresses)
-        status = self._run(self.handle.value, table.inputs, table.outputs)
-        self._tables.append(table)
+        inputs = (ctypes.c_void_p * len(addresses))(*addresses)
+        outputs = (ctypes.c_void_p * len(out_addresses))(*out_addresses)
+        status = library.adjit_executable_run_raw(self.handle.value, inputs, outputs)
         if status:
-            from ._library import failure
-
             raise failure(status)
 
     def profile(self, views: Sequence[arrays.View], repeats: int) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 import time
 import types
 from collections.abc import Callable, Sequence
@@ -123,13 +124,25 @@ class Built:
         self.traced = traced
         self.computation = computation
         self.title = title
-        self.rebuild = rebuild
+        self._rebuild = rebuild
+        self._plain: Callable[[list[Any]], Any] | None = None  # known after the first result
         self.seeds = list(seeds)  # arrays behind the captured inputs
         self.order = order
 
     def arranged(self, values: list[Any]) -> list[Any]:
         """Leaves, captured values and seeds as the computation takes them."""
         return values if self.order is None else [values[k] for k in self.order]
+
+    def rebuild(self, outputs: list[Any]) -> Any:
+        """What the function returns, from what the computation gives."""
+        if self._plain is not None:
+            return self._plain(outputs)
+        made = self._rebuild(outputs)
+        if len(outputs) == 1 and made is outputs[0]:
+            self._plain = operator.itemgetter(0)
+        elif type(made) is tuple and [*map(id, made)] == [*map(id, outputs)]:
+            self._plain = tuple
+        return made
 
 
 class Transformed:
@@ -187,14 +200,9 @@ class Transformed:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not kwargs and not self._static_numbers and tracing.current() is None:
             # The usual call: NumPy arrays by position, seen before.
-            try:
-                entry = self._fast.get(
-                    tuple([(a.dtype, a.shape, a.strides) for a in args if type(a) is np.ndarray])
-                )
-                if entry is not None and len(args) == entry.fast_count and entry.fits():
-                    return entry.run_fast(args)
-            except AttributeError:
-                pass
+            entry = self._fast.get(arrays.ndarray_layouts(args))
+            if entry is not None and entry.fits():
+                return entry.run_numpy(args)
         return self._call(args, kwargs)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -215,9 +223,8 @@ class Transformed:
         if entry is None or not entry.fits():
             built = self.build(function, (positional, keyword))
             entry = self._entries[key] = _Entry(built, views)
-            if args and not kwargs and _lie_as_viewed(args, views):
-                self._fast[tuple([(a.dtype, a.shape, a.strides) for a in args])] = entry
-                entry.fast_count = len(args)
+            if args and not kwargs and lie_as_viewed(args, views):
+                self._fast[arrays.ndarray_layouts(args)] = entry
         framework = "numpy"
         for leaf in leaves:
             if (found := arrays.framework_of(leaf)) != "numpy":
@@ -257,10 +264,9 @@ class _Entry:
 
     def __init__(self, built: Built, views: Sequence[arrays.View]) -> None:
         self.built = built
-        self.fast_count = -1
-        self.single = False  # known after the first run
         self._captured = [*built.traced.captured, *built.seeds]
         self._hidden = [arrays.view(v) for v in self._captured]
+        self._arranged = built.arranged if self._captured or built.order is not None else None
         self._moving = [k for k, v in enumerate(self._hidden) if not _stays(self._captured[k], v)]
         lowered = runtime.lower(
             built.computation, built.arranged([*views, *self._hidden]), built.title,
@@ -286,15 +292,8 @@ class _Entry:
         given = self.built.arranged(addresses + [v.address for v in hidden])
         return self.built.rebuild(self.program.run(given, framework))
 
-    def run_fast(self, args: Sequence[Any]) -> Any:
-        hidden = self._hidden
-        addresses = [arrays.address_of(a) for a in args] + [v.address for v in hidden]
-        outputs = self.program.run_numpy(self.built.arranged(addresses))
-        if self.single:
-            return outputs[0]
-        made = self.built.rebuild(outputs)
-        self.single = len(outputs) == 1 and made is outputs[0]
-        return made
+    def run_numpy(self, args: Sequence[Any]) -> Any:
+        return self.built.rebuild(self.program.run_numpy(args, self._hidden, self._arranged))
 
 
 def _stays(value: Any, view: arrays.View) -> bool:
@@ -305,7 +304,7 @@ def _stays(value: Any, view: arrays.View) -> bool:
     return type(value) is np.ndarray and value is view.owner
 
 
-def _lie_as_viewed(args: Sequence[Any], views: Sequence[arrays.View]) -> bool:
+def lie_as_viewed(args: Sequence[Any], views: Sequence[arrays.View]) -> bool:
     """Whether later arrays of these dtypes, shapes and strides can be passed by address alone."""
     return len(args) == len(views) and all(
         type(a) is np.ndarray and a is v.owner for a, v in zip(args, views, strict=True)

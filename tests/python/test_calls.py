@@ -1,0 +1,152 @@
+"""Calls with NumPy arrays of layouts seen before: these are passed by address alone."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import adjit as aj
+import numpy as np
+import pytest
+from adjit import arrays
+
+X, Y = np.arange(16, dtype=np.float32), np.linspace(1, 2, 16, dtype=np.float32)
+
+
+def loss(x: Any, y: Any) -> Any:
+    return aj.sum(x * x * y)
+
+
+def gradient() -> Any:
+    return aj.grad(loss)
+
+
+def executable() -> Any:
+    return aj.lower(aj.grad(loss), X, Y).compile()
+
+
+KINDS = pytest.mark.parametrize("make", [gradient, executable])
+
+
+@KINDS
+def test_results_are_fresh(make: Callable[[], Any]) -> None:
+    call = make()
+    found = [call(X, k * Y) for k in range(4)]
+    for k, array in enumerate(found):
+        np.testing.assert_allclose(array, 2 * X * k * Y, rtol=1e-6)
+    assert len({a.__array_interface__["data"] for a in found}) == 4
+
+
+@KINDS
+def test_arrays_may_move(make: Callable[[], Any]) -> None:
+    call = make()
+    x = X.copy()
+    for _ in range(3):
+        np.testing.assert_allclose(call(x, Y), 2 * X * Y, rtol=1e-6)
+        x.resize(1 << 20, refcheck=False)
+        x.resize(16, refcheck=False)
+
+
+@KINDS
+def test_threads(make: Callable[[], Any]) -> None:
+    call = make()
+    wrong: list[int] = []
+
+    def work(value: int) -> None:
+        x = np.full(16, value, np.float32)
+        for _ in range(2000):
+            if not (call(x, Y) == 2 * x * Y).all():
+                wrong.append(value)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not wrong
+
+
+def test_an_executable_refuses_other_layouts_after_a_call() -> None:
+    call = executable()
+    call(X, Y)
+    for wrong in (X[:8], X.astype(np.float64), np.repeat(X, 2)[::2], X.reshape(4, 4)):
+        with pytest.raises(aj.Error, match="argument 0 has .* compiled for"):
+            call(wrong, Y)
+    with pytest.raises(aj.Error, match="takes 2 arrays, not 1"):
+        call(X)
+    with pytest.raises(aj.Error, match="takes 2 arrays, not 3"):
+        call(X, Y, Y)
+    np.testing.assert_allclose(call(X, Y), 2 * X * Y)
+
+
+def test_a_function_compiles_again_for_other_layouts() -> None:
+    call = gradient()
+    for x in (X, X[:8], np.repeat(X, 2)[::2], X.astype(np.float64), X):
+        for _ in range(2):
+            y = Y[: x.size].astype(x.dtype)
+            found = call(x, y)
+            assert found.dtype == x.dtype
+            np.testing.assert_allclose(found, 2 * x * y, rtol=1e-6)
+
+
+def test_captured_arrays_of_an_executable() -> None:
+    captured = X.reshape(4, 4).copy()
+    call = aj.lower(lambda x: x + captured, np.ones((4, 4), np.float32)).compile()
+    for k in range(3):
+        captured[:] = k
+        np.testing.assert_array_equal(call(np.ones((4, 4), np.float32)), k + 1)
+    captured.resize((2, 8), refcheck=False)
+    with pytest.raises(aj.Error, match="captured array 0"):
+        call(np.ones((4, 4), np.float32))
+
+
+def test_containers_of_results() -> None:
+    both = aj.grad(loss, argnums=(0, 1))
+    one = aj.jit(lambda x: (x + 1,))
+    pair = aj.jit(lambda x: [x + 1, x + 2])
+    nested = aj.value_and_grad(loss, argnums=(0, 1))
+    for _ in range(3):
+        dx, dy = both(X, Y)
+        np.testing.assert_allclose(dx, 2 * X * Y, rtol=1e-6)
+        np.testing.assert_allclose(dy, X * X, rtol=1e-6)
+        (only,) = one(X)
+        np.testing.assert_array_equal(only, X + 1)
+        found = pair(X)
+        assert isinstance(found, list) and len(found) == 2
+        _, (dx, dy) = nested(X, Y)
+        np.testing.assert_allclose(dy, X * X, rtol=1e-6)
+
+
+def test_jvp_arranges_its_inputs() -> None:
+    def tangent(x: Any, v: Any) -> Any:
+        return aj.jvp(lambda x: x * x * Y, (x,), (v,))[1]
+
+    call = aj.jit(tangent)
+    low = aj.lower(tangent, X, Y).compile()
+    for _ in range(3):
+        np.testing.assert_allclose(call(X, Y), 2 * X * Y * Y, rtol=1e-6)
+        np.testing.assert_allclose(low(X, Y), 2 * X * Y * Y, rtol=1e-6)
+        np.testing.assert_allclose(
+            aj.jvp(lambda x: x * x * Y, (X,), (Y,))[1], 2 * X * Y * Y, rtol=1e-6
+        )
+
+
+def test_addresses() -> None:
+    values = (X, X[::-1], X[3:], np.zeros(()), np.empty((0, 2)))
+    wanted = [v.__array_interface__["data"][0] for v in values]
+    assert arrays.address_reader()(values) == wanted
+    assert [arrays.address_of(v) for v in values] == wanted
+
+
+def test_where_the_object_layout_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrays, "_KNOWN_LAYOUT", False)
+    call = gradient()
+    for _ in range(3):
+        np.testing.assert_allclose(call(X, Y), 2 * X * Y, rtol=1e-6)
