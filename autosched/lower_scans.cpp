@@ -95,23 +95,22 @@ Graph lower_scans(const Graph& graph) {
   return ScanLowering(graph)();
 }
 
-Graph separate_outputs(const Graph& graph) {
-  Graph result = graph;
+Graph separate_outputs(Graph graph) {
   const std::vector<size_t> stage_of = defining_stages(graph);
   std::vector<char> taken(graph.tensors.size(), 0);
-  for (TensorId& output : result.outputs) {
+  for (TensorId& output : graph.outputs) {
     if (stage_of[output.value] != SIZE_MAX && !taken[output.value]) {
       taken[output.value] = 1;
       continue;
     }
-    const TensorInfo info = result.info(output);
+    const TensorInfo info = graph.info(output);
     Domain domain;
     domain.extents = info.shape;
     domain.output_rank = info.shape.size();
-    output = add_compute(result, info.name + "_copy", std::move(domain), {},
-                         {whole_read(result, output)})[0];
+    output = add_compute(graph, info.name + "_copy", std::move(domain), {},
+                         {whole_read(graph, output)})[0];
   }
-  return result;
+  return graph;
 }
 
 }  // namespace adjit

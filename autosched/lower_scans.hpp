@@ -16,6 +16,6 @@ Graph lower_scans(const Graph& graph);
 
 /// A copy in which every output is the result of a stage of its own: inputs, constants and repeated
 /// outputs are copied.
-Graph separate_outputs(const Graph& graph);
+Graph separate_outputs(Graph graph);
 
 }  // namespace adjit

@@ -88,9 +88,11 @@ class RowGrouper {
       if (done && *done) return true;
       if (done) break;
     }
+    const auto [order, followed] = followed_first(stage, host, depth);
+    if (followed == 0) return false;
     Program before = program_;
-    const size_t followed = followed_first(stage, host, depth);
-    if (followed > 0 && attach_at(stage, host, followed).value_or(false)) return true;
+    program_ = reorder(std::move(program_), host, order);
+    if (attach_at(stage, host, followed).value_or(false)) return true;
     program_ = std::move(before);
     return false;
   }
@@ -154,14 +156,15 @@ class RowGrouper {
     return count;
   }
 
-  // Puts those of the host's loops [0, depth) outermost that the stage's region follows, and says
-  // how many these are; 0 when that changes nothing.
-  size_t followed_first(size_t stage, size_t host, size_t depth) {
+  // The order of the host's loops in which those of [0, depth) that the stage's region follows are
+  // outermost, and how many these are; nothing when that is the order already.
+  std::pair<std::vector<size_t>, size_t> followed_first(size_t stage, size_t host,
+                                                        size_t depth) const {
     const NestPath path = *find_nest(program_, host);
     const Nest& nest = nest_at(program_, path);
-    if (depth == 0 || attachment(program_, stage, host, depth).refusal) return 0;
+    if (depth < 2 || attachment(program_, stage, host, depth).refusal) return {};
     if (std::ranges::any_of(nest.attached, [&](const auto& a) { return a.depth < depth; }))
-      return 0;
+      return {};
     const Region region = read_region(program_, path, depth, stage);
     const auto follows = [&](size_t l) {
       return std::ranges::any_of(region.base, [&](const Affine& base) {
@@ -172,9 +175,9 @@ class RowGrouper {
     std::iota(order.begin(), order.end(), size_t{0});
     const auto inside = std::stable_partition(
         order.begin(), order.begin() + static_cast<std::ptrdiff_t>(depth), follows);
-    if (std::ranges::is_sorted(order)) return 0;
-    program_ = reorder(std::move(program_), host, order);
-    return static_cast<size_t>(inside - order.begin());
+    if (std::ranges::is_sorted(order)) return {};
+    const auto followed = static_cast<size_t>(inside - order.begin());
+    return {std::move(order), followed};
   }
 
   // Contractions want tiles of several rows: they stay kernels of their own.

@@ -7,6 +7,8 @@
 #include <exception>
 #include <thread>
 
+#include "autosched/nests.hpp"
+#include "autosched/work.hpp"
 #include "jit/cpu/object.hpp"
 #include "jit/cpu/parallel.hpp"
 
@@ -18,6 +20,20 @@ EmittedKernel emit_listed(const KernelList& list, size_t k, const TargetFeatures
                           const KernelNames& names) {
   const KernelList::Entry& entry = list.entries()[k];
   return emit_kernel(*entry.program, entry.kernel, *entry.layouts, features, names(k));
+}
+
+CodegenLevel level_of(const KernelList& list, size_t k, const EmittedKernel& kernel,
+                      const TargetFeatures& features) {
+  constexpr size_t kMany = 64;
+  constexpr double kPoints = 4096;
+  const KernelList::Entry& entry = list.entries()[k];
+  double points = 0;
+  for_each_nest(entry.program->kernels[entry.kernel].root, [&](const Nest& nest) {
+    points += box_points(entry.program->graph.stages[nest.stage].domain);
+  });
+  if (!kernel.register_tile && list.entries().size() > kMany && points <= kPoints)
+    return CodegenLevel::Fast;
+  return codegen_level(kernel.register_tile, features);
 }
 
 CompiledKernels compile_kernels(const KernelList& list, TargetMachines& machines,
@@ -34,8 +50,7 @@ CompiledKernels compile_kernels(const KernelList& list, TargetMachines& machines
         llvm::Module& module = *compiled.kernels[k].module;
         set_target(module, machines);
         compiled.objects[k] = compile_module(
-            module, machines,
-            codegen_level(compiled.kernels[k].register_tile, machines.target().vector));
+            module, machines, level_of(list, k, compiled.kernels[k], machines.target().vector));
         compiled.kernels[k].module.reset();
         compiled.kernels[k].context.reset();
       } catch (...) {

@@ -32,6 +32,10 @@ class Computation {
   const Graph& base() const { return *base_; }
   /// Canonical text of the transformations, "" for none: a key component.
   std::string transformations() const;
+  /// Whether the last of them is a derivative, forwards or backwards.
+  bool is_derivative() const {
+    return !transformations_.empty() && transformations_.back().kind != Transformation::Kind::Vmap;
+  }
   /// content_hash of the base graph, computed once.
   const std::string& base_hash() const;
 

@@ -4,6 +4,7 @@
 
 #include <llvm/Config/llvm-config.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <set>
@@ -218,8 +219,14 @@ void Engine::report_build(const Request& request, const CompileReport& report, c
 }
 
 Graph Engine::final_graph(const Request& request) const {
-  return compact(separate_outputs(contract(split_loops(
-      linear_scans_as_prefixes(simplify(expand_calls(request.computation->graph())))))));
+  const Graph& graph = request.computation->graph();
+  // Derivatives come simplified, but for what calls in them, or inside scans, stand for.
+  const bool simple = request.computation->is_derivative() &&
+                      std::ranges::none_of(graph.stages, [](const Stage& stage) {
+                        return stage.kind == StageKind::Call || stage.kind == StageKind::Scan;
+                      });
+  return compact(separate_outputs(contract(
+      split_loops(linear_scans_as_prefixes(simple ? graph : simplify(expand_calls(graph)))))));
 }
 
 CheckedGraph Engine::checked_graph(const Request& request) const {
@@ -359,7 +366,7 @@ std::string Engine::assembly(const Request& request) const {
   for (size_t k = 0; k < list.entries().size(); ++k) {
     const EmittedKernel kernel = emit_listed(list, k, features);
     set_target(*kernel.module, machines_);
-    text += assembly_of(*kernel.module, machines_, codegen_level(kernel.register_tile, features));
+    text += assembly_of(*kernel.module, machines_, level_of(list, k, kernel, features));
   }
   return text;
 }

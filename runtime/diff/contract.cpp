@@ -1,5 +1,6 @@
 // runtime/diff/contract.cpp -- multiply-add becomes fma, here and nowhere else.
 #include <algorithm>
+#include <unordered_map>
 
 #include "runtime/diff/rewrite.hpp"
 #include "runtime/diff/simplify.hpp"

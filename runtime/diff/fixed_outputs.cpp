@@ -4,6 +4,7 @@
 //   S(i) = sum_k f(i, k);   D(i, j) = select(j == 0, S(i), 0):
 // the sum runs over i alone, and siblings that differ in j only share a pass.
 #include <algorithm>
+#include <utility>
 
 #include "runtime/diff/rewrite.hpp"
 #include "runtime/diff/simplify.hpp"
@@ -74,7 +75,7 @@ bool has_plain_identity(const Stage& stage) {
 
 class Dropper {
  public:
-  explicit Dropper(const Graph& graph) : graph_(graph) {}
+  explicit Dropper(Graph graph) : graph_(std::move(graph)) {}
 
   Graph operator()() {
     std::vector<Stage> stages = std::move(graph_.stages);
@@ -134,6 +135,6 @@ class Dropper {
 
 }  // namespace
 
-Graph drop_fixed_outputs(const Graph& graph) { return Dropper(graph)(); }
+Graph drop_fixed_outputs(Graph graph) { return Dropper(std::move(graph))(); }
 
 }  // namespace adjit

@@ -2,6 +2,7 @@
 #include "runtime/diff/forward.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "runtime/diff/calls.hpp"
 #include "runtime/diff/factors.hpp"

@@ -7,6 +7,7 @@
 //   X[i] * R                               i
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "runtime/diff/factors.hpp"
 #include "runtime/diff/rewrite.hpp"
@@ -41,7 +42,7 @@ double size_of(const Domain& domain) {
 
 class Hoister {
  public:
-  explicit Hoister(const Graph& graph) : graph_(graph), pool_(graph_.pool) {}
+  explicit Hoister(Graph graph) : graph_(std::move(graph)), pool_(graph_.pool) {}
 
   Graph operator()() {
     std::vector<Stage> stages = std::move(graph_.stages);
@@ -231,6 +232,6 @@ class Hoister {
 
 }  // namespace
 
-Graph hoist_factors(const Graph& graph) { return Hoister(graph)(); }
+Graph hoist_factors(Graph graph) { return Hoister(std::move(graph))(); }
 
 }  // namespace adjit

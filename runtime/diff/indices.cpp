@@ -1,5 +1,6 @@
 // runtime/diff/indices.cpp -- indices of reads in their simplest form.
 #include <algorithm>
+#include <unordered_map>
 
 #include "runtime/diff/rewrite.hpp"
 #include "runtime/diff/simplify.hpp"
@@ -40,10 +41,9 @@ void simplify_reads(ExprPool& pool, Stage& stage) {
 
 }  // namespace
 
-Graph simplify_indices(const Graph& graph) {
-  Graph result = graph;
-  for (Stage& stage : result.stages) simplify_reads(result.pool, stage);
-  return result;
+Graph simplify_indices(Graph graph) {
+  for (Stage& stage : graph.stages) simplify_reads(graph.pool, stage);
+  return graph;
 }
 
 }  // namespace adjit

@@ -1,6 +1,7 @@
 // runtime/diff/merge_equal.cpp -- equal stages become one.
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "runtime/diff/rewrite.hpp"
 #include "runtime/diff/simplify.hpp"
@@ -55,7 +56,7 @@ class Key {
 
 class Merger {
  public:
-  explicit Merger(const Graph& graph) : graph_(graph), now_(graph.tensors.size()) {
+  explicit Merger(Graph graph) : graph_(std::move(graph)), now_(graph_.tensors.size()) {
     for (uint32_t t = 0; t < now_.size(); ++t) now_[t] = TensorId{t};
   }
 
@@ -107,6 +108,6 @@ class Merger {
 
 }  // namespace
 
-Graph merge_equal_stages(const Graph& graph) { return Merger(graph)(); }
+Graph merge_equal_stages(Graph graph) { return Merger(std::move(graph))(); }
 
 }  // namespace adjit

@@ -15,7 +15,7 @@ using Flags = std::vector<char>;
 
 class Pruner {
  public:
-  explicit Pruner(const Graph& graph) : graph_(graph), read_(graph.tensors.size(), 0) {}
+  explicit Pruner(Graph graph) : graph_(std::move(graph)), read_(graph_.tensors.size(), 0) {}
 
   Graph operator()() {
     for (TensorId output : graph_.outputs) read_[output.value] = 1;
@@ -101,6 +101,6 @@ class Pruner {
 
 }  // namespace
 
-Graph prune_scans(const Graph& graph) { return Pruner(graph)(); }
+Graph prune_scans(Graph graph) { return Pruner(std::move(graph))(); }
 
 }  // namespace adjit

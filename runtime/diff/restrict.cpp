@@ -183,7 +183,7 @@ std::vector<Domain> alternatives(ExprPool& pool, const Stage& stage, ExprId disj
 
 class DomainRestrictor {
  public:
-  explicit DomainRestrictor(const Graph& graph) : graph_(graph) {}
+  explicit DomainRestrictor(Graph graph) : graph_(std::move(graph)) {}
 
   Graph operator()() {
     std::vector<Stage> stages = std::move(graph_.stages);
@@ -248,6 +248,6 @@ class DomainRestrictor {
 
 }  // namespace
 
-Graph restrict_domains(const Graph& graph) { return DomainRestrictor(graph)(); }
+Graph restrict_domains(Graph graph) { return DomainRestrictor(std::move(graph))(); }
 
 }  // namespace adjit

@@ -1,6 +1,8 @@
 // runtime/diff/simplify.cpp -- the order of the clean-up passes.
 #include "runtime/diff/simplify.hpp"
 
+#include <utility>
+
 #include "runtime/graph/subgraphs.hpp"
 
 namespace adjit {
@@ -11,14 +13,14 @@ Graph simplify(const Graph& graph) {
   constexpr int kRounds = 2;
   Graph result = compact(with_subgraphs(graph, simplify));
   for (int round = 0; round < kRounds; ++round) {
-    result = inline_views(result);
-    result = simplify_indices(result);
-    result = restrict_domains(result);
-    result = drop_fixed_outputs(result);
-    result = selects_for_unique_scatters(result);
-    result = hoist_factors(result);
-    result = merge_equal_stages(result);
-    result = prune_scans(result);
+    result = inline_views(std::move(result));
+    result = simplify_indices(std::move(result));
+    result = restrict_domains(std::move(result));
+    result = drop_fixed_outputs(std::move(result));
+    result = selects_for_unique_scatters(std::move(result));
+    result = hoist_factors(std::move(result));
+    result = merge_equal_stages(std::move(result));
+    result = prune_scans(std::move(result));
     result = compact(result);
   }
   return result;

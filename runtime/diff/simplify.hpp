@@ -15,25 +15,25 @@ Graph simplify(const Graph& graph);
 /// broadcast, slice, pad) are read through: their consumers read the base tensor at the composed
 /// index, as long as it stays quasi-affine. So are one-hot vectors and the like (one of two
 /// constants by what a few integers say) and arange: consumers compute them.
-Graph inline_views(const Graph& graph);
+Graph inline_views(Graph graph);
 
 /// Indices of reads are written with fewer divisions where their affine form over the domain has
 /// fewer: (r + 2*k + 1) // 2 is k + r for r in 0:2.
-Graph simplify_indices(const Graph& graph);
+Graph simplify_indices(Graph graph);
 
 /// Results that nothing reads leave scans, with the operands and carries that only they needed.
-Graph prune_scans(const Graph& graph);
+Graph prune_scans(Graph graph);
 
 /// Stages equal in structure (domain, combiner, bodies, target; names and lines aside) and of one
 /// region become one, with all their lines.
-Graph merge_equal_stages(const Graph& graph);
+Graph merge_equal_stages(Graph graph);
 
 /// Guards with affine conditions restrict domains: sum_k select(k == j, a[k], 0) reads one element.
 /// Conjunctions of affine comparisons in selects against zero and in read predicates become rows of
 /// Sum stages; equalities that fix a reduction axis, also to an integer that data tells, remove it.
 /// A disjunction becomes a sum over each of its disjoint parts where these have clearly fewer
 /// points.
-Graph restrict_domains(const Graph& graph);
+Graph restrict_domains(Graph graph);
 
 /// Carries of scans that are linear in themselves (filters, decaying sums) become prefix
 /// reductions, and scans that have no other carries stages over all steps.
@@ -45,16 +45,16 @@ Graph split_loops(const Graph& graph);
 
 /// Output axes that a row gives a constant leave their sums; what puts the results in their place
 /// is a select.
-Graph drop_fixed_outputs(const Graph& graph);
+Graph drop_fixed_outputs(Graph graph);
 
 /// Scatters in which every element has one writer at most (a row writes one of its elements) become
 /// selects. Only those that drop what is out of range.
-Graph selects_for_unique_scatters(const Graph& graph);
+Graph selects_for_unique_scatters(Graph graph);
 
 /// Factors of a Sum's body that are constant over some reduction axes move out of the sum when that
 /// reduces work (split_domain.hpp says what happens to rows); a sum over an axis that body and rows
 /// lack becomes a product with the extent.
-Graph hoist_factors(const Graph& graph);
+Graph hoist_factors(Graph graph);
 
 /// Add(Mul(a, b), c) with a float product used once becomes Fma: applied once, before scheduling;
 /// nothing contracts later.

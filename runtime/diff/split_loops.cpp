@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "runtime/diff/simplify.hpp"
 #include "runtime/diff/time_axis.hpp"
@@ -205,7 +206,7 @@ Graph split_loops(const Graph& graph) {
       result.stages.push_back(std::move(stage));
     }
   }
-  return any ? compact(prune_scans(result)) : result;
+  return any ? compact(prune_scans(std::move(result))) : result;
 }
 
 }  // namespace adjit

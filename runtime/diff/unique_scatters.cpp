@@ -63,13 +63,12 @@ Stage as_select(Graph& graph, const Stage& scatter, const std::vector<size_t>& o
 
 }  // namespace
 
-Graph selects_for_unique_scatters(const Graph& graph) {
-  Graph result = graph;
-  for (Stage& stage : result.stages) {
+Graph selects_for_unique_scatters(Graph graph) {
+  for (Stage& stage : graph.stages) {
     if (!may_be_select(stage)) continue;
-    if (const auto own = own_dimensions(result, stage)) stage = as_select(result, stage, *own);
+    if (const auto own = own_dimensions(graph, stage)) stage = as_select(graph, stage, *own);
   }
-  return result;
+  return graph;
 }
 
 }  // namespace adjit

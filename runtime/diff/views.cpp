@@ -6,6 +6,7 @@
 // a sum zero.
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "runtime/diff/condition.hpp"
 #include "runtime/diff/guards.hpp"
@@ -108,8 +109,8 @@ View view_of(ExprPool& pool, const Stage& stage, size_t k) {
 
 class ViewInliner {
  public:
-  explicit ViewInliner(const Graph& graph)
-      : graph_(graph), pool_(graph_.pool), views_(graph.tensors.size()) {}
+  explicit ViewInliner(Graph graph)
+      : graph_(std::move(graph)), pool_(graph_.pool), views_(graph_.tensors.size()) {}
 
   Graph operator()() {
     for (Stage& stage : graph_.stages) {
@@ -193,6 +194,6 @@ class ViewInliner {
 
 }  // namespace
 
-Graph inline_views(const Graph& graph) { return ViewInliner(graph)(); }
+Graph inline_views(Graph graph) { return ViewInliner(std::move(graph))(); }
 
 }  // namespace adjit

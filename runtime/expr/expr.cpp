@@ -5,7 +5,6 @@
 #include <array>
 #include <bit>
 #include <string>
-#include <unordered_set>
 
 #include "runtime/expr/error.hpp"
 #include "runtime/expr/fold.hpp"
@@ -235,7 +234,7 @@ ExprId Rebuilder::operator()(ExprId root) {
     if (!ready) continue;
     stack.pop_back();
     rebuilt.clear();
-    for (ExprId operand : operands) rebuilt.push_back(done_.at(operand.value));
+    for (ExprId operand : operands) rebuilt.push_back(ExprId{*done_.find(operand.value)});
     const Node node = (*source_)[id];  // by value: the pools may be the same, and grow
     ExprId result;
     if (node.op == Op::Axis || node.op == Op::Argument || node.op == Op::Read)
@@ -255,9 +254,9 @@ ExprId Rebuilder::operator()(ExprId root) {
         result = target_->make(node.op, rebuilt);
       }
     }
-    done_.emplace(id.value, result);
+    done_.insert(id.value, result.value);
   }
-  return done_.at(root.value);
+  return ExprId{*done_.find(root.value)};
 }
 
 std::vector<ExprId> reachable(const ExprPool& pool, std::span<const ExprId> roots) {
@@ -266,12 +265,12 @@ std::vector<ExprId> reachable(const ExprPool& pool, std::span<const ExprId> root
   constexpr size_t kFewNodes = 32;
   std::vector<ExprId> found;
   std::vector<ExprId> stack(roots.begin(), roots.end());
-  std::unordered_set<uint32_t> seen;
+  IdMap seen;
   const auto is_new = [&](ExprId id) {
     if (found.size() < kFewNodes) return std::ranges::find(found, id) == found.end();
-    if (seen.empty())
+    if (found.size() == kFewNodes)
       for (ExprId earlier : found) seen.insert(earlier.value);
-    return seen.insert(id.value).second;
+    return seen.insert(id.value);
   };
   while (!stack.empty()) {
     const ExprId id = stack.back();
@@ -286,7 +285,7 @@ std::vector<ExprId> reachable(const ExprPool& pool, std::span<const ExprId> root
 
 std::vector<ExprId> post_order(const ExprPool& pool, std::span<const ExprId> roots) {
   std::vector<ExprId> order;
-  std::unordered_set<uint32_t> done;
+  IdMap done;
   std::vector<ExprId> stack(roots.rbegin(), roots.rend());
   while (!stack.empty()) {
     const ExprId id = stack.back();
@@ -297,7 +296,7 @@ std::vector<ExprId> post_order(const ExprPool& pool, std::span<const ExprId> roo
         if (!done.contains(operands[k].value)) stack.push_back(operands[k]);
     if (stack.size() > size) continue;  // operands first
     stack.pop_back();
-    if (done.insert(id.value).second) order.push_back(id);
+    if (done.insert(id.value)) order.push_back(id);
   }
   return order;
 }

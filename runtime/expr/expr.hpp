@@ -14,10 +14,10 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "runtime/expr/dtype.hpp"
+#include "runtime/expr/id_map.hpp"
 #include "runtime/expr/op.hpp"
 
 namespace adjit {
@@ -142,7 +142,7 @@ class Rebuilder {
   const ExprPool* source_;
   ExprPool* target_;
   Leaf leaf_;
-  std::unordered_map<uint32_t, ExprId> done_;
+  IdMap done_;
 };
 
 /// Distinct nodes reachable from the roots, children before parents (ascending ids).

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <unordered_map>
 #include <utility>
 
 #include "runtime/expr/scalar.hpp"

@@ -1,5 +1,6 @@
 // runtime/trace/lowering_unit.cpp -- one unit of index notation as the parts of one stage.
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "runtime/expr/interval.hpp"

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/jit/cache/allocation_count.hpp"
+#include "tests/allocation_count.hpp"
 #include "tests/jit/cache/scratch.hpp"
 
 namespace adjit::cache {
@@ -118,13 +118,13 @@ TEST(MemoryTier, AHitAllocatesNothing) {
   Tier tier(100);
   tier.get_or_create(key(1), maker("one"));
   tier.get_or_create(key(2), maker("two"));
-  EXPECT_GT(test::allocation_count(), 0U);
-  const size_t before = test::allocation_count();
+  EXPECT_GT(testing::allocation_count(), 0U);
+  const size_t before = testing::allocation_count();
   for (int k = 0; k < 100; ++k) {
     tier.get_or_create(key(1), never);
     tier.find(key(2));
   }
-  EXPECT_EQ(test::allocation_count(), before);
+  EXPECT_EQ(testing::allocation_count(), before);
 }
 
 TEST(MemoryTier, AHitTakesWellUnderAMicrosecond) {

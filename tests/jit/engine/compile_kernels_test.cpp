@@ -52,6 +52,25 @@ TEST(CompileKernels, ManyKernelsInOrder) {
   }
 }
 
+// The first call of many small kernels is mostly compilation.
+TEST(CompileKernels, SmallKernelsOfManyAreCompiledFast) {
+  const TargetFeatures features = from_feature_string("+sse4.1,+avx2,+fma");
+  const auto level = [&](int count, const char* extent, bool register_tile) {
+    Program program = several_kernels(count);
+    if (std::string(extent) != "9")
+      program = initial_program(parse_graph("def main(float(" + std::string(extent) +
+                                            ") x) -> (y) { y(i) = x(i) * 2.0 }"),
+                                2, 512);
+    EmittedKernel kernel;
+    kernel.register_tile = register_tile;
+    return level_of(KernelList(program, input_layouts(program)), 0, kernel, features);
+  };
+  EXPECT_EQ(level(100, "9", false), CodegenLevel::Fast);
+  EXPECT_EQ(level(100, "9", true), CodegenLevel::Less) << "accumulators";
+  EXPECT_EQ(level(20, "9", false), codegen_level(false, features));
+  EXPECT_EQ(level(1, "100000", false), codegen_level(false, features));
+}
+
 TEST(CompileKernels, TheSameProgramIsTheSameBytes) {
   const Program program =
       default_schedule(random_graph(5, {.stages = 6, .max_extent = 20}), {2, 512});

@@ -1,6 +1,6 @@
-// tests/jit/cache/allocation_count.cpp -- replaces operator new for this test program. A file of
+// tests/allocation_count.cpp -- replaces operator new for this test program. A file of
 // its own, because the compiler warns of malloc and delete where it can see through both.
-#include "tests/jit/cache/allocation_count.hpp"
+#include "tests/allocation_count.hpp"
 
 #include <cstdlib>
 #include <new>
@@ -9,7 +9,7 @@ namespace {
 thread_local size_t count = 0;
 }  // namespace
 
-size_t adjit::cache::test::allocation_count() { return count; }
+size_t adjit::testing::allocation_count() { return count; }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 void* operator new(size_t size) {
