@@ -32,9 +32,9 @@ using KernelNames = std::function<std::string(size_t)>;
 EmittedKernel emit_listed(const KernelList& list, size_t k, const TargetFeatures& features,
                           const KernelNames& names = kernel_symbol);
 
-/// What kernel k of a list, emitted so, deserves: as codegen_level() says, but Fast for kernels of few
-/// points in a list of many, whose first call is mostly compilation. A chain of 10,000 operations
-/// on Zen 3: 1.3 seconds instead of 2.0.
+/// What kernel k of a list, emitted so, deserves: as codegen_level() says, but Fast for kernels of
+/// few points in a list of many, whose first call is mostly compilation. A chain of 10,000
+/// operations on Zen 3: 1.3 seconds instead of 2.0.
 CodegenLevel level_of(const KernelList& list, size_t k, const EmittedKernel& kernel,
                       const TargetFeatures& features);
 
