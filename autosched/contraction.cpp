@@ -2,6 +2,7 @@
 #include "autosched/contraction.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "autosched/matrix_product.hpp"
@@ -259,6 +260,7 @@ class Preparer {
     if (!tile.vector_axis || *tile.vector_axis >= before.domain.output_rank) return;
     const size_t lanes_axis = *tile.vector_axis;
     const int64_t width = tile.factors[lanes_axis] * tile.lanes;
+    const bool starved = waits_for_lines(before, accesses, tile);
     std::vector<TensorId> done, in_panels;
     for (size_t r = 0; r < accesses.reads.size(); ++r) {
       const MemoryAccess& access = accesses.reads[r];
@@ -274,9 +276,12 @@ class Preparer {
       const bool transposed = std::ranges::find(tile.packed, r) != tile.packed.end();
       size_t dim = SIZE_MAX;
       int64_t panel = width;
-      if (transposed || far_rows(before, access, lanes_axis)) {
+      if (transposed || far_rows(before, access, lanes_axis) ||
+          (starved && access.contiguous(lanes_axis) && !access.irregular[lanes_axis] &&
+           reuse(before, access) >= kColumnReuse && lines_per_step(before, access, tile) > 0)) {
         dim = dimension_of(program_.graph, access, lanes_axis);
-      } else if (const size_t axis = conflicting_rows(before, access, tile); axis != SIZE_MAX) {
+      } else if (const size_t axis = conflicting_rows(before, access, tile, starved);
+                 axis != SIZE_MAX) {
         dim = dimension_of(program_.graph, access, axis);
         panel = tile.factors[axis];
       }
@@ -420,12 +425,46 @@ class Preparer {
            (stride >= 1024 && bytes_of(program_.graph, access.tensor) > 2 << 20);
   }
 
-  // A broadcast operand walked in steps of a multiple of 2048 bytes: packed along its unrolled
-  // axis.
-  size_t conflicting_rows(const Stage& whole, const MemoryAccess& access,
-                          const TileChoice& tile) const {
+  // Cache lines that an operand takes from the second cache in a step of the reduction, because its
+  // rows drive each other out of the first before they are read again.
+  double lines_per_step(const Stage& whole, const MemoryAccess& access,
+                        const TileChoice& tile) const {
+    constexpr double kLine = 64;
+    const auto [stride, rows] = reduction_rows(program_.graph, whole, access);
+    if (static_cast<double>(stride) < kLine) return 0;
+    const auto size = static_cast<double>(size_of(program_.graph.info(access.tensor).dtype));
+    double bytes = size;
+    for (size_t a = 0; a < whole.domain.output_rank; ++a)
+      if (access.contiguous(a))
+        bytes =
+            size * static_cast<double>(tile.factors[a] * (tile.vector_axis == a ? tile.lanes : 1));
+    const bool aligned = stride % static_cast<int64_t>(kLine) == 0;
+    const double lines = aligned ? std::ceil(bytes / kLine) : (bytes + kLine - size) / kLine;
+    return static_cast<double>(rows) * lines >
+                   static_cast<double>(lines_kept(stride, target_.l1_bytes))
+               ? lines
+               : 0;
+  }
+
+  // Whether lines from the second cache take half as long as the tile's multiply-adds. Tiles of 16
+  // registers do few of these a step.
+  bool waits_for_lines(const Stage& whole, const Accesses& accesses, const TileChoice& tile) const {
+    double lines = 0, operations = 1;
+    for (const MemoryAccess& access : accesses.reads) lines += lines_per_step(whole, access, tile);
+    for (size_t a = 0; a < whole.domain.output_rank; ++a)
+      operations *= static_cast<double>(tile.factors[a]);
+    const double cycles = operations * target_.vector_bits / target_.fma_bits;
+    return lines * 64 / target_.l2_bytes_per_cycle > 0.5 * cycles;
+  }
+
+  // A broadcast operand walked in steps of a multiple of 2048 bytes, or whose lines a tile waits
+  // for: packed along its unrolled axis.
+  size_t conflicting_rows(const Stage& whole, const MemoryAccess& access, const TileChoice& tile,
+                          bool starved) const {
     const int64_t stride = reduction_rows(program_.graph, whole, access).stride;
-    if (stride == 0 || stride % 2048 != 0 || reuse(whole, access) < kColumnReuse) return SIZE_MAX;
+    const bool waits = starved && lines_per_step(whole, access, tile) > 0;
+    if (stride == 0 || (stride % 2048 != 0 && !waits) || reuse(whole, access) < kColumnReuse)
+      return SIZE_MAX;
     double reduction = 1;
     for (size_t a = whole.domain.output_rank; a < whole.domain.rank(); ++a)
       if (access.depends_on(a)) reduction *= static_cast<double>(whole.domain.extents[a]);

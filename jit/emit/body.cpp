@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "jit/emit/operations.hpp"
+#include "runtime/expr/interval.hpp"
 
 namespace adjit {
 namespace {
@@ -81,12 +82,21 @@ bool BodyEmitter::stays_small(const Affine& form) {
 
 bool BodyEmitter::in_bounds(ExprId read) {
   const TensorInfo& tensor = graph_.info(pool_.read_tensor(read));
+  const auto inside_axes = [&] {  // which attached nests leave at the ends of a region
+    for (size_t a = 0; a < domain_.rank(); ++a)
+      if (ranges_[a].lo < 0 || ranges_[a].hi >= domain_.extents[a]) return false;
+    return true;
+  };
   const std::span<const ExprId> index = pool_.read_index(read);
   for (size_t d = 0; d < index.size(); ++d) {
     const std::optional<Affine> form = affine(index[d]);
     if (!form) return false;
     const Range r = interval(*form, ranges_);
-    if (r.lo < 0 || r.hi >= tensor.shape[d]) return false;
+    if (r.lo >= 0 && r.hi < tensor.shape[d]) continue;
+    // A remainder is x - n (x // n) as a form, which forgets that both are of the same x.
+    if (!inside_axes()) return false;
+    const auto range = interval_of(pool_, index[d], domain_.extents);
+    if (!range || range->lo < 0 || range->hi >= tensor.shape[d]) return false;
   }
   return true;
 }

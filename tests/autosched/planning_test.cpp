@@ -249,5 +249,20 @@ TEST(WorkMeter, CountsSharedExpressionsOnce) {
   EXPECT_EQ(work.cost, operation_cost(Op::Exp, DType::Float32) + 2);
 }
 
+// A tile of 6 x 2 vectors waits for the lines of rows that leave the first cache; one of 14 x 2 has
+// twice as many multiply-adds for them. Short reductions keep their rows there.
+TEST(Packing, SmallTilesDoNotWaitForLines) {
+  const auto packed = [](int64_t rows, int vector_bits) {
+    const std::string n = std::to_string(rows);
+    const Graph graph = parse_graph("def main(float(" + n + ", 513) x, float(" + n +
+                                    ", 509) y) -> (t) { t(i, j) +=! x(r, i) * y(r, j) }");
+    const std::string text = print(default_schedule(graph, Target{2, vector_bits}));
+    return std::pair(text.find("x_packed") != text.npos, text.find("y_packed") != text.npos);
+  };
+  EXPECT_EQ(packed(511, 256), std::pair(true, true));
+  EXPECT_EQ(packed(511, 512), std::pair(false, false));
+  EXPECT_EQ(packed(150, 256), std::pair(false, false));
+}
+
 }  // namespace
 }  // namespace adjit

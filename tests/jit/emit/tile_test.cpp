@@ -153,6 +153,16 @@ TEST(Tile, RowsOfOutputsAloneAreAskedOnce) {
             occurrences(ir, "store <8 x float>") + occurrences(ir, "call void @llvm.masked.store"))
       << ir;
   checked_ir(vectorize(initial_program(graph, 1, 512), 0, 2, 8));
+  // A copy in panels is in range at every point, too.
+  const Graph panels = parse_graph(
+      "def main(float(40, 12) x, float(3, 40, 8) y) -> (t) {\n"
+      "  t(i, j) +=! x(r_k, i) * y(j // 8, r_k, j % 8) where i in 0:12, j in 0:24, r_k in 0:40, i "
+      ">= "
+      "j\n}");
+  p = unroll(vectorize(initial_program(panels, 1, 512), 0, 1, 8), 0, 0, 4);
+  checked_ir(p);
+  const std::string packed = emitted(p, true);
+  EXPECT_EQ(occurrences(packed, "select <8 x i1>"), occurrences(packed, "store <8 x float>"));
   // Where a row keeps a read in range, points outside it are not evaluated.
   const Graph guarded = parse_graph(
       "def main(float(30) x, float(40, 21) y) -> (t) {\n"
