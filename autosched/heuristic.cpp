@@ -14,7 +14,6 @@
 #include "autosched/scatter_schedule.hpp"
 #include "autosched/sibling_groups.hpp"
 #include "autosched/task_chains.hpp"
-#include "autosched/work.hpp"
 
 namespace adjit {
 namespace {
@@ -54,15 +53,6 @@ Program schedule_loops(Program program, const Target& target, const ReductionPla
   return program;
 }
 
-// Points of all nests of a kernel.
-double points_of(const Program& program, const Kernel& kernel) {
-  double points = 0;
-  for_each_nest(kernel.root, [&](const Nest& nest) {
-    points += box_points(program.graph.stages[nest.stage].domain);
-  });
-  return points;
-}
-
 // Whether what the steps of a scan are given fixed stays in every core's cache while its tasks go
 // through the steps, and all steps take long enough for several cores.
 bool whole_steps_pay(const Program& program, const Scan& scan, const Target& target) {
@@ -86,7 +76,11 @@ bool whole_steps_pay(const Program& program, const Scan& scan, const Target& tar
 std::optional<Program> schedule_whole_steps(Program program, const Scan& scan, const Target& target,
                                             const ReductionPlans& plans, Choices& choices) {
   if (!whole_steps_pay(program, scan, target)) return std::nullopt;
+  // Panels would be copied again by every task, in every step.
+  if (std::ranges::any_of(plans, [](const auto& plan) { return !plan.second.panels.empty(); }))
+    return std::nullopt;
   const std::vector<bool> before = invariant_kernels(program, scan);
+  std::set<size_t> once;
   std::vector<size_t> roots;  // the one of the most points first
   double most = -1;
   for (size_t k = 0; k < program.kernels.size(); ++k) {
@@ -94,6 +88,7 @@ std::optional<Program> schedule_whole_steps(Program program, const Scan& scan, c
     const Stage& stage = program.graph.stages[kernel.root.stage];
     if (stage.kind != StageKind::Compute || stage.running) return std::nullopt;
     roots.push_back(kernel.root.stage);
+    if (before[k]) once.insert(kernel.root.stage);
     if (before[k] || points_of(program, kernel) <= most) continue;
     most = points_of(program, kernel);
     std::swap(roots.front(), roots.back());
@@ -101,11 +96,11 @@ std::optional<Program> schedule_whole_steps(Program program, const Scan& scan, c
   if (most < 0) return std::nullopt;
   SharedTasks shared{true, 0};
   for (size_t root : roots) {
-    const bool once = before[find_nest(program, root)->kernel];
+    const bool apart = once.contains(root);
     program = schedule_kernel(std::move(program), root, target, plans, {},
-                              once ? SharedTasks{} : shared, choices);
+                              apart ? SharedTasks{} : shared, choices);
     const Nest& nest = nest_of(program, root);
-    if (once) continue;
+    if (apart) continue;
     if (parallel_depth(nest) != 1) return std::nullopt;
     shared.points = nest.loops[0].step;
   }

@@ -14,8 +14,8 @@ namespace adjit {
 /// Every scan of the graph lowered (not those inside bodies: they are when their program is made).
 Graph lower_scans(const Graph& graph);
 
-/// A copy in which every output is the result of a stage of its own: inputs, constants and repeated
-/// outputs are copied.
+/// The graph in which every output is the result of a stage of its own: inputs, constants and
+/// repeated outputs are copied.
 Graph separate_outputs(Graph graph);
 
 }  // namespace adjit

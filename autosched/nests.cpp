@@ -1,6 +1,8 @@
 // autosched/nests.cpp -- finding nests and loops in a program.
 #include "autosched/nests.hpp"
 
+#include "autosched/work.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -161,6 +163,14 @@ Affine origin_above(const Nest& nest, size_t axis, size_t depth) {
   for (size_t l = 0; l < depth; ++l)
     if (nest.loops[l].axis == axis) origin += Affine::variable(nest.loops[l].variable);
   return origin;
+}
+
+double points_of(const Program& program, const Kernel& kernel) {
+  double points = 0;
+  for_each_nest(kernel.root, [&](const Nest& nest) {
+    points += box_points(program.graph.stages[nest.stage].domain);
+  });
+  return points;
 }
 
 }  // namespace adjit

@@ -37,6 +37,8 @@ struct NestPath {
 std::optional<NestPath> find_nest(const Program& program, size_t stage);
 Nest& nest_at(Program& program, const NestPath& path);
 const Nest& nest_at(const Program& program, const NestPath& path);
+/// Points of all nests of a kernel, as if each ran over its whole domain once.
+double points_of(const Program& program, const Kernel& kernel);
 /// The nest of a stage that is in the program.
 const Nest& nest_of(const Program& program, size_t stage);
 

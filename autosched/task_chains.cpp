@@ -109,10 +109,6 @@ class ChainPlanner {
   std::vector<size_t> depths_;  // per kernel
 };
 
-}  // namespace
-
-namespace {
-
 // Which parts of a chain's tensors stay within a task.
 void add_slices(const Program& program, const TaskRegions& regions,
                 const std::vector<size_t>& kernels, std::vector<int64_t>& slices) {

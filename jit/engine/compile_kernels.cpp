@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "autosched/nests.hpp"
-#include "autosched/work.hpp"
 #include "jit/cpu/object.hpp"
 #include "jit/cpu/parallel.hpp"
 
@@ -25,12 +24,10 @@ EmittedKernel emit_listed(const KernelList& list, size_t k, const TargetFeatures
 CodegenLevel level_of(const KernelList& list, size_t k, const EmittedKernel& kernel,
                       const TargetFeatures& features) {
   constexpr size_t kMany = 64;
-  constexpr double kPoints = 4096;
+  constexpr double kPoints = 4096;  // of all calls
   const KernelList::Entry& entry = list.entries()[k];
-  double points = 0;
-  for_each_nest(entry.program->kernels[entry.kernel].root, [&](const Nest& nest) {
-    points += box_points(entry.program->graph.stages[nest.stage].domain);
-  });
+  const double points = points_of(*entry.program, entry.program->kernels[entry.kernel]) *
+                        static_cast<double>(entry.calls);
   if (!kernel.register_tile && list.entries().size() > kMany && points <= kPoints)
     return CodegenLevel::Fast;
   return codegen_level(kernel.register_tile, features);

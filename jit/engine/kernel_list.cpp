@@ -1,23 +1,27 @@
 // jit/engine/kernel_list.cpp -- programs within programs, flattened.
 #include "jit/engine/kernel_list.hpp"
 
+#include "autosched/step_invariants.hpp"
+
 namespace adjit {
 
 KernelList::KernelList(const Program& program, std::span<const TensorLayout> input_layouts) {
-  add(program, input_layouts);
+  add(program, input_layouts, 1);
 }
 
 // Recursive over scans within scans.
-void KernelList::add(const Program& program, std::span<const TensorLayout> input_layouts) {
+void KernelList::add(const Program& program, std::span<const TensorLayout> input_layouts,
+                     int64_t calls) {
   const std::vector<TensorLayout>& layouts =
       layouts_.emplace_back(layouts_of(program.graph, input_layouts));
   for (size_t k = 0; k < program.kernels.size(); ++k) {
     const Kernel& kernel = program.kernels[k];
     if (kernel.steps) {
       const Stage& scan = program.graph.stages[kernel.root.stage];
-      add(*kernel.steps, step_layouts(program.graph, scan, layouts));
+      add(*kernel.steps, step_layouts(program.graph, scan, layouts),
+          calls * repeats_of(*scan.scan).times);
     } else {
-      entries_.push_back({&program, k, &layouts});
+      entries_.push_back({&program, k, &layouts, calls});
     }
   }
 }

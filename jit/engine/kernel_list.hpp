@@ -18,6 +18,7 @@ class KernelList {
     const Program* program;
     size_t kernel;                             // of that program
     const std::vector<TensorLayout>* layouts;  // per tensor of its graph
+    int64_t calls = 1;                         // a run: more in the steps of a scan
   };
 
   KernelList(const Program& program, std::span<const TensorLayout> input_layouts);
@@ -25,7 +26,7 @@ class KernelList {
   const std::vector<Entry>& entries() const { return entries_; }
 
  private:
-  void add(const Program& program, std::span<const TensorLayout> input_layouts);
+  void add(const Program& program, std::span<const TensorLayout> input_layouts, int64_t calls);
 
   std::deque<std::vector<TensorLayout>> layouts_;
   std::vector<Entry> entries_;

@@ -127,11 +127,19 @@ void check_numbers(const ExecutionPlan& plan) {
     check_steps(scan.before, k);
     check_steps(scan.steps, k);
     require(scan.tasks >= 0 && (scan.tasks == 0 || !(scan.conditional || scan.steps.empty())));
-    for (size_t s = 0; scan.tasks > 0 && s < scan.steps.size(); ++s) {
+    if (scan.tasks == 0) continue;
+    std::vector<bool> own(plan.kernels.size(), false), moves(buffers, false);
+    for (size_t s = 0; s < scan.steps.size(); ++s) {
       require(!scan.steps[s].scan);
       const KernelPlan& kernel = plan.kernels[scan.steps[s].number];
       require(kernel.parallel && kernel.tasks == scan.tasks && kernel.chained == (s > 0));
+      own[scan.steps[s].number] = true;
     }
+    // A task moves these in the tables of its kernels.
+    for (const ScanPlan::Slice& s : scan.slices) moves[s.buffer] = true;
+    for (const ScanPlan::Carry& c : scan.carries) moves[c.in] = moves[c.out] = true;
+    for (size_t n = 0; n < plan.kernels.size(); ++n)
+      for (size_t buffer : plan.kernels[n].tensors) require(own[n] || !moves[buffer]);
   }
   check_steps(plan.steps, plan.scans.size());
   const auto fits = [&](const Buffer& b) {

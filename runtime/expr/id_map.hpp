@@ -1,6 +1,7 @@
 // runtime/expr/id_map.hpp -- tables by node number for walks over expressions.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <vector>
 
@@ -13,6 +14,7 @@ class IdMap {
  public:
   /// The value of a key; null: none. Valid until the next insertion.
   const uint32_t* find(uint32_t key) const {
+    assert(key != kFree);
     if (slots_.empty()) return nullptr;
     const Slot& slot = slots_[place(key)];
     return slot.key == key ? &slot.value : nullptr;
@@ -21,6 +23,7 @@ class IdMap {
 
   /// Whether the key is new; the value of one that is there stays.
   bool insert(uint32_t key, uint32_t value = 0) {
+    assert(key != kFree);
     if (2 * (count_ + 1) > slots_.size()) grow();
     Slot& slot = slots_[place(key)];
     if (slot.key == key) return false;

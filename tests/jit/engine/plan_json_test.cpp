@@ -19,7 +19,7 @@ TEST(PlanJson, SurvivesJson) {
   plan.buffers.push_back({Buffer::Kind::Step, 0, 0});
   plan.kernels[0].tensors.push_back(plan.buffers.size() - 2);
   plan.scans = {
-      {3, true, false, 12, {{1, 2, -8}}, {{1, 2, 3, 0, {64, 128}}}, {{false, 0}}, {{false, 1}}}};
+      {3, true, false, 0, {{1, 2, -8}}, {{1, 2, 3, 0, {64, 128}}}, {{false, 0}}, {{false, 1}}}};
   plan.steps.push_back({true, 0});
   plan.inputs[0].strides = {-3};
   plan.kernels[1].parallel = true;
@@ -123,6 +123,21 @@ TEST(PlanJson, PlacesThatDoNotExistAreRefused) {
   with_scan([](ScanPlan& s) { s.before[0] = {true, 0}; });
   with_scan([](ScanPlan& s) { s.tasks = -1; });
   with_scan([](ScanPlan& s) { s.tasks = 7; });  // its kernel has others
+  // Tasks through all steps move buffers that only the steps' kernels may name.
+  const auto with_tasks = [&](size_t buffer) {
+    ExecutionPlan p = plan;
+    p.kernels[0].tasks = 4;
+    p.kernels[0].parallel = true;
+    p.scans = {scan};
+    p.scans[0].tasks = 4;
+    p.scans[0].slices = {{buffer, 2, 8}};
+    p.scans[0].carries.clear();
+    p.buffers.push_back({Buffer::Kind::Step, 0, 0});
+    return p;
+  };
+  const ExecutionPlan right = with_tasks(plan.buffers.size());
+  EXPECT_EQ(plan_from_json(to_json(right), right.constants), right);
+  expect_refused(to_json(with_tasks(plan.kernels[1].tensors[0])), plan.constants);
   with_scan([](ScanPlan& s) { s.slices[0].buffer = 1000; });
   with_scan([](ScanPlan& s) { s.slices[0].of = 1000; });
   with_scan([](ScanPlan& s) { s.carries[0].final = 1000; });

@@ -167,11 +167,55 @@ TEST(CompiledScans, RowsThroughAllSteps) {
       EXPECT_GE(plan.scans[0].tasks, threads);
       expect_same(engine, graph);
       const Graph backward = vjp(graph, {.wrt = {0, 1, 2, 3}, .outputs = {0, 1, 2}});
+      const ExecutionPlan& both = engine.compile(request_of(backward)).executable->plan();
+      EXPECT_TRUE(std::ranges::all_of(both.scans, [](const ScanPlan& s) { return s.tasks > 0; }));
       expect_same(engine, backward);
     }
 }
 
-// One inside another, and a conditional one: what no step changes is made before the first.
+// Carries that go round, one that stays, one of integers; rows of them through all steps.
+TEST(CompiledScans, CarriesThatSwapRowByRow) {
+  Engine engine(memory_only(2));
+  for (int64_t trips : {4, 5}) {
+    const Graph graph = parse_graph(
+        "def f(float(96, 80) a0, float(96, 80) b0, float(96, 80) c0, int64(96, 80) n0) "
+        "-> (a, b, c, n, ys) {\n  scan (a, b, c, n, ys) = step[" +
+        std::to_string(trips) +
+        "](carry float(96, 80) a = a0, carry float(96, 80) b = b0, carry float(96, 80) c = c0, "
+        "carry int64(96, 80) n = n0) -> (b, d, c, m, b) {\n"
+        "    d(i, j) = a(i, j) * 0.5 + c(i, j)\n    m(i, j) = n(i, j) + 1\n  }\n}");
+    EXPECT_GT(engine.compile(request_of(graph)).executable->plan().scans[0].tasks, 0);
+    expect_same(engine, graph);
+  }
+}
+
+// Each step has a matrix of its own, large enough for its panels to be copied inside the product.
+TEST(CompiledScans, StepsWhoseProductsCopyPanels) {
+  Engine engine(memory_only(2));
+  expect_same(engine, parse_graph("def f(float(2, 48, 512) c0, float(6, 512, 512) x) -> (c) {\n"
+                                  "  scan (c) = step[6](carry float(2, 48, 512) s = c0, "
+                                  "over float(512, 512) w = x) -> (n) {\n"
+                                  "    p(b, i, j) +=! s(b, i, k) * w(k, j)\n"
+                                  "    n(b, i, j) = tanh(p(b, i, j) * 0.01)\n  }\n}"));
+}
+
+TEST(CompiledScans, InvariantsOfConditionalScans) {
+  Engine engine(memory_only(2));
+  for (int start : {0, 3, 100}) {
+    const Graph graph = parse_graph(
+        "def f(int64 k0, float(8, 32) h0, float(32, 32) W) -> (k, h, go) {\n"
+        "  go0() = k0() > 0\n"
+        "  scan (k, h, go) = step[while](carry int64 n = k0, carry float(8, 32) s = h0, "
+        "carry bool g = go0, fixed float(32, 32) w = W) -> (m, t, more) {\n"
+        "    m() = n() - 1\n    p(i, j) +=! s(i, r) * w(j, r)\n"
+        "    t(i, j) = tanh(p(i, j) * 0.1)\n    more() = m() > 0\n  }\n}");
+    std::vector<Array> inputs = small_inputs(graph, 1);
+    inputs[0].set(0, start);
+    EXPECT_EQ(first_difference(graph, inputs, run_compiled(engine, request_of(graph), inputs)), "");
+  }
+}
+
+// One inside another: what no step of the inner one changes is made before its first.
 TEST(CompiledScans, InvariantsOfInnerScans) {
   Engine engine(memory_only(2));
   expect_same(
