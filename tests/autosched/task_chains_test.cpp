@@ -176,6 +176,22 @@ TEST(TaskChains, RowsGoThroughAllStepsOfAScan) {
   EXPECT_EQ(tasks_of_steps(kRows, 64), 0) << "fewer rows than cores";
 }
 
+// Each step has a matrix of its own, so large that its panels are copied inside the product.
+TEST(TaskChains, PanelsAreCopiedInStepsThatAllCoresShare) {
+  const Graph graph = parse_graph(
+      "def f(float(2, 48, 512) h, float(6, 512, 512) x) -> (c) {\n"
+      " scan (c) = step[6](carry float(2, 48, 512) s = h, over float(512, 512) w = x) -> (n) {\n"
+      "  p(b, i, j) +=! s(b, i, k) * w(k, j)\n  n(b, i, j) = tanh(p(b, i, j))\n }\n}");
+  Target target{2, 256};
+  target.l2_bytes = 512 << 10;
+  const Program program = default_schedule(graph, target);
+  verify(program);
+  const Kernel& kernel = program.kernels.back();
+  EXPECT_EQ(task_chains(*kernel.steps, program.graph.stages[kernel.root.stage].scan.get()).tasks,
+            0);
+  EXPECT_NE(print(program).find("with w_packed"), std::string::npos) << print(program);
+}
+
 TEST(TaskChains, RowsThatReadOtherRowsWaitForThem) {
   for (const char* body : {"  n(i, j) = s(39 - i, j) + v(i, j)\n  y(i) +=! n(i, r)\n",
                            "  t(j) +=! s(r, j)\n  n(i, j) = v(i, j) + t(j)\n  y(i) +=! n(i, r)\n",

@@ -189,16 +189,6 @@ TEST(CompiledScans, CarriesThatSwapRowByRow) {
   }
 }
 
-// Each step has a matrix of its own, large enough for its panels to be copied inside the product.
-TEST(CompiledScans, StepsWhoseProductsCopyPanels) {
-  Engine engine(memory_only(2));
-  expect_same(engine, parse_graph("def f(float(2, 48, 512) c0, float(6, 512, 512) x) -> (c) {\n"
-                                  "  scan (c) = step[6](carry float(2, 48, 512) s = c0, "
-                                  "over float(512, 512) w = x) -> (n) {\n"
-                                  "    p(b, i, j) +=! s(b, i, k) * w(k, j)\n"
-                                  "    n(b, i, j) = tanh(p(b, i, j) * 0.01)\n  }\n}"));
-}
-
 TEST(CompiledScans, InvariantsOfConditionalScans) {
   Engine engine(memory_only(2));
   for (int start : {0, 3, 100}) {
