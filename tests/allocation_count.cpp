@@ -1,4 +1,4 @@
-// tests/allocation_count.cpp -- replaces operator new for this test program. A file of
+// tests/allocation_count.cpp -- replaces operator new for the test programs that have it. A file of
 // its own, because the compiler warns of malloc and delete where it can see through both.
 #include "tests/allocation_count.hpp"
 
@@ -11,7 +11,7 @@ thread_local size_t count = 0;
 
 size_t adjit::testing::allocation_count() { return count; }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef ADJIT_SANITIZED
 void* operator new(size_t size) {
   ++count;
   if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
