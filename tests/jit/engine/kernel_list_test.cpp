@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "autosched/heuristic.hpp"
@@ -44,6 +45,13 @@ TEST(KernelList, KernelsOfStepsStandWhereTheScanRuns) {
   EXPECT_EQ(programs.back(), &program);
   const std::set<const Program*> distinct(programs.begin(), programs.end());
   EXPECT_GE(distinct.size(), 2u);
+  // Calls of a run: the innermost step is made 3 x 4 times.
+  int64_t most = 0;
+  for (const KernelList::Entry& entry : list.entries()) {
+    EXPECT_EQ(entry.calls == 1, entry.program == &program);
+    most = std::max(most, entry.calls);
+  }
+  EXPECT_EQ(most, 12);
 }
 
 TEST(KernelList, InputsKeepTheirStridesAndSlicesLoseTheLeadingOne) {
