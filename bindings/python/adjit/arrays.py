@@ -115,6 +115,21 @@ def ndarray_layouts(values: Sequence[Any]) -> tuple[Any, ...] | None:
     return tuple(layouts)
 
 
+def stays(value: Any, view: View) -> bool:
+    """Whether a captured array's memory is its own for good.
+
+    torch's tensors may be given other memory (``w.data = ...``), and copies must be made again.
+    """
+    return type(value) is _ndarray and value is view.owner
+
+
+def lie_as_viewed(args: Sequence[Any], views: Sequence[View]) -> bool:
+    """Whether later arrays of these dtypes, shapes and strides can be passed by address alone."""
+    return len(args) == len(views) and all(
+        type(a) is _ndarray and a is v.owner for a, v in zip(args, views, strict=True)
+    )
+
+
 def _address_by_interface(array: Any) -> int:
     return int(array.__array_interface__["data"][0])
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from . import pytree, runtime, transforms
 from ._library import Handle, call, ints
+from .built import Built
 from .errors import Error, ShapeError
 
 
@@ -35,7 +36,7 @@ class Vmap(transforms.Transformed):
         self.in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
         self.out_axes = out_axes
 
-    def build(self, function: Callable[..., Any], args: Any) -> transforms.Built:
+    def build(self, function: Callable[..., Any], args: Any) -> Built:
         leaves, structure = pytree.flatten(args)
         specs = [transforms.abstract(x, k, self._name()) for k, x in enumerate(leaves)]
         axes = self._input_axes(args, specs)
@@ -45,7 +46,7 @@ class Vmap(transforms.Transformed):
         shared: list[int | None] = [None] * len(traced.captured)
         out_axes = self._output_axes(traced)
         computation = batched(traced.computation, [*axes, *shared], size, out_axes)
-        return transforms.Built(
+        return Built(
             traced, computation, self.title,
             lambda outputs: pytree.unflatten(traced.structure, outputs),
         )  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import dtypes, pytree, runtime, transforms
 from ._library import Handle, call, ints
+from .built import Built
 from .errors import DTypeError, Error, NotDifferentiableError, ShapeError
 
 _FIRST_FLOAT = dtypes.NAMES.index("float16")
@@ -71,7 +72,7 @@ class Jvp(transforms.Transformed):
             )
         return tangent
 
-    def build(self, function: Callable[..., Any], args: Any) -> transforms.Built:
+    def build(self, function: Callable[..., Any], args: Any) -> Built:
         (primals, tangents), _ = args
         traced = transforms.Traced(function, (primals, {}), self._name())
         own = transforms.own_structure(traced, self.has_aux, self.title)
@@ -94,7 +95,7 @@ class Jvp(transforms.Transformed):
             tangent = pytree.unflatten(own, pushed[: pytree.leaf_count(own)])
             return (tree[0], tangent, tree[1]) if self.has_aux else (tree, tangent)
 
-        return transforms.Built(traced, computation, self.title, rebuild, order=order)
+        return Built(traced, computation, self.title, rebuild, order=order)
 
 
 _FLOAT0 = np.dtype([("float0", np.void, 0)])  # what JAX gives as the tangent of integers

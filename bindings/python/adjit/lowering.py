@@ -10,6 +10,7 @@ import numpy as np
 
 from . import arrays, dtypes, pytree, runtime, transforms
 from ._library import Handle
+from .built import Built
 from .errors import Error
 
 
@@ -87,9 +88,7 @@ def lower(f: Callable[..., Any], *args: Any, target: str | None = None) -> Lower
 class Lowered:
     """A computation with a schedule, for one signature."""
 
-    def __init__(
-        self, built: transforms.Built, views: list[arrays.View], schedule_json: str | None
-    ) -> None:
+    def __init__(self, built: Built, views: list[arrays.View], schedule_json: str | None) -> None:
         self._built = built
         self._views = views
         self._hidden = [arrays.view(v) for v in [*built.traced.captured, *built.seeds]]
@@ -152,7 +151,7 @@ class Executable:
 
     def __init__(
         self,
-        built: transforms.Built,
+        built: Built,
         views: list[arrays.View],
         hidden: list[arrays.View],
         lowered: Handle,
@@ -190,7 +189,7 @@ class Executable:
             return self._built.rebuild(self._program.run_numpy(inputs, (), self._arranged))
         leaves, _ = pytree.flatten((args, {}))
         views = self._fitting(leaves)
-        if layouts is not None and transforms.lie_as_viewed(inputs, views):
+        if layouts is not None and arrays.lie_as_viewed(inputs, views):
             self._seen = layouts
         framework = next((f for x in leaves if (f := arrays.framework_of(x)) != "numpy"), "numpy")
         addresses = [v.address for v in self._built.arranged(views)]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import operator
 import time
 import types
 from collections.abc import Callable, Sequence
@@ -17,6 +16,7 @@ import numpy as np
 
 from . import arrays, dtypes, pytree, runtime, tracing
 from ._library import Handle, call, ints
+from .built import Built
 from .errors import DTypeError, Error, NotDifferentiableError
 from .fixed import Fixed
 
@@ -105,46 +105,6 @@ def _gradient(computation: Handle, wrt: Sequence[int], keep: bool) -> Handle:
     )
 
 
-class Built:
-    """A computation ready to run or to be spliced, and what becomes of its outputs.
-
-    Its inputs are the call's leaves, the captured values, the seeds; ``order`` says so where the
-    computation takes them otherwise: input k is number order[k] of that list.
-    """
-
-    def __init__(
-        self,
-        traced: Traced,
-        computation: Handle,
-        title: str,
-        rebuild: Callable[[list[Any]], Any],
-        seeds: Sequence[Any] = (),
-        order: Sequence[int] | None = None,
-    ) -> None:
-        self.traced = traced
-        self.computation = computation
-        self.title = title
-        self._rebuild = rebuild
-        self._plain: Callable[[list[Any]], Any] | None = None  # known after the first result
-        self.seeds = list(seeds)  # arrays behind the captured inputs
-        self.order = order
-
-    def arranged(self, values: list[Any]) -> list[Any]:
-        """Leaves, captured values and seeds as the computation takes them."""
-        return values if self.order is None else [values[k] for k in self.order]
-
-    def rebuild(self, outputs: list[Any]) -> Any:
-        """What the function returns, from what the computation gives."""
-        if self._plain is not None:
-            return self._plain(outputs)
-        made = self._rebuild(outputs)
-        if len(outputs) == 1 and made is outputs[0]:
-            self._plain = operator.itemgetter(0)
-        elif type(made) is tuple and [*map(id, made)] == [*map(id, outputs)]:
-            self._plain = tuple
-        return made
-
-
 class Transformed:
     """A function after a transformation: callable on arrays, and inside traces."""
 
@@ -223,7 +183,7 @@ class Transformed:
         if entry is None or not entry.fits():
             built = self.build(function, (positional, keyword))
             entry = self._entries[key] = _Entry(built, views)
-            if args and not kwargs and lie_as_viewed(args, views):
+            if args and not kwargs and arrays.lie_as_viewed(args, views):
                 self._fast[arrays.ndarray_layouts(args)] = entry
         framework = "numpy"
         for leaf in leaves:
@@ -267,7 +227,9 @@ class _Entry:
         self._captured = [*built.traced.captured, *built.seeds]
         self._hidden = [arrays.view(v) for v in self._captured]
         self._arranged = built.arranged if self._captured or built.order is not None else None
-        self._moving = [k for k, v in enumerate(self._hidden) if not _stays(self._captured[k], v)]
+        self._moving = [
+            k for k, v in enumerate(self._hidden) if not arrays.stays(self._captured[k], v)
+        ]
         lowered = runtime.lower(
             built.computation, built.arranged([*views, *self._hidden]), built.title,
             trace_ms=built.traced.trace_ms,
@@ -294,21 +256,6 @@ class _Entry:
 
     def run_numpy(self, args: Sequence[Any]) -> Any:
         return self.built.rebuild(self.program.run_numpy(args, self._hidden, self._arranged))
-
-
-def _stays(value: Any, view: arrays.View) -> bool:
-    """Whether a captured array's memory is its own for good.
-
-    torch's tensors may be given other memory (``w.data = ...``), and copies must be made again.
-    """
-    return type(value) is np.ndarray and value is view.owner
-
-
-def lie_as_viewed(args: Sequence[Any], views: Sequence[arrays.View]) -> bool:
-    """Whether later arrays of these dtypes, shapes and strides can be passed by address alone."""
-    return len(args) == len(views) and all(
-        type(a) is np.ndarray and a is v.owner for a, v in zip(args, views, strict=True)
-    )
 
 
 def _leaf_view(leaf: Any, position: int, name: str) -> arrays.View:
