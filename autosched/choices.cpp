@@ -19,6 +19,7 @@ std::string_view name_of(Decision decision) {
     case Decision::Siblings: return "siblings";
     case Decision::Tasks: return "tasks";
     case Decision::Order: return "order";
+    case Decision::Stream: return "stream";
   }
   return "";
 }

@@ -29,6 +29,7 @@ enum class Decision : uint8_t {
   Siblings,    // one pass with an earlier stage
   Tasks,       // as chosen, none, more of them
   Order,       // the lanes' loop outside the rows'
+  Stream,      // results past the caches
 };
 /// "tile", "pack", ...
 std::string_view name_of(Decision decision);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "autosched/target.hpp"
 #include "autosched/work.hpp"
 
 namespace adjit {
@@ -236,7 +237,7 @@ Lines lines_touched(const Walk& walk, const std::vector<Loop>& path, size_t from
   std::ranges::sort(steps);
   double extent = walk.element_bytes, rows = 1, unit = 0, count = 1;
   for (const auto& [bytes, trips] : steps) {
-    if (unit == 0 && bytes <= std::max(extent, kLineBytes)) {
+    if (unit == 0 && bytes <= std::max<double>(extent, kLineBytes)) {
       extent += bytes * (trips - 1);
     } else if (bytes <= unit * count) {
       count += bytes / unit * (trips - 1);

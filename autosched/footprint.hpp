@@ -14,8 +14,6 @@
 
 namespace adjit {
 
-inline constexpr double kLineBytes = 64;
-
 /// How far one trip of a loop moves an access.
 struct Stride {
   double bytes = 0;   // with a sign; on average where trips differ

@@ -13,6 +13,7 @@
 #include "autosched/row_groups.hpp"
 #include "autosched/scatter_schedule.hpp"
 #include "autosched/sibling_groups.hpp"
+#include "autosched/stream_results.hpp"
 #include "autosched/task_chains.hpp"
 
 namespace adjit {
@@ -133,7 +134,9 @@ Program schedule_with(const Graph& graph, const Target& target, Choices& choices
       return std::move(*whole);
     }
   }
-  return schedule_loops(std::move(program), target, plans, choices);
+  program = schedule_loops(std::move(program), target, plans, choices);
+  // What a step leaves is what the next one reads.
+  return scan ? program : stream_results(std::move(program), target, choices);
 }
 
 }  // namespace adjit

@@ -1,5 +1,5 @@
-// autosched/loop_moves.cpp -- moves that change the loops of one nest: tile, reorder, vectorize,
-// unroll, parallel.
+// autosched/loop_moves.cpp -- moves that change one nest: tile, reorder, vectorize, unroll,
+// parallel, stream.
 #include <algorithm>
 #include <bit>
 
@@ -182,6 +182,19 @@ Program unroll(Program program, size_t stage, size_t axis, int64_t factor) {
   move_inwards(move, nest, l, nest.loops.size() - (vector ? 2 : 1));
   require_order(move, nest);
   move.record({{"axis", axis}, {"factor", factor}});
+  return program;
+}
+
+Program stream(Program program, size_t stage) {
+  const Move move = begin_move("stream", program, stage);
+  move.require(move.stage_ref().kind == StageKind::Compute && !move.stage_ref().running,
+               "it reads what it has stored");
+  move.require(program.scopes[move.stage_ref().results.front().value] != Scope::Local,
+               "its results are in a buffer of the kernel");
+  Nest& nest = nest_at(program, move.path());
+  move.require(!nest.streamed, "it is streamed already");
+  nest.streamed = true;
+  move.record(Json::object());
   return program;
 }
 

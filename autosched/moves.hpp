@@ -46,6 +46,11 @@ Program vectorize(Program program, size_t stage, size_t axis, int64_t lanes);
 /// accumulators.
 Program unroll(Program program, size_t stage, size_t axis, int64_t factor);
 
+/// Stores the results of a stage past the caches (non-temporal stores), in whole vectors where
+/// these are aligned: for tensors in memory that nothing reads before the caches have forgotten
+/// them. Not for scatters and running reductions, which read what they stored.
+Program stream(Program program, size_t stage);
+
 /// Runs the first `loops` loops of a kernel's root nest in parallel; all must be serial loops over
 /// output axes.
 Program parallel(Program program, size_t stage, size_t loops);

@@ -54,7 +54,8 @@ class Printer {
     for (TensorId id : stage.results)
       text += (text.empty() ? "" : ", ") + program_.graph.info(id).name +
               list(program_.graph.info(id).shape) + " (" +
-              std::string(name_of(program_.scopes[id.value])) + ")";
+              std::string(name_of(program_.scopes[id.value])) +
+              (nest.streamed ? ", streamed)" : ")");
     if (stage.combiner.kind != CombinerKind::None)
       text += " by " + std::string(name_of(stage.combiner.kind));
     return text;

@@ -74,6 +74,7 @@ struct Nest {
   std::vector<Loop> loops;
   std::vector<Affine> axis_base;  // per axis, over the kernel's variables: 0 for a root nest
   std::vector<int64_t> spans;     // per axis: points that the loops cover (extent, or region's)
+  bool streamed = false;  // whole vectors of its results go to memory past the caches, if aligned
   struct Attached;
   std::vector<Attached> attached;  // in execution order within equal depth
 };

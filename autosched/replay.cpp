@@ -112,6 +112,11 @@ constexpr Row kMoves[] = {
        const size_t stage = e.stage("stage");
        p = parallel(std::move(p), stage, e.number("loops"));
      }},
+    {"stream",
+     [](Program& p, const Entry& e) {
+       const size_t stage = e.stage("stage");
+       p = stream(std::move(p), stage);
+     }},
     {"compute_at",
      [](Program& p, const Entry& e) {
        const size_t stage = e.stage("stage"), host = e.stage("host");

@@ -5,6 +5,8 @@
 
 namespace adjit {
 
+inline constexpr int64_t kLineBytes = 64;  // of every cache
+
 /// The defaults are the reference processor: a 2022 server core with two vector pipes of 256 bits,
 /// on which a 512-bit operation takes both. jit/cpu/machine.hpp has the others, by their LLVM name,
 /// which is in the cache key; nothing here is measured when a program runs. Results never depend on

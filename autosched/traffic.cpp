@@ -8,7 +8,7 @@
 namespace adjit {
 namespace {
 
-// A stored line is written back; that it is fetched first is mostly hidden.
+// A stored line is written back; that it is fetched first, unless it is streamed, is mostly hidden.
 constexpr double kStore = 1.25;
 
 // What several accesses of one tensor touch is counted once, as the largest of them, when the loops
@@ -37,7 +37,8 @@ class TrafficCount {
         if (fits == 0 && (walk.local || program_bytes_ <= bytes)) continue;  // there from before
         const size_t around = fits == 0 ? 0 : fits - 1, owner = owner_of(n, around);
         Lines lines = lines_touched(walk, nests_[n].path, around);
-        const double times = (walk.store ? kStore : 1) * iterations_of(owner, around);
+        const bool fetched = walk.store && !nests_[n].nest->streamed;
+        const double times = (fetched ? kStore : 1) * iterations_of(owner, around);
         lines = {times * lines.count, times * lines.places};
         Lines& before = counted[shared(walk, owner, around)];
         traffic[n].streamed[cache] += std::max(0.0, lines.count - before.count);

@@ -80,7 +80,7 @@ class Verifier {
   void check_scope(const Nest& nest, bool root) const {
     for (TensorId id : program_.graph.stages[nest.stage].results) {
       const Scope scope = program_.scopes[id.value];
-      if (scope == Scope::None || (root && scope == Scope::Local))
+      if (scope == Scope::None || ((root || nest.streamed) && scope == Scope::Local))
         fail(nest, "its result has the scope " + std::string(name_of(scope)));
     }
     for (TensorId id : program_.graph.outputs)

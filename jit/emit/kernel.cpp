@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "jit/emit/nest.hpp"
+#include "jit/emit/streaming.hpp"
 
 namespace adjit {
 namespace {
@@ -58,15 +59,10 @@ class KernelEmitter {
     allocate_locals();
     KernelContext context{program_, builder_, scopes_, index, math_, places_};
     out_.tasks = task_count(kernel_.root);
-    Value* begin = function_->getArg(1);
-    Value* end = function_->getArg(2);
-    if (parallel_depth(kernel_.root) == 0) {
-      NestEmitter(context, kernel_.root).emit();
+    if (const std::vector<StreamedNest> streamed = streamed_nests(); streamed.empty()) {
+      emit_tasks(context);
     } else {
-      emit_loop(builder_, scopes_, begin, end, false, {}, [&](Value* task, Carried none) {
-        NestEmitter(context, kernel_.root).emit(task);
-        return none;
-      });
+      emit_streaming(context, streamed);
     }
     scopes_.pop();
     builder_.CreateRetVoid();
@@ -74,6 +70,46 @@ class KernelEmitter {
   }
 
  private:
+  void emit_tasks(KernelContext& context) {
+    if (parallel_depth(kernel_.root) == 0) {
+      NestEmitter(context, kernel_.root).emit();
+      return;
+    }
+    emit_loop(builder_, scopes_, function_->getArg(1), function_->getArg(2), false, {},
+              [&](Value* task, Carried none) {
+                NestEmitter(context, kernel_.root).emit(task);
+                return none;
+              });
+  }
+
+  // The caller may own the results: a version for those that can be streamed, and one for others.
+  void emit_streaming(KernelContext& context, const std::vector<StreamedNest>& nests) {
+    Value* may = may_stream(builder_, nests);
+    for (const bool streams : {true, false})
+      emit_if(builder_, scopes_, streams ? may : builder_.CreateNot(may), {}, [&](Carried none) {
+        context.streams = streams;
+        context.operations = 0;
+        emit_tasks(context);
+        if (streams) end_streaming(builder_);
+        return none;
+      });
+  }
+
+  std::vector<StreamedNest> streamed_nests() const {
+    std::vector<StreamedNest> streamed;
+    if (!math_.features().sse41) return streamed;
+    for (const Nest* nest : nests_) {
+      if (!nest->streamed) continue;
+      const Stage& stage = program_.graph.stages[nest->stage];
+      StreamedNest& one = streamed.emplace_back();
+      for (TensorId id : stage.results) one.results.push_back(places_[id.value].pointer);
+      for (TensorId id : tensors_read(program_.graph, stage))
+        if (program_.scopes[id.value] != Scope::Local)
+          one.reads.push_back(places_[id.value].pointer);
+    }
+    return streamed;
+  }
+
   // A tile whose accumulators must stay in registers across the reduction loops.
   bool is_register_tile(const Nest& nest) const {
     const Stage& stage = program_.graph.stages[nest.stage];

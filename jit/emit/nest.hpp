@@ -27,6 +27,7 @@ struct KernelContext {
   VectorMath& math;
   std::vector<TensorPlace>& places;  // per tensor of the graph
   size_t operations = 0;             // of the bodies emitted so far, copy by copy
+  bool streams = false;              // what nests stream, they may (streaming.hpp)
 };
 
 class NestEmitter {
@@ -107,6 +108,7 @@ class NestEmitter {
   Affine result_form(size_t component) const;
   llvm::Value* load_result(size_t component, const Copy& copy);
   void store_result(size_t component, llvm::Value* value, const Copy& copy);
+  bool is_vector_aligned(const Affine& form) const;
   void store_lanes(llvm::Value* value, llvm::Value* pointer, llvm::Align align, llvm::Value* mask);
   bool lanes_in_reduction() const { return lane_loop_ && is_reduction(nest_.loops[*lane_loop_]); }
   bool is_scatter() const { return stage_.kind == StageKind::Scatter; }

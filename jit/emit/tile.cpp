@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "jit/emit/nest.hpp"
+#include "jit/emit/streaming.hpp"
 
 namespace adjit {
 
@@ -400,6 +401,13 @@ void NestEmitter::store_lanes(Value* value, Value* pointer, llvm::Align align, V
   }
 }
 
+// Whether the lanes at a form lie so many vectors behind element 0.
+bool NestEmitter::is_vector_aligned(const Affine& form) const {
+  const Affine first = index_.without_lanes(form);
+  const auto aligned = [&](int64_t elements) { return elements % int64_t{lanes_} == 0; };
+  return aligned(first.constant()) && std::ranges::all_of(first.coefficients(), aligned);
+}
+
 void NestEmitter::store_result(size_t component, Value* value, const Copy& copy) {
   const TensorId tensor = stage_.results[component];
   const TensorPlace& place = context_.places[tensor.value];
@@ -424,7 +432,9 @@ void NestEmitter::store_result(size_t component, Value* value, const Copy& copy)
     if (lanes && !(only_tail && place.row_lanes == lanes_)) {
       store_lanes(value, pointer, align, lanes);
     } else {
-      builder_.CreateAlignedStore(value, pointer, align);
+      llvm::StoreInst* store = builder_.CreateAlignedStore(value, pointer, align);
+      if (nest_.streamed && context_.streams && is_vector_aligned(form))
+        store_past_caches(*store, lanes_ * static_cast<uint64_t>(size_of(dtype)));
     }
     return;
   }

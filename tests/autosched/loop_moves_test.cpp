@@ -1,5 +1,6 @@
 #include <array>
 
+#include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit {
@@ -101,6 +102,25 @@ TEST(LoopMoves, ArgMaxTakesTheFirstOfEqualValues) {
   expect_refused([&] { reorder(plain(b.graph), 0, Order{0, 2, 1}); }, "in order");
   expect_refused([&] { unroll(plain(b.graph), 0, 1, 4); }, "in order");
   expect_faithful(unroll(plain(b.graph), 0, 2, 5), b.graph);
+}
+
+TEST(LoopMoves, StreamMarksResultsInMemory) {
+  const Graph g = softmax_graph(4, 16);
+  const Program p = stream(plain(g), stage_of(plain(g), "e"));
+  EXPECT_NE(print(p).find("e[4, 16] (workspace, streamed)"), std::string::npos) << print(p);
+  expect_faithful(p, g);
+  expect_refused([&] { stream(p, stage_of(p, "e")); }, "streamed already");
+  Program local = plain(g);
+  for (const char* name : {"s", "e"})
+    local = compute_at(std::move(local), stage_of(local, name), stage_of(local, "y"), 1);
+  expect_refused([&] { stream(local, stage_of(local, "e")); }, "buffer of the kernel");
+  Nest& nest = nest_at(local, *find_nest(local, stage_of(local, "e")));
+  nest.streamed = true;
+  expect_refused([&] { verify(local); }, "scope local");
+  const Program scatter =
+      plain(parse_graph("def f(float(9) d, int64(9) n) -> (h) { scatter float(5) h(n(i)) +=[drop] "
+                        "d(i) where i in 0:9 }"));
+  expect_refused([&] { stream(scatter, scatter_in(scatter)); }, "has stored");
 }
 
 }  // namespace

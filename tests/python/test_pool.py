@@ -36,6 +36,14 @@ def test_lines_of_the_cache() -> None:
         assert block.flags.writeable
 
 
+def test_offsets_in_pages() -> None:
+    blocks = [pool.empty(k * pool.SMALLEST) for k in range(1, 10)]
+    starts = [block.ctypes.data % 4096 for block in blocks]
+    assert set(starts) <= {1024, 2048, 3072}
+    for block in blocks:
+        block[:] = 1  # all of it is there
+
+
 def test_what_is_kept_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "MOST_KEPT", 4 * pool.SMALLEST)
     blocks = [pool.empty(pool.SMALLEST) for _ in range(9)]

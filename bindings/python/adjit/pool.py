@@ -1,7 +1,9 @@
 """Memory of large results, kept when they are dropped and given to later results of that size.
 
 The kernel hands fresh pages out one by one, and clears them: for a result that is written once,
-that takes as long as writing it. Blocks start on a cache line, so that vectors do not straddle two.
+that takes as long as writing it. Results start on a cache line, so that vectors straddle no two,
+at an offset in a page where other arrays seldom start: a processor takes loads and stores at one
+offset of two pages for accesses of the same memory until it knows better.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ SMALLEST = 256 << 10
 #: Bytes that are kept for later at most; what was dropped first goes first.
 MOST_KEPT = 256 << 20
 
-_LINE = 64
+_PAGE = 4096
+_STARTS = (1024, 2048, 3072)  # in a page; allocators' blocks start near 0
 _kept: dict[int, Any] = {}  # arrays of bytes by id, oldest first
 _lock = threading.RLock()  # a collection inside may drop more blocks
 
@@ -29,11 +32,13 @@ class _Owner:
 
     def __init__(self, block: Any, size: int) -> None:
         self.block = block
+        address = block.ctypes.data
+        start = _STARTS[address // _PAGE % len(_STARTS)]
         self.__array_interface__ = {
             "shape": (size,),
             "typestr": "|u1",
             "version": 3,
-            "data": (-(-block.ctypes.data // _LINE) * _LINE, False),
+            "data": (address + (start - address) % _PAGE, False),
         }
 
     def __del__(self) -> None:
@@ -56,7 +61,7 @@ os.register_at_fork(after_in_child=_forget)
 
 def empty(size: int) -> Any:
     """A one-dimensional array of that many bytes, not initialised."""
-    wanted = size + _LINE
+    wanted = size + _PAGE
     with _lock:
         for key, block in reversed(list(_kept.items())):
             # A collection since may have dropped it.

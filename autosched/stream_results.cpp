@@ -1,0 +1,97 @@
+// autosched/stream_results.cpp -- which results go to memory past the caches.
+#include "autosched/stream_results.hpp"
+
+#include <algorithm>
+
+#include "autosched/cost.hpp"
+#include "autosched/features.hpp"
+#include "autosched/moves.hpp"
+#include "autosched/nests.hpp"
+#include "autosched/totals.hpp"
+
+namespace adjit {
+namespace {
+
+// Lines that a core combines stores in at a time; more go to memory in pieces.
+constexpr int64_t kOpenLines = 4;
+constexpr int64_t kLeastVector = 16;  // bytes
+constexpr double kLeastShare = 2.0 / 3;
+
+// Whether nothing in the program reads the stage's results again, which leave the second cache.
+bool are_left(const Program& program, const Stage& stage, const Target& target) {
+  return std::ranges::all_of(stage.results, [&](TensorId id) {
+    return program.scopes[id.value] == Scope::Argument && program.readers[id.value].empty() &&
+           tensor_bytes(program.graph, id) > target.l2_bytes;
+  });
+}
+
+// Whether the nest stores every element once.
+bool stores_once(const Nest& nest, const Stage& stage) {
+  const auto is_output = [&](const Loop& loop) { return loop.axis < stage.domain.output_rank; };
+  const auto tile = nest.loops.begin() + static_cast<long>(tile_begin(nest));
+  const auto reduction = std::ranges::find_if_not(nest.loops.begin(), tile, is_output);
+  return std::none_of(reduction, tile, is_output);
+}
+
+// Whether lines are written whole, in aligned vectors, a few at a time.
+bool writes_lines(const Program& program, const Nest& nest, const Stage& stage) {
+  const size_t rank = stage.domain.output_rank;
+  if (nest.loops.empty() || nest.loops.back().kind != LoopKind::Vector) return false;
+  const Loop& lanes = nest.loops.back();
+  if (rank == 0 || lanes.axis != rank - 1) return false;
+  if (stage.domain.extents[lanes.axis] % lanes.trips != 0) return false;
+  int64_t bytes = kLineBytes, rows = static_cast<int64_t>(stage.results.size());
+  for (TensorId id : stage.results)
+    bytes =
+        std::min(bytes, static_cast<int64_t>(size_of(program.graph.info(id).dtype)) * lanes.trips);
+  if (bytes < kLeastVector) return false;
+  const size_t tile = tile_begin(nest);
+  for (size_t l = tile; l + 1 < nest.loops.size(); ++l) {
+    const Loop& loop = nest.loops[l];
+    if (loop.axis == lanes.axis) {
+      bytes *= loop.trips;
+    } else if (loop.axis < rank) {
+      rows *= loop.trips;
+    }
+  }
+  if (bytes >= kLineBytes) return true;
+  // The rest of a line is written by the next steps.
+  size_t next = tile;
+  while (next > 0 && nest.loops[next - 1].axis >= rank) --next;
+  return rows <= kOpenLines && next > 0 && nest.loops[next - 1].axis == lanes.axis;
+}
+
+}  // namespace
+
+// Whether the memory takes about as long as the cores.
+bool waits_for_memory(const KernelCost& cost, const Target& target) {
+  double core = 0, memory = 0;
+  for (const NestCost& nest : cost.nests) {
+    const auto term = [&](CostTerm t) { return nest.analytic[static_cast<size_t>(t)]; };
+    core += std::max({term(CostTerm::Arithmetic), term(CostTerm::Loads), term(CostTerm::Latency)}) +
+            term(CostTerm::Loops);
+    memory += term(CostTerm::Memory);
+  }
+  return memory * target.memory_gb_per_core / target.memory_gb > kLeastShare * core / cost.cores;
+}
+
+Program stream_results(Program program, const Target& target, Choices& choices) {
+  if (program_bytes(program) <= static_cast<double>(target.l3_bytes)) return program;
+  std::vector<size_t> streamed;
+  for (const KernelCost& cost : predict(program, target, nullptr).kernels) {
+    if (cost.program != &program) continue;  // steps of a scan
+    const bool waits = waits_for_memory(cost, target);
+    for_each_nest(program.kernels[cost.kernel].root, [&](const Nest& nest) {
+      const Stage& stage = program.graph.stages[nest.stage];
+      if (waits && stage.kind == StageKind::Compute && !stage.running &&
+          are_left(program, stage, target) && stores_once(nest, stage) &&
+          writes_lines(program, nest, stage) &&
+          choices.keeps(Decision::Stream, program.graph, stage))
+        streamed.push_back(nest.stage);
+    });
+  }
+  for (size_t stage : streamed) program = stream(std::move(program), stage);
+  return program;
+}
+
+}  // namespace adjit

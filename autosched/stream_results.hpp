@@ -1,0 +1,16 @@
+// autosched/stream_results.hpp -- which results go to memory past the caches.
+#pragma once
+
+#include "autosched/choices.hpp"
+#include "autosched/program.hpp"
+#include "autosched/target.hpp"
+
+namespace adjit {
+
+/// Streams large results that nothing in the program reads, of a program whose tensors the last
+/// cache does not hold: a stored line is then neither fetched first, nor does it drive out what is
+/// read. Only nests that write whole lines, a few at a time, in order. To be done last, when tiles
+/// and attachments stand.
+Program stream_results(Program program, const Target& target, Choices& choices);
+
+}  // namespace adjit
