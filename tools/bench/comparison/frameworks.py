@@ -72,6 +72,8 @@ def jax_jit(row: Row) -> Step | None:
         f, floats = of_floats(forward, list(inputs))
         return jax.vjp(f, *floats)[1](cotangent)
 
+    # Otherwise it computes in float32 whatever it is given. Only one row is measured at a time.
+    jax.config.update("jax_enable_x64", row.workload.dtype == "float64")
     step = jax.jit(pull)
     inputs = [jax.numpy.asarray(x) for x in row.inputs]
     seed = jax.numpy.asarray(row.cotangent)

@@ -18,7 +18,7 @@ from .workload import Workload, is_float
 
 #: Largest difference to torch's gradient, relative to that gradient's largest number. Half types
 #: are compared with torch's float32 on the same numbers.
-TOLERANCE = {"float64": 1e-3, "float32": 1e-3, "float16": 1e-2, "bfloat16": 4e-2}
+TOLERANCE = {"float64": 1e-9, "float32": 1e-3, "float16": 1e-2, "bfloat16": 4e-2}
 
 
 def measure(workload: Workload, names: Iterable[str], seconds: float) -> dict[str, Any]:
