@@ -1,6 +1,8 @@
 // jit/emit/half.cpp -- by F16C where the CPU has it, else by integer arithmetic on the bits.
 #include "jit/emit/half.hpp"
 
+#include <llvm/IR/PatternMatch.h>
+
 namespace adjit {
 namespace {
 
@@ -40,6 +42,16 @@ Floats round_to_odd(Floats x) {
 
 Floats select_by_bits(Mask mask, Ints yes, Ints no) {
   return select(mask, yes.as_floats(), no.as_floats());
+}
+
+// The bits that extend_bfloat made a value of, null of any other: they need no rounding. A body
+// that ends in a cast is rounded there, and would be again where it is stored.
+llvm::Value* extended_bfloat(Floats value) {
+  namespace match = llvm::PatternMatch;
+  llvm::Value* bits = nullptr;
+  const auto wide = match::m_Shl(match::m_ZExt(match::m_Value(bits)), match::m_SpecificInt(16));
+  if (!match::match(value.value(), match::m_BitCast(wide))) return nullptr;
+  return bits->getType()->isIntOrIntVectorTy(16) ? bits : nullptr;
 }
 
 }  // namespace
@@ -89,6 +101,7 @@ llvm::Value* extend_bfloat(const LaneContext& context, llvm::Value* bits) {
 }
 
 llvm::Value* truncate_bfloat(Floats value) {
+  if (llvm::Value* bits = extended_bfloat(value)) return bits;
   const Floats x = value.is_double() ? round_to_odd(value) : value;
   const Ints bits = x.bits();
   const Ints rounded = (bits + ((bits >> 16) & 1) + 0x7fff) >> 16;

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "tests/jit/emit/compiled_function.hpp"
+#include "tests/jit/emit/emitted_function.hpp"
 
 namespace adjit::testing {
 namespace {
@@ -139,6 +140,25 @@ TEST(BFloat, EveryBitPatternSurvivesThereAndBack) {
       ASSERT_EQ(std::bit_cast<uint32_t>(values[k]), static_cast<uint32_t>(bits[k]) << 16);
       ASSERT_EQ(back[k], std::isnan(values[k]) ? bits[k] | 0x40 : bits[k]);
     }
+  }
+}
+
+TEST(BFloat, WhatWasExtendedIsNotRoundedAgain) {
+  const EmittedFunction function([](llvm::IRBuilder<>& b, llvm::Function& f) {
+    VectorMath math(b, native_features());
+    Value* memory = pointer_argument(b, f, 0);
+    auto* type = llvm::FixedVectorType::get(b.getInt16Ty(), 8);
+    Value* bits = b.CreateAlignedLoad(type, memory, llvm::Align(2));
+    b.CreateAlignedStore(math.truncate_bfloat(math.extend_bfloat(bits)), memory, llvm::Align(2));
+  });
+  EXPECT_EQ(function.ir().find(" add "), std::string::npos) << function.ir();
+  const std::vector<uint16_t> all = all_bits();  // signalling NaNs, too
+  for (size_t k = 0; k < all.size(); k += 8) {
+    std::vector<uint16_t> eight(all.begin() + static_cast<long>(k),
+                                all.begin() + static_cast<long>(k + 8));
+    void* pointers[] = {eight.data()};
+    function(pointers);
+    ASSERT_TRUE(std::equal(eight.begin(), eight.end(), all.begin() + static_cast<long>(k)));
   }
 }
 
