@@ -17,15 +17,16 @@ namespace adjit {
 namespace {
 
 constexpr double kAccumulationLatency = 4;  // of an accumulation
-constexpr double kFoldCycles = 14;          // cycles to fold the lanes of one accumulator
-constexpr double kPackedElement = 1.5;      // cycles to copy one element of an operand
-constexpr double kCollision = 0.25;         // cycles more for a load among too many of one set
-constexpr int64_t kLongRow = 4096;          // bytes: the rows of a tile leave the first cache
-constexpr double kFarLoad = 1;              // cycles of a vector from the second one
-constexpr double kHeavy = 8;                // instructions of a body beside which loads are few
-constexpr double kFarLine = 6;              // cycles to fetch a line that nothing fetches ahead
-constexpr int64_t kFarBytes = 1 << 20;      // what a second cache holds
-constexpr int64_t kCopies = 96;             // of the body in a tile: bounds the code's size
+constexpr double kWinner = 3;       // operations for each of an argmax' components: compare, select
+constexpr double kFoldCycles = 14;  // cycles to fold the lanes of one accumulator
+constexpr double kPackedElement = 1.5;  // cycles to copy one element of an operand
+constexpr double kCollision = 0.25;     // cycles more for a load among too many of one set
+constexpr int64_t kLongRow = 4096;      // bytes: the rows of a tile leave the first cache
+constexpr double kFarLoad = 1;          // cycles of a vector from the second one
+constexpr double kHeavy = 8;            // instructions of a body beside which loads are few
+constexpr double kFarLine = 6;          // cycles to fetch a line that nothing fetches ahead
+constexpr int64_t kFarBytes = 1 << 20;  // what a second cache holds
+constexpr int64_t kCopies = 96;         // of the body in a tile: bounds the code's size
 
 }  // namespace
 
@@ -225,8 +226,7 @@ std::vector<int64_t> TileModel::choices(size_t axis) const {
   } else {
     found.push_back(1);
     // Taps: their masks are then computed outside the other reduction loops.
-    if (!in_reduction_ && extent > 1 && extent <= 4 && masked(axis) &&
-        is_commutative(p_.stage.combiner.kind))
+    if (!in_reduction_ && extent > 1 && extent <= 4 && masked(axis) && stays_in_order(axis))
       found.push_back(extent);
   }
   return found;
@@ -250,7 +250,9 @@ void TileModel::count_operations() {
   for (ExprId body : p_.stage.bodies) {
     // Combined at every point; a product goes into a sum by fma.
     const bool product = p_.stage.combiner.kind == CombinerKind::Sum && pool.is(body, Op::Mul);
-    const double cost = operation_cost(Op::Mul, pool.dtype(body));
+    const bool winner = p_.stage.combiner.kind == CombinerKind::ArgMax ||
+                        p_.stage.combiner.kind == CombinerKind::ArgMin;
+    const double cost = winner ? kWinner : operation_cost(Op::Mul, pool.dtype(body));
     if (product) costs[axes.at(body.value)] -= cost;
     costs[~uint64_t{0}] += cost;
     arithmetic_ += product ? 0 : cost;
@@ -280,6 +282,12 @@ void TileModel::mark(const Affine& form, std::vector<bool>& axes) const {
       mark(domain.divisions[k - domain.rank()].numerator, axes);
     }
   }
+}
+
+bool TileModel::stays_in_order(size_t axis) const {
+  if (is_commutative(p_.stage.combiner.kind)) return true;
+  const auto inner = p_.spans.begin() + static_cast<std::ptrdiff_t>(axis + 1);
+  return std::all_of(inner, p_.spans.end(), [](int64_t span) { return span == 1; });
 }
 
 bool TileModel::masked(size_t axis) const {

@@ -91,6 +91,10 @@ class TileModel {
 
   bool masked(size_t axis) const;
 
+  // Whether copies along a reduction axis come in the combiner's order: inside all other reduction
+  // loops, where it needs one.
+  bool stays_in_order(size_t axis) const;
+
   // Masks that no remaining reduction loop changes are computed once, outside it.
   double mask_cost(const std::vector<bool>& row, const std::vector<int64_t>& factors) const;
 

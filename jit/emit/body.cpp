@@ -234,7 +234,10 @@ Emitted BodyEmitter::evaluate(ExprId id, const Point& point) {
     return comparison(node.op, place(*affine(operands[0])), place(*affine(operands[1])));
   std::vector<Emitted> values;
   if (node.op == Op::Cast && pool_.dtype(operands[0]) == DType::Int64 && affine(operands[0])) {
-    values.push_back(index_value(place(*affine(operands[0]))));
+    const Affine form = place(*affine(operands[0]));
+    if (node.dtype == DType::Int32 && index_.in_lanes(form))
+      return {index_.vector(form, 32), index_.depth(form)};
+    values.push_back(index_value(form));
   } else {
     for (ExprId operand : operands) values.push_back(*find(operand, point));
   }

@@ -35,7 +35,9 @@ llvm::Constant* extreme(llvm::Type* type, DType dtype, bool lowest) {
 bool starts_at_zero(const Graph& graph, const Stage& stage) {
   if (!stage.domain.is_box()) return false;
   Domain domain = stage.domain;
-  const std::optional<Affine> form = as_affine(graph.pool, stage.bodies[1], domain);
+  ExprId payload = stage.bodies[1];
+  if (graph.pool.is(payload, Op::Cast)) payload = graph.pool.operands(payload)[0];
+  const std::optional<Affine> form = as_affine(graph.pool, payload, domain);
   if (!form || form->constant() != 0 || form->size() > domain.rank()) return false;
   for (size_t a = 0; a < domain.output_rank; ++a)
     if (form->coefficient(a) != 0) return false;
@@ -43,6 +45,10 @@ bool starts_at_zero(const Graph& graph, const Stage& stage) {
 }
 
 }  // namespace
+
+llvm::Constant* no_payload(llvm::Type* type) {
+  return llvm::ConstantInt::get(type, llvm::APInt::getSignedMinValue(type->getScalarSizeInBits()));
+}
 
 CombinerEmitter::CombinerEmitter(const Graph& graph, const Stage& stage, llvm::IRBuilder<>& builder,
                                  VectorMath& math)
@@ -69,7 +75,7 @@ llvm::Constant* CombinerEmitter::identity(size_t component) const {
     case CombinerKind::ArgMax:
     case CombinerKind::ArgMin:
       if (component == 0) return extreme(type, t, stage_.combiner.kind == CombinerKind::ArgMax);
-      return llvm::ConstantInt::getSigned(type, marks_empty_ ? kNoPayload : 0);
+      return marks_empty_ ? no_payload(type) : llvm::Constant::getNullValue(type);
     case CombinerKind::Custom: {
       const ExprId id = stage_.combiner.identity[component];
       if (is_float(t)) return llvm::ConstantFP::get(type, *graph_.pool.value(id));
@@ -81,14 +87,28 @@ llvm::Constant* CombinerEmitter::identity(size_t component) const {
 
 Partial CombinerEmitter::combine(const Partial& left, const Partial& right) {
   switch (stage_.combiner.kind) {
-    case CombinerKind::ArgMax: return combine_arg(left, right, true);
-    case CombinerKind::ArgMin: return combine_arg(left, right, false);
+    case CombinerKind::ArgMax:
+    case CombinerKind::ArgMin: return combine_arg(left, right, nullptr);
     case CombinerKind::Custom: return combine_custom(left, right);
     default: break;
   }
   Partial result;
   for (size_t k = 0; k < left.size(); ++k)
     result.push_back(combine_component(k, left[k], right[k]));
+  return result;
+}
+
+Partial CombinerEmitter::combine_where(Value* keep, const Partial& left, const Partial& right) {
+  const CombinerKind kind = stage_.combiner.kind;
+  if (kind == CombinerKind::ArgMax || kind == CombinerKind::ArgMin)
+    return combine_arg(left, right, keep);
+  return selected(keep, combine(left, right), left);
+}
+
+Partial CombinerEmitter::selected(Value* condition, const Partial& yes, const Partial& no) {
+  Partial result;
+  for (size_t k = 0; k < yes.size(); ++k)
+    result.push_back(builder_.CreateSelect(condition, yes[k], no[k]));
   return result;
 }
 
@@ -110,15 +130,15 @@ Value* CombinerEmitter::combine_component(size_t component, Value* left, Value* 
               "internal error: a stage without combiner has nothing to combine");
 }
 
-// The later value wins only when it is better; NaN is better than any number, the first NaN stays.
-Partial CombinerEmitter::combine_arg(const Partial& left, const Partial& right, bool largest) {
+// The later value wins only when it is better, and where it counts (null: everywhere); NaN is
+// better than any number, the first NaN stays.
+Partial CombinerEmitter::combine_arg(const Partial& left, const Partial& right, Value* keep) {
+  const bool largest = stage_.combiner.kind == CombinerKind::ArgMax;
   Value* better;
   if (is_float(dtype(0))) {
-    Value* beats = largest ? builder_.CreateFCmpOGT(right[0], left[0])
-                           : builder_.CreateFCmpOLT(right[0], left[0]);
-    Value* first_nan = builder_.CreateAnd(builder_.CreateFCmpUNO(right[0], right[0]),
-                                          builder_.CreateFCmpORD(left[0], left[0]));
-    better = builder_.CreateOr(beats, first_nan);
+    Value* beats = largest ? builder_.CreateFCmpUGT(right[0], left[0])
+                           : builder_.CreateFCmpULT(right[0], left[0]);
+    better = builder_.CreateAnd(beats, builder_.CreateFCmpORD(left[0], left[0]));
   } else {
     const bool is_unsigned = dtype(0) == DType::UInt8 || dtype(0) == DType::Bool;
     const auto predicate = largest
@@ -127,11 +147,11 @@ Partial CombinerEmitter::combine_arg(const Partial& left, const Partial& right, 
     better = builder_.CreateICmp(predicate, right[0], left[0]);
   }
   if (marks_empty_) {
-    Value* none = llvm::ConstantInt::getSigned(left[1]->getType(), kNoPayload);
-    better = builder_.CreateOr(better, builder_.CreateICmpEQ(left[1], none));
+    Value* none = builder_.CreateICmpEQ(left[1], no_payload(left[1]->getType()));
+    better = builder_.CreateOr(better, none);
   }
-  return {builder_.CreateSelect(better, right[0], left[0]),
-          builder_.CreateSelect(better, right[1], left[1])};
+  if (keep) better = builder_.CreateAnd(better, keep);
+  return selected(better, right, left);
 }
 
 Partial CombinerEmitter::combine_custom(const Partial& left, const Partial& right) {

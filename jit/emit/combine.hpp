@@ -15,15 +15,15 @@ namespace adjit {
 using Partial = std::vector<llvm::Value*>;
 
 /// The payload of an ArgMax or ArgMin that has visited no point yet, where it cannot be 0 (see
-/// marks_empty).
-inline constexpr int64_t kNoPayload = INT64_MIN;
+/// marks_empty): the least integer in all lanes.
+llvm::Constant* no_payload(llvm::Type* type);
 
 class CombinerEmitter {
  public:
   CombinerEmitter(const Graph& graph, const Stage& stage, llvm::IRBuilder<>& builder,
                   VectorMath& math);
 
-  /// Whether the payload of an accumulator without points is kNoPayload: the first point that an
+  /// Whether the payload of an accumulator without points is no_payload: the first point that an
   /// ArgMax or ArgMin visits wins even when its value is the identity. Where that point's payload
   /// is 0, as it is for positions in a reduction that no row restricts, the identity (extreme, 0)
   /// does without.
@@ -35,14 +35,18 @@ class CombinerEmitter {
   llvm::Constant* identity(size_t component) const;
   /// left (op) right, left being earlier in domain order.
   Partial combine(const Partial& left, const Partial& right);
-  /// The same of one component, for combiners that combine each by itself.
+  /// The same in lanes where the mask (like the components a scalar or a vector) holds, else left.
+  Partial combine_where(llvm::Value* keep, const Partial& left, const Partial& right);
+  /// Component by component.
+  Partial selected(llvm::Value* condition, const Partial& yes, const Partial& no);
+  /// combine of one component, for combiners that combine each by itself.
   llvm::Value* combine_component(size_t component, llvm::Value* left, llvm::Value* right);
   /// Folds the lanes of a vector partial: halves are combined until one is left. Not for ArgMax,
   /// ArgMin, Custom.
   Partial fold_lanes(Partial partial);
 
  private:
-  Partial combine_arg(const Partial& left, const Partial& right, bool largest);
+  Partial combine_arg(const Partial& left, const Partial& right, llvm::Value* keep);
   Partial combine_custom(const Partial& left, const Partial& right);
 
   const Graph& graph_;

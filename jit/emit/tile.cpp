@@ -270,6 +270,7 @@ Partial NestEmitter::contribution(const Point& point, const Partial& accumulator
     return stage_.combiner.kind == CombinerKind::Sum && pool.is(body, Op::Mul) &&
            is_float(pool.dtype(body));
   };
+  Value* mask = keep.value && lane_loop_ ? body_->splat(keep) : keep.value;
   Partial combined;
   if (std::ranges::any_of(stage_.bodies, is_product)) {  // of sums, each by itself
     for (size_t k = 0; k < stage_.bodies.size(); ++k) {
@@ -285,15 +286,11 @@ Partial NestEmitter::contribution(const Point& point, const Partial& accumulator
     for (ExprId id : stage_.bodies) values.push_back(value_of(id));
     // From the back, the new point stands before those that the accumulator holds.
     const bool backwards = stage_.running && stage_.running->reverse;
+    if (mask && !backwards) return combiner_.combine_where(mask, accumulator, values);
     combined =
         backwards ? combiner_.combine(values, accumulator) : combiner_.combine(accumulator, values);
   }
-  if (keep.value) {
-    Value* mask = lane_loop_ ? body_->splat(keep) : keep.value;
-    for (size_t k = 0; k < combined.size(); ++k)
-      combined[k] = builder_.CreateSelect(mask, combined[k], accumulator[k]);
-  }
-  return combined;
+  return mask ? combiner_.selected(mask, combined, accumulator) : combined;
 }
 
 void NestEmitter::finish(const std::vector<Copy>& outputs, const Carried& accumulators) {
@@ -333,10 +330,9 @@ Value* NestEmitter::or_identity(const Emitted& mask, Value* value, size_t compon
 
 // A payload that no point has given is 0, but only once no point can come any more.
 Value* NestEmitter::without_mark(Value* payload) {
-  Value* none = llvm::ConstantInt::getSigned(payload->getType(), kNoPayload);
+  Value* none = builder_.CreateICmpEQ(payload, no_payload(payload->getType()));
   Value* replaced =
-      builder_.CreateSelect(builder_.CreateICmpEQ(payload, none),
-                            llvm::Constant::getNullValue(payload->getType()), payload);
+      builder_.CreateSelect(none, llvm::Constant::getNullValue(payload->getType()), payload);
   return builder_.CreateSelect(is_last_pass(), replaced, payload);
 }
 

@@ -149,9 +149,18 @@ class Seeder {
   }
 
   // The number of a reduction point, row-major over the reduction axes.
-  ExprId point_number() {
-    return linear_index(pool_, stage_.domain, stage_.domain.output_rank,
-                        stage_.domain.reduction_rank());
+  ExprId point_number(DType dtype) {
+    return pool_.cast(linear_index(pool_, stage_.domain, stage_.domain.output_rank,
+                                   stage_.domain.reduction_rank()),
+                      dtype);
+  }
+
+  // Of the numbers of all points: as wide as a float32 where they fit.
+  DType number_dtype() const {
+    int64_t points = 1;
+    for (size_t a = stage_.domain.output_rank; a < stage_.domain.rank(); ++a)
+      points = checked_mul(points, std::max<int64_t>(stage_.domain.extents[a], 1));
+    return points <= INT32_MAX ? DType::Int32 : DType::Int64;
   }
 
   void first_winner() {
@@ -161,26 +170,29 @@ class Seeder {
     Stage& forward = graph_.stages[index_];
     const bool max = stage_.combiner.kind == CombinerKind::Max;
     forward.combiner.kind = max ? CombinerKind::ArgMax : CombinerKind::ArgMin;
-    forward.bodies.push_back(point_number());
+    forward.bodies.push_back(point_number(number_dtype()));
     const TensorInfo& info = graph_.info(stage_.results[0]);
     const TensorId winner =
-        add_tensor(graph_, info.name + "_winner", DType::Int64, std::vector<int64_t>(info.shape));
+        add_tensor(graph_, info.name + "_winner", number_dtype(), std::vector<int64_t>(info.shape));
     graph_.stages[index_].results.push_back(winner);
     take_winner(0, winner);
   }
 
   void take_winner(size_t k, TensorId winner) {
-    const ExprId won = pool_.make(Op::Eq, {read(graph_, winner, out_axes_), point_number()});
+    const ExprId number = point_number(graph_.info(winner).dtype);
+    const ExprId won = pool_.make(Op::Eq, {read(graph_, winner, out_axes_), number});
     seed(k, cotangent_at(k, out_axes_), both(pool_, carried_support(k), won));
   }
 
   void winner_by_payload() {
     if (cotangents_[0].zero()) return;
-    if (stage_.bodies[1] == point_number()) return take_winner(0, stage_.results[1]);
+    if (stage_.bodies[1] == point_number(pool_.dtype(stage_.bodies[1])))
+      return take_winner(0, stage_.results[1]);
     // The payload does not name the point: find the winner's number apart.
     const TensorId winner =
         add_compute(graph_, graph_.info(stage_.results[0]).name + "_winner", stage_.domain,
-                    stage_.combiner, {stage_.bodies[0], point_number()}, stage_.lines)[1];
+                    stage_.combiner, {stage_.bodies[0], point_number(number_dtype())},
+                    stage_.lines)[1];
     take_winner(0, winner);
   }
 

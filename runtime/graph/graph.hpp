@@ -48,8 +48,8 @@ enum class CombinerKind : uint8_t {
   Product,  // identity 1
   Max,      // identity -inf (lowest integer); NaN wins
   Min,      // identity +inf (highest integer); NaN wins
-  ArgMax,   // two bodies (value, int64 payload) and two results: the first of the largest values;
-            // NaN wins
+  ArgMax,   // two bodies (value, int64 or int32 payload) and two results: the first of the largest
+            // values; NaN wins
   ArgMin,   // likewise
   Any,      // bool, identity false
   All,      // bool, identity true

@@ -96,6 +96,9 @@ class PointwiseBuilder {
       wanted = scope_.graph->info(existing_).dtype;
     if (index) wanted = DType::Int64;
     const ExprId built = wanted ? builder_.build(root, *wanted) : builder_.build(root);
+    // Derivatives number points in int32 where they can.
+    const bool narrow = pool().is(built, Op::Cast) && pool().dtype(built) == DType::Int32;
+    if (index && narrow) return built;
     return statement_.type || index ? pool().cast(built, *wanted) : built;
   }
 

@@ -211,8 +211,9 @@ class GraphVerifier {
     if (kind == Kind::Any || kind == Kind::All)
       require(dtype == DType::Bool, ErrorCode::DType, "any and all reduce bool");
     if (kind == Kind::ArgMax || kind == Kind::ArgMin)
-      require(n == 2 && pool_.dtype(stage.bodies[1]) == DType::Int64, ErrorCode::DType,
-              "argmax and argmin take a value and an int64 index");
+      require(n == 2 && (pool_.dtype(stage.bodies[1]) == DType::Int64 ||
+                         pool_.dtype(stage.bodies[1]) == DType::Int32),
+              ErrorCode::DType, "argmax and argmin take a value and an index of int64 or int32");
     if (kind == Kind::Custom) check_custom(stage);
   }
 
