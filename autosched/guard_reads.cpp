@@ -6,6 +6,7 @@
 
 #include "runtime/diff/guards.hpp"
 #include "runtime/domain/bounds.hpp"
+#include "runtime/expr/interval.hpp"
 
 namespace adjit {
 namespace {
@@ -41,17 +42,22 @@ class StageGuard {
     bool any() const { return below || above; }
   };
 
-  Sides sides(const std::optional<Affine>& index, int64_t extent, const Domain& domain) const {
-    if (!index) return {true, true};
-    if (const std::optional<Interval> range = box_interval(domain, *index)) {
+  // Of an index that is not affine.
+  Sides sides(ExprId index, int64_t extent) const {
+    const std::optional<ValueRange> range = interval_of(pool_, index, domain_.extents);
+    return {!range || range->lo < 0, !range || range->hi >= extent};
+  }
+
+  Sides sides(const Affine& index, int64_t extent, const Domain& domain) const {
+    if (const std::optional<Interval> range = box_interval(domain, index)) {
       if (range->empty()) return {};
       if (range->lo >= 0 && range->hi < extent) return {};
     }
     if (domain.is_box()) {
-      const std::optional<Interval> range = box_interval(domain, *index);
+      const std::optional<Interval> range = box_interval(domain, index);
       return {!range || range->lo < 0, !range || range->hi >= extent};
     }
-    return {!implies(domain, *index), !implies(domain, Affine(extent - 1) - *index)};
+    return {!implies(domain, index), !implies(domain, Affine(extent - 1) - index)};
   }
 
   // Notes the sides on which a read is not proven in bounds.
@@ -65,11 +71,11 @@ class StageGuard {
       if (pool_.is(index[d], Op::Axis) && domain.extents[pool_.axis_number(index[d])] <= shape[d])
         continue;
       const std::optional<Affine> form = as_affine(pool_, index[d], domain);
-      needed[d] = sides(form, shape[d], domain);
+      needed[d] = form ? sides(*form, shape[d], domain) : sides(index[d], shape[d]);
       if (form && needed[d].any() && pool_.read_predicate(read).valid()) {
         if (!std::exchange(restricted, true))
           restrict_by(pool_, pool_.read_predicate(read), domain);
-        needed[d] = sides(form, shape[d], domain);
+        needed[d] = sides(*form, shape[d], domain);
       }
       any |= needed[d].any();
     }

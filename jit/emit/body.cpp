@@ -89,11 +89,12 @@ bool BodyEmitter::in_bounds(ExprId read) {
   };
   const std::span<const ExprId> index = pool_.read_index(read);
   for (size_t d = 0; d < index.size(); ++d) {
-    const std::optional<Affine> form = affine(index[d]);
-    if (!form) return false;
-    const Range r = interval(*form, ranges_);
-    if (r.lo >= 0 && r.hi < tensor.shape[d]) continue;
-    // A remainder is x - n (x // n) as a form, which forgets that both are of the same x.
+    if (const std::optional<Affine> form = affine(index[d])) {
+      const Range r = interval(*form, ranges_);
+      if (r.lo >= 0 && r.hi < tensor.shape[d]) continue;
+    }
+    // Of data, limited by min and max; or a remainder, which is x - n (x // n) as a form, and
+    // forgets that both are of the same x.
     if (!inside_axes()) return false;
     const auto range = interval_of(pool_, index[d], domain_.extents);
     if (!range || range->lo < 0 || range->hi >= tensor.shape[d]) return false;
@@ -189,7 +190,7 @@ std::vector<ExprId> BodyEmitter::inputs_of(ExprId id) {
   if (node.op != Op::Read) return {operands.begin(), operands.end()};
   std::vector<ExprId> inputs;
   for (ExprId coordinate : pool_.read_index(id))
-    if (!affine(coordinate)) inputs.push_back(coordinate);
+    if (!affine(coordinate)) coordinate_inputs(coordinate, inputs);
   if (const ExprId predicate = pool_.read_predicate(id); predicate.valid())
     inputs.push_back(predicate);
   return inputs;

@@ -62,6 +62,13 @@ class BodyEmitter {
   Affine place(const Affine& domain_form);
   /// The resolved form of an Int64 expression that is affine over the stage's axes, else nothing.
   std::optional<Affine> placed_form(ExprId id);
+  /// An index that is no affine form, for an address: Int64, or Int32 in lanes where that gives the
+  /// same element (coordinates.cpp).
+  Emitted coordinate(ExprId id, const Point& point);
+  /// Element offsets of an address of these coordinates and their strides per lane, from where
+  /// `form` is 0: <lanes x i32> for a tensor of so few elements, else <lanes x i64>.
+  Emitted lane_offsets(TensorId tensor, const Affine& form,
+                       std::vector<std::pair<Emitted, int64_t>> data);
   /// Whether every read is in bounds, of a whole tensor, wherever the axes are in range: then
   /// points outside the domain's rows may be evaluated, too.
   bool reads_anywhere() const;
@@ -75,6 +82,7 @@ class BodyEmitter {
   void forget() {
     memo_.clear();
     pairs_.clear();
+    narrow_.clear();
   }
 
   /// Where a read lies at the point that the index emitter's variables name, in elements from its
@@ -131,7 +139,7 @@ class BodyEmitter {
   Emitted read(ExprId id, const Point& point);
   Emitted load_uniform(const Address& address, const TensorPlace& place, DType dtype,
                        const std::vector<Emitted>& conditions);
-  Emitted load_lanes(const Address& address, const TensorPlace& place, DType dtype,
+  Emitted load_lanes(const Address& address, TensorId tensor, DType dtype,
                      const std::vector<Emitted>& conditions);
   bool reads_whole_vectors(const Address& address) const;
   std::optional<Emitted> load_transposed(ExprId id, const Point& point, const Address& address,
@@ -142,7 +150,18 @@ class BodyEmitter {
                             const LaneWindows& windows, const Emitted& mask, size_t depth,
                             DType dtype);
   llvm::Value* window_mask(const LaneWindows::Window& window, const Emitted& mask);
-  Emitted offsets(const Address& address);
+  // coordinates.cpp
+  struct Narrow;
+  Narrow narrow_range(ExprId id);
+  bool is_narrow(ExprId id);
+  std::optional<Range> affine_range(ExprId id);
+  void coordinate_inputs(ExprId id, std::vector<ExprId>& inputs);
+  llvm::Value* truncate_narrow(llvm::Value* value);
+  llvm::Type* index_type(unsigned bits) const;
+  Emitted narrow(ExprId id, const Point& point);
+  bool has_narrow_offsets(TensorId tensor) const;
+  llvm::Value* gather(llvm::Type* element, llvm::Value* pointer, llvm::Value* offsets,
+                      llvm::Value* mask);
   Emitted conjunction(const std::vector<Emitted>& conditions, bool in_lanes);
   const std::optional<Affine>& affine(ExprId id);
 
@@ -164,6 +183,8 @@ class BodyEmitter {
   std::vector<size_t> copy_variables_;
   std::vector<int64_t> copy_trips_;  // per copy variable; empty: not known
   std::unordered_map<Key, Memo, KeyHash> pairs_;
+  std::unordered_map<uint32_t, bool> is_narrow_;
+  std::unordered_map<Key, Memo, KeyHash> narrow_;
 };
 
 }  // namespace adjit

@@ -67,7 +67,7 @@ Emitted BodyEmitter::read(ExprId id, const Point& point) {
     if (const std::optional<Affine>& form = affine(index[d])) {
       address.form += this->place(*form) * stride;
     } else {
-      address.data.emplace_back(*find(index[d], point), stride);
+      address.data.emplace_back(coordinate(index[d], point), stride);
     }
   }
   bool lanes = index_.in_lanes(address.form);
@@ -86,7 +86,7 @@ Emitted BodyEmitter::read(ExprId id, const Point& point) {
       !reads_whole_vectors(address))
     if (const std::optional<Emitted> part = load_transposed(id, point, address, place))
       return *part;
-  return lanes ? load_lanes(address, place, dtype, conditions)
+  return lanes ? load_lanes(address, tensor, dtype, conditions)
                : load_uniform(address, place, dtype, conditions);
 }
 
@@ -207,27 +207,6 @@ bool BodyEmitter::reads_whole_vectors(const Address& address) const {
   return pattern && LaneWindows(*pattern).worthwhile();
 }
 
-// Element offsets per lane: <lanes x i64>, or i32 when they fit.
-Emitted BodyEmitter::offsets(const Address& address) {
-  Emitted total{index_.vector(address.form), index_.depth(address.form)};
-  if (address.data.empty()) return total;
-  total.value = index_.vector(address.form, 64);
-  for (const auto& [value, stride] : address.data) {
-    Value* wide = splat(value);
-    const size_t depth = std::max(total.depth, value.depth);
-    Value* left = total.value;
-    total = {scopes_.at(depth,
-                        [&] {
-                          return builder_.CreateAdd(
-                              left, builder_.CreateMul(
-                                        wide, llvm::ConstantInt::get(
-                                                  wide->getType(), static_cast<uint64_t>(stride))));
-                        }),
-             depth};
-  }
-  return total;
-}
-
 // Whole vectors of memory, of which every lane takes one element.
 Value* BodyEmitter::load_windows(const Address& address, const TensorPlace& place,
                                  llvm::Type* element, const LaneWindows& windows,
@@ -284,8 +263,9 @@ Value* BodyEmitter::window_mask(const LaneWindows::Window& window, const Emitted
   return all;
 }
 
-Emitted BodyEmitter::load_lanes(const Address& address, const TensorPlace& place, DType dtype,
+Emitted BodyEmitter::load_lanes(const Address& address, TensorId tensor, DType dtype,
                                 const std::vector<Emitted>& conditions) {
+  const TensorPlace& place = places_[tensor.value];
   llvm::Type* element = memory_type(dtype);
   auto* type = llvm::FixedVectorType::get(element, index_.lanes());
   const llvm::Align align(size_of(dtype));
@@ -319,16 +299,19 @@ Emitted BodyEmitter::load_lanes(const Address& address, const TensorPlace& place
     if (const auto pattern = index_.lane_pattern(address.form))
       if (const LaneWindows windows(*pattern); windows.worthwhile())
         return {load_windows(address, place, element, windows, mask, depth, dtype), depth};
-  const Emitted lanes = offsets(address);
+  if (graph_.info(tensor).element_count() == 0)
+    return {llvm::Constant::getNullValue(from_memory(zero, dtype)->getType()), 0};
+  // Without a mask, what all lanes have in common goes into the pointer.
+  const bool apart = !mask.value;
+  const Affine shared = apart ? index_.without_lanes(address.form) : Affine();
+  Value* pointer = index_.address(place.pointer, place.depth, element, shared);
+  const Emitted lanes = lane_offsets(tensor, address.form - shared, address.data);
   depth = std::max(depth, lanes.depth);
-  return {scopes_.at(
-              depth,
-              [&] {
-                Value* pointers = builder_.CreateInBoundsGEP(element, place.pointer, lanes.value);
-                return from_memory(
-                    builder_.CreateMaskedGather(type, pointers, align, mask.value, zero), dtype);
-              }),
-          depth};
+  Value* all = mask.value ? splat(mask) : nullptr;
+  return {
+      scopes_.at(depth,
+                 [&] { return from_memory(gather(element, pointer, lanes.value, all), dtype); }),
+      depth};
 }
 
 }  // namespace adjit

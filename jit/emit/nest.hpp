@@ -77,8 +77,6 @@ class NestEmitter {
   void scatter_point(const Point& point);
   void combine_at(const Point& point, const Affine& form,
                   const std::vector<std::pair<Emitted, int64_t>>& data, const Emitted& mask);
-  llvm::Value* lane_offsets(const Affine& form,
-                            const std::vector<std::pair<Emitted, int64_t>>& data);
   void combine_in_turn(llvm::Value* offsets, llvm::Value* now, llvm::Value* active,
                        const std::function<llvm::Value*(llvm::Value*, llvm::Value*)>& combined);
 

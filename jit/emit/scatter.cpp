@@ -49,7 +49,7 @@ void NestEmitter::scatter_point(const Point& point) {
       form += *affine * place.strides[d];
       continue;
     }
-    const Emitted index = (*body_)(stage_.target[d], point);
+    const Emitted index = body_->coordinate(stage_.target[d], point);
     data.emplace_back(index, place.strides[d]);
     const auto range = interval_of(program_.graph.pool, stage_.target[d], stage_.domain.extents);
     if (range && range->lo >= 0) continue;
@@ -102,8 +102,9 @@ void NestEmitter::combine_at(const Point& point, const Affine& form,
           ? body_->splat(mask)
           : llvm::ConstantInt::getTrue(llvm::FixedVectorType::get(builder_.getInt1Ty(), lanes_));
   Value* now = body_->splat(value);
+  const auto offsets = [&] { return body_->lane_offsets(stage_.results[0], form, data).value; };
   if (!writes_apart(program_.graph, stage_, nest_.loops[*lane_loop_].axis)) {
-    combine_in_turn(lane_offsets(form, data), now, mask.value ? active : nullptr, combined);
+    combine_in_turn(offsets(), now, mask.value ? active : nullptr, combined);
     return;
   }
   if (!in_lanes && index_.lane_stride(form) == 1) {
@@ -116,21 +117,9 @@ void NestEmitter::combine_at(const Point& point, const Affine& form,
     store_lanes(combined(before, now), pointer, align, active);
     return;
   }
-  Value* pointers = builder_.CreateInBoundsGEP(element, place.pointer, lane_offsets(form, data));
+  Value* pointers = builder_.CreateInBoundsGEP(element, place.pointer, offsets());
   Value* before = builder_.CreateMaskedGather(type, pointers, align, active, zero);
   builder_.CreateMaskedScatter(combined(before, now), pointers, align, active);
-}
-
-Value* NestEmitter::lane_offsets(const Affine& form,
-                                 const std::vector<std::pair<Emitted, int64_t>>& data) {
-  Value* offsets = index_.vector(form, 64);
-  for (const auto& [index, stride] : data) {
-    Value* wide = body_->splat(index);
-    offsets = builder_.CreateAdd(
-        offsets, builder_.CreateMul(
-                     wide, llvm::ConstantInt::get(wide->getType(), static_cast<uint64_t>(stride))));
-  }
-  return offsets;
 }
 
 // Lanes that may write one element: one after the other, as their points come.

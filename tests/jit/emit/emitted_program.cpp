@@ -14,6 +14,7 @@
 #include <map>
 #include <numeric>
 
+#include <sstream>
 #include <stdexcept>
 
 #include "jit/cpu/object.hpp"
@@ -208,6 +209,15 @@ size_t occurrences(std::string_view text, std::string_view part) {
   size_t count = 0;
   for (size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1))
     ++count;
+  return count;
+}
+
+size_t gathers(std::string_view ir) {
+  size_t count = 0;
+  std::istringstream lines{std::string(ir)};
+  for (std::string line; std::getline(lines, line);)
+    if (const size_t name = line.find("%gathered"); name != std::string::npos)
+      count += line.find_first_not_of(' ') == name;
   return count;
 }
 

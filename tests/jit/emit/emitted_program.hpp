@@ -50,6 +50,9 @@ bool target_has_fma();
 /// How often `part` stands in a text.
 size_t occurrences(std::string_view text, std::string_view part);
 
+/// How many vectors of elements that lie apart a text of IR loads.
+size_t gathers(std::string_view ir);
+
 /// The first element in which two results differ, as text; "" when none does. Floats may differ by
 /// `tolerance` times max(1, magnitude); where `wide` (the graph in float64) is given, elements that
 /// rounding alone moves by more do not count.
