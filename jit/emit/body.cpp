@@ -236,8 +236,16 @@ Emitted BodyEmitter::evaluate(ExprId id, const Point& point) {
   std::vector<Emitted> values;
   if (node.op == Op::Cast && pool_.dtype(operands[0]) == DType::Int64 && affine(operands[0])) {
     const Affine form = place(*affine(operands[0]));
-    if (node.dtype == DType::Int32 && index_.in_lanes(form))
-      return {index_.vector(form, 32), index_.depth(form)};
+    if (index_.in_lanes(form) && node.dtype != DType::Bool && fits_32(index_.range(form))) {
+      const size_t depth = index_.depth(form);
+      Value* narrow = index_.vector(form, 32);
+      return {scopes_.at(depth,
+                         [&] {
+                           return emit_operation(builder_, math_, Op::Cast, DType::Int32,
+                                                 node.dtype, {narrow});
+                         }),
+              depth};
+    }
     values.push_back(index_value(form));
   } else {
     for (ExprId operand : operands) values.push_back(*find(operand, point));

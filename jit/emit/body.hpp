@@ -69,6 +69,10 @@ class BodyEmitter {
   /// `form` is 0: <lanes x i32> for a tensor of so few elements, else <lanes x i64>.
   Emitted lane_offsets(TensorId tensor, const Affine& form,
                        std::vector<std::pair<Emitted, int64_t>> data);
+  /// One of them as i64; `forwards`: none is negative.
+  llvm::Value* lane_offset(llvm::Value* offsets, unsigned lane, bool forwards);
+  /// Whether no element lies before the tensor's first.
+  bool lies_forwards(TensorId tensor) const;
   /// Whether every read is in bounds, of a whole tensor, wherever the axes are in range: then
   /// points outside the domain's rows may be evaluated, too.
   bool reads_anywhere() const;
@@ -161,7 +165,7 @@ class BodyEmitter {
   Emitted narrow(ExprId id, const Point& point);
   bool has_narrow_offsets(TensorId tensor) const;
   llvm::Value* gather(llvm::Type* element, llvm::Value* pointer, llvm::Value* offsets,
-                      llvm::Value* mask);
+                      llvm::Value* mask, bool forwards);
   Emitted conjunction(const std::vector<Emitted>& conditions, bool in_lanes);
   const std::optional<Affine>& affine(ExprId id);
 

@@ -194,10 +194,21 @@ Emitted BodyEmitter::lane_offsets(TensorId tensor, const Affine& form,
   return total;
 }
 
+Value* BodyEmitter::lane_offset(Value* offsets, unsigned lane, bool forwards) {
+  Value* offset = builder_.CreateExtractElement(offsets, uint64_t{lane});
+  return forwards ? builder_.CreateZExt(offset, builder_.getInt64Ty())
+                  : builder_.CreateSExt(offset, builder_.getInt64Ty());
+}
+
+bool BodyEmitter::lies_forwards(TensorId tensor) const {
+  return std::ranges::all_of(places_[tensor.value].strides, [](int64_t s) { return s >= 0; });
+}
+
 // Elements at offsets from a pointer, zeros where the mask (null: none) does not hold; element 0
 // must be there. Before AVX-512, gathers are slow or taken apart into branches: one load a lane
 // instead.
-Value* BodyEmitter::gather(llvm::Type* element, Value* pointer, Value* offsets, Value* mask) {
+Value* BodyEmitter::gather(llvm::Type* element, Value* pointer, Value* offsets, Value* mask,
+                           bool forwards) {
   const llvm::Align align(element->getScalarSizeInBits() / 8);
   auto* type = llvm::FixedVectorType::get(element, index_.lanes());
   Value* zero = llvm::Constant::getNullValue(type);
@@ -212,8 +223,7 @@ Value* BodyEmitter::gather(llvm::Type* element, Value* pointer, Value* offsets, 
   Value* result = zero;
   for (unsigned lane = 0; lane < index_.lanes(); ++lane) {
     if (known && known->getAggregateElement(lane)->isNullValue()) continue;
-    Value* at =
-        builder_.CreateInBoundsGEP(element, pointer, builder_.CreateExtractElement(offsets, lane));
+    Value* at = builder_.CreateInBoundsGEP(element, pointer, lane_offset(offsets, lane, forwards));
     Value* loaded = builder_.CreateAlignedLoad(element, at, align);
     result = builder_.CreateInsertElement(result, loaded, lane);
   }

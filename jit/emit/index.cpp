@@ -15,8 +15,6 @@ std::vector<int64_t> key_of(const Affine& form) {
   return key;
 }
 
-bool fits_32(Range r) { return r.lo >= INT32_MIN && r.hi <= INT32_MAX; }
-
 }  // namespace
 
 IndexEmitter::IndexEmitter(llvm::IRBuilder<>& builder, Scopes& scopes, size_t loop_variables)

@@ -24,6 +24,8 @@ struct Range {
   int64_t lo, hi;  // inclusive
 };
 
+inline bool fits_32(Range r) { return r.lo >= INT32_MIN && r.hi <= INT32_MAX; }
+
 class IndexEmitter {
  public:
   IndexEmitter(llvm::IRBuilder<>& builder, Scopes& scopes, size_t loop_variables);

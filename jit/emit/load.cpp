@@ -305,12 +305,15 @@ Emitted BodyEmitter::load_lanes(const Address& address, TensorId tensor, DType d
   const bool apart = !mask.value;
   const Affine shared = apart ? index_.without_lanes(address.form) : Affine();
   Value* pointer = index_.address(place.pointer, place.depth, element, shared);
-  const Emitted lanes = lane_offsets(tensor, address.form - shared, address.data);
+  const Affine rest = address.form - shared;
+  const bool forwards = lies_forwards(tensor) && (!apart || index_.range(rest).lo >= 0);
+  const Emitted lanes = lane_offsets(tensor, rest, address.data);
   depth = std::max(depth, lanes.depth);
   Value* all = mask.value ? splat(mask) : nullptr;
   return {
-      scopes_.at(depth,
-                 [&] { return from_memory(gather(element, pointer, lanes.value, all), dtype); }),
+      scopes_.at(
+          depth,
+          [&] { return from_memory(gather(element, pointer, lanes.value, all, forwards), dtype); }),
       depth};
 }
 

@@ -129,17 +129,18 @@ void NestEmitter::combine_in_turn(Value* offsets, Value* now, Value* active,
   const DType dtype = program_.graph.info(stage_.results[0]).dtype;
   llvm::Type* element = body_->memory_type(dtype);
   const llvm::Align align(size_of(dtype));
-  for (uint64_t lane = 0; lane < lanes_; ++lane) {
+  const bool forwards = body_->lies_forwards(stage_.results[0]);
+  for (unsigned lane = 0; lane < lanes_; ++lane) {
     const auto write = [&](Carried none) {
       Value* pointer = builder_.CreateInBoundsGEP(element, place.pointer,
-                                                  builder_.CreateExtractElement(offsets, lane));
+                                                  body_->lane_offset(offsets, lane, forwards));
       Value* before = builder_.CreateAlignedLoad(element, pointer, align);
-      builder_.CreateAlignedStore(combined(before, builder_.CreateExtractElement(now, lane)),
-                                  pointer, align);
+      builder_.CreateAlignedStore(
+          combined(before, builder_.CreateExtractElement(now, uint64_t{lane})), pointer, align);
       return none;
     };
     if (active) {
-      emit_if(builder_, scopes_, builder_.CreateExtractElement(active, lane), {}, write);
+      emit_if(builder_, scopes_, builder_.CreateExtractElement(active, uint64_t{lane}), {}, write);
     } else {
       write({});
     }
