@@ -1,6 +1,7 @@
 #include "autosched/guard_reads.hpp"
 
 #include "autosched/region.hpp"
+#include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit {
@@ -52,6 +53,18 @@ TEST(GuardReads, DataNeverLeadsOutside) {
   const Array y = interpret(g, inputs)[0];
   for (const auto& [i, expected] : {std::pair{0, 4.0}, {1, 0.0}, {2, 0.0}, {3, 1.0}})
     EXPECT_EQ(y.at(i), expected);
+}
+
+TEST(GuardReads, WhatMinAndMaxKeepInsideStaysAsItIs) {
+  for (const auto& [index, inside] : {std::pair{"max(min(I(i), 2), 0)", true},
+                                      {"max(min(I(i), 3), 0)", false},
+                                      {"min(I(i), 2)", false},
+                                      {"I(i) % 3", true}}) {
+    const Graph g = parse_graph("def f(float(3) x, int64(9) I) -> (y) { y(i) = x(" +
+                                std::string(index) + ") }");
+    const Graph guarded = guard_reads(g);
+    EXPECT_EQ(guarded.stages[0].bodies == g.stages[0].bodies, inside) << index;
+  }
 }
 
 }  // namespace

@@ -192,5 +192,25 @@ TEST(Heuristic, ChainOfTenThousand) {
   }
 }
 
+// The copies of one output meet the window's last axis in order; its first one stays a loop.
+TEST(Heuristic, LastTapsOfAWindowsMaximumAreUnrolled) {
+  const Graph graph = parse_graph(
+      "def f(float(16, 56, 56) x) -> (v, at) {"
+      " (v, at)(n, i, j) argmax=! (x(n, 2 * i + a - 1, 2 * j + b - 1), int32(3 * a + b))"
+      " where n in 0:16, i in 0:28, j in 0:28, a in 0:3, b in 0:3, 2 * i + a >= 1, 2 * j + b >= 1 "
+      "}");
+  const Program p = default_schedule(graph, {2, 256});
+  verify(p);
+  const Nest& nest = nest_of(p, 0);
+  const auto unrolled = [&](size_t axis) {
+    return std::ranges::any_of(nest.loops, [&](const Loop& loop) {
+      return loop.axis == axis && loop.kind == LoopKind::Unrolled;
+    });
+  };
+  EXPECT_TRUE(unrolled(4)) << print(p);
+  EXPECT_FALSE(unrolled(3)) << print(p);
+  EXPECT_EQ(nest.loops.back().trips, 8) << "lanes of 32 bits";
+}
+
 }  // namespace
 }  // namespace adjit

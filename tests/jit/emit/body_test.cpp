@@ -74,6 +74,9 @@ TEST(Body, AxesAsNumbers) {
   checked_ir(program);
   for (size_t s = 0; s < 4; ++s) program = vectorize(std::move(program), s, 1, 8);
   checked_ir(program);
+  const std::string floats = EmittedProgram(program).ir(1);  // of b, from 32 bits
+  EXPECT_EQ(occurrences(floats, "sitofp <8 x i32>"), occurrences(floats, "sitofp"));
+  EXPECT_GT(occurrences(floats, "sitofp <8 x i32>"), 0u);
   checked_ir(unroll(plain(graph, 1), 0, 0, 3));
 }
 

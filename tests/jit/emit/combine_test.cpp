@@ -195,6 +195,28 @@ TEST(Combine, ArgumentsOfWindowsThatSkipTheirFirstPoints) {
   }
 }
 
+// Payloads of 32 bits, as derivatives number the points of a window; copies along its last axis.
+TEST(Combine, ArgumentsOf32Bits) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const Graph graph = parse_graph(
+      "def main(float(9, 41) x) -> (v, at) {"
+      " (v, at)(i, j) argmax=! (x(2 * i + a - 1, 2 * j + b - 1), int32(3 * a + b))"
+      " where i in 0:5, j in 0:21, a in 0:3, b in 0:3,"
+      " 2 * i + a >= 1, 2 * j + b >= 1, 2 * i + a <= 9, 2 * j + b <= 41 }");
+  EXPECT_EQ(graph.info(graph.outputs[1]).dtype, DType::Int32);
+  EXPECT_EQ(print(parse_graph(print(graph))), print(graph));
+  for (const double filler : {-inf, 0.0, std::nan("")}) {
+    std::vector<double> values(9 * 41, filler);
+    for (size_t k = 0; k < values.size(); k += 5) values[k] = static_cast<double>(k % 7);
+    const std::vector<Array> inputs{Array::of(DType::Float32, {9, 41}, values)};
+    for (const bool copies : {false, true}) {
+      Program program = vectorize(initial_program(graph, 1, 256), 0, 1, 8);
+      if (copies) program = unroll(std::move(program), 0, 3, 3);
+      EXPECT_EQ(check_emitted(program, inputs), "");
+    }
+  }
+}
+
 TEST(Combine, NothingReducedIsTheIdentity) {
   for (const char* statement : {"+=! x(i, r)", "*=! x(i, r)", "max=! x(i, r)", "min=! x(i, r)",
                                 "any=! x(i, r) > 0.0", "all=! x(i, r) > 0.0"}) {
