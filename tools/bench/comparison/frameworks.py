@@ -5,7 +5,8 @@ A framework is a function (Row) -> Step, or None where it has nothing to say abo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import adjit as aj
@@ -63,6 +64,17 @@ def torch_compile(row: Row) -> Step:
     return step
 
 
+@contextlib.contextmanager
+def float64_for(row: Row) -> Iterator[None]:
+    """JAX computes in float32 whatever it is given, unless it is told so."""
+    before = bool(jax.config.jax_enable_x64)
+    jax.config.update("jax_enable_x64", before or row.workload.dtype == "float64")
+    try:
+        yield
+    finally:
+        jax.config.update("jax_enable_x64", before)
+
+
 def jax_jit(row: Row) -> Step | None:
     forward = row.workload.jax
     if forward is None:
@@ -72,8 +84,6 @@ def jax_jit(row: Row) -> Step | None:
         f, floats = of_floats(forward, list(inputs))
         return jax.vjp(f, *floats)[1](cotangent)
 
-    # Otherwise it computes in float32 whatever it is given. Only one row is measured at a time.
-    jax.config.update("jax_enable_x64", row.workload.dtype == "float64")
     step = jax.jit(pull)
     inputs = [jax.numpy.asarray(x) for x in row.inputs]
     seed = jax.numpy.asarray(row.cotangent)

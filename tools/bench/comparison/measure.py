@@ -12,7 +12,7 @@ import numpy as np
 
 from . import timing
 from .budget import BudgetExceeded
-from .frameworks import FRAMEWORKS, torch_eager
+from .frameworks import FRAMEWORKS, float64_for, torch_eager
 from .row import Row, row_of
 from .workload import Workload, is_float
 
@@ -27,12 +27,13 @@ def measure(workload: Workload, names: Iterable[str], seconds: float) -> dict[st
     wanted = torch_eager(_in_float32(row)).gradients()
     found: dict[str, dict[str, Any]] = {}
     steps: dict[str, Callable[[], Any]] = {}
-    for name in names:
-        entry = _prepared(name, row, wanted, steps)
-        if entry is not None:
-            found[name] = entry
-    for name, times in timing.interleaved(steps, seconds).items():
-        found[name].update(asdict(times))
+    with float64_for(row):
+        for name in names:
+            entry = _prepared(name, row, wanted, steps)
+            if entry is not None:
+                found[name] = entry
+        for name, times in timing.interleaved(steps, seconds).items():
+            found[name].update(asdict(times))
     return found
 
 
