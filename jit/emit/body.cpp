@@ -185,6 +185,8 @@ std::vector<ExprId> BodyEmitter::inputs_of(ExprId id) {
   if (info(node.op).rule == TypeRule::Comparison && pool_.dtype(operands[0]) == DType::Int64 &&
       affine(operands[0]) && affine(operands[1]))
     return {};
+  if (const std::optional<size_t> position = compares_position(id))
+    return {operands[1 - *position]};
   if (node.op == Op::Cast && pool_.dtype(operands[0]) == DType::Int64 && affine(operands[0]))
     return {};
   if (node.op != Op::Read) return {operands.begin(), operands.end()};
@@ -233,6 +235,10 @@ Emitted BodyEmitter::evaluate(ExprId id, const Point& point) {
   if (info(node.op).rule == TypeRule::Comparison && pool_.dtype(operands[0]) == DType::Int64 &&
       affine(operands[0]) && affine(operands[1]))
     return comparison(node.op, place(*affine(operands[0])), place(*affine(operands[1])));
+  if (const std::optional<size_t> position = compares_position(id)) {
+    const Affine form = place(*affine(operands[*position]));
+    return position_comparison(node.op, form, *find(operands[1 - *position], point), *position);
+  }
   std::vector<Emitted> values;
   if (node.op == Op::Cast && pool_.dtype(operands[0]) == DType::Int64 && affine(operands[0])) {
     const Affine form = place(*affine(operands[0]));
@@ -270,6 +276,44 @@ Emitted BodyEmitter::comparison(Op op, const Affine& left, const Affine& right) 
   }
   Value* equal = index_.equals_zero(difference);
   return {scopes_.at(depth, [&] { return builder_.CreateNot(equal); }), depth};
+}
+
+// Which operand of a comparison is a position that differs between lanes and fits 32 bits, where
+// the other one is a number of 64 bits that is equal in all lanes.
+std::optional<size_t> BodyEmitter::compares_position(ExprId id) {
+  if (info(pool_[id].op).rule != TypeRule::Comparison) return std::nullopt;
+  const std::span<const ExprId> operands = pool_.operands(id);
+  if (pool_.dtype(operands[0]) != DType::Int64) return std::nullopt;
+  for (const size_t k : {size_t{0}, size_t{1}}) {
+    if (dependence_.at(operands[1 - k].value).lanes || !dependence_.at(operands[k].value).lanes)
+      continue;
+    const std::optional<Range> range = affine_range(operands[k]);
+    if (range && range->lo > INT32_MIN && range->hi < INT32_MAX) return k;
+  }
+  return std::nullopt;
+}
+
+// A number beyond all positions compares as the last integer on its side does.
+Emitted BodyEmitter::position_comparison(Op op, const Affine& form, const Emitted& number,
+                                         size_t position) {
+  Value* limited = scopes_.at(number.depth, [&] {
+    Value* low = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, number.value,
+                                                builder_.getInt64(uint64_t(int64_t{INT32_MIN})));
+    Value* both = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, low,
+                                                 builder_.getInt64(uint64_t(int64_t{INT32_MAX})));
+    return builder_.CreateVectorSplat(index_.lanes(),
+                                      builder_.CreateTrunc(both, builder_.getInt32Ty()));
+  });
+  Value* lanes = index_.vector(form, 32);
+  const size_t depth = std::max(number.depth, index_.depth(form));
+  return {scopes_.at(depth,
+                     [&] {
+                       Value* values[] = {position == 0 ? lanes : limited,
+                                          position == 0 ? limited : lanes};
+                       return emit_operation(builder_, math_, op, DType::Int32, DType::Bool,
+                                             values);
+                     }),
+          depth};
 }
 
 Emitted BodyEmitter::operation(ExprId id, std::span<const Emitted> operands) {

@@ -140,6 +140,8 @@ class BodyEmitter {
   Emitted operation(ExprId id, std::span<const Emitted> operands);
   Emitted comparison(Op op, const Affine& left, const Affine& right);
   Emitted index_value(const Affine& form);
+  std::optional<size_t> compares_position(ExprId id);
+  Emitted position_comparison(Op op, const Affine& form, const Emitted& number, size_t position);
   Emitted read(ExprId id, const Point& point);
   Emitted load_uniform(const Address& address, const TensorPlace& place, DType dtype,
                        const std::vector<Emitted>& conditions);

@@ -80,6 +80,23 @@ TEST(Body, AxesAsNumbers) {
   checked_ir(unroll(plain(graph, 1), 0, 0, 3));
 }
 
+// Labels of 64 bits: what no position is compares as such.
+TEST(Body, PositionsAgainstNumbers) {
+  for (const char* condition : {"j == L(i)", "L(i) == j", "j != L(i)", "j < L(i)", "L(i) < j",
+                                "j <= L(i)", "L(i) <= j - 3"}) {
+    const Graph graph =
+        parse_graph("def main(int64(9) L) -> (y) { y(i, j) = " + std::string(condition) +
+                    " ? 1.0 : 2.0 where i in 0:9, j in 0:21 }");
+    const double far = 1099511627776.0, wide = 2147483648.0;
+    const std::vector<Array> inputs{
+        Array::of(DType::Int64, {9},
+                  std::vector<double>{0, 20, -3, 21, far + 5, -far - 5, wide, wide - 1, -wide})};
+    const Program program = vectorize(plain(graph, 1), 0, 1, 8);
+    EXPECT_EQ(check_emitted(program, inputs), "") << condition;
+    EXPECT_EQ(EmittedProgram(program).ir().find("<8 x i64>"), std::string::npos) << condition;
+  }
+}
+
 // Index arithmetic of bodies wraps, as all integers do; that of reads never does.
 TEST(Body, AxesInArithmeticThatWraps) {
   const Graph graph = parse_graph(
