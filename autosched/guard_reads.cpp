@@ -77,6 +77,11 @@ class StageGuard {
           restrict_by(pool_, pool_.read_predicate(read), domain);
         needed[d] = sides(*form, shape[d], domain);
       }
+      // A remainder is x - n (x // n) as a form, which forgets that both are of the same x.
+      if (form && needed[d].any()) {
+        const Sides by_interval = sides(index[d], shape[d]);
+        needed[d] = {needed[d].below && by_interval.below, needed[d].above && by_interval.above};
+      }
       any |= needed[d].any();
     }
     if (any) unproven_.emplace(read.value, std::move(needed));

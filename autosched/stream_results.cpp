@@ -14,7 +14,6 @@ namespace {
 
 // Lines that a core combines stores in at a time; more go to memory in pieces.
 constexpr int64_t kOpenLines = 4;
-constexpr int64_t kLeastVector = 16;  // bytes
 constexpr double kLeastShare = 2.0 / 3;
 
 // Whether nothing in the program reads the stage's results again, which leave the second cache.
@@ -44,7 +43,7 @@ bool writes_lines(const Program& program, const Nest& nest, const Stage& stage) 
   for (TensorId id : stage.results)
     bytes =
         std::min(bytes, static_cast<int64_t>(size_of(program.graph.info(id).dtype)) * lanes.trips);
-  if (bytes < kLeastVector) return false;
+  if (bytes < kLeastStreamed) return false;
   const size_t tile = tile_begin(nest);
   for (size_t l = tile; l + 1 < nest.loops.size(); ++l) {
     const Loop& loop = nest.loops[l];
@@ -61,8 +60,6 @@ bool writes_lines(const Program& program, const Nest& nest, const Stage& stage) 
   return rows <= kOpenLines && next > 0 && nest.loops[next - 1].axis == lanes.axis;
 }
 
-}  // namespace
-
 // Whether the memory takes about as long as the cores.
 bool waits_for_memory(const KernelCost& cost, const Target& target) {
   double core = 0, memory = 0;
@@ -74,6 +71,8 @@ bool waits_for_memory(const KernelCost& cost, const Target& target) {
   }
   return memory * target.memory_gb_per_core / target.memory_gb > kLeastShare * core / cost.cores;
 }
+
+}  // namespace
 
 Program stream_results(Program program, const Target& target, Choices& choices) {
   if (program_bytes(program) <= static_cast<double>(target.l3_bytes)) return program;

@@ -5,7 +5,8 @@
 
 namespace adjit {
 
-inline constexpr int64_t kLineBytes = 64;  // of every cache
+inline constexpr int64_t kLineBytes = 64;      // of every cache
+inline constexpr int64_t kLeastStreamed = 16;  // bytes of a vector that may be stored past them
 
 /// The defaults are the reference processor: a 2022 server core with two vector pipes of 256 bits,
 /// on which a 512-bit operation takes both. jit/cpu/machine.hpp has the others, by their LLVM name,

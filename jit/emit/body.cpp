@@ -244,11 +244,11 @@ Emitted BodyEmitter::evaluate(ExprId id, const Point& point) {
     const Affine form = place(*affine(operands[0]));
     if (index_.in_lanes(form) && node.dtype != DType::Bool && fits_32(index_.range(form))) {
       const size_t depth = index_.depth(form);
-      Value* narrow = index_.vector(form, 32);
+      Value* lanes = index_.vector(form, 32);
       return {scopes_.at(depth,
                          [&] {
                            return emit_operation(builder_, math_, Op::Cast, DType::Int32,
-                                                 node.dtype, {narrow});
+                                                 node.dtype, {lanes});
                          }),
               depth};
     }
@@ -284,26 +284,36 @@ std::optional<size_t> BodyEmitter::compares_position(ExprId id) {
   if (info(pool_[id].op).rule != TypeRule::Comparison) return std::nullopt;
   const std::span<const ExprId> operands = pool_.operands(id);
   if (pool_.dtype(operands[0]) != DType::Int64) return std::nullopt;
+  const auto [found, fresh] = positions_.try_emplace(id.value);
+  if (!fresh) return found->second;
   for (const size_t k : {size_t{0}, size_t{1}}) {
     if (dependence_.at(operands[1 - k].value).lanes || !dependence_.at(operands[k].value).lanes)
       continue;
     const std::optional<Range> range = affine_range(operands[k]);
-    if (range && range->lo > INT32_MIN && range->hi < INT32_MAX) return k;
+    if (range && range->lo > INT32_MIN && range->hi < INT32_MAX) found->second = k;
   }
-  return std::nullopt;
+  return found->second;
 }
 
-// A number beyond all positions compares as the last integer on its side does.
+// The values of an affine form where the axes are in their ranges.
+std::optional<Range> BodyEmitter::affine_range(ExprId id) {
+  const std::optional<Affine>& form = affine(id);
+  return form ? std::optional(interval(*form, ranges_)) : std::nullopt;
+}
+
+// A number beyond all positions compares as the last integer on its side does. It may be a vector,
+// of zeros where lanes are off.
 Emitted BodyEmitter::position_comparison(Op op, const Affine& form, const Emitted& number,
                                          size_t position) {
+  llvm::Type* wide = number.value->getType();
   Value* limited = scopes_.at(number.depth, [&] {
-    Value* low = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, number.value,
-                                                builder_.getInt64(uint64_t(int64_t{INT32_MIN})));
-    Value* both = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, low,
-                                                 builder_.getInt64(uint64_t(int64_t{INT32_MAX})));
-    return builder_.CreateVectorSplat(index_.lanes(),
-                                      builder_.CreateTrunc(both, builder_.getInt32Ty()));
+    const auto limit = [&](int64_t k) { return llvm::ConstantInt::getSigned(wide, k); };
+    Value* low =
+        builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, number.value, limit(INT32_MIN));
+    Value* both = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, low, limit(INT32_MAX));
+    return builder_.CreateTrunc(both, wide->isVectorTy() ? index_type(32) : builder_.getInt32Ty());
   });
+  limited = splat({limited, number.depth});
   Value* lanes = index_.vector(form, 32);
   const size_t depth = std::max(number.depth, index_.depth(form));
   return {scopes_.at(depth,

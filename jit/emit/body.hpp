@@ -158,14 +158,16 @@ class BodyEmitter {
   llvm::Value* window_mask(const LaneWindows::Window& window, const Emitted& mask);
   // coordinates.cpp
   struct Narrow;
-  Narrow narrow_range(ExprId id);
+  std::optional<Narrow> narrow_form(ExprId id);
   bool is_narrow(ExprId id);
   std::optional<Range> affine_range(ExprId id);
   void coordinate_inputs(ExprId id, std::vector<ExprId>& inputs);
   llvm::Value* truncate_narrow(llvm::Value* value);
   llvm::Type* index_type(unsigned bits) const;
   Emitted narrow(ExprId id, const Point& point);
+  std::optional<Range> reach(TensorId tensor) const;
   bool has_narrow_offsets(TensorId tensor) const;
+  Affine shared_offset(TensorId tensor, const Affine& form) const;
   llvm::Value* gather(llvm::Type* element, llvm::Value* pointer, llvm::Value* offsets,
                       llvm::Value* mask, bool forwards);
   Emitted conjunction(const std::vector<Emitted>& conditions, bool in_lanes);
@@ -189,7 +191,8 @@ class BodyEmitter {
   std::vector<size_t> copy_variables_;
   std::vector<int64_t> copy_trips_;  // per copy variable; empty: not known
   std::unordered_map<Key, Memo, KeyHash> pairs_;
-  std::unordered_map<uint32_t, bool> is_narrow_;
+  std::unordered_map<uint32_t, bool> is_narrow_;                   // of coordinates
+  std::unordered_map<uint32_t, std::optional<size_t>> positions_;  // of comparisons
   std::unordered_map<Key, Memo, KeyHash> narrow_;
 };
 

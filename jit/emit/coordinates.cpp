@@ -3,10 +3,13 @@
 //
 // Such an index is often limited: max(min(m + int64(floor(t)), 127), 0). Without AVX-512 there are
 // neither conversions from floats to 64-bit integers nor their minimum and maximum in lanes. The
-// 32-bit value of what stands inside is exact up to some magnitude, and beyond that has the same
-// sign and is no smaller: then min and max give the same.
+// 32-bit value of what stands inside is exact up to some magnitude; beyond that it has the same
+// sign and is no smaller, so that min and max give the same. A float that is no 64-bit integer
+// becomes the last 32-bit integer on its side, as it becomes the last one of 64 bits there: sums
+// wrap alike. (Doubles less than 2^20 below 2^63 wrap in 64 bits only.)
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
 
 #include "jit/emit/body.hpp"
 #include "runtime/expr/interval.hpp"
@@ -16,49 +19,49 @@ namespace {
 
 using llvm::Value;
 
-constexpr int64_t kFar = int64_t{1} << 30;    // what a float becomes at most
+constexpr int64_t kFar = int64_t{1} << 30;    // what a 64-bit integer becomes at most
 constexpr int64_t kSmall = int64_t{1} << 20;  // what may be added to that
 constexpr int64_t kFarthestIndex = int64_t{1} << 29;
-constexpr int kHighest = 64;
+constexpr int kHighest = 64;  // bounds the depth of the walk that emits them
 
 int64_t magnitude(Range r) { return std::max(r.hi, -r.lo); }
 
 }  // namespace
 
-// What is known of a node's 32-bit value.
+// What is known of a node's 32-bit form.
 struct BodyEmitter::Narrow {
-  int64_t exact = 0;         // up to this magnitude it is right; 0: there is none
+  int64_t exact = kFar;      // up to this magnitude it is right
   int64_t most = INT64_MAX;  // magnitude that the node has at most
   int height = 0;            // of the nodes that are computed so
 };
 
-BodyEmitter::Narrow BodyEmitter::narrow_range(ExprId root) {
-  std::unordered_map<uint32_t, Narrow> known;
+std::optional<BodyEmitter::Narrow> BodyEmitter::narrow_form(ExprId root) {
+  std::unordered_map<uint32_t, std::optional<Narrow>> known;
   const ExprId roots[] = {root};
   for (ExprId id : reachable(pool_, roots)) {
     const Node& node = pool_[id];
-    Narrow& here = known[id.value];
+    std::optional<Narrow>& here = known[id.value];
     if (node.dtype != DType::Int64 || node.op == Op::Read) continue;
     if (const std::optional<Range> range = affine_range(id)) {
       if (magnitude(*range) <= kFarthestIndex) here = {kFar, magnitude(*range), 0};
       continue;
     }
     if (node.op == Op::Cast) {
-      if (is_float(pool_.dtype(pool_.operand(id, 0)))) here = {kFar, INT64_MAX, 0};
+      if (is_float(pool_.dtype(pool_.operand(id, 0)))) here = Narrow{};
       continue;
     }
     if (node.operand_count < 2) continue;
-    Narrow a = known.at(pool_.operand(id, node.operand_count - 2u).value);
-    Narrow b = known.at(pool_.operand(id, node.operand_count - 1u).value);
-    if (a.exact == 0 || b.exact == 0) continue;
-    const int height = std::max(a.height, b.height) + 1;
+    std::optional<Narrow> a = known.at(pool_.operand(id, node.operand_count - 2u).value);
+    std::optional<Narrow> b = known.at(pool_.operand(id, node.operand_count - 1u).value);
+    if (!a || !b) continue;
+    const int height = std::max(a->height, b->height) + 1;
     if (height > kHighest) continue;
     if (node.op == Op::Min || node.op == Op::Max || node.op == Op::Select) {
-      here = {std::min(a.exact, b.exact), std::max(a.most, b.most), height};
+      here = {std::min(a->exact, b->exact), std::max(a->most, b->most), height};
     } else if (node.op == Op::Add || node.op == Op::Sub) {
-      if (a.most > b.most) std::swap(a, b);
-      if (a.most > kSmall || b.exact - a.most < kFarthestIndex) continue;
-      here = {b.exact - a.most, b.most == INT64_MAX ? b.most : a.most + b.most, height};
+      if (a->most > b->most) std::swap(a, b);
+      if (a->most > kSmall || b->exact - a->most < kFarthestIndex) continue;
+      here = {b->exact - a->most, b->most == INT64_MAX ? b->most : a->most + b->most, height};
     }
   }
   return known.at(root.value);
@@ -67,22 +70,18 @@ BodyEmitter::Narrow BodyEmitter::narrow_range(ExprId root) {
 bool BodyEmitter::is_narrow(ExprId id) {
   const auto found = is_narrow_.find(id.value);
   if (found != is_narrow_.end()) return found->second;
-  bool narrow = false;
+  bool fits = false;
   if (dependence_.at(id.value).lanes && !affine(id))
     if (const auto range = interval_of(pool_, id, domain_.extents))
-      narrow = magnitude({range->lo, range->hi}) <= kFarthestIndex && narrow_range(id).exact > 0;
-  return is_narrow_[id.value] = narrow;
-}
-
-std::optional<Range> BodyEmitter::affine_range(ExprId id) {
-  const std::optional<Affine>& form = affine(id);
-  return form ? std::optional(index_.range(place(*form))) : std::nullopt;
+      fits = magnitude({range->lo, range->hi}) <= kFarthestIndex && narrow_form(id).has_value();
+  return is_narrow_[id.value] = fits;
 }
 
 // The nodes that a coordinate is made of: itself, or what is cast and asked in its 32-bit form.
 void BodyEmitter::coordinate_inputs(ExprId id, std::vector<ExprId>& inputs) {
   if (!is_narrow(id)) return inputs.push_back(id);
   std::vector<ExprId> open{id};
+  std::unordered_set<uint32_t> seen{id.value};
   while (!open.empty()) {
     const ExprId node = open.back();
     open.pop_back();
@@ -90,7 +89,9 @@ void BodyEmitter::coordinate_inputs(ExprId id, std::vector<ExprId>& inputs) {
     const std::span<const ExprId> operands = pool_.operands(node);
     const bool cast = pool_.is(node, Op::Cast);
     if (cast || pool_.is(node, Op::Select)) inputs.push_back(operands[0]);
-    if (!cast) open.insert(open.end(), operands.end() - 2, operands.end());
+    if (cast) continue;
+    for (ExprId operand : operands.last(2))
+      if (seen.insert(operand.value).second) open.push_back(operand);
   }
 }
 
@@ -98,16 +99,20 @@ Emitted BodyEmitter::coordinate(ExprId id, const Point& point) {
   return is_narrow(id) ? narrow(id, point) : (*this)(id, point);
 }
 
-// Towards zero, NaN to 0, limited to +-kFar.
+// Towards zero, NaN to 0, limited to +-kFar; what 64 bits do not hold to the last integer.
 Value* BodyEmitter::truncate_narrow(Value* value) {
+  const auto number = [&](double x) { return llvm::ConstantFP::get(value->getType(), x); };
+  const auto integer = [&](int64_t k) { return llvm::ConstantInt::getSigned(index_type(32), k); };
   const auto limit = static_cast<double>(kFar);
-  Value* high = llvm::ConstantFP::get(value->getType(), limit);
-  Value* low = llvm::ConstantFP::get(value->getType(), -limit);
-  Value* number = builder_.CreateFCmpORD(value, value);
-  Value* x = builder_.CreateSelect(builder_.CreateFCmpOLT(value, high), value, high);
-  x = builder_.CreateSelect(builder_.CreateFCmpOGT(x, low), x, low);
-  x = builder_.CreateSelect(number, x, llvm::Constant::getNullValue(x->getType()));
-  return builder_.CreateFPToSI(x, index_type(32));
+  Value* x =
+      builder_.CreateSelect(builder_.CreateFCmpOLT(value, number(limit)), value, number(limit));
+  x = builder_.CreateSelect(builder_.CreateFCmpOGT(x, number(-limit)), x, number(-limit));
+  x = builder_.CreateSelect(builder_.CreateFCmpORD(value, value), x, number(0));
+  Value* near = builder_.CreateFPToSI(x, index_type(32));
+  near = builder_.CreateSelect(builder_.CreateFCmpOGE(value, number(0x1p63)), integer(INT32_MAX),
+                               near);
+  return builder_.CreateSelect(builder_.CreateFCmpOLE(value, number(-0x1p63)), integer(INT32_MIN),
+                               near);
 }
 
 llvm::Type* BodyEmitter::index_type(unsigned bits) const {
@@ -152,19 +157,37 @@ Emitted BodyEmitter::narrow(ExprId id, const Point& point) {
   return made;
 }
 
-// Whether every offset inside the tensor fits 32 bits.
-bool BodyEmitter::has_narrow_offsets(TensorId tensor) const {
+// Offsets of the tensor's elements from its first; nothing where they leave 60 bits.
+std::optional<Range> BodyEmitter::reach(TensorId tensor) const {
   const TensorPlace& place = places_[tensor.value];
   const std::vector<int64_t>& shape = graph_.info(tensor).shape;
   try {
-    int64_t farthest = 0;
-    for (size_t d = 0; d < shape.size(); ++d)
-      farthest = checked_add(
-          farthest, checked_mul(std::max<int64_t>(shape[d], 1), std::abs(place.strides[d])));
-    return farthest <= INT32_MAX;
+    Range range{0, 0};
+    for (size_t d = 0; d < shape.size(); ++d) {
+      const int64_t far = checked_mul(std::max<int64_t>(shape[d] - 1, 0), place.strides[d]);
+      int64_t& end = far < 0 ? range.lo : range.hi;
+      end = checked_add(end, far);
+    }
+    checked_mul(range.hi, 8), checked_mul(range.lo, 8);
+    return range;
   } catch (const Overflow&) {
-    return false;
+    return std::nullopt;
   }
+}
+
+bool BodyEmitter::has_narrow_offsets(TensorId tensor) const {
+  const std::optional<Range> range = reach(tensor);
+  return range && range->hi - range->lo <= INT32_MAX;
+}
+
+// What all lanes have in common, where a pointer to it stays inside the tensor: the offsets from
+// there to elements of the tensor are then no longer than the tensor. Zero elsewhere.
+Affine BodyEmitter::shared_offset(TensorId tensor, const Affine& form) const {
+  if (!places_[tensor.value].origin.empty()) return Affine();
+  const Affine shared = index_.without_lanes(form);
+  const Range at = index_.range(shared);
+  const std::optional<Range> range = reach(tensor);
+  return range && at.lo >= range->lo && at.hi <= range->hi ? shared : Affine();
 }
 
 Emitted BodyEmitter::lane_offsets(TensorId tensor, const Affine& form,

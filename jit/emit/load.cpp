@@ -301,9 +301,10 @@ Emitted BodyEmitter::load_lanes(const Address& address, TensorId tensor, DType d
         return {load_windows(address, place, element, windows, mask, depth, dtype), depth};
   if (graph_.info(tensor).element_count() == 0)
     return {llvm::Constant::getNullValue(from_memory(zero, dtype)->getType()), 0};
-  // Without a mask, what all lanes have in common goes into the pointer.
+  // Without a mask, every lane's element is in the tensor, and what they share goes into the
+  // pointer.
   const bool apart = !mask.value;
-  const Affine shared = apart ? index_.without_lanes(address.form) : Affine();
+  const Affine shared = apart ? shared_offset(tensor, address.form) : Affine();
   Value* pointer = index_.address(place.pointer, place.depth, element, shared);
   const Affine rest = address.form - shared;
   const bool forwards = lies_forwards(tensor) && (!apart || index_.range(rest).lo >= 0);

@@ -12,7 +12,6 @@ namespace {
 
 using llvm::Value;
 
-constexpr uint64_t kLeastBytes = 16;  // of a vector
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kApart = 512;  // bytes in a page from a load to a store behind it
 
@@ -54,7 +53,7 @@ Value* may_stream(llvm::IRBuilder<>& builder, const std::vector<StreamedNest>& n
 }
 
 void store_past_caches(llvm::StoreInst& store, uint64_t bytes) {
-  if (bytes < kLeastBytes) return;
+  if (bytes < kLeastStreamed) return;
   llvm::LLVMContext& context = store.getContext();
   llvm::Constant* one = llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), 1);
   store.setAlignment(llvm::Align(std::min(bytes, uint64_t{kLineBytes})));

@@ -96,10 +96,17 @@ class PointwiseBuilder {
       wanted = scope_.graph->info(existing_).dtype;
     if (index) wanted = DType::Int64;
     const ExprId built = wanted ? builder_.build(root, *wanted) : builder_.build(root);
-    // Derivatives number points in int32 where they can.
-    const bool narrow = pool().is(built, Op::Cast) && pool().dtype(built) == DType::Int32;
-    if (index && narrow) return built;
+    if (index && numbers_points(built)) return built;
     return statement_.type || index ? pool().cast(built, *wanted) : built;
+  }
+
+  // Whether an index is the int32 by which derivatives number points: of positions, not of data,
+  // which may be any int32.
+  bool numbers_points(ExprId index) {
+    if (!pool().is(index, Op::Cast) || pool().dtype(index) != DType::Int32) return false;
+    const ExprId roots[] = {index};
+    return std::ranges::none_of(reachable(pool(), roots),
+                                [&](ExprId id) { return pool().is(id, Op::Read); });
   }
 
   Stage stage() {

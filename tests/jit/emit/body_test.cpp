@@ -97,6 +97,16 @@ TEST(Body, PositionsAgainstNumbers) {
   }
 }
 
+// A number that is only read where lanes are live is a vector.
+TEST(Body, PositionsAgainstGuardedNumbers) {
+  const Graph graph = parse_graph(
+      "def main(int64(5) L) -> (y) { y(i, j) = (0 <= i - 1 && i - 1 < 5 ? j == L(i - 1) : 0 == 1)"
+      " ? 1.0 : 2.0 where i in 0:7, j in 0:21 }");
+  const std::vector<Array> inputs{
+      Array::of(DType::Int64, {5}, std::vector<double>{3, 0, 20, -7, 5})};
+  EXPECT_EQ(check_emitted(vectorize(plain(graph, 1), 0, 1, 8), inputs), "");
+}
+
 // Index arithmetic of bodies wraps, as all integers do; that of reads never does.
 TEST(Body, AxesInArithmeticThatWraps) {
   const Graph graph = parse_graph(

@@ -217,6 +217,19 @@ TEST(Combine, ArgumentsOf32Bits) {
   }
 }
 
+// Data may be the integer that marks an empty payload of 32 bits: it is kept in 64.
+TEST(Combine, PayloadsOfDataStay64Bits) {
+  const Graph graph = parse_graph(
+      "def main(float(8, 3) x, int64(8, 3) p) -> (v, at) { (v, at)(i) argmax=! (x(i, r), "
+      "int32(p(i, r))) }");
+  EXPECT_EQ(graph.info(graph.outputs[1]).dtype, DType::Int64);
+  std::vector<double> values(24, 1), payloads(24, 2);
+  for (size_t k = 0; k < 24; k += 3) values[k] = 5, payloads[k] = -2147483648.0;
+  const std::vector<Array> inputs{Array::of(DType::Float32, {8, 3}, values),
+                                  Array::of(DType::Int64, {8, 3}, payloads)};
+  EXPECT_EQ(check_emitted(vectorize(initial_program(graph, 1, 256), 0, 0, 8), inputs), "");
+}
+
 TEST(Combine, NothingReducedIsTheIdentity) {
   for (const char* statement : {"+=! x(i, r)", "*=! x(i, r)", "max=! x(i, r)", "min=! x(i, r)",
                                 "any=! x(i, r) > 0.0", "all=! x(i, r) > 0.0"}) {
