@@ -189,10 +189,9 @@ class Seeder {
     if (stage_.bodies[1] == point_number(pool_.dtype(stage_.bodies[1])))
       return take_winner(0, stage_.results[1]);
     // The payload does not name the point: find the winner's number apart.
-    const TensorId winner =
-        add_compute(graph_, graph_.info(stage_.results[0]).name + "_winner", stage_.domain,
-                    stage_.combiner, {stage_.bodies[0], point_number(number_dtype())},
-                    stage_.lines)[1];
+    const TensorId winner = add_compute(
+        graph_, graph_.info(stage_.results[0]).name + "_winner", stage_.domain, stage_.combiner,
+        {stage_.bodies[0], point_number(number_dtype())}, stage_.lines)[1];
     take_winner(0, winner);
   }
 

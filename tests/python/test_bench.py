@@ -11,6 +11,7 @@ import xml.etree.ElementTree
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
@@ -60,7 +61,9 @@ def test_rows_of_other_dtypes(part: Any) -> None:
         workload = part("contractions").matmul(8, 16, 8).of(dtype)
         row = row_of(workload)
         assert [x.dtype.name for x in (*row.inputs, row.cotangent)] == [dtype] * 3
+        wide = jax.config.jax_enable_x64
         found = measure.measure(workload, ["adjit", "torch", "jax"], 0.01)
+        assert jax.config.jax_enable_x64 == wide
         for name, entry in found.items():
             assert "error" not in entry, (name, dtype, entry)
             assert 0 <= entry["difference"] < measure.TOLERANCE[dtype]

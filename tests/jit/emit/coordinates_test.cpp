@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "jit/cpu/object.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
@@ -145,6 +146,21 @@ TEST(Coordinates, FarStridesAre64Bits) {
   layouts[program.graph.inputs[0].value].strides = {int64_t{1} << 29};
   const std::string ir = EmittedProgram(program, {}, layouts).ir();
   EXPECT_NE(ir.find("<8 x i64>"), std::string::npos);
+}
+
+// With AVX-512 they are gathers, of offsets that are half as wide as addresses.
+TEST(Coordinates, GathersOfAvx512) {
+  const TargetFeatures features =
+      from_feature_string("+sse4.1,+avx2,+fma,+f16c,+avx512f,+avx512vl,+avx512dq");
+  const Program program = reading("max(min(int64(t(i)) + 1, 6), 0)");
+  std::vector<TensorLayout> layouts;
+  for (const TensorInfo& tensor : program.graph.tensors)
+    layouts.push_back(contiguous_layout(tensor.shape));
+  const EmittedKernel kernel = emit_kernel(program, 0, layouts, features, "gathering");
+  verify_module(*kernel.module);
+  const std::string ir = ir_text(*kernel.module);
+  EXPECT_EQ(occurrences(ir, "call <8 x float> @llvm.masked.gather"), 1u) << ir;
+  EXPECT_EQ(ir.find("<8 x i64>"), std::string::npos) << ir;
 }
 
 }  // namespace
