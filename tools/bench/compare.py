@@ -129,6 +129,8 @@ def print_growth(rows: list[dict[str, Any]]) -> None:
     ours = {r["workload"]: r["adjit"]["minimum"] for r in rows if "adjit" in r}
     best = {r["workload"]: r["peers"][r["best_peer"]]["minimum"] for r in rows if r["peers"]}
     for who, times in (("adjit", ours), ("best peer", best)):
+        if not times:
+            continue
         found = report.exponents(times, works).items()
         print(f"{who}: time grows as work to the", ", ".join(f"{v:.2f} ({k})" for k, v in found))
 
