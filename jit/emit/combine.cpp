@@ -36,7 +36,8 @@ bool starts_at_zero(const Graph& graph, const Stage& stage) {
   if (!stage.domain.is_box()) return false;
   Domain domain = stage.domain;
   ExprId payload = stage.bodies[1];
-  if (graph.pool.is(payload, Op::Cast)) payload = graph.pool.operands(payload)[0];
+  if (graph.pool.is(payload, Op::Cast)) payload = graph.pool.operand(payload, 0);
+  if (graph.pool.dtype(payload) != DType::Int64) return false;
   const std::optional<Affine> form = as_affine(graph.pool, payload, domain);
   if (!form || form->constant() != 0 || form->size() > domain.rank()) return false;
   for (size_t a = 0; a < domain.output_rank; ++a)
