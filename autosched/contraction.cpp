@@ -5,9 +5,11 @@
 #include <cmath>
 #include <numeric>
 
+#include "autosched/gathered_rows.hpp"
 #include "autosched/matrix_product.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/nests.hpp"
+#include "autosched/panels.hpp"
 #include "autosched/rewriting.hpp"
 
 namespace adjit {
@@ -19,49 +21,12 @@ constexpr int64_t kTilesEnough = 8;
 constexpr int64_t kParts = 16;  // of a split: fixed, whatever the number of cores
 // Reads of an element that pay for a copy of it, and for one by short columns: ten cycles each.
 constexpr double kReuse = 24, kColumnReuse = 96;
+// Cycles to copy an element so that rows which data names are whole, and the share of a stage's
+// time that this must leave.
+constexpr double kRowCopy = 2, kClearly = 0.9;
 
 double reuse(const Stage& stage, const MemoryAccess& access) {
   return box_points(stage.domain) * access.repeats / elements_touched(access, stage.domain);
-}
-
-// The operand dimension whose index is the axis itself, or SIZE_MAX.
-size_t dimension_of(const Graph& graph, const MemoryAccess& access, size_t axis) {
-  const std::span<const ExprId> index = graph.pool.read_index(access.read);
-  size_t found = SIZE_MAX;
-  for (size_t d = 0; d < index.size(); ++d) {
-    if (graph.pool.is(index[d], Op::Axis) && graph.pool.axis_number(index[d]) == axis) found = d;
-  }
-  return found;
-}
-
-// Panels of `width` points of dimension `dim`, innermost; dimensions that only outputs walk go
-// outermost.
-Packing panels(const Graph& graph, const Stage& stage, const MemoryAccess& access, size_t dim,
-               int64_t width) {
-  const std::vector<int64_t>& shape = graph.info(access.tensor).shape;
-  const std::span<const ExprId> index = graph.pool.read_index(access.read);
-  const auto over_reduction = [&](size_t d) {
-    const ExprId roots[] = {index[d]};
-    return std::ranges::any_of(reachable(graph.pool, roots), [&](ExprId id) {
-      return graph.pool.is(id, Op::Axis) && graph.pool.axis_number(id) >= stage.domain.output_rank;
-    });
-  };
-  const bool split = width > 1 && shape[dim] > width;
-  Packing packing;
-  for (size_t d = 0; d < shape.size(); ++d)
-    if (d != dim && !over_reduction(d)) packing.dimensions.push_back({d, 1, 0});
-  if (split) packing.dimensions.push_back({dim, width, 0});
-  for (size_t d = 0; d < shape.size(); ++d)
-    if (d != dim && over_reduction(d)) packing.dimensions.push_back({d, 1, 0});
-  packing.dimensions.push_back({dim, 1, split ? width : 0});
-  return packing;
-}
-
-Packing as_it_is(const Graph& graph, TensorId operand) {
-  Packing packing;
-  for (size_t d = 0; d < graph.info(operand).shape.size(); ++d)
-    packing.dimensions.push_back({d, 1, 0});
-  return packing;
 }
 
 // Consecutive points of the reduction axis whose points lie the farthest apart.
@@ -90,14 +55,6 @@ int64_t lines_kept(int64_t stride, int64_t cache_bytes) {
 double bytes_of(const Graph& graph, TensorId id) {
   const TensorInfo& info = graph.info(id);
   return static_cast<double>(info.element_count()) * static_cast<double>(size_of(info.dtype));
-}
-
-// The same copy with the points of dimension `dim` two by two innermost.
-Packing in_pairs(Packing packing, size_t dim) {
-  for (PackedDimension& d : packing.dimensions)
-    if (d.dim == dim) d.divisor = 2;
-  packing.dimensions.push_back({dim, 1, 2});
-  return packing;
 }
 
 class Preparer {
@@ -132,6 +89,7 @@ class Preparer {
     if (take_residues(s)) s = pad_operand(s);
     if (pair_operands(s)) return;
     s = widen_operands(s);
+    s = gather_rows(s);
     pack_operands(s);
   }
 
@@ -316,6 +274,30 @@ class Preparer {
     tile.factors[*axis] = 2;
     plans_[before.results.front().value] = {std::move(tile), false};
     return true;
+  }
+
+  // Operands whose lanes data puts anywhere, with the dimension innermost that data does not
+  // decide: rows of it are loaded whole, where a gather takes element by element.
+  size_t gather_rows(size_t s) {
+    const Stage before = stage(s);
+    std::vector<TensorId> seen;
+    for (const MemoryAccess& access : accessed_by(before).reads) {
+      if (std::ranges::find(seen, access.tensor) != seen.end()) continue;
+      const std::optional<Packing> packing = rows_innermost(program_.graph, before, access);
+      if (!packing) continue;
+      seen.push_back(access.tensor);
+      const double now = choose(stage(s), accessed_by(stage(s)), 0, true).cycles;
+      Program trial = pack(program_, s, access.tensor, *packing);
+      const size_t moved = s + trial.graph.stages.size() - program_.graph.stages.size();
+      std::swap(program_, trial);
+      const double then = choose(stage(moved), accessed_by(stage(moved)), 0, true).cycles +
+                          kRowCopy * access.elements / access.repeats;
+      std::swap(program_, trial);
+      if (then > kClearly * now || !keeps(Decision::Pack, s)) continue;
+      program_ = std::move(trial);
+      s = moved;
+    }
+    return s;
   }
 
   // Half types that are read often are converted once, not in the tile.

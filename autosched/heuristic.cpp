@@ -121,7 +121,7 @@ Program schedule_with(const Graph& graph, const Target& target, Choices& choices
                       const Scan* scan) {
   const Repeats repeats = scan ? repeats_of(*scan) : Repeats{};
   Program program = initial_program(graph, target.cores, target.vector_bits);
-  program = split_scatters(std::move(program));
+  program = write_scatters_by_rows(split_scatters(std::move(program)));
   program = inline_cheap_stages(std::move(program));
   program = fuse_sibling_groups(std::move(program), choices);
   ReductionPlans plans;

@@ -87,6 +87,11 @@ Program split_reduction(Program program, size_t stage, size_t axis, int64_t part
 /// own, and the arrays are combined. For Sum, Product, Max, Min, Any and All.
 Program split_scatter(Program program, size_t stage, size_t axis, int64_t parts);
 
+/// Lets a scatter (program.hpp) write an array that has this dimension of its result innermost. The
+/// new stages of the array's start and of the scatter stand just before `stage`, which keeps its
+/// name and puts the elements in their places.
+Program scatter_rows(Program program, size_t stage, size_t dimension);
+
 /// Runs a scan's steps by `steps`, a program of the graph that its body is.
 Program schedule_steps(Program program, size_t stage, Program steps);
 

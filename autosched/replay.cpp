@@ -147,6 +147,11 @@ constexpr Row kMoves[] = {
        const size_t stage = e.stage("stage"), axis = e.number("axis");
        p = split_scatter(std::move(p), stage, axis, e.get<int64_t>("parts"));
      }},
+    {"scatter_rows",
+     [](Program& p, const Entry& e) {
+       const size_t stage = e.stage("stage");
+       p = scatter_rows(std::move(p), stage, e.number("dimension"));
+     }},
     {"schedule_steps",
      [](Program& p, const Entry& e) {
        const size_t stage = e.stage("stage");

@@ -6,6 +6,7 @@
 #include <bit>
 #include <numeric>
 
+#include "autosched/gathered_rows.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/nest_schedule.hpp"
 #include "autosched/nests.hpp"
@@ -108,7 +109,91 @@ Program compute_in_lanes(Program program, size_t stage, const Target& target) {
   return program;
 }
 
+// A scatter whose lanes write rows: data names the row, and `axis` walks it. The values of a row's
+// points come from vectors along `lanes_axis`.
+struct Rows {
+  size_t axis = 0, dimension = 0;  // of the stage, of its result
+  size_t lanes_axis = 0;
+  int64_t lanes = 1, piece = 1;
+};
+
+// The axis along which most reads of the values are contiguous, the last one of several.
+std::optional<size_t> values_along(const Graph& graph, const Stage& stage, int64_t lanes) {
+  const Accesses accesses = accesses_of(graph, stage);
+  std::optional<size_t> best;
+  int64_t most = 1;
+  for (size_t axis = 0; axis < stage.domain.rank(); ++axis) {
+    const int64_t reads = std::ranges::count_if(
+        accesses.reads, [&](const MemoryAccess& access) { return access.contiguous(axis); });
+    if (stage.domain.extents[axis] < lanes || reads < most) continue;
+    best = axis;
+    most = reads;
+  }
+  return best;
+}
+
+std::optional<Rows> rows_of(const Graph& graph, const Stage& stage, int vector_bits) {
+  const Domain& domain = stage.domain;
+  const int64_t piece = row_piece(graph, stage.results[0]);
+  Rows rows{.lanes = full_lanes(graph, stage, vector_bits), .piece = piece};
+  if (stage.kind != StageKind::Scatter || !has_partial_results(stage.combiner.kind) ||
+      !domain.is_box() || piece < 2 || rows.lanes % piece != 0)
+    return std::nullopt;
+  Domain divided = domain;
+  const bool by_data = std::ranges::any_of(
+      stage.target, [&](ExprId target) { return !as_affine(graph.pool, target, divided); });
+  const std::optional<size_t> along = values_along(graph, stage, rows.lanes);
+  if (!by_data || !along) return std::nullopt;
+  rows.lanes_axis = *along;
+  for (size_t axis = domain.rank(); axis-- > 0;) {
+    if (axis == *along || domain.extents[axis] % piece != 0 || domain.extents[axis] == 0) continue;
+    const auto dimension = dimension_walked(graph.pool, stage, stage.target, axis);
+    if (!dimension) continue;
+    rows.axis = axis;
+    rows.dimension = *dimension;
+    return rows;
+  }
+  return std::nullopt;
+}
+
+// Vectors of values, as many of them as a piece of a row has elements. What walks the rows steps
+// innermost, then short axes (the corners of a cell): what does not depend on them is computed
+// outside their loops.
+Program write_rows(Program program, size_t stage, const Rows& rows) {
+  constexpr int64_t kShort = 8;
+  program = vectorize(std::move(program), stage, rows.lanes_axis, rows.lanes);
+  program = unroll(std::move(program), stage, rows.axis, rows.piece);
+  const Stage& s = program.graph.stages[stage];
+  const Nest& nest = nest_of(program, stage);
+  std::vector<size_t> order(nest.loops.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto rank_of = [&](size_t l) {
+    const size_t axis = nest.loops[l].axis;
+    if (moves_with(program.graph.pool, s.target[rows.dimension], axis)) return 2;
+    return s.domain.extents[axis] <= kShort && !is_independent(program.graph, s, axis) ? 1 : 0;
+  };
+  std::ranges::stable_sort(
+      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(tile_begin(nest)), {}, rank_of);
+  return reorder(std::move(program), stage, order);
+}
+
 }  // namespace
+
+Program write_scatters_by_rows(Program program) {
+  constexpr double kReuse = 2;  // points an element: two of them pay for the copy
+  for (size_t s = program.graph.stages.size(); s-- > 0;) {
+    const Stage& stage = program.graph.stages[s];
+    const std::optional<Rows> rows = rows_of(program.graph, stage, program.vector_bits);
+    if (!rows || lanes_axis(program.graph, stage)) continue;
+    const TensorInfo& result = program.graph.info(stage.results[0]);
+    const double points = box_points(stage.domain);
+    if (rows->dimension + 1 == result.shape.size() || microseconds(cycles_of(stage), 0) < 20 ||
+        points < kReuse * static_cast<double>(result.element_count()))
+      continue;
+    program = scatter_rows(std::move(program), s, rows->dimension);
+  }
+  return program;
+}
 
 Program split_scatters(Program program) {
   for (size_t s = program.graph.stages.size(); s-- > 0;) {
@@ -131,24 +216,30 @@ Program schedule_scatter(Program program, size_t stage, const Target& target) {
   const std::vector<int64_t> extents = s.domain.extents;
   const std::vector<size_t> apart = independent_axes(program.graph, s);
   const double cycles = cycles_of(s);
-  const std::optional<size_t> lanes = lanes_axis(program.graph, s);
+  const std::optional<Rows> rows = rows_of(program.graph, s, program.vector_bits);
+  const bool by_rows = rows && rows->dimension + 1 == s.target.size();
+  const std::optional<size_t> lanes = by_rows ? std::nullopt : lanes_axis(program.graph, s);
   int64_t width = 1;
+  if (by_rows) program = write_rows(std::move(program), stage, *rows);
   if (lanes) {
     const auto bytes = static_cast<int64_t>(size_of(program.graph.info(s.results[0]).dtype));
     const auto needed = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extents[*lanes])));
     width = std::min<int64_t>(target.vector_bits / 8 / bytes, needed);
     if (width > 1) program = vectorize(std::move(program), stage, *lanes, width);
   }
-  if (!lanes && s.kind == StageKind::Scatter)
+  if (!by_rows && !lanes && s.kind == StageKind::Scatter)
     program = compute_in_lanes(std::move(program), stage, target);
   if (s.running) program = interleave(std::move(program), stage, apart, width);
   if (apart.empty() || microseconds(cycles, 0) < 20) return program;
-  // The axis with the most independent steps; the lanes' axis by whole vectors.
-  const auto steps = [&](size_t axis) {
-    return lanes && axis == *lanes ? extents[axis] / width : extents[axis];
+  // The axis with the most independent steps; one in the tile by whole vectors or pieces.
+  const auto unit_of = [&](size_t axis) -> int64_t {
+    if (lanes && axis == *lanes) return width;
+    if (by_rows && axis == rows->lanes_axis) return rows->lanes;
+    return by_rows && axis == rows->axis ? rows->piece : 1;
   };
+  const auto steps = [&](size_t axis) { return extents[axis] / unit_of(axis); };
   const size_t axis = *std::ranges::max_element(apart, {}, steps);
-  const int64_t unit = lanes && axis == *lanes ? width : 1;
+  const int64_t unit = unit_of(axis);
   if (steps(axis) < 2) return program;
   // Every task walks all indices: with lanes, as few tasks as there are cores, of wide rows.
   const int64_t wanted = std::max(program.cores, 2) * (unit > 1 ? 1 : 4);

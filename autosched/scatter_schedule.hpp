@@ -1,5 +1,6 @@
 // autosched/scatter_schedule.hpp -- the default schedule of scatters and of running reductions:
-// tasks and lanes along axes whose points are independent, parts where a scatter has none.
+// tasks and lanes along axes whose points are independent, parts where a scatter has none, rows
+// where data names them.
 #pragma once
 
 #include "autosched/heuristic.hpp"
@@ -8,6 +9,11 @@ namespace adjit {
 
 /// Splits long scatters into few elements, which have no axis that writes apart, into parts.
 Program split_scatters(Program program);
+
+/// Lets scatters at places that data names write whole rows (gathered_rows.hpp): the dimension that
+/// an axis of theirs walks goes innermost where points are many, and values come in lanes of
+/// another axis.
+Program write_scatters_by_rows(Program program);
 
 /// The loops of one scatter's, or one running reduction's, nest.
 Program schedule_scatter(Program program, size_t stage, const Target& target);

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "autosched/gathered_rows.hpp"
 #include "autosched/matrix_product.hpp"
 #include "autosched/nests.hpp"
 
@@ -19,6 +20,7 @@ namespace {
 constexpr double kAccumulationLatency = 4;  // of an accumulation
 constexpr double kWinner = 3;       // operations for each of an argmax' components: compare, select
 constexpr double kFoldCycles = 14;  // cycles to fold the lanes of one accumulator
+constexpr double kNamedElement = 1.2;   // cycles to gather an element that data names
 constexpr double kPackedElement = 1.5;  // cycles to copy one element of an operand
 constexpr double kCollision = 0.25;     // cycles more for a load among too many of one set
 constexpr int64_t kLongRow = 4096;      // bytes: the rows of a tile leave the first cache
@@ -134,9 +136,7 @@ double TileModel::step(const std::vector<int64_t>& factors) const {
         distinct *= static_cast<double>(factors[a]);
         near |= factors[a] > 1 && access.contiguous(a);
       }
-    const bool gather = access.depends_on(v_) && !contiguous_[r];
-    const double port = access.depends_on(v_) ? lane_load_ : kPorts;
-    loads += distinct * (gather ? gather_cost(access, v_, lanes_) : port);
+    loads += load_cost(r, factors);
     if (!near) scattered += distinct;
     if (fetches_far(access)) {
       const size_t size = size_of(p_.graph.info(access.tensor).dtype);
@@ -158,6 +158,34 @@ double TileModel::step(const std::vector<int64_t>& factors) const {
   const double work = operations(factors) * kPorts + masks * kPorts;
   const double latency = kAccumulationLatency * (in_reduction_ ? 1 : reduction);
   return std::max({work, loads, latency}) + 0.05 * loads + 0.01 * scattered + kFarLine * far + 0.4;
+}
+
+double TileModel::load_cost(size_t read, const std::vector<int64_t>& factors) const {
+  const MemoryAccess& access = p_.accesses.reads[read];
+  double distinct = 1;
+  for (size_t a = 0; a < factors.size(); ++a)
+    if (access.depends_on(a)) distinct *= static_cast<double>(factors[a]);
+  if (!access.depends_on(v_)) return distinct * kPorts;
+  if (contiguous_[read]) return distinct * lane_load_;
+  const std::optional<size_t> rows = rows_along(access, factors);
+  if (!rows)
+    return distinct * (access.by_data[v_] ? kNamedElement * static_cast<double>(lanes_)
+                                          : gather_cost(access, v_, lanes_));
+  const int64_t piece = row_piece(p_.graph, access.tensor);
+  const auto pieces = static_cast<double>(ceil_div(factors[*rows], piece));
+  return distinct / static_cast<double>(factors[*rows]) * pieces * row_load_cost(lanes_, piece);
+}
+
+std::optional<size_t> TileModel::rows_along(const MemoryAccess& access,
+                                            const std::vector<int64_t>& factors) const {
+  const int64_t piece = row_piece(p_.graph, access.tensor);
+  if (piece == 0 || lanes_ % piece != 0 || access.guarded || !access.by_data[v_])
+    return std::nullopt;
+  for (size_t a = 0; a < factors.size(); ++a)
+    if (a != v_ && factors[a] > 1 && access.strides[a] == 1 && !access.irregular[a] &&
+        (factors[a] % piece == 0 || factors[a] == p_.spans[a]))
+      return a;
+  return std::nullopt;
 }
 
 bool TileModel::fetches_far(const MemoryAccess& access) const {
@@ -228,6 +256,12 @@ std::vector<int64_t> TileModel::choices(size_t axis) const {
     // Taps: their masks are then computed outside the other reduction loops.
     if (!in_reduction_ && extent > 1 && extent <= 4 && masked(axis) && stays_in_order(axis))
       found.push_back(extent);
+    // Rows that data names are loaded in pieces.
+    for (const MemoryAccess& access : p_.accesses.reads)
+      if (const int64_t piece = row_piece(p_.graph, access.tensor);
+          !in_reduction_ && access.by_data[v_] && access.strides[axis] == 1 && piece > 0 &&
+          extent % piece == 0 && extent > found.back() && stays_in_order(axis))
+        found.push_back(piece);
   }
   return found;
 }

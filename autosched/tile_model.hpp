@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -57,6 +58,14 @@ class TileModel {
 
   // Cycles of one pass over the tile.
   double step(const std::vector<int64_t>& factors) const;
+
+  // Cycles of an operand's loads in one step.
+  double load_cost(size_t read, const std::vector<int64_t>& factors) const;
+
+  // Of an operand whose lanes data puts anywhere: the axis in the tile along which it is
+  // contiguous. Its loads are then pieces of rows.
+  std::optional<size_t> rows_along(const MemoryAccess& access,
+                                   const std::vector<int64_t>& factors) const;
 
   // Cycles more for each load of a tile whose rows are far apart: they fall into the same sets of
   // the first cache, and more streams than that are not fetched ahead.

@@ -112,7 +112,7 @@ void BodyEmitter::analyse(std::span<const size_t> copy_variables,
   const auto copies_of_axis = [&](size_t axis) {
     uint64_t mask = 0;
     for (size_t k = 0; k < copy_variables.size(); ++k)
-      if (axes_[axis].coefficient(copy_variables[k]) != 0) mask |= uint64_t{0xff} << (8 * k);
+      if (axes_[axis].coefficient(copy_variables[k]) != 0) mask |= copy_bits(k);
     return mask;
   };
   std::vector<ExprId> roots = stage_.bodies;

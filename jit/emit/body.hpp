@@ -41,6 +41,8 @@ struct Point {
   Emitted active;     // lanes (or i1) that may touch memory; null: all
 };
 inline constexpr size_t kMaxCopyVariables = 8;
+/// The bits of Point::copy that hold a copy variable's trip.
+constexpr uint64_t copy_bits(size_t variable) { return uint64_t{0xff} << (8 * variable); }
 inline constexpr int64_t kMaxCopies = 255;  // of one of them
 
 /// Evaluates expressions of one stage. Axes are affine forms over the kernel's variables.
@@ -71,6 +73,14 @@ class BodyEmitter {
                        std::vector<std::pair<Emitted, int64_t>> data);
   /// One of them as i64; `forwards`: none is negative.
   llvm::Value* lane_offset(llvm::Value* offsets, unsigned lane, bool forwards);
+  /// Where the first `live` lanes find their elements (`begin`: the first lane's, as far as loops
+  /// decide it), and the scope from which on they do.
+  std::pair<std::vector<llvm::Value*>, size_t> rows_of_lanes(
+      TensorId tensor, const Affine& begin, const std::vector<std::pair<Emitted, int64_t>>& data,
+      unsigned live);
+  /// Vectors whose 16-byte parts hold a piece of a row each (of rows r, r + G, ... in vector r of
+  /// G), as vectors that hold an element of each row; and the other way round.
+  std::vector<llvm::Value*> transposed(const std::vector<llvm::Value*>& rows);
   /// Whether no element lies before the tensor's first.
   bool lies_forwards(TensorId tensor) const;
   /// Whether every read is in bounds, of a whole tensor, wherever the axes are in range: then
@@ -81,6 +91,9 @@ class BodyEmitter {
   /// How many trips of each copy variable the tile at hand has: reads that are contiguous over the
   /// copies but not over the lanes are then loaded for several copies at once.
   void set_copy_trips(std::vector<int64_t> trips) { copy_trips_ = std::move(trips); }
+  /// The copy variable, if any, along which an address of these coordinates moves by one element
+  /// from trip to trip.
+  std::optional<size_t> contiguous_copies(std::span<const ExprId> index, const TensorPlace& place);
   /// Drops what is remembered: to be called when a loop variable that is no copy variable becomes
   /// fixed or stops being so.
   void forget() {
@@ -147,11 +160,12 @@ class BodyEmitter {
                        const std::vector<Emitted>& conditions);
   Emitted load_lanes(const Address& address, TensorId tensor, DType dtype,
                      const std::vector<Emitted>& conditions);
+  static bool differs_by_data(const Address& address);
+  llvm::Value* moved_by_data(llvm::Value* pointer, llvm::Type* element, const Address& address);
   bool reads_whole_vectors(const Address& address) const;
   std::optional<Emitted> load_transposed(ExprId id, const Point& point, const Address& address,
                                          const TensorPlace& place);
-  std::optional<size_t> contiguous_copies(ExprId read, const TensorPlace& place) const;
-  std::vector<llvm::Value*> transposed(const std::vector<llvm::Value*>& rows);
+  bool stays_inside(TensorId tensor, std::span<const ExprId> index, size_t copies, int64_t past);
   llvm::Value* load_windows(const Address& address, const TensorPlace& place, llvm::Type* element,
                             const LaneWindows& windows, const Emitted& mask, size_t depth,
                             DType dtype);

@@ -82,8 +82,8 @@ Emitted BodyEmitter::read(ExprId id, const Point& point) {
   if (const ExprId predicate = pool_.read_predicate(id); predicate.valid())
     conditions.push_back(*find(predicate, point));
   const DType dtype = pool_.dtype(id);
-  if (lanes && address.data.empty() && !pool_.read_predicate(id).valid() &&
-      !reads_whole_vectors(address))
+  if (lanes && !pool_.read_predicate(id).valid() &&
+      (differs_by_data(address) || !reads_whole_vectors(address)))
     if (const std::optional<Emitted> part = load_transposed(id, point, address, place))
       return *part;
   return lanes ? load_lanes(address, tensor, dtype, conditions)
@@ -167,10 +167,7 @@ Emitted BodyEmitter::load_uniform(const Address& address, const TensorPlace& pla
   depth = std::max(depth, condition.depth);
   Value* pointer = index_.address(place.pointer, place.depth, type, address.form);
   Value* loaded = scopes_.at(depth, [&] {
-    for (const auto& [value, stride] : address.data)
-      pointer = builder_.CreateInBoundsGEP(
-          type, pointer,
-          builder_.CreateMul(value.value, builder_.getInt64(static_cast<uint64_t>(stride))));
+    pointer = moved_by_data(pointer, type, address);
     if (condition.value) {
       // Branch-free: where the condition fails the load goes to a zero of our own.
       llvm::Module* module = builder_.GetInsertBlock()->getModule();
@@ -197,6 +194,21 @@ Emitted BodyEmitter::load_uniform(const Address& address, const TensorPlace& pla
     });
   }
   return result;
+}
+
+// Whether data decides where each lane's element is.
+bool BodyEmitter::differs_by_data(const Address& address) {
+  return std::ranges::any_of(address.data,
+                             [](const auto& d) { return d.first.value->getType()->isVectorTy(); });
+}
+
+// A pointer moved by the coordinates that data decides, equal in all lanes.
+Value* BodyEmitter::moved_by_data(Value* pointer, llvm::Type* element, const Address& address) {
+  for (const auto& [value, stride] : address.data)
+    pointer = builder_.CreateInBoundsGEP(
+        element, pointer,
+        builder_.CreateMul(value.value, builder_.getInt64(static_cast<uint64_t>(stride))));
+  return pointer;
 }
 
 // Whether the lanes' elements are next to each other, or so near that few vectors hold them.
@@ -273,16 +285,18 @@ Emitted BodyEmitter::load_lanes(const Address& address, TensorId tensor, DType d
   size_t depth = std::max({place.depth, index_.depth(address.form), mask.depth});
   if (!address.safe) depth = scopes_.depth();
   Value* zero = llvm::Constant::getNullValue(type);
-  const std::optional<int64_t> stride =
-      address.data.empty() ? index_.lane_stride(address.form) : std::nullopt;
+  const bool by_data = differs_by_data(address);
+  const std::optional<int64_t> stride = by_data ? std::nullopt : index_.lane_stride(address.form);
 
   if (stride && (*stride == 1 || *stride == -1)) {
     const bool reversed = *stride == -1;
     const Affine first =
         reversed ? address.form + Affine(1 - int64_t{index_.lanes()}) : address.form;
     Value* pointer = index_.address(place.pointer, place.depth, element, first);
+    for (const auto& [value, by] : address.data) depth = std::max(depth, value.depth);
     return {scopes_.at(depth,
                        [&] {
+                         pointer = moved_by_data(pointer, element, address);
                          Value* lanes_mask = mask.value;
                          if (lanes_mask && reversed)
                            lanes_mask = builder_.CreateVectorReverse(lanes_mask);

@@ -50,6 +50,13 @@ class NestEmitter {
     unsigned live_lanes = 0;      // lanes inside the axis
   };
 
+  /// Where a point of a scatter writes.
+  struct Written {
+    Affine form;  // what the loops decide of the address, in elements
+    std::vector<std::pair<Emitted, int64_t>> data;  // what data decides: coordinates, strides
+    Emitted uniform, lanes;                         // conditions: for all lanes, for each
+  };
+
   // nest.cpp: loops.
   void count_copy();
   void sort_rows();
@@ -74,11 +81,16 @@ class NestEmitter {
   // scatter.cpp: what has no accumulators.
   void emit_scatter();
   void scatter_copies();
-  void scatter_point(const Point& point);
-  void combine_at(const Point& point, const Affine& form,
-                  const std::vector<std::pair<Emitted, int64_t>>& data, const Emitted& mask);
-  void combine_in_turn(llvm::Value* offsets, llvm::Value* now, llvm::Value* active,
-                       const std::function<llvm::Value*(llvm::Value*, llvm::Value*)>& combined);
+  Written written_by(const Point& point);
+  llvm::Value* combined(llvm::Value* before, llvm::Value* now);
+  void combine_at(const Point& point, const Written& written);
+  std::optional<size_t> copies_in_rows();
+  int64_t elements_in_piece() const;
+  std::vector<const Copy*> row_piece(const std::vector<Copy>& all, const Copy& copy,
+                                     size_t along) const;
+  void combine_rows(const std::vector<const Copy*>& piece, const Point& first,
+                    const Written& written);
+  void combine_in_turn(const Written& written, const std::vector<llvm::Value*>& values);
 
   // tile.cpp: accumulators, copies, stores.
   void emit_points();

@@ -2,6 +2,7 @@
 // reads, combines and writes the element that its target names.
 #include <algorithm>
 
+#include "autosched/gathered_rows.hpp"
 #include "autosched/nests.hpp"
 #include "jit/emit/nest.hpp"
 #include "runtime/expr/interval.hpp"
@@ -24,63 +25,71 @@ void NestEmitter::emit_scatter() {
 }
 
 void NestEmitter::scatter_copies() {
-  for (const Copy& copy : copies(true)) {
+  const std::vector<Copy> all = copies(true);
+  const std::optional<size_t> along = copies_in_rows();
+  for (const Copy& copy : all) {
+    const std::vector<const Copy*> piece =
+        along ? row_piece(all, copy, *along) : std::vector<const Copy*>();
+    if (!piece.empty() && piece.front() != &copy) continue;  // written with the piece's first
     count_copy();
     select_copy(copy);
-    const Emitted rows = rows_mask(tile_rows_);
-    const Emitted tail = tail_mask(copy.live_lanes);
-    scatter_point({copy.number, both(rows, tail)});
+    const Point point{copy.number, both(rows_mask(tile_rows_), tail_mask(copy.live_lanes))};
+    const Written written = written_by(point);
+    const auto write = [&](Carried none) {
+      if (piece.empty()) {
+        combine_at(point, written);
+      } else {
+        combine_rows(piece, point, written);
+      }
+      return none;
+    };
+    if (written.uniform.value) {
+      emit_if(builder_, scopes_, written.uniform.value, {}, write);
+    } else {
+      write({});
+    }
   }
 }
 
-void NestEmitter::scatter_point(const Point& point) {
+NestEmitter::Written NestEmitter::written_by(const Point& point) {
   const TensorPlace& place = context_.places[stage_.results[0].value];
-  Affine form;
-  std::vector<std::pair<Emitted, int64_t>> data;
-  Emitted uniform, lanes;  // what must hold: for all lanes, for each
+  Written written;
   const auto require = [&](const Emitted& condition) {
     if (!condition.value) return;
-    Emitted& kind = condition.value->getType()->isVectorTy() ? lanes : uniform;
+    Emitted& kind = condition.value->getType()->isVectorTy() ? written.lanes : written.uniform;
     kind = both(kind, condition);
   };
   require(point.active);
   for (size_t d = 0; d < stage_.target.size(); ++d) {
     if (const std::optional<Affine> affine = body_->placed_form(stage_.target[d])) {
-      form += *affine * place.strides[d];
+      written.form += *affine * place.strides[d];
       continue;
     }
     const Emitted index = body_->coordinate(stage_.target[d], point);
-    data.emplace_back(index, place.strides[d]);
+    written.data.emplace_back(index, place.strides[d]);
     const auto range = interval_of(program_.graph.pool, stage_.target[d], stage_.domain.extents);
     if (range && range->lo >= 0) continue;
     Value* zero = llvm::Constant::getNullValue(index.value->getType());
     require({scopes_.at(index.depth, [&] { return builder_.CreateICmpSGE(index.value, zero); }),
              index.depth});
   }
-  const auto write = [&](Carried none) {
-    combine_at(point, form, data, lanes);
-    return none;
-  };
-  if (uniform.value) {
-    emit_if(builder_, scopes_, uniform.value, {}, write);
-  } else {
-    write({});
-  }
+  return written;
 }
 
-void NestEmitter::combine_at(const Point& point, const Affine& form,
-                             const std::vector<std::pair<Emitted, int64_t>>& data,
-                             const Emitted& mask) {
+// What an element becomes: elements before and values now, in registers of any number of lanes.
+Value* NestEmitter::combined(Value* before, Value* now) {
+  const DType dtype = program_.graph.info(stage_.results[0]).dtype;
+  if (stage_.combiner.kind == CombinerKind::None) return body_->to_memory(now, dtype);
+  return body_->to_memory(combiner_.combine({body_->from_memory(before, dtype)}, {now})[0], dtype);
+}
+
+void NestEmitter::combine_at(const Point& point, const Written& written) {
   const TensorPlace& place = context_.places[stage_.results[0].value];
   const DType dtype = program_.graph.info(stage_.results[0]).dtype;
   llvm::Type* element = body_->memory_type(dtype);
   const llvm::Align align(size_of(dtype));
+  const auto& [form, data, uniform, mask] = written;
   const Emitted value = (*body_)(stage_.bodies[0], point);
-  const auto combined = [&](Value* before, Value* now) {
-    if (stage_.combiner.kind == CombinerKind::None) return body_->to_memory(now, dtype);
-    return body_->to_memory(combiner_.combine({body_->from_memory(before, dtype)}, {now})[0],
-                            dtype);
-  };
   const bool in_lanes = std::ranges::any_of(
       data, [](const auto& d) { return d.first.value->getType()->isVectorTy(); });
   // The address of lane 0, without the coordinates that differ between lanes.
@@ -102,9 +111,11 @@ void NestEmitter::combine_at(const Point& point, const Affine& form,
           ? body_->splat(mask)
           : llvm::ConstantInt::getTrue(llvm::FixedVectorType::get(builder_.getInt1Ty(), lanes_));
   Value* now = body_->splat(value);
-  const auto offsets = [&] { return body_->lane_offsets(stage_.results[0], form, data).value; };
   if (!writes_apart(program_.graph, stage_, nest_.loops[*lane_loop_].axis)) {
-    combine_in_turn(offsets(), now, mask.value ? active : nullptr, combined);
+    std::vector<Value*> values;
+    for (unsigned lane = 0; lane < lanes_; ++lane)
+      values.push_back(builder_.CreateExtractElement(now, uint64_t{lane}));
+    combine_in_turn(written, values);
     return;
   }
   if (!in_lanes && index_.lane_stride(form) == 1) {
@@ -117,26 +128,79 @@ void NestEmitter::combine_at(const Point& point, const Affine& form,
     store_lanes(combined(before, now), pointer, align, active);
     return;
   }
-  Value* pointers = builder_.CreateInBoundsGEP(element, place.pointer, offsets());
+  Value* pointers = builder_.CreateInBoundsGEP(
+      element, place.pointer, body_->lane_offsets(stage_.results[0], form, data).value);
   Value* before = builder_.CreateMaskedGather(type, pointers, align, active, zero);
   builder_.CreateMaskedScatter(combined(before, now), pointers, align, active);
 }
 
-// Lanes that may write one element: one after the other, as their points come.
-void NestEmitter::combine_in_turn(Value* offsets, Value* now, Value* active,
-                                  const std::function<Value*(Value*, Value*)>& combined) {
-  const TensorPlace& place = context_.places[stage_.results[0].value];
-  const DType dtype = program_.graph.info(stage_.results[0]).dtype;
-  llvm::Type* element = body_->memory_type(dtype);
+// The copy variable along which the lanes write rows: elements that lie one behind the other, where
+// the lanes' do not.
+std::optional<size_t> NestEmitter::copies_in_rows() {
+  const TensorId result = stage_.results[0];
+  if (!lane_loop_ || stage_.combiner.kind == CombinerKind::None || !tile_rows_.empty() ||
+      lanes_ % elements_in_piece() != 0)
+    return std::nullopt;
+  return body_->contiguous_copies(stage_.target, context_.places[result.value]);
+}
+
+int64_t NestEmitter::elements_in_piece() const {
+  return std::max<int64_t>(1, adjit::row_piece(program_.graph, stage_.results[0]));
+}
+
+// The copies that write one piece of each lane's row together with this one, in the order of the
+// row; none where the tile does not have them all.
+std::vector<const NestEmitter::Copy*> NestEmitter::row_piece(const std::vector<Copy>& all,
+                                                             const Copy& copy, size_t along) const {
+  const auto length = static_cast<uint64_t>(elements_in_piece());
+  const uint64_t bits = copy_bits(along), trip = (copy.number & bits) >> (8 * along);
+  std::vector<const Copy*> piece;
+  for (uint64_t e = 0; length > 1 && e < length; ++e) {
+    const uint64_t number = (copy.number & ~bits) | (trip - trip % length + e) << (8 * along);
+    const auto found = std::ranges::find(all, number, &Copy::number);
+    if (found == all.end() || found->live_lanes != copy.live_lanes) return {};
+    piece.push_back(&*found);
+  }
+  return piece;
+}
+
+// The values of a piece's copies, a vector each, become a piece of a row for each lane.
+void NestEmitter::combine_rows(const std::vector<const Copy*>& piece, const Point& first,
+                               const Written& written) {
+  std::vector<Value*> vectors;
+  for (const Copy* copy : piece) {
+    select_copy(*copy);
+    vectors.push_back(body_->splat((*body_)(stage_.bodies[0], {copy->number, first.active})));
+  }
+  select_copy(*piece.front());
+  const std::vector<Value*> rows = body_->transposed(vectors);
+  const auto length = static_cast<unsigned>(piece.size());
+  std::vector<Value*> values;
+  for (unsigned lane = 0; lane < lanes_; ++lane) {
+    llvm::SmallVector<int, 16> take;
+    for (unsigned e = 0; e < length; ++e)
+      take.push_back(static_cast<int>(lane / length * length + e));
+    values.push_back(builder_.CreateShuffleVector(rows[lane % length], take));
+  }
+  combine_in_turn(written, values);
+}
+
+// Lanes that may write one element: one after the other, as their points come. `values`: an element
+// or a piece of a row for each.
+void NestEmitter::combine_in_turn(const Written& written, const std::vector<Value*>& values) {
+  const TensorId result = stage_.results[0];
+  const DType dtype = program_.graph.info(result).dtype;
   const llvm::Align align(size_of(dtype));
-  const bool forwards = body_->lies_forwards(stage_.results[0]);
+  llvm::Type* type = body_->memory_type(dtype);
+  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(values.front()->getType()))
+    type = llvm::FixedVectorType::get(type, vector->getNumElements());
+  const std::vector<Value*> rows =
+      body_->rows_of_lanes(result, written.form, written.data, lanes_).first;
+  Value* active = written.lanes.value ? body_->splat(written.lanes) : nullptr;
   for (unsigned lane = 0; lane < lanes_; ++lane) {
     const auto write = [&](Carried none) {
-      Value* pointer = builder_.CreateInBoundsGEP(element, place.pointer,
-                                                  body_->lane_offset(offsets, lane, forwards));
-      Value* before = builder_.CreateAlignedLoad(element, pointer, align);
-      builder_.CreateAlignedStore(
-          combined(before, builder_.CreateExtractElement(now, uint64_t{lane})), pointer, align);
+      Value* before = builder_.CreateAlignedLoad(type, rows[lane], align);
+      builder_.CreateAlignedStore(combined(before, values[lane]), rows[lane], align);
       return none;
     };
     if (active) {

@@ -6,6 +6,7 @@
 // interleaving the 16-byte halves of these vectors (a perfect shuffle of the vectors, round by
 // round) give the elements 0 .. G-1 of all rows. A gather takes a load and an insertion for every
 // element, this a load and an insertion for G of them and log2(G) shuffles for a vector.
+#include <algorithm>
 #include <bit>
 
 #include "jit/emit/body.hpp"
@@ -34,23 +35,75 @@ std::optional<unsigned> leading_lanes(const Value* mask, unsigned lanes) {
 
 }  // namespace
 
-// The copy variable along which the read's address moves by one element from trip to trip.
-std::optional<size_t> BodyEmitter::contiguous_copies(ExprId read, const TensorPlace& place) const {
-  const std::span<const ExprId> index = pool_.read_index(read);
+// The copy variable along which an address of these coordinates moves by one element from trip to
+// trip.
+std::optional<size_t> BodyEmitter::contiguous_copies(std::span<const ExprId> index,
+                                                     const TensorPlace& place) {
   for (size_t k = 0; k < copy_variables_.size(); ++k) {
     int64_t moves = 0;
-    for (size_t d = 0; d < index.size(); ++d) {
-      const std::optional<Affine>& form = affine_.at(index[d].value);
-      if (!form || form->size() > stage_.domain.rank()) return std::nullopt;
+    bool known = true;
+    for (size_t d = 0; d < index.size() && known; ++d) {
+      if (!place.origin.empty() && place.origin[d].coefficient(copy_variables_[k]) != 0)
+        return std::nullopt;
+      const std::optional<Affine>& form = affine(index[d]);
+      if (!form) {
+        known = (dependence_.at(index[d].value).copies & copy_bits(k)) == 0;
+        continue;
+      }
+      if (form->size() > stage_.domain.rank()) return std::nullopt;
       for (size_t axis = 0; axis < form->size(); ++axis)
         moves += place.strides[d] * form->coefficient(axis) *
                  axes_[axis].coefficient(copy_variables_[k]);
-      if (!place.origin.empty() && place.origin[d].coefficient(copy_variables_[k]) != 0)
-        return std::nullopt;
     }
-    if (moves == 1) return k;
+    if (known && moves == 1) return k;
   }
   return std::nullopt;
+}
+
+// Whether the coordinate that moves with a copy variable may be `past` more than at the copy at
+// hand.
+bool BodyEmitter::stays_inside(TensorId tensor, std::span<const ExprId> index, size_t copies,
+                               int64_t past) {
+  if (!places_[tensor.value].origin.empty()) return false;
+  const std::vector<int64_t>& shape = graph_.info(tensor).shape;
+  for (size_t d = 0; d < index.size(); ++d)
+    if (dependence_.at(index[d].value).copies & copy_bits(copies))
+      if (index_.range(place(*affine(index[d]))).hi + past >= shape[d]) return false;
+  return true;
+}
+
+// Where the pieces of the lanes' rows begin: `begin` is the address of the first one's.
+std::pair<std::vector<Value*>, size_t> BodyEmitter::rows_of_lanes(
+    TensorId tensor, const Affine& begin, const std::vector<std::pair<Emitted, int64_t>>& data,
+    unsigned live) {
+  const TensorPlace& place = places_[tensor.value];
+  llvm::Type* element = memory_type(graph_.info(tensor).dtype);
+  std::vector<Value*> pointers;
+  if (const auto stride = index_.lane_stride(begin); stride && data.empty()) {
+    for (unsigned lane = 0; lane < live; ++lane)
+      pointers.push_back(index_.address(
+          place.pointer, place.depth, element,
+          index_.without_lanes(begin) + Affine(static_cast<int64_t>(lane) * *stride)));
+    return {pointers, std::max(place.depth, index_.depth(begin))};
+  }
+  const Affine shared = shared_offset(tensor, begin);
+  const Affine rest = begin - shared;
+  Value* pointer = index_.address(place.pointer, place.depth, element, shared);
+  const bool forwards = lies_forwards(tensor) && index_.range(rest).lo >= 0;
+  const Emitted offsets = lane_offsets(tensor, rest, data);
+  std::vector<Value*> apart;
+  scopes_.at(offsets.depth, [&] {
+    for (unsigned lane = 0; lane < live; ++lane)
+      apart.push_back(lane_offset(offsets.value, lane, forwards));
+    return apart.front();
+  });
+  const size_t depth = std::max({place.depth, index_.depth(shared), offsets.depth});
+  scopes_.at(depth, [&] {
+    for (Value* offset : apart)
+      pointers.push_back(builder_.CreateInBoundsGEP(element, pointer, offset));
+    return pointers.front();
+  });
+  return {pointers, depth};
 }
 
 // Vectors whose 16-byte parts hold a piece of a row each, as vectors that hold an element of each
@@ -89,24 +142,25 @@ std::optional<Emitted> BodyEmitter::load_transposed(ExprId id, const Point& poin
   const unsigned lanes = index_.lanes();
   if (dtype == DType::Bool || size < 2 || copy_trips_.empty()) return std::nullopt;
   const auto group = static_cast<unsigned>(kPiece / size);
-  const std::optional<int64_t> stride = index_.lane_stride(address.form);
-  if (!stride || lanes % group != 0) return std::nullopt;
+  if (lanes % group != 0) return std::nullopt;
+  if (address.data.empty() && !index_.lane_stride(address.form)) return std::nullopt;
   const std::optional<unsigned> live =
       point.active.value ? leading_lanes(point.active.value, lanes) : lanes;
-  const std::optional<size_t> copies = contiguous_copies(id, place);
-  if (!live || !copies) return std::nullopt;
+  const TensorId tensor = pool_.read_tensor(id);
+  const std::optional<size_t> copies = contiguous_copies(pool_.read_index(id), place);
+  if (!live || *live == 0 || !copies || copy_trips_[*copies] == 0 ||
+      graph_.info(tensor).element_count() == 0)
+    return std::nullopt;
   const auto trip = static_cast<int64_t>(point.copy >> (8 * *copies) & 0xff);
   const int64_t first = trip - trip % group;
-  if (first + group > copy_trips_[*copies]) return std::nullopt;
+  const int64_t past = first + group - 1 - trip;  // the piece's last element, from the one at hand
+  const bool whole = first + group <= copy_trips_[*copies];
+  if (!whole && !stays_inside(tensor, pool_.read_index(id), *copies, past)) return std::nullopt;
 
   llvm::Type* element = memory_type(dtype);
   auto* piece = llvm::FixedVectorType::get(element, group);
-  const Affine begin = index_.without_lanes(address.form) + Affine(first - trip);
-  std::vector<Value*> pointers;
-  for (unsigned lane = 0; lane < *live; ++lane)
-    pointers.push_back(index_.address(place.pointer, place.depth, element,
-                                      begin + Affine(static_cast<int64_t>(lane) * *stride)));
-  size_t depth = std::max(place.depth, index_.depth(address.form));
+  auto [pointers, depth] =
+      rows_of_lanes(tensor, address.form + Affine(first - trip), address.data, *live);
   if (!address.safe) depth = scopes_.depth();
   std::vector<Value*> loaded;
   scopes_.at(depth, [&] {
@@ -130,10 +184,10 @@ std::optional<Emitted> BodyEmitter::load_transposed(ExprId id, const Point& poin
     for (Value* vector : transposed(rows)) loaded.push_back(from_memory(vector, dtype));
     return loaded.front();
   });
-  const uint64_t byte = uint64_t{0xff} << (8 * *copies);
   for (unsigned e = 0; e < group; ++e) {
     Point other = point;
-    other.copy = (point.copy & ~byte) | static_cast<uint64_t>(first + e) << (8 * *copies);
+    other.copy = (point.copy & ~copy_bits(*copies)) | static_cast<uint64_t>(first + e)
+                                                          << (8 * *copies);
     memo_[key(id, other)] = {{loaded[e], depth}, scopes_.serial(depth)};
   }
   return Emitted{loaded[static_cast<size_t>(trip - first)], depth};

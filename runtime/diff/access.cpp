@@ -6,6 +6,7 @@
 
 #include "runtime/diff/factors.hpp"
 #include "runtime/diff/guards.hpp"
+#include "runtime/diff/indices.hpp"
 #include "runtime/diff/rewrite.hpp"
 #include "runtime/domain/bounds.hpp"
 #include "runtime/domain/fibre.hpp"
@@ -43,9 +44,17 @@ std::optional<FibrePiece> permuted(const Domain& domain, std::span<const Affine>
   return piece;
 }
 
-std::optional<std::vector<Affine>> affine_index(const ExprPool& pool, ExprId read, Domain& domain) {
+// The read's coordinates as they are inside the domain.
+std::vector<ExprId> index_within(ExprPool& pool, ExprId read, const Domain& domain) {
+  std::vector<ExprId> index(pool.read_index(read).begin(), pool.read_index(read).end());
+  for (ExprId& coordinate : index) coordinate = without_bounds(pool, coordinate, domain);
+  return index;
+}
+
+std::optional<std::vector<Affine>> affine_index(const ExprPool& pool, std::span<const ExprId> index,
+                                                Domain& domain) {
   std::vector<Affine> forms;
-  for (ExprId coordinate : pool.read_index(read)) {
+  for (ExprId coordinate : index) {
     std::optional<Affine> form = as_affine(pool, coordinate, domain);
     if (!form) return std::nullopt;
     forms.push_back(std::move(*form));
@@ -138,8 +147,8 @@ std::vector<ExprId> excluding_target(ExprPool& pool, const Domain& domain,
   return target;
 }
 
-Contribution scatter(ExprPool& pool, Domain domain, ExprId read, std::span<const int64_t> shape,
-                     ExprId condition, ExprId value) {
+Contribution scatter(ExprPool& pool, Domain domain, const std::vector<ExprId>& index,
+                     std::span<const int64_t> shape, ExprId condition, ExprId value) {
   Contribution result;
   domain.output_rank = 0;
   result.domain = std::move(domain);
@@ -148,7 +157,6 @@ Contribution scatter(ExprPool& pool, Domain domain, ExprId read, std::span<const
   // A point that the condition excludes may hold any index: send it out of range, and drop it
   // there.
   result.out_of_range = condition.valid() ? OutOfRange::Drop : OutOfRange::Error;
-  const std::vector<ExprId> index(pool.read_index(read).begin(), pool.read_index(read).end());
   result.target =
       condition.valid() ? excluding_target(pool, result.domain, index, shape, condition) : index;
   return result;
@@ -190,7 +198,8 @@ void turn_round(Graph& graph, const Domain& domain, const Access& access, size_t
   bool empty = guards.empty;
   const ExprId value = without_padding(pool, access.value, source, empty);
   if (empty) return;
-  const std::optional<std::vector<Affine>> index = affine_index(pool, access.read, source);
+  const std::vector<ExprId> coordinates = index_within(pool, access.read, source);
+  const std::optional<std::vector<Affine>> index = affine_index(pool, coordinates, source);
   const auto add = [&](Contribution c) {
     c.origin = origin;
     contributions.push_back(std::move(c));
@@ -203,7 +212,7 @@ void turn_round(Graph& graph, const Domain& domain, const Access& access, size_t
       return;
     }
   }
-  add(scatter(pool, std::move(source), access.read, shape, guards.rest, value));
+  add(scatter(pool, std::move(source), coordinates, shape, guards.rest, value));
 }
 
 }  // namespace adjit

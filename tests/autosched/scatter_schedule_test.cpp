@@ -69,6 +69,57 @@ TEST(ScatterSchedule, AHistogramIsSplitWhereItIsLongAndSmall) {
   EXPECT_EQ(parts(embedding_gradient(100'000, 8)), 0u) << "columns write apart";
 }
 
+// The gradient of samples of an image along a flow.
+Graph image_gradient(int64_t batch, int64_t channels, int64_t side) {
+  const std::string b = std::to_string(batch), c = std::to_string(channels),
+                    n = std::to_string(side);
+  return parse_graph("def f(float(" + b + ", " + c + ", " + n + ", " + n + ") d, int64(" + b +
+                     ", " + n + ", " + n + ") I) -> (h) {\n  scatter float(" + b + ", " + c + ", " +
+                     n + ", " + n + ") h(b, c, max(min(I(b, i, j) + k, " +
+                     std::to_string(side - 1) + "), 0), I(b, j, i) % " + n +
+                     ") +=[drop] d(b, c, i, j) where b in 0:" + b + ", c in 0:" + c +
+                     ", i in 0:" + n + ", j in 0:" + n + ", k in 0:4\n}");
+}
+
+TEST(ScatterSchedule, LanesWriteRowsWhereDataNamesThem) {
+  const Target target{.cores = 4, .vector_bits = 256};
+  const auto rows = [&](int64_t batch, int64_t channels, int64_t side) {
+    Program p = initial_program(image_gradient(batch, channels, side), 4, 256);
+    return write_scatters_by_rows(std::move(p));
+  };
+  Program p = rows(2, 8, 32);
+  const size_t s = scatter_in(p);
+  EXPECT_EQ(p.graph.info(p.graph.stages[s].results[0]).shape, (std::vector<int64_t>{2, 32, 32, 8}));
+  p = schedule_scatter(std::move(p), s, target);
+  ASSERT_EQ(loops(p, s, LoopKind::Vector).size(), 1u) << print(p);
+  EXPECT_EQ(loops(p, s, LoopKind::Vector)[0]->axis, 3u);
+  ASSERT_EQ(loops(p, s, LoopKind::Unrolled).size(), 1u);
+  EXPECT_EQ(loops(p, s, LoopKind::Unrolled)[0]->axis, 1u);
+  EXPECT_EQ(loops(p, s, LoopKind::Unrolled)[0]->trips, 4);
+  EXPECT_EQ(loops(p, s, LoopKind::Parallel).size(), 1u);
+  const auto moved = [&](int64_t batch, int64_t channels, int64_t side) {
+    return rows(batch, channels, side).graph.stages.size() -
+           initial_program(image_gradient(batch, channels, side), 4, 256).graph.stages.size();
+  };
+  EXPECT_EQ(moved(2, 8, 32), 2u);
+  EXPECT_EQ(moved(2, 6, 32), 0u) << "no whole pieces";
+  EXPECT_EQ(moved(1, 4, 8), 0u) << "too few points";
+  EXPECT_EQ(write_scatters_by_rows(plain(embedding_gradient(4000, 256), 4)).graph.stages.size(),
+            plain(embedding_gradient(4000, 256), 4).graph.stages.size())
+      << "rows are whole, and so are the values";
+}
+
+TEST(ScatterSchedule, RowsInOneTaskOrMany) {
+  for (const auto& [batch, channels] : {std::pair{1, 4}, {1, 16}, {3, 8}}) {
+    const Graph graph = image_gradient(batch, channels, 13);
+    Program p = initial_program(graph, 4, 256);
+    p = scatter_rows(std::move(p), scatter_in(p), 1);
+    p = schedule_scatter(std::move(p), scatter_in(p), {.cores = 4, .vector_bits = 256});
+    SCOPED_TRACE(print(p));
+    expect_faithful(p, graph);
+  }
+}
+
 TEST(ScatterSchedule, RunningSumsInterleaveRows) {
   const Graph graph = parse_graph(
       "def f(float(64, 400) x) -> (y) { y(i, j) +=! x(i, r) where i in 0:64, j in 0:400, r in "

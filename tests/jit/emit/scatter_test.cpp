@@ -73,5 +73,39 @@ TEST(EmittedScatter, LanesThatWriteApartWriteAtOnce) {
   EXPECT_GT(occurrences(ir, "store <8 x float>"), 0u);
 }
 
+// Lanes along points, copies along the elements of the rows that they write.
+Program in_rows(const std::string& how, int64_t points, int64_t columns, int64_t lanes,
+                int64_t copies, const std::string& type = "float") {
+  const std::string n = std::to_string(points), c = std::to_string(columns);
+  const Program program =
+      initial_program(parse_graph("def main(int64(" + n + ") I, " + type + "(" + c + ", " + n +
+                                  ") x) -> (h) { "
+                                  "scatter " +
+                                  type + "(7, " + c + ") h(I(i), j) " + how +
+                                  " x(j, i) * x(0, i) "
+                                  "where i in 0:" +
+                                  n + ", j in 0:" + c + " }"),
+                      1, 512);
+  const size_t s = scatter_of(program);
+  return unroll(vectorize(program, s, 0, lanes), s, 1, copies);
+}
+
+TEST(EmittedScatter, LanesWriteRows) {
+  for (const char* how : {"+=![drop]", "max=![drop]", "*=![clip]", "min=![wrap]", "=[drop]"})
+    for (const char* type : {"float", "double", "int32"})
+      for (const auto& [points, columns, lanes, copies] : {std::tuple{32, 8, 8, 4},
+                                                           {29, 8, 8, 8},
+                                                           {13, 12, 4, 4},
+                                                           {40, 6, 8, 2},
+                                                           {9, 5, 8, 5},
+                                                           {16, 10, 8, 4}})
+        checked_scatter(in_rows(how, points, columns, lanes, copies, type));
+  const std::string rows = checked_scatter(in_rows("+=![wrap]", 32, 8, 8, 4));
+  EXPECT_EQ(occurrences(rows, "store <4 x float>"), 8u);
+  EXPECT_EQ(occurrences(rows, "store float"), 0u);
+  EXPECT_EQ(occurrences(checked_scatter(in_rows("=[wrap]", 32, 8, 8, 4)), "store <4 x float>"), 0u)
+      << "the last writer of an element is the last point";
+}
+
 }  // namespace
 }  // namespace adjit::testing

@@ -67,5 +67,84 @@ TEST(TransposedLoad, CopiesOfAReduction) {
   }
 }
 
+// Rows that data names: y[i] = sum over c of x[I[i], c] w[c, i], lanes along i, copies along c.
+Program sampled(const char* dtype, int64_t rows, int64_t channels, int64_t points,
+                const std::string& index, int64_t lanes, int64_t copies) {
+  const std::string type(dtype), n = std::to_string(points), c = std::to_string(channels);
+  const Graph graph =
+      parse_graph("def main(" + type + "(" + std::to_string(rows) + ", " + c + ") x, " + type +
+                  "(" + c + ", " + n + ") w, int64(" + n + ") I) -> (y) { y(i) +=! x(" + index +
+                  ", r) * w(r, i) where i in 0:" + n + ", r in 0:" + c + " }");
+  Program p = vectorize(initial_program(graph, 2, 512), 0, 0, lanes);
+  return unroll(std::move(p), 0, 1, copies);
+}
+
+std::vector<Array> named(const Graph& graph) {
+  std::vector<Array> inputs = small_inputs(graph, 7);
+  for (int64_t k = 0; k < inputs[2].element_count(); ++k)
+    inputs[2].set(k, static_cast<double>((k * 7919) % 23) - 4);  // some outside
+  return inputs;
+}
+
+TEST(TransposedLoad, RowsThatDataNames) {
+  for (const char* dtype : {"float", "double", "int32", "half", "bfloat16"})
+    for (const char* index :
+         {"max(min(I(i), 10), 0)", "I(i) % 11", "max(min(I(i) + r // 99, 10), 0)"})
+      for (const auto& [channels, points, lanes, copies] : {std::tuple{8, 32, 8, 8},
+                                                            {8, 29, 8, 4},
+                                                            {12, 19, 4, 4},
+                                                            {10, 16, 16, 2},
+                                                            {3, 20, 8, 3},
+                                                            {16, 7, 8, 8}}) {
+        const Program p = sampled(dtype, 11, channels, points, index, lanes, copies);
+        SCOPED_TRACE(std::string(dtype) + " " + index + " " + print(p));
+        EXPECT_EQ(check_emitted(p, named(p.graph)), "");
+      }
+}
+
+TEST(TransposedLoad, RowsThatDataNamesAreNotGathered) {
+  const std::string inside = "max(min(I(i), 10), 0)";
+  for (const char* target : {"", "x86-64-v3", "x86-64-v2"}) {
+    const auto ir = [&](const Program& p) { return EmittedProgram(p, target).ir(); };
+    const std::string rows = ir(sampled("float", 11, 8, 32, inside, 8, 8));
+    EXPECT_EQ(gathers(rows), 0u) << target;
+    EXPECT_EQ(occurrences(rows, "load <4 x float>, ptr"), 16u) << target;
+  }
+  const std::string few = EmittedProgram(sampled("float", 11, 8, 32, inside, 8, 2)).ir();
+  EXPECT_GT(gathers(few) + occurrences(few, "load float, ptr"), 0u)
+      << "fewer copies than a piece has elements";
+}
+
+// Three of four elements that are there all the same; at a row's end there is no fourth.
+TEST(TransposedLoad, PiecesLongerThanTheCopies) {
+  const auto program = [](const char* column) {
+    const Graph graph = parse_graph(
+        std::string("def main(float(5, 8) x, float(3, 16) w, int64(16) I) -> (y) { y(i) +=! "
+                    "x(I(i) % 5, r + ") +
+        column + ") * w(r, i) where i in 0:16, r in 0:3 }");
+    Program p = vectorize(initial_program(graph, 2, 512), 0, 0, 8);
+    return unroll(std::move(p), 0, 1, 3);
+  };
+  for (const char* column : {"0", "4", "5"}) {
+    const Program p = program(column);
+    EXPECT_EQ(check_emitted(p, named(p.graph)), "") << column;
+  }
+  EXPECT_GT(occurrences(EmittedProgram(program("4")).ir(), "load <4 x float>, ptr"), 0u);
+  EXPECT_EQ(occurrences(EmittedProgram(program("5")).ir(), "load <4 x float>, ptr"), 0u);
+}
+
+// An index that data decides, the same for all lanes, leaves these contiguous.
+TEST(TransposedLoad, RowsOfAllLanes) {
+  const Graph graph = parse_graph(
+      "def main(float(6, 40) x, int64(9) I) -> (y) { y(j, i) = x(I(j) % 6, i) where j in 0:9, i in "
+      "0:40 }");
+  Program p = vectorize(initial_program(graph, 2, 512), 0, 1, 8);
+  EXPECT_EQ(gathers(EmittedProgram(p).ir()), 0u);
+  EXPECT_EQ(check_emitted(p, small_inputs(graph, 5)), "");
+  p = unroll(std::move(p), 0, 1, 4);
+  EXPECT_EQ(occurrences(EmittedProgram(p).ir(), "load float, ptr"), 0u);
+  EXPECT_EQ(check_emitted(p, small_inputs(graph, 5)), "");
+}
+
 }  // namespace
 }  // namespace adjit::testing

@@ -1,0 +1,23 @@
+// autosched/panels.hpp -- layouts of copied operands: in panels, in pairs, or as they are.
+#pragma once
+
+#include "autosched/access.hpp"
+#include "autosched/moves.hpp"
+
+namespace adjit {
+
+/// The operand's dimension whose index is the axis itself, or SIZE_MAX.
+size_t dimension_of(const Graph& graph, const MemoryAccess& access, size_t axis);
+
+/// Panels of `width` points of dimension `dim`, innermost; dimensions that only outputs walk go
+/// outermost.
+Packing panels(const Graph& graph, const Stage& stage, const MemoryAccess& access, size_t dim,
+               int64_t width);
+
+/// The dimensions in their order.
+Packing as_it_is(const Graph& graph, TensorId operand);
+
+/// The same copy with the points of dimension `dim` two by two innermost.
+Packing in_pairs(Packing packing, size_t dim);
+
+}  // namespace adjit

@@ -1,0 +1,62 @@
+// autosched/scatter_rows.cpp -- a scatter into an array that has another dimension innermost.
+//
+//   H[c, I[r]] += X[c, r]    becomes    R[I[r], c] += X[c, r];   H[c, i] = R[i, c]
+// where R starts from what H starts from. What the points of c write lies side by side in R.
+#include "autosched/move_record.hpp"
+#include "autosched/moves.hpp"
+#include "autosched/rewriting.hpp"
+
+namespace adjit {
+namespace {
+
+Stage pointwise(const std::vector<int64_t>& shape, TensorId result, std::vector<SourceLine> lines) {
+  Stage stage;
+  stage.domain.extents = shape;
+  stage.domain.output_rank = shape.size();
+  stage.results = {result};
+  stage.lines = std::move(lines);
+  return stage;
+}
+
+}  // namespace
+
+Program scatter_rows(Program program, size_t stage, size_t dimension) {
+  const Move move = begin_move("scatter_rows", program, stage);
+  const Stage whole = move.stage_ref();
+  Graph& graph = program.graph;
+  const TensorInfo result = graph.info(whole.results[0]);
+  const size_t rank = result.shape.size();
+  move.require(whole.kind == StageKind::Scatter, "that is no scatter");
+  move.require(dimension + 1 < rank, "its result has no such dimension before the innermost one");
+
+  std::vector<size_t> order;  // of the result's dimensions in the new array
+  for (size_t d = 0; d < rank; ++d)
+    if (d != dimension) order.push_back(d);
+  order.push_back(dimension);
+  std::vector<int64_t> shape;
+  std::vector<ExprId> there, here(rank);  // the result's element in the array, and the other way
+  for (size_t k = 0; k < rank; ++k) {
+    shape.push_back(result.shape[order[k]]);
+    there.push_back(graph.pool.axis(order[k]));
+    here[order[k]] = graph.pool.axis(k);
+  }
+
+  Stage start = pointwise(
+      shape, add_tensor(graph, result.name + "_rows_start", result.dtype, shape), whole.lines);
+  start.bodies = {graph.pool.read(whole.initial, result.dtype, here)};
+  Stage rows = whole;
+  rows.initial = start.results[0];
+  rows.results = {add_tensor(graph, result.name + "_rows", result.dtype, shape)};
+  for (size_t k = 0; k < rank; ++k) rows.target[k] = whole.target[order[k]];
+  graph.stages[stage] = pointwise(result.shape, whole.results[0], whole.lines);
+  graph.stages[stage].bodies = {graph.pool.read(rows.results[0], result.dtype, there)};
+  graph.stages[stage].region = whole.region;
+  start.region = whole.region;
+  reset_nest(program, stage);
+  insert_stage(program, stage, std::move(rows));
+  insert_stage(program, stage, std::move(start));
+  Move{move.name, program, stage + 2}.record({{"dimension", dimension}});
+  return program;
+}
+
+}  // namespace adjit

@@ -1,0 +1,58 @@
+// tests/runtime/diff/indices_test.cpp -- minima and maxima in indices that a domain decides.
+#include "runtime/diff/indices.hpp"
+
+#include <gtest/gtest.h>
+
+#include "runtime/diff/reverse.hpp"
+#include "runtime/diff/simplify.hpp"
+#include "runtime/graph/text.hpp"
+#include "tests/runtime/diff/gradient_check.hpp"
+
+namespace adjit::testing {
+namespace {
+
+// x at an index, by the clean-up: the index as text.
+std::string simplified(const std::string& index, const std::string& where) {
+  const Graph graph = parse_graph("def f(float(100) x, int64(10) I) -> (y) { y(i) +=! x(" + index +
+                                  ") where i in 0:10, r_j in 0:5" + where + " }");
+  const std::string text = print(simplify_indices(graph));
+  const size_t from = text.find("x(", text.find("+=!")) + 2;
+  int open = 1;
+  size_t to = from;
+  for (; open > 0; ++to) open += text[to] == '(' ? 1 : text[to] == ')' ? -1 : 0;
+  return text.substr(from, to - from - 1);
+}
+
+TEST(WithoutBounds, WhatTheDomainDecides) {
+  EXPECT_EQ(simplified("min(i, 9)", ""), "i");
+  EXPECT_EQ(simplified("max(min(i, 20), -3)", ""), "i");
+  EXPECT_EQ(simplified("min(i, 7)", ", i <= 7"), "i");
+  EXPECT_EQ(simplified("max(i, 7)", ", i <= 7"), "7");
+  EXPECT_EQ(simplified("max(i, r_j)", ", r_j >= i + 1"), "r_j");
+  EXPECT_EQ(simplified("min(i // 2, 4) + max(0, r_j)", ""), "r_j + i // 2");
+  EXPECT_EQ(simplified("I(min(i, 9)) % 7", ""), "I(i) % 7");
+}
+
+TEST(WithoutBounds, WhatItDoesNot) {
+  EXPECT_EQ(simplified("min(i, 7)", ""), "min(i, 7)");
+  EXPECT_EQ(simplified("min(i, 7)", ", i <= 8"), "min(i, 7)");
+  EXPECT_EQ(simplified("max(i, r_j)", ""), "max(i, r_j)");
+  EXPECT_EQ(simplified("max(min(I(i), 7), 0)", ""), "max(min(I(i), 7), 0)");
+}
+
+// What is read where p < 3 only, with an index that min keeps inside, is read at p: the gradient
+// gathers.
+TEST(WithoutBounds, GradientsGather) {
+  const Graph graph = parse_graph(
+      "def f(double(3, 5) x, double(4, 5) w) -> (y) { y(i) +=! (r_p < 3 ? x(min(r_p, 2), i) : 1.0) "
+      "* w(r_p, i) where i in 0:5, r_p in 0:4 }");
+  ReverseOptions options;
+  options.wrt = {0, 1};
+  options.outputs = {0};
+  for (const Stage& stage : vjp(graph, options).stages)
+    EXPECT_NE(stage.kind, StageKind::Scatter) << print(vjp(graph, options));
+  EXPECT_TRUE(check_gradients(graph));
+}
+
+}  // namespace
+}  // namespace adjit::testing
