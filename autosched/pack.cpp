@@ -12,6 +12,7 @@
 #include "autosched/region.hpp"
 #include "autosched/rewriting.hpp"
 #include "runtime/diff/condition.hpp"
+#include "runtime/diff/factors.hpp"
 #include "runtime/domain/bounds.hpp"
 #include "runtime/domain/count.hpp"
 
@@ -294,21 +295,6 @@ TensorId equal_copy(const Program& program, size_t stage, TensorId operand, cons
   return {};
 }
 
-// The factors of a product, whatever its nesting.
-std::vector<ExprId> factors_of(const ExprPool& pool, ExprId product) {
-  std::vector<ExprId> found, open{product};
-  while (!open.empty()) {
-    const ExprId id = open.back();
-    open.pop_back();
-    if (pool.is(id, Op::Mul)) {
-      for (ExprId operand : pool.operands(id)) open.push_back(operand);
-    } else {
-      found.push_back(id);
-    }
-  }
-  return found;
-}
-
 Json as_json(const Packing& packing) {
   Json dimensions = Json::array();
   for (const PackedDimension& p : packing.dimensions)
@@ -328,8 +314,10 @@ bool is_factor(const Graph& graph, const Stage& stage, TensorId operand) {
     if (graph.pool.is(id, Op::Cast)) id = graph.pool.operand(id, 0);  // 0 stays 0
     return graph.pool.is(id, Op::Read) && graph.pool.read_tensor(id) == operand;
   };
-  const std::vector<ExprId> factors = factors_of(graph.pool, stage.bodies.front());
-  return std::ranges::count_if(factors, reads_it) == 1 &&
+  const Product product = factors_of(graph.pool, stage.bodies.front());
+  return std::ranges::count_if(
+             product.factors,
+             [&](const Factor& factor) { return !factor.inverse && reads_it(factor.expr); }) == 1 &&
          std::ranges::count_if(reads_of(graph, stage), reads_it) == 1;
 }
 

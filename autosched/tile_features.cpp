@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "autosched/nests.hpp"
+#include "autosched/target.hpp"
 #include "autosched/tile_model.hpp"
 #include "autosched/work.hpp"
 

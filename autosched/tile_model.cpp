@@ -74,12 +74,15 @@ TileModel::TileModel(const TileProblem& problem, size_t vector_axis)
       packing_ += kPackedElement * elements_touched(access, p_.stage.domain) / access.repeats;
     }
   }
-  for (const auto* rows : {&p_.stage.domain.inequalities, &p_.stage.domain.equalities})
-    for (const Affine& row : *rows) {
-      std::vector<bool> axes(p_.spans.size(), false);
-      mark(row, axes);
-      rows_.push_back(std::move(axes));
-    }
+  const Domain& domain = p_.stage.domain;
+  const auto add = [&](const Affine& row) {
+    std::vector<bool> axes(p_.spans.size(), false);
+    mark(row, axes);
+    rows_.push_back(std::move(axes));
+  };
+  for (size_t k = 0; k < domain.inequalities.size(); ++k)
+    if (!p_.accesses.zero_outside[k]) add(domain.inequalities[k]);
+  for (const Affine& row : domain.equalities) add(row);
 }
 
 bool TileModel::fits(const std::vector<int64_t>& factors) const {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "autosched/structural_zeros.hpp"
+
 namespace adjit {
 namespace {
 
@@ -78,6 +80,7 @@ NestEmitter::NestEmitter(KernelContext& context, const Nest& nest)
   body_.emplace(program_.graph, stage_, axes_, std::move(ranges), copy_variables, lane_variable,
                 context.places, builder_, scopes_, index_, context.math);
   defer_result_rows();
+  if (!tile_rows_.empty()) drop_zero_rows();
   find_pair_loop();
 }
 
@@ -92,6 +95,20 @@ void NestEmitter::defer_result_rows() {
     if (row - rows_.data() >= static_cast<std::ptrdiff_t>(given) || uses_reduction(row->form))
       return false;
     result_rows_.push_back(row);
+    return true;
+  });
+}
+
+// Terms that a zero in memory makes zero anyway need no mask: the row bounds loops as far as it
+// does so for all points of a tile.
+void NestEmitter::drop_zero_rows() {
+  if (!body_->reads_anywhere()) return;
+  const size_t given = stage_.domain.inequalities.size();
+  std::erase_if(tile_rows_, [&](const Row* row) {
+    if (row - rows_.data() >= static_cast<std::ptrdiff_t>(given) ||
+        !is_zero_outside(program_.graph, stage_, row->form))
+      return false;
+    zero_rows_.push_back(row);
     return true;
   });
 }
@@ -373,28 +390,67 @@ Carried NestEmitter::guarded(size_t k, Carried carried) {
                  [&](Carried inner) { return inside(k + 1, std::move(inner)); });
 }
 
+// Whether a row of the tile's points bounds a reduction loop: the innermost one that it depends on,
+// where it is linear in that loop's variable and those of the tile.
+bool NestEmitter::bounds_tiles(const Row& row, size_t k) const {
+  if (k < reduction_begin_ || row.equality || stage_.running || nest_.loops[k].step != 1)
+    return false;
+  for (size_t v = stage_.domain.rank(); v < row.form.size(); ++v)
+    if (row.form.coefficient(v) != 0) return false;
+  for (size_t l = k; l < tile_begin_; ++l)
+    if ((row.form.coefficient(nest_.loops[l].axis) != 0) != (l == k)) return false;
+  return true;
+}
+
+// The largest value of a row's form among the points of a tile, the loop's variable being 0.
+Affine NestEmitter::largest_in_tile(const Row& row) {
+  Affine largest(row.form.constant());
+  for (size_t axis = 0; axis < stage_.domain.rank(); ++axis) {
+    const int64_t scale = row.form.coefficient(axis);
+    if (scale == 0) continue;
+    Affine first = axes_[axis];
+    for (size_t l = tile_begin_; l < nest_.loops.size(); ++l) {
+      const Loop& loop = nest_.loops[l];
+      if (loop.axis != axis) continue;
+      first.set_coefficient(loop.variable, 0);
+      largest += Affine(std::max<int64_t>(0, scale * loop.step * (loop.trips - 1)));
+    }
+    largest += index_.resolve(first) * scale;
+  }
+  return largest;
+}
+
 // Bounds of a loop from the rows that are linear in its variable: c v + rest >= 0.
 std::pair<Value*, Value*> NestEmitter::narrowed(size_t k, Value* hi, bool* bounded) {
   const Loop& loop = nest_.loops[k];
   Value* lo = builder_.getInt64(0);
+  // lower: v >= ceil(-rest / scale) = -floor(rest / scale); upper: v <= floor(rest / -scale).
+  const auto bound = [&](const Affine& rest, int64_t scale, bool lower) {
+    *bounded = true;
+    const Affine quotient = index_.floor_div(rest, scale > 0 ? scale : -scale);
+    if (lower) {
+      lo = maximum(builder_, lo, index_.scalar(quotient * -1));
+    } else {
+      hi = minimum(builder_, hi, index_.scalar(quotient + Affine(1)));
+    }
+  };
   for (const Row* row : loop_rows_[k]) {
     if (loop.step != 1 || divides_by(row->form, k)) continue;
-    *bounded = true;
     const int64_t scale = row->form.coefficient(loop.axis);
     index_.bind_fixed(loop.variable, 0);
     const Affine rest = body_->place(row->form);
     for (const bool lower : {true, false}) {
       if (!row->equality && lower != (scale > 0)) continue;
-      // lower: v >= ceil(-rest / scale) = -floor(rest / scale); upper: v <= floor(rest / -scale).
-      const Affine toward = row->equality && lower != (scale > 0) ? rest * -1 : rest;
-      const Affine quotient = index_.floor_div(toward, scale > 0 ? scale : -scale);
-      if (lower) {
-        lo = maximum(builder_, lo, index_.scalar(quotient * -1));
-      } else {
-        hi = minimum(builder_, hi, index_.scalar(quotient + Affine(1)));
-      }
+      bound(row->equality && lower != (scale > 0) ? rest * -1 : rest, scale, lower);
     }
   }
+  for (const auto* rows : {&tile_rows_, &zero_rows_})
+    for (const Row* row : *rows) {
+      if (!bounds_tiles(*row, k)) continue;
+      const int64_t scale = row->form.coefficient(loop.axis);
+      index_.bind_fixed(loop.variable, 0);
+      bound(largest_in_tile(*row), scale, scale > 0);
+    }
   return {lo, hi};
 }
 

@@ -61,6 +61,7 @@ class NestEmitter {
   void count_copy();
   void sort_rows();
   void defer_result_rows();
+  void drop_zero_rows();
   size_t depends_until(
       const Affine& form) const;  // index after the innermost loop that the form uses
   bool divides_by(const Affine& form, size_t loop) const;
@@ -76,6 +77,8 @@ class NestEmitter {
   Carried emit_serial(size_t loop, Carried carried);
   Carried emit_versions(size_t loop, llvm::Value* points, Carried carried);
   Carried guarded(size_t loop, Carried carried);
+  bool bounds_tiles(const Row& row, size_t loop) const;
+  Affine largest_in_tile(const Row& row);
   std::pair<llvm::Value*, llvm::Value*> narrowed(size_t loop, llvm::Value* hi, bool* bounded);
 
   // scatter.cpp: what has no accumulators.
@@ -151,6 +154,7 @@ class NestEmitter {
       loop_rows_;                        // per inner reduction loop: its bounds and guards
   std::vector<const Row*> tile_rows_;    // differ between copies or lanes
   std::vector<const Row*> result_rows_;  // of those, what only says which results are empty
+  std::vector<const Row*> zero_rows_;    // and what terms that are 0 anyway need not be asked
   bool empty_reduction_ = false;
   std::optional<size_t> pair_loop_;  // into copy_loops_: its two copies may be a pair of bfloat16
   std::optional<BodyEmitter> body_;
