@@ -28,6 +28,7 @@ constexpr double kFarLoad = 1;          // cycles of a vector from the second on
 constexpr double kHeavy = 8;            // instructions of a body beside which loads are few
 constexpr double kFarLine = 6;          // cycles to fetch a line that nothing fetches ahead
 constexpr int64_t kFarBytes = 1 << 20;  // what a second cache holds
+constexpr double kAskBorder = 1.5;      // cycles to ask whether a tile is at a border
 constexpr int64_t kCopies = 96;         // of the body in a tile: bounds the code's size
 
 }  // namespace
@@ -80,8 +81,12 @@ TileModel::TileModel(const TileProblem& problem, size_t vector_axis)
     mark(row, axes);
     rows_.push_back(std::move(axes));
   };
-  for (size_t k = 0; k < domain.inequalities.size(); ++k)
-    if (!p_.accesses.zero_outside[k]) add(domain.inequalities[k]);
+  for (size_t k = 0; k < domain.inequalities.size(); ++k) {
+    if (p_.accesses.zero_outside[k]) continue;
+    add(domain.inequalities[k]);
+    if (domain.inequalities[k].size() <= domain.rank())
+      plain_rows_.push_back(&domain.inequalities[k]);
+  }
   for (const Affine& row : domain.equalities) add(row);
 }
 
@@ -158,9 +163,16 @@ double TileModel::step(const std::vector<int64_t>& factors) const {
     }
   if (kept_apart)
     masks += std::accumulate(factors.begin(), factors.end(), 1.0, std::multiplies<>());
+  double asking = 0;  // whether a tile is at the border
+  if (masks > 0)
+    if (const double share = border(factors); share < 1) {
+      masks *= share;
+      asking = kAskBorder;
+    }
   const double work = operations(factors) * kPorts + masks * kPorts;
   const double latency = kAccumulationLatency * (in_reduction_ ? 1 : reduction);
-  return std::max({work, loads, latency}) + 0.05 * loads + 0.01 * scattered + kFarLine * far + 0.4;
+  return std::max({work, loads, latency}) + 0.05 * loads + 0.01 * scattered + kFarLine * far +
+         asking + 0.4;
 }
 
 double TileModel::load_cost(size_t read, const std::vector<int64_t>& factors) const {
@@ -279,6 +291,7 @@ void TileModel::count_operations() {
     if (pool.is(id, Op::Axis)) mask = bit(pool.axis_number(id));
     for (ExprId operand : pool.operands(id)) mask |= axes.at(operand.value);
     axes[id.value] = mask;
+    ++nodes_;
     if (pool.dtype(id) == DType::Int64) continue;
     const double cost = operation_cost(pool[id].op, pool.dtype(id));
     costs[mask] += cost;
@@ -352,6 +365,41 @@ double TileModel::mask_cost(const std::vector<bool>& row,
     inside *= static_cast<double>(ceil_div(p_.spans[a], factors[a]));
   }
   return std::max(3 / inside, 0.3) * distinct;
+}
+
+// Of the places that a tile takes along the axes of a row, the share at which all its points are
+// inside it; many places are sampled.
+double TileModel::share_inside(const Affine& row, const std::vector<int64_t>& factors) const {
+  constexpr size_t kMostPlaces = 1 << 12;
+  std::vector<int64_t> least{row.constant()};  // of the form in the tile, at each place
+  for (size_t a = 0; a < row.size(); ++a) {
+    const int64_t scale = row.coefficient(a);
+    if (scale == 0) continue;
+    const int64_t tile = factors[a] * (a == v_ ? lanes_ : 1);
+    const int64_t places = ceil_div(p_.spans[a], tile);
+    const int64_t sampled =
+        std::min(places, static_cast<int64_t>(std::max<size_t>(1, kMostPlaces / least.size())));
+    std::vector<int64_t> next;
+    for (int64_t k = 0; k < sampled; ++k) {
+      const int64_t first = tile * (k * (places - 1) / std::max<int64_t>(1, sampled - 1));
+      for (const int64_t value : least)
+        next.push_back(value + scale * (scale > 0 ? first : first + tile - 1));
+    }
+    least = std::move(next);
+  }
+  const auto inside = std::ranges::count_if(least, [](int64_t value) { return value >= 0; });
+  return static_cast<double>(inside) / static_cast<double>(least.size());
+}
+
+double TileModel::border(const std::vector<int64_t>& factors) const {
+  constexpr double kLeastInside = 0.4, kMostNodes = 1500;  // as jit/emit/tile_rows.cpp has them
+  const bool is_sum = p_.stage.combiner.kind == CombinerKind::Sum;  // others gain less by it
+  double copies = static_cast<double>(nodes_);
+  for (const int64_t factor : factors) copies *= static_cast<double>(factor);
+  if (!is_sum || copies > kMostNodes || plain_rows_.size() < rows_.size()) return 1;
+  double inside = 1;
+  for (const Affine* row : plain_rows_) inside *= share_inside(*row, factors);
+  return inside < kLeastInside ? 1 : 1 - inside;
 }
 
 bool TileModel::packable(const MemoryAccess& access) const {

@@ -104,6 +104,11 @@ class TileModel {
   // loops, where it needs one.
   bool stays_in_order(size_t axis) const;
 
+  // Share of the tiles for which some row does not hold as a whole: the others have a version
+  // without masks (jit/emit/tile_rows.cpp), if a tile is not too much code to be there twice.
+  double border(const std::vector<int64_t>& factors) const;
+  double share_inside(const Affine& row, const std::vector<int64_t>& factors) const;
+
   // Masks that no remaining reduction loop changes are computed once, outside it.
   double mask_cost(const std::vector<bool>& row, const std::vector<int64_t>& factors) const;
 
@@ -120,8 +125,10 @@ class TileModel {
   int64_t registers_;
   double arithmetic_ = 1, packing_ = 0, lane_load_ = kPorts;
   std::vector<std::pair<uint64_t, double>> operations_;  // axes as a mask, vector instructions
-  std::vector<bool> contiguous_;         // per read: along the lanes, as it stands or packed
-  std::vector<std::vector<bool>> rows_;  // per row of the domain: the axes it uses
+  std::vector<bool> contiguous_;           // per read: along the lanes, as it stands or packed
+  std::vector<std::vector<bool>> rows_;    // per row of the domain: the axes it uses
+  std::vector<const Affine*> plain_rows_;  // those that are inequalities without divisions
+  size_t nodes_ = 0;                       // of the bodies
 };
 
 }  // namespace adjit

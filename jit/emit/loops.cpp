@@ -77,4 +77,36 @@ Carried emit_if(llvm::IRBuilder<>& builder, Scopes& scopes, Value* condition, Ca
   return result;
 }
 
+Carried emit_either(llvm::IRBuilder<>& builder, Scopes& scopes, Value* condition, Carried carried,
+                    const std::function<Carried(Carried)>& then,
+                    const std::function<Carried(Carried)>& otherwise) {
+  if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(condition))
+    return constant->isOne() ? then(std::move(carried)) : otherwise(std::move(carried));
+  llvm::Function* function = builder.GetInsertBlock()->getParent();
+  BasicBlock* yes = BasicBlock::Create(builder.getContext(), "either", function);
+  BasicBlock* no = BasicBlock::Create(builder.getContext(), "or", function);
+  BasicBlock* after = BasicBlock::Create(builder.getContext(), "endeither", function);
+  builder.CreateCondBr(condition, yes, no);
+  const auto emit = [&](BasicBlock* block, const std::function<Carried(Carried)>& version) {
+    builder.SetInsertPoint(block);
+    scopes.renew();
+    const Carried next = version(carried);
+    BasicBlock* end = builder.GetInsertBlock();
+    builder.CreateBr(after);
+    return std::pair{next, end};
+  };
+  const auto [left, left_end] = emit(yes, then);
+  const auto [right, right_end] = emit(no, otherwise);
+  builder.SetInsertPoint(after);
+  scopes.renew();
+  Carried result;
+  for (size_t k = 0; k < carried.size(); ++k) {
+    llvm::PHINode* merged = builder.CreatePHI(carried[k]->getType(), 2);
+    merged->addIncoming(left[k], left_end);
+    merged->addIncoming(right[k], right_end);
+    result.push_back(merged);
+  }
+  return result;
+}
+
 }  // namespace adjit

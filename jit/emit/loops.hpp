@@ -23,4 +23,10 @@ Carried emit_loop(llvm::IRBuilder<>& builder, Scopes& scopes, llvm::Value* lo, l
 Carried emit_if(llvm::IRBuilder<>& builder, Scopes& scopes, llvm::Value* condition, Carried carried,
                 const std::function<Carried(Carried carried)>& then);
 
+/// Runs one of two versions of what goes on in the innermost scope, in blocks of their own: values
+/// of that scope are emitted where a version uses them, and are not shared.
+Carried emit_either(llvm::IRBuilder<>& builder, Scopes& scopes, llvm::Value* condition,
+                    Carried carried, const std::function<Carried(Carried)>& then,
+                    const std::function<Carried(Carried)>& otherwise);
+
 }  // namespace adjit

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "autosched/structural_zeros.hpp"
-
 namespace adjit {
 namespace {
 
@@ -82,35 +80,6 @@ NestEmitter::NestEmitter(KernelContext& context, const Nest& nest)
   defer_result_rows();
   if (!tile_rows_.empty()) drop_zero_rows();
   find_pair_loop();
-}
-
-// Conditions on outputs alone (a triangle of results) need no mask at every point where all reads
-// are in range anyway: what was added up for nothing is dropped at the end.
-void NestEmitter::defer_result_rows() {
-  if (stage_.combiner.kind == CombinerKind::None || is_scatter() || stage_.running) return;
-  if (!body_->reads_anywhere()) return;
-  const size_t given = stage_.domain.inequalities.size() + stage_.domain.equalities.size();
-  std::erase_if(tile_rows_, [&](const Row* row) {
-    // Rows that clip a region follow the domain's own.
-    if (row - rows_.data() >= static_cast<std::ptrdiff_t>(given) || uses_reduction(row->form))
-      return false;
-    result_rows_.push_back(row);
-    return true;
-  });
-}
-
-// Terms that a zero in memory makes zero anyway need no mask: the row bounds loops as far as it
-// does so for all points of a tile.
-void NestEmitter::drop_zero_rows() {
-  if (!body_->reads_anywhere()) return;
-  const size_t given = stage_.domain.inequalities.size();
-  std::erase_if(tile_rows_, [&](const Row* row) {
-    if (row - rows_.data() >= static_cast<std::ptrdiff_t>(given) ||
-        !is_zero_outside(program_.graph, stage_, row->form))
-      return false;
-    zero_rows_.push_back(row);
-    return true;
-  });
 }
 
 // Whether a form depends on a reduction axis (through divisions, too).
@@ -390,36 +359,6 @@ Carried NestEmitter::guarded(size_t k, Carried carried) {
                  [&](Carried inner) { return inside(k + 1, std::move(inner)); });
 }
 
-// Whether a row of the tile's points bounds a reduction loop: the innermost one that it depends on,
-// where it is linear in that loop's variable and those of the tile.
-bool NestEmitter::bounds_tiles(const Row& row, size_t k) const {
-  if (k < reduction_begin_ || row.equality || stage_.running || nest_.loops[k].step != 1)
-    return false;
-  for (size_t v = stage_.domain.rank(); v < row.form.size(); ++v)
-    if (row.form.coefficient(v) != 0) return false;
-  for (size_t l = k; l < tile_begin_; ++l)
-    if ((row.form.coefficient(nest_.loops[l].axis) != 0) != (l == k)) return false;
-  return true;
-}
-
-// The largest value of a row's form among the points of a tile, the loop's variable being 0.
-Affine NestEmitter::largest_in_tile(const Row& row) {
-  Affine largest(row.form.constant());
-  for (size_t axis = 0; axis < stage_.domain.rank(); ++axis) {
-    const int64_t scale = row.form.coefficient(axis);
-    if (scale == 0) continue;
-    Affine first = axes_[axis];
-    for (size_t l = tile_begin_; l < nest_.loops.size(); ++l) {
-      const Loop& loop = nest_.loops[l];
-      if (loop.axis != axis) continue;
-      first.set_coefficient(loop.variable, 0);
-      largest += Affine(std::max<int64_t>(0, scale * loop.step * (loop.trips - 1)));
-    }
-    largest += index_.resolve(first) * scale;
-  }
-  return largest;
-}
-
 // Bounds of a loop from the rows that are linear in its variable: c v + rest >= 0.
 std::pair<Value*, Value*> NestEmitter::narrowed(size_t k, Value* hi, bool* bounded) {
   const Loop& loop = nest_.loops[k];
@@ -449,7 +388,7 @@ std::pair<Value*, Value*> NestEmitter::narrowed(size_t k, Value* hi, bool* bound
       if (!bounds_tiles(*row, k)) continue;
       const int64_t scale = row->form.coefficient(loop.axis);
       index_.bind_fixed(loop.variable, 0);
-      bound(largest_in_tile(*row), scale, scale > 0);
+      bound(extreme_in_tile(*row, true), scale, scale > 0);
     }
   return {lo, hi};
 }

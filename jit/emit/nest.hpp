@@ -60,8 +60,6 @@ class NestEmitter {
   // nest.cpp: loops.
   void count_copy();
   void sort_rows();
-  void defer_result_rows();
-  void drop_zero_rows();
   size_t depends_until(
       const Affine& form) const;  // index after the innermost loop that the form uses
   bool divides_by(const Affine& form, size_t loop) const;
@@ -77,9 +75,17 @@ class NestEmitter {
   Carried emit_serial(size_t loop, Carried carried);
   Carried emit_versions(size_t loop, llvm::Value* points, Carried carried);
   Carried guarded(size_t loop, Carried carried);
-  bool bounds_tiles(const Row& row, size_t loop) const;
-  Affine largest_in_tile(const Row& row);
   std::pair<llvm::Value*, llvm::Value*> narrowed(size_t loop, llvm::Value* hi, bool* bounded);
+
+  // tile_rows.cpp: rows that differ between the points of a tile.
+  void defer_result_rows();
+  void drop_zero_rows();
+  bool bounds_tiles(const Row& row, size_t loop) const;
+  Affine extreme_in_tile(const Row& row, bool largest) const;
+  bool divides(const Affine& form) const;
+  bool has_interior() const;
+  llvm::Value* is_interior();
+  std::vector<const Row*> asked_rows(bool interior) const;
 
   // scatter.cpp: what has no accumulators.
   void emit_scatter();
@@ -112,6 +118,7 @@ class NestEmitter {
   llvm::Value* or_identity(const Emitted& mask, llvm::Value* value, size_t component);
   Carried initial_accumulators(const std::vector<Copy>& outputs);
   Carried accumulate(Carried accumulators);
+  Carried accumulate_copies(Carried accumulators, const std::vector<const Row*>& asked);
   Partial contribution(const Point& point, const Partial& accumulator, const Emitted& keep);
   // bfloat16_pairs.cpp: two points of a reduction at once.
   void find_pair_loop();

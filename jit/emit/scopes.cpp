@@ -16,6 +16,8 @@ void Scopes::push_here() {
   push(entry);
 }
 
+void Scopes::renew() { stack_.back().serial = next_serial_++; }
+
 void Scopes::pop() {
   stack_.pop_back();
   if (!stack_.empty()) stack_.back().left_by = nullptr;

@@ -27,6 +27,9 @@ class Scopes {
   /// Opens a scope that control simply flows into: what was emitted before may be read from here
   /// on.
   void push_here();
+  /// The innermost scope goes on in another block, where the builder has been put: nothing that was
+  /// emitted in it so far is known there.
+  void renew();
   /// Closes the innermost scope; the builder has been put behind it.
   void pop();
 

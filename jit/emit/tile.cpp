@@ -218,12 +218,24 @@ Carried NestEmitter::initial_accumulators(const std::vector<Copy>& outputs) {
   return accumulators;
 }
 
-// One pass over the copies of the tile: every accumulator takes its contribution.
+// One pass over the copies of the tile.
 Carried NestEmitter::accumulate(Carried accumulators) {
   if (is_scatter()) {
     scatter_copies();
     return accumulators;
   }
+  const auto version = [&](bool interior) {
+    return [this, interior](Carried carried) {
+      return accumulate_copies(std::move(carried), asked_rows(interior));
+    };
+  };
+  if (!has_interior()) return version(false)(std::move(accumulators));
+  return emit_either(builder_, scopes_, is_interior(), std::move(accumulators), version(true),
+                     version(false));
+}
+
+// Every accumulator takes its contribution, where the rows hold.
+Carried NestEmitter::accumulate_copies(Carried accumulators, const std::vector<const Row*>& asked) {
   body_->set_copy_trips(copy_trips());
   const std::vector<Copy> outputs = copies(false);
   const std::vector<Copy> reductions = copies(true);
@@ -238,7 +250,7 @@ Carried NestEmitter::accumulate(Carried accumulators) {
       for (size_t c = 0; c < copy.values.size(); ++c) copy.values[c] += reductions[r].values[c];
       copy.number |= reductions[r].number;
       select_copy(copy);
-      const Emitted rows = rows_mask(tile_rows_);
+      const Emitted rows = rows_mask(asked);
       const Emitted tail = tail_mask(std::min(copy.live_lanes, reductions[r].live_lanes));
       const Point point{copy.number, both(rows, tail)};
       // Lanes past the end of an output axis compute garbage that is never stored; of a reduction

@@ -182,49 +182,6 @@ TEST(Nest, BoundsNarrowTheLoopInsteadOfGuardingIt) {
   EXPECT_EQ(occurrences(EmittedProgram(plain(parity)).ir(), "\nthen"), 1u);
 }
 
-// A row that lies across the tile leaves out the steps in which none of the tile's points has a
-// term.
-TEST(Nest, RowsAcrossATileBoundItsLoop) {
-  for (const char* row : {"r <= j", "r >= j", "2 * r <= j + i", "r + j >= 20", "r <= j, i <= r"}) {
-    const Graph graph = parse_graph(
-        std::string("def main(float(12, 40) x) -> (y) { y(i, j) +=! x(i, r) where i in 0:12, j in "
-                    "0:24, r in 0:40, ") +
-        row + " }");
-    const Program p = vectorize(plain(graph), 0, 1, 8);
-    expect_right(p);
-    expect_right(unroll(p, 0, 0, 4));
-    expect_right(unroll(p, 0, 1, 2));
-    EXPECT_GT(occurrences(EmittedProgram(p).ir(), "select i1"), 0u) << "no bound from " << row;
-  }
-}
-
-// y = x L^T with zeros above L's diagonal: no mask, and no steps in which a tile has only zeros.
-TEST(Nest, RowsThatLeaveZerosOutOnlyBoundLoops) {
-  const auto product = [](const char* choice) {
-    const Graph graph = parse_graph(
-        std::string("def main(float(12, 24) x, float(24, 24) a) -> (y) { L(k, j) = ") + choice +
-        " ? a(j, k) : 0.0 where k in 0:24, j in 0:24 y(i, j) +=! x(i, r) * L(r, j) where i in "
-        "0:12, j in 0:24, r in 0:24, r <= j }");
-    return unroll(vectorize(plain(graph), 1, 1, 8), 1, 0, 3);
-  };
-  const Program zeros = product("k <= j"), others = product("k <= j + 1");
-  expect_right(zeros);
-  expect_right(others);
-  const auto masks = [](const Program& p) {
-    return occurrences(EmittedProgram(p).ir(1), "select <8 x i1>");
-  };
-  EXPECT_EQ(masks(zeros), 0u);
-  EXPECT_GT(masks(others), 0u) << "L has elements that are no terms";
-  // The first eight columns do not look at what is not finite behind them.
-  std::vector<Array> inputs = small_inputs(zeros.graph, 3);
-  for (int64_t i = 0; i < 12; ++i) inputs[0].set(24 * i + 8, std::nan(""));
-  const Array y = EmittedProgram(zeros)(inputs)[0];
-  for (int64_t i = 0; i < 12; ++i) {
-    for (int64_t j = 0; j < 8; ++j) EXPECT_TRUE(std::isfinite(y.at(24 * i + j))) << i << ", " << j;
-    EXPECT_TRUE(std::isnan(y.at(24 * i + 8)));
-  }
-}
-
 TEST(Nest, RowsOfAStageWithoutReduction) {
   Builder b;
   const TensorId x = b.input("x", {9, 13});

@@ -1,0 +1,126 @@
+// jit/emit/tile_rows.cpp -- rows of the domain that differ between the points of a tile.
+//
+// Such a row is a mask, asked at every step. There is less to ask where
+//  - it says only which results are empty: these are left out when they are stored;
+//  - terms outside it are zero anyway (autosched/structural_zeros.hpp);
+//  - it holds for no point of the tile: a reduction loop ends before;
+//  - it holds for all points of the tile, as it does but at the borders of a convolution's image or
+//    on a triangle's diagonal: a second version of the tile has no masks, and a step takes that one
+//    where it may.
+#include <algorithm>
+
+#include "autosched/structural_zeros.hpp"
+#include "jit/emit/nest.hpp"
+
+namespace adjit {
+
+using llvm::Value;
+
+// Conditions on outputs alone (a triangle of results) need no mask at every point where all reads
+// are in range anyway: what was added up for nothing is dropped at the end.
+void NestEmitter::defer_result_rows() {
+  if (stage_.combiner.kind == CombinerKind::None || is_scatter() || stage_.running) return;
+  if (!body_->reads_anywhere()) return;
+  const size_t given = stage_.domain.inequalities.size() + stage_.domain.equalities.size();
+  std::erase_if(tile_rows_, [&](const Row* row) {
+    // Rows that clip a region follow the domain's own.
+    if (row - rows_.data() >= static_cast<std::ptrdiff_t>(given) || uses_reduction(row->form))
+      return false;
+    result_rows_.push_back(row);
+    return true;
+  });
+}
+
+// Terms that a zero in memory makes zero anyway need no mask: the row bounds loops as far as it
+// does so for all points of a tile.
+void NestEmitter::drop_zero_rows() {
+  if (!body_->reads_anywhere()) return;
+  const size_t given = stage_.domain.inequalities.size();
+  std::erase_if(tile_rows_, [&](const Row* row) {
+    if (row - rows_.data() >= static_cast<std::ptrdiff_t>(given) ||
+        !is_zero_outside(program_.graph, stage_, row->form))
+      return false;
+    zero_rows_.push_back(row);
+    return true;
+  });
+}
+
+// Whether a row of the tile's points bounds a reduction loop: the innermost one that it depends on,
+// where it is linear in that loop's variable and those of the tile.
+bool NestEmitter::bounds_tiles(const Row& row, size_t k) const {
+  if (k < reduction_begin_ || row.equality || stage_.running || nest_.loops[k].step != 1)
+    return false;
+  if (divides(row.form)) return false;
+  for (size_t l = k; l < tile_begin_; ++l)
+    if ((row.form.coefficient(nest_.loops[l].axis) != 0) != (l == k)) return false;
+  return true;
+}
+
+// The largest (or smallest) value of a row's form among the points of a tile; rows without
+// divisions only. A loop whose variable is to be left out is bound to 0.
+Affine NestEmitter::extreme_in_tile(const Row& row, bool largest) const {
+  Affine extreme(row.form.constant());
+  for (size_t axis = 0; axis < stage_.domain.rank(); ++axis) {
+    const int64_t scale = row.form.coefficient(axis);
+    if (scale == 0) continue;
+    Affine first = axes_[axis];
+    for (size_t l = tile_begin_; l < nest_.loops.size(); ++l) {
+      const Loop& loop = nest_.loops[l];
+      if (loop.axis != axis) continue;
+      first.set_coefficient(loop.variable, 0);
+      if ((scale > 0) == largest) extreme += Affine(scale * loop.step * (loop.trips - 1));
+    }
+    extreme += index_.resolve(first) * scale;
+  }
+  return extreme;
+}
+
+bool NestEmitter::divides(const Affine& form) const {
+  for (size_t v = stage_.domain.rank(); v < form.size(); ++v)
+    if (form.coefficient(v) != 0) return true;
+  return false;
+}
+
+// Whether most steps find all rows that can be asked so to hold for the whole tile, and a second
+// version of it is not too much code.
+bool NestEmitter::has_interior() const {
+  constexpr double kMost = 0.4;             // of the steps
+  constexpr size_t kMostOperations = 1500;  // of the tile's bodies
+  if (is_scatter() || tile_begin_ == 0) return false;
+  size_t copies = 1;
+  for (size_t c : copy_loops_) copies *= static_cast<size_t>(nest_.loops[c].trips);
+  if (copies * body_->node_count() > kMostOperations) return false;
+  double inside = 1;
+  bool any = false;
+  for (const Row* row : tile_rows_) {
+    if (row->equality || divides(row->form)) continue;
+    const Range range = index_.range(extreme_in_tile(*row, false));
+    if (range.hi < 0) return false;
+    if (range.lo >= 0) continue;
+    any = true;
+    inside *= static_cast<double>(range.hi + 1) / static_cast<double>(range.hi - range.lo + 1);
+  }
+  return any && inside >= kMost;
+}
+
+// Whether those rows hold for all points of the tile at the step at hand.
+Value* NestEmitter::is_interior() {
+  Value* all = builder_.getTrue();
+  for (const Row* row : tile_rows_) {
+    if (row->equality || divides(row->form)) continue;
+    const Affine smallest = extreme_in_tile(*row, false);
+    Value* holds = index_.at_least_zero(smallest);
+    all = builder_.CreateAnd(all, holds);
+  }
+  return all;
+}
+
+// The rows that a version of the tile asks.
+std::vector<const NestEmitter::Row*> NestEmitter::asked_rows(bool interior) const {
+  std::vector<const Row*> rows = tile_rows_;
+  if (interior)
+    std::erase_if(rows, [&](const Row* row) { return !row->equality && !divides(row->form); });
+  return rows;
+}
+
+}  // namespace adjit

@@ -1,0 +1,137 @@
+// tests/jit/emit/tile_rows_test.cpp -- rows that differ between the points of a tile: bounds of
+// loops, versions without masks.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "runtime/graph/text.hpp"
+#include "tests/autosched/programs.hpp"
+#include "tests/jit/emit/emitted_program.hpp"
+#include "tests/runtime/graph/random_graph.hpp"
+
+namespace adjit::testing {
+namespace {
+
+void expect_same(const Program& program) {
+  EXPECT_EQ(check_emitted(program, small_inputs(program.graph, 3)), "") << print(program);
+}
+
+// A row that lies across the tile leaves out the steps in which none of the tile's points has a
+// term.
+TEST(TileRows, BoundLoops) {
+  for (const char* row : {"r <= j", "r >= j", "2 * r <= j + i", "r + j >= 20", "r <= j, i <= r"}) {
+    const Graph graph = parse_graph(
+        std::string("def main(float(12, 40) x) -> (y) { y(i, j) +=! x(i, r) where i in 0:12, j in "
+                    "0:24, r in 0:40, ") +
+        row + " }");
+    const Program p = vectorize(plain(graph), 0, 1, 8);
+    expect_same(p);
+    expect_same(unroll(p, 0, 0, 4));
+    expect_same(unroll(p, 0, 1, 2));
+    EXPECT_GT(occurrences(EmittedProgram(p).ir(), "select i1"), 0u) << "no bound from " << row;
+  }
+}
+
+// y = x L^T with zeros above L's diagonal: no mask, and no steps in which a tile has only zeros.
+TEST(TileRows, ThatLeaveZerosOutAreNotAsked) {
+  const auto product = [](const char* choice) {
+    const Graph graph = parse_graph(
+        std::string("def main(float(12, 24) x, float(24, 24) a) -> (y) { L(k, j) = ") + choice +
+        " ? a(j, k) : 0.0 where k in 0:24, j in 0:24 y(i, j) +=! x(i, r) * L(r, j) where i in "
+        "0:12, j in 0:24, r in 0:24, r <= j }");
+    return unroll(vectorize(plain(graph), 1, 1, 8), 1, 0, 3);
+  };
+  const Program zeros = product("k <= j"), others = product("k <= j + 1");
+  expect_same(zeros);
+  expect_same(others);
+  const auto masks = [](const Program& p) {
+    return occurrences(EmittedProgram(p).ir(1), "select <8 x i1>");
+  };
+  EXPECT_EQ(masks(zeros), 0u);
+  EXPECT_GT(masks(others), 0u) << "L has elements that are no terms";
+  // The first eight columns do not look at what is not finite behind them.
+  std::vector<Array> inputs = small_inputs(zeros.graph, 3);
+  for (int64_t i = 0; i < 12; ++i) inputs[0].set(24 * i + 8, std::nan(""));
+  const Array y = EmittedProgram(zeros)(inputs)[0];
+  for (int64_t i = 0; i < 12; ++i) {
+    for (int64_t j = 0; j < 8; ++j) EXPECT_TRUE(std::isfinite(y.at(24 * i + j))) << i << ", " << j;
+    EXPECT_TRUE(std::isnan(y.at(24 * i + 8)));
+  }
+}
+
+// A sum of windows of an image with zeros around it.
+Graph windows(const std::string& how = "+", const std::string& rows = "") {
+  return parse_graph(
+      "def main(float(3, 24, 32) x, float(3, 3) w) -> (y) { y(c, i, j) " + how +
+      "=! x(c, i + r_a - 1, j + r_b - 1) * w(r_a, r_b) where c in 0:3, i in 0:24, j "
+      "in 0:32, r_a in 0:3, r_b in 0:3, i + r_a >= 1, i + r_a <= 24, j + r_b >= 1, j "
+      "+ r_b <= 32" +
+      rows + " }");
+}
+
+// In the middle of the image nothing is asked.
+TEST(TileRows, TheInteriorHasNoMasks) {
+  for (const char* how : {"+", "max"}) {
+    Program p = vectorize(plain(windows(how)), 0, 2, 8);
+    p = unroll(unroll(std::move(p), 0, 3, 3), 0, 4, 3);
+    expect_same(p);
+    const std::string ir = EmittedProgram(p).ir();
+    const size_t inside = ir.find("\neither"), border = ir.find("\nor", inside);
+    ASSERT_NE(inside, std::string::npos);
+    const size_t end = ir.find("\nendeither", border);
+    const std::string interior = ir.substr(inside, border - inside);
+    EXPECT_EQ(occurrences(interior, "masked.load"), 0u) << interior;
+    EXPECT_EQ(occurrences(interior, "load <8 x float>"), 9u);
+    EXPECT_GT(occurrences(ir.substr(border, end - border), "masked.load"), 0u);
+    if (how[0] == '+') {
+      EXPECT_EQ(occurrences(interior, "<8 x i1>"), 0u) << interior;
+    }
+  }
+}
+
+TEST(TileRows, VersionsOfEveryKindOfTile) {
+  const Graph image = windows();
+  expect_same(vectorize(plain(image), 0, 2, 8));
+  expect_same(unroll(vectorize(plain(image), 0, 2, 4), 0, 1, 5));
+  expect_same(vectorize(plain(image), 0, 1, 8));
+  expect_same(
+      unroll(vectorize(tile(plain(image), 0, 2, std::vector<int64_t>{20}), 0, 2, 4), 0, 4, 3));
+  expect_same(parallel(unroll(vectorize(plain(image), 0, 2, 16), 0, 0, 3), 0, 2));
+  for (const char* rows : {", q = (i + r_b) // 2, i + r_b == 2 * q", ", r_a == r_b", ", r_b <= i"})
+    for (int64_t lanes : {4, 8})
+      expect_same(unroll(vectorize(plain(windows("+", rows)), 0, 2, lanes), 0, 3, 3));
+  const Graph weights = parse_graph(
+      "def main(float(2, 32) x, float(2, 32) d) -> (y) { y(k) +=! x(r_b, k + r_i - 2) * d(r_b, "
+      "r_i) "
+      "where k in 0:5, r_b in 0:2, r_i in 0:32, k + r_i >= 2, k + r_i <= 33 }");
+  expect_same(vectorize(plain(weights), 0, 2, 8));
+  expect_same(unroll(vectorize(plain(weights), 0, 2, 8), 0, 0, 5));
+  expect_same(unroll(vectorize(plain(weights), 0, 2, 4), 0, 2, 2));
+}
+
+// Twice as much code pays where most steps are inside, and where it is not too much.
+TEST(TileRows, OneVersionWhereTwoDoNotPay) {
+  const auto versions = [](const Program& p) {
+    return occurrences(EmittedProgram(p).ir(), "\neither");
+  };
+  const Program p = vectorize(plain(windows()), 0, 2, 8);
+  EXPECT_EQ(versions(p), 1u);
+  EXPECT_EQ(versions(unroll(vectorize(plain(windows()), 0, 2, 32), 0, 4, 3)), 0u)
+      << "every row is at the border";
+  const Graph corner = parse_graph(
+      "def main(float(40) x) -> (y) { y(i) +=! x(r) where i in 0:40, r in 0:40, r + i <= 10 }");
+  EXPECT_EQ(versions(vectorize(plain(corner), 0, 0, 8)), 0u) << "few steps are inside";
+  std::string body = "x(c, i + r_a - 1, j)";
+  for (int k = 0; k < 9; ++k) body = "sin(" + body + " + " + std::to_string(k) + ".0)";
+  const Graph large =
+      parse_graph("def main(float(3, 24, 32) x) -> (y) { y(c, i, j) +=! " + body +
+                  " where c in 0:3, i in 0:24, j in 0:32, r_a in 0:3, i + r_a >= 1, "
+                  "i + r_a <= 24 }");
+  EXPECT_EQ(versions(unroll(vectorize(plain(large), 0, 2, 8), 0, 1, 3)), 1u);
+  EXPECT_EQ(versions(unroll(unroll(unroll(vectorize(plain(large), 0, 2, 8), 0, 1, 12), 0, 0, 3), 0,
+                            2, 4)),
+            0u);
+}
+
+}  // namespace
+}  // namespace adjit::testing
