@@ -1,5 +1,5 @@
 // Values computed once for several stages, and kernels put next to each other.
-#include "autosched/task_chains.hpp"
+#include "autosched/moves.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
