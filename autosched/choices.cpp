@@ -20,6 +20,7 @@ std::string_view name_of(Decision decision) {
     case Decision::Tasks: return "tasks";
     case Decision::Order: return "order";
     case Decision::Stream: return "stream";
+    case Decision::Share: return "share";
   }
   return "";
 }

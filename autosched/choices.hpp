@@ -30,6 +30,7 @@ enum class Decision : uint8_t {
   Tasks,       // as chosen, none, more of them
   Order,       // the lanes' loop outside the rows'
   Stream,      // results past the caches
+  Share,       // values of pairs, by several sums
 };
 /// "tile", "pack", ...
 std::string_view name_of(Decision decision);

@@ -83,6 +83,9 @@ class Preparer {
 
  private:
   void prepare(size_t s) {
+    if (const auto plan = plans_.find(stage(s).results.front().value);
+        plan != plans_.end() && plan->second.task_points > 0)
+      return;
     if (box_points(stage(s).domain) * static_cast<double>(repeats_.times) < 1 << 14) return;
     s = pad_operand(s);
     if (split(s)) return;

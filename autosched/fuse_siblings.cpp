@@ -33,19 +33,6 @@ std::vector<size_t> topological_order(const Program& program) {
   return order;
 }
 
-void sort_stages(Program& program, std::span<const size_t> order) {
-  std::vector<Stage> stages;
-  std::vector<size_t> now(order.size());
-  for (size_t k = 0; k < order.size(); ++k) {
-    stages.push_back(std::move(program.graph.stages[order[k]]));
-    now[order[k]] = k;
-  }
-  program.graph.stages = std::move(stages);
-  for (Kernel& kernel : program.kernels) kernel.root.stage = now[kernel.root.stage];
-  std::ranges::sort(program.kernels, {}, [](const Kernel& k) { return k.root.stage; });
-  index_readers(program);
-}
-
 void check(const Move& move, const Stage& first) {
   const Stage& stage = move.stage_ref();
   move.require(stage.kind == StageKind::Compute && !stage.running && combines_each(stage.combiner),

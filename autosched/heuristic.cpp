@@ -12,19 +12,50 @@
 #include "autosched/nests.hpp"
 #include "autosched/row_groups.hpp"
 #include "autosched/scatter_schedule.hpp"
+#include "autosched/shared_pairs.hpp"
 #include "autosched/sibling_groups.hpp"
 #include "autosched/stream_results.hpp"
 #include "autosched/task_chains.hpp"
+#include "autosched/work.hpp"
 
 namespace adjit {
 namespace {
 
-Program inline_cheap_stages(Program program) {
-  for (size_t s : sums_worth_expanding(program)) program = expand_reduction(std::move(program), s);
-  const InliningPlan plan = plan_inlining(program);
+Program inline_cheap_stages(Program program, const Shapes& again) {
+  for (size_t s : sums_worth_expanding(program, again))
+    program = expand_reduction(std::move(program), s);
+  const InliningPlan plan = plan_inlining(program, again);
   if (!plan.recomputed.empty()) program = recompute(std::move(program), plan.recomputed);
   if (!plan.inlined.empty()) program = inline_stages(std::move(program), plan.inlined);
   return program;
+}
+
+// Vector instructions of all stages, inaccurately.
+double work_of(const Program& program) {
+  WorkMeter meter(program.graph.pool);
+  double work = 0;
+  for (const Stage& stage : program.graph.stages)
+    work += box_points(stage.domain) * meter(stage.bodies).cost;
+  return work;
+}
+
+// Pairs are first looked for where their values are computed again by all readers. Where sums are
+// found to share them, that is how it stays, unless others than these would compute more for it.
+Program inline_and_share(Program program, const Target& target, ReductionPlans& plans,
+                         Choices& choices) {
+  constexpr double kMoreWork = 1.2;
+  Program usual = inline_cheap_stages(program, {});
+  const Shapes shapes = shapes_of_pairs(usual, target);
+  for (const std::vector<int64_t>& shape : shapes) {
+    Choices trial = choices;
+    ReductionPlans planned;
+    Program shared = share_pairs(inline_cheap_stages(program, {shape}), target, planned, trial);
+    if (planned.empty() || work_of(shared) > kMoreWork * work_of(usual)) continue;
+    choices = std::move(trial);
+    plans = std::move(planned);
+    return shared;
+  }
+  return share_pairs(std::move(usual), target, plans, choices);
 }
 
 Program schedule_loops(Program program, const Target& target, const ReductionPlans& plans,
@@ -122,9 +153,10 @@ Program schedule_with(const Graph& graph, const Target& target, Choices& choices
   const Repeats repeats = scan ? repeats_of(*scan) : Repeats{};
   Program program = initial_program(graph, target.cores, target.vector_bits);
   program = write_scatters_by_rows(split_scatters(std::move(program)));
-  program = inline_cheap_stages(std::move(program));
-  program = fuse_sibling_groups(std::move(program), choices);
   ReductionPlans plans;
+  program = scan ? inline_cheap_stages(std::move(program), {})
+                 : inline_and_share(std::move(program), target, plans, choices);
+  program = fuse_sibling_groups(std::move(program), plans, choices);
   program = prepare_reductions(std::move(program), target, repeats, plans, choices);
   program = attach_rows(std::move(program), plans, choices);
   if (scan) {

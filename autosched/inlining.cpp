@@ -22,8 +22,9 @@ constexpr double kFarBytes = 4 << 20;
 
 class Planner {
  public:
-  explicit Planner(const Program& program)
+  Planner(const Program& program, const Shapes& again)
       : scratch_(program.graph),
+        again_(again),
         readers_(program.readers),
         meter_(scratch_.pool),
         substitution_(scratch_),
@@ -157,6 +158,7 @@ class Planner {
     if (readers > 1 && nodes > kSharedBodyLimit) return false;
     if (pointwise) return true;
     if (returned) return false;
+    if (computed_again(stage)) return true;
     const double times = evaluations / box_points(stage.domain);
     if (times <= 1) return true;
     double cost = meter_(stage.bodies).cost;
@@ -169,7 +171,12 @@ class Planner {
     return (times - 1) * cost <= (far ? kFarStoreCost : kStoreCost);
   }
 
+  bool computed_again(const Stage& stage) const {
+    return std::ranges::find(again_, scratch_.info(stage.results[0]).shape) != again_.end();
+  }
+
   Graph scratch_;  // bodies with what is substituted so far
+  const Shapes& again_;
   const std::vector<std::vector<size_t>>& readers_;
   WorkMeter meter_;
   Substitution substitution_;
@@ -181,9 +188,11 @@ class Planner {
 
 }  // namespace
 
-InliningPlan plan_inlining(const Program& program) { return Planner(program)(); }
+InliningPlan plan_inlining(const Program& program, const Shapes& again) {
+  return Planner(program, again)();
+}
 
-std::vector<size_t> sums_worth_expanding(const Program& program) {
+std::vector<size_t> sums_worth_expanding(const Program& program, const Shapes& again) {
   constexpr double kMostTerms = 4, kMostCost = 32;
   WorkMeter meter(program.graph.pool);
   std::vector<size_t> candidates;
@@ -196,17 +205,18 @@ std::vector<size_t> sums_worth_expanding(const Program& program) {
     for (size_t a = stage.domain.output_rank; a < stage.domain.rank(); ++a)
       terms *= static_cast<double>(stage.domain.extents[a]);
     const TensorInfo& info = program.graph.info(stage.results[0]);
-    if (terms < 1 || terms > kMostTerms || accumulator_of(info.dtype) != info.dtype ||
-        static_cast<double>(info.element_count()) * static_cast<double>(size_of(info.dtype)) <
-            kFarBytes ||
-        terms * (1 + meter(stage.bodies).cost) > kMostCost)
-      continue;
+    if (terms < 1 || terms > kMostTerms || accumulator_of(info.dtype) != info.dtype) continue;
+    const bool large =
+        static_cast<double>(info.element_count()) * static_cast<double>(size_of(info.dtype)) >=
+        kFarBytes;
+    const bool cheap = terms * (1 + meter(stage.bodies).cost) <= kMostCost;
+    if (!(large && cheap) && std::ranges::find(again, info.shape) == again.end()) continue;
     candidates.push_back(s);
   }
   if (candidates.empty()) return candidates;
   Program expanded = program;
   for (size_t s : candidates) expanded = expand_reduction(std::move(expanded), s);
-  const InliningPlan plan = plan_inlining(expanded);
+  const InliningPlan plan = plan_inlining(expanded, again);
   std::erase_if(candidates, [&](size_t s) { return !std::ranges::binary_search(plan.inlined, s); });
   return candidates;
 }

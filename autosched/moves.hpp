@@ -149,6 +149,27 @@ bool is_factor(const Graph& graph, const Stage& stage, TensorId operand);
 /// one's name stays.
 Program fuse_siblings(Program program, std::span<const size_t> stages);
 
+/// A stage and the axes of it that count as the axes of what is hoisted, in its order.
+struct Hoisted {
+  size_t stage = 0;
+  std::vector<size_t> axes;
+};
+/// The reverse of inlining: the largest parts of the stages' bodies that are computed of all of
+/// these axes and no others become results of one stage over them, just before the first of the
+/// stages, less products and sums with a read or a constant on the outside. Equal ones become one
+/// result. For stages over boxes.
+Program hoist(Program program, std::span<const Hoisted> readers);
+/// These parts of one stage's bodies: floats as wide as they are summed, no reads by themselves.
+std::vector<ExprId> hoistable(const Graph& graph, const Stage& stage, std::span<const size_t> axes);
+/// The same over the axes of what is hoisted.
+std::vector<ExprId> hoisted_values(Graph& graph, const Stage& stage, std::span<const size_t> axes);
+
+/// Puts the kernels of stages next to each other, in their order: what needs none of them goes
+/// before, what needs one behind.
+Program gather(Program program, std::span<const size_t> stages);
+/// Whether no other stage needs one of these and is needed by another.
+bool can_gather(const Program& program, std::span<const size_t> stages);
+
 /// Whether a combiner combines the results of a stage each by itself (sums, not argmax).
 bool combines_each(const Combiner& combiner);
 

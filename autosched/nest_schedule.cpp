@@ -418,7 +418,9 @@ Program schedule_kernel(Program program, size_t root_stage, const Target& target
     serial_axis = rows_axis(program.graph.stages[root_stage], root_plan.tile, accesses);
     largest_chunk = INT64_MAX;
   }
-  if (shared.first_axis) {
+  if (root_plan.task_points > 0) {
+    program = share_tasks(std::move(program), root_stage, {true, root_plan.task_points});
+  } else if (shared.first_axis) {
     program = share_tasks(std::move(program), root_stage, shared);
   } else if (task_loops > 0) {
     program = parallel(std::move(program), root_stage, task_loops);

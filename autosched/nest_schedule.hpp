@@ -10,7 +10,7 @@
 
 namespace adjit {
 
-/// What has been decided about a stage with a combiner before its loops are made. By the stage's
+/// What has been decided about a stage before its loops are made. By the stage's
 /// first result.
 struct ReductionPlan {
   TileChoice tile = {};
@@ -20,6 +20,8 @@ struct ReductionPlan {
   /// Copies of operands whose panels are made inside the stage's loops; until these are made, they
   /// are kernels with plain loops.
   std::vector<TensorId> panels = {};
+  /// Points of the first axis that a task takes, where that is settled (shared_pairs.hpp); else 0.
+  int64_t task_points = 0;
 };
 using ReductionPlans = std::unordered_map<uint32_t, ReductionPlan>;
 

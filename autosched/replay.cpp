@@ -178,6 +178,21 @@ constexpr Row kMoves[] = {
        const std::vector<size_t> stages = e.stages("stages");
        p = fuse_siblings(std::move(p), stages);
      }},
+    {"hoist",
+     [](Program& p, const Entry& e) {
+       const std::vector<size_t> stages = e.stages("stages");
+       const auto axes = e.get<std::vector<std::vector<size_t>>>("axes");
+       if (axes.size() != stages.size())
+         throw Error(ErrorCode::Schedule, "\"axes\" must be a list for every stage");
+       std::vector<Hoisted> readers;
+       for (size_t k = 0; k < stages.size(); ++k) readers.push_back({stages[k], axes[k]});
+       p = hoist(std::move(p), readers);
+     }},
+    {"gather",
+     [](Program& p, const Entry& e) {
+       const std::vector<size_t> stages = e.stages("stages");
+       p = gather(std::move(p), stages);
+     }},
 };
 
 void apply_move(Program& program, const Json& json) {

@@ -120,6 +120,19 @@ void insert_stage(Program& program, size_t at, Stage stage) {
   index_readers(program);
 }
 
+void sort_stages(Program& program, std::span<const size_t> order) {
+  std::vector<Stage> stages;
+  std::vector<size_t> now(order.size());
+  for (size_t k = 0; k < order.size(); ++k) {
+    stages.push_back(std::move(program.graph.stages[order[k]]));
+    now[order[k]] = k;
+  }
+  program.graph.stages = std::move(stages);
+  for (Kernel& kernel : program.kernels) kernel.root.stage = now[kernel.root.stage];
+  std::ranges::sort(program.kernels, {}, [](const Kernel& k) { return k.root.stage; });
+  index_readers(program);
+}
+
 void reset_nest(Program& program, size_t stage) {
   Kernel& kernel = program.kernels[find_nest(program, stage)->kernel];
   kernel.variable_count = 0;

@@ -29,6 +29,9 @@ std::vector<Affine> whole_axes(const Domain& domain, size_t axis, int64_t chunk)
 void remove_stages(Program& program, std::span<const size_t> stages);
 /// Puts a stage at position `at`, in a plain kernel of its own; its results become workspaces.
 void insert_stage(Program& program, size_t at, Stage stage);
+/// Puts the stages into another order, in which every reader still follows what it reads: stage
+/// order[k] becomes stage k. Nothing is attached yet.
+void sort_stages(Program& program, std::span<const size_t> order);
 /// Makes a stage's nest, which is the root of a kernel without attached nests, plain again after
 /// its domain has changed.
 void reset_nest(Program& program, size_t stage);

@@ -75,7 +75,8 @@ bool TaskRegions::same_loops(size_t a, size_t b, size_t depth) const {
   const Nest &left = program_.kernels[a].root, &right = program_.kernels[b].root;
   if (depth > left.loops.size() || depth > right.loops.size()) return false;
   for (size_t l = 0; l < depth; ++l)
-    if (left.loops[l].trips != right.loops[l].trips || left.loops[l].step != right.loops[l].step)
+    if (left.loops[l].trips != right.loops[l].trips ||
+        left.loops[l].step % right.loops[l].step != 0)
       return false;
   return true;
 }
@@ -88,9 +89,12 @@ bool TaskRegions::covers(size_t writer, size_t producer, size_t reader, const Re
   const Region written = written_region(writer, producer, depth);
   // The writer's task number in terms of the reader's variables.
   std::vector<Affine> renamed(program_.kernels[writer].variable_count);
-  for (size_t l = 0; l < depth; ++l)
+  for (size_t l = 0; l < depth; ++l) {
+    const Loop& loop = program_.kernels[reader].root.loops[l];
+    if (root.loops[l].step % loop.step != 0) return false;
     renamed[root.loops[l].variable] =
-        Affine::variable(program_.kernels[reader].root.loops[l].variable);
+        Affine::variable(loop.variable, root.loops[l].step / loop.step);
+  }
   const std::vector<int64_t>& shape =
       program_.graph.info(program_.graph.stages[producer].results.front()).shape;
   for (size_t d = 0; d < shape.size(); ++d) {

@@ -40,7 +40,8 @@ class TaskRegions {
     return producers_[id.value] == SIZE_MAX ? SIZE_MAX : kernel_of_[producers_[id.value]];
   }
 
-  /// Whether the first loops of two kernels have the same trips, whatever axes they are over.
+  /// Whether the first loops of two kernels have the same trips, whatever axes they are over, and
+  /// those of `a` the same steps or multiples: a task of rows, and of the part that is their sum.
   bool same_loops(size_t a, size_t b, size_t depth) const;
 
  private:

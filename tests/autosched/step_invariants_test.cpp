@@ -1,6 +1,8 @@
 // Which kernels of a scan's steps run once.
 #include "autosched/step_invariants.hpp"
 
+#include <algorithm>
+
 #include "autosched/heuristic.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"

@@ -52,6 +52,33 @@ TEST(TaskChains, PartsOfSeveralPoints) {
   EXPECT_EQ(slice_of(ragged, "t"), 0);
 }
 
+// A task of a split sum is a part of it: the rows that the task of the same number made.
+TEST(TaskChains, PartsOfSums) {
+  const Graph graph = parse_graph(
+      "def main(float(10, 6) x) -> (v) {\n"
+      " t(i, j) = exp(x(i, j))\n v(j) +=! t(r, j) where j in 0:6, r in 0:10\n}");
+  for (const int64_t block : {4, 5}) {
+    Program p = split_reduction(initial_program(graph, 2, 512), 1, 1, ceil_div(10, block));
+    p = parallel(tile(std::move(p), 0, 0, Steps{block}), 0, 1);
+    p = parallel(std::move(p), 1, 1);
+    EXPECT_EQ(task_chains(p).continues, (std::vector<bool>{false, true, false}));
+    EXPECT_EQ(slice_of(p, "t"), 6 * block);
+  }
+  Program p = split_reduction(initial_program(graph, 2, 512), 1, 1, 5);
+  p = parallel(tile(std::move(p), 0, 0, Steps{4}), 0, 1);
+  p = parallel(std::move(p), 1, 1);
+  EXPECT_FALSE(task_chains(p).continues[1]) << "other parts";
+  // One part for all tasks is another task's.
+  const Graph shared = parse_graph(
+      "def main(float(10, 6) x) -> (z) {\n t(i, j) = exp(x(i, j))\n"
+      " v(p, j) +=! t(2 * p + r, j) where p in 0:5, j in 0:6, r in 0:2\n"
+      " z(i, j) = t(i, j) + v(0, j)\n}");
+  p = initial_program(shared, 2, 512);
+  for (size_t s : {0, 2}) p = tile(std::move(p), s, 0, Steps{2});
+  for (size_t s : {0, 1, 2}) p = parallel(std::move(p), s, 1);
+  EXPECT_EQ(task_chains(p).continues, (std::vector<bool>{false, true, false}));
+}
+
 TEST(TaskChains, OthersReadsBreakThem) {
   // A neighbour's row; all rows; a transposed array.
   for (const char* body : {"z(i, j) = t(i + 1, j) where i in 0:5, j in 0:4",
