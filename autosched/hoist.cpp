@@ -67,7 +67,9 @@ void check(const Move& move, std::span<const size_t> axes, const std::vector<int
                "only stages over a box can share what they compute");
   std::vector<size_t> sorted(axes.begin(), axes.end());
   std::ranges::sort(sorted);
-  move.require(!sorted.empty() && std::ranges::adjacent_find(sorted) == sorted.end() &&
+  constexpr size_t kMostAxes = 62;  // a bit each
+  move.require(sorted.size() <= kMostAxes && !sorted.empty() &&
+                   std::ranges::adjacent_find(sorted) == sorted.end() &&
                    sorted.back() < domain.rank(),
                "the axes must be distinct axes of it");
   move.require(std::ranges::equal(axes, extents, {}, [&](size_t a) { return domain.extents[a]; }),
