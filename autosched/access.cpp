@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "autosched/region.hpp"
-#include "autosched/structural_zeros.hpp"
 #include "autosched/work.hpp"
 
 namespace adjit {
@@ -81,8 +80,6 @@ Accesses accesses_of(const Graph& graph, const Stage& stage) {
   accesses.result.by_data.assign(stage.domain.rank(), false);
   accesses.result.elements =
       static_cast<double>(graph.info(accesses.result.tensor).element_count());
-  for (const Affine& row : stage.domain.inequalities)
-    accesses.zero_outside.push_back(is_zero_outside(graph, stage, row));
   return accesses;
 }
 

@@ -29,8 +29,6 @@ struct MemoryAccess {
 struct Accesses {
   std::vector<MemoryAccess> reads;
   MemoryAccess result;
-  /// Per inequality of the domain: whether terms outside it are 0 anyway (structural_zeros.hpp).
-  std::vector<bool> zero_outside;
 };
 Accesses accesses_of(const Graph& graph, const Stage& stage);
 

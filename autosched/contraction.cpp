@@ -23,7 +23,7 @@ constexpr int64_t kParts = 16;  // of a split: fixed, whatever the number of cor
 constexpr double kReuse = 24, kColumnReuse = 96;
 // Cycles to copy an element so that rows which data names are whole, and the share of a stage's
 // time that this must leave.
-constexpr double kRowCopy = 2, kClearly = 0.9;
+constexpr double kRowCopy = 3, kClearly = 0.9;
 
 double reuse(const Stage& stage, const MemoryAccess& access) {
   return box_points(stage.domain) * access.repeats / elements_touched(access, stage.domain);
@@ -283,6 +283,7 @@ class Preparer {
   // decide: rows of it are loaded whole, where a gather takes element by element.
   size_t gather_rows(size_t s) {
     const Stage before = stage(s);
+    const size_t before_packing = s;
     std::vector<TensorId> seen;
     for (const MemoryAccess& access : accessed_by(before).reads) {
       if (std::ranges::find(seen, access.tensor) != seen.end()) continue;
@@ -300,7 +301,24 @@ class Preparer {
       program_ = std::move(trial);
       s = moved;
     }
+    if (s == before_packing) return s;
+    // Tiles that walk rows along an output axis need all of it: no loop over it goes outside.
+    const Accesses accesses = accessed_by(stage(s));
+    const TileChoice tile = choose(stage(s), accesses, 0, true);
+    if (walks_rows(stage(s), accesses, tile))
+      plans_[stage(s).results.front().value] = {tile, false, {}};
     return s;
+  }
+
+  static bool walks_rows(const Stage& stage, const Accesses& accesses, const TileChoice& tile) {
+    if (!tile.vector_axis) return false;
+    return std::ranges::any_of(accesses.reads, [&](const MemoryAccess& access) {
+      for (size_t a = 0; a < stage.domain.output_rank; ++a)
+        if (tile.factors[a] > 1 && a != *tile.vector_axis && access.strides[a] == 1 &&
+            access.by_data[*tile.vector_axis])
+          return true;
+      return false;
+    });
   }
 
   // Half types that are read often are converted once, not in the tile.

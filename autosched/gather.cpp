@@ -28,6 +28,7 @@ Program gather(Program program, std::span<const size_t> stages) {
   for (size_t s : stages) {
     const Move move = begin_move("gather", program, s);
     names.push_back(stage_name(program.graph, move.stage_ref()));
+    move.require(!member[s], "a stage is there twice");
     member[s] = true;
   }
   const Move move = begin_move("gather", program, stages.front());

@@ -43,7 +43,7 @@ double work_of(const Program& program) {
 // found to share them, that is how it stays, unless others than these would compute more for it.
 Program inline_and_share(Program program, const Target& target, ReductionPlans& plans,
                          Choices& choices) {
-  constexpr double kMoreWork = 1.2;
+  constexpr double kMoreWork = 1.03;
   Program usual = inline_cheap_stages(program, {});
   const Shapes shapes = shapes_of_pairs(usual, target);
   for (const std::vector<int64_t>& shape : shapes) {

@@ -127,8 +127,12 @@ Program hoist(Program program, std::span<const Hoisted> readers) {
   Json names = Json::array(), axes = Json::array();
   std::vector<int64_t> extents;
   size_t first = SIZE_MAX;
-  for (const Hoisted& reader : readers) {
+  for (size_t k = 0; k < readers.size(); ++k) {
+    const Hoisted& reader = readers[k];
     const Move move = begin_move("hoist", program, reader.stage);
+    move.require(std::ranges::find(readers.first(k), reader.stage, &Hoisted::stage) ==
+                     readers.first(k).end(),
+                 "a stage is there twice");
     if (extents.empty())
       for (size_t a : reader.axes)
         if (a < move.stage_ref().domain.rank())

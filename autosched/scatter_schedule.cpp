@@ -111,7 +111,7 @@ Program compute_in_lanes(Program program, size_t stage, const Target& target) {
 
 // A scatter whose lanes write rows: data names the row, and `axis` walks it. The values of a row's
 // points come from vectors along `lanes_axis`.
-struct Rows {
+struct NamedRows {
   size_t axis = 0, dimension = 0;  // of the stage, of its result
   size_t lanes_axis = 0;
   int64_t lanes = 1, piece = 1;
@@ -132,10 +132,10 @@ std::optional<size_t> values_along(const Graph& graph, const Stage& stage, int64
   return best;
 }
 
-std::optional<Rows> rows_of(const Graph& graph, const Stage& stage, int vector_bits) {
+std::optional<NamedRows> rows_of(const Graph& graph, const Stage& stage, int vector_bits) {
   const Domain& domain = stage.domain;
   const int64_t piece = row_piece(graph, stage.results[0]);
-  Rows rows{.lanes = full_lanes(graph, stage, vector_bits), .piece = piece};
+  NamedRows rows{.lanes = full_lanes(graph, stage, vector_bits), .piece = piece};
   if (stage.kind != StageKind::Scatter || !has_partial_results(stage.combiner.kind) ||
       !domain.is_box() || piece < 2 || rows.lanes % piece != 0)
     return std::nullopt;
@@ -159,7 +159,7 @@ std::optional<Rows> rows_of(const Graph& graph, const Stage& stage, int vector_b
 // Vectors of values, as many of them as a piece of a row has elements. What walks the rows steps
 // innermost, then short axes (the corners of a cell): what does not depend on them is computed
 // outside their loops.
-Program write_rows(Program program, size_t stage, const Rows& rows) {
+Program write_rows(Program program, size_t stage, const NamedRows& rows) {
   constexpr int64_t kShort = 8;
   program = vectorize(std::move(program), stage, rows.lanes_axis, rows.lanes);
   program = unroll(std::move(program), stage, rows.axis, rows.piece);
@@ -183,7 +183,7 @@ Program write_scatters_by_rows(Program program) {
   constexpr double kReuse = 2;  // points an element: two of them pay for the copy
   for (size_t s = program.graph.stages.size(); s-- > 0;) {
     const Stage& stage = program.graph.stages[s];
-    const std::optional<Rows> rows = rows_of(program.graph, stage, program.vector_bits);
+    const std::optional<NamedRows> rows = rows_of(program.graph, stage, program.vector_bits);
     if (!rows || lanes_axis(program.graph, stage)) continue;
     const TensorInfo& result = program.graph.info(stage.results[0]);
     const double points = box_points(stage.domain);
@@ -216,7 +216,7 @@ Program schedule_scatter(Program program, size_t stage, const Target& target) {
   const std::vector<int64_t> extents = s.domain.extents;
   const std::vector<size_t> apart = independent_axes(program.graph, s);
   const double cycles = cycles_of(s);
-  const std::optional<Rows> rows = rows_of(program.graph, s, program.vector_bits);
+  const std::optional<NamedRows> rows = rows_of(program.graph, s, program.vector_bits);
   const bool by_rows = rows && rows->dimension + 1 == s.target.size();
   const std::optional<size_t> lanes = by_rows ? std::nullopt : lanes_axis(program.graph, s);
   int64_t width = 1;

@@ -115,7 +115,8 @@ class PairSharer {
     std::vector<size_t> candidates;
     for (size_t s = 0; s < program_.graph.stages.size(); ++s)
       if (may_share(stage(s))) candidates.push_back(s);
-    if (candidates.size() < 2 || candidates.size() > kMostReductions) return std::nullopt;
+    if (candidates.size() < 2) return std::nullopt;
+    candidates.resize(std::min(candidates.size(), kMostReductions));
     Graph scratch = program_.graph;  // grows expressions
     for (size_t first : candidates) {
       if (std::ranges::find(declined_, stage(first).results.front()) != declined_.end()) continue;

@@ -239,7 +239,6 @@ std::vector<int64_t> key_of(const TileProblem& problem) {
   for (ExprId body : stage.bodies) key.push_back(numbers.at(body.value));
   for (const MemoryAccess& access : problem.accesses.reads) append(key, access, problem.graph);
   append(key, problem.accesses.result, problem.graph);
-  for (const bool zero : problem.accesses.zero_outside) key.push_back(zero);
   for (TensorId id : stage.results)
     key.push_back(static_cast<int64_t>(problem.graph.info(id).dtype));
   for (const Division& division : stage.domain.divisions) {

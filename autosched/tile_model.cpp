@@ -81,11 +81,9 @@ TileModel::TileModel(const TileProblem& problem, size_t vector_axis)
     mark(row, axes);
     rows_.push_back(std::move(axes));
   };
-  for (size_t k = 0; k < domain.inequalities.size(); ++k) {
-    if (p_.accesses.zero_outside[k]) continue;
-    add(domain.inequalities[k]);
-    if (domain.inequalities[k].size() <= domain.rank())
-      plain_rows_.push_back(&domain.inequalities[k]);
+  for (const Affine& row : domain.inequalities) {
+    add(row);
+    if (row.size() <= domain.rank()) plain_rows_.push_back(&row);
   }
   for (const Affine& row : domain.equalities) add(row);
 }
@@ -371,6 +369,7 @@ double TileModel::mask_cost(const std::vector<bool>& row,
 // inside it; many places are sampled.
 double TileModel::share_inside(const Affine& row, const std::vector<int64_t>& factors) const {
   constexpr size_t kMostPlaces = 1 << 12;
+  if (std::ranges::find(p_.spans, 0) != p_.spans.end()) return 1;
   std::vector<int64_t> least{row.constant()};  // of the form in the tile, at each place
   for (size_t a = 0; a < row.size(); ++a) {
     const int64_t scale = row.coefficient(a);
@@ -392,14 +391,13 @@ double TileModel::share_inside(const Affine& row, const std::vector<int64_t>& fa
 }
 
 double TileModel::border(const std::vector<int64_t>& factors) const {
-  constexpr double kLeastInside = 0.4, kMostNodes = 1500;  // as jit/emit/tile_rows.cpp has them
   const bool is_sum = p_.stage.combiner.kind == CombinerKind::Sum;  // others gain less by it
   double copies = static_cast<double>(nodes_);
   for (const int64_t factor : factors) copies *= static_cast<double>(factor);
-  if (!is_sum || copies > kMostNodes || plain_rows_.size() < rows_.size()) return 1;
+  if (!is_sum || copies > kMostInteriorNodes || plain_rows_.size() < rows_.size()) return 1;
   double inside = 1;
   for (const Affine* row : plain_rows_) inside *= share_inside(*row, factors);
-  return inside < kLeastInside ? 1 : 1 - inside;
+  return inside < kLeastInterior ? 1 : 1 - inside;
 }
 
 bool TileModel::packable(const MemoryAccess& access) const {

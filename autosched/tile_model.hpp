@@ -37,6 +37,10 @@ int64_t lanes_for(int64_t extent, int64_t full);
 /// (jit/emit/lane_windows.hpp), else an element at a time.
 double gather_cost(const MemoryAccess& access, size_t axis, int64_t lanes);
 
+/// Tiles inside all rows of their domain have a version without masks (jit/emit/tile_rows.cpp)
+/// where they are at least this share of all, and bodies and copies together have no more nodes.
+inline constexpr double kLeastInterior = 0.3, kMostInteriorNodes = 1500;
+
 inline constexpr double kPorts = 0.5;  // cycles an instruction takes on one of two ports
 
 /// The tiles of a problem with one candidate vector axis; `factors` are as in TileChoice.

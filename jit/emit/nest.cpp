@@ -78,7 +78,6 @@ NestEmitter::NestEmitter(KernelContext& context, const Nest& nest)
   body_.emplace(program_.graph, stage_, axes_, std::move(ranges), copy_variables, lane_variable,
                 context.places, builder_, scopes_, index_, context.math);
   defer_result_rows();
-  if (!tile_rows_.empty()) drop_zero_rows();
   find_pair_loop();
 }
 
@@ -383,13 +382,12 @@ std::pair<Value*, Value*> NestEmitter::narrowed(size_t k, Value* hi, bool* bound
       bound(row->equality && lower != (scale > 0) ? rest * -1 : rest, scale, lower);
     }
   }
-  for (const auto* rows : {&tile_rows_, &zero_rows_})
-    for (const Row* row : *rows) {
-      if (!bounds_tiles(*row, k)) continue;
-      const int64_t scale = row->form.coefficient(loop.axis);
-      index_.bind_fixed(loop.variable, 0);
-      bound(extreme_in_tile(*row, true), scale, scale > 0);
-    }
+  for (const Row* row : tile_rows_) {
+    if (!bounds_tiles(*row, k)) continue;
+    const int64_t scale = row->form.coefficient(loop.axis);
+    index_.bind_fixed(loop.variable, 0);
+    bound(extreme_in_tile(*row, true), scale, scale > 0);
+  }
   return {lo, hi};
 }
 

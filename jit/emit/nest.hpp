@@ -79,7 +79,6 @@ class NestEmitter {
 
   // tile_rows.cpp: rows that differ between the points of a tile.
   void defer_result_rows();
-  void drop_zero_rows();
   bool bounds_tiles(const Row& row, size_t loop) const;
   Affine extreme_in_tile(const Row& row, bool largest) const;
   bool divides(const Affine& form) const;
@@ -95,8 +94,8 @@ class NestEmitter {
   void combine_at(const Point& point, const Written& written);
   std::optional<size_t> copies_in_rows();
   int64_t elements_in_piece() const;
-  std::vector<const Copy*> row_piece(const std::vector<Copy>& all, const Copy& copy,
-                                     size_t along) const;
+  std::vector<const Copy*> piece_with(const std::vector<Copy>& all, const Copy& copy,
+                                      size_t along) const;
   void combine_rows(const std::vector<const Copy*>& piece, const Point& first,
                     const Written& written);
   void combine_in_turn(const Written& written, const std::vector<llvm::Value*>& values);
@@ -161,7 +160,6 @@ class NestEmitter {
       loop_rows_;                        // per inner reduction loop: its bounds and guards
   std::vector<const Row*> tile_rows_;    // differ between copies or lanes
   std::vector<const Row*> result_rows_;  // of those, what only says which results are empty
-  std::vector<const Row*> zero_rows_;    // and what terms that are 0 anyway need not be asked
   bool empty_reduction_ = false;
   std::optional<size_t> pair_loop_;  // into copy_loops_: its two copies may be a pair of bfloat16
   std::optional<BodyEmitter> body_;

@@ -29,7 +29,7 @@ void NestEmitter::scatter_copies() {
   const std::optional<size_t> along = copies_in_rows();
   for (const Copy& copy : all) {
     const std::vector<const Copy*> piece =
-        along ? row_piece(all, copy, *along) : std::vector<const Copy*>();
+        along ? piece_with(all, copy, *along) : std::vector<const Copy*>();
     if (!piece.empty() && piece.front() != &copy) continue;  // written with the piece's first
     count_copy();
     select_copy(copy);
@@ -145,13 +145,14 @@ std::optional<size_t> NestEmitter::copies_in_rows() {
 }
 
 int64_t NestEmitter::elements_in_piece() const {
-  return std::max<int64_t>(1, adjit::row_piece(program_.graph, stage_.results[0]));
+  return std::max<int64_t>(1, row_piece(program_.graph, stage_.results[0]));
 }
 
 // The copies that write one piece of each lane's row together with this one, in the order of the
 // row; none where the tile does not have them all.
-std::vector<const NestEmitter::Copy*> NestEmitter::row_piece(const std::vector<Copy>& all,
-                                                             const Copy& copy, size_t along) const {
+std::vector<const NestEmitter::Copy*> NestEmitter::piece_with(const std::vector<Copy>& all,
+                                                              const Copy& copy,
+                                                              size_t along) const {
   const auto length = static_cast<uint64_t>(elements_in_piece());
   const uint64_t bits = copy_bits(along), trip = (copy.number & bits) >> (8 * along);
   std::vector<const Copy*> piece;

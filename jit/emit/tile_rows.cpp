@@ -2,14 +2,13 @@
 //
 // Such a row is a mask, asked at every step. There is less to ask where
 //  - it says only which results are empty: these are left out when they are stored;
-//  - terms outside it are zero anyway (autosched/structural_zeros.hpp);
 //  - it holds for no point of the tile: a reduction loop ends before;
 //  - it holds for all points of the tile, as it does but at the borders of a convolution's image or
 //    on a triangle's diagonal: a second version of the tile has no masks, and a step takes that one
 //    where it may.
 #include <algorithm>
 
-#include "autosched/structural_zeros.hpp"
+#include "autosched/tile_model.hpp"
 #include "jit/emit/nest.hpp"
 
 namespace adjit {
@@ -27,20 +26,6 @@ void NestEmitter::defer_result_rows() {
     if (row - rows_.data() >= static_cast<std::ptrdiff_t>(given) || uses_reduction(row->form))
       return false;
     result_rows_.push_back(row);
-    return true;
-  });
-}
-
-// Terms that a zero in memory makes zero anyway need no mask: the row bounds loops as far as it
-// does so for all points of a tile.
-void NestEmitter::drop_zero_rows() {
-  if (!body_->reads_anywhere()) return;
-  const size_t given = stage_.domain.inequalities.size();
-  std::erase_if(tile_rows_, [&](const Row* row) {
-    if (row - rows_.data() >= static_cast<std::ptrdiff_t>(given) ||
-        !is_zero_outside(program_.graph, stage_, row->form))
-      return false;
-    zero_rows_.push_back(row);
     return true;
   });
 }
@@ -84,12 +69,10 @@ bool NestEmitter::divides(const Affine& form) const {
 // Whether most steps find all rows that can be asked so to hold for the whole tile, and a second
 // version of it is not too much code.
 bool NestEmitter::has_interior() const {
-  constexpr double kMost = 0.4;             // of the steps
-  constexpr size_t kMostOperations = 1500;  // of the tile's bodies
   if (is_scatter() || tile_begin_ == 0) return false;
-  size_t copies = 1;
-  for (size_t c : copy_loops_) copies *= static_cast<size_t>(nest_.loops[c].trips);
-  if (copies * body_->node_count() > kMostOperations) return false;
+  auto nodes = static_cast<double>(body_->node_count());
+  for (size_t c : copy_loops_) nodes *= static_cast<double>(nest_.loops[c].trips);
+  if (nodes > kMostInteriorNodes) return false;
   double inside = 1;
   bool any = false;
   for (const Row* row : tile_rows_) {
@@ -100,7 +83,7 @@ bool NestEmitter::has_interior() const {
     any = true;
     inside *= static_cast<double>(range.hi + 1) / static_cast<double>(range.hi - range.lo + 1);
   }
-  return any && inside >= kMost;
+  return any && inside >= kLeastInterior;
 }
 
 // Whether those rows hold for all points of the tile at the step at hand.

@@ -60,15 +60,23 @@ std::optional<size_t> BodyEmitter::contiguous_copies(std::span<const ExprId> ind
   return std::nullopt;
 }
 
-// Whether the coordinate that moves with a copy variable may be `past` more than at the copy at
-// hand.
+// Whether the coordinates stay inside the tensor when a copy variable goes `past` trips further
+// than the copy at hand.
 bool BodyEmitter::stays_inside(TensorId tensor, std::span<const ExprId> index, size_t copies,
                                int64_t past) {
   if (!places_[tensor.value].origin.empty()) return false;
   const std::vector<int64_t>& shape = graph_.info(tensor).shape;
-  for (size_t d = 0; d < index.size(); ++d)
-    if (dependence_.at(index[d].value).copies & copy_bits(copies))
-      if (index_.range(place(*affine(index[d]))).hi + past >= shape[d]) return false;
+  for (size_t d = 0; d < index.size(); ++d) {
+    if (!(dependence_.at(index[d].value).copies & copy_bits(copies))) continue;
+    const Affine& form = *affine(index[d]);
+    int64_t moves = 0;
+    for (size_t axis = 0; axis < form.size(); ++axis)
+      moves += form.coefficient(axis) * axes_[axis].coefficient(copy_variables_[copies]);
+    const Range range = index_.range(place(form));
+    if (range.lo + std::min<int64_t>(0, moves * past) < 0 ||
+        range.hi + std::max<int64_t>(0, moves * past) >= shape[d])
+      return false;
+  }
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "autosched/tile_choice.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
@@ -210,6 +211,23 @@ TEST(Heuristic, LastTapsOfAWindowsMaximumAreUnrolled) {
   EXPECT_TRUE(unrolled(4)) << print(p);
   EXPECT_FALSE(unrolled(3)) << print(p);
   EXPECT_EQ(nest.loops.back().trips, 8) << "lanes of 32 bits";
+}
+
+// Rows of axes one of which has no points.
+TEST(Heuristic, RowsOfEmptyAxes) {
+  for (const char* extents : {"0 8 8", "8 0 8", "8 8 0"}) {
+    const auto at = [&](size_t k) { return std::string(1, extents[2 * k]); };
+    const Graph graph =
+        parse_graph("def f(float(" + at(0) + ", " + at(2) + ") w, float(" + at(2) + ", " + at(1) +
+                    ") x) -> (y) { y(j, i) +=! w(j, r) * x(r, i) where j in 0:" + at(0) +
+                    ", i in 0:" + at(1) + ", r in 0:" + at(2) + ", r + j <= 50, r - j <= 3 }");
+    const Program p = default_schedule(graph, {.cores = 2, .vector_bits = 256});
+    expect_faithful(p, graph);
+    const Accesses accesses = accesses_of(graph, graph.stages[0]);
+    const TileProblem problem{
+        graph, graph.stages[0], accesses, graph.stages[0].domain.extents, 256, 0, true};
+    choose_reduction_tile(problem);
+  }
 }
 
 }  // namespace

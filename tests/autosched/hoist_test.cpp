@@ -50,6 +50,7 @@ TEST(Hoist, IsRefused) {
   expect_refused([&] { hoist(plain(graph), Readers{{0, {0, 3}}}); }, "distinct axes");
   expect_refused([&] { hoist(plain(graph), Readers{{0, {0, 2}}, {2, {0, 1}}}); }, "not there yet");
   expect_refused([&] { hoist(plain(graph), Readers{}); }, "needs a stage");
+  expect_refused([&] { hoist(plain(graph), Readers{{0, {0, 2}}, {0, {0, 2}}}); }, "there twice");
   const Graph read = parse_graph("def main(float(6, 7) x) -> (u) { u(i) +=! x(i, r) }");
   expect_refused([&] { hoist(plain(read), Readers{{0, {0, 1}}}); }, "nothing in the stages");
   const Graph rows = parse_graph(
@@ -76,6 +77,7 @@ TEST(Gather, NextToEachOther) {
   EXPECT_FALSE(can_gather(plain(graph), Stages{0, 3, 5})) << "f lies between";
   expect_refused([&] { gather(plain(graph), Stages{0, 3, 5}); }, "needed by another");
   expect_refused([&] { gather(plain(graph), Stages{1}); }, "two or more");
+  expect_refused([&] { gather(plain(graph), Stages{1, 1}); }, "there twice");
 }
 
 }  // namespace

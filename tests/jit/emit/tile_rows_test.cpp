@@ -2,8 +2,6 @@
 // loops, versions without masks.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
@@ -29,33 +27,6 @@ TEST(TileRows, BoundLoops) {
     expect_same(unroll(p, 0, 0, 4));
     expect_same(unroll(p, 0, 1, 2));
     EXPECT_GT(occurrences(EmittedProgram(p).ir(), "select i1"), 0u) << "no bound from " << row;
-  }
-}
-
-// y = x L^T with zeros above L's diagonal: no mask, and no steps in which a tile has only zeros.
-TEST(TileRows, ThatLeaveZerosOutAreNotAsked) {
-  const auto product = [](const char* choice) {
-    const Graph graph = parse_graph(
-        std::string("def main(float(12, 24) x, float(24, 24) a) -> (y) { L(k, j) = ") + choice +
-        " ? a(j, k) : 0.0 where k in 0:24, j in 0:24 y(i, j) +=! x(i, r) * L(r, j) where i in "
-        "0:12, j in 0:24, r in 0:24, r <= j }");
-    return unroll(vectorize(plain(graph), 1, 1, 8), 1, 0, 3);
-  };
-  const Program zeros = product("k <= j"), others = product("k <= j + 1");
-  expect_same(zeros);
-  expect_same(others);
-  const auto masks = [](const Program& p) {
-    return occurrences(EmittedProgram(p).ir(1), "select <8 x i1>");
-  };
-  EXPECT_EQ(masks(zeros), 0u);
-  EXPECT_GT(masks(others), 0u) << "L has elements that are no terms";
-  // The first eight columns do not look at what is not finite behind them.
-  std::vector<Array> inputs = small_inputs(zeros.graph, 3);
-  for (int64_t i = 0; i < 12; ++i) inputs[0].set(24 * i + 8, std::nan(""));
-  const Array y = EmittedProgram(zeros)(inputs)[0];
-  for (int64_t i = 0; i < 12; ++i) {
-    for (int64_t j = 0; j < 8; ++j) EXPECT_TRUE(std::isfinite(y.at(24 * i + j))) << i << ", " << j;
-    EXPECT_TRUE(std::isnan(y.at(24 * i + 8)));
   }
 }
 

@@ -133,6 +133,26 @@ TEST(TransposedLoad, PiecesLongerThanTheCopies) {
   EXPECT_EQ(occurrences(EmittedProgram(program("5")).ir(), "load <4 x float>, ptr"), 0u);
 }
 
+// An input that lies backwards, read backwards: the fourth element of a piece lies before the first
+// of its row.
+TEST(TransposedLoad, PiecesOfReversedRows) {
+  for (const char* column : {"2 - r", "7 - r", "4 - r"}) {
+    const Graph graph = parse_graph(
+        std::string("def main(float(5, 8) x, float(3, 16) w, int64(16) I) -> (y) { y(i) +=! "
+                    "x(I(i) % 5, ") +
+        column + ") * w(r, i) where i in 0:16, r in 0:3 }");
+    Program p = vectorize(initial_program(graph, 2, 512), 0, 0, 8);
+    p = unroll(std::move(p), 0, 1, 3);
+    std::vector<TensorLayout> layouts;
+    for (const TensorInfo& info : p.graph.tensors) layouts.push_back(contiguous_layout(info.shape));
+    layouts[p.graph.inputs[0].value].strides.back() = -1;
+    const EmittedProgram emitted(p, {}, layouts);
+    const std::vector<Array> inputs = named(p.graph);
+    for (const bool at_start : {false, true})
+      EXPECT_EQ(difference(interpret(p, inputs), emitted(inputs, at_start), 1e-5), "") << column;
+  }
+}
+
 // An index that data decides, the same for all lanes, leaves these contiguous.
 TEST(TransposedLoad, RowsOfAllLanes) {
   const Graph graph = parse_graph(
