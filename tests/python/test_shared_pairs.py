@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import adjit as aj
 import numpy as np
 import pytest
-
-import adjit as aj
 
 
 def kernel_sum(n: int, m: int, dimensions: int, columns: int) -> Any:
