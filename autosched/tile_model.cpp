@@ -370,23 +370,23 @@ double TileModel::mask_cost(const std::vector<bool>& row,
 double TileModel::share_inside(const Affine& row, const std::vector<int64_t>& factors) const {
   constexpr size_t kMostPlaces = 1 << 12;
   if (std::ranges::find(p_.spans, 0) != p_.spans.end()) return 1;
-  std::vector<int64_t> least{row.constant()};  // of the form in the tile, at each place
+  std::vector<double> least{static_cast<double>(row.constant())};  // in the tile, at each place
   for (size_t a = 0; a < row.size(); ++a) {
-    const int64_t scale = row.coefficient(a);
+    const auto scale = static_cast<double>(row.coefficient(a));
     if (scale == 0) continue;
     const int64_t tile = factors[a] * (a == v_ ? lanes_ : 1);
     const int64_t places = ceil_div(p_.spans[a], tile);
     const int64_t sampled =
         std::min(places, static_cast<int64_t>(std::max<size_t>(1, kMostPlaces / least.size())));
-    std::vector<int64_t> next;
+    std::vector<double> next;
     for (int64_t k = 0; k < sampled; ++k) {
       const int64_t first = tile * (k * (places - 1) / std::max<int64_t>(1, sampled - 1));
-      for (const int64_t value : least)
-        next.push_back(value + scale * (scale > 0 ? first : first + tile - 1));
+      const int64_t point = scale > 0 ? first : first + tile - 1;
+      for (const double value : least) next.push_back(value + scale * static_cast<double>(point));
     }
     least = std::move(next);
   }
-  const auto inside = std::ranges::count_if(least, [](int64_t value) { return value >= 0; });
+  const auto inside = std::ranges::count_if(least, [](double value) { return value >= 0; });
   return static_cast<double>(inside) / static_cast<double>(least.size());
 }
 

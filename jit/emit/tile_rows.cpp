@@ -53,7 +53,7 @@ Affine NestEmitter::extreme_in_tile(const Row& row, bool largest) const {
       const Loop& loop = nest_.loops[l];
       if (loop.axis != axis) continue;
       first.set_coefficient(loop.variable, 0);
-      if ((scale > 0) == largest) extreme += Affine(scale * loop.step * (loop.trips - 1));
+      if ((scale > 0) == largest) extreme += Affine(loop.step * (loop.trips - 1)) * scale;
     }
     extreme += index_.resolve(first) * scale;
   }
