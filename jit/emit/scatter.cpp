@@ -141,7 +141,8 @@ std::optional<size_t> NestEmitter::copies_in_rows() {
   if (!lane_loop_ || stage_.combiner.kind == CombinerKind::None || !tile_rows_.empty() ||
       lanes_ % elements_in_piece() != 0)
     return std::nullopt;
-  return body_->contiguous_copies(stage_.target, context_.places[result.value]);
+  const auto along = body_->contiguous_copies(stage_.target, context_.places[result.value]);
+  return along && copy_trips()[*along] > 0 ? along : std::nullopt;  // trips of one point each
 }
 
 int64_t NestEmitter::elements_in_piece() const {

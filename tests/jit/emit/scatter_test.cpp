@@ -90,6 +90,23 @@ Program in_rows(const std::string& how, int64_t points, int64_t columns, int64_t
   return unroll(vectorize(program, s, 0, lanes), s, 1, copies);
 }
 
+// Copies of the lanes' own axis are a vector apart, not an element.
+TEST(EmittedScatter, CopiesOfTheLanesAxisAreNoRows) {
+  for (const char* type : {"float", "double"}) {
+    const std::string t(type);
+    const Program program =
+        initial_program(parse_graph("def main(int64(9) I, " + t + "(9, 40) x) -> (h) { scatter " +
+                                    t + "(7, 40) h(I(i), j) +=![drop] x(i, j) }"),
+                        1, 512);
+    const size_t s = scatter_of(program);
+    for (const int64_t lanes : {4, 8})
+      for (const int64_t copies : {2, 4}) {
+        checked_scatter(unroll(vectorize(program, s, 1, lanes), s, 1, copies));
+        checked_scatter(unroll(unroll(vectorize(program, s, 1, lanes), s, 1, copies), s, 0, 3));
+      }
+  }
+}
+
 TEST(EmittedScatter, LanesWriteRows) {
   for (const char* how : {"+=![drop]", "max=![drop]", "*=![clip]", "min=![wrap]", "=[drop]"})
     for (const char* type : {"float", "double", "int32"})
