@@ -195,7 +195,16 @@ constexpr Row kMoves[] = {
      }},
 };
 
+// Fractions are refused, where reading them as integers would cut them.
+void require_integers(const Json& json) {
+  if (json.is_number_float())
+    throw Error(ErrorCode::Schedule, "numbers must be integers, not " + json.dump());
+  if (json.is_structured())
+    for (const Json& part : json) require_integers(part);
+}
+
 void apply_move(Program& program, const Json& json) {
+  require_integers(json);
   const Entry entry(json, program);
   const auto name = entry.get<std::string>("move");
   for (const Row& row : kMoves)

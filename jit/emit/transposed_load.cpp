@@ -5,7 +5,9 @@
 // is a load; the pieces of rows r, r + G, ... make vector r of G; and log2(G) rounds of
 // interleaving the 16-byte halves of these vectors (a perfect shuffle of the vectors, round by
 // round) give the elements 0 .. G-1 of all rows. A gather takes a load and an insertion for every
-// element, this a load and an insertion for G of them and log2(G) shuffles for a vector.
+// element, this a load and an insertion for G of them and log2(G) shuffles for a vector. Where the
+// rows begin, data may decide: an image that has its channels innermost, at places that a flow
+// names.
 #include <algorithm>
 #include <bit>
 

@@ -1,4 +1,4 @@
-// Values computed once for several stages, and kernels put next to each other.
+// tests/autosched/hoist_test.cpp -- values computed once for several stages.
 #include "autosched/moves.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
@@ -6,7 +6,6 @@
 namespace adjit {
 namespace {
 
-using Stages = std::vector<size_t>;
 using Readers = std::vector<Hoisted>;
 
 const char* const kSums =
@@ -56,28 +55,6 @@ TEST(Hoist, IsRefused) {
   const Graph rows = parse_graph(
       "def main(float(6, 7) x) -> (u) { u(i) +=! exp(x(i, r)) where i in 0:6, r in 0:7, r <= i }");
   expect_refused([&] { hoist(plain(rows), Readers{{0, {0, 1}}}); }, "over a box");
-}
-
-TEST(Gather, NextToEachOther) {
-  const Graph graph = parse_graph(
-      "def main(float(6, 7) x) -> (e, f, g) {\n"
-      "  a(i, j) = exp(x(i, j))\n"
-      "  b(i) +=! a(i, r)\n"
-      "  e(i) = b(i) * 2.0\n"
-      "  c(i) +=! x(i, r)\n"
-      "  f(i) max=! a(i, r)\n"
-      "  g(i) = c(i) + f(i)\n}");
-  const Program p = gather(plain(graph), Stages{0, 1, 4});
-  std::string order;
-  for (const Kernel& kernel : p.kernels)
-    order += stage_name(p.graph, p.graph.stages[kernel.root.stage]);
-  EXPECT_EQ(order, "cabfeg");
-  expect_faithful(p, graph);
-  EXPECT_TRUE(can_gather(plain(graph), Stages{1, 4}));
-  EXPECT_FALSE(can_gather(plain(graph), Stages{0, 3, 5})) << "f lies between";
-  expect_refused([&] { gather(plain(graph), Stages{0, 3, 5}); }, "needed by another");
-  expect_refused([&] { gather(plain(graph), Stages{1}); }, "two or more");
-  expect_refused([&] { gather(plain(graph), Stages{1, 1}); }, "there twice");
 }
 
 }  // namespace

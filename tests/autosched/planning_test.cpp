@@ -48,10 +48,13 @@ TEST(Inlining, LargeArraysReadAcrossTheirRowsAreComputedAgain) {
   const Graph crossed = kernel(2000, "r_j, i");
   const Program p = default_schedule(crossed, Target{.cores = 2, .vector_bits = 512});
   const TaskChains chains = task_chains(p);
-  for (size_t t = 0; t < p.graph.tensors.size(); ++t)
-    EXPECT_TRUE(p.scopes[t] != Scope::Workspace || chains.slices[t] > 0 ||
-                p.graph.tensors[t].element_count() < 400000)
-        << p.graph.tensors[t].name;
+  for (size_t t = 0; t < p.graph.tensors.size(); ++t) {
+    const TensorInfo& info = p.graph.tensors[t];
+    const bool partial = info.name.ends_with("_parts") && info.element_count() < 400000;
+    EXPECT_TRUE(p.scopes[t] != Scope::Workspace || chains.slices[t] > 0 || partial ||
+                info.element_count() < 100000)
+        << info.name;
+  }
   // Read by rows only, it is computed row by row where it is read.
   const Graph along = kernel(2000, "i, r_j");
   EXPECT_EQ(plan_inlining(plain(along)).inlined, Stages{});

@@ -14,6 +14,10 @@ TEST(Replay, RefusesForeignJsonWithThePosition) {
   expect_refused(from(R"([{"move": "tile", "stage": "C", "axis": -1, "steps": [2]}])"), "negative");
   expect_refused(from(R"([{"move": "tile", "stage": "C", "axis": "i", "steps": [2]}])"),
                  "wrong type");
+  expect_refused(from(R"([{"move": "tile", "stage": "C", "axis": 0, "steps": [2.5]}])"),
+                 "must be integers, not 2.5");
+  expect_refused(from(R"([{"move": "hoist", "stages": ["C"], "axes": [[0, 0.5]]}])"),
+                 "must be integers, not 0.5");
   expect_refused(from(R"([{"move": "tile", "stage": "Z", "axis": 0, "steps": [2]}])"),
                  "no stage 'Z'");
   expect_refused(from(R"([{"move": "tile", "stage": "C", "axis": 0, "steps": [2]},

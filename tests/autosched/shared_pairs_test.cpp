@@ -1,4 +1,5 @@
-// Which sums share the values of pairs, in what blocks, and what it makes of them.
+// tests/autosched/shared_pairs_test.cpp -- which sums share the values of pairs, in what blocks,
+// and what it makes of them.
 #include "autosched/shared_pairs.hpp"
 
 #include <algorithm>

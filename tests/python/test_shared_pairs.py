@@ -1,4 +1,4 @@
-"""Sums over pairs whose gradients share the pairs' values: exact, and the same for any threads."""
+"""Sums over pairs whose gradients share the pairs' values, beside NumPy in float64."""
 
 from __future__ import annotations
 

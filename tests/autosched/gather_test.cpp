@@ -1,0 +1,34 @@
+// tests/autosched/gather_test.cpp -- kernels put next to each other.
+#include "autosched/moves.hpp"
+#include "runtime/graph/text.hpp"
+#include "tests/autosched/programs.hpp"
+
+namespace adjit {
+namespace {
+
+using Stages = std::vector<size_t>;
+
+TEST(Gather, NextToEachOther) {
+  const Graph graph = parse_graph(
+      "def main(float(6, 7) x) -> (e, f, g) {\n"
+      "  a(i, j) = exp(x(i, j))\n"
+      "  b(i) +=! a(i, r)\n"
+      "  e(i) = b(i) * 2.0\n"
+      "  c(i) +=! x(i, r)\n"
+      "  f(i) max=! a(i, r)\n"
+      "  g(i) = c(i) + f(i)\n}");
+  const Program p = gather(plain(graph), Stages{0, 1, 4});
+  std::string order;
+  for (const Kernel& kernel : p.kernels)
+    order += stage_name(p.graph, p.graph.stages[kernel.root.stage]);
+  EXPECT_EQ(order, "cabfeg");
+  expect_faithful(p, graph);
+  EXPECT_TRUE(can_gather(plain(graph), Stages{1, 4}));
+  EXPECT_FALSE(can_gather(plain(graph), Stages{0, 3, 5})) << "f lies between";
+  expect_refused([&] { gather(plain(graph), Stages{0, 3, 5}); }, "needed by another");
+  expect_refused([&] { gather(plain(graph), Stages{1}); }, "two or more");
+  expect_refused([&] { gather(plain(graph), Stages{1, 1}); }, "there twice");
+}
+
+}  // namespace
+}  // namespace adjit
