@@ -283,7 +283,7 @@ class Preparer {
   // decide: rows of it are loaded whole, where a gather takes element by element.
   size_t gather_rows(size_t s) {
     const Stage before = stage(s);
-    const size_t before_packing = s;
+    const size_t first = s;
     std::vector<TensorId> seen;
     for (const MemoryAccess& access : accessed_by(before).reads) {
       if (std::ranges::find(seen, access.tensor) != seen.end()) continue;
@@ -301,7 +301,7 @@ class Preparer {
       program_ = std::move(trial);
       s = moved;
     }
-    if (s == before_packing) return s;
+    if (s == first) return s;
     // Tiles that walk rows along an output axis need all of it: no loop over it goes outside.
     const Accesses accesses = accessed_by(stage(s));
     const TileChoice tile = choose(stage(s), accesses, 0, true);

@@ -81,7 +81,7 @@ class NestEmitter {
   void defer_result_rows();
   bool bounds_tiles(const Row& row, size_t loop) const;
   Affine extreme_in_tile(const Row& row, bool largest) const;
-  bool divides(const Affine& form) const;
+  bool is_plain(const Row& row) const;
   bool has_interior() const;
   llvm::Value* is_interior();
   std::vector<const Row*> asked_rows(bool interior) const;

@@ -33,16 +33,15 @@ void NestEmitter::defer_result_rows() {
 // Whether a row of the tile's points bounds a reduction loop: the innermost one that it depends on,
 // where it is linear in that loop's variable and those of the tile.
 bool NestEmitter::bounds_tiles(const Row& row, size_t k) const {
-  if (k < reduction_begin_ || row.equality || stage_.running || nest_.loops[k].step != 1)
+  if (k < reduction_begin_ || !is_plain(row) || stage_.running || nest_.loops[k].step != 1)
     return false;
-  if (divides(row.form)) return false;
   for (size_t l = k; l < tile_begin_; ++l)
     if ((row.form.coefficient(nest_.loops[l].axis) != 0) != (l == k)) return false;
   return true;
 }
 
-// The largest (or smallest) value of a row's form among the points of a tile; rows without
-// divisions only. A loop whose variable is to be left out is bound to 0.
+// The largest (or smallest) value of a plain row's form among the points of a tile. A loop whose
+// variable is to be left out is bound to 0.
 Affine NestEmitter::extreme_in_tile(const Row& row, bool largest) const {
   Affine extreme(row.form.constant());
   for (size_t axis = 0; axis < stage_.domain.rank(); ++axis) {
@@ -60,14 +59,15 @@ Affine NestEmitter::extreme_in_tile(const Row& row, bool largest) const {
   return extreme;
 }
 
-bool NestEmitter::divides(const Affine& form) const {
-  for (size_t v = stage_.domain.rank(); v < form.size(); ++v)
-    if (form.coefficient(v) != 0) return true;
-  return false;
+// Whether a row can be asked of a tile as a whole: an inequality without divisions.
+bool NestEmitter::is_plain(const Row& row) const {
+  for (size_t v = stage_.domain.rank(); v < row.form.size(); ++v)
+    if (row.form.coefficient(v) != 0) return false;
+  return !row.equality;
 }
 
-// Whether most steps find all rows that can be asked so to hold for the whole tile, and a second
-// version of it is not too much code.
+// Whether enough steps find all plain rows to hold for the whole tile, and a second version of it
+// is not too much code.
 bool NestEmitter::has_interior() const {
   if (is_scatter() || tile_begin_ == 0) return false;
   auto nodes = static_cast<double>(body_->node_count());
@@ -76,7 +76,7 @@ bool NestEmitter::has_interior() const {
   double inside = 1;
   bool any = false;
   for (const Row* row : tile_rows_) {
-    if (row->equality || divides(row->form)) continue;
+    if (!is_plain(*row)) continue;
     const Range range = index_.range(extreme_in_tile(*row, false));
     if (range.hi < 0) return false;
     if (range.lo >= 0) continue;
@@ -90,10 +90,8 @@ bool NestEmitter::has_interior() const {
 Value* NestEmitter::is_interior() {
   Value* all = builder_.getTrue();
   for (const Row* row : tile_rows_) {
-    if (row->equality || divides(row->form)) continue;
-    const Affine smallest = extreme_in_tile(*row, false);
-    Value* holds = index_.at_least_zero(smallest);
-    all = builder_.CreateAnd(all, holds);
+    if (!is_plain(*row)) continue;
+    all = builder_.CreateAnd(all, index_.at_least_zero(extreme_in_tile(*row, false)));
   }
   return all;
 }
@@ -101,8 +99,7 @@ Value* NestEmitter::is_interior() {
 // The rows that a version of the tile asks.
 std::vector<const NestEmitter::Row*> NestEmitter::asked_rows(bool interior) const {
   std::vector<const Row*> rows = tile_rows_;
-  if (interior)
-    std::erase_if(rows, [&](const Row* row) { return !row->equality && !divides(row->form); });
+  if (interior) std::erase_if(rows, [&](const Row* row) { return is_plain(*row); });
   return rows;
 }
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "autosched/gathered_rows.hpp"
 #include "jit/emit/body.hpp"
 
 namespace adjit {
@@ -18,8 +19,6 @@ namespace adjit {
 using llvm::Value;
 
 namespace {
-
-constexpr size_t kPiece = 16;  // bytes
 
 // How many leading lanes a mask keeps, if those are all that it keeps.
 std::optional<unsigned> leading_lanes(const Value* mask, unsigned lanes) {
@@ -150,13 +149,12 @@ std::optional<Emitted> BodyEmitter::load_transposed(ExprId id, const Point& poin
   const DType dtype = pool_.dtype(id);
   const size_t size = size_of(dtype);
   const unsigned lanes = index_.lanes();
-  if (dtype == DType::Bool || size < 2 || copy_trips_.empty()) return std::nullopt;
-  const auto group = static_cast<unsigned>(kPiece / size);
-  if (lanes % group != 0) return std::nullopt;
+  const TensorId tensor = pool_.read_tensor(id);
+  const auto group = static_cast<unsigned>(row_piece(graph_, tensor));
+  if (group == 0 || copy_trips_.empty() || lanes % group != 0) return std::nullopt;
   if (address.data.empty() && !index_.lane_stride(address.form)) return std::nullopt;
   const std::optional<unsigned> live =
       point.active.value ? leading_lanes(point.active.value, lanes) : lanes;
-  const TensorId tensor = pool_.read_tensor(id);
   const std::optional<size_t> copies = contiguous_copies(pool_.read_index(id), place);
   if (!live || *live == 0 || !copies || copy_trips_[*copies] == 0 ||
       graph_.info(tensor).element_count() == 0)
