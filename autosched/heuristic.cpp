@@ -41,7 +41,7 @@ double work_of(const Program& program) {
 
 // Pairs are first looked for where their values are computed again by all readers. Where sums are
 // found to share them, that is how it stays, unless others than these would compute more for it.
-Program inline_and_share(Program program, const Target& target, ReductionPlans& plans,
+Program inline_and_share(const Program& program, const Target& target, ReductionPlans& plans,
                          Choices& choices) {
   constexpr double kMoreWork = 1.03;
   Program usual = inline_cheap_stages(program, {});
@@ -155,7 +155,7 @@ Program schedule_with(const Graph& graph, const Target& target, Choices& choices
   program = write_scatters_by_rows(split_scatters(std::move(program)));
   ReductionPlans plans;
   program = scan ? inline_cheap_stages(std::move(program), {})
-                 : inline_and_share(std::move(program), target, plans, choices);
+                 : inline_and_share(program, target, plans, choices);
   program = fuse_sibling_groups(std::move(program), plans, choices);
   program = prepare_reductions(std::move(program), target, repeats, plans, choices);
   program = attach_rows(std::move(program), plans, choices);

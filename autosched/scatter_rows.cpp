@@ -22,11 +22,11 @@ Stage pointwise(const std::vector<int64_t>& shape, TensorId result, std::vector<
 
 Program scatter_rows(Program program, size_t stage, size_t dimension) {
   const Move move = begin_move("scatter_rows", program, stage);
-  const Stage whole = move.stage_ref();
+  Stage rows = move.stage_ref();
   Graph& graph = program.graph;
-  const TensorInfo result = graph.info(whole.results[0]);
+  const TensorInfo result = graph.info(rows.results[0]);
   const size_t rank = result.shape.size();
-  move.require(whole.kind == StageKind::Scatter, "that is no scatter");
+  move.require(rows.kind == StageKind::Scatter, "that is no scatter");
   move.require(dimension + 1 < rank, "its result has no such dimension before the innermost one");
 
   std::vector<size_t> order;  // of the result's dimensions in the new array
@@ -42,16 +42,18 @@ Program scatter_rows(Program program, size_t stage, size_t dimension) {
   }
 
   Stage start = pointwise(
-      shape, add_tensor(graph, result.name + "_rows_start", result.dtype, shape), whole.lines);
-  start.bodies = {graph.pool.read(whole.initial, result.dtype, here)};
-  Stage rows = whole;
+      shape, add_tensor(graph, result.name + "_rows_start", result.dtype, shape), rows.lines);
+  start.bodies = {graph.pool.read(rows.initial, result.dtype, here)};
+  start.region = rows.region;
+  Stage back = pointwise(result.shape, rows.results[0], rows.lines);
+  back.region = rows.region;
   rows.initial = start.results[0];
   rows.results = {add_tensor(graph, result.name + "_rows", result.dtype, shape)};
-  for (size_t k = 0; k < rank; ++k) rows.target[k] = whole.target[order[k]];
-  graph.stages[stage] = pointwise(result.shape, whole.results[0], whole.lines);
-  graph.stages[stage].bodies = {graph.pool.read(rows.results[0], result.dtype, there)};
-  graph.stages[stage].region = whole.region;
-  start.region = whole.region;
+  back.bodies = {graph.pool.read(rows.results[0], result.dtype, there)};
+  std::vector<ExprId> target;
+  for (size_t d : order) target.push_back(rows.target[d]);
+  rows.target = std::move(target);
+  graph.stages[stage] = std::move(back);
   reset_nest(program, stage);
   insert_stage(program, stage, std::move(rows));
   insert_stage(program, stage, std::move(start));

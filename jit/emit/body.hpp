@@ -73,11 +73,14 @@ class BodyEmitter {
                        std::vector<std::pair<Emitted, int64_t>> data);
   /// One of them as i64; `forwards`: none is negative.
   llvm::Value* lane_offset(llvm::Value* offsets, unsigned lane, bool forwards);
-  /// Where the first `live` lanes find their elements (`begin`: the first lane's, as far as loops
-  /// decide it), and the scope from which on they do.
-  std::pair<std::vector<llvm::Value*>, size_t> rows_of_lanes(
-      TensorId tensor, const Affine& begin, const std::vector<std::pair<Emitted, int64_t>>& data,
-      unsigned live);
+  /// Where lanes find their elements, and the scope from which on they do.
+  struct LaneRows {
+    std::vector<llvm::Value*> pointers;
+    size_t depth;
+  };
+  /// Those of the first `live` lanes (`begin`: the first lane's, as far as loops decide it).
+  LaneRows rows_of_lanes(TensorId tensor, const Affine& begin,
+                         const std::vector<std::pair<Emitted, int64_t>>& data, unsigned live);
   /// Vectors whose 16-byte parts hold a piece of a row each (of rows r, r + G, ... in vector r of
   /// G), as vectors that hold an element of each row; and the other way round.
   std::vector<llvm::Value*> transposed(const std::vector<llvm::Value*>& rows);

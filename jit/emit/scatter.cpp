@@ -176,7 +176,7 @@ void NestEmitter::combine_rows(const std::vector<const Copy*>& piece, const Poin
   }
   select_copy(*piece.front());
   const std::vector<Value*> rows = body_->transposed(vectors);
-  const auto length = static_cast<unsigned>(piece.size());
+  const auto length = static_cast<unsigned>(elements_in_piece());
   std::vector<Value*> values;
   for (unsigned lane = 0; lane < lanes_; ++lane) {
     llvm::SmallVector<int, 16> take;
@@ -197,7 +197,7 @@ void NestEmitter::combine_in_turn(const Written& written, const std::vector<Valu
   if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(values.front()->getType()))
     type = llvm::FixedVectorType::get(type, vector->getNumElements());
   const std::vector<Value*> rows =
-      body_->rows_of_lanes(result, written.form, written.data, lanes_).first;
+      body_->rows_of_lanes(result, written.form, written.data, lanes_).pointers;
   Value* active = written.lanes.value ? body_->splat(written.lanes) : nullptr;
   for (unsigned lane = 0; lane < lanes_; ++lane) {
     const auto write = [&](Carried none) {

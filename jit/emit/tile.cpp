@@ -92,12 +92,12 @@ void NestEmitter::select_copy(const Copy& copy) {
 }
 
 Emitted NestEmitter::both(Emitted a, Emitted b) {
-  const auto is_true = [](const Emitted& e) {
-    auto* constant = e.value ? llvm::dyn_cast<llvm::ConstantInt>(e.value) : nullptr;
-    return !e.value || (constant && constant->isOne());
+  const auto is_one = [](const Value* value) {
+    const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value);
+    return constant && constant->isOne();
   };
-  if (is_true(b)) return a;
-  if (is_true(a)) return b;
+  if (!b.value || is_one(b.value)) return a;
+  if (!a.value || is_one(a.value)) return b;
   const size_t depth = std::max(a.depth, b.depth);
   if (a.value->getType()->isVectorTy() || b.value->getType()->isVectorTy()) {
     a.value = body_->splat(a);

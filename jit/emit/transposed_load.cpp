@@ -82,7 +82,7 @@ bool BodyEmitter::stays_inside(TensorId tensor, std::span<const ExprId> index, s
 }
 
 // Where the pieces of the lanes' rows begin: `begin` is the address of the first one's.
-std::pair<std::vector<Value*>, size_t> BodyEmitter::rows_of_lanes(
+BodyEmitter::LaneRows BodyEmitter::rows_of_lanes(
     TensorId tensor, const Affine& begin, const std::vector<std::pair<Emitted, int64_t>>& data,
     unsigned live) {
   const TensorPlace& place = places_[tensor.value];
@@ -167,18 +167,18 @@ std::optional<Emitted> BodyEmitter::load_transposed(ExprId id, const Point& poin
 
   llvm::Type* element = memory_type(dtype);
   auto* piece = llvm::FixedVectorType::get(element, group);
-  auto [pointers, depth] =
+  const LaneRows begins =
       rows_of_lanes(tensor, address.form + Affine(first - trip), address.data, *live);
-  if (!address.safe) depth = scopes_.depth();
+  const size_t depth = address.safe ? begins.depth : scopes_.depth();
   std::vector<Value*> loaded;
   scopes_.at(depth, [&] {
     std::vector<Value*> rows;
     for (unsigned r = 0; r < group; ++r) {
       std::vector<Value*> parts;  // of rows r, r + group, ...
       for (unsigned lane = r; lane < lanes; lane += group)
-        parts.push_back(lane < *live
-                            ? builder_.CreateAlignedLoad(piece, pointers[lane], llvm::Align(size))
-                            : static_cast<Value*>(llvm::Constant::getNullValue(piece)));
+        parts.push_back(lane < *live ? builder_.CreateAlignedLoad(piece, begins.pointers[lane],
+                                                                  llvm::Align(size))
+                                     : static_cast<Value*>(llvm::Constant::getNullValue(piece)));
       for (unsigned width = group; parts.size() > 1; width *= 2) {
         llvm::SmallVector<int, 64> both;
         for (unsigned e = 0; e < 2 * width; ++e) both.push_back(static_cast<int>(e));

@@ -2,6 +2,8 @@
 // that goes innermost.
 #include "autosched/gathered_rows.hpp"
 
+#include <algorithm>
+
 #include "autosched/heuristic.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"

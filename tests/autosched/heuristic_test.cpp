@@ -2,6 +2,7 @@
 // time.
 #include "autosched/heuristic.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>

@@ -113,8 +113,10 @@ TEST(ScatterSchedule, RowsInOneTaskOrMany) {
   for (const auto& [batch, channels] : {std::pair{1, 4}, {1, 16}, {3, 8}}) {
     const Graph graph = image_gradient(batch, channels, 13);
     Program p = initial_program(graph, 4, 256);
-    p = scatter_rows(std::move(p), scatter_in(p), 1);
-    p = schedule_scatter(std::move(p), scatter_in(p), {.cores = 4, .vector_bits = 256});
+    const size_t scatter = scatter_in(p);
+    p = scatter_rows(std::move(p), scatter, 1);
+    const size_t rows = scatter_in(p);
+    p = schedule_scatter(std::move(p), rows, {.cores = 4, .vector_bits = 256});
     SCOPED_TRACE(print(p));
     expect_faithful(p, graph);
   }
