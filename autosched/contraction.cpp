@@ -10,6 +10,7 @@
 #include "autosched/moves.hpp"
 #include "autosched/nests.hpp"
 #include "autosched/panels.hpp"
+#include "autosched/reduction_order.hpp"
 #include "autosched/rewriting.hpp"
 
 namespace adjit {
@@ -42,14 +43,6 @@ Rows reduction_rows(const Graph& graph, const Stage& stage, const MemoryAccess& 
     if (stage.domain.extents[a] >= 16 && access.strides[a] * size > found.stride)
       found = {access.strides[a] * size, stage.domain.extents[a]};
   return found;
-}
-
-// Lines so many bytes apart that a cache of eight ways holds: those of one set, times the sets that
-// they fall into.
-int64_t lines_kept(int64_t stride, int64_t cache_bytes) {
-  constexpr int64_t kWays = 8, kLine = 64;
-  const int64_t way = cache_bytes / kWays;
-  return kWays * (way / std::max(kLine, std::gcd(stride, way)));
 }
 
 double bytes_of(const Graph& graph, TensorId id) {
@@ -178,7 +171,7 @@ class Preparer {
         continue;
       std::optional<Packing> packing = zeros_around(program_.graph, before, access.read);
       if (!packing || !keeps(Decision::Pad, s)) continue;
-      return packed(s, access.tensor, *packing);
+      return packed(s, access.tensor, as_walked(before, accesses, access, std::move(*packing)));
     }
     return s;
   }
@@ -248,8 +241,8 @@ class Preparer {
       }
       if (dim == SIZE_MAX || !keeps(Decision::Pack, s)) continue;
       if (std::ranges::find(done, access.tensor) != done.end()) continue;
-      const Packing packing = panels(program_.graph, before, access, dim, panel);
-      s = packed(s, access.tensor, packing);
+      Packing packing = panels(program_.graph, before, access, dim, panel);
+      s = packed(s, access.tensor, as_walked(before, accesses, access, std::move(packing)));
       done.push_back(access.tensor);
     }
     if (!done.empty())
@@ -390,6 +383,14 @@ class Preparer {
           tile.factors[a] > 1 && dim != SIZE_MAX && !access.irregular[a])
         return in_pairs(panels(graph, whole, access, dim, tile.factors[a]), pair);
     return in_pairs(as_it_is(graph, access.tensor), pair);
+  }
+
+  // A copy is made in any order: in the one that the loops over the reduction will read.
+  Packing as_walked(const Stage& whole, const Accesses& accesses, const MemoryAccess& access,
+                    Packing packing) const {
+    const std::optional<size_t> axis = long_axis(program_.graph, whole, accesses);
+    const size_t dim = axis ? dimension_of(program_.graph, access, *axis) : SIZE_MAX;
+    return dim == SIZE_MAX ? packing : walked_along(std::move(packing), dim);
   }
 
   // The stage's number after packing an operand of it.

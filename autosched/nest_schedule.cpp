@@ -9,6 +9,7 @@
 #include "autosched/matrix_product.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/nests.hpp"
+#include "autosched/reduction_order.hpp"
 
 namespace adjit {
 namespace {
@@ -43,45 +44,6 @@ Program apply_tile(Program program, size_t stage, const TileChoice& choice) {
 Program with_order(Program program, size_t stage, const std::vector<size_t>& order) {
   if (std::ranges::is_sorted(order)) return program;
   return reorder(std::move(program), stage, order);
-}
-
-// Whether a condition bounds an axis of so few points that testing its loop's bounds costs as much
-// as the points: it goes outside a long loop without conditions.
-bool bounded_tap(const Domain& domain, size_t axis) {
-  constexpr int64_t kTaps = 8;
-  return domain.extents[axis] <= kTaps &&
-         std::ranges::any_of(domain.inequalities, [&](const Affine& row) {
-           return axis < row.size() && row.coefficient(axis) != 0;
-         });
-}
-
-// Small axes (taps of a convolution) and axes that an operand walks contiguously go inside the
-// other reduction loops.
-Program order_reductions(Program program, size_t stage, const Accesses& accesses) {
-  const Nest& nest = nest_of(program, stage);
-  const size_t output_rank = program.graph.stages[stage].domain.output_rank;
-  std::vector<size_t> order(nest.loops.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  const auto first =
-      std::ranges::find_if(order, [&](size_t l) { return nest.loops[l].axis >= output_rank; });
-  const auto last = order.begin() + static_cast<std::ptrdiff_t>(tile_begin(nest));
-  if (first >= last || !is_commutative(program.graph.stages[stage].combiner.kind)) return program;
-  for (auto l = first; l != last; ++l)
-    if (nest.loops[*l].axis < output_rank) return program;  // already interleaved
-  const auto stride = [&](size_t l) {
-    int64_t smallest = INT64_MAX;
-    for (const MemoryAccess& access : accesses.reads)
-      if (const int64_t s = access.strides[nest.loops[l].axis]; s != 0)
-        smallest = std::min(smallest, s < 0 ? -s : s);
-    return smallest;
-  };
-  std::stable_sort(first, last, [&](size_t a, size_t b) { return stride(a) > stride(b); });
-  constexpr int64_t kLong = 16;
-  const Domain& domain = program.graph.stages[stage].domain;
-  const auto tap = [&](size_t l) { return bounded_tap(domain, nest.loops[l].axis); };
-  if (std::any_of(first, last, [&](size_t l) { return !tap(l) && nest.loops[l].trips >= kLong; }))
-    std::stable_partition(first, last, tap);
-  return with_order(std::move(program), stage, order);
 }
 
 // Bytes that a kernel moves at least: every tensor it reads or writes once.
@@ -406,7 +368,7 @@ Program schedule_kernel(Program program, size_t root_stage, const Target& target
                   plan.tile);
     program = apply_tile(std::move(program), s, plan.tile);
     if (program.graph.stages[s].domain.reduction_rank() > 0)
-      program = order_reductions(std::move(program), s, accesses);
+      program = order_reductions(std::move(program), s, accesses, target);
     if (s == root_stage) root_plan = std::move(plan);
   }
   const Accesses accesses = accesses_of(program.graph, program.graph.stages[root_stage]);

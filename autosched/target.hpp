@@ -1,7 +1,9 @@
 // autosched/target.hpp -- what a schedule aims at, and what the cost model knows about it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <numeric>
 
 namespace adjit {
 
@@ -30,5 +32,13 @@ struct Target {
   double task_microseconds = 0.3;  // of handing a task to a core
   double pool_microseconds = 3;    // of entering the thread pool and waiting for the last task
 };
+
+/// Lines so many bytes apart that a cache of eight ways holds: those of one set, times the sets
+/// that they fall into.
+inline int64_t lines_kept(int64_t stride, int64_t cache_bytes) {
+  constexpr int64_t kWays = 8;
+  const int64_t way = cache_bytes / kWays;
+  return kWays * (way / std::max(kLineBytes, std::gcd(stride, way)));
+}
 
 }  // namespace adjit

@@ -140,7 +140,7 @@ double TileModel::step(const std::vector<int64_t>& factors) const {
     for (size_t a = 0; a < factors.size(); ++a)
       if (access.depends_on(a)) {
         distinct *= static_cast<double>(factors[a]);
-        near |= factors[a] > 1 && access.contiguous(a);
+        near |= factors[a] > 1 && shares_lines(access, a);
       }
     loads += load_cost(r, factors);
     if (!near) scattered += distinct;
@@ -171,6 +171,12 @@ double TileModel::step(const std::vector<int64_t>& factors) const {
   const double latency = kAccumulationLatency * (in_reduction_ ? 1 : reduction);
   return std::max({work, loads, latency}) + 0.05 * loads + 0.01 * scattered + kFarLine * far +
          asking + 0.4;
+}
+
+// Whether several steps along an axis stay in one cache line.
+bool TileModel::shares_lines(const MemoryAccess& access, size_t axis) const {
+  const auto size = static_cast<int64_t>(size_of(p_.graph.info(access.tensor).dtype));
+  return !access.irregular[axis] && std::abs(access.strides[axis]) * size <= kLineBytes / 4;
 }
 
 double TileModel::load_cost(size_t read, const std::vector<int64_t>& factors) const {

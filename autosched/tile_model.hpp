@@ -63,6 +63,7 @@ class TileModel {
   // Cycles of one pass over the tile.
   double step(const std::vector<int64_t>& factors) const;
 
+  bool shares_lines(const MemoryAccess& access, size_t axis) const;
   // Cycles of an operand's loads in one step.
   double load_cost(size_t read, const std::vector<int64_t>& factors) const;
 

@@ -45,6 +45,9 @@ inline constexpr size_t kMaxCopyVariables = 8;
 constexpr uint64_t copy_bits(size_t variable) { return uint64_t{0xff} << (8 * variable); }
 inline constexpr int64_t kMaxCopies = 255;  // of one of them
 
+/// How many leading lanes a mask keeps, if it is a constant and these are all that it keeps.
+std::optional<unsigned> leading_lanes(const llvm::Value* mask);
+
 /// Evaluates expressions of one stage. Axes are affine forms over the kernel's variables.
 class BodyEmitter {
  public:

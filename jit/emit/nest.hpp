@@ -93,14 +93,24 @@ class NestEmitter {
   llvm::Value* combined(llvm::Value* before, llvm::Value* now);
   void combine_at(const Point& point, const Written& written);
   std::optional<size_t> copies_in_rows();
-  int64_t elements_in_piece() const;
-  std::vector<const Copy*> piece_with(const std::vector<Copy>& all, const Copy& copy,
-                                      size_t along) const;
+  int64_t elements_in_piece(size_t component) const;
+  std::vector<const Copy*> piece_with(const std::vector<Copy>& all, const Copy& copy, size_t along,
+                                      int64_t elements) const;
   void combine_rows(const std::vector<const Copy*>& piece, const Point& first,
                     const Written& written);
   void combine_in_turn(const Written& written, const std::vector<llvm::Value*>& values);
 
-  // tile.cpp: accumulators, copies, stores.
+  // stores.cpp: results to memory.
+  void store_result(size_t component, llvm::Value* value, const Copy& copy);
+  void store_results(size_t component, const std::vector<Copy>& copies, const Carried& values);
+  std::optional<size_t> results_in_rows(size_t component);
+  void store_rows(size_t component, const Copy& first, std::vector<llvm::Value*> vectors);
+  std::vector<llvm::Value*> pieces_of_rows(const std::vector<llvm::Value*>& transposed);
+  llvm::Value* lane_address(size_t component, const Affine& form, unsigned lane);
+  bool is_vector_aligned(const Affine& form) const;
+  void store_lanes(llvm::Value* value, llvm::Value* pointer, llvm::Align align, llvm::Value* mask);
+
+  // tile.cpp: accumulators, copies.
   void emit_points();
   void emit_reduction();
   void emit_plain();
@@ -126,9 +136,6 @@ class NestEmitter {
   void finish(const std::vector<Copy>& outputs, const Carried& accumulators);
   Affine result_form(size_t component) const;
   llvm::Value* load_result(size_t component, const Copy& copy);
-  void store_result(size_t component, llvm::Value* value, const Copy& copy);
-  bool is_vector_aligned(const Affine& form) const;
-  void store_lanes(llvm::Value* value, llvm::Value* pointer, llvm::Align align, llvm::Value* mask);
   bool lanes_in_reduction() const { return lane_loop_ && is_reduction(nest_.loops[*lane_loop_]); }
   bool is_scatter() const { return stage_.kind == StageKind::Scatter; }
   bool is_reduction(const Loop& loop) const {

@@ -29,7 +29,7 @@ void NestEmitter::scatter_copies() {
   const std::optional<size_t> along = copies_in_rows();
   for (const Copy& copy : all) {
     const std::vector<const Copy*> piece =
-        along ? piece_with(all, copy, *along) : std::vector<const Copy*>();
+        along ? piece_with(all, copy, *along, elements_in_piece(0)) : std::vector<const Copy*>();
     if (!piece.empty() && piece.front() != &copy) continue;  // written with the piece's first
     count_copy();
     select_copy(copy);
@@ -139,22 +139,22 @@ void NestEmitter::combine_at(const Point& point, const Written& written) {
 std::optional<size_t> NestEmitter::copies_in_rows() {
   const TensorId result = stage_.results[0];
   if (!lane_loop_ || stage_.combiner.kind == CombinerKind::None || !tile_rows_.empty() ||
-      lanes_ % elements_in_piece() != 0)
+      lanes_ % elements_in_piece(0) != 0)
     return std::nullopt;
   const auto along = body_->contiguous_copies(stage_.target, context_.places[result.value]);
   return along && copy_trips()[*along] > 0 ? along : std::nullopt;  // trips of one point each
 }
 
-int64_t NestEmitter::elements_in_piece() const {
-  return std::max<int64_t>(1, row_piece(program_.graph, stage_.results[0]));
+int64_t NestEmitter::elements_in_piece(size_t component) const {
+  return std::max<int64_t>(1, row_piece(program_.graph, stage_.results[component]));
 }
 
 // The copies that write one piece of each lane's row together with this one, in the order of the
 // row; none where the tile does not have them all.
 std::vector<const NestEmitter::Copy*> NestEmitter::piece_with(const std::vector<Copy>& all,
-                                                              const Copy& copy,
-                                                              size_t along) const {
-  const auto length = static_cast<uint64_t>(elements_in_piece());
+                                                              const Copy& copy, size_t along,
+                                                              int64_t elements) const {
+  const auto length = static_cast<uint64_t>(elements);
   const uint64_t bits = copy_bits(along), trip = (copy.number & bits) >> (8 * along);
   std::vector<const Copy*> piece;
   for (uint64_t e = 0; length > 1 && e < length; ++e) {
@@ -175,16 +175,7 @@ void NestEmitter::combine_rows(const std::vector<const Copy*>& piece, const Poin
     vectors.push_back(body_->splat((*body_)(stage_.bodies[0], {copy->number, first.active})));
   }
   select_copy(*piece.front());
-  const std::vector<Value*> rows = body_->transposed(vectors);
-  const auto length = static_cast<unsigned>(elements_in_piece());
-  std::vector<Value*> values;
-  for (unsigned lane = 0; lane < lanes_; ++lane) {
-    llvm::SmallVector<int, 16> take;
-    for (unsigned e = 0; e < length; ++e)
-      take.push_back(static_cast<int>(lane / length * length + e));
-    values.push_back(builder_.CreateShuffleVector(rows[lane % length], take));
-  }
-  combine_in_turn(written, values);
+  combine_in_turn(written, pieces_of_rows(body_->transposed(vectors)));
 }
 
 // Lanes that may write one element: one after the other, as their points come. `values`: an element

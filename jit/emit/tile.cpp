@@ -1,33 +1,11 @@
-// jit/emit/tile.cpp -- the register tile: accumulators, unrolled copies, masks, stores.
+// jit/emit/tile.cpp -- the register tile: accumulators, unrolled copies, masks.
 #include <algorithm>
-#include <bit>
-#include <numeric>
 
 #include "jit/emit/nest.hpp"
-#include "jit/emit/streaming.hpp"
 
 namespace adjit {
 
 using llvm::Value;
-
-namespace {
-
-// How many lanes a constant mask takes, if these are the first ones.
-std::optional<unsigned> leading_lanes(const Value* mask) {
-  const auto* constant = llvm::dyn_cast<llvm::Constant>(mask);
-  if (!constant) return std::nullopt;
-  const unsigned lanes = llvm::cast<llvm::FixedVectorType>(mask->getType())->getNumElements();
-  unsigned leading = 0;
-  for (unsigned lane = 0; lane < lanes; ++lane) {
-    const auto* bit =
-        llvm::dyn_cast_or_null<llvm::ConstantInt>(constant->getAggregateElement(lane));
-    if (!bit || (bit->isOne() && leading != lane)) return std::nullopt;
-    leading += bit->isOne();
-  }
-  return leading;
-}
-
-}  // namespace
 
 void NestEmitter::emit_points() {
   if (is_scatter()) {
@@ -308,6 +286,7 @@ Partial NestEmitter::contribution(const Point& point, const Partial& accumulator
 void NestEmitter::finish(const std::vector<Copy>& outputs, const Carried& accumulators) {
   const size_t components = stage_.bodies.size();
   const size_t chains = accumulators.size() / components / outputs.size();
+  std::vector<Carried> results(components);
   for (size_t o = 0; o < outputs.size(); ++o) {
     std::vector<Partial> partials;
     for (size_t chain = 0; chain < chains; ++chain) {
@@ -325,8 +304,9 @@ void NestEmitter::finish(const std::vector<Copy>& outputs, const Carried& accumu
       for (size_t k = 0; k < components; ++k)
         partials[0][k] = or_identity(there, partials[0][k], k);
     if (combiner_.marks_empty()) partials[0][1] = without_mark(partials[0][1]);
-    for (size_t k = 0; k < components; ++k) store_result(k, partials[0][k], outputs[o]);
+    for (size_t k = 0; k < components; ++k) results[k].push_back(partials[0][k]);
   }
+  for (size_t k = 0; k < components; ++k) store_results(k, outputs, results[k]);
 }
 
 // The value where the mask holds, else what a reduction over nothing gives.
@@ -386,68 +366,6 @@ Value* NestEmitter::load_result(size_t component, const Copy& copy) {
       lanes ? static_cast<Value*>(builder_.CreateMaskedLoad(type, pointer, align, lanes, zero))
             : builder_.CreateAlignedLoad(type, pointer, align);
   return body_->from_memory(loaded, dtype);
-}
-
-// Lanes that are known to be the first few go as pieces of a power of two each: without mask
-// registers a masked store is a microprogram on some processors (42 operations on Zen 3).
-void NestEmitter::store_lanes(Value* value, Value* pointer, llvm::Align align, Value* mask) {
-  const std::optional<unsigned> leading = leading_lanes(mask);
-  if (!leading || context_.math.features().avx512vl) {
-    builder_.CreateMaskedStore(value, pointer, align, mask);
-    return;
-  }
-  llvm::Type* element = llvm::cast<llvm::VectorType>(value->getType())->getElementType();
-  for (unsigned first = 0; first < *leading;) {
-    const unsigned lanes = std::bit_floor(*leading - first);
-    llvm::SmallVector<int, 64> piece(lanes);
-    std::iota(piece.begin(), piece.end(), static_cast<int>(first));
-    Value* part = lanes == 1 ? builder_.CreateExtractElement(value, uint64_t{first})
-                             : builder_.CreateShuffleVector(value, piece);
-    builder_.CreateAlignedStore(part, builder_.CreateConstInBoundsGEP1_64(element, pointer, first),
-                                align);
-    first += lanes;
-  }
-}
-
-// Whether the lanes at a form lie so many vectors behind element 0.
-bool NestEmitter::is_vector_aligned(const Affine& form) const {
-  const Affine first = index_.without_lanes(form);
-  const auto aligned = [&](int64_t elements) { return elements % int64_t{lanes_} == 0; };
-  return aligned(first.constant()) && std::ranges::all_of(first.coefficients(), aligned);
-}
-
-void NestEmitter::store_result(size_t component, Value* value, const Copy& copy) {
-  const TensorId tensor = stage_.results[component];
-  const TensorPlace& place = context_.places[tensor.value];
-  const DType dtype = program_.graph.info(tensor).dtype;
-  llvm::Type* element = body_->memory_type(dtype);
-  const llvm::Align align(size_of(dtype));
-  const Affine form = result_form(component);
-  const Emitted mask = stored_mask(copy);
-  value = body_->to_memory(value, dtype);
-  if (!value->getType()->isVectorTy()) {
-    emit_if(builder_, scopes_, mask.value ? mask.value : builder_.getTrue(), {}, [&](Carried none) {
-      Value* pointer = index_.address(place.pointer, 0, element, form);
-      builder_.CreateAlignedStore(value, pointer, align);
-      return none;
-    });
-    return;
-  }
-  Value* lanes = mask.value ? body_->splat(mask) : nullptr;
-  if (index_.lane_stride(form) == 1) {
-    Value* pointer = index_.address(place.pointer, 0, element, form);
-    const bool only_tail = lanes && llvm::isa<llvm::Constant>(lanes);
-    if (lanes && !(only_tail && place.row_lanes == lanes_)) {
-      store_lanes(value, pointer, align, lanes);
-    } else {
-      llvm::StoreInst* store = builder_.CreateAlignedStore(value, pointer, align);
-      if (nest_.streamed && context_.streams && is_vector_aligned(form))
-        store_past_caches(*store, lanes_ * static_cast<uint64_t>(size_of(dtype)));
-    }
-    return;
-  }
-  Value* pointers = builder_.CreateInBoundsGEP(element, place.pointer, index_.vector(form));
-  builder_.CreateMaskedScatter(value, pointers, align, lanes);
 }
 
 }  // namespace adjit

@@ -18,23 +18,20 @@ namespace adjit {
 
 using llvm::Value;
 
-namespace {
-
-// How many leading lanes a mask keeps, if those are all that it keeps.
-std::optional<unsigned> leading_lanes(const Value* mask, unsigned lanes) {
+std::optional<unsigned> leading_lanes(const Value* mask) {
   const auto* constant = llvm::dyn_cast<llvm::Constant>(mask);
-  if (!constant) return std::nullopt;
-  unsigned live = 0;
+  const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(mask->getType());
+  if (!constant || !type) return std::nullopt;
+  const unsigned lanes = type->getNumElements();
+  unsigned leading = 0;
   for (unsigned lane = 0; lane < lanes; ++lane) {
     const llvm::Constant* bit = constant->getAggregateElement(lane);
-    if (!bit) return std::nullopt;
-    if (bit->isNullValue()) continue;
-    if (live++ != lane) return std::nullopt;
+    if (!bit || (bit->isOneValue() && leading != lane)) return std::nullopt;
+    if (!bit->isOneValue() && !bit->isNullValue()) return std::nullopt;
+    leading += bit->isOneValue();
   }
-  return live;
+  return leading;
 }
-
-}  // namespace
 
 // The copy variable along which an address of these coordinates moves by one element from trip to
 // trip.
@@ -154,7 +151,7 @@ std::optional<Emitted> BodyEmitter::load_transposed(ExprId id, const Point& poin
   if (group == 0 || copy_trips_.empty() || lanes % group != 0) return std::nullopt;
   if (address.data.empty() && !index_.lane_stride(address.form)) return std::nullopt;
   const std::optional<unsigned> live =
-      point.active.value ? leading_lanes(point.active.value, lanes) : lanes;
+      point.active.value ? leading_lanes(point.active.value) : lanes;
   const std::optional<size_t> copies = contiguous_copies(pool_.read_index(id), place);
   if (!live || *live == 0 || !copies || copy_trips_[*copies] == 0 ||
       graph_.info(tensor).element_count() == 0)

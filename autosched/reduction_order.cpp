@@ -1,0 +1,92 @@
+// autosched/reduction_order.cpp -- taps, channels, and what is contiguous.
+#include "autosched/reduction_order.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+
+#include "autosched/nests.hpp"
+
+namespace adjit {
+namespace {
+
+// Points of an axis whose loop is worth entering again and again.
+constexpr int64_t kLong = 16;
+
+// The smallest step that an operand takes along an axis, in elements.
+int64_t smallest_step(const Accesses& accesses, size_t axis) {
+  int64_t smallest = INT64_MAX;
+  for (const MemoryAccess& access : accesses.reads)
+    if (const int64_t s = access.strides[axis]; s != 0) smallest = std::min(smallest, std::abs(s));
+  return smallest;
+}
+
+// Whether a condition bounds an axis of so few points that testing its loop's bounds costs as much
+// as the points: it goes outside a long loop without conditions.
+bool bounded_tap(const Domain& domain, size_t axis) {
+  constexpr int64_t kTaps = 8;
+  return domain.extents[axis] <= kTaps &&
+         std::ranges::any_of(domain.inequalities, [&](const Affine& row) {
+           return axis < row.size() && row.coefficient(axis) != 0;
+         });
+}
+
+// Whether what an operand reads along an axis can stay in the first cache until it is read again.
+bool stays_close(const Graph& graph, const Domain& domain, const Accesses& accesses, size_t axis,
+                 const Target& target) {
+  return std::ranges::all_of(accesses.reads, [&](const MemoryAccess& access) {
+    const auto size = static_cast<int64_t>(size_of(graph.info(access.tensor).dtype));
+    return !access.irregular[axis] &&
+           domain.extents[axis] <=
+               lines_kept(std::abs(access.strides[axis]) * size, target.l1_bytes);
+  });
+}
+
+}  // namespace
+
+std::optional<size_t> long_axis(const Graph& graph, const Stage& stage, const Accesses& accesses) {
+  const Domain& domain = stage.domain;
+  if (!is_product_sum(graph, stage) || domain.reduction_rank() < 2) return std::nullopt;
+  size_t innermost = domain.output_rank, longest = domain.output_rank;
+  for (size_t a = domain.output_rank + 1; a < domain.rank(); ++a) {
+    if (smallest_step(accesses, a) <= smallest_step(accesses, innermost)) innermost = a;
+    if (domain.extents[a] > domain.extents[longest]) longest = a;
+  }
+  if (domain.extents[innermost] >= kLong || domain.extents[longest] < kLong) return std::nullopt;
+  return longest;
+}
+
+Packing walked_along(Packing packing, size_t dim) {
+  std::vector<PackedDimension>& all = packing.dimensions;
+  const auto at = std::ranges::find(all, dim, &PackedDimension::dim);
+  if (at != all.end() && at + 1 < all.end()) std::rotate(at, at + 1, all.end() - 1);
+  return packing;
+}
+
+Program order_reductions(Program program, size_t stage, const Accesses& accesses,
+                         const Target& target) {
+  const Nest& nest = nest_of(program, stage);
+  const Stage& s = program.graph.stages[stage];
+  const Domain& domain = s.domain;
+  std::vector<size_t> order(nest.loops.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto axis = [&](size_t l) { return nest.loops[l].axis; };
+  const auto first =
+      std::ranges::find_if(order, [&](size_t l) { return axis(l) >= domain.output_rank; });
+  const auto last = order.begin() + static_cast<std::ptrdiff_t>(tile_begin(nest));
+  if (first >= last || !is_commutative(s.combiner.kind)) return program;
+  for (auto l = first; l != last; ++l)
+    if (axis(*l) < domain.output_rank) return program;  // already interleaved
+  std::stable_sort(first, last, [&](size_t a, size_t b) {
+    return smallest_step(accesses, axis(a)) > smallest_step(accesses, axis(b));
+  });
+  const auto tap = [&](size_t l) { return bounded_tap(domain, axis(l)); };
+  if (std::any_of(first, last, [&](size_t l) { return !tap(l) && nest.loops[l].trips >= kLong; }))
+    std::stable_partition(first, last, tap);
+  if (const std::optional<size_t> inside = long_axis(program.graph, s, accesses);
+      inside && stays_close(program.graph, domain, accesses, *inside, target))
+    std::stable_partition(first, last, [&](size_t l) { return axis(l) != *inside; });
+  return std::ranges::is_sorted(order) ? program : reorder(std::move(program), stage, order);
+}
+
+}  // namespace adjit
