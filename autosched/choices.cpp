@@ -21,6 +21,7 @@ std::string_view name_of(Decision decision) {
     case Decision::Order: return "order";
     case Decision::Stream: return "stream";
     case Decision::Share: return "share";
+    case Decision::Fetch: return "fetch";
   }
   return "";
 }

@@ -31,6 +31,7 @@ enum class Decision : uint8_t {
   Order,       // the lanes' loop outside the rows'
   Stream,      // results past the caches
   Share,       // values of pairs, by several sums
+  Fetch,       // the next iteration's rows
 };
 /// "tile", "pack", ...
 std::string_view name_of(Decision decision);

@@ -171,7 +171,10 @@ class Preparer {
         continue;
       std::optional<Packing> packing = zeros_around(program_.graph, before, access.read);
       if (!packing || !keeps(Decision::Pad, s)) continue;
-      return packed(s, access.tensor, as_walked(before, accesses, access, std::move(*packing)));
+      return packed(s, access.tensor,
+                    reuse(before, access) < kColumnReuse
+                        ? *packing
+                        : as_walked(before, accesses, access, *packing));
     }
     return s;
   }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "autosched/contraction.hpp"
+#include "autosched/fetch_rows.hpp"
 #include "autosched/inlining.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/nest_schedule.hpp"
@@ -167,8 +168,9 @@ Program schedule_with(const Graph& graph, const Target& target, Choices& choices
     }
   }
   program = schedule_loops(std::move(program), target, plans, choices);
-  // What a step leaves is what the next one reads.
-  return scan ? program : stream_results(std::move(program), target, choices);
+  if (scan) return program;  // what a step leaves is what the next one reads
+  program = fetch_rows(std::move(program), target, choices);
+  return stream_results(std::move(program), target, choices);
 }
 
 }  // namespace adjit

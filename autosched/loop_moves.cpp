@@ -198,6 +198,22 @@ Program stream(Program program, size_t stage) {
   return program;
 }
 
+Program fetch_ahead(Program program, size_t stage) {
+  const Move move = begin_move("fetch_ahead", program, stage);
+  NestPath path = move.path();
+  move.require(!path.steps.empty(), "it is not attached");
+  Nest& nest = nest_at(program, path);
+  const size_t attached = path.steps.back();
+  path.steps.pop_back();
+  const Nest& host = nest_at(program, path);
+  const Loop& around = host.loops[host.attached[attached].depth - 1];
+  move.require(around.kind == LoopKind::Serial, "the loop that it is attached in is not serial");
+  move.require(!nest.ahead, "it fetches ahead already");
+  nest.ahead = around.variable;
+  move.record(Json::object());
+  return program;
+}
+
 Program parallel(Program program, size_t stage, size_t loops) {
   const Move move = begin_move("parallel", program, stage);
   const NestPath path = move.path();

@@ -87,7 +87,9 @@ class Printer {
     text_ += std::string(2 * indent, ' ') + "with " + results(a.nest) + ": base [";
     for (size_t k = 0; k < a.nest.axis_base.size(); ++k)
       text_ += (k == 0 ? "" : ", ") + a.nest.axis_base[k].to_string(names_);
-    text_ += "], spans " + list(a.nest.spans) + "\n";
+    text_ += "], spans " + list(a.nest.spans);
+    if (a.nest.ahead) text_ += ", fetches the next " + names_.at(*a.nest.ahead);
+    text_ += "\n";
     body(a.nest, indent + 1);
   }
 

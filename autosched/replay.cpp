@@ -117,6 +117,11 @@ constexpr Row kMoves[] = {
        const size_t stage = e.stage("stage");
        p = stream(std::move(p), stage);
      }},
+    {"fetch_ahead",
+     [](Program& p, const Entry& e) {
+       const size_t stage = e.stage("stage");
+       p = fetch_ahead(std::move(p), stage);
+     }},
     {"compute_at",
      [](Program& p, const Entry& e) {
        const size_t stage = e.stage("stage"), host = e.stage("host");

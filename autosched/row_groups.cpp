@@ -12,11 +12,16 @@
 namespace adjit {
 namespace {
 
-constexpr int64_t kRowBytes = 64 << 10;  // of local buffers in one row
+constexpr int64_t kRowBytes = 64 << 10;  // of local buffers in one iteration
+constexpr int64_t kLongRow = 128 << 10;  // the same where each is one row
 constexpr int64_t kShortRow = 8;         // points with which most lanes of a row stay empty
 constexpr int64_t kManyPoints = 16;      // along an axis that fills the lanes
 constexpr double kOperandReuse = 8;      // reads of every operand that make a contraction
 constexpr double kSharedReuse = 3;       // the same where rows share the operand
+
+bool is_row(const Region& region) {
+  return std::ranges::count_if(region.spans, [](int64_t span) { return span > 1; }) <= 1;
+}
 
 int64_t local_bytes(const Program& program, size_t stage, const Region& region) {
   int64_t points = 1;
@@ -104,7 +109,7 @@ class RowGrouper {
     if (where.refusal) return std::nullopt;
     if (!covers_exactly_once(program_, nest, depth, stage, where.region)) return std::nullopt;
     const int64_t bytes = local_bytes(program_, stage, where.region) + local_bytes(program_, nest);
-    if (!where.whole && bytes > kRowBytes) return false;
+    if (!where.whole && bytes > (is_row(where.region) ? kLongRow : kRowBytes)) return false;
     if (!enough_rows(nest, depth, program_.graph.stages[stage])) return false;
     const bool wanted = fills_lanes(stage, nest, depth, where.region);
     const size_t answer =

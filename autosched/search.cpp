@@ -185,7 +185,8 @@ namespace {
 // Where large predicted gains were losses most often (docs/cost-model.md): a layout changes what
 // every later nest does. Tasks depend on the machine's other work.
 std::vector<Decision> unsure_decisions() {
-  return {Decision::Pack, Decision::Pad, Decision::Residues, Decision::Tasks, Decision::Share};
+  return {Decision::Pack,  Decision::Pad,   Decision::Residues,
+          Decision::Tasks, Decision::Share, Decision::Fetch};
 }
 
 }  // namespace

@@ -61,6 +61,8 @@ class Verifier {
     if (nest.axis_base.size() != domain.rank() || nest.spans.size() != domain.rank())
       fail(nest, "bases and spans must be given for every axis");
     check_scope(nest, root);
+    if (nest.ahead && (*nest.ahead >= variable_used_.size() || !variable_used_[*nest.ahead]))
+      fail(nest, "it fetches what a loop reads next that is not around it");
     check_kinds(nest, domain, root);
     for (size_t axis = 0; axis < domain.rank(); ++axis) check_axis(nest, domain, axis, root);
     const Stage& stage = program_.graph.stages[nest.stage];

@@ -100,6 +100,8 @@ class BodyEmitter {
   /// The copy variable, if any, along which an address of these coordinates moves by one element
   /// from trip to trip.
   std::optional<size_t> contiguous_copies(std::span<const ExprId> index, const TensorPlace& place);
+  /// What the next iteration of this loop reads where whole vectors are read now is fetched.
+  void set_ahead(std::optional<size_t> variable) { ahead_ = variable; }
   /// Drops what is remembered: to be called when a loop variable that is no copy variable becomes
   /// fixed or stops being so.
   void forget() {
@@ -172,6 +174,8 @@ class BodyEmitter {
   std::optional<Emitted> load_transposed(ExprId id, const Point& point, const Address& address,
                                          const TensorPlace& place);
   bool stays_inside(TensorId tensor, std::span<const ExprId> index, size_t copies, int64_t past);
+  void fetch_next(const Address& address, const Affine& first, llvm::Value* pointer,
+                  llvm::Type* element);
   llvm::Value* load_windows(const Address& address, const TensorPlace& place, llvm::Type* element,
                             const LaneWindows& windows, const Emitted& mask, size_t depth,
                             DType dtype);
@@ -209,6 +213,7 @@ class BodyEmitter {
   std::unordered_map<uint32_t, bool> safe_;  // per read
   std::unordered_map<Key, Memo, KeyHash> memo_;
   std::vector<size_t> copy_variables_;
+  std::optional<size_t> ahead_;      // loop variable whose next iteration's reads are fetched
   std::vector<int64_t> copy_trips_;  // per copy variable; empty: not known
   std::unordered_map<Key, Memo, KeyHash> pairs_;
   std::unordered_map<uint32_t, bool> is_narrow_;                   // of coordinates

@@ -275,6 +275,25 @@ Value* BodyEmitter::window_mask(const LaneWindows::Window& window, const Emitted
   return all;
 }
 
+// Fetches what the next iteration of the loop around reads here, once a line.
+void BodyEmitter::fetch_next(const Address& address, const Affine& first, Value* pointer,
+                             llvm::Type* element) {
+  constexpr int64_t kLine = 64;
+  constexpr int64_t kFirstCache = 8192;  // bytes to the next row that leave it room for others
+  constexpr uint32_t kRead = 0, kFirst = 3, kSecond = 2, kData = 1;
+  if (!ahead_ || !address.data.empty()) return;
+  const int64_t moves = first.coefficient(*ahead_);
+  const int64_t size = element->getPrimitiveSizeInBits() / 8, bytes = size * index_.lanes();
+  if (moves == 0 || (bytes < kLine && floor_mod(first.constant() * size, kLine) >= bytes)) return;
+  Value* next =
+      builder_.CreateGEP(element, pointer, builder_.getInt64(static_cast<uint64_t>(moves)));
+  builder_.CreateIntrinsic(
+      llvm::Intrinsic::prefetch, {next->getType()},
+      {next, builder_.getInt32(kRead),
+       builder_.getInt32(std::abs(moves) * size <= kFirstCache ? kFirst : kSecond),
+       builder_.getInt32(kData)});
+}
+
 Emitted BodyEmitter::load_lanes(const Address& address, TensorId tensor, DType dtype,
                                 const std::vector<Emitted>& conditions) {
   const TensorPlace& place = places_[tensor.value];
@@ -300,6 +319,7 @@ Emitted BodyEmitter::load_lanes(const Address& address, TensorId tensor, DType d
                          Value* lanes_mask = mask.value;
                          if (lanes_mask && reversed)
                            lanes_mask = builder_.CreateVectorReverse(lanes_mask);
+                         fetch_next(address, first, pointer, element);
                          Value* loaded = lanes_mask
                                              ? static_cast<Value*>(builder_.CreateMaskedLoad(
                                                    type, pointer, align, lanes_mask, zero))

@@ -77,6 +77,7 @@ NestEmitter::NestEmitter(KernelContext& context, const Nest& nest)
   sort_rows();
   body_.emplace(program_.graph, stage_, axes_, std::move(ranges), copy_variables, lane_variable,
                 context.places, builder_, scopes_, index_, context.math);
+  body_->set_ahead(nest.ahead);
   defer_result_rows();
   find_pair_loop();
 }
