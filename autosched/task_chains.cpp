@@ -98,8 +98,11 @@ class ChainPlanner {
     }
     // Small tasks cost more in calls than they save.
     const auto cache = static_cast<double>(target_.l2_bytes);
+    const auto last = static_cast<double>(target_.l3_bytes);
+    const double near =
+        bytes > last ? std::max(1.5 * cache, last / (8 * target_.cores)) : 1.5 * cache;
     return tasks >= 4 * target_.cores && bytes >= cache * std::max(target_.cores, 2) &&
-           bytes / tasks >= cache / 16 && bytes / tasks <= 1.5 * cache;
+           bytes / tasks >= cache / 16 && bytes / tasks <= near;
   }
 
   const Program& program_;

@@ -123,5 +123,27 @@ TEST(LoopMoves, StreamMarksResultsInMemory) {
   expect_refused([&] { stream(scatter, scatter_in(scatter)); }, "has stored");
 }
 
+TEST(LoopMoves, FetchAheadMarksAttachedNests) {
+  const Graph g = softmax_graph(4, 16);
+  Program p = plain(g);
+  expect_refused([&] { fetch_ahead(p, stage_of(p, "e")); }, "not attached");
+  for (const char* name : {"s", "e"})
+    p = compute_at(std::move(p), stage_of(p, name), stage_of(p, "y"), 1);
+  p = fetch_ahead(std::move(p), stage_of(p, "e"));
+  EXPECT_NE(print(p).find(", fetches the next v"), std::string::npos) << print(p);
+  verify(p);
+  expect_faithful(p, g);
+  EXPECT_EQ(print(replay(g, p.moves_json, p.cores, p.vector_bits)), print(p));
+  expect_refused([&] { fetch_ahead(p, stage_of(p, "e")); }, "fetches ahead already");
+  expect_refused(
+      [&] {
+        const Program tasks = parallel(p, stage_of(p, "y"), 1);
+        fetch_ahead(tasks, stage_of(tasks, "s"));
+      },
+      "not serial");
+  nest_at(p, *find_nest(p, stage_of(p, "e"))).ahead = 1000;
+  expect_refused([&] { verify(p); }, "not around it");
+}
+
 }  // namespace
 }  // namespace adjit

@@ -96,8 +96,19 @@ TEST(RowGroups, SoftmaxRunsRowByRow) {
   ASSERT_EQ(p.kernels.size(), 1u);
   EXPECT_EQ(p.kernels[0].root.attached.size(), 3u);
   expect_faithful(p, g);
-  // Rows that do not fit stay apart: 64 KB are 16384 floats.
-  EXPECT_GT(attach_rows(plain(softmax_graph(16, 20000)), {}, own).kernels.size(), 1u);
+  // Rows that do not fit stay apart: 128 KB are 32768 floats, 64 KB of several rows at once.
+  EXPECT_EQ(attach_rows(plain(softmax_graph(16, 30000)), {}, own).kernels.size(), 1u);
+  EXPECT_GT(attach_rows(plain(softmax_graph(16, 40000)), {}, own).kernels.size(), 1u);
+  const auto planes = [&](int64_t side) {
+    const std::string n = std::to_string(side);
+    return attach_rows(plain(parse_graph("def f(float(9, " + n + ", " + n + ") x) -> (y) {\n" +
+                                         " e(b, i, j) = exp(x(b, i, j))\n s(b) +=! e(b, r, t)\n" +
+                                         " y(b, i, j) = e(b, i, j) / s(b)\n}")),
+                       {}, own)
+        .kernels.size();
+  };
+  EXPECT_EQ(planes(100), 1u);
+  EXPECT_GT(planes(150), 1u);
   // Contractions want tiles of several rows.
   EXPECT_EQ(attach_rows(plain(matmul_graph(16, 16, 16)), {}, own).kernels.size(), 1u);
 }

@@ -173,6 +173,12 @@ TEST(PlanChains, HeadsThatFitTheCacheWhereAllDoNot) {
     EXPECT_EQ(chains.continues[k], k > 0);
   }
   expect_faithful(p, graph);
+  // A head that leaves the second cache is still near in the last one, if that holds not all.
+  const Graph many = attention(48, 64, 8);
+  Target last{.cores = 2, .l2_bytes = 8 << 10, .l3_bytes = 1 << 20};
+  EXPECT_EQ(task_count(default_schedule(many, last).kernels.front().root), 48);
+  last.l3_bytes = 64 << 20;
+  EXPECT_LT(task_count(default_schedule(many, last).kernels.front().root), 48);
   // In a large cache all heads fit: few tasks.
   const Program whole = default_schedule(graph, {.cores = 2, .l2_bytes = 64 << 20});
   EXPECT_LT(task_count(whole.kernels.front().root), 12);

@@ -56,5 +56,16 @@ TEST(TileModel, MasksCountAtBorders) {
       << "other combiners gain less by a version without masks";
 }
 
+// Of two axes to take copies of, the one along which a scalar operand stays in its line.
+TEST(TileModel, CopiesThatShareLinesAreCheaper) {
+  const auto strided = [](const std::string& index) {
+    return parse_graph("def f(float(200, 200) x, float(40, 8) w) -> (y) { y(i, j, k) +=! x(" +
+                       index + ") * w(r, k) where i in 0:64, j in 0:64, k in 0:8, r in 0:40 }");
+  };
+  const Graph rows = strided("2 * i + r, 2 * j"), columns = strided("2 * j + r, 2 * i");
+  EXPECT_LT(step(rows, 2, {1, 6, 1, 1}), step(rows, 2, {6, 1, 1, 1}));
+  EXPECT_LT(step(columns, 2, {6, 1, 1, 1}), step(columns, 2, {1, 6, 1, 1}));
+}
+
 }  // namespace
 }  // namespace adjit

@@ -199,6 +199,23 @@ TEST(Load, CopiesWithoutLiveLanesReadNothing) {
   checked_ir(vectorize(std::move(program), 0, 2, 8));
 }
 
+// What the next iteration of the loop around reads is fetched, once a line.
+TEST(Load, NestsThatFetchAhead) {
+  const Graph graph = softmax_graph(5, 40);
+  Program p = initial_program(graph, 1, 256);
+  for (const char* name : {"s", "e", "m"})
+    p = compute_at(std::move(p), stage_of(p, name), stage_of(p, "y"), 1);
+  const size_t e = stage_of(p, "e");
+  const Program whole = fetch_ahead(unroll(vectorize(p, e, 1, 8), e, 1, 5), e);
+  const std::string ir = checked_ir(whole);
+  EXPECT_EQ(occurrences(ir, "call void @llvm.prefetch"), 3u) << "160 bytes are three lines\n" << ir;
+  EXPECT_EQ(occurrences(ir, "i64 40"), 3u) << "a row further on";
+  EXPECT_EQ(occurrences(checked_ir(fetch_ahead(vectorize(p, e, 1, 8), e)), "@llvm.prefetch.p0("),
+            2u)
+      << "the call and its declaration";
+  EXPECT_EQ(occurrences(checked_ir(vectorize(p, e, 1, 8)), "llvm.prefetch"), 0u);
+}
+
 TEST(Load, EveryDTypeInEveryClass) {
   for (const char* dtype : {"bool", "uint8", "int8", "int16", "int32", "int64", "half", "bfloat16",
                             "float", "double"}) {

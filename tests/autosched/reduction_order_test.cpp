@@ -1,0 +1,91 @@
+// tests/autosched/reduction_order_test.cpp -- loops over taps and channels, and copies as these
+// loops read them.
+#include "autosched/reduction_order.hpp"
+
+#include "autosched/heuristic.hpp"
+#include "runtime/graph/text.hpp"
+#include "tests/autosched/programs.hpp"
+
+namespace adjit {
+namespace {
+
+// A convolution of images of so many channels by 3 x 3 taps, with zeros around them where `padded`.
+Graph convolution(int64_t channels, int64_t side, bool padded = true) {
+  const std::string c = std::to_string(channels), n = std::to_string(side),
+                    m = std::to_string(padded ? side : side - 2);
+  const std::string at = padded ? " - 1" : "";
+  return parse_graph(
+      "def f(float(4, " + c + ", " + n + ", " + n + ") x, float(32, " + c + ", 3, 3) w) -> (y) {" +
+      " y(b, i, j, k) +=! x(b, r_c, j + r_p" + at + ", k + r_q" + at +
+      ") * w(i, r_c, r_p, r_q) where b in 0:4, i in 0:32, j in 0:" + m + ", k in 0:" + m +
+      ", r_c in 0:" + c + ", r_p in 0:3, r_q in 0:3" +
+      (padded ? ", j + r_p >= 1, j + r_p <= " + n + ", k + r_q >= 1, k + r_q <= " + n : "") + " }");
+}
+
+std::optional<size_t> long_axis_of(const Graph& graph) {
+  const Stage& stage = graph.stages.back();
+  return long_axis(graph, stage, accesses_of(graph, stage));
+}
+
+TEST(LongAxis, ChannelsBesideTaps) {
+  EXPECT_EQ(long_axis_of(convolution(16, 12)), 4u);
+  EXPECT_EQ(long_axis_of(convolution(64, 12, false)), 4u);
+  EXPECT_EQ(long_axis_of(convolution(15, 12)), std::nullopt) << "few channels";
+  EXPECT_EQ(long_axis_of(matmul_graph(64, 64, 64)), std::nullopt) << "one loop";
+  EXPECT_EQ(long_axis_of(parse_graph(
+                "def f(float(8, 16, 28, 28) x, float(8, 16, 28, 28) d) -> (w) { w(i, j) +=! x(r_b, "
+                "i, r_p, r_q) * d(r_b, j, r_p, r_q) where i in 0:16, j in 0:16 }")),
+            std::nullopt)
+      << "what is walked in the smallest steps is long";
+  EXPECT_EQ(
+      long_axis_of(parse_graph("def f(float(40, 64, 12) x) -> (y) { y(i) max=! x(i, r_c, r_p) "
+                               "where i in 0:40, r_c in 0:64, r_p in 0:3 }")),
+      std::nullopt)
+      << "no sum of products";
+}
+
+TEST(WalkedAlong, PutsADimensionNextToTheInnermost) {
+  const auto order = [](std::vector<size_t> dims, size_t dim) {
+    Packing packing;
+    for (size_t d : dims) packing.dimensions.push_back({d, 1, 0});
+    packing = walked_along(std::move(packing), dim);
+    for (size_t k = 0; k < dims.size(); ++k) dims[k] = packing.dimensions[k].dim;
+    return dims;
+  };
+  using Dims = std::vector<size_t>;
+  EXPECT_EQ(order({0, 1, 2, 3}, 1), (Dims{0, 2, 1, 3}));
+  EXPECT_EQ(order({0, 1, 2, 3}, 0), (Dims{1, 2, 0, 3}));
+  EXPECT_EQ(order({0, 1, 2, 3}, 2), (Dims{0, 1, 2, 3}));
+  EXPECT_EQ(order({0, 1, 2, 3}, 3), (Dims{0, 1, 2, 3})) << "innermost already";
+  EXPECT_EQ(order({0, 1}, 7), (Dims{0, 1})) << "no such dimension";
+}
+
+// Axes of the serial loops over the reduction, outermost first, of the default schedule.
+std::vector<size_t> reduction_loops(const Program& p, const std::string& name) {
+  const Nest& nest = nest_of(p, stage_of(p, name));
+  const size_t outputs = p.graph.stages[nest.stage].domain.output_rank;
+  std::vector<size_t> axes;
+  for (const Loop& loop : nest.loops)
+    if (loop.axis >= outputs && loop.kind == LoopKind::Serial) axes.push_back(loop.axis - outputs);
+  return axes;
+}
+
+TEST(OrderReductions, ChannelsInsideTaps) {
+  using Axes = std::vector<size_t>;
+  const Target target{.cores = 2, .vector_bits = 256};
+  const Graph graph = convolution(32, 20);
+  const Program p = default_schedule(graph, target);
+  EXPECT_EQ(reduction_loops(p, "y"), (Axes{1, 2, 0})) << print(p);
+  const std::string text = print(p);
+  EXPECT_NE(text.find("x_packed[4, 22, 32, 22]"), std::string::npos) << text;
+  EXPECT_NE(text.find("3, 3, 32, "), std::string::npos) << "panels of w:\n" << text;
+  // Channels of 64 x 64 images are 16 kB apart, two lines of a set of the first cache.
+  const Program far = default_schedule(convolution(32, 64, false), target);
+  EXPECT_EQ(reduction_loops(far, "y"), (Axes{0, 1, 2})) << print(far);
+  const Program near = default_schedule(convolution(32, 29, false), target);
+  EXPECT_EQ(reduction_loops(near, "y"), (Axes{1, 2, 0})) << print(near);
+  expect_faithful(default_schedule(convolution(16, 7), target), convolution(16, 7));
+}
+
+}  // namespace
+}  // namespace adjit
