@@ -225,6 +225,11 @@ Program parallel(Program program, size_t stage, size_t loops) {
     move.require(nest.loops[l].kind == LoopKind::Serial, "the loop is not serial");
     move.require(is_independent(program.graph, move.stage_ref(), nest.loops[l].axis),
                  "a reduction axis has to be split first (split_reduction)");
+    move.require(std::ranges::none_of(nest.attached,
+                                      [&](const Nest::Attached& attached) {
+                                        return attached.nest.ahead == nest.loops[l].variable;
+                                      }),
+                 "a nest in the loop fetches what its next iteration reads");
     nest.loops[l].kind = LoopKind::Parallel;
   }
   move.record({{"loops", loops}});

@@ -31,14 +31,19 @@ bool bounded_tap(const Domain& domain, size_t axis) {
          });
 }
 
-// Whether what an operand reads along an axis can stay in the first cache until it is read again.
-bool stays_close(const Graph& graph, const Domain& domain, const Accesses& accesses, size_t axis,
+// Whether the lines that a tile reads along an axis can stay in the first cache until they are read
+// again.
+bool stays_close(const Program& program, const Nest& nest, const Accesses& accesses, size_t axis,
                  const Target& target) {
+  const Domain& domain = program.graph.stages[nest.stage].domain;
   return std::ranges::all_of(accesses.reads, [&](const MemoryAccess& access) {
-    const auto size = static_cast<int64_t>(size_of(graph.info(access.tensor).dtype));
-    return !access.irregular[axis] &&
-           domain.extents[axis] <=
-               lines_kept(std::abs(access.strides[axis]) * size, target.l1_bytes);
+    const auto size = static_cast<int64_t>(size_of(program.graph.info(access.tensor).dtype));
+    const auto bytes = [&](size_t a) { return std::abs(access.strides[a]) * size; };
+    int64_t lines = ceil_div(domain.extents[axis] * std::min(bytes(axis), kLineBytes), kLineBytes);
+    for (size_t l = tile_begin(nest); l < nest.loops.size(); ++l)
+      if (nest.loops[l].kind == LoopKind::Unrolled && bytes(nest.loops[l].axis) >= kLineBytes)
+        lines *= nest.loops[l].trips;
+    return !access.irregular[axis] && lines <= lines_kept(bytes(axis), target.l1_bytes);
   });
 }
 
@@ -84,7 +89,7 @@ Program order_reductions(Program program, size_t stage, const Accesses& accesses
   if (std::any_of(first, last, [&](size_t l) { return !tap(l) && nest.loops[l].trips >= kLong; }))
     std::stable_partition(first, last, tap);
   if (const std::optional<size_t> inside = long_axis(program.graph, s, accesses);
-      inside && stays_close(program.graph, domain, accesses, *inside, target))
+      inside && stays_close(program, nest, accesses, *inside, target))
     std::stable_partition(first, last, [&](size_t l) { return axis(l) != *inside; });
   return std::ranges::is_sorted(order) ? program : reorder(std::move(program), stage, order);
 }

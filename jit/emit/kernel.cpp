@@ -12,9 +12,6 @@ namespace {
 
 using llvm::Value;
 
-// Local buffers live on the stack of the task; more than this would overrun a worker's.
-constexpr int64_t kMaxLocalBytes = 512 * 1024;
-
 void collect_nests(const Nest& nest, std::vector<const Nest*>& nests) {
   nests.push_back(&nest);
   for (const Nest::Attached& a : nest.attached) collect_nests(a.nest, nests);

@@ -20,6 +20,10 @@ namespace adjit {
 /// Tasks are independent of each other.
 using KernelFunction = void (*)(void* const* tensors, int64_t begin, int64_t end);
 
+/// Bytes of local buffers, which live on the stack of the thread that runs a task; more would
+/// overrun a worker's.
+inline constexpr int64_t kMaxLocalBytes = 512 << 10;
+
 struct EmittedKernel {
   std::unique_ptr<llvm::LLVMContext>
       context;  // owns what the module uses; its own, so that kernels compile in parallel

@@ -3,7 +3,8 @@
 // Lanes that lie one behind the other are stored whole. Lanes that lie a constant apart are stored
 // one by one at addresses known when the code is made; where neighbouring copies of the tile are
 // neighbours in memory, 16 bytes of each lane's row at once, transposed in registers
-// (transposed_load.cpp). Addresses that only a vector can hold are left to a scatter.
+// (transposed_load.cpp): of reductions, whose copies are all there at the end. Addresses that only
+// a vector can hold are left to a scatter.
 #include <algorithm>
 #include <bit>
 #include <numeric>
@@ -150,6 +151,7 @@ void NestEmitter::store_rows(size_t component, const Copy& first, std::vector<Va
 // A piece of a row for each lane, of vectors that hold those of lanes r, r + G, ... each.
 std::vector<Value*> NestEmitter::pieces_of_rows(const std::vector<Value*>& transposed) {
   const size_t length = transposed.size();
+  invariant(length > 0, "a piece has no elements");
   std::vector<Value*> pieces;
   for (unsigned lane = 0; lane < lanes_; ++lane) {
     llvm::SmallVector<int, 16> take;

@@ -8,6 +8,8 @@
 #include <new>
 #include <numeric>
 
+#include "jit/cpu/stack.hpp"
+#include "jit/emit/kernel.hpp"
 #include "jit/engine/workspace.hpp"
 
 namespace adjit {
@@ -104,6 +106,23 @@ std::vector<Executable::KernelTime> Executable::profile(const void* const* input
 }
 
 void Executable::run_in(Frame& frame, const void* const* inputs, void* const* outputs) const {
+  struct Call {
+    const Executable* executable;
+    Frame* frame;
+    const void* const* inputs;
+    void* const* outputs;
+  } call{this, &frame, inputs, outputs};
+  constexpr size_t kFrames = 128 << 10;  // besides the kernels' buffers
+  with_stack(
+      static_cast<size_t>(kMaxLocalBytes) + kFrames,
+      [](void* context) {
+        const Call& c = *static_cast<const Call*>(context);
+        c.executable->run_here(*c.frame, c.inputs, c.outputs);
+      },
+      &call);
+}
+
+void Executable::run_here(Frame& frame, const void* const* inputs, void* const* outputs) const {
   for (size_t b : arguments_) {
     const Buffer& buffer = plan_.buffers[b];
     const auto at = static_cast<size_t>(buffer.at);

@@ -68,6 +68,7 @@ class Executable {
   std::unique_ptr<Frame> make_frame() const;
   void set(Frame& frame, size_t buffer, void* address) const;
   void run_in(Frame& frame, const void* const* inputs, void* const* outputs) const;
+  void run_here(Frame& frame, const void* const* inputs, void* const* outputs) const;
   void run_steps(Frame& frame, const std::vector<StepPlan>& steps) const;
   void run_chain(Frame& frame, std::span<const StepPlan> kernels, const ScanPlan* scan) const;
   void run_tasks(const Chain& chain, int64_t begin, int64_t end) const;

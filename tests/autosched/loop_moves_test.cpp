@@ -111,8 +111,10 @@ TEST(LoopMoves, StreamMarksResultsInMemory) {
   expect_faithful(p, g);
   expect_refused([&] { stream(p, stage_of(p, "e")); }, "streamed already");
   Program local = plain(g);
-  for (const char* name : {"s", "e"})
-    local = compute_at(std::move(local), stage_of(local, name), stage_of(local, "y"), 1);
+  for (const char* name : {"s", "e"}) {
+    const size_t stage = stage_of(local, name), host = stage_of(local, "y");
+    local = compute_at(std::move(local), stage, host, 1);
+  }
   expect_refused([&] { stream(local, stage_of(local, "e")); }, "buffer of the kernel");
   Nest& nest = nest_at(local, *find_nest(local, stage_of(local, "e")));
   nest.streamed = true;
@@ -127,9 +129,13 @@ TEST(LoopMoves, FetchAheadMarksAttachedNests) {
   const Graph g = softmax_graph(4, 16);
   Program p = plain(g);
   expect_refused([&] { fetch_ahead(p, stage_of(p, "e")); }, "not attached");
-  for (const char* name : {"s", "e"})
-    p = compute_at(std::move(p), stage_of(p, name), stage_of(p, "y"), 1);
-  p = fetch_ahead(std::move(p), stage_of(p, "e"));
+  for (const char* name : {"s", "e"}) {
+    const size_t stage = stage_of(p, name), host = stage_of(p, "y");
+    p = compute_at(std::move(p), stage, host, 1);
+  }
+  const Program before = p;
+  const size_t e = stage_of(p, "e");
+  p = fetch_ahead(std::move(p), e);
   EXPECT_NE(print(p).find(", fetches the next v"), std::string::npos) << print(p);
   verify(p);
   expect_faithful(p, g);
@@ -137,10 +143,14 @@ TEST(LoopMoves, FetchAheadMarksAttachedNests) {
   expect_refused([&] { fetch_ahead(p, stage_of(p, "e")); }, "fetches ahead already");
   expect_refused(
       [&] {
-        const Program tasks = parallel(p, stage_of(p, "y"), 1);
+        const Program tasks = parallel(before, stage_of(before, "y"), 1);
         fetch_ahead(tasks, stage_of(tasks, "s"));
       },
       "not serial");
+  expect_refused([&] { parallel(p, stage_of(p, "y"), 1); }, "fetches");
+  const Program in_parts = tile(p, stage_of(p, "y"), 0, Steps{2});
+  verify(in_parts);
+  expect_faithful(in_parts, g);
   nest_at(p, *find_nest(p, stage_of(p, "e"))).ahead = 1000;
   expect_refused([&] { verify(p); }, "not around it");
 }

@@ -84,6 +84,9 @@ TEST(OrderReductions, ChannelsInsideTaps) {
   EXPECT_EQ(reduction_loops(far, "y"), (Axes{0, 1, 2})) << print(far);
   const Program near = default_schedule(convolution(32, 29, false), target);
   EXPECT_EQ(reduction_loops(near, "y"), (Axes{1, 2, 0})) << print(near);
+  // 14 rows of weights that no copy puts next to each other: 4,032 lines a walk.
+  const Program small = default_schedule(convolution(512, 7), target);
+  EXPECT_NE(reduction_loops(small, "y").back(), 0u) << print(small);
   expect_faithful(default_schedule(convolution(16, 7), target), convolution(16, 7));
 }
 

@@ -73,6 +73,22 @@ def test_threads(make: Callable[[], Any]) -> None:
     assert not wrong
 
 
+def test_threads_with_small_stacks() -> None:
+    """Rows of 120 kB are a kernel's local buffers, on a stack that the caller's thread lacks."""
+    x = np.random.default_rng(0).standard_normal((4, 30000)).astype(np.float32)
+    softmax = aj.jit(aj.nn.softmax)
+    expected = softmax(x)
+    results: list[Any] = []
+    before = threading.stack_size(64 << 10)
+    try:
+        thread = threading.Thread(target=lambda: results.append(softmax(x)))
+        thread.start()
+    finally:
+        threading.stack_size(before)
+    thread.join()
+    np.testing.assert_array_equal(results[0], expected)
+
+
 def test_an_executable_refuses_other_layouts_after_a_call() -> None:
     call = executable()
     call(X, Y)

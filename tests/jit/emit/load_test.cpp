@@ -203,8 +203,10 @@ TEST(Load, CopiesWithoutLiveLanesReadNothing) {
 TEST(Load, NestsThatFetchAhead) {
   const Graph graph = softmax_graph(5, 40);
   Program p = initial_program(graph, 1, 256);
-  for (const char* name : {"s", "e", "m"})
-    p = compute_at(std::move(p), stage_of(p, name), stage_of(p, "y"), 1);
+  for (const char* name : {"s", "e", "m"}) {
+    const size_t stage = stage_of(p, name), host = stage_of(p, "y");
+    p = compute_at(std::move(p), stage, host, 1);
+  }
   const size_t e = stage_of(p, "e");
   const Program whole = fetch_ahead(unroll(vectorize(p, e, 1, 8), e, 1, 5), e);
   const std::string ir = checked_ir(whole);
