@@ -171,10 +171,18 @@ class Preparer {
         continue;
       std::optional<Packing> packing = zeros_around(program_.graph, before, access.read);
       if (!packing || !keeps(Decision::Pad, s)) continue;
-      return packed(s, access.tensor,
-                    reuse(before, access) < kColumnReuse
-                        ? *packing
-                        : as_walked(before, accesses, access, *packing));
+      if (reuse(before, access) >= kColumnReuse &&
+          long_axis(program_.graph, before, accesses).has_value()) {
+        Program apart = program_;
+        const size_t walked =
+            packed(s, access.tensor, as_walked(program_.graph, before, accesses, access, *packing));
+        const Accesses after = accessed_by(stage(walked));
+        const TileChoice tile = choose(stage(walked), after, 0, true);
+        if (walks_closely(program_.graph, stage(walked), after, accesses, tile, target_))
+          return walked;
+        program_ = std::move(apart);
+      }
+      return packed(s, access.tensor, *packing);
     }
     return s;
   }
@@ -245,7 +253,8 @@ class Preparer {
       if (dim == SIZE_MAX || !keeps(Decision::Pack, s)) continue;
       if (std::ranges::find(done, access.tensor) != done.end()) continue;
       Packing packing = panels(program_.graph, before, access, dim, panel);
-      s = packed(s, access.tensor, as_walked(before, accesses, access, std::move(packing)));
+      packing = as_walked(program_.graph, before, accesses, access, std::move(packing));
+      s = packed(s, access.tensor, packing);
       done.push_back(access.tensor);
     }
     if (!done.empty())
@@ -388,14 +397,6 @@ class Preparer {
     return in_pairs(as_it_is(graph, access.tensor), pair);
   }
 
-  // A copy is made in any order: in the one that the loops over the reduction will read.
-  Packing as_walked(const Stage& whole, const Accesses& accesses, const MemoryAccess& access,
-                    Packing packing) const {
-    const std::optional<size_t> axis = long_axis(program_.graph, whole, accesses);
-    const size_t dim = axis ? dimension_of(program_.graph, access, *axis) : SIZE_MAX;
-    return dim == SIZE_MAX ? packing : walked_along(std::move(packing), dim);
-  }
-
   // The stage's number after packing an operand of it.
   size_t packed(size_t s, TensorId operand, const Packing& packing) {
     const size_t before = program_.graph.stages.size();
@@ -412,10 +413,6 @@ class Preparer {
              (!other.guarded && dim != SIZE_MAX &&
               dimension_of(program_.graph, other, axis) == dim);
     });
-  }
-
-  static bool read_twice(const Accesses& accesses, TensorId tensor) {
-    return std::ranges::count(accesses.reads, tensor, &MemoryAccess::tensor) > 1;
   }
 
   // Rows of the lanes' operand that collide in the caches, or leave them: 4096 bytes apart, or 2 MB

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "autosched/nests.hpp"
+#include "autosched/panels.hpp"
 
 namespace adjit {
 namespace {
@@ -31,20 +32,27 @@ bool bounded_tap(const Domain& domain, size_t axis) {
          });
 }
 
-// Whether the lines that a tile reads along an axis can stay in the first cache until they are read
-// again.
-bool stays_close(const Program& program, const Nest& nest, const Accesses& accesses, size_t axis,
-                 const Target& target) {
-  const Domain& domain = program.graph.stages[nest.stage].domain;
-  return std::ranges::all_of(accesses.reads, [&](const MemoryAccess& access) {
-    const auto size = static_cast<int64_t>(size_of(program.graph.info(access.tensor).dtype));
+// Whether the lines that a tile of so many copies reads along an axis can stay in the first cache
+// until they are read again.
+bool stays_close(const Graph& graph, const Stage& stage, std::span<const MemoryAccess> reads,
+                 size_t axis, std::span<const int64_t> factors, const Target& target) {
+  return std::ranges::all_of(reads, [&](const MemoryAccess& access) {
+    const auto size = static_cast<int64_t>(size_of(graph.info(access.tensor).dtype));
     const auto bytes = [&](size_t a) { return std::abs(access.strides[a]) * size; };
-    int64_t lines = ceil_div(domain.extents[axis] * std::min(bytes(axis), kLineBytes), kLineBytes);
-    for (size_t l = tile_begin(nest); l < nest.loops.size(); ++l)
-      if (nest.loops[l].kind == LoopKind::Unrolled && bytes(nest.loops[l].axis) >= kLineBytes)
-        lines *= nest.loops[l].trips;
+    int64_t lines =
+        ceil_div(stage.domain.extents[axis] * std::min(bytes(axis), kLineBytes), kLineBytes);
+    for (size_t a = 0; a < factors.size(); ++a)
+      if (bytes(a) >= kLineBytes) lines *= factors[a];
     return !access.irregular[axis] && lines <= lines_kept(bytes(axis), target.l1_bytes);
   });
+}
+
+// Copies of each axis in the nest's tile.
+std::vector<int64_t> factors_of(const Nest& nest, size_t rank) {
+  std::vector<int64_t> factors(rank, 1);
+  for (const Loop& loop : nest.loops)
+    if (loop.kind == LoopKind::Unrolled) factors[loop.axis] *= loop.trips;
+  return factors;
 }
 
 }  // namespace
@@ -68,6 +76,28 @@ Packing walked_along(Packing packing, size_t dim) {
   return packing;
 }
 
+Packing as_walked(const Graph& graph, const Stage& stage, const Accesses& accesses,
+                  const MemoryAccess& operand, Packing packing) {
+  const std::optional<size_t> axis = long_axis(graph, stage, accesses);
+  const size_t dim = axis ? dimension_of(graph, operand, *axis) : SIZE_MAX;
+  return dim == SIZE_MAX ? packing : walked_along(std::move(packing), dim);
+}
+
+bool walks_closely(const Graph& graph, const Stage& stage, const Accesses& accesses,
+                   const Accesses& before, const TileChoice& tile, const Target& target) {
+  const std::optional<size_t> axis = long_axis(graph, stage, accesses);
+  if (!axis || !tile.vector_axis) return false;
+  std::vector<MemoryAccess> reads;
+  for (size_t r = 0; r < accesses.reads.size(); ++r) {
+    const MemoryAccess& access = accesses.reads[r];
+    const bool is_copy =
+        std::ranges::find(before.reads, access.tensor, &MemoryAccess::tensor) == before.reads.end();
+    if (is_copy && access.depends_on(*tile.vector_axis)) return false;
+    if (std::ranges::find(tile.packed, r) == tile.packed.end()) reads.push_back(access);
+  }
+  return stays_close(graph, stage, reads, *axis, tile.factors, target);
+}
+
 Program order_reductions(Program program, size_t stage, const Accesses& accesses,
                          const Target& target) {
   const Nest& nest = nest_of(program, stage);
@@ -89,7 +119,8 @@ Program order_reductions(Program program, size_t stage, const Accesses& accesses
   if (std::any_of(first, last, [&](size_t l) { return !tap(l) && nest.loops[l].trips >= kLong; }))
     std::stable_partition(first, last, tap);
   if (const std::optional<size_t> inside = long_axis(program.graph, s, accesses);
-      inside && stays_close(program, nest, accesses, *inside, target))
+      inside && stays_close(program.graph, s, accesses.reads, *inside,
+                            factors_of(nest, domain.rank()), target))
     std::stable_partition(first, last, [&](size_t l) { return axis(l) != *inside; });
   return std::ranges::is_sorted(order) ? program : reorder(std::move(program), stage, order);
 }

@@ -6,6 +6,7 @@
 #include "autosched/access.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/target.hpp"
+#include "autosched/tile_choice.hpp"
 
 namespace adjit {
 
@@ -17,6 +18,16 @@ std::optional<size_t> long_axis(const Graph& graph, const Stage& stage, const Ac
 /// The same copy with dimension `dim` just outside the innermost one: what a loop over it reads is
 /// close together.
 Packing walked_along(Packing packing, size_t dim);
+
+/// A copy of an operand of the stage in the order in which its loops over the reduction will read.
+Packing as_walked(const Graph& graph, const Stage& stage, const Accesses& accesses,
+                  const MemoryAccess& operand, Packing packing);
+
+/// Whether the tile of a stage walks `long_axis` close together, now that it reads a copy of an
+/// operand in that order (`before`: its accesses before): the lanes read other operands, which the
+/// tile packs or whose lines stay in the first cache.
+bool walks_closely(const Graph& graph, const Stage& stage, const Accesses& accesses,
+                   const Accesses& before, const TileChoice& tile, const Target& target);
 
 /// Puts small axes (taps of a convolution) and axes that an operand walks contiguously inside the
 /// other reduction loops, `long_axis` inside these where the rows that it reads stay in the first

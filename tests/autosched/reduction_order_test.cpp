@@ -87,6 +87,9 @@ TEST(OrderReductions, ChannelsInsideTaps) {
   // 14 rows of weights that no copy puts next to each other: 4,032 lines a walk.
   const Program small = default_schedule(convolution(512, 7), target);
   EXPECT_NE(reduction_loops(small, "y").back(), 0u) << print(small);
+  EXPECT_NE(print(small).find("x_packed[4, 512, 9, 9]"), std::string::npos)
+      << "what the lanes read stays in its order\n"
+      << print(small);
   expect_faithful(default_schedule(convolution(16, 7), target), convolution(16, 7));
 }
 
