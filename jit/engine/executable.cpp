@@ -219,8 +219,11 @@ void Executable::run_tasks(const Chain& chain, int64_t begin, int64_t end) const
     for (const StepPlan& step : chain.kernels) {
       const LoadedKernel& kernel = kernels_[step.number];
       for (const auto& [position, buffer] : kernel.slots)
+        // NOLINTBEGIN(performance-no-int-to-ptr): element 0 may lie before the block, where no
+        // pointer arithmetic leads.
         own[kernel.table - offset + position] =
             reinterpret_cast<void*>(slot + static_cast<uintptr_t>(buffer.at - task * buffer.slice));
+      // NOLINTEND(performance-no-int-to-ptr)
     }
     for (int64_t n = 0; n < steps; ++n) {
       if (chain.scan) place_step(*chain.frame, *chain.scan, n, set);
