@@ -156,7 +156,8 @@ class BoundsVerifier {
     std::vector<ExprId> roots{access.index};
     if (PartialEvaluator(pool_, roots).reads_data()) return false;
     for (const auto& [condition, value] : way) roots.push_back(condition);
-    return search(access, way, PartialEvaluator(pool_, roots));
+    return search(access, way, PartialEvaluator(pool_, roots)) ||
+           none_outside(access, way, PartialEvaluator(pool_, roots));
   }
 
   bool proven(const OpenIndex& access, const PathCondition& way) {
@@ -221,16 +222,83 @@ class BoundsVerifier {
     return false;
   }
 
-  void try_point(const OpenIndex& access, const PathCondition& way, PartialEvaluator& evaluator,
-                 std::span<const int64_t> point) {
-    if (!stage_.domain.contains(point)) return;
+  // Adds the axes that a row mentions, also through divisions.
+  void add_axes(const Affine& row, std::vector<bool>& axes) const {
+    const Domain& domain = stage_.domain;
+    for (size_t v = 0; v < row.size(); ++v) {
+      if (row.coefficient(v) == 0) continue;
+      if (v < domain.rank()) {
+        axes[v] = true;
+      } else {
+        add_axes(domain.divisions[v - domain.rank()].numerator, axes);
+      }
+    }
+  }
+
+  // The rows of the domain that are connected with some axes, which become all that they mention.
+  Domain connected(std::vector<bool>& axes) const {
+    Domain domain = stage_.domain;
+    domain.inequalities.clear();
+    domain.equalities.clear();
+    const auto take = [&](const std::vector<Affine>& from, std::vector<Affine>& to) {
+      bool grown = false;
+      for (const Affine& row : from) {
+        std::vector<bool> mentioned(axes.size());
+        add_axes(row, mentioned);
+        bool touches = false;
+        for (size_t a = 0; a < axes.size(); ++a) touches |= mentioned[a] && axes[a];
+        if (!touches || std::ranges::find(to, row) != to.end()) continue;
+        to.push_back(row);
+        grown = true;
+        for (size_t a = 0; a < axes.size(); ++a)
+          if (mentioned[a]) axes[a] = true;
+      }
+      return grown;
+    };
+    bool grown = true;
+    while (grown) {
+      grown = take(stage_.domain.inequalities, domain.inequalities);
+      grown |= take(stage_.domain.equalities, domain.equalities);
+    }
+    return domain;
+  }
+
+  // Whether the index stays inside at all points of the axes that it depends on and that rows
+  // connect with these: what other rows ask of other axes can only leave out points.
+  bool none_outside(const OpenIndex& access, const PathCondition& way, PartialEvaluator evaluator) {
+    std::vector<bool> tried(stage_.domain.rank());
+    evaluator.add_axes(tried);
+    const Domain domain = connected(tried);
+    std::vector<size_t> axes;
+    for (size_t a = 0; a < tried.size(); ++a)
+      if (tried[a]) axes.push_back(a);
+    std::vector<int64_t> point(domain.rank(), 0);
+    int64_t budget = kMaxEvaluations / static_cast<int64_t>(evaluator.node_count() + 8);
+    for (; budget > 0; --budget) {
+      if (domain.contains(point) && is_outside(access, way, evaluator, point)) return false;
+      size_t k = axes.size();
+      while (k > 0 && ++point[axes[k - 1]] == domain.extents[axes[k - 1]]) point[axes[--k]] = 0;
+      if (k == 0) return true;
+    }
+    return false;
+  }
+
+  // Whether the index is evaluated at a point and leaves its dimension there.
+  static bool is_outside(const OpenIndex& access, const PathCondition& way,
+                         PartialEvaluator& evaluator, std::span<const int64_t> point) {
     evaluator.move_to(point);
     const int64_t at = evaluator.value(access.index)->i;
-    if (at >= 0 && at < access.extent) return;
-    for (const auto& [condition, value] : way) {
-      const std::optional<Scalar> known = evaluator.value(condition);
-      if (known && (known->i != 0) != value) return;  // not evaluated here
-    }
+    if (at >= 0 && at < access.extent) return false;
+    return std::ranges::all_of(way, [&](const auto& step) {
+      const std::optional<Scalar> known = evaluator.value(step.first);
+      return !known || (known->i != 0) == step.second;
+    });
+  }
+
+  void try_point(const OpenIndex& access, const PathCondition& way, PartialEvaluator& evaluator,
+                 std::span<const int64_t> point) {
+    if (!stage_.domain.contains(point) || !is_outside(access, way, evaluator, point)) return;
+    const int64_t at = evaluator.value(access.index)->i;
     std::string where;
     for (size_t k = 0; k < point.size(); ++k)
       where += (k ? ", " : " at ") + names_[k] + " = " + std::to_string(point[k]);
@@ -259,6 +327,7 @@ class BoundsVerifier {
       if (cases.size() == 1 && r.low && r.high)
         return ", the index runs from " + std::to_string(*r.low) + " to " + std::to_string(*r.high);
     } catch (const Overflow&) {
+      return "";
     }
     return "";
   }

@@ -209,6 +209,13 @@ CASES: dict[str, Case] = {
         lambda x, w: F.conv2d(x, w, groups=2),
         (IMAGE, (6, 2, 3, 3)),
     ),
+    "conv2d strides and dilations of groups": Case(  # too many points to try them all
+        lambda x, w: aj.nn.conv2d(
+            x, w, stride=(3, 1), padding=(3, 1), dilation=(2, 3), groups=4
+        ),
+        lambda x, w: F.conv2d(x, w, stride=(3, 1), padding=(3, 1), dilation=(2, 3), groups=4),
+        ((1, 68, 32, 28), (32, 17, 4, 7)),
+    ),
     "conv2d depthwise": Case(
         lambda x, w: aj.nn.conv2d(x, w, groups=4, padding=1),
         lambda x, w: F.conv2d(x, w, groups=4, padding=1),

@@ -176,6 +176,24 @@ TEST(VerifyBounds, AxesThatAnIndexDoesNotMentionCostNothing) {
             "");
 }
 
+// What rows say of axes that nothing connects with an index is no reason to enumerate these.
+TEST(VerifyBounds, RowsOfOtherAxesCostNothing) {
+  const auto with_rows = [](const std::string& extent, const std::string& rows) {
+    return body_error("float(" + extent + ") x, float(3000) z, float(3000) w",
+                      "y(i, j) +=! x(i * j) * z(r_a) * w(r_b) where i in 0:4, j in 0:4, r_a in "
+                      "0:3000, r_b in 0:3000, " +
+                          rows);
+  };
+  EXPECT_EQ(with_rows("10", "r_a >= r_b"), "");
+  EXPECT_EQ(with_rows("10", "q = r_a // 7, q == r_b"), "");
+  EXPECT_NE(with_rows("9", "r_a >= r_b"), "");
+  EXPECT_EQ(with_rows("7", "i + j <= 5, r_a >= r_b"), "") << "3 * 2 is the largest";
+  EXPECT_NE(with_rows("6", "i + j <= 5, r_a >= r_b"), "");
+  const std::string undecided = with_rows("9", "r_a >= 5, r_a <= 2000, r_b >= r_a, r_b <= 2500");
+  EXPECT_NE(undecided.find("could not be proved"), std::string::npos)
+      << "no corner of the box is inside the rows: " << undecided;
+}
+
 TEST(VerifyBounds, UndecidedReadsAreRefusedWithTheRemedy) {
   const std::string error =
       body_error("float(1000000) x",
