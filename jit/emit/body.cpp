@@ -32,7 +32,7 @@ size_t BodyEmitter::KeyHash::operator()(const Key& k) const {
 
 BodyEmitter::BodyEmitter(const Graph& graph, const Stage& stage, std::vector<Affine> axes,
                          std::vector<Range> axis_ranges, std::vector<size_t> copy_variables,
-                         std::optional<size_t> lane_variable, std::span<const TensorPlace> places,
+                         std::optional<size_t> lane_variable, const TensorPlaces& places,
                          llvm::IRBuilder<>& builder, Scopes& scopes, IndexEmitter& index,
                          VectorMath& math)
     : graph_(graph),
@@ -141,7 +141,7 @@ void BodyEmitter::analyse(std::span<const size_t> copy_variables,
 
 bool BodyEmitter::reads_anywhere() const {
   return std::ranges::all_of(safe_, [&](const auto& read) {
-    return read.second && places_[pool_.read_tensor(ExprId{read.first}).value].origin.empty();
+    return read.second && places_[pool_.read_tensor(ExprId{read.first})].origin.empty();
   });
 }
 

@@ -29,6 +29,16 @@ struct TensorPlace {
   int64_t row_lanes = 0;
 };
 
+/// Where a kernel finds the tensors that it reads or writes.
+class TensorPlaces {
+ public:
+  TensorPlace& operator[](TensorId tensor) { return places_[tensor.value]; }
+  const TensorPlace& operator[](TensorId tensor) const { return places_.at(tensor.value); }
+
+ private:
+  std::unordered_map<uint32_t, TensorPlace> places_;  // a graph has many more
+};
+
 /// A machine value and the outermost scope that holds it.
 struct Emitted {
   llvm::Value* value = nullptr;
@@ -56,7 +66,7 @@ class BodyEmitter {
   /// `lane_variable`: the one in lanes, if any.
   BodyEmitter(const Graph& graph, const Stage& stage, std::vector<Affine> axes,
               std::vector<Range> axis_ranges, std::vector<size_t> copy_variables,
-              std::optional<size_t> lane_variable, std::span<const TensorPlace> places,
+              std::optional<size_t> lane_variable, const TensorPlaces& places,
               llvm::IRBuilder<>& builder, Scopes& scopes, IndexEmitter& index, VectorMath& math);
 
   /// The value of a body expression: a scalar where it is equal in all lanes, else a vector. Bool
@@ -201,7 +211,7 @@ class BodyEmitter {
   const ExprPool& pool_;
   const Stage& stage_;
   std::vector<Affine> axes_;
-  std::span<const TensorPlace> places_;
+  const TensorPlaces& places_;
   llvm::IRBuilder<>& builder_;
   Scopes& scopes_;
   IndexEmitter& index_;

@@ -159,7 +159,7 @@ Emitted BodyEmitter::narrow(ExprId id, const Point& point) {
 
 // Offsets of the tensor's elements from its first; nothing where they leave 60 bits.
 std::optional<Range> BodyEmitter::reach(TensorId tensor) const {
-  const TensorPlace& place = places_[tensor.value];
+  const TensorPlace& place = places_[tensor];
   const std::vector<int64_t>& shape = graph_.info(tensor).shape;
   try {
     Range range{0, 0};
@@ -183,7 +183,7 @@ bool BodyEmitter::has_narrow_offsets(TensorId tensor) const {
 // What all lanes have in common, where a pointer to it stays inside the tensor: the offsets from
 // there to elements of the tensor are then no longer than the tensor. Zero elsewhere.
 Affine BodyEmitter::shared_offset(TensorId tensor, const Affine& form) const {
-  if (!places_[tensor.value].origin.empty()) return Affine();
+  if (!places_[tensor].origin.empty()) return Affine();
   const Affine shared = index_.without_lanes(form);
   const Range at = index_.range(shared);
   const std::optional<Range> range = reach(tensor);
@@ -224,7 +224,7 @@ Value* BodyEmitter::lane_offset(Value* offsets, unsigned lane, bool forwards) {
 }
 
 bool BodyEmitter::lies_forwards(TensorId tensor) const {
-  return std::ranges::all_of(places_[tensor.value].strides, [](int64_t s) { return s >= 0; });
+  return std::ranges::all_of(places_[tensor].strides, [](int64_t s) { return s >= 0; });
 }
 
 // Elements at offsets from a pointer, zeros where the mask (null: none) does not hold; element 0

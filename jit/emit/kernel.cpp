@@ -49,7 +49,6 @@ class KernelEmitter {
   void emit() {
     collect_nests(kernel_.root, nests_);
     builder_.SetInsertPoint(llvm::BasicBlock::Create(*out_.context, "entry", function_));
-    places_.resize(program_.graph.tensors.size());
     scopes_.push(nullptr);
     IndexEmitter index(builder_, scopes_, kernel_.variable_count);
     load_addresses();
@@ -99,10 +98,9 @@ class KernelEmitter {
       if (!nest->streamed) continue;
       const Stage& stage = program_.graph.stages[nest->stage];
       StreamedNest& one = streamed.emplace_back();
-      for (TensorId id : stage.results) one.results.push_back(places_[id.value].pointer);
+      for (TensorId id : stage.results) one.results.push_back(places_[id].pointer);
       for (TensorId id : tensors_read(program_.graph, stage))
-        if (program_.scopes[id.value] != Scope::Local)
-          one.reads.push_back(places_[id.value].pointer);
+        if (program_.scopes[id.value] != Scope::Local) one.reads.push_back(places_[id].pointer);
     }
     return streamed;
   }
@@ -127,12 +125,12 @@ class KernelEmitter {
       if (program_.scopes[id.value] == Scope::Local) continue;
       Value* slot = builder_.CreateInBoundsGEP(pointer, function_->getArg(0),
                                                builder_.getInt64(out_.tensors.size()));
-      places_[id.value] = {builder_.CreateAlignedLoad(pointer, slot, llvm::Align(8)),
-                           0,
-                           layouts_[id.value].strides,
-                           {},
-                           false,
-                           0};
+      places_[id] = {builder_.CreateAlignedLoad(pointer, slot, llvm::Align(8)),
+                     0,
+                     layouts_[id.value].strides,
+                     {},
+                     false,
+                     0};
       out_.tensors.push_back(id);
     }
   }
@@ -187,12 +185,12 @@ class KernelEmitter {
         llvm::AllocaInst* buffer = builder_.CreateAlloca(
             llvm::ArrayType::get(builder_.getInt8Ty(), static_cast<uint64_t>(bytes)));
         buffer->setAlignment(llvm::Align(64));
-        places_[id.value] = {buffer,
-                             0,
-                             contiguous_layout(rows.spans).strides,
-                             {nest->axis_base.begin(), nest->axis_base.begin() + rank},
-                             true,
-                             rows.lanes};
+        places_[id] = {buffer,
+                       0,
+                       contiguous_layout(rows.spans).strides,
+                       {nest->axis_base.begin(), nest->axis_base.begin() + rank},
+                       true,
+                       rows.lanes};
       }
     }
   }
@@ -206,7 +204,7 @@ class KernelEmitter {
   VectorMath math_;
   llvm::Function* function_;
   std::vector<const Nest*> nests_;
-  std::vector<TensorPlace> places_;
+  TensorPlaces places_;
 };
 
 }  // namespace

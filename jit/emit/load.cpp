@@ -56,7 +56,7 @@ Value* BodyEmitter::to_memory(Value* value, DType dtype) {
 
 Emitted BodyEmitter::read(ExprId id, const Point& point) {
   const TensorId tensor = pool_.read_tensor(id);
-  const TensorPlace& place = places_[tensor.value];
+  const TensorPlace& place = places_[tensor];
   invariant(place.pointer != nullptr, "a kernel reads a tensor that it was not given");
   Address address;
   address.safe = safe_.at(id.value);
@@ -92,7 +92,7 @@ Emitted BodyEmitter::read(ExprId id, const Point& point) {
 
 std::optional<Affine> BodyEmitter::plain_address(ExprId read) {
   if (pool_.read_predicate(read).valid()) return std::nullopt;
-  const TensorPlace& place = places_[pool_.read_tensor(read).value];
+  const TensorPlace& place = places_[pool_.read_tensor(read)];
   const std::span<const ExprId> index = pool_.read_index(read);
   Affine form;
   for (size_t d = 0; d < index.size(); ++d) {
@@ -108,7 +108,7 @@ Emitted BodyEmitter::bfloat16_pair(ExprId read, const Point& point) {
   if (const auto found = pairs_.find(key); found != pairs_.end())
     if (const Memo& memo = found->second; scopes_.alive(memo.emitted.depth, memo.serial))
       return memo.emitted;
-  const TensorPlace& place = places_[pool_.read_tensor(read).value];
+  const TensorPlace& place = places_[pool_.read_tensor(read)];
   const Affine form = *plain_address(read);
   const bool lanes = index_.in_lanes(form);
   const Emitted mask = lanes ? point.active : Emitted{};
@@ -296,7 +296,7 @@ void BodyEmitter::fetch_next(const Address& address, const Affine& first, Value*
 
 Emitted BodyEmitter::load_lanes(const Address& address, TensorId tensor, DType dtype,
                                 const std::vector<Emitted>& conditions) {
-  const TensorPlace& place = places_[tensor.value];
+  const TensorPlace& place = places_[tensor];
   llvm::Type* element = memory_type(dtype);
   auto* type = llvm::FixedVectorType::get(element, index_.lanes());
   const llvm::Align align(size_of(dtype));

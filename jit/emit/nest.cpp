@@ -240,7 +240,7 @@ Carried NestEmitter::inside(size_t loop, Carried carried) {
     scopes_.push_here();  // its results may be read from here on, also by the next one
     ++produced;
     for (TensorId result : program_.graph.stages[a.nest.stage].results)
-      context_.places[result.value].depth = scopes_.depth();
+      context_.places[result].depth = scopes_.depth();
   }
   if (produced > 0 && lane_loop_) index_.bind_lanes(nest_.loops[*lane_loop_].variable, lanes_);
   if (loop == reduction_begin_ && carried.empty()) {

@@ -25,9 +25,9 @@ struct KernelContext {
   Scopes& scopes;
   IndexEmitter& index;
   VectorMath& math;
-  std::vector<TensorPlace>& places;  // per tensor of the graph
-  size_t operations = 0;             // of the bodies emitted so far, copy by copy
-  bool streams = false;              // what nests stream, they may (streaming.hpp)
+  TensorPlaces& places;
+  size_t operations = 0;  // of the bodies emitted so far, copy by copy
+  bool streams = false;   // what nests stream, they may (streaming.hpp)
 };
 
 class NestEmitter {

@@ -52,7 +52,7 @@ void NestEmitter::scatter_copies() {
 }
 
 NestEmitter::Written NestEmitter::written_by(const Point& point) {
-  const TensorPlace& place = context_.places[stage_.results[0].value];
+  const TensorPlace& place = context_.places[stage_.results[0]];
   Written written;
   const auto require = [&](const Emitted& condition) {
     if (!condition.value) return;
@@ -84,7 +84,7 @@ Value* NestEmitter::combined(Value* before, Value* now) {
 }
 
 void NestEmitter::combine_at(const Point& point, const Written& written) {
-  const TensorPlace& place = context_.places[stage_.results[0].value];
+  const TensorPlace& place = context_.places[stage_.results[0]];
   const DType dtype = program_.graph.info(stage_.results[0]).dtype;
   llvm::Type* element = body_->memory_type(dtype);
   const llvm::Align align(size_of(dtype));
@@ -141,7 +141,7 @@ std::optional<size_t> NestEmitter::copies_in_rows() {
   if (!lane_loop_ || stage_.combiner.kind == CombinerKind::None || !tile_rows_.empty() ||
       lanes_ % elements_in_piece(0) != 0)
     return std::nullopt;
-  const auto along = body_->contiguous_copies(stage_.target, context_.places[result.value]);
+  const auto along = body_->contiguous_copies(stage_.target, context_.places[result]);
   return along && copy_trips()[*along] > 0 ? along : std::nullopt;  // trips of one point each
 }
 

@@ -47,7 +47,7 @@ bool NestEmitter::is_vector_aligned(const Affine& form) const {
 void NestEmitter::store_result(size_t component, Value* value, const Copy& copy) {
   select_copy(copy);
   const TensorId tensor = stage_.results[component];
-  const TensorPlace& place = context_.places[tensor.value];
+  const TensorPlace& place = context_.places[tensor];
   const DType dtype = program_.graph.info(tensor).dtype;
   llvm::Type* element = body_->memory_type(dtype);
   const llvm::Align align(size_of(dtype));
@@ -90,14 +90,13 @@ void NestEmitter::store_result(size_t component, Value* value, const Copy& copy)
 Value* NestEmitter::lane_address(size_t component, const Affine& form, unsigned lane) {
   const TensorId tensor = stage_.results[component];
   return index_.address(
-      context_.places[tensor.value].pointer, 0,
-      body_->memory_type(program_.graph.info(tensor).dtype),
+      context_.places[tensor].pointer, 0, body_->memory_type(program_.graph.info(tensor).dtype),
       index_.without_lanes(form) + Affine(int64_t{lane} * *index_.lane_stride(form)));
 }
 
 // The copy variable along which results lie one behind the other, where the lanes' do not.
 std::optional<size_t> NestEmitter::results_in_rows(size_t component) {
-  const TensorPlace& place = context_.places[stage_.results[component].value];
+  const TensorPlace& place = context_.places[stage_.results[component]];
   const int64_t piece = elements_in_piece(component);
   if (!lane_loop_ || lanes_in_reduction() || piece < 2 || lanes_ % piece != 0) return std::nullopt;
   const std::vector<int64_t> trips = copy_trips();

@@ -330,7 +330,7 @@ Value* NestEmitter::without_mark(Value* payload) {
 
 // Element of component `k`'s buffer that the selected copy defines.
 Affine NestEmitter::result_form(size_t component) const {
-  const TensorPlace& place = context_.places[stage_.results[component].value];
+  const TensorPlace& place = context_.places[stage_.results[component]];
   Affine form;
   for (size_t d = 0; d < stage_.domain.output_rank; ++d) {
     form += axes_[d] * place.strides[d];
@@ -342,7 +342,7 @@ Affine NestEmitter::result_form(size_t component) const {
 Value* NestEmitter::load_result(size_t component, const Copy& copy) {
   select_copy(copy);
   const TensorId tensor = stage_.results[component];
-  const TensorPlace& place = context_.places[tensor.value];
+  const TensorPlace& place = context_.places[tensor];
   const DType dtype = program_.graph.info(tensor).dtype;
   llvm::Type* element = body_->memory_type(dtype);
   const llvm::Align align(size_of(dtype));

@@ -62,7 +62,7 @@ std::optional<size_t> BodyEmitter::contiguous_copies(std::span<const ExprId> ind
 // than the copy at hand.
 bool BodyEmitter::stays_inside(TensorId tensor, std::span<const ExprId> index, size_t copies,
                                int64_t past) {
-  if (!places_[tensor.value].origin.empty()) return false;
+  if (!places_[tensor].origin.empty()) return false;
   const std::vector<int64_t>& shape = graph_.info(tensor).shape;
   for (size_t d = 0; d < index.size(); ++d) {
     if (!(dependence_.at(index[d].value).copies & copy_bits(copies))) continue;
@@ -82,7 +82,7 @@ bool BodyEmitter::stays_inside(TensorId tensor, std::span<const ExprId> index, s
 BodyEmitter::LaneRows BodyEmitter::rows_of_lanes(
     TensorId tensor, const Affine& begin, const std::vector<std::pair<Emitted, int64_t>>& data,
     unsigned live) {
-  const TensorPlace& place = places_[tensor.value];
+  const TensorPlace& place = places_[tensor];
   llvm::Type* element = memory_type(graph_.info(tensor).dtype);
   std::vector<Value*> pointers;
   if (const auto stride = index_.lane_stride(begin); stride && data.empty()) {

@@ -5,51 +5,103 @@
 #include <atomic>
 #include <cstring>
 #include <exception>
+#include <string_view>
 #include <thread>
+#include <unordered_map>
 
 #include "autosched/nests.hpp"
 #include "jit/cpu/object.hpp"
 #include "jit/cpu/parallel.hpp"
+#include "jit/engine/equal_kernels.hpp"
 
 namespace adjit {
 
 std::string kernel_symbol(size_t kernel) { return "adjit_kernel_" + std::to_string(kernel); }
 
-EmittedKernel emit_listed(const KernelList& list, size_t k, const TargetFeatures& features,
-                          const KernelNames& names) {
-  const KernelList::Entry& entry = list.entries()[k];
-  return emit_kernel(*entry.program, entry.kernel, *entry.layouts, features, names(k));
-}
-
-CodegenLevel level_of(const KernelList& list, size_t k, const EmittedKernel& kernel,
+CodegenLevel level_of(bool register_tile, size_t different, double points,
                       const TargetFeatures& features) {
   constexpr size_t kMany = 64;
-  constexpr double kPoints = 4096;  // of all calls
-  const KernelList::Entry& entry = list.entries()[k];
-  const double points = points_of(*entry.program, entry.program->kernels[entry.kernel]) *
-                        static_cast<double>(entry.calls);
-  if (!kernel.register_tile && list.entries().size() > kMany && points <= kPoints)
-    return CodegenLevel::Fast;
-  return codegen_level(kernel.register_tile, features);
+  constexpr double kPoints = 4096;
+  if (!register_tile && different > kMany && points <= kPoints) return CodegenLevel::Fast;
+  return codegen_level(register_tile, features);
 }
 
-CompiledKernels compile_kernels(const KernelList& list, TargetMachines& machines,
-                                const KernelNames& names) {
-  const size_t count = list.entries().size();
-  CompiledKernels compiled;
-  compiled.kernels.resize(count);
-  compiled.objects.resize(count);
+namespace {
+
+// The kernels of a list in two passes: all are emitted, then those that equal no earlier one are
+// given to be compiled, at the level that all of them together deserve.
+class KernelPasses {
+ public:
+  KernelPasses(const KernelList& list, TargetMachines& machines, const KernelNames& names)
+      : list_(list),
+        machines_(machines),
+        names_(names),
+        kernels_(list.entries().size()),
+        equal_(kernels_.size()),
+        points_(kernels_.size()) {}
+
+  void emit(size_t k) {
+    kernels_[k] = emitted(k);
+    if (equal_.show(k, kernels_[k]) != k || k >= kKept) drop_module(k);
+  }
+
+  /// Once all have been emitted.
+  void count() {
+    for (size_t k = 0; k < kernels_.size(); ++k) {
+      const KernelList::Entry& entry = list_.entries()[k];
+      points_[equal_.first_of(k)] +=
+          points_of(*entry.program, entry.program->kernels[entry.kernel]) *
+          static_cast<double>(entry.calls);
+    }
+  }
+
+  /// Kernel k is one to be compiled: calls visit(kernel, level) for it.
+  template <typename Visit>
+  void compile(size_t k, Visit&& visit) {
+    EmittedKernel& kernel = kernels_[k];
+    if (const size_t first = equal_.first_of(k); first != k) {
+      kernel.symbol = names_(first);
+    } else {
+      if (!kernel.module) kernel = emitted(k);
+      visit(kernel, level_of(kernel.register_tile, equal_.different(), points_[k],
+                             machines_.target().vector));
+    }
+    drop_module(k);
+  }
+
+  std::vector<EmittedKernel> take() { return std::move(kernels_); }
+
+ private:
+  static constexpr size_t kKept = 64;  // modules, from one pass to the other: they are large
+
+  EmittedKernel emitted(size_t k) const {
+    const KernelList::Entry& entry = list_.entries()[k];
+    EmittedKernel kernel = emit_kernel(*entry.program, entry.kernel, *entry.layouts,
+                                       machines_.target().vector, names_(k));
+    set_target(*kernel.module, machines_);
+    return kernel;
+  }
+
+  void drop_module(size_t k) {
+    kernels_[k].module.reset();
+    kernels_[k].context.reset();
+  }
+
+  const KernelList& list_;
+  TargetMachines& machines_;
+  const KernelNames& names_;
+  std::vector<EmittedKernel> kernels_;
+  EqualKernels equal_;
+  std::vector<double> points_;  // of all calls of a kernel and of those that equal it
+};
+
+// step(0) ... step(count - 1) on as many threads as this process may use; the first one's error.
+void in_parallel(size_t count, const std::function<void(size_t)>& step) {
   std::vector<std::exception_ptr> failures(count);
   std::atomic<size_t> next{0};
   const auto work = [&] {
     for (size_t k = next++; k < count; k = next++) try {
-        compiled.kernels[k] = emit_listed(list, k, machines.target().vector, names);
-        llvm::Module& module = *compiled.kernels[k].module;
-        set_target(module, machines);
-        compiled.objects[k] = compile_module(
-            module, machines, level_of(list, k, compiled.kernels[k], machines.target().vector));
-        compiled.kernels[k].module.reset();
-        compiled.kernels[k].context.reset();
+        step(k);
       } catch (...) {
         failures[k] = std::current_exception();
       }
@@ -62,7 +114,34 @@ CompiledKernels compile_kernels(const KernelList& list, TargetMachines& machines
   }
   for (const std::exception_ptr& failure : failures)
     if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace
+
+CompiledKernels compile_kernels(const KernelList& list, TargetMachines& machines,
+                                const KernelNames& names) {
+  const size_t count = list.entries().size();
+  CompiledKernels compiled;
+  compiled.objects.resize(count);
+  KernelPasses passes(list, machines, names);
+  in_parallel(count, [&](size_t k) { passes.emit(k); });
+  passes.count();
+  in_parallel(count, [&](size_t k) {
+    passes.compile(k, [&](const EmittedKernel& kernel, CodegenLevel level) {
+      compiled.objects[k] = compile_module(*kernel.module, machines, level);
+    });
+  });
+  compiled.kernels = passes.take();
   return compiled;
+}
+
+void for_each_different(const KernelList& list, TargetMachines& machines,
+                        const std::function<void(const EmittedKernel&, CodegenLevel)>& visit) {
+  const KernelNames names = kernel_symbol;
+  KernelPasses passes(list, machines, names);
+  for (size_t k = 0; k < list.entries().size(); ++k) passes.emit(k);
+  passes.count();
+  for (size_t k = 0; k < list.entries().size(); ++k) passes.compile(k, visit);
 }
 
 std::vector<std::shared_ptr<LoadedCode>> load_objects(CodeLoader& loader,
@@ -71,9 +150,12 @@ std::vector<std::shared_ptr<LoadedCode>> load_objects(CodeLoader& loader,
   if (objects.size() != plan.kernels.size())
     throw Error(ErrorCode::Cache, "an execution plan does not fit its objects");
   std::vector<std::shared_ptr<LoadedCode>> code;
+  std::unordered_map<std::string_view, std::shared_ptr<LoadedCode>> loaded;
   for (size_t k = 0; k < objects.size(); ++k) {
-    const std::string symbols[] = {plan.kernels[k].symbol};
-    code.push_back(loader.load(objects[k], symbols));
+    const std::string& symbol = plan.kernels[k].symbol;
+    std::shared_ptr<LoadedCode>& own = loaded[symbol];
+    if (!own || !objects[k].empty()) own = loader.load(objects[k], std::span(&symbol, 1));
+    code.push_back(own);
   }
   return code;
 }

@@ -18,8 +18,9 @@
 namespace adjit {
 
 struct CompiledKernels {
-  std::vector<EmittedKernel> kernels;      // their modules have been consumed
-  std::vector<std::vector<char>> objects;  // one per kernel
+  std::vector<EmittedKernel> kernels;  // their modules have been consumed
+  /// One per kernel: empty where an earlier kernel's code serves, whose symbol this one has then.
+  std::vector<std::vector<char>> objects;
 };
 
 /// "adjit_kernel_0", ...
@@ -28,21 +29,24 @@ std::string kernel_symbol(size_t kernel);
 /// What kernel k is called.
 using KernelNames = std::function<std::string(size_t)>;
 
-/// Emits kernel k of a list under its symbol.
-EmittedKernel emit_listed(const KernelList& list, size_t k, const TargetFeatures& features,
-                          const KernelNames& names = kernel_symbol);
-
-/// What kernel k of a list, emitted so, deserves: as codegen_level() says, but Fast for kernels of
-/// few points in a list of many, whose first call is mostly compilation. A chain of 10,000
-/// operations on Zen 3: 1.3 seconds instead of 2.0.
-CodegenLevel level_of(const KernelList& list, size_t k, const EmittedKernel& kernel,
+/// What a kernel deserves in a program of so many different ones: as codegen_level() says, but Fast
+/// in a program of many if it has few points in all its calls, since the first call is then mostly
+/// compilation. A chain of 10,000 operations on Zen 3, when each of its 1,130 kernels was compiled:
+/// 1.3 seconds instead of 2.0.
+CodegenLevel level_of(bool register_tile, size_t different, double points,
                       const TargetFeatures& features);
 
-/// Emits and compiles every kernel, on as many threads as this process may use. Deterministic.
+/// Emits every kernel and compiles those that equal no earlier one (equal_kernels.hpp), on as many
+/// threads as this process may use. Deterministic.
 CompiledKernels compile_kernels(const KernelList& list, TargetMachines& machines,
                                 const KernelNames& names = kernel_symbol);
 
-/// Links object k for kernel k of the plan.
+/// Visits the kernels that compile_kernels() compiles, in order and one at a time.
+void for_each_different(const KernelList& list, TargetMachines& machines,
+                        const std::function<void(const EmittedKernel&, CodegenLevel)>& visit);
+
+/// Links object k for kernel k of the plan; kernels without one share the code of the earlier
+/// kernel of their symbol.
 std::vector<std::shared_ptr<LoadedCode>> load_objects(CodeLoader& loader,
                                                       std::span<const std::vector<char>> objects,
                                                       const ExecutionPlan& plan);

@@ -26,7 +26,7 @@ namespace adjit {
 namespace {
 
 // Raised whenever the same program gets different code or another plan.
-constexpr const char* kCodegenRevision = "13";
+constexpr const char* kCodegenRevision = "14";
 constexpr const char* kVersion = ADJIT_VERSION;
 constexpr size_t kMaxExecutables = 4096;
 
@@ -351,23 +351,20 @@ void Engine::keep_schedule(const Request& request, const std::string& schedule_j
 
 std::string Engine::llvm(const Request& request) const {
   const Program program = schedule(request);
-  const KernelList list(program, request.layouts);
   std::string text;
-  for (size_t k = 0; k < list.entries().size(); ++k)
-    text += ir_text(*emit_listed(list, k, machines_.target().vector).module);
+  for_each_different(
+      KernelList(program, request.layouts), machines_,
+      [&](const EmittedKernel& kernel, CodegenLevel) { text += ir_text(*kernel.module); });
   return text;
 }
 
 std::string Engine::assembly(const Request& request) const {
   const Program program = schedule(request);
-  const KernelList list(program, request.layouts);
   std::string text;
-  const TargetFeatures& features = machines_.target().vector;
-  for (size_t k = 0; k < list.entries().size(); ++k) {
-    const EmittedKernel kernel = emit_listed(list, k, features);
-    set_target(*kernel.module, machines_);
-    text += assembly_of(*kernel.module, machines_, level_of(list, k, kernel, features));
-  }
+  for_each_different(KernelList(program, request.layouts), machines_,
+                     [&](const EmittedKernel& kernel, CodegenLevel level) {
+                       text += assembly_of(*kernel.module, machines_, level);
+                     });
   return text;
 }
 

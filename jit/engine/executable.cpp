@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <new>
 #include <numeric>
+#include <set>
 
 #include "jit/cpu/stack.hpp"
 #include "jit/emit/kernel.hpp"
@@ -30,9 +31,9 @@ Executable::Executable(ExecutionPlan plan, std::vector<std::shared_ptr<LoadedCod
       pool_(std::move(pool)),
       report_(std::move(report)),
       uses_(plan_.buffers.size()) {
+  for (const auto& code : std::set(code_.begin(), code_.end())) report_.code_bytes += code->bytes();
   for (size_t k = 0; k < plan_.kernels.size(); ++k) {
     const KernelPlan& kernel = plan_.kernels[k];
-    report_.code_bytes += code_[k]->bytes();
     kernels_.push_back({reinterpret_cast<KernelFunction>(code_[k]->lookup(kernel.symbol)),
                         table_size_,
                         kernel.tensors.size(),

@@ -27,7 +27,7 @@ struct CompileReport {
 /// nothing in run() once each concurrent caller's frame exists.
 class Executable {
  public:
-  /// `code[k]` defines the symbol of the plan's kernel k.
+  /// `code[k]` defines the symbol of the plan's kernel k; kernels may share code.
   Executable(ExecutionPlan plan, std::vector<std::shared_ptr<LoadedCode>> code,
              std::shared_ptr<ThreadPool> pool, CompileReport report);
   ~Executable();

@@ -11,7 +11,7 @@
 
 namespace adjit {
 
-/// A function of the library: the plan, and the object of each of its kernels.
+/// A function of the library: the plan, and the objects of its kernels as CompiledKernels has them.
 struct ExportedFunction {
   std::string name;                          // of the C function
   std::vector<std::string> inputs, outputs;  // names, for comments
@@ -19,7 +19,7 @@ struct ExportedFunction {
   std::vector<std::vector<char>> objects;
 };
 
-/// The symbol of kernel k of a function: no two functions of a program share one.
+/// What kernel k of a function is called: no two functions of a program share a symbol.
 std::string exported_symbol(const std::string& function, size_t kernel);
 
 /// The C99 header and source of a library: one function each, which runs the plan on the calling

@@ -114,6 +114,7 @@ void export_library(const std::string& library, std::span<const ExportedFunction
   std::vector<std::string> parts{part};
   for (const ExportedFunction& f : functions)
     for (size_t k = 0; k < f.objects.size(); ++k) {
+      if (f.objects[k].empty()) continue;  // an earlier one's code
       parts.push_back(scratch.path / (f.name + "-" + std::to_string(k) + ".o"));
       write(parts.back(), {f.objects[k].data(), f.objects[k].size()});
     }

@@ -75,7 +75,7 @@ std::string call_text(const ExportedFunction& f, size_t kernel, const std::strin
                    : buffer(b);
     tensors += ", ";
   }
-  return "{ void* const t[] = {" + tensors + "0}; " + exported_symbol(f.name, kernel) + "(t, " +
+  return "{ void* const t[] = {" + tensors + "0}; " + f.plan.kernels[kernel].symbol + "(t, " +
          tasks + "); }\n";
 }
 
@@ -167,7 +167,8 @@ std::string function_text(const ExportedFunction& f) {
   const ExecutionPlan& plan = f.plan;
   std::string text;
   for (size_t k = 0; k < plan.kernels.size(); ++k)
-    text += "HIDDEN void " + exported_symbol(f.name, k) + "(void* const*, int64_t, int64_t);\n";
+    if (!f.objects[k].empty())
+      text += "HIDDEN void " + plan.kernels[k].symbol + "(void* const*, int64_t, int64_t);\n";
   text += constants_text(f);
   for (size_t s = 0; s < plan.scans.size(); ++s)  // inner ones come first
     text += "static void " + scan_name(f, s) + "(void** b, char* w) {\n  (void)w;\n" +

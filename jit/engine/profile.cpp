@@ -1,6 +1,7 @@
 // jit/engine/profile.cpp -- kernels with their times, flops and bytes.
 #include "jit/engine/profile.hpp"
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -15,7 +16,8 @@ namespace {
 using nlohmann::json;
 
 json report(const Program& program, const Kernel& kernel, const KernelPlan& plan,
-            const Executable::KernelTime& time, const KernelCost& cost, const Target& target) {
+            const Executable::KernelTime& time, const KernelCost& cost, const Target& target,
+            bool from_memory) {
   const Graph& graph = program.graph;
   json stages = json::array();
   std::set<uint32_t> arrays;
@@ -37,7 +39,6 @@ json report(const Program& program, const Kernel& kernel, const KernelPlan& plan
             {"tasks", plan.tasks},         {"parallel", plan.parallel},
             {"bytes", bytes * time.calls}, {"flops", nullptr}};
   if (flops) j["flops"] = *flops;
-  const bool from_memory = program_bytes(program) > static_cast<double>(target.l3_bytes);
   j["predicted"] = static_cast<double>(time.calls) * cost.microseconds;
   j["roofline"] = roofline(static_cast<double>(flops.value_or(0)),
                            static_cast<double>(bytes * time.calls), target, from_memory);
@@ -54,10 +55,14 @@ std::string profile_json(const Program& program, std::span<const TensorLayout> i
   invariant(kernels.entries().size() == times.size() && cost.kernels.size() == times.size(),
             "a profile of another program");
   json list = json::array();
+  std::map<const Program*, bool> from_memory;
+  for (const KernelList::Entry& entry : kernels.entries())
+    if (const auto [at, fresh] = from_memory.try_emplace(entry.program); fresh)
+      at->second = program_bytes(*entry.program) > static_cast<double>(target.l3_bytes);
   for (size_t k = 0; k < times.size(); ++k) {
     const KernelList::Entry& entry = kernels.entries()[k];
     list.push_back(report(*entry.program, entry.program->kernels[entry.kernel], plan.kernels[k],
-                          times[k], cost.kernels[k], target));
+                          times[k], cost.kernels[k], target, from_memory[entry.program]));
   }
   return list.dump();
 }

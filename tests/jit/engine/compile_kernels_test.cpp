@@ -6,6 +6,7 @@
 
 #include "autosched/heuristic.hpp"
 #include "autosched/moves.hpp"
+#include "jit/engine/executable.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
@@ -55,20 +56,95 @@ TEST(CompileKernels, ManyKernelsInOrder) {
 // The first call of many small kernels is mostly compilation.
 TEST(CompileKernels, SmallKernelsOfManyAreCompiledFast) {
   const TargetFeatures features = from_feature_string("+sse4.1,+avx2,+fma");
-  const auto level = [&](int count, const char* extent, bool register_tile) {
-    Program program = several_kernels(count);
-    if (std::string(extent) != "9")
-      program = initial_program(parse_graph("def main(float(" + std::string(extent) +
-                                            ") x) -> (y) { y(i) = x(i) * 2.0 }"),
-                                2, 512);
-    EmittedKernel kernel;
-    kernel.register_tile = register_tile;
-    return level_of(KernelList(program, input_layouts(program)), 0, kernel, features);
+  EXPECT_EQ(level_of(false, 100, 900, features), CodegenLevel::Fast);
+  EXPECT_EQ(level_of(true, 100, 900, features), CodegenLevel::Less) << "accumulators";
+  EXPECT_EQ(level_of(false, 20, 900, features), codegen_level(false, features));
+  EXPECT_EQ(level_of(false, 100, 100000, features), codegen_level(false, features));
+}
+
+std::string object_of(const CompiledKernels& compiled, size_t k) {
+  return {compiled.objects[k].begin(), compiled.objects[k].end()};
+}
+
+// Two kinds of kernels in turn, more of them than modules are kept: the first of each kind is
+// compiled, and their calls count together.
+TEST(CompileKernels, EqualKernelsAreCompiledOnce) {
+  constexpr size_t kKernels = 150;
+  std::string text = "def main(float(9) x) -> (y150) {\n";
+  for (size_t k = 1; k <= kKernels; ++k)
+    text += " y" + std::to_string(k) + "(i) = " + (k == 1 ? "x" : "y" + std::to_string(k - 1)) +
+            (k % 2 ? "(i) * 0.5\n" : "(i) + 3.0\n");
+  const Program program = initial_program(parse_graph(text + "}"), 2, 512);
+  TargetMachines machines(cpu_target());
+  const CompiledKernels compiled = compiled_kernels(program, machines);
+  ASSERT_EQ(compiled.kernels.size(), kKernels);
+  for (size_t k = 0; k < kKernels; ++k) {
+    EXPECT_EQ(compiled.kernels[k].symbol, kernel_symbol(k % 2));
+    EXPECT_EQ(compiled.objects[k].empty(), k >= 2) << k;
+    EXPECT_FALSE(compiled.kernels[k].module);
+  }
+  EXPECT_NE(object_of(compiled, 0), object_of(compiled, 1));
+  EXPECT_EQ(join_objects(compiled_kernels(program, machines).objects),
+            join_objects(compiled.objects));
+
+  const ExecutionPlan plan = make_plan(program, compiled.kernels, input_layouts(program), {});
+  CodeLoader loader;
+  const auto code = load_objects(loader, split_objects(join_objects(compiled.objects)), plan);
+  ASSERT_EQ(code.size(), kKernels);
+  for (size_t k = 2; k < kKernels; ++k) EXPECT_EQ(code[k], code[k % 2]);
+  const size_t one = code[0]->bytes(), other = code[1]->bytes();
+  Executable executable(plan, code, std::make_shared<ThreadPool>(2), {});
+  EXPECT_EQ(executable.report().code_bytes, one + other) << "each counts once";
+  std::vector<float> x(9, 7), y(9, 0);
+  const void* inputs[] = {x.data()};
+  void* outputs[] = {y.data()};
+  executable.run(inputs, outputs);
+  float expected = 7;
+  for (size_t k = 1; k <= kKernels; ++k) expected = k % 2 ? expected * 0.5f : expected + 3;
+  EXPECT_EQ(y, std::vector<float>(9, expected));
+}
+
+// What differs in anything but the tensors it works on is other code.
+TEST(CompileKernels, OtherKernelsAreNotEqual) {
+  const auto compiled_alone = [](const std::string& a, const std::string& b) {
+    const std::string text = "def main(float(12) x, float(3, 4) m, double(12) d) -> (y, z) {\n y" +
+                             a + "\n z" + b + "\n}";
+    TargetMachines machines(cpu_target());
+    const CompiledKernels compiled =
+        compiled_kernels(initial_program(parse_graph(text), 2, 512), machines);
+    return !compiled.objects[1].empty();
   };
-  EXPECT_EQ(level(100, "9", false), CodegenLevel::Fast);
-  EXPECT_EQ(level(100, "9", true), CodegenLevel::Less) << "accumulators";
-  EXPECT_EQ(level(20, "9", false), codegen_level(false, features));
-  EXPECT_EQ(level(1, "100000", false), codegen_level(false, features));
+  const std::string one = "(i) = x(i) * 2.0";
+  EXPECT_FALSE(compiled_alone(one, one));
+  EXPECT_TRUE(compiled_alone(one, "(i) = x(i) * 3.0"));
+  EXPECT_TRUE(compiled_alone(one, "(i) = x(i) * 2.0 where i in 0:11"));
+  EXPECT_TRUE(compiled_alone(one, "(i) = x(11 - i) * 2.0"));
+  EXPECT_TRUE(compiled_alone(one, "(i) = d(i) * 2.0"));
+  EXPECT_TRUE(compiled_alone(one, "(i, j) = m(i, j) * 2.0"));
+}
+
+// Calls of library functions are part of what a kernel is.
+TEST(CompileKernels, KernelsThatCallOtherFunctionsAreNotEqual) {
+  TargetMachines machines(cpu_target());
+  const Graph graph = parse_graph(
+      "def main(double(5) x) -> (y, z) {\n y(i) = lgamma(x(i))\n z(i) = digamma(x(i))\n}");
+  const CompiledKernels compiled = compiled_kernels(initial_program(graph, 2, 512), machines);
+  EXPECT_FALSE(compiled.objects[1].empty());
+}
+
+TEST(CompileKernels, DifferentOnesAreVisitedInOrder) {
+  const Program program = initial_program(
+      parse_graph("def main(float(9) x) -> (a, b, c) {\n a(i) = x(i) * 2.0\n b(i) = x(i) * 2.0\n"
+                  " c(i) = x(i) * 3.0\n}"),
+      2, 512);
+  TargetMachines machines(cpu_target());
+  std::vector<std::string> visited;
+  for_each_different(KernelList(program, input_layouts(program)), machines,
+                     [&](const EmittedKernel& kernel, CodegenLevel) {
+                       EXPECT_TRUE(kernel.module);
+                       visited.push_back(kernel.symbol);
+                     });
+  EXPECT_EQ(visited, (std::vector<std::string>{kernel_symbol(0), kernel_symbol(2)}));
 }
 
 TEST(CompileKernels, TheSameProgramIsTheSameBytes) {
@@ -126,7 +202,7 @@ TEST(LoadObjects, PlanAndObjectsMustFit) {
   compiled.objects[0] = std::vector<char>(100, 'x');
   EXPECT_EQ(code_of(compiled.objects, plan), ErrorCode::Compile);
   compiled.objects[0].clear();
-  EXPECT_EQ(code_of(compiled.objects, plan), ErrorCode::Compile);
+  EXPECT_EQ(code_of(compiled.objects, plan), ErrorCode::Compile) << "no earlier one has its code";
 }
 
 TEST(JoinObjects, SplitGivesThemBack) {

@@ -96,6 +96,25 @@ def f(float(5) x, float c0) -> (c, ys) {
           7);
 }
 
+// Layers share code, in the steps of a scan, too.
+TEST(Export, EqualKernels) {
+  const Graph layers = parse_graph(R"(
+def f(float(4, 4) v, float(4, 4) w, float(4) x) -> (d, s) {
+  a(i) +=! v(i, j) * x(j)
+  b(i) +=! w(i, j) * a(j)
+  c(i) +=! v(i, j) * b(j)
+  d(i) +=! w(i, j) * c(j)
+  scan (s) = step[3](carry float(4) h = d, fixed float(4, 4) u = w) -> (n) {
+    m(i) +=! u(i, j) * h(j)
+    n(i) +=! u(i, j) * m(j)
+  }
+})");
+  Engine engine(memory_only(1));
+  const ExportedFunction f = engine.exported(request_of(layers), "f");
+  EXPECT_GT(std::ranges::count_if(f.objects, [](const auto& object) { return object.empty(); }), 1);
+  compare({layers, layers}, 3);
+}
+
 TEST(Export, SourceAndHeaderAreTheSameEveryTime) {
   Engine engine(memory_only(1));
   const Request request = request_of(random_graph(3, {}));
