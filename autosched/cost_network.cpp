@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
 constexpr double kFarthest = 3;  // standard deviations that an input counts for at most
 constexpr double kLeak = 0.1;    // slope of a hidden unit below zero
 constexpr size_t kOutputs = kCostTerms + 1;
@@ -31,15 +31,10 @@ void require(bool holds, const std::string& what) {
 
 double factor_of(double x) { return x >= 0 ? 1 + x : 1 / (1 - x); }
 
-void CostNetwork::read(const json& j) {
-  require(j.value("format", 0) == kFormat, "their format is not " + std::to_string(kFormat));
-  const std::span<const std::string_view> names = network_input_names();
-  require(std::ranges::equal(j.at("inputs").get<std::vector<std::string>>(), names),
-          "they are for other inputs");
-  vector_bits_ = j.at("vector_bits").get<int>();
+CostNetwork::CostNetwork(const json& j) {
   mean_ = j.at("mean").get<std::vector<double>>();
   scale_ = j.at("scale").get<std::vector<double>>();
-  require(mean_.size() == names.size() && scale_.size() == names.size(),
+  require(mean_.size() == network_input_names().size() && scale_.size() == mean_.size(),
           "their normalisation is of another length");
   read_layers(j.at("layers"));
   const json& entry = j.at("entry");
@@ -63,24 +58,30 @@ void CostNetwork::read_layers(const json& list) {
   require(layers_.empty() || width == kOutputs, "they give another number of factors");
 }
 
-CostNetwork::CostNetwork(std::string_view text) {
+std::map<int, CostNetwork> read_networks(std::string_view text) {
   const json j = json::parse(text, nullptr, false);
   require(j.is_object(), "this is not a JSON object");
+  std::map<int, CostNetwork> networks;
   try {
-    read(j);
+    require(j.value("format", 0) == kFormat, "their format is not " + std::to_string(kFormat));
+    require(
+        std::ranges::equal(j.at("inputs").get<std::vector<std::string>>(), network_input_names()),
+        "they are for other inputs");
+    for (const json& one : j.at("networks")) {
+      const int vector_bits = one.at("vector_bits").get<int>();
+      require(networks.emplace(vector_bits, one).second,
+              "two are for vectors of " + std::to_string(vector_bits) + " bits");
+    }
   } catch (const json::exception& error) {
     require(false, error.what());
   }
-}
-
-const CostNetwork& CostNetwork::shipped() {
-  static const CostNetwork network{std::string_view(kCostWeights)};
-  return network;
+  return networks;
 }
 
 const CostNetwork* CostNetwork::shipped_for(const Target& target) {
-  const CostNetwork& network = shipped();
-  return network.vector_bits_ == target.vector_bits ? &network : nullptr;
+  static const std::map<int, CostNetwork> networks = read_networks(kCostWeights);
+  const auto found = networks.find(target.vector_bits);
+  return found == networks.end() ? nullptr : &found->second;
 }
 
 Corrections CostNetwork::operator()(std::span<const double> inputs) const {

@@ -2,11 +2,13 @@
 // nest is off.
 //
 // A small network from the inputs of network_inputs.hpp to one factor for each term and one for the
-// whole nest. autosched/weights.json holds it; tools/train-cost-model writes that file, the build
-// embeds it. Sums run in the order of the weights, in double precision and without library
-// functions: the same weights give the same numbers on every machine.
+// whole nest. autosched/weights.json holds one for each width of vectors that there were times of;
+// tools/train-cost-model writes that file, the build embeds it. Sums run in the order of the
+// weights, in double precision and without library functions: the same weights give the same
+// numbers on every machine.
 #pragma once
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string_view>
@@ -27,14 +29,11 @@ double factor_of(double x);
 
 class CostNetwork {
  public:
-  /// Weights as JSON text. ErrorCode::Parse where that is not the format of this version, or was
-  /// trained with other inputs.
-  explicit CostNetwork(std::string_view json);
+  /// One network of the file. ErrorCode::Parse where it is not for this version's inputs.
+  explicit CostNetwork(const nlohmann::json& weights);
 
-  /// The one that the library was built with.
-  static const CostNetwork& shipped();
-  /// The same for targets like the one that it was trained on, null for others: of vectors of
-  /// another width it knows nothing.
+  /// The one that the library was built with for targets like this; null if there is none: of
+  /// vectors of another width no network knows anything.
   static const CostNetwork* shipped_for(const Target& target);
 
   /// `inputs`: network_inputs of a nest.
@@ -51,13 +50,15 @@ class CostNetwork {
     std::vector<double> bias;
   };
 
-  void read(const nlohmann::json& j);
   void read_layers(const nlohmann::json& list);
 
-  int vector_bits_ = 0;               // of the target whose times it has seen
   std::vector<double> mean_, scale_;  // of the inputs
   std::vector<Layer> layers_;         // none: no corrections
   double call_ = 1, pool_ = 1, task_ = 1;
 };
+
+/// The networks of a file by the vector width, in bits, of the targets whose times they have seen.
+/// ErrorCode::Parse where that is not JSON in the format of this version, for these inputs.
+std::map<int, CostNetwork> read_networks(std::string_view json);
 
 }  // namespace adjit

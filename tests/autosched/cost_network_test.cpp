@@ -19,18 +19,20 @@ using nlohmann::json;
 
 json plain_weights() {
   const size_t inputs = network_input_names().size();
-  return {{"format", 1},
-          {"vector_bits", 512},
-          {"inputs", network_input_names()},
+  return {{"vector_bits", 512},
           {"mean", std::vector<double>(inputs, 0)},
           {"scale", std::vector<double>(inputs, 1)},
           {"layers", json::array()},
           {"entry", {{"call", 1}, {"pool", 1}, {"task", 1}}}};
 }
 
-ErrorCode refusal(const json& weights) {
+json file_of(const json& networks) {
+  return {{"format", 2}, {"inputs", network_input_names()}, {"networks", networks}};
+}
+
+ErrorCode refusal(const json& file) {
   try {
-    CostNetwork network{weights.dump()};
+    read_networks(file.dump());
   } catch (const Error& error) {
     return error.code();
   }
@@ -53,7 +55,7 @@ TEST(CostNetwork, FactorsArePositive) {
 }
 
 TEST(CostNetwork, WithoutLayersTheModelIsAnalytic) {
-  const CostNetwork network{plain_weights().dump()};
+  const CostNetwork network(plain_weights());
   const Program program = default_schedule(matmul_graph(100, 60, 70), kOneCore);
   EXPECT_EQ(predict(program, kOneCore, &network).microseconds,
             predict(program, kOneCore, nullptr).microseconds);
@@ -73,7 +75,7 @@ TEST(CostNetwork, LayersByHand) {
     last["bias"].push_back(t == kCostTerms ? 0.5 : 0.0);
   }
   weights["layers"].push_back(last);
-  const CostNetwork network{weights.dump()};
+  const CostNetwork network(weights);
   std::vector<double> x(inputs, 0);
   x[0] = 4;  // normalised: 1
   Corrections found = network(x);
@@ -85,42 +87,68 @@ TEST(CostNetwork, LayersByHand) {
   EXPECT_DOUBLE_EQ(network(x).terms[0], 7);
 }
 
-TEST(CostNetwork, RefusesOtherFiles) {
-  EXPECT_EQ(refusal(json("text")), ErrorCode::Parse);
-  json weights = plain_weights();
-  weights["format"] = 2;
-  EXPECT_EQ(refusal(weights), ErrorCode::Parse);
-  weights = plain_weights();
-  weights["inputs"][3] = "another";
-  EXPECT_EQ(refusal(weights), ErrorCode::Parse);
-  weights = plain_weights();
-  weights["mean"].erase(0);
-  EXPECT_EQ(refusal(weights), ErrorCode::Parse);
-  weights = plain_weights();
-  weights["layers"].push_back({{"weights", {{1.0, 2.0}}}, {"bias", {0.0}}});
-  EXPECT_EQ(refusal(weights), ErrorCode::Parse);
-  weights.erase("entry");
-  weights["layers"].clear();
-  EXPECT_EQ(refusal(weights), ErrorCode::Parse);
+TEST(CostNetwork, EveryWidthHasItsOwn) {
+  json narrow = plain_weights(), wide = plain_weights();
+  narrow["vector_bits"] = 128;
+  narrow["entry"]["call"] = 3;
+  const std::map<int, CostNetwork> networks =
+      read_networks(file_of(json::array({narrow, wide})).dump());
+  ASSERT_EQ(networks.size(), 2U);
+  EXPECT_EQ(networks.at(128).call(), 3);
+  EXPECT_EQ(networks.at(512).call(), 1);
+  for (const int shipped : {256, 512})
+    EXPECT_NE(CostNetwork::shipped_for({1, shipped}), nullptr) << shipped;
+  EXPECT_EQ(CostNetwork::shipped_for({1, 128}), nullptr) << "nobody measured those";
 }
 
-// golden/corrections.json: inputs of measured nests, and what the trainer's copy of the network
-// (tools/costmodel/fit.py) makes of them with the weights that it wrote.
+TEST(CostNetwork, RefusesOtherFiles) {
+  EXPECT_EQ(refusal(json("text")), ErrorCode::Parse);
+  const json plain = plain_weights();
+  json file = file_of(json::array({plain}));
+  file["format"] = 1;
+  EXPECT_EQ(refusal(file), ErrorCode::Parse);
+  file = file_of(json::array({plain}));
+  file["inputs"][3] = "another";
+  EXPECT_EQ(refusal(file), ErrorCode::Parse);
+  EXPECT_EQ(refusal(file_of(json::array({plain, plain}))), ErrorCode::Parse) << "two for one width";
+  json weights = plain;
+  weights["mean"].erase(0);
+  EXPECT_EQ(refusal(file_of(json::array({weights}))), ErrorCode::Parse);
+  weights = plain;
+  weights["layers"].push_back({{"weights", {{1.0, 2.0}}}, {"bias", {0.0}}});
+  EXPECT_EQ(refusal(file_of(json::array({weights}))), ErrorCode::Parse);
+  weights = plain;
+  weights.erase("entry");
+  EXPECT_EQ(refusal(file_of(json::array({weights}))), ErrorCode::Parse);
+  weights = plain;
+  weights.erase("vector_bits");
+  EXPECT_EQ(refusal(file_of(json::array({weights}))), ErrorCode::Parse);
+  EXPECT_EQ(refusal(file_of(json::array({plain}))), ErrorCode::Internal)
+      << "nothing is wrong with this one";
+}
+
+// golden/corrections.json: by width of vectors, inputs of measured nests, and what the trainer's
+// copy of the network (tools/costmodel/fit.py) makes of them with the weights that it wrote.
 TEST(CostNetwork, ComputesWhatTheTrainerComputed) {
   std::ifstream file(ADJIT_TEST_SOURCE_DIR "/golden/corrections.json");
-  const json cases = json::parse(file);
-  ASSERT_GT(cases.size(), 20U);
-  bool corrects = false;
-  for (const json& one : cases) {
-    const Corrections found = CostNetwork::shipped()(one.at("inputs").get<std::vector<double>>());
-    const auto expected = one.at("corrections").get<std::vector<double>>();
-    ASSERT_EQ(expected.size(), kCostTerms + 1);
-    for (size_t t = 0; t < kCostTerms; ++t)
-      EXPECT_NEAR(found.terms[t], expected[t], 1e-6 * expected[t]);
-    EXPECT_NEAR(found.nest, expected[kCostTerms], 1e-6 * expected[kCostTerms]);
-    corrects = corrects || std::abs(found.nest - 1) > 0.05;
+  const json golden = json::parse(file);
+  for (const auto& [vector_bits, cases] : golden.items()) {
+    const CostNetwork* network = CostNetwork::shipped_for({1, std::stoi(vector_bits)});
+    ASSERT_TRUE(network) << vector_bits;
+    ASSERT_GT(cases.size(), 20U);
+    bool corrects = false;
+    for (const json& one : cases) {
+      const Corrections found = (*network)(one.at("inputs").get<std::vector<double>>());
+      const auto expected = one.at("corrections").get<std::vector<double>>();
+      ASSERT_EQ(expected.size(), kCostTerms + 1);
+      for (size_t t = 0; t < kCostTerms; ++t)
+        EXPECT_NEAR(found.terms[t], expected[t], 1e-6 * expected[t]);
+      EXPECT_NEAR(found.nest, expected[kCostTerms], 1e-6 * expected[kCostTerms]);
+      corrects = corrects || std::abs(found.nest - 1) > 0.05;
+    }
+    EXPECT_TRUE(corrects);
   }
-  EXPECT_TRUE(corrects);
+  EXPECT_TRUE(golden.contains("256") && golden.contains("512"));
 }
 
 TEST(CostNetwork, NamesEveryInput) {

@@ -79,14 +79,17 @@ def test_the_trainers_model_is_the_librarys(part: Any) -> None:
         names = cost["inputs"]
     assert names == weights["inputs"]
     batch = fit.batch_of(found)
-    inputs = fit.normalised(batch.inputs, np.array(weights["mean"]), np.array(weights["scale"]))
+    bits = batch.machine["vector_bits"]
+    network = next((n for n in weights["networks"] if n["vector_bits"] == bits), None)
     parameters: list[Any] = []
-    for layer in weights["layers"]:
-        parameters += [np.array(layer[k], np.float32) for k in ("weights", "bias")]
-    entry = [weights["entry"][k] for k in ("call", "pool", "task")]
-    parameters.append(np.array([x - 1 if x >= 1 else 1 - 1 / x for x in entry], np.float32))
-    trained = batch.machine["vector_bits"] == weights["vector_bits"]
-    _, schedules = model.predicted(parameters if trained else None, replace(batch, inputs=inputs))
+    if network:
+        mean, scale = np.array(network["mean"]), np.array(network["scale"])
+        batch = replace(batch, inputs=fit.normalised(batch.inputs, mean, scale))
+        for layer in network["layers"]:
+            parameters += [np.array(layer[k], np.float32) for k in ("weights", "bias")]
+        entry = [network["entry"][k] for k in ("call", "pool", "task")]
+        parameters.append(np.array([x - 1 if x >= 1 else 1 - 1 / x for x in entry], np.float32))
+    _, schedules = model.predicted(parameters or None, batch)
     np.testing.assert_allclose(schedules, expected, rtol=1e-3)
 
 
@@ -138,9 +141,24 @@ def test_weights_are_written_and_checked(part: Any, tmp_path: Path) -> None:
     )  # fmt: skip
     assert "held out, learned" in run.stdout
     made = json.loads(weights.read_text())
-    assert made["format"] == 1 and made["vector_bits"] == 512 and len(made["layers"]) == 3
-    assert made["provenance"]["report"]["held out, learned"]["r2_kernels"] < 1
-    assert len(json.loads(check.read_text())) > 20
+    assert made["format"] == 2
+    (network,) = made["networks"]
+    assert network["vector_bits"] == 512 and len(network["layers"]) == 3
+    assert network["provenance"]["report"]["held out, learned"]["r2_kernels"] < 1
+    assert len(json.loads(check.read_text())["512"]) > 20
+
+
+def test_networks_of_other_widths_stay(part: Any, tmp_path: Path) -> None:
+    fit = part("fit")
+    path, names = tmp_path / "weights.json", ["a", "b"]
+    for network in ({"vector_bits": 512}, {"vector_bits": 256, "mean": 1}, {"vector_bits": 512}):
+        file, widths = fit.with_network(path, names, network)
+        path.write_text(json.dumps(file))
+    assert file["networks"] == [{"vector_bits": 256, "mean": 1}, {"vector_bits": 512}]
+    assert widths == {"256", "512"}
+    file, widths = fit.with_network(path, ["a", "c"], {"vector_bits": 256})
+    assert file["networks"] == [{"vector_bits": 256}], "the others were for other inputs"
+    assert widths == {"256"}
 
 
 def test_samples_of_one_target_only(part: Any, tmp_path: Path) -> None:
@@ -153,6 +171,9 @@ def test_samples_of_one_target_only(part: Any, tmp_path: Path) -> None:
 
 
 def test_shipped_weights_say_how_good_they_are() -> None:
-    report = json.loads((_ROOT / "autosched" / "weights.json").read_text())["provenance"]["report"]
-    assert report["held out, learned"]["r2_kernels"] > report["held out, analytic"]["r2_kernels"]
-    assert report["held out, learned"]["rank"] > report["held out, analytic"]["rank"]
+    for network in json.loads((_ROOT / "autosched" / "weights.json").read_text())["networks"]:
+        report = network["provenance"]["report"]
+        assert (
+            report["held out, learned"]["r2_kernels"] > report["held out, analytic"]["r2_kernels"]
+        )
+        assert report["held out, learned"]["rank"] > report["held out, analytic"]["rank"]

@@ -15,7 +15,7 @@ from .model import Batch, Parameters
 
 STEPS = 1500
 HIDDEN = (32, 16)
-FORMAT = 1  # as kFormat of autosched/cost_network.cpp
+FORMAT = 2  # as kFormat of autosched/cost_network.cpp
 _RATE = 4e-3
 _DECAY = 3e-3  # of weights, for each unit of the loss
 _MODEST = 0.02  # of corrections, which should be as small as will do
@@ -128,15 +128,10 @@ def train(batch: Batch, steps: int, seed: int = 0) -> Parameters:
     return parameters
 
 
-def weights_json(
-    parameters: Parameters,
-    names: list[str],
-    mean: Any,
-    scale: Any,
-    vector_bits: int,
-    provenance: dict[str, Any],
+def network_json(
+    parameters: Parameters, mean: Any, scale: Any, vector_bits: int, provenance: dict[str, Any]
 ) -> dict[str, Any]:
-    """What autosched/weights.json holds."""
+    """One network of autosched/weights.json."""
 
     def short(values: Any) -> Any:
         return [short(v) for v in values] if np.ndim(values) else float(f"{float(values):.6g}")
@@ -147,15 +142,29 @@ def weights_json(
         for w, b in zip(parameters[:-1:2], parameters[1:-1:2], strict=True)
     ]
     return {
-        "format": FORMAT, "vector_bits": vector_bits, "inputs": names,
-        "mean": short(mean), "scale": short(scale),
+        "vector_bits": vector_bits, "mean": short(mean), "scale": short(scale),
         "layers": layers, "entry": dict(zip(("call", "pool", "task"), short(entry), strict=True)),
         "provenance": provenance,
     }  # fmt: skip
 
 
+def with_network(
+    path: Path, names: list[str], made: dict[str, Any]
+) -> tuple[dict[str, Any], set[str]]:
+    """The file with this network in place of one for its width, and the widths that it has.
+
+    Networks of a file of another format, or for other inputs, are dropped.
+    """
+    file = json.loads(path.read_text()) if path.exists() else {}
+    others = file["networks"] if (file.get("format"), file.get("inputs")) == (FORMAT, names) else []
+    networks = [n for n in others if n["vector_bits"] != made["vector_bits"]] + [made]
+    networks.sort(key=lambda network: int(network["vector_bits"]))
+    widths = {str(network["vector_bits"]) for network in networks}
+    return {"format": FORMAT, "inputs": names, "networks": networks}, widths
+
+
 def exact_corrections(weights: dict[str, Any], inputs: Any) -> Any:
-    """(nests, TERMS + 1) factors of raw inputs by a file's weights, in double precision."""
+    """(nests, TERMS + 1) factors of raw inputs by a network, in double precision."""
     x = (np.asarray(inputs) - weights["mean"]) * weights["scale"]
     x = np.clip(x, -model.FARTHEST, model.FARTHEST)
     for k, layer in enumerate(weights["layers"]):
@@ -207,7 +216,11 @@ def run(files: list[Path], weights: Path, check: Path | None, steps: int) -> Non
         "samples": len(found), "programs": len({s["program"] for s in found}),
         "steps": steps, "report": report,
     }  # fmt: skip
-    made = weights_json(parameters, input_names(), mean, scale, bits[0], provenance)
-    weights.write_text(json.dumps(made, separators=(",", ":")).replace("],[", "],\n[") + "\n")
+    made = network_json(parameters, mean, scale, bits[0], provenance)
+    file, widths = with_network(weights, input_names(), made)
+    weights.write_text(json.dumps(file, separators=(",", ":")).replace("],[", "],\n[") + "\n")
     if check is not None:
-        check.write_text(json.dumps(cases(made, found, 40), separators=(",", ":")) + "\n")
+        checks = json.loads(check.read_text()) if check.exists() else {}
+        checks = {width: kept for width, kept in checks.items() if width in widths}
+        checks[str(bits[0])] = cases(made, found, 40)
+        check.write_text(json.dumps(checks, separators=(",", ":")) + "\n")

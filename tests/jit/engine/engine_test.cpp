@@ -72,8 +72,8 @@ TEST(Engine, ItsOwnScheduleIsWhatCompilingTakesWhereNothingWasKept) {
   const Engine engine(memory_only(2));
   size_t searched = 0;
   for (const Graph& graph :
-       {matmul_graph(96, 700, 40), softmax_graph(2000, 24), total_graph(300, 130),
-        conv_graph(2, 16, 14, 14, 32, 1, true), column_sum_graph(2000, 120),
+       {matmul_graph(96, 700, 40), softmax_graph(2000, 24), softmax_graph(100000, 10),
+        total_graph(300, 130), conv_graph(2, 16, 14, 14, 32, 1, true), column_sum_graph(2000, 120),
         product_graph(200, 300, 100, true, true)}) {
     Request request = request_of(graph);
     const std::string taken = engine.schedule(request).moves_json;
@@ -81,7 +81,7 @@ TEST(Engine, ItsOwnScheduleIsWhatCompilingTakesWhereNothingWasKept) {
     request.schedule_json = kOwnSchedule;
     EXPECT_EQ(engine.schedule(request).moves_json, taken);
   }
-  EXPECT_EQ(searched > 0, engine.schedule_target().vector_bits == 512);  // else nothing is searched
+  EXPECT_EQ(searched > 0, engine.schedule_target().vector_bits > 128);  // else nothing is searched
 }
 
 TEST(Engine, ReadsNegativeAndTransposedStridesInPlace) {
