@@ -29,6 +29,7 @@ constexpr double kHeavy = 8;            // instructions of a body beside which l
 constexpr double kFarLine = 6;          // cycles to fetch a line that nothing fetches ahead
 constexpr int64_t kFarBytes = 1 << 20;  // what a second cache holds
 constexpr double kAskBorder = 1.5;      // cycles to ask whether a tile is at a border
+constexpr int64_t kSpare = 2;           // registers besides accumulators and what is worked on
 constexpr int64_t kCopies = 96;         // of the body in a tile: bounds the code's size
 
 }  // namespace
@@ -92,7 +93,7 @@ bool TileModel::fits(const std::vector<int64_t>& factors) const {
   int64_t copies = 1;
   for (const int64_t factor : factors) copies *= factor;
   if (copies == 1) return true;
-  return accumulators(factors) + working_registers() <= registers_ &&
+  return accumulators(factors) + working_registers() + kSpare <= registers_ &&
          (arithmetic_ > kHeavy || spilled(factors) == 0) && copies <= kCopies &&
          static_cast<double>(copies) * arithmetic_ <= 600;
 }
