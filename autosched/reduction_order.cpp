@@ -33,7 +33,7 @@ bool bounded_tap(const Domain& domain, size_t axis) {
 }
 
 // Whether the lines that a tile of so many copies reads along an axis can stay in the first cache
-// until they are read again.
+// until they are read again, with room for other operands and for rows that end in another line.
 bool stays_close(const Graph& graph, const Stage& stage, std::span<const MemoryAccess> reads,
                  size_t axis, std::span<const int64_t> factors, const Target& target) {
   return std::ranges::all_of(reads, [&](const MemoryAccess& access) {
@@ -43,7 +43,7 @@ bool stays_close(const Graph& graph, const Stage& stage, std::span<const MemoryA
         ceil_div(stage.domain.extents[axis] * std::min(bytes(axis), kLineBytes), kLineBytes);
     for (size_t a = 0; a < factors.size(); ++a)
       if (bytes(a) >= kLineBytes) lines *= factors[a];
-    return !access.irregular[axis] && lines <= lines_kept(bytes(axis), target.l1_bytes);
+    return !access.irregular[axis] && 4 * lines <= 3 * lines_kept(bytes(axis), target.l1_bytes);
   });
 }
 

@@ -186,7 +186,7 @@ double TileModel::load_cost(size_t read, const std::vector<int64_t>& factors) co
   for (size_t a = 0; a < factors.size(); ++a)
     if (access.depends_on(a)) distinct *= static_cast<double>(factors[a]);
   if (!access.depends_on(v_)) return distinct * kPorts;
-  if (contiguous_[read]) return distinct * lane_load_;
+  if (contiguous_[read]) return distinct * lane_load_ * (1 + crossing(read));
   const std::optional<size_t> rows = rows_along(access, factors);
   if (!rows)
     return distinct * (access.by_data[v_] ? kNamedElement * static_cast<double>(lanes_)
@@ -194,6 +194,16 @@ double TileModel::load_cost(size_t read, const std::vector<int64_t>& factors) co
   const int64_t piece = row_piece(p_.graph, access.tensor);
   const auto pieces = static_cast<double>(ceil_div(factors[*rows], piece));
   return distinct / static_cast<double>(factors[*rows]) * pieces * row_load_cost(lanes_, piece);
+}
+
+double TileModel::crossing(size_t read) const {
+  const MemoryAccess& access = p_.accesses.reads[read];
+  if (std::ranges::count(packed, read) > 0 || lanes_ < 2) return 0;
+  const auto size = static_cast<int64_t>(size_of(p_.graph.info(access.tensor).dtype));
+  for (size_t a = 0; a < p_.spans.size(); ++a)
+    if (a != v_ && p_.spans[a] > 1 && !access.irregular[a] && access.strides[a] % lanes_ != 0)
+      return static_cast<double>((lanes_ - 1) * size) / kLineBytes;
+  return 0;
 }
 
 std::optional<size_t> TileModel::rows_along(const MemoryAccess& access,

@@ -67,6 +67,10 @@ class TileModel {
   // Cycles of an operand's loads in one step.
   double load_cost(size_t read, const std::vector<int64_t>& factors) const;
 
+  // Share of an operand's vectors that lie in two cache lines, and take two loads: those of rows
+  // that begin anywhere.
+  double crossing(size_t read) const;
+
   // Of an operand whose lanes data puts anywhere: the axis in the tile along which it is
   // contiguous. Its loads are then pieces of rows.
   std::optional<size_t> rows_along(const MemoryAccess& access,
