@@ -242,6 +242,16 @@ double TileModel::distance(const MemoryAccess& access, const std::vector<int64_t
   return std::min(1.5, 0.15 * streams) + (collide ? 0.5 : 0);
 }
 
+double TileModel::stored_apart(const std::vector<int64_t>& factors) const {
+  constexpr double kScattered = 2.5, kAlone = 1.2, kInRows = 0.5;
+  const MemoryAccess& result = p_.accesses.result;
+  if (result.irregular[v_]) return kScattered;
+  const int64_t piece = row_piece(p_.graph, result.tensor);
+  for (size_t a = 0; a < output_rank_; ++a)
+    if (a != v_ && piece > 0 && factors[a] >= piece && result.contiguous(a)) return kInRows;
+  return kAlone;
+}
+
 double TileModel::total(const std::vector<int64_t>& factors) const {
   const double whole = step(factors);
   double tiles = 1, outputs = 1;
@@ -263,7 +273,7 @@ double TileModel::total(const std::vector<int64_t>& factors) const {
   if (in_reduction_) {
     cycles += outputs * kFoldCycles;
   } else if (!p_.accesses.result.contiguous(v_)) {
-    cycles += 2.5 * outputs;  // scattered stores
+    cycles += outputs * stored_apart(factors);
   }
   return cycles;
 }
