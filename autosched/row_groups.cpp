@@ -136,7 +136,17 @@ class RowGrouper {
     for (size_t l = depth; l < host.loops.size(); ++l)
       inside = std::max(inside, host.spans[host.loops[l].axis]);
     if (std::max(longest, inside) < kShortRow) return false;
-    return !across_memory(producer, row);
+    return !across_memory(producer, row) && !cuts_lines(producer, region);
+  }
+
+  // Whether a row has one point of the axis along which the stage's results are contiguous, and many
+  // along another: an iteration further out has whole lines of them.
+  bool cuts_lines(const Stage& stage, const Region& region) const {
+    const Accesses accesses = accesses_of(program_.graph, stage);
+    for (size_t a = 0; a < region.spans.size(); ++a)
+      if (accesses.result.contiguous(a) && region.spans[a] <= 1 && stage.domain.extents[a] > 1)
+        return points(region.spans) >= kShortRow;
+    return false;
   }
 
   // Whether what is contiguous in a stage is so along axes of which a row has one point or few.
