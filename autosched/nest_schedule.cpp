@@ -297,18 +297,21 @@ Program attach_panels(Program program, size_t host, const ReductionPlan& plan) {
   return program;
 }
 
-// The axis along which a transposing copy reads contiguously: its lanes, contiguous in the result,
-// are gathered.
-std::optional<size_t> gathered_along(const Stage& stage, const TileChoice& tile,
-                                     const Accesses& accesses) {
+// The axis along which a transposing stage reads contiguously where its lanes, contiguous in the
+// result, are gathered; or writes so, where its lanes are stored apart.
+std::optional<size_t> transposed_along(const Stage& stage, const TileChoice& tile,
+                                       const Accesses& accesses) {
   if (stage.domain.reduction_rank() > 0 || !tile.vector_axis) return std::nullopt;
-  for (const MemoryAccess& access : accesses.reads) {
+  const auto along = [&](const MemoryAccess& access) -> std::optional<size_t> {
     const int64_t across = access.strides[*tile.vector_axis];
-    if (across >= -1 && across <= 1) continue;
+    if (across >= -1 && across <= 1) return std::nullopt;
     for (size_t a = 0; a < stage.domain.output_rank; ++a)
       if (access.strides[a] == 1) return a;
-  }
-  return std::nullopt;
+    return std::nullopt;
+  };
+  for (const MemoryAccess& access : accesses.reads)
+    if (const std::optional<size_t> axis = along(access)) return axis;
+  return along(accesses.result);
 }
 
 // One vector of rows at a time, and of each as many elements as the emitter transposes at once
@@ -326,9 +329,9 @@ void take_pieces(const Graph& graph, const Nest& nest, size_t axis, size_t task_
     tile.factors[axis] = piece;
 }
 
-// Gathers walk their cache lines to the end before they take others: the contiguous axis goes
-// innermost, and only one vector of lines is open at a time.
-Program order_gathers(Program program, size_t stage, size_t axis) {
+// Transpositions walk their cache lines to the end before they take others: the contiguous axis
+// goes innermost, and only one vector of lines is open at a time.
+Program order_transposition(Program program, size_t stage, size_t axis) {
   const Nest& nest = nest_of(program, stage);
   if (!nest.attached.empty()) return program;
   std::vector<size_t> order(nest.loops.size());
@@ -363,7 +366,7 @@ Program schedule_kernel(Program program, size_t root_stage, const Target& target
             : ReductionPlan{.tile = choose(program, nest_of(program, s), accesses,
                                            s == root_stage ? task_loops : 0, choices)};
     cycles += plan.tile.cycles * (s == root_stage ? 1 : iterations);
-    if (const auto axis = gathered_along(program.graph.stages[s], plan.tile, accesses))
+    if (const auto axis = transposed_along(program.graph.stages[s], plan.tile, accesses))
       take_pieces(program.graph, nest_of(program, s), *axis, s == root_stage ? task_loops : 0,
                   plan.tile);
     program = apply_tile(std::move(program), s, plan.tile);
@@ -390,8 +393,9 @@ Program schedule_kernel(Program program, size_t root_stage, const Target& target
     program = run_in_parallel(std::move(program), root_stage, cycles, largest_chunk, serial_axis,
                               choices);
   }
-  if (const auto axis = gathered_along(program.graph.stages[root_stage], root_plan.tile, accesses))
-    return order_gathers(std::move(program), root_stage, *axis);
+  if (const auto axis =
+          transposed_along(program.graph.stages[root_stage], root_plan.tile, accesses))
+    return order_transposition(std::move(program), root_stage, *axis);
   if (program.graph.stages[root_stage].domain.reduction_rank() == 0) return program;
   program = block_reduction(std::move(program), root_stage, root_plan.tile, accesses);
   program = order_outputs(std::move(program), root_stage, root_plan, accesses, target, choices);

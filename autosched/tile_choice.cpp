@@ -5,6 +5,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "autosched/gathered_rows.hpp"
 #include "autosched/nests.hpp"
 #include "autosched/rewriting.hpp"
 
@@ -93,6 +94,17 @@ int64_t whole_copies(int64_t copies, int64_t vectors) {
   return 1;
 }
 
+// Cycles to store a vector whose lanes lie apart: in pieces of rows (jit/emit/stores.cpp), which
+// cost a little more than loads of such pieces, or one by one.
+double apart_cost(const TileProblem& problem, int64_t lanes) {
+  const MemoryAccess& result = problem.accesses.result;
+  const int64_t piece = row_piece(problem.graph, result.tensor);
+  for (size_t a = 0; a < problem.stage.domain.output_rank; ++a)
+    if (result.contiguous(a) && piece > 1 && lanes % piece == 0 && problem.spans[a] >= piece)
+      return 0.6 * static_cast<double>(lanes) + 3;
+  return 1.2 * static_cast<double>(lanes);
+}
+
 }  // namespace
 
 TileChoice choose_reduction_tile(const TileProblem& problem) {
@@ -129,7 +141,7 @@ TileChoice choose_pointwise_tile(const TileProblem& problem) {
     }
     const bool contiguous = problem.accesses.result.contiguous(axis);
     cycles += static_cast<double>(problem.stage.results.size()) *
-              (contiguous ? 1 : 1.2 * static_cast<double>(lanes));
+              (contiguous ? 1 : apart_cost(problem, lanes));
     const int64_t vectors = ceil_div(extent, lanes);
     cycles *= points / static_cast<double>(extent) * static_cast<double>(vectors);
     if (cycles > best.cycles) continue;  // later axes are closer to the store: they win ties

@@ -3,8 +3,7 @@
 // Lanes that lie one behind the other are stored whole. Lanes that lie a constant apart are stored
 // one by one at addresses known when the code is made; where neighbouring copies of the tile are
 // neighbours in memory, 16 bytes of each lane's row at once, transposed in registers
-// (transposed_load.cpp): of reductions, whose copies are all there at the end. Addresses that only
-// a vector can hold are left to a scatter.
+// (transposed_load.cpp). Addresses that only a vector can hold are left to a scatter.
 #include <algorithm>
 #include <bit>
 #include <numeric>

@@ -114,7 +114,9 @@ Emitted NestEmitter::stored_mask(const Copy& copy) {
 // No reduction: every copy is one (vector of) points; a point that the rows exclude is 0.
 void NestEmitter::emit_plain() {
   body_->set_copy_trips(copy_trips());
-  for (const Copy& copy : copies(false)) {
+  const std::vector<Copy> all = copies(false);
+  std::vector<Carried> kept(stage_.bodies.size());  // of results that go in rows
+  for (const Copy& copy : all) {
     count_copy();
     select_copy(copy);
     const Emitted inside_rows = both(rows_mask(outer_rows_), rows_mask(tile_rows_));
@@ -128,9 +130,15 @@ void NestEmitter::emit_plain() {
         value.value = builder_.CreateSelect(keep, value.value,
                                             llvm::Constant::getNullValue(value.value->getType()));
       }
-      store_result(k, value.value, copy);
+      if (results_in_rows(k)) {
+        kept[k].push_back(value.value);
+      } else {
+        store_result(k, value.value, copy);
+      }
     }
   }
+  for (size_t k = 0; k < kept.size(); ++k)
+    if (!kept[k].empty()) store_results(k, all, kept[k]);
 }
 
 void NestEmitter::emit_reduction() {
