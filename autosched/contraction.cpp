@@ -192,11 +192,11 @@ class Preparer {
   // residues these bound its reduction loops. Whether there were any.
   bool take_residues(size_t s) {
     const Accesses accesses = accessed_by(stage(s));
-    const TileChoice tile = choose(stage(s), accesses, 0, true);
     const bool contraction = is_product_sum(program_.graph, stage(s)) &&
                              std::ranges::all_of(accesses.reads, [&](const MemoryAccess& access) {
                                return reuse(stage(s), access) >= kReuse;
                              });
+    const TileChoice tile = choose(stage(s), accesses, 0, contraction);
     size_t taken = 0;  // each puts one more axis in front
     const size_t outputs = stage(s).domain.output_rank;
     for (size_t a = 0; a < outputs; ++a) {
