@@ -253,7 +253,8 @@ class Preparer {
       if (dim == SIZE_MAX || !keeps(Decision::Pack, s)) continue;
       if (std::ranges::find(done, access.tensor) != done.end()) continue;
       Packing packing = panels(program_.graph, before, access, dim, panel);
-      packing = as_walked(program_.graph, before, accesses, access, std::move(packing));
+      if (walks_closely(program_.graph, before, accesses, accesses, tile, target_))
+        packing = as_walked(program_.graph, before, accesses, access, std::move(packing));
       s = packed(s, access.tensor, packing);
       done.push_back(access.tensor);
     }

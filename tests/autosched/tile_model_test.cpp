@@ -39,11 +39,12 @@ TEST(TileModel, PiecesOfRowsCostLessThanTheirElements) {
   EXPECT_GT(step(elements, 0, {1, 4}), 1.5 * four) << "no axis walks the row";
 }
 
-// Three taps along the lanes, with zeros around an image of so many columns.
+// Three taps along the lanes, with zeros around an image of so many columns; more arithmetic than
+// loads.
 Graph taps(int64_t columns, const std::string& how = "+") {
-  const std::string n = std::to_string(columns);
-  return parse_graph("def f(float(40, " + n + ") x, float(3) w) -> (y) { y(i, j) " + how +
-                     "=! x(i, j + r - 1) * w(r) where i in 0:40, j in 0:" + n +
+  const std::string n = std::to_string(columns), x = "x(i, j + r - 1)";
+  return parse_graph("def f(float(40, " + n + ") x, float(3) w) -> (y) { y(i, j) " + how + "=! (" +
+                     x + " + 1.0) * (" + x + " + 2.0) * w(r) where i in 0:40, j in 0:" + n +
                      ", r in 0:3, j + r >= 1, j + r <= " + n + " }");
 }
 
@@ -65,6 +66,59 @@ TEST(TileModel, CopiesThatShareLinesAreCheaper) {
   const Graph rows = strided("2 * i + r, 2 * j"), columns = strided("2 * j + r, 2 * i");
   EXPECT_LT(step(rows, 2, {1, 6, 1, 1}), step(rows, 2, {6, 1, 1, 1}));
   EXPECT_LT(step(columns, 2, {6, 1, 1, 1}), step(columns, 2, {1, 6, 1, 1}));
+}
+
+// A product whose operands' rows begin where vectors do, or anywhere.
+TEST(TileModel, VectorsThatBeginAnywhereLieInTwoLines) {
+  const auto product = [](int64_t columns) {
+    const std::string n = std::to_string(columns);
+    return parse_graph("def f(float(40, 64) x, float(64, " + n +
+                       ") w) -> (y) { y(i, j) +=! x(i, r) * w(r, j) where i in 0:40, j in 0:" + n +
+                       ", r in 0:64 }");
+  };
+  const auto loads = [&](int64_t columns, bool packed) {
+    const Graph g = product(columns);
+    const Stage& stage = g.stages.back();
+    const Accesses accesses = accesses_of(g, stage);
+    const TileProblem problem{g, stage, accesses, stage.domain.extents, 256, 0, packed};
+    size_t w = 0;
+    while (!accesses.reads[w].depends_on(1)) ++w;
+    return TileModel(problem, 1).load_cost(w, {6, 2, 1});
+  };
+  EXPECT_EQ(loads(64, false), 2 * kPorts);
+  EXPECT_DOUBLE_EQ(loads(63, false), 2 * kPorts * (1 + 28.0 / 64)) << "7 of 16 places";
+}
+
+// Fourteen accumulators, the operand that they share and the one that is loaded fill sixteen
+// registers: there is no room to load ahead, nor for a mask.
+TEST(TileModel, RegistersAreLeftForOperands) {
+  const Graph g = parse_graph(
+      "def f(float(64, 64) x, float(64, 64) w) -> (y) { y(i, j) +=! x(i, r) * w(r, j) "
+      "where i in 0:64, j in 0:64, r in 0:64 }");
+  const Stage& stage = g.stages.back();
+  const Accesses accesses = accesses_of(g, stage);
+  const auto fits = [&](int bits, const Factors& factors) {
+    const TileProblem problem{g, stage, accesses, stage.domain.extents, bits, 0, false};
+    return TileModel(problem, 1).fits(factors);
+  };
+  EXPECT_FALSE(fits(256, {14, 1, 1}));
+  EXPECT_TRUE(fits(256, {12, 1, 1}));
+  EXPECT_TRUE(fits(256, {6, 2, 1}));
+  EXPECT_TRUE(fits(512, {14, 2, 1}));
+}
+
+// Columns of the result as lanes: pieces of its rows where copies lie side by side, else elements.
+TEST(TileModel, ResultsApartAreStoredInRows) {
+  const auto stored = [](const std::string& result, const Factors& factors) {
+    const Graph g = parse_graph("def f(float(64, 64) x, float(64, 64) w) -> (y) { y(" + result +
+                                ") +=! x(r, i) * w(r, j) where i in 0:64, j in 0:64, r in 0:64 }");
+    const Stage& stage = g.stages.back();
+    const Accesses accesses = accesses_of(g, stage);
+    const TileProblem problem{g, stage, accesses, stage.domain.extents, 256, 0, false};
+    return TileModel(problem, 0).stored_apart(factors);
+  };
+  EXPECT_LT(stored("i, j", {2, 4, 1}), 0.5 * stored("i, j", {2, 3, 1}));
+  EXPECT_EQ(stored("i, j", {2, 1, 1}), stored("i, j", {2, 3, 1}));
 }
 
 }  // namespace
