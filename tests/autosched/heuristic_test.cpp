@@ -143,6 +143,21 @@ TEST(Heuristic, StridedAdjointsOfOneTapMultiplyNoZeros) {
   }
 }
 
+// A channel has its own weights, read few times: nothing is packed, so the batch, which only a
+// packed operand has contiguous, is no axis for the lanes. Along the image reads divide it.
+TEST(Heuristic, StridedAdjointsOfChannelsAreTakenApart) {
+  const Graph g = parse_graph(
+      "def f(float(8, 4, 9, 9) g, float(4, 1, 3, 3) w) -> (d) {\n"
+      " d(i, j, k, l) +=! g(i, j, r_m * -1 + (k + 1) // 2, r_n * -1 + (l + 1) // 2) * w(j, 0, "
+      "r_m * 2 + k - (k + 1) // 2 * 2 + 1, r_n * 2 + l - (l + 1) // 2 * 2 + 1)\n"
+      " where i in 0:8, j in 0:4, k in 0:17, l in 0:17, r_m in 0:2, r_n in 0:2, q0 = (k + 1) // 2, "
+      "q1 = (l + 1) // 2, r_m + 8 >= q0, r_n + 8 >= q1, 2*q0 + 1 >= k + 2*r_m, 2*q1 + 1 >= l + "
+      "2*r_n\n}");
+  const Program p = default_schedule(g, {1, 256});
+  EXPECT_NE(print(p).find("d_residues["), std::string::npos) << print(p);
+  expect_faithful(p, g);
+}
+
 // The groups of a convolution divide its channels, which have no zeros around them: its image has.
 TEST(Heuristic, GroupedAdjointsHaveZerosAroundTheImage) {
   const Graph g = parse_graph(

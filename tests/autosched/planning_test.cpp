@@ -146,6 +146,34 @@ TEST(RowGroups, ColumnsAreNotAttached) {
 }
 
 // A product of few columns still shares its rows' operand between them.
+// The differences d between points are contiguous along their four coordinates, sums of which run
+// over all points: a row of d for one coordinate would write every fourth element.
+TEST(RowGroups, RowsThatCutLinesAreNotAttached) {
+  const Graph g = parse_graph(
+      "def f(float(37, 611) w, float(37, 4) a, float(611, 4) b) -> (x, y) {\n"
+      " d(i, j, k) = w(i, j) * exp(a(i, k) - b(j, k))\n"
+      " x(i, k) +=! d(i, r, k)\n y(j, k) +=! d(r, j, k)\n}");
+  const Program p = default_schedule(g, {1, 256});
+  EXPECT_TRUE(nest_of(p, stage_of(p, "x")).attached.empty()) << print(p);
+  expect_faithful(p, g);
+}
+
+// Lanes along what the reads have contiguous; of the results, four neighbours together.
+TEST(TileChoice, TranspositionsGoInPiecesOfRows) {
+  const Graph g = parse_graph(
+      "def f(float(40, 24) a, float(40, 24) b) -> (y) {\n y(i, j) = a(j, i) * b(j, i) where i in "
+      "0:24, j in 0:40\n}");
+  const Program p = default_schedule(g, {1, 256});
+  const Nest& nest = nest_of(p, stage_of(p, "y"));
+  EXPECT_EQ(nest.loops.back().axis, 0U) << print(p);
+  EXPECT_EQ(nest.loops.back().kind, LoopKind::Vector);
+  const Loop& copies = nest.loops[nest.loops.size() - 2];
+  EXPECT_EQ(copies.axis, 1U);
+  EXPECT_EQ(copies.kind, LoopKind::Unrolled);
+  EXPECT_EQ(copies.trips, 4);
+  expect_faithful(p, g);
+}
+
 TEST(RowGroups, ThinProductsStayKernels) {
   const Graph g = parse_graph(
       "def f(float(304, 480) x, float(480, 4) w) -> (y) { p(i, j) +=! x(i, r) * w(r, j) where i in "

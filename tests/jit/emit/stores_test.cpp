@@ -2,6 +2,8 @@
 // of rows.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
@@ -39,6 +41,30 @@ TEST(Stores, PiecesAndTheirRests) {
          {std::tuple{16, 8, 8, 8}, {13, 9, 8, 4}, {9, 21, 4, 6}, {7, 5, 4, 2}, {24, 16, 16, 8}})
       checked_ir(columns(m, n, lanes, copies, type));
   checked_ir(columns(13, 9, 8, 4, "float", "max"));
+}
+
+// A transposition with lanes along its rows, in tiles that end ragged both ways; more stored than
+// one result.
+TEST(Stores, TranspositionsInPieces) {
+  for (const auto& [type, piece] : {std::pair{"float", "store <4 x float>"},
+                                    {"double", "store <2 x double>"},
+                                    {"int32", "store <4 x i32>"},
+                                    {"bfloat16", "store <8 x"}})
+    for (const auto& [m, n] : {std::pair{16, 16}, {13, 11}, {8, 9}, {3, 8}}) {
+      const std::string rows = std::to_string(m), columns = std::to_string(n), t = type;
+      Program p =
+          initial_program(parse_graph("def main(" + t + "(" + rows + ", " + columns +
+                                      ") a) -> (y, z) {\n"
+                                      " (y, z)(i, j) = (a(j, i), a(j, i) * a(j, i)) where i in 0:" +
+                                      columns + ", j in 0:" + rows + "\n}"),
+                          1, 256);
+      p = unroll(vectorize(std::move(p), 0, 0, 8), 0, 1, std::min<int64_t>(m, 8));
+      const std::string ir = checked_ir(p);
+      if (m == 16) {
+        EXPECT_GE(occurrences(ir, piece), 8u) << t << "\n" << ir;
+        EXPECT_EQ(occurrences(ir, "masked.scatter"), 0u);
+      }
+    }
 }
 
 TEST(Stores, WinnersAndTheirPlaces) {
