@@ -85,8 +85,8 @@ class TileModel {
   // summed in blocks (nest_schedule.cpp), so the whole reduction passes before the next tile.
   bool fetches_far(const MemoryAccess& access) const;
 
-  // Cycles to store an element of results whose lanes lie apart: alone, or in a piece of a row where
-  // copies lie beside each other (jit/emit/stores.cpp).
+  // Cycles to store an element of results whose lanes lie apart: alone, or in a piece of a row
+  // where copies lie beside each other (jit/emit/stores.cpp).
   double stored_apart(const std::vector<int64_t>& factors) const;
 
   double total(const std::vector<int64_t>& factors) const;
