@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "autosched/attachment.hpp"
+#include "autosched/gathered_rows.hpp"
 #include "autosched/matrix_product.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/nests.hpp"
@@ -323,10 +324,8 @@ void take_pieces(const Graph& graph, const Nest& nest, size_t axis, size_t task_
   for (const Nest::Attached& attached : nest.attached) settled = std::max(settled, attached.depth);
   for (size_t l = 0; l < settled; ++l)
     if (nest.loops[l].axis == axis) return;
-  const TensorId result = graph.stages[nest.stage].results.front();
-  const auto piece = static_cast<int64_t>(16 / size_of(graph.info(result).dtype));
-  if (piece >= 2 && piece <= 8 && tile.lanes % piece == 0 && nest.spans[axis] >= piece)
-    tile.factors[axis] = piece;
+  const int64_t piece = row_piece(graph, graph.stages[nest.stage].results.front());
+  if (piece > 1 && tile.lanes % piece == 0 && nest.spans[axis] >= piece) tile.factors[axis] = piece;
 }
 
 // Transpositions walk their cache lines to the end before they take others: the contiguous axis

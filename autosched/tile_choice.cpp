@@ -94,15 +94,16 @@ int64_t whole_copies(int64_t copies, int64_t vectors) {
   return 1;
 }
 
-// Cycles to store a vector whose lanes lie apart: in pieces of rows (jit/emit/stores.cpp), which
-// cost a little more than loads of such pieces, or one by one.
+// Cycles to store a vector whose lanes lie apart; in pieces of rows it takes a little more than
+// loads of such pieces, so that copies gather.
 double apart_cost(const TileProblem& problem, int64_t lanes) {
+  constexpr double kPieces = 3.5;
   const MemoryAccess& result = problem.accesses.result;
   const int64_t piece = row_piece(problem.graph, result.tensor);
   for (size_t a = 0; a < problem.stage.domain.output_rank; ++a)
     if (result.contiguous(a) && piece > 1 && lanes % piece == 0 && problem.spans[a] >= piece)
-      return 0.6 * static_cast<double>(lanes) + 3;
-  return 1.2 * static_cast<double>(lanes);
+      return kStoredInRows * static_cast<double>(lanes) + kPieces;
+  return kStoredAlone * static_cast<double>(lanes);
 }
 
 }  // namespace

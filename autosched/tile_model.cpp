@@ -243,13 +243,13 @@ double TileModel::distance(const MemoryAccess& access, const std::vector<int64_t
 }
 
 double TileModel::stored_apart(const std::vector<int64_t>& factors) const {
-  constexpr double kScattered = 2.5, kAlone = 1.2, kInRows = 0.5;
+  constexpr double kScattered = 2.5;
   const MemoryAccess& result = p_.accesses.result;
   if (result.irregular[v_]) return kScattered;
   const int64_t piece = row_piece(p_.graph, result.tensor);
   for (size_t a = 0; a < output_rank_; ++a)
-    if (a != v_ && piece > 0 && factors[a] >= piece && result.contiguous(a)) return kInRows;
-  return kAlone;
+    if (a != v_ && piece > 0 && factors[a] >= piece && result.contiguous(a)) return kStoredInRows;
+  return kStoredAlone;
 }
 
 double TileModel::total(const std::vector<int64_t>& factors) const {

@@ -41,6 +41,10 @@ double gather_cost(const MemoryAccess& access, size_t axis, int64_t lanes);
 /// where they are at least this share of all, and bodies and copies together have no more nodes.
 inline constexpr double kLeastInterior = 0.3, kMostInteriorNodes = 1500;
 
+/// Cycles to store an element of results whose lanes lie apart: alone, or in a piece of a row where
+/// copies lie side by side (jit/emit/stores.cpp).
+inline constexpr double kStoredAlone = 1.2, kStoredInRows = 0.5;
+
 inline constexpr double kPorts = 0.5;  // cycles an instruction takes on one of two ports
 
 /// The tiles of a problem with one candidate vector axis; `factors` are as in TileChoice.
@@ -85,8 +89,7 @@ class TileModel {
   // summed in blocks (nest_schedule.cpp), so the whole reduction passes before the next tile.
   bool fetches_far(const MemoryAccess& access) const;
 
-  // Cycles to store an element of results whose lanes lie apart: alone, or in a piece of a row
-  // where copies lie beside each other (jit/emit/stores.cpp).
+  // Of an element of results whose lanes lie apart.
   double stored_apart(const std::vector<int64_t>& factors) const;
 
   double total(const std::vector<int64_t>& factors) const;

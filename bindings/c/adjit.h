@@ -409,11 +409,11 @@ ADJIT_API adjit_status adjit_executable_run(adjit_executable* executable, int32_
  * have checked already. */
 ADJIT_API adjit_status adjit_executable_run_raw(adjit_executable* executable,
                                                 const void* const* inputs, void* const* outputs);
-/* Runs `repeats` times (at least 1) on such arrays. JSON array, one object per kernel: symbol,
- * stages (what it computes), calls, microseconds (all calls of its fastest run), tasks, parallel,
- * flops (or null), bytes, predicted (microseconds of these calls by the cost model), roofline (the
- * least microseconds that flops and bytes take on this processor). Lives until the next profile of
- * this executable. */
+/* Runs `repeats` times (at least 1) on such arrays. JSON array, one object per kernel: symbol
+ * (kernels of the same code share it), stages (what it computes), calls, microseconds (all calls of
+ * its fastest run), tasks, parallel, flops (or null), bytes, predicted (microseconds of these calls
+ * by the cost model), roofline (the least microseconds that flops and bytes take on this
+ * processor). Lives until the next profile of this executable. */
 ADJIT_API adjit_status adjit_executable_profile(adjit_executable* executable, int32_t input_count,
                                                 const DLTensor* const* inputs, int32_t output_count,
                                                 DLTensor* const* outputs, int32_t repeats,
@@ -422,6 +422,7 @@ ADJIT_API adjit_status adjit_executable_profile(adjit_executable* executable, in
  * kernels, workspace_bytes, code_bytes, kept_schedule (whether it has one that was kept), key
  * (components in clear), id. */
 ADJIT_API adjit_status adjit_executable_report(adjit_executable* executable, const char** json);
+/* Of all kernels whose code differs, one after the other. */
 ADJIT_API adjit_status adjit_executable_llvm(adjit_executable* executable, const char** text);
 ADJIT_API adjit_status adjit_executable_assembly(adjit_executable* executable, const char** text);
 

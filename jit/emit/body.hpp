@@ -33,7 +33,11 @@ struct TensorPlace {
 class TensorPlaces {
  public:
   TensorPlace& operator[](TensorId tensor) { return places_[tensor.value]; }
-  const TensorPlace& operator[](TensorId tensor) const { return places_.at(tensor.value); }
+  const TensorPlace& operator[](TensorId tensor) const {
+    const auto found = places_.find(tensor.value);
+    invariant(found != places_.end(), "a kernel reads a tensor that it was not given");
+    return found->second;
+  }
 
  private:
   std::unordered_map<uint32_t, TensorPlace> places_;  // a graph has many more

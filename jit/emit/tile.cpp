@@ -115,6 +115,8 @@ Emitted NestEmitter::stored_mask(const Copy& copy) {
 void NestEmitter::emit_plain() {
   body_->set_copy_trips(copy_trips());
   const std::vector<Copy> all = copies(false);
+  std::vector<bool> in_rows(stage_.bodies.size());
+  for (size_t k = 0; k < in_rows.size(); ++k) in_rows[k] = results_in_rows(k).has_value();
   std::vector<Carried> kept(stage_.bodies.size());  // of results that go in rows
   for (const Copy& copy : all) {
     count_copy();
@@ -130,7 +132,7 @@ void NestEmitter::emit_plain() {
         value.value = builder_.CreateSelect(keep, value.value,
                                             llvm::Constant::getNullValue(value.value->getType()));
       }
-      if (results_in_rows(k)) {
+      if (in_rows[k]) {
         kept[k].push_back(value.value);
       } else {
         store_result(k, value.value, copy);

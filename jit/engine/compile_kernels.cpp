@@ -72,7 +72,8 @@ class KernelPasses {
   std::vector<EmittedKernel> take() { return std::move(kernels_); }
 
  private:
-  static constexpr size_t kKept = 64;  // modules, from one pass to the other: they are large
+  // Modules kept from one pass to the other. They are large: later ones are emitted twice.
+  static constexpr size_t kKept = 64;
 
   EmittedKernel emitted(size_t k) const {
     const KernelList::Entry& entry = list_.entries()[k];

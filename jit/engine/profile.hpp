@@ -10,11 +10,12 @@
 
 namespace adjit {
 
-/// JSON array, one object per kernel of the plan made of `program`, in order: symbol, stages (the
-/// names of what it computes), calls, microseconds (of all calls in one run), tasks, parallel,
-/// flops (of all calls; null when counting takes too long), bytes (of every array that it reads
-/// or writes outside its own loops, once a call), predicted (microseconds of as many calls by
-/// autosched/cost.hpp) and roofline (the least that its flops and bytes take on all cores).
+/// JSON array, one object per kernel of the plan made of `program`, in order: symbol (which
+/// kernels of the same code share), stages (the names of what it computes), calls, microseconds (of
+/// all calls in one run), tasks, parallel, flops (of all calls; null when counting takes too long),
+/// bytes (of every array that it reads or writes outside its own loops, once a call), predicted
+/// (microseconds of as many calls by autosched/cost.hpp) and roofline (the least that its flops and
+/// bytes take on all cores).
 std::string profile_json(const Program& program, std::span<const TensorLayout> input_layouts,
                          const ExecutionPlan& plan, std::span<const Executable::KernelTime> times,
                          const Target& target);

@@ -145,7 +145,6 @@ TEST(RowGroups, ColumnsAreNotAttached) {
   EXPECT_EQ(default_schedule(columns, kTwo).kernels.size(), 2u);
 }
 
-// A product of few columns still shares its rows' operand between them.
 // The differences d between points are contiguous along their four coordinates, sums of which run
 // over all points: a row of d for one coordinate would write every fourth element.
 TEST(RowGroups, RowsThatCutLinesAreNotAttached) {
@@ -174,6 +173,7 @@ TEST(TileChoice, TranspositionsGoInPiecesOfRows) {
   expect_faithful(p, g);
 }
 
+// A product of few columns still shares its rows' operand between them.
 TEST(RowGroups, ThinProductsStayKernels) {
   const Graph g = parse_graph(
       "def f(float(304, 480) x, float(480, 4) w) -> (y) { p(i, j) +=! x(i, r) * w(r, j) where i in "

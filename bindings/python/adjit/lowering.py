@@ -37,7 +37,7 @@ class Stage(NamedTuple):
 class KernelTime(NamedTuple):
     """One kernel in one run: all but ``tasks`` are of all its calls.
 
-    ``predicted`` is the cost model's time and ``roofline`` the least that flops and bytes take.
+    Kernels whose code is the same share a ``symbol``. ``predicted`` is the cost model's time and ``roofline`` the least that flops and bytes take.
     """
 
     symbol: str
@@ -209,12 +209,12 @@ class Executable:
 
     @property
     def llvm(self) -> str:
-        """LLVM IR of all kernels."""
+        """LLVM IR of all kernels whose code differs."""
         return self._program.handle.text("adjit_executable_llvm")
 
     @property
     def asm(self) -> str:
-        """Assembly of all kernels."""
+        """Assembly of all kernels whose code differs."""
         return self._program.handle.text("adjit_executable_assembly")
 
     @property

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "autosched/heuristic.hpp"
 #include "autosched/moves.hpp"
 #include "jit/engine/executable.hpp"
@@ -66,8 +68,7 @@ std::string object_of(const CompiledKernels& compiled, size_t k) {
   return {compiled.objects[k].begin(), compiled.objects[k].end()};
 }
 
-// Two kinds of kernels in turn, more of them than modules are kept: the first of each kind is
-// compiled, and their calls count together.
+// Two kinds of kernels in turn: the first of each kind is compiled.
 TEST(CompileKernels, EqualKernelsAreCompiledOnce) {
   constexpr size_t kKernels = 150;
   std::string text = "def main(float(9) x) -> (y150) {\n";
@@ -102,6 +103,63 @@ TEST(CompileKernels, EqualKernelsAreCompiledOnce) {
   float expected = 7;
   for (size_t k = 1; k <= kKernels; ++k) expected = k % 2 ? expected * 0.5f : expected + 3;
   EXPECT_EQ(y, std::vector<float>(9, expected));
+}
+
+// y1 = x * 1, y2 = y1 * 2, ...: so many different kernels, then `equal` times the last one.
+Program different_kernels(size_t different, size_t equal) {
+  std::string text = "def main(float(9) x) -> (y" + std::to_string(different + equal) + ") {\n";
+  for (size_t k = 1; k <= different + equal; ++k)
+    text += " y" + std::to_string(k) + "(i) = " + (k == 1 ? "x" : "y" + std::to_string(k - 1)) +
+            "(i) * " + std::to_string(std::min(k, different)) + ".0\n";
+  return initial_program(parse_graph(text + "}"), 2, 512);
+}
+
+// Modules beyond the first 64 are not kept between the passes.
+TEST(CompileKernels, KernelsFarBehindAreCompiledToo) {
+  const Program program = different_kernels(70, 3);
+  TargetMachines machines(cpu_target());
+  const CompiledKernels compiled = compiled_kernels(program, machines);
+  CodeLoader loader;
+  for (const size_t k : {63, 64, 69, 72}) {
+    const size_t first = std::min<size_t>(k, 69);
+    EXPECT_EQ(compiled.kernels[k].symbol, kernel_symbol(first));
+    EXPECT_EQ(compiled.objects[k].empty(), k != first);
+    const auto code =
+        loader.load(compiled.objects[first], std::vector<std::string>{kernel_symbol(first)});
+    std::vector<float> a(9, 2), b(9, 0);
+    void* tensors[] = {a.data(), b.data()};
+    reinterpret_cast<KernelFunction>(code->lookup(kernel_symbol(first)))(tensors, 0, 1);
+    EXPECT_EQ(b[8], 2 * static_cast<float>(first + 1));
+  }
+}
+
+// Kernels that are equal count as one, and their points together; so do the calls of a scan's step.
+TEST(CompileKernels, LevelsAreThoseOfAllEqualKernels) {
+  TargetMachines machines(cpu_target());
+  const CodegenLevel usual = codegen_level(false, machines.target().vector);
+  ASSERT_NE(usual, CodegenLevel::Fast) << "or nothing differs on this target";
+  const auto levels = [&](const Program& program) {
+    std::vector<CodegenLevel> found;
+    for_each_different(KernelList(program, input_layouts(program)), machines,
+                       [&](const EmittedKernel&, CodegenLevel level) { found.push_back(level); });
+    return found;
+  };
+  const std::vector<CodegenLevel> few = levels(different_kernels(4, 100));
+  EXPECT_EQ(few, std::vector<CodegenLevel>(4, usual));
+  const std::vector<CodegenLevel> many = levels(different_kernels(66, 460));
+  ASSERT_EQ(many.size(), 66u);
+  EXPECT_EQ(many[0], CodegenLevel::Fast);
+  EXPECT_EQ(many[65], usual) << "461 times nine points";
+  Program steps = different_kernels(65, 0);
+  std::string text = print(steps.graph);
+  text.insert(
+      text.rfind('}'),
+      "  scan (s) = step[500](carry float(9) h = x) -> (n) {\n    n(i) = h(i) * 0.25\n  }\n");
+  text.replace(text.find("(y65)"), 5, "(y65, s)");
+  const std::vector<CodegenLevel> scan = levels(initial_program(parse_graph(text), 2, 512));
+  ASSERT_GT(scan.size(), 65u);
+  EXPECT_EQ(scan[0], CodegenLevel::Fast);
+  EXPECT_EQ(std::ranges::count(scan, usual), 1) << "500 steps of nine points";
 }
 
 // What differs in anything but the tensors it works on is other code.
