@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -12,8 +13,6 @@
 
 #include "jit/engine/export.hpp"
 #include "runtime/expr/error.hpp"
-
-extern char** environ;
 
 namespace adjit {
 namespace {

@@ -10,13 +10,13 @@ std::string number(size_t value) { return std::to_string(value); }
 
 const char* c_type(DType dtype) {
   switch (dtype) {
-    case DType::Bool: return "uint8_t";
+    case DType::Bool:
     case DType::UInt8: return "uint8_t";
     case DType::Int8: return "int8_t";
     case DType::Int16: return "int16_t";
     case DType::Int32: return "int32_t";
     case DType::Int64: return "int64_t";
-    case DType::Float16: return "uint16_t";
+    case DType::Float16:
     case DType::BFloat16: return "uint16_t";
     case DType::Float32: return "float";
     case DType::Float64: return "double";
@@ -97,9 +97,9 @@ std::string steps_text(const ExportedFunction& f, const std::vector<StepPlan>& s
       continue;
     }
     text += indent + "for (int64_t task = 0; task < " + tasks + "; ++task) {\n";
-    do {
-      text += indent + "  " + call_text(f, steps[s].number, "task, task + 1");
-    } while (chained(s + 1) && ++s);
+    text += indent + "  " + call_text(f, steps[s].number, "task, task + 1");
+    while (chained(s + 1))
+      text += indent + "  " + call_text(f, steps[++s].number, "task, task + 1");
     text += indent + "}\n";
   }
   return text;
