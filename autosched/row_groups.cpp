@@ -140,7 +140,7 @@ class RowGrouper {
   }
 
   // Whether a row has one point of the axis along which the stage's results are contiguous, and
-  // many along another: an iteration further out has whole lines of them.
+  // many along another: it would write one element of each line.
   bool cuts_lines(const Stage& stage, const Region& region) const {
     const Accesses accesses = accesses_of(program_.graph, stage);
     for (size_t a = 0; a < region.spans.size(); ++a)

@@ -93,5 +93,17 @@ TEST(OrderReductions, ChannelsInsideTaps) {
   expect_faithful(default_schedule(convolution(16, 7), target), convolution(16, 7));
 }
 
+// Eight rows of 64 channels would take all 512 lines of the first cache, but rows of 17 elements
+// begin anywhere and end in another line: channels stay outside.
+TEST(OrderReductions, LinesLeaveRoomInTheFirstCache) {
+  const Graph graph = parse_graph(
+      "def f(float(4, 256, 17, 17) x, float(256, 19, 2, 2) w) -> (d) {\n"
+      " d(i, j, k, l) +=! x(i, r_m + j // 19 * 64, r_n * -1 + k + 1, r_o * -1 + l + 1) * "
+      "w(r_m + j // 19 * 64, j - j // 19 * 19, r_n, r_o)\n where i in 0:4, j in 0:76, k in 0:16, "
+      "l in 0:16, r_m in 0:64, r_n in 0:2, r_o in 0:2\n}");
+  const Program p = default_schedule(graph, {.cores = 1, .vector_bits = 256});
+  EXPECT_NE(reduction_loops(p, "d").back(), 0u) << print(p);
+}
+
 }  // namespace
 }  // namespace adjit
