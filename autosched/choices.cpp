@@ -22,6 +22,7 @@ std::string_view name_of(Decision decision) {
     case Decision::Stream: return "stream";
     case Decision::Share: return "share";
     case Decision::Fetch: return "fetch";
+    case Decision::Passes: return "passes";
   }
   return "";
 }

@@ -32,6 +32,7 @@ enum class Decision : uint8_t {
   Stream,      // results past the caches
   Share,       // values of pairs, by several sums
   Fetch,       // the next iteration's rows
+  Passes,      // outer steps of a reduction outside all results
 };
 /// "tile", "pack", ...
 std::string_view name_of(Decision decision);

@@ -9,6 +9,7 @@
 #include "autosched/matrix_product.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/nests.hpp"
+#include "autosched/operand_rows.hpp"
 #include "autosched/panels.hpp"
 #include "autosched/reduction_order.hpp"
 #include "autosched/rewriting.hpp"
@@ -20,35 +21,9 @@ constexpr double kWorthSplitting = 100;  // microseconds below which idle cores 
 // Register tiles of outputs that occupy the cores without a split.
 constexpr int64_t kTilesEnough = 8;
 constexpr int64_t kParts = 16;  // of a split: fixed, whatever the number of cores
-// Reads of an element that pay for a copy of it, and for one by short columns: ten cycles each.
-constexpr double kReuse = 24, kColumnReuse = 96;
 // Cycles to copy an element so that rows which data names are whole, and the share of a stage's
 // time that this must leave.
 constexpr double kRowCopy = 3, kClearly = 0.9;
-
-double reuse(const Stage& stage, const MemoryAccess& access) {
-  return box_points(stage.domain) * access.repeats / elements_touched(access, stage.domain);
-}
-
-// Consecutive points of the reduction axis whose points lie the farthest apart.
-struct Rows {
-  int64_t stride = 0;  // bytes
-  int64_t count = 0;
-};
-
-Rows reduction_rows(const Graph& graph, const Stage& stage, const MemoryAccess& access) {
-  Rows found;
-  const auto size = static_cast<int64_t>(size_of(graph.info(access.tensor).dtype));
-  for (size_t a = stage.domain.output_rank; a < stage.domain.rank(); ++a)
-    if (stage.domain.extents[a] >= 16 && access.strides[a] * size > found.stride)
-      found = {access.strides[a] * size, stage.domain.extents[a]};
-  return found;
-}
-
-double bytes_of(const Graph& graph, TensorId id) {
-  const TensorInfo& info = graph.info(id);
-  return static_cast<double>(info.element_count()) * static_cast<double>(size_of(info.dtype));
-}
 
 class Preparer {
  public:
@@ -225,7 +200,7 @@ class Preparer {
     if (!tile.vector_axis || *tile.vector_axis >= before.domain.output_rank) return;
     const size_t lanes_axis = *tile.vector_axis;
     const int64_t width = tile.factors[lanes_axis] * tile.lanes;
-    const bool starved = waits_for_lines(before, accesses, tile);
+    const OperandRows rows(program_.graph, before, accesses, tile, target_);
     std::vector<TensorId> done, in_panels;
     for (size_t r = 0; r < accesses.reads.size(); ++r) {
       const MemoryAccess& access = accesses.reads[r];
@@ -241,12 +216,9 @@ class Preparer {
       const bool transposed = std::ranges::find(tile.packed, r) != tile.packed.end();
       size_t dim = SIZE_MAX;
       int64_t panel = width;
-      if (transposed || far_rows(before, access, lanes_axis) ||
-          (starved && access.contiguous(lanes_axis) && !access.irregular[lanes_axis] &&
-           reuse(before, access) >= kColumnReuse && lines_per_step(before, access, tile) > 0)) {
+      if (transposed || rows.far(access) || rows.waits_for(access)) {
         dim = dimension_of(program_.graph, access, lanes_axis);
-      } else if (const size_t axis = conflicting_rows(before, access, tile, starved);
-                 axis != SIZE_MAX) {
+      } else if (const size_t axis = rows.conflicting(access); axis != SIZE_MAX) {
         dim = dimension_of(program_.graph, access, axis);
         panel = tile.factors[axis];
       }
@@ -414,69 +386,6 @@ class Preparer {
              (!other.guarded && dim != SIZE_MAX &&
               dimension_of(program_.graph, other, axis) == dim);
     });
-  }
-
-  // Rows of the lanes' operand that collide in the caches, or leave them: 4096 bytes apart, or 2 MB
-  // in all.
-  bool far_rows(const Stage& whole, const MemoryAccess& access, size_t lanes_axis) const {
-    if (!access.contiguous(lanes_axis) || access.irregular[lanes_axis]) return false;
-    if (reuse(whole, access) < 2 * kReuse) return false;
-    const auto [stride, rows] = reduction_rows(program_.graph, whole, access);
-    // Copied once for many runs: as soon as a panel's rows drive each other out of the first cache.
-    if (access.repeats > 1 && reuse(whole, access) >= kColumnReuse &&
-        rows > lines_kept(stride, target_.l1_bytes))
-      return true;
-    return (stride > 0 && stride % 4096 == 0) || rows > lines_kept(stride, target_.l2_bytes) ||
-           (stride >= 1024 && bytes_of(program_.graph, access.tensor) > 2 << 20);
-  }
-
-  // Cache lines that an operand takes from the second cache in a step of the reduction, because its
-  // rows drive each other out of the first before they are read again.
-  double lines_per_step(const Stage& whole, const MemoryAccess& access,
-                        const TileChoice& tile) const {
-    constexpr double kLine = 64;
-    const auto [stride, rows] = reduction_rows(program_.graph, whole, access);
-    if (static_cast<double>(stride) < kLine) return 0;
-    const auto size = static_cast<double>(size_of(program_.graph.info(access.tensor).dtype));
-    double bytes = size;
-    for (size_t a = 0; a < whole.domain.output_rank; ++a)
-      if (access.contiguous(a))
-        bytes =
-            size * static_cast<double>(tile.factors[a] * (tile.vector_axis == a ? tile.lanes : 1));
-    const bool aligned = stride % static_cast<int64_t>(kLine) == 0;
-    const double lines = aligned ? std::ceil(bytes / kLine) : (bytes + kLine - size) / kLine;
-    return static_cast<double>(rows) * lines >
-                   static_cast<double>(lines_kept(stride, target_.l1_bytes))
-               ? lines
-               : 0;
-  }
-
-  // Whether lines from the second cache take half as long as the tile's multiply-adds. Tiles of 16
-  // registers do few of these a step.
-  bool waits_for_lines(const Stage& whole, const Accesses& accesses, const TileChoice& tile) const {
-    double lines = 0, operations = 1;
-    for (const MemoryAccess& access : accesses.reads) lines += lines_per_step(whole, access, tile);
-    for (size_t a = 0; a < whole.domain.output_rank; ++a)
-      operations *= static_cast<double>(tile.factors[a]);
-    const double cycles = operations * target_.vector_bits / target_.fma_bits;
-    return lines * 64 / target_.l2_bytes_per_cycle > 0.5 * cycles;
-  }
-
-  // A broadcast operand walked in steps of a multiple of 2048 bytes, or whose lines a tile waits
-  // for: packed along its unrolled axis.
-  size_t conflicting_rows(const Stage& whole, const MemoryAccess& access, const TileChoice& tile,
-                          bool starved) const {
-    const int64_t stride = reduction_rows(program_.graph, whole, access).stride;
-    const bool waits = starved && lines_per_step(whole, access, tile) > 0;
-    if (stride == 0 || (stride % 2048 != 0 && !waits) || reuse(whole, access) < kColumnReuse)
-      return SIZE_MAX;
-    double reduction = 1;
-    for (size_t a = whole.domain.output_rank; a < whole.domain.rank(); ++a)
-      if (access.depends_on(a)) reduction *= static_cast<double>(whole.domain.extents[a]);
-    if (reduction < 256 || access.depends_on(*tile.vector_axis)) return SIZE_MAX;
-    for (size_t a = 0; a < whole.domain.output_rank; ++a)
-      if (tile.factors[a] > 1 && access.contiguous(a)) return a;
-    return SIZE_MAX;
   }
 
   Program program_;

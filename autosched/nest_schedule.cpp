@@ -11,6 +11,7 @@
 #include "autosched/moves.hpp"
 #include "autosched/nests.hpp"
 #include "autosched/reduction_order.hpp"
+#include "autosched/reduction_passes.hpp"
 
 namespace adjit {
 namespace {
@@ -398,6 +399,7 @@ Program schedule_kernel(Program program, size_t root_stage, const Target& target
   if (program.graph.stages[root_stage].domain.reduction_rank() == 0) return program;
   program = block_reduction(std::move(program), root_stage, root_plan.tile, accesses);
   program = order_outputs(std::move(program), root_stage, root_plan, accesses, target, choices);
+  program = sum_in_passes(std::move(program), root_stage, target, choices);
   return attach_panels(std::move(program), root_stage, root_plan);
 }
 

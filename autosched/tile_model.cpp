@@ -20,17 +20,19 @@ namespace {
 constexpr double kAccumulationLatency = 4;  // of an accumulation
 constexpr double kWinner = 3;       // operations for each of an argmax' components: compare, select
 constexpr double kFoldCycles = 14;  // cycles to fold the lanes of one accumulator
-constexpr double kNamedElement = 1.2;   // cycles to gather an element that data names
-constexpr double kPackedElement = 1.5;  // cycles to copy one element of an operand
-constexpr double kCollision = 0.25;     // cycles more for a load among too many of one set
-constexpr int64_t kLongRow = 4096;      // bytes: the rows of a tile leave the first cache
-constexpr double kFarLoad = 1;          // cycles of a vector from the second one
-constexpr double kHeavy = 8;            // instructions of a body beside which loads are few
-constexpr double kFarLine = 6;          // cycles to fetch a line that nothing fetches ahead
-constexpr int64_t kFarBytes = 1 << 20;  // what a second cache holds
-constexpr double kAskBorder = 1.5;      // cycles to ask whether a tile is at a border
-constexpr int64_t kSpare = 2;           // registers besides accumulators and what is worked on
-constexpr int64_t kCopies = 96;         // of the body in a tile: bounds the code's size
+constexpr double kNamedElement = 1.2;    // cycles to gather an element that data names
+constexpr double kPackedElement = 1.5;   // cycles to copy one element of an operand
+constexpr double kCollision = 0.25;      // cycles more for a load among too many of one set
+constexpr int64_t kLongRow = 4096;       // bytes: the rows of a tile leave the first cache
+constexpr double kFarLoad = 1;           // cycles of a vector from the second one
+constexpr double kHeavy = 8;             // instructions of a body beside which loads are few
+constexpr double kFarLine = 6;           // cycles to fetch a line that nothing fetches ahead
+constexpr int64_t kFarBytes = 1 << 20;   // what a second cache holds
+constexpr double kAskBorder = 1.5;       // cycles to ask whether a tile is at a border
+constexpr double kNearBytes = 32 << 10;  // what a first cache holds
+constexpr double kStreamedLine = 0.2;    // cycles of a line from the second one that are not hidden
+constexpr int64_t kSpare = 2;            // registers besides accumulators and what is worked on
+constexpr int64_t kCopies = 96;          // of the body in a tile: bounds the code's size
 
 }  // namespace
 
@@ -171,7 +173,55 @@ double TileModel::step(const std::vector<int64_t>& factors) const {
   const double work = operations(factors) * kPorts + masks * kPorts;
   const double latency = kAccumulationLatency * (in_reduction_ ? 1 : reduction);
   return std::max({work, loads, latency}) + 0.05 * loads + 0.01 * scattered + kFarLine * far +
-         asking + 0.4;
+         asking + kStreamedLine * streamed_lines(factors) + 0.4;
+}
+
+// Cache lines of a step that come from the second cache: of operands of which a tile walks more
+// than the first one holds. Tiles of 16 registers multiply so little a step that they wait for
+// their loads in any case.
+double TileModel::streamed_lines(const std::vector<int64_t>& factors) const {
+  if (in_reduction_ || registers_ < 32) return 0;
+  double lines = 0;
+  for (size_t r = 0; r < p_.accesses.reads.size(); ++r) {
+    const MemoryAccess& access = p_.accesses.reads[r];
+    const Walked walked = walked_in_tile(r, factors);
+    const bool packed_rows = contiguous_[r] && !access.contiguous(v_);
+    const double step = packed_rows || walked.collides ? kLineBytes : walked.step;
+    if (walked.bytes <= kNearBytes || (step < kLineBytes && access.depends_on(v_))) continue;
+    lines += walked.rows * (step < kLineBytes ? step / kLineBytes : walked.lines);
+  }
+  return lines;
+}
+
+TileModel::Walked TileModel::walked_in_tile(size_t read,
+                                            const std::vector<int64_t>& factors) const {
+  constexpr double kPage = 4096, kWays = 8;
+  const MemoryAccess& access = p_.accesses.reads[read];
+  const auto size = static_cast<double>(size_of(p_.graph.info(access.tensor).dtype));
+  Walked walked;
+  walked.bytes = size;
+  double row = size;  // bytes that lie close together
+  for (size_t a = 0; a < factors.size(); ++a) {
+    if (!access.depends_on(a)) continue;
+    double stride = static_cast<double>(std::abs(access.strides[a])) * size;
+    if (access.irregular[a]) stride = kLineBytes;
+    if (a == v_ && contiguous_[read]) stride = size;
+    if (a >= output_rank_) {
+      walked.bytes *= static_cast<double>(p_.spans[a]);
+      if (p_.spans[a] > 1) walked.step = std::min(walked.step, stride);
+      continue;
+    }
+    const auto points = static_cast<double>(factors[a] * (a == v_ ? lanes_ : 1));
+    walked.bytes *= points;
+    if (stride < kLineBytes) {
+      row += (points - 1) * stride;
+    } else {
+      walked.rows *= points;
+      walked.collides |= points > kWays && std::fmod(stride, kPage) == 0;
+    }
+  }
+  walked.lines = std::max(1.0, row / kLineBytes);
+  return walked;
 }
 
 // Whether several steps along an axis stay in one cache line.
@@ -220,7 +270,10 @@ std::optional<size_t> TileModel::rows_along(const MemoryAccess& access,
 
 bool TileModel::fetches_far(const MemoryAccess& access) const {
   if (in_reduction_ || p_.stage.domain.reduction_rank() != 1 || access.depends_on(v_)) return false;
-  if (p_.accesses.result.contiguous(v_) || p_.spans[output_rank_] <= kWholeReduction) return false;
+  if (p_.spans[output_rank_] <= kWholeReduction) return false;
+  const bool packed_in_rows = box_points(p_.stage.domain) * access.repeats >=
+                              kColumnReuse * elements_touched(access, p_.stage.domain);
+  if (p_.accesses.result.contiguous(v_) && packed_in_rows) return false;
   const auto size = static_cast<int64_t>(size_of(p_.graph.info(access.tensor).dtype));
   return std::abs(access.strides[output_rank_]) * size >= kLongRow &&
          elements_touched(access, p_.stage.domain) * static_cast<double>(size) > kFarBytes;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "autosched/access.hpp"
+#include "autosched/target.hpp"
 #include "autosched/work.hpp"
 
 namespace adjit {
@@ -45,6 +46,9 @@ inline constexpr double kLeastInterior = 0.3, kMostInteriorNodes = 1500;
 /// copies lie side by side (jit/emit/stores.cpp).
 inline constexpr double kStoredAlone = 1.2, kStoredInRows = 0.5;
 
+/// Reads of an element that pay for a copy of it by short columns.
+inline constexpr double kColumnReuse = 96;
+
 inline constexpr double kPorts = 0.5;  // cycles an instruction takes on one of two ports
 
 /// The tiles of a problem with one candidate vector axis; `factors` are as in TileChoice.
@@ -66,6 +70,19 @@ class TileModel {
 
   // Cycles of one pass over the tile.
   double step(const std::vector<int64_t>& factors) const;
+
+  // Cache lines of a step that come from the second cache.
+  double streamed_lines(const std::vector<int64_t>& factors) const;
+
+  // What a tile reads of an operand.
+  struct Walked {
+    double bytes = 0;          // in its whole reduction
+    double rows = 1;           // that lie a line apart or farther, in one step
+    double lines = 1;          // of each
+    double step = kLineBytes;  // bytes to the next step, at most a line
+    bool collides = false;     // more rows in one set of a cache than it has ways
+  };
+  Walked walked_in_tile(size_t read, const std::vector<int64_t>& factors) const;
 
   bool shares_lines(const MemoryAccess& access, size_t axis) const;
   // Cycles of an operand's loads in one step.

@@ -19,9 +19,14 @@ struct Row {
 };
 constexpr Row kRows[] = {
     {"haswell", 32 * kKilo, 256 * kKilo, 16 * kMega, 3.0, 512, 512, 32, 10},
+    {"broadwell", 32 * kKilo, 256 * kKilo, 16 * kMega, 2.8, 512, 512, 32, 10},
     {"skylake-avx512", 32 * kKilo, 1 * kMega, 16 * kMega, 2.7, 1024, 1024, 40, 8},
+    {"cascadelake", 32 * kKilo, 1 * kMega, 16 * kMega, 2.8, 1024, 1024, 40, 8},
+    {"cooperlake", 32 * kKilo, 1 * kMega, 16 * kMega, 2.8, 1024, 1024, 40, 8},
     {"icelake-server", 48 * kKilo, 1280 * kKilo, 24 * kMega, 2.8, 1024, 1024, 40, 8},
     {"sapphirerapids", 48 * kKilo, 2 * kMega, 32 * kMega, 3.0, 1024, 1024, 40, 8},
+    {"emeraldrapids", 48 * kKilo, 2 * kMega, 32 * kMega, 3.0, 1024, 1024, 40, 8},
+    {"graniterapids", 48 * kKilo, 2 * kMega, 32 * kMega, 3.0, 1024, 1024, 40, 8},
     {"znver2", 32 * kKilo, 512 * kKilo, 16 * kMega, 3.3, 512, 512, 32, 14},
     {"znver3", 32 * kKilo, 512 * kKilo, 32 * kMega, 3.5, 512, 512, 32, 14},
     {"znver4", 32 * kKilo, 1 * kMega, 32 * kMega, 3.7, 512, 512, 32, 12},

@@ -214,6 +214,7 @@ TEST(PrepareReductions, PacksRowsThatTheSecondCacheDoesNotHold) {
     Choices own;
     Target target{1, 256};
     target.l2_bytes = l2_bytes;
+    target.fma_bits = 256;
     Program program = initial_program(matmul_graph(512, columns, 512), 1, 256);
     return prepare_reductions(std::move(program), target, {}, plans, own).kernels.size();
   };
@@ -295,18 +296,24 @@ TEST(WorkMeter, CountsSharedExpressionsOnce) {
 }
 
 // A tile of 6 x 2 vectors waits for the lines of rows that leave the first cache; one of 14 x 2 has
-// twice as many multiply-adds for them. Short reductions keep their rows there.
+// twice as many multiply-adds for them, but waits where two start in a cycle. Short reductions keep
+// their rows there, unless these lie on too many pages.
 TEST(Packing, SmallTilesDoNotWaitForLines) {
-  const auto packed = [](int64_t rows, int vector_bits) {
+  const auto packed = [](int64_t rows, int vector_bits, int fma_bits = 512) {
     const std::string n = std::to_string(rows);
     const Graph graph = parse_graph("def main(float(" + n + ", 513) x, float(" + n +
                                     ", 509) y) -> (t) { t(i, j) +=! x(r, i) * y(r, j) }");
-    const std::string text = print(default_schedule(graph, Target{2, vector_bits}));
+    Target target{2, vector_bits};
+    target.fma_bits = fma_bits;
+    const std::string text = print(default_schedule(graph, target));
     return std::pair(text.find("x_packed") != text.npos, text.find("y_packed") != text.npos);
   };
   EXPECT_EQ(packed(511, 256), std::pair(true, true));
   EXPECT_EQ(packed(511, 512), std::pair(false, false));
-  EXPECT_EQ(packed(150, 256), std::pair(false, false));
+  EXPECT_EQ(packed(511, 512, 1024), std::pair(true, true));
+  EXPECT_EQ(packed(150, 256), std::pair(false, true));
+  EXPECT_EQ(packed(150, 256, 256), std::pair(false, false));
+  EXPECT_EQ(packed(100, 256), std::pair(false, false));
 }
 
 }  // namespace

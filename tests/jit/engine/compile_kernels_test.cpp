@@ -135,7 +135,7 @@ TEST(CompileKernels, KernelsFarBehindAreCompiledToo) {
 
 // Kernels that are equal count as one, and their points together; so do the calls of a scan's step.
 TEST(CompileKernels, LevelsAreThoseOfAllEqualKernels) {
-  TargetMachines machines(cpu_target());
+  TargetMachines machines(cpu_target("x86-64-v2"));
   const CodegenLevel usual = codegen_level(false, machines.target().vector);
   ASSERT_NE(usual, CodegenLevel::Fast) << "or nothing differs on this target";
   const auto levels = [&](const Program& program) {

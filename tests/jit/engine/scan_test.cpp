@@ -161,7 +161,7 @@ TEST(CompiledScans, RowsThroughAllSteps) {
   for (int threads : {2, 3})
     for (bool reverse : {false, true}) {
       Engine engine(memory_only(threads));
-      const Graph graph = parse_graph(recurrent(9, reverse, 21, 40));
+      const Graph graph = parse_graph(recurrent(9, reverse, 30, 56));
       const ExecutionPlan& plan = engine.compile(request_of(graph)).executable->plan();
       ASSERT_EQ(plan.scans.size(), 1u);
       EXPECT_GE(plan.scans[0].tasks, threads);

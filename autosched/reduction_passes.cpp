@@ -1,0 +1,98 @@
+// autosched/reduction_passes.cpp -- sums of products in passes over all their results.
+#include "autosched/reduction_passes.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "autosched/features.hpp"
+#include "autosched/moves.hpp"
+#include "autosched/nests.hpp"
+#include "autosched/panels.hpp"
+#include "autosched/traffic.hpp"
+#include "autosched/work.hpp"
+
+namespace adjit {
+namespace {
+
+constexpr double kResume = 2;        // cycles to load a vector of partial results and store it
+constexpr double kLeastSteps = 128;  // of a tile in a pass
+constexpr double kLeastGain = 0.5;   // of the time that the multiply-adds take
+
+double reduction_steps(const Domain& domain) {
+  double steps = 1;
+  for (size_t a = domain.output_rank; a < domain.rank(); ++a)
+    steps *= static_cast<double>(domain.extents[a]);
+  return steps;
+}
+
+// Whether a form mentions an axis, by itself or in a division.
+bool mentions(const Domain& domain, const Affine& form, size_t axis) {
+  for (size_t k = 0; k < form.size(); ++k) {
+    if (form.coefficient(k) == 0) continue;
+    if (k == axis) return true;
+    if (k >= domain.rank() && mentions(domain, domain.divisions[k - domain.rank()].numerator, axis))
+      return true;
+  }
+  return false;
+}
+
+// Whether conditions bound an axis: the first of its points that counts may then be any.
+bool is_bounded(const Domain& domain, size_t axis) {
+  const auto bounds = [&](const Affine& row) { return mentions(domain, row, axis); };
+  return std::ranges::any_of(domain.inequalities, bounds) ||
+         std::ranges::any_of(domain.equalities, bounds);
+}
+
+// Cycles of one core in which a kernel's cache lines come from the third cache.
+double third_cache_cycles(const Program& program, size_t kernel, Target target) {
+  target.l2_bytes /= 2;  // what is walked once passes through it, too
+  double lines = 0;
+  for (const Traffic& nest :
+       traffic(placed_nests(program, program.kernels[kernel]), target, program_bytes(program)))
+    lines += nest.streamed[1];
+  return lines * static_cast<double>(kLineBytes) / target.l3_bytes_per_cycle;
+}
+
+}  // namespace
+
+Program sum_in_passes(Program program, size_t stage, const Target& target, Choices& choices) {
+  const std::optional<NestPath> path = find_nest(program, stage);
+  const Nest& nest = nest_at(program, *path);
+  const Stage& s = program.graph.stages[stage];
+  const DType dtype = program.graph.info(s.results.front()).dtype;
+  if (!nest.attached.empty() || !path->steps.empty() || !is_product_sum(program.graph, s) ||
+      accumulator_of(dtype) != dtype)
+    return program;
+  const size_t first = parallel_depth(nest), end = tile_begin(nest);
+  size_t reductions = first;
+  while (reductions < end && nest.loops[reductions].axis < s.domain.output_rank) ++reductions;
+  if (reductions == first) return program;
+
+  const double points = box_points(s.domain);
+  const double results = points / reduction_steps(s.domain);
+  const double vectors =
+      static_cast<double>(target.vector_bits) / 8 / static_cast<double>(size_of(dtype));
+  const double arithmetic = points / vectors * target.vector_bits / target.fma_bits;
+  const double before = third_cache_cycles(program, path->kernel, target);
+  double steps = reduction_steps(s.domain), passes = 1, best = kLeastGain * arithmetic;
+  std::optional<Program> found;
+  for (size_t l = reductions; l + 1 < end && !is_bounded(s.domain, nest.loops[l].axis); ++l) {
+    passes *= static_cast<double>(nest.loops[l].trips);
+    steps /= static_cast<double>(nest.loops[l].trips);
+    if (steps < kLeastSteps) break;
+    std::vector<size_t> order(nest.loops.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    const auto at = [&](size_t k) { return order.begin() + static_cast<std::ptrdiff_t>(k); };
+    std::rotate(at(first), at(reductions), at(l + 1));
+    Program trial = reorder(program, stage, order);
+    const double gain = before - third_cache_cycles(trial, path->kernel, target) -
+                        kResume * (passes - 1) * results / vectors;
+    if (gain <= best) continue;
+    best = gain;
+    found = std::move(trial);
+  }
+  if (!found || !choices.keeps(Decision::Passes, program.graph, s)) return program;
+  return std::move(*found);
+}
+
+}  // namespace adjit

@@ -1,0 +1,21 @@
+// autosched/reduction_passes.hpp -- sums of products in passes over all their results.
+//
+// A tile's accumulators stay in registers while the whole reduction runs, so every tile of results
+// walks its operands from end to end. Where these leave the second cache, each tile fetches them
+// again from the third: a convolution's weight gradient walks all images for every tap. With the
+// loop over the images outside, one image's part stays close for all taps and channels, and the
+// accumulators are stored and loaded again once an image.
+#pragma once
+
+#include "autosched/choices.hpp"
+#include "autosched/program.hpp"
+#include "autosched/target.hpp"
+
+namespace adjit {
+
+/// Brings outer reduction loops of a kernel's root outside its tasks' output loops where that
+/// spares more cycles of the third cache than storing and loading partial results takes. The order
+/// in which a result's terms are added stays the same.
+Program sum_in_passes(Program program, size_t stage, const Target& target, Choices& choices);
+
+}  // namespace adjit
