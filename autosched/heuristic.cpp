@@ -6,6 +6,7 @@
 #include <set>
 
 #include "autosched/contraction.hpp"
+#include "autosched/even_parts.hpp"
 #include "autosched/fetch_rows.hpp"
 #include "autosched/inlining.hpp"
 #include "autosched/moves.hpp"
@@ -128,9 +129,16 @@ std::optional<Program> schedule_whole_steps(Program program, const Scan& scan, c
   }
   if (most < 0) return std::nullopt;
   SharedTasks shared{true, 0};
+  ReductionPlans even = plans;
+  const auto planned = even.find(program.graph.stages[roots.front()].results.front().value);
+  if (planned != even.end())
+    if (const auto parts = even_parts(program, roots.front(), planned->second.tile, target)) {
+      planned->second.tile = parts->tile;
+      shared.points = parts->points;
+    }
   for (size_t root : roots) {
     const bool apart = once.contains(root);
-    program = schedule_kernel(std::move(program), root, target, plans, {},
+    program = schedule_kernel(std::move(program), root, target, even, {},
                               apart ? SharedTasks{} : shared, choices);
     const Nest& nest = nest_of(program, root);
     if (apart) continue;

@@ -157,6 +157,12 @@ Program make_tasks(Program program, size_t stage, const Tasks& tasks) {
   return parallel(std::move(program), stage, tasks.loops);
 }
 
+// The most rows of a tile, up to its own, of which so many points of the first axis are a multiple.
+void divide_evenly(int64_t points, TileChoice& tile) {
+  if (points == 0 || !tile.vector_axis || *tile.vector_axis == 0 || tile.factors.empty()) return;
+  while (points % tile.factors[0] != 0) --tile.factors[0];
+}
+
 // As all kernels share them; as it is where the loops are not so.
 Program share_tasks(Program program, size_t stage, const SharedTasks& shared) {
   const Nest& nest = nest_of(program, stage);
@@ -365,6 +371,7 @@ Program schedule_kernel(Program program, size_t root_stage, const Target& target
             ? planned->second
             : ReductionPlan{.tile = choose(program, nest_of(program, s), accesses,
                                            s == root_stage ? task_loops : 0, choices)};
+    if (s == root_stage && planned == plans.end()) divide_evenly(shared.points, plan.tile);
     cycles += plan.tile.cycles * (s == root_stage ? 1 : iterations);
     if (const auto axis = transposed_along(program.graph.stages[s], plan.tile, accesses))
       take_pieces(program.graph, nest_of(program, s), *axis, s == root_stage ? task_loops : 0,

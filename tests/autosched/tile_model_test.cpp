@@ -107,6 +107,29 @@ TEST(TileModel, RegistersAreLeftForOperands) {
   EXPECT_TRUE(fits(512, {14, 2, 1}));
 }
 
+// Of an operand that leaves the first cache, a tile takes lines from the second: one a vector where
+// every step moves to another row, a share of one where steps stay in a line, one for each of many
+// rows in the same set.
+TEST(TileModel, LinesFromTheSecondCache) {
+  const auto lines = [](const std::string& shapes, const std::string& body, const Factors& factors,
+                        int bits = 512) {
+    const Graph g = parse_graph("def f(" + shapes + ") -> (y) { y(i, j) +=! " + body + " }");
+    const Stage& stage = g.stages.back();
+    const Accesses accesses = accesses_of(g, stage);
+    const TileProblem problem{g, stage, accesses, stage.domain.extents, bits, 0, false};
+    return TileModel(problem, 1).streamed_lines(factors);
+  };
+  const std::string far = "float(64, 520) x, float(520, 64) w", product = "x(i, r) * w(r, j)";
+  EXPECT_DOUBLE_EQ(lines(far, product, {6, 2, 1}), 2) << "6 rows of x stay in the first cache";
+  EXPECT_DOUBLE_EQ(lines(far, product, {14, 2, 1}), 2);
+  EXPECT_DOUBLE_EQ(lines("float(64, 1040) x, float(1040, 64) w", product, {12, 2, 1}),
+                   2 + 12.0 / 16);
+  EXPECT_DOUBLE_EQ(lines("float(64, 1024) x, float(1024, 64) w", product, {12, 2, 1}), 2 + 12)
+      << "rows 4096 bytes apart";
+  EXPECT_DOUBLE_EQ(lines("float(64, 100) x, float(100, 64) w", product, {6, 2, 1}), 0);
+  EXPECT_DOUBLE_EQ(lines(far, product, {6, 2, 1}, 256), 0) << "of 16 registers";
+}
+
 // Columns of the result as lanes: pieces of its rows where copies lie side by side, else elements.
 TEST(TileModel, ResultsApartAreStoredInRows) {
   const auto stored = [](const std::string& result, const Factors& factors) {
