@@ -176,19 +176,25 @@ double TileModel::step(const std::vector<int64_t>& factors) const {
          asking + kStreamedLine * streamed_lines(factors) + 0.4;
 }
 
-// Cache lines of a step that come from the second cache: of operands of which a tile walks more
-// than the first one holds. Tiles of 16 registers multiply so little a step that they wait for
-// their loads in any case.
+// Counted where an operand is copied for the lanes, or these lie along the reduction: other tiles
+// keep more of what they walk in the first cache than its size says. Tiles of 16 registers multiply
+// so little in a step that they wait for their loads in any case.
 double TileModel::streamed_lines(const std::vector<int64_t>& factors) const {
-  if (in_reduction_ || registers_ < 32) return 0;
+  if (registers_ < 32) return 0;
   double lines = 0;
   for (size_t r = 0; r < p_.accesses.reads.size(); ++r) {
     const MemoryAccess& access = p_.accesses.reads[r];
+    const bool copied = contiguous_[r] && !access.contiguous(v_);
+    if (!in_reduction_ && access.depends_on(v_) && !copied) return 0;
     const Walked walked = walked_in_tile(r, factors);
-    const bool packed_rows = contiguous_[r] && !access.contiguous(v_);
-    const double step = packed_rows || walked.collides ? kLineBytes : walked.step;
-    if (walked.bytes <= kNearBytes || (step < kLineBytes && access.depends_on(v_))) continue;
-    lines += walked.rows * (step < kLineBytes ? step / kLineBytes : walked.lines);
+    if (walked.bytes <= kNearBytes) continue;
+    if (in_reduction_) {  // every vector is another line
+      if (contiguous_[r]) lines += walked.rows * static_cast<double>(factors[v_]);
+    } else if (copied || walked.collides || walked.step >= kLineBytes) {
+      lines += walked.rows * walked.lines;
+    } else {
+      lines += walked.rows * walked.step / kLineBytes;
+    }
   }
   return lines;
 }

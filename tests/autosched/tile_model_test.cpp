@@ -107,27 +107,28 @@ TEST(TileModel, RegistersAreLeftForOperands) {
   EXPECT_TRUE(fits(512, {14, 2, 1}));
 }
 
-// Of an operand that leaves the first cache, a tile takes lines from the second: one a vector where
-// every step moves to another row, a share of one where steps stay in a line, one for each of many
-// rows in the same set.
+// Of operands that leave the first cache, tiles take lines from the second: one a vector of what is
+// copied for the lanes, a share of one where steps stay in a line, one for each of many rows in the
+// same set.
 TEST(TileModel, LinesFromTheSecondCache) {
-  const auto lines = [](const std::string& shapes, const std::string& body, const Factors& factors,
-                        int bits = 512) {
-    const Graph g = parse_graph("def f(" + shapes + ") -> (y) { y(i, j) +=! " + body + " }");
+  const auto lines = [](const std::string& steps, const std::string& w, const Factors& factors,
+                        size_t axis = 1, int bits = 512) {
+    const bool transposed = w == "w(j, r)";
+    const Graph g = parse_graph("def f(float(64, " + steps + ") x, float(" +
+                                (transposed ? "64, " + steps : steps + ", 64") +
+                                ") w) -> (y) { y(i, j) +=! x(i, r) * " + w + " }");
     const Stage& stage = g.stages.back();
     const Accesses accesses = accesses_of(g, stage);
-    const TileProblem problem{g, stage, accesses, stage.domain.extents, bits, 0, false};
-    return TileModel(problem, 1).streamed_lines(factors);
+    const TileProblem problem{g, stage, accesses, stage.domain.extents, bits, 0, true};
+    return TileModel(problem, axis).streamed_lines(factors);
   };
-  const std::string far = "float(64, 520) x, float(520, 64) w", product = "x(i, r) * w(r, j)";
-  EXPECT_DOUBLE_EQ(lines(far, product, {6, 2, 1}), 2) << "6 rows of x stay in the first cache";
-  EXPECT_DOUBLE_EQ(lines(far, product, {14, 2, 1}), 2);
-  EXPECT_DOUBLE_EQ(lines("float(64, 1040) x, float(1040, 64) w", product, {12, 2, 1}),
-                   2 + 12.0 / 16);
-  EXPECT_DOUBLE_EQ(lines("float(64, 1024) x, float(1024, 64) w", product, {12, 2, 1}), 2 + 12)
-      << "rows 4096 bytes apart";
-  EXPECT_DOUBLE_EQ(lines("float(64, 100) x, float(100, 64) w", product, {6, 2, 1}), 0);
-  EXPECT_DOUBLE_EQ(lines(far, product, {6, 2, 1}, 256), 0) << "of 16 registers";
+  EXPECT_DOUBLE_EQ(lines("520", "w(j, r)", {12, 2, 1}), 2) << "12 rows of x stay";
+  EXPECT_DOUBLE_EQ(lines("1040", "w(j, r)", {12, 2, 1}), 2 + 12.0 / 16);
+  EXPECT_DOUBLE_EQ(lines("1024", "w(j, r)", {12, 2, 1}), 2 + 12) << "rows 4096 bytes apart";
+  EXPECT_DOUBLE_EQ(lines("100", "w(j, r)", {12, 2, 1}), 0);
+  EXPECT_DOUBLE_EQ(lines("1040", "w(r, j)", {12, 2, 1}), 0) << "nothing is copied";
+  EXPECT_DOUBLE_EQ(lines("1040", "w(j, r)", {12, 2, 1}, 1, 256), 0) << "16 registers";
+  EXPECT_DOUBLE_EQ(lines("5200", "w(j, r)", {4, 2, 1}, 2), 4 + 2) << "lanes along the reduction";
 }
 
 // Columns of the result as lanes: pieces of its rows where copies lie side by side, else elements.
