@@ -8,8 +8,10 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/graph/graph.hpp"
@@ -70,9 +72,9 @@ class Choices {
   /// Whether to do what the heuristic does, rather than not.
   bool keeps(Decision decision, const Graph& graph, const Stage& stage);
 
-  /// Tiles that an earlier schedule of the same graph found; may be null.
-  TileMemory* tiles() const { return tiles_; }
-  void remember_tiles(TileMemory* memory) { tiles_ = memory; }
+  /// Tiles that were found before, which copies of this share; null until there are any.
+  const std::shared_ptr<TileMemory>& tiles() const { return tiles_; }
+  void remember_tiles(std::shared_ptr<TileMemory> memory) { tiles_ = std::move(memory); }
 
   bool recording() const { return recording_; }
   const std::vector<Offer>& offers() const { return offers_; }
@@ -97,7 +99,7 @@ class Choices {
 
   Answers answers_;
   bool recording_ = false;
-  TileMemory* tiles_ = nullptr;
+  std::shared_ptr<TileMemory> tiles_;
   std::string prefix_;
   std::vector<Offer> offers_;
 };

@@ -172,6 +172,11 @@ ProgramCost predict(const Program& program, const Target& target, const CostNetw
   return total;
 }
 
+KernelCost kernel_cost(const Program& program, size_t kernel, const Target& target,
+                       const CostNetwork* network) {
+  return cost_of(program, kernel, {target, network}, program_bytes(program));
+}
+
 double roofline(double flops, double bytes, const Target& target, bool from_memory) {
   // A multiply-add of float32 lanes is two operations.
   const double per_cycle = 2.0 * target.fma_bits / 32;

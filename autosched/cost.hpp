@@ -71,6 +71,9 @@ struct ProgramCost {
 ProgramCost predict(const Program& program, const Target& target);
 /// With other weights than those that the library was built with; null: the analytic model alone.
 ProgramCost predict(const Program& program, const Target& target, const CostNetwork* network);
+/// Of one kernel, which is no scan, called once.
+KernelCost kernel_cost(const Program& program, size_t kernel, const Target& target,
+                       const CostNetwork* network);
 
 /// The least microseconds that so many floating operations and bytes through memory take on all
 /// cores: the roofline. 0 flops: unknown, bytes only.

@@ -72,6 +72,13 @@ class Search {
     return price(std::move(answers), std::move(changes));
   }
 
+  /// The program of a candidate, or of the default schedule.
+  Program program(const std::optional<Candidate>& candidate) const {
+    Choices choices = candidate ? Choices(candidate->answers) : Choices();
+    choices.remember_tiles(tiles_);
+    return schedule_with(graph_, target_, choices);
+  }
+
   /// Whether no program before was the same; once.
   bool is_new(const Priced& priced) { return seen_.insert(priced.moves).second; }
 
@@ -81,7 +88,7 @@ class Search {
   const Priced* price(Answers answers, std::string changes) {
     std::optional<Priced>& priced = made_[answers];
     Choices choices(std::move(answers));
-    choices.remember_tiles(&tiles_);
+    choices.remember_tiles(tiles_);
     try {
       const Program program = schedule_with(graph_, target_, choices);
       const size_t moves = std::hash<std::string>()(program.moves_json);
@@ -120,7 +127,7 @@ class Search {
   std::map<Answers, std::optional<Priced>> made_;
   std::unordered_map<size_t, Prices> prices_;  // by signature of moves
   std::set<size_t> seen_;                      // these, of what was found
-  TileMemory tiles_;
+  std::shared_ptr<TileMemory> tiles_ = std::make_shared<TileMemory>();
 };
 
 // With those of scans' steps.
@@ -150,11 +157,7 @@ std::vector<Candidate> candidates_of(std::vector<Priced> priced) {
   return found;
 }
 
-}  // namespace
-
-std::vector<Candidate> search(const Graph& graph, const Target& target,
-                              const SearchOptions& options) {
-  Search search(graph, target);
+std::vector<Candidate> found_by(Search& search, const SearchOptions& options) {
   std::vector<Priced> all{search.start()};
   search.is_new(all.front());
   std::vector<Priced> beam = all;
@@ -180,25 +183,40 @@ std::vector<Candidate> search(const Graph& graph, const Target& target,
   return candidates_of(std::move(all));
 }
 
-namespace {
-
 // Where large predicted gains were losses most often (docs/cost-model.md): a layout changes what
 // every later nest does. Tasks depend on the machine's other work.
 std::vector<Decision> unsure_decisions() {
-  return {Decision::Pack,  Decision::Pad,   Decision::Residues,
-          Decision::Tasks, Decision::Share, Decision::Fetch};
+  return {Decision::Pack,  Decision::Pad,   Decision::Residues, Decision::Tasks,
+          Decision::Share, Decision::Fetch, Decision::Passes};
+}
+
+// nullopt: the default schedule.
+std::optional<Candidate> clearly_best(Search& search, const Graph& graph, const Target& target) {
+  const size_t programs =
+      std::min(kMostPrograms, kStageSchedules / std::max<size_t>(stage_count(graph), 1));
+  if (programs < kFewestPrograms || !CostNetwork::shipped_for(target)) return std::nullopt;
+  const std::vector<Candidate> found = found_by(search, {programs, 3, 2, unsure_decisions()});
+  const bool clear =
+      found.size() > 1 && found[1].microseconds * (1 + kMargin) < found[0].microseconds;
+  return clear ? std::optional(found[1]) : std::nullopt;
 }
 
 }  // namespace
 
+std::vector<Candidate> search(const Graph& graph, const Target& target,
+                              const SearchOptions& options) {
+  Search search(graph, target);
+  return found_by(search, options);
+}
+
 std::optional<Candidate> choice(const Graph& graph, const Target& target) {
-  const size_t programs =
-      std::min(kMostPrograms, kStageSchedules / std::max<size_t>(stage_count(graph), 1));
-  if (programs < kFewestPrograms || !CostNetwork::shipped_for(target)) return std::nullopt;
-  const std::vector<Candidate> found = search(graph, target, {programs, 3, 2, unsure_decisions()});
-  const bool clear =
-      found.size() > 1 && found[1].microseconds * (1 + kMargin) < found[0].microseconds;
-  return clear ? std::optional(found[1]) : std::nullopt;
+  Search search(graph, target);
+  return clearly_best(search, graph, target);
+}
+
+Program chosen_schedule(const Graph& graph, const Target& target) {
+  Search search(graph, target);
+  return search.program(clearly_best(search, graph, target));
 }
 
 std::vector<Candidate> random_candidates(const Graph& graph, const Target& target, size_t count,

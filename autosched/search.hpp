@@ -40,6 +40,8 @@ std::vector<Candidate> search(const Graph& graph, const Target& target,
 /// number of stages: large graphs are not searched at all, nor is anything for targets that the
 /// model was not trained on.
 std::optional<Candidate> choice(const Graph& graph, const Target& target);
+/// The program of that, or of the default schedule where there is none.
+Program chosen_schedule(const Graph& graph, const Target& target);
 
 /// `count` candidates with one to three answers each drawn from `seed`, after the default schedule;
 /// fewer when there are no more. Deterministic.

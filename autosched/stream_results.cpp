@@ -2,6 +2,8 @@
 #include "autosched/stream_results.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "autosched/cost.hpp"
 #include "autosched/features.hpp"
@@ -76,18 +78,24 @@ bool waits_for_memory(const KernelCost& cost, const Target& target) {
 
 Program stream_results(Program program, const Target& target, Choices& choices) {
   if (program_bytes(program) <= static_cast<double>(target.l3_bytes)) return program;
-  std::vector<size_t> streamed;
-  for (const KernelCost& cost : predict(program, target, nullptr).kernels) {
-    if (cost.program != &program) continue;  // steps of a scan
-    const bool waits = waits_for_memory(cost, target);
-    for_each_nest(program.kernels[cost.kernel].root, [&](const Nest& nest) {
+  std::vector<std::pair<size_t, size_t>> could;  // kernels, stages
+  for (size_t k = 0; k < program.kernels.size(); ++k) {
+    if (program.kernels[k].steps) continue;
+    for_each_nest(program.kernels[k].root, [&](const Nest& nest) {
       const Stage& stage = program.graph.stages[nest.stage];
-      if (waits && stage.kind == StageKind::Compute && !stage.running &&
-          are_left(program, stage, target) && stores_once(nest, stage) &&
-          writes_lines(program, nest, stage) &&
-          choices.keeps(Decision::Stream, program.graph, stage))
-        streamed.push_back(nest.stage);
+      if (stage.kind == StageKind::Compute && !stage.running && are_left(program, stage, target) &&
+          stores_once(nest, stage) && writes_lines(program, nest, stage))
+        could.emplace_back(k, nest.stage);
     });
+  }
+  std::vector<size_t> streamed;
+  std::optional<size_t> kernel;
+  bool waits = false;
+  for (const auto& [k, stage] : could) {
+    if (kernel != k) waits = waits_for_memory(kernel_cost(program, k, target, nullptr), target);
+    kernel = k;
+    if (waits && choices.keeps(Decision::Stream, program.graph, program.graph.stages[stage]))
+      streamed.push_back(stage);
   }
   for (size_t stage : streamed) program = stream(std::move(program), stage);
   return program;

@@ -106,19 +106,28 @@ double apart_cost(const TileProblem& problem, int64_t lanes) {
   return kStoredAlone * static_cast<double>(lanes);
 }
 
-}  // namespace
+// The best tiles of a stage with a combiner, for each axis worth trying as lanes.
+std::vector<TileChoice> reduction_tiles(const TileProblem& problem) {
+  std::vector<TileChoice> found;
+  for (size_t axis : candidates(problem, has_partial_results(problem.stage.combiner.kind)))
+    found.push_back(descend(problem, axis));
+  return found;
+}
 
-TileChoice choose_reduction_tile(const TileProblem& problem) {
+TileChoice best_of(const TileProblem& problem, const std::vector<TileChoice>& found) {
   TileChoice best;
   best.factors.assign(problem.spans.size(), 1);
   best.cycles = std::numeric_limits<double>::infinity();
-  const CombinerKind kind = problem.stage.combiner.kind;
-  for (size_t axis : candidates(problem, has_partial_results(kind))) {
-    TileChoice choice = descend(problem, axis);
-    if (choice.cycles < best.cycles * 0.99) best = std::move(choice);
-  }
+  for (const TileChoice& choice : found)
+    if (choice.cycles < best.cycles * 0.99) best = choice;
   if (!best.vector_axis) best.cycles = 4 * box_points(problem.stage.domain);
   return best;
+}
+
+}  // namespace
+
+TileChoice choose_reduction_tile(const TileProblem& problem) {
+  return best_of(problem, reduction_tiles(problem));
 }
 
 TileChoice choose_pointwise_tile(const TileProblem& problem) {
@@ -181,19 +190,12 @@ std::vector<TileChoice> neighbours(const TileProblem& problem, const TileChoice&
   return found;
 }
 
-TileChoice own_tile(const TileProblem& problem) {
-  return problem.stage.combiner.kind == CombinerKind::None ? choose_pointwise_tile(problem)
-                                                           : choose_reduction_tile(problem);
-}
-
-std::vector<TileChoice> tiles(const TileProblem& problem) {
-  const bool reduction = problem.stage.combiner.kind != CombinerKind::None;
-  const TileChoice best = own_tile(problem);
+std::vector<TileChoice> with_others(const TileProblem& problem, const TileChoice& best,
+                                    const std::vector<TileChoice>& other_lanes) {
   if (!best.vector_axis) return {best};
   std::vector<TileChoice> others = neighbours(problem, best);
-  if (reduction)
-    for (size_t axis : candidates(problem, has_partial_results(problem.stage.combiner.kind)))
-      if (axis != *best.vector_axis) others.push_back(descend(problem, axis));
+  for (const TileChoice& choice : other_lanes)
+    if (choice.vector_axis != best.vector_axis) others.push_back(choice);
   std::ranges::stable_sort(others, {}, &TileChoice::cycles);
   if (others.size() > kTiles) others.resize(kTiles);
   others.insert(others.begin(), best);
@@ -267,34 +269,49 @@ std::vector<int64_t> key_of(const TileProblem& problem) {
 
 }  // namespace
 
-const std::vector<TileChoice>& TileMemory::offered(const TileProblem& problem) {
-  std::vector<int64_t> key = key_of(problem);
-  const auto before = offered_.find(key);
-  return before != offered_.end() ? before->second
-                                  : offered_.emplace(std::move(key), tiles(problem)).first->second;
+TileMemory::Known& TileMemory::known(const TileProblem& problem) {
+  const auto [at, is_new] = known_.try_emplace(key_of(problem));
+  Known& known = at->second;
+  if (!is_new) return known;
+  if (problem.stage.combiner.kind == CombinerKind::None) {
+    known.best = choose_pointwise_tile(problem);
+  } else {
+    known.by_lanes = reduction_tiles(problem);
+    known.best = best_of(problem, known.by_lanes);
+  }
+  return known;
 }
 
-const TileChoice& TileMemory::best(const TileProblem& problem) {
-  std::vector<int64_t> key = key_of(problem);
-  const auto before = best_.find(key);
-  return before != best_.end() ? before->second
-                               : best_.emplace(std::move(key), own_tile(problem)).first->second;
+const TileChoice& TileMemory::best(const TileProblem& problem) { return known(problem).best; }
+
+const std::vector<TileChoice>& TileMemory::offered(const TileProblem& problem) {
+  Known& known = this->known(problem);
+  if (known.offered.empty()) known.offered = with_others(problem, known.best, known.by_lanes);
+  return known.offered;
 }
+
+namespace {
+
+TileMemory& memory_of(Choices& choices) {
+  if (!choices.tiles()) choices.remember_tiles(std::make_shared<TileMemory>());
+  return *choices.tiles();
+}
+
+}  // namespace
 
 TileChoice best_tile(const TileProblem& problem, Choices& choices) {
-  return choices.tiles() ? choices.tiles()->best(problem) : own_tile(problem);
+  return memory_of(choices).best(problem);
 }
 
 TileChoice choose_tile(const TileProblem& problem, Choices& choices, Decision decision) {
-  if (!choices.recording()) return own_tile(problem);
-  std::vector<TileChoice> all =
-      choices.tiles() ? choices.tiles()->offered(problem) : tiles(problem);
+  if (!choices.recording()) return best_tile(problem, choices);
+  const std::vector<TileChoice>& all = memory_of(choices).offered(problem);
   const size_t taken = choices.pick(decision, problem.graph, problem.stage, [&] {
     std::vector<std::string> texts;
     for (const TileChoice& tile : all) texts.push_back(text_of(problem, tile));
     return texts;
   });
-  return std::move(all[taken]);
+  return all[taken];
 }
 
 }  // namespace adjit

@@ -36,8 +36,14 @@ class TileMemory {
   const TileChoice& best(const TileProblem& problem);
 
  private:
-  std::map<std::vector<int64_t>, std::vector<TileChoice>> offered_;
-  std::map<std::vector<int64_t>, TileChoice> best_;
+  struct Known {
+    TileChoice best;
+    std::vector<TileChoice> by_lanes;  // the best of every axis, of a stage with a combiner
+    std::vector<TileChoice> offered;   // once they were asked for
+  };
+  Known& known(const TileProblem& problem);
+
+  std::map<std::vector<int64_t>, Known> known_;
 };
 
 /// The tile of either, as a decision: option 0 is what the functions above give, the next ones the

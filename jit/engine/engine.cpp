@@ -250,8 +250,7 @@ Program Engine::schedule_of(const Graph& graph, const Request& request) const {
                  std::string("a kept schedule is not used: ") + e.what());
     }
   }
-  const std::optional<Candidate> chosen = choice(graph, target);
-  return chosen ? program_of(graph, target, *chosen) : default_schedule(graph, target);
+  return chosen_schedule(graph, target);
 }
 
 Program Engine::schedule(const Request& request) const {
