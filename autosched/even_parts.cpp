@@ -30,6 +30,7 @@ std::optional<EvenParts> even_parts(const Program& program, size_t stage, const 
   std::optional<EvenParts> found;
   for (int64_t tasks = 1; tasks <= kMostTasks; ++tasks) {
     const int64_t part = ceil_div(rows, tasks * target.cores);
+    if (ceil_div(rows, part) < target.cores) continue;
     for (int64_t factor = 1; factor <= part; ++factor) {
       if (part % factor != 0 || factor > 2 * tile.factors[0]) continue;
       EvenParts parts{tile, part};

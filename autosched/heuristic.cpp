@@ -104,11 +104,31 @@ bool whole_steps_pay(const Program& program, const Scan& scan, const Target& tar
          points * static_cast<double>(scan.trips) >= kPoints;
 }
 
+// Schedules the steps' kernels, the first of `roots` before the others, whose tasks follow it;
+// nullopt where tasks would need each other, or are too few.
+std::optional<Program> try_whole_steps(Program program, const Scan& scan, const Target& target,
+                                       const ReductionPlans& plans, SharedTasks shared,
+                                       const std::vector<size_t>& roots,
+                                       const std::set<size_t>& once, Choices& choices) {
+  for (size_t root : roots) {
+    const bool apart = once.contains(root);
+    program = schedule_kernel(std::move(program), root, target, plans, {},
+                              apart ? SharedTasks{} : shared, choices);
+    const Nest& nest = nest_of(program, root);
+    if (apart) continue;
+    if (parallel_depth(nest) != 1) return std::nullopt;
+    shared.points = nest.loops[0].step;
+  }
+  if (task_chains(program, &scan).tasks < target.cores) return std::nullopt;
+  return program;
+}
+
 // The steps of a scan with the same tasks for all kernels, so that every task goes through all
 // steps by itself (task_chains.hpp): parts of the first axis, of the size that suits the kernel of
-// the most points. nullopt where tasks would need each other, or are too few.
-std::optional<Program> schedule_whole_steps(Program program, const Scan& scan, const Target& target,
-                                            const ReductionPlans& plans, Choices& choices) {
+// the most points. nullopt where there are none.
+std::optional<Program> schedule_whole_steps(const Program& program, const Scan& scan,
+                                            const Target& target, const ReductionPlans& plans,
+                                            Choices& choices) {
   if (!whole_steps_pay(program, scan, target)) return std::nullopt;
   // Panels would be copied again by every task, in every step.
   if (std::ranges::any_of(plans, [](const auto& plan) { return !plan.second.panels.empty(); }))
@@ -128,26 +148,19 @@ std::optional<Program> schedule_whole_steps(Program program, const Scan& scan, c
     std::swap(roots.front(), roots.back());
   }
   if (most < 0) return std::nullopt;
-  SharedTasks shared{true, 0};
-  ReductionPlans even = plans;
-  const auto planned = even.find(program.graph.stages[roots.front()].results.front().value);
-  if (planned != even.end())
+  const uint32_t first = program.graph.stages[roots.front()].results.front().value;
+  if (const auto planned = plans.find(first); planned != plans.end())
     if (const auto parts = even_parts(program, roots.front(), planned->second.tile, target)) {
-      planned->second.tile = parts->tile;
-      shared.points = parts->points;
+      ReductionPlans even = plans;
+      even[first].tile = parts->tile;
+      Choices trial = choices;
+      if (std::optional<Program> whole = try_whole_steps(
+              program, scan, target, even, {true, parts->points}, roots, once, trial)) {
+        choices = std::move(trial);
+        return whole;
+      }
     }
-  for (size_t root : roots) {
-    const bool apart = once.contains(root);
-    program = schedule_kernel(std::move(program), root, target, even, {},
-                              apart ? SharedTasks{} : shared, choices);
-    const Nest& nest = nest_of(program, root);
-    if (apart) continue;
-    if (parallel_depth(nest) != 1) return std::nullopt;
-    shared.points = nest.loops[0].step;
-  }
-  const int64_t tasks = task_chains(program, &scan).tasks;
-  if (tasks < target.cores) return std::nullopt;
-  return program;
+  return try_whole_steps(program, scan, target, plans, {true, 0}, roots, once, choices);
 }
 
 }  // namespace

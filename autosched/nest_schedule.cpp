@@ -371,7 +371,7 @@ Program schedule_kernel(Program program, size_t root_stage, const Target& target
             ? planned->second
             : ReductionPlan{.tile = choose(program, nest_of(program, s), accesses,
                                            s == root_stage ? task_loops : 0, choices)};
-    if (s == root_stage && planned == plans.end()) divide_evenly(shared.points, plan.tile);
+    if (s == root_stage) divide_evenly(shared.points, plan.tile);
     cycles += plan.tile.cycles * (s == root_stage ? 1 : iterations);
     if (const auto axis = transposed_along(program.graph.stages[s], plan.tile, accesses))
       take_pieces(program.graph, nest_of(program, s), *axis, s == root_stage ? task_loops : 0,

@@ -15,6 +15,7 @@ namespace adjit {
 namespace {
 
 constexpr double kResume = 2;        // cycles to load a vector of partial results and store it
+constexpr double kFold = 16;         // cycles to fold the lanes into one of them
 constexpr double kLeastSteps = 128;  // of a tile in a pass
 constexpr double kLeastGain = 0.5;   // of the time that the multiply-adds take
 
@@ -73,8 +74,12 @@ Program sum_in_passes(Program program, size_t stage, const Target& target, Choic
   const double vectors =
       static_cast<double>(target.vector_bits) / 8 / static_cast<double>(size_of(dtype));
   const double arithmetic = points / vectors * target.vector_bits / target.fma_bits;
+  const Loop& last = nest.loops.back();
+  const bool folds = last.kind == LoopKind::Vector && last.axis >= s.domain.output_rank;
+  const double resume = folds ? kFold * results : kResume * results / vectors;
   const double before = third_cache_cycles(program, path->kernel, target);
-  double steps = reduction_steps(s.domain), passes = 1, best = kLeastGain * arithmetic;
+  double steps = reduction_steps(s.domain) / (folds ? vectors : 1), passes = 1,
+         best = kLeastGain * arithmetic;
   std::optional<Program> found;
   for (size_t l = reductions; l + 1 < end && !is_bounded(s.domain, nest.loops[l].axis); ++l) {
     passes *= static_cast<double>(nest.loops[l].trips);
@@ -85,8 +90,8 @@ Program sum_in_passes(Program program, size_t stage, const Target& target, Choic
     const auto at = [&](size_t k) { return order.begin() + static_cast<std::ptrdiff_t>(k); };
     std::rotate(at(first), at(reductions), at(l + 1));
     Program trial = reorder(program, stage, order);
-    const double gain = before - third_cache_cycles(trial, path->kernel, target) -
-                        kResume * (passes - 1) * results / vectors;
+    const double gain =
+        before - third_cache_cycles(trial, path->kernel, target) - (passes - 1) * resume;
     if (gain <= best) continue;
     best = gain;
     found = std::move(trial);

@@ -14,8 +14,8 @@
 namespace adjit {
 
 /// Brings outer reduction loops of a kernel's root outside its tasks' output loops where that
-/// spares more cycles of the third cache than storing and loading partial results takes. The order
-/// in which a result's terms are added stays the same.
+/// spares more cycles of the third cache than storing and loading partial results takes. Terms are
+/// added in the same order; lanes along the reduction are folded in every pass.
 Program sum_in_passes(Program program, size_t stage, const Target& target, Choices& choices);
 
 }  // namespace adjit

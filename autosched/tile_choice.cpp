@@ -270,16 +270,16 @@ std::vector<int64_t> key_of(const TileProblem& problem) {
 }  // namespace
 
 TileMemory::Known& TileMemory::known(const TileProblem& problem) {
-  const auto [at, is_new] = known_.try_emplace(key_of(problem));
-  Known& known = at->second;
-  if (!is_new) return known;
+  std::vector<int64_t> key = key_of(problem);
+  if (const auto before = known_.find(key); before != known_.end()) return before->second;
+  Known known;
   if (problem.stage.combiner.kind == CombinerKind::None) {
     known.best = choose_pointwise_tile(problem);
   } else {
     known.by_lanes = reduction_tiles(problem);
     known.best = best_of(problem, known.by_lanes);
   }
-  return known;
+  return known_.emplace(std::move(key), std::move(known)).first->second;
 }
 
 const TileChoice& TileMemory::best(const TileProblem& problem) { return known(problem).best; }

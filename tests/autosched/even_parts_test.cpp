@@ -34,29 +34,53 @@ TEST(EvenParts, AreLeftWhereTheyAreEven) {
   EXPECT_FALSE(parts_of(1, 2, 1));
 }
 
-// The steps of a scan: every task goes through all of them, and other kernels' tiles divide it.
-TEST(EvenParts, OfAScan) {
-  const Graph graph = parse_graph(
-      "def f(float(32, 128) h0, float(40, 32, 128) x, float(128, 128) w) -> (h, ys) {\n"
-      "  scan (h, ys) = step[40](carry float(32, 128) c = h0, over float(32, 128) s = x, "
-      "fixed float(128, 128) u = w) -> (n, y) {\n"
-      "    p(i, j) +=! c(i, k) * u(k, j)\n"
-      "    n(i, j) = tanh(p(i, j) + s(i, j))\n"
-      "    y(i) +=! n(i, j) * c(i, j)\n"
-      "  }\n"
-      "}");
+// The tasks' points of the kernels of a scan's steps that run over so many rows.
+std::vector<int64_t> points_of_steps(const Graph& graph, int64_t rows) {
   const Program program = default_schedule(graph, Target{2, 512});
   const auto scan = std::ranges::find_if(
       program.kernels, [](const Kernel& kernel) { return kernel.steps != nullptr; });
-  ASSERT_NE(scan, program.kernels.end());
-  size_t shared = 0;
+  std::vector<int64_t> points;
+  if (scan == program.kernels.end()) return points;
   for (const Kernel& kernel : scan->steps->kernels)
     if (const Nest& nest = kernel.root;
-        parallel_depth(nest) == 1 && nest.loops[0].axis == 0 && nest.spans[0] == 32) {
-      EXPECT_EQ(nest.loops[0].step, 16);
-      ++shared;
-    }
-  EXPECT_GE(shared, 2u);
+        parallel_depth(nest) == 1 && nest.loops[0].axis == 0 && nest.spans[0] == rows)
+      points.push_back(nest.loops[0].step);
+  return points;
+}
+
+// The steps of a scan: every task goes through all of them, and other kernels' tiles divide it.
+TEST(EvenParts, OfAScan) {
+  const std::vector<int64_t> one = points_of_steps(
+      parse_graph(
+          "def f(float(32, 128) h0, float(40, 32, 128) x, float(128, 128) w) -> (h, ys) {\n"
+          "  scan (h, ys) = step[40](carry float(32, 128) c = h0, over float(32, 128) s = x, "
+          "fixed float(128, 128) u = w) -> (n, y) {\n"
+          "    p(i, j) +=! c(i, k) * u(k, j)\n"
+          "    n(i, j) = tanh(p(i, j) + s(i, j))\n"
+          "    y(i) +=! n(i, j) * c(i, j)\n"
+          "  }\n"
+          "}"),
+      32);
+  EXPECT_GE(one.size(), 2u);
+  for (int64_t points : one) EXPECT_EQ(points, 16);
+}
+
+TEST(EvenParts, OfTwoProductsInAStep) {
+  const std::vector<int64_t> two =
+      points_of_steps(parse_graph("def f(float(32, 128) h0, float(32, 128) g0, float(128, 128) w, "
+                                  "float(128, 128) v) -> (h, g) {\n"
+                                  "  scan (h, g) = step[40](carry float(32, 128) c = h0, "
+                                  "carry float(32, 128) d = g0, fixed float(128, 128) u = w, "
+                                  "fixed float(128, 128) t = v) -> (n, m) {\n"
+                                  "    p(i, j) +=! c(i, k) * u(k, j)\n"
+                                  "    n(i, j) = tanh(p(i, j))\n"
+                                  "    q(i, j) +=! d(i, k) * t(k, j)\n"
+                                  "    m(i, j) = tanh(q(i, j) + n(i, j))\n"
+                                  "  }\n"
+                                  "}"),
+                      32);
+  EXPECT_GE(two.size(), 3u);
+  for (int64_t points : two) EXPECT_EQ(points, 16);
 }
 
 }  // namespace
