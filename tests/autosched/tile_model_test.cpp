@@ -122,7 +122,7 @@ TEST(TileModel, LinesFromTheSecondCache) {
     const TileProblem problem{g, stage, accesses, stage.domain.extents, bits, 0, true};
     return TileModel(problem, axis).streamed_lines(factors);
   };
-  EXPECT_DOUBLE_EQ(lines("520", "w(j, r)", {12, 2, 1}), 2) << "12 rows of x stay";
+  EXPECT_DOUBLE_EQ(lines("500", "w(j, r)", {12, 2, 1}), 2) << "12 rows of x stay";
   EXPECT_DOUBLE_EQ(lines("1040", "w(j, r)", {12, 2, 1}), 2 + 12.0 / 16);
   EXPECT_DOUBLE_EQ(lines("1024", "w(j, r)", {12, 2, 1}), 2 + 12) << "rows 4096 bytes apart";
   EXPECT_DOUBLE_EQ(lines("100", "w(j, r)", {12, 2, 1}), 0);
