@@ -13,6 +13,7 @@
 #include "autosched/panels.hpp"
 #include "autosched/reduction_order.hpp"
 #include "autosched/rewriting.hpp"
+#include "autosched/totals.hpp"
 
 namespace adjit {
 namespace {
@@ -93,7 +94,8 @@ class Preparer {
     const Accesses accesses = accessed_by(whole);
     const TileChoice tile = choose(whole, accesses, 0, true);
     double bytes = 0;
-    for (TensorId id : tensors_read(program_.graph, whole)) bytes += bytes_of(program_.graph, id);
+    for (TensorId id : tensors_read(program_.graph, whole))
+      bytes += static_cast<double>(tensor_bytes(program_.graph, id));
     if (microseconds(tile.cycles, bytes) < kWorthSplitting) return false;
     // With lanes of the reduction every output point can be a task of its own.
     const bool in_reduction = tile.vector_axis && *tile.vector_axis >= whole.domain.output_rank;
@@ -131,7 +133,7 @@ class Preparer {
       if (reuse(whole, access) >= 2 && elements_touched(access, whole.domain) > 1 << 14)
         return false;
       if (reduction_rows(program_.graph, whole, access).stride >= 1024)
-        bytes += bytes_of(program_.graph, access.tensor);
+        bytes += static_cast<double>(tensor_bytes(program_.graph, access.tensor));
     }
     return bytes > 512 << 10;
   }

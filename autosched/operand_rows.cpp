@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "autosched/totals.hpp"
+
 namespace adjit {
 namespace {
 
@@ -19,11 +21,6 @@ double share_that_shows(const Target& target) { return hurries(target) ? 0.22 : 
 
 double reuse(const Stage& stage, const MemoryAccess& access) {
   return box_points(stage.domain) * access.repeats / elements_touched(access, stage.domain);
-}
-
-double bytes_of(const Graph& graph, TensorId id) {
-  const TensorInfo& info = graph.info(id);
-  return static_cast<double>(info.element_count()) * static_cast<double>(size_of(info.dtype));
 }
 
 ReductionRows reduction_rows(const Graph& graph, const Stage& stage, const MemoryAccess& access) {
@@ -55,7 +52,7 @@ bool OperandRows::far(const MemoryAccess& access) const {
       rows > lines_kept(stride, target_.l1_bytes))
     return true;
   return (stride > 0 && stride % 4096 == 0) || rows > lines_kept(stride, target_.l2_bytes) ||
-         (stride >= 1024 && bytes_of(graph_, access.tensor) > 2 << 20);
+         (stride >= 1024 && tensor_bytes(graph_, access.tensor) > 2 << 20);
 }
 
 bool OperandRows::waits_for(const MemoryAccess& access) const {

@@ -18,9 +18,6 @@ inline constexpr double kReuse = 24;
 /// How often a stage reads an element of an operand.
 double reuse(const Stage& stage, const MemoryAccess& access);
 
-/// Bytes of a tensor.
-double bytes_of(const Graph& graph, TensorId id);
-
 /// Consecutive points of the reduction axis whose points lie the farthest apart.
 struct ReductionRows {
   int64_t stride = 0;  // bytes

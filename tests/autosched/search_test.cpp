@@ -114,6 +114,16 @@ TEST(Choice, IsOneThatTheSearchFindsClearlyFaster) {
   EXPECT_LT(chosen, 6U);
 }
 
+// The same program as of the candidate, or of the default schedule where there is none.
+TEST(Choice, IsWhatCompilingTakes) {
+  for (const Graph& g : {matmul_graph(512, 512, 512), matmul_graph(4096, 16, 48),
+                         conv_graph(4, 16, 14, 14, 16, 3, false)}) {
+    const std::optional<Candidate> chosen = choice(g, kTwoCores);
+    EXPECT_EQ(print(chosen_schedule(g, kTwoCores)),
+              print(chosen ? program_of(g, kTwoCores, *chosen) : default_schedule(g, kTwoCores)));
+  }
+}
+
 TEST(Choice, NeedsAModelOfTheTarget) {
   const Graph g = conv_graph(2, 16, 14, 14, 32, 1, true);
   for (const int bits : {128, 256, 512}) {
