@@ -116,8 +116,8 @@ TEST(Choice, IsOneThatTheSearchFindsClearlyFaster) {
 
 // The same program as of the candidate, or of the default schedule where there is none.
 TEST(Choice, IsWhatCompilingTakes) {
-  for (const Graph& g : {matmul_graph(512, 512, 512), matmul_graph(4096, 16, 48),
-                         conv_graph(4, 16, 14, 14, 16, 3, false)}) {
+  for (const Graph& g : {matmul_graph(512, 512, 512), softmax_graph(2000, 24),
+                         column_sum_graph(2000, 120), conv_graph(4, 16, 14, 14, 16, 3, false)}) {
     const std::optional<Candidate> chosen = choice(g, kTwoCores);
     EXPECT_EQ(print(chosen_schedule(g, kTwoCores)),
               print(chosen ? program_of(g, kTwoCores, *chosen) : default_schedule(g, kTwoCores)));
