@@ -33,7 +33,8 @@ void mark_data(const ExprPool& pool, ExprId index, std::vector<bool>& marks) {
     if (pool.is(id, Op::Axis)) marks[pool.axis_number(id)] = true;
 }
 
-MemoryAccess access_of(const Graph& graph, Domain domain, ExprId read) {
+// `domain` takes up the divisions of the indices.
+MemoryAccess access_of(const Graph& graph, Domain& domain, ExprId read) {
   const ExprPool& pool = graph.pool;
   MemoryAccess access;
   access.tensor = pool.read_tensor(read);
@@ -71,8 +72,9 @@ MemoryAccess access_of(const Graph& graph, Domain domain, ExprId read) {
 
 Accesses accesses_of(const Graph& graph, const Stage& stage) {
   Accesses accesses;
+  Domain domain = stage.domain;
   for (ExprId read : reads_of(graph, stage))
-    accesses.reads.push_back(access_of(graph, stage.domain, read));
+    accesses.reads.push_back(access_of(graph, domain, read));
   accesses.result.tensor = stage.results.front();
   accesses.result.strides = row_major(graph.info(stage.results.front()).shape);
   accesses.result.strides.resize(stage.domain.rank(), 0);

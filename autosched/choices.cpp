@@ -27,6 +27,18 @@ std::string_view name_of(Decision decision) {
   return "";
 }
 
+bool is_about_loops(Decision decision) {
+  switch (decision) {
+    case Decision::Tile:
+    case Decision::Tasks:
+    case Decision::Order:
+    case Decision::Stream:
+    case Decision::Fetch:
+    case Decision::Passes: return true;
+    default: return false;
+  }
+}
+
 bool Choices::keeps(Decision decision, const Graph& graph, const Stage& stage) {
   return pick(decision, graph, stage, [] { return std::vector<std::string>{"yes", "no"}; }) == 0;
 }

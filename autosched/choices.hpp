@@ -39,6 +39,10 @@ enum class Decision : uint8_t {
 /// "tile", "pack", ...
 std::string_view name_of(Decision decision);
 
+/// Whether it is made when the stages and the layouts of tensors are settled: of a nest's loops, or
+/// of what they do to caches.
+bool is_about_loops(Decision decision);
+
 struct Subject {
   Decision decision;
   std::string stage;
@@ -75,6 +79,9 @@ class Choices {
   /// Tiles that were found before, which copies of this share; null until there are any.
   const std::shared_ptr<TileMemory>& tiles() const { return tiles_; }
   void remember_tiles(std::shared_ptr<TileMemory> memory) { tiles_ = std::move(memory); }
+
+  /// Goes on where another run with these offers, that gave the same answers to them, stands.
+  void go_on_from(std::vector<Offer> offers) { offers_ = std::move(offers); }
 
   bool recording() const { return recording_; }
   const std::vector<Offer>& offers() const { return offers_; }

@@ -60,8 +60,8 @@ Program inline_and_share(const Program& program, const Target& target, Reduction
   return share_pairs(std::move(usual), target, plans, choices);
 }
 
-Program schedule_loops(Program program, const Target& target, const ReductionPlans& plans,
-                       Choices& choices) {
+Program schedule_kernels(Program program, const Target& target, const ReductionPlans& plans,
+                         Choices& choices) {
   std::set<TensorId> panels;
   for (const auto& [stage, plan] : plans) panels.insert(plan.panels.begin(), plan.panels.end());
   const TaskLoops tasks = plan_chains(program, target, plans);
@@ -172,23 +172,34 @@ Program default_schedule(const Graph& graph, const Target& target) {
 
 Program schedule_with(const Graph& graph, const Target& target, Choices& choices,
                       const Scan* scan) {
+  return schedule_loops(prepare_loops(graph, target, choices, scan), target, choices, scan);
+}
+
+Prepared prepare_loops(const Graph& graph, const Target& target, Choices& choices,
+                       const Scan* scan) {
   const Repeats repeats = scan ? repeats_of(*scan) : Repeats{};
+  Prepared made;
   Program program = initial_program(graph, target.cores, target.vector_bits);
   program = write_scatters_by_rows(split_scatters(std::move(program)));
-  ReductionPlans plans;
   program = scan ? inline_cheap_stages(std::move(program), {})
-                 : inline_and_share(program, target, plans, choices);
-  program = fuse_sibling_groups(std::move(program), plans, choices);
-  program = prepare_reductions(std::move(program), target, repeats, plans, choices);
-  program = attach_rows(std::move(program), plans, choices);
+                 : inline_and_share(program, target, made.plans, choices);
+  program = fuse_sibling_groups(std::move(program), made.plans, choices);
+  program = prepare_reductions(std::move(program), target, repeats, made.plans, choices);
+  made.program = attach_rows(std::move(program), made.plans, choices);
+  return made;
+}
+
+Program schedule_loops(Prepared prepared, const Target& target, Choices& choices,
+                       const Scan* scan) {
   if (scan) {
     Choices trial = choices;
-    if (std::optional<Program> whole = schedule_whole_steps(program, *scan, target, plans, trial)) {
+    if (std::optional<Program> whole =
+            schedule_whole_steps(prepared.program, *scan, target, prepared.plans, trial)) {
       choices = std::move(trial);
       return std::move(*whole);
     }
   }
-  program = schedule_loops(std::move(program), target, plans, choices);
+  Program program = schedule_kernels(std::move(prepared.program), target, prepared.plans, choices);
   if (scan) return program;  // what a step leaves is what the next one reads
   program = fetch_rows(std::move(program), target, choices);
   return stream_results(std::move(program), target, choices);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "autosched/choices.hpp"
+#include "autosched/nest_schedule.hpp"
 #include "autosched/program.hpp"
 #include "autosched/target.hpp"
 
@@ -15,5 +16,17 @@ Program default_schedule(const Graph& graph, const Target& target);
 /// The same with other answers to some of its decisions; `scan`: whose body the graph is, or null.
 Program schedule_with(const Graph& graph, const Target& target, Choices& choices,
                       const Scan* scan = nullptr);
+
+/// A program before its loops are scheduled: its stages are inlined, fused, split and packed.
+struct Prepared {
+  Program program;
+  ReductionPlans plans;
+};
+/// The two halves of schedule_with: the second asks what `is_about_loops` (choices.hpp) says, the
+/// first all else.
+Prepared prepare_loops(const Graph& graph, const Target& target, Choices& choices,
+                       const Scan* scan = nullptr);
+Program schedule_loops(Prepared prepared, const Target& target, Choices& choices,
+                       const Scan* scan = nullptr);
 
 }  // namespace adjit

@@ -83,8 +83,8 @@ int64_t largest_share(int64_t outer, int64_t trips, int64_t chunk, int cores) {
   return largest;
 }
 
-// The last of the first `loops` loops in chunks: the smallest makespan with `fewest` to four times
-// as many tasks a core, and of equal ones the largest tasks.
+// The last of the first `loops` loops in chunks, as even as their number allows: the smallest
+// makespan with `fewest` to four times as many tasks a core, and of equal ones the fewest tasks.
 struct Chunks {
   int64_t chunk = 1;
   double efficiency = 0;  // of the cores, when all points take the same time
@@ -97,9 +97,9 @@ Chunks choose_chunks(const Nest& nest, size_t loops, int cores, int64_t fewest,
   const int64_t trips = nest.loops[loops - 1].trips;
   Chunks best;
   int64_t best_makespan = INT64_MAX;
-  for (int64_t chunk = std::min(trips, largest_chunk); chunk >= 1; --chunk) {
-    const int64_t count = outer * ceil_div(trips, chunk);
-    if (count < fewest * cores && chunk > 1) continue;
+  for (int64_t parts = ceil_div(trips, std::min(trips, largest_chunk)); parts <= trips; ++parts) {
+    const int64_t chunk = ceil_div(trips, parts), count = outer * parts;
+    if (ceil_div(trips, chunk) != parts || (count < fewest * cores && chunk > 1)) continue;
     if (count > 4 * fewest * cores && best_makespan != INT64_MAX) break;
     const int64_t makespan = largest_share(outer, trips, chunk, cores);
     if (makespan >= best_makespan) continue;

@@ -4,8 +4,9 @@
 
 #include <unordered_map>
 
-#include "autosched/heuristic.hpp"
+#include "autosched/choices.hpp"
 #include "autosched/program.hpp"
+#include "autosched/target.hpp"
 #include "autosched/tile_choice.hpp"
 
 namespace adjit {

@@ -73,10 +73,9 @@ class Search {
   }
 
   /// The program of a candidate, or of the default schedule.
-  Program program(const std::optional<Candidate>& candidate) const {
-    Choices choices = candidate ? Choices(candidate->answers) : Choices();
-    choices.remember_tiles(tiles_);
-    return schedule_with(graph_, target_, choices);
+  Program program(const std::optional<Candidate>& candidate) {
+    Choices choices(candidate ? candidate->answers : Answers{});
+    return program(choices);
   }
 
   /// Whether no program before was the same; once.
@@ -88,11 +87,10 @@ class Search {
   const Priced* price(Answers answers, std::string changes) {
     std::optional<Priced>& priced = made_[answers];
     Choices choices(std::move(answers));
-    choices.remember_tiles(tiles_);
     try {
-      const Program program = schedule_with(graph_, target_, choices);
-      const size_t moves = std::hash<std::string>()(program.moves_json);
-      const Prices& prices = prices_of(program, moves);
+      const Program made = program(choices);
+      const size_t moves = std::hash<std::string>()(made.moves_json);
+      const Prices& prices = prices_of(made, moves);
       priced = Priced{
           {choices.answers(), std::move(changes), prices.microseconds}, choices.offers(), moves};
       dearest_first(prices, priced->offers);
@@ -102,6 +100,21 @@ class Search {
       if (error.code() != ErrorCode::Schedule) throw;
       return nullptr;
     }
+  }
+
+  // Answers about loops leave everything before them as it is.
+  Program program(Choices& choices) {
+    choices.remember_tiles(tiles_);
+    Answers before = choices.answers();
+    std::erase_if(before, [](const auto& answer) { return is_about_loops(answer.first.decision); });
+    auto known = prepared_.find(before);
+    if (known == prepared_.end()) {
+      Prepared prepared = prepare_loops(graph_, target_, choices);
+      known = prepared_.emplace(std::move(before), Known{std::move(prepared), choices.offers()}).first;
+    } else {
+      choices.go_on_from(known->second.offers);
+    }
+    return schedule_loops(known->second.prepared, target_, choices);
   }
 
   // Answers that change nothing give programs that were priced before.
@@ -124,7 +137,14 @@ class Search {
 
   const Graph& graph_;
   const Target& target_;
+  // A program before its loops, and what has been offered until then.
+  struct Known {
+    Prepared prepared;
+    std::vector<Offer> offers;
+  };
+
   std::map<Answers, std::optional<Priced>> made_;
+  std::map<Answers, Known> prepared_;  // by answers that are not about loops
   std::unordered_map<size_t, Prices> prices_;  // by signature of moves
   std::set<size_t> seen_;                      // these, of what was found
   std::shared_ptr<TileMemory> tiles_ = std::make_shared<TileMemory>();

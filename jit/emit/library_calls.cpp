@@ -5,18 +5,10 @@
 #include <string>
 
 #include "jit/emit/elementary.hpp"
+#include "jit/emit/stack_slots.hpp"
 
 namespace adjit::elementary {
 namespace {
-
-// A stack slot lasts as long as its function's frame, so it is made in the entry block.
-llvm::AllocaInst* stack_slot(llvm::IRBuilder<>& builder, llvm::Type* type, unsigned copies) {
-  llvm::BasicBlock& entry = builder.GetInsertBlock()->getParent()->getEntryBlock();
-  llvm::IRBuilder<> at_start(&entry, entry.getFirstInsertionPt());
-  auto* slot = at_start.CreateAlloca(llvm::ArrayType::get(type, copies));
-  slot->setAlignment(llvm::Align(64));
-  return slot;
-}
 
 Floats through_stack(const char* name, std::span<const Floats> arguments) {
   const Floats x = arguments[0];
@@ -26,7 +18,7 @@ Floats through_stack(const char* name, std::span<const Floats> arguments) {
   const unsigned count = std::max(1u, x.lanes());
   llvm::Type* element = x.value()->getType()->getScalarType();
   const auto elements = static_cast<unsigned>(arguments.size()) * count;
-  llvm::AllocaInst* slot = stack_slot(b, element, elements);
+  llvm::AllocaInst* slot = stack_slots(b, element, elements);
   const llvm::Align align(x.is_double() ? 8 : 4);
   for (size_t k = 0; k < arguments.size(); ++k)
     b.CreateAlignedStore(arguments[k].value(),

@@ -103,6 +103,7 @@ class NestEmitter {
   // stores.cpp: results to memory.
   void store_result(size_t component, llvm::Value* value, const Copy& copy);
   void store_results(size_t component, const std::vector<Copy>& copies, const Carried& values);
+  bool store_by_lanes(size_t component, const std::vector<Copy>& copies, const Carried& values);
   std::optional<size_t> results_in_rows(size_t component);
   void store_rows(size_t component, const Copy& first, std::vector<llvm::Value*> vectors);
   std::vector<llvm::Value*> pieces_of_rows(const std::vector<llvm::Value*>& transposed);

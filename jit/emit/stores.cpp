@@ -3,12 +3,17 @@
 // Lanes that lie one behind the other are stored whole. Lanes that lie a constant apart are stored
 // one by one at addresses known when the code is made; where neighbouring copies of the tile are
 // neighbours in memory, 16 bytes of each lane's row at once, transposed in registers
-// (transposed_load.cpp). Addresses that only a vector can hold are left to a scatter.
+// (transposed_load.cpp). Where a tile has many such lanes, a loop over them stores those of all
+// copies: the values pass through the stack, but 28 vectors of 16 lanes are 56 instructions instead
+// of 900, most of which a code generator would spend its time on. Addresses that only a vector can
+// hold are left to a scatter.
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <numeric>
 
 #include "jit/emit/nest.hpp"
+#include "jit/emit/stack_slots.hpp"
 #include "jit/emit/streaming.hpp"
 
 namespace adjit {
@@ -109,10 +114,15 @@ std::optional<size_t> NestEmitter::results_in_rows(size_t component) {
   return std::nullopt;
 }
 
-// The results of all copies, in order; whole pieces of rows at once.
+// Lanes of all copies from which on a loop stores them.
+constexpr size_t kLanesInLoop = 64;
+
+// The results of all copies, in order; whole pieces of rows, or lanes of all copies, at once.
 void NestEmitter::store_results(size_t component, const std::vector<Copy>& copies,
                                 const Carried& values) {
   const std::optional<size_t> along = results_in_rows(component);
+  if (!along && copies.size() * lanes_ >= kLanesInLoop && store_by_lanes(component, copies, values))
+    return;
   for (size_t o = 0; o < copies.size(); ++o) {
     std::vector<const Copy*> piece;
     if (along) piece = piece_with(copies, copies[o], *along, elements_in_piece(component));
@@ -132,6 +142,57 @@ void NestEmitter::store_results(size_t component, const std::vector<Copy>& copie
       store_rows(component, copies[o], vectors);
     }
   }
+}
+
+// Stores all copies in loops over the lanes; false where lanes are not a constant apart, or not all
+// of the first few have a place.
+bool NestEmitter::store_by_lanes(size_t component, const std::vector<Copy>& copies,
+                                 const Carried& values) {
+  if (!lane_loop_ || lanes_in_reduction()) return false;
+  select_copy(copies[0]);
+  const Affine first = result_form(component);
+  const std::optional<int64_t> stride = index_.lane_stride(first);
+  if (!stride || *stride == 1) return false;
+  std::map<unsigned, std::vector<size_t>> by_live_lanes;
+  std::vector<int64_t> offsets;  // of lane 0, from the first copy's
+  for (size_t o = 0; o < copies.size(); ++o) {
+    select_copy(copies[o]);
+    const Affine form = result_form(component), offset = form - first;
+    const Emitted mask = stored_mask(copies[o]);
+    if (index_.lane_stride(form) != stride || !offset.is_constant()) return false;
+    if (mask.value && leading_lanes(mask.value) != copies[o].live_lanes) return false;
+    by_live_lanes[copies[o].live_lanes].push_back(o);
+    offsets.push_back(offset.constant());
+  }
+  const TensorId tensor = stage_.results[component];
+  const DType dtype = program_.graph.info(tensor).dtype;
+  llvm::Type* element = body_->memory_type(dtype);
+  const llvm::Align align(size_of(dtype));
+  Value* slots = stack_slots(builder_, element, copies.size() * lanes_);
+  const auto slot = [&](size_t copy) {
+    return builder_.CreateConstInBoundsGEP1_64(element, slots, copy * lanes_);
+  };
+  for (size_t o = 0; o < copies.size(); ++o)
+    builder_.CreateAlignedStore(body_->to_memory(values[o], dtype), slot(o), align);
+  Value* start = index_.address(context_.places[tensor].pointer, 0, element,
+                                index_.without_lanes(first));
+  for (const auto& [live, group] : by_live_lanes)
+    emit_loop(builder_, scopes_, builder_.getInt64(0), builder_.getInt64(live), true, {},
+              [&](Value* lane, Carried none) {
+                Value* apart = builder_.CreateMul(lane, builder_.getInt64(*stride));
+                Value* row = builder_.CreateInBoundsGEP(element, start, apart);
+                Value* from = builder_.CreateInBoundsGEP(element, slots, lane);
+                for (size_t o : group) {
+                  const auto at = [&](Value* base, int64_t elements) {
+                    return builder_.CreateInBoundsGEP(element, base, builder_.getInt64(elements));
+                  };
+                  Value* value = builder_.CreateAlignedLoad(
+                      element, at(from, static_cast<int64_t>(o * lanes_)), align);
+                  builder_.CreateAlignedStore(value, at(row, offsets[o]), align);
+                }
+                return none;
+              });
+  return true;
 }
 
 // The values of a piece's copies, a vector each, become a piece of a row for each lane.

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 #include <exception>
+#include <numeric>
 #include <string_view>
 #include <thread>
 #include <unordered_map>
@@ -38,10 +39,12 @@ class KernelPasses {
         names_(names),
         kernels_(list.entries().size()),
         equal_(kernels_.size()),
+        instructions_(kernels_.size()),
         points_(kernels_.size()) {}
 
   void emit(size_t k) {
     kernels_[k] = emitted(k);
+    instructions_[k] = kernels_[k].module->getInstructionCount();
     if (equal_.show(k, kernels_[k]) != k || k >= kKept) drop_module(k);
   }
 
@@ -53,6 +56,15 @@ class KernelPasses {
           points_of(*entry.program, entry.program->kernels[entry.kernel]) *
           static_cast<double>(entry.calls);
     }
+  }
+
+  /// All of them, those of the most code first: the last thread to finish has a short one.
+  std::vector<size_t> longest_first() const {
+    std::vector<size_t> order(kernels_.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::stable_sort(order, std::ranges::greater{},
+                             [&](size_t k) { return instructions_[k]; });
+    return order;
   }
 
   /// Kernel k is one to be compiled: calls visit(kernel, level) for it.
@@ -93,6 +105,7 @@ class KernelPasses {
   const KernelNames& names_;
   std::vector<EmittedKernel> kernels_;
   EqualKernels equal_;
+  std::vector<unsigned> instructions_;
   std::vector<double> points_;  // of all calls of a kernel and of those that equal it
 };
 
@@ -127,7 +140,9 @@ CompiledKernels compile_kernels(const KernelList& list, TargetMachines& machines
   KernelPasses passes(list, machines, names);
   in_parallel(count, [&](size_t k) { passes.emit(k); });
   passes.count();
-  in_parallel(count, [&](size_t k) {
+  const std::vector<size_t> order = passes.longest_first();
+  in_parallel(count, [&](size_t place) {
+    const size_t k = order[place];
     passes.compile(k, [&](const EmittedKernel& kernel, CodegenLevel level) {
       compiled.objects[k] = compile_module(*kernel.module, machines, level);
     });

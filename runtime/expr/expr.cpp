@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <string>
+#include <utility>
 
 #include "runtime/expr/error.hpp"
 #include "runtime/expr/fold.hpp"
@@ -260,25 +261,22 @@ ExprId Rebuilder::operator()(ExprId root) {
 }
 
 std::vector<ExprId> reachable(const ExprPool& pool, std::span<const ExprId> roots) {
-  // Most bodies have few nodes: looking through a short list beats a hash table and its
-  // allocations.
-  constexpr size_t kFewNodes = 32;
-  std::vector<ExprId> found;
-  std::vector<ExprId> stack(roots.begin(), roots.end());
-  IdMap seen;
-  const auto is_new = [&](ExprId id) {
-    if (found.size() < kFewNodes) return std::ranges::find(found, id) == found.end();
-    if (found.size() == kFewNodes)
-      for (ExprId earlier : found) seen.insert(earlier.value);
-    return seen.insert(id.value);
-  };
-  while (!stack.empty()) {
-    const ExprId id = stack.back();
-    stack.pop_back();
-    if (!is_new(id)) continue;
-    found.push_back(id);
-    for (ExprId operand : pool.operands(id)) stack.push_back(operand);
+  // What a walk has seen carries its number, so that nothing is cleared between walks: most bodies
+  // have few nodes, in pools of many.
+  thread_local std::vector<uint32_t> seen;
+  thread_local uint32_t walk = 0;
+  if (++walk == 0) {
+    std::ranges::fill(seen, 0);
+    walk = 1;
   }
+  if (seen.size() < pool.size()) seen.resize(pool.size(), 0);
+  std::vector<ExprId> found;
+  const auto visit = [&](ExprId id) {
+    if (std::exchange(seen[id.value], walk) != walk) found.push_back(id);
+  };
+  for (ExprId root : roots) visit(root);
+  for (size_t k = 0; k < found.size(); ++k)
+    for (ExprId operand : pool.operands(found[k])) visit(operand);
   std::ranges::sort(found);
   return found;
 }

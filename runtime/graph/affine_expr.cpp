@@ -1,7 +1,7 @@
 // runtime/graph/affine_expr.cpp -- scalar index expressions as affine forms over a domain, and
 // back.
+#include <algorithm>
 #include <optional>
-#include <unordered_map>
 
 #include "runtime/graph/graph.hpp"
 
@@ -74,21 +74,24 @@ Affine floor_form(const Affine& form, int64_t divisor, Domain& domain) {
 
 class Converter {
  public:
-  Converter(const ExprPool& pool, Domain& domain) : pool_(pool), domain_(domain) {}
+  Converter(const ExprPool& pool, Domain& domain, ExprId root)
+      : pool_(pool), domain_(domain), nodes_(reachable(pool, std::span(&root, 1))) {
+    forms_.reserve(nodes_.size());
+  }
 
-  std::optional<Affine> operator()(ExprId root) {
-    const ExprId roots[] = {root};
-    for (ExprId id : reachable(pool_, roots)) {
+  std::optional<Affine> operator()() {
+    for (ExprId id : nodes_) {
       std::optional<Affine> form = convert(id);
       if (!form) return std::nullopt;
-      forms_.emplace(id.value, std::move(*form));
+      forms_.push_back(std::move(*form));
     }
-    return forms_.at(root.value);
+    return std::move(forms_.back());  // the root's id is the largest
   }
 
  private:
   const Affine& form(ExprId id, size_t operand) const {
-    return forms_.at(pool_.operand(id, operand).value);
+    const auto found = std::ranges::lower_bound(nodes_, pool_.operand(id, operand));
+    return forms_[static_cast<size_t>(found - nodes_.begin())];
   }
 
   std::optional<Affine> convert(ExprId id) {
@@ -120,20 +123,22 @@ class Converter {
 
   const ExprPool& pool_;
   Domain& domain_;
-  std::unordered_map<uint32_t, Affine> forms_;
+  const std::vector<ExprId> nodes_;  // children before parents
+  std::vector<Affine> forms_;        // of the first of them
 };
 
 }  // namespace
 
 std::optional<Affine> as_affine(const ExprPool& pool, ExprId expr, Domain& domain) {
-  const std::vector<Division> before = domain.divisions;
+  const auto before = static_cast<std::ptrdiff_t>(domain.divisions.size());
   std::optional<Affine> form;
   try {
-    form = Converter(pool, domain)(expr);
+    form = Converter(pool, domain, expr)();
   } catch (const Overflow&) {
     form.reset();
   }
-  if (!form) domain.divisions = before;
+  if (!form)
+    domain.divisions.erase(domain.divisions.begin() + before, domain.divisions.end());
   return form;
 }
 
