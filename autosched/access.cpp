@@ -16,17 +16,6 @@ std::vector<int64_t> row_major(const std::vector<int64_t>& shape) {
   return strides;
 }
 
-void mark_axes(const Domain& domain, const Affine& form, std::vector<bool>& marks) {
-  for (size_t v = 0; v < form.size(); ++v) {
-    if (form.coefficient(v) == 0) continue;
-    if (v < domain.rank()) {
-      marks[v] = true;
-    } else {
-      mark_axes(domain, domain.divisions[v - domain.rank()].numerator, marks);
-    }
-  }
-}
-
 void mark_data(const ExprPool& pool, ExprId index, std::vector<bool>& marks) {
   const ExprId roots[] = {index};
   for (ExprId id : reachable(pool, roots))
@@ -61,7 +50,7 @@ MemoryAccess access_of(const Graph& graph, Domain& domain, ExprId read) {
       if (v < domain.rank()) {
         access.strides[v] += form->coefficient(v) * strides[d];
       } else if (form->coefficient(v) != 0) {
-        mark_axes(domain, domain.divisions[v - domain.rank()].numerator, access.irregular);
+        domain.mark_axes(domain.divisions[v - domain.rank()].numerator, access.irregular);
       }
     }
   }

@@ -69,7 +69,7 @@ class Preparer {
   TileChoice choose(const Stage& stage, const Accesses& accesses, size_t first_axis,
                     bool may_pack) {
     return best_tile({program_.graph, stage, accesses, stage.domain.extents, program_.vector_bits,
-                      first_axis, may_pack},
+                      first_axis, may_pack, program_.calls},
                      choices_);
   }
   // Copies of what stays the same pay for themselves over all runs.
@@ -196,9 +196,9 @@ class Preparer {
   void pack_operands(size_t s) {
     const Stage before = stage(s);
     const Accesses accesses = accessed_by(before);
-    TileChoice tile = choose_tile(
-        {program_.graph, before, accesses, before.domain.extents, program_.vector_bits, 0, true},
-        choices_, Decision::PackedTile);
+    TileChoice tile = choose_tile({program_.graph, before, accesses, before.domain.extents,
+                                   program_.vector_bits, 0, true, program_.calls},
+                                  choices_, Decision::PackedTile);
     if (!tile.vector_axis || *tile.vector_axis >= before.domain.output_rank) return;
     const size_t lanes_axis = *tile.vector_axis;
     const int64_t width = tile.factors[lanes_axis] * tile.lanes;

@@ -23,7 +23,7 @@ std::optional<EvenParts> even_parts(const Program& program, size_t stage, const 
     problem.spans[0] = points;
     const TileModel model(problem, *choice.vector_axis);
     const int64_t rounds = ceil_div(ceil_div(rows, points), int64_t{target.cores});
-    return model.fits(choice.factors) ? static_cast<double>(rounds) * model.total(choice.factors)
+    return model.fits(choice.factors) ? static_cast<double>(rounds) * model.cycles(choice.factors)
                                       : std::numeric_limits<double>::infinity();
   };
   double best = kWorth * time(std::min(tile.factors[0], rows), tile);

@@ -22,20 +22,7 @@ double share_of_box(const Stage& stage, std::optional<size_t> vector_axis) {
   Domain domain = stage.domain;
   if (domain.is_box()) return 1;
   const auto mentions_lanes = [&](const Affine& row) {
-    if (!vector_axis) return false;
-    std::vector<size_t> open;
-    const auto look = [&](const Affine& form) {
-      for (size_t v = 0; v < form.size(); ++v)
-        if (form.coefficient(v) != 0) open.push_back(v);
-    };
-    look(row);
-    while (!open.empty()) {
-      const size_t v = open.back();
-      open.pop_back();
-      if (v == *vector_axis) return true;
-      if (v >= domain.rank()) look(domain.divisions[v - domain.rank()].numerator);
-    }
-    return false;
+    return vector_axis && domain.mentions(row, *vector_axis);
   };
   std::erase_if(domain.equalities, mentions_lanes);
   const std::optional<int64_t> points = count_points(domain, kCountedIterations);
@@ -229,7 +216,7 @@ class NestCounter {
     for (const auto* rows : {&stage_.domain.inequalities, &stage_.domain.equalities})
       for (const Affine& row : *rows) {
         std::vector<bool> axes(nest_.spans.size(), false);
-        mark(row, axes);
+        stage_.domain.mark_axes(row, axes);
         bool masked = false, reduced = false;
         for (size_t a = 0; a < axes.size(); ++a) {
           masked = masked || (axes[a] && in_tile[a]);
@@ -240,18 +227,6 @@ class NestCounter {
     // A ragged vector loop masks its loads and stores.
     if (vector_ && nest_.spans[*lanes_axis()] % nest_.loops[*vector_].trips != 0)
       count_.masks += 0.1 * count_.steps;
-  }
-
-  void mark(const Affine& form, std::vector<bool>& axes) const {
-    const Domain& domain = stage_.domain;
-    for (size_t k = 0; k < form.size(); ++k) {
-      if (form.coefficient(k) == 0) continue;
-      if (k < domain.rank()) {
-        axes[k] = true;
-      } else {
-        mark(domain.divisions[k - domain.rank()].numerator, axes);
-      }
-    }
   }
 
   const Program& program_;

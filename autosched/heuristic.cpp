@@ -180,6 +180,7 @@ Prepared prepare_loops(const Graph& graph, const Target& target, Choices& choice
   const Repeats repeats = scan ? repeats_of(*scan) : Repeats{};
   Prepared made;
   Program program = initial_program(graph, target.cores, target.vector_bits);
+  program.calls = static_cast<double>(repeats.times);
   program = write_scatters_by_rows(split_scatters(std::move(program)));
   program = scan ? inline_cheap_stages(std::move(program), {})
                  : inline_and_share(program, target, made.plans, choices);

@@ -24,7 +24,8 @@ constexpr double kParallelFrom = 4;
 TileChoice choose(const Program& program, const Nest& nest, const Accesses& accesses,
                   size_t task_loops, Choices& choices) {
   const Stage& stage = program.graph.stages[nest.stage];
-  TileProblem problem{program.graph, stage, accesses, nest.spans, program.vector_bits, 0, false};
+  TileProblem problem{program.graph,       stage, accesses, nest.spans,
+                      program.vector_bits, 0,     false,    program.calls};
   size_t depth = task_loops;
   for (const Nest::Attached& attached : nest.attached) depth = std::max(depth, attached.depth);
   for (size_t l = 0; l < depth; ++l)
@@ -83,8 +84,8 @@ int64_t largest_share(int64_t outer, int64_t trips, int64_t chunk, int cores) {
   return largest;
 }
 
-// The last of the first `loops` loops in chunks, as even as their number allows: the smallest
-// makespan with `fewest` to four times as many tasks a core, and of equal ones the fewest tasks.
+// The last of the first `loops` loops in chunks: the smallest makespan with `fewest` to four times
+// as many tasks a core, and of equal ones the largest tasks.
 struct Chunks {
   int64_t chunk = 1;
   double efficiency = 0;  // of the cores, when all points take the same time
@@ -97,14 +98,19 @@ Chunks choose_chunks(const Nest& nest, size_t loops, int cores, int64_t fewest,
   const int64_t trips = nest.loops[loops - 1].trips;
   Chunks best;
   int64_t best_makespan = INT64_MAX;
-  for (int64_t parts = ceil_div(trips, std::min(trips, largest_chunk)); parts <= trips; ++parts) {
-    const int64_t chunk = ceil_div(trips, parts), count = outer * parts;
-    if (ceil_div(trips, chunk) != parts || (count < fewest * cores && chunk > 1)) continue;
+  // Of chunks that give as many tasks, the largest and the smallest.
+  for (int64_t chunk = std::min(trips, largest_chunk); chunk >= 1;) {
+    const int64_t parts = ceil_div(trips, chunk), smallest = ceil_div(trips, parts);
+    const int64_t count = outer * parts;
     if (count > 4 * fewest * cores && best_makespan != INT64_MAX) break;
-    const int64_t makespan = largest_share(outer, trips, chunk, cores);
-    if (makespan >= best_makespan) continue;
-    best_makespan = makespan;
-    best = {chunk, static_cast<double>(outer * trips) / static_cast<double>(cores * makespan)};
+    for (const int64_t size : {chunk, smallest}) {
+      if (count < fewest * cores && size > 1) continue;
+      const int64_t makespan = largest_share(outer, trips, size, cores);
+      if (makespan >= best_makespan) continue;
+      best_makespan = makespan;
+      best = {size, static_cast<double>(outer * trips) / static_cast<double>(cores * makespan)};
+    }
+    chunk = smallest - 1;
   }
   return best;
 }
@@ -130,13 +136,9 @@ Tasks choose_tasks(const Nest& nest, size_t output_loops, int cores, int64_t few
 
 // Whether a row of the domain mentions the axis of one of the first loops.
 bool conditions_on(const Domain& domain, const Nest& nest, size_t loops) {
-  const auto mentions = [&](const Affine& row) {
-    for (size_t l = 0; l < loops; ++l)
-      if (row.coefficient(nest.loops[l].axis) != 0) return true;
-    return false;
-  };
-  return std::ranges::any_of(domain.inequalities, mentions) ||
-         std::ranges::any_of(domain.equalities, mentions);
+  for (size_t l = 0; l < loops; ++l)
+    if (domain.is_bounded(nest.loops[l].axis)) return true;
+  return false;
 }
 
 // Tasks of the last of the first `loops` loops, `chunk` trips of it each.

@@ -26,24 +26,6 @@ double reduction_steps(const Domain& domain) {
   return steps;
 }
 
-// Whether a form mentions an axis, by itself or in a division.
-bool mentions(const Domain& domain, const Affine& form, size_t axis) {
-  for (size_t k = 0; k < form.size(); ++k) {
-    if (form.coefficient(k) == 0) continue;
-    if (k == axis) return true;
-    if (k >= domain.rank() && mentions(domain, domain.divisions[k - domain.rank()].numerator, axis))
-      return true;
-  }
-  return false;
-}
-
-// Whether conditions bound an axis: the first of its points that counts may then be any.
-bool is_bounded(const Domain& domain, size_t axis) {
-  const auto bounds = [&](const Affine& row) { return mentions(domain, row, axis); };
-  return std::ranges::any_of(domain.inequalities, bounds) ||
-         std::ranges::any_of(domain.equalities, bounds);
-}
-
 // Cycles of one core in which a kernel's cache lines come from the third cache.
 double third_cache_cycles(const Program& program, size_t kernel, Target target) {
   target.l2_bytes /= 2;  // what is walked once passes through it, too
@@ -81,7 +63,7 @@ Program sum_in_passes(Program program, size_t stage, const Target& target, Choic
   double steps = reduction_steps(s.domain) / (folds ? vectors : 1), passes = 1,
          best = kLeastGain * arithmetic;
   std::optional<Program> found;
-  for (size_t l = reductions; l + 1 < end && !is_bounded(s.domain, nest.loops[l].axis); ++l) {
+  for (size_t l = reductions; l + 1 < end && !s.domain.is_bounded(nest.loops[l].axis); ++l) {
     passes *= static_cast<double>(nest.loops[l].trips);
     steps /= static_cast<double>(nest.loops[l].trips);
     if (steps < kLeastSteps) break;

@@ -136,8 +136,8 @@ std::optional<NamedRows> rows_of(const Graph& graph, const Stage& stage, int vec
   const Domain& domain = stage.domain;
   const int64_t piece = row_piece(graph, stage.results[0]);
   NamedRows rows{.lanes = full_lanes(graph, stage, vector_bits), .piece = piece};
-  if (stage.kind != StageKind::Scatter || !has_partial_results(stage.combiner.kind) ||
-      !domain.is_box() || piece < 2 || rows.lanes % piece != 0)
+  if (stage.kind != StageKind::Scatter || !has_partial_results(stage.combiner.kind) || piece < 2 ||
+      rows.lanes % piece != 0)
     return std::nullopt;
   Domain divided = domain;
   const bool by_data = std::ranges::any_of(
@@ -148,7 +148,7 @@ std::optional<NamedRows> rows_of(const Graph& graph, const Stage& stage, int vec
   for (size_t axis = domain.rank(); axis-- > 0;) {
     if (axis == *along || domain.extents[axis] % piece != 0 || domain.extents[axis] == 0) continue;
     const auto dimension = dimension_walked(graph.pool, stage, stage.target, axis);
-    if (!dimension) continue;
+    if (!dimension || domain.is_bounded(axis) || domain.is_bounded(*along)) continue;
     rows.axis = axis;
     rows.dimension = *dimension;
     return rows;
@@ -195,6 +195,33 @@ Program write_scatters_by_rows(Program program) {
   return program;
 }
 
+namespace {
+
+// The longest axis, but for those that whole rows of results want for themselves.
+std::optional<size_t> axis_of_parts(const Graph& graph, const Stage& stage, int vector_bits) {
+  const std::optional<NamedRows> rows = rows_of(graph, stage, vector_bits);
+  std::optional<size_t> best;
+  for (const bool spares_rows : {true, false}) {
+    for (size_t axis = 0; axis < stage.domain.rank(); ++axis) {
+      if (spares_rows && rows && (axis == rows->axis || axis == rows->lanes_axis)) continue;
+      if (stage.domain.extents[axis] < 4 * kScatterParts) continue;
+      if (!best || stage.domain.extents[axis] > stage.domain.extents[*best]) best = axis;
+    }
+    if (best) break;
+  }
+  return best;
+}
+
+// About so many that leave no rest, if there are such numbers.
+int64_t parts_of(int64_t extent) {
+  for (const int64_t parts :
+       {kScatterParts, kScatterParts - 1, kScatterParts + 1, kScatterParts - 2, kScatterParts + 2})
+    if (extent % parts == 0) return parts;
+  return kScatterParts;
+}
+
+}  // namespace
+
 Program split_scatters(Program program) {
   for (size_t s = program.graph.stages.size(); s-- > 0;) {
     const Stage& stage = program.graph.stages[s];
@@ -203,10 +230,8 @@ Program split_scatters(Program program) {
     const double points = box_points(stage.domain);
     const auto elements = static_cast<double>(program.graph.info(stage.results[0]).element_count());
     if (microseconds(cycles_of(stage), 0) < 100 || elements * kScatterParts * 4 > points) continue;
-    const auto largest = std::ranges::max_element(stage.domain.extents);
-    const auto axis = static_cast<size_t>(largest - stage.domain.extents.begin());
-    if (*largest >= 4 * kScatterParts)
-      program = split_scatter(std::move(program), s, axis, kScatterParts);
+    if (const std::optional<size_t> axis = axis_of_parts(program.graph, stage, program.vector_bits))
+      program = split_scatter(std::move(program), s, *axis, parts_of(stage.domain.extents[*axis]));
   }
   return program;
 }

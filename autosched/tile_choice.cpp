@@ -238,8 +238,11 @@ void append(std::vector<int64_t>& key, const MemoryAccess& access, const Graph& 
 std::vector<int64_t> key_of(const TileProblem& problem) {
   const Stage& stage = problem.stage;
   const ExprPool& pool = problem.graph.pool;
-  std::vector<int64_t> key{problem.vector_bits, static_cast<int64_t>(problem.first_axis),
-                           problem.may_pack, static_cast<int64_t>(stage.combiner.kind),
+  std::vector<int64_t> key{problem.vector_bits,
+                           static_cast<int64_t>(problem.first_axis),
+                           problem.may_pack,
+                           static_cast<int64_t>(problem.calls),
+                           static_cast<int64_t>(stage.combiner.kind),
                            static_cast<int64_t>(stage.domain.output_rank)};
   key.insert(key.end(), problem.spans.begin(), problem.spans.end());
   key.insert(key.end(), stage.domain.extents.begin(), stage.domain.extents.end());

@@ -133,7 +133,7 @@ class TileCounter {
     const TileModel model(problem, *tile_.lanes_axis);
     for (const MemoryAccess& access : accesses_.reads)
       found_.registers += static_cast<double>(model.live_values(access, tile_.factors));
-    found_.tile_cycles = model.total(tile_.factors);
+    found_.tile_cycles = model.cycles(tile_.factors);
   }
 
   const Program& program_;

@@ -11,7 +11,6 @@
 #include <unordered_map>
 
 #include "autosched/gathered_rows.hpp"
-#include "autosched/matrix_product.hpp"
 #include "autosched/nests.hpp"
 
 namespace adjit {
@@ -20,19 +19,18 @@ namespace {
 constexpr double kAccumulationLatency = 4;  // of an accumulation
 constexpr double kWinner = 3;       // operations for each of an argmax' components: compare, select
 constexpr double kFoldCycles = 14;  // cycles to fold the lanes of one accumulator
-constexpr double kNamedElement = 1.2;    // cycles to gather an element that data names
-constexpr double kPackedElement = 1.5;   // cycles to copy one element of an operand
-constexpr double kCollision = 0.25;      // cycles more for a load among too many of one set
-constexpr int64_t kLongRow = 4096;       // bytes: the rows of a tile leave the first cache
-constexpr double kFarLoad = 1;           // cycles of a vector from the second one
-constexpr double kHeavy = 8;             // instructions of a body beside which loads are few
-constexpr double kFarLine = 6;           // cycles to fetch a line that nothing fetches ahead
-constexpr int64_t kFarBytes = 1 << 20;   // what a second cache holds
-constexpr double kAskBorder = 1.5;       // cycles to ask whether a tile is at a border
-constexpr double kNearBytes = 24 << 10;  // of an operand that a first cache holds beside others
-constexpr double kStreamedLine = 0.2;    // cycles of a line from the second one that are not hidden
-constexpr int64_t kSpare = 2;            // registers besides accumulators and what is worked on
-constexpr int64_t kCopies = 96;          // of the body in a tile: bounds the code's size
+constexpr double kNamedElement = 1.2;   // cycles to gather an element that data names
+constexpr double kPackedElement = 1.5;  // cycles to copy one element of an operand
+constexpr double kFarLoad = 1;          // cycles of a vector from the second one
+constexpr double kHeavy = 8;            // instructions of a body beside which loads are few
+constexpr double kFarLine = 6;          // cycles to fetch a line that nothing fetches ahead
+constexpr double kAskBorder = 1.5;      // cycles to ask whether a tile is at a border
+constexpr double kStreamedLine = 0.2;   // cycles of a line from the second one that are not hidden
+// Cycles of a call that an instruction of the tile's code must save: it takes some 10 us to
+// compile, which a small kernel has to earn in ten thousand calls.
+constexpr double kInstruction = 5;
+constexpr int64_t kSpare = 2;    // registers besides accumulators and what is worked on
+constexpr int64_t kCopies = 96;  // of the body in a tile: bounds the code's size
 
 }  // namespace
 
@@ -79,9 +77,13 @@ TileModel::TileModel(const TileProblem& problem, size_t vector_axis)
     }
   }
   const Domain& domain = p_.stage.domain;
+  runs_ = p_.calls;  // a nest in another's loops runs with some points of its domain at a time
+  for (size_t a = 0; a < domain.rank(); ++a)
+    runs_ *= static_cast<double>(std::max<int64_t>(domain.extents[a], 1)) /
+             static_cast<double>(std::max<int64_t>(p_.spans[a], 1));
   const auto add = [&](const Affine& row) {
     std::vector<bool> axes(p_.spans.size(), false);
-    mark(row, axes);
+    domain.mark_axes(row, axes);
     rows_.push_back(std::move(axes));
   };
   for (const Affine& row : domain.inequalities) {
@@ -176,66 +178,6 @@ double TileModel::step(const std::vector<int64_t>& factors) const {
          asking + kStreamedLine * streamed_lines(factors) + 0.4;
 }
 
-// Counted where an operand is copied for the lanes, or these lie along the reduction: other tiles
-// keep more of what they walk in the first cache than its size says. Tiles of 16 registers multiply
-// so little in a step that they wait for their loads in any case.
-double TileModel::streamed_lines(const std::vector<int64_t>& factors) const {
-  if (registers_ < 32) return 0;
-  double lines = 0;
-  for (size_t r = 0; r < p_.accesses.reads.size(); ++r) {
-    const MemoryAccess& access = p_.accesses.reads[r];
-    const bool copied = contiguous_[r] && !access.contiguous(v_);
-    if (!in_reduction_ && access.depends_on(v_) && !copied) return 0;
-    const Walked walked = walked_in_tile(r, factors);
-    if (walked.bytes <= kNearBytes) continue;
-    if (in_reduction_) {  // every vector is another line
-      if (contiguous_[r]) lines += walked.rows * static_cast<double>(factors[v_]);
-    } else if (copied || walked.collides || walked.step >= kLineBytes) {
-      lines += walked.rows * walked.lines;
-    } else {
-      lines += walked.rows * walked.step / kLineBytes;
-    }
-  }
-  return lines;
-}
-
-TileModel::Walked TileModel::walked_in_tile(size_t read,
-                                            const std::vector<int64_t>& factors) const {
-  constexpr double kPage = 4096, kWays = 8;
-  const MemoryAccess& access = p_.accesses.reads[read];
-  const auto size = static_cast<double>(size_of(p_.graph.info(access.tensor).dtype));
-  Walked walked;
-  walked.bytes = size;
-  double row = size;  // bytes that lie close together
-  for (size_t a = 0; a < factors.size(); ++a) {
-    if (!access.depends_on(a)) continue;
-    double stride = static_cast<double>(std::abs(access.strides[a])) * size;
-    if (access.irregular[a]) stride = kLineBytes;
-    if (a == v_ && contiguous_[read]) stride = size;
-    if (a >= output_rank_) {
-      walked.bytes *= static_cast<double>(p_.spans[a]);
-      if (p_.spans[a] > 1) walked.step = std::min(walked.step, stride);
-      continue;
-    }
-    const auto points = static_cast<double>(factors[a] * (a == v_ ? lanes_ : 1));
-    walked.bytes *= points;
-    if (stride < kLineBytes) {
-      row += (points - 1) * stride;
-    } else {
-      walked.rows *= points;
-      walked.collides |= points > kWays && std::fmod(stride, kPage) == 0;
-    }
-  }
-  walked.lines = std::max(1.0, row / kLineBytes);
-  return walked;
-}
-
-// Whether several steps along an axis stay in one cache line.
-bool TileModel::shares_lines(const MemoryAccess& access, size_t axis) const {
-  const auto size = static_cast<int64_t>(size_of(p_.graph.info(access.tensor).dtype));
-  return !access.irregular[axis] && std::abs(access.strides[axis]) * size <= kLineBytes / 4;
-}
-
 double TileModel::load_cost(size_t read, const std::vector<int64_t>& factors) const {
   const MemoryAccess& access = p_.accesses.reads[read];
   double distinct = 1;
@@ -274,33 +216,6 @@ std::optional<size_t> TileModel::rows_along(const MemoryAccess& access,
   return std::nullopt;
 }
 
-bool TileModel::fetches_far(const MemoryAccess& access) const {
-  if (in_reduction_ || p_.stage.domain.reduction_rank() != 1 || access.depends_on(v_)) return false;
-  if (p_.spans[output_rank_] <= kWholeReduction) return false;
-  const bool packed_in_rows = box_points(p_.stage.domain) * access.repeats >=
-                              kColumnReuse * elements_touched(access, p_.stage.domain);
-  if (p_.accesses.result.contiguous(v_) && packed_in_rows) return false;
-  const auto size = static_cast<int64_t>(size_of(p_.graph.info(access.tensor).dtype));
-  return std::abs(access.strides[output_rank_]) * size >= kLongRow &&
-         elements_touched(access, p_.stage.domain) * static_cast<double>(size) > kFarBytes;
-}
-
-double TileModel::distance(const MemoryAccess& access, const std::vector<int64_t>& factors) const {
-  constexpr int64_t kPage = 4096, kStreams = 4;
-  const auto size = static_cast<int64_t>(size_of(p_.graph.info(access.tensor).dtype));
-  bool collide = false;
-  int64_t rows = 1;
-  for (size_t a = 0; a < output_rank_; ++a) {
-    const int64_t stride = (access.strides[a] < 0 ? -access.strides[a] : access.strides[a]) * size;
-    if (a == v_ || factors[a] < 2 || stride < kPage) continue;
-    rows *= factors[a];
-    collide |= factors[a] > kStreams && stride % kPage == 0;
-  }
-  if (!access.depends_on(v_)) return collide ? kCollision : 0;  // a line serves 16 steps
-  const auto streams = static_cast<double>(std::max<int64_t>(0, rows - kStreams));
-  return std::min(1.5, 0.15 * streams) + (collide ? 0.5 : 0);
-}
-
 double TileModel::stored_apart(const std::vector<int64_t>& factors) const {
   constexpr double kScattered = 2.5;
   const MemoryAccess& result = p_.accesses.result;
@@ -311,7 +226,7 @@ double TileModel::stored_apart(const std::vector<int64_t>& factors) const {
   return kStoredAlone;
 }
 
-double TileModel::total(const std::vector<int64_t>& factors) const {
+double TileModel::cycles(const std::vector<int64_t>& factors) const {
   const double whole = step(factors);
   double tiles = 1, outputs = 1;
   std::vector<int64_t> ragged = factors;
@@ -337,6 +252,20 @@ double TileModel::total(const std::vector<int64_t>& factors) const {
   return cycles;
 }
 
+double TileModel::total(const std::vector<int64_t>& factors) const {
+  return cycles(factors) + kInstruction * code(factors) / runs_;
+}
+
+double TileModel::code(const std::vector<int64_t>& factors) const {
+  auto instructions = static_cast<double>(nodes_);
+  for (size_t a = 0; a < factors.size(); ++a) {
+    const int64_t tile = factors[a] * (a == v_ ? lanes_ : 1);
+    instructions *= static_cast<double>(factors[a]);
+    if (p_.spans[a] > tile && p_.spans[a] % tile != 0) instructions *= 2;
+  }
+  return instructions;
+}
+
 std::vector<int64_t> TileModel::choices(size_t axis) const {
   const int64_t extent = p_.spans[axis];
   std::vector<int64_t> found;
@@ -346,6 +275,7 @@ std::vector<int64_t> TileModel::choices(size_t axis) const {
     for (int64_t f : {1, 2, 3, 4, 6, 8})
       if (f <= vectors && (in_reduction_ ? f % 3 != 0 : f != 8)) found.push_back(f);
   } else if (axis < output_rank_) {
+    if (is_picked(axis)) return {1};
     // What is read once streams through; a few accumulators hide the latency, more only cost
     // tasks.
     for (int64_t f : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16})
@@ -406,22 +336,20 @@ double TileModel::operations(const std::vector<int64_t>& factors) const {
   return std::max(1.0, sum);
 }
 
-void TileModel::mark(const Affine& form, std::vector<bool>& axes) const {
-  const Domain& domain = p_.stage.domain;
-  for (size_t k = 0; k < form.size(); ++k) {
-    if (form.coefficient(k) == 0) continue;
-    if (k < domain.rank()) {
-      axes[k] = true;
-    } else {
-      mark(domain.divisions[k - domain.rank()].numerator, axes);
-    }
-  }
-}
-
 bool TileModel::stays_in_order(size_t axis) const {
   if (is_commutative(p_.stage.combiner.kind)) return true;
   const auto inner = p_.spans.begin() + static_cast<std::ptrdiff_t>(axis + 1);
   return std::all_of(inner, p_.spans.end(), [](int64_t span) { return span == 1; });
+}
+
+bool TileModel::is_picked(size_t axis) const {
+  const Domain& domain = p_.stage.domain;
+  return std::ranges::any_of(domain.equalities, [&](const Affine& row) {
+    std::vector<bool> axes(domain.rank(), false);
+    domain.mark_axes(row, axes);
+    return axes[axis] && std::find(axes.begin() + static_cast<std::ptrdiff_t>(output_rank_),
+                                   axes.end(), true) == axes.end();
+  });
 }
 
 bool TileModel::masked(size_t axis) const {

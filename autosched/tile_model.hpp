@@ -26,6 +26,7 @@ struct TileProblem {
   int vector_bits = 512;
   size_t first_axis = 0;  // axes before this one have loops that others depend on: not in the tile
   bool may_pack = false;
+  double calls = 1;  // of the stage, while the whole program runs once
 };
 
 /// Lanes of a vector of the widest type that the stage computes with.
@@ -48,6 +49,8 @@ inline constexpr double kStoredAlone = 1.2, kStoredInRows = 0.5;
 
 /// Reads of an element that pay for a copy of it by short columns.
 inline constexpr double kColumnReuse = 96;
+
+inline constexpr int64_t kLongRow = 4096;  // bytes: a tile's rows leave the first cache
 
 inline constexpr double kPorts = 0.5;  // cycles an instruction takes on one of two ports
 
@@ -109,6 +112,11 @@ class TileModel {
   // Of an element of results whose lanes lie apart.
   double stored_apart(const std::vector<int64_t>& factors) const;
 
+  // Instructions of a tile and of its shorter versions at the ends of axes, before LLVM.
+  double code(const std::vector<int64_t>& factors) const;
+
+  // Cycles of a nest over its whole domain, and with its share of what the code has to save.
+  double cycles(const std::vector<int64_t>& factors) const;
   double total(const std::vector<int64_t>& factors) const;
 
   std::vector<int64_t> choices(size_t axis) const;
@@ -129,9 +137,11 @@ class TileModel {
 
   double operations(const std::vector<int64_t>& factors) const;
 
-  void mark(const Affine& form, std::vector<bool>& axes) const;
-
   bool masked(size_t axis) const;
+
+  // Whether an equality of output axes alone picks some points of the axis: loops skip all others,
+  // a tile would compute them.
+  bool is_picked(size_t axis) const;
 
   // Whether copies along a reduction axis come in the combiner's order: inside all other reduction
   // loops, where it needs one.
@@ -157,6 +167,7 @@ class TileModel {
   bool reuses_ = false;  // every operand is read several times
   int64_t registers_;
   double arithmetic_ = 1, packing_ = 0, lane_load_ = kPorts;
+  double runs_ = 1;  // of all loops over tiles, while the program runs once
   std::vector<std::pair<uint64_t, double>> operations_;  // axes as a mask, vector instructions
   std::vector<bool> contiguous_;           // per read: along the lanes, as it stands or packed
   std::vector<std::vector<bool>> rows_;    // per row of the domain: the axes it uses

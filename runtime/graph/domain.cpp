@@ -1,6 +1,8 @@
 // runtime/graph/domain.cpp -- points of an iteration domain.
 #include "runtime/graph/domain.hpp"
 
+#include <algorithm>
+
 namespace adjit {
 
 int64_t Domain::box_points() const {
@@ -19,6 +21,30 @@ size_t Domain::add_division(const Affine& numerator, int64_t divisor) {
     if (divisions[q] == wanted) return extents.size() + q;
   divisions.push_back(wanted);
   return extents.size() + divisions.size() - 1;
+}
+
+void Domain::mark_axes(const Affine& form, std::vector<bool>& axes) const {
+  for (size_t v = 0; v < form.size(); ++v) {
+    if (form.coefficient(v) == 0) continue;
+    if (v < rank()) {
+      axes[v] = true;
+    } else {
+      mark_axes(divisions[v - rank()].numerator, axes);
+    }
+  }
+}
+
+bool Domain::mentions(const Affine& form, size_t axis) const {
+  for (size_t v = 0; v < form.size(); ++v) {
+    if (form.coefficient(v) == 0) continue;
+    if (v == axis || (v >= rank() && mentions(divisions[v - rank()].numerator, axis))) return true;
+  }
+  return false;
+}
+
+bool Domain::is_bounded(size_t axis) const {
+  const auto uses = [&](const Affine& row) { return mentions(row, axis); };
+  return std::ranges::any_of(inequalities, uses) || std::ranges::any_of(equalities, uses);
 }
 
 std::vector<int64_t> Domain::variables_at(std::span<const int64_t> axes) const {

@@ -43,6 +43,13 @@ struct Domain {
   /// Appends floor(numerator / divisor), or finds the equal one; returns its variable number.
   size_t add_division(const Affine& numerator, int64_t divisor);
 
+  /// Marks the axes that a form uses, by themselves or in divisions.
+  void mark_axes(const Affine& form, std::vector<bool>& axes) const;
+  /// Whether a form uses the axis so.
+  bool mentions(const Affine& form, size_t axis) const;
+  /// Whether a row does.
+  bool is_bounded(size_t axis) const;
+
   /// The values of all variables at a point of the axes (appends the divisions).
   std::vector<int64_t> variables_at(std::span<const int64_t> axes) const;
   /// Whether the point (one value per axis, inside the box) satisfies every row.

@@ -222,19 +222,6 @@ class BoundsVerifier {
     return false;
   }
 
-  // Adds the axes that a row mentions, also through divisions.
-  void add_axes(const Affine& row, std::vector<bool>& axes) const {
-    const Domain& domain = stage_.domain;
-    for (size_t v = 0; v < row.size(); ++v) {
-      if (row.coefficient(v) == 0) continue;
-      if (v < domain.rank()) {
-        axes[v] = true;
-      } else {
-        add_axes(domain.divisions[v - domain.rank()].numerator, axes);
-      }
-    }
-  }
-
   // The rows of the domain that are connected with some axes, which become all that they mention.
   Domain connected(std::vector<bool>& axes) const {
     Domain domain = stage_.domain;
@@ -244,7 +231,7 @@ class BoundsVerifier {
       bool grown = false;
       for (const Affine& row : from) {
         std::vector<bool> mentioned(axes.size());
-        add_axes(row, mentioned);
+        stage_.domain.mark_axes(row, mentioned);
         bool touches = false;
         for (size_t a = 0; a < axes.size(); ++a) touches |= mentioned[a] && axes[a];
         if (!touches || std::ranges::find(to, row) != to.end()) continue;

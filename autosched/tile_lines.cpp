@@ -1,0 +1,106 @@
+// autosched/tile_lines.cpp -- what a register tile waits for: cache lines from the second cache,
+// and from beyond it.
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "autosched/matrix_product.hpp"
+#include "autosched/tile_model.hpp"
+
+namespace adjit {
+namespace {
+
+constexpr double kNearBytes = 24 << 10;  // of an operand that a first cache holds beside others
+constexpr int64_t kFarBytes = 1 << 20;   // what a second cache holds
+constexpr double kCollision = 0.25;      // cycles more for a load among too many of one set
+
+}  // namespace
+
+// Counted where an operand is copied for the lanes, or these lie along the reduction: other tiles
+// keep more of what they walk in the first cache than its size says. Tiles of 16 registers multiply
+// so little in a step that they wait for their loads in any case.
+double TileModel::streamed_lines(const std::vector<int64_t>& factors) const {
+  if (registers_ < 32) return 0;
+  double lines = 0;
+  for (size_t r = 0; r < p_.accesses.reads.size(); ++r) {
+    const MemoryAccess& access = p_.accesses.reads[r];
+    const bool copied = contiguous_[r] && !access.contiguous(v_);
+    if (!in_reduction_ && access.depends_on(v_) && !copied) return 0;
+    const Walked walked = walked_in_tile(r, factors);
+    if (walked.bytes <= kNearBytes) continue;
+    if (in_reduction_) {  // every vector is another line
+      if (contiguous_[r]) lines += walked.rows * static_cast<double>(factors[v_]);
+    } else if (copied || walked.collides || walked.step >= kLineBytes) {
+      lines += walked.rows * walked.lines;
+    } else {
+      lines += walked.rows * walked.step / kLineBytes;
+    }
+  }
+  return lines;
+}
+
+TileModel::Walked TileModel::walked_in_tile(size_t read,
+                                            const std::vector<int64_t>& factors) const {
+  constexpr double kPage = 4096, kWays = 8;
+  const MemoryAccess& access = p_.accesses.reads[read];
+  const auto size = static_cast<double>(size_of(p_.graph.info(access.tensor).dtype));
+  Walked walked;
+  walked.bytes = size;
+  double row = size;  // bytes that lie close together
+  for (size_t a = 0; a < factors.size(); ++a) {
+    if (!access.depends_on(a)) continue;
+    double stride = static_cast<double>(std::abs(access.strides[a])) * size;
+    if (access.irregular[a]) stride = kLineBytes;
+    if (a == v_ && contiguous_[read]) stride = size;
+    if (a >= output_rank_) {
+      walked.bytes *= static_cast<double>(p_.spans[a]);
+      if (p_.spans[a] > 1) walked.step = std::min(walked.step, stride);
+      continue;
+    }
+    const auto points = static_cast<double>(factors[a] * (a == v_ ? lanes_ : 1));
+    walked.bytes *= points;
+    if (stride < kLineBytes) {
+      row += (points - 1) * stride;
+    } else {
+      walked.rows *= points;
+      walked.collides |= points > kWays && std::fmod(stride, kPage) == 0;
+    }
+  }
+  walked.lines = std::max(1.0, row / kLineBytes);
+  return walked;
+}
+
+// Whether several steps along an axis stay in one cache line.
+bool TileModel::shares_lines(const MemoryAccess& access, size_t axis) const {
+  const auto size = static_cast<int64_t>(size_of(p_.graph.info(access.tensor).dtype));
+  return !access.irregular[axis] && std::abs(access.strides[axis]) * size <= kLineBytes / 4;
+}
+
+bool TileModel::fetches_far(const MemoryAccess& access) const {
+  if (in_reduction_ || p_.stage.domain.reduction_rank() != 1 || access.depends_on(v_)) return false;
+  if (p_.spans[output_rank_] <= kWholeReduction) return false;
+  const bool packed_in_rows = box_points(p_.stage.domain) * access.repeats >=
+                              kColumnReuse * elements_touched(access, p_.stage.domain);
+  if (p_.accesses.result.contiguous(v_) && packed_in_rows) return false;
+  const auto size = static_cast<int64_t>(size_of(p_.graph.info(access.tensor).dtype));
+  return std::abs(access.strides[output_rank_]) * size >= kLongRow &&
+         elements_touched(access, p_.stage.domain) * static_cast<double>(size) > kFarBytes;
+}
+
+double TileModel::distance(const MemoryAccess& access, const std::vector<int64_t>& factors) const {
+  constexpr int64_t kPage = 4096, kStreams = 4;
+  const auto size = static_cast<int64_t>(size_of(p_.graph.info(access.tensor).dtype));
+  bool collide = false;
+  int64_t rows = 1;
+  for (size_t a = 0; a < output_rank_; ++a) {
+    const int64_t stride = (access.strides[a] < 0 ? -access.strides[a] : access.strides[a]) * size;
+    if (a == v_ || factors[a] < 2 || stride < kPage) continue;
+    rows *= factors[a];
+    collide |= factors[a] > kStreams && stride % kPage == 0;
+  }
+  if (!access.depends_on(v_)) return collide ? kCollision : 0;  // a line serves 16 steps
+  const auto streams = static_cast<double>(std::max<int64_t>(0, rows - kStreams));
+  return std::min(1.5, 0.15 * streams) + (collide ? 0.5 : 0);
+}
+
+}  // namespace adjit
