@@ -204,12 +204,15 @@ class Preparer {
     const int64_t width = tile.factors[lanes_axis] * tile.lanes;
     const OperandRows rows(program_.graph, before, accesses, tile, target_);
     std::vector<TensorId> done, in_panels;
+    int64_t streamed = 0;
     for (size_t r = 0; r < accesses.reads.size(); ++r) {
       const MemoryAccess& access = accesses.reads[r];
       if (access.guarded || !same_lanes(accesses, access, lanes_axis)) continue;
       if (access.repeats == 1 &&
           copies_panels(program_.graph, before, access, tile, accesses, target_)) {
         if (!keeps(Decision::Pack, s)) continue;
+        streamed = streamed_steps(program_.graph, before, tile, accesses, target_);
+        if (streamed > 0) continue;
         s = packed(s, access.tensor, as_it_is(program_.graph, access.tensor));
         done.push_back(access.tensor);
         in_panels.push_back(program_.graph.stages[s - 1].results.front());
@@ -232,8 +235,9 @@ class Preparer {
       s = packed(s, access.tensor, packing);
       done.push_back(access.tensor);
     }
-    if (!done.empty())
-      plans_[before.results.front().value] = {std::move(tile), false, std::move(in_panels)};
+    if (!done.empty() || streamed > 0)
+      plans_[before.results.front().value] = {
+          .tile = std::move(tile), .panels = std::move(in_panels), .streamed_steps = streamed};
   }
 
   // Sums of products of bfloat16 where one instruction takes two points of the reduction: both

@@ -49,6 +49,11 @@ void split_loop(Nest& nest, uint32_t& variable_count, size_t l, int64_t step) {
     if (attached.depth > l) ++attached.depth;
 }
 
+void require_not_ahead(const Move& move, const Nest& nest, const Loop& loop) {
+  move.require(nest.ahead != loop.variable,
+               "the nest fetches what the loop's next iteration reads");
+}
+
 void require_order(const Move& move, const Nest& nest) {
   move.require(order_is_legal(move.program.graph, move.stage_ref(), nest),
                "its combiner takes the reduction in order");
@@ -153,6 +158,7 @@ Program vectorize(Program program, size_t stage, size_t axis, int64_t lanes) {
                  "the axis' innermost loop is shorter than the lanes");
     nest.loops[l].trips = lanes;
   }
+  require_not_ahead(move, nest, nest.loops[l]);
   nest.loops[l].kind = LoopKind::Vector;
   move_inwards(move, nest, l, nest.loops.size() - 1);
   require_order(move, nest);
@@ -177,6 +183,7 @@ Program unroll(Program program, size_t stage, size_t axis, int64_t factor) {
                    "the outer loop's step must be a multiple of the tile");
     split_loop(nest, program.kernels[path.kernel].variable_count, l++, step);
   }
+  require_not_ahead(move, nest, nest.loops[l]);
   nest.loops[l].kind = LoopKind::Unrolled;
   const bool vector = nest.loops.back().kind == LoopKind::Vector;
   move_inwards(move, nest, l, nest.loops.size() - (vector ? 2 : 1));
@@ -198,17 +205,23 @@ Program stream(Program program, size_t stage) {
   return program;
 }
 
-Program fetch_ahead(Program program, size_t stage) {
+Program fetch_ahead(Program program, size_t stage, std::optional<size_t> axis) {
   const Move move = begin_move("fetch_ahead", program, stage);
   NestPath path = move.path();
-  move.require(!path.steps.empty(), "it is not attached");
   Nest& nest = nest_at(program, path);
+  move.require(!nest.ahead, "it fetches ahead already");
+  if (axis) {
+    move.require(*axis < move.stage_ref().domain.output_rank, "that is no output axis");
+    nest.ahead = nest.loops[innermost_serial(move, nest, *axis)].variable;
+    move.record({{"axis", *axis}});
+    return program;
+  }
+  move.require(!path.steps.empty(), "it is not attached");
   const size_t attached = path.steps.back();
   path.steps.pop_back();
   const Nest& host = nest_at(program, path);
   const Loop& around = host.loops[host.attached[attached].depth - 1];
   move.require(around.kind == LoopKind::Serial, "the loop that it is attached in is not serial");
-  move.require(!nest.ahead, "it fetches ahead already");
   nest.ahead = around.variable;
   move.record(Json::object());
   return program;
@@ -230,6 +243,7 @@ Program parallel(Program program, size_t stage, size_t loops) {
                                         return attached.nest.ahead == nest.loops[l].variable;
                                       }),
                  "a nest in the loop fetches what its next iteration reads");
+    require_not_ahead(move, nest, nest.loops[l]);
     nest.loops[l].kind = LoopKind::Parallel;
   }
   move.record({{"loops", loops}});

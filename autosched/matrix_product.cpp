@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "autosched/totals.hpp"
+
 namespace adjit {
 namespace {
 
@@ -55,6 +57,17 @@ bool copies_panels(const Graph& graph, const Stage& stage, const MemoryAccess& o
          operand.elements * static_cast<double>(element) >=
              2 * static_cast<double>(target.l2_bytes) &&
          row_bytes(stage, rows_extent) <= static_cast<double>(target.l2_bytes) / 2;
+}
+
+int64_t streamed_steps(const Graph& graph, const Stage& stage, const TileChoice& tile,
+                       const Accesses& accesses, const Target& target) {
+  constexpr int64_t kSteps = 32, kLeastBlocks = 4;
+  const Domain& domain = stage.domain;
+  if (!rows_axis(stage, tile, accesses) ||
+      domain.extents[domain.output_rank] < kLeastBlocks * kSteps)
+    return 0;
+  const int64_t result = tensor_bytes(graph, stage.results.front());
+  return result / std::max(1, target.cores) <= target.l2_bytes / 2 ? kSteps : 0;
 }
 
 }  // namespace adjit

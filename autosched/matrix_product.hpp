@@ -32,4 +32,10 @@ double row_bytes(const Stage& stage, int64_t rows);
 bool copies_panels(const Graph& graph, const Stage& stage, const MemoryAccess& operand,
                    const TileChoice& tile, const Accesses& accesses, const Target& target);
 
+/// Steps of the reduction that run over all columns of a task before the next ones, in place of
+/// copied panels: rows of the operand are then read where they lie, and fetched before their turn.
+/// For few rows, whose results stay in the second cache meanwhile; 0: they do not.
+int64_t streamed_steps(const Graph& graph, const Stage& stage, const TileChoice& tile,
+                       const Accesses& accesses, const Target& target);
+
 }  // namespace adjit

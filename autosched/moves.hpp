@@ -51,9 +51,10 @@ Program unroll(Program program, size_t stage, size_t axis, int64_t factor);
 /// them. Not for scatters and running reductions, which read what they stored.
 Program stream(Program program, size_t stage);
 
-/// While an attached stage reads, it fetches into the caches what it will read in the next
-/// iteration of the serial loop that it is attached in.
-Program fetch_ahead(Program program, size_t stage);
+/// While a stage reads, it fetches into the caches what it will read in the next iteration (or a
+/// later one, where these are neighbours in memory) of a serial loop: its own innermost one over an
+/// output axis, or else that which it is attached in.
+Program fetch_ahead(Program program, size_t stage, std::optional<size_t> axis = std::nullopt);
 
 /// Runs the first `loops` loops of a kernel's root nest in parallel; all must be serial loops over
 /// output axes.

@@ -179,25 +179,31 @@ Program share_tasks(Program program, size_t stage, const SharedTasks& shared) {
   return tasks.loops == 0 ? program : make_tasks(std::move(program), stage, tasks);
 }
 
-// `serial_axis`: one whose loop stays inside all tasks, if any.
-Program run_in_parallel(Program program, size_t stage, double cycles, int64_t largest_chunk,
-                        std::optional<size_t> serial_axis, Choices& choices) {
+struct TaskLimits {
+  int64_t fewest = 2;  // a core
+  int64_t largest_chunk = INT64_MAX;
+  std::optional<size_t> serial_axis;  // whose loop stays inside all tasks
+};
+
+Program run_in_parallel(Program program, size_t stage, double cycles, const TaskLimits& limits,
+                        Choices& choices) {
   const Nest& nest = nest_of(program, stage);
   if (microseconds(cycles, bytes_moved(program, nest)) < kParallelFrom) return program;
   const size_t output_rank = program.graph.stages[stage].domain.output_rank;
   size_t output_loops = 0;
   while (output_loops < tile_begin(nest) && nest.loops[output_loops].axis < output_rank &&
-         nest.loops[output_loops].axis != serial_axis)
+         nest.loops[output_loops].axis != limits.serial_axis)
     ++output_loops;
   const int cores = std::max(program.cores, 2);
   const size_t answer = choices.pick(
       Decision::Tasks, program.graph, program.graph.stages[stage],
       [] { return std::vector<std::string>{"two a core", "one for all", "eight a core"}; });
   if (answer == 1) return program;
-  Tasks tasks = choose_tasks(nest, output_loops, cores, answer == 2 ? 8 : 2, largest_chunk);
+  Tasks tasks = choose_tasks(nest, output_loops, cores, answer == 2 ? 8 : limits.fewest,
+                             limits.largest_chunk);
   // Where conditions on them bound the reduction, tasks differ in their work: more even it out.
   if (conditions_on(program.graph.stages[stage].domain, nest, tasks.loops))
-    tasks = choose_tasks(nest, output_loops, cores, 8, largest_chunk);
+    tasks = choose_tasks(nest, output_loops, cores, 8, limits.largest_chunk);
   return tasks.loops == 0 ? program : make_tasks(std::move(program), stage, tasks);
 }
 
@@ -220,10 +226,16 @@ int64_t rows_in_cache(const Stage& stage, const TileChoice& tile, const Accesses
   return std::max<int64_t>(4, static_cast<int64_t>(trips));
 }
 
-// Long reductions of matrix products run in blocks of about 512 outside the outputs' loops.
-Program block_reduction(Program program, size_t stage, const TileChoice& tile_choice,
+// Long reductions of matrix products run in blocks of about 512 outside the outputs' loops, or as
+// they are planned.
+Program block_reduction(Program program, size_t stage, const ReductionPlan& plan,
                         const Accesses& accesses) {
   const Stage& s = program.graph.stages[stage];
+  const TileChoice& tile_choice = plan.tile;
+  if (plan.streamed_steps > 0) {
+    const int64_t steps[] = {plan.streamed_steps};
+    return tile(std::move(program), stage, s.domain.output_rank, steps);
+  }
   if (!s.domain.is_box() || !rows_axis(s, tile_choice, accesses) ||
       s.domain.reduction_rank() != 1 || !accesses.result.contiguous(*tile_choice.vector_axis))
     return program;
@@ -307,6 +319,17 @@ Program attach_panels(Program program, size_t host, const ReductionPlan& plan) {
   return program;
 }
 
+// Fetches the lanes' operand of the next columns, whose rows are too far apart for the processor to
+// foresee.
+Program stream_operand(Program program, size_t stage, const ReductionPlan& plan) {
+  const size_t lanes_axis = *plan.tile.vector_axis;
+  const Nest& nest = nest_of(program, stage);
+  const bool steps = std::ranges::any_of(nest.loops, [&](const Loop& loop) {
+    return loop.axis == lanes_axis && loop.kind == LoopKind::Serial;
+  });
+  return steps ? fetch_ahead(std::move(program), stage, lanes_axis) : program;
+}
+
 // The axis along which a transposing stage reads contiguously where its lanes, contiguous in the
 // result, are gathered; or writes so, where its lanes are stored apart.
 std::optional<size_t> transposed_along(const Stage& stage, const TileChoice& tile,
@@ -387,7 +410,7 @@ Program schedule_kernel(Program program, size_t root_stage, const Target& target
   int64_t largest_chunk =
       rows_in_cache(program.graph.stages[root_stage], root_plan.tile, accesses, target);
   std::optional<size_t> serial_axis;
-  if (!root_plan.panels.empty()) {
+  if (!root_plan.panels.empty() || root_plan.streamed_steps > 0) {
     program = panels_outside_rows(std::move(program), root_stage, root_plan.tile, accesses);
     serial_axis = rows_axis(program.graph.stages[root_stage], root_plan.tile, accesses);
     largest_chunk = INT64_MAX;
@@ -399,15 +422,18 @@ Program schedule_kernel(Program program, size_t root_stage, const Target& target
   } else if (task_loops > 0) {
     program = parallel(std::move(program), root_stage, task_loops);
   } else {
-    program = run_in_parallel(std::move(program), root_stage, cycles, largest_chunk, serial_axis,
+    program = run_in_parallel(std::move(program), root_stage, cycles,
+                              {root_plan.streamed_steps > 0 ? 1 : 2, largest_chunk, serial_axis},
                               choices);
   }
   if (const auto axis =
           transposed_along(program.graph.stages[root_stage], root_plan.tile, accesses))
     return order_transposition(std::move(program), root_stage, *axis);
   if (program.graph.stages[root_stage].domain.reduction_rank() == 0) return program;
-  program = block_reduction(std::move(program), root_stage, root_plan.tile, accesses);
+  program = block_reduction(std::move(program), root_stage, root_plan, accesses);
   program = order_outputs(std::move(program), root_stage, root_plan, accesses, target, choices);
+  if (root_plan.streamed_steps > 0)
+    return stream_operand(std::move(program), root_stage, root_plan);
   program = sum_in_passes(std::move(program), root_stage, target, choices);
   return attach_panels(std::move(program), root_stage, root_plan);
 }

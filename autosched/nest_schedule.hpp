@@ -21,6 +21,9 @@ struct ReductionPlan {
   /// Copies of operands whose panels are made inside the stage's loops; until these are made, they
   /// are kernels with plain loops.
   std::vector<TensorId> panels = {};
+  /// Of the reduction, in a block that runs over all columns of a task (matrix_product.hpp); else
+  /// 0.
+  int64_t streamed_steps = 0;
   /// Points of the first axis that a task takes, where that is settled (shared_pairs.hpp); else 0.
   int64_t task_points = 0;
 };

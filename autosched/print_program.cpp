@@ -41,6 +41,7 @@ class Printer {
         steps(kernel);
         continue;
       }
+      fetches(kernel.root);
       text_ += "\n";
       body(kernel.root, 1);
     }
@@ -59,6 +60,10 @@ class Printer {
     if (stage.combiner.kind != CombinerKind::None)
       text += " by " + std::string(name_of(stage.combiner.kind));
     return text;
+  }
+
+  void fetches(const Nest& nest) {
+    if (nest.ahead) text_ += ", fetches the next " + names_.at(*nest.ahead);
   }
 
   void steps(const Kernel& kernel) {
@@ -88,7 +93,7 @@ class Printer {
     for (size_t k = 0; k < a.nest.axis_base.size(); ++k)
       text_ += (k == 0 ? "" : ", ") + a.nest.axis_base[k].to_string(names_);
     text_ += "], spans " + list(a.nest.spans);
-    if (a.nest.ahead) text_ += ", fetches the next " + names_.at(*a.nest.ahead);
+    fetches(a.nest);
     text_ += "\n";
     body(a.nest, indent + 1);
   }

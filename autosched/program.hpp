@@ -76,7 +76,8 @@ struct Nest {
   std::vector<Affine> axis_base;  // per axis, over the kernel's variables: 0 for a root nest
   std::vector<int64_t> spans;     // per axis: points that the loops cover (extent, or region's)
   bool streamed = false;  // whole vectors of its results go to memory past the caches, if aligned
-  /// Variable of a loop around it: what its next iteration reads at the same places is fetched.
+  /// Variable of a serial loop of its own, or around it: what an iteration soon after reads at the
+  /// same places is fetched.
   std::optional<uint32_t> ahead;
   struct Attached;
   std::vector<Attached> attached;  // in execution order within equal depth

@@ -29,6 +29,9 @@ class Entry {
     if (value < 0) throw Error(ErrorCode::Schedule, std::string("\"") + member + "\" is negative");
     return static_cast<size_t>(value);
   }
+  std::optional<size_t> optional_number(const char* member) const {
+    return json_.contains(member) ? std::optional(number(member)) : std::nullopt;
+  }
   size_t stage(const char* member) const { return stage_named(get<std::string>(member)); }
   std::vector<size_t> stages(const char* member) const {
     // Long lists occur (every inlined stage): one map instead of a search for each.
@@ -120,7 +123,7 @@ constexpr Row kMoves[] = {
     {"fetch_ahead",
      [](Program& p, const Entry& e) {
        const size_t stage = e.stage("stage");
-       p = fetch_ahead(std::move(p), stage);
+       p = fetch_ahead(std::move(p), stage, e.optional_number("axis"));
      }},
     {"compute_at",
      [](Program& p, const Entry& e) {

@@ -10,9 +10,11 @@
 namespace adjit {
 namespace {
 
-constexpr double kNearBytes = 24 << 10;  // of an operand that a first cache holds beside others
-constexpr int64_t kFarBytes = 1 << 20;   // what a second cache holds
-constexpr double kCollision = 0.25;      // cycles more for a load among too many of one set
+constexpr double kNearBytes = 24 << 10;   // of an operand that a first cache holds beside others
+constexpr int64_t kFarBytes = 1 << 20;    // what a second cache holds
+constexpr double kMemoryBytes = 8 << 20;  // what leaves a core's part of the third cache
+constexpr double kMemoryLine = 8;         // cycles of a line that memory gives
+constexpr double kCollision = 0.25;       // cycles more for a load among too many of one set
 
 }  // namespace
 
@@ -85,6 +87,23 @@ bool TileModel::fetches_far(const MemoryAccess& access) const {
   const auto size = static_cast<int64_t>(size_of(p_.graph.info(access.tensor).dtype));
   return std::abs(access.strides[output_rank_]) * size >= kLongRow &&
          elements_touched(access, p_.stage.domain) * static_cast<double>(size) > kFarBytes;
+}
+
+double TileModel::memory_waits(const std::vector<int64_t>& factors, double computing) const {
+  double waits = 0;
+  for (const MemoryAccess& access : p_.accesses.reads) {
+    const auto size = static_cast<double>(size_of(p_.graph.info(access.tensor).dtype));
+    const double bytes = elements_touched(access, p_.stage.domain) * size;
+    // Rows along the lanes of results are copied or streamed (matrix_product.hpp).
+    if (bytes < kMemoryBytes || (!in_reduction_ && access.depends_on(v_))) continue;
+    double passes = 1;
+    for (size_t a = 0; a < output_rank_; ++a)
+      if (!access.depends_on(a))
+        passes *= std::ceil(static_cast<double>(p_.spans[a]) /
+                            static_cast<double>(factors[a] * (a == v_ ? lanes_ : 1)));
+    if (passes > 1) waits += std::max(0.0, bytes / kLineBytes * kMemoryLine - computing / passes);
+  }
+  return waits;
 }
 
 double TileModel::distance(const MemoryAccess& access, const std::vector<int64_t>& factors) const {

@@ -244,6 +244,7 @@ double TileModel::cycles(const std::vector<int64_t>& factors) const {
     if (a < output_rank_) outputs *= static_cast<double>(std::max<int64_t>(p_.spans[a], 1));
   }
   double cycles = tiles * whole + packing_;
+  cycles += memory_waits(factors, tiles * whole);
   if (in_reduction_) {
     cycles += outputs * kFoldCycles;
   } else if (!p_.accesses.result.contiguous(v_)) {

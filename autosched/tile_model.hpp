@@ -104,6 +104,11 @@ class TileModel {
   // the first cache, and more streams than that are not fetched ahead.
   double distance(const MemoryAccess& access, const std::vector<int64_t>& factors) const;
 
+  // Cycles that memory takes longer for operands that no cache holds than the first of several
+  // passes over them, when the nest computes for so many cycles: what tiles walk again is near by
+  // then, and memory has nothing to do.
+  double memory_waits(const std::vector<int64_t>& factors, double computing) const;
+
   // Whether each step of a long reduction needs another line from beyond the second cache, which
   // tiles beside each other do not share: results that are not contiguous along the lanes are not
   // summed in blocks (nest_schedule.cpp), so the whole reduction passes before the next tile.

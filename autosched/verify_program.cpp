@@ -61,7 +61,7 @@ class Verifier {
     if (nest.axis_base.size() != domain.rank() || nest.spans.size() != domain.rank())
       fail(nest, "bases and spans must be given for every axis");
     check_scope(nest, root);
-    if (root && nest.ahead) fail(nest, "it fetches ahead, and no loop is around it");
+    if (root) check_ahead(nest, {});
     check_kinds(nest, domain, root);
     for (size_t axis = 0; axis < domain.rank(); ++axis) check_axis(nest, domain, axis, root);
     const Stage& stage = program_.graph.stages[nest.stage];
@@ -74,15 +74,19 @@ class Verifier {
       if (a > 0 && std::pair(nest.attached[a - 1].depth, nest.attached[a - 1].nest.stage) >=
                        std::pair(attached.depth, attached.nest.stage))
         fail(nest, "attached nests are not in the order of depths and stages");
-      const auto around = [&](const Loop& loop) {
-        return loop.variable == attached.nest.ahead && loop.kind == LoopKind::Serial;
-      };
-      if (attached.nest.ahead &&
-          std::none_of(nest.loops.begin(),
-                       nest.loops.begin() + static_cast<std::ptrdiff_t>(attached.depth), around))
-        fail(attached.nest, "it fetches what a loop reads next that is not around it");
+      check_ahead(attached.nest, std::span(nest.loops).first(attached.depth));
       check_nest(attached.nest, kernel, false);
     }
+  }
+
+  // `around`: loops of the nest's host.
+  void check_ahead(const Nest& nest, std::span<const Loop> around) const {
+    const auto steps = [&](const Loop& loop) {
+      return loop.variable == nest.ahead && loop.kind == LoopKind::Serial;
+    };
+    if (nest.ahead && std::ranges::none_of(nest.loops, steps) &&
+        std::ranges::none_of(around, steps))
+      fail(nest, "it fetches what a loop reads next that is not around it");
   }
 
   void check_scope(const Nest& nest, bool root) const {

@@ -274,15 +274,18 @@ Value* BodyEmitter::window_mask(const LaneWindows::Window& window, const Emitted
   return all;
 }
 
-// Fetches what the next iteration of the loop around reads here, once a line.
+// Fetches what the next iteration of the loop around reads here, once a line; where iterations are
+// neighbours, a later one.
 void BodyEmitter::fetch_next(const Address& address, const Affine& first, Value* pointer,
                              llvm::Type* element) {
   constexpr int64_t kLine = 64;
   constexpr int64_t kFirstCache = 8192;  // bytes to the next row that leave it room for others
+  constexpr int64_t kDistance = 384;     // that memory takes longer for than the next iteration
   constexpr uint32_t kRead = 0, kFirst = 3, kSecond = 2, kData = 1;
   if (!ahead_ || !address.data.empty()) return;
-  const int64_t moves = first.coefficient(*ahead_);
+  int64_t moves = first.coefficient(*ahead_);
   const int64_t size = element->getPrimitiveSizeInBits() / 8, bytes = size * index_.lanes();
+  while (moves != 0 && std::abs(moves) * size < kDistance) moves *= 2;
   if (moves == 0 || (bytes < kLine && floor_mod(first.constant() * size, kLine) >= bytes)) return;
   Value* next =
       builder_.CreateGEP(element, pointer, builder_.getInt64(static_cast<uint64_t>(moves)));

@@ -39,8 +39,11 @@ TEST(HeuristicGolden, Matmul) { expect_golden("matmul_512", matmul_graph(512, 51
 TEST(HeuristicGolden, MatmulPackedAndBlocked) {
   expect_golden("matmul_2048", matmul_graph(2048, 2048, 2048));
 }
-TEST(HeuristicGolden, MatmulOfFewRowsCopiesPanels) {
+TEST(HeuristicGolden, MatmulOfFewRowsStreamsTheOperand) {
   expect_golden("matmul_16_rows", matmul_graph(16, 2048, 1100));
+}
+TEST(HeuristicGolden, MatmulOfMoreRowsCopiesPanels) {
+  expect_golden("matmul_64_rows", matmul_graph(64, 8192, 1100));
 }
 TEST(HeuristicGolden, MatmulOfTransposed) {
   expect_golden("matmul_nt", product_graph(512, 512, 512, false, true));
@@ -83,10 +86,20 @@ TEST(Heuristic, MeansTheGraphWhereItRewritesIt) {
 
 TEST(Heuristic, MeansTheGraphWithPanels) {
   const Target small{.cores = 2, .l2_bytes = 16 << 10};
-  for (const Graph& g : {matmul_graph(8, 300, 250), matmul_graph(9, 331, 200)}) {
+  for (const Graph& g : {matmul_graph(8, 1100, 250), matmul_graph(9, 1031, 200)}) {
     const Program p = default_schedule(g, small);
     EXPECT_EQ(p.kernels.size(), 1U);
     EXPECT_EQ(p.kernels[0].root.attached.size(), 1U);
+    expect_faithful(p, g);
+  }
+}
+
+TEST(Heuristic, MeansTheGraphWithAStreamedOperand) {
+  const Target small{.cores = 2, .l2_bytes = 16 << 10};
+  for (const Graph& g : {matmul_graph(8, 300, 250), matmul_graph(9, 331, 200)}) {
+    const Program p = default_schedule(g, small);
+    EXPECT_EQ(p.kernels.size(), 1U);
+    EXPECT_TRUE(p.kernels[0].root.ahead.has_value()) << print(p);
     expect_faithful(p, g);
   }
 }

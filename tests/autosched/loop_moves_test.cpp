@@ -151,8 +151,27 @@ TEST(LoopMoves, FetchAheadMarksAttachedNests) {
   const Program in_parts = tile(p, stage_of(p, "y"), 0, Steps{2});
   verify(in_parts);
   expect_faithful(in_parts, g);
+  EXPECT_EQ(print(replay(g, in_parts.moves_json, p.cores, p.vector_bits)), print(in_parts));
   nest_at(p, *find_nest(p, stage_of(p, "e"))).ahead = 1000;
   expect_refused([&] { verify(p); }, "not around it");
+}
+
+TEST(LoopMoves, FetchAheadAlongALoopOfItsOwn) {
+  const Graph g = matmul_graph(8, 64, 20);
+  const Program whole = vectorize(plain(g), 0, 1, 8);
+  const Program p = fetch_ahead(whole, 0, 1);
+  EXPECT_NE(print(p).find("by sum, fetches the next v"), std::string::npos) << print(p);
+  verify(p);
+  expect_faithful(p, g);
+  EXPECT_EQ(print(replay(g, p.moves_json, p.cores, p.vector_bits)), print(p));
+  expect_refused([&] { fetch_ahead(whole, 0, 2); }, "no output axis");
+  expect_refused([&] { fetch_ahead(whole, 0, 7); }, "no output axis");
+  expect_refused([&] { fetch_ahead(p, 0, 0); }, "fetches ahead already");
+  expect_refused([&] { unroll(p, 0, 1, 2); }, "fetches what");
+  expect_refused([&] { vectorize(fetch_ahead(plain(g), 0, 1), 0, 1, 8); }, "fetches what");
+  const size_t columns_first[] = {1, 0, 2, 3};
+  expect_refused([&] { parallel(reorder(p, 0, columns_first), 0, 1); }, "fetches what");
+  expect_faithful(tile(p, 0, 1, Steps{32}), g);
 }
 
 }  // namespace

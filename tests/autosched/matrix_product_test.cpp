@@ -22,6 +22,10 @@ struct Product {
     return false;
   }
 
+  int64_t streamed(const Target& target = {}) const {
+    return streamed_steps(graph, stage, tile, accesses, target);
+  }
+
   Graph graph;
   Stage stage;
   Accesses accesses;
@@ -48,6 +52,16 @@ TEST(CopiesPanels, WhereALargeOperandIsUsedByFewRows) {
   EXPECT_FALSE(Product(matmul_graph(16, 512, 512)).panels()) << "it stays in the cache";
   EXPECT_FALSE(Product(matmul_graph(2048, 2048, 1100)).panels()) << "the rows' operand does not";
   EXPECT_TRUE(Product(matmul_graph(16, 512, 512)).panels({.l2_bytes = 256 << 10}));
+}
+
+TEST(StreamedSteps, WhereTheResultsOfACoreStayInItsCache) {
+  const Product few(matmul_graph(16, 2048, 1100));
+  EXPECT_EQ(few.streamed(), 32);
+  EXPECT_EQ(few.streamed({.cores = 1, .l2_bytes = 128 << 10}), 0);
+  EXPECT_EQ(few.streamed({.cores = 4, .l2_bytes = 128 << 10}), 32) << "columns are shared out";
+  EXPECT_EQ(Product(matmul_graph(16, 2048, 100)).streamed(), 0) << "there is little to walk";
+  EXPECT_EQ(Product(matmul_graph(64, 8192, 1100)).streamed(), 0);
+  EXPECT_EQ(Product(column_sum_graph(4096, 2048)).streamed(), 0) << "no rows";
 }
 
 }  // namespace

@@ -109,6 +109,21 @@ TEST(ScatterSchedule, LanesWriteRowsWhereDataNamesThem) {
       << "rows are whole, and so are the values";
 }
 
+// Parts are taken of an axis that neither rows of the result nor lanes of the values walk, and
+// leave no rest.
+TEST(ScatterSchedule, PartsKeepTheirRows) {
+  const Graph graph = parse_graph(
+      "def f(float(2, 36, 65) d, int64(36, 65) I) -> (h) { scatter float(8, 9) h(b * 4 + c, "
+      "max(min(I(i, j) + k, 8), 0)) +=[drop] d(b, i, j) where b in 0:2, i in 0:36, j in 0:65, k in "
+      "0:24, c in 0:4 }");
+  Program p = split_scatters(initial_program(graph, 4, 256));
+  const size_t s = scatter_in(p);
+  const Stage& parts = p.graph.stages[s];
+  EXPECT_EQ(p.graph.info(parts.results[0]).shape, (std::vector<int64_t>{9, 8, 9}));
+  EXPECT_TRUE(parts.domain.is_box()) << print(p.graph);
+  expect_faithful(p, graph);
+}
+
 TEST(ScatterSchedule, RowsInOneTaskOrMany) {
   for (const auto& [batch, channels] : {std::pair{1, 4}, {1, 16}, {3, 8}}) {
     const Graph graph = image_gradient(batch, channels, 13);

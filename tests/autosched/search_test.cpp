@@ -195,6 +195,17 @@ TEST(Search, RandomCandidatesFollowTheirSeed) {
   EXPECT_NE(changes(3), changes(4));
 }
 
+// A search goes on from what it made before the loops: its programs are those made from nothing.
+TEST(Search, AnswersAboutLoopsChangeLoopsOnly) {
+  for (const Graph& g : {conv_graph(2, 16, 14, 14, 32, 1, true), softmax_graph(600, 300),
+                         product_graph(200, 300, 100, true, true)})
+    for (const Candidate& candidate : search(g, kTwoCores, {24, 3, 2, {}})) {
+      SCOPED_TRACE(candidate.changes);
+      const Program made = program_of(g, kTwoCores, candidate);
+      EXPECT_EQ(candidate.microseconds, predict(made, kTwoCores).microseconds);
+    }
+}
+
 TEST(Choices, NumbersThatAreNotThereCountAsTheDefault) {
   const Graph g = matmul_graph(64, 64, 64);
   Choices choices({{{Decision::Tile, "C"}, 1000}, {{Decision::Pack, "nothing"}, 1}});

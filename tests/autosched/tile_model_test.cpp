@@ -57,6 +57,58 @@ TEST(TileModel, MasksCountAtBorders) {
       << "other combiners gain less by a version without masks";
 }
 
+// Cycles of a nest with so many copies, with its share of the code; called so often.
+double total(const Graph& graph, const Factors& factors, double calls = 1) {
+  const Stage& stage = graph.stages.back();
+  const Accesses accesses = accesses_of(graph, stage);
+  TileProblem problem{graph, stage, accesses, stage.domain.extents, 256, 0, false};
+  problem.calls = calls;
+  return TileModel(problem, 1).total(factors);
+}
+
+TEST(TileModel, CodeHasToBeEarned) {
+  const Graph small = matmul_graph(8, 16, 1), large = matmul_graph(800, 1600, 400);
+  EXPECT_LT(total(small, {1, 1, 1}), total(small, {4, 2, 1}));
+  EXPECT_LT(total(large, {4, 2, 1}), total(large, {1, 1, 1}));
+  EXPECT_LT(total(small, {4, 2, 1}, 1000), total(small, {1, 1, 1}, 1000)) << "in a scan's steps";
+  const Stage& stage = small.stages.back();
+  const Accesses accesses = accesses_of(small, stage);
+  const TileProblem problem{small, stage, accesses, stage.domain.extents, 256, 0, false};
+  const TileModel model(problem, 1);
+  EXPECT_EQ(model.code({4, 2, 1}), 8 * model.code({1, 1, 1}));
+  EXPECT_EQ(model.code({3, 2, 1}), 2 * 6 * model.code({1, 1, 1})) << "a shorter tile at the end";
+}
+
+// Where an equality has terms at one of two residues only, a tile of both computes the other's too.
+TEST(TileModel, PickedPointsStayOutside) {
+  const Graph g = parse_graph(
+      "def f(float(40, 9) x, float(9, 64) w) -> (y) { y(p, i, j) +=! x(i, r) * w(r, j) where p in "
+      "0:2, i in 0:40, j in 0:64, r in 0:9, p == 1 }");
+  const Stage& stage = g.stages.back();
+  const Accesses accesses = accesses_of(g, stage);
+  const TileProblem problem{g, stage, accesses, stage.domain.extents, 256, 0, false};
+  const TileModel model(problem, 2);
+  EXPECT_EQ(model.choices(0), (Factors{1}));
+  EXPECT_GT(model.choices(1).size(), 4u);
+}
+
+// An operand that memory gives, walked once or by four passes of the columns.
+TEST(TileModel, SeveralPassesLeaveMemoryIdle) {
+  const auto waits = [](int64_t rows, int64_t columns) {
+    const Graph g = parse_graph("def f(float(" + std::to_string(rows) +
+                                ", 2048) x, float(16, 2048) w) -> (y) { y(i, j) +=! x(i, r) * w(j, "
+                                "r) where i in 0:" +
+                                std::to_string(rows) + ", j in 0:16, r in 0:2048 }");
+    const Stage& stage = g.stages.back();
+    const Accesses accesses = accesses_of(g, stage);
+    const TileProblem problem{g, stage, accesses, stage.domain.extents, 256, 0, false};
+    return TileModel(problem, 2).memory_waits({4, columns, 1}, 1e6);
+  };
+  EXPECT_GT(waits(4096, 4), 0);
+  EXPECT_EQ(waits(4096, 16), 0);
+  EXPECT_EQ(waits(256, 4), 0) << "it stays in the third cache";
+}
+
 // Of two axes to take copies of, the one along which a scalar operand stays in its line.
 TEST(TileModel, CopiesThatShareLinesAreCheaper) {
   const auto strided = [](const std::string& index) {

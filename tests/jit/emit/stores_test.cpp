@@ -31,6 +31,31 @@ TEST(Stores, PiecesOfRows) {
   EXPECT_EQ(occurrences(ir, "masked.scatter"), 0u);
 }
 
+// Many lanes far apart, and no copies side by side: a loop over the lanes, one for each number of
+// them.
+TEST(Stores, LanesInALoop) {
+  const auto apart = [](int64_t m, int64_t n, int64_t lanes, int64_t rows, const char* type) {
+    const std::string t = type;
+    Program p =
+        initial_program(parse_graph("def main(" + t + "(" + std::to_string(m) + ", 9) a, " + t +
+                                    "(9, " + std::to_string(n) +
+                                    ") b) -> (y) { y(k, i, j) +=! a(i, r) * b(r, j) * a(k, r) "
+                                    "where k in 0:2, i in 0:" +
+                                    std::to_string(m) + ", j in 0:" + std::to_string(n) + " }"),
+                        2, 256);
+    p = vectorize(std::move(p), 0, 1, lanes);
+    return unroll(unroll(std::move(p), 0, 1, rows), 0, 0, 2);
+  };
+  const std::string ir = checked_ir(apart(32, 3, 8, 4, "float"));
+  EXPECT_EQ(occurrences(ir, "store float"), 8u) << "one for each copy\n" << ir;
+  EXPECT_EQ(occurrences(ir, "store <8 x float>"), 8u) << "to the stack";
+  EXPECT_EQ(occurrences(ir, "extractelement"), 0u);
+  EXPECT_EQ(occurrences(checked_ir(apart(16, 3, 8, 2, "float")), "store float"), 32u)
+      << "few lanes go one by one";
+  for (const char* type : {"float", "double", "float16", "bfloat16", "int32", "int64"})
+    for (const int64_t m : {32, 29, 61, 40}) checked_ir(apart(m, 3, 8, 4, type));
+}
+
 TEST(Stores, PiecesAndTheirRests) {
   // Six copies are a piece and two columns; seven of nine rows a whole vector and a part.
   const std::string ir = checked_ir(columns(8, 6, 8, 6, "float"));

@@ -40,6 +40,26 @@ TEST(Domain, RowsUseDivisionsOfDivisions) {
   EXPECT_EQ(count, 2);
 }
 
+TEST(Domain, AxesOfAFormAlsoInDivisions) {
+  Domain domain;
+  domain.extents = {12, 5, 7};
+  const size_t half = domain.add_division(Affine::variable(0) + Affine::variable(2), 2);
+  const size_t sixth = domain.add_division(Affine::variable(half), 3);
+  const Affine form = Affine::variable(sixth, -1, 4);
+  std::vector<bool> axes(3, false);
+  domain.mark_axes(form, axes);
+  EXPECT_EQ(axes, (std::vector<bool>{true, false, true}));
+  for (size_t axis = 0; axis < 3; ++axis) {
+    EXPECT_EQ(domain.mentions(form, axis), axes[axis]);
+    EXPECT_FALSE(domain.is_bounded(axis));
+  }
+  domain.equalities = {form};
+  domain.inequalities = {Affine::variable(2)};
+  EXPECT_TRUE(domain.is_bounded(0));
+  EXPECT_FALSE(domain.is_bounded(1));
+  EXPECT_TRUE(domain.is_bounded(2));
+}
+
 TEST(Domain, FloorsOfNegativeNumerators) {
   Domain domain;
   domain.extents = {4};
