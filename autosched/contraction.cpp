@@ -22,9 +22,18 @@ constexpr double kWorthSplitting = 100;  // microseconds below which idle cores 
 // Register tiles of outputs that occupy the cores without a split.
 constexpr int64_t kTilesEnough = 8;
 constexpr int64_t kParts = 16;  // of a split: fixed, whatever the number of cores
+// Terms of a sum beside which putting its result in its place is little.
+constexpr double kLeastTerms = 64;
 // Cycles to copy an element so that rows which data names are whole, and the share of a stage's
 // time that this must leave.
 constexpr double kRowCopy = 3, kClearly = 0.9;
+
+double terms_of(const Stage& stage) {
+  double terms = 1;
+  for (size_t a = stage.domain.output_rank; a < stage.domain.rank(); ++a)
+    terms *= static_cast<double>(stage.domain.extents[a]);
+  return terms;
+}
 
 class Preparer {
  public:
@@ -166,7 +175,9 @@ class Preparer {
 
   // Reads that divide the lanes' axis would be gathered: by residues they are contiguous. A
   // contraction's other axes that reads divide make conditions on which terms there are: by
-  // residues these bound its reduction loops. Whether there were any.
+  // residues these bound its reduction loops. Where an operand depends on an axis by its quotient
+  // only (the groups of a convolution), all residues of a tile share what is read of it. Whether
+  // there were any.
   bool take_residues(size_t s) {
     const Accesses accesses = accessed_by(stage(s));
     const bool contraction = is_product_sum(program_.graph, stage(s)) &&
@@ -183,7 +194,14 @@ class Preparer {
       const Domain& domain = stage(s).domain;
       if (!divided || domain.extents[a + taken] < 2 * kLargestResidue) continue;
       const int64_t modulus = residue_modulus(program_.graph, stage(s), a + taken);
-      if (modulus < 2 || modulus > kLargestResidue || !keeps(Decision::Residues, s)) continue;
+      const bool shared = contraction && !domain.is_bounded(a + taken) &&
+                          domain.extents[a + taken] >= 2 * modulus &&
+                          terms_of(stage(s)) >= kLeastTerms &&
+                          std::ranges::any_of(accesses.reads, [&](const MemoryAccess& access) {
+                            return access.irregular[a] && access.strides[a] == 0;
+                          });
+      const int64_t largest = shared ? kLargestGroup : kLargestResidue;
+      if (modulus < 2 || modulus > largest || !keeps(Decision::Residues, s)) continue;
       program_ = split_residues(std::move(program_), s, a + taken, modulus);
       if (taken++ > 0) {
         const size_t between[] = {s + 1};  // puts residues together for the next to put together

@@ -102,12 +102,14 @@ Program schedule_steps(Program program, size_t stage, Program steps);
 
 /// Moduli up to this are taken apart; axes of as few points are residues or taps.
 inline constexpr int64_t kLargestResidue = 4;
+/// Points of a group whose operand all of them share, up to which groups are taken apart.
+inline constexpr int64_t kLargestGroup = 1024;
 /// Computes a stage by the residues of one output axis modulo `modulus`: the residues are a new
 /// leading axis of a new stage that stands just before `stage`, which keeps its name and puts them
 /// together. Strided adjoints lose their divisions so.
 Program split_residues(Program program, size_t stage, size_t axis, int64_t modulus);
 /// The smallest modulus under which no read and no row divides the axis any more; 1 when none does,
-/// 0 when there is none.
+/// 0 when there is none up to kLargestGroup.
 int64_t residue_modulus(const Graph& graph, const Stage& stage, size_t axis);
 
 /// One dimension of a packed operand: `part` of the points of dimension `dim`, after

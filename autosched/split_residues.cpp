@@ -58,7 +58,7 @@ int64_t residue_modulus(const Graph& graph, const Stage& stage, size_t axis) {
   int64_t modulus = 1;
   const auto join = [&](const Affine& form) {
     const int64_t m = modulus_of(domain, form, axis);
-    modulus = m == 0 || modulus == 0 || modulus > 64 ? 0 : std::lcm(modulus, m);
+    modulus = m == 0 || modulus == 0 || modulus > kLargestGroup ? 0 : std::lcm(modulus, m);
   };
   for (const Affine& row : stage.domain.inequalities) join(row);
   for (const Affine& row : stage.domain.equalities) join(row);

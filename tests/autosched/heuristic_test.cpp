@@ -104,6 +104,32 @@ TEST(Heuristic, MeansTheGraphWithAStreamedOperand) {
   }
 }
 
+// The channels of a group share its part of the image, where the axis of all channels is taken
+// apart by them.
+TEST(Heuristic, GroupsShareTheirOperand) {
+  const auto grouped = [](int64_t groups, int64_t inputs, int64_t outputs, int64_t size) {
+    const std::string g = std::to_string(groups), c = std::to_string(inputs),
+                      k = std::to_string(outputs), n = std::to_string(size),
+                      padded = std::to_string(size + 2);
+    return parse_graph("def f(float(2, " + std::to_string(groups * inputs) + ", " + padded + ", " +
+                       padded + ") x, float(" + std::to_string(groups * outputs) + ", " + c +
+                       ", 3, 3) w) -> (y) { y(i, j, k, l) +=! x(i, r_c + j // " + k + " * " + c +
+                       ", k + r_a, l + r_b) * w(j, r_c, r_a, r_b) where i in 0:2, j in 0:" +
+                       std::to_string(groups * outputs) + ", k in 0:" + n + ", l in 0:" + n +
+                       ", r_c in 0:" + c + ", r_a in 0:3, r_b in 0:3 }");
+  };
+  const Graph g = grouped(3, 8, 12, 14);
+  const Program p = default_schedule(g, kTwoCores);
+  EXPECT_NE(print(p).find("y_residues[12, 2, 3, 14, 14]"), std::string::npos) << print(p);
+  const Nest& nest = nest_of(p, stage_of(p, "y_residues"));
+  EXPECT_TRUE(std::ranges::any_of(nest.loops, [](const Loop& loop) {
+    return loop.axis == 0 && loop.kind == LoopKind::Unrolled;
+  })) << print(p);
+  const Program few = default_schedule(grouped(6, 2, 12, 14), kTwoCores);
+  EXPECT_EQ(print(few).find("residues"), std::string::npos) << "a sum of 18 terms";
+  expect_faithful(default_schedule(grouped(2, 8, 6, 7), kTwoCores), grouped(2, 8, 6, 7));
+}
+
 // Rows that lie across the lanes are taken in pieces, unless something is computed at their loop.
 TEST(Heuristic, TransposedRowsWithWhatIsAttachedToThem) {
   const Graph g = parse_graph(

@@ -101,7 +101,9 @@ TEST(OrderReductions, LinesLeaveRoomInTheFirstCache) {
       " d(i, j, k, l) +=! x(i, r_m + j // 19 * 64, r_n * -1 + k + 1, r_o * -1 + l + 1) * "
       "w(r_m + j // 19 * 64, j - j // 19 * 19, r_n, r_o)\n where i in 0:4, j in 0:76, k in 0:16, "
       "l in 0:16, r_m in 0:64, r_n in 0:2, r_o in 0:2\n}");
-  const Program p = default_schedule(graph, {.cores = 1, .vector_bits = 256});
+  Choices whole_groups({{{Decision::Residues, "d"}, 1}});
+  const Program p = schedule_with(graph, {.cores = 1, .vector_bits = 256}, whole_groups);
+  ASSERT_EQ(reduction_loops(p, "d").size(), 3u) << print(p);
   EXPECT_NE(reduction_loops(p, "d").back(), 0u) << print(p);
 }
 
