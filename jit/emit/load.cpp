@@ -230,16 +230,24 @@ Value* BodyEmitter::load_windows(const Address& address, const TensorPlace& plac
                                       index_.without_lanes(address.form) + Affine(window.start)));
   return scopes_.at(depth, [&] {
     Value* zero = llvm::Constant::getNullValue(type);
-    Value* result = zero;
+    Value* result = nullptr;
+    llvm::SmallVector<int, 64> held(lanes, -1);  // lane by lane: where the result has it
     for (size_t w = 0; w < pointers.size(); ++w) {
       const LaneWindows::Window& window = windows.windows()[w];
       Value* loaded = builder_.CreateMaskedLoad(type, pointers[w], llvm::Align(size_of(dtype)),
                                                 window_mask(window, mask), zero);
-      llvm::SmallVector<int, 64> take;  // lane by lane: what is there already, or of this window
+      // The first window's lanes get their places together with the second one's.
+      const int base = result ? static_cast<int>(lanes) : 0;
       for (unsigned lane = 0; lane < lanes; ++lane)
-        take.push_back(window.element[lane] < 0 ? static_cast<int>(lane)
-                                                : static_cast<int>(lanes) + window.element[lane]);
-      result = builder_.CreateShuffleVector(result, loaded, take);
+        if (window.element[lane] >= 0) held[lane] = base + window.element[lane];
+      if (!result && w + 1 < pointers.size()) {
+        result = loaded;
+        continue;
+      }
+      result = result ? builder_.CreateShuffleVector(result, loaded, held)
+                      : builder_.CreateShuffleVector(loaded, held);
+      for (unsigned lane = 0; lane < lanes; ++lane)
+        if (held[lane] >= 0) held[lane] = static_cast<int>(lane);
     }
     if (mask.value && windows.shared()) result = builder_.CreateSelect(mask.value, result, zero);
     return from_memory(result, dtype);
