@@ -10,6 +10,9 @@ from typing import Any
 
 _ROUNDS = 5
 
+#: Seconds. OpenBLAS' threads spin for 20 ms, and slow down whatever runs beside them by half.
+_PAUSE = 0.05
+
 
 @dataclass(frozen=True)
 class Time:
@@ -23,12 +26,13 @@ class Time:
 def interleaved(steps: dict[str, Callable[[], Any]], seconds: float) -> dict[str, Time]:
     """About ``seconds`` for each step, in rounds.
 
-    A round runs each step for its share. Its first run there is not timed: it brings the caches
-    back, and the threads that the step before left spinning go to sleep meanwhile.
+    A round runs each step for its share, after a pause in which the threads that the step before
+    left spinning go to sleep. Its first run there is not timed: it brings the caches back.
     """
     samples: dict[str, list[float]] = {name: [] for name in steps}
     for _ in range(_ROUNDS):
         for name, step in steps.items():
+            time.sleep(_PAUSE)
             step()
             end = time.perf_counter() + seconds / _ROUNDS
             while True:
