@@ -72,7 +72,7 @@ int64_t residue_modulus(const Graph& graph, const Stage& stage, size_t axis) {
 
 Program split_residues(Program program, size_t stage, size_t axis, int64_t modulus) {
   const Move move = begin_move("split_residues", program, stage);
-  const Stage whole = move.stage_ref();
+  const Stage& whole = move.stage_ref();
   move.require(whole.kind == StageKind::Compute && !whole.running,
                "only compute stages have output axes that can be taken apart");
   move.require(axis < whole.domain.output_rank, "that is not an output axis");
@@ -101,8 +101,8 @@ Program split_residues(Program program, size_t stage, size_t axis, int64_t modul
     residues.results[k] = add_tensor(program.graph, info.name + "_residues", info.dtype, shape);
     joined.push_back(pool.read(residues.results[k], info.dtype, index));
   }
-  Stage& last = program.graph.stages[stage];
-  last.domain.extents.resize(whole.domain.output_rank);
+  Stage& last = program.graph.stages[stage];  // was the whole one until here
+  last.domain.extents.resize(last.domain.output_rank);
   last.domain.divisions.clear();
   last.domain.inequalities.clear();
   last.domain.equalities.clear();

@@ -108,9 +108,8 @@ TEST(Heuristic, MeansTheGraphWithAStreamedOperand) {
 // apart by them.
 TEST(Heuristic, GroupsShareTheirOperand) {
   const auto grouped = [](int64_t groups, int64_t inputs, int64_t outputs, int64_t size) {
-    const std::string g = std::to_string(groups), c = std::to_string(inputs),
-                      k = std::to_string(outputs), n = std::to_string(size),
-                      padded = std::to_string(size + 2);
+    const std::string c = std::to_string(inputs), k = std::to_string(outputs),
+                      n = std::to_string(size), padded = std::to_string(size + 2);
     return parse_graph("def f(float(2, " + std::to_string(groups * inputs) + ", " + padded + ", " +
                        padded + ") x, float(" + std::to_string(groups * outputs) + ", " + c +
                        ", 3, 3) w) -> (y) { y(i, j, k, l) +=! x(i, r_c + j // " + k + " * " + c +
