@@ -202,7 +202,7 @@ class Preparer {
                           });
       const int64_t largest = shared ? kLargestGroup : kLargestResidue;
       if (modulus < 2 || modulus > largest || !keeps(Decision::Residues, s)) continue;
-      program_ = split_residues(std::move(program_), s, a + taken, modulus);
+      program_ = split_residues(std::move(program_), s, a + taken, modulus, shared);
       if (taken++ > 0) {
         const size_t between[] = {s + 1};  // puts residues together for the next to put together
         program_ = inline_stages(std::move(program_), between);
@@ -211,12 +211,24 @@ class Preparer {
     return taken > 0;
   }
 
+  // Whether a copy of an operand in panels would be for few rows (matrix_product.hpp).
+  bool streams(const Stage& stage, const Accesses& accesses, const TileChoice& tile) const {
+    return streamed_steps(program_.graph, stage, tile, accesses, target_) > 0 &&
+           std::ranges::any_of(accesses.reads, [&](const MemoryAccess& access) {
+             return access.repeats == 1 &&
+                    copies_panels(program_.graph, stage, access, tile, accesses, target_);
+           });
+  }
+
   void pack_operands(size_t s) {
     const Stage before = stage(s);
     const Accesses accesses = accessed_by(before);
-    TileChoice tile = choose_tile({program_.graph, before, accesses, before.domain.extents,
-                                   program_.vector_bits, 0, true, program_.calls},
-                                  choices_, Decision::PackedTile);
+    TileChoice tile = choose(before, accesses, 0, true);
+    // The cost model knows nothing of what is fetched ahead: no other tile is offered there.
+    if (!streams(before, accesses, tile))
+      tile = choose_tile({program_.graph, before, accesses, before.domain.extents,
+                          program_.vector_bits, 0, true, program_.calls},
+                         choices_, Decision::PackedTile);
     if (!tile.vector_axis || *tile.vector_axis >= before.domain.output_rank) return;
     const size_t lanes_axis = *tile.vector_axis;
     const int64_t width = tile.factors[lanes_axis] * tile.lanes;

@@ -131,9 +131,7 @@ std::optional<Program> schedule_whole_steps(const Program& program, const Scan& 
                                             Choices& choices) {
   if (!whole_steps_pay(program, scan, target)) return std::nullopt;
   // A large operand would be read again by every task, in every step.
-  if (std::ranges::any_of(plans, [](const auto& plan) {
-        return !plan.second.panels.empty() || plan.second.streamed_steps > 0;
-      }))
+  if (std::ranges::any_of(plans, [](const auto& plan) { return plan.second.reads_much(); }))
     return std::nullopt;
   const std::vector<bool> before = invariant_kernels(program, scan);
   std::set<size_t> once;

@@ -22,8 +22,8 @@ struct Prepared {
   Program program;
   ReductionPlans plans;
 };
-/// The two halves of schedule_with: the second asks what `is_about_loops` (choices.hpp) says, the
-/// first all else.
+/// The two halves of schedule_with: the first asks nothing that is about loops (`is_about_loops` in
+/// choices.hpp), the second nothing else, but for the steps of scans.
 Prepared prepare_loops(const Graph& graph, const Target& target, Choices& choices,
                        const Scan* scan = nullptr);
 Program schedule_loops(Prepared prepared, const Target& target, Choices& choices,

@@ -106,8 +106,10 @@ inline constexpr int64_t kLargestResidue = 4;
 inline constexpr int64_t kLargestGroup = 1024;
 /// Computes a stage by the residues of one output axis modulo `modulus`: the residues are a new
 /// leading axis of a new stage that stands just before `stage`, which keeps its name and puts them
-/// together. Strided adjoints lose their divisions so.
-Program split_residues(Program program, size_t stage, size_t axis, int64_t modulus);
+/// together. Strided adjoints lose their divisions so. `inside`: the new axis stands just behind
+/// the quotient, for groups that have it in common.
+Program split_residues(Program program, size_t stage, size_t axis, int64_t modulus,
+                       bool inside = false);
 /// The smallest modulus under which no read and no row divides the axis any more; 1 when none does,
 /// 0 when there is none up to kLargestGroup.
 int64_t residue_modulus(const Graph& graph, const Stage& stage, size_t axis);

@@ -410,7 +410,7 @@ Program schedule_kernel(Program program, size_t root_stage, const Target& target
   int64_t largest_chunk =
       rows_in_cache(program.graph.stages[root_stage], root_plan.tile, accesses, target);
   std::optional<size_t> serial_axis;
-  if (!root_plan.panels.empty() || root_plan.streamed_steps > 0) {
+  if (root_plan.reads_much()) {
     program = panels_outside_rows(std::move(program), root_stage, root_plan.tile, accesses);
     serial_axis = rows_axis(program.graph.stages[root_stage], root_plan.tile, accesses);
     largest_chunk = INT64_MAX;

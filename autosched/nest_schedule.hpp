@@ -24,6 +24,9 @@ struct ReductionPlan {
   /// Of the reduction, in a block that runs over all columns of a task (matrix_product.hpp); else
   /// 0.
   int64_t streamed_steps = 0;
+
+  /// Whether every task reads all of a large operand's rows, some of their columns.
+  bool reads_much() const { return !panels.empty() || streamed_steps > 0; }
   /// Points of the first axis that a task takes, where that is settled (shared_pairs.hpp); else 0.
   int64_t task_points = 0;
 };

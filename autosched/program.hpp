@@ -110,7 +110,7 @@ struct Program {
   std::vector<std::vector<size_t>> readers;  // per tensor: the stages that read it, ascending
   int cores = 1;                             // what the schedule aims at; never changes results
   int vector_bits = 512;                     // of the target
-  double calls = 1;                          // the steps of a scan: while all of it runs once
+  double calls = 1;                          // the steps of a scan: its trips
   /// The moves that made it, as JSON text (see moves.hpp): replaying them on initial_program gives
   /// this program.
   std::string moves_json = "[]";

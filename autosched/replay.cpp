@@ -29,6 +29,9 @@ class Entry {
     if (value < 0) throw Error(ErrorCode::Schedule, std::string("\"") + member + "\" is negative");
     return static_cast<size_t>(value);
   }
+  bool optional_flag(const char* member) const {
+    return json_.contains(member) && get<bool>(member);
+  }
   std::optional<size_t> optional_number(const char* member) const {
     return json_.contains(member) ? std::optional(number(member)) : std::nullopt;
   }
@@ -173,7 +176,8 @@ constexpr Row kMoves[] = {
     {"split_residues",
      [](Program& p, const Entry& e) {
        const size_t stage = e.stage("stage"), axis = e.number("axis");
-       p = split_residues(std::move(p), stage, axis, e.get<int64_t>("modulus"));
+       p = split_residues(std::move(p), stage, axis, e.get<int64_t>("modulus"),
+                          e.optional_flag("inside"));
      }},
     {"pack",
      [](Program& p, const Entry& e) {

@@ -110,7 +110,8 @@ class Search {
     auto known = prepared_.find(before);
     if (known == prepared_.end()) {
       Prepared prepared = prepare_loops(graph_, target_, choices);
-      known = prepared_.emplace(std::move(before), Known{std::move(prepared), choices.offers()}).first;
+      known =
+          prepared_.emplace(std::move(before), Known{std::move(prepared), choices.offers()}).first;
     } else {
       choices.go_on_from(known->second.offers);
     }
@@ -144,7 +145,7 @@ class Search {
   };
 
   std::map<Answers, std::optional<Priced>> made_;
-  std::map<Answers, Known> prepared_;  // by answers that are not about loops
+  std::map<Answers, Known> prepared_;          // by answers that are not about loops
   std::unordered_map<size_t, Prices> prices_;  // by signature of moves
   std::set<size_t> seen_;                      // these, of what was found
   std::shared_ptr<TileMemory> tiles_ = std::make_shared<TileMemory>();

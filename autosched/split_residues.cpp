@@ -3,7 +3,9 @@
 //
 //   dX[l] = sum over r of dY[(l + 1) // 2 - r] * w[...], l < 56, by residues modulo 2, l = 2 q + p:
 //   R[p, q] = sum over r of dY[q + (p + 1) // 2 - r] * w[...];   dX[l] = R[l % 2, l // 2].
-// Along q the reads are contiguous, and conditions on the residue are conditions on p alone.
+// Along q the reads are contiguous, and conditions on the residue are conditions on p alone. Where
+// residues are what groups have in common (j = 8 q + p is channel p of group q), they stand just
+// behind the quotient, and what is put together lies as it did.
 #include <numeric>
 
 #include "autosched/move_record.hpp"
@@ -14,13 +16,14 @@
 namespace adjit {
 namespace {
 
-// The domain over (residue, outputs with the quotient in place of the axis, reductions).
+// The domain over the outputs, with the quotient in place of the axis and the residue at `place`,
+// and the reductions.
 Domain residue_domain(ExprPool& pool, const Domain& domain, size_t axis, int64_t modulus,
-                      std::span<const ExprId> now) {
+                      size_t place, std::span<const ExprId> now) {
   Domain result;
   result.extents = domain.extents;
   result.extents[axis] = ceil_div(domain.extents[axis], modulus);
-  result.extents.insert(result.extents.begin(), modulus);
+  result.extents.insert(result.extents.begin() + static_cast<std::ptrdiff_t>(place), modulus);
   result.output_rank = domain.output_rank + 1;
   const auto rewritten = [&](const Affine& row) {
     const ExprId there = body_at(pool, to_expr(pool, row, domain), now, {});
@@ -31,8 +34,8 @@ Domain residue_domain(ExprPool& pool, const Domain& domain, size_t axis, int64_t
   for (const Affine& row : domain.inequalities) result.inequalities.push_back(rewritten(row));
   for (const Affine& row : domain.equalities) result.equalities.push_back(rewritten(row));
   if (domain.extents[axis] % modulus != 0)
-    result.inequalities.push_back(Affine::variable(0, -1, domain.extents[axis] - 1) -
-                                  Affine::variable(axis + 1, modulus));
+    result.inequalities.push_back(Affine::variable(place, -1, domain.extents[axis] - 1) -
+                                  Affine::variable(axis < place ? axis : axis + 1, modulus));
   return result;
 }
 
@@ -58,7 +61,8 @@ int64_t residue_modulus(const Graph& graph, const Stage& stage, size_t axis) {
   int64_t modulus = 1;
   const auto join = [&](const Affine& form) {
     const int64_t m = modulus_of(domain, form, axis);
-    modulus = m == 0 || modulus == 0 || modulus > kLargestGroup ? 0 : std::lcm(modulus, m);
+    modulus = m == 0 || modulus == 0 ? 0 : std::lcm(modulus, m);
+    if (modulus > kLargestGroup) modulus = 0;
   };
   for (const Affine& row : stage.domain.inequalities) join(row);
   for (const Affine& row : stage.domain.equalities) join(row);
@@ -70,7 +74,7 @@ int64_t residue_modulus(const Graph& graph, const Stage& stage, size_t axis) {
   return modulus;
 }
 
-Program split_residues(Program program, size_t stage, size_t axis, int64_t modulus) {
+Program split_residues(Program program, size_t stage, size_t axis, int64_t modulus, bool inside) {
   const Move move = begin_move("split_residues", program, stage);
   const Stage& whole = move.stage_ref();
   move.require(whole.kind == StageKind::Compute && !whole.running,
@@ -83,17 +87,20 @@ Program split_residues(Program program, size_t stage, size_t axis, int64_t modul
                "take it apart before attaching it or others to it");
   ExprPool& pool = program.graph.pool;
   std::vector<ExprId> now;
-  for (size_t a = 0; a < whole.domain.rank(); ++a) now.push_back(pool.axis(a + 1));
-  now[axis] = pool.add(pool.mul(now[axis], pool.constant_int(modulus)), pool.axis(0));
+  const size_t place = inside ? axis + 1 : 0;  // of the residues
+  for (size_t a = 0; a < whole.domain.rank(); ++a) now.push_back(pool.axis(a < place ? a : a + 1));
+  now[axis] = pool.add(pool.mul(now[axis], pool.constant_int(modulus)), pool.axis(place));
 
   Stage residues = whole;
-  residues.domain = residue_domain(pool, whole.domain, axis, modulus, now);
+  residues.domain = residue_domain(pool, whole.domain, axis, modulus, place, now);
   const std::vector<int64_t> shape(
       residues.domain.extents.begin(),
       residues.domain.extents.begin() + static_cast<std::ptrdiff_t>(residues.domain.output_rank));
-  std::vector<ExprId> index{pool.make(Op::Mod, {pool.axis(axis), pool.constant_int(modulus)})};
+  std::vector<ExprId> index;
   for (size_t a = 0; a < whole.domain.output_rank; ++a) index.push_back(pool.axis(a));
-  index[axis + 1] = pool.make(Op::FloorDiv, {pool.axis(axis), pool.constant_int(modulus)});
+  index[axis] = pool.make(Op::FloorDiv, {pool.axis(axis), pool.constant_int(modulus)});
+  index.insert(index.begin() + static_cast<std::ptrdiff_t>(place),
+               pool.make(Op::Mod, {pool.axis(axis), pool.constant_int(modulus)}));
   std::vector<ExprId> joined;
   for (size_t k = 0; k < whole.bodies.size(); ++k) {
     residues.bodies[k] = body_at(pool, whole.bodies[k], now, {});
@@ -111,7 +118,7 @@ Program split_residues(Program program, size_t stage, size_t axis, int64_t modul
   reset_nest(program, stage);
   insert_stage(program, stage, std::move(residues));
   const Move moved{move.name, program, stage + 1};
-  moved.record({{"axis", axis}, {"modulus", modulus}});
+  moved.record({{"axis", axis}, {"modulus", modulus}, {"inside", inside}});
   return program;
 }
 

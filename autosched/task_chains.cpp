@@ -56,7 +56,7 @@ class ChainPlanner {
     const Stage& stage = program_.graph.stages[root.stage];
     const auto planned = plans_.find(stage.results.front().value);
     const ReductionPlan* plan = planned == plans_.end() ? nullptr : &planned->second;
-    if (plan && (plan->reduction_outside || !plan->panels.empty())) return 0;
+    if (plan && (plan->reduction_outside || plan->reads_much())) return 0;
     size_t depth = 0;
     while (depth < root.loops.size()) {
       const size_t axis = root.loops[depth].axis;

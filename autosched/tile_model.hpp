@@ -26,7 +26,7 @@ struct TileProblem {
   int vector_bits = 512;
   size_t first_axis = 0;  // axes before this one have loops that others depend on: not in the tile
   bool may_pack = false;
-  double calls = 1;  // of the stage, while the whole program runs once
+  double calls = 1;  // of the stage, in one run of the scan whose step it is in
 };
 
 /// Lanes of a vector of the widest type that the stage computes with.

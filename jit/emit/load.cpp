@@ -288,7 +288,7 @@ void BodyEmitter::fetch_next(const Address& address, const Affine& first, Value*
                              llvm::Type* element) {
   constexpr int64_t kLine = 64;
   constexpr int64_t kFirstCache = 8192;  // bytes to the next row that leave it room for others
-  constexpr int64_t kDistance = 384;     // that memory takes longer for than the next iteration
+  constexpr int64_t kDistance = 384;     // at least, where the next iteration comes too soon
   constexpr uint32_t kRead = 0, kFirst = 3, kSecond = 2, kData = 1;
   if (!ahead_ || !address.data.empty()) return;
   int64_t moves = first.coefficient(*ahead_);

@@ -174,8 +174,8 @@ bool NestEmitter::store_by_lanes(size_t component, const std::vector<Copy>& copi
   };
   for (size_t o = 0; o < copies.size(); ++o)
     builder_.CreateAlignedStore(body_->to_memory(values[o], dtype), slot(o), align);
-  Value* start = index_.address(context_.places[tensor].pointer, 0, element,
-                                index_.without_lanes(first));
+  Value* start =
+      index_.address(context_.places[tensor].pointer, 0, element, index_.without_lanes(first));
   for (const auto& [live, group] : by_live_lanes)
     emit_loop(builder_, scopes_, builder_.getInt64(0), builder_.getInt64(live), true, {},
               [&](Value* lane, Carried none) {

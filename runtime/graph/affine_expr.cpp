@@ -137,8 +137,7 @@ std::optional<Affine> as_affine(const ExprPool& pool, ExprId expr, Domain& domai
   } catch (const Overflow&) {
     form.reset();
   }
-  if (!form)
-    domain.divisions.erase(domain.divisions.begin() + before, domain.divisions.end());
+  if (!form) domain.divisions.erase(domain.divisions.begin() + before, domain.divisions.end());
   return form;
 }
 

@@ -124,6 +124,14 @@ TEST(Choice, IsWhatCompilingTakes) {
   }
 }
 
+// The model knows nothing of rows that are fetched ahead: tiles without them stay out of a search.
+TEST(Choice, KeepsStreamedOperands) {
+  for (const int64_t rows : {15, 16, 17}) {
+    const Program p = chosen_schedule(matmul_graph(rows, 2048, 4096), kTwoCores);
+    EXPECT_TRUE(p.kernels.back().root.ahead.has_value()) << print(p);
+  }
+}
+
 TEST(Choice, NeedsAModelOfTheTarget) {
   const Graph g = conv_graph(2, 16, 14, 14, 32, 1, true);
   for (const int bits : {128, 256, 512}) {

@@ -53,12 +53,31 @@ TEST(SplitResidues, ReadsAlongTheQuotientHaveNoDivision) {
       << print_stage(p.graph, p.graph.stages[1]);
 }
 
+// Channels behind their group: what is put together lies as it did.
+TEST(SplitResidues, InsideTheQuotient) {
+  for (int64_t extent : {8, 9}) {
+    const Graph g = strided_graph(extent);
+    const Program p = split_residues(plain(g), 0, 1, 2, true);
+    const int64_t quotients = extent - extent / 2;
+    EXPECT_EQ(p.graph.stages[0].domain.extents, (std::vector<int64_t>{3, quotients, 2, 2}));
+    EXPECT_NE(print_stage(p.graph, p.graph.stages[1]).find("y_residues(i, j // 2, j % 2)"),
+              std::string::npos)
+        << print_stage(p.graph, p.graph.stages[1]);
+    expect_faithful(p, g);
+    EXPECT_EQ(print(replay(g, p.moves_json, p.cores, p.vector_bits)), print(p));
+    expect_faithful(split_residues(plain(g), 0, 0, 2, true), g);
+  }
+}
+
 TEST(SplitResidues, ModuliOfSeveralReadsAreJoined) {
   const Graph g = parse_graph(
       "def f(float(30) x, float(30) z) -> (y) { y(i) +=! x(i // 4 + r) * z(i * 2 // 6) where i in "
       "0:24, r in 0:3 }");
   EXPECT_EQ(residue_modulus(g, g.stages[0], 0), 12);
   expect_faithful(split_residues(plain(g), 0, 0, 12), g);
+  const Graph large =
+      parse_graph("def f(float(30) x) -> (y) { y(i) = x(i // 5000) where i in 0:20000 }");
+  EXPECT_EQ(residue_modulus(large, large.stages[0], 0), 0) << "more than a group";
   const Graph nested =
       parse_graph("def f(float(30) x) -> (y) { y(i) = x((i // 2 + 1) // 3) where i in 0:24 }");
   EXPECT_EQ(residue_modulus(nested, nested.stages[0], 0), 0) << "a division of a division";

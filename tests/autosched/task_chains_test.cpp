@@ -184,6 +184,18 @@ TEST(PlanChains, HeadsThatFitTheCacheWhereAllDoNot) {
   EXPECT_LT(task_count(whole.kernels.front().root), 12);
 }
 
+// Every task of a chain would read all of a streamed operand: its product is no link of one.
+TEST(PlanChains, StreamedOperandsAreSharedByAllTasks) {
+  const Graph graph = parse_graph(
+      "def f(float(16, 8, 2048) x, float(2048, 512) w) -> (y) {\n m(b, i) max=! x(b, i, r)\n"
+      " e(b, i, k) = exp(x(b, i, k) - m(b, i))\n y(b, i, j) +=! e(b, i, r) * w(r, j)\n}");
+  const Target small{.cores = 2, .l2_bytes = 256 << 10};
+  const Program p = default_schedule(graph, small);
+  const Nest& product = nest_of(p, stage_of(p, "y"));
+  ASSERT_TRUE(product.ahead.has_value() || !product.attached.empty()) << print(p);
+  EXPECT_LE(task_count(p.kernels.back().root), 4) << print(p);
+}
+
 // Tasks of the steps of a scan over 40 rows of 64 that computes `body` from s, v and w, with the
 // default schedule for that many cores.
 int64_t tasks_of_steps(const std::string& body, int cores = 2, int64_t steps = 50) {
