@@ -211,13 +211,18 @@ class Preparer {
     return taken > 0;
   }
 
-  // Whether a copy of an operand in panels would be for few rows (matrix_product.hpp).
-  bool streams(const Stage& stage, const Accesses& accesses, const TileChoice& tile) const {
-    return streamed_steps(program_.graph, stage, tile, accesses, target_) > 0 &&
-           std::ranges::any_of(accesses.reads, [&](const MemoryAccess& access) {
-             return access.repeats == 1 &&
-                    copies_panels(program_.graph, stage, access, tile, accesses, target_);
-           });
+  bool in_panels(const Stage& stage, const Accesses& accesses, const MemoryAccess& access,
+                 const TileChoice& tile) const {
+    return access.repeats == 1 &&
+           copies_panels(program_.graph, stage, access, tile, accesses, target_);
+  }
+
+  // Steps of blocks in which an operand is streamed in place of its panels; 0: none is.
+  int64_t streamed(const Stage& stage, const Accesses& accesses, const TileChoice& tile) const {
+    const bool any = std::ranges::any_of(accesses.reads, [&](const MemoryAccess& access) {
+      return !access.guarded && in_panels(stage, accesses, access, tile);
+    });
+    return any ? streamed_steps(program_.graph, stage, tile, accesses, target_) : 0;
   }
 
   void pack_operands(size_t s) {
@@ -225,7 +230,8 @@ class Preparer {
     const Accesses accesses = accessed_by(before);
     TileChoice tile = choose(before, accesses, 0, true);
     // The cost model knows nothing of what is fetched ahead: no other tile is offered there.
-    if (!streams(before, accesses, tile))
+    const int64_t steps = streamed(before, accesses, tile);
+    if (steps == 0)
       tile = choose_tile({program_.graph, before, accesses, before.domain.extents,
                           program_.vector_bits, 0, true, program_.calls},
                          choices_, Decision::PackedTile);
@@ -233,19 +239,18 @@ class Preparer {
     const size_t lanes_axis = *tile.vector_axis;
     const int64_t width = tile.factors[lanes_axis] * tile.lanes;
     const OperandRows rows(program_.graph, before, accesses, tile, target_);
-    std::vector<TensorId> done, in_panels;
-    int64_t streamed = 0;
+    std::vector<TensorId> done, panelled;
+    bool streams = false;
     for (size_t r = 0; r < accesses.reads.size(); ++r) {
       const MemoryAccess& access = accesses.reads[r];
       if (access.guarded || !same_lanes(accesses, access, lanes_axis)) continue;
-      if (access.repeats == 1 &&
-          copies_panels(program_.graph, before, access, tile, accesses, target_)) {
+      if (in_panels(before, accesses, access, tile)) {
         if (!keeps(Decision::Pack, s)) continue;
-        streamed = streamed_steps(program_.graph, before, tile, accesses, target_);
-        if (streamed > 0) continue;
+        streams = steps > 0;
+        if (streams) continue;
         s = packed(s, access.tensor, as_it_is(program_.graph, access.tensor));
         done.push_back(access.tensor);
-        in_panels.push_back(program_.graph.stages[s - 1].results.front());
+        panelled.push_back(program_.graph.stages[s - 1].results.front());
         continue;
       }
       const bool transposed = std::ranges::find(tile.packed, r) != tile.packed.end();
@@ -265,9 +270,10 @@ class Preparer {
       s = packed(s, access.tensor, packing);
       done.push_back(access.tensor);
     }
-    if (!done.empty() || streamed > 0)
-      plans_[before.results.front().value] = {
-          .tile = std::move(tile), .panels = std::move(in_panels), .streamed_steps = streamed};
+    if (!done.empty() || streams)
+      plans_[before.results.front().value] = {.tile = std::move(tile),
+                                              .panels = std::move(panelled),
+                                              .streamed_steps = streams ? steps : 0};
   }
 
   // Sums of products of bfloat16 where one instruction takes two points of the reduction: both

@@ -136,14 +136,14 @@ class Search {
     });
   }
 
-  const Graph& graph_;
-  const Target& target_;
   // A program before its loops, and what has been offered until then.
   struct Known {
     Prepared prepared;
     std::vector<Offer> offers;
   };
 
+  const Graph& graph_;
+  const Target& target_;
   std::map<Answers, std::optional<Priced>> made_;
   std::map<Answers, Known> prepared_;          // by answers that are not about loops
   std::unordered_map<size_t, Prices> prices_;  // by signature of moves

@@ -114,12 +114,10 @@ std::optional<size_t> NestEmitter::results_in_rows(size_t component) {
   return std::nullopt;
 }
 
-// Lanes of all copies from which on a loop stores them.
-constexpr size_t kLanesInLoop = 64;
-
 // The results of all copies, in order; whole pieces of rows, or lanes of all copies, at once.
 void NestEmitter::store_results(size_t component, const std::vector<Copy>& copies,
                                 const Carried& values) {
+  constexpr size_t kLanesInLoop = 64;  // of all copies, from which on a loop stores them
   const std::optional<size_t> along = results_in_rows(component);
   if (!along && copies.size() * lanes_ >= kLanesInLoop && store_by_lanes(component, copies, values))
     return;

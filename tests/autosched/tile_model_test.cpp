@@ -10,12 +10,25 @@ namespace {
 
 using Factors = std::vector<int64_t>;
 
-// Cycles of one step of the last stage with so many copies, lanes of 8 along an axis.
+// The last stage of a graph with lanes of 256 bits along an axis.
+struct Modelled {
+  Modelled(Graph of, size_t vector_axis, double calls = 1)
+      : graph(std::move(of)),
+        accesses(accesses_of(graph, graph.stages.back())),
+        problem{
+            graph, graph.stages.back(), accesses, graph.stages.back().domain.extents, 256, 0, false,
+            calls},
+        model(problem, vector_axis) {}
+
+  const Graph graph;
+  const Accesses accesses;
+  const TileProblem problem;
+  const TileModel model;
+};
+
+// Cycles of one step with so many copies.
 double step(const Graph& graph, size_t vector_axis, const Factors& factors) {
-  const Stage& stage = graph.stages.back();
-  const Accesses accesses = accesses_of(graph, stage);
-  const TileProblem problem{graph, stage, accesses, stage.domain.extents, 256, 0, false};
-  return TileModel(problem, vector_axis).step(factors);
+  return Modelled(graph, vector_axis).model.step(factors);
 }
 
 // y(i) from eight channels at places that I names.
@@ -29,13 +42,7 @@ TEST(TileModel, PiecesOfRowsCostLessThanTheirElements) {
   const double one = step(rows, 0, {1, 1}), four = step(rows, 0, {1, 4});
   EXPECT_LT(four, 0.5 * 4 * one);
   EXPECT_GT(step(rows, 0, {1, 2}), 0.9 * 2 * one) << "half a piece is gathered";
-  const std::vector<int64_t> copies = [&] {
-    const Stage& stage = rows.stages.back();
-    const Accesses accesses = accesses_of(rows, stage);
-    const TileProblem problem{rows, stage, accesses, stage.domain.extents, 256, 0, false};
-    return TileModel(problem, 0).choices(1);
-  }();
-  EXPECT_EQ(copies, (Factors{1, 4}));
+  EXPECT_EQ(Modelled(rows, 0).model.choices(1), (Factors{1, 4}));
   EXPECT_GT(step(elements, 0, {1, 4}), 1.5 * four) << "no axis walks the row";
 }
 
@@ -59,11 +66,7 @@ TEST(TileModel, MasksCountAtBorders) {
 
 // Cycles of a nest with so many copies, with its share of the code; called so often.
 double total(const Graph& graph, const Factors& factors, double calls = 1) {
-  const Stage& stage = graph.stages.back();
-  const Accesses accesses = accesses_of(graph, stage);
-  TileProblem problem{graph, stage, accesses, stage.domain.extents, 256, 0, false};
-  problem.calls = calls;
-  return TileModel(problem, 1).total(factors);
+  return Modelled(graph, 1, calls).model.total(factors);
 }
 
 TEST(TileModel, CodeHasToBeEarned) {
@@ -71,25 +74,20 @@ TEST(TileModel, CodeHasToBeEarned) {
   EXPECT_LT(total(small, {1, 1, 1}), total(small, {4, 2, 1}));
   EXPECT_LT(total(large, {4, 2, 1}), total(large, {1, 1, 1}));
   EXPECT_LT(total(small, {4, 2, 1}, 1000), total(small, {1, 1, 1}, 1000)) << "in a scan's steps";
-  const Stage& stage = small.stages.back();
-  const Accesses accesses = accesses_of(small, stage);
-  const TileProblem problem{small, stage, accesses, stage.domain.extents, 256, 0, false};
-  const TileModel model(problem, 1);
-  EXPECT_EQ(model.code({4, 2, 1}), 8 * model.code({1, 1, 1}));
-  EXPECT_EQ(model.code({3, 2, 1}), 2 * 6 * model.code({1, 1, 1})) << "a shorter tile at the end";
+  const Modelled tiled(small, 1);
+  EXPECT_EQ(tiled.model.code({4, 2, 1}), 8 * tiled.model.code({1, 1, 1}));
+  EXPECT_EQ(tiled.model.code({3, 2, 1}), 2 * 6 * tiled.model.code({1, 1, 1}))
+      << "a shorter tile at the end";
 }
 
 // Where an equality has terms at one of two residues only, a tile of both computes the other's too.
 TEST(TileModel, PickedPointsStayOutside) {
-  const Graph g = parse_graph(
-      "def f(float(40, 9) x, float(9, 64) w) -> (y) { y(p, i, j) +=! x(i, r) * w(r, j) where p in "
-      "0:2, i in 0:40, j in 0:64, r in 0:9, p == 1 }");
-  const Stage& stage = g.stages.back();
-  const Accesses accesses = accesses_of(g, stage);
-  const TileProblem problem{g, stage, accesses, stage.domain.extents, 256, 0, false};
-  const TileModel model(problem, 2);
-  EXPECT_EQ(model.choices(0), (Factors{1}));
-  EXPECT_GT(model.choices(1).size(), 4u);
+  const Modelled tiled(parse_graph("def f(float(40, 9) x, float(9, 64) w) -> (y) { y(p, i, j) +=! "
+                                   "x(i, r) * w(r, j) where p in "
+                                   "0:2, i in 0:40, j in 0:64, r in 0:9, p == 1 }"),
+                       2);
+  EXPECT_EQ(tiled.model.choices(0), (Factors{1}));
+  EXPECT_GT(tiled.model.choices(1).size(), 4u);
 }
 
 // Of two axes to take copies of, the one along which a scalar operand stays in its line.
