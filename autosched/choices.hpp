@@ -30,7 +30,7 @@ enum class Decision : uint8_t {
   Attach,      // computed in the loops of a reader
   Siblings,    // one pass with an earlier stage
   Tasks,       // as chosen, none, more of them
-  Order,       // the lanes' loop outside the rows'
+  Order,       // of loops over results: as the caches want them
   Stream,      // results past the caches
   Share,       // values of pairs, by several sums
   Fetch,       // the next iteration's rows

@@ -23,7 +23,7 @@ constexpr double kWorthSplitting = 100;  // microseconds below which idle cores 
 constexpr int64_t kTilesEnough = 8;
 constexpr int64_t kParts = 16;  // of a split: fixed, whatever the number of cores
 // Terms of a sum beside which putting its result in its place is little.
-constexpr double kLeastTerms = 64;
+constexpr double kLeastTerms = 24;
 // Cycles to copy an element so that rows which data names are whole, and the share of a stage's
 // time that this must leave.
 constexpr double kRowCopy = 3, kClearly = 0.9;

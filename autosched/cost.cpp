@@ -16,8 +16,6 @@ constexpr double kFoldOperations = 12;  // of vectors, to combine the lanes of a
 constexpr double kLoopStep = 1;         // cycles of a serial loop's step
 constexpr double kNestEntry = 4;        // cycles to enter a nest
 constexpr double kHidden = 0.85;        // share of the shorter side that overlaps the longer one
-// Cycles for a line that is not foreseen, with as many on their way as a core keeps.
-constexpr std::array<double, kCaches> kScattered{1.5, 6, 40};
 
 double& at(CostTerms& terms, CostTerm term) { return terms[static_cast<size_t>(term)]; }
 double at(const CostTerms& terms, CostTerm term) { return terms[static_cast<size_t>(term)]; }
@@ -34,12 +32,11 @@ CostTerms terms_of(const NestFeatures& f, const Target& target) {
   at(terms, CostTerm::Loads) = us * (per_load * f.loads + 2 * per_load * f.stores + 0.5 * f.apart);
   at(terms, CostTerm::Latency) = us * kLatency * f.waits;
   at(terms, CostTerm::Loops) = us * (kLoopStep * f.loop_steps + kNestEntry * f.runs);
-  const auto stream = [&](size_t cache) { return f.traffic.streamed[cache] * kLineBytes; };
-  at(terms, CostTerm::L2) = us * stream(0) / target.l2_bytes_per_cycle;
-  at(terms, CostTerm::L3) = us * stream(1) / target.l3_bytes_per_cycle;
-  at(terms, CostTerm::Memory) = 1e-3 * stream(2) / target.memory_gb_per_core;
-  for (size_t c = 0; c < kCaches; ++c)
-    at(terms, CostTerm::Scattered) += us * kScattered[c] * f.traffic.scattered[c];
+  const CacheCycles caches = cache_cycles(f.traffic, target);
+  at(terms, CostTerm::L2) = us * caches.l2;
+  at(terms, CostTerm::L3) = us * caches.l3;
+  at(terms, CostTerm::Memory) = us * caches.memory;
+  at(terms, CostTerm::Scattered) = us * caches.scattered;
   return terms;
 }
 

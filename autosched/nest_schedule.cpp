@@ -12,6 +12,7 @@
 #include "autosched/nests.hpp"
 #include "autosched/reduction_order.hpp"
 #include "autosched/reduction_passes.hpp"
+#include "autosched/result_order.hpp"
 
 namespace adjit {
 namespace {
@@ -422,6 +423,8 @@ Program schedule_kernel(Program program, size_t root_stage, const Target& target
   } else if (task_loops > 0) {
     program = parallel(std::move(program), root_stage, task_loops);
   } else {
+    if (!root_plan.reads_much() && !root_plan.reduction_outside)
+      program = order_results(std::move(program), root_stage, target, choices);
     program = run_in_parallel(std::move(program), root_stage, cycles,
                               {root_plan.streamed_steps > 0 ? 1 : 2, largest_chunk, serial_axis},
                               choices);

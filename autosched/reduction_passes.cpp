@@ -27,13 +27,12 @@ double reduction_steps(const Domain& domain) {
 }
 
 // Cycles of one core in which a kernel's cache lines come from the third cache.
-double third_cache_cycles(const Program& program, size_t kernel, Target target) {
-  target.l2_bytes /= 2;  // what is walked once passes through it, too
-  double lines = 0;
-  for (const Traffic& nest :
-       traffic(placed_nests(program, program.kernels[kernel]), target, program_bytes(program)))
-    lines += nest.streamed[1];
-  return lines * static_cast<double>(kLineBytes) / target.l3_bytes_per_cycle;
+double third_cache_cycles(const Program& program, size_t kernel, const Target& target) {
+  double cycles = 0;
+  for (const Traffic& nest : traffic(placed_nests(program, program.kernels[kernel]),
+                                     beside_streams(target), program_bytes(program)))
+    cycles += cache_cycles(nest, target).l3;
+  return cycles;
 }
 
 }  // namespace

@@ -13,10 +13,22 @@ namespace {
 constexpr double kNearBytes = 24 << 10;   // of an operand that a first cache holds beside others
 constexpr int64_t kFarBytes = 1 << 20;    // what a second cache holds
 constexpr double kMemoryBytes = 8 << 20;  // what leaves a core's part of the third cache
+constexpr double kSecondCacheLine = 0.7;  // cycles of a line that the second cache gives
 constexpr double kMemoryLine = 8;         // cycles of a line that memory gives
 constexpr double kCollision = 0.25;       // cycles more for a load among too many of one set
 
 }  // namespace
+
+double TileModel::lines_in_step(size_t read, const std::vector<int64_t>& factors) const {
+  const Walked walked = walked_in_tile(read, factors);
+  if (walked.bytes <= kNearBytes) return 0;
+  const MemoryAccess& access = p_.accesses.reads[read];
+  if (in_reduction_)  // every vector is another line
+    return contiguous_[read] ? walked.rows * static_cast<double>(factors[v_]) : 0;
+  const bool copied = access.depends_on(v_) && contiguous_[read] && !access.contiguous(v_);
+  const bool anew = copied || walked.collides || walked.step >= kLineBytes;
+  return walked.rows * (anew ? walked.lines : walked.step / kLineBytes);
+}
 
 // Counted where an operand is copied for the lanes, or these lie along the reduction: other tiles
 // keep more of what they walk in the first cache than its size says. Tiles of 16 registers multiply
@@ -28,17 +40,15 @@ double TileModel::streamed_lines(const std::vector<int64_t>& factors) const {
     const MemoryAccess& access = p_.accesses.reads[r];
     const bool copied = contiguous_[r] && !access.contiguous(v_);
     if (!in_reduction_ && access.depends_on(v_) && !copied) return 0;
-    const Walked walked = walked_in_tile(r, factors);
-    if (walked.bytes <= kNearBytes) continue;
-    if (in_reduction_) {  // every vector is another line
-      if (contiguous_[r]) lines += walked.rows * static_cast<double>(factors[v_]);
-    } else if (copied || walked.collides || walked.step >= kLineBytes) {
-      lines += walked.rows * walked.lines;
-    } else {
-      lines += walked.rows * walked.step / kLineBytes;
-    }
+    lines += lines_in_step(r, factors);
   }
   return lines;
+}
+
+double TileModel::second_cache(const std::vector<int64_t>& factors) const {
+  double lines = 0;
+  for (size_t r = 0; r < p_.accesses.reads.size(); ++r) lines += lines_in_step(r, factors);
+  return kSecondCacheLine * lines;
 }
 
 TileModel::Walked TileModel::walked_in_tile(size_t read,

@@ -20,6 +20,7 @@ constexpr double kAccumulationLatency = 4;  // of an accumulation
 constexpr double kWinner = 3;       // operations for each of an argmax' components: compare, select
 constexpr double kFoldCycles = 14;  // cycles to fold the lanes of one accumulator
 constexpr double kNamedElement = 1.2;   // cycles to gather an element that data names
+constexpr double kFarElement = 1;       // cycles more to gather an element from the second cache
 constexpr double kPackedElement = 1.5;  // cycles to copy one element of an operand
 constexpr double kFarLoad = 1;          // cycles of a vector from the second one
 constexpr double kHeavy = 8;            // instructions of a body beside which loads are few
@@ -174,8 +175,8 @@ double TileModel::step(const std::vector<int64_t>& factors) const {
     }
   const double work = operations(factors) * kPorts + masks * kPorts;
   const double latency = kAccumulationLatency * (in_reduction_ ? 1 : reduction);
-  return std::max({work, loads, latency}) + 0.05 * loads + 0.01 * scattered + kFarLine * far +
-         asking + kStreamedLine * streamed_lines(factors) + 0.4;
+  return std::max({work, loads, latency, second_cache(factors)}) + 0.05 * loads + 0.01 * scattered +
+         kFarLine * far + asking + kStreamedLine * streamed_lines(factors) + 0.4;
 }
 
 double TileModel::load_cost(size_t read, const std::vector<int64_t>& factors) const {
@@ -187,11 +188,23 @@ double TileModel::load_cost(size_t read, const std::vector<int64_t>& factors) co
   if (contiguous_[read]) return distinct * lane_load_ * (1 + crossing(read));
   const std::optional<size_t> rows = rows_along(access, factors);
   if (!rows)
-    return distinct * (access.by_data[v_] ? kNamedElement * static_cast<double>(lanes_)
-                                          : gather_cost(access, v_, lanes_));
+    return distinct * (access.by_data[v_]
+                           ? kNamedElement * static_cast<double>(lanes_)
+                           : gather_cost(access, v_, lanes_) + far_lanes(access, factors));
   const int64_t piece = row_piece(p_.graph, access.tensor);
   const auto pieces = static_cast<double>(ceil_div(factors[*rows], piece));
   return distinct / static_cast<double>(factors[*rows]) * pieces * row_load_cost(lanes_, piece);
+}
+
+double TileModel::far_lanes(const MemoryAccess& access, const std::vector<int64_t>& factors) const {
+  constexpr int64_t kFirstCache = 32 << 10;
+  const auto size = static_cast<int64_t>(size_of(p_.graph.info(access.tensor).dtype));
+  const int64_t stride = std::abs(access.strides[v_]) * size;
+  if (access.irregular[v_] || stride < kLineBytes) return 0;
+  for (size_t a = 0; a < factors.size(); ++a)
+    if (factors[a] > 1 && access.depends_on(a) && shares_lines(access, a)) return 0;
+  const bool stay = 4 * lanes_ * factors[v_] <= 3 * lines_kept(stride, kFirstCache);
+  return stay ? 0 : kFarElement * static_cast<double>(lanes_);
 }
 
 double TileModel::crossing(size_t read) const {

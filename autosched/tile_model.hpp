@@ -74,8 +74,11 @@ class TileModel {
   // Cycles of one pass over the tile.
   double step(const std::vector<int64_t>& factors) const;
 
-  // Cache lines of a step that come from the second cache.
+  // Cache lines of a step that come from the second cache and show beside what else there is to do.
   double streamed_lines(const std::vector<int64_t>& factors) const;
+  // Cycles in which the second cache gives all lines of a step: what a tile waits for that reads
+  // more than it multiplies.
+  double second_cache(const std::vector<int64_t>& factors) const;
 
   // What a tile reads of an operand.
   struct Walked {
@@ -87,9 +90,16 @@ class TileModel {
   };
   Walked walked_in_tile(size_t read, const std::vector<int64_t>& factors) const;
 
+  // Lines of an operand that a step takes from the second cache, if its walk leaves the first.
+  double lines_in_step(size_t read, const std::vector<int64_t>& factors) const;
+
   bool shares_lines(const MemoryAccess& access, size_t axis) const;
   // Cycles of an operand's loads in one step.
   double load_cost(size_t read, const std::vector<int64_t>& factors) const;
+
+  // Cycles more for a vector whose elements are gathered from a line each, where these lines drive
+  // each other out of the first cache before the next step reads their next elements.
+  double far_lanes(const MemoryAccess& access, const std::vector<int64_t>& factors) const;
 
   // Share of an operand's vectors that lie in two cache lines, and take two loads: those of rows
   // that begin anywhere.

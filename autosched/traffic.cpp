@@ -10,6 +10,8 @@ namespace {
 
 // A stored line is written back; that it is fetched first, unless it is streamed, is mostly hidden.
 constexpr double kStore = 1.25;
+// Cycles for a line that is not foreseen, with as many on their way as a core keeps.
+constexpr std::array<double, kCaches> kScattered{1.5, 6, 40};
 
 // What several accesses of one tensor touch is counted once, as the largest of them, when the loops
 // around move all alike: the taps of a stencil, a row that one nest stores and the next one loads.
@@ -102,6 +104,19 @@ class TrafficCount {
 };
 
 }  // namespace
+
+CacheCycles cache_cycles(const Traffic& traffic, const Target& target) {
+  const auto stream = [&](size_t cache) { return traffic.streamed[cache] * kLineBytes; };
+  CacheCycles cycles{stream(0) / target.l2_bytes_per_cycle, stream(1) / target.l3_bytes_per_cycle,
+                     stream(2) * target.ghz / target.memory_gb_per_core};
+  for (size_t c = 0; c < kCaches; ++c) cycles.scattered += kScattered[c] * traffic.scattered[c];
+  return cycles;
+}
+
+Target beside_streams(Target target) {
+  target.l2_bytes /= 2;
+  return target;
+}
 
 std::vector<Traffic> traffic(const std::vector<PlacedNest>& nests, const Target& target,
                              double program_bytes) {

@@ -5,6 +5,7 @@
 // next trip still finds what both use; further out everything has been displaced.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -20,6 +21,19 @@ struct Traffic {
   std::array<double, kCaches> streamed{};   // all
   std::array<double, kCaches> scattered{};  // those of them that nothing foresees
 };
+
+/// Cycles of one core to bring a nest's lines: what comes from the different places overlaps, what
+/// nothing foresees is waited for.
+struct CacheCycles {
+  double l2 = 0, l3 = 0, memory = 0, scattered = 0;
+  /// Beyond the second cache, whose lines computing hides.
+  double beyond_l2() const { return std::max(l3, memory) + scattered; }
+};
+CacheCycles cache_cycles(const Traffic& traffic, const Target& target);
+
+/// The target, for what is to stay in the second cache: what is walked once passes through half of
+/// it.
+Target beside_streams(Target target);
 
 /// Per nest, in one run of the kernel by one core. What fits into a cache together with everything
 /// else of the program (`program_bytes`) is there from before.

@@ -33,6 +33,21 @@ TEST(TileLines, FromTheSecondCache) {
   EXPECT_DOUBLE_EQ(lines("5200", "w(j, r)", {4, 2, 1}, 2), 4 + 2) << "lanes along the reduction";
 }
 
+// Rows of an image in a tile are walked for every channel; channels in a tile walk one row.
+TEST(TileLines, TilesOfOneOperandWaitForTheSecondCache) {
+  const Graph g = parse_graph(
+      "def f(float(64, 112, 112) x, float(60, 64) w) -> (y) { y(i, j, k) +=! x(r, j, k) * w(i, r) "
+      "}");
+  const Stage& stage = g.stages.back();
+  const Accesses accesses = accesses_of(g, stage);
+  const TileProblem problem{g, stage, accesses, stage.domain.extents, 512, 0, false};
+  const TileModel model(problem, 2);
+  const Factors rows{1, 12, 2, 1}, channels{12, 1, 2, 1};
+  EXPECT_EQ(model.second_cache(channels), 0);
+  EXPECT_GT(model.second_cache(rows), 12) << "24 lines for 24 multiply-adds";
+  EXPECT_GT(model.step(rows), 1.2 * model.step(channels));
+}
+
 // An operand that memory gives, walked once or by four passes of the columns.
 TEST(TileLines, SeveralPassesLeaveMemoryIdle) {
   const auto waits = [](int64_t rows, int64_t columns) {

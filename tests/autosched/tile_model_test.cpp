@@ -122,6 +122,22 @@ TEST(TileModel, VectorsThatBeginAnywhereLieInTwoLines) {
   EXPECT_DOUBLE_EQ(loads(63, false), 2 * kPorts * (1 + 28.0 / 64)) << "7 of 16 places";
 }
 
+// Lanes along rows of so many elements, of which each step takes one of each row.
+TEST(TileModel, ElementsOfRowsInTheSameSetsComeFromTheSecondCache) {
+  const auto loads = [](int64_t elements, const Factors& factors) {
+    const std::string n = std::to_string(elements);
+    const Modelled product(parse_graph("def f(float(64, " + n + ") x, float(64, " + n +
+                                       ") w) -> (y) { y(i, j) +=! x(i, r) * w(j, r) }"),
+                           1);
+    size_t w = 0;
+    while (!product.accesses.reads[w].depends_on(1)) ++w;
+    return product.model.load_cost(w, factors);
+  };
+  const double gathered = loads(1040, {4, 2, 1});
+  EXPECT_DOUBLE_EQ(loads(1024, {4, 2, 1}), gathered + 2 * 8) << "16 rows, 4096 bytes apart";
+  EXPECT_DOUBLE_EQ(loads(1024, {4, 2, 2}), 2 * gathered) << "the line is still there";
+}
+
 // Fourteen accumulators, the operand that they share and the one that is loaded fill sixteen
 // registers: there is no room to load ahead, nor for a mask.
 TEST(TileModel, RegistersAreLeftForOperands) {

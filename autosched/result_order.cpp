@@ -1,0 +1,110 @@
+// autosched/result_order.cpp -- the order in which a kernel's tiles of results are computed.
+#include "autosched/result_order.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "autosched/features.hpp"
+#include "autosched/moves.hpp"
+#include "autosched/nests.hpp"
+#include "autosched/panels.hpp"
+#include "autosched/traffic.hpp"
+#include "autosched/work.hpp"
+
+namespace adjit {
+namespace {
+
+constexpr double kLeastGain = 0.1;  // of the time that the multiply-adds take
+constexpr double kBetter = 0.99;    // of one order's cycles, in which another is preferred to it
+
+using Order = std::vector<size_t>;  // of a nest's loops, by their positions
+
+Order moved(Order order, size_t from, size_t to) {
+  const auto at = [&](size_t k) { return order.begin() + static_cast<std::ptrdiff_t>(k); };
+  if (from < to)
+    std::rotate(at(from), at(from + 1), at(to + 1));
+  else
+    std::rotate(at(to), at(from), at(from + 1));
+  return order;
+}
+
+template <typename T>
+std::vector<T> in_order(const std::vector<T>& list, const Order& order) {
+  std::vector<T> result;
+  for (size_t k : order) result.push_back(list[k]);
+  return result;
+}
+
+// The root of a kernel, of which nothing else is in the kernel.
+class LoneNest {
+ public:
+  LoneNest(const Program& program, size_t kernel, const Target& target)
+      : placed_(placed_nests(program, program.kernels[kernel]).front()),
+        target_(beside_streams(target)),
+        bytes_(program_bytes(program)) {}
+
+  /// Cycles of one core to bring its cache lines from beyond the second cache.
+  double waits(const Order& order) const {
+    Nest nest = *placed_.nest;
+    nest.loops = in_order(nest.loops, order);
+    PlacedNest placed = placed_;
+    placed.nest = &nest;
+    placed.path = nest.loops;
+    for (Walk& walk : placed.walks) walk.strides = in_order(walk.strides, order);
+    return cache_cycles(traffic({std::move(placed)}, target_, bytes_).front(), target_).beyond_l2();
+  }
+
+ private:
+  PlacedNest placed_;
+  Target target_;
+  double bytes_;
+};
+
+// The serial loops over results that begin a nest; fewer where one steps over another.
+size_t loops_over_results(const Nest& nest, const Domain& domain) {
+  size_t loops = 0;
+  for (; loops < tile_begin(nest) && nest.loops[loops].axis < domain.output_rank; ++loops)
+    for (size_t l = 0; l < loops; ++l)
+      if (nest.loops[l].axis == nest.loops[loops].axis) return l;
+  return loops;
+}
+
+}  // namespace
+
+Program order_results(Program program, size_t stage, const Target& target, Choices& choices) {
+  constexpr size_t kFewest = 3;  // matrix products have their own order (nest_schedule.cpp)
+  const std::optional<NestPath> path = find_nest(program, stage);
+  const Nest& nest = nest_at(program, *path);
+  const Stage& s = program.graph.stages[stage];
+  const size_t outputs = loops_over_results(nest, s.domain);
+  if (!path->steps.empty() || !nest.attached.empty() || outputs < kFewest ||
+      !is_product_sum(program.graph, s))
+    return program;
+
+  const double lanes = static_cast<double>(target.fma_bits) / 8 /
+                       static_cast<double>(size_of(program.graph.info(s.results.front()).dtype));
+  const double gain = kLeastGain * box_points(s.domain) / lanes;
+  const LoneNest lone(program, path->kernel, target);
+  Order best(nest.loops.size());
+  std::iota(best.begin(), best.end(), size_t{0});
+  const Order before = best;
+  double least = lone.waits(before) - gain;
+  for (bool better = least > 0; better;) {
+    better = false;
+    const Order around = best;
+    for (size_t from = 0; from < outputs; ++from)
+      for (size_t to = 0; to < outputs; ++to) {
+        if (from == to || from == to + 1) continue;  // to + 1 goes to where `from` is: the same
+        Order order = moved(around, from, to);
+        const double cycles = lone.waits(order);
+        if (cycles >= least) continue;
+        least = kBetter * cycles;
+        best = std::move(order);
+        better = true;
+      }
+  }
+  if (best == before || !choices.keeps(Decision::Order, program.graph, s)) return program;
+  return reorder(std::move(program), stage, best);
+}
+
+}  // namespace adjit

@@ -1,0 +1,20 @@
+// autosched/result_order.hpp -- the order in which a kernel's tiles of results are computed.
+//
+// A tile's operands leave the caches with what lies between two tiles that read the same: with the
+// channels of a convolution outermost, every tile of channels walks the whole image again. With the
+// channels inside the image's rows, one row stays close for all of them.
+#pragma once
+
+#include "autosched/choices.hpp"
+#include "autosched/program.hpp"
+#include "autosched/target.hpp"
+
+namespace adjit {
+
+/// Orders the serial loops over results outside the register tile of a kernel's root, before tasks
+/// are made of them, where that spares enough of the cycles in which lines come from the third
+/// cache and from memory. As it is where something is attached to the nest, and for stages that are
+/// no sums of products.
+Program order_results(Program program, size_t stage, const Target& target, Choices& choices);
+
+}  // namespace adjit
