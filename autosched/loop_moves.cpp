@@ -137,6 +137,10 @@ Program reorder(Program program, size_t stage, std::span<const size_t> order) {
   return program;
 }
 
+Program with_order(Program program, size_t stage, std::span<const size_t> order) {
+  return std::ranges::is_sorted(order) ? program : reorder(std::move(program), stage, order);
+}
+
 Program vectorize(Program program, size_t stage, size_t axis, int64_t lanes) {
   const Move move = begin_move("vectorize", program, stage);
   move.require(lanes >= 2 && std::has_single_bit(static_cast<uint64_t>(lanes)),

@@ -35,6 +35,8 @@ Program tile(Program program, size_t stage, size_t axis, std::span<const int64_t
 /// order, the tile stays innermost, parallel loops outermost; a nest attached at depth d needs the
 /// same d loops around it.
 Program reorder(Program program, size_t stage, std::span<const size_t> order);
+/// The same, and no move where they are in that order.
+Program with_order(Program program, size_t stage, std::span<const size_t> order);
 
 /// Makes the innermost loop over an axis, split by `lanes` (a power of two) when it is longer, the
 /// nest's vector loop. Over a reduction axis: lanes of the reduction (Sum, Product, Max, Min, Any,

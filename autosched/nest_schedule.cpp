@@ -13,6 +13,7 @@
 #include "autosched/reduction_order.hpp"
 #include "autosched/reduction_passes.hpp"
 #include "autosched/result_order.hpp"
+#include "autosched/transposition.hpp"
 
 namespace adjit {
 namespace {
@@ -43,11 +44,6 @@ Program apply_tile(Program program, size_t stage, const TileChoice& choice) {
   if (const int64_t f = choice.factors[*choice.vector_axis]; f > 1)
     program = unroll(std::move(program), stage, *choice.vector_axis, f);
   return program;
-}
-
-Program with_order(Program program, size_t stage, const std::vector<size_t>& order) {
-  if (std::ranges::is_sorted(order)) return program;
-  return reorder(std::move(program), stage, order);
 }
 
 // Bytes that a kernel moves at least: every tensor it reads or writes once.
@@ -331,49 +327,6 @@ Program stream_operand(Program program, size_t stage, const ReductionPlan& plan)
   return steps ? fetch_ahead(std::move(program), stage, lanes_axis) : program;
 }
 
-// The axis along which a transposing stage reads contiguously where its lanes, contiguous in the
-// result, are gathered; or writes so, where its lanes are stored apart.
-std::optional<size_t> transposed_along(const Stage& stage, const TileChoice& tile,
-                                       const Accesses& accesses) {
-  if (stage.domain.reduction_rank() > 0 || !tile.vector_axis) return std::nullopt;
-  const auto along = [&](const MemoryAccess& access) -> std::optional<size_t> {
-    const int64_t across = access.strides[*tile.vector_axis];
-    if (across >= -1 && across <= 1) return std::nullopt;
-    for (size_t a = 0; a < stage.domain.output_rank; ++a)
-      if (access.strides[a] == 1) return a;
-    return std::nullopt;
-  };
-  for (const MemoryAccess& access : accesses.reads)
-    if (const std::optional<size_t> axis = along(access)) return axis;
-  return along(accesses.result);
-}
-
-// One vector of rows at a time, and of each as many elements as the emitter transposes at once
-// (jit/emit/transposed_load.cpp), unless something hangs on the loop over them.
-void take_pieces(const Graph& graph, const Nest& nest, size_t axis, size_t task_loops,
-                 TileChoice& tile) {
-  std::ranges::fill(tile.factors, 1);
-  size_t settled = task_loops;
-  for (const Nest::Attached& attached : nest.attached) settled = std::max(settled, attached.depth);
-  for (size_t l = 0; l < settled; ++l)
-    if (nest.loops[l].axis == axis) return;
-  const int64_t piece = row_piece(graph, graph.stages[nest.stage].results.front());
-  if (piece > 1 && tile.lanes % piece == 0 && nest.spans[axis] >= piece) tile.factors[axis] = piece;
-}
-
-// Transpositions walk their cache lines to the end before they take others: the contiguous axis
-// goes innermost, and only one vector of lines is open at a time.
-Program order_transposition(Program program, size_t stage, size_t axis) {
-  const Nest& nest = nest_of(program, stage);
-  if (!nest.attached.empty()) return program;
-  std::vector<size_t> order(nest.loops.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  const auto begin = order.begin() + static_cast<std::ptrdiff_t>(parallel_depth(nest));
-  const auto end = order.begin() + static_cast<std::ptrdiff_t>(tile_begin(nest));
-  std::stable_partition(begin, end, [&](size_t l) { return nest.loops[l].axis != axis; });
-  return with_order(std::move(program), stage, order);
-}
-
 }  // namespace
 
 double microseconds(double cycles, double bytes) { return std::max(cycles, bytes / 8) / 4300; }
@@ -408,6 +361,8 @@ Program schedule_kernel(Program program, size_t root_stage, const Target& target
     if (s == root_stage) root_plan = std::move(plan);
   }
   const Accesses accesses = accesses_of(program.graph, program.graph.stages[root_stage]);
+  const std::optional<size_t> transposed =
+      transposed_along(program.graph.stages[root_stage], root_plan.tile, accesses);
   int64_t largest_chunk =
       rows_in_cache(program.graph.stages[root_stage], root_plan.tile, accesses, target);
   std::optional<size_t> serial_axis;
@@ -425,13 +380,12 @@ Program schedule_kernel(Program program, size_t root_stage, const Target& target
   } else {
     if (!root_plan.reads_much() && !root_plan.reduction_outside)
       program = order_results(std::move(program), root_stage, target, choices);
+    if (transposed) program = walk_operand(std::move(program), root_stage, accesses);
     program = run_in_parallel(std::move(program), root_stage, cycles,
                               {root_plan.streamed_steps > 0 ? 1 : 2, largest_chunk, serial_axis},
                               choices);
   }
-  if (const auto axis =
-          transposed_along(program.graph.stages[root_stage], root_plan.tile, accesses))
-    return order_transposition(std::move(program), root_stage, *axis);
+  if (transposed) return order_transposition(std::move(program), root_stage, *transposed);
   if (program.graph.stages[root_stage].domain.reduction_rank() == 0) return program;
   program = block_reduction(std::move(program), root_stage, root_plan, accesses);
   program = order_outputs(std::move(program), root_stage, root_plan, accesses, target, choices);

@@ -122,7 +122,7 @@ Program order_reductions(Program program, size_t stage, const Accesses& accesses
       inside && stays_close(program.graph, s, accesses.reads, *inside,
                             factors_of(nest, domain.rank()), target))
     std::stable_partition(first, last, [&](size_t l) { return axis(l) != *inside; });
-  return std::ranges::is_sorted(order) ? program : reorder(std::move(program), stage, order);
+  return with_order(std::move(program), stage, order);
 }
 
 }  // namespace adjit

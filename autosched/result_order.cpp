@@ -87,8 +87,7 @@ Program order_results(Program program, size_t stage, const Target& target, Choic
   const LoneNest lone(program, path->kernel, target);
   Order best(nest.loops.size());
   std::iota(best.begin(), best.end(), size_t{0});
-  const Order before = best;
-  double least = lone.waits(before) - gain;
+  double least = lone.waits(best) - gain;
   for (bool better = least > 0; better;) {
     better = false;
     const Order around = best;
@@ -103,7 +102,8 @@ Program order_results(Program program, size_t stage, const Target& target, Choic
         better = true;
       }
   }
-  if (best == before || !choices.keeps(Decision::Order, program.graph, s)) return program;
+  if (std::ranges::is_sorted(best) || !choices.keeps(Decision::Order, program.graph, s))
+    return program;
   return reorder(std::move(program), stage, best);
 }
 
