@@ -61,7 +61,14 @@ TEST(CompileKernels, SmallKernelsOfManyAreCompiledFast) {
   EXPECT_EQ(level_of(false, 100, 900, features), CodegenLevel::Fast);
   EXPECT_EQ(level_of(true, 100, 900, features), CodegenLevel::Less) << "accumulators";
   EXPECT_EQ(level_of(false, 20, 900, features), codegen_level(false, features));
-  EXPECT_EQ(level_of(false, 100, 100000, features), codegen_level(false, features));
+  EXPECT_EQ(level_of(false, 100, 10000, features), codegen_level(false, features));
+}
+
+TEST(CompileKernels, KernelsOfManyPointsKeepTheirValuesInRegisters) {
+  const TargetFeatures wide = from_feature_string("+sse4.1,+avx2,+fma,+avx512f");
+  EXPECT_EQ(level_of(false, 1, 4096, wide), CodegenLevel::Fast);
+  EXPECT_EQ(level_of(false, 1, 4 << 20, wide), CodegenLevel::Less);
+  EXPECT_EQ(level_of(false, 100, 4 << 20, wide), CodegenLevel::Less);
 }
 
 std::string object_of(const CompiledKernels& compiled, size_t k) {
