@@ -1,6 +1,7 @@
 // jit/emit/tile.cpp -- the register tile: accumulators, unrolled copies, masks.
 #include <algorithm>
 
+#include "jit/emit/interleave.hpp"
 #include "jit/emit/nest.hpp"
 
 namespace adjit {
@@ -118,7 +119,9 @@ void NestEmitter::emit_plain() {
   std::vector<bool> in_rows(stage_.bodies.size());
   for (size_t k = 0; k < in_rows.size(); ++k) in_rows[k] = results_in_rows(k).has_value();
   std::vector<Carried> kept(stage_.bodies.size());  // of results that go in rows
+  CopySequence sequence(builder_);
   for (const Copy& copy : all) {
+    sequence.mark();
     count_copy();
     select_copy(copy);
     const Emitted inside_rows = both(rows_mask(outer_rows_), rows_mask(tile_rows_));
@@ -139,6 +142,8 @@ void NestEmitter::emit_plain() {
       }
     }
   }
+  sequence.mark();
+  sequence.interleave();
   for (size_t k = 0; k < kept.size(); ++k)
     if (!kept[k].empty()) store_results(k, all, kept[k]);
 }
@@ -231,8 +236,10 @@ Carried NestEmitter::accumulate_copies(Carried accumulators, const std::vector<c
   const size_t chains =
       lanes_in_reduction() ? accumulators.size() / components / outputs.size() : 1;
   if (stage_.running && stage_.running->exclusive) finish(outputs, accumulators);
+  CopySequence sequence(builder_);
   for (size_t r = 0; r < reductions.size(); ++r)
     for (size_t o = 0; o < outputs.size(); ++o) {
+      sequence.mark();
       count_copy();
       Copy copy = outputs[o];
       for (size_t c = 0; c < copy.values.size(); ++c) copy.values[c] += reductions[r].values[c];
@@ -255,6 +262,8 @@ Carried NestEmitter::accumulate_copies(Carried accumulators, const std::vector<c
       const Partial after = contribution(point, before, keep);
       std::ranges::copy(after, begin);
     }
+  sequence.mark();
+  sequence.interleave();
   if (stage_.running && !stage_.running->exclusive) finish(outputs, accumulators);
   return accumulators;
 }

@@ -21,10 +21,10 @@ std::string kernel_symbol(size_t kernel) { return "adjit_kernel_" + std::to_stri
 
 CodegenLevel level_of(bool register_tile, size_t different, double points,
                       const TargetFeatures& features) {
-  constexpr size_t kMany = 64;
-  constexpr double kFewPoints = 4096, kManyPoints = 1 << 15;
-  if (!register_tile && different > kMany && points <= kFewPoints) return CodegenLevel::Fast;
-  if (points >= kManyPoints) return CodegenLevel::Less;
+  constexpr size_t kMany = 64, kFew = 8;
+  constexpr double kSomePoints = 4096, kManyPoints = 1 << 15;
+  if (!register_tile && different > kMany && points <= kSomePoints) return CodegenLevel::Fast;
+  if (points >= (different <= kFew ? kSomePoints : kManyPoints)) return CodegenLevel::Less;
   return codegen_level(register_tile, features);
 }
 

@@ -1,0 +1,38 @@
+// jit/emit/interleave.hpp -- copies of a body in turn.
+//
+// A body with functions is one long chain: the gradient of a few functions takes 200 cycles from
+// its loads to its store, of which a core with two pipes computes for 60. Processors look a hundred
+// or two instructions ahead, which is one copy of such a body; when the instructions of two copies
+// come in turn, both are in reach. Values are the same to the last bit.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+
+#include <vector>
+
+namespace adjit {
+
+/// Copies of a body that are emitted one after the other.
+class CopySequence {
+ public:
+  /// The builder must outlive it.
+  explicit CopySequence(llvm::IRBuilder<>& builder) : builder_(builder) {}
+
+  /// To be called before each copy is emitted, and behind the last one.
+  void mark();
+
+  /// Puts the instructions of neighbouring copies in turn, each copy's in their order, where all
+  /// copies were emitted at the end of one block and are long. No copy may load what another one
+  /// stores.
+  void interleave();
+
+ private:
+  struct Mark {
+    llvm::BasicBlock* block;
+    llvm::Instruction* before;  // the last instruction until there; null: none in the block
+  };
+  llvm::IRBuilder<>& builder_;
+  std::vector<Mark> marks_;
+};
+
+}  // namespace adjit
