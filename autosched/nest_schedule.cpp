@@ -252,10 +252,11 @@ bool is_block(const Nest& nest, size_t loop) {
 }
 
 // Inside the parallel loops: first the reductions that run outside the outputs (blocks of a long
-// one, or all of them), then the lanes' loop outside the rows' one, so that a panel of columns
-// stays close while the rows pass.
+// one, or all of them), then, where the loops over results are not `ordered` otherwise, the lanes'
+// loop outside the rows' one, so that a panel of columns stays close while the rows pass.
 Program order_outputs(Program program, size_t stage, const ReductionPlan& plan,
-                      const Accesses& accesses, const Target& target, Choices& choices) {
+                      const Accesses& accesses, const Target& target, bool ordered,
+                      Choices& choices) {
   const Stage& s = program.graph.stages[stage];
   const Nest& nest = nest_of(program, stage);
   if (!nest.attached.empty()) return program;
@@ -270,7 +271,7 @@ Program order_outputs(Program program, size_t stage, const ReductionPlan& plan,
     return loop.axis >= s.domain.output_rank && (plan.reduction_outside || is_block(nest, l));
   });
   const std::optional<size_t> rows = rows_axis(s, plan.tile, accesses);
-  for (auto k = first; rows && plan.panels.empty() && k + 1 < end; ++k) {
+  for (auto k = first; rows && !ordered && plan.panels.empty() && k + 1 < end; ++k) {
     const Loop& outer = nest.loops[order[static_cast<size_t>(k)]];
     const Loop& inner = nest.loops[order[static_cast<size_t>(k + 1)]];
     if (outer.axis != *rows || inner.axis != *plan.tile.vector_axis) continue;
@@ -366,6 +367,7 @@ Program schedule_kernel(Program program, size_t root_stage, const Target& target
   int64_t largest_chunk =
       rows_in_cache(program.graph.stages[root_stage], root_plan.tile, accesses, target);
   std::optional<size_t> serial_axis;
+  bool ordered = false;  // the loops over results
   if (root_plan.reads_much()) {
     program = panels_outside_rows(std::move(program), root_stage, root_plan.tile, accesses);
     serial_axis = rows_axis(program.graph.stages[root_stage], root_plan.tile, accesses);
@@ -378,8 +380,11 @@ Program schedule_kernel(Program program, size_t root_stage, const Target& target
   } else if (task_loops > 0) {
     program = parallel(std::move(program), root_stage, task_loops);
   } else {
-    if (!root_plan.reads_much() && !root_plan.reduction_outside)
-      program = order_results(std::move(program), root_stage, target, choices);
+    if (!root_plan.reads_much() && !root_plan.reduction_outside) {
+      OrderedResults results = order_results(std::move(program), root_stage, target, choices);
+      program = std::move(results.program);
+      ordered = results.moved;
+    }
     if (transposed) program = walk_operand(std::move(program), root_stage, accesses);
     program = run_in_parallel(std::move(program), root_stage, cycles,
                               {root_plan.streamed_steps > 0 ? 1 : 2, largest_chunk, serial_axis},
@@ -388,7 +393,8 @@ Program schedule_kernel(Program program, size_t root_stage, const Target& target
   if (transposed) return order_transposition(std::move(program), root_stage, *transposed);
   if (program.graph.stages[root_stage].domain.reduction_rank() == 0) return program;
   program = block_reduction(std::move(program), root_stage, root_plan, accesses);
-  program = order_outputs(std::move(program), root_stage, root_plan, accesses, target, choices);
+  program =
+      order_outputs(std::move(program), root_stage, root_plan, accesses, target, ordered, choices);
   if (root_plan.streamed_steps > 0)
     return stream_operand(std::move(program), root_stage, root_plan);
   program = sum_in_passes(std::move(program), root_stage, target, choices);

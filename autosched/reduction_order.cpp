@@ -43,7 +43,7 @@ bool stays_close(const Graph& graph, const Stage& stage, std::span<const MemoryA
         ceil_div(stage.domain.extents[axis] * std::min(bytes(axis), kLineBytes), kLineBytes);
     for (size_t a = 0; a < factors.size(); ++a)
       if (bytes(a) >= kLineBytes) lines *= factors[a];
-    return !access.irregular[axis] && 4 * lines <= 3 * lines_kept(bytes(axis), target.l1_bytes);
+    return !access.irregular[axis] && lines_stay(lines, bytes(axis), target.l1_bytes);
   });
 }
 

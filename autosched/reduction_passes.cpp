@@ -54,7 +54,7 @@ Program sum_in_passes(Program program, size_t stage, const Target& target, Choic
   const double results = points / reduction_steps(s.domain);
   const double vectors =
       static_cast<double>(target.vector_bits) / 8 / static_cast<double>(size_of(dtype));
-  const double arithmetic = points / vectors * target.vector_bits / target.fma_bits;
+  const double arithmetic = points / lanes_per_cycle(target, size_of(dtype));
   const Loop& last = nest.loops.back();
   const bool folds = last.kind == LoopKind::Vector && last.axis >= s.domain.output_rank;
   const double resume = folds ? kFold * results : kResume * results / vectors;

@@ -35,7 +35,7 @@ std::vector<T> in_order(const std::vector<T>& list, const Order& order) {
   return result;
 }
 
-// The root of a kernel, of which nothing else is in the kernel.
+// A kernel's root with nothing attached to it.
 class LoneNest {
  public:
   LoneNest(const Program& program, size_t kernel, const Target& target)
@@ -71,7 +71,8 @@ size_t loops_over_results(const Nest& nest, const Domain& domain) {
 
 }  // namespace
 
-Program order_results(Program program, size_t stage, const Target& target, Choices& choices) {
+OrderedResults order_results(Program program, size_t stage, const Target& target,
+                             Choices& choices) {
   constexpr size_t kFewest = 3;  // matrix products have their own order (nest_schedule.cpp)
   const std::optional<NestPath> path = find_nest(program, stage);
   const Nest& nest = nest_at(program, *path);
@@ -79,11 +80,10 @@ Program order_results(Program program, size_t stage, const Target& target, Choic
   const size_t outputs = loops_over_results(nest, s.domain);
   if (!path->steps.empty() || !nest.attached.empty() || outputs < kFewest ||
       !is_product_sum(program.graph, s))
-    return program;
+    return {std::move(program)};
 
-  const double lanes = static_cast<double>(target.fma_bits) / 8 /
-                       static_cast<double>(size_of(program.graph.info(s.results.front()).dtype));
-  const double gain = kLeastGain * box_points(s.domain) / lanes;
+  const DType dtype = accumulator_of(program.graph.info(s.results.front()).dtype);
+  const double gain = kLeastGain * box_points(s.domain) / lanes_per_cycle(target, size_of(dtype));
   const LoneNest lone(program, path->kernel, target);
   Order best(nest.loops.size());
   std::iota(best.begin(), best.end(), size_t{0});
@@ -103,8 +103,8 @@ Program order_results(Program program, size_t stage, const Target& target, Choic
       }
   }
   if (std::ranges::is_sorted(best) || !choices.keeps(Decision::Order, program.graph, s))
-    return program;
-  return reorder(std::move(program), stage, best);
+    return {std::move(program)};
+  return {reorder(std::move(program), stage, best), true};
 }
 
 }  // namespace adjit

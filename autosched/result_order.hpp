@@ -11,10 +11,15 @@
 
 namespace adjit {
 
+struct OrderedResults {
+  Program program;
+  bool moved = false;  // whether any loop was: no later step should move them again
+};
+
 /// Orders the serial loops over results outside the register tile of a kernel's root, before tasks
 /// are made of them, where that spares enough of the cycles in which lines come from the third
 /// cache and from memory. As it is where something is attached to the nest, and for stages that are
 /// no sums of products.
-Program order_results(Program program, size_t stage, const Target& target, Choices& choices);
+OrderedResults order_results(Program program, size_t stage, const Target& target, Choices& choices);
 
 }  // namespace adjit

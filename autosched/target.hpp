@@ -33,12 +33,22 @@ struct Target {
   double pool_microseconds = 3;    // of entering the thread pool and waiting for the last task
 };
 
+/// Multiply-adds of elements of so many bytes that one core starts in a cycle.
+inline double lanes_per_cycle(const Target& target, size_t bytes) {
+  return static_cast<double>(target.fma_bits) / 8 / static_cast<double>(bytes);
+}
+
 /// Lines so many bytes apart that a cache of eight ways holds: those of one set, times the sets
 /// that they fall into.
 inline int64_t lines_kept(int64_t stride, int64_t cache_bytes) {
   constexpr int64_t kWays = 8;
   const int64_t way = cache_bytes / kWays;
   return kWays * (way / std::max(kLineBytes, std::gcd(stride, way)));
+}
+
+/// Whether so many lines stay in the cache until they are read again, beside others.
+inline bool lines_stay(int64_t lines, int64_t stride, int64_t cache_bytes) {
+  return 4 * lines <= 3 * lines_kept(stride, cache_bytes);
 }
 
 }  // namespace adjit

@@ -22,11 +22,9 @@ constexpr double kCollision = 0.25;       // cycles more for a load among too ma
 double TileModel::lines_in_step(size_t read, const std::vector<int64_t>& factors) const {
   const Walked walked = walked_in_tile(read, factors);
   if (walked.bytes <= kNearBytes) return 0;
-  const MemoryAccess& access = p_.accesses.reads[read];
   if (in_reduction_)  // every vector is another line
     return contiguous_[read] ? walked.rows * static_cast<double>(factors[v_]) : 0;
-  const bool copied = access.depends_on(v_) && contiguous_[read] && !access.contiguous(v_);
-  const bool anew = copied || walked.collides || walked.step >= kLineBytes;
+  const bool anew = is_copied(read) || walked.collides || walked.step >= kLineBytes;
   return walked.rows * (anew ? walked.lines : walked.step / kLineBytes);
 }
 
@@ -38,13 +36,14 @@ double TileModel::streamed_lines(const std::vector<int64_t>& factors) const {
   double lines = 0;
   for (size_t r = 0; r < p_.accesses.reads.size(); ++r) {
     const MemoryAccess& access = p_.accesses.reads[r];
-    const bool copied = contiguous_[r] && !access.contiguous(v_);
-    if (!in_reduction_ && access.depends_on(v_) && !copied) return 0;
+    if (!in_reduction_ && access.depends_on(v_) && !is_copied(r)) return 0;
     lines += lines_in_step(r, factors);
   }
   return lines;
 }
 
+// A bound, where every line counts: only tiles that read as much as they multiply come near it, and
+// for these nothing hides what the second cache takes.
 double TileModel::second_cache(const std::vector<int64_t>& factors) const {
   double lines = 0;
   for (size_t r = 0; r < p_.accesses.reads.size(); ++r) lines += lines_in_step(r, factors);

@@ -201,10 +201,14 @@ double TileModel::far_lanes(const MemoryAccess& access, const std::vector<int64_
   const auto size = static_cast<int64_t>(size_of(p_.graph.info(access.tensor).dtype));
   const int64_t stride = std::abs(access.strides[v_]) * size;
   if (access.irregular[v_] || stride < kLineBytes) return 0;
-  for (size_t a = 0; a < factors.size(); ++a)
-    if (factors[a] > 1 && access.depends_on(a) && shares_lines(access, a)) return 0;
-  const bool stay = 4 * lanes_ * factors[v_] <= 3 * lines_kept(stride, kFirstCache);
-  return stay ? 0 : kFarElement * static_cast<double>(lanes_);
+  bool read_again = false;  // by the next steps
+  for (size_t a = 0; a < factors.size(); ++a) {
+    if (!access.depends_on(a) || !shares_lines(access, a)) continue;
+    if (factors[a] > 1) return 0;
+    read_again |= a >= output_rank_ && p_.spans[a] > 1;
+  }
+  if (!read_again || lines_stay(lanes_ * factors[v_], stride, kFirstCache)) return 0;
+  return kFarElement * static_cast<double>(lanes_);
 }
 
 double TileModel::crossing(size_t read) const {

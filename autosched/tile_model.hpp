@@ -1,9 +1,9 @@
 // autosched/tile_model.hpp -- what one register tile costs.
 //
 // The model counts cycles of one step of the innermost reduction loop on a core with two FMA and
-// two load ports: max(arithmetic / 2, loads / 2, latency of the accumulators), summed over whole
-// and ragged tiles. For a matrix product this is the measured rule sum over tiles of max(mr nv / 2,
-// (mr + nv) / 2, 4).
+// two load ports: max(arithmetic / 2, loads / 2, latency of the accumulators, lines from the second
+// cache), summed over whole and ragged tiles. For a matrix product this is the measured rule sum
+// over tiles of max(mr nv / 2, (mr + nv) / 2, 4).
 #pragma once
 
 #include <cstdint>
@@ -93,6 +93,10 @@ class TileModel {
   // Lines of an operand that a step takes from the second cache, if its walk leaves the first.
   double lines_in_step(size_t read, const std::vector<int64_t>& factors) const;
 
+  // Whether an operand is to be copied so that its lanes lie side by side.
+  bool is_copied(size_t read) const {
+    return contiguous_[read] && !p_.accesses.reads[read].contiguous(v_);
+  }
   bool shares_lines(const MemoryAccess& access, size_t axis) const;
   // Cycles of an operand's loads in one step.
   double load_cost(size_t read, const std::vector<int64_t>& factors) const;

@@ -24,8 +24,8 @@ std::optional<size_t> transposed_along(const Stage& stage, const TileChoice& til
 void take_pieces(const Graph& graph, const Nest& nest, size_t axis, size_t task_loops,
                  TileChoice& tile);
 
-/// Of a copy, before tasks are made: its operand is read from its beginning to its end, as far as
-/// the result is still written in whole rows.
+/// Of a stage with a single read (a copy, or functions of one), before tasks are made: its operand
+/// is read from its beginning to its end, as far as the result is still written in whole rows.
 Program walk_operand(Program program, size_t stage, const Accesses& accesses);
 
 /// Inside the tasks, cache lines are walked to their end before others are taken: the contiguous

@@ -41,11 +41,11 @@ enum class CodegenLevel {
   Less,  // values stay in registers over the blocks of a function
 };
 
-/// What a kernel deserves: Less where it holds accumulators (`register_tile`), and wherever there
-/// are only 16 vector registers, too few for the constants and intermediate values of a body with
-/// functions. Measured on Zen 3, Less against Fast: gradients of a mixture of Gaussians 1.6, of
-/// chains of functions 1.3 times as fast, the median of 17 rows 1.0; compiled in 1.1 times the
-/// time.
+/// What a kernel deserves by its kind (compile_kernels.hpp knows its points, too): Less where it
+/// holds accumulators (`register_tile`), and wherever there are only 16 vector registers, too few
+/// for the constants and intermediate values of a body with functions. Measured on Zen 3, Less
+/// against Fast: gradients of a mixture of Gaussians 1.6, of chains of functions 1.3 times as fast,
+/// the median of 17 rows 1.0; compiled in 1.1 times the time.
 CodegenLevel codegen_level(bool register_tile, const TargetFeatures& features);
 
 /// Target machines for one CpuTarget, made when first needed and then reused: as many as threads

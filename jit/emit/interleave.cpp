@@ -44,7 +44,7 @@ void CopySequence::mark() {
 }
 
 void CopySequence::interleave() {
-  if (marks_.size() <= kTogether) return;
+  if (marks_.size() < kTogether + 1) return;  // one more than copies
   llvm::BasicBlock* block = marks_.front().block;
   if (builder_.GetInsertPoint() != block->end() ||
       !std::ranges::all_of(marks_, [&](const Mark& mark) { return mark.block == block; }))

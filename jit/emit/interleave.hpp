@@ -21,9 +21,8 @@ class CopySequence {
   /// To be called before each copy is emitted, and behind the last one.
   void mark();
 
-  /// Puts the instructions of neighbouring copies in turn, each copy's in their order, where all
-  /// copies were emitted at the end of one block and are long. No copy may load what another one
-  /// stores.
+  /// Puts the instructions of each pair of long copies in turn, each copy's in their order, where
+  /// all copies were emitted at the end of one block. No copy may load what another one stores.
   void interleave();
 
  private:

@@ -23,7 +23,8 @@ class LaneWindows {
   const std::vector<Window>& windows() const { return windows_; }
   /// Whether some lanes take the same element.
   bool shared() const { return shared_; }
-  /// Whether that is faster than a gather: a load and a shuffle each.
+  /// Whether that is faster than a gather: a load and a shuffle each, for up to a quarter as many
+  /// windows as lanes; half as many where there are 16 lanes.
   bool worthwhile() const;
 
  private:

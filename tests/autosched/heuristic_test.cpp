@@ -126,6 +126,8 @@ TEST(Heuristic, GroupsShareTheirOperand) {
   })) << print(p);
   const Program few = default_schedule(grouped(6, 2, 12, 14), kTwoCores);
   EXPECT_EQ(print(few).find("residues"), std::string::npos) << "a sum of 18 terms";
+  const Program enough = default_schedule(grouped(6, 3, 12, 14), kTwoCores);
+  EXPECT_NE(print(enough).find("residues"), std::string::npos) << "a sum of 27 terms";
   expect_faithful(default_schedule(grouped(2, 8, 6, 7), kTwoCores), grouped(2, 8, 6, 7));
 }
 

@@ -1,6 +1,7 @@
 // tests/autosched/result_order_test.cpp -- the order in which tiles of results are computed.
 #include "autosched/result_order.hpp"
 
+#include "autosched/heuristic.hpp"
 #include "autosched/nests.hpp"
 #include "autosched/traffic.hpp"
 #include "runtime/graph/text.hpp"
@@ -35,7 +36,7 @@ Orders orders_of(const Graph& graph, Choices choices = {}, Target target = {}) {
     return axes;
   };
   const std::string before = order();
-  program = order_results(std::move(program), 0, target, choices);
+  program = order_results(std::move(program), 0, target, choices).program;
   return {before, order()};
 }
 
@@ -81,8 +82,25 @@ TEST(ResultOrder, OneCoreWaitsForTheThirdCache) {
   };
   const double before = l3();
   Choices choices;
-  program = order_results(std::move(program), 0, target, choices);
+  OrderedResults ordered = order_results(std::move(program), 0, target, choices);
+  EXPECT_TRUE(ordered.moved);
+  program = std::move(ordered.program);
   EXPECT_GT(before, 4 * l3());
+}
+
+// The default schedule does not move them again: of rows and lanes that came to lie next to each
+// other only so, the lanes would go outside.
+TEST(ResultOrder, IsTheLastOne) {
+  const Graph g = parse_graph(
+      "def f(float(4, 256, 28) x, float(28, 16, 512) w) -> (y) { y(a, b, c, d) +=! x(a, b, r) * "
+      "w(r, c, d) where a in 0:4, b in 0:256, c in 0:16, d in 0:512, r in 0:28 }");
+  const Program program = default_schedule(g, Target{.cores = 2});
+  const std::string& moves = program.moves_json;
+  size_t orders = 0;
+  for (size_t at = moves.find("reorder"); at != std::string::npos;
+       at = moves.find("reorder", at + 1))
+    ++orders;
+  EXPECT_EQ(orders, 1u) << print(program);
 }
 
 }  // namespace

@@ -58,8 +58,8 @@ TEST(Transposition, RowsOfResultsStayWhole) {
   EXPECT_EQ(print(program), before);
 }
 
-// Sums are no copies: their operands are walked by what is reused.
-TEST(Transposition, OnlyCopiesWalkTheirOperand) {
+// Two operands lie in different orders.
+TEST(Transposition, OfTwoOperandsNeitherIsPreferred) {
   const Graph g = parse_graph(
       "def f(float(64, 64, 512) x, float(64, 64, 512) z) -> (y) { y(i, j, k) = x(j, i, k) + z(i, "
       "j, "

@@ -85,6 +85,27 @@ TEST_F(Interleave, OperandsComeFirst) {
   EXPECT_EQ(order(), "s" + times(10, "ab") + times(40, "a") + times(40, "c"));
 }
 
+// Each copy loads, computes and stores in its order; of three copies, the short one stays.
+TEST_F(Interleave, CopiesKeepTheirOwnOrder) {
+  llvm::Type* type = builder_.getFloatTy();
+  llvm::Value* place = builder_.CreateAlloca(type, builder_.getInt32(4), "start");
+  for (const std::string name : {"a", "b", "c"}) {
+    sequence_.mark();
+    llvm::Value* at = builder_.CreateGEP(type, place, builder_.getInt64(name[0] - 'a'), name);
+    llvm::Value* value = builder_.CreateLoad(type, at, name);
+    builder_.CreateStore(copy(name, name == "c" ? 3 : 40, value), at);
+  }
+  sequence_.mark();
+  sequence_.interleave();
+  // Stores have no name.
+  EXPECT_EQ(order(), "ss" + times(42, "ab") + times(5, "c"));
+  std::string stores;
+  for (const llvm::Instruction& one : function_->getEntryBlock())
+    if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&one))
+      stores += store->getValueOperand()->getName().str() + " ";
+  EXPECT_EQ(stores, "a39 b39 c2 ");
+}
+
 TEST_F(Interleave, BranchesKeepCopiesApart) {
   sequence_.mark();
   copy("a", 50, total_);
