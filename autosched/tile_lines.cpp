@@ -44,7 +44,15 @@ double TileModel::streamed_lines(const std::vector<int64_t>& factors) const {
 
 // A bound, where every line counts: only tiles that read as much as they multiply come near it, and
 // for these nothing hides what the second cache takes.
-double TileModel::second_cache(const std::vector<int64_t>& factors) const {
+double TileModel::second_cache(const std::vector<int64_t>& factors, double above) const {
+  double most = 0;  // a line for every vector
+  for (const MemoryAccess& access : p_.accesses.reads) {
+    double vectors = 1;
+    for (size_t a = 0; a < factors.size(); ++a)
+      if (access.depends_on(a)) vectors *= static_cast<double>(factors[a]);
+    most += vectors;
+  }
+  if (kSecondCacheLine * most < above) return 0;
   double lines = 0;
   for (size_t r = 0; r < p_.accesses.reads.size(); ++r) lines += lines_in_step(r, factors);
   return kSecondCacheLine * lines;

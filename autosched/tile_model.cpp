@@ -175,7 +175,8 @@ double TileModel::step(const std::vector<int64_t>& factors) const {
     }
   const double work = operations(factors) * kPorts + masks * kPorts;
   const double latency = kAccumulationLatency * (in_reduction_ ? 1 : reduction);
-  return std::max({work, loads, latency, second_cache(factors)}) + 0.05 * loads + 0.01 * scattered +
+  const double others = std::max({work, loads, latency});
+  return std::max(others, second_cache(factors, others)) + 0.05 * loads + 0.01 * scattered +
          kFarLine * far + asking + kStreamedLine * streamed_lines(factors) + 0.4;
 }
 

@@ -78,7 +78,8 @@ class TileModel {
   double streamed_lines(const std::vector<int64_t>& factors) const;
   // Cycles in which the second cache gives all lines of a step: what a tile waits for that reads
   // more than it multiplies.
-  double second_cache(const std::vector<int64_t>& factors) const;
+  // Less than `above` is as good as 0.
+  double second_cache(const std::vector<int64_t>& factors, double above = 0) const;
 
   // What a tile reads of an operand.
   struct Walked {

@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "autosched/nests.hpp"
+#include "autosched/work.hpp"
 #include "jit/cpu/object.hpp"
 #include "jit/cpu/parallel.hpp"
 #include "jit/engine/equal_kernels.hpp"
@@ -19,16 +20,32 @@ namespace adjit {
 
 std::string kernel_symbol(size_t kernel) { return "adjit_kernel_" + std::to_string(kernel); }
 
-CodegenLevel level_of(bool register_tile, size_t different, double points,
+CodegenLevel level_of(bool register_tile, size_t different, double points, bool long_body,
                       const TargetFeatures& features) {
   constexpr size_t kMany = 64, kFew = 8;
   constexpr double kSomePoints = 4096, kManyPoints = 1 << 15;
   if (!register_tile && different > kMany && points <= kSomePoints) return CodegenLevel::Fast;
-  if (points >= (different <= kFew ? kSomePoints : kManyPoints)) return CodegenLevel::Less;
+  if (long_body && points >= (different <= kFew ? kSomePoints : kManyPoints))
+    return CodegenLevel::Less;
   return codegen_level(register_tile, features);
 }
 
 namespace {
+
+// Whether a point takes as much as a function: copies need few registers.
+bool has_long_body(const Program& program, const Kernel& kernel) {
+  constexpr double kLong = 10;
+  double most = 0;
+  for_each_nest(kernel.root, [&](const Nest& nest) {
+    double cost = 0;
+    const std::vector<ExprId>& bodies = program.graph.stages[nest.stage].bodies;
+    for (ExprId id : reachable(program.graph.pool, bodies))
+      if (program.graph.pool.dtype(id) != DType::Int64)
+        cost += operation_cost(program.graph.pool[id].op, program.graph.pool.dtype(id));
+    most = std::max(most, cost);
+  });
+  return most >= kLong;
+}
 
 // The kernels of a list in two passes: all are emitted, then those that equal no earlier one are
 // given to be compiled, at the level that all of them together deserve.
@@ -76,7 +93,9 @@ class KernelPasses {
       kernel.symbol = names_(first);
     } else {
       if (!kernel.module) kernel = emitted(k);
+      const KernelList::Entry& entry = list_.entries()[k];
       visit(kernel, level_of(kernel.register_tile, equal_.different(), points_[k],
+                             has_long_body(*entry.program, entry.program->kernels[entry.kernel]),
                              machines_.target().vector));
     }
     drop_module(k);

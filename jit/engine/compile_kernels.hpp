@@ -33,10 +33,10 @@ using KernelNames = std::function<std::string(size_t)>;
 /// exceptions. Kernels without accumulators that have few points in all their calls are compiled
 /// Fast in a program of many, since the first call is then mostly compilation: a chain of 10,000
 /// operations on Zen 3, when each of its 1,130 kernels was compiled, took 1.3 seconds instead
-/// of 2.0. Kernels of many points, or some in a program of few kernels, are worth registers: on Zen
-/// 4 a Gaussian kernel's gradient takes 0.76 of the time, a fused chain of functions 0.85, and
+/// of 2.0. Long bodies of many points, or some in a program of few kernels, are worth registers: on
+/// Zen 4 a Gaussian kernel's gradient takes 0.76 of the time, a fused chain of functions 0.85, and
 /// their first calls 1 to 2 ms more.
-CodegenLevel level_of(bool register_tile, size_t different, double points,
+CodegenLevel level_of(bool register_tile, size_t different, double points, bool long_body,
                       const TargetFeatures& features);
 
 /// Emits every kernel and compiles those that equal no earlier one (equal_kernels.hpp), on as many
