@@ -45,9 +45,11 @@ double TileModel::streamed_lines(const std::vector<int64_t>& factors) const {
 // A bound, where every line counts: only tiles that read as much as they multiply come near it, and
 // for these nothing hides what the second cache takes.
 double TileModel::second_cache(const std::vector<int64_t>& factors, double above) const {
-  double most = 0;  // a line for every vector
-  for (const MemoryAccess& access : p_.accesses.reads) {
-    double vectors = 1;
+  double most = 0;  // a line for every vector, or for every element that is gathered
+  for (size_t r = 0; r < p_.accesses.reads.size(); ++r) {
+    const MemoryAccess& access = p_.accesses.reads[r];
+    const bool gathered = access.depends_on(v_) && !contiguous_[r];
+    double vectors = gathered ? static_cast<double>(lanes_) : 1;
     for (size_t a = 0; a < factors.size(); ++a)
       if (access.depends_on(a)) vectors *= static_cast<double>(factors[a]);
     most += vectors;
