@@ -1,8 +1,8 @@
 // jit/emit/interleave.hpp -- copies of a body in turn.
 //
-// A body with functions is one long chain: the gradient of a few functions takes 200 cycles from
-// its loads to its store, of which a core with two pipes computes for 60. Processors look a hundred
-// or two instructions ahead, which is one copy of such a body; when the instructions of two copies
+// A body with functions is one long chain: by the latencies of its instructions, the gradient of a
+// few functions takes some 200 cycles from its loads to its store. Processors look a hundred or two
+// instructions ahead, which is one copy of such a body; when the instructions of two copies
 // come in turn, both are in reach. Values are the same to the last bit.
 #pragma once
 
