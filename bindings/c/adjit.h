@@ -409,6 +409,31 @@ ADJIT_API adjit_status adjit_executable_run(adjit_executable* executable, int32_
  * have checked already. */
 ADJIT_API adjit_status adjit_executable_run_raw(adjit_executable* executable,
                                                 const void* const* inputs, void* const* outputs);
+/* Where objects keep what describes their arrays, and containers their objects, in bytes from their
+ * addresses: for languages whose arrays are objects of a known form, such as CPython with NumPy. */
+typedef struct adjit_object_form {
+  uint32_t struct_size;
+  int32_t kind;     /* in an array: of a pointer that all of them share, and no other object has */
+  int32_t data;     /* of the address of element 0 */
+  int32_t rank;     /* of an int */
+  int32_t shape;    /* of the address of `rank` int64_t; unread for rank 0 */
+  int32_t strides;  /* likewise, in bytes */
+  int32_t dtype;    /* of a pointer that names the element type */
+  int32_t flags;    /* of an int */
+  int32_t writable; /* the bits of it that say that the array may be written */
+  int32_t count;    /* in a container: of the number of its objects, an int64_t */
+  int32_t items;    /* of the first of their addresses, one after the other */
+  const void* kind_value;
+  const void* dtype_values[10]; /* by adjit_dtype; NULL: there are no such arrays */
+} adjit_object_form;
+/* adjit_executable_run on the arrays that the objects of two containers describe. These are only
+ * read; the caller keeps them as they are during the call. ADJIT_DTYPE: an object of another kind,
+ * another element type; ADJIT_SHAPE: another shape, other strides; ADJIT_INVALID: other counts,
+ * elements that are not aligned to their size, an output that may not be written or overlaps an
+ * array. Nothing has run then. */
+ADJIT_API adjit_status adjit_executable_run_objects(adjit_executable* executable,
+                                                    const adjit_object_form* form,
+                                                    const void* inputs, const void* outputs);
 /* Runs `repeats` times (at least 1) on such arrays. JSON array, one object per kernel: symbol
  * (kernels of the same code share it), stages (what it computes), calls, microseconds (all calls of
  * its fastest run), tasks, parallel, flops (or null), bytes, predicted (microseconds of these calls

@@ -113,6 +113,49 @@ Extent extent_of(const void* first, const ArraySpec& spec) {
   return {at + static_cast<uintptr_t>(low * size), at + static_cast<uintptr_t>((high + 1) * size)};
 }
 
+void require_counts(const ExecutionPlan& plan, int64_t inputs, int64_t outputs) {
+  if (inputs == std::ssize(plan.inputs) && outputs == std::ssize(plan.outputs)) return;
+  throw Error(ErrorCode::Invalid, "the executable takes " + std::to_string(plan.inputs.size()) +
+                                      " inputs and " + std::to_string(plan.outputs.size()) +
+                                      " outputs, not " + std::to_string(inputs) + " and " +
+                                      std::to_string(outputs));
+}
+
+void require_apart(const ExecutionPlan& plan, void* const* inputs, void* const* outputs) {
+  struct Placed {
+    uintptr_t begin, end;
+    size_t number;  // inputs first
+  };
+  std::vector<Placed> more;
+  std::array<Placed, 64> few;  // NOLINT(cppcoreguidelines-pro-type-member-init): written below
+  const size_t in = plan.inputs.size(), count = in + plan.outputs.size();
+  if (count > few.size()) more.resize(count);
+  Placed* const first = more.empty() ? few.data() : more.data();
+  Placed* last = first;
+  for (size_t k = 0; k < count; ++k) {
+    const Extent extent = k < in ? extent_of(inputs[k], plan.inputs[k])
+                                 : extent_of(outputs[k - in], plan.outputs[k - in]);
+    if (extent.begin != extent.end) *last++ = {extent.begin, extent.end, k};
+  }
+  std::sort(first, last, [](const Placed& a, const Placed& b) { return a.begin < b.begin; });
+  const auto name = [&](const Placed& p) {
+    return p.number < in ? "input " + std::to_string(p.number)
+                         : "output " + std::to_string(p.number - in);
+  };
+  const Placed *farthest = nullptr, *farthest_output = nullptr;  // of those that begin before
+  for (const Placed* p = first; p != last; ++p) {
+    const bool output = p->number >= in;
+    const Placed* before = output ? farthest : farthest_output;
+    if (before != nullptr && before->end > p->begin)
+      throw Error(ErrorCode::Invalid, name(output ? *p : *before) + " overlaps " +
+                                          name(output ? *before : *p) +
+                                          "; outputs need memory of their own");
+    if (farthest == nullptr || p->end > farthest->end) farthest = p;
+    if (output && (farthest_output == nullptr || p->end > farthest_output->end))
+      farthest_output = p;
+  }
+}
+
 void check_array(const DLTensor& tensor, const ArraySpec& spec, const char* role, size_t position) {
   const DType dtype = dtype_of(tensor.dtype);
   if (dtype != spec.dtype)

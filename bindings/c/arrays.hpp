@@ -1,8 +1,10 @@
 // bindings/c/arrays.hpp -- DLPack tensors against what an executable wants.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "bindings/c/adjit.h"
 #include "jit/engine/plan.hpp"
@@ -29,6 +31,25 @@ struct Extent {
   uintptr_t begin = 0, end = 0;
 };
 Extent extent_of(const void* first, const ArraySpec& spec);
+
+/// Addresses of a call's arrays: on the stack for the usual number of them.
+class Addresses {
+ public:
+  explicit Addresses(size_t count) : more_(count > few_.size() ? count : 0) {}
+  void** data() { return more_.empty() ? few_.data() : more_.data(); }
+  void* const* data() const { return more_.empty() ? few_.data() : more_.data(); }
+
+ private:
+  std::array<void*, 32> few_;
+  std::vector<void*> more_;
+};
+
+/// ErrorCode::Invalid unless a call has as many inputs and outputs as the plan.
+void require_counts(const ExecutionPlan& plan, int64_t inputs, int64_t outputs);
+
+/// ErrorCode::Invalid where an output overlaps an input or another output: an element could be
+/// written before it is read. Allocates nothing for up to 64 arrays.
+void require_apart(const ExecutionPlan& plan, void* const* inputs, void* const* outputs);
 
 /// Checks device, dtype, shape and strides (of dimensions with more than one element) against the
 /// specification; ErrorCode::DType, Shape or Device naming `role` ("input", "output") and

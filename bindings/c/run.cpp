@@ -1,8 +1,5 @@
 // bindings/c/run.cpp -- lowering, compiling, running, looking inside.
-#include <algorithm>
-#include <array>
 #include <cstdlib>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "bindings/c/arrays.hpp"
@@ -53,66 +50,13 @@ std::vector<TensorLayout> input_layouts(const Computation& computation, int32_t 
   return layouts;
 }
 
-// Addresses on the stack for the usual number of arrays.
-class Addresses {
- public:
-  explicit Addresses(size_t count) : more_(count > few_.size() ? count : 0) {}
-  void** data() { return more_.empty() ? few_.data() : more_.data(); }
-  void* const* data() const { return more_.empty() ? few_.data() : more_.data(); }
-
- private:
-  std::array<void*, 32> few_;
-  std::vector<void*> more_;
-};
-
-// Outputs overlap nothing: an element could be written before it is read.
-void require_apart(const ExecutionPlan& plan, void* const* inputs, void* const* outputs) {
-  struct Placed {
-    Extent extent;
-    bool output;
-    size_t position;
-  };
-  std::vector<Placed> more;
-  std::array<Placed, 64> few;
-  const size_t count = plan.inputs.size() + plan.outputs.size();
-  if (count > few.size()) more.resize(count);
-  const std::span<Placed> all = more.empty() ? std::span(few).first(count) : std::span(more);
-  for (size_t k = 0; k < count; ++k) {
-    const bool output = k >= plan.inputs.size();
-    const size_t position = output ? k - plan.inputs.size() : k;
-    const auto& specs = output ? plan.outputs : plan.inputs;
-    void* const* addresses = output ? outputs : inputs;
-    all[k] = {extent_of(addresses[position], specs[position]), output, position};
-  }
-  std::ranges::sort(all, {}, [](const Placed& p) { return p.extent.begin; });
-  const auto name = [](const Placed& p) {
-    return (p.output ? "output " : "input ") + std::to_string(p.position);
-  };
-  const Placed *last = nullptr, *last_output = nullptr;  // those that reach farthest
-  for (const Placed& p : all) {
-    if (p.extent.begin == p.extent.end) continue;
-    const Placed* before = p.output ? last : last_output;
-    if (before && before->extent.end > p.extent.begin)
-      throw Error(ErrorCode::Invalid, (p.output ? name(p) : name(*before)) + " overlaps " +
-                                          (p.output ? name(*before) : name(p)) +
-                                          "; outputs need memory of their own");
-    if (!last || p.extent.end > last->extent.end) last = &p;
-    if (p.output && (!last_output || p.extent.end > last_output->extent.end)) last_output = &p;
-  }
-}
-
 // The addresses of arrays that fit a plan; raises what adjit_executable_run's comment says.
 class CheckedArrays {
  public:
   CheckedArrays(const ExecutionPlan& plan, int32_t input_count, const DLTensor* const* inputs,
                 int32_t output_count, DLTensor* const* outputs)
       : in_(plan.inputs.size()), out_(plan.outputs.size()) {
-    if (static_cast<size_t>(input_count) != plan.inputs.size() ||
-        static_cast<size_t>(output_count) != plan.outputs.size())
-      throw Error(ErrorCode::Invalid, "the executable takes " + std::to_string(plan.inputs.size()) +
-                                          " inputs and " + std::to_string(plan.outputs.size()) +
-                                          " outputs, not " + std::to_string(input_count) + " and " +
-                                          std::to_string(output_count));
+    require_counts(plan, input_count, output_count);
     elements(inputs, input_count, "inputs");
     elements(outputs, output_count, "outputs");
     for (size_t k = 0; k < plan.inputs.size(); ++k) {

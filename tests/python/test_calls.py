@@ -1,4 +1,4 @@
-"""Calls with NumPy arrays of layouts seen before: these are passed by address alone."""
+"""Calls with NumPy arrays of layouts seen before: these are passed as objects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import adjit as aj
 import numpy as np
 import pytest
-from adjit import arrays
+from adjit import objects
 
 X, Y = np.arange(16, dtype=np.float32), np.linspace(1, 2, 16, dtype=np.float32)
 
@@ -157,12 +157,86 @@ def test_jvp_arranges_its_inputs() -> None:
 def test_addresses() -> None:
     values = (X, X[::-1], X[3:], np.zeros(()), np.empty((0, 2)))
     wanted = [v.__array_interface__["data"][0] for v in values]
-    assert arrays.address_reader()(values) == wanted
-    assert [arrays.address_of(v) for v in values] == wanted
+    assert [objects.address_of(v) for v in values] == wanted
 
 
-def test_where_the_object_layout_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arrays, "_KNOWN_LAYOUT", False)
+def test_objects_are_known_here() -> None:
+    assert objects._KNOWN
+
+
+def test_where_objects_are_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(objects, "_KNOWN", False)
+    for call in (gradient(), executable()):
+        out = np.empty_like(X)
+        for _ in range(3):
+            np.testing.assert_allclose(call(X, Y), 2 * X * Y, rtol=1e-6)
+            assert call(X, Y, out=out) is out
+            np.testing.assert_allclose(out, 2 * X * Y, rtol=1e-6)
+
+
+def test_the_usual_call_passes_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    call, low = gradient(), executable()
+    for _ in range(3):
+        call(X, Y), low(X, Y)
+    for compiled in (call._usual, low._compiled):
+        monkeypatch.setattr(compiled, "run", None)
+    out = np.empty_like(X)
+    for run in (call, low):
+        np.testing.assert_allclose(run(X, Y), 2 * X * Y, rtol=1e-6)
+        assert run(X, 3 * Y, out=out) is out
+        np.testing.assert_allclose(out, 6 * X * Y, rtol=1e-6)
+
+
+def unusual() -> list[Any]:
+    """X as arrays that may not be passed as they lie."""
+    bytes_ = np.zeros(X.nbytes + 1, np.uint8)
+    shifted = bytes_[1:].view(np.float32)
+    shifted[:] = X
+    return [
+        shifted,
+        X.astype(">f4"),
+        X.view(np.matrix).A1,
+        np.ma.masked_array(X),
+        X.view(type("Mine", (np.ndarray,), {})),
+        np.broadcast_to(X, (1, 16))[0],
+    ]
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_unusual_arrays_after_usual_ones(number: int) -> None:
     call = gradient()
     for _ in range(3):
+        call(X, Y)
+    for _ in range(2):
+        np.testing.assert_allclose(call(unusual()[number], Y), 2 * X * Y, rtol=1e-6)
         np.testing.assert_allclose(call(X, Y), 2 * X * Y, rtol=1e-6)
+
+
+def test_layouts_that_change_every_call() -> None:
+    call = gradient()
+    for k in range(6):
+        x, y = (X, Y) if k % 2 else (X[:5], Y[:5])
+        np.testing.assert_allclose(call(x, y), 2 * x * y, rtol=1e-6)
+    assert call._usual is None
+    for _ in range(3):
+        call(X, Y)
+    assert call._usual is not None
+
+
+def test_a_captured_array_that_moves() -> None:
+    captured = Y.copy()
+    call = aj.jit(lambda x: x * captured)
+    for _ in range(3):
+        np.testing.assert_array_equal(call(X), X * Y)
+        captured.resize(1 << 20, refcheck=False)
+        captured.resize(16, refcheck=False)
+
+
+def test_small_and_large_results_of_functions_in_turn() -> None:
+    """What is left over from a call with other layouts is not given to the next."""
+    call = aj.jit(lambda x: (x + 1, aj.sum(x)))
+    for size in (4, 300_000, 300_000, 4, 4, 300_000):
+        x = np.full(size, 2, np.float32)
+        plus, total = call(x)
+        np.testing.assert_array_equal(plus, x + 1)
+        assert total == 2 * size

@@ -69,6 +69,26 @@ class LowerOptions(ctypes.Structure):
     ]
 
 
+class ObjectForm(ctypes.Structure):
+    """adjit_object_form."""
+
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("kind", c_int32),
+        ("data", c_int32),
+        ("rank", c_int32),
+        ("shape", c_int32),
+        ("strides", c_int32),
+        ("dtype", c_int32),
+        ("flags", c_int32),
+        ("writable", c_int32),
+        ("count", c_int32),
+        ("items", c_int32),
+        ("kind_value", c_void_p),
+        ("dtype_values", c_void_p * 10),
+    ]
+
+
 class ScanOptions(ctypes.Structure):
     """adjit_scan_options."""
 
@@ -164,6 +184,7 @@ _FUNCTIONS: dict[str, list[Any]] = {
         _handle, c_int32, c_void_p, c_int32, c_void_p, c_int32, _text,
     ],
     "adjit_executable_run_raw": [_handle, c_void_p, c_void_p],
+    "adjit_executable_run_objects": [_handle, c_void_p, c_void_p, c_void_p],
     "adjit_executable_report": [_handle, _text],
     "adjit_executable_llvm": [_handle, _text],
     "adjit_executable_assembly": [_handle, _text],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from . import dtypes, pool
 from ._library import DLTensor, longs
 from .errors import DeviceError, DTypeError
+from .objects import address_of
 
 
 class View(NamedTuple):
@@ -115,67 +116,14 @@ def ndarray_layouts(values: Sequence[Any]) -> tuple[Any, ...] | None:
     return tuple(layouts)
 
 
-def stays(value: Any, view: View) -> bool:
-    """Whether a captured array's memory is its own for good.
-
-    torch's tensors may be given other memory (``w.data = ...``), and copies must be made again.
-    """
-    return type(value) is _ndarray and value is view.owner
-
-
-def lie_as_viewed(args: Sequence[Any], views: Sequence[View]) -> bool:
-    """Whether later arrays of these dtypes, shapes and strides can be passed by address alone."""
-    return len(args) == len(views) and all(
-        type(a) is _ndarray and a is v.owner for a, v in zip(args, views, strict=True)
-    )
-
-
-def _address_by_interface(array: Any) -> int:
-    return int(array.__array_interface__["data"][0])
-
-
-def _address_by_layout(array: Any) -> int:
-    return _void_p.from_address(id(array) + _DATA_OFFSET).value or 0
-
-
-# An ndarray's address is the first field behind the object's header (part of NumPy's ABI). Reading
-# it takes a tenth of the time of building the array interface; where it is not so, that is used.
-_DATA_OFFSET = object.__basicsize__
-_void_p = ctypes.c_void_p
-
-
-def _layout_is_known() -> bool:
-    plain = np.arange(24.0).reshape(4, 6)
-    probes = (plain, plain[1:, ::2], plain[::-1], np.zeros((), np.int8), np.empty((0, 3)))
-    return sys.implementation.name == "cpython" and all(
-        type(x) is np.ndarray and _address_by_layout(x) == _address_by_interface(x) for x in probes
-    )
-
-
-_KNOWN_LAYOUT = _layout_is_known()
-#: The address of an ndarray's first element.
-address_of = _address_by_layout if _KNOWN_LAYOUT else _address_by_interface
-
-
-def address_reader() -> Callable[[Iterable[Any]], list[int]]:
-    """What gives the addresses of ndarrays as ``address_of`` does; not for two threads at once.
-
-    Making ctypes objects takes most of that function's time. Here they are made once.
-    """
-    if not _KNOWN_LAYOUT:
-        return lambda values: [_address_by_interface(value) for value in values]
-    pointer = ctypes.c_size_t()
-    fields = ctypes.POINTER(ctypes.c_size_t).from_buffer(pointer)
-    number = _DATA_OFFSET // ctypes.sizeof(pointer)
-
-    def read(values: Iterable[Any]) -> list[int]:
-        addresses = []
-        for value in values:
-            pointer.value = id(value)
-            addresses.append(fields[number])
-        return addresses
-
-    return read
+def is_row_major(view: View) -> bool:
+    """Whether an array's elements lie one after the other, the last dimension's first."""
+    stride = 1
+    for extent, found in zip(reversed(view.shape), reversed(view.strides), strict=True):
+        if extent > 1 and found != stride:
+            return math.prod(view.shape) == 0
+        stride *= extent
+    return True
 
 
 def empty(framework: str, dtype: int, shape: tuple[int, ...]) -> tuple[Any, int]:
@@ -193,6 +141,14 @@ def empty(framework: str, dtype: int, shape: tuple[int, ...]) -> tuple[Any, int]
     kind = dtypes.to_numpy(dtype)
     array = np.empty(shape, kind) if block is None else block.view(kind).reshape(shape)
     return array, address_of(array)
+
+
+def stand_in(framework: str, dtype: int, shape: tuple[int, ...]) -> Any:
+    """An array like those of ``empty`` with one element in memory, not to be written."""
+    if framework == "torch":
+        torch = _torch()
+        return torch.empty((), dtype=getattr(torch, dtypes.NAMES[dtype])).expand(shape)
+    return np.broadcast_to(np.empty((), dtypes.to_numpy(dtype)), shape)
 
 
 def finish(framework: str, array: Any) -> Any:

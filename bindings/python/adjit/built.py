@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from . import pytree
 from ._library import Handle
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class Built:
         traced: Traced,
         computation: Handle,
         title: str,
-        rebuild: Callable[[list[Any]], Any],
+        rebuild: Callable[[Sequence[Any]], Any],
         seeds: Sequence[Any] = (),
         order: Sequence[int] | None = None,
     ) -> None:
@@ -32,7 +33,8 @@ class Built:
         self.computation = computation
         self.title = title
         self._rebuild = rebuild
-        self._plain: Callable[[list[Any]], Any] | None = None  # known after the first result
+        self._plain: Callable[[Sequence[Any]], Any] | None = None  # known after the first result
+        self._places: tuple[Any, list[int | None]] | None = None
         self.seeds = list(seeds)  # arrays behind the captured inputs
         self.order = order
 
@@ -40,13 +42,42 @@ class Built:
         """Leaves, captured values and seeds as the computation takes them."""
         return values if self.order is None else [values[k] for k in self.order]
 
-    def rebuild(self, outputs: list[Any]) -> Any:
+    def rebuild(self, outputs: Sequence[Any]) -> Any:
         """What the function returns, from what the computation gives."""
         if self._plain is not None:
             return self._plain(outputs)
         made = self._rebuild(outputs)
+        self._look_at(made, outputs)
+        return made
+
+    def _look_at(self, made: Any, outputs: Sequence[Any]) -> None:
+        """Finds the fastest way to rebuild in a result."""
+        self._plain = self._rebuild
         if len(outputs) == 1 and made is outputs[0]:
             self._plain = operator.itemgetter(0)
         elif type(made) is tuple and [*map(id, made)] == [*map(id, outputs)]:
             self._plain = tuple
-        return made
+
+    def outputs_of(self, result: Any, count: int) -> tuple[Any, ...] | None:
+        """The computation's ``count`` outputs where a result is the only one, or a tuple of all.
+
+        None where it may be otherwise.
+        """
+        if self._plain is tuple:
+            return result if type(result) is tuple and len(result) == count else None
+        return (result,) if type(self._plain) is operator.itemgetter else None
+
+    def places(self, outputs: Callable[[], Sequence[Any]]) -> tuple[Any, list[int | None]]:
+        """The structure of what the function returns; of each leaf, which output it is.
+
+        None for a leaf that a container makes itself, or gives twice. ``outputs`` makes arrays like
+        the outputs, whose values do not matter: containers may look at their arrays.
+        """
+        if self._places is None:
+            given = outputs()
+            made = self._rebuild(given)
+            self._look_at(made, given)
+            leaves, structure = pytree.flatten(made)
+            numbers = {id(array): k for k, array in enumerate(given)}
+            self._places = structure, [numbers.pop(id(leaf), None) for leaf in leaves]
+        return self._places

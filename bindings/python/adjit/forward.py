@@ -87,7 +87,7 @@ class Jvp(transforms.Transformed):
         ]
         floats = [is_float(d) for d, _ in runtime.tensor_specs(traced.computation, True)]
 
-        def rebuild(outputs: list[Any]) -> Any:
+        def rebuild(outputs: Sequence[Any]) -> Any:
             values = list(outputs[: traced.output_count])
             rest = iter(outputs[traced.output_count :])
             pushed = [next(rest) if on else None for on in floats]

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import arrays, dtypes, pytree, runtime, transforms
-from ._library import Handle
 from .built import Built
+from .compiled import Compiled
 from .errors import Error
+from .into import Into
 
 
 class ShapeDtype:
@@ -144,79 +145,76 @@ class Lowered:
 
     def compile(self) -> Executable:
         """Machine code: from memory, from disk, or made now."""
-        return Executable(self._built, self._views, self._hidden, self._handle)
+        return Executable(Compiled(self._built, self._views, self._hidden, self._handle))
 
 
 class Executable:
     """Machine code for one signature; call it with arrays like those it was lowered for."""
 
-    def __init__(
-        self,
-        built: Built,
-        views: list[arrays.View],
-        hidden: list[arrays.View],
-        lowered: Handle,
-    ) -> None:
-        self._built = built
-        self._views = views
-        self._hidden = hidden
-        self._program = runtime.Program(lowered, built.computation, built.title)
-        self._captured = [*built.traced.captured, *built.seeds]
-        self._arranged = None if built.order is None else built.arranged
-        self._seen: Any = None  # the latest ndarrays' layouts that fitted
+    def __init__(self, compiled: Compiled) -> None:
+        self._compiled = compiled
+        self._title = compiled.built.title
+        self._takes_objects = False  # the latest arguments were ndarrays
 
     def _fitting(self, leaves: list[Any]) -> list[arrays.View]:
-        """Views of all inputs; Error unless they are like those that were lowered for."""
-        if len(leaves) != len(self._views):
+        """Views of the leaves; Error unless all inputs are like those that were lowered for."""
+        compiled = self._compiled
+        if len(leaves) != len(compiled.views):
             raise Error(
-                f"the executable of '{self._built.title}' takes {len(self._views)} arrays, not "
+                f"the executable of '{self._title}' takes {len(compiled.views)} arrays, not "
                 f"{len(leaves)}"
             )
-        views = [transforms._leaf_view(x, k, self._built.title) for k, x in enumerate(leaves)]
-        views += [arrays.view(v) for v in self._captured]
-        for k, (given, wanted) in enumerate(zip(views, self._views + self._hidden, strict=True)):
+        views = [transforms._leaf_view(x, k, self._title) for k, x in enumerate(leaves)]
+        captured = [arrays.view(v) for v in compiled.captured]
+        for k, (given, wanted) in enumerate(
+            zip([*views, *captured], [*compiled.views, *compiled.hidden], strict=True)
+        ):
             if given.signature != wanted.signature:
                 what = f"argument {k}" if k < len(leaves) else f"captured array {k - len(leaves)}"
                 raise Error(
                     f"{what} has (dtype, shape, strides) {given.signature}, but the "
                     f"executable was compiled for {wanted.signature}"
                 )
+        compiled.hidden = captured
         return views
 
-    def __call__(self, *args: Any) -> Any:
-        inputs = (*args, *self._captured)
-        layouts = arrays.ndarray_layouts(inputs)
-        if layouts is not None and layouts == self._seen:
-            return self._built.rebuild(self._program.run_numpy(inputs, (), self._arranged))
+    def __call__(self, *args: Any, out: Any = None) -> Any:
+        """``out`` takes the results into given arrays: a tree as returned, which is returned."""
+        compiled = self._compiled
+        if self._takes_objects:
+            if out is None:
+                made = compiled.run_numpy(args)
+                if made is not None:
+                    return compiled.built.rebuild(made)
+            elif compiled.run_numpy_into(args, out):
+                return out
         leaves, _ = pytree.flatten((args, {}))
         views = self._fitting(leaves)
-        if layouts is not None and arrays.lie_as_viewed(inputs, views):
-            self._seen = layouts
+        self._takes_objects = compiled.takes_objects(args)
         framework = next((f for x in leaves if (f := arrays.framework_of(x)) != "numpy"), "numpy")
-        addresses = [v.address for v in self._built.arranged(views)]
-        return self._built.rebuild(self._program.run(addresses, framework))
+        return compiled.run(views, framework, None if out is None else Into(out, self._title))
 
     def profile(self, *args: Any, repeats: int = 20) -> Profile:
         """Runs that often and measures each kernel in its fastest run."""
         views = self._fitting(pytree.flatten((args, {}))[0])
-        arranged = self._built.arranged(views)
+        arranged = self._compiled.built.arranged([*views, *self._compiled.hidden])
         return Profile([
             KernelTime(
                 k["symbol"], k["stages"], k["calls"], k["microseconds"], k["tasks"], k["flops"],
                 k["bytes"], k["predicted"], k["roofline"],
             )
-            for k in self._program.profile(arranged, repeats)
+            for k in self._compiled.program.profile(arranged, repeats)
         ])  # fmt: skip
 
     @property
     def llvm(self) -> str:
         """LLVM IR of all kernels whose code differs."""
-        return self._program.handle.text("adjit_executable_llvm")
+        return self._compiled.program.handle.text("adjit_executable_llvm")
 
     @property
     def asm(self) -> str:
         """Assembly of all kernels whose code differs."""
-        return self._program.handle.text("adjit_executable_assembly")
+        return self._compiled.program.handle.text("adjit_executable_assembly")
 
     @property
     def ptx(self) -> str:
@@ -226,19 +224,19 @@ class Executable:
     @property
     def report(self) -> dict[str, Any]:
         """Milliseconds by step, cache, key components, kernels, workspace and code bytes."""
-        return self._program.report
+        return self._compiled.program.report
 
     @property
     def compile_ms(self) -> float:
         """Milliseconds of code generation."""
-        return float(self._program.report["compile_ms"])
+        return float(self._compiled.program.report["compile_ms"])
 
     @property
     def cache(self) -> str:
         """Where the code came from: "memory", "disk" or "miss"."""
-        return str(self._program.report["cache"])
+        return str(self._compiled.program.report["cache"])
 
     @property
     def miss_reason(self) -> str:
         """Why it had to be compiled; empty on a hit."""
-        return str(self._program.report["miss_reason"])
+        return str(self._compiled.program.report["miss_reason"])

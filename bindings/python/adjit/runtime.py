@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, dtypes, pool
+from . import arrays, dtypes, objects, pool
 from ._library import ContextOptions, Handle, LowerOptions, call, failure, library
 
 #: Reports of the latest compilations of this process, oldest first (dicts: title, cache, trace_ms,
@@ -72,21 +72,6 @@ def tensor_specs(computation: Handle, outputs: bool) -> list[tuple[int, tuple[in
     return specs
 
 
-class _Frame:
-    """Memory for the addresses of one call's arrays, inputs first; not for two threads at once."""
-
-    __slots__ = ("addresses", "addresses_of", "run")
-
-    def __init__(self, handle: Handle, inputs: int, outputs: int) -> None:
-        self.addresses_of = arrays.address_reader()
-        self.addresses: Any = (ctypes.c_void_p * (inputs + outputs))()
-        first = ctypes.addressof(self.addresses)
-        self.run = functools.partial(
-            library.adjit_executable_run_raw, handle.value.value, first,
-            first + inputs * ctypes.sizeof(ctypes.c_void_p),
-        )  # fmt: skip
-
-
 class Program:
     """Compiled code with the layouts it was compiled for."""
 
@@ -95,8 +80,7 @@ class Program:
             "executable", lambda out: call("adjit_lowered_compile", lowered.value, out)
         )
         self.outputs = tensor_specs(computation, True)
-        self._input_count = len(tensor_specs(computation, False))
-        self._frames: list[_Frame] = []
+        self._run_objects = objects.runner(self.handle)
         self._makers: list[Callable[[], Any]] = []
         self.report: dict[str, Any] = {
             "title": title, **json.loads(self.handle.text("adjit_executable_report"))
@@ -109,34 +93,24 @@ class Program:
         self.run_into(addresses, [address for _, address in made])
         return [arrays.finish(framework, array) for array, _ in made]
 
-    def run_numpy(
-        self,
-        given: Sequence[Any],
-        hidden: Sequence[arrays.View] = (),
-        arranged: Callable[[list[int]], list[int]] | None = None,
-    ) -> list[Any]:
-        """The same for ndarrays, with what does not change from call to call made once.
-
-        ``arranged`` turns the addresses of given and hidden arrays into those that the code takes;
-        None where these are the given ones.
-        """
-        made = []
-        for make in self._makers or self._make_makers():
-            made.append(make())
-        try:
-            frame = self._frames.pop()
-        except IndexError:  # as many as there are threads in here
-            frame = _Frame(self.handle, self._input_count, len(made))
-        addresses = frame.addresses_of((*given, *made))
-        if arranged is not None:
-            count = len(given)
-            addresses[:count] = arranged(addresses[:count] + [v.address for v in hidden])
-        frame.addresses[:] = addresses
-        status = frame.run()
-        self._frames.append(frame)
+    def run_numpy(self, given: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """The same for any arrays; None unless they are ndarrays that lie as compiled for."""
+        made = tuple([make() for make in self._makers or self._make_makers()])
+        status = self._run_objects(id(given), id(made))
         if status:
-            raise failure(status)
+            _raise_unless_unfit(status)
+            return None
         return made
+
+    def run_numpy_into(self, given: tuple[Any, ...], into: tuple[Any, ...]) -> bool:
+        """Whether that many arrays are ndarrays that fit; if so, these outputs are written.
+
+        Outputs fit that are writable, row-major and overlap neither inputs nor each other.
+        """
+        status = self._run_objects(id(given), id(into))
+        if status:
+            _raise_unless_unfit(status)
+        return not status
 
     def _make_makers(self) -> list[Callable[[], Any]]:
         self._makers = [
@@ -167,6 +141,12 @@ class Program:
         )  # fmt: skip
         kernels: list[dict[str, Any]] = json.loads(text.value or b"[]")
         return kernels
+
+
+def _raise_unless_unfit(status: int) -> None:
+    """Raises what a status says, unless it only says that arrays did not fit."""
+    if status not in objects.UNFIT:
+        raise failure(status)
 
 
 def _empty_numpy(dtype: int, shape: tuple[int, ...]) -> Any:

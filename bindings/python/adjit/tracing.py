@@ -30,12 +30,12 @@ class _Stack(threading.local):
         self.traces: list[Trace] = []
 
 
-_stack = _Stack()
+stack = _Stack()  # of this thread
 
 
 def current() -> Trace | None:
     """The innermost trace that this thread is building, or None."""
-    return _stack.traces[-1] if _stack.traces else None
+    return stack.traces[-1] if stack.traces else None
 
 
 def user_line() -> tuple[str, int]:
@@ -62,11 +62,11 @@ class Trace:
         self.notation_handles: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
     def __enter__(self) -> Trace:
-        _stack.traces.append(self)
+        stack.traces.append(self)
         return self
 
     def __exit__(self, *unused: object) -> None:
-        _stack.traces.remove(self)
+        stack.traces.remove(self)
         self.finished = True
 
     def mark(self, operation: str) -> None:
@@ -122,7 +122,7 @@ class Trace:
         if isinstance(value, Tensor):
             if value.trace is self:
                 return value.number
-            if value.trace.finished or value.trace not in _stack.traces:
+            if value.trace.finished or value.trace not in stack.traces:
                 raise Error(
                     f"a traced value of '{value.trace.name}' (shape {value.shape}, dtype "
                     f"{value.dtype}) is used after its trace has ended; return it from the "

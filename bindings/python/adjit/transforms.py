@@ -17,8 +17,10 @@ import numpy as np
 from . import arrays, dtypes, pytree, runtime, tracing
 from ._library import Handle, call, ints
 from .built import Built
+from .compiled import Compiled
 from .errors import DTypeError, Error, NotDifferentiableError
 from .fixed import Fixed
+from .into import Into
 
 _WEAK = {bool: 0, int: 5, float: 9}  # dtype numbers of Python scalars
 
@@ -124,8 +126,10 @@ class Transformed:
         self.title = title
         self._static_numbers = tuple(static_argnums)
         self._static_names = frozenset(static_argnames)
-        self._entries: dict[Any, _Entry] = {}
-        self._fast: dict[Any, _Entry] = {}
+        self._compiled: dict[Any, Compiled] = {}  # by structure, static arguments, layouts
+        self._by_layouts: dict[Any, Compiled] = {}  # those that take all arguments as objects
+        self._latest: Compiled | None = None  # that one of them that ran last
+        self._usual: Compiled | None = None  # that one, if it ran before that, too
 
     def build(self, function: Callable[..., Any], args: Any) -> Built:
         """The computation for (positional, keyword) arguments; subclasses transform it."""
@@ -158,14 +162,50 @@ class Transformed:
         return getattr(self.function, "__name__", "main").strip("<>") or "main"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs and not self._static_numbers and tracing.current() is None:
+        """``out=`` takes the results into given arrays, unless the function has such a parameter.
+
+        It is a tree of the structure of what the function returns, and is returned. Arrays that
+        are inputs, too, get their results when all are there.
+        """
+        if not kwargs:
             # The usual call: NumPy arrays by position, seen before.
-            entry = self._fast.get(arrays.ndarray_layouts(args))
-            if entry is not None and entry.fits():
-                return entry.run_numpy(args)
+            usual = self._usual
+            if usual is not None and not tracing.stack.traces:
+                made = usual.run_numpy(args)
+                if made is not None:
+                    return usual.built.rebuild(made)
+            return self._call(args, kwargs)
+        if "out" in kwargs and self._takes_out:
+            return self._call_into(kwargs.pop("out"), args, kwargs)
         return self._call(args, kwargs)
 
-    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    @functools.cached_property
+    def _takes_out(self) -> bool:
+        """Whether ``out=`` is ours: the function has no such parameter."""
+        try:
+            return "out" not in inspect.signature(self.function).parameters
+        except (TypeError, ValueError):  # some built-in functions have no signature
+            return True
+
+    def _call_into(self, out: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if out is None:
+            return self._call(args, kwargs)
+        if tracing.current() is not None:
+            raise Error(
+                f"'{self.title}' is called with out= while a function is traced, where arrays "
+                "have no memory yet; use what it returns"
+            )
+        usual = self._usual
+        if usual is not None and not kwargs and usual.run_numpy_into(args, out):
+            return out
+        return self._call(args, kwargs, Into(out, self.title))
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any], into: Into | None = None) -> Any:
+        if tracing.current() is None and self._by_layouts and not kwargs and into is None:
+            compiled = self._by_layouts.get(arrays.ndarray_layouts(args))
+            if compiled is not None and (made := compiled.run_numpy(args)) is not None:
+                self._ran(compiled)
+                return compiled.built.rebuild(made)
         function, positional, keyword, static = self._split(args, kwargs)
         leaves, structure = pytree.flatten((positional, keyword))
         if tracing.current() is not None:
@@ -179,17 +219,24 @@ class Transformed:
         views = [_leaf_view(leaf, k, self._name()) for k, leaf in enumerate(leaves)]
         key = (structure, static, tuple([(v.signature, type(x) in _WEAK) for v, x in
                                          zip(views, leaves, strict=True)]))  # fmt: skip
-        entry = self._entries.get(key)
-        if entry is None or not entry.fits():
-            built = self.build(function, (positional, keyword))
-            entry = self._entries[key] = _Entry(built, views)
-            if args and not kwargs and arrays.lie_as_viewed(args, views):
-                self._fast[arrays.ndarray_layouts(args)] = entry
+        compiled = self._compiled.get(key)
+        if compiled is None or not compiled.fits():
+            compiled = self._compiled[key] = compile_built(
+                self.build(function, (positional, keyword)), views
+            )
+        if not kwargs and not static and compiled.takes_objects(args):
+            self._by_layouts[arrays.ndarray_layouts(args)] = compiled
+            self._ran(compiled)
         framework = "numpy"
         for leaf in leaves:
             if (found := arrays.framework_of(leaf)) != "numpy":
                 framework = found
-        return entry.run([v.address for v in views], framework)
+        return compiled.run(views, framework, into)
+
+    def _ran(self, compiled: Compiled) -> None:
+        """Calls that change layouts every time do not try the latest ones first."""
+        self._usual = compiled if compiled is self._latest else None
+        self._latest = compiled
 
     def _split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Static arguments leave; the function that is traced has them bound."""
@@ -219,43 +266,14 @@ class Transformed:
         return bound, rest, keyword, static
 
 
-class _Entry:
-    """A compiled signature."""
-
-    def __init__(self, built: Built, views: Sequence[arrays.View]) -> None:
-        self.built = built
-        self._captured = [*built.traced.captured, *built.seeds]
-        self._hidden = [arrays.view(v) for v in self._captured]
-        self._arranged = built.arranged if self._captured or built.order is not None else None
-        self._moving = [
-            k for k, v in enumerate(self._hidden) if not arrays.stays(self._captured[k], v)
-        ]
-        lowered = runtime.lower(
-            built.computation, built.arranged([*views, *self._hidden]), built.title,
-            trace_ms=built.traced.trace_ms,
-        )  # fmt: skip
-        self.program = runtime.Program(lowered, built.computation, built.title)
-        self.program.report["trace_ms"] = built.traced.trace_ms
-
-    def fits(self) -> bool:
-        """Whether captured arrays lie as they were compiled for; they are looked at again."""
-        if not self._moving:
-            return True
-        hidden = list(self._hidden)
-        for k in self._moving:
-            hidden[k] = arrays.view(self._captured[k])
-            if hidden[k].signature != self._hidden[k].signature:
-                return False
-        self._hidden = hidden
-        return True
-
-    def run(self, addresses: list[int], framework: str) -> Any:
-        hidden = self._hidden  # kept alive, should another thread look again
-        given = self.built.arranged(addresses + [v.address for v in hidden])
-        return self.built.rebuild(self.program.run(given, framework))
-
-    def run_numpy(self, args: Sequence[Any]) -> Any:
-        return self.built.rebuild(self.program.run_numpy(args, self._hidden, self._arranged))
+def compile_built(built: Built, views: Sequence[arrays.View]) -> Compiled:
+    """Machine code for leaves that lie like these."""
+    hidden = [arrays.view(v) for v in [*built.traced.captured, *built.seeds]]
+    lowered = runtime.lower(
+        built.computation, built.arranged([*views, *hidden]), built.title,
+        trace_ms=built.traced.trace_ms,
+    )  # fmt: skip
+    return Compiled(built, views, hidden, lowered)
 
 
 def _leaf_view(leaf: Any, position: int, name: str) -> arrays.View:
@@ -315,7 +333,7 @@ class Grad(Transformed):
         loss = _loss_structure(traced, self.has_aux, self.title)
         single = isinstance(self.argnums, int)
 
-        def gradients(leaves: list[Any]) -> Any:
+        def gradients(leaves: Sequence[Any]) -> Any:
             rest = iter(leaves)
             trees = [pytree.unflatten(s, rest) for s in structures]
             return trees[0] if single else tuple(trees)
@@ -323,7 +341,7 @@ class Grad(Transformed):
         if not self.has_aux:
             computation = _gradient(traced.computation, wrt, self.keep_value)
 
-            def plain(outputs: list[Any]) -> Any:
+            def plain(outputs: Sequence[Any]) -> Any:
                 if not self.keep_value:
                     return gradients(outputs)
                 return outputs[0], gradients(outputs[1:])
@@ -335,7 +353,7 @@ class Grad(Transformed):
         if int(np.prod(shape)) != 1:
             raise Error(f"{self.title}: the loss has shape {shape}; it must be a scalar")
 
-        def with_aux(outputs: list[Any]) -> Any:
+        def with_aux(outputs: Sequence[Any]) -> Any:
             own = outputs[: traced.output_count]
             aux = pytree.unflatten(loss, own)[1]
             found = gradients(outputs[traced.output_count :])
@@ -465,4 +483,4 @@ def run_once(build: Callable[[tracing.Trace], Any]) -> Any:
     for value in traced.captured:
         if (found := arrays.framework_of(value)) != "numpy":
             framework = found
-    return _Entry(built, []).run([], framework)
+    return compile_built(built, []).run([], framework)

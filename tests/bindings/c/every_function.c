@@ -204,7 +204,62 @@ static adjit_executable* compile(adjit_context* context, const adjit_computation
   return executable;
 }
 
-/* x -> 2 x x and its derivative, checked by both ways of running. */
+/* An array as an interpreter's object would describe it, and two of them in a container. */
+struct object {
+  const void *kind, *dtype;
+  void* data;
+  const int64_t *shape, *strides;
+  int rank, flags;
+};
+struct objects {
+  int64_t count;
+  const struct object* items[2];
+};
+
+static void run_objects(adjit_executable* executable, float* x, float* dy, float* y, float* dx) {
+  static const char kind = 0, float32 = 0;
+  const int64_t shape[1] = {4}, strides[1] = {sizeof(float)};
+  float* addresses[4];
+  struct object all[4];
+  struct objects inputs, outputs;
+  adjit_object_form form;
+  int k;
+  addresses[0] = x;
+  addresses[1] = dy;
+  addresses[2] = y;
+  addresses[3] = dx;
+  for (k = 0; k < 4; ++k) {
+    all[k].kind = &kind;
+    all[k].dtype = &float32;
+    all[k].data = addresses[k];
+    all[k].shape = shape;
+    all[k].strides = strides;
+    all[k].rank = 1;
+    all[k].flags = 1;
+  }
+  inputs.count = outputs.count = 2;
+  for (k = 0; k < 2; ++k) {
+    inputs.items[k] = &all[k];
+    outputs.items[k] = &all[2 + k];
+  }
+  memset(&form, 0, sizeof form);
+  form.struct_size = sizeof form;
+  form.kind = offsetof(struct object, kind);
+  form.data = offsetof(struct object, data);
+  form.rank = offsetof(struct object, rank);
+  form.shape = offsetof(struct object, shape);
+  form.strides = offsetof(struct object, strides);
+  form.dtype = offsetof(struct object, dtype);
+  form.flags = offsetof(struct object, flags);
+  form.writable = 1;
+  form.count = offsetof(struct objects, count);
+  form.items = offsetof(struct objects, items);
+  form.kind_value = &kind;
+  form.dtype_values[ADJIT_FLOAT32] = &float32;
+  OK(adjit_executable_run_objects(executable, &form, &inputs, &outputs));
+}
+
+/* x -> 2 x x and its derivative, checked by all ways of running. */
 static void run(adjit_context* context, const adjit_computation* computation) {
   float x[4] = {1, 2, 3, 4}, dy[4] = {1, 1, 1, 10}, y[4] = {0}, dx[4] = {0};
   int64_t shape[1] = {4};
@@ -233,6 +288,9 @@ static void run(adjit_context* context, const adjit_computation* computation) {
   x[3] = 5;
   OK(adjit_executable_run_raw(executable, in, out));
   CHECK(y[3] == 50 && dx[3] == 200);
+  x[3] = 6;
+  run_objects(executable, x, dy, y, dx);
+  CHECK(y[3] == 72 && dx[3] == 240);
   OK(adjit_executable_profile(executable, 2, inputs, 2, outputs, 2, &profile));
   CHECK(strstr(profile, "microseconds") != NULL);
   CHECK(adjit_executable_run(executable, 1, inputs, 2, outputs) == ADJIT_INVALID);
