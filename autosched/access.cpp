@@ -35,9 +35,11 @@ MemoryAccess access_of(const Graph& graph, Domain& domain, ExprId read) {
   access.elements = static_cast<double>(graph.info(access.tensor).element_count());
   const std::vector<int64_t> strides = row_major(graph.info(access.tensor).shape);
   const std::span<const ExprId> index = pool.read_index(read);
+  // Divisions of several indices may cancel each other, as in a reshaped tensor's.
+  Affine address;
   for (size_t d = 0; d < index.size(); ++d) {
     if (pool.is(index[d], Op::Axis)) {
-      access.strides[pool.axis_number(index[d])] += strides[d];
+      address += Affine::variable(pool.axis_number(index[d]), strides[d]);
       continue;
     }
     const std::optional<Affine> form = as_affine(pool, index[d], domain);
@@ -46,12 +48,13 @@ MemoryAccess access_of(const Graph& graph, Domain& domain, ExprId read) {
       mark_data(pool, index[d], access.by_data);
       continue;
     }
-    for (size_t v = 0; v < form->size(); ++v) {
-      if (v < domain.rank()) {
-        access.strides[v] += form->coefficient(v) * strides[d];
-      } else if (form->coefficient(v) != 0) {
-        domain.mark_axes(domain.divisions[v - domain.rank()].numerator, access.irregular);
-      }
+    address += *form * strides[d];
+  }
+  for (size_t v = 0; v < address.size(); ++v) {
+    if (v < domain.rank()) {
+      access.strides[v] = address.coefficient(v);
+    } else if (address.coefficient(v) != 0) {
+      domain.mark_axes(domain.divisions[v - domain.rank()].numerator, access.irregular);
     }
   }
   return access;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "runtime/expr/floor_form.hpp"
+
 namespace adjit {
 namespace {
 
@@ -116,16 +118,9 @@ size_t IndexEmitter::depth(const Affine& form) const {
 }
 
 Affine IndexEmitter::floor_div(const Affine& form, int64_t divisor) {
-  Affine whole(adjit::floor_div(form.constant(), divisor));
-  Affine rest(floor_mod(form.constant(), divisor));
-  for (size_t k = 0; k < form.size(); ++k) {
-    whole.set_coefficient(k, adjit::floor_div(form.coefficient(k), divisor));
-    rest.set_coefficient(k, floor_mod(form.coefficient(k), divisor));
-  }
-  const Range r = range(rest);
-  const int64_t lo = adjit::floor_div(r.lo, divisor), hi = adjit::floor_div(r.hi, divisor);
-  if (lo == hi) return whole + Affine(lo);
-  return whole + Affine::variable(derived(rest, divisor));
+  const FloorForm floor = floor_form(form, divisor, [&](const Affine& f) { return range(f); });
+  if (floor.rest.is_constant()) return floor.whole;
+  return floor.whole + Affine::variable(derived(floor.rest, floor.divisor));
 }
 
 size_t IndexEmitter::derived(const Affine& numerator, int64_t divisor) {

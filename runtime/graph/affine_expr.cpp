@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "runtime/expr/floor_form.hpp"
 #include "runtime/graph/graph.hpp"
 
 namespace adjit {
@@ -55,21 +56,28 @@ std::optional<Affine> affine_floor(const Affine& form, int64_t divisor, const Do
   return Affine::variable(axis, step, value(0));
 }
 
-// floor(form / divisor): whole multiples of the divisor leave the division, which vanishes where
-// the rest stays in [0, divisor) or its floor is affine.
-Affine floor_form(const Affine& form, int64_t divisor, Domain& domain) {
-  Affine whole(floor_div(form.constant(), divisor));
-  Affine rest(floor_mod(form.constant(), divisor));
-  for (size_t k = 0; k < form.size(); ++k) {
-    whole.set_coefficient(k, floor_div(form.coefficient(k), divisor));
-    rest.set_coefficient(k, floor_mod(form.coefficient(k), divisor));
+// Which division a form is, but for a constant.
+std::optional<size_t> lone_division(const Affine& form, const Domain& domain) {
+  if (form.size() <= domain.rank() || form.coefficients().back() != 1) return std::nullopt;
+  for (size_t k = 0; k + 1 < form.size(); ++k)
+    if (form.coefficient(k) != 0) return std::nullopt;
+  return form.size() - 1 - domain.rank();
+}
+
+// floor(form / divisor) as a form of the domain's axes and divisions, one more if need be.
+Affine divided(const Affine& form, int64_t divisor, Domain& domain) {
+  FloorForm floor = floor_form(form, divisor, [&](const Affine& f) { return range_of(f, domain); });
+  if (floor.rest.is_constant()) return floor.whole;
+  if (const std::optional<Affine> affine = affine_floor(floor.rest, floor.divisor, domain))
+    return floor.whole + *affine;
+  if (const std::optional<size_t> q = lone_division(floor.rest, domain)) {
+    // floor((floor(n / a) + c) / b) = floor((n + a c) / (a b))
+    const Division inner = domain.divisions[*q];
+    const Affine numerator =
+        inner.numerator + Affine(checked_mul(inner.divisor, floor.rest.constant()));
+    return floor.whole + divided(numerator, checked_mul(inner.divisor, floor.divisor), domain);
   }
-  const Range r = range_of(rest, domain);
-  const int64_t lo = floor_div(r.lo, divisor), hi = floor_div(r.hi, divisor);
-  if (lo == hi) return whole + Affine(lo);
-  if (const std::optional<Affine> floor = affine_floor(rest, divisor, domain))
-    return whole + *floor;
-  return whole + Affine::variable(domain.add_division(rest, divisor));
+  return floor.whole + Affine::variable(domain.add_division(floor.rest, floor.divisor));
 }
 
 class Converter {
@@ -114,7 +122,7 @@ class Converter {
         const Affine& divisor = form(id, 1);
         if (!divisor.is_constant() || divisor.constant() < 1) return std::nullopt;
         const Affine numerator = form(id, 0);
-        const Affine quotient = floor_form(numerator, divisor.constant(), domain_);
+        const Affine quotient = divided(numerator, divisor.constant(), domain_);
         return node.op == Op::FloorDiv ? quotient : numerator - quotient * divisor.constant();
       }
       default: return std::nullopt;

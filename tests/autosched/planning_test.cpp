@@ -267,21 +267,6 @@ TEST(TileChoice, LongReductionsReadWholeLines) {
   for (int bits : {128, 256, 512}) EXPECT_EQ(tile_of(wide, bits).vector_axis, 1u) << bits;
 }
 
-TEST(Access, StridesGuardsAndDivisions) {
-  Builder b;
-  ExprPool& p = b.graph.pool;
-  const TensorId x = b.input("x", {4, 10});
-  const ExprId half = p.make(Op::FloorDiv, {b.axis(1), b.integer(2)});
-  b.output(b.stage("y", {4, 10}, 2, CombinerKind::None, b.at(x, {b.axis(0), half})));
-  const Accesses accesses = accesses_of(b.graph, b.graph.stages[0]);
-  ASSERT_EQ(accesses.reads.size(), 1u);
-  EXPECT_EQ(accesses.reads[0].strides, (Sizes{10, 0}));
-  EXPECT_FALSE(accesses.reads[0].irregular[0]);
-  EXPECT_TRUE(accesses.reads[0].irregular[1]);
-  EXPECT_FALSE(accesses.reads[0].contiguous(1));
-  EXPECT_TRUE(accesses.result.contiguous(1));
-}
-
 TEST(WorkMeter, CountsSharedExpressionsOnce) {
   Builder b;
   ExprPool& p = b.graph.pool;

@@ -80,7 +80,11 @@ TEST(SplitResidues, ModuliOfSeveralReadsAreJoined) {
   EXPECT_EQ(residue_modulus(large, large.stages[0], 0), 0) << "more than a group";
   const Graph nested =
       parse_graph("def f(float(30) x) -> (y) { y(i) = x((i // 2 + 1) // 3) where i in 0:24 }");
-  EXPECT_EQ(residue_modulus(nested, nested.stages[0], 0), 0) << "a division of a division";
+  EXPECT_EQ(residue_modulus(nested, nested.stages[0], 0), 6) << "(i + 2) // 6";
+  expect_faithful(split_residues(plain(nested), 0, 0, 6), nested);
+  const Graph two =
+      parse_graph("def f(float(30) x) -> (y) { y(i) = x((i // 2 + i) // 3) where i in 0:12 }");
+  EXPECT_EQ(residue_modulus(two, two.stages[0], 0), 0) << "a division of a division";
 }
 
 }  // namespace

@@ -83,6 +83,48 @@ TEST(AffineExpr, FloorsThatAreAffineOverTheirAxisAreNoDivisions) {
   EXPECT_EQ(domain.divisions.size(), 2U);
 }
 
+TEST(AffineExpr, DivisionsOfDivisionsAreOne) {
+  ExprPool pool;
+  Domain domain;
+  domain.extents = {1000};
+  const ExprId i = pool.axis(0);
+  const auto floor = [&](ExprId numerator, int64_t divisor) {
+    return pool.make(Op::FloorDiv, {numerator, pool.constant_int(divisor)});
+  };
+  const auto form = [&](ExprId expr) { return *as_affine(pool, expr, domain); };
+  const Affine whole = form(floor(i, 20));
+  EXPECT_EQ(form(floor(floor(i, 4), 5)), whole);
+  EXPECT_EQ(form(floor(floor(floor(i, 2), 2), 5)), whole);
+  // (i // 4 + 5) // 5 is (i + 20) // 20
+  EXPECT_EQ(form(floor(pool.add(floor(i, 4), pool.constant_int(5)), 5)), whole + Affine(1));
+  EXPECT_EQ(form(floor(pool.add(floor(i, 4), pool.constant_int(2)), 5)),
+            form(floor(pool.add(i, pool.constant_int(8)), 20)));
+}
+
+// The address of an element of a reshaped tensor is where it was.
+TEST(AffineExpr, ReshapedIndicesCancel) {
+  ExprPool pool;
+  Domain domain;
+  domain.extents = {8, 25088};
+  const auto number = [&](int64_t n) { return pool.constant_int(n); };
+  const ExprId e = pool.add(pool.mul(pool.axis(0), number(25088)), pool.axis(1));
+  const auto floor = [&](ExprId n, int64_t d) { return pool.make(Op::FloorDiv, {n, number(d)}); };
+  const Affine channel = *as_affine(pool, floor(e, 3136), domain);
+  const Affine row = *as_affine(pool, pool.make(Op::Mod, {floor(e, 56), number(56)}), domain);
+  const Affine column = *as_affine(pool, pool.make(Op::Mod, {e, number(56)}), domain);
+  EXPECT_EQ(channel * 3136 + row * 56 + column, Affine::variable(0, 25088) + Affine::variable(1));
+  // And back: 64 channels of 56 x 56 in eight groups.
+  Domain image;
+  image.extents = {64, 56, 56};
+  const ExprId at =
+      pool.add(pool.add(pool.mul(pool.axis(0), number(3136)), pool.mul(pool.axis(1), number(56))),
+               pool.axis(2));
+  const Affine group = *as_affine(pool, floor(at, 25088), image);
+  ASSERT_EQ(image.divisions.size(), 1U);
+  EXPECT_EQ(image.divisions[0], (Division{Affine::variable(0), 8}));
+  EXPECT_EQ(group, Affine::variable(3));
+}
+
 TEST(AffineExpr, DivisionsThatCannotVaryVanish) {
   ExprPool pool;
   Domain domain;

@@ -1,0 +1,63 @@
+// runtime/expr/floor_form.hpp -- floor(form / divisor) with as little in the division as its range
+// allows.
+//
+// Whole multiples of the divisor leave it: (8*j + k) // 4 is 2*j + k // 4. A rest in [0, divisor)
+// vanishes. What stays below a common factor of the other terms and of the divisor does not change
+// the quotient: (3136*j + 56*k + l) // 25088 is j // 8 where 0 <= 56*k + l < 3136.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <vector>
+
+#include "runtime/expr/affine.hpp"
+
+namespace adjit {
+
+/// whole + floor(rest / divisor). The rest is 0 where nothing is left to divide; its coefficients
+/// and its constant lie in [0, divisor) and have no factor in common with it that could leave.
+struct FloorForm {
+  Affine whole, rest;
+  int64_t divisor = 1;
+};
+
+/// `range` gives a form's inclusive bounds, as something with members lo and hi.
+template <class RangeOf>
+FloorForm floor_form(const Affine& form, int64_t divisor, const RangeOf& range) {
+  FloorForm found{Affine(floor_div(form.constant(), divisor)),
+                  Affine(floor_mod(form.constant(), divisor)), divisor};
+  std::vector<int64_t> factors;
+  for (size_t k = 0; k < form.size(); ++k) {
+    found.whole.set_coefficient(k, floor_div(form.coefficient(k), divisor));
+    found.rest.set_coefficient(k, floor_mod(form.coefficient(k), divisor));
+    if (found.rest.coefficient(k) != 0)
+      factors.push_back(std::gcd(found.rest.coefficient(k), divisor));
+  }
+  const auto bounds = range(found.rest);
+  const int64_t lo = floor_div(bounds.lo, divisor);
+  if (lo == floor_div(bounds.hi, divisor)) {
+    found.whole += lo;
+    found.rest = Affine();
+    return found;
+  }
+  std::ranges::sort(factors, std::greater());
+  for (const int64_t factor : factors) {
+    if (factor == 1) break;
+    Affine multiple(floor_div(found.rest.constant(), factor));
+    Affine below(floor_mod(found.rest.constant(), factor));
+    for (size_t k = 0; k < found.rest.size(); ++k) {
+      const int64_t c = found.rest.coefficient(k);
+      (c % factor == 0 ? multiple : below).set_coefficient(k, c % factor == 0 ? c / factor : c);
+    }
+    const auto small = range(below);
+    if (small.lo < 0 || small.hi >= factor) continue;
+    FloorForm inner = floor_form(multiple, divisor / factor, range);
+    inner.whole += found.whole;
+    return inner;
+  }
+  return found;
+}
+
+}  // namespace adjit
