@@ -20,6 +20,9 @@ constexpr size_t kSharedBodyLimit = kBodyLimit / 4;
 constexpr double kStoreCost = 12, kFarStoreCost = 40;
 constexpr double kFarBytes = 4 << 20;
 
+// Instructions a point that are as well made one by one as in lanes, stored and loaded.
+constexpr double kCostInTurn = 2;
+
 class Planner {
  public:
   Planner(const Program& program, const Shapes& again)
@@ -160,8 +163,9 @@ class Planner {
     if (returned) return false;
     if (computed_again(stage)) return true;
     const double times = evaluations / box_points(stage.domain);
-    if (times <= 1) return true;
     double cost = meter_(stage.bodies).cost;
+    if (is_read_in_turn(stage) && cost > kCostInTurn) return false;
+    if (times <= 1) return true;
     if (!stage.domain.is_box()) cost += 2;
     double bytes = 0;
     for (TensorId id : stage.results)
@@ -169,6 +173,16 @@ class Planner {
                static_cast<double>(size_of(scratch_.info(id).dtype));
     const bool far = bytes > kFarBytes && is_read_across_rows(stage);
     return (times - 1) * cost <= (far ? kFarStoreCost : kStoreCost);
+  }
+
+  // Whether a reader runs on along memory, point by point: what it computes is in no lanes.
+  bool is_read_in_turn(const Stage& stage) const {
+    for (TensorId id : stage.results)
+      for (size_t reader : readers_[id.value]) {
+        const Stage& user = scratch_.stages[reader];
+        if (user.running && user.running->axis + 1 == user.domain.output_rank) return true;
+      }
+    return false;
   }
 
   bool computed_again(const Stage& stage) const {

@@ -54,6 +54,25 @@ TEST(LowerRunning, TasksTakeWholeGroupsOfRows) {
   }
 }
 
+// Sums that run along memory take their terms one by one: what takes many instructions is computed
+// in lanes before, and what takes few is not. Sums that run across memory are in lanes themselves.
+TEST(LowerRunning, CostlyTermsAreComputedInLanesBefore) {
+  const auto kernels = [](const char* term, const char* index, const char* row) {
+    const std::string text = std::string("def f(float(64, 64) x) -> (y) { t(i, j) = ") + term +
+                             " where i in 0:64, j in 0:64\n y(i, j) +=! t(" + index +
+                             ") where i in 0:64, j in 0:64, r_k in 0:64, " + row + " }";
+    const Graph g = parse_graph(text);
+    EXPECT_TRUE(lower_running(g).stages[1].running) << text;
+    Program program = default_schedule(g, {2, 512});
+    expect_faithful(program, g);
+    return program.kernels.size();
+  };
+  EXPECT_EQ(kernels("tanh(x(i, j))", "i, r_k", "r_k <= j"), 2u);
+  EXPECT_EQ(kernels("tanh(x(i, j))", "i, r_k", "r_k >= j"), 2u);
+  EXPECT_EQ(kernels("x(i, j) * 2.0", "i, r_k", "r_k <= j"), 1u);
+  EXPECT_EQ(kernels("tanh(x(i, j))", "r_k, j", "r_k <= i"), 1u);
+}
+
 TEST(LowerRunning, EveryCombiner) {
   for (const char* by : {"+", "*", "max", "min"}) {
     const Graph g = prefix("r_k <= i", by);
