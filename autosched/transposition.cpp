@@ -25,7 +25,7 @@ std::optional<size_t> transposed_along(const Stage& stage, const TileChoice& til
     const int64_t across = access.strides[*tile.vector_axis];
     if (across >= -1 && across <= 1) return std::nullopt;
     for (size_t a = 0; a < stage.domain.output_rank; ++a)
-      if (access.strides[a] == 1) return a;
+      if (access.strides[a] == 1 && !access.irregular[a]) return a;
     return std::nullopt;
   };
   for (const MemoryAccess& access : accesses.reads)

@@ -36,6 +36,22 @@ TEST(Transposition, IsWhereLanesLieApart) {
   EXPECT_FALSE(transposed_along(copy, lanes_along(copy, 1), accesses_of(plain, copy)));
 }
 
+// A step along a channel's number moves by one element within a pair, and by a row after it: the
+// operand is not contiguous along it.
+TEST(Transposition, IsNotAlongAxesThatDivide) {
+  const Graph g = parse_graph(
+      "def f(float(8, 16, 112, 112) x) -> (y) { y(i, j, k, l) = x(i, j // 4, 2 * k + j // 2 % 2, "
+      "2 * l + j % 2) where i in 0:8, j in 0:64, k in 0:56, l in 0:56 }");
+  const Stage& stage = g.stages.back();
+  EXPECT_FALSE(transposed_along(stage, lanes_along(stage, 3), accesses_of(g, stage)));
+  const Program program = default_schedule(g, Target{.cores = 2});
+  const Nest& nest = program.kernels.back().root;
+  std::vector<size_t> axes;
+  for (size_t l = 0; l < tile_begin(nest); ++l)
+    if (axes.empty() || axes.back() != nest.loops[l].axis) axes.push_back(nest.loops[l].axis);
+  EXPECT_EQ(axes, (std::vector<size_t>{0, 1, 2, 3})) << print(program);
+}
+
 // 1152 bytes of the panels are written at a time, and read one after the other.
 TEST(Transposition, CopiesReadTheirOperandInOrder) {
   const Graph g = panels_of_weights(256);
