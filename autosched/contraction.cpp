@@ -335,7 +335,7 @@ class Preparer {
     return std::ranges::any_of(accesses.reads, [&](const MemoryAccess& access) {
       for (size_t a = 0; a < stage.domain.output_rank; ++a)
         if (tile.factors[a] > 1 && a != *tile.vector_axis && access.strides[a] == 1 &&
-            access.by_data[*tile.vector_axis])
+            !access.irregular[a] && access.by_data[*tile.vector_axis])
           return true;
       return false;
     });

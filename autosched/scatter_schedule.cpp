@@ -255,7 +255,14 @@ Program schedule_scatter(Program program, size_t stage, const Target& target) {
   if (!by_rows && !lanes && s.kind == StageKind::Scatter)
     program = compute_in_lanes(std::move(program), stage, target);
   if (s.running) program = interleave(std::move(program), stage, apart, width);
-  if (apart.empty() || microseconds(cycles, 0) < 20) return program;
+  // An axis that is in the tile as a whole has no loop for tasks.
+  std::vector<size_t> free;
+  for (size_t a : apart)
+    if (std::ranges::any_of(nest_of(program, stage).loops, [&](const Loop& loop) {
+          return loop.axis == a && loop.kind == LoopKind::Serial;
+        }))
+      free.push_back(a);
+  if (free.empty() || microseconds(cycles, 0) < 20) return program;
   // The axis with the most independent steps; one in the tile by whole vectors or pieces.
   const auto unit_of = [&](size_t axis) -> int64_t {
     if (lanes && axis == *lanes) return width;
@@ -263,7 +270,7 @@ Program schedule_scatter(Program program, size_t stage, const Target& target) {
     return by_rows && axis == rows->axis ? rows->piece : 1;
   };
   const auto steps = [&](size_t axis) { return extents[axis] / unit_of(axis); };
-  const size_t axis = *std::ranges::max_element(apart, {}, steps);
+  const size_t axis = *std::ranges::max_element(free, {}, steps);
   const int64_t unit = unit_of(axis);
   if (steps(axis) < 2) return program;
   // Every task walks all indices: with lanes, as few tasks as there are cores, of wide rows.

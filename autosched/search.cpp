@@ -56,7 +56,11 @@ class Search {
   /// The default schedule.
   const Priced& start() {
     const auto before = made_.find({});
-    return before == made_.end() ? *price({}, "") : *before->second;
+    if (before != made_.end() && before->second) return *before->second;
+    if (const Priced* made = price({}, "")) return *made;
+    Choices own;
+    static_cast<void>(program(own));  // raises what was caught
+    throw Error(ErrorCode::Internal, "the default schedule was refused, and then was not");
   }
 
   /// `from` with one more answer; null when a move refuses that. The pointer stays valid.

@@ -429,8 +429,8 @@ typedef struct adjit_object_form {
 /* adjit_executable_run on the arrays that the objects of two containers describe. These are only
  * read; the caller keeps them as they are during the call. ADJIT_DTYPE: an object of another kind,
  * another element type; ADJIT_SHAPE: another shape, other strides; ADJIT_INVALID: other counts,
- * elements that are not aligned to their size, an output that may not be written or overlaps an
- * array. Nothing has run then. */
+ * elements that are not aligned to their size or have no address, an output that may not be written
+ * or overlaps an array; nothing has run then. Besides, what adjit_executable_run raises. */
 ADJIT_API adjit_status adjit_executable_run_objects(adjit_executable* executable,
                                                     const adjit_object_form* form,
                                                     const void* inputs, const void* outputs);

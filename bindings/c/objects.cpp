@@ -47,6 +47,8 @@ void* checked_address(const adjit_object_form& form, const void* object, const A
                  "has another shape or other strides than the executable was compiled for; lower "
                  "again with this array, or copy it");
   auto* const address = field<void*>(object, form.data);
+  if (address == nullptr && std::ranges::find(spec.shape, 0) == spec.shape.end())
+    throw refuse(ErrorCode::Invalid, "has elements and no data");
   if (reinterpret_cast<uintptr_t>(address) % size_of(spec.dtype) != 0)
     throw refuse(ErrorCode::Invalid, "is not aligned to the size of its elements; copy it");
   return address;

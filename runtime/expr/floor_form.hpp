@@ -2,8 +2,8 @@
 // allows.
 //
 // Whole multiples of the divisor leave it: (8*j + k) // 4 is 2*j + k // 4. A rest in [0, divisor)
-// vanishes. What stays below a common factor of the other terms and of the divisor does not change
-// the quotient: (3136*j + 56*k + l) // 25088 is j // 8 where 0 <= 56*k + l < 3136.
+// vanishes. What stays between two multiples of a common factor of the other terms and of the
+// divisor is not needed: (3136*j + 56*k + l) // 25088 is j // 8 where 0 <= 56*k + l < 3136.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace adjit {
 
 /// whole + floor(rest / divisor). The rest is 0 where nothing is left to divide; its coefficients
-/// and its constant lie in [0, divisor) and have no factor in common with it that could leave.
+/// and its constant lie in [0, divisor), and the coefficients have no factor in common with it.
 struct FloorForm {
   Affine whole, rest;
   int64_t divisor = 1;
@@ -42,6 +42,9 @@ FloorForm floor_form(const Affine& form, int64_t divisor, const RangeOf& range) 
     found.rest = Affine();
     return found;
   }
+  int64_t common = divisor;  // a factor of all terms leaves whatever the rest is
+  for (const int64_t factor : factors) common = std::gcd(common, factor);
+  factors.push_back(common);
   std::ranges::sort(factors, std::greater());
   for (const int64_t factor : factors) {
     if (factor == 1) break;
@@ -52,8 +55,9 @@ FloorForm floor_form(const Affine& form, int64_t divisor, const RangeOf& range) 
       (c % factor == 0 ? multiple : below).set_coefficient(k, c % factor == 0 ? c / factor : c);
     }
     const auto small = range(below);
-    if (small.lo < 0 || small.hi >= factor) continue;
-    FloorForm inner = floor_form(multiple, divisor / factor, range);
+    const int64_t steps = floor_div(small.lo, factor);
+    if (floor_div(small.hi, factor) != steps) continue;
+    FloorForm inner = floor_form(multiple + Affine(steps), divisor / factor, range);
     inner.whole += found.whole;
     return inner;
   }

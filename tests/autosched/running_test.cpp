@@ -3,6 +3,7 @@
 #include "autosched/heuristic.hpp"
 #include "autosched/lower_running.hpp"
 #include "autosched/moves.hpp"
+#include "autosched/search.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
@@ -51,6 +52,22 @@ TEST(LowerRunning, TasksTakeWholeGroupsOfRows) {
     const Program program = default_schedule(g, {2, 512});
     EXPECT_EQ(parallel_depth(program.kernels[0].root), 1u) << rows;
     EXPECT_NO_THROW(verify(program)) << rows;
+  }
+}
+
+// The lanes and the chains of rows take the whole of an axis: tasks are over another one, if any.
+TEST(LowerRunning, TasksTakeAnAxisThatHasALoop) {
+  for (int64_t outer : {1, 2, 64}) {
+    const std::string n = std::to_string(outer);
+    const Graph g =
+        parse_graph("def f(double(" + n +
+                    ", 392, 32) x) -> (y) { y(i, j, k) +=! x(i, r_l, k) where i in 0:" + n +
+                    ", j in 0:392, k in 0:32, r_l in 0:392, r_l <= j }");
+    ASSERT_TRUE(running(g));
+    const Program program = default_schedule(g, {2, 512});
+    EXPECT_NO_THROW(verify(program)) << n;
+    EXPECT_EQ(parallel_depth(program.kernels[0].root), outer > 1 ? 1u : 0u) << print(program);
+    EXPECT_NO_THROW(chosen_schedule(g, {2, 512})) << n;
   }
 }
 

@@ -75,6 +75,18 @@ def test_names_differ(part: Any) -> None:
     assert len(part("catalogue").SETS["listed"]()) == 26
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["rotary", "gru_in_python", "reflected_blur", "layer_norm_channels", "cube_of_a_matrix",
+     "global_max", "chosen_log_likelihood", "volume_rendering", "conv1d_d4"],
+)  # fmt: skip
+def test_one_forward_means_the_same_in_three_libraries(part: Any, name: str) -> None:
+    rows = {w.name: w for w in part("parts").parts()}
+    found = part("measure").measure(rows[name], ["adjit", "torch", "jax"], 0.01)
+    for framework, entry in found.items():
+        assert "error" not in entry, (framework, entry)
+
+
 def test_wrong_gradients_are_refused(part: Any) -> None:
     right = part("elementwise").tiny(4)
     wrong = dataclasses.replace(right, ours=lambda x, s: right.ours(x, s) * 1.01)

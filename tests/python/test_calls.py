@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -158,6 +160,7 @@ def test_addresses() -> None:
     values = (X, X[::-1], X[3:], np.zeros(()), np.empty((0, 2)))
     wanted = [v.__array_interface__["data"][0] for v in values]
     assert [objects.address_of(v) for v in values] == wanted
+    assert [objects._address_by_interface(v) for v in values] == wanted
 
 
 def test_objects_are_known_here() -> None:
@@ -221,6 +224,26 @@ def test_layouts_that_change_every_call() -> None:
     for _ in range(3):
         call(X, Y)
     assert call._usual is not None
+
+
+@pytest.mark.parametrize("kind", ["jit", "captured", "eager"])
+def test_arrays_of_a_call_are_not_kept(kind: str) -> None:
+    """Not even until cycles are collected."""
+    kept = np.ones(16, np.float32)
+    call = {"jit": lambda x: x + 1, "captured": lambda x: x + kept, "eager": aj.sum}[kind]
+    call = call if kind == "eager" else aj.jit(call)
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        for _ in range(3):
+            x = np.ones(16, np.float32)
+            alive = weakref.ref(x)
+            call(x)
+            del x
+            assert alive() is None
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def test_a_captured_array_that_moves() -> None:

@@ -177,12 +177,18 @@ def read_only() -> Any:
     [
         (lambda: np.empty((4, 3), np.float32), aj.ShapeError, r"out\[1\] has shape \(4, 3\)"),
         (lambda: np.empty((3, 4)), aj.DTypeError, r"out\[1\] is float64, but .* float32"),
-        (lambda: 1.5, aj.DTypeError, r"out\[1\] is a float; only arrays"),
+        (lambda: 1.5, aj.DTypeError, r"out\[1\] is a float; NumPy arrays"),
+        (lambda: memoryview(b"12"), aj.DTypeError, r"out\[1\] is a memoryview; NumPy"),
+        (
+            lambda: np.lib.stride_tricks.as_strided(X.copy(), (3, 4), (0, 4)),
+            aj.Error,
+            r"out\[1\] has several elements in one place",
+        ),
         (read_only, aj.Error, r"out\[1\] is read-only"),
         (lambda: None, aj.ShapeError, r"whose arrays are out\[0\], out\[1\]"),
         (lambda: [np.empty_like(X)], aj.ShapeError, "another structure"),
     ],
-    ids=["shape", "dtype", "number", "read-only", "none", "structure"],
+    ids=["shape", "dtype", "number", "buffer", "in one place", "read-only", "none", "structure"],
 )
 def test_what_cannot_take_results(
     make: Callable[[], Any], bad: Callable[[], Any], error: type[Exception], message: str
@@ -204,6 +210,18 @@ def test_results_that_overlap(make: Callable[[], Any]) -> None:
         with pytest.raises(aj.Error, match=r"out\[0\] and out\[1\] overlap"):
             call(X, Y, out=(memory[:12].reshape(3, 4), memory[8:].reshape(3, 4)))
         call(X, Y)
+    wide = np.zeros((4, 8), np.float32)
+    for pair in (
+        (wide[:3, ::2], wide[:3, ::2]),
+        (wide[:3, ::2], wide[1:, ::2]),
+        (wide.reshape(-1)[:12].reshape(3, 4), wide[:3, ::2]),
+    ):
+        with pytest.raises(aj.Error, match="overlap"):
+            call(X, Y, out=pair)
+    square = aj.jit(lambda x: (x + 1, x + 2))
+    eye = np.eye(3, dtype=np.float32)
+    with pytest.raises(aj.Error, match="overlap"):
+        square(eye + 0, out=(eye, eye.T))
     apart = np.zeros((3, 8), np.float32)
     call(X, Y, out=(apart[:, ::2], apart[:, 1::2]))
     np.testing.assert_allclose(apart[:, 1::2], EXPECTED[1], rtol=1e-6)
@@ -235,6 +253,22 @@ def test_torch() -> None:
     half = torch.ones(3, 4, dtype=torch.bfloat16)
     aj.jit(lambda x: x + 1)(half, out=half)
     assert (half == 2).all()
+
+
+def test_torch_arrays_that_overlap_or_are_of_a_class_of_the_user() -> None:
+    torch = pytest.importorskip("torch")
+    call = aj.jit(lambda x: (x + 1, x + 2))
+    x, both_ = np.zeros((2, 2), np.float32), torch.zeros(2, 2)
+    for pair in ((both_, both_), (both_, both_.T), (both_, both_.numpy()[:, ::-1])):
+        with pytest.raises(aj.Error, match=r"out\[0\] and out\[1\] overlap"):
+            call(x, out=pair)
+    assert (both_ == 0).all()
+    with pytest.raises(aj.Error, match="several elements in one place"):
+        call(x, out=(both_, torch.zeros(1, 2).expand(2, 2)))
+    mine = type("Mine", (torch.Tensor,), {})(torch.zeros(2, 2))
+    version = mine._version
+    call(x, out=(both_, mine))
+    assert (mine == 2).all() and mine._version > version
 
 
 def test_torch_autograd_notices() -> None:

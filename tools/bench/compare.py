@@ -37,6 +37,7 @@ def arguments() -> argparse.Namespace:
     add = parser.add_argument
     add("--only", help="names of rows, or beginnings of names ending in *, separated by commas")
     add("--shapes", dest="rows", action="store_const", const="shapes", help="odd shapes instead")
+    add("--parts", dest="rows", action="store_const", const="parts", help="of networks, losses")
     add("--growth", dest="rows", action="store_const", const="growth", help="n, 2n, 4n, 8n instead")
     add("--dtypes", dest="rows", action="store_const", const="dtypes", help="f32, f64, bf16, f16")
     add("--frameworks", help=f"default: {','.join(_FRAMEWORKS)}, those that are installed")

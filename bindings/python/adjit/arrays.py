@@ -37,6 +37,12 @@ def _torch() -> Any:
     return sys.modules.get("torch")
 
 
+def is_torch(value: Any) -> bool:
+    """Whether a value is a torch tensor, of a class of the user's too."""
+    torch = _torch()
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
 def is_array(value: Any) -> bool:
     """Whether a value is an array that views can be made of (Python scalars are not)."""
     if isinstance(value, np.ndarray):
@@ -114,6 +120,25 @@ def ndarray_layouts(values: Sequence[Any]) -> tuple[Any, ...] | None:
             return None
         layouts.append((value.dtype, value.shape, value.strides))
     return tuple(layouts)
+
+
+class _Memory:
+    """What NumPy needs to know of memory that something else owns."""
+
+    def __init__(self, view: View) -> None:
+        size = dtypes.ITEM_SIZE[view.dtype]
+        self.__array_interface__ = {
+            "shape": view.shape,
+            "strides": tuple(size * s for s in view.strides),
+            "typestr": f"|V{size}",
+            "data": (view.address, False),
+            "version": 3,
+        }
+
+
+def memory_of(view: View) -> Any:
+    """An ndarray of uninterpreted elements on a view's memory, to ask where it lies."""
+    return np.asarray(_Memory(view))
 
 
 def is_row_major(view: View) -> bool:

@@ -25,7 +25,7 @@ class Compiled:
     ) -> None:
         """``views`` of the leaves of a call and ``hidden`` of the captured arrays, as lowered."""
         self.built = built
-        self.views = list(views)
+        self.signatures = [v.signature for v in views]  # the arrays themselves are not kept
         self.captured = [*built.traced.captured, *built.seeds]
         self.hidden = list(hidden)
         self.program = runtime.Program(lowered, built.computation, built.title)
@@ -35,7 +35,7 @@ class Compiled:
         self.run_numpy: Callable[[tuple[Any, ...]], tuple[Any, ...] | None] = (
             self.program.run_numpy
             if self._plain
-            else lambda args: self.program.run_numpy(self._all(args))
+            else _arranging(self.program, built, self.captured)
         )
 
     def fits(self) -> bool:
@@ -49,10 +49,14 @@ class Compiled:
         self.hidden = hidden
         return True
 
-    def takes_objects(self, args: Sequence[Any]) -> bool:
-        """Whether ``run_numpy`` may take these arguments: ndarrays that are the leaves."""
-        return len(args) == len(self.views) and all(
-            type(a) is np.ndarray for a in (*args, *self.captured)
+    def takes_objects(self, args: Sequence[Any], views: Sequence[arrays.View]) -> bool:
+        """Whether ``run_numpy`` may take arguments like these, whose views those of the leaves are.
+
+        They are ndarrays that need no copy, and so are the captured ones.
+        """
+        return len(args) == len(views) and all(
+            type(a) is np.ndarray and a is v.owner
+            for a, v in zip((*args, *self.captured), (*views, *self.hidden), strict=True)
         )
 
     def run_numpy_into(self, args: tuple[Any, ...], out: Any) -> bool:
@@ -79,3 +83,10 @@ class Compiled:
         self.program.run_into(addresses, targets.addresses)
         targets.finish()
         return into.out
+
+
+def _arranging(
+    program: runtime.Program, built: Built, captured: list[Any]
+) -> Callable[[tuple[Any, ...]], tuple[Any, ...] | None]:
+    """``program.run_numpy`` for the leaves alone; refers to no Compiled, which refers to it."""
+    return lambda args: program.run_numpy(tuple(built.arranged([*args, *captured])))

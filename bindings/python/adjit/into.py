@@ -33,9 +33,8 @@ class Into:
     ) -> Targets:  # fmt: skip
         """Where each output goes.
 
-        ``specs``: its dtype and shape; ``inputs``: those of the same call; ``framework``: of
-        results that are not given. Error (ShapeError, DTypeError) where an array cannot take its
-        result.
+        ``specs``: its dtype and shape; ``inputs``: those of the same call; ``framework``: of what
+        containers are shown. Error (ShapeError, DTypeError) where an array cannot take its result.
         """
         structure, numbers = built.places(lambda: [arrays.stand_in(framework, *s) for s in specs])
         leaves, found = pytree.flatten(self.out)
@@ -51,42 +50,42 @@ class Into:
                 "not computed; call without out="
             )
         wanted = dict(zip(numbers, zip(leaves, names, strict=True), strict=True))
-        taken = _Taken(inputs)
-        made = []
-        for number, (dtype, shape) in enumerate(specs):
-            target = _Target(dtype, shape)
-            if number in wanted:
-                leaf, name = wanted[number]
-                view = self._writable(leaf, name, dtype, shape)
-                target.leaf = leaf
-                if view is not None and not taken.by_input(view):
-                    taken.add(view, name, self.title)
-                    target.direct = view
-            made.append(target)
-        return Targets(made)
+        taken = _extents(inputs)
+        targets = [_Target(*spec) for spec in specs]
+        memory = []
+        for number, (leaf, name) in wanted.items():
+            assert number is not None
+            target = targets[number]
+            target.leaf = leaf
+            array, view = self._writable(leaf, name, *target.spec)
+            memory.append((array, name))
+            if view is not None and not _overlaps(view, taken):
+                target.direct = view
+        self._check_apart(memory)
+        return Targets(targets)
 
     def _writable(
         self, leaf: Any, name: str, dtype: int, shape: tuple[int, ...]
-    ) -> arrays.View | None:
-        """The array's memory if kernels may write it as it lies, None if it must be copied to."""
+    ) -> tuple[Any, arrays.View | None]:
+        """An ndarray on the array's memory, and a view if kernels may write it as it lies."""
         where = f"{self.title}: {name}"
-        if not arrays.is_array(leaf):
-            raise DTypeError(f"{where} is a {type(leaf).__name__}; only arrays take results")
-        framework = arrays.framework_of(leaf)
-        if framework == "jax":
-            raise Error(f"{where} is a JAX array, which cannot be written; pass a NumPy array")
-        if framework == "torch":
+        own = leaf
+        if arrays.is_torch(leaf):
             torch = sys.modules["torch"]
             if leaf.requires_grad and torch.is_grad_enabled():
                 raise Error(
                     f"{where} is a torch tensor that requires a gradient, which writing would "
                     "make wrong; call under torch.no_grad(), or pass its .detach()"
                 )
-            own = leaf
-        else:
-            own = leaf if isinstance(leaf, np.ndarray) else np.asarray(leaf)
-            if not own.flags.writeable:
+        elif isinstance(leaf, np.ndarray):
+            if not leaf.flags.writeable:
                 raise Error(f"{where} is read-only; pass an array that may be written")
+        elif arrays.framework_of(leaf) == "jax":
+            raise Error(f"{where} is a JAX array, which cannot be written; pass a NumPy array")
+        else:
+            raise DTypeError(
+                f"{where} is a {type(leaf).__name__}; NumPy arrays and torch tensors take results"
+            )
         view = arrays.view(own)
         if view.shape != shape:
             raise ShapeError(f"{where} has shape {view.shape}, but the result has {shape}")
@@ -94,7 +93,26 @@ class Into:
             raise DTypeError(
                 f"{where} is {dtypes.NAMES[view.dtype]}, but the result is {dtypes.NAMES[dtype]}"
             )
-        return view if view.owner is own and arrays.is_row_major(view) else None
+        array = own if isinstance(own, np.ndarray) else arrays.memory_of(view)
+        repeats = any(e > 1 and s == 0 for e, s in zip(array.shape, array.strides, strict=True))
+        if repeats and array.size:
+            raise Error(f"{where} has several elements in one place; pass an array of its own")
+        return array, view if view.owner is own and arrays.is_row_major(view) else None
+
+    def _check_apart(self, memory: list[tuple[Any, str]]) -> None:
+        """Error where two arrays have memory in common."""
+        placed = sorted(
+            ((*_bytes_of(array), k) for k, (array, _) in enumerate(memory) if array.size),
+        )
+        for k, (_, end, first) in enumerate(placed):
+            for begin, _, second in itertools.islice(placed, k + 1, None):
+                if begin >= end:
+                    break
+                if np.shares_memory(memory[first][0], memory[second][0]):
+                    one, other = (memory[n][1] for n in sorted((first, second)))
+                    raise Error(
+                        f"{self.title}: {one} and {other} overlap; each result needs its own memory"
+                    )
 
 
 class _Target:
@@ -113,14 +131,14 @@ class _Target:
     def address(self) -> int:
         if self.direct is not None:
             return self.direct.address
-        framework = "numpy" if self.leaf is None else arrays.framework_of(self.leaf)
+        framework = "torch" if arrays.is_torch(self.leaf) else "numpy"
         self.fresh, address = arrays.empty(framework, *self.spec)
         return address
 
     def finish(self) -> None:
         if self.leaf is None:
             return
-        if arrays.framework_of(self.leaf) == "torch":
+        if arrays.is_torch(self.leaf):
             torch = sys.modules["torch"]
             with torch.no_grad():
                 if self.direct is None:
@@ -128,7 +146,7 @@ class _Target:
                 else:  # autograd must know that what it may have kept is another value now
                     torch.autograd.graph.increment_version(self.leaf)
         elif self.direct is None:
-            np.copyto(np.asarray(self.leaf), self.fresh)
+            np.copyto(self.leaf, self.fresh)
 
 
 class Targets:
@@ -144,41 +162,24 @@ class Targets:
             target.finish()
 
 
-class _Taken:
-    """Memory that an output must not overlap."""
-
-    def __init__(self, inputs: Sequence[arrays.View]) -> None:
-        extents = sorted(filter(None, map(_extent, inputs)))
-        self._begins = [begin for begin, _ in extents]
-        self._ends = [*itertools.accumulate([end for _, end in extents], max)]
-        self._outputs: list[tuple[int, int, str]] = []
-
-    def by_input(self, view: arrays.View) -> bool:
-        extent = _extent(view)
-        if extent is None:
-            return False
-        before = bisect.bisect_left(self._begins, extent[1])
-        return before > 0 and self._ends[before - 1] > extent[0]
-
-    def add(self, view: arrays.View, name: str, title: str) -> None:
-        """Error where it overlaps what was added before."""
-        extent = _extent(view)
-        if extent is None:
-            return
-        k = bisect.bisect_left(self._outputs, (*extent, name))
-        for begin, end, other in self._outputs[max(0, k - 1) : k + 1]:
-            if begin < extent[1] and extent[0] < end:
-                raise Error(
-                    f"{title}: {other} and {name} overlap; each result needs its own memory"
-                )
-        self._outputs.insert(k, (*extent, name))
-
-
-def _extent(view: arrays.View) -> tuple[int, int] | None:
-    """The bytes from the lowest to the highest element; None without elements."""
-    if not math.prod(view.shape):
-        return None
-    reaches = [(e - 1) * s for e, s in zip(view.shape, view.strides, strict=True)]
-    size = dtypes.ITEM_SIZE[view.dtype]
+def _bytes_of(array: Any) -> tuple[int, int]:
+    """From the lowest to behind the highest element of an ndarray that has some."""
+    reaches = [(e - 1) * s for e, s in zip(array.shape, array.strides, strict=True)]
+    first = array.__array_interface__["data"][0]
     low, high = sum(min(r, 0) for r in reaches), sum(max(r, 0) for r in reaches)
-    return view.address + low * size, view.address + (high + 1) * size
+    return first + low, first + high + array.itemsize
+
+
+def _extents(views: Sequence[arrays.View]) -> tuple[list[int], list[int]]:
+    """Where arrays begin, ascending, and the farthest end of those up to there."""
+    extents = sorted(_bytes_of(arrays.memory_of(v)) for v in views if math.prod(v.shape))
+    ends = itertools.accumulate([end for _, end in extents], max)
+    return [begin for begin, _ in extents], [*ends]
+
+
+def _overlaps(view: arrays.View, taken: tuple[list[int], list[int]]) -> bool:
+    if not math.prod(view.shape):
+        return False
+    begin, end = _bytes_of(arrays.memory_of(view))
+    before = bisect.bisect_left(taken[0], end)
+    return before > 0 and taken[1][before - 1] > begin

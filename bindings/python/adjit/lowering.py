@@ -159,21 +159,20 @@ class Executable:
     def _fitting(self, leaves: list[Any]) -> list[arrays.View]:
         """Views of the leaves; Error unless all inputs are like those that were lowered for."""
         compiled = self._compiled
-        if len(leaves) != len(compiled.views):
+        if len(leaves) != len(compiled.signatures):
             raise Error(
-                f"the executable of '{self._title}' takes {len(compiled.views)} arrays, not "
+                f"the executable of '{self._title}' takes {len(compiled.signatures)} arrays, not "
                 f"{len(leaves)}"
             )
         views = [transforms._leaf_view(x, k, self._title) for k, x in enumerate(leaves)]
         captured = [arrays.view(v) for v in compiled.captured]
-        for k, (given, wanted) in enumerate(
-            zip([*views, *captured], [*compiled.views, *compiled.hidden], strict=True)
-        ):
-            if given.signature != wanted.signature:
+        wanted = [*compiled.signatures, *[v.signature for v in compiled.hidden]]
+        for k, (given, signature) in enumerate(zip([*views, *captured], wanted, strict=True)):
+            if given.signature != signature:
                 what = f"argument {k}" if k < len(leaves) else f"captured array {k - len(leaves)}"
                 raise Error(
                     f"{what} has (dtype, shape, strides) {given.signature}, but the "
-                    f"executable was compiled for {wanted.signature}"
+                    f"executable was compiled for {signature}"
                 )
         compiled.hidden = captured
         return views
@@ -190,7 +189,7 @@ class Executable:
                 return out
         leaves, _ = pytree.flatten((args, {}))
         views = self._fitting(leaves)
-        self._takes_objects = compiled.takes_objects(args)
+        self._takes_objects = compiled.takes_objects(args, views)
         framework = next((f for x in leaves if (f := arrays.framework_of(x)) != "numpy"), "numpy")
         return compiled.run(views, framework, None if out is None else Into(out, self._title))
 

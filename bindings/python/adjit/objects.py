@@ -26,7 +26,7 @@ _WRITABLE = 0x0400  # NPY_ARRAY_WRITEABLE
 _DATA, _RANK, _SHAPE, _STRIDES = [_HEADER + k * _POINTER for k in range(4)]
 _DTYPE, _FLAGS = _HEADER + 5 * _POINTER, _HEADER + 6 * _POINTER
 _ITEMS = tuple.__basicsize__
-_COUNT = _ITEMS - _POINTER
+_COUNT = _HEADER
 
 
 def _at(address: int, kind: Any = ctypes.c_void_p) -> Any:

@@ -162,7 +162,7 @@ class Transformed:
         return getattr(self.function, "__name__", "main").strip("<>") or "main"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """``out=`` takes the results into given arrays, unless the function has such a parameter.
+        """``out=`` takes the results into given arrays, unless the function names such a parameter.
 
         It is a tree of the structure of what the function returns, and is returned. Arrays that
         are inputs, too, get their results when all are there.
@@ -224,7 +224,7 @@ class Transformed:
             compiled = self._compiled[key] = compile_built(
                 self.build(function, (positional, keyword)), views
             )
-        if not kwargs and not static and compiled.takes_objects(args):
+        if not kwargs and not static and compiled.takes_objects(args, views):
             self._by_layouts[arrays.ndarray_layouts(args)] = compiled
             self._ran(compiled)
         framework = "numpy"

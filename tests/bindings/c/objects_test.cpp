@@ -120,6 +120,9 @@ TEST_F(ObjectsApi, ObjectsThatDoNotFitAreRefused) {
   in_.data = reinterpret_cast<char*>(x_) + 1;
   refused(ADJIT_INVALID, "input 0 is not aligned");
   in_.data = x_;
+  in_.data = nullptr;
+  refused(ADJIT_INVALID, "input 0 has elements and no data");
+  in_.data = x_;
   out_.flags = 2;
   refused(ADJIT_INVALID, "output 0 may not be written");
   out_.flags = kWritable;

@@ -55,11 +55,16 @@ TEST(FloorForm, AFactorOfAllIsDivided) {
   const FloorForm f = floor_form(form({4, 8}, 5), 12, Box{{50, 50}});
   EXPECT_EQ(f.rest, form({1, 2}, 1));
   EXPECT_EQ(f.divisor, 3);
+  const FloorForm two = floor_form(form({4, 6}), 12, Box{{100, 100}});  // neither 4 nor 6 is
+  EXPECT_EQ(two.rest, form({2, 3}));
+  EXPECT_EQ(two.divisor, 6);
 }
 
-TEST(FloorForm, NegativeRestsStay) {
+TEST(FloorForm, NegativeTermsAreAWholeLess) {
   const FloorForm f = floor_form(form({6, -1}), 12, Box{{9, 5}});
-  EXPECT_EQ(f.whole + f.rest, form({6, 10}));  // -1 is 11 less a whole 12
+  EXPECT_EQ(f.whole, form({0, -1}));
+  EXPECT_EQ(f.rest, form({6, 11}));
+  EXPECT_EQ(f.divisor, 12);
 }
 
 // Random forms against the quotient at every point of their box.
@@ -80,6 +85,9 @@ TEST(FloorForm, MeansTheQuotientEverywhere) {
     }
     const FloorForm f = floor_form(numerator, divisor, box);
     reduced += f.divisor != divisor;
+    if (!f.rest.is_constant()) {
+      EXPECT_EQ(std::gcd(f.rest.gcd(), f.divisor), 1);
+    }
     for (size_t k = 0; k < f.rest.size(); ++k) {
       EXPECT_GE(f.rest.coefficient(k), 0);
       EXPECT_LT(f.rest.coefficient(k), f.divisor);
