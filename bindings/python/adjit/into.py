@@ -69,7 +69,6 @@ class Into:
     ) -> tuple[Any, arrays.View | None]:
         """An ndarray on the array's memory, and a view if kernels may write it as it lies."""
         where = f"{self.title}: {name}"
-        own = leaf
         if arrays.is_torch(leaf):
             torch = sys.modules["torch"]
             if leaf.requires_grad and torch.is_grad_enabled():
@@ -86,18 +85,18 @@ class Into:
             raise DTypeError(
                 f"{where} is a {type(leaf).__name__}; NumPy arrays and torch tensors take results"
             )
-        view = arrays.view(own)
+        view = arrays.view(leaf)
         if view.shape != shape:
             raise ShapeError(f"{where} has shape {view.shape}, but the result has {shape}")
         if view.dtype != dtype:
             raise DTypeError(
                 f"{where} is {dtypes.NAMES[view.dtype]}, but the result is {dtypes.NAMES[dtype]}"
             )
-        array = own if isinstance(own, np.ndarray) else arrays.memory_of(view)
+        array = leaf if isinstance(leaf, np.ndarray) else arrays.memory_of(view)
         repeats = any(e > 1 and s == 0 for e, s in zip(array.shape, array.strides, strict=True))
         if repeats and array.size:
             raise Error(f"{where} has several elements in one place; pass an array of its own")
-        return array, view if view.owner is own and arrays.is_row_major(view) else None
+        return array, view if view.owner is leaf and arrays.is_row_major(view) else None
 
     def _check_apart(self, memory: list[tuple[Any, str]]) -> None:
         """Error where two arrays have memory in common."""
