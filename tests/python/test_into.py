@@ -159,6 +159,17 @@ def test_a_function_with_such_a_parameter() -> None:
     np.testing.assert_array_equal(call(X, out=Y), X + Y)
 
 
+def test_functions_in_text_notation() -> None:
+    double = aj.define("def twice(float(N) x) -> (y) { y(i) = x(i) * 2.0 }").twice
+    x = np.arange(5, dtype=np.float32)
+    for _ in range(3):
+        out = np.empty(5, np.float32)
+        assert double(x, out=out) is out
+        np.testing.assert_array_equal(out, 2 * x)
+    with pytest.raises(aj.Error, match="out= inside a trace"):
+        aj.jit(lambda x: double(x, out=x))(x)
+
+
 def test_inside_a_trace() -> None:
     inner = aj.jit(both)
     with pytest.raises(aj.Error, match=r"'jit\(both\)' is called with out= while"):

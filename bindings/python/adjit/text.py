@@ -71,7 +71,8 @@ class Definition:
             )  # fmt: skip
         return self._instances[specs]
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, out: Any = None) -> Any:
+        """``out=`` takes the results into given arrays, outside traces."""
         if len(args) != len(self.inputs):
             raise Error(f"{self!r} takes {len(self.inputs)} arguments, not {len(args)}")
         trace = tracing.current()
@@ -80,7 +81,9 @@ class Definition:
                 from .transforms import jit
 
                 self._jit = jit(self._traced)
-            return self._jit(*args)
+            return self._jit(*args) if out is None else self._jit(*args, out=out)
+        if out is not None:
+            raise Error(f"{self!r} is called with out= inside a trace, where nothing has memory")
         return self._traced(*args)
 
     def _traced(self, *args: Any) -> Any:

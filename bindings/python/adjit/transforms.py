@@ -189,7 +189,7 @@ class Transformed:
 
     def _call_into(self, out: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if out is None:
-            return self._call(args, kwargs)
+            return self(*args, **kwargs)
         if tracing.current() is not None:
             raise Error(
                 f"'{self.title}' is called with out= while a function is traced, where arrays "
