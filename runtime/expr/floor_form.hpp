@@ -28,12 +28,9 @@ template <class RangeOf>
 FloorForm floor_form(const Affine& form, int64_t divisor, const RangeOf& range) {
   FloorForm found{Affine(floor_div(form.constant(), divisor)),
                   Affine(floor_mod(form.constant(), divisor)), divisor};
-  std::vector<int64_t> factors;
   for (size_t k = 0; k < form.size(); ++k) {
     found.whole.set_coefficient(k, floor_div(form.coefficient(k), divisor));
     found.rest.set_coefficient(k, floor_mod(form.coefficient(k), divisor));
-    if (found.rest.coefficient(k) != 0)
-      factors.push_back(std::gcd(found.rest.coefficient(k), divisor));
   }
   const auto bounds = range(found.rest);
   const int64_t lo = floor_div(bounds.lo, divisor);
@@ -42,9 +39,10 @@ FloorForm floor_form(const Affine& form, int64_t divisor, const RangeOf& range) 
     found.rest = Affine();
     return found;
   }
-  int64_t common = divisor;  // a factor of all terms leaves whatever the rest is
-  for (const int64_t factor : factors) common = std::gcd(common, factor);
-  factors.push_back(common);
+  // Of single terms; and of all, which leaves whatever the rest is.
+  std::vector<int64_t> factors{std::gcd(found.rest.gcd(), divisor)};
+  for (const int64_t c : found.rest.coefficients())
+    if (c != 0) factors.push_back(std::gcd(c, divisor));
   std::ranges::sort(factors, std::greater());
   for (const int64_t factor : factors) {
     if (factor == 1) break;
