@@ -45,17 +45,19 @@ TileChoice descend(const TileModel& model, size_t vector_axis, std::vector<int64
   return best;
 }
 
-// The best descent from one vector, from two (which share what they multiply), and from all points
-// of a short axis (the taps of a stencil, which share what they read).
+// The best descent from one vector, from two (which share what they multiply), from all points of a
+// short axis (the taps of a stencil, which share what they read), and from a window's.
 TileChoice descend(const TileProblem& problem, size_t vector_axis) {
   constexpr int64_t kShort = 8;
+  constexpr double kSharingGain = 0.07;  // their loads come from farther than the model knows
   const TileModel model(problem, vector_axis);
   std::vector<int64_t> start(problem.spans.size(), 1);
   TileChoice best = descend(model, vector_axis, start);
-  const auto try_from = [&](size_t axis, int64_t factor) {
+  const auto try_from = [&](size_t axis, int64_t factor, double gain = 0.005) {
     start[axis] = factor;
     if (model.fits(start))
-      if (TileChoice other = descend(model, vector_axis, start); other.cycles < best.cycles * 0.995)
+      if (TileChoice other = descend(model, vector_axis, start);
+          other.cycles < best.cycles * (1 - gain))
         best = std::move(other);
     start[axis] = 1;
   };
@@ -63,6 +65,13 @@ TileChoice descend(const TileProblem& problem, size_t vector_axis) {
   for (size_t a = problem.first_axis; a < problem.stage.domain.output_rank; ++a)
     if (a != vector_axis && problem.spans[a] >= 2 && problem.spans[a] <= kShort)
       try_from(a, problem.spans[a]);
+  for (size_t a = problem.stage.domain.output_rank; a < problem.spans.size(); ++a)
+    if (const std::optional<size_t> window = model.window_along(a)) {
+      start[*window] = 2;
+      for (const int64_t factor : model.choices(a))
+        if (factor > 1) try_from(a, factor, kSharingGain);
+      start[*window] = 1;
+    }
   return best;
 }
 

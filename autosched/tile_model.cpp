@@ -17,6 +17,7 @@ namespace adjit {
 namespace {
 
 constexpr double kAccumulationLatency = 4;  // of an accumulation
+constexpr double kLookAhead = 200;          // instructions that are under way
 constexpr double kWinner = 3;       // operations for each of an argmax' components: compare, select
 constexpr double kFoldCycles = 14;  // cycles to fold the lanes of one accumulator
 constexpr double kNamedElement = 1.2;   // cycles to gather an element that data names
@@ -30,8 +31,10 @@ constexpr double kStreamedLine = 0.2;   // cycles of a line from the second one 
 // Cycles of a call that an instruction of the tile's code must save: it takes some 10 us to
 // compile, which a small kernel has to earn in ten thousand calls.
 constexpr double kInstruction = 5;
-constexpr int64_t kSpare = 2;    // registers besides accumulators and what is worked on
-constexpr int64_t kCopies = 96;  // of the body in a tile: bounds the code's size
+constexpr int64_t kSpare = 2;            // registers besides accumulators and what is worked on
+constexpr int64_t kCopies = 96;          // of the body in a tile: bounds the code's size
+constexpr int64_t kSharingCopies = 160;  // that share what they read
+constexpr int64_t kMostTaps = 12;        // of a window that a tile takes as a whole
 
 }  // namespace
 
@@ -98,15 +101,21 @@ bool TileModel::fits(const std::vector<int64_t>& factors) const {
   int64_t copies = 1;
   for (const int64_t factor : factors) copies *= factor;
   if (copies == 1) return true;
+  const MemoryAccess* shared = shared_read(factors);
+  for (size_t a = output_rank_; a < factors.size() && !shared; ++a)
+    if (a != v_ && factors[a] > 1 && !takes_rows(a, factors[a]) &&
+        !(takes_taps(a) && factors[a] == p_.spans[a]))
+      return false;
   return accumulators(factors) + working_registers() + kSpare <= registers_ &&
-         (arithmetic_ > kHeavy || spilled(factors) == 0) && copies <= kCopies &&
+         (arithmetic_ > kHeavy || spilled(factors) == 0) &&
+         copies <= (shared ? kSharingCopies : kCopies) &&
          static_cast<double>(copies) * arithmetic_ <= 600;
 }
 
 int64_t TileModel::accumulators(const std::vector<int64_t>& factors) const {
   auto count = static_cast<int64_t>(p_.stage.bodies.size());
   for (size_t a = 0; a < factors.size(); ++a)
-    if (a < output_rank_ || in_reduction_) count *= factors[a];
+    if (a < output_rank_ || (in_reduction_ && a == v_)) count *= factors[a];
   return count;
 }
 
@@ -118,6 +127,13 @@ int64_t TileModel::spilled(const std::vector<int64_t>& factors) const {
 
 int64_t TileModel::live_values(const MemoryAccess& access,
                                const std::vector<int64_t>& factors) const {
+  if (const MemoryAccess* shared = shared_read(factors)) {
+    if (&access == shared) return access.depends_on(v_) ? factors[v_] : 1;
+    int64_t copies = 1;
+    for (const int64_t factor : factors) copies *= factor;
+    const auto kept = static_cast<int64_t>(distinct(access, factors));
+    return kept < copies ? kept : 1;
+  }
   int64_t live = 0;
   const auto visit = [&](size_t a) {
     if (factors[a] < 2) return;
@@ -135,66 +151,60 @@ int64_t TileModel::live_values(const MemoryAccess& access,
 
 double TileModel::step(const std::vector<int64_t>& factors) const {
   double reduction = 1;
-  for (size_t a = 0; a < factors.size(); ++a) {
-    if (a >= output_rank_) reduction *= static_cast<double>(factors[a]);
+  bool steps = false;  // of the reduction, outside the tile
+  for (size_t a = output_rank_; a < factors.size(); ++a) {
+    if (!in_reduction_ || a != v_) reduction *= static_cast<double>(factors[a]);
+    steps |= p_.spans[a] > factors[a] * (a == v_ ? lanes_ : 1);
   }
   double loads = 0, masks = 0, scattered = 0, far = 0;
   for (size_t r = 0; r < p_.accesses.reads.size(); ++r) {
     const MemoryAccess& access = p_.accesses.reads[r];
-    double distinct = 1;
+    const double read = distinct(access, factors);
     bool near = access.depends_on(v_);  // copies of a scalar load are in one cache line
     for (size_t a = 0; a < factors.size(); ++a)
-      if (access.depends_on(a)) {
-        distinct *= static_cast<double>(factors[a]);
-        near |= factors[a] > 1 && shares_lines(access, a);
-      }
+      near |= access.depends_on(a) && factors[a] > 1 && shares_lines(access, a);
     loads += load_cost(r, factors);
-    if (!near) scattered += distinct;
+    if (!near) scattered += read;
     if (fetches_far(access)) {
       const size_t size = size_of(p_.graph.info(access.tensor).dtype);
-      far += std::ceil(distinct * static_cast<double>(size) / 64);
+      far += std::ceil(read * static_cast<double>(size) / 64);
     }
-    loads += distance(access, factors) * distinct;
-    if (access.guarded) masks += 1.5 * distinct;
+    loads += distance(access, factors) * read;
+    if (access.guarded) masks += 1.5 * read;
   }
   loads += static_cast<double>(spilled(factors)) * kPorts *
            std::accumulate(factors.begin(), factors.end(), 1.0, std::multiplies<>());
-  bool kept_apart = false;  // contributions are masked one by one
-  for (const std::vector<bool>& row : rows_)
-    if (const double cost = mask_cost(row, factors); cost > 0) {
-      masks += cost;
-      kept_apart = true;
-    }
-  if (kept_apart)
-    masks += std::accumulate(factors.begin(), factors.end(), 1.0, std::multiplies<>());
   double asking = 0;  // whether a tile is at the border
-  if (masks > 0)
-    if (const double share = border(factors); share < 1) {
-      masks *= share;
-      asking = kAskBorder;
-    }
+  const RowMasks rows = row_masks(factors);
+  if (rows.all > 0) {
+    const Border border = this->border(factors);
+    masks = border.any * (masks + rows.all) + border.lanes * (masks + rows.lanes);
+    if (border.any < 1) asking = kAskBorder;
+  }
   const double work = operations(factors) * kPorts + masks * kPorts;
-  const double latency = kAccumulationLatency * (in_reduction_ ? 1 : reduction);
+  double latency = kAccumulationLatency * reduction;
+  // Whole windows do not wait for each other, as far as they are in sight.
+  if (!steps && shared_read(factors))
+    latency *= std::min(1.0, (work + loads) / kPorts / kLookAhead);
   const double others = std::max({work, loads, latency});
   return std::max(others, second_cache(factors, others)) + 0.05 * loads + 0.01 * scattered +
-         kFarLine * far + asking + kStreamedLine * streamed_lines(factors) + 0.4;
+         kFarLine * far + asking + window_waits(factors) + kStreamedLine * streamed_lines(factors) +
+         0.4;
 }
 
 double TileModel::load_cost(size_t read, const std::vector<int64_t>& factors) const {
   const MemoryAccess& access = p_.accesses.reads[read];
-  double distinct = 1;
-  for (size_t a = 0; a < factors.size(); ++a)
-    if (access.depends_on(a)) distinct *= static_cast<double>(factors[a]);
-  if (!access.depends_on(v_)) return distinct * kPorts;
-  if (contiguous_[read]) return distinct * lane_load_ * (1 + crossing(read));
+  const double vectors = distinct(access, factors);
+  if (!access.depends_on(v_)) return vectors * kPorts;
+  if (contiguous_[read]) return vectors * lane_load_ * (1 + crossing(read));
   const std::optional<size_t> rows = rows_along(access, factors);
   if (!rows)
-    return distinct * (access.by_data[v_]
-                           ? kNamedElement * static_cast<double>(lanes_)
-                           : gather_cost(access, v_, lanes_) + far_lanes(access, factors));
+    return vectors * (access.by_data[v_]
+                          ? kNamedElement * static_cast<double>(lanes_)
+                          : gather_cost(access, v_, lanes_) + far_lanes(access, factors));
   const int64_t piece = row_piece(p_.graph, access.tensor);
   const auto pieces = static_cast<double>(ceil_div(factors[*rows], piece));
-  return distinct / static_cast<double>(factors[*rows]) * pieces * row_load_cost(lanes_, piece);
+  return vectors / static_cast<double>(factors[*rows]) * pieces * row_load_cost(lanes_, piece);
 }
 
 double TileModel::far_lanes(const MemoryAccess& access, const std::vector<int64_t>& factors) const {
@@ -301,17 +311,33 @@ std::vector<int64_t> TileModel::choices(size_t axis) const {
       if (f <= extent && (f <= 4 || !in_reduction_ || reuses_)) found.push_back(f);
   } else {
     found.push_back(1);
-    // Taps: their masks are then computed outside the other reduction loops.
-    if (!in_reduction_ && extent > 1 && extent <= 4 && masked(axis) && stays_in_order(axis))
-      found.push_back(extent);
-    // Rows that data names are loaded in pieces.
+    if (takes_taps(axis)) found.push_back(extent);
+    if (window_along(axis) && stays_in_order(axis)) {
+      for (int64_t f : {2, 4})
+        if (extent > kMostTaps && f <= extent) found.push_back(f);
+      if (extent > found.back() && extent <= kMostTaps) found.push_back(extent);
+    }
     for (const MemoryAccess& access : p_.accesses.reads)
       if (const int64_t piece = row_piece(p_.graph, access.tensor);
-          !in_reduction_ && access.by_data[v_] && access.strides[axis] == 1 && piece > 0 &&
-          extent % piece == 0 && extent > found.back() && stays_in_order(axis))
+          piece > found.back() && takes_rows(axis, piece))
         found.push_back(piece);
   }
   return found;
+}
+
+// Taps: their masks are then computed outside the other reduction loops.
+bool TileModel::takes_taps(size_t axis) const {
+  return !in_reduction_ && p_.spans[axis] > 1 && p_.spans[axis] <= 4 && masked(axis) &&
+         stays_in_order(axis);
+}
+
+// Rows that data names are loaded in pieces.
+bool TileModel::takes_rows(size_t axis, int64_t factor) const {
+  return !in_reduction_ && p_.spans[axis] % factor == 0 && stays_in_order(axis) &&
+         std::ranges::any_of(p_.accesses.reads, [&](const MemoryAccess& access) {
+           return access.by_data[v_] && access.strides[axis] == 1 &&
+                  row_piece(p_.graph, access.tensor) == factor;
+         });
 }
 
 void TileModel::count_operations() {
@@ -423,14 +449,42 @@ double TileModel::share_inside(const Affine& row, const std::vector<int64_t>& fa
   return static_cast<double>(inside) / static_cast<double>(least.size());
 }
 
-double TileModel::border(const std::vector<int64_t>& factors) const {
+TileModel::RowMasks TileModel::row_masks(const std::vector<int64_t>& factors) const {
+  constexpr double kBranch = 1.5;  // instructions to ask a row once for all copies that share it
+  double copies = 1;
+  for (const int64_t factor : factors) copies *= static_cast<double>(factor);
+  const bool shared = shared_read(factors) != nullptr;
+  RowMasks masks;
+  bool kept_apart = false;  // contributions are masked one by one
+  for (const std::vector<bool>& row : rows_) {
+    double cost = mask_cost(row, factors);
+    if (cost == 0) continue;
+    if (row[v_]) masks.lanes += cost;
+    if (shared && !row[v_]) {
+      double values = 1;
+      for (size_t a = 0; a < factors.size(); ++a)
+        if (row[a]) values += static_cast<double>(factors[a] - 1);
+      cost = std::min(cost, kBranch * values);
+    } else {
+      kept_apart = true;
+    }
+    masks.all += cost;
+  }
+  if (kept_apart) masks.all += copies;
+  if (masks.lanes > 0) masks.lanes += copies;
+  return masks;
+}
+
+TileModel::Border TileModel::border(const std::vector<int64_t>& factors) const {
   const bool is_sum = p_.stage.combiner.kind == CombinerKind::Sum;  // others gain less by it
   double copies = static_cast<double>(nodes_);
   for (const int64_t factor : factors) copies *= static_cast<double>(factor);
-  if (!is_sum || copies > kMostInteriorNodes || plain_rows_.size() < rows_.size()) return 1;
-  double inside = 1;
-  for (const Affine* row : plain_rows_) inside *= share_inside(*row, factors);
-  return inside < kLeastInterior ? 1 : 1 - inside;
+  if (!is_sum || copies > kMostInteriorNodes || plain_rows_.size() < rows_.size()) return {1, 0};
+  double inside = 1, inside_lanes = 1;
+  for (const Affine* row : plain_rows_)
+    (row->coefficient(v_) != 0 ? inside_lanes : inside) *= share_inside(*row, factors);
+  if (inside * inside_lanes < kLeastInterior) return {1, 0};
+  return {1 - inside, inside * (1 - inside_lanes)};
 }
 
 bool TileModel::packable(const MemoryAccess& access) const {

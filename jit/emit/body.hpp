@@ -116,12 +116,16 @@ class BodyEmitter {
   std::optional<size_t> contiguous_copies(std::span<const ExprId> index, const TensorPlace& place);
   /// What the next iteration of this loop reads where whole vectors are read now is fetched.
   void set_ahead(std::optional<size_t> variable) { ahead_ = variable; }
+  /// Whether the innermost scope is one of several branches in a row: vectors that it could load
+  /// before it are loaded in it, since no registers hold all those of all branches.
+  void set_branched(bool branched) { branched_ = branched; }
   /// Drops what is remembered: to be called when a loop variable that is no copy variable becomes
   /// fixed or stops being so.
   void forget() {
     memo_.clear();
     pairs_.clear();
     narrow_.clear();
+    loaded_.clear();
   }
 
   /// Where a read lies at the point that the index emitter's variables name, in elements from its
@@ -178,6 +182,8 @@ class BodyEmitter {
   std::optional<size_t> compares_position(ExprId id);
   Emitted position_comparison(Op op, const Affine& form, const Emitted& number, size_t position);
   Emitted read(ExprId id, const Point& point);
+  Emitted load(ExprId id, const Address& address, const std::vector<Emitted>& conditions,
+               bool lanes);
   Emitted load_uniform(const Address& address, const TensorPlace& place, DType dtype,
                        const std::vector<Emitted>& conditions);
   Emitted load_lanes(const Address& address, TensorId tensor, DType dtype,
@@ -227,10 +233,16 @@ class BodyEmitter {
   std::unordered_map<uint32_t, bool> safe_;  // per read
   std::unordered_map<Key, Memo, KeyHash> memo_;
   std::vector<size_t> copy_variables_;
-  std::optional<size_t> ahead_;      // loop variable whose next iteration's reads are fetched
+  std::optional<size_t> ahead_;  // loop variable whose next iteration's reads are fetched
+  bool branched_ = false;
   std::vector<int64_t> copy_trips_;  // per copy variable; empty: not known
   std::unordered_map<Key, Memo, KeyHash> pairs_;
-  std::unordered_map<uint32_t, bool> is_narrow_;                   // of coordinates
+  struct Loaded {
+    Affine form;
+    Memo memo;
+  };
+  std::unordered_map<Key, Loaded, KeyHash> loaded_;  // by tensor, constant of the address, mask
+  std::unordered_map<uint32_t, bool> is_narrow_;     // of coordinates
   std::unordered_map<uint32_t, std::optional<size_t>> positions_;  // of comparisons
   std::unordered_map<Key, Memo, KeyHash> narrow_;
 };

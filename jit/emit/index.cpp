@@ -287,10 +287,19 @@ Value* IndexEmitter::condition(const Affine& form, bool equality) {
   if (equality ? (r.lo == 0 && r.hi == 0) : r.lo >= 0) return builder_.getTrue();
   if (equality ? (r.lo > 0 || r.hi < 0) : r.hi < 0) return builder_.getFalse();
   const auto predicate = equality ? llvm::CmpInst::ICMP_EQ : llvm::CmpInst::ICMP_SGE;
-  Value* value = in_lanes(form) ? vector(form) : scalar(form);
-  return scopes_.at(depth(form), [&] {
-    return builder_.CreateICmp(predicate, value, llvm::Constant::getNullValue(value->getType()));
-  });
+  // Copies ask the same of many points: one value, so that what it masks is one value, too.
+  Cached& cached = conditions_[equality][key_of(form)];
+  if (!cached.value || !scopes_.alive(cached.depth, cached.serial)) {
+    const size_t known_from = depth(form);
+    Value* value = in_lanes(form) ? vector(form) : scalar(form);
+    cached = {scopes_.at(known_from,
+                         [&] {
+                           return builder_.CreateICmp(
+                               predicate, value, llvm::Constant::getNullValue(value->getType()));
+                         }),
+              known_from, scopes_.serial(known_from)};
+  }
+  return cached.value;
 }
 
 Value* IndexEmitter::at_least_zero(const Affine& form) { return condition(form, false); }

@@ -8,6 +8,7 @@
 // is t for a tile variable 0 <= v < 32.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -104,6 +105,7 @@ class IndexEmitter {
   std::map<std::pair<int64_t, std::vector<int64_t>>, size_t>
       divisions_;  // (divisor, form) -> variable
   std::map<std::vector<int64_t>, Cached> sums_;
+  std::array<std::map<std::vector<int64_t>, Cached>, 2> conditions_;  // at least 0, equal to 0
   std::map<std::pair<llvm::Value*, std::vector<int64_t>>, Cached> addresses_;
 };
 

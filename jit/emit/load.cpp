@@ -80,13 +80,30 @@ Emitted BodyEmitter::read(ExprId id, const Point& point) {
   if (point.active.value && !beyond && (lanes || !address.safe)) conditions.push_back(point.active);
   if (const ExprId predicate = pool_.read_predicate(id); predicate.valid())
     conditions.push_back(*find(predicate, point));
-  const DType dtype = pool_.dtype(id);
   if (lanes && !pool_.read_predicate(id).valid() &&
       (differs_by_data(address) || !reads_whole_vectors(address)))
     if (const std::optional<Emitted> part = load_transposed(id, point, address, place))
       return *part;
+  if (!address.data.empty() || pool_.read_predicate(id).valid())
+    return load(id, address, conditions, lanes);
+  // Other copies, or other reads, load the same element: x(k + r) of k, r = 0, 1 and 1, 0.
+  const Key key{tensor.value, static_cast<uint64_t>(address.form.constant()),
+                conditions.empty() ? nullptr : point.active.value};
+  if (const auto found = loaded_.find(key); found != loaded_.end())
+    if (const auto& [form, memo] = found->second;
+        form == address.form && scopes_.alive(memo.emitted.depth, memo.serial))
+      return memo.emitted;
+  const Emitted loaded = load(id, address, conditions, lanes);
+  loaded_[key] = {address.form, {loaded, scopes_.serial(loaded.depth)}};
+  return loaded;
+}
+
+Emitted BodyEmitter::load(ExprId id, const Address& address, const std::vector<Emitted>& conditions,
+                          bool lanes) {
+  const TensorId tensor = pool_.read_tensor(id);
+  const DType dtype = pool_.dtype(id);
   return lanes ? load_lanes(address, tensor, dtype, conditions)
-               : load_uniform(address, place, dtype, conditions);
+               : load_uniform(address, places_[tensor], dtype, conditions);
 }
 
 std::optional<Affine> BodyEmitter::plain_address(ExprId read) {
@@ -312,7 +329,7 @@ Emitted BodyEmitter::load_lanes(const Address& address, TensorId tensor, DType d
   const llvm::Align align(size_of(dtype));
   const Emitted mask = conjunction(conditions, true);
   size_t depth = std::max({place.depth, index_.depth(address.form), mask.depth});
-  if (!address.safe) depth = scopes_.depth();
+  if (!address.safe || (branched_ && depth + 1 == scopes_.depth())) depth = scopes_.depth();
   Value* zero = llvm::Constant::getNullValue(type);
   const bool by_data = differs_by_data(address);
   const std::optional<int64_t> stride = by_data ? std::nullopt : index_.lane_stride(address.form);

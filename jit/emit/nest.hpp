@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -83,8 +84,10 @@ class NestEmitter {
   Affine extreme_in_tile(const Row& row, bool largest) const;
   bool is_plain(const Row& row) const;
   bool has_interior() const;
-  llvm::Value* is_interior();
-  std::vector<const Row*> asked_rows(bool interior) const;
+  enum class Border { None, Lanes, Any };  // at which a version of the tile may be
+  bool differs_in_lanes(const Row& row) const;
+  llvm::Value* is_interior(bool in_lanes);
+  std::vector<const Row*> asked_rows(Border border) const;
 
   // scatter.cpp: what has no accumulators.
   void emit_scatter();
@@ -127,9 +130,28 @@ class NestEmitter {
   llvm::Value* without_mark(llvm::Value* payload);
   llvm::Value* or_identity(const Emitted& mask, llvm::Value* value, size_t component);
   Carried initial_accumulators(const std::vector<Copy>& outputs);
+  size_t chain_of(const Copy& reduction) const;
+  size_t chain_count() const;
+  // contributions.cpp
+  struct Contribution {
+    size_t output, reduction;  // of the copies along results' and reductions' axes
+  };
+  struct Group {
+    std::vector<Contribution> contributions;
+    std::vector<Affine> conditions;  // all of them at least 0, or the group contributes nothing
+  };
   Carried accumulate(Carried accumulators);
   Carried accumulate_copies(Carried accumulators, const std::vector<const Row*>& asked);
+  void add_contribution(const Copy& output, const Copy& reduction,
+                        const std::vector<const Row*>& asked, Carried::iterator accumulator);
   Partial contribution(const Point& point, const Partial& accumulator, const Emitted& keep);
+  std::vector<Group> groups_of(const std::vector<Contribution>& order,
+                               const std::vector<Copy>& outputs,
+                               const std::vector<Copy>& reductions,
+                               const std::vector<const Row*>& asked);
+  std::vector<Contribution> contribution_order(const std::vector<Copy>& outputs,
+                                               const std::vector<Copy>& reductions);
+  Copy combined_copy(const Copy& output, const Copy& reduction) const;
   // bfloat16_pairs.cpp: two points of a reduction at once.
   void find_pair_loop();
   bool in_pairs(const Copy& first);
@@ -170,6 +192,8 @@ class NestEmitter {
   std::vector<const Row*> result_rows_;  // of those, what only says which results are empty
   bool empty_reduction_ = false;
   std::optional<size_t> pair_loop_;  // into copy_loops_: its two copies may be a pair of bfloat16
+  std::map<std::pair<llvm::Value*, llvm::Value*>, std::pair<Emitted, uint64_t>>
+      conjunctions_;  // of masks, and the serials of their scopes
   std::optional<BodyEmitter> body_;
 };
 

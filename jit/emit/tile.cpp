@@ -77,12 +77,17 @@ Emitted NestEmitter::both(Emitted a, Emitted b) {
   };
   if (!b.value || is_one(b.value)) return a;
   if (!a.value || is_one(a.value)) return b;
-  const size_t depth = std::max(a.depth, b.depth);
-  if (a.value->getType()->isVectorTy() || b.value->getType()->isVectorTy()) {
-    a.value = body_->splat(a);
-    b.value = body_->splat(b);
+  auto& [both, serial] = conjunctions_[{a.value, b.value}];
+  if (!both.value || !scopes_.alive(both.depth, serial)) {
+    const size_t depth = std::max(a.depth, b.depth);
+    if (a.value->getType()->isVectorTy() || b.value->getType()->isVectorTy()) {
+      a.value = body_->splat(a);
+      b.value = body_->splat(b);
+    }
+    both = {scopes_.at(depth, [&] { return builder_.CreateAnd(a.value, b.value); }), depth};
+    serial = scopes_.serial(depth);
   }
-  return {scopes_.at(depth, [&] { return builder_.CreateAnd(a.value, b.value); }), depth};
+  return both;
 }
 
 // Conjunction of rows at the selected copy; no value when all hold everywhere.
@@ -187,11 +192,29 @@ Value* NestEmitter::is_last_pass() {
   return last;
 }
 
-// Accumulators are ordered by output copy, then (lanes of a reduction only) by reduction copy, then
-// by component. With a reduction loop outside, all but its first iteration go on from the stored
-// partial result.
+// With lanes along a reduction, every vector of its copies has its own accumulator.
+size_t NestEmitter::chain_of(const Copy& reduction) const {
+  size_t chain = 0;
+  if (!lanes_in_reduction()) return chain;
+  for (size_t c = 0; c < copy_loops_.size(); ++c) {
+    const Loop& loop = nest_.loops[copy_loops_[c]];
+    if (loop.axis != nest_.loops[*lane_loop_].axis) continue;
+    chain = chain * static_cast<size_t>(loop.trips) +
+            static_cast<size_t>(reduction.values[c] / loop.step);
+  }
+  return chain;
+}
+
+size_t NestEmitter::chain_count() const {
+  size_t count = 1;
+  for (const Copy& reduction : copies(true)) count = std::max(count, chain_of(reduction) + 1);
+  return count;
+}
+
+// Accumulators are ordered by output copy, then by chain, then by component. With a reduction loop
+// outside, all but its first iteration go on from the stored partial result.
 Carried NestEmitter::initial_accumulators(const std::vector<Copy>& outputs) {
-  const size_t chains = lanes_in_reduction() ? copies(true).size() : 1;
+  const size_t chains = chain_count();
   Value* first = is_first_pass();
   const bool resumes = first != builder_.getTrue();
   Carried accumulators;
@@ -209,97 +232,6 @@ Carried NestEmitter::initial_accumulators(const std::vector<Copy>& outputs) {
         accumulators.push_back(start);
       }
   return accumulators;
-}
-
-// One pass over the copies of the tile.
-Carried NestEmitter::accumulate(Carried accumulators) {
-  if (is_scatter()) {
-    scatter_copies();
-    return accumulators;
-  }
-  const auto version = [&](bool interior) {
-    return [this, interior](Carried carried) {
-      return accumulate_copies(std::move(carried), asked_rows(interior));
-    };
-  };
-  if (!has_interior()) return version(false)(std::move(accumulators));
-  return emit_either(builder_, scopes_, is_interior(), std::move(accumulators), version(true),
-                     version(false));
-}
-
-// Every accumulator takes its contribution, where the rows hold.
-Carried NestEmitter::accumulate_copies(Carried accumulators, const std::vector<const Row*>& asked) {
-  body_->set_copy_trips(copy_trips());
-  const std::vector<Copy> outputs = copies(false);
-  const std::vector<Copy> reductions = copies(true);
-  const size_t components = stage_.bodies.size();
-  const size_t chains =
-      lanes_in_reduction() ? accumulators.size() / components / outputs.size() : 1;
-  if (stage_.running && stage_.running->exclusive) finish(outputs, accumulators);
-  CopySequence sequence(builder_);
-  for (size_t r = 0; r < reductions.size(); ++r)
-    for (size_t o = 0; o < outputs.size(); ++o) {
-      sequence.mark();
-      count_copy();
-      Copy copy = outputs[o];
-      for (size_t c = 0; c < copy.values.size(); ++c) copy.values[c] += reductions[r].values[c];
-      copy.number |= reductions[r].number;
-      select_copy(copy);
-      const Emitted rows = rows_mask(asked);
-      const Emitted tail = tail_mask(std::min(copy.live_lanes, reductions[r].live_lanes));
-      const Point point{copy.number, both(rows, tail)};
-      // Lanes past the end of an output axis compute garbage that is never stored; of a reduction
-      // axis they must not count.
-      const Emitted keep = lanes_in_reduction() ? point.active : rows;
-      const size_t at = (o * chains + (chains > 1 ? r : 0)) * components;
-      const auto begin = accumulators.begin() + static_cast<long>(at);
-      const Partial before(begin, begin + static_cast<long>(components));
-      if (pair_loop_ && !keep.value && in_pairs(copy)) {
-        // The second point came with the first.
-        if (copy.values[*pair_loop_] == 0) *begin = add_pair(point, before[0]);
-        continue;
-      }
-      const Partial after = contribution(point, before, keep);
-      std::ranges::copy(after, begin);
-    }
-  sequence.mark();
-  sequence.interleave();
-  if (stage_.running && !stage_.running->exclusive) finish(outputs, accumulators);
-  return accumulators;
-}
-
-Partial NestEmitter::contribution(const Point& point, const Partial& accumulator,
-                                  const Emitted& keep) {
-  const ExprPool& pool = program_.graph.pool;
-  const auto value_of = [&](ExprId id) {
-    const Emitted value = (*body_)(id, point);
-    return lane_loop_ ? body_->splat(value) : value.value;
-  };
-  const auto is_product = [&](ExprId body) {
-    return stage_.combiner.kind == CombinerKind::Sum && pool.is(body, Op::Mul) &&
-           is_float(pool.dtype(body));
-  };
-  Value* mask = keep.value && lane_loop_ ? body_->splat(keep) : keep.value;
-  Partial combined;
-  if (std::ranges::any_of(stage_.bodies, is_product)) {  // of sums, each by itself
-    for (size_t k = 0; k < stage_.bodies.size(); ++k) {
-      const ExprId body = stage_.bodies[k];
-      Value* sum = accumulator[k];
-      combined.push_back(is_product(body)
-                             ? context_.math.multiply_add(value_of(pool.operand(body, 0)),
-                                                          value_of(pool.operand(body, 1)), sum)
-                             : combiner_.combine_component(k, sum, value_of(body)));
-    }
-  } else {
-    Partial values;
-    for (ExprId id : stage_.bodies) values.push_back(value_of(id));
-    // From the back, the new point stands before those that the accumulator holds.
-    const bool backwards = stage_.running && stage_.running->reverse;
-    if (mask && !backwards) return combiner_.combine_where(mask, accumulator, values);
-    combined =
-        backwards ? combiner_.combine(values, accumulator) : combiner_.combine(accumulator, values);
-  }
-  return mask ? combiner_.selected(mask, combined, accumulator) : combined;
 }
 
 void NestEmitter::finish(const std::vector<Copy>& outputs, const Carried& accumulators) {

@@ -4,8 +4,8 @@
 //  - it says only which results are empty: these are left out when they are stored;
 //  - it holds for no point of the tile: a reduction loop ends before;
 //  - it holds for all points of the tile, as it does but at the borders of a convolution's image or
-//    on a triangle's diagonal: a second version of the tile has no masks, and a step takes that one
-//    where it may.
+//    on a triangle's diagonal: a second version of the tile has no masks, a third one only those of
+//    rows that differ between lanes, and a step takes the first that it may.
 #include <algorithm>
 
 #include "autosched/tile_model.hpp"
@@ -86,20 +86,29 @@ bool NestEmitter::has_interior() const {
   return any && inside >= kLeastInterior;
 }
 
-// Whether those rows hold for all points of the tile at the step at hand.
-Value* NestEmitter::is_interior() {
+// Whether all plain rows, or those that do not differ between lanes, hold for all points of the
+// tile at the step at hand.
+Value* NestEmitter::is_interior(bool in_lanes) {
   Value* all = builder_.getTrue();
   for (const Row* row : tile_rows_) {
-    if (!is_plain(*row)) continue;
+    if (!is_plain(*row) || differs_in_lanes(*row) != in_lanes) continue;
     all = builder_.CreateAnd(all, index_.at_least_zero(extreme_in_tile(*row, false)));
   }
   return all;
 }
 
-// The rows that a version of the tile asks.
-std::vector<const NestEmitter::Row*> NestEmitter::asked_rows(bool interior) const {
+bool NestEmitter::differs_in_lanes(const Row& row) const {
+  return lane_loop_ && row.form.coefficient(nest_.loops[*lane_loop_].axis) != 0;
+}
+
+// The rows that a version of the tile asks: at a border of the lanes alone, few masks serve all
+// copies.
+std::vector<const NestEmitter::Row*> NestEmitter::asked_rows(Border border) const {
   std::vector<const Row*> rows = tile_rows_;
-  if (interior) std::erase_if(rows, [&](const Row* row) { return is_plain(*row); });
+  std::erase_if(rows, [&](const Row* row) {
+    if (border == Border::Any || !is_plain(*row)) return false;
+    return border == Border::None || !differs_in_lanes(*row);
+  });
   return rows;
 }
 

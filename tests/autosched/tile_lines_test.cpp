@@ -1,13 +1,11 @@
 // tests/autosched/tile_lines_test.cpp -- what register tiles wait for: the second cache, memory.
-#include "autosched/access.hpp"
 #include "autosched/tile_model.hpp"
 #include "runtime/graph/text.hpp"
+#include "tests/autosched/modelled.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit {
 namespace {
-
-using Factors = std::vector<int64_t>;
 
 // Of operands that leave the first cache, tiles take lines from the second: one a vector of what is
 // copied for the lanes, a share of one where steps stay in a line, one for each of many rows in the

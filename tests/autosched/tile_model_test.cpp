@@ -1,30 +1,12 @@
 // tests/autosched/tile_model_test.cpp -- what register tiles cost: rows that data names, borders.
 #include "autosched/tile_model.hpp"
 
-#include "autosched/access.hpp"
 #include "runtime/graph/text.hpp"
+#include "tests/autosched/modelled.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit {
 namespace {
-
-using Factors = std::vector<int64_t>;
-
-// The last stage of a graph with lanes of 256 bits along an axis.
-struct Modelled {
-  Modelled(Graph of, size_t vector_axis, double calls = 1)
-      : graph(std::move(of)),
-        accesses(accesses_of(graph, graph.stages.back())),
-        problem{
-            graph, graph.stages.back(), accesses, graph.stages.back().domain.extents, 256, 0, false,
-            calls},
-        model(problem, vector_axis) {}
-
-  const Graph graph;
-  const Accesses accesses;
-  const TileProblem problem;
-  const TileModel model;
-};
 
 // Cycles of one step with so many copies.
 double step(const Graph& graph, size_t vector_axis, const Factors& factors) {
@@ -66,7 +48,7 @@ TEST(TileModel, MasksCountAtBorders) {
 
 // Cycles of a nest with so many copies, with its share of the code; called so often.
 double total(const Graph& graph, const Factors& factors, double calls = 1) {
-  return Modelled(graph, 1, calls).model.total(factors);
+  return Modelled(graph, 1, {.calls = calls}).model.total(factors);
 }
 
 TEST(TileModel, CodeHasToBeEarned) {
@@ -110,13 +92,8 @@ TEST(TileModel, VectorsThatBeginAnywhereLieInTwoLines) {
                        ", r in 0:64 }");
   };
   const auto loads = [&](int64_t columns, bool packed) {
-    const Graph g = product(columns);
-    const Stage& stage = g.stages.back();
-    const Accesses accesses = accesses_of(g, stage);
-    const TileProblem problem{g, stage, accesses, stage.domain.extents, 256, 0, packed};
-    size_t w = 0;
-    while (!accesses.reads[w].depends_on(1)) ++w;
-    return TileModel(problem, 1).load_cost(w, {6, 2, 1});
+    const Modelled m(product(columns), 1, {.may_pack = packed});
+    return m.model.load_cost(m.read_of("w"), {6, 2, 1});
   };
   EXPECT_EQ(loads(64, false), 2 * kPorts);
   EXPECT_DOUBLE_EQ(loads(63, false), 2 * kPorts * (1 + 28.0 / 64)) << "7 of 16 places";
@@ -129,9 +106,7 @@ TEST(TileModel, ElementsOfRowsInTheSameSetsComeFromTheSecondCache) {
     const Modelled product(parse_graph("def f(float(64, " + n + ") x, float(64, " + n +
                                        ") w) -> (y) { y(i, j) +=! x(i, r) * w(j, r) }"),
                            1);
-    size_t w = 0;
-    while (!product.accesses.reads[w].depends_on(1)) ++w;
-    return product.model.load_cost(w, factors);
+    return product.model.load_cost(product.read_of("w"), factors);
   };
   const double gathered = loads(1040, {4, 2, 1});
   EXPECT_DOUBLE_EQ(loads(1024, {4, 2, 1}), gathered + 2 * 8) << "16 rows, 4096 bytes apart";

@@ -1,0 +1,100 @@
+// autosched/tile_sharing.cpp -- what copies of a tile along results and along a reduction read
+// together: a window's.
+#include <algorithm>
+#include <cstdlib>
+
+#include "autosched/tile_model.hpp"
+
+namespace adjit {
+namespace {
+
+// Whether steps of two axes move an access over the same elements: one step is several of the
+// other one, of which there are enough.
+bool meet(const MemoryAccess& access, const std::vector<int64_t>& spans, size_t a, size_t b) {
+  if (access.irregular[a] || access.irregular[b]) return false;
+  const int64_t by_a = std::abs(access.strides[a]), by_b = std::abs(access.strides[b]);
+  if (by_a == 0 || by_b == 0) return false;
+  return by_a >= by_b ? by_a % by_b == 0 && by_a / by_b < spans[b]
+                      : by_b % by_a == 0 && by_b / by_a < spans[a];
+}
+
+}  // namespace
+
+double TileModel::distinct(const MemoryAccess& access, const std::vector<int64_t>& factors) const {
+  double all = 1;
+  bool outputs = false, reductions = false;
+  for (size_t a = 0; a < factors.size(); ++a) {
+    if (!access.depends_on(a)) continue;
+    all *= static_cast<double>(factors[a]);
+    if (factors[a] > 1 && a != v_ && !access.irregular[a])
+      (a < output_rank_ ? outputs : reductions) = true;
+  }
+  if (!outputs || !reductions) return all;
+  double apart = 1;  // along the lanes, and where data or divisions decide
+  std::vector<int64_t> places{0};
+  for (size_t a = 0; a < factors.size(); ++a) {
+    if (!access.depends_on(a) || factors[a] < 2) continue;
+    if (a == v_ || access.irregular[a]) {
+      apart *= static_cast<double>(factors[a]);
+      continue;
+    }
+    const size_t count = places.size();
+    for (int64_t k = 1; k < factors[a]; ++k)
+      for (size_t p = 0; p < count; ++p) places.push_back(places[p] + k * access.strides[a]);
+    std::ranges::sort(places);
+    places.erase(std::ranges::unique(places).begin(), places.end());
+  }
+  return apart * static_cast<double>(places.size());
+}
+
+std::optional<size_t> TileModel::window_along(size_t axis) const {
+  if (axis == v_) return std::nullopt;
+  for (const MemoryAccess& access : p_.accesses.reads) {
+    // An element that all lanes take is an operand in memory, which costs nothing beside it.
+    if (!access.depends_on(v_) || access.by_data[v_] || access.guarded) continue;
+    for (size_t a = p_.first_axis; a < output_rank_; ++a)
+      if (a != v_ && p_.spans[a] > 1 && meet(access, p_.spans, a, axis)) return a;
+  }
+  return std::nullopt;
+}
+
+double TileModel::window_waits(const std::vector<int64_t>& factors) const {
+  constexpr double kFirstCache = 24 << 10, kThirdCache = 8 << 20;
+  constexpr double kFromSecond = 0.7, kFromMemory = 5;
+  const MemoryAccess* shared = shared_read(factors);
+  if (!shared || in_reduction_) return 0;
+  const auto size = static_cast<double>(size_of(p_.graph.info(shared->tensor).dtype));
+  const double vectors = distinct(*shared, factors);
+  double steps = 1;  // that stay in these lines
+  double walked = vectors * static_cast<double>(lanes_) * size;
+  for (size_t a = output_rank_; a < factors.size(); ++a) {
+    if (a == v_ || !shared->depends_on(a)) continue;
+    const auto count = static_cast<double>(ceil_div(p_.spans[a], factors[a]));
+    (shares_lines(*shared, a) ? steps : walked) *= count;
+  }
+  const double bytes = elements_touched(*shared, p_.stage.domain) * size;
+  if (bytes > kThirdCache) return steps > 1 ? kFromMemory * vectors / steps : 0;
+  return walked > kFirstCache ? kFromSecond * vectors / steps : 0;
+}
+
+const MemoryAccess* TileModel::shared_read(const std::vector<int64_t>& factors) const {
+  bool reduces = false;
+  for (size_t a = output_rank_; a < factors.size(); ++a) reduces |= a != v_ && factors[a] > 1;
+  if (!reduces) return nullptr;
+  const MemoryAccess* shared = nullptr;
+  double least = 1;
+  for (const MemoryAccess& access : p_.accesses.reads) {
+    if (!access.depends_on(v_)) continue;
+    double all = 1;
+    for (size_t a = 0; a < factors.size(); ++a)
+      if (access.depends_on(a)) all *= static_cast<double>(factors[a]);
+    const double share = distinct(access, factors) / all;
+    if (share < least) {
+      least = share;
+      shared = &access;
+    }
+  }
+  return shared;
+}
+
+}  // namespace adjit
