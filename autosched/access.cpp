@@ -85,4 +85,32 @@ double elements_touched(const MemoryAccess& access, const Domain& domain) {
   return std::min(elements, std::max(access.elements, 1.0));
 }
 
+double distinct_reads(const MemoryAccess& access, const std::vector<int64_t>& copies,
+                      size_t output_rank, std::optional<size_t> lanes_axis) {
+  double all = 1;
+  bool outputs = false, reductions = false;
+  for (size_t a = 0; a < copies.size(); ++a) {
+    if (!access.depends_on(a)) continue;
+    all *= static_cast<double>(copies[a]);
+    if (copies[a] > 1 && lanes_axis != a && !access.irregular[a])
+      (a < output_rank ? outputs : reductions) = true;
+  }
+  if (!outputs || !reductions) return all;
+  double apart = 1;  // along the lanes, and where data or divisions decide
+  std::vector<int64_t> places{0};
+  for (size_t a = 0; a < copies.size(); ++a) {
+    if (!access.depends_on(a) || copies[a] < 2) continue;
+    if (lanes_axis == a || access.irregular[a]) {
+      apart *= static_cast<double>(copies[a]);
+      continue;
+    }
+    const size_t so_far = places.size();
+    for (int64_t k = 1; k < copies[a]; ++k)
+      for (size_t p = 0; p < so_far; ++p) places.push_back(places[p] + k * access.strides[a]);
+    std::ranges::sort(places);
+    places.erase(std::ranges::unique(places).begin(), places.end());
+  }
+  return apart * static_cast<double>(places.size());
+}
+
 }  // namespace adjit

@@ -128,7 +128,7 @@ class NestCounter {
       const MemoryAccess& access = accesses_.reads[r];
       std::vector<bool> axes(nest_.spans.size());
       for (size_t a = 0; a < axes.size(); ++a) axes[a] = access.depends_on(a);
-      const double count = executions(axes);
+      const double count = executions(axes) * distinct_share(access);
       count_.loads += count;
       count_.apart += count * lanes_apart(placed_.walks[r]);
       if (access.guarded) count_.masks += 1.5 * count;
@@ -146,6 +146,18 @@ class NestCounter {
         stage_.kind == StageKind::Scatter ? scatter_apart() : lanes_apart(placed_.walks.back());
     count_.apart += 2 * count * apart;
     for (TensorId id : stage_.results) widen(id);
+  }
+
+  // Of what the copies of the tile read.
+  double distinct_share(const MemoryAccess& access) const {
+    std::vector<int64_t> copies(nest_.spans.size(), 1);
+    for (size_t l = tile_; l < nest_.loops.size(); ++l)
+      if (nest_.loops[l].kind != LoopKind::Vector)
+        copies[nest_.loops[l].axis] *= nest_.loops[l].trips;
+    double all = 1;
+    for (size_t a = 0; a < copies.size(); ++a)
+      if (access.depends_on(a)) all *= static_cast<double>(copies[a]);
+    return distinct_reads(access, copies, stage_.domain.output_rank, lanes_axis()) / all;
   }
 
   // Whether partial results go through memory: a serial reduction loop above an output loop.

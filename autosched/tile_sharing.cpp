@@ -21,30 +21,7 @@ bool meet(const MemoryAccess& access, const std::vector<int64_t>& spans, size_t 
 }  // namespace
 
 double TileModel::distinct(const MemoryAccess& access, const std::vector<int64_t>& factors) const {
-  double all = 1;
-  bool outputs = false, reductions = false;
-  for (size_t a = 0; a < factors.size(); ++a) {
-    if (!access.depends_on(a)) continue;
-    all *= static_cast<double>(factors[a]);
-    if (factors[a] > 1 && a != v_ && !access.irregular[a])
-      (a < output_rank_ ? outputs : reductions) = true;
-  }
-  if (!outputs || !reductions) return all;
-  double apart = 1;  // along the lanes, and where data or divisions decide
-  std::vector<int64_t> places{0};
-  for (size_t a = 0; a < factors.size(); ++a) {
-    if (!access.depends_on(a) || factors[a] < 2) continue;
-    if (a == v_ || access.irregular[a]) {
-      apart *= static_cast<double>(factors[a]);
-      continue;
-    }
-    const size_t count = places.size();
-    for (int64_t k = 1; k < factors[a]; ++k)
-      for (size_t p = 0; p < count; ++p) places.push_back(places[p] + k * access.strides[a]);
-    std::ranges::sort(places);
-    places.erase(std::ranges::unique(places).begin(), places.end());
-  }
-  return apart * static_cast<double>(places.size());
+  return distinct_reads(access, factors, output_rank_, v_);
 }
 
 std::optional<size_t> TileModel::window_along(size_t axis) const {
