@@ -85,9 +85,12 @@ Carried NestEmitter::accumulate(Carried accumulators) {
     scatter_copies();
     return accumulators;
   }
+  const std::vector<LeftOut> left_out = vectors_left_out();
   const auto version = [&](Border border) {
-    return [this, border](Carried carried) {
-      return accumulate_copies(std::move(carried), asked_rows(border));
+    return [&, border](Carried carried) {
+      return border == Border::None
+                 ? accumulate_copies(std::move(carried), asked_rows(border), {}, 0)
+                 : accumulate_vectors(std::move(carried), asked_rows(border), left_out, 0);
     };
   };
   if (!has_interior()) return version(Border::Any)(std::move(accumulators));
@@ -99,8 +102,22 @@ Carried NestEmitter::accumulate(Carried accumulators) {
                      version(Border::Any));
 }
 
+// The first `count` vectors that may be left out are; versions for those that are not.
+Carried NestEmitter::accumulate_vectors(Carried accumulators, const std::vector<const Row*>& asked,
+                                        const std::vector<LeftOut>& left_out, size_t count) {
+  const auto here = [&](Carried carried) {
+    return accumulate_copies(std::move(carried), asked, left_out, count);
+  };
+  if (count == left_out.size()) return here(std::move(accumulators));
+  return emit_either(builder_, scopes_, index_.at_least_zero(left_out[count].condition),
+                     std::move(accumulators), here, [&](Carried carried) {
+                       return accumulate_vectors(std::move(carried), asked, left_out, count + 1);
+                     });
+}
+
 // Every accumulator takes its contribution, where the rows hold.
-Carried NestEmitter::accumulate_copies(Carried accumulators, const std::vector<const Row*>& asked) {
+Carried NestEmitter::accumulate_copies(Carried accumulators, const std::vector<const Row*>& asked,
+                                       const std::vector<LeftOut>& left_out, size_t count) {
   body_->set_copy_trips(copy_trips());
   const std::vector<Copy> outputs = copies(false);
   const std::vector<Copy> reductions = copies(true);
@@ -111,15 +128,25 @@ Carried NestEmitter::accumulate_copies(Carried accumulators, const std::vector<c
     const size_t chain = one.output * chains + chain_of(reductions[one.reduction]);
     return static_cast<std::ptrdiff_t>(chain * components);
   };
+  const auto vector_of = [&](const Contribution& one) {
+    return offset_along(nest_.loops[*lane_loop_].axis, outputs[one.output]);
+  };
   CopySequence sequence(builder_);
   const auto add = [&](std::span<const Contribution> some, const std::vector<const Row*>& rows) {
     for (const Contribution& one : some) {
       sequence.mark();
-      add_contribution(outputs[one.output], reductions[one.reduction], rows,
+      add_contribution(outputs[one.output], reductions[one.reduction],
+                       count < left_out.size()
+                           ? rows_of_vector(rows, vector_of(one), left_out[count].condition)
+                           : rows,
                        accumulators.begin() + first_of(one));
     }
   };
-  const std::vector<Contribution> order = contribution_order(outputs, reductions);
+  std::vector<Contribution> order = contribution_order(outputs, reductions);
+  std::erase_if(order, [&](const Contribution& one) {
+    return std::any_of(left_out.begin(), left_out.begin() + static_cast<long>(count),
+                       [&](const LeftOut& out) { return out.vector == vector_of(one); });
+  });
   const std::vector<Group> groups = groups_of(order, outputs, reductions, asked);
   std::vector<const Row*> in_lanes = asked;
   std::erase_if(in_lanes, [&](const Row* row) { return !differs_in_lanes(*row); });

@@ -291,11 +291,27 @@ Value* IndexEmitter::condition(const Affine& form, bool equality) {
   Cached& cached = conditions_[equality][key_of(form)];
   if (!cached.value || !scopes_.alive(cached.depth, cached.serial)) {
     const size_t known_from = depth(form);
-    Value* value = in_lanes(form) ? vector(form) : scalar(form);
+    Value* left = nullptr;
+    Value* right = nullptr;
+    if (const auto stride = in_lanes(form) ? lane_stride(form) : std::nullopt;
+        stride && fits_32(range(without_lanes(form))) && fits_32(range(-form))) {
+      // The lanes' part is a constant: one number of the loops is compared with it.
+      llvm::SmallVector<llvm::Constant*, 64> steps;
+      for (unsigned lane = 0; lane < lanes_; ++lane)
+        steps.push_back(llvm::ConstantInt::getSigned(builder_.getInt32Ty(), *stride * lane));
+      left = llvm::ConstantVector::get(steps);
+      right = scalar(-without_lanes(form));
+    } else {
+      left = in_lanes(form) ? vector(form) : scalar(form);
+    }
     cached = {scopes_.at(known_from,
                          [&] {
-                           return builder_.CreateICmp(
-                               predicate, value, llvm::Constant::getNullValue(value->getType()));
+                           if (right)
+                             right = builder_.CreateVectorSplat(
+                                 lanes_, builder_.CreateTrunc(right, builder_.getInt32Ty()));
+                           else
+                             right = llvm::Constant::getNullValue(left->getType());
+                           return builder_.CreateICmp(predicate, left, right);
                          }),
               known_from, scopes_.serial(known_from)};
   }

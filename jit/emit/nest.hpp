@@ -88,6 +88,14 @@ class NestEmitter {
   bool differs_in_lanes(const Row& row) const;
   llvm::Value* is_interior(bool in_lanes);
   std::vector<const Row*> asked_rows(Border border) const;
+  struct LeftOut {
+    int64_t vector;    // its first point, from the tile's
+    Affine condition;  // negative where no point of the vector has a term
+  };
+  Affine extreme_in_vector(const Row& row, int64_t vector, bool largest) const;
+  std::vector<LeftOut> vectors_left_out() const;
+  std::vector<const Row*> rows_of_vector(std::vector<const Row*> rows, int64_t vector,
+                                         const Affine& not_negative) const;
 
   // scatter.cpp: what has no accumulators.
   void emit_scatter();
@@ -119,6 +127,7 @@ class NestEmitter {
   void emit_reduction();
   void emit_plain();
   std::vector<Copy> copies(bool reduction) const;
+  int64_t offset_along(size_t axis, const Copy& copy) const;
   std::vector<int64_t> copy_trips() const;
   void select_copy(const Copy& copy);
   Emitted rows_mask(const std::vector<const Row*>& rows);
@@ -141,7 +150,10 @@ class NestEmitter {
     std::vector<Affine> conditions;  // all of them at least 0, or the group contributes nothing
   };
   Carried accumulate(Carried accumulators);
-  Carried accumulate_copies(Carried accumulators, const std::vector<const Row*>& asked);
+  Carried accumulate_copies(Carried accumulators, const std::vector<const Row*>& asked,
+                            const std::vector<LeftOut>& left_out, size_t count);
+  Carried accumulate_vectors(Carried accumulators, const std::vector<const Row*>& asked,
+                             const std::vector<LeftOut>& left_out, size_t count);
   void add_contribution(const Copy& output, const Copy& reduction,
                         const std::vector<const Row*>& asked, Carried::iterator accumulator);
   Partial contribution(const Point& point, const Partial& accumulator, const Emitted& keep);

@@ -32,10 +32,7 @@ std::vector<NestEmitter::Copy> NestEmitter::copies(bool reduction) const {
         Copy one = copy;
         one.values[c] = trip * loop.step;
         one.number |= static_cast<uint64_t>(trip) << (8 * c);
-        int64_t offset = 0;
-        for (size_t other = 0; other < copy_loops_.size(); ++other)
-          if (nest_.loops[copy_loops_[other]].axis == loop.axis) offset += one.values[other];
-        if (offset < tile_limit_[loop.axis]) next.push_back(one);
+        if (offset_along(loop.axis, one) < tile_limit_[loop.axis]) next.push_back(one);
       }
     found = std::move(next);
   }
@@ -43,12 +40,18 @@ std::vector<NestEmitter::Copy> NestEmitter::copies(bool reduction) const {
     copy.live_lanes = lanes_;
     if (!lane_loop_ || is_reduction(nest_.loops[*lane_loop_]) != reduction) continue;
     const size_t axis = nest_.loops[*lane_loop_].axis;
-    int64_t offset = 0;
-    for (size_t c = 0; c < copy_loops_.size(); ++c)
-      if (nest_.loops[copy_loops_[c]].axis == axis) offset += copy.values[c];
-    copy.live_lanes = static_cast<unsigned>(std::min<int64_t>(lanes_, tile_limit_[axis] - offset));
+    copy.live_lanes = static_cast<unsigned>(
+        std::min<int64_t>(lanes_, tile_limit_[axis] - offset_along(axis, copy)));
   }
   return found;
+}
+
+// Points from the tile's first one to a copy's, along an axis.
+int64_t NestEmitter::offset_along(size_t axis, const Copy& copy) const {
+  int64_t offset = 0;
+  for (size_t c = 0; c < copy_loops_.size(); ++c)
+    if (nest_.loops[copy_loops_[c]].axis == axis) offset += copy.values[c];
+  return offset;
 }
 
 // Trips of each unrolled loop that lie inside its axis; 0 where several such loops share an axis,

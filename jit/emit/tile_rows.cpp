@@ -7,6 +7,7 @@
 //    on a triangle's diagonal: a second version of the tile has no masks, a third one only those of
 //    rows that differ between lanes, and a step takes the first that it may.
 #include <algorithm>
+#include <set>
 
 #include "autosched/tile_model.hpp"
 #include "jit/emit/nest.hpp"
@@ -59,6 +60,19 @@ Affine NestEmitter::extreme_in_tile(const Row& row, bool largest) const {
   return extreme;
 }
 
+// The same of the tile's points in one vector of results.
+Affine NestEmitter::extreme_in_vector(const Row& row, int64_t vector, bool largest) const {
+  const size_t axis = nest_.loops[*lane_loop_].axis;
+  const int64_t scale = row.form.coefficient(axis);
+  Affine others = row.form;
+  others.set_coefficient(axis, 0);
+  Affine first = axes_[axis];
+  for (size_t l = tile_begin_; l < nest_.loops.size(); ++l)
+    if (nest_.loops[l].axis == axis) first.set_coefficient(nest_.loops[l].variable, 0);
+  const int64_t lane = vector + ((scale > 0) == largest ? int64_t{lanes_} - 1 : 0);
+  return extreme_in_tile({others, false}, largest) + (index_.resolve(first) + Affine(lane)) * scale;
+}
+
 // Whether a row can be asked of a tile as a whole: an inequality without divisions.
 bool NestEmitter::is_plain(const Row& row) const {
   for (size_t v = stage_.domain.rank(); v < row.form.size(); ++v)
@@ -108,6 +122,55 @@ std::vector<const NestEmitter::Row*> NestEmitter::asked_rows(Border border) cons
   std::erase_if(rows, [&](const Row* row) {
     if (border == Border::Any || !is_plain(*row)) return false;
     return border == Border::None || !differs_in_lanes(*row);
+  });
+  return rows;
+}
+
+// Vectors of results that a row leaves out of many steps (one half of a triangle's columns in the
+// other half's steps), each with a form that is negative there: the next one's is never less.
+std::vector<NestEmitter::LeftOut> NestEmitter::vectors_left_out() const {
+  constexpr double kWorthAVersion = 0.2;  // of the steps
+  std::vector<LeftOut> found;
+  if (is_scatter() || stage_.running || !lane_loop_ || lanes_in_reduction()) return found;
+  std::vector<const Row*> rows = tile_rows_;
+  rows.insert(rows.end(), result_rows_.begin(), result_rows_.end());
+  const size_t axis = nest_.loops[*lane_loop_].axis;
+  std::set<int64_t> vectors;
+  for (const Copy& copy : copies(false)) vectors.insert(offset_along(axis, copy));
+  for (const int64_t vector : vectors) {
+    std::vector<Affine> conditions;
+    for (const Row* row : rows) {
+      if (!is_plain(*row) || !differs_in_lanes(*row)) continue;
+      const Affine largest = extreme_in_vector(*row, vector, true);
+      if (index_.range(largest).lo < 0) conditions.push_back(largest);
+    }
+    if (conditions.size() != 1) continue;
+    const Range range = index_.range(conditions[0]);
+    if (static_cast<double>(-range.lo) <
+        kWorthAVersion * static_cast<double>(range.hi - range.lo + 1))
+      continue;
+    if (!found.empty() && !(conditions[0] - found[0].condition).is_constant()) continue;
+    found.push_back({vector, std::move(conditions[0])});
+  }
+  std::ranges::stable_sort(found, {}, [](const LeftOut& one) { return one.condition.constant(); });
+  // Where all of them may be, the last one's condition bounds the loop.
+  if (!found.empty() && found.size() == vectors.size()) found.pop_back();
+  if (found.empty()) return found;
+  auto nodes = static_cast<double>(body_->node_count() * (found.size() + 1));
+  for (size_t c : copy_loops_) nodes *= static_cast<double>(nest_.loops[c].trips);
+  if (nodes > kMostInteriorNodes) found.clear();
+  return found;
+}
+
+// Those of some rows that one vector of results has to ask where a form is not negative: in the
+// half in which a triangle's other columns have terms, these all have one.
+std::vector<const NestEmitter::Row*> NestEmitter::rows_of_vector(std::vector<const Row*> rows,
+                                                                 int64_t vector,
+                                                                 const Affine& not_negative) const {
+  std::erase_if(rows, [&](const Row* row) {
+    if (!is_plain(*row) || !differs_in_lanes(*row)) return false;
+    const Affine beyond = extreme_in_vector(*row, vector, false) - not_negative;
+    return beyond.is_constant() && beyond.constant() >= 0;
   });
   return rows;
 }

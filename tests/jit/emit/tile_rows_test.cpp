@@ -47,13 +47,16 @@ TEST(TileRows, TheInteriorHasNoMasks) {
     p = unroll(unroll(std::move(p), 0, 3, 3), 0, 4, 3);
     expect_same(p);
     const std::string ir = EmittedProgram(p).ir();
-    const size_t inside = ir.find("\neither"), border = ir.find("\nor", inside);
+    // Rows of the image, then those that differ between lanes.
+    const size_t rows = ir.find("\neither"), border = ir.find("\nor", rows);
+    ASSERT_NE(rows, std::string::npos);
+    const size_t inside = ir.find("\neither", rows + 1), end = ir.find("\nor", inside);
     ASSERT_NE(inside, std::string::npos);
-    const size_t end = ir.find("\nendeither", border);
-    const std::string interior = ir.substr(inside, border - inside);
+    const std::string interior = ir.substr(inside, end - inside);
     EXPECT_EQ(occurrences(interior, "masked.load"), 0u) << interior;
     EXPECT_EQ(occurrences(interior, "load <8 x float>"), 9u);
-    EXPECT_GT(occurrences(ir.substr(border, end - border), "masked.load"), 0u);
+    EXPECT_GT(occurrences(ir.substr(end), "masked.load"), 0u);
+    EXPECT_LT(border, inside);
     if (how[0] == '+') {
       EXPECT_EQ(occurrences(interior, "<8 x i1>"), 0u) << interior;
     }
@@ -102,6 +105,51 @@ TEST(TileRows, OneVersionWhereTwoDoNotPay) {
   EXPECT_EQ(versions(unroll(unroll(unroll(vectorize(plain(large), 0, 2, 8), 0, 1, 12), 0, 0, 3), 0,
                             2, 4)),
             0u);
+}
+
+// A product with a triangle, whose columns are vectors of a tile.
+Graph triangle(const std::string& rows, int64_t columns = 16) {
+  const std::string n = std::to_string(columns);
+  return parse_graph("def main(float(24, 32) x, float(32, " + n +
+                     ") w) -> (y) { y(i, j) +=! x(i, r) * w(r, j) where i in 0:24, j in 0:" + n +
+                     ", r in 0:32, " + rows + " }");
+}
+
+// In the steps that have terms in one vector alone the other one's copies are left out; the masks
+// of a vector that has all its terms then, too.
+TEST(TileRows, VectorsWithoutTermsAreLeftOut) {
+  const auto tiled = [](const std::string& row) {
+    return unroll(unroll(vectorize(plain(triangle(row)), 0, 1, 8), 0, 0, 3), 0, 1, 2);
+  };
+  constexpr size_t kBoth = 6, kOne = 3;
+  for (const auto& [row, copies] : std::vector<std::pair<const char*, size_t>>{
+           {"r <= j", kBoth + kOne},
+           {"r <= j + 3", kBoth + kOne},
+           {"r >= j", kBoth + kBoth + kOne},  // inside, where nothing is asked, too
+           {"2 * r >= j", kBoth + kBoth},     // few steps leave one out
+           {"j <= 20", kBoth}}) {
+    const Program p = tiled(row);
+    expect_same(p);
+    const std::string ir = EmittedProgram(p).ir();
+    EXPECT_EQ(occurrences(ir, "call <8 x float> @llvm.fma"), copies) << row;
+  }
+  const std::string ir = EmittedProgram(tiled("r <= j")).ir();
+  const size_t both = ir.find("\neither"), one = ir.find("\nor", both);
+  EXPECT_EQ(occurrences(ir.substr(both, one - both), "select <8 x i1>"), 3u)
+      << "where r <= 7, columns 8 to 15 have all terms";
+}
+
+TEST(TileRows, TrianglesOfEveryKind) {
+  for (const char* rows : {"r <= j", "r >= j", "r <= j, r >= i", "r <= j, j <= i", "j <= i",
+                           "i + j <= r", "r <= j, 2 * r >= j", "r + j <= 31", "r + j >= 20",
+                           "r <= j, q = (j + r) // 2, j + r == 2 * q"})
+    for (const int64_t columns : {16, 32, 29})
+      for (const int64_t vectors : {2, 3, 4}) {
+        const Program p = vectorize(plain(triangle(rows, columns)), 0, 1, 8);
+        if (8 * vectors > columns + 7) continue;
+        expect_same(unroll(unroll(p, 0, 0, 3), 0, 1, vectors));
+        expect_same(unroll(unroll(p, 0, 1, vectors), 0, 2, 2));
+      }
 }
 
 }  // namespace
