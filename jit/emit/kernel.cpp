@@ -29,6 +29,8 @@ llvm::Function* declare(llvm::Module& module, const std::string& symbol, unsigne
   function->addFnAttr("min-legal-vector-width", std::to_string(vector_bits));
   function->addFnAttr("no-trapping-math", "true");
   function->addFnAttr("frame-pointer", "none");
+  // Vectors that find no register lie in whole cache lines of the stack.
+  function->addFnAttr("stackrealign");
   for (llvm::Argument& argument : function->args()) argument.addAttr(llvm::Attribute::NoUndef);
   return function;
 }

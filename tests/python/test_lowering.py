@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import adjit as aj
@@ -63,6 +64,21 @@ def test_executable() -> None:
     assert executable.report["title"]
     with pytest.raises(aj.Error, match="compiled for"):
         executable(A.T, B)
+
+
+def test_vectors_on_the_stack_lie_in_whole_lines() -> None:
+    def chain(x: aj.Value, y: aj.Value) -> aj.Value:
+        return aj.sin(x * y) * aj.exp(x) + aj.cos(y) * aj.log1p(aj.abs(x)) / (1 + aj.tanh(x) ** 2)
+
+    x = np.ones((64, 64), np.float32)
+    low = aj.lower(aj.grad(lambda x, y: aj.sum(chain(x, y)), argnums=(0, 1)), x, x)
+    text = low.compile().asm
+    kept = set(re.findall(r"mov\w+\s+%([xyz])mm\d+, -?\d*\(%rsp\)", text))
+    assert kept, "nothing finds no register: the test needs a larger body"
+    widest = max(kept)
+    size = {"x": 16, "y": 32, "z": 64}[widest]
+    assert re.search(rf"andq\s+\$-(64|{size}), %rsp", text)
+    assert not re.search(rf"movups\s+%{widest}mm\d+, -?\d*\(%rsp\)", text)
 
 
 def test_lowering_of_derived_functions() -> None:
