@@ -43,6 +43,21 @@ double row_load_cost(int64_t lanes, int64_t piece) {
   return kPorts * static_cast<double>(lanes + (lanes - piece) + piece * rounds);
 }
 
+std::vector<size_t> order_of_rows(const ExprPool& pool, std::span<const ExprId> index,
+                                  size_t rows) {
+  const auto by_data = [&](size_t d) {
+    const ExprId roots[] = {index[d]};
+    return std::ranges::any_of(reachable(pool, roots),
+                               [&](ExprId id) { return pool.is(id, Op::Read); });
+  };
+  std::vector<size_t> order;
+  for (const bool data : {false, true})
+    for (size_t d = 0; d < index.size(); ++d)
+      if (d != rows && by_data(d) == data) order.push_back(d);
+  order.push_back(rows);
+  return order;
+}
+
 std::optional<Packing> rows_innermost(const Graph& graph, const Stage& stage,
                                       const MemoryAccess& access) {
   const int64_t piece = row_piece(graph, access.tensor);
@@ -55,9 +70,8 @@ std::optional<Packing> rows_innermost(const Graph& graph, const Stage& stage,
     if (!rows) continue;
     if (access.strides[axis] == 1) return std::nullopt;
     Packing packing;
-    for (size_t d = 0; d < index.size(); ++d)
-      if (d != *rows) packing.dimensions.push_back({d, 1, 0});
-    packing.dimensions.push_back({*rows, 1, 0});
+    for (const size_t d : order_of_rows(graph.pool, index, *rows))
+      packing.dimensions.push_back({d, 1, 0});
     return packing;
   }
   return std::nullopt;

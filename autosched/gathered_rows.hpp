@@ -10,6 +10,7 @@
 
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "autosched/access.hpp"
 #include "autosched/moves.hpp"
@@ -31,6 +32,11 @@ bool moves_with(const ExprPool& pool, ExprId coordinate, size_t axis);
 /// moves no other one.
 std::optional<size_t> dimension_walked(const ExprPool& pool, const Stage& stage,
                                        std::span<const ExprId> index, size_t axis);
+
+/// The dimensions of a tensor at these coordinates with `rows` innermost, around it what data names,
+/// and the others outside: rows that neighbouring lanes name lie close together. With eight levels
+/// of a grid 12 kB apart, all fell into one set of the first cache.
+std::vector<size_t> order_of_rows(const ExprPool& pool, std::span<const ExprId> index, size_t rows);
 
 /// The copy of an operand that has the dimension innermost which an axis of the stage walks alone,
 /// where data decides other dimensions; nullopt where there is no such axis of about a piece or

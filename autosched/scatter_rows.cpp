@@ -2,6 +2,7 @@
 //
 //   H[c, I[r]] += X[c, r]    becomes    R[I[r], c] += X[c, r];   H[c, i] = R[i, c]
 // where R starts from what H starts from. What the points of c write lies side by side in R.
+#include "autosched/gathered_rows.hpp"
 #include "autosched/move_record.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/rewriting.hpp"
@@ -29,10 +30,8 @@ Program scatter_rows(Program program, size_t stage, size_t dimension) {
   move.require(rows.kind == StageKind::Scatter, "that is no scatter");
   move.require(dimension + 1 < rank, "its result has no such dimension before the innermost one");
 
-  std::vector<size_t> order;  // of the result's dimensions in the new array
-  for (size_t d = 0; d < rank; ++d)
-    if (d != dimension) order.push_back(d);
-  order.push_back(dimension);
+  // Of the result's dimensions in the new array.
+  const std::vector<size_t> order = order_of_rows(graph.pool, rows.target, dimension);
   std::vector<int64_t> shape;
   std::vector<ExprId> there, here(rank);  // the result's element in the array, and the other way
   for (size_t k = 0; k < rank; ++k) {
