@@ -31,7 +31,10 @@ std::vector<size_t> copied(const std::string& read, const std::string& type = "f
 TEST(GatheredRows, TheDimensionThatDataLeavesAlone) {
   const std::vector<size_t> channels{0, 2, 3, 1};
   EXPECT_EQ(copied("x(b, r_c, I(b, i, 0) % 9, I(b, i, 1) % 9)"), channels);
-  EXPECT_EQ(copied("x(b, r_c, I(b, i, 0) % 9, 3)"), channels);
+  const std::vector<size_t> data_last{0, 3, 2, 1};
+  EXPECT_EQ(copied("x(b, r_c, I(b, i, 0) % 9, 3)"), data_last);
+  EXPECT_EQ(copied("x(b, r_c, I(b, i, 0) % 9, max(i - 56, 0))"), data_last)
+      << "rows that lanes name lie close together";
   EXPECT_EQ(copied("x(b, (r_c + r_k) % 16, I(b, i, 0) % 9, r_c // 9)"), std::vector<size_t>())
       << "moves two coordinates";
   EXPECT_EQ(copied("x(b, max(r_c - r_k, 0), I(b, i, 0) % 9, 3)"), std::vector<size_t>())
@@ -40,7 +43,7 @@ TEST(GatheredRows, TheDimensionThatDataLeavesAlone) {
   EXPECT_EQ(copied("x(b, r_k * 4, I(b, i, 0) % 9, 3)"), std::vector<size_t>()) << "steps of four";
   EXPECT_EQ(copied("x(b, I(b, i, 0) % 9, I(b, i, 1) % 9, r_k)"), std::vector<size_t>())
       << "innermost as it is";
-  EXPECT_EQ(copied("(i < 60 ? x(b, r_c, I(b, i, 0) % 9, 3) : 0.0)"), channels);
+  EXPECT_EQ(copied("(i < 60 ? x(b, r_c, I(b, i, 0) % 9, 3) : 0.0)"), data_last);
 }
 
 TEST(GatheredRows, Pieces) {

@@ -31,6 +31,19 @@ TEST(ScatterRows, OfEveryCombinerAndStart) {
       }
 }
 
+// What data names is next to the rows.
+TEST(ScatterRows, RowsThatDataNamesLieCloseTogether) {
+  const Graph graph = parse_graph(
+      "def f(float(2, 3, 10) x, int64(2, 10) n) -> (h) {\n"
+      "  scatter float(5, 3, 4, 2) h(n(b, i), c, min(i, 3), b) +=[drop] x(b, c, i) where b in 0:2, "
+      "c in 0:3, i in 0:10\n}");
+  const Program p = plain(graph);
+  const Program rows = scatter_rows(p, scatter_in(p), 1);
+  expect_faithful(rows, graph);
+  const Stage& stage = rows.graph.stages[scatter_in(rows)];
+  EXPECT_EQ(rows.graph.info(stage.results[0]).shape, (std::vector<int64_t>{4, 2, 5, 3}));
+}
+
 TEST(ScatterRows, IsRefused) {
   const Program p = plain(image("+"));
   expect_refused([&] { scatter_rows(p, scatter_in(p), 2); }, "before the innermost");
