@@ -95,7 +95,8 @@ double distinct_reads(const MemoryAccess& access, const std::vector<int64_t>& co
     if (copies[a] > 1 && lanes_axis != a && !access.irregular[a])
       (a < output_rank ? outputs : reductions) = true;
   }
-  if (!outputs || !reductions) return all;
+  constexpr double kMost = 1 << 12;  // copies that a tile can have, by far
+  if (!outputs || !reductions || all > kMost) return all;
   double apart = 1;  // along the lanes, and where data or divisions decide
   std::vector<int64_t> places{0};
   for (size_t a = 0; a < copies.size(); ++a) {

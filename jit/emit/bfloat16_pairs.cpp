@@ -80,6 +80,20 @@ bool NestEmitter::in_pairs(const Copy& copy) {
   return both;
 }
 
+// Whether some row has to be asked of the copy or of its neighbour, or of lanes along the
+// reduction. Leaves the copy selected.
+bool NestEmitter::asks_of_pair(const Copy& copy, const std::vector<const Row*>& asked) {
+  bool any = lanes_in_reduction() && tail_mask(copy.live_lanes).value;
+  for (const int64_t point : {0, 1}) {
+    Copy one = copy;
+    one.values[*pair_loop_] = point;
+    select_copy(one);
+    any |= rows_mask(asked).value != nullptr;
+  }
+  select_copy(copy);
+  return any;
+}
+
 Value* NestEmitter::add_pair(const Point& point, Value* sum) {
   const auto reads = *bfloat16_factors(program_.graph.pool, stage_.bodies[0]);
   auto* type = llvm::FixedVectorType::get(builder_.getBFloatTy(), 2 * lanes_);

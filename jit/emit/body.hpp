@@ -111,6 +111,9 @@ class BodyEmitter {
   /// How many trips of each copy variable the tile at hand has: reads that are contiguous over the
   /// copies but not over the lanes are then loaded for several copies at once.
   void set_copy_trips(std::vector<int64_t> trips) { copy_trips_ = std::move(trips); }
+  /// Whether the domain's rows hold for all copies of the tile at hand, so that each may read what
+  /// the others do.
+  void set_rows_hold(bool hold) { rows_hold_ = hold; }
   /// The copy variable, if any, along which an address of these coordinates moves by one element
   /// from trip to trip.
   std::optional<size_t> contiguous_copies(std::span<const ExprId> index, const TensorPlace& place);
@@ -199,6 +202,8 @@ class BodyEmitter {
   llvm::Value* load_windows(const Address& address, const TensorPlace& place, llvm::Type* element,
                             const LaneWindows& windows, const Emitted& mask, size_t depth,
                             DType dtype);
+  llvm::Value* masked_load(llvm::FixedVectorType* type, llvm::Value* pointer, llvm::Align align,
+                           llvm::Value* mask);
   llvm::Value* window_mask(const LaneWindows::Window& window, const Emitted& mask);
   // coordinates.cpp
   struct Narrow;
@@ -234,7 +239,7 @@ class BodyEmitter {
   std::unordered_map<Key, Memo, KeyHash> memo_;
   std::vector<size_t> copy_variables_;
   std::optional<size_t> ahead_;  // loop variable whose next iteration's reads are fetched
-  bool branched_ = false;
+  bool branched_ = false, rows_hold_ = false;
   std::vector<int64_t> copy_trips_;  // per copy variable; empty: not known
   std::unordered_map<Key, Memo, KeyHash> pairs_;
   struct Loaded {

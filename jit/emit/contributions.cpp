@@ -119,6 +119,7 @@ Carried NestEmitter::accumulate_vectors(Carried accumulators, const std::vector<
 Carried NestEmitter::accumulate_copies(Carried accumulators, const std::vector<const Row*>& asked,
                                        const std::vector<LeftOut>& left_out, size_t count) {
   body_->set_copy_trips(copy_trips());
+  body_->set_rows_hold(asked.empty());
   const std::vector<Copy> outputs = copies(false);
   const std::vector<Copy> reductions = copies(true);
   const size_t components = stage_.bodies.size();
@@ -190,7 +191,8 @@ std::vector<NestEmitter::Group> NestEmitter::groups_of(const std::vector<Contrib
                                                        const std::vector<const Row*>& asked) {
   constexpr size_t kWorthABranch = 3;  // contributions, in the mean
   std::vector<Group> groups;
-  if (stage_.running || !lane_loop_ || pair_loop_) return groups;
+  if (stage_.running || !lane_loop_ || pair_loop_ || !is_commutative(stage_.combiner.kind))
+    return groups;
   bool any = false;
   for (const Contribution& one : order) {
     select_copy(combined_copy(outputs[one.output], reductions[one.reduction]));
@@ -223,7 +225,7 @@ void NestEmitter::add_contribution(const Copy& output, const Copy& reduction,
   // Lanes past the end of an output axis compute garbage that is never stored; of a reduction axis
   // they must not count.
   const Emitted keep = lanes_in_reduction() ? point.active : rows;
-  if (pair_loop_ && !keep.value && in_pairs(copy)) {
+  if (pair_loop_ && !asks_of_pair(copy, asked) && in_pairs(copy)) {
     // The second point came with the first.
     if (copy.values[*pair_loop_] == 0) *accumulator = add_pair(point, *accumulator);
     return;

@@ -235,6 +235,30 @@ bool BodyEmitter::reads_whole_vectors(const Address& address) const {
   return pattern && LaneWindows(*pattern).worthwhile();
 }
 
+// Lanes that are off are 0. Vectors wider than the registers are loaded register by register: LLVM
+// 19 loads all lanes of a part whose lanes it knows to be off.
+Value* BodyEmitter::masked_load(llvm::FixedVectorType* type, Value* pointer, llvm::Align align,
+                                Value* mask) {
+  Value* zero = llvm::Constant::getNullValue(type);
+  const unsigned lanes = type->getNumElements();
+  if (const auto* known = llvm::dyn_cast<llvm::Constant>(mask); known && known->isNullValue())
+    return zero;
+  if (type->getPrimitiveSizeInBits() <= static_cast<unsigned>(math_.features().vector_bits))
+    return builder_.CreateMaskedLoad(type, pointer, align, mask, zero);
+  auto* half = llvm::FixedVectorType::get(type->getElementType(), lanes / 2);
+  std::array<Value*, 2> halves;
+  llvm::SmallVector<int, 64> all;
+  for (const unsigned first : {0u, lanes / 2}) {
+    llvm::SmallVector<int, 64> some;
+    for (unsigned lane = 0; lane < lanes / 2; ++lane)
+      some.push_back(static_cast<int>(first + lane));
+    Value* from = builder_.CreateConstInBoundsGEP1_64(type->getElementType(), pointer, first);
+    halves[first > 0] = masked_load(half, from, align, builder_.CreateShuffleVector(mask, some));
+    all.append(some);
+  }
+  return builder_.CreateShuffleVector(halves[0], halves[1], all);
+}
+
 // Whole vectors of memory, of which every lane takes one element.
 Value* BodyEmitter::load_windows(const Address& address, const TensorPlace& place,
                                  llvm::Type* element, const LaneWindows& windows,
@@ -251,8 +275,8 @@ Value* BodyEmitter::load_windows(const Address& address, const TensorPlace& plac
     llvm::SmallVector<int, 64> held(lanes, -1);  // lane by lane: where the result has it
     for (size_t w = 0; w < pointers.size(); ++w) {
       const LaneWindows::Window& window = windows.windows()[w];
-      Value* loaded = builder_.CreateMaskedLoad(type, pointers[w], llvm::Align(size_of(dtype)),
-                                                window_mask(window, mask), zero);
+      Value* loaded =
+          masked_load(type, pointers[w], llvm::Align(size_of(dtype)), window_mask(window, mask));
       // The first window's lanes get their places together with the second one's.
       const int base = result ? static_cast<int>(lanes) : 0;
       for (unsigned lane = 0; lane < lanes; ++lane)
@@ -348,8 +372,7 @@ Emitted BodyEmitter::load_lanes(const Address& address, TensorId tensor, DType d
                            lanes_mask = builder_.CreateVectorReverse(lanes_mask);
                          fetch_next(address, first, pointer, element);
                          Value* loaded = lanes_mask
-                                             ? static_cast<Value*>(builder_.CreateMaskedLoad(
-                                                   type, pointer, align, lanes_mask, zero))
+                                             ? masked_load(type, pointer, align, lanes_mask)
                                              : builder_.CreateAlignedLoad(type, pointer, align);
                          if (reversed) loaded = builder_.CreateVectorReverse(loaded);
                          return from_memory(loaded, dtype);

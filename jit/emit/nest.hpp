@@ -167,6 +167,7 @@ class NestEmitter {
   // bfloat16_pairs.cpp: two points of a reduction at once.
   void find_pair_loop();
   bool in_pairs(const Copy& first);
+  bool asks_of_pair(const Copy& copy, const std::vector<const Row*>& asked);
   llvm::Value* add_pair(const Point& point, llvm::Value* sum);
   void finish(const std::vector<Copy>& outputs, const Carried& accumulators);
   Affine result_form(size_t component) const;

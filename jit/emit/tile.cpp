@@ -123,6 +123,7 @@ Emitted NestEmitter::stored_mask(const Copy& copy) {
 // No reduction: every copy is one (vector of) points; a point that the rows exclude is 0.
 void NestEmitter::emit_plain() {
   body_->set_copy_trips(copy_trips());
+  body_->set_rows_hold(tile_rows_.empty());
   const std::vector<Copy> all = copies(false);
   std::vector<bool> in_rows(stage_.bodies.size());
   for (size_t k = 0; k < in_rows.size(); ++k) in_rows[k] = results_in_rows(k).has_value();

@@ -59,7 +59,7 @@ std::optional<size_t> BodyEmitter::contiguous_copies(std::span<const ExprId> ind
 }
 
 // Whether the coordinates stay inside the tensor when a copy variable goes `past` trips further
-// than the copy at hand.
+// than the copy at hand, or back.
 bool BodyEmitter::stays_inside(TensorId tensor, std::span<const ExprId> index, size_t copies,
                                int64_t past) {
   if (!places_[tensor].origin.empty()) return false;
@@ -159,8 +159,12 @@ std::optional<Emitted> BodyEmitter::load_transposed(ExprId id, const Point& poin
   const auto trip = static_cast<int64_t>(point.copy >> (8 * *copies) & 0xff);
   const int64_t first = trip - trip % group;
   const int64_t past = first + group - 1 - trip;  // the piece's last element, from the one at hand
-  const bool whole = first + group <= copy_trips_[*copies];
-  if (!whole && !stays_inside(tensor, pool_.read_index(id), *copies, past)) return std::nullopt;
+  // The neighbouring copies' elements are there if these are points of the tile's, or anyway.
+  const bool whole = first + group <= copy_trips_[*copies] && (address.safe || rows_hold_);
+  const auto is_there = [&](int64_t trips) {
+    return stays_inside(tensor, pool_.read_index(id), *copies, trips);
+  };
+  if (!whole && !(is_there(first - trip) && is_there(past))) return std::nullopt;
 
   llvm::Type* element = memory_type(dtype);
   auto* piece = llvm::FixedVectorType::get(element, group);

@@ -90,5 +90,20 @@ TEST(BFloat16Pairs, DefaultSchedules) {
   }
 }
 
+// A row that holds for one of two points only keeps them apart.
+TEST(BFloat16Pairs, RowsBetweenTheTwoPoints) {
+  for (const char* row : {"i + p >= 1", "i >= p", "j >= p", "i >= 2 * q + p", "j <= 2 * q + p"}) {
+    const Graph graph = parse_graph(
+        std::string("def main(bfloat16(24, 8, 2) a, bfloat16(8, 32, 2) b) -> (c) { c(i, j) +=! "
+                    "float(a(i, q, p)) * float(b(q, j, p)) where i in 0:24, j in 0:32, q in 0:8, "
+                    "p in 0:2, ") +
+        row + " }");
+    const Program p = vectorize(initial_program(graph, 1, 512), 0, 1, 16);
+    EXPECT_EQ(check_emitted(unroll(p, 0, 3, 2), small_inputs(graph, 3)), "") << row;
+    EXPECT_EQ(check_emitted(unroll(unroll(p, 0, 0, 3), 0, 3, 2), small_inputs(graph, 3)), "")
+        << row;
+  }
+}
+
 }  // namespace
 }  // namespace adjit::testing

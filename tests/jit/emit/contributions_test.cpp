@@ -51,7 +51,7 @@ TEST(Contributions, OneElementIsKeptAtATime) {
   size_t at = ir.find(" load <8 x float>"), together = 0;
   while (at != std::string::npos) {
     const size_t next = ir.find(" load <8 x float>", at + 1);
-    const size_t used = ir.find("fma", at);
+    const size_t used = ir.find(target_has_fma() ? "fma" : "fmul", at);
     together += next < used;
     at = next;
   }
@@ -107,6 +107,20 @@ TEST(Contributions, BordersOfEveryKind) {
       expect_same(unroll(unroll(p, 0, 3, 3), 0, 4, 3));
       expect_same(unroll(unroll(p, 0, 3, 2), 0, 0, 2));
     }
+}
+
+// Branches for rows of an image do not change the order in which points come to combiners that
+// need one: of equal numbers the first (or last) wins.
+TEST(Contributions, BordersOfCombinersInOrder) {
+  const std::string domain =
+      " where c in 0:3, i in 0:24, j in 0:32, r in 0:3, i + r >= 1, i + r <= 24";
+  for (const char* how : {"argmax=![first]", "argmin=![first]", "argmax=!", "argmin=!"}) {
+    const Graph graph =
+        parse_graph(std::string("def main(float(3, 24, 32) x) -> (y, p) { (y, p)(c, i, j) ") + how +
+                    " (floor(x(c, i + r - 1, j) * 0.3), int32(r))" + domain + " }");
+    const Program p = unroll(unroll(vectorize(plain(graph), 0, 2, 8), 0, 1, 4), 0, 3, 3);
+    expect_same(p);
+  }
 }
 
 // Lanes along a reduction have an accumulator for each of their vectors, and none for copies along

@@ -17,7 +17,8 @@ struct Loads {
 
 Loads loads_of(const std::string& ir) {
   return {gathers(ir),
-          occurrences(ir, "call <8 x float> @llvm.masked.load"),
+          occurrences(ir, "call <8 x float> @llvm.masked.load") +
+              occurrences(ir, "call <4 x float> @llvm.masked.load"),  // where registers are short
           occurrences(ir, "= load <8 x float>"),
           occurrences(ir, "= load float"),
           occurrences(ir, "call void @llvm.masked.store"),
@@ -275,6 +276,18 @@ TEST(Load, InputsOfAnyStrides) {
         EXPECT_EQ(difference(expected, emitted(std::vector<Array>{x}, at_start), 0), "");
     }
   }
+}
+
+// Vectors wider than the registers, of which a part has no lane: it is not loaded.
+TEST(Load, PartsOfWideVectorsThatAreOff) {
+  const Graph graph = parse_graph(
+      "def main(float(195) x) -> (y) { y(i, j) min=! x(2 * j - r + 1) where i in 0:3, j in 0:100, "
+      "r in 0:7, 2 * j - r + 1 >= 0, 2 * j - r + 1 <= 194 }");
+  for (const int64_t lanes : {16, 32})
+    EXPECT_EQ(check_emitted(vectorize(initial_program(graph, 1, 256), 0, 1, lanes),
+                            small_inputs(graph, 3)),
+              "")
+        << lanes;
 }
 
 }  // namespace

@@ -166,5 +166,21 @@ TEST(TransposedLoad, RowsOfAllLanes) {
   EXPECT_EQ(check_emitted(p, small_inputs(graph, 5)), "");
 }
 
+// What rows exclude is not loaded with what they do not, at neither end of the tensor.
+TEST(TransposedLoad, NeighboursThatRowsExclude) {
+  for (const char* rows : {"i + r >= 1", "i + r <= 20", "i + r >= 1, i + r <= 20",
+                           "i + r >= 1, i + r <= 20, j >= 2 * i"}) {
+    const Graph graph = parse_graph(
+        std::string("def main(float(32, 20) x, float(3) w) -> (y) { y(j, i) +=! x(j, i + r - 1) * "
+                    "w(r) where j in 0:32, i in 0:20, r in 0:3, i + r >= 1, i + r <= 20, ") +
+        rows + " }");
+    for (const int64_t taps : {1, 3}) {
+      const Program p = unroll(vectorize(initial_program(graph, 2, 512), 0, 0, 16), 0, 1, 4);
+      EXPECT_EQ(check_emitted(taps > 1 ? unroll(p, 0, 2, taps) : p, small_inputs(graph, 7)), "")
+          << rows;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace adjit::testing
