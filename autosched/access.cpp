@@ -2,6 +2,7 @@
 #include "autosched/access.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "autosched/region.hpp"
 #include "autosched/work.hpp"
@@ -98,13 +99,26 @@ double distinct_reads(const MemoryAccess& access, const std::vector<int64_t>& co
   constexpr double kMost = 1 << 12;  // copies that a tile can have, by far
   if (!outputs || !reductions || all > kMost) return all;
   double apart = 1;  // along the lanes, and where data or divisions decide
-  std::vector<int64_t> places{0};
+  std::vector<size_t> axes;
   for (size_t a = 0; a < copies.size(); ++a) {
     if (!access.depends_on(a) || copies[a] < 2) continue;
     if (lanes_axis == a || access.irregular[a]) {
       apart *= static_cast<double>(copies[a]);
-      continue;
+    } else {
+      axes.push_back(a);
     }
+  }
+  if (axes.size() == 2) {  // runs of the finer one, a step of the other apart
+    std::ranges::sort(axes, {}, [&](size_t a) { return std::abs(access.strides[a]); });
+    const int64_t fine = std::abs(access.strides[axes[0]]);
+    const int64_t coarse = std::abs(access.strides[axes[1]]);
+    if (coarse % fine == 0)
+      return apart *
+             static_cast<double>(copies[axes[0]] +
+                                 (copies[axes[1]] - 1) * std::min(coarse / fine, copies[axes[0]]));
+  }
+  std::vector<int64_t> places{0};
+  for (const size_t a : axes) {
     const size_t so_far = places.size();
     for (int64_t k = 1; k < copies[a]; ++k)
       for (size_t p = 0; p < so_far; ++p) places.push_back(places[p] + k * access.strides[a]);

@@ -33,9 +33,9 @@ bool moves_with(const ExprPool& pool, ExprId coordinate, size_t axis);
 std::optional<size_t> dimension_walked(const ExprPool& pool, const Stage& stage,
                                        std::span<const ExprId> index, size_t axis);
 
-/// The dimensions of a tensor at these coordinates with `rows` innermost, around it what data names,
-/// and the others outside: rows that neighbouring lanes name lie close together. With eight levels
-/// of a grid 12 kB apart, all fell into one set of the first cache.
+/// The dimensions of a tensor at these coordinates with `rows` innermost, around it what data
+/// names, and the others outside: rows that neighbouring lanes name lie close together. With eight
+/// levels of a grid 12 kB apart, all fell into one set of the first cache.
 std::vector<size_t> order_of_rows(const ExprPool& pool, std::span<const ExprId> index, size_t rows);
 
 /// The copy of an operand that has the dimension innermost which an axis of the stage walks alone,

@@ -68,8 +68,7 @@ TileChoice descend(const TileProblem& problem, size_t vector_axis) {
   for (size_t a = problem.stage.domain.output_rank; a < problem.spans.size(); ++a)
     if (const std::optional<size_t> window = model.window_along(a)) {
       start[*window] = 2;
-      for (const int64_t factor : model.choices(a))
-        if (factor > 1) try_from(a, factor, kSharingGain);
+      if (const int64_t taps = model.choices(a).back(); taps > 1) try_from(a, taps, kSharingGain);
       start[*window] = 1;
     }
   return best;

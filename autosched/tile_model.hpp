@@ -208,6 +208,15 @@ class TileModel {
   // are one index by themselves.
   bool packable(const MemoryAccess& access) const;
 
+  // What copies read together, of the factors that were last asked for.
+  struct Sharing {
+    std::vector<int64_t> factors;
+    std::vector<double> distinct;  // per read
+    const MemoryAccess* read = nullptr;
+  };
+  const Sharing& sharing(const std::vector<int64_t>& factors) const;
+  mutable Sharing sharing_;
+
   const TileProblem& p_;
   size_t v_;
   int64_t lanes_;

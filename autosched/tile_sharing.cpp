@@ -21,7 +21,7 @@ bool meet(const MemoryAccess& access, const std::vector<int64_t>& spans, size_t 
 }  // namespace
 
 double TileModel::distinct(const MemoryAccess& access, const std::vector<int64_t>& factors) const {
-  return distinct_reads(access, factors, output_rank_, v_);
+  return sharing(factors).distinct[static_cast<size_t>(&access - p_.accesses.reads.data())];
 }
 
 std::optional<size_t> TileModel::window_along(size_t axis) const {
@@ -55,23 +55,29 @@ double TileModel::window_waits(const std::vector<int64_t>& factors) const {
 }
 
 const MemoryAccess* TileModel::shared_read(const std::vector<int64_t>& factors) const {
+  return sharing(factors).read;
+}
+
+const TileModel::Sharing& TileModel::sharing(const std::vector<int64_t>& factors) const {
+  if (sharing_.factors == factors) return sharing_;
+  sharing_.factors = factors;
+  sharing_.read = nullptr;
+  sharing_.distinct.resize(p_.accesses.reads.size());
   bool reduces = false;
   for (size_t a = output_rank_; a < factors.size(); ++a) reduces |= a != v_ && factors[a] > 1;
-  if (!reduces) return nullptr;
-  const MemoryAccess* shared = nullptr;
   double least = 1;
-  for (const MemoryAccess& access : p_.accesses.reads) {
-    if (!access.depends_on(v_)) continue;
+  for (size_t r = 0; r < p_.accesses.reads.size(); ++r) {
+    const MemoryAccess& access = p_.accesses.reads[r];
     double all = 1;
     for (size_t a = 0; a < factors.size(); ++a)
       if (access.depends_on(a)) all *= static_cast<double>(factors[a]);
-    const double share = distinct(access, factors) / all;
-    if (share < least) {
-      least = share;
-      shared = &access;
-    }
+    sharing_.distinct[r] = reduces ? distinct_reads(access, factors, output_rank_, v_) : all;
+    const double share = sharing_.distinct[r] / all;
+    if (!reduces || !access.depends_on(v_) || share >= least) continue;
+    least = share;
+    sharing_.read = &access;
   }
-  return shared;
+  return sharing_;
 }
 
 }  // namespace adjit

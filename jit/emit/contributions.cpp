@@ -98,6 +98,12 @@ Carried NestEmitter::accumulate(Carried accumulators) {
     return emit_either(builder_, scopes_, is_interior(true), std::move(carried),
                        version(Border::None), version(Border::Lanes));
   };
+  // What others than sums do beside their masks takes longer: not worth a third version.
+  if (stage_.combiner.kind != CombinerKind::Sum) {
+    Value* all = builder_.CreateAnd(is_interior(false), is_interior(true));
+    return emit_either(builder_, scopes_, all, std::move(accumulators), version(Border::None),
+                       version(Border::Any));
+  }
   return emit_either(builder_, scopes_, is_interior(false), std::move(accumulators), inside,
                      version(Border::Any));
 }
