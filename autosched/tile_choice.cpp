@@ -49,7 +49,8 @@ TileChoice descend(const TileModel& model, size_t vector_axis, std::vector<int64
 // short axis (the taps of a stencil, which share what they read), and from a window's.
 TileChoice descend(const TileProblem& problem, size_t vector_axis) {
   constexpr int64_t kShort = 8;
-  constexpr double kSharingGain = 0.07;  // their loads come from farther than the model knows
+  // Their loads come from farther than the model knows, and 16 registers do not hold a window.
+  const double sharing_gain = problem.vector_bits >= 512 ? 0.07 : 0.2;
   const TileModel model(problem, vector_axis);
   std::vector<int64_t> start(problem.spans.size(), 1);
   TileChoice best = descend(model, vector_axis, start);
@@ -68,7 +69,7 @@ TileChoice descend(const TileProblem& problem, size_t vector_axis) {
   for (size_t a = problem.stage.domain.output_rank; a < problem.spans.size(); ++a)
     if (const std::optional<size_t> window = model.window_along(a)) {
       start[*window] = 2;
-      if (const int64_t taps = model.choices(a).back(); taps > 1) try_from(a, taps, kSharingGain);
+      if (const int64_t taps = model.choices(a).back(); taps > 1) try_from(a, taps, sharing_gain);
       start[*window] = 1;
     }
   return best;

