@@ -294,7 +294,7 @@ Value* IndexEmitter::condition(const Affine& form, bool equality) {
     Value* left = nullptr;
     Value* right = nullptr;
     if (const auto stride = in_lanes(form) ? lane_stride(form) : std::nullopt;
-        stride && fits_32(range(-without_lanes(form))) &&
+        stride && fits_32(Range{*stride, *stride}) && fits_32(range(-without_lanes(form))) &&
         fits_32(Range{-std::abs(*stride) * lanes_, std::abs(*stride) * lanes_})) {
       // The lanes' part is a constant: one number of the loops is compared with it.
       llvm::SmallVector<llvm::Constant*, 64> steps;
