@@ -138,6 +138,9 @@ class BodyEmitter {
   /// bounds, too. In lanes where the address differs between lanes; `active` as in Point.
   Emitted bfloat16_pair(ExprId read, const Point& point);
 
+  /// Lanes of memory under a mask, of elements side by side; the others are 0.
+  llvm::Value* masked_load(llvm::FixedVectorType* type, llvm::Value* pointer, llvm::Align align,
+                           llvm::Value* mask);
   llvm::Value* splat(Emitted value);
   /// Register type of a dtype: Bool i1, half types float.
   llvm::Type* scalar_type(DType dtype) const;
@@ -202,8 +205,6 @@ class BodyEmitter {
   llvm::Value* load_windows(const Address& address, const TensorPlace& place, llvm::Type* element,
                             const LaneWindows& windows, const Emitted& mask, size_t depth,
                             DType dtype);
-  llvm::Value* masked_load(llvm::FixedVectorType* type, llvm::Value* pointer, llvm::Align align,
-                           llvm::Value* mask);
   llvm::Value* window_mask(const LaneWindows::Window& window, const Emitted& mask);
   // coordinates.cpp
   struct Narrow;

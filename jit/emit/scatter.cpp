@@ -124,7 +124,7 @@ void NestEmitter::combine_at(const Point& point, const Written& written) {
       builder_.CreateAlignedStore(combined(before, now), pointer, align);
       return;
     }
-    Value* before = builder_.CreateMaskedLoad(type, pointer, align, active, zero);
+    Value* before = body_->masked_load(type, pointer, align, active);
     store_lanes(combined(before, now), pointer, align, active);
     return;
   }

@@ -317,9 +317,8 @@ Value* NestEmitter::load_result(size_t component, const Copy& copy) {
                               dtype);
   }
   Value* pointer = index_.address(place.pointer, 0, element, form);
-  Value* loaded =
-      lanes ? static_cast<Value*>(builder_.CreateMaskedLoad(type, pointer, align, lanes, zero))
-            : builder_.CreateAlignedLoad(type, pointer, align);
+  Value* loaded = lanes ? body_->masked_load(type, pointer, align, lanes)
+                        : builder_.CreateAlignedLoad(type, pointer, align);
   return body_->from_memory(loaded, dtype);
 }
 
