@@ -1,8 +1,8 @@
 // jit/emit/combine.cpp -- reducers in registers.
 #include "jit/emit/combine.hpp"
 
+#include <bit>
 #include <limits>
-#include <numeric>
 #include <unordered_map>
 
 #include "jit/emit/operations.hpp"
@@ -184,25 +184,45 @@ Partial CombinerEmitter::combine_custom(const Partial& left, const Partial& righ
   return result;
 }
 
-Partial CombinerEmitter::fold_lanes(Partial partial) {
-  while (const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(partial[0]->getType())) {
-    const unsigned lanes = type->getNumElements();
-    if (lanes == 1) {
-      for (Value*& component : partial)
-        component = builder_.CreateExtractElement(component, uint64_t{0});
-      break;
+// Halves of every block of lanes, block by block: of vectors that hold several partials.
+llvm::SmallVector<int, 64> CombinerEmitter::halves(unsigned lanes, unsigned block, unsigned first) {
+  llvm::SmallVector<int, 64> mask;
+  for (unsigned lane = 0; lane < lanes; ++lane)
+    if (lane % block / (block / 2) == first) mask.push_back(static_cast<int>(lane));
+  return mask;
+}
+
+Partial CombinerEmitter::fold_lanes(std::vector<Partial> partials) {
+  const auto lanes_of = [](const Partial& partial) {
+    return llvm::cast<llvm::FixedVectorType>(partial[0]->getType())->getNumElements();
+  };
+  const unsigned lanes = lanes_of(partials[0]);
+  unsigned block = lanes;  // of one partial
+  invariant(std::has_single_bit(partials.size()) && partials.size() <= lanes,
+            "a power of two of partials is folded at once");
+  for (; partials.size() > 1; block /= 2) {
+    std::vector<Partial> pairs;
+    for (size_t p = 0; p < partials.size(); p += 2) {
+      Partial left, right;
+      for (size_t k = 0; k < partials[p].size(); ++k) {
+        Value *a = partials[p][k], *b = partials[p + 1][k];
+        left.push_back(builder_.CreateShuffleVector(a, b, halves(2 * lanes, block, 0)));
+        right.push_back(builder_.CreateShuffleVector(a, b, halves(2 * lanes, block, 1)));
+      }
+      pairs.push_back(combine(left, right));
     }
-    llvm::SmallVector<int, 64> low(lanes / 2), high(lanes / 2);
-    std::iota(low.begin(), low.end(), 0);
-    std::iota(high.begin(), high.end(), static_cast<int>(lanes / 2));
-    Partial left, right;
-    for (Value* component : partial) {
-      left.push_back(builder_.CreateShuffleVector(component, low));
-      right.push_back(builder_.CreateShuffleVector(component, high));
-    }
-    partial = combine(left, right);
+    partials = std::move(pairs);
   }
-  return partial;
+  Partial folded = std::move(partials[0]);
+  for (; block > 1; block /= 2) {
+    Partial left, right;
+    for (Value* component : folded) {
+      left.push_back(builder_.CreateShuffleVector(component, halves(lanes_of(folded), block, 0)));
+      right.push_back(builder_.CreateShuffleVector(component, halves(lanes_of(folded), block, 1)));
+    }
+    folded = combine(left, right);
+  }
+  return folded;
 }
 
 }  // namespace adjit

@@ -41,11 +41,13 @@ class CombinerEmitter {
   Partial selected(llvm::Value* condition, const Partial& yes, const Partial& no);
   /// combine of one component, for combiners that combine each by itself.
   llvm::Value* combine_component(size_t component, llvm::Value* left, llvm::Value* right);
-  /// Folds the lanes of a vector partial: halves are combined until one is left. Not for ArgMax,
-  /// ArgMin, Custom.
-  Partial fold_lanes(Partial partial);
+  /// Folds the lanes of each vector partial: halves are combined until one is left. Of a power of
+  /// two of partials, at most as many as lanes, at once: their halves share vectors, and the
+  /// results are the lanes of one. Not for ArgMax, ArgMin, Custom.
+  Partial fold_lanes(std::vector<Partial> partials);
 
  private:
+  static llvm::SmallVector<int, 64> halves(unsigned lanes, unsigned block, unsigned first);
   Partial combine_arg(const Partial& left, const Partial& right, llvm::Value* keep);
   Partial combine_custom(const Partial& left, const Partial& right);
 

@@ -114,6 +114,7 @@ class NestEmitter {
   // stores.cpp: results to memory.
   void store_result(size_t component, llvm::Value* value, const Copy& copy);
   void store_results(size_t component, const std::vector<Copy>& copies, const Carried& values);
+  bool store_folded(std::span<const Copy> copies, const Partial& folded);
   bool store_by_lanes(size_t component, const std::vector<Copy>& copies, const Carried& values);
   std::optional<size_t> results_in_rows(size_t component);
   void store_rows(size_t component, const Copy& first, std::vector<llvm::Value*> vectors);
@@ -170,6 +171,8 @@ class NestEmitter {
   bool asks_of_pair(const Copy& copy, const std::vector<const Row*>& asked);
   llvm::Value* add_pair(const Point& point, llvm::Value* sum);
   void finish(const std::vector<Copy>& outputs, const Carried& accumulators);
+  void finish(const std::vector<Copy>& outputs, std::vector<Partial> partials);
+  void finish_folded(const std::vector<Copy>& outputs, std::vector<Partial> partials);
   Affine result_form(size_t component) const;
   llvm::Value* load_result(size_t component, const Copy& copy);
   bool lanes_in_reduction() const { return lane_loop_ && is_reduction(nest_.loops[*lane_loop_]); }

@@ -142,6 +142,31 @@ void NestEmitter::store_results(size_t component, const std::vector<Copy>& copie
   }
 }
 
+// Stores the results of copies that lie one behind the other, which are the lanes of the partial's
+// components; false where they do not, or not all of them have a place.
+bool NestEmitter::store_folded(std::span<const Copy> copies, const Partial& folded) {
+  if (copies.size() < 2 || combiner_.marks_empty()) return false;
+  for (size_t k = 0; k < folded.size(); ++k)
+    for (size_t o = 0; o < copies.size(); ++o) {
+      select_copy(copies[0]);
+      const Affine first = result_form(k);
+      select_copy(copies[o]);
+      if (rows_mask(result_rows_).value || stored_mask(copies[o]).value ||
+          result_form(k) != first + Affine(static_cast<int64_t>(o)))
+        return false;
+    }
+  select_copy(copies[0]);
+  for (size_t k = 0; k < folded.size(); ++k) {
+    const TensorId tensor = stage_.results[k];
+    const DType dtype = program_.graph.info(tensor).dtype;
+    Value* pointer = index_.address(context_.places[tensor].pointer, 0, body_->memory_type(dtype),
+                                    result_form(k));
+    builder_.CreateAlignedStore(body_->to_memory(folded[k], dtype), pointer,
+                                llvm::Align(size_of(dtype)));
+  }
+  return true;
+}
+
 // Stores all copies in loops over the lanes; false where lanes are not a constant apart, or not all
 // of the first few have a place.
 bool NestEmitter::store_by_lanes(size_t component, const std::vector<Copy>& copies,

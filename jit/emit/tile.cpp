@@ -241,25 +241,59 @@ Carried NestEmitter::initial_accumulators(const std::vector<Copy>& outputs) {
 void NestEmitter::finish(const std::vector<Copy>& outputs, const Carried& accumulators) {
   const size_t components = stage_.bodies.size();
   const size_t chains = accumulators.size() / components / outputs.size();
-  std::vector<Carried> results(components);
+  std::vector<Partial> partials;
   for (size_t o = 0; o < outputs.size(); ++o) {
-    std::vector<Partial> partials;
+    std::vector<Partial> tree;
     for (size_t chain = 0; chain < chains; ++chain) {
       const auto begin =
           accumulators.begin() + static_cast<long>((o * chains + chain) * components);
-      partials.emplace_back(begin, begin + static_cast<long>(components));
+      tree.emplace_back(begin, begin + static_cast<long>(components));
     }
     // A fixed tree over the chains, then over the lanes.
     for (size_t stride = 1; stride < chains; stride *= 2)
       for (size_t chain = 0; chain + stride < chains; chain += 2 * stride)
-        partials[chain] = combiner_.combine(partials[chain], partials[chain + stride]);
-    if (lanes_in_reduction()) partials[0] = combiner_.fold_lanes(partials[0]);
+        tree[chain] = combiner_.combine(tree[chain], tree[chain + stride]);
+    partials.push_back(std::move(tree[0]));
+  }
+  if (lanes_in_reduction()) {
+    finish_folded(outputs, std::move(partials));
+    return;
+  }
+  finish(outputs, std::move(partials));
+}
+
+// Lanes of results that lie one behind the other are folded and stored together.
+void NestEmitter::finish_folded(const std::vector<Copy>& outputs, std::vector<Partial> partials) {
+  std::vector<Copy> apart;
+  std::vector<Partial> scalars;
+  for (size_t begin = 0; begin < outputs.size();) {
+    const size_t count = std::bit_floor(std::min<size_t>(outputs.size() - begin, lanes_));
+    const auto from = partials.begin() + static_cast<long>(begin);
+    const Partial folded = combiner_.fold_lanes({from, from + static_cast<long>(count)});
+    const std::span<const Copy> copies(outputs.data() + begin, count);
+    begin += count;
+    if (store_folded(copies, folded)) continue;
+    for (size_t o = 0; o < count; ++o) {
+      Partial scalar;
+      for (Value* component : folded)
+        scalar.push_back(builder_.CreateExtractElement(component, uint64_t{o}));
+      apart.push_back(copies[o]);
+      scalars.push_back(std::move(scalar));
+    }
+  }
+  if (!apart.empty()) finish(apart, std::move(scalars));
+}
+
+void NestEmitter::finish(const std::vector<Copy>& outputs, std::vector<Partial> partials) {
+  const size_t components = stage_.bodies.size();
+  std::vector<Carried> results(components);
+  for (size_t o = 0; o < outputs.size(); ++o) {
     select_copy(outputs[o]);
     if (const Emitted there = rows_mask(result_rows_); there.value)
       for (size_t k = 0; k < components; ++k)
-        partials[0][k] = or_identity(there, partials[0][k], k);
-    if (combiner_.marks_empty()) partials[0][1] = without_mark(partials[0][1]);
-    for (size_t k = 0; k < components; ++k) results[k].push_back(partials[0][k]);
+        partials[o][k] = or_identity(there, partials[o][k], k);
+    if (combiner_.marks_empty()) partials[o][1] = without_mark(partials[o][1]);
+    for (size_t k = 0; k < components; ++k) results[k].push_back(partials[o][k]);
   }
   for (size_t k = 0; k < components; ++k) store_results(k, outputs, results[k]);
 }

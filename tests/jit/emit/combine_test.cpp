@@ -87,8 +87,18 @@ std::vector<Schedule> schedules(bool lanes_of_reduction) {
                     p = order(tile(std::move(p), 0, 1, std::vector<int64_t>{12}), {1, 0, 2});
                     return vectorize(std::move(p), 0, 1, 4);
                   }});
-  list.push_back({"lanes of the reduction, copies of the result",
-                  [](Program p) { return vectorize(unroll(std::move(p), 0, 0, 3), 0, 1, 4); }});
+  for (const int64_t copies : {2, 3, 4, 6, 8, 13})
+    list.push_back({"lanes of the reduction, copies of the result", [=](Program p) {
+                      return vectorize(unroll(std::move(p), 0, 0, copies), 0, 1, 4);
+                    }});
+  list.push_back({"lanes of the reduction, copies of both", [](Program p) {
+                    p = vectorize(unroll(std::move(p), 0, 0, 4), 0, 1, 8);
+                    return unroll(std::move(p), 0, 1, 2);
+                  }});
+  list.push_back({"lanes of the reduction, copies of the result, resumed", [=](Program p) {
+                    p = order(tile(std::move(p), 0, 1, std::vector<int64_t>{12}), {1, 0, 2});
+                    return vectorize(unroll(std::move(p), 0, 0, 4), 0, 1, 4);
+                  }});
   return list;
 }
 
@@ -249,7 +259,7 @@ TEST(Combine, HalvesAccumulateInFloat) {
     Graph graph;
     const TensorId x = add_input(graph, "x", dtype, {4096});
     Domain domain;
-    domain.extents = {8, 4096};
+    domain.extents = {16, 4096};
     domain.output_rank = 1;
     Combiner sum;
     sum.kind = CombinerKind::Sum;
@@ -275,6 +285,29 @@ TEST(Combine, SumsStayInRegisters) {
   EXPECT_EQ(occurrences(lanes.ir(), "shufflevector"), 8u) << "16 lanes halve four times";
   EXPECT_EQ(occurrences(lanes.ir(), "store float"), 1u);
   EXPECT_EQ(occurrences(lanes.ir(), "alloca"), 0u);
+}
+
+// Results of copies that lie one behind the other are folded and stored together; others are folded
+// together, too.
+TEST(Combine, LanesOfSeveralResultsAreFoldedTogether) {
+  const auto sums = [](int64_t rows, int64_t columns = 1) {
+    const std::string m = std::to_string(rows), n = std::to_string(columns);
+    Program p = initial_program(
+        parse_graph("def f(float(" + m + ", " + n + ", 64) x) -> (y) { y(i, j) +=! x(i, j, r) }"),
+        1, 512);
+    return checked_ir(vectorize(unroll(std::move(p), 0, 0, rows), 0, 2, 16));
+  };
+  const std::string eight = sums(8);
+  EXPECT_EQ(occurrences(eight, "store <8 x float>"), 1u) << eight;
+  EXPECT_EQ(occurrences(eight, "store float"), 0u);
+  EXPECT_EQ(occurrences(eight, "shufflevector"), 2u * (4 + 2 + 1 + 1)) << "halves of pairs";
+  EXPECT_EQ(occurrences(sums(16), "store <16 x float>"), 1u);
+  const std::string six = sums(6);
+  EXPECT_EQ(occurrences(six, "store <4 x float>"), 1u) << six;
+  EXPECT_EQ(occurrences(six, "store <2 x float>"), 1u);
+  const std::string apart = sums(8, 5);
+  EXPECT_EQ(occurrences(apart, "shufflevector"), 2u * (4 + 2 + 1 + 1)) << apart;
+  EXPECT_EQ(occurrences(apart, "store <"), 0u);
 }
 
 }  // namespace
