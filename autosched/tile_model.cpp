@@ -18,8 +18,7 @@ namespace {
 
 constexpr double kAccumulationLatency = 4;  // of an accumulation
 constexpr double kLookAhead = 200;          // instructions that are under way
-constexpr double kWinner = 3;       // operations for each of an argmax' components: compare, select
-constexpr double kFoldCycles = 14;  // cycles to fold the lanes of one accumulator
+constexpr double kWinner = 3;  // operations for each of an argmax' components: compare, select
 constexpr double kNamedElement = 1.2;   // cycles to gather an element that data names
 constexpr double kFarElement = 1;       // cycles more to gather an element from the second cache
 constexpr double kPackedElement = 1.5;  // cycles to copy one element of an operand
@@ -244,16 +243,6 @@ std::optional<size_t> TileModel::rows_along(const MemoryAccess& access,
   return std::nullopt;
 }
 
-double TileModel::stored_apart(const std::vector<int64_t>& factors) const {
-  constexpr double kScattered = 2.5;
-  const MemoryAccess& result = p_.accesses.result;
-  if (result.irregular[v_]) return kScattered;
-  const int64_t piece = row_piece(p_.graph, result.tensor);
-  for (size_t a = 0; a < output_rank_; ++a)
-    if (a != v_ && piece > 0 && factors[a] >= piece && result.contiguous(a)) return kStoredInRows;
-  return kStoredAlone;
-}
-
 double TileModel::cycles(const std::vector<int64_t>& factors) const {
   const double whole = step(factors);
   double tiles = 1, outputs = 1;
@@ -274,7 +263,7 @@ double TileModel::cycles(const std::vector<int64_t>& factors) const {
   double cycles = tiles * whole + packing_;
   cycles += memory_waits(factors, tiles * whole);
   if (in_reduction_) {
-    cycles += outputs * kFoldCycles;
+    cycles += outputs * folding(factors);
   } else if (!p_.accesses.result.contiguous(v_)) {
     cycles += outputs * stored_apart(factors);
   }
@@ -305,10 +294,10 @@ std::vector<int64_t> TileModel::choices(size_t axis) const {
       if (f <= vectors && (in_reduction_ ? f % 3 != 0 : f != 8)) found.push_back(f);
   } else if (axis < output_rank_) {
     if (is_picked(axis)) return {1};
-    // What is read once streams through; a few accumulators hide the latency, more only cost
-    // tasks.
+    // What is read once streams through: a few accumulators hide the latency; eight fold best.
+    const bool any = !in_reduction_ || reuses_, folds = p_.spans[v_] <= 8 * lanes_;
     for (int64_t f : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16})
-      if (f <= extent && (f <= 4 || !in_reduction_ || reuses_)) found.push_back(f);
+      if (f <= extent && (f <= 4 || any || (folds && f == 8))) found.push_back(f);
   } else {
     found.push_back(1);
     if (takes_taps(axis)) found.push_back(extent);

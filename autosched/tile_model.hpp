@@ -146,6 +146,9 @@ class TileModel {
   // Of an element of results whose lanes lie apart.
   double stored_apart(const std::vector<int64_t>& factors) const;
 
+  // Of a result whose partial ones in the lanes a tile folds together.
+  double folding(const std::vector<int64_t>& factors) const;
+
   // Instructions of a tile and of its shorter versions at the ends of axes, before LLVM.
   double code(const std::vector<int64_t>& factors) const;
 

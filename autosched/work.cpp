@@ -2,6 +2,8 @@
 #include "autosched/work.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <utility>
 
 namespace adjit {
@@ -71,6 +73,14 @@ void WorkMeter::walk(std::span<const ExprId> roots, Visit&& visit) {
       stack_.push_back(operand);
     }
   }
+}
+
+double fold_cost(int64_t partials, int64_t lanes) {
+  constexpr double kPair = 2, kHalf = 3.5;  // two partials into one vector; a vector into its half
+  const auto together = static_cast<double>(
+      std::bit_floor(static_cast<uint64_t>(std::clamp<int64_t>(partials, 1, lanes))));
+  return (kPair * (together - 1) + kHalf * std::log2(static_cast<double>(lanes) / together)) /
+         together;
 }
 
 Work WorkMeter::operator()(std::span<const ExprId> roots) {

@@ -12,6 +12,10 @@ namespace adjit {
 /// Rough cost of one operation on a vector: 1 is an addition, an exponential about 14.
 double operation_cost(Op op, DType dtype);
 
+/// Cycles to fold the lanes of one partial result of so many that are folded together
+/// (jit/emit/combine.hpp).
+double fold_cost(int64_t partials, int64_t lanes);
+
 /// Expressions counted once each; index arithmetic of reads is left out.
 struct Work {
   size_t nodes = 0;

@@ -26,7 +26,7 @@ namespace adjit {
 namespace {
 
 // Raised whenever the same program gets different code or another plan.
-constexpr const char* kCodegenRevision = "25";
+constexpr const char* kCodegenRevision = "26";
 constexpr const char* kVersion = ADJIT_VERSION;
 constexpr size_t kMaxExecutables = 4096;
 
