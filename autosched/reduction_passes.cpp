@@ -14,10 +14,10 @@
 namespace adjit {
 namespace {
 
-constexpr double kResume = 2;        // cycles to load a vector of partial results and store it
-constexpr double kFold = 16;         // cycles to fold the lanes into one of them
-constexpr double kLeastSteps = 128;  // of a tile in a pass
-constexpr double kLeastGain = 0.5;   // of the time that the multiply-adds take
+constexpr double kResume = 2;           // cycles to load a vector of partial results and store it
+constexpr double kFold = 16;            // cycles to fold the lanes into one of them
+constexpr double kLeastSteps = 128;     // of a tile in a pass
+constexpr double kLeastPassGain = 0.5;  // of the time that the multiply-adds take
 
 double reduction_steps(const Domain& domain) {
   double steps = 1;
@@ -60,7 +60,7 @@ Program sum_in_passes(Program program, size_t stage, const Target& target, Choic
   const double resume = folds ? kFold * results : kResume * results / vectors;
   const double before = third_cache_cycles(program, path->kernel, target);
   double steps = reduction_steps(s.domain) / (folds ? vectors : 1), passes = 1,
-         best = kLeastGain * arithmetic;
+         best = kLeastPassGain * arithmetic;
   std::optional<Program> found;
   for (size_t l = reductions; l + 1 < end && !s.domain.is_bounded(nest.loops[l].axis); ++l) {
     passes *= static_cast<double>(nest.loops[l].trips);
