@@ -16,6 +16,7 @@ std::string_view name_of(Decision decision) {
     case Decision::Split: return "split";
     case Decision::Residues: return "residues";
     case Decision::Attach: return "attach";
+    case Decision::Rows: return "rows";
     case Decision::Siblings: return "siblings";
     case Decision::Tasks: return "tasks";
     case Decision::Order: return "order";

@@ -28,6 +28,7 @@ enum class Decision : uint8_t {
   Split,       // partial results of a long reduction
   Residues,    // one part for each residue of an axis
   Attach,      // computed in the loops of a reader
+  Rows,        // short ones side by side in what is attached
   Siblings,    // one pass with an earlier stage
   Tasks,       // as chosen, none, more of them
   Order,       // of loops over results: as the caches want them

@@ -118,10 +118,7 @@ Program compute_at(Program program, size_t stage, size_t host, size_t depth) {
   const Attachment where = attachment(program, stage, host, depth);
   if (where.refusal) move.refuse(where.refusal);
   Kernel& kernel = program.kernels[where.to.kernel];
-  Nest placed = plain_nest(program.graph, stage, kernel.variable_count);
-  place(placed, where.region);
-  std::erase_if(placed.loops, [&](const Loop& loop) { return placed.spans[loop.axis] == 1; });
-  for (Loop& loop : placed.loops) loop.trips = placed.spans[loop.axis];
+  Nest placed = placed_nest(program.graph, stage, where.region, kernel.variable_count);
   if (!where.whole)
     for (TensorId id : move.stage_ref().results) program.scopes[id.value] = Scope::Local;
   std::vector<Nest::Attached>& attached = nest_at(program, where.to).attached;

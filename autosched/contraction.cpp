@@ -239,17 +239,24 @@ class Preparer {
     const size_t lanes_axis = *tile.vector_axis;
     const int64_t width = tile.factors[lanes_axis] * tile.lanes;
     const OperandRows rows(program_.graph, before, accesses, tile, target_);
-    std::vector<TensorId> done, panelled;
-    bool streams = false;
+    std::vector<TensorId> done, panelled;  // of the former, all reads
+    bool copied = false, streams = false;
+    const auto copy = [&](const MemoryAccess& access, Packing packing) {
+      if (one_layout(accesses, access, lanes_axis))
+        done.push_back(access.tensor);
+      else
+        packing.read = read_number(program_.graph, stage(s), access.read);
+      s = packed(s, access.tensor, packing);
+      copied = true;
+    };
     for (size_t r = 0; r < accesses.reads.size(); ++r) {
       const MemoryAccess& access = accesses.reads[r];
-      if (access.guarded || !same_lanes(accesses, access, lanes_axis)) continue;
+      if (access.guarded || std::ranges::find(done, access.tensor) != done.end()) continue;
       if (in_panels(before, accesses, access, tile)) {
         if (!keeps(Decision::Pack, s)) continue;
         streams = steps > 0;
         if (streams) continue;
-        s = packed(s, access.tensor, as_it_is(program_.graph, access.tensor));
-        done.push_back(access.tensor);
+        copy(access, as_it_is(program_.graph, access.tensor));
         panelled.push_back(program_.graph.stages[s - 1].results.front());
         continue;
       }
@@ -263,14 +270,12 @@ class Preparer {
         panel = tile.factors[axis];
       }
       if (dim == SIZE_MAX || !keeps(Decision::Pack, s)) continue;
-      if (std::ranges::find(done, access.tensor) != done.end()) continue;
       Packing packing = panels(program_.graph, before, access, dim, panel);
       if (walks_closely(program_.graph, before, accesses, accesses, tile, target_))
         packing = as_walked(program_.graph, before, accesses, access, std::move(packing));
-      s = packed(s, access.tensor, packing);
-      done.push_back(access.tensor);
+      copy(access, std::move(packing));
     }
-    if (!done.empty() || streams)
+    if (copied || streams)
       plans_[before.results.front().value] = {.tile = std::move(tile),
                                               .panels = std::move(panelled),
                                               .streamed_steps = streams ? steps : 0};
@@ -421,7 +426,7 @@ class Preparer {
 
   // Whether all reads of the tensor have the axis as the same dimension and are not guarded: one
   // layout serves them.
-  bool same_lanes(const Accesses& accesses, const MemoryAccess& access, size_t axis) const {
+  bool one_layout(const Accesses& accesses, const MemoryAccess& access, size_t axis) const {
     const size_t dim = dimension_of(program_.graph, access, axis);
     return std::ranges::all_of(accesses.reads, [&](const MemoryAccess& other) {
       return other.tensor != access.tensor || other.read == access.read ||

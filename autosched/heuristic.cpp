@@ -186,7 +186,8 @@ Prepared prepare_loops(const Graph& graph, const Target& target, Choices& choice
                  : inline_and_share(program, target, made.plans, choices);
   program = fuse_sibling_groups(std::move(program), made.plans, choices);
   program = prepare_reductions(std::move(program), target, repeats, made.plans, choices);
-  made.program = attach_rows(std::move(program), made.plans, choices);
+  // The steps of a scan share tasks of any number of rows.
+  made.program = attach_rows(std::move(program), made.plans, scan == nullptr, choices);
   return made;
 }
 

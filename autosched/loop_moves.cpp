@@ -25,30 +25,6 @@ size_t innermost_serial(const Move& move, const Nest& nest, size_t axis) {
   move.refuse("the axis has no loop left outside the register tile");
 }
 
-// Replaces `variable` by itself + `outer` wherever regions below the nest are placed by it.
-void split_variable(Nest& nest, uint32_t variable, uint32_t outer) {
-  for (Nest::Attached& attached : nest.attached)
-    for_each_nest(attached.nest, [&](Nest& below) {
-      for (Affine& base : below.axis_base)
-        if (const int64_t scale = base.coefficient(variable); scale != 0)
-          base += Affine::variable(outer, scale);
-    });
-}
-
-// Splits loop l in place into an outer loop of `step` and what is left of it.
-void split_loop(Nest& nest, uint32_t& variable_count, size_t l, int64_t step) {
-  Loop outer = nest.loops[l];
-  Loop& inner = nest.loops[l];
-  outer.step = step;
-  outer.trips = ceil_div(inner.trips * inner.step, step);
-  outer.variable = variable_count++;
-  split_variable(nest, inner.variable, outer.variable);
-  inner.trips = step / inner.step;
-  nest.loops.insert(nest.loops.begin() + static_cast<long>(l), outer);
-  for (Nest::Attached& attached : nest.attached)
-    if (attached.depth > l) ++attached.depth;
-}
-
 void require_not_ahead(const Move& move, const Nest& nest, const Loop& loop) {
   move.require(nest.ahead != loop.variable,
                "the nest fetches what the loop's next iteration reads");
@@ -85,6 +61,11 @@ Program tile(Program program, size_t stage, size_t axis, std::span<const int64_t
   const NestPath path = move.path();
   Nest& nest = nest_at(program, path);
   size_t l = innermost_serial(move, nest, axis);
+  // Inside the first loop that takes larger steps than these.
+  for (size_t outer = l; outer-- > 0 && !steps.empty();)
+    if (const Loop& loop = nest.loops[outer];
+        loop.axis == axis && loop.kind == LoopKind::Serial && loop.step < steps.back())
+      l = outer;
   for (size_t k = 0; k < steps.size(); ++k) {
     const int64_t below = k + 1 < steps.size() ? steps[k + 1] : nest.loops[l].step;
     move.require(steps[k] > 0 && below > 0 && steps[k] % below == 0 &&

@@ -25,10 +25,10 @@ namespace adjit {
 // ---- Moves on loops
 // ---------------------------------------------------------------------------------------------
 
-/// Splits the innermost loop over an axis, which must be serial, so that the axis has loops of
-/// these steps (descending, each a multiple of the next and of the innermost loop's step) outside
-/// it, in place. Steps that would make an outer loop of one trip are still made. tile(C, 0, {240,
-/// 12}): loops of step 240, 12 and 1.
+/// Splits a serial loop over an axis, the outermost of smaller steps than these, so that the axis
+/// has loops of these steps (descending, each a multiple of the next and of that loop's step)
+/// outside it, in place. Steps that would make an outer loop of one trip are still made. tile(C, 0,
+/// {240, 12}): loops of step 240, 12 and 1.
 Program tile(Program program, size_t stage, size_t axis, std::span<const int64_t> steps);
 
 /// Puts the loops into another order: loop order[k] becomes loop k. Loops of one axis keep their
@@ -70,6 +70,12 @@ Program parallel(Program program, size_t stage, size_t loops);
 /// the plain nest over its region. Where other kernels or the caller read the result too, the
 /// regions must cover it exactly once.
 Program compute_at(Program program, size_t stage, size_t host, size_t depth);
+
+/// Splits the loop that everything attached to `host` is attached to, the last of the loops [0,
+/// depth), into groups of `rows` (which must divide its trips), and attaches that to the groups: a
+/// reduction of one short row waits for each step of it, those of several rows go on side by side.
+/// Before loops of them are scheduled.
+Program group_rows(Program program, size_t host, size_t depth, int64_t rows);
 
 // ---- Moves that rewrite the graph
 // -------------------------------------------------------------------------------
@@ -136,12 +142,19 @@ struct Packing {
   bool instead_of_rows = false;
   /// Elements of a half type become float32, as the stage casts them to at every read.
   bool widen = false;
+  /// Which of the stage's reads of the operand goes to the copy (see read_number()); all of them
+  /// where empty. Lanes and rows of a tile want x(i, k) and x(j, k) in other layouts.
+  std::optional<size_t> read = std::nullopt;
 };
 /// Copies an operand of a stage into another layout, by a new stage just before it which the stage
 /// then reads. Example: B[k, j] packed into P[j//32, k, j%32] is {{1, 32, 0}, {0, 1, 0}, {1, 1,
 /// 32}}. With padding, reads whose index leaves the operand by no more than the padding lose the
 /// parts of their predicate that only keep them inside it.
 Program pack(Program program, size_t stage, TensorId operand, const Packing& packing);
+
+/// The number of a read among a stage's reads of the same operand, in the order in which its bodies
+/// reach them.
+size_t read_number(const Graph& graph, const Stage& stage, ExprId read);
 
 /// The packing that only puts as many zeros around an operand as a read of it needs to lose its
 /// conditions; nullopt when the read is inside it anyway or its index is not affine. Where an index

@@ -3,6 +3,7 @@
 #include "autosched/nest_schedule.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "autosched/attachment.hpp"
@@ -44,6 +45,34 @@ Program apply_tile(Program program, size_t stage, const TileChoice& choice) {
   if (const int64_t f = choice.factors[*choice.vector_axis]; f > 1)
     program = unroll(std::move(program), stage, *choice.vector_axis, f);
   return program;
+}
+
+// How many results of a stage, one behind the other along its axis, are stored at once: those of
+// lanes along a reduction are folded.
+int64_t stored_together(const Program& program, const Nest& nest, size_t axis) {
+  if (nest.loops.empty() || nest.loops.back().kind != LoopKind::Vector ||
+      nest.loops.back().axis < program.graph.stages[nest.stage].domain.output_rank)
+    return INT64_MAX;
+  int64_t copies = 1;
+  for (const Loop& loop : nest.loops)
+    if (loop.kind == LoopKind::Unrolled && loop.axis == axis) copies *= loop.trips;
+  return std::bit_floor(static_cast<uint64_t>(std::min(copies, nest.loops.back().trips)));
+}
+
+// No more lanes than what a nest beside this one has stored at once: a load of several stores waits
+// until the first cache has them all.
+void take_stored(const Program& program, const Nest& host, const Nest& nest, TileChoice& tile) {
+  if (!tile.vector_axis) return;
+  for (const MemoryAccess& access :
+       accesses_of(program.graph, program.graph.stages[nest.stage]).reads) {
+    if (!access.contiguous(*tile.vector_axis)) continue;
+    for (const Nest::Attached& beside : host.attached)
+      for (TensorId result : program.graph.stages[beside.nest.stage].results)
+        if (result == access.tensor)
+          tile.lanes =
+              std::min(tile.lanes, stored_together(program, beside.nest, *tile.vector_axis));
+  }
+  if (tile.lanes == 1) tile.vector_axis.reset();
 }
 
 // Bytes that a kernel moves at least: every tensor it reads or writes once.
@@ -351,7 +380,10 @@ Program schedule_kernel(Program program, size_t root_stage, const Target& target
             ? planned->second
             : ReductionPlan{.tile = choose(program, nest_of(program, s), accesses,
                                            s == root_stage ? task_loops : 0, choices)};
-    if (s == root_stage) divide_evenly(shared.points, plan.tile);
+    if (s == root_stage)
+      divide_evenly(shared.points, plan.tile);
+    else if (program.graph.stages[s].combiner.kind == CombinerKind::None)
+      take_stored(program, nest_of(program, root_stage), nest_of(program, s), plan.tile);
     cycles += plan.tile.cycles * (s == root_stage ? 1 : iterations);
     if (const auto axis = transposed_along(program.graph.stages[s], plan.tile, accesses))
       take_pieces(program.graph, nest_of(program, s), *axis, s == root_stage ? task_loops : 0,

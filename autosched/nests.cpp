@@ -19,6 +19,16 @@ bool find_below(const Nest& nest, size_t stage, std::vector<size_t>& steps) {
   return false;
 }
 
+// Replaces `variable` by itself + `outer` wherever regions below the nest are placed by it.
+void split_variable(Nest& nest, uint32_t variable, uint32_t outer) {
+  for (Nest::Attached& attached : nest.attached)
+    for_each_nest(attached.nest, [&](Nest& below) {
+      for (Affine& base : below.axis_base)
+        if (const int64_t scale = base.coefficient(variable); scale != 0)
+          base += Affine::variable(outer, scale);
+    });
+}
+
 }  // namespace
 
 const std::string& stage_name(const Graph& graph, const Stage& stage) {
@@ -83,6 +93,19 @@ const Nest& nest_of(const Program& program, size_t stage) {
 
 Nest& nest_at(Program& program, const NestPath& path) {
   return const_cast<Nest&>(nest_at(std::as_const(program), path));
+}
+
+void split_loop(Nest& nest, uint32_t& variable_count, size_t l, int64_t step) {
+  Loop outer = nest.loops[l];
+  Loop& inner = nest.loops[l];
+  outer.step = step;
+  outer.trips = ceil_div(inner.trips * inner.step, step);
+  outer.variable = variable_count++;
+  split_variable(nest, inner.variable, outer.variable);
+  inner.trips = step / inner.step;
+  nest.loops.insert(nest.loops.begin() + static_cast<long>(l), outer);
+  for (Nest::Attached& attached : nest.attached)
+    if (attached.depth > l) ++attached.depth;
 }
 
 std::vector<size_t> loops_over(const Nest& nest, size_t axis) {

@@ -50,6 +50,9 @@ void for_each_nest(NestType& nest, Visit&& visit) {
   for (auto& attached : nest.attached) for_each_nest(attached.nest, visit);
 }
 
+/// Splits loop l in place into an outer loop of `step`, a multiple of its own, and what is left of
+/// it. Nests attached inside loop l stay so, and move with both.
+void split_loop(Nest& nest, uint32_t& variable_count, size_t l, int64_t step);
 /// Positions in nest.loops of the loops over an axis, outermost first.
 std::vector<size_t> loops_over(const Nest& nest, size_t axis);
 /// How many consecutive points of the axis one iteration of the loops [0, depth) covers: the step

@@ -229,14 +229,16 @@ class Reader {
         stage_(program.graph.stages[stage]),
         operand_(operand),
         packed_(packed),
+        reads_(reads_of_operand(pool_, stage_, operand)),
         dtype_(program.graph.info(packed).dtype),
         layout_(layout) {}
 
   void operator()() {
     if (layout_.packing.instead_of_rows)
       stage_.domain = without_rows(pool_, stage_, operand_, layout_);
+    if (const std::optional<size_t> only = layout_.packing.read) reads_ = {reads_[*only]};
     Rebuilder rebuild(pool_, pool_, [&](ExprId leaf, std::span<const ExprId> operands) {
-      if (!pool_.is(leaf, Op::Read) || pool_.read_tensor(leaf) != operand_) return ExprId{};
+      if (std::ranges::find(reads_, leaf) == reads_.end()) return ExprId{};
       return packed_read(std::vector<ExprId>(operands.begin(), operands.end()));
     });
     for (ExprId& body : stage_.bodies) body = rebuild(body);
@@ -270,6 +272,7 @@ class Reader {
   ExprPool& pool_;
   Stage& stage_;
   TensorId operand_, packed_;
+  std::vector<ExprId> reads_;  // that go to the copy
   DType dtype_;
   const Layout& layout_;
 };
@@ -299,11 +302,13 @@ Json as_json(const Packing& packing) {
   Json dimensions = Json::array();
   for (const PackedDimension& p : packing.dimensions)
     dimensions.push_back({p.dim, p.divisor, p.modulus});
-  return {{"dimensions", std::move(dimensions)},
-          {"before", packing.padding_before},
-          {"after", packing.padding_after},
-          {"instead_of_rows", packing.instead_of_rows},
-          {"widen", packing.widen}};
+  Json json{{"dimensions", std::move(dimensions)},
+            {"before", packing.padding_before},
+            {"after", packing.padding_after},
+            {"instead_of_rows", packing.instead_of_rows},
+            {"widen", packing.widen}};
+  if (packing.read) json["read"] = *packing.read;
+  return json;
 }
 
 }  // namespace
@@ -343,6 +348,12 @@ bool is_product_sum(const Graph& graph, const Stage& stage) {
          graph.pool.is(stage.bodies.front(), Op::Mul);
 }
 
+size_t read_number(const Graph& graph, const Stage& stage, ExprId read) {
+  const std::vector<ExprId> reads =
+      reads_of_operand(graph.pool, stage, graph.pool.read_tensor(read));
+  return static_cast<size_t>(std::ranges::find(reads, read) - reads.begin());
+}
+
 std::optional<Packing> zeros_around(const Graph& graph, const Stage& stage, ExprId read) {
   const std::vector<int64_t>& shape = graph.info(graph.pool.read_tensor(read)).shape;
   const std::span<const ExprId> index = graph.pool.read_index(read);
@@ -376,6 +387,10 @@ Program pack(Program program, size_t stage, TensorId operand, const Packing& pac
   const std::vector<size_t>& readers = program.readers[operand.value];
   move.require(std::ranges::find(readers, stage) != readers.end(), "it does not read the operand");
   move.require(program.scopes[operand.value] != Scope::Local, "the operand is local to a kernel");
+  move.require(
+      !packing.read ||
+          *packing.read < reads_of_operand(program.graph.pool, move.stage_ref(), operand).size(),
+      "it does not read the operand as often");
   const Layout layout = layout_of(packing, program.graph.info(operand).shape);
   check(move, layout);
   if (packing.instead_of_rows)

@@ -170,9 +170,13 @@ std::vector<ExprId> reads_of(const Graph& graph, const Stage& stage) {
   return reads;
 }
 
-void place(Nest& nest, const Region& region) {
+Nest placed_nest(const Graph& graph, size_t stage, const Region& region, uint32_t& variable_count) {
+  Nest nest = plain_nest(graph, stage, variable_count);
   std::ranges::copy(region.base, nest.axis_base.begin());
   std::ranges::copy(region.spans, nest.spans.begin());
+  std::erase_if(nest.loops, [&](const Loop& loop) { return nest.spans[loop.axis] == 1; });
+  for (Loop& loop : nest.loops) loop.trips = nest.spans[loop.axis];
+  return nest;
 }
 
 Region placed_region(const Program& program, const Nest& nest) {

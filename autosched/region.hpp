@@ -28,8 +28,9 @@ Region read_region(const Program& program, const NestPath& host, size_t depth, T
 /// The reads in the bodies (and targets) of a stage.
 std::vector<ExprId> reads_of(const Graph& graph, const Stage& stage);
 
-/// Places a nest's output axes at a region.
-void place(Nest& nest, const Region& region);
+/// One serial loop for each axis of which the region has more than one point, numbered from
+/// variable_count.
+Nest placed_nest(const Graph& graph, size_t stage, const Region& region, uint32_t& variable_count);
 /// The region of the output axes at which a nest is placed.
 Region placed_region(const Program& program, const Nest& nest);
 

@@ -81,6 +81,7 @@ Packing packing_of(const Entry& entry) {
   packing.padding_after = entry.get<std::vector<int64_t>>("after");
   packing.instead_of_rows = entry.get<bool>("instead_of_rows");
   packing.widen = entry.get<bool>("widen");
+  packing.read = entry.optional_number("read");
   return packing;
 }
 
@@ -132,6 +133,11 @@ constexpr Row kMoves[] = {
      [](Program& p, const Entry& e) {
        const size_t stage = e.stage("stage"), host = e.stage("host");
        p = compute_at(std::move(p), stage, host, e.number("depth"));
+     }},
+    {"group_rows",
+     [](Program& p, const Entry& e) {
+       const size_t stage = e.stage("stage"), depth = e.number("depth");
+       p = group_rows(std::move(p), stage, depth, e.get<int64_t>("rows"));
      }},
     {"inline",
      [](Program& p, const Entry& e) {

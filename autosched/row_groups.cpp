@@ -18,6 +18,10 @@ constexpr int64_t kShortRow = 8;         // points with which most lanes of a ro
 constexpr int64_t kManyPoints = 16;      // along an axis that fills the lanes
 constexpr double kOperandReuse = 8;      // reads of every operand that make a contraction
 constexpr double kSharedReuse = 3;       // the same where rows share the operand
+// Rows side by side: at most so many, of so many points together; a processor sees a few hundred
+// instructions ahead.
+constexpr int64_t kRowsAtOnce = 16, kPointsAtOnce = 1024, kFewestRows = 4;
+constexpr int64_t kLeastGroups = 8;
 
 bool is_row(const Region& region) {
   return std::ranges::count_if(region.spans, [](int64_t span) { return span > 1; }) <= 1;
@@ -43,16 +47,20 @@ int64_t local_bytes(const Program& program, const Nest& host) {
 
 class RowGrouper {
  public:
-  RowGrouper(Program program, const ReductionPlans& plans, Choices& choices)
+  RowGrouper(Program program, const ReductionPlans& plans, bool side_by_side, Choices& choices)
       : program_(std::move(program)),
         plans_(plans),
+        side_by_side_(side_by_side),
         choices_(choices),
         producers_(defining_stages(program_.graph)) {}
 
   Program operator()() {
     for (size_t s = program_.graph.stages.size(); s-- > 0;) {
       const std::optional<NestPath> path = find_nest(program_, s);
-      if (path && path->steps.empty() && !apart(program_.graph.stages[s])) gather(s);
+      if (path && path->steps.empty() && !apart(program_.graph.stages[s])) {
+        gather(s);
+        if (side_by_side_) put_side_by_side(s);
+      }
     }
     return std::move(program_);
   }
@@ -171,6 +179,28 @@ class RowGrouper {
     return count;
   }
 
+  // Reductions of short rows wait for each other: several rows at once do not.
+  void put_side_by_side(size_t host) {
+    const Nest& nest = nest_at(program_, *find_nest(program_, host));
+    if (nest.attached.empty()) return;
+    const size_t depth = nest.attached.front().depth;
+    int64_t row = 1;  // the most points of a nest in an iteration
+    for (size_t l = depth; l < nest.loops.size(); ++l) row *= nest.loops[l].trips;
+    bool reduces = false;
+    for (const Nest::Attached& attached : nest.attached) {
+      if (attached.depth != depth || !attached.nest.attached.empty()) return;
+      reduces |= program_.graph.stages[attached.nest.stage].domain.reduction_rank() > 0;
+      row = std::max(row, points(attached.nest.spans));
+    }
+    const int64_t trips = nest.loops[depth - 1].trips;
+    int64_t rows = std::min({kRowsAtOnce, kPointsAtOnce / row, trips / kLeastGroups});
+    while (rows > 1 && trips % rows != 0) --rows;
+    if (!reduces || rows < kFewestRows) return;
+    if (choices_.pick(Decision::Rows, program_.graph, program_.graph.stages[host],
+                      [&] { return std::vector<std::string>{std::to_string(rows), "1"}; }) == 0)
+      program_ = group_rows(std::move(program_), host, depth, rows);
+  }
+
   // The order of the host's loops in which those of [0, depth) that the stage's region follows are
   // outermost, and how many these are; nothing when that is the order already.
   std::pair<std::vector<size_t>, size_t> followed_first(size_t stage, size_t host,
@@ -226,14 +256,16 @@ class RowGrouper {
 
   Program program_;
   const ReductionPlans& plans_;
+  bool side_by_side_;
   Choices& choices_;
   std::vector<size_t> producers_;  // per tensor
 };
 
 }  // namespace
 
-Program attach_rows(Program program, const ReductionPlans& plans, Choices& choices) {
-  return RowGrouper(std::move(program), plans, choices)();
+Program attach_rows(Program program, const ReductionPlans& plans, bool side_by_side,
+                    Choices& choices) {
+  return RowGrouper(std::move(program), plans, side_by_side, choices)();
 }
 
 }  // namespace adjit

@@ -25,6 +25,13 @@ TEST(LoopMoves, TileSplitsAnAxisInPlace) {
   expect_faithful(p, g);
   expect_refused([&] { tile(p, 0, 0, Steps{3}); }, "outer loop's step");
   expect_refused([&] { tile(p, 0, 1, Steps{5, 3}); }, "multiple");
+  // Larger steps than a loop's go outside it.
+  const Program larger = tile(p, 0, 0, Steps{24});
+  ASSERT_EQ(loops_over(larger.kernels[0].root, 0), (Order{0, 1, 2, 3}));
+  EXPECT_EQ(larger.kernels[0].root.loops[0].step, 24);
+  EXPECT_EQ(larger.kernels[0].root.loops[1].step, 12);
+  expect_faithful(larger, g);
+  expect_refused([&] { tile(p, 0, 0, Steps{18}); }, "multiple");
   expect_refused([&] { tile(p, 0, 9, Steps{5}); }, "no such axis");
 }
 

@@ -92,25 +92,66 @@ TEST(SiblingGroups, ShareOnePassUnlessTheyDependOnEachOther) {
 TEST(RowGroups, SoftmaxRunsRowByRow) {
   const Graph g = softmax_graph(16, 40);
   Choices own;
-  const Program p = attach_rows(plain(g), {}, own);
+  const Program p = attach_rows(plain(g), {}, false, own);
   ASSERT_EQ(p.kernels.size(), 1u);
   EXPECT_EQ(p.kernels[0].root.attached.size(), 3u);
   expect_faithful(p, g);
   // Rows that do not fit stay apart: 128 KB are 32768 floats, 64 KB of several rows at once.
-  EXPECT_EQ(attach_rows(plain(softmax_graph(16, 30000)), {}, own).kernels.size(), 1u);
-  EXPECT_GT(attach_rows(plain(softmax_graph(16, 40000)), {}, own).kernels.size(), 1u);
+  EXPECT_EQ(attach_rows(plain(softmax_graph(16, 30000)), {}, false, own).kernels.size(), 1u);
+  EXPECT_GT(attach_rows(plain(softmax_graph(16, 40000)), {}, false, own).kernels.size(), 1u);
   const auto planes = [&](int64_t side) {
     const std::string n = std::to_string(side);
     return attach_rows(plain(parse_graph("def f(float(9, " + n + ", " + n + ") x) -> (y) {\n" +
                                          " e(b, i, j) = exp(x(b, i, j))\n s(b) +=! e(b, r, t)\n" +
                                          " y(b, i, j) = e(b, i, j) / s(b)\n}")),
-                       {}, own)
+                       {}, false, own)
         .kernels.size();
   };
   EXPECT_EQ(planes(100), 1u);
   EXPECT_GT(planes(150), 1u);
   // Contractions want tiles of several rows.
-  EXPECT_EQ(attach_rows(plain(matmul_graph(16, 16, 16)), {}, own).kernels.size(), 1u);
+  EXPECT_EQ(attach_rows(plain(matmul_graph(16, 16, 16)), {}, false, own).kernels.size(), 1u);
+}
+
+// Sums of short rows wait for each other: those of several rows go on side by side.
+TEST(RowGroups, ShortRowsGoSideBySide) {
+  Choices own;
+  const auto rows_at_once = [&](int64_t rows, int64_t columns) {
+    const Program p = attach_rows(plain(softmax_graph(rows, columns)), {}, true, own);
+    return p.kernels[0].root.attached.back().nest.spans.front();
+  };
+  EXPECT_EQ(rows_at_once(4096, 40), 16);
+  EXPECT_EQ(rows_at_once(4096, 100), 8) << "of 1,024 points";
+  EXPECT_EQ(rows_at_once(4095, 40), 15) << "divides the rows";
+  EXPECT_EQ(rows_at_once(4099, 40), 1) << "a prime";
+  EXPECT_EQ(rows_at_once(4096, 400), 1) << "long rows keep the processor busy";
+  EXPECT_EQ(rows_at_once(64, 40), 8) << "few groups leave cores idle";
+  for (const auto& [rows, columns] : {std::pair{256, 40}, {255, 33}, {96, 17}}) {
+    const Graph g = softmax_graph(rows, columns);
+    const Program p = default_schedule(g, kTwo);
+    EXPECT_NE(p.moves_json.find("group_rows"), std::string::npos) << print(p);
+    expect_faithful(p, g);
+  }
+}
+
+// Sums of four rows are stored as four neighbours, which a load of sixteen would wait for.
+TEST(RowGroups, LanesAreWhatWasStoredTogether) {
+  const Graph g = parse_graph(
+      "def f(float(512, 40) x) -> (y) {\n s(i) +=! x(i, r)\n t(i) = 1 / s(i)\n"
+      " y(i, j) = x(i, j) * t(i)\n}");
+  const Program p = default_schedule(g, {2, 512});
+  const Nest* sum = nullptr;
+  const Nest* inverse = nullptr;
+  for (const Nest::Attached& attached : nest_of(p, stage_of(p, "y")).attached)
+    (attached.nest.stage == stage_of(p, "s") ? sum : inverse) = &attached.nest;
+  ASSERT_TRUE(sum && inverse) << print(p);
+  int64_t together = 1;
+  for (const Loop& loop : sum->loops)
+    if (loop.kind == LoopKind::Unrolled && loop.axis == 0) together *= loop.trips;
+  ASSERT_EQ(inverse->loops.back().kind, LoopKind::Vector) << print(p);
+  EXPECT_EQ(sum->loops.back().axis, 1u) << print(p);
+  EXPECT_LE(inverse->loops.back().trips, together) << print(p);
+  expect_faithful(p, g);
 }
 
 size_t kernels_after_preparing(const Graph& graph, ReductionPlans& plans) {

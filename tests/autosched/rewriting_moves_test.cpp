@@ -90,6 +90,28 @@ TEST(Pack, PanelsOfTheSecondOperand) {
                  "multiply up");
 }
 
+// x(i, k) * x(j, k): each of the two in its own layout.
+TEST(Pack, OneReadOfSeveral) {
+  const Graph g = parse_graph("def f(float(6, 9) x) -> (y) { y(i, j) +=! x(i, k) * x(j, k) }");
+  const TensorId x = g.inputs[0];
+  const std::vector<ExprId> reads = reads_of(g, g.stages[0]);
+  ASSERT_EQ(reads.size(), 2u);
+  Packing packing{{{0, 4, 0}, {1, 1, 0}, {0, 1, 4}}, {}, {}};
+  for (ExprId read : reads) {
+    packing.read = read_number(g, g.stages[0], read);
+    const Program p = pack(plain(g), 0, x, packing);
+    EXPECT_EQ(p.readers[x.value], (std::vector<size_t>{0, 1})) << "the copy and the sum";
+    EXPECT_EQ(reads_of(p.graph, p.graph.stages[1]).size(), 2u);
+    expect_faithful(p, g);
+    packing.read = 0;  // of x, there is one read left
+    expect_faithful(pack(p, 1, x, packing), g);
+    packing.read = 1;
+    expect_refused([&] { pack(p, 1, x, packing); }, "as often");
+    const Program again = replay(g, p.moves_json, 1, 256);
+    EXPECT_EQ(print(again), print(p));
+  }
+}
+
 TEST(Pack, ZerosTakeThePlaceOfPredicates) {
   const Graph g = conv_graph(1, 2, 4, 5, 2);
   const Packing packing{
