@@ -22,8 +22,13 @@ constexpr double kCollision = 0.25;       // cycles more for a load among too ma
 double TileModel::lines_in_step(size_t read, const std::vector<int64_t>& factors) const {
   const Walked walked = walked_in_tile(read, factors);
   if (walked.bytes <= kNearBytes) return 0;
-  if (in_reduction_)  // every vector is another line
-    return contiguous_[read] ? walked.rows * static_cast<double>(factors[v_]) : 0;
+  if (in_reduction_) {  // every vector is another line
+    if (!contiguous_[read]) return 0;
+    double lines = walked.rows;
+    for (size_t a = output_rank_; a < factors.size(); ++a)
+      if (p_.accesses.reads[read].depends_on(a)) lines *= static_cast<double>(factors[a]);
+    return std::min(lines, distinct(p_.accesses.reads[read], factors));
+  }
   const bool anew = is_copied(read) || walked.collides || walked.step >= kLineBytes;
   return walked.rows * (anew ? walked.lines : walked.step / kLineBytes);
 }
@@ -130,8 +135,8 @@ double TileModel::distance(const MemoryAccess& access, const std::vector<int64_t
   const auto size = static_cast<int64_t>(size_of(p_.graph.info(access.tensor).dtype));
   bool collide = false;
   int64_t rows = 1;
-  for (size_t a = 0; a < output_rank_; ++a) {
-    const int64_t stride = (access.strides[a] < 0 ? -access.strides[a] : access.strides[a]) * size;
+  for (size_t a = 0; a < factors.size(); ++a) {
+    const int64_t stride = std::abs(access.strides[a]) * size;
     if (a == v_ || factors[a] < 2 || stride < kPage) continue;
     rows *= factors[a];
     collide |= factors[a] > kStreams && stride % kPage == 0;
