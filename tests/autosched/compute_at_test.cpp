@@ -128,7 +128,7 @@ TEST(GroupRows, WhatIsAttachedRunsForSeveralRows) {
   Program p = plain(g);
   for (const char* name : {"s", "e", "m"}) p = attach(std::move(p), name, "y", 1);
   const Program rows = p;
-  p = group_rows(std::move(p), stage_of(p, "y"), 1, 4);
+  p = group_rows(p, stage_of(p, "y"), 1, 4);
   const Nest& y = p.kernels[0].root;
   ASSERT_EQ(y.loops.size(), 3u);
   EXPECT_EQ(y.loops[0].step, 4);
@@ -158,7 +158,7 @@ TEST(GroupRows, WhatIsReadElsewhereIsComputedOnce) {
       "def f(float(8, 8) x) -> (y, z) {\n m(i) max=! x(i, r)\n"
       " y(i, j) = x(i, j) - m(i)\n z(i) = m(7 - i) where i in 0:8\n}");
   Program p = attach(plain(g), "m", "y", 1);
-  p = group_rows(std::move(p), stage_of(p, "y"), 1, 4);
+  p = group_rows(p, stage_of(p, "y"), 1, 4);
   EXPECT_EQ(p.scopes[g.stages[0].results[0].value], Scope::Workspace);
   expect_faithful(p, g);
   // Rows of a band overlap: each group would compute two of the next group's.
@@ -166,7 +166,7 @@ TEST(GroupRows, WhatIsReadElsewhereIsComputedOnce) {
       "def f(float(10) x) -> (y) {\n t(i) = exp(x(i))\n"
       " y(i) = t(i) + t(i + 1) + t(i + 2) where i in 0:8\n}");
   p = attach(plain(band), "t", "y", 1);
-  p = group_rows(std::move(p), stage_of(p, "y"), 1, 4);
+  p = group_rows(p, stage_of(p, "y"), 1, 4);
   EXPECT_EQ(p.kernels[0].root.attached[0].nest.spans, (Steps{6}));
   expect_faithful(p, band);
 }
