@@ -24,6 +24,8 @@ std::string_view name_of(Decision decision) {
     case Decision::Share: return "share";
     case Decision::Fetch: return "fetch";
     case Decision::Passes: return "passes";
+    case Decision::EarlyResults: return "early results";
+    case Decision::Rematerialize: return "rematerialize";
   }
   return "";
 }
@@ -42,6 +44,11 @@ bool is_about_loops(Decision decision) {
 
 bool Choices::keeps(Decision decision, const Graph& graph, const Stage& stage) {
   return pick(decision, graph, stage, [] { return std::vector<std::string>{"yes", "no"}; }) == 0;
+}
+
+bool Choices::asks(Decision decision, const std::string& stage) const {
+  const auto found = answers_.find({decision, prefix_ + stage});
+  return found != answers_.end() && found->second != 0;
 }
 
 size_t Choices::recorded(Decision decision, const Graph& graph, const Stage& stage,

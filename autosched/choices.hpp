@@ -36,6 +36,9 @@ enum class Decision : uint8_t {
   Share,       // values of pairs, by several sums
   Fetch,       // the next iteration's rows
   Passes,      // outer steps of a reduction outside all results
+  // Never offered, but answered where memory is short (rematerialization.hpp):
+  EarlyResults,   // outputs as soon as may be; about no stage
+  Rematerialize,  // computed a second time, not kept
 };
 /// "tile", "pack", ...
 std::string_view name_of(Decision decision);
@@ -76,6 +79,9 @@ class Choices {
   }
   /// Whether to do what the heuristic does, rather than not.
   bool keeps(Decision decision, const Graph& graph, const Stage& stage);
+
+  /// Whether what is never offered is to be done.
+  bool asks(Decision decision, const std::string& stage = "") const;
 
   /// Tiles that were found before, which copies of this share; null until there are any.
   const std::shared_ptr<TileMemory>& tiles() const { return tiles_; }

@@ -12,6 +12,7 @@
 #include "autosched/moves.hpp"
 #include "autosched/nest_schedule.hpp"
 #include "autosched/nests.hpp"
+#include "autosched/rematerialization.hpp"
 #include "autosched/row_groups.hpp"
 #include "autosched/scatter_schedule.hpp"
 #include "autosched/shared_pairs.hpp"
@@ -175,8 +176,8 @@ Program schedule_with(const Graph& graph, const Target& target, Choices& choices
   return schedule_loops(prepare_loops(graph, target, choices, scan), target, choices, scan);
 }
 
-Prepared prepare_loops(const Graph& graph, const Target& target, Choices& choices,
-                       const Scan* scan) {
+Prepared prepare_stages(const Graph& graph, const Target& target, Choices& choices,
+                        const Scan* scan) {
   const Repeats repeats = scan ? repeats_of(*scan) : Repeats{};
   Prepared made;
   Program program = initial_program(graph, target.cores, target.vector_bits);
@@ -184,8 +185,16 @@ Prepared prepare_loops(const Graph& graph, const Target& target, Choices& choice
   program = write_scatters_by_rows(split_scatters(std::move(program)));
   program = scan ? inline_cheap_stages(std::move(program), {})
                  : inline_and_share(program, target, made.plans, choices);
-  program = fuse_sibling_groups(std::move(program), made.plans, choices);
-  program = prepare_reductions(std::move(program), target, repeats, made.plans, choices);
+  made.program = fuse_sibling_groups(std::move(program), made.plans, choices);
+  return made;
+}
+
+Prepared prepare_loops(const Graph& graph, const Target& target, Choices& choices,
+                       const Scan* scan) {
+  Prepared made = prepare_stages(graph, target, choices, scan);
+  Program program = rematerialize_stages(std::move(made.program), made.plans, choices);
+  program = prepare_reductions(std::move(program), target, scan ? repeats_of(*scan) : Repeats{},
+                               made.plans, choices);
   // The steps of a scan share tasks of any number of rows.
   made.program = attach_rows(std::move(program), made.plans, scan == nullptr, choices);
   return made;

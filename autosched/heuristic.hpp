@@ -22,6 +22,10 @@ struct Prepared {
   Program program;
   ReductionPlans plans;
 };
+/// The first steps of prepare_loops: stages are inlined and share passes, but none is
+/// rematerialized, split or packed yet.
+Prepared prepare_stages(const Graph& graph, const Target& target, Choices& choices,
+                        const Scan* scan = nullptr);
 /// The two halves of schedule_with: the first asks nothing that is about loops (`is_about_loops` in
 /// choices.hpp), the second nothing else, but for the steps of scans.
 Prepared prepare_loops(const Graph& graph, const Target& target, Choices& choices,

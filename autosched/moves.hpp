@@ -86,6 +86,16 @@ Program inline_stages(Program program, std::span<const size_t> stages);
 /// The same, but the stages stay, for the caller or as an anchor: their readers recompute them.
 Program recompute(Program program, std::span<const size_t> stages);
 
+/// Computes a stage a second time, just before `reader`, for that and all later stages that read
+/// it: what is large need not be kept between two uses that lie far apart. The copy has the name of
+/// the stage with "_again" behind it; results that nobody reads again are left out of it.
+Program rematerialize(Program program, size_t stage, size_t reader);
+
+/// Computes what leads to the graph's outputs alone as soon as its operands are there: the caller
+/// holds outputs anyway. Reverse mode leaves the gradients of all weights to the end, by when every
+/// layer's cotangent waits for them. Other stages keep their order.
+Program early_results(Program program);
+
 /// Writes a short sum over a box out as one expression: a stage without a combiner, of the same
 /// values.
 Program expand_reduction(Program program, size_t stage);

@@ -196,4 +196,17 @@ double points_of(const Program& program, const Kernel& kernel) {
   return points;
 }
 
+std::vector<TensorId> tensors_in_memory(const Program& program, const Kernel& kernel) {
+  std::vector<TensorId> tensors;
+  for_each_nest(kernel.root, [&](const Nest& nest) {
+    const Stage& stage = program.graph.stages[nest.stage];
+    for (TensorId id : tensors_read(program.graph, stage)) tensors.push_back(id);
+    tensors.insert(tensors.end(), stage.results.begin(), stage.results.end());
+  });
+  std::ranges::sort(tensors);
+  tensors.erase(std::ranges::unique(tensors).begin(), tensors.end());
+  std::erase_if(tensors, [&](TensorId id) { return program.scopes[id.value] == Scope::Local; });
+  return tensors;
+}
+
 }  // namespace adjit

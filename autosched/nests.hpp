@@ -39,6 +39,8 @@ Nest& nest_at(Program& program, const NestPath& path);
 const Nest& nest_at(const Program& program, const NestPath& path);
 /// Points of all nests of a kernel, as if each ran over its whole domain once.
 double points_of(const Program& program, const Kernel& kernel);
+/// Tensors that the nests of a kernel read or write in memory, ascending: all but local ones.
+std::vector<TensorId> tensors_in_memory(const Program& program, const Kernel& kernel);
 /// The nest of a stage that is in the program.
 const Nest& nest_of(const Program& program, size_t stage);
 

@@ -286,13 +286,14 @@ bool keeps_layout(const Layout& layout) {
   return layout.padded == layout.shape;
 }
 
-// An earlier stage that makes the same copy; equal bodies are equal ids.
+// An earlier stage that makes the same copy; equal bodies are equal ids. Not one of another region:
+// a copy would wait for what is computed again.
 TensorId equal_copy(const Program& program, size_t stage, TensorId operand, const Stage& copy) {
   for (size_t reader : program.readers[operand.value]) {
     const Stage& other = program.graph.stages[reader];
-    if (reader < stage && other.combiner.kind == CombinerKind::None &&
-        other.bodies == copy.bodies && other.domain == copy.domain &&
-        program.scopes[other.results.front().value] != Scope::Local)
+    if (reader < stage && other.region == copy.region &&
+        other.combiner.kind == CombinerKind::None && other.bodies == copy.bodies &&
+        other.domain == copy.domain && program.scopes[other.results.front().value] != Scope::Local)
       return other.results.front();
   }
   return {};
@@ -409,6 +410,8 @@ Program pack(Program program, size_t stage, TensorId operand, const Packing& pac
   Json arguments{{"operand", program.graph.info(operand).name}};
   arguments.update(as_json(packing));
   Stage copy = copy_stage(program.graph, operand, layout);
+  copy.region = move.stage_ref().region;
+  copy.lines = move.stage_ref().lines;
   const TensorId same =
       keeps_layout(layout) ? TensorId{} : equal_copy(program, stage, operand, copy);
   if (same.valid()) {

@@ -149,6 +149,12 @@ constexpr Row kMoves[] = {
        const std::vector<size_t> stages = e.stages("stages");
        p = recompute(std::move(p), stages);
      }},
+    {"rematerialize",
+     [](Program& p, const Entry& e) {
+       const size_t stage = e.stage("stage"), reader = e.stage("reader");
+       p = rematerialize(std::move(p), stage, reader);
+     }},
+    {"early_results", [](Program& p, const Entry&) { p = early_results(std::move(p)); }},
     {"expand_reduction",
      [](Program& p, const Entry& e) {
        const size_t stage = e.stage("stage");

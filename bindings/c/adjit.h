@@ -341,7 +341,9 @@ ADJIT_API adjit_status adjit_computation_vmap(const adjit_computation* computati
                                               const int32_t* out_axes, adjit_computation** result);
 /* Cuts a vjp with keep_outputs (of `primals` inputs and `results` outputs) in two: the forward
  * (primals -> results, residuals) and the backward (residuals, cotangents -> gradients).
- * memory_budget: bytes of residuals, negative for no bound. */
+ * memory_budget: bytes of residuals (primal inputs that are passed on do not count), negative for
+ * no bound; more is computed again in the backward so that they fit. ADJIT_SCHEDULE, naming the
+ * residuals, where they cannot. */
 ADJIT_API adjit_status adjit_computation_partition(const adjit_computation* joint, int32_t primals,
                                                    int32_t results, int64_t memory_budget,
                                                    adjit_computation** forward,
@@ -359,6 +361,11 @@ typedef struct adjit_lower_options {
                                 adjit_lowered_keep_schedule, else what adjit chooses, which
                                 "heuristic" names whatever was kept */
   double trace_ms;           /* what tracing cost the caller, for the records */
+  int64_t memory_budget;     /* bytes of workspace that a run may take besides inputs and outputs; 0: no
+                                bound. Where the schedule needs more, stages are computed a second
+                                time instead of kept; where that does not do, whatever asks for the
+                                schedule gives ADJIT_SCHEDULE, naming the stage that needs most.
+                                Negative: ADJIT_INVALID */
 } adjit_lower_options;
 
 /* Fixes input layouts (only their shapes, dtypes and strides are looked at; inputs NULL: row-major)

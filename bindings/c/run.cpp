@@ -25,6 +25,9 @@ adjit_lower_options lower_options(const adjit_lower_options* given) {
     throw Error(ErrorCode::Device, "target '" + target +
                                        "': this version of adjit generates code for the CPU only; "
                                        "use target=\"cpu\" or leave it out");
+  if (options.memory_budget < 0)
+    throw Error(ErrorCode::Invalid, "memory_budget is " + std::to_string(options.memory_budget) +
+                                        "; it is a number of bytes, or 0 for no bound");
   if (target != "cpu")
     throw Error(ErrorCode::Device, "there is no target '" + target + "'; use \"cpu\"");
   return options;
@@ -121,6 +124,7 @@ adjit_status adjit_computation_lower(adjit_context* context, const adjit_computa
     if (o.title != nullptr) handle->request.title = o.title;
     if (o.schedule_json != nullptr) handle->request.schedule_json = o.schedule_json;
     handle->request.trace_ms = o.trace_ms;
+    handle->request.memory_budget = o.memory_budget;
     *lowered = handle.release();
   });
 }

@@ -184,6 +184,7 @@ struct LowerOptions {
   std::string target = {};         ///< empty or "cpu"
   std::string title = {};          ///< what adjit-cache lists; empty: the computation's name
   std::string schedule_json = {};  ///< a schedule in place of the default one
+  int64_t memory_budget = 0;       ///< bytes of workspace that a run may take; 0: no bound
 };
 
 /// A computation for one target and one layout of its inputs. Nothing is done before it is asked.
@@ -283,6 +284,7 @@ class Computation {
     o.target = detail::or_null(options.target);
     o.title = detail::or_null(options.title);
     o.schedule_json = detail::or_null(options.schedule_json);
+    o.memory_budget = options.memory_budget;
     return {detail::made<adjit_lowered>(adjit_lowered_destroy,
                                         [&, &where = addresses](adjit_lowered** made) {
                                           return adjit_computation_lower(

@@ -114,17 +114,8 @@ class KernelEmitter {
   }
 
   void load_addresses() {
-    std::vector<TensorId> used;
-    for (const Nest* nest : nests_) {
-      const Stage& stage = program_.graph.stages[nest->stage];
-      for (TensorId id : tensors_read(program_.graph, stage)) used.push_back(id);
-      for (TensorId id : stage.results) used.push_back(id);
-    }
-    std::ranges::sort(used);
-    used.erase(std::ranges::unique(used).begin(), used.end());
     llvm::Type* pointer = builder_.getPtrTy();
-    for (TensorId id : used) {
-      if (program_.scopes[id.value] == Scope::Local) continue;
+    for (TensorId id : tensors_in_memory(program_, kernel_)) {
       Value* slot = builder_.CreateInBoundsGEP(pointer, function_->getArg(0),
                                                builder_.getInt64(out_.tensors.size()));
       places_[id] = {builder_.CreateAlignedLoad(pointer, slot, llvm::Align(8)),

@@ -17,6 +17,7 @@
 #include "jit/cpu/object.hpp"
 #include "jit/engine/compile_kernels.hpp"
 #include "jit/engine/dump.hpp"
+#include "jit/engine/memory_budget.hpp"
 #include "jit/engine/stopwatch.hpp"
 #include "runtime/diff/calls.hpp"
 #include "runtime/diff/simplify.hpp"
@@ -26,7 +27,7 @@ namespace adjit {
 namespace {
 
 // Raised whenever the same program gets different code or another plan.
-constexpr const char* kCodegenRevision = "26";
+constexpr const char* kCodegenRevision = "27";
 constexpr const char* kVersion = ADJIT_VERSION;
 constexpr size_t kMaxExecutables = 4096;
 
@@ -102,6 +103,7 @@ cache::Key Engine::key(const Request& request) const {
       .add("features", target.features)
       .add("llvm", llvm_version());
   if (options_.check_nan) key.add("checks", "nan");
+  if (request.memory_budget > 0) key.add("memory budget", std::to_string(request.memory_budget));
   return key;
 }
 
@@ -239,18 +241,33 @@ Target Engine::schedule_target() const {
 
 Program Engine::schedule_of(const Graph& graph, const Request& request) const {
   const Target target = schedule_target();
-  const bool own = request.schedule_json == kOwnSchedule;
-  if (!own && !request.schedule_json.empty())
-    return replay(graph, request.schedule_json, target.cores, target.vector_bits);
-  if (const std::string kept = own ? "" : kept_schedule(request); !kept.empty()) {
-    try {
-      return replay(graph, kept, target.cores, target.vector_bits);
-    } catch (const Error& e) {  // of another version of the moves
-      cache::say(options_.log, cache::Level::Warning,
-                 std::string("a kept schedule is not used: ") + e.what());
-    }
+  const int64_t budget = request.memory_budget;
+  const auto fits = [&](const Program& program) {
+    return budget <= 0 || workspace_of(program) <= budget;
+  };
+  if (request.schedule_json.empty()) {
+    if (std::optional<Program> kept = kept_program(graph, request); kept && fits(*kept))
+      return *std::move(kept);
+  } else if (request.schedule_json != kOwnSchedule) {
+    Program given = replay(graph, request.schedule_json, target.cores, target.vector_bits);
+    if (!fits(given)) refuse_workspace(given, budget);
+    return given;
   }
-  return chosen_schedule(graph, target);
+  return budget > 0 ? schedule_within(graph, target, budget) : chosen_schedule(graph, target);
+}
+
+// nullopt: nothing was kept, or another version of the moves.
+std::optional<Program> Engine::kept_program(const Graph& graph, const Request& request) const {
+  const std::string kept = kept_schedule(request);
+  if (kept.empty()) return std::nullopt;
+  const Target target = schedule_target();
+  try {
+    return replay(graph, kept, target.cores, target.vector_bits);
+  } catch (const Error& e) {
+    cache::say(options_.log, cache::Level::Warning,
+               std::string("a kept schedule is not used: ") + e.what());
+    return std::nullopt;
+  }
 }
 
 Program Engine::schedule(const Request& request) const {
@@ -262,6 +279,7 @@ std::string Engine::explain(const Request& request) const {
   const Target target = schedule_target();
   std::string text = print(predict(program, target), target);
   if (!request.schedule_json.empty() && request.schedule_json != kOwnSchedule) return text;
+  if (request.memory_budget > 0) return text;  // alternatives need other memory
   constexpr size_t kPrinted = 8;
   const Graph graph = checked_graph(request).graph;
   const std::vector<Candidate> found = search(graph, target, {});
@@ -286,10 +304,17 @@ std::vector<Engine::Proposal> Engine::proposals(const Request& request, size_t c
     if (!one.answers.empty()) candidates.push_back(std::move(one));
   std::vector<Proposal> found;
   std::set<std::string> seen;
+  const int64_t budget = request.memory_budget;
+  if (budget > 0) {
+    const Program within = schedule_within(graph, target, budget);
+    seen.insert(within.moves_json);
+    found.push_back({within.moves_json, "", predict(within, target).microseconds});
+  }
   for (const Candidate& candidate : candidates) {
-    std::string moves = program_of(graph, target, candidate).moves_json;
-    if (found.size() >= count || !seen.insert(moves).second) continue;
-    found.push_back({std::move(moves), candidate.changes, candidate.microseconds});
+    const Program program = program_of(graph, target, candidate);
+    if (found.size() >= count || (budget > 0 && workspace_of(program) > budget)) continue;
+    if (seen.insert(program.moves_json).second)
+      found.push_back({program.moves_json, candidate.changes, candidate.microseconds});
   }
   return found;
 }

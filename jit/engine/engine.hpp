@@ -39,6 +39,7 @@ struct Request {
   std::string title;                  // for people
   std::string schedule_json;          // "": what was kept (keep_schedule), else what is chosen
   double trace_ms = 0;                // for the records
+  int64_t memory_budget = 0;          // bytes of workspace (memory_budget.hpp); 0: no bound
 };
 
 /// `from_memory`: an earlier equal request made it; else its report says how this one did.
@@ -99,6 +100,7 @@ class Engine {
                     const Program& program) const;
   CheckedGraph checked_graph(const Request& request) const;
   Program schedule_of(const Graph& graph, const Request& request) const;
+  std::optional<Program> kept_program(const Graph& graph, const Request& request) const;
   cache::Key kept_schedule_key(const Request& request) const;
   std::string kept_schedule(const Request& request) const;
 

@@ -34,7 +34,8 @@ class Partitioner {
   Partition operator()(int64_t budget) {
     while (true) {
       choose();
-      if (budget < 0 || bytes_ <= budget || !relax()) return result();
+      if (budget < 0 || bytes_ <= budget) return result();
+      if (!relax()) refuse(budget);
     }
   }
 
@@ -166,6 +167,21 @@ class Partitioner {
       }
     }
     return found;
+  }
+
+  [[noreturn]] void refuse(int64_t budget) const {
+    std::string text =
+        "a memory budget of " + std::to_string(budget) +
+        " bytes between forward and backward is not enough: " + std::to_string(bytes_) +
+        " are left that cannot be computed again:";
+    for (TensorId t : residuals_) {
+      if (primal_[t.value]) continue;
+      const Stage& stage = joint_.stages[stage_of_[t.value]];
+      text += " " + std::to_string(bytes_of(t)) + " of '" + joint_.info(t).name + "'" +
+              (stage.lines.empty() ? "" : " (" + to_string(stage.lines.front()) + ")") + ",";
+    }
+    text.back() = ';';
+    throw Error(ErrorCode::Schedule, text + " allow " + std::to_string(bytes_) + " or more");
   }
 
   Partition result() const {

@@ -66,6 +66,7 @@ class LowerOptions(ctypes.Structure):
         ("title", c_char_p),
         ("schedule_json", c_char_p),
         ("trace_ms", c_double),
+        ("memory_budget", c_int64),
     ]
 
 

@@ -71,9 +71,18 @@ class Profile(list[KernelTime]):
         return "\n".join(lines)
 
 
-def lower(f: Callable[..., Any], *args: Any, target: str | None = None) -> Lowered:
-    """Derives and schedules ``f`` for these arguments (arrays, numbers or ShapeDtype)."""
+def lower(
+    f: Callable[..., Any],
+    *args: Any,
+    target: str | None = None,
+    memory_budget: int | None = None,
+) -> Lowered:
+    """Derives and schedules ``f`` for these arguments (arrays, numbers or ShapeDtype).
+
+    ``memory_budget`` as for ``jit``, whose own is taken where none is given.
+    """
     runtime.check_cpu(target)
+    runtime.check_memory_budget(memory_budget)
     leaves, structure = pytree.flatten((args, {}))
     plain = [np.zeros(x.shape, x.dtype) if isinstance(x, ShapeDtype) else x for x in leaves]
     concrete = pytree.unflatten(structure, plain)
@@ -84,19 +93,26 @@ def lower(f: Callable[..., Any], *args: Any, target: str | None = None) -> Lower
         transforms._leaf_view(x, k, built.title)
         for k, x in enumerate(pytree.flatten((positional, keyword))[0])
     ]
-    return Lowered(built, views, None)
+    return Lowered(built, views, None, memory_budget or function._memory_budget)
 
 
 class Lowered:
     """A computation with a schedule, for one signature."""
 
-    def __init__(self, built: Built, views: list[arrays.View], schedule_json: str | None) -> None:
+    def __init__(
+        self,
+        built: Built,
+        views: list[arrays.View],
+        schedule_json: str | None,
+        memory_budget: int | None = None,
+    ) -> None:
         self._built = built
+        self._memory_budget = memory_budget
         self._views = views
         self._hidden = [arrays.view(v) for v in [*built.traced.captured, *built.seeds]]
         self._handle = runtime.lower(
             built.computation, built.arranged([*views, *self._hidden]), built.title, schedule_json,
-            built.traced.trace_ms,
+            built.traced.trace_ms, memory_budget=memory_budget,
         )  # fmt: skip
 
     @property
@@ -127,7 +143,7 @@ class Lowered:
 
     def with_schedule(self, schedule_json: str) -> Lowered:
         """The same computation under another schedule. ScheduleError when it is illegal here."""
-        changed = Lowered(self._built, self._views, schedule_json)
+        changed = Lowered(self._built, self._views, schedule_json, self._memory_budget)
         _ = changed.schedule  # replayed now, so that an illegal one is refused here
         return changed
 

@@ -12,14 +12,21 @@ from ._library import Handle, call
 from .errors import Error, ShapeError
 
 
-def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def vjp(
+    f: Callable[..., Any], *primals: Any, has_aux: bool = False, memory_budget: int | None = None
+) -> Any:
     """``out, pullback = vjp(f, *primals)``; ``pullback(cotangent)`` gives one gradient a primal.
 
     The cotangent has the structure, shapes and dtypes of ``out``. Gradients of integer primals are
     None. With ``has_aux`` f returns (out, aux), and so do we: ``out, pullback, aux``.
+
+    ``memory_budget``: bytes of intermediate results that are kept for the pullback, which computes
+    the others again. ScheduleError where that does not do. Inside a trace forward and pullback are
+    one program, and the budget is that of its ``jit``.
     """
+    runtime.check_memory_budget(memory_budget)
     joint = _Joint(f, primals, has_aux)
-    return joint.inline() if tracing.current() is not None else joint.run()
+    return joint.inline() if tracing.current() is not None else joint.run(memory_budget)
 
 
 class _Joint:
@@ -92,12 +99,12 @@ class _Joint:
 
         return self._results(list(values), pullback)
 
-    def run(self) -> Any:
+    def run(self, memory_budget: int | None) -> Any:
         joint = transforms._vjp(self.traced.computation, self.wrt, self.seeded, True)
         given = [*self.leaves, *self.traced.captured]
         views = [transforms._leaf_view(v, k, self.title) for k, v in enumerate(given)]
         framework = next((f for v in given if (f := arrays.framework_of(v)) != "numpy"), "numpy")
-        forward, backward = _partition(joint, len(given), len(self.outputs))
+        forward, backward = _partition(joint, len(given), len(self.outputs), memory_budget)
         program = runtime.Program(
             runtime.lower(forward, views, self.title + ".forward", trace_ms=self.traced.trace_ms),
             forward, self.title + ".forward",
@@ -127,12 +134,15 @@ class _Joint:
         return self._results(values, pullback)
 
 
-def _partition(joint: Handle, primals: int, results: int) -> tuple[Handle, Handle]:
+def _partition(
+    joint: Handle, primals: int, results: int, memory_budget: int | None = None
+) -> tuple[Handle, Handle]:
     parts: list[Handle] = []
+    budget = -1 if memory_budget is None else memory_budget
 
     def forward(out: Any) -> None:
         def backward(other: Any) -> None:
-            call("adjit_computation_partition", joint.value, primals, results, -1, out, other)
+            call("adjit_computation_partition", joint.value, primals, results, budget, out, other)
 
         parts.append(Handle("computation", backward))
 

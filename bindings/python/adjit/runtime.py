@@ -14,10 +14,19 @@ import numpy as np
 
 from . import arrays, dtypes, objects, pool
 from ._library import ContextOptions, Handle, LowerOptions, call, failure, library
+from .errors import Error
 
 #: Reports of the latest compilations of this process, oldest first (dicts: title, cache, trace_ms,
 #: derive_ms, schedule_ms, compile_ms, load_ms, kernels, ...).
 compilations: collections.deque[dict[str, Any]] = collections.deque(maxlen=4096)
+
+
+def check_memory_budget(bytes_: int | None) -> None:
+    """Refuses what is no number of bytes."""
+    if bytes_ is not None and (not isinstance(bytes_, int) or isinstance(bytes_, bool)):
+        raise TypeError(f"memory_budget is a number of bytes, not {bytes_!r}")
+    if bytes_ is not None and bytes_ < 1:
+        raise Error(f"memory_budget is {bytes_}; it is a number of bytes from 1 on, or None")
 
 
 @functools.cache
@@ -34,6 +43,7 @@ def lower(
     schedule_json: str | None = None,
     trace_ms: float = 0.0,
     target: str | None = None,
+    memory_budget: int | None = None,
 ) -> Handle:
     """A lowered computation for these input layouts (None: row-major)."""
     options = LowerOptions(
@@ -42,6 +52,7 @@ def lower(
         title.encode(),
         None if schedule_json is None else schedule_json.encode(),
         trace_ms,
+        memory_budget or 0,
     )
     tensors = [arrays.dl_tensor(v) for v in views or ()]
     return Handle(

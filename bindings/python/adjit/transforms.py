@@ -117,13 +117,16 @@ class Transformed:
         target: str | None = None,
         static_argnums: Sequence[int] = (),
         static_argnames: Sequence[str] = (),
+        memory_budget: int | None = None,
     ) -> None:
         runtime.check_cpu(target)
+        runtime.check_memory_budget(memory_budget)
         if not callable(function):
             raise TypeError(f"{function!r} is not callable")
         functools.update_wrapper(self, function, updated=())
         self.function = function
         self.title = title
+        self._memory_budget = memory_budget
         self._static_numbers = tuple(static_argnums)
         self._static_names = frozenset(static_argnames)
         self._compiled: dict[Any, Compiled] = {}  # by structure, static arguments, layouts
@@ -222,7 +225,7 @@ class Transformed:
         compiled = self._compiled.get(key)
         if compiled is None or not compiled.fits():
             compiled = self._compiled[key] = compile_built(
-                self.build(function, (positional, keyword)), views
+                self.build(function, (positional, keyword)), views, self._memory_budget
             )
         if not kwargs and not static and compiled.takes_objects(args, views):
             self._by_layouts[arrays.ndarray_layouts(args)] = compiled
@@ -266,12 +269,14 @@ class Transformed:
         return bound, rest, keyword, static
 
 
-def compile_built(built: Built, views: Sequence[arrays.View]) -> Compiled:
+def compile_built(
+    built: Built, views: Sequence[arrays.View], memory_budget: int | None = None
+) -> Compiled:
     """Machine code for leaves that lie like these."""
     hidden = [arrays.view(v) for v in [*built.traced.captured, *built.seeds]]
     lowered = runtime.lower(
         built.computation, built.arranged([*views, *hidden]), built.title,
-        trace_ms=built.traced.trace_ms,
+        trace_ms=built.traced.trace_ms, memory_budget=memory_budget,
     )  # fmt: skip
     return Compiled(built, views, hidden, lowered)
 
@@ -430,16 +435,22 @@ def jit(
     target: str | None = None,
     static_argnums: Any = (),
     static_argnames: Any = (),
+    memory_budget: int | None = None,
 ) -> Any:
     """Compiles ``f``: traced once per signature (structure, shapes, dtypes, strides).
 
     ``target``: None or "cpu". Static arguments are compared by value and may be anything hashable.
+
+    ``memory_budget``: bytes that a call may take besides its arguments and results. Where the
+    program would take more, intermediate results (activations that wait for the backward, say) are
+    computed a second time instead of kept; where that does not do, ScheduleError names the stage
+    that needs most. ``report["workspace_bytes"]`` of an executable is what a call takes.
     """
     numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     numbers, names = _static_both_ways(f, numbers, names)
     name = getattr(f, "title", None) or getattr(f, "__name__", "f")
-    return Jit(f, f"jit({name})", target, numbers, names)
+    return Jit(f, f"jit({name})", target, numbers, names, memory_budget)
 
 
 def _static_both_ways(

@@ -1,0 +1,24 @@
+// jit/engine/memory_budget.hpp -- schedules whose workspace is bounded.
+#pragma once
+
+#include <cstdint>
+
+#include "autosched/program.hpp"
+#include "autosched/target.hpp"
+
+namespace adjit {
+
+/// Bytes that a run of the program allocates besides its outputs: what lies between kernels, and
+/// the slots of as many threads as the schedule has cores.
+int64_t workspace_of(const Program& program);
+
+/// The schedule that compiling takes where its workspace has at most `budget` bytes, else one that
+/// computes some stages a second time (autosched/rematerialization.hpp) so that it has.
+/// Deterministic. Where none is found, ErrorCode::Schedule names the stage that needs most, and
+/// what lies in memory while it runs.
+Program schedule_within(const Graph& graph, const Target& target, int64_t budget);
+
+/// Raises that error of a program.
+[[noreturn]] void refuse_workspace(const Program& program, int64_t budget);
+
+}  // namespace adjit
