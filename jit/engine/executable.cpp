@@ -21,6 +21,7 @@ struct Executable::Frame {
   WorkspaceBlock workspace;
   WorkspaceBlock slots;  // slot_bytes for each worker of the pool
   std::vector<int64_t> checks;
+  std::vector<std::unique_ptr<TaskGraph::Run, TaskGraph::Delete>> runs;  // per task graph
   std::vector<KernelTime>* times = nullptr;  // of this run, while it is profiled
 };
 
@@ -52,6 +53,44 @@ Executable::Executable(ExecutionPlan plan, std::vector<std::shared_ptr<LoadedCod
     if (plan_.buffers[b].kind == Buffer::Kind::Input ||
         plan_.buffers[b].kind == Buffer::Kind::Output)
       arguments_.push_back(b);
+  sections_ = sections_of(plan_.steps);
+  for (const ScanPlan& scan : plan_.scans)
+    scan_sections_.push_back({sections_of(scan.before), sections_of(scan.steps)});
+}
+
+Executable::Sections Executable::sections_of(const std::vector<StepPlan>& steps) {
+  Sections sections;
+  for (size_t s = 0; s < steps.size();) {
+    Section section{s, s + 1, SIZE_MAX, {}};
+    if (!steps[s].scan)
+      while (section.end < steps.size() && !steps[section.end].scan) ++section.end;
+    s = section.end;
+    sections.push_back(std::move(section));
+  }
+  if (pool_->workers() < 2) return sections;
+  for (Section& section : sections) {
+    if (steps[section.begin].scan) continue;
+    std::vector<TaskGraph::Group> groups;
+    std::vector<size_t> group_of(section.end);  // per step
+    bool parallel = false;
+    for (size_t s = section.begin; s < section.end; ++s) {
+      const LoadedKernel& kernel = kernels_[steps[s].number];
+      if (kernel.chained) {
+        section.chains.back().second = s + 1;
+        continue;
+      }
+      group_of[s] = groups.size();
+      section.chains.emplace_back(s, s + 1);
+      parallel = parallel || kernel.parallel;
+      TaskGraph::Group& group = groups.emplace_back();
+      group.tasks = std::max<int64_t>(1, kernel.tasks);
+      for (size_t before : steps[s].waits) group.waits.push_back(group_of[before]);
+    }
+    if (!parallel || groups.size() < 2) continue;
+    section.graph = graphs_.size();
+    graphs_.emplace_back(groups, pool_->workers());
+  }
+  return sections;
 }
 
 Executable::~Executable() { delete spare_.load(); }
@@ -63,6 +102,7 @@ std::unique_ptr<Executable::Frame> Executable::make_frame() const {
   frame->workspace = allocate_block(plan_.workspace_bytes);
   frame->slots = allocate_block(checked_mul(plan_.slot_bytes, pool_->workers()));
   frame->checks.resize(2 * plan_.checks.size());
+  for (const TaskGraph& graph : graphs_) frame->runs.push_back(graph.make_run());
   for (size_t b = 0; b < plan_.buffers.size(); ++b) {
     const Buffer& buffer = plan_.buffers[b];
     if (buffer.kind == Buffer::Kind::Workspace) set(*frame, b, frame->workspace.get() + buffer.at);
@@ -130,21 +170,28 @@ void Executable::run_here(Frame& frame, const void* const* inputs, void* const* 
     set(frame, b,
         buffer.kind == Buffer::Kind::Output ? outputs[at] : const_cast<void*>(inputs[at]));
   }
-  run_steps(frame, plan_.steps);
+  run_steps(frame, plan_.steps, sections_);
   raise_failed_checks(plan_.checks, frame.checks);
 }
 
 // Recursive over scans within scans.
-void Executable::run_steps(Frame& frame, const std::vector<StepPlan>& steps) const {
-  for (size_t s = 0; s < steps.size();) {
-    if (steps[s].scan) {
-      run_scan(frame, plan_.scans[steps[s++].number]);
+void Executable::run_steps(Frame& frame, const std::vector<StepPlan>& steps,
+                           const Sections& sections) const {
+  for (const Section& section : sections) {
+    if (steps[section.begin].scan) {
+      run_scan(frame, steps[section.begin].number);
       continue;
     }
-    size_t end = s + 1;
-    while (end < steps.size() && !steps[end].scan && kernels_[steps[end].number].chained) ++end;
-    run_chain(frame, std::span(steps).subspan(s, end - s), nullptr);
-    s = end;
+    if (section.graph != SIZE_MAX && !frame.times) {
+      run_graph(frame, steps, section);
+      continue;
+    }
+    for (size_t s = section.begin; s < section.end;) {
+      size_t end = s + 1;
+      while (end < section.end && kernels_[steps[end].number].chained) ++end;
+      run_chain(frame, std::span(steps).subspan(s, end - s), nullptr);
+      s = end;
+    }
   }
 }
 
@@ -157,6 +204,28 @@ struct Executable::Chain {
   const ScanPlan* scan;
   std::vector<double>* seconds;
 };
+
+void Executable::run_graph(Frame& frame, const std::vector<StepPlan>& steps,
+                           const Section& section) const {
+  struct Call {
+    const Executable* executable;
+    const Frame* frame;
+    std::span<const StepPlan> steps;
+    const Section* section;
+  } call{this, &frame, steps, &section};
+  graphs_[section.graph].run(
+      *frame.runs[section.graph], *pool_,
+      [](void* context, size_t group, int64_t begin, int64_t end) {
+        const Call& c = *static_cast<const Call*>(context);
+        const auto [first, last] = c.section->chains[group];
+        const Chain chain{c.executable, c.frame, c.steps.subspan(first, last - first), nullptr,
+                          nullptr};
+        // An empty kernel has no task, the group one.
+        const LoadedKernel& kernel = c.executable->kernels_[chain.kernels.front().number];
+        c.executable->run_tasks(chain, begin, std::min(end, kernel.tasks));
+      },
+      &call);
+}
 
 // A kernel, or a chain of them: each task runs through all.
 void Executable::run_chain(Frame& frame, std::span<const StepPlan> kernels,
@@ -244,14 +313,15 @@ void Executable::run_tasks(const Chain& chain, int64_t begin, int64_t end) const
 }
 
 // The carries end where a step would have read them.
-void Executable::run_conditional(Frame& frame, const ScanPlan& scan) const {
+void Executable::run_conditional(Frame& frame, size_t number) const {
+  const ScanPlan& scan = plan_.scans[number];
   std::byte* workspace = frame.workspace.get();
   for (int64_t n = 0;; ++n) {
     for (const ScanPlan::Carry& c : scan.carries)
       set(frame, c.in, n == 0 ? frame.addresses[c.start] : workspace + c.spares[(n - 1) % 2]);
     if (!*static_cast<const bool*>(frame.addresses[scan.carries.back().in])) break;
     for (const ScanPlan::Carry& c : scan.carries) set(frame, c.out, workspace + c.spares[n % 2]);
-    run_steps(frame, scan.steps);
+    run_steps(frame, scan.steps, scan_sections_[number].steps);
   }
   for (const ScanPlan::Carry& c : scan.carries)
     std::copy_n(static_cast<const std::byte*>(frame.addresses[c.in]), c.bytes,
@@ -271,13 +341,15 @@ void Executable::place_step(const Frame& frame, const ScanPlan& scan, int64_t n,
   }
 }
 
-void Executable::run_scan(Frame& frame, const ScanPlan& scan) const {
-  run_steps(frame, scan.before);
-  if (scan.conditional) return run_conditional(frame, scan);
+void Executable::run_scan(Frame& frame, size_t number) const {
+  const ScanPlan& scan = plan_.scans[number];
+  const ScanSections& sections = scan_sections_[number];
+  run_steps(frame, scan.before, sections.before);
+  if (scan.conditional) return run_conditional(frame, number);
   if (scan.tasks > 0) return run_chain(frame, scan.steps, &scan);
   for (int64_t n = 0; n < scan.trips; ++n) {
     place_step(frame, scan, n, [&](size_t buffer, void* address) { set(frame, buffer, address); });
-    run_steps(frame, scan.steps);
+    run_steps(frame, scan.steps, sections.steps);
   }
 }
 

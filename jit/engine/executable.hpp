@@ -10,6 +10,7 @@
 #include "jit/cpu/code.hpp"
 #include "jit/cpu/parallel.hpp"
 #include "jit/engine/plan.hpp"
+#include "jit/engine/task_graph.hpp"
 
 namespace adjit {
 
@@ -64,26 +65,42 @@ class Executable {
     std::vector<std::pair<size_t, Buffer>> slots;  // position in the kernel's table
   };
   struct Chain;
+  // Steps without a scan among them, or a scan alone. With kernels that are worth several threads,
+  // and more than one chain, they are a task graph: number `graph` of graphs_; SIZE_MAX: none.
+  struct Section {
+    size_t begin = 0, end = 0;  // of the steps
+    size_t graph = SIZE_MAX;
+    std::vector<std::pair<size_t, size_t>> chains;  // of the graph's groups: begin, end
+  };
+  using Sections = std::vector<Section>;
+  struct ScanSections {
+    Sections before, steps;
+  };
 
   std::unique_ptr<Frame> make_frame() const;
   void set(Frame& frame, size_t buffer, void* address) const;
   void run_in(Frame& frame, const void* const* inputs, void* const* outputs) const;
   void run_here(Frame& frame, const void* const* inputs, void* const* outputs) const;
-  void run_steps(Frame& frame, const std::vector<StepPlan>& steps) const;
+  Sections sections_of(const std::vector<StepPlan>& steps);
+  void run_steps(Frame& frame, const std::vector<StepPlan>& steps, const Sections& sections) const;
+  void run_graph(Frame& frame, const std::vector<StepPlan>& steps, const Section& section) const;
   void run_chain(Frame& frame, std::span<const StepPlan> kernels, const ScanPlan* scan) const;
   void run_tasks(const Chain& chain, int64_t begin, int64_t end) const;
   template <typename Set>
   void place_step(const Frame& frame, const ScanPlan& scan, int64_t number, Set&& set) const;
-  void run_scan(Frame& frame, const ScanPlan& scan) const;
-  void run_conditional(Frame& frame, const ScanPlan& scan) const;
+  void run_scan(Frame& frame, size_t number) const;
+  void run_conditional(Frame& frame, size_t number) const;
 
   ExecutionPlan plan_;
   std::vector<std::shared_ptr<LoadedCode>> code_;
   std::shared_ptr<ThreadPool> pool_;
   CompileReport report_;
   std::vector<LoadedKernel> kernels_;
-  std::vector<std::vector<size_t>> uses_;  // per buffer: positions in the tables
-  std::vector<size_t> arguments_;          // buffers that are the caller's
+  std::vector<TaskGraph> graphs_;
+  Sections sections_;                        // of the plan's steps
+  std::vector<ScanSections> scan_sections_;  // per scan
+  std::vector<std::vector<size_t>> uses_;    // per buffer: positions in the tables
+  std::vector<size_t> arguments_;            // buffers that are the caller's
   size_t table_size_ = 0;
   std::atomic<Frame*> spare_{nullptr};  // kept for the next call
 };

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "autosched/nests.hpp"
 #include "jit/engine/arrangement.hpp"
+#include "jit/engine/dependencies.hpp"
 #include "jit/engine/kernel_list.hpp"
 
 namespace adjit {
@@ -14,6 +16,56 @@ constexpr size_t kConstantAlignment = 64;
 
 ArraySpec spec_of(const TensorInfo& tensor, const TensorLayout& layout) {
   return {tensor.dtype, tensor.shape, layout.strides};
+}
+
+// Steps, and what each waits for.
+class StepList {
+ public:
+  explicit StepList(const std::vector<Buffer>& buffers) : buffers_(buffers) {}
+
+  void add_scan(StepPlan scan) {
+    settle();
+    steps_.push_back(std::move(scan));
+    settled_ = steps_.size();
+  }
+  void add_kernel(size_t number, bool chained) {
+    steps_.push_back({false, number});
+    if (!chained) head_ = steps_.size() - 1;
+  }
+  // By the kernel that was added last.
+  void use(size_t buffer, int64_t bytes, bool writes) {
+    const Buffer& b = buffers_[buffer];
+    // A thread's own, and what nobody writes.
+    if (b.kind == Buffer::Kind::Slot || b.kind == Buffer::Kind::Constant) return;
+    const bool planned = b.kind == Buffer::Kind::Workspace;
+    const int64_t begin = planned ? b.at : -1 - static_cast<int64_t>(buffer);
+    uses_.add(head_, begin, begin + (planned ? bytes : 1), writes);
+  }
+  std::vector<StepPlan> finished() {
+    settle();
+    return std::move(steps_);
+  }
+
+ private:
+  void settle() {
+    for (size_t s = settled_; s < steps_.size(); ++s) steps_[s].waits = uses_.waits_of(s);
+    uses_ = {};
+  }
+
+  const std::vector<Buffer>& buffers_;
+  std::vector<StepPlan> steps_;
+  Dependencies uses_;   // since the last scan
+  size_t settled_ = 0;  // steps up to that
+  size_t head_ = 0;     // of the latest chain
+};
+
+std::vector<TensorId> tensors_written(const Program& program, const Kernel& kernel) {
+  std::vector<TensorId> written;
+  for_each_nest(kernel.root, [&](const Nest& nest) {
+    const Stage& stage = program.graph.stages[nest.stage];
+    written.insert(written.end(), stage.results.begin(), stage.results.end());
+  });
+  return written;
 }
 
 class Planner {
@@ -74,26 +126,30 @@ class Planner {
       }
       return bound[id] = add(Buffer::Kind::Workspace, base + arrangement.offsets.at(id));
     };
-    Steps found;
+    StepList before(plan_.buffers), behind(plan_.buffers);
     for (size_t k = 0; k < program.kernels.size(); ++k) {
-      std::vector<StepPlan>& steps = arrangement.chains.before[k] ? found.before : found.steps;
+      StepList& list = arrangement.chains.before[k] ? before : behind;
       if (program.kernels[k].steps) {
         const Stage& scan = program.graph.stages[program.kernels[k].root.stage];
         std::vector<size_t> operands, results;
         for (TensorId id : scan.operands) operands.push_back(buffer(id));
         for (TensorId id : scan.results) results.push_back(buffer(id));
-        steps.push_back(scan_step(program, k, *arrangement.steps[k], base + arrangement.blocks[k],
-                                  layouts, operands, results));
+        list.add_scan(scan_step(program, k, *arrangement.steps[k], base + arrangement.blocks[k],
+                                layouts, operands, results));
         continue;
       }
       const EmittedKernel& kernel = kernels_[plan_.kernels.size()];
       KernelPlan step{
           kernel.symbol, {}, kernel.tasks, kernel.tasks > 1, arrangement.chains.continues[k]};
       for (TensorId id : kernel.tensors) step.tensors.push_back(buffer(id));
-      steps.push_back({false, plan_.kernels.size()});
+      list.add_kernel(plan_.kernels.size(), step.chained);
+      const std::vector<TensorId> written = tensors_written(program, program.kernels[k]);
+      for (TensorId id : kernel.tensors)
+        list.use(buffer(id), bytes_of(program.graph.info(id)),
+                 std::ranges::find(written, id) != written.end());
       plan_.kernels.push_back(std::move(step));
     }
-    return found;
+    return {before.finished(), behind.finished()};
   }
 
   StepPlan scan_step(const Program& outer, size_t k, const Arrangement& arrangement, int64_t base,

@@ -41,10 +41,13 @@ struct KernelPlan {
   bool operator==(const KernelPlan&) const = default;
 };
 
-/// One thing to run: a kernel, or a scan, by number.
+/// One thing to run: a kernel, or a scan, by number. A kernel that continues no chain waits for
+/// these steps, and with it all kernels that continue its chain; a scan waits for all steps before
+/// it, and all behind it for the scan.
 struct StepPlan {
   bool scan = false;
   size_t number = 0;
+  std::vector<size_t> waits = {};  // earlier kernels that continue no chain, since the last scan
   bool operator==(const StepPlan&) const = default;
 };
 

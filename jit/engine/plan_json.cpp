@@ -17,7 +17,7 @@ json to_json(const std::vector<ArraySpec>& arrays) {
 
 json to_json(const std::vector<StepPlan>& steps) {
   json list = json::array();
-  for (const StepPlan& step : steps) list.push_back({step.scan, step.number});
+  for (const StepPlan& step : steps) list.push_back({step.scan, step.number, step.waits});
   return list;
 }
 
@@ -49,7 +49,9 @@ std::vector<ArraySpec> arrays_from(const json& list) {
 
 std::vector<StepPlan> steps_from(const json& list) {
   std::vector<StepPlan> steps;
-  for (const json& s : list) steps.push_back({s.at(0).get<bool>(), s.at(1).get<size_t>()});
+  for (const json& s : list)
+    steps.push_back(
+        {s.at(0).get<bool>(), s.at(1).get<size_t>(), s.at(2).get<std::vector<size_t>>()});
   return steps;
 }
 
@@ -97,7 +99,10 @@ void check_numbers(const ExecutionPlan& plan) {
     for (size_t k = 0; k < steps.size(); ++k) {
       const StepPlan& s = steps[k];
       require(s.number < (s.scan ? scans : plan.kernels.size()));
+      for (size_t before : s.waits)
+        require(before < k && !steps[before].scan && !plan.kernels[steps[before].number].chained);
       if (s.scan || !plan.kernels[s.number].chained) continue;
+      require(s.waits.empty());
       require(k > 0 && !steps[k - 1].scan);
       const KernelPlan &kernel = plan.kernels[s.number], &head = plan.kernels[steps[k - 1].number];
       require(kernel.parallel && head.parallel && kernel.tasks == head.tasks);

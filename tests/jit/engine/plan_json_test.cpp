@@ -25,6 +25,8 @@ TEST(PlanJson, SurvivesJson) {
   plan.kernels[1].parallel = true;
   plan.kernels[1].tasks = 12;
   plan.kernels[2] = {"k", {0, plan.buffers.size()}, 12, true, true};
+  plan.steps[2].waits.clear();
+  plan.steps[3].waits = {0, 1};
   plan.buffers.push_back({Buffer::Kind::Slot, 64, 128});
   plan.slot_bytes = 192;
   EXPECT_EQ(plan_from_json(to_json(plan), plan.constants), plan);

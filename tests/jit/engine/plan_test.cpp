@@ -31,7 +31,9 @@ TEST(Plan, PutsEveryTensorSomewhere) {
   EXPECT_EQ(e[1], 5);
   for (size_t k = 0; k < p.kernels.size(); ++k) {
     const KernelPlan& kernel = p.plan.kernels[k];
-    EXPECT_EQ(p.plan.steps[k], (StepPlan{false, k}));
+    // Each reads what the one before wrote.
+    const std::vector<size_t> waits = k == 0 ? std::vector<size_t>{} : std::vector{k - 1};
+    EXPECT_EQ(p.plan.steps[k], (StepPlan{false, k, waits}));
     EXPECT_EQ(kernel.symbol, "kernel_" + std::to_string(k));
     ASSERT_EQ(kernel.tensors.size(), p.kernels[k].tensors.size());
     for (size_t t = 0; t < kernel.tensors.size(); ++t) {
@@ -64,6 +66,29 @@ TEST(Plan, BuffersOfOneKernelNeverOverlap) {
           EXPECT_GE(std::abs(a.at - b.at), 400);
         }
       }
+}
+
+std::vector<std::vector<size_t>> waits_of(const ExecutionPlan& plan) {
+  std::vector<std::vector<size_t>> waits;
+  for (const StepPlan& step : plan.steps) waits.push_back(step.waits);
+  return waits;
+}
+
+using Waits = std::vector<std::vector<size_t>>;
+
+TEST(Plan, KernelsWaitForWhatTheyUse) {
+  // Two sums of a, which need not wait for each other, and what both lead to.
+  EXPECT_EQ(waits_of(planned("def main(float(8, 8) x) -> (y) {\n"
+                             " a(i, j) = x(j, i) * 2.0\n u(i) +=! a(i, r)\n"
+                             " v(i) +=! a(r, i)\n y(i) = u(i) * v(i)\n}")
+                         .plan),
+            (Waits{{}, {0}, {0}, {1, 2}}));
+  // c lies where a lay: it waits for the kernels that read a, though it needs neither.
+  const Planned p = planned(
+      "def main(float(64) x) -> (y, z) {\n"
+      " a(i) = x(i) * 2.0\n y(i) = a(i) + 1.0\n c(i) = x(i) * 3.0\n z(i) = c(i) + 1.0\n}");
+  EXPECT_EQ(p.plan.workspace_bytes, 256);
+  EXPECT_EQ(waits_of(p.plan), (Waits{{}, {0}, {1}, {2}}));
 }
 
 }  // namespace
