@@ -345,10 +345,14 @@ class PairSharer {
     plan.tile.lanes =
         lanes_for(extents[lanes_axis], full_lanes(program_.graph, planned, program_.vector_bits));
     plan.tile.factors.assign(extents.size(), 1);
-    if (planned.combiner.kind != CombinerKind::None) {
-      const Accesses accesses = accesses_of(program_.graph, planned);
-      const TileProblem problem{program_.graph,       planned, accesses, extents,
-                                program_.vector_bits, 0,       false};
+    const Accesses accesses = accesses_of(program_.graph, planned);
+    const TileProblem problem{program_.graph,       planned, accesses, extents,
+                              program_.vector_bits, 0,       false};
+    if (planned.combiner.kind == CombinerKind::None) {
+      // Copies of a body with functions come in turn (jit/emit/interleave.hpp).
+      if (TileChoice best = choose_pointwise_tile(problem); best.vector_axis == lanes_axis)
+        plan.tile.factors = std::move(best.factors);
+    } else {
       const TileModel model(problem, lanes_axis);
       const auto try_factor = [&](size_t axis, int64_t factor) {
         plan.tile.factors[axis] = factor;

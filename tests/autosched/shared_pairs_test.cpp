@@ -72,6 +72,8 @@ TEST(SharedPairs, OneEvaluationForSumsOverBothAxes) {
   const Stage& pairs = p.graph.stages[s];
   EXPECT_EQ(pairs.results.size(), 2u) << "the function, and its product";
   EXPECT_EQ(pairs.domain.extents, (std::vector<int64_t>{300, 200})) << "dx has fewer partial sums";
+  EXPECT_EQ(std::ranges::count(nest_of(p, s).loops, LoopKind::Unrolled, &Loop::kind), 1)
+      << "two copies of the functions, whose instructions come in turn";
   // The values, and the three sums of them, are one chain that keeps a block of them.
   const TaskChains chains = task_chains(p);
   const size_t kernel = find_nest(p, s)->kernel;
