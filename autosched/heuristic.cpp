@@ -6,6 +6,7 @@
 #include <set>
 
 #include "autosched/contraction.hpp"
+#include "autosched/epilogue.hpp"
 #include "autosched/even_parts.hpp"
 #include "autosched/fetch_rows.hpp"
 #include "autosched/inlining.hpp"
@@ -72,8 +73,14 @@ Program schedule_kernels(Program program, const Target& target, const ReductionP
   std::ranges::stable_partition(roots, [&](size_t root) {
     return !panels.contains(program.graph.stages[root].results.front());
   });
+  std::set<size_t> done;  // epilogues
   for (size_t root : roots) {
-    if (!find_nest(program, root)->steps.empty()) continue;
+    if (done.contains(root) || !find_nest(program, root)->steps.empty()) continue;
+    if (const auto epilogue = epilogue_of(program, root, target, plans, tasks, choices)) {
+      program = schedule_epilogue(std::move(program), root, *epilogue, plans, choices);
+      done.insert(*epilogue);
+      continue;
+    }
     const Stage& stage = program.graph.stages[root];
     if (stage.kind == StageKind::Scan) {
       const Choices::Inside inside(choices, stage_name(program.graph, stage));

@@ -36,17 +36,6 @@ TileChoice choose(const Program& program, const Nest& nest, const Accesses& acce
   return choose_tile(problem, choices, Decision::Tile);
 }
 
-Program apply_tile(Program program, size_t stage, const TileChoice& choice) {
-  if (!choice.vector_axis) return program;
-  program = vectorize(std::move(program), stage, *choice.vector_axis, choice.lanes);
-  for (size_t a = 0; a < choice.factors.size(); ++a)
-    if (choice.factors[a] > 1 && a != *choice.vector_axis)
-      program = unroll(std::move(program), stage, a, choice.factors[a]);
-  if (const int64_t f = choice.factors[*choice.vector_axis]; f > 1)
-    program = unroll(std::move(program), stage, *choice.vector_axis, f);
-  return program;
-}
-
 // How many results of a stage, one behind the other along its axis, are stored at once: those of
 // lanes along a reduction are folded.
 int64_t stored_together(const Program& program, const Nest& nest, size_t axis) {
@@ -205,34 +194,6 @@ Program share_tasks(Program program, size_t stage, const SharedTasks& shared) {
   return tasks.loops == 0 ? program : make_tasks(std::move(program), stage, tasks);
 }
 
-struct TaskLimits {
-  int64_t fewest = 2;  // a core
-  int64_t largest_chunk = INT64_MAX;
-  std::optional<size_t> serial_axis;  // whose loop stays inside all tasks
-};
-
-Program run_in_parallel(Program program, size_t stage, double cycles, const TaskLimits& limits,
-                        Choices& choices) {
-  const Nest& nest = nest_of(program, stage);
-  if (microseconds(cycles, bytes_moved(program, nest)) < kParallelFrom) return program;
-  const size_t output_rank = program.graph.stages[stage].domain.output_rank;
-  size_t output_loops = 0;
-  while (output_loops < tile_begin(nest) && nest.loops[output_loops].axis < output_rank &&
-         nest.loops[output_loops].axis != limits.serial_axis)
-    ++output_loops;
-  const int cores = std::max(program.cores, 2);
-  const size_t answer = choices.pick(
-      Decision::Tasks, program.graph, program.graph.stages[stage],
-      [] { return std::vector<std::string>{"two a core", "one for all", "eight a core"}; });
-  if (answer == 1) return program;
-  Tasks tasks = choose_tasks(nest, output_loops, cores, answer == 2 ? 8 : limits.fewest,
-                             limits.largest_chunk);
-  // Where conditions on them bound the reduction, tasks differ in their work: more even it out.
-  if (conditions_on(program.graph.stages[stage].domain, nest, tasks.loops))
-    tasks = choose_tasks(nest, output_loops, cores, 8, limits.largest_chunk);
-  return tasks.loops == 0 ? program : make_tasks(std::move(program), stage, tasks);
-}
-
 // How often the nests attached to a root run.
 double attached_iterations(const Nest& root) {
   double count = 1;
@@ -359,7 +320,41 @@ Program stream_operand(Program program, size_t stage, const ReductionPlan& plan)
 
 }  // namespace
 
+Program apply_tile(Program program, size_t stage, const TileChoice& choice) {
+  if (!choice.vector_axis) return program;
+  program = vectorize(std::move(program), stage, *choice.vector_axis, choice.lanes);
+  for (size_t a = 0; a < choice.factors.size(); ++a)
+    if (choice.factors[a] > 1 && a != *choice.vector_axis)
+      program = unroll(std::move(program), stage, a, choice.factors[a]);
+  if (const int64_t f = choice.factors[*choice.vector_axis]; f > 1)
+    program = unroll(std::move(program), stage, *choice.vector_axis, f);
+  return program;
+}
+
 double microseconds(double cycles, double bytes) { return std::max(cycles, bytes / 8) / 4300; }
+
+Program run_in_parallel(Program program, size_t stage, double cycles, const TaskLimits& limits,
+                        Choices& choices) {
+  const Nest& nest = nest_of(program, stage);
+  if (microseconds(cycles, bytes_moved(program, nest)) < kParallelFrom) return program;
+  const size_t output_rank = program.graph.stages[stage].domain.output_rank;
+  size_t output_loops = 0;
+  while (output_loops < std::min(limits.loops, tile_begin(nest)) &&
+         nest.loops[output_loops].axis < output_rank &&
+         nest.loops[output_loops].axis != limits.serial_axis)
+    ++output_loops;
+  const int cores = std::max(program.cores, 2);
+  const size_t answer = choices.pick(
+      Decision::Tasks, program.graph, program.graph.stages[stage],
+      [] { return std::vector<std::string>{"two a core", "one for all", "eight a core"}; });
+  if (answer == 1) return program;
+  Tasks tasks = choose_tasks(nest, output_loops, cores, answer == 2 ? 8 : limits.fewest,
+                             limits.largest_chunk);
+  // Where conditions on them bound the reduction, tasks differ in their work: more even it out.
+  if (conditions_on(program.graph.stages[stage].domain, nest, tasks.loops))
+    tasks = choose_tasks(nest, output_loops, cores, 8, limits.largest_chunk);
+  return tasks.loops == 0 ? program : make_tasks(std::move(program), stage, tasks);
+}
 
 Program schedule_kernel(Program program, size_t root_stage, const Target& target,
                         const ReductionPlans& plans, const TaskLoops& tasks,
