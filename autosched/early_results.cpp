@@ -1,6 +1,7 @@
 // autosched/early_results.cpp -- an order of stages in which what only outputs need lives short.
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "autosched/move_record.hpp"
 #include "autosched/moves.hpp"
@@ -23,20 +24,28 @@ std::vector<bool> lead_to_outputs_alone(const Program& program) {
   return early;
 }
 
-// The stage behind which each one goes.
+// The stage behind which each one goes. What needs none goes where its reader does: a scatter's
+// start, say, would wait from the beginning.
 std::vector<size_t> places(const Program& program) {
   const Graph& graph = program.graph;
   const std::vector<bool> early = lead_to_outputs_alone(program);
   const std::vector<size_t> producers = defining_stages(graph);
   std::vector<size_t> behind(graph.stages.size());
+  std::vector<bool> free(graph.stages.size(), false);
   for (size_t s = 0; s < behind.size(); ++s) {
     behind[s] = s;
     if (!early[s]) continue;
-    size_t last = 0;
+    std::optional<size_t> last;
     for (TensorId id : tensors_read(graph, graph.stages[s]))
-      if (producers[id.value] != SIZE_MAX) last = std::max(last, behind[producers[id.value]]);
-    behind[s] = std::min(last, s);
+      if (const size_t p = producers[id.value]; p != SIZE_MAX && !free[p])
+        last = std::max(last.value_or(0), behind[p]);
+    free[s] = !last;
+    behind[s] = last.value_or(s);
   }
+  for (size_t s = behind.size(); s-- > 0;)
+    if (free[s])
+      for (TensorId id : graph.stages[s].results)
+        for (size_t reader : program.readers[id.value]) behind[s] = behind[reader];
   return behind;
 }
 

@@ -3,11 +3,12 @@
 // A network's activations wait from the forward for the backward. A stage whose results wait may
 // be computed again where they are used next (`rematerialize` in moves.hpp): its operands are
 // there, or are computed again themselves. What lives at once is estimated stage by stage, as if
-// each were a kernel; whoever has the finished schedule measures it and asks again with another
-// aim.
+// each were a kernel; whoever has the finished schedule measures it.
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "autosched/choices.hpp"
 #include "autosched/nest_schedule.hpp"
@@ -20,10 +21,24 @@ namespace adjit {
 /// stages are kernels without loops.
 Program rematerialize_stages(Program program, const ReductionPlans& plans, const Choices& choices);
 
-/// Answers under which no more than `bytes` of workspace should live at once in what
-/// rematerialize_stages makes of the program, or as little as can be had: greedily the stage that
-/// spares most for its work (rematerialization as in Kirisame et al., 2021, decided before anything
-/// runs).
-Answers rematerialized_within(const Program& program, const ReductionPlans& plans, int64_t bytes);
+/// Stages in the order in which they are worth being computed again.
+struct Rematerialization {
+  std::vector<std::string> stages;
+  /// The first `stages` of them bring what lives at once to `peak` bytes, estimated; peaks fall
+  /// from step to step, and the first step has no stages.
+  struct Step {
+    size_t stages = 0;
+    int64_t peak = 0;
+  };
+  std::vector<Step> steps;
+};
+
+/// For rematerialize_stages of the same program: down to as little memory as can be had, taking
+/// what spares most for its work (Kirisame et al., 2021, decided before anything runs). Of the
+/// stages, their square at most.
+Rematerialization plan_rematerialization(const Program& program, const ReductionPlans& plans);
+
+/// The answers for one step.
+Answers answers_for(const Rematerialization& plan, const Rematerialization::Step& step);
 
 }  // namespace adjit

@@ -69,6 +69,12 @@ void check(const Move& move, size_t reader) {
                          return std::ranges::binary_search(all, reader);
                        }),
                "that stage does not read it");
+  move.require(std::ranges::any_of(stage.results,
+                                   [&](TensorId id) {
+                                     const std::vector<size_t>& all = program.readers[id.value];
+                                     return !all.empty() && all.front() < reader;
+                                   }),
+               "nothing reads it before that stage");
   for (TensorId id : stage.results)
     for (size_t later : program.readers[id.value])
       move.require(later < reader || program.graph.stages[later].initial != id,

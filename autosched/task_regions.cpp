@@ -86,6 +86,7 @@ bool TaskRegions::same_loops(size_t a, size_t b, size_t depth) const {
 bool TaskRegions::covers(size_t writer, size_t producer, size_t reader, const Region& read,
                          size_t depth) const {
   const Nest& root = program_.kernels[writer].root;
+  if (root.loops.size() < depth) return false;  // of a scalar, or of an inner scan
   const Region written = written_region(writer, producer, depth);
   // The writer's task number in terms of the reader's variables.
   std::vector<Affine> renamed(program_.kernels[writer].variable_count);

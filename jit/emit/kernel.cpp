@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "autosched/nests.hpp"
 #include "jit/emit/nest.hpp"
 #include "jit/emit/streaming.hpp"
 

@@ -10,7 +10,7 @@ namespace adjit {
 
 /// Accesses in the order of a sequential run. A group waits for whoever wrote last what it reads or
 /// writes, and for all who have read since then what it writes: that holds for places that are used
-/// again for other tensors, too. Logarithmic in the number of places.
+/// again for other tensors, too. Time grows with the places that an access covers.
 class Dependencies {
  public:
   /// Group `group` (not smaller than any before) uses [begin, end) of one address space.

@@ -44,6 +44,47 @@ Peak peak_of(const Arrangement& arrangement) {
   return peak;
 }
 
+// What needs most while a kernel runs.
+std::string peak_text(const Program& program, const Arrangement& arrangement) {
+  constexpr size_t kNamed = 4;
+  const Peak peak = peak_of(arrangement);
+  const Graph& graph = program.graph;
+  const Kernel& kernel = program.kernels[arrangement.order[peak.position]];
+  std::string text = described(graph, graph.stages[kernel.root.stage]) + " needs " +
+                     std::to_string(peak.bytes) + " while it runs";
+  for (size_t k = 0; k < std::min(kNamed, peak.live.size()); ++k) {
+    const Occupant& one = peak.live[k];
+    const Stage& writer = graph.stages[program.kernels[one.kernel].root.stage];
+    text += (k == 0 ? " (" : ", ") + std::to_string(one.life.bytes) + " of " +
+            (one.tensor == UINT32_MAX ? "the steps of " + described(graph, writer)
+                                      : "'" + graph.info(TensorId{one.tensor}).name + "'");
+  }
+  if (!peak.live.empty()) text += peak.live.size() > kNamed ? ", ...)" : ")";
+  if (arrangement.slot_bytes > 0)
+    text += ", besides " + std::to_string(arrangement.slot_bytes) + " for each of " +
+            std::to_string(program.cores) + " threads";
+  return text;
+}
+
+// The largest of what lies in the threads' slots.
+std::string slots_text(const Program& program, const Arrangement& arrangement) {
+  const Graph& graph = program.graph;
+  int64_t most = 0;
+  std::string stage;
+  for (const Stage& one : graph.stages)
+    for (TensorId id : one.results) {
+      const auto slot = arrangement.slots.find(id.value);
+      if (slot == arrangement.slots.end() || slot->second.slice <= most) continue;
+      most = slot->second.slice;
+      stage = described(graph, one);
+    }
+  const std::string threads = std::to_string(program.cores) + " threads";
+  const std::string each = std::to_string(arrangement.slot_bytes) + " for each of " + threads;
+  return (stage.empty() ? "the steps of a scan need " + each
+                        : "kernels that run task by task need " + each + ", " +
+                              std::to_string(most) + " of it for a task's part of " + stage);
+}
+
 }  // namespace
 
 int64_t workspace_of(const Program& program) {
@@ -57,50 +98,40 @@ Program schedule_within(const Graph& graph, const Target& target, int64_t budget
   if (least <= budget) return best;
   Choices usual;
   const Prepared prepared = prepare_stages(graph, target, usual);
-  Answers before;
-  int64_t aim = budget;
-  for (int attempt = 0; attempt < kAttempts && aim > 0; ++attempt) {
-    Answers answers = rematerialized_within(prepared.program, prepared.plans, aim);
-    int64_t over = 1;
-    if (answers != before) {
-      Choices choices(answers);
-      Program program = schedule_with(graph, target, choices);
-      const int64_t bytes = workspace_of(program);
-      if (bytes <= budget) return program;
-      over = bytes - budget;
-      before = std::move(answers);
-      if (bytes < least) {
-        least = bytes;
-        best = std::move(program);
-      }
+  const Rematerialization plan = plan_rematerialization(prepared.program, prepared.plans);
+  const size_t last = plan.steps.size() - 1;
+  double scale = 1;  // what is measured, of what was estimated
+  for (size_t step = 0;;) {
+    Choices choices(answers_for(plan, plan.steps[step]));
+    Program program = schedule_with(graph, target, choices);
+    const int64_t bytes = workspace_of(program);
+    if (bytes <= budget) return program;
+    // What other budgets would come by, too.
+    if ((step == 0 || step == last) && bytes < least) {
+      least = bytes;
+      best = std::move(program);
     }
-    aim -= std::max(over, budget / kAttempts);
+    if (step == last) break;
+    if (step > 0) {
+      step = (step + last + 1) / 2;
+      continue;
+    }
+    scale =
+        static_cast<double>(bytes) / static_cast<double>(std::max<int64_t>(1, plan.steps[0].peak));
+    for (step = 1; step < last; ++step)
+      if (scale * static_cast<double>(plan.steps[step].peak) <= static_cast<double>(budget)) break;
   }
   refuse_workspace(best, budget);
 }
 
 void refuse_workspace(const Program& program, int64_t budget) {
-  constexpr size_t kNamed = 4;
   const Arrangement arrangement = arrange(program);
-  const Peak peak = peak_of(arrangement);
-  const Graph& graph = program.graph;
-  const Kernel& kernel = program.kernels[arrangement.order[peak.position]];
-  std::string text = "a memory budget of " + std::to_string(budget) +
-                     " bytes is not enough: " + described(graph, graph.stages[kernel.root.stage]) +
-                     " needs " + std::to_string(peak.bytes) + " while it runs";
-  for (size_t k = 0; k < std::min(kNamed, peak.live.size()); ++k) {
-    const Occupant& one = peak.live[k];
-    const Stage& writer = graph.stages[program.kernels[one.kernel].root.stage];
-    text += (k == 0 ? " (" : ", ") + std::to_string(one.life.bytes) + " of " +
-            (one.tensor == UINT32_MAX ? "the steps of " + described(graph, writer)
-                                      : "'" + graph.info(TensorId{one.tensor}).name + "'");
-  }
-  if (!peak.live.empty()) text += peak.live.size() > kNamed ? ", ...)" : ")";
-  if (arrangement.slot_bytes > 0)
-    text += ", and " + std::to_string(arrangement.slot_bytes) + " for each of " +
-            std::to_string(program.cores) + " threads";
+  const int64_t slots = checked_mul(arrangement.slot_bytes, program.cores);
   throw Error(ErrorCode::Schedule,
-              text + "; allow " + std::to_string(workspace_of(program)) +
+              "a memory budget of " + std::to_string(budget) + " bytes is not enough: " +
+                  (slots > arrangement.bytes ? slots_text(program, arrangement)
+                                             : peak_text(program, arrangement)) +
+                  "; allow " + std::to_string(workspace_of(program)) +
                   " bytes or more, take smaller batches, or cut scans by checkpoint=");
 }
 

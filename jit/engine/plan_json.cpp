@@ -96,11 +96,13 @@ void check_counts(const ExecutionPlan& plan) {
 // Every number names something; inner scans come before the scans that run them.
 void check_numbers(const ExecutionPlan& plan) {
   const auto check_steps = [&](const std::vector<StepPlan>& steps, size_t scans) {
+    size_t section = 0;  // behind the last scan
     for (size_t k = 0; k < steps.size(); ++k) {
       const StepPlan& s = steps[k];
+      if (s.scan) section = k + 1;
       require(s.number < (s.scan ? scans : plan.kernels.size()));
       for (size_t before : s.waits)
-        require(before < k && !steps[before].scan && !plan.kernels[steps[before].number].chained);
+        require(before >= section && before < k && !plan.kernels[steps[before].number].chained);
       if (s.scan || !plan.kernels[s.number].chained) continue;
       require(s.waits.empty());
       require(k > 0 && !steps[k - 1].scan);

@@ -15,6 +15,7 @@ class TaskGraph::Run {
       : workers_(workers), groups_(groups), shares_(groups * static_cast<size_t>(workers)) {}
 
   void reset(const std::vector<Node>& nodes) {
+    stopped_.store(false, std::memory_order_relaxed);
     for (size_t g = 0; g < nodes.size(); ++g) {
       groups_[g].waits.store(nodes[g].waits, std::memory_order_relaxed);
       groups_[g].done.store(0, std::memory_order_relaxed);
@@ -25,6 +26,10 @@ class TaskGraph::Run {
       }
     }
   }
+
+  // A task has thrown: what waits for it never begins.
+  void stop() { stopped_.store(true, std::memory_order_relaxed); }
+  bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
 
   bool ready(size_t group) const {
     return groups_[group].waits.load(std::memory_order_acquire) == 0;
@@ -69,6 +74,7 @@ class TaskGraph::Run {
   }
 
   int64_t workers_;
+  std::atomic<bool> stopped_{false};
   std::vector<Progress> groups_;
   std::vector<Share> shares_;  // per group and worker
 };
@@ -108,14 +114,19 @@ void TaskGraph::work_off(Run& run, int64_t worker, Work work, void* context) con
   constexpr size_t kAhead = 64;  // groups that are looked at behind the first that is not done
   size_t first = 0;
   int turns = 0;
-  while (true) {
+  while (!run.stopped()) {
     while (first < nodes_.size() && run.finished(first, nodes_[first])) ++first;
     if (first == nodes_.size()) return;
     bool worked = false;
     for (size_t g = first; g < std::min(nodes_.size(), first + kAhead) && !worked; ++g) {
       if (!run.ready(g)) continue;
       while (const auto tasks = run.claim(g, worker)) {
-        work(context, g, tasks->first, tasks->second);
+        try {
+          work(context, g, tasks->first, tasks->second);
+        } catch (...) {
+          run.stop();
+          throw;
+        }
         run.finish(nodes_, g, tasks->second - tasks->first);
         worked = true;
       }

@@ -34,8 +34,9 @@ class TaskGraph {
 
   /// Runs tasks begin .. end-1 of a group; called concurrently.
   using Work = void (*)(void* context, size_t group, int64_t begin, int64_t end);
-  /// Returns when all is done. Each thread begins each group with a share of its own, the same from
-  /// group to group. In the calling thread alone where the pool does so.
+  /// Returns when all is done; where a task throws, rethrows it when all have stopped, and some
+  /// tasks are not run. Each thread begins each group with a share of its own, the same from group
+  /// to group. In the calling thread alone where the pool does so.
   void run(Run& run, ThreadPool& pool, Work work, void* context) const;
 
  private:

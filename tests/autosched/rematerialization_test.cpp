@@ -65,6 +65,7 @@ TEST(Rematerialize, Refuses) {
   const size_t a = stage_of(p, "a");
   expect_refused([&] { rematerialize(p, a, stage_of(p, "b")); }, "does not read it");
   expect_refused([&] { rematerialize(p, a, 99); }, "does not read it");
+  expect_refused([&] { rematerialize(p, a, stage_of(p, "q")); }, "nothing reads it before");
   expect_refused([&] { rematerialize(p, 99, 3); }, "no stage");
   const Program attached = compute_at(p, stage_of(p, "dq"), stage_of(p, "da"), 1);
   expect_refused([&] { rematerialize(attached, stage_of(p, "dq"), stage_of(p, "dv")); },
@@ -85,6 +86,21 @@ TEST(EarlyResults, GradientsRunWhenTheirOperandsAreThere) {
             (std::vector<std::string>{"p", "a", "q", "b", "dq", "dv", "da", "dp", "dw", "dx"}));
   expect_faithful(p, graph);
   EXPECT_EQ(names(early_results(p)), names(p));
+}
+
+// What needs no operand of ours is computed where it is read.
+TEST(EarlyResults, WhatWaitsForNothingWaitsForItsReader) {
+  const Graph graph = parse_graph(
+      "def main(float(6, 6) x, float(6, 6) w) -> (y, z) {\n"
+      "  a(i, j) +=! x(i, k) * w(k, j)\n"
+      "  b(i, j) = tanh(a(i, j))\n"
+      "  t(i, j) +=! w(i, k) * w(k, j)\n"
+      "  u(i, j) = t(j, i) + 1.0\n"
+      "  z(i) +=! b(i, k) * a(i, k)\n"
+      "  y(i, j) +=! u(i, k) * b(k, j)\n}");
+  const Program p = early_results(plain(graph));
+  EXPECT_EQ(names(p), (std::vector<std::string>{"a", "b", "t", "u", "z", "y"}));
+  expect_faithful(p, graph);
 }
 
 // The most workspace tensors that live at once, if every stage is a kernel.
@@ -119,25 +135,27 @@ TEST(Rematerialization, BringsWhatLivesUnderTheBudget) {
     d = now;
   }
   const Graph graph = parse_graph(text + "  g(i, k) = " + d + "(i, k) * 2.0\n}");
-  const auto again = [](const Program& program) {
-    return std::ranges::count_if(program.graph.stages, [&](const Stage& stage) {
-      return stage_name(program.graph, stage).ends_with("again");
-    });
-  };
   Choices usual;
   const Prepared prepared = prepare_stages(graph, kTwoCores, usual);
-  const std::vector<long> most_again{0, 2, 3, 4};
-  size_t at = 0;
-  for (int64_t kept : {20, 8, 6, 5}) {
-    const Answers answers =
-        rematerialized_within(prepared.program, prepared.plans, kept * 64 * 8 * 4);
-    const Choices choices(answers);
+  const Rematerialization plan = plan_rematerialization(prepared.program, prepared.plans);
+  ASSERT_GT(plan.steps.size(), 2u);
+  EXPECT_EQ(plan.steps.front().stages, 0u);
+  for (size_t k = 0; k < plan.steps.size(); ++k) {
+    const Choices choices(answers_for(plan, plan.steps[k]));
     const Program p = rematerialize_stages(prepared.program, prepared.plans, choices);
-    EXPECT_EQ(again(p), static_cast<long>(answers.size()) - 1);
-    EXPECT_LE(again(p), most_again[at++]) << kept;
-    EXPECT_LE(most_alive(p), kept) << kept;
+    const auto again = std::ranges::count_if(p.graph.stages, [&](const Stage& stage) {
+      return stage_name(p.graph, stage).ends_with("again");
+    });
+    EXPECT_EQ(static_cast<size_t>(again), plan.steps[k].stages);
+    EXPECT_EQ(plan.steps[k].peak, most_alive(p) * 64 * 8 * 4) << k;
+    if (k > 0) {
+      EXPECT_LT(plan.steps[k].peak, plan.steps[k - 1].peak);
+    }
     expect_faithful(p, graph);
   }
+  // Of eight activations and what else lives, five arrays at once.
+  EXPECT_LE(plan.steps.back().peak, 5 * 64 * 8 * 4);
+  EXPECT_LE(plan.steps.back().stages, 6u);
 }
 
 }  // namespace

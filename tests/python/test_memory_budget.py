@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import time
 from typing import Any
 
 import adjit as aj
 import numpy as np
 import pytest
+from adjit import dtypes, pullback, runtime, transforms
 
 RNG = np.random.default_rng(5)
 LAYERS, BATCH, WIDTH = 8, 64, 32
@@ -22,6 +25,19 @@ def loss(weights: list[Any], x: Any) -> Any:
 def data() -> tuple[list[Any], Any]:
     weights = [(RNG.standard_normal((WIDTH, WIDTH)) / 5).astype(np.float32) for _ in range(LAYERS)]
     return weights, RNG.standard_normal((BATCH, WIDTH)).astype(np.float32)
+
+
+def kept_between(f: Any, budget: int | None, *args: Any) -> int:
+    """Bytes that the forward leaves to the pullback, its arguments not counted."""
+    joint = pullback._Joint(f, args, False)
+    handle = transforms._vjp(joint.traced.computation, joint.wrt, joint.seeded, True)
+    inputs = len(joint.leaves) + len(joint.traced.captured)
+    forward, _ = pullback._partition(handle, inputs, len(joint.outputs), budget)
+    made = list(runtime.tensor_specs(forward, True)[len(joint.outputs) :])
+    for given in runtime.tensor_specs(forward, False):
+        if given in made:
+            made.remove(given)
+    return sum(math.prod(s) * np.dtype(dtypes.to_numpy(dtype)).itemsize for dtype, s in made)
 
 
 def workspace(low: Any) -> int:
@@ -67,6 +83,8 @@ def test_impossible_budgets_name_the_stage_and_its_bytes() -> None:
     for wrong in (0, -5):
         with pytest.raises(aj.Error, match="number of bytes from 1 on"):
             aj.jit(loss, memory_budget=wrong)
+    assert aj.lower(loss, weights, x, memory_budget=2**64).schedule
+    assert aj.lower(loss, weights, x, memory_budget=np.int64(10**9)).schedule
     for no_number in (1.5, "1 GB", True):
         with pytest.raises(TypeError, match="memory_budget is a number of bytes"):
             aj.lower(loss, weights, x, memory_budget=no_number)  # type: ignore[arg-type]
@@ -85,6 +103,8 @@ def test_vjp_keeps_no_more_between_its_parts() -> None:
     value, pull = aj.vjp(loss, weights, x)
     wanted = pull(1.0)
     for budget in (3 * ACTIVATION, 64):
+        assert kept_between(loss, budget, weights, x) <= budget
+        assert kept_between(loss, None, weights, x) >= LAYERS * ACTIVATION
         again, pull = aj.vjp(loss, weights, x, memory_budget=budget)
         np.testing.assert_allclose(again, value, rtol=1e-6)
         for found, expected in zip(pull(1.0)[0], wanted[0], strict=True):
@@ -96,3 +116,47 @@ def test_vjp_refuses_what_cannot_be_computed_again() -> None:
     x = np.ones((64, 64), np.float32)
     with pytest.raises(aj.ScheduleError, match=r"between forward and backward.*16384 of '"):
         aj.vjp(lambda x: aj.sum(kept(x) ** 2), x, memory_budget=100)
+
+
+def test_what_a_refusal_allows_will_do() -> None:
+    weights, x = data()
+
+    def bias(weights: list[Any], x: Any) -> Any:
+        for k, w in enumerate(weights):
+            x = aj.nn.silu(x @ w + float(k)) + x
+        return aj.mean(x**2)
+
+    for f in (loss, bias):
+        with pytest.raises(aj.ScheduleError) as e:
+            aj.lower(aj.grad(f), weights, x, memory_budget=1).compile()
+        allowed = int(str(e.value).split("allow ")[1].split()[0])
+        assert workspace(aj.lower(aj.grad(f), weights, x, memory_budget=allowed)) <= allowed
+
+
+def test_starts_of_scatters_do_not_wait() -> None:
+    """The zeros that an embedding's gradient starts from are made when it is."""
+    table, ids = RNG.standard_normal((500, WIDTH)).astype(np.float16), np.arange(128)
+    weights = [(RNG.standard_normal((WIDTH, WIDTH)) / 8).astype(np.float16) for _ in range(6)]
+
+    def f(table: Any, weights: list[Any], ids: Any) -> Any:
+        return loss(weights, aj.take(table, ids, axis=0))
+
+    g = aj.grad(f, argnums=(0, 1))
+    usual = workspace(aj.lower(g, table, weights, ids))
+    bounded = aj.lower(g, table, weights, ids, memory_budget=usual * 9 // 10)
+    kernels = [line for line in bounded.schedule.splitlines() if line.startswith("kernel ")]
+    starts = [k for k, line in enumerate(kernels) if "_start[" in line]
+    assert starts and min(starts) > len(kernels) // 2
+
+
+def test_large_networks_are_planned_in_seconds() -> None:
+    weights = [(RNG.standard_normal((16, 16)) / 4).astype(np.float32) for _ in range(60)]
+    x = RNG.standard_normal((32, 16)).astype(np.float32)
+    usual = aj.lower(aj.grad(loss), weights, x)
+    began = time.perf_counter()
+    bytes_ = workspace(usual)
+    took = time.perf_counter() - began
+    bounded = aj.lower(aj.grad(loss), weights, x, memory_budget=bytes_ // 4)
+    began = time.perf_counter()
+    assert "rematerialize" in bounded.schedule_json
+    assert time.perf_counter() - began < 10 * took + 5

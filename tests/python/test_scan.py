@@ -348,3 +348,36 @@ def test_linear_scans_of_ragged_rows(steps: int, width: int) -> None:
         return aj.sum(last) + aj.sum(before * before)
 
     close(aj.grad(ours)(xs), jax.grad(theirs)(xs))
+
+
+def test_carries_that_no_task_makes_beside_large_products() -> None:
+    """A scalar carry, and one that an inner scan leaves, beside kernels with tasks."""
+    rng = np.random.default_rng(4)
+    w = (rng.standard_normal((64, 64)) / 8).astype(np.float32)
+    xs = rng.standard_normal((5, 64, 64)).astype(np.float32)
+
+    def summed(w: Any, xs: Any) -> Any:
+        def step(s: Any, x: Any) -> Any:
+            m = aj.tanh(x @ w) @ w
+            return s + aj.sum(m), m
+
+        return aj.scan(step, np.float32(0), xs)
+
+    def nested(w: Any, xs: Any) -> Any:
+        def step(c: Any, x: Any) -> Any:
+            def inner(d: Any, y: Any) -> Any:
+                return aj.tanh(d + y @ w), None
+
+            return aj.scan(inner, c, aj.stack([x, x @ w]))[0], None
+
+        return aj.scan(step, aj.zeros((64, 64), dtype="float32"), xs)[0]
+
+    made = np.stack([np.tanh(x @ w) @ w for x in xs])
+    total, found = aj.jit(summed)(w, xs)
+    np.testing.assert_allclose(found, made, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(total, made.sum(), rtol=1e-3)
+    c = np.zeros((64, 64), np.float32)
+    for x in xs:
+        for y in (x, x @ w):
+            c = np.tanh(c + y @ w)
+    np.testing.assert_allclose(aj.jit(nested)(w, xs), c, rtol=1e-3, atol=1e-4)

@@ -82,7 +82,6 @@ def lower(
     ``memory_budget`` as for ``jit``, whose own is taken where none is given.
     """
     runtime.check_cpu(target)
-    runtime.check_memory_budget(memory_budget)
     leaves, structure = pytree.flatten((args, {}))
     plain = [np.zeros(x.shape, x.dtype) if isinstance(x, ShapeDtype) else x for x in leaves]
     concrete = pytree.unflatten(structure, plain)
@@ -93,7 +92,9 @@ def lower(
         transforms._leaf_view(x, k, built.title)
         for k, x in enumerate(pytree.flatten((positional, keyword))[0])
     ]
-    return Lowered(built, views, None, memory_budget or function._memory_budget)
+    return Lowered(
+        built, views, None, runtime.memory_budget(memory_budget) or function._memory_budget
+    )
 
 
 class Lowered:

@@ -24,9 +24,9 @@ def vjp(
     the others again. ScheduleError where that does not do. Inside a trace forward and pullback are
     one program, and the budget is that of its ``jit``.
     """
-    runtime.check_memory_budget(memory_budget)
+    budget = runtime.memory_budget(memory_budget)
     joint = _Joint(f, primals, has_aux)
-    return joint.inline() if tracing.current() is not None else joint.run(memory_budget)
+    return joint.inline() if tracing.current() is not None else joint.run(budget)
 
 
 class _Joint:

@@ -21,12 +21,15 @@ from .errors import Error
 compilations: collections.deque[dict[str, Any]] = collections.deque(maxlen=4096)
 
 
-def check_memory_budget(bytes_: int | None) -> None:
-    """Refuses what is no number of bytes."""
-    if bytes_ is not None and (not isinstance(bytes_, int) or isinstance(bytes_, bool)):
-        raise TypeError(f"memory_budget is a number of bytes, not {bytes_!r}")
-    if bytes_ is not None and bytes_ < 1:
-        raise Error(f"memory_budget is {bytes_}; it is a number of bytes from 1 on, or None")
+def memory_budget(given: Any) -> int | None:
+    """A number of bytes, or None; what is neither is refused."""
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, int | np.integer):
+        raise TypeError(f"memory_budget is a number of bytes, not {given!r}")
+    if given < 1:
+        raise Error(f"memory_budget is {given}; it is a number of bytes from 1 on, or None")
+    return min(int(given), 2**63 - 1)
 
 
 @functools.cache

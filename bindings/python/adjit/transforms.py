@@ -120,13 +120,12 @@ class Transformed:
         memory_budget: int | None = None,
     ) -> None:
         runtime.check_cpu(target)
-        runtime.check_memory_budget(memory_budget)
         if not callable(function):
             raise TypeError(f"{function!r} is not callable")
         functools.update_wrapper(self, function, updated=())
         self.function = function
         self.title = title
-        self._memory_budget = memory_budget
+        self._memory_budget = runtime.memory_budget(memory_budget)
         self._static_numbers = tuple(static_argnums)
         self._static_names = frozenset(static_argnames)
         self._compiled: dict[Any, Compiled] = {}  # by structure, static arguments, layouts
@@ -444,7 +443,9 @@ def jit(
     ``memory_budget``: bytes that a call may take besides its arguments and results. Where the
     program would take more, intermediate results (activations that wait for the backward, say) are
     computed a second time instead of kept; where that does not do, ScheduleError names the stage
-    that needs most. ``report["workspace_bytes"]`` of an executable is what a call takes.
+    that needs most. Memory that each thread needs for itself counts for as many threads as the
+    process has cores. ``report["workspace_bytes"]`` of an executable is what a call takes. Inside
+    other transformations (``grad(jit(f, memory_budget=...))``) the outermost ``jit`` decides.
     """
     numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)

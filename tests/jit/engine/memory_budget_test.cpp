@@ -32,7 +32,7 @@ TEST(MemoryBudget, SchedulesFit) {
   const int64_t bytes = workspace_of(usual);
   ASSERT_GT(bytes, 9 * kArray);
   EXPECT_EQ(schedule_within(graph, kTwoCores, bytes).moves_json, usual.moves_json);
-  for (int64_t budget = bytes - 1; budget > 6 * kArray; budget -= kArray) {
+  for (int64_t budget = bytes - 1; budget > 7 * kArray; budget -= kArray) {
     const Program program = schedule_within(graph, kTwoCores, budget);
     EXPECT_LE(workspace_of(program), budget);
     ASSERT_NO_THROW(verify(program));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <stdexcept>
 #include <thread>
 
 #include "tests/runtime/graph/random_graph.hpp"
@@ -92,6 +93,20 @@ TEST(TaskGraph, RunsAtOnceAndInsideTasks) {
         for (int64_t k = begin; k < end; ++k) run_once(*n.graph, *run, *n.pool, *n.groups);
       },
       &nested);
+}
+
+TEST(TaskGraph, ATaskThatThrowsEndsTheRun) {
+  const Groups groups{{6, {}}, {6, {0}}, {1, {1}}};
+  for (int threads : {1, 3}) {
+    ThreadPool pool(threads);
+    const TaskGraph graph(groups, pool.workers());
+    const auto run = graph.make_run();
+    const auto fail = [](void*, size_t group, int64_t begin, int64_t end) {
+      if (group == 1 && begin <= 3 && 3 < end) throw std::runtime_error("no memory");
+    };
+    EXPECT_THROW(graph.run(*run, pool, fail, nullptr), std::runtime_error);
+    run_once(graph, *run, pool, groups);
+  }
 }
 
 }  // namespace
