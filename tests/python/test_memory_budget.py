@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from typing import Any
 
 import adjit as aj
@@ -149,14 +148,14 @@ def test_starts_of_scatters_do_not_wait() -> None:
     assert starts and min(starts) > len(kernels) // 2
 
 
-def test_large_networks_are_planned_in_seconds() -> None:
+def test_sixty_layers_in_a_quarter_of_the_memory() -> None:
     weights = [(RNG.standard_normal((16, 16)) / 4).astype(np.float32) for _ in range(60)]
     x = RNG.standard_normal((32, 16)).astype(np.float32)
     usual = aj.lower(aj.grad(loss), weights, x)
-    began = time.perf_counter()
-    bytes_ = workspace(usual)
-    took = time.perf_counter() - began
-    bounded = aj.lower(aj.grad(loss), weights, x, memory_budget=bytes_ // 4)
-    began = time.perf_counter()
-    assert "rematerialize" in bounded.schedule_json
-    assert time.perf_counter() - began < 10 * took + 5
+    quarter = workspace(usual) // 4
+    bounded = aj.lower(aj.grad(loss), weights, x, memory_budget=quarter)
+    assert workspace(bounded) <= quarter
+    for found, wanted in zip(
+        bounded.compile()(weights, x), usual.compile()(weights, x), strict=True
+    ):
+        np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=1e-9)
