@@ -361,12 +361,12 @@ typedef struct adjit_lower_options {
                                 adjit_lowered_keep_schedule, else what adjit chooses, which
                                 "heuristic" names whatever was kept */
   double trace_ms;           /* what tracing cost the caller, for the records */
-  int64_t memory_budget;     /* bytes of workspace that a run may take besides inputs and outputs, with
-                                as many threads as cores; 0: no
-                                bound. Where the schedule needs more, stages are computed a second
-                                time instead of kept; where that does not do, whatever asks for the
-                                schedule gives ADJIT_SCHEDULE, naming the stage that needs most.
-                                Negative: ADJIT_INVALID */
+  int64_t memory_budget; /* bytes of workspace that a run may take besides inputs and outputs, with
+                            as many threads as cores; 0: no
+                            bound. Where the schedule needs more, stages are computed a second
+                            time instead of kept; where that does not do, whatever asks for the
+                            schedule gives ADJIT_SCHEDULE, naming the stage that needs most.
+                            Negative: ADJIT_INVALID */
 } adjit_lower_options;
 
 /* Fixes input layouts (only their shapes, dtypes and strides are looked at; inputs NULL: row-major)
