@@ -17,7 +17,7 @@ namespace {
 // A pass over results that memory takes longer for than the core: not one of functions, which a
 // tile's few vectors at a time make slower.
 constexpr double kMostWork = 12;  // vector instructions
-constexpr int64_t kMostTerms = 128;
+constexpr int64_t kMostTerms = 64;
 constexpr double kFewestResults = 1 << 14;
 
 // A product of two matrices, batches of them, or anything else that sums along one axis.

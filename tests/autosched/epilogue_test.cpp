@@ -79,12 +79,12 @@ TEST(Epilogue, LeavesResultsForOthers) {
 
 TEST(Epilogue, NotWhereItGainsNothing) {
   const char* const light = "p(i, j) + b(j)";
-  EXPECT_TRUE(is_epilogue(scheduled(layer(300, 128, 200, light))));
-  EXPECT_FALSE(is_epilogue(scheduled(layer(300, 129, 200, light)))) << "long sums";
+  EXPECT_TRUE(is_epilogue(scheduled(layer(300, 64, 200, light))));
+  EXPECT_FALSE(is_epilogue(scheduled(layer(300, 65, 200, light)))) << "long sums";
   EXPECT_FALSE(is_epilogue(scheduled(layer(60, 24, 60, light)))) << "few results";
   EXPECT_FALSE(is_epilogue(scheduled(layer(300, 24, 200, "tanh(exp(p(i, j)))")))) << "functions";
   EXPECT_FALSE(is_epilogue(scheduled(layer(300, 24, 200, light, false)))) << "transposed";
-  EXPECT_FALSE(is_epilogue(scheduled(layer(40, 128, 8000, light)))) << "a panel leaves the cache";
+  EXPECT_FALSE(is_epilogue(scheduled(layer(40, 64, 16000, light)))) << "a panel leaves the cache";
 }
 
 TEST(Epilogue, IsADecision) {
