@@ -23,6 +23,7 @@ std::string_view name_of(Decision decision) {
     case Decision::Stream: return "stream";
     case Decision::Share: return "share";
     case Decision::Fetch: return "fetch";
+    case Decision::Epilogue: return "epilogue";
     case Decision::Passes: return "passes";
     case Decision::EarlyResults: return "early results";
     case Decision::Rematerialize: return "rematerialize";
@@ -37,6 +38,7 @@ bool is_about_loops(Decision decision) {
     case Decision::Order:
     case Decision::Stream:
     case Decision::Fetch:
+    case Decision::Epilogue:
     case Decision::Passes: return true;
     default: return false;
   }

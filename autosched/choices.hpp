@@ -35,6 +35,7 @@ enum class Decision : uint8_t {
   Stream,      // results past the caches
   Share,       // values of pairs, by several sums
   Fetch,       // the next iteration's rows
+  Epilogue,    // of a product, tile by tile
   Passes,      // outer steps of a reduction outside all results
   // Never offered, but answered where memory is short (rematerialization.hpp):
   EarlyResults,   // outputs as soon as may be; about no stage

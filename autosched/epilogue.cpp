@@ -125,10 +125,8 @@ std::optional<size_t> epilogue_of(const Program& program, size_t product, const 
     return std::nullopt;
   const TileChoice tile = tile_of(program, product, plans, choices);
   if (tile.vector_axis != stage.domain.output_rank - 1) return std::nullopt;
-  const size_t answer = choices.pick(Decision::Attach, program.graph, stage, [] {
-    return std::vector<std::string>{"to its epilogue", "no"};
-  });
-  return answer == 0 ? std::optional(reader) : std::nullopt;
+  if (!choices.keeps(Decision::Epilogue, program.graph, stage)) return std::nullopt;
+  return reader;
 }
 
 Program schedule_epilogue(Program program, size_t product, size_t epilogue,

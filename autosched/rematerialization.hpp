@@ -34,8 +34,8 @@ struct Rematerialization {
 };
 
 /// For rematerialize_stages of the same program: down to as little memory as can be had, taking
-/// what spares most for its work (Kirisame et al., 2021, decided before anything runs). Of the
-/// stages, their square at most.
+/// what spares most for its work (Kirisame et al., 2021, decided before anything runs). Time grows
+/// with the square of the stages.
 Rematerialization plan_rematerialization(const Program& program, const ReductionPlans& plans);
 
 /// The answers for one step.

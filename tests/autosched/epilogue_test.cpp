@@ -9,7 +9,8 @@
 namespace adjit {
 namespace {
 
-std::string layer(int64_t m, int64_t k, int64_t n, const std::string& made, int lanes_last = true) {
+std::string layer(int64_t m, int64_t k, int64_t n, const std::string& made,
+                  bool lanes_last = true) {
   return "def main(float(" + std::to_string(m) + ", " + std::to_string(k) + ") x, float(" +
          std::to_string(k) + ", " + std::to_string(n) + ") w, float(" + std::to_string(n) +
          ") b) -> (y) {\n  p(i, j) +=! x(i, r) * w(r, j)\n  " +
@@ -89,7 +90,7 @@ TEST(Epilogue, NotWhereItGainsNothing) {
 
 TEST(Epilogue, IsADecision) {
   const Graph graph = parse_graph(layer(300, 24, 200, "p(i, j) + b(j)"));
-  Choices other({{{Decision::Attach, "p"}, 1}});
+  Choices other({{{Decision::Epilogue, "p"}, 1}});
   EXPECT_FALSE(is_epilogue(schedule_with(graph, kTwoCores, other)));
 }
 

@@ -1,0 +1,34 @@
+// tests/autosched/early_results_test.cpp -- an order in which results live short.
+#include "autosched/moves.hpp"
+
+#include "tests/autosched/layers.hpp"
+
+namespace adjit {
+namespace {
+
+TEST(EarlyResults, GradientsRunWhenTheirOperandsAreThere) {
+  const Graph graph = parse_graph(kLayers);
+  const Program p = early_results(plain(graph));
+  EXPECT_EQ(names(p),
+            (std::vector<std::string>{"p", "a", "q", "b", "dq", "dv", "da", "dp", "dw", "dx"}));
+  expect_faithful(p, graph);
+  EXPECT_EQ(names(early_results(p)), names(p));
+}
+
+// What needs no operand of ours is computed where it is read.
+TEST(EarlyResults, WhatWaitsForNothingWaitsForItsReader) {
+  const Graph graph = parse_graph(
+      "def main(float(6, 6) x, float(6, 6) w) -> (y, z) {\n"
+      "  a(i, j) +=! x(i, k) * w(k, j)\n"
+      "  b(i, j) = tanh(a(i, j))\n"
+      "  t(i, j) +=! w(i, k) * w(k, j)\n"
+      "  u(i, j) = t(j, i) + 1.0\n"
+      "  z(i) +=! b(i, k) * a(i, k)\n"
+      "  y(i, j) +=! u(i, k) * b(k, j)\n}");
+  const Program p = early_results(plain(graph));
+  EXPECT_EQ(names(p), (std::vector<std::string>{"a", "b", "t", "u", "z", "y"}));
+  expect_faithful(p, graph);
+}
+
+}  // namespace
+}  // namespace adjit
