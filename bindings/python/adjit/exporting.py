@@ -28,8 +28,9 @@ def export(
     dtypes. It has two functions, described in the header: ``<name>`` (arguments, then results) and,
     where ``f`` has float arguments and results, ``<name>_backward`` (arguments, one cotangent per
     float result, then one gradient per float argument; it computes the forward again). Both run on
-    the calling thread and need no adjit; a ``memory_budget`` of ``f`` does not bind them. ``name``: that of ``f``. CompileError where there is no C
-    compiler, Error for arrays that ``f`` captures.
+    the calling thread and need no adjit; a ``memory_budget`` of ``f`` does not bind them.
+    ``name``: that of ``f``. CompileError where there is no C compiler, Error for arrays that ``f``
+    captures.
     """
     title = name or getattr(f, "__name__", "f").strip("<>")
     leaves, structure = pytree.flatten((args, {}))
