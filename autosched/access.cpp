@@ -10,13 +10,6 @@
 namespace adjit {
 namespace {
 
-std::vector<int64_t> row_major(const std::vector<int64_t>& shape) {
-  std::vector<int64_t> strides(shape.size(), 1);
-  for (size_t d = shape.size(); d-- > 1;)
-    strides[d - 1] = strides[d] * std::max<int64_t>(shape[d], 1);
-  return strides;
-}
-
 void mark_data(const ExprPool& pool, ExprId index, std::vector<bool>& marks) {
   const ExprId roots[] = {index};
   for (ExprId id : reachable(pool, roots))
@@ -34,7 +27,7 @@ MemoryAccess access_of(const Graph& graph, Domain& domain, ExprId read) {
   access.by_data.assign(domain.rank(), false);
   access.guarded = pool.read_predicate(read).valid();
   access.elements = static_cast<double>(graph.info(access.tensor).element_count());
-  const std::vector<int64_t> strides = row_major(graph.info(access.tensor).shape);
+  const std::vector<int64_t> strides = strides_of(graph.info(access.tensor));
   const std::span<const ExprId> index = pool.read_index(read);
   // Divisions of several indices may cancel each other, as in a reshaped tensor's.
   Affine address;
@@ -69,7 +62,7 @@ Accesses accesses_of(const Graph& graph, const Stage& stage) {
   for (ExprId read : reads_of(graph, stage))
     accesses.reads.push_back(access_of(graph, domain, read));
   accesses.result.tensor = stage.results.front();
-  accesses.result.strides = row_major(graph.info(stage.results.front()).shape);
+  accesses.result.strides = strides_of(graph.info(stage.results.front()));
   accesses.result.strides.resize(stage.domain.rank(), 0);
   accesses.result.irregular.assign(stage.domain.rank(), false);
   accesses.result.by_data.assign(stage.domain.rank(), false);

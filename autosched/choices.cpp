@@ -22,6 +22,7 @@ std::string_view name_of(Decision decision) {
     case Decision::Order: return "order";
     case Decision::Stream: return "stream";
     case Decision::Share: return "share";
+    case Decision::Blocks: return "blocks";
     case Decision::Fetch: return "fetch";
     case Decision::Epilogue: return "epilogue";
     case Decision::Passes: return "passes";

@@ -34,6 +34,7 @@ enum class Decision : uint8_t {
   Order,       // of loops over results: as the caches want them
   Stream,      // results past the caches
   Share,       // values of pairs, by several sums
+  Blocks,      // rows of what passes between contractions, a block at a time
   Fetch,       // the next iteration's rows
   Epilogue,    // of a product, tile by tile
   Passes,      // outer steps of a reduction outside all results

@@ -38,11 +38,12 @@ double terms_of(const Stage& stage) {
 class Preparer {
  public:
   Preparer(Program program, const Target& target, const Repeats& repeats, ReductionPlans& plans,
-           Choices& choices)
+           const TaskAxes& task_axes, Choices& choices)
       : program_(std::move(program)),
         target_(target),
         repeats_(repeats),
         plans_(plans),
+        task_axes_(task_axes),
         choices_(choices) {}
 
   Program operator()() {
@@ -65,6 +66,10 @@ class Preparer {
         plan != plans_.end() && plan->second.task_points > 0)
       return;
     if (box_points(stage(s).domain) * static_cast<double>(repeats_.times) < 1 << 14) return;
+    if (task_axes_.contains(stage(s).results.front().value)) {
+      if (!pair_operands(s)) pack_operands(widen_operands(s));
+      return;
+    }
     s = pad_operand(s);
     if (split(s)) return;
     if (take_residues(s)) s = pad_operand(s);
@@ -77,9 +82,37 @@ class Preparer {
   const Stage& stage(size_t s) const { return program_.graph.stages[s]; }
   TileChoice choose(const Stage& stage, const Accesses& accesses, size_t first_axis,
                     bool may_pack) {
-    return best_tile({program_.graph, stage, accesses, stage.domain.extents, program_.vector_bits,
-                      first_axis, may_pack, program_.calls},
-                     choices_);
+    return best_tile(problem_of(stage, accesses, first_axis, may_pack), choices_);
+  }
+  TileProblem problem_of(const Stage& stage, const Accesses& accesses, size_t first_axis,
+                         bool may_pack) const {
+    const std::span<const size_t> tasks = tasks_of(stage);
+    return {program_.graph,
+            stage,
+            accesses,
+            stage.domain.extents,
+            program_.vector_bits,
+            first_axis,
+            may_pack,
+            program_.calls,
+            passes_of(stage),
+            {tasks.begin(), tasks.end()}};
+  }
+
+  // The stage as each task sees it that goes on from what the one before left: one point of the
+  // axes of such tasks.
+  Stage of_one_pass(Stage stage) const {
+    for (size_t axis : tasks_of(stage))
+      if (axis >= stage.domain.output_rank) stage.domain.extents[axis] = 1;
+    return stage;
+  }
+  double passes_of(const Stage& stage) const {
+    const std::vector<size_t> producers = defining_stages(program_.graph);
+    const Domain& whole = this->stage(producers[stage.results.front().value]).domain;
+    double passes = 1;
+    for (size_t axis : tasks_of(stage))
+      if (axis >= whole.output_rank) passes *= static_cast<double>(whole.extents[axis]);
+    return passes;
   }
   // Copies of what stays the same pay for themselves over all runs.
   Accesses accessed_by(const Stage& stage) const {
@@ -226,15 +259,13 @@ class Preparer {
   }
 
   void pack_operands(size_t s) {
-    const Stage before = stage(s);
+    const Stage before = of_one_pass(stage(s));
     const Accesses accesses = accessed_by(before);
     TileChoice tile = choose(before, accesses, 0, true);
     // The cost model knows nothing of what is fetched ahead: no other tile is offered there.
     const int64_t steps = streamed(before, accesses, tile);
     if (steps == 0)
-      tile = choose_tile({program_.graph, before, accesses, before.domain.extents,
-                          program_.vector_bits, 0, true, program_.calls},
-                         choices_, Decision::PackedTile);
+      tile = choose_tile(problem_of(before, accesses, 0, true), choices_, Decision::PackedTile);
     if (!tile.vector_axis || *tile.vector_axis >= before.domain.output_rank) return;
     const size_t lanes_axis = *tile.vector_axis;
     const int64_t width = tile.factors[lanes_axis] * tile.lanes;
@@ -270,7 +301,7 @@ class Preparer {
         panel = tile.factors[axis];
       }
       if (dim == SIZE_MAX || !keeps(Decision::Pack, s)) continue;
-      Packing packing = panels(program_.graph, before, access, dim, panel);
+      Packing packing = panels(program_.graph, before, access, dim, panel, tasks_of(before));
       if (walks_closely(program_.graph, before, accesses, accesses, tile, target_))
         packing = as_walked(program_.graph, before, accesses, access, std::move(packing));
       copy(access, std::move(packing));
@@ -406,15 +437,22 @@ class Preparer {
     if (access.depends_on(lanes)) {
       const size_t dim = dimension_of(graph, access, lanes);
       if (dim != SIZE_MAX)
-        return in_pairs(panels(graph, whole, access, dim, tile.factors[lanes] * tile.lanes), pair);
+        return in_pairs(
+            panels(graph, whole, access, dim, tile.factors[lanes] * tile.lanes, tasks_of(whole)),
+            pair);
       if (access.strides[lanes] != 1 || access.irregular[lanes]) return std::nullopt;
       return in_pairs(as_it_is(graph, access.tensor), pair);
     }
     for (size_t a = 0; a < whole.domain.output_rank; ++a)
       if (const size_t dim = dimension_of(graph, access, a);
           tile.factors[a] > 1 && dim != SIZE_MAX && !access.irregular[a])
-        return in_pairs(panels(graph, whole, access, dim, tile.factors[a]), pair);
+        return in_pairs(panels(graph, whole, access, dim, tile.factors[a], tasks_of(whole)), pair);
     return in_pairs(as_it_is(graph, access.tensor), pair);
+  }
+
+  std::span<const size_t> tasks_of(const Stage& stage) const {
+    const auto found = task_axes_.find(stage.results.front().value);
+    return found == task_axes_.end() ? std::span<const size_t>() : found->second;
   }
 
   // The stage's number after packing an operand of it.
@@ -439,14 +477,15 @@ class Preparer {
   const Target& target_;
   const Repeats& repeats_;
   ReductionPlans& plans_;
+  const TaskAxes& task_axes_;
   Choices& choices_;
 };
 
 }  // namespace
 
 Program prepare_reductions(Program program, const Target& target, const Repeats& repeats,
-                           ReductionPlans& plans, Choices& choices) {
-  return Preparer(std::move(program), target, repeats, plans, choices)();
+                           ReductionPlans& plans, const TaskAxes& task_axes, Choices& choices) {
+  return Preparer(std::move(program), target, repeats, plans, task_axes, choices)();
 }
 
 }  // namespace adjit

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "autosched/nest_schedule.hpp"
+#include "autosched/row_blocks.hpp"
 #include "autosched/step_invariants.hpp"
 
 namespace adjit {
@@ -10,8 +11,9 @@ namespace adjit {
 /// Packs operands that a register tile would read badly (transposed for the lanes, rows a multiple
 /// of 4096 bytes apart, guarded by zeros around them), and splits reductions whose results are too
 /// few to occupy the cores. Rewrites the graph; all loops stay plain. The decisions that the loops
-/// must agree with are noted in `plans`.
+/// must agree with are noted in `plans`. `task_axes`: of stages whose tasks are settled; copies of
+/// their operands keep these outermost.
 Program prepare_reductions(Program program, const Target& target, const Repeats& repeats,
-                           ReductionPlans& plans, Choices& choices);
+                           ReductionPlans& plans, const TaskAxes& task_axes, Choices& choices);
 
 }  // namespace adjit

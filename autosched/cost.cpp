@@ -94,9 +94,10 @@ double entry_of(const KernelFeatures& features, double cores, const Model& model
          target.task_microseconds * (network ? network->task() : 1) * features.tasks / cores;
 }
 
-KernelCost cost_of(const Program& program, size_t number, const Model& model, double bytes) {
+KernelCost cost_of(const Program& program, size_t number, const Model& model,
+                   const Residence& residence) {
   const Target& target = model.target;
-  const KernelFeatures features = features_of(program, program.kernels[number], target, bytes);
+  const KernelFeatures features = features_of(program, program.kernels[number], target, residence);
   KernelCost cost;
   cost.program = &program;
   cost.kernel = number;
@@ -104,7 +105,8 @@ KernelCost cost_of(const Program& program, size_t number, const Model& model, do
     cost.tasks = features.tasks;
     cost.cores = busy_cores(cost.tasks, std::max(1, target.cores));
   }
-  const NestPlace place{static_cast<double>(features.nests.size()), cost.tasks, cost.cores, bytes};
+  const NestPlace place{static_cast<double>(features.nests.size()), cost.tasks, cost.cores,
+                        residence.bytes};
   Sides alone;  // the nests of a kernel overlap, too
   double memory = 0;
   for (const NestFeatures& f : features.nests) {
@@ -126,7 +128,7 @@ KernelCost cost_of(const Program& program, size_t number, const Model& model, do
 // `scan`, whose steps it is (or null), changes as often as that: `scans`.
 void add(const Program& program, const Model& model, int64_t calls, const Scan* scan, int64_t scans,
          ProgramCost& total) {
-  const double bytes = program_bytes(program);
+  const Residence residence = residence_of(program, scan);
   const std::vector<bool> before =
       scan ? invariant_kernels(program, *scan) : std::vector<bool>(program.kernels.size(), false);
   for (size_t k = 0; k < program.kernels.size(); ++k) {
@@ -136,7 +138,7 @@ void add(const Program& program, const Model& model, int64_t calls, const Scan* 
       add(*kernel.steps, model, calls * std::max<int64_t>(inner.trips, 0), &inner, calls, total);
       continue;
     }
-    KernelCost cost = cost_of(program, k, model, bytes);
+    KernelCost cost = cost_of(program, k, model, residence);
     cost.calls = before[k] ? scans : calls;
     total.microseconds += static_cast<double>(cost.calls) * cost.microseconds;
     total.kernels.push_back(std::move(cost));
@@ -171,7 +173,7 @@ ProgramCost predict(const Program& program, const Target& target, const CostNetw
 
 KernelCost kernel_cost(const Program& program, size_t kernel, const Target& target,
                        const CostNetwork* network) {
-  return cost_of(program, kernel, {target, network}, program_bytes(program));
+  return cost_of(program, kernel, {target, network}, {program_bytes(program), {}});
 }
 
 double roofline(double flops, double bytes, const Target& target, bool from_memory) {

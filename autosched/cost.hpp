@@ -71,7 +71,7 @@ struct ProgramCost {
 ProgramCost predict(const Program& program, const Target& target);
 /// With other weights than those that the library was built with; null: the analytic model alone.
 ProgramCost predict(const Program& program, const Target& target, const CostNetwork* network);
-/// Of one kernel, which is no scan, called once.
+/// Of one kernel, which is no scan, called once and by itself: as if it were in no chain.
 KernelCost kernel_cost(const Program& program, size_t kernel, const Target& target,
                        const CostNetwork* network);
 

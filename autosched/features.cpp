@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "autosched/nests.hpp"
+#include "autosched/task_chains.hpp"
 #include "autosched/totals.hpp"
 #include "autosched/work.hpp"
 #include "runtime/domain/count.hpp"
@@ -272,20 +273,56 @@ double bytes_of(const Program& program, const std::set<uint32_t>& arrays) {
 }  // namespace
 
 KernelFeatures features_of(const Program& program, const Kernel& kernel, const Target& target,
-                           double program_bytes) {
+                           const Residence& residence) {
   KernelFeatures features;
-  const std::vector<PlacedNest> nests = placed_nests(program, kernel);
-  const std::vector<Traffic> moved = traffic(nests, target, program_bytes);
+  std::vector<PlacedNest> nests = placed_nests(program, kernel);
+  if (!residence.in_task.empty())
+    for (PlacedNest& nest : nests)
+      for (Walk& walk : nest.walks) walk.in_task = residence.in_task[walk.tensor.value];
+  const std::vector<Traffic> moved = traffic(nests, target, residence.bytes);
   for (size_t n = 0; n < nests.size(); ++n) {
     features.nests.push_back(NestCounter(program, nests[n])());
     features.nests.back().traffic = moved[n];
   }
   features.parallel = parallel_depth(kernel.root) > 0;
-  features.tasks = static_cast<double>(task_count(kernel.root));
+  features.tasks =
+      static_cast<double>(task_count(kernel.root) / tasks_in_turn(program, kernel.root));
   std::set<uint32_t> arrays;
   add_arrays(program, kernel.root, arrays);
   features.array_bytes = bytes_of(program, arrays);
   return features;
+}
+
+Residence residence_of(const Program& program, const Scan* scan) {
+  Residence residence{program_bytes(program), {}};
+  const bool tasks = std::ranges::any_of(
+      program.kernels, [](const Kernel& kernel) { return parallel_depth(kernel.root) > 0; });
+  if (!tasks) return residence;
+  const TaskChains chains = task_chains(program, scan);
+  residence.in_task.assign(chains.slices.size(), 0);
+  std::vector<uint32_t> open;  // of the chain at hand
+  double held = 0;             // of them, by a task
+  const auto close = [&] {
+    for (uint32_t id : open) residence.in_task[id] = held;
+    residence.bytes += held * program.cores;
+    open.clear();
+    held = 0;
+  };
+  for (size_t k = 0; k < program.kernels.size(); ++k) {
+    if (!chains.continues[k] && !chains.before[k]) close();
+    for_each_nest(program.kernels[k].root, [&](const Nest& nest) {
+      for (TensorId id : program.graph.stages[nest.stage].results) {
+        const int64_t slice = chains.slices[id.value];
+        if (slice == 0) continue;
+        const auto size = static_cast<double>(size_of(program.graph.info(id).dtype));
+        open.push_back(id.value);
+        held += static_cast<double>(slice) * size;
+        residence.bytes -= static_cast<double>(tensor_bytes(program.graph, id));
+      }
+    });
+  }
+  close();
+  return residence;
 }
 
 double program_bytes(const Program& program) {

@@ -40,11 +40,21 @@ struct KernelFeatures {
   double array_bytes = 0;
 };
 
+/// What of a program's arrays there is at a time.
+struct Residence {
+  double bytes = 0;  // of every array that is not local to a kernel
+  /// Per tensor that stays within the tasks of a chain (task_chains.hpp): bytes of all such tensors
+  /// of the chain that one task has; 0: any other. None: no chains are looked at.
+  std::vector<double> in_task;
+};
+/// `scan`: whose steps the program is, or null. Linear in the program.
+Residence residence_of(const Program& program, const Scan* scan = nullptr);
+
 /// Linear in the kernel's size. Not for scans, whose steps have kernels of their own.
 KernelFeatures features_of(const Program& program, const Kernel& kernel, const Target& target,
-                           double program_bytes);
+                           const Residence& residence);
 
-/// Bytes of every array of a program that is not local to a kernel.
+/// Bytes of every array of a program that is not local to a kernel, as if there were no chains.
 double program_bytes(const Program& program);
 
 }  // namespace adjit

@@ -30,6 +30,7 @@ struct Walk {
   double data_lines = 1;  // of cache lines (or, if farther apart, places) that data chooses from
   bool local = false;     // in a buffer of the kernel's own
   bool store = false;
+  double in_task = 0;  // bytes that a task keeps of it and its like (Residence); 0: all of it
 };
 
 /// A nest of a kernel with what is around it.

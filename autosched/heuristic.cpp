@@ -63,10 +63,10 @@ Program inline_and_share(const Program& program, const Target& target, Reduction
 }
 
 Program schedule_kernels(Program program, const Target& target, const ReductionPlans& plans,
-                         Choices& choices) {
+                         const TaskLoops& settled, Choices& choices) {
   std::set<TensorId> panels;
   for (const auto& [stage, plan] : plans) panels.insert(plan.panels.begin(), plan.panels.end());
-  const TaskLoops tasks = plan_chains(program, target, plans);
+  const TaskLoops tasks = plan_chains(program, target, plans, settled);
   std::vector<size_t> roots;
   for (const Kernel& kernel : program.kernels) roots.push_back(kernel.root.stage);
   // Panels' loops are made last, if no product has taken them into its own.
@@ -192,7 +192,9 @@ Prepared prepare_stages(const Graph& graph, const Target& target, Choices& choic
   program = write_scatters_by_rows(split_scatters(std::move(program)));
   program = scan ? inline_cheap_stages(std::move(program), {})
                  : inline_and_share(program, target, made.plans, choices);
-  made.program = fuse_sibling_groups(std::move(program), made.plans, choices);
+  program = fuse_sibling_groups(std::move(program), made.plans, choices);
+  if (!scan) program = block_rows(std::move(program), target, made.plans, made.task_axes, choices);
+  made.program = std::move(program);
   return made;
 }
 
@@ -201,7 +203,8 @@ Prepared prepare_loops(const Graph& graph, const Target& target, Choices& choice
   Prepared made = prepare_stages(graph, target, choices, scan);
   Program program = rematerialize_stages(std::move(made.program), made.plans, choices);
   program = prepare_reductions(std::move(program), target, scan ? repeats_of(*scan) : Repeats{},
-                               made.plans, choices);
+                               made.plans, made.task_axes, choices);
+  program = gather_blocks(std::move(program), made.task_axes, made.tasks);
   // The steps of a scan share tasks of any number of rows.
   made.program = attach_rows(std::move(program), made.plans, scan == nullptr, choices);
   return made;
@@ -217,7 +220,8 @@ Program schedule_loops(Prepared prepared, const Target& target, Choices& choices
       return std::move(*whole);
     }
   }
-  Program program = schedule_kernels(std::move(prepared.program), target, prepared.plans, choices);
+  Program program = schedule_kernels(std::move(prepared.program), target, prepared.plans,
+                                     prepared.tasks, choices);
   if (scan) return program;  // what a step leaves is what the next one reads
   program = fetch_rows(std::move(program), target, choices);
   return stream_results(std::move(program), target, choices);

@@ -5,6 +5,7 @@
 #include "autosched/choices.hpp"
 #include "autosched/nest_schedule.hpp"
 #include "autosched/program.hpp"
+#include "autosched/row_blocks.hpp"
 #include "autosched/target.hpp"
 
 namespace adjit {
@@ -21,6 +22,8 @@ Program schedule_with(const Graph& graph, const Target& target, Choices& choices
 struct Prepared {
   Program program;
   ReductionPlans plans;
+  TaskAxes task_axes = {};  // of chains in blocks of rows
+  TaskLoops tasks = {};     // the loops over them, once these are there
 };
 /// The first steps of prepare_loops: stages are inlined and share passes, but none is
 /// rematerialized, split or packed yet.

@@ -221,8 +221,9 @@ Program parallel(Program program, size_t stage, size_t loops) {
                "there are not so many loops outside the tile");
   for (size_t l = 0; l < loops; ++l) {
     move.require(nest.loops[l].kind == LoopKind::Serial, "the loop is not serial");
-    move.require(is_independent(program.graph, move.stage_ref(), nest.loops[l].axis),
-                 "a reduction axis has to be split first (split_reduction)");
+    move.require(is_independent(program.graph, move.stage_ref(), nest.loops[l].axis) ||
+                     goes_on_in_memory(program.graph, move.stage_ref(), nest.loops[l].axis),
+                 "its combiner has no partial results that a task could leave to the next one");
     move.require(std::ranges::none_of(nest.attached,
                                       [&](const Nest::Attached& attached) {
                                         return attached.nest.ahead == nest.loops[l].variable;

@@ -58,8 +58,8 @@ Program stream(Program program, size_t stage);
 /// output axis, or else that which it is attached in.
 Program fetch_ahead(Program program, size_t stage, std::optional<size_t> axis = std::nullopt);
 
-/// Runs the first `loops` loops of a kernel's root nest in parallel; all must be serial loops over
-/// output axes.
+/// Runs the first `loops` loops of a kernel's root nest in parallel; all must be serial loops, over
+/// output axes or, for tasks in turn (program.hpp), reduction axes.
 Program parallel(Program program, size_t stage, size_t loops);
 
 // ---- Where a stage is computed
@@ -114,6 +114,11 @@ Program split_scatter(Program program, size_t stage, size_t axis, int64_t parts)
 /// new stages of the array's start and of the scatter stand just before `stage`, which keeps its
 /// name and puts the elements in their places.
 Program scatter_rows(Program program, size_t stage, size_t dimension);
+
+/// Leaves so many elements empty behind each innermost row of a stage's results in the workspace:
+/// rows that lie a multiple of 4096 bytes apart fall into one set of the first cache. For results
+/// that compute stages read.
+Program pad_rows(Program program, size_t stage, int64_t gap);
 
 /// Runs a scan's steps by `steps`, a program of the graph that its body is.
 Program schedule_steps(Program program, size_t stage, Program steps);
@@ -177,6 +182,20 @@ bool is_product_sum(const Graph& graph, const Stage& stage);
 bool is_widened(const Graph& graph, const Stage& stage, TensorId operand);
 /// Whether it sums a product in which the operand is read once, as a factor by itself.
 bool is_factor(const Graph& graph, const Stage& stage, TensorId operand);
+
+/// A stage and one of its axes.
+struct StageAxis {
+  size_t stage = 0;
+  size_t axis = 0;
+};
+/// Takes an axis that several stages have in common (of one extent, an output axis of some and a
+/// reduction axis of others) apart into blocks: an axis of blocks of steps[0] points, within them
+/// blocks of steps[1], ..., last the points of a block; each step divides the one before. Results
+/// over the axis get a dimension for each of these axes, by which stages of the list read them that
+/// read them at the axis itself; for others, and for the caller, a stage behind the first puts
+/// them together again. Sums over the axis keep their results, and can go on from block to block.
+Program block_axis(Program program, std::span<const StageAxis> stages,
+                   std::span<const int64_t> steps);
 
 /// Makes one stage of several with the same domain and the same combiner (or none), which combines
 /// each by itself, none reading another: one pass over the operands that they share. The first

@@ -29,7 +29,14 @@ TileChoice choose(const Program& program, const Nest& nest, const Accesses& acce
   const Stage& stage = program.graph.stages[nest.stage];
   TileProblem problem{program.graph,       stage, accesses, nest.spans,
                       program.vector_bits, 0,     false,    program.calls};
-  size_t depth = task_loops;
+  for (size_t l = 0; l < task_loops; ++l) {
+    const Loop& loop = nest.loops[l];
+    problem.task_axes.push_back(loop.axis);
+    if (loop.axis < stage.domain.output_rank) continue;
+    problem.passes *= static_cast<double>(loop.trips);
+    problem.spans[loop.axis] = loop.step;
+  }
+  size_t depth = 0;
   for (const Nest::Attached& attached : nest.attached) depth = std::max(depth, attached.depth);
   for (size_t l = 0; l < depth; ++l)
     problem.first_axis = std::max(problem.first_axis, nest.loops[l].axis + 1);
@@ -375,9 +382,8 @@ Program schedule_kernel(Program program, size_t root_stage, const Target& target
             ? planned->second
             : ReductionPlan{.tile = choose(program, nest_of(program, s), accesses,
                                            s == root_stage ? task_loops : 0, choices)};
-    if (s == root_stage)
-      divide_evenly(shared.points, plan.tile);
-    else if (program.graph.stages[s].combiner.kind == CombinerKind::None)
+    if (s == root_stage) divide_evenly(shared.points, plan.tile);
+    if (s != root_stage && program.graph.stages[s].combiner.kind == CombinerKind::None)
       take_stored(program, nest_of(program, root_stage), nest_of(program, s), plan.tile);
     cycles += plan.tile.cycles * (s == root_stage ? 1 : iterations);
     if (const auto axis = transposed_along(program.graph.stages[s], plan.tile, accesses))

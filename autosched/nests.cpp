@@ -1,6 +1,7 @@
 // autosched/nests.cpp -- finding nests and loops in a program.
 #include "autosched/nests.hpp"
 
+#include "autosched/rewriting.hpp"
 #include "autosched/work.hpp"
 
 #include <algorithm>
@@ -153,6 +154,15 @@ bool is_independent(const Graph& graph, const Stage& stage, size_t axis) {
   if (stage.running && stage.running->axis == axis) return false;
   return stage.kind == StageKind::Scatter ? writes_apart(graph, stage, axis)
                                           : axis < stage.domain.output_rank;
+}
+
+bool goes_on_in_memory(const Graph& graph, const Stage& stage, size_t axis) {
+  return stage.kind == StageKind::Compute && !stage.running && axis >= stage.domain.output_rank &&
+         has_partial_results(stage.combiner.kind) &&
+         std::ranges::all_of(stage.results, [&](TensorId id) {
+           const DType dtype = graph.info(id).dtype;
+           return accumulator_of(dtype) == dtype;
+         });
 }
 
 // Serial loops, with nothing but the tile inside them.

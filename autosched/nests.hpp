@@ -72,6 +72,9 @@ bool writes_apart(const Graph& graph, const Stage& stage, size_t axis);
 /// Whether the loops over this axis may run in parallel: output axes along which nothing runs on,
 /// and those that write apart.
 bool is_independent(const Graph& graph, const Stage& stage, size_t axis);
+/// Whether tasks may be parts of this reduction axis, one after the other: their partial results
+/// are as wide as what is stored.
+bool goes_on_in_memory(const Graph& graph, const Stage& stage, size_t axis);
 /// The first point of the axis in one iteration of the loops [0, depth), over the kernel's
 /// variables.
 Affine origin_above(const Nest& nest, size_t axis, size_t depth);

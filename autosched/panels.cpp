@@ -15,7 +15,7 @@ size_t dimension_of(const Graph& graph, const MemoryAccess& access, size_t axis)
 }
 
 Packing panels(const Graph& graph, const Stage& stage, const MemoryAccess& access, size_t dim,
-               int64_t width) {
+               int64_t width, std::span<const size_t> outermost) {
   const std::vector<int64_t>& shape = graph.info(access.tensor).shape;
   const std::span<const ExprId> index = graph.pool.read_index(access.read);
   const auto over_reduction = [&](size_t d) {
@@ -26,11 +26,19 @@ Packing panels(const Graph& graph, const Stage& stage, const MemoryAccess& acces
   };
   const bool split = width > 1 && shape[dim] > width;
   Packing packing;
+  std::vector<bool> placed(shape.size(), false);
+  placed[dim] = true;
+  const auto place = [&](size_t d) {
+    packing.dimensions.push_back({d, 1, 0});
+    placed[d] = true;
+  };
+  for (size_t axis : outermost)
+    if (const size_t d = dimension_of(graph, access, axis); d != SIZE_MAX && !placed[d]) place(d);
   for (size_t d = 0; d < shape.size(); ++d)
-    if (d != dim && !over_reduction(d)) packing.dimensions.push_back({d, 1, 0});
+    if (!placed[d] && !over_reduction(d)) place(d);
   if (split) packing.dimensions.push_back({dim, width, 0});
   for (size_t d = 0; d < shape.size(); ++d)
-    if (d != dim && over_reduction(d)) packing.dimensions.push_back({d, 1, 0});
+    if (!placed[d]) place(d);
   packing.dimensions.push_back({dim, 1, split ? width : 0});
   return packing;
 }

@@ -10,9 +10,10 @@ namespace adjit {
 size_t dimension_of(const Graph& graph, const MemoryAccess& access, size_t axis);
 
 /// Panels of `width` points of dimension `dim`, innermost; dimensions that only outputs walk go
-/// outermost.
+/// outermost, before them those at which the operand is read by these `outermost` axes, in their
+/// order.
 Packing panels(const Graph& graph, const Stage& stage, const MemoryAccess& access, size_t dim,
-               int64_t width);
+               int64_t width, std::span<const size_t> outermost = {});
 
 /// The dimensions in their order.
 Packing as_it_is(const Graph& graph, TensorId operand);

@@ -85,6 +85,17 @@ int64_t task_count(const Nest& nest) {
   return tasks;
 }
 
+int64_t tasks_in_turn(const Program& program, const Nest& root) {
+  const Stage& stage = program.graph.stages[root.stage];
+  int64_t tasks = 1;
+  bool waits = false;
+  for (size_t l = 0; l < parallel_depth(root); ++l) {
+    waits = waits || !is_independent(program.graph, stage, root.loops[l].axis);
+    if (waits) tasks *= root.loops[l].trips;
+  }
+  return tasks;
+}
+
 size_t tile_begin(const Nest& nest) {
   size_t begin = nest.loops.size();
   while (begin > 0 && (nest.loops[begin - 1].kind == LoopKind::Unrolled ||

@@ -27,7 +27,11 @@
 // Scans. A (lowered) scan is a kernel of its own, which runs a program, that of its body, once a
 // step.
 //
-// Order. `loops` go outermost first: first the parallel ones (output axes only; a prefix), then
+// Tasks in turn. A parallel loop may also be over a reduction axis, if what is combined has partial
+// results as wide as what is stored: tasks that differ in it alone go on from what the one before
+// left in memory, so that one thread runs them one after the other (tasks_in_turn).
+//
+// Order. `loops` go outermost first: first the parallel ones (a prefix), then
 // serial ones, last the tile: unrolled loops and, innermost, at most one vector loop, whose points
 // are computed together in registers. Reduction loops that stand directly above the tile keep their
 // accumulators in registers; a serial reduction loop above an output loop reads and updates the
@@ -133,6 +137,10 @@ std::string print(const Program& program);
 /// Number of the nest's leading loops that are parallel, and the product of their trips.
 size_t parallel_depth(const Nest& nest);
 int64_t task_count(const Nest& nest);
+/// How many tasks of a kernel, with numbers that follow each other, run one after the other: those
+/// of the parallel loops from the first one on that is over a reduction axis. 1: all are
+/// independent.
+int64_t tasks_in_turn(const Program& program, const Nest& root);
 /// Index of the first loop of the register tile (loops[tile_begin..) are Unrolled or Vector).
 size_t tile_begin(const Nest& nest);
 

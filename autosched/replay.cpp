@@ -212,6 +212,22 @@ constexpr Row kMoves[] = {
        for (size_t k = 0; k < stages.size(); ++k) readers.push_back({stages[k], axes[k]});
        p = hoist(std::move(p), readers);
      }},
+    {"block_axis",
+     [](Program& p, const Entry& e) {
+       const std::vector<size_t> stages = e.stages("stages");
+       const auto axes = e.get<std::vector<size_t>>("axes");
+       const auto steps = e.get<std::vector<int64_t>>("steps");
+       if (axes.size() != stages.size())
+         throw Error(ErrorCode::Schedule, "\"axes\" must name an axis for every stage");
+       std::vector<StageAxis> blocked;
+       for (size_t k = 0; k < stages.size(); ++k) blocked.push_back({stages[k], axes[k]});
+       p = block_axis(std::move(p), blocked, steps);
+     }},
+    {"pad_rows",
+     [](Program& p, const Entry& e) {
+       const size_t stage = e.stage("stage");
+       p = pad_rows(std::move(p), stage, e.get<int64_t>("gap"));
+     }},
     {"gather",
      [](Program& p, const Entry& e) {
        const std::vector<size_t> stages = e.stages("stages");

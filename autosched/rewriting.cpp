@@ -47,6 +47,7 @@ bool has_partial_results(CombinerKind kind) {
 std::vector<Affine> whole_axes(const Domain& domain, size_t axis, int64_t chunk) {
   std::vector<Affine> axes;
   for (size_t a = 0; a < domain.rank(); ++a) axes.push_back(Affine::variable(a + 1));
+  if (chunk == 1) axes[axis] = Affine();  // a part is one point
   axes[axis] += Affine::variable(0, chunk);
   return axes;
 }

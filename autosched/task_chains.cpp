@@ -23,13 +23,18 @@ bool computes(const Program& program, const Kernel& kernel) {
 
 class ChainPlanner {
  public:
-  ChainPlanner(const Program& program, const Target& target, const ReductionPlans& plans)
-      : program_(program), target_(target), plans_(plans), regions_(program) {
+  ChainPlanner(const Program& program, const Target& target, const ReductionPlans& plans,
+               TaskLoops settled)
+      : program_(program),
+        target_(target),
+        plans_(plans),
+        settled_(std::move(settled)),
+        regions_(program) {
     for (const Kernel& kernel : program.kernels) depths_.push_back(largest_depth(kernel));
   }
 
   TaskLoops operator()() const {
-    TaskLoops found;
+    TaskLoops found = settled_;
     for (size_t first = 0; first < program_.kernels.size();) {
       size_t next = first + 1;
       for (size_t depth = depths_[first]; depth > 0 && next == first + 1; --depth) {
@@ -54,6 +59,7 @@ class ChainPlanner {
     if (!computes(program_, kernel)) return 0;
     const Nest& root = kernel.root;
     const Stage& stage = program_.graph.stages[root.stage];
+    if (settled_.contains(stage.results.front().value)) return 0;
     const auto planned = plans_.find(stage.results.front().value);
     const ReductionPlan* plan = planned == plans_.end() ? nullptr : &planned->second;
     if (plan && (plan->reduction_outside || plan->reads_much())) return 0;
@@ -108,6 +114,7 @@ class ChainPlanner {
   const Program& program_;
   const Target& target_;
   const ReductionPlans& plans_;
+  const TaskLoops settled_;
   TaskRegions regions_;
   std::vector<size_t> depths_;  // per kernel
 };
@@ -151,6 +158,7 @@ std::vector<size_t> kernels_of_whole_steps(const Program& program, const Scan& s
   for (size_t k : kernels) {
     const Kernel& kernel = program.kernels[k];
     if (!has_tasks(program, kernel) || parallel_depth(kernel.root) != depth ||
+        tasks_in_turn(program, kernel.root) > 1 ||
         !regions.follows(kernels.front(), k, depth, before))
       return {};
     for (size_t c = 0; c < scan.carries; ++c)
@@ -203,8 +211,9 @@ TaskChains task_chains(const Program& program, const Scan* scan) {
   return chains;
 }
 
-TaskLoops plan_chains(const Program& program, const Target& target, const ReductionPlans& plans) {
-  return ChainPlanner(program, target, plans)();
+TaskLoops plan_chains(const Program& program, const Target& target, const ReductionPlans& plans,
+                      TaskLoops settled) {
+  return ChainPlanner(program, target, plans, std::move(settled))();
 }
 
 }  // namespace adjit

@@ -23,7 +23,8 @@ struct TaskChains {
   /// Per kernel, whether it continues the chain of the one before it (not counting `before`): both
   /// have equally many tasks (more than one), and each of its tasks reads, of what the kernels of
   /// the chain before it write, only what their tasks of the same number write. Scans, scatters and
-  /// running reductions stand alone.
+  /// running reductions stand alone. Where one of them has tasks in turn (program.hpp), so has the
+  /// chain.
   std::vector<bool> continues;
   /// Per tensor that only the kernels of one chain write and read: elements that one task writes.
   /// Task t's are [t * slice, (t + 1) * slice), as far as the tensor has them, so that a thread
@@ -41,7 +42,9 @@ TaskChains task_chains(const Program& program, const Scan* scan = nullptr);
 /// Runs of kernels with plain loops that should chain, and the leading loops that are then to run
 /// in parallel, by the first result of each kernel's root: what passes between the kernels leaves
 /// the caches as a whole, but one task's part of it stays in one. Stages with plans keep their
-/// register tiles: their leading loops are not taken where a tile is over them.
-TaskLoops plan_chains(const Program& program, const Target& target, const ReductionPlans& plans);
+/// register tiles: their leading loops are not taken where a tile is over them. Those that are
+/// `settled` are among the result as they are.
+TaskLoops plan_chains(const Program& program, const Target& target, const ReductionPlans& plans,
+                      TaskLoops settled = {});
 
 }  // namespace adjit

@@ -55,7 +55,12 @@ int64_t TaskRegions::slice(size_t k, TensorId id) const {
     if (task.step > 1 && (loop < depth || (depth > 1 && shape[d] % task.step != 0))) return 0;
     elements *= task.step;
   }
-  return loop == depth ? elements : 0;
+  if (loop < depth) return 0;
+  const int64_t gap = program_.graph.info(id).row_gap;
+  if (gap == 0) return elements;
+  // A row is a part of one task.
+  if (region.spans.back() < shape.back()) return 0;
+  return elements / std::max<int64_t>(shape.back(), 1) * (shape.back() + gap);
 }
 
 std::pair<size_t, size_t> TaskRegions::connected(size_t first, size_t end) const {
@@ -87,6 +92,9 @@ bool TaskRegions::covers(size_t writer, size_t producer, size_t reader, const Re
                          size_t depth) const {
   const Nest& root = program_.kernels[writer].root;
   if (root.loops.size() < depth) return false;  // of a scalar, or of an inner scan
+  for (size_t l = 0; l < depth; ++l)            // what a task leaves to the next one is not ready
+    if (!is_independent(program_.graph, program_.graph.stages[root.stage], root.loops[l].axis))
+      return false;
   const Region written = written_region(writer, producer, depth);
   // The writer's task number in terms of the reader's variables.
   std::vector<Affine> renamed(program_.kernels[writer].variable_count);

@@ -24,8 +24,8 @@ class TaskRegions {
   /// number of the kernel that defines `written`, of the same shape, writes of that.
   bool covered(size_t reader, TensorId tensor, TensorId written, size_t depth) const;
 
-  /// Elements of a result of kernel k that one task writes, if the tasks' parts follow each other;
-  /// else 0.
+  /// Elements of a result of kernel k that one task writes, with the gaps behind its rows, if the
+  /// tasks' parts follow each other; else 0.
   int64_t slice(size_t k, TensorId id) const;
 
   /// From the first of the kernels [first, end) that one of them reads from, to behind the last

@@ -64,7 +64,8 @@ TileChoice descend(const TileProblem& problem, size_t vector_axis) {
   };
   if (problem.spans[vector_axis] >= 2 * model.lanes()) try_from(vector_axis, 2);
   for (size_t a = problem.first_axis; a < problem.stage.domain.output_rank; ++a)
-    if (a != vector_axis && problem.spans[a] >= 2 && problem.spans[a] <= kShort)
+    if (a != vector_axis && problem.may_tile(a) && problem.spans[a] >= 2 &&
+        problem.spans[a] <= kShort)
       try_from(a, problem.spans[a]);
   for (size_t a = problem.stage.domain.output_rank; a < problem.spans.size(); ++a)
     if (const std::optional<size_t> window = model.window_along(a)) {
@@ -80,7 +81,7 @@ std::vector<size_t> candidates(const TileProblem& problem, bool reductions) {
   const size_t output_rank = problem.stage.domain.output_rank;
   std::vector<size_t> found;
   for (size_t a = problem.first_axis; a < problem.spans.size(); ++a) {
-    if (problem.spans[a] < 2 || (a >= output_rank && !reductions)) continue;
+    if (problem.spans[a] < 2 || !problem.may_tile(a) || (a >= output_rank && !reductions)) continue;
     bool contiguous = a < output_rank && problem.accesses.result.contiguous(a);
     for (const MemoryAccess& access : problem.accesses.reads)
       contiguous |=
@@ -89,7 +90,7 @@ std::vector<size_t> candidates(const TileProblem& problem, bool reductions) {
   }
   if (found.empty())
     for (size_t a = reductions ? problem.spans.size() : output_rank; a-- > problem.first_axis;)
-      if (problem.spans[a] >= 2) return {a};
+      if (problem.spans[a] >= 2 && problem.may_tile(a)) return {a};
   return found;
 }
 
@@ -251,8 +252,11 @@ std::vector<int64_t> key_of(const TileProblem& problem) {
                            static_cast<int64_t>(problem.first_axis),
                            problem.may_pack,
                            static_cast<int64_t>(problem.calls),
+                           static_cast<int64_t>(problem.passes),
                            static_cast<int64_t>(stage.combiner.kind),
                            static_cast<int64_t>(stage.domain.output_rank)};
+  key.push_back(static_cast<int64_t>(problem.task_axes.size()));
+  key.insert(key.end(), problem.task_axes.begin(), problem.task_axes.end());
   key.insert(key.end(), problem.spans.begin(), problem.spans.end());
   key.insert(key.end(), stage.domain.extents.begin(), stage.domain.extents.end());
   std::unordered_map<uint32_t, int64_t> numbers;

@@ -114,10 +114,12 @@ bool TileModel::fetches_far(const MemoryAccess& access) const {
 }
 
 double TileModel::memory_waits(const std::vector<int64_t>& factors, double computing) const {
+  Domain domain = p_.stage.domain;
+  if (p_.passes > 1) domain.extents = p_.spans;  // of one pass
   double waits = 0;
   for (const MemoryAccess& access : p_.accesses.reads) {
     const auto size = static_cast<double>(size_of(p_.graph.info(access.tensor).dtype));
-    const double bytes = elements_touched(access, p_.stage.domain) * size;
+    const double bytes = elements_touched(access, domain) * size;
     // Rows along the lanes of results are copied or streamed (matrix_product.hpp).
     if (bytes < kMemoryBytes || (!in_reduction_ && access.depends_on(v_))) continue;
     double passes = 1;

@@ -245,7 +245,7 @@ std::optional<size_t> TileModel::rows_along(const MemoryAccess& access,
 
 double TileModel::cycles(const std::vector<int64_t>& factors) const {
   const double whole = step(factors);
-  double tiles = 1, outputs = 1;
+  double tiles = 1;
   std::vector<int64_t> ragged = factors;
   for (size_t a = 0; a < factors.size(); ++a) {
     const int64_t tile = factors[a] * (a == v_ ? lanes_ : 1);
@@ -258,16 +258,9 @@ double TileModel::cycles(const std::vector<int64_t>& factors) const {
       ragged[a] = factors[a];
     }
     tiles *= std::max(count, 1e-9);
-    if (a < output_rank_) outputs *= static_cast<double>(std::max<int64_t>(p_.spans[a], 1));
   }
-  double cycles = tiles * whole + packing_;
-  cycles += memory_waits(factors, tiles * whole);
-  if (in_reduction_) {
-    cycles += outputs * folding(factors);
-  } else if (!p_.accesses.result.contiguous(v_)) {
-    cycles += outputs * stored_apart(factors);
-  }
-  return cycles;
+  const double pass = tiles * whole + memory_waits(factors, tiles * whole) + storing(factors);
+  return p_.passes * pass + packing_;
 }
 
 double TileModel::total(const std::vector<int64_t>& factors) const {
@@ -287,7 +280,7 @@ double TileModel::code(const std::vector<int64_t>& factors) const {
 std::vector<int64_t> TileModel::choices(size_t axis) const {
   const int64_t extent = p_.spans[axis];
   std::vector<int64_t> found;
-  if (axis < p_.first_axis) return {1};
+  if (!p_.may_tile(axis)) return {1};
   if (axis == v_) {
     const int64_t vectors = ceil_div(extent, lanes_);
     for (int64_t f : {1, 2, 3, 4, 6, 8})

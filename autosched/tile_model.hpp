@@ -6,6 +6,7 @@
 // over tiles of max(mr nv / 2, (mr + nv) / 2, 4).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -27,6 +28,14 @@ struct TileProblem {
   size_t first_axis = 0;  // axes before this one have loops that others depend on: not in the tile
   bool may_pack = false;
   double calls = 1;  // of the stage, in one run of the scan whose step it is in
+  /// Parts of the reduction that go outside all results: `spans` are those of one part, and results
+  /// are stored after each and loaded before the next.
+  double passes = 1;
+  std::vector<size_t> task_axes = {};  // that are walked from task to task: none is in the tile
+
+  bool may_tile(size_t axis) const {
+    return axis >= first_axis && std::ranges::find(task_axes, axis) == task_axes.end();
+  }
 };
 
 /// Lanes of a vector of the widest type that the stage computes with.
@@ -142,6 +151,9 @@ class TileModel {
   // tiles beside each other do not share: results that are not contiguous along the lanes are not
   // summed in blocks (nest_schedule.cpp), so the whole reduction passes before the next tile.
   bool fetches_far(const MemoryAccess& access) const;
+
+  // Of all results, after the last step of a pass and before the first.
+  double storing(const std::vector<int64_t>& factors) const;
 
   // Of an element of results whose lanes lie apart.
   double stored_apart(const std::vector<int64_t>& factors) const;

@@ -19,6 +19,19 @@ double TileModel::stored_apart(const std::vector<int64_t>& factors) const {
   return kStoredAlone;
 }
 
+double TileModel::storing(const std::vector<int64_t>& factors) const {
+  constexpr double kResumed = 2;  // a vector of partial results loaded and stored
+  double outputs = 1;
+  for (size_t a = 0; a < output_rank_; ++a)
+    outputs *= static_cast<double>(std::max<int64_t>(p_.spans[a], 1));
+  const double resumed = p_.passes > 1 ? 1 : 0;
+  if (in_reduction_) return outputs * (folding(factors) + resumed);
+  const MemoryAccess& result = p_.accesses.result;
+  if (result.contiguous(v_)) return outputs / static_cast<double>(lanes_) * kResumed * resumed;
+  const double loaded = gather_cost(result, v_, lanes_) / static_cast<double>(lanes_);
+  return outputs * (stored_apart(factors) + loaded * resumed);
+}
+
 double TileModel::folding(const std::vector<int64_t>& factors) const {
   int64_t partials = 1;
   bool side_by_side = false;

@@ -31,12 +31,14 @@ class TrafficCount {
         sets_[n].push_back(working_set(n, d));
   }
 
-  void count(size_t cache, double bytes, std::vector<Traffic>& traffic) const {
+  // `keeps`: bytes of what passes within a task that stay in the cache.
+  void count(size_t cache, double bytes, double keeps, std::vector<Traffic>& traffic) const {
     std::map<Shared, Lines> counted;
     for (size_t n = 0; n < nests_.size(); ++n) {
       const size_t fits = outermost_fit(n, bytes);
       for (const Walk& walk : nests_[n].walks) {
         if (fits == 0 && (walk.local || program_bytes_ <= bytes)) continue;  // there from before
+        if (walk.in_task > 0 && walk.in_task <= keeps) continue;
         const size_t around = fits == 0 ? 0 : fits - 1, owner = owner_of(n, around);
         Lines lines = lines_touched(walk, nests_[n].path, around);
         const bool fetched = walk.store && !nests_[n].nest->streamed;
@@ -123,7 +125,11 @@ std::vector<Traffic> traffic(const std::vector<PlacedNest>& nests, const Target&
   std::vector<Traffic> found(nests.size());
   const TrafficCount count(nests, program_bytes);
   const std::array<int64_t, kCaches> caches{target.l1_bytes, target.l2_bytes, target.l3_bytes};
-  for (size_t c = 0; c < kCaches; ++c) count.count(c, static_cast<double>(caches[c]), found);
+  for (size_t c = 0; c < kCaches; ++c) {
+    const auto bytes = static_cast<double>(caches[c]);
+    // The third cache is every core's, and a program's other arrays pass through it.
+    count.count(c, bytes, c + 1 < kCaches ? bytes : bytes / (4 * target.cores), found);
+  }
   return found;
 }
 

@@ -36,7 +36,7 @@ CacheCycles cache_cycles(const Traffic& traffic, const Target& target);
 Target beside_streams(Target target);
 
 /// Per nest, in one run of the kernel by one core. What fits into a cache together with everything
-/// else of the program (`program_bytes`) is there from before.
+/// else of the program (`program_bytes`), or of its task, is there from before.
 std::vector<Traffic> traffic(const std::vector<PlacedNest>& nests, const Target& target,
                              double program_bytes);
 

@@ -109,9 +109,10 @@ class Verifier {
         fail(nest, "two loops share a variable, or it is out of range");
       variable_used_[loop.variable] = true;
       const Stage& stage = program_.graph.stages[nest.stage];
-      const bool apart = is_independent(program_.graph, stage, loop.axis);
-      if (loop.kind == LoopKind::Parallel && (!root || !apart))
-        fail(nest, "only output axes of a kernel's root run in parallel");
+      const bool tasks = is_independent(program_.graph, stage, loop.axis) ||
+                         goes_on_in_memory(program_.graph, stage, loop.axis);
+      if (loop.kind == LoopKind::Parallel && (!root || !tasks))
+        fail(nest, "only a kernel's root runs in parallel, over output axes and partial results");
       if (l == 0) continue;
       const Loop& before = nest.loops[l - 1];
       const int rank = kRank[static_cast<size_t>(loop.kind)];

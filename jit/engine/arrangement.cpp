@@ -155,7 +155,7 @@ class Arranger {
 }  // namespace
 
 int64_t bytes_of(const TensorInfo& tensor) {
-  return checked_mul(tensor.element_count(), item_bytes(tensor));
+  return checked_mul(elements_with_gaps(tensor), item_bytes(tensor));
 }
 
 Arrangement arrange(const Program& program, const Scan* scan) { return Arranger(program, scan)(); }

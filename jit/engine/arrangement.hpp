@@ -38,7 +38,7 @@ struct Arrangement {
 /// occupants (workspace.hpp). Recursive over scans within scans.
 Arrangement arrange(const Program& program, const Scan* scan = nullptr);
 
-/// Bytes of a tensor, row-major.
+/// Bytes of a tensor, row-major, with its gaps.
 int64_t bytes_of(const TensorInfo& tensor);
 
 }  // namespace adjit

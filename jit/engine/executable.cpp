@@ -39,6 +39,7 @@ Executable::Executable(ExecutionPlan plan, std::vector<std::shared_ptr<LoadedCod
                         table_size_,
                         kernel.tensors.size(),
                         kernel.tasks,
+                        kernel.in_turn,
                         kernel.parallel,
                         kernel.chained,
                         {}});
@@ -79,11 +80,12 @@ Executable::Sections Executable::sections_of(const std::vector<StepPlan>& steps)
         section.chains.back().second = s + 1;
         continue;
       }
+      const int64_t in_turn = tasks_in_turn(chain_at(steps, s, section.end));
       group_of[s] = groups.size();
       section.chains.emplace_back(s, s + 1);
       parallel = parallel || kernel.parallel;
       TaskGraph::Group& group = groups.emplace_back();
-      group.tasks = std::max<int64_t>(1, kernel.tasks);
+      group.tasks = std::max<int64_t>(1, kernel.tasks / in_turn);
       for (size_t before : steps[s].waits) group.waits.push_back(group_of[before]);
     }
     if (!parallel || groups.size() < 2) continue;
@@ -187,12 +189,26 @@ void Executable::run_steps(Frame& frame, const std::vector<StepPlan>& steps,
       continue;
     }
     for (size_t s = section.begin; s < section.end;) {
-      size_t end = s + 1;
-      while (end < section.end && kernels_[steps[end].number].chained) ++end;
-      run_chain(frame, std::span(steps).subspan(s, end - s), nullptr);
-      s = end;
+      const std::span<const StepPlan> chain = chain_at(steps, s, section.end);
+      run_chain(frame, chain, nullptr);
+      s += chain.size();
     }
   }
+}
+
+// The kernel that a step runs, and those behind it, before `end`, that continue its chain.
+std::span<const StepPlan> Executable::chain_at(std::span<const StepPlan> steps, size_t step,
+                                               size_t end) const {
+  size_t behind = step + 1;
+  while (behind < end && kernels_[steps[behind].number].chained) ++behind;
+  return steps.subspan(step, behind - step);
+}
+
+// How many tasks of a chain one thread runs one after the other: those of any of its kernels.
+int64_t Executable::tasks_in_turn(std::span<const StepPlan> kernels) const {
+  int64_t tasks = 1;
+  for (const StepPlan& step : kernels) tasks = std::max(tasks, kernels_[step.number].in_turn);
+  return tasks;
 }
 
 // Kernels that run together, the scan whose steps they are if every task goes through all of these,
@@ -222,7 +238,8 @@ void Executable::run_graph(Frame& frame, const std::vector<StepPlan>& steps,
                           nullptr};
         // An empty kernel has no task, the group one.
         const LoadedKernel& kernel = c.executable->kernels_[chain.kernels.front().number];
-        c.executable->run_tasks(chain, begin, std::min(end, kernel.tasks));
+        const int64_t in_turn = c.executable->tasks_in_turn(chain.kernels);
+        c.executable->run_tasks(chain, begin * in_turn, std::min(end * in_turn, kernel.tasks));
       },
       &call);
 }
@@ -237,10 +254,11 @@ void Executable::run_chain(Frame& frame, std::span<const StepPlan> kernels,
   const auto began = std::chrono::steady_clock::now();
   if (kernel.parallel) {
     pool_->run(
-        kernel.tasks,
+        kernel.tasks / tasks_in_turn(kernels),
         [](void* context, int64_t begin, int64_t end) {
           const Chain& c = *static_cast<const Chain*>(context);
-          c.executable->run_tasks(c, begin, end);
+          const int64_t in_turn = c.executable->tasks_in_turn(c.kernels);
+          c.executable->run_tasks(c, begin * in_turn, end * in_turn);
         },
         const_cast<Chain*>(&chain));
   } else {

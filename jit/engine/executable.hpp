@@ -60,7 +60,7 @@ class Executable {
   struct LoadedKernel {
     KernelFunction function;
     size_t table, tensors;  // position of its first tensor, and their number
-    int64_t tasks;
+    int64_t tasks, in_turn;
     bool parallel, chained;
     std::vector<std::pair<size_t, Buffer>> slots;  // position in the kernel's table
   };
@@ -84,6 +84,9 @@ class Executable {
   Sections sections_of(const std::vector<StepPlan>& steps);
   void run_steps(Frame& frame, const std::vector<StepPlan>& steps, const Sections& sections) const;
   void run_graph(Frame& frame, const std::vector<StepPlan>& steps, const Section& section) const;
+  std::span<const StepPlan> chain_at(std::span<const StepPlan> steps, size_t step,
+                                     size_t end) const;
+  int64_t tasks_in_turn(std::span<const StepPlan> kernels) const;
   void run_chain(Frame& frame, std::span<const StepPlan> kernels, const ScanPlan* scan) const;
   void run_tasks(const Chain& chain, int64_t begin, int64_t end) const;
   template <typename Set>

@@ -30,7 +30,7 @@ std::vector<TensorLayout> layouts_of(const Graph& graph,
                                      std::span<const TensorLayout> input_layouts) {
   std::vector<TensorLayout> layouts;
   layouts.reserve(graph.tensors.size());
-  for (const TensorInfo& t : graph.tensors) layouts.push_back(contiguous_layout(t.shape));
+  for (const TensorInfo& t : graph.tensors) layouts.push_back({strides_of(t)});
   for (size_t k = 0; k < graph.inputs.size(); ++k)
     layouts[graph.inputs[k].value] = input_layouts[k];
   return layouts;

@@ -139,8 +139,9 @@ class Planner {
         continue;
       }
       const EmittedKernel& kernel = kernels_[plan_.kernels.size()];
-      KernelPlan step{
-          kernel.symbol, {}, kernel.tasks, kernel.tasks > 1, arrangement.chains.continues[k]};
+      KernelPlan step{kernel.symbol,    {},
+                      kernel.tasks,     tasks_in_turn(program, program.kernels[k].root),
+                      kernel.tasks > 1, arrangement.chains.continues[k]};
       for (TensorId id : kernel.tensors) step.tensors.push_back(buffer(id));
       list.add_kernel(plan_.kernels.size(), step.chained);
       const std::vector<TensorId> written = tensors_written(program, program.kernels[k]);

@@ -36,6 +36,7 @@ struct KernelPlan {
   std::string symbol;
   std::vector<size_t> tensors;  // buffers, in the order the kernel takes them
   int64_t tasks = 1;
+  int64_t in_turn = 1;    // of them, which one thread runs one after the other (program.hpp)
   bool parallel = false;  // worth the context's threads
   bool chained = false;   // continues the step before it, task by task (task_chains.hpp)
   bool operator==(const KernelPlan&) const = default;

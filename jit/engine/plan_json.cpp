@@ -117,7 +117,7 @@ void check_numbers(const ExecutionPlan& plan) {
   require(plan.workspace_bytes >= 0);
   const size_t buffers = plan.buffers.size();
   for (const KernelPlan& kernel : plan.kernels) {
-    require(kernel.tasks >= 0);
+    require(kernel.tasks >= 0 && kernel.in_turn >= 1 && kernel.tasks % kernel.in_turn == 0);
     for (size_t buffer : kernel.tensors)
       require(buffer < buffers &&
               (kernel.parallel || plan.buffers[buffer].kind != Buffer::Kind::Slot));
@@ -139,7 +139,8 @@ void check_numbers(const ExecutionPlan& plan) {
     for (size_t s = 0; s < scan.steps.size(); ++s) {
       require(!scan.steps[s].scan);
       const KernelPlan& kernel = plan.kernels[scan.steps[s].number];
-      require(kernel.parallel && kernel.tasks == scan.tasks && kernel.chained == (s > 0));
+      require(kernel.parallel && kernel.tasks == scan.tasks && kernel.in_turn == 1 &&
+              kernel.chained == (s > 0));
       own[scan.steps[s].number] = true;
     }
     // A task moves these in the tables of its kernels.
@@ -177,6 +178,7 @@ std::string to_json(const ExecutionPlan& plan) {
     kernels.push_back({{"symbol", k.symbol},
                        {"tensors", k.tensors},
                        {"tasks", k.tasks},
+                       {"in_turn", k.in_turn},
                        {"parallel", k.parallel},
                        {"chained", k.chained}});
   for (const ScanPlan& scan : plan.scans) scans.push_back(to_json(scan));
@@ -214,8 +216,8 @@ ExecutionPlan plan_from_json(std::string_view text, std::string constants) {
     for (const json& k : j.at("kernels"))
       plan.kernels.push_back({k.at("symbol").get<std::string>(),
                               k.at("tensors").get<std::vector<size_t>>(),
-                              k.at("tasks").get<int64_t>(), k.at("parallel").get<bool>(),
-                              k.at("chained").get<bool>()});
+                              k.at("tasks").get<int64_t>(), k.at("in_turn").get<int64_t>(),
+                              k.at("parallel").get<bool>(), k.at("chained").get<bool>()});
     for (const json& scan : j.at("scans")) plan.scans.push_back(scan_from(scan));
     plan.steps = steps_from(j.at("steps"));
     for (const json& c : j.at("checks")) {

@@ -58,7 +58,7 @@ std::string profile_json(const Program& program, std::span<const TensorLayout> i
   std::map<const Program*, bool> from_memory;
   for (const KernelList::Entry& entry : kernels.entries())
     if (const auto [at, fresh] = from_memory.try_emplace(entry.program); fresh)
-      at->second = program_bytes(*entry.program) > static_cast<double>(target.l3_bytes);
+      at->second = residence_of(*entry.program).bytes > static_cast<double>(target.l3_bytes);
   for (size_t k = 0; k < times.size(); ++k) {
     const KernelList::Entry& entry = kernels.entries()[k];
     list.push_back(report(*entry.program, entry.program->kernels[entry.kernel], plan.kernels[k],

@@ -35,11 +35,20 @@ struct TensorInfo {
   std::string name;  // unique within its graph, an identifier of the text notation
   DType dtype = DType::Float32;
   std::vector<int64_t> shape;  // row-major meaning; strides belong to buffers, not to tensors
+  /// Elements behind each innermost row that belong to none: of a scheduled program's workspace
+  /// only (pad_rows in autosched/moves.hpp). No part of what a computation is.
+  int64_t row_gap = 0;
   int64_t element_count() const;
   double bytes() const {
     return static_cast<double>(element_count()) * static_cast<double>(size_of(dtype));
   }
 };
+
+/// Elements from one index to the next, per dimension, where a program keeps a tensor: row-major,
+/// with the gap behind its rows.
+std::vector<int64_t> strides_of(const TensorInfo& tensor);
+/// Elements that it takes there.
+int64_t elements_with_gaps(const TensorInfo& tensor);
 
 /// How a stage folds its body over the reduction axes.
 enum class CombinerKind : uint8_t {

@@ -15,7 +15,7 @@ Program tiled_product() {
   return unroll(std::move(p), 0, 1, 2);
 }
 NestFeatures only_nest(const Program& p) {
-  const KernelFeatures f = features_of(p, p.kernels.at(0), kOneCore, program_bytes(p));
+  const KernelFeatures f = features_of(p, p.kernels.at(0), kOneCore, residence_of(p));
   EXPECT_EQ(f.nests.size(), 1U);
   return f.nests.front();
 }
@@ -59,13 +59,40 @@ TEST(Features, PartialResultsInMemoryAreLoadedAndStored) {
 TEST(Features, WhatFitsACacheEntersItOnce) {
   // A is 19,200 bytes, B 25,600, C 12,288: more than the first cache, little for the second.
   const Program p = tiled_product();
-  const KernelFeatures cold = features_of(p, p.kernels[0], kOneCore, 1e12);
+  const KernelFeatures cold = features_of(p, p.kernels[0], kOneCore, {1e12, {}});
   EXPECT_EQ(cold.array_bytes, 4 * (48 * 100 + 100 * 64 + 48 * 64));
   const Traffic& moved = cold.nests[0].traffic;
   EXPECT_NEAR(moved.streamed[1], (19200 + 25600 + 1.25 * 12288) / 64, 1);
   EXPECT_GT(moved.streamed[0], moved.streamed[1]);
-  const KernelFeatures warm = features_of(p, p.kernels[0], kOneCore, program_bytes(p));
+  const KernelFeatures warm = features_of(p, p.kernels[0], kOneCore, residence_of(p));
   EXPECT_EQ(warm.nests[0].traffic.streamed[1], 0);
+}
+
+// What passes from kernel to kernel within a task is there from before, if the task keeps it.
+TEST(Features, WhatStaysInATaskIsNear) {
+  const Graph graph = parse_graph(
+      "def main(float(40, 30000) x) -> (z) {\n"
+      "  t(i, j) = exp(x(i, j))\n  z(i) +=! t(i, r)\n}");
+  Program p = initial_program(graph, 2, 512);
+  const Residence whole = residence_of(p);
+  EXPECT_TRUE(whole.in_task.empty()) << "no tasks";
+  EXPECT_EQ(whole.bytes, 4 * (2 * 40 * 30000 + 40));
+  for (size_t s : {0, 1}) p = parallel(std::move(p), s, 1);
+  const Residence tasks = residence_of(p);
+  const TensorId t = p.graph.stages[0].results[0], x = p.graph.inputs[0];
+  EXPECT_EQ(tasks.in_task[t.value], 4 * 30000);
+  EXPECT_EQ(tasks.in_task[x.value], 0);
+  EXPECT_EQ(tasks.bytes, 4 * (40 * 30000 + 40) + 2 * 4 * 30000) << "a part for each core";
+  Target target{2, 512};
+  target.l3_bytes = 4 << 20;
+  const auto lines = [&](const Residence& residence, size_t cache) {
+    return features_of(p, p.kernels[1], target, residence).nests[0].traffic.streamed[cache];
+  };
+  const Residence apart{tasks.bytes, {}};
+  for (const size_t cache : {1, 2}) {
+    EXPECT_GT(lines(apart, cache), 40 * 30000 / 16 - 1) << "cache " << cache;
+    EXPECT_LT(lines(tasks, cache), 100) << "cache " << cache;
+  }
 }
 
 TEST(Footprint, OfATile) {

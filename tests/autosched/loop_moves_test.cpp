@@ -76,7 +76,22 @@ TEST(LoopMoves, ParallelTakesOutputAxesOfRoots) {
   const Program p = parallel(tile(plain(g), 0, 0, Steps{4}), 0, 1);
   EXPECT_EQ(task_count(p.kernels[0].root), 3);
   expect_faithful(p, g);
-  expect_refused([&] { parallel(plain(g), 0, 3); }, "split_reduction");
+}
+
+// Tasks of a reduction go on from what the one before left.
+TEST(LoopMoves, ParallelTakesReductionsInTurn) {
+  const Graph g = matmul_graph(10, 7, 6);
+  const Program p = parallel(plain(g), 0, 3);
+  EXPECT_EQ(tasks_in_turn(p, p.kernels[0].root), 6);
+  EXPECT_EQ(task_count(p.kernels[0].root), 10 * 7 * 6);
+  expect_faithful(p, g);
+  const Program blocks =
+      parallel(reorder(tile(plain(g), 0, 2, Steps{4}), 0, std::vector<size_t>{2, 0, 1, 3}), 0, 1);
+  EXPECT_EQ(tasks_in_turn(blocks, blocks.kernels[0].root), 2);
+  EXPECT_EQ(task_count(blocks.kernels[0].root), 2);
+  expect_faithful(blocks, g);
+  const Program rows = parallel(plain(g), 0, 2);
+  EXPECT_EQ(tasks_in_turn(rows, rows.kernels[0].root), 1);
 }
 
 TEST(LoopMoves, ArgMaxKeepsItsReductionSerial) {
@@ -91,6 +106,7 @@ TEST(LoopMoves, ArgMaxKeepsItsReductionSerial) {
       add_compute(b.graph, "am", domain, combiner, {b.at(x, {b.axis(0), b.axis(1)}), b.axis(1)});
   for (TensorId id : results) b.output(id);
   expect_refused([&] { vectorize(plain(b.graph), 0, 1, 4); }, "one accumulator");
+  expect_refused([&] { parallel(plain(b.graph), 0, 2); }, "no partial results");
   expect_faithful(vectorize(plain(b.graph), 0, 0, 4), b.graph);
 }
 

@@ -20,13 +20,18 @@ struct Modelled {
     int bits = 256;    // of a vector
     double calls = 1;  // of the stage
     bool may_pack = false;
+    double passes = 1;
+    std::vector<size_t> task_axes = {};
   };
 
   Modelled(Graph of, size_t vector_axis, How how)
       : graph(std::move(of)),
         accesses(accesses_of(graph, graph.stages.back())),
-        problem{graph, graph.stages.back(), accesses, graph.stages.back().domain.extents, how.bits,
-                0,     how.may_pack,        how.calls},
+        problem{graph,        graph.stages.back(),
+                accesses,     graph.stages.back().domain.extents,
+                how.bits,     0,
+                how.may_pack, how.calls,
+                how.passes,   std::move(how.task_axes)},
         model(problem, vector_axis) {}
   Modelled(Graph of, size_t vector_axis) : Modelled(std::move(of), vector_axis, How{}) {}
   Modelled(const Modelled&) = delete;

@@ -38,6 +38,20 @@ TEST(Panels, GoWhereTheirColumnsAre) {
   EXPECT_EQ(as_it_is(graph, w.tensor).dimensions, (Dimensions{{0, 1, 0}, {1, 1, 0}, {2, 1, 0}}));
 }
 
+// Of tasks that walk a reduction: a task's part lies in one piece.
+TEST(Panels, TasksStayOutermost) {
+  const Graph graph = products();
+  const Stage& stage = graph.stages[0];
+  const Accesses accesses = accesses_of(graph, stage);
+  const MemoryAccess& w = access_to(graph, accesses, "w");
+  const size_t tasks[] = {3, 0}, columns[] = {2};
+  EXPECT_EQ(panels(graph, stage, w, 2, 16, tasks).dimensions,
+            (Dimensions{{1, 1, 0}, {0, 1, 0}, {2, 16, 0}, {2, 1, 16}}));
+  EXPECT_EQ(panels(graph, stage, w, 2, 16, columns).dimensions,
+            panels(graph, stage, w, 2, 16).dimensions)
+      << "the panels' own dimension stays innermost";
+}
+
 TEST(Panels, InPairs) {
   const Graph graph = products();
   const Stage& stage = graph.stages[0];

@@ -156,7 +156,7 @@ TEST(RowGroups, LanesAreWhatWasStoredTogether) {
 
 size_t kernels_after_preparing(const Graph& graph, ReductionPlans& plans) {
   Choices own;
-  return prepare_reductions(plain(graph), {}, {}, plans, own).kernels.size();
+  return prepare_reductions(plain(graph), {}, {}, plans, {}, own).kernels.size();
 }
 
 // Six points of a row leave most lanes empty: stages run one after the other, lanes across rows.
@@ -257,7 +257,7 @@ TEST(PrepareReductions, PacksRowsThatTheSecondCacheDoesNotHold) {
     target.l2_bytes = l2_bytes;
     target.fma_bits = 256;
     Program program = initial_program(matmul_graph(512, columns, 512), 1, 256);
-    return prepare_reductions(std::move(program), target, {}, plans, own).kernels.size();
+    return prepare_reductions(std::move(program), target, {}, plans, {}, own).kernels.size();
   };
   EXPECT_EQ(kernels(512 << 10, 512), 2u);
   EXPECT_EQ(kernels(1 << 20, 512), 1u);

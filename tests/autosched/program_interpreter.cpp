@@ -88,7 +88,8 @@ class ProgramInterpreter {
       if (attached.depth == l && l <= tile) run(attached.nest);
     if (l == e.nest.loops.size()) return point(e);
     const Loop& loop_ = e.nest.loops[l];
-    const bool backwards = loop_.kind == LoopKind::Parallel;
+    const bool backwards =
+        loop_.kind == LoopKind::Parallel && loop_.axis < e.stage.domain.output_rank;
     for (int64_t trip = 0; trip < loop_.trips; ++trip) {
       variables_[loop_.variable] = (backwards ? loop_.trips - 1 - trip : trip) * loop_.step;
       if (inside(e, loop_.axis)) loop(e, l + 1);

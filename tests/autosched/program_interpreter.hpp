@@ -2,7 +2,8 @@
 // the oracle of every move, independent of code generation.
 //
 // Local buffers are whole tensors, poisoned each time their region is computed again, so that a
-// read outside the region gives a wrong result. Parallel loops run backwards. Every reduction point
+// read outside the region gives a wrong result. Parallel loops run backwards, those
+// over reduction axes excepted. Every reduction point
 // must be visited exactly once.
 #pragma once
 

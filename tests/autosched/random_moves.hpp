@@ -20,7 +20,7 @@ inline Program random_move(Program p, Random& random) {
   const std::optional<NestPath> path = find_nest(p, s);
   // Parts of parts of parts grow: large enough is enough.
   const bool large = p.graph.info(p.graph.stages[s].results[0]).element_count() > 2000;
-  switch (random.between(0, 20)) {
+  switch (random.between(0, 22)) {
     case 0: return tile(std::move(p), s, axis, std::vector<int64_t>{random.between(1, 5)});
     case 1: return vectorize(std::move(p), s, axis, int64_t{2} << random.between(0, 3));
     case 2: return unroll(std::move(p), s, axis, random.between(2, 4));
@@ -55,6 +55,16 @@ inline Program random_move(Program p, Random& random) {
       if (stages > 20) return p;
       return rematerialize(std::move(p), s, other);
     case 19: return early_results(std::move(p));
+    case 20: {
+      if (large) return p;
+      std::vector<StageAxis> stages{{s, axis}};
+      if (other != s) stages.push_back({other, static_cast<size_t>(random.between(0, 2))});
+      const int64_t block = random.between(1, 3);
+      std::vector<int64_t> steps{block};
+      if (random.between(0, 1) == 0) steps.insert(steps.begin(), 2 * block);
+      return block_axis(std::move(p), stages, steps);
+    }
+    case 21: return pad_rows(std::move(p), s, random.between(1, 5));
     default: {
       std::vector<size_t> order(nest_at(p, *path).loops.size());
       for (size_t k = 0; k < order.size(); ++k) order[k] = k;

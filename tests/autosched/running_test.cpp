@@ -113,7 +113,7 @@ TEST(LowerRunning, TheLoopStaysSerialAndInnermost) {
   expect_refused([&] { reorder(start(), 0, swapped); }, "in order");
   expect_refused([&] { vectorize(start(), 0, 0, 4); }, "runs on");
   expect_refused([&] { unroll(start(), 0, 0, 4); }, "in order");
-  expect_refused([&] { parallel(start(), 0, 2); }, "split first");
+  expect_refused([&] { parallel(start(), 0, 2); }, "no partial results");
   expect_faithful(parallel(start(), 0, 1), g);
   expect_faithful(unroll(vectorize(start(), 0, 1, 2), 0, 1, 2), g);
   const int64_t steps[] = {7};

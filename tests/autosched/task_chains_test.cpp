@@ -52,6 +52,36 @@ TEST(TaskChains, PartsOfSeveralPoints) {
   EXPECT_EQ(slice_of(ragged, "t"), 0);
 }
 
+// Sums over the tasks' own rows go on from task to task; nobody reads them in the chain.
+TEST(TaskChains, SumsInTurn) {
+  const Graph graph = parse_graph(
+      "def main(float(2, 12, 6) x) -> (v, z) {\n"
+      " t(h, i, j) = exp(x(h, i, j))\n v(h, j) +=! t(h, r, j) where h in 0:2, j in 0:6, r in 0:12\n"
+      " z(h, i, j) = t(h, i, j) + v(h, j) where h in 0:2, i in 0:12, j in 0:6\n}");
+  Program p = block_axis(initial_program(graph, 2, 512),
+                         std::vector<StageAxis>{{0, 1}, {1, 2}, {2, 1}}, Steps{4});
+  const size_t v = stage_of(p, "v");
+  p = reorder(std::move(p), v, std::vector<size_t>{0, 2, 1, 3});
+  for (const char* name : {"t", "v", "z_blocks"}) p = parallel(std::move(p), stage_of(p, name), 2);
+  EXPECT_EQ(tasks_in_turn(p, p.kernels[v].root), 3);
+  EXPECT_EQ(task_chains(p).continues, (std::vector<bool>{false, true, false, false}));
+  EXPECT_EQ(slice_of(p, "v"), 0);
+  EXPECT_EQ(slice_of(p, "t"), 0) << "a later kernel reads it";
+  expect_faithful(p, graph);
+  const Graph without = parse_graph(
+      "def main(float(2, 12, 6) x) -> (v) {\n"
+      " t(h, i, j) = exp(x(h, i, j))\n"
+      " v(h, j) +=! t(h, r, j) where h in 0:2, j in 0:6, r in 0:12\n}");
+  p = block_axis(initial_program(without, 2, 512), std::vector<StageAxis>{{0, 1}, {1, 2}},
+                 Steps{4});
+  p = pad_rows(std::move(p), 0, 3);
+  p = reorder(std::move(p), 1, std::vector<size_t>{0, 2, 1, 3});
+  for (size_t s : {0, 1}) p = parallel(std::move(p), s, 2);
+  EXPECT_EQ(task_chains(p).continues, (std::vector<bool>{false, true}));
+  EXPECT_EQ(slice_of(p, "t"), 4 * (6 + 3)) << "with the gaps behind its rows";
+  expect_faithful(p, without);
+}
+
 // A task of a split sum is a part of it: the rows that the task of the same number made.
 TEST(TaskChains, PartsOfSums) {
   const Graph graph = parse_graph(

@@ -1,6 +1,7 @@
 // tests/autosched/tile_model_test.cpp -- what register tiles cost: rows that data names, borders.
 #include "autosched/tile_model.hpp"
 
+#include "autosched/tile_choice.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/modelled.hpp"
 #include "tests/autosched/programs.hpp"
@@ -44,6 +45,34 @@ TEST(TileModel, MasksCountAtBorders) {
   EXPECT_LT(narrow, step(taps(8), 1, all)) << "only the middle tap is inside";
   EXPECT_DOUBLE_EQ(step(taps(800, "max"), 1, all), step(taps(8, "max"), 1, all))
       << "other combiners gain less by a version without masks";
+}
+
+// Sums that go on from pass to pass are loaded and stored in each: lanes along which they are
+// contiguous are worth more.
+TEST(TileModel, PassesStoreTheirResults) {
+  const Graph graph = parse_graph(
+      "def f(float(64, 600) a, float(64, 32) b) -> (y) {"
+      " y(j, d) +=! a(r, j) * b(r, d) where j in 0:600, d in 0:32, r in 0:64 }");
+  const Factors across{2, 6, 1}, along{6, 2, 1};
+  const auto cycles = [&](size_t axis, const Factors& factors, double passes) {
+    return Modelled(graph, axis, {.passes = passes}).model.cycles(factors);
+  };
+  EXPECT_GT(cycles(1, along, 10), 10 * cycles(1, along, 1)) << "nothing is loaded in one pass";
+  EXPECT_GT(cycles(0, across, 10) - cycles(1, along, 10),
+            10 * (cycles(0, across, 1) - cycles(1, along, 1)));
+  EXPECT_LT(cycles(1, along, 10), cycles(0, across, 10));
+  EXPECT_LT(Modelled(graph, 1, {.passes = 10}).model.storing(along),
+            Modelled(graph, 0, {.passes = 10}).model.storing(across) / 2);
+}
+
+TEST(TileModel, TasksWalkNoAxisOfATile) {
+  const Graph graph = matmul_graph(96, 64, 32);
+  const Modelled free(graph, 1), settled(graph, 1, {.task_axes = {0}});
+  EXPECT_GT(free.model.choices(0).size(), 3u);
+  EXPECT_EQ(settled.model.choices(0), Factors{1});
+  EXPECT_EQ(choose_reduction_tile(settled.problem).factors[0], 1);
+  EXPECT_GT(choose_reduction_tile(free.problem).factors[0], 1);
+  EXPECT_NE(choose_reduction_tile(Modelled(graph, 0, {.task_axes = {1}}).problem).vector_axis, 1u);
 }
 
 // Cycles of a nest with so many copies, with its share of the code; called so often.

@@ -70,14 +70,16 @@ extern "C" void on_fault(int, siginfo_t* info, void*) {
   siglongjmp(fault_return, 1);
 }
 
-// Runs tasks of a kernel one by one, the last first, until one faults.
-void run_tasks(KernelFunction function, void* const* tensors, int64_t tasks) {
+// Runs tasks of a kernel one by one until one faults: the last first, those that go on from each
+// other in turn.
+void run_tasks(KernelFunction function, void* const* tensors, int64_t tasks, int64_t in_turn) {
   struct sigaction action{}, before{};
   action.sa_sigaction = on_fault;
   action.sa_flags = SA_SIGINFO;
   sigaction(SIGSEGV, &action, &before);
   if (sigsetjmp(fault_return, 1) == 0)
-    for (int64_t task = tasks; task-- > 0;) function(tensors, task, task + 1);
+    for (int64_t begin = tasks - in_turn; begin >= 0; begin -= in_turn)
+      for (int64_t task = begin; task < begin + in_turn; ++task) function(tensors, task, task + 1);
   sigaction(SIGSEGV, &before, nullptr);
 }
 
@@ -125,7 +127,7 @@ EmittedProgram::EmittedProgram(Program program, const std::string& target,
     : program_(std::move(program)), layouts_(std::move(layouts)) {
   if (layouts_.empty())
     for (const TensorInfo& tensor : program_.graph.tensors)
-      layouts_.push_back(contiguous_layout(tensor.shape));
+      layouts_.push_back({strides_of(tensor)});
   TargetMachines& machines = machines_for(target);
   for (size_t k = 0; k < program_.kernels.size(); ++k) {
     EmittedKernel kernel =
@@ -183,7 +185,8 @@ std::vector<Array> EmittedProgram::operator()(std::span<const Array> inputs, boo
   for (size_t k = 0; k < kernels_.size(); ++k) {
     std::vector<void*> table;
     for (TensorId id : kernels_[k].tensors) table.push_back(memory[id.value]->first);
-    run_tasks(function(k), table.data(), kernels_[k].tasks);
+    run_tasks(function(k), table.data(), kernels_[k].tasks,
+              tasks_in_turn(program_, program_.kernels[k].root));
     check(k);
   }
   std::vector<Array> outputs;

@@ -88,6 +88,46 @@ TEST(Executable, ChainsRunTaskByTask) {
   }
 }
 
+// Blocks of rows, one after the other for each h: a sum over the rows goes on from block to block,
+// by itself and in a task graph.
+TEST(Executable, TasksInTurn) {
+  const Graph graph = parse_graph(
+      "def main(float(5, 22, 8) x, float(8, 20) w) -> (v, z, y) {\n"
+      " t(h, i, j) +=! x(h, i, r) * w(r, j)\n u(h, i) max=! t(h, i, r)\n"
+      " z(h, i, j) = t(h, i, j) - u(h, i)\n"
+      " v(h, j) +=! t(h, r, j) * u(h, r) where h in 0:5, j in 0:20, r in 0:22\n"
+      " y(h, j) = v(h, j) * 2.0\n}");
+  const std::string chain =
+      R"([{"move": "block_axis", "stages": ["t", "u", "z", "v"], "axes": [1, 1, 1, 2],)"
+      R"( "steps": [6]}, {"move": "pad_rows", "stage": "t", "gap": 3},)"
+      R"( {"move": "gather", "stages": ["t", "u", "z_blocks", "v"]},)"
+      R"( {"move": "reorder", "stage": "v", "order": [0, 2, 1, 3]},)"
+      R"( {"move": "parallel", "stage": "t", "loops": 2},)"
+      R"( {"move": "parallel", "stage": "u", "loops": 2},)"
+      R"( {"move": "parallel", "stage": "z_blocks", "loops": 2},)"
+      R"( {"move": "parallel", "stage": "v", "loops": 2})";
+  for (const std::string& moves :
+       {chain + "]", chain + R"(, {"move": "parallel", "stage": "y", "loops": 1}])"}) {
+    const Request request = request_of(graph, moves);
+    std::vector<std::vector<Array>> results;
+    for (int threads : {1, 2, 5}) {
+      Engine engine(memory_only(threads));
+      const std::shared_ptr<Executable> executable = engine.compile(request).executable;
+      const ExecutionPlan& plan = executable->plan();
+      EXPECT_EQ(plan.slot_bytes, (6 * (20 + 3) * 4 / 64 + 1) * 64 + 64)
+          << "a block of t, with its gaps, and one of u";
+      int64_t in_turn = 1;
+      for (const KernelPlan& kernel : plan.kernels) in_turn = std::max(in_turn, kernel.in_turn);
+      EXPECT_EQ(in_turn, 4);
+      const std::vector<Array> inputs = small_inputs(graph, 3);
+      results.push_back(run_compiled(engine, request, inputs));
+      EXPECT_EQ(first_difference(graph, inputs, results.back()), "");
+      for (size_t k = 0; k < results[0].size(); ++k)
+        EXPECT_EQ(results.back()[k].bytes, results[0][k].bytes);
+    }
+  }
+}
+
 TEST(Executable, ProfilesChainsKernelByKernel) {
   const Graph graph =
       parse_graph("def main(float(40, 300) x) -> (z) { t(i, j) = exp(x(i, j)) z(i) +=! t(i, r) }");

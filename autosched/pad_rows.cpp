@@ -1,0 +1,29 @@
+// autosched/pad_rows.cpp -- rows of the workspace that do not lie a power of two apart.
+#include <algorithm>
+
+#include "autosched/move_record.hpp"
+#include "autosched/moves.hpp"
+
+namespace adjit {
+
+Program pad_rows(Program program, size_t stage, int64_t gap) {
+  constexpr int64_t kLargest = 4096;  // elements
+  const Move move = begin_move("pad_rows", program, stage);
+  const Stage& padded = move.stage_ref();
+  move.require(gap >= 1 && gap <= kLargest, "the gap must be 1 to 4096 elements");
+  move.require(padded.kind == StageKind::Compute, "its results are not rows of a compute stage");
+  for (TensorId id : padded.results) {
+    move.require(program.scopes[id.value] == Scope::Workspace, "the caller has its results");
+    move.require(!program.graph.info(id).shape.empty(), "its results are scalars");
+    move.require(
+        std::ranges::all_of(
+            program.readers[id.value],
+            [&](size_t reader) { return program.graph.stages[reader].kind == StageKind::Compute; }),
+        "a scan or a scatter takes its results as they are");
+  }
+  for (TensorId id : padded.results) program.graph.tensors[id.value].row_gap = gap;
+  move.record({{"gap", gap}});
+  return program;
+}
+
+}  // namespace adjit

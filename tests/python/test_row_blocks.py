@@ -1,0 +1,123 @@
+"""Attention and products over many rows, whose large intermediates exist in blocks of rows only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import adjit as aj
+import numpy as np
+import pytest
+
+
+def attention(q: Any, k: Any, v: Any) -> Any:
+    return aj.nn.scaled_dot_product_attention(q, k, v)
+
+
+def pull(cotangent: Any, *args: Any) -> Any:
+    return aj.vjp(attention, *args)[1](cotangent)
+
+
+def by_numpy(g: Any, q: Any, k: Any, v: Any) -> list[Any]:
+    """Output and gradients in float64."""
+    g, q, k, v = (a.astype(np.float64) for a in (g, q, k, v))
+    scale = 1 / np.sqrt(q.shape[-1])
+    scores = scale * q @ k.swapaxes(-1, -2)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    of_weights = g @ v.swapaxes(-1, -2)
+    of_scores = weights * (of_weights - (of_weights * weights).sum(-1, keepdims=True))
+    return [
+        weights @ v,
+        scale * of_scores @ k,
+        scale * of_scores.swapaxes(-1, -2) @ q,
+        weights.swapaxes(-1, -2) @ g,
+    ]
+
+
+def draw(*shapes: tuple[int, ...], dtype: Any = np.float32) -> list[Any]:
+    random = np.random.default_rng(7)
+    return [random.standard_normal(shape).astype(dtype) for shape in shapes]
+
+
+@pytest.mark.parametrize(
+    ("batch", "rows", "columns", "width", "dtype"),
+    [
+        ((1, 2), 1100, 1100, 16, np.float32),
+        ((1, 1), 1531, 900, 8, np.float32),  # no block divides the rows
+        ((), 1600, 1030, 8, np.float32),
+        ((9,), 640, 500, 8, np.float32),
+        ((1, 3), 777, 1024, 12, np.float64),
+    ],
+)
+def test_gradients_of_long_sequences(
+    batch: tuple[int, ...], rows: int, columns: int, width: int, dtype: Any
+) -> None:
+    queries, keys = (*batch, rows, width), (*batch, columns, width)
+    g, q, k, v = draw(queries, queries, keys, keys, dtype=dtype)
+    lowered = aj.lower(pull, g, q, k, v)
+    assert '"block_axis"' in lowered.schedule_json
+    compiled = lowered.compile()
+    whole = int(np.prod(batch)) * rows * columns * q.itemsize
+    assert compiled.report["workspace_bytes"] < 2 * whole, "neither weights nor their gradients"
+    tolerance = 1e-5 if dtype == np.float32 else 1e-12
+    _, *expected = by_numpy(g, q, k, v)
+    for one, other in zip(compiled(g, q, k, v), expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
+
+
+def test_the_forward_alone() -> None:
+    q, k, v = draw((2, 1200, 16), (2, 1100, 16), (2, 1100, 16))
+    lowered = aj.lower(attention, q, k, v)
+    assert '"block_axis"' in lowered.schedule_json
+    expected = by_numpy(q, q, k, v)[0]
+    np.testing.assert_allclose(lowered.compile()(q, k, v), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_heads_innermost() -> None:
+    """Queries (tokens, heads, width): the rows are not the first axis of a head."""
+    g, q, k, v = draw((1100, 2, 16), (1100, 2, 16), (1100, 2, 16), (1100, 2, 16))
+
+    def moved(*args: Any) -> Any:
+        heads = attention(*(aj.transpose(a, (1, 0, 2)) for a in args))
+        return aj.transpose(heads, (1, 0, 2))
+
+    gradients = aj.jit(lambda g, *args: aj.vjp(moved, *args)[1](g))(g, q, k, v)
+    _, *expected = by_numpy(*(a.transpose(1, 0, 2) for a in (g, q, k, v)))
+    for one, other in zip(gradients, expected, strict=True):
+        np.testing.assert_allclose(one, other.transpose(1, 0, 2), rtol=1e-5, atol=1e-5)
+
+
+def test_causal_rows() -> None:
+    """Scores that a mask takes out, by the row's number."""
+    g, q, k, v = draw((1, 1100, 8), (1, 1100, 8), (1, 1100, 8), (1, 1100, 8))
+
+    def causal(q: Any, k: Any, v: Any) -> Any:
+        scores = aj.einsum("hid,hjd->hij", q, k)
+        row = aj.compute(scores.shape, lambda h, i, j: aj.where(j <= i, scores[h, i, j], -1e9))
+        return aj.einsum("hij,hjd->hid", aj.nn.softmax(row, axis=-1), v)
+
+    gradients = aj.jit(lambda g, *args: aj.vjp(causal, *args)[1](g))(g, q, k, v)
+    scores = q.astype(np.float64) @ k.astype(np.float64).swapaxes(1, 2)
+    scores[:, np.triu(np.ones((1100, 1100), bool), 1)] = -1e9
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    of_weights = g @ v.astype(np.float64).swapaxes(1, 2)
+    of_scores = weights * (of_weights - (of_weights * weights).sum(-1, keepdims=True))
+    expected = [of_scores @ k, of_scores.swapaxes(1, 2) @ q, weights.swapaxes(1, 2) @ g]
+    for one, other in zip(gradients, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-5)
+
+
+def test_a_layer_of_many_rows() -> None:
+    """A dense layer's hidden values, and the gradients of its weights over all rows."""
+    x, w, u, g = draw((6000, 48), (48, 256), (256, 32), (6000, 32))
+
+    def layer(x: Any, w: Any, u: Any) -> Any:
+        return aj.tanh(x @ w) @ u
+
+    gradients = aj.jit(lambda g, *args: aj.vjp(layer, *args)[1](g))(g, x, w, u)
+    x, w, u, g = (a.astype(np.float64) for a in (x, w, u, g))
+    hidden = np.tanh(x @ w)
+    of_hidden = (g @ u.T) * (1 - hidden**2)
+    for one, other in zip(gradients, [of_hidden @ w.T, x.T @ of_hidden, hidden.T @ g], strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-3)
