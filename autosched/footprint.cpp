@@ -2,6 +2,8 @@
 #include "autosched/footprint.hpp"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <unordered_map>
 
 #include "autosched/target.hpp"
@@ -220,7 +222,11 @@ double iterations(const Nest& nest, size_t depth) {
 
 Lines lines_touched(const Walk& walk, const std::vector<Loop>& path, size_t from) {
   constexpr double kPage = 4096, kShortRow = 1024;
-  std::vector<std::pair<double, double>> steps;
+  constexpr size_t kFew = 24;  // loops, for which nothing is allocated: searches ask very often
+  std::array<std::pair<double, double>, kFew> few;
+  std::vector<std::pair<double, double>> many(path.size() > kFew ? path.size() : 0);
+  std::pair<double, double>* const steps = many.empty() ? few.data() : many.data();
+  size_t count_of_steps = 0;
   double places = 1;
   for (size_t l = from; l < path.size(); ++l) {
     const Stride& stride = walk.strides[l];
@@ -228,15 +234,15 @@ Lines lines_touched(const Walk& walk, const std::vector<Loop>& path, size_t from
     if (stride.data) {
       places *= trips;
     } else if (stride.bytes != 0) {
-      steps.emplace_back(std::abs(stride.bytes), trips);
+      steps[count_of_steps++] = {std::abs(stride.bytes), trips};
     }
   }
   places = std::min(places, walk.data_lines);
   // From the shortest strides to the longest: what lies within a line of what is touched extends
   // it; what is farther away makes rows, of which equal ones are counted once.
-  std::ranges::sort(steps);
+  std::sort(steps, steps + count_of_steps);
   double extent = walk.element_bytes, rows = 1, unit = 0, count = 1;
-  for (const auto& [bytes, trips] : steps) {
+  for (const auto& [bytes, trips] : std::span(steps, count_of_steps)) {
     if (unit == 0 && bytes <= std::max<double>(extent, kLineBytes)) {
       extent += bytes * (trips - 1);
     } else if (bytes <= unit * count) {

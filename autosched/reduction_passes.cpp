@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "autosched/features.hpp"
+#include "autosched/lone_nest.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/nests.hpp"
 #include "autosched/panels.hpp"
-#include "autosched/traffic.hpp"
 #include "autosched/work.hpp"
 
 namespace adjit {
@@ -24,15 +23,6 @@ double reduction_steps(const Domain& domain) {
   for (size_t a = domain.output_rank; a < domain.rank(); ++a)
     steps *= static_cast<double>(domain.extents[a]);
   return steps;
-}
-
-// Cycles of one core in which a kernel's cache lines come from the third cache.
-double third_cache_cycles(const Program& program, size_t kernel, const Target& target) {
-  double cycles = 0;
-  for (const Traffic& nest : traffic(placed_nests(program, program.kernels[kernel]),
-                                     beside_streams(target), program_bytes(program)))
-    cycles += cache_cycles(nest, target).l3;
-  return cycles;
 }
 
 }  // namespace
@@ -58,27 +48,29 @@ Program sum_in_passes(Program program, size_t stage, const Target& target, Choic
   const Loop& last = nest.loops.back();
   const bool folds = last.kind == LoopKind::Vector && last.axis >= s.domain.output_rank;
   const double resume = folds ? kFold * results : kResume * results / vectors;
-  const double before = third_cache_cycles(program, path->kernel, target);
+  const LoneNest lone(program, path->kernel, target);
+  std::vector<size_t> order(nest.loops.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const double before = lone.cycles(order).l3;
   double steps = reduction_steps(s.domain) / (folds ? vectors : 1), passes = 1,
          best = kLeastPassGain * arithmetic;
-  std::optional<Program> found;
+  std::vector<size_t> found;
   for (size_t l = reductions; l + 1 < end && !s.domain.is_bounded(nest.loops[l].axis); ++l) {
     passes *= static_cast<double>(nest.loops[l].trips);
     steps /= static_cast<double>(nest.loops[l].trips);
     if (steps < kLeastSteps) break;
-    std::vector<size_t> order(nest.loops.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    const auto at = [&](size_t k) { return order.begin() + static_cast<std::ptrdiff_t>(k); };
+    std::vector<size_t> passes_outside = order;
+    const auto at = [&](size_t k) {
+      return passes_outside.begin() + static_cast<std::ptrdiff_t>(k);
+    };
     std::rotate(at(first), at(reductions), at(l + 1));
-    Program trial = reorder(program, stage, order);
-    const double gain =
-        before - third_cache_cycles(trial, path->kernel, target) - (passes - 1) * resume;
+    const double gain = before - lone.cycles(passes_outside).l3 - (passes - 1) * resume;
     if (gain <= best) continue;
     best = gain;
-    found = std::move(trial);
+    found = std::move(passes_outside);
   }
-  if (!found || !choices.keeps(Decision::Passes, program.graph, s)) return program;
-  return std::move(*found);
+  if (found.empty() || !choices.keeps(Decision::Passes, program.graph, s)) return program;
+  return reorder(std::move(program), stage, found);
 }
 
 }  // namespace adjit

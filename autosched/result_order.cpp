@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "autosched/features.hpp"
+#include "autosched/lone_nest.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/nests.hpp"
 #include "autosched/panels.hpp"
-#include "autosched/traffic.hpp"
 #include "autosched/work.hpp"
 
 namespace adjit {
@@ -27,38 +26,6 @@ Order moved(Order order, size_t from, size_t to) {
     std::rotate(at(to), at(from), at(from + 1));
   return order;
 }
-
-template <typename T>
-std::vector<T> in_order(const std::vector<T>& list, const Order& order) {
-  std::vector<T> result;
-  for (size_t k : order) result.push_back(list[k]);
-  return result;
-}
-
-// A kernel's root with nothing attached to it.
-class LoneNest {
- public:
-  LoneNest(const Program& program, size_t kernel, const Target& target)
-      : placed_(placed_nests(program, program.kernels[kernel]).front()),
-        target_(beside_streams(target)),
-        bytes_(program_bytes(program)) {}
-
-  /// Cycles of one core to bring its cache lines from beyond the second cache.
-  double waits(const Order& order) const {
-    Nest nest = *placed_.nest;
-    nest.loops = in_order(nest.loops, order);
-    PlacedNest placed = placed_;
-    placed.nest = &nest;
-    placed.path = nest.loops;
-    for (Walk& walk : placed.walks) walk.strides = in_order(walk.strides, order);
-    return cache_cycles(traffic({std::move(placed)}, target_, bytes_).front(), target_).beyond_l2();
-  }
-
- private:
-  PlacedNest placed_;
-  Target target_;
-  double bytes_;
-};
 
 // The serial loops over results that begin a nest; fewer where one steps over another.
 size_t loops_over_results(const Nest& nest, const Domain& domain) {
@@ -87,7 +54,7 @@ OrderedResults order_results(Program program, size_t stage, const Target& target
   const LoneNest lone(program, path->kernel, target);
   Order best(nest.loops.size());
   std::iota(best.begin(), best.end(), size_t{0});
-  double least = lone.waits(best) - gain;
+  double least = lone.cycles(best).beyond_l2() - gain;
   for (bool better = least > 0; better;) {
     better = false;
     const Order around = best;
@@ -95,7 +62,7 @@ OrderedResults order_results(Program program, size_t stage, const Target& target
       for (size_t to = 0; to < outputs; ++to) {
         if (from == to || from == to + 1) continue;  // to + 1 goes to where `from` is: the same
         Order order = moved(around, from, to);
-        const double cycles = lone.waits(order);
+        const double cycles = lone.cycles(order).beyond_l2();
         if (cycles >= least) continue;
         least = kBetter * cycles;
         best = std::move(order);

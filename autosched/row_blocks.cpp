@@ -16,23 +16,23 @@
 namespace adjit {
 namespace {
 
-constexpr int64_t kLeastRuns = 8;                    // of tasks in turn that occupy the cores
-constexpr int64_t kLeastRows = 64, kMostRows = 256;  // of a block
+constexpr int64_t kLeastRuns = 8;                      // of tasks in turn that occupy the cores
+constexpr int64_t kLeastBlock = 64, kMostBlock = 256;  // of a block
 constexpr double kWorthBlocks =
     0.04;                         // of the contractions' time, that passing through memory takes
 constexpr int64_t kAlike = 1024;  // bytes: rows so far apart fall into few sets of a cache
 constexpr size_t kMostAttempts = 64;  // bounds the time that finding takes
 
 // The axes of a stage, or the dimensions of a tensor, that are the row and the batch around it.
-struct Place {
+struct RowPlace {
   size_t row = 0;
   std::vector<size_t> batch;
-  bool operator==(const Place&) const = default;
+  bool operator==(const RowPlace&) const = default;
 };
 
 // Stages that have their rows in common.
-struct Group {
-  std::map<size_t, Place> stages;
+struct RowGroup {
+  std::map<size_t, RowPlace> stages;
   std::vector<size_t> sums;      // those of them that reduce the rows
   std::vector<TensorId> passed;  // large results over the rows, which only these stages read
   std::vector<TensorId> stored;  // those of them that contractions write or read
@@ -40,10 +40,10 @@ struct Group {
   int64_t parts = 1, block = 0;  // of the rows of a batch; rows of a block
 };
 
-class GroupFinder {
+class RowGroupFinder {
  public:
-  GroupFinder(const Program& program, const Target& target, const ReductionPlans& plans,
-              const TaskAxes& task_axes)
+  RowGroupFinder(const Program& program, const Target& target, const ReductionPlans& plans,
+                 const TaskAxes& task_axes)
       : program_(program),
         target_(target),
         plans_(plans),
@@ -51,7 +51,7 @@ class GroupFinder {
         producers_(defining_stages(program.graph)) {}
 
   // One that pays, from the largest results of contractions on; what was looked at goes to `seen`.
-  std::optional<Group> operator()(std::set<TensorId>& seen) const {
+  std::optional<RowGroup> operator()(std::set<TensorId>& seen) const {
     std::vector<TensorId> candidates;
     for (const Stage& s : program_.graph.stages)
       for (TensorId id : s.results)
@@ -64,11 +64,11 @@ class GroupFinder {
       seen.insert(id);
       const std::vector<int64_t>& shape = program_.graph.info(id).shape;
       for (size_t d = 0; d < shape.size(); ++d) {
-        if (shape[d] < 2 * kLeastRows) continue;
-        Place place{d, {}};
+        if (shape[d] < 2 * kLeastBlock) continue;
+        RowPlace place{d, {}};
         for (size_t b = 0; b < d; ++b)
           if (shape[b] > 1) place.batch.push_back(b);
-        std::optional<Group> group = group_of(id, place);
+        std::optional<RowGroup> group = group_of(id, place);
         if (!group || !pays(*group)) continue;
         seen.insert(group->passed.begin(), group->passed.end());
         return group;
@@ -86,15 +86,15 @@ class GroupFinder {
   }
 
   // nullopt when a stage does not keep rows apart, or stages wait for others outside.
-  std::optional<Group> group_of(TensorId from, const Place& place) const {
-    Group group;
+  std::optional<RowGroup> group_of(TensorId from, const RowPlace& place) const {
+    RowGroup group;
     const std::vector<int64_t>& shape = program_.graph.info(from).shape;
     group.rows = shape[place.row];
     for (size_t b : place.batch) group.batches *= shape[b];
     if (!add_passed(group, from, place)) return std::nullopt;
     while (const std::optional<std::pair<size_t, TensorId>> between = stage_between(group)) {
       const auto [s, read] = *between;
-      const std::optional<Place> axes =
+      const std::optional<RowPlace> axes =
           axes_reading(s, read, group.stages.at(producers_[read.value]));
       if (!axes || !add_stage(group, s, *axes)) return std::nullopt;
     }
@@ -115,17 +115,17 @@ class GroupFinder {
   }
 
   // A large tensor over the rows, the stage that makes it and all that read it.
-  bool add_passed(Group& group, TensorId id, const Place& dims) const {
+  bool add_passed(RowGroup& group, TensorId id, const RowPlace& dims) const {
     if (std::ranges::find(group.passed, id) != group.passed.end()) return true;
     group.passed.push_back(id);
     if (!add_stage(group, producers_[id.value], dims)) return false;
     return std::ranges::all_of(program_.readers[id.value], [&](size_t reader) {
-      const std::optional<Place> axes = axes_reading(reader, id, dims);
+      const std::optional<RowPlace> axes = axes_reading(reader, id, dims);
       return axes && add_stage(group, reader, *axes);
     });
   }
 
-  bool add_stage(Group& group, size_t s, const Place& axes) const {
+  bool add_stage(RowGroup& group, size_t s, const RowPlace& axes) const {
     const auto [at, fresh] = group.stages.emplace(s, axes);
     if (!fresh) return at->second == axes;
     if (!may_join(group, stage(s), axes)) return false;
@@ -135,13 +135,13 @@ class GroupFinder {
     return std::ranges::all_of(reads_of(program_.graph, stage(s)), [&](ExprId read) {
       const TensorId id = program_.graph.pool.read_tensor(read);
       if (!is_large(id)) return true;
-      const std::optional<Place> dims = dims_read(read, axes);
+      const std::optional<RowPlace> dims = dims_read(read, axes);
       // What does not depend on the rows is an operand as any other.
       return dims ? add_passed(group, id, *dims) : !group.stages.contains(producers_[id.value]);
     });
   }
 
-  bool may_join(const Group& group, const Stage& one, const Place& axes) const {
+  bool may_join(const RowGroup& group, const Stage& one, const RowPlace& axes) const {
     const Domain& domain = one.domain;
     const uint32_t name = one.results[0].value;
     if (one.kind != StageKind::Compute || one.running || plans_.contains(name) ||
@@ -162,15 +162,15 @@ class GroupFinder {
   }
 
   // The axes by which a stage reads a tensor at these dimensions, the same in all its reads.
-  std::optional<Place> axes_reading(size_t s, TensorId id, const Place& dims) const {
+  std::optional<RowPlace> axes_reading(size_t s, TensorId id, const RowPlace& dims) const {
     const ExprPool& pool = program_.graph.pool;
-    std::optional<Place> found;
+    std::optional<RowPlace> found;
     for (ExprId read : reads_of(program_.graph, stage(s))) {
       if (pool.read_tensor(read) != id) continue;
       const std::span<const ExprId> index = pool.read_index(read);
       const std::optional<size_t> row = axis_at(index[dims.row]);
       if (!row) return std::nullopt;
-      Place axes{*row, {}};
+      RowPlace axes{*row, {}};
       for (size_t d : dims.batch) {
         const std::optional<size_t> axis = axis_at(index[d]);
         if (!axis) return std::nullopt;
@@ -183,14 +183,14 @@ class GroupFinder {
   }
 
   // The dimensions at which a read has these axes.
-  std::optional<Place> dims_read(ExprId read, const Place& axes) const {
+  std::optional<RowPlace> dims_read(ExprId read, const RowPlace& axes) const {
     const std::span<const ExprId> index = program_.graph.pool.read_index(read);
     const auto dim = [&](size_t axis) {
       for (size_t d = 0; d < index.size(); ++d)
         if (axis_at(index[d]) == axis) return d;
       return SIZE_MAX;
     };
-    Place dims{dim(axes.row), {}};
+    RowPlace dims{dim(axes.row), {}};
     for (size_t b : axes.batch) dims.batch.push_back(dim(b));
     if (dims.row == SIZE_MAX || std::ranges::find(dims.batch, SIZE_MAX) != dims.batch.end())
       return std::nullopt;
@@ -199,7 +199,7 @@ class GroupFinder {
 
   // A stage outside that reads a result of one in the group and is needed by another, and what it
   // reads.
-  std::optional<std::pair<size_t, TensorId>> stage_between(const Group& group) const {
+  std::optional<std::pair<size_t, TensorId>> stage_between(const RowGroup& group) const {
     std::vector<bool> needed(program_.graph.stages.size(), false);
     for (size_t s = needed.size(); s-- > 0;)
       if (needed[s] || group.stages.contains(s))
@@ -232,17 +232,17 @@ class GroupFinder {
     return bytes;
   }
 
-  double bytes_of_row(const Group& group) const {
+  double bytes_of_row(const RowGroup& group) const {
     return std::max(
         1.0, bytes_of(group.stored) / static_cast<double>(checked_mul(group.rows, group.batches)));
   }
 
   // As many rows as stay near a core; parts of a batch where batches are few.
-  void choose_blocks(Group& group) const {
+  void choose_blocks(RowGroup& group) const {
     const auto rows = static_cast<int64_t>(near() / bytes_of_row(group));
     const int64_t runs = group.sums.empty() ? 1 : ceil_div(kLeastRuns, group.batches);
     group.block =
-        std::clamp(std::min(rows, group.rows / (2 * runs)), kLeastRows, kMostRows) / 16 * 16;
+        std::clamp(std::min(rows, group.rows / (2 * runs)), kLeastBlock, kMostBlock) / 16 * 16;
     while (group.parts < runs && 4 * group.parts * group.block <= group.rows) group.parts *= 2;
     // Blocks of equal length, if there are such.
     const int64_t part = ceil_div(group.rows, group.parts);
@@ -255,7 +255,7 @@ class GroupFinder {
 
   // How often a tensor goes through memory or the third cache when it exists as a whole: stages
   // that are no contractions take it row by row, together; sums over rows take a copy of it.
-  double passes_of(const Group& group, TensorId id) const {
+  double passes_of(const RowGroup& group, TensorId id) const {
     double passes = 1;
     bool by_rows = false;
     for (size_t reader : program_.readers[id.value]) {
@@ -269,7 +269,7 @@ class GroupFinder {
   }
 
   // Cycles of a core.
-  bool pays(const Group& group) const {
+  bool pays(const RowGroup& group) const {
     const double stored = bytes_of(group.stored);
     const auto last = static_cast<double>(target_.l3_bytes);
     const auto batches = static_cast<double>(group.batches);
@@ -306,7 +306,7 @@ class GroupFinder {
 };
 
 // Rows of a block are walked one by one by what sums over them.
-Program pad(Program program, TensorId id) {
+Program pad_block_rows(Program program, TensorId id) {
   const TensorInfo& info = program.graph.info(id);
   const auto size = static_cast<int64_t>(size_of(info.dtype));
   const size_t s = defining_stages(program.graph)[id.value];
@@ -325,11 +325,11 @@ size_t stage_in_blocks(const Program& program, TensorId name, size_t rank) {
   return producers[program.graph.pool.read_tensor(named.bodies[0]).value];
 }
 
-Program take_apart(Program program, const Group& group, TaskAxes& task_axes) {
+Program take_apart(Program program, const RowGroup& group, TaskAxes& task_axes) {
   struct Member {
     TensorId name;
     size_t rank;
-    Place place;
+    RowPlace place;
   };
   std::vector<StageAxis> axes;
   std::vector<Member> members;
@@ -343,7 +343,7 @@ Program take_apart(Program program, const Group& group, TaskAxes& task_axes) {
     steps.insert(steps.begin(),
                  ceil_div(ceil_div(group.rows, group.parts), group.block) * group.block);
   program = block_axis(std::move(program), axes, steps);
-  for (TensorId id : group.stored) program = pad(std::move(program), id);
+  for (TensorId id : group.stored) program = pad_block_rows(std::move(program), id);
   for (const auto& [name, rank, place] : members) {
     const size_t s = stage_in_blocks(program, name, rank);
     const Domain domain = program.graph.stages[s].domain;
@@ -399,7 +399,7 @@ Program block_rows(Program program, const Target& target, const ReductionPlans& 
                    TaskAxes& task_axes, Choices& choices) {
   std::set<TensorId> seen;
   while (true) {
-    const std::optional<Group> group = GroupFinder(program, target, plans, task_axes)(seen);
+    const std::optional<RowGroup> group = RowGroupFinder(program, target, plans, task_axes)(seen);
     if (!group) return program;
     const Stage& first = program.graph.stages[group->stages.begin()->first];
     if (choices.keeps(Decision::Blocks, program.graph, first))

@@ -2,8 +2,7 @@
 #include "autosched/traffic.hpp"
 
 #include <algorithm>
-#include <compare>
-#include <map>
+#include <cstdint>
 
 namespace adjit {
 namespace {
@@ -17,9 +16,46 @@ constexpr std::array<double, kCaches> kScattered{1.5, 6, 40};
 // around move all alike: the taps of a stencil, a row that one nest stores and the next one loads.
 struct Shared {
   size_t owner = 0, depth = 0;  // inside the loops [0, depth) of the path of nest `owner`
-  uint32_t tensor = 0;
-  std::vector<double> strides;  // of those loops
-  auto operator<=>(const Shared&) const = default;
+  const Walk* walk = nullptr;   // one of them
+  bool operator==(const Shared& other) const {
+    const auto same = [](const Stride& a, const Stride& b) { return a.bytes == b.bytes; };
+    return owner == other.owner && depth == other.depth && walk->tensor == other.walk->tensor &&
+           std::equal(walk->strides.begin(), walk->strides.begin() + static_cast<long>(depth),
+                      other.walk->strides.begin(), same);
+  }
+};
+
+// A map that allocates nothing once it has been this large: searches count very often.
+template <typename Value>
+class PerShared {
+ public:
+  PerShared() { clear(); }
+  Value& operator[](const Shared& key) {
+    size_t& first =
+        first_[(key.walk->tensor.value + 7 * key.depth + 31 * key.owner) % first_.size()];
+    for (size_t k = first; k != SIZE_MAX; k = entries_[k].next)
+      if (entries_[k].key == key) return entries_[k].value;
+    entries_.push_back({key, Value{}, first});
+    first = entries_.size() - 1;
+    return entries_.back().value;
+  }
+  void clear() {
+    entries_.clear();
+    first_.fill(SIZE_MAX);
+  }
+  template <typename Visit>
+  void each(Visit&& visit) const {
+    for (const Entry& entry : entries_) visit(entry.value);
+  }
+
+ private:
+  struct Entry {
+    Shared key;
+    Value value;
+    size_t next;  // of the same remainder
+  };
+  std::vector<Entry> entries_;
+  std::array<size_t, 16> first_;
 };
 
 class TrafficCount {
@@ -33,7 +69,7 @@ class TrafficCount {
 
   // `keeps`: bytes of what passes within a task that stay in the cache.
   void count(size_t cache, double bytes, double keeps, std::vector<Traffic>& traffic) const {
-    std::map<Shared, Lines> counted;
+    PerShared<Lines> counted;
     for (size_t n = 0; n < nests_.size(); ++n) {
       const size_t fits = outermost_fit(n, bytes);
       for (const Walk& walk : nests_[n].walks) {
@@ -44,7 +80,7 @@ class TrafficCount {
         const bool fetched = walk.store && !nests_[n].nest->streamed;
         const double times = (fetched ? kStore : 1) * iterations_of(owner, around);
         lines = {times * lines.count, times * lines.places};
-        Lines& before = counted[shared(walk, owner, around)];
+        Lines& before = counted[{owner, around, &walk}];
         traffic[n].streamed[cache] += std::max(0.0, lines.count - before.count);
         traffic[n].scattered[cache] += std::max(0.0, lines.places - before.places);
         before = {std::max(before.count, lines.count), std::max(before.places, lines.places)};
@@ -53,40 +89,37 @@ class TrafficCount {
   }
 
  private:
-  static Shared shared(const Walk& walk, size_t owner, size_t depth) {
-    Shared key{owner, depth, walk.tensor.value, {}};
-    for (size_t l = 0; l < depth; ++l) key.strides.push_back(walk.strides[l].bytes);
-    return key;
-  }
-
   // Bytes that one iteration of the nest's loops [0, depth) works on, with all that runs in it.
-  double working_set(size_t n, size_t depth) const {
-    std::map<Shared, double> lines;
+  double working_set(size_t n, size_t depth) {
+    PerShared<double>& lines = lines_;
+    lines.clear();
     for (size_t k = n; k < nests_[n].end;) {
       const bool inside = k == n || nests_[k].host != n || nests_[k].first >= depth;
       if (inside)
         for (const Walk& walk : nests_[k].walks) {
-          double& most = lines[shared(walk, n, depth)];
+          double& most = lines[{n, depth, &walk}];
           most = std::max(most, lines_touched(walk, nests_[k].path, depth).count);
         }
       k = inside ? k + 1 : nests_[k].end;
     }
     double sum = 0;
-    for (const auto& [key, count] : lines) sum += count;
+    lines.each([&](double count) { sum += count; });
     return sum * kLineBytes;
   }
 
   // The shortest prefix of the nest's path whose iterations fit.
   size_t outermost_fit(size_t n, double bytes) const {
-    std::vector<size_t> chain{n};  // hosts, innermost first
-    while (nests_[chain.back()].host != SIZE_MAX) chain.push_back(nests_[chain.back()].host);
-    for (size_t c = chain.size(); c-- > 0;) {
-      const size_t first = nests_[chain[c]].first;
-      const size_t last = c == 0 ? nests_[n].path.size() : nests_[chain[c - 1]].first;
+    size_t fit = nests_[n].path.size(), last = fit;
+    for (size_t host = n; host != SIZE_MAX; host = nests_[host].host) {
+      const size_t first = nests_[host].first;
       for (size_t d = first; d <= last; ++d)
-        if (sets_[chain[c]][d - first] <= bytes) return d;
+        if (sets_[host][d - first] <= bytes) {
+          fit = d;
+          break;
+        }
+      last = first;
     }
-    return nests_[n].path.size();
+    return fit;
   }
 
   // The nest whose own loops end a prefix of the path.
@@ -102,6 +135,7 @@ class TrafficCount {
 
   const std::vector<PlacedNest>& nests_;
   double program_bytes_;
+  PerShared<double> lines_;                // while one of these is counted
   std::vector<std::vector<double>> sets_;  // per nest, per depth of its own loops
 };
 

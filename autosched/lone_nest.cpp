@@ -1,0 +1,34 @@
+// autosched/lone_nest.cpp -- a nest's accesses, walked by its loops in another order.
+#include "autosched/lone_nest.hpp"
+
+#include "autosched/features.hpp"
+
+namespace adjit {
+namespace {
+
+template <typename T>
+std::vector<T> in_order(const std::vector<T>& list, const std::vector<size_t>& order) {
+  std::vector<T> result;
+  result.reserve(order.size());
+  for (size_t k : order) result.push_back(list[k]);
+  return result;
+}
+
+}  // namespace
+
+LoneNest::LoneNest(const Program& program, size_t kernel, const Target& target)
+    : placed_(placed_nests(program, program.kernels[kernel]).front()),
+      target_(beside_streams(target)),
+      bytes_(program_bytes(program)) {}
+
+CacheCycles LoneNest::cycles(const std::vector<size_t>& order) const {
+  Nest nest = *placed_.nest;
+  nest.loops = in_order(nest.loops, order);
+  PlacedNest placed = placed_;
+  placed.nest = &nest;
+  placed.path = nest.loops;
+  for (Walk& walk : placed.walks) walk.strides = in_order(walk.strides, order);
+  return cache_cycles(traffic({std::move(placed)}, target_, bytes_).front(), target_);
+}
+
+}  // namespace adjit

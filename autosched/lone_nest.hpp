@@ -1,0 +1,26 @@
+// autosched/lone_nest.hpp -- what other orders of a nest's loops would cost in cache lines.
+#pragma once
+
+#include "autosched/footprint.hpp"
+#include "autosched/traffic.hpp"
+
+namespace adjit {
+
+/// A kernel's root without anything attached to it. Its loops in another order touch the same
+/// lines, so no program has to be made to price them.
+class LoneNest {
+ public:
+  /// `program` must outlive it. Lines are those beside what streams through the caches
+  /// (beside_streams).
+  LoneNest(const Program& program, size_t kernel, const Target& target);
+
+  /// Cycles of one core to bring the lines, when loop order[k] stands at position k.
+  CacheCycles cycles(const std::vector<size_t>& order) const;
+
+ private:
+  PlacedNest placed_;
+  Target target_;
+  double bytes_;  // of the program
+};
+
+}  // namespace adjit
