@@ -452,7 +452,7 @@ class Preparer {
 
   std::span<const size_t> tasks_of(const Stage& stage) const {
     const auto found = task_axes_.find(stage.results.front().value);
-    return found == task_axes_.end() ? std::span<const size_t>() : found->second;
+    return found == task_axes_.end() ? std::span<const size_t>() : found->second.axes;
   }
 
   // The stage's number after packing an operand of it.

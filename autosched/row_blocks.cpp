@@ -21,7 +21,8 @@ constexpr int64_t kLeastBlock = 64, kMostBlock = 256;  // of a block
 constexpr double kWorthBlocks =
     0.04;                         // of the contractions' time, that passing through memory takes
 constexpr int64_t kAlike = 1024;  // bytes: rows so far apart fall into few sets of a cache
-constexpr size_t kMostAttempts = 64;  // bounds the time that finding takes
+constexpr size_t kMostFailures = 32;  // before no more are looked for: bounds the time that takes
+constexpr size_t kMostStages = 256;   // of a chain
 
 // The axes of a stage, or the dimensions of a tensor, that are the row and the batch around it.
 struct RowPlace {
@@ -48,10 +49,12 @@ class RowGroupFinder {
         target_(target),
         plans_(plans),
         task_axes_(task_axes),
-        producers_(defining_stages(program.graph)) {}
+        producers_(defining_stages(program.graph)) {
+    for (const Stage& s : program.graph.stages) read_by_.push_back(tensors_read(program.graph, s));
+  }
 
   // One that pays, from the largest results of contractions on; what was looked at goes to `seen`.
-  std::optional<RowGroup> operator()(std::set<TensorId>& seen) const {
+  std::optional<RowGroup> operator()(std::set<TensorId>& seen, size_t& failures) const {
     std::vector<TensorId> candidates;
     for (const Stage& s : program_.graph.stages)
       for (TensorId id : s.results)
@@ -60,7 +63,7 @@ class RowGroupFinder {
     std::ranges::stable_sort(candidates, std::greater<>(),
                              [&](TensorId id) { return tensor_bytes(program_.graph, id); });
     for (TensorId id : candidates) {
-      if (seen.size() >= kMostAttempts) break;
+      if (failures >= kMostFailures) break;
       seen.insert(id);
       const std::vector<int64_t>& shape = program_.graph.info(id).shape;
       for (size_t d = 0; d < shape.size(); ++d) {
@@ -73,6 +76,7 @@ class RowGroupFinder {
         seen.insert(group->passed.begin(), group->passed.end());
         return group;
       }
+      ++failures;
     }
     return std::nullopt;
   }
@@ -94,14 +98,16 @@ class RowGroupFinder {
     if (!add_passed(group, from, place)) return std::nullopt;
     while (const std::optional<std::pair<size_t, TensorId>> between = stage_between(group)) {
       const auto [s, read] = *between;
-      const std::optional<RowPlace> axes =
-          axes_reading(s, read, group.stages.at(producers_[read.value]));
+      const size_t producer = producers_[read.value];
+      const RowPlace dims = group.stages.at(producer);
+      if (reduces(producer, dims)) return std::nullopt;  // a sum is there when all rows are
+      const std::optional<RowPlace> axes = axes_reading(s, read, dims);
       if (!axes || !add_stage(group, s, *axes)) return std::nullopt;
     }
     std::vector<size_t> stages;
     for (const auto& [s, axes] : group.stages) {
       stages.push_back(s);
-      if (axes.row >= stage(s).domain.output_rank) group.sums.push_back(s);
+      if (reduces(s, axes)) group.sums.push_back(s);
     }
     for (size_t s : group.sums)
       for (TensorId id : stage(s).results)
@@ -112,6 +118,10 @@ class RowGroupFinder {
       if (is_stored(id)) group.stored.push_back(id);
     choose_blocks(group);
     return group;
+  }
+
+  bool reduces(size_t s, const RowPlace& axes) const {
+    return axes.row >= stage(s).domain.output_rank;
   }
 
   // A large tensor over the rows, the stage that makes it and all that read it.
@@ -128,8 +138,8 @@ class RowGroupFinder {
   bool add_stage(RowGroup& group, size_t s, const RowPlace& axes) const {
     const auto [at, fresh] = group.stages.emplace(s, axes);
     if (!fresh) return at->second == axes;
-    if (!may_join(group, stage(s), axes)) return false;
-    if (axes.row < stage(s).domain.output_rank)
+    if (group.stages.size() > kMostStages || !may_join(group, stage(s), axes)) return false;
+    if (!reduces(s, axes))
       for (TensorId id : stage(s).results)
         if (is_large(id) && !add_passed(group, id, axes)) return false;
     return std::ranges::all_of(reads_of(program_.graph, stage(s)), [&](ExprId read) {
@@ -149,7 +159,8 @@ class RowGroupFinder {
       return false;
     int64_t batches = 1;
     for (size_t b : axes.batch) {
-      if (b >= domain.output_rank) return false;
+      if (b >= domain.output_rank || b == axes.row || std::ranges::count(axes.batch, b) > 1)
+        return false;
       batches *= domain.extents[b];
     }
     return batches == group.batches &&
@@ -203,7 +214,7 @@ class RowGroupFinder {
     std::vector<bool> needed(program_.graph.stages.size(), false);
     for (size_t s = needed.size(); s-- > 0;)
       if (needed[s] || group.stages.contains(s))
-        for (TensorId id : tensors_read(program_.graph, stage(s)))
+        for (TensorId id : read_by_[s])
           if (producers_[id.value] != SIZE_MAX) needed[producers_[id.value]] = true;
     for (const auto& [s, axes] : group.stages)
       for (TensorId id : stage(s).results)
@@ -302,7 +313,8 @@ class RowGroupFinder {
   const Target& target_;
   const ReductionPlans& plans_;
   const TaskAxes& task_axes_;
-  std::vector<size_t> producers_;  // per tensor
+  std::vector<size_t> producers_;               // per tensor
+  std::vector<std::vector<TensorId>> read_by_;  // per stage
 };
 
 // Rows of a block are walked one by one by what sums over them.
@@ -325,7 +337,7 @@ size_t stage_in_blocks(const Program& program, TensorId name, size_t rank) {
   return producers[program.graph.pool.read_tensor(named.bodies[0]).value];
 }
 
-Program take_apart(Program program, const RowGroup& group, TaskAxes& task_axes) {
+Program take_apart(Program program, const RowGroup& group, size_t chain, TaskAxes& task_axes) {
   struct Member {
     TensorId name;
     size_t rank;
@@ -355,7 +367,7 @@ Program take_apart(Program program, const RowGroup& group, TaskAxes& task_axes) 
       program = split_reduction(std::move(program), s, place.row, domain.extents[place.row]);
       for (size_t& axis : tasks) axis = axis == place.row ? 0 : axis + 1;
     }
-    task_axes[program.graph.stages[s].results[0].value] = std::move(tasks);
+    task_axes[program.graph.stages[s].results[0].value] = {std::move(tasks), chain};
   }
   return program;
 }
@@ -370,27 +382,39 @@ std::vector<size_t> tasks_first(const Nest& nest, const std::vector<size_t>& axe
   return order;
 }
 
-// The axes of tasks of a stage that copies what passes from one stage of a chain to another: the
-// first ones, as their dimensions stay outermost (panels.hpp).
-std::optional<std::vector<size_t>> axes_of_copied(const Program& program, const Stage& stage,
-                                                  const TaskAxes& task_axes,
-                                                  const std::vector<size_t>& producers) {
-  const auto axes_of = [&](size_t s) {
-    return task_axes.find(program.graph.stages[s].results.front().value);
+// A stage that copies what passes from one stage of a chain to another, in another layout: its
+// first axes are the tasks, as their dimensions stay outermost (panels.hpp).
+std::optional<BlockTasks> copies_in_chain(const Program& program, const Stage& stage,
+                                          const TaskAxes& task_axes,
+                                          const std::vector<size_t>& producers) {
+  const ExprPool& pool = program.graph.pool;
+  if (stage.kind != StageKind::Compute || stage.running ||
+      stage.combiner.kind != CombinerKind::None || stage.bodies.size() != 1)
+    return std::nullopt;
+  ExprId read = stage.bodies[0];
+  if (pool.is(read, Op::Cast)) read = pool.operand(read, 0);
+  if (!pool.is(read, Op::Read)) return std::nullopt;
+  const auto part_of = [&](size_t s) {
+    return s == SIZE_MAX ? task_axes.end()
+                         : task_axes.find(program.graph.stages[s].results.front().value);
   };
-  const bool read =
-      std::ranges::any_of(program.readers[stage.results.front().value],
-                          [&](size_t reader) { return axes_of(reader) != task_axes.end(); });
-  if (!read) return std::nullopt;
-  for (TensorId id : tensors_read(program.graph, stage)) {
-    if (producers[id.value] == SIZE_MAX) continue;
-    const auto made = axes_of(producers[id.value]);
-    if (made == task_axes.end()) continue;
-    std::vector<size_t> leading(made->second.size());
-    std::iota(leading.begin(), leading.end(), size_t{0});
-    return leading;
+  const auto made = part_of(producers[pool.read_tensor(read).value]);
+  if (made == task_axes.end()) return std::nullopt;
+  BlockTasks tasks{{}, made->second.chain};
+  for (size_t dim : made->second.axes) {
+    const size_t axis = tasks.axes.size();
+    const std::span<const ExprId> index = pool.read_index(read);
+    if (dim >= index.size() || !pool.is(index[dim], Op::Axis) ||
+        pool.axis_number(index[dim]) != axis)
+      return std::nullopt;
+    tasks.axes.push_back(axis);
   }
-  return std::nullopt;
+  const bool read_in_chain =
+      std::ranges::any_of(program.readers[stage.results.front().value], [&](size_t reader) {
+        const auto part = part_of(reader);
+        return part != task_axes.end() && part->second.chain == tasks.chain;
+      });
+  return read_in_chain ? std::optional(std::move(tasks)) : std::nullopt;
 }
 
 }  // namespace
@@ -398,42 +422,47 @@ std::optional<std::vector<size_t>> axes_of_copied(const Program& program, const 
 Program block_rows(Program program, const Target& target, const ReductionPlans& plans,
                    TaskAxes& task_axes, Choices& choices) {
   std::set<TensorId> seen;
-  while (true) {
-    const std::optional<RowGroup> group = RowGroupFinder(program, target, plans, task_axes)(seen);
+  size_t failures = 0;
+  for (size_t chain = 0;; ++chain) {
+    const std::optional<RowGroup> group =
+        RowGroupFinder(program, target, plans, task_axes)(seen, failures);
     if (!group) return program;
     const Stage& first = program.graph.stages[group->stages.begin()->first];
     if (choices.keeps(Decision::Blocks, program.graph, first))
-      program = take_apart(std::move(program), *group, task_axes);
+      program = take_apart(std::move(program), *group, chain, task_axes);
   }
 }
 
 Program gather_blocks(Program program, const TaskAxes& task_axes, TaskLoops& tasks) {
   if (task_axes.empty()) return program;
-  TaskAxes all = task_axes;
-  std::vector<TensorId> members;
+  struct Member {
+    TensorId name;
+    std::vector<size_t> axes;
+  };
+  std::map<size_t, std::vector<Member>> chains;
   const std::vector<size_t> producers = defining_stages(program.graph);
-  const auto name_of = [&](size_t s) { return program.graph.stages[s].results.front().value; };
-  for (size_t s = 0; s < program.graph.stages.size(); ++s) {
-    const Stage& stage = program.graph.stages[s];
-    if (!task_axes.contains(name_of(s))) {
-      const auto made = axes_of_copied(program, stage, task_axes, producers);
-      if (!made) continue;
-      all[name_of(s)] = std::move(*made);
-    }
-    members.push_back(stage.results.front());
+  for (const Stage& stage : program.graph.stages) {
+    const TensorId name = stage.results.front();
+    if (const auto settled = task_axes.find(name.value); settled != task_axes.end())
+      chains[settled->second.chain].push_back({name, settled->second.axes});
+    else if (auto copies = copies_in_chain(program, stage, task_axes, producers))
+      chains[copies->chain].push_back({name, std::move(copies->axes)});
   }
-  std::vector<size_t> stages;
-  for (TensorId id : members) stages.push_back(producers[id.value]);
-  if (!can_gather(program, stages)) return program;
-  program = gather(std::move(program), stages);
-  for (TensorId id : members) {
-    const size_t s = defining_stages(program.graph)[id.value];
-    const std::vector<size_t>& axes = all.at(id.value);
-    const Nest& nest = nest_of(program, s);
-    size_t loops = 0;
-    for (size_t axis : axes) loops += loops_over(nest, axis).size();
-    program = with_order(std::move(program), s, tasks_first(nest, axes));
-    tasks[id.value] = loops;
+  for (const auto& [chain, members] : chains) {
+    const std::vector<size_t> now = defining_stages(program.graph);
+    std::vector<size_t> stages;
+    for (const Member& member : members) stages.push_back(now[member.name.value]);
+    if (!can_gather(program, stages)) continue;
+    program = gather(std::move(program), stages);
+    const std::vector<size_t> gathered = defining_stages(program.graph);
+    for (const auto& [name, axes] : members) {
+      const size_t s = gathered[name.value];
+      const Nest& nest = nest_of(program, s);
+      size_t loops = 0;
+      for (size_t axis : axes) loops += loops_over(nest, axis).size();
+      program = with_order(std::move(program), s, tasks_first(nest, axes));
+      tasks[name.value] = loops;
+    }
   }
   return program;
 }

@@ -17,7 +17,9 @@
 //
 // Where heads are few, the blocks are shared out in parts, which have a w each and a sum over them.
 // Parts and blocks follow from the shapes and the caches, not from the number of cores, so results
-// do not either.
+// do not either. What the caller gets, or what stages without rows in common read, exists as a
+// whole all the same: of several layers only the last one's weights, whose gradients follow at
+// once.
 //
 // The blocks of rows are those of FlashAttention's backward (Dao et al., 2022; it has blocks of
 // columns, too, and computes the products again for the sums over them).
@@ -34,18 +36,22 @@
 
 namespace adjit {
 
-/// By the first result of each stage of such a chain: the axes whose loops are its tasks, the
-/// outermost first.
-using TaskAxes = std::unordered_map<uint32_t, std::vector<size_t>>;
+/// A stage of such a chain.
+struct BlockTasks {
+  std::vector<size_t> axes;  // whose loops are the tasks, the outermost first
+  size_t chain = 0;          // number of the chain
+};
+/// By the first result of the stage.
+using TaskAxes = std::unordered_map<uint32_t, BlockTasks>;
 
 /// Takes rows apart so, where what the tensors between contractions take of the memory's time is
 /// a clear part of that of the contractions. All nests must have plain loops.
 Program block_rows(Program program, const Target& target, const ReductionPlans& plans,
                    TaskAxes& task_axes, Choices& choices);
 
-/// Puts the kernels of the chains next to each other, with copies that were made meanwhile of what
-/// passes in them, and the loops of tasks outermost: how many these are, by the first result of
-/// each kernel's stage. All nests must have plain loops.
+/// Puts the kernels of each chain next to each other, with copies that were made meanwhile of what
+/// passes in it, and the loops of tasks outermost: how many these are, by the first result of each
+/// kernel's stage. All nests must have plain loops.
 Program gather_blocks(Program program, const TaskAxes& task_axes, TaskLoops& tasks);
 
 }  // namespace adjit
