@@ -254,20 +254,12 @@ class NestCounter {
   std::set<uint32_t> data_;  // expressions that data comes into
 };
 
-void add_arrays(const Program& program, const Nest& root, std::set<uint32_t>& arrays) {
-  for_each_nest(root, [&](const Nest& nest) {
-    const Stage& stage = program.graph.stages[nest.stage];
-    for (TensorId id : tensors_read(program.graph, stage)) arrays.insert(id.value);
-    for (TensorId id : stage.results) arrays.insert(id.value);
-  });
-}
-
-double bytes_of(const Program& program, const std::set<uint32_t>& arrays) {
-  double bytes = 0;
-  for (uint32_t id : arrays)
-    if (program.scopes[id] == Scope::Argument || program.scopes[id] == Scope::Workspace)
-      bytes += static_cast<double>(tensor_bytes(program.graph, TensorId{id}));
-  return bytes;
+// 0: it is local to a kernel.
+double bytes_in_memory(const Program& program, TensorId id) {
+  const Scope scope = program.scopes[id.value];
+  return scope == Scope::Argument || scope == Scope::Workspace
+             ? static_cast<double>(tensor_bytes(program.graph, id))
+             : 0;
 }
 
 }  // namespace
@@ -287,9 +279,8 @@ KernelFeatures features_of(const Program& program, const Kernel& kernel, const T
   features.parallel = parallel_depth(kernel.root) > 0;
   features.tasks =
       static_cast<double>(task_count(kernel.root) / tasks_in_turn(program, kernel.root));
-  std::set<uint32_t> arrays;
-  add_arrays(program, kernel.root, arrays);
-  features.array_bytes = bytes_of(program, arrays);
+  for (TensorId id : tensors_in_memory(program, kernel))
+    features.array_bytes += bytes_in_memory(program, id);
   return features;
 }
 
@@ -325,10 +316,23 @@ Residence residence_of(const Program& program, const Scan* scan) {
   return residence;
 }
 
-double program_bytes(const Program& program) {
-  std::set<uint32_t> arrays;
-  for (const Kernel& kernel : program.kernels) add_arrays(program, kernel.root, arrays);
-  return bytes_of(program, arrays);
+double program_bytes(const Program& program, double most) {
+  std::vector<bool> counted(program.graph.tensors.size(), false);
+  double bytes = 0;
+  const auto count = [&](TensorId id) {
+    if (counted[id.value]) return;
+    counted[id.value] = true;
+    bytes += bytes_in_memory(program, id);
+  };
+  for (const Kernel& kernel : program.kernels) {
+    for_each_nest(kernel.root, [&](const Nest& nest) {
+      const Stage& stage = program.graph.stages[nest.stage];
+      std::ranges::for_each(tensors_read(program.graph, stage), count);
+      std::ranges::for_each(stage.results, count);
+    });
+    if (bytes > most) break;
+  }
+  return bytes;
 }
 
 }  // namespace adjit

@@ -2,6 +2,7 @@
 // of.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "autosched/tile_features.hpp"
@@ -55,6 +56,7 @@ KernelFeatures features_of(const Program& program, const Kernel& kernel, const T
                            const Residence& residence);
 
 /// Bytes of every array of a program that is not local to a kernel, as if there were no chains.
-double program_bytes(const Program& program);
+/// Counted no farther than needed to see that they are more than `most`.
+double program_bytes(const Program& program, double most = std::numeric_limits<double>::infinity());
 
 }  // namespace adjit

@@ -19,7 +19,7 @@ std::vector<T> in_order(const std::vector<T>& list, const std::vector<size_t>& o
 LoneNest::LoneNest(const Program& program, size_t kernel, const Target& target)
     : placed_(placed_nests(program, program.kernels[kernel]).front()),
       target_(beside_streams(target)),
-      bytes_(program_bytes(program)) {}
+      bytes_(program_bytes(program, static_cast<double>(target.l3_bytes))) {}
 
 CacheCycles LoneNest::cycles(const std::vector<size_t>& order) const {
   Nest nest = *placed_.nest;

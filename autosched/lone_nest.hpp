@@ -20,7 +20,7 @@ class LoneNest {
  private:
   PlacedNest placed_;
   Target target_;
-  double bytes_;  // of the program
+  double bytes_;  // of the program, or more than the caches hold
 };
 
 }  // namespace adjit

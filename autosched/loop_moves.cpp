@@ -119,7 +119,8 @@ Program reorder(Program program, size_t stage, std::span<const size_t> order) {
 }
 
 Program with_order(Program program, size_t stage, std::span<const size_t> order) {
-  return std::ranges::is_sorted(order) ? program : reorder(std::move(program), stage, order);
+  if (std::ranges::is_sorted(order)) return program;
+  return reorder(std::move(program), stage, order);
 }
 
 Program vectorize(Program program, size_t stage, size_t axis, int64_t lanes) {

@@ -198,7 +198,8 @@ Program share_tasks(Program program, size_t stage, const SharedTasks& shared) {
   const Tasks tasks = shared.points > 0
                           ? Tasks{1, shared.points / step}
                           : choose_tasks(nest, 1, std::max(program.cores, 2), 2, INT64_MAX);
-  return tasks.loops == 0 ? program : make_tasks(std::move(program), stage, tasks);
+  if (tasks.loops == 0) return program;
+  return make_tasks(std::move(program), stage, tasks);
 }
 
 // How often the nests attached to a root run.
@@ -360,7 +361,8 @@ Program run_in_parallel(Program program, size_t stage, double cycles, const Task
   // Where conditions on them bound the reduction, tasks differ in their work: more even it out.
   if (conditions_on(program.graph.stages[stage].domain, nest, tasks.loops))
     tasks = choose_tasks(nest, output_loops, cores, 8, limits.largest_chunk);
-  return tasks.loops == 0 ? program : make_tasks(std::move(program), stage, tasks);
+  if (tasks.loops == 0) return program;
+  return make_tasks(std::move(program), stage, tasks);
 }
 
 Program schedule_kernel(Program program, size_t root_stage, const Target& target,

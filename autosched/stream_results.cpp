@@ -77,7 +77,8 @@ bool waits_for_memory(const KernelCost& cost, const Target& target) {
 }  // namespace
 
 Program stream_results(Program program, const Target& target, Choices& choices) {
-  if (program_bytes(program) <= static_cast<double>(target.l3_bytes)) return program;
+  const auto last = static_cast<double>(target.l3_bytes);
+  if (program_bytes(program, last) <= last) return program;
   std::vector<std::pair<size_t, size_t>> could;  // kernels, stages
   for (size_t k = 0; k < program.kernels.size(); ++k) {
     if (program.kernels[k].steps) continue;
