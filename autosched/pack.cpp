@@ -312,6 +312,19 @@ Json as_json(const Packing& packing) {
   return json;
 }
 
+// Whether no other operand has places without a value, where a maximum or minimum is infinite: zero
+// times that is no zero.
+bool others_are_finite(const Graph& graph, const Stage& reader, TensorId operand) {
+  const std::vector<size_t> producers = defining_stages(graph);
+  return std::ranges::all_of(tensors_read(graph, reader), [&](TensorId id) {
+    if (id == operand || producers[id.value] == SIZE_MAX) return true;
+    const Stage& producer = graph.stages[producers[id.value]];
+    const CombinerKind kind = producer.combiner.kind;
+    return producer.domain.is_box() || kind == CombinerKind::None || kind == CombinerKind::Sum ||
+           kind == CombinerKind::Product || kind == CombinerKind::Any || kind == CombinerKind::All;
+  });
+}
+
 }  // namespace
 
 bool is_factor(const Graph& graph, const Stage& stage, TensorId operand) {
@@ -404,6 +417,10 @@ Program pack(Program program, size_t stage, TensorId operand, const Packing& pac
         others_stay_inside(program.graph, reader, operand,
                            without_rows(program.graph.pool, reader, operand, layout)),
         "without the rows that zeros stand for, another operand would be read out of bounds");
+  if (packing.instead_of_rows)
+    move.require(others_are_finite(program.graph, reader, operand),
+                 "without the rows that zeros stand for, another operand is infinite where its own "
+                 "rows exclude points");
   if (packing.widen)
     move.require(is_widened(program.graph, move.stage_ref(), operand),
                  "only an operand of a half type that is cast to float32 at every read is widened");

@@ -77,6 +77,21 @@ TEST(BlockAxis, ReadOtherwise) {
   expect_faithful(inside, graph);
 }
 
+// Zeros around an operand do not stand for rows where another one is infinite.
+TEST(BlockAxis, OfMaximaKeepsItsRows) {
+  const Graph graph = parse_graph(
+      "def main(float(22, 5) x, float(22, 8) z) -> (y) {\n"
+      "  m(i) max=! x(i, r)\n  y(j) +=! m(r) * z(r, j) where j in 0:8, r in 0:22\n}");
+  const Program p = block_axis(plain(graph), Axes{{0, 0}, {1, 1}}, Steps{7});
+  expect_faithful(p, graph);
+  Packing zeros;
+  zeros.dimensions = {{0, 1, 0}, {1, 1, 0}};
+  zeros.padding_before = {0, 0};
+  zeros.padding_after = {6, 0};
+  zeros.instead_of_rows = true;
+  expect_refused([&] { pack(p, stage_of(p, "y"), p.graph.inputs[1], zeros); }, "infinite");
+}
+
 TEST(BlockAxis, IsRefused) {
   const Graph graph = parse_graph(kRows);
   const auto refused = [&](const Axes& axes, const Steps& steps, const char* why) {

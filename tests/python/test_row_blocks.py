@@ -65,6 +65,64 @@ def test_gradients_of_long_sequences(
         np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
 
 
+def test_layers_have_chains_of_their_own() -> None:
+    """A projection lies between two groups of rows."""
+    x, *weights = (0.3 * a for a in draw((2, 1200, 16), (16, 16), (16, 16), (16, 16)))
+
+    def layers(x: Any, wq: Any, wk: Any, wv: Any) -> Any:
+        for _ in range(3):
+            x = x + attention(x @ wq, x @ wk, x @ wv)
+        return x
+
+    lowered = aj.lower(layers, x, *weights)
+    assert lowered.schedule_json.count('"block_axis"') == 3
+    assert lowered.schedule_json.count('"gather"') == 3
+    compiled = lowered.compile()
+    assert compiled.report["workspace_bytes"] < 2 * 1200 * 1200 * 4
+    expected = x.astype(np.float64)
+    for _ in range(3):
+        q, k, v = (expected @ w for w in weights)
+        expected = expected + by_numpy(q, q, k, v)[0]
+    np.testing.assert_allclose(compiled(x, *weights), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_what_runs_between_rows_is_no_copy() -> None:
+    """A running sum reads the sums over one group's rows, and the next group reads it."""
+    q, k, x, r, s = (0.4 * a for a in draw(*[(9, 640, 8)] * 5))
+
+    def weighted(m: Any, q: Any, k: Any) -> Any:
+        return m.exp(m.einsum("hid,hjd->hij", q, k))
+
+    def forward(q: Any, k: Any, x: Any, r: Any, s: Any) -> Any:
+        sums = aj.einsum("hij,hid->hjd", weighted(aj, q, k), x)
+        running = aj.cumsum(sums, axis=1)
+        scores = aj.einsum("hid,hjd->hij", r, s) * running[:, :1, :1]
+        return aj.einsum("hij,hid->hjd", aj.exp(scores), x)
+
+    lowered = aj.lower(forward, q, k, x, r, s)
+    assert '"block_axis"' in lowered.schedule_json
+    exact = [a.astype(np.float64) for a in (q, k, x, r, s)]
+    sums = np.einsum("hij,hid->hjd", weighted(np, *exact[:2]), exact[2])
+    scores = np.einsum("hid,hjd->hij", *exact[3:]) * np.cumsum(sums, 1)[:, :1, :1]
+    expected = np.einsum("hij,hid->hjd", np.exp(scores), exact[2])
+    error = np.abs(lowered.compile()(q, k, x, r, s) - expected).max() / np.abs(expected).max()
+    assert error < 2e-3, "exponentials of sums of 640 terms"
+
+
+def test_what_waits_for_a_sum_is_no_row() -> None:
+    x, w, u, y = draw((6000, 48), (48, 256), (256, 32), (256, 256))
+    x, w, y = 0.1 * x, 0.1 * w, 0.01 * y
+
+    def forward(x: Any, w: Any, u: Any, y: Any) -> Any:
+        hidden = x @ w
+        scale = aj.einsum("ij,ij->j", hidden, hidden) @ y
+        return aj.tanh(hidden * scale) @ u
+
+    hidden = x.astype(np.float64) @ w
+    expected = np.tanh(hidden * ((hidden * hidden).sum(0) @ y)) @ u
+    np.testing.assert_allclose(aj.jit(forward)(x, w, u, y), expected, rtol=1e-3, atol=1e-3)
+
+
 def test_the_forward_alone() -> None:
     q, k, v = draw((2, 1200, 16), (2, 1100, 16), (2, 1100, 16))
     lowered = aj.lower(attention, q, k, v)
