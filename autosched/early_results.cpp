@@ -52,6 +52,8 @@ std::vector<size_t> places(const Program& program) {
 }  // namespace
 
 Program early_results(Program program) {
+  if (program.in_place > 0)
+    throw Error(ErrorCode::Schedule, "early_results: results lie in place of others");
   for (const Kernel& kernel : program.kernels)
     if (!kernel.root.attached.empty())
       throw Error(ErrorCode::Schedule, "early_results: order stages before attaching any");

@@ -223,6 +223,7 @@ Program schedule_loops(Prepared prepared, const Target& target, Choices& choices
   Program program = schedule_kernels(std::move(prepared.program), target, prepared.plans,
                                      prepared.tasks, choices);
   if (scan) return program;  // what a step leaves is what the next one reads
+  program = reshapes_in_place(std::move(program));
   program = fetch_rows(std::move(program), target, choices);
   return stream_results(std::move(program), target, choices);
 }

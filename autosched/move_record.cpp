@@ -1,13 +1,22 @@
 // autosched/move_record.cpp -- refusing and recording moves.
 #include "autosched/move_record.hpp"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 namespace adjit {
 
 Move begin_move(const char* name, Program& program, size_t stage) {
   if (stage >= program.graph.stages.size())
     throw Error(ErrorCode::Schedule,
                 std::string(name) + ": there is no stage " + std::to_string(stage));
-  return {name, program, stage};
+  const Move move{name, program, stage};
+  constexpr std::array<std::string_view, 8> kOfLoops{
+      "tile", "reorder", "vectorize", "unroll", "parallel", "stream", "fetch_ahead", "in_place"};
+  move.require(program.in_place == 0 || std::ranges::find(kOfLoops, name) != kOfLoops.end(),
+               "results lie in place of others: what is computed where is settled");
+  return move;
 }
 
 void Move::refuse(const std::string& reason) const {

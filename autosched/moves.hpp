@@ -120,6 +120,12 @@ Program scatter_rows(Program program, size_t stage, size_t dimension);
 /// that compute stages read.
 Program pad_rows(Program program, size_t stage, int64_t gap);
 
+/// Gives a stage that only reads a tensor of the workspace row by row, in another shape, no kernel:
+/// that tensor lies where the stage's result does.
+Program in_place(Program program, size_t stage);
+/// All stages that this may be done to.
+Program reshapes_in_place(Program program);
+
 /// Runs a scan's steps by `steps`, a program of the graph that its body is.
 Program schedule_steps(Program program, size_t stage, Program steps);
 

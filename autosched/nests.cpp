@@ -158,7 +158,7 @@ bool is_independent(const Graph& graph, const Stage& stage, size_t axis) {
 
 bool goes_on_in_memory(const Graph& graph, const Stage& stage, size_t axis) {
   return stage.kind == StageKind::Compute && !stage.running && axis >= stage.domain.output_rank &&
-         has_partial_results(stage.combiner.kind) &&
+         stage.domain.extents[axis] > 0 && has_partial_results(stage.combiner.kind) &&
          std::ranges::all_of(stage.results, [&](TensorId id) {
            const DType dtype = graph.info(id).dtype;
            return accumulator_of(dtype) == dtype;
@@ -196,6 +196,17 @@ Affine origin_above(const Nest& nest, size_t axis, size_t depth) {
   for (size_t l = 0; l < depth; ++l)
     if (nest.loops[l].axis == axis) origin += Affine::variable(nest.loops[l].variable);
   return origin;
+}
+
+std::vector<size_t> stages_in_place(const Program& program) {
+  if (program.in_place == 0) return {};
+  std::vector<bool> placed(program.graph.stages.size(), false);
+  for (const Kernel& kernel : program.kernels)
+    for_each_nest(kernel.root, [&](const Nest& nest) { placed[nest.stage] = true; });
+  std::vector<size_t> found;
+  for (size_t s = 0; s < placed.size(); ++s)
+    if (!placed[s]) found.push_back(s);
+  return found;
 }
 
 double points_of(const Program& program, const Kernel& kernel) {

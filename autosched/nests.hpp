@@ -37,6 +37,8 @@ struct NestPath {
 std::optional<NestPath> find_nest(const Program& program, size_t stage);
 Nest& nest_at(Program& program, const NestPath& path);
 const Nest& nest_at(const Program& program, const NestPath& path);
+/// Stages in no nest, whose results are in place, ascending.
+std::vector<size_t> stages_in_place(const Program& program);
 /// Points of all nests of a kernel, as if each ran over its whole domain once.
 double points_of(const Program& program, const Kernel& kernel);
 /// Tensors that the nests of a kernel read or write in memory, ascending: all but local ones.
@@ -72,8 +74,8 @@ bool writes_apart(const Graph& graph, const Stage& stage, size_t axis);
 /// Whether the loops over this axis may run in parallel: output axes along which nothing runs on,
 /// and those that write apart.
 bool is_independent(const Graph& graph, const Stage& stage, size_t axis);
-/// Whether tasks may be parts of this reduction axis, one after the other: their partial results
-/// are as wide as what is stored.
+/// Whether tasks may be parts of this reduction axis, one after the other: there are some, and
+/// their partial results are as wide as what is stored.
 bool goes_on_in_memory(const Graph& graph, const Stage& stage, size_t axis);
 /// The first point of the axis in one iteration of the loops [0, depth), over the kernel's
 /// variables.

@@ -45,6 +45,12 @@ class Printer {
       text_ += "\n";
       body(kernel.root, 1);
     }
+    for (size_t s : stages_in_place(program_)) {
+      const Stage& stage = program_.graph.stages[s];
+      text_ += program_.graph.info(stage.results[0]).name +
+               list(program_.graph.info(stage.results[0]).shape) + " is " +
+               program_.graph.info(program_.graph.pool.read_tensor(stage.bodies[0])).name + "\n";
+    }
     return std::move(text_);
   }
 

@@ -1,6 +1,7 @@
 // autosched/program.cpp -- the plainest legal program, and small accessors.
 #include "autosched/program.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "autosched/guard_reads.hpp"
@@ -93,7 +94,7 @@ int64_t tasks_in_turn(const Program& program, const Nest& root) {
     waits = waits || !is_independent(program.graph, stage, root.loops[l].axis);
     if (waits) tasks *= root.loops[l].trips;
   }
-  return tasks;
+  return std::max<int64_t>(tasks, 1);  // of no tasks at all, too
 }
 
 size_t tile_begin(const Nest& nest) {

@@ -31,6 +31,9 @@
 // results as wide as what is stored: tasks that differ in it alone go on from what the one before
 // left in memory, so that one thread runs them one after the other (tasks_in_turn).
 //
+// Results in place. A stage that only gives a tensor of the workspace another shape, whose elements
+// have the same order, may be in no kernel: that tensor lies where the stage's result does.
+//
 // Order. `loops` go outermost first: first the parallel ones (a prefix), then
 // serial ones, last the tile: unrolled loops and, innermost, at most one vector loop, whose points
 // are computed together in registers. Reduction loops that stand directly above the tile keep their
@@ -109,7 +112,8 @@ std::string_view name_of(Scope scope);
 
 struct Program {
   Graph graph;
-  std::vector<Kernel> kernels;  // in execution order; every stage is in exactly one nest
+  std::vector<Kernel> kernels;  // in execution order; a stage is in one nest, or in place
+  size_t in_place = 0;          // stages that are, after which only loops are moved
   std::vector<Scope> scopes;    // per tensor
   std::vector<std::vector<size_t>> readers;  // per tensor: the stages that read it, ascending
   int cores = 1;                             // what the schedule aims at; never changes results

@@ -228,6 +228,11 @@ constexpr Row kMoves[] = {
        const size_t stage = e.stage("stage");
        p = pad_rows(std::move(p), stage, e.get<int64_t>("gap"));
      }},
+    {"in_place",
+     [](Program& p, const Entry& e) {
+       const size_t stage = e.stage("stage");
+       p = in_place(std::move(p), stage);
+     }},
     {"gather",
      [](Program& p, const Entry& e) {
        const std::vector<size_t> stages = e.stages("stages");

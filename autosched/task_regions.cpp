@@ -12,6 +12,11 @@ TaskRegions::TaskRegions(const Program& program)
   kernel_of_.assign(program.graph.stages.size(), SIZE_MAX);
   for (size_t k = 0; k < program.kernels.size(); ++k)
     for_each_nest(program.kernels[k].root, [&](const Nest& nest) { kernel_of_[nest.stage] = k; });
+  for (size_t s : stages_in_place(program)) {
+    const TensorId from = program.graph.pool.read_tensor(program.graph.stages[s].bodies[0]);
+    kernel_of_[s] = kernel_of_[producers_[from.value]];
+    in_place_.push_back(s);
+  }
 }
 
 bool TaskRegions::follows(size_t first, size_t k, size_t depth,
@@ -92,7 +97,8 @@ bool TaskRegions::covers(size_t writer, size_t producer, size_t reader, const Re
                          size_t depth) const {
   const Nest& root = program_.kernels[writer].root;
   if (root.loops.size() < depth) return false;  // of a scalar, or of an inner scan
-  for (size_t l = 0; l < depth; ++l)            // what a task leaves to the next one is not ready
+  if (std::ranges::binary_search(in_place_, producer)) return false;  // of another shape
+  for (size_t l = 0; l < depth; ++l)  // what a task leaves to the next one is not ready
     if (!is_independent(program_.graph, program_.graph.stages[root.stage], root.loops[l].axis))
       return false;
   const Region written = written_region(writer, producer, depth);

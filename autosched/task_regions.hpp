@@ -52,6 +52,7 @@ class TaskRegions {
   const Program& program_;
   std::vector<size_t> producers_;  // per tensor
   std::vector<size_t> kernel_of_;  // per stage
+  std::vector<size_t> in_place_;   // stages, ascending
 };
 
 }  // namespace adjit

@@ -21,7 +21,7 @@ class Verifier {
     if (!locals_stay_inside(program_, &outside))
       fail("'" + outside + "' is read outside the loops it is local to");
     for (size_t s = 0; s < kernel_of_.size(); ++s)
-      if (kernel_of_[s] == SIZE_MAX) fail("stage '" + name(s) + "' is in no kernel");
+      if (kernel_of_[s] == SIZE_MAX) kernel_of_[s] = kernel_in_place(s);
     for (size_t k = 0; k < program_.kernels.size(); ++k)
       for_each_nest(program_.kernels[k].root, [&](const Nest& nest) { check_order(nest, k); });
   }
@@ -51,6 +51,17 @@ class Verifier {
     std::string uncovered;
     if (!regions_cover_reads(program_, k, &uncovered))
       fail("the region computed of '" + uncovered + "' does not cover what is read of it");
+  }
+
+  // Of a stage in no nest: that which makes what it gives another shape.
+  size_t kernel_in_place(size_t s) const {
+    const Stage& stage = program_.graph.stages[s];
+    const ExprPool& pool = program_.graph.pool;
+    const bool reads = stage.bodies.size() == 1 && pool.is(stage.bodies[0], Op::Read);
+    const size_t producer = reads ? producer_of(pool.read_tensor(stage.bodies[0])) : SIZE_MAX;
+    if (producer == SIZE_MAX || kernel_of_[producer] == SIZE_MAX)
+      fail("stage '" + name(s) + "' is in no kernel");
+    return kernel_of_[producer];
   }
 
   void check_nest(const Nest& nest, size_t kernel, bool root) {

@@ -11,10 +11,16 @@ namespace {
 
 int64_t item_bytes(const TensorInfo& tensor) { return static_cast<int64_t>(size_of(tensor.dtype)); }
 
-// A scatter runs on top of what it starts from: per tensor, the one whose buffer it shares.
-std::vector<uint32_t> shared_buffers(const Graph& graph) {
+// A scatter runs on top of what it starts from, results in place lie where they are made: per
+// tensor, the one whose buffer it shares.
+std::vector<uint32_t> shared_buffers(const Program& program) {
+  const Graph& graph = program.graph;
   std::vector<uint32_t> buffer(graph.tensors.size());
   std::iota(buffer.begin(), buffer.end(), 0u);
+  for (size_t s : stages_in_place(program)) {
+    const Stage& stage = graph.stages[s];
+    buffer[graph.pool.read_tensor(stage.bodies[0]).value] = stage.results[0].value;
+  }
   for (size_t s = graph.stages.size(); s-- > 0;) {
     const Stage& stage = graph.stages[s];
     if (stage.kind == StageKind::Scatter)
@@ -72,7 +78,7 @@ class Arranger {
  public:
   Arranger(const Program& program, const Scan* scan) : program_(program) {
     const size_t count = program.kernels.size();
-    made_.buffer_of = shared_buffers(program.graph);
+    made_.buffer_of = shared_buffers(program);
     made_.steps.resize(count);
     made_.blocks.assign(count, 0);
     made_.chains = task_chains(program, scan);

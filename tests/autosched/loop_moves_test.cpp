@@ -90,6 +90,10 @@ TEST(LoopMoves, ParallelTakesReductionsInTurn) {
   EXPECT_EQ(tasks_in_turn(blocks, blocks.kernels[0].root), 2);
   EXPECT_EQ(task_count(blocks.kernels[0].root), 2);
   expect_faithful(blocks, g);
+  expect_refused([&] { parallel(plain(matmul_graph(10, 7, 0)), 0, 3); }, "no partial results");
+  const Program none = parallel(plain(matmul_graph(10, 0, 6)), 0, 3);
+  EXPECT_EQ(task_count(none.kernels[0].root), 0);
+  EXPECT_EQ(tasks_in_turn(none, none.kernels[0].root), 6);
   const Program rows = parallel(plain(g), 0, 2);
   EXPECT_EQ(tasks_in_turn(rows, rows.kernels[0].root), 1);
 }

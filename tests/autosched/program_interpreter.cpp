@@ -28,9 +28,15 @@ class ProgramInterpreter {
     }
     for (size_t k = 0; k < inputs.size(); ++k) arrays_[graph_.inputs[k].value] = inputs[k];
     for (const ConstantData& c : graph_.constants) arrays_[c.tensor.value].bytes = c.bytes;
+    const std::vector<size_t> in_place = stages_in_place(program_);
     for (const Kernel& kernel : program_.kernels) {
       variables_.assign(kernel.variable_count, 0);
       run(kernel.root);
+      for (size_t s : in_place) {
+        const Stage& stage = graph_.stages[s];
+        arrays_[stage.results[0].value].bytes =
+            arrays_[graph_.pool.read_tensor(stage.bodies[0]).value].bytes;
+      }
     }
     std::vector<Array> outputs;
     for (TensorId id : graph_.outputs) outputs.push_back(arrays_[id.value]);

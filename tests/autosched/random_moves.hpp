@@ -18,9 +18,10 @@ inline Program random_move(Program p, Random& random) {
   const auto other = static_cast<size_t>(random.between(0, stages - 1));
   const auto axis = static_cast<size_t>(random.between(0, 4));
   const std::optional<NestPath> path = find_nest(p, s);
+  if (!path) return p;
   // Parts of parts of parts grow: large enough is enough.
   const bool large = p.graph.info(p.graph.stages[s].results[0]).element_count() > 2000;
-  switch (random.between(0, 22)) {
+  switch (random.between(0, 23)) {
     case 0: return tile(std::move(p), s, axis, std::vector<int64_t>{random.between(1, 5)});
     case 1: return vectorize(std::move(p), s, axis, int64_t{2} << random.between(0, 3));
     case 2: return unroll(std::move(p), s, axis, random.between(2, 4));
@@ -64,6 +65,7 @@ inline Program random_move(Program p, Random& random) {
       if (random.between(0, 1) == 0) steps.insert(steps.begin(), 2 * block);
       return block_axis(std::move(p), stages, steps);
     }
+    case 22: return in_place(std::move(p), s);
     case 21: return pad_rows(std::move(p), s, random.between(1, 5));
     default: {
       std::vector<size_t> order(nest_at(p, *path).loops.size());
