@@ -277,8 +277,8 @@ KernelFeatures features_of(const Program& program, const Kernel& kernel, const T
     features.nests.back().traffic = moved[n];
   }
   features.parallel = parallel_depth(kernel.root) > 0;
-  features.tasks =
-      static_cast<double>(task_count(kernel.root) / tasks_in_turn(program, kernel.root));
+  const int64_t runs = task_count(kernel.root) / tasks_in_turn(program, kernel.root);
+  features.tasks = static_cast<double>(runs);
   for (TensorId id : tensors_in_memory(program, kernel))
     features.array_bytes += bytes_in_memory(program, id);
   return features;
