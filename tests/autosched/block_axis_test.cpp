@@ -55,7 +55,8 @@ TEST(BlockAxis, OfUnequalParts) {
 TEST(BlockAxis, PartsOfASum) {
   const Graph graph = parse_graph(kRows);
   Program p = block_axis(plain(graph), Axes{{0, 0}, {1, 0}, {2, 1}}, Steps{6, 2});
-  p = split_reduction(std::move(p), stage_of(p, "v"), 1, 2);
+  const size_t v = stage_of(p, "v");
+  p = split_reduction(std::move(p), v, 1, 2);
   const Stage& parts = p.graph.stages[stage_of(p, "v_parts")];
   EXPECT_EQ(parts.domain.extents, (std::vector<int64_t>{2, 5, 1, 3, 2}));
   expect_faithful(p, graph);

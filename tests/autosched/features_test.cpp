@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit {

@@ -62,7 +62,10 @@ TEST(TaskChains, SumsInTurn) {
                          std::vector<StageAxis>{{0, 1}, {1, 2}, {2, 1}}, Steps{4});
   const size_t v = stage_of(p, "v");
   p = reorder(std::move(p), v, std::vector<size_t>{0, 2, 1, 3});
-  for (const char* name : {"t", "v", "z_blocks"}) p = parallel(std::move(p), stage_of(p, name), 2);
+  for (const char* name : {"t", "v", "z_blocks"}) {
+    const size_t stage = stage_of(p, name);
+    p = parallel(std::move(p), stage, 2);
+  }
   EXPECT_EQ(tasks_in_turn(p, p.kernels[v].root), 3);
   EXPECT_EQ(task_chains(p).continues, (std::vector<bool>{false, true, false, false}));
   EXPECT_EQ(slice_of(p, "v"), 0);

@@ -17,6 +17,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "autosched/nests.hpp"
 #include "jit/cpu/object.hpp"
 #include "tests/autosched/program_interpreter.hpp"
 #include "tests/jit/emit/emitted_function.hpp"
