@@ -9,9 +9,12 @@ namespace adjit {
 namespace {
 
 // Tensors that a program writes after the kernel that defines them: a scatter goes on in the buffer
-// that it starts from.
-std::vector<bool> written_over(const Graph& graph) {
+// that it starts from, and what lies in place of a result moves with that from step to step.
+std::vector<bool> written_over(const Program& steps) {
+  const Graph& graph = steps.graph;
   std::vector<bool> found(graph.tensors.size(), false);
+  for (size_t s : stages_in_place(steps))
+    found[graph.pool.read_tensor(graph.stages[s].bodies[0]).value] = true;
   for (const Stage& stage : graph.stages)
     if (stage.kind == StageKind::Scatter) found[stage.initial.value] = true;
   return found;
@@ -25,7 +28,7 @@ std::vector<bool> invariant_kernels(const Program& steps, const Scan& scan) {
   for (size_t k = repeats_of(scan).first_same; k < graph.inputs.size(); ++k)
     same[graph.inputs[k].value] = true;
   for (const ConstantData& c : graph.constants) same[c.tensor.value] = true;
-  const std::vector<bool> overwritten = written_over(graph);
+  const std::vector<bool> overwritten = written_over(steps);
   std::vector<bool> invariant;
   for (const Kernel& kernel : steps.kernels) {
     bool all = !kernel.steps;

@@ -45,6 +45,21 @@ TEST(StepInvariants, WhatAScatterGoesOnInIsMadeInEveryStep) {
   EXPECT_FALSE(found[1]) << "what it starts from";
 }
 
+// What a step leaves in another shape lies where its result does, which is elsewhere in the next.
+TEST(StepInvariants, WhatLiesInPlaceOfAResultIsMadeInEveryStep) {
+  const Graph graph = parse_graph(
+      "def f(float(6) h, float(6, 6) W) -> (c, ys) {\n"
+      " scan (c, ys) = step[4](carry float(6) s = h, fixed float(6, 6) w = W) -> (n, b) {"
+      " a(i) max=! w(i, r)\n b(i, j) = a(3 * i + j) where i in 0:2, j in 0:3\n"
+      " n(i) = s(i) + a(i)\n }\n}");
+  const Program program = initial_program(graph, 2, 512);
+  const Kernel& scan = program.kernels.back();
+  const Scan& of = *program.graph.stages[scan.root.stage].scan;
+  const size_t b = stage_of(*scan.steps, "b");
+  EXPECT_TRUE(invariant_kernels(*scan.steps, of).front());
+  EXPECT_FALSE(invariant_kernels(in_place(*scan.steps, b), of).front());
+}
+
 // A step multiplies two rows by W transposed.
 Program product(int64_t steps) {
   const std::string t = std::to_string(steps);
