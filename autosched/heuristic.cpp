@@ -206,7 +206,7 @@ Prepared prepare_loops(const Graph& graph, const Target& target, Choices& choice
                                made.plans, made.task_axes, choices);
   program = gather_blocks(std::move(program), made.task_axes, made.tasks);
   // The steps of a scan share tasks of any number of rows.
-  made.program = attach_rows(std::move(program), made.plans, scan == nullptr, choices);
+  made.program = attach_rows(std::move(program), made.plans, made.tasks, scan == nullptr, choices);
   return made;
 }
 

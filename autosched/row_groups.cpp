@@ -47,9 +47,11 @@ int64_t local_bytes(const Program& program, const Nest& host) {
 
 class RowGrouper {
  public:
-  RowGrouper(Program program, const ReductionPlans& plans, bool side_by_side, Choices& choices)
+  RowGrouper(Program program, const ReductionPlans& plans, const TaskLoops& tasks,
+             bool side_by_side, Choices& choices)
       : program_(std::move(program)),
         plans_(plans),
+        tasks_(tasks),
         side_by_side_(side_by_side),
         choices_(choices),
         producers_(defining_stages(program_.graph)) {}
@@ -96,11 +98,14 @@ class RowGrouper {
     while (depth < nest.loops.size() && nest.loops[depth].axis < output_rank) ++depth;
     // The last output loop stays free for the lanes, unless rows are what the host reduces.
     if (depth == nest.loops.size() && depth > 0) --depth;
-    for (size_t d = depth; d >= 1; --d) {
+    const auto settled = tasks_.find(program_.graph.stages[host].results.front().value);
+    const size_t least = settled == tasks_.end() ? 1 : settled->second;  // inside the tasks
+    for (size_t d = depth; d >= least; --d) {
       const std::optional<bool> done = attach_at(stage, host, d);
       if (done && *done) return true;
       if (done) break;
     }
+    if (settled != tasks_.end()) return false;
     const auto [order, followed] = followed_first(stage, host, depth);
     if (followed == 0) return false;
     Program before = program_;
@@ -256,6 +261,7 @@ class RowGrouper {
 
   Program program_;
   const ReductionPlans& plans_;
+  const TaskLoops& tasks_;
   bool side_by_side_;
   Choices& choices_;
   std::vector<size_t> producers_;  // per tensor
@@ -263,9 +269,9 @@ class RowGrouper {
 
 }  // namespace
 
-Program attach_rows(Program program, const ReductionPlans& plans, bool side_by_side,
-                    Choices& choices) {
-  return RowGrouper(std::move(program), plans, side_by_side, choices)();
+Program attach_rows(Program program, const ReductionPlans& plans, const TaskLoops& tasks,
+                    bool side_by_side, Choices& choices) {
+  return RowGrouper(std::move(program), plans, tasks, side_by_side, choices)();
 }
 
 }  // namespace adjit

@@ -11,7 +11,7 @@ namespace adjit {
 /// buffers stay small and no point is computed twice. Stages with plans and contractions stay
 /// kernels of their own. All nests must have plain loops. `side_by_side`: reductions of short rows
 /// run for several rows at once.
-Program attach_rows(Program program, const ReductionPlans& plans, bool side_by_side,
-                    Choices& choices);
+Program attach_rows(Program program, const ReductionPlans& plans, const TaskLoops& tasks,
+                    bool side_by_side, Choices& choices);
 
 }  // namespace adjit

@@ -92,32 +92,32 @@ TEST(SiblingGroups, ShareOnePassUnlessTheyDependOnEachOther) {
 TEST(RowGroups, SoftmaxRunsRowByRow) {
   const Graph g = softmax_graph(16, 40);
   Choices own;
-  const Program p = attach_rows(plain(g), {}, false, own);
+  const Program p = attach_rows(plain(g), {}, {}, false, own);
   ASSERT_EQ(p.kernels.size(), 1u);
   EXPECT_EQ(p.kernels[0].root.attached.size(), 3u);
   expect_faithful(p, g);
   // Rows that do not fit stay apart: 128 KB are 32768 floats, 64 KB of several rows at once.
-  EXPECT_EQ(attach_rows(plain(softmax_graph(16, 30000)), {}, false, own).kernels.size(), 1u);
-  EXPECT_GT(attach_rows(plain(softmax_graph(16, 40000)), {}, false, own).kernels.size(), 1u);
+  EXPECT_EQ(attach_rows(plain(softmax_graph(16, 30000)), {}, {}, false, own).kernels.size(), 1u);
+  EXPECT_GT(attach_rows(plain(softmax_graph(16, 40000)), {}, {}, false, own).kernels.size(), 1u);
   const auto planes = [&](int64_t side) {
     const std::string n = std::to_string(side);
     return attach_rows(plain(parse_graph("def f(float(9, " + n + ", " + n + ") x) -> (y) {\n" +
                                          " e(b, i, j) = exp(x(b, i, j))\n s(b) +=! e(b, r, t)\n" +
                                          " y(b, i, j) = e(b, i, j) / s(b)\n}")),
-                       {}, false, own)
+                       {}, {}, false, own)
         .kernels.size();
   };
   EXPECT_EQ(planes(100), 1u);
   EXPECT_GT(planes(150), 1u);
   // Contractions want tiles of several rows.
-  EXPECT_EQ(attach_rows(plain(matmul_graph(16, 16, 16)), {}, false, own).kernels.size(), 1u);
+  EXPECT_EQ(attach_rows(plain(matmul_graph(16, 16, 16)), {}, {}, false, own).kernels.size(), 1u);
 }
 
 // Sums of short rows wait for each other: those of several rows go on side by side.
 TEST(RowGroups, ShortRowsGoSideBySide) {
   Choices own;
   const auto rows_at_once = [&](int64_t rows, int64_t columns) {
-    const Program p = attach_rows(plain(softmax_graph(rows, columns)), {}, true, own);
+    const Program p = attach_rows(plain(softmax_graph(rows, columns)), {}, {}, true, own);
     return p.kernels[0].root.attached.back().nest.spans.front();
   };
   EXPECT_EQ(rows_at_once(4096, 40), 16);
