@@ -123,20 +123,26 @@ Program block_rows(Program program, const Target& target, const ReductionPlans& 
   Program apart = take_batches_apart(program, target);
   std::unordered_set<uint32_t> taken;
   for (const auto& [name, plan] : plans) taken.insert(name);
-  std::set<TensorId> seen, repeated, kept;
+  std::set<TensorId> seen, settled, kept;
   size_t failures = 0, chains = 0;
   while (const std::optional<RowsFound> found =
-             RowGroupFinder(apart, target, taken, kept)(seen, failures)) {
+             RowGroupFinder(apart, target, taken, kept)(seen, settled, failures)) {
     const size_t first = found->again.empty() ? found->group.stages.begin()->first
                                               : defining_stages(apart.graph)[found->from.value];
     if (!choices.keeps(Decision::Blocks, apart.graph, apart.graph.stages[first])) continue;
-    kept.insert(found->kept.begin(), found->kept.end());
     if (!found->again.empty()) {
-      if (!repeated.insert(found->from).second) continue;
-      apart = compute_rows_again(std::move(apart), found->again);
+      // Once: what is found from here on is a group, or nothing.
+      settled.insert(found->from);
       seen.erase(found->from);
+      Program again = compute_rows_again(apart, found->again);
+      const RowGroupFinder finder(again, target, taken, found->kept);
+      if (!std::ranges::all_of(found->expected, [&](TensorId id) { return finder.finds_from(id); }))
+        continue;
+      apart = std::move(again);
+      kept = found->kept;
       continue;
     }
+    kept = found->kept;
     apart = take_apart(std::move(apart), found->group, chains++, task_axes);
     for (const auto& [name, tasks] : task_axes) taken.insert(name);
   }

@@ -19,7 +19,6 @@ constexpr double kWorthBlocks =
 constexpr size_t kMostFailures = 32;  // before no more are looked for: bounds the time that takes
 constexpr size_t kMostStages = 256;   // of a chain
 constexpr double kOfPeak = 0.8;       // at which contractions run
-constexpr double kMostKept = 256 << 20;  // bytes of what passes from one level to another
 constexpr double kNever = 1e30;
 
 // The axis that an index is, also as the quotient of what was put together from it.
@@ -46,6 +45,13 @@ bool is_large_in(const Program& program, const Target& target, const std::vector
 struct RowGroupFinder::Levels {
   std::vector<int> of;  // every stage
   int last = 0;         // of those that have rows in common
+};
+
+// What is done about what passes from one level to another.
+struct RowGroupFinder::Passing {
+  std::vector<RowsAgain> again;
+  std::set<TensorId> kept;  // with that of other groups
+  bool too_much = false;    // to keep all of it
 };
 
 // The stages that have their rows in common with one tensor.
@@ -171,6 +177,7 @@ RowGroupFinder::RowGroupFinder(const Program& program, const Target& target,
 }
 
 std::optional<RowsFound> RowGroupFinder::operator()(std::set<TensorId>& seen,
+                                                    const std::set<TensorId>& only_kept,
                                                     size_t& failures) const {
   std::vector<TensorId> candidates;
   for (const Stage& s : program_.graph.stages)
@@ -182,27 +189,61 @@ std::optional<RowsFound> RowGroupFinder::operator()(std::set<TensorId>& seen,
   for (TensorId id : candidates) {
     if (failures >= kMostFailures) break;
     seen.insert(id);
-    const std::vector<int64_t>& shape = program_.graph.info(id).shape;
-    for (size_t d = 0; d < shape.size(); ++d) {
-      if (shape[d] < 2 * kLeastBlock) continue;
-      RowPlace place{d, {}};
-      for (size_t b = 0; b < d; ++b)
-        if (shape[b] > 1) place.batch.push_back(b);
+    for (const RowPlace& place : places_of(id)) {
       const Closure closure(*this, id, place);
       if (closure.empty()) continue;
       const Levels levels = levels_of(closure);
-      std::set<TensorId> kept = kept_;
-      std::optional<std::vector<RowsAgain>> again = again_for(closure, levels, kept);
-      if (again && !again->empty() && pays_again(closure, levels, *again, kept))
-        return RowsFound{id, {}, std::move(*again), std::move(kept)};
+      std::optional<Passing> passing = passing_of(closure, levels);
+      if (passing && !passing->again.empty() && !only_kept.contains(id) &&
+          pays_again(closure, levels, *passing))
+        return RowsFound{
+            id, {}, std::move(passing->again), std::move(passing->kept), seeds_of(closure, levels)};
       RowGroup group = group_at(closure, levels, levels.of[producers_[id.value]]);
       if (!pays(group)) continue;
       seen.insert(group.passed.begin(), group.passed.end());
-      return RowsFound{id, std::move(group), {}, std::move(kept)};
+      return RowsFound{id, std::move(group), {}, passing ? std::move(passing->kept) : kept_, {}};
     }
     ++failures;
   }
   return std::nullopt;
+}
+
+bool RowGroupFinder::finds_from(TensorId id) const {
+  return std::ranges::any_of(places_of(id), [&](const RowPlace& place) {
+    const Closure closure(*this, id, place);
+    if (closure.empty()) return false;
+    const Levels levels = levels_of(closure);
+    return pays(group_at(closure, levels, levels.of[producers_[id.value]]));
+  });
+}
+
+// The dimensions of a result that may be its rows.
+std::vector<RowPlace> RowGroupFinder::places_of(TensorId id) const {
+  const std::vector<int64_t>& shape = program_.graph.info(id).shape;
+  std::vector<RowPlace> places;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] < 2 * kLeastBlock) continue;
+    RowPlace place{d, {}};
+    for (size_t b = 0; b < d; ++b)
+      if (shape[b] > 1) place.batch.push_back(b);
+    places.push_back(std::move(place));
+  }
+  return places;
+}
+
+// For every level that contractions give something large, the largest of it.
+std::vector<TensorId> RowGroupFinder::seeds_of(const Closure& closure, const Levels& levels) const {
+  std::map<int, TensorId> seeds;
+  for (TensorId id : closure.passed) {
+    const size_t s = producers_[id.value];
+    if (!is_contraction(s)) continue;
+    const auto [at, fresh] = seeds.emplace(levels.of[s], id);
+    if (!fresh && tensor_bytes(program_.graph, id) > tensor_bytes(program_.graph, at->second))
+      at->second = id;
+  }
+  std::vector<TensorId> found;
+  for (const auto& [level, id] : seeds) found.push_back(id);
+  return found;
 }
 
 bool RowGroupFinder::is_large(TensorId id) const {
@@ -313,8 +354,25 @@ RowGroup RowGroupFinder::group_at(const Closure& closure, const Levels& levels, 
       group.passed.push_back(id);
       if (is_stored(id)) group.stored.push_back(id);
     }
+  group.closed = levels.last == 0 && is_closed(closure);
   choose_blocks(group);
   return group;
+}
+
+// Whether nothing large over its rows exists as a whole.
+bool RowGroupFinder::is_closed(const Closure& closure) const {
+  return std::ranges::all_of(closure.stages, [&](const auto& member) {
+    const auto& [s, axes] = member;
+    const bool results =
+        reduces(s, axes) || std::ranges::all_of(stage(s).results, [&](TensorId id) {
+          return !is_large(id) || closure.passed.contains(id);
+        });
+    return results && std::ranges::all_of(reads_of(program_.graph, stage(s)), [&](ExprId read) {
+             const TensorId id = program_.graph.pool.read_tensor(read);
+             return !is_large(id) || closure.passed.contains(id) ||
+                    !dims_read(stage(s).domain, read, axes);
+           });
+  });
 }
 
 bool RowGroupFinder::is_stored(TensorId id) const {
@@ -328,7 +386,7 @@ double RowGroupFinder::cost_of_keeping(const Closure& closure, TensorId id,
                                        const std::set<TensorId>& kept) const {
   double bytes = static_cast<double>(tensor_bytes(program_.graph, id)), all = bytes;
   for (TensorId other : kept) all += static_cast<double>(tensor_bytes(program_.graph, other));
-  if (all > std::max(kMostKept, 8 * static_cast<double>(target_.l3_bytes))) return kNever;
+  if (all > static_cast<double>(target_.kept_bytes)) return kNever;
   // Of blocks that do not divide the rows, a copy is put together.
   RowGroup one;
   one.rows = closure.rows;
@@ -344,8 +402,8 @@ double RowGroupFinder::cost_of_keeping(const Closure& closure, TensorId id,
 class RowGroupFinder::Keeping {
  public:
   Keeping(const RowGroupFinder& finder, const Closure& closure, const Levels& levels, int level,
-          std::set<TensorId>& kept)
-      : finder_(finder), closure_(closure), levels_(levels), level_(level), kept_(kept) {}
+          Passing& passing)
+      : finder_(finder), closure_(closure), levels_(levels), level_(level), passing_(passing) {}
 
   // What is made first is there, or computed, for what comes from it.
   void provide_for(const std::vector<size_t>& readers) {
@@ -375,9 +433,11 @@ class RowGroupFinder::Keeping {
 
   void provide(TensorId id) {
     const size_t s = finder_.producers_[id.value];
-    if (again.contains(s) || kept_.contains(id)) return;
-    if (finder_.cost_of_keeping(closure_, id, kept_) <= cost_again(s)) {
-      kept_.insert(id);
+    if (again.contains(s) || passing_.kept.contains(id)) return;
+    const double cost = finder_.cost_of_keeping(closure_, id, passing_.kept);
+    passing_.too_much |= cost >= kNever;
+    if (cost <= cost_again(s)) {
+      passing_.kept.insert(id);
     } else {
       again.insert(s);
       provide_for({s});
@@ -389,8 +449,8 @@ class RowGroupFinder::Keeping {
     if (again.contains(s)) return 0;
     double cost = finder_.arithmetic_of(s) / (finder_.is_contraction(s) ? kOfPeak : 1);
     for (TensorId id : passed_to(s))
-      if (!kept_.contains(id))
-        cost += std::min(finder_.cost_of_keeping(closure_, id, kept_),
+      if (!passing_.kept.contains(id))
+        cost += std::min(finder_.cost_of_keeping(closure_, id, passing_.kept),
                          cost_again(finder_.producers_[id.value]));
     return std::min(cost, kNever / 2);
   }
@@ -399,16 +459,16 @@ class RowGroupFinder::Keeping {
   const Closure& closure_;
   const Levels& levels_;
   int level_;
-  std::set<TensorId>& kept_;
+  Passing& passing_;
 };
 
 // For every level but the first, the stages that are computed again; nullopt where one cannot be.
-std::optional<std::vector<RowsAgain>> RowGroupFinder::again_for(const Closure& closure,
-                                                                const Levels& levels,
-                                                                std::set<TensorId>& kept) const {
-  std::vector<RowsAgain> all;
+std::optional<RowGroupFinder::Passing> RowGroupFinder::passing_of(const Closure& closure,
+                                                                  const Levels& levels) const {
+  Passing passing;
+  passing.kept = kept_;
   for (int level = levels.last; level > 0; --level) {
-    Keeping keeping(*this, closure, levels, level, kept);
+    Keeping keeping(*this, closure, levels, level, passing);
     std::vector<size_t> readers;
     for (const auto& [s, axes] : closure.stages)
       if (levels.of[s] == level) readers.push_back(s);
@@ -424,9 +484,9 @@ std::optional<std::vector<RowsAgain>> RowGroupFinder::again_for(const Closure& c
           if (reader >= first && levels.of[reader] < level) return std::nullopt;
       made.stages.push_back(stage(*s).results.front());
     }
-    all.push_back(std::move(made));
+    passing.again.push_back(std::move(made));
   }
-  return all;
+  return passing;
 }
 
 // Bytes that a task may have.
@@ -521,15 +581,17 @@ bool RowGroupFinder::pays(const RowGroup& group) const {
     moved += passes_of(id, group.sums) * static_cast<double>(tensor_bytes(program_.graph, id));
   for (const auto& [s, axes] : group.stages)
     if (is_contraction(s)) arithmetic += arithmetic_of(s);
-  const bool from_memory = bytes_of(group.stored) > static_cast<double>(target_.l3_bytes);
+  const double stored = bytes_of(group.stored);
+  const bool from_memory = stored > static_cast<double>(target_.l3_bytes);
+  // Blocks cost what they have around them, too.
+  if (!group.closed && 2 * stored < static_cast<double>(target_.l3_bytes)) return false;
   return cycles_of(moved, from_memory) - added_by_sums(group) > kWorthBlocks * arithmetic;
 }
 
 // Whether groups of all levels, with what is computed again for them and what is kept, take less
 // time than large results that all exist as a whole.
 bool RowGroupFinder::pays_again(const Closure& closure, const Levels& levels,
-                                const std::vector<RowsAgain>& again,
-                                const std::set<TensorId>& kept) const {
+                                const Passing& passing) const {
   std::vector<TensorId> stored;
   for (TensorId id : closure.passed)
     if (is_stored(id)) stored.push_back(id);
@@ -555,15 +617,15 @@ bool RowGroupFinder::pays_again(const Closure& closure, const Levels& levels,
     if (!is_right_size(group)) return false;
     added += added_by_sums(group);
   }
-  for (const RowsAgain& stages : again)
+  for (const RowsAgain& stages : passing.again)
     for (TensorId name : stages.stages) {
       const size_t s = producers_[name.value];
       added += arithmetic_of(s) / (is_contraction(s) ? kOfPeak : 1);
     }
-  for (TensorId id : kept)
+  for (TensorId id : passing.kept)
     if (closure.passed.contains(id)) added += cost_of_keeping(closure, id, {});
-  const bool from_memory = bytes_of(stored) > static_cast<double>(target_.l3_bytes);
-  return cycles_of(moved, from_memory) - added > kWorthBlocks * arithmetic;
+  return bytes_of(stored) > static_cast<double>(target_.l3_bytes) &&
+         (passing.too_much || cycles_of(moved, true) - added > kWorthBlocks * arithmetic);
 }
 
 Program compute_rows_again(Program program, const std::vector<RowsAgain>& again) {

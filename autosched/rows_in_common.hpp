@@ -34,6 +34,7 @@ struct RowGroup {
   std::vector<TensorId> stored;  // those of them that contractions write or read
   int64_t rows = 0, batches = 1;
   int64_t parts = 1, block = 0;  // of the rows of a batch; rows of a block
+  bool closed = false;           // nothing else large over its rows is there
 };
 
 /// Stages that are to be computed again for a later level, so that what passes to it need not
@@ -49,7 +50,8 @@ struct RowsFound {
   TensorId from;
   RowGroup group;
   std::vector<RowsAgain> again;
-  std::set<TensorId> kept;  // large results that pass from one level to another
+  std::set<TensorId> kept;         // large results that pass from one level to another
+  std::vector<TensorId> expected;  // of `again`: from each of these a group is found then
 };
 
 /// Looks for groups in one program, which must outlive it.
@@ -60,12 +62,18 @@ class RowGroupFinder {
   RowGroupFinder(const Program& program, const Target& target,
                  const std::unordered_set<uint32_t>& taken, const std::set<TensorId>& kept);
 
-  /// From the largest results of contractions on; what was looked at goes to `seen`. `failures`
-  /// bounds the time that this takes.
-  std::optional<RowsFound> operator()(std::set<TensorId>& seen, size_t& failures) const;
+  /// Whether there is a group from this result on that pays.
+  bool finds_from(TensorId id) const;
+
+  /// From the largest results of contractions on; what was looked at goes to `seen`. Nothing is
+  /// to be computed again for what begins with one of `only_kept`. `failures` bounds the time that
+  /// this takes.
+  std::optional<RowsFound> operator()(std::set<TensorId>& seen, const std::set<TensorId>& only_kept,
+                                      size_t& failures) const;
 
  private:
   struct Levels;
+  struct Passing;
   class Closure;
   class Keeping;
 
@@ -73,17 +81,19 @@ class RowGroupFinder {
   bool is_large(TensorId id) const;
   bool is_contraction(size_t s) const;
   bool is_stored(TensorId id) const;
+  bool is_closed(const Closure& closure) const;
   bool reduces(size_t s, const RowPlace& axes) const {
     return axes.row >= stage(s).domain.output_rank;
   }
   std::optional<RowPlace> axes_reading(size_t s, TensorId id, const RowPlace& dims) const;
   std::optional<RowPlace> dims_read(const Domain& domain, ExprId read, const RowPlace& axes) const;
 
+  std::vector<RowPlace> places_of(TensorId id) const;
+  std::vector<TensorId> seeds_of(const Closure& closure, const Levels& levels) const;
   Levels levels_of(const Closure& closure) const;
   RowGroup group_at(const Closure& closure, const Levels& levels, int level) const;
   double cost_of_keeping(const Closure& closure, TensorId id, const std::set<TensorId>& kept) const;
-  std::optional<std::vector<RowsAgain>> again_for(const Closure& closure, const Levels& levels,
-                                                  std::set<TensorId>& kept) const;
+  std::optional<Passing> passing_of(const Closure& closure, const Levels& levels) const;
   void choose_blocks(RowGroup& group) const;
 
   double near() const;
@@ -95,8 +105,7 @@ class RowGroupFinder {
   double added_by_sums(const RowGroup& group) const;
   bool is_right_size(const RowGroup& group) const;
   bool pays(const RowGroup& group) const;
-  bool pays_again(const Closure& closure, const Levels& levels, const std::vector<RowsAgain>& again,
-                  const std::set<TensorId>& kept) const;
+  bool pays_again(const Closure& closure, const Levels& levels, const Passing& passing) const;
 
   const Program& program_;
   const Target& target_;

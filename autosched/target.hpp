@@ -28,6 +28,7 @@ struct Target {
   double l3_bytes_per_cycle = 12;
   double memory_gb_per_core = 32;  // GB/s that one core can draw
   double memory_gb = 50;           // and all of them
+  int64_t kept_bytes = 256 << 20;  // of rows that wait for others, before they are computed again
   double call_microseconds = 0.1;  // of one kernel
   double task_microseconds = 0.3;  // of handing a task to a core
   double pool_microseconds = 3;    // of entering the thread pool and waiting for the last task

@@ -2,6 +2,7 @@
 #include "autosched/row_blocks.hpp"
 
 #include "autosched/heuristic.hpp"
+#include "autosched/nests.hpp"
 #include "autosched/task_chains.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
@@ -26,6 +27,32 @@ Graph attention(int64_t heads, int64_t rows, int64_t columns, int64_t width) {
                      "  dp(h, i, j) +=! c(h, i, r) * v(h, j, r)\n"
                      "  w(h, i) +=! dp(h, i, r) * p(h, i, r)\n"
                      "  ds(h, i, j) = p(h, i, j) * (dp(h, i, j) - w(h, i))\n"
+                     "  dq(h, i, d) +=! ds(h, i, r) * k(h, r, d)\n"
+                     "  dk(h, j, d) +=! ds(h, r, j) * q(h, r, d)\n"
+                     "  dv(h, j, d) +=! p(h, r, j) * c(h, r, d)\n}");
+}
+
+// A layer of attention whose heads are mixed before the gradient comes back to them, so that no row
+// of the backward can begin before all heads have theirs.
+Graph layer(int64_t heads, int64_t rows, int64_t columns, int64_t width) {
+  const auto n = [](int64_t number) { return std::to_string(number); };
+  const std::string queries = n(heads) + ", " + n(rows) + ", " + n(width);
+  const std::string keys = n(heads) + ", " + n(columns) + ", " + n(width);
+  const std::string values = n(heads) + ", " + n(columns) + ", " + n(width + 2);
+  return parse_graph("def main(float(" + queries + ") q, float(" + keys + ") k, float(" + values +
+                     ") v, float(" + n(heads) + ", " + n(width + 2) + ", 5) w) -> " +
+                     "(y, dq, dk, dv) {\n"
+                     "  s(h, i, j) +=! q(h, i, r) * k(h, j, r)\n"
+                     "  m(h, i) max=! s(h, i, r)\n"
+                     "  e(h, i, j) = exp(s(h, i, j) - m(h, i))\n"
+                     "  z(h, i) +=! e(h, i, r)\n"
+                     "  p(h, i, j) = e(h, i, j) / z(h, i)\n"
+                     "  o(h, i, d) +=! p(h, i, r) * v(h, r, d)\n"
+                     "  y(i, n) +=! o(h, i, d) * w(h, d, n)\n"
+                     "  c(h, i, d) +=! y(i, n) * w(h, d, n)\n"
+                     "  dp(h, i, j) +=! c(h, i, r) * v(h, j, r)\n"
+                     "  t(h, i) +=! dp(h, i, r) * p(h, i, r)\n"
+                     "  ds(h, i, j) = p(h, i, j) * (dp(h, i, j) - t(h, i))\n"
                      "  dq(h, i, d) +=! ds(h, i, r) * k(h, r, d)\n"
                      "  dk(h, j, d) +=! ds(h, r, j) * q(h, r, d)\n"
                      "  dv(h, j, d) +=! p(h, r, j) * c(h, r, d)\n}");
@@ -101,6 +128,66 @@ TEST(RowBlocks, OnlyWhereTheyPay) {
   const Program p = default_schedule(columns, small_caches());
   EXPECT_FALSE(has_move(p, "block_axis"));
   expect_faithful(p, columns);
+}
+
+size_t count_moves(const Program& p, const std::string& name) {
+  size_t count = 0;
+  for (size_t at = 0; (at = p.moves_json.find("\"" + name + "\"", at)) != std::string::npos; ++at)
+    ++count;
+  return count;
+}
+
+// Results of so many elements or more that exist as a whole.
+size_t whole_scores(const Program& p, int64_t elements) {
+  const TaskChains chains = task_chains(p);
+  const std::vector<size_t> in_place = stages_in_place(p);
+  size_t count = 0;
+  for (size_t s = 0; s < p.graph.stages.size(); ++s)
+    for (TensorId id : p.graph.stages[s].results)
+      count += p.scopes[id.value] == Scope::Workspace && chains.slices[id.value] == 0 &&
+               !std::ranges::binary_search(in_place, s) &&
+               p.graph.info(id).element_count() >= elements;
+  return count;
+}
+
+TEST(RowBlocks, WhatWaitsForOtherHeadsIsKeptOnce) {
+  const Graph graph = layer(2, 256, 48, 4);
+  Target target = small_caches();
+  target.l3_bytes = 160 << 10;
+  const Program p = default_schedule(graph, target);
+  EXPECT_EQ(count_moves(p, "block_axis"), 2u) << print(p);
+  EXPECT_EQ(whole_scores(p, 2 * 256 * 48), 1u) << print(p);
+  expect_faithful(p, graph);
+}
+
+TEST(RowBlocks, WhatIsTooMuchToKeepIsComputedAgain) {
+  for (const int64_t rows : {256, 259}) {
+    const Graph graph = layer(2, rows, 48, 4);
+    Target target = small_caches();
+    target.l3_bytes = 160 << 10;
+    target.kept_bytes = 0;
+    const Program p = default_schedule(graph, target);
+    EXPECT_EQ(count_moves(p, "block_axis"), 2u) << print(p);
+    EXPECT_GE(count_moves(p, "rematerialize"), 2u) << print(p);
+    EXPECT_EQ(whole_scores(p, 2 * rows * 48), 0u) << print(p);
+    expect_faithful(p, graph);
+  }
+}
+
+// Heads that lie side by side in a row of all of them.
+TEST(RowBlocks, OfHeadsSideBySide) {
+  const Graph graph = parse_graph(
+      "def main(float(256, 12) q, float(256, 12) k, float(256, 12) v) -> (o, dk) {\n"
+      "  s(h, i, j) +=! q(i, 4 * h + r) * k(j, 4 * h + r) where h in 0:3, i in 0:256, j in 0:256, "
+      "r in 0:4\n"
+      "  m(h, i) max=! s(h, i, r)\n"
+      "  p(h, i, j) = exp(s(h, i, j) - m(h, i))\n"
+      "  o(i, d) +=! p(d // 4, i, r) * v(r, d) where i in 0:256, d in 0:12, r in 0:256\n"
+      "  dk(j, d) +=! p(d // 4, r, j) * v(r, d) where j in 0:256, d in 0:12, r in 0:256\n}");
+  const Program p = default_schedule(graph, small_caches());
+  EXPECT_EQ(count_moves(p, "block_axis"), 1u) << print(p);
+  EXPECT_EQ(whole_scores(p, 3 * 256 * 256), 0u) << print(p);
+  expect_faithful(p, graph);
 }
 
 TEST(RowBlocks, MayBeTurnedDown) {
