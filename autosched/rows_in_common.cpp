@@ -199,7 +199,10 @@ std::optional<RowsFound> RowGroupFinder::operator()(std::set<TensorId>& seen,
         return RowsFound{
             id, {}, std::move(passing->again), std::move(passing->kept), seeds_of(closure, levels)};
       RowGroup group = group_at(closure, levels, levels.of[producers_[id.value]]);
-      if (!pays(group)) continue;
+      // What is larger was looked at with its own batch around the rows.
+      const bool looked_at = std::ranges::any_of(
+          group.passed, [&](TensorId other) { return other != id && seen.contains(other); });
+      if (looked_at || !pays(group)) continue;
       seen.insert(group.passed.begin(), group.passed.end());
       return RowsFound{id, std::move(group), {}, passing ? std::move(passing->kept) : kept_, {}};
     }
@@ -657,10 +660,11 @@ Program take_batches_apart(Program program, const Target& target) {
         const Domain& domain = program.graph.stages[s].domain;
         const std::optional<size_t> axis = axis_at(pool, pool.operand(index, 0), domain);
         const int64_t divisor = pool.int_value(pool.operand(index, 1)).value_or(INT64_MAX);
-        if (axis && *axis < domain.output_rank && divisor <= kLargestGroup &&
-            domain.extents[*axis] >= 2 * divisor &&
-            residue_modulus(program.graph, program.graph.stages[s], *axis) == divisor)
-          part = std::pair(*axis, divisor);
+        if (!axis || *axis >= domain.output_rank || divisor > kLargestGroup ||
+            domain.extents[*axis] < 2 * divisor)
+          continue;
+        const int64_t modulus = residue_modulus(program.graph, program.graph.stages[s], *axis);
+        if (modulus > 0 && modulus % divisor == 0) part = std::pair(*axis, divisor);
       }
     }
     if (!part) continue;
