@@ -39,7 +39,7 @@ size_t stage_in_blocks(const Program& program, TensorId name, size_t rank) {
 Program take_apart(Program program, const RowGroup& group, size_t chain, TaskAxes& task_axes) {
   struct Member {
     TensorId name;
-    size_t rank;
+    size_t rank, rank_of_results;
     RowPlace place;
   };
   std::vector<StageAxis> axes;
@@ -47,7 +47,7 @@ Program take_apart(Program program, const RowGroup& group, size_t chain, TaskAxe
   for (const auto& [s, place] : group.stages) {
     const Stage& stage = program.graph.stages[s];
     axes.push_back({s, place.row});
-    members.push_back({stage.results[0], stage.domain.rank(), place});
+    members.push_back({stage.results[0], stage.domain.rank(), stage.domain.output_rank, place});
   }
   std::vector<int64_t> steps{group.block};
   if (group.parts > 1)
@@ -55,17 +55,23 @@ Program take_apart(Program program, const RowGroup& group, size_t chain, TaskAxe
                  ceil_div(ceil_div(group.rows, group.parts), group.block) * group.block);
   program = block_axis(std::move(program), axes, steps);
   for (TensorId id : group.stored) program = pad_block_rows(std::move(program), id);
-  for (const auto& [name, rank, place] : members) {
+  for (const auto& [name, rank, rank_of_results, place] : members) {
     const size_t s = stage_in_blocks(program, name, rank);
-    const Domain domain = program.graph.stages[s].domain;
     std::vector<size_t> tasks;
     for (size_t b : place.batch) tasks.push_back(b < place.row ? b : b + steps.size());
     for (size_t k = 0; k < steps.size(); ++k) tasks.push_back(place.row + k);
-    if (place.row >= domain.output_rank && steps.size() > 1) {
-      // Parts become results; their axis is the first one, all others move up.
-      program = split_reduction(std::move(program), s, place.row, domain.extents[place.row]);
-      for (size_t& axis : tasks) axis = axis == place.row ? 0 : axis + 1;
-    }
+    // Of what sums over the rows, each batch and each part has its own sum: axes of results, which
+    // are the first ones then.
+    const auto split = [&](size_t& of_tasks) {
+      const size_t axis = of_tasks;
+      program = split_reduction(std::move(program), s, axis,
+                                program.graph.stages[s].domain.extents[axis]);
+      for (size_t& other : tasks) ++other;
+      of_tasks = 0;
+    };
+    for (size_t k = 0; k < place.batch.size(); ++k)
+      if (place.batch[k] >= rank_of_results) split(tasks[k]);
+    if (place.row >= rank_of_results && steps.size() > 1) split(tasks[place.batch.size()]);
     task_axes[program.graph.stages[s].results[0].value] = {std::move(tasks), chain};
   }
   return program;

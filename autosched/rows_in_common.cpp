@@ -120,7 +120,9 @@ class RowGroupFinder::Closure {
       return false;
     int64_t count = 1;
     for (size_t b : axes.batch) {
-      if (b >= domain.output_rank || b == axes.row || std::ranges::count(axes.batch, b) > 1)
+      // What sums over the rows may sum over the batch, too.
+      if ((b >= domain.output_rank && axes.row < domain.output_rank) || b == axes.row ||
+          std::ranges::count(axes.batch, b) > 1)
         return false;
       count *= domain.extents[b];
     }
@@ -516,12 +518,18 @@ void RowGroupFinder::choose_blocks(RowGroup& group) const {
   group.block =
       std::clamp(std::min(rows, group.rows / (2 * runs)), kLeastBlock, kMostBlock) / 16 * 16;
   while (group.parts < runs && 4 * group.parts * group.block <= group.rows) group.parts *= 2;
-  // Blocks of equal length, if there are such.
-  const int64_t part = ceil_div(group.rows, group.parts);
-  for (int64_t block = group.block; 3 * block >= 2 * group.block; --block)
-    if (part % block == 0) {
+  // Blocks of equal length, if there are such: results in them lie as they would as a whole.
+  const int64_t part = ceil_div(group.rows, group.parts), wanted = group.block;
+  const auto divides = [&](int64_t block) { return part % block == 0; };
+  for (int64_t block = wanted; 3 * block >= 2 * wanted; --block)
+    if (divides(block)) {
       group.block = block;
-      break;
+      return;
+    }
+  for (int64_t block = wanted; 3 * block <= 4 * wanted && 2 * block <= part; ++block)
+    if (divides(block)) {
+      group.block = block;
+      return;
     }
 }
 
@@ -649,9 +657,9 @@ Program compute_rows_again(Program program, const std::vector<RowsAgain>& again)
 
 Program take_batches_apart(Program program, const Target& target) {
   const ExprPool& pool = program.graph.pool;
+  std::vector<size_t> producers = defining_stages(program.graph);
   for (size_t s = 0; s < program.graph.stages.size(); ++s) {
     if (!is_product_sum(program.graph, program.graph.stages[s])) continue;
-    const std::vector<size_t> producers = defining_stages(program.graph);
     std::optional<std::pair<size_t, int64_t>> part;  // axis and divisor
     for (ExprId read : reads_of(program.graph, program.graph.stages[s])) {
       if (!is_large_in(program, target, producers, pool.read_tensor(read))) continue;
@@ -669,6 +677,7 @@ Program take_batches_apart(Program program, const Target& target) {
     }
     if (!part) continue;
     program = split_residues(std::move(program), s, part->first, part->second, true);
+    producers = defining_stages(program.graph);
     ++s;  // puts residues together
   }
   return program;

@@ -179,3 +179,83 @@ def test_a_layer_of_many_rows() -> None:
     of_hidden = (g @ u.T) * (1 - hidden**2)
     for one, other in zip(gradients, [of_hidden @ w.T, x.T @ of_hidden, hidden.T @ g], strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-3)
+
+
+def layer(m: Any, x: Any, wq: Any, wk: Any, wv: Any, wo: Any, *, heads: int, groups: int) -> Any:
+    """Heads side by side, `heads / groups` of them with the same keys; for adjit and PyTorch."""
+    n, d = x.shape
+    width = d // heads
+
+    def split(a: Any, count: int) -> Any:
+        return m.permute_dims(m.reshape(a, (n, count, width)), (1, 0, 2))
+
+    q, k, v = split(x @ wq, heads), split(x @ wk, groups), split(x @ wv, groups)
+    if groups != heads:
+        k, v = (m.repeat(a, heads // groups, 0) for a in (k, v))
+    weights = m.softmax(width**-0.5 * q @ m.permute_dims(k, (0, 2, 1)))
+    return x + m.reshape(m.permute_dims(weights @ v, (1, 0, 2)), (n, d)) @ wo
+
+
+class OfAdjit:
+    permute_dims, reshape = staticmethod(aj.permute_dims), staticmethod(aj.reshape)
+
+    @staticmethod
+    def repeat(a: Any, count: int, axis: int) -> Any:
+        return aj.repeat(a, count, axis=axis)
+
+    @staticmethod
+    def softmax(a: Any) -> Any:
+        return aj.nn.softmax(a, axis=-1)
+
+
+@pytest.mark.parametrize(
+    ("layers", "tokens", "heads", "groups", "dtype"),
+    [
+        (1, 1408, 4, 4, np.float32),
+        (2, 1409, 3, 3, np.float32),  # no block divides the rows
+        (2, 1280, 4, 2, np.float32),
+        (1, 1200, 4, 1, np.float64),
+        (3, 1500, 2, 2, np.float64),
+    ],
+)
+def test_layers_whose_heads_are_mixed(
+    layers: int, tokens: int, heads: int, groups: int, dtype: Any
+) -> None:
+    """A row of the backward waits for all heads of the forward."""
+    torch = pytest.importorskip("torch")
+
+    class OfTorch:
+        permute_dims, reshape = torch.permute, torch.reshape
+        repeat = torch.repeat_interleave
+
+        @staticmethod
+        def softmax(a: Any) -> Any:
+            return torch.softmax(a, -1)
+
+    width = 8
+    d, kv = heads * width, groups * width
+    shapes = [(tokens, d)] + [(d, d), (d, kv), (d, kv), (d, d)] * layers
+    x, *weights = draw(*shapes, dtype=dtype)
+    weights = [w / np.sqrt(d).astype(dtype) for w in weights]
+
+    def loss(m: Any, x: Any, *weights: Any) -> Any:
+        for k in range(layers):
+            x = layer(m, x, *weights[4 * k : 4 * k + 4], heads=heads, groups=groups)
+        return x
+
+    def total(x: Any, *weights: Any) -> Any:
+        y = loss(OfAdjit, x, *weights)
+        return aj.sum(y * y)
+
+    every = tuple(range(len(weights) + 1))
+    lowered = aj.lower(aj.grad(total, argnums=every), x, *weights)
+    assert lowered.schedule_json.count('"block_axis"') == 2 * layers
+    compiled = lowered.compile()
+    scores = heads * tokens * tokens * x.itemsize
+    assert compiled.report["workspace_bytes"] < (layers + 1.5) * scores, "one a layer is kept"
+    tensors = [torch.tensor(a, requires_grad=True) for a in (x, *weights)]
+    y = loss(OfTorch, *tensors)
+    expected = torch.autograd.grad((y * y).sum(), tensors)
+    for one, other in zip(compiled(x, *weights), expected, strict=True):
+        error = np.abs(one - other.numpy()).max() / np.abs(other.numpy()).max()
+        assert error < (1e-5 if dtype == np.float32 else 1e-12)
