@@ -17,9 +17,8 @@
 //
 // Where heads are few, the blocks are shared out in parts, which have a w each and a sum over them.
 // Parts and blocks follow from the shapes and the caches, not from the number of cores, so results
-// do not either. What the caller gets, or what stages without rows in common read, exists as a
-// whole all the same: of several layers only the last one's weights, whose gradients follow at
-// once.
+// do not either. Which stages form a chain, and what of one level's large results another one needs
+// is kept or computed again, rows_in_common.hpp says.
 //
 // The blocks of rows are those of FlashAttention's backward (Dao et al., 2022; it has blocks of
 // columns, too, and computes the products again for the sums over them).

@@ -72,6 +72,19 @@ def transformer_block(
     return x + m.gelu(m.layer_norm(x, s2, b2) @ w1) @ w2
 
 
+def attention_layers(m: Library, x: Any, *weights: Any) -> Any:
+    """Heads of 64, mixed by a product before the next layer."""
+    batch, steps, width = x.shape
+    for wq, wk, wv, wo in zip(*(weights[k::4] for k in range(4)), strict=True):
+        q, k, v = (
+            m.permute(m.reshape(x @ w, (batch, steps, width // 64, 64)), (0, 2, 1, 3))
+            for w in (wq, wk, wv)
+        )
+        mixed = m.permute(m.fused_attention(q, k, v), (0, 2, 1, 3))
+        x = x + m.reshape(mixed, (batch, steps, width)) @ wo
+    return x
+
+
 def attention(m: Library, q: Any, k: Any, v: Any, bias: Any = 0.0) -> Any:
     scores = (q @ m.permute(k, (0, 1, 3, 2))) * 0.125
     return m.softmax(scores + bias) @ v
@@ -153,6 +166,10 @@ def networks() -> list[Workload]:
     return [
         part("transformer_block", [*block, weight(4 * d, d)], transformer_block,
              product(512, 12 * d, d) + 8 * product(2, 128, 128, d)),
+        part("attention_layers_1024", [(1, 1024, d), *[weight(d, d)] * 8], attention_layers,
+             2 * (product(1024, 4 * d, d) + 3 * product(4, 1024, 1024, 64))),
+        part("attention_layers_2048", [(1, 2048, d), *[weight(d, d)] * 8], attention_layers,
+             2 * (product(2048, 4 * d, d) + 3 * product(4, 2048, 2048, 64))),
         part("perceptron", [(128, 784), weight(784, 512), (512,), weight(512, 512), (512,),
                             weight(512, 10), (10,), (128, 10)],
              perceptron, product(128, 512, 784 + 512 + 10)),
