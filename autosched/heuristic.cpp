@@ -193,7 +193,7 @@ Prepared prepare_stages(const Graph& graph, const Target& target, Choices& choic
   program = scan ? inline_cheap_stages(std::move(program), {})
                  : inline_and_share(program, target, made.plans, choices);
   program = fuse_sibling_groups(std::move(program), made.plans, choices);
-  if (!scan) program = block_rows(std::move(program), target, made.plans, made.task_axes, choices);
+  if (!scan) program = block_rows(program, target, made.plans, made.task_axes, choices);
   made.program = std::move(program);
   return made;
 }

@@ -63,9 +63,8 @@ Program take_apart(Program program, const RowGroup& group, size_t chain, TaskAxe
     // Of what sums over the rows, each batch and each part has its own sum: axes of results, which
     // are the first ones then.
     const auto split = [&](size_t& of_tasks) {
-      const size_t axis = of_tasks;
-      program = split_reduction(std::move(program), s, axis,
-                                program.graph.stages[s].domain.extents[axis]);
+      const int64_t parts = program.graph.stages[s].domain.extents[of_tasks];
+      program = split_reduction(std::move(program), s, of_tasks, parts);
       for (size_t& other : tasks) ++other;
       of_tasks = 0;
     };
@@ -124,7 +123,7 @@ std::optional<BlockTasks> copies_in_chain(const Program& program, const Stage& s
 
 }  // namespace
 
-Program block_rows(Program program, const Target& target, const ReductionPlans& plans,
+Program block_rows(const Program& program, const Target& target, const ReductionPlans& plans,
                    TaskAxes& task_axes, Choices& choices) {
   Program apart = take_batches_apart(program, target);
   std::unordered_set<uint32_t> taken;

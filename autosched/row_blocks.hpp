@@ -45,7 +45,7 @@ using TaskAxes = std::unordered_map<uint32_t, BlockTasks>;
 
 /// Takes rows apart so, where what the tensors between contractions take of the memory's time is
 /// a clear part of that of the contractions. All nests must have plain loops.
-Program block_rows(Program program, const Target& target, const ReductionPlans& plans,
+Program block_rows(const Program& program, const Target& target, const ReductionPlans& plans,
                    TaskAxes& task_axes, Choices& choices);
 
 /// Puts the kernels of each chain next to each other, with copies that were made meanwhile of what

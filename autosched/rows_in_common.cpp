@@ -206,7 +206,7 @@ std::optional<RowsFound> RowGroupFinder::operator()(std::set<TensorId>& seen,
           group.passed, [&](TensorId other) { return other != id && seen.contains(other); });
       if (looked_at || !pays(group)) continue;
       seen.insert(group.passed.begin(), group.passed.end());
-      return RowsFound{id, std::move(group), {}, passing ? std::move(passing->kept) : kept_, {}};
+      return RowsFound{id, std::move(group), {}, passing ? passing->kept : kept_, {}};
     }
     ++failures;
   }
