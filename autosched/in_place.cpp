@@ -17,6 +17,14 @@ bool starts_scatters(const Program& program, TensorId id) {
   });
 }
 
+// Whether a tensor lies where a result in its place does.
+bool lies_elsewhere(const Program& program, TensorId id) {
+  return std::ranges::any_of(stages_in_place(program), [&](size_t s) {
+    const Graph& graph = program.graph;
+    return graph.pool.read_tensor(graph.stages[s].bodies[0]) == id;
+  });
+}
+
 // Why a stage does not only give a tensor of the workspace another shape; null: it does.
 const char* refusal(const Program& program, const Stage& stage) {
   const Graph& graph = program.graph;
@@ -43,6 +51,7 @@ const char* refusal(const Program& program, const Stage& stage) {
   if (read.guarded) return "it reads under a condition";
   if (starts_scatters(program, from) || starts_scatters(program, to))
     return "a scatter writes over it";
+  if (lies_elsewhere(program, from)) return "what it reads lies in place of another result";
   return nullptr;
 }
 

@@ -49,6 +49,18 @@ TEST(InPlace, IsNoPartOfATask) {
   expect_faithful(p, graph);
 }
 
+// A tensor lies in one place: of two results that are it in other shapes, one is a copy.
+TEST(InPlace, OnceForATensor) {
+  const Graph graph = parse_graph(
+      "def main(float(6, 4) x) -> (y, z) {\n"
+      "  c(i, j) = exp(x(i, j))\n"
+      "  y(b, r, j) = c(3 * b + r, j) where b in 0:2, r in 0:3, j in 0:4\n"
+      "  z(b, r, j) = c(2 * b + r, j) where b in 0:3, r in 0:2, j in 0:4\n}");
+  const Program p = in_place(plain(graph), 1);
+  expect_refused([&] { in_place(p, 2); }, "in place of another result");
+  EXPECT_EQ(stages_in_place(reshapes_in_place(plain(graph))), std::vector<size_t>{1});
+}
+
 TEST(InPlace, IsRefused) {
   const auto refused = [](const std::string& stages, size_t stage, const char* why) {
     const Graph graph =

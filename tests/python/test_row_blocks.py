@@ -259,3 +259,27 @@ def test_layers_whose_heads_are_mixed(
     for one, other in zip(compiled(x, *weights), expected, strict=True):
         error = np.abs(one - other.numpy()).max() / np.abs(other.numpy()).max()
         assert error < (1e-5 if dtype == np.float32 else 1e-12)
+
+
+def test_two_products_with_the_same_values() -> None:
+    """Both would take a copy of what was computed before, which lies in place of one of them."""
+    heads, tokens = 6, 1024
+    shapes = [(tokens, 48), (heads, 48, 8), (1, 48, 8), (1, 48, 8), (heads, 8, 48)]
+    x, *weights = draw(*shapes, dtype=np.float64)
+    weights = [w / 7 for w in weights]
+
+    def forward(m: Any, shared: Any, x: Any, wq: Any, wk: Any, wv: Any, wo: Any) -> Any:
+        q, k, v = (m.einsum("iw,hwd->hid", x, w) for w in (wq, wk, wv))
+        k, v = shared(k), shared(v)
+        scores = m.einsum("hid,hjd->hij", q, k) * 0.35
+        weights = m.tanh(scores) * 0.03
+        one = m.einsum("hij,hjd->hid", weights, v)
+        other = m.einsum("hij,hjd->hid", m.tanh(scores) * weights, v)
+        return m.einsum("hid,hdw->iw", one + other, wo)
+
+    def for_all_heads(a: Any) -> Any:
+        return aj.compute((heads, tokens, 8), lambda h, j, e: a[h // heads, j, e])
+
+    expected = forward(np, lambda a: np.repeat(a, heads, 0), x, *weights)
+    result = aj.jit(lambda *args: forward(aj, for_all_heads, *args))(x, *weights)
+    np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-9)
