@@ -51,7 +51,8 @@ const char* refusal(const Program& program, const Stage& stage) {
   if (read.guarded) return "it reads under a condition";
   if (starts_scatters(program, from) || starts_scatters(program, to))
     return "a scatter writes over it";
-  if (lies_elsewhere(program, from)) return "what it reads lies in place of another result";
+  if (lies_elsewhere(program, from) || lies_elsewhere(program, to))
+    return "a tensor lies in place of another result already";
   return nullptr;
 }
 

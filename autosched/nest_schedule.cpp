@@ -174,8 +174,12 @@ Program make_tasks(Program program, size_t stage, const Tasks& tasks) {
       std::ranges::any_of(nest.loops.begin() + static_cast<std::ptrdiff_t>(tile_begin(nest)),
                           nest.loops.end(), [&](const Loop& loop) { return loop.axis == axis; });
   const bool ragged = nest.spans[axis] % last.step != 0;
-  if (tasks.chunk > 1 || (over_tile && ragged)) {
-    const int64_t steps[] = {tasks.chunk * last.step};
+  // Tasks divide what an outer loop over the same axis takes at once (rows side by side).
+  int64_t chunk = tasks.chunk;
+  for (size_t l = 0; l + 1 < tasks.loops; ++l)
+    while (nest.loops[l].axis == axis && nest.loops[l].step % (chunk * last.step) != 0) --chunk;
+  if (chunk > 1 || (over_tile && ragged)) {
+    const int64_t steps[] = {chunk * last.step};
     program = tile(std::move(program), stage, axis, steps);
   }
   return parallel(std::move(program), stage, tasks.loops);

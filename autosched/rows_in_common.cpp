@@ -484,9 +484,13 @@ std::optional<RowGroupFinder::Passing> RowGroupFinder::passing_of(const Closure&
     if (first == SIZE_MAX) continue;
     RowsAgain made{{}, stage(first).results.front()};
     for (auto s = keeping.again.rbegin(); s != keeping.again.rend(); ++s) {
+      bool read_before = false;  // else it need not be there twice
       for (TensorId id : stage(*s).results)
-        for (size_t reader : program_.readers[id.value])
+        for (size_t reader : program_.readers[id.value]) {
           if (reader >= first && levels.of[reader] < level) return std::nullopt;
+          read_before |= reader < first;
+        }
+      if (!read_before) return std::nullopt;
       made.stages.push_back(stage(*s).results.front());
     }
     passing.again.push_back(std::move(made));

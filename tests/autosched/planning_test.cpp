@@ -308,6 +308,21 @@ TEST(TileChoice, LongReductionsReadWholeLines) {
   for (int bits : {128, 256, 512}) EXPECT_EQ(tile_of(wide, bits).vector_axis, 1u) << bits;
 }
 
+// Rows side by side take their loop apart; with many cores its inner loop is shared out, too.
+TEST(Tasks, OfManyCores) {
+  for (const int64_t rows : {600, 773, 1000, 4096})
+    for (const int64_t columns : {5, 10, 40}) {
+      const std::string shape = std::to_string(rows) + ", " + std::to_string(columns);
+      const Graph graph = parse_graph("def main(float(" + shape +
+                                      ") x) -> (y) {\n"
+                                      "  p(i) +=! x(i, r) * x(i, r)\n"
+                                      "  y(i, j) = exp(x(i, j) / sqrt(p(i) + 0.5))\n}");
+      for (const int cores : {3, 12, 16, 24, 32, 48, 64, 96, 128})
+        for (const int bits : {256, 512}) EXPECT_NO_THROW(default_schedule(graph, {cores, bits}));
+      if (rows == 600) expect_faithful(default_schedule(graph, {64, 512}), graph);
+    }
+}
+
 TEST(WorkMeter, CountsSharedExpressionsOnce) {
   Builder b;
   ExprPool& p = b.graph.pool;
