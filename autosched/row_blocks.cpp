@@ -151,7 +151,8 @@ Program block_rows(const Program& program, const Target& target, const Reduction
     apart = take_apart(std::move(apart), found->group, chains++, task_axes);
     for (const auto& [name, tasks] : task_axes) taken.insert(name);
   }
-  return chains > 0 ? apart : program;
+  if (chains == 0) return program;
+  return apart;
 }
 
 Program gather_blocks(Program program, const TaskAxes& task_axes, TaskLoops& tasks) {

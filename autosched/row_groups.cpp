@@ -98,8 +98,9 @@ class RowGrouper {
     while (depth < nest.loops.size() && nest.loops[depth].axis < output_rank) ++depth;
     // The last output loop stays free for the lanes, unless rows are what the host reduces.
     if (depth == nest.loops.size() && depth > 0) --depth;
+    // Inside the tasks, where these are settled.
     const auto settled = tasks_.find(program_.graph.stages[host].results.front().value);
-    const size_t least = settled == tasks_.end() ? 1 : settled->second;  // inside the tasks
+    const size_t least = settled == tasks_.end() ? 1 : std::max<size_t>(1, settled->second);
     for (size_t d = depth; d >= least; --d) {
       const std::optional<bool> done = attach_at(stage, host, d);
       if (done && *done) return true;

@@ -441,7 +441,8 @@ class RowGroupFinder::Keeping {
     if (again.contains(s) || passing_.kept.contains(id)) return;
     const double cost = finder_.cost_of_keeping(closure_, id, passing_.kept);
     passing_.too_much |= cost >= kNever;
-    if (cost <= cost_again(s)) {
+    std::map<size_t, double> known;
+    if (cost <= cost_again(s, known)) {
       passing_.kept.insert(id);
     } else {
       again.insert(s);
@@ -449,15 +450,17 @@ class RowGroupFinder::Keeping {
     }
   }
 
-  // Cycles of a core, with those for what the stage needs of levels before that is not there.
-  double cost_again(size_t s) const {
+  // Cycles of a core, with those for what the stage needs of levels before that is not there; by
+  // stage, those that are known.
+  double cost_again(size_t s, std::map<size_t, double>& known) const {
     if (again.contains(s)) return 0;
-    double cost = finder_.arithmetic_of(s) / (finder_.is_contraction(s) ? kOfPeak : 1);
+    if (const auto before = known.find(s); before != known.end()) return before->second;
+    double cost = finder_.cycles_again(s);
     for (TensorId id : passed_to(s))
       if (!passing_.kept.contains(id))
         cost += std::min(finder_.cost_of_keeping(closure_, id, passing_.kept),
-                         cost_again(finder_.producers_[id.value]));
-    return std::min(cost, kNever / 2);
+                         cost_again(finder_.producers_[id.value], known));
+    return known[s] = std::min(cost, kNever / 2);
   }
 
   const RowGroupFinder& finder_;
@@ -566,6 +569,10 @@ double RowGroupFinder::arithmetic_of(size_t s) const {
   return is_contraction(s) ? points : points * WorkMeter(program_.graph.pool)(stage(s).bodies).cost;
 }
 
+double RowGroupFinder::cycles_again(size_t s) const {
+  return arithmetic_of(s) / (is_contraction(s) ? kOfPeak : 1);
+}
+
 // Cycles of a core that sums over rows take to go on from block to block, and from part to part.
 double RowGroupFinder::added_by_sums(const RowGroup& group) const {
   const auto last = static_cast<double>(target_.l3_bytes);
@@ -633,10 +640,7 @@ bool RowGroupFinder::pays_again(const Closure& closure, const Levels& levels,
     added += added_by_sums(group);
   }
   for (const RowsAgain& stages : passing.again)
-    for (TensorId name : stages.stages) {
-      const size_t s = producers_[name.value];
-      added += arithmetic_of(s) / (is_contraction(s) ? kOfPeak : 1);
-    }
+    for (TensorId name : stages.stages) added += cycles_again(producers_[name.value]);
   for (TensorId id : passing.kept)
     if (closure.passed.contains(id)) added += cost_of_keeping(closure, id, {});
   return bytes_of(stored) > static_cast<double>(target_.l3_bytes) &&

@@ -102,6 +102,7 @@ class RowGroupFinder {
   double passes_of(TensorId id, const std::vector<size_t>& sums) const;
   double cycles_of(double bytes, bool from_memory) const;
   double arithmetic_of(size_t stage) const;
+  double cycles_again(size_t stage) const;
   double added_by_sums(const RowGroup& group) const;
   bool is_right_size(const RowGroup& group) const;
   bool pays(const RowGroup& group) const;

@@ -198,6 +198,22 @@ TEST(RowBlocks, WhatOnlyTheBackwardReads) {
   }
 }
 
+// Each value is read by the two after it: ways through them are many, and none is walked twice.
+TEST(RowBlocks, OfManyValues) {
+  std::string text = text_of_layer(2, 256, 48, 4), values;
+  for (int k = 2; k <= 60; ++k)
+    values += "  e" + std::to_string(k) + "(h, i, j) = tanh(e" + std::to_string(k - 1) +
+              "(h, i, j)) + sin(e" + std::to_string(k - 2) + "(h, i, j))\n";
+  const size_t at = text.find("  e(h, i, j)"), end = text.find("  z(h, i)");
+  text.replace(at, end - at,
+               "  e0(h, i, j) = exp(s(h, i, j) - m(h, i))\n"
+               "  e1(h, i, j) = sin(e0(h, i, j))\n" +
+                   values + "  e(h, i, j) = exp(e60(h, i, j))\n");
+  Target target = small_caches();
+  target.l3_bytes = 160 << 10;
+  verify(default_schedule(parse_graph(text), target));
+}
+
 // Heads that lie side by side in a row of all of them.
 TEST(RowBlocks, OfHeadsSideBySide) {
   const Graph graph = parse_graph(
