@@ -8,7 +8,7 @@
 
 #include "autosched/moves.hpp"
 #include "autosched/nests.hpp"
-#include "autosched/rows_in_common.hpp"
+#include "autosched/row_group_finder.hpp"
 #include "autosched/totals.hpp"
 
 namespace adjit {

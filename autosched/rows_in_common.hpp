@@ -26,98 +26,62 @@ struct RowPlace {
   bool operator==(const RowPlace&) const = default;
 };
 
-/// Stages of one level that have their rows in common.
-struct RowGroup {
-  std::map<size_t, RowPlace> stages;
-  std::vector<size_t> sums;      // those of them that reduce the rows
-  std::vector<TensorId> passed;  // large results over the rows, which only these stages read
-  std::vector<TensorId> stored;  // those of them that contractions write or read
-  int64_t rows = 0, batches = 1;
-  int64_t parts = 1, block = 0;  // of the rows of a batch; rows of a block
-  bool closed = false;           // nothing else large over its rows is there
-};
-
-/// Stages that are to be computed again for a later level, so that what passes to it need not
-/// exist as a whole.
-struct RowsAgain {
-  std::vector<TensorId> stages;  // by their first results, the last ones first
-  TensorId reader;               // the first stage of that level which reads such, by its result
-};
-
-/// What pays first: a group, or stages to be computed again (those of the last level first), whose
-/// groups are found then.
-struct RowsFound {
-  TensorId from;
-  RowGroup group;
-  std::vector<RowsAgain> again;
-  std::set<TensorId> kept;         // large results that pass from one level to another
-  std::vector<TensorId> expected;  // of `again`: from each of these a group is found then
-};
-
-/// Looks for groups in one program, which must outlive it.
-class RowGroupFinder {
+/// How the stages of one program, which must outlive it, read each other's rows.
+class RowReads {
  public:
-  /// `taken`: first results of stages that may not join, by number; `kept`: what passes between
-  /// levels of groups that were found before.
-  RowGroupFinder(const Program& program, const Target& target,
-                 const std::unordered_set<uint32_t>& taken, const std::set<TensorId>& kept);
+  RowReads(const Program& program, const Target& target);
 
-  /// Whether there is a group from this result on that pays.
-  bool finds_from(TensorId id) const;
-
-  /// From the largest results of contractions on; what was looked at goes to `seen`. Nothing is
-  /// to be computed again for what begins with one of `only_kept`. `failures` bounds the time that
-  /// this takes.
-  std::optional<RowsFound> operator()(std::set<TensorId>& seen, const std::set<TensorId>& only_kept,
-                                      size_t& failures) const;
-
- private:
-  struct Levels;
-  struct Passing;
-  class Closure;
-  class Keeping;
-
+  const Program& program() const { return program_; }
+  const Target& target() const { return target_; }
   const Stage& stage(size_t s) const { return program_.graph.stages[s]; }
+  /// SIZE_MAX for inputs and constants.
+  size_t producer(TensorId id) const { return producers_[id.value]; }
+  const std::vector<TensorId>& read_by(size_t stage) const { return read_by_[stage]; }
+
+  /// Between kernels, and more than the second cache holds.
   bool is_large(TensorId id) const;
-  bool is_contraction(size_t s) const;
+  bool is_contraction(size_t stage) const;
+  /// Whether a contraction writes or reads it.
   bool is_stored(TensorId id) const;
-  bool is_closed(const Closure& closure) const;
   bool reduces(size_t s, const RowPlace& axes) const {
     return axes.row >= stage(s).domain.output_rank;
   }
-  std::optional<RowPlace> axes_reading(size_t s, TensorId id, const RowPlace& dims) const;
-  std::optional<RowPlace> dims_read(const Domain& domain, ExprId read, const RowPlace& axes) const;
+  /// The axes by which a stage reads a tensor at these dimensions, the same in all its reads.
+  std::optional<RowPlace> axes_reading(size_t stage, TensorId id, const RowPlace& dims) const;
+  /// The dimensions at which one of a stage's reads has these axes.
+  std::optional<RowPlace> dims_read(size_t stage, ExprId read, const RowPlace& axes) const;
 
-  std::vector<RowPlace> places_of(TensorId id) const;
-  std::vector<TensorId> seeds_of(const Closure& closure, const Levels& levels) const;
-  Levels levels_of(const Closure& closure) const;
-  RowGroup group_at(const Closure& closure, const Levels& levels, int level) const;
-  double cost_of_keeping(const Closure& closure, TensorId id, const std::set<TensorId>& kept) const;
-  std::optional<Passing> passing_of(const Closure& closure, const Levels& levels) const;
-  void choose_blocks(RowGroup& group) const;
-
-  double near() const;
-  double bytes_of(const std::vector<TensorId>& tensors) const;
-  double bytes_of_row(const RowGroup& group) const;
-  double passes_of(TensorId id, const std::vector<size_t>& sums) const;
-  double cycles_of(double bytes, bool from_memory) const;
-  double arithmetic_of(size_t stage) const;
-  double cycles_again(size_t stage) const;
-  double added_by_sums(const RowGroup& group) const;
-  bool is_right_size(const RowGroup& group) const;
-  bool pays(const RowGroup& group) const;
-  bool pays_again(const Closure& closure, const Levels& levels, const Passing& passing) const;
-
+ private:
   const Program& program_;
   const Target& target_;
-  const std::unordered_set<uint32_t>& taken_;
-  const std::set<TensorId>& kept_;
   std::vector<size_t> producers_;               // per tensor
   std::vector<std::vector<TensorId>> read_by_;  // per stage
 };
 
-/// Computes these stages again, in front of what reads them.
-Program compute_rows_again(Program program, const std::vector<RowsAgain>& again);
+/// Stages that have their rows in common; without stages where a tensor has no such rows.
+struct RowStages {
+  std::map<size_t, RowPlace> stages;
+  std::set<TensorId> passed;  // large results over the rows that only these stages read
+  int64_t rows = 0, batches = 1;
+};
+
+/// Those that have the rows of a large result in common, which are at `place` in its dimensions.
+/// `taken`: first results of stages that may not join, by number.
+RowStages stages_in_common(const RowReads& reads, TensorId from, const RowPlace& place,
+                           const std::unordered_set<uint32_t>& taken);
+
+/// Whether nothing large over the rows exists as a whole.
+bool is_closed(const RowReads& reads, const RowStages& common);
+
+/// When stages can run: those of a level need sums over rows, or what is no rows, of the level
+/// before.
+struct RowLevels {
+  std::vector<int> of;  // every stage of the program
+  int last = 0;         // of those that have rows in common
+};
+
+/// `kept`: large results that exist as a whole for later levels anyway.
+RowLevels levels_of(const RowReads& reads, const RowStages& common, const std::set<TensorId>& kept);
 
 /// Axes whose quotient names the part of a large tensor that a contraction reads (heads that lie
 /// side by side: `S[k // 64, i, j]`), taken apart into quotient and residue: then they are a batch.
