@@ -137,6 +137,17 @@ class Joining {
   std::set<TensorId> refused_;  // large, and not read by rows only
 };
 
+// Whether each row of a stage needs, of a tensor that another one makes, that row only.
+bool follows_rows(const RowReads& reads, const RowStages& common, size_t s, TensorId id) {
+  const size_t producer = reads.producer(id);
+  const auto from = common.stages.find(producer), here = common.stages.find(s);
+  if (from == common.stages.end() || here == common.stages.end() ||
+      reads.reduces(producer, from->second))
+    return false;
+  const std::optional<RowPlace> axes = reads.axes_reading(s, id, from->second);
+  return axes && *axes == here->second;
+}
+
 }  // namespace
 
 RowReads::RowReads(const Program& program, const Target& target)
@@ -220,18 +231,13 @@ RowLevels levels_of(const RowReads& reads, const RowStages& common,
   const Program& program = reads.program();
   RowLevels levels{std::vector<int>(program.graph.stages.size(), 0), 0};
   for (size_t s = 0; s < levels.of.size(); ++s) {
-    const auto here = common.stages.find(s);
     for (TensorId id : reads.read_by(s)) {
       const size_t producer = reads.producer(id);
       if (producer == SIZE_MAX) continue;
-      const auto from = common.stages.find(producer);
-      const bool by_rows = from != common.stages.end() && here != common.stages.end() &&
-                           !reads.reduces(producer, from->second) &&
-                           reads.axes_reading(s, id, from->second) == here->second;
-      const int later = from == common.stages.end() || by_rows ? 0 : 1;
-      levels.of[s] = std::max(levels.of[s], levels.of[producer] + later);
+      const bool waits = common.stages.contains(producer) && !follows_rows(reads, common, s, id);
+      levels.of[s] = std::max(levels.of[s], levels.of[producer] + (waits ? 1 : 0));
     }
-    if (here != common.stages.end()) levels.last = std::max(levels.last, levels.of[s]);
+    if (common.stages.contains(s)) levels.last = std::max(levels.last, levels.of[s]);
   }
   // What only later levels read is computed there, where that takes nothing large with it.
   const auto first_reading = [&](size_t s) {
