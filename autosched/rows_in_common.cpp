@@ -210,20 +210,14 @@ RowStages stages_in_common(const RowReads& reads, TensorId from, const RowPlace&
 }
 
 bool is_closed(const RowReads& reads, const RowStages& common) {
-  const Program& program = reads.program();
-  return std::ranges::all_of(common.stages, [&](const auto& member) {
-    const auto& [s, axes] = member;
-    const bool results =
-        reads.reduces(s, axes) || std::ranges::all_of(reads.stage(s).results, [&](TensorId id) {
-          return !reads.is_large(id) || common.passed.contains(id);
-        });
-    return results &&
-           std::ranges::all_of(reads_of(program.graph, reads.stage(s)), [&](ExprId read) {
-             const TensorId id = program.graph.pool.read_tensor(read);
-             return !reads.is_large(id) || common.passed.contains(id) ||
-                    !reads.dims_read(s, read, axes);
-           });
-  });
+  const Graph& graph = reads.program().graph;
+  const auto whole = [&](TensorId id) { return reads.is_large(id) && !common.passed.contains(id); };
+  for (const auto& [s, axes] : common.stages) {
+    if (!reads.reduces(s, axes) && std::ranges::any_of(reads.stage(s).results, whole)) return false;
+    for (ExprId read : reads_of(graph, reads.stage(s)))
+      if (whole(graph.pool.read_tensor(read)) && reads.dims_read(s, read, axes)) return false;
+  }
+  return true;
 }
 
 RowLevels levels_of(const RowReads& reads, const RowStages& common,
