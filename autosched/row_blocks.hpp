@@ -17,8 +17,8 @@
 //
 // Where heads are few, the blocks are shared out in parts, which have a w each and a sum over them.
 // Parts and blocks follow from the shapes and the caches, not from the number of cores, so results
-// do not either. Which stages form a chain, and what of one level's large results another one needs
-// is kept or computed again, rows_in_common.hpp says.
+// do not either. Which stages form a chain rows_in_common.hpp says, and what one level of them
+// passes to another row_passing.hpp.
 //
 // The blocks of rows are those of FlashAttention's backward (Dao et al., 2022; it has blocks of
 // columns, too, and computes the products again for the sums over them).
