@@ -97,6 +97,18 @@ std::string reported_features(const llvm::StringMap<bool>& host) {
   return text;
 }
 
+/// Features that a line of processors had first, newest line first.
+struct Sign {
+  const char* feature;
+  bool amd;
+  const char* cpu;
+};
+constexpr Sign kSigns[] = {
+    {"amx-fp16", false, "graniterapids"},    {"amx-tile", false, "sapphirerapids"},
+    {"avx512fp16", false, "sapphirerapids"}, {"avx512vp2intersect", true, "znver5"},
+    {"avx512bf16", true, "znver4"},
+};
+
 /// LLVM would print a warning on the process' standard error and go on.
 void require_known(const std::string& features, const llvm::MCSubtargetInfo& any,
                    const Wanted& wanted) {
@@ -146,6 +158,18 @@ std::string complete_features(const llvm::MCSubtargetInfo& subtarget,
 
 }  // namespace
 
+std::string processor_of(std::string name, const std::function<bool(const char*)>& host_has) {
+  std::string triple = llvm::sys::getProcessTriple();
+  const llvm::Target& target = x86_64(triple);
+  const std::unique_ptr<llvm::MCSubtargetInfo> bare(target.createMCSubtargetInfo(triple, name, ""));
+  const bool amd = host_has("sse4a");
+  for (const Sign& sign : kSigns) {
+    if (sign.amd == amd && host_has(sign.feature))
+      return bare->checkFeatures(std::string("+") + sign.feature) ? name : sign.cpu;
+  }
+  return name;
+}
+
 CpuTarget cpu_target(std::string_view name) {
   const Wanted wanted = wanted_from(name);
   CpuTarget result;
@@ -153,7 +177,8 @@ CpuTarget cpu_target(std::string_view name) {
   const llvm::Target& target = x86_64(result.triple);
   const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
   const bool native = wanted.cpu == "native";
-  result.cpu = native ? llvm::sys::getHostCPUName().str() : wanted.cpu;
+  const auto has = [&](const char* feature) { return host.lookup(feature); };
+  result.cpu = native ? processor_of(llvm::sys::getHostCPUName().str(), has) : wanted.cpu;
 
   const auto subtarget = [&](const std::string& cpu, const std::string& features) {
     return std::unique_ptr<llvm::MCSubtargetInfo>(

@@ -1,6 +1,7 @@
 // jit/cpu/target.hpp -- which CPU code is generated for, and the LLVM target machines that do it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -34,6 +35,12 @@ struct CpuTarget {
 /// else native. Throws ErrorCode::Invalid for an unknown name and for one with features that this
 /// CPU lacks (the code could not run here). Any thread.
 CpuTarget cpu_target(std::string_view name = "");
+
+/// The processor's name, from the one that LLVM derives from family and model and from the features
+/// that the host reports. They differ where a hypervisor gives its guests the model of an older
+/// processor (a Granite Rapids with AMX says that it is a Rocket Lake): then the name follows the
+/// features, since the name is what costs and schedules are for (machine.hpp). Any thread.
+std::string processor_of(std::string name, const std::function<bool(const char*)>& host_has);
 
 /// How much effort goes into machine code.
 enum class CodegenLevel {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <thread>
@@ -36,6 +37,21 @@ TEST(CpuTarget, FeaturesMayFollowTheName) {
   EXPECT_EQ(narrow.cpu, cpu_target("native").cpu);
   EXPECT_TRUE(!cpu_target("x86-64-v2,-sse4.1").vector.sse41);
   EXPECT_NE(cpu_target("x86-64-v2,-sse4.1").features, cpu_target("x86-64-v2").features);
+}
+
+TEST(CpuTarget, AModelThatAHypervisorMadeUpGivesWayToTheFeatures) {
+  const auto named = [](const char* model, std::initializer_list<std::string_view> features) {
+    return processor_of(model, [&](const char* feature) {
+      return std::ranges::find(features, feature) != features.end();
+    });
+  };
+  EXPECT_EQ(named("rocketlake", {"avx512f", "avx512fp16", "amx-tile"}), "sapphirerapids");
+  EXPECT_EQ(named("rocketlake", {"avx512f", "amx-tile", "amx-fp16"}), "graniterapids");
+  EXPECT_EQ(named("znver2", {"sse4a", "avx512f", "avx512vp2intersect"}), "znver5");
+  EXPECT_EQ(named("rocketlake", {"avx512f"}), "rocketlake");
+  EXPECT_EQ(named("znver3", {"sse4a", "avx2"}), "znver3");
+  EXPECT_EQ(named("emeraldrapids", {"amx-tile", "avx512fp16"}), "emeraldrapids");
+  EXPECT_EQ(named("znver4", {"sse4a"}), "znver4");
 }
 
 /// ADJIT_CPU for as long as it lives.
