@@ -240,7 +240,8 @@ void append(std::vector<int64_t>& key, const MemoryAccess& access, const Graph& 
     key.push_back(2 * access.irregular[a] + access.by_data[a]);
   key.insert(key.end(), {access.guarded, static_cast<int64_t>(access.elements),
                          static_cast<int64_t>(access.repeats),
-                         static_cast<int64_t>(graph.info(access.tensor).dtype)});
+                         static_cast<int64_t>(graph.info(access.tensor).dtype),
+                         std::ranges::count(graph.inputs, access.tensor)});
 }
 
 // Everything of a problem that a tile depends on: expressions by their operations and operands, the

@@ -225,10 +225,11 @@ double TileModel::crossing(size_t read) const {
   const MemoryAccess& access = p_.accesses.reads[read];
   if (std::ranges::count(packed, read) > 0 || lanes_ < 2) return 0;
   const auto size = static_cast<int64_t>(size_of(p_.graph.info(access.tensor).dtype));
+  bool anywhere = std::ranges::count(p_.graph.inputs, access.tensor) > 0;
   for (size_t a = 0; a < p_.spans.size(); ++a)
-    if (a != v_ && p_.spans[a] > 1 && !access.irregular[a] && access.strides[a] % lanes_ != 0)
-      return static_cast<double>((lanes_ - 1) * size) / kLineBytes;
-  return 0;
+    anywhere |=
+        a != v_ && p_.spans[a] > 1 && !access.irregular[a] && access.strides[a] % lanes_ != 0;
+  return anywhere ? static_cast<double>((lanes_ - 1) * size) / kLineBytes : 0;
 }
 
 std::optional<size_t> TileModel::rows_along(const MemoryAccess& access,

@@ -130,7 +130,7 @@ class TileModel {
   double far_lanes(const MemoryAccess& access, const std::vector<int64_t>& factors) const;
 
   // Share of an operand's vectors that lie in two cache lines, and take two loads: those of rows
-  // that begin anywhere.
+  // that begin anywhere, as the caller's arrays do (NumPy's begin 16 bytes behind a line).
   double crossing(size_t read) const;
 
   // Of an operand whose lanes data puts anywhere: the axis in the tile along which it is
