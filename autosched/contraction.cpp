@@ -28,13 +28,6 @@ constexpr double kLeastTerms = 24;
 // time that this must leave.
 constexpr double kRowCopy = 3, kClearly = 0.9;
 
-double terms_of(const Stage& stage) {
-  double terms = 1;
-  for (size_t a = stage.domain.output_rank; a < stage.domain.rank(); ++a)
-    terms *= static_cast<double>(stage.domain.extents[a]);
-  return terms;
-}
-
 class Preparer {
  public:
   Preparer(Program program, const Target& target, const Repeats& repeats, ReductionPlans& plans,
@@ -229,7 +222,7 @@ class Preparer {
       const int64_t modulus = residue_modulus(program_.graph, stage(s), a + taken);
       const bool shared = contraction && !domain.is_bounded(a + taken) &&
                           domain.extents[a + taken] >= 2 * modulus &&
-                          terms_of(stage(s)) >= kLeastTerms &&
+                          terms_of(stage(s).domain) >= kLeastTerms &&
                           std::ranges::any_of(accesses.reads, [&](const MemoryAccess& access) {
                             return access.irregular[a] && access.strides[a] == 0;
                           });

@@ -11,6 +11,7 @@
 #include "autosched/matrix_product.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/nests.hpp"
+#include "autosched/product_tasks.hpp"
 #include "autosched/reduction_order.hpp"
 #include "autosched/reduction_passes.hpp"
 #include "autosched/result_order.hpp"
@@ -391,7 +392,7 @@ Program schedule_kernel(Program program, size_t root_stage, const Target& target
     if (s == root_stage) divide_evenly(shared.points, plan.tile);
     if (s != root_stage && program.graph.stages[s].combiner.kind == CombinerKind::None)
       take_stored(program, nest_of(program, root_stage), nest_of(program, s), plan.tile);
-    cycles += plan.tile.cycles * (s == root_stage ? 1 : iterations);
+    cycles += (plan.tile.cycles - plan.tile.packing) * (s == root_stage ? 1 : iterations);
     if (const auto axis = transposed_along(program.graph.stages[s], plan.tile, accesses))
       take_pieces(program.graph, nest_of(program, s), *axis, s == root_stage ? task_loops : 0,
                   plan.tile);
@@ -423,6 +424,8 @@ Program schedule_kernel(Program program, size_t root_stage, const Target& target
       OrderedResults results = order_results(std::move(program), root_stage, target, choices);
       program = std::move(results.program);
       ordered = results.moved;
+      if (!ordered)
+        program = order_product(std::move(program), root_stage, root_plan.tile, target, choices);
     }
     if (transposed) program = walk_operand(std::move(program), root_stage, accesses);
     program = run_in_parallel(std::move(program), root_stage, cycles,

@@ -18,6 +18,7 @@ TileChoice descend(const TileModel& model, size_t vector_axis, std::vector<int64
   best.vector_axis = vector_axis;
   best.lanes = model.lanes();
   best.packed = model.packed;
+  best.packing = model.packing;
   best.factors = std::move(start);
   best.cycles = model.total(best.factors);
   for (int round = 0; round < 8; ++round) {

@@ -17,6 +17,7 @@ struct TileChoice {
   int64_t lanes = 1;
   std::vector<int64_t> factors;  // per axis: unrolled trips (of vectors, for the vector axis)
   double cycles = 0;             // for the whole domain, on one core
+  double packing = 0;            // of these, for copies of operands
   std::vector<size_t>
       packed;  // reads (numbers into Accesses::reads) counted as if packed for the lanes
 };

@@ -22,6 +22,7 @@ constexpr double kWinner = 3;  // operations for each of an argmax' components: 
 constexpr double kNamedElement = 1.2;   // cycles to gather an element that data names
 constexpr double kFarElement = 1;       // cycles more to gather an element from the second cache
 constexpr double kPackedElement = 1.5;  // cycles to copy one element of an operand
+constexpr double kPacking = 4000;       // cycles of one kernel more, whose results others read
 constexpr double kFarLoad = 1;          // cycles of a vector from the second one
 constexpr double kHeavy = 8;            // instructions of a body beside which loads are few
 constexpr double kFarLine = 6;          // cycles to fetch a line that nothing fetches ahead
@@ -76,7 +77,8 @@ TileModel::TileModel(const TileProblem& problem, size_t vector_axis)
     if (access.depends_on(v_) && !contiguous_[r] && packable(access)) {
       contiguous_[r] = true;
       packed.push_back(r);
-      packing_ += kPackedElement * elements_touched(access, p_.stage.domain) / access.repeats;
+      packing +=
+          (kPacking + kPackedElement * elements_touched(access, p_.stage.domain)) / access.repeats;
     }
   }
   const Domain& domain = p_.stage.domain;
@@ -261,7 +263,7 @@ double TileModel::cycles(const std::vector<int64_t>& factors) const {
     tiles *= std::max(count, 1e-9);
   }
   const double pass = tiles * whole + memory_waits(factors, tiles * whole) + storing(factors);
-  return p_.passes * pass + packing_;
+  return p_.passes * pass + packing;
 }
 
 double TileModel::total(const std::vector<int64_t>& factors) const {

@@ -171,6 +171,7 @@ class TileModel {
   std::vector<int64_t> choices(size_t axis) const;
 
   std::vector<size_t> packed;
+  double packing = 0;  // cycles to copy these
 
  private:
   int64_t accumulators(const std::vector<int64_t>& factors) const;
@@ -239,7 +240,7 @@ class TileModel {
   bool in_reduction_;
   bool reuses_ = false;  // every operand is read several times
   int64_t registers_;
-  double arithmetic_ = 1, packing_ = 0, lane_load_ = kPorts;
+  double arithmetic_ = 1, lane_load_ = kPorts;
   double runs_ = 1;  // of all loops over tiles, while the program runs once
   std::vector<std::pair<uint64_t, double>> operations_;  // axes as a mask, vector instructions
   std::vector<bool> contiguous_;           // per read: along the lanes, as it stands or packed

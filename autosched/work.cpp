@@ -110,4 +110,11 @@ double box_points(const Domain& domain) {
   return points;
 }
 
+double terms_of(const Domain& domain) {
+  double terms = 1;
+  for (size_t a = domain.output_rank; a < domain.rank(); ++a)
+    terms *= static_cast<double>(std::max<int64_t>(domain.extents[a], 1));
+  return terms;
+}
+
 }  // namespace adjit

@@ -112,20 +112,24 @@ TEST(TileModel, CopiesThatShareLinesAreCheaper) {
   EXPECT_LT(step(columns, 2, {6, 1, 1, 1}), step(columns, 2, {1, 6, 1, 1}));
 }
 
-// A product whose operands' rows begin where vectors do, or anywhere.
+// A product whose operands' rows begin where vectors do, or anywhere: as the caller's do.
 TEST(TileModel, VectorsThatBeginAnywhereLieInTwoLines) {
-  const auto product = [](int64_t columns) {
+  const auto product = [](int64_t columns, const std::string& operand) {
     const std::string n = std::to_string(columns);
     return parse_graph("def f(float(40, 64) x, float(64, " + n +
-                       ") w) -> (y) { y(i, j) +=! x(i, r) * w(r, j) where i in 0:40, j in 0:" + n +
-                       ", r in 0:64 }");
+                       ") v) -> (y) { w(i, j) = 2 * v(i, j)"
+                       " where i in 0:64, j in 0:" +
+                       n + "  y(i, j) +=! x(i, r) * " + operand +
+                       "(r, j) where i in 0:40, j in 0:" + n + ", r in 0:64 }");
   };
-  const auto loads = [&](int64_t columns, bool packed) {
-    const Modelled m(product(columns), 1, {.may_pack = packed});
-    return m.model.load_cost(m.read_of("w"), {6, 2, 1});
+  const auto loads = [&](int64_t columns, const std::string& operand, bool packed) {
+    const Modelled m(product(columns, operand), 1, {.may_pack = packed});
+    return m.model.load_cost(m.read_of(operand), {6, 2, 1});
   };
-  EXPECT_EQ(loads(64, false), 2 * kPorts);
-  EXPECT_DOUBLE_EQ(loads(63, false), 2 * kPorts * (1 + 28.0 / 64)) << "7 of 16 places";
+  const double anywhere = 2 * kPorts * (1 + 28.0 / 64);  // 7 of 16 places
+  EXPECT_EQ(loads(64, "w", false), 2 * kPorts);
+  EXPECT_DOUBLE_EQ(loads(63, "w", false), anywhere);
+  EXPECT_DOUBLE_EQ(loads(64, "v", false), anywhere);
 }
 
 // Lanes along rows of so many elements, of which each step takes one of each row.

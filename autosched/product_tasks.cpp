@@ -1,0 +1,119 @@
+// autosched/product_tasks.cpp -- rows or columns of a matrix product as tasks.
+#include "autosched/product_tasks.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "autosched/matrix_product.hpp"
+#include "autosched/moves.hpp"
+#include "autosched/nests.hpp"
+#include "autosched/totals.hpp"
+#include "autosched/work.hpp"
+
+namespace adjit {
+namespace {
+
+constexpr double kClearly = 0.98;  // of the time of tasks of rows
+constexpr double kTermsOfStrips =
+    96;  // of a sum, beside which strips of results are little to write
+
+// Whether an index of a read depends on the axis.
+bool moves_with(const ExprPool& pool, ExprId index, size_t axis) {
+  const ExprId roots[] = {index};
+  return std::ranges::any_of(reachable(pool, roots), [&](ExprId id) {
+    return pool.is(id, Op::Axis) && pool.axis_number(id) == axis;
+  });
+}
+
+// The dimension of a tensor whose parts several cores write in tasks of their own, if there is one.
+std::optional<size_t> written_along(const Program& program, TensorId tensor) {
+  const size_t stage = defining_stages(program.graph)[tensor.value];
+  if (stage == SIZE_MAX) return std::nullopt;
+  const std::optional<NestPath> path = find_nest(program, stage);
+  if (!path) return std::nullopt;
+  const Nest& root = program.kernels[path->kernel].root;
+  if (parallel_depth(root) == 0) return std::nullopt;
+  const Loop& tasks = root.loops.front();
+  if (path->steps.empty()) return tasks.axis;
+  const Nest& nest = nest_at(program, *path);
+  for (size_t a = 0; a < program.graph.stages[stage].domain.output_rank; ++a)
+    if (tasks.variable < nest.axis_base[a].size() &&
+        nest.axis_base[a].coefficient(tasks.variable) != 0)
+      return a;
+  return std::nullopt;
+}
+
+// Cycles of the core that gets the most.
+class TaskCosts {
+ public:
+  TaskCosts(const Program& program, size_t stage, const TileChoice& tile, const Target& target)
+      : program_(program),
+        stage_(program.graph.stages[stage]),
+        tile_(tile),
+        target_(target),
+        accesses_(accesses_of(program.graph, stage_)) {}
+
+  double along(size_t axis) const {
+    return (tile_.cycles - tile_.packing) * share(axis) +
+           elsewhere(axis) / target_.l3_bytes_per_cycle;
+  }
+
+ private:
+  // Of all tiles, those of the core that gets the most.
+  double share(size_t axis) const {
+    const int64_t points = tile_.factors[axis] * (tile_.vector_axis == axis ? tile_.lanes : 1);
+    const int64_t trips = ceil_div(stage_.domain.extents[axis], points);
+    return static_cast<double>(ceil_div(trips, program_.cores)) / static_cast<double>(trips);
+  }
+
+  // Bytes that a core reads of what others wrote, here or in a later kernel, which has its tasks
+  // along the first axis more often than not.
+  double elsewhere(size_t axis) const {
+    const Graph& graph = program_.graph;
+    const double others = static_cast<double>(program_.cores - 1) / program_.cores;
+    double bytes = 0;
+    for (const MemoryAccess& access : accesses_.reads) {
+      const std::optional<size_t> dim = written_along(program_, access.tensor);
+      if (!dim) continue;
+      const bool own = moves_with(graph.pool, graph.pool.read_index(access.read)[*dim], axis);
+      const double read = elements_touched(access, stage_.domain) *
+                          static_cast<double>(size_of(graph.info(access.tensor).dtype));
+      if (!own) bytes += others * read;
+    }
+    const TensorId result = stage_.results.front();
+    if (axis != 0 && std::ranges::count(graph.outputs, result) == 0)
+      bytes += others * static_cast<double>(tensor_bytes(graph, result));
+    return bytes;
+  }
+
+  const Program& program_;
+  const Stage& stage_;
+  const TileChoice& tile_;
+  const Target& target_;
+  Accesses accesses_;
+};
+
+}  // namespace
+
+Program order_product(Program program, size_t stage, const TileChoice& tile, const Target& target,
+                      Choices& choices) {
+  if (program.cores < 2) return program;
+  const Stage& s = program.graph.stages[stage];
+  const std::optional<size_t> rows = rows_axis(s, tile, accesses_of(program.graph, s));
+  const Nest& nest = nest_of(program, stage);
+  if (!rows || !nest.attached.empty() || tile_begin(nest) < 2 || nest.loops[0].axis != *rows ||
+      nest.loops[1].axis != *tile.vector_axis)
+    return program;
+  if (terms_of(s.domain) < kTermsOfStrips ||
+      row_bytes(s, s.domain.extents[*rows]) > static_cast<double>(target.l2_bytes) / 2)
+    return program;
+  const TaskCosts costs(program, stage, tile, target);
+  if (costs.along(*tile.vector_axis) > kClearly * costs.along(*rows)) return program;
+  if (!choices.keeps(Decision::Order, program.graph, s)) return program;
+  std::vector<size_t> order(nest.loops.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::swap(order[0], order[1]);
+  return reorder(std::move(program), stage, order);
+}
+
+}  // namespace adjit

@@ -1,0 +1,99 @@
+// tests/autosched/product_tasks_test.cpp -- rows or columns of a matrix product as tasks.
+#include "autosched/product_tasks.hpp"
+
+#include "autosched/heuristic.hpp"
+#include "autosched/nests.hpp"
+#include "runtime/graph/text.hpp"
+#include "tests/autosched/programs.hpp"
+
+namespace adjit {
+namespace {
+
+// The axis of a product's outermost loop, "rows" or "columns", with tiles of `rows` x 32, of the
+// stage at hand.
+struct Order {
+  Program program;
+  size_t stage;
+  int64_t rows;
+};
+
+Order tiled(Program program, size_t stage, int64_t rows) {
+  program = vectorize(std::move(program), stage, 1, 16);
+  program = unroll(std::move(program), stage, 0, rows);
+  program = unroll(std::move(program), stage, 1, 2);
+  return {std::move(program), stage, rows};
+}
+
+std::string outer(Order of, const Target& target = {.cores = 2}, Choices choices = {}) {
+  TileChoice tile;
+  tile.vector_axis = 1;
+  tile.lanes = 16;
+  tile.factors = {of.rows, 2, 1};
+  tile.cycles = 4e6;
+  const Program ordered = order_product(std::move(of.program), of.stage, tile, target, choices);
+  return nest_of(ordered, of.stage).loops.front().axis == 0 ? "rows" : "columns";
+}
+
+Order product(int64_t m, int64_t n, int64_t k, int64_t rows, int cores = 2) {
+  return tiled(initial_program(matmul_graph(m, n, k), cores, 512), 0, rows);
+}
+
+TEST(ProductTasks, AreOfTheAxisThatComesOutEvenly) {
+  EXPECT_EQ(outer(product(126, 512, 256, 14)), "columns") << "9 tiles of rows, 16 of columns";
+  EXPECT_EQ(outer(product(112, 512, 256, 14)), "rows") << "8 and 16";
+  EXPECT_EQ(outer(product(112, 544, 256, 14)), "rows") << "8 and 17";
+}
+
+TEST(ProductTasks, AreOfRowsWhereTheirOperandLeavesTheCache) {
+  EXPECT_EQ(outer(product(126, 512, 512, 14), {.cores = 2, .l2_bytes = 256 << 10}), "rows");
+}
+
+TEST(ProductTasks, AreOfRowsWhereTheResultIsMostOfTheWork) {
+  EXPECT_EQ(outer(product(126, 512, 32, 14)), "rows");
+}
+
+TEST(ProductTasks, OneCoreHasNone) {
+  EXPECT_EQ(outer(product(126, 512, 256, 14, 1), {.cores = 1}), "rows");
+}
+
+TEST(ProductTasks, AreADecision) {
+  EXPECT_EQ(outer(product(126, 512, 256, 14), {.cores = 2}, Choices({{{Decision::Order, "C"}, 1}})),
+            "rows");
+}
+
+// y = x w after a stage that makes one of the two, in tasks of its rows or of its columns.
+Order after(const std::string& made, size_t tasks_axis) {
+  const bool x = made == "x";
+  Program program = initial_program(
+      parse_graph(
+          "def f(float(112, 256) a, float(256, 512) b) -> (y) { " + made + "(i, j) = 2 * " +
+          (x ? "a(i, j) where i in 0:112, j in 0:256" : "b(i, j) where i in 0:256, j in 0:512") +
+          "  y(i, j) +=! " + (x ? "x(i, r) * b(r, j)" : "a(i, r) * w(r, j)") +
+          " where i in 0:112, j in 0:512, r in 0:256 }"),
+      2, 512);
+  if (tasks_axis == 1) program = reorder(std::move(program), 0, std::vector<size_t>{1, 0});
+  return tiled(parallel(std::move(program), 0, 1), 1, 14);
+}
+
+TEST(ProductTasks, AreOfTheOperandThatAnotherCoreWouldHaveWritten) {
+  // Bytes that come slowly from other cores.
+  const Target far{.cores = 2, .l3_bytes_per_cycle = 1};
+  EXPECT_EQ(outer(after("w", 1), far), "columns") << "each core its own columns";
+  EXPECT_EQ(outer(after("w", 0), far), "rows") << "half of w, either way, and the result later";
+  EXPECT_EQ(outer(after("x", 0), far), "rows") << "each core its own rows";
+}
+
+TEST(ProductTasks, OfADefaultSchedulePackAndMultiplyTheSameColumns) {
+  const Graph graph = product_graph(256, 784, 512, false, false);
+  const Program program =
+      default_schedule(graph, {.cores = 2, .l2_bytes = 2 << 20, .fma_bits = 1024});
+  const std::string text = print(program);
+  EXPECT_NE(text.find("packed[25, 512, 32] (workspace), 5 tasks\n  parallel i/6"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("5 tasks\n  parallel j/192"), std::string::npos) << text;
+  expect_faithful(program, graph);
+}
+
+}  // namespace
+}  // namespace adjit
