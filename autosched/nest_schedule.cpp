@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "autosched/attachment.hpp"
+#include "autosched/copy_chunks.hpp"
 #include "autosched/gathered_rows.hpp"
 #include "autosched/matrix_product.hpp"
 #include "autosched/moves.hpp"
@@ -433,7 +434,8 @@ Program schedule_kernel(Program program, size_t root_stage, const Target& target
                               choices);
   }
   if (transposed) return order_transposition(std::move(program), root_stage, *transposed);
-  if (program.graph.stages[root_stage].domain.reduction_rank() == 0) return program;
+  if (program.graph.stages[root_stage].domain.reduction_rank() == 0)
+    return copy_in_chunks(std::move(program), root_stage, accesses);
   program = block_reduction(std::move(program), root_stage, root_plan, accesses);
   program =
       order_outputs(std::move(program), root_stage, root_plan, accesses, target, ordered, choices);
