@@ -2,6 +2,9 @@
 // Loads are in load.cpp.
 #include "jit/emit/body.hpp"
 
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Instructions.h>
+
 #include <algorithm>
 
 #include "jit/emit/operations.hpp"
@@ -327,7 +330,6 @@ Emitted BodyEmitter::position_comparison(Op op, const Affine& form, const Emitte
 }
 
 Emitted BodyEmitter::operation(ExprId id, std::span<const Emitted> operands) {
-  const Node& node = pool_[id];
   size_t depth = 0;
   bool in_lanes = false;
   for (const Emitted& operand : operands) {
@@ -339,15 +341,57 @@ Emitted BodyEmitter::operation(ExprId id, std::span<const Emitted> operands) {
     values.push_back(in_lanes ? splat(operand) : operand.value);
   const DType operand_dtype = pool_.dtype(pool_.operands(id).back());
   Value* value = scopes_.at(depth, [&] {
-    return emit_operation(builder_, math_, node.op, operand_dtype, node.dtype, values);
+    return emit_operation(builder_, math_, pool_[id].op, operand_dtype, pool_.dtype(id), values);
   });
+  if (!in_lanes) note_uniform(value, operands);
   return {value, depth};
+}
+
+void BodyEmitter::note_uniform(Value* value, std::span<const Emitted> operands) {
+  using llvm::Instruction;
+  const auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(value);
+  if (!operation) return;
+  llvm::Intrinsic::ID in_lanes = llvm::Intrinsic::not_intrinsic;
+  switch (operation->getOpcode()) {
+    case Instruction::FAdd: in_lanes = llvm::Intrinsic::experimental_constrained_fadd; break;
+    case Instruction::FSub: in_lanes = llvm::Intrinsic::experimental_constrained_fsub; break;
+    case Instruction::FMul: in_lanes = llvm::Intrinsic::experimental_constrained_fmul; break;
+    default: return;
+  }
+  if (std::ranges::all_of(operands, [](const Emitted& operand) {
+        return llvm::isa<llvm::LoadInst, llvm::ConstantFP>(operand.value);
+      }))
+    uniform_[value] = {in_lanes, operands.front(), operands.back()};
+}
+
+// LLVM would make of a plain operation on two spread numbers one on the numbers again.
+Value* BodyEmitter::in_all_lanes(const Uniform& uniform, size_t depth) {
+  Value* left = splat(uniform.left);
+  Value* right = splat(uniform.right);
+  return scopes_.at(depth, [&] {
+    return builder_.CreateConstrainedFPBinOp(uniform.operation, left, right, nullptr, "", nullptr,
+                                             llvm::RoundingMode::NearestTiesToEven,
+                                             llvm::fp::ebIgnore);
+  });
 }
 
 Value* BodyEmitter::splat(Emitted value) {
   if (value.value->getType()->isVectorTy()) return value.value;
-  return scopes_.at(value.depth,
-                    [&] { return builder_.CreateVectorSplat(index_.lanes(), value.value); });
+  if (llvm::isa<llvm::Constant>(value.value))
+    return llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(index_.lanes()),
+                                          llvm::cast<llvm::Constant>(value.value));
+  const auto known = spread_.find(value.value);
+  if (known != spread_.end() && scopes_.alive(known->second.emitted.depth, known->second.serial))
+    return known->second.emitted.value;
+  Value* lanes = nullptr;
+  if (const auto uniform = uniform_.find(value.value); uniform != uniform_.end()) {
+    lanes = in_all_lanes(Uniform(uniform->second), value.depth);
+  } else {
+    lanes = scopes_.at(value.depth,
+                       [&] { return builder_.CreateVectorSplat(index_.lanes(), value.value); });
+  }
+  spread_[value.value] = {{lanes, value.depth}, scopes_.serial(value.depth)};
+  return lanes;
 }
 
 }  // namespace adjit

@@ -126,6 +126,8 @@ class BodyEmitter {
   /// fixed or stops being so.
   void forget() {
     memo_.clear();
+    uniform_.clear();
+    spread_.clear();
     pairs_.clear();
     narrow_.clear();
     loaded_.clear();
@@ -141,6 +143,7 @@ class BodyEmitter {
   /// Lanes of memory under a mask, of elements side by side; the others are 0.
   llvm::Value* masked_load(llvm::FixedVectorType* type, llvm::Value* pointer, llvm::Align align,
                            llvm::Value* mask);
+  /// A value in all lanes.
   llvm::Value* splat(Emitted value);
   /// Register type of a dtype: Bool i1, half types float.
   llvm::Type* scalar_type(DType dtype) const;
@@ -183,6 +186,14 @@ class BodyEmitter {
   const Emitted* find(ExprId id, const Point& point) const;
   Emitted evaluate(ExprId id, const Point& point);
   Emitted operation(ExprId id, std::span<const Emitted> operands);
+  /// An operation on two loaded numbers that are equal in all lanes. In all lanes it is done again
+  /// on these: a load spreads a number by itself, what was computed takes an instruction more.
+  struct Uniform {
+    llvm::Intrinsic::ID operation;
+    Emitted left, right;
+  };
+  void note_uniform(llvm::Value* value, std::span<const Emitted> operands);
+  llvm::Value* in_all_lanes(const Uniform& uniform, size_t depth);
   Emitted comparison(Op op, const Affine& left, const Affine& right);
   Emitted index_value(const Affine& form);
   std::optional<size_t> compares_position(ExprId id);
@@ -238,6 +249,8 @@ class BodyEmitter {
   std::unordered_map<uint32_t, Dependence> dependence_;
   std::unordered_map<uint32_t, bool> safe_;  // per read
   std::unordered_map<Key, Memo, KeyHash> memo_;
+  std::unordered_map<llvm::Value*, Uniform> uniform_;
+  std::unordered_map<llvm::Value*, Memo> spread_;  // a number -> it in all lanes
   std::vector<size_t> copy_variables_;
   std::optional<size_t> ahead_;  // loop variable whose next iteration's reads are fetched
   bool branched_ = false, rows_hold_ = false;
