@@ -343,22 +343,19 @@ Emitted BodyEmitter::operation(ExprId id, std::span<const Emitted> operands) {
   Value* value = scopes_.at(depth, [&] {
     return emit_operation(builder_, math_, pool_[id].op, operand_dtype, pool_.dtype(id), values);
   });
-  if (!in_lanes) note_uniform(value, operands);
+  if (!in_lanes) note_uniform(id, value, operands);
   return {value, depth};
 }
 
-void BodyEmitter::note_uniform(Value* value, std::span<const Emitted> operands) {
-  using llvm::Instruction;
-  const auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(value);
-  if (!operation) return;
+void BodyEmitter::note_uniform(ExprId id, Value* value, std::span<const Emitted> operands) {
   llvm::Intrinsic::ID in_lanes = llvm::Intrinsic::not_intrinsic;
-  switch (operation->getOpcode()) {
-    case Instruction::FAdd: in_lanes = llvm::Intrinsic::experimental_constrained_fadd; break;
-    case Instruction::FSub: in_lanes = llvm::Intrinsic::experimental_constrained_fsub; break;
-    case Instruction::FMul: in_lanes = llvm::Intrinsic::experimental_constrained_fmul; break;
+  switch (pool_[id].op) {
+    case Op::Add: in_lanes = llvm::Intrinsic::experimental_constrained_fadd; break;
+    case Op::Sub: in_lanes = llvm::Intrinsic::experimental_constrained_fsub; break;
+    case Op::Mul: in_lanes = llvm::Intrinsic::experimental_constrained_fmul; break;
     default: return;
   }
-  if (std::ranges::all_of(operands, [](const Emitted& operand) {
+  if (is_float(pool_.dtype(id)) && std::ranges::all_of(operands, [](const Emitted& operand) {
         return llvm::isa<llvm::LoadInst, llvm::ConstantFP>(operand.value);
       }))
     uniform_[value] = {in_lanes, operands.front(), operands.back()};

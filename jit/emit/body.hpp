@@ -192,7 +192,7 @@ class BodyEmitter {
     llvm::Intrinsic::ID operation;
     Emitted left, right;
   };
-  void note_uniform(llvm::Value* value, std::span<const Emitted> operands);
+  void note_uniform(ExprId id, llvm::Value* value, std::span<const Emitted> operands);
   llvm::Value* in_all_lanes(const Uniform& uniform, size_t depth);
   Emitted comparison(Op op, const Affine& left, const Affine& right);
   Emitted index_value(const Affine& form);

@@ -33,6 +33,27 @@ TEST(Body, CopiesShareWhatDoesNotDependOnThem) {
   EXPECT_EQ(occurrences(ir, "store <8 x float>"), 4u);
 }
 
+TEST(Body, DifferencesOfLoadedNumbersAreTakenInAllLanes) {
+  const Graph graph = parse_graph(
+      "def main(float(8, 6) x, float(6) m, float(6, 16) w) -> (y) { y(i, j) +=! (x(i, r) - m(r)) * "
+      "w(r, j) where i in 0:8, j in 0:16, r in 0:6 }");
+  const Program program = vectorize(unroll(plain(graph, 1), 0, 0, 4), 0, 1, 8);
+  const std::string ir = checked_ir(program);
+  EXPECT_EQ(occurrences(ir, "call <8 x float> @llvm.experimental.constrained.fsub"), 4u) << ir;
+  const size_t rows = occurrences(ir, "shufflevector <8 x float>");
+  EXPECT_EQ(rows, 5u) << "m once for all copies\n" << ir;
+}
+
+TEST(Body, WhatIsComputedOfMoreIsSpreadAfterwards) {
+  for (const char* factor : {"(x(i, r) - m(r)) * m(r)", "exp(m(r))", "float(i)"}) {
+    const Graph graph = parse_graph(
+        std::string("def main(float(8, 6) x, float(6) m, float(6, 16) w) -> (y) { y(i, j) +=! ") +
+        factor + " * w(r, j) where i in 0:8, j in 0:16, r in 0:6 }");
+    const std::string ir = checked_ir(vectorize(unroll(plain(graph, 1), 0, 0, 4), 0, 1, 8));
+    EXPECT_EQ(occurrences(ir, "constrained"), 0u) << factor << ir;
+  }
+}
+
 TEST(Body, ValuesOfOuterLoopsStandOutsideInnerOnes) {
   const Graph graph = parse_graph(
       "def main(float(5) x) -> (y) { y(i, j) = sqrt(abs(x(i))) where i in 0:5, j in 0:9 }");
