@@ -366,7 +366,7 @@ Program run_in_parallel(Program program, size_t stage, double cycles, const Task
                              limits.largest_chunk);
   // Where conditions on them bound the reduction, tasks differ in their work: more even it out.
   if (conditions_on(program.graph.stages[stage].domain, nest, tasks.loops))
-    tasks = choose_tasks(nest, output_loops, cores, 8, limits.largest_chunk);
+    tasks = choose_tasks(nest, output_loops, cores, 16, limits.largest_chunk);
   if (tasks.loops == 0) return program;
   return make_tasks(std::move(program), stage, tasks);
 }
