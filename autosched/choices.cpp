@@ -26,6 +26,7 @@ std::string_view name_of(Decision decision) {
     case Decision::Fetch: return "fetch";
     case Decision::Epilogue: return "epilogue";
     case Decision::Passes: return "passes";
+    case Decision::Strips: return "strips";
     case Decision::EarlyResults: return "early results";
     case Decision::Rematerialize: return "rematerialize";
   }
@@ -40,7 +41,8 @@ bool is_about_loops(Decision decision) {
     case Decision::Stream:
     case Decision::Fetch:
     case Decision::Epilogue:
-    case Decision::Passes: return true;
+    case Decision::Passes:
+    case Decision::Strips: return true;
     default: return false;
   }
 }

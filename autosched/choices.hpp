@@ -38,6 +38,7 @@ enum class Decision : uint8_t {
   Fetch,       // the next iteration's rows
   Epilogue,    // of a product, tile by tile
   Passes,      // outer steps of a reduction outside all results
+  Strips,      // some steps of a reduction outside some of them
   // Never offered, but answered where memory is short (rematerialization.hpp):
   EarlyResults,   // outputs as soon as may be; about no stage
   Rematerialize,  // computed a second time, not kept

@@ -14,11 +14,15 @@ class LoneNest {
   /// (beside_streams).
   LoneNest(const Program& program, size_t kernel, const Target& target);
 
+  /// The same with a loop in two: an outer one whose trips take so many of its own.
+  LoneNest with_split(size_t loop, int64_t trips) const;
+
   /// Cycles of one core to bring the lines, when loop order[k] stands at position k.
   CacheCycles cycles(const std::vector<size_t>& order) const;
 
  private:
   PlacedNest placed_;
+  Nest nest_;
   Target target_;
   double bytes_;  // of the program, or more than the caches hold
 };

@@ -442,6 +442,7 @@ Program schedule_kernel(Program program, size_t root_stage, const Target& target
   if (root_plan.streamed_steps > 0)
     return stream_operand(std::move(program), root_stage, root_plan);
   program = sum_in_passes(std::move(program), root_stage, target, choices);
+  program = sum_in_strips(std::move(program), root_stage, target, choices);
   return attach_panels(std::move(program), root_stage, root_plan);
 }
 

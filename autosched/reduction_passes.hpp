@@ -18,4 +18,9 @@ namespace adjit {
 /// added in the same order; lanes along the reduction are folded in every pass.
 Program sum_in_passes(Program program, size_t stage, const Target& target, Choices& choices);
 
+/// The same for the first cache, further in: the outermost of several reduction loops above the
+/// tile, or strips of its steps, goes outside loops over results (a convolution's taps), which then
+/// walk lines that are near.
+Program sum_in_strips(Program program, size_t stage, const Target& target, Choices& choices);
+
 }  // namespace adjit

@@ -43,5 +43,29 @@ TEST(LoneNest, OtherOrdersAsIfTheyWereMade) {
   EXPECT_GT(most, 1.5 * least) << "orders differ";
 }
 
+TEST(LoneNest, ALoopInTwo) {
+  Target target;
+  target.l1_bytes = 8 << 10;
+  target.l2_bytes = 64 << 10;
+  const Program program = unroll(vectorize(plain(matmul_graph(96, 160, 200)), 0, 1, 16), 0, 0, 6);
+  const Nest& nest = program.kernels[0].root;
+  size_t reduction = 0;
+  while (nest.loops[reduction].axis != 2) ++reduction;
+  const std::vector<int64_t> steps{40};
+  const Program made = tile(program, 0, 2, steps);
+  std::vector<size_t> order(nest.loops.size() + 1);
+  std::iota(order.begin(), order.end(), size_t{0});
+  for (const size_t to : {reduction, size_t{0}}) {
+    std::rotate(order.begin() + static_cast<std::ptrdiff_t>(to),
+                order.begin() + static_cast<std::ptrdiff_t>(reduction),
+                order.begin() + static_cast<std::ptrdiff_t>(reduction + 1));
+    const CacheCycles expected = LoneNest(made, 0, target).cycles(order);
+    const CacheCycles found = LoneNest(program, 0, target).with_split(reduction, 40).cycles(order);
+    EXPECT_DOUBLE_EQ(found.l2, expected.l2);
+    EXPECT_DOUBLE_EQ(found.l3, expected.l3);
+    EXPECT_DOUBLE_EQ(found.memory, expected.memory);
+  }
+}
+
 }  // namespace
 }  // namespace adjit

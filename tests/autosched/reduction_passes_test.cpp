@@ -47,7 +47,60 @@ TEST(ReductionPasses, OnlyWhereTheFirstPassIsKnown) {
 }
 
 TEST(ReductionPasses, AreADecision) {
-  EXPECT_FALSE(in_passes(weight_gradient(8), 2 << 20, {{{Decision::Passes, "w"}, 1}}));
+  EXPECT_FALSE(in_passes(weight_gradient(8), 2 << 20,
+                         {{{Decision::Passes, "w"}, 1}, {{Decision::Strips, "w"}, 1}}));
+}
+
+// The order of a convolution's loops outside tiles of four channels and lanes along an axis, with
+// strips where they pay; by axes.
+std::string strips(const Graph& graph, int64_t l1_bytes, size_t lanes_axis = 2,
+                   Answers answers = {}) {
+  Target target{1, 512};
+  target.fma_bits = 1024;
+  target.l1_bytes = l1_bytes;
+  Program program = initial_program(graph, 1, 512);
+  program = unroll(vectorize(std::move(program), 0, lanes_axis, 16), 0, 0, 4);
+  Choices choices(std::move(answers));
+  program = sum_in_strips(std::move(program), 0, target, choices);
+  expect_faithful(program, graph);
+  const Nest& nest = nest_of(program, 0);
+  std::string order;
+  for (size_t l = 0; l < tile_begin(nest); ++l)
+    order += axis_name(graph.stages[0].domain, nest.loops[l].axis) +
+             (nest.loops[l].step > 1 ? "/" + std::to_string(nest.loops[l].step) : "") + " ";
+  return order;
+}
+
+Graph filters(const std::string& condition = "") {
+  return parse_graph(
+      "def f(float(64, 8, 18) x, float(8, 64, 3, 3) w) -> (y) { y(i, j, k) +=! x(r_c, j + r_p, k + "
+      "r_q) * w(i, r_c, r_p, r_q) where i in 0:8, j in 0:6, k in 0:16, r_c in 0:64, r_p in 0:3, "
+      "r_q in 0:3" +
+      condition + " }");
+}
+
+TEST(ReductionStrips, ChannelsThatStayInTheFirstCacheForAllRows) {
+  EXPECT_EQ(strips(filters(), 1 << 20), "i/4 j r0 r1 r2 ") << "all of it is near";
+  EXPECT_EQ(strips(filters(), 16 << 10), "r0/16 i/4 j r0 r1 r2 ");
+  EXPECT_EQ(strips(filters(), 16 << 10, 2, {{{Decision::Strips, "y"}, 1}}), "i/4 j r0 r1 r2 ");
+}
+
+TEST(ReductionStrips, OnlyWhereTheFirstOneIsKnown) {
+  EXPECT_EQ(strips(filters(", r_c >= j"), 16 << 10), "i/4 j r0 r1 r2 ");
+}
+
+// The gradient of 3 x 3 weights, with lanes along their output channels.
+Graph weights(const std::string& results) {
+  return parse_graph("def f(float(28, 28, 16) d, float(8, 30, 30) x) -> (w) { w(" + results +
+                     ") +=! d(r_y, r_x, o) * x(c, r_y + p, r_x + q) where " +
+                     (results == "c, p, q, o" ? "c in 0:8, p in 0:3, q in 0:3, o in 0:16"
+                                              : "c in 0:8, o in 0:16, p in 0:3, q in 0:3") +
+                     ", r_y in 0:28, r_x in 0:28 }");
+}
+
+TEST(ReductionStrips, NotWherePartialResultsLieApart) {
+  EXPECT_EQ(strips(weights("c, p, q, o"), 8 << 10, 3), "i/4 r0/2 j k r0 r1 ");
+  EXPECT_EQ(strips(weights("c, o, p, q"), 8 << 10, 1), "i/4 k l r0 r1 ");
 }
 
 }  // namespace
