@@ -4,17 +4,17 @@
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
+#include <span>
 
 #include "autosched/moves.hpp"
 #include "autosched/nests.hpp"
+#include "autosched/target.hpp"
 
 namespace adjit {
 namespace {
 
 constexpr int64_t kRows = 32;      // of a chunk
 constexpr int64_t kFarRow = 1024;  // bytes
-constexpr int64_t kPages = 64;     // that a core has at hand
-constexpr int64_t kPageBytes = 4096;
 
 // Bytes from one trip of a loop to the next in what is read.
 int64_t hop(const Program& program, const MemoryAccess& read, const Loop& loop) {
@@ -36,7 +36,7 @@ bool hops(const Program& program, const MemoryAccess& read, std::span<const Loop
   if (read.irregular[panels.axis]) return false;
   const int64_t beside = hop(program, read, panels);
   return panels.trips > 1 && nearest >= kFarRow && beside % kLineBytes != 0 &&
-         2 * beside <= nearest && rows * std::min(nearest, kPageBytes) > kPages * kPageBytes;
+         2 * beside <= nearest && rows * std::min(nearest, kPageBytes) > kPagesAtHand * kPageBytes;
 }
 
 // The first of the loops over rows, if there are such; 0: there are none.

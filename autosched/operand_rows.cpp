@@ -99,15 +99,14 @@ double OperandRows::lines_per_step(const MemoryAccess& access) const {
 // Whether what the tile walks of an operand lies on more pages than a core translates at once, and
 // the multiply-adds do not hide it.
 bool OperandRows::on_many_pages(const MemoryAccess& access) const {
-  constexpr int64_t kPage = 4096, kPagesAtHand = 64;
   if (!hurries(target_)) return false;
   const auto size = static_cast<int64_t>(size_of(graph_.info(access.tensor).dtype));
   const auto [stride, rows] = reduction_rows(graph_, stage_, access);
-  int64_t bytes = rows * std::min(stride, kPage);
+  int64_t bytes = rows * std::min(stride, kPageBytes);
   for (size_t a = 0; a < stage_.domain.output_rank; ++a)
-    if (a != tile_.vector_axis && std::abs(access.strides[a]) * size >= kPage)
+    if (a != tile_.vector_axis && std::abs(access.strides[a]) * size >= kPageBytes)
       bytes *= tile_.factors[a];
-  return bytes > kPagesAtHand * kPage;
+  return bytes > kPagesAtHand * kPageBytes;
 }
 
 }  // namespace adjit

@@ -13,6 +13,8 @@ namespace {
 
 // Points of an axis whose loop is worth entering again and again.
 constexpr int64_t kLong = 16;
+// Pages that a second table of translations gives without delay.
+constexpr int64_t kMostPages = 4 * kPagesAtHand;
 
 // The smallest step that an operand takes along an axis, in elements.
 int64_t smallest_step(const Accesses& accesses, size_t axis) {
@@ -33,17 +35,23 @@ bool bounded_tap(const Domain& domain, size_t axis) {
 }
 
 // Whether the lines that a tile of so many copies reads along an axis can stay in the first cache
-// until they are read again, with room for other operands and for rows that end in another line.
+// until they are read again, with room for other operands and for rows that end in another line,
+// and their pages at hand.
 bool stays_close(const Graph& graph, const Stage& stage, std::span<const MemoryAccess> reads,
                  size_t axis, std::span<const int64_t> factors, const Target& target) {
   return std::ranges::all_of(reads, [&](const MemoryAccess& access) {
     const auto size = static_cast<int64_t>(size_of(graph.info(access.tensor).dtype));
     const auto bytes = [&](size_t a) { return std::abs(access.strides[a]) * size; };
-    int64_t lines =
-        ceil_div(stage.domain.extents[axis] * std::min(bytes(axis), kLineBytes), kLineBytes);
-    for (size_t a = 0; a < factors.size(); ++a)
+    const int64_t points = stage.domain.extents[axis];
+    int64_t lines = ceil_div(points * std::min(bytes(axis), kLineBytes), kLineBytes);
+    int64_t beside = kLineBytes;  // from the first copy to behind the last one
+    for (size_t a = 0; a < factors.size(); ++a) {
       if (bytes(a) >= kLineBytes) lines *= factors[a];
-    return !access.irregular[axis] && lines_stay(lines, bytes(axis), target.l1_bytes);
+      beside += (factors[a] - 1) * bytes(a);
+    }
+    const bool few_pages =
+        bytes(axis) < kPageBytes || points * ceil_div(beside, kPageBytes) <= kMostPages;
+    return few_pages && !access.irregular[axis] && lines_stay(lines, bytes(axis), target.l1_bytes);
   });
 }
 

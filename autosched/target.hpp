@@ -8,6 +8,8 @@
 namespace adjit {
 
 inline constexpr int64_t kLineBytes = 64;      // of every cache
+inline constexpr int64_t kPageBytes = 4096;    // where the caller's arrays lie
+inline constexpr int64_t kPagesAtHand = 64;    // that a core translates at once
 inline constexpr int64_t kLeastStreamed = 16;  // bytes of a vector that may be stored past them
 
 /// The defaults are the reference processor: a 2022 server core with two vector pipes of 256 bits,

@@ -12,8 +12,6 @@
 namespace adjit {
 namespace {
 
-constexpr int64_t kPage = 4096;
-
 // What a nest's tile loops say, by axis.
 struct Tile {
   std::vector<int64_t> factors;  // copies of each axis
@@ -96,9 +94,9 @@ class TileCounter {
         const auto factor = static_cast<double>(tile_.factors[a]);
         distinct *= factor;
         const int64_t bytes = distance(program_.graph, access, a);
-        if (bytes < kPage || tile_.lanes_axis == a) continue;
+        if (bytes < kPageBytes || tile_.lanes_axis == a) continue;
         far *= factor;
-        collide = collide || (bytes % kPage == 0 && tile_.factors[a] > 4);
+        collide = collide || (bytes % kPageBytes == 0 && tile_.factors[a] > 4);
       }
       if (!tile_.lanes_axis || !access.depends_on(*tile_.lanes_axis))
         found_.uniform_loads += distinct;
@@ -116,7 +114,7 @@ class TileCounter {
     found_.inner_trips = static_cast<double>(inner.trips);
     found_.inner_reduces = reduces(inner.axis);
     for (const Walk& walk : placed_.walks)
-      if (std::abs(walk.strides[inside - 1].bytes) >= kPage) ++found_.far_steps;
+      if (std::abs(walk.strides[inside - 1].bytes) >= kPageBytes) ++found_.far_steps;
   }
 
   double bytes_touched(size_t from) const {

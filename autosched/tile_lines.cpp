@@ -67,7 +67,7 @@ double TileModel::second_cache(const std::vector<int64_t>& factors, double above
 
 TileModel::Walked TileModel::walked_in_tile(size_t read,
                                             const std::vector<int64_t>& factors) const {
-  constexpr double kPage = 4096, kWays = 8;
+  constexpr double kWays = 8;
   const MemoryAccess& access = p_.accesses.reads[read];
   const auto size = static_cast<double>(size_of(p_.graph.info(access.tensor).dtype));
   Walked walked;
@@ -89,7 +89,7 @@ TileModel::Walked TileModel::walked_in_tile(size_t read,
       row += (points - 1) * stride;
     } else {
       walked.rows *= points;
-      walked.collides |= points > kWays && std::fmod(stride, kPage) == 0;
+      walked.collides |= points > kWays && std::fmod(stride, kPageBytes) == 0;
     }
   }
   walked.lines = std::max(1.0, row / kLineBytes);
@@ -133,15 +133,15 @@ double TileModel::memory_waits(const std::vector<int64_t>& factors, double compu
 }
 
 double TileModel::distance(const MemoryAccess& access, const std::vector<int64_t>& factors) const {
-  constexpr int64_t kPage = 4096, kStreams = 4;
+  constexpr int64_t kStreams = 4;
   const auto size = static_cast<int64_t>(size_of(p_.graph.info(access.tensor).dtype));
   bool collide = false;
   int64_t rows = 1;
   for (size_t a = 0; a < factors.size(); ++a) {
     const int64_t stride = std::abs(access.strides[a]) * size;
-    if (a == v_ || factors[a] < 2 || stride < kPage) continue;
+    if (a == v_ || factors[a] < 2 || stride < kPageBytes) continue;
     rows *= factors[a];
-    collide |= factors[a] > kStreams && stride % kPage == 0;
+    collide |= factors[a] > kStreams && stride % kPageBytes == 0;
   }
   if (!access.depends_on(v_)) return collide ? kCollision : 0;  // a line serves 16 steps
   const auto streams = static_cast<double>(std::max<int64_t>(0, rows - kStreams));

@@ -27,7 +27,8 @@ constexpr double kFarLoad = 1;          // cycles of a vector from the second on
 constexpr double kHeavy = 8;            // instructions of a body beside which loads are few
 constexpr double kFarLine = 6;          // cycles to fetch a line that nothing fetches ahead
 constexpr double kAskBorder = 1.5;      // cycles to ask whether a tile is at a border
-constexpr double kStreamedLine = 0.2;   // cycles of a line from the second one that are not hidden
+constexpr double kCrossingApart = 1.5;  // loads more of a vector in two lines that few share
+constexpr double kStreamedLine = 0.4;   // cycles of a line from the second one that are not hidden
 // Cycles of a call that an instruction of the tile's code must save: it takes some 10 us to
 // compile, which a small kernel has to earn in ten thousand calls.
 constexpr double kInstruction = 5;
@@ -231,7 +232,9 @@ double TileModel::crossing(size_t read) const {
   for (size_t a = 0; a < p_.spans.size(); ++a)
     anywhere |=
         a != v_ && p_.spans[a] > 1 && !access.irregular[a] && access.strides[a] % lanes_ != 0;
-  return anywhere ? static_cast<double>((lanes_ - 1) * size) / kLineBytes : 0;
+  if (!anywhere) return 0;
+  const double share = static_cast<double>((lanes_ - 1) * size) / kLineBytes;
+  return in_reduction_ ? kCrossingApart * share : share;
 }
 
 std::optional<size_t> TileModel::rows_along(const MemoryAccess& access,
