@@ -108,5 +108,28 @@ TEST(OrderReductions, LinesLeaveRoomInTheFirstCache) {
   EXPECT_EQ(loops.front(), 0u) << print(p);
 }
 
+// The gradient of 3 x 3 weights of 8 channels, `apart` floats from one to the next, over 64 images
+// of 14 x 14 places; axes of its reduction, outermost first, around a tile of all channels.
+std::vector<size_t> around_images(int64_t apart) {
+  const std::string channel = std::to_string(apart);
+  const Graph graph =
+      parse_graph("def f(float(64, 14, 14, 16) d, float(64, " + std::to_string(8 * apart + 16) +
+                  ") x) -> (w) { w(c, o, p, q) +=! d(r_n, r_y, r_x, o) * x(r_n, " + channel +
+                  " * c + 16 * (r_y + p) + r_x + q) where c in 0:8, o in 0:16, p in 0:3, q in 0:3, "
+                  "r_n in 0:64, "
+                  "r_y in 0:14, r_x in 0:14 }");
+  Program program = initial_program(graph, 1, 512);
+  program = unroll(vectorize(std::move(program), 0, 1, 16), 0, 0, 8);
+  const Accesses accesses = accesses_of(graph, graph.stages[0]);
+  return reduction_loops(order_reductions(std::move(program), 0, accesses, {.l1_bytes = 64 << 10}),
+                         "w");
+}
+
+TEST(OrderReductions, PagesStayAtHand) {
+  using Axes = std::vector<size_t>;
+  EXPECT_EQ(around_images(256), (Axes{1, 2, 0})) << "64 images on two pages each";
+  EXPECT_EQ(around_images(1280), (Axes{0, 1, 2})) << "512 pages, in as many lines";
+}
+
 }  // namespace
 }  // namespace adjit

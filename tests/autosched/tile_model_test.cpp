@@ -130,6 +130,12 @@ TEST(TileModel, VectorsThatBeginAnywhereLieInTwoLines) {
   EXPECT_EQ(loads(64, "w", false), 2 * kPorts);
   EXPECT_DOUBLE_EQ(loads(63, "w", false), anywhere);
   EXPECT_DOUBLE_EQ(loads(64, "v", false), anywhere);
+  // Lanes along the reduction wait for more of them.
+  const Modelled rows(parse_graph("def f(float(40, 64) x, float(32, 64) v) -> (y) { y(i, j) +=! "
+                                  "x(i, r) * v(j, r) where i in 0:40, j in 0:32, r in 0:64 }"),
+                      2, {});
+  EXPECT_DOUBLE_EQ(rows.model.load_cost(rows.read_of("v"), {3, 2, 1}),
+                   2 * kPorts * (1 + 1.5 * 28 / 64));
 }
 
 // Lanes along rows of so many elements, of which each step takes one of each row.
