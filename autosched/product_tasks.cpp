@@ -14,8 +14,7 @@ namespace adjit {
 namespace {
 
 constexpr double kClearly = 0.98;  // of the time of tasks of rows
-constexpr double kTermsOfStrips =
-    96;  // of a sum, beside which strips of results are little to write
+constexpr double kManyTerms = 96;  // of a sum: writing its result in narrow columns is little
 
 // Whether an index of a read depends on the axis.
 bool moves_with(const ExprPool& pool, ExprId index, size_t axis) {
@@ -33,10 +32,13 @@ std::optional<size_t> written_along(const Program& program, TensorId tensor) {
   if (!path) return std::nullopt;
   const Nest& root = program.kernels[path->kernel].root;
   if (parallel_depth(root) == 0) return std::nullopt;
+  const Stage& writer = program.graph.stages[stage];
+  if (writer.kind != StageKind::Compute) return std::nullopt;  // data or steps say where
   const Loop& tasks = root.loops.front();
-  if (path->steps.empty()) return tasks.axis;
+  const size_t rank = writer.domain.output_rank;
+  if (path->steps.empty()) return tasks.axis < rank ? std::optional(tasks.axis) : std::nullopt;
   const Nest& nest = nest_at(program, *path);
-  for (size_t a = 0; a < program.graph.stages[stage].domain.output_rank; ++a)
+  for (size_t a = 0; a < rank; ++a)
     if (tasks.variable < nest.axis_base[a].size() &&
         nest.axis_base[a].coefficient(tasks.variable) != 0)
       return a;
@@ -104,7 +106,7 @@ Program order_product(Program program, size_t stage, const TileChoice& tile, con
   if (!rows || !nest.attached.empty() || tile_begin(nest) < 2 || nest.loops[0].axis != *rows ||
       nest.loops[1].axis != *tile.vector_axis)
     return program;
-  if (terms_of(s.domain) < kTermsOfStrips ||
+  if (terms_of(s.domain) < kManyTerms ||
       row_bytes(s, s.domain.extents[*rows]) > static_cast<double>(target.l2_bytes) / 2)
     return program;
   const TaskCosts costs(program, stage, tile, target);

@@ -20,7 +20,8 @@ Program sum_in_passes(Program program, size_t stage, const Target& target, Choic
 
 /// The same for the first cache, further in: the outermost of several reduction loops above the
 /// tile, or strips of its steps, goes outside loops over results (a convolution's taps), which then
-/// walk lines that are near.
+/// walk lines that are near. Counts what the second and the third cache give, and what storing and
+/// loading partial results takes.
 Program sum_in_strips(Program program, size_t stage, const Target& target, Choices& choices);
 
 }  // namespace adjit

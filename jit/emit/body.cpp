@@ -361,7 +361,9 @@ void BodyEmitter::note_uniform(ExprId id, Value* value, std::span<const Emitted>
     uniform_[value] = {in_lanes, operands.front(), operands.back()};
 }
 
-// LLVM would make of a plain operation on two spread numbers one on the numbers again.
+// LLVM would make of a plain operation on two spread numbers one on the numbers again. Constrained
+// ones beside plain ones are no concern here: no pass runs over the IR, and what they may not
+// ignore (rounding, exceptions) is as everywhere.
 Value* BodyEmitter::in_all_lanes(const Uniform& uniform, size_t depth) {
   Value* left = splat(uniform.left);
   Value* right = splat(uniform.right);

@@ -83,6 +83,28 @@ TEST(ProductTasks, AreOfTheOperandThatAnotherCoreWouldHaveWritten) {
   EXPECT_EQ(outer(after("x", 0), far), "rows") << "each core its own rows";
 }
 
+// What data adds to has no dimension that its tasks are parts of: here they are parts of the third
+// axis of the values, and the tensor has two dimensions.
+TEST(ProductTasks, AreOfASumThatDataPlaced) {
+  const Graph graph = parse_graph(
+      "def f(int64(4, 5) I, float(4, 5, 512) x, float(512, 512) w) -> (y) { float(126, 512) h(I(a, "
+      "b), c) += x(a, b, c) y(i, j) +=! h(i, r) * w(r, j) where i in 0:126, j in 0:512, r in 0:512 "
+      "}");
+  for (const size_t axis : {size_t{0}, size_t{1}, size_t{2}}) {
+    Program program = initial_program(graph, 2, 512);
+    std::vector<size_t> order{0, 1, 2};
+    std::swap(order[0], order[axis]);
+    const size_t scatter = program.graph.stages.size() - 2;
+    ASSERT_EQ(program.graph.stages[scatter].kind, StageKind::Scatter);
+    try {
+      program = parallel(with_order(std::move(program), scatter, order), scatter, 1);
+    } catch (const Error&) {
+      continue;  // points of this axis do not write apart
+    }
+    EXPECT_EQ(outer(tiled(std::move(program), scatter + 1, 14)), "columns") << "9 tiles of rows";
+  }
+}
+
 TEST(ProductTasks, OfADefaultSchedulePackAndMultiplyTheSameColumns) {
   const Graph graph = product_graph(256, 784, 512, false, false);
   const Program program =

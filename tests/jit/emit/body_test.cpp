@@ -44,6 +44,18 @@ TEST(Body, DifferencesOfLoadedNumbersAreTakenInAllLanes) {
   EXPECT_EQ(rows, 5u) << "m once for all copies\n" << ir;
 }
 
+TEST(Body, SumsAndProductsOfLoadedNumbers) {
+  for (const auto& [factor, name] :
+       {std::pair{"(x(i, r) + m(r))", "fadd"}, std::pair{"(x(i, r) * m(r))", "fmul"},
+        std::pair{"(2.5 - m(r))", "fsub"}}) {
+    const Graph graph = parse_graph(
+        std::string("def main(float(8, 6) x, float(6) m, float(6, 16) w) -> (y) { y(i, j) +=! ") +
+        factor + " * w(r, j) where i in 0:8, j in 0:16, r in 0:6 }");
+    const std::string ir = checked_ir(vectorize(unroll(plain(graph, 1), 0, 0, 4), 0, 1, 8));
+    EXPECT_GT(occurrences(ir, std::string("@llvm.experimental.constrained.") + name), 0u) << ir;
+  }
+}
+
 TEST(Body, WhatIsComputedOfMoreIsSpreadAfterwards) {
   for (const char* factor : {"(x(i, r) - m(r)) * m(r)", "exp(m(r))", "float(i)"}) {
     const Graph graph = parse_graph(
