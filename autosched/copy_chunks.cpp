@@ -60,7 +60,7 @@ Program copy_in_chunks(Program program, size_t stage, const Accesses& accesses) 
   if (first == 0) return program;
   size_t end = tile_begin(nest_of(program, stage));
   const Loop last = nest_of(program, stage).loops[end - 1];
-  if (last.step == 1 && last.trips >= 2 * kRows) {
+  if (last.step == 1 && last.trips > 2 * kRows) {
     const int64_t steps[] = {kRows};
     program = tile(std::move(program), stage, last.axis, steps);
     ++end;

@@ -425,8 +425,12 @@ Program schedule_kernel(Program program, size_t root_stage, const Target& target
       OrderedResults results = order_results(std::move(program), root_stage, target, choices);
       program = std::move(results.program);
       ordered = results.moved;
-      if (!ordered)
-        program = order_product(std::move(program), root_stage, root_plan.tile, target, choices);
+      if (!ordered) {
+        OrderedResults product =
+            order_product(std::move(program), root_stage, root_plan.tile, target, choices);
+        program = std::move(product.program);
+        if (product.moved) largest_chunk = INT64_MAX;  // of columns: all rows stay in the cache
+      }
     }
     if (transposed) program = walk_operand(std::move(program), root_stage, accesses);
     program = run_in_parallel(std::move(program), root_stage, cycles,

@@ -97,25 +97,25 @@ class TaskCosts {
 
 }  // namespace
 
-Program order_product(Program program, size_t stage, const TileChoice& tile, const Target& target,
-                      Choices& choices) {
-  if (program.cores < 2) return program;
+OrderedResults order_product(Program program, size_t stage, const TileChoice& tile,
+                             const Target& target, Choices& choices) {
+  if (program.cores < 2) return {std::move(program)};
   const Stage& s = program.graph.stages[stage];
   const std::optional<size_t> rows = rows_axis(s, tile, accesses_of(program.graph, s));
   const Nest& nest = nest_of(program, stage);
   if (!rows || !nest.attached.empty() || tile_begin(nest) < 2 || nest.loops[0].axis != *rows ||
       nest.loops[1].axis != *tile.vector_axis)
-    return program;
+    return {std::move(program)};
   if (terms_of(s.domain) < kManyTerms ||
       row_bytes(s, s.domain.extents[*rows]) > static_cast<double>(target.l2_bytes) / 2)
-    return program;
+    return {std::move(program)};
   const TaskCosts costs(program, stage, tile, target);
-  if (costs.along(*tile.vector_axis) > kClearly * costs.along(*rows)) return program;
-  if (!choices.keeps(Decision::Order, program.graph, s)) return program;
+  if (costs.along(*tile.vector_axis) > kClearly * costs.along(*rows)) return {std::move(program)};
+  if (!choices.keeps(Decision::Order, program.graph, s)) return {std::move(program)};
   std::vector<size_t> order(nest.loops.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::swap(order[0], order[1]);
-  return reorder(std::move(program), stage, order);
+  return {reorder(std::move(program), stage, order), true};
 }
 
 }  // namespace adjit

@@ -8,6 +8,7 @@
 
 #include "autosched/choices.hpp"
 #include "autosched/program.hpp"
+#include "autosched/result_order.hpp"
 #include "autosched/target.hpp"
 #include "autosched/tile_choice.hpp"
 
@@ -17,7 +18,7 @@ namespace adjit {
 /// tiles of these two and has no tasks yet, where tasks of columns take clearly less time. The
 /// kernels of its operands have their tasks. As it is for stages that are no matrix products, and
 /// where the rows' operand does not stay in the second cache while columns pass.
-Program order_product(Program program, size_t stage, const TileChoice& tile, const Target& target,
-                      Choices& choices);
+OrderedResults order_product(Program program, size_t stage, const TileChoice& tile,
+                             const Target& target, Choices& choices);
 
 }  // namespace adjit

@@ -129,8 +129,8 @@ class TileModel {
   // each other out of the first cache before the next step reads their next elements.
   double far_lanes(const MemoryAccess& access, const std::vector<int64_t>& factors) const;
 
-  // Share of an operand's vectors that lie in two cache lines, and take two loads: those of rows
-  // that begin anywhere, as the caller's arrays do (NumPy's begin 16 bytes behind a line).
+  // Loads more for a vector of an operand, on average, since some lie in two cache lines: those of
+  // rows that begin anywhere, as the caller's arrays do (NumPy's begin 16 bytes behind a line).
   double crossing(size_t read) const;
 
   // Of an operand whose lanes data puts anywhere: the axis in the tile along which it is

@@ -384,7 +384,7 @@ Value* BodyEmitter::splat(Emitted value) {
     return known->second.emitted.value;
   Value* lanes = nullptr;
   if (const auto uniform = uniform_.find(value.value); uniform != uniform_.end()) {
-    lanes = in_all_lanes(Uniform(uniform->second), value.depth);
+    lanes = in_all_lanes(uniform->second, value.depth);
   } else {
     lanes = scopes_.at(value.depth,
                        [&] { return builder_.CreateVectorSplat(index_.lanes(), value.value); });

@@ -30,7 +30,8 @@ std::string outer(Order of, const Target& target = {.cores = 2}, Choices choices
   tile.lanes = 16;
   tile.factors = {of.rows, 2, 1};
   tile.cycles = 4e6;
-  const Program ordered = order_product(std::move(of.program), of.stage, tile, target, choices);
+  const Program ordered =
+      order_product(std::move(of.program), of.stage, tile, target, choices).program;
   return nest_of(ordered, of.stage).loops.front().axis == 0 ? "rows" : "columns";
 }
 

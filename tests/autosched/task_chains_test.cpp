@@ -217,6 +217,13 @@ TEST(PlanChains, HeadsThatFitTheCacheWhereAllDoNot) {
   EXPECT_LT(task_count(whole.kernels.front().root), 12);
 }
 
+// What a task must pass on to be worth its call does not grow with the cache.
+TEST(PlanChains, SmallHeadsOfALargeCache) {
+  const Target large{.cores = 2, .l2_bytes = 2 << 20};
+  EXPECT_EQ(task_count(default_schedule(attention(96, 96, 8), large).kernels.front().root), 96);
+  EXPECT_LT(task_count(default_schedule(attention(400, 48, 8), large).kernels.front().root), 400);
+}
+
 // Every task of a chain would read all of a streamed operand: its product is no link of one.
 TEST(PlanChains, StreamedOperandsAreSharedByAllTasks) {
   const Graph graph = parse_graph(
