@@ -6,6 +6,7 @@
 #include <llvm/IR/Instructions.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "jit/emit/operations.hpp"
 #include "runtime/expr/interval.hpp"
@@ -34,7 +35,7 @@ size_t BodyEmitter::KeyHash::operator()(const Key& k) const {
 }
 
 BodyEmitter::BodyEmitter(const Graph& graph, const Stage& stage, std::vector<Affine> axes,
-                         std::vector<Range> axis_ranges, std::vector<size_t> copy_variables,
+                         std::vector<Range> axis_ranges, std::vector<CopyVariable> copy_variables,
                          std::optional<size_t> lane_variable, const TensorPlaces& places,
                          llvm::IRBuilder<>& builder, Scopes& scopes, IndexEmitter& index,
                          VectorMath& math)
@@ -50,7 +51,7 @@ BodyEmitter::BodyEmitter(const Graph& graph, const Stage& stage, std::vector<Aff
       domain_(stage.domain),
       ranges_(std::move(axis_ranges)),
       copy_variables_(std::move(copy_variables)) {
-  analyse(copy_variables_, lane_variable);
+  analyse(lane_variable);
 }
 
 const std::optional<Affine>& BodyEmitter::affine(ExprId id) {
@@ -105,17 +106,16 @@ bool BodyEmitter::in_bounds(ExprId read) {
   return true;
 }
 
-void BodyEmitter::analyse(std::span<const size_t> copy_variables,
-                          std::optional<size_t> lane_variable) {
-  if (copy_variables.size() > kMaxCopyVariables)
+void BodyEmitter::analyse(std::optional<size_t> lane_variable) {
+  if (copy_variables_.size() > kMaxCopyVariables)
     throw Error(ErrorCode::Schedule, "stage '" + graph_.info(stage_.results[0]).name + "' has " +
-                                         std::to_string(copy_variables.size()) +
+                                         std::to_string(copy_variables_.size()) +
                                          " unrolled loops; at most " +
                                          std::to_string(kMaxCopyVariables) + " fit one nest");
   const auto copies_of_axis = [&](size_t axis) {
     uint64_t mask = 0;
-    for (size_t k = 0; k < copy_variables.size(); ++k)
-      if (axes_[axis].coefficient(copy_variables[k]) != 0) mask |= copy_bits(k);
+    for (size_t k = 0; k < copy_variables_.size(); ++k)
+      if (axes_[axis].coefficient(copy_variables_[k].variable) != 0) mask |= copy_bits(k);
     return mask;
   };
   std::vector<ExprId> roots = stage_.bodies;
@@ -336,6 +336,7 @@ Emitted BodyEmitter::operation(ExprId id, std::span<const Emitted> operands) {
     depth = std::max(depth, operand.depth);
     in_lanes |= operand.value->getType()->isVectorTy();
   }
+  if (in_lanes && divides_often(id, operands)) return divided(operands[0], operands[1]);
   llvm::SmallVector<Value*, 4> values;
   for (const Emitted& operand : operands)
     values.push_back(in_lanes ? splat(operand) : operand.value);
@@ -345,6 +346,44 @@ Emitted BodyEmitter::operation(ExprId id, std::span<const Emitted> operands) {
   });
   if (!in_lanes) note_uniform(id, value, operands);
   return {value, depth};
+}
+
+// Whether this is a division of floats by what stays the same in an inner loop, or for other
+// copies.
+bool BodyEmitter::divides_often(ExprId id, std::span<const Emitted> operands) const {
+  if (pool_[id].op != Op::Div || !is_float(pool_.dtype(id)) || !math_.features().fma) return false;
+  const ExprId divisor = pool_.operands(id)[1];
+  // A power of two is multiplied by its reciprocal anyway.
+  if (const auto number = pool_.value(divisor)) {
+    int exponent = 0;
+    return std::isfinite(*number) && *number != 0 &&
+           std::abs(std::frexp(*number, &exponent)) != 0.5;
+  }
+  const uint64_t shared = dependence_.at(id.value).copies & ~dependence_.at(divisor.value).copies;
+  int64_t divisions =
+      scopes_.trips(operands[1].depth, std::max(operands[0].depth, operands[1].depth));
+  for (size_t k = 0; k < copy_variables_.size(); ++k)
+    if (shared & copy_bits(k)) divisions *= copy_variables_[k].trips;
+  // Making it ready takes as long as two or three, and takes registers.
+  return divisions >= 8;
+}
+
+Emitted BodyEmitter::divided(const Emitted& x, const Emitted& by) {
+  const auto known = divisors_.find(by.value);
+  if (known == divisors_.end() || !scopes_.alive(by.depth, known->second.serial)) {
+    VectorMath::Divisor made;
+    scopes_.at(by.depth, [&] {
+      made = math_.divisor(by.value);
+      return made.reciprocal;
+    });
+    for (Value** value : {&made.scale, &made.magnitude, &made.reciprocal})
+      if (*value) *value = splat({*value, by.depth});
+    divisors_[by.value] = {made, scopes_.serial(by.depth)};
+  }
+  const VectorMath::Divisor& divisor = divisors_.at(by.value).divisor;
+  Value* lanes = splat(x);
+  const size_t depth = std::max(x.depth, by.depth);
+  return {scopes_.at(depth, [&] { return math_.divided(lanes, divisor); }), depth};
 }
 
 void BodyEmitter::note_uniform(ExprId id, Value* value, std::span<const Emitted> operands) {

@@ -54,6 +54,11 @@ struct Point {
   uint64_t copy = 0;  // 8 bits per copy variable: its trip number
   Emitted active;     // lanes (or i1) that may touch memory; null: all
 };
+/// A kernel variable that is fixed per copy, and its trips.
+struct CopyVariable {
+  size_t variable;
+  int64_t trips;
+};
 inline constexpr size_t kMaxCopyVariables = 8;
 /// The bits of Point::copy that hold a copy variable's trip.
 constexpr uint64_t copy_bits(size_t variable) { return uint64_t{0xff} << (8 * variable); }
@@ -66,10 +71,10 @@ std::optional<unsigned> leading_lanes(const llvm::Value* mask);
 class BodyEmitter {
  public:
   /// `axis_ranges`: the values an axis takes (wider than its extent where a region is clipped).
-  /// `copy_variables`: at most kMaxCopyVariables kernel variables that are fixed per copy.
+  /// `copy_variables`: at most kMaxCopyVariables.
   /// `lane_variable`: the one in lanes, if any.
   BodyEmitter(const Graph& graph, const Stage& stage, std::vector<Affine> axes,
-              std::vector<Range> axis_ranges, std::vector<size_t> copy_variables,
+              std::vector<Range> axis_ranges, std::vector<CopyVariable> copy_variables,
               std::optional<size_t> lane_variable, const TensorPlaces& places,
               llvm::IRBuilder<>& builder, Scopes& scopes, IndexEmitter& index, VectorMath& math);
 
@@ -128,6 +133,7 @@ class BodyEmitter {
     memo_.clear();
     uniform_.clear();
     spread_.clear();
+    divisors_.clear();
     pairs_.clear();
     narrow_.clear();
     loaded_.clear();
@@ -178,7 +184,7 @@ class BodyEmitter {
     bool safe = true;                               // in bounds wherever the axes are in range
   };
 
-  void analyse(std::span<const size_t> copy_variables, std::optional<size_t> lane_variable);
+  void analyse(std::optional<size_t> lane_variable);
   bool stays_small(const Affine& form);
   bool in_bounds(ExprId read);
   std::vector<ExprId> inputs_of(ExprId id);
@@ -194,6 +200,8 @@ class BodyEmitter {
   };
   void note_uniform(ExprId id, llvm::Value* value, std::span<const Emitted> operands);
   llvm::Value* in_all_lanes(const Uniform& uniform, size_t depth);
+  bool divides_often(ExprId id, std::span<const Emitted> operands) const;
+  Emitted divided(const Emitted& x, const Emitted& by);
   Emitted comparison(Op op, const Affine& left, const Affine& right);
   Emitted index_value(const Affine& form);
   std::optional<size_t> compares_position(ExprId id);
@@ -251,7 +259,12 @@ class BodyEmitter {
   std::unordered_map<Key, Memo, KeyHash> memo_;
   std::unordered_map<llvm::Value*, Uniform> uniform_;
   std::unordered_map<llvm::Value*, Memo> spread_;  // a number -> it in all lanes
-  std::vector<size_t> copy_variables_;
+  struct ReadyDivisor {
+    VectorMath::Divisor divisor;  // in lanes
+    uint64_t serial;
+  };
+  std::unordered_map<llvm::Value*, ReadyDivisor> divisors_;
+  std::vector<CopyVariable> copy_variables_;
   std::optional<size_t> ahead_;  // loop variable whose next iteration's reads are fetched
   bool branched_ = false, rows_hold_ = false;
   std::vector<int64_t> copy_trips_;  // per copy variable; empty: not known

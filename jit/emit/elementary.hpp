@@ -60,6 +60,16 @@ Floats atanh(Floats x);
 Floats erf(Floats x);
 Floats erfc(Floats x);
 
+// division.cpp
+/// |d| and 1 / |d| times powers of two, so that both are normal wherever d is neither 0 nor
+/// infinite nor NaN; numerators are to be multiplied by `scale`, which has the sign of d.
+struct Divisor {
+  Floats scale, magnitude, reciprocal;
+};
+Divisor divisor(Floats d);
+/// scaled / magnitude.
+Floats divided(Floats scaled, Floats magnitude, Floats reciprocal);
+
 // library_calls.cpp
 /// Calls `adjit_math_<name>_f32|f64` on the lanes of `x` (and of `y`, stored behind them) through
 /// the stack.

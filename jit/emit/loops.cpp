@@ -6,6 +6,17 @@ namespace adjit {
 using llvm::BasicBlock;
 using llvm::Value;
 
+namespace {
+
+// A loop with bounds that depend on outer loops has some.
+int64_t trips_of(const Value* lo, const Value* hi) {
+  const auto* first = llvm::dyn_cast<llvm::ConstantInt>(lo);
+  const auto* end = llvm::dyn_cast<llvm::ConstantInt>(hi);
+  return first && end ? end->getSExtValue() - first->getSExtValue() : 8;
+}
+
+}  // namespace
+
 Carried emit_loop(llvm::IRBuilder<>& builder, Scopes& scopes, Value* lo, Value* hi,
                   bool at_least_once, Carried carried,
                   const std::function<Carried(Value*, Carried)>& body) {
@@ -27,7 +38,7 @@ Carried emit_loop(llvm::IRBuilder<>& builder, Scopes& scopes, Value* lo, Value* 
     phis.back()->addIncoming(value, before);
     inside.push_back(phis.back());
   }
-  scopes.push(entry);
+  scopes.push(entry, trips_of(lo, hi));
   const Carried next = body(i, inside);
   BasicBlock* latch = builder.GetInsertBlock();
   Value* advanced = builder.CreateAdd(i, builder.getInt64(1), "", true, true);

@@ -40,7 +40,7 @@ NestEmitter::NestEmitter(KernelContext& context, const Nest& nest)
   axes_ = nest.axis_base;
   tile_limit_.assign(domain.rank(), 0);
   tile_begin_ = tile_begin(nest);
-  std::vector<size_t> copy_variables;
+  std::vector<CopyVariable> copy_variables;
   std::optional<size_t> lane_variable;
   for (size_t k = 0; k < nest.loops.size(); ++k) {
     const Loop& loop = nest.loops[k];
@@ -59,7 +59,7 @@ NestEmitter::NestEmitter(KernelContext& context, const Nest& nest)
                                              " times; at most " + std::to_string(kMaxCopies) +
                                              " copies are made");
       copy_loops_.push_back(k);
-      copy_variables.push_back(loop.variable);
+      copy_variables.push_back({loop.variable, loop.trips});
     }
   }
   if (stage_.running && stage_.running->reverse) {

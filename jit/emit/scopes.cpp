@@ -1,11 +1,21 @@
 // jit/emit/scopes.cpp -- opening and closing scopes.
 #include "jit/emit/scopes.hpp"
 
+#include <algorithm>
+
 namespace adjit {
 
-void Scopes::push(llvm::Instruction* entry) {
+void Scopes::push(llvm::Instruction* entry, int64_t trips) {
   if (!stack_.empty()) stack_.back().left_by = entry;
-  stack_.push_back({next_serial_++, nullptr});
+  stack_.push_back({next_serial_++, nullptr, trips});
+}
+
+int64_t Scopes::trips(size_t outer, size_t inner) const {
+  constexpr int64_t kMany = int64_t{1} << 31;
+  int64_t product = 1;
+  for (size_t depth = outer + 1; depth <= inner && product < kMany; ++depth)
+    product *= std::clamp(stack_[depth].trips, int64_t{1}, kMany);
+  return product;
 }
 
 void Scopes::push_here() {

@@ -22,8 +22,9 @@ class Scopes {
   explicit Scopes(llvm::IRBuilder<>& builder) : builder_(builder) {}
 
   /// Opens the scope that `entry`, a branch at the end of its block, leads into; the first scope of
-  /// a function has none. The builder has been put inside.
-  void push(llvm::Instruction* entry);
+  /// a function has none. The builder has been put inside. `trips`: of a loop; a guess where it is
+  /// not known.
+  void push(llvm::Instruction* entry, int64_t trips = 1);
   /// Opens a scope that control simply flows into: what was emitted before may be read from here
   /// on.
   void push_here();
@@ -37,6 +38,8 @@ class Scopes {
   size_t depth() const { return stack_.size() - 1; }
   /// Identity of the scope now open at a depth: a cached value is valid while it is unchanged.
   uint64_t serial(size_t depth) const { return stack_[depth].serial; }
+  /// How often the scope at depth `inner` is run through while the one at depth `outer` is once.
+  int64_t trips(size_t outer, size_t inner) const;
   bool alive(size_t depth, uint64_t serial) const {
     return depth < stack_.size() && stack_[depth].serial == serial;
   }
@@ -55,6 +58,7 @@ class Scopes {
     uint64_t serial = 0;
     llvm::Instruction* left_by =
         nullptr;  // the branch into the next inner scope, while that is open
+    int64_t trips = 1;
   };
   llvm::IRBuilder<>& builder_;
   std::vector<Scope> stack_;

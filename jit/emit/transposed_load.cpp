@@ -41,7 +41,7 @@ std::optional<size_t> BodyEmitter::contiguous_copies(std::span<const ExprId> ind
     int64_t moves = 0;
     bool known = true;
     for (size_t d = 0; d < index.size() && known; ++d) {
-      if (!place.origin.empty() && place.origin[d].coefficient(copy_variables_[k]) != 0)
+      if (!place.origin.empty() && place.origin[d].coefficient(copy_variables_[k].variable) != 0)
         return std::nullopt;
       const std::optional<Affine>& form = affine(index[d]);
       if (!form) {
@@ -51,7 +51,7 @@ std::optional<size_t> BodyEmitter::contiguous_copies(std::span<const ExprId> ind
       if (form->size() > stage_.domain.rank()) return std::nullopt;
       for (size_t axis = 0; axis < form->size(); ++axis)
         moves += place.strides[d] * form->coefficient(axis) *
-                 axes_[axis].coefficient(copy_variables_[k]);
+                 axes_[axis].coefficient(copy_variables_[k].variable);
     }
     if (known && moves == 1) return k;
   }
@@ -69,7 +69,7 @@ bool BodyEmitter::stays_inside(TensorId tensor, std::span<const ExprId> index, s
     const Affine& form = *affine(index[d]);
     int64_t moves = 0;
     for (size_t axis = 0; axis < form.size(); ++axis)
-      moves += form.coefficient(axis) * axes_[axis].coefficient(copy_variables_[copies]);
+      moves += form.coefficient(axis) * axes_[axis].coefficient(copy_variables_[copies].variable);
     const Range range = index_.range(place(form));
     if (range.lo + std::min<int64_t>(0, moves * past) < 0 ||
         range.hi + std::max<int64_t>(0, moves * past) >= shape[d])

@@ -72,6 +72,36 @@ Value* VectorMath::fmod(Value* a, Value* b) {
   return elementary::library_call("fmod", {context_, a}, {context_, b}).value();
 }
 
+VectorMath::Divisor VectorMath::divisor(Value* d) {
+  const Floats number(context_, d);
+  if (is_constant_number(d)) {
+    const auto* constant = llvm::cast<llvm::Constant>(d);
+    if (d->getType()->isVectorTy()) constant = constant->getSplatValue();
+    llvm::APFloat size = llvm::cast<llvm::ConstantFP>(constant)->getValueAPF();
+    const bool negative = size.isNegative();
+    size.clearSign();
+    const double value = size.convertToDouble();
+    // Others are scaled as numbers that are not known.
+    if (value > 0x1p-60 && value < 0x1p60) {
+      llvm::APFloat reciprocal(size.getSemantics(), 1);
+      reciprocal.divide(size, llvm::APFloat::rmNearestTiesToEven);
+      const auto made = [&](const llvm::APFloat& x) {
+        return llvm::ConstantFP::get(d->getType(), x);
+      };
+      return {negative ? number.constant(-1).value() : nullptr, made(size), made(reciprocal)};
+    }
+  }
+  const elementary::Divisor made = elementary::divisor(number);
+  return {made.scale.value(), made.magnitude.value(), made.reciprocal.value()};
+}
+
+Value* VectorMath::divided(Value* x, const Divisor& divisor) {
+  const Floats numerator(context_, x);
+  const Floats scaled = divisor.scale ? numerator * Floats(context_, divisor.scale) : numerator;
+  return elementary::divided(scaled, {context_, divisor.magnitude}, {context_, divisor.reciprocal})
+      .value();
+}
+
 Value* VectorMath::sqrt(Value* x) {
   return Floats(context_, x).intrinsic(llvm::Intrinsic::sqrt).value();
 }

@@ -116,6 +116,19 @@ class VectorMath {
   llvm::Value* fma(llvm::Value* a, llvm::Value* b, llvm::Value* c);  // rounds once
   /// a * b + c by one instruction where there is FMA, else rounded twice.
   llvm::Value* multiply_add(llvm::Value* a, llvm::Value* b, llvm::Value* c);
+  /// What many numerators are divided by, made ready once: multiples of it and its reciprocal.
+  struct Divisor {
+    llvm::Value* scale;  // of numerators: a power of two with the divisor's sign; null: 1
+    llvm::Value* magnitude;
+    llvm::Value* reciprocal;
+  };
+  /// Needs FMA.
+  Divisor divisor(llvm::Value* d);
+  /// x / d, the same bits as by a division: a product with the reciprocal, corrected by its own
+  /// remainder (Markstein, IBM J. Res. Dev. 34, 1990). Where numerator or quotient is below 2^-100
+  /// (float) or 2^-967 (double) it is within 1.5 units, and the largest finite quotient may be
+  /// infinite.
+  llvm::Value* divided(llvm::Value* x, const Divisor& divisor);
   /// NaN if an operand is; of two equal operands the first (which matters for -0 and 0).
   llvm::Value* minimum(llvm::Value* a, llvm::Value* b);
   llvm::Value* maximum(llvm::Value* a, llvm::Value* b);

@@ -44,6 +44,29 @@ TEST(Scopes, AValueAskedForInsideIsEmittedInItsOwnScope) {
   EXPECT_EQ(stored, 11 * 3 + 16);
 }
 
+TEST(Scopes, CountTheTripsBetweenTwo) {
+  const EmittedFunction function([&](llvm::IRBuilder<>& b, llvm::Function& f) {
+    const auto next_block = [&] {
+      llvm::BasicBlock* block = llvm::BasicBlock::Create(b.getContext(), "", &f);
+      llvm::Instruction* entry = b.CreateBr(block);
+      b.SetInsertPoint(block);
+      return entry;
+    };
+    Scopes scopes(b);
+    scopes.push(nullptr);
+    scopes.push(next_block(), 3);
+    scopes.push_here();
+    scopes.push(next_block(), 5);
+    EXPECT_EQ(scopes.trips(0, 3), 15);
+    EXPECT_EQ(scopes.trips(1, 3), 5);
+    EXPECT_EQ(scopes.trips(3, 3), 1);
+    scopes.push(next_block(), int64_t{1} << 62);
+    scopes.push(next_block(), int64_t{1} << 62);
+    EXPECT_GT(scopes.trips(0, 5), int64_t{1} << 30) << "without overflow";
+    for (int k = 0; k < 5; ++k) scopes.pop();
+  });
+}
+
 TEST(Scopes, WhatIsCachedDiesWithItsScope) {
   const EmittedFunction function([&](llvm::IRBuilder<>& b, llvm::Function&) {
     Scopes scopes(b);
