@@ -4,6 +4,8 @@
 // pieces that they share.
 #pragma once
 
+#include <optional>
+
 #include "jit/emit/lanes.hpp"
 
 namespace adjit::elementary {
@@ -38,6 +40,13 @@ Floats pow(Floats x, Floats y);
 /// log(high + low) + k ln 2 with |low| at most half a unit of high; high is 0, +inf, negative (NaN)
 /// or normal.
 Floats log_of_sum(Pair x, Floats k);
+
+// roots.cpp
+/// An exponent in quarters, where it is a constant that square roots reach: -7 .. 7 but for
+/// multiples of 4.
+std::optional<int> quarters_of(Floats y);
+/// pow(x, quarters / 4) for such an exponent.
+Floats quarter_power(Floats x, int quarters);
 
 // trigonometry.cpp
 Floats sin(Floats x);

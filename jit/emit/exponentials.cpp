@@ -3,7 +3,6 @@
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <numbers>
-#include <numeric>
 #include <vector>
 
 #include "jit/emit/elementary.hpp"
@@ -49,25 +48,6 @@ Floats scale_register(Floats p, Floats n, llvm::Intrinsic::ID id) {
                                       llvm::Constant::getAllOnesValue(mask)};
   if (full) arguments.push_back(b.getInt32(4));  // the current rounding mode
   return {p.context(), b.CreateIntrinsic(id, {}, arguments)};
-}
-
-// Lanes [first, first + count)
-Floats part(Floats x, unsigned first, unsigned count) {
-  std::vector<int> lanes(count);
-  std::iota(lanes.begin(), lanes.end(), static_cast<int>(first));
-  return {x.context(), x.context().builder.CreateShuffleVector(x.value(), lanes)};
-}
-
-Floats concatenate(std::vector<Floats> parts) {
-  while (parts.size() > 1) {
-    std::vector<int> lanes(2 * parts[0].lanes());
-    std::iota(lanes.begin(), lanes.end(), 0);
-    for (size_t k = 0; k < parts.size() / 2; ++k)
-      parts[k] = {parts[0].context(), parts[0].context().builder.CreateShuffleVector(
-                                          parts[2 * k].value(), parts[2 * k + 1].value(), lanes)};
-    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(parts.size() / 2), parts.end());
-  }
-  return parts[0];
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <llvm/IR/Intrinsics.h>
 
+#include <numeric>
+
 #include "runtime/expr/error.hpp"
 
 namespace adjit {
@@ -210,6 +212,24 @@ Pair exact_product(Floats a, Floats b) {
     return {product, rest + x.low * y.low};
   }
   return {product, fused(a, b, -product)};
+}
+
+Floats part(Floats x, unsigned first, unsigned count) {
+  std::vector<int> lanes(count);
+  std::iota(lanes.begin(), lanes.end(), static_cast<int>(first));
+  return {x.context(), builder(x).CreateShuffleVector(x.value(), lanes)};
+}
+
+Floats concatenate(std::vector<Floats> parts) {
+  while (parts.size() > 1) {
+    std::vector<int> lanes(2 * parts[0].lanes());
+    std::iota(lanes.begin(), lanes.end(), 0);
+    for (size_t k = 0; k < parts.size() / 2; ++k)
+      parts[k] = {parts[0].context(), builder(parts[0]).CreateShuffleVector(
+                                          parts[2 * k].value(), parts[2 * k + 1].value(), lanes)};
+    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(parts.size() / 2), parts.end());
+  }
+  return parts[0];
 }
 
 }  // namespace adjit

@@ -5,6 +5,7 @@
 #include <llvm/IR/IRBuilder.h>
 
 #include <span>
+#include <vector>
 
 #include "jit/emit/target.hpp"
 
@@ -148,6 +149,11 @@ inline std::span<const double> by_type(Floats x, std::span<const double> f32,
                                        std::span<const double> f64) {
   return x.is_double() ? f64 : f32;
 }
+
+/// Lanes [first, first + count); those behind the last one are anything.
+Floats part(Floats x, unsigned first, unsigned count);
+/// Parts of equally many lanes, a power of two of them, side by side.
+Floats concatenate(std::vector<Floats> parts);
 
 /// An unevaluated sum of two floats of which `low` is less than a unit in the last place of `high`.
 struct Pair {

@@ -186,36 +186,10 @@ Floats positive_power_f64(Floats x, Floats y) {
   return exp_times({bounded, bounded_low}, x.constant(1));
 }
 
-// The exponent in quarters, where it is a constant that square roots reach: -7 .. 7 but for
-// multiples of 4.
-std::optional<int> quarters(Floats y) {
-  const auto* constant = llvm::dyn_cast<llvm::Constant>(y.value());
-  if (constant && constant->getType()->isVectorTy()) constant = constant->getSplatValue();
-  const auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
-  if (!number) return std::nullopt;
-  const double value = 4 * number->getValueAPF().convertToDouble();
-  if (value != std::trunc(value) || value < -7 || value > 7) return std::nullopt;
-  const int whole = static_cast<int>(value);
-  return whole % 4 == 0 ? std::nullopt : std::optional(whole);
-}
-
-Floats quarter_power(Floats x, int quarters) {
-  // As pow has it: +0 of -0, and infinity counts without its sign.
-  const Floats base = select(fabs(x) == x.infinity(), x.infinity(), x + 0.0);
-  const int count = quarters < 0 ? -quarters : quarters;
-  const Floats root = base.intrinsic(llvm::Intrinsic::sqrt);
-  Floats result = count % 2 == 0 ? root : root.intrinsic(llvm::Intrinsic::sqrt);
-  if (count % 4 == 3) result = root * result;
-  if (quarters > 4) result = base * result;
-  if (quarters < 0) result = x.constant(1) / result;
-  // Divided twice: the product of the divisors would leave the range before the result does.
-  return quarters < -4 ? result / base : result;
-}
-
 }  // namespace
 
 Floats pow(Floats x, Floats y) {
-  if (const std::optional<int> q = quarters(y)) return quarter_power(x, *q);
+  if (const std::optional<int> quarters = quarters_of(y)) return quarter_power(x, *quarters);
   const Floats a = fabs(x);
   const Floats infinite = x.infinity();
   Floats result = x.is_double() ? positive_power_f64(a, y) : positive_power_f32(a, y);
