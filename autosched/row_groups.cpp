@@ -217,10 +217,13 @@ class RowGrouper {
     if (std::ranges::any_of(nest.attached, [&](const auto& a) { return a.depth < depth; }))
       return {};
     const Region region = read_region(program_, path, depth, stage);
+    // Windows of neighbouring iterations overlap: no loop to compute a region in.
     const auto follows = [&](size_t l) {
-      return std::ranges::any_of(region.base, [&](const Affine& base) {
-        return base.coefficient(nest.loops[l].variable) != 0;
-      });
+      for (size_t d = 0; d < region.base.size(); ++d) {
+        const int64_t moves = region.base[d].coefficient(nest.loops[l].variable);
+        if (moves != 0) return std::abs(moves) * nest.loops[l].step >= region.spans[d];
+      }
+      return false;
     };
     std::vector<size_t> order(nest.loops.size());
     std::iota(order.begin(), order.end(), size_t{0});

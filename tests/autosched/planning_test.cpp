@@ -113,6 +113,30 @@ TEST(RowGroups, SoftmaxRunsRowByRow) {
   EXPECT_EQ(attach_rows(plain(matmul_graph(16, 16, 16)), {}, {}, false, own).kernels.size(), 1u);
 }
 
+// Windows overlap from channel to channel, so rows of all channels are what goes together.
+TEST(RowGroups, LoopsOfWindowsGoInside) {
+  const auto grouped = [](int64_t channels) {
+    const std::string n = std::to_string(channels), last = std::to_string(channels + 1);
+    Choices own;
+    return attach_rows(
+        plain(parse_graph("def f(float(8, " + n + ", 56, 56) x) -> (w) {\n" +
+                          " y(i, j, k, l) = exp(x(i, j, k, l))\n" +
+                          " z(i, j, k, l) +=! y(i, j + r - 2, k, l) where i in 0:8, j in 0:" + n +
+                          ", k in 0:56, l in 0:56, r in 0:5, j + r >= 2, j + r <= " + last + "\n" +
+                          " w(i, j, k, l) = z(i, j, k, l) + x(i, j, k, l)\n}")),
+        {}, {}, false, own);
+  };
+  const Program p = grouped(64);
+  ASSERT_EQ(p.kernels.size(), 1u) << print(p);
+  const Nest& root = p.kernels[0].root;
+  EXPECT_EQ(root.loops[1].axis, 2u) << "rows outside channels";
+  ASSERT_EQ(root.attached.size(), 2u);
+  EXPECT_EQ(root.attached[0].depth, 2u);
+  EXPECT_EQ(root.attached[0].nest.spans, (std::vector<int64_t>{1, 64, 1, 56}));
+  EXPECT_EQ(root.attached[1].depth, 3u);
+  EXPECT_EQ(grouped(1024).kernels.size(), 2u) << "too much for the first cache";
+}
+
 // Sums of short rows wait for each other: those of several rows go on side by side.
 TEST(RowGroups, ShortRowsGoSideBySide) {
   Choices own;
