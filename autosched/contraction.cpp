@@ -132,13 +132,10 @@ class Preparer {
     for (TensorId id : tensors_read(program_.graph, whole))
       bytes += static_cast<double>(tensor_bytes(program_.graph, id));
     if (microseconds(tile.cycles, bytes) < kWorthSplitting) return false;
-    // With lanes of the reduction every output point can be a task of its own.
-    const bool in_reduction = tile.vector_axis && *tile.vector_axis >= whole.domain.output_rank;
     int64_t tiles = 1;
     for (size_t a = 0; a < whole.domain.output_rank; ++a)
-      tiles *=
-          ceil_div(whole.domain.extents[a],
-                   in_reduction ? 1 : tile.factors[a] * (tile.vector_axis == a ? tile.lanes : 1));
+      tiles *= ceil_div(whole.domain.extents[a],
+                        tile.factors[a] * (tile.vector_axis == a ? tile.lanes : 1));
     const bool columns = down_columns(whole, accesses, tile);
     if (tiles >= kTilesEnough && !columns) return false;
     for (size_t a = whole.domain.output_rank; a < whole.domain.rank(); ++a) {
