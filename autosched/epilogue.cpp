@@ -17,19 +17,25 @@ namespace {
 // A pass over results that memory takes longer for than the core: not one of functions, which a
 // tile's few vectors at a time make slower.
 constexpr double kMostWork = 12;  // vector instructions
-constexpr int64_t kMostTerms = 64;
+constexpr double kMostTerms = 96;
 constexpr double kFewestResults = 1 << 14;
 
-// A product of two matrices, batches of them, or anything else that sums along one axis.
+double terms_of(const Stage& stage) {
+  double terms = 1;
+  for (size_t a = stage.domain.output_rank; a < stage.domain.rank(); ++a)
+    terms *= static_cast<double>(stage.domain.extents[a]);
+  return terms;
+}
+
+// A product of two matrices, batches of them, a convolution of few channels: any short sum.
 bool is_product(const Program& program, size_t s) {
   const Graph& graph = program.graph;
   const Stage& stage = graph.stages[s];
   const Domain& domain = stage.domain;
   return stage.kind == StageKind::Compute && !stage.running && is_product_sum(graph, stage) &&
-         domain.is_box() && domain.output_rank >= 2 && domain.reduction_rank() == 1 &&
-         domain.extents.back() <= kMostTerms &&
-         box_points(domain) >=
-             kFewestResults * static_cast<double>(std::max<int64_t>(1, domain.extents.back())) &&
+         domain.is_box() && domain.output_rank >= 2 && domain.reduction_rank() >= 1 &&
+         terms_of(stage) <= kMostTerms &&
+         box_points(domain) >= kFewestResults * std::max(1.0, terms_of(stage)) &&
          program.scopes[stage.results.front().value] == Scope::Workspace;
 }
 
@@ -39,6 +45,16 @@ int64_t lanes_bytes(const Program& program, size_t product) {
   const std::vector<int64_t>& extents = stage.domain.extents;
   return extents[stage.domain.output_rank - 1] * extents.back() *
          static_cast<int64_t>(size_of(program.graph.info(stage.results.front()).dtype));
+}
+
+// Whether a read is of the stage's own point: 0 is that of an axis of one.
+bool is_same_point(const ExprPool& pool, ExprId read, const Domain& domain) {
+  const std::span<const ExprId> index = pool.read_index(read);
+  for (size_t k = 0; k < index.size(); ++k) {
+    if (pool.is(index[k], Op::Axis) && pool.axis_number(index[k]) == k) continue;
+    if (domain.extents[k] != 1 || pool.int_value(index[k]) != 0) return false;
+  }
+  return true;
 }
 
 // Whether the stage takes the product's results point by point, and can be computed in its lanes.
@@ -53,8 +69,7 @@ bool takes_each_once(const Program& program, size_t reader, size_t product) {
     return false;
   for (ExprId read : reads_of(graph, stage)) {
     if (graph.pool.read_tensor(read) != made.results.front()) continue;
-    if (graph.pool.read_predicate(read).valid() ||
-        !is_identity(graph.pool, graph.pool.read_index(read)))
+    if (graph.pool.read_predicate(read).valid() || !is_same_point(graph.pool, read, stage.domain))
       return false;
   }
   if (WorkMeter(graph.pool)(stage.bodies).cost > kMostWork) return false;
