@@ -11,6 +11,7 @@
 #include "autosched/nests.hpp"
 #include "autosched/operand_rows.hpp"
 #include "autosched/panels.hpp"
+#include "autosched/part_chains.hpp"
 #include "autosched/reduction_order.hpp"
 #include "autosched/rewriting.hpp"
 #include "autosched/totals.hpp"
@@ -142,7 +143,9 @@ class Preparer {
       const int64_t extent = whole.domain.extents[a];
       if (extent < 4 || (tile.vector_axis == a && extent < 16 * kParts)) continue;
       if (!keeps(Decision::Split, s)) return false;
-      program_ = split_reduction(std::move(program_), s, a, std::min(kParts, extent));
+      const bool follows = columns && reads_what_rows_give(whole, accesses, a);
+      const int64_t parts = follows ? parts_of_columns(bytes, extent, kParts, target_) : kParts;
+      program_ = split_reduction(std::move(program_), s, a, std::min(parts, extent));
       ReductionPlan plan;
       const Stage& partial = stage(s);
       plan.tile = choose(partial, accessed_by(partial), 1, false);
@@ -152,6 +155,22 @@ class Preparer {
       return true;
     }
     return false;
+  }
+
+  // Whether a sum down columns reads what may be computed row by row right before it
+  // (part_chains.hpp): something of each row, or rows that were made point by point.
+  bool reads_what_rows_give(const Stage& whole, const Accesses& accesses, size_t axis) const {
+    const std::vector<size_t> producers = defining_stages(program_.graph);
+    return std::ranges::any_of(accesses.reads, [&](const MemoryAccess& access) {
+      const size_t producer = producers[access.tensor.value];
+      if (producer == SIZE_MAX || !access.depends_on(axis)) return false;
+      const Stage& made = stage(producer);
+      if (made.kind != StageKind::Compute || made.running) return false;
+      if (made.combiner.kind == CombinerKind::None && made.domain.output_rank > 1) return true;
+      for (size_t a = 0; a < whole.domain.output_rank; ++a)
+        if (access.depends_on(a)) return false;
+      return true;
+    });
   }
 
   // Every row of a large operand is read once, contiguously along an output axis: rows should

@@ -13,6 +13,7 @@
 #include "autosched/moves.hpp"
 #include "autosched/nest_schedule.hpp"
 #include "autosched/nests.hpp"
+#include "autosched/part_chains.hpp"
 #include "autosched/rematerialization.hpp"
 #include "autosched/row_groups.hpp"
 #include "autosched/scatter_schedule.hpp"
@@ -63,10 +64,11 @@ Program inline_and_share(const Program& program, const Target& target, Reduction
 }
 
 Program schedule_kernels(Program program, const Target& target, const ReductionPlans& plans,
-                         const TaskLoops& settled, Choices& choices) {
+                         TaskLoops settled, Choices& choices) {
+  program = chain_parts(std::move(program), target, plans, settled);
   std::set<TensorId> panels;
   for (const auto& [stage, plan] : plans) panels.insert(plan.panels.begin(), plan.panels.end());
-  const TaskLoops tasks = plan_chains(program, target, plans, settled);
+  const TaskLoops tasks = plan_chains(program, target, plans, std::move(settled));
   std::vector<size_t> roots;
   for (const Kernel& kernel : program.kernels) roots.push_back(kernel.root.stage);
   // Panels' loops are made last, if no product has taken them into its own.
