@@ -11,12 +11,21 @@ constexpr double kDrain = 30;  // cycles from the last step to the lanes' sum: n
 
 double TileModel::stored_apart(const std::vector<int64_t>& factors) const {
   constexpr double kScattered = 2.5;
+  // Rows of a tile that are whole pages apart fall into one set of the first cache, and push each
+  // other's lines out of it.
+  constexpr double kMissed = 3;
+  constexpr int64_t kSetLines = 12;
   const MemoryAccess& result = p_.accesses.result;
   if (result.irregular[v_]) return kScattered;
+  const int64_t rows = std::min(lanes_ * factors[v_], p_.spans[v_]);
+  const auto bytes = static_cast<int64_t>(size_of(p_.graph.info(result.tensor).dtype));
+  const bool one_set = result.strides[v_] * bytes % kPageBytes == 0;
+  const double missed = one_set && rows > kSetLines ? kMissed : 0;
   const int64_t piece = row_piece(p_.graph, result.tensor);
   for (size_t a = 0; a < output_rank_; ++a)
-    if (a != v_ && piece > 0 && factors[a] >= piece && result.contiguous(a)) return kStoredInRows;
-  return kStoredAlone;
+    if (a != v_ && piece > 0 && factors[a] >= piece && result.contiguous(a))
+      return kStoredInRows + missed;
+  return kStoredAlone + missed;
 }
 
 double TileModel::storing(const std::vector<int64_t>& factors) const {
