@@ -11,21 +11,20 @@ constexpr double kDrain = 30;  // cycles from the last step to the lanes' sum: n
 
 double TileModel::stored_apart(const std::vector<int64_t>& factors) const {
   constexpr double kScattered = 2.5;
-  // Rows of a tile that are whole pages apart fall into one set of the first cache, and push each
-  // other's lines out of it.
+  // Lanes push each other's lines out of the first cache before others are stored beside them. Of
+  // pieces of rows that matters where all fall into one set, being whole pages apart.
   constexpr double kMissed = 3;
-  constexpr int64_t kSetLines = 12;
+  constexpr int64_t kFirstCache = 32 << 10, kSetLines = 12;
   const MemoryAccess& result = p_.accesses.result;
   if (result.irregular[v_]) return kScattered;
   const int64_t rows = std::min(lanes_ * factors[v_], p_.spans[v_]);
-  const auto bytes = static_cast<int64_t>(size_of(p_.graph.info(result.tensor).dtype));
-  const bool one_set = result.strides[v_] * bytes % kPageBytes == 0;
-  const double missed = one_set && rows > kSetLines ? kMissed : 0;
+  const int64_t stride = std::abs(result.strides[v_]) *
+                         static_cast<int64_t>(size_of(p_.graph.info(result.tensor).dtype));
   const int64_t piece = row_piece(p_.graph, result.tensor);
   for (size_t a = 0; a < output_rank_; ++a)
     if (a != v_ && piece > 0 && factors[a] >= piece && result.contiguous(a))
-      return kStoredInRows + missed;
-  return kStoredAlone + missed;
+      return kStoredInRows + (stride % kPageBytes == 0 && rows > kSetLines ? kMissed : 0);
+  return kStoredAlone + (lines_stay(rows, stride, kFirstCache) ? 0 : kMissed);
 }
 
 double TileModel::storing(const std::vector<int64_t>& factors) const {
