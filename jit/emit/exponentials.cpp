@@ -2,6 +2,7 @@
 // 2^n.
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include <cmath>
 #include <numbers>
 #include <vector>
 
@@ -27,12 +28,16 @@ struct Reduction {
   Floats r;
 };
 
-// The high part of ln 2 ends in zeros, so that its products with n are exact.
-Reduction reduce(Floats x) {
-  const Floats n = nearest_integer(x, std::numbers::log2e).value;
+// x - n ln 2. The high part of ln 2 ends in zeros, so that its products with n are exact.
+Floats less_multiple_of_ln2(Floats x, Floats n) {
   const double high = x.is_double() ? 6.93147180369123816490e-01 : 0x1.62e4p-1;
   const double low = x.is_double() ? 1.90821492927058770002e-10 : 0x1.7f7d1cp-20;
-  return {n, multiply_add(n, -low, multiply_add(n, -high, x))};
+  return multiply_add(n, -low, multiply_add(n, -high, x));
+}
+
+Reduction reduce(Floats x) {
+  const Floats n = nearest_integer(x, std::numbers::log2e).value;
+  return {n, less_multiple_of_ln2(x, n)};
 }
 
 // e^r - 1
@@ -50,6 +55,35 @@ Floats scale_register(Floats p, Floats n, llvm::Intrinsic::ID id) {
   return {p.context(), b.CreateIntrinsic(id, {}, arguments)};
 }
 
+// 2^(k / 16) for k of 0 .. 15 in the last bits of `numbers`, of one register.
+Floats sixteenth_power(Ints numbers) {
+  llvm::IRBuilder<>& b = numbers.context().builder;
+  llvm::SmallVector<llvm::Constant*, 16> powers;
+  for (int k = 0; k < 16; ++k)
+    powers.push_back(llvm::ConstantFP::get(b.getFloatTy(), std::exp2(k / 16.0)));
+  const auto table = [&](size_t first, size_t count) {
+    return llvm::ConstantVector::get(llvm::ArrayRef(powers).slice(first, count));
+  };
+  if (llvm::cast<llvm::FixedVectorType>(numbers.value()->getType())->getNumElements() == 16)
+    return {numbers.context(), b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_sf_512, {},
+                                                 {table(0, 16), numbers.value()})};
+  return {numbers.context(), b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_ps_256, {},
+                                               {table(0, 8), numbers.value(), table(8, 8)})};
+}
+
+// e^x of a register of 8 or 16 floats, with x = n ln 2 + r for an n in sixteenths:
+// 2^floor(n) * 2^(n - floor(n)), from a table, * e^r, of a polynomial three degrees shorter.
+Floats exp_in_register(Floats x) {
+  constexpr double kShifter = 0x1.8p19;  // leaves four bits behind the point
+  x = clamp(x, -104, 89);
+  const Floats shifted = multiply_add(x, std::numbers::log2e, kShifter);
+  const Floats n = shifted - kShifter;
+  const Floats r = less_multiple_of_ln2(x, n);
+  const Floats q = multiply_add(r * r, polynomial(r, polynomials::kF32ExpStep), r);  // e^r - 1
+  const Floats power = sixteenth_power(shifted.bits());
+  return scale(multiply_add(power, q, power), n);
+}
+
 }  // namespace
 
 Rounded nearest_integer(Floats x, double factor) {
@@ -62,6 +96,7 @@ Floats power_of_two(Floats n) {
       .as_floats();
 }
 
+// scalef takes the floor of n.
 Floats scale(Floats p, Floats n) {
   const TargetFeatures& features = p.context().features;
   const unsigned bits = p.lanes() * p.value()->getType()->getScalarSizeInBits();
@@ -85,6 +120,9 @@ Floats scale(Floats p, Floats n) {
 }
 
 Floats exp(Floats x) {
+  const TargetFeatures& features = x.context().features;
+  if (!x.is_double() && features.avx512f)
+    return by_registers(x, features.avx512vl ? 8 : 16, 16, exp_in_register);
   x = x.is_double() ? clamp(x, -746, 710) : clamp(x, -104, 89);
   const Reduction reduced = reduce(x);
   return scale(exp_minus_one_of_reduced(reduced.r) + 1, reduced.n);

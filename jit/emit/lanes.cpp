@@ -215,8 +215,9 @@ Pair exact_product(Floats a, Floats b) {
 }
 
 Floats part(Floats x, unsigned first, unsigned count) {
-  std::vector<int> lanes(count);
-  std::iota(lanes.begin(), lanes.end(), static_cast<int>(first));
+  std::vector<int> lanes(count, llvm::PoisonMaskElem);
+  for (unsigned k = 0; k < count && first + k < x.lanes(); ++k)
+    lanes[k] = static_cast<int>(first + k);
   return {x.context(), builder(x).CreateShuffleVector(x.value(), lanes)};
 }
 
@@ -230,6 +231,22 @@ Floats concatenate(std::vector<Floats> parts) {
     parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(parts.size() / 2), parts.end());
   }
   return parts[0];
+}
+
+Floats by_registers(Floats x, unsigned least, unsigned most, Floats (*f)(Floats)) {
+  if (x.lanes() == 0) {
+    const Floats spread(x.context(), builder(x).CreateVectorSplat(least, x.value()));
+    return {x.context(), builder(x).CreateExtractElement(f(spread).value(), uint64_t{0})};
+  }
+  unsigned width = least;
+  while (width < x.lanes()) width *= 2;
+  const Floats padded = width == x.lanes() ? x : part(x, 0, width);
+  std::vector<Floats> parts;
+  const unsigned count = std::min(width, most);
+  for (unsigned first = 0; first < width; first += count)
+    parts.push_back(f(count == width ? padded : part(padded, first, count)));
+  const Floats result = concatenate(std::move(parts));
+  return width == x.lanes() ? result : part(result, 0, x.lanes());
 }
 
 }  // namespace adjit

@@ -155,6 +155,10 @@ Floats part(Floats x, unsigned first, unsigned count);
 /// Parts of equally many lanes, a power of two of them, side by side.
 Floats concatenate(std::vector<Floats> parts);
 
+/// f(x) of a function of registers of `least` to `most` lanes: of more lanes part by part, of fewer
+/// (or of a scalar) with lanes beside them that are anything.
+Floats by_registers(Floats x, unsigned least, unsigned most, Floats (*f)(Floats));
+
 /// An unevaluated sum of two floats of which `low` is less than a unit in the last place of `high`.
 struct Pair {
   Floats high;

@@ -17,6 +17,8 @@ inline constexpr std::array kF64Exp{
     0x1.0000000000000p-1,  0x1.5555555555559p-3,  0x1.5555555555558p-5,  0x1.111111110f6ffp-7,
     0x1.6c16c16c174bep-10, 0x1.a01a01afafa49p-13, 0x1.a01a01990f2cdp-16, 0x1.71ddf8b9e9a6fp-19,
     0x1.27e505641f342p-22, 0x1.af5e94cbe1257p-26, 0x1.1f2500b7b8ac3p-29};
+// 2^-29.19
+inline constexpr std::array kF32ExpStep{0x1.0002260000000p-1, 0x1.55564c0000000p-3};
 // 2^-28.31
 inline constexpr std::array kF32Exp2{0x1.62e4300000000p-1,  0x1.ebfbdc0000000p-3,
                                      0x1.c6af7c0000000p-5,  0x1.3b2de00000000p-7,

@@ -170,6 +170,10 @@ def exp_weight(r):
     return r**2 / mp.expm1(r) if r else mp.mpf(0)
 
 
+def exp_step_weight(r):
+    return r**2 / mp.exp(r)
+
+
 def exp2_weight(r):
     return r / 2**r
 
@@ -210,6 +214,7 @@ def erfcx_weight_f64(t):
 TABLE = [
     ("kExp", "f32", exp_tail, exp_weight, 6, "-" + LN2_HALF, LN2_HALF),
     ("kExp", "f64", exp_tail, exp_weight, 11, "-" + LN2_HALF, LN2_HALF),
+    ("kExpStep", "f32", exp_tail, exp_step_weight, 2, "-0.0218", "0.0218"),
     ("kExp2", "f32", exp2_tail, exp2_weight, 6, "-0.5001", "0.5001"),
     ("kExp2", "f64", exp2_tail, exp2_weight, 11, "-0.5001", "0.5001"),
     ("kLog", "f32", log_tail, log_weight, 8, "-0.33334", "0.33334"),

@@ -18,27 +18,8 @@ Floats estimate_in_register(Floats x) {
   return {x.context(), b.CreateIntrinsic(id, {}, {x.value(), x.value(), all})};
 }
 
-// The same for any number of lanes: each gets the same bits, however many there are.
 Floats reciprocal_root_estimate(Floats x) {
-  llvm::IRBuilder<>& b = x.context().builder;
-  const unsigned least = x.context().features.avx512vl ? 4 : 16;
-  if (x.lanes() == 0) {
-    llvm::Value* one = b.CreateVectorSplat(least, x.value());
-    return {x.context(),
-            b.CreateExtractElement(estimate_in_register({x.context(), one}).value(), uint64_t{0})};
-  }
-  unsigned width = least;
-  while (width < x.lanes()) width *= 2;
-  Floats padded = width == x.lanes() ? x : part(x, 0, width);
-  if (width <= 16) {
-    padded = estimate_in_register(padded);
-  } else {
-    std::vector<Floats> parts;
-    for (unsigned first = 0; first < width; first += 16)
-      parts.push_back(estimate_in_register(part(padded, first, 16)));
-    padded = concatenate(std::move(parts));
-  }
-  return width == x.lanes() ? padded : part(padded, 0, x.lanes());
+  return by_registers(x, x.context().features.avx512vl ? 4 : 16, 16, estimate_in_register);
 }
 
 // One Newton step from an estimate y of 1 / sqrt(x): y + y / 2 (1 - x y^2). NaN where the estimate
