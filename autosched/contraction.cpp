@@ -64,6 +64,7 @@ class Preparer {
       if (!pair_operands(s)) pack_operands(widen_operands(s));
       return;
     }
+    merge_columns(s);
     s = pad_operand(s);
     if (split(s)) return;
     if (take_residues(s)) s = pad_operand(s);
@@ -119,6 +120,46 @@ class Preparer {
   }
   bool keeps(Decision decision, size_t s) {
     return choices_.keeps(decision, program_.graph, stage(s));
+  }
+
+  // Columns of a product in two axes (those of an image, in a convolution of 1 x 1) become one
+  // where the inner one leaves lanes empty. Short sums have epilogues, which take results as they
+  // are.
+  void merge_columns(size_t s) {
+    constexpr double kShortSum = 96;
+    const size_t rank = stage(s).domain.output_rank;
+    if (rank < 3 || !is_product_sum(program_.graph, stage(s))) return;
+    const Stage whole = stage(s);
+    if (terms_of(whole.domain) <= kShortSum &&
+        program_.scopes[whole.results[0].value] == Scope::Workspace)
+      return;
+    const auto bytes = static_cast<int64_t>(size_of(program_.graph.info(whole.results[0]).dtype));
+    if (whole.domain.extents[rank - 1] * bytes % (program_.vector_bits / 8) == 0 ||
+        !are_columns(whole, accessed_by(whole), rank - 2) || !keeps(Decision::Merge, s))
+      return;
+    program_ = merge_axes(std::move(program_), s, rank - 2);
+  }
+
+  // Whether two axes that follow each other walk operands as one axis would, or not at all, and
+  // share one of these, which has rows.
+  static bool are_columns(const Stage& whole, const Accesses& accesses, size_t axis) {
+    constexpr int64_t kManyRows = 4;
+    const Domain& domain = whole.domain;
+    if (domain.extents[axis] < 2 || domain.extents[axis + 1] < 2 || domain.is_bounded(axis) ||
+        domain.is_bounded(axis + 1))
+      return false;
+    bool walked = false, shared = false;
+    for (const MemoryAccess& access : accesses.reads) {
+      const bool outer = access.depends_on(axis), inner = access.depends_on(axis + 1);
+      walked |= outer && inner;
+      for (size_t a = 0; a < axis && !outer && !inner; ++a)
+        shared |= domain.extents[a] >= kManyRows && access.depends_on(a);
+      if (outer != inner || access.irregular[axis] || access.irregular[axis + 1] ||
+          access.guarded ||
+          access.strides[axis] != access.strides[axis + 1] * domain.extents[axis + 1])
+        return false;
+    }
+    return walked && shared;
   }
 
   // Few results of a long reduction, or sums down long columns: partial results.

@@ -16,8 +16,8 @@ namespace {
 
 // A pass over results that memory takes longer for than the core: not one of functions, which a
 // tile's few vectors at a time make slower.
-constexpr double kMostWork = 12;  // vector instructions
-constexpr double kMostTerms = 96;
+constexpr double kMostWork = 12;                   // vector instructions
+constexpr double kMostTerms = 64, kMostTaps = 96;  // of a sum along one axis, or several
 constexpr double kFewestResults = 1 << 14;
 
 double terms_of(const Stage& stage) {
@@ -34,7 +34,7 @@ bool is_product(const Program& program, size_t s) {
   const Domain& domain = stage.domain;
   return stage.kind == StageKind::Compute && !stage.running && is_product_sum(graph, stage) &&
          domain.is_box() && domain.output_rank >= 2 && domain.reduction_rank() >= 1 &&
-         terms_of(stage) <= kMostTerms &&
+         terms_of(stage) <= (domain.reduction_rank() > 1 ? kMostTaps : kMostTerms) &&
          box_points(domain) >= kFewestResults * std::max(1.0, terms_of(stage)) &&
          program.scopes[stage.results.front().value] == Scope::Workspace;
 }

@@ -203,6 +203,10 @@ struct StageAxis {
 Program block_axis(Program program, std::span<const StageAxis> stages,
                    std::span<const int64_t> steps);
 
+/// Makes one axis of two output axes that follow each other, under no condition, of a stage before
+/// any loops of it are made; a stage behind it gives its results the shape that they had.
+Program merge_axes(Program program, size_t stage, size_t axis);
+
 /// Makes one stage of several with the same domain and the same combiner (or none), which combines
 /// each by itself, none reading another: one pass over the operands that they share. The first
 /// one's name stays.

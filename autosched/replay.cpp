@@ -223,6 +223,11 @@ constexpr Row kMoves[] = {
        for (size_t k = 0; k < stages.size(); ++k) blocked.push_back({stages[k], axes[k]});
        p = block_axis(std::move(p), blocked, steps);
      }},
+    {"merge_axes",
+     [](Program& p, const Entry& e) {
+       const size_t stage = e.stage("stage");
+       p = merge_axes(std::move(p), stage, e.get<size_t>("axis"));
+     }},
     {"pad_rows",
      [](Program& p, const Entry& e) {
        const size_t stage = e.stage("stage");

@@ -11,7 +11,7 @@
 namespace adjit {
 namespace {
 
-constexpr size_t kMostStages = 256;  // of a chain
+constexpr size_t kMostStagesInCommon = 256;  // of a chain
 
 // The axis that an index is, also as the quotient of what was put together from it.
 std::optional<size_t> axis_at(const ExprPool& pool, ExprId index, const Domain& domain) {
@@ -70,7 +70,7 @@ class Joining {
   bool add_stage(size_t s, const RowPlace& axes) {
     const auto [at, fresh] = made_.stages.emplace(s, axes);
     if (!fresh) return at->second == axes;
-    if (made_.stages.size() > kMostStages || !may_join(stage(s), axes)) return false;
+    if (made_.stages.size() > kMostStagesInCommon || !may_join(stage(s), axes)) return false;
     if (!reads_.reduces(s, axes))
       for (TensorId id : stage(s).results)
         if (reads_.is_large(id)) add_passed(id, axes);

@@ -68,6 +68,25 @@ TEST(Epilogue, OfBatchesOfProducts) {
   expect_faithful(p, parse_graph(text));
 }
 
+// A convolution of one channel, whose axis of one point is read at 0.
+TEST(Epilogue, OfConvolutions) {
+  const auto text = [](int64_t taps) {
+    const std::string n = std::to_string(taps);
+    return "def main(float(2, 90, 140) x, float(" + n + ", " + n + ") w, float s) -> (y) {\n" +
+           "  p(i, j, k, l) +=! x(i, k + r, l + t) * w(r, t) where i in 0:2, j in 0:1, k in 0:80, "
+           "l "
+           "in 0:130, r in 0:" +
+           n + ", t in 0:" + n + "\n" +
+           "  y(i, j, k, l) = p(i, 0, k, l) * s() where i in 0:2, j in 0:1, k in 0:80, l in "
+           "0:130\n}";
+  };
+  const Program p = scheduled(text(3));
+  EXPECT_TRUE(is_epilogue(p)) << print(p);
+  expect_faithful(p, parse_graph(text(3)));
+  EXPECT_TRUE(is_epilogue(scheduled(text(9))));
+  EXPECT_FALSE(is_epilogue(scheduled(text(10)))) << "long sums";
+}
+
 TEST(Epilogue, LeavesResultsForOthers) {
   const std::string text =
       "def main(float(140, 4) x, float(4, 130) w) -> (y, z) {\n"

@@ -19,6 +19,11 @@
 
 namespace adjit {
 
+/// Whether a move of that name made a program.
+inline bool has_move(const Program& p, const std::string& name) {
+  return p.moves_json.find("\"" + name + "\"") != std::string::npos;
+}
+
 /// Reads an axis, adds, ... : enough to write test graphs down briefly.
 struct Builder {
   Graph graph;

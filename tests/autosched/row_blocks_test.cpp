@@ -9,10 +9,6 @@
 namespace adjit {
 namespace {
 
-bool has_move(const Program& p, const std::string& name) {
-  return p.moves_json.find("\"" + name + "\"") != std::string::npos;
-}
-
 TEST(RowBlocks, AttentionIsOneChain) {
   const Graph graph = attention(2, 256, 48, 8);
   const Program p = default_schedule(graph, small_caches());

@@ -1,0 +1,75 @@
+// Two axes of results in one: what they compute stays the same, and lies where it did.
+#include "autosched/access.hpp"
+#include "autosched/heuristic.hpp"
+#include "autosched/moves.hpp"
+#include "runtime/graph/text.hpp"
+#include "tests/autosched/programs.hpp"
+
+namespace adjit {
+namespace {
+
+const char* const kBatch =
+    "def main(float(3, 5, 7) x, float(7, 4) w) -> (y) {\n"
+    "  p(i, j, k) +=! x(i, j, r) * w(r, k)\n"
+    "  y(i, j, k) = exp(p(i, j, k))\n}";
+
+TEST(MergeAxes, RowsOfABatch) {
+  const Graph graph = parse_graph(kBatch);
+  Program p = merge_axes(plain(graph), 0, 0);
+  const Stage& merged = p.graph.stages[stage_of(p, "p_merged")];
+  EXPECT_EQ(merged.domain.extents, (std::vector<int64_t>{15, 4, 7}));
+  EXPECT_TRUE(merged.domain.is_box());
+  const Accesses accesses = accesses_of(p.graph, merged);
+  EXPECT_EQ(accesses.reads[0].strides, (std::vector<int64_t>{7, 0, 1})) << "divisions cancel";
+  expect_faithful(p, graph);
+  p = in_place(std::move(p), stage_of(p, "p"));
+  EXPECT_EQ(p.kernels.size(), 2u) << print(p);
+  expect_faithful(p, graph);
+}
+
+TEST(MergeAxes, ColumnsAndAllAxes) {
+  const Graph graph = parse_graph(kBatch);
+  expect_faithful(merge_axes(plain(graph), 0, 1), graph);
+  Program all = merge_axes(plain(graph), 0, 0);
+  all = merge_axes(std::move(all), 0, 0);
+  EXPECT_EQ(all.graph.stages[0].domain.extents, (std::vector<int64_t>{60, 7}));
+  expect_faithful(all, graph);
+}
+
+TEST(MergeAxes, BesideConditionsOnOthers) {
+  const Graph graph = parse_graph(
+      "def main(float(3, 5, 6) x) -> (y) {\n"
+      "  y(i, j, k) +=! x(i, j, r) where i in 0:3, j in 0:5, k in 0:6, r in 0:6, r <= k, q0 = k // "
+      "2, r + q0 >= 1\n}");
+  expect_faithful(merge_axes(plain(graph), 0, 0), graph);
+  expect_refused([&] { merge_axes(plain(graph), 0, 1); }, "conditions");
+}
+
+TEST(MergeAxes, WhatIsRefused) {
+  const Graph graph = parse_graph(kBatch);
+  expect_refused([&] { merge_axes(plain(graph), 0, 2); }, "no two such output axes");
+  expect_refused([&] { merge_axes(unroll(plain(graph), 0, 0, 2), 0, 0); }, "before loops");
+  expect_refused([&] { merge_axes(parallel(plain(graph), 0, 1), 0, 0); }, "before loops");
+}
+
+// Images whose rows are no whole vectors, in a convolution of 1 x 1.
+TEST(MergeAxes, ColumnsOfImages) {
+  const auto scheduled = [](int64_t side, int64_t channels, bool read) {
+    const std::string n = std::to_string(side), c = std::to_string(channels);
+    const std::string square = "  z(b, i, k, l) = y(b, i, k, l) * y(b, i, k, l)\n";
+    return default_schedule(
+        parse_graph("def main(float(4, " + c + ", " + n + ", " + n + ") x, float(64, " + c +
+                    ") w) -> (" + (read ? "z" : "y") + ") {\n" +
+                    "  y(b, i, k, l) +=! w(i, r) * x(b, r, k, l)\n" + (read ? square : "") + "}"),
+        Target{2, 512});
+  };
+  EXPECT_TRUE(has_move(scheduled(28, 128, true), "merge_axes"));
+  EXPECT_TRUE(has_move(scheduled(28, 32, false), "merge_axes"));
+  EXPECT_FALSE(has_move(scheduled(32, 128, false), "merge_axes")) << "whole vectors";
+  EXPECT_FALSE(has_move(scheduled(28, 32, true), "merge_axes")) << "has an epilogue";
+  const Program p = scheduled(28, 128, false);
+  EXPECT_EQ(stages_in_place(p).size(), 1u) << print(p);
+}
+
+}  // namespace
+}  // namespace adjit
