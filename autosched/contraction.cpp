@@ -184,18 +184,23 @@ class Preparer {
       const int64_t extent = whole.domain.extents[a];
       if (extent < 4 || (tile.vector_axis == a && extent < 16 * kParts)) continue;
       if (!keeps(Decision::Split, s)) return false;
-      const bool follows = columns && reads_what_rows_give(whole, accesses, a);
+      const bool follows = !in_reduction(tile, whole) && reads_what_rows_give(whole, accesses, a);
       const int64_t parts = follows ? parts_of_columns(bytes, extent, kParts, target_) : kParts;
       program_ = split_reduction(std::move(program_), s, a, std::min(parts, extent));
       ReductionPlan plan;
       const Stage& partial = stage(s);
       plan.tile = choose(partial, accessed_by(partial), 1, false);
+      plan.in_parts = true;
       plan.reduction_outside = columns && partial.domain.is_box() && plan.tile.vector_axis &&
                                *plan.tile.vector_axis < partial.domain.output_rank;
       plans_[partial.results.front().value] = std::move(plan);
       return true;
     }
     return false;
+  }
+
+  static bool in_reduction(const TileChoice& tile, const Stage& stage) {
+    return tile.vector_axis && *tile.vector_axis >= stage.domain.output_rank;
   }
 
   // Whether a sum down columns reads what may be computed row by row right before it
@@ -381,7 +386,7 @@ class Preparer {
     if (!keeps(Decision::Pack, s)) return false;
     for (const auto& [tensor, packing] : packings) s = packed(s, tensor, packing);
     tile.factors[*axis] = 2;
-    plans_[before.results.front().value] = {std::move(tile), false};
+    plans_[before.results.front().value] = {.tile = std::move(tile)};
     return true;
   }
 

@@ -15,6 +15,8 @@ namespace adjit {
 /// first result.
 struct ReductionPlan {
   TileChoice tile = {};
+  /// The first axis is that of the parts of a split reduction.
+  bool in_parts = false;
   /// Steps of the reduction run outside the output loops, with the partial results in memory: for
   /// sums down columns.
   bool reduction_outside = false;

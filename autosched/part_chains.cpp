@@ -13,7 +13,7 @@
 namespace adjit {
 namespace {
 
-constexpr int64_t kFewestRows = 16;     // of a part
+constexpr int64_t kFewestRows = 16;    // of a part
 constexpr double kShareOfCache = 0.5;  // that the operands of one part take
 
 uint32_t name_of_root(const Program& program, size_t kernel) {
@@ -51,7 +51,7 @@ class PartChainer {
   std::optional<Pair> pair_at(size_t k) const {
     const Nest &rows = program_.kernels[k - 1].root, &parts = program_.kernels[k].root;
     const auto planned = plans_.find(name_of_root(program_, k));
-    if (planned == plans_.end() || !planned->second.reduction_outside) return std::nullopt;
+    if (planned == plans_.end() || !planned->second.in_parts) return std::nullopt;
     if (plans_.contains(name_of_root(program_, k - 1)) ||
         tasks_.contains(name_of_root(program_, k - 1)) ||
         tasks_.contains(name_of_root(program_, k)))
@@ -60,11 +60,12 @@ class PartChainer {
     if (row.kind != StageKind::Compute || row.running || rows.loops.size() < 2 ||
         parts.loops.empty() || rows.loops[0].axis >= row.domain.output_rank)
       return std::nullopt;
-    const int64_t count = parts.loops[0].trips, trips = rows.loops[0].trips;
-    if (parts.loops[0].axis != 0 || count < 2 || trips % count != 0 || trips == count ||
-        rows.loops[0].kind != LoopKind::Serial || rows.loops[0].step != 1)
+    const Loop& loop = rows.loops[0];  // over rows, or groups of them
+    const int64_t count = parts.loops[0].trips, height = loop.trips * loop.step / count;
+    if (parts.loops[0].axis != 0 || count < 2 || loop.kind != LoopKind::Serial ||
+        height * count != loop.trips * loop.step || height <= loop.step || height % loop.step != 0)
       return std::nullopt;
-    return Pair{k - 1, k, trips / count};
+    return Pair{k - 1, k, height};
   }
 
   // What both read or write leaves the caches as a whole, but not one part of it.
@@ -80,7 +81,7 @@ class PartChainer {
     const double count = static_cast<double>(program_.kernels[pair.parts].root.loops.front().trips);
     const auto cache = static_cast<double>(target_.l2_bytes);
     return count >= 4 * target_.cores && common >= cache * std::max(target_.cores, 2) &&
-           all / count <= 0.75 * cache;
+           all / count <= cache;
   }
 
   Program program_;
