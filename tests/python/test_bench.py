@@ -115,6 +115,35 @@ def test_difference(part: Any) -> None:
     assert difference([one * np.nan], [one]) == float("inf")
 
 
+class _Clock:
+    """Stands for ``time``: other threads run for ``busy`` seconds from now on."""
+
+    def __init__(self, busy: float) -> None:
+        self.now, self.busy = 0.0, busy
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def process_time(self) -> float:
+        return min(self.now, self.busy)
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.mark.parametrize("busy", [0.0, 0.02, 0.105])
+def test_turns_begin_when_threads_sleep(
+    part: Any, monkeypatch: pytest.MonkeyPatch, busy: float
+) -> None:
+    timing, clock = part("timing"), _Clock(busy)
+    monkeypatch.setattr(timing, "time", clock)
+    assert timing.wait_until_idle()
+    assert busy <= clock.now <= busy + 0.03
+    clock.now, clock.busy = 0.0, 1e9
+    assert not timing.wait_until_idle()
+    assert clock.now < 2
+
+
 def test_session_outlives_its_process(part: Any) -> None:
     arguments = ["--seconds=0.01", "--compile-budget=1", "--frameworks=adjit", "--rows=shapes"]
     with part("session").Session("default", 1, arguments, row_limit=120) as session:
