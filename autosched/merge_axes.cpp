@@ -42,7 +42,7 @@ Domain merged(const Domain& domain, size_t axis) {
 
 Program merge_axes(Program program, size_t stage, size_t axis) {
   const Move move = begin_move("merge_axes", program, stage);
-  const Stage whole = move.stage_ref();
+  const Stage& whole = move.stage_ref();
   move.require(whole.kind == StageKind::Compute && !whole.running,
                "only compute stages have axes that can be merged");
   move.require(axis + 1 < whole.domain.output_rank, "the stage has no two such output axes");

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "autosched/access.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/nests.hpp"
 #include "autosched/task_regions.hpp"
+#include "autosched/totals.hpp"
 #include "autosched/work.hpp"
 
 namespace adjit {

@@ -1,6 +1,8 @@
 // jit/emit/roots.cpp -- powers whose exponents are quarters, by square roots.
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include <cmath>
+
 #include "jit/emit/elementary.hpp"
 
 namespace adjit::elementary {

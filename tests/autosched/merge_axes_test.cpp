@@ -22,7 +22,8 @@ TEST(MergeAxes, RowsOfABatch) {
   const Accesses accesses = accesses_of(p.graph, merged);
   EXPECT_EQ(accesses.reads[0].strides, (std::vector<int64_t>{7, 0, 1})) << "divisions cancel";
   expect_faithful(p, graph);
-  p = in_place(std::move(p), stage_of(p, "p"));
+  const size_t apart = stage_of(p, "p");
+  p = in_place(std::move(p), apart);
   EXPECT_EQ(p.kernels.size(), 2u) << print(p);
   expect_faithful(p, graph);
 }

@@ -42,12 +42,16 @@ TEST(PartChains, MeanTheSame) {
   Target target = small_caches();
   target.l2_bytes = 8 << 10;
   Program p = initial_program(parse_graph(text), 2, 512);
-  p = split_reduction(std::move(p), stage_of(p, "z"), 1, 16);
+  const size_t z = stage_of(p, "z");
+  p = split_reduction(std::move(p), z, 1, 16);
   ReductionPlans plans;
   plans[p.graph.stages[stage_of(p, "z_parts")].results[0].value].in_parts = true;
   TaskLoops tasks;
   const size_t y = stage_of(p, "y");
-  for (const char* row : {"d", "m"}) p = compute_at(std::move(p), stage_of(p, row), y, 1);
+  for (const char* name : {"d", "m"}) {
+    const size_t row = stage_of(p, name);
+    p = compute_at(std::move(p), row, y, 1);
+  }
   p = chain_parts(std::move(p), target, plans, tasks);
   EXPECT_EQ(tasks.size(), 2u) << print(p);
   EXPECT_EQ(nest_of(p, stage_of(p, "y")).loops[0].trips, 16);
