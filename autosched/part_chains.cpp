@@ -13,8 +13,8 @@
 namespace adjit {
 namespace {
 
-constexpr int64_t kFewestRows = 16;    // of a part
-constexpr double kShareOfCache = 0.5;  // that the operands of one part take
+constexpr int64_t kMostParts = 4096, kFewestRows = 16;  // of a part
+constexpr double kShareOfCache = 0.5;                   // that the operands of one part take
 
 uint32_t name_of_root(const Program& program, size_t kernel) {
   return program.graph.stages[program.kernels[kernel].root.stage].results.front().value;
@@ -93,12 +93,14 @@ class PartChainer {
 }  // namespace
 
 int64_t parts_of_columns(double bytes, int64_t rows, int64_t fewest, const Target& target) {
-  int64_t parts = fewest;
-  while (bytes / static_cast<double>(parts) >
-             kShareOfCache * static_cast<double>(target.l2_bytes) &&
-         rows % (2 * parts) == 0 && rows / (2 * parts) >= kFewestRows)
-    parts *= 2;
-  return parts;
+  const double wanted = bytes / (kShareOfCache * static_cast<double>(target.l2_bytes));
+  int64_t most = fewest;  // of equal size
+  for (int64_t parts = fewest; parts <= std::min(rows / kFewestRows, kMostParts); ++parts) {
+    if (rows % parts != 0) continue;
+    most = parts;
+    if (static_cast<double>(parts) >= wanted) break;
+  }
+  return most;
 }
 
 Program chain_parts(Program program, const Target& target, const ReductionPlans& plans,

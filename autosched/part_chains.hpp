@@ -12,9 +12,9 @@
 
 namespace adjit {
 
-/// Parts of sums down columns of so many bytes altogether: as small as a core's cache wants them,
-/// `fewest` at least, of 16 rows or more. They follow from the shapes and the caches, not from the
-/// number of cores, so that results do not either.
+/// Parts of sums down columns of so many bytes altogether: of equal size, as small as a core's
+/// cache wants them, but of 16 rows or more; `fewest` where there are none such. They follow from
+/// the shapes and the caches, not from the number of cores, so that results do not either.
 int64_t parts_of_columns(double bytes, int64_t rows, int64_t fewest, const Target& target);
 
 /// Takes the loop over rows of such kernels apart, and settles the tasks of both. What reads rows

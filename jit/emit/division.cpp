@@ -4,7 +4,7 @@
 // half a one. With r the rounded reciprocal of d, q = x r is within two units of x / d, its
 // remainder x - q d is exact, and q + (x - q d) r is x / d rounded correctly (Markstein,
 // "Computation of elementary functions on the IBM RISC System/6000 processor", IBM J. Res. Dev. 34,
-// 1990).
+// 1990), as long as the remainder does not underflow (vector_math.hpp).
 #include "jit/emit/elementary.hpp"
 
 namespace adjit::elementary {

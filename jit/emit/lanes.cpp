@@ -3,6 +3,7 @@
 
 #include <llvm/IR/Intrinsics.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "runtime/expr/error.hpp"

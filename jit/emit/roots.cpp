@@ -1,6 +1,7 @@
 // jit/emit/roots.cpp -- powers whose exponents are quarters, by square roots.
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "jit/emit/elementary.hpp"

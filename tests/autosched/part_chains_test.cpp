@@ -74,7 +74,9 @@ TEST(PartChains, PartsFollowFromBytesAndRows) {
   EXPECT_EQ(parts_of_columns(1 << 20, 4096, 16, target), 32);
   EXPECT_EQ(parts_of_columns(1 << 18, 4096, 16, target), 16);
   EXPECT_EQ(parts_of_columns(1 << 24, 4096, 16, target), 256) << "16 rows at least";
-  EXPECT_EQ(parts_of_columns(1 << 24, 400, 16, target), 16) << "of equal size";
+  EXPECT_EQ(parts_of_columns(1 << 20, 5000, 16, target), 40) << "of equal size";
+  EXPECT_EQ(parts_of_columns(1 << 24, 400, 16, target), 25);
+  EXPECT_EQ(parts_of_columns(1 << 24, 4099, 16, target), 16) << "a prime number of rows";
 }
 
 }  // namespace
