@@ -8,7 +8,6 @@
 #include "autosched/attachment.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/nests.hpp"
-#include "autosched/rewriting.hpp"
 #include "autosched/work.hpp"
 
 namespace adjit {
