@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "autosched/gathered_rows.hpp"
+#include "autosched/image_columns.hpp"
 #include "autosched/matrix_product.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/nests.hpp"
@@ -64,7 +65,8 @@ class Preparer {
       if (!pair_operands(s)) pack_operands(widen_operands(s));
       return;
     }
-    merge_columns(s);
+    if (wants_one_axis_of_columns(program_, s, accessed_by(stage(s))) && keeps(Decision::Merge, s))
+      program_ = merge_axes(std::move(program_), s, stage(s).domain.output_rank - 2);
     s = pad_operand(s);
     if (split(s)) return;
     if (take_residues(s)) s = pad_operand(s);
@@ -122,46 +124,6 @@ class Preparer {
     return choices_.keeps(decision, program_.graph, stage(s));
   }
 
-  // Columns of a product in two axes (those of an image, in a convolution of 1 x 1) become one
-  // where the inner one leaves lanes empty. Short sums have epilogues, which take results as they
-  // are.
-  void merge_columns(size_t s) {
-    constexpr double kShortSum = 96;
-    const size_t rank = stage(s).domain.output_rank;
-    if (rank < 3 || !is_product_sum(program_.graph, stage(s))) return;
-    const Stage whole = stage(s);
-    if (terms_of(whole.domain) <= kShortSum &&
-        program_.scopes[whole.results[0].value] == Scope::Workspace)
-      return;
-    const auto bytes = static_cast<int64_t>(size_of(program_.graph.info(whole.results[0]).dtype));
-    if (whole.domain.extents[rank - 1] * bytes % (program_.vector_bits / 8) == 0 ||
-        !are_columns(whole, accessed_by(whole), rank - 2) || !keeps(Decision::Merge, s))
-      return;
-    program_ = merge_axes(std::move(program_), s, rank - 2);
-  }
-
-  // Whether two axes that follow each other walk operands as one axis would, or not at all, and
-  // share one of these, which has rows.
-  static bool are_columns(const Stage& whole, const Accesses& accesses, size_t axis) {
-    constexpr int64_t kManyRows = 4;
-    const Domain& domain = whole.domain;
-    if (domain.extents[axis] < 2 || domain.extents[axis + 1] < 2 || domain.is_bounded(axis) ||
-        domain.is_bounded(axis + 1))
-      return false;
-    bool walked = false, shared = false;
-    for (const MemoryAccess& access : accesses.reads) {
-      const bool outer = access.depends_on(axis), inner = access.depends_on(axis + 1);
-      walked |= outer && inner;
-      for (size_t a = 0; a < axis && !outer && !inner; ++a)
-        shared |= domain.extents[a] >= kManyRows && access.depends_on(a);
-      if (outer != inner || access.irregular[axis] || access.irregular[axis + 1] ||
-          access.guarded ||
-          access.strides[axis] != access.strides[axis + 1] * domain.extents[axis + 1])
-        return false;
-    }
-    return walked && shared;
-  }
-
   // Few results of a long reduction, or sums down long columns: partial results.
   bool split(size_t s) {
     const Stage whole = stage(s);
@@ -184,7 +146,8 @@ class Preparer {
       const int64_t extent = whole.domain.extents[a];
       if (extent < 4 || (tile.vector_axis == a && extent < 16 * kParts)) continue;
       if (!keeps(Decision::Split, s)) return false;
-      const bool follows = !in_reduction(tile, whole) && reads_what_rows_give(whole, accesses, a);
+      const bool follows =
+          !in_reduction(tile, whole) && follows_rows(program_.graph, whole, accesses, a);
       const int64_t parts = follows ? parts_of_columns(bytes, extent, kParts, target_) : kParts;
       program_ = split_reduction(std::move(program_), s, a, std::min(parts, extent));
       ReductionPlan plan;
@@ -201,22 +164,6 @@ class Preparer {
 
   static bool in_reduction(const TileChoice& tile, const Stage& stage) {
     return tile.vector_axis && *tile.vector_axis >= stage.domain.output_rank;
-  }
-
-  // Whether a sum down columns reads what may be computed row by row right before it
-  // (part_chains.hpp): something of each row, or rows that were made point by point.
-  bool reads_what_rows_give(const Stage& whole, const Accesses& accesses, size_t axis) const {
-    const std::vector<size_t> producers = defining_stages(program_.graph);
-    return std::ranges::any_of(accesses.reads, [&](const MemoryAccess& access) {
-      const size_t producer = producers[access.tensor.value];
-      if (producer == SIZE_MAX || !access.depends_on(axis)) return false;
-      const Stage& made = stage(producer);
-      if (made.kind != StageKind::Compute || made.running) return false;
-      if (made.combiner.kind == CombinerKind::None && made.domain.output_rank > 1) return true;
-      for (size_t a = 0; a < whole.domain.output_rank; ++a)
-        if (access.depends_on(a)) return false;
-      return true;
-    });
   }
 
   // Every row of a large operand is read once, contiguously along an output axis: rows should

@@ -19,13 +19,6 @@ constexpr double kMostWork = 12;                   // vector instructions
 constexpr double kMostTerms = 64, kMostTaps = 96;  // of a sum along one axis, or several
 constexpr double kFewestResults = 1 << 14;
 
-double terms_of(const Stage& stage) {
-  double terms = 1;
-  for (size_t a = stage.domain.output_rank; a < stage.domain.rank(); ++a)
-    terms *= static_cast<double>(stage.domain.extents[a]);
-  return terms;
-}
-
 // A product of two matrices, batches of them, a convolution of few channels: any short sum.
 bool is_product(const Program& program, size_t s) {
   const Graph& graph = program.graph;
@@ -33,8 +26,8 @@ bool is_product(const Program& program, size_t s) {
   const Domain& domain = stage.domain;
   return stage.kind == StageKind::Compute && !stage.running && is_product_sum(graph, stage) &&
          domain.is_box() && domain.output_rank >= 2 && domain.reduction_rank() >= 1 &&
-         terms_of(stage) <= (domain.reduction_rank() > 1 ? kMostTaps : kMostTerms) &&
-         box_points(domain) >= kFewestResults * std::max(1.0, terms_of(stage)) &&
+         is_short_sum(domain) &&
+         box_points(domain) >= kFewestResults * std::max(1.0, terms_of(domain)) &&
          program.scopes[stage.results.front().value] == Scope::Workspace;
 }
 
@@ -116,6 +109,10 @@ std::pair<std::vector<size_t>, size_t> tiles_first(const Nest& nest, const TileC
 }
 
 }  // namespace
+
+bool is_short_sum(const Domain& domain) {
+  return terms_of(domain) <= (domain.reduction_rank() > 1 ? kMostTaps : kMostTerms);
+}
 
 std::optional<size_t> epilogue_of(const Program& program, size_t product, const Target& target,
                                   const ReductionPlans& plans, const TaskLoops& tasks,

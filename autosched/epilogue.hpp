@@ -12,6 +12,9 @@
 
 namespace adjit {
 
+/// Whether a product sums so few terms that a pass over its results counts beside them.
+bool is_short_sum(const Domain& domain);
+
 /// The stage to run as epilogue of a product (the root of a kernel with plain loops), if there is
 /// one and it is worth it.
 std::optional<size_t> epilogue_of(const Program& program, size_t product, const Target& target,

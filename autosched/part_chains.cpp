@@ -103,6 +103,20 @@ int64_t parts_of_columns(double bytes, int64_t rows, int64_t fewest, const Targe
   return most;
 }
 
+bool follows_rows(const Graph& graph, const Stage& sum, const Accesses& accesses, size_t axis) {
+  const std::vector<size_t> producers = defining_stages(graph);
+  return std::ranges::any_of(accesses.reads, [&](const MemoryAccess& access) {
+    const size_t producer = producers[access.tensor.value];
+    if (producer == SIZE_MAX || !access.depends_on(axis)) return false;
+    const Stage& made = graph.stages[producer];
+    if (made.kind != StageKind::Compute || made.running) return false;
+    if (made.combiner.kind == CombinerKind::None && made.domain.output_rank > 1) return true;
+    for (size_t a = 0; a < sum.domain.output_rank; ++a)
+      if (access.depends_on(a)) return false;
+    return true;
+  });
+}
+
 Program chain_parts(Program program, const Target& target, const ReductionPlans& plans,
                     TaskLoops& tasks) {
   return PartChainer(std::move(program), target, plans, tasks)();

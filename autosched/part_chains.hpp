@@ -6,6 +6,7 @@
 // by part, too: a chain (task_chains.hpp), whose second kernel finds its rows in the cache.
 #pragma once
 
+#include "autosched/access.hpp"
 #include "autosched/nest_schedule.hpp"
 #include "autosched/program.hpp"
 #include "autosched/target.hpp"
@@ -16,6 +17,10 @@ namespace adjit {
 /// cache wants them, but of 16 rows or more; `fewest` where there are none such. They follow from
 /// the shapes and the caches, not from the number of cores, so that results do not either.
 int64_t parts_of_columns(double bytes, int64_t rows, int64_t fewest, const Target& target);
+
+/// Whether a sum down columns along that axis reads what may be computed row by row right before
+/// it: something of each row, or rows that were made point by point.
+bool follows_rows(const Graph& graph, const Stage& sum, const Accesses& accesses, size_t axis);
 
 /// Takes the loop over rows of such kernels apart, and settles the tasks of both. What reads rows
 /// must stand behind the kernel that computes something of them; all nests must have plain loops.

@@ -272,6 +272,23 @@ TEST(PrepareReductions, PacksTransposedOperandsAndSplitsLongSums) {
   EXPECT_EQ(kernels_after_preparing(conv_graph(4, 16, 14, 14, 16, 1, true), plans), 2u);
 }
 
+// A gradient of 9 x 9 taps has 81 results, but a tile with lanes of the reduction takes 18 of them.
+TEST(PrepareReductions, SplitsSumsOfFewTiles) {
+  const auto kernels = [](int64_t taps, int64_t side) {
+    const std::string t = std::to_string(taps), n = std::to_string(side),
+                      padded = std::to_string(side + taps - 1);
+    ReductionPlans plans;
+    return kernels_after_preparing(
+        parse_graph("def f(float(" + n + ", " + n + ") g, float(" + padded + ", " + padded +
+                    ") x) -> (y) {\n y(i, j) +=! g(r, s) * x(i + r, j + s) where i in 0:" + t +
+                    ", j in 0:" + t + ", r in 0:" + n + ", s in 0:" + n + "\n}"),
+        plans);
+  };
+  EXPECT_EQ(kernels(9, 512), 2u);
+  EXPECT_EQ(kernels(40, 512), 1u) << "tiles enough for all cores";
+  EXPECT_EQ(kernels(9, 64), 1u) << "too short";
+}
+
 // 512 rows of 2048 bytes fall into 32 sets of a second cache of 512 kB: eight lines each stay.
 TEST(PrepareReductions, PacksRowsThatTheSecondCacheDoesNotHold) {
   const auto kernels = [](int64_t l2_bytes, int64_t columns) {

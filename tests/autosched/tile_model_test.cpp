@@ -170,6 +170,25 @@ TEST(TileModel, RegistersAreLeftForOperands) {
   EXPECT_TRUE(fits(512, {14, 2, 1}));
 }
 
+// Lanes whose rows are whole pages apart fall into one set of the first cache.
+TEST(TileModel, StoresWhoseLinesLeaveTheFirstCache) {
+  const auto stored = [](int64_t columns, const Factors& factors) {
+    const std::string n = std::to_string(columns);
+    const Graph g = parse_graph("def f(float(64, 64) x, float(64, " + n +
+                                ") w) -> (y) { y(i, j) +=! "
+                                "x(r, i) * w(r, j) where i in 0:64, j in 0:" +
+                                n + ", r in 0:64 }");
+    const Stage& stage = g.stages.back();
+    const Accesses accesses = accesses_of(g, stage);
+    const TileProblem problem{g, stage, accesses, stage.domain.extents, 512, 0, false};
+    return TileModel(problem, 0).stored_apart(factors);
+  };
+  EXPECT_GT(stored(1024, {2, 4, 1}), 4 * stored(1000, {2, 4, 1})) << "pieces of rows";
+  EXPECT_GT(stored(1024, {2, 1, 1}), 3 * stored(1000, {2, 1, 1})) << "elements";
+  EXPECT_EQ(stored(512, {2, 4, 1}), stored(500, {2, 4, 1})) << "half a page";
+  EXPECT_GT(stored(512, {2, 1, 1}), 3 * stored(500, {2, 1, 1})) << "32 lines in two sets";
+}
+
 // Columns of the result as lanes: pieces of its rows where copies lie side by side, else elements.
 TEST(TileModel, ResultsApartAreStoredInRows) {
   const auto stored = [](const std::string& result, const Factors& factors) {
