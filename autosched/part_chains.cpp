@@ -94,6 +94,7 @@ class PartChainer {
 
 int64_t parts_of_columns(double bytes, int64_t rows, int64_t fewest, const Target& target) {
   const double wanted = bytes / (kShareOfCache * static_cast<double>(target.l2_bytes));
+  if (wanted <= static_cast<double>(fewest)) return fewest;
   int64_t most = fewest;  // of equal size
   for (int64_t parts = fewest; parts <= std::min(rows / kFewestRows, kMostParts); ++parts) {
     if (rows % parts != 0) continue;

@@ -53,8 +53,7 @@ namespace adjit {
 ///     erf      1.2 (0.95)       1.2 (0.94)       0.57    2.39
 ///     erfc     3.5 (2.99)       3.5 (2.91)       0.66    2.40
 ///
-/// Constant exponents that are quarters from -1.75 to 1.75 make square roots: at most 4.0 (3.49);
-/// negative ones in float with AVX-512, which are made of estimates, 4.5 (4.35).
+/// Constant exponents that are quarters from -1.75 to 1.75 make square roots: at most 4.0 (3.84).
 /// Square root, fma, the roundings and fmod are exact or correctly rounded.
 class VectorMath {
  public:

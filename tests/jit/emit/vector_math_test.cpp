@@ -9,10 +9,10 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <optional>
 #include <random>
 
 #include "tests/jit/emit/compiled_function.hpp"
+#include "tests/jit/emit/function_samples.hpp"
 
 namespace adjit::testing {
 namespace {
@@ -85,57 +85,6 @@ template <class T>
 CompiledFunction compiled(Value* (VectorMath::*function)(Value*),
                           const CompileOptions& options = {}) {
   return {element_of<T>(), element_of<T>(), 1, emitted(function), options};
-}
-
-/// Error in units in the last place of the exact value; infinite where NaN, infinity or the sign of
-/// a zero differ.
-template <class T, class W>
-double ulps(T got, W exact) {
-  const double wrong = std::numeric_limits<double>::infinity();
-  if (std::isnan(exact) || std::isnan(got)) return std::isnan(exact) == std::isnan(got) ? 0 : wrong;
-  const T rounded = static_cast<T>(exact);
-  if (std::isinf(rounded) || std::isinf(got)) {
-    if (rounded == got) return 0;
-    // Rounded to infinity on one side and to the largest number on the other.
-    const T largest = std::numeric_limits<T>::max();
-    return std::fabs(std::isinf(got) ? rounded : got) == largest ? 1 : wrong;
-  }
-  if (rounded == 0 && got == 0) return std::signbit(rounded) == std::signbit(got) ? 0 : wrong;
-  const T size = std::max(std::fabs(rounded), std::numeric_limits<T>::min());
-  int exponent = 0;
-  std::frexp(size, &exponent);
-  const W unit = std::ldexp(W{1}, exponent - std::numeric_limits<T>::digits);
-  return static_cast<double>(std::fabs((static_cast<W>(got) - exact) / unit));
-}
-
-template <class T>
-std::vector<T> special_values() {
-  using L = std::numeric_limits<T>;
-  std::vector<T> values;
-  for (T v : {T(0),
-              L::denorm_min(),
-              T(L::min() - L::denorm_min()),
-              L::min(),
-              L::epsilon(),
-              T(0.5),
-              T(1),
-              T(1 - L::epsilon() / 2),
-              T(1 + L::epsilon()),
-              T(1.5),
-              T(2),
-              T(2.5),
-              T(3.5),
-              T(88.72284),
-              T(709.782712893384),
-              T(1e9),
-              T(2147483647),
-              L::max(),
-              L::infinity(),
-              L::quiet_NaN()}) {
-    values.push_back(v);
-    values.push_back(-v);
-  }
-  return values;
 }
 
 /// All exponents and signs evenly.
@@ -250,27 +199,6 @@ TEST(VectorMath, OneFunctionOfTheModuleServesAllItsCallers) {
   EXPECT_FLOAT_EQ(f.map<float>(std::vector<float>{0.5f})[0], 2 * std::sin(0.5f));
 }
 
-/// Two operands: all pairs of special values and random ones.
-template <class T>
-struct Pairs {
-  std::vector<T> x, y;
-  explicit Pairs(double scale) {
-    for (T a : special_values<T>()) {
-      for (T b : special_values<T>()) {
-        x.push_back(a);
-        y.push_back(b);
-      }
-    }
-    std::mt19937_64 random(11);
-    std::uniform_real_distribution<double> uniform(-1, 1);
-    for (int k = 0; k < 40000; ++k) {
-      x.push_back(static_cast<T>(uniform(random) * scale));
-      y.push_back(
-          static_cast<T>(k % 3 ? uniform(random) * scale : std::floor(uniform(random) * scale)));
-    }
-  }
-};
-
 template <class T, class W>
 void expect_binary_within(Value* (VectorMath::*function)(Value*, Value*), W (*reference)(W, W),
                           double bound, const char* target = "") {
@@ -322,56 +250,6 @@ TEST(VectorMath, SineAndCosineShareTheirReduction) {
   for (float one : f.map<float>(x)) ASSERT_NEAR(one, 1, 5e-7);
 }
 
-template <class T, class W>
-void expect_power_within(double exponent, double bound) {
-  const CompiledFunction f(element_of<T>(), element_of<T>(), 1,
-                           [=](llvm::IRBuilder<>&, VectorMath& math, std::span<Value*> v) {
-                             return math.pow(v[0],
-                                             llvm::ConstantFP::get(v[0]->getType(), exponent));
-                           },
-                           {.lanes = 64 / sizeof(T)});
-  for (double scale : {4.0, 1e30}) {
-    const Pairs<T> pairs(scale);
-    const std::vector<T> got = f.map<T>(pairs.x);
-    for (size_t k = 0; k < got.size(); ++k) {
-      const W exact = std::pow(static_cast<W>(pairs.x[k]), static_cast<W>(exponent));
-      ASSERT_LE(ulps(got[k], exact), bound) << pairs.x[k] << "^" << exponent << " gives " << got[k];
-      ASSERT_FALSE(exact == 0 && std::signbit(got[k])) << pairs.x[k] << "^" << exponent;
-    }
-  }
-}
-
-TEST(VectorMath, PowersOfQuartersAreSquareRoots) {
-  for (int quarters : {-7, -6, -5, -3, -2, -1, 1, 2, 3, 5, 6, 7}) {
-    expect_power_within<float, double>(quarters / 4.0, 4.5);
-    expect_power_within<double, long double>(quarters / 4.0, 4.0);
-  }
-}
-
-TEST(VectorMath, PowersOfQuartersHaveTheSameBitsInAnyNumberOfLanes) {
-  std::vector<float> x = special_values<float>();
-  for (int k = 0; k < 1000; ++k)
-    x.push_back(std::ldexp(1 + static_cast<float>(k) / 1000, k % 200 - 100));
-  for (double exponent : {-1.75, -0.75, -0.25}) {
-    const auto powers = [&](unsigned lanes) {
-      return CompiledFunction(Element::F32, Element::F32, 1,
-                              [=](llvm::IRBuilder<>&, VectorMath& math, std::span<Value*> v) {
-                                return math.pow(v[0],
-                                                llvm::ConstantFP::get(v[0]->getType(), exponent));
-                              },
-                              {.lanes = lanes})
-          .map<float>(x);
-    };
-    const std::vector<float> scalars = powers(0);
-    for (unsigned lanes : {2u, 4u, 8u, 16u, 32u}) {
-      const std::vector<float> got = powers(lanes);
-      for (size_t k = 0; k < x.size(); ++k)
-        ASSERT_EQ(std::bit_cast<uint32_t>(got[k]) << 1, std::bit_cast<uint32_t>(scalars[k]) << 1)
-            << x[k] << "^" << exponent << " in " << lanes << " lanes";
-    }
-  }
-}
-
 TEST(VectorMath, PowerNearOneWithLargeExponents) {
   const CompiledFunction f(
       Element::F64, Element::F64, 2,
@@ -391,66 +269,6 @@ TEST(VectorMath, PowerNearOneWithLargeExponents) {
 TEST(VectorMath, ArcTangentOfTwoKnowsItsQuadrant) {
   expect_binary_within<float, double>(&VectorMath::atan2, ::atan2, 2.0);
   expect_binary_within<double, long double>(&VectorMath::atan2, ::atan2l, 2.0);
-}
-
-/// x[0] over x[1], or over a constant, by a divisor that was made ready.
-Emit by_a_ready_divisor(std::optional<double> constant = {}) {
-  return [=](llvm::IRBuilder<>&, VectorMath& math, std::span<Value*> x) {
-    Value* d = constant ? llvm::ConstantFP::get(x[0]->getType(), *constant) : x[1];
-    return math.divided(x[0], math.divisor(d));
-  };
-}
-
-template <class T>
-void expect_quotients(const CompiledFunction& f, const std::vector<T>& x, const std::vector<T>& d) {
-  // What is lost of a remainder below the smallest number cannot correct the quotient.
-  const T small = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon() * 8;
-  const std::vector<T> got = f.map2<T>(x, d);
-  size_t exact = 0;
-  for (size_t k = 0; k < x.size(); ++k) {
-    const T wanted = x[k] / d[k];
-    const bool may_differ = std::fabs(wanted) < small ||
-                            std::fabs(x[k]) < small * std::fabs(d[k]) || std::fabs(x[k]) < small ||
-                            std::isinf(got[k]);
-    const double error = ulps(got[k], static_cast<long double>(x[k]) / d[k]);
-    ASSERT_LE(error, may_differ ? 1.5 : 0.5) << x[k] << " / " << d[k] << " = " << got[k];
-    exact += !may_differ;
-    if (may_differ) continue;
-    ASSERT_TRUE(wanted == got[k] || std::isnan(wanted)) << x[k] << " / " << d[k];
-    ASSERT_TRUE(std::isnan(wanted) || std::signbit(wanted) == std::signbit(got[k])) << x[k];
-  }
-  EXPECT_GT(exact, x.size() / 3);
-}
-
-template <class T>
-void expect_ready_divisions() {
-  const auto compiled = [](std::optional<double> constant = {}) {
-    return CompiledFunction(element_of<T>(), element_of<T>(), 2, by_a_ready_divisor(constant),
-                            {.lanes = 64 / sizeof(T)});
-  };
-  const CompiledFunction by_any = compiled();
-  Pairs<T> pairs(100.0);
-  std::mt19937_64 random(5);
-  for (int k = 0; k < 400'000; ++k) {  // of all exponents, of few bits, and nearly equal
-    const auto any = [&] {
-      return k % 2 ? std::ldexp(static_cast<T>(1 + static_cast<double>(random() >> 12) * 0x1p-52),
-                                static_cast<int>(random() % 160) - 80)
-                   : static_cast<T>(random() % 4096);
-    };
-    pairs.x.push_back(any());
-    pairs.y.push_back(k % 5 ? -any() : pairs.x.back() * static_cast<T>(1 + k % 7 * 1e-7));
-  }
-  expect_quotients(by_any, pairs.x, pairs.y);
-  for (const double constant : {3.0, -3.0, 49.0, 1e-30, 0x1p-70, 96.0, 1.0 / 3}) {
-    const std::vector<T> d(pairs.x.size(), static_cast<T>(constant));
-    expect_quotients(compiled(constant), pairs.x, d);
-  }
-}
-
-TEST(VectorMath, ReadyDivisorsGiveTheBitsOfADivision) {
-  if (!from_feature_string(cpu_target("").features).fma) GTEST_SKIP() << "needs FMA";
-  expect_ready_divisions<float>();
-  expect_ready_divisions<double>();
 }
 
 TEST(VectorMath, RemaindersAreExact) {
