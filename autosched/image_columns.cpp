@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "autosched/epilogue.hpp"
+#include "autosched/moves.hpp"
 #include "autosched/work.hpp"
 
 namespace adjit {

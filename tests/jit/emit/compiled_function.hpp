@@ -45,7 +45,7 @@ class CompiledFunction {
 
   /// One operand; any number of values (the tail is filled up).
   template <class Out, class In>
-  std::vector<Out> map(std::vector<In> x) const {
+  std::vector<Out> map(const std::vector<In>& x) const {
     return map2<Out>(x, x);
   }
   template <class Out, class In>
