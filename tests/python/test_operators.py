@@ -167,6 +167,11 @@ CASES: dict[str, Case] = {
         lambda a, b, c: torch.einsum("ij,jk,ki->i", a, b, c),
         ((3, 4), (4, 5), (5, 3)),
     ),
+    "einsum of four": Case(
+        lambda x, w, y, v: aj.einsum("bi,oij,bj,o->bo", x, w, y, v),
+        lambda x, w, y, v: torch.einsum("bi,oij,bj,o->bo", x, w, y, v),
+        ((2, 3), (4, 3, 5), (2, 5), (4,)),
+    ),
     "einsum trace": Case(
         lambda a: aj.einsum("ii->i", a), lambda a: torch.einsum("ii->i", a), ((4, 4),)
     ),

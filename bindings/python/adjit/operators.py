@@ -204,7 +204,11 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> An
 
 
 def einsum(subscripts: str, *operands: Any) -> Any:
-    """As NumPy's: any number of operands, repeated and missing indices."""
+    """As NumPy's: any number of operands, repeated and missing indices.
+
+    Three operands or more are joined pair by pair, in the order in which a gradient takes the
+    fewest multiply-adds.
+    """
     return apply("einsum", operands, {"subscripts": subscripts})
 
 

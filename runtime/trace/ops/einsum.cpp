@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "runtime/trace/ops/contraction_order.hpp"
 #include "runtime/trace/ops/elementwise.hpp"
 
 namespace adjit {
@@ -15,11 +16,9 @@ bool contains(const Labels& labels, int label) {
   return std::ranges::find(labels, label) != labels.end();
 }
 
-using Extents = std::map<int, int64_t>;
-
-Extents extents_of(const Trace& trace, std::span<const TensorId> operands,
-                   std::span<const Labels> labels) {
-  Extents extents;
+LabelledExtents extents_of(const Trace& trace, std::span<const TensorId> operands,
+                           std::span<const Labels> labels) {
+  LabelledExtents extents;
   for (size_t k = 0; k < operands.size(); ++k) {
     const Shape& shape = trace.shape(operands[k]);
     invariant(shape.size() == labels[k].size(), "one label per dimension");
@@ -61,7 +60,7 @@ TensorId contract(Trace& trace, std::string_view name, std::span<const TensorId>
   const DType dtype = common_dtype(trace, all);
   if (dtype == DType::Bool)
     throw Error(ErrorCode::DType, "a contraction of bool: cast to a number with astype");
-  const Extents extents = extents_of(trace, operands, labels);
+  const LabelledExtents extents = extents_of(trace, operands, labels);
   Shape shape;
   for (int label : out) shape.push_back(extents.at(label));
   StageBuilder stage(trace, name, shape);
@@ -90,14 +89,6 @@ TensorId einsum(Trace& trace, std::span<const TensorId> operands, std::vector<La
                 const Labels& out) {
   extents_of(trace, operands, labels);  // all labels agree before anything is built
   std::vector<TensorId> left(operands.begin(), operands.end());
-  const auto replace_first = [&](size_t count, const Labels& kept) {
-    const TensorId joined = contract(trace, "einsum", std::span(left).first(count),
-                                     std::span(labels).first(count), kept);
-    left.erase(left.begin(), left.begin() + static_cast<long>(count));
-    labels.erase(labels.begin(), labels.begin() + static_cast<long>(count));
-    left.insert(left.begin(), joined);
-    labels.insert(labels.begin(), kept);
-  };
   for (size_t k = 0; left.size() > 1 && k < left.size(); ++k) {
     std::vector<Labels> others = labels;
     others.erase(others.begin() + static_cast<long>(k));
@@ -109,11 +100,21 @@ TensorId einsum(Trace& trace, std::span<const TensorId> operands, std::vector<La
     left[k] = contract(trace, "einsum", {&left[k], 1}, {&labels[k], 1}, kept);
     labels[k] = kept;
   }
-  while (left.size() > 2) {
-    const std::vector<Labels> others(labels.begin() + 2, labels.end());
-    replace_first(2, needed({labels[0], labels[1]}, others, out));
+  if (left.size() < 2) return contract(trace, "einsum", left, labels, out);
+  std::vector<LabelledExtents> extents;
+  for (size_t k = 0; k < left.size(); ++k)
+    extents.push_back(extents_of(trace, {&left[k], 1}, {&labels[k], 1}));
+  for (const Join& join : contraction_order(extents, out)) {
+    const TensorId pair[] = {left[join.first], left[join.second]};
+    const Labels of_pair[] = {labels[join.first], labels[join.second]};
+    left.erase(left.begin() + static_cast<long>(join.second));
+    labels.erase(labels.begin() + static_cast<long>(join.second));
+    std::vector<Labels> others = labels;
+    others.erase(others.begin() + static_cast<long>(join.first));
+    labels[join.first] = others.empty() ? out : needed({of_pair[0], of_pair[1]}, others, out);
+    left[join.first] = contract(trace, "einsum", pair, of_pair, labels[join.first]);
   }
-  return contract(trace, "einsum", left, labels, out);
+  return left.front();
 }
 
 }  // namespace adjit

@@ -22,8 +22,8 @@ TensorId contract(Trace& trace, std::string_view name, std::span<const TensorId>
                   std::span<const Labels> labels, const Labels& out);
 
 /// As contract, over any number of operands in few steps: labels that only one operand has are
-/// summed first, then operands are joined from left to right, each pair in one stage, labels
-/// leaving as soon as nobody needs them.
+/// summed first, then operands are joined in the order of contraction_order, each pair in one
+/// stage, labels leaving as soon as nobody needs them.
 TensorId einsum(Trace& trace, std::span<const TensorId> operands, std::vector<Labels> labels,
                 const Labels& out);
 

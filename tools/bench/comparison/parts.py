@@ -241,7 +241,7 @@ def networks() -> list[Workload]:
              lambda m, x, w, v: (lambda t: t * m.tanh(x @ w) + (1 - t) * x)(m.sigmoid(x @ v)),
              2 * product(512, 512, 512)),
         part("bilinear_layer", [(d, 64), weight(128, 64, 64), (d, 64)],
-             lambda m, x, w, y: m.einsum("bi,oij,bj->bo", x, w, y), 1.5 * product(d, 128, 64, 64)),
+             lambda m, x, w, y: m.einsum("bi,oij,bj->bo", x, w, y), product(d, 128, 64, 64)),
         part("sine_network", [(4096, 64), (64, 64), weight(64, 64)],
              lambda m, x, a, b: m.sin(3 * (m.sin(3 * (x @ a)) @ b)), 2 * product(4096, 64, 64)),
         part("low_rank", [(1024, 1024), (1024, 8), (8, 1024), (64, 1024)],

@@ -134,6 +134,8 @@ TEST(Contraction, Einsum) {
   expect_near(einsum({a, b}, "ij,kl->"), {10 * 26});
   expect_near(einsum({a, b}, "ij,ij->i"), {17, 53});
   expect_near(einsum({a, b, a}, "ij,jk,kl->il"), {19 + 66, 38 + 88, 43 + 150, 86 + 200});
+  expect_near(einsum({f64({2}, {1, 10}), a, f64({2}, {1, 100})}, "i,ij,j->"), {201 + 4030});
+  expect_near(einsum({f64({2}, {1, 10}), a, f64({2}, {1, 100})}, "i,ij,j->ji"), {1, 30, 200, 4000});
   expect_near(einsum({a, b}, "...j,...j"), {17, 53});
   expect_near(einsum({a}, "...->..."), {1, 2, 3, 4});
   EXPECT_THROW(einsum({a, b}, "ij->ij"), Error);
