@@ -109,8 +109,7 @@ class NestCounter {
       }
       if (data) data_.insert(id.value);
       // Index arithmetic is folded into addresses, unless data comes into it.
-      if (pool.dtype(id) != DType::Int64 || data)
-        costs[depends] += operation_cost(pool[id].op, pool.dtype(id));
+      if (pool.dtype(id) != DType::Int64 || data) costs[depends] += operation_cost(pool, id);
       axes.emplace(id.value, std::move(depends));
     }
     for (ExprId body : stage_.bodies) {

@@ -220,6 +220,15 @@ int64_t parts_of(int64_t extent) {
   return kScatterParts;
 }
 
+// Vectors of a row that come together, without a loop: the processor then sees more rows ahead,
+// each of which waits for memory. A task's part of the row is made of whole ones.
+int64_t copies_of_row(int64_t vectors, int tasks) {
+  constexpr int64_t kMostCopies = 8;
+  int64_t copies = std::min(kMostCopies, std::max<int64_t>(1, vectors / tasks));
+  while (vectors % copies != 0) --copies;
+  return copies;
+}
+
 }  // namespace
 
 Program split_scatters(Program program) {
@@ -251,6 +260,11 @@ Program schedule_scatter(Program program, size_t stage, const Target& target) {
     const auto needed = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extents[*lanes])));
     width = std::min<int64_t>(target.vector_bits / 8 / bytes, needed);
     if (width > 1) program = vectorize(std::move(program), stage, *lanes, width);
+    if (const int64_t copies = copies_of_row(ceil_div(extents[*lanes], width), program.cores);
+        copies > 1 && width > 1 && !s.running) {
+      program = unroll(std::move(program), stage, *lanes, copies);
+      width *= copies;
+    }
   }
   if (!by_rows && !lanes && s.kind == StageKind::Scatter)
     program = compute_in_lanes(std::move(program), stage, target);
@@ -272,9 +286,9 @@ Program schedule_scatter(Program program, size_t stage, const Target& target) {
   const auto steps = [&](size_t axis) { return extents[axis] / unit_of(axis); };
   const size_t axis = *std::ranges::max_element(free, {}, steps);
   const int64_t unit = unit_of(axis);
-  if (steps(axis) < 2) return program;
   // Every task walks all indices: with lanes, as few tasks as there are cores, of wide rows.
-  const int64_t wanted = std::max(program.cores, 2) * (unit > 1 ? 1 : 4);
+  const int64_t wanted = unit > 1 ? program.cores : 4 * std::max(program.cores, 2);
+  if (steps(axis) < 2 || wanted < 2) return program;
   const int64_t tasks = std::min<int64_t>(steps(axis), wanted);
   return run_in_parallel(std::move(program), stage, axis,
                          unit * ceil_div(ceil_div(extents[axis], unit), tasks));

@@ -243,7 +243,7 @@ class PairSharer {
       here = pool.is(id, Op::Axis) && std::ranges::find(axes, pool.axis_number(id)) == axes.end();
       for (ExprId operand : pool.operands(id)) here |= copied.at(operand);
       if (here && is_float(pool.dtype(id)) && !pool.is(id, Op::Read))
-        cost += operation_cost(pool[id].op, pool.dtype(id));
+        cost += operation_cost(pool, id);
     }
     return cost * results_of(stage) / static_cast<double>(stage.bodies.size()) * terms_of(stage);
   }

@@ -340,7 +340,7 @@ void TileModel::count_operations() {
     axes[id.value] = mask;
     ++nodes_;
     if (pool.dtype(id) == DType::Int64) continue;
-    const double cost = operation_cost(pool[id].op, pool.dtype(id));
+    const double cost = operation_cost(pool, id);
     costs[mask] += cost;
     arithmetic_ += cost;
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace adjit {
@@ -53,6 +54,18 @@ double operation_cost(Op op, DType dtype) {
   }
 }
 
+double operation_cost(const ExprPool& pool, ExprId id) {
+  const Node& node = pool[id];
+  if (node.op == Op::Pow && is_float(node.dtype)) {
+    constexpr double kRoots = 20;
+    const double quarters =
+        4 * pool.value(pool.operands(id)[1]).value_or(std::numeric_limits<double>::quiet_NaN());
+    if (std::abs(quarters) <= 7 && quarters == std::trunc(quarters))
+      return node.dtype == DType::Float64 ? 2 * kRoots : kRoots;
+  }
+  return operation_cost(node.op, node.dtype);
+}
+
 template <typename Visit>
 void WorkMeter::walk(std::span<const ExprId> roots, Visit&& visit) {
   if (visited_.size() < pool_.size()) visited_.resize(pool_.size() + pool_.size() / 2, 0);
@@ -90,7 +103,7 @@ Work WorkMeter::operator()(std::span<const ExprId> roots) {
     if (node.op == Op::Read) ++work.reads;
     if (node.dtype == DType::Int64 && node.op != Op::Read) return;  // index arithmetic
     ++work.nodes;
-    work.cost += operation_cost(node.op, node.dtype);
+    work.cost += operation_cost(pool_, id);
   });
   return work;
 }

@@ -11,6 +11,8 @@ namespace adjit {
 
 /// Rough cost of one operation on a vector: 1 is an addition, an exponential about 14.
 double operation_cost(Op op, DType dtype);
+/// That of a node. Powers whose exponents are constant quarters are roots (jit/emit/roots.cpp).
+double operation_cost(const ExprPool& pool, ExprId id);
 
 /// Cycles to fold the lanes of one partial result of so many that are folded together
 /// (jit/emit/combine.hpp).

@@ -41,7 +41,7 @@ bool has_long_body(const Program& program, const Kernel& kernel) {
     const std::vector<ExprId>& bodies = program.graph.stages[nest.stage].bodies;
     for (ExprId id : reachable(program.graph.pool, bodies))
       if (program.graph.pool.dtype(id) != DType::Int64)
-        cost += operation_cost(program.graph.pool[id].op, program.graph.pool.dtype(id));
+        cost += operation_cost(program.graph.pool, id);
     most = std::max(most, cost);
   });
   return most >= kLong;

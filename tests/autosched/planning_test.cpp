@@ -377,6 +377,19 @@ TEST(WorkMeter, CountsSharedExpressionsOnce) {
   EXPECT_EQ(work.cost, operation_cost(Op::Exp, DType::Float32) + 2);
 }
 
+TEST(WorkMeter, PowersOfQuartersAreRoots) {
+  Builder b;
+  ExprPool& p = b.graph.pool;
+  const ExprId x = b.at(b.input("x", {4}), {b.axis(0)});
+  const auto cost = [&](double exponent) {
+    return operation_cost(p, p.make(Op::Pow, {x, p.constant(exponent, DType::Float32)}));
+  };
+  EXPECT_EQ(cost(0.3), operation_cost(Op::Pow, DType::Float32));
+  EXPECT_EQ(cost(-2.25), operation_cost(Op::Pow, DType::Float32));
+  EXPECT_LT(cost(-1.75), cost(0.3));
+  EXPECT_LT(cost(0.75), cost(0.3));
+}
+
 // A tile of 6 x 2 vectors waits for the lines of rows that leave the first cache; one of 14 x 2 has
 // twice as many multiply-adds for them, but waits where two start in a cycle. Short reductions keep
 // their rows there, unless these lie on too many pages.

@@ -34,8 +34,21 @@ TEST(ScatterSchedule, ColumnsAreLanesAndTasks) {
   ASSERT_EQ(loops(p, s, LoopKind::Vector).size(), 1u) << print(p);
   EXPECT_EQ(loops(p, s, LoopKind::Vector)[0]->axis, 1u);
   EXPECT_EQ(loops(p, s, LoopKind::Vector)[0]->trips, 16);
+  ASSERT_EQ(loops(p, s, LoopKind::Unrolled).size(), 1u) << "no loop over a task's part of a row";
+  EXPECT_EQ(loops(p, s, LoopKind::Unrolled)[0]->trips, 4);
   ASSERT_EQ(loops(p, s, LoopKind::Parallel).size(), 1u) << print(p);
   EXPECT_EQ(loops(p, s, LoopKind::Parallel)[0]->axis, 1u);
+  expect_faithful(p, graph);
+}
+
+TEST(ScatterSchedule, OneCoreTakesWholeRows) {
+  const Graph graph = embedding_gradient(400, 256);
+  Program p = plain(graph, 1);
+  const size_t s = scatter_in(p);
+  p = schedule_scatter(std::move(p), s, {.cores = 1, .vector_bits = 512});
+  EXPECT_TRUE(loops(p, s, LoopKind::Parallel).empty()) << print(p);
+  ASSERT_EQ(loops(p, s, LoopKind::Unrolled).size(), 1u) << print(p);
+  EXPECT_EQ(loops(p, s, LoopKind::Unrolled)[0]->trips, 8);
   expect_faithful(p, graph);
 }
 
