@@ -92,29 +92,44 @@ double distinct_reads(const MemoryAccess& access, const std::vector<int64_t>& co
   constexpr double kMost = 1 << 12;  // copies that a tile can have, by far
   if (!outputs || !reductions || all > kMost) return all;
   double apart = 1;  // along the lanes, and where data or divisions decide
-  std::vector<size_t> axes;
+  struct Walk {
+    int64_t stride, count;
+  };
+  std::vector<Walk> walks;  // axes of one stride are one walk: their steps add up
   for (size_t a = 0; a < copies.size(); ++a) {
     if (!access.depends_on(a) || copies[a] < 2) continue;
+    const int64_t stride = std::abs(access.strides[a]);
     if (lanes_axis == a || access.irregular[a]) {
       apart *= static_cast<double>(copies[a]);
+    } else if (const auto same = std::ranges::find(walks, stride, &Walk::stride);
+               same != walks.end()) {
+      same->count += copies[a] - 1;
     } else {
-      axes.push_back(a);
+      walks.push_back({stride, copies[a]});
     }
   }
-  if (axes.size() == 2) {  // runs of the finer one, a step of the other apart
-    std::ranges::sort(axes, {}, [&](size_t a) { return std::abs(access.strides[a]); });
-    const int64_t fine = std::abs(access.strides[axes[0]]);
-    const int64_t coarse = std::abs(access.strides[axes[1]]);
-    if (coarse % fine == 0)
-      return apart *
-             static_cast<double>(copies[axes[0]] +
-                                 (copies[axes[1]] - 1) * std::min(coarse / fine, copies[axes[0]]));
+  std::ranges::sort(walks, {}, &Walk::stride);
+  if (walks.size() == 2) {  // runs of the finer one, a step of the other apart
+    const Walk &fine = walks[0], &coarse = walks[1];
+    if (coarse.stride % fine.stride == 0)
+      return apart * static_cast<double>(fine.count +
+                                         (coarse.count - 1) *
+                                             std::min(coarse.stride / fine.stride, fine.count));
   }
+  int64_t reach = 0;  // of the finer walks together
+  double places_apart = 1;
+  const bool no_two_meet = std::ranges::all_of(walks, [&](const Walk& walk) {
+    const bool beyond = walk.stride > reach;
+    reach += walk.stride * (walk.count - 1);
+    places_apart *= static_cast<double>(walk.count);
+    return beyond;
+  });
+  if (no_two_meet) return apart * places_apart;
   std::vector<int64_t> places{0};
-  for (const size_t a : axes) {
+  for (const Walk& walk : walks) {
     const size_t so_far = places.size();
-    for (int64_t k = 1; k < copies[a]; ++k)
-      for (size_t p = 0; p < so_far; ++p) places.push_back(places[p] + k * access.strides[a]);
+    for (int64_t k = 1; k < walk.count; ++k)
+      for (size_t p = 0; p < so_far; ++p) places.push_back(places[p] + k * walk.stride);
     std::ranges::sort(places);
     places.erase(std::ranges::unique(places).begin(), places.end());
   }

@@ -417,6 +417,12 @@ double TileModel::mask_cost(const std::vector<bool>& row,
 double TileModel::share_inside(const Affine& row, const std::vector<int64_t>& factors) const {
   constexpr size_t kMostPlaces = 1 << 12;
   if (std::ranges::find(p_.spans, 0) != p_.spans.end()) return 1;
+  // Most tiles differ along other axes.
+  std::vector<int64_t> along{row.constant()};
+  for (size_t a = 0; a < row.size(); ++a)
+    along.insert(along.end(), {row.coefficient(a), row.coefficient(a) == 0 ? 0 : factors[a]});
+  const auto [known, fresh] = shares_inside_.try_emplace(std::move(along), 0);
+  if (!fresh) return known->second;
   std::vector<double> least{static_cast<double>(row.constant())};  // in the tile, at each place
   for (size_t a = 0; a < row.size(); ++a) {
     const auto scale = static_cast<double>(row.coefficient(a));
@@ -434,7 +440,7 @@ double TileModel::share_inside(const Affine& row, const std::vector<int64_t>& fa
     least = std::move(next);
   }
   const auto inside = std::ranges::count_if(least, [](double value) { return value >= 0; });
-  return static_cast<double>(inside) / static_cast<double>(least.size());
+  return known->second = static_cast<double>(inside) / static_cast<double>(least.size());
 }
 
 TileModel::RowMasks TileModel::row_masks(const std::vector<int64_t>& factors) const {

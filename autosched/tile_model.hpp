@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -216,6 +217,8 @@ class TileModel {
   };
   Border border(const std::vector<int64_t>& factors) const;
   double share_inside(const Affine& row, const std::vector<int64_t>& factors) const;
+  // By the row and the factors along its axes.
+  mutable std::map<std::vector<int64_t>, double> shares_inside_;
 
   // Masks that no remaining reduction loop changes are computed once, outside it.
   double mask_cost(const std::vector<bool>& row, const std::vector<int64_t>& factors) const;
