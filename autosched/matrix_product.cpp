@@ -49,6 +49,9 @@ bool copies_panels(const Graph& graph, const Stage& stage, const MemoryAccess& o
   if (!operand.contiguous(lanes) || operand.depends_on(*rows) || operand.guarded ||
       !accesses.result.contiguous(lanes) || !plain_index(graph.pool, operand.read))
     return false;
+  // A panel is made inside the lanes' loop, and holds all that the loops inside that one walk.
+  for (size_t a = std::min(*rows, lanes) + 1; a < stage.domain.output_rank; ++a)
+    if (a != lanes && operand.depends_on(a) && stage.domain.extents[a] > 1) return false;
   const auto element = static_cast<int64_t>(size_of(graph.info(operand.tensor).dtype));
   const int64_t rows_extent = stage.domain.extents[*rows];
   return static_cast<double>(rows_extent) >= kReuse &&

@@ -224,8 +224,9 @@ int64_t parts_of(int64_t extent) {
 // each of which waits for memory. A task's part of the row is made of whole ones.
 int64_t copies_of_row(int64_t vectors, int tasks) {
   constexpr int64_t kMostCopies = 8;
-  int64_t copies = std::min(kMostCopies, std::max<int64_t>(1, vectors / tasks));
-  while (vectors % copies != 0) --copies;
+  const int64_t part = std::max<int64_t>(1, ceil_div(vectors, tasks));
+  int64_t copies = std::min(kMostCopies, part);
+  while (part % copies != 0) --copies;
   return copies;
 }
 
@@ -283,7 +284,7 @@ Program schedule_scatter(Program program, size_t stage, const Target& target) {
     if (by_rows && axis == rows->lanes_axis) return rows->lanes;
     return by_rows && axis == rows->axis ? rows->piece : 1;
   };
-  const auto steps = [&](size_t axis) { return extents[axis] / unit_of(axis); };
+  const auto steps = [&](size_t axis) { return ceil_div(extents[axis], unit_of(axis)); };
   const size_t axis = *std::ranges::max_element(free, {}, steps);
   const int64_t unit = unit_of(axis);
   // Every task walks all indices: with lanes, as few tasks as there are cores, of wide rows.
@@ -291,7 +292,7 @@ Program schedule_scatter(Program program, size_t stage, const Target& target) {
   if (steps(axis) < 2 || wanted < 2) return program;
   const int64_t tasks = std::min<int64_t>(steps(axis), wanted);
   return run_in_parallel(std::move(program), stage, axis,
-                         unit * ceil_div(ceil_div(extents[axis], unit), tasks));
+                         unit * ceil_div(steps(axis), tasks));
 }
 
 }  // namespace adjit

@@ -64,5 +64,17 @@ TEST(StreamedSteps, WhereTheResultsOfACoreStayInItsCache) {
   EXPECT_EQ(Product(column_sum_graph(4096, 2048)).streamed(), 0) << "no rows";
 }
 
+// What a panel would hold of a third dimension, inside the lanes' loop, is no panel: 512 kB of it
+// were more than a kernel may keep.
+TEST(MatrixProduct, NoPanelsOfWhatLoopsInsideTheLanesWalk) {
+  const Graph graph = parse_graph(
+      "def f(float(512, 8) a, float(8, 512, 512) b) -> (y) {\n"
+      "  y(i, j, k) +=! a(i, r) * b(r, j, k) where i in 0:512, j in 0:512, k in 0:512, r in "
+      "0:8\n}");
+  const Program program = default_schedule(graph, {.cores = 2, .vector_bits = 512});
+  for (const Kernel& kernel : program.kernels)
+    EXPECT_TRUE(kernel.root.attached.empty()) << print(program);
+}
+
 }  // namespace
 }  // namespace adjit

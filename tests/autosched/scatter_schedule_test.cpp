@@ -41,6 +41,18 @@ TEST(ScatterSchedule, ColumnsAreLanesAndTasks) {
   expect_faithful(p, graph);
 }
 
+TEST(ScatterSchedule, EveryCoreHasAPartOfARaggedRow) {
+  for (const int64_t width : {120, 200, 250, 500}) {
+    const Graph graph = embedding_gradient(400, width);
+    Program p = plain(graph, 4);
+    const size_t s = scatter_in(p);
+    p = schedule_scatter(std::move(p), s, kFourCores);
+    ASSERT_EQ(loops(p, s, LoopKind::Parallel).size(), 1u) << print(p);
+    EXPECT_EQ(loops(p, s, LoopKind::Parallel)[0]->trips, 4) << width;
+    expect_faithful(p, graph);
+  }
+}
+
 TEST(ScatterSchedule, OneCoreTakesWholeRows) {
   const Graph graph = embedding_gradient(400, 256);
   Program p = plain(graph, 1);

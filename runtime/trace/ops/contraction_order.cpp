@@ -18,17 +18,28 @@ using Subset = uint32_t;  // a bit for each operand
 void widen(LabelledExtents& to, const LabelledExtents& by) {
   for (const auto& [label, extent] : by) {
     int64_t& own = to.try_emplace(label, extent).first->second;
-    own = std::max(own, extent);
+    if (own == 1) own = extent;  // which broadcasts, also to 0
   }
+}
+
+double elements(const LabelledExtents& operand) {
+  double product = 1;
+  for (const auto& [label, extent] : operand) product *= static_cast<double>(extent);
+  return product;
 }
 
 // The multiply-adds of joining two operands.
 double points(const LabelledExtents& a, const LabelledExtents& b) {
   LabelledExtents both = a;
   widen(both, b);
-  double product = 1;
-  for (const auto& [label, extent] : both) product *= static_cast<double>(extent);
-  return product;
+  return elements(both);
+}
+
+// What is made between two joins is stored and read, and so is its gradient: in multiply-adds, as
+// what memory gives in their time goes.
+double passing(const LabelledExtents& joined, bool is_last) {
+  constexpr double kElement = 48;
+  return is_last ? 0 : kElement * elements(joined);
 }
 
 // How often a gradient computes a join: once for its value, unless that is the result, and once for
@@ -87,6 +98,7 @@ class Table {
       else
         others.push_back(&operands_[k]);
     best.joined = kept(std::move(joined), others, out);
+    best.cost += passing(best.joined, s == all_);
     return best;
   }
 
@@ -127,23 +139,34 @@ std::vector<Join> exact(std::span<const LabelledExtents> operands, const Labels&
 
 std::vector<Join> greedy(std::span<const LabelledExtents> operands, const Labels& out) {
   std::vector<LabelledExtents> list(operands.begin(), operands.end());
+  std::vector<std::vector<double>> costs(list.size());  // of an operand with each later one
+  const auto price = [&](size_t a, size_t b) { costs[a][b - a - 1] = points(list[a], list[b]); };
+  for (size_t a = 0; a < list.size(); ++a) {
+    costs[a].resize(list.size() - a - 1);
+    for (size_t b = a + 1; b < list.size(); ++b) price(a, b);
+  }
   std::vector<Join> joins;
   while (list.size() > 1) {
-    Join best;
+    Join best{0, 1};
     double least = std::numeric_limits<double>::infinity();
-    for (size_t a = 0; a < list.size(); ++a)
-      for (size_t b = a + 1; b < list.size(); ++b)
-        if (const double cost = points(list[a], list[b]); cost < least) {
-          least = cost;
-          best = {a, b};
-        }
+    for (size_t a = 0; a + 1 < list.size(); ++a) {
+      const auto cheapest = std::ranges::min_element(costs[a]);
+      if (*cheapest >= least) continue;
+      least = *cheapest;
+      best = {a, a + 1 + static_cast<size_t>(cheapest - costs[a].begin())};
+    }
     LabelledExtents joined = list[best.first];
     widen(joined, list[best.second]);
     list.erase(list.begin() + static_cast<long>(best.second));
+    costs.erase(costs.begin() + static_cast<long>(best.second));
+    for (size_t a = 0; a < best.second; ++a)
+      costs[a].erase(costs[a].begin() + static_cast<long>(best.second - a - 1));
     std::vector<const LabelledExtents*> others;
     for (size_t k = 0; k < list.size(); ++k)
       if (k != best.first) others.push_back(&list[k]);
     list[best.first] = kept(std::move(joined), others, out);
+    for (size_t k = 0; k < list.size(); ++k)
+      if (k != best.first) price(std::min(k, best.first), std::max(k, best.first));
     joins.push_back(best);
   }
   return joins;

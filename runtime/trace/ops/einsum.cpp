@@ -89,6 +89,10 @@ TensorId einsum(Trace& trace, std::span<const TensorId> operands, std::vector<La
                 const Labels& out) {
   extents_of(trace, operands, labels);  // all labels agree before anything is built
   std::vector<TensorId> left(operands.begin(), operands.end());
+  if (left.size() > 2) {  // in whatever order they are joined, they meet in the dtype of all
+    const DType dtype = common_dtype(trace, std::vector<Operand>(left.begin(), left.end()));
+    for (TensorId& operand : left) operand = astype(trace, operand, dtype);
+  }
   for (size_t k = 0; left.size() > 1 && k < left.size(); ++k) {
     std::vector<Labels> others = labels;
     others.erase(others.begin() + static_cast<long>(k));

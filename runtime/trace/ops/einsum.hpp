@@ -23,7 +23,8 @@ TensorId contract(Trace& trace, std::string_view name, std::span<const TensorId>
 
 /// As contract, over any number of operands in few steps: labels that only one operand has are
 /// summed first, then operands are joined in the order of contraction_order, each pair in one
-/// stage, labels leaving as soon as nobody needs them.
+/// stage, labels leaving as soon as nobody needs them. Three or more are cast to the dtype of all
+/// first. Half types round once a stage, and may leave their range between two.
 TensorId einsum(Trace& trace, std::span<const TensorId> operands, std::vector<Labels> labels,
                 const Labels& out);
 

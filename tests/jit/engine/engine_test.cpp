@@ -74,6 +74,7 @@ TEST(Engine, ItsOwnScheduleIsWhatCompilingTakesWhereNothingWasKept) {
   for (const Graph& graph :
        {matmul_graph(96, 700, 40), softmax_graph(2000, 24), softmax_graph(100000, 10),
         total_graph(300, 130), conv_graph(2, 16, 14, 14, 32, 1, true), column_sum_graph(2000, 120),
+        matmul_graph(4, 4, 4), softmax_graph(32, 10), softmax_graph(64, 17),
         product_graph(200, 300, 100, true, true)}) {
     Request request = request_of(graph);
     const std::string taken = engine.schedule(request).moves_json;

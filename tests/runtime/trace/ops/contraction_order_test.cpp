@@ -21,15 +21,19 @@ bool is_needed(int label, const Operands& others, const Labels& out) {
 // last.
 double joined(Operands& list, const Join& join, const Labels& out) {
   LabelledExtents both = list[join.first];
-  for (const auto& [label, extent] : list[join.second]) both[label] = std::max(both[label], extent);
-  double cost = list.size() == 2 ? 2 : 3;
+  for (const auto& [label, extent] : list[join.second])
+    if (!both.contains(label) || both[label] == 1) both[label] = extent;
+  const bool is_last = list.size() == 2;
+  double cost = is_last ? 2 : 3;
   for (const auto& [label, extent] : both) cost *= static_cast<double>(extent);
   list.erase(list.begin() + static_cast<long>(join.second));
   Operands others = list;
   others.erase(others.begin() + static_cast<long>(join.first));
   std::erase_if(both, [&](const auto& x) { return !is_needed(x.first, others, out); });
   list[join.first] = both;
-  return cost;
+  double passing = is_last ? 0 : 48;
+  for (const auto& [label, extent] : both) passing *= static_cast<double>(extent);
+  return cost + passing;
 }
 
 double cost_of(Operands list, const std::vector<Join>& joins, const Labels& out) {
@@ -58,6 +62,14 @@ TEST(ContractionOrder, ABilinearLayerBeginsWithItsVectors) {
   EXPECT_EQ(contraction_order(operands, {B, O}), (std::vector<Join>{{0, 2}, {0, 1}}));
 }
 
+// Its vectors' outer product would be 64 times as large as anything else.
+TEST(ContractionOrder, NoLargeProductOfVectorsForAFewResults) {
+  enum : int { B, I, O, J };
+  const Operands operands = {
+      {{B, 4096}, {I, 512}}, {{O, 8}, {I, 512}, {J, 512}}, {{B, 4096}, {J, 512}}};
+  EXPECT_EQ(contraction_order(operands, {B, O}).front(), (Join{0, 1}));
+}
+
 TEST(ContractionOrder, AVectorBehindMatricesComesFirst) {
   const Operands operands = {{{0, 50}, {1, 60}}, {{1, 60}, {2, 70}}, {{2, 70}}};
   EXPECT_EQ(contraction_order(operands, {0}), (std::vector<Join>{{1, 2}, {0, 1}}));
@@ -77,7 +89,7 @@ TEST(ContractionOrder, NoneIsCheaperThanTheExactOne) {
     Operands operands(static_cast<size_t>(2 + below(4)));
     Labels out;
     for (int label = 0; label < 7; ++label) {
-      const int64_t extent = 1 + below(9);
+      const int64_t extent = below(9);  // also none
       if (below(3) == 0) out.push_back(label);
       // In two operands, so that none has a label for itself; one of them may broadcast.
       const auto first = static_cast<size_t>(below(static_cast<int>(operands.size())));

@@ -138,6 +138,9 @@ TEST(Contraction, Einsum) {
   expect_near(einsum({f64({2}, {1, 10}), a, f64({2}, {1, 100})}, "i,ij,j->ji"), {1, 30, 200, 4000});
   expect_near(einsum({a, b}, "...j,...j"), {17, 53});
   expect_near(einsum({a}, "...->..."), {1, 2, 3, 4});
+  // The narrow ones overflow if they meet before the wide one.
+  const Array large = array(DType::Int32, {1}, {100000});
+  expect_near(einsum({i64({1}, {1}), large, large}, "i,i,i->i"), {1e10});
   EXPECT_THROW(einsum({a, b}, "ij->ij"), Error);
   EXPECT_THROW(einsum({a}, "ijk"), Error);
   EXPECT_THROW(einsum({a}, "ij->ik"), Error);
