@@ -291,8 +291,7 @@ Program schedule_scatter(Program program, size_t stage, const Target& target) {
   const int64_t wanted = unit > 1 ? program.cores : 4 * std::max(program.cores, 2);
   if (steps(axis) < 2 || wanted < 2) return program;
   const int64_t tasks = std::min<int64_t>(steps(axis), wanted);
-  return run_in_parallel(std::move(program), stage, axis,
-                         unit * ceil_div(steps(axis), tasks));
+  return run_in_parallel(std::move(program), stage, axis, unit * ceil_div(steps(axis), tasks));
 }
 
 }  // namespace adjit

@@ -102,14 +102,14 @@ function(adjit_tests folder)
   target_link_options(${name} PRIVATE -Wl,--as-needed)
   # Assertions expand to much code that runs once.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1> $<$<BOOL:${ADJIT_SANITIZE}>:-O0>)
-  # A quarter of the program's tests each: as many processes as keep the cores busy, since starting
+  # An eighth of the program's tests each: as many processes as keep the cores busy, since starting
   # one takes longer than most tests do.
-  foreach(shard RANGE 3)
+  foreach(shard RANGE 7)
     set(report ${PROJECT_BINARY_DIR}/Testing/reports/${name}.${shard}.xml)
     add_test(NAME ${folder}/${shard} COMMAND ${name} --gtest_brief=1 --gtest_output=xml:${report})
     set_tests_properties(
       ${folder}/${shard} PROPERTIES TIMEOUT 1200
-                                    ENVIRONMENT "GTEST_TOTAL_SHARDS=4;GTEST_SHARD_INDEX=${shard}")
+                                    ENVIRONMENT "GTEST_TOTAL_SHARDS=8;GTEST_SHARD_INDEX=${shard}")
   endforeach()
 endfunction()
 

@@ -1,5 +1,7 @@
 // Which stages are like a matrix product, and which copy panels.
 #include "autosched/matrix_product.hpp"
+#include "autosched/heuristic.hpp"
+#include "runtime/graph/text.hpp"
 
 #include "autosched/tile_choice.hpp"
 #include "tests/autosched/programs.hpp"
