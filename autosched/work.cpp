@@ -60,7 +60,7 @@ double operation_cost(const ExprPool& pool, ExprId id) {
     constexpr double kRoots = 20;
     const double quarters =
         4 * pool.value(pool.operands(id)[1]).value_or(std::numeric_limits<double>::quiet_NaN());
-    if (std::abs(quarters) <= 7 && quarters == std::trunc(quarters))
+    if (std::abs(quarters) <= 7 && quarters == std::trunc(quarters) && std::fmod(quarters, 4) != 0)
       return node.dtype == DType::Float64 ? 2 * kRoots : kRoots;
   }
   return operation_cost(node.op, node.dtype);

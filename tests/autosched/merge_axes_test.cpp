@@ -1,6 +1,5 @@
 // Two axes of results in one: what they compute stays the same, and lies where it did.
 #include "autosched/access.hpp"
-#include "autosched/heuristic.hpp"
 #include "autosched/moves.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
@@ -51,25 +50,6 @@ TEST(MergeAxes, WhatIsRefused) {
   expect_refused([&] { merge_axes(plain(graph), 0, 2); }, "no two such output axes");
   expect_refused([&] { merge_axes(unroll(plain(graph), 0, 0, 2), 0, 0); }, "before loops");
   expect_refused([&] { merge_axes(parallel(plain(graph), 0, 1), 0, 0); }, "before loops");
-}
-
-// Images whose rows are no whole vectors, in a convolution of 1 x 1.
-TEST(MergeAxes, ColumnsOfImages) {
-  const auto scheduled = [](int64_t side, int64_t channels, bool read) {
-    const std::string n = std::to_string(side), c = std::to_string(channels);
-    const std::string square = "  z(b, i, k, l) = y(b, i, k, l) * y(b, i, k, l)\n";
-    return default_schedule(
-        parse_graph("def main(float(4, " + c + ", " + n + ", " + n + ") x, float(64, " + c +
-                    ") w) -> (" + (read ? "z" : "y") + ") {\n" +
-                    "  y(b, i, k, l) +=! w(i, r) * x(b, r, k, l)\n" + (read ? square : "") + "}"),
-        Target{2, 512});
-  };
-  EXPECT_TRUE(has_move(scheduled(28, 128, true), "merge_axes"));
-  EXPECT_TRUE(has_move(scheduled(28, 32, false), "merge_axes"));
-  EXPECT_FALSE(has_move(scheduled(32, 128, false), "merge_axes")) << "whole vectors";
-  EXPECT_FALSE(has_move(scheduled(28, 32, true), "merge_axes")) << "has an epilogue";
-  const Program p = scheduled(28, 128, false);
-  EXPECT_EQ(stages_in_place(p).size(), 1u) << print(p);
 }
 
 }  // namespace

@@ -386,6 +386,7 @@ TEST(WorkMeter, PowersOfQuartersAreRoots) {
   };
   EXPECT_EQ(cost(0.3), operation_cost(Op::Pow, DType::Float32));
   EXPECT_EQ(cost(-2.25), operation_cost(Op::Pow, DType::Float32));
+  EXPECT_EQ(cost(-1), operation_cost(Op::Pow, DType::Float32)) << "no root";
   EXPECT_LT(cost(-1.75), cost(0.3));
   EXPECT_LT(cost(0.75), cost(0.3));
 }

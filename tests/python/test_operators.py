@@ -491,19 +491,3 @@ def test_exponentials_of_a_row_are_computed_once() -> None:
         lambda x: aj.sum(aj.nn.log_softmax(x, dim=1) * 2),
     ):
         assert aj.lower(aj.grad(loss), logits).text.count("exp(") == 1
-
-
-def test_einsum_of_numbers_keeps_the_dtype_of_arrays() -> None:
-    f = aj.jit(lambda a, s, t: aj.einsum("ij,,->ij", a, s, t))
-    for dtype in (np.float32, np.float16):
-        found = f(np.ones((4, 5), dtype), 0.5, 0.25)
-        assert found.dtype == dtype
-        np.testing.assert_array_equal(found, np.full((4, 5), 0.125, dtype))
-    assert f(np.ones((4, 5), np.int32), 2, 3).dtype == np.int32
-
-
-def test_einsum_of_many_operands() -> None:
-    matrices = [np.random.default_rng(k).standard_normal((3, 3)) for k in range(12)]
-    subscripts = ",".join("ab" if k % 2 == 0 else "ba" for k in range(12)) + "->ab"
-    found = aj.jit(lambda *m: aj.einsum(subscripts, *m))(*matrices)
-    np.testing.assert_allclose(found, np.einsum(subscripts, *matrices))

@@ -24,9 +24,9 @@ struct Join {
 /// The joins that leave one operand of at least two, the cheapest for a gradient: a join of u
 /// multiply-adds comes again, as many, in the gradient of either operand, while the result of the
 /// last one is usually not needed; an element that passes from one join to another counts as 48
-/// multiply-adds. So sum_ij x[b,i] w[o,i,j] y[b,j] begins with x y where j is not much longer than
-/// o: its gradients take two products of b o i j multiply-adds instead of three. Of equal ones the
-/// one that joins from left to right. A forward alone may do with fewer.
+/// multiply-adds. So sum_ij x[b,i] w[o,i,j] y[b,j] begins with x y, unless there are few o: its
+/// gradients take two products of b o i j multiply-adds instead of three. Of equal ones the one
+/// that joins from left to right. A forward alone may do with fewer.
 ///
 /// Exact for up to 8 operands (all pairs of disjoint subsets, 3^n of them); beyond, the pair of the
 /// fewest multiply-adds at a time.
