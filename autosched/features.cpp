@@ -224,7 +224,19 @@ class NestCounter {
   // are stored, others once a step.
   void count_masks() {
     std::vector<bool> in_tile(nest_.spans.size(), false);
-    for (size_t l = tile_; l < nest_.loops.size(); ++l) in_tile[nest_.loops[l].axis] = true;
+    std::vector<int64_t> copies(nest_.spans.size(), 1);
+    for (size_t l = tile_; l < nest_.loops.size(); ++l) {
+      const Loop& loop = nest_.loops[l];
+      in_tile[loop.axis] = true;
+      if (loop.kind != LoopKind::Vector) copies[loop.axis] *= loop.trips;
+    }
+    double asking = 1;
+    if (vector_ && !stage_.domain.inequalities.empty()) {
+      const TileProblem problem{program_.graph,       stage_, accesses_, nest_.spans,
+                                program_.vector_bits, 0,      false};
+      const TileModel model(problem, *lanes_axis());
+      if (model.visited(copies) < 1) asking = model.asking(copies);  // behind a diagonal
+    }
     for (const auto* rows : {&stage_.domain.inequalities, &stage_.domain.equalities})
       for (const Affine& row : *rows) {
         std::vector<bool> axes(nest_.spans.size(), false);
@@ -234,7 +246,7 @@ class NestCounter {
           masked = masked || (axes[a] && in_tile[a]);
           reduced = reduced || (axes[a] && reduces(a));
         }
-        if (masked) count_.masks += (reduced ? 3 : 1) * executions(axes);
+        if (masked) count_.masks += (reduced ? 3 * asking : 1) * executions(axes);
       }
     // A ragged vector loop masks its loads and stores.
     if (vector_ && nest_.spans[*lanes_axis()] % nest_.loops[*vector_].trips != 0)

@@ -265,6 +265,7 @@ double TileModel::cycles(const std::vector<int64_t>& factors) const {
     }
     tiles *= std::max(count, 1e-9);
   }
+  tiles *= visited(factors);
   const double pass = tiles * whole + memory_waits(factors, tiles * whole) + storing(factors);
   return p_.passes * pass + packing;
 }
@@ -412,35 +413,64 @@ double TileModel::mask_cost(const std::vector<bool>& row,
   return std::max(3 / inside, 0.3) * distinct;
 }
 
-// Of the places that a tile takes along the axes of a row, the share at which all its points are
-// inside it; many places are sampled.
-double TileModel::share_inside(const Affine& row, const std::vector<int64_t>& factors) const {
+TileModel::Shares TileModel::shares_of(const Affine& row,
+                                       const std::vector<int64_t>& factors) const {
   constexpr size_t kMostPlaces = 1 << 12;
-  if (std::ranges::find(p_.spans, 0) != p_.spans.end()) return 1;
+  if (std::ranges::find(p_.spans, 0) != p_.spans.end()) return {};
   // Most tiles differ along other axes.
   std::vector<int64_t> along{row.constant()};
   for (size_t a = 0; a < row.size(); ++a)
     along.insert(along.end(), {row.coefficient(a), row.coefficient(a) == 0 ? 0 : factors[a]});
-  const auto [known, fresh] = shares_inside_.try_emplace(std::move(along), 0);
+  const auto [known, fresh] = shares_.try_emplace(std::move(along));
   if (!fresh) return known->second;
-  std::vector<double> least{static_cast<double>(row.constant())};  // in the tile, at each place
+  const auto constant = static_cast<double>(row.constant());
+  std::vector<std::pair<double, double>> bounds{{constant, constant}};  // at each place
   for (size_t a = 0; a < row.size(); ++a) {
     const auto scale = static_cast<double>(row.coefficient(a));
     if (scale == 0) continue;
     const int64_t tile = factors[a] * (a == v_ ? lanes_ : 1);
-    const int64_t places = ceil_div(p_.spans[a], tile);
+    // A nest in another's loops has some of an axis' points at a time, anywhere.
+    const int64_t places = ceil_div(p_.stage.domain.extents[a], tile);
     const int64_t sampled =
-        std::min(places, static_cast<int64_t>(std::max<size_t>(1, kMostPlaces / least.size())));
-    std::vector<double> next;
+        std::min(places, static_cast<int64_t>(std::max<size_t>(1, kMostPlaces / bounds.size())));
+    std::vector<std::pair<double, double>> next;
     for (int64_t k = 0; k < sampled; ++k) {
       const int64_t first = tile * (k * (places - 1) / std::max<int64_t>(1, sampled - 1));
-      const int64_t point = scale > 0 ? first : first + tile - 1;
-      for (const double value : least) next.push_back(value + scale * static_cast<double>(point));
+      const auto [low, high] = std::minmax(
+          {scale * static_cast<double>(first), scale * static_cast<double>(first + tile - 1)});
+      for (const auto& [least, most] : bounds) next.emplace_back(least + low, most + high);
     }
-    least = std::move(next);
+    bounds = std::move(next);
   }
-  const auto inside = std::ranges::count_if(least, [](double value) { return value >= 0; });
-  return known->second = static_cast<double>(inside) / static_cast<double>(least.size());
+  const auto share = [&](auto holds) {
+    return static_cast<double>(std::ranges::count_if(bounds, holds)) /
+           static_cast<double>(bounds.size());
+  };
+  return known->second = {share([](const auto& place) { return place.first >= 0; }),
+                          share([](const auto& place) { return place.second >= 0; })};
+}
+
+double TileModel::touched(const Affine& row, const std::vector<int64_t>& factors) const {
+  constexpr double kMost = 0.7;  // the borders of images and the taps of residues are no diagonals
+  if (p_.stage.kind == StageKind::Scatter || p_.stage.running) return 1;
+  size_t axes = 0;
+  bool reduces = false, steps = false;
+  for (size_t a = 0; a < row.size(); ++a) {
+    if (row.coefficient(a) == 0) continue;
+    ++axes;
+    if (a < output_rank_) continue;
+    reduces = true;
+    steps |= factors[a] * (a == v_ ? lanes_ : 1) < p_.spans[a];
+  }
+  if (axes < 2 || (reduces && !steps)) return 1;
+  const double share = shares_of(row, factors).touched;
+  return share > kMost ? 1 : share;
+}
+
+double TileModel::visited(const std::vector<int64_t>& factors) const {
+  double share = 1;
+  for (const Affine* row : plain_rows_) share *= touched(*row, factors);
+  return share;
 }
 
 TileModel::RowMasks TileModel::row_masks(const std::vector<int64_t>& factors) const {
@@ -475,8 +505,11 @@ TileModel::Border TileModel::border(const std::vector<int64_t>& factors) const {
   for (const int64_t factor : factors) copies *= static_cast<double>(factor);
   if (!is_sum || copies > kMostInteriorNodes || plain_rows_.size() < rows_.size()) return {1, 0};
   double inside = 1, inside_lanes = 1;
-  for (const Affine* row : plain_rows_)
-    (row->coefficient(v_) != 0 ? inside_lanes : inside) *= share_inside(*row, factors);
+  for (const Affine* row : plain_rows_) {
+    const double share =
+        shares_of(*row, factors).inside / std::max(touched(*row, factors), kLeastInterior);
+    (row->coefficient(v_) != 0 ? inside_lanes : inside) *= std::min(share, 1.0);
+  }
   if (inside * inside_lanes < kLeastInterior) return {1, 0};
   return {1 - inside, inside * (1 - inside_lanes)};
 }

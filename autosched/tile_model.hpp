@@ -171,6 +171,15 @@ class TileModel {
 
   std::vector<int64_t> choices(size_t axis) const;
 
+  // Share of all tiles that are left where rows are diagonals.
+  double visited(const std::vector<int64_t>& factors) const;
+
+  // Share of the visited tiles whose copies ask rows of the domain.
+  double asking(const std::vector<int64_t>& factors) const {
+    const Border border = this->border(factors);
+    return border.any + border.lanes;
+  }
+
   std::vector<size_t> packed;
   double packing = 0;  // cycles to copy these
 
@@ -209,16 +218,25 @@ class TileModel {
   };
   RowMasks row_masks(const std::vector<int64_t>& factors) const;
 
-  // Shares of the tiles at which a row does not hold as a whole that is equal in all lanes, and of
-  // those where only one does not that differs between them: these and the others have versions
-  // with fewer masks (jit/emit/tile_rows.cpp), if a tile is not too much code to be there thrice.
+  // Shares of the visited tiles at which a row does not hold as a whole that is equal in all lanes,
+  // and of those where only one does not that differs between them: these and the others have
+  // versions with fewer masks (jit/emit/tile_rows.cpp), if a tile is not too much code to be there
+  // thrice.
   struct Border {
     double any = 1, lanes = 0;
   };
   Border border(const std::vector<int64_t>& factors) const;
-  double share_inside(const Affine& row, const std::vector<int64_t>& factors) const;
+  // Of the places that a tile takes along the axes of a row, the share at which all its points are
+  // inside it, and that at which any is; many places are sampled.
+  struct Shares {
+    double inside = 1, touched = 1;
+  };
+  Shares shares_of(const Affine& row, const std::vector<int64_t>& factors) const;
   // By the row and the factors along its axes.
-  mutable std::map<std::vector<int64_t>, double> shares_inside_;
+  mutable std::map<std::vector<int64_t>, Shares> shares_;
+  // Share of the tiles that are left where a row is a diagonal: others a nest leaves out, since a
+  // reduction loop ends before them, or they have no result.
+  double touched(const Affine& row, const std::vector<int64_t>& factors) const;
 
   // Masks that no remaining reduction loop changes are computed once, outside it.
   double mask_cost(const std::vector<bool>& row, const std::vector<int64_t>& factors) const;

@@ -302,16 +302,19 @@ Carried NestEmitter::emit_serial(size_t k, Carried carried) {
     body_->forget();
     return carried;
   }
-  if (loop.step > 1) {
-    Value* step = builder_.getInt64(static_cast<uint64_t>(loop.step));
-    Value* last = builder_.CreateAdd(hi, builder_.getInt64(static_cast<uint64_t>(loop.step - 1)));
-    hi = builder_.CreateUDiv(last, step);
-  }
-  return emit_loop(builder_, scopes_, lo, hi, !bounded, std::move(carried),
-                   [&](Value* trip, Carried inner) {
+  return emit_loop(builder_, scopes_, trips_before(k, lo), trips_before(k, hi), !bounded,
+                   std::move(carried), [&](Value* trip, Carried inner) {
                      index_.bind_scalar(loop.variable, trip, {0, loop.trips - 1}, loop.step);
                      return guarded(k, std::move(inner));
                    });
+}
+
+// Trips of a loop whose first points lie before some number of points.
+Value* NestEmitter::trips_before(size_t k, Value* points) {
+  const int64_t step = nest_.loops[k].step;
+  if (step == 1) return points;
+  Value* last = builder_.CreateAdd(points, builder_.getInt64(static_cast<uint64_t>(step - 1)));
+  return builder_.CreateUDiv(last, builder_.getInt64(static_cast<uint64_t>(step)));
 }
 
 // Whole tiles in a loop, then the ragged rest once.
@@ -323,23 +326,28 @@ Carried NestEmitter::emit_versions(size_t k, Value* points, Carried carried) {
   Value* whole = builder_.CreateUDiv(points, step);
   auto* constant_whole = llvm::dyn_cast<llvm::ConstantInt>(whole);
   const Range trips{0, loop.trips - 1};
+  bool bounded = false;
+  const auto [lo, hi] = narrowed(k, points, &bounded);
+  Value* end = bounded ? minimum(builder_, whole, trips_before(k, hi)) : whole;
   if (!constant_whole || constant_whole->getSExtValue() > 0)
-    carried = emit_loop(builder_, scopes_, builder_.getInt64(0), whole, constant_whole != nullptr,
-                        std::move(carried), [&](Value* trip, Carried inner) {
+    carried = emit_loop(builder_, scopes_, trips_before(k, lo), end,
+                        constant_whole != nullptr && !bounded, std::move(carried),
+                        [&](Value* trip, Carried inner) {
                           index_.bind_scalar(loop.variable, trip, trips, loop.step);
                           return guarded(k, std::move(inner));
                         });
   tile_limit_[loop.axis] = ragged;
-  carried =
-      emit_if(builder_, scopes_, builder_.CreateICmpNE(rest, builder_.getInt64(0)),
-              std::move(carried), [&](Carried inner) {
-                if (constant_whole) {
-                  index_.bind_fixed(loop.variable, constant_whole->getSExtValue() * loop.step);
-                } else {
-                  index_.bind_scalar(loop.variable, whole, trips, loop.step);
-                }
-                return guarded(k, std::move(inner));
-              });
+  Value* left = builder_.CreateICmpNE(rest, builder_.getInt64(0));
+  if (bounded)
+    left = builder_.CreateAnd(left, builder_.CreateICmpSGT(hi, builder_.CreateMul(whole, step)));
+  carried = emit_if(builder_, scopes_, left, std::move(carried), [&](Carried inner) {
+    if (constant_whole) {
+      index_.bind_fixed(loop.variable, constant_whole->getSExtValue() * loop.step);
+    } else {
+      index_.bind_scalar(loop.variable, whole, trips, loop.step);
+    }
+    return guarded(k, std::move(inner));
+  });
   tile_limit_[loop.axis] = std::min(loop.step, nest_.spans[loop.axis]);
   body_->forget();
   return carried;
@@ -359,7 +367,7 @@ Carried NestEmitter::guarded(size_t k, Carried carried) {
                  [&](Carried inner) { return inside(k + 1, std::move(inner)); });
 }
 
-// Bounds of a loop from the rows that are linear in its variable: c v + rest >= 0.
+// Bounds of a loop, in points, from the rows that are linear in its variable: c v + rest >= 0.
 std::pair<Value*, Value*> NestEmitter::narrowed(size_t k, Value* hi, bool* bounded) {
   const Loop& loop = nest_.loops[k];
   Value* lo = builder_.getInt64(0);
@@ -389,6 +397,7 @@ std::pair<Value*, Value*> NestEmitter::narrowed(size_t k, Value* hi, bool* bound
     index_.bind_fixed(loop.variable, 0);
     bound(extreme_in_tile(*row, true), scale, scale > 0);
   }
+  if (*bounded && loop.step > 1) hi = maximum(builder_, hi, builder_.getInt64(0));
   return {lo, hi};
 }
 

@@ -76,6 +76,7 @@ class NestEmitter {
   Carried emit_serial(size_t loop, Carried carried);
   Carried emit_versions(size_t loop, llvm::Value* points, Carried carried);
   Carried guarded(size_t loop, Carried carried);
+  llvm::Value* trips_before(size_t loop, llvm::Value* points);
   std::pair<llvm::Value*, llvm::Value*> narrowed(size_t loop, llvm::Value* hi, bool* bounded);
 
   // tile_rows.cpp: rows that differ between the points of a tile.
@@ -87,6 +88,7 @@ class NestEmitter {
   enum class Border { None, Lanes, Any };  // at which a version of the tile may be
   bool differs_in_lanes(const Row& row) const;
   llvm::Value* is_interior(bool in_lanes);
+  Emitted has_results();
   std::vector<const Row*> asked_rows(Border border) const;
   struct LeftOut {
     int64_t vector;    // its first point, from the tile's
@@ -127,6 +129,8 @@ class NestEmitter {
   void emit_points();
   void emit_reduction();
   void emit_plain();
+  void emit_plain_copies(const std::vector<const Row*>& asked);
+  void store_zeros();
   std::vector<Copy> copies(bool reduction) const;
   int64_t offset_along(size_t axis, const Copy& copy) const;
   std::vector<int64_t> copy_trips() const;

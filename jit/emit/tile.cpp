@@ -120,10 +120,48 @@ Emitted NestEmitter::stored_mask(const Copy& copy) {
   return both(rows_mask(rows), lanes_in_reduction() ? Emitted{} : tail_mask(copy.live_lanes));
 }
 
-// No reduction: every copy is one (vector of) points; a point that the rows exclude is 0.
+// No reduction: every copy is one (vector of) points; a point that the rows exclude is 0. Tiles
+// with no point or with points only inside the rows have versions of their own.
 void NestEmitter::emit_plain() {
+  const auto version = [&](Border border) {
+    return [&, border](Carried none) {
+      emit_plain_copies(asked_rows(border));
+      return none;
+    };
+  };
+  const auto some = [&](Carried none) {
+    if (!has_interior()) return version(Border::Any)(std::move(none));
+    Value* inside = builder_.CreateAnd(is_interior(false), is_interior(true));
+    return emit_either(builder_, scopes_, inside, std::move(none), version(Border::None),
+                       version(Border::Any));
+  };
+  const Emitted any = has_results();
+  if (!any.value) {
+    some({});
+    return;
+  }
+  emit_either(builder_, scopes_, any.value, {}, some, [&](Carried none) {
+    store_zeros();
+    return none;
+  });
+}
+
+void NestEmitter::store_zeros() {
+  const std::vector<Copy> all = copies(false);
+  for (size_t k = 0; k < stage_.bodies.size(); ++k) {
+    llvm::Type* type = body_->scalar_type(program_.graph.info(stage_.results[k]).dtype);
+    if (lane_loop_) type = llvm::FixedVectorType::get(type, lanes_);
+    Value* zero = llvm::Constant::getNullValue(type);
+    for (const Copy& copy : all) {
+      select_copy(copy);
+      store_result(k, zero, copy);
+    }
+  }
+}
+
+void NestEmitter::emit_plain_copies(const std::vector<const Row*>& asked) {
   body_->set_copy_trips(copy_trips());
-  body_->set_rows_hold(tile_rows_.empty());
+  body_->set_rows_hold(asked.empty());
   const std::vector<Copy> all = copies(false);
   std::vector<bool> in_rows(stage_.bodies.size());
   for (size_t k = 0; k < in_rows.size(); ++k) in_rows[k] = results_in_rows(k).has_value();
@@ -133,7 +171,7 @@ void NestEmitter::emit_plain() {
     sequence.mark();
     count_copy();
     select_copy(copy);
-    const Emitted inside_rows = both(rows_mask(outer_rows_), rows_mask(tile_rows_));
+    const Emitted inside_rows = both(rows_mask(outer_rows_), rows_mask(asked));
     const Point point{copy.number, both(inside_rows, tail_mask(copy.live_lanes))};
     for (size_t k = 0; k < stage_.bodies.size(); ++k) {
       Emitted value = (*body_)(stage_.bodies[k], point);
@@ -159,7 +197,7 @@ void NestEmitter::emit_plain() {
 
 void NestEmitter::emit_reduction() {
   const std::vector<Copy> outputs = copies(false);
-  const Emitted enter = rows_mask(outer_rows_);
+  const Emitted enter = both(rows_mask(outer_rows_), has_results());
   Carried accumulators = initial_accumulators(outputs);
   const auto loops = [&](Carried carried) {
     if (empty_reduction_) return carried;

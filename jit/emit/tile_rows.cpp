@@ -34,8 +34,7 @@ void NestEmitter::defer_result_rows() {
 // Whether a row of the tile's points bounds a reduction loop: the innermost one that it depends on,
 // where it is linear in that loop's variable and those of the tile.
 bool NestEmitter::bounds_tiles(const Row& row, size_t k) const {
-  if (k < reduction_begin_ || !is_plain(row) || stage_.running || nest_.loops[k].step != 1)
-    return false;
+  if (k < reduction_begin_ || !is_plain(row) || stage_.running) return false;
   for (size_t l = k; l < tile_begin_; ++l)
     if ((row.form.coefficient(nest_.loops[l].axis) != 0) != (l == k)) return false;
   return true;
@@ -107,6 +106,21 @@ Value* NestEmitter::is_interior(bool in_lanes) {
   for (const Row* row : tile_rows_) {
     if (!is_plain(*row) || differs_in_lanes(*row) != in_lanes) continue;
     all = builder_.CreateAnd(all, index_.at_least_zero(extreme_in_tile(*row, false)));
+  }
+  return all;
+}
+
+// Whether any point of the tile has a result, where rows of the results alone may say that none
+// has: no value where they do not.
+Emitted NestEmitter::has_results() {
+  std::vector<const Row*> rows = tile_rows_;
+  rows.insert(rows.end(), result_rows_.begin(), result_rows_.end());
+  Emitted all;
+  for (const Row* row : rows) {
+    if (!is_plain(*row) || uses_reduction(row->form)) continue;
+    const Affine largest = extreme_in_tile(*row, true);
+    if (index_.range(largest).lo < 0)
+      all = both(all, {index_.at_least_zero(largest), index_.depth(largest)});
   }
   return all;
 }

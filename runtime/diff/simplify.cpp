@@ -16,6 +16,8 @@ Graph simplify(const Graph& graph) {
     result = inline_views(std::move(result));
     result = simplify_indices(std::move(result));
     result = restrict_domains(std::move(result));
+    result = restrict_to_supports(std::move(result));
+    result = restrict_to_reads(std::move(result));
     result = drop_fixed_outputs(std::move(result));
     result = selects_for_unique_scatters(std::move(result));
     result = hoist_factors(std::move(result));

@@ -35,6 +35,13 @@ Graph merge_equal_stages(Graph graph);
 /// points.
 Graph restrict_domains(Graph graph);
 
+/// Domains shrink to where a tensor is not one known constant: masks of 0 and -inf reach the stages
+/// that read what is masked. What a mask has set to 0 is 0 whatever multiplies it.
+Graph restrict_to_supports(Graph graph);
+
+/// Domains shrink to the points that other stages read, where these are clearly fewer.
+Graph restrict_to_reads(Graph graph);
+
 /// Carries of scans that are linear in themselves (filters, decaying sums) become prefix
 /// reductions, and scans that have no other carries stages over all steps.
 Graph linear_scans_as_prefixes(const Graph& graph);

@@ -155,6 +155,62 @@ TEST(TileRows, TrianglesOfEveryKind) {
       }
 }
 
+// Of results on one side of a diagonal, tiles on the other side are not added up.
+TEST(TileRows, TilesWithoutResultsAreLeftOut) {
+  for (const char* rows : {"j <= i", "i <= j", "2 * j <= i + 3", "j <= i, i <= j + 9", "j >= 14"})
+    for (const int64_t columns : {16, 32, 29}) {
+      const Program p = unroll(vectorize(plain(triangle(rows, columns)), 0, 1, 8), 0, 0, 3);
+      expect_same(p);
+      expect_same(unroll(p, 0, 1, 2));
+      EXPECT_GT(occurrences(EmittedProgram(p).ir(), "\nthen"), 0u) << rows;
+    }
+  const Program all = unroll(vectorize(plain(triangle("r <= j")), 0, 1, 8), 0, 0, 3);
+  EXPECT_EQ(occurrences(EmittedProgram(all).ir(), "\nthen"), 0u) << "every tile has results";
+}
+
+// Without a reduction, too, and tiles inside all rows ask none.
+TEST(TileRows, TilesOfPointsOutsideAreZeros) {
+  for (const char* rows : {"j <= i", "i <= j", "j <= i, i <= j + 9", "j >= 14",
+                           "q = (i + j) // 2, i + j == 2 * q, j <= i"})
+    for (const int64_t columns : {32, 64, 29}) {
+      const std::string n = std::to_string(columns);
+      const Graph graph = parse_graph("def main(float(24, " + n +
+                                      ") x) -> (y) { y(i, j) = exp(x(i, j)) where i in "
+                                      "0:24, j in 0:" +
+                                      n + ", " + rows + " }");
+      const Program p = vectorize(plain(graph), 0, 1, 8);
+      expect_same(p);
+      expect_same(unroll(p, 0, 1, 2));
+      expect_same(unroll(p, 0, 0, 3));
+      expect_same(vectorize(plain(graph), 0, 0, 8));
+    }
+  const Graph triangle = parse_graph(
+      "def main(float(24, 32) x) -> (y) { y(i, j) = x(i, j) * 2 where i in 0:24, j in 0:32, "
+      "j <= i }");
+  const std::string ir = EmittedProgram(vectorize(plain(triangle), 0, 1, 8)).ir();
+  EXPECT_EQ(occurrences(ir, "\neither"), 2u) << "whether any point is inside, whether all are";
+  EXPECT_EQ(occurrences(ir, "store <8 x float> zeroinitializer"), 1u) << ir;
+}
+
+// A loop over several points of the reduction at once ends before what no row lets in.
+TEST(TileRows, BoundLoopsOfSeveralPoints) {
+  for (const char* row :
+       {"r <= i", "r >= i", "2 * r <= i + 9", "r + i >= 50", "r <= i, i <= r + 5"})
+    for (const int64_t terms : {64, 61, 7}) {
+      const std::string n = std::to_string(terms);
+      const Graph graph = parse_graph(
+          "def main(float(40, " + n +
+          ") x) -> (y) { y(i) +=! x(i, r) where i in 0:40, r in 0:" + n + ", " + row + " }");
+      const Program p = vectorize(plain(graph), 0, 1, 8);
+      expect_same(p);
+      expect_same(unroll(p, 0, 0, 4));
+      expect_same(unroll(plain(graph), 0, 1, 5));
+      if (terms < 16) continue;
+      expect_same(unroll(p, 0, 1, 2));
+      expect_same(unroll(unroll(p, 0, 1, 4), 0, 0, 2));
+    }
+}
+
 // Rows whose forms leave 32 bits in some lanes, or whose loops' part does.
 TEST(TileRows, LargeCoefficients) {
   for (const char* row :

@@ -145,8 +145,8 @@ TEST(Tile, ResultsWhoseLanesAreApartAreStoredOneByOne) {
 // A triangle of results: what lies outside is added up and dropped, without a mask a point.
 TEST(Tile, RowsOfOutputsAloneAreAskedOnce) {
   const Graph graph = parse_graph(
-      "def main(float(40, 12) x, float(40, 21) y) -> (t) {\n"
-      "  t(i, j) +=! x(r_k, i) * y(r_k, j) where i in 0:12, j in 0:21, r_k in 0:40, i >= j\n}");
+      "def main(float(40, 12) x, float(40, 12) y) -> (t) {\n"
+      "  t(i, j) +=! x(r_k, i) * y(r_k, j) where i in 0:12, j in 0:12, r_k in 0:40, i >= j\n}");
   Program p = unroll(vectorize(initial_program(graph, 1, 512), 0, 1, 8), 0, 0, 4);
   checked_ir(p);
   const std::string ir = emitted(p, true);
