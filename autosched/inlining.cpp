@@ -125,24 +125,29 @@ class Planner {
   }
 
   // Points at which a reader would evaluate what it reads: those that differ only along a short
-  // axis which the read does not depend on are copies of one tile, and share the value.
-  double evaluations_of(ExprId read, const Domain& domain) {
+  // axis which the read does not depend on are copies of one tile, and share the value. So do all
+  // of a row of points, where a part of the tensor is read.
+  double evaluations_of(ExprId read, const Domain& domain, double most) {
     constexpr int64_t kUnrolled = 4;
     std::vector<bool> depends(domain.rank(), false);
     const ExprId roots[] = {read};
     for (ExprId id : reachable(scratch_.pool, roots))
       if (scratch_.pool.is(id, Op::Axis)) depends[scratch_.pool.axis_number(id)] = true;
-    double points = 1;
-    for (size_t a = 0; a < domain.rank(); ++a)
-      if (depends[a] || domain.extents[a] > kUnrolled)
-        points *= static_cast<double>(std::max<int64_t>(domain.extents[a], 1));
-    return points;
+    double points = 1, row = 1;
+    for (size_t a = 0; a < domain.rank(); ++a) {
+      const auto extent = static_cast<double>(std::max<int64_t>(domain.extents[a], 1));
+      if (depends[a] || domain.extents[a] > kUnrolled) points *= extent;
+      if (!depends[a] && domain.extents[a] > kUnrolled && a + 1 == domain.rank()) row = extent;
+    }
+    return points <= most && domain.reduction_rank() == 0 ? points / row : points;
   }
 
   bool worth_substituting(const Stage& stage, bool returned, size_t nodes) {
     bool pointwise = true, any = false;
-    double evaluations = 0;
-    for (TensorId id : stage.results)
+    double evaluations = 0, computing = 0;  // of any result, and what these cost
+    for (size_t k = 0; k < stage.results.size(); ++k) {
+      const TensorId id = stage.results[k];
+      const double cost = meter_(std::span(&stage.bodies[k], 1)).cost;
       for (size_t reader : readers_[id.value]) {
         any = true;
         const Stage& user = scratch_.stages[reader];
@@ -150,11 +155,15 @@ class Planner {
                      user.domain.extents == stage.domain.extents;
         for (ExprId read : read_of_[reader]) {
           if (scratch_.pool.read_tensor(read) != id) continue;
-          evaluations += evaluations_of(read, user.domain);
+          const double points = box_points(stage.domain);
+          const double times = evaluations_of(read, user.domain, points) / points;
+          evaluations += times;
+          computing += times * cost;
           pointwise &= !scratch_.pool.read_predicate(read).valid() &&
                        is_identity(scratch_.pool, scratch_.pool.read_index(read));
         }
       }
+    }
     if (!any) return false;
     size_t readers = 0;
     for (TensorId id : stage.results) readers += readers_[id.value].size();
@@ -162,17 +171,17 @@ class Planner {
     if (pointwise) return true;
     if (returned) return false;
     if (computed_again(stage)) return true;
-    const double times = evaluations / box_points(stage.domain);
-    double cost = meter_(stage.bodies).cost;
+    const double cost = meter_(stage.bodies).cost;
     if (is_read_in_turn(stage) && cost > kCostInTurn) return false;
-    if (times <= 1) return true;
-    if (!stage.domain.is_box()) cost += 2;
+    if (evaluations <= 1) return true;
+    if (!stage.domain.is_box()) computing += 2 * (evaluations - 1);
     double bytes = 0;
     for (TensorId id : stage.results)
       bytes += static_cast<double>(scratch_.info(id).element_count()) *
                static_cast<double>(size_of(scratch_.info(id).dtype));
     const bool far = bytes > kFarBytes && is_read_across_rows(stage);
-    return (times - 1) * cost <= (far ? kFarStoreCost : kStoreCost);
+    return computing - cost <=
+           static_cast<double>(stage.results.size()) * (far ? kFarStoreCost : kStoreCost);
   }
 
   // Whether a reader runs on along memory, point by point: what it computes is in no lanes.
