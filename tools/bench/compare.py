@@ -24,7 +24,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from comparison import chart, limits, machine, report
+from comparison import chart, limits, machine, report, summary
 from comparison.environment import ALLOCATORS, hold_to
 from comparison.session import Session
 
@@ -118,9 +118,13 @@ def compared(
         for k, name in enumerate(names):
             with progress(f"[{k + 1}/{len(names)}] {name}"):
                 answers = report.asked(name, sessions)
-            limit = limits.limit_ms(works[name], limits_of) if limits_of else None
-            rows.append({**report.merged(name, limit, answers), "work": asdict(works[name])})
-            print(report.lines(rows[-1]), flush=True)
+            work = works[name]
+            limit = limits.limit_ms(work, limits_of) if limits_of else None
+            row = {**report.merged(name, limit, answers), "work": asdict(work)}
+            if limits_of and "adjit" in row:
+                row["reached"] = limits.reached(work, limits_of, row["adjit"]["minimum"])
+            rows.append(row)
+            print(report.lines(row), flush=True)
     return rows
 
 
@@ -141,11 +145,14 @@ def main() -> None:
     hold_to(options.threads)
     found = constants(options.threads)
     rows = compared(options, found)
-    print(report.summary(rows))
+    print(summary.text(rows))
     if options.rows == "growth":
         print_growth(rows)
+    whole = {
+        "threads": options.threads, "machine": found and asdict(found), "rows": rows,
+        "geometric_means": summary.means(rows),
+    }  # fmt: skip
     if options.json:
-        whole = {"threads": options.threads, "machine": found and asdict(found), "rows": rows}
         options.json.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
     if options.chart:
         title = f"Best peer's time / adjit's, {options.threads} threads: gradient steps"
