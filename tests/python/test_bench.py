@@ -40,7 +40,7 @@ def test_two_rows(tmp_path: Path) -> None:
     )  # fmt: skip
     whole = json.loads(file.read_text())
     rows = whole["rows"]
-    assert whole["geometric_means"]["ratio"] > 0
+    assert whole["seconds"] > 0 and whole["geometric_means"]["ratio"] > 0
     assert ["reached" in row for row in rows] == [whole["machine"] is not None] * len(rows)
     assert [r["workload"] for r in rows] == ["tiny_4x4", "matmul_16x16x16", "matmul_16x4096x16"]
     for row in rows:
@@ -224,6 +224,17 @@ def test_workspace_of_peers(part: Any) -> None:
     found = part("measure").measure(points, ["torch", "jax"], 0.01)
     assert 12 * 300 * 200 < found["torch"]["workspace_bytes"] < 120 * 300 * 200
     assert 4 * 300 * 200 < found["jax"]["workspace_bytes"] < 120 * 300 * 200
+
+
+def test_allowance_of_torch_compile(part: Any) -> None:
+    allowance = part("allowance").Allowance(100, row=30)
+    allowance.spend({"default": {"compile": {"first_ms": 60e3}}, "keep": {"adjit": {}}})
+    assert allowance.left_out() == {}
+    late = {"error": "BudgetExceeded: took more than 30 s"}
+    allowance.spend({"default": {"compile": late}})
+    assert allowance.left_out() == {}
+    allowance.spend({"default": {"compile": late}})
+    assert "100 s" in allowance.left_out()["compile"]
 
 
 def test_growth_exponents(part: Any) -> None:

@@ -45,7 +45,7 @@ def test_two_rows(tmp_path: Path) -> None:
     assert whole["rows"][0]["at_most"] == {}
     assert whole["rows"][1]["at_most"] == {"Futhark": 5.1, "by hand": 4.6}
     assert "5.1 (Futhark), 4.6 (by hand)" in run.stdout
-    assert "gradient / value: " in run.stdout
+    assert "gradient / value: " in run.stdout and "the run took" in run.stdout
 
 
 def test_every_anchor_is_a_row(part: Any) -> None:

@@ -21,12 +21,14 @@ import importlib.util
 import json
 import os
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from comparison import chart, limits, machine, primal_report, report, summary
+from comparison.allowance import Allowance
 from comparison.environment import ALLOCATORS, hold_to
 from comparison.session import Session
 
@@ -46,9 +48,10 @@ def arguments() -> argparse.Namespace:
     add("--frameworks", help=f"default: {','.join(_FRAMEWORKS)}, those that are installed")
     add("--threads", type=int, default=len(os.sched_getaffinity(0)))
     add("--allocator", choices=[*ALLOCATORS, "both"], default="both")
-    add("--seconds", type=float, default=0.3, help="a framework, row and allocator")
+    add("--seconds", type=float, default=0.2, help="a framework, row and allocator")
     add("--compile-budget", type=float, default=40, help="seconds of torch.compile a row")
-    add("--row-limit", type=float, default=180, help="seconds after which a row is given up")
+    add("--compile-total", type=float, default=180, help="seconds of torch.compile in all rows")
+    add("--row-limit", type=float, default=120, help="seconds after which a row is given up")
     add("--json", type=Path, help="write the rows here, too")
     add("--chart", type=Path, help="draw the ratios here, as SVG")
     parser.set_defaults(rows="listed")
@@ -118,6 +121,7 @@ def compared(
     """The rows, printed as they come."""
     allocators = list(ALLOCATORS) if options.allocator == "both" else [options.allocator]
     frameworks = options.frameworks or installed()
+    allowance = Allowance(options.compile_total, options.compile_budget)
     rows: list[dict[str, Any]] = []
     with contextlib.ExitStack() as stack:
         sessions = {a: stack.enter_context(session(options, a, frameworks)) for a in allocators}
@@ -125,11 +129,14 @@ def compared(
         print(report.header(), flush=True)
         names = chosen(list(works), options.only)
         for k, name in enumerate(names):
+            left_out = allowance.left_out()
             with progress(f"[{k + 1}/{len(names)}] {name}"):
-                answers = report.asked(name, sessions)
+                answers = report.asked(name, sessions, left_out)
+            allowance.spend(answers)
             work = works[name]
             limit = limits.limit_ms(work, limits_of) if limits_of else None
             row = {**report.merged(name, limit, answers), "work": asdict(work)}
+            row["errors"].update(left_out)
             if limits_of and "adjit" in row:
                 row["reached"] = limits.reached(work, limits_of, row["adjit"]["minimum"])
             rows.append(row)
@@ -165,7 +172,7 @@ def print_growth(rows: list[dict[str, Any]]) -> None:
 
 
 def measured(options: argparse.Namespace) -> dict[str, Any]:
-    """All that --json holds."""
+    """All that --json holds, but for how long it took."""
     whole: dict[str, Any] = {"threads": options.threads}
     if options.rows == "primal":
         whole["rows"] = over_values(options)
@@ -183,9 +190,13 @@ def measured(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def main() -> None:
+    start = time.monotonic()
     options = arguments()
     hold_to(options.threads)
     whole = measured(options)
+    whole["seconds"] = time.monotonic() - start
+    minutes, seconds = divmod(round(whole["seconds"]), 60)
+    print(f"the run took {minutes} min {seconds} s")
     if options.json:
         options.json.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
     if options.chart:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from .session import Session
@@ -10,14 +11,16 @@ from .session import Session
 _SHOWN = ("torch", "compile", "jax")
 
 
-def asked(name: str, sessions: dict[str, Session]) -> dict[str, dict[str, Any]]:
+def asked(
+    name: str, sessions: dict[str, Session], without: Iterable[str] = ()
+) -> dict[str, dict[str, Any]]:
     """Allocator -> its numbers. A framework that ran out of its budget is not asked again.
 
     Halide takes seconds to compile and writes into arrays that are there: it is asked once, with
     the allocator that keeps its temporary ones.
     """
     answers: dict[str, dict[str, Any]] = {}
-    late: set[str] = set()
+    late = set(without)
     for allocator, session in sessions.items():
         elsewhere = {"halide"} if allocator != "keep" and "keep" in sessions else set()
         answers[allocator] = _asked_twice(name, session, late | elsewhere)
