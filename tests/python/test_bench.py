@@ -38,7 +38,10 @@ def test_two_rows(tmp_path: Path) -> None:
         ],
         check=True, timeout=300,
     )  # fmt: skip
-    rows = json.loads(file.read_text())["rows"]
+    whole = json.loads(file.read_text())
+    rows = whole["rows"]
+    assert whole["seconds"] > 0 and whole["geometric_means"]["ratio"] > 0
+    assert ["reached" in row for row in rows] == [whole["machine"] is not None] * len(rows)
     assert [r["workload"] for r in rows] == ["tiny_4x4", "matmul_16x16x16", "matmul_16x4096x16"]
     for row in rows:
         assert row["errors"] == {}
@@ -49,6 +52,9 @@ def test_two_rows(tmp_path: Path) -> None:
         assert row["adjit"]["compile_ms"] > 0  # the cache was empty
         best = row["peers"][row["best_peer"]]["minimum"]
         assert row["ratio"] == pytest.approx(best / row["adjit"]["minimum"])
+        used = {k: e["workspace_bytes"] for k, e in row["peers"].items() if k != "openblas"}
+        least = row["least_workspace"]
+        assert used[least["peer"]] == least["workspace_bytes"] == min(used.values())
     assert set(rows[0]["peers"]) == {"torch", "jax"}
     assert set(rows[1]["peers"]) == {"torch", "jax", "openblas"}
     drawn = xml.etree.ElementTree.fromstring(picture.read_text())
@@ -160,6 +166,75 @@ def test_limit(part: Any) -> None:
     assert limit(work(flops=1e6, floats=1e6), machine) == pytest.approx(4.0)
     assert limit(work(flops=1e6, gathers=1e6), machine) == pytest.approx(2.0)
     assert limit(work(flops=1e6, calls={"exp": 1e6}), machine) == pytest.approx(27.0)
+
+
+def test_share_of_what_limits(part: Any) -> None:
+    machine = part("machine").Machine(flops=1e9, bandwidth=1e9, gathers=1e9)
+    work, reached = part("workload").Work, part("limits").reached
+    assert reached(work(flops=8e5, floats=1e5), machine, 1.0) == {
+        "limited_by": "fma", "share": pytest.approx(0.8)
+    }  # fmt: skip
+    assert reached(work(flops=1e6, floats=5e5), machine, 1.0) == {
+        "limited_by": "mem", "share": pytest.approx(2.0)
+    }  # fmt: skip
+    functions = work(flops=1e6, calls={"exp": 1e6})
+    assert reached(functions, machine, 30.0) == {"limited_by": "fun", "share": None}
+    gathers = work(flops=1e6, gathers=2e6)
+    assert reached(gathers, machine, 30.0) == {"limited_by": "gather", "share": None}
+
+
+def _row(name: str, of_limit: float, used: int, limited_by: str, share: Any) -> dict[str, Any]:
+    return {
+        "workload": name, "limit": 1.0, "of_limit": of_limit, "ratio": 2.0, "errors": {},
+        "reached": {"limited_by": limited_by, "share": share}, "best_peer": "jax",
+        "peers": {"jax": {"minimum": 2 * of_limit}},
+        "adjit": {"minimum": of_limit, "workspace_bytes": used, "kernels": 1},
+        "least_workspace": {"peer": "jax", "workspace_bytes": 1_000_000},
+    }  # fmt: skip
+
+
+def test_summary_names_rows_that_miss_a_target(part: Any) -> None:
+    rows = [
+        _row("cached", 0.5, 0, "mem", 2.0), _row("slow", 2.0, 2_500_000, "mem", 0.5),
+        _row("product", 1.25, 1_000_000, "fma", 0.8), _row("sines", 1.0, 1_000_100, "fun", None),
+    ]  # fmt: skip
+    means = part("summary").means(rows)
+    assert means["ratio"] == pytest.approx(2.0)
+    assert means["of_limit"] == pytest.approx(1.25**0.25)
+    assert means["of_limit_at_least_1"] == pytest.approx(2.5**0.25)
+    text = part("summary").text(rows)
+    assert "1.06 in the geometric mean of 4 rows; 1.26 where no row" in text
+    assert "below 85 % of the triad: slow (50.0 %)" in text
+    assert "below 90 % of the multiply-adds' peak: product (80.0 %)" in text
+    assert "than the least of the peers': slow (2.50, jax 1.00)" in text
+    header, *lines = [part("report").header(), *map(part("report").lines, rows)]
+    assert [line[header.index("of limit") + 8 :][:10].strip() for line in lines] == [
+        "200% mem", "50% mem", "80% fma", "fun"
+    ]  # fmt: skip
+    assert {len(line) for line in lines} == {len(header)}
+
+
+def test_workspace_of_peers(part: Any) -> None:
+    workspace = part("workspace")
+    # 5 bytes of an input are given back, 20 at address 2 become a result: 10 + 30 at the peak.
+    changes = [(1, 10), (9, -5), (2, 7), (2, -7), (3, 30), (2, 20), (3, -30), (1, -10)]
+    assert workspace.peak(changes, {2}) == 40
+    assert workspace.peak(changes, set()) == 60
+    points = part("points").gaussian_kernel(300, 200, 3, 2)
+    found = part("measure").measure(points, ["torch", "jax"], 0.01)
+    assert 12 * 300 * 200 < found["torch"]["workspace_bytes"] < 120 * 300 * 200
+    assert 4 * 300 * 200 < found["jax"]["workspace_bytes"] < 120 * 300 * 200
+
+
+def test_allowance_of_torch_compile(part: Any) -> None:
+    allowance = part("allowance").Allowance(100, row=30)
+    allowance.spend({"default": {"compile": {"first_ms": 60e3}}, "keep": {"adjit": {}}})
+    assert allowance.left_out() == {}
+    late = {"error": "BudgetExceeded: took more than 30 s"}
+    allowance.spend({"default": {"compile": late}})
+    assert allowance.left_out() == {}
+    allowance.spend({"default": {"compile": late}})
+    assert "100 s" in allowance.left_out()["compile"]
 
 
 def test_growth_exponents(part: Any) -> None:

@@ -2,13 +2,15 @@
 """Gradient steps of adjit beside those of PyTorch, torch.compile, JAX and libraries.
 
     python tools/bench/compare.py [--only NAME,...] [--threads N] [--json FILE] [--chart FILE.svg]
+    python tools/bench/compare.py --primal
 
 Every row is one full gradient step: the gradients of sum(out * cotangent) for all float inputs,
 float32, the same forward in every framework (comparison/ has them). Results are checked against
 torch's first. The frameworks take turns in one process; with --allocator both, one process has
 glibc's allocator as it is, another one keeps large blocks, and a peer counts by the better one.
 Times are milliseconds, minima; --json has medians, too. The limit follows from what bench_machine
-measures here, and from the work that is written beside each row.
+measures here, and from the work that is written beside each row. --primal measures adjit alone:
+gradients over the functions that they are derived from.
 """
 
 from __future__ import annotations
@@ -19,12 +21,14 @@ import importlib.util
 import json
 import os
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from comparison import chart, limits, machine, report
+from comparison import chart, limits, machine, primal_report, report, summary
+from comparison.allowance import Allowance
 from comparison.environment import ALLOCATORS, hold_to
 from comparison.session import Session
 
@@ -40,16 +44,21 @@ def arguments() -> argparse.Namespace:
     add("--parts", dest="rows", action="store_const", const="parts", help="of networks, losses")
     add("--growth", dest="rows", action="store_const", const="growth", help="n, 2n, 4n, 8n instead")
     add("--dtypes", dest="rows", action="store_const", const="dtypes", help="f32, f64, bf16, f16")
+    add("--primal", dest="rows", action="store_const", const="primal", help="gradient over value")
     add("--frameworks", help=f"default: {','.join(_FRAMEWORKS)}, those that are installed")
     add("--threads", type=int, default=len(os.sched_getaffinity(0)))
     add("--allocator", choices=[*ALLOCATORS, "both"], default="both")
-    add("--seconds", type=float, default=0.3, help="a framework, row and allocator")
+    add("--seconds", type=float, default=0.2, help="a framework, row and allocator")
     add("--compile-budget", type=float, default=40, help="seconds of torch.compile a row")
-    add("--row-limit", type=float, default=180, help="seconds after which a row is given up")
+    add("--compile-total", type=float, default=180, help="seconds of torch.compile in all rows")
+    add("--row-limit", type=float, default=120, help="seconds after which a row is given up")
     add("--json", type=Path, help="write the rows here, too")
     add("--chart", type=Path, help="draw the ratios here, as SVG")
     parser.set_defaults(rows="listed")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.rows == "primal" and (options.chart or options.frameworks):
+        parser.error("--primal measures adjit only: no --chart, no --frameworks")
+    return options
 
 
 def chosen(rows: list[str], only: str | None) -> list[str]:
@@ -97,30 +106,56 @@ def progress(text: str) -> Iterator[None]:
         print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
+def session(options: argparse.Namespace, allocator: str, frameworks: str) -> Session:
+    """What measures with one allocator."""
+    inner = [
+        f"--seconds={options.seconds}", f"--compile-budget={options.compile_budget}",
+        f"--frameworks={frameworks}", f"--rows={options.rows}",
+    ]  # fmt: skip
+    return Session(allocator, options.threads, inner, options.row_limit)
+
+
 def compared(
     options: argparse.Namespace, limits_of: machine.Machine | None
 ) -> list[dict[str, Any]]:
     """The rows, printed as they come."""
     allocators = list(ALLOCATORS) if options.allocator == "both" else [options.allocator]
-    inner = [
-        f"--seconds={options.seconds}", f"--compile-budget={options.compile_budget}",
-        f"--frameworks={options.frameworks or installed()}", f"--rows={options.rows}",
-    ]  # fmt: skip
+    frameworks = options.frameworks or installed()
+    allowance = Allowance(options.compile_total, options.compile_budget)
     rows: list[dict[str, Any]] = []
     with contextlib.ExitStack() as stack:
-        sessions = {
-            a: stack.enter_context(Session(a, options.threads, inner, options.row_limit))
-            for a in allocators
-        }
+        sessions = {a: stack.enter_context(session(options, a, frameworks)) for a in allocators}
         works = sessions[allocators[0]].rows
         print(report.header(), flush=True)
         names = chosen(list(works), options.only)
         for k, name in enumerate(names):
+            left_out = allowance.left_out()
             with progress(f"[{k + 1}/{len(names)}] {name}"):
-                answers = report.asked(name, sessions)
-            limit = limits.limit_ms(works[name], limits_of) if limits_of else None
-            rows.append({**report.merged(name, limit, answers), "work": asdict(works[name])})
-            print(report.lines(rows[-1]), flush=True)
+                answers = report.asked(name, sessions, left_out)
+            allowance.spend(answers)
+            work = works[name]
+            limit = limits.limit_ms(work, limits_of) if limits_of else None
+            row = {**report.merged(name, limit, answers), "work": asdict(work)}
+            row["errors"].update(left_out)
+            if limits_of and "adjit" in row:
+                row["reached"] = limits.reached(work, limits_of, row["adjit"]["minimum"])
+            rows.append(row)
+            print(report.lines(row), flush=True)
+    return rows
+
+
+def over_values(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """The rows of --primal, printed as they come; with one allocator, glibc's if both are asked."""
+    allocator = "default" if options.allocator == "both" else options.allocator
+    rows = []
+    with session(options, allocator, "adjit") as asked:
+        print(primal_report.header(), flush=True)
+        names = chosen(list(asked.rows), options.only)
+        for k, name in enumerate(names):
+            with progress(f"[{k + 1}/{len(names)}] {name}"):
+                answer = asked.ask(name)
+            rows.append(primal_report.row(name, answer))
+            print(primal_report.line(rows[-1]), flush=True)
     return rows
 
 
@@ -136,20 +171,37 @@ def print_growth(rows: list[dict[str, Any]]) -> None:
         print(f"{who}: time grows as work to the", ", ".join(f"{v:.2f} ({k})" for k, v in found))
 
 
-def main() -> None:
-    options = arguments()
-    hold_to(options.threads)
+def measured(options: argparse.Namespace) -> dict[str, Any]:
+    """All that --json holds, but for how long it took."""
+    whole: dict[str, Any] = {"threads": options.threads}
+    if options.rows == "primal":
+        whole["rows"] = over_values(options)
+        print(primal_report.text(whole["rows"]))
+        return whole
     found = constants(options.threads)
     rows = compared(options, found)
-    print(report.summary(rows))
+    print(summary.text(rows))
     if options.rows == "growth":
         print_growth(rows)
+    return {
+        **whole, "machine": found and asdict(found), "rows": rows,
+        "geometric_means": summary.means(rows),
+    }  # fmt: skip
+
+
+def main() -> None:
+    start = time.monotonic()
+    options = arguments()
+    hold_to(options.threads)
+    whole = measured(options)
+    whole["seconds"] = time.monotonic() - start
+    minutes, seconds = divmod(round(whole["seconds"]), 60)
+    print(f"the run took {minutes} min {seconds} s")
     if options.json:
-        whole = {"threads": options.threads, "machine": found and asdict(found), "rows": rows}
         options.json.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
     if options.chart:
         title = f"Best peer's time / adjit's, {options.threads} threads: gradient steps"
-        options.chart.write_text(chart.svg(rows, title), encoding="utf-8")
+        options.chart.write_text(chart.svg(whole["rows"], title), encoding="utf-8")
 
 
 if __name__ == "__main__":

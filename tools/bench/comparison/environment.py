@@ -35,6 +35,8 @@ def variables(allocator: str, threads: int, cache: str) -> dict[str, str]:
         # Compiling in the process itself can be stopped when the budget is spent.
         "TORCHINDUCTOR_COMPILE_THREADS": "1",
         "PYTHONWARNINGS": "ignore",
+        # PyTorch's profiler says on standard error whenever it starts and stops.
+        "KINETO_LOG_LEVEL": "6",
     }
     if "avx512f" in _cpu_flags():
         # On other makers' processors OpenBLAS does not choose its AVX-512 kernels by itself.

@@ -13,7 +13,7 @@ import adjit as aj
 import jax
 import torch
 
-from . import budget
+from . import budget, workspace
 from .row import Row, Step, torch_tensor
 from .with_drjit import drjit
 from .with_halide import halide
@@ -41,7 +41,11 @@ def _torch_step(row: Row, f: Any, memory_format: Any = torch.contiguous_format) 
     inputs = [tensor(x) for x in row.inputs]
     wanted = [inputs[k] for k in row.floats]
     seed = tensor(row.cotangent).detach()
-    return Step(lambda: torch.autograd.grad(f(*inputs), wanted, seed))
+
+    def run() -> Any:
+        return torch.autograd.grad(f(*inputs), wanted, seed)
+
+    return Step(run, lambda: workspace.of_torch(run))
 
 
 def torch_eager(row: Row) -> Step:
@@ -85,10 +89,9 @@ def jax_jit(row: Row) -> Step | None:
         return jax.vjp(f, *floats)[1](cotangent)
 
     step = jax.jit(pull)
-    inputs = [jax.numpy.asarray(x) for x in row.inputs]
-    seed = jax.numpy.asarray(row.cotangent)
+    arguments = [jax.numpy.asarray(x) for x in (row.cotangent, *row.inputs)]
     finished: Any = jax.block_until_ready
-    return Step(lambda: finished(step(seed, *inputs)))
+    return Step(lambda: finished(step(*arguments)), lambda: workspace.of_jax(step, arguments))
 
 
 def openblas(row: Row) -> Step | None:

@@ -61,15 +61,19 @@ def _prepared(
         if step is None:
             return None
         gradients = step.gradients()
+        first = time.perf_counter() - start
+        workspace = None if step.workspace is None else step.workspace()
     except (Exception, BudgetExceeded) as error:
         return {"error": f"{type(error).__name__}: {error}"}
-    entry: dict[str, Any] = {"first_ms": 1e3 * (time.perf_counter() - start)}
+    entry: dict[str, Any] = {"first_ms": 1e3 * first}
     entry["difference"] = difference(gradients, wanted)
     if not entry["difference"] <= TOLERANCE[row.workload.dtype]:
         entry["error"] = f"differs from torch by {entry['difference']:.1e}"
         return entry
     if name == "adjit":
         entry.update(_report(list(aj.compilations)[compiled:]))
+    elif workspace is not None:
+        entry["workspace_bytes"] = workspace
     steps[name] = step.run
     return entry
 

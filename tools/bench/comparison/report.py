@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from .session import Session
@@ -10,14 +11,16 @@ from .session import Session
 _SHOWN = ("torch", "compile", "jax")
 
 
-def asked(name: str, sessions: dict[str, Session]) -> dict[str, dict[str, Any]]:
+def asked(
+    name: str, sessions: dict[str, Session], without: Iterable[str] = ()
+) -> dict[str, dict[str, Any]]:
     """Allocator -> its numbers. A framework that ran out of its budget is not asked again.
 
     Halide takes seconds to compile and writes into arrays that are there: it is asked once, with
     the allocator that keeps its temporary ones.
     """
     answers: dict[str, dict[str, Any]] = {}
-    late: set[str] = set()
+    late = set(without)
     for allocator, session in sessions.items():
         elsewhere = {"halide"} if allocator != "keep" and "keep" in sessions else set()
         answers[allocator] = _asked_twice(name, session, late | elsewhere)
@@ -56,22 +59,11 @@ def merged(name: str, limit: float | None, answers: dict[str, dict[str, Any]]) -
             row["ratio"] = best / row["adjit"]["minimum"]
     if "adjit" in row and limit:
         row["of_limit"] = row["adjit"]["minimum"] / limit
+    used = {k: e["workspace_bytes"] for k, e in row["peers"].items() if "workspace_bytes" in e}
+    if used:
+        least = min(used, key=lambda p: used[p])
+        row["least_workspace"] = {"peer": least, "workspace_bytes": used[least]}
     return row
-
-
-def summary(rows: list[dict[str, Any]]) -> str:
-    """Geometric means, and the rows that a peer wins."""
-    lines = []
-    for key, what in (("ratio", "best peer / adjit"), ("of_limit", "adjit / limit")):
-        if found := [row[key] for row in rows if key in row]:
-            mean = math.exp(sum(map(math.log, found)) / len(found))
-            lines.append(f"{what}: {mean:.2f} in the geometric mean of {len(found)} rows")
-    lost = [f"{r['workload']} ({1 / r['ratio']:.2f})" for r in rows if r.get("ratio", 1) < 1]
-    if lost:
-        lines.append(f"behind the best peer (by a factor): {', '.join(lost)}")
-    if failed := [r["workload"] for r in rows if "adjit" not in r]:
-        lines.append(f"without a number of adjit: {', '.join(failed)}")
-    return "\n".join(lines)
 
 
 def exponents(times: dict[str, float], works: dict[str, float]) -> dict[str, float]:
@@ -95,14 +87,15 @@ def header() -> str:
     names = "".join(f"{n:>9}" for n in ("adjit", "keep", *_SHOWN))
     return (
         f"{'workload':<26}{names}{'best peer':>18}{'limit':>9}{'ratio':>9}{'of limit':>9}"
-        f"{'compile':>9}{'work MB':>9}{'kernels':>9}"
+        f"{'reached':>10}{'compile':>9}{'work MB':>9}{'least peer':>16}{'kernels':>9}"
     )
 
 
 def lines(row: dict[str, Any]) -> str:
     """Milliseconds; ``ratio`` is best peer / adjit, ``of limit`` adjit / limit.
 
-    Below, why a framework has no number.
+    ``reached`` is the share of the rate that limits the row, ``least peer`` the peer that needs
+    the least workspace, in MB. Below, why a framework has no number.
     """
     errors = [f"  {name}: {_first_line(error)}" for name, error in row["errors"].items()]
     return "\n".join([_line(row), *errors])
@@ -124,10 +117,30 @@ def _line(row: dict[str, Any]) -> str:
     shown = f"{best} {row['peers'][best]['minimum']:.3f}" if best else "-"
     text += f"{shown:>18}" + _number(row.get("limit"), 9, 3)
     text += _number(row.get("ratio"), 9, 2) + _number(row.get("of_limit"), 9, 2)
+    text += f"{_reached(row):>10}"
     if ours:
         compiled = sum(v for k, v in ours.items() if k.endswith("_ms") and k != "first_ms")
-        text += f"{compiled:9.1f}{ours['workspace_bytes'] / 1e6:9.2f}{ours['kernels']:9d}"
+        text += f"{compiled:9.1f}{megabytes(ours):>9}{least_workspace(row):>16}"
+        text += f"{ours['kernels']:9d}"
     return text
+
+
+def _reached(row: dict[str, Any]) -> str:
+    if "reached" not in row:
+        return "-"
+    part, share = row["reached"]["limited_by"], row["reached"]["share"]
+    return part if share is None else f"{100 * share:.0f}% {part}"
+
+
+def megabytes(entry: dict[str, Any]) -> str:
+    """Of workspace."""
+    return f"{entry['workspace_bytes'] / 1e6:.2f}"
+
+
+def least_workspace(row: dict[str, Any]) -> str:
+    """The peer that takes the least, and its megabytes."""
+    least = row.get("least_workspace")
+    return f"{least['peer']} {megabytes(least)}" if least else "-"
 
 
 def _cell(row: dict[str, Any], framework: str, entry: dict[str, Any] | None) -> str:

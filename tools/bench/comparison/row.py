@@ -27,9 +27,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Step:
-    """``run()`` computes the gradients and waits for them."""
+    """``run()`` computes the gradients and waits for them.
+
+    ``workspace()`` gives the bytes that this takes besides inputs and gradients, or None; it is
+    None itself where a framework cannot tell.
+    """
 
     run: Callable[[], Any]
+    workspace: Callable[[], int | None] | None = None
 
     def gradients(self) -> list[Any]:
         return [_float64(g) for g in self.run()]

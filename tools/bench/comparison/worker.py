@@ -10,7 +10,9 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
+from typing import Any
 
 
 def main() -> None:
@@ -26,23 +28,42 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 
-    from . import budget, catalogue
-    from .measure import measure, warm_up
+    from . import budget
+    from .measure import warm_up
 
     budget.torch_compile = options.compile_budget
-    rows = {w.name: w for w in catalogue.SETS[options.rows]()}
+    works, measured = _primal(options) if options.rows == "primal" else _compared(options)
     warm_up()
-    print(
-        json.dumps({"rows": {k: asdict(w.work) for k, w in rows.items()}}), file=answers, flush=True
-    )
+    print(json.dumps({"rows": works}), file=answers, flush=True)
     for line in sys.stdin:
         name, left_out = json.loads(line)
         try:
-            names = [f for f in options.frameworks.split(",") if f not in left_out]
-            answer = measure(rows[name], names, options.seconds)
+            answer = measured(name, left_out)
         except Exception as error:
             answer = {"row": {"error": f"{type(error).__name__}: {error}"}}
         print(json.dumps(answer), file=answers, flush=True)
+
+
+def _compared(options: argparse.Namespace) -> tuple[dict[str, Any], Callable[..., Any]]:
+    """Name of a row -> its work; and what measures it in all frameworks but some."""
+    from . import catalogue
+    from .measure import measure
+
+    rows = {w.name: w for w in catalogue.SETS[options.rows]()}
+
+    def measured(name: str, left_out: list[str]) -> dict[str, Any]:
+        names = [f for f in options.frameworks.split(",") if f not in left_out]
+        return measure(rows[name], names, options.seconds)
+
+    return {name: asdict(row.work) for name, row in rows.items()}, measured
+
+
+def _primal(options: argparse.Namespace) -> tuple[dict[str, Any], Callable[..., Any]]:
+    """The same of value and gradient; rows without works."""
+    from . import primal
+
+    rows = {p.name: p for p in primal.programs()}
+    return {name: {} for name in rows}, lambda name, _: primal.measure(rows[name], options.seconds)
 
 
 if __name__ == "__main__":
