@@ -17,7 +17,7 @@ constexpr double kClearly = 0.98;  // of the time of tasks of rows
 constexpr double kManyTerms = 96;  // of a sum: writing its result in narrow columns is little
 
 // Whether an index of a read depends on the axis.
-bool moves_with(const ExprPool& pool, ExprId index, size_t axis) {
+bool index_moves_with(const ExprPool& pool, ExprId index, size_t axis) {
   const ExprId roots[] = {index};
   return std::ranges::any_of(reachable(pool, roots), [&](ExprId id) {
     return pool.is(id, Op::Axis) && pool.axis_number(id) == axis;
@@ -77,7 +77,7 @@ class TaskCosts {
     for (const MemoryAccess& access : accesses_.reads) {
       const std::optional<size_t> dim = written_along(program_, access.tensor);
       if (!dim) continue;
-      const bool own = moves_with(graph.pool, graph.pool.read_index(access.read)[*dim], axis);
+      const bool own = index_moves_with(graph.pool, graph.pool.read_index(access.read)[*dim], axis);
       const double read = elements_touched(access, stage_.domain) *
                           static_cast<double>(size_of(graph.info(access.tensor).dtype));
       if (!own) bytes += others * read;

@@ -6,6 +6,7 @@
 
 #include "autosched/access.hpp"
 #include "autosched/attachment.hpp"
+#include "autosched/deciding_axis.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/work.hpp"
 
@@ -71,6 +72,8 @@ class RowGrouper {
   // Attaches to a host, nearest producers first, so that readers are attached before what they
   // read.
   void gather(size_t host) {
+    // What an axis decides has no rows along it: the lanes are along another.
+    if (deciding_axis(program_.graph, program_.graph.stages[host])) return;
     std::vector<size_t> open;
     add_producers(host, open);
     while (!open.empty()) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "autosched/deciding_axis.hpp"
 #include "autosched/gathered_rows.hpp"
 #include "autosched/nests.hpp"
 #include "autosched/rewriting.hpp"
@@ -135,6 +136,21 @@ TileChoice best_of(const TileProblem& problem, const std::vector<TileChoice>& fo
   return best;
 }
 
+// Whether an axis that decides between parts of the body may be in the tile as a whole, with lanes
+// along another one; leaves `axes` those that may have them.
+bool decided_in_copies(const TileProblem& problem, size_t axis, int64_t lanes,
+                       std::vector<size_t>& axes) {
+  if (!problem.may_tile(axis) || axis < problem.first_axis ||
+      problem.spans[axis] != problem.stage.domain.extents[axis])
+    return false;
+  std::vector<size_t> others;
+  for (size_t a = problem.first_axis; a < problem.stage.domain.output_rank; ++a)
+    if (a != axis && problem.may_tile(a) && problem.spans[a] >= lanes) others.push_back(a);
+  if (others.empty()) return false;
+  axes = std::move(others);
+  return true;
+}
+
 }  // namespace
 
 TileChoice choose_reduction_tile(const TileProblem& problem) {
@@ -150,9 +166,14 @@ TileChoice choose_pointwise_tile(const TileProblem& problem) {
   const Work work = meter(problem.stage.bodies);
   double points = 1;
   for (int64_t span : problem.spans) points *= static_cast<double>(std::max<int64_t>(span, 1));
-  for (size_t axis : candidates(problem, false)) {
+  std::optional<DecidingAxis> decides = deciding_axis(problem.graph, problem.stage);
+  std::vector<size_t> axes = candidates(problem, false);
+  if (decides && !decided_in_copies(problem, decides->axis, full, axes)) decides.reset();
+  const double cost =
+      decides ? decides->cost / static_cast<double>(problem.spans[decides->axis]) : work.cost;
+  for (size_t axis : axes) {
     const int64_t extent = problem.spans[axis], lanes = lanes_for(extent, full);
-    double cycles = work.cost * kPorts;
+    double cycles = cost * kPorts;
     for (const MemoryAccess& access : problem.accesses.reads) {
       if (!access.depends_on(axis)) {
         cycles += 0.1;
@@ -170,7 +191,10 @@ TileChoice choose_pointwise_tile(const TileProblem& problem) {
     best.lanes = lanes;
     best.cycles = cycles;
     best.factors.assign(problem.spans.size(), 1);
-    best.factors[axis] = whole_copies(work.nodes <= 14 ? 4 : work.nodes <= 60 ? 2 : 1, vectors);
+    if (decides)
+      best.factors[decides->axis] = problem.spans[decides->axis];
+    else
+      best.factors[axis] = whole_copies(work.nodes <= 14 ? 4 : work.nodes <= 60 ? 2 : 1, vectors);
   }
   if (!best.vector_axis) best.cycles = points * (work.cost + 2);
   return best;

@@ -35,6 +35,7 @@ std::optional<size_t> transposed_along(const Stage& stage, const TileChoice& til
 
 void take_pieces(const Graph& graph, const Nest& nest, size_t axis, size_t task_loops,
                  TileChoice& tile) {
+  if (tile.factors[axis] > 1) return;  // a part of the body each (deciding_axis.hpp)
   std::ranges::fill(tile.factors, 1);
   size_t settled = task_loops;
   for (const Nest::Attached& attached : nest.attached) settled = std::max(settled, attached.depth);
