@@ -26,6 +26,8 @@ constexpr int64_t kTilesEnough = 8;
 constexpr int64_t kParts = 16;  // of a split: fixed, whatever the number of cores
 // Terms of a sum beside which putting its result in its place is little.
 constexpr double kLeastTerms = 24;
+// Cycles to copy an element with zeros around all.
+constexpr double kZerosAround = 0.5;
 // Cycles to copy an element so that rows which data names are whole, and the share of a stage's
 // time that this must leave.
 constexpr double kRowCopy = 3, kClearly = 0.9;
@@ -182,6 +184,20 @@ class Preparer {
     return bytes > 512 << 10;
   }
 
+  // Whether conditions on an operand's reads only bound loops around the tile, as fast as with
+  // zeros.
+  bool bound_by_loops(size_t s, const Accesses& accesses, TensorId operand, const Packing& zeros) {
+    const Stage& before = stage(s);
+    const TileChoice tile = choose(before, accesses, 0, true);
+    if (asks_in_tile(before.domain, tile)) return false;
+    Program apart = program_;
+    const size_t padded = packed(s, operand, zeros);
+    const double cycles = choose(stage(padded), accessed_by(stage(padded)), 0, true).cycles;
+    const double copying = kZerosAround * box_points(stage(padded - 1).domain);
+    program_ = std::move(apart);
+    return tile.cycles <= cycles + copying;
+  }
+
   // Zeros around an operand in place of the conditions that keep the reads inside it.
   size_t pad_operand(size_t s) {
     const Stage before = stage(s);
@@ -191,7 +207,9 @@ class Preparer {
       if (!is_factor(program_.graph, before, access.tensor) || reuse(before, access) < kReuse)
         continue;
       std::optional<Packing> packing = zeros_around(program_.graph, before, access.read);
-      if (!packing || !keeps(Decision::Pad, s)) continue;
+      if (!packing || bound_by_loops(s, accesses, access.tensor, *packing) ||
+          !keeps(Decision::Pad, s))
+        continue;
       if (reuse(before, access) >= kColumnReuse &&
           long_axis(program_.graph, before, accesses).has_value()) {
         Program apart = program_;
@@ -363,20 +381,9 @@ class Preparer {
     // Tiles that walk rows along an output axis need all of it: no loop over it goes outside.
     const Accesses accesses = accessed_by(stage(s));
     const TileChoice tile = choose(stage(s), accesses, 0, true);
-    if (walks_rows(stage(s), accesses, tile))
+    if (walks_rows_of_data(stage(s), accesses, tile))
       plans_[stage(s).results.front().value] = {tile, false, {}};
     return s;
-  }
-
-  static bool walks_rows(const Stage& stage, const Accesses& accesses, const TileChoice& tile) {
-    if (!tile.vector_axis) return false;
-    return std::ranges::any_of(accesses.reads, [&](const MemoryAccess& access) {
-      for (size_t a = 0; a < stage.domain.output_rank; ++a)
-        if (tile.factors[a] > 1 && a != *tile.vector_axis && access.strides[a] == 1 &&
-            !access.irregular[a] && access.by_data[*tile.vector_axis])
-          return true;
-      return false;
-    });
   }
 
   // Half types that are read often are converted once, not in the tile.

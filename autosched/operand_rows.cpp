@@ -32,6 +32,17 @@ ReductionRows reduction_rows(const Graph& graph, const Stage& stage, const Memor
   return found;
 }
 
+bool walks_rows_of_data(const Stage& stage, const Accesses& accesses, const TileChoice& tile) {
+  if (!tile.vector_axis) return false;
+  return std::ranges::any_of(accesses.reads, [&](const MemoryAccess& access) {
+    for (size_t a = 0; a < stage.domain.output_rank; ++a)
+      if (tile.factors[a] > 1 && a != *tile.vector_axis && access.strides[a] == 1 &&
+          !access.irregular[a] && access.by_data[*tile.vector_axis])
+        return true;
+    return false;
+  });
+}
+
 OperandRows::OperandRows(const Graph& graph, const Stage& stage, const Accesses& accesses,
                          const TileChoice& tile, const Target& target)
     : graph_(graph), stage_(stage), tile_(tile), target_(target) {

@@ -25,6 +25,9 @@ struct ReductionRows {
 };
 ReductionRows reduction_rows(const Graph& graph, const Stage& stage, const MemoryAccess& access);
 
+/// Whether copies of a tile walk rows of an operand that data names, one for each lane.
+bool walks_rows_of_data(const Stage& stage, const Accesses& accesses, const TileChoice& tile);
+
 /// The operands of one tile. What it is made of must outlive it.
 class OperandRows {
  public:

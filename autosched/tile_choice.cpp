@@ -153,6 +153,18 @@ bool decided_in_copies(const TileProblem& problem, size_t axis, int64_t lanes,
 
 }  // namespace
 
+bool asks_in_tile(const Domain& domain, const TileChoice& tile) {
+  const auto asks = [&](const Affine& row) {
+    std::vector<bool> axes(domain.rank(), false);
+    domain.mark_axes(row, axes);
+    for (size_t a = 0; a < axes.size(); ++a)
+      if (axes[a] && (tile.factors[a] > 1 || tile.vector_axis == a)) return true;
+    return false;
+  };
+  return std::ranges::any_of(domain.inequalities, asks) ||
+         std::ranges::any_of(domain.equalities, asks);
+}
+
 TileChoice choose_reduction_tile(const TileProblem& problem) {
   return best_of(problem, reduction_tiles(problem));
 }

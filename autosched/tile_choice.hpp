@@ -22,6 +22,9 @@ struct TileChoice {
       packed;  // reads (numbers into Accesses::reads) counted as if packed for the lanes
 };
 
+/// Whether a row of the domain mentions the tile's lanes or copies: others bound loops around it.
+bool asks_in_tile(const Domain& domain, const TileChoice& tile);
+
 /// The tile of a stage with a combiner.
 TileChoice choose_reduction_tile(const TileProblem& problem);
 /// The lanes and copies of a stage without one.
