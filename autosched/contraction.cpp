@@ -26,8 +26,6 @@ constexpr int64_t kTilesEnough = 8;
 constexpr int64_t kParts = 16;  // of a split: fixed, whatever the number of cores
 // Terms of a sum beside which putting its result in its place is little.
 constexpr double kLeastTerms = 24;
-// Cycles to copy an element with zeros around all.
-constexpr double kZerosAround = 0.5;
 // Cycles to copy an element so that rows which data names are whole, and the share of a stage's
 // time that this must leave.
 constexpr double kRowCopy = 3, kClearly = 0.9;
@@ -192,10 +190,9 @@ class Preparer {
     if (asks_in_tile(before.domain, tile)) return false;
     Program apart = program_;
     const size_t padded = packed(s, operand, zeros);
-    const double cycles = choose(stage(padded), accessed_by(stage(padded)), 0, true).cycles;
-    const double copying = kZerosAround * box_points(stage(padded - 1).domain);
+    const TileChoice other = choose(stage(padded), accessed_by(stage(padded)), 0, true);
     program_ = std::move(apart);
-    return tile.cycles <= cycles + copying;
+    return other.vector_axis == tile.vector_axis && other.factors == tile.factors;
   }
 
   // Zeros around an operand in place of the conditions that keep the reads inside it.
