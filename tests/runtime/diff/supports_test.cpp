@@ -39,7 +39,7 @@ TEST_P(Masks, LeaveTheStagesBehindThem) {
   // The whole order of passes, and the gradients.
   const Graph simple = simplify(forward);
   EXPECT_TRUE(same_numbers(forward, simple));
-  EXPECT_TRUE(check_gradients(simple, 1));
+  EXPECT_TRUE(check_gradients(simple, 2));
   ReverseOptions options{float_inputs(forward), {0}};
   const Graph derived = vjp(forward, options);
   options.clean = false;
