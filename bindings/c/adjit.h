@@ -168,7 +168,8 @@ ADJIT_API adjit_status adjit_trace_operator(adjit_trace* trace, const char* name
                                             const char* attributes_json, int32_t* count,
                                             adjit_tensor* results);
 /* Runs a computation inside this trace: arguments become its inputs; results has room for its
- * outputs. */
+ * outputs. Cotangents of a vjp that are 0 as this trace says (a constant, "zeros_like") are left
+ * out: what they would weigh is not computed, also where it is infinite. */
 ADJIT_API adjit_status adjit_trace_call(adjit_trace* trace, const adjit_computation* computation,
                                         int32_t argument_count, const adjit_tensor* arguments,
                                         int32_t result_count, adjit_tensor* results);

@@ -1,4 +1,6 @@
 // bindings/c/trace.cpp -- traces: inputs, operators, calls.
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "bindings/c/arrays.hpp"
@@ -55,6 +57,20 @@ std::string operators_json() {
                     {"shapes", op.shapes},
                     {"gradient", op.gradient}});
   return list.dump();
+}
+
+// Splices a computation in. Cotangents that are 0 as they are written leave a vjp.
+std::vector<TensorId> call(Trace& trace, const Computation& callee,
+                           const std::vector<TensorId>& given) {
+  const size_t first = callee.first_cotangent();
+  std::vector<bool> zero;
+  for (size_t k = first; k < given.size(); ++k) zero.push_back(trace.is_zero(given[k]));
+  if (given.size() != callee.inputs().size() || std::ranges::find(zero, true) == zero.end())
+    return trace.call(callee.graph(), given);
+  const Computation::Specialised special = callee.without_cotangents(zero);
+  std::vector<TensorId> taken;
+  for (const size_t k : special.inputs) taken.push_back(given[k]);
+  return trace.call(*special.graph, taken);
 }
 
 }  // namespace
@@ -178,7 +194,7 @@ adjit_status adjit_trace_call(adjit_trace* trace, const adjit_computation* compu
                              " outputs, not " + std::to_string(result_count));
     elements(results, result_count, "results");
     const std::vector<adjit::TensorId> made =
-        t.call(callee.graph(), tensors(t, argument_count, arguments, "arguments"));
+        call(t, callee, tensors(t, argument_count, arguments, "arguments"));
     for (size_t k = 0; k < made.size(); ++k) results[k] = made[k].value;
   });
 }

@@ -1,6 +1,8 @@
 // jit/engine/computation.cpp -- transformations kept as data until a graph is asked for.
 #include "jit/engine/computation.hpp"
 
+#include <numeric>
+
 #include "jit/engine/stopwatch.hpp"
 
 namespace adjit {
@@ -42,6 +44,38 @@ const Graph& Computation::graph() const {
   derived_ = std::move(graph);
   derive_ms_ = watch.milliseconds();
   return *derived_;
+}
+
+size_t Computation::first_cotangent() const {
+  const size_t inputs = signature_.inputs.size();
+  const bool vjp =
+      !transformations_.empty() && transformations_.back().kind == Transformation::Kind::Vjp;
+  return vjp ? inputs - transformations_.back().outputs.size() : inputs;
+}
+
+Computation::Specialised Computation::without_cotangents(const std::vector<bool>& zero) const {
+  const size_t first = first_cotangent();
+  Transformation last = transformations_.back();
+  Specialised result;
+  std::vector<size_t> outputs;
+  for (size_t k = 0; k < signature_.inputs.size(); ++k) {
+    if (k >= first && zero[k - first]) continue;
+    result.inputs.push_back(k);
+    if (k >= first) outputs.push_back(last.outputs[k - first]);
+  }
+  if (outputs.empty()) {
+    graph();
+    result.graph = derived_;
+    result.inputs.resize(signature_.inputs.size());
+    std::iota(result.inputs.begin(), result.inputs.end(), size_t{0});
+    return result;
+  }
+  last.outputs = std::move(outputs);
+  std::shared_ptr<const Graph> graph = base_;
+  for (size_t t = 0; t + 1 < transformations_.size(); ++t)
+    graph = std::make_shared<const Graph>(adjit::transformed(*graph, transformations_[t]));
+  result.graph = std::make_shared<const Graph>(adjit::transformed(*graph, last));
+  return result;
 }
 
 double Computation::derive_ms() const {

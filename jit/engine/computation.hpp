@@ -41,6 +41,16 @@ class Computation {
 
   /// The graph after all transformations; derived at the first call (which takes derive_ms).
   const Graph& graph() const;
+  /// The first input that is a cotangent of the last transformation, a vjp; else past the inputs.
+  size_t first_cotangent() const;
+  /// The graph where some cotangents, numbered from the first, are 0 everywhere, and the numbers of
+  /// the inputs that it takes: those are none of them, and what they multiply, be it infinite or
+  /// NaN, is no term. With all of them 0, it takes all.
+  struct Specialised {
+    std::shared_ptr<const Graph> graph;
+    std::vector<size_t> inputs;
+  };
+  Specialised without_cotangents(const std::vector<bool>& zero) const;
   /// Milliseconds that deriving took; 0 when it has not happened.
   double derive_ms() const;
 

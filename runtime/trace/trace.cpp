@@ -1,6 +1,7 @@
 // runtime/trace/trace.cpp -- tensors, stages and the end of a trace.
 #include "runtime/trace/trace.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -64,6 +65,23 @@ const TensorInfo& Trace::info(TensorId tensor) const {
     fail(ErrorCode::Invalid, "no tensor with number " + std::to_string(tensor.value) +
                                  " in the trace '" + graph_.name + "'");
   return graph_.info(tensor);
+}
+
+bool Trace::is_zero(TensorId tensor) const {
+  if (!is_float(info(tensor).dtype)) return false;
+  for (const ConstantData& constant : graph_.constants)
+    if (constant.tensor == tensor)
+      return std::ranges::all_of(constant.bytes, [](std::byte b) { return b == std::byte{0}; });
+  for (auto stage = graph_.stages.rbegin(); stage != graph_.stages.rend(); ++stage) {
+    const auto made = std::ranges::find(stage->results, tensor);
+    if (made == stage->results.end()) continue;
+    if (stage->kind != StageKind::Compute || stage->combiner.kind != CombinerKind::None)
+      return false;
+    const ExprId body = stage->bodies[static_cast<size_t>(made - stage->results.begin())];
+    if (const auto value = graph_.pool.value(body)) return *value == 0;
+    return graph_.pool.is(body, Op::Read) && is_zero(graph_.pool.read_tensor(body));
+  }
+  return false;
 }
 
 TensorId Trace::resolve(const TracedTensor& handle) const {

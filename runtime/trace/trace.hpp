@@ -72,6 +72,10 @@ class Trace {
   bool is_weak(TensorId tensor) const { return weak_.contains(tensor.value); }
   void set_weak(TensorId tensor) { weak_.insert(tensor.value); }
 
+  /// Whether a tensor is 0 everywhere by how it is written: a constant of zeros, a stage that makes
+  /// them, or a view of one.
+  bool is_zero(TensorId tensor) const;
+
   TracedTensor handle(TensorId tensor) const { return {id_, tensor}; }
   /// The tensor of a handle. ErrorCode::Invalid when the handle belongs to another trace (a value
   /// that escaped its function: return it instead) or this trace has been finished.

@@ -257,3 +257,24 @@ def test_numbers_inside_traces_adapt() -> None:
         np.testing.assert_allclose(pull(1.0)[1], 5)
         inside = aj.jit(lambda x: aj.vjp(lambda y, s: aj.sum(y * y * s), x, 3.0)[1](1.0)[0])(x)
         np.testing.assert_allclose(inside, 6 * x)
+
+
+def test_cotangents_of_zero_are_no_terms() -> None:
+    def f(x: Any) -> Any:
+        return aj.sin(x), aj.exp(x) * 2.0
+
+    def rows(x: Any) -> Any:
+        (a, b), pullback = aj.vjp(f, x)
+        one, zero = aj.ones_like(a), aj.zeros_like(b)
+        return pullback((one, zero))[0], pullback((zero, one))[0]
+
+    np.testing.assert_allclose(aj.jit(rows)(X), [np.cos(X), 2 * np.exp(X)])
+    # What they would weigh may be infinite.
+    assert np.isfinite(np.asarray(aj.jit(rows)(np.array([1000.0, 0.0, 1.0]))[0])).all()
+    text = aj.lower(rows, X).text
+    assert text.count("cos(x0") == 1 and text.count("exp(x0") == 1, text
+
+    def nothing(x: Any) -> Any:
+        return aj.vjp(f, x)[1]((aj.zeros_like(x), aj.zeros_like(x)))[0]
+
+    np.testing.assert_array_equal(aj.jit(nothing)(X), np.zeros(3))

@@ -155,5 +155,31 @@ TEST(Computation, KeysAreOfTheTracedGraph) {
             derived->transformations());
 }
 
+// Cotangents of 0 are no inputs of the derivative, which does not compute what they would weigh.
+TEST(Computation, LeavesZeroCotangentsOut) {
+  const Shared c = transformed(shared_layer(), {Kind::Vjp, {0, 1}, {0, 1}, false});
+  ASSERT_EQ(c->first_cotangent(), 3u);
+  EXPECT_EQ(shared_layer()->first_cotangent(), 3u) << "none: past the inputs";
+  const std::vector<Array> inputs = small_inputs(c->graph(), 5);
+  using Numbers = std::vector<size_t>;
+  for (const std::vector<bool>& zero :
+       {std::vector<bool>{true, false}, {false, true}, {false, false}, {true, true}}) {
+    const Computation::Specialised special = c->without_cotangents(zero);
+    std::vector<Array> whole = inputs, taken;
+    for (size_t k = 0; k < 2; ++k)
+      if (zero[k])
+        for (int64_t e = 0; e < whole[3 + k].element_count(); ++e) whole[3 + k].set(e, 0);
+    for (const size_t k : special.inputs) taken.push_back(whole[k]);
+    const std::vector<Array> expected = interpret(c->graph(), whole);
+    const std::vector<Array> found = interpret(*special.graph, taken);
+    ASSERT_EQ(found.size(), 2u);
+    for (size_t k = 0; k < 2; ++k)
+      for (int64_t e = 0; e < found[k].element_count(); ++e)
+        EXPECT_NEAR(found[k].at(e), expected[k].at(e), 1e-5);
+  }
+  EXPECT_EQ(c->without_cotangents({true, false}).inputs, (Numbers{0, 1, 2, 4}));
+  EXPECT_EQ(c->without_cotangents({true, true}).inputs, (Numbers{0, 1, 2, 3, 4}));
+}
+
 }  // namespace
 }  // namespace adjit::testing

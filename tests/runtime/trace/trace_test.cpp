@@ -60,6 +60,28 @@ TEST(Trace, RefusesAValueUsedAfterItsTrace) {
   message_of(ErrorCode::Invalid, [&] { trace.input("y", DType::Float32, {}); });
 }
 
+TEST(Trace, KnowsZerosAsTheyAreWritten) {
+  Trace trace("f");
+  const auto with = [&](const char* name, std::initializer_list<TensorId> operands,
+                        const char* attributes = "{}") {
+    const std::vector<TensorId> list(operands);
+    return find_operator(name).trace(trace, list, nlohmann::json::parse(attributes))[0];
+  };
+  const TensorId x = trace.input("x", DType::Float32, {2});
+  const TensorId zeros = with("zeros_like", {x}), ones = with("ones_like", {x});
+  EXPECT_TRUE(trace.is_zero(zeros));
+  EXPECT_TRUE(trace.is_zero(with("broadcast_to", {zeros}, R"({"shape": [3, 2]})")));
+  EXPECT_FALSE(trace.is_zero(ones));
+  EXPECT_FALSE(trace.is_zero(x));
+  EXPECT_FALSE(trace.is_zero(with("multiply", {zeros, x}))) << "NaN where x is infinite";
+  std::vector<std::byte> bytes(8);
+  EXPECT_TRUE(trace.is_zero(trace.constant("c", DType::Float32, {2}, bytes)));
+  bytes[3] = std::byte{1};
+  EXPECT_FALSE(trace.is_zero(trace.constant("c", DType::Float32, {2}, bytes)));
+  EXPECT_FALSE(trace.is_zero(trace.constant("c", DType::Int64, {1}, std::vector<std::byte>(8))))
+      << "no number that has a cotangent";
+}
+
 TEST(Trace, FinishDropsWhatNobodyNeedsAndKeepsInputs) {
   Trace trace("f");
   const TensorId x = trace.input("x", DType::Float32, {2});
