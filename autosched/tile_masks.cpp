@@ -72,19 +72,25 @@ TileModel::Shares TileModel::shares_of(const Affine& row,
                           share([](const auto& place) { return place.second >= 0; })};
 }
 
-double TileModel::touched(const Affine& row, const std::vector<int64_t>& factors) const {
-  constexpr double kMost = 0.7;  // the borders of images and the taps of residues are no diagonals
+double TileModel::touched(const Affine& row, std::vector<int64_t> factors) const {
+  // The borders of images leave out little, the taps of residues are few places.
+  constexpr double kMost = 0.8;
+  constexpr int64_t kFewPlaces = 4;
   if (p_.stage.kind == StageKind::Scatter || p_.stage.running) return 1;
+  if (v_ < output_rank_) factors[v_] = 1;  // vectors of a tile are left out one by one
   size_t axes = 0;
+  int64_t places = 0;
   bool reduces = false, steps = false;
   for (size_t a = 0; a < row.size(); ++a) {
     if (row.coefficient(a) == 0) continue;
     ++axes;
+    const int64_t tile = factors[a] * (a == v_ ? lanes_ : 1);
+    places = std::max(places, ceil_div(p_.stage.domain.extents[a], tile));
     if (a < output_rank_) continue;
     reduces = true;
-    steps |= factors[a] * (a == v_ ? lanes_ : 1) < p_.spans[a];
+    steps |= tile < p_.spans[a];
   }
-  if (axes < 2 || (reduces && !steps)) return 1;
+  if (axes < 2 || places < kFewPlaces || (reduces && !steps)) return 1;
   const double share = shares_of(row, factors).touched;
   return share > kMost ? 1 : share;
 }

@@ -236,7 +236,7 @@ class TileModel {
   mutable std::map<std::vector<int64_t>, Shares> shares_;
   // Share of the tiles that are left where a row is a diagonal: others a nest leaves out, since a
   // reduction loop ends before them, or they have no result.
-  double touched(const Affine& row, const std::vector<int64_t>& factors) const;
+  double touched(const Affine& row, std::vector<int64_t> factors) const;
 
   // Masks that no remaining reduction loop changes are computed once, outside it.
   double mask_cost(const std::vector<bool>& row, const std::vector<int64_t>& factors) const;
