@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "autosched/limits.hpp"
 #include "autosched/nests.hpp"
 #include "jit/emit/nest.hpp"
 #include "jit/emit/streaming.hpp"
@@ -156,7 +157,6 @@ class KernelEmitter {
   }
 
   void allocate_locals() {
-    constexpr int64_t kBeyond = 64;  // lanes of the widest vector
     int64_t total = 0;
     for (const Nest* nest : nests_) {
       const Stage& stage = program_.graph.stages[nest->stage];
@@ -168,7 +168,7 @@ class KernelEmitter {
         for (int64_t span : rows.spans)
           elements = checked_mul(elements, std::max<int64_t>(span, 1));
         const int64_t bytes =
-            checked_mul(checked_add(elements, kBeyond),
+            checked_mul(checked_add(elements, kMostLanes),
                         static_cast<int64_t>(size_of(program_.graph.info(id).dtype)));
         total = checked_add(total, bytes);
         if (total > kMaxLocalBytes)
