@@ -7,17 +7,21 @@
 namespace adjit {
 
 /// Lanes of a vector loop: those of the widest vector, 512 bits, of the smallest elements, 8 bits.
-/// Local buffers have room for so many lanes behind them (jit/emit/kernel.cpp).
-inline constexpr int64_t kMostLanes = 64;
+/// Schedulers take up to 16. Local buffers have room for so many behind them (jit/emit/kernel.cpp).
+inline constexpr int64_t kLaneLimit = 64;
 /// Copies of an unrolled loop.
-inline constexpr int64_t kMostCopies = 64;
-/// Copies that all unrolled loops of a register tile make together, and their points with lanes.
-inline constexpr int64_t kMostTileCopies = 512, kMostTilePoints = 8192;
+inline constexpr int64_t kUnrollLimit = 64;
+/// Copies that all unrolled loops of a register tile make together (schedulers: up to 160), and
+/// their points with lanes.
+inline constexpr int64_t kTileCopyLimit = 512, kTilePointLimit = 8192;
 /// Loops of a nest, and nests that are attached within each other: code is made by walking down.
-inline constexpr size_t kMostLoops = 64, kDeepestNest = 16;
-/// Axes of a stage that a move makes.
-inline constexpr size_t kMostAxes = 32;
+inline constexpr size_t kLoopLimit = 64, kNestingLimit = 16;
+/// Axes of a stage that a move makes. Arrays have up to 64.
+inline constexpr size_t kAxisLimit = 256;
+/// A copy, or rows with gaps, may take so many times the elements that there are, and any small
+/// number: panels of few points, and zeros around them, take several times their room.
+inline constexpr double kGrowthLimit = 64, kSmallTensor = 1 << 16;
 /// Expression nodes that a move may add to a stage.
-inline constexpr size_t kMostNodes = 1 << 18;
+inline constexpr size_t kNodeLimit = 1 << 18;
 
 }  // namespace adjit

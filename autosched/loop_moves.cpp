@@ -31,10 +31,10 @@ void require_small_tile(const Move& move, const Nest& nest) {
   int64_t copies = 1, lanes = 1;
   for (size_t l = tile_begin(nest); l < nest.loops.size(); ++l)
     (nest.loops[l].kind == LoopKind::Vector ? lanes : copies) *= nest.loops[l].trips;
-  if (copies > kMostTileCopies || copies * lanes > kMostTilePoints)
+  if (copies > kTileCopyLimit || copies * lanes > kTilePointLimit)
     move.refuse("the register tile would have " + std::to_string(copies) + " copies of " +
-                std::to_string(lanes) + " lanes; at most " + std::to_string(kMostTileCopies) +
-                " copies and " + std::to_string(kMostTilePoints) + " points are computed together");
+                std::to_string(lanes) + " lanes; at most " + std::to_string(kTileCopyLimit) +
+                " copies and " + std::to_string(kTilePointLimit) + " points are computed together");
 }
 
 void require_not_ahead(const Move& move, const Nest& nest, const Loop& loop) {
@@ -141,7 +141,7 @@ Program with_order(Program program, size_t stage, std::span<const size_t> order)
 Program vectorize(Program program, size_t stage, size_t axis, int64_t lanes) {
   const Move move = begin_move("vectorize", program, stage);
   move.require(
-      lanes >= 2 && lanes <= kMostLanes && std::has_single_bit(static_cast<uint64_t>(lanes)),
+      lanes >= 2 && lanes <= kLaneLimit && std::has_single_bit(static_cast<uint64_t>(lanes)),
       "the lanes must be a power of two, 2 to 64");
   const NestPath path = move.path();
   Nest& nest = nest_at(program, path);
@@ -171,7 +171,7 @@ Program vectorize(Program program, size_t stage, size_t axis, int64_t lanes) {
 
 Program unroll(Program program, size_t stage, size_t axis, int64_t factor) {
   const Move move = begin_move("unroll", program, stage);
-  move.require(factor >= 2 && factor <= kMostCopies, "the factor must be 2 to 64");
+  move.require(factor >= 2 && factor <= kUnrollLimit, "the factor must be 2 to 64");
   const NestPath path = move.path();
   Nest& nest = nest_at(program, path);
   for (const Loop& loop : nest.loops)

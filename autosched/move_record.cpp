@@ -32,8 +32,8 @@ NestPath Move::path() const {
 }
 
 void Move::split(Nest& nest, uint32_t& variable_count, size_t l, int64_t step) const {
-  if (nest.loops.size() >= kMostLoops)
-    refuse("the nest has " + std::to_string(kMostLoops) + " loops already");
+  if (nest.loops.size() >= kLoopLimit)
+    refuse("the nest has " + std::to_string(kLoopLimit) + " loops already");
   split_loop(nest, variable_count, l, step);
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "autosched/limits.hpp"
 #include "autosched/move_record.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/region.hpp"
@@ -72,13 +73,11 @@ std::vector<int64_t> packed_shape(const Layout& layout) {
   return shape;
 }
 
-// Panels of a small operand, and zeros around it, take several times its room.
 void check_size(const Move& move, const Layout& layout) {
-  constexpr double kSmall = 1 << 16, kMostTimes = 64;
   double operand = 1, copy = 1;
   for (int64_t extent : layout.shape) operand *= static_cast<double>(extent);
   for (int64_t extent : packed_shape(layout)) copy *= static_cast<double>(extent);
-  move.require(copy <= kSmall + kMostTimes * operand,
+  move.require(copy <= kSmallTensor + kGrowthLimit * operand,
                "the copy has more than 64 times the elements of its operand");
 }
 

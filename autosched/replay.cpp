@@ -26,7 +26,7 @@ Packing packing_of(const MoveEntry& entry, size_t rank) {
   packing.padding_after = entry.numbers("after", {0, INT64_MAX});
   packing.instead_of_rows = entry.flag("instead_of_rows");
   packing.widen = entry.flag("widen");
-  if (entry.has("read")) packing.read = entry.position("read", kMostNodes);
+  if (entry.has("read")) packing.read = entry.position("read", kNodeLimit);
   return packing;
 }
 
@@ -48,26 +48,26 @@ constexpr Row kMoves[] = {
      {"stage", "order"},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
-       const std::vector<size_t> order = e.positions("order", kMostLoops);
+       const std::vector<size_t> order = e.positions("order", kLoopLimit);
        p = reorder(std::move(p), stage, order);
      }},
     {"vectorize",
      {"stage", "axis", "lanes"},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
-       p = vectorize(std::move(p), stage, axis, e.number("lanes", {2, kMostLanes}));
+       p = vectorize(std::move(p), stage, axis, e.number("lanes", {2, kLaneLimit}));
      }},
     {"unroll",
      {"stage", "axis", "factor"},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
-       p = unroll(std::move(p), stage, axis, e.number("factor", {2, kMostCopies}));
+       p = unroll(std::move(p), stage, axis, e.number("factor", {2, kUnrollLimit}));
      }},
     {"parallel",
      {"stage", "loops"},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
-       p = parallel(std::move(p), stage, e.position("loops", kMostLoops + 1));
+       p = parallel(std::move(p), stage, e.position("loops", kLoopLimit + 1));
      }},
     {"stream",
      {"stage"},
@@ -84,12 +84,12 @@ constexpr Row kMoves[] = {
      {"stage", "host", "depth"},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), host = e.stage("host");
-       p = compute_at(std::move(p), stage, host, e.position("depth", kMostLoops + 1));
+       p = compute_at(std::move(p), stage, host, e.position("depth", kLoopLimit + 1));
      }},
     {"group_rows",
      {"stage", "depth", "rows"},
      [](Program& p, const MoveEntry& e) {
-       const size_t stage = e.stage("stage"), depth = e.position("depth", kMostLoops + 1);
+       const size_t stage = e.stage("stage"), depth = e.position("depth", kLoopLimit + 1);
        p = group_rows(std::move(p), stage, depth, e.number("rows", kPositive));
      }},
     {"inline",
@@ -130,7 +130,7 @@ constexpr Row kMoves[] = {
      {"stage", "dimension"},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
-       p = scatter_rows(std::move(p), stage, e.position("dimension", kMostAxes));
+       p = scatter_rows(std::move(p), stage, e.position("dimension", kAxisLimit));
      }},
     {"schedule_steps",
      {"stage", "moves"},
@@ -167,7 +167,7 @@ constexpr Row kMoves[] = {
      {"stages", "axes"},
      [](Program& p, const MoveEntry& e) {
        const std::vector<size_t> stages = e.stages("stages");
-       const std::vector<std::vector<int64_t>> axes = e.lists("axes", {0, kMostAxes - 1});
+       const std::vector<std::vector<int64_t>> axes = e.lists("axes", {0, kAxisLimit - 1});
        if (axes.size() != stages.size()) e.refuse("axes", "it must be a list for every stage");
        std::vector<Hoisted> readers;
        for (size_t k = 0; k < stages.size(); ++k)
@@ -177,7 +177,8 @@ constexpr Row kMoves[] = {
     {"block_axis",
      {"stages", "axes", "steps"},
      [](Program& p, const MoveEntry& e) {
-       const std::vector<size_t> stages = e.stages("stages"), axes = e.positions("axes", kMostAxes);
+       const std::vector<size_t> stages = e.stages("stages"),
+                                 axes = e.positions("axes", kAxisLimit);
        const std::vector<int64_t> steps = e.numbers("steps", kPositive);
        if (axes.size() != stages.size()) e.refuse("axes", "it must name an axis for every stage");
        std::vector<StageAxis> blocked;

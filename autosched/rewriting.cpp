@@ -110,10 +110,10 @@ void remove_stages(Program& program, std::span<const size_t> stages) {
 
 // Rewritings that take axes apart can be repeated.
 void require_few_axes(const Graph& graph, const Stage& stage) {
-  if (stage.domain.rank() > kMostAxes)
+  if (stage.domain.rank() > kAxisLimit)
     throw Error(ErrorCode::Schedule, "'" + stage_name(graph, stage) + "' would have " +
                                          std::to_string(stage.domain.rank()) + " axes; at most " +
-                                         std::to_string(kMostAxes) + " are scheduled");
+                                         std::to_string(kAxisLimit) + " are scheduled");
 }
 
 void insert_stage(Program& program, size_t at, Stage stage) {

@@ -39,8 +39,8 @@ ExprId Substitution::leaf(ExprId leaf, std::span<const ExprId> operands) {
   const ExprId body = body_of_[tensor.value];
   if (!body.valid()) return {};
   // Bodies that read others at several points, which do the same, would double each time.
-  if (pool.size() - nodes_before_ > kMostNodes)
-    throw Error(ErrorCode::Schedule, "a body of more than " + std::to_string(kMostNodes) +
+  if (pool.size() - nodes_before_ > kNodeLimit)
+    throw Error(ErrorCode::Schedule, "a body of more than " + std::to_string(kNodeLimit) +
                                          " nodes would read '" + graph_.info(tensor).name +
                                          "'; keep some of the stages");
   const size_t rank = graph_.info(tensor).shape.size();

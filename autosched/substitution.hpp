@@ -19,7 +19,7 @@ class Substitution {
   void replace(const Stage& stage);
   /// From now on, they are reads again.
   void forget(const Stage& stage);
-  /// ErrorCode::Schedule where that makes more than kMostNodes (limits.hpp) of it.
+  /// ErrorCode::Schedule where that makes more than kNodeLimit (limits.hpp) of it.
   void apply(Stage& stage);
 
  private:
