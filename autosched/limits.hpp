@@ -14,6 +14,8 @@ inline constexpr int64_t kUnrollLimit = 64;
 /// Copies that all unrolled loops of a register tile make together (schedulers: up to 160), and
 /// their points with lanes.
 inline constexpr int64_t kTileCopyLimit = 512, kTilePointLimit = 8192;
+/// Points of a step that goes past its axis: a loop of one trip.
+inline constexpr int64_t kStepLimit = 4096;
 /// Loops of a nest, and nests that are attached within each other: code is made by walking down.
 inline constexpr size_t kLoopLimit = 64, kNestingLimit = 16;
 /// Axes of a stage that a move makes. Arrays have up to 64.

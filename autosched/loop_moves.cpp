@@ -83,9 +83,8 @@ Program tile(Program program, size_t stage, size_t axis, std::span<const int64_t
     move.require(steps[k] > 0 && below > 0 && steps[k] % below == 0 &&
                      (steps[k] > below || k + 1 == steps.size()),
                  "each step must be a larger multiple of the next");
-    // Larger ones would do the same.
-    move.require(steps[k] - below < std::max<int64_t>(nest.spans[axis], 1),
-                 "a step must not reach past the axis by the next one or more");
+    move.require(steps[k] - below < std::max(nest.spans[axis], kStepLimit),
+                 "a step goes too far past the axis");
     if (k == 0 && l > 0)
       for (size_t outer = 0; outer < l; ++outer)
         move.require(nest.loops[outer].axis != axis || nest.loops[outer].step % steps[0] == 0,

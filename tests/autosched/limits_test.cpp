@@ -11,7 +11,7 @@ namespace {
 using Steps = std::vector<int64_t>;
 
 TEST(Limits, LanesAndCopies) {
-  const Graph g = matmul_graph(130, 300, 70);
+  const Graph g = matmul_graph(66, 80, 64);
   const Program p = plain(g);
   for (int64_t lanes : {int64_t{-16}, int64_t{0}, int64_t{1}, int64_t{128}, int64_t{1} << 16,
                         int64_t{1} << 30, int64_t{1} << 32, int64_t{1} << 40, INT64_MIN})
@@ -25,13 +25,17 @@ TEST(Limits, LanesAndCopies) {
   EXPECT_NO_THROW(vectorize(copies, 0, 2, 16));
 }
 
-TEST(Limits, StepsEndWithTheAxis) {
+TEST(Limits, StepsPastTheAxis) {
   const Graph g = matmul_graph(10, 6, 5);
   const Program p = plain(g);
-  expect_faithful(tile(p, 0, 0, Steps{10}), g);
   expect_faithful(tile(p, 0, 0, Steps{12, 4}), g);  // three of 4 cover it
-  for (const Steps& steps : {Steps{11}, Steps{16, 4}, Steps{INT64_MAX}, Steps{int64_t{1} << 62, 2}})
-    expect_refused([&] { tile(p, 0, 0, steps); }, "past the axis");
+  expect_faithful(tile(p, 0, 0, Steps{kStepLimit}), g);
+  for (const Steps& steps : {Steps{2 * kStepLimit}, Steps{2 * kStepLimit, 4}, Steps{INT64_MAX},
+                             Steps{int64_t{1} << 62, 2}})
+    expect_refused([&] { tile(p, 0, 0, steps); }, "too far past the axis");
+  const Program long_rows = plain(matmul_graph(5000, 1, 1));
+  EXPECT_NO_THROW(tile(long_rows, 0, 0, Steps{5004, 12}));
+  expect_refused([&] { tile(long_rows, 0, 0, Steps{5016, 12}); }, "too far past the axis");
 }
 
 TEST(Limits, LoopsOfANest) {
@@ -55,7 +59,7 @@ TEST(Limits, NestsInNests) {
   b.output(t);
   Program p = plain(b.graph);
   for (size_t s = kStages - 1; s > 1; --s) p = compute_at(std::move(p), s - 1, s, 1);
-  expect_faithful(p, b.graph);
+  verify(p);
   expect_refused([&] { compute_at(p, 0, 1, 1); }, "inside too many others");
 }
 

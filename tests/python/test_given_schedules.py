@@ -29,7 +29,7 @@ def lowered() -> Any:
         ({"move": "tile", "axis": True, "steps": [2]}, '"axis" is true; it must be an integer'),
         ({"move": "tile", "axis": 0.0, "steps": [2]}, '"axis" is 0.0; it must be an integer'),
         ({"move": "tile", "axis": 0, "steps": 2}, '"steps" is 2; it must be a list'),
-        ({"move": "tile", "axis": 0, "steps": [2**62]}, "a step must not reach past the axis"),
+        ({"move": "tile", "axis": 0, "steps": [2**62]}, "a step goes too far past the axis"),
         ({"move": "vectorize", "axis": 1, "lanes": 2**16}, '"lanes" is 65536; .* from 2 to 64'),
         ({"move": "vectorize", "axis": 1, "lanes": 2**30}, '"lanes" is 1073741824; '),
         ({"move": "vectorize", "axis": 1, "lanes": 2**32}, '"lanes" is 4294967296; '),

@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from . import lowering, pytree
+from . import lowering, pytree, runtime
 from ._library import call
 from .errors import Error
 
@@ -146,6 +146,7 @@ def _compile_one(low: lowering.Lowered, schedule_json: str) -> lowering.Executab
 def _compile_elsewhere(f: Callable[..., Any], args: tuple[Any, ...], schedule_json: str) -> None:
     """What a worker process does: the code is then in the cache."""
     _compile_one(lowering.lower(f, *args), schedule_json)
+    runtime.flush()
 
 
 _Submit = Callable[[str], "concurrent.futures.Future[Any] | None"]
