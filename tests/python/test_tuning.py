@@ -175,9 +175,9 @@ print(float(np.abs(aj.jit(tuned.f)(a) - np.exp(a @ a)).max()))
         PYTHONPATH=os.pathsep.join([str(tmp_path), *([own] if own else [])]),
     )  # fmt: skip
     trials, caches, error = (json.loads(line) for line in done.stdout.splitlines())
-    assert len(trials) == 4
+    assert len(trials) >= 2
     assert all(measured > 0 and failure == "" for measured, failure in trials)
-    assert caches == ["disk"] * 4, "the workers compiled, this process loads"
+    assert caches == ["disk"] * len(trials), "the workers compiled, this process loads"
     assert error < 1e-4
 
 
