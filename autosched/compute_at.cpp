@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "autosched/attachment.hpp"
+#include "autosched/limits.hpp"
 #include "autosched/move_record.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/region.hpp"
@@ -92,6 +93,8 @@ Attachment attachment(const Program& program, size_t stage, size_t host, size_t 
   const std::optional<NestPath> to = find_nest(program, host);
   if (!to) return refuse("the host is in no kernel");
   if (to->kernel <= from->kernel) return refuse("the host runs before the stage");
+  if (to->steps.size() >= kNestingLimit)
+    return refuse("the host is attached inside too many others already");
   const Nest& host_nest = nest_at(program, *to);
   if (depth < 1 || depth > tile_begin(host_nest))
     return refuse(

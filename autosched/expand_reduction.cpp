@@ -4,6 +4,7 @@
 //   D[i, j] = ((x[i, 0] - y[j, 0])^2 + (x[i, 1] - y[j, 1])^2) + (x[i, 2] - y[j, 2])^2,
 // which readers can compute again instead of loading it. Terms come in domain order, products by
 // fma: the values are those of the reduction.
+#include "autosched/limits.hpp"
 #include "autosched/move_record.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/rewriting.hpp"
@@ -36,6 +37,8 @@ Program expand_reduction(Program program, size_t stage) {
   for (size_t a = domain.output_rank; a < domain.rank(); ++a)
     terms = checked_mul(terms, domain.extents[a]);
   move.require(terms >= 1 && terms <= kMostTerms, "it has none or too many terms");
+  const size_t nodes = reachable(program.graph.pool, whole.bodies).size();
+  move.require(nodes <= kNodeLimit / static_cast<size_t>(terms), "its terms are too long");
   const NestPath path = move.path();
   move.require(path.steps.empty() && nest_at(program, path).attached.empty(),
                "write it out before attaching it or others to it");

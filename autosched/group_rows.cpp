@@ -37,7 +37,7 @@ Program group_rows(Program program, size_t host, size_t depth, int64_t rows) {
     move.require(is_plain(attached.nest), "an attached nest is scheduled already");
   }
   uint32_t& variables = program.kernels[path.kernel].variable_count;
-  split_loop(nest, variables, depth - 1, rows);
+  move.split(nest, variables, depth - 1, rows);
   for (Nest::Attached& attached : nest.attached) attached.depth = depth;
   for (size_t k = nest.attached.size(); k-- > 0;) {  // readers before what they read
     const size_t stage = nest.attached[k].nest.stage;

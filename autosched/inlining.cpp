@@ -63,6 +63,7 @@ class Planner {
       const size_t p = producers_[scratch_.pool.read_tensor(read).value];
       if (p != SIZE_MAX && states_[p].substituted) producers.push_back(p);
     }
+    const size_t reads = producers.size();
     std::ranges::sort(producers);
     producers.erase(std::ranges::unique(producers).begin(), producers.end());
     size_t nodes = meter_(stage.bodies).nodes;
@@ -77,6 +78,8 @@ class Planner {
       producers.erase(largest);
     }
     if (!producers.empty()) substitution_.apply(stage);
+    // A body that is read at several points comes into this one as often.
+    if (reads > producers.size()) nodes = std::max(nodes, meter_(stage.bodies).nodes);
     states_[s].nodes = nodes;
     decide(s);
   }

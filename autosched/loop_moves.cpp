@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "autosched/limits.hpp"
 #include "autosched/move_record.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/rewriting.hpp"
@@ -23,6 +24,17 @@ size_t innermost_serial(const Move& move, const Nest& nest, size_t axis) {
     return l;
   }
   move.refuse("the axis has no loop left outside the register tile");
+}
+
+// Copies and lanes multiply: what registers do not hold goes through memory, and compiles slowly.
+void require_small_tile(const Move& move, const Nest& nest) {
+  int64_t copies = 1, lanes = 1;
+  for (size_t l = tile_begin(nest); l < nest.loops.size(); ++l)
+    (nest.loops[l].kind == LoopKind::Vector ? lanes : copies) *= nest.loops[l].trips;
+  if (copies > kTileCopyLimit || copies * lanes > kTilePointLimit)
+    move.refuse("the register tile would have " + std::to_string(copies) + " copies of " +
+                std::to_string(lanes) + " lanes; at most " + std::to_string(kTileCopyLimit) +
+                " copies and " + std::to_string(kTilePointLimit) + " points are computed together");
 }
 
 void require_not_ahead(const Move& move, const Nest& nest, const Loop& loop) {
@@ -71,13 +83,15 @@ Program tile(Program program, size_t stage, size_t axis, std::span<const int64_t
     move.require(steps[k] > 0 && below > 0 && steps[k] % below == 0 &&
                      (steps[k] > below || k + 1 == steps.size()),
                  "each step must be a larger multiple of the next");
+    move.require(steps[k] - below < std::max(nest.spans[axis], kStepLimit),
+                 "a step goes too far past the axis");
     if (k == 0 && l > 0)
       for (size_t outer = 0; outer < l; ++outer)
         move.require(nest.loops[outer].axis != axis || nest.loops[outer].step % steps[0] == 0,
                      "the outer loop's step must be a multiple of the first step");
   }
   for (int64_t step : steps)
-    split_loop(nest, program.kernels[path.kernel].variable_count, l++, step);
+    move.split(nest, program.kernels[path.kernel].variable_count, l++, step);
   move.record({{"axis", axis}, {"steps", steps}});
   return program;
 }
@@ -125,8 +139,9 @@ Program with_order(Program program, size_t stage, std::span<const size_t> order)
 
 Program vectorize(Program program, size_t stage, size_t axis, int64_t lanes) {
   const Move move = begin_move("vectorize", program, stage);
-  move.require(lanes >= 2 && std::has_single_bit(static_cast<uint64_t>(lanes)),
-               "the lanes must be a power of two, at least 2");
+  move.require(
+      lanes >= 2 && lanes <= kLaneLimit && std::has_single_bit(static_cast<uint64_t>(lanes)),
+      "the lanes must be a power of two, 2 to 64");
   const NestPath path = move.path();
   Nest& nest = nest_at(program, path);
   for (const Loop& loop : nest.loops)
@@ -138,7 +153,7 @@ Program vectorize(Program program, size_t stage, size_t axis, int64_t lanes) {
     for (size_t outer = 0; outer < l; ++outer)
       move.require(nest.loops[outer].axis != axis || nest.loops[outer].step % lanes == 0,
                    "the outer loop's step must be a multiple of the lanes");
-    split_loop(nest, program.kernels[path.kernel].variable_count, l++, lanes);
+    move.split(nest, program.kernels[path.kernel].variable_count, l++, lanes);
   } else {
     move.require(nest.loops[l].trips == lanes || loops_over(nest, axis).size() == 1,
                  "the axis' innermost loop is shorter than the lanes");
@@ -147,6 +162,7 @@ Program vectorize(Program program, size_t stage, size_t axis, int64_t lanes) {
   require_not_ahead(move, nest, nest.loops[l]);
   nest.loops[l].kind = LoopKind::Vector;
   move_inwards(move, nest, l, nest.loops.size() - 1);
+  require_small_tile(move, nest);
   require_order(move, nest);
   move.record({{"axis", axis}, {"lanes", lanes}});
   return program;
@@ -154,7 +170,7 @@ Program vectorize(Program program, size_t stage, size_t axis, int64_t lanes) {
 
 Program unroll(Program program, size_t stage, size_t axis, int64_t factor) {
   const Move move = begin_move("unroll", program, stage);
-  move.require(factor >= 2 && factor <= 64, "the factor must be 2 to 64");
+  move.require(factor >= 2 && factor <= kUnrollLimit, "the factor must be 2 to 64");
   const NestPath path = move.path();
   Nest& nest = nest_at(program, path);
   for (const Loop& loop : nest.loops)
@@ -167,12 +183,13 @@ Program unroll(Program program, size_t stage, size_t axis, int64_t factor) {
     for (size_t outer = 0; outer < l; ++outer)
       move.require(nest.loops[outer].axis != axis || nest.loops[outer].step % step == 0,
                    "the outer loop's step must be a multiple of the tile");
-    split_loop(nest, program.kernels[path.kernel].variable_count, l++, step);
+    move.split(nest, program.kernels[path.kernel].variable_count, l++, step);
   }
   require_not_ahead(move, nest, nest.loops[l]);
   nest.loops[l].kind = LoopKind::Unrolled;
   const bool vector = nest.loops.back().kind == LoopKind::Vector;
   move_inwards(move, nest, l, nest.loops.size() - (vector ? 2 : 1));
+  require_small_tile(move, nest);
   require_order(move, nest);
   move.record({{"axis", axis}, {"factor", factor}});
   return program;

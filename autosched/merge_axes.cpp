@@ -45,7 +45,8 @@ Program merge_axes(Program program, size_t stage, size_t axis) {
   const Stage& whole = move.stage_ref();
   move.require(whole.kind == StageKind::Compute && !whole.running,
                "only compute stages have axes that can be merged");
-  move.require(axis + 1 < whole.domain.output_rank, "the stage has no two such output axes");
+  move.require(axis < whole.domain.output_rank && axis + 1 < whole.domain.output_rank,
+               "the stage has no two such output axes");
   move.require(!mentions(whole.domain, axis) && !mentions(whole.domain, axis + 1),
                "the domain has conditions on them");
   const NestPath path = move.path();

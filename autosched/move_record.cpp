@@ -5,6 +5,8 @@
 #include <array>
 #include <string_view>
 
+#include "autosched/limits.hpp"
+
 namespace adjit {
 
 Move begin_move(const char* name, Program& program, size_t stage) {
@@ -27,6 +29,12 @@ void Move::refuse(const std::string& reason) const {
 NestPath Move::path() const {
   if (std::optional<NestPath> found = find_nest(program, stage)) return *std::move(found);
   refuse("the stage is in no kernel");
+}
+
+void Move::split(Nest& nest, uint32_t& variable_count, size_t l, int64_t step) const {
+  if (nest.loops.size() >= kLoopLimit)
+    refuse("the nest has " + std::to_string(kLoopLimit) + " loops already");
+  split_loop(nest, variable_count, l, step);
 }
 
 void Move::record(const Json& arguments) const {

@@ -26,6 +26,8 @@ struct Move {
   const Stage& stage_ref() const { return program.graph.stages[stage]; }
   /// The stage's nest; refuses when the stage is not in the program.
   NestPath path() const;
+  /// split_loop() of a nest that has not too many loops.
+  void split(Nest& nest, uint32_t& variable_count, size_t l, int64_t step) const;
   /// Appends {"move": name, "stage": ..., arguments...}.
   void record(const Json& arguments) const;
 };

@@ -1,7 +1,8 @@
 // autosched/moves.hpp -- the moves: the only way to change a program.
 //
 // Each move is a function from a program to a program; it checks its own legality and raises
-// ErrorCode::Schedule naming itself, the stage and the reason. It appends itself to
+// ErrorCode::Schedule naming itself, the stage and the reason, also where it goes further than code
+// can be made of (limits.hpp). It appends itself to
 // Program::moves_json, so that a schedule is the list of its moves: replaying them on
 // initial_program(graph) gives the same program.
 //
@@ -239,8 +240,9 @@ bool combines_each(const Combiner& combiner);
 // ---- Replay
 // -----------------------------------------------------------------------------------------------------
 
-/// The program that the moves make of the graph. JSON that is not a list of moves, or a move that
-/// is not legal here, raises ErrorCode::Schedule with the move's position and the reason.
+/// The program that the moves make of the graph, verified. JSON that is not a list of moves, or a
+/// move that is not legal here, raises ErrorCode::Schedule with the move's position, the reason,
+/// and the move as it is.
 Program replay(const Graph& graph, std::string_view moves_json, int cores, int vector_bits);
 
 }  // namespace adjit

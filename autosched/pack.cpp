@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "autosched/limits.hpp"
 #include "autosched/move_record.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/region.hpp"
@@ -26,6 +27,17 @@ struct Layout {
       padded;  // per dimension of the operand: zeros in front, and the extent with all zeros
 };
 
+// No padding, or some before and behind each dimension.
+void check_padding(const Move& move, const Packing& packing, size_t rank) {
+  constexpr int64_t kMost = int64_t{1} << 40;  // sums stay small
+  for (const std::vector<int64_t>* padding : {&packing.padding_before, &packing.padding_after}) {
+    move.require(padding->empty() || padding->size() == rank,
+                 "the padding must be given for every dimension of the operand, or for none");
+    for (int64_t zeros : *padding)
+      move.require(zeros >= 0 && zeros <= kMost, "the padding is negative, or too large");
+  }
+}
+
 Layout layout_of(const Packing& packing, const std::vector<int64_t>& shape) {
   Layout layout{packing, shape, packing.padding_before, shape};
   layout.before.resize(shape.size(), 0);
@@ -38,9 +50,7 @@ Layout layout_of(const Packing& packing, const std::vector<int64_t>& shape) {
 // Each dimension of the operand must be told by the packed ones exactly once: divisors from its
 // extent down to 1, where each modulus times its divisor is the next larger divisor.
 void check(const Move& move, const Layout& layout) {
-  for (int64_t zeros : layout.before) move.require(zeros >= 0, "the padding is negative");
   for (size_t d = 0; d < layout.shape.size(); ++d) {
-    move.require(layout.padded[d] >= layout.shape[d], "the padding is negative");
     std::vector<PackedDimension> parts;
     for (const PackedDimension& p : layout.packing.dimensions)
       if (p.dim == d) parts.push_back(p);
@@ -49,7 +59,7 @@ void check(const Move& move, const Layout& layout) {
                  "a dimension of the operand is lost");
     for (size_t k = 1; k < parts.size(); ++k)
       move.require(parts[k].divisor >= 1 && parts[k].modulus >= 1 &&
-                       parts[k].divisor * parts[k].modulus == parts[k - 1].divisor,
+                       checked_mul(parts[k].divisor, parts[k].modulus) == parts[k - 1].divisor,
                    "the parts of a dimension must multiply up");
   }
   for (const PackedDimension& p : layout.packing.dimensions)
@@ -61,6 +71,14 @@ std::vector<int64_t> packed_shape(const Layout& layout) {
   for (const PackedDimension& p : layout.packing.dimensions)
     shape.push_back(p.modulus > 0 ? p.modulus : ceil_div(layout.padded[p.dim], p.divisor));
   return shape;
+}
+
+void check_size(const Move& move, const Layout& layout) {
+  double operand = 1, copy = 1;
+  for (int64_t extent : layout.shape) operand *= static_cast<double>(extent);
+  for (int64_t extent : packed_shape(layout)) copy *= static_cast<double>(extent);
+  move.require(copy <= kSmallTensor + kGrowthLimit * operand,
+               "the copy has more than 64 times the elements of its operand");
 }
 
 DType packed_dtype(const Graph& graph, TensorId operand, const Packing& packing) {
@@ -401,12 +419,13 @@ Program pack(Program program, size_t stage, TensorId operand, const Packing& pac
   const std::vector<size_t>& readers = program.readers[operand.value];
   move.require(std::ranges::find(readers, stage) != readers.end(), "it does not read the operand");
   move.require(program.scopes[operand.value] != Scope::Local, "the operand is local to a kernel");
-  move.require(
-      !packing.read ||
-          *packing.read < reads_of_operand(program.graph.pool, move.stage_ref(), operand).size(),
-      "it does not read the operand as often");
+  const size_t reads = reads_of_operand(program.graph.pool, move.stage_ref(), operand).size();
+  move.require(reads > 0, "its bodies do not read the operand");
+  move.require(packing.read.value_or(0) < reads, "it does not read the operand as often");
+  check_padding(move, packing, program.graph.info(operand).shape.size());
   const Layout layout = layout_of(packing, program.graph.info(operand).shape);
   check(move, layout);
+  check_size(move, layout);
   if (packing.instead_of_rows)
     move.require(is_factor(program.graph, move.stage_ref(), operand),
                  "only a sum of a product with one read of the operand as a factor has zeros "

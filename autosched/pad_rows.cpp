@@ -1,6 +1,7 @@
 // autosched/pad_rows.cpp -- rows of the workspace that do not lie a power of two apart.
 #include <algorithm>
 
+#include "autosched/limits.hpp"
 #include "autosched/move_record.hpp"
 #include "autosched/moves.hpp"
 
@@ -14,7 +15,13 @@ Program pad_rows(Program program, size_t stage, int64_t gap) {
   move.require(padded.kind == StageKind::Compute, "its results are not rows of a compute stage");
   for (TensorId id : padded.results) {
     move.require(program.scopes[id.value] == Scope::Workspace, "the caller has its results");
-    move.require(!program.graph.info(id).shape.empty(), "its results are scalars");
+    const TensorInfo& info = program.graph.info(id);
+    move.require(!info.shape.empty(), "its results are scalars");
+    const auto elements = static_cast<double>(info.element_count());
+    const auto row = static_cast<double>(std::max<int64_t>(info.shape.back(), 1));
+    move.require(
+        elements / row * (row + static_cast<double>(gap)) <= kSmallTensor + kGrowthLimit * elements,
+        "with the gaps, it has more than 64 times its elements");
     move.require(
         std::ranges::all_of(
             program.readers[id.value],

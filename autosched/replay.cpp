@@ -1,282 +1,287 @@
 // autosched/replay.cpp -- a list of moves in JSON, made again.
-#include <unordered_map>
+#include <array>
+#include <map>
+#include <set>
 
+#include "autosched/limits.hpp"
+#include "autosched/move_entry.hpp"
 #include "autosched/move_record.hpp"
 #include "autosched/moves.hpp"
 
 namespace adjit {
 namespace {
 
-// Reads one move's JSON; a missing or ill-typed member is refused by name.
-class Entry {
- public:
-  Entry(const Json& json, const Program& program) : json_(json), program_(program) {
-    if (!json.is_object()) throw Error(ErrorCode::Schedule, "a move must be an object");
-  }
+Program replay_moves(const Graph& graph, const Json& moves, int cores, int vector_bits,
+                     const std::string& where);
 
-  template <typename T>
-  T get(const char* member) const {
-    if (!json_.contains(member))
-      throw Error(ErrorCode::Schedule, std::string("it lacks \"") + member + "\"");
-    try {
-      return json_.at(member).get<T>();
-    } catch (const Json::exception&) {
-      throw Error(ErrorCode::Schedule, std::string("\"") + member + "\" has the wrong type");
-    }
-  }
-  size_t number(const char* member) const {
-    const auto value = get<int64_t>(member);
-    if (value < 0) throw Error(ErrorCode::Schedule, std::string("\"") + member + "\" is negative");
-    return static_cast<size_t>(value);
-  }
-  bool optional_flag(const char* member) const {
-    return json_.contains(member) && get<bool>(member);
-  }
-  std::optional<size_t> optional_number(const char* member) const {
-    return json_.contains(member) ? std::optional(number(member)) : std::nullopt;
-  }
-  size_t stage(const char* member) const { return stage_named(get<std::string>(member)); }
-  std::vector<size_t> stages(const char* member) const {
-    // Long lists occur (every inlined stage): one map instead of a search for each.
-    std::unordered_map<std::string, size_t> numbers;
-    for (size_t s = 0; s < program_.graph.stages.size(); ++s)
-      numbers.emplace(stage_name(program_.graph, program_.graph.stages[s]), s);
-    std::vector<size_t> found;
-    for (const std::string& name : get<std::vector<std::string>>(member)) {
-      const auto at = numbers.find(name);
-      if (at == numbers.end()) unknown(name);
-      found.push_back(at->second);
-    }
-    return found;
-  }
-  TensorId tensor(const char* member) const {
-    const auto name = get<std::string>(member);
-    for (uint32_t t = 0; t < program_.graph.tensors.size(); ++t)
-      if (program_.graph.tensors[t].name == name) return TensorId{t};
-    throw Error(ErrorCode::Schedule, "there is no tensor '" + name + "'");
-  }
-
- private:
-  [[noreturn]] static void unknown(const std::string& name) {
-    throw Error(ErrorCode::Schedule, "there is no stage '" + name + "'");
-  }
-  size_t stage_named(const std::string& name) const {
-    for (size_t s = 0; s < program_.graph.stages.size(); ++s)
-      if (stage_name(program_.graph, program_.graph.stages[s]) == name) return s;
-    unknown(name);
-  }
-
-  const Json& json_;
-  const Program& program_;
-};
-
-Packing packing_of(const Entry& entry) {
+Packing packing_of(const MoveEntry& entry, size_t rank) {
   Packing packing;
-  for (const std::vector<int64_t>& d : entry.get<std::vector<std::vector<int64_t>>>("dimensions")) {
-    if (d.size() != 3 || d[0] < 0)
-      throw Error(ErrorCode::Schedule, "a packed dimension is [dimension, divisor, modulus]");
+  for (const std::vector<int64_t>& d : entry.lists("dimensions", {0, INT64_MAX})) {
+    if (d.size() != 3 || d[0] >= static_cast<int64_t>(rank) || d[1] < 1)
+      entry.refuse("dimensions", "each is [one of the operand's " + std::to_string(rank) +
+                                     " dimensions, a divisor from 1 on, a modulus, or 0 for none]");
     packing.dimensions.push_back({static_cast<size_t>(d[0]), d[1], d[2]});
   }
-  packing.padding_before = entry.get<std::vector<int64_t>>("before");
-  packing.padding_after = entry.get<std::vector<int64_t>>("after");
-  packing.instead_of_rows = entry.get<bool>("instead_of_rows");
-  packing.widen = entry.get<bool>("widen");
-  packing.read = entry.optional_number("read");
+  packing.padding_before = entry.numbers("before", {0, INT64_MAX});
+  packing.padding_after = entry.numbers("after", {0, INT64_MAX});
+  packing.instead_of_rows = entry.flag("instead_of_rows");
+  packing.widen = entry.flag("widen");
+  if (entry.has("read")) packing.read = entry.position("read", kNodeLimit);
   return packing;
 }
 
 // Arguments are looked up before the program moves on.
-using Apply = void (*)(Program&, const Entry&);
 struct Row {
-  const char* name;
-  Apply apply;
+  std::string_view name;
+  std::array<std::string_view, 8> members;  // besides "move"
+  void (*apply)(Program&, const MoveEntry&);
 };
 constexpr Row kMoves[] = {
     {"tile",
-     [](Program& p, const Entry& e) {
-       const size_t stage = e.stage("stage"), axis = e.number("axis");
-       const auto steps = e.get<std::vector<int64_t>>("steps");
+     {"stage", "axis", "steps"},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
+       const std::vector<int64_t> steps = e.numbers("steps", kPositive);
        p = tile(std::move(p), stage, axis, steps);
      }},
     {"reorder",
-     [](Program& p, const Entry& e) {
+     {"stage", "order"},
+     [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
-       const auto order = e.get<std::vector<size_t>>("order");
+       const std::vector<size_t> order = e.positions("order", kLoopLimit);
        p = reorder(std::move(p), stage, order);
      }},
     {"vectorize",
-     [](Program& p, const Entry& e) {
-       const size_t stage = e.stage("stage"), axis = e.number("axis");
-       p = vectorize(std::move(p), stage, axis, e.get<int64_t>("lanes"));
+     {"stage", "axis", "lanes"},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
+       p = vectorize(std::move(p), stage, axis, e.number("lanes", {2, kLaneLimit}));
      }},
     {"unroll",
-     [](Program& p, const Entry& e) {
-       const size_t stage = e.stage("stage"), axis = e.number("axis");
-       p = unroll(std::move(p), stage, axis, e.get<int64_t>("factor"));
+     {"stage", "axis", "factor"},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
+       p = unroll(std::move(p), stage, axis, e.number("factor", {2, kUnrollLimit}));
      }},
     {"parallel",
-     [](Program& p, const Entry& e) {
+     {"stage", "loops"},
+     [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
-       p = parallel(std::move(p), stage, e.number("loops"));
+       p = parallel(std::move(p), stage, e.position("loops", kLoopLimit + 1));
      }},
     {"stream",
-     [](Program& p, const Entry& e) {
-       const size_t stage = e.stage("stage");
-       p = stream(std::move(p), stage);
-     }},
+     {"stage"},
+     [](Program& p, const MoveEntry& e) { p = stream(std::move(p), e.stage("stage")); }},
     {"fetch_ahead",
-     [](Program& p, const Entry& e) {
+     {"stage", "axis"},
+     [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
-       p = fetch_ahead(std::move(p), stage, e.optional_number("axis"));
+       std::optional<size_t> axis;
+       if (e.has("axis")) axis = e.axis("axis", stage);
+       p = fetch_ahead(std::move(p), stage, axis);
      }},
     {"compute_at",
-     [](Program& p, const Entry& e) {
+     {"stage", "host", "depth"},
+     [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), host = e.stage("host");
-       p = compute_at(std::move(p), stage, host, e.number("depth"));
+       p = compute_at(std::move(p), stage, host, e.position("depth", kLoopLimit + 1));
      }},
     {"group_rows",
-     [](Program& p, const Entry& e) {
-       const size_t stage = e.stage("stage"), depth = e.number("depth");
-       p = group_rows(std::move(p), stage, depth, e.get<int64_t>("rows"));
+     {"stage", "depth", "rows"},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage"), depth = e.position("depth", kLoopLimit + 1);
+       p = group_rows(std::move(p), stage, depth, e.number("rows", kPositive));
      }},
     {"inline",
-     [](Program& p, const Entry& e) {
+     {"stages"},
+     [](Program& p, const MoveEntry& e) {
        const std::vector<size_t> stages = e.stages("stages");
        p = inline_stages(std::move(p), stages);
      }},
     {"recompute",
-     [](Program& p, const Entry& e) {
+     {"stages"},
+     [](Program& p, const MoveEntry& e) {
        const std::vector<size_t> stages = e.stages("stages");
        p = recompute(std::move(p), stages);
      }},
     {"rematerialize",
-     [](Program& p, const Entry& e) {
+     {"stage", "reader"},
+     [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), reader = e.stage("reader");
        p = rematerialize(std::move(p), stage, reader);
      }},
-    {"early_results", [](Program& p, const Entry&) { p = early_results(std::move(p)); }},
+    {"early_results", {}, [](Program& p, const MoveEntry&) { p = early_results(std::move(p)); }},
     {"expand_reduction",
-     [](Program& p, const Entry& e) {
-       const size_t stage = e.stage("stage");
-       p = expand_reduction(std::move(p), stage);
-     }},
+     {"stage"},
+     [](Program& p, const MoveEntry& e) { p = expand_reduction(std::move(p), e.stage("stage")); }},
     {"split_reduction",
-     [](Program& p, const Entry& e) {
-       const size_t stage = e.stage("stage"), axis = e.number("axis");
-       p = split_reduction(std::move(p), stage, axis, e.get<int64_t>("parts"));
+     {"stage", "axis", "parts"},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
+       p = split_reduction(std::move(p), stage, axis, e.number("parts", kPositive));
      }},
     {"split_scatter",
-     [](Program& p, const Entry& e) {
-       const size_t stage = e.stage("stage"), axis = e.number("axis");
-       p = split_scatter(std::move(p), stage, axis, e.get<int64_t>("parts"));
+     {"stage", "axis", "parts"},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
+       p = split_scatter(std::move(p), stage, axis, e.number("parts", kPositive));
      }},
     {"scatter_rows",
-     [](Program& p, const Entry& e) {
+     {"stage", "dimension"},
+     [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
-       p = scatter_rows(std::move(p), stage, e.number("dimension"));
+       p = scatter_rows(std::move(p), stage, e.position("dimension", kAxisLimit));
      }},
     {"schedule_steps",
-     [](Program& p, const Entry& e) {
+     {"stage", "moves"},
+     [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
-       const std::string moves = e.get<Json>("moves").dump();
+       const Json& moves = e.member("moves");
        if (p.graph.stages[stage].kind != StageKind::Scan)
-         throw Error(ErrorCode::Schedule, "that is no scan");
-       const Graph& body = *p.graph.stages[stage].scan->body;
-       Program steps = replay(body, moves, p.cores, p.vector_bits);
+         throw Error(ErrorCode::Schedule, e.subject() + ": that is no scan");
+       Program steps = replay_moves(*p.graph.stages[stage].scan->body, moves, p.cores,
+                                    p.vector_bits, e.subject() + ": ");
        p = schedule_steps(std::move(p), stage, std::move(steps));
      }},
     {"split_residues",
-     [](Program& p, const Entry& e) {
-       const size_t stage = e.stage("stage"), axis = e.number("axis");
-       p = split_residues(std::move(p), stage, axis, e.get<int64_t>("modulus"),
-                          e.optional_flag("inside"));
+     {"stage", "axis", "modulus", "inside"},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
+       p = split_residues(std::move(p), stage, axis, e.number("modulus", kPositive),
+                          e.has("inside") && e.flag("inside"));
      }},
     {"pack",
-     [](Program& p, const Entry& e) {
+     {"stage", "operand", "dimensions", "before", "after", "instead_of_rows", "widen", "read"},
+     [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
        const TensorId operand = e.tensor("operand");
-       p = pack(std::move(p), stage, operand, packing_of(e));
+       p = pack(std::move(p), stage, operand, packing_of(e, p.graph.info(operand).shape.size()));
      }},
     {"fuse_siblings",
-     [](Program& p, const Entry& e) {
+     {"stages"},
+     [](Program& p, const MoveEntry& e) {
        const std::vector<size_t> stages = e.stages("stages");
        p = fuse_siblings(std::move(p), stages);
      }},
     {"hoist",
-     [](Program& p, const Entry& e) {
+     {"stages", "axes"},
+     [](Program& p, const MoveEntry& e) {
        const std::vector<size_t> stages = e.stages("stages");
-       const auto axes = e.get<std::vector<std::vector<size_t>>>("axes");
-       if (axes.size() != stages.size())
-         throw Error(ErrorCode::Schedule, "\"axes\" must be a list for every stage");
+       const std::vector<std::vector<int64_t>> axes = e.lists("axes", {0, kAxisLimit - 1});
+       if (axes.size() != stages.size()) e.refuse("axes", "it must be a list for every stage");
        std::vector<Hoisted> readers;
-       for (size_t k = 0; k < stages.size(); ++k) readers.push_back({stages[k], axes[k]});
+       for (size_t k = 0; k < stages.size(); ++k)
+         readers.push_back({stages[k], {axes[k].begin(), axes[k].end()}});
        p = hoist(std::move(p), readers);
      }},
     {"block_axis",
-     [](Program& p, const Entry& e) {
-       const std::vector<size_t> stages = e.stages("stages");
-       const auto axes = e.get<std::vector<size_t>>("axes");
-       const auto steps = e.get<std::vector<int64_t>>("steps");
-       if (axes.size() != stages.size())
-         throw Error(ErrorCode::Schedule, "\"axes\" must name an axis for every stage");
+     {"stages", "axes", "steps"},
+     [](Program& p, const MoveEntry& e) {
+       const std::vector<size_t> stages = e.stages("stages"),
+                                 axes = e.positions("axes", kAxisLimit);
+       const std::vector<int64_t> steps = e.numbers("steps", kPositive);
+       if (axes.size() != stages.size()) e.refuse("axes", "it must name an axis for every stage");
        std::vector<StageAxis> blocked;
        for (size_t k = 0; k < stages.size(); ++k) blocked.push_back({stages[k], axes[k]});
        p = block_axis(std::move(p), blocked, steps);
      }},
     {"merge_axes",
-     [](Program& p, const Entry& e) {
+     {"stage", "axis"},
+     [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
-       p = merge_axes(std::move(p), stage, e.get<size_t>("axis"));
+       p = merge_axes(std::move(p), stage, e.axis("axis", stage));
      }},
     {"pad_rows",
-     [](Program& p, const Entry& e) {
+     {"stage", "gap"},
+     [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
-       p = pad_rows(std::move(p), stage, e.get<int64_t>("gap"));
+       p = pad_rows(std::move(p), stage, e.number("gap", kPositive));
      }},
     {"in_place",
-     [](Program& p, const Entry& e) {
-       const size_t stage = e.stage("stage");
-       p = in_place(std::move(p), stage);
-     }},
+     {"stage"},
+     [](Program& p, const MoveEntry& e) { p = in_place(std::move(p), e.stage("stage")); }},
     {"gather",
-     [](Program& p, const Entry& e) {
+     {"stages"},
+     [](Program& p, const MoveEntry& e) {
        const std::vector<size_t> stages = e.stages("stages");
        p = gather(std::move(p), stages);
      }},
 };
 
-// Fractions are refused, where reading them as integers would cut them.
-void require_integers(const Json& json) {
-  if (json.is_number_float())
-    throw Error(ErrorCode::Schedule, "numbers must be integers, not " + json.dump());
-  if (json.is_structured())
-    for (const Json& part : json) require_integers(part);
+void apply_move(Program& program, const Json& json) {
+  const MoveEntry entry(json, program);
+  for (const Row& row : kMoves)
+    if (entry.kind() == row.name) {
+      entry.allow_only(row.members);
+      return row.apply(program, entry);
+    }
+  throw Error(ErrorCode::Schedule, "there is no move " + shown(json.at("move")));
 }
 
-void apply_move(Program& program, const Json& json) {
-  require_integers(json);
-  const Entry entry(json, program);
-  const auto name = entry.get<std::string>("move");
-  for (const Row& row : kMoves)
-    if (name == row.name) return row.apply(program, entry);
-  throw Error(ErrorCode::Schedule, "there is no move \"" + name + "\"");
+// A list of moves, and in which of them which member is there twice: JSON keeps one of both.
+struct Moves {
+  Json list;
+  std::map<size_t, std::string> twice;
+};
+
+Moves parse_moves(std::string_view text) {
+  constexpr int kDeepest = 64;  // scans in scans
+  Moves moves;
+  size_t move = 0;
+  std::vector<std::set<std::string>> members;  // of the objects around
+  moves.list = Json::parse(
+      text,
+      [&](int depth, Json::parse_event_t event, Json& parsed) {
+        if (depth > kDeepest)
+          throw Error(ErrorCode::Schedule,
+                      "a schedule is nested deeper than " + std::to_string(kDeepest) + " levels");
+        if (event == Json::parse_event_t::object_start) members.emplace_back();
+        if (event == Json::parse_event_t::key &&
+            !members.back().insert(parsed.get<std::string>()).second)
+          moves.twice.emplace(move, parsed.get<std::string>());
+        if (event == Json::parse_event_t::object_end) {
+          members.pop_back();
+          move += depth == 1 ? 1 : 0;
+        }
+        return true;
+      },
+      false);
+  return moves;
+}
+
+Program replay_moves(const Graph& graph, const Json& moves, int cores, int vector_bits,
+                     const std::string& where) {
+  if (!moves.is_array())
+    throw Error(ErrorCode::Schedule, where + "the schedule of its steps must be a list of moves");
+  Program program = initial_program(graph, cores, vector_bits);
+  for (size_t k = 0; k < moves.size(); ++k) {
+    const auto refuse = [&](const char* why) {
+      throw Error(ErrorCode::Schedule,
+                  where + "move " + std::to_string(k) + ": " + why + ", in " + shown(moves[k]));
+    };
+    try {
+      apply_move(program, moves[k]);
+    } catch (const Overflow& overflow) {
+      refuse(overflow.what());
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::Schedule) throw;
+      refuse(error.what());
+    }
+  }
+  return program;
 }
 
 }  // namespace
 
 Program replay(const Graph& graph, std::string_view moves_json, int cores, int vector_bits) {
-  const Json moves = Json::parse(moves_json, nullptr, false);
-  if (moves.is_discarded() || !moves.is_array())
+  const Moves moves = parse_moves(moves_json);
+  if (!moves.list.is_array())
     throw Error(ErrorCode::Schedule, "a schedule must be a JSON list of moves");
-  Program program = initial_program(graph, cores, vector_bits);
-  for (size_t k = 0; k < moves.size(); ++k) {
-    try {
-      apply_move(program, moves[k]);
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::Schedule) throw;
-      throw Error(ErrorCode::Schedule, "move " + std::to_string(k) + ": " + error.what());
-    }
-  }
+  for (const auto& [k, name] : moves.twice)
+    throw Error(ErrorCode::Schedule, "move " + std::to_string(k) + ": " + shown(Json(name)) +
+                                         " is there twice, in " + shown(moves.list[k]));
+  Program program = replay_moves(graph, moves.list, cores, vector_bits, "");
+  verify(program);
   return program;
 }
 

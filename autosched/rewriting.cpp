@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "autosched/limits.hpp"
 #include "autosched/nests.hpp"
 
 namespace adjit {
@@ -107,7 +108,16 @@ void remove_stages(Program& program, std::span<const size_t> stages) {
   index_readers(program);
 }
 
+// Rewritings that take axes apart can be repeated.
+void require_few_axes(const Graph& graph, const Stage& stage) {
+  if (stage.domain.rank() > kAxisLimit)
+    throw Error(ErrorCode::Schedule, "'" + stage_name(graph, stage) + "' would have " +
+                                         std::to_string(stage.domain.rank()) + " axes; at most " +
+                                         std::to_string(kAxisLimit) + " are scheduled");
+}
+
 void insert_stage(Program& program, size_t at, Stage stage) {
+  require_few_axes(program.graph, stage);
   program.scopes.resize(program.graph.tensors.size(), Scope::None);
   for (TensorId id : stage.results) program.scopes[id.value] = Scope::Workspace;
   renumber_stages(program, [&](size_t s) { return s >= at ? s + 1 : s; });
@@ -135,6 +145,7 @@ void sort_stages(Program& program, std::span<const size_t> order) {
 }
 
 void reset_nest(Program& program, size_t stage) {
+  require_few_axes(program.graph, program.graph.stages[stage]);
   Kernel& kernel = program.kernels[find_nest(program, stage)->kernel];
   kernel.variable_count = 0;
   kernel.root = plain_nest(program.graph, stage, kernel.variable_count);

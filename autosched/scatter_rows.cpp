@@ -28,7 +28,8 @@ Program scatter_rows(Program program, size_t stage, size_t dimension) {
   const TensorInfo result = graph.info(rows.results[0]);
   const size_t rank = result.shape.size();
   move.require(rows.kind == StageKind::Scatter, "that is no scatter");
-  move.require(dimension + 1 < rank, "its result has no such dimension before the innermost one");
+  move.require(dimension < rank && dimension + 1 < rank,
+               "its result has no such dimension before the innermost one");
 
   // Of the result's dimensions in the new array.
   const std::vector<size_t> order = order_of_rows(graph.pool, rows.target, dimension);

@@ -1,6 +1,7 @@
 // autosched/substitution.cpp -- stages' bodies in place of the reads of their results.
 #include "autosched/substitution.hpp"
 
+#include "autosched/limits.hpp"
 #include "autosched/rewriting.hpp"
 
 namespace adjit {
@@ -27,6 +28,7 @@ void Substitution::apply(Stage& stage) {
                                            [this](ExprId leaf, std::span<const ExprId> operands) {
                                              return this->leaf(leaf, operands);
                                            });
+  nodes_before_ = graph_.pool.size();
   for (ExprId& body : stage.bodies) body = (*rebuild_)(body);
 }
 
@@ -36,6 +38,11 @@ ExprId Substitution::leaf(ExprId leaf, std::span<const ExprId> operands) {
   const TensorId tensor = pool.read_tensor(leaf);
   const ExprId body = body_of_[tensor.value];
   if (!body.valid()) return {};
+  // Bodies that read others at several points, which do the same, would double each time.
+  if (pool.size() - nodes_before_ > kNodeLimit)
+    throw Error(ErrorCode::Schedule, "a body of more than " + std::to_string(kNodeLimit) +
+                                         " nodes would read '" + graph_.info(tensor).name +
+                                         "'; keep some of the stages");
   const size_t rank = graph_.info(tensor).shape.size();
   const std::vector<ExprId> index(operands.begin(),
                                   operands.begin() + static_cast<std::ptrdiff_t>(rank));

@@ -19,6 +19,7 @@ class Substitution {
   void replace(const Stage& stage);
   /// From now on, they are reads again.
   void forget(const Stage& stage);
+  /// ErrorCode::Schedule where that makes more than kNodeLimit (limits.hpp) of it.
   void apply(Stage& stage);
 
  private:
@@ -27,6 +28,7 @@ class Substitution {
   Graph& graph_;
   std::vector<ExprId> body_of_, condition_of_;  // per tensor
   std::unique_ptr<Rebuilder> rebuild_;
+  size_t nodes_before_ = 0;  // apply() in the pool
 };
 
 }  // namespace adjit

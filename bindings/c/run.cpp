@@ -104,6 +104,16 @@ std::string report_json(const adjit_executable& handle) {
       .dump();
 }
 
+// "" where there is none; empty text is none by mistake.
+std::string given_schedule(const char* json) {
+  if (json == nullptr) return "";
+  if (*json == '\0')
+    throw Error(
+        ErrorCode::Schedule,
+        "the schedule is empty text; a schedule is a JSON list of moves ([]: none), or NULL");
+  return json;
+}
+
 }  // namespace
 }  // namespace adjit::c
 
@@ -122,7 +132,7 @@ adjit_status adjit_computation_lower(adjit_context* context, const adjit_computa
     handle->request.computation = required(computation, "computation").computation;
     handle->request.layouts = input_layouts(*handle->request.computation, input_count, inputs);
     if (o.title != nullptr) handle->request.title = o.title;
-    if (o.schedule_json != nullptr) handle->request.schedule_json = o.schedule_json;
+    handle->request.schedule_json = given_schedule(o.schedule_json);
     handle->request.trace_ms = o.trace_ms;
     handle->request.memory_budget = o.memory_budget;
     *lowered = handle.release();
@@ -208,7 +218,7 @@ adjit_status adjit_lowered_proposals(adjit_lowered* lowered, int32_t count, uint
 adjit_status adjit_lowered_keep_schedule(adjit_lowered* lowered, const char* schedule_json) {
   return guarded([&] {
     adjit_lowered& l = required(lowered, "lowered");
-    l.engine->keep_schedule(l.request, schedule_json ? schedule_json : "");
+    l.engine->keep_schedule(l.request, given_schedule(schedule_json));
   });
 }
 

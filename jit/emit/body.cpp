@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "autosched/work.hpp"
 #include "jit/emit/operations.hpp"
 #include "runtime/expr/interval.hpp"
 
@@ -139,6 +140,7 @@ void BodyEmitter::analyse(std::optional<size_t> lane_variable) {
       d.masked |= !safe || d.lanes;
     }
     dependence_[id.value] = d;
+    if (pool_.dtype(id) != DType::Int64) work_ += operation_cost(pool_, id);
   }
 }
 

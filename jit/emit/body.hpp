@@ -113,6 +113,8 @@ class BodyEmitter {
   bool reads_anywhere() const;
   /// Expression nodes of the stage.
   size_t node_count() const { return dependence_.size(); }
+  /// What its operations cost, in instructions on a vector.
+  double work() const { return work_; }
   /// How many trips of each copy variable the tile at hand has: reads that are contiguous over the
   /// copies but not over the lanes are then loaded for several copies at once.
   void set_copy_trips(std::vector<int64_t> trips) { copy_trips_ = std::move(trips); }
@@ -255,6 +257,7 @@ class BodyEmitter {
   std::vector<Range> ranges_;  // of domain_'s variables, as far as they were needed
   std::unordered_map<uint32_t, std::optional<Affine>> affine_;
   std::unordered_map<uint32_t, Dependence> dependence_;
+  double work_ = 0;
   std::unordered_map<uint32_t, bool> safe_;  // per read
   std::unordered_map<Key, Memo, KeyHash> memo_;
   std::unordered_map<llvm::Value*, Uniform> uniform_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "autosched/limits.hpp"
 #include "autosched/nests.hpp"
 #include "jit/emit/nest.hpp"
 #include "jit/emit/streaming.hpp"
@@ -88,6 +89,7 @@ class KernelEmitter {
       emit_if(builder_, scopes_, streams ? may : builder_.CreateNot(may), {}, [&](Carried none) {
         context.streams = streams;
         context.operations = 0;
+        context.copied_work = 0;
         emit_tasks(context);
         if (streams) end_streaming(builder_);
         return none;
@@ -156,7 +158,6 @@ class KernelEmitter {
   }
 
   void allocate_locals() {
-    constexpr int64_t kBeyond = 64;  // lanes of the widest vector
     int64_t total = 0;
     for (const Nest* nest : nests_) {
       const Stage& stage = program_.graph.stages[nest->stage];
@@ -168,7 +169,7 @@ class KernelEmitter {
         for (int64_t span : rows.spans)
           elements = checked_mul(elements, std::max<int64_t>(span, 1));
         const int64_t bytes =
-            checked_mul(checked_add(elements, kBeyond),
+            checked_mul(checked_add(elements, kLaneLimit),
                         static_cast<int64_t>(size_of(program_.graph.info(id).dtype)));
         total = checked_add(total, bytes);
         if (total > kMaxLocalBytes)

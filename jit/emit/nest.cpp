@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "autosched/tile_model.hpp"
+
 namespace adjit {
 namespace {
 
@@ -78,6 +80,10 @@ NestEmitter::NestEmitter(KernelContext& context, const Nest& nest)
   body_.emplace(program_.graph, stage_, axes_, std::move(ranges), copy_variables, lane_variable,
                 context.places, builder_, scopes_, index_, context.math);
   body_->set_ahead(nest.ahead);
+  const double vectors =
+      static_cast<double>(lanes_) /
+      static_cast<double>(full_lanes(program_.graph, stage_, program_.vector_bits));
+  if (!copy_loops_.empty() || vectors > 1) copy_work_ = body_->work() * std::max(vectors, 1.0);
   defer_result_rows();
   find_pair_loop();
 }
@@ -97,12 +103,20 @@ bool NestEmitter::uses_reduction(const Affine& form) const {
 // a mistake, and would take seconds to compile.
 void NestEmitter::count_copy() {
   constexpr size_t kMostOperations = 1 << 18;
+  constexpr double kMostCopiedWork = 1 << 17;
   context_.operations += body_->node_count();
   if (context_.operations > kMostOperations)
     throw Error(ErrorCode::Schedule,
                 "the kernel is unrolled to more than " + std::to_string(kMostOperations) +
                     " operations at stage '" + program_.graph.info(stage_.results[0]).name +
                     "': unroll less");
+  context_.copied_work += copy_work_;
+  if (context_.copied_work > kMostCopiedWork)
+    throw Error(ErrorCode::Schedule, "copies of the long body of stage '" +
+                                         program_.graph.info(stage_.results[0]).name +
+                                         "' would take more than " +
+                                         std::to_string(static_cast<int64_t>(kMostCopiedWork)) +
+                                         " instructions: unroll less, or take fewer lanes");
 }
 
 // Index after the innermost loop whose variable the form uses (through divisions, too).

@@ -27,8 +27,9 @@ struct KernelContext {
   IndexEmitter& index;
   VectorMath& math;
   TensorPlaces& places;
-  size_t operations = 0;  // of the bodies emitted so far, copy by copy
-  bool streams = false;   // what nests stream, they may (streaming.hpp)
+  size_t operations = 0;   // of the bodies emitted so far, copy by copy
+  double copied_work = 0;  // vector instructions of the copies among them
+  bool streams = false;    // what nests stream, they may (streaming.hpp)
 };
 
 class NestEmitter {
@@ -200,6 +201,7 @@ class NestEmitter {
   size_t reduction_begin_ = 0;            // first of the inner reduction loops
   std::optional<size_t> lane_loop_;
   unsigned lanes_ = 1;
+  double copy_work_ = 0;            // vector instructions of one of several copies
   std::vector<size_t> copy_loops_;  // unrolled loops, in order
   std::vector<int64_t>
       tile_limit_;  // per axis: points of the tile inside the extent, in this version

@@ -96,7 +96,7 @@ cache::Key Engine::key(const Request& request) const {
       .add("graph", request.computation->base_hash())
       .add("transformations", request.computation->transformations())
       .add("strides", layouts_text(request))
-      .add("schedule", request.schedule_json.empty() ? "default" : request.schedule_json)
+      .add("schedule", request.schedule_json.empty() ? "default" : "given " + request.schedule_json)
       .add("cores", std::to_string(ThreadPool::available_threads()))
       .add("triple", target.triple)
       .add("cpu", target.cpu)

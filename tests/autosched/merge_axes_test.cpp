@@ -48,6 +48,7 @@ TEST(MergeAxes, BesideConditionsOnOthers) {
 TEST(MergeAxes, WhatIsRefused) {
   const Graph graph = parse_graph(kBatch);
   expect_refused([&] { merge_axes(plain(graph), 0, 2); }, "no two such output axes");
+  expect_refused([&] { merge_axes(plain(graph), 0, SIZE_MAX); }, "no two such output axes");
   expect_refused([&] { merge_axes(unroll(plain(graph), 0, 0, 2), 0, 0); }, "before loops");
   expect_refused([&] { merge_axes(parallel(plain(graph), 0, 1), 0, 0); }, "before loops");
 }

@@ -48,6 +48,7 @@ TEST(ScatterRows, IsRefused) {
   const Program p = plain(image("+"));
   expect_refused([&] { scatter_rows(p, scatter_in(p), 2); }, "before the innermost");
   expect_refused([&] { scatter_rows(p, scatter_in(p), 7); }, "no such dimension");
+  expect_refused([&] { scatter_rows(p, scatter_in(p), SIZE_MAX); }, "no such dimension");
   expect_refused([&] { scatter_rows(plain(matmul_graph(2, 2, 2)), 0, 0); }, "no scatter");
 }
 

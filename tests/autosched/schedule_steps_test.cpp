@@ -54,5 +54,25 @@ TEST(ScheduleSteps, IsRefusedForOtherStages) {
   expect_refused([&] { schedule_steps(p, 0, step_program(p)); }, "no scan");
 }
 
+TEST(ScheduleSteps, WhatIsWrongInAStepIsNamed) {
+  const Graph graph = scan_graph();
+  const Program p = initial_program(graph, 2, 512);
+  const std::string scan = stage_name(p.graph, p.graph.stages[scan_in(p)]);
+  const auto refused = [&](const std::string& moves, const std::string& reason) {
+    expect_refused(
+        [&] {
+          replay(graph,
+                 R"([{"move": "early_results"}, {"move": "schedule_steps", "stage": ")" + scan +
+                     R"(", "moves": )" + moves + "}]",
+                 2, 512);
+        },
+        "move 1: schedule_steps of '" + scan + "': " + reason);
+  };
+  refused(R"([{"move": "stream", "stage": "zzz"}])", "move 0: stream: \"stage\" is \"zzz\"; ");
+  refused("[7]", "move 0: a move must be an object, in 7");
+  refused("{}", "the schedule of its steps must be a list of moves");
+  refused(R"("[]")", "the schedule of its steps must be a list of moves");
+}
+
 }  // namespace
 }  // namespace adjit

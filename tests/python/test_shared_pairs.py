@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import adjit as aj
 import numpy as np
 import pytest
+from conftest import Run
 
 
 def kernel_sum(n: int, m: int, dimensions: int, columns: int) -> Any:
@@ -61,3 +63,19 @@ def test_gradients_of_kernel_sums(
     for found, expected in zip(lowered.compile()(g, x, y, b), gradients(x, y, b, g), strict=True):
         tolerance = 2e-5 if dtype == np.float32 else 1e-12
         np.testing.assert_allclose(found, expected, atol=tolerance * np.abs(expected).max())
+
+
+# What each pair has passes from stage to stage in blocks of rows, one a thread, never as a whole.
+def test_no_array_of_all_pairs_is_kept(python: Run) -> None:
+    program = f"""
+import os, sys
+os.sched_setaffinity(0, {{min(os.sched_getaffinity(0))}})
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+import adjit as aj, numpy as np
+from test_shared_pairs import kernel_sum
+shapes = [(2000, 4), (2000, 3), (3000, 3), (3000, 4)]
+g, x, y, b = (np.zeros(shape, np.float32) for shape in shapes)
+pull = lambda g, *args: aj.vjp(kernel_sum(2000, 3000, 3, 4), *args)[1](g)
+print(aj.lower(pull, g, x, y, b).compile().report["workspace_bytes"])
+"""
+    assert int(python(program).stdout) < 2000 * 3000 * 4 // 4

@@ -5,6 +5,8 @@ from __future__ import annotations
 import concurrent.futures
 import io
 import json
+import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +147,66 @@ def test_the_bar_is_for_terminals() -> None:
         assert ("##" in stream.getvalue() and "2/4" in stream.getvalue()) is shown
 
 
-def test_bad_arguments() -> None:
-    with pytest.raises(aj.Error, match="trials=0"):
-        aj.tune(product, A, B, trials=0)
+@pytest.mark.parametrize("method", ["spawn", "fork"])
+def test_worker_processes_leave_code_in_the_cache(
+    python: Run, cache_directory: Path, tmp_path: Path, method: str
+) -> None:
+    (tmp_path / "tuned.py").write_text(
+        "import adjit as aj\n\n\ndef f(a):\n    return aj.exp(a @ a)\n"
+    )
+    program = f"""
+import json
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+import adjit as aj, numpy as np, tuned
+from adjit import runtime
+a = np.random.default_rng(0).standard_normal((48, 48)).astype(np.float32) / 20
+aj.jit(lambda a: a + 1)(a)  # threads of this process that a fork does not have
+runtime.compilations.clear()
+with ProcessPoolExecutor(2, mp_context=get_context("{method}")) as pool:
+    report = aj.tune(tuned.f, a, trials=4, executor=pool)
+print(json.dumps([[t.measured, t.failure] for t in report.trials]))
+print(json.dumps([c["cache"] for c in runtime.compilations]))
+print(float(np.abs(aj.jit(tuned.f)(a) - np.exp(a @ a)).max()))
+"""
+    own = os.environ.get("PYTHONPATH")
+    done = python(
+        program, ADJIT_CACHE="rw", ADJIT_CACHE_DIR=str(cache_directory),
+        PYTHONPATH=os.pathsep.join([str(tmp_path), *([own] if own else [])]),
+    )  # fmt: skip
+    trials, caches, error = (json.loads(line) for line in done.stdout.splitlines())
+    assert len(trials) >= 2
+    assert all(measured > 0 and failure == "" for measured, failure in trials)
+    assert caches == ["disk"] * len(trials), "the workers compiled, this process loads"
+    assert error < 1e-4
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        *[("trials", t) for t in (0, -1, 2.5, 4.0, "8", True, None, 2**31, 2**40)],
+        *[("seed", s) for s in (-1, 0.5, "0", None, 2**64)],
+        *[("executor", e) for e in (3, "threads", concurrent.futures.ThreadPoolExecutor)],
+    ],
+)
+def test_bad_arguments(name: str, given: Any) -> None:
+    with pytest.raises(aj.Error, match=rf"tune: {name}={re.escape(repr(given))}; it must be an "):
+        aj.tune(product, A, B, **{name: given})
+
+
+def test_whole_numbers_of_numpy_will_do() -> None:
+    report = aj.tune(product, A, B, trials=np.int32(2), seed=np.uint64(2**64 - 1))
+    assert len(report.trials) == 2
+
+
+def test_an_executor_that_is_shut_down() -> None:
+    pool = concurrent.futures.ThreadPoolExecutor(1)
+    pool.shutdown()
+    with pytest.raises(aj.Error, match="tune: the executor takes no work: .*shutdown"):
+        aj.tune(product, A, B, trials=2, executor=pool)
+
+
+@pytest.mark.parametrize("given", [5, b"[]", "\0"])
+def test_what_is_kept_is_text(given: Any) -> None:
+    with pytest.raises(aj.ScheduleError, match="keep: schedule_json is"):
+        tuning.keep(aj.lower(product, A, B), given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import reprlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ import numpy as np
 from . import arrays, dtypes, pytree, runtime, transforms
 from .built import Built
 from .compiled import Compiled
-from .errors import Error
+from .errors import Error, ScheduleError
 from .into import Into
 
 
@@ -69,6 +70,20 @@ class Profile(list[KernelTime]):
                 f"{1e-9 * k.bytes / seconds:8.1f}  {' '.join(k.stages)}"
             )
         return "\n".join(lines)
+
+
+def schedule_text(title: str, given: Any) -> str:
+    """A schedule that was given as text; ScheduleError for anything else."""
+    try:
+        if isinstance(given, str) and b"\0" not in given.encode():
+            return given
+    except UnicodeEncodeError:
+        pass
+    raise ScheduleError(
+        f"{title}: schedule_json is {reprlib.repr(given)}; it is a str of JSON, as .schedule_json "
+        "gives it and json.dumps makes it of a list of moves (without one, aj.lower takes the "
+        "default schedule)"
+    )
 
 
 def lower(
@@ -143,8 +158,12 @@ class Lowered:
         return self._handle.text("adjit_lowered_schedule_json")
 
     def with_schedule(self, schedule_json: str) -> Lowered:
-        """The same computation under another schedule. ScheduleError when it is illegal here."""
-        changed = Lowered(self._built, self._views, schedule_json, self._memory_budget)
+        """The same computation under another schedule. ScheduleError when it is illegal here.
+
+        "heuristic" names the schedule that adjit chooses, whatever ``tune`` has kept.
+        """
+        text = schedule_text("with_schedule", schedule_json)
+        changed = Lowered(self._built, self._views, text, self._memory_budget)
         _ = changed.schedule  # replayed now, so that an illegal one is refused here
         return changed
 

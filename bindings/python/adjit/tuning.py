@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from . import lowering, pytree
+from . import lowering, pytree, runtime
 from ._library import call
 from .errors import Error
 
@@ -21,6 +21,7 @@ from .errors import Error
 _WORTH_KEEPING = 0.97
 _SECONDS_A_TURN = 0.02
 _TURNS = 3
+_MOST_TRIALS = 2**16
 
 
 @dataclass(frozen=True)
@@ -87,8 +88,13 @@ def tune(
     are sent ``f`` and ``args``, which must then be picklable, and leave the code in the cache
     directory, which they must share.
     """
-    if trials < 1:
-        raise Error(f"tune got trials={trials}; it needs at least one")
+    trials = _whole("trials", trials, 1, _MOST_TRIALS)
+    seed = _whole("seed", seed, 0, 2**64 - 1)
+    if executor is not None and not isinstance(executor, concurrent.futures.Executor):
+        raise Error(
+            f"tune: executor={executor!r}; it must be an executor of concurrent.futures, such as "
+            "ThreadPoolExecutor(4), or None to compile here"
+        )
     low = lowering.lower(f, *args)
     candidates = _proposals(low, trials, seed)
     with _Progress(2 * len(candidates)) as progress:
@@ -109,9 +115,18 @@ def tune(
     )  # fmt: skip
 
 
+def _whole(name: str, given: Any, least: int, most: int) -> int:
+    is_whole = isinstance(given, int | np.integer) and not isinstance(given, bool)
+    if not is_whole or not least <= given <= most:
+        raise Error(f"tune: {name}={given!r}; it must be an integer from {least} to {most}")
+    return int(given)
+
+
 def keep(low: lowering.Lowered, schedule_json: str | None) -> None:
     """Makes a schedule that of later compilations; None: the default one again."""
-    text = None if schedule_json is None else schedule_json.encode()
+    text = None
+    if schedule_json is not None:
+        text = lowering.schedule_text("keep", schedule_json).encode()
     call("adjit_lowered_keep_schedule", low._handle.value, text)
 
 
@@ -131,6 +146,7 @@ def _compile_one(low: lowering.Lowered, schedule_json: str) -> lowering.Executab
 def _compile_elsewhere(f: Callable[..., Any], args: tuple[Any, ...], schedule_json: str) -> None:
     """What a worker process does: the code is then in the cache."""
     _compile_one(lowering.lower(f, *args), schedule_json)
+    runtime.flush()
 
 
 _Submit = Callable[[str], "concurrent.futures.Future[Any] | None"]
@@ -166,7 +182,10 @@ def _compile(
     low: lowering.Lowered, candidates: list[_Candidate], submit: _Submit, progress: _Progress
 ) -> None:
     """Fills ``program`` or ``failure``."""
-    pending = [submit(c.schedule_json) for c in candidates]
+    try:
+        pending = [submit(c.schedule_json) for c in candidates]
+    except RuntimeError as error:  # shut down, or its workers have died
+        raise Error(f"tune: the executor takes no work: {error}") from error
     for candidate, future in zip(candidates, pending, strict=True):
         if future is not None:
             _wait_for(future)

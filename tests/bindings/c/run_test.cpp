@@ -126,6 +126,7 @@ TEST(RunApi, ProposesAndKeepsSchedules) {
   ADJIT_OK_OR_FAIL(adjit_lowered_keep_schedule(l.get(), moves.c_str()));
   ADJIT_OK_OR_FAIL(adjit_lowered_keep_schedule(l.get(), nullptr));
   EXPECT_FAILURE(adjit_lowered_keep_schedule(l.get(), "[1]"), ADJIT_SCHEDULE, "move 0");
+  EXPECT_FAILURE(adjit_lowered_keep_schedule(l.get(), ""), ADJIT_SCHEDULE, "empty text");
 }
 
 TEST(RunApi, AProfileHasEveryKernelWithItsWork) {
@@ -335,6 +336,17 @@ TEST(LowerApi, SchedulesReplay) {
   ADJIT_OK_OR_FAIL(adjit_lowered_schedule(again.get(), &same));
   EXPECT_STREQ(same, schedule);
   compiled(again);
+}
+
+TEST(LowerApi, EmptyTextIsNoSchedule) {
+  const Context c = context();
+  const Computation f = square();
+  adjit_lower_options options{};
+  options.struct_size = sizeof options;
+  options.schedule_json = "";
+  adjit_lowered* made = nullptr;
+  EXPECT_FAILURE(adjit_computation_lower(c.get(), f.get(), 0, nullptr, &options, &made),
+                 ADJIT_SCHEDULE, "empty text");
 }
 
 TEST(LowerApi, ForeignSchedulesFailWhereTheyAreUsed) {

@@ -361,5 +361,19 @@ TEST(Nest, WholeLoopsAreTestedOnlyAtTheirEnd) {
   EXPECT_EQ(occurrences(ir, "br i1"), 1u);
 }
 
+// Copies of long bodies, and vectors that are many vectors, are more code than their number says.
+TEST(Nest, CopiesThatTakeTooMuchCodeAreRefused) {
+  const Graph graph = parse_graph(
+      "def main(float(9, 9, 9, 35) x) -> (y) {\n"
+      "  y(i, j, k, l) = exp(sin(x(i, j, k, l)) * tanh(x(i, j, k, l))) + lgamma(x(i, j, k, l))\n}");
+  const auto emitted = [&](int64_t lanes, int64_t copies) {
+    Program p = vectorize(plain(graph), 0, 3, lanes);
+    for (size_t axis : {0, 1, 2}) p = unroll(std::move(p), 0, axis, copies);
+    EmittedProgram{p};
+  };
+  EXPECT_NO_THROW(emitted(4, 2));
+  expect_refused([&] { emitted(16, 8); }, "copies of the long body of stage 'y'");
+}
+
 }  // namespace
 }  // namespace adjit::testing
