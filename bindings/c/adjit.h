@@ -360,7 +360,9 @@ typedef struct adjit_lower_options {
       title; /* what adjit-cache lists, such as "grad(loss)"; NULL: the computation's name */
   const char* schedule_json; /* a schedule to use; NULL: the one kept by
                                 adjit_lowered_keep_schedule, else what adjit chooses, which
-                                "heuristic" names whatever was kept */
+                                "heuristic" names whatever was kept. Empty text: ADJIT_SCHEDULE.
+                                What is no legal schedule here gives ADJIT_SCHEDULE, naming the
+                                move, wherever the schedule is asked for */
   double trace_ms;           /* what tracing cost the caller, for the records */
   int64_t memory_budget; /* bytes of workspace that a run may take besides inputs and outputs, with
                             as many threads as cores; 0: no

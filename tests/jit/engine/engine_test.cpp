@@ -123,6 +123,9 @@ TEST(Engine, OutputsMayBeInputsAndRepeat) {
 TEST(Engine, RefusesForeignSchedules) {
   Engine engine(memory_only(1));
   EXPECT_THROW(engine.compile(request_of(parse_graph(kMatmul), "not a schedule")), Error);
+  // Nor is it one where the key's word for no schedule is compiled already.
+  engine.compile(request_of(parse_graph(kMatmul)));
+  EXPECT_THROW(engine.compile(request_of(parse_graph(kMatmul), "default")), Error);
 }
 
 TEST(Engine, PlansSurviveJson) {
