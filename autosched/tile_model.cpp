@@ -152,6 +152,12 @@ int64_t TileModel::live_values(const MemoryAccess& access,
 }
 
 double TileModel::step(const std::vector<int64_t>& factors) const {
+  const auto [known, fresh] = steps_.try_emplace(factors);
+  if (fresh) known->second = step_of(factors);
+  return known->second;
+}
+
+double TileModel::step_of(const std::vector<int64_t>& factors) const {
   double reduction = 1;
   bool steps = false;  // of the reduction, outside the tile
   for (size_t a = output_rank_; a < factors.size(); ++a) {
@@ -271,7 +277,9 @@ double TileModel::cycles(const std::vector<int64_t>& factors) const {
 }
 
 double TileModel::total(const std::vector<int64_t>& factors) const {
-  return cycles(factors) + kInstruction * code(factors) / runs_;
+  const auto [known, fresh] = totals_.try_emplace(factors);
+  if (fresh) known->second = cycles(factors) + kInstruction * code(factors) / runs_;
+  return known->second;
 }
 
 double TileModel::code(const std::vector<int64_t>& factors) const {

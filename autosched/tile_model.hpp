@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -166,6 +167,8 @@ class TileModel {
   double code(const std::vector<int64_t>& factors) const;
 
   // Cycles of a nest over its whole domain, and with its share of what the code has to save.
+  // Descents from different starts meet, and tiles share their ragged versions: steps and totals
+  // are computed once.
   double cycles(const std::vector<int64_t>& factors) const;
   double total(const std::vector<int64_t>& factors) const;
 
@@ -253,6 +256,18 @@ class TileModel {
   };
   const Sharing& sharing(const std::vector<int64_t>& factors) const;
   mutable Sharing sharing_;
+
+  struct FactorsHash {
+    size_t operator()(const std::vector<int64_t>& factors) const {
+      size_t hash = 0;
+      for (const int64_t factor : factors) hash = hash * 131 + static_cast<size_t>(factor);
+      return hash;
+    }
+  };
+  using ByFactors = std::unordered_map<std::vector<int64_t>, double, FactorsHash>;
+  mutable ByFactors steps_, totals_;
+
+  double step_of(const std::vector<int64_t>& factors) const;
 
   const TileProblem& p_;
   size_t v_;
