@@ -1,4 +1,4 @@
-"""Calls with NumPy arrays of layouts seen before: these are passed as objects."""
+"""Calls with arrays of layouts seen before: NumPy's are passed as objects, tensors by address."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import adjit as aj
 import numpy as np
 import pytest
-from adjit import objects
+from adjit import compiled, objects
 
 X, Y = np.arange(16, dtype=np.float32), np.linspace(1, 2, 16, dtype=np.float32)
 
@@ -181,8 +181,7 @@ def test_the_usual_call_passes_objects(monkeypatch: pytest.MonkeyPatch) -> None:
     call, low = gradient(), executable()
     for _ in range(3):
         call(X, Y), low(X, Y)
-    for compiled in (call._usual, low._compiled):
-        monkeypatch.setattr(compiled, "run", None)
+    monkeypatch.setattr(compiled.Compiled, "run", None)
     out = np.empty_like(X)
     for run in (call, low):
         np.testing.assert_allclose(run(X, Y), 2 * X * Y, rtol=1e-6)
@@ -213,6 +212,70 @@ def test_unusual_arrays_after_usual_ones(number: int) -> None:
     for _ in range(2):
         np.testing.assert_allclose(call(unusual()[number], Y), 2 * X * Y, rtol=1e-6)
         np.testing.assert_allclose(call(X, Y), 2 * X * Y, rtol=1e-6)
+
+
+def tensor_calls() -> Any:
+    """The gradient, and as an executable, each called until it takes tensors as they are."""
+    torch = pytest.importorskip("torch")
+    x, y = torch.from_numpy(X.copy()), torch.nn.Parameter(torch.from_numpy(Y.copy()))
+    calls = gradient(), executable()
+    for call in calls:
+        for _ in range(3):
+            torch.testing.assert_close(call(x, y), (2 * x * y).detach())
+    return torch, x, y, calls
+
+
+def test_the_usual_call_passes_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch, x, y, calls = tensor_calls()
+    monkeypatch.setattr(compiled.Compiled, "run", None)
+    for call in calls:
+        found = call(x, y)
+        assert type(found) is torch.Tensor and found.is_contiguous() and not found.requires_grad
+        torch.testing.assert_close(found, (2 * x * y).detach())
+        assert call(x, y).data_ptr() != found.data_ptr()
+
+
+def test_unusual_tensors_after_usual_ones() -> None:
+    torch, x, y, (call, _) = tensor_calls()
+    mine = type("Mine", (torch.Tensor,), {})
+    for other in (
+        x.repeat_interleave(2)[::2], x.expand(2, 16)[1], x.as_subclass(mine), x.numpy(),
+        torch.complex(x, -x).conj().imag, x.to(torch.float64), x[:1].expand(16), x[:7],
+    ):  # fmt: skip
+        weight = y[: len(other)].detach().to(torch.as_tensor(other).dtype)
+        for _ in range(2):
+            wanted = 2 * torch.as_tensor(other) * weight
+            torch.testing.assert_close(torch.as_tensor(call(other, weight)), wanted)
+            torch.testing.assert_close(call(x, y), (2 * x * y).detach())
+    for bad, error in (
+        (x.to_sparse(), aj.errors.DTypeError), (x.to("meta"), aj.errors.DeviceError),
+        (torch.complex(x, x), aj.errors.DTypeError),
+    ):  # fmt: skip
+        with pytest.raises(error):
+            call(bad, y)
+    torch.testing.assert_close(call(x, y), (2 * x * y).detach())
+
+
+@pytest.mark.parametrize("captured", [Y, None], ids=["NumPy", "torch"])
+def test_tensors_beside_captured_arrays(captured: Any) -> None:
+    """Also when ``.data`` gets memory of another layout."""
+    torch = pytest.importorskip("torch")
+    x = torch.from_numpy(X.copy())
+    captured = torch.nn.Parameter(torch.from_numpy(Y.copy())) if captured is None else captured
+    call = aj.jit(lambda x: x * captured)
+    for k in range(4):
+        if k > 1 and isinstance(captured, torch.Tensor):
+            captured.data = torch.rand(32)[:: k - 1][:16]
+        torch.testing.assert_close(call(x), x * torch.as_tensor(captured).detach())
+
+
+def test_large_and_empty_results_as_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    call = aj.jit(lambda x: (x + 1, x.T * 2.0))
+    for shape in ((300, 400), (0, 3), (2, 3)):
+        x = torch.rand(shape)
+        for _ in range(3):
+            torch.testing.assert_close(call(x), (x + 1, x.T * 2))
 
 
 def test_layouts_that_change_every_call() -> None:

@@ -43,6 +43,12 @@ def is_torch(value: Any) -> bool:
     return torch is not None and isinstance(value, torch.Tensor)
 
 
+def is_plain_torch(kind: type) -> bool:
+    """Whether a type is PyTorch's own of tensors that lie in memory."""
+    torch = _torch()
+    return torch is not None and kind in (torch.Tensor, torch.nn.Parameter)
+
+
 def is_array(value: Any) -> bool:
     """Whether a value is an array that views can be made of (Python scalars are not)."""
     if isinstance(value, np.ndarray):
@@ -112,13 +118,19 @@ def _view_torch(tensor: Any) -> View:
     )
 
 
-def ndarray_layouts(values: Sequence[Any]) -> tuple[Any, ...] | None:
-    """Dtypes, shapes and strides (in bytes); None unless all values are plain ndarrays."""
+def layouts_of(values: Sequence[Any]) -> tuple[Any, ...] | None:
+    """Dtypes, shapes and strides (in bytes, of tensors in elements).
+
+    None unless all values are plain ndarrays or plain tensors.
+    """
     layouts = []
     for value in values:
-        if type(value) is not _ndarray:
+        if type(value) is _ndarray:
+            layouts.append((value.dtype, value.shape, value.strides))
+        elif is_plain_torch(type(value)) and value.layout is _torch().strided:
+            layouts.append((value.dtype, value.shape, value.stride()))
+        else:
             return None
-        layouts.append((value.dtype, value.shape, value.strides))
     return tuple(layouts)
 
 

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import arrays, runtime
+from . import arrays, runtime, tensors
 from ._library import Handle
 from .built import Built
 from .into import Into
+
+
+class Direct(NamedTuple):
+    """How a compiled function runs on arrays of one framework, as they are.
+
+    ``run`` gives fresh outputs, or None where an argument does not fit, and nothing has run;
+    ``run_into`` says whether all arguments and given results fitted.
+    """
+
+    run: Callable[[tuple[Any, ...]], Sequence[Any] | None]
+    run_into: Callable[[tuple[Any, ...], Any], bool]
+    rebuild: Callable[[Sequence[Any]], Any]
 
 
 class Compiled:
@@ -29,14 +41,7 @@ class Compiled:
         self.captured = [*built.traced.captured, *built.seeds]
         self.hidden = list(hidden)
         self.program = runtime.Program(lowered, built.computation, built.title)
-        self._plain = not self.captured and built.order is None  # calls take the leaves as they are
-        #: Fresh outputs for leaves that are ndarrays. None where they or captured arrays do not lie
-        #: as they were compiled for.
-        self.run_numpy: Callable[[tuple[Any, ...]], tuple[Any, ...] | None] = (
-            self.program.run_numpy
-            if self._plain
-            else _arranging(self.program, built, self.captured)
-        )
+        self._direct: dict[str, Direct] = {}  # by framework
 
     def fits(self) -> bool:
         """Whether captured arrays lie as they were compiled for; they are looked at again.
@@ -49,25 +54,60 @@ class Compiled:
         self.hidden = hidden
         return True
 
-    def takes_objects(self, args: Sequence[Any], views: Sequence[arrays.View]) -> bool:
-        """Whether ``run_numpy`` may take arguments like these, whose views those of the leaves are.
+    def direct(self, args: Sequence[Any], views: Sequence[arrays.View]) -> Direct | None:
+        """What runs arguments like these; None where some need a copy or are of two frameworks.
 
-        They are ndarrays that need no copy, and so are the captured ones.
+        ``views`` are those of the leaves.
         """
-        return len(args) == len(views) and all(
-            type(a) is np.ndarray and a is v.owner
-            for a, v in zip((*args, *self.captured), (*views, *self.hidden), strict=True)
+        if len(args) != len(views):
+            return None
+        kinds = set()
+        for array, view in zip((*args, *self.captured), (*views, *self.hidden), strict=True):
+            if array is not view.owner:
+                return None
+            kinds.add(type(array))
+        if kinds == {np.ndarray}:
+            kind, make = "numpy", self._on_ndarrays
+        elif kinds and all(map(arrays.is_plain_torch, kinds)):
+            kind, make = "torch", self._on_tensors
+        else:
+            return None
+        if kind not in self._direct:
+            self._direct[kind] = make()
+        return self._direct[kind]
+
+    # What these give does not refer to the Compiled, which refers to it.
+
+    def _on_ndarrays(self) -> Direct:
+        program, built, arranged = self.program, self.built, self._arranging()
+        count = len(program.outputs)
+
+        def run_into(args: tuple[Any, ...], out: Any) -> bool:
+            outputs = built.outputs_of(out, count)
+            return outputs is not None and program.run_numpy_into(arranged(args), outputs)
+
+        plain = arranged is tuple
+        run = program.run_numpy if plain else lambda args: program.run_numpy(arranged(args))
+        return Direct(run, run_into, built.rebuild)
+
+    def _on_tensors(self) -> Direct:
+        signatures = self.built.arranged([*self.signatures, *[v.signature for v in self.hidden]])
+        run, arranged = (
+            tensors.runner(self.program.handle, signatures, self.program.outputs),
+            self._arranging(),
+        )
+        return Direct(
+            run if arranged is tuple else lambda args: run(arranged(args)),
+            lambda args, out: False,
+            self.built.rebuild,
         )
 
-    def run_numpy_into(self, args: tuple[Any, ...], out: Any) -> bool:
-        """Whether all arrays fit as they are; if so, the results are in ``out``."""
-        outputs = self.built.outputs_of(out, len(self.program.outputs))
-        return outputs is not None and self.program.run_numpy_into(
-            args if self._plain else self._all(args), outputs
-        )
-
-    def _all(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple(self.built.arranged([*args, *self.captured]))
+    def _arranging(self) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+        """All inputs from the leaves; ``tuple`` where they are the leaves."""
+        built, captured = self.built, self.captured
+        if not captured and built.order is None:
+            return tuple
+        return lambda args: tuple(built.arranged([*args, *captured]))
 
     def run(self, views: Sequence[arrays.View], framework: str, into: Into | None = None) -> Any:
         """The result for leaves that lie as compiled for.
@@ -83,10 +123,3 @@ class Compiled:
         self.program.run_into(addresses, targets.addresses)
         targets.finish()
         return into.out
-
-
-def _arranging(
-    program: runtime.Program, built: Built, captured: list[Any]
-) -> Callable[[tuple[Any, ...]], tuple[Any, ...] | None]:
-    """``program.run_numpy`` for the leaves alone; refers to no Compiled, which refers to it."""
-    return lambda args: program.run_numpy(tuple(built.arranged([*args, *captured])))

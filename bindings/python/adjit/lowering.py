@@ -11,7 +11,7 @@ import numpy as np
 
 from . import arrays, dtypes, pytree, runtime, transforms
 from .built import Built
-from .compiled import Compiled
+from .compiled import Compiled, Direct
 from .errors import Error, ScheduleError
 from .into import Into
 
@@ -190,7 +190,7 @@ class Executable:
     def __init__(self, compiled: Compiled) -> None:
         self._compiled = compiled
         self._title = compiled.built.title
-        self._takes_objects = False  # the latest arguments were ndarrays
+        self._direct: Direct | None = None  # how the latest arguments could run as they were
 
     def _fitting(self, leaves: list[Any]) -> list[arrays.View]:
         """Views of the leaves; Error unless all inputs are like those that were lowered for."""
@@ -215,17 +215,17 @@ class Executable:
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
         """``out`` takes the results into given arrays: a tree as returned, which is returned."""
-        compiled = self._compiled
-        if self._takes_objects:
+        if self._direct is not None:
             if out is None:
-                made = compiled.run_numpy(args)
+                made = self._direct.run(args)
                 if made is not None:
-                    return compiled.built.rebuild(made)
-            elif compiled.run_numpy_into(args, out):
+                    return self._direct.rebuild(made)
+            elif self._direct.run_into(args, out):
                 return out
+        compiled = self._compiled
         leaves, _ = pytree.flatten((args, {}))
         views = self._fitting(leaves)
-        self._takes_objects = compiled.takes_objects(args, views)
+        self._direct = compiled.direct(args, views)
         framework = next((f for x in leaves if (f := arrays.framework_of(x)) != "numpy"), "numpy")
         return compiled.run(views, framework, None if out is None else Into(out, self._title))
 

@@ -17,7 +17,7 @@ import numpy as np
 from . import arrays, dtypes, pytree, runtime, tracing
 from ._library import Handle, call, ints
 from .built import Built
-from .compiled import Compiled
+from .compiled import Compiled, Direct
 from .errors import DTypeError, Error, NotDifferentiableError
 from .fixed import Fixed
 from .into import Into
@@ -129,9 +129,9 @@ class Transformed:
         self._static_numbers = tuple(static_argnums)
         self._static_names = frozenset(static_argnames)
         self._compiled: dict[Any, Compiled] = {}  # by structure, static arguments, layouts
-        self._by_layouts: dict[Any, Compiled] = {}  # those that take all arguments as objects
-        self._latest: Compiled | None = None  # that one of them that ran last
-        self._usual: Compiled | None = None  # that one, if it ran before that, too
+        self._by_layouts: dict[Any, Direct] = {}  # those that take all arguments as they are
+        self._latest: Direct | None = None  # that one of them that ran last
+        self._usual: Direct | None = None  # that one, if it ran before that, too
 
     def build(self, function: Callable[..., Any], args: Any) -> Built:
         """The computation for (positional, keyword) arguments; subclasses transform it."""
@@ -170,12 +170,12 @@ class Transformed:
         are inputs, too, get their results when all are there.
         """
         if not kwargs:
-            # The usual call: NumPy arrays by position, seen before.
+            # The usual call: arrays by position, of layouts seen before.
             usual = self._usual
             if usual is not None and not tracing.stack.traces:
-                made = usual.run_numpy(args)
+                made = usual.run(args)
                 if made is not None:
-                    return usual.built.rebuild(made)
+                    return usual.rebuild(made)
             return self._call(args, kwargs)
         if "out" in kwargs and self._takes_out:
             return self._call_into(kwargs.pop("out"), args, kwargs)
@@ -198,16 +198,16 @@ class Transformed:
                 "have no memory yet; use what it returns"
             )
         usual = self._usual
-        if usual is not None and not kwargs and usual.run_numpy_into(args, out):
+        if usual is not None and not kwargs and usual.run_into(args, out):
             return out
         return self._call(args, kwargs, Into(out, self.title))
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any], into: Into | None = None) -> Any:
         if tracing.current() is None and self._by_layouts and not kwargs and into is None:
-            compiled = self._by_layouts.get(arrays.ndarray_layouts(args))
-            if compiled is not None and (made := compiled.run_numpy(args)) is not None:
-                self._ran(compiled)
-                return compiled.built.rebuild(made)
+            direct = self._by_layouts.get(arrays.layouts_of(args))
+            if direct is not None and (made := direct.run(args)) is not None:
+                self._ran(direct)
+                return direct.rebuild(made)
         function, positional, keyword, static = self._split(args, kwargs)
         leaves, structure = pytree.flatten((positional, keyword))
         if tracing.current() is not None:
@@ -226,19 +226,19 @@ class Transformed:
             compiled = self._compiled[key] = compile_built(
                 self.build(function, (positional, keyword)), views, self._memory_budget
             )
-        if not kwargs and not static and compiled.takes_objects(args, views):
-            self._by_layouts[arrays.ndarray_layouts(args)] = compiled
-            self._ran(compiled)
+        if not kwargs and not static and (direct := compiled.direct(args, views)):
+            self._by_layouts[arrays.layouts_of(args)] = direct
+            self._ran(direct)
         framework = "numpy"
         for leaf in leaves:
             if (found := arrays.framework_of(leaf)) != "numpy":
                 framework = found
         return compiled.run(views, framework, into)
 
-    def _ran(self, compiled: Compiled) -> None:
+    def _ran(self, direct: Direct) -> None:
         """Calls that change layouts every time do not try the latest ones first."""
-        self._usual = compiled if compiled is self._latest else None
-        self._latest = compiled
+        self._usual = direct if direct is self._latest else None
+        self._latest = direct
 
     def _split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Static arguments leave; the function that is traced has them bound."""
