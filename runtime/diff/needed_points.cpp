@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "runtime/diff/prefix_reduction.hpp"
 #include "runtime/diff/rewrite.hpp"
 #include "runtime/diff/saved_points.hpp"
 #include "runtime/diff/simplify.hpp"
@@ -52,6 +53,7 @@ class NeedRestrictor {
 
   void restrict(Stage& stage) {
     if (stage.kind != StageKind::Compute || stage.results.size() != 1) return;
+    if (prefix_reduction(graph_.pool, stage)) return;
     const uint32_t tensor = stage.results[0].value;
     if (whole_[tensor] || readers_[tensor].empty()) return;
     bool restricted = false;

@@ -13,6 +13,7 @@
 #include "runtime/diff/disjunction.hpp"
 #include "runtime/diff/fixed_axis.hpp"
 #include "runtime/diff/guards.hpp"
+#include "runtime/diff/prefix_reduction.hpp"
 #include "runtime/diff/rewrite.hpp"
 #include "runtime/diff/simplify.hpp"
 #include "runtime/domain/count.hpp"
@@ -201,6 +202,14 @@ class DomainRestrictor {
 
  private:
   void restrict(Stage& stage) {
+    const bool runs_on = prefix_reduction(graph_.pool, stage).has_value();
+    const Stage before = runs_on ? stage : Stage{};
+    take_rows(stage);
+    if (runs_on && stage.domain.reduction_rank() > 0 && !prefix_reduction(graph_.pool, stage))
+      stage = before;
+  }
+
+  void take_rows(Stage& stage) {
     // Every axis that data fixes takes a walk of its own: what fixes the next may have known it.
     for (bool more = true; more && stage.combiner.kind == CombinerKind::Sum;) {
       Restrictor restrictor(graph_.pool, stage.domain);

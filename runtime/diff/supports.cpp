@@ -19,6 +19,7 @@
 
 #include "runtime/diff/condition.hpp"
 #include "runtime/diff/guards.hpp"
+#include "runtime/diff/prefix_reduction.hpp"
 #include "runtime/diff/saved_points.hpp"
 #include "runtime/diff/simplify.hpp"
 #include "runtime/domain/bounds.hpp"
@@ -37,6 +38,7 @@ struct Background {
 struct Known {
   std::vector<Background> backgrounds;
   bool masked = false;  // some of its points may be an infinity that a mask has put there
+  bool vacant = false;  // some may be sums of which a mask leaves no term: 0 over 0 is NaN
 };
 
 // What a point adds that does not count; NaN where there is no such thing.
@@ -55,6 +57,18 @@ bool is_plain(const Domain& domain, const Affine& row) { return row.size() <= do
 Domain with_row(Domain domain, Affine row) {
   domain.inequalities.push_back(std::move(row));
   return domain;
+}
+
+// Whether a domain has all points of its box at which a row is negative.
+bool all_points(const Domain& domain, const Affine& row) {
+  Domain box;
+  box.extents = domain.extents;
+  box.output_rank = domain.output_rank;
+  box.inequalities.push_back(Affine(-1) - row);
+  return domain.equalities.empty() &&
+         std::ranges::all_of(domain.inequalities, [&](const Affine& other) {
+           return is_plain(domain, other) && implies(box, other);
+         });
 }
 
 // A row over a tensor's axes as one over those of a stage that reads it; `domain` takes divisions.
@@ -103,7 +117,7 @@ class Evaluator {
       case Op::Add: return sum(id, of(0), of(1));
       case Op::Sub: return sum(id, of(0), of(1) ? std::optional(-*of(1)) : std::nullopt);
       case Op::Mul: return product(id, of(0), of(1));
-      case Op::Div: return of(0) == 0.0 && !masked(operands[1]) ? of(0) : std::nullopt;
+      case Op::Div: return of(0) == 0.0 && divides(operands[1]) ? of(0) : std::nullopt;
       default: return std::nullopt;
     }
   }
@@ -127,11 +141,15 @@ class Evaluator {
   ExprId other(ExprId id, size_t k) const { return pool_.operand(id, 1 - k); }
 
   // Whether an expression reads what may be an infinity from a mask.
-  bool masked(ExprId root) const {
+  bool masked(ExprId root) const { return reads(root, &Known::masked); }
+  // Whether 0 over it is 0.
+  bool divides(ExprId root) const { return !masked(root) && !reads(root, &Known::vacant); }
+
+  bool reads(ExprId root, bool Known::* what) const {
     return std::ranges::any_of(reachable(pool_, std::span(&root, 1)), [&](ExprId id) {
       if (!pool_.is(id, Op::Read)) return false;
       const auto known = known_.find(pool_.read_tensor(id).value);
-      return known != known_.end() && known->second.masked;
+      return known != known_.end() && known->second.*what;
     });
   }
 
@@ -187,19 +205,24 @@ class SupportRestrictor {
   void pass_on(const Stage& stage) {
     for (TensorId id : tensors_read(graph_, stage)) {
       const auto known = known_.find(id.value);
-      if (known == known_.end() || !known->second.masked) continue;
-      for (TensorId result : stage.results) known_[result.value].masked = true;
+      if (known == known_.end()) continue;
+      const bool masked = known->second.masked, vacant = known->second.vacant;
+      for (TensorId result : stage.results) {
+        known_[result.value].masked |= masked;
+        known_[result.value].vacant |= vacant;
+      }
     }
   }
 
   void restrict(Stage& stage) {
     const double identity = identity_of(stage.combiner.kind);
+    const bool runs_on = prefix_reduction(graph_.pool, stage).has_value();
     Known result;
     for (const Affine& row : candidates(stage)) {
       const auto value =
           Evaluator(graph_.pool, known_, with_row(stage.domain, Affine(-1) - row))(stage.bodies[0]);
       if (!value) continue;
-      if (*value == identity) {
+      if (*value == identity && !runs_on) {
         const Domain restricted = with_row(stage.domain, row);
         const bool kept = std::isinf(identity) ? always_has_terms(restricted) : true;
         if (kept && saves_points(stage.domain, restricted)) {
@@ -208,6 +231,8 @@ class SupportRestrictor {
         }
       }
       if (stage.combiner.kind != CombinerKind::None) continue;
+      // The body says nothing of where the domain has no point: there the result is 0.
+      if (*value != 0 && !all_points(stage.domain, row)) continue;
       result.backgrounds.push_back({row, *value});
       result.masked = result.masked || std::isinf(*value);
     }
@@ -219,7 +244,9 @@ class SupportRestrictor {
     }
     result.masked = result.masked || reads_masked(stage) ||
                     (std::isinf(identity) && !always_has_terms(stage.domain));
-    if (result.masked || !result.backgrounds.empty())
+    result.vacant = (stage.combiner.kind == CombinerKind::Sum && !always_has_terms(stage.domain)) ||
+                    reads_vacant(stage);
+    if (result.masked || result.vacant || !result.backgrounds.empty())
       known_[stage.results[0].value] = std::move(result);
   }
 
@@ -256,6 +283,13 @@ class SupportRestrictor {
       }
     }
     return rows;
+  }
+
+  bool reads_vacant(const Stage& stage) {
+    return std::ranges::any_of(tensors_read(graph_, stage), [&](TensorId id) {
+      const auto known = known_.find(id.value);
+      return known != known_.end() && known->second.vacant;
+    });
   }
 
   // Whether the stage reads what a mask may have made infinite, at points where it may have.

@@ -128,5 +128,38 @@ TEST(Supports, OtherReadersSeeEveryPoint) {
   EXPECT_EQ(rows_of(restrict_to_supports(graph), "w"), 1u);
 }
 
+// A mask inside another one is nothing where the outer one holds.
+TEST(Supports, MasksInsideDomains) {
+  for (const char* inner : {"-inf", "inf", "2.0", "0.0"})
+    for (const char* outer : {"j >= 6", "i + j >= 9", "j >= i - 2", "i < 9"}) {
+      const Graph graph = parse_graph(std::string("def main(double(12, 12) s) -> (z, t, p) {\n") +
+                                      "  x(i, j) = " + outer + " ? (j <= i ? s(i, j) : " + inner +
+                                      ") : 0.0\n"
+                                      "  e(i, j) = exp(x(i, j))\n"
+                                      "  z(i) +=! e(i, r)\n"
+                                      "  t(i) max=! x(i, r)\n"
+                                      "  p(i) +=! x(i, r) * s(r, i)\n}");
+      EXPECT_TRUE(same_numbers(graph, simplify(graph))) << outer << " " << inner;
+      EXPECT_TRUE(same_numbers(graph, restrict_to_supports(restrict_domains(graph))));
+    }
+}
+
+// Without the maximum taken out first, rows that a mask leaves nothing of are 0 over 0.
+TEST(Supports, QuotientsOfNothing) {
+  const auto weights = [](const std::string& mask) {
+    return parse_graph("def main(double(12, 12) s) -> (p) {\n  m(i, j) = " + mask +
+                       " ? s(i, j) : -inf\n"
+                       "  e(i, j) = exp(m(i, j))\n"
+                       "  z(i) +=! e(i, r)\n"
+                       "  y(i) = z(i) * 1.0\n"
+                       "  p(i, j) = e(i, j) / y(i)\n}");
+  };
+  for (const char* mask : {"j < i", "j <= i - 3", "i < 4", "j <= i", "i <= j"}) {
+    EXPECT_TRUE(same_numbers(weights(mask), simplify(weights(mask)))) << mask;
+    EXPECT_TRUE(same_numbers(weights(mask), restrict_to_supports(weights(mask)))) << mask;
+  }
+  EXPECT_EQ(rows_of(restrict_to_supports(weights("j <= i")), "p"), 1u);
+}
+
 }  // namespace
 }  // namespace adjit::testing
