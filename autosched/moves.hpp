@@ -135,9 +135,11 @@ inline constexpr int64_t kLargestResidue = 4;
 /// Points of a group whose operand all of them share, up to which groups are taken apart.
 inline constexpr int64_t kLargestGroup = 1024;
 /// Computes a stage by the residues of one output axis modulo `modulus`: the residues are a new
-/// leading axis of a new stage that stands just before `stage`, which keeps its name and puts them
-/// together. Strided adjoints lose their divisions so. `inside`: the new axis stands just behind
-/// the quotient, for groups that have it in common.
+/// axis of a new stage that stands just before `stage`, which keeps its name and puts them
+/// together. Strided adjoints lose their divisions so. The new axis is the second one, so that what
+/// is put together lies within the first one's points (the images of a batch), or the first, where
+/// that is taken apart itself. `inside`: it stands just behind the quotient, for groups that have
+/// it in common.
 Program split_residues(Program program, size_t stage, size_t axis, int64_t modulus,
                        bool inside = false);
 /// The smallest modulus under which no read and no row divides the axis any more; 1 when none does,
@@ -168,10 +170,11 @@ struct Packing {
   /// where empty. Lanes and rows of a tile want x(i, k) and x(j, k) in other layouts.
   std::optional<size_t> read = std::nullopt;
 };
-/// Copies an operand of a stage into another layout, by a new stage just before it which the stage
-/// then reads. Example: B[k, j] packed into P[j//32, k, j%32] is {{1, 32, 0}, {0, 1, 0}, {1, 1,
-/// 32}}. With padding, reads whose index leaves the operand by no more than the padding lose the
-/// parts of their predicate that only keep them inside it.
+/// Copies an operand of a stage into another layout, by a new stage just before it (and before much
+/// larger tensors that are made for it alone) which the stage then reads. Example: B[k, j] packed
+/// into P[j//32, k, j%32] is {{1, 32, 0}, {0, 1, 0}, {1, 1, 32}}. With padding, reads whose index
+/// leaves the operand by no more than the padding lose the parts of their predicate that only keep
+/// them inside it.
 Program pack(Program program, size_t stage, TensorId operand, const Packing& packing);
 
 /// The number of a read among a stage's reads of the same operand, in the order in which its bodies

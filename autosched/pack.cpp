@@ -413,6 +413,28 @@ std::optional<Packing> zeros_around(const Graph& graph, const Stage& stage, Expr
   return packing;
 }
 
+// Before much larger tensors that the same stage alone reads: those of a part of the results at a
+// time may then be made just before that part (task_chains.hpp), weights once for all.
+size_t place_of_copy(const Program& program, size_t stage, const Stage& copy) {
+  constexpr int64_t kMuchLarger = 4;
+  const Graph& graph = program.graph;
+  const int64_t size = graph.info(copy.results.front()).element_count();
+  const std::vector<TensorId> operands = tensors_read(graph, copy);
+  size_t place = stage;
+  while (place > 0) {
+    const Stage& before = graph.stages[place - 1];
+    if (before.kind != StageKind::Compute || before.results.size() != 1) break;
+    const TensorId result = before.results.front();
+    if (program.scopes[result.value] != Scope::Workspace ||
+        program.readers[result.value] != std::vector{stage} ||
+        graph.info(result).element_count() < kMuchLarger * size ||
+        std::ranges::count(operands, result) > 0)
+      break;
+    --place;
+  }
+  return place;
+}
+
 Program pack(Program program, size_t stage, TensorId operand, const Packing& packing) {
   const Move move = begin_move("pack", program, stage);
   move.require(operand.value < program.graph.tensors.size(), "there is no such operand");
@@ -458,7 +480,9 @@ Program pack(Program program, size_t stage, TensorId operand, const Packing& pac
     copy.results = {add_tensor(program.graph, info.name + "_packed",
                                packed_dtype(program.graph, operand, packing), copy.domain.extents)};
     Reader(program, stage, operand, copy.results.front(), layout)();
-    insert_stage(program, stage++, std::move(copy));
+    const size_t place = place_of_copy(program, stage, copy);
+    insert_stage(program, place, std::move(copy));
+    ++stage;
   }
   const Move moved{move.name, program, stage};
   moved.record(arguments);

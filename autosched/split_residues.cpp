@@ -87,7 +87,7 @@ Program split_residues(Program program, size_t stage, size_t axis, int64_t modul
                "take it apart before attaching it or others to it");
   ExprPool& pool = program.graph.pool;
   std::vector<ExprId> now;
-  const size_t place = inside ? axis + 1 : 0;  // of the residues
+  const size_t place = inside ? axis + 1 : std::min<size_t>(axis, 1);  // of the residues
   for (size_t a = 0; a < whole.domain.rank(); ++a) now.push_back(pool.axis(a < place ? a : a + 1));
   now[axis] = pool.add(pool.mul(now[axis], pool.constant_int(modulus)), pool.axis(place));
 

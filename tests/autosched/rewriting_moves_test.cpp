@@ -112,6 +112,29 @@ TEST(Pack, OneReadOfSeveral) {
   }
 }
 
+// The weights' copy goes before that of the images, which chains with the sum then.
+TEST(Pack, SmallCopiesGoBeforeMuchLargerOnes) {
+  const Graph g = conv_graph(2, 3, 12, 5, 2);
+  const auto copied = [&](size_t first, size_t second) {
+    Packing image{{{0, 1, 0}, {2, 1, 0}, {1, 1, 0}, {3, 1, 0}}, {}, {}},
+        weights{{{1, 1, 0}, {2, 1, 0}, {3, 1, 0}, {0, 1, 0}}, {}, {}};
+    Program p = plain(g);
+    for (size_t operand : {first, second})
+      p = pack(std::move(p), p.graph.stages.size() - 1, g.inputs[operand],
+               operand == 0 ? image : weights);
+    expect_faithful(p, g);
+    EXPECT_EQ(print(replay(g, p.moves_json, 1, 256)), print(p));
+    std::vector<std::string> order;
+    for (const Stage& stage : p.graph.stages) order.push_back(stage_name(p.graph, stage));
+    return order;
+  };
+  const std::string image = g.tensors[g.inputs[0].value].name + "_packed",
+                    weights = g.tensors[g.inputs[1].value].name + "_packed";
+  EXPECT_EQ(copied(0, 1)[0], weights);
+  EXPECT_EQ(copied(0, 1)[1], image);
+  EXPECT_EQ(copied(1, 0)[0], weights);
+}
+
 TEST(Pack, ZerosTakeThePlaceOfPredicates) {
   const Graph g = conv_graph(1, 2, 4, 5, 2);
   const Packing packing{

@@ -46,11 +46,14 @@ TEST(SplitResidues, DivisionsOfTheAxisDisappear) {
 TEST(SplitResidues, ReadsAlongTheQuotientHaveNoDivision) {
   const Graph g = strided_graph(8);
   const Program p = split_residues(plain(g), 0, 1, 2);
-  // R[p, i, q] and y[i, j] = R[j % 2, i, j // 2]
-  EXPECT_EQ(p.graph.stages[0].domain.extents, (std::vector<int64_t>{2, 3, 4, 2}));
-  EXPECT_EQ(print_stage(p.graph, p.graph.stages[1]).find("y_residues(j % 2, i, j // 2)"),
+  // R[i, p, q] and y[i, j] = R[i, j % 2, j // 2]
+  EXPECT_EQ(p.graph.stages[0].domain.extents, (std::vector<int64_t>{3, 2, 4, 2}));
+  EXPECT_EQ(print_stage(p.graph, p.graph.stages[1]).find("y_residues(i, j % 2, j // 2)"),
             print_stage(p.graph, p.graph.stages[1]).find("y_residues"))
       << print_stage(p.graph, p.graph.stages[1]);
+  // R[p, q, j] where the first axis is the one.
+  const Program first = split_residues(plain(g), 0, 0, 2);
+  EXPECT_EQ(first.graph.stages[0].domain.extents, (std::vector<int64_t>{2, 2, 8, 2}));
 }
 
 // Channels behind their group: what is put together lies as it did.

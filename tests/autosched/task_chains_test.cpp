@@ -217,6 +217,34 @@ TEST(PlanChains, HeadsThatFitTheCacheWhereAllDoNot) {
   EXPECT_LT(task_count(whole.kernels.front().root), 12);
 }
 
+// The input's gradient of a 3 x 3 convolution of stride 2: n images of h x h.
+Graph strided_adjoint(int64_t n, int64_t channels, int64_t inputs, int64_t h) {
+  const auto str = [](int64_t k) { return std::to_string(k); };
+  const std::string half = str(h / 2), last = str(h / 2 - 1);
+  return parse_graph("def f(float(" + str(n) + ", " + str(channels) + ", " + half + ", " + half +
+                     ") g, float(" + str(channels) + ", " + str(inputs) + ", 3, 3) w) -> (d) {\n" +
+                     " d(i, j, k, l) +=! g(i, m, n * -1 + (k + 1) // 2, o * -1 + (l + 1) // 2) *"
+                     " w(m, j, n * 2 + k - (k + 1) // 2 * 2 + 1, o * 2 + l - (l + 1) // 2 * 2 + 1)"
+                     " where i in 0:" +
+                     str(n) + ", j in 0:" + str(inputs) + ", k in 0:" + str(h) +
+                     ", l in 0:" + str(h) + ", m in 0:" + str(channels) + ", n in 0:2, o in 0:2," +
+                     " q0 = (k + 1) // 2, q1 = (l + 1) // 2, n + " + last + " >= q0, o + " + last +
+                     " >= q1,"
+                     " 2*q0 + 1 >= k + 2*n, 2*q1 + 1 >= l + 2*o\n}");
+}
+
+// An image's zeros around it, its sums by residues, and the image that these are put together to.
+TEST(PlanChains, ImagesOfAStridedConvolutionsAdjoint) {
+  const Program p = default_schedule(strided_adjoint(8, 128, 64, 56), {.cores = 2});
+  const TaskChains chains = task_chains(p);
+  ASSERT_EQ(p.kernels.size(), 4u) << print(p);
+  EXPECT_EQ(stage_name(p.graph, p.graph.stages[p.kernels[0].root.stage]), "w_packed");
+  EXPECT_EQ(chains.continues, (std::vector<bool>{false, false, true, true})) << print(p);
+  for (size_t k = 1; k < p.kernels.size(); ++k) EXPECT_EQ(task_count(p.kernels[k].root), 8);
+  const Graph small = strided_adjoint(4, 4, 8, 10);
+  expect_faithful(default_schedule(small, {.cores = 2}), small);
+}
+
 // What a task must pass on to be worth its call does not grow with the cache.
 TEST(PlanChains, SmallHeadsOfALargeCache) {
   const Target large{.cores = 2, .l2_bytes = 2 << 20};
