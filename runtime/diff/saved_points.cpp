@@ -27,7 +27,8 @@ bool always_has_terms(const Domain& domain) {
   if (bounded.empty()) return domain.is_box();
   if (bounded.size() > 1 || !domain.equalities.empty() || !domain.divisions.empty()) return false;
   const size_t axis = bounded[0];
-  // Of the values of the axis one must do: its ends, and where a row becomes 0.
+  // Of the values of the axis one must do: its ends, where a row becomes 0, and the middle of a band
+  // around that.
   std::vector<Affine> values{Affine(0), Affine(domain.extents[axis] - 1)};
   for (const Affine& row : domain.inequalities) {
     const int64_t scale = row.coefficient(axis);
@@ -35,6 +36,7 @@ bool always_has_terms(const Domain& domain) {
     Affine rest = row;
     rest.set_coefficient(axis, 0);
     values.push_back(rest * -scale);
+    values.push_back((rest - Affine(rest.constant())) * -scale);
   }
   Domain outputs = domain;
   outputs.inequalities.clear();

@@ -197,6 +197,10 @@ ExprId fold_identities(ExprPool& pool, Op op, DType dtype, Operands v) {
     case Op::Not:
     case Op::And:
     case Op::Or: return fold_logic(pool, op, v);
+    // Bit by bit is one by one for truth values: masks have one form, however they are written.
+    case Op::BitAnd: return dtype == DType::Bool ? pool.logical_and(v[0], v[1]) : ExprId{};
+    case Op::BitOr: return dtype == DType::Bool ? pool.make(Op::Or, v) : ExprId{};
+    case Op::BitXor: return dtype == DType::Bool ? pool.make(Op::Ne, v) : ExprId{};
     default: return {};
   }
 }

@@ -34,6 +34,7 @@ TEST(SavedPoints, EveryResultHasTerms) {
   EXPECT_TRUE(always_has_terms(square({form(1, -1, 0)})));
   EXPECT_TRUE(always_has_terms(square({form(-1, 1, 0)})));
   EXPECT_TRUE(always_has_terms(square({form(1, -1, 0), form(-1, 1, 3)})));
+  EXPECT_TRUE(always_has_terms(square({form(1, -1, 2), form(-1, 1, 3)}))) << "both neighbours";
   EXPECT_FALSE(always_has_terms(square({form(1, -1, -1)})));
   std::mt19937 random(3);
   const auto number = [&](int64_t lo, int64_t hi) {

@@ -58,6 +58,17 @@ INSTANTIATE_TEST_SUITE_P(Rows, Masks,
                                            MaskCase{"j < 11", 0},  // hardly fewer points
                                            MaskCase{"j * j <= i", 0}));
 
+// However they are written.
+TEST(Supports, WindowsAreBands) {
+  for (const char* mask : {"j <= i && i <= j + 3", "(j <= i) & (i <= j + 3)", "abs(i - j) < 3",
+                           "!((i < j) | (j + 3 < i))"}) {
+    const Graph forward = masked_attention(mask), simple = simplify(forward);
+    EXPECT_TRUE(same_numbers(forward, simple));
+    EXPECT_EQ(rows_of(simple, "z"), 2u) << print(simple);
+    EXPECT_EQ(rows_of(simple, "o"), 2u) << print(simple);
+  }
+}
+
 // Rows of scores that a mask leaves nothing of are NaN, as without this pass.
 TEST(Supports, RowsWithoutAnyTermStay) {
   for (const char* mask : {"j < i", "j > i", "j <= i - 3", "i < 0", "j <= i && i <= 2 * j - 4"}) {

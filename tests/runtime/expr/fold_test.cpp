@@ -29,6 +29,15 @@ TEST_F(Fold, ConstantsAsTheInterpreterComputesThem) {
   EXPECT_EQ(pool.select(truth(false), f(1), f(2)), f(2));
 }
 
+TEST_F(Fold, BitsOfTruthValuesAreLogic) {
+  const ExprId c = pool.make(Op::Lt, {i, j});
+  EXPECT_EQ(pool.make(Op::BitAnd, {b, c}), pool.logical_and(b, c));
+  EXPECT_EQ(pool.make(Op::BitOr, {b, c}), pool.make(Op::Or, {b, c}));
+  EXPECT_EQ(pool.make(Op::BitXor, {b, c}), pool.make(Op::Ne, {b, c}));
+  EXPECT_EQ(pool.make(Op::BitAnd, {b, truth(true)}), b);
+  EXPECT_TRUE(pool.is(pool.make(Op::BitAnd, {i, j}), Op::BitAnd));
+}
+
 TEST_F(Fold, IntegerSumsHaveOneForm) {
   const ExprId sum = pool.add(pool.add(i, j), n(3));
   EXPECT_EQ(pool.add(n(3), pool.add(j, i)), sum);
