@@ -239,10 +239,11 @@ Moves parse_moves(std::string_view text) {
         if (event == Json::parse_event_t::key &&
             !members.back().insert(parsed.get<std::string>()).second)
           moves.twice.emplace(move, parsed.get<std::string>());
-        if (event == Json::parse_event_t::object_end) {
-          members.pop_back();
-          move += depth == 1 ? 1 : 0;
-        }
+        if (event == Json::parse_event_t::object_end) members.pop_back();
+        const bool ends = event == Json::parse_event_t::object_end ||
+                          event == Json::parse_event_t::array_end ||
+                          event == Json::parse_event_t::value;
+        move += ends && depth == 1 ? 1 : 0;
         return true;
       },
       false);

@@ -53,7 +53,7 @@ class NeedRestrictor {
 
   void restrict(Stage& stage) {
     if (stage.kind != StageKind::Compute || stage.results.size() != 1) return;
-    if (prefix_reduction(graph_.pool, stage)) return;
+    if (prefix_reduction(graph_.pool, stage) || reads_at_data(graph_.pool, stage)) return;
     const uint32_t tensor = stage.results[0].value;
     if (whole_[tensor] || readers_[tensor].empty()) return;
     bool restricted = false;

@@ -27,8 +27,8 @@ bool always_has_terms(const Domain& domain) {
   if (bounded.empty()) return domain.is_box();
   if (bounded.size() > 1 || !domain.equalities.empty() || !domain.divisions.empty()) return false;
   const size_t axis = bounded[0];
-  // Of the values of the axis one must do: its ends, where a row becomes 0, and the middle of a band
-  // around that.
+  // Of the values of the axis one must do: its ends, where a row becomes 0, and the middle of a
+  // band around that.
   std::vector<Affine> values{Affine(0), Affine(domain.extents[axis] - 1)};
   for (const Affine& row : domain.inequalities) {
     const int64_t scale = row.coefficient(axis);
@@ -51,13 +51,36 @@ bool always_has_terms(const Domain& domain) {
   });
 }
 
-Decided decided(ExprPool& pool, ExprId condition, const Domain& domain) {
+bool reads_at_data(const ExprPool& pool, const Stage& stage) {
+  return std::ranges::any_of(reachable(pool, stage.bodies), [&](ExprId id) {
+    return pool.is(id, Op::Read) &&
+           std::ranges::any_of(reachable(pool, pool.read_index(id)),
+                               [&](ExprId inner) { return pool.is(inner, Op::Read); });
+  });
+}
+
+namespace {
+
+Decided decided(ExprPool& pool, ExprId condition, const Domain& domain, int depth) {
+  constexpr int kDeepest = 6;  // of conditions one of which must hold
+  if (pool.is(condition, Op::Or) && depth < kDeepest) {
+    const Decided a = decided(pool, pool.operand(condition, 0), domain, depth + 1);
+    const Decided b = decided(pool, pool.operand(condition, 1), domain, depth + 1);
+    if (a == Decided::True || b == Decided::True) return Decided::True;
+    if (a == b) return a;
+  }
   Domain restricted = domain;
   const Restriction restriction = restrict_by(pool, condition, restricted);
   if (restriction.empty || provably_empty(restricted)) return Decided::False;
   const bool as_before = restricted.inequalities.size() == domain.inequalities.size() &&
                          restricted.equalities.size() == domain.equalities.size();
   return as_before && !restriction.rest.valid() ? Decided::True : Decided::Open;
+}
+
+}  // namespace
+
+Decided decided(ExprPool& pool, ExprId condition, const Domain& domain) {
+  return decided(pool, condition, domain, 0);
 }
 
 }  // namespace adjit

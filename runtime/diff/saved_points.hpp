@@ -13,6 +13,10 @@ bool saves_points(const Domain& domain, const Domain& restricted);
 /// mention more than one of these are not looked at: the answer is no.
 bool always_has_terms(const Domain& domain);
 
+/// Whether a stage reads at indices that data gives, which are checked wherever its domain is: it
+/// keeps that whole, or what else a program computes would decide which of them are.
+bool reads_at_data(const ExprPool& pool, const Stage& stage);
+
 /// What a condition is at all points of a domain.
 enum class Decided : uint8_t { True, False, Open };
 Decided decided(ExprPool& pool, ExprId condition, const Domain& domain);

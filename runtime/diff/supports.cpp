@@ -23,6 +23,7 @@
 #include "runtime/diff/saved_points.hpp"
 #include "runtime/diff/simplify.hpp"
 #include "runtime/domain/bounds.hpp"
+#include "runtime/expr/scalar.hpp"
 
 namespace adjit {
 namespace {
@@ -92,7 +93,11 @@ class Evaluator {
 
   std::optional<double> operator()(ExprId root) {
     for (const ExprId id : reachable(pool_, std::span(&root, 1)))
-      if (is_float(pool_.dtype(id))) values_.emplace(id.value, evaluate(id));
+      if (is_float(pool_.dtype(id))) {
+        std::optional<double> value = evaluate(id);
+        if (value) value = round_to(*value, pool_.dtype(id));
+        values_.emplace(id.value, value);
+      }
     return values_.at(root.value);
   }
 
@@ -117,7 +122,10 @@ class Evaluator {
       case Op::Add: return sum(id, of(0), of(1));
       case Op::Sub: return sum(id, of(0), of(1) ? std::optional(-*of(1)) : std::nullopt);
       case Op::Mul: return product(id, of(0), of(1));
-      case Op::Div: return of(0) == 0.0 && divides(operands[1]) ? of(0) : std::nullopt;
+      case Op::Div:
+        return of(0) == 0.0 && of(1) != 0.0 && !masked(operands[1]) && !vacant(operands[1])
+                   ? of(0)
+                   : std::nullopt;
       default: return std::nullopt;
     }
   }
@@ -125,7 +133,8 @@ class Evaluator {
   std::optional<double> sum(ExprId id, std::optional<double> a, std::optional<double> b) const {
     if (a && b) return std::isnan(*a + *b) ? std::nullopt : std::optional(*a + *b);
     for (size_t k = 0; k < 2; ++k)
-      if (const auto& one = k == 0 ? a : b; one && std::isinf(*one) && !masked(other(id, k)))
+      if (const auto& one = k == 0 ? a : b;
+          one && std::isinf(*one) && !masked(other(id, k)) && !vacant(other(id, k)))
         return one;
     return std::nullopt;
   }
@@ -140,17 +149,27 @@ class Evaluator {
 
   ExprId other(ExprId id, size_t k) const { return pool_.operand(id, 1 - k); }
 
-  // Whether an expression reads what may be an infinity from a mask.
-  bool masked(ExprId root) const { return reads(root, &Known::masked); }
-  // Whether 0 over it is 0.
-  bool divides(ExprId root) const { return !masked(root) && !reads(root, &Known::vacant); }
-
-  bool reads(ExprId root, bool Known::* what) const {
-    return std::ranges::any_of(reachable(pool_, std::span(&root, 1)), [&](ExprId id) {
-      if (!pool_.is(id, Op::Read)) return false;
-      const auto known = known_.find(pool_.read_tensor(id).value);
-      return known != known_.end() && known->second.*what;
+  // Whether an expression may be an infinity from a mask: of a tensor, or of its own.
+  bool masked(ExprId root) const {
+    return any_in(root, [&](ExprId id) {
+      if (const auto value = pool_.value(id); value && std::isinf(*value)) return true;
+      return reads(id, &Known::masked);
     });
+  }
+  // Whether it may be 0, or the logarithm of 0, since a mask leaves a sum without terms.
+  bool vacant(ExprId root) const {
+    return any_in(root, [&](ExprId id) { return reads(id, &Known::vacant); });
+  }
+
+  template <class Predicate>
+  bool any_in(ExprId root, const Predicate& holds) const {
+    return std::ranges::any_of(reachable(pool_, std::span(&root, 1)), holds);
+  }
+
+  bool reads(ExprId id, bool Known::* what) const {
+    if (!pool_.is(id, Op::Read)) return false;
+    const auto known = known_.find(pool_.read_tensor(id).value);
+    return known != known_.end() && known->second.*what;
   }
 
   std::optional<double> read(ExprId id) {
@@ -216,13 +235,13 @@ class SupportRestrictor {
 
   void restrict(Stage& stage) {
     const double identity = identity_of(stage.combiner.kind);
-    const bool runs_on = prefix_reduction(graph_.pool, stage).has_value();
+    const bool whole = prefix_reduction(graph_.pool, stage) || reads_at_data(graph_.pool, stage);
     Known result;
     for (const Affine& row : candidates(stage)) {
       const auto value =
           Evaluator(graph_.pool, known_, with_row(stage.domain, Affine(-1) - row))(stage.bodies[0]);
       if (!value) continue;
-      if (*value == identity && !runs_on) {
+      if (*value == identity && !whole) {
         const Domain restricted = with_row(stage.domain, row);
         const bool kept = std::isinf(identity) ? always_has_terms(restricted) : true;
         if (kept && saves_points(stage.domain, restricted)) {

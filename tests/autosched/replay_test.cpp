@@ -42,6 +42,8 @@ TEST(Replay, RefusesMembersThatAreMissingUnknownOrThereTwice) {
   expect_foreign(R"([{"move": "early_results", "": 0}])", "it has none");
   expect_foreign(R"([{"move": "early_results"}, {"move": "stream", "stage": "B", "stage": "C"}])",
                  R"(move 1: "stage" is there twice, in {"move":"stream","stage":"C"})");
+  expect_foreign(R"([1, [2], {"move": "stream", "stage": "C", "stage": "C"}])",
+                 R"(move 2: "stage" is there twice, in {"move":"stream","stage":"C"})");
 }
 
 TEST(Replay, RefusesValuesOfOtherTypesAndSizes) {

@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(Rows, Masks,
 // However they are written.
 TEST(Supports, WindowsAreBands) {
   for (const char* mask : {"j <= i && i <= j + 3", "(j <= i) & (i <= j + 3)", "abs(i - j) < 3",
-                           "!((i < j) | (j + 3 < i))"}) {
+                           "!((i < j) | (j + 3 < i))", "!(i < j || j + 3 < i || j - i > 100)"}) {
     const Graph forward = masked_attention(mask), simple = simplify(forward);
     EXPECT_TRUE(same_numbers(forward, simple));
     EXPECT_EQ(rows_of(simple, "z"), 2u) << print(simple);
@@ -170,6 +170,59 @@ TEST(Supports, QuotientsOfNothing) {
     EXPECT_TRUE(same_numbers(weights(mask), restrict_to_supports(weights(mask)))) << mask;
   }
   EXPECT_EQ(rows_of(restrict_to_supports(weights("j <= i")), "p"), 1u);
+}
+
+// The same where the mask says what is left out.
+TEST(Supports, MasksThatSayWhatIsLeftOut) {
+  const Graph graph = parse_graph(
+      "def main(double(12, 12) s) -> (z) {\n"
+      "  m(i, j) = i < j || j + 3 < i ? -inf : s(i, j)\n"
+      "  e(i, j) = exp(m(i, j))\n"
+      "  z(i) +=! e(i, r)\n}");
+  EXPECT_TRUE(same_numbers(graph, simplify(graph)));
+  EXPECT_EQ(rows_of(simplify(graph), "z"), 2u) << print(simplify(graph));
+}
+
+// Zeros and infinities that meet others are no known constants.
+TEST(Supports, NumbersThatAreNone) {
+  for (const char* body : {"(j <= i ? a(i, j) : 0.0) / (j <= i ? b(i, j) : 0.0)",
+                           "(j <= i ? a(i, j) : -inf) - (b(i, j) > 0.0 ? b(i, j) : -inf)",
+                           "(j <= i ? a(i, j) : -inf) + (b(i, j) > 0.0 ? b(i, j) : inf)",
+                           "(j <= i ? a(i, j) : 0.0) * (b(i, j) > 0.0 ? b(i, j) : inf)"}) {
+    const Graph graph = parse_graph(std::string("def main(double(12, 12) a, double(12, 12) b) -> "
+                                                "(t, z) {\n  x(i, j) = ") +
+                                    body + "\n  t(i) max=! x(i, r)\n  z(i) +=! x(i, r)\n}");
+    EXPECT_TRUE(same_numbers(graph, restrict_to_supports(graph))) << body;
+  }
+  const Graph logarithms = parse_graph(
+      "def main(double(12, 12) s) -> (p) {\n"
+      "  m(i, j) = j < i ? s(i, j) : -inf\n"
+      "  e(i, j) = exp(m(i, j))\n"
+      "  z(i) +=! e(i, r)\n"
+      "  p(i, j) = exp(m(i, j) - log(z(i)))\n}");
+  EXPECT_TRUE(same_numbers(logarithms, simplify(logarithms)));
+}
+
+// 1e8 + 1 is 1e8 in float32.
+TEST(Supports, ConstantsAreOfTheirType) {
+  const Graph graph = parse_graph(
+      "def main(float(12, 12) s) -> (z) {\n"
+      "  m(i, j) = j <= i ? s(i, j) : 1e8\n"
+      "  y(i, j) = ((m(i, j) + 1.0) - 1e8) - 1.0\n"
+      "  z(i) +=! y(i, r)\n}");
+  EXPECT_TRUE(same_numbers(graph, restrict_to_supports(graph)));
+}
+
+// An index out of range is one wherever a mask is.
+TEST(Supports, IndicesOfDataAreReadEverywhere) {
+  const Graph graph = parse_graph(
+      "def main(double(9) t, int64(12, 12) n) -> (z) {\n"
+      "  x(i, j) = t(n(i, j))\n"
+      "  m(i, j) = j <= i ? x(i, j) : 0.0\n"
+      "  z(i) +=! m(i, r)\n}");
+  EXPECT_EQ(rows_of(restrict_to_reads(restrict_to_supports(graph)), "x"), 0u);
+  EXPECT_EQ(rows_of(simplify(graph), "x"), 0u) << print(simplify(graph));
+  EXPECT_EQ(rows_of(simplify(graph), "z"), 1u) << print(simplify(graph));
 }
 
 }  // namespace
