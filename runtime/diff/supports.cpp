@@ -39,7 +39,7 @@ struct Background {
 struct Known {
   std::vector<Background> backgrounds;
   bool masked = false;  // some of its points may be an infinity that a mask has put there
-  bool vacant = false;  // some may be sums of which a mask leaves no term: 0 over 0 is NaN
+  bool vacant = false;  // some may be what a mask leaves no term, or only zeros: 0 over 0
 };
 
 // What a point adds that does not count; NaN where there is no such thing.
@@ -156,9 +156,29 @@ class Evaluator {
       return reads(id, &Known::masked);
     });
   }
-  // Whether it may be 0, or the logarithm of 0, since a mask leaves a sum without terms.
+  // Whether it may be 0, or the logarithm of 0, where a mask has put that or left a sum no terms.
   bool vacant(ExprId root) const {
-    return any_in(root, [&](ExprId id) { return reads(id, &Known::vacant); });
+    return any_in(root, [&](ExprId id) {
+      return chooses_zero(id) || reads(id, &Known::vacant) || reads_zeros(id);
+    });
+  }
+
+  bool chooses_zero(ExprId id) const {
+    return pool_.is(id, Op::Select) &&
+           (pool_.value(pool_.operand(id, 1)) == 0.0 || pool_.value(pool_.operand(id, 2)) == 0.0);
+  }
+
+  // Whether a read may be of what a mask has set to 0.
+  bool reads_zeros(ExprId id) const {
+    if (!pool_.is(id, Op::Read)) return false;
+    const auto known = known_.find(pool_.read_tensor(id).value);
+    return known != known_.end() &&
+           std::ranges::any_of(known->second.backgrounds, [&](const Background& background) {
+             if (background.value != 0) return false;
+             Domain domain = domain_;
+             const auto row = at_index(pool_, background.row, pool_.read_index(id), domain);
+             return !row || !implies(domain, *row);
+           });
   }
 
   template <class Predicate>
@@ -237,10 +257,14 @@ class SupportRestrictor {
     const double identity = identity_of(stage.combiner.kind);
     const bool whole = prefix_reduction(graph_.pool, stage) || reads_at_data(graph_.pool, stage);
     Known result;
+    Domain terms = stage.domain;  // points that are not 0 or nothing by a mask
+    bool zeros = false;           // that a maximum or minimum may be
     for (const Affine& row : candidates(stage)) {
       const auto value =
           Evaluator(graph_.pool, known_, with_row(stage.domain, Affine(-1) - row))(stage.bodies[0]);
       if (!value) continue;
+      if (*value == 0 || *value == identity) terms.inequalities.push_back(row);
+      zeros = zeros || (*value == 0 && std::isinf(identity));
       if (*value == identity && !whole) {
         const Domain restricted = with_row(stage.domain, row);
         const bool kept = std::isinf(identity) ? always_has_terms(restricted) : true;
@@ -263,8 +287,8 @@ class SupportRestrictor {
     }
     result.masked = result.masked || reads_masked(stage) ||
                     (std::isinf(identity) && !always_has_terms(stage.domain));
-    result.vacant = (stage.combiner.kind == CombinerKind::Sum && !always_has_terms(stage.domain)) ||
-                    reads_vacant(stage);
+    result.vacant = zeros || reads_vacant(stage) ||
+                    (stage.combiner.kind != CombinerKind::None && !always_has_terms(terms));
     if (result.masked || result.vacant || !result.backgrounds.empty())
       known_[stage.results[0].value] = std::move(result);
   }

@@ -269,6 +269,66 @@ def test_tensors_beside_captured_arrays(captured: Any) -> None:
         torch.testing.assert_close(call(x), x * torch.as_tensor(captured).detach())
 
 
+def test_tensors_without_memory() -> None:
+    torch, x, y, calls = tensor_calls()
+    zeros = torch._efficientzerotensor((16,))
+    emptied = torch.ones(16)
+    emptied.untyped_storage().resize_(0)
+    for call in (*calls, gradient()):
+        for _ in range(2):
+            with pytest.raises(aj.errors.DTypeError, match="has no memory"):
+                torch.func.functionalize(lambda a, call=call: call(a, y))(x)
+            with pytest.raises(aj.errors.DTypeError, match="has no memory"):
+                call(emptied, y)
+            torch.testing.assert_close(call(zeros, y), torch.zeros(16))
+            torch.testing.assert_close(call(x, y), (2 * x * y).detach())
+
+
+def test_threads_that_pass_other_arrays() -> None:
+    """One executable, on tensors and on arrays that need a copy."""
+    _, x, y, (_, call) = tensor_calls()
+    wanted, failures = 2 * X * Y, []
+    shifted = np.zeros(X.nbytes + 1, np.uint8)[1:].view(np.float32)
+    shifted[:] = X
+
+    def work(kind: int) -> None:
+        try:
+            for _ in range(300):
+                found = call(x, y) if kind else call(shifted, Y)
+                np.testing.assert_allclose(found, wanted, rtol=1e-6)
+        except Exception as error:  # shown below
+            failures.append(error)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work, args=(k % 2,)) for k in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not failures
+
+
+def test_code_lives_as_long_as_calls_of_it() -> None:
+    """A captured tensor changes its layout, and back: the code of the first one may be gone."""
+    torch = pytest.importorskip("torch")
+    first = torch.arange(16.0).reshape(4, 4)
+    captured = first.clone()
+    call = aj.jit(lambda x: x @ captured)
+    x = torch.ones(4, 4)
+    for _ in range(3):
+        call(x)
+    captured.data = first.t()
+    call(x.numpy())
+    captured.data = first.clone()
+    others = [aj.lower(lambda x, k=k: aj.sum(x * k), np.ones(5 + k)).compile() for k in range(20)]
+    torch.testing.assert_close(call(x), x @ first)
+    assert len(others) == 20
+
+
 def test_large_and_empty_results_as_tensors() -> None:
     torch = pytest.importorskip("torch")
     call = aj.jit(lambda x: (x + 1, x.T * 2.0))

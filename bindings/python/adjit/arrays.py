@@ -106,11 +106,19 @@ def _view_torch(tensor: Any) -> View:
         raise DTypeError("a torch tensor is sparse; use .to_dense()")
     if tensor.is_conj() or tensor.is_neg():
         tensor = tensor.resolve_conj().resolve_neg()
+    if tensor._is_zerotensor():
+        tensor = torch.zeros(tensor.shape, dtype=tensor.dtype, device="cpu")
     name = str(tensor.dtype).removeprefix("torch.")
     if name not in dtypes.NAMES:
         raise DTypeError(f"torch tensors of {tensor.dtype} are not supported")
+    address = tensor.data_ptr()
+    if not address and tensor.numel():
+        raise DTypeError(
+            f"a {type(tensor).__name__} of torch has no memory (it is fake, or belongs to a "
+            "transformation of torch.func); call with tensors that hold numbers"
+        )
     return View(
-        tensor.data_ptr(),
+        address,
         dtypes.NAMES.index(name),
         tuple(tensor.shape),
         tuple(tensor.stride()),
@@ -171,7 +179,7 @@ def empty(framework: str, dtype: int, shape: tuple[int, ...]) -> tuple[Any, int]
         torch = _torch()
         kind = getattr(torch, dtypes.NAMES[dtype])
         if block is None:
-            tensor = torch.empty(shape, dtype=kind)
+            tensor = torch.empty(shape, dtype=kind, device="cpu")
         else:
             tensor = torch.from_numpy(block).view(kind).view(shape)
         return tensor, tensor.data_ptr()
@@ -184,7 +192,9 @@ def stand_in(framework: str, dtype: int, shape: tuple[int, ...]) -> Any:
     """An array like those of ``empty`` with one element in memory, not to be written."""
     if framework == "torch":
         torch = _torch()
-        return torch.empty((), dtype=getattr(torch, dtypes.NAMES[dtype])).expand(shape)
+        return torch.empty((), dtype=getattr(torch, dtypes.NAMES[dtype]), device="cpu").expand(
+            shape
+        )
     return np.broadcast_to(np.empty((), dtypes.to_numpy(dtype)), shape)
 
 

@@ -215,12 +215,13 @@ class Executable:
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
         """``out`` takes the results into given arrays: a tree as returned, which is returned."""
-        if self._direct is not None:
+        direct = self._direct  # another thread may set it
+        if direct is not None:
             if out is None:
-                made = self._direct.run(args)
+                made = direct.run(args)
                 if made is not None:
-                    return self._direct.rebuild(made)
-            elif self._direct.run_into(args, out):
+                    return direct.rebuild(made)
+            elif direct.run_into(args, out):
                 return out
         compiled = self._compiled
         leaves, _ = pytree.flatten((args, {}))

@@ -37,8 +37,8 @@ def runner(
     """What runs an executable on tensors, for fresh outputs; None unless all lie as ``inputs`` say.
 
     ``inputs`` are (dtype number, shape, strides in elements), ``outputs`` (dtype number, shape).
-    Nothing has run where a tensor does not fit: subclasses, devices, conjugates and sparse ones
-    never do.
+    Nothing has run where a tensor does not fit: subclasses, devices, conjugates, sparse ones and
+    those without memory never do.
     """
     torch: Any = sys.modules["torch"]
     plain = (torch.Tensor, torch.nn.Parameter)
@@ -48,7 +48,7 @@ def runner(
     ]
     makers = [_maker(dtype, shape) for dtype, shape in outputs]
     addresses_in, addresses_out = (ctypes.c_void_p * max(1, len(x)) for x in (inputs, outputs))
-    call = functools.partial(library.adjit_executable_run_raw, executable.value.value)
+    run_raw = library.adjit_executable_run_raw
 
     def run(given: Sequence[Any]) -> Sequence[Any] | None:
         if len(given) != len(wanted):
@@ -65,9 +65,14 @@ def runner(
                 or tensor.is_neg()
             ):
                 return None
-            found.append(tensor.data_ptr())
+            address = tensor.data_ptr()
+            if not address and tensor.numel():  # fake, functional or known zeros
+                return None
+            found.append(address)
         made = tuple([make() for make in makers])
-        status = call(addresses_in(*found), addresses_out(*[t.data_ptr() for t in made]))
+        status = run_raw(
+            executable.value, addresses_in(*found), addresses_out(*[t.data_ptr() for t in made])
+        )
         if status:
             raise failure(status)
         return made

@@ -172,6 +172,20 @@ TEST(Supports, QuotientsOfNothing) {
   EXPECT_EQ(rows_of(restrict_to_supports(weights("j <= i")), "p"), 1u);
 }
 
+// Rows of which a mask leaves nothing, whatever divides by them, and whether points are saved or
+// not.
+TEST(Supports, QuotientsOfOtherReductions) {
+  for (const char* mask : {"j < i", "i >= 1", "i >= 1 && j <= i", "j < 11 && i > 0", "j <= i"})
+    for (const char* norm : {"max=! e(i, r)", "+=! e(i, r) * e(i, r)", "min=! e(i, r)"}) {
+      const Graph graph = parse_graph(
+          std::string("def main(double(12, 12) s) -> (p, w) {\n") + "  e(i, j) = " + mask +
+          " ? exp(s(i, j)) : 0.0\n  z(i) " + norm + "\n  p(i, j) = e(i, j) / z(i)\n" +
+          "  x(i) = i >= 3 ? s(i, 0) : 0.0\n" + "  w(i, j) = e(i, j) / x(i)\n}");
+      EXPECT_TRUE(same_numbers(graph, simplify(graph))) << mask << ", " << norm;
+      EXPECT_TRUE(same_numbers(graph, restrict_to_supports(graph))) << mask << ", " << norm;
+    }
+}
+
 // The same where the mask says what is left out.
 TEST(Supports, MasksThatSayWhatIsLeftOut) {
   const Graph graph = parse_graph(
