@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import threading
+import types
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -310,6 +311,14 @@ def test_threads_that_pass_other_arrays() -> None:
     finally:
         sys.setswitchinterval(interval)
     assert not failures
+
+
+def test_while_torch_is_being_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", types.ModuleType("torch"))
+    call = aj.jit(lambda x, y: x * y)
+    monkeypatch.setattr(sys.modules["torch"], "Tensor", int, raising=False)
+    for y in (2.0, Y, 2.0):
+        np.testing.assert_allclose(call(X, y), X * y, rtol=1e-6)
 
 
 def test_code_lives_as_long_as_calls_of_it() -> None:

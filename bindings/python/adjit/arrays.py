@@ -46,7 +46,8 @@ def is_torch(value: Any) -> bool:
 def is_plain_torch(kind: type) -> bool:
     """Whether a type is PyTorch's own of tensors that lie in memory."""
     torch = _torch()
-    return torch is not None and kind in (torch.Tensor, torch.nn.Parameter)
+    # Another thread may be importing it.
+    return hasattr(torch, "nn") and kind in (torch.Tensor, torch.nn.Parameter)
 
 
 def is_array(value: Any) -> bool:
