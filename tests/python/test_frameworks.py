@@ -47,6 +47,15 @@ def test_torch_bfloat16_and_requires_grad() -> None:
     torch.testing.assert_close(doubled, half * 2)
 
 
+def test_torch_subclasses_are_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    mine = type("Mine", (torch.Tensor,), {"__module__": "mine"})
+    x = torch.arange(4.0, requires_grad=True).as_subclass(mine)
+    found = aj.square(x)
+    assert type(found) is torch.Tensor
+    torch.testing.assert_close(found, torch.arange(4.0) ** 2)
+
+
 def test_torch_bad_tensors_raise() -> None:
     torch = pytest.importorskip("torch")
     with pytest.raises(aj.DTypeError, match="sparse"):

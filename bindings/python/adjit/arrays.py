@@ -62,7 +62,7 @@ def is_array(value: Any) -> bool:
 def framework_of(value: Any) -> str:
     """numpy, torch or jax: where results that go with this value belong."""
     module = type(value).__module__
-    if module.startswith("torch"):
+    if module.startswith("torch") or is_torch(value):
         return "torch"
     return "jax" if module.startswith("jax") else "numpy"
 
