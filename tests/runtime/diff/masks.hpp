@@ -30,7 +30,7 @@ inline ::testing::AssertionResult same_numbers(const Graph& a, const Graph& b) {
 
 /// softmax of n x n scores, which are -inf where `mask` of (i, j) does not hold, times values.
 inline Graph masked_attention(const std::string& mask, int64_t n = 12) {
-  const std::string size = std::to_string(n), square = size + ", " + size;
+  const std::string size = std::to_string(n);
   return parse_graph("def main(double(" + size + ", 4) q, double(" + size + ", 4) k, double(" +
                      size +
                      ", 3) v) -> (o) {\n"
