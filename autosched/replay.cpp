@@ -155,7 +155,8 @@ constexpr Row kMoves[] = {
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
        const TensorId operand = e.tensor("operand");
-       p = pack(std::move(p), stage, operand, packing_of(e, p.graph.info(operand).shape.size()));
+       const Packing packing = packing_of(e, p.graph.info(operand).shape.size());
+       p = pack(std::move(p), stage, operand, packing);
      }},
     {"fuse_siblings",
      {"stages"},

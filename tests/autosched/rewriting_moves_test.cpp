@@ -119,9 +119,10 @@ TEST(Pack, SmallCopiesGoBeforeMuchLargerOnes) {
     Packing image{{{0, 1, 0}, {2, 1, 0}, {1, 1, 0}, {3, 1, 0}}, {}, {}},
         weights{{{1, 1, 0}, {2, 1, 0}, {3, 1, 0}, {0, 1, 0}}, {}, {}};
     Program p = plain(g);
-    for (size_t operand : {first, second})
-      p = pack(std::move(p), p.graph.stages.size() - 1, g.inputs[operand],
-               operand == 0 ? image : weights);
+    for (size_t operand : {first, second}) {
+      const size_t sum = p.graph.stages.size() - 1;
+      p = pack(std::move(p), sum, g.inputs[operand], operand == 0 ? image : weights);
+    }
     expect_faithful(p, g);
     EXPECT_EQ(print(replay(g, p.moves_json, 1, 256)), print(p));
     std::vector<std::string> order;

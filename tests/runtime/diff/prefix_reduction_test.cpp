@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "runtime/diff/reverse.hpp"
 #include "runtime/diff/simplify.hpp"
 #include "tests/runtime/diff/masks.hpp"
