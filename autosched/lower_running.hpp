@@ -1,8 +1,8 @@
 // autosched/lower_running.hpp -- prefix reductions in linear time.
 //
-// The lowered stage has no reduction axis: its body is
-// that of the point i itself, and `Stage::running` says along which axis results run on. The order
-// of the operations is that of the definition.
+// The lowered stage has no reduction axis: its body is that of the point i itself, and
+// `Stage::running` says along which axis results run on. The order of the operations is that of the
+// definition.
 #pragma once
 
 #include "runtime/graph/graph.hpp"

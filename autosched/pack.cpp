@@ -413,6 +413,8 @@ std::optional<Packing> zeros_around(const Graph& graph, const Stage& stage, Expr
   return packing;
 }
 
+namespace {
+
 // Before much larger tensors that the same stage alone reads: those of a part of the results at a
 // time may then be made just before that part (task_chains.hpp), weights once for all.
 size_t place_of_copy(const Program& program, size_t stage, const Stage& copy) {
@@ -434,6 +436,8 @@ size_t place_of_copy(const Program& program, size_t stage, const Stage& copy) {
   }
   return place;
 }
+
+}  // namespace
 
 Program pack(Program program, size_t stage, TensorId operand, const Packing& packing) {
   const Move move = begin_move("pack", program, stage);

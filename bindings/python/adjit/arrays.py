@@ -39,15 +39,22 @@ def _torch() -> Any:
 
 def is_torch(value: Any) -> bool:
     """Whether a value is a torch tensor, of a class of the user's too."""
-    torch = _torch()
-    return torch is not None and isinstance(value, torch.Tensor)
+    kind = getattr(_torch(), "Tensor", None)  # none while another thread imports torch
+    return kind is not None and isinstance(value, kind)
 
 
 def is_plain_torch(kind: type) -> bool:
     """Whether a type is PyTorch's own of tensors that lie in memory."""
     torch = _torch()
-    # Another thread may be importing it.
     return hasattr(torch, "nn") and kind in (torch.Tensor, torch.nn.Parameter)
+
+
+def address_of_tensor(tensor: Any) -> int:
+    """Of a torch tensor's first element; 0 where it has no memory."""
+    try:
+        return int(tensor.data_ptr())
+    except RuntimeError:  # of torch.func.vmap and the like
+        return 0
 
 
 def is_array(value: Any) -> bool:
@@ -103,6 +110,8 @@ def _view_torch(tensor: Any) -> View:
         raise DeviceError(
             f"a torch tensor lies on {tensor.device}; this version runs on the CPU: use .cpu()"
         )
+    if tensor.is_nested:
+        raise DTypeError("a torch tensor is nested; use .to_padded_tensor()")
     if tensor.layout != torch.strided:
         raise DTypeError("a torch tensor is sparse; use .to_dense()")
     if tensor.is_conj() or tensor.is_neg():
@@ -112,7 +121,7 @@ def _view_torch(tensor: Any) -> View:
     name = str(tensor.dtype).removeprefix("torch.")
     if name not in dtypes.NAMES:
         raise DTypeError(f"torch tensors of {tensor.dtype} are not supported")
-    address = tensor.data_ptr()
+    address = address_of_tensor(tensor)
     if not address and tensor.numel():
         raise DTypeError(
             f"a {type(tensor).__name__} of torch has no memory (it is fake, or belongs to a "
@@ -136,7 +145,9 @@ def layouts_of(values: Sequence[Any]) -> tuple[Any, ...] | None:
     for value in values:
         if type(value) is _ndarray:
             layouts.append((value.dtype, value.shape, value.strides))
-        elif is_plain_torch(type(value)) and value.layout is _torch().strided:
+        elif (
+            is_plain_torch(type(value)) and value.layout is _torch().strided and not value.is_nested
+        ):
             layouts.append((value.dtype, value.shape, value.stride()))
         else:
             return None

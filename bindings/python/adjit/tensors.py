@@ -60,12 +60,13 @@ def runner(
                 or tensor.dtype is not dtype
                 or tensor.layout is not strided
                 or not tensor.is_cpu
+                or tensor.is_nested
                 or tensor.shape != shape
                 or tensor.stride() != strides
                 or tensor.is_neg()
             ):
                 return None
-            address = tensor.data_ptr()
+            address = arrays.address_of_tensor(tensor)
             if not address and tensor.numel():  # fake, functional or known zeros
                 return None
             found.append(address)

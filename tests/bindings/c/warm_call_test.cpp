@@ -1,6 +1,6 @@
 // tests/bindings/c/warm_call_test.cpp -- a call of a small kernel whose code is there allocates
-// nothing and takes no lock. Both are counted by functions of this program, which take the place of
-// those that libadjit would call.
+// nothing and takes no mutex or reader-writer lock. All are counted by functions of this program,
+// which take the place of those that libadjit would call.
 #include <dlfcn.h>
 #include <pthread.h>
 
