@@ -7,7 +7,7 @@ import sys
 import threading
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import adjit as aj
@@ -24,6 +24,20 @@ def loss(x: Any, y: Any) -> Any:
 
 def gradient() -> Any:
     return aj.grad(loss)
+
+
+def in_threads(work: Callable[[int], None], numbers: Iterable[int]) -> None:
+    """``work`` of each number at once, with threads that take turns as often as can be."""
+    threads = [threading.Thread(target=work, args=(number,)) for number in numbers]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def executable() -> Any:
@@ -63,16 +77,7 @@ def test_threads(make: Callable[[], Any]) -> None:
             if not (call(x, Y) == 2 * x * Y).all():
                 wrong.append(value)
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
+    in_threads(work, range(4))
     assert not wrong
 
 
@@ -304,16 +309,7 @@ def test_threads_that_pass_other_arrays() -> None:
         except Exception as error:  # shown below
             failures.append(error)
 
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        threads = [threading.Thread(target=work, args=(k % 2,)) for k in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
+    in_threads(work, (0, 1, 0, 1))
     assert not failures
 
 

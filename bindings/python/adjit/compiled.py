@@ -92,10 +92,8 @@ class Compiled:
 
     def _on_tensors(self) -> Direct:
         signatures = self.built.arranged([*self.signatures, *[v.signature for v in self.hidden]])
-        run, arranged = (
-            tensors.runner(self.program.handle, signatures, self.program.outputs),
-            self._arranging(),
-        )
+        run = tensors.runner(self.program.handle, signatures, self.program.outputs)
+        arranged = self._arranging()
         return Direct(
             run if arranged is tuple else lambda args: run(arranged(args)),
             lambda args, out: False,
