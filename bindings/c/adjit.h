@@ -121,6 +121,11 @@ typedef struct adjit_context_options {
   int32_t check_nan; /* > 0: adjit_executable_run fails with ADJIT_INVALID where a stage makes a
                         NaN, and names stage, line and index; < 0: it does not; 0: ADJIT_CHECK_NAN.
                         Results may differ in rounding from those without */
+  /* < 0: subnormal numbers (float32 and bfloat16 below 2^-126, float64 below 2^-1022) count as
+   * zeros of their sign in arithmetic, as arguments and as results, whatever the calling thread's
+   * mode is, which is left as it was; > 0: they are computed with, over a hundred times slower on
+   * some processors; 0: ADJIT_SUBNORMALS ("flush", "keep"), else they count as zeros. */
+  int32_t keep_subnormals;
 } adjit_context_options;
 
 /* options may be NULL. Touches no file and starts no thread before there is something to compile.
@@ -131,8 +136,9 @@ ADJIT_API adjit_status adjit_context_create(const adjit_context_options* options
 ADJIT_API void adjit_context_destroy(adjit_context* context);
 /* Blocks until the cache's queue is written. */
 ADJIT_API adjit_status adjit_context_flush(adjit_context* context);
-/* JSON: version, build, llvm, target {triple, cpu, features}, threads, gpus, cache {directory,
- * mode, bytes, entries}. The string lives until this context's next call of this function. */
+/* JSON: version, build, llvm, target {triple, cpu, features}, threads, subnormals, gpus, cache
+ * {directory, mode, bytes, entries}. The string lives until this context's next call of this
+ * function. */
 ADJIT_API adjit_status adjit_context_info(adjit_context* context, const char** json);
 
 /* ---- Tracing

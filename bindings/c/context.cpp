@@ -33,6 +33,19 @@ bool check_nan(const adjit_context_options& options) {
   return value == "1";
 }
 
+FloatMode float_mode(const adjit_context_options& options) {
+  bool keep = options.keep_subnormals > 0;
+  if (options.keep_subnormals == 0) {
+    const char* text = std::getenv("ADJIT_SUBNORMALS");
+    const std::string value = text == nullptr ? "" : text;
+    if (value != "" && value != "flush" && value != "keep")
+      throw Error(ErrorCode::Invalid,
+                  "ADJIT_SUBNORMALS is '" + value + "'; it must be flush or keep");
+    keep = value == "keep";
+  }
+  return keep ? FloatMode::KeepSubnormals : FloatMode::FlushSubnormals;
+}
+
 EngineOptions engine_options(const adjit_context_options& options) {
   cache::Log log = standard_log("cache"), jit_log = standard_log("jit");
   if (options.log != nullptr)
@@ -57,6 +70,7 @@ EngineOptions engine_options(const adjit_context_options& options) {
                                        : cache::Mode::ReadWrite;
   }
   engine.check_nan = check_nan(options);
+  engine.float_mode = float_mode(options);
   if (options.target_features != nullptr) engine.target_features = options.target_features;
   return engine;
 }
@@ -95,21 +109,23 @@ adjit_status adjit_context_info(adjit_context* context, const char** text) {
     const adjit::CpuTarget& target = engine.target();
     const adjit::cache::StoreOptions& store = engine.store().options();
     static constexpr const char* kModes[] = {"off", "ro", "rw"};
-    const json info = {{"version", ADJIT_VERSION},
-                       {"llvm", adjit::Engine::llvm_version()},
-                       {"compiler", __VERSION__},
-                       {"target",
-                        {{"triple", target.triple},
-                         {"cpu", target.cpu},
-                         {"features", target.features},
-                         {"vector_bits", target.vector.vector_bits}}},
-                       {"threads", engine.threads()},
-                       {"gpus", json::array()},
-                       {"cache",
-                        {{"directory", store.directory.string()},
-                         {"mode", kModes[static_cast<size_t>(store.mode)]},
-                         {"writable", engine.store().writable()},
-                         {"max_bytes", store.max_bytes}}}};
+    const json info = {
+        {"version", ADJIT_VERSION},
+        {"llvm", adjit::Engine::llvm_version()},
+        {"compiler", __VERSION__},
+        {"target",
+         {{"triple", target.triple},
+          {"cpu", target.cpu},
+          {"features", target.features},
+          {"vector_bits", target.vector.vector_bits}}},
+        {"threads", engine.threads()},
+        {"subnormals", engine.float_mode() == adjit::FloatMode::KeepSubnormals ? "keep" : "flush"},
+        {"gpus", json::array()},
+        {"cache",
+         {{"directory", store.directory.string()},
+          {"mode", kModes[static_cast<size_t>(store.mode)]},
+          {"writable", engine.store().writable()},
+          {"max_bytes", store.max_bytes}}}};
     const std::lock_guard lock(context->mutex);
     context->info = info.dump();
     *text = context->info.c_str();

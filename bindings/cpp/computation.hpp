@@ -70,6 +70,9 @@ struct ContextOptions {
   /// Whether runs name the first stage and index that made a NaN (InvalidError); none: the
   /// environment (ADJIT_CHECK_NAN).
   std::optional<bool> check_nan = {};
+  /// Whether subnormal numbers are computed with, or count as zeros; none: the environment
+  /// (ADJIT_SUBNORMALS), else zeros.
+  std::optional<bool> keep_subnormals = {};
 };
 
 /// Caches, threads, compiler. Touches no file and starts no thread before something is compiled.
@@ -85,6 +88,7 @@ class Context {
           o.cache_mode = detail::or_null(options.cache_mode);
           o.target_features = detail::or_null(options.target_features);
           if (options.check_nan) o.check_nan = *options.check_nan ? 1 : -1;
+          if (options.keep_subnormals) o.keep_subnormals = *options.keep_subnormals ? 1 : -1;
           if (log_) {
             o.log = forward_log;
             o.log_user = const_cast<detail::Log*>(log_.get());
@@ -94,7 +98,7 @@ class Context {
 
   /// Blocks until what is queued for the disk cache is written.
   void flush() const { detail::check(adjit_context_flush(get())); }
-  /// JSON: version, build, llvm, target, threads, gpus, cache.
+  /// JSON: version, build, llvm, target, threads, subnormals, gpus, cache.
   std::string info() const { return detail::text(adjit_context_info, get()); }
   adjit_context* get() const { return handle_.get(); }
 

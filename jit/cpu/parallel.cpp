@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "jit/cpu/float_mode.hpp"
 #include "runtime/expr/error.hpp"
 
 namespace adjit {
@@ -228,11 +229,13 @@ void ThreadPool::run(int64_t task_count, Tasks tasks, void* context) {
   const Use use(*arena_);
   if (!arena_->ready) scheduler->make(*arena_);
   Shares shares(std::min<int64_t>(threads_, task_count), task_count);
+  const FloatMode mode = float_mode();
   arena_->arena->execute([&] {
     tbb::parallel_for(
         int64_t{0}, shares.count(),
         [&](int64_t k) {
           const InsideTask guard;
+          const FloatModeScope as_caller(mode);
           const AsWorker worker(k);
           shares.work_off(k, tasks, context);
         },

@@ -26,7 +26,8 @@ class ThreadPool {
   int threads() const { return threads_; }
 
   /// Runs tasks 0..task_count-1 in contiguous ranges and returns when all are done. Each thread
-  /// starts on a share of its own and then helps those that are slower. In the calling thread alone
+  /// starts on a share of its own and then helps those that are slower, in the caller's float mode
+  /// (float_mode.hpp). In the calling thread alone
   /// if there is one thread or one task, or if this thread runs a task already. An exception thrown
   /// by a task is rethrown here after the others have ended. In a forked child a pool starts
   /// workers of its own, or runs alone if one was running at the fork.

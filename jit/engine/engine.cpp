@@ -145,7 +145,8 @@ std::shared_ptr<Executable> Engine::load(const cache::Key& key, std::string* mis
     const std::string* kept = lookup.entry->section("kept schedule");
     report.kept_schedule = kept ? *kept : "";
     report.load_ms = watch.milliseconds();
-    return std::make_shared<Executable>(std::move(plan), std::move(code), pool_, std::move(report));
+    return std::make_shared<Executable>(std::move(plan), std::move(code), pool_, std::move(report),
+                                        options_.float_mode);
   } catch (const Error& e) {
     *miss_reason = std::string("the entry cannot be used: ") + e.what();
     store_.discard(key, *miss_reason);
@@ -190,7 +191,8 @@ std::shared_ptr<Executable> Engine::build(const Request& request, const cache::K
     store_.save(std::move(entry));
   }
   report_build(request, report, checked.graph, program);
-  return std::make_shared<Executable>(std::move(plan), std::move(code), pool_, std::move(report));
+  return std::make_shared<Executable>(std::move(plan), std::move(code), pool_, std::move(report),
+                                      options_.float_mode);
 }
 
 // One line in the log, and files where ADJIT_DUMP asks for them.
@@ -399,6 +401,7 @@ ExportedFunction Engine::exported(const Request& request, const std::string& nam
       compile_kernels(KernelList(program, request.layouts), machines_,
                       [&](size_t kernel) { return exported_symbol(name, kernel); });
   ExportedFunction function;
+  function.float_mode = options_.float_mode;
   function.name = name;
   for (const Computation::Tensor& input : request.computation->inputs())
     function.inputs.push_back(input.name);

@@ -13,6 +13,7 @@
 #include "jit/cache/memory_tier.hpp"
 #include "jit/cache/store.hpp"
 #include "jit/cpu/code.hpp"
+#include "jit/cpu/float_mode.hpp"
 #include "jit/cpu/parallel.hpp"
 #include "jit/cpu/target.hpp"
 #include "jit/engine/computation.hpp"
@@ -24,8 +25,9 @@ namespace adjit {
 struct EngineOptions {
   int threads = 0;  // 0: ADJIT_NUM_THREADS, else the cores this process may use
   cache::StoreOptions store;
-  cache::Log log;               // compilations at Info and Debug; never called under a lock
-  bool check_nan = false;       // every stage is watched; the first that makes a NaN is an error
+  cache::Log log;          // compilations at Info and Debug; never called under a lock
+  bool check_nan = false;  // every stage is watched; the first that makes a NaN is an error
+  FloatMode float_mode = FloatMode::FlushSubnormals;  // of the kernels' arithmetic
   std::string target_features;  // as cpu_target() takes it; "": ADJIT_CPU, else this machine
 };
 
@@ -91,6 +93,7 @@ class Engine {
   static const char* llvm_version();
   const CpuTarget& target() const { return machines_.target(); }
   int threads() const { return threads_; }
+  FloatMode float_mode() const { return options_.float_mode; }
 
  private:
   std::shared_ptr<Executable> load(const cache::Key& key, std::string* miss_reason);

@@ -26,11 +26,12 @@ struct Executable::Frame {
 };
 
 Executable::Executable(ExecutionPlan plan, std::vector<std::shared_ptr<LoadedCode>> code,
-                       std::shared_ptr<ThreadPool> pool, CompileReport report)
+                       std::shared_ptr<ThreadPool> pool, CompileReport report, FloatMode mode)
     : plan_(std::move(plan)),
       code_(std::move(code)),
       pool_(std::move(pool)),
       report_(std::move(report)),
+      mode_(mode),
       uses_(plan_.buffers.size()) {
   for (const auto& code : std::set(code_.begin(), code_.end())) report_.code_bytes += code->bytes();
   for (size_t k = 0; k < plan_.kernels.size(); ++k) {
@@ -166,6 +167,7 @@ void Executable::run_in(Frame& frame, const void* const* inputs, void* const* ou
 }
 
 void Executable::run_here(Frame& frame, const void* const* inputs, void* const* outputs) const {
+  const FloatModeScope mode(mode_);
   for (size_t b : arguments_) {
     const Buffer& buffer = plan_.buffers[b];
     const auto at = static_cast<size_t>(buffer.at);

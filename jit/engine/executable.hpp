@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "jit/cpu/code.hpp"
+#include "jit/cpu/float_mode.hpp"
 #include "jit/cpu/parallel.hpp"
 #include "jit/engine/plan.hpp"
 #include "jit/engine/task_graph.hpp"
@@ -30,7 +31,7 @@ class Executable {
  public:
   /// `code[k]` defines the symbol of the plan's kernel k; kernels may share code.
   Executable(ExecutionPlan plan, std::vector<std::shared_ptr<LoadedCode>> code,
-             std::shared_ptr<ThreadPool> pool, CompileReport report);
+             std::shared_ptr<ThreadPool> pool, CompileReport report, FloatMode mode);
   ~Executable();
   Executable(const Executable&) = delete;
   Executable& operator=(const Executable&) = delete;
@@ -98,6 +99,7 @@ class Executable {
   std::vector<std::shared_ptr<LoadedCode>> code_;
   std::shared_ptr<ThreadPool> pool_;
   CompileReport report_;
+  FloatMode mode_;
   std::vector<LoadedKernel> kernels_;
   std::vector<TaskGraph> graphs_;
   Sections sections_;                        // of the plan's steps

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "jit/cpu/float_mode.hpp"
 #include "jit/engine/plan.hpp"
 
 namespace adjit {
@@ -16,6 +17,7 @@ struct ExportedFunction {
   std::string name;                          // of the C function
   std::vector<std::string> inputs, outputs;  // names, for comments
   ExecutionPlan plan;
+  FloatMode float_mode = FloatMode::FlushSubnormals;
   std::vector<std::vector<char>> objects;
 };
 

@@ -54,6 +54,7 @@ class ContextOptions(ctypes.Structure):
         ("log", c_void_p),
         ("log_user", c_void_p),
         ("check_nan", c_int32),
+        ("keep_subnormals", c_int32),
     ]
 
 

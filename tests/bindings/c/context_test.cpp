@@ -101,6 +101,28 @@ TEST(ContextApi, TheDiskCacheServesTheNextContext) {
   EXPECT_NE(origin().find("\"cache\":\"disk\""), std::string::npos);
 }
 
+TEST(ContextApi, SubnormalNumbersAsTheOptionSaysElseTheEnvironment) {
+  const auto told = [](int32_t option) {
+    adjit_context_options o = options();
+    o.keep_subnormals = option;
+    adjit_context* made = nullptr;
+    EXPECT_EQ(adjit_context_create(&o, &made), ADJIT_OK) << adjit_last_error_message();
+    const Context c(made);
+    const char* json = "";
+    EXPECT_EQ(adjit_context_info(c.get(), &json), ADJIT_OK);
+    return std::string(json).find("\"subnormals\":\"keep\"") != std::string::npos;
+  };
+  EXPECT_FALSE(told(0));
+  EXPECT_TRUE(told(1));
+  setenv("ADJIT_SUBNORMALS", "keep", 1);
+  EXPECT_TRUE(told(0));
+  EXPECT_FALSE(told(-1));
+  setenv("ADJIT_SUBNORMALS", "maybe", 1);
+  adjit_context* made = nullptr;
+  EXPECT_FAILURE(adjit_context_create(nullptr, &made), ADJIT_INVALID, "maybe");
+  unsetenv("ADJIT_SUBNORMALS");
+}
+
 // A directory that cannot be used is a warning to the caller's log; compiling goes on without it.
 TEST(ContextApi, LogsToTheCaller) {
   const ScratchDirectory scratch;

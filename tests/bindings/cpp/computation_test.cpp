@@ -234,6 +234,13 @@ TEST(Contexts, MayWatchForNaNs) {
   unsetenv("ADJIT_CHECK_NAN");
 }
 
+TEST(Contexts, SubnormalNumbersCountAsZerosUnlessKept) {
+  EXPECT_NE(adjit::Context({.cache_mode = "off"}).info().find("\"subnormals\":\"flush\""),
+            std::string::npos);
+  EXPECT_NE(adjit::Context({.cache_mode = "off", .keep_subnormals = true}).info().find("\"keep\""),
+            std::string::npos);
+}
+
 TEST(TextModules, InstantiateAndShowMistakes) {
   const adjit::TextModule m(
       "def total(float(N) x, float() s) -> (y) { y() +=! s() * x(i) * x(i) }");

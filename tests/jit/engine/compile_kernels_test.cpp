@@ -106,7 +106,8 @@ TEST(CompileKernels, EqualKernelsAreCompiledOnce) {
   ASSERT_EQ(code.size(), kKernels);
   for (size_t k = 2; k < kKernels; ++k) EXPECT_EQ(code[k], code[k % 2]);
   const size_t one = code[0]->bytes(), other = code[1]->bytes();
-  Executable executable(plan, code, std::make_shared<ThreadPool>(2), {});
+  Executable executable(plan, code, std::make_shared<ThreadPool>(2), {},
+                        FloatMode::FlushSubnormals);
   EXPECT_EQ(executable.report().code_bytes, one + other) << "each counts once";
   std::vector<float> x(9, 7), y(9, 0);
   const void* inputs[] = {x.data()};

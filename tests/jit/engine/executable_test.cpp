@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cfenv>
+#include <limits>
 #include <thread>
 
 #include "runtime/graph/text.hpp"
@@ -54,6 +56,41 @@ TEST(Executable, AnyNumberOfCallsAtOnce) {
       });
   }
   for (const std::string& text : wrong) EXPECT_EQ(text, "");
+}
+
+// Whatever the caller's thread does to subnormal numbers and however it rounds: both stay as they
+// were.
+TEST(Executable, SubnormalNumbersCountAsZerosUnlessKept) {
+  const Graph graph = parse_graph(
+      "def main(float(2, 3000) x) -> (y, s) {\n y(i, j) = x(i, j) * 0.25\n"
+      " s(i) +=! y(i, r) * 1048576.0\n}");
+  const Request request = request_of(graph);
+  Array x = Array::zeros(DType::Float32, {2, 3000});
+  for (int64_t j = 0; j < 3000; ++j) {
+    x.set(j, std::numeric_limits<float>::min());                     // the product is subnormal
+    x.set(3000 + j, std::numeric_limits<float>::denorm_min() * 64);  // the argument is
+  }
+  for (const FloatMode wanted : {FloatMode::FlushSubnormals, FloatMode::KeepSubnormals})
+    for (const FloatMode callers : {FloatMode::KeepSubnormals, FloatMode::FlushSubnormals}) {
+      EngineOptions options = memory_only(2);
+      options.float_mode = wanted;
+      Engine engine(options);
+      EXPECT_EQ(engine.float_mode(), wanted);
+      std::vector<Array> results;
+      {
+        const FloatModeScope scope(callers);
+        std::fesetround(FE_UPWARD);
+        const FloatMode upward = float_mode();
+        results = run_compiled(engine, request, {x});
+        EXPECT_EQ(float_mode(), upward);
+      }
+      const bool keep = wanted == FloatMode::KeepSubnormals;
+      for (const int64_t k : {0, 2999, 3000, 5999}) EXPECT_EQ(results[0].at(k) != 0, keep) << k;
+      for (const int64_t i : {0, 1}) EXPECT_EQ(results[1].at(i) != 0, keep);
+      if (keep) {
+        EXPECT_EQ(first_difference(graph, {x}, results), "");
+      }
+    }
 }
 
 // Kernels whose tasks follow each other, with what passes between them in the threads' slots.

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 
 #include "runtime/graph/text.hpp"
 #include "tests/jit/engine/run_compiled.hpp"
@@ -113,6 +114,34 @@ def f(float(4, 4) v, float(4, 4) w, float(4) x) -> (d, s) {
   const ExportedFunction f = engine.exported(request_of(layers), "f");
   EXPECT_GT(std::ranges::count_if(f.objects, [](const auto& object) { return object.empty(); }), 1);
   compare({layers, layers}, 3);
+}
+
+// As the engine that it comes from does; the caller's mode stays as it was.
+TEST(Export, SubnormalNumbers) {
+  const Graph graph = parse_graph("def f(float(40) x) -> (y) {\n y(i) = x(i) * 0.25\n}");
+  std::vector<ExportedFunction> functions;
+  for (const FloatMode mode : {FloatMode::FlushSubnormals, FloatMode::KeepSubnormals}) {
+    EngineOptions options = memory_only(1);
+    options.float_mode = mode;
+    functions.push_back(
+        Engine(options).exported(request_of(graph), functions.empty() ? "flush" : "keep"));
+  }
+  const Folder folder;
+  export_library("tails", functions, folder.path);
+  void* library = dlopen((folder.path / "libtails.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  using Function = int (*)(const float*, float*);
+  const std::vector<float> x(40, std::numeric_limits<float>::min());
+  for (const ExportedFunction& f : functions) {
+    std::vector<float> y(40, 1);
+    const FloatMode before = float_mode();
+    const auto function = reinterpret_cast<Function>(dlsym(library, f.name.c_str()));
+    ASSERT_EQ(function(x.data(), y.data()), 0);
+    EXPECT_EQ(float_mode(), before);
+    const float expected = f.name == "keep" ? std::numeric_limits<float>::min() / 4 : 0;
+    EXPECT_EQ(y, std::vector<float>(40, expected));
+  }
+  dlclose(library);
 }
 
 TEST(Export, SourceAndHeaderAreTheSameEveryTime) {

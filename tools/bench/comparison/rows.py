@@ -14,12 +14,15 @@ from . import drjit_forwards, halide_forwards
 from .workload import Input, Work, Workload
 
 
-def softmax(count: int, width: int, name: str = "softmax") -> Workload:
-    """Over the last axis. Reads x and the cotangent, writes x's gradient."""
+def softmax(count: int, width: int, name: str = "softmax", scale: float = 1) -> Workload:
+    """Over the last axis. Reads x and the cotangent, writes x's gradient.
+
+    Scores of a scale of 30 have weights far below 2^-126 beside those that count.
+    """
     n = count * width
     return Workload(
         name,
-        (Input((count, width)),),
+        (Input((count, width), scale=scale),),
         Work(flops=8 * n, floats=3 * n, calls={"exp": n}),
         lambda x: aj.nn.softmax(x, dim=-1),
         lambda x: functional.softmax(x, dim=-1),

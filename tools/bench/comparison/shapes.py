@@ -64,6 +64,7 @@ def _rest() -> list[Workload]:
         softmax(1, 50_000, "softmax_1x50000"),
         softmax(333, 1001, "softmax_333x1001"),
         softmax(100_000, 10, "softmax_100000x10"),
+        softmax(2048, 1024, "softmax_spread", scale=30),
         cross_entropy(128, 32_000, "cross_entropy_128x32000"),
         cross_entropy(32, 10, "cross_entropy_32x10"),
         layernorm(1, 1024, "layernorm_1x1024"),
