@@ -62,12 +62,15 @@ llvm::Value* extend_half(const LaneContext& context, llvm::Value* bits) {
     llvm::Value* half = b.CreateBitCast(bits, like(bits, b.getHalfTy()));
     return b.CreateFPExt(half, like(bits, b.getFloatTy()));
   }
-  // The exponent and mantissa moved into float's places, then scaled by the difference of the
-  // biases: exact, subnormal numbers included. Infinity and NaN get float's largest exponent
-  // instead.
+  // The exponent and mantissa moved into float's places, and the difference of the biases added to
+  // the exponent. Subnormal numbers get a leading bit first, which is subtracted again: no float on
+  // the way is subnormal, since those may count as zeros. Infinity and NaN get float's largest
+  // exponent instead.
   const Ints wide = widen(context, bits);
   const Ints magnitude = (wide & 0x7fff) << 13;
-  const Floats finite = magnitude.as_floats() * 0x1p112;
+  const Ints normal = magnitude + (int64_t{112} << 23);
+  const Floats subnormal = (magnitude + (int64_t{113} << 23)).as_floats() - 0x1p-14;
+  const Floats finite = select_by_bits(magnitude.as_floats() < 0x1p-126, subnormal.bits(), normal);
   const Mask special = magnitude.as_floats() >= 0x1p-96;
   const Floats value = select_by_bits(special, magnitude | 0x7f800000, finite.bits());
   return (value.bits() | ((wide & 0x8000) << 16)).as_floats().value();

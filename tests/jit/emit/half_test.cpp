@@ -9,6 +9,7 @@
 #include <limits>
 #include <random>
 
+#include "jit/cpu/float_mode.hpp"
 #include "tests/jit/emit/compiled_function.hpp"
 #include "tests/jit/emit/emitted_function.hpp"
 
@@ -51,22 +52,33 @@ uint16_t half_bits(T value) {
   return std::bit_cast<uint16_t>(half);
 }
 
+/// As the C library computes, and as kernels do.
+constexpr FloatMode kModes[] = {FloatMode::KeepSubnormals, FloatMode::FlushSubnormals};
+
+template <class Out, class In>
+std::vector<Out> map_in(FloatMode mode, const CompiledFunction& function,
+                        const std::vector<In>& values) {
+  const FloatModeScope scope(mode);
+  return function.map<Out>(values);
+}
+
 bool is_nan_half(uint16_t bits) { return (bits & 0x7fff) > 0x7c00; }
 
 TEST(Half, EveryBitPatternWidens) {
   const std::vector<uint16_t> bits = all_bits();
-  for (const CompileOptions& options : variants()) {
-    const auto values =
-        conversion(Element::I16, Element::F32, &VectorMath::extend_half, options).map<float>(bits);
-    for (size_t k = 0; k < bits.size(); ++k) {
-      const float expected = half_value(bits[k]);
-      if (std::isnan(expected)) {
-        ASSERT_TRUE(std::isnan(values[k])) << k;
-      } else {
-        ASSERT_EQ(std::bit_cast<uint32_t>(values[k]), std::bit_cast<uint32_t>(expected)) << k;
+  for (const CompileOptions& options : variants())
+    for (const FloatMode mode : kModes) {
+      const auto values = map_in<float>(
+          mode, conversion(Element::I16, Element::F32, &VectorMath::extend_half, options), bits);
+      for (size_t k = 0; k < bits.size(); ++k) {
+        const float expected = half_value(bits[k]);
+        if (std::isnan(expected)) {
+          ASSERT_TRUE(std::isnan(values[k])) << k;
+        } else {
+          ASSERT_EQ(std::bit_cast<uint32_t>(values[k]), std::bit_cast<uint32_t>(expected)) << k;
+        }
       }
     }
-  }
 }
 
 /// Halves, the midpoints between them, and the neighbours of both; NaN and what lies out of range.
@@ -97,17 +109,19 @@ std::vector<double> around_halves() {
 TEST(Half, FloatNarrowsToTheNearest) {
   std::vector<float> values;
   for (double v : around_halves()) values.push_back(static_cast<float>(v));
-  for (const CompileOptions& options : variants()) {
-    const auto bits = conversion(Element::F32, Element::I16, &VectorMath::truncate_half, options)
-                          .map<uint16_t>(values);
-    for (size_t k = 0; k < values.size(); ++k) {
-      if (std::isnan(values[k])) {
-        ASSERT_TRUE(is_nan_half(bits[k]));
-      } else {
-        ASSERT_EQ(bits[k], half_bits(values[k])) << values[k] << " on " << options.target;
+  for (const CompileOptions& options : variants())
+    for (const FloatMode mode : kModes) {
+      const auto bits = map_in<uint16_t>(
+          mode, conversion(Element::F32, Element::I16, &VectorMath::truncate_half, options),
+          values);
+      for (size_t k = 0; k < values.size(); ++k) {
+        if (std::isnan(values[k])) {
+          ASSERT_TRUE(is_nan_half(bits[k]));
+        } else {
+          ASSERT_EQ(bits[k], half_bits(values[k])) << values[k] << " on " << options.target;
+        }
       }
     }
-  }
 }
 
 // Not by way of a rounded float: 1 + 2^-11 + 2^-40 is above the midpoint of two halves, its float
@@ -115,32 +129,36 @@ TEST(Half, FloatNarrowsToTheNearest) {
 TEST(Half, DoubleIsRoundedOnce) {
   std::vector<double> values = around_halves();
   values.push_back(1 + 0x1p-11 + 0x1p-40);
-  for (const CompileOptions& options : variants()) {
-    const auto bits = conversion(Element::F64, Element::I16, &VectorMath::truncate_half, options)
-                          .map<uint16_t>(values);
-    EXPECT_EQ(bits.back(), 0x3c01);
-    for (size_t k = 0; k < values.size(); ++k) {
-      if (std::isnan(values[k])) {
-        ASSERT_TRUE(is_nan_half(bits[k]));
-      } else {
-        ASSERT_EQ(bits[k], half_bits(values[k])) << values[k] << " on " << options.target;
+  for (const CompileOptions& options : variants())
+    for (const FloatMode mode : kModes) {
+      const auto bits = map_in<uint16_t>(
+          mode, conversion(Element::F64, Element::I16, &VectorMath::truncate_half, options),
+          values);
+      EXPECT_EQ(bits.back(), 0x3c01);
+      for (size_t k = 0; k < values.size(); ++k) {
+        if (std::isnan(values[k])) {
+          ASSERT_TRUE(is_nan_half(bits[k]));
+        } else {
+          ASSERT_EQ(bits[k], half_bits(values[k])) << values[k] << " on " << options.target;
+        }
       }
     }
-  }
 }
 
 TEST(BFloat, EveryBitPatternSurvivesThereAndBack) {
   const std::vector<uint16_t> bits = all_bits();
-  for (const CompileOptions& options : variants()) {
-    const auto values = conversion(Element::I16, Element::F32, &VectorMath::extend_bfloat, options)
-                            .map<float>(bits);
-    const auto back = conversion(Element::F32, Element::I16, &VectorMath::truncate_bfloat, options)
-                          .map<uint16_t>(values);
-    for (size_t k = 0; k < bits.size(); ++k) {
-      ASSERT_EQ(std::bit_cast<uint32_t>(values[k]), static_cast<uint32_t>(bits[k]) << 16);
-      ASSERT_EQ(back[k], std::isnan(values[k]) ? bits[k] | 0x40 : bits[k]);
+  for (const CompileOptions& options : variants())
+    for (const FloatMode mode : kModes) {
+      const auto values = map_in<float>(
+          mode, conversion(Element::I16, Element::F32, &VectorMath::extend_bfloat, options), bits);
+      const auto back = map_in<uint16_t>(
+          mode, conversion(Element::F32, Element::I16, &VectorMath::truncate_bfloat, options),
+          values);
+      for (size_t k = 0; k < bits.size(); ++k) {
+        ASSERT_EQ(std::bit_cast<uint32_t>(values[k]), static_cast<uint32_t>(bits[k]) << 16);
+        ASSERT_EQ(back[k], std::isnan(values[k]) ? bits[k] | 0x40 : bits[k]);
+      }
     }
-  }
 }
 
 TEST(BFloat, WhatWasExtendedIsNotRoundedAgain) {
