@@ -107,7 +107,7 @@ class Context {
   static void forward_log(void* user, adjit_log_level level, const char* message) {
     try {
       (*static_cast<const detail::Log*>(user))(level, message);
-    } catch (...) {  // must not enter the library
+    } catch (...) {  // must not enter the library; NOLINT(bugprone-empty-catch)
     }
   }
 

@@ -1,5 +1,6 @@
 // tests/bindings/c/context_test.cpp -- contexts, their options, logs; messages per thread.
 #include <barrier>
+#include <fstream>
 #include <mutex>
 #include <thread>
 
@@ -127,7 +128,7 @@ TEST(ContextApi, SubnormalNumbersAsTheOptionSaysElseTheEnvironment) {
 TEST(ContextApi, LogsToTheCaller) {
   const ScratchDirectory scratch;
   const std::filesystem::path file = scratch.path / "file";
-  std::fclose(std::fopen(file.c_str(), "w"));
+  std::ofstream(file).close();
   struct Log {
     std::mutex mutex;
     std::vector<std::string> lines;

@@ -32,7 +32,7 @@ using Executable = std::unique_ptr<adjit_executable, Destroyer<adjit_executable_
 /// A value no call may write: out-parameters start as it.
 template <class T>
 T* untouched() {
-  return reinterpret_cast<T*>(uintptr_t{0x5a5a5a5a});
+  return reinterpret_cast<T*>(uintptr_t{0x5a5a5a5a});  // NOLINT(performance-no-int-to-ptr)
 }
 inline constexpr uint32_t kUntouched = 0x5a5a5a5a;
 
