@@ -18,9 +18,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import adjit as aj
-from comparison.catalogue import SETS
-from rank_schedules import step_of
+from comparison.environment import use_checkout
+
+use_checkout()
+
+import adjit as aj  # noqa: E402
+from comparison.catalogue import SETS  # noqa: E402
+from rank_schedules import step_of  # noqa: E402
 
 _LABEL = re.compile(r"^(\.L\w+):")
 _JUMP = re.compile(r"^\s+j\w+\s+(\.L\w+)")

@@ -28,6 +28,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from comparison.environment import use_checkout
+
 _ROOT = Path(__file__).parents[2]
 _CHAIN = 10_000
 
@@ -273,6 +275,7 @@ _CHILDREN = {
 
 
 def main() -> None:
+    use_checkout()
     if sys.argv[1:2] == ["--child"]:
         print(json.dumps(_CHILDREN[sys.argv[2]](*sys.argv[3:])))
         return

@@ -16,11 +16,15 @@ import argparse
 import math
 from typing import Any
 
-import adjit as aj
-import numpy as np
-from adjit import tuning
-from comparison.catalogue import SETS
-from comparison.workload import Workload, of_floats
+from comparison.environment import use_checkout
+
+use_checkout()
+
+import adjit as aj  # noqa: E402
+import numpy as np  # noqa: E402
+from adjit import tuning  # noqa: E402
+from comparison.catalogue import SETS  # noqa: E402
+from comparison.workload import Workload, of_floats  # noqa: E402
 
 
 def spearman(a: list[float], b: list[float]) -> float:

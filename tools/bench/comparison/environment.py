@@ -1,8 +1,11 @@
-"""Environment variables that settle how a measuring process behaves: threads and allocator."""
+"""Environment variables that settle how a measuring process behaves: threads, allocator, paths."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import sys
+from collections.abc import MutableMapping
 from pathlib import Path
 
 #: glibc's allocator as it is, or keeping large blocks instead of giving their pages back.
@@ -44,6 +47,26 @@ def variables(allocator: str, threads: int, cache: str) -> dict[str, str]:
     if threads == 1:
         made["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
     return made
+
+
+def with_checkout(environment: MutableMapping[str, str]) -> MutableMapping[str, str]:
+    """Where adjit is not installed, this checkout's is used; from any directory."""
+    root = Path(__file__).parents[3]
+    paths = [os.path.abspath(p) for p in environment.get("PYTHONPATH", "").split(os.pathsep) if p]
+    built = root / "build" / "release" / "libadjit.so"
+    if importlib.util.find_spec("adjit") is None:
+        paths.append(str(root / "bindings" / "python"))
+        environment.setdefault("ADJIT_LIBRARY", str(built))
+    environment["PYTHONPATH"] = os.pathsep.join(paths)
+    if library := environment.get("ADJIT_LIBRARY"):
+        environment["ADJIT_LIBRARY"] = os.path.abspath(library)
+    return environment
+
+
+def use_checkout() -> None:
+    """The same for this process and those that it starts; before the first import of adjit."""
+    paths = with_checkout(os.environ)["PYTHONPATH"].split(os.pathsep)
+    sys.path += [path for path in paths if path not in sys.path]
 
 
 def _cpu_flags() -> set[str]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import json
-import os
 import selectors
 import subprocess
 import sys
@@ -14,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from .environment import variables
+from .environment import variables, with_checkout
 from .workload import Work
 
 
@@ -53,7 +51,7 @@ class Session:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "comparison.worker", *self._arguments],
             cwd=Path(__file__).parents[1],
-            env=_with_paths(variables(self._allocator, self._threads, self._cache.name)),
+            env=with_checkout(variables(self._allocator, self._threads, self._cache.name)),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
         ready = self._answer()
@@ -88,17 +86,3 @@ class Session:
             status = process.wait()
         process.stdout.close()
         return status
-
-
-def _with_paths(environment: dict[str, str]) -> dict[str, str]:
-    """The worker runs in another directory, and uses this checkout where adjit is not installed."""
-    root = Path(__file__).parents[3]
-    paths = [os.path.abspath(p) for p in environment.get("PYTHONPATH", "").split(os.pathsep) if p]
-    built = root / "build" / "release" / "libadjit.so"
-    if importlib.util.find_spec("adjit") is None:
-        paths.append(str(root / "bindings" / "python"))
-        environment.setdefault("ADJIT_LIBRARY", str(built))
-    environment["PYTHONPATH"] = os.pathsep.join(paths)
-    if library := environment.get("ADJIT_LIBRARY"):
-        environment["ADJIT_LIBRARY"] = os.path.abspath(library)
-    return environment
