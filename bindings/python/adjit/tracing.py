@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import json
 import math
 import sys
@@ -43,10 +44,15 @@ def user_line() -> tuple[str, int]:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if not file.startswith(_PACKAGE) or file.startswith(_PACKAGE + "/demo"):
+        if not _is_ours(file):
             return file, frame.f_lineno
         frame = frame.f_back
     return "", 0
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_ours(file: str) -> bool:
+    return file.startswith(_PACKAGE) and not file.startswith(_PACKAGE + "/demo")
 
 
 class Trace:
@@ -60,6 +66,10 @@ class Trace:
         self._captured_ids: dict[int, int] = {}
         # What index notation's parts have become here; weak, since ids of dead parts come again.
         self.notation_handles: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+        # What the library writes a tensor's dtype, rank and shape to: made once, since a trace
+        # asks after every operator. A trace belongs to one thread.
+        self._info = ctypes.c_int(), ctypes.c_int32(), ctypes.POINTER(ctypes.c_int64)()
+        self._info_out = tuple(map(ctypes.byref, self._info))
 
     def __enter__(self) -> Trace:
         stack.traces.append(self)
@@ -76,9 +86,8 @@ class Trace:
 
     def tensor(self, number: int) -> Tensor:
         """The traced tensor of that number."""
-        dtype, rank = ctypes.c_int(), ctypes.c_int32()
-        shape = ctypes.POINTER(ctypes.c_int64)()
-        call("adjit_trace_tensor_info", self.handle.value, number, dtype, rank, ctypes.byref(shape))
+        call("adjit_trace_tensor_info", self.handle.value, number, *self._info_out)
+        dtype, rank, shape = self._info
         return Tensor(self, number, tuple(shape[: rank.value]), dtype.value)
 
     def input(self, name: str, dtype: int, shape: Sequence[int], weak: bool = False) -> Tensor:
@@ -237,9 +246,9 @@ def _most_results(name: str, tensors: Sequence[Any], attributes: dict[str, Any])
 def attributes_text(attributes: dict[str, Any]) -> str:
     """Attributes as JSON, which has no infinities and NaN: they are strings of that name."""
     try:
-        return json.dumps(attributes, default=_plain, sort_keys=True, allow_nan=False)
+        return _encoder.encode(attributes)
     except ValueError:
-        return json.dumps(_finite(attributes), default=_plain, sort_keys=True)
+        return _encoder.encode(_finite(attributes))
 
 
 def _finite(value: Any) -> Any:
@@ -263,6 +272,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     return dtypes.NAMES[dtypes.number_of(value)]
+
+
+_encoder = json.JSONEncoder(default=_plain, sort_keys=True, allow_nan=False)
 
 
 class Tensor(NumPyProtocol):
@@ -312,8 +324,6 @@ class Tensor(NumPyProtocol):
         return (self[k] for k in range(len(self)))
 
     def __getitem__(self, key: Any) -> Any:
-        from . import notation
-
         items = key if isinstance(key, tuple) else (key,)
         if any(notation.is_expr(item) for item in items):
             return notation.read(self, items)
@@ -321,8 +331,6 @@ class Tensor(NumPyProtocol):
 
     def at(self, *index: Any, mode: str = "error") -> Any:
         """Index notation's read with a mode for indices that only the data tells."""
-        from . import notation
-
         return notation.read(self, index, mode)
 
     def _no_value(self, what: str, remedy: str) -> Error:
@@ -414,14 +422,10 @@ def _bound(value: Any) -> int | None:
 
 
 def _apply(name: str, tensors: Sequence[Any], attributes: dict[str, Any] | None = None) -> Any:
-    from . import operators
-
     return operators.apply(name, tensors, attributes or {})
 
 
 def _binary(name: str, left: Any, right: Any) -> Any:
-    from . import notation, operators
-
     if notation.is_expr(left) or notation.is_expr(right):
         return NotImplemented
     return operators.apply(name, [left, right], {})
@@ -481,3 +485,6 @@ def _install() -> None:
 
 
 _install()
+
+# These import this module; they are needed when a tensor is computed with.
+from . import notation, operators  # noqa: E402
