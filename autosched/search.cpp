@@ -8,6 +8,7 @@
 
 #include "autosched/cost_network.hpp"
 #include "autosched/heuristic.hpp"
+#include "autosched/in_parallel.hpp"
 #include "autosched/nests.hpp"
 #include "autosched/tile_choice.hpp"
 
@@ -18,6 +19,7 @@ constexpr size_t kMostOptions = 16;
 // Of the search that every compilation makes: schedules of a stage, in all programs together.
 constexpr size_t kStageSchedules = 240;
 constexpr size_t kMostPrograms = 24, kFewestPrograms = 8;
+constexpr int kMostThreads = 8;
 constexpr double kMargin = 0.25;  // predicted gain from which a schedule is preferred
 
 struct Priced {
@@ -53,27 +55,54 @@ class Search {
  public:
   Search(const Graph& graph, const Target& target) : graph_(graph), target_(target) {}
 
+  /// The default schedule with some answers changed, and how that reads.
+  struct Wanted {
+    Answers answers;
+    std::string changes;
+  };
+
   /// The default schedule.
   const Priced& start() {
-    const auto before = made_.find({});
-    if (before != made_.end() && before->second) return *before->second;
-    if (const Priced* made = price({}, "")) return *made;
+    if (const Priced* made = price({{}, ""})) return *made;
     Choices own;
     static_cast<void>(program(own));  // raises what was caught
     throw Error(ErrorCode::Internal, "the default schedule was refused, and then was not");
   }
 
-  /// `from` with one more answer; null when a move refuses that. The pointer stays valid.
-  const Priced* change(const Priced& from, const Offer& offer, size_t option) {
-    Answers answers = from.candidate.answers;
-    answers[offer.subject] = option;
-    const auto before = made_.find(answers);
-    if (before != made_.end()) return before->second ? &*before->second : nullptr;
-    std::string changes = from.candidate.changes;
-    changes += (changes.empty() ? "" : "; ") + std::string(name_of(offer.subject.decision)) +
-               " of " + offer.subject.stage + ": " + offer.options[option] + " instead of " +
-               offer.options[offer.taken];
-    return price(std::move(answers), std::move(changes));
+  /// `from` with one more answer.
+  static Wanted changed(const Priced& from, const Offer& offer, size_t option) {
+    Wanted wanted{from.candidate.answers, from.candidate.changes};
+    wanted.answers[offer.subject] = option;
+    wanted.changes += (wanted.changes.empty() ? "" : "; ") +
+                      std::string(name_of(offer.subject.decision)) + " of " + offer.subject.stage +
+                      ": " + offer.options[option] + " instead of " + offer.options[offer.taken];
+    return wanted;
+  }
+
+  /// Null when a move refuses the answers. The pointer stays valid.
+  const Priced* price(const Wanted& wanted) {
+    if (!is_made(wanted.answers)) price_all({wanted});
+    const std::optional<Priced>& made = made_.at(wanted.answers);
+    return made ? &*made : nullptr;
+  }
+
+  /// Several at once, on as many threads as the target has cores: these change no result.
+  void price_all(const std::vector<Wanted>& wanted) {
+    std::vector<const Wanted*> missing;
+    for (const Wanted& one : wanted)
+      if (made_.try_emplace(one.answers).second) missing.push_back(&one);
+    prepare(missing);
+    const size_t threads = memories(missing.size());
+    std::vector<Found> found(missing.size());
+    in_parallel(missing.size(), threads, [&](size_t k, size_t thread) {
+      found[k] = unless_refused<Found>(
+          [&] { return priced(missing[k]->answers, missing[k]->changes, memories_[thread]); });
+    });
+    for (size_t k = 0; k < missing.size(); ++k) {
+      if (!found[k].priced) continue;
+      prices_.try_emplace(found[k].priced->moves, std::move(found[k].prices));
+      made_[missing[k]->answers] = std::move(found[k].priced);
+    }
   }
 
   /// The program of a candidate, or of the default schedule.
@@ -85,52 +114,101 @@ class Search {
   /// Whether no program before was the same; once.
   bool is_new(const Priced& priced) { return seen_.insert(priced.moves).second; }
 
+  /// Answers that were priced or refused.
+  bool is_made(const Answers& answers) const { return made_.contains(answers); }
   size_t made() const { return made_.size(); }
 
  private:
-  const Priced* price(Answers answers, std::string changes) {
-    std::optional<Priced>& priced = made_[answers];
-    Choices choices(std::move(answers));
+  // A program before its loops, and what has been offered until then.
+  struct Known {
+    Prepared prepared;
+    std::vector<Offer> offers;
+  };
+  struct Found {
+    std::optional<Priced> priced;  // none: refused
+    Prices prices;
+  };
+  using Memory = std::shared_ptr<TileMemory>;
+
+  // What `make` gives; nothing for a combination of answers that one of the moves refuses.
+  template <class Result, class Make>
+  static Result unless_refused(Make&& make) {
     try {
-      const Program made = program(choices);
-      const size_t moves = std::hash<std::string>()(made.moves_json);
-      const Prices& prices = prices_of(made, moves);
-      priced = Priced{
-          {choices.answers(), std::move(changes), prices.microseconds}, choices.offers(), moves};
-      dearest_first(prices, priced->offers);
-      return &*priced;
+      return make();
     } catch (const Error& error) {
-      // A combination that one of the moves refuses.
       if (error.code() != ErrorCode::Schedule) throw;
-      return nullptr;
+      return {};
     }
   }
 
-  // Answers about loops leave everything before them as it is.
-  Program program(Choices& choices) {
-    choices.remember_tiles(tiles_);
-    Answers before = choices.answers();
-    std::erase_if(before, [](const auto& answer) { return is_about_loops(answer.first.decision); });
-    auto known = prepared_.find(before);
-    if (known == prepared_.end()) {
-      Prepared prepared = prepare_loops(graph_, target_, choices);
-      known =
-          prepared_.emplace(std::move(before), Known{std::move(prepared), choices.offers()}).first;
-    } else {
-      choices.go_on_from(known->second.offers);
+  static Answers not_about_loops(Answers answers) {
+    std::erase_if(answers,
+                  [](const auto& answer) { return is_about_loops(answer.first.decision); });
+    return answers;
+  }
+
+  // Tiles found before, a memory for each of so many threads, of at most as many as there are
+  // cores. Later ones start with what the first has found so far.
+  size_t memories(size_t wanted) {
+    const size_t threads =
+        std::min(wanted, static_cast<size_t>(std::clamp(target_.cores, 1, kMostThreads)));
+    while (memories_.size() < threads)
+      memories_.push_back(std::make_shared<TileMemory>(*memories_.front()));
+    return threads;
+  }
+
+  // Answers about loops leave everything before them as it is: that is made once.
+  void prepare(const std::vector<const Wanted*>& wanted) {
+    std::vector<std::pair<const Answers, std::optional<Known>>*> missing;
+    for (const Wanted* one : wanted) {
+      const auto [place, added] = prepared_.try_emplace(not_about_loops(one->answers));
+      if (added) missing.push_back(&*place);
     }
-    return schedule_loops(known->second.prepared, target_, choices);
+    const size_t threads = memories(missing.size());
+    in_parallel(missing.size(), threads, [&](size_t k, size_t thread) {
+      missing[k]->second = unless_refused<std::optional<Known>>([&] {
+        Choices choices(missing[k]->first);
+        choices.remember_tiles(memories_[thread]);
+        Prepared prepared = prepare_loops(graph_, target_, choices);
+        return Known{std::move(prepared), choices.offers()};
+      });
+    });
+  }
+
+  // After prepare(); changes nothing but the memory.
+  Found priced(const Answers& answers, const std::string& changes, const Memory& memory) const {
+    const std::optional<Known>& known = prepared_.at(not_about_loops(answers));
+    if (!known) return {};
+    Choices choices(answers);
+    choices.remember_tiles(memory);
+    choices.go_on_from(known->offers);
+    const Program made = schedule_loops(known->prepared, target_, choices);
+    const size_t moves = std::hash<std::string>()(made.moves_json);
+    Prices prices = prices_of(made, moves);
+    Found found{Priced{{choices.answers(), changes, prices.microseconds}, choices.offers(), moves},
+                std::move(prices)};
+    dearest_first(found.prices, found.priced->offers);
+    return found;
+  }
+
+  Program program(Choices& choices) {
+    choices.remember_tiles(memories_.front());
+    const auto known = prepared_.find(not_about_loops(choices.answers()));
+    if (known == prepared_.end() || !known->second)
+      return schedule_loops(prepare_loops(graph_, target_, choices), target_, choices);
+    choices.go_on_from(known->second->offers);
+    return schedule_loops(known->second->prepared, target_, choices);
   }
 
   // Answers that change nothing give programs that were priced before.
-  const Prices& prices_of(const Program& program, size_t moves) {
+  Prices prices_of(const Program& program, size_t moves) const {
     const auto before = prices_.find(moves);
     if (before != prices_.end()) return before->second;
     const ProgramCost cost = predict(program, target_);
     Prices prices{cost.microseconds, {}};
     size_t next = 0;
     stage_costs(program, cost, "", next, prices.stages);
-    return prices_.emplace(moves, std::move(prices)).first->second;
+    return prices;
   }
 
   static void dearest_first(const Prices& prices, std::vector<Offer>& offers) {
@@ -140,19 +218,13 @@ class Search {
     });
   }
 
-  // A program before its loops, and what has been offered until then.
-  struct Known {
-    Prepared prepared;
-    std::vector<Offer> offers;
-  };
-
   const Graph& graph_;
   const Target& target_;
-  std::map<Answers, std::optional<Priced>> made_;
-  std::map<Answers, Known> prepared_;          // by answers that are not about loops
-  std::unordered_map<size_t, Prices> prices_;  // by signature of moves
-  std::set<size_t> seen_;                      // these, of what was found
-  std::shared_ptr<TileMemory> tiles_ = std::make_shared<TileMemory>();
+  std::map<Answers, std::optional<Priced>> made_;     // none: refused
+  std::map<Answers, std::optional<Known>> prepared_;  // by answers that are not about loops
+  std::unordered_map<size_t, Prices> prices_;         // by signature of moves
+  std::set<size_t> seen_;                             // these, of what was found
+  std::vector<Memory> memories_{std::make_shared<TileMemory>()};  // a thread's each
 };
 
 // With those of scans' steps.
@@ -189,17 +261,23 @@ std::vector<Candidate> found_by(Search& search, const SearchOptions& options) {
   for (size_t level = 0; level < options.levels && !beam.empty(); ++level) {
     // Every level has its share of the budget, or wide graphs would never combine two answers.
     const size_t limit = options.programs * (level + 1) / options.levels;
-    std::vector<Priced> next;
+    std::vector<Search::Wanted> wanted;
+    std::set<Answers> more;  // of these, what has not been made
     // Every decision's second option before any third one.
     for (size_t option = 0; option < kMostOptions; ++option)
       for (const Priced& from : beam)
         for (const Offer& offer : from.offers) {
           if (option >= offer.options.size() || option == offer.taken) continue;
           if (std::ranges::count(options.fixed, offer.subject.decision) > 0) continue;
-          if (search.made() >= limit) continue;
-          const Priced* made = search.change(from, offer, option);
-          if (made && search.is_new(*made)) next.push_back(*made);
+          if (search.made() + more.size() >= limit) continue;
+          wanted.push_back(Search::changed(from, offer, option));
+          if (!search.is_made(wanted.back().answers)) more.insert(wanted.back().answers);
         }
+    search.price_all(wanted);
+    std::vector<Priced> next;
+    for (const Search::Wanted& one : wanted)
+      if (const Priced* made = search.price(one); made && search.is_new(*made))
+        next.push_back(*made);
     std::ranges::stable_sort(next, cheaper);
     all.insert(all.end(), next.begin(), next.end());
     if (next.size() > options.beam) next.resize(options.beam);
@@ -257,7 +335,7 @@ std::vector<Candidate> random_candidates(const Graph& graph, const Target& targe
       if (made->offers.empty()) return candidates_of(std::move(all));
       const Offer& offer = made->offers[below(made->offers.size())];
       const size_t option = below(offer.options.size());
-      if (option != offer.taken) made = search.change(*made, offer, option);
+      if (option != offer.taken) made = search.price(Search::changed(*made, offer, option));
     }
     if (made && search.is_new(*made)) all.push_back(*made);
   }

@@ -2,14 +2,12 @@
 #include "jit/engine/compile_kernels.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
-#include <exception>
 #include <numeric>
 #include <string_view>
-#include <thread>
 #include <unordered_map>
 
+#include "autosched/in_parallel.hpp"
 #include "autosched/nests.hpp"
 #include "autosched/work.hpp"
 #include "jit/cpu/object.hpp"
@@ -129,27 +127,6 @@ class KernelPasses {
   std::vector<double> points_;  // of all calls of a kernel and of those that equal it
 };
 
-// step(0) ... step(count - 1) on as many threads as this process may use; the first one's error.
-void in_parallel(size_t count, const std::function<void(size_t)>& step) {
-  std::vector<std::exception_ptr> failures(count);
-  std::atomic<size_t> next{0};
-  const auto work = [&] {
-    for (size_t k = next++; k < count; k = next++) try {
-        step(k);
-      } catch (...) {
-        failures[k] = std::current_exception();
-      }
-  };
-  const size_t threads = std::min(count, static_cast<size_t>(ThreadPool::available_threads()));
-  {
-    std::vector<std::jthread> helpers;
-    for (size_t t = 1; t < threads; ++t) helpers.emplace_back(work);
-    work();
-  }
-  for (const std::exception_ptr& failure : failures)
-    if (failure) std::rethrow_exception(failure);
-}
-
 }  // namespace
 
 CompiledKernels compile_kernels(const KernelList& list, TargetMachines& machines,
@@ -158,10 +135,11 @@ CompiledKernels compile_kernels(const KernelList& list, TargetMachines& machines
   CompiledKernels compiled;
   compiled.objects.resize(count);
   KernelPasses passes(list, machines, names);
-  in_parallel(count, [&](size_t k) { passes.emit(k); });
+  const auto threads = static_cast<size_t>(ThreadPool::available_threads());
+  in_parallel(count, threads, [&](size_t k, size_t) { passes.emit(k); });
   passes.count();
   const std::vector<size_t> order = passes.longest_first();
-  in_parallel(count, [&](size_t place) {
+  in_parallel(count, threads, [&](size_t place, size_t) {
     const size_t k = order[place];
     passes.compile(k, [&](const EmittedKernel& kernel, CodegenLevel level) {
       compiled.objects[k] = compile_module(*kernel.module, machines, level);

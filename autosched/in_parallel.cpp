@@ -1,0 +1,32 @@
+// autosched/in_parallel.cpp -- steps are taken in order, by whichever thread is free.
+#include "autosched/in_parallel.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <thread>
+#include <vector>
+
+namespace adjit {
+
+void in_parallel(size_t count, size_t threads,
+                 const std::function<void(size_t step, size_t thread)>& run) {
+  std::vector<std::exception_ptr> failures(count);
+  std::atomic<size_t> next{0};
+  const auto work = [&](size_t thread) {
+    for (size_t k = next++; k < count; k = next++) try {
+        run(k, thread);
+      } catch (...) {
+        failures[k] = std::current_exception();
+      }
+  };
+  {
+    std::vector<std::jthread> helpers;
+    for (size_t t = 1; t < std::min(count, threads); ++t) helpers.emplace_back(work, t);
+    work(0);
+  }
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace adjit

@@ -1,0 +1,15 @@
+// autosched/in_parallel.hpp -- independent steps of a compilation on several threads.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace adjit {
+
+/// step(0, w) ... step(count - 1, w) on at most so many threads, the calling one among them; `w` is
+/// the number of the thread that a step runs on, 0 the caller's. Returns when all have ended, with
+/// the error of the first step that had one.
+void in_parallel(size_t count, size_t threads,
+                 const std::function<void(size_t step, size_t thread)>& run);
+
+}  // namespace adjit

@@ -1,0 +1,61 @@
+#include "autosched/in_parallel.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace adjit {
+namespace {
+
+TEST(InParallel, EveryStepRunsOnceOnAThreadWithANumber) {
+  for (const size_t count : {0, 1, 2, 7, 100})
+    for (const size_t threads : {0, 1, 2, 5}) {
+      std::vector<std::atomic<int>> runs(count);
+      std::atomic<bool> in_range{true};
+      in_parallel(count, threads, [&](size_t k, size_t thread) {
+        ++runs[k];
+        if (thread >= std::max<size_t>(threads, 1)) in_range = false;
+      });
+      for (const std::atomic<int>& one : runs) EXPECT_EQ(one, 1);
+      EXPECT_TRUE(in_range);
+    }
+}
+
+// Both steps wait until both have begun.
+TEST(InParallel, StepsRunAtOnceAndTheCallersNumberIsZero) {
+  std::atomic<int> begun{0};
+  std::vector<std::thread::id> of(2);
+  std::vector<size_t> numbers(2);
+  in_parallel(2, 2, [&](size_t k, size_t thread) {
+    ++begun;
+    while (begun < 2) std::this_thread::yield();
+    of[k] = std::this_thread::get_id();
+    numbers[k] = thread;
+  });
+  EXPECT_NE(of[0], of[1]);
+  EXPECT_EQ(numbers[0] + numbers[1], 1u);
+  for (size_t k = 0; k < 2; ++k) EXPECT_EQ(numbers[k] == 0, of[k] == std::this_thread::get_id());
+}
+
+TEST(InParallel, TheFirstStepsErrorIsRaisedAfterAllHaveEnded) {
+  std::atomic<int> ended{0};
+  const auto run = [&](size_t k, size_t) {
+    ++ended;
+    if (k % 4 == 2) throw std::runtime_error("step " + std::to_string(k));
+  };
+  try {
+    in_parallel(20, 3, run);
+    FAIL() << "no error";
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(), "step 2");
+  }
+  EXPECT_EQ(ended, 20);
+}
+
+}  // namespace
+}  // namespace adjit
