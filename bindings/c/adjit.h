@@ -121,11 +121,14 @@ typedef struct adjit_context_options {
   int32_t check_nan; /* > 0: adjit_executable_run fails with ADJIT_INVALID where a stage makes a
                         NaN, and names stage, line and index; < 0: it does not; 0: ADJIT_CHECK_NAN.
                         Results may differ in rounding from those without */
+  int32_t reserved;  /* 0 */
   /* < 0: subnormal numbers (float32 and bfloat16 below 2^-126, float64 below 2^-1022) count as
    * zeros of their sign in arithmetic, as arguments and as results, whatever the calling thread's
-   * mode is, which is left as it was; > 0: they are computed with, over a hundred times slower on
-   * some processors; 0: ADJIT_SUBNORMALS ("flush", "keep"), else they count as zeros. */
+   * mode is, which is left as it was; > 0: they are computed with (but for products of bfloat16
+   * numbers that AVX512-BF16 adds up in pairs), over a hundred times slower on some processors;
+   * 0: ADJIT_SUBNORMALS ("flush", "keep"), else they count as zeros. */
   int32_t keep_subnormals;
+  int32_t reserved_too; /* 0 */
 } adjit_context_options;
 
 /* options may be NULL. Touches no file and starts no thread before there is something to compile.
@@ -474,9 +477,10 @@ ADJIT_API adjit_status adjit_executable_assembly(adjit_executable* executable, c
 
 /* Writes <name>.h, <name>.c, <name>.o and lib<name>.so into a directory (made if it is not there):
  * one C function per lowered computation, under function_names[k], for this machine's CPU, which
- * needs neither adjit nor threads. Compiles anew; blocks; runs the C compiler that CC names ("cc").
- * ADJIT_COMPILE: there is no compiler, it fails, or an operation needs a function that only adjit
- * has; ADJIT_INVALID: a name that is no C identifier, a directory that cannot be written. */
+ * needs neither adjit nor threads and treats subnormal numbers as the context does. Compiles anew;
+ * blocks; runs the C compiler that CC names ("cc"). ADJIT_COMPILE: there is no compiler, it fails,
+ * or an operation needs a function that only adjit has; ADJIT_INVALID: a name that is no C
+ * identifier, a directory that cannot be written. */
 ADJIT_API adjit_status adjit_lowered_export(const char* name, int32_t function_count,
                                             adjit_lowered* const* functions,
                                             const char* const* function_names,

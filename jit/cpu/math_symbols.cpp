@@ -4,6 +4,7 @@
 
 #include <array>
 #include <bit>
+#include <cfenv>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -46,20 +47,39 @@ double erfinv(double y) {
   return std::copysign(static_cast<double>(x), y);
 }
 
+// The C library's functions, and those in long double, need the modes of rounding, of both units,
+// and the subnormal numbers that C gives them.
+class LibraryMode {
+ public:
+  LibraryMode() {
+    std::fegetenv(&outer_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~LibraryMode() { std::fesetenv(&outer_); }
+  LibraryMode(const LibraryMode&) = delete;
+  LibraryMode& operator=(const LibraryMode&) = delete;
+
+ private:
+  std::fenv_t outer_;
+};
+
 template <class T, T (*function)(T)>
 void apply(T* values, int64_t count) {
+  const LibraryMode mode;
   for (int64_t k = 0; k < count; ++k) values[k] = function(values[k]);
 }
 
 /// values[k] = fmod(values[k], values[count + k])
 template <class T>
 void apply_fmod(T* values, int64_t count) {
+  const LibraryMode mode;
   for (int64_t k = 0; k < count; ++k) values[k] = std::fmod(values[k], values[count + k]);
 }
 
 /// values[k] = polygamma(values[k], values[count + k])
 template <class T>
 void apply_polygamma(T* values, int64_t count) {
+  const LibraryMode mode;
   for (int64_t k = 0; k < count; ++k)
     values[k] = static_cast<T>(
         polygamma(static_cast<double>(values[k]), static_cast<double>(values[count + k])));

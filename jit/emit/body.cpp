@@ -358,7 +358,9 @@ bool BodyEmitter::divides_often(ExprId id, std::span<const Emitted> operands) co
   // A power of two is multiplied by its reciprocal anyway.
   if (const auto number = pool_.value(divisor)) {
     int exponent = 0;
-    return std::isfinite(*number) && *number != 0 &&
+    // A subnormal one must count as other operations count it (jit/cpu/float_mode.hpp).
+    const double least = pool_.dtype(id) == DType::Float64 ? 0x1p-1022 : 0x1p-126;
+    return std::isfinite(*number) && std::abs(*number) >= least &&
            std::abs(std::frexp(*number, &exponent)) != 0.5;
   }
   const uint64_t shared = dependence_.at(id.value).copies & ~dependence_.at(divisor.value).copies;

@@ -153,7 +153,11 @@ Value* VectorMath::maximum(Value* a, Value* b) {
 }
 
 Value* VectorMath::floor_div(Value* a, Value* b) {
-  return floor((Floats(context_, a) / Floats(context_, b)).value());
+  const Floats x(context_, a), y(context_, b);
+  const Floats quotient(context_, floor((x / y).value()));
+  // A quotient that is too small for a number has become a zero: its floor depends on the signs.
+  const Mask below = ((x < 0) & (y > 0)) | ((x > 0) & (y < 0));
+  return select((quotient == 0) & below, -1, quotient).value();
 }
 
 Value* VectorMath::multiply_add(Value* a, Value* b, Value* c) {

@@ -13,8 +13,9 @@ namespace adjit {
 /// argument gives the same bits for a value whatever the vector length and position, so that a
 /// value recomputed is the value saved.
 ///
-/// No fast-math flags are used or needed. NaN gives NaN; infinities, signed zeros and subnormal
-/// numbers, as arguments and as results, follow C's Annex F. The builder stays in its basic block.
+/// No fast-math flags are used or needed. NaN gives NaN; infinities and signed zeros, as arguments
+/// and as results, follow C's Annex F, and so do subnormal numbers unless the mode flushes them
+/// (jit/cpu/float_mode.hpp). The builder stays in its basic block.
 /// sin, cos and tan become calls of functions that this class adds to the module, because they
 /// branch: arguments beyond 2^15 (float) or 2^30 (double) are left to the C library. Functions
 /// marked "library" have no polynomial: they store the vector, call

@@ -183,9 +183,11 @@ std::string function_text(const ExportedFunction& f) {
   text += "  void* b[" + number(plan.buffers.size() + 1) + "];\n";
   for (size_t b = 0; b < plan.buffers.size(); ++b)
     text += "  " + buffer(b) + " = " + address_of(f, plan.buffers[b]) + ";\n";
-  text += "  (void)b;\n  const unsigned int mode = _mm_getcsr();\n  _mm_setcsr(" +
-          number(static_cast<int64_t>(f.float_mode)) + ");\n" + steps_text(f, plan.steps, "  ") +
-          "  _mm_setcsr(mode);\n  free(w);\n";
+  text +=
+      "  (void)b;\n  const unsigned int mode = __builtin_ia32_stmxcsr();\n  "
+      "__builtin_ia32_ldmxcsr(" +
+      number(static_cast<int64_t>(f.float_mode)) + ");\n" + steps_text(f, plan.steps, "  ") +
+      "  __builtin_ia32_ldmxcsr(mode);\n  free(w);\n";
   for (size_t k = 0; k < plan.checks.size(); ++k)
     if (plan.checks[k].kind != DataCheck::Kind::NaNInput)
       text += "  if (checks[" + number(2 * k) + "] != INT64_MAX) return " + number(2 + k) + ";\n";
@@ -220,6 +222,8 @@ std::string export_header(const std::string& library, std::span<const ExportedFu
       text += described("in", k, f.inputs, f.plan.inputs[k]);
     for (size_t k = 0; k < f.plan.outputs.size(); ++k)
       text += described("out", k, f.outputs, f.plan.outputs[k]);
+    if (f.float_mode == FloatMode::FlushSubnormals)
+      text += " *   subnormal numbers count as zeros in arithmetic\n";
     text += " */\nint " + f.name + "(" + parameters(f) + ");\nconst char* " + f.name +
             "_message(int status);\n";
   }
@@ -229,7 +233,7 @@ std::string export_header(const std::string& library, std::span<const ExportedFu
 std::string export_source(const std::string& library, std::span<const ExportedFunction> functions) {
   std::string text =
       "#include \"" + library +
-      ".h\"\n#include <math.h>\n#include <stdlib.h>\n#include <string.h>\n#include <xmmintrin.h>\n"
+      ".h\"\n#include <fenv.h>\n#include <math.h>\n#include <stdlib.h>\n#include <string.h>\n"
       "#define HIDDEN __attribute__((visibility(\"hidden\")))\n";
   text += exported_math(functions);
   for (const ExportedFunction& f : functions) text += "\n" + function_text(f);

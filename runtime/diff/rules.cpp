@@ -75,8 +75,8 @@ constexpr std::array kRules{
     Rule{Exp2,     Smooth, {[](T t) { return mul(t, t.c, mul(t, t.n, t.k(kLn2))); }}},
     Rule{Expm1,    Smooth, {[](T t) { return mul(t, t.c, add(t, t.n, t.k(1))); }}},
     Rule{Log,      Smooth, {[](T t) { return div(t, t.c, t.x()); }}},
-    Rule{Log2,     Smooth, {[](T t) { return div(t, t.c, mul(t, t.x(), t.k(kLn2))); }}},
-    Rule{Log10,    Smooth, {[](T t) { return div(t, t.c, mul(t, t.x(), t.k(kLn10))); }}},
+    Rule{Log2,     Smooth, {[](T t) { return mul(t, div(t, t.c, t.x()), t.k(1 / kLn2)); }}},
+    Rule{Log10,    Smooth, {[](T t) { return mul(t, div(t, t.c, t.x()), t.k(1 / kLn10)); }}},
     Rule{Log1p,    Smooth, {[](T t) { return div(t, t.c, add(t, t.x(), t.k(1))); }}},
     Rule{Sqrt,     Smooth, {[](T t) { return div(t, mul(t, t.c, t.k(0.5)), t.n); }}},
     Rule{Rsqrt,    Smooth, {[](T t) {

@@ -101,6 +101,13 @@ T unary(Op op, T x) {
   }
 }
 
+// A quotient that is too small for a number is a zero: its floor depends on the signs.
+template <class T>
+T floor_of_quotient(T a, T b) {
+  const T quotient = std::floor(a / b);
+  return quotient == 0 && ((a < 0 && b > 0) || (a > 0 && b < 0)) ? T{-1} : quotient;
+}
+
 template <class T>
 T binary(Op op, T a, T b) {
   switch (op) {
@@ -108,8 +115,8 @@ T binary(Op op, T a, T b) {
     case Op::Sub: return a - b;
     case Op::Mul: return a * b;
     case Op::Div: return a / b;
-    case Op::FloorDiv: return std::floor(a / b);
-    case Op::Mod: return std::fma(-b, std::floor(a / b), a);
+    case Op::FloorDiv: return floor_of_quotient(a, b);
+    case Op::Mod: return std::fma(-b, floor_of_quotient(a, b), a);
     case Op::Fmod: return std::fmod(a, b);
     case Op::Polygamma:
       return static_cast<T>(polygamma(static_cast<double>(a), static_cast<double>(b)));

@@ -49,3 +49,40 @@ def test_gradients_of_spread_scores_are_those_of_float64(rng: np.random.Generato
     gradient = aj.grad(lambda x, c: aj.sum(aj.nn.softmax(x) * c))
     exact = gradient(x.astype(np.float64), c.astype(np.float64))
     np.testing.assert_allclose(gradient(x, c), exact, rtol=1e-4, atol=1e-6)
+
+
+def test_flushed_numbers_on_the_way_change_no_ordinary_result() -> None:
+    x, y = np.float32([5e-20, 3e-30, 0, 1e30]), np.float32([6e-20, -4e-30, 2, -1e30])
+    np.testing.assert_allclose(aj.hypot(x, y), np.hypot(x, y), rtol=1e-6)
+    slope = aj.grad(lambda x, y: aj.sum(aj.hypot(x, y)), argnums=(0, 1))(x, y)
+    for got, part in zip(slope, (x, y), strict=True):
+        np.testing.assert_allclose(got, part / np.hypot(x, y), rtol=1e-6)
+    big = np.float32([1e38, 1e38, -1e38])
+    np.testing.assert_array_equal(aj.remainder(np.float32([-1, -0.5, 1]), big), big)
+    for log, base in ((aj.log2, 2), (aj.log10, 10)):
+        got = aj.grad(lambda x, log=log: aj.sum(log(x)))(np.float32([1.5e-38, 2]))
+        np.testing.assert_allclose(got, 1 / (np.float64([1.5e-38, 2]) * np.log(base)), rtol=1e-6)
+    np.testing.assert_allclose(aj.lgamma(np.full(3, 1e-310)), 713.8013, rtol=1e-6)
+
+
+def test_a_literal_divisor_counts_as_any_other() -> None:
+    x, least = np.full(64, 1e-20, np.float32), np.full(64, 1e-39, np.float32)
+    by_literal = aj.jit(lambda x: x / 1e-39)(x)
+    np.testing.assert_array_equal(by_literal, aj.jit(lambda x, y: x / y)(x, least))
+    assert np.isinf(by_literal).all()
+
+
+def test_library_functions_round_to_nearest_whatever_the_caller_does(python: Run) -> None:
+    program = """
+import ctypes, numpy as np, adjit as aj
+x = np.linspace(-0.9, 0.9, 64)
+f = aj.jit(lambda x: (aj.erfinv(x), aj.digamma(x + 3), aj.lgamma(x + 3)))
+before = [np.array(y) for y in f(x)]
+upward, libm = 0x800, ctypes.CDLL("libm.so.6")
+libm.fesetround(upward)
+after = f(x)
+assert libm.fegetround() == upward
+libm.fesetround(0)
+print(*(bool((a == b).all()) for a, b in zip(before, after)))
+"""
+    assert python(program).stdout.split() == ["True"] * 3

@@ -54,7 +54,9 @@ class ContextOptions(ctypes.Structure):
         ("log", c_void_p),
         ("log_user", c_void_p),
         ("check_nan", c_int32),
+        ("reserved", c_int32),
         ("keep_subnormals", c_int32),
+        ("reserved_too", c_int32),
     ]
 
 

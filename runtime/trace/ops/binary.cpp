@@ -35,7 +35,15 @@ Formula fmod(Elements x) { return number(x[0], "division").make(Op::Fmod, x[1]);
 Formula minimum_of(Elements x) { return minimum(x[0], x[1]); }
 Formula maximum_of(Elements x) { return maximum(x[0], x[1]); }
 Formula atan2(Elements x) { return x[0].make(Op::Atan2, x[1]); }
-Formula hypot(Elements x) { return sqrt(x[0] * x[0] + x[1] * x[1]); }
+// Scaled by a power of two where squares would leave the range of numbers; the power is constant
+// around almost every point, so derivatives are those of the root.
+Formula hypot(Elements x) {
+  const double far = x[0].dtype() == DType::Float64 ? 0x1p500 : 0x1p60;
+  const Formula size = maximum(x[0].make(Op::Abs), x[1].make(Op::Abs));
+  const Formula scale = select(size < 1 / far, far, select(size > far, 1 / far, size.like(1)));
+  const Formula a = x[0] * scale, b = x[1] * scale;
+  return sqrt(a * a + b * b) / scale;
+}
 
 // Squares and cubes are products: cheaper, and exact where the product is.
 Formula pow_of(Elements x) {

@@ -313,17 +313,43 @@ TEST(VectorMath, RemaindersAreExact) {
   expect_binary_within<double, long double>(&VectorMath::fmod, ::fmodl, 0);
 }
 
-double floor_mod(double a, double b) {
-  const float quotient = std::floor(static_cast<float>(a) / static_cast<float>(b));
-  return static_cast<double>(std::fma(-static_cast<float>(b), quotient, static_cast<float>(a)));
-}
+// A quotient below every number is no zero yet.
 double floor_div(double a, double b) {
-  return static_cast<double>(std::floor(static_cast<float>(a) / static_cast<float>(b)));
+  const float quotient = std::floor(static_cast<float>(a) / static_cast<float>(b));
+  const bool below = (a < 0 && b > 0) || (a > 0 && b < 0);
+  return quotient == 0 && below ? -1 : static_cast<double>(quotient);
+}
+double floor_mod(double a, double b) {
+  const auto quotient = static_cast<float>(floor_div(a, b));
+  return static_cast<double>(std::fma(-static_cast<float>(b), quotient, static_cast<float>(a)));
 }
 
 TEST(VectorMath, FlooredDivisionFollowsItsDefinition) {
   expect_binary_within<float, double>(&VectorMath::floor_mod, floor_mod, 0);
   expect_binary_within<float, double>(&VectorMath::floor_div, floor_div, 0);
+  // Also where quotients are flushed.
+  const std::vector<float> a{-1, -0.5F, 1, 1, -1, 0, -1e-20F},
+      b{1e38F, 1e38F, -1e38F, 1e38F, -1e38F, -2, 1e19F};
+  for (const char* target : {"native", "x86-64-v2"})
+    for (const FloatMode mode : {FloatMode::KeepSubnormals, FloatMode::FlushSubnormals}) {
+      std::vector<float> quotients, rests;
+      const auto function = [&](Value* (VectorMath::*f)(Value*, Value*)) {
+        return CompiledFunction(Element::F32, Element::F32, 2,
+                                [=](llvm::IRBuilder<>&, VectorMath& math, std::span<Value*> v) {
+                                  return (math.*f)(v[0], v[1]);
+                                },
+                                {.target = target});
+      };
+      const auto quotient = function(&VectorMath::floor_div),
+                 rest = function(&VectorMath::floor_mod);
+      {
+        const FloatModeScope scope(mode);
+        quotients = quotient.map2<float>(a, b);
+        rests = rest.map2<float>(a, b);
+      }
+      EXPECT_EQ(quotients, (std::vector<float>{-1, -1, -1, 0, 0, 0, -1}));
+      EXPECT_EQ(rests, (std::vector<float>{1e38F, 1e38F, -1e38F, 1, -1, 0, 1e19F}));
+    }
 }
 
 double least(double a, double b) { return std::isnan(a) ? a : std::isnan(b) ? b : b < a ? b : a; }

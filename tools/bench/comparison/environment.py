@@ -57,7 +57,8 @@ def with_checkout(environment: MutableMapping[str, str]) -> MutableMapping[str, 
     if importlib.util.find_spec("adjit") is None:
         paths.append(str(root / "bindings" / "python"))
         environment.setdefault("ADJIT_LIBRARY", str(built))
-    environment["PYTHONPATH"] = os.pathsep.join(paths)
+    if paths:
+        environment["PYTHONPATH"] = os.pathsep.join(paths)
     if library := environment.get("ADJIT_LIBRARY"):
         environment["ADJIT_LIBRARY"] = os.path.abspath(library)
     return environment
@@ -65,8 +66,8 @@ def with_checkout(environment: MutableMapping[str, str]) -> MutableMapping[str, 
 
 def use_checkout() -> None:
     """The same for this process and those that it starts; before the first import of adjit."""
-    paths = with_checkout(os.environ)["PYTHONPATH"].split(os.pathsep)
-    sys.path += [path for path in paths if path not in sys.path]
+    paths = with_checkout(os.environ).get("PYTHONPATH", "").split(os.pathsep)
+    sys.path += [path for path in paths if path and path not in sys.path]
 
 
 def _cpu_flags() -> set[str]:
