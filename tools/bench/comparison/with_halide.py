@@ -13,8 +13,9 @@ import numpy as np
 
 from .row import Row, Step
 
-#: li2018 is the one that was made for gradients. Adams2019 takes up to a minute a row.
-SCHEDULERS = ("Li2018", "Mullapudi2016")
+#: What they are told. Adams2019 searches greedily, for seconds: with its usual beam it takes up to
+#: a minute for most rows.
+_OPTIONS = {"Adams2019": {"beam_size": "1"}}
 _loaded: set[str] = set()
 
 
@@ -27,7 +28,7 @@ def halide(row: Row) -> Step | None:
     outputs = [np.zeros_like(row.inputs[k]) for k in row.floats]
     buffers = [hl.Buffer(a) for a in (row.cotangent, *row.inputs, *outputs)]
     best, best_time, refusals = None, float("inf"), []
-    for scheduler in SCHEDULERS:
+    for scheduler in row.workload.halide_schedulers:
         try:
             call, took = _running(hl, row, scheduler, buffers)
         except hl.HalideError as error:
@@ -83,8 +84,10 @@ def _compiled(hl: Any, row: Row, scheduler: str, padded: bool) -> Any:
     results = [_result(hl, adjoints[inputs[k]], row.inputs[k].shape) for k in row.floats]
     pipeline = hl.Pipeline(results)
     target = hl.get_jit_target_from_environment()
-    options = {"parallelism": str(len(os.sched_getaffinity(0)))}
-    pipeline.apply_autoscheduler(target, hl.AutoschedulerParams(scheduler, options))
+    threads = {"parallelism": str(len(os.sched_getaffinity(0)))}
+    pipeline.apply_autoscheduler(
+        target, hl.AutoschedulerParams(scheduler, {**threads, **_OPTIONS.get(scheduler, {})})
+    )
     return pipeline.compile_to_callable([seed_param, *params], target)
 
 

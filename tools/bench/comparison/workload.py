@@ -12,6 +12,10 @@ import numpy as np
 Function = Callable[..., Any]
 
 
+#: Li2018 is the one that was made for gradients.
+HALIDE_SCHEDULERS = ("Li2018", "Mullapudi2016", "Adams2019")
+
+
 @dataclass(frozen=True)
 class Work:
     """The least that a gradient step needs; the limit of a row follows from it (limits.py).
@@ -75,6 +79,7 @@ class Workload:
     blas: Function | None = None
     drjit: Function | None = None
     halide: Function | None = None
+    halide_schedulers: tuple[str, ...] = HALIDE_SCHEDULERS
     channels_last: bool = False
     dtype: str = "float32"
 
