@@ -198,7 +198,7 @@ Graph jvp(const Graph& forward, const ForwardOptions& options) {
   if (options.keep_outputs) graph.outputs = source.outputs;
   for (TensorId output : source.outputs)
     if (is_float(graph.info(output).dtype)) graph.outputs.push_back(mode.tangent_of_output(output));
-  return options.clean ? simplify(graph) : compact(graph);
+  return options.clean ? simplify(std::move(graph)) : compact(std::move(graph));
 }
 
 }  // namespace adjit

@@ -418,7 +418,7 @@ Graph linear_scans_as_prefixes(const Graph& graph) {
       result.stages.push_back(std::move(stage));
     }
   }
-  return any ? simplify(result) : result;
+  return any ? simplify(std::move(result)) : result;
 }
 
 }  // namespace adjit

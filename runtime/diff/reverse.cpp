@@ -197,8 +197,8 @@ Graph prepared(const Graph& forward, const ReverseOptions& options, bool clean) 
 }
 
 Graph finished(const Graph& graph, bool clean) {
-  const Graph whole = expand_plain_calls(graph);
-  return clean ? simplify(whole) : compact(whole);
+  Graph whole = expand_plain_calls(graph);
+  return clean ? simplify(std::move(whole)) : compact(std::move(whole));
 }
 
 }  // namespace

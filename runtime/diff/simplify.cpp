@@ -7,11 +7,11 @@
 
 namespace adjit {
 
-Graph simplify(const Graph& graph) {
+Graph simplify(Graph graph) {
   // The second round sees what the first uncovered: views of restricted sums, equal stages with
   // equal operands.
   constexpr int kRounds = 2;
-  Graph result = compact(with_subgraphs(graph, simplify));
+  Graph result = compact(with_subgraphs(std::move(graph), simplify));
   for (int round = 0; round < kRounds; ++round) {
     result = inline_views(std::move(result));
     result = simplify_indices(std::move(result));
@@ -23,7 +23,7 @@ Graph simplify(const Graph& graph) {
     result = hoist_factors(std::move(result));
     result = merge_equal_stages(std::move(result));
     result = prune_scans(std::move(result));
-    result = compact(result);
+    result = compact(std::move(result));
   }
   return result;
 }

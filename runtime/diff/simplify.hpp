@@ -9,7 +9,7 @@ namespace adjit {
 
 /// All of the passes below (but contract), in an order and number of rounds that end: what vjp and
 /// the engine call.
-Graph simplify(const Graph& graph);
+Graph simplify(Graph graph);
 
 /// Pure index stages (the body is one read or a constant, nothing reduced: reshape, transpose,
 /// broadcast, slice, pad) are read through: their consumers read the base tensor at the composed

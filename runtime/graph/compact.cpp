@@ -122,8 +122,10 @@ void add_stage(Hasher& h, const Stage& stage) {
 
 class Compactor {
  public:
-  explicit Compactor(const Graph& graph)
+  // `own`: the graph itself where its stages may be taken, else null.
+  explicit Compactor(const Graph& graph, Graph* own)
       : source_(graph),
+        own_(own),
         live_(live_stages(graph)),
         renamed_(graph.tensors.size()),
         rebuild_(graph.pool, result_.pool, [this](ExprId leaf, std::span<const ExprId> rebuilt) {
@@ -134,8 +136,11 @@ class Compactor {
     result_.name = source_.name;
     for (TensorId id : source_.inputs) result_.inputs.push_back(keep(id));
     mark_constants();
+    result_.stages.reserve(static_cast<size_t>(std::ranges::count(live_, 1)));
     for (size_t s = 0; s < source_.stages.size(); ++s)
-      if (live_[s]) result_.stages.push_back(rebuilt(source_.stages[s]));
+      if (live_[s])
+        result_.stages.push_back(
+            rebuilt(own_ ? std::move(own_->stages[s]) : Stage(source_.stages[s])));
     for (TensorId id : source_.outputs) result_.outputs.push_back(renamed_[id.value]);
     return std::move(result_);
   }
@@ -151,6 +156,7 @@ class Compactor {
   }
 
   void mark_constants() {
+    if (source_.constants.empty()) return;
     std::vector<char> used(source_.tensors.size(), 0);
     for (size_t s = 0; s < source_.stages.size(); ++s)
       if (live_[s])
@@ -168,17 +174,18 @@ class Compactor {
                              guarded ? rebuilt.back() : ExprId{});
   }
 
-  Stage rebuilt(const Stage& stage) {
-    Stage copy = stage;
-    for (auto* list : {&copy.bodies, &copy.target, &copy.combiner.combine, &copy.combiner.identity})
+  Stage rebuilt(Stage stage) {
+    for (auto* list :
+         {&stage.bodies, &stage.target, &stage.combiner.combine, &stage.combiner.identity})
       for (ExprId& id : *list) id = rebuild_(id);
-    for (TensorId& id : copy.operands) id = renamed_[id.value];
-    if (copy.initial.valid()) copy.initial = renamed_[copy.initial.value];
-    for (TensorId& id : copy.results) id = keep(id);
-    return copy;
+    for (TensorId& id : stage.operands) id = renamed_[id.value];
+    if (stage.initial.valid()) stage.initial = renamed_[stage.initial.value];
+    for (TensorId& id : stage.results) id = keep(id);
+    return stage;
   }
 
   const Graph& source_;
+  Graph* own_;
   std::vector<char> live_;
   std::vector<TensorId> renamed_;
   Graph result_;
@@ -215,15 +222,18 @@ void keep_nodes(Graph& graph, std::span<const ExprId> order) {
     for (ExprId& id : *list) id = renamed[id.value];
 }
 
-}  // namespace
-
-Graph compact(const Graph& graph) {
-  Graph result = Compactor(graph)();
+Graph compacted(const Graph& graph, Graph* own) {
+  Graph result = Compactor(graph, own)();
   // Folding leaves nodes behind that nothing uses. The others keep their relative order: sums are
   // ordered by it.
   keep_nodes(result, reachable(result.pool, all_roots(result)));
   return result;
 }
+
+}  // namespace
+
+Graph compact(const Graph& graph) { return compacted(graph, nullptr); }
+Graph compact(Graph&& graph) { return compacted(graph, &graph); }
 
 std::string content_hash(const Graph& graph) {
   Graph g = compact(graph);  // canonical ids: whatever was built on the way is gone

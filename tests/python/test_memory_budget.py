@@ -8,7 +8,7 @@ from typing import Any
 import adjit as aj
 import numpy as np
 import pytest
-from adjit import dtypes, pullback, runtime, transforms
+from adjit import dtypes, gradient, pullback, runtime
 
 RNG = np.random.default_rng(5)
 LAYERS, BATCH, WIDTH = 8, 64, 32
@@ -29,7 +29,7 @@ def data() -> tuple[list[Any], Any]:
 def kept_between(f: Any, budget: int | None, *args: Any) -> int:
     """Bytes that the forward leaves to the pullback, its arguments not counted."""
     joint = pullback._Joint(f, args, False)
-    handle = transforms._vjp(joint.traced.computation, joint.wrt, joint.seeded, True)
+    handle = gradient.vjp_of(joint.traced.computation, joint.wrt, joint.seeded, True)
     inputs = len(joint.leaves) + len(joint.traced.captured)
     forward, _ = pullback._partition(handle, inputs, len(joint.outputs), budget)
     made = list(runtime.tensor_specs(forward, True)[len(joint.outputs) :])

@@ -8,7 +8,7 @@ from typing import Any
 import adjit as aj
 import numpy as np
 import torch
-from adjit import dtypes, pullback, runtime, transforms
+from adjit import dtypes, gradient, pullback, runtime
 
 RNG = np.random.default_rng(3)
 HIDDEN, WIDTH, STEPS = 16, 8, 40
@@ -17,7 +17,7 @@ HIDDEN, WIDTH, STEPS = 16, 8, 40
 def residual_bytes(f: Any, *args: Any) -> int:
     """Bytes that the forward leaves to the pullback, the arguments themselves not counted."""
     joint = pullback._Joint(f, args, False)
-    handle = transforms._vjp(joint.traced.computation, joint.wrt, joint.seeded, True)
+    handle = gradient.vjp_of(joint.traced.computation, joint.wrt, joint.seeded, True)
     inputs = len(joint.leaves) + len(joint.traced.captured)
     forward, _ = pullback._partition(handle, inputs, len(joint.outputs))
     made = list(runtime.tensor_specs(forward, True)[len(joint.outputs) :])

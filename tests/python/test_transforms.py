@@ -278,3 +278,41 @@ def test_cotangents_of_zero_are_no_terms() -> None:
         return aj.vjp(f, x)[1]((aj.zeros_like(x), aj.zeros_like(x)))[0]
 
     np.testing.assert_array_equal(aj.jit(nothing)(X), np.zeros(3))
+
+
+def test_jit_of_a_transformation_is_that_transformation(rng: np.random.Generator) -> None:
+    def loss(w: Any, x: Any) -> Any:
+        return aj.sum(aj.tanh(x @ w) ** 2)
+
+    w, x = rng.standard_normal((4, 3)), rng.standard_normal((5, 4))
+
+    def key(f: Any) -> Any:
+        report = aj.lower(f, w, x).compile().report
+        return {part["name"]: part["value"] for part in report["key"]}
+
+    plain = key(aj.grad(loss))
+    assert "grad" in plain["transformations"]  # so a hit in a cache derives nothing
+    assert key(aj.jit(aj.grad(loss))) == key(aj.jit(aj.jit(aj.grad(loss)))) == plain
+    value, slope = aj.jit(aj.value_and_grad(loss, argnums=1))(w, x)
+    np.testing.assert_allclose(value, (np.tanh(x @ w) ** 2).sum())
+    np.testing.assert_allclose(slope, aj.grad(loss, argnums=1)(w, x))
+    assert aj.jit(aj.grad(loss)).title == "jit(grad(loss))"
+
+
+def test_jit_of_a_function_with_static_arguments_follows_their_values() -> None:
+    inner = aj.jit(lambda x, n: x * n, static_argnums=1)
+    outer = aj.jit(aj.jit(lambda x, n: inner(x, n), static_argnums=1), static_argnums=1)
+    for n in (2, 3, 4):
+        assert outer(np.float64(1.5), n) == 1.5 * n
+    traced = aj.jit(inner)
+    try:
+        assert [float(traced(np.float64(1.5), n)) for n in (2, 3)] == [3, 4.5]
+    except aj.Error as error:
+        assert "static" in str(error)
+
+
+def test_jit_of_a_gradient_with_static_arguments_of_its_own() -> None:
+    step = aj.jit(aj.grad(lambda x, n: aj.sum(x**n)), static_argnums=1)
+    x = np.array([1.0, 2.0])
+    for n in (2, 3):
+        np.testing.assert_allclose(step(x, n), n * x ** (n - 1))

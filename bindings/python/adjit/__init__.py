@@ -34,6 +34,7 @@ from .errors import (
 )
 from .exporting import export
 from .forward import jvp
+from .gradient import grad, value_and_grad
 from .jacobians import hessian, jacfwd, jacobian
 from .lowering import Executable, Lowered, ShapeDtype, lower
 from .notation import at, compute, reduce_axis, select
@@ -42,7 +43,7 @@ from .pytree import register_pytree
 from .runtime import compilations
 from .text import define
 from .tracing import Tensor
-from .transforms import grad, jit, value_and_grad
+from .transforms import jit
 from .tuning import Trial, TuningReport, tune
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import lowering, pytree, runtime, transforms
+from . import gradient, lowering, pytree, runtime, transforms
 from ._library import Handle, call
 from .errors import Error
 
@@ -47,7 +47,7 @@ def export(
     inputs, outputs = (runtime.tensor_specs(traced.computation, side) for side in (False, True))
     wrt, seeded = ([k for k, (d, _) in enumerate(specs) if d >= 6] for specs in (inputs, outputs))
     if backward and wrt and seeded:
-        functions[f"{title}_backward"] = transforms._vjp(traced.computation, wrt, seeded, False)
+        functions[f"{title}_backward"] = gradient.vjp_of(traced.computation, wrt, seeded, False)
     folder = Path(dir)
     _write(title, {n: runtime.lower(c, None, n) for n, c in functions.items()}, folder)
     return folder / f"lib{title}.so"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes, pytree, runtime, transforms
+from . import dtypes, gradient, pytree, runtime, transforms
 from ._library import Handle, call, ints
 from .built import Built
 from .errors import DTypeError, Error, NotDifferentiableError, ShapeError
@@ -75,7 +75,7 @@ class Jvp(transforms.Transformed):
     def build(self, function: Callable[..., Any], args: Any) -> Built:
         (primals, tangents), _ = args
         traced = transforms.Traced(function, (primals, {}), self._name())
-        own = transforms.own_structure(traced, self.has_aux, self.title)
+        own = gradient.own_structure(traced, self.has_aux, self.title)
         wrt = [k for k, t in enumerate(tangents) if t is not None]
         computation = pushforward(traced.computation, wrt, True)
         # The computation takes primals, captured values, tangents; the call gives tangents second.

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes, operators, pytree, runtime, tracing, transforms
+from . import dtypes, gradient, operators, pytree, runtime, tracing, transforms
 from .batching import batched
 from .errors import NotDifferentiableError
 from .forward import is_float, pushforward
@@ -53,7 +53,7 @@ class _Site:
         trace = tracing.current()
         assert trace is not None
         self.trace = trace
-        self.wrt, self.structures = transforms._positions(args, argnums, title)
+        self.wrt, self.structures = gradient.positions(args, argnums, title)
         leaves, structure = pytree.flatten(args)
         leaves = [transforms._as_tensor(leaf) for leaf in leaves]
         name = getattr(f, "__name__", "f").strip("<>") or "f"
@@ -93,7 +93,7 @@ def _rows(site: _Site, count: int) -> _Table:
 
 def _row(site: _Site, k: int) -> list[Any]:
     dtype, shape = site.outputs[k]
-    pullback = transforms._vjp(site.computation, site.wrt, [k], False)
+    pullback = gradient.vjp_of(site.computation, site.wrt, [k], False)
     axes = [None] * len(site.arguments)
     size = int(np.prod(shape, dtype=np.int64))
     rows = batched(pullback, [*axes, 0], size, [0] * len(site.wrt))
@@ -135,7 +135,7 @@ def _full_derivative(
     @functools.wraps(f, updated=())
     def derivative(*args: Any, **kwargs: Any) -> Any:
         site = _Site(f, (args, kwargs), argnums, title)
-        own = transforms.own_structure(site.traced, has_aux, title)
+        own = gradient.own_structure(site.traced, has_aux, title)
         count = pytree.leaf_count(own)
         site.check_outputs(count)
         single = isinstance(argnums, int)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, dtypes, pytree, runtime, tracing, transforms
+from . import arrays, dtypes, gradient, pytree, runtime, tracing, transforms
 from ._library import Handle, call
 from .errors import Error, ShapeError
 
@@ -41,7 +41,7 @@ class _Joint:
         inputs = runtime.tensor_specs(self.traced.computation, False)
         self.outputs = runtime.tensor_specs(self.traced.computation, True)
         self.wrt = [k for k in range(len(self.leaves)) if inputs[k][0] >= 6]
-        own = transforms.own_structure(self.traced, has_aux, self.title)
+        own = gradient.own_structure(self.traced, has_aux, self.title)
         self.seeded = [k for k in range(pytree.leaf_count(own)) if self.outputs[k][0] >= 6]
         self.own = own
 
@@ -92,7 +92,7 @@ class _Joint:
                     f"the pullback of {self.title} is used after the trace of '{trace.name}' has "
                     "ended; return what it gives from the function instead of keeping it outside"
                 )
-            backward = transforms._vjp(self.traced.computation, self.wrt, self.seeded, False)
+            backward = gradient.vjp_of(self.traced.computation, self.wrt, self.seeded, False)
             given = [inner.resolve(v) for v in [*self.leaves, *self.traced.captured]]
             given += [inner.resolve(c) for c in self._cotangents(cotangent)]
             return self._gradients(inner.call(backward, given, len(self.wrt)))
@@ -100,7 +100,7 @@ class _Joint:
         return self._results(list(values), pullback)
 
     def run(self, memory_budget: int | None) -> Any:
-        joint = transforms._vjp(self.traced.computation, self.wrt, self.seeded, True)
+        joint = gradient.vjp_of(self.traced.computation, self.wrt, self.seeded, True)
         given = [*self.leaves, *self.traced.captured]
         views = [transforms._leaf_view(v, k, self.title) for k, v in enumerate(given)]
         framework = next((f for v in given if (f := arrays.framework_of(v)) != "numpy"), "numpy")

@@ -1,6 +1,7 @@
-"""Transformations: jit, grad, value_and_grad, and what all of them share; they nest in any order.
+"""Transformations: jit, and what all of them share; they nest in any order.
 
-The others: pullback.py (vjp), forward.py (jvp), batching.py (vmap), jacobians.py.
+The others: gradient.py (grad, value_and_grad), pullback.py (vjp), forward.py (jvp), batching.py
+(vmap), jacobians.py.
 """
 
 from __future__ import annotations
@@ -15,10 +16,9 @@ from typing import Any
 import numpy as np
 
 from . import arrays, dtypes, pytree, runtime, tracing
-from ._library import Handle, call, ints
 from .built import Built
 from .compiled import Compiled, Direct
-from .errors import DTypeError, Error, NotDifferentiableError
+from .errors import DTypeError, Error
 from .fixed import Fixed
 from .into import Into
 
@@ -86,25 +86,6 @@ def _output(trace: tracing.Trace, leaf: Any) -> int:
             "numbers, and containers of them"
         )
     return trace.resolve(leaf)
-
-
-def _vjp(computation: Handle, wrt: Sequence[int], outputs: Sequence[int], keep: bool) -> Handle:
-    return Handle(
-        "computation",
-        lambda out: call(
-            "adjit_computation_vjp", computation.value, len(wrt), ints(wrt), len(outputs),
-            ints(outputs), int(keep), out,
-        ),
-    )  # fmt: skip
-
-
-def _gradient(computation: Handle, wrt: Sequence[int], keep: bool) -> Handle:
-    return Handle(
-        "computation",
-        lambda out: call(
-            "adjit_computation_gradient", computation.value, len(wrt), ints(wrt), 0, int(keep), out
-        ),
-    )
 
 
 class Transformed:
@@ -314,119 +295,21 @@ def _as_tensor(leaf: Any) -> Any:
 class Jit(Transformed):
     """``aj.jit``: inside another trace the function is simply traced along."""
 
+    def build(self, function: Callable[..., Any], args: Any) -> Built:
+        """Of a transformation its own computation: derived once, and not where a cache has it."""
+        if (
+            not isinstance(function, Transformed)
+            or function._static_numbers
+            or function._static_names
+        ):
+            return super().build(function, args)
+        built = function.build(function.function, args)
+        built.title = self.title
+        return built
+
     def inline(self, function: Callable[..., Any], args: Any) -> Any:
         positional, keyword = args
         return function(*positional, **keyword)
-
-
-class Grad(Transformed):
-    """``aj.grad`` and ``aj.value_and_grad``."""
-
-    def __init__(
-        self, function: Callable[..., Any], argnums: Any, has_aux: bool, keep_value: bool
-    ) -> None:
-        name = getattr(function, "__name__", "f")
-        super().__init__(function, f"{'value_and_grad' if keep_value else 'grad'}({name})")
-        self.argnums = argnums
-        self.has_aux = has_aux
-        self.keep_value = keep_value
-
-    def build(self, function: Callable[..., Any], args: Any) -> Built:
-        wrt, structures = _positions(args, self.argnums, self.title)
-        traced = Traced(function, args, self._name())
-        loss = _loss_structure(traced, self.has_aux, self.title)
-        single = isinstance(self.argnums, int)
-
-        def gradients(leaves: Sequence[Any]) -> Any:
-            rest = iter(leaves)
-            trees = [pytree.unflatten(s, rest) for s in structures]
-            return trees[0] if single else tuple(trees)
-
-        if not self.has_aux:
-            computation = _gradient(traced.computation, wrt, self.keep_value)
-
-            def plain(outputs: Sequence[Any]) -> Any:
-                if not self.keep_value:
-                    return gradients(outputs)
-                return outputs[0], gradients(outputs[1:])
-
-            return Built(traced, computation, self.title, plain)
-
-        computation = _vjp(traced.computation, wrt, [0], True)
-        dtype, shape = runtime.tensor_specs(traced.computation, True)[0]
-        if int(np.prod(shape)) != 1:
-            raise Error(f"{self.title}: the loss has shape {shape}; it must be a scalar")
-
-        def with_aux(outputs: Sequence[Any]) -> Any:
-            own = outputs[: traced.output_count]
-            aux = pytree.unflatten(loss, own)[1]
-            found = gradients(outputs[traced.output_count :])
-            return ((own[0], aux), found) if self.keep_value else (found, aux)
-
-        seed = np.ones(shape, dtypes.to_numpy(dtype))
-        return Built(traced, computation, self.title, with_aux, [seed])
-
-
-def _loss_structure(traced: Traced, has_aux: bool, title: str) -> Any:
-    structure = traced.structure
-    if has_aux:
-        if structure[0] != "tuple" or len(structure[1]) != 2 or structure[1][0] != pytree.LEAF:
-            raise Error(f"{title}: with has_aux the function must return (scalar, aux)")
-    elif structure != pytree.LEAF:
-        raise Error(
-            f"{title}: the function must return one scalar; for more results use has_aux=True"
-        )
-    return structure
-
-
-def own_structure(traced: Traced, has_aux: bool, title: str) -> Any:
-    """The structure of the results that are differentiated: all, or the first of (out, aux)."""
-    if not has_aux:
-        return traced.structure
-    if traced.structure[0] != "tuple" or len(traced.structure[1]) != 2:
-        raise Error(f"{title}: with has_aux the function must return (out, aux)")
-    return traced.structure[1][0]
-
-
-def _positions(args: Any, argnums: Any, title: str) -> tuple[list[int], list[Any]]:
-    """Leaf positions of the arguments that argnums names, and their structures."""
-    positional, _ = args
-    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    spans = []
-    start = 0
-    leaves_of_all: list[Any] = []
-    for argument in positional:
-        leaves, structure = pytree.flatten(argument)
-        leaves_of_all.extend(leaves)
-        spans.append((range(start, start + len(leaves)), structure))
-        start += len(leaves)
-    wrt: list[int] = []
-    structures = []
-    for number in numbers:
-        if not -len(spans) <= number < len(spans):
-            raise Error(
-                f"{title}: argnums names argument {number}, but {len(spans)} are passed by "
-                "position; pass the arguments to differentiate by position, not by keyword"
-            )
-        span, structure = spans[number]
-        for k in span:
-            _check_differentiable(leaves_of_all[k], k, title)
-        wrt.extend(span)
-        structures.append(structure)
-    return wrt, structures
-
-
-def _check_differentiable(leaf: Any, position: int, title: str) -> None:
-    if isinstance(leaf, tracing.Tensor):
-        number = leaf.dtype_number
-    else:
-        number = _leaf_view(leaf, position, title).dtype
-    if number < dtypes.NAMES.index("float16"):
-        raise NotDifferentiableError(
-            f"{title}: the gradient with respect to argument {position} is asked for, but its "
-            f"dtype is {dtypes.NAMES[number]}; only floats have one (cast it before the call, or "
-            "leave it out of argnums)"
-        )
 
 
 def jit(
@@ -472,16 +355,6 @@ def _static_both_ways(
         (*numbers, *[n for n in by_name if n not in known]),
         tuple(dict.fromkeys([*names, *by_number])),
     )
-
-
-def grad(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Any:
-    """The gradient of a scalar-valued function, as jax.grad."""
-    return Grad(f, argnums, has_aux, False)
-
-
-def value_and_grad(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Any:
-    """Value and gradient of a scalar-valued function, as jax.value_and_grad."""
-    return Grad(f, argnums, has_aux, True)
 
 
 def run_once(build: Callable[[tracing.Trace], Any]) -> Any:
