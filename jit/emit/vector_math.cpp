@@ -165,8 +165,10 @@ Value* VectorMath::multiply_add(Value* a, Value* b, Value* c) {
 }
 
 Value* VectorMath::floor_mod(Value* a, Value* b) {
-  const Floats quotient(context_, floor_div(a, b));
-  return fused(-Floats(context_, b), quotient, {context_, a}).value();
+  const Floats x(context_, a), y(context_, b), quotient(context_, floor_div(a, b));
+  // Nothing goes into an infinity: the rest is all of x.
+  const Mask all = (quotient == 0) & (fabs(y) == y.infinity());
+  return select(all, x, fused(-y, quotient, x)).value();
 }
 
 Value* VectorMath::extend_half(Value* bits) { return adjit::extend_half(context_, bits); }

@@ -108,6 +108,13 @@ T floor_of_quotient(T a, T b) {
   return quotient == 0 && ((a < 0 && b > 0) || (a > 0 && b < 0)) ? T{-1} : quotient;
 }
 
+// Nothing goes into an infinity: the rest is all of a.
+template <class T>
+T floored_rest(T a, T b) {
+  const T quotient = floor_of_quotient(a, b);
+  return quotient == 0 && std::isinf(b) ? a : std::fma(-b, quotient, a);
+}
+
 template <class T>
 T binary(Op op, T a, T b) {
   switch (op) {
@@ -116,7 +123,7 @@ T binary(Op op, T a, T b) {
     case Op::Mul: return a * b;
     case Op::Div: return a / b;
     case Op::FloorDiv: return floor_of_quotient(a, b);
-    case Op::Mod: return std::fma(-b, floor_of_quotient(a, b), a);
+    case Op::Mod: return floored_rest(a, b);
     case Op::Fmod: return std::fmod(a, b);
     case Op::Polygamma:
       return static_cast<T>(polygamma(static_cast<double>(a), static_cast<double>(b)));

@@ -57,6 +57,17 @@ def test_flushed_numbers_on_the_way_change_no_ordinary_result() -> None:
     slope = aj.grad(lambda x, y: aj.sum(aj.hypot(x, y)), argnums=(0, 1))(x, y)
     for got, part in zip(slope, (x, y), strict=True):
         np.testing.assert_allclose(got, part / np.hypot(x, y), rtol=1e-6)
+    for dtype in (np.float32, np.float64):
+        least, most = np.finfo(dtype).tiny, np.finfo(dtype).max
+        x = np.array([most / 2, most / 3, 2 * least, 8 * least, 1e-3 * most], dtype)
+        y = np.array([1, most / 4, least, least, 1e-3 * most], dtype)
+        np.testing.assert_allclose(aj.hypot(x, y), np.hypot(x, y), rtol=1e-6)
+        slope = aj.grad(lambda x, y: aj.sum(aj.hypot(x, y)))(x, y)
+        np.testing.assert_allclose(slope, x / np.hypot(x, y), rtol=1e-6)
+    infinite = np.float32([np.inf, np.inf, -np.inf, -np.inf])
+    np.testing.assert_array_equal(
+        aj.remainder(np.float32([1, -1, -1, 1]), infinite), [1, np.inf, -1, -np.inf]
+    )
     big = np.float32([1e38, 1e38, -1e38])
     np.testing.assert_array_equal(aj.remainder(np.float32([-1, -0.5, 1]), big), big)
     for log, base in ((aj.log2, 2), (aj.log10, 10)):

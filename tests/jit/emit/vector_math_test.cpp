@@ -321,6 +321,7 @@ double floor_div(double a, double b) {
 }
 double floor_mod(double a, double b) {
   const auto quotient = static_cast<float>(floor_div(a, b));
+  if (quotient == 0 && std::isinf(b)) return a;
   return static_cast<double>(std::fma(-static_cast<float>(b), quotient, static_cast<float>(a)));
 }
 
