@@ -186,3 +186,20 @@ def test_errors_say_what_does_not_fit() -> None:
         rule(lambda x: (x[:1], None), lambda r, d: (d,))(X)
     with pytest.raises(aj.Error, match="defvjp"):
         aj.custom_vjp(lambda x: x)(X)
+
+
+def test_numbers_as_arguments_adapt_in_every_rule() -> None:
+    @aj.custom_vjp
+    def scaled(x: Any, s: Any) -> Any:
+        return x * s
+
+    scaled.defvjp(lambda x, s: (x * s, (x, s)), lambda r, g: (g * r[1], aj.sum(g * r[0])))
+    x = np.float32([1, 2])
+    np.testing.assert_array_equal(aj.jit(lambda x: scaled(x, 2.5))(x), 2.5 * x)
+    for s in (2.5, 3, 4.0):
+        np.testing.assert_array_equal(aj.jit(scaled)(x, s), s * x)
+        slope = aj.grad(lambda x, s=s: aj.sum(scaled(x, s)))(x)
+        assert slope.dtype == np.float32
+        np.testing.assert_array_equal(slope, [s, s])
+    by_number = aj.grad(lambda x, s: aj.sum(scaled(x, s)), argnums=1)(x, 2.5)
+    np.testing.assert_array_equal(by_number, 3)

@@ -39,6 +39,7 @@ class Traced:
             result = function(*positional, **keyword)
             outputs, self.structure = pytree.flatten(result)
             numbers = [_output(trace, leaf) for leaf in outputs]
+            self.weak = [trace.is_weak(number) for number in numbers]  # of the outputs
         self.input_count = len(leaves)
         self.captured = trace.captured
         self.output_count = len(numbers)
