@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -22,7 +23,11 @@ void in_parallel(size_t count, size_t threads,
   };
   {
     std::vector<std::jthread> helpers;
-    for (size_t t = 1; t < std::min(count, threads); ++t) helpers.emplace_back(work, t);
+    try {
+      for (size_t t = 1; t < std::min(count, threads); ++t) helpers.emplace_back(work, t);
+    } catch (const std::system_error&) {
+      // The system gives no more threads: those that there are do it all.
+    }
     work(0);
   }
   for (const std::exception_ptr& failure : failures)

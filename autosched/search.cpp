@@ -92,7 +92,7 @@ class Search {
     for (const Wanted& one : wanted)
       if (made_.try_emplace(one.answers).second) missing.push_back(&one);
     prepare(missing);
-    const size_t threads = memories(missing.size());
+    const size_t threads = threads_for(missing.size());
     std::vector<Found> found(missing.size());
     in_parallel(missing.size(), threads, [&](size_t k, size_t thread) {
       found[k] = unless_refused<Found>(
@@ -147,9 +147,9 @@ class Search {
     return answers;
   }
 
-  // Tiles found before, a memory for each of so many threads, of at most as many as there are
-  // cores. Later ones start with what the first has found so far.
-  size_t memories(size_t wanted) {
+  // How many threads so many programs take. Each has a memory of tiles, which starts with what the
+  // first one has found so far.
+  size_t threads_for(size_t wanted) {
     const size_t threads =
         std::min(wanted, static_cast<size_t>(std::clamp(target_.cores, 1, kMostThreads)));
     while (memories_.size() < threads)
@@ -164,7 +164,7 @@ class Search {
       const auto [place, added] = prepared_.try_emplace(not_about_loops(one->answers));
       if (added) missing.push_back(&*place);
     }
-    const size_t threads = memories(missing.size());
+    const size_t threads = threads_for(missing.size());
     in_parallel(missing.size(), threads, [&](size_t k, size_t thread) {
       missing[k]->second = unless_refused<std::optional<Known>>([&] {
         Choices choices(missing[k]->first);

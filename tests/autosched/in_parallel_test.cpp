@@ -1,6 +1,9 @@
 #include "autosched/in_parallel.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -55,6 +58,24 @@ TEST(InParallel, TheFirstStepsErrorIsRaisedAfterAllHaveEnded) {
     EXPECT_STREQ(error.what(), "step 2");
   }
   EXPECT_EQ(ended, 20);
+}
+
+// A process that may have no more threads (of a user other than root) does all steps itself.
+TEST(InParallel, WithoutMoreThreadsTheCallerDoesAll) {
+  const auto in_child = [] {
+    rlimit none{0, 0};
+    if (setrlimit(RLIMIT_NPROC, &none) != 0 || (geteuid() == 0 && setuid(65534) != 0)) _exit(77);
+    std::vector<size_t> threads(5, SIZE_MAX);
+    in_parallel(threads.size(), 3, [&](size_t k, size_t thread) { threads[k] = thread; });
+    _exit(threads == std::vector<size_t>(5, 0) ? 0 : 1);
+  };
+  const pid_t child = fork();
+  if (child == 0) in_child();
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "no limit of threads here";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 }  // namespace

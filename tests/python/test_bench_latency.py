@@ -16,6 +16,7 @@ pytest.importorskip("torch")
 pytest.importorskip("jax")
 
 _BENCH = Path(__file__).parents[2] / "tools" / "bench"
+_BUILT = Path(__file__).parents[2] / "build" / "release"
 
 
 def child(*arguments: str, **environment: str) -> Any:
@@ -52,3 +53,17 @@ def test_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     assert number("a step", 1.5, "ms", 2).line() == "| a step | 1.5 | ms | 2 |"
     assert number("a step", 2.5, "ms", 2).line().endswith("*")
     assert number("a step", 2.5, "ms").line() == "| a step | 2.5 | ms |  |"
+
+
+@pytest.mark.skipif(not (_BUILT / "libadjit.so").exists(), reason="built elsewhere")
+@pytest.mark.parametrize(
+    "command", [["latency.py", "--child", "chain", "product", "4"], ["hot_loops.py", "--help"],
+                ["rank_schedules.py", "--help"]]
+)  # fmt: skip
+def test_scripts_find_this_checkout(command: list[str], tmp_path: Path) -> None:
+    bare = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "ADJIT_LIBRARY")}
+    run = subprocess.run(
+        [sys.executable, _BENCH / command[0], *command[1:]],
+        env=bare, cwd=tmp_path, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
