@@ -47,6 +47,7 @@ double operation_cost(Op op, DType dtype) {
     case Op::Erfinv:
     case Op::Pow:
     case Op::Atan2: return is_float(dtype) ? 50 * wide : 20;
+    case Op::Hypot: return 20 * wide;
     case Op::Lgamma:
     case Op::Digamma:
     case Op::Polygamma: return 100 * wide;

@@ -84,6 +84,7 @@ Value* float_operation(Builder& b, VectorMath& math, Op op, Values v) {
     case Op::Max: return math.maximum(v[0], v[1]);
     case Op::Pow: return math.pow(v[0], v[1]);
     case Op::Atan2: return math.atan2(v[0], v[1]);
+    case Op::Hypot: return math.hypot(v[0], v[1]);
     case Op::Eq: return b.CreateFCmpOEQ(v[0], v[1]);
     case Op::Ne: return b.CreateFCmpUNE(v[0], v[1]);
     case Op::Lt: return b.CreateFCmpOLT(v[0], v[1]);

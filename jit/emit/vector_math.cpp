@@ -152,6 +152,21 @@ Value* VectorMath::maximum(Value* a, Value* b) {
   return is_constant_number(b) ? greatest.value() : select(adjit::is_nan(y), y, greatest).value();
 }
 
+// Squares stay among the normal numbers: of what is far from 1 they are scaled ones.
+Value* VectorMath::hypot(Value* a, Value* b) {
+  const Floats x = fabs(Floats(context_, a)), y = fabs(Floats(context_, b));
+  const double far = x.is_double() ? 0x1p500 : 0x1p60, power = x.is_double() ? 0x1p600 : 0x1p90;
+  const Floats size = select(x < y, y, x);
+  const Floats scale =
+      select(size < 1 / far, power, select(size > far, x.constant(1 / power), 1.0));
+  const Floats back = select(size < 1 / far, 1 / power, select(size > far, x.constant(power), 1.0));
+  const Floats p = x * scale, q = y * scale;
+  const Floats sum = adjit::multiply_add(p, p, q * q);
+  const Floats length = sum.intrinsic(llvm::Intrinsic::sqrt) * back;
+  const Mask infinite = (x == x.infinity()) | (y == y.infinity());
+  return select(infinite, x.infinity(), length).value();
+}
+
 Value* VectorMath::floor_div(Value* a, Value* b) {
   const Floats x(context_, a), y(context_, b);
   const Floats quotient(context_, floor((x / y).value()));

@@ -45,6 +45,7 @@ namespace adjit {
 ///     acos     1.5 (1.10)       1.5 (1.07)       0.31    0.98
 ///     atan     1.5 (1.12)       1.5 (1.03)       0.33    1.20
 ///     atan2    2.0 (1.46)       2.0 (1.47)
+///     hypot    1.5              1.5
 ///     sinh     1.8 (1.58)       1.8 (1.50)       0.38    1.11
 ///     cosh     1.6 (1.42)       1.6 (1.40)       0.27    0.79
 ///     tanh     1.5 (1.39)       1.3 (1.15)       0.40    1.11
@@ -88,6 +89,7 @@ class VectorMath {
   llvm::Value* acos(llvm::Value* x);
   llvm::Value* atan(llvm::Value* x);
   llvm::Value* atan2(llvm::Value* y, llvm::Value* x);
+  llvm::Value* hypot(llvm::Value* x, llvm::Value* y);
 
   // Hyperbolic functions.
   llvm::Value* sinh(llvm::Value* x);

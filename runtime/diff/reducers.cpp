@@ -58,7 +58,8 @@ bool may_blow_up(const ExprPool& pool, ExprId root) {
       case Op::Digamma:
       case Op::Pow:
       case Op::Polygamma:
-      case Op::Atan2: return true;
+      case Op::Atan2:
+      case Op::Hypot: return true;
       default: return false;
     }
   });

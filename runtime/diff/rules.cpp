@@ -134,6 +134,9 @@ constexpr std::array kRules{
     Rule{Pow,      Smooth, {power_base, power_exponent}},
     Rule{Atan2,    Smooth, {[](T t) { return atan2_slope(t, t.y()); },
                             [](T t) { return neg(t, atan2_slope(t, t.x())); }}},
+    // A side over the length is no more than 1 and needs no scale.
+    Rule{Hypot,    Smooth, {[](T t) { return mul(t, t.c, div(t, t.x(), t.n)); },
+                            [](T t) { return mul(t, t.c, div(t, t.y(), t.n)); }}},
     Rule{Polygamma, Smooth, {nullptr, [](T t) {
            return mul(t, t.c, fun(t, Polygamma, add(t, t.x(), t.k(1)), t.y())); }}},
     Rule{And,        Discrete},

@@ -16,7 +16,8 @@ int cost_of(const ExprPool& pool, ExprId id) {
   const Node& node = pool[id];
   if (node.op == Op::Read) return 1;
   if (!is_float(node.dtype) || node.operand_count == 0) return 0;
-  if (node.op == Op::Div || node.op == Op::Sqrt || node.op == Op::Rsqrt) return 4;
+  if (node.op == Op::Div || node.op == Op::Sqrt || node.op == Op::Rsqrt || node.op == Op::Hypot)
+    return 4;
   if (node.op >= Op::Exp && node.op <= Op::Digamma) return 10;
   return node.op == Op::Pow || node.op == Op::Atan2 || node.op == Op::Polygamma ? 10 : 1;
 }

@@ -76,6 +76,7 @@ enum class TypeRule : uint8_t {
   X(Max,       "max",       2, Same)          \
   X(Pow,       "pow",       2, Same)          \
   X(Atan2,     "atan2",     2, FloatSame)     \
+  X(Hypot,     "hypot",     2, FloatSame)     \
   X(Polygamma, "polygamma", 2, FloatSame)     \
   X(And,       "&&",        2, Logical)       \
   X(Or,        "||",        2, Logical)       \

@@ -131,6 +131,7 @@ T binary(Op op, T a, T b) {
     case Op::Max: return std::isnan(a) ? a : std::isnan(b) ? b : (a < b ? b : a);
     case Op::Pow: return std::pow(a, b);
     case Op::Atan2: return std::atan2(a, b);
+    case Op::Hypot: return std::hypot(a, b);
     default: throw Error(ErrorCode::Internal, "internal error: not a float binary operation");
   }
 }

@@ -62,8 +62,9 @@ def test_flushed_numbers_on_the_way_change_no_ordinary_result() -> None:
         x = np.array([most / 2, most / 3, 2 * least, 8 * least, 1e-3 * most], dtype)
         y = np.array([1, most / 4, least, least, 1e-3 * most], dtype)
         np.testing.assert_allclose(aj.hypot(x, y), np.hypot(x, y), rtol=1e-6)
-        slope = aj.grad(lambda x, y: aj.sum(aj.hypot(x, y)))(x, y)
-        np.testing.assert_allclose(slope, x / np.hypot(x, y), rtol=1e-6)
+        for weight in (1e-12, 1, 1e12):
+            slope = aj.grad(lambda x, y, w=weight: aj.sum(w * aj.hypot(x, y)))(x, y)
+            np.testing.assert_allclose(slope, weight * (x / np.hypot(x, y)), rtol=1e-6)
     infinite = np.float32([np.inf, np.inf, -np.inf, -np.inf])
     np.testing.assert_array_equal(
         aj.remainder(np.float32([1, -1, -1, 1]), infinite), [1, np.inf, -1, -np.inf]

@@ -35,17 +35,7 @@ Formula fmod(Elements x) { return number(x[0], "division").make(Op::Fmod, x[1]);
 Formula minimum_of(Elements x) { return minimum(x[0], x[1]); }
 Formula maximum_of(Elements x) { return maximum(x[0], x[1]); }
 Formula atan2(Elements x) { return x[0].make(Op::Atan2, x[1]); }
-// Scaled by a power of two where squares would leave the range of numbers; the power is constant
-// around almost every point, so derivatives are those of the root. There a cotangent is scaled on
-// the way, too: one within 2^36 (float32) of the end of the range may leave it.
-Formula hypot(Elements x) {
-  const bool wide = x[0].dtype() == DType::Float64;
-  const double far = wide ? 0x1p500 : 0x1p60, power = wide ? 0x1p600 : 0x1p90;
-  const Formula size = maximum(x[0].make(Op::Abs), x[1].make(Op::Abs));
-  const Formula scale = select(size < 1 / far, power, select(size > far, 1 / power, size.like(1)));
-  const Formula a = x[0] * scale, b = x[1] * scale;
-  return sqrt(a * a + b * b) / scale;
-}
+Formula hypot(Elements x) { return x[0].make(Op::Hypot, x[1]); }
 
 // Squares and cubes are products: cheaper, and exact where the product is.
 Formula pow_of(Elements x) {

@@ -308,6 +308,13 @@ TEST(VectorMath, ArcTangentOfTwoKnowsItsQuadrant) {
   expect_binary_within<double, long double>(&VectorMath::atan2, ::atan2l, 2.0);
 }
 
+TEST(VectorMath, LengthsOfTheWholeRange) {
+  for (const char* target : {"native", "x86-64-v2"}) {
+    expect_binary_within<float, double>(&VectorMath::hypot, ::hypot, 1.5, target);
+    expect_binary_within<double, long double>(&VectorMath::hypot, ::hypotl, 1.5, target);
+  }
+}
+
 TEST(VectorMath, RemaindersAreExact) {
   expect_binary_within<float, double>(&VectorMath::fmod, ::fmod, 0);
   expect_binary_within<double, long double>(&VectorMath::fmod, ::fmodl, 0);

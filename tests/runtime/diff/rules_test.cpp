@@ -23,24 +23,25 @@ struct RuleCase {
 
 const std::vector<RuleCase>& smooth_cases() {
   static const std::vector<RuleCase> cases{
-      {Op::Neg, {0.7}},        {Op::Abs, {-0.7}},        {Op::Abs, {0.7}},
-      {Op::Exp, {0.3}},        {Op::Exp2, {0.3}},        {Op::Expm1, {0.3}},
-      {Op::Log, {0.8}},        {Op::Log2, {0.8}},        {Op::Log10, {0.8}},
-      {Op::Log1p, {0.8}},      {Op::Sqrt, {0.8}},        {Op::Rsqrt, {0.8}},
-      {Op::Sin, {0.8}},        {Op::Cos, {0.8}},         {Op::Tan, {0.8}},
-      {Op::Asin, {0.4}},       {Op::Acos, {0.4}},        {Op::Atan, {0.4}},
-      {Op::Sinh, {0.4}},       {Op::Cosh, {0.4}},        {Op::Tanh, {0.4}},
-      {Op::Asinh, {0.4}},      {Op::Acosh, {1.7}},       {Op::Atanh, {0.4}},
-      {Op::Sigmoid, {0.4}},    {Op::Erf, {0.4}},         {Op::Erfc, {0.4}},
-      {Op::Erfinv, {0.4}},     {Op::Lgamma, {1.7}},      {Op::Lgamma, {-1.3}},
-      {Op::Digamma, {1.7}},    {Op::Digamma, {-1.3}},    {Op::Add, {0.4, 0.9}},
-      {Op::Sub, {0.4, 0.9}},   {Op::Mul, {0.4, 0.9}},    {Op::Div, {0.4, 0.9}},
-      {Op::Mod, {2.4, 0.9}},   {Op::Mod, {-2.4, 0.9}},   {Op::Fmod, {2.4, 0.9}},
-      {Op::Fmod, {-2.4, 0.9}}, {Op::Min, {0.4, 0.9}},    {Op::Min, {0.9, 0.4}},
-      {Op::Max, {0.4, 0.9}},   {Op::Max, {0.9, 0.4}},    {Op::Pow, {0.8, 2.3}},
-      {Op::Atan2, {0.8, 2.3}}, {Op::Atan2, {0.8, -2.3}}, {Op::Fma, {0.8, 2.3, 0.4}},
-      {Op::Floor, {0.4}},      {Op::Ceil, {0.4}},        {Op::Trunc, {0.4}},
-      {Op::Round, {0.4}},      {Op::Sign, {0.4}},        {Op::FloorDiv, {2.4, 0.9}}};
+      {Op::Neg, {0.7}},           {Op::Abs, {-0.7}},        {Op::Abs, {0.7}},
+      {Op::Exp, {0.3}},           {Op::Exp2, {0.3}},        {Op::Expm1, {0.3}},
+      {Op::Log, {0.8}},           {Op::Log2, {0.8}},        {Op::Log10, {0.8}},
+      {Op::Log1p, {0.8}},         {Op::Sqrt, {0.8}},        {Op::Rsqrt, {0.8}},
+      {Op::Sin, {0.8}},           {Op::Cos, {0.8}},         {Op::Tan, {0.8}},
+      {Op::Asin, {0.4}},          {Op::Acos, {0.4}},        {Op::Atan, {0.4}},
+      {Op::Sinh, {0.4}},          {Op::Cosh, {0.4}},        {Op::Tanh, {0.4}},
+      {Op::Asinh, {0.4}},         {Op::Acosh, {1.7}},       {Op::Atanh, {0.4}},
+      {Op::Sigmoid, {0.4}},       {Op::Erf, {0.4}},         {Op::Erfc, {0.4}},
+      {Op::Erfinv, {0.4}},        {Op::Lgamma, {1.7}},      {Op::Lgamma, {-1.3}},
+      {Op::Digamma, {1.7}},       {Op::Digamma, {-1.3}},    {Op::Add, {0.4, 0.9}},
+      {Op::Sub, {0.4, 0.9}},      {Op::Mul, {0.4, 0.9}},    {Op::Div, {0.4, 0.9}},
+      {Op::Mod, {2.4, 0.9}},      {Op::Mod, {-2.4, 0.9}},   {Op::Fmod, {2.4, 0.9}},
+      {Op::Fmod, {-2.4, 0.9}},    {Op::Min, {0.4, 0.9}},    {Op::Min, {0.9, 0.4}},
+      {Op::Max, {0.4, 0.9}},      {Op::Max, {0.9, 0.4}},    {Op::Pow, {0.8, 2.3}},
+      {Op::Atan2, {0.8, 2.3}},    {Op::Atan2, {0.8, -2.3}}, {Op::Hypot, {0.8, -2.3}},
+      {Op::Fma, {0.8, 2.3, 0.4}}, {Op::Floor, {0.4}},       {Op::Ceil, {0.4}},
+      {Op::Trunc, {0.4}},         {Op::Round, {0.4}},       {Op::Sign, {0.4}},
+      {Op::FloorDiv, {2.4, 0.9}}};
   return cases;
 }
 
