@@ -23,11 +23,16 @@ void in_parallel(size_t count, size_t threads,
   };
   {
     std::vector<std::jthread> helpers;
-    try {
-      for (size_t t = 1; t < std::min(count, threads); ++t) helpers.emplace_back(work, t);
-    } catch (const std::system_error&) {
-      // The system gives no more threads: those that there are do it all.
-    }
+    const auto started = [&](size_t thread) {
+      try {
+        helpers.emplace_back(work, thread);
+        return true;
+      } catch (const std::system_error&) {
+        return false;  // the system gives no more threads: those that there are do it all
+      }
+    };
+    size_t next_thread = 1;
+    while (next_thread < std::min(count, threads) && started(next_thread)) ++next_thread;
     work(0);
   }
   for (const std::exception_ptr& failure : failures)

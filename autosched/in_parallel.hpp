@@ -6,7 +6,7 @@
 
 namespace adjit {
 
-/// step(0, w) ... step(count - 1, w) on at most so many threads, the calling one among them; `w` is
+/// run(0, w) ... run(count - 1, w) on at most so many threads, the calling one among them; `w` is
 /// the number of the thread that a step runs on, 0 the caller's. Fewer where the system gives none.
 /// Returns when all have ended, with the error of the first step that had one.
 void in_parallel(size_t count, size_t threads,

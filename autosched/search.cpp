@@ -86,7 +86,7 @@ class Search {
     return made ? &*made : nullptr;
   }
 
-  /// Several at once, on as many threads as the target has cores: these change no result.
+  /// Several at once, on up to kMostThreads of the target's cores: these change no result.
   void price_all(const std::vector<Wanted>& wanted) {
     std::vector<const Wanted*> missing;
     for (const Wanted& one : wanted)

@@ -107,8 +107,8 @@ typedef void (*adjit_log_function)(void* user, adjit_log_level level, const char
 
 typedef struct adjit_context_options {
   uint32_t struct_size;
-  int32_t num_threads; /* 0: ADJIT_NUM_THREADS, else the cores this process may use. Never changes
-                          results */
+  int32_t num_threads; /* of kernels. 0: ADJIT_NUM_THREADS, else the cores this process may use.
+                          Never changes results */
   const char* cache_directory; /* NULL: the environment (ADJIT_CACHE_DIR, XDG_CACHE_HOME, HOME) */
   const char* cache_mode;      /* "off", "ro", "rw"; NULL: the environment (ADJIT_CACHE) */
   /* Which processor to generate code for: "native", "x86-64-v2" (SSE4.2), "x86-64-v3" (AVX2),

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bindings/c/adjit.h"
+#include "jit/cpu/float_mode.hpp"
 #include "runtime/expr/error.hpp"
 
 namespace adjit::c {
@@ -16,13 +17,21 @@ adjit_status current_exception() noexcept;
 
 /// Runs `work`; nothing leaves but a status. Out-parameters are written last, by `work` itself.
 template <class Work>
-adjit_status guarded(Work&& work) noexcept {
+adjit_status status_of(Work&& work) noexcept {
   try {
     work();
     return ADJIT_OK;
   } catch (...) {
     return current_exception();
   }
+}
+
+/// The same for all but warm calls (which set their kernels' mode themselves): numbers that are
+/// known when tracing or compiling do not depend on the caller's float mode.
+template <class Work>
+adjit_status guarded(Work&& work) noexcept {
+  const FloatModeScope mode(FloatMode::KeepSubnormals);
+  return status_of(work);
 }
 
 /// ErrorCode::Invalid naming the argument when it is null.

@@ -23,27 +23,16 @@ adjit_log_level level_of(cache::Level level) {
   return ADJIT_LOG_TRACE;
 }
 
-// What the environment says where the options say nothing; ErrorCode::Invalid for a value unknown.
-bool check_nan(const adjit_context_options& options) {
-  if (options.check_nan != 0) return options.check_nan > 0;
-  const char* text = std::getenv("ADJIT_CHECK_NAN");
+// An option of two states: what it says, else what the environment says, else no.
+// ErrorCode::Invalid for a value unknown.
+bool chosen(int32_t option, const char* variable, const std::string& no, const std::string& yes) {
+  if (option != 0) return option > 0;
+  const char* text = std::getenv(variable);
   const std::string value = text == nullptr ? "" : text;
-  if (value != "" && value != "0" && value != "1")
-    throw Error(ErrorCode::Invalid, "ADJIT_CHECK_NAN is '" + value + "'; it must be 0 or 1");
-  return value == "1";
-}
-
-FloatMode float_mode(const adjit_context_options& options) {
-  bool keep = options.keep_subnormals > 0;
-  if (options.keep_subnormals == 0) {
-    const char* text = std::getenv("ADJIT_SUBNORMALS");
-    const std::string value = text == nullptr ? "" : text;
-    if (value != "" && value != "flush" && value != "keep")
-      throw Error(ErrorCode::Invalid,
-                  "ADJIT_SUBNORMALS is '" + value + "'; it must be flush or keep");
-    keep = value == "keep";
-  }
-  return keep ? FloatMode::KeepSubnormals : FloatMode::FlushSubnormals;
+  if (value != "" && value != no && value != yes)
+    throw Error(ErrorCode::Invalid,
+                std::string(variable) + " is '" + value + "'; it must be " + no + " or " + yes);
+  return value == yes;
 }
 
 EngineOptions engine_options(const adjit_context_options& options) {
@@ -69,8 +58,10 @@ EngineOptions engine_options(const adjit_context_options& options) {
                         : mode == "ro" ? cache::Mode::ReadOnly
                                        : cache::Mode::ReadWrite;
   }
-  engine.check_nan = check_nan(options);
-  engine.float_mode = float_mode(options);
+  engine.check_nan = chosen(options.check_nan, "ADJIT_CHECK_NAN", "0", "1");
+  engine.float_mode = chosen(options.keep_subnormals, "ADJIT_SUBNORMALS", "flush", "keep")
+                          ? FloatMode::KeepSubnormals
+                          : FloatMode::FlushSubnormals;
   if (options.target_features != nullptr) engine.target_features = options.target_features;
   return engine;
 }

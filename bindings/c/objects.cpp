@@ -80,7 +80,7 @@ extern "C" {
 adjit_status adjit_executable_run_objects(adjit_executable* executable,
                                           const adjit_object_form* form, const void* inputs,
                                           const void* outputs) {
-  return guarded([&] {
+  return status_of([&] {
     adjit::Executable& e = *required(executable, "executable").executable;
     const adjit_object_form& given = required(form, "form");
     if (given.struct_size < sizeof given)

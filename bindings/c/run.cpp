@@ -246,7 +246,7 @@ void adjit_executable_destroy(adjit_executable* executable) { delete executable;
 adjit_status adjit_executable_run(adjit_executable* executable, int32_t input_count,
                                   const DLTensor* const* inputs, int32_t output_count,
                                   DLTensor* const* outputs) {
-  return guarded([&] {
+  return status_of([&] {
     adjit::Executable& e = *required(executable, "executable").executable;
     const CheckedArrays arrays(e.plan(), input_count, inputs, output_count, outputs);
     e.run(arrays.inputs(), arrays.outputs());
@@ -277,7 +277,7 @@ adjit_status adjit_executable_profile(adjit_executable* executable, int32_t inpu
 
 adjit_status adjit_executable_run_raw(adjit_executable* executable, const void* const* inputs,
                                       void* const* outputs) {
-  return guarded([&] { required(executable, "executable").executable->run(inputs, outputs); });
+  return status_of([&] { required(executable, "executable").executable->run(inputs, outputs); });
 }
 
 adjit_status adjit_executable_report(adjit_executable* executable, const char** text) {

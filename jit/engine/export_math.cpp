@@ -42,10 +42,11 @@ std::string definition(std::string_view symbol, const std::string& function) {
                                         "gradient of lgamma is a digamma)");
   const std::string type(row->type);
   return "HIDDEN __attribute__((weak)) void " + std::string(symbol) + "(" + type +
-         "* v, int64_t count) {\n  int sign = 0;\n  (void)sign;\n  fenv_t outer;\n"
-         "  fegetenv(&outer);\n  fesetenv(FE_DFL_ENV);\n  for (int64_t k = 0; k < count; ++k) "
-         "v[k] = " +
-         std::string(row->value) + ";\n  fesetenv(&outer);\n}\n";
+         "* v, int64_t count) {\n  int sign = 0;\n  (void)sign;\n"
+         "  const unsigned int mode = __builtin_ia32_stmxcsr();\n  __builtin_ia32_ldmxcsr(" +
+         std::to_string(static_cast<uint32_t>(FloatMode::KeepSubnormals)) +
+         ");\n  for (int64_t k = 0; k < count; ++k) v[k] = " + std::string(row->value) +
+         ";\n  __builtin_ia32_ldmxcsr(mode);\n}\n";
 }
 
 }  // namespace

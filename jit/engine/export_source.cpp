@@ -231,10 +231,9 @@ std::string export_header(const std::string& library, std::span<const ExportedFu
 }
 
 std::string export_source(const std::string& library, std::span<const ExportedFunction> functions) {
-  std::string text =
-      "#include \"" + library +
-      ".h\"\n#include <fenv.h>\n#include <math.h>\n#include <stdlib.h>\n#include <string.h>\n"
-      "#define HIDDEN __attribute__((visibility(\"hidden\")))\n";
+  std::string text = "#include \"" + library +
+                     ".h\"\n#include <math.h>\n#include <stdlib.h>\n#include <string.h>\n"
+                     "#define HIDDEN __attribute__((visibility(\"hidden\")))\n";
   text += exported_math(functions);
   for (const ExportedFunction& f : functions) text += "\n" + function_text(f);
   return text;

@@ -202,7 +202,7 @@ ExprId to_expr(ExprPool& pool, const Affine& form, const Domain& domain);
 /// A copy that holds only what the outputs need: dead stages, tensors and expression nodes dropped,
 /// ids renumbered in order; all inputs are kept. Order of stages is unchanged.
 Graph compact(const Graph& graph);
-Graph compact(Graph&& graph);
+Graph compact(Graph&& graph);  // takes the stages instead of copying them
 
 /// 128-bit content hash as 32 hex digits: equal for graphs equal up to tensor names, source lines
 /// and dead parts.

@@ -98,3 +98,21 @@ libm.fesetround(0)
 print(*(bool((a == b).all()) for a, b in zip(before, after)))
 """
     assert python(program).stdout.split() == ["True"] * 3
+
+
+def test_what_is_known_when_compiling_depends_on_no_mode(python: Run) -> None:
+    program = """
+import ctypes, numpy as np, torch, adjit as aj
+x = np.linspace(0.1, 5, 64, dtype=np.float32)
+def programs():  # new ones each time
+    return [aj.jit(lambda x: x * 3.3 / 7.7 + aj.nn.gelu(x)), aj.jit(lambda x: x * 1e30 * 1e-39),
+            aj.jit(lambda x: x * (aj.full((), 3.3, dtype="float32") / 7.7))]
+before = [np.array(f(x)) for f in programs()]
+libm = ctypes.CDLL("libm.so.6")
+torch.set_flush_denormal(True)
+libm.fesetround(0x800)  # upward
+after = [np.array(f(x)) for f in programs()]
+libm.fesetround(0)
+print(*(bool((a == b).all()) for a, b in zip(before, after)))
+"""
+    assert python(program, ADJIT_SUBNORMALS="keep").stdout.split() == ["True"] * 3

@@ -296,7 +296,7 @@ def test_jit_of_a_transformation_is_that_transformation(rng: np.random.Generator
     value, slope = aj.jit(aj.value_and_grad(loss, argnums=1))(w, x)
     np.testing.assert_allclose(value, (np.tanh(x @ w) ** 2).sum())
     np.testing.assert_allclose(slope, aj.grad(loss, argnums=1)(w, x))
-    assert aj.jit(aj.grad(loss)).title == "jit(grad(loss))"
+    assert aj.lower(aj.jit(aj.grad(loss)), w, x).compile().report["title"] == "jit(grad(loss))"
 
 
 def test_jit_of_a_function_with_static_arguments_follows_their_values() -> None:
@@ -306,6 +306,11 @@ def test_jit_of_a_function_with_static_arguments_follows_their_values() -> None:
         assert outer(np.float64(1.5), n) == 1.5 * n
     traced = aj.jit(inner)
     assert [float(traced(np.float64(1.5), n)) for n in (2, 3)] == [3, 4.5]
+    # A list is no static argument, in a program around it either.
+    first = aj.jit(lambda x, n: x * n[0], static_argnums=1)
+    for f in (first, aj.jit(first)):
+        with pytest.raises(aj.Error, match="hashable"):
+            f(np.float64(1.5), [2.0])
 
 
 def test_jit_of_a_gradient_with_static_arguments_of_its_own() -> None:

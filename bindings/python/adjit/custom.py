@@ -132,10 +132,12 @@ class _Rule:
     ) -> tuple[Handle, list[Any]]:
         outputs = runtime.tensor_specs(primal.computation, True)
         residuals = runtime.tensor_specs(forward.computation, True)[len(outputs) :]
-        weak = forward.weak[len(outputs) :]  # numbers that the rule was given, say
         assert self.owner._bwd is not None
         with tracing.Trace(control._name(self.owner._bwd)) as inner:
-            kept = [inner.input(f"r{k}", *spec, weak[k]) for k, spec in enumerate(residuals)]
+            kept = [
+                inner.input(f"r{k}", *spec, forward.weak[len(outputs) + k])
+                for k, spec in enumerate(residuals)
+            ]
             cotangents = [
                 inner.input(f"d{k}", *spec) if spec[0] >= _FIRST_FLOAT else None
                 for k, spec in enumerate(outputs)

@@ -39,7 +39,8 @@ class Traced:
             result = function(*positional, **keyword)
             outputs, self.structure = pytree.flatten(result)
             numbers = [_output(trace, leaf) for leaf in outputs]
-            self.weak = [trace.is_weak(number) for number in numbers]  # of the outputs
+            # Which outputs stand for Python numbers; an ended trace does not tell.
+            self.weak = [trace.is_weak(number) for number in numbers]
         self.input_count = len(leaves)
         self.captured = trace.captured
         self.output_count = len(numbers)

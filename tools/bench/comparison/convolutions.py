@@ -10,7 +10,7 @@ from jax import lax
 from torch.nn import functional
 
 from . import halide_forwards
-from .workload import HALIDE_SCHEDULERS, Input, Work, Workload
+from .workload import HALIDE_SCHEDULERS, HALIDE_SCHEDULERS_OF_CHANNELS, Input, Work, Workload
 
 
 def _outputs(extent: int, size: int, stride: int, padding: int, dilation: int = 1) -> int:
@@ -57,8 +57,7 @@ def conv(
         by_jax,
         channels_last=True,
         halide=by_halide,
-        # Adams2019 searches a convolution of channels for a minute, greedily too.
-        halide_schedulers=HALIDE_SCHEDULERS if groups > 1 else HALIDE_SCHEDULERS[:2],
+        halide_schedulers=HALIDE_SCHEDULERS if groups > 1 else HALIDE_SCHEDULERS_OF_CHANNELS,
     )
 
 

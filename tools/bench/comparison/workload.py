@@ -12,8 +12,10 @@ import numpy as np
 Function = Callable[..., Any]
 
 
-#: Li2018 is the one that was made for gradients.
+#: Halide's schedulers that take seconds at most for most rows; Li2018 was made for gradients.
 HALIDE_SCHEDULERS = ("Li2018", "Mullapudi2016", "Adams2019")
+#: Of a convolution of channels, which Adams2019 searches for a minute, greedily too.
+HALIDE_SCHEDULERS_OF_CHANNELS = ("Li2018", "Mullapudi2016")
 
 
 @dataclass(frozen=True)
