@@ -29,7 +29,7 @@ bool chosen(int32_t option, const char* variable, const std::string& no, const s
   if (option != 0) return option > 0;
   const char* text = std::getenv(variable);
   const std::string value = text == nullptr ? "" : text;
-  if (value != "" && value != no && value != yes)
+  if (!value.empty() && value != no && value != yes)
     throw Error(ErrorCode::Invalid,
                 std::string(variable) + " is '" + value + "'; it must be " + no + " or " + yes);
   return value == yes;
