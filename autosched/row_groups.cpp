@@ -95,6 +95,8 @@ class RowGrouper {
   bool attach(size_t stage, size_t host) {
     const Stage& producer = program_.graph.stages[stage];
     if (apart(producer)) return false;
+    // What shares the tasks of a chain leaves its operands there.
+    if (tasks_of(stage) != tasks_.end() && tasks_of(host) == tasks_.end()) return false;
     const Nest& nest = nest_at(program_, *find_nest(program_, host));
     const size_t output_rank = program_.graph.stages[host].domain.output_rank;
     size_t depth = 0;
@@ -102,7 +104,7 @@ class RowGrouper {
     // The last output loop stays free for the lanes, unless rows are what the host reduces.
     if (depth == nest.loops.size() && depth > 0) --depth;
     // Inside the tasks, where these are settled.
-    const auto settled = tasks_.find(program_.graph.stages[host].results.front().value);
+    const auto settled = tasks_of(host);
     const size_t least = settled == tasks_.end() ? 1 : std::max<size_t>(1, settled->second);
     for (size_t d = depth; d >= least; --d) {
       const std::optional<bool> done = attach_at(stage, host, d);
@@ -117,6 +119,10 @@ class RowGrouper {
     if (attach_at(stage, host, followed).value_or(false)) return true;
     program_ = std::move(before);
     return false;
+  }
+
+  TaskLoops::const_iterator tasks_of(size_t stage) const {
+    return tasks_.find(program_.graph.stages[stage].results.front().value);
   }
 
   // Whether that was done; nullopt when a smaller depth may do.
