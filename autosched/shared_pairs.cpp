@@ -23,6 +23,7 @@ constexpr double kWorthSharing = 25;  // microseconds that are saved in all
 constexpr int64_t kShortest = 64;     // of either axis
 constexpr double kMostTerms = 64;     // that one value takes part in, in one reduction
 constexpr int64_t kLeastTasks = 32, kLeastRows = 16;
+constexpr int64_t kRowsOfTile = 4;  // that share operands: a block has whole tiles
 constexpr double kPairsOfElement = 16;  // from which a copy of an operand pays
 constexpr int64_t kMostCopies = 8;      // of one axis in a tile
 constexpr size_t kMostReductions = 16;  // bounds the time that grouping takes
@@ -228,8 +229,9 @@ class PairSharer {
     for (ExprId value : group.values)
       bytes += group.columns * static_cast<int64_t>(size_of(graph.pool.dtype(value)));
     int64_t rows = std::min(target_.l2_bytes / bytes, ceil_div(group.rows, kLeastTasks));
-    rows = std::max(rows, kLeastRows) / 2 * 2;
-    while (rows > 2 && ceil_div(group.rows, ceil_div(group.rows, rows)) != rows) rows -= 2;
+    rows = std::max(rows, kLeastRows) / kRowsOfTile * kRowsOfTile;
+    while (rows > kRowsOfTile && ceil_div(group.rows, ceil_div(group.rows, rows)) != rows)
+      rows -= kRowsOfTile;
     return rows;
   }
 
@@ -354,13 +356,24 @@ class PairSharer {
         plan.tile.factors = std::move(best.factors);
     } else {
       const TileModel model(problem, lanes_axis);
+      std::vector<int64_t>& factors = plan.tile.factors;
       const auto try_factor = [&](size_t axis, int64_t factor) {
-        plan.tile.factors[axis] = factor;
-        if (!model.fits(plan.tile.factors)) plan.tile.factors[axis] = 1;
+        const int64_t before = std::exchange(factors[axis], factor);
+        const bool fits = model.fits(factors);
+        if (!fits) factors[axis] = before;
+        return fits;
       };
       for (size_t a = planned.domain.output_rank; a-- > 1;)
         if (a != lanes_axis) try_factor(a, copies_of(extents[a]));
-      if (task_points > 1) try_factor(0, 2);
+      // Copies of rows, or of the lanes along columns, share operands, and sums do not wait.
+      const size_t repeated = task_points > 1 ? 0 : lanes_axis;
+      std::vector<int64_t> best = factors;
+      for (int64_t factor = 2; factor <= kMostCopies; ++factor) {
+        if (task_points % factor != 0 && repeated == 0) continue;
+        if (!try_factor(repeated, factor)) break;
+        if (model.cycles(factors) < model.cycles(best)) best = factors;
+      }
+      factors = std::move(best);
     }
     plans_[name.value] = std::move(plan);
   }
