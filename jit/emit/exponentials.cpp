@@ -71,14 +71,33 @@ Floats sixteenth_power(Ints numbers) {
                                                {table(0, 8), numbers.value(), table(8, 8)})};
 }
 
+// x between -most and most, of a register of 8 or 16 floats, by one instruction; NaN becomes a
+// number between these.
+Floats within(Floats x, double most) {
+  llvm::IRBuilder<>& b = x.context().builder;
+  constexpr uint32_t kLeastMagnitude = 2;  // of both operands, with the sign of the first
+  std::vector<llvm::Value*> arguments{x.value(), x.constant(most).value(),
+                                      b.getInt32(kLeastMagnitude), x.value(),
+                                      llvm::Constant::getAllOnesValue(b.getIntNTy(x.lanes()))};
+  const bool full = x.lanes() == 16;
+  if (full) arguments.push_back(b.getInt32(4));  // the current rounding mode
+  return {x.context(), b.CreateIntrinsic(full ? llvm::Intrinsic::x86_avx512_mask_range_ps_512
+                                              : llvm::Intrinsic::x86_avx512_mask_range_ps_256,
+                                         {}, arguments)};
+}
+
 // e^x of a register of 8 or 16 floats, with x = n ln 2 + r for an n in sixteenths:
-// 2^floor(n) * 2^(n - floor(n)), from a table, * e^r, of a polynomial three degrees shorter.
+// 2^floor(n) * 2^(n - floor(n)), from a table, * e^r, of a polynomial three degrees shorter. Where n
+// alone makes the result 0, infinite or NaN, r is a number within its range, whichever.
 Floats exp_in_register(Floats x) {
   constexpr double kShifter = 0x1.8p19;  // leaves four bits behind the point
-  x = clamp(x, -104, 89);
+  constexpr double kMost = 0x1.8p-6;     // a little more than ln 2 / 32
+  const bool bounded = x.context().features.avx512dq;
+  if (!bounded) x = clamp(x, -104, 89);
   const Floats shifted = multiply_add(x, std::numbers::log2e, kShifter);
   const Floats n = shifted - kShifter;
-  const Floats r = less_multiple_of_ln2(x, n);
+  const Floats rest = less_multiple_of_ln2(x, n);
+  const Floats r = bounded ? within(rest, kMost) : rest;
   const Floats q = multiply_add(r * r, polynomial(r, polynomials::kF32ExpStep), r);  // e^r - 1
   const Floats power = sixteenth_power(shifted.bits());
   return scale(multiply_add(power, q, power), n);
