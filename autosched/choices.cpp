@@ -15,6 +15,7 @@ std::string_view name_of(Decision decision) {
     case Decision::Pad: return "pad";
     case Decision::Split: return "split";
     case Decision::Merge: return "merge";
+    case Decision::Transpose: return "transpose";
     case Decision::Residues: return "residues";
     case Decision::Attach: return "attach";
     case Decision::Rows: return "rows";

@@ -27,6 +27,7 @@ enum class Decision : uint8_t {
   Pad,         // zeros around an operand in place of conditions
   Split,       // partial results of a long reduction
   Merge,       // rows of a product in two axes
+  Transpose,   // results with the lanes innermost
   Residues,    // one part for each residue of an axis
   Attach,      // computed in the loops of a reader
   Rows,        // short ones side by side in what is attached

@@ -10,10 +10,12 @@
 #include "autosched/matrix_product.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/nests.hpp"
+#include "autosched/operand_pairs.hpp"
 #include "autosched/operand_rows.hpp"
 #include "autosched/panels.hpp"
 #include "autosched/part_chains.hpp"
 #include "autosched/reduction_order.hpp"
+#include "autosched/result_layout.hpp"
 #include "autosched/rewriting.hpp"
 #include "autosched/totals.hpp"
 
@@ -73,7 +75,25 @@ class Preparer {
     if (pair_operands(s)) return;
     s = widen_operands(s);
     s = gather_rows(s);
+    transpose_results_of(s);
     pack_operands(s);
+  }
+
+  // Results with the lanes innermost, and with the loop over these outermost, where it was.
+  void transpose_results_of(size_t s) {
+    const TileChoice tile = choose(stage(s), accessed_by(stage(s)), 0, true);
+    if (!wants_lanes_innermost(program_, s, tile, target_) || !keeps(Decision::Transpose, s))
+      return;
+    program_ = transpose_results(std::move(program_), s, *tile.vector_axis);
+    const Nest& nest = nest_of(program_, s);
+    std::vector<size_t> order(nest.loops.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::stable_sort(order, {}, [&](size_t l) {
+      const size_t axis = nest.loops[l].axis;
+      const bool lanes = axis + 1 == stage(s).domain.output_rank;
+      return lanes ? 2 * *tile.vector_axis : 2 * axis + 1;
+    });
+    program_ = with_order(std::move(program_), s, order);
   }
 
   const Stage& stage(size_t s) const { return program_.graph.stages[s]; }
@@ -333,15 +353,16 @@ class Preparer {
   // operands have the two side by side, in the lanes' operand for every lane.
   bool pair_operands(size_t s) {
     const Stage before = stage(s);
-    const std::optional<size_t> axis = pair_axis(before);
-    if (!axis) return false;
     const Accesses accesses = accessed_by(before);
+    const std::optional<size_t> axis = pair_axis(program_.graph, before, accesses, target_);
+    if (!axis) return false;
     TileChoice tile = choose(before, accesses, 0, true);
     if (!tile.vector_axis || *tile.vector_axis >= before.domain.output_rank) return false;
     std::vector<std::pair<TensorId, Packing>> packings;
     for (const MemoryAccess& access : accesses.reads) {
       if (!access.depends_on(*tile.vector_axis) && access.contiguous(*axis)) continue;
-      const std::optional<Packing> packing = pairs_of(before, access, tile, *axis);
+      const std::optional<Packing> packing =
+          pairs_of(program_.graph, before, access, tile, *axis, tasks_of(before));
       if (!packing) return false;
       packings.emplace_back(access.tensor, *packing);
     }
@@ -396,64 +417,6 @@ class Preparer {
       s = packed(s, access.tensor, packing);
     }
     return s;
-  }
-
-  // The reduction axis whose points come in pairs: an index by itself in both operands. Where it is
-  // contiguous already, nothing has to be copied for it.
-  std::optional<size_t> pair_axis(const Stage& whole) const {
-    if (!target_.bfloat16_pairs || !is_product_of_bfloat16(whole)) return std::nullopt;
-    const Accesses accesses = accessed_by(whole);
-    if (accesses.reads.size() != 2 || accesses.reads[0].tensor == accesses.reads[1].tensor)
-      return std::nullopt;
-    for (const MemoryAccess& access : accesses.reads)
-      if (access.guarded || reuse(whole, access) < kReuse) return std::nullopt;
-    std::optional<size_t> best;
-    int64_t best_contiguous = -1;
-    for (size_t a = whole.domain.output_rank; a < whole.domain.rank(); ++a) {
-      if (whole.domain.extents[a] % 2 != 0 || whole.domain.extents[a] < 8) continue;
-      if (!std::ranges::all_of(accesses.reads, [&](const MemoryAccess& access) {
-            return dimension_of(program_.graph, access, a) != SIZE_MAX && !access.irregular[a];
-          }))
-        continue;
-      const int64_t contiguous = std::ranges::count_if(
-          accesses.reads, [&](const auto& read) { return read.contiguous(a); });
-      if (contiguous > best_contiguous) {
-        best = a;
-        best_contiguous = contiguous;
-      }
-    }
-    return best;
-  }
-
-  bool is_product_of_bfloat16(const Stage& whole) const {
-    const ExprPool& pool = program_.graph.pool;
-    if (!is_product_sum(program_.graph, whole) || !whole.domain.is_box()) return false;
-    return std::ranges::all_of(pool.operands(whole.bodies.front()), [&](ExprId factor) {
-      return pool.is(factor, Op::Cast) && pool.is(pool.operand(factor, 0), Op::Read) &&
-             pool.dtype(pool.operand(factor, 0)) == DType::BFloat16;
-    });
-  }
-
-  // The copy that puts an operand's pairs side by side, for the lanes or for the rows of the tile;
-  // nothing where the lanes would still not be.
-  std::optional<Packing> pairs_of(const Stage& whole, const MemoryAccess& access,
-                                  const TileChoice& tile, size_t axis) const {
-    const Graph& graph = program_.graph;
-    const size_t pair = dimension_of(graph, access, axis), lanes = *tile.vector_axis;
-    if (access.depends_on(lanes)) {
-      const size_t dim = dimension_of(graph, access, lanes);
-      if (dim != SIZE_MAX)
-        return in_pairs(
-            panels(graph, whole, access, dim, tile.factors[lanes] * tile.lanes, tasks_of(whole)),
-            pair);
-      if (access.strides[lanes] != 1 || access.irregular[lanes]) return std::nullopt;
-      return in_pairs(as_it_is(graph, access.tensor), pair);
-    }
-    for (size_t a = 0; a < whole.domain.output_rank; ++a)
-      if (const size_t dim = dimension_of(graph, access, a);
-          tile.factors[a] > 1 && dim != SIZE_MAX && !access.irregular[a])
-        return in_pairs(panels(graph, whole, access, dim, tile.factors[a], tasks_of(whole)), pair);
-    return in_pairs(as_it_is(graph, access.tensor), pair);
   }
 
   std::span<const size_t> tasks_of(const Stage& stage) const {

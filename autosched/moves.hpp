@@ -211,6 +211,10 @@ Program block_axis(Program program, std::span<const StageAxis> stages,
 /// any loops of it are made; a stage behind it gives its results the shape that they had.
 Program merge_axes(Program program, size_t stage, size_t axis);
 
+/// Computes a stage's results with an output axis, which is not the last one, as their innermost
+/// dimension, before any loops of it are made; a stage behind it puts them where they were.
+Program transpose_results(Program program, size_t stage, size_t axis);
+
 /// Makes one stage of several with the same domain and the same combiner (or none), which combines
 /// each by itself, none reading another: one pass over the operands that they share. The first
 /// one's name stays.

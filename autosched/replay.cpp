@@ -192,6 +192,12 @@ constexpr Row kMoves[] = {
        const size_t stage = e.stage("stage");
        p = merge_axes(std::move(p), stage, e.axis("axis", stage));
      }},
+    {"transpose_results",
+     {"stage", "axis"},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage");
+       p = transpose_results(std::move(p), stage, e.axis("axis", stage));
+     }},
     {"pad_rows",
      {"stage", "gap"},
      [](Program& p, const MoveEntry& e) {

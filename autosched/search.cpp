@@ -289,8 +289,9 @@ std::vector<Candidate> found_by(Search& search, const SearchOptions& options) {
 // Where large predicted gains were losses most often (docs/cost-model.md): a layout changes what
 // every later nest does. Tasks depend on the machine's other work.
 std::vector<Decision> unsure_decisions() {
-  return {Decision::Pack,  Decision::Pad,    Decision::Merge, Decision::Residues, Decision::Tasks,
-          Decision::Share, Decision::Blocks, Decision::Fetch, Decision::Passes,   Decision::Strips};
+  return {Decision::Pack,     Decision::Pad,    Decision::Merge, Decision::Transpose,
+          Decision::Residues, Decision::Tasks,  Decision::Share, Decision::Blocks,
+          Decision::Fetch,    Decision::Passes, Decision::Strips};
 }
 
 // nullopt: the default schedule.

@@ -23,7 +23,7 @@ constexpr double kWorthSharing = 25;  // microseconds that are saved in all
 constexpr int64_t kShortest = 64;     // of either axis
 constexpr double kMostTerms = 64;     // that one value takes part in, in one reduction
 constexpr int64_t kLeastTasks = 32, kLeastRows = 16;
-constexpr int64_t kRowsOfTile = 4;  // that share operands: a block has whole tiles
+constexpr int64_t kRowsOfTile = 4;      // that share operands: a block has whole tiles
 constexpr double kPairsOfElement = 16;  // from which a copy of an operand pays
 constexpr int64_t kMostCopies = 8;      // of one axis in a tile
 constexpr size_t kMostReductions = 16;  // bounds the time that grouping takes

@@ -21,7 +21,7 @@ inline Program random_move(Program p, Random& random) {
   if (!path) return p;
   // Parts of parts of parts grow: large enough is enough.
   const bool large = p.graph.info(p.graph.stages[s].results[0]).element_count() > 2000;
-  switch (random.between(0, 24)) {
+  switch (random.between(0, 25)) {
     case 0: return tile(std::move(p), s, axis, std::vector<int64_t>{random.between(1, 5)});
     case 1: return vectorize(std::move(p), s, axis, int64_t{2} << random.between(0, 3));
     case 2: return unroll(std::move(p), s, axis, random.between(2, 4));
@@ -69,6 +69,9 @@ inline Program random_move(Program p, Random& random) {
     case 23:
       if (large || stages > 20) return p;
       return merge_axes(std::move(p), s, axis);
+    case 24:
+      if (large || stages > 20) return p;
+      return transpose_results(std::move(p), s, axis);
     case 21: return pad_rows(std::move(p), s, random.between(1, 5));
     default: {
       std::vector<size_t> order(nest_at(p, *path).loops.size());

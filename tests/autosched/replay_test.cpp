@@ -62,6 +62,7 @@ TEST(Replay, RefusesValuesOfOtherTypesAndSizes) {
   expect_foreign(R"([{"move": "hoist", "stages": ["C"], "axes": [0]}])", "0 must be a list");
   expect_foreign(R"([{"move": "hoist", "stages": ["C"], "axes": []}])", "for every stage");
   expect_foreign(R"([{"move": "merge_axes", "stage": "C", "axis": -1}])", "from 0 to 2");
+  expect_foreign(R"([{"move": "transpose_results", "stage": "C", "axis": "0"}])", "from 0 to 2");
   expect_foreign(R"([{"move": "split_residues", "stage": "C", "axis": 0, "modulus": 2,
                       "inside": 1}])",
                  "it must be true or false");
