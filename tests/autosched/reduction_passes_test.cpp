@@ -26,7 +26,10 @@ bool in_passes(const Graph& graph, int64_t l2_bytes, Answers answers = {}) {
   target.l2_bytes = l2_bytes;
   Choices choices(std::move(answers));
   const Program program = schedule_with(graph, target, choices);
-  const Nest& nest = program.kernels.back().root;
+  const auto kernel = std::ranges::find_if(program.kernels, [&](const Kernel& k) {
+    return program.graph.stages[k.root.stage].domain.reduction_rank() > 0;
+  });
+  const Nest& nest = kernel->root;
   const size_t rank = program.graph.stages[nest.stage].domain.output_rank;
   size_t outputs_inside = 0;
   for (size_t l = parallel_depth(nest); l < tile_begin(nest); ++l)
@@ -47,8 +50,14 @@ TEST(ReductionPasses, OnlyWhereTheFirstPassIsKnown) {
 }
 
 TEST(ReductionPasses, AreADecision) {
-  EXPECT_FALSE(in_passes(weight_gradient(8), 2 << 20,
-                         {{{Decision::Passes, "w"}, 1}, {{Decision::Strips, "w"}, 1}}));
+  for (const bool transposed : {true, false}) {
+    Answers answers{{{Decision::Transpose, "w"}, transposed ? size_t{0} : size_t{1}}};
+    EXPECT_TRUE(in_passes(weight_gradient(8), 2 << 20, answers));
+    const std::string name = transposed ? "w_transposed" : "w";
+    answers.insert({{Decision::Passes, name}, 1});
+    answers.insert({{Decision::Strips, name}, 1});
+    EXPECT_FALSE(in_passes(weight_gradient(8), 2 << 20, answers));
+  }
 }
 
 // The order of a convolution's loops outside tiles of four channels and lanes along an axis, with

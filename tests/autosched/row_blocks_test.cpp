@@ -41,6 +41,33 @@ TEST(RowBlocks, OfAnyShape) {
   }
 }
 
+// Distances of points to centres, in the coordinates of each centre, and what comes back from them:
+// sums over the points for the centres, of what exists in blocks only.
+TEST(RowBlocks, SumsOverTheRowsThatAreNoProducts) {
+  const Graph graph = parse_graph(
+      "def main(float(1000, 32) x, float(25, 32) m, float(25, 32, 32) q) -> (dx, dm, dq) {\n"
+      "  u(p, c, i) +=! q(c, i, r) * (x(p, r) - m(c, r))\n"
+      "  d(p, c) +=! u(p, c, r) * u(p, c, r)\n"
+      "  e(p, c) = exp(0.0 - d(p, c))\n"
+      "  z(p) +=! e(p, r)\n"
+      "  v(p, c, i) = u(p, c, i) * (e(p, c) / z(p))\n"
+      "  s(c, i) +=! v(r, c, i) where c in 0:25, i in 0:32, r in 0:1000\n"
+      "  dm(c, j) +=! s(c, r) * q(c, r, j)\n"
+      "  dx(p, j) +=! v(p, r_c, r_i) * q(r_c, r_i, j)\n"
+      "  dq(c, i, j) +=! v(r, c, i) * (x(r, j) - m(c, j))\n}");
+  Target target{2, 512};
+  target.l2_bytes = 1 << 20;
+  const Program p = default_schedule(graph, target);
+  ASSERT_TRUE(has_move(p, "block_axis")) << print(p);
+  const TaskChains chains = task_chains(p);
+  const size_t sums = stage_of(p, "s_parts");
+  ASSERT_NE(sums, SIZE_MAX) << print(p);
+  const NestPath path = *find_nest(p, sums);
+  EXPECT_TRUE(path.steps.empty()) << "in a kernel of its own, not where dm reads it\n" << print(p);
+  EXPECT_TRUE(chains.continues[path.kernel]) << print(p);
+  EXPECT_GT(chains.slices[p.graph.stages[stage_of(p, "v")].results[0].value], 0) << print(p);
+}
+
 TEST(RowBlocks, DoNotDependOnTheCores) {
   const Graph graph = attention(2, 256, 48, 8);
   const auto blocks = [&](int cores) {

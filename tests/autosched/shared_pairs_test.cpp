@@ -91,6 +91,25 @@ TEST(SharedPairs, TwoCopiesOfTheFunctions) {
   EXPECT_EQ(copies->trips, 2);
 }
 
+// Rows of a block and vectors of columns come several at once: operands are shared, and sums wait
+// for each other less.
+TEST(SharedPairs, TilesOfRowsAndOfColumns) {
+  const Program p = scheduled(gradients(320, 300));
+  const size_t s = pairs_in(p);
+  ASSERT_NE(s, SIZE_MAX) << print(p);
+  const size_t kernel = find_nest(p, s)->kernel;
+  EXPECT_EQ(nest_of(p, s).loops.front().step % 4, 0) << "whole tiles of a block's rows";
+  for (size_t k = 1; k <= 3; ++k) {
+    const Nest& sums = p.kernels[kernel + k].root;
+    const Stage& stage = p.graph.stages[sums.stage];
+    int64_t copies = 1;
+    for (const Loop& loop : sums.loops)
+      if (loop.kind == LoopKind::Unrolled && loop.axis < stage.domain.output_rank)
+        copies *= loop.trips;
+    EXPECT_GE(copies, 4) << "an accumulation takes four cycles\n" << print(p);
+  }
+}
+
 TEST(SharedPairs, MeansWhatTheGraphMeans) {
   for (const auto& [n, m, all] :
        {std::tuple{255, 241, true}, std::tuple{256, 300, false}, std::tuple{224, 224, true}}) {
