@@ -31,6 +31,7 @@ constexpr double kLeastTerms = 24;
 // Cycles to copy an element so that rows which data names are whole, and the share of a stage's
 // time that this must leave.
 constexpr double kRowCopy = 3, kClearly = 0.9;
+constexpr double kCopied = 1;  // cycles to copy an element into panels
 
 class Preparer {
  public:
@@ -295,14 +296,33 @@ class Preparer {
     return any ? streamed_steps(program_.graph, stage, tile, accesses, target_) : 0;
   }
 
+  // Where an operand is there in the layout that the tile of another product over the same domain
+  // walks, that tile, unless it costs more than the copy that it spares.
+  TileChoice sharing_copies(const TileProblem& problem, TileChoice tile) const {
+    for (const MemoryAccess& access : problem.accesses.reads)
+      for (const Copied& copy : copied_) {
+        if (copy.tensor != access.tensor || copy.extents != problem.stage.domain.extents ||
+            copy.strides != access.strides || access.guarded)
+          continue;
+        TileChoice other = tile_with(problem, copy.tile);
+        if (other.vector_axis && other.cycles < tile.cycles + kCopied * access.elements)
+          return other;
+      }
+    return tile;
+  }
+
   void pack_operands(size_t s) {
     const Stage before = of_one_pass(stage(s));
     const Accesses accesses = accessed_by(before);
-    TileChoice tile = choose(before, accesses, 0, true);
+    const TileProblem problem = problem_of(before, accesses, 0, true);
+    TileChoice tile = best_tile(problem, choices_);
     // The cost model knows nothing of what is fetched ahead: no other tile is offered there.
     const int64_t steps = streamed(before, accesses, tile);
-    if (steps == 0)
-      tile = choose_tile(problem_of(before, accesses, 0, true), choices_, Decision::PackedTile);
+    if (steps == 0) {
+      TileChoice chosen = choose_tile(problem, choices_, Decision::PackedTile);
+      const bool best = chosen.vector_axis == tile.vector_axis && chosen.factors == tile.factors;
+      tile = best ? sharing_copies(problem, std::move(chosen)) : std::move(chosen);
+    }
     if (!tile.vector_axis || *tile.vector_axis >= before.domain.output_rank) return;
     const size_t lanes_axis = *tile.vector_axis;
     const int64_t width = tile.factors[lanes_axis] * tile.lanes;
@@ -315,6 +335,7 @@ class Preparer {
       else
         packing.read = read_number(program_.graph, stage(s), access.read);
       s = packed(s, access.tensor, packing);
+      copied_.push_back({access.tensor, before.domain.extents, access.strides, tile});
       copied = true;
     };
     for (size_t r = 0; r < accesses.reads.size(); ++r) {
@@ -442,12 +463,20 @@ class Preparer {
     });
   }
 
+  // An operand that was copied for the tile of a product over a domain.
+  struct Copied {
+    TensorId tensor;
+    std::vector<int64_t> extents, strides;
+    TileChoice tile;
+  };
+
   Program program_;
   const Target& target_;
   const Repeats& repeats_;
   ReductionPlans& plans_;
   const TaskAxes& task_axes_;
   Choices& choices_;
+  std::vector<Copied> copied_;
 };
 
 }  // namespace

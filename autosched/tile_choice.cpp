@@ -13,15 +13,20 @@
 namespace adjit {
 namespace {
 
+TileChoice priced(const TileModel& model, size_t vector_axis, std::vector<int64_t> factors) {
+  TileChoice tile;
+  tile.vector_axis = vector_axis;
+  tile.lanes = model.lanes();
+  tile.packed = model.packed;
+  tile.packing = model.packing;
+  tile.factors = std::move(factors);
+  tile.cycles = model.total(tile.factors);
+  return tile;
+}
+
 // Steepest descent over the factors of one axis at a time, from `start`.
 TileChoice descend(const TileModel& model, size_t vector_axis, std::vector<int64_t> start) {
-  TileChoice best;
-  best.vector_axis = vector_axis;
-  best.lanes = model.lanes();
-  best.packed = model.packed;
-  best.packing = model.packing;
-  best.factors = std::move(start);
-  best.cycles = model.total(best.factors);
+  TileChoice best = priced(model, vector_axis, std::move(start));
   for (int round = 0; round < 8; ++round) {
     std::vector<int64_t> next = best.factors;
     double cycles = best.cycles * 0.995;
@@ -355,6 +360,12 @@ TileMemory& memory_of(Choices& choices) {
 
 TileChoice best_tile(const TileProblem& problem, Choices& choices) {
   return memory_of(choices).best(problem);
+}
+
+TileChoice tile_with(const TileProblem& problem, const TileChoice& tile) {
+  const TileModel model(problem, *tile.vector_axis);
+  if (!model.fits(tile.factors)) return {};
+  return priced(model, *tile.vector_axis, tile.factors);
 }
 
 TileChoice choose_tile(const TileProblem& problem, Choices& choices, Decision decision) {

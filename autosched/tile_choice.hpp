@@ -50,6 +50,10 @@ class TileMemory {
   std::map<std::vector<int64_t>, Known> known_;
 };
 
+/// What a tile that was chosen for another problem over the same axes costs in this one; without
+/// lanes where it does not fit.
+TileChoice tile_with(const TileProblem& problem, const TileChoice& tile);
+
 /// The tile of either, as a decision: option 0 is what the functions above give, the next ones the
 /// best for other lanes, and one step away from it along one axis, the best first.
 TileChoice choose_tile(const TileProblem& problem, Choices& choices, Decision decision);
