@@ -87,8 +87,8 @@ Floats within(Floats x, double most) {
 }
 
 // e^x of a register of 8 or 16 floats, with x = n ln 2 + r for an n in sixteenths:
-// 2^floor(n) * 2^(n - floor(n)), from a table, * e^r, of a polynomial three degrees shorter. Where n
-// alone makes the result 0, infinite or NaN, r is a number within its range, whichever.
+// 2^floor(n) * 2^(n - floor(n)), from a table, * e^r, of a polynomial three degrees shorter. Where
+// n alone makes the result 0, infinite or NaN, r is a number within its range, whichever.
 Floats exp_in_register(Floats x) {
   constexpr double kShifter = 0x1.8p19;  // leaves four bits behind the point
   constexpr double kMost = 0x1.8p-6;     // a little more than ln 2 / 32

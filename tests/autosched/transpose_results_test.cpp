@@ -19,8 +19,7 @@ TEST(TransposeResults, AnAxisGoesInnermost) {
   EXPECT_EQ(made.domain.extents, (std::vector<int64_t>{3, 3, 6, 2, 5}));
   EXPECT_EQ(p.graph.info(made.results[0]).shape, (std::vector<int64_t>{3, 3, 6}));
   expect_faithful(p, graph);
-  p = vectorize(std::move(p), stage_of(p, "w_transposed"), 2, 4);
-  expect_faithful(p, graph);
+  expect_faithful(vectorize(p, stage_of(p, "w_transposed"), 2, 4), graph);
   expect_faithful(transpose_results(plain(graph), 0, 1), graph);
   expect_faithful(transpose_results(plain(graph), 1, 0), graph);
 }
