@@ -17,6 +17,7 @@
 #include "autosched/reduction_order.hpp"
 #include "autosched/result_layout.hpp"
 #include "autosched/rewriting.hpp"
+#include "autosched/shared_copies.hpp"
 #include "autosched/totals.hpp"
 
 namespace adjit {
@@ -31,7 +32,6 @@ constexpr double kLeastTerms = 24;
 // Cycles to copy an element so that rows which data names are whole, and the share of a stage's
 // time that this must leave.
 constexpr double kRowCopy = 3, kClearly = 0.9;
-constexpr double kCopied = 1;  // cycles to copy an element into panels
 
 class Preparer {
  public:
@@ -82,6 +82,7 @@ class Preparer {
 
   // Results with the lanes innermost, and with the loop over these outermost, where it was.
   void transpose_results_of(size_t s) {
+    if (plans_.contains(stage(s).results.front().value)) return;  // its loops are settled
     const TileChoice tile = choose(stage(s), accessed_by(stage(s)), 0, true);
     if (!wants_lanes_innermost(program_, s, tile, target_) || !keeps(Decision::Transpose, s))
       return;
@@ -296,21 +297,6 @@ class Preparer {
     return any ? streamed_steps(program_.graph, stage, tile, accesses, target_) : 0;
   }
 
-  // Where an operand is there in the layout that the tile of another product over the same domain
-  // walks, that tile, unless it costs more than the copy that it spares.
-  TileChoice sharing_copies(const TileProblem& problem, TileChoice tile) const {
-    for (const MemoryAccess& access : problem.accesses.reads)
-      for (const Copied& copy : copied_) {
-        if (copy.tensor != access.tensor || copy.extents != problem.stage.domain.extents ||
-            copy.strides != access.strides || access.guarded)
-          continue;
-        TileChoice other = tile_with(problem, copy.tile);
-        if (other.vector_axis && other.cycles < tile.cycles + kCopied * access.elements)
-          return other;
-      }
-    return tile;
-  }
-
   void pack_operands(size_t s) {
     const Stage before = of_one_pass(stage(s));
     const Accesses accesses = accessed_by(before);
@@ -318,14 +304,11 @@ class Preparer {
     TileChoice tile = best_tile(problem, choices_);
     // The cost model knows nothing of what is fetched ahead: no other tile is offered there.
     const int64_t steps = streamed(before, accesses, tile);
-    if (steps == 0) {
-      TileChoice chosen = choose_tile(problem, choices_, Decision::PackedTile);
-      const bool best = chosen.vector_axis == tile.vector_axis && chosen.factors == tile.factors;
-      tile = best ? sharing_copies(problem, std::move(chosen)) : std::move(chosen);
-    }
+    if (steps == 0)
+      tile = choose_tile(problem, choices_, Decision::PackedTile,
+                         copies_.tile_for(problem, tile, target_));
     if (!tile.vector_axis || *tile.vector_axis >= before.domain.output_rank) return;
     const size_t lanes_axis = *tile.vector_axis;
-    const int64_t width = tile.factors[lanes_axis] * tile.lanes;
     const OperandRows rows(program_.graph, before, accesses, tile, target_);
     std::vector<TensorId> done, panelled;  // of the former, all reads
     bool copied = false, streams = false;
@@ -335,7 +318,6 @@ class Preparer {
       else
         packing.read = read_number(program_.graph, stage(s), access.read);
       s = packed(s, access.tensor, packing);
-      copied_.push_back({access.tensor, before.domain.extents, access.strides, tile});
       copied = true;
     };
     for (size_t r = 0; r < accesses.reads.size(); ++r) {
@@ -349,17 +331,11 @@ class Preparer {
         panelled.push_back(program_.graph.stages[s - 1].results.front());
         continue;
       }
-      const bool transposed = std::ranges::find(tile.packed, r) != tile.packed.end();
-      size_t dim = SIZE_MAX;
-      int64_t panel = width;
-      if (transposed || rows.far(access) || rows.waits_for(access)) {
-        dim = dimension_of(program_.graph, access, lanes_axis);
-      } else if (const size_t axis = rows.conflicting(access); axis != SIZE_MAX) {
-        dim = dimension_of(program_.graph, access, axis);
-        panel = tile.factors[axis];
-      }
-      if (dim == SIZE_MAX || !keeps(Decision::Pack, s)) continue;
-      Packing packing = panels(program_.graph, before, access, dim, panel, tasks_of(before));
+      const auto shape = wanted_panels(program_.graph, rows, accesses, tile, r);
+      if (!shape || !keeps(Decision::Pack, s)) continue;
+      copies_.add(before, access.tensor, tile, *shape);
+      Packing packing =
+          panels(program_.graph, before, access, shape->dimension, shape->width, tasks_of(before));
       if (walks_closely(program_.graph, before, accesses, accesses, tile, target_))
         packing = as_walked(program_.graph, before, accesses, access, std::move(packing));
       copy(access, std::move(packing));
@@ -463,20 +439,13 @@ class Preparer {
     });
   }
 
-  // An operand that was copied for the tile of a product over a domain.
-  struct Copied {
-    TensorId tensor;
-    std::vector<int64_t> extents, strides;
-    TileChoice tile;
-  };
-
   Program program_;
   const Target& target_;
   const Repeats& repeats_;
   ReductionPlans& plans_;
   const TaskAxes& task_axes_;
   Choices& choices_;
-  std::vector<Copied> copied_;
+  SharedCopies copies_;
 };
 
 }  // namespace

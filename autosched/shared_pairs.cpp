@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "autosched/moves.hpp"
 #include "autosched/nests.hpp"
@@ -335,8 +336,8 @@ class PairSharer {
     });
   }
 
-  // Lanes along the columns, all results of a row or column in one tile, and two rows of those that
-  // sum over columns; tasks of so many rows or parts.
+  // Lanes along the columns, all results of a row or column in one tile, and several rows, or
+  // vectors of columns, by its cycles; tasks of so many rows or parts.
   void plan(TensorId name, size_t lanes_axis, int64_t task_points) {
     pack_for(name, lanes_axis);
     const Stage& planned = stage(stage_of(name));

@@ -362,15 +362,29 @@ TileChoice best_tile(const TileProblem& problem, Choices& choices) {
   return memory_of(choices).best(problem);
 }
 
-TileChoice tile_with(const TileProblem& problem, const TileChoice& tile) {
-  const TileModel model(problem, *tile.vector_axis);
-  if (!model.fits(tile.factors)) return {};
-  return priced(model, *tile.vector_axis, tile.factors);
+std::optional<TileChoice> tile_with(const TileProblem& problem, const TileChoice& tile) {
+  const size_t lanes = *tile.vector_axis;
+  const TileModel model(problem, lanes);
+  if (!problem.may_tile(lanes) || model.lanes() != tile.lanes || !model.fits(tile.factors))
+    return std::nullopt;
+  for (size_t a = 0; a < tile.factors.size(); ++a) {
+    const std::vector<int64_t> choices = model.choices(a);
+    if (tile.factors[a] > 1 && std::ranges::find(choices, tile.factors[a]) == choices.end())
+      return std::nullopt;
+  }
+  return priced(model, lanes, tile.factors);
 }
 
-TileChoice choose_tile(const TileProblem& problem, Choices& choices, Decision decision) {
-  if (!choices.recording()) return best_tile(problem, choices);
-  const std::vector<TileChoice>& all = memory_of(choices).offered(problem);
+TileChoice choose_tile(const TileProblem& problem, Choices& choices, Decision decision,
+                       const std::optional<TileChoice>& first) {
+  if (!choices.recording()) return first ? *first : best_tile(problem, choices);
+  std::vector<TileChoice> all = memory_of(choices).offered(problem);
+  if (first) {
+    std::erase_if(all, [&](const TileChoice& tile) {
+      return tile.vector_axis == first->vector_axis && tile.factors == first->factors;
+    });
+    all.insert(all.begin(), *first);
+  }
   const size_t taken = choices.pick(decision, problem.graph, problem.stage, [&] {
     std::vector<std::string> texts;
     for (const TileChoice& tile : all) texts.push_back(text_of(problem, tile));

@@ -50,13 +50,15 @@ class TileMemory {
   std::map<std::vector<int64_t>, Known> known_;
 };
 
-/// What a tile that was chosen for another problem over the same axes costs in this one; without
-/// lanes where it does not fit.
-TileChoice tile_with(const TileProblem& problem, const TileChoice& tile);
+/// A tile that was chosen for another problem over the same axes, as one of this problem; nullopt
+/// where that has other lanes, or may not have such copies.
+std::optional<TileChoice> tile_with(const TileProblem& problem, const TileChoice& tile);
 
 /// The tile of either, as a decision: option 0 is what the functions above give, the next ones the
-/// best for other lanes, and one step away from it along one axis, the best first.
-TileChoice choose_tile(const TileProblem& problem, Choices& choices, Decision decision);
+/// best for other lanes, and one step away from it along one axis, the best first. `first`: option
+/// 0 in place of the best one, which follows.
+TileChoice choose_tile(const TileProblem& problem, Choices& choices, Decision decision,
+                       const std::optional<TileChoice>& first = std::nullopt);
 /// Option 0 of it: what the functions above give.
 TileChoice best_tile(const TileProblem& problem, Choices& choices);
 

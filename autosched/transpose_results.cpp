@@ -57,6 +57,7 @@ Program transpose_results(Program program, size_t stage, size_t axis) {
   for (ExprId& body : made.bodies) body = rebuild(body);
   Stage apart;
   apart.lines = whole.lines;
+  apart.region = whole.region;
   apart.results = whole.results;
   apart.domain = shape_box(graph.info(whole.results[0]).shape);
   for (TensorId& id : made.results) {

@@ -1,9 +1,6 @@
 // tests/autosched/panels_test.cpp -- layouts of copied operands.
 #include "autosched/panels.hpp"
 
-#include <algorithm>
-
-#include "autosched/heuristic.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
@@ -65,27 +62,6 @@ TEST(Panels, InPairs) {
             (Dimensions{{0, 1, 0}, {2, 16, 0}, {1, 2, 0}, {2, 1, 16}, {1, 1, 2}}));
   const Program p = plain(graph);
   expect_faithful(pack(p, 0, w.tensor, packing), graph);
-}
-
-// The gradients of a recurrence's two matrices multiply the same gradients by what comes from
-// elsewhere and by the caller's own array, whose rows begin anywhere: one copy serves both.
-TEST(Panels, OfAnOperandThatTwoProductsShare) {
-  Target target{2, 512};
-  target.l2_bytes = 2 << 20;
-  const Program p = default_schedule(
-      parse_graph("def main(float(64, 32, 512) g, float(64, 32, 128) h, float(64, 32, 128) x) -> "
-                  "(u, v) {\n"
-                  "  d(s, b, i) = exp(g(s, b, i))\n  e(s, b, j) = exp(h(s, b, j))\n"
-                  "  u(i, j) +=! d(r_s, r_b, i) * e(r_s, r_b, j)\n"
-                  "  v(i, j) +=! d(r_s, r_b, i) * x(r_s, r_b, j)\n}"),
-      target);
-  const auto copies = [&](const std::string& name) {
-    return std::ranges::count_if(p.graph.stages, [&](const Stage& stage) {
-      return p.graph.info(stage.results[0]).name.starts_with(name + "_packed");
-    });
-  };
-  EXPECT_EQ(copies("d"), 1) << print(p);
-  EXPECT_EQ(copies("x"), 1) << print(p);
 }
 
 }  // namespace

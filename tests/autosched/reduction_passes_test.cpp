@@ -29,6 +29,10 @@ bool in_passes(const Graph& graph, int64_t l2_bytes, Answers answers = {}) {
   const auto kernel = std::ranges::find_if(program.kernels, [&](const Kernel& k) {
     return program.graph.stages[k.root.stage].domain.reduction_rank() > 0;
   });
+  if (kernel == program.kernels.end()) {
+    ADD_FAILURE() << print(program);
+    return false;
+  }
   const Nest& nest = kernel->root;
   const size_t rank = program.graph.stages[nest.stage].domain.output_rank;
   size_t outputs_inside = 0;
