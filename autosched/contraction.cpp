@@ -292,7 +292,8 @@ class Preparer {
   // Steps of blocks in which an operand is streamed in place of its panels; 0: none is.
   int64_t streamed(const Stage& stage, const Accesses& accesses, const TileChoice& tile) const {
     const bool any = std::ranges::any_of(accesses.reads, [&](const MemoryAccess& access) {
-      return !access.guarded && in_panels(stage, accesses, access, tile);
+      return !access.guarded && leaves_caches(program_.graph, access, target_) &&
+             in_panels(stage, accesses, access, tile);
     });
     return any ? streamed_steps(program_.graph, stage, tile, accesses, target_) : 0;
   }
@@ -323,7 +324,9 @@ class Preparer {
     for (size_t r = 0; r < accesses.reads.size(); ++r) {
       const MemoryAccess& access = accesses.reads[r];
       if (access.guarded || std::ranges::find(done, access.tensor) != done.end()) continue;
-      if (in_panels(before, accesses, access, tile)) {
+      const auto shape = wanted_panels(program_.graph, rows, accesses, tile, r);
+      if (in_panels(before, accesses, access, tile) &&
+          (shape || leaves_caches(program_.graph, access, target_))) {
         if (!keeps(Decision::Pack, s)) continue;
         streams = steps > 0;
         if (streams) continue;
@@ -331,7 +334,6 @@ class Preparer {
         panelled.push_back(program_.graph.stages[s - 1].results.front());
         continue;
       }
-      const auto shape = wanted_panels(program_.graph, rows, accesses, tile, r);
       if (!shape || !keeps(Decision::Pack, s)) continue;
       copies_.add(before, access.tensor, tile, *shape);
       Packing packing =

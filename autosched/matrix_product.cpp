@@ -43,6 +43,7 @@ bool copies_panels(const Graph& graph, const Stage& stage, const MemoryAccess& o
                    const TileChoice& tile, const Accesses& accesses, const Target& target) {
   constexpr double kReuse = 8;    // of a copied element
   constexpr int64_t kFar = 1024;  // bytes between rows, and of one, that make a panel scattered
+  constexpr double kShareOfCache = 0.125;  // of which a smaller operand's copy stays close anyway
   const std::optional<size_t> rows = rows_axis(stage, tile, accesses);
   if (!rows || !stage.domain.is_box() || stage.domain.reduction_rank() != 1) return false;
   const size_t lanes = *tile.vector_axis, reduction = stage.domain.output_rank;
@@ -58,8 +59,14 @@ bool copies_panels(const Graph& graph, const Stage& stage, const MemoryAccess& o
          operand.strides[reduction] * element >= kFar &&
          stage.domain.extents[lanes] * element >= kFar &&
          operand.elements * static_cast<double>(element) >=
-             2 * static_cast<double>(target.l2_bytes) &&
+             kShareOfCache * static_cast<double>(target.l2_bytes) &&
          row_bytes(stage, rows_extent) <= static_cast<double>(target.l2_bytes) / 2;
+}
+
+bool leaves_caches(const Graph& graph, const MemoryAccess& operand, const Target& target) {
+  const size_t element = size_of(graph.info(operand.tensor).dtype);
+  return operand.elements * static_cast<double>(element) >=
+         2 * static_cast<double>(target.l2_bytes);
 }
 
 int64_t streamed_steps(const Graph& graph, const Stage& stage, const TileChoice& tile,

@@ -51,9 +51,27 @@ TEST(CopiesPanels, WhereALargeOperandIsUsedByFewRows) {
   EXPECT_TRUE(Product(matmul_graph(16, 2048, 1100)).panels());
   EXPECT_FALSE(Product(matmul_graph(4, 2048, 1100)).panels()) << "too little reuse";
   EXPECT_FALSE(Product(matmul_graph(16, 128, 16384)).panels()) << "rows are near each other";
-  EXPECT_FALSE(Product(matmul_graph(16, 512, 512)).panels()) << "it stays in the cache";
+  EXPECT_FALSE(Product(matmul_graph(16, 256, 64)).panels()) << "its copy stays close anyway";
   EXPECT_FALSE(Product(matmul_graph(2048, 2048, 1100)).panels()) << "the rows' operand does not";
   EXPECT_TRUE(Product(matmul_graph(16, 512, 512)).panels({.l2_bytes = 256 << 10}));
+}
+
+// Panels are made in the product's loops where a tile waits for the operand; larger ones than the
+// caches keep are streamed where rows are few.
+TEST(MatrixProduct, PanelsOfWhatStaysInTheCaches) {
+  Target target{2, 512};
+  target.l2_bytes = 2 << 20;
+  target.fma_bits = 1024;
+  const auto scheduled = [&](int64_t rows, int64_t columns, int64_t steps) {
+    return print(default_schedule(matmul_graph(rows, columns, steps), target));
+  };
+  const std::string near = scheduled(256, 784, 512);
+  EXPECT_NE(near.find("with B_packed[512, 784] (local)"), std::string::npos) << near;
+  EXPECT_EQ(near.find("fetches the next"), std::string::npos) << near;
+  const std::string few = scheduled(16, 4096, 1100);
+  EXPECT_EQ(few.find("B_packed"), std::string::npos) << few;
+  EXPECT_NE(few.find("fetches the next"), std::string::npos) << few;
+  EXPECT_EQ(scheduled(256, 784, 32).find("B_packed"), std::string::npos) << "no tile waits for it";
 }
 
 TEST(StreamedSteps, WhereTheResultsOfACoreStayInItsCache) {
