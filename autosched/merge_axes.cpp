@@ -32,9 +32,7 @@ Domain merged(const Domain& domain, size_t axis) {
   std::vector<Affine> now;
   for (size_t v = 0; v < domain.rank() + domain.divisions.size(); ++v)
     now.push_back(v == axis || v == axis + 1 ? Affine() : Affine::variable(v > axis ? v - 1 : v));
-  for (Division& d : made.divisions) d.numerator = d.numerator.substitute(now);
-  for (Affine& row : made.inequalities) row = row.substitute(now);
-  for (Affine& row : made.equalities) row = row.substitute(now);
+  substitute_variables(made, now);
   return made;
 }
 

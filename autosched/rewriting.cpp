@@ -45,6 +45,12 @@ bool has_partial_results(CombinerKind kind) {
          kind == CombinerKind::Min || kind == CombinerKind::Any || kind == CombinerKind::All;
 }
 
+void substitute_variables(Domain& domain, const std::vector<Affine>& now) {
+  for (Division& d : domain.divisions) d.numerator = d.numerator.substitute(now);
+  for (Affine& row : domain.inequalities) row = row.substitute(now);
+  for (Affine& row : domain.equalities) row = row.substitute(now);
+}
+
 std::vector<Affine> whole_axes(const Domain& domain, size_t axis, int64_t chunk) {
   std::vector<Affine> axes;
   for (size_t a = 0; a < domain.rank(); ++a) axes.push_back(Affine::variable(a + 1));

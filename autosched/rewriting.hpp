@@ -25,6 +25,9 @@ Domain partial_domain(const Domain& domain, size_t axis, int64_t parts, int64_t 
 /// The axes of the whole domain over those of the partial one.
 std::vector<Affine> whole_axes(const Domain& domain, size_t axis, int64_t chunk);
 
+/// Puts now[v] in place of variable v (axes, then divisions) in a domain's rows and divisions.
+void substitute_variables(Domain& domain, const std::vector<Affine>& now);
+
 /// Takes stages (ascending) out of the graph together with their nests, and renumbers the others.
 void remove_stages(Program& program, std::span<const size_t> stages);
 /// Puts a stage at position `at`, in a plain kernel of its own; its results become workspaces.

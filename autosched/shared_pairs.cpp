@@ -369,7 +369,9 @@ class PairSharer {
       // Copies of rows, or of the lanes along columns, share operands, and sums do not wait.
       const size_t repeated = task_points > 1 ? 0 : lanes_axis;
       std::vector<int64_t> best = factors;
-      for (int64_t factor = 2; factor <= kMostCopies; ++factor) {
+      const int64_t most =
+          repeated == 0 ? task_points : ceil_div(extents[lanes_axis], plan.tile.lanes);
+      for (int64_t factor = 2; factor <= std::min(kMostCopies, most); ++factor) {
         if (task_points % factor != 0 && repeated == 0) continue;
         if (!try_factor(repeated, factor)) break;
         if (model.cycles(factors) < model.cycles(best)) best = factors;

@@ -22,9 +22,7 @@ Domain permuted(const Domain& domain, std::span<const size_t> place) {
   for (size_t v = 0; v < domain.rank() + domain.divisions.size(); ++v)
     now.push_back(Affine::variable(v < domain.rank() ? place[v] : v));
   for (size_t a = 0; a < domain.rank(); ++a) made.extents[place[a]] = domain.extents[a];
-  for (Division& d : made.divisions) d.numerator = d.numerator.substitute(now);
-  for (Affine& row : made.inequalities) row = row.substitute(now);
-  for (Affine& row : made.equalities) row = row.substitute(now);
+  substitute_variables(made, now);
   return made;
 }
 
