@@ -81,9 +81,10 @@ Attachment attachment(const Program& program, size_t stage, size_t host, size_t 
   const std::optional<NestPath> from = find_nest(program, stage);
   if (!from) return refuse("the stage is in no kernel");
   if (!from->steps.empty()) return refuse("the stage is attached already");
-  for (size_t s : {stage, host})
-    if (program.graph.stages[s].kind != StageKind::Compute || program.graph.stages[s].running)
-      return refuse("scatters, scans and running reductions stay kernels of their own");
+  if (program.graph.stages[stage].kind != StageKind::Compute ||
+      program.graph.stages[host].kind == StageKind::Scan || program.graph.stages[stage].running ||
+      program.graph.stages[host].running)
+    return refuse("scatters, scans and running reductions stay kernels of their own");
   const Nest& nest = nest_at(program, *from);
   if (!nest.attached.empty())
     return refuse("other nests are attached to it; attach the readers first");
@@ -109,6 +110,8 @@ Attachment attachment(const Program& program, size_t stage, size_t host, size_t 
       return refuse("nothing in the host reads it there");
   result.whole = readers.returned || !readers.outside.empty();
   if (!result.whole) return result;
+  if (program.graph.stages[host].kind == StageKind::Scatter)
+    return refuse("it is read elsewhere too, and the host is a scatter");
   if (!to->steps.empty() || !covers_exactly_once(program, host_nest, depth, stage, result.region))
     return refuse("it is read elsewhere too, and the regions do not cover it exactly once");
   if (!readers_follow(program, to->kernel, readers.outside))

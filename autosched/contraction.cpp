@@ -9,6 +9,7 @@
 #include "autosched/image_columns.hpp"
 #include "autosched/matrix_product.hpp"
 #include "autosched/moves.hpp"
+#include "autosched/named_rows.hpp"
 #include "autosched/nests.hpp"
 #include "autosched/operand_pairs.hpp"
 #include "autosched/operand_rows.hpp"
@@ -390,7 +391,13 @@ class Preparer {
       const double then = choose(stage(moved), accessed_by(stage(moved)), 0, true).cycles +
                           kRowCopy * access.elements / access.repeats;
       std::swap(program_, trial);
-      if (then > kClearly * now || !keeps(Decision::Pack, s)) continue;
+      if (then > kClearly * now) continue;
+      if (auto summed = with_summed_rows(program_, s, access.tensor, *packing, plans_, choices_)) {
+        s += summed->graph.stages.size() - program_.graph.stages.size();
+        program_ = std::move(*summed);
+        return s;
+      }
+      if (!keeps(Decision::Pack, s)) continue;
       program_ = std::move(trial);
       s = moved;
     }

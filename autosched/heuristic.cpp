@@ -11,6 +11,7 @@
 #include "autosched/fetch_rows.hpp"
 #include "autosched/inlining.hpp"
 #include "autosched/moves.hpp"
+#include "autosched/named_rows.hpp"
 #include "autosched/nest_schedule.hpp"
 #include "autosched/nests.hpp"
 #include "autosched/part_chains.hpp"
@@ -89,7 +90,7 @@ Program schedule_kernels(Program program, const Target& target, const ReductionP
       Program steps = schedule_with(*stage.scan->body, target, choices, stage.scan.get());
       program = schedule_steps(std::move(program), root, std::move(steps));
     } else if (stage.kind == StageKind::Scatter || stage.running) {
-      program = schedule_scatter(std::move(program), root, target);
+      program = schedule_scatter(std::move(program), root, target, plans, choices);
     } else {
       program = schedule_kernel(std::move(program), root, target, plans, tasks, {}, choices);
     }
@@ -204,6 +205,7 @@ Prepared prepare_loops(const Graph& graph, const Target& target, Choices& choice
                        const Scan* scan) {
   Prepared made = prepare_stages(graph, target, choices, scan);
   Program program = rematerialize_stages(std::move(made.program), made.plans, choices);
+  program = weigh_named_rows(std::move(program), made.plans);
   program = prepare_reductions(std::move(program), target, scan ? repeats_of(*scan) : Repeats{},
                                made.plans, made.task_axes, choices);
   program = gather_blocks(std::move(program), made.task_axes, made.tasks);

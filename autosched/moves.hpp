@@ -111,10 +111,22 @@ Program split_reduction(Program program, size_t stage, size_t axis, int64_t part
 /// own, and the arrays are combined. For Sum, Product, Max, Min, Any and All.
 Program split_scatter(Program program, size_t stage, size_t axis, int64_t parts);
 
-/// Lets a scatter (program.hpp) write an array that has this dimension of its result innermost. The
-/// new stages of the array's start and of the scatter stand just before `stage`, which keeps its
-/// name and puts the elements in their places.
-Program scatter_rows(Program program, size_t stage, size_t dimension);
+/// Lets a scatter (program.hpp) write an array that has this dimension of its result innermost, and
+/// rows of `width` elements there (0: as many as the dimension has). The new stages of the array's
+/// start and of the scatter stand just before `stage`, which keeps its name and puts the elements
+/// in their places.
+Program scatter_rows(Program program, size_t stage, size_t dimension, int64_t width = 0);
+
+/// Sums rows of an operand that data names as rows: where a term is the operand at places that some
+/// axes of the sum move (the corners of a cell), a weight, and values that these axes do not move,
+/// rows are weighed and summed by a stage of their own, with the elements of a row innermost, and
+/// the stage sums along what it gives. Weights and places are computed by stages in front. The
+/// operand's innermost dimension is that of its rows.
+Program sum_rows(Program program, size_t stage, TensorId operand);
+/// The same for a scatter that adds weighed values to several rows that data names: the values of a
+/// row come from a stage in front, and one axis of the scatter walks its elements. Where the rows
+/// of the array are longer, these are not read.
+Program weigh_rows(Program program, size_t stage);
 
 /// Leaves so many elements empty behind each innermost row of a stage's results in the workspace:
 /// rows that lie a multiple of 4096 bytes apart fall into one set of the first cache. For results

@@ -40,8 +40,7 @@ TileChoice choose(const Program& program, const Nest& nest, const Accesses& acce
   }
   size_t depth = 0;
   for (const Nest::Attached& attached : nest.attached) depth = std::max(depth, attached.depth);
-  for (size_t l = 0; l < depth; ++l)
-    problem.first_axis = std::max(problem.first_axis, nest.loops[l].axis + 1);
+  for (size_t l = 0; l < depth; ++l) problem.task_axes.push_back(nest.loops[l].axis);
   return choose_tile(problem, choices, Decision::Tile);
 }
 
@@ -127,7 +126,10 @@ Chunks choose_chunks(const Nest& nest, size_t loops, int cores, int64_t fewest,
     const int64_t parts = ceil_div(trips, chunk), smallest = ceil_div(trips, parts);
     const int64_t count = outer * parts;
     if (count > 4 * fewest * cores && best_makespan != INT64_MAX) break;
-    for (const int64_t size : {chunk, smallest}) {
+    // Tasks that are all alike have no end to ask for; else the largest leaves the fewest points
+    // over.
+    const bool even = trips % smallest == 0;
+    for (const int64_t size : {even ? smallest : chunk, even ? chunk : smallest}) {
       if (count < fewest * cores && size > 1) continue;
       const int64_t makespan = largest_share(outer, trips, size, cores);
       if (makespan >= best_makespan) continue;
@@ -332,6 +334,30 @@ Program stream_operand(Program program, size_t stage, const ReductionPlan& plan)
   return steps ? fetch_ahead(std::move(program), stage, lanes_axis) : program;
 }
 
+ReductionPlan plan_of(const Program& program, size_t stage, const ReductionPlans& plans,
+                      size_t task_loops, Choices& choices) {
+  const Stage& s = program.graph.stages[stage];
+  const auto planned = plans.find(s.results.front().value);
+  if (planned != plans.end()) return planned->second;
+  return {.tile = choose(program, nest_of(program, stage), accesses_of(program.graph, s),
+                         task_loops, choices)};
+}
+
+// Lanes and copies of a nest of the root's kernel, and the order of its reduction.
+Program schedule_nest(Program program, size_t root, size_t stage, size_t task_loops,
+                      const Target& target, ReductionPlan& plan) {
+  const Stage& s = program.graph.stages[stage];
+  const Accesses accesses = accesses_of(program.graph, s);
+  if (stage != root && s.combiner.kind == CombinerKind::None)
+    take_stored(program, nest_of(program, root), nest_of(program, stage), plan.tile);
+  if (const auto axis = transposed_along(s, plan.tile, accesses))
+    take_pieces(program.graph, nest_of(program, stage), *axis, task_loops, plan.tile);
+  program = apply_tile(std::move(program), stage, plan.tile);
+  if (program.graph.stages[stage].domain.reduction_rank() > 0)
+    program = order_reductions(std::move(program), stage, accesses, target);
+  return program;
+}
+
 }  // namespace
 
 Program apply_tile(Program program, size_t stage, const TileChoice& choice) {
@@ -371,6 +397,19 @@ Program run_in_parallel(Program program, size_t stage, double cycles, const Task
   return make_tasks(std::move(program), stage, tasks);
 }
 
+Program schedule_attached(Program program, size_t root, const Target& target,
+                          const ReductionPlans& plans, Choices& choices) {
+  std::vector<size_t> stages;
+  for_each_nest(nest_of(program, root), [&](const Nest& nest) {
+    if (nest.stage != root) stages.push_back(nest.stage);
+  });
+  for (size_t s : stages) {
+    ReductionPlan plan = plan_of(program, s, plans, 0, choices);
+    program = schedule_nest(std::move(program), root, s, 0, target, plan);
+  }
+  return program;
+}
+
 Program schedule_kernel(Program program, size_t root_stage, const Target& target,
                         const ReductionPlans& plans, const TaskLoops& tasks,
                         const SharedTasks& shared, Choices& choices) {
@@ -383,23 +422,11 @@ Program schedule_kernel(Program program, size_t root_stage, const Target& target
   const double iterations = attached_iterations(nest_of(program, root_stage));
   ReductionPlan root_plan;
   for (size_t s : stages) {
-    const Accesses accesses = accesses_of(program.graph, program.graph.stages[s]);
-    const auto planned = plans.find(program.graph.stages[s].results.front().value);
-    ReductionPlan plan =
-        planned != plans.end()
-            ? planned->second
-            : ReductionPlan{.tile = choose(program, nest_of(program, s), accesses,
-                                           s == root_stage ? task_loops : 0, choices)};
+    const size_t own_tasks = s == root_stage ? task_loops : 0;
+    ReductionPlan plan = plan_of(program, s, plans, own_tasks, choices);
     if (s == root_stage) divide_evenly(shared.points, plan.tile);
-    if (s != root_stage && program.graph.stages[s].combiner.kind == CombinerKind::None)
-      take_stored(program, nest_of(program, root_stage), nest_of(program, s), plan.tile);
     cycles += (plan.tile.cycles - plan.tile.packing) * (s == root_stage ? 1 : iterations);
-    if (const auto axis = transposed_along(program.graph.stages[s], plan.tile, accesses))
-      take_pieces(program.graph, nest_of(program, s), *axis, s == root_stage ? task_loops : 0,
-                  plan.tile);
-    program = apply_tile(std::move(program), s, plan.tile);
-    if (program.graph.stages[s].domain.reduction_rank() > 0)
-      program = order_reductions(std::move(program), s, accesses, target);
+    program = schedule_nest(std::move(program), root_stage, s, own_tasks, target, plan);
     if (s == root_stage) root_plan = std::move(plan);
   }
   const Accesses accesses = accesses_of(program.graph, program.graph.stages[root_stage]);

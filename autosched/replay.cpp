@@ -127,10 +127,20 @@ constexpr Row kMoves[] = {
        p = split_scatter(std::move(p), stage, axis, e.number("parts", kPositive));
      }},
     {"scatter_rows",
-     {"stage", "dimension"},
+     {"stage", "dimension", "width"},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
-       p = scatter_rows(std::move(p), stage, e.position("dimension", kAxisLimit));
+       const int64_t width = e.has("width") ? e.number("width", kPositive) : 0;
+       p = scatter_rows(std::move(p), stage, e.position("dimension", kAxisLimit), width);
+     }},
+    {"weigh_rows",
+     {"stage"},
+     [](Program& p, const MoveEntry& e) { p = weigh_rows(std::move(p), e.stage("stage")); }},
+    {"sum_rows",
+     {"stage", "operand"},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage");
+       p = sum_rows(std::move(p), stage, e.tensor("operand"));
      }},
     {"schedule_steps",
      {"stage", "moves"},

@@ -2,6 +2,8 @@
 //
 //   H[c, I[r]] += X[c, r]    becomes    R[I[r], c] += X[c, r];   H[c, i] = R[i, c]
 // where R starts from what H starts from. What the points of c write lies side by side in R.
+#include <algorithm>
+
 #include "autosched/gathered_rows.hpp"
 #include "autosched/move_record.hpp"
 #include "autosched/moves.hpp"
@@ -21,7 +23,7 @@ Stage pointwise(const std::vector<int64_t>& shape, TensorId result, std::vector<
 
 }  // namespace
 
-Program scatter_rows(Program program, size_t stage, size_t dimension) {
+Program scatter_rows(Program program, size_t stage, size_t dimension, int64_t width) {
   const Move move = begin_move("scatter_rows", program, stage);
   Stage rows = move.stage_ref();
   Graph& graph = program.graph;
@@ -30,6 +32,9 @@ Program scatter_rows(Program program, size_t stage, size_t dimension) {
   move.require(rows.kind == StageKind::Scatter, "that is no scatter");
   move.require(dimension < rank && dimension + 1 < rank,
                "its result has no such dimension before the innermost one");
+  const int64_t elements = result.shape[dimension];
+  move.require(width == 0 || (width >= elements && width <= 2 * std::max<int64_t>(elements, 1)),
+               "rows must have all elements, and at most twice as many");
 
   // Of the result's dimensions in the new array.
   const std::vector<size_t> order = order_of_rows(graph.pool, rows.target, dimension);
@@ -39,6 +44,11 @@ Program scatter_rows(Program program, size_t stage, size_t dimension) {
     shape.push_back(result.shape[order[k]]);
     there.push_back(graph.pool.axis(order[k]));
     here[order[k]] = graph.pool.axis(k);
+  }
+  if (width > elements && elements > 0) {
+    shape.back() = width;
+    ExprId& last = here[dimension];
+    last = graph.pool.make(Op::Min, {last, graph.pool.constant_int(elements - 1)});
   }
 
   Stage start = pointwise(
@@ -57,7 +67,9 @@ Program scatter_rows(Program program, size_t stage, size_t dimension) {
   reset_nest(program, stage);
   insert_stage(program, stage, std::move(rows));
   insert_stage(program, stage, std::move(start));
-  Move{move.name, program, stage + 2}.record({{"dimension", dimension}});
+  Json arguments{{"dimension", dimension}};
+  if (width > elements) arguments["width"] = width;
+  Move{move.name, program, stage + 2}.record(arguments);
   return program;
 }
 

@@ -8,9 +8,11 @@
 
 #include "autosched/gathered_rows.hpp"
 #include "autosched/moves.hpp"
+#include "autosched/named_rows.hpp"
 #include "autosched/nest_schedule.hpp"
 #include "autosched/nests.hpp"
 #include "autosched/rewriting.hpp"
+#include "autosched/row_parts.hpp"
 #include "autosched/tile_choice.hpp"
 #include "autosched/work.hpp"
 
@@ -177,6 +179,18 @@ Program write_rows(Program program, size_t stage, const NamedRows& rows) {
   return reorder(std::move(program), stage, order);
 }
 
+// Rows in whole vectors, where they can be written so.
+Program with_rows(Program program, size_t stage, size_t dimension) {
+  const Stage& s = program.graph.stages[stage];
+  const int64_t elements = program.graph.info(s.results[0]).shape[dimension];
+  const int64_t lanes = full_lanes(program.graph, s, program.vector_bits);
+  if (elements >= kShortestNamedRow) {
+    Program trial = scatter_rows(program, stage, dimension, whole_row(elements, lanes));
+    if (!row_scatter(trial.graph, trial.graph.stages[stage + 1]).refusal) return trial;
+  }
+  return scatter_rows(std::move(program), stage, dimension);
+}
+
 }  // namespace
 
 Program write_scatters_by_rows(Program program) {
@@ -190,7 +204,7 @@ Program write_scatters_by_rows(Program program) {
     if (rows->dimension + 1 == result.shape.size() || microseconds(cycles_of(stage), 0) < 20 ||
         points < kReuse * static_cast<double>(result.element_count()))
       continue;
-    program = scatter_rows(std::move(program), s, rows->dimension);
+    program = with_rows(std::move(program), s, rows->dimension);
   }
   return program;
 }
@@ -230,6 +244,19 @@ int64_t copies_of_row(int64_t vectors, int tasks) {
   return copies;
 }
 
+// All rows that a point's values go to at once.
+Program unroll_corners(Program program, size_t stage) {
+  const Nest nest = nest_of(program, stage);
+  int64_t copies = 1;
+  for (size_t l = tile_begin(nest); l-- > nest.attached.front().depth;) {
+    const Loop& loop = nest.loops[l];
+    if (copies * loop.trips > kMostNamedRows) continue;
+    copies *= loop.trips;
+    program = unroll(std::move(program), stage, loop.axis, loop.trips);
+  }
+  return program;
+}
+
 }  // namespace
 
 Program split_scatters(Program program) {
@@ -246,13 +273,16 @@ Program split_scatters(Program program) {
   return program;
 }
 
-Program schedule_scatter(Program program, size_t stage, const Target& target) {
+Program schedule_scatter(Program program, size_t stage, const Target& target,
+                         const ReductionPlans& plans, Choices& choices) {
+  program = schedule_attached(std::move(program), stage, target, plans, choices);
   const Stage& s = program.graph.stages[stage];
   const std::vector<int64_t> extents = s.domain.extents;
   const std::vector<size_t> apart = independent_axes(program.graph, s);
   const double cycles = cycles_of(s);
   const std::optional<NamedRows> rows = rows_of(program.graph, s, program.vector_bits);
-  const bool by_rows = rows && rows->dimension + 1 == s.target.size();
+  const bool weighed = !nest_of(program, stage).attached.empty();
+  const bool by_rows = rows && !weighed && rows->dimension + 1 == s.target.size();
   const std::optional<size_t> lanes = by_rows ? std::nullopt : lanes_axis(program.graph, s);
   int64_t width = 1;
   if (by_rows) program = write_rows(std::move(program), stage, *rows);
@@ -261,8 +291,10 @@ Program schedule_scatter(Program program, size_t stage, const Target& target) {
     const auto needed = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extents[*lanes])));
     width = std::min<int64_t>(target.vector_bits / 8 / bytes, needed);
     if (width > 1) program = vectorize(std::move(program), stage, *lanes, width);
-    if (const int64_t copies = copies_of_row(ceil_div(extents[*lanes], width), program.cores);
-        copies > 1 && width > 1 && !s.running) {
+    if (weighed)
+      program = unroll_corners(std::move(program), stage);
+    else if (const int64_t copies = copies_of_row(ceil_div(extents[*lanes], width), program.cores);
+             copies > 1 && width > 1 && !s.running) {
       program = unroll(std::move(program), stage, *lanes, copies);
       width *= copies;
     }
@@ -271,12 +303,15 @@ Program schedule_scatter(Program program, size_t stage, const Target& target) {
     program = compute_in_lanes(std::move(program), stage, target);
   if (s.running) program = interleave(std::move(program), stage, apart, width);
   // An axis that is in the tile as a whole has no loop for tasks.
+  const Nest& nest = nest_of(program, stage);
+  const size_t outside = nest.attached.empty() ? nest.loops.size() : nest.attached.front().depth;
   std::vector<size_t> free;
   for (size_t a : apart)
-    if (std::ranges::any_of(nest_of(program, stage).loops, [&](const Loop& loop) {
-          return loop.axis == a && loop.kind == LoopKind::Serial;
-        }))
-      free.push_back(a);
+    for (size_t l = 0; l < outside; ++l)
+      if (nest.loops[l].axis == a && nest.loops[l].kind == LoopKind::Serial) {
+        free.push_back(a);
+        break;
+      }
   if (free.empty() || microseconds(cycles, 0) < 20) return program;
   // The axis with the most independent steps; one in the tile by whole vectors or pieces.
   const auto unit_of = [&](size_t axis) -> int64_t {

@@ -16,6 +16,7 @@ Program split_scatters(Program program);
 Program write_scatters_by_rows(Program program);
 
 /// The loops of one scatter's, or one running reduction's, nest.
-Program schedule_scatter(Program program, size_t stage, const Target& target);
+Program schedule_scatter(Program program, size_t stage, const Target& target,
+                         const ReductionPlans& plans, Choices& choices);
 
 }  // namespace adjit

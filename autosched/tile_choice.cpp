@@ -293,7 +293,7 @@ std::vector<int64_t> key_of(const TileProblem& problem) {
   const ExprPool& pool = problem.graph.pool;
   std::vector<int64_t> key{problem.vector_bits,
                            static_cast<int64_t>(problem.first_axis),
-                           problem.may_pack,
+                           2 * problem.may_pack + problem.in_pieces,
                            static_cast<int64_t>(problem.calls),
                            static_cast<int64_t>(problem.passes),
                            static_cast<int64_t>(stage.combiner.kind),

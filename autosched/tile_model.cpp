@@ -246,7 +246,7 @@ double TileModel::crossing(size_t read) const {
 std::optional<size_t> TileModel::rows_along(const MemoryAccess& access,
                                             const std::vector<int64_t>& factors) const {
   const int64_t piece = row_piece(p_.graph, access.tensor);
-  if (piece == 0 || lanes_ % piece != 0 || access.guarded || !access.by_data[v_])
+  if (piece == 0 || lanes_ % piece != 0 || access.guarded || !lies_apart(access))
     return std::nullopt;
   for (size_t a = 0; a < factors.size(); ++a)
     if (a != v_ && factors[a] > 1 && access.strides[a] == 1 && !access.irregular[a] &&
@@ -328,11 +328,17 @@ bool TileModel::takes_taps(size_t axis) const {
          stays_in_order(axis);
 }
 
-// Rows that data names are loaded in pieces.
+// Whether what the lanes read is a row's for each of them.
+bool TileModel::lies_apart(const MemoryAccess& access) const {
+  return access.by_data[v_] || (p_.in_pieces && !access.irregular[v_] &&
+                                std::abs(access.strides[v_]) > std::max<int64_t>(2, lanes_ / 4));
+}
+
+// Such rows are loaded in pieces.
 bool TileModel::takes_rows(size_t axis, int64_t factor) const {
   return !in_reduction_ && p_.spans[axis] % factor == 0 && stays_in_order(axis) &&
          std::ranges::any_of(p_.accesses.reads, [&](const MemoryAccess& access) {
-           return access.by_data[v_] && access.strides[axis] == 1 &&
+           return lies_apart(access) && access.strides[axis] == 1 &&
                   row_piece(p_.graph, access.tensor) == factor;
          });
 }

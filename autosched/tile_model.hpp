@@ -34,6 +34,7 @@ struct TileProblem {
   /// are stored after each and loaded before the next.
   double passes = 1;
   std::vector<size_t> task_axes = {};  // that are walked from task to task: none is in the tile
+  bool in_pieces = false;  // rows across the lanes are loaded in pieces, not only those data names
 
   bool may_tile(size_t axis) const {
     return axis >= first_axis && std::ranges::find(task_axes, axis) == task_axes.end();
@@ -208,6 +209,7 @@ class TileModel {
 
   // Whether copies along a reduction axis are of use by themselves, beside those that share reads.
   bool takes_taps(size_t axis) const;
+  bool lies_apart(const MemoryAccess& access) const;
   bool takes_rows(size_t axis, int64_t factor) const;
 
   // Whether copies along a reduction axis come in the combiner's order: inside all other reduction

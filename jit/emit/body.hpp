@@ -215,6 +215,7 @@ class BodyEmitter {
                        const std::vector<Emitted>& conditions);
   Emitted load_lanes(const Address& address, TensorId tensor, DType dtype,
                      const std::vector<Emitted>& conditions);
+  bool has_room_in_row(ExprId read, const TensorPlace& place);
   static bool differs_by_data(const Address& address);
   llvm::Value* moved_by_data(llvm::Value* pointer, llvm::Type* element, const Address& address);
   bool reads_whole_vectors(const Address& address) const;

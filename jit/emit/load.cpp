@@ -73,10 +73,11 @@ Emitted BodyEmitter::read(ExprId id, const Point& point) {
   for (const auto& [value, stride] : address.data) lanes |= value.value->getType()->isVectorTy();
 
   std::vector<Emitted> conditions;
-  // Lanes past the end of a row of our own are read and not used.
+  // Lanes past the end of a row are read and not used where there is room behind it.
   const bool tail = point.active.value && llvm::isa<llvm::Constant>(point.active.value);
-  const bool beyond = tail && place.readable_beyond && lanes && address.data.empty() &&
-                      index_.lane_stride(address.form) == 1;
+  const bool beyond = tail && lanes && index_.lane_stride(address.form) == 1 &&
+                      ((place.readable_beyond && address.data.empty()) ||
+                       (!differs_by_data(address) && has_room_in_row(id, place)));
   if (point.active.value && !beyond && (lanes || !address.safe)) conditions.push_back(point.active);
   if (const ExprId predicate = pool_.read_predicate(id); predicate.valid())
     conditions.push_back(*find(predicate, point));
@@ -96,6 +97,16 @@ Emitted BodyEmitter::read(ExprId id, const Point& point) {
   const Emitted loaded = load(id, address, conditions, lanes);
   loaded_[key] = {address.form, {loaded, scopes_.serial(loaded.depth)}};
   return loaded;
+}
+
+// Whether all lanes read elements of one row of a tensor, also those of no points.
+bool BodyEmitter::has_room_in_row(ExprId read, const TensorPlace& place) {
+  const std::span<const ExprId> index = pool_.read_index(read);
+  if (index.empty() || !place.origin.empty() || place.strides.back() != 1) return false;
+  const std::optional<Affine>& form = affine(index.back());
+  if (!form || index_.lane_stride(this->place(*form)) != 1) return false;
+  const Range range = index_.range(this->place(*form));
+  return range.lo >= 0 && range.hi < graph_.info(pool_.read_tensor(read)).shape.back();
 }
 
 Emitted BodyEmitter::load(ExprId id, const Address& address, const std::vector<Emitted>& conditions,

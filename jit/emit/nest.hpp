@@ -105,6 +105,7 @@ class NestEmitter {
   void scatter_copies();
   Written written_by(const Point& point);
   llvm::Value* combined(llvm::Value* before, llvm::Value* now);
+  std::optional<llvm::Value*> with_product(const Point& point, llvm::Value* before);
   void combine_at(const Point& point, const Written& written);
   std::optional<size_t> copies_in_rows();
   int64_t elements_in_piece(size_t component) const;

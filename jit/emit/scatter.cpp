@@ -83,6 +83,21 @@ Value* NestEmitter::combined(Value* before, Value* now) {
   return body_->to_memory(combiner_.combine({body_->from_memory(before, dtype)}, {now})[0], dtype);
 }
 
+// A row's elements before and a product, by one multiply-add; nothing where that is not what is
+// combined.
+std::optional<Value*> NestEmitter::with_product(const Point& point, Value* before) {
+  const ExprPool& pool = program_.graph.pool;
+  const ExprId body = stage_.bodies[0];
+  const DType dtype = pool.dtype(body);
+  if (stage_.combiner.kind != CombinerKind::Sum || !pool.is(body, Op::Mul) || !is_float(dtype) ||
+      program_.graph.info(stage_.results[0]).dtype != dtype)
+    return std::nullopt;
+  const auto factor = [&](size_t k) {
+    return body_->splat((*body_)(pool.operand(body, k), point));
+  };
+  return context_.math.multiply_add(factor(0), factor(1), before);
+}
+
 void NestEmitter::combine_at(const Point& point, const Written& written) {
   const TensorPlace& place = context_.places[stage_.results[0]];
   const DType dtype = program_.graph.info(stage_.results[0]).dtype;
@@ -121,7 +136,8 @@ void NestEmitter::combine_at(const Point& point, const Written& written) {
   if (!in_lanes && index_.lane_stride(form) == 1) {
     if (!mask.value) {
       Value* before = builder_.CreateAlignedLoad(type, pointer, align);
-      builder_.CreateAlignedStore(combined(before, now), pointer, align);
+      builder_.CreateAlignedStore(with_product(point, before).value_or(combined(before, now)),
+                                  pointer, align);
       return;
     }
     Value* before = body_->masked_load(type, pointer, align, active);

@@ -62,7 +62,8 @@ std::optional<size_t> BodyEmitter::contiguous_copies(std::span<const ExprId> ind
 // than the copy at hand, or back.
 bool BodyEmitter::stays_inside(TensorId tensor, std::span<const ExprId> index, size_t copies,
                                int64_t past) {
-  if (!places_[tensor].origin.empty()) return false;
+  // A buffer of our own has room behind its rows; earlier copies are points of it.
+  if (!places_[tensor].origin.empty()) return past <= 0 || places_[tensor].readable_beyond;
   const std::vector<int64_t>& shape = graph_.info(tensor).shape;
   for (size_t d = 0; d < index.size(); ++d) {
     if (!(dependence_.at(index[d].value).copies & copy_bits(copies))) continue;

@@ -45,6 +45,18 @@ ValueRange binary(Op op, ValueRange a, ValueRange b) {
   }
 }
 
+// What fits into a narrower type.
+ValueRange range_of(DType dtype) {
+  switch (dtype) {
+    case DType::Bool: return {0, 1};
+    case DType::UInt8: return {0, UINT8_MAX};
+    case DType::Int8: return {INT8_MIN, INT8_MAX};
+    case DType::Int16: return {INT16_MIN, INT16_MAX};
+    case DType::Int32: return {INT32_MIN, INT32_MAX};
+    default: return kAnything;
+  }
+}
+
 ValueRange interval_at(const ExprPool& pool, ExprId id, const Known& known,
                        std::span<const int64_t> extents) {
   const Node& node = pool[id];
@@ -54,6 +66,7 @@ ValueRange interval_at(const ExprPool& pool, ExprId id, const Known& known,
     const size_t k = pool.axis_number(id);
     return k < extents.size() ? ValueRange{0, std::max<int64_t>(extents[k] - 1, 0)} : kAnything;
   }
+  if (node.op == Op::Cast) return range_of(pool.dtype(pool.operand(id, 0)));
   const auto operand = [&](size_t k) { return known.at(pool.operand(id, k).value); };
   if (node.op == Op::Neg && !is_open(operand(0)))
     return {checked_mul(operand(0).hi, -1), checked_mul(operand(0).lo, -1)};

@@ -28,6 +28,25 @@ TEST(ComputeAt, RowsOfSoftmax) {
   expect_faithful(p, g);
 }
 
+TEST(ComputeAt, WhatAScatterReads) {
+  const Graph g = parse_graph(
+      "def f(float(6, 9) x, int64(6, 9) n) -> (h) {\n"
+      "  v(i, j) = x(i, j) * 2.0\n  t(i, j) = n(i, j) % 4\n"
+      "  scatter float(4, 9) h(t(i, j), j) +=! v(i, j) where i in 0:6, j in 0:9\n}");
+  Program p = plain(g);
+  p = attach(std::move(p), "v", "h", 1);
+  p = attach(std::move(p), "t", "h", 1);
+  EXPECT_EQ(p.scopes[p.graph.stages[stage_of(p, "v")].results[0].value], Scope::Local);
+  expect_faithful(p, g);
+  p = vectorize(std::move(p), stage_of(p, "h"), 1, 4);
+  p = vectorize(std::move(p), stage_of(p, "v"), 1, 4);
+  expect_faithful(p, g);
+  Graph returned = g;
+  returned.outputs.push_back(returned.stages[0].results[0]);
+  expect_refused([&] { attach(plain(returned), "v", "h", 1); }, "the host is a scatter");
+  expect_refused([&] { attach(plain(g), "h_start", "h", 1); }, "nothing in the host reads it");
+}
+
 TEST(ComputeAt, TilingTheHostAfterwardsMovesRegionsAlong) {
   const Graph g = softmax_graph(7, 9);
   Program p = plain(g);

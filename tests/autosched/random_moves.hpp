@@ -21,7 +21,7 @@ inline Program random_move(Program p, Random& random) {
   if (!path) return p;
   // Parts of parts of parts grow: large enough is enough.
   const bool large = p.graph.info(p.graph.stages[s].results[0]).element_count() > 2000;
-  switch (random.between(0, 25)) {
+  switch (random.between(0, 27)) {
     case 0: return tile(std::move(p), s, axis, std::vector<int64_t>{random.between(1, 5)});
     case 1: return vectorize(std::move(p), s, axis, int64_t{2} << random.between(0, 3));
     case 2: return unroll(std::move(p), s, axis, random.between(2, 4));
@@ -72,6 +72,16 @@ inline Program random_move(Program p, Random& random) {
     case 24:
       if (large || stages > 20) return p;
       return transpose_results(std::move(p), s, axis);
+    case 25: {
+      if (large || stages > 20) return p;
+      const std::vector<TensorId> read = tensors_read(p.graph, p.graph.stages[s]);
+      if (read.empty()) return p;
+      const auto which = random.between(0, static_cast<int64_t>(read.size()) - 1);
+      return sum_rows(std::move(p), s, read[static_cast<size_t>(which)]);
+    }
+    case 26:
+      if (large || stages > 20) return p;
+      return weigh_rows(std::move(p), s);
     case 21: return pad_rows(std::move(p), s, random.between(1, 5));
     default: {
       std::vector<size_t> order(nest_at(p, *path).loops.size());

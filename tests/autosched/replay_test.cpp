@@ -63,6 +63,10 @@ TEST(Replay, RefusesValuesOfOtherTypesAndSizes) {
   expect_foreign(R"([{"move": "hoist", "stages": ["C"], "axes": []}])", "for every stage");
   expect_foreign(R"([{"move": "merge_axes", "stage": "C", "axis": -1}])", "from 0 to 2");
   expect_foreign(R"([{"move": "transpose_results", "stage": "C", "axis": "0"}])", "from 0 to 2");
+  expect_foreign(R"([{"move": "sum_rows", "stage": "C", "operand": 1}])", "it must be a name");
+  expect_foreign(R"([{"move": "weigh_rows", "stage": "C"}])", "only scatters");
+  expect_foreign(R"([{"move": "scatter_rows", "stage": "C", "dimension": 0, "width": 0}])",
+                 "from 1 on");
   expect_foreign(R"([{"move": "split_residues", "stage": "C", "axis": 0, "modulus": 2,
                       "inside": 1}])",
                  "it must be true or false");

@@ -44,6 +44,21 @@ TEST(ScatterRows, RowsThatDataNamesLieCloseTogether) {
   EXPECT_EQ(rows.graph.info(stage.results[0]).shape, (std::vector<int64_t>{4, 2, 5, 3}));
 }
 
+TEST(ScatterRows, RowsWithRoomBehind) {
+  for (const char* start : {"", " from h0"})
+    for (const int64_t width : {3, 4, 6}) {
+      const Graph graph = image("+", start);
+      const Program p = plain(graph);
+      const Program rows = scatter_rows(p, scatter_in(p), 1, width);
+      expect_faithful(rows, graph);
+      const Stage& stage = rows.graph.stages[scatter_in(rows)];
+      EXPECT_EQ(rows.graph.info(stage.results[0]).shape, (std::vector<int64_t>{2, 4, width}));
+    }
+  const Program p = plain(image("+"));
+  expect_refused([&] { scatter_rows(p, scatter_in(p), 1, 2); }, "must have all elements");
+  expect_refused([&] { scatter_rows(p, scatter_in(p), 1, 7); }, "at most twice as many");
+}
+
 TEST(ScatterRows, IsRefused) {
   const Program p = plain(image("+"));
   expect_refused([&] { scatter_rows(p, scatter_in(p), 2); }, "before the innermost");

@@ -19,6 +19,11 @@ std::vector<const Loop*> loops(const Program& program, size_t stage, LoopKind ki
   return found;
 }
 
+Program scheduled_scatter(Program program, size_t stage, const Target& target) {
+  Choices own;
+  return schedule_scatter(std::move(program), stage, target, {}, own);
+}
+
 Graph embedding_gradient(int64_t rows, int64_t width) {
   const std::string r = std::to_string(rows), w = std::to_string(width);
   return parse_graph("def f(float(" + r + ", " + w + ") d, int64(" + r + ") n) -> (h) {\n" +
@@ -30,7 +35,7 @@ TEST(ScatterSchedule, ColumnsAreLanesAndTasks) {
   const Graph graph = embedding_gradient(400, 256);
   Program p = plain(graph, 4);
   const size_t s = scatter_in(p);
-  p = schedule_scatter(std::move(p), s, kFourCores);
+  p = scheduled_scatter(std::move(p), s, kFourCores);
   ASSERT_EQ(loops(p, s, LoopKind::Vector).size(), 1u) << print(p);
   EXPECT_EQ(loops(p, s, LoopKind::Vector)[0]->axis, 1u);
   EXPECT_EQ(loops(p, s, LoopKind::Vector)[0]->trips, 16);
@@ -46,7 +51,7 @@ TEST(ScatterSchedule, EveryCoreHasAPartOfARaggedRow) {
     const Graph graph = embedding_gradient(400, width);
     Program p = plain(graph, 4);
     const size_t s = scatter_in(p);
-    p = schedule_scatter(std::move(p), s, kFourCores);
+    p = scheduled_scatter(std::move(p), s, kFourCores);
     ASSERT_EQ(loops(p, s, LoopKind::Parallel).size(), 1u) << print(p);
     EXPECT_EQ(loops(p, s, LoopKind::Parallel)[0]->trips, 4) << width;
     expect_faithful(p, graph);
@@ -57,7 +62,7 @@ TEST(ScatterSchedule, OneCoreTakesWholeRows) {
   const Graph graph = embedding_gradient(400, 256);
   Program p = plain(graph, 1);
   const size_t s = scatter_in(p);
-  p = schedule_scatter(std::move(p), s, {.cores = 1, .vector_bits = 512});
+  p = scheduled_scatter(std::move(p), s, {.cores = 1, .vector_bits = 512});
   EXPECT_TRUE(loops(p, s, LoopKind::Parallel).empty()) << print(p);
   ASSERT_EQ(loops(p, s, LoopKind::Unrolled).size(), 1u) << print(p);
   EXPECT_EQ(loops(p, s, LoopKind::Unrolled)[0]->trips, 8);
@@ -68,7 +73,7 @@ TEST(ScatterSchedule, ASmallOneIsNotWorthTasks) {
   const Graph graph = embedding_gradient(4, 8);
   Program p = plain(graph, 4);
   const size_t s = scatter_in(p);
-  p = schedule_scatter(std::move(p), s, kFourCores);
+  p = scheduled_scatter(std::move(p), s, kFourCores);
   EXPECT_TRUE(loops(p, s, LoopKind::Parallel).empty()) << print(p);
   EXPECT_EQ(loops(p, s, LoopKind::Vector).size(), 1u);
   expect_faithful(p, graph);
@@ -115,7 +120,7 @@ TEST(ScatterSchedule, LanesWriteRowsWhereDataNamesThem) {
   Program p = rows(2, 8, 32);
   const size_t s = scatter_in(p);
   EXPECT_EQ(p.graph.info(p.graph.stages[s].results[0]).shape, (std::vector<int64_t>{2, 32, 32, 8}));
-  p = schedule_scatter(std::move(p), s, target);
+  p = scheduled_scatter(std::move(p), s, target);
   ASSERT_EQ(loops(p, s, LoopKind::Vector).size(), 1u) << print(p);
   EXPECT_EQ(loops(p, s, LoopKind::Vector)[0]->axis, 3u);
   ASSERT_EQ(loops(p, s, LoopKind::Unrolled).size(), 1u);
@@ -156,7 +161,7 @@ TEST(ScatterSchedule, RowsInOneTaskOrMany) {
     const size_t scatter = scatter_in(p);
     p = scatter_rows(std::move(p), scatter, 1);
     const size_t rows = scatter_in(p);
-    p = schedule_scatter(std::move(p), rows, {.cores = 4, .vector_bits = 256});
+    p = scheduled_scatter(std::move(p), rows, {.cores = 4, .vector_bits = 256});
     SCOPED_TRACE(print(p));
     expect_faithful(p, graph);
   }
@@ -168,7 +173,7 @@ TEST(ScatterSchedule, RunningSumsInterleaveRows) {
       "0:400, r <= j }");
   Program p = plain(graph, 4);
   ASSERT_TRUE(p.graph.stages[0].running.has_value());
-  p = schedule_scatter(std::move(p), 0, kFourCores);
+  p = scheduled_scatter(std::move(p), 0, kFourCores);
   EXPECT_EQ(loops(p, 0, LoopKind::Unrolled).size(), 1u) << print(p);
   EXPECT_EQ(loops(p, 0, LoopKind::Unrolled)[0]->axis, 0u);
   expect_faithful(p, graph);

@@ -140,6 +140,21 @@ TEST(Load, IndicesFromDataThatAreEqualInAllLanesAreScalars) {
   EXPECT_EQ(loads_of(EmittedProgram(program).ir()).gathers, 0u);
 }
 
+// Lanes past the points read what is behind them where rows are longer, else nothing: pages behind
+// are watched.
+TEST(Load, RowsWithRoomBehindAreWholeVectors) {
+  for (const auto& [columns, whole] : {std::pair{16, true}, {20, true}, {12, false}, {15, false}}) {
+    const Graph graph = parse_graph("def main(float(9, " + std::to_string(columns) +
+                                    ") x, int64(3) at) -> (y) { y(i, j) = x(max(min(at(i), 8), 0), "
+                                    "j) * 2.0 where i in 0:3, j in 0:12 }");
+    std::vector<Array> inputs = small_inputs(graph, 8);
+    for (int64_t k = 0; k < 3; ++k) inputs[1].set(k, static_cast<double>(8 - 4 * k));
+    const Program program = vectorize(initial_program(graph, 1, 512), 0, 1, 16);
+    EXPECT_EQ(check_emitted(program, inputs), "");
+    EXPECT_EQ(occurrences(EmittedProgram(program).ir(), "llvm.masked.load") == 0, whole) << columns;
+  }
+}
+
 // The first and the last lanes lie outside x: reads there fault on the watched pages.
 TEST(Load, PredicatesMaskWhatLiesOutside) {
   for (const char* shift : {"1", "3", "-2", "-20"}) {

@@ -56,6 +56,23 @@ TEST(EmittedScatter, LanesThatMeetTakeTurns) {
   }
 }
 
+// A row's product and sum are one instruction.
+TEST(EmittedScatter, RowsTakeMultiplyAdds) {
+  const auto rows = [](const std::string& type, const std::string& how) {
+    return vectorize(initial_program(parse_graph("def main(int64(9) I, " + type + "(9, 16) x, " +
+                                                 type + "(9) w) -> (h) { scatter " + type +
+                                                 "(7, 16) h(max(min(I(i), 6), 0), c) " + how +
+                                                 " x(i, c) * w(i) where i in 0:9, c in 0:16 }"),
+                                     1, 512),
+                     1, 1, 16);
+  };
+  for (const char* type : {"float", "double"})
+    EXPECT_EQ(occurrences(checked_scatter(rows(type, "+=!")), "llvm.fma") > 0, target_has_fma());
+  EXPECT_EQ(occurrences(checked_scatter(rows("float", "max=!")), "llvm.fma"), 0u);
+  EXPECT_EQ(occurrences(checked_scatter(rows("int32", "+=!")), "llvm.fma"), 0u);
+  checked_scatter(rows("half", "+=!"));
+}
+
 TEST(EmittedScatter, NoLaneIsAskedWhereTheTargetIsProven) {
   const Program proven = vectorize(histogram("+=!", "max(min(I(i), 6), 0)"),
                                    scatter_of(histogram("+=!", "i % 7")), 0, 16);

@@ -55,6 +55,18 @@ TEST(TransposedLoad, BesideOtherReads) {
   }
 }
 
+// Three copies of a buffer of our own are a piece of four: there is room behind it.
+TEST(TransposedLoad, RowsOfABufferOfOurOwn) {
+  const Graph graph = parse_graph(
+      "def main(float(5, 32, 11) x) -> (y) { r(i, j, k) = x(i, j, k) * 2.0\n"
+      " y(i, c, j) +=! r(i, j, c + 4 * q) where i in 0:5, c in 0:3, j in 0:32, q in 0:3 }");
+  Program p = compute_at(initial_program(graph, 1, 512), 0, 1, 1);
+  p = vectorize(std::move(p), 1, 2, 16);
+  p = unroll(std::move(p), 1, 1, 3);
+  EXPECT_EQ(check_emitted(p, small_inputs(graph, 7)), "") << print(p);
+  EXPECT_EQ(gathers(EmittedProgram(p).ir()), 0u);
+}
+
 // Copies of the reduction, in blocks whose ends are ragged.
 TEST(TransposedLoad, CopiesOfAReduction) {
   for (int64_t columns : {8, 37, 40}) {

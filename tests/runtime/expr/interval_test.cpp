@@ -18,7 +18,7 @@ struct Expressions {
 
   ExprId data(DType dtype = DType::Int64) {
     const ExprId zero[] = {pool.constant_int(0)};
-    return pool.cast(pool.read(TensorId{0}, DType::Int32, zero), dtype);
+    return pool.cast(pool.read(TensorId{0}, dtype, zero), DType::Int64);
   }
   ExprId c(int64_t value) { return pool.constant_int(value); }
   ExprId make(Op op, ExprId a, ExprId b) { return pool.make(op, {a, b}); }
@@ -51,6 +51,16 @@ TEST(IntervalOf, WhatIsUnknownIsBoundedByMinMaxAndMod) {
   e.expect(e.make(Op::Mod, e.data(), e.c(6)), 0, 5);
   e.expect_unknown(e.make(Op::Mod, e.c(6), e.data()));
   e.expect_unknown(e.make(Op::Mul, e.data(), e.c(0x7fffffff)));
+}
+
+TEST(IntervalOf, NarrowerTypesHoldNoMore) {
+  Expressions e;
+  e.expect(e.data(DType::Bool), 0, 1);
+  e.expect(e.data(DType::UInt8), 0, 255);
+  e.expect(e.data(DType::Int8), -128, 127);
+  e.expect(e.data(DType::Int16), -32768, 32767);
+  e.expect(e.make(Op::Max, e.data(DType::Int32), e.c(0)), 0, 0x7fffffff);
+  e.expect_unknown(e.data(DType::Float32));
 }
 
 TEST(IntervalOf, OverflowIsUnknown) {
