@@ -100,7 +100,7 @@ Program sum_rows(Program program, size_t stage, TensorId operand) {
   const Move move = begin_move("sum_rows", program, stage);
   Graph& graph = program.graph;
   ExprPool& pool = graph.pool;
-  const Stage whole = move.stage_ref();
+  const Stage whole = graph.stages[stage];  // what is inserted moves the graph's
   move.require(operand.value < graph.tensors.size(), "there is no such operand");
   const TensorInfo info = graph.info(operand);
   const RowSum sum = row_sum(graph, whole, operand);

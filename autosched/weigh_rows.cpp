@@ -77,7 +77,7 @@ Program weigh_rows(Program program, size_t stage) {
   const Move move = begin_move("weigh_rows", program, stage);
   Graph& graph = program.graph;
   ExprPool& pool = graph.pool;
-  const Stage whole = move.stage_ref();
+  const Stage whole = graph.stages[stage];  // what is inserted moves the graph's
   const RowScatter rows = row_scatter(graph, whole);
   if (rows.refusal) move.refuse(rows.refusal);
   const NestPath path = move.path();

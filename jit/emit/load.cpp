@@ -301,6 +301,7 @@ Value* BodyEmitter::load_windows(const Address& address, const TensorPlace& plac
       for (unsigned lane = 0; lane < lanes; ++lane)
         if (held[lane] >= 0) held[lane] = static_cast<int>(lane);
     }
+    invariant(result != nullptr, "lanes take their elements of no vector");
     if (mask.value && windows.shared()) result = builder_.CreateSelect(mask.value, result, zero);
     return from_memory(result, dtype);
   });
