@@ -52,11 +52,35 @@ class Number:
 # In processes of their own: each prints a number or a dictionary of them as JSON.
 
 
-def _step(row: str) -> tuple[Callable[..., Any], list[Any]]:
+def _workload(row: str) -> Any:
     from comparison.catalogue import SETS
-    from rank_schedules import step_of
 
-    return step_of(next(w for w in SETS["listed"]() if w.name == row))
+    return next(w for w in SETS["listed"]() if w.name == row)
+
+
+def _gradient(workload: Any, inputs: list[Any]) -> Callable[..., Any]:
+    """The gradients of a row for all its float inputs, as a user asks for them: the function takes
+    the cotangent of the row's result, then its inputs."""
+    import adjit as aj
+    from comparison.workload import is_float
+
+    def loss(cotangent: Any, *inputs: Any) -> Any:
+        return aj.sum(workload.ours(*inputs) * cotangent)
+
+    floats = [1 + k for k, x in enumerate(inputs) if is_float(x.dtype)]
+    return aj.grad(loss, argnums=tuple(floats))
+
+
+def _step(row: str) -> tuple[Callable[..., Any], list[Any]]:
+    """The gradients of a row, and their arguments."""
+    import adjit as aj
+    import numpy as np
+
+    workload = _workload(row)
+    inputs = workload.draw()
+    shape = np.shape(aj.jit(workload.ours)(*inputs))
+    cotangent = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+    return _gradient(workload, inputs), [cotangent, *inputs]
 
 
 def _compile(f: Callable[..., Any], args: list[Any]) -> tuple[float, Any]:
@@ -82,19 +106,11 @@ def child_first(row: str, source: str, warm: str) -> float:
 def child_import(row: str) -> float:
     """The first thing that a process does with adjit, from the disk cache."""
     import numpy as np
-    from comparison.catalogue import SETS
-    from comparison.workload import of_floats
 
-    workload = next(w for w in SETS["listed"]() if w.name == row)
+    workload = _workload(row)
     inputs = workload.draw()
     cotangent = np.load(os.environ["ADJIT_LATENCY_COTANGENT"])
-    import adjit as aj
-
-    def pull(cotangent: Any, *inputs: Any) -> Any:
-        f, floats = of_floats(workload.ours, list(inputs))
-        return aj.vjp(f, *floats)[1](cotangent)
-
-    taken, executable = _compile(pull, [cotangent, *inputs])
+    taken, executable = _compile(_gradient(workload, inputs), [cotangent, *inputs])
     if executable.report["cache"] != "disk":
         raise SystemExit(f"{row}: came from {executable.report['cache']}, not from disk")
     return taken
