@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "autosched/nests.hpp"
 #include "autosched/tile_model.hpp"
 
 namespace adjit {
@@ -15,16 +16,6 @@ Value* minimum(llvm::IRBuilder<>& builder, Value* a, Value* b) {
 }
 Value* maximum(llvm::IRBuilder<>& builder, Value* a, Value* b) {
   return builder.CreateSelect(builder.CreateICmpSGT(a, b), a, b);
-}
-
-std::vector<Range> axis_ranges(const Nest& nest, const Domain& domain, const IndexEmitter& index) {
-  std::vector<Range> ranges;
-  for (size_t a = 0; a < domain.rank(); ++a) {
-    const Range base = index.range(index.resolve(nest.axis_base[a]));
-    const int64_t last = std::max<int64_t>(nest.spans[a] - 1, 0);
-    ranges.push_back({base.lo, checked_add(base.hi, last)});
-  }
-  return ranges;
 }
 
 }  // namespace
@@ -75,7 +66,7 @@ NestEmitter::NestEmitter(KernelContext& context, const Nest& nest)
   if (is_scatter()) reduction_begin_ = parallel_depth(nest);
   for (size_t a = domain.output_rank; a < domain.rank(); ++a)
     empty_reduction_ |= domain.extents[a] == 0;
-  std::vector<Range> ranges = axis_ranges(nest, domain, index_);
+  std::vector<Range> ranges = axis_ranges();
   sort_rows();
   body_.emplace(program_.graph, stage_, axes_, std::move(ranges), copy_variables, lane_variable,
                 context.places, builder_, scopes_, index_, context.math);
@@ -86,6 +77,35 @@ NestEmitter::NestEmitter(KernelContext& context, const Nest& nest)
   if (!copy_loops_.empty() || vectors > 1) copy_work_ = body_->work() * std::max(vectors, 1.0);
   defer_result_rows();
   find_pair_loop();
+}
+
+// Of the first point along an axis.
+Range NestEmitter::base_range(size_t axis) const {
+  Range range = index_.range(index_.resolve(nest_.axis_base[axis]));
+  for (const auto& [origin, last] : context_.origins)
+    if (const Affine shift = nest_.axis_base[axis] - origin; shift.is_constant())
+      range.hi = std::min(range.hi, checked_add(last, shift.constant()));
+  return range;
+}
+
+std::vector<Range> NestEmitter::axis_ranges() const {
+  std::vector<Range> ranges;
+  for (size_t a = 0; a < stage_.domain.rank(); ++a) {
+    const Range base = base_range(a);
+    const int64_t last = std::max<int64_t>(nest_.spans[a] - 1, 0);
+    ranges.push_back({base.lo, checked_add(base.hi, last)});
+  }
+  return ranges;
+}
+
+// For what is attached to the first loops of a nest over a whole domain: these end where an axis
+// does. The number of those that were there before.
+size_t NestEmitter::add_origins(size_t depth) {
+  const size_t before = context_.origins.size();
+  for (size_t a = 0; a < stage_.domain.rank(); ++a)
+    if (nest_.axis_base[a] == Affine() && nest_.spans[a] == stage_.domain.extents[a])
+      context_.origins.emplace_back(origin_above(nest_, a, depth), nest_.spans[a] - 1);
+  return before;
 }
 
 // Whether a form depends on a reduction axis (through divisions, too).
@@ -155,7 +175,7 @@ void NestEmitter::sort_rows() {
   // reaches outside is not stored either.
   const bool whole = program_.scopes[stage_.results[0].value] != Scope::Local;
   for (size_t a = 0; a < domain.rank(); ++a) {
-    const Range base = index_.range(index_.resolve(nest_.axis_base[a]));
+    const Range base = base_range(a);
     std::vector<Row> clip;
     if (base.lo < 0) clip.push_back({Affine::variable(a), false});
     if (base.hi + nest_.spans[a] > domain.extents[a])
@@ -250,7 +270,9 @@ Carried NestEmitter::inside(size_t loop, Carried carried) {
   size_t produced = 0;
   for (const Nest::Attached& a : nest_.attached) {
     if (a.depth != loop) continue;
+    const size_t around = add_origins(loop);
     NestEmitter(context_, a.nest).emit();
+    context_.origins.resize(around);
     scopes_.push_here();  // its results may be read from here on, also by the next one
     ++produced;
     for (TensorId result : program_.graph.stages[a.nest.stage].results)

@@ -30,6 +30,9 @@ struct KernelContext {
   size_t operations = 0;   // of the bodies emitted so far, copy by copy
   double copied_work = 0;  // vector instructions of the copies among them
   bool streams = false;    // what nests stream, they may (streaming.hpp)
+  /// Where loops around the nest at hand are, over the kernel's variables, and the largest value:
+  /// that of an axis, where two loops over it may add up to more.
+  std::vector<std::pair<Affine, int64_t>> origins = {};
 };
 
 class NestEmitter {
@@ -41,6 +44,9 @@ class NestEmitter {
   void emit(llvm::Value* task = nullptr);
 
  private:
+  Range base_range(size_t axis) const;
+  std::vector<Range> axis_ranges() const;
+  size_t add_origins(size_t depth);
   struct Row {
     Affine form;  // over the stage's axes and its domain's divisions
     bool equality = false;

@@ -272,6 +272,22 @@ TEST(Nest, NestsAttachedToAttachedNests) {
 }
 
 // The border of the padded tensor lies outside the region's tensor on both sides.
+// Rows of the host end where its axis does, also in a ragged task: what is computed for one of them
+// is never asked whether it is there.
+TEST(Nest, RowsOfARaggedTaskAreNotAsked) {
+  const Graph graph = parse_graph(
+      "def main(float(13, 4, 12) x, int64(13) n) -> (y) {\n"
+      "  r(i, j) = x(i, max(min(n(i), 3), 0), j) * 2.0\n  y(i, j) = r(i, j) * r(i, 11 - j) }");
+  for (const int64_t rows : {4, 5, 13}) {
+    Program p = attach(plain(graph), "r", "y", 1);
+    p = vectorize(std::move(p), stage_of(p, "r"), 1, 16);
+    if (rows < 13) p = tile(std::move(p), stage_of(p, "y"), 0, Steps{rows});
+    p = parallel(std::move(p), stage_of(p, "y"), 1);
+    expect_right(p);
+    EXPECT_EQ(gathers(EmittedProgram(p).ir()), 0u) << rows;
+  }
+}
+
 TEST(Nest, RegionsAreClippedAtTheirTensor) {
   const Graph graph = parse_graph(
       "def main(float(17) x) -> (y) {\n t(i) = x(i) * 2.0\n"
