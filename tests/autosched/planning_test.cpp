@@ -364,6 +364,23 @@ TEST(Tasks, OfManyCores) {
     }
 }
 
+// Two images for two cores: halves of each end where their rows do, 255 of 256 rows would not.
+TEST(Tasks, OfEqualMakespansTheEvenOnes) {
+  const auto rows_of_task = [](int64_t rows) {
+    const std::string n = std::to_string(rows);
+    const Program p =
+        default_schedule(parse_graph("def main(float(2, " + n +
+                                     ", 512) x) -> (y) { y(b, i, j) = exp(sin(x(b, i, j))) "
+                                     "* x(b, i, 511 - j) }"),
+                         kTwoCores);
+    const std::vector<Loop>& loops = nest_of(p, stage_of(p, "y")).loops;
+    EXPECT_EQ(loops[1].kind, LoopKind::Parallel) << print(p);
+    return loops[1].step;
+  };
+  EXPECT_EQ(rows_of_task(256), 128);
+  EXPECT_EQ(rows_of_task(257), 256) << "no even parts: one row is left over";
+}
+
 TEST(WorkMeter, CountsSharedExpressionsOnce) {
   Builder b;
   ExprPool& p = b.graph.pool;
