@@ -77,6 +77,7 @@ class Preparer {
     if (pair_operands(s)) return;
     s = widen_operands(s);
     s = gather_rows(s);
+    if (!nest_of(program_, s).attached.empty()) return;  // rows are summed, the tile is settled
     transpose_results_of(s);
     pack_operands(s);
   }

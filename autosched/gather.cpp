@@ -29,11 +29,10 @@ Program gather(Program program, std::span<const size_t> stages) {
     const Move move = begin_move("gather", program, s);
     names.push_back(stage_name(program.graph, move.stage_ref()));
     move.require(!member[s], "a stage is there twice");
+    move.require(move.path().steps.empty(), "it is attached to another");
     member[s] = true;
   }
   const Move move = begin_move("gather", program, stages.front());
-  for (const Kernel& kernel : program.kernels)
-    move.require(kernel.root.attached.empty(), "gather before attaching stages to others");
   move.require(can_gather(program, stages), "a stage needs one of them, and is needed by another");
   for (size_t s = 0; s < member.size(); ++s)
     if (member[s] || after[s])

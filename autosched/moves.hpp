@@ -124,8 +124,8 @@ Program scatter_rows(Program program, size_t stage, size_t dimension, int64_t wi
 /// operand's innermost dimension is that of its rows.
 Program sum_rows(Program program, size_t stage, TensorId operand);
 /// The same for a scatter that adds weighed values to several rows that data names: the values of a
-/// row come from a stage in front, and one axis of the scatter walks its elements. Where the rows
-/// of the array are longer, these are not read.
+/// row come from a stage in front, and one axis of the scatter walks its elements; where the rows
+/// of an array in the workspace are longer and nobody reads what is behind them, that, too.
 Program weigh_rows(Program program, size_t stage);
 
 /// Leaves so many elements empty behind each innermost row of a stage's results in the workspace:

@@ -37,7 +37,7 @@ int64_t points_of_block(int64_t extent, int64_t lanes) {
 }
 
 // Attaches the stages [first, host) to the host's first loops; nullopt where they are too large.
-std::optional<Program> attached(Program program, size_t first, size_t host, size_t depth) {
+std::optional<Program> attached_at(Program program, size_t first, size_t host, size_t depth) {
   if (depth == 0) return std::nullopt;
   int64_t bytes = 0;
   for (size_t s = host; s-- > first;) {
@@ -54,17 +54,17 @@ std::optional<Program> attached(Program program, size_t first, size_t host, size
 }
 
 // What the moves of this file put in front of a host.
-struct Attached {
+struct InBlocks {
   Program program;
   int64_t block = 0;  // points of the host's axis `side` in whose loop they are; 0: of no loop
 };
 
 // In loops over the axes `outer`, and in one over blocks of `side` where whole rows of it are much.
-std::optional<Attached> attached(Program program, size_t first, size_t host, AxisSet outer,
-                                 size_t side, int64_t lanes) {
+std::optional<InBlocks> attached_in_blocks(Program program, size_t first, size_t host,
+                                           AxisSet outer, size_t side, int64_t lanes) {
   const size_t depth = put_outermost(program, host, outer);
-  if (std::optional<Program> whole = attached(program, first, host, depth))
-    return Attached{std::move(*whole)};
+  if (std::optional<Program> whole = attached_at(program, first, host, depth))
+    return InBlocks{std::move(*whole)};
   const int64_t block = points_of_block(program.graph.stages[host].domain.extents[side], lanes);
   if (block == 0) return std::nullopt;
   const Nest& nest = nest_of(program, host);
@@ -77,8 +77,8 @@ std::optional<Attached> attached(Program program, size_t first, size_t host, Axi
   program = with_order(std::move(program), host, order);
   const int64_t steps[] = {block};
   program = tile(std::move(program), host, side, steps);
-  std::optional<Program> made = attached(std::move(program), first, host, depth + 1);
-  return made ? std::optional<Attached>({std::move(*made), block}) : std::nullopt;
+  std::optional<Program> made = attached_at(std::move(program), first, host, depth + 1);
+  return made ? std::optional<InBlocks>({std::move(*made), block}) : std::nullopt;
 }
 
 // Vectors of a row and all that is summed of them, for a few points along an axis.
@@ -113,17 +113,22 @@ TileChoice tile_along_rows(const Program& program, size_t stage, const RowSum& s
   problem.in_pieces = true;
   if (block > 0) problem.spans[sum.side] = block;
   TileChoice tile = best_tile(problem, choices);
-  if (block > 0)
+  if (block > 0) {
+    // Blocks are of whole tiles.
+    int64_t& copies = tile.factors[sum.side];
+    while (block % (copies * (tile.vector_axis == sum.side ? tile.lanes : 1)) != 0) --copies;
     tile.cycles *= static_cast<double>(s.domain.extents[sum.side]) / static_cast<double>(block);
+  }
   return tile;
 }
 
 // What a stage reads that it did not read before its operand was packed: a copy, maybe an old one.
-TensorId read_instead(const Graph& before, size_t old, const Graph& graph, size_t stage) {
+std::optional<TensorId> read_instead(const Graph& before, size_t old, const Graph& graph,
+                                     size_t stage) {
   const std::vector<TensorId> known = tensors_read(before, before.stages[old]);
   for (TensorId id : tensors_read(graph, graph.stages[stage]))
     if (std::ranges::find(known, id) == known.end()) return id;
-  return {};
+  return std::nullopt;
 }
 
 double points_along(const Domain& domain, AxisSet axes) {
@@ -152,10 +157,10 @@ std::optional<Program> weighed(const Program& program, size_t stage, ReductionPl
   const RowScatter rows = row_scatter(made.graph, before);
   if (rows.refusal) return std::nullopt;
   const int64_t lanes = full_lanes(program.graph, before, program.vector_bits);
-  const int64_t width = program.graph.info(before.results[0]).shape.back();
+  const int64_t elements = elements_with_room(program, stage, rows);
   const bool by_data = std::ranges::any_of(
       before.target, [&](ExprId target) { return reads_data(program.graph.pool, target); });
-  if (!by_data || width < kShortestNamedRow || width % lanes != 0 ||
+  if (!by_data || elements < kShortestNamedRow || elements % lanes_for(elements, lanes) != 0 ||
       !is_few(points_along(before.domain, rows.corners)) ||
       before.domain.extents[rows.side] < lanes)
     return std::nullopt;
@@ -163,7 +168,8 @@ std::optional<Program> weighed(const Program& program, size_t stage, ReductionPl
   const size_t host = stage + made.graph.stages.size() - program.graph.stages.size();
   // The points' axes come first, in their order.
   const size_t side = axes_of(rows.points).size() - 1;
-  std::optional<Attached> done = attached(std::move(made), stage, host, bit(side) - 1, side, lanes);
+  std::optional<InBlocks> done =
+      attached_in_blocks(std::move(made), stage, host, bit(side) - 1, side, lanes);
   if (!done) return std::nullopt;
   plans[done->program.graph.stages[host - 1].results.front().value] = {
       .tile = tile_of_values(done->program, host - 1, side)};
@@ -199,16 +205,17 @@ std::optional<Program> with_summed_rows(const Program& program, size_t stage, Te
   whole.padding_after[rows] = whole_row(elements, lanes) - elements;
   Program made = pack(program, stage, operand, whole);
   const size_t first = stage + made.graph.stages.size() - program.graph.stages.size();
-  const TensorId copy = read_instead(program.graph, stage, made.graph, first);
-  const RowSum sum = row_sum(made.graph, made.graph.stages[first], copy);
+  const std::optional<TensorId> copy = read_instead(program.graph, stage, made.graph, first);
+  if (!copy) return std::nullopt;
+  const RowSum sum = row_sum(made.graph, made.graph.stages[first], *copy);
   if (sum.refusal) return std::nullopt;
   const Domain domain = made.graph.stages[first].domain;
   if (domain.extents[sum.side] < lanes || !is_few(points_along(domain, sum.corners)))
     return std::nullopt;
-  made = sum_rows(std::move(made), first, copy);
+  made = sum_rows(std::move(made), first, *copy);
   const size_t host = stage + made.graph.stages.size() - program.graph.stages.size();
-  std::optional<Attached> done =
-      attached(std::move(made), first, host, sum.points & ~bit(sum.side), sum.side, lanes);
+  std::optional<InBlocks> done = attached_in_blocks(std::move(made), first, host,
+                                                    sum.points & ~bit(sum.side), sum.side, lanes);
   if (!done) return std::nullopt;
   made = std::move(done->program);
   const std::vector<size_t> points = axes_of(sum.points);

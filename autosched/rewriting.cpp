@@ -145,7 +145,13 @@ void sort_stages(Program& program, std::span<const size_t> order) {
     now[order[k]] = k;
   }
   program.graph.stages = std::move(stages);
-  for (Kernel& kernel : program.kernels) kernel.root.stage = now[kernel.root.stage];
+  renumber_stages(program, [&](size_t s) { return now[s]; });
+  for (Kernel& kernel : program.kernels)
+    for_each_nest(kernel.root, [](Nest& nest) {
+      std::ranges::sort(nest.attached, {}, [](const Nest::Attached& attached) {
+        return std::pair(attached.depth, attached.nest.stage);
+      });
+    });
   std::ranges::sort(program.kernels, {}, [](const Kernel& k) { return k.root.stage; });
   index_readers(program);
 }

@@ -33,7 +33,7 @@ void remove_stages(Program& program, std::span<const size_t> stages);
 /// Puts a stage at position `at`, in a plain kernel of its own; its results become workspaces.
 void insert_stage(Program& program, size_t at, Stage stage);
 /// Puts the stages into another order, in which every reader still follows what it reads: stage
-/// order[k] becomes stage k. Nothing is attached yet.
+/// order[k] becomes stage k.
 void sort_stages(Program& program, std::span<const size_t> order);
 /// Makes a stage's nest, which is the root of a kernel without attached nests, plain again after
 /// its domain has changed.

@@ -75,6 +75,8 @@ bool reads_data(const ExprPool& pool, ExprId expr) {
                              [&](ExprId id) { return pool.is(id, Op::Read); });
 }
 
+bool box_is_empty(const Domain& domain) { return std::ranges::count(domain.extents, 0) > 0; }
+
 bool has_short_places(std::span<const int64_t> shape) {
   return std::ranges::all_of(shape, [](int64_t extent) { return extent <= INT32_MAX; });
 }

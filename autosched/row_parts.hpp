@@ -23,6 +23,9 @@ Product factors_with_signs(ExprPool& pool, ExprId body);
 /// Whether an expression reads a tensor.
 bool reads_data(const ExprPool& pool, ExprId expr);
 
+/// Whether a box has no points.
+bool box_is_empty(const Domain& domain);
+
 /// Whether 32 bits hold all coordinates of an array's rows.
 bool has_short_places(std::span<const int64_t> shape);
 
@@ -52,8 +55,11 @@ struct RowScatter {
   AxisSet points = 0;       // the other axes of the values
   AxisSet corners = 0;      // all others: several rows get the same values
   size_t side = 0;          // the last of the points' axes
+  int64_t elements = 1;     // of a row that are written
 };
 RowScatter row_scatter(Graph& graph, const Stage& stage);
+/// Elements of a row that may be written so: all of its array's where nobody reads the others.
+int64_t elements_with_room(const Program& program, size_t stage, const RowScatter& rows);
 
 /// Rows that a stage over `domain` weighs.
 struct WeighedRows {

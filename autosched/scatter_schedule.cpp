@@ -11,6 +11,7 @@
 #include "autosched/named_rows.hpp"
 #include "autosched/nest_schedule.hpp"
 #include "autosched/nests.hpp"
+#include "autosched/region.hpp"
 #include "autosched/rewriting.hpp"
 #include "autosched/row_parts.hpp"
 #include "autosched/tile_choice.hpp"
@@ -186,7 +187,8 @@ Program with_rows(Program program, size_t stage, size_t dimension) {
   const int64_t lanes = full_lanes(program.graph, s, program.vector_bits);
   if (elements >= kShortestNamedRow) {
     Program trial = scatter_rows(program, stage, dimension, whole_row(elements, lanes));
-    if (!row_scatter(trial.graph, trial.graph.stages[stage + 1]).refusal) return trial;
+    const RowScatter rows = row_scatter(trial.graph, trial.graph.stages[stage + 1]);
+    if (!rows.refusal && rows.elements == elements) return trial;
   }
   return scatter_rows(std::move(program), stage, dimension);
 }
@@ -244,13 +246,19 @@ int64_t copies_of_row(int64_t vectors, int tasks) {
   return copies;
 }
 
-// All rows that a point's values go to at once.
+// All rows that a point's values go to at once: loops over what the values, which alone walk a row,
+// do not use.
 Program unroll_corners(Program program, size_t stage) {
   const Nest nest = nest_of(program, stage);
+  const ExprPool& pool = program.graph.pool;
+  const size_t row = program.graph.stages[stage].domain.rank() - 1;
+  AxisSet of_values = 0;
+  for (ExprId read : reads_of(program.graph, program.graph.stages[stage]))
+    if (const AxisSet used = axes_used(pool, read); used & bit(row)) of_values |= used;
   int64_t copies = 1;
   for (size_t l = tile_begin(nest); l-- > nest.attached.front().depth;) {
     const Loop& loop = nest.loops[l];
-    if (copies * loop.trips > kMostNamedRows) continue;
+    if ((of_values & bit(loop.axis)) != 0 || copies * loop.trips > kMostNamedRows) continue;
     copies *= loop.trips;
     program = unroll(std::move(program), stage, loop.axis, loop.trips);
   }

@@ -43,6 +43,7 @@ RowSum row_sum(Graph& graph, const Stage& stage, TensorId operand) {
   if (stage.kind != StageKind::Compute || stage.running || !stage.domain.is_box() ||
       stage.combiner.kind != CombinerKind::Sum || stage.domain.rank() > kMostRowAxes)
     return refuse("only sums over a box have rows of products");
+  if (box_is_empty(stage.domain)) return refuse("it has no points");
   if (info.shape.empty() || !is_float(info.dtype) || accumulator_of(info.dtype) != info.dtype)
     return refuse("its operand has no rows as wide as the sums");
   if (!has_short_places(info.shape)) return refuse("its operand has too many rows");
@@ -91,9 +92,13 @@ RowSum row_sum(Graph& graph, const Stage& stage, TensorId operand) {
       (weighs ? term.weights : term.values).factors.push_back(factor);
     }
   }
+  bool beside = false;
   for (size_t a : axes_of(sum.points))
-    if (a < stage.domain.output_rank) sum.side = a;
-  return sum;
+    if (a < stage.domain.output_rank) {
+      sum.side = a;
+      beside = true;
+    }
+  return beside ? sum : refuse("no axis of its results moves its rows");
 }
 
 Program sum_rows(Program program, size_t stage, TensorId operand) {

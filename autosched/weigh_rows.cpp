@@ -8,6 +8,7 @@
 
 #include "autosched/move_record.hpp"
 #include "autosched/moves.hpp"
+#include "autosched/region.hpp"
 #include "autosched/rewriting.hpp"
 #include "autosched/row_parts.hpp"
 #include "runtime/domain/bounds.hpp"
@@ -49,6 +50,7 @@ RowScatter row_scatter(Graph& graph, const Stage& stage) {
     return refuse("its values are no floats as wide as its result");
   if (!has_short_places(info.shape)) return refuse("its result has too many rows");
   RowScatter found;
+  if (box_is_empty(stage.domain)) return refuse("it has no points");
   Domain domain = stage.domain;
   const std::optional<Affine> form = as_affine(pool, stage.target.back(), domain);
   const auto digits = form ? digits_of(*form, stage.domain) : std::nullopt;
@@ -69,8 +71,32 @@ RowScatter row_scatter(Graph& graph, const Stage& stage) {
   for (size_t a = 0; a < stage.domain.rank(); ++a)
     if (((found.points | in_row) & bit(a)) == 0) found.corners |= bit(a);
   if (found.points == 0 || found.corners == 0) return refuse("no values are added to several rows");
+  for (size_t a : found.row) found.elements *= stage.domain.extents[a];
   found.side = axes_of(found.points).back();
   return found;
+}
+
+int64_t elements_with_room(const Program& program, size_t stage, const RowScatter& rows) {
+  const Stage& scatter = program.graph.stages[stage];
+  const TensorId result = scatter.results[0];
+  const ExprPool& pool = program.graph.pool;
+  const int64_t width = program.graph.info(result).shape.back();
+  const int64_t first = scatter.domain.extents[rows.row.front()];
+  if (width % (rows.elements / first) != 0 || program.scopes[result.value] != Scope::Workspace)
+    return rows.elements;
+  // Nobody may read what is behind: it gets values, too.
+  for (size_t reader : program.readers[result.value]) {
+    const Stage& r = program.graph.stages[reader];
+    if (r.kind != StageKind::Compute) return rows.elements;
+    for (ExprId read : reads_of(program.graph, r)) {
+      if (pool.read_tensor(read) != result) continue;
+      Domain domain = r.domain;
+      const auto form = as_affine(pool, pool.read_index(read).back(), domain);
+      const auto range = form ? box_interval(domain, *form) : std::nullopt;
+      if (!range || range->hi >= rows.elements) return rows.elements;
+    }
+  }
+  return width;
 }
 
 Program weigh_rows(Program program, size_t stage) {
@@ -84,8 +110,6 @@ Program weigh_rows(Program program, size_t stage) {
   move.require(path.steps.empty() && nest_at(program, path).attached.empty(),
                "rows are weighed before stages are attached");
   const DType dtype = pool.dtype(whole.bodies[0]);
-  const int64_t width = graph.info(whole.results[0]).shape.back();
-
   // The new points: those of values, corners, elements of a row.
   WeighedRows weighed;
   std::vector<int64_t>& extents = weighed.domain.extents;
@@ -103,12 +127,10 @@ Program weigh_rows(Program program, size_t stage) {
     extents.push_back(whole.domain.extents[a]);
   }
   const ExprId element = pool.axis(extents.size());
-  int64_t below = 1;
-  for (size_t a : rows.row) below *= whole.domain.extents[a];
-  // What is behind a row in its array gets values too, which nobody reads.
-  const int64_t first = whole.domain.extents[rows.row.front()];
-  const int64_t padded = width % (below / first) == 0 ? width / (below / first) : first;
-  extents.push_back(below / first * padded);
+  const int64_t elements = elements_with_room(program, stage, rows);
+  int64_t below = rows.elements;
+  const int64_t padded = elements / (below / whole.domain.extents[rows.row.front()]);
+  extents.push_back(elements);
   for (size_t k = 0; k < rows.row.size(); ++k) {
     const int64_t extent = whole.domain.extents[rows.row[k]];
     below /= extent;

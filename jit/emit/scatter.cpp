@@ -90,7 +90,7 @@ std::optional<Value*> NestEmitter::with_product(const Point& point, Value* befor
   const ExprId body = stage_.bodies[0];
   const DType dtype = pool.dtype(body);
   if (stage_.combiner.kind != CombinerKind::Sum || !pool.is(body, Op::Mul) || !is_float(dtype) ||
-      program_.graph.info(stage_.results[0]).dtype != dtype)
+      program_.graph.info(stage_.results[0]).dtype != dtype || accumulator_of(dtype) != dtype)
     return std::nullopt;
   const auto factor = [&](size_t k) {
     return body_->splat((*body_)(pool.operand(body, k), point));

@@ -38,7 +38,7 @@ Product factors_of(const ExprPool& pool, ExprId body) {
     } else if (open && op == Op::Neg) {
       product.negative = !product.negative;
       stack.push_back({pool.operand(item.expr, 0), item.inverse});
-    } else {
+    } else if (pool.value(item.expr) != 1.0) {  // as 1 / x begins
       product.factors.push_back({item.expr, item.inverse, axes_used(pool, item.expr)});
     }
   }

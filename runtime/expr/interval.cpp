@@ -45,7 +45,7 @@ ValueRange binary(Op op, ValueRange a, ValueRange b) {
   }
 }
 
-// What fits into a narrower type.
+// What a type holds that is cast to int64; floats, and int64 itself, might hold anything.
 ValueRange range_of(DType dtype) {
   switch (dtype) {
     case DType::Bool: return {0, 1};

@@ -30,5 +30,26 @@ TEST(Gather, NextToEachOther) {
   expect_refused([&] { gather(plain(graph), Stages{1, 1}); }, "there twice");
 }
 
+TEST(Gather, BesideWhatIsAttached) {
+  const Graph graph = parse_graph(
+      "def main(float(6, 7) x) -> (e, f, g) {\n"
+      "  a(i, j) = exp(x(i, j))\n"
+      "  b(i) +=! a(i, r)\n"
+      "  t(i, j) = x(i, j) * 2.0\n"
+      "  u(i, j) = t(i, j) + x(i, j)\n"
+      "  e(i) = b(i) * 2.0\n"
+      "  f(i) +=! u(i, r) * t(i, r)\n"
+      "  g(i) max=! a(i, r)\n}");
+  Program p = plain(graph);
+  p = compute_at(std::move(p), stage_of(p, "u"), stage_of(p, "f"), 1);
+  p = compute_at(std::move(p), stage_of(p, "t"), stage_of(p, "f"), 1);
+  const Stages rows{stage_of(p, "a"), stage_of(p, "b"), stage_of(p, "g")};
+  const Program gathered = gather(p, rows);
+  expect_faithful(gathered, graph);
+  EXPECT_EQ(gathered.kernels.size(), p.kernels.size());
+  expect_refused([&] { gather(p, Stages{stage_of(p, "a"), stage_of(p, "u")}); },
+                 "attached to another");
+}
+
 }  // namespace
 }  // namespace adjit

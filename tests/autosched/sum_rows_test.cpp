@@ -102,6 +102,15 @@ TEST(SumRows, IsRefused) {
   refused("(n(i) < 3 ? " + x + " : 0.0)", "no factor");
   refused("w(i, r_k, r_c)", "does not read");
   refused(x, "only sums", "max=!");
+  const Graph none = parse_graph(
+      "def f(float(9, 4) x, int64(7) n) -> (y) { y(i) +=! x(max(min(n(i) + r_k, 8), 0), r_c) where "
+      "i in 0:7, r_c in 0:0, r_k in 0:2 }");
+  expect_refused([&] { summed(none); }, "no points");
+  const Graph alone = parse_graph(
+      "def f(float(9, 4) x, int64(7) n, float(7, 2) w) -> (y) { y(i) +=! x(max(min(n(r_i) + r_k, "
+      "8), "
+      "0), r_c) where i in 0:7, r_i in 0:7, r_c in 0:4, r_k in 0:2 }");
+  expect_refused([&] { summed(alone); }, "no axis of its results");
   Builder b;
   const TensorId data = b.input("x", {9, 4});
   const ExprId inside = b.graph.pool.make(Op::Lt, {b.axis(0), b.integer(5)});

@@ -36,6 +36,20 @@ TEST(WeighRows, OfRowsThatAreLongerThanWhatIsWritten) {
   EXPECT_EQ(p.graph.stages[scatter_in(p)].domain.extents.back(), 12);
 }
 
+// The rest of a row belongs to somebody.
+TEST(WeighRows, OfRowsThatAreWrittenInPart) {
+  for (const char* start : {"", " from h0"}) {
+    const Graph graph = parse_graph(
+        std::string("def f(float(7, 4) d, int64(7, 3) n, float(3) w, float(5, 8) h0) -> (y) {\n"
+                    "  scatter float(5, 8) h(n(i, k), c) +=[drop] d(i, c) * w(k)") +
+        start + " where i in 0:7, c in 0:4, k in 0:3\n  y(a, b) = h(a, b) * 2.0\n}");
+    const Program p = plain(graph);
+    const Program weighed = weigh_rows(p, scatter_in(p));
+    EXPECT_EQ(weighed.graph.stages[scatter_in(weighed)].domain.extents.back(), 4);
+    expect_faithful(weighed, graph);
+  }
+}
+
 TEST(WeighRows, OfOneAxisAndOfPlacesOutOfRange) {
   const Graph graph = parse_graph(
       "def f(float(7, 4) d, int64(7, 3) n, float(3) w) -> (h) {\n"
@@ -62,6 +76,10 @@ TEST(WeighRows, IsRefused) {
   refused("float(5, 4) h(n(i, k), c) +=[drop] d(i, 0) * float(k)", "no values");
   refused("float(5, 4) h(n(i, k), c) +=[drop] d(i, c) * float(k + c)", "no values");
   refused("int64(5, 4) h(n(i, k), c) +=[drop] m(i, c)", "no floats");
+  const Program none = plain(parse_graph(
+      "def f(float(7, 4) d, int64(7, 2) n) -> (h) {\n  scatter float(5, 4) h(n(i, k), c) +=[drop] "
+      "d(i, c) where i in 0:7, c in 0:0, k in 0:2\n}"));
+  expect_refused([&] { weigh_rows(none, scatter_in(none)); }, "no points");
   expect_refused([] { weigh_rows(plain(matmul_graph(2, 2, 2)), 0); }, "only scatters");
 }
 

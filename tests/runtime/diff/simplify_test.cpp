@@ -120,6 +120,18 @@ TEST(Hoist, SumOverAnAbsentAxisIsAProduct) {
   EXPECT_TRUE(same_values(g, s));
 }
 
+// 1 / b(r) begins with a factor that is none: it left the sum again and again.
+TEST(Hoist, QuotientsOfOtherAxes) {
+  Forward f;
+  const TensorId g = f.input("g", {6, 6}), a = f.input("a", {6, 6}), b = f.input("b", {6, 6});
+  const TensorId y = f.sum("y", {6, 6}, {6, 6}, [&](const Axes& i) {
+    return f.at(g, {i[1], i[3]}) / (f.at(a, {i[0], i[2]}) + 2.0) / (f.at(b, {i[2], i[3]}) + 2.0);
+  });
+  const Graph graph = f.returning({y}), s = simplify(graph);
+  EXPECT_EQ(points(s), 2 * 216) << print(s);
+  EXPECT_TRUE(same_values(graph, s));
+}
+
 TEST(Hoist, MatrixProductIsLeftAlone) {
   const Graph g = forward_named("matmul");
   EXPECT_EQ(print(simplify(g)), print(g));
