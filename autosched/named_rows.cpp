@@ -139,6 +139,33 @@ double points_along(const Domain& domain, AxisSet axes) {
 
 bool is_few(double rows) { return rows >= 2 && rows <= kMostNamedRows; }
 
+// Weights or places of neighbouring points in lanes, of all corners at once: they share most of
+// what they compute.
+TileChoice tile_of_corners(const Program& program, size_t stage) {
+  const Nest& nest = nest_of(program, stage);
+  const Stage& ahead = program.graph.stages[stage];
+  const size_t last = ahead.domain.rank() - 1;
+  TileChoice tile;
+  tile.vector_axis = last;
+  tile.lanes = lanes_for(nest.spans[last], full_lanes(program.graph, ahead, program.vector_bits));
+  tile.factors.assign(ahead.domain.rank(), 1);
+  int64_t corners = 1;
+  for (size_t a = 0; a < last; ++a)
+    if (nest.spans[a] > 1 && corners * nest.spans[a] <= kMostNamedRows)
+      corners *= tile.factors[a] = nest.spans[a];
+  tile.cycles = 2 * box_points(ahead.domain) / static_cast<double>(tile.lanes);
+  return tile;
+}
+
+// The plans of what is computed in front of rows, stages [first, end) with two axes or more.
+void plan_corners(const Program& program, size_t first, size_t end, ReductionPlans& plans) {
+  for (size_t s = first; s < end; ++s) {
+    const Nest& nest = nest_of(program, s);
+    if (nest.spans.back() > 1)
+      plans[program.graph.stages[s].results.front().value] = {.tile = tile_of_corners(program, s)};
+  }
+}
+
 // Values in lanes of `side`, which what they are computed of has contiguous.
 TileChoice tile_of_values(const Program& program, size_t stage, size_t side) {
   const Stage& values = program.graph.stages[stage];
@@ -171,6 +198,7 @@ std::optional<Program> weighed(const Program& program, size_t stage, ReductionPl
   std::optional<InBlocks> done =
       attached_in_blocks(std::move(made), stage, host, bit(side) - 1, side, lanes);
   if (!done) return std::nullopt;
+  plan_corners(done->program, stage, host - 1, plans);
   plans[done->program.graph.stages[host - 1].results.front().value] = {
       .tile = tile_of_values(done->program, host - 1, side)};
   return std::move(done->program);
@@ -218,6 +246,7 @@ std::optional<Program> with_summed_rows(const Program& program, size_t stage, Te
                                                     sum.points & ~bit(sum.side), sum.side, lanes);
   if (!done) return std::nullopt;
   made = std::move(done->program);
+  plan_corners(made, first, host - 1, plans);
   const std::vector<size_t> points = axes_of(sum.points);
   const auto along = static_cast<size_t>(std::ranges::find(points, sum.side) - points.begin());
   plans[made.graph.stages[host - 1].results.front().value] = {
