@@ -36,6 +36,10 @@ TEST(NamedRows, SumsAreComputedWhereTheyAreRead) {
   ASSERT_EQ(y.attached.size(), 3u) << print(p);  // weights, places, rows
   EXPECT_EQ(y.loops.back().kind, LoopKind::Vector);
   EXPECT_EQ(y.loops.back().axis, 2u) << "lanes of neighbouring points";
+  const std::vector<Loop>& weights = y.attached.front().nest.loops;
+  ASSERT_EQ(weights.size(), 3u) << print(p);
+  EXPECT_EQ(weights[1].kind, LoopKind::Unrolled) << "corners share what they compute";
+  EXPECT_EQ(weights[2].kind, LoopKind::Vector);
   const Nest& row = y.attached.back().nest;
   EXPECT_EQ(row.spans, (std::vector<int64_t>{1, 1, 64, 12, 2, 2}));
   EXPECT_EQ(row.loops.back().axis, 3u) << "lanes along a row";
