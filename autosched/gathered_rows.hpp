@@ -25,6 +25,9 @@ int64_t row_piece(const Graph& graph, TensorId operand);
 /// make them whole vectors, and rounds of shuffles. They are the vectors of `piece` points.
 double row_load_cost(int64_t lanes, int64_t piece);
 
+/// Whether an expression reads a tensor.
+bool reads_data(const ExprPool& pool, ExprId expr);
+
 /// Whether a coordinate moves with an axis.
 bool moves_with(const ExprPool& pool, ExprId coordinate, size_t axis);
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "autosched/attachment.hpp"
+#include "autosched/gathered_rows.hpp"
 #include "autosched/nests.hpp"
 #include "autosched/row_parts.hpp"
 #include "autosched/work.hpp"
@@ -53,10 +54,10 @@ std::optional<Program> attached_at(Program program, size_t first, size_t host, s
   return program;
 }
 
-// What the moves of this file put in front of a host.
+// A program in which stages are attached to a host.
 struct InBlocks {
   Program program;
-  int64_t block = 0;  // points of the host's axis `side` in whose loop they are; 0: of no loop
+  int64_t block = 0;  // points of the host's axis `side` that they are attached for; 0: all
 };
 
 // In loops over the axes `outer`, and in one over blocks of `side` where whole rows of it are much.
@@ -67,14 +68,7 @@ std::optional<InBlocks> attached_in_blocks(Program program, size_t first, size_t
     return InBlocks{std::move(*whole)};
   const int64_t block = points_of_block(program.graph.stages[host].domain.extents[side], lanes);
   if (block == 0) return std::nullopt;
-  const Nest& nest = nest_of(program, host);
-  std::vector<size_t> order(nest.loops.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::ranges::stable_sort(order, {}, [&](size_t l) {
-    const size_t axis = nest.loops[l].axis;
-    return (outer & bit(axis)) != 0 ? 0 : axis == side ? 1 : 2;
-  });
-  program = with_order(std::move(program), host, order);
+  put_outermost(program, host, outer | bit(side));
   const int64_t steps[] = {block};
   program = tile(std::move(program), host, side, steps);
   std::optional<Program> made = attached_at(std::move(program), first, host, depth + 1);

@@ -51,7 +51,7 @@
 // or the caller need it too: then its scope is Workspace or Argument, it is stored at its place in
 // the whole tensor, and the regions of all iterations cover the tensor without two parallel tasks
 // sharing a point. Nests attached at one depth run in the order of their stages. Kernels are
-// ordered by the stage of their root.
+// ordered by the stage of their root. The host may be a scatter, then for local buffers only.
 #pragma once
 
 #include <cstdint>

@@ -69,12 +69,6 @@ Product factors_with_signs(ExprPool& pool, ExprId body) {
   return product;
 }
 
-bool reads_data(const ExprPool& pool, ExprId expr) {
-  const ExprId roots[] = {expr};
-  return std::ranges::any_of(reachable(pool, roots),
-                             [&](ExprId id) { return pool.is(id, Op::Read); });
-}
-
 bool box_is_empty(const Domain& domain) { return std::ranges::count(domain.extents, 0) > 0; }
 
 bool has_short_places(std::span<const int64_t> shape) {

@@ -20,9 +20,6 @@ inline constexpr size_t kMostRowAxes = 62;  // of a stage: a bit each
 /// The factors of a product, those of select(c, -x, x), too: x and a sign.
 Product factors_with_signs(ExprPool& pool, ExprId body);
 
-/// Whether an expression reads a tensor.
-bool reads_data(const ExprPool& pool, ExprId expr);
-
 /// Whether a box has no points.
 bool box_is_empty(const Domain& domain);
 
