@@ -11,6 +11,7 @@ import xml.etree.ElementTree
 from pathlib import Path
 from typing import Any
 
+import adjit as aj
 import jax
 import numpy as np
 import pytest
@@ -99,6 +100,49 @@ def test_wrong_gradients_are_refused(part: Any) -> None:
     found = part("measure").measure(wrong, ["adjit", "jax"], 0.01)
     assert "differs from torch" in found["adjit"]["error"] and "minimum" not in found["adjit"]
     assert found["jax"]["minimum"] > 0
+
+
+def test_wrong_values_are_refused_however_small_beside_the_gradients(part: Any) -> None:
+    right = part("elementwise").tiny(4)
+
+    def torch_forward(x: Any, s: Any) -> Any:
+        return right.torch(x, s) * 1e-6
+
+    def wrong(x: Any, s: Any) -> Any:
+        out = right.ours(x, s) * 1e-6
+        return out + aj.stop_gradient(out) * 0.01
+
+    row = dataclasses.replace(right, ours=wrong, torch=torch_forward)
+    found = part("measure").measure(row, ["adjit"], 0.01)
+    assert "differs from torch" in found["adjit"]["error"]
+    alone = part("measure").measure(row, ["adjit", "torch"], 0.01, with_value=False)
+    assert alone["adjit"]["minimum"] > 0 and "error" not in alone["adjit"]
+
+
+def test_a_step_gives_the_value_and_the_gradients_in_every_framework(part: Any) -> None:
+    frameworks = part("frameworks").FRAMEWORKS
+    for with_value in (True, False):
+        row = part("row").row_of(part("contractions").matmul(3, 4, 5), with_value)
+        a, b, c = *row.inputs, row.cotangent
+        wanted = [*([a @ b] if with_value else []), c @ b.T, a.T @ c]
+        for name in ("adjit", "torch", "jax", "openblas", "onednn"):
+            step = frameworks[name](row)
+            if step is None:
+                continue
+            results = step.results()
+            assert len(results) == len(wanted), name
+            for mine, right in zip(results, wanted, strict=True):
+                np.testing.assert_allclose(mine, right, rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+def test_the_least_work_of_a_step_has_the_values_in_it(part: Any) -> None:
+    row = part("contractions").matmul(2, 3, 5)
+    assert row.least(with_value=False).flops == 4 * 30
+    assert row.least(with_value=True).flops == 6 * 30
+    assert row.least(with_value=True).floats == 2 * (6 + 15) + 2 * 10
+    work = part("workload").Work
+    summed = work(calls={"exp": 1}) + work(calls={"exp": 2, "log": 3}, gathers=4)
+    assert summed.calls == {"exp": 3, "log": 3} and summed.gathers == 4
 
 
 def test_failures_are_rows(part: Any) -> None:

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Gradient steps of adjit beside those of PyTorch, torch.compile, JAX and libraries.
+"""Training steps of adjit beside those of PyTorch, torch.compile, JAX and libraries.
 
     python tools/bench/compare.py [--only NAME,...] [--threads N] [--json FILE] [--chart FILE.svg]
     python tools/bench/compare.py --primal
 
-Every row is one full gradient step: the gradients of sum(out * cotangent) for all float inputs,
-float32, the same forward in every framework (comparison/ has them). Results are checked against
+Every row is what a training step computes: the value and the gradients of sum(out * cotangent) for
+all float inputs, float32, the same forward in every framework (comparison/ has them). --gradients
+leaves the value out, which flatters whoever need not compute it. Results are checked against
 torch's first. The frameworks take turns in one process; with --allocator both, one process has
 glibc's allocator as it is, another one keeps large blocks, and a peer counts by the better one.
 Times are milliseconds, minima; --json has medians, too. The limit follows from what bench_machine
@@ -45,6 +46,7 @@ def arguments() -> argparse.Namespace:
     add("--growth", dest="rows", action="store_const", const="growth", help="n, 2n, 4n, 8n instead")
     add("--dtypes", dest="rows", action="store_const", const="dtypes", help="f32, f64, bf16, f16")
     add("--primal", dest="rows", action="store_const", const="primal", help="gradient over value")
+    add("--gradients", action="store_true", help="without the value: gradients alone")
     add("--frameworks", help=f"default: {','.join(_FRAMEWORKS)}, those that are installed")
     add("--threads", type=int, default=len(os.sched_getaffinity(0)))
     add("--allocator", choices=[*ALLOCATORS, "both"], default="both")
@@ -56,8 +58,8 @@ def arguments() -> argparse.Namespace:
     add("--chart", type=Path, help="draw the ratios here, as SVG")
     parser.set_defaults(rows="listed")
     options = parser.parse_args()
-    if options.rows == "primal" and (options.chart or options.frameworks):
-        parser.error("--primal measures adjit only: no --chart, no --frameworks")
+    if options.rows == "primal" and (options.chart or options.frameworks or options.gradients):
+        parser.error("--primal measures adjit only: no --chart, --frameworks, --gradients")
     return options
 
 
@@ -111,6 +113,7 @@ def session(options: argparse.Namespace, allocator: str, frameworks: str) -> Ses
     inner = [
         f"--seconds={options.seconds}", f"--compile-budget={options.compile_budget}",
         f"--frameworks={frameworks}", f"--rows={options.rows}",
+        *(["--gradients"] if options.gradients else []),
     ]  # fmt: skip
     return Session(allocator, options.threads, inner, options.row_limit)
 
@@ -173,7 +176,7 @@ def print_growth(rows: list[dict[str, Any]]) -> None:
 
 def measured(options: argparse.Namespace) -> dict[str, Any]:
     """All that --json holds, but for how long it took."""
-    whole: dict[str, Any] = {"threads": options.threads}
+    whole: dict[str, Any] = {"threads": options.threads, "gradients_alone": options.gradients}
     if options.rows == "primal":
         whole["rows"] = over_values(options)
         print(primal_report.text(whole["rows"]))

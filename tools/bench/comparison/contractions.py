@@ -16,7 +16,7 @@ from .workload import Input, Work, Workload
 
 
 def matmul(m: int, k: int, n: int, name: str = "matmul") -> Workload:
-    """a b; only the two gradients are computed."""
+    """a b."""
 
     def forward(a: Any, b: Any) -> Any:
         return a @ b
@@ -25,8 +25,10 @@ def matmul(m: int, k: int, n: int, name: str = "matmul") -> Workload:
         name,
         (Input((m, k)), Input((k, n))),
         Work(flops=4 * m * k * n, floats=2 * (m * k + k * n) + m * n),
+        Work(flops=2 * m * k * n, floats=m * n),
         forward, forward, forward,
         blas=lambda c, a, b: (c @ b.T, a.T @ c),
+        blas_value=forward,
         drjit=drjit_forwards.product,
         halide=halide_forwards.matmul(k),
     )  # fmt: skip
@@ -46,6 +48,7 @@ def dense_relu(batch: int, inputs: int, outputs: int, name: str = "dense_relu") 
             flops=6 * batch * inputs * outputs,
             floats=2 * (batch + outputs) * inputs + batch * outputs,
         ),
+        Work(floats=batch * outputs),
         lambda x, w, b: aj.nn.relu(aj.nn.linear(x, w, b)),
         lambda x, w, b: functional.relu(functional.linear(x, w, b)),
         lambda x, w, b: jax.nn.relu(x @ w.T + b),
@@ -56,8 +59,8 @@ def dense_relu(batch: int, inputs: int, outputs: int, name: str = "dense_relu") 
 def attention(batch: int, heads: int, tokens: int, width: int, name: str = "attention") -> Workload:
     """softmax(q k^T / sqrt(width)) v.
 
-    Five products are needed: the weights again, and four gradients (the row sums of the softmax's
-    derivative come from the gradient of the weights, not from the output).
+    Gradients alone need five products: the weights, and four gradients (the row sums of the
+    softmax's derivative come from the gradient of the weights, not from the output).
     """
 
     def by_jax(q: Any, k: Any, v: Any) -> Any:
@@ -74,6 +77,7 @@ def attention(batch: int, heads: int, tokens: int, width: int, name: str = "atte
             floats=7 * batch * heads * tokens * width,
             calls={"exp": pairs},
         ),
+        Work(flops=2 * pairs * width, floats=batch * heads * tokens * width),
         aj.nn.scaled_dot_product_attention, functional.scaled_dot_product_attention, by_jax,
     )  # fmt: skip
 
@@ -123,5 +127,6 @@ def lstm(
             floats=2 * steps * batch * features + cells + 2 * gates * (features + units),
             calls={"exp": 3 * cells, "tanh": 2 * cells},
         ),
+        Work(floats=cells),
         ours, by_torch, by_jax,
     )  # fmt: skip

@@ -27,7 +27,7 @@ def conv(
     dilation: int = 1,
     groups: int = 1,
 ) -> Workload:
-    """x (N, C, H, W) with w (outputs, C / groups, size, size); only the two gradients."""
+    """x (N, C, H, W) with w (outputs, C / groups, size, size)."""
     n, channels, height, width = image
     rows, columns = (_outputs(e, size, stride, padding, dilation) for e in (height, width))
     taps = channels // groups * size * size
@@ -52,6 +52,7 @@ def conv(
             + 2 * outputs * taps
             + n * outputs * rows * columns,
         ),
+        Work(flops=2 * n * outputs * rows * columns * taps, floats=n * outputs * rows * columns),
         lambda x, w: aj.nn.conv2d(x, w, **options),
         lambda x, w: functional.conv2d(x, w, **options),
         by_jax,
@@ -64,7 +65,7 @@ def conv(
 def conv_transpose(
     name: str, image: tuple[int, int, int, int], outputs: int, size: int, stride: int, padding: int
 ) -> Workload:
-    """x (N, C, H, W) with w (C, outputs, size, size); only the two gradients."""
+    """x (N, C, H, W) with w (C, outputs, size, size)."""
     n, channels, height, width = image
     rows, columns = ((e - 1) * stride - 2 * padding + size for e in (height, width))
     weights = channels * outputs * size * size
@@ -83,6 +84,7 @@ def conv_transpose(
             flops=4 * n * height * width * weights,
             floats=2 * n * channels * height * width + 2 * weights + n * outputs * rows * columns,
         ),
+        Work(flops=2 * n * height * width * weights, floats=n * outputs * rows * columns),
         lambda x, w: aj.nn.conv_transpose2d(x, w, stride=stride, padding=padding),
         lambda x, w: functional.conv_transpose2d(x, w, stride=stride, padding=padding),
         by_jax,
@@ -93,7 +95,7 @@ def conv_transpose(
 def max_pool(
     name: str, image: tuple[int, int, int, int], size: int, stride: int, padding: int
 ) -> Workload:
-    """Reads x and the cotangent, writes x's gradient."""
+    """Reads x and the cotangent, writes the value and x's gradient."""
     n, channels, height, width = image
     rows, columns = (_outputs(e, size, stride, padding) for e in (height, width))
 
@@ -115,6 +117,7 @@ def max_pool(
             flops=n * channels * rows * columns * size * size,
             floats=n * channels * (2 * height * width + rows * columns),
         ),
+        Work(floats=n * channels * rows * columns),
         lambda x: aj.nn.max_pool2d(x, size, stride, padding),
         lambda x: functional.max_pool2d(x, size, stride, padding),
         by_jax,
@@ -125,7 +128,7 @@ def max_pool(
 def avg_pool(
     name: str, image: tuple[int, int, int, int], size: int, stride: int, padding: int
 ) -> Workload:
-    """Reads the cotangent and writes x's gradient: a linear function needs no x."""
+    """The gradient of this linear function reads the cotangent alone; the value reads x."""
     n, channels, height, width = image
     rows, columns = (_outputs(e, size, stride, padding) for e in (height, width))
 
@@ -140,6 +143,10 @@ def avg_pool(
     return Workload(
         name,
         (Input(image),),
+        Work(
+            flops=n * channels * rows * columns * size * size,
+            floats=n * channels * (height * width + rows * columns),
+        ),
         Work(
             flops=n * channels * rows * columns * size * size,
             floats=n * channels * (height * width + rows * columns),

@@ -32,6 +32,7 @@ def fused_chain(count: int, name: str = "fused_chain") -> Workload:
         name,
         (Input((count,)), Input((count,))),
         Work(flops=30 * count, floats=5 * count, calls={"tanh": count, "exp": 2 * count}),
+        Work(flops=4 * count, floats=count, calls={"log": count}),
         chain(aj, aj.sigmoid), chain(torch, torch.sigmoid), chain(jnp, jax.nn.sigmoid),
         drjit=lambda dr, x, y: by_formula(dr, dr.tanh, x, y),
         halide=halide_forwards.elementwise(1, by_halide),
@@ -49,6 +50,7 @@ def tiny(side: int, name: str = "tiny") -> Workload:
         name,
         (Input((side, side)), Input((side, side))),
         Work(flops=20 * n, floats=5 * n, calls={"sin": n, "cos": n}),
+        Work(flops=2 * n, floats=n),
         formula(aj), formula(torch), formula(jnp),
         drjit=lambda dr, x, s: formula(dr)(x, s),
         halide=halide_forwards.elementwise(2, lambda hl, x, s: formula(hl)(x, s)),
@@ -61,5 +63,6 @@ def embedding(rows: int, width: int, indices: int, name: str = "embedding") -> W
         name,
         (Input((indices,), "index", below=rows), Input((rows, width))),
         Work(flops=indices * width, floats=(rows + indices) * width, gathers=indices),
+        Work(floats=(min(indices, rows) + indices) * width, gathers=indices),
         aj.nn.embedding, functional.embedding, lambda i, table: table[i],
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""One gradient step of a workload in each framework: who takes part, and how a step is made.
+"""One step of a workload in each framework: who takes part, and how a step is made.
 
 A framework is a function (Row) -> Step, or None where it has nothing to say about the row.
 """
@@ -21,11 +21,12 @@ from .workload import of_floats
 
 
 def adjit(row: Row) -> Step:
-    """The backward alone, compiled: what the forward gives is computed as far as it needs it."""
+    """Value and gradients in one compiled call, or the gradients alone with what they need."""
 
     def pull(cotangent: Any, *inputs: Any) -> Any:
         f, floats = of_floats(row.workload.ours, list(inputs))
-        return aj.vjp(f, *floats)[1](cotangent)
+        out, pullback = aj.vjp(f, *floats)
+        return (out, *pullback(cotangent)) if row.with_value else pullback(cotangent)
 
     step = aj.jit(pull)
     return Step(lambda: step(row.cotangent, *row.inputs))
@@ -43,7 +44,9 @@ def _torch_step(row: Row, f: Any, memory_format: Any = torch.contiguous_format) 
     seed = tensor(row.cotangent).detach()
 
     def run() -> Any:
-        return torch.autograd.grad(f(*inputs), wanted, seed)
+        out = f(*inputs)
+        gradients = torch.autograd.grad(out, wanted, seed)
+        return (out.detach(), *gradients) if row.with_value else gradients
 
     return Step(run, lambda: workspace.of_torch(run))
 
@@ -86,7 +89,8 @@ def jax_jit(row: Row) -> Step | None:
 
     def pull(cotangent: Any, *inputs: Any) -> Any:
         f, floats = of_floats(forward, list(inputs))
-        return jax.vjp(f, *floats)[1](cotangent)
+        out, pullback = jax.vjp(f, *floats)
+        return (out, *pullback(cotangent)) if row.with_value else pullback(cotangent)
 
     step = jax.jit(pull)
     arguments = [jax.numpy.asarray(x) for x in (row.cotangent, *row.inputs)]
@@ -96,10 +100,15 @@ def jax_jit(row: Row) -> Step | None:
 
 def openblas(row: Row) -> Step | None:
     """NumPy's matrix products, the gradients written by hand."""
-    gradients = row.workload.blas
-    if gradients is None:
+    gradients, value = row.workload.blas, row.workload.blas_value
+    if gradients is None or value is None:
         return None
-    return Step(lambda: gradients(row.cotangent, *row.inputs))
+
+    def run() -> Any:
+        found = gradients(row.cotangent, *row.inputs)
+        return (value(*row.inputs), *found) if row.with_value else found
+
+    return Step(run)
 
 
 #: Ours first; every other one is a peer.

@@ -16,13 +16,17 @@ from .workload import Input, Work, Workload
 
 
 def upsample(name: str, image: tuple[int, int, int, int], mode: str) -> Workload:
-    """Twice the height and width, half-pixel centres. Linear: x itself is not read."""
+    """Twice the height and width, half-pixel centres. The gradient reads no x: it is linear."""
     n, channels, height, width = image
     size = (2 * height, 2 * width)
     options: Any = {"align_corners": False} if mode == "bilinear" else {}
     return Workload(
         name,
         (Input(image),),
+        Work(
+            flops=n * channels * 4 * height * width * (8 if mode == "bilinear" else 1),
+            floats=5 * n * channels * height * width,
+        ),
         Work(
             flops=n * channels * 4 * height * width * (8 if mode == "bilinear" else 1),
             floats=5 * n * channels * height * width,
@@ -83,6 +87,7 @@ def warp(image: tuple[int, int, int, int], name: str = "warp") -> Workload:
             floats=pixels * (3 * channels + 4),
             gathers=2 * 4 * pixels * channels,
         ),
+        Work(floats=pixels * channels),
         ours, by_torch, by_jax,
         drjit=drjit_forwards.warp,
         halide=halide_forwards.warp(height, width),
@@ -170,6 +175,7 @@ def bilateral_slice(
             floats=pixels * (2 * 3 + 2 + 3),
             gathers=2 * 8 * pixels,
         ),
+        Work(floats=3 * pixels),
         ours, by_torch, by_jax,
         halide=halide_forwards.bilateral_slice(grid, size),
     )  # fmt: skip
@@ -202,6 +208,7 @@ def deconv_energy(
         name,
         (Input((channels, side, side)), Input((size, size), scale=1 / size)),
         Work(flops=6 * size * size * pixels, floats=2 * pixels),
+        Work(),
         ours, by_torch, by_jax,
         halide=halide_forwards.deconv_energy(channels, side, size),
     )  # fmt: skip

@@ -16,15 +16,17 @@ from .frameworks import FRAMEWORKS, float64_for, torch_eager
 from .row import Row, row_of
 from .workload import Workload, is_float
 
-#: Largest difference to torch's gradient, relative to that gradient's largest number. Half types
+#: Largest difference to torch's result, relative to that result's largest number. Half types
 #: are compared with torch's float32 on the same numbers.
 TOLERANCE = {"float64": 1e-9, "float32": 1e-3, "float16": 1e-2, "bfloat16": 4e-2}
 
 
-def measure(workload: Workload, names: Iterable[str], seconds: float) -> dict[str, Any]:
+def measure(
+    workload: Workload, names: Iterable[str], seconds: float, with_value: bool = True
+) -> dict[str, Any]:
     """Name of a framework -> its numbers, or {"error": why it has none}; as JSON holds them."""
-    row = row_of(workload)
-    wanted = torch_eager(_in_float32(row)).gradients()
+    row = row_of(workload, with_value)
+    wanted = torch_eager(_in_float32(row)).results()
     found: dict[str, dict[str, Any]] = {}
     steps: dict[str, Callable[[], Any]] = {}
     with float64_for(row):
@@ -42,7 +44,7 @@ def _in_float32(row: Row) -> Row:
     if row.workload.dtype not in ("float16", "bfloat16"):
         return row
     inputs = [x.astype(np.float32) if is_float(x.dtype) else x for x in row.inputs]
-    return Row(row.workload, inputs, row.cotangent.astype(np.float32))
+    return Row(row.workload, inputs, row.cotangent.astype(np.float32), row.with_value)
 
 
 def warm_up() -> None:
@@ -60,13 +62,13 @@ def _prepared(
         step = FRAMEWORKS[name](row)
         if step is None:
             return None
-        gradients = step.gradients()
+        results = step.results()
         first = time.perf_counter() - start
         workspace = None if step.workspace is None else step.workspace()
     except (Exception, BudgetExceeded) as error:
         return {"error": f"{type(error).__name__}: {error}"}
     entry: dict[str, Any] = {"first_ms": 1e3 * first}
-    entry["difference"] = difference(gradients, wanted)
+    entry["difference"] = difference_of_results(row, results, wanted)
     if not entry["difference"] <= TOLERANCE[row.workload.dtype]:
         entry["error"] = f"differs from torch by {entry['difference']:.1e}"
         return entry
@@ -76,6 +78,13 @@ def _prepared(
         entry["workspace_bytes"] = workspace
     steps[name] = step.run
     return entry
+
+
+def difference_of_results(row: Row, results: list[Any], wanted: list[Any]) -> float:
+    """The larger one of the value and of the gradients: neither's size excuses the other."""
+    values = int(row.with_value)
+    parts = [slice(0, values), slice(values, None)] if values else [slice(None)]
+    return max(difference(results[p], wanted[p]) for p in parts)
 
 
 def difference(gradients: list[Any], wanted: list[Any]) -> float:

@@ -29,7 +29,9 @@ def part(
     drawn = [i if isinstance(i, Input) else Input(i, scale=0.5) for i in inputs]
     floats = 2 * sum(math.prod(i.shape) for i in drawn if i.kind != "index")
     ours, torch, jax = in_each(forward)
-    return Workload(name, tuple(drawn), Work(flops=flops, floats=floats), ours, torch, jax)
+    # A forward product is half of its two gradients.
+    work, value = Work(flops=flops, floats=floats), Work(flops=flops / 2)
+    return Workload(name, tuple(drawn), work, value, ours, torch, jax)
 
 
 def index(below: int, *shape: int) -> Input:

@@ -71,6 +71,7 @@ def gmm(d: int, k: int, n: int, name: str = "gmm") -> Workload:
             floats=2 * (n * d + k * d + k * d * (d + 1) // 2),
             calls={"exp": n * k},
         ),
+        Work(calls={"log": n}),
         ours, by_torch, by_jax,
     )  # fmt: skip
 
@@ -103,6 +104,7 @@ def gaussian_kernel(
             floats=2 * ((n + m) * dimensions + m * columns) + n * columns,
             calls={"exp": pairs},
         ),
+        Work(flops=2 * pairs * columns, floats=n * columns),
         ours, direct(torch.exp), direct(jnp.exp),
         drjit=drjit_forwards.gaussian_kernel,
         halide=halide_forwards.gaussian_kernel(m, dimensions),

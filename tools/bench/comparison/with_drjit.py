@@ -25,15 +25,16 @@ def drjit(row: Row) -> Step | None:
         dr.set_grad(out, cotangent)
         dr.enqueue(dr.ADMode.Backward, out)
         dr.traverse(dr.ADMode.Backward)
-        return [dr.grad(x) for x in leaves]
+        gradients = [dr.grad(x) for x in leaves]
+        return [dr.detach(out), *gradients] if row.with_value else gradients
 
     step = dr.freeze(pull)
     inputs, seed = [TensorXf(x) for x in row.inputs], TensorXf(row.cotangent)
 
     def run() -> Any:
-        gradients = step(seed, inputs)
-        dr.eval(gradients)
+        results = step(seed, inputs)
+        dr.eval(results)
         dr.sync_thread()
-        return gradients
+        return results
 
     return Step(run)

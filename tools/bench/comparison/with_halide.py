@@ -25,7 +25,8 @@ def halide(row: Row) -> Step | None:
         return None
     import halide as hl
 
-    outputs = [np.zeros_like(row.inputs[k]) for k in row.floats]
+    values = [np.zeros_like(row.cotangent)] if row.with_value else []
+    outputs = [*values, *(np.zeros_like(row.inputs[k]) for k in row.floats)]
     buffers = [hl.Buffer(a) for a in (row.cotangent, *row.inputs, *outputs)]
     best, best_time, refusals = None, float("inf"), []
     for scheduler in row.workload.halide_schedulers:
@@ -81,8 +82,9 @@ def _compiled(hl: Any, row: Row, scheduler: str, padded: bool) -> Any:
     out = row.workload.halide(hl, *inputs)
     seed = _function(hl, seed_param, row.cotangent.shape, padded)
     adjoints = hl.propagate_adjoints(out, seed, _ranges(hl, row.cotangent.shape))
-    results = [_result(hl, adjoints[inputs[k]], row.inputs[k].shape) for k in row.floats]
-    pipeline = hl.Pipeline(results)
+    values = [_result(hl, out, row.cotangent.shape)] if row.with_value else []
+    gradients = [_result(hl, adjoints[inputs[k]], row.inputs[k].shape) for k in row.floats]
+    pipeline = hl.Pipeline([*values, *gradients])
     target = hl.get_jit_target_from_environment()
     threads = {"parallelism": str(len(os.sched_getaffinity(0)))}
     pipeline.apply_autoscheduler(
@@ -129,10 +131,10 @@ def _function(hl: Any, param: Any, shape: tuple[int, ...], padded: bool) -> Any:
     return plain
 
 
-def _result(hl: Any, adjoint: Any, shape: tuple[int, ...]) -> Any:
+def _result(hl: Any, found: Any, shape: tuple[int, ...]) -> Any:
     at = tuple(hl.Var() for _ in shape)
-    gradient = hl.Func()
-    gradient[at] = adjoint[at]
-    gradient.set_estimates(_ranges(hl, shape))
-    _constant_extents(gradient.output_buffer(), shape)
-    return gradient
+    result = hl.Func()
+    result[at] = found[at]
+    result.set_estimates(_ranges(hl, shape))
+    _constant_extents(result.output_buffer(), shape)
+    return result

@@ -22,6 +22,7 @@ def main() -> None:
     parser.add_argument("--compile-budget", type=float, required=True)
     parser.add_argument("--frameworks", required=True)
     parser.add_argument("--rows", required=True)
+    parser.add_argument("--gradients", action="store_true")
     options = parser.parse_args()
 
     # What libraries print must not get between the answers.
@@ -50,12 +51,13 @@ def _compared(options: argparse.Namespace) -> tuple[dict[str, Any], Callable[...
     from .measure import measure
 
     rows = {w.name: w for w in catalogue.SETS[options.rows]()}
+    with_value = not options.gradients
 
     def measured(name: str, left_out: list[str]) -> dict[str, Any]:
         names = [f for f in options.frameworks.split(",") if f not in left_out]
-        return measure(rows[name], names, options.seconds)
+        return measure(rows[name], names, options.seconds, with_value)
 
-    return {name: asdict(row.work) for name, row in rows.items()}, measured
+    return {name: asdict(row.least(with_value)) for name, row in rows.items()}, measured
 
 
 def _primal(options: argparse.Namespace) -> tuple[dict[str, Any], Callable[..., Any]]:

@@ -20,10 +20,10 @@ HALIDE_SCHEDULERS_OF_CHANNELS = ("Li2018", "Mullapudi2016")
 
 @dataclass(frozen=True)
 class Work:
-    """The least that a gradient step needs; the limit of a row follows from it (limits.py).
+    """The least that a step needs; the limit of a row follows from it (limits.py).
 
     ``flops`` counts a multiply-add as two. ``floats`` are the numbers that cross the memory bus at
-    least once: inputs, cotangent and gradients that are arrays of some size. ``calls`` are
+    least once: inputs, cotangent, value and gradients that are arrays of some size. ``calls`` are
     evaluations of transcendental functions, by name. ``gathers`` are reads from and updates of
     positions that depend on data.
     """
@@ -32,6 +32,21 @@ class Work:
     floats: float = 0
     calls: dict[str, float] = field(default_factory=dict)
     gathers: float = 0
+
+    def __add__(self, other: Work) -> Work:
+        names = [*self.calls, *(name for name in other.calls if name not in self.calls)]
+        return Work(
+            self.flops + other.flops,
+            self.floats + other.floats,
+            {name: self.calls.get(name, 0) + other.calls.get(name, 0) for name in names},
+            self.gathers + other.gathers,
+        )
+
+    def of_size(self, size: float) -> Work:
+        """The same in numbers of ``size`` bytes; smaller ones than four compute no faster."""
+        slower = max(1, size / 4)
+        calls = {name: count * slower for name, count in self.calls.items()}
+        return Work(self.flops * slower, self.floats * size / 4, calls, self.gathers)
 
 
 @dataclass(frozen=True)
@@ -65,20 +80,23 @@ def is_float(dtype: Any) -> bool:
 class Workload:
     """The same forward in each framework, taking ``inputs`` in order and giving one array.
 
-    The step that is timed gives the gradients of sum(out * cotangent) for every float input.
-    ``jax``, ``drjit`` and ``halide`` are None where these cannot express the forward, or not well;
-    the latter two take their module first. ``blas`` gives the gradients themselves from
-    (cotangent, inputs) by NumPy's matrix products. ``channels_last`` says that torch may also
-    have its four-dimensional inputs in that layout.
+    The step that is timed gives ``out`` and the gradients of sum(out * cotangent) for every float
+    input. ``work`` is the least that the gradients alone need, ``value`` what computing and storing
+    ``out`` adds to it. ``jax``, ``drjit`` and ``halide`` are None where these cannot express the
+    forward, or not well; the latter two take their module first. ``blas`` gives the gradients from
+    (cotangent, inputs) by NumPy's matrix products, ``blas_value`` the value from the inputs.
+    ``channels_last`` says that torch may also have its four-dimensional inputs in that layout.
     """
 
     name: str
     inputs: tuple[Input, ...]
     work: Work
+    value: Work
     ours: Function
     torch: Function
     jax: Function | None = None
     blas: Function | None = None
+    blas_value: Function | None = None
     drjit: Function | None = None
     halide: Function | None = None
     halide_schedulers: tuple[str, ...] = HALIDE_SCHEDULERS
@@ -97,16 +115,15 @@ class Workload:
     def of(self, dtype: str) -> Workload:
         """The row in another float type, for the frameworks that have several."""
         size = numpy_dtype(dtype).itemsize
-        work = replace(
-            self.work,
-            flops=self.work.flops * max(1, size / 4),
-            floats=self.work.floats * size / 4,
-            calls={name: count * max(1, size / 4) for name, count in self.work.calls.items()},
-        )
         return replace(
-            self, name=f"{self.name}_{dtype}", work=work, dtype=dtype,
+            self, name=f"{self.name}_{dtype}", dtype=dtype,
+            work=self.work.of_size(size), value=self.value.of_size(size),
             blas=None, drjit=None, halide=None, channels_last=False,
         )  # fmt: skip
+
+    def least(self, with_value: bool) -> Work:
+        """What a step needs at least: gradients alone, or the value, too."""
+        return self.work + self.value if with_value else self.work
 
 
 def differentiated(inputs: list[Any]) -> list[int]:

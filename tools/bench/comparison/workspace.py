@@ -1,4 +1,4 @@
-"""What a peer's step allocates that is neither an input nor a gradient, at its peak.
+"""What a peer's step allocates that is neither an input nor a result, at its peak.
 
 What a library takes from the system by itself is not seen: the panels of MKL and OpenBLAS, what
 Eigen packs for XLA. oneDNN asks PyTorch's allocator, and is.
@@ -17,11 +17,11 @@ def of_torch(run: Callable[[], tuple[torch.Tensor, ...]]) -> int:
     """Bytes, from what PyTorch's allocator reports during one step."""
     recording = torch.autograd.profiler.profile(profile_memory=True)
     with recording as recorded:
-        gradients = run()
+        results = run()
     events = _allocations(recorded.kineto_results.experimental_event_tree())
     by_time = sorted(events, key=lambda event: event.start_time_ns)
     changes = [(e.extra_fields.ptr, e.extra_fields.alloc_size) for e in by_time]
-    return peak(changes, {g.untyped_storage().data_ptr() for g in gradients})
+    return peak(changes, {r.untyped_storage().data_ptr() for r in results})
 
 
 def _allocations(events: Iterable[Any]) -> Iterator[Any]:
