@@ -12,9 +12,10 @@ namespace adjit {
 namespace {
 
 // Longest first, so that the first match is the longest.
-constexpr std::array<std::string_view, 33> kSymbols{
-    "->", "==", "!=", "<=", ">=", "<<", ">>", "&&", "||", "//", "**", "+", "-", "*", "/", "%", "<",
-    ">",  "!",  "~",  "&",  "|",  "^",  "?",  ":",  ",",  ";",  "(",  ")", "[", "]", "{", "}",
+constexpr std::array<std::string_view, 34> kSymbols{
+    "<=>", "->", "==", "!=", "<=", ">=", "<<", ">>", "&&", "||", "//", "**",
+    "+",   "-",  "*",  "/",  "%",  "<",  ">",  "!",  "~",  "&",  "|",  "^",
+    "?",   ":",  ",",  ";",  "(",  ")",  "[",  "]",  "{",  "}",
 };
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }

@@ -152,9 +152,17 @@ class DefinitionParser {
     } else {
       s.bodies.push_back(expression());
     }
+    if (cursor_.accept("<=>")) equivalent();
     while (clause(s)) {
     }
     return s;
+  }
+
+  // "<=> matmul(A, B)": Tensor Comprehensions' note that a library function computes the same. It
+  // changes nothing here.
+  void equivalent() {
+    name("of the equivalent function");
+    expressions("before the arguments of the equivalent function");
   }
 
   void update(StatementSyntax& s) {

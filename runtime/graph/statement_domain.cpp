@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 #include "runtime/graph/vocabulary.hpp"
 
@@ -36,11 +37,28 @@ class DomainBuilder {
     });
   }
 
+  // Distinct indices, and in a new result of no declared shape constants, too: `O(0) +=! x(i)`
+  // makes a result of one element.
   bool left_is_indices() const {
+    const bool has_shape =
+        existing_ != nullptr || (statement_.type && !statement_.type->extents.empty());
     std::unordered_set<std::string_view> seen;
     return std::ranges::all_of(statement_.left, [&](SyntaxId id) {
+      if (is_constant(id)) return !has_shape;
       return is_index_name(id) && seen.insert(scope_.node(id).text).second;
     });
+  }
+
+  // An integer expression of literals and symbols.
+  bool is_constant(SyntaxId root) const {
+    for (SyntaxId id = scope_.node(root).subtree; id <= root; ++id) {
+      const SyntaxNode& node = scope_.node(id);
+      const bool symbol = node.kind == SyntaxKind::Name && scope_.symbols.contains(node.text);
+      if (!symbol && node.kind != SyntaxKind::Integer && node.kind != SyntaxKind::Operation &&
+          node.kind != SyntaxKind::Dimension)
+        return false;
+    }
+    return true;
   }
 
   void number_indices() {
@@ -48,7 +66,7 @@ class DomainBuilder {
     for (const WhereSyntax& w : statement_.where)
       if (w.kind == Kind::Let) known_.insert(w.name);
     if (!out_.scatter)
-      for (SyntaxId id : statement_.left) add_index(scope_.node(id).text, scope_.node(id).offset);
+      for (SyntaxId id : statement_.left) add_left(id);
     out_.left_count = out_.indices.size();
     for (const WhereSyntax& w : statement_.where)
       if (w.kind == Kind::Range) add_index(w.name, w.offset);
@@ -69,6 +87,18 @@ class DomainBuilder {
     if (call && !scope_.tensors.contains(node.text) && !function_from_name(node.text) &&
         !type_from_name(node.text))
       scope_.fail(node.offset, "there is no tensor or function '" + std::string(node.text) + "'");
+  }
+
+  // A constant is an index that no expression can name, over one value.
+  void add_left(SyntaxId id) {
+    const SyntaxNode& node = scope_.node(id);
+    if (!is_constant(id)) return add_index(node.text, node.offset);
+    const int64_t value = evaluate_integer(scope_, id);
+    if (value < 0)
+      scope_.fail(node.offset,
+                  "the index " + std::to_string(value) + " is negative: a result begins at 0");
+    fixed_.push_back({out_.indices.size(), value});
+    out_.indices.push_back({node.text, node.offset});
   }
 
   void add_index(std::string_view name, uint32_t offset) {
@@ -98,7 +128,13 @@ class DomainBuilder {
       auto& range = ranges[at->second.size() - 1];  // the form of index k has size k + 1
       if (range) scope_.fail(w.offset, "'" + std::string(w.name) + "' has a range already");
       range = IndexRange{evaluate_integer(scope_, w.first), evaluate_integer(scope_, w.second)};
+      if (range->to < range->from)
+        scope_.fail(w.offset, "the range " + std::to_string(range->from) + ":" +
+                                  std::to_string(range->to) + " of '" + std::string(w.name) +
+                                  "' ends before it begins: write from:to, `to` not included");
     }
+    for (const auto& [index, value] : fixed_)
+      ranges[index] = IndexRange{value, checked_add(value, 1)};
     declared_ranges(ranges);
     infer(ranges);
     std::vector<IndexRange> found;
@@ -235,6 +271,7 @@ class DomainBuilder {
   StatementDomain out_;
   AffineReader::Names names_;
   std::unordered_set<std::string_view> known_;
+  std::vector<std::pair<size_t, int64_t>> fixed_;  // indices that are constants, their values
 };
 
 }  // namespace

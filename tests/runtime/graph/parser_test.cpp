@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "runtime/graph/interpreter.hpp"
 #include "runtime/graph/text.hpp"
 
 namespace adjit {
@@ -74,6 +75,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"def main(float(3) x) -> (y) { y(i) = x(i) where i in 0:3, i in 0:2 }",
              "has a range already", "i in 0:2"},
         Case{"def main(float(3) x) -> (y) { y(i) = x(i) where i in 0:N }", "'N' has no value", "N"},
+        Case{"def main(float(9) x) -> (y) { y(i) = x(i) where i in 8:4 }",
+             "8:4 of 'i' ends before it begins", "i in 8:4"},
+        Case{"def main(float(3) x) -> (y) { y(-1) +=! x(i) }", "the index -1 is negative",
+             "1) +=!"},
+        Case{"def main(float(3) x) -> (y) { y(i) = x(i) <=> copy }", "before the arguments", "}"},
         Case{"def main(float(3) x) -> (y) { y(i) = x(i) where x(i) > 0 }", "affine comparison",
              ">"},
         Case{"def main(float(3) x) -> (y) { y(i) +=! x(i * 9223372036854775808) }", "64 bits",
@@ -109,6 +115,32 @@ TEST(Parser, PowersAreThoseOfPython) {
                                         {"-2 ** x(i)", "-pow(2, x(i))"},
                                         {"(-2) ** x(i)", "pow(-2, x(i))"}})
     EXPECT_EQ(body(python), body(spelled)) << python;
+}
+
+TEST(Parser, AnEquivalentFunctionIsReadAndChangesNothing) {
+  const char* plain = "def f(float(3) x) -> (y) { y(i) = x(i + j) where j in 0:1 }";
+  const char* noted = "def f(float(3) x) -> (y) { y(i) = x(i + j) <=> copy(x) where j in 0:1 }";
+  const auto reduced = [](std::string text) { return text.replace(text.find(" = "), 3, " +=! "); };
+  EXPECT_EQ(print(parse_graph(reduced(noted))), print(parse_graph(reduced(plain))));
+}
+
+TEST(Parser, AConstantOnTheLeftMakesAResultThatReachesIt) {
+  const Graph total = parse_graph("def f(float(4) x) -> (y) { y(0) +=! x(i) }");
+  EXPECT_EQ(total.stages[0].kind, StageKind::Compute);
+  EXPECT_EQ(total.info(total.outputs[0]).shape, std::vector<int64_t>{1});
+  const Graph column = parse_graph("def f(float(4, 3) x) -> (y) { y(0, i, 0) +=! x(i, j) }");
+  EXPECT_EQ(column.info(column.outputs[0]).shape, (std::vector<int64_t>{1, 4, 1}));
+  const Graph third = parse_graph("def f(float(4) x) -> (y) { y(2) +=! x(i) }");
+  EXPECT_EQ(third.info(third.outputs[0]).shape, std::vector<int64_t>{3});
+  const double numbers[] = {1, 2, 3, 4};
+  const Array x[] = {Array::of(DType::Float32, {4}, numbers)};
+  const Array y = interpret(third, x)[0];
+  EXPECT_EQ(std::vector<double>({y.at(0), y.at(1), y.at(2)}), std::vector<double>({0, 0, 10}));
+}
+
+TEST(Parser, AConstantOnTheLeftOfADeclaredShapeIsAScatter) {
+  const Graph graph = parse_graph("def f(float(4) x) -> (y) { float(5) y(2) +=! x(i) }");
+  EXPECT_EQ(graph.stages[0].kind, StageKind::Scatter);
 }
 
 TEST(Parser, CommentsAndSemicolons) {
