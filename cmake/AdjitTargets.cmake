@@ -63,6 +63,8 @@ function(adjit_shared_library target folder)
     ${target} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                         $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
                         $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  # The C++ layer is header only: who includes it compiles it as C++20. C sources are not touched.
+  target_compile_features(${target} INTERFACE cxx_std_20)
   if(NOT SKBUILD) # a wheel holds no symbolic links, so its library has no version in its name
     set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION}
                                                SOVERSION ${PROJECT_VERSION_MAJOR})

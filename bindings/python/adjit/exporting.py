@@ -29,7 +29,8 @@ def export(
     where ``f`` has float arguments and results, ``<name>_backward`` (arguments, one cotangent per
     float result, then one gradient per float argument; it computes the forward again). Both run on
     the calling thread and need no adjit; a ``memory_budget`` of ``f`` does not bind them.
-    ``name``: that of ``f``. CompileError where there is no C compiler, Error for arrays that ``f``
+    ``name``: that of ``f``; libraries that are linked into one program, such as those of one ``f``
+    for several shapes, need different ones. CompileError where there is no C compiler, Error for arrays that ``f``
     captures.
     """
     title = name or getattr(f, "__name__", "f").strip("<>")
