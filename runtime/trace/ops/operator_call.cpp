@@ -62,6 +62,9 @@ Signature parse_signature(std::string_view signature) {
 
 std::optional<WeakScalar> scalar_of(const nlohmann::json& value) {
   if (value.is_boolean()) return WeakScalar::of(value.get<bool>());
+  // An int beyond int64 is a float: it meets floats only.
+  if (value.is_number_unsigned() && value.get<uint64_t>() > uint64_t{INT64_MAX})
+    return WeakScalar::of(value.get<double>());
   if (value.is_number_integer()) return WeakScalar::of(value.get<int64_t>());
   if (value.is_number_float()) return WeakScalar::of(value.get<double>());
   constexpr double kInfinity = std::numeric_limits<double>::infinity();

@@ -3,9 +3,12 @@
 // A key is two int64 words of 32 bits; element i of a draw is a function of (key, i) alone, so
 // forward and backward see the same numbers without storing them. Salmon et al., "Parallel random
 // numbers: as easy as 1, 2, 3", SC 2011.
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <numbers>
+#include <string>
 
 #include "runtime/trace/ops/elementwise.hpp"
 #include "runtime/trace/ops/families.hpp"
@@ -50,11 +53,18 @@ Words words_at(const OperatorCall& call, const StageBuilder& stage, size_t key, 
   return philox(counter, word(0), word(1));
 }
 
-// Uniform in [0, 1): 24 bits for float32, 53 for float64.
+// Random bits that a number of type float32 or float64 takes without rounding.
+int bits_of(DType dtype) { return dtype == DType::Float64 ? 53 : 24; }
+
+// A whole number in [0, 2^bits_of(dtype)), as a float.
+Formula whole_of(Formula a, Formula b, DType dtype) {
+  if (dtype == DType::Float64) return ((a >> 5) * (int64_t{1} << 26) + (b >> 6)).cast(dtype);
+  return (a >> 8).cast(DType::Float32);
+}
+
+// Uniform in [0, 1).
 Formula uniform_of(Formula a, Formula b, DType dtype) {
-  if (dtype == DType::Float64)
-    return ((a >> 5) * (int64_t{1} << 26) + (b >> 6)).cast(dtype) * 0x1p-53;
-  return (a >> 8).cast(DType::Float32) * 0x1p-24;
+  return whole_of(a, b, dtype) * std::ldexp(1.0, -bits_of(dtype));
 }
 
 Shape drawn_shape(const OperatorCall& call) { return call.integers("shape").value_or(Shape{}); }
@@ -69,11 +79,14 @@ constexpr int64_t kDraw = 0, kSplit = 1;
 
 // The words of a seed.
 std::vector<TensorId> key(OperatorCall& call) {
+  const std::optional<WeakScalar>& literal = call.operand(0).scalar;
+  if (literal ? literal->kind == WeakScalar::Kind::Float
+              : is_float(call.trace().dtype(call.tensor(0))))
+    call.fail(ErrorCode::DType, "a seed is an integer in [-2^63, 2^63)");
   StageBuilder stage(call.trace(), call.name(), {2});
   const Formula seed =
-      call.operand(0).scalar
-          ? stage.integer(call.operand(0).scalar->integer)
-          : stage.read(call.tensor(0), std::span<const Formula>()).cast(DType::Int64);
+      literal ? stage.integer(literal->integer)
+              : stage.read(call.tensor(0), std::span<const Formula>()).cast(DType::Int64);
   return {stage.finish(select(stage.axis(0) == 0, low(seed), high(seed)))};
 }
 
@@ -98,14 +111,84 @@ std::vector<TensorId> bits(OperatorCall& call) {
   return {stage.finish(words_at(call, stage, 0, shape, kDraw)[0])};
 }
 
+struct FloatFormat {
+  int digits;  // significant bits
+  int least;   // exponent of the least step between numbers that are not flushed to zero
+  double max;
+};
+FloatFormat format_of(DType dtype) {
+  switch (dtype) {
+    case DType::Float16: return {11, -24, 65504};
+    case DType::BFloat16: return {8, -126, 0x1.fep127};
+    case DType::Float32: return {24, -126, 0x1.fffffep127};
+    default: return {53, -1022, 0x1.fffffffffffffp1023};
+  }
+}
+
+// The numbers (first + k) * 2^exponent, k in [0, count).
+struct Grid {
+  int exponent;
+  double first;
+  double count;
+};
+
+// The multiples in [low, high) of one power of two: the least for which all are numbers of the type
+// and there are no more than bits_of(the type) can tell apart. Equally spaced numbers that need no
+// rounding are equally likely, and none is rounded up to `high`.
+Grid grid_of(double low, double high, const FloatFormat& format) {
+  int magnitude = 0;
+  if (std::frexp(std::max(std::abs(low), std::abs(high)), &magnitude) == 0.5) --magnitude;
+  Grid grid{std::max(magnitude - format.digits, format.least), 0, 0};
+  const auto at_least = [&](double bound) {  // the first multiple that is not below it
+    const double k = std::ceil(std::ldexp(bound, -grid.exponent));
+    return std::ldexp(k, grid.exponent) < bound ? k + 1 : k;  // where the quotient underflows
+  };
+  for (;; ++grid.exponent) {
+    grid.first = at_least(low);
+    grid.count = at_least(high) - grid.first;
+    if (grid.count <= std::ldexp(1.0, format.digits)) return grid;
+  }
+}
+
+std::string shortest(double value) {
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
+}
+
+// The interval of a call as a grid. No number in it, or numbers beyond the dtype's, is an error.
+Grid drawn_grid(const OperatorCall& call, DType dtype) {
+  const double low = call.real("minval", 0), high = call.real("maxval", 1);
+  const std::string interval = "[" + shortest(low) + ", " + shortest(high) + ")";
+  if (!std::isfinite(low) || !std::isfinite(high) || low > high)
+    call.fail(
+        ErrorCode::Invalid,
+        "minval and maxval are finite and minval does not exceed maxval; they are " + interval);
+  const FloatFormat format = format_of(dtype);
+  const Grid grid = grid_of(low, high, format);
+  const double last = std::ldexp(grid.first + std::max(grid.count - 1, 0.0), grid.exponent);
+  if (std::max(std::abs(low), std::abs(last)) > format.max)
+    call.fail(ErrorCode::Invalid,
+              interval + " exceeds the range of " + std::string(name_of(dtype)));
+  if (grid.count < 1 && low < high)
+    call.fail(ErrorCode::Invalid, "there is no number of type " + std::string(name_of(dtype)) +
+                                      " in " + interval + ": draw a wider interval, or float64");
+  return grid;
+}
+
 std::vector<TensorId> uniform(OperatorCall& call) {
   require_key(call, 0);
   const Shape shape = drawn_shape(call);
   const DType dtype = float_dtype(call), held = accumulator_of(dtype);
-  const double minval = call.real("minval", 0), maxval = call.real("maxval", 1);
+  const Grid grid = drawn_grid(call, dtype);
   StageBuilder stage(call.trace(), call.name(), shape);
+  if (grid.count < 1) return {stage.finish(stage.constant(call.real("minval", 0), held), dtype)};
   const Words w = words_at(call, stage, 0, shape, kDraw);
-  return {stage.finish(uniform_of(w[0], w[1], held) * (maxval - minval) + minval, dtype)};
+  Formula k = whole_of(w[0], w[1], held);
+  // Below `count` after rounding too: k is at most 2^bits - 1.
+  const double scale = std::ldexp(grid.count, -bits_of(held));
+  if (scale != 1) k = floor(k * scale);
+  if (grid.first != 0) k = k + grid.first;
+  return {stage.finish(k * std::ldexp(1.0, grid.exponent), dtype)};
 }
 
 // Box and Muller; 1 - u lies in (0, 1], so that the logarithm is finite.
@@ -123,9 +206,11 @@ std::vector<TensorId> normal(OperatorCall& call) {
 std::vector<TensorId> bernoulli(OperatorCall& call) {
   require_key(call, 0);
   const Shape shape = drawn_shape(call);
+  const double p = call.real("p", 0.5);
+  if (!(p >= 0 && p <= 1)) call.fail(ErrorCode::Invalid, "p lies between 0 and 1");
   StageBuilder stage(call.trace(), call.name(), shape);
   const Words w = words_at(call, stage, 0, shape, kDraw);
-  return {stage.finish(uniform_of(w[0], w[1], DType::Float64) < call.real("p", 0.5))};
+  return {stage.finish(uniform_of(w[0], w[1], DType::Float64) < p)};
 }
 
 // Kept elements are scaled by 1 / (1 - p); the mask is drawn again in the backward.
@@ -154,8 +239,8 @@ const Operator kRandomOperators[] = {
     {"random.key", "(seed)", "() -> (2,) int64", kRandomNone, key},
     {"random.split", "(key, *, num=2)", "(2,) -> (num, 2)", kRandomNone, split_key},
     {"random.bits", "(key, *, shape)", "(2,) -> shape, int64 in [0, 2^32)", kRandomNone, bits},
-    {"random.uniform", "(key, *, shape, dtype='float32', minval=0.0, maxval=1.0)", "(2,) -> shape",
-     kRandomNone, uniform},
+    {"random.uniform", "(key, *, shape, dtype='float32', minval=0.0, maxval=1.0)",
+     "(2,) -> shape, in [minval, maxval)", kRandomNone, uniform},
     {"random.normal", "(key, *, shape, dtype='float32')", "(2,) -> shape", kRandomNone, normal},
     {"random.bernoulli", "(key, *, p=0.5, shape=None)", "(2,) -> shape, bool", kRandomNone,
      bernoulli},
