@@ -6,6 +6,7 @@
 
 #include "runtime/diff/factors.hpp"
 #include "runtime/diff/guards.hpp"
+#include "runtime/diff/index_pieces.hpp"
 #include "runtime/diff/indices.hpp"
 #include "runtime/diff/rewrite.hpp"
 #include "runtime/domain/bounds.hpp"
@@ -42,24 +43,6 @@ std::optional<FibrePiece> permuted(const Domain& domain, std::span<const Affine>
     }
   }
   return piece;
-}
-
-// The read's coordinates as they are inside the domain.
-std::vector<ExprId> index_within(ExprPool& pool, ExprId read, const Domain& domain) {
-  std::vector<ExprId> index(pool.read_index(read).begin(), pool.read_index(read).end());
-  for (ExprId& coordinate : index) coordinate = without_bounds(pool, coordinate, domain);
-  return index;
-}
-
-std::optional<std::vector<Affine>> affine_index(const ExprPool& pool, std::span<const ExprId> index,
-                                                Domain& domain) {
-  std::vector<Affine> forms;
-  for (ExprId coordinate : index) {
-    std::optional<Affine> form = as_affine(pool, coordinate, domain);
-    if (!form) return std::nullopt;
-    forms.push_back(std::move(*form));
-  }
-  return forms;
 }
 
 // Whether a read stays in its tensor at every point of the domain, provably.
@@ -180,6 +163,38 @@ ExprId without_padding(ExprPool& pool, ExprId value, Domain& domain, bool& empty
   return replace_nodes(pool, roots, replacements)[0];
 }
 
+// The read's coordinates as they are inside the domain.
+std::vector<ExprId> index_within(ExprPool& pool, ExprId read, const Domain& domain) {
+  std::vector<ExprId> index(pool.read_index(read).begin(), pool.read_index(read).end());
+  for (ExprId& coordinate : index) coordinate = without_choices(pool, coordinate, domain);
+  return index;
+}
+
+struct Gathered {
+  FibrePiece piece;
+  ExprId condition;  // over the source's axes
+};
+
+// All points of the domain where the condition may hold, by the element that they read; nullopt
+// when there is no telling, or the solver gives up.
+std::optional<std::vector<Gathered>> gathers(ExprPool& pool, const Domain& source,
+                                             std::span<const ExprId> index,
+                                             const std::vector<int64_t>& shape, ExprId condition) {
+  const std::optional<std::vector<IndexPiece>> parts = index_pieces(pool, source, index, condition);
+  if (!parts) return std::nullopt;
+  std::vector<Gathered> found;
+  for (const IndexPiece& part : *parts) {
+    if (std::optional<FibrePiece> piece = permuted(part.domain, part.index, shape)) {
+      found.push_back({std::move(*piece), part.condition});
+      continue;
+    }
+    std::optional<std::vector<FibrePiece>> pieces = fibre(part.domain, part.index, shape);
+    if (!pieces) return std::nullopt;
+    for (FibrePiece& piece : *pieces) found.push_back({std::move(piece), part.condition});
+  }
+  return found;
+}
+
 bool is_zero(const ExprPool& pool, ExprId value) {
   const auto constant = pool.value(value);
   return constant && *constant == 0;
@@ -198,21 +213,18 @@ void turn_round(Graph& graph, const Domain& domain, const Access& access, size_t
   bool empty = guards.empty;
   const ExprId value = without_padding(pool, access.value, source, empty);
   if (empty) return;
-  const std::vector<ExprId> coordinates = index_within(pool, access.read, source);
-  const std::optional<std::vector<Affine>> index = affine_index(pool, coordinates, source);
   const auto add = [&](Contribution c) {
     c.origin = origin;
     contributions.push_back(std::move(c));
   };
-  if (index) {
-    if (std::optional<FibrePiece> piece = permuted(source, *index, shape))
-      return add(gather(graph, std::move(*piece), guards.rest, value));
-    if (std::optional<std::vector<FibrePiece>> pieces = fibre(source, *index, shape)) {
-      for (FibrePiece& piece : *pieces) add(gather(graph, std::move(piece), guards.rest, value));
-      return;
-    }
+  const std::vector<ExprId> index = index_within(pool, access.read, source);
+  if (std::optional<std::vector<Gathered>> gathered =
+          gathers(pool, source, index, shape, guards.rest)) {
+    for (Gathered& part : *gathered)
+      add(gather(graph, std::move(part.piece), part.condition, value));
+  } else {
+    add(scatter(pool, std::move(source), index, shape, guards.rest, value));
   }
-  add(scatter(pool, std::move(source), coordinates, shape, guards.rest, value));
 }
 
 }  // namespace adjit

@@ -161,10 +161,11 @@ class Accumulator {
   // and the odd half of a tensor do. Within a budget: false means "not proven".
   bool cover_box(const std::vector<Contribution>& all) {
     constexpr size_t kMostContributions = 16, kMostParts = 16;
+    if (std::ranges::any_of(all, [](const Contribution& c) { return !c.support.valid(); }))
+      return true;
     if (all.size() > kMostContributions) return false;
     std::vector<Domain> open{box_};
     for (const Contribution& c : all) {
-      if (!c.support.valid()) return true;
       Domain taken = open.empty() ? box_ : open.front();
       taken.inequalities.clear();
       taken.equalities.clear();

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "runtime/diff/index_choices.hpp"
 #include "runtime/diff/rewrite.hpp"
 #include "runtime/diff/simplify.hpp"
-#include "runtime/domain/bounds.hpp"
 
 namespace adjit {
 namespace {
@@ -28,17 +28,6 @@ ExprId simpler(ExprPool& pool, ExprId index, Domain domain) {
   return divisions_in(pool, made) < divisions ? made : index;
 }
 
-// Of two index expressions the one that is the minimum (or maximum) at every point of the domain;
-// invalid where the domain does not tell.
-ExprId decided(const ExprPool& pool, Op op, ExprId a, ExprId b, Domain domain) {
-  const std::optional<Affine> left = as_affine(pool, a, domain), right = as_affine(pool, b, domain);
-  if (!left || !right) return {};
-  const bool least = op == Op::Min;
-  if (implies(domain, *right - *left)) return least ? a : b;
-  if (implies(domain, *left - *right)) return least ? b : a;
-  return {};
-}
-
 void simplify_reads(ExprPool& pool, Stage& stage) {
   std::unordered_map<uint32_t, ExprId> replacements;
   for (ExprId id : reachable(pool, stage.bodies)) {
@@ -46,7 +35,7 @@ void simplify_reads(ExprPool& pool, Stage& stage) {
     const std::vector<ExprId> before(pool.read_index(id).begin(), pool.read_index(id).end());
     std::vector<ExprId> index;
     for (ExprId coordinate : before)
-      index.push_back(simpler(pool, without_bounds(pool, coordinate, stage.domain), stage.domain));
+      index.push_back(simpler(pool, without_choices(pool, coordinate, stage.domain), stage.domain));
     if (index != before)
       replacements.emplace(id.value, pool.read(pool.read_tensor(id), pool.dtype(id), index,
                                                pool.read_predicate(id)));
@@ -56,22 +45,16 @@ void simplify_reads(ExprPool& pool, Stage& stage) {
 
 }  // namespace
 
-ExprId without_bounds(ExprPool& pool, ExprId index, const Domain& domain) {
-  const ExprId roots[] = {index};
-  const std::vector<ExprId> nodes = reachable(pool, roots);
-  const auto is_bound = [&](ExprId id) {
-    return pool.dtype(id) == DType::Int64 && (pool.is(id, Op::Min) || pool.is(id, Op::Max));
-  };
-  if (std::ranges::none_of(nodes, is_bound)) return index;
+ExprId without_choices(ExprPool& pool, ExprId index, const Domain& domain) {
   std::unordered_map<uint32_t, ExprId> now;
-  for (ExprId id : nodes) {
-    const ExprId made = with_operands(pool, id, now);
-    ExprId kept = made;
-    if (is_bound(made)) {
-      const ExprId a = pool.operand(made, 0), b = pool.operand(made, 1);
-      if (const ExprId known = decided(pool, pool[made].op, a, b, domain); known.valid())
-        kept = known;
-    }
+  for (ExprId id : reachable(pool, std::span(&index, 1))) {
+    const bool changed = std::ranges::any_of(
+        pool.operands(id), [&](ExprId operand) { return now.contains(operand.value); });
+    ExprId kept = changed ? with_operands(pool, id, now) : id;
+    Domain extended = domain;
+    if (const std::optional<IndexChoice> choice = choice_of(pool, kept, extended))
+      if (const std::optional<Sign> sign = known_sign(extended, *choice))
+        kept = chosen(pool, kept, *sign);
     if (kept != id) now.emplace(id.value, kept);
   }
   const auto found = now.find(index.value);

@@ -5,8 +5,8 @@
 
 namespace adjit {
 
-/// An index (Int64) without the minima and maxima that the domain decides: min(p, 2) is p where a
-/// row says p <= 2. Equal to the index at every point of the domain.
-ExprId without_bounds(ExprPool& pool, ExprId index, const Domain& domain);
+/// An index or a condition on indices without the choices (index_choices.hpp) that the domain
+/// decides: min(p, 2) is p where a row says p <= 2. Equal to it at every point of the domain.
+ExprId without_choices(ExprPool& pool, ExprId index, const Domain& domain);
 
 }  // namespace adjit

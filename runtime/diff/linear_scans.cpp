@@ -11,6 +11,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "runtime/diff/prefix_reduction.hpp"
 #include "runtime/diff/rewrite.hpp"
 #include "runtime/diff/simplify.hpp"
 #include "runtime/diff/time_axis.hpp"
@@ -19,7 +20,6 @@
 namespace adjit {
 namespace {
 
-constexpr int64_t kShortest = 8;    // steps: below, a prefix reduction is not linear
 constexpr size_t kMostNodes = 200;  // of a carry's step, written out
 
 // slope * carry + rest; an invalid part is 0.
@@ -412,7 +412,7 @@ Graph linear_scans_as_prefixes(const Graph& graph) {
   bool any = false;
   for (Stage& stage : stages) {
     if (stage.kind == StageKind::Scan && !stage.scan->conditional &&
-        stage.scan->trips >= kShortest && stage.scan->segment == 0) {
+        stage.scan->trips >= kShortestRunning && stage.scan->segment == 0) {
       any |= LinearScan(result, std::move(stage))();
     } else {
       result.stages.push_back(std::move(stage));

@@ -2,9 +2,6 @@
 #include "runtime/diff/prefix_reduction.hpp"
 
 namespace adjit {
-namespace {
-constexpr int64_t kShortest = 8;  // below, a triangle is as good
-}
 
 std::optional<Running> prefix_reduction(const ExprPool& pool, const Stage& stage) {
   const Domain& domain = stage.domain;
@@ -23,7 +20,7 @@ std::optional<Running> prefix_reduction(const ExprPool& pool, const Stage& stage
     if (axis || row.coefficient(a) != -sign) return std::nullopt;
     axis = a;
   }
-  if (!axis || domain.extents[*axis] != domain.extents[r] || domain.extents[r] < kShortest)
+  if (!axis || domain.extents[*axis] != domain.extents[r] || domain.extents[r] < kShortestRunning)
     return std::nullopt;
   for (ExprId id : reachable(pool, stage.bodies))
     if (pool.is(id, Op::Axis) && pool.axis_number(id) == *axis) return std::nullopt;

@@ -12,8 +12,12 @@
 
 namespace adjit {
 
+/// Steps below which a triangle is as good as a reduction that runs on.
+inline constexpr int64_t kShortestRunning = 8;
+
 /// How a stage runs on that has one reduction axis r, bounded by one row, r <= i, r < i, r >= i or
-/// r > i for an output axis i of the same extent (at least 8), and whose bodies do not use i.
+/// r > i for an output axis i of the same extent (at least kShortestRunning), and whose bodies do
+/// not use i.
 std::optional<Running> prefix_reduction(const ExprPool& pool, const Stage& stage);
 
 }  // namespace adjit

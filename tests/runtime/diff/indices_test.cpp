@@ -1,4 +1,4 @@
-// tests/runtime/diff/indices_test.cpp -- minima and maxima in indices that a domain decides.
+// tests/runtime/diff/indices_test.cpp -- choices in indices that a domain decides.
 #include "runtime/diff/indices.hpp"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ std::string simplified(const std::string& index, const std::string& where) {
   return text.substr(from, to - from - 1);
 }
 
-TEST(WithoutBounds, WhatTheDomainDecides) {
+TEST(WithoutChoices, WhatTheDomainDecides) {
   EXPECT_EQ(simplified("min(i, 9)", ""), "i");
   EXPECT_EQ(simplified("max(min(i, 20), -3)", ""), "i");
   EXPECT_EQ(simplified("min(i, 7)", ", i <= 7"), "i");
@@ -31,9 +31,12 @@ TEST(WithoutBounds, WhatTheDomainDecides) {
   EXPECT_EQ(simplified("max(i, r_j)", ", r_j >= i + 1"), "r_j");
   EXPECT_EQ(simplified("min(i // 2, 4) + max(0, r_j)", ""), "r_j + i // 2");
   EXPECT_EQ(simplified("I(min(i, 9)) % 7", ""), "I(i) % 7");
+  EXPECT_EQ(simplified("abs(i - r_j)", ", r_j <= i"), "i - r_j");
+  EXPECT_EQ(simplified("i < 0 ? 0 : 9 < i ? 9 : i", ""), "i");
+  EXPECT_EQ(simplified("i == r_j || i < 3 ? r_j : 7", ", r_j >= i, r_j <= i"), "r_j");
 }
 
-TEST(WithoutBounds, WhatItDoesNot) {
+TEST(WithoutChoices, WhatItDoesNot) {
   EXPECT_EQ(simplified("min(i, 7)", ""), "min(i, 7)");
   EXPECT_EQ(simplified("min(i, 7)", ", i <= 8"), "min(i, 7)");
   EXPECT_EQ(simplified("max(i, r_j)", ""), "max(i, r_j)");
@@ -42,7 +45,7 @@ TEST(WithoutBounds, WhatItDoesNot) {
 
 // What is read where p < 3 only, with an index that min keeps inside, is read at p: the gradient
 // gathers.
-TEST(WithoutBounds, GradientsGather) {
+TEST(WithoutChoices, GradientsGather) {
   const Graph graph = parse_graph(
       "def f(double(3, 5) x, double(4, 5) w) -> (y) { y(i) +=! (r_p < 3 ? x(min(r_p, 2), i) : 1.0) "
       "* w(r_p, i) where i in 0:5, r_p in 0:4 }");
