@@ -24,8 +24,8 @@ std::vector<bool> lead_to_outputs_alone(const Program& program) {
   return early;
 }
 
-// The stage behind which each one goes. What needs none goes where its reader does: a scatter's
-// start, say, would wait from the beginning.
+// The stage behind which each one goes. What needs none goes where its first reader does: a
+// scatter's start, say, would wait from the beginning.
 std::vector<size_t> places(const Program& program) {
   const Graph& graph = program.graph;
   const std::vector<bool> early = lead_to_outputs_alone(program);
@@ -42,10 +42,14 @@ std::vector<size_t> places(const Program& program) {
     free[s] = !last;
     behind[s] = last.value_or(s);
   }
-  for (size_t s = behind.size(); s-- > 0;)
-    if (free[s])
-      for (TensorId id : graph.stages[s].results)
-        for (size_t reader : program.readers[id.value]) behind[s] = behind[reader];
+  for (size_t s = behind.size(); s-- > 0;) {
+    if (!free[s]) continue;
+    std::optional<size_t> first;  // several results may have a reader each
+    for (TensorId id : graph.stages[s].results)
+      for (size_t reader : program.readers[id.value])
+        first = std::min(first.value_or(behind[reader]), behind[reader]);
+    behind[s] = first.value_or(s);
+  }
   return behind;
 }
 

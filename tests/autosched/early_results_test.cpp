@@ -30,5 +30,19 @@ TEST(EarlyResults, WhatWaitsForNothingWaitsForItsReader) {
   expect_faithful(p, graph);
 }
 
+// Of several results, each with a reader: it goes where the first of these does.
+TEST(EarlyResults, SeveralResultsWaitForTheirFirstReader) {
+  const Graph graph = parse_graph(
+      "def main(float(6, 6) x) -> (y, z) {\n"
+      "  (a, b)(i) argmax=! (x(i, r), r)\n"
+      "  y(i) = a(i) * 2.0\n"
+      "  c(i) +=! x(r, i)\n"
+      "  d(i) +=! c(r) * x(i, r)\n"
+      "  z(i) = d(i) + float(b(i))\n}");
+  const Program p = early_results(plain(graph));
+  EXPECT_EQ(names(p), (std::vector<std::string>{"a", "y", "c", "d", "z"}));
+  expect_faithful(p, graph);
+}
+
 }  // namespace
 }  // namespace adjit
