@@ -51,5 +51,21 @@ TEST(Gather, BesideWhatIsAttached) {
                  "attached to another");
 }
 
+// What is attached is there when its host's kernel is done, for others, too.
+TEST(Gather, BehindWhatAnotherHasAttached) {
+  const Graph graph = parse_graph(
+      "def main(float(6, 7) x) -> (e, f, g) {\n"
+      "  t(i, j) +=! x(i, r) * x(r % 6, j) where i in 0:6, j in 0:7, r in 0:7\n"
+      "  f(i) max=! t(i, r)\n"
+      "  g(i) +=! t(i, r)\n"
+      "  e(i) +=! x(i, r)\n}");
+  Program p = plain(graph);
+  p = compute_at(std::move(p), stage_of(p, "t"), stage_of(p, "f"), 1);
+  const Stages both{stage_of(p, "e"), stage_of(p, "f")};
+  expect_faithful(gather(p, both), graph);
+  const Stages around{stage_of(p, "f"), stage_of(p, "g"), stage_of(p, "e")};
+  expect_faithful(gather(p, around), graph);
+}
+
 }  // namespace
 }  // namespace adjit
