@@ -207,9 +207,7 @@ Program block_axis(Program program, std::span<const StageAxis> stages,
     move.require(s.axis < stage.domain.rank(), "the stage has no such axis");
     if (names.empty()) extent = stage.domain.extents[s.axis];
     move.require(stage.domain.extents[s.axis] == extent, "the axes differ in their extents");
-    const NestPath path = move.path();
-    move.require(path.steps.empty() && nest_at(program, path).attached.empty(),
-                 "take it apart before attaching it or others to it");
+    move.own_kernel("take it apart before attaching it or others to it");
     names.push_back(stage_name(program.graph, stage));
     axes.push_back(s.axis);
   }

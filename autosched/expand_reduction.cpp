@@ -39,9 +39,7 @@ Program expand_reduction(Program program, size_t stage) {
   move.require(terms >= 1 && terms <= kMostTerms, "it has none or too many terms");
   const size_t nodes = reachable(program.graph.pool, whole.bodies).size();
   move.require(nodes <= kNodeLimit / static_cast<size_t>(terms), "its terms are too long");
-  const NestPath path = move.path();
-  move.require(path.steps.empty() && nest_at(program, path).attached.empty(),
-               "write it out before attaching it or others to it");
+  move.own_kernel("write it out before attaching it or others to it");
   ExprPool& pool = program.graph.pool;
   ExprId sum;
   std::vector<int64_t> at(domain.reduction_rank(), 0);

@@ -74,9 +74,7 @@ void check(const Move& move, std::span<const size_t> axes, const std::vector<int
                "the axes must be distinct axes of it");
   move.require(std::ranges::equal(axes, extents, {}, [&](size_t a) { return domain.extents[a]; }),
                "the axes of all stages must have the same extents");
-  const NestPath path = move.path();
-  move.require(path.steps.empty() && nest_at(move.program, path).attached.empty(),
-               "hoist before attaching stages to others");
+  move.own_kernel("hoist before attaching stages to others");
 }
 
 }  // namespace

@@ -31,6 +31,12 @@ NestPath Move::path() const {
   refuse("the stage is in no kernel");
 }
 
+size_t Move::own_kernel(const char* reason) const {
+  const NestPath found = path();
+  require(found.steps.empty() && nest_at(program, found).attached.empty(), reason);
+  return found.kernel;
+}
+
 void Move::split(Nest& nest, uint32_t& variable_count, size_t l, int64_t step) const {
   if (nest.loops.size() >= kLoopLimit)
     refuse("the nest has " + std::to_string(kLoopLimit) + " loops already");

@@ -26,6 +26,9 @@ struct Move {
   const Stage& stage_ref() const { return program.graph.stages[stage]; }
   /// The stage's nest; refuses when the stage is not in the program.
   NestPath path() const;
+  /// The kernel of which the stage is all: it is attached to none, and none to it. Refuses any
+  /// other for this reason; what rewrites a stage would drop what is attached.
+  size_t own_kernel(const char* reason) const;
   /// split_loop() of a nest that has not too many loops.
   void split(Nest& nest, uint32_t& variable_count, size_t l, int64_t step) const;
   /// Appends {"move": name, "stage": ..., arguments...}.

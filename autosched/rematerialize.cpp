@@ -58,9 +58,7 @@ void check(const Move& move, size_t reader) {
   const Stage& stage = move.stage_ref();
   move.require(stage.kind == StageKind::Compute,
                "what scans and scatters leave is not computed again");
-  const NestPath path = move.path();
-  move.require(path.steps.empty() && nest_at(program, path).attached.empty(),
-               "it is computed together with other stages");
+  move.own_kernel("it is computed together with other stages");
   move.require(reader < program.graph.stages.size() &&
                    std::ranges::any_of(
                        stage.results,

@@ -158,7 +158,10 @@ void sort_stages(Program& program, std::span<const size_t> order) {
 
 void reset_nest(Program& program, size_t stage) {
   require_few_axes(program.graph, program.graph.stages[stage]);
-  Kernel& kernel = program.kernels[find_nest(program, stage)->kernel];
+  const NestPath path = *find_nest(program, stage);
+  Kernel& kernel = program.kernels[path.kernel];
+  invariant(path.steps.empty() && kernel.root.attached.empty(),
+            "a stage is rewritten that has others attached to it");
   kernel.variable_count = 0;
   kernel.root = plain_nest(program.graph, stage, kernel.variable_count);
 }

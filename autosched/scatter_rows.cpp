@@ -35,6 +35,7 @@ Program scatter_rows(Program program, size_t stage, size_t dimension, int64_t wi
   const int64_t elements = result.shape[dimension];
   move.require(width == 0 || (width >= elements && width <= 2 * std::max<int64_t>(elements, 1)),
                "rows must have all elements, and at most twice as many");
+  move.own_kernel("write rows before attaching others to it");
 
   // Of the result's dimensions in the new array.
   const std::vector<size_t> order = order_of_rows(graph.pool, rows.target, dimension);

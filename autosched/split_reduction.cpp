@@ -23,9 +23,7 @@ Program split_reduction(Program program, size_t stage, size_t axis, int64_t part
     const DType dtype = program.graph.info(id).dtype;
     move.require(accumulator_of(dtype) == dtype, "partial results of half types would be rounded");
   }
-  const NestPath path = move.path();
-  move.require(path.steps.empty() && nest_at(program, path).attached.empty(),
-               "split it before attaching it or others to it");
+  move.own_kernel("split it before attaching it or others to it");
   const int64_t chunk = ceil_div(domain.extents[axis], parts);
   ExprPool& pool = program.graph.pool;
 

@@ -82,9 +82,7 @@ Program split_residues(Program program, size_t stage, size_t axis, int64_t modul
   move.require(axis < whole.domain.output_rank, "that is not an output axis");
   move.require(modulus >= 2 && modulus <= whole.domain.extents[axis],
                "there must be 2 residues to one a point");
-  const NestPath path = move.path();
-  move.require(path.steps.empty() && nest_at(program, path).attached.empty(),
-               "take it apart before attaching it or others to it");
+  move.own_kernel("take it apart before attaching it or others to it");
   ExprPool& pool = program.graph.pool;
   std::vector<ExprId> now;
   const size_t place = inside ? axis + 1 : std::min<size_t>(axis, 1);  // of the residues

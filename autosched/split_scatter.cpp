@@ -129,6 +129,7 @@ Program split_scatter(Program program, size_t stage, size_t axis, int64_t parts)
   move.require(axis < whole.domain.rank(), "the stage has no such axis");
   move.require(parts >= 2 && parts <= whole.domain.extents[axis],
                "there must be 2 parts to one a point");
+  move.own_kernel("split it before attaching others to it");
   Splitter(program, stage, axis, parts)();
   const Move moved{move.name, program, stage + 3};
   moved.record({{"axis", axis}, {"parts", parts}});

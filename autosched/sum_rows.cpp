@@ -110,9 +110,7 @@ Program sum_rows(Program program, size_t stage, TensorId operand) {
   const TensorInfo info = graph.info(operand);
   const RowSum sum = row_sum(graph, whole, operand);
   if (sum.refusal) move.refuse(sum.refusal);
-  const NestPath path = move.path();
-  move.require(path.steps.empty() && nest_at(program, path).attached.empty(),
-               "rows are summed before stages are attached");
+  move.own_kernel("rows are summed before stages are attached");
   std::vector<ExprId> places(pool.read_index(sum.read).begin(), pool.read_index(sum.read).end());
   const ExprId in_row = places.back();
   places.pop_back();

@@ -106,9 +106,7 @@ Program weigh_rows(Program program, size_t stage) {
   const Stage whole = graph.stages[stage];  // what is inserted moves the graph's
   const RowScatter rows = row_scatter(graph, whole);
   if (rows.refusal) move.refuse(rows.refusal);
-  const NestPath path = move.path();
-  move.require(path.steps.empty() && nest_at(program, path).attached.empty(),
-               "rows are weighed before stages are attached");
+  move.own_kernel("rows are weighed before stages are attached");
   const DType dtype = pool.dtype(whole.bodies[0]);
   // The new points: those of values, corners, elements of a row.
   WeighedRows weighed;

@@ -38,6 +38,22 @@ TEST(SplitScatter, TenPointsInFourPartsAreFourOfThree) {
   expect_faithful(split, graph);
 }
 
+// What is computed in the scatter's loops has no place in the parts' loops.
+TEST(SplitScatter, StagesAttachedToItAreNotDropped) {
+  const Graph graph = parse_graph(
+      "def f(float(6, 8) x, int64(6) n) -> (h) {\n"
+      "  t(i, j) = sin(x(i, j))\n"
+      "  scatter float(8, 4) h(j, n(i)) +=[drop] t(i, j) where i in 0:6, j in 0:8\n}");
+  const Program p = plain(graph);
+  const Program attached = compute_at(p, 0, scatter_in(p), 1);
+  expect_faithful(attached, graph);
+  expect_refused([&] { split_scatter(attached, scatter_in(attached), 0, 2); },
+                 "split it before attaching");
+  expect_refused([&] { scatter_rows(attached, scatter_in(attached), 0); },
+                 "before attaching others to it");
+  expect_faithful(split_scatter(p, scatter_in(p), 0, 2), graph);
+}
+
 TEST(SplitScatter, IsRefused) {
   const Graph graph = histogram("");
   const Program sets = plain(graph);
