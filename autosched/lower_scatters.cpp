@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "autosched/shared_buffers.hpp"
 #include "runtime/domain/bounds.hpp"
 #include "runtime/expr/interval.hpp"
 #include "runtime/trace/rows.hpp"
@@ -12,32 +13,29 @@ namespace {
 
 class ScatterLowering {
  public:
-  explicit ScatterLowering(const Graph& graph) : graph_(graph), used_(graph.tensors.size(), 0) {
-    for (const Stage& stage : graph.stages)
-      for (TensorId id : tensors_read(graph, stage)) ++used_[id.value];
-    for (TensorId id : graph.outputs) ++used_[id.value];
-    producers_ = defining_stages(graph);
-  }
+  explicit ScatterLowering(const Graph& graph) : graph_(graph), sharing_(graph) {}
 
   Graph operator()() {
     std::vector<Stage> stages = std::move(graph_.stages);
     graph_.stages.clear();
-    for (Stage& stage : stages) {
-      if (stage.kind == StageKind::Scatter) {
-        lower(std::move(stage));
+    for (size_t s = 0; s < stages.size(); ++s) {
+      if (stages[s].kind == StageKind::Scatter) {
+        const TensorId from = stages[s].initial;
+        lower(std::move(stages[s]), from.valid() && !sharing_.refusal(s, from));
       } else {
-        graph_.stages.push_back(std::move(stage));
+        graph_.stages.push_back(std::move(stages[s]));
       }
     }
     return std::move(graph_);
   }
 
  private:
-  void lower(Stage stage) {
+  // `on_top`: the scatter may write over what it starts from.
+  void lower(Stage stage, bool on_top) {
     const TensorId result = stage.results[0];
     const TensorInfo info = graph_.info(result);
     const DType wide = accumulator_of(info.dtype);
-    if (wide != info.dtype || !is_ours(stage.initial)) stage.initial = start(stage, info, wide);
+    if (wide != info.dtype || !on_top) stage.initial = start(stage, info, wide);
     if (wide != info.dtype) {
       stage.results[0] = add_tensor(graph_, info.name + "_wide", wide, info.shape);
       stage.bodies[0] = graph_.pool.cast(stage.bodies[0], wide);
@@ -54,11 +52,6 @@ class ScatterLowering {
     rounded.results = {result};
     rounded.bodies = {graph_.pool.cast(read(graph_, written, index(info.shape)), info.dtype)};
     graph_.stages.push_back(std::move(rounded));
-  }
-
-  // Whether the buffer of `initial` may be written: a stage made it, and nobody else reads it.
-  bool is_ours(TensorId initial) const {
-    return initial.valid() && producers_[initial.value] != SIZE_MAX && used_[initial.value] == 1;
   }
 
   TensorId start(const Stage& stage, const TensorInfo& info, DType dtype) {
@@ -138,8 +131,7 @@ class ScatterLowering {
   }
 
   Graph graph_;
-  std::vector<size_t> used_;       // per tensor: stages and outputs that read it
-  std::vector<size_t> producers_;  // per tensor
+  BufferSharing sharing_;  // of the graph as it was
 };
 
 }  // namespace

@@ -2,8 +2,11 @@
 //
 //   H = scatter from H0 of H(I(r)) += X(r)    becomes    S(i) = H0(i);  H(I'(r)) += X(r) on top of
 //   S
-// where H and S are one buffer. A lowered scatter
-//  - has an `initial` tensor that no other stage reads and that shares the result's buffer;
+// where H and S are one buffer; where H0's own buffer may be written over (shared_buffers.hpp), S
+// is H0. A lowered scatter
+//  - has an `initial` tensor that nobody else reads, nor its own points, and that shares the
+//  result's
+//    buffer;
 //  - accumulates in the combiner's register type (half results are rounded once, by a stage after
 //    it);
 //  - has targets that are affine and in range at every point, or else negative at exactly the

@@ -4,23 +4,9 @@
 #include <algorithm>
 
 #include "autosched/nests.hpp"
+#include "autosched/shared_buffers.hpp"
 
 namespace adjit {
-namespace {
-
-// Tensors that a program writes after the kernel that defines them: a scatter goes on in the buffer
-// that it starts from, and what lies in place of a result moves with that from step to step.
-std::vector<bool> written_over(const Program& steps) {
-  const Graph& graph = steps.graph;
-  std::vector<bool> found(graph.tensors.size(), false);
-  for (size_t s : stages_in_place(steps))
-    found[graph.pool.read_tensor(graph.stages[s].bodies[0]).value] = true;
-  for (const Stage& stage : graph.stages)
-    if (stage.kind == StageKind::Scatter) found[stage.initial.value] = true;
-  return found;
-}
-
-}  // namespace
 
 std::vector<bool> invariant_kernels(const Program& steps, const Scan& scan) {
   const Graph& graph = steps.graph;
@@ -28,7 +14,9 @@ std::vector<bool> invariant_kernels(const Program& steps, const Scan& scan) {
   for (size_t k = repeats_of(scan).first_same; k < graph.inputs.size(); ++k)
     same[graph.inputs[k].value] = true;
   for (const ConstantData& c : graph.constants) same[c.tensor.value] = true;
-  const std::vector<bool> overwritten = written_over(steps);
+  // What shares a buffer is written after the kernel that makes it, or moves with a result from
+  // step to step.
+  const std::vector<uint32_t> buffer = shared_buffers(steps);
   std::vector<bool> invariant;
   for (const Kernel& kernel : steps.kernels) {
     bool all = !kernel.steps;
@@ -43,7 +31,7 @@ std::vector<bool> invariant_kernels(const Program& steps, const Scan& scan) {
         all &= same[id.value] || std::ranges::find(results, id) != results.end();
     });
     for (TensorId id : results)
-      all &= steps.scopes[id.value] != Scope::Argument && !overwritten[id.value];
+      all &= steps.scopes[id.value] != Scope::Argument && buffer[id.value] == id.value;
     if (all)
       for (TensorId id : results) same[id.value] = true;
     invariant.push_back(all);

@@ -4,6 +4,7 @@
 #include "autosched/nests.hpp"
 #include "autosched/program.hpp"
 #include "autosched/region.hpp"
+#include "autosched/shared_buffers.hpp"
 
 namespace adjit {
 namespace {
@@ -22,6 +23,7 @@ class Verifier {
       fail("'" + outside + "' is read outside the loops it is local to");
     for (size_t s = 0; s < kernel_of_.size(); ++s)
       if (kernel_of_[s] == SIZE_MAX) kernel_of_[s] = kernel_in_place(s);
+    check_buffers();
     for (size_t k = 0; k < program_.kernels.size(); ++k)
       for_each_nest(program_.kernels[k].root, [&](const Nest& nest) { check_order(nest, k); });
   }
@@ -62,6 +64,22 @@ class Verifier {
     if (producer == SIZE_MAX || kernel_of_[producer] == SIZE_MAX)
       fail("stage '" + name(s) + "' is in no kernel");
     return kernel_of_[producer];
+  }
+
+  // Whoever lies in another's buffer may.
+  void check_buffers() const {
+    const std::vector<size_t> in_place = stages_in_place(program_);
+    const BufferSharing sharing(program_.graph, in_place);
+    const auto check = [&](size_t s, TensorId from) {
+      if (const char* why = sharing.refusal(s, from))
+        fail("'" + name(s) + "' lies in the buffer of '" + program_.graph.info(from).name +
+             "': " + why);
+    };
+    for (size_t s : in_place)
+      check(s, program_.graph.pool.read_tensor(program_.graph.stages[s].bodies[0]));
+    for (size_t s = 0; s < program_.graph.stages.size(); ++s)
+      if (program_.graph.stages[s].kind == StageKind::Scatter)
+        check(s, program_.graph.stages[s].initial);
   }
 
   void check_nest(const Nest& nest, size_t kernel, bool root) {

@@ -5,29 +5,12 @@
 #include <numeric>
 
 #include "autosched/nests.hpp"
+#include "autosched/shared_buffers.hpp"
 
 namespace adjit {
 namespace {
 
 int64_t item_bytes(const TensorInfo& tensor) { return static_cast<int64_t>(size_of(tensor.dtype)); }
-
-// A scatter runs on top of what it starts from, results in place lie where they are made: per
-// tensor, the one whose buffer it shares.
-std::vector<uint32_t> shared_buffers(const Program& program) {
-  const Graph& graph = program.graph;
-  std::vector<uint32_t> buffer(graph.tensors.size());
-  std::iota(buffer.begin(), buffer.end(), 0u);
-  for (size_t s : stages_in_place(program)) {
-    const Stage& stage = graph.stages[s];
-    buffer[graph.pool.read_tensor(stage.bodies[0]).value] = stage.results[0].value;
-  }
-  for (size_t s = graph.stages.size(); s-- > 0;) {
-    const Stage& stage = graph.stages[s];
-    if (stage.kind == StageKind::Scatter)
-      buffer[stage.initial.value] = buffer[stage.results[0].value];
-  }
-  return buffer;
-}
 
 // The slot of a thread while it runs the tasks of one chain: its kernels follow each other there,
 // so that buffers live as long as they are used.

@@ -27,7 +27,7 @@ namespace adjit {
 namespace {
 
 // Raised whenever the same program gets different code or another plan.
-constexpr const char* kCodegenRevision = "50";
+constexpr const char* kCodegenRevision = "51";
 constexpr const char* kVersion = ADJIT_VERSION;
 constexpr size_t kMaxExecutables = 4096;
 

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "autosched/nests.hpp"
+#include "autosched/shared_buffers.hpp"
 #include "runtime/graph/accumulator.hpp"
 #include "runtime/graph/evaluator.hpp"
 
@@ -28,15 +29,14 @@ class ProgramInterpreter {
     }
     for (size_t k = 0; k < inputs.size(); ++k) arrays_[graph_.inputs[k].value] = inputs[k];
     for (const ConstantData& c : graph_.constants) arrays_[c.tensor.value].bytes = c.bytes;
-    const std::vector<size_t> in_place = stages_in_place(program_);
+    const std::vector<uint32_t> buffer = shared_buffers(program_);
+    sharing_.assign(arrays_.size(), {});
+    for (uint32_t a = 0; a < buffer.size(); ++a)
+      for (uint32_t b = 0; b < buffer.size(); ++b)
+        if (buffer[a] == buffer[b]) sharing_[a].push_back(b);
     for (const Kernel& kernel : program_.kernels) {
       variables_.assign(kernel.variable_count, 0);
       run(kernel.root);
-      for (size_t s : in_place) {
-        const Stage& stage = graph_.stages[s];
-        arrays_[stage.results[0].value].bytes =
-            arrays_[graph_.pool.read_tensor(stage.bodies[0]).value].bytes;
-      }
     }
     std::vector<Array> outputs;
     for (TensorId id : graph_.outputs) outputs.push_back(arrays_[id.value]);
@@ -61,6 +61,14 @@ class ProgramInterpreter {
     for (int64_t k = 0; k < array.element_count(); ++k) array.set(k, value);
   }
 
+  // An element of a tensor, and with it of all that lie in its buffer.
+  void put(TensorId id, int64_t position, Scalar value) {
+    for (uint32_t t : sharing_[id.value])
+      store_element(
+          arrays_[t].bytes.data() + static_cast<size_t>(position) * size_of(arrays_[t].dtype),
+          arrays_[t].dtype, value);
+  }
+
   static int64_t linear(std::span<const int64_t> at, std::span<const int64_t> extents) {
     int64_t position = 0;
     for (size_t k = 0; k < at.size(); ++k) position = position * extents[k] + at[k];
@@ -82,10 +90,8 @@ class ProgramInterpreter {
     e.visits.assign(static_cast<size_t>(all), 0);
     for (TensorId id : stage.results)
       if (program_.scopes[id.value] == Scope::Local) poison(id);
-    const bool scatter = stage.kind == StageKind::Scatter;
-    if (scatter) arrays_[stage.results[0].value].bytes = arrays_[stage.initial.value].bytes;
     loop(e, 0);
-    if (!scatter && !stage.running) store(e);
+    if (stage.kind != StageKind::Scatter && !stage.running) store(e);
   }
 
   void loop(Execution& e, size_t l) {
@@ -150,12 +156,8 @@ class ProgramInterpreter {
       value.add(e.bodies);
     }
     moving = here;
-    for (size_t k = 0; k < e.stage.results.size(); ++k) {
-      Array& array = arrays_[e.stage.results[k].value];
-      store_element(
-          array.bytes.data() + static_cast<size_t>(linear(at, array.shape)) * size_of(array.dtype),
-          array.dtype, value.value(k));
-    }
+    for (size_t k = 0; k < e.stage.results.size(); ++k)
+      put(e.stage.results[k], linear(at, arrays_[e.stage.results[k].value].shape), value.value(k));
   }
 
   // A point of a lowered scatter: no negative coordinate, then all are in range.
@@ -168,12 +170,13 @@ class ProgramInterpreter {
     }
     for (size_t d = 0; d < target.size(); ++d)
       if (target[d] >= array.shape[d]) throw std::logic_error("a scatter leaves its result");
-    std::byte* element = array.bytes.data() +
-                         static_cast<size_t>(linear(target, array.shape)) * size_of(array.dtype);
+    const int64_t position = linear(target, array.shape);
     Accumulator& value = e.points[0];
-    value.set(0, load_element(element, array.dtype));
+    value.set(
+        0, load_element(array.bytes.data() + static_cast<size_t>(position) * size_of(array.dtype),
+                        array.dtype));
     value.add(e.bodies);
-    store_element(element, array.dtype, value.value(0));
+    put(e.stage.results[0], position, value.value(0));
   }
 
   void store(const Execution& e) {
@@ -187,12 +190,9 @@ class ProgramInterpreter {
         valid = valid && absolute[a] >= 0 && absolute[a] < e.stage.domain.extents[a];
       }
       if (valid)
-        for (size_t k = 0; k < e.stage.results.size(); ++k) {
-          Array& array = arrays_[e.stage.results[k].value];
-          store_element(array.bytes.data() + static_cast<size_t>(linear(absolute, array.shape)) *
-                                                 size_of(array.dtype),
-                        array.dtype, values.value(k));
-        }
+        for (size_t k = 0; k < e.stage.results.size(); ++k)
+          put(e.stage.results[k], linear(absolute, arrays_[e.stage.results[k].value].shape),
+              values.value(k));
       for (size_t a = rank; a-- > 0;) {
         if (++at[a] < e.nest.spans[a]) break;
         at[a] = 0;
@@ -204,6 +204,7 @@ class ProgramInterpreter {
   const Graph& graph_;
   std::vector<Array> arrays_;
   std::vector<const Array*> pointers_;
+  std::vector<std::vector<uint32_t>> sharing_;  // per tensor: those in its buffer, itself too
   std::vector<int64_t> variables_;
   int64_t visited_ = 0;
 };

@@ -23,6 +23,24 @@ TEST(RandomGraphs, DefaultScheduleMeansTheGraph) {
   }
 }
 
+TEST(RandomGraphs, DefaultScheduleOfWhatSharesBuffers) {
+  for (uint64_t seed = 1; seed <= testing::fuzz_cases(250); ++seed) {
+    const Graph graph = testing::random_graph(
+        seed, {.stages = 6, .max_extent = seed % 3 == 0 ? 9 : 5, .sharing = true});
+    expect_same(graph, default_schedule(graph, {2, seed % 2 == 0 ? 512 : 256}), seed);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST(RandomGraphs, EveryLegalMoveOfWhatSharesBuffers) {
+  for (uint64_t seed = 1; seed <= testing::fuzz_cases(250); ++seed) {
+    const Graph graph =
+        testing::random_graph(seed, {.stages = 5, .max_extent = 5, .sharing = true});
+    expect_same(graph, testing::random_program(graph, seed, 40), seed);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
 TEST(RandomGraphs, EveryLegalMoveMeansTheGraph) {
   size_t made = 0;
   for (uint64_t seed = 1; seed <= testing::fuzz_cases(80); ++seed) {

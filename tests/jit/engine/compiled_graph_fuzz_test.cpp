@@ -8,6 +8,7 @@
 #include "runtime/graph/verify.hpp"
 #include "tests/jit/engine/run_compiled.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
+#include "tests/runtime/graph/random_scan.hpp"
 
 namespace adjit::testing {
 namespace {
@@ -26,17 +27,20 @@ uint64_t first_seed(uint64_t usual) {
 // What the interpreter takes its time for.
 int64_t points_of(const Graph& graph) {
   int64_t points = 0;
-  for (const Stage& stage : graph.stages) points += stage.domain.box_points();
+  for (const Stage& stage : graph.stages)
+    points +=
+        stage.scan ? stage.scan->trips * points_of(*stage.scan->body) : stage.domain.box_points();
   return points;
 }
 
 // `count` graphs of at most this many points.
-void compare(uint64_t first, uint64_t count, const RandomGraphOptions& options) {
+void compare(uint64_t first, uint64_t count, const RandomGraphOptions& options,
+             Graph (*draw)(uint64_t, const RandomGraphOptions&) = random_graph) {
   constexpr int64_t kMostPoints = 200'000;
   Engine engine(memory_only(2));
   first = first_seed(first);
   for (uint64_t seed = first; count > 0; ++seed) {
-    const Graph graph = random_graph(seed, options);
+    const Graph graph = draw(seed, options);
     if (points_of(graph) > kMostPoints) continue;
     --count;
     const std::vector<Array> inputs = small_inputs(graph, seed);
@@ -68,6 +72,15 @@ TEST(CompiledGraphs, EveryDType) { compare(5000, cases(80), {.all_dtypes = true}
 
 TEST(CompiledGraphs, EveryDTypeAcrossVectors) {
   compare(6000, cases(60), {.stages = 3, .max_extent = 70, .all_dtypes = true});
+}
+
+TEST(CompiledGraphs, WhatSharesBuffers) {
+  compare(7000, cases(100), {.sharing = true});
+  compare(8000, cases(50), {.stages = 8, .max_extent = 20, .sharing = true});
+}
+
+TEST(CompiledGraphs, WhatSharesBuffersInScans) {
+  compare(9000, cases(80), {.stages = 5, .sharing = true}, random_scan);
 }
 
 TEST(CompiledGraphs, OneAndTwoThreadsGiveTheSameBits) {

@@ -2,8 +2,9 @@
 //
 // Deterministic in the seed on every platform (no std:: distribution). Stages are elementwise,
 // reductions, guarded and strided reads, tuples (argmax), restricted domains, and, when asked for,
-// scatters; dtypes float32, float64, int32, int64, bool, or all. Used by the round trips of the
-// text notation and by the comparison of compiled code with the interpreter.
+// scatters and what may share a buffer; dtypes float32, float64, int32, int64, bool, or all. Used
+// by the round trips of the text notation and by the comparison of compiled code with the
+// interpreter.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 #include <vector>
 
 #include "runtime/graph/graph.hpp"
-#include "runtime/graph/interpreter.hpp"
+#include "tests/runtime/graph/random_values.hpp"
 
 namespace adjit::testing {
 
@@ -26,29 +27,9 @@ struct RandomGraphOptions {
   bool custom_combiners = false;
   bool zero_extents = false;  // now and then
   bool all_dtypes = false;    // small integers and half types, saturating casts, shifts, powers
-};
-
-class Random {
- public:
-  explicit Random(uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15ull + 1) {}
-  uint64_t next() {  // splitmix64
-    uint64_t z = (state_ += 0x9e3779b97f4a7c15ull);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
-  }
-  /// Uniform in [low, high].
-  int64_t between(int64_t low, int64_t high) {
-    return low + static_cast<int64_t>(next() % static_cast<uint64_t>(high - low + 1));
-  }
-  bool chance(int percent) { return between(1, 100) <= percent; }
-  template <class T>
-  const T& pick(const std::vector<T>& from) {
-    return from[static_cast<size_t>(between(0, static_cast<int64_t>(from.size()) - 1))];
-  }
-
- private:
-  uint64_t state_;
+  /// What tempts a schedule to let tensors share a buffer: scatters that start from what they or
+  /// others read, permutations, other shapes, running sums.
+  bool sharing = false;
 };
 
 class RandomGraph {
@@ -91,6 +72,7 @@ class RandomGraph {
 
   void add_stage(int number) {
     const std::string name = "y" + std::to_string(number);
+    if (options_.sharing && random_.chance(70)) return sharing(name);
     const int64_t kind = random_.between(1, 100);
     if (options_.scatters && kind > 88) return scatter(name);
     if (kind > 76) return tuple(name);
@@ -176,9 +158,157 @@ class RandomGraph {
     stage.combiner.kind = kKinds[random_.between(0, 4)];
     stage.domain = domain_;
     if (random_.chance(30)) stage.initial = add_input(graph_, name + "_from", dtype, shape);
-    stage.results = {add_tensor(graph_, name, dtype, shape)};
+    finish_scatter(name, std::move(stage), dtype, std::move(shape));
+  }
+
+  void finish_scatter(const std::string& name, Stage stage, DType dtype,
+                      std::vector<int64_t> shape) {
+    stage.results = {add_tensor(graph_, name, dtype, std::move(shape))};
     available_.push_back(stage.results[0]);
     graph_.stages.push_back(std::move(stage));
+  }
+
+  void sharing(const std::string& name) {
+    const TensorId from = shared_tensor(name);
+    switch (random_.between(0, 5)) {
+      case 0:
+      case 1: return scatter_on_top(name, from);
+      case 2: return permutation(name, from);
+      case 3: return other_shape(name, from);
+      case 4: return running(name, from);
+      default: {  // a reader of whatever is there
+        begin_at(from);
+        const DType dtype = graph_.info(from).dtype;
+        return finish(name, {}, {pool().add(here(from), value(dtype, 1))});
+      }
+    }
+  }
+
+  // A float or int32 tensor of a rank from 1 to 3, most often a recent one, seldom an input.
+  TensorId shared_tensor(const std::string& name) {
+    std::vector<TensorId> fitting;
+    const bool inputs = random_.chance(15);
+    const std::vector<size_t> producers = defining_stages(graph_);
+    for (TensorId id : available_) {
+      const TensorInfo& info = graph_.info(id);
+      const bool scatters = info.dtype == DType::Float32 || info.dtype == DType::Float64 ||
+                            info.dtype == DType::Int32;
+      if (scatters && (inputs || producers[id.value] != SIZE_MAX) && info.shape.size() >= 1 &&
+          info.shape.size() <= 3 && info.element_count() > 0)
+        fitting.push_back(id);
+    }
+    if (fitting.empty()) {
+      domain_ = {};
+      for (int64_t k = random_.between(1, 2); k > 0; --k)
+        domain_.extents.push_back(random_.between(1, options_.max_extent));
+      domain_.output_rank = domain_.extents.size();
+      finish(name + "_base", {}, {value(random_.chance(70) ? DType::Float32 : DType::Int32, 2)});
+      return available_.back();
+    }
+    if (random_.chance(70))
+      fitting.erase(fitting.begin(),
+                    fitting.end() - std::min<std::ptrdiff_t>(3, std::ssize(fitting)));
+    return random_.pick(fitting);
+  }
+
+  // The domain of a tensor's elements.
+  void begin_at(TensorId tensor) {
+    domain_ = {};
+    domain_.extents = graph_.info(tensor).shape;
+    domain_.output_rank = domain_.extents.size();
+  }
+  ExprId here(TensorId tensor) {
+    std::vector<ExprId> index;
+    for (size_t d = 0; d < graph_.info(tensor).shape.size(); ++d) index.push_back(axis(d));
+    return read(graph_, tensor, index);
+  }
+  // Anywhere in a dimension of extent n: by data, clamped, rotated, or backwards.
+  ExprId anywhere(size_t k, int64_t n) {
+    switch (random_.between(0, 4)) {
+      case 0: return pool().make(Op::Mod, {value(DType::Int64, 0), integer(n)});
+      case 1:
+        return pool().make(Op::Max,
+                           {integer(0), pool().make(Op::Min, {shifted(k), integer(n - 1)})});
+      case 2: return pool().make(Op::Mod, {pool().sub(integer(n - 1), axis(k)), integer(n)});
+      default: return pool().make(Op::Mod, {shifted(k), integer(n)});
+    }
+  }
+  ExprId anywhere_in(TensorId tensor) {
+    std::vector<ExprId> index;
+    const std::vector<int64_t> shape = graph_.info(tensor).shape;
+    for (size_t d = 0; d < shape.size(); ++d)
+      index.push_back(anywhere(std::min(d, domain_.rank() - 1), shape[d]));
+    return read(graph_, tensor, index);
+  }
+
+  void scatter_on_top(const std::string& name, TensorId from) {
+    static constexpr CombinerKind kKinds[] = {CombinerKind::Sum, CombinerKind::Sum,
+                                              CombinerKind::Max, CombinerKind::Min,
+                                              CombinerKind::None};
+    const std::vector<int64_t> shape = graph_.info(from).shape;
+    const DType dtype = graph_.info(from).dtype;
+    begin_at(from);
+    if (random_.chance(30)) domain_.extents.push_back(random_.between(1, options_.max_extent));
+    domain_.output_rank = 0;
+    Stage stage;
+    stage.kind = StageKind::Scatter;
+    ExprId added = value(dtype, 1);
+    if (random_.chance(60)) {
+      const ExprId own = random_.chance(50) ? here(from) : anywhere_in(from);
+      added = random_.chance(50) ? own : pool().add(own, added);
+    }
+    stage.bodies = {added};
+    for (size_t d = 0; d < shape.size(); ++d)
+      stage.target.push_back(random_.chance(30) ? axis(d) : anywhere(d, shape[d]));
+    stage.combiner.kind = kKinds[random_.between(0, 4)];
+    stage.out_of_range = OutOfRange::Drop;
+    stage.domain = domain_;
+    stage.initial = from;
+    finish_scatter(name, std::move(stage), dtype, shape);
+  }
+
+  void permutation(const std::string& name, TensorId from) {
+    begin_at(from);
+    finish(name, {}, {anywhere_in(from)});
+  }
+
+  // The same elements in one dimension, or one dimension more.
+  void other_shape(const std::string& name, TensorId from) {
+    const std::vector<int64_t> shape = graph_.info(from).shape;
+    domain_ = {};
+    std::vector<ExprId> index(shape.size());
+    if (shape.size() == 1) {
+      const int64_t inner = shape[0] % 2 == 0 ? 2 : 1;
+      domain_.extents = {shape[0] / inner, inner};
+      index[0] = pool().add(pool().mul(axis(0), integer(inner)), axis(1));
+    } else {
+      ExprId rest = axis(0);
+      domain_.extents = {graph_.info(from).element_count()};
+      for (size_t d = shape.size(); d-- > 0;) {
+        index[d] = d == 0 ? rest : pool().make(Op::Mod, {rest, integer(shape[d])});
+        rest = pool().make(Op::FloorDiv, {rest, integer(shape[d])});
+      }
+    }
+    domain_.output_rank = domain_.extents.size();
+    finish(name, {}, {read(graph_, from, index)});
+  }
+
+  // Along the last dimension, from either end.
+  void running(const std::string& name, TensorId from) {
+    begin_at(from);
+    const size_t last = domain_.rank() - 1, r = domain_.rank();
+    domain_.extents.push_back(domain_.extents[last]);
+    const Affine ahead = Affine::variable(last) - Affine::variable(r);
+    domain_.inequalities.push_back(random_.chance(70) ? ahead : -ahead);
+    Combiner combiner;
+    combiner.kind = random_.chance(70) ? CombinerKind::Sum : CombinerKind::Max;
+    std::vector<ExprId> index;
+    for (size_t d = 0; d < last; ++d) index.push_back(axis(d));
+    const ExprId at = axis(r);
+    index.push_back(random_.chance(50) ? at
+                                       : pool().make(Op::Mod, {pool().sub(integer(1), at),
+                                                               integer(domain_.extents[last])}));
+    finish(name, std::move(combiner), {read(graph_, from, index)});
   }
 
   void finish(const std::string& name, Combiner combiner, std::vector<ExprId> bodies) {
@@ -345,24 +475,6 @@ class RandomGraph {
 
 inline Graph random_graph(uint64_t seed, const RandomGraphOptions& options = {}) {
   return RandomGraph(seed, options)();
-}
-
-/// Small values: multiples of 1/8 in [-2, 2] for floats, -4..4 for integers; of uint8 0..8.
-inline std::vector<Array> small_inputs(const Graph& graph, uint64_t seed) {
-  Random random(seed + 77);
-  std::vector<Array> inputs;
-  for (TensorId id : graph.inputs) {
-    const TensorInfo& info = graph.info(id);
-    Array array = Array::zeros(info.dtype, info.shape);
-    for (int64_t k = 0; k < array.element_count(); ++k) {
-      double value = is_float(info.dtype) ? static_cast<double>(random.between(-16, 16)) / 8
-                                          : static_cast<double>(random.between(-4, 4));
-      if (info.dtype == DType::UInt8) value += 4;
-      array.set(k, info.dtype == DType::Bool ? (value > 0 ? 1.0 : 0.0) : value);
-    }
-    inputs.push_back(std::move(array));
-  }
-  return inputs;
 }
 
 }  // namespace adjit::testing
