@@ -62,18 +62,18 @@ void MoveEntry::refuse(const char* name, const std::string& reason) const {
               subject() + ": \"" + name + "\" is " + shown(member(name)) + "; " + reason);
 }
 
-int64_t MoveEntry::checked(const char* name, const Json& value, Range range) const {
+int64_t MoveEntry::checked(const char* name, const Json& value, Interval range) const {
   const bool large = value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX;
   if (value.is_number_integer() && !large)
-    if (const auto number = value.get<int64_t>(); number >= range.least && number <= range.most)
+    if (const auto number = value.get<int64_t>(); number >= range.lo && number <= range.hi)
       return number;
   std::string wanted = "an integer";
-  if (range.most < range.least) {
+  if (range.hi < range.lo) {
     wanted = "one of none";
-  } else if (range.most == INT64_MAX) {
-    wanted += " from " + std::to_string(range.least) + " on";
+  } else if (range.hi == INT64_MAX) {
+    wanted += " from " + std::to_string(range.lo) + " on";
   } else {
-    wanted += " from " + std::to_string(range.least) + " to " + std::to_string(range.most);
+    wanted += " from " + std::to_string(range.lo) + " to " + std::to_string(range.hi);
   }
   const bool inside = &value != &member(name);
   refuse(name, (inside ? shown(value) + " must be " : "it must be ") + wanted);
@@ -90,17 +90,17 @@ const std::string& MoveEntry::text(const char* name, const Json& value) const {
   return value.get_ref<const std::string&>();
 }
 
-int64_t MoveEntry::number(const char* name, Range range) const {
+int64_t MoveEntry::number(const char* name, Interval range) const {
   return checked(name, member(name), range);
 }
 
-std::vector<int64_t> MoveEntry::numbers(const char* name, Range range) const {
+std::vector<int64_t> MoveEntry::numbers(const char* name, Interval range) const {
   std::vector<int64_t> found;
   for (const Json& value : list(name, member(name))) found.push_back(checked(name, value, range));
   return found;
 }
 
-std::vector<std::vector<int64_t>> MoveEntry::lists(const char* name, Range range) const {
+std::vector<std::vector<int64_t>> MoveEntry::lists(const char* name, Interval range) const {
   std::vector<std::vector<int64_t>> found;
   for (const Json& inner : list(name, member(name))) {
     found.emplace_back();

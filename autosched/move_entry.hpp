@@ -8,14 +8,11 @@
 #include <vector>
 
 #include "autosched/move_record.hpp"
+#include "runtime/domain/bounds.hpp"
 
 namespace adjit {
 
-/// Integers from `least` to `most`.
-struct Range {
-  int64_t least = 0, most = INT64_MAX;
-};
-inline constexpr Range kPositive{1, INT64_MAX};
+inline constexpr Interval kPositive{1, INT64_MAX};
 
 /// JSON as a message shows it: ASCII, and not too long.
 std::string shown(const Json& json);
@@ -37,9 +34,9 @@ class MoveEntry {
   const Json& member(const char* name) const;
   [[noreturn]] void refuse(const char* name, const std::string& reason) const;
 
-  int64_t number(const char* name, Range range) const;
-  std::vector<int64_t> numbers(const char* name, Range range) const;
-  std::vector<std::vector<int64_t>> lists(const char* name, Range range) const;
+  int64_t number(const char* name, Interval range) const;
+  std::vector<int64_t> numbers(const char* name, Interval range) const;
+  std::vector<std::vector<int64_t>> lists(const char* name, Interval range) const;
   /// Numbers from 0 on, below `end`.
   size_t position(const char* name, size_t end) const;
   std::vector<size_t> positions(const char* name, size_t end) const;
@@ -53,7 +50,7 @@ class MoveEntry {
   TensorId tensor(const char* name) const;
 
  private:
-  int64_t checked(const char* name, const Json& value, Range range) const;
+  int64_t checked(const char* name, const Json& value, Interval range) const;
   const Json& list(const char* name, const Json& value) const;
   const std::string& text(const char* name, const Json& value) const;
   [[noreturn]] void refuse_stage(const char* name, const std::string& stage) const;

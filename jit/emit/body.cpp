@@ -17,8 +17,8 @@ namespace {
 
 using llvm::Value;
 
-Range interval(const Affine& form, std::span<const Range> variables) {
-  Range r{form.constant(), form.constant()};
+Interval interval(const Affine& form, std::span<const Interval> variables) {
+  Interval r{form.constant(), form.constant()};
   for (size_t k = 0; k < form.size(); ++k) {
     const int64_t c = form.coefficient(k);
     if (c == 0) continue;
@@ -36,7 +36,8 @@ size_t BodyEmitter::KeyHash::operator()(const Key& k) const {
 }
 
 BodyEmitter::BodyEmitter(const Graph& graph, const Stage& stage, std::vector<Affine> axes,
-                         std::vector<Range> axis_ranges, std::vector<CopyVariable> copy_variables,
+                         std::vector<Interval> axis_ranges,
+                         std::vector<CopyVariable> copy_variables,
                          std::optional<size_t> lane_variable, const TensorPlaces& places,
                          llvm::IRBuilder<>& builder, Scopes& scopes, IndexEmitter& index,
                          VectorMath& math)
@@ -75,10 +76,10 @@ bool BodyEmitter::stays_small(const Affine& form) {
   try {
     while (ranges_.size() < domain_.variable_count()) {
       const Division& division = domain_.divisions[ranges_.size() - domain_.rank()];
-      const Range n = interval(division.numerator, ranges_);
+      const Interval n = interval(division.numerator, ranges_);
       ranges_.push_back({floor_div(n.lo, division.divisor), floor_div(n.hi, division.divisor)});
     }
-    const Range r = interval(form, ranges_);
+    const Interval r = interval(form, ranges_);
     return r.lo > -kLimit && r.hi < kLimit;
   } catch (const Overflow&) {
     return false;
@@ -95,7 +96,7 @@ bool BodyEmitter::in_bounds(ExprId read) {
   const std::span<const ExprId> index = pool_.read_index(read);
   for (size_t d = 0; d < index.size(); ++d) {
     if (const std::optional<Affine> form = affine(index[d])) {
-      const Range r = interval(*form, ranges_);
+      const Interval r = interval(*form, ranges_);
       if (r.lo >= 0 && r.hi < tensor.shape[d]) continue;
     }
     // Of data, limited by min and max; or a remainder, which is x - n (x // n) as a form, and
@@ -294,14 +295,14 @@ std::optional<size_t> BodyEmitter::compares_position(ExprId id) {
   for (const size_t k : {size_t{0}, size_t{1}}) {
     if (dependence_.at(operands[1 - k].value).lanes || !dependence_.at(operands[k].value).lanes)
       continue;
-    const std::optional<Range> range = affine_range(operands[k]);
+    const std::optional<Interval> range = affine_range(operands[k]);
     if (range && range->lo > INT32_MIN && range->hi < INT32_MAX) found->second = k;
   }
   return found->second;
 }
 
 // The values of an affine form where the axes are in their ranges.
-std::optional<Range> BodyEmitter::affine_range(ExprId id) {
+std::optional<Interval> BodyEmitter::affine_range(ExprId id) {
   const std::optional<Affine>& form = affine(id);
   return form ? std::optional(interval(*form, ranges_)) : std::nullopt;
 }

@@ -74,7 +74,7 @@ class BodyEmitter {
   /// `copy_variables`: at most kMaxCopyVariables.
   /// `lane_variable`: the one in lanes, if any.
   BodyEmitter(const Graph& graph, const Stage& stage, std::vector<Affine> axes,
-              std::vector<Range> axis_ranges, std::vector<CopyVariable> copy_variables,
+              std::vector<Interval> axis_ranges, std::vector<CopyVariable> copy_variables,
               std::optional<size_t> lane_variable, const TensorPlaces& places,
               llvm::IRBuilder<>& builder, Scopes& scopes, IndexEmitter& index, VectorMath& math);
 
@@ -232,12 +232,12 @@ class BodyEmitter {
   struct Narrow;
   std::optional<Narrow> narrow_form(ExprId id);
   bool is_narrow(ExprId id);
-  std::optional<Range> affine_range(ExprId id);
+  std::optional<Interval> affine_range(ExprId id);
   void coordinate_inputs(ExprId id, std::vector<ExprId>& inputs);
   llvm::Value* truncate_narrow(llvm::Value* value);
   llvm::Type* index_type(unsigned bits) const;
   Emitted narrow(ExprId id, const Point& point);
-  std::optional<Range> reach(TensorId tensor) const;
+  std::optional<Interval> reach(TensorId tensor) const;
   bool has_narrow_offsets(TensorId tensor) const;
   Affine shared_offset(TensorId tensor, const Affine& form) const;
   llvm::Value* gather(llvm::Type* element, llvm::Value* pointer, llvm::Value* offsets,
@@ -254,8 +254,8 @@ class BodyEmitter {
   Scopes& scopes_;
   IndexEmitter& index_;
   VectorMath& math_;
-  Domain domain_;              // the stage's, with the divisions of its index expressions added
-  std::vector<Range> ranges_;  // of domain_'s variables, as far as they were needed
+  Domain domain_;                 // the stage's, with the divisions of its index expressions added
+  std::vector<Interval> ranges_;  // of domain_'s variables, as far as they were needed
   std::unordered_map<uint32_t, std::optional<Affine>> affine_;
   std::unordered_map<uint32_t, Dependence> dependence_;
   double work_ = 0;

@@ -24,7 +24,7 @@ constexpr int64_t kSmall = int64_t{1} << 20;  // what may be added to that
 constexpr int64_t kFarthestIndex = int64_t{1} << 29;
 constexpr int kHighest = 64;  // bounds the depth of the walk that emits them
 
-int64_t magnitude(Range r) { return std::max(r.hi, -r.lo); }
+int64_t magnitude(Interval r) { return std::max(r.hi, -r.lo); }
 
 }  // namespace
 
@@ -42,7 +42,7 @@ std::optional<BodyEmitter::Narrow> BodyEmitter::narrow_form(ExprId root) {
     const Node& node = pool_[id];
     std::optional<Narrow>& here = known[id.value];
     if (node.dtype != DType::Int64 || node.op == Op::Read) continue;
-    if (const std::optional<Range> range = affine_range(id)) {
+    if (const std::optional<Interval> range = affine_range(id)) {
       if (magnitude(*range) <= kFarthestIndex) here = {kFar, magnitude(*range), 0};
       continue;
     }
@@ -158,11 +158,11 @@ Emitted BodyEmitter::narrow(ExprId id, const Point& point) {
 }
 
 // Offsets of the tensor's elements from its first; nothing where they leave 60 bits.
-std::optional<Range> BodyEmitter::reach(TensorId tensor) const {
+std::optional<Interval> BodyEmitter::reach(TensorId tensor) const {
   const TensorPlace& place = places_[tensor];
   const std::vector<int64_t>& shape = graph_.info(tensor).shape;
   try {
-    Range range{0, 0};
+    Interval range{0, 0};
     for (size_t d = 0; d < shape.size(); ++d) {
       const int64_t far = checked_mul(std::max<int64_t>(shape[d] - 1, 0), place.strides[d]);
       int64_t& end = far < 0 ? range.lo : range.hi;
@@ -176,7 +176,7 @@ std::optional<Range> BodyEmitter::reach(TensorId tensor) const {
 }
 
 bool BodyEmitter::has_narrow_offsets(TensorId tensor) const {
-  const std::optional<Range> range = reach(tensor);
+  const std::optional<Interval> range = reach(tensor);
   return range && range->hi - range->lo <= INT32_MAX;
 }
 
@@ -185,8 +185,8 @@ bool BodyEmitter::has_narrow_offsets(TensorId tensor) const {
 Affine BodyEmitter::shared_offset(TensorId tensor, const Affine& form) const {
   if (!places_[tensor].origin.empty()) return Affine();
   const Affine shared = index_.without_lanes(form);
-  const Range at = index_.range(shared);
-  const std::optional<Range> range = reach(tensor);
+  const Interval at = index_.range(shared);
+  const std::optional<Interval> range = reach(tensor);
   return range && at.lo >= range->lo && at.hi <= range->hi ? shared : Affine();
 }
 

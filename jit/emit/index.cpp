@@ -22,7 +22,7 @@ std::vector<int64_t> key_of(const Affine& form) {
 IndexEmitter::IndexEmitter(llvm::IRBuilder<>& builder, Scopes& scopes, size_t loop_variables)
     : builder_(builder), scopes_(scopes), variables_(loop_variables) {}
 
-void IndexEmitter::bind_scalar(size_t variable, Value* trip, Range trips, int64_t step) {
+void IndexEmitter::bind_scalar(size_t variable, Value* trip, Interval trips, int64_t step) {
   const size_t depth = scopes_.depth();
   variables_[variable] = {Kind::Scalar, trip, trips, depth, scopes_.serial(depth), 0, step};
 }
@@ -61,12 +61,12 @@ Affine IndexEmitter::resolve(const Affine& form) const {
   return resolved;
 }
 
-Range IndexEmitter::range(const Affine& form) const {
-  Range r{form.constant(), form.constant()};
+Interval IndexEmitter::range(const Affine& form) const {
+  Interval r{form.constant(), form.constant()};
   for (size_t k = 0; k < form.size(); ++k) {
     const int64_t c = form.coefficient(k);
     if (c == 0) continue;
-    const Range v = variables_[k].range;
+    const Interval v = variables_[k].range;
     r.lo = checked_add(r.lo, checked_mul(c, c > 0 ? v.lo : v.hi));
     r.hi = checked_add(r.hi, checked_mul(c, c > 0 ? v.hi : v.lo));
   }
@@ -131,7 +131,7 @@ size_t IndexEmitter::derived(const Affine& numerator, int64_t divisor) {
     const Variable& v = variables_[found->second];
     if (v.depth == depth(numerator) && scopes_.alive(v.depth, v.serial)) return found->second;
   }
-  const Range r = range(numerator);
+  const Interval r = range(numerator);
   Variable v;
   v.depth = depth(numerator);
   v.serial = scopes_.serial(v.depth);
@@ -159,7 +159,7 @@ size_t IndexEmitter::derived(const Affine& numerator, int64_t divisor) {
 }
 
 // floor(value / divisor) on i32 or i64, scalar or vector.
-Value* IndexEmitter::divide(Value* value, Range range, int64_t divisor) {
+Value* IndexEmitter::divide(Value* value, Interval range, int64_t divisor) {
   llvm::Type* type = value->getType();
   const bool power = std::has_single_bit(static_cast<uint64_t>(divisor));
   if (power)
@@ -283,7 +283,7 @@ Value* IndexEmitter::address(Value* pointer, size_t pointer_depth, llvm::Type* e
 }
 
 Value* IndexEmitter::condition(const Affine& form, bool equality) {
-  const Range r = range(form);
+  const Interval r = range(form);
   if (equality ? (r.lo == 0 && r.hi == 0) : r.lo >= 0) return builder_.getTrue();
   if (equality ? (r.lo > 0 || r.hi < 0) : r.hi < 0) return builder_.getFalse();
   const auto predicate = equality ? llvm::CmpInst::ICMP_EQ : llvm::CmpInst::ICMP_SGE;
@@ -294,8 +294,8 @@ Value* IndexEmitter::condition(const Affine& form, bool equality) {
     Value* left = nullptr;
     Value* right = nullptr;
     if (const auto stride = in_lanes(form) ? lane_stride(form) : std::nullopt;
-        stride && fits_32(Range{*stride, *stride}) && fits_32(range(-without_lanes(form))) &&
-        fits_32(Range{-std::abs(*stride) * lanes_, std::abs(*stride) * lanes_})) {
+        stride && fits_32(Interval{*stride, *stride}) && fits_32(range(-without_lanes(form))) &&
+        fits_32(Interval{-std::abs(*stride) * lanes_, std::abs(*stride) * lanes_})) {
       // The lanes' part is a constant: one number of the loops is compared with it.
       llvm::SmallVector<llvm::Constant*, 64> steps;
       for (unsigned lane = 0; lane < lanes_; ++lane)

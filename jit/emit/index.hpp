@@ -17,15 +17,12 @@
 #include <llvm/IR/IRBuilder.h>
 
 #include "jit/emit/scopes.hpp"
+#include "runtime/domain/bounds.hpp"
 #include "runtime/expr/affine.hpp"
 
 namespace adjit {
 
-struct Range {
-  int64_t lo, hi;  // inclusive
-};
-
-inline bool fits_32(Range r) { return r.lo >= INT32_MIN && r.hi <= INT32_MAX; }
+inline bool fits_32(Interval r) { return r.lo >= INT32_MIN && r.hi <= INT32_MAX; }
 
 class IndexEmitter {
  public:
@@ -35,7 +32,7 @@ class IndexEmitter {
   /// A loop variable that is step * trip, in the current scope: `trip` is an i64 in the range
   /// `trips`. Resolved forms are over trips, so that a tile's loop is a multiple of its step to
   /// every division.
-  void bind_scalar(size_t variable, llvm::Value* trip, Range trips, int64_t step);
+  void bind_scalar(size_t variable, llvm::Value* trip, Interval trips, int64_t step);
   void bind_lanes(size_t variable, unsigned lanes);  // 0 .. lanes-1
   void bind_fixed(size_t variable, int64_t value);
   void unbind(size_t variable);
@@ -44,7 +41,7 @@ class IndexEmitter {
   /// Every function below takes resolved forms.
   Affine resolve(const Affine& form) const;
   /// Bounds over the ranges of the variables.
-  Range range(const Affine& form) const;
+  Interval range(const Affine& form) const;
   /// Whether a (resolved) form differs between lanes.
   bool in_lanes(const Affine& form) const;
   /// Coefficient of the lane number where that is all that differs; nullopt when a derived division
@@ -80,7 +77,7 @@ class IndexEmitter {
     Kind kind = Kind::Unbound;
     llvm::Value* value =
         nullptr;  // Scalar: i64; derived Lanes: <lanes x i64>; the loop's own lanes: null
-    Range range{0, 0};
+    Interval range{0, 0};
     size_t depth = 0;
     uint64_t serial = 0;  // of the scope at depth: a derived variable dies with it
     int64_t fixed = 0;
@@ -93,7 +90,7 @@ class IndexEmitter {
   };
 
   size_t derived(const Affine& numerator, int64_t divisor);
-  llvm::Value* divide(llvm::Value* value, Range range, int64_t divisor);
+  llvm::Value* divide(llvm::Value* value, Interval range, int64_t divisor);
   llvm::Value* condition(const Affine& form, bool equality);
   std::vector<std::pair<size_t, Affine>> by_depth(const Affine& form) const;
 

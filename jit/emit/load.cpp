@@ -105,7 +105,7 @@ bool BodyEmitter::has_room_in_row(ExprId read, const TensorPlace& place) {
   if (index.empty() || !place.origin.empty() || place.strides.back() != 1) return false;
   const std::optional<Affine>& form = affine(index.back());
   if (!form || index_.lane_stride(this->place(*form)) != 1) return false;
-  const Range range = index_.range(this->place(*form));
+  const Interval range = index_.range(this->place(*form));
   return range.lo >= 0 && range.hi < graph_.info(pool_.read_tensor(read)).shape.back();
 }
 

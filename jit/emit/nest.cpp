@@ -66,7 +66,7 @@ NestEmitter::NestEmitter(KernelContext& context, const Nest& nest)
   if (is_scatter()) reduction_begin_ = parallel_depth(nest);
   for (size_t a = domain.output_rank; a < domain.rank(); ++a)
     empty_reduction_ |= domain.extents[a] == 0;
-  std::vector<Range> ranges = axis_ranges();
+  std::vector<Interval> ranges = axis_ranges();
   sort_rows();
   body_.emplace(program_.graph, stage_, axes_, std::move(ranges), copy_variables, lane_variable,
                 context.places, builder_, scopes_, index_, context.math);
@@ -80,18 +80,18 @@ NestEmitter::NestEmitter(KernelContext& context, const Nest& nest)
 }
 
 // Of the first point along an axis.
-Range NestEmitter::base_range(size_t axis) const {
-  Range range = index_.range(index_.resolve(nest_.axis_base[axis]));
+Interval NestEmitter::base_range(size_t axis) const {
+  Interval range = index_.range(index_.resolve(nest_.axis_base[axis]));
   for (const auto& [origin, last] : context_.origins)
     if (const Affine shift = nest_.axis_base[axis] - origin; shift.is_constant())
       range.hi = std::min(range.hi, checked_add(last, shift.constant()));
   return range;
 }
 
-std::vector<Range> NestEmitter::axis_ranges() const {
-  std::vector<Range> ranges;
+std::vector<Interval> NestEmitter::axis_ranges() const {
+  std::vector<Interval> ranges;
   for (size_t a = 0; a < stage_.domain.rank(); ++a) {
-    const Range base = base_range(a);
+    const Interval base = base_range(a);
     const int64_t last = std::max<int64_t>(nest_.spans[a] - 1, 0);
     ranges.push_back({base.lo, checked_add(base.hi, last)});
   }
@@ -175,7 +175,7 @@ void NestEmitter::sort_rows() {
   // reaches outside is not stored either.
   const bool whole = program_.scopes[stage_.results[0].value] != Scope::Local;
   for (size_t a = 0; a < domain.rank(); ++a) {
-    const Range base = base_range(a);
+    const Interval base = base_range(a);
     std::vector<Row> clip;
     if (base.lo < 0) clip.push_back({Affine::variable(a), false});
     if (base.hi + nest_.spans[a] > domain.extents[a])
@@ -317,7 +317,7 @@ Carried NestEmitter::emit_loop_at(size_t k, Carried carried) {
 Carried NestEmitter::emit_serial(size_t k, Carried carried) {
   const Loop& loop = nest_.loops[k];
   const Affine left = available(k);
-  const Range range = index_.range(left);
+  const Interval range = index_.range(left);
   const int64_t most = loop.step * loop.trips;
   Value* points = builder_.getInt64(static_cast<uint64_t>(std::min(most, range.hi)));
   if (range.lo < std::min(most, range.hi)) {
@@ -361,7 +361,7 @@ Carried NestEmitter::emit_versions(size_t k, Value* points, Carried carried) {
   Value* rest = builder_.CreateURem(points, step);
   Value* whole = builder_.CreateUDiv(points, step);
   auto* constant_whole = llvm::dyn_cast<llvm::ConstantInt>(whole);
-  const Range trips{0, loop.trips - 1};
+  const Interval trips{0, loop.trips - 1};
   bool bounded = false;
   const auto [lo, hi] = narrowed(k, points, &bounded);
   Value* end = bounded ? minimum(builder_, whole, trips_before(k, hi)) : whole;

@@ -44,8 +44,8 @@ class NestEmitter {
   void emit(llvm::Value* task = nullptr);
 
  private:
-  Range base_range(size_t axis) const;
-  std::vector<Range> axis_ranges() const;
+  Interval base_range(size_t axis) const;
+  std::vector<Interval> axis_ranges() const;
   size_t add_origins(size_t depth);
   struct Row {
     Affine form;  // over the stage's axes and its domain's divisions

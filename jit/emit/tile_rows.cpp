@@ -90,7 +90,7 @@ bool NestEmitter::has_interior() const {
   bool any = false;
   for (const Row* row : tile_rows_) {
     if (!is_plain(*row)) continue;
-    const Range range = index_.range(extreme_in_tile(*row, false));
+    const Interval range = index_.range(extreme_in_tile(*row, false));
     if (range.hi < 0) return false;
     if (range.lo >= 0) continue;
     any = true;
@@ -159,7 +159,7 @@ std::vector<NestEmitter::LeftOut> NestEmitter::vectors_left_out() const {
       if (index_.range(largest).lo < 0) conditions.push_back(largest);
     }
     if (conditions.size() != 1) continue;
-    const Range range = index_.range(conditions[0]);
+    const Interval range = index_.range(conditions[0]);
     if (static_cast<double>(-range.lo) <
         kWorthAVersion * static_cast<double>(range.hi - range.lo + 1))
       continue;

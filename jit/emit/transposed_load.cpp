@@ -71,7 +71,7 @@ bool BodyEmitter::stays_inside(TensorId tensor, std::span<const ExprId> index, s
     int64_t moves = 0;
     for (size_t axis = 0; axis < form.size(); ++axis)
       moves += form.coefficient(axis) * axes_[axis].coefficient(copy_variables_[copies].variable);
-    const Range range = index_.range(place(form));
+    const Interval range = index_.range(place(form));
     if (range.lo + std::min<int64_t>(0, moves * past) < 0 ||
         range.hi + std::max<int64_t>(0, moves * past) >= shape[d])
       return false;

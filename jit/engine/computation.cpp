@@ -8,13 +8,13 @@
 namespace adjit {
 
 Computation::Computation(Graph base) : base_(std::make_shared<const Graph>(std::move(base))) {
-  signature_ = signature_of(*base_);
+  type_ = type_of(*base_);
 }
 
 std::shared_ptr<const Computation> Computation::transformed(const Computation& of,
                                                             Transformation t) {
   std::shared_ptr<Computation> result(new Computation());
-  result->signature_ = adjit::transformed(of.signature_, t);
+  result->type_ = adjit::transformed(of.type_, t);
   result->base_ = of.base_;
   result->transformations_ = of.transformations_;
   result->transformations_.push_back(std::move(t));
@@ -47,7 +47,7 @@ const Graph& Computation::graph() const {
 }
 
 size_t Computation::first_cotangent() const {
-  const size_t inputs = signature_.inputs.size();
+  const size_t inputs = type_.inputs.size();
   const bool vjp =
       !transformations_.empty() && transformations_.back().kind == Transformation::Kind::Vjp;
   return vjp ? inputs - transformations_.back().outputs.size() : inputs;
@@ -58,7 +58,7 @@ Computation::Specialised Computation::without_cotangents(const std::vector<bool>
   Transformation last = transformations_.back();
   Specialised result;
   std::vector<size_t> outputs;
-  for (size_t k = 0; k < signature_.inputs.size(); ++k) {
+  for (size_t k = 0; k < type_.inputs.size(); ++k) {
     if (k >= first && zero[k - first]) continue;
     result.inputs.push_back(k);
     if (k >= first) outputs.push_back(last.outputs[k - first]);
@@ -66,7 +66,7 @@ Computation::Specialised Computation::without_cotangents(const std::vector<bool>
   if (outputs.empty()) {
     graph();
     result.graph = derived_;
-    result.inputs.resize(signature_.inputs.size());
+    result.inputs.resize(type_.inputs.size());
     std::iota(result.inputs.begin(), result.inputs.end(), size_t{0});
     return result;
   }

@@ -27,8 +27,8 @@ class Computation {
                                                         Transformation transformation);
 
   const std::string& name() const { return base_->name; }
-  const std::vector<Tensor>& inputs() const { return signature_.inputs; }
-  const std::vector<Tensor>& outputs() const { return signature_.outputs; }
+  const std::vector<Tensor>& inputs() const { return type_.inputs; }
+  const std::vector<Tensor>& outputs() const { return type_.outputs; }
   const Graph& base() const { return *base_; }
   /// Canonical text of the transformations, "" for none: a key component.
   std::string transformations() const;
@@ -59,7 +59,7 @@ class Computation {
 
   std::shared_ptr<const Graph> base_;
   std::vector<Transformation> transformations_;
-  Signature signature_;
+  ComputationType type_;
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const Graph> derived_;
   mutable double derive_ms_ = 0;

@@ -23,7 +23,7 @@ TensorSpec renamed(TensorSpec tensor, const char* prefix) {
   return tensor;
 }
 
-void check_inputs(const Signature& of, const Transformation& t) {
+void check_inputs(const ComputationType& of, const Transformation& t) {
   const char* what = t.kind == Kind::Jvp ? "tangent" : "gradient";
   std::vector<char> seen(of.inputs.size(), 0);
   for (size_t k : t.wrt) {
@@ -44,7 +44,7 @@ void check_inputs(const Signature& of, const Transformation& t) {
   }
 }
 
-void check_scalar(const Signature& of, const TensorSpec& value) {
+void check_scalar(const ComputationType& of, const TensorSpec& value) {
   int64_t elements = 1;
   for (int64_t extent : value.shape) elements *= extent;
   if (elements != 1)
@@ -58,7 +58,7 @@ void check_scalar(const Signature& of, const TensorSpec& value) {
 }
 
 // The tensors with one more dimension each where an axis is given.
-std::vector<TensorSpec> batched(const Signature& of, std::vector<TensorSpec> tensors,
+std::vector<TensorSpec> batched(const ComputationType& of, std::vector<TensorSpec> tensors,
                                 const std::vector<BatchAxis>& axes, int64_t size,
                                 const char* what) {
   if (axes.size() != tensors.size())
@@ -79,8 +79,8 @@ std::vector<TensorSpec> batched(const Signature& of, std::vector<TensorSpec> ten
   return tensors;
 }
 
-Signature reversed(const Signature& of, const Transformation& t) {
-  Signature result{of.name, of.inputs, {}};
+ComputationType reversed(const ComputationType& of, const Transformation& t) {
+  ComputationType result{of.name, of.inputs, {}};
   if (t.kind == Kind::Vjp)
     for (size_t k : t.outputs) result.inputs.push_back(renamed(of.outputs[k], "d_"));
   if (t.keep)
@@ -89,8 +89,8 @@ Signature reversed(const Signature& of, const Transformation& t) {
   return result;
 }
 
-Signature pushed_forward(const Signature& of, const Transformation& t) {
-  Signature result{of.name, of.inputs, {}};
+ComputationType pushed_forward(const ComputationType& of, const Transformation& t) {
+  ComputationType result{of.name, of.inputs, {}};
   for (size_t k : t.wrt) result.inputs.push_back(renamed(of.inputs[k], "t_"));
   if (t.keep) result.outputs = of.outputs;
   for (const TensorSpec& output : of.outputs)
@@ -113,11 +113,11 @@ std::string list(const std::vector<BatchAxis>& axes) {
 
 }  // namespace
 
-Signature signature_of(const Graph& graph) {
+ComputationType type_of(const Graph& graph) {
   return {graph.name, describe(graph, graph.inputs), describe(graph, graph.outputs)};
 }
 
-Signature transformed(const Signature& of, const Transformation& t) {
+ComputationType transformed(const ComputationType& of, const Transformation& t) {
   check_inputs(of, t);
   for (size_t k : t.outputs)
     if (k >= of.outputs.size())

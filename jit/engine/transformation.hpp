@@ -35,18 +35,18 @@ struct TensorSpec {
 };
 
 /// Inputs and outputs of a computation.
-struct Signature {
+struct ComputationType {
   std::string name;
   std::vector<TensorSpec> inputs, outputs;
 };
-Signature signature_of(const Graph& graph);
+ComputationType type_of(const Graph& graph);
 
-/// The signature after a transformation. ErrorCode::Invalid for positions, axes or a size that do
+/// The type after a transformation. ErrorCode::Invalid for positions, axes or a size that do
 /// not fit, ErrorCode::Shape for the gradient of something else than one element,
 /// ErrorCode::NotDifferentiable for integer inputs.
-Signature transformed(const Signature& signature, const Transformation& transformation);
+ComputationType transformed(const ComputationType& type, const Transformation& transformation);
 
-/// The graph after a transformation that fits its signature.
+/// The graph after a transformation that fits its type.
 Graph transformed(const Graph& graph, const Transformation& transformation);
 
 /// Canonical text: equal for equal transformations only. A component of cache keys.

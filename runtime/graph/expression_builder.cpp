@@ -23,7 +23,7 @@ DType wider_integer(DType a, DType b) {
   return std::max(a, b);
 }
 
-uint64_t nan_bits(const Scope& scope, const SyntaxNode& node) {
+uint64_t nan_bits(const SymbolTable& scope, const SyntaxNode& node) {
   uint64_t bits = 0;
   const std::string_view hex = node.text.substr(2);
   const auto parsed = std::from_chars(hex.data(), hex.data() + hex.size(), bits, 16);
@@ -34,7 +34,7 @@ uint64_t nan_bits(const Scope& scope, const SyntaxNode& node) {
 }
 
 // Rounded once, to the type that is asked for (half types by way of float32).
-double decimal_value(const Scope& scope, const SyntaxNode& node, DType dtype) {
+double decimal_value(const SymbolTable& scope, const SyntaxNode& node, DType dtype) {
   const char *begin = node.text.data(), *end = begin + node.text.size();
   double value = 0;
   float narrow = 0;

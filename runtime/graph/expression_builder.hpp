@@ -7,14 +7,14 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/graph/scope.hpp"
+#include "runtime/graph/symbol_table.hpp"
 
 namespace adjit {
 
 /// Builds the expressions of one statement in the scope's graph.
 class ExpressionBuilder {
  public:
-  explicit ExpressionBuilder(const Scope& scope) : scope_(scope) {}
+  explicit ExpressionBuilder(const SymbolTable& scope) : scope_(scope) {}
 
   /// Axes, lets and arguments; they hide symbols and tensors.
   std::unordered_map<std::string_view, ExprId> variables;
@@ -55,7 +55,7 @@ class ExpressionBuilder {
   SyntaxId child(SyntaxId id, size_t k) const { return scope_.syntax->child(id, k); }
   ExprPool& pool() { return scope_.graph->pool; }
 
-  const Scope& scope_;
+  const SymbolTable& scope_;
   std::unordered_map<SyntaxId, Built> built_;
 };
 

@@ -17,7 +17,7 @@ void build_block(Block& block, std::span<const StatementSyntax> statements);
 
 // Matches a declared type with a shape: binds new symbols, compares the rest.
 void bind_shape(Block& block, const ParameterSyntax& parameter, std::span<const int64_t> shape) {
-  Scope& scope = block.scope;
+  SymbolTable& scope = block.scope;
   const std::vector<SyntaxId>& extents = parameter.type->extents;
   const std::string name(parameter.name);
   const auto mismatch = [&](uint32_t offset, const std::string& message) {
@@ -62,7 +62,7 @@ int hex_digit(char c) {
   return -1;
 }
 
-std::vector<std::byte> hex_bytes(const Scope& scope, const NameSyntax& hex) {
+std::vector<std::byte> hex_bytes(const SymbolTable& scope, const NameSyntax& hex) {
   std::vector<std::byte> bytes;
   if (hex.text.size() % 2 != 0) scope.fail(hex.offset, "half a byte is missing");
   for (size_t k = 0; k < hex.text.size(); k += 2) {
@@ -75,7 +75,7 @@ std::vector<std::byte> hex_bytes(const Scope& scope, const NameSyntax& hex) {
   return bytes;
 }
 
-std::vector<std::byte> listed_bytes(const Scope& scope, const StatementSyntax& s) {
+std::vector<std::byte> listed_bytes(const SymbolTable& scope, const StatementSyntax& s) {
   const size_t size = size_of(s.type->dtype);
   std::vector<std::byte> bytes(s.elements.size() * size);
   ExpressionBuilder builder(scope);

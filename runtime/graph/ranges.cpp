@@ -15,7 +15,7 @@ struct Access {
 
 using Ranges = std::vector<std::optional<IndexRange>>;
 
-std::vector<Access> accesses(const Scope& scope, const AffineReader::Names& names,
+std::vector<Access> accesses(const SymbolTable& scope, const AffineReader::Names& names,
                              std::span<const SyntaxId> roots) {
   std::vector<Access> found;
   for (SyntaxId root : roots) {
@@ -63,7 +63,7 @@ IndexRange allowed(const Access& access, size_t k, const Ranges& ranges) {
 
 }  // namespace
 
-void infer_ranges(const Scope& scope, const AffineReader::Names& names,
+void infer_ranges(const SymbolTable& scope, const AffineReader::Names& names,
                   std::span<const SyntaxId> roots, size_t left_count,
                   std::vector<std::optional<IndexRange>>& ranges) {
   if (std::ranges::all_of(ranges, [](const auto& r) { return r.has_value(); })) return;

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/graph/scope.hpp"
+#include "runtime/graph/symbol_table.hpp"
 
 namespace adjit {
 
@@ -25,7 +25,7 @@ struct IndexRange {
 /// (variable k for index k) and of every let; `roots` are the expressions whose reads count.
 /// Entries that stay open are unresolvable. The first `left_count` indices stand on the left-hand
 /// side and cannot be negative.
-void infer_ranges(const Scope& scope, const AffineReader::Names& names,
+void infer_ranges(const SymbolTable& scope, const AffineReader::Names& names,
                   std::span<const SyntaxId> roots, size_t left_count,
                   std::vector<std::optional<IndexRange>>& ranges);
 

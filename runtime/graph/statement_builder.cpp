@@ -249,7 +249,7 @@ class PointwiseBuilder {
   }
 
   Block& block_;
-  const Scope& scope_;
+  const SymbolTable& scope_;
   const StatementSyntax& statement_;
   ExpressionBuilder builder_;
   TensorId existing_;

@@ -8,13 +8,13 @@
 
 #include "runtime/graph/expression_builder.hpp"
 #include "runtime/graph/ranges.hpp"
-#include "runtime/graph/scope.hpp"
+#include "runtime/graph/symbol_table.hpp"
 
 namespace adjit {
 
 /// A block under construction: its scope and the names its tensors have.
 struct Block {
-  Scope scope;
+  SymbolTable scope;
   std::string_view definition;  // for source lines
   std::unordered_set<std::string> names;
 

@@ -15,7 +15,7 @@ using Kind = WhereSyntax::Kind;
 
 class DomainBuilder {
  public:
-  DomainBuilder(const Scope& scope, const StatementSyntax& statement,
+  DomainBuilder(const SymbolTable& scope, const StatementSyntax& statement,
                 const std::vector<int64_t>* existing)
       : scope_(scope), statement_(statement), existing_(existing) {}
 
@@ -265,7 +265,7 @@ class DomainBuilder {
     return true;
   }
 
-  const Scope& scope_;
+  const SymbolTable& scope_;
   const StatementSyntax& statement_;
   const std::vector<int64_t>* existing_;
   StatementDomain out_;
@@ -276,7 +276,7 @@ class DomainBuilder {
 
 }  // namespace
 
-StatementDomain statement_domain(const Scope& scope, const StatementSyntax& statement,
+StatementDomain statement_domain(const SymbolTable& scope, const StatementSyntax& statement,
                                  const std::vector<int64_t>* existing) {
   return DomainBuilder(scope, statement, existing)();
 }

@@ -25,7 +25,7 @@ struct StatementDomain {
 
 /// `existing` is the shape that the result has already (null when it is new): indices on the left
 /// run over all of it.
-StatementDomain statement_domain(const Scope& scope, const StatementSyntax& statement,
+StatementDomain statement_domain(const SymbolTable& scope, const StatementSyntax& statement,
                                  const std::vector<int64_t>* existing);
 
 }  // namespace adjit

@@ -44,8 +44,9 @@ Lowering::Lowering(IndexNotation& notation, std::string name, std::vector<uint32
           return kept;
         };
         const auto inside = [this, &reduction, outside](const PathCondition& condition) {
-          PathCondition factors =
-              reduction.where.valid() ? conjuncts(n_.pool_, reduction.where) : PathCondition{};
+          PathCondition factors = reduction.where.valid()
+                                      ? normalized_conjuncts(n_.pool_, reduction.where)
+                                      : PathCondition{};
           std::ranges::sort(factors);
           return both(outside(condition), factors);
         };
@@ -240,7 +241,7 @@ void Lowering::add_inner_roots(uint32_t reduction) {
   const Reduction& r = n_.reductions_[reduction];
   const Axes outputs = outputs_;
   insert_all(outputs_, r.axes);  // inside it, its axes are known
-  PathCondition where = r.where.valid() ? conjuncts(n_.pool_, r.where) : PathCondition{};
+  PathCondition where = r.where.valid() ? normalized_conjuncts(n_.pool_, r.where) : PathCondition{};
   std::ranges::sort(where);
   add_roots(r.bodies, where);
   if (r.where.valid()) add_roots({&r.where, 1}, {});
@@ -260,7 +261,7 @@ TensorId Lowering::scatter(const ScatterArguments& arguments) {
     unit.target.push_back(n_.pool_.cast(n_.as(coordinate, coordinate.dtype), DType::Int64));
   }
   PathCondition where =
-      arguments.where.valid() ? conjuncts(n_.pool_, arguments.where) : PathCondition{};
+      arguments.where.valid() ? normalized_conjuncts(n_.pool_, arguments.where) : PathCondition{};
   std::ranges::sort(where);
   add_roots(unit.bodies, where);
   add_roots(unit.target, where);

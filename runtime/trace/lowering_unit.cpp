@@ -85,7 +85,7 @@ class UnitLowering {
     if (unit_.where.valid()) excluding.insert(excluding.begin(), unit_.where);
     std::vector<ExprId> selecting;
     for (ExprId condition : excluding)
-      for (ExprId factor : conjuncts(source_, condition))
+      for (ExprId factor : normalized_conjuncts(source_, condition))
         if (!add_row_of(factor)) selecting.push_back(factor);
     for (ExprId factor : unit_.condition)
       add_row_of(factor);  // its axes are the unit's: see lift()

@@ -17,7 +17,7 @@ constexpr size_t kMaxFactors = 256;
 PathCondition with_factors(ExprPool& pool, const PathCondition& condition, ExprId test,
                            bool positive) {
   if (condition.size() >= kMaxFactors) return condition;
-  PathCondition factors = conjuncts(pool, positive ? test : pool.make(Op::Not, {test}));
+  PathCondition factors = normalized_conjuncts(pool, positive ? test : pool.make(Op::Not, {test}));
   std::ranges::sort(factors);
   factors.erase(std::ranges::unique(factors).begin(), factors.end());
   return both(condition, factors);
@@ -38,7 +38,7 @@ PathCondition either(ExprPool& pool, const PathCondition& a, const PathCondition
   std::ranges::set_difference(b, common, std::back_inserter(only_b));
   if (only_a.empty() || only_b.empty()) return common;
   const ExprId all_a = conjunction(pool, only_a), all_b = conjunction(pool, only_b);
-  const std::vector<ExprId> not_a = conjuncts(pool, pool.make(Op::Not, {all_a}));
+  const std::vector<ExprId> not_a = normalized_conjuncts(pool, pool.make(Op::Not, {all_a}));
   if (not_a == PathCondition{all_b}) return common;
   common.push_back(pool.make(Op::Or, {all_a, all_b}));
   std::ranges::sort(common);

@@ -42,7 +42,7 @@ int64_t highest(DType dtype) {
 
 }  // namespace
 
-std::vector<ExprId> conjuncts(ExprPool& pool, ExprId condition) {
+std::vector<ExprId> normalized_conjuncts(ExprPool& pool, ExprId condition) {
   std::vector<ExprId> factors;
   std::vector<std::pair<ExprId, bool>> work{{condition, true}};
   while (!work.empty()) {
@@ -86,7 +86,7 @@ bool add_row(ExprPool& pool, ExprId factor, Domain& domain) {
 
 ExprId restrict_domain(ExprPool& pool, ExprId condition, Domain& domain) {
   std::vector<ExprId> rest;
-  for (ExprId factor : conjuncts(pool, condition))
+  for (ExprId factor : normalized_conjuncts(pool, condition))
     if (!add_row(pool, factor, domain)) rest.push_back(factor);
   return conjunction(pool, rest);
 }

@@ -9,7 +9,7 @@ namespace adjit {
 
 /// The factors of a conjunction, negations pushed inwards: !(a || b) is !a, !b; !(a < b) is b <= a.
 /// Constant-true factors are dropped. Not recursive.
-std::vector<ExprId> conjuncts(ExprPool& pool, ExprId condition);
+std::vector<ExprId> normalized_conjuncts(ExprPool& pool, ExprId condition);
 /// a && b && ...; true when empty.
 ExprId conjunction(ExprPool& pool, const std::vector<ExprId>& factors);
 

@@ -37,8 +37,8 @@ std::vector<std::string_view> split_parameters(std::string_view text) {
 
 }  // namespace
 
-Signature parse_signature(std::string_view signature) {
-  Signature result;
+OperatorSignature parse_signature(std::string_view signature) {
+  OperatorSignature result;
   bool attributes = false;
   for (std::string_view part : split_parameters(signature.substr(1, signature.size() - 2))) {
     if (part == "*") {
@@ -84,7 +84,7 @@ OperatorCall::OperatorCall(Trace& trace, const Operator& op, std::span<const Ten
 }
 
 void OperatorCall::bind(std::span<const TensorId> inputs) {
-  const Signature signature = parse_signature(op_.signature);
+  const OperatorSignature signature = parse_signature(op_.signature);
   const nlohmann::json* scalars = find("scalars");
   const nlohmann::json* optional = find("optional");
   if (scalars && !scalars->is_array()) fail_attribute("scalars", "a list");
@@ -99,7 +99,7 @@ void OperatorCall::bind(std::span<const TensorId> inputs) {
     return {};
   };
   for (size_t k = 0; k < signature.tensors.size(); ++k) {
-    const Signature::Parameter& parameter = signature.tensors[k];
+    const OperatorSignature::Parameter& parameter = signature.tensors[k];
     if (signature.variadic && k + 1 == signature.tensors.size()) {
       const size_t scalar_count = scalars ? scalars->size() : 0;
       while (next < inputs.size() || operands_.size() < scalar_count)
@@ -121,7 +121,7 @@ void OperatorCall::bind(std::span<const TensorId> inputs) {
 }
 
 void OperatorCall::check_attribute_names() const {
-  const Signature signature = parse_signature(op_.signature);
+  const OperatorSignature signature = parse_signature(op_.signature);
   for (const auto& [key, value] : attributes_.items()) {
     if (key == "scalars" || key == "optional") continue;
     if (std::ranges::find(signature.attributes, std::string_view(key)) ==

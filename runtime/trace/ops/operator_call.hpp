@@ -83,7 +83,7 @@ class OperatorCall {
 std::optional<WeakScalar> scalar_of(const nlohmann::json& value);
 
 /// A signature taken apart.
-struct Signature {
+struct OperatorSignature {
   struct Parameter {
     std::string_view name;
     bool optional = false;
@@ -92,6 +92,6 @@ struct Signature {
   bool variadic = false;  // the last tensor parameter stands for any number
   std::vector<std::string_view> attributes;
 };
-Signature parse_signature(std::string_view signature);
+OperatorSignature parse_signature(std::string_view signature);
 
 }  // namespace adjit

@@ -218,7 +218,7 @@ class RandomForms {
 
 struct Emission {
   std::vector<Form> forms;
-  std::vector<Range> ranges;
+  std::vector<Interval> ranges;
   std::vector<std::optional<int64_t>> strides;
   std::vector<bool> in_lanes;
 };

@@ -58,11 +58,11 @@ const Case kCases[] = {
 };
 
 TEST(Transformation, SignaturesAndTexts) {
-  const Signature of = signature_of(layer());
+  const ComputationType of = type_of(layer());
   for (const Case& c : kCases) {
     SCOPED_TRACE(c.text);
     EXPECT_EQ(to_string(c.transformation), c.text);
-    const Signature after = transformed(of, c.transformation);
+    const ComputationType after = transformed(of, c.transformation);
     EXPECT_EQ(shown(after.inputs), shown(of.inputs) + c.more_inputs);
     EXPECT_EQ(shown(after.outputs), c.outputs);
     // The graph has the inputs and outputs that the signature says.
@@ -78,7 +78,7 @@ TEST(Transformation, BatchesPutTheirAxisWhereItIsAsked) {
   const Transformation t{
       .kind = Kind::Vmap, .in_axes = {1, std::nullopt, 0}, .out_axes = {2, 0, 0}, .size = 7};
   EXPECT_EQ(to_string(t), "vmap(in=[1,none,0],size=7,out=[2,0,0])");
-  const Signature after = transformed(signature_of(layer()), t);
+  const ComputationType after = transformed(type_of(layer()), t);
   EXPECT_EQ(shown(after.inputs), "float32 x(3,7,4), float32 w(4,2), int64 at(7,2)");
   EXPECT_EQ(shown(after.outputs), "float32 y(3,2,7), int64 n(7,2), float32 loss(7)");
 }
@@ -103,7 +103,7 @@ TEST(Transformation, TextsTellTransformationsApart) {
 }
 
 TEST(Transformation, WhatDoesNotFitIsRefused) {
-  const Signature of = signature_of(layer());
+  const ComputationType of = type_of(layer());
   const auto refused = [&](ErrorCode code, const char* part, const Transformation& t) {
     try {
       transformed(of, t);

@@ -1,4 +1,4 @@
-// runtime/graph/scope.hpp -- what names mean while a definition becomes a graph.
+// runtime/graph/symbol_table.hpp -- what names mean while a definition becomes a graph.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 namespace adjit {
 
 /// One block (a definition's or a scan's): symbols and the newest version of every tensor.
-struct Scope {
+struct SymbolTable {
   const Source* source = nullptr;
   const Syntax* syntax = nullptr;
   Graph* graph = nullptr;
@@ -27,19 +27,19 @@ struct Scope {
 };
 
 /// The extent that `A.0` names. ErrorCode::Parse when there is no such tensor or dimension.
-int64_t dimension_value(const Scope& scope, const SyntaxNode& node);
+int64_t dimension_value(const SymbolTable& scope, const SyntaxNode& node);
 /// An integer literal's value (decimal or hexadecimal, with its sign).
-int64_t integer_value(const Scope& scope, const SyntaxNode& literal);
+int64_t integer_value(const SymbolTable& scope, const SyntaxNode& literal);
 /// An expression of integers, symbols and extents: trips, extents, ends of ranges. ErrorCode::Parse
 /// otherwise.
-int64_t evaluate_integer(const Scope& scope, SyntaxId root);
+int64_t evaluate_integer(const SymbolTable& scope, SyntaxId root);
 
 /// Affine forms of expressions over named variables.
 class AffineReader {
  public:
   using Names = std::unordered_map<std::string_view, Affine>;
   /// `domain`, when given, takes the divisions that // and % need; without it they have no form.
-  AffineReader(const Scope& scope, const Names& names, Domain* domain)
+  AffineReader(const SymbolTable& scope, const Names& names, Domain* domain)
       : scope_(scope), names_(names), domain_(domain) {}
   /// nullopt when the expression is not (quasi-)affine in the names.
   std::optional<Affine> operator()(SyntaxId root);
@@ -50,7 +50,7 @@ class AffineReader {
   std::optional<Affine> convert(SyntaxId id);
   std::optional<Affine> operation(const SyntaxNode& node, SyntaxId id);
 
-  const Scope& scope_;
+  const SymbolTable& scope_;
   const Names& names_;
   Domain* domain_;
   std::unordered_map<SyntaxId, std::optional<Affine>> forms_;

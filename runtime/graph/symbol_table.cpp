@@ -1,5 +1,5 @@
-// runtime/graph/scope.cpp -- integers and affine forms of syntax.
-#include "runtime/graph/scope.hpp"
+// runtime/graph/symbol_table.cpp -- integers and affine forms of syntax.
+#include "runtime/graph/symbol_table.hpp"
 
 #include <charconv>
 #include <limits>
@@ -7,7 +7,7 @@
 
 namespace adjit {
 
-int64_t dimension_value(const Scope& scope, const SyntaxNode& node) {
+int64_t dimension_value(const SymbolTable& scope, const SyntaxNode& node) {
   const size_t dot = node.text.find('.');
   const std::string name(node.text.substr(0, dot));
   const auto at = scope.tensors.find(node.text.substr(0, dot));
@@ -21,7 +21,7 @@ int64_t dimension_value(const Scope& scope, const SyntaxNode& node) {
   return shape[d];
 }
 
-int64_t integer_value(const Scope& scope, const SyntaxNode& literal) {
+int64_t integer_value(const SymbolTable& scope, const SyntaxNode& literal) {
   std::string_view digits = literal.text;
   int base = 10;
   if (digits.starts_with("0x") || digits.starts_with("0X")) {
@@ -38,7 +38,7 @@ int64_t integer_value(const Scope& scope, const SyntaxNode& literal) {
   return static_cast<int64_t>(literal.negative ? 0 - magnitude : magnitude);
 }
 
-int64_t evaluate_integer(const Scope& scope, SyntaxId root) {
+int64_t evaluate_integer(const SymbolTable& scope, SyntaxId root) {
   const AffineReader::Names none;
   AffineReader reader(scope, none, nullptr);
   const std::optional<Affine> form = reader(root);
