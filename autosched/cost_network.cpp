@@ -7,6 +7,7 @@
 
 #include "autosched/network_inputs.hpp"
 #include "runtime/expr/error.hpp"
+#include "runtime/process/fork.hpp"
 
 namespace adjit {
 
@@ -79,6 +80,7 @@ std::map<int, CostNetwork> read_networks(std::string_view text) {
 }
 
 const CostNetwork* CostNetwork::shipped_for(const Target& target) {
+  const ForkDelay no_fork;
   static const std::map<int, CostNetwork> networks = read_networks(kCostWeights);
   const auto found = networks.find(target.vector_bits);
   return found == networks.end() ? nullptr : &found->second;

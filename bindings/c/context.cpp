@@ -117,8 +117,9 @@ adjit_status adjit_context_info(adjit_context* context, const char** text) {
           {"mode", kModes[static_cast<size_t>(store.mode)]},
           {"writable", engine.store().writable()},
           {"max_bytes", store.max_bytes}}}};
-    const std::lock_guard lock(context->mutex);
-    context->info = info.dump();
+    std::string made = info.dump();
+    const adjit::BriefLock lock(context->mutex);
+    context->info = std::move(made);
     *text = context->info.c_str();
   });
 }

@@ -9,6 +9,7 @@
 #include "bindings/c/adjit.h"
 #include "jit/engine/engine.hpp"
 #include "runtime/graph/text.hpp"
+#include "runtime/process/fork.hpp"
 #include "runtime/trace/index_notation.hpp"
 #include "runtime/trace/trace.hpp"
 
@@ -54,11 +55,17 @@ struct adjit_executable {
 
 namespace adjit::c {
 
-/// A text that is made once and then kept with the handle.
+/// A text that is kept with the handle from the first time on. Threads that ask at once may each
+/// make it: nothing is locked for as long as that takes.
 template <class Make>
 const char* kept(std::mutex& mutex, std::string& text, Make&& make) {
-  const std::lock_guard lock(mutex);
-  if (text.empty()) text = make();
+  {
+    const BriefLock lock(mutex);
+    if (!text.empty()) return text.c_str();
+  }
+  std::string made = make();
+  const BriefLock lock(mutex);
+  if (text.empty()) text = std::move(made);
   return text.c_str();
 }
 

@@ -6,6 +6,8 @@
 
 #include <cstdlib>
 
+#include "runtime/process/fork.hpp"
+
 namespace adjit::c {
 namespace {
 
@@ -54,7 +56,9 @@ cache::Log standard_log(std::string_view category) {
     static constexpr spdlog::level::level_enum kLevels[] = {
         spdlog::level::err, spdlog::level::warn, spdlog::level::info, spdlog::level::debug,
         spdlog::level::trace};
-    if (l <= most) logger->log(kLevels[static_cast<size_t>(l)], message);
+    if (l > most) return;
+    const ForkDelay no_fork;  // its sink has a lock that all loggers share
+    logger->log(kLevels[static_cast<size_t>(l)], message);
   };
 }
 

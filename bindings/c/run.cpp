@@ -209,7 +209,7 @@ adjit_status adjit_lowered_proposals(adjit_lowered* lowered, int32_t count, uint
                       {"changes", p.changes},
                       {"predicted", p.predicted}});
     std::string made = list.dump();
-    const std::lock_guard lock(l.mutex);
+    const adjit::BriefLock lock(l.mutex);
     l.proposals = std::move(made);
     *text = l.proposals.c_str();
   });
@@ -269,7 +269,7 @@ adjit_status adjit_executable_profile(adjit_executable* executable, int32_t inpu
     std::string made =
         adjit::profile_json(handle.engine->schedule(handle.inspected), handle.request.layouts,
                             e.plan(), times, handle.engine->schedule_target());
-    const std::lock_guard lock(handle.mutex);
+    const adjit::BriefLock lock(handle.mutex);
     handle.profile = std::move(made);
     *text = handle.profile.c_str();
   });

@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-#include "jit/cache/fork.hpp"
+#include "runtime/process/fork.hpp"
 
 namespace adjit::cache {
 

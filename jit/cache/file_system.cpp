@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "jit/cache/key.hpp"
+#include "runtime/process/fork.hpp"
 
 namespace adjit::cache {
 
@@ -60,6 +61,7 @@ int FileSystem::list(int directory, std::vector<std::string>& names) {
 }
 
 FileSystem& real_file_system() {
+  const ForkDelay no_fork;
   static FileSystem calls;
   return calls;
 }

@@ -22,10 +22,10 @@
 #include <utility>
 #include <vector>
 
-#include "jit/cache/fork.hpp"
 #include "jit/cache/key.hpp"
 #include "jit/cache/shared_failure.hpp"
 #include "runtime/expr/error.hpp"
+#include "runtime/process/fork.hpp"
 
 namespace adjit::cache {
 

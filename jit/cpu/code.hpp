@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,7 +29,8 @@ class LoadedCode {
 
 /// Links objects into the process. An object's undefined symbols are looked up in our own table and
 /// nowhere else (math_symbols.hpp): code from a cache cannot call into the process at will.
-/// Thread-safe.
+/// Thread-safe. Where memory runs out inside the linker, it is std::bad_alloc, what the linker held
+/// is lost, and later loads have a linker of their own.
 class CodeLoader {
  public:
   CodeLoader();
@@ -44,6 +46,11 @@ class CodeLoader {
 
  private:
   struct Session;
+  class OrcCode;
+  static std::shared_ptr<Session> new_session();
+  std::shared_ptr<Session> session();
+
+  std::mutex mutex_;  // of session_
   std::shared_ptr<Session> session_;
 };
 

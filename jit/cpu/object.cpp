@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "runtime/expr/error.hpp"
+#include "runtime/process/fork.hpp"
 
 namespace adjit {
 namespace {
@@ -84,6 +85,7 @@ void keep_loads_out_of_selects(llvm::Module& module) {
 
 std::string run_back_end(llvm::Module& module, TargetMachines& machines, CodegenLevel level,
                          llvm::CodeGenFileType type) {
+  const ForkDelay no_fork;
   static std::once_flag once;
   std::call_once(once, [] { llvm::install_fatal_error_handler(throw_fatal_error); });
   if (level == CodegenLevel::Fast && !machines.target().vector.avx512f)
@@ -123,11 +125,13 @@ std::vector<char> compile_module(llvm::Module& module, TargetMachines& machines,
 }
 
 std::string assembly_of(const llvm::Module& module, TargetMachines& machines, CodegenLevel level) {
+  const ForkDelay no_fork;
   const std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
   return run_back_end(*copy, machines, level, llvm::CodeGenFileType::AssemblyFile);
 }
 
 std::string ir_text(const llvm::Module& module) {
+  const ForkDelay no_fork;
   std::string text;
   llvm::raw_string_ostream out(text);
   module.print(out, nullptr);

@@ -6,7 +6,6 @@
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/partitioner.h>
 #include <oneapi/tbb/task_arena.h>
-#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 
 #include "jit/cpu/float_mode.hpp"
 #include "runtime/expr/error.hpp"
+#include "runtime/process/fork.hpp"
 
 namespace adjit {
 namespace {
@@ -90,11 +90,9 @@ class Scheduler {
   bool abandoned() const { return abandoned_.load(std::memory_order_relaxed); }
 
  private:
-  Scheduler() {
-    if (pthread_atfork([] { get().before_fork(); }, [] { get().after_fork(false); },
-                       [] { get().after_fork(true); }) != 0)
-      throw Error(ErrorCode::Memory, "no memory for a fork handler");
-  }
+  Scheduler()
+      : fork_([this] { before_fork(); }, [this] { after_fork(false); },
+              [this] { after_fork(true); }) {}
 
   void before_fork() {
     mutex_.lock();
@@ -131,6 +129,7 @@ class Scheduler {
   tbb::task_scheduler_handle handle_;  // there from the first arena to a fork
   bool clean_ = true;                  // no workers at the present fork
   std::atomic<bool> abandoned_{false};
+  ForkHandler fork_;
 };
 
 /// Keeps an arena from ending while it runs something.
@@ -154,7 +153,10 @@ class Use {
 
 }  // namespace
 
-TaskArena::TaskArena(int count) : threads(count) { Scheduler::get().add(this); }
+TaskArena::TaskArena(int count) : threads(count) {
+  const ForkDelay no_fork;  // while the scheduler is made
+  Scheduler::get().add(this);
+}
 TaskArena::~TaskArena() {
   Scheduler& scheduler = Scheduler::get();
   scheduler.remove(this);

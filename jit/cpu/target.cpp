@@ -16,6 +16,7 @@
 #include <optional>
 
 #include "runtime/expr/error.hpp"
+#include "runtime/process/fork.hpp"
 
 namespace adjit {
 namespace {
@@ -159,6 +160,7 @@ std::string complete_features(const llvm::MCSubtargetInfo& subtarget,
 }  // namespace
 
 std::string processor_of(std::string name, const std::function<bool(const char*)>& host_has) {
+  const ForkDelay no_fork;
   std::string triple = llvm::sys::getProcessTriple();
   const llvm::Target& target = x86_64(triple);
   const std::unique_ptr<llvm::MCSubtargetInfo> bare(target.createMCSubtargetInfo(triple, name, ""));
@@ -171,6 +173,7 @@ std::string processor_of(std::string name, const std::function<bool(const char*)
 }
 
 CpuTarget cpu_target(std::string_view name) {
+  const ForkDelay no_fork;
   const Wanted wanted = wanted_from(name);
   CpuTarget result;
   result.triple = llvm::sys::getProcessTriple();
@@ -210,7 +213,7 @@ TargetMachines::Lease::Lease(Lease&& other) noexcept = default;
 
 TargetMachines::Lease::~Lease() {
   if (!machine_) return;
-  const std::lock_guard lock(owner_->mutex_);
+  const BriefLock lock(owner_->mutex_);
   owner_->idle_.emplace_back(level_, std::move(machine_));
 }
 
@@ -219,6 +222,7 @@ void TargetMachines::Lease::abandon() {
 }
 
 TargetMachines::Lease TargetMachines::lease(CodegenLevel level) {
+  const ForkDelay no_fork;
   {
     const std::lock_guard lock(mutex_);
     const auto found = std::ranges::find(idle_, level, [](const auto& idle) { return idle.first; });

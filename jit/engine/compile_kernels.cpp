@@ -13,6 +13,7 @@
 #include "jit/cpu/object.hpp"
 #include "jit/cpu/parallel.hpp"
 #include "jit/engine/equal_kernels.hpp"
+#include "runtime/process/fork.hpp"
 
 namespace adjit {
 
@@ -59,6 +60,7 @@ class KernelPasses {
         points_(kernels_.size()) {}
 
   void emit(size_t k) {
+    const ForkDelay no_fork;
     kernels_[k] = emitted(k);
     instructions_[k] = kernels_[k].module->getInstructionCount();
     if (equal_.show(k, kernels_[k]) != k || k >= kKept) drop_module(k);
@@ -86,6 +88,7 @@ class KernelPasses {
   /// Kernel k is one to be compiled: calls visit(kernel, level) for it.
   template <typename Visit>
   void compile(size_t k, Visit&& visit) {
+    const ForkDelay no_fork;
     EmittedKernel& kernel = kernels_[k];
     if (const size_t first = equal_.first_of(k); first != k) {
       kernel.symbol = names_(first);

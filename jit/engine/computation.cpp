@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "jit/engine/stopwatch.hpp"
+#include "runtime/process/fork.hpp"
 
 namespace adjit {
 
@@ -28,19 +29,28 @@ std::string Computation::transformations() const {
 }
 
 const std::string& Computation::base_hash() const {
-  const std::lock_guard lock(mutex_);
-  if (base_hash_.empty()) base_hash_ = content_hash(*base_);
+  {
+    const BriefLock lock(mutex_);
+    if (!base_hash_.empty()) return base_hash_;
+  }
+  std::string made = content_hash(*base_);
+  const BriefLock lock(mutex_);
+  if (base_hash_.empty()) base_hash_ = std::move(made);
   return base_hash_;
 }
 
 const Graph& Computation::graph() const {
   if (transformations_.empty()) return *base_;
-  const std::lock_guard lock(mutex_);
-  if (derived_) return *derived_;
+  {
+    const BriefLock lock(mutex_);
+    if (derived_) return *derived_;
+  }
   const Stopwatch watch;
   std::shared_ptr<const Graph> graph = base_;
   for (const Transformation& t : transformations_)
     graph = std::make_shared<const Graph>(adjit::transformed(*graph, t));
+  const BriefLock lock(mutex_);
+  if (derived_) return *derived_;
   derived_ = std::move(graph);
   derive_ms_ = watch.milliseconds();
   return *derived_;
@@ -79,7 +89,7 @@ Computation::Specialised Computation::without_cotangents(const std::vector<bool>
 }
 
 double Computation::derive_ms() const {
-  const std::lock_guard lock(mutex_);
+  const BriefLock lock(mutex_);
   return derive_ms_;
 }
 

@@ -39,7 +39,8 @@ class Computation {
   /// content_hash of the base graph, computed once.
   const std::string& base_hash() const;
 
-  /// The graph after all transformations; derived at the first call (which takes derive_ms).
+  /// The graph after all transformations; derived at the first call (which takes derive_ms), in
+  /// every thread that calls before one has it.
   const Graph& graph() const;
   /// The first input that is a cotangent of the last transformation, a vjp; else past the inputs.
   size_t first_cotangent() const;
@@ -60,7 +61,7 @@ class Computation {
   std::shared_ptr<const Graph> base_;
   std::vector<Transformation> transformations_;
   ComputationType type_;
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // of what follows, not held while it is made
   mutable std::shared_ptr<const Graph> derived_;
   mutable double derive_ms_ = 0;
   mutable std::string base_hash_;

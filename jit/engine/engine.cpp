@@ -22,6 +22,7 @@
 #include "runtime/diff/calls.hpp"
 #include "runtime/diff/simplify.hpp"
 #include "runtime/graph/text.hpp"
+#include "runtime/process/fork.hpp"
 
 namespace adjit {
 namespace {
@@ -339,7 +340,7 @@ std::string Engine::kept_schedule(const Request& request) const {
   const cache::Key key = kept_schedule_key(request);
   const std::string id = to_hex(signature_of(key));
   {
-    const std::lock_guard lock(kept_mutex_);
+    const BriefLock lock(kept_mutex_);
     if (const auto found = kept_.find(id); found != kept_.end()) return found->second;
   }
   const cache::Lookup lookup = store_.load(key);
@@ -357,7 +358,7 @@ void Engine::keep_schedule(const Request& request, const std::string& schedule_j
     moves = replay(checked.graph, schedule_json, target.cores, target.vector_bits).moves_json;
   const cache::Key key = kept_schedule_key(by_default);
   {
-    const std::lock_guard lock(kept_mutex_);
+    const BriefLock lock(kept_mutex_);
     kept_[to_hex(signature_of(key))] = moves;
   }
   const char* const reason = "its schedule was tuned";

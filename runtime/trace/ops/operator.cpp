@@ -6,6 +6,7 @@
 #include <numeric>
 #include <string>
 
+#include "runtime/process/fork.hpp"
 #include "runtime/trace/ops/families.hpp"
 #include "runtime/trace/ops/operator_call.hpp"
 
@@ -58,6 +59,7 @@ std::string nearest_names(std::string_view name) {
 }  // namespace
 
 std::span<const Operator> all_operators() {
+  const ForkDelay no_fork;
   static const std::vector<Operator> kAll = collect();
   return kAll;
 }

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -21,6 +20,7 @@
 #include "jit/cache/directory.hpp"
 #include "jit/cache/entry.hpp"
 #include "jit/cache/log.hpp"
+#include "tests/forked_child.hpp"
 
 namespace adjit::cache::test {
 
@@ -141,27 +141,8 @@ inline constexpr bool kThreadsAfterFork = false;  // this sanitizer ends a child
 inline constexpr bool kThreadsAfterFork = true;
 #endif
 
-/// Starts `body` in a forked child, which SIGALRM ends after 20 s.
-template <class Body>
-pid_t start_child(Body&& body) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(20);
-    _exit(body());
-  }
-  return child;
-}
-
-/// The child's exit status; 128 + signal if one killed it.
-inline int wait_for(pid_t child) {
-  int status = 0;
-  if (child < 0 || waitpid(child, &status, 0) != child) return -1;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-template <class Body>
-int in_child(Body&& body) {
-  return wait_for(start_child(std::forward<Body>(body)));
-}
+using adjit::test::in_child;
+using adjit::test::start_child;
+using adjit::test::wait_for;
 
 }  // namespace adjit::cache::test
