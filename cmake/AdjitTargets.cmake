@@ -35,6 +35,34 @@ const char @name@[] = R"text(@text@)text";
     ${PROJECT_BINARY_DIR}/embedded/${name}.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
+# adjit_code_revision(<target> <pattern>...): a hash of the files that match, as
+# `extern const char kCodeRevision[]` of namespace adjit, compiled into the target: a source of its
+# own, the only one that is compiled again for an edit elsewhere. Building makes it, not configuring.
+function(adjit_code_revision target)
+  set(files)
+  foreach(pattern IN LISTS ARGN)
+    file(GLOB_RECURSE matching CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
+         ${PROJECT_SOURCE_DIR}/${pattern})
+    list(APPEND files ${matching})
+  endforeach()
+  list(SORT files)
+  set(folder ${PROJECT_BINARY_DIR}/embedded)
+  list(JOIN files "\n" lines)
+  file(CONFIGURE OUTPUT ${folder}/code_revision.txt CONTENT "${lines}\n" @ONLY)
+  list(TRANSFORM files PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE paths)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/code_revision.cmake)
+  add_custom_command(
+    OUTPUT ${folder}/code_revision.cpp
+    COMMAND ${CMAKE_COMMAND} -D LIST=${folder}/code_revision.txt -D ROOT=${PROJECT_SOURCE_DIR}
+            -D OUTPUT=${folder}/code_revision.cpp -P ${script}
+    DEPENDS ${folder}/code_revision.txt ${script} ${paths}
+    COMMENT "Hashing the sources that make code"
+    VERBATIM)
+  target_sources(${target} PRIVATE ${folder}/code_revision.cpp)
+  set_source_files_properties(
+    ${folder}/code_revision.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # adjit_shared_library(<name> <folder> <dependency>...): lib<name>.so of <folder>/*.cpp and of the
 # archives that it links, exporting the C API and nothing else.
 function(adjit_shared_library target folder)

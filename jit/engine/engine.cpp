@@ -25,10 +25,11 @@
 #include "runtime/process/fork.hpp"
 
 namespace adjit {
+
+extern const char kCodeRevision[];  // the build writes it: cmake/code_revision.cmake
+
 namespace {
 
-// Raised whenever the same program gets different code or another plan.
-constexpr const char* kCodegenRevision = "51";
 constexpr const char* kVersion = ADJIT_VERSION;
 constexpr size_t kMaxExecutables = 4096;
 
@@ -93,7 +94,7 @@ const char* Engine::llvm_version() { return LLVM_VERSION_STRING; }
 cache::Key Engine::key(const Request& request) const {
   const CpuTarget& target = machines_.target();
   cache::Key key;
-  key.add("adjit", std::string(kVersion) + "/" + kCodegenRevision)
+  key.add("adjit", std::string(kVersion) + "/" + kCodeRevision)
       .add("graph", request.computation->base_hash())
       .add("transformations", request.computation->transformations())
       .add("strides", layouts_text(request))

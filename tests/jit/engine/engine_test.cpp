@@ -51,6 +51,16 @@ TEST_F(EngineOnDisk, CompilesOnceThenMemoryThenDisk) {
   EXPECT_EQ(origin(*engine()), "disk");
 }
 
+// Entries of other sources are others: docs/architecture.md, Cache.
+TEST_F(EngineOnDisk, TheKeyNamesTheVersionAndTheSources) {
+  const cache::Key key = engine()->key(request_of(parse_graph(kMatmul)));
+  const std::string* made_by = key.find("adjit");
+  ASSERT_NE(made_by, nullptr);
+  const size_t slash = made_by->find('/');
+  EXPECT_EQ(made_by->substr(0, slash), ADJIT_VERSION);
+  EXPECT_TRUE(cache::signature_from_hex(made_by->substr(slash + 1))) << "128 bits of a hash";
+}
+
 TEST_F(EngineOnDisk, ADamagedEntryIsAMiss) {
   auto first = engine();
   origin(*first);
