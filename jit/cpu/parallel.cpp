@@ -11,7 +11,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <latch>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -37,6 +39,20 @@ struct AsWorker {
 };
 
 constexpr int64_t kMostWorkers = 64;  // their shares lie on the stack
+
+// How many of so many threads the system gives besides those that there are. oneTBB starts its
+// workers from one another, where a refusal ends the process.
+int startable_threads(int wanted) {
+  std::latch all_asked(1);
+  std::vector<std::jthread> started;
+  try {
+    while (static_cast<int>(started.size()) < wanted)
+      started.emplace_back([&] { all_asked.wait(); });
+  } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): so many there are
+  }
+  all_asked.count_down();
+  return static_cast<int>(started.size());
+}
 
 }  // namespace
 
@@ -75,16 +91,20 @@ class Scheduler {
     const std::lock_guard lock(mutex_);
     std::erase(arenas_, arena);
   }
-  void make(TaskArena& arena) {
+  /// False where the system gives no thread now.
+  bool make(TaskArena& arena) {
     const std::lock_guard lock(arena.mutex);
-    if (arena.ready) return;
-    const std::lock_guard handle_lock(handle_mutex_);
-    if (!handle_) handle_ = tbb::task_scheduler_handle{tbb::attach{}};
+    if (arena.ready) return true;
     // More threads than CPUs would be refused with a warning; the ranges are as many as asked for
     // all the same.
-    const int threads = std::min(arena.threads, tbb::info::default_concurrency());
+    const int wanted = std::min(arena.threads, tbb::info::default_concurrency());
+    const int threads = 1 + startable_threads(wanted - 1);
+    if (threads == 1 && wanted > 1) return false;
+    const std::lock_guard handle_lock(handle_mutex_);
+    if (!handle_) handle_ = tbb::task_scheduler_handle{tbb::attach{}};
     arena.arena = std::make_unique<tbb::task_arena>(threads, 1);
     arena.ready = true;
+    return true;
   }
   /// In a child whose parent could not end its workers.
   bool abandoned() const { return abandoned_.load(std::memory_order_relaxed); }
@@ -223,13 +243,13 @@ int64_t ThreadPool::workers() const { return std::min<int64_t>(threads_, kMostWo
 void ThreadPool::run(int64_t task_count, Tasks tasks, void* context) {
   if (task_count <= 0) return;
   Scheduler* scheduler = threads_ > 1 ? &Scheduler::get() : nullptr;
-  if (!scheduler || task_count == 1 || inside_task || scheduler->abandoned()) {
+  const auto run_alone = [&] {
     const AsWorker alone(0);
     tasks(context, 0, task_count);
-    return;
-  }
+  };
+  if (!scheduler || task_count == 1 || inside_task || scheduler->abandoned()) return run_alone();
   const Use use(*arena_);
-  if (!arena_->ready) scheduler->make(*arena_);
+  if (!arena_->ready && !scheduler->make(*arena_)) return run_alone();
   Shares shares(std::min<int64_t>(threads_, task_count), task_count);
   const FloatMode mode = float_mode();
   arena_->arena->execute([&] {

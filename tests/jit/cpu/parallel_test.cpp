@@ -1,14 +1,18 @@
 #include "jit/cpu/parallel.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <fstream>
 #include <mutex>
+#include <semaphore>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -216,6 +220,43 @@ TEST(ThreadPool, AForkDuringARunLeavesAChildThatRunsAlone) {
   state = 2;
   busy.join();
   EXPECT_TRUE(each_ran_once(pool, 100));
+}
+
+// No memory for another thread's stack, and none left over from threads that have ended.
+void refuse_threads() {
+  size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit limit{};
+  getrlimit(RLIMIT_AS, &limit);
+  limit.rlim_cur = pages * static_cast<size_t>(sysconf(_SC_PAGESIZE)) + (size_t{1} << 20);
+  setrlimit(RLIMIT_AS, &limit);
+  static std::counting_semaphore never(0);
+  try {
+    while (true) std::thread([] { never.acquire(); }).detach();
+  } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): that is what was wanted
+  }
+}
+
+// In a child, whose limits are its own.
+TEST(ThreadPool, RunsAloneWhereNoThreadCanStart) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers need their address space";
+#else
+  const pid_t child = fork();
+  if (child == 0) {
+    refuse_threads();
+    ThreadPool pool(4);
+    bool right = false;
+    try {
+      right = each_ran_once(pool, 1000);
+    } catch (...) {  // NOLINT(bugprone-empty-catch): not right
+    }
+    _exit(right ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+#endif
 }
 
 }  // namespace
