@@ -379,3 +379,38 @@ def test_derived_text_parses_back_to_the_same_results(name: str, rng: np.random.
 def test_index_from_data_out_of_range_raises(f: Any) -> None:
     with pytest.raises(aj.BoundsError, match="7"):
         aj.jit(f)(np.arange(3.0), np.array([0, 7, 1]))
+
+
+@pytest.mark.parametrize("terms", [400, 5000])
+def test_a_loop_may_write_any_number_of_terms(terms: int) -> None:
+    x, w = np.linspace(-1, 1, terms + 40), np.sin(np.arange(float(terms)))
+
+    def taps(x: Any) -> Any:
+        def body(i: Any) -> Any:
+            total = 0.0
+            for k in range(terms):
+                total = total + x[i + k] * float(w[k])
+            return total
+
+        return aj.compute((x.shape[0] - terms + 1,), body)
+
+    np.testing.assert_allclose(aj.jit(taps)(x), np.correlate(x, w), rtol=1e-9, atol=1e-9)
+
+
+def test_a_condition_and_an_index_may_be_as_deep() -> None:
+    x = np.arange(8.0)
+
+    def f(x: Any) -> Any:
+        r = aj.reduce_axis(8)
+
+        def body(i: Any) -> Any:
+            index: Any = i
+            inside = r <= i
+            for k in range(1500):
+                index = aj.where(index > 7, index, index + 0 * k)
+                inside = inside & (r < 9 + k)
+            return aj.sum(x[r], axis=r, where=inside) + x[index]
+
+        return aj.compute((8,), body)
+
+    np.testing.assert_allclose(aj.jit(f)(x), np.cumsum(x) + x)

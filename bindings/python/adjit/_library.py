@@ -251,9 +251,25 @@ def failure(status: int) -> Error:
 
 def call(name: str, *arguments: Any) -> None:
     """Calls a function of the table; raises what its status says."""
-    status = getattr(library, name)(*arguments)
+    try:
+        status = getattr(library, name)(*arguments)
+    except ctypes.ArgumentError as error:
+        raise _raised_in_conversion(error) from None
     if status:
         raise failure(status)
+
+
+def _raised_in_conversion(error: ctypes.ArgumentError) -> BaseException:
+    """What was raised while ctypes converted an argument, whose type it hides in a message.
+
+    The stack's end, a lack of memory or an interrupt may come there as anywhere.
+    """
+    _, _, rest = str(error).partition(": ")
+    kind, _, message = rest.partition(": ")
+    for known in (RecursionError, MemoryError, KeyboardInterrupt):
+        if kind == known.__name__:
+            return known(message)
+    return error
 
 
 class Handle:

@@ -43,7 +43,8 @@ def reducer(combine: Callable[..., Any], identity: Any) -> Callable[..., Any]:
             found = trace.notation_handles[build_all] = [int(out[k]) for k in range(count)]
             return found
 
-        results = [notation.Expr(_component(build_all, k)) for k in range(count)]
+        operands = bodies if guard is None else [*bodies, guard]
+        results = [notation.Expr(_component(build_all, k), operands) for k in range(count)]
         return tuple(results) if several else results[0]
 
     return run
@@ -67,16 +68,16 @@ def _adapted(trace: tracing.Trace, values: list[int], given: Sequence[Any]) -> l
 
 def _component(
     build_all: Callable[[tracing.Trace], list[int]], k: int
-) -> Callable[[tracing.Trace], int]:
-    return lambda trace: build_all(trace)[k]
+) -> Callable[[tracing.Trace, list[int]], int]:
+    return lambda trace, _: build_all(trace)[k]
 
 
 def _argument(trace: tracing.Trace, number: int, like: int) -> notation.Expr:
     dtype = notation.expr_dtype(trace, like)
 
-    def build(t: tracing.Trace) -> int:
+    def make(t: tracing.Trace, _: list[int]) -> int:
         out = ids([0])
         call("adjit_expr_argument", t.handle.value, number, dtype, out)
         return int(out[0])
 
-    return notation.Expr(build)
+    return notation.Expr(make)

@@ -53,18 +53,40 @@ class Axis:
 
 
 class Expr(NumPyProtocol):
-    """A scalar expression, built when it is computed: a tree of small closures."""
+    """A scalar expression: the expressions that it is made of, and what makes it of their numbers.
 
-    __slots__ = ("build",)
+    It is made when it is computed, once a trace.
+    """
 
-    def __init__(self, build: Callable[[tracing.Trace], int]) -> None:
-        def once(trace: tracing.Trace) -> int:
-            found = trace.notation_handles.get(once)
-            if found is None:
-                found = trace.notation_handles[once] = build(trace)
-            return found
+    __slots__ = ("make", "operands")
 
-        self.build = once
+    def __init__(
+        self,
+        make: Callable[[tracing.Trace, list[int]], int],
+        operands: Sequence[Expr] = (),
+    ) -> None:
+        self.make = make
+        self.operands = operands
+
+    def build(self, trace: tracing.Trace) -> int:
+        """Its number in a trace, made with all that it stands on.
+
+        Loops of any length write terms, so this does not recur.
+        """
+        known = trace.notation_handles
+        waiting = [self]
+        while waiting:
+            expr = waiting[-1]
+            if expr.make in known:
+                waiting.pop()
+                continue
+            missing = [o for o in expr.operands if o.make not in known]
+            if missing:
+                waiting.extend(reversed(missing))
+                continue
+            waiting.pop()
+            known[expr.make] = expr.make(trace, [known[o.make] for o in expr.operands])
+        return int(known[self.make])
 
     def __bool__(self) -> bool:
         raise Error(
@@ -95,12 +117,12 @@ class Expr(NumPyProtocol):
 
 
 def _axis_expr(axis: Axis) -> Expr:
-    def build(trace: tracing.Trace) -> int:
+    def make(trace: tracing.Trace, _: list[int]) -> int:
         out = ids([0])
         call("adjit_expr_axis", trace.handle.value, axis.number(trace), out)
         return int(out[0])
 
-    return Expr(build)
+    return Expr(make)
 
 
 class ReduceAxis(Expr):
@@ -110,7 +132,7 @@ class ReduceAxis(Expr):
 
     def __init__(self, axis: Axis) -> None:
         self.axis = axis
-        super().__init__(_axis_expr(axis).build)
+        super().__init__(_axis_expr(axis).make)
 
 
 def reduce_axis(lo: int, hi: int | None = None) -> ReduceAxis:
@@ -128,7 +150,7 @@ def _literal(value: Any) -> Expr:
     if isinstance(value, np.generic):
         value = value.item()
 
-    def build(trace: tracing.Trace) -> int:
+    def make(trace: tracing.Trace, _: list[int]) -> int:
         out = ids([0])
         if isinstance(value, bool):
             call("adjit_expr_bool", trace.handle.value, int(value), out)
@@ -138,7 +160,7 @@ def _literal(value: Any) -> Expr:
             call("adjit_expr_float", trace.handle.value, float(value), out)
         return int(out[0])
 
-    return Expr(build)
+    return Expr(make)
 
 
 def to_expr(value: Any) -> Expr:
@@ -164,35 +186,33 @@ def apply_operation(name: str, operands: Sequence[Any]) -> Expr:
     """An operation by its name in the C interface."""
     exprs = [to_expr(o) for o in operands]
 
-    def build(trace: tracing.Trace) -> int:
-        numbers = [e.build(trace) for e in exprs]
+    def make(trace: tracing.Trace, numbers: list[int]) -> int:
         out = ids([0])
         trace.mark(name)
         call("adjit_expr_apply", trace.handle.value, name.encode(), len(numbers), ids(numbers), out)
         return int(out[0])
 
-    return Expr(build)
+    return Expr(make, exprs)
 
 
 def cast(value: Expr, dtype: Any) -> Expr:
     """A cast of an expression."""
     number = dtypes.number_of(dtype)
 
-    def build(trace: tracing.Trace) -> int:
+    def make(trace: tracing.Trace, numbers: list[int]) -> int:
         out = ids([0])
-        call("adjit_expr_cast", trace.handle.value, value.build(trace), number, out)
+        call("adjit_expr_cast", trace.handle.value, numbers[0], number, out)
         return int(out[0])
 
-    return Expr(build)
+    return Expr(make, [value])
 
 
 def read(tensor: Any, index: Sequence[Any], mode: str = "error") -> Expr:
     """tensor[index...] for a traced tensor or an array."""
     exprs = [to_expr(i) for i in index]
 
-    def build(trace: tracing.Trace) -> int:
+    def make(trace: tracing.Trace, numbers: list[int]) -> int:
         number = trace.resolve(tensor)
-        numbers = [e.build(trace) for e in exprs]
         out = ids([0])
         trace.mark("read")
         call(
@@ -201,7 +221,7 @@ def read(tensor: Any, index: Sequence[Any], mode: str = "error") -> Expr:
         )  # fmt: skip
         return int(out[0])
 
-    return Expr(build)
+    return Expr(make, exprs)
 
 
 def at(tensor: Any, *index: Any, mode: str = "error") -> Expr:
@@ -238,9 +258,8 @@ def reduce(name: str, body: Any, axis: Any, where: Any = None, ties: str | None 
     expr = to_expr(body)
     guard = None if where is None else to_expr(where)
 
-    def build(trace: tracing.Trace) -> int:
-        value = expr.build(trace)
-        condition = NONE if guard is None else guard.build(trace)
+    def make(trace: tracing.Trace, made: list[int]) -> int:
+        value, condition = made if len(made) == 2 else (made[0], NONE)
         numbers = [a.number(trace) for a in axes]
         out = ids([0])
         trace.mark(name)
@@ -250,7 +269,7 @@ def reduce(name: str, body: Any, axis: Any, where: Any = None, ties: str | None 
         )  # fmt: skip
         return int(out[0])
 
-    return Expr(build)
+    return Expr(make, [expr] if guard is None else [expr, guard])
 
 
 def pop_reduction_arguments(
