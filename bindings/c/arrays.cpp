@@ -65,12 +65,10 @@ DType dtype_of(adjit_dtype dtype) {
 
 std::span<const int64_t> shape_of(const DLTensor& tensor) {
   const std::span<const int64_t> shape = elements(tensor.shape, tensor.ndim, "shape");
-  int64_t count = 1;
-  for (int64_t extent : shape) {
+  for (int64_t extent : shape)
     if (extent < 0)
       throw Error(ErrorCode::Shape, "an array has the negative extent " + std::to_string(extent));
-    count = checked_mul(count, extent);
-  }
+  if (!is_countable(shape)) throw Overflow();
   return shape;
 }
 

@@ -32,9 +32,9 @@ std::vector<std::byte> gathered(const DLTensor& tensor, DType dtype) {
   const auto* base = static_cast<const std::byte*>(address_of(tensor));
   const size_t size = size_of(dtype);
   const size_t rank = static_cast<size_t>(tensor.ndim);
-  int64_t count = 1;
-  for (size_t d = 0; d < rank; ++d) count = checked_mul(count, tensor.shape[d]);
-  std::vector<std::byte> bytes(static_cast<size_t>(count) * size);
+  Exact count = 1;
+  for (size_t d = 0; d < rank; ++d) count *= tensor.shape[d];
+  std::vector<std::byte> bytes(static_cast<size_t>(count * size));
   std::vector<int64_t> index(rank, 0);
   for (int64_t k = 0; k < count; ++k) {
     int64_t offset = 0;
@@ -47,6 +47,25 @@ std::vector<std::byte> gathered(const DLTensor& tensor, DType dtype) {
     }
   }
   return bytes;
+}
+
+// What prints and copies JSON recurs as deep as it is nested.
+json attributes_of(const char* text) {
+  if (text == nullptr) return json::object();
+  constexpr int kDeepest = 64;
+  const auto bounded = [](int depth, json::parse_event_t, json&) {
+    if (depth > kDeepest)
+      throw Error(ErrorCode::Invalid,
+                  "the attributes are nested deeper than " + std::to_string(kDeepest) + " levels");
+    return true;
+  };
+  json attributes = json::parse(text, bounded, false);
+  if (!attributes.is_discarded()) return attributes;
+  constexpr size_t kShown = 200;
+  const std::string_view whole = text;
+  throw Error(ErrorCode::Invalid,
+              "the attributes are not JSON: " + std::string(whole.substr(0, kShown)) +
+                  (whole.size() > kShown ? "..." : ""));
 }
 
 std::string operators_json() {
@@ -163,13 +182,7 @@ adjit_status adjit_trace_operator(adjit_trace* trace, const char* name, int32_t 
   return guarded([&] {
     adjit::Trace& t = required(trace, "trace").trace;
     elements(results, required(count, "count"), "results");
-    json attributes = json::object();
-    if (attributes_json != nullptr) {
-      attributes = json::parse(attributes_json, nullptr, false);
-      if (attributes.is_discarded())
-        throw adjit::Error(adjit::ErrorCode::Invalid,
-                           std::string("the attributes are not JSON: ") + attributes_json);
-    }
+    const json attributes = attributes_of(attributes_json);
     const std::vector<adjit::TensorId> made =
         adjit::find_operator(&required(name, "name"))
             .trace(t, tensors(t, input_count, inputs, "inputs"), attributes);

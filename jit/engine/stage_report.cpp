@@ -14,12 +14,13 @@ json report(const Graph& graph, const Stage& stage) {
   const TensorInfo& result = graph.info(stage.results[0]);
   json lines = json::array();
   for (const SourceLine& line : stage.lines) lines.push_back(to_string(line));
-  int64_t bytes = 0;
+  Exact bytes = 0;
   for (TensorId id : tensors_read(graph, stage)) bytes += tensor_bytes(graph, id);
   for (TensorId id : stage.results) bytes += tensor_bytes(graph, id);
-  json j = {{"name", result.name},  {"shape", result.shape},     {"dtype", name_of(result.dtype)},
-            {"bytes", bytes},       {"lines", std::move(lines)}, {"flops", nullptr},
-            {"iterations", nullptr}};
+  json j = {
+      {"name", result.name},     {"shape", result.shape},     {"dtype", name_of(result.dtype)},
+      {"bytes", int64_t{bytes}}, {"lines", std::move(lines)}, {"flops", nullptr},
+      {"iterations", nullptr}};
   if (const std::optional<StageTotals> sum = totals(graph, stage)) {
     j["iterations"] = sum->points;
     j["flops"] = sum->flops;

@@ -45,12 +45,12 @@ void check_inputs(const ComputationType& of, const Transformation& t) {
 }
 
 void check_scalar(const ComputationType& of, const TensorSpec& value) {
-  int64_t elements = 1;
+  Exact elements = 1;
   for (int64_t extent : value.shape) elements *= extent;
   if (elements != 1)
     throw Error(ErrorCode::Shape,
                 "grad needs a function with a scalar result; '" + of.name + "' returns " +
-                    std::to_string(elements) +
+                    std::to_string(int64_t{elements}) +
                     " elements: reduce it (sum, mean), or use vjp with a cotangent");
   if (!is_float(value.dtype))
     throw Error(ErrorCode::NotDifferentiable, "grad needs a float result; '" + of.name +

@@ -15,7 +15,7 @@ int64_t magnitude(int64_t value) { return value < 0 ? checked_sub(0, value) : va
 bool tighten_row(Row& row) {
   int64_t g = 0;
   for (size_t k = 0; k + 1 < row.size() && g != 1; ++k)
-    if (row[k] != 0) g = std::gcd(g, row[k]);
+    if (row[k] != 0) g = std::gcd(g, magnitude(row[k]));
   if (g == 0) return row.back() >= 0;
   if (g == 1) return true;
   for (size_t k = 0; k + 1 < row.size(); ++k) row[k] /= g;

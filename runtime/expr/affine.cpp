@@ -23,15 +23,15 @@ void Affine::set_coefficient(size_t index, int64_t value) {
     if (value == 0) return;
     coefficients_.resize(index + 1, 0);
   }
-  coefficients_[index] = value;
+  coefficients_[index] = with_negative(value);
   trim();
 }
 
 Affine& Affine::operator+=(const Affine& other) {
   if (other.size() > size()) coefficients_.resize(other.size(), 0);
   for (size_t k = 0; k < other.size(); ++k)
-    coefficients_[k] = checked_add(coefficients_[k], other.coefficients_[k]);
-  constant_ = checked_add(constant_, other.constant_);
+    coefficients_[k] = with_negative(checked_add(coefficients_[k], other.coefficients_[k]));
+  constant_ = with_negative(checked_add(constant_, other.constant_));
   trim();
   return *this;
 }
@@ -39,21 +39,21 @@ Affine& Affine::operator+=(const Affine& other) {
 Affine& Affine::operator-=(const Affine& other) {
   if (other.size() > size()) coefficients_.resize(other.size(), 0);
   for (size_t k = 0; k < other.size(); ++k)
-    coefficients_[k] = checked_sub(coefficients_[k], other.coefficients_[k]);
-  constant_ = checked_sub(constant_, other.constant_);
+    coefficients_[k] = with_negative(checked_sub(coefficients_[k], other.coefficients_[k]));
+  constant_ = with_negative(checked_sub(constant_, other.constant_));
   trim();
   return *this;
 }
 
 Affine& Affine::operator*=(int64_t scale) {
-  for (int64_t& c : coefficients_) c = checked_mul(c, scale);
-  constant_ = checked_mul(constant_, scale);
+  for (int64_t& c : coefficients_) c = with_negative(checked_mul(c, scale));
+  constant_ = with_negative(checked_mul(constant_, scale));
   trim();
   return *this;
 }
 
 Affine& Affine::operator+=(int64_t constant) {
-  constant_ = checked_add(constant_, constant);
+  constant_ = with_negative(checked_add(constant_, constant));
   return *this;
 }
 

@@ -12,11 +12,12 @@
 namespace adjit {
 
 /// constant + sum_k coefficients[k] * variable k. Trailing zero coefficients are always trimmed, so
-/// that equal forms compare equal whatever the number of variables around them.
+/// that equal forms compare equal whatever the number of variables around them. No number of a form
+/// is INT64_MIN (Overflow instead): every one has a magnitude, and a negative.
 class Affine {
  public:
   Affine() = default;
-  explicit Affine(int64_t constant) : constant_(constant) {}
+  explicit Affine(int64_t constant) : constant_(with_negative(constant)) {}
   /// scale * variable + constant.
   static Affine variable(size_t index, int64_t scale = 1, int64_t constant = 0);
 
@@ -32,7 +33,7 @@ class Affine {
   int64_t gcd() const;
 
   void set_coefficient(size_t index, int64_t value);
-  void set_constant(int64_t value) { constant_ = value; }
+  void set_constant(int64_t value) { constant_ = with_negative(value); }
 
   Affine& operator+=(const Affine& other);
   Affine& operator-=(const Affine& other);
@@ -53,6 +54,10 @@ class Affine {
   std::string to_string(std::span<const std::string> names) const;
 
  private:
+  static int64_t with_negative(int64_t value) {
+    if (value == INT64_MIN) throw Overflow();
+    return value;
+  }
   void trim();
   std::vector<int64_t> coefficients_;
   int64_t constant_ = 0;

@@ -48,7 +48,8 @@ std::optional<Affine> affine_floor(const Affine& form, int64_t divisor, const Do
   if (axis == SIZE_MAX || domain.extents[axis] < 2 || domain.extents[axis] > kFew)
     return std::nullopt;
   const auto value = [&](int64_t point) {
-    return floor_div(form.coefficient(axis) * point + form.constant(), divisor);
+    const Exact at = Exact(form.coefficient(axis)) * point + form.constant();
+    return Exact(floor_div(at, divisor));
   };
   const int64_t step = value(1) - value(0);
   for (int64_t point = 2; point < domain.extents[axis]; ++point)

@@ -70,16 +70,13 @@ TensorId add_tensor(Graph& graph, std::string_view name, DType dtype, std::vecto
     unique += "_" + std::to_string(graph.tensors.size());
     while (graph.tensors.size() < kSearchBelow && taken(unique)) unique += "_";
   }
-  int64_t bytes = static_cast<int64_t>(size_of(dtype));
-  bool countable = true;
-  for (int64_t extent : shape) {
+  for (int64_t extent : shape)
     if (extent < 0)
-      throw Error(ErrorCode::Shape, "tensor '" + std::string(name) + "' has a negative extent");
-    countable = countable && !__builtin_mul_overflow(bytes, extent, &bytes);
-  }
-  if (!countable && std::ranges::find(shape, 0) == shape.end())
-    throw Error(ErrorCode::Shape,
-                "tensor '" + std::string(name) + "' has more elements than memory can hold");
+      throw Error(ErrorCode::Shape, "tensor '" + std::string(name) + "' of shape " +
+                                        shape_text(shape) + " has a negative extent");
+  if (!is_countable(shape, static_cast<int64_t>(size_of(dtype))))
+    throw Error(ErrorCode::Shape, "tensor '" + std::string(name) + "' of shape " +
+                                      shape_text(shape) + " has more bytes than 64 bits can count");
   graph.tensors.push_back({std::move(unique), dtype, std::move(shape)});
   return TensorId{static_cast<uint32_t>(graph.tensors.size() - 1)};
 }
@@ -106,6 +103,10 @@ std::vector<TensorId> add_compute(Graph& graph, std::string_view name, Domain do
                                   Combiner combiner, std::vector<ExprId> bodies,
                                   std::vector<SourceLine> lines) {
   invariant(domain.output_rank <= domain.rank(), "more output axes than axes");
+  if (!is_countable(domain.extents))
+    throw Error(ErrorCode::Shape, "'" + std::string(name) + "' runs over " +
+                                      shape_text(domain.extents) +
+                                      ", more points than 64 bits can count");
   Stage stage;
   const std::vector<int64_t> shape(domain.extents.begin(),
                                    domain.extents.begin() + static_cast<long>(domain.output_rank));

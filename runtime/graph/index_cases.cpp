@@ -97,6 +97,12 @@ OpenInterval IndexCases::range(const Affine& form) const {
   return total;
 }
 
+// Where a form may leave 64 bits over the box, code wraps around, and the form is not its value.
+Affine IndexCases::exact(Affine form) const {
+  range(form);
+  return form;
+}
+
 Affine IndexCases::floor_form(const Affine& numerator, int64_t divisor) {
   for (const auto& [division, variable] : divisions_)
     if (division.divisor == divisor && division.numerator == numerator) return variable;
@@ -157,12 +163,15 @@ std::vector<Case> IndexCases::convert(ExprId id) {
       return opaque(id, is_float(from) ? OpenInterval{} : interval_of(from));
     }
     case Op::Select: return select(id);
-    case Op::Neg:
+    case Op::Neg: {
+      std::vector<Case> all = cases_.at(pool_.operand(id, 0).value);
+      for (Case& c : all) c.value = -c.value;
+      return all;
+    }
     case Op::Abs: {
       std::vector<Case> all;
       for (const Case& c : cases_.at(pool_.operand(id, 0).value))
-        for (Case& half : node.op == Op::Neg ? std::vector<Case>{{{}, -c.value}}
-                                             : split(c.value, -c.value, true))
+        for (const Case& half : split(c.value, -c.value, true))
           all.push_back({joined(c.rows, half.rows), half.value});
       return all.size() <= kMaxCases ? all : opaque(id, {});
     }
@@ -195,11 +204,11 @@ std::vector<Case> IndexCases::binary(ExprId id) {
       const Affine &a = l.value, &b = r.value;
       std::vector<Case> results;
       if (op == Op::Add || op == Op::Sub) {
-        results.push_back({{}, op == Op::Add ? a + b : a - b});
+        results.push_back({{}, exact(op == Op::Add ? a + b : a - b)});
       } else if (op == Op::Min || op == Op::Max) {
         results = split(a, b, op == Op::Max);
       } else if (op == Op::Mul && (a.is_constant() || b.is_constant())) {
-        results.push_back({{}, a.is_constant() ? b * a.constant() : a * b.constant()});
+        results.push_back({{}, exact(a.is_constant() ? b * a.constant() : a * b.constant())});
       } else if (op == Op::Mul) {
         results = opaque(id, product(range(a), range(b)));
       } else if (b.is_constant() && b.constant() > 0) {

@@ -45,6 +45,7 @@ class IndexCases {
 
  private:
   Affine add_variable(OpenInterval interval);
+  Affine exact(Affine form) const;  // the form, or Overflow
   Affine floor_form(const Affine& numerator, int64_t divisor);
   std::vector<Case> convert(ExprId id);
   std::vector<Case> opaque(ExprId id, OpenInterval interval);

@@ -51,14 +51,15 @@ IndexRange allowed(const Access& access, size_t k, const Ranges& ranges) {
   for (size_t other = 0; other < access.form.size(); ++other) {
     const int64_t c = access.form.coefficient(other);
     if (other == k || c == 0) continue;
-    const int64_t first = ranges[other]->from, last = std::max(first, ranges[other]->to - 1);
+    const int64_t first = ranges[other]->from,
+                  last = std::max(first, checked_sub(ranges[other]->to, 1));
     low = checked_add(low, checked_mul(c, c > 0 ? first : last));
     high = checked_add(high, checked_mul(c, c > 0 ? last : first));
   }
   const int64_t c = access.form.coefficient(k);
   const int64_t least = checked_sub(0, low), most = checked_sub(access.extent - 1, high);
-  if (c > 0) return {ceil_div(least, c), floor_div(most, c) + 1};
-  return {ceil_div(most, c), floor_div(least, c) + 1};
+  if (c > 0) return {ceil_div(least, c), checked_add(floor_div(most, c), 1)};
+  return {ceil_div(most, c), checked_add(floor_div(least, c), 1)};
 }
 
 }  // namespace

@@ -66,7 +66,9 @@ class GraphVerifier {
     for (int64_t extent : tensor.shape)
       if (extent < 0)
         fail(ErrorCode::Shape, "'" + tensor.name + "' has shape " + shape_text(tensor.shape));
-    tensor.element_count();  // ErrorCode::Bounds on overflow
+    if (!is_countable(tensor.shape, static_cast<int64_t>(size_of(tensor.dtype))))
+      fail(ErrorCode::Shape, "'" + tensor.name + "' of shape " + shape_text(tensor.shape) +
+                                 " has more bytes than 64 bits can count");
   }
 
   void check_constant(const ConstantData& constant) {
@@ -98,6 +100,8 @@ class GraphVerifier {
     require(domain.output_rank <= domain.rank(), ErrorCode::Invalid, "more output axes than axes");
     for (int64_t extent : domain.extents)
       require(extent >= 0, ErrorCode::Shape, "an axis has a negative extent");
+    require(is_countable(domain.extents), ErrorCode::Shape,
+            "the domain has more points than 64 bits can count");
     for (size_t q = 0; q < domain.divisions.size(); ++q) {
       require(domain.divisions[q].divisor >= 1, ErrorCode::Invalid, "a divisor is not positive");
       require(domain.divisions[q].numerator.size() <= domain.rank() + q, ErrorCode::Invalid,

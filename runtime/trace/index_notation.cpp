@@ -29,8 +29,12 @@ AxisHandle IndexNotation::axis(int64_t lo, int64_t hi, std::string name) {
   if (hi < lo)
     trace_->fail(ErrorCode::Shape, "an axis from " + std::to_string(lo) + " to " +
                                        std::to_string(hi) + " has a negative extent");
+  int64_t extent = 0;
+  if (__builtin_sub_overflow(hi, lo, &extent))
+    trace_->fail(ErrorCode::Shape, "an axis from " + std::to_string(lo) + " to " +
+                                       std::to_string(hi) + " has more points than 64 bits count");
   axes_.push_back({lo, hi, std::move(name)});
-  extents_.push_back(hi - lo);
+  extents_.push_back(extent);
   return AxisHandle{static_cast<uint32_t>(axes_.size() - 1)};
 }
 

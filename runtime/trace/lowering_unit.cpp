@@ -196,8 +196,12 @@ void Lowering::verify_alone(const Lowered& stage) const {
   std::vector<ExprId> bodies;
   for (ExprId id : stage.bodies) bodies.push_back(rebuild(id));
   std::vector<SourceLine> lines{trace_.source()};
-  alone.outputs = add_compute(alone, name_, stage.domain, std::move(combiner), std::move(bodies),
-                              std::move(lines));
+  try {
+    alone.outputs = add_compute(alone, name_, stage.domain, std::move(combiner), std::move(bodies),
+                                std::move(lines));
+  } catch (const Error& e) {  // the graph knows no source lines
+    trace_.fail(e.code(), e.what());
+  }
   verify(alone);
 }
 

@@ -110,10 +110,14 @@ ExprId Trace::read(TensorId tensor, std::span<const ExprId> index, ExprId predic
 std::vector<TensorId> Trace::compute(std::string_view name, Domain domain, Combiner combiner,
                                      std::vector<ExprId> bodies, bool stop_gradient) {
   require_open();
-  std::vector<TensorId> results =
-      add_compute(graph_, name, std::move(domain), std::move(combiner), std::move(bodies), lines());
-  graph_.stages.back().stop_gradient = stop_gradient;
-  return results;
+  try {
+    std::vector<TensorId> results = add_compute(graph_, name, std::move(domain),
+                                                std::move(combiner), std::move(bodies), lines());
+    graph_.stages.back().stop_gradient = stop_gradient;
+    return results;
+  } catch (const Error& e) {  // the graph knows no source lines
+    fail(e.code(), e.what());
+  }
 }
 
 TensorId Trace::scatter(std::string_view name, std::vector<int64_t> shape, Domain domain,

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 import inspect
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import adjit as aj
 import numpy as np
 import pytest
+from adjit import _library
 
 A34 = np.arange(12.0).reshape(3, 4)
 
@@ -296,3 +300,113 @@ def test_gradient_of_a_permutation_by_a_foreign_call_is_refused() -> None:
     # Forward mode says so, too.
     with pytest.raises(aj.NotDifferentiableError, match="stop_gradient"):
         aj.jvp(m.f, (np.arange(4.0),), (np.ones(4),))
+
+
+@pytest.mark.parametrize("kind", [RecursionError, MemoryError, KeyboardInterrupt])
+def test_what_a_conversion_raises_arrives_as_it_is(kind: type[BaseException]) -> None:
+    class Raising:
+        @property
+        def _as_parameter_(self) -> Any:
+            raise kind("while converting")
+
+    with pytest.raises(kind, match="while converting"):
+        _library.call("adjit_trace_create", Raising(), None)
+    with pytest.raises(ctypes.ArgumentError):
+        _library.call("adjit_trace_create", 3.5, None)
+
+
+def test_the_end_of_the_stack_is_a_recursion_error_wherever_it_is_met() -> None:
+    program = """
+import sys
+import adjit as aj
+import numpy as np
+x = np.ones(3)
+def f(x):
+    k = aj.reduce_axis(3)
+    return aj.sin(x) + aj.compute((3,), lambda i: aj.sum(x[i] * x[k], axis=k))
+def depth():
+    frame, count = sys._getframe(), 0
+    while frame:
+        frame, count = frame.f_back, count + 1
+    return count
+aj.jit(f)(x)
+met = 0
+for room in range(4, 90):
+    g = aj.jit(lambda x: f(x) * (room + 2.0))
+    sys.setrecursionlimit(depth() + room)
+    try:
+        g(x)
+    except RecursionError:
+        met += 1
+    finally:
+        sys.setrecursionlimit(1000)
+np.testing.assert_allclose(aj.jit(f)(x), np.sin(1) + 3)
+print(met)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 10
+
+
+# Each in a child process: what is wrong ends it, or takes all its time or memory.
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        ("aj.nn.pixel_shuffle(np.ones((1, 4, 1, 4), np.float32), 2**32)", "ShapeError"),
+        ("aj.nn.adaptive_avg_pool1d(np.ones((2, 8), np.float32), 2**31)", "MemoryError"),
+        ("aj.nn.adaptive_avg_pool2d(np.ones((2, 8, 8), np.float32), 2**40)", "ShapeError"),
+        ("aj.full((3,), np.ones((4, 4), np.float32))", "ShapeError"),
+        ("aj.full_like(np.ones(3), np.ones((4, 3)))", "ShapeError"),
+        (
+            "aj.nn.conv_transpose2d(np.ones((1, 1, 4, 4)), np.ones((1, 1, 2, 2)), "
+            "stride=2**63 - 1)",
+            "ShapeError",
+        ),
+        ("aj.sum(aj.broadcast_to(np.ones((1,), np.float32), (2**62 + 1,)))", "ShapeError"),
+        ("aj.tile(np.ones(3), 2**62)", "ShapeError"),
+        ("aj.zeros((2**31, 2**31))", "ShapeError"),
+        ("aj.zeros((0, 2**40, 2**40))", "ShapeError"),
+        (
+            "aj.jit(lambda x: aj.unstack(aj.broadcast_to(x, (2**40,))))(np.ones(1))",
+            "ShapeError",
+        ),
+        ("aj.pad(np.ones(3), 2**62, mode='reflect')", "ShapeError"),
+        ("aj.arange(0, 1e300)", "ShapeError"),
+        ("aj.compute((2**40, 2**40), lambda i, j: i + j)", "ShapeError"),
+    ],
+)
+def test_sizes_that_cannot_be_are_errors(call: str, error: str) -> None:
+    program = f"""
+import resource
+resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
+resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+import adjit as aj
+import numpy as np
+try:
+    {call}
+except (aj.Error, MemoryError) as e:
+    print(type(e).__name__, e)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(error), done.stdout
+    if error == "ShapeError":
+        assert "<string>:8" in done.stdout
+
+
+def test_attributes_nested_deeply_are_refused(python: Any) -> None:
+    """By the C interface, which takes them as JSON."""
+    python("""
+import ctypes
+from adjit._library import Handle, call, ids
+trace = Handle("trace", lambda out: call("adjit_trace_create", b"f", out))
+x, y, count = ids([0]), ids([0]), ctypes.c_int32(1)
+shape = (ctypes.c_int64 * 1)(3)
+call("adjit_trace_input", trace.value, b"x", 9, 1, shape, 0, x)
+for text in ("[" * 80000, "[" * 80000 + "]" * 80000, '{"axis": ' + "[" * 80000 + "]" * 80000 + "}"):
+    try:
+        call("adjit_trace_operator", trace.value, b"sum", 1, x, text.encode(), count, y)
+        raise SystemExit("accepted")
+    except Exception as e:
+        assert "nested deeper than 64 levels" in str(e), e
+""")

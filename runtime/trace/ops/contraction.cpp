@@ -53,7 +53,12 @@ std::vector<TensorId> tensordot(OperatorCall& call) {
   if (axes && axes->is_array() && axes->size() == 2) {
     const auto list = [&](size_t k, size_t rank) {
       const nlohmann::json& item = (*axes)[k];
-      const Shape given = item.is_array() ? item.get<Shape>() : Shape{item.get<int64_t>()};
+      Shape given;
+      for (const nlohmann::json& axis : item.is_array() ? item : nlohmann::json::array({item})) {
+        const std::optional<int64_t> number = integer_of(axis);
+        if (!number) call.fail(ErrorCode::Invalid, "axes holds ints, not " + axis.dump());
+        given.push_back(*number);
+      }
       return normalized_axes(given, rank, "axes");
     };
     of_a = list(0, rank_a);

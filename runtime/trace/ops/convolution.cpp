@@ -80,7 +80,7 @@ Shape space_of(const Shape& shape, const ConvolutionLayout& layout) {
 
 void require_groups(const OperatorCall& call, int64_t groups, int64_t channels,
                     int64_t weight_channels, int64_t divided) {
-  if (groups < 1 || channels != weight_channels * groups || divided % groups != 0)
+  if (groups < 1 || channels != Exact(weight_channels) * groups || divided % groups != 0)
     call.fail_shape("with groups=" + std::to_string(groups) + " the input's " +
                     std::to_string(channels) + " channels and the weight's extents do not fit");
 }
@@ -136,13 +136,15 @@ std::vector<TensorId> convolve_transposed(OperatorCall& call, size_t spatial) {
   const Shape extra = call.repeated("output_padding", spatial, 0);
   Shape space;
   for (size_t k = 0; k < spatial; ++k) {
-    const int64_t extent = (in[layout.space_axis(k)] - 1) * strides[k] - 2 * padding[k] +
-                           dilations[k] * (weight[k + 2] - 1) + extra[k] + 1;
+    const Exact reach = Exact(dilations[k]) * (weight[k + 2] - 1);
+    const Exact extent = (Exact(in[layout.space_axis(k)]) - 1) * strides[k] -
+                         Exact(2) * padding[k] + reach + extra[k] + 1;
     if (extent < 0 || strides[k] < 1 || dilations[k] < 1)
       call.fail_shape("the padding removes more than there is");
     space.push_back(extent);
   }
-  StageBuilder stage(trace, call.name(), layout.order(in[0], weight[1] * groups, space));
+  StageBuilder stage(trace, call.name(),
+                     layout.order<int64_t>(in[0], Exact(weight[1]) * groups, space));
   const Formula n = stage.axis(0), o = stage.axis(layout.channel_axis());
   const Formula c = stage.reduce(channels / groups);
   std::vector<Formula> taps, at;

@@ -48,8 +48,12 @@ TensorId full_of(OperatorCall& call, const Shape& shape, const Operand& value,
   Trace& trace = call.trace();
   if (value.scalar)
     return filled(call, shape, *value.scalar, dtype.value_or(value.scalar->default_dtype()));
+  const Shape own = trace.shape(value.tensor);
+  if (own.size() > shape.size() || broadcast(shape, own) != shape)
+    call.fail(ErrorCode::Shape, "a value of shape " + to_string(own) +
+                                    " does not broadcast to the shape " + to_string(shape) +
+                                    " that is filled");
   StageBuilder stage(trace, call.name(), shape);
-  broadcast(shape, trace.shape(value.tensor));
   return stage.finish(stage.read_broadcast(value.tensor),
                       dtype.value_or(trace.dtype(value.tensor)));
 }
@@ -86,7 +90,8 @@ std::vector<TensorId> arange(OperatorCall& call) {
   for (const WeakScalar& s : {start, *stop, step}) real |= s.kind == WeakScalar::Kind::Float;
   const DType dtype = call.dtype("dtype").value_or(real ? DType::Float32 : DType::Int64);
   const double count = std::ceil((stop->value() - start.value()) / step.value());
-  return {sequence(call, std::max<int64_t>(static_cast<int64_t>(count), 0), start, step, dtype)};
+  const double extent = count < 0 ? 0 : count;  // NaN stays
+  return {sequence(call, extent_of(extent, "arange"), start, step, dtype)};
 }
 
 std::vector<TensorId> linspace(OperatorCall& call) {

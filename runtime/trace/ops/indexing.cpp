@@ -26,15 +26,17 @@ Range resolve_slice(const OperatorCall& call, std::optional<int64_t> start,
     return std::clamp(*b < 0 ? *b + extent : *b, low, high);
   };
   const int64_t from = bound(start, step > 0 ? low : high), to = bound(stop, step > 0 ? high : low);
-  const int64_t count = step > 0 ? ceil_div(to - from, step) : ceil_div(from - to, -step);
-  return {from, std::max<int64_t>(count, 0), step};
+  // The step's magnitude matters up to the extent: that of INT64_MIN is not representable.
+  const int64_t down = -std::max(step, -INT64_MAX);
+  const int64_t count = step > 0 ? ceil_div(to - from, step) : ceil_div(from - to, down);
+  return {from, std::max<int64_t>(count, 0), count > 1 ? step : 1};
 }
 
 std::optional<int64_t> bound_of(const OperatorCall& call, const nlohmann::json& value) {
   if (value.is_null()) return std::nullopt;
-  if (!value.is_number_integer())
-    call.fail(ErrorCode::Invalid, "the bounds of a slice are ints or None");
-  return value.get<int64_t>();
+  const std::optional<int64_t> bound = integer_of(value);
+  if (!bound) call.fail(ErrorCode::Invalid, "the bounds of a slice are ints of 64 bits or None");
+  return bound;
 }
 
 // One item of the subscript, resolved against the dimension it meets.
@@ -56,8 +58,8 @@ using Item = std::variant<Integer, Slice, NewAxis, IndexTensor>;
 Item resolve_item(const OperatorCall& call, const nlohmann::json& item, size_t dimension) {
   const Shape shape = call.shape(0);
   const int64_t extent = shape[dimension];
-  if (item.is_number_integer()) {
-    const int64_t value = item.get<int64_t>();
+  if (const std::optional<int64_t> given = integer_of(item)) {
+    const int64_t value = *given;
     if (value < -extent || value >= extent)
       call.fail(ErrorCode::Bounds, "index " + std::to_string(value) + " is out of range for axis " +
                                        std::to_string(dimension) + " of extent " +

@@ -46,7 +46,7 @@ std::vector<TensorId> concat(OperatorCall& call) {
     if (other != shape)
       call.fail_shape("concat along axis " + std::to_string(axis) +
                       " needs equal extents everywhere else");
-    begins.push_back(begins.back() + extent);
+    begins.push_back(Exact(begins.back()) + extent);
   }
   shape[axis] = begins.back();
   return {join(call, shape, axis, begins, [&](std::span<const Formula> axes, Formula inside) {
@@ -72,6 +72,14 @@ std::vector<TensorId> stack(OperatorCall& call) {
   })};
 }
 
+// One stage a part: so many that tracing them would seem to hang are refused.
+void require_few(const OperatorCall& call, int64_t parts) {
+  constexpr int64_t kMostParts = 100'000;
+  if (parts > kMostParts)
+    call.fail_shape("this makes " + std::to_string(parts) + " tensors, more than " +
+                    std::to_string(kMostParts) + ": index or reshape the tensor instead");
+}
+
 // numpy.split: a number of equal sections, or the positions to split at.
 std::vector<TensorId> split(OperatorCall& call) {
   const size_t axis = call.axis_of(0, 0);
@@ -79,7 +87,8 @@ std::vector<TensorId> split(OperatorCall& call) {
   const nlohmann::json* given = call.find("sections_or_indices");
   Shape cuts{0};
   if (given && given->is_number_integer()) {
-    const int64_t sections = given->get<int64_t>();
+    const int64_t sections = call.integer("sections_or_indices");
+    require_few(call, sections);
     if (sections < 1 || extent % sections != 0)
       call.fail_shape("axis " + std::to_string(axis) + " of extent " + std::to_string(extent) +
                       " does not split into " + std::to_string(sections) + " equal sections");
@@ -103,6 +112,7 @@ std::vector<TensorId> unstack(OperatorCall& call) {
   const Shape shape = call.shape(0);
   Shape rest = shape;
   rest.erase(rest.begin() + static_cast<long>(axis));
+  require_few(call, shape[axis]);
   std::vector<TensorId> parts;
   for (int64_t k = 0; k < shape[axis]; ++k)
     parts.push_back(view(call.trace(), call.name(), call.tensor(0), rest, [&](auto index) {

@@ -90,7 +90,7 @@ Labels attention_labels(size_t batch, int row, int column) {
 TensorId repeated_heads(Trace& trace, TensorId x, int64_t times) {
   Shape shape = trace.shape(x);
   const size_t heads = shape.size() - 3;
-  shape[heads] *= times;
+  shape[heads] = Exact(shape[heads]) * times;
   return view(trace, "repeat_heads", x, shape, [&](auto index) {
     std::vector<Formula> from(index.begin(), index.end());
     from[heads] = floor_div(from[heads], times);

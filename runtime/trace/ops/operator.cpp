@@ -76,17 +76,25 @@ std::vector<TensorId> Operator::trace(Trace& trace, std::span<const TensorId> in
                                       const nlohmann::json& attributes) const {
   const std::string outer = trace.source().operation;
   trace.set_operation(std::string(name));
+  const auto failed = [&](ErrorCode code, std::string message) {
+    const std::string prefix = trace.where() + ": ";
+    if (!message.starts_with(prefix)) message.insert(0, prefix);  // the trace itself failed
+    trace.set_operation(outer);
+    return Error(code, message);
+  };
   try {
     OperatorCall call(trace, *this, inputs, attributes);
     std::vector<TensorId> results = build(call);
     trace.set_operation(outer);
     return results;
+  } catch (const Overflow& e) {
+    throw failed(e.code(), std::string(e.what()) + " (attributes: " + attributes.dump() + ")");
   } catch (const Error& e) {
-    const std::string prefix = trace.where() + ": ";
-    std::string message = e.what();
-    if (!message.starts_with(prefix)) message.insert(0, prefix);  // the trace itself failed
-    trace.set_operation(outer);
-    throw Error(e.code(), message);
+    throw failed(e.code(), e.what());
+  } catch (const nlohmann::json::exception&) {
+    throw failed(ErrorCode::Invalid, "an attribute has a wrong type: " + attributes.dump() +
+                                         "; the signature is " + std::string(name) +
+                                         std::string(signature));
   }
 }
 

@@ -60,13 +60,17 @@ OperatorSignature parse_signature(std::string_view signature) {
   return result;
 }
 
+std::optional<int64_t> integer_of(const nlohmann::json& value) {
+  if (!value.is_number_integer()) return std::nullopt;
+  if (value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX) return std::nullopt;
+  return value.get<int64_t>();
+}
+
 std::optional<WeakScalar> scalar_of(const nlohmann::json& value) {
   if (value.is_boolean()) return WeakScalar::of(value.get<bool>());
+  if (const std::optional<int64_t> integer = integer_of(value)) return WeakScalar::of(*integer);
   // An int beyond int64 is a float: it meets floats only.
-  if (value.is_number_unsigned() && value.get<uint64_t>() > uint64_t{INT64_MAX})
-    return WeakScalar::of(value.get<double>());
-  if (value.is_number_integer()) return WeakScalar::of(value.get<int64_t>());
-  if (value.is_number_float()) return WeakScalar::of(value.get<double>());
+  if (value.is_number()) return WeakScalar::of(value.get<double>());
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (value == "inf") return WeakScalar::of(kInfinity);
   if (value == "-inf") return WeakScalar::of(-kInfinity);
@@ -174,8 +178,9 @@ void OperatorCall::fail_shape(const std::string& what) const {
 
 int64_t OperatorCall::integer(std::string_view key) const {
   const nlohmann::json* value = find(key);
-  if (!value || !value->is_number_integer()) fail_attribute(key, "an int");
-  return value->get<int64_t>();
+  const std::optional<int64_t> given = value ? integer_of(*value) : std::nullopt;
+  if (!given) fail_attribute(key, "an int of 64 bits");
+  return *given;
 }
 
 int64_t OperatorCall::integer(std::string_view key, int64_t otherwise) const {
@@ -207,12 +212,13 @@ std::string OperatorCall::text(std::string_view key, std::string_view otherwise)
 std::optional<Shape> OperatorCall::integers(std::string_view key) const {
   const nlohmann::json* value = find(key);
   if (!value) return std::nullopt;
-  if (value->is_number_integer()) return Shape{value->get<int64_t>()};
+  if (const std::optional<int64_t> one = integer_of(*value)) return Shape{*one};
   if (!value->is_array()) fail_attribute(key, "an int or a list of ints");
   Shape result;
   for (const nlohmann::json& item : *value) {
-    if (!item.is_number_integer()) fail_attribute(key, "an int or a list of ints");
-    result.push_back(item.get<int64_t>());
+    const std::optional<int64_t> one = integer_of(item);
+    if (!one) fail_attribute(key, "an int or a list of ints of 64 bits");
+    result.push_back(*one);
   }
   return result;
 }

@@ -79,7 +79,10 @@ class OperatorCall {
   std::vector<Operand> operands_;
 };
 
-/// A scalar of JSON: bool, int, float, or "inf", "-inf", "nan"; nullopt for anything else.
+/// An integer of JSON that int64 holds; nullopt for anything else.
+std::optional<int64_t> integer_of(const nlohmann::json& value);
+/// A scalar of JSON, an integer beyond int64 as a float: bool, int, float, or "inf", "-inf", "nan";
+/// nullopt for anything else.
 std::optional<WeakScalar> scalar_of(const nlohmann::json& value);
 
 /// A signature taken apart.

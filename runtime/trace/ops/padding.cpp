@@ -19,9 +19,10 @@ std::vector<Widths> numpy_widths(const OperatorCall& call) {
   if (!given) call.fail(ErrorCode::Invalid, "pad_width is missing");
   std::vector<Widths> widths;
   const auto pair = [&](const nlohmann::json& value) -> Widths {
-    if (value.is_number_integer()) return {value.get<int64_t>(), value.get<int64_t>()};
-    if (value.is_array() && value.size() == 2 && value[0].is_number_integer())
-      return {value[0].get<int64_t>(), value[1].get<int64_t>()};
+    if (const std::optional<int64_t> both = integer_of(value)) return {*both, *both};
+    if (value.is_array() && value.size() == 2)
+      if (const auto before = integer_of(value[0]), behind = integer_of(value[1]); before && behind)
+        return {*before, *behind};
     call.fail(ErrorCode::Invalid, "pad_width holds ints or pairs, not " + value.dump());
   };
   if (given->is_array() && !given->empty() && (*given)[0].is_array()) {
@@ -50,7 +51,7 @@ std::vector<Widths> torch_widths(const OperatorCall& call) {
 Shape padded_shape(const OperatorCall& call, const std::vector<Widths>& widths) {
   Shape shape = call.shape(0);
   for (size_t k = 0; k < shape.size(); ++k) {
-    shape[k] += widths[k].before + widths[k].behind;
+    shape[k] = Exact(shape[k]) + widths[k].before + widths[k].behind;
     if (shape[k] < 0) call.fail_shape("negative padding removes more than there is");
   }
   return shape;
@@ -84,6 +85,13 @@ struct Run {
   int64_t start, step;  // source position of `begin`; per position
 };
 
+// After how many elements a mirrored line turns.
+int64_t period_of(const OperatorCall& call, const std::string& mode, int64_t extent) {
+  const int64_t period = mode == "reflect" ? extent - 1 : extent;
+  if (period == 0) call.fail_shape("an axis of extent 1 has nothing to reflect: use mode='edge'");
+  return period;
+}
+
 std::vector<Run> runs_of(const OperatorCall& call, const std::string& mode, const Widths& widths,
                          int64_t extent) {
   std::vector<Run> runs;
@@ -96,8 +104,7 @@ std::vector<Run> runs_of(const OperatorCall& call, const std::string& mode, cons
   }
   // reflect and symmetric: position t of the unpadded line lies in run floor(t / period) of
   // alternating direction.
-  const int64_t period = mode == "reflect" ? last : extent;
-  if (period == 0) call.fail_shape("an axis of extent 1 has nothing to reflect: use mode='edge'");
+  const int64_t period = period_of(call, mode, extent);
   for (int64_t n = floor_div(-widths.before, period); n * period < extent + widths.behind; ++n) {
     const bool forward = floor_mod(n, 2) == 0;
     const int64_t begin = std::max<int64_t>(n * period, -widths.before);
@@ -110,11 +117,35 @@ std::vector<Run> runs_of(const OperatorCall& call, const std::string& mode, cons
   return runs;
 }
 
+// A line that turns often: the position in two periods, there and back.
+TensorId pad_mirrored(OperatorCall& call, TensorId x, size_t axis, const Widths& widths,
+                      const std::string& mode) {
+  Trace& trace = call.trace();
+  Shape shape = trace.shape(x);
+  const int64_t extent = shape[axis], period = period_of(call, mode, extent);
+  const int64_t both = Exact(2) * period;
+  shape[axis] = Exact(extent) + widths.before + widths.behind;
+  StageBuilder stage(trace, call.name(), shape);
+  std::vector<Formula> index = stage.axes();
+  const Formula at = (index[axis] + floor_mod(-widths.before, both)) % both;
+  const Formula there = at < period;
+  index[axis] = at;
+  const Formula forward = stage.read_where(there, x, index);
+  // Reflected lines meet in their last element, symmetric ones repeat it.
+  index[axis] = (mode == "reflect" ? both : both - 1) - at;
+  const Formula back = stage.read_where(!there, x, index);
+  return stage.finish(select(there, forward, back), trace.dtype(x));
+}
+
 TensorId pad_runs(OperatorCall& call, TensorId x, size_t axis, const Widths& widths,
                   const std::string& mode) {
   Trace& trace = call.trace();
   Shape shape = trace.shape(x);
   const int64_t extent = shape[axis];
+  constexpr int64_t kMostTurns = 16;
+  if (mode != "edge" &&
+      (widths.before + widths.behind) / period_of(call, mode, extent) > kMostTurns)
+    return pad_mirrored(call, x, axis, widths, mode);
   const std::vector<Run> runs = runs_of(call, mode, widths, extent);
   shape[axis] += widths.before + widths.behind;
   StageBuilder stage(trace, call.name(), shape);
@@ -138,7 +169,7 @@ TensorId pad_wrap(OperatorCall& call, TensorId x, size_t axis, const Widths& wid
   shape[axis] += widths.before + widths.behind;
   return view(call.trace(), call.name(), x, shape, [&](auto index) {
     std::vector<Formula> from(index.begin(), index.end());
-    from[axis] = (from[axis] - widths.before) % extent;
+    from[axis] = (from[axis] + floor_mod(-widths.before, extent)) % extent;
     return from;
   });
 }

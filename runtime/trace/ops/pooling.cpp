@@ -1,6 +1,7 @@
 // runtime/trace/ops/pooling.cpp -- max and average pools: windows of reduction axes, padding left
 // out by rows.
 #include <algorithm>
+#include <numeric>
 
 #include "runtime/trace/ops/elementwise.hpp"
 #include "runtime/trace/ops/families.hpp"
@@ -65,7 +66,7 @@ Formula count_along(const SlidingWindow& w, Formula h, bool include_padding) {
 }
 
 bool always_full(const SlidingWindow& w, bool include_padding) {
-  const int64_t last = (w.output - 1) * w.stride - w.before + w.kernel;
+  const Exact last = Exact(w.output - 1) * w.stride - w.before + w.kernel;
   return include_padding ? last <= w.input + w.behind : w.before == 0 && last <= w.input;
 }
 
@@ -104,12 +105,9 @@ struct Adaptive {
   int64_t input, output;
   Formula begin(Formula i) const { return floor_div(i * input, output); }
   Formula end(Formula i) const { return floor_div((i + 1) * input + (output - 1), output); }
-  int64_t longest() const {
-    int64_t most = 0;
-    for (int64_t i = 0; i < output; ++i)
-      most = std::max(most, ceil_div((i + 1) * input, output) - floor_div(i * input, output));
-    return most;
-  }
+  // Windows begin at multiples of g / output, g the greatest common divisor; the longest one begins
+  // (output - g) / output behind an element.
+  int64_t longest() const { return ceil_div(input - std::gcd(input, output), output) + 1; }
 };
 
 std::vector<TensorId> adaptive_pool(OperatorCall& call, CombinerKind kind, size_t spatial) {
@@ -124,6 +122,7 @@ std::vector<TensorId> adaptive_pool(OperatorCall& call, CombinerKind kind, size_
     if (sizes[k] < 1 || shape[first + k] < 1)
       call.fail_shape("an adaptive pool needs extents of at least 1");
     pools.push_back({shape[first + k], sizes[k]});
+    static_cast<void>(Exact(pools[k].output) * pools[k].input + pools[k].output);  // as in end()
     shape[first + k] = sizes[k];
   }
   StageBuilder stage(trace, call.name(), shape);

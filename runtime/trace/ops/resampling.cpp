@@ -29,7 +29,8 @@ struct Step {
 Position position_of(int64_t input, int64_t output, Step step, Alignment alignment) {
   switch (alignment) {
     case Alignment::HalfPixel:
-      return {2 * step.numerator, step.numerator - step.denominator, 2 * step.denominator};
+      return {Exact(2) * step.numerator, step.numerator - step.denominator,
+              Exact(2) * step.denominator};
     case Alignment::Corners:
       return output > 1 ? Position{input - 1, 0, output - 1} : Position{0, 0, 1};
     case Alignment::Asymmetric: return {step.numerator, 0, step.denominator};
@@ -126,6 +127,8 @@ TensorId resample(OperatorCall& call, size_t first, const Shape& sizes, Method m
     const Step step = (steps.empty() ? std::nullopt : steps[k]).value_or(Step{input, output});
     if (input == output && step.numerator == step.denominator) continue;
     const Position p = position_of(input, output, step, alignment);
+    // Twice the last position is what is divided at most.
+    static_cast<void>((Exact(output) * p.scale + p.offset + p.denominator) * 2);
     x = method == Method::Nearest  ? resample_nearest(trace, x, axis, shape, p, alignment)
         : method == Method::Linear ? resample_linear(trace, x, axis, shape, p)
                                    : resample_cubic(trace, x, axis, shape, p);
@@ -164,8 +167,8 @@ Shape sizes_of(const OperatorCall& call) {
   if (call.has("size")) return call.repeated("size", spatial, 1);
   Shape sizes;
   for (double own : factors_of(call))
-    sizes.push_back(static_cast<int64_t>(
-        std::floor(static_cast<double>(call.shape(0)[sizes.size() + 2]) * own)));
+    sizes.push_back(extent_of(
+        std::floor(static_cast<double>(call.shape(0)[sizes.size() + 2]) * own), "scale_factor"));
   return sizes;
 }
 

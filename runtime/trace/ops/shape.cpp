@@ -61,6 +61,13 @@ Shape row_major_strides(std::span<const int64_t> shape) {
   return strides;
 }
 
+int64_t extent_of(double count, std::string_view what) {
+  if (!(count >= 0 && count < 0x1p63))
+    throw Error(ErrorCode::Shape, std::string(what) + " asks for " + std::to_string(count) +
+                                      " elements, which is no extent");
+  return static_cast<int64_t>(count);
+}
+
 std::vector<size_t> all_axes(size_t rank) {
   std::vector<size_t> axes(rank);
   std::iota(axes.begin(), axes.end(), size_t{0});

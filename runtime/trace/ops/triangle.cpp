@@ -37,7 +37,7 @@ Diagonal diagonal_of(const OperatorCall& call) {
   const int64_t offset = call.integer("offset", 0);
   Diagonal d{call.axis_of(0, 0, "axis1"), call.axis_of(0, 1, "axis2"), 0, 0, 0, {}};
   if (d.rows == d.columns) call.fail(ErrorCode::Invalid, "axis1 and axis2 are the same");
-  d.row_start = std::max<int64_t>(-offset, 0);
+  d.row_start = std::max<int64_t>(-Exact(offset), 0);
   d.column_start = std::max<int64_t>(offset, 0);
   d.extent = std::max<int64_t>(
       std::min(shape[d.rows] - d.row_start, shape[d.columns] - d.column_start), 0);
@@ -88,7 +88,7 @@ std::vector<TensorId> diag_embed(OperatorCall& call) {
   Shape shape = call.shape(0);
   if (shape.empty()) call.fail_shape("a diagonal needs one dimension");
   const size_t rank = shape.size();
-  shape.back() += offset < 0 ? -offset : offset;
+  shape.back() = Exact(shape.back()) + (offset < 0 ? -Exact(offset) : Exact(offset));
   shape.push_back(shape.back());
   StageBuilder stage(trace, call.name(), shape);
   const Formula row = stage.axis(rank - 1), column = stage.axis(rank);

@@ -30,7 +30,7 @@ std::vector<Group> groups_of(const Shape& from, const Shape& to) {
   size_t f = 0, t = 0;
   while (f < from.size() || t < to.size()) {
     Group g{f, f, t, t};
-    int64_t a = 1, b = 1;
+    Exact a = 1, b = 1;
     if (f < from.size()) a = from[f++];
     if (t < to.size()) b = to[t++];
     while (a != b) {
@@ -52,7 +52,7 @@ std::vector<Group> groups_of(const Shape& from, const Shape& to) {
 std::vector<Formula> reshaped_index(const Shape& from, const Shape& to,
                                     std::span<const Formula> index, Formula zero) {
   std::vector<Formula> result(from.size(), zero);
-  if (element_count(from) == 0) return result;  // nothing is ever read
+  if (element_count(from) == 0 || element_count(to) == 0) return result;  // nothing is ever read
   // Dimensions of extent 1 are read at 0 and take no part.
   Shape large_from, large_to;
   std::vector<size_t> place_from, place_to;

@@ -50,7 +50,7 @@ std::vector<TensorId> flatten(OperatorCall& call) {
   const size_t end = normalized_axis(call.integer("end_dim", -1), rank, "end_dim");
   if (begin > end) call.fail(ErrorCode::Invalid, "start_dim lies behind end_dim");
   Shape flat;
-  int64_t merged = 1;
+  Exact merged = 1;
   for (size_t k = 0; k < shape.size(); ++k) {
     if (k < begin || k > end) flat.push_back(shape[k]);
     if (k >= begin && k <= end) merged *= shape[k];
@@ -160,7 +160,9 @@ std::vector<TensorId> roll(OperatorCall& call) {
     std::vector<Formula> from(index.begin(), index.end());
     for (size_t k = 0; k < axes.size(); ++k) {
       const int64_t extent = own[axes[k]];
-      if (extent > 0) from[axes[k]] = (from[axes[k]] + floor_mod(-shifts[k], extent)) % extent;
+      if (extent > 0)
+        from[axes[k]] =
+            (from[axes[k]] + floor_mod(-Exact(floor_mod(shifts[k], extent)), extent)) % extent;
     }
     return from;
   });
@@ -173,7 +175,7 @@ std::vector<TensorId> tile(OperatorCall& call) {
   while (repetitions.size() < shape.size()) repetitions.insert(repetitions.begin(), 1);
   const size_t added = repetitions.size() - shape.size();
   Shape result = repetitions;
-  for (size_t k = 0; k < shape.size(); ++k) result[added + k] *= shape[k];
+  for (size_t k = 0; k < shape.size(); ++k) result[added + k] = Exact(result[added + k]) * shape[k];
   return {view(call.trace(), call.name(), call.tensor(0), result, [&](auto index) {
     std::vector<Formula> from;
     for (size_t k = 0; k < shape.size(); ++k) {
@@ -197,7 +199,7 @@ std::vector<TensorId> repeat(OperatorCall& call) {
     x = reshape(trace, x, {element_count(call.shape(0))});
   }
   Shape shape = trace.shape(x);
-  shape[axis] *= repeats;
+  shape[axis] = Exact(shape[axis]) * repeats;
   return {view(trace, call.name(), x, shape, [&](auto index) {
     std::vector<Formula> from(index.begin(), index.end());
     if (repeats > 0) from[axis] = floor_div(from[axis], repeats);
@@ -211,15 +213,18 @@ std::vector<TensorId> pixel_shuffle(OperatorCall& call) {
   const int64_t r = call.integer("upscale_factor");
   Shape shape = call.shape(0);
   const size_t rank = shape.size();
-  if (rank < 3 || r < 1 || shape[rank - 3] % (r * r) != 0)
+  // r * r may exceed 64 bits, but divides no number of channels then.
+  if (rank < 3 || r < 1 || shape[rank - 3] % r != 0 || shape[rank - 3] / r % r != 0)
     call.fail_shape("pixel_shuffle needs (..., C*r*r, H, W)");
-  shape[rank - 3] /= r * r;
-  shape[rank - 2] *= r;
-  shape[rank - 1] *= r;
+  shape[rank - 3] /= r;
+  shape[rank - 3] /= r;
+  shape[rank - 2] = Exact(shape[rank - 2]) * r;
+  shape[rank - 1] = Exact(shape[rank - 1]) * r;
+  const int64_t square = Exact(r) * r;
   return {view(call.trace(), call.name(), call.tensor(0), shape, [&](auto index) {
     std::vector<Formula> from(index.begin(), index.end());
     const Formula c = index[rank - 3], h = index[rank - 2], w = index[rank - 1];
-    from[rank - 3] = c * (r * r) + h % r * r + w % r;
+    from[rank - 3] = c * square + h % r * r + w % r;
     from[rank - 2] = floor_div(h, r);
     from[rank - 1] = floor_div(w, r);
     return from;
@@ -232,13 +237,14 @@ std::vector<TensorId> pixel_unshuffle(OperatorCall& call) {
   const size_t rank = shape.size();
   if (rank < 3 || r < 1 || shape[rank - 2] % r != 0 || shape[rank - 1] % r != 0)
     call.fail_shape("pixel_unshuffle needs (..., C, H*r, W*r)");
-  shape[rank - 3] *= r * r;
+  const int64_t square = Exact(r) * r;
+  shape[rank - 3] = Exact(shape[rank - 3]) * square;
   shape[rank - 2] /= r;
   shape[rank - 1] /= r;
   return {view(call.trace(), call.name(), call.tensor(0), shape, [&](auto index) {
     std::vector<Formula> from(index.begin(), index.end());
     const Formula c = index[rank - 3], h = index[rank - 2], w = index[rank - 1];
-    from[rank - 3] = floor_div(c, r * r);
+    from[rank - 3] = floor_div(c, square);
     from[rank - 2] = h * r + floor_div(c, r) % r;
     from[rank - 1] = w * r + c % r;
     return from;

@@ -16,7 +16,7 @@ void set_padding(const OperatorCall& call, std::vector<SlidingWindow>& windows) 
     for (SlidingWindow& w : windows) {
       if (w.stride != 1)
         call.fail(ErrorCode::Invalid, "padding='same' needs stride 1; give the padding as ints");
-      const int64_t total = w.dilation * (w.kernel - 1);
+      const int64_t total = Exact(w.dilation) * (w.kernel - 1);
       w.before = total / 2;
       w.behind = total - w.before;
     }
@@ -27,9 +27,12 @@ void set_padding(const OperatorCall& call, std::vector<SlidingWindow>& windows) 
       call.fail(ErrorCode::Invalid, "padding needs a pair per spatial dimension");
     for (size_t k = 0; k < windows.size(); ++k) {
       const nlohmann::json& pair = (*padding)[k];
-      if (pair.size() != 2) call.fail(ErrorCode::Invalid, "padding holds pairs of ints");
-      windows[k].before = pair[0].get<int64_t>();
-      windows[k].behind = pair[1].get<int64_t>();
+      const bool fits = pair.is_array() && pair.size() == 2;
+      const std::optional<int64_t> before = fits ? integer_of(pair[0]) : std::nullopt;
+      const std::optional<int64_t> behind = fits ? integer_of(pair[1]) : std::nullopt;
+      if (!before || !behind) call.fail(ErrorCode::Invalid, "padding holds pairs of ints");
+      windows[k].before = *before;
+      windows[k].behind = *behind;
     }
     return;
   }
@@ -54,15 +57,18 @@ std::vector<SlidingWindow> windows_of(const OperatorCall& call, const Shape& inp
   set_padding(call, windows);
   for (SlidingWindow& w : windows) {
     if (w.before < 0 || w.behind < 0) call.fail(ErrorCode::Invalid, "padding must not be negative");
-    const int64_t room = w.input + w.before + w.behind - w.dilation * (w.kernel - 1) - 1;
-    w.output = (ceil_mode ? ceil_div(room, w.stride) : floor_div(room, w.stride)) + 1;
+    const Exact reach =
+        Exact(w.dilation) * (w.kernel - 1);  // from a window's first tap to its last
+    const Exact room = Exact(w.input) + w.before + w.behind - reach - 1;
+    w.output = Exact(ceil_mode ? ceil_div(room, w.stride) : floor_div(room, w.stride)) + 1;
     if (w.output < 1)
       call.fail_shape("a window of " + std::to_string(w.kernel) + " (dilation " +
                       std::to_string(w.dilation) + ") exceeds the extent " +
                       std::to_string(w.input) + " padded by " + std::to_string(w.before) + " and " +
                       std::to_string(w.behind));
     // A last window that would start in the padding behind does not count.
-    if (ceil_mode && (w.output - 1) * w.stride >= w.input + w.before) --w.output;
+    if (ceil_mode && Exact(w.output - 1) * w.stride >= w.input + w.before) --w.output;
+    static_cast<void>(Exact(w.output) * w.stride + reach);  // every position fits
   }
   return windows;
 }

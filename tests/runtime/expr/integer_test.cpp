@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <vector>
 
 namespace adjit {
 namespace {
@@ -39,8 +40,40 @@ TEST(Integer, CheckedOperationsThrow) {
     checked_mul(INT64_MIN, -1);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::Bounds);
+    EXPECT_EQ(error.code(), ErrorCode::Shape);
   }
+}
+
+TEST(Integer, ExactIsCheckedOnEitherSide) {
+  const Exact large = INT64_MAX;
+  EXPECT_EQ(Exact(3) * 4 - 2, 10);
+  EXPECT_EQ(5 - Exact(7), -2);
+  EXPECT_THROW(large + 1, Overflow);
+  EXPECT_THROW(1 + large, Overflow);
+  EXPECT_THROW(large * large, Overflow);
+  EXPECT_THROW(-Exact(INT64_MIN), Overflow);
+  Exact product = 1 << 20;
+  product *= 1 << 20;
+  product *= 1 << 20;
+  EXPECT_EQ(product, int64_t{1} << 60);
+  EXPECT_THROW(product *= 8, Overflow);
+  EXPECT_EQ(product, int64_t{1} << 60) << "what overflows changes nothing";
+}
+
+TEST(Integer, QuotientsThatDoNotFitThrow) {
+  EXPECT_THROW(floor_div(INT64_MIN, -1), Overflow);
+  EXPECT_THROW(ceil_div(INT64_MIN, -1), Overflow);
+  EXPECT_EQ(floor_div(INT64_MIN, 1), INT64_MIN);
+}
+
+TEST(Integer, CountableShapesHaveCountableParts) {
+  const int64_t half = int64_t{1} << 40;
+  EXPECT_TRUE(is_countable(std::vector<int64_t>{}));
+  EXPECT_TRUE(is_countable(std::vector<int64_t>{0, half}));
+  EXPECT_FALSE(is_countable(std::vector<int64_t>{half, half}));
+  EXPECT_FALSE(is_countable(std::vector<int64_t>{half, half, 0})) << "its strides do not fit";
+  EXPECT_TRUE(is_countable(std::vector<int64_t>{INT64_MAX}));
+  EXPECT_FALSE(is_countable(std::vector<int64_t>{INT64_MAX}, 4));
 }
 
 }  // namespace
