@@ -10,6 +10,8 @@
 #include "runtime/diff/forward_reducer.hpp"
 #include "runtime/diff/forward_scan.hpp"
 #include "runtime/diff/forward_scatter.hpp"
+#include "runtime/diff/prefix_chain.hpp"
+#include "runtime/diff/prefix_winner.hpp"
 #include "runtime/diff/reducers.hpp"
 #include "runtime/diff/rewrite.hpp"
 #include "runtime/diff/simplify.hpp"
@@ -71,6 +73,8 @@ class ForwardMode {
     if (std::ranges::none_of(reads, [&](TensorId t) { return map_.of(t).valid(); })) return;
     switch (stage.kind) {
       case StageKind::Compute:
+        if (is_prefix_chain(graph_, stage))
+          graph_.stages[index].combiner = as_custom(graph_.pool, stage);
         return stage.combiner.kind == CombinerKind::Custom ? push_custom(graph_, map_, index)
                                                            : push_compute(index);
       case StageKind::Scatter: return push_scatter(graph_, map_, index);
@@ -95,7 +99,7 @@ class ForwardMode {
   // A weighted sum over the points of the stage; without reduction, the weighted tangent itself.
   void push_compute(size_t index) {
     const Stage stage = graph_.stages[index];  // a copy: stages are added
-    if (push_contraction(stage)) return;
+    if (push_contraction(stage) || push_winner(index)) return;
     const std::vector<ExprId> derived = body_tangents(stage);
     std::vector<size_t> live;
     std::vector<Cotangent> ones(stage.results.size());
@@ -114,6 +118,22 @@ class ForwardMode {
       bodies.push_back(guard(graph_.pool, seed.condition, weighted));
     }
     add_tangents(stage, weights.domain, live, bodies);
+  }
+
+  // The tangent of a running max or min is that of the point which holds it.
+  bool push_winner(size_t index) {
+    const std::optional<PrefixWinner> winner = prefix_winner(graph_, index);
+    if (!winner) return false;
+    const Stage stage = graph_.stages[index];  // as it keeps the winners
+    const ExprId derived = tangents(graph_.pool, std::span(&winner->body, 1),
+                                    [&](ExprId read) { return leaf_tangent(read); })[0];
+    if (!derived.valid()) return true;
+    const DType dtype = graph_.info(stage.results[0]).dtype;
+    const ExprId tangent = guard(graph_.pool, winner->exists, graph_.pool.cast(derived, dtype));
+    map_.set(stage.results[0], add_compute(graph_, "t_" + graph_.info(stage.results[0]).name,
+                                           shape_box(graph_.info(stage.results[0]).shape),
+                                           Combiner{}, {tangent}, stage.lines)[0]);
+    return true;
   }
 
   void add_tangents(const Stage& stage, const Domain& domain, const std::vector<size_t>& live,

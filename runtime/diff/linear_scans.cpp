@@ -260,6 +260,9 @@ class LinearScan {
     if (only_adds) {
       stage.bodies = {moved};
       stage.combiner.kind = CombinerKind::Sum;
+    } else if (!form.rest.valid()) {
+      stage.bodies = {pool.select(is_first, from_start, slope)};
+      stage.combiner.kind = CombinerKind::Product;
     } else {
       // Before the first step stands the identity's 0, which an infinite slope would make NaN.
       stage.bodies = {pool.select(is_first, pool.constant(0, info.dtype), slope), moved};

@@ -7,6 +7,7 @@
 
 #include "runtime/diff/condition.hpp"
 #include "runtime/diff/guards.hpp"
+#include "runtime/diff/prefix_reduction.hpp"
 #include "runtime/diff/reducers.hpp"
 #include "runtime/diff/rewrite.hpp"
 #include "runtime/graph/evaluator.hpp"
@@ -230,21 +231,24 @@ std::vector<char> passed_through(const Graph& graph, std::span<const size_t> wrt
   return passed;
 }
 
-bool is_custom(const Stage& stage) {
-  return stage.kind == StageKind::Compute && stage.combiner.kind == CombinerKind::Custom;
+// Prefix reductions have a derivative of their own (prefix_chain.hpp).
+bool needs_tree(const Graph& graph, const Stage& stage) {
+  return stage.kind == StageKind::Compute && stage.combiner.kind == CombinerKind::Custom &&
+         !prefix_reduction(graph.pool, stage);
 }
 
 }  // namespace
 
 Graph with_reducer_trees(const Graph& graph, std::span<const size_t> wrt,
                          std::span<const size_t> outputs) {
-  if (std::ranges::none_of(graph.stages, is_custom)) return graph;
+  if (std::ranges::none_of(graph.stages, [&](const Stage& s) { return needs_tree(graph, s); }))
+    return graph;
   const std::vector<char> passed = passed_through(graph, wrt, outputs);
   Graph result = graph;
   result.stages.clear();
   for (size_t s = 0; s < graph.stages.size(); ++s) {
     const Stage& stage = graph.stages[s];
-    if (!is_custom(stage) || !passed[s]) {
+    if (!needs_tree(graph, stage) || !passed[s]) {
       result.stages.push_back(stage);
       continue;
     }

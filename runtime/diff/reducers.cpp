@@ -72,6 +72,19 @@ bool multiplies(const ExprPool& pool, ExprId root) {
   });
 }
 
+// The number of a reduction point, row-major over the reduction axes.
+ExprId point_number(ExprPool& pool, const Domain& domain, DType dtype) {
+  return pool.cast(linear_index(pool, domain, domain.output_rank, domain.reduction_rank()), dtype);
+}
+
+// Of the numbers of all points: as wide as a float32 where they fit.
+DType number_dtype(const Domain& domain) {
+  int64_t points = 1;
+  for (size_t a = domain.output_rank; a < domain.rank(); ++a)
+    points = checked_mul(points, std::max<int64_t>(domain.extents[a], 1));
+  return points <= INT32_MAX ? DType::Int32 : DType::Int64;
+}
+
 class Seeder {
  public:
   Seeder(Graph& graph, size_t stage, std::span<const Cotangent> cotangents)
@@ -102,7 +115,7 @@ class Seeder {
         }
         break;
       case CombinerKind::ArgMax:
-      case CombinerKind::ArgMin: winner_by_payload(); break;
+      case CombinerKind::ArgMin: first_winner(); break;
       case CombinerKind::Any:
       case CombinerKind::All: break;
       case CombinerKind::Custom:
@@ -149,51 +162,15 @@ class Seeder {
         seed(k, cotangent_at(k, out_axes_), carried_support(k), none ? result_at(k) : ExprId{});
   }
 
-  // The number of a reduction point, row-major over the reduction axes.
-  ExprId point_number(DType dtype) {
-    return pool_.cast(linear_index(pool_, stage_.domain, stage_.domain.output_rank,
-                                   stage_.domain.reduction_rank()),
-                      dtype);
-  }
-
-  // Of the numbers of all points: as wide as a float32 where they fit.
-  DType number_dtype() const {
-    int64_t points = 1;
-    for (size_t a = stage_.domain.output_rank; a < stage_.domain.rank(); ++a)
-      points = checked_mul(points, std::max<int64_t>(stage_.domain.extents[a], 1));
-    return points <= INT32_MAX ? DType::Int32 : DType::Int64;
-  }
-
   void first_winner() {
-    if (stage_.bodies.size() != 1)
-      not_differentiable(stage_, "a max or min of tuples has no derivative",
-                         "reduce one value at a time");
-    Stage& forward = graph_.stages[index_];
-    const bool max = stage_.combiner.kind == CombinerKind::Max;
-    forward.combiner.kind = max ? CombinerKind::ArgMax : CombinerKind::ArgMin;
-    forward.bodies.push_back(point_number(number_dtype()));
-    const TensorInfo& info = graph_.info(stage_.results[0]);
-    const TensorId winner =
-        add_tensor(graph_, info.name + "_winner", number_dtype(), std::vector<int64_t>(info.shape));
-    graph_.stages[index_].results.push_back(winner);
-    take_winner(0, winner);
+    if (cotangents_[0].zero()) return;
+    take_winner(0, winning_point(graph_, index_));
   }
 
   void take_winner(size_t k, TensorId winner) {
-    const ExprId number = point_number(graph_.info(winner).dtype);
+    const ExprId number = point_number(pool_, stage_.domain, graph_.info(winner).dtype);
     const ExprId won = pool_.make(Op::Eq, {read(graph_, winner, out_axes_), number});
     seed(k, cotangent_at(k, out_axes_), both(pool_, carried_support(k), won));
-  }
-
-  void winner_by_payload() {
-    if (cotangents_[0].zero()) return;
-    if (stage_.bodies[1] == point_number(pool_.dtype(stage_.bodies[1])))
-      return take_winner(0, stage_.results[1]);
-    // The payload does not name the point: find the winner's number apart.
-    const TensorId winner = add_compute(
-        graph_, graph_.info(stage_.results[0]).name + "_winner", stage_.domain, stage_.combiner,
-        {stage_.bodies[0], point_number(number_dtype())}, stage_.lines)[1];
-    take_winner(0, winner);
   }
 
   void even_winners() {
@@ -261,6 +238,33 @@ class Seeder {
 };
 
 }  // namespace
+
+TensorId winning_point(Graph& graph, size_t index) {
+  const Stage stage = graph.stages[index];  // a copy: stages are added
+  const Domain& domain = stage.domain;
+  const std::string name = graph.info(stage.results[0]).name + "_winner";
+  const bool numbered =
+      stage.combiner.kind == CombinerKind::ArgMax || stage.combiner.kind == CombinerKind::ArgMin;
+  if (numbered) {
+    if (stage.bodies[1] == point_number(graph.pool, domain, graph.pool.dtype(stage.bodies[1])))
+      return stage.results[1];
+    // The payload does not name the point: find the winner's number apart.
+    const ExprId number = point_number(graph.pool, domain, number_dtype(domain));
+    return add_compute(graph, name, domain, stage.combiner, {stage.bodies[0], number},
+                       stage.lines)[1];
+  }
+  if (stage.bodies.size() != 1)
+    not_differentiable(stage, "a max or min of tuples has no derivative",
+                       "reduce one value at a time");
+  const bool max = stage.combiner.kind == CombinerKind::Max;
+  const DType dtype = number_dtype(domain);
+  const TensorId winner = add_tensor(graph, name, dtype, graph.info(stage.results[0]).shape);
+  Stage& forward = graph.stages[index];
+  forward.combiner.kind = max ? CombinerKind::ArgMax : CombinerKind::ArgMin;
+  forward.bodies.push_back(point_number(graph.pool, domain, dtype));
+  forward.results.push_back(winner);
+  return winner;
+}
 
 TensorId last_writer(Graph& graph, const Stage& stage) {
   const TensorInfo info = graph.info(stage.results[0]);

@@ -32,6 +32,11 @@ struct StageSeeds {
 /// assignments.
 StageSeeds seed_bodies(Graph& graph, size_t stage, std::span<const Cotangent> cotangents);
 
+/// The number of the point that won a stage by max or min with ties to the first, or by argmax or
+/// argmin (row-major over the reduction axes). A Max or Min stage becomes ArgMax or ArgMin with one
+/// more result.
+TensorId winning_point(Graph& graph, size_t stage);
+
 /// Of an assigning scatter: a tensor that holds the number of the point that wrote each element, -1
 /// where none did.
 TensorId last_writer(Graph& graph, const Stage& scatter);

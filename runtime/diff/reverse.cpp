@@ -8,6 +8,8 @@
 #include "runtime/diff/accumulate.hpp"
 #include "runtime/diff/calls.hpp"
 #include "runtime/diff/dependence.hpp"
+#include "runtime/diff/prefix_chain.hpp"
+#include "runtime/diff/prefix_winner.hpp"
 #include "runtime/diff/reducer_tree.hpp"
 #include "runtime/diff/reducers.hpp"
 #include "runtime/diff/rewrite.hpp"
@@ -117,7 +119,7 @@ class Reverse {
     const Stage stage = graph_.stages[s];  // a copy: stages are added
     if (stage.kind == StageKind::Scan || stage.kind == StageKind::Call)
       return derive_whole(s, cotangents);
-    StageSeeds seeded = seed_bodies(graph_, s, cotangents);
+    StageSeeds seeded = seeds_of(s, cotangents);
     std::vector<Access> accesses = sweep(graph_.pool, seeded.seeds, [&](ExprId read) {
       return active(graph_.pool.read_tensor(read));
     });
@@ -128,6 +130,21 @@ class Reverse {
     }
     if (stage.kind == StageKind::Scatter && stage.initial.valid() && active(stage.initial))
       derive_initial(stage, s, cotangents[0]);
+  }
+
+  // Prefix reductions pass their cotangents on along the axis that they run along.
+  StageSeeds seeds_of(size_t s, const std::vector<Cotangent>& cotangents) {
+    if (std::optional<StageSeeds> chain = seed_prefix_chain(graph_, s, cotangents))
+      return std::move(*chain);
+    if (cotangents[0].zero()) return seed_bodies(graph_, s, cotangents);
+    const std::optional<PrefixWinner> winner = prefix_winner(graph_, s);
+    if (!winner) return seed_bodies(graph_, s, cotangents);
+    StageSeeds seeds;
+    seeds.domain = shape_box(graph_.info(graph_.stages[s].results[0]).shape);
+    const std::vector<ExprId> point = axes(graph_.pool, seeds.domain.output_rank);
+    seeds.seeds.push_back(
+        {winner->body, read_cotangent(graph_, cotangents[0], point), winner->exists, ExprId{}});
+    return seeds;
   }
 
   void share(const Stage& stage, const StageSeeds& seeded, std::vector<Access>& accesses) {

@@ -1,5 +1,8 @@
 // runtime/trace/ops/cumulative.cpp -- running sums, products and extremes: reductions over a
 // triangle r <= i.
+#include <limits>
+
+#include "runtime/diff/prefix_reduction.hpp"
 #include "runtime/trace/ops/elementwise.hpp"
 #include "runtime/trace/ops/families.hpp"
 #include "runtime/trace/ops/operator_call.hpp"
@@ -56,7 +59,48 @@ std::vector<TensorId> cumprod(OperatorCall& call) {
 std::vector<TensorId> cummax(OperatorCall& call) { return running_fold(call, CombinerKind::Max); }
 std::vector<TensorId> cummin(OperatorCall& call) { return running_fold(call, CombinerKind::Min); }
 
-// The running largest is taken out before exp.
+// Of links (slope, rest), each a step s -> slope s + rest, those of a chain one after the other;
+// the smaller index is the left one.
+Combiner composed_steps(ExprPool& pool, DType dtype, bool reverse) {
+  const ExprId left_slope = pool.argument(0, dtype), left_rest = pool.argument(1, dtype);
+  const ExprId right_slope = pool.argument(2, dtype), right_rest = pool.argument(3, dtype);
+  Combiner combiner;
+  combiner.kind = CombinerKind::Custom;
+  combiner.combine = {pool.mul(left_slope, right_slope),
+                      reverse ? pool.add(pool.mul(left_slope, right_rest), left_rest)
+                              : pool.add(pool.mul(right_slope, left_rest), right_rest)};
+  combiner.identity = {pool.constant(1, dtype), pool.constant(0, dtype)};
+  return combiner;
+}
+
+// s(i) = sum over r <= i of exp(x(r) - m(i)) for the running largest m, a constant to the
+// derivative: s(i) = exp(m(i-1) - m(i)) s(i-1) + exp(x(i) - m(i)), where no factor is above 1.
+// Where everything so far is -inf, or something was inf, 0 stands for m.
+TensorId running_sumexp(Trace& trace, TensorId x, TensorId largest, TensorId shift,
+                        const Line& line) {
+  const DType dtype = trace.dtype(x);
+  const int64_t count = trace.shape(x)[line.axis];
+  if (count < kShortestRunning)  // summed as it is defined
+    return running(trace, "sumexp", CombinerKind::Sum, x, line, dtype,
+                   [&](const StageBuilder& stage, Formula e) {
+                     return exp(e - stage.read(shift, stage.axes()));
+                   });
+  StageBuilder stage(trace, "sumexp", trace.shape(x));
+  std::vector<Formula> here = stage.axes();
+  const Formula i = here[line.axis], r = stage.reduce(count);
+  stage.where(line.reverse ? r >= i : i >= r);
+  here[line.axis] = r;
+  std::vector<Formula> earlier = here;
+  earlier[line.axis] = line.reverse ? r + 1 : r - 1;
+  const Formula any = line.reverse ? r < count - 1 : r > 0;
+  const Formula before = stage.read_where(any, largest, earlier);
+  const Formula started = any && !(is_inf(before) && before < 0);
+  const Formula slope = exp(stage.read_where(any, shift, earlier) - stage.read(shift, here));
+  const Formula bodies[] = {select(started, slope, 0),
+                            exp(stage.read(x, here) - stage.read(shift, here))};
+  return stage.finish(composed_steps(trace.pool(), dtype, line.reverse), bodies)[1];
+}
+
 std::vector<TensorId> logcumsumexp(OperatorCall& call) {
   Trace& trace = call.trace();
   Line line{};
@@ -69,12 +113,13 @@ std::vector<TensorId> logcumsumexp(OperatorCall& call) {
       [](const StageBuilder&, Formula e) { return e; }, true);
   const TensorId shift =
       map(trace, "shift", {largest}, [](auto e) { return select(is_inf(e[0]), 0, e[0]); });
-  const TensorId total = running(trace, "sumexp", CombinerKind::Sum, x, line, dtype,
-                                 [&](const StageBuilder& stage, Formula e) {
-                                   return exp(e - stage.read(shift, stage.axes()));
-                                 });
-  const TensorId y =
-      map(trace, call.name(), {total, shift}, [](auto e) { return log(e[0]) + e[1]; });
+  const TensorId total = running_sumexp(trace, x, largest, shift, line);
+  // The logarithm of no term at all has no slope that would count.
+  const TensorId y = map(trace, call.name(), {total, shift}, [](auto e) {
+    const Formula none = e[0] == 0;
+    return select(none, -std::numeric_limits<double>::infinity(),
+                  log(select(none, 1, e[0])) + e[1]);
+  });
   return {astype(trace, y, trace.dtype(given))};
 }
 

@@ -89,10 +89,13 @@ TensorId StageBuilder::finish(CombinerKind kind, Formula body, DType dtype, Ties
 }
 
 std::vector<TensorId> StageBuilder::finish(CombinerKind kind, std::span<const Formula> bodies) {
+  return finish(Combiner{kind, Ties::First, {}, {}}, bodies);
+}
+
+std::vector<TensorId> StageBuilder::finish(Combiner combiner, std::span<const Formula> bodies) {
   std::vector<ExprId> ids;
   for (const Formula& body : bodies) ids.push_back(body.id());
-  return trace_.compute(name_, domain_, {kind, Ties::First, {}, {}}, std::move(ids),
-                        stop_gradient_);
+  return trace_.compute(name_, domain_, std::move(combiner), std::move(ids), stop_gradient_);
 }
 
 }  // namespace adjit

@@ -56,6 +56,7 @@ class StageBuilder {
   TensorId finish(CombinerKind kind, Formula body, DType dtype, Ties ties = Ties::Even);
   /// The stage with several bodies (ArgMax: value and position).
   std::vector<TensorId> finish(CombinerKind kind, std::span<const Formula> bodies);
+  std::vector<TensorId> finish(Combiner combiner, std::span<const Formula> bodies);
 
   /// The derivative takes the result for a constant.
   void stop_gradient() { stop_gradient_ = true; }

@@ -58,6 +58,19 @@ TEST(LinearScans, AFilterIsAPrefixReduction) {
   }
 }
 
+// A step that only multiplies is a running product; so is the sign of a zero kept.
+TEST(LinearScans, AGeometricCarryIsAProduct) {
+  for (const char* more : {"", ", reverse"}) {
+    const Graph graph = rewritten(loop(kOne, "    y(i) = c(i) * x(i)\n", "y, y", "last, ys", more));
+    EXPECT_EQ(scans_in(graph), 0u) << print(graph);
+    EXPECT_EQ(std::ranges::count_if(
+                  graph.stages,
+                  [](const Stage& stage) { return stage.combiner.kind == CombinerKind::Product; }),
+              1)
+        << print(graph);
+  }
+}
+
 TEST(LinearScans, WhatReadsTheCarryFollows) {
   for (const char* more : {"", ", reverse"}) {
     const Graph graph = rewritten(loop(kOne,
