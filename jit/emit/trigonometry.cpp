@@ -2,6 +2,7 @@
 #include <llvm/IR/Module.h>
 
 #include <numbers>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,46 +12,69 @@
 namespace adjit::elementary {
 namespace {
 
-/// x = n pi / 2 + r + low with |r| <= pi / 4.
+/// x = n pi / 2 + r + low with |r| <= pi / 4; |low| is at most half a unit of r, whatever x is.
 struct Quarter {
   Ints n;  // in the low bits
   Floats r;
-  Floats low;
+  std::optional<Floats> low;  // where r alone is not enough
 };
 
-// pi / 2 in three parts, each subtracted with one rounding (Cody and Waite with FMA). Valid up to
-// kLargest below.
-Quarter quarter_turns(Floats x) {
-  const auto [n, bits] = nearest_integer(x, 2 / std::numbers::pi);
-  if (!x.is_double()) {
-    Floats r = fused(n.constant(-0x1.921fb0p+0), n, x);
-    r = fused(n.constant(-0x1.5110b4p-22), n, r);
-    r = fused(n.constant(-0x1.846988p-48), n, r);
-    return {bits, r, x.constant(0)};
-  }
-  const Floats first = fused(n.constant(-0x1.921fb54442d18p+0), n, x);  // exact
-  const Floats second = n.constant(-0x1.1a62633145c07p-54);
-  const Floats r = fused(second, n, first);
-  const Floats low = fused(second, n, first - r);
-  return {bits, r, fused(n.constant(0x1.f1976b7ed8fbcp-110), n, low)};
+// pi / 2 in three parts. Integers times a first part, up to kLargest below, leave a multiple of the
+// last place of x or of the first part: nothing is rounded.
+struct QuarterParts {
+  double first, second, third;
+};
+constexpr QuarterParts kQuarterF32{0x1.921fb0p+0, 0x1.5110b4p-22, 0x1.846988p-48},
+    kQuarterF64{0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110};
+constexpr double kLargestF32 = 0x1p15, kLargestF64 = 0x1p30;
+
+// x - n first, exactly.
+Floats minus_first_part(Floats x, Floats n, double first) {
+  if (x.context().features.fma) return fused(n.constant(-first), n, x);
+  const Pair product = exact_product(n, n.constant(first));
+  return (x - product.high) - product.low;
 }
 
-constexpr double kLargestF32 = 0x1p15, kLargestF64 = 0x1p30;
+// Beside a multiple of pi / 2 the first two differences cancel (down to 2^-61 in double), so that
+// every bit of n second counts: the product is exact, and so is its upper half's difference to
+// what the first part leaves. (That is a multiple of 2^-53, or of 2^-24 in float, which a unit of
+// the product divides: then the short form of the exact sum serves whichever of the two is larger;
+// Muller et al., Handbook of Floating-Point Arithmetic, 2018, section 4.3.1.) Rounded are the small
+// parts alone: to 2^-131, or 2^-55.
+Quarter quarter_turns_in_pairs(Floats x) {
+  const QuarterParts& parts = x.is_double() ? kQuarterF64 : kQuarterF32;
+  const auto [n, bits] = nearest_integer(x, 2 / std::numbers::pi);
+  const Floats rest = minus_first_part(x, n, parts.first);
+  const Pair second = exact_product(n, n.constant(parts.second));
+  const Pair large = exact_sum_ordered(rest, -second.high);
+  const Floats small = multiply_add(n, n.constant(-parts.third), large.low - second.low);
+  const Pair reduced = exact_sum_ordered(large.high, small);
+  return {bits, reduced.high, reduced.low};
+}
+
+// In float: each part subtracted with one rounding.
+Quarter quarter_turns(Floats x) {
+  if (x.is_double()) return quarter_turns_in_pairs(x);
+  const auto [n, bits] = nearest_integer(x, 2 / std::numbers::pi);
+  Floats r = fused(n.constant(-kQuarterF32.first), n, x);
+  r = fused(n.constant(-kQuarterF32.second), n, r);
+  return {bits, fused(n.constant(-kQuarterF32.third), n, r), {}};
+}
 
 Floats sin_of_reduced(const Quarter& q) {
   const Floats z = q.r * q.r;
   const Floats tail = polynomial(z, by_type(z, polynomials::kF32Sin, polynomials::kF64Sin));
-  if (!z.is_double()) return multiply_add(q.r * z, tail, q.r);
-  return q.r + multiply_add(q.r * z, tail, q.low);
+  if (!q.low) return multiply_add(q.r * z, tail, q.r);
+  return q.r + multiply_add(q.r * z, tail, *q.low);
 }
 
 Floats cos_of_reduced(const Quarter& q) {
   const Floats z = q.r * q.r;
   const Floats tail = polynomial(z, by_type(z, polynomials::kF32Cos, polynomials::kF64Cos));
-  if (!z.is_double()) return multiply_add(z, multiply_add(z, tail, -0.5), 1);
+  if (!q.low) return multiply_add(z, multiply_add(z, tail, -0.5), 1);
   const Floats half = z * 0.5;
   const Floats main = 1 - half;
-  return main + (((1 - main) - half) + multiply_add(z * z, tail, -(q.r * q.low)));
+  return main + (((1 - main) - half) + multiply_add(z * z, tail, -(q.r * *q.low)));
 }
 
 // Flips the sign where bit 1 of n is set.
@@ -72,8 +96,9 @@ SineCosine small_sincos(Floats x) {
           negate_if_second_bit(select(even, cosine, sine), q.n + 1)};
 }
 
+// A quotient of two rounded numbers: the argument of both must not be rounded, too.
 Floats small_tan(Floats x) {
-  const Quarter q = quarter_turns(x);
+  const Quarter q = quarter_turns_in_pairs(x);
   const Floats sine = sin_of_reduced(q), cosine = cos_of_reduced(q);
   const Mask even = (q.n & 1) == 0;
   const Floats value = select(even, sine, -cosine) / select(even, cosine, sine);
