@@ -12,6 +12,7 @@
 #include <numbers>
 
 #include "jit/cpu/float_mode.hpp"
+#include "runtime/expr/floored_division.hpp"
 #include "runtime/expr/polygamma.hpp"
 
 namespace adjit {
@@ -79,11 +80,15 @@ void apply_long(T* values, int64_t count) {
   for (int64_t k = 0; k < count; ++k) values[k] = function(values[k]);
 }
 
-/// values[k] = fmod(values[k], values[count + k])
-template <class T>
-void apply_fmod(T* values, int64_t count) {
+/// values[k] = function(values[k], values[count + k])
+template <class T, T (*function)(T, T)>
+void apply(T* values, int64_t count) {
   const FloatModeScope mode(kOfLibrary);
-  for (int64_t k = 0; k < count; ++k) values[k] = std::fmod(values[k], values[count + k]);
+  for (int64_t k = 0; k < count; ++k) values[k] = function(values[k], values[count + k]);
+}
+template <class T>
+T truncated_rest(T a, T b) {
+  return std::fmod(a, b);
 }
 
 /// values[k] = polygamma(values[k], values[count + k])
@@ -153,8 +158,10 @@ std::span<const RuntimeSymbol> runtime_symbols() {
       symbol("adjit_math_lgamma_f64", apply<double, log_gamma>),
       symbol("adjit_math_polygamma_f32", apply_polygamma<float>),
       symbol("adjit_math_polygamma_f64", apply_polygamma<double>),
-      symbol("adjit_math_fmod_f32", apply_fmod<float>),
-      symbol("adjit_math_fmod_f64", apply_fmod<double>),
+      symbol("adjit_math_fmod_f32", apply<float, truncated_rest<float>>),
+      symbol("adjit_math_fmod_f64", apply<double, truncated_rest<double>>),
+      symbol("adjit_math_remainder_f32", apply<float, floored_rest<float>>),
+      symbol("adjit_math_remainder_f64", apply<double, floored_rest<double>>),
       symbol("adjit_math_sin_f32", apply<float, sine<float>>),
       symbol("adjit_math_sin_f64", apply<double, sine<double>>),
       symbol("adjit_math_cos_f32", apply<float, cosine<float>>),

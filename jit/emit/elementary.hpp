@@ -79,6 +79,11 @@ Divisor divisor(Floats d);
 /// scaled / magnitude.
 Floats divided(Floats scaled, Floats magnitude, Floats reciprocal);
 
+// remainders.cpp
+Floats floor_div(Floats x, Floats y);
+Floats floor_mod(Floats x, Floats y);
+Floats fmod(Floats x, Floats y);
+
 // library_calls.cpp
 /// Calls `adjit_math_<name>_f32|f64` on the lanes of `x` (and of `y`, stored behind them) through
 /// the stack.

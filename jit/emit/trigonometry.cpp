@@ -1,12 +1,9 @@
 // jit/emit/trigonometry.cpp -- circular functions and their inverses.
-#include <llvm/IR/Module.h>
-
 #include <numbers>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "jit/emit/elementary.hpp"
+#include "jit/emit/outlined.hpp"
 #include "jit/emit/polynomials.hpp"
 
 namespace adjit::elementary {
@@ -17,6 +14,8 @@ struct Quarter {
   Ints n;  // in the low bits
   Floats r;
   std::optional<Floats> low;  // where r alone is not enough
+  // Lanes whose r and low are too far off: quarter_turns_in_pairs has them.
+  std::optional<Mask> doubtful = {};
 };
 
 // pi / 2 in three parts. Integers times a first part, up to kLargest below, leave a multiple of the
@@ -52,9 +51,22 @@ Quarter quarter_turns_in_pairs(Floats x) {
   return {bits, reduced.high, reduced.low};
 }
 
-// In float: each part subtracted with one rounding.
+// As in pairs where the first difference does not cancel: the second one's rounding error is then
+// the difference of neighbouring numbers, and exact.
 Quarter quarter_turns(Floats x) {
-  if (x.is_double()) return quarter_turns_in_pairs(x);
+  if (!x.context().features.fma) return quarter_turns_in_pairs(x);
+  const QuarterParts& parts = x.is_double() ? kQuarterF64 : kQuarterF32;
+  const auto [n, bits] = nearest_integer(x, 2 / std::numbers::pi);
+  const Floats rest = minus_first_part(x, n, parts.first);
+  const Floats second = n.constant(-parts.second);
+  const Floats r = fused(second, n, rest);
+  const Floats low = fused(n.constant(-parts.third), n, fused(second, n, rest - r));
+  return {bits, r, low, fabs(r) < fabs(n) * (4 * parts.second)};
+}
+
+// In float each part can be subtracted with one rounding: enough for sine and cosine.
+Quarter rounded_quarter_turns(Floats x) {
+  if (x.is_double()) return quarter_turns(x);
   const auto [n, bits] = nearest_integer(x, 2 / std::numbers::pi);
   Floats r = fused(n.constant(-kQuarterF32.first), n, x);
   r = fused(n.constant(-kQuarterF32.second), n, r);
@@ -68,10 +80,11 @@ Floats sin_of_reduced(const Quarter& q) {
   return q.r + multiply_add(q.r * z, tail, *q.low);
 }
 
+// In float what is behind r makes a third of a unit at most.
 Floats cos_of_reduced(const Quarter& q) {
   const Floats z = q.r * q.r;
   const Floats tail = polynomial(z, by_type(z, polynomials::kF32Cos, polynomials::kF64Cos));
-  if (!q.low) return multiply_add(z, multiply_add(z, tail, -0.5), 1);
+  if (!z.is_double()) return multiply_add(z, multiply_add(z, tail, -0.5), 1);
   const Floats half = z * 0.5;
   const Floats main = 1 - half;
   return main + (((1 - main) - half) + multiply_add(z * z, tail, -(q.r * *q.low)));
@@ -83,12 +96,7 @@ Floats negate_if_second_bit(Floats x, Ints n) {
   return (x.bits() ^ ((n & 2) << to_sign)).as_floats();
 }
 
-struct SineCosine {
-  Floats sine, cosine;
-};
-
-SineCosine small_sincos(Floats x) {
-  const Quarter q = quarter_turns(x);
+Results sine_and_cosine(Floats x, const Quarter& q) {
   const Floats sine = sin_of_reduced(q), cosine = cos_of_reduced(q);
   const Mask even = (q.n & 1) == 0;
   const Floats s = negate_if_second_bit(select(even, sine, cosine), q.n);
@@ -96,113 +104,55 @@ SineCosine small_sincos(Floats x) {
           negate_if_second_bit(select(even, cosine, sine), q.n + 1)};
 }
 
-// A quotient of two rounded numbers: the argument of both must not be rounded, too.
-Floats small_tan(Floats x) {
-  const Quarter q = quarter_turns_in_pairs(x);
+Results tangent(Floats x, const Quarter& q) {
   const Floats sine = sin_of_reduced(q), cosine = cos_of_reduced(q);
   const Mask even = (q.n & 1) == 0;
   const Floats value = select(even, sine, -cosine) / select(even, cosine, sine);
-  return select(fabs(x) < 0x1p-30, x, value);
+  return {select(fabs(x) < 0x1p-30, x, value)};
 }
 
-std::string type_name(Floats x) {
-  const std::string element = x.is_double() ? "f64" : "f32";
-  return x.lanes() ? "v" + std::to_string(x.lanes()) + element : element;
+Mask is_large(Floats x) {
+  const Floats size = fabs(x);
+  return (size > (x.is_double() ? kLargestF64 : kLargestF32)) & (size < size.infinity());
 }
 
-// A function of the module for this type, of one or two results: the polynomials, and for vectors
-// with a finite argument too large for them, a detour to the C library for those lanes. Inlined it
-// would split its caller's basic block.
-struct Outlined {
-  const char* name;
-  std::vector<const char*> library;  // per result
-  std::vector<Floats> (*polynomials)(Floats);
-};
+using Reduce = Quarter (*)(Floats);
+using OfReduced = Results (*)(Floats x, const Quarter& reduced);
 
-llvm::Type* result_type(llvm::Type* element, size_t results) {
-  if (results == 1) return element;
-  return llvm::StructType::get(element->getContext(), std::vector<llvm::Type*>(results, element));
+template <Reduce reduce, OfReduced polynomials>
+Quick quick(Arguments arguments) {
+  const Floats x = arguments[0];
+  const Quarter reduced = reduce(x);
+  const Mask large = is_large(x);
+  return {polynomials(x, reduced), reduced.doubtful ? large | *reduced.doubtful : large};
 }
 
-llvm::Function* function_of(Floats x, const Outlined& outlined) {
-  llvm::IRBuilder<>& caller = x.context().builder;
-  const llvm::Function& calling = *caller.GetInsertBlock()->getParent();
-  llvm::Module& module = *caller.GetInsertBlock()->getModule();
-  const std::string symbol = std::string("adjit.") + outlined.name + "." + type_name(x);
-  if (llvm::Function* present = module.getFunction(symbol)) return present;
-
-  llvm::Type* type = x.value()->getType();
-  llvm::Type* returned = result_type(type, outlined.library.size());
-  llvm::LLVMContext& context = module.getContext();
-  auto* function = llvm::Function::Create(llvm::FunctionType::get(returned, {type}, false),
-                                          llvm::GlobalValue::InternalLinkage, symbol, module);
-  function->addFnAttrs(llvm::AttrBuilder(context, calling.getAttributes().getFnAttrs()));
-  function->addFnAttr(llvm::Attribute::NoInline);
-  function->removeFnAttr(llvm::Attribute::AlwaysInline);
-  auto* entry = llvm::BasicBlock::Create(context, "entry", function);
-  auto* slow = llvm::BasicBlock::Create(context, "slow", function);
-  auto* done = llvm::BasicBlock::Create(context, "done", function);
-
-  llvm::IRBuilder<> b(entry);
-  const LaneContext inside{b, x.context().features};
-  const Floats argument(inside, function->getArg(0));
-  const std::vector<Floats> fast = outlined.polynomials(argument);
-  const Floats size = fabs(argument);
-  const Mask large =
-      (size > (x.is_double() ? kLargestF64 : kLargestF32)) & (size < size.infinity());
-  llvm::Value* any = large.value();
-  if (x.lanes()) {
-    llvm::Type* bits = b.getIntNTy(x.lanes());
-    any = b.CreateICmpNE(b.CreateBitCast(any, bits), llvm::Constant::getNullValue(bits));
-  }
-  b.CreateCondBr(any, slow, done);
-  b.SetInsertPoint(slow);
-  std::vector<Floats> mixed;
-  for (size_t k = 0; k < fast.size(); ++k)
-    mixed.push_back(select(large, library_call(outlined.library[k], argument), fast[k]));
-  b.CreateBr(done);
-  b.SetInsertPoint(done);
-  llvm::Value* all = fast.size() > 1 ? llvm::PoisonValue::get(returned) : nullptr;
-  for (size_t k = 0; k < fast.size(); ++k) {
-    llvm::PHINode* result = b.CreatePHI(type, 2);
-    result->addIncoming(fast[k].value(), entry);
-    result->addIncoming(mixed[k].value(), slow);
-    if (!all) {
-      b.CreateRet(result);
-      return function;
-    }
-  }
-  unsigned k = 0;
-  for (llvm::PHINode& result : done->phis()) all = b.CreateInsertValue(all, &result, k++);
-  b.CreateRet(all);
-  return function;
+// The reduction in pairs where the quick one is doubtful; the C library where that one is.
+template <Reduce reduce, OfReduced polynomials>
+Results exact(Floats x, std::span<const char* const> library) {
+  const Quarter reduced = reduce(x);
+  Results found = polynomials(x, reduced);
+  if (reduced.doubtful)
+    found = mixed(*reduced.doubtful, polynomials(x, quarter_turns_in_pairs(x)), found);
+  const Mask large = is_large(x);
+  return unless_any(large, found, [&] {
+    Results called;
+    for (const char* name : library) called.push_back(library_call(name, x));
+    return mixed(large, called, found);
+  });
 }
 
-// A call with this argument that stands before the builder in its block; null when there is none.
-llvm::CallInst* earlier_call(llvm::Function* function, Floats x) {
-  llvm::IRBuilder<>& b = x.context().builder;
-  if (llvm::isa<llvm::Constant>(x.value())) return nullptr;
-  for (llvm::User* user : x.value()->users()) {
-    auto* call = llvm::dyn_cast<llvm::CallInst>(user);
-    if (!call || call->getCalledFunction() != function || call->getParent() != b.GetInsertBlock())
-      continue;
-    const auto here = b.GetInsertPoint();
-    if (here == b.GetInsertBlock()->end() || call->comesBefore(&*here)) return call;
-  }
-  return nullptr;
-}
-
-// Sine and cosine of one argument share a call.
-Floats sine_or_cosine(Floats x, unsigned which) {
-  static const Outlined kBoth{"sincos", {"sin", "cos"}, [](Floats v) {
-                                const SineCosine both = small_sincos(v);
-                                return std::vector<Floats>{both.sine, both.cosine};
-                              }};
-  llvm::Function* function = function_of(x, kBoth);
-  llvm::CallInst* call = earlier_call(function, x);
-  if (!call) call = x.context().builder.CreateCall(function, {x.value()});
-  return {x.context(), x.context().builder.CreateExtractValue(call, which)};
-}
+const Outlined kSineCosine{"sincos", 2, quick<rounded_quarter_turns, sine_and_cosine>,
+                           [](Arguments x) {
+                             static constexpr const char* kLibrary[] = {"sin", "cos"};
+                             return exact<rounded_quarter_turns, sine_and_cosine>(x[0], kLibrary);
+                           }};
+// The reduced argument of a tangent must not be rounded: it is the numerator's and the
+// denominator's.
+const Outlined kTangent{"tan", 1, quick<quarter_turns, tangent>, [](Arguments x) {
+                          static constexpr const char* kLibrary[] = {"tan"};
+                          return exact<quarter_turns, tangent>(x[0], kLibrary);
+                        }};
 
 /// A number as its nearest float and the rest.
 Pair constant_pair(Floats x, long double value) {
@@ -242,12 +192,9 @@ ArcSine arc_sine(Floats x) {
 
 }  // namespace
 
-Floats sin(Floats x) { return sine_or_cosine(x, 0); }
-Floats cos(Floats x) { return sine_or_cosine(x, 1); }
-Floats tan(Floats x) {
-  static const Outlined kTan{"tan", {"tan"}, [](Floats v) { return std::vector{small_tan(v)}; }};
-  return {x.context(), x.context().builder.CreateCall(function_of(x, kTan), {x.value()})};
-}
+Floats sin(Floats x) { return outlined_result(kSineCosine, {&x, 1}, 0); }
+Floats cos(Floats x) { return outlined_result(kSineCosine, {&x, 1}, 1); }
+Floats tan(Floats x) { return outlined_result(kTangent, {&x, 1}, 0); }
 
 Floats asin(Floats x) {
   const ArcSine s = arc_sine(x);

@@ -68,9 +68,9 @@ Value* VectorMath::digamma(Value* x) {
 Value* VectorMath::polygamma(Value* order, Value* x) {
   return elementary::library_call("polygamma", {context_, order}, {context_, x}).value();
 }
-Value* VectorMath::fmod(Value* a, Value* b) {
-  return elementary::library_call("fmod", {context_, a}, {context_, b}).value();
-}
+Value* VectorMath::fmod(Value* a, Value* b) { return apply(elementary::fmod, a, b); }
+Value* VectorMath::floor_div(Value* a, Value* b) { return apply(elementary::floor_div, a, b); }
+Value* VectorMath::floor_mod(Value* a, Value* b) { return apply(elementary::floor_mod, a, b); }
 
 VectorMath::Divisor VectorMath::divisor(Value* d) {
   const Floats number(context_, d);
@@ -167,23 +167,8 @@ Value* VectorMath::hypot(Value* a, Value* b) {
   return select(infinite, x.infinity(), length).value();
 }
 
-Value* VectorMath::floor_div(Value* a, Value* b) {
-  const Floats x(context_, a), y(context_, b);
-  const Floats quotient(context_, floor((x / y).value()));
-  // A quotient that is too small for a number has become a zero: its floor depends on the signs.
-  const Mask below = ((x < 0) & (y > 0)) | ((x > 0) & (y < 0));
-  return select((quotient == 0) & below, -1, quotient).value();
-}
-
 Value* VectorMath::multiply_add(Value* a, Value* b, Value* c) {
   return adjit::multiply_add({context_, a}, {context_, b}, {context_, c}).value();
-}
-
-Value* VectorMath::floor_mod(Value* a, Value* b) {
-  const Floats x(context_, a), y(context_, b), quotient(context_, floor_div(a, b));
-  // Nothing goes into an infinity: the rest is all of x.
-  const Mask all = (quotient == 0) & (fabs(y) == y.infinity());
-  return select(all, x, fused(-y, quotient, x)).value();
 }
 
 Value* VectorMath::extend_half(Value* bits) { return adjit::extend_half(context_, bits); }

@@ -17,7 +17,8 @@ namespace adjit {
 /// and as results, follow C's Annex F, and so do subnormal numbers unless the mode flushes them
 /// (jit/cpu/float_mode.hpp). The builder stays in its basic block.
 /// sin, cos and tan become calls of functions that this class adds to the module, because they
-/// branch: arguments beyond 2^15 (float) or 2^30 (double) are left to the C library. Functions
+/// branch (outlined.hpp): arguments beyond 2^15 (float) or 2^30 (double) are left to the C library.
+/// So do fmod and floor_mod, for quotients from 2^24 (double: 2^53) on. Functions
 /// marked "library" have no polynomial: they store the vector, call
 /// `adjit_math_<name>_f32|f64(values, count)` of our own table (jit/cpu/math_symbols.hpp) and load
 /// it back.
@@ -135,10 +136,13 @@ class VectorMath {
   /// NaN if an operand is; of two equal operands the first (which matters for -0 and 0).
   llvm::Value* minimum(llvm::Value* a, llvm::Value* b);
   llvm::Value* maximum(llvm::Value* a, llvm::Value* b);
-  llvm::Value* fmod(llvm::Value* a, llvm::Value* b);  // library; exact, sign of a
-  /// floor(a / b), and a - b * floor(a / b) with the product and the difference rounded once.
-  llvm::Value* floor_div(llvm::Value* a, llvm::Value* b);
+  /// a - b trunc(a / b): exact, with the sign of a.
+  llvm::Value* fmod(llvm::Value* a, llvm::Value* b);
+  /// a - b floor(a / b): exact, then rounded once, with the sign of b (a zero has it, too).
   llvm::Value* floor_mod(llvm::Value* a, llvm::Value* b);
+  /// floor(a / b), exact below 2^24 (double: 2^53) and rounded to nearest beyond; NaN where a is
+  /// infinite and b is not 0.
+  llvm::Value* floor_div(llvm::Value* a, llvm::Value* b);
 
   // Half types lie in memory as i16. Widening is exact; narrowing rounds to nearest, half to even,
   // and keeps NaN.

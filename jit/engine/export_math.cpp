@@ -19,6 +19,8 @@ constexpr Row kRows[] = {
     {"adjit_math_lgamma_f64", "double", "lgamma_r(v[k], &sign)"},
     {"adjit_math_fmod_f32", "float", "fmodf(v[k], v[count + k])"},
     {"adjit_math_fmod_f64", "double", "fmod(v[k], v[count + k])"},
+    {"adjit_math_remainder_f32", "float", "floored_rest_f32(v[k], v[count + k])"},
+    {"adjit_math_remainder_f64", "double", "floored_rest_f64(v[k], v[count + k])"},
     {"adjit_math_sin_f32", "float", "sinf(v[k])"},
     {"adjit_math_sin_f64", "double", "sin(v[k])"},
     {"adjit_math_cos_f32", "float", "cosf(v[k])"},
@@ -26,6 +28,17 @@ constexpr Row kRows[] = {
     {"adjit_math_tan_f32", "float", "tanf(v[k])"},
     {"adjit_math_tan_f64", "double", "tan(v[k])"},
 };
+
+// runtime/expr/floored_division.hpp in C.
+constexpr std::string_view kFlooredRests =
+    "static inline float floored_rest_f32(float a, float b) {\n"
+    "  const float rest = fmodf(a, b);\n"
+    "  if (rest == 0) return copysignf(rest, b);\n"
+    "  return (rest < 0) != (b < 0) ? rest + b : rest;\n}\n"
+    "static inline double floored_rest_f64(double a, double b) {\n"
+    "  const double rest = fmod(a, b);\n"
+    "  if (rest == 0) return copysign(rest, b);\n"
+    "  return (rest < 0) != (b < 0) ? rest + b : rest;\n}\n";
 
 // An object names what it calls in its table of strings.
 bool names(const std::vector<char>& object, std::string_view symbol) {
@@ -52,7 +65,7 @@ std::string definition(std::string_view symbol, const std::string& function) {
 }  // namespace
 
 std::string exported_math(std::span<const ExportedFunction> functions) {
-  std::string text = "extern double lgamma_r(double, int*);\n";
+  std::string text = "extern double lgamma_r(double, int*);\n" + std::string(kFlooredRests);
   for (const RuntimeSymbol& symbol : runtime_symbols()) {
     const std::string_view name = symbol.name;
     if (!name.starts_with("adjit_math_")) continue;

@@ -124,7 +124,7 @@ constexpr std::array kRules{
     Rule{Mod,      Smooth, {[](T t) { return t.c; },
                             [](T t) { return neg(t, mul(t, t.c, fun(t, FloorDiv, t.x(), t.y()))); }}},
     Rule{Fmod,     Smooth, {[](T t) { return t.c; },
-                            [](T t) { return neg(t, mul(t, t.c, fun(t, Trunc, div(t, t.x(), t.y())))); }}},
+                            [](T t) { return neg(t, mul(t, t.c, fun(t, Round, div(t, sub(t, t.x(), t.n), t.y())))); }}},
     Rule{Min,      Smooth, {shared, shared},
                            {[](T t) { return fun(t, Not, fun(t, Lt, t.y(), t.x())); },
                             [](T t) { return fun(t, Not, fun(t, Lt, t.x(), t.y())); }}},

@@ -7,6 +7,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "runtime/expr/floored_division.hpp"
 #include "runtime/expr/integer.hpp"
 #include "runtime/expr/polygamma.hpp"
 
@@ -101,20 +102,6 @@ T unary(Op op, T x) {
   }
 }
 
-// A quotient that is too small for a number is a zero: its floor depends on the signs.
-template <class T>
-T floor_of_quotient(T a, T b) {
-  const T quotient = std::floor(a / b);
-  return quotient == 0 && ((a < 0 && b > 0) || (a > 0 && b < 0)) ? T{-1} : quotient;
-}
-
-// Nothing goes into an infinity: the rest is all of a.
-template <class T>
-T floored_rest(T a, T b) {
-  const T quotient = floor_of_quotient(a, b);
-  return quotient == 0 && std::isinf(b) ? a : std::fma(-b, quotient, a);
-}
-
 template <class T>
 T binary(Op op, T a, T b) {
   switch (op) {
@@ -122,7 +109,7 @@ T binary(Op op, T a, T b) {
     case Op::Sub: return a - b;
     case Op::Mul: return a * b;
     case Op::Div: return a / b;
-    case Op::FloorDiv: return floor_of_quotient(a, b);
+    case Op::FloorDiv: return floored_quotient(a, b);
     case Op::Mod: return floored_rest(a, b);
     case Op::Fmod: return std::fmod(a, b);
     case Op::Polygamma:

@@ -95,7 +95,7 @@ constexpr BinaryRow kBinaryOperators[] = {
     {"divide", divide, "g / y; -g z / y"},
     {"floor_divide", floor_divide, "zero: piecewise constant"},
     {"remainder", remainder, "g; -g floor(x / y)"},
-    {"fmod", fmod, "g; -g trunc(x / y)"},
+    {"fmod", fmod, "g; -g round((x - z) / y)"},
     {"minimum", minimum_of, "g where chosen, halves where equal"},
     {"maximum", maximum_of, "g where chosen, halves where equal"},
     {"pow", pow_of, "g y x^(y-1); g z log(x), 0 at x = 0"},

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <random>
 #include <string_view>
 
@@ -96,14 +97,19 @@ std::vector<float> sampled_floats() {
   return samples;
 }
 
+/// Besides, close to where functions have zeros, ends and borders between their formulas: 0, 1, -1,
+/// multiples of ln 2 / 2, and both ends of the interval, at all distances.
 std::vector<double> sampled_doubles(double low, double high) {
   std::mt19937_64 random(20240607);
-  std::uniform_real_distribution<double> uniform(low, high);
+  std::uniform_real_distribution<double> uniform(low, high), distance(-1, 1);
   std::vector<double> samples = special_values<double>();
   for (int k = 0; k < 40000; ++k) {
     samples.push_back(uniform(random));
     samples.push_back(uniform(random) / 128);
     samples.push_back(std::bit_cast<double>(random()));
+    const double half_octaves = std::numbers::ln2 / 2 * std::floor(uniform(random));
+    const double places[] = {0, 1, -1, half_octaves, low, high};
+    samples.push_back(places[k % 6] + std::ldexp(distance(random), -(k / 6 % 60)));
   }
   return samples;
 }
@@ -313,51 +319,6 @@ TEST(VectorMath, LengthsOfTheWholeRange) {
     expect_binary_within<float, double>(&VectorMath::hypot, ::hypot, 1.5, target);
     expect_binary_within<double, long double>(&VectorMath::hypot, ::hypotl, 1.5, target);
   }
-}
-
-TEST(VectorMath, RemaindersAreExact) {
-  expect_binary_within<float, double>(&VectorMath::fmod, ::fmod, 0);
-  expect_binary_within<double, long double>(&VectorMath::fmod, ::fmodl, 0);
-}
-
-// A quotient below every number is no zero yet.
-double floor_div(double a, double b) {
-  const float quotient = std::floor(static_cast<float>(a) / static_cast<float>(b));
-  const bool below = (a < 0 && b > 0) || (a > 0 && b < 0);
-  return quotient == 0 && below ? -1 : static_cast<double>(quotient);
-}
-double floor_mod(double a, double b) {
-  const auto quotient = static_cast<float>(floor_div(a, b));
-  if (quotient == 0 && std::isinf(b)) return a;
-  return static_cast<double>(std::fma(-static_cast<float>(b), quotient, static_cast<float>(a)));
-}
-
-TEST(VectorMath, FlooredDivisionFollowsItsDefinition) {
-  expect_binary_within<float, double>(&VectorMath::floor_mod, floor_mod, 0);
-  expect_binary_within<float, double>(&VectorMath::floor_div, floor_div, 0);
-  // Also where quotients are flushed.
-  const std::vector<float> a{-1, -0.5F, 1, 1, -1, 0, -1e-20F},
-      b{1e38F, 1e38F, -1e38F, 1e38F, -1e38F, -2, 1e19F};
-  for (const char* target : {"native", "x86-64-v2"})
-    for (const FloatMode mode : {FloatMode::KeepSubnormals, FloatMode::FlushSubnormals}) {
-      std::vector<float> quotients, rests;
-      const auto function = [&](Value* (VectorMath::*f)(Value*, Value*)) {
-        return CompiledFunction(Element::F32, Element::F32, 2,
-                                [=](llvm::IRBuilder<>&, VectorMath& math, std::span<Value*> v) {
-                                  return (math.*f)(v[0], v[1]);
-                                },
-                                {.target = target});
-      };
-      const auto quotient = function(&VectorMath::floor_div),
-                 rest = function(&VectorMath::floor_mod);
-      {
-        const FloatModeScope scope(mode);
-        quotients = quotient.map2<float>(a, b);
-        rests = rest.map2<float>(a, b);
-      }
-      EXPECT_EQ(quotients, (std::vector<float>{-1, -1, -1, 0, 0, 0, -1}));
-      EXPECT_EQ(rests, (std::vector<float>{1e38F, 1e38F, -1e38F, 1, -1, 0, 1e19F}));
-    }
 }
 
 double least(double a, double b) { return std::isnan(a) ? a : std::isnan(b) ? b : b < a ? b : a; }
