@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include <cmath>
 
 #include "runtime/diff/reverse.hpp"
@@ -261,7 +263,7 @@ TEST(Contract, DependsOnTheNodeAlone) {
       f.map("y", {4}, [&](const Axes& i) { return f.at(a, i) * f.at(b, i) + f.at(a, i); });
   const TensorId z = f.map("z", {4}, [&](const Axes& i) {
     const Ex p = f.at(a, i) * f.at(b, i);
-    return (p + f.at(a, i)) * p - p;
+    return (p + f.at(a, i)) * p + p;
   });
   const Graph s = contract(f.returning({y, z}));
   EXPECT_TRUE(s.pool.is(s.stages[0].bodies[0], Op::Fma));
@@ -269,6 +271,26 @@ TEST(Contract, DependsOnTheNodeAlone) {
   EXPECT_EQ(s.pool.operand(s.stages[1].bodies[0], 0), s.stages[0].bodies[0])
       << "shared with the other stage";
   EXPECT_EQ(print(contract(s)), print(s));
+}
+
+// What is subtracted may come from the same product, rounded.
+TEST(Contract, LeavesDifferencesOfRoundedValuesAlone) {
+  const auto is_fused = [](const std::function<Ex(Ex, Ex, Ex)>& make) {
+    Forward f;
+    const TensorId a = f.input("a", {4}), b = f.input("b", {4}), m = f.input("m", {});
+    const TensorId y =
+        f.map("y", {4}, [&](const Axes& i) { return make(f.at(a, i), f.at(b, i), f.at(m, {})); });
+    const Graph s = contract(f.returning({y}));
+    return s.pool.is(s.stages[0].bodies[0], Op::Fma);
+  };
+  EXPECT_FALSE(is_fused([](Ex x, Ex, Ex m) { return x * 0.7 - m; }));
+  EXPECT_FALSE(is_fused([](Ex x, Ex, Ex m) { return m - x * 0.7; }));
+  EXPECT_FALSE(is_fused([](Ex x, Ex, Ex m) { return x * 0.7 + -m; }));
+  EXPECT_FALSE(is_fused([](Ex x, Ex y, Ex) { return x * x - y * y; }));
+  EXPECT_FALSE(is_fused([](Ex x, Ex y, Ex) { return x * -y + y * x; }));
+  EXPECT_TRUE(is_fused([](Ex x, Ex y, Ex) { return x * y - 0.5; }));
+  EXPECT_TRUE(is_fused([](Ex x, Ex y, Ex m) { return x * y + m; }));
+  EXPECT_TRUE(is_fused([](Ex x, Ex y, Ex) { return x * x + y * y; }));
 }
 
 TEST(Contract, LeavesIntegersAndProductsOfSumsAlone) {
