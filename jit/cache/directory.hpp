@@ -46,5 +46,12 @@ std::optional<Signature> id_of_entry_name(std::string_view name);
 inline constexpr std::string_view kTemporaryStem = ".writing-";
 /// See uses.hpp.
 inline constexpr const char* kUsesName = "uses";
+/// See published.hpp.
+inline constexpr const char* kPublishedName = "published";
+
+/// Opens a file of ours beside the entries, a regular one that nobody else can write; makes room
+/// for it where something else has its name. Returns an empty descriptor and an errno on failure.
+Descriptor open_journal(FileSystem& files, int directory, const char* name, int flags,
+                        struct stat& status, int& error);
 
 }  // namespace adjit::cache

@@ -71,9 +71,9 @@ struct Header {
 
 /// Length, magic, version, total, checksum: in this order, so that the reason is the most telling
 /// one.
-Header take_header(Reader& reader, std::string_view bytes) {
-  if (bytes.size() < kSmallestEntry) refuse("shorter than any entry");
-  if (bytes.size() > kLargestEntry) refuse("larger than any entry");
+Header take_header(Reader& reader, uint64_t size) {
+  if (size < kSmallestEntry) refuse("shorter than any entry");
+  if (size > kLargestEntry) refuse("larger than any entry");
   if (reader.bytes(kMagic.size()) != kMagic) refuse("not an entry: wrong magic");
   const auto version = reader.number<uint32_t>();
   if (version != kEntryVersion)
@@ -83,20 +83,35 @@ Header take_header(Reader& reader, std::string_view bytes) {
   header.components = reader.number<uint32_t>();
   header.sections = reader.number<uint32_t>();
   const auto total = reader.number<uint64_t>();
-  if (total != bytes.size())
-    refuse("says " + std::to_string(total) + " bytes and has " + std::to_string(bytes.size()));
+  if (total != size)
+    refuse("says " + std::to_string(total) + " bytes and has " + std::to_string(size));
+  return header;
+}
+
+void check_checksum(std::string_view bytes) {
   Reader tail(bytes.substr(bytes.size() - kChecksumSize));
   const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size() - kChecksumSize);
   const auto low = tail.number<uint64_t>();
   const auto high = tail.number<uint64_t>();
   if (low != hash.low64 || high != hash.high64) refuse("checksum does not match");
-  return header;
 }
 
 void check_counts(const Header& header, const Reader& body) {
   if (header.sections > kMostSections) refuse("too many sections");
   const uint64_t pairs = uint64_t{header.components} + header.sections;
   if (pairs > body.remaining() / (2 * kSmallestString)) refuse("a count exceeds the entry");
+}
+
+Entry take_head(Reader& body, const Header& header) {
+  check_counts(header, body);
+  Entry entry;
+  entry.key.components.reserve(header.components);
+  for (uint32_t k = 0; k < header.components; ++k) {
+    std::string name = body.string();
+    entry.key.add(std::move(name), body.string());
+  }
+  entry.provenance = provenance_from_json(body.bytes(body.number<uint64_t>()));
+  return entry;
 }
 
 }  // namespace
@@ -150,17 +165,10 @@ std::string encode(const Entry& entry) {
 
 Entry decode(std::string_view bytes) {
   Reader whole(bytes);
-  const Header header = take_header(whole, bytes);
+  const Header header = take_header(whole, bytes.size());
+  check_checksum(bytes);
   Reader body(whole.bytes(whole.remaining() - kChecksumSize));
-  check_counts(header, body);
-
-  Entry entry;
-  entry.key.components.reserve(header.components);
-  for (uint32_t k = 0; k < header.components; ++k) {
-    std::string name = body.string();
-    entry.key.add(std::move(name), body.string());
-  }
-  entry.provenance = provenance_from_json(body.bytes(body.number<uint64_t>()));
+  Entry entry = take_head(body, header);
   entry.sections.reserve(header.sections);
   for (uint32_t k = 0; k < header.sections; ++k) {
     std::string name = body.string();
@@ -169,6 +177,12 @@ Entry decode(std::string_view bytes) {
   }
   if (body.remaining() != 0) refuse("bytes follow the last section");
   return entry;
+}
+
+Entry decode_head(std::string_view first_bytes, uint64_t size) {
+  Reader reader(first_bytes);
+  const Header header = take_header(reader, size);
+  return take_head(reader, header);
 }
 
 }  // namespace adjit::cache

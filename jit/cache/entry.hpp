@@ -58,4 +58,9 @@ std::string encode(const Entry& entry);
 /// Throws Error (Cache) with the reason for anything that `encode` does not write.
 Entry decode(std::string_view bytes);
 
+/// The key and the provenance from the first bytes of an entry, which need not hold its sections;
+/// no checksum is looked at. `size` is that of the whole entry. Throws Error (Cache) as `decode`
+/// does, also where these bytes end before the provenance does.
+Entry decode_head(std::string_view first_bytes, uint64_t size);
+
 }  // namespace adjit::cache

@@ -1,6 +1,7 @@
 // jit/cache/entry_file.cpp -- reading and publishing one file.
 #include "jit/cache/entry_file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -25,9 +26,8 @@ EntryRead cannot_open(int error) {
   return faulty(Fault::Io, "cannot be opened: " + describe_errno(error));
 }
 
-}  // namespace
-
-EntryRead read_entry(FileSystem& files, int directory, const Signature& id, Sharing sharing) {
+EntryRead read_with(FileSystem& files, int directory, const Signature& id, Sharing sharing,
+                    size_t most, Entry (*decoded)(std::string_view bytes, uint64_t size)) {
   constexpr int flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   const std::string name = entry_name(id);
   const Descriptor file(files, files.open_at(directory, name.c_str(), flags, 0));
@@ -43,16 +43,31 @@ EntryRead read_entry(FileSystem& files, int directory, const Signature& id, Shar
     return faulty(Fault::Content, "no entry has " + std::to_string(size) + " bytes");
 
   std::string bytes;
-  const int error = read_all(files, file.number(), static_cast<size_t>(size), bytes);
+  const int error =
+      read_all(files, file.number(), std::min(most, static_cast<size_t>(size)), bytes);
   if (error != 0) return faulty(Fault::Io, "cannot be read: " + describe_errno(error));
   EntryRead result;
   result.size = size;
   try {
-    result.entry = decode(bytes);
+    result.entry = decoded(bytes, size);
   } catch (const Error& malformed) {
     return faulty(Fault::Content, malformed.what());
   }
   return result;
+}
+
+}  // namespace
+
+EntryRead read_entry(FileSystem& files, int directory, const Signature& id, Sharing sharing) {
+  return read_with(files, directory, id, sharing, kLargestEntry,
+                   [](std::string_view bytes, uint64_t) { return decode(bytes); });
+}
+
+EntryRead read_head(FileSystem& files, int directory, const Signature& id, Sharing sharing) {
+  constexpr size_t kUsualHead = 16384;  // bytes; a schedule that was given may be longer
+  EntryRead head = read_with(files, directory, id, sharing, kUsualHead, decode_head);
+  if (head.fault != Fault::Content) return head;
+  return read_entry(files, directory, id, sharing);
 }
 
 int publish_entry(FileSystem& files, int directory, const Signature& id, std::string_view bytes) {

@@ -34,6 +34,10 @@ struct EntryRead {
 /// and format. Changes nothing. Throws nothing but std::bad_alloc.
 EntryRead read_entry(FileSystem& files, int directory, const Signature& id, Sharing sharing);
 
+/// The same for the key and the provenance alone, without the checksum: one read of a few
+/// kilobytes.
+EntryRead read_head(FileSystem& files, int directory, const Signature& id, Sharing sharing);
+
 /// Publishes the bytes of an entry. Returns 0 or an errno; on failure nothing is left behind.
 int publish_entry(FileSystem& files, int directory, const Signature& id, std::string_view bytes);
 

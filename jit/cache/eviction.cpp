@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "jit/cache/directory.hpp"
+#include "jit/cache/free_name.hpp"
 
 namespace adjit::cache {
 
@@ -14,11 +15,12 @@ namespace {
 
 void remove_file(FileSystem& files, int directory, const std::string& name, uint64_t size,
                  Removed& removed) {
-  if (files.unlink_at(directory, name.c_str()) == 0) {
+  const int error = free_name(files, directory, name.c_str());
+  if (error == 0) {
     ++removed.files;
     removed.bytes += size;
-  } else if (errno != ENOENT && removed.error == 0) {
-    removed.error = errno;
+  } else if (error != ENOENT && removed.error == 0) {
+    removed.error = error;
   }
 }
 
@@ -52,11 +54,11 @@ Removed remove_entries(FileSystem& files, int directory, std::span<const EntryFi
   return removed;
 }
 
-Removed sweep_orphans(FileSystem& files, int directory, const Inventory& inventory,
-                      int64_t now_unix_ms) {
+Removed sweep_temporaries(FileSystem& files, int directory, const Inventory& inventory,
+                          int64_t written_before_unix_ms) {
   Removed removed;
   for (const TemporaryFile& temporary : inventory.temporaries)
-    if (now_unix_ms - temporary.written_unix_ms > kOrphanAgeMs)
+    if (temporary.written_unix_ms < written_before_unix_ms)
       remove_file(files, directory, temporary.name, temporary.size, removed);
   return removed;
 }

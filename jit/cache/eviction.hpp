@@ -32,9 +32,13 @@ Removed remove_entries(FileSystem& files, int directory, std::span<const EntryFi
 
 /// A temporary file this old belongs to nobody.
 inline constexpr int64_t kOrphanAgeMs = 60 * 60 * 1000;
+/// One this old is taken where the cache is too large: its writer is dead, or stuck so long that
+/// its entry may as well be lost.
+inline constexpr int64_t kStuckAgeMs = 60 * 1000;
 
-/// Unlinks the temporary files of writers that died.
-Removed sweep_orphans(FileSystem& files, int directory, const Inventory& inventory,
-                      int64_t now_unix_ms);
+/// Unlinks the temporary files that were written before then. A writer that lives loses its entry
+/// and nothing else.
+Removed sweep_temporaries(FileSystem& files, int directory, const Inventory& inventory,
+                          int64_t written_before_unix_ms);
 
 }  // namespace adjit::cache

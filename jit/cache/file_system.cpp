@@ -29,6 +29,9 @@ int FileSystem::status_at(int directory, const char* name, struct stat& result) 
 ssize_t FileSystem::read(int descriptor, void* bytes, size_t size) {
   return ::read(descriptor, bytes, size);
 }
+ssize_t FileSystem::read_at(int descriptor, void* bytes, size_t size, off_t offset) {
+  return ::pread(descriptor, bytes, size, offset);
+}
 ssize_t FileSystem::write(int descriptor, const void* bytes, size_t size) {
   return ::write(descriptor, bytes, size);
 }
@@ -37,6 +40,9 @@ int FileSystem::rename_at(int directory, const char* from, const char* to) {
 }
 int FileSystem::unlink_at(int directory, const char* name) {
   return ::unlinkat(directory, name, 0);
+}
+int FileSystem::remove_directory_at(int directory, const char* name) {
+  return ::unlinkat(directory, name, AT_REMOVEDIR);
 }
 int FileSystem::make_directory(const char* path, mode_t mode) { return ::mkdir(path, mode); }
 uid_t FileSystem::user() { return ::geteuid(); }

@@ -26,9 +26,12 @@ class FileSystem {
   /// Of the name itself: a symbolic link is not followed.
   virtual int status_at(int directory, const char* name, struct stat& result);
   virtual ssize_t read(int descriptor, void* bytes, size_t size);
+  virtual ssize_t read_at(int descriptor, void* bytes, size_t size, off_t offset);
   virtual ssize_t write(int descriptor, const void* bytes, size_t size);
   virtual int rename_at(int directory, const char* from, const char* to);
   virtual int unlink_at(int directory, const char* name);
+  /// Of an empty directory.
+  virtual int remove_directory_at(int directory, const char* name);
   virtual int make_directory(const char* path, mode_t mode);
   /// Every name in the directory but "." and "..". 0, or -1 with errno.
   virtual int list(int directory, std::vector<std::string>& names);

@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "jit/cache/directory.hpp"
+#include "jit/cache/free_name.hpp"
 
 namespace adjit::cache {
 
@@ -16,7 +17,14 @@ int replace_file(FileSystem& files, int directory, const std::string& name,
   int error = write_all(files, file.number(), bytes);
   // Some file systems find out at close that the disk is full.
   if (file.reset() != 0 && error == 0) error = errno;
-  if (error == 0 && files.rename_at(directory, temporary.c_str(), name.c_str()) != 0) error = errno;
+  const auto renamed = [&] {
+    return files.rename_at(directory, temporary.c_str(), name.c_str()) == 0 ? 0 : errno;
+  };
+  if (error == 0) error = renamed();
+  if (error == EISDIR || error == ENOTEMPTY || error == EEXIST) {  // a directory has our name
+    error = free_name(files, directory, name.c_str());
+    if (error == 0 || error == ENOENT) error = renamed();
+  }
   if (error != 0) files.unlink_at(directory, temporary.c_str());
   return error;
 }

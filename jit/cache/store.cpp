@@ -9,6 +9,7 @@
 
 #include "jit/cache/byte_size.hpp"
 #include "jit/cache/eviction.hpp"
+#include "jit/cache/free_name.hpp"
 #include "jit/cache/nearest.hpp"
 #include "jit/cache/uses.hpp"
 
@@ -105,8 +106,8 @@ Lookup Store::reject(Sharing sharing, int directory, const Signature& id, const 
 }
 
 void Store::remove(int directory, const Signature& id, const std::string& reason) {
-  const bool removed = files_.unlink_at(directory, entry_name(id).c_str()) == 0;
-  const int error = errno;
+  const int error = free_name(files_, directory, entry_name(id).c_str());
+  const bool removed = error == 0;
   if (removed) ++counters_.deleted;
   if (!removed && error == ENOENT) return;
   say(options_.log, Level::Info,
@@ -210,25 +211,30 @@ void Store::record_use(const Signature& id) {
   if (error != 0) give_up_on(error, "the use of a cache entry");
 }
 
-/// Counts the directory at the first publication and whenever enough has been added that other
-/// processes may have filled it; sweeps and evicts where due.
+/// Counts the directory where what lies there is not known, or may exceed the limit; sweeps and
+/// evicts where due. Every writer knows what the others publish, so however many there are, each
+/// evicts before it has published a second entry above the limit.
 void Store::account(int directory, uint64_t bytes) {
-  stored_bytes_ += bytes;
-  since_counted_ += bytes;
   const uint64_t limit = options_.max_bytes;
-  const bool due =
-      !counted_ || (limit != 0 && (stored_bytes_ > limit || since_counted_ > limit / 8));
-  if (!due) return;
+  const std::optional<uint64_t> grown = published_.add(files_, directory, bytes);
+  stored_bytes_ += grown.value_or(0);
+  if (grown && (limit == 0 || stored_bytes_ <= limit)) return;
   Inventory inventory;
-  if (take_inventory(files_, directory, inventory) != 0) return;
-  if (!counted_) sweep_orphans(files_, directory, inventory, now_unix_ms());
-  counted_ = true;
-  since_counted_ = 0;
-  stored_bytes_ = inventory.entry_bytes();
-  if (limit == 0 || stored_bytes_ <= limit) return;
-  // To a tenth below the limit, so that not every publication evicts.
+  const int64_t now = now_unix_ms();
+  if (take_inventory(files_, directory, inventory, now) != 0) return;
+  stored_bytes_ = inventory.entry_bytes() + inventory.temporary_bytes();
+  const bool full = limit != 0 && stored_bytes_ > limit;
+  const Removed swept =
+      sweep_temporaries(files_, directory, inventory, now - (full ? kStuckAgeMs : kOrphanAgeMs));
+  stored_bytes_ -= std::min(stored_bytes_, swept.bytes);
+  if (!full) return;
+  // To a tenth below the limit, so that not every publication evicts. What others are writing lies
+  // there, too.
+  const uint64_t kept = limit - limit / 10;
+  const uint64_t writing =
+      inventory.temporary_bytes() - std::min(swept.bytes, inventory.temporary_bytes());
   const std::vector<EntryFile> victims =
-      choose_victims(inventory.entries, {limit - limit / 10, {}});
+      choose_victims(inventory.entries, {kept - std::min(kept, writing), {}});
   const Removed removed = remove_entries(files_, directory, victims);
   counters_.evicted += removed.files;
   stored_bytes_ -= std::min(stored_bytes_, removed.bytes);

@@ -28,6 +28,7 @@
 #include "jit/cache/entry_file.hpp"
 #include "jit/cache/inventory.hpp"
 #include "jit/cache/options.hpp"
+#include "jit/cache/published.hpp"
 
 namespace adjit::cache {
 
@@ -105,10 +106,9 @@ class Store {
   std::atomic<bool> warned_of_shared_{false};
 
   // The writer thread's own.
-  bool counted_ = false;        // whether stored_bytes_ has been taken from the directory
-  uint64_t stored_bytes_ = 0;   // of all entries, as far as this process knows
-  uint64_t since_counted_ = 0;  // bytes published since the directory was last counted
-  uint64_t journal_limit_;      // rewrite the journal of uses when it exceeds this many bytes
+  Published published_;        // by all writers
+  uint64_t stored_bytes_ = 0;  // of all files, at least: as counted, and published since
+  uint64_t journal_limit_;     // rewrite the journal of uses when it exceeds this many bytes
 
   Background background_;  // last: its jobs use everything above
 };

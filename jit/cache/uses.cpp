@@ -46,23 +46,6 @@ void add_line(std::string_view line, Uses& uses) {
   sum.count += use.count;  // of unsigned numbers: a garbled count wraps and harms nobody
 }
 
-/// Opens the journal as a regular file of ours, or returns an empty descriptor and an errno.
-Descriptor open_journal(FileSystem& files, int directory, int flags, struct stat& status,
-                        int& error) {
-  constexpr int safely = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-  Descriptor file(files, files.open_at(directory, kUsesName, flags | safely, S_IRUSR | S_IWUSR));
-  error = 0;
-  if (!file || files.status(file.number(), status) != 0) {
-    error = errno;
-    return {};
-  }
-  if (!refuse_file(files, status, Sharing::Private).empty()) {
-    error = EPERM;
-    return {};
-  }
-  return file;
-}
-
 }  // namespace
 
 Uses parse_uses(std::string_view text) {
@@ -79,7 +62,8 @@ int append_use(FileSystem& files, int directory, const Signature& id, int64_t no
                uint64_t& journal_size) {
   struct stat status{};
   int error = 0;
-  Descriptor file = open_journal(files, directory, O_WRONLY | O_APPEND | O_CREAT, status, error);
+  Descriptor file =
+      open_journal(files, directory, kUsesName, O_WRONLY | O_APPEND | O_CREAT, status, error);
   if (!file) return error;
   const std::string line = line_of(id, {now_unix_ms, 1});
   error = write_all(files, file.number(), line);
@@ -91,7 +75,7 @@ int append_use(FileSystem& files, int directory, const Signature& id, int64_t no
 int read_uses(FileSystem& files, int directory, Uses& uses) {
   struct stat status{};
   int error = 0;
-  const Descriptor file = open_journal(files, directory, O_RDONLY, status, error);
+  const Descriptor file = open_journal(files, directory, kUsesName, O_RDONLY, status, error);
   uses.clear();
   if (!file) return error == ENOENT ? 0 : error;
   const size_t size = std::min(static_cast<size_t>(status.st_size), kLargestJournal);

@@ -26,7 +26,7 @@ struct Listed {
 };
 
 Listed listed(const Shelf& shelf, const cache::EntryFile& file) {
-  const cache::EntryRead read = look_at(shelf, file.id);
+  const cache::EntryRead read = glance_at(shelf, file.id);
   if (!read.entry) return {file, "(" + read.reason + ")", 0};
   const cache::Provenance& provenance = read.entry->provenance;
   std::string title = provenance.title;

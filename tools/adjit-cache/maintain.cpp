@@ -1,8 +1,10 @@
 // tools/adjit-cache/maintain.cpp -- verify, prune, clear.
 #include <cerrno>
+#include <cstdint>
 
 #include "jit/cache/byte_size.hpp"
 #include "jit/cache/eviction.hpp"
+#include "jit/cache/free_name.hpp"
 #include "jit/cache/uses.hpp"
 #include "tools/adjit-cache/commands.hpp"
 #include "tools/adjit-cache/text.hpp"
@@ -60,7 +62,8 @@ ExitCode prune(const Shelf& shelf, const PruneLimits& limits, bool dry_run, std:
     return ExitCode::Ok;
   }
   check(cache::remove_entries(shelf.files(), shelf.handle(), victims));
-  check(cache::sweep_orphans(shelf.files(), shelf.handle(), shelf.inventory, now));
+  check(cache::sweep_temporaries(shelf.files(), shelf.handle(), shelf.inventory,
+                                 now - cache::kOrphanAgeMs));
   uint64_t journal_size = 0;
   if (!victims.empty()) cache::compact_uses(shelf.files(), shelf.handle(), journal_size);
   out << "removed " << entries_and_bytes(victims.size(), bytes) << '\n';
@@ -70,12 +73,17 @@ ExitCode prune(const Shelf& shelf, const PruneLimits& limits, bool dry_run, std:
 ExitCode clear(const Shelf& shelf, std::ostream& out) {
   const std::vector<cache::EntryFile>& entries = shelf.inventory.entries;
   check(cache::remove_entries(shelf.files(), shelf.handle(), entries));
-  check(cache::sweep_orphans(shelf.files(), shelf.handle(), shelf.inventory, cache::now_unix_ms()));
-  if (shelf.directory && shelf.files().unlink_at(shelf.handle(), cache::kUsesName) != 0 &&
-      errno != ENOENT)
-    throw Failure(ExitCode::Io, std::string("the journal of uses could not be removed: ") +
-                                    cache::describe_errno(errno));
-  out << "removed " << entries_and_bytes(entries.size(), shelf.inventory.entry_bytes()) << '\n';
+  // Those of writers that live, too: they lose an entry that was to be cleared.
+  check(cache::sweep_temporaries(shelf.files(), shelf.handle(), shelf.inventory, INT64_MAX));
+  for (const char* journal : {cache::kUsesName, cache::kPublishedName}) {
+    const int error =
+        shelf.directory ? cache::free_name(shelf.files(), shelf.handle(), journal) : 0;
+    if (error != 0 && error != ENOENT)
+      throw Failure(ExitCode::Io, "the journal '" + std::string(journal) +
+                                      "' could not be removed: " + cache::describe_errno(error));
+  }
+  const uint64_t bytes = shelf.inventory.entry_bytes() + shelf.inventory.temporary_bytes();
+  out << "removed " << entries_and_bytes(entries.size(), bytes) << '\n';
   return ExitCode::Ok;
 }
 

@@ -49,25 +49,42 @@ const cache::EntryFile& resolve(const Shelf& shelf, std::string_view abbreviatio
 
 std::string abbreviate(const Shelf& shelf, const cache::Signature& id) {
   const std::string own = cache::to_hex(id);
+  const std::vector<cache::EntryFile>& entries = shelf.inventory.entries;
+  // They are by id: what shares most of it stands beside it.
+  const auto here = std::ranges::lower_bound(entries, id, {}, &cache::EntryFile::id);
+  const auto behind = here != entries.end() && here->id == id ? here + 1 : here;
   size_t length = kUsualAbbreviation;
-  for (const cache::EntryFile& file : shelf.inventory.entries) {
-    if (file.id == id) continue;
+  const auto differ_from = [&](const cache::EntryFile& file) {
     const std::string other = cache::to_hex(file.id);
     const auto difference = std::ranges::mismatch(own, other).in1 - own.begin();
     length = std::max(length, static_cast<size_t>(difference) + 1);
-  }
+  };
+  if (here != entries.begin()) differ_from(*(here - 1));
+  if (behind != entries.end()) differ_from(*behind);
   return own.substr(0, length);
 }
 
-cache::EntryRead look_at(const Shelf& shelf, const cache::Signature& id) {
-  cache::EntryRead read =
-      cache::read_entry(shelf.files(), shelf.handle(), id, cache::Sharing::Private);
+namespace {
+
+cache::EntryRead of_this_id(cache::EntryRead read, const cache::Signature& id) {
   if (read.entry && cache::signature_of(read.entry->key) != id) {
     read.entry.reset();
     read.fault = cache::Fault::Content;
     read.reason = "its components belong to another id";
   }
   return read;
+}
+
+}  // namespace
+
+cache::EntryRead look_at(const Shelf& shelf, const cache::Signature& id) {
+  return of_this_id(cache::read_entry(shelf.files(), shelf.handle(), id, cache::Sharing::Private),
+                    id);
+}
+
+cache::EntryRead glance_at(const Shelf& shelf, const cache::Signature& id) {
+  return of_this_id(cache::read_head(shelf.files(), shelf.handle(), id, cache::Sharing::Private),
+                    id);
 }
 
 cache::Entry take(const Shelf& shelf, const cache::Signature& id) {

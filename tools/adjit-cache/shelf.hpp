@@ -36,7 +36,11 @@ std::string abbreviate(const Shelf& shelf, const cache::Signature& id);
 /// Reads an entry and changes nothing, its recency included.
 cache::EntryRead look_at(const Shelf& shelf, const cache::Signature& id);
 
-/// The same; throws Failure (Findings) when it is damaged, Failure (Io) when it cannot be read.
+/// Its key and provenance only: damage behind them is not seen.
+cache::EntryRead glance_at(const Shelf& shelf, const cache::Signature& id);
+
+/// The whole entry; throws Failure (Findings) when it is damaged, Failure (Io) when it cannot be
+/// read.
 cache::Entry take(const Shelf& shelf, const cache::Signature& id);
 
 }  // namespace adjit::cache_tool

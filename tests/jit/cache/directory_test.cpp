@@ -72,6 +72,22 @@ TEST(Directory, PrivateMeansNobodyElse) {
   EXPECT_TRUE(open_private(scratch.path()));
 }
 
+// What is open on purpose, as /tmp is, is not to be closed to others.
+TEST(Directory, OthersFilesAreNoCacheThatWasOpenedByMistake) {
+  const Scratch scratch;
+  write_file(scratch / "notes.txt", "");
+  for (const auto& [mode, open] :
+       std::vector<std::pair<mode_t, Directory (*)(const std::filesystem::path&)>>{
+           {01777U, [](const std::filesystem::path& path) { return open_private(path); }},
+           {0777U, [](const std::filesystem::path& path) { return open_shared(path); }}}) {
+    ASSERT_EQ(chmod(scratch.path().c_str(), mode), 0);
+    const Directory directory = open(scratch.path());
+    EXPECT_FALSE(directory);
+    EXPECT_EQ(directory.refusal.find("chmod"), std::string::npos) << directory.refusal;
+    EXPECT_NE(directory.refusal.find("a directory of its own"), std::string::npos);
+  }
+}
+
 TEST(Directory, SharedMeansNobodyElseWrites) {
   const Scratch scratch;
   ASSERT_EQ(chmod(scratch.path().c_str(), 0755), 0);
@@ -110,6 +126,33 @@ TEST(Directory, SaysWhyItCannotBeMade) {
   const Scratch scratch;
   write_file(scratch / "file", "");
   EXPECT_EQ(make_directories(real_file_system(), scratch / "file" / "below"), ENOTDIR);
+}
+
+// A home on a read-only mount: its parents exist, what lies in it cannot be made.
+TEST(Directory, TheReasonIsThatOfTheParentThatCannotBeMade) {
+  class ReadOnlyHome : public FileSystem {
+    int make_directory(const char* path, mode_t) override {
+      errno = std::string_view(path) == "/home"          ? EACCES
+              : std::string_view(path) == "/home/me"     ? EEXIST
+              : std::string_view(path) == "/home/me/low" ? EROFS
+                                                         : ENOENT;
+      return -1;
+    }
+  } home;
+  EXPECT_EQ(make_directories(home, "/home/me/low"), EROFS);
+  EXPECT_EQ(make_directories(home, "/home/me"), 0);
+}
+
+TEST(Directory, AReadOnlyHomeIsNamedAsSuch) {
+  class ReadOnlyHome : public FileSystem {
+    int make_directory(const char* path, mode_t) override {
+      errno = std::string_view(path) == "/home" || std::string_view(path) == "/home/me" ? EEXIST
+              : std::string_view(path) == "/home/me/.cache"                             ? EROFS
+                                                                                        : ENOENT;
+      return -1;
+    }
+  } home;
+  EXPECT_EQ(make_directories(home, "/home/me/.cache/adjit"), EROFS);
 }
 
 TEST(Directory, RefusesFilesThatOthersControl) {

@@ -80,7 +80,7 @@ TEST(Eviction, SweepsOldOrphansOnly) {
   Inventory inventory;
   ASSERT_EQ(take_inventory(real_file_system(), scratch.open().number(), inventory), 0);
   const Removed removed =
-      sweep_orphans(real_file_system(), scratch.open().number(), inventory, now);
+      sweep_temporaries(real_file_system(), scratch.open().number(), inventory, now - kOrphanAgeMs);
   EXPECT_EQ(removed.files, 1U);
   EXPECT_EQ(removed.bytes, 5U);
   EXPECT_EQ(scratch.names(), std::vector<std::string>{new_name});

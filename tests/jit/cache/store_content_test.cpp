@@ -62,6 +62,42 @@ TEST_F(StoreContent, APipeIsDeleted) {
   expect_miss("not a regular file", true);
 }
 
+TEST_F(StoreContent, ADirectoryIsNoObstacle) {
+  std::filesystem::create_directory(path);
+  expect_miss("not a regular file", true);
+  std::filesystem::create_directory(path);
+  write_file(path / "mine", "precious");
+  {
+    Store store(options());
+    store.save(sample_entry());  // nobody has asked for it before
+    store.flush();
+    EXPECT_TRUE(store.load(sample_key()).entry);
+  }
+  std::filesystem::remove(path);
+  std::filesystem::create_directory(path);
+  write_file(path / "mine", "precious");
+  expect_miss("not a regular file", true);
+  size_t kept = 0;
+  for (const auto& item : std::filesystem::recursive_directory_iterator(scratch.path()))
+    kept += item.path().filename() == "mine";
+  EXPECT_EQ(kept, 2U) << "what others put there is not deleted";
+}
+
+TEST_F(StoreContent, WhatStandsInPlaceOfTheJournalsGivesWay) {
+  seed();
+  for (const char* journal : {kUsesName, kPublishedName}) {
+    std::filesystem::remove(scratch / journal);
+    std::filesystem::create_directory(scratch / journal);
+  }
+  Store store(options());
+  EXPECT_TRUE(store.load(sample_key()).entry);
+  store.save(sample_entry(sample_key("other")));
+  store.flush();
+  EXPECT_TRUE(store.writable());
+  for (const char* journal : {kUsesName, kPublishedName})
+    EXPECT_TRUE(std::filesystem::is_regular_file(scratch / journal)) << journal;
+}
+
 TEST_F(StoreContent, AGroupWritableEntryIsDeleted) {
   seed();
   ASSERT_EQ(chmod(path.c_str(), 0660), 0);

@@ -91,6 +91,92 @@ TEST_F(StoreSize, WhatOtherProcessesAddCountsToo) {
   EXPECT_EQ(other.counts().evicted, 0U);
 }
 
+// Each writes as fast as it can; none knows how many there are.
+TEST_F(StoreSize, TheBoundHoldsWithManyWriters) {
+  constexpr int kWriters = 24, kEntries = 30;
+  StoreOptions bounded = options();
+  bounded.log = {};
+  const size_t size = encode(sample_entry(sample_key("0 0"), 4000)).size();
+  bounded.max_bytes = 100 * size;
+  std::vector<pid_t> writers;
+  for (int w = 0; w < kWriters; ++w)
+    writers.push_back(test::start_child([&] {
+      Store store(bounded);
+      for (int k = 0; k < kEntries; ++k) {
+        store.save(sample_entry(sample_key(std::to_string(w) + " " + std::to_string(k)), 4000));
+        store.flush();
+      }
+      return store.counts().published == kEntries ? 0 : 1;
+    }));
+  uint64_t most = 0;
+  for (size_t left = writers.size(); left > 0;) {
+    Inventory inventory;
+    take_inventory(real_file_system(), scratch.open().number(), inventory);
+    most = std::max(most, inventory.entry_bytes() + inventory.temporary_bytes());
+    int status = 0;
+    while (left > 0 && waitpid(-1, &status, WNOHANG) > 0) {
+      EXPECT_EQ(status, 0);
+      --left;
+    }
+    usleep(2000);
+  }
+  // At any time: the limit, and what each writer has under way.
+  EXPECT_LE(most, bounded.max_bytes + 2 * kWriters * size);
+  Inventory inventory;
+  ASSERT_EQ(take_inventory(real_file_system(), scratch.open().number(), inventory), 0);
+  EXPECT_LE(inventory.entry_bytes(), bounded.max_bytes);
+  EXPECT_GE(inventory.entry_bytes(), bounded.max_bytes / 2) << "no more goes than must";
+}
+
+TEST_F(StoreSize, TemporariesOfKilledWritersCountAndGo) {
+  const size_t size = encode(sample_entry(sample_key("0"), 1000)).size();
+  StoreOptions bounded = options();
+  bounded.max_bytes = 20 * size;
+  for (int k = 0; k < 15; ++k) {
+    const std::filesystem::path left = scratch / random_name(kTemporaryStem);
+    test::write_file(left, std::string(size, 'x'));
+    set_age(left, now_unix_ms() - kStuckAgeMs - 1000);
+  }
+  Store store(bounded);
+  for (int k = 0; k < 10; ++k) store.save(sample_entry(sample_key(std::to_string(k)), 1000));
+  store.flush();
+  EXPECT_EQ(scratch.temporaries(), 0U);
+  Inventory inventory;
+  ASSERT_EQ(take_inventory(real_file_system(), scratch.open().number(), inventory), 0);
+  EXPECT_EQ(inventory.entries.size(), 10U) << "they go first";
+}
+
+TEST_F(StoreSize, EntriesOfTheFutureAreEvictedLikeOthers) {
+  const size_t size = encode(sample_entry(sample_key("0"), 1000)).size();
+  for (int k = 0; k < 10; ++k) {
+    const Key key = sample_key(std::to_string(k));
+    seed(sample_entry(key, 1000));
+    set_age(scratch.entry(key), now_unix_ms() + 86'400'000);
+  }
+  StoreOptions bounded = options();
+  bounded.max_bytes = 10 * size;
+  Store store(bounded);
+  store.save(sample_entry(sample_key("n"), 1000));
+  store.flush();
+  EXPECT_TRUE(std::filesystem::exists(scratch.entry(sample_key("n"))));
+  EXPECT_EQ(store.counts().evicted, 2U);
+}
+
+TEST_F(StoreSize, DirectoriesInPlaceOfEntriesAreEvicted) {
+  const size_t size = encode(sample_entry(sample_key("0"), 1000)).size();
+  for (int k = 0; k < 12; ++k)
+    std::filesystem::create_directory(scratch.entry(sample_key(std::to_string(k))));
+  StoreOptions bounded = options();
+  bounded.max_bytes = 4 * size;  // directories count with the 4 KiB that they say
+  Store store(bounded);
+  store.save(sample_entry(sample_key("now"), 1000));
+  store.flush();
+  EXPECT_TRUE(std::filesystem::exists(scratch.entry(sample_key("now"))));
+  Inventory inventory;
+  ASSERT_EQ(take_inventory(real_file_system(), scratch.open().number(), inventory), 0);
+  EXPECT_LE(inventory.entry_bytes(), bounded.max_bytes);
+}
+
 TEST_F(StoreSize, WhatExceedsALimitIsNotStored) {
   StoreOptions bounded = options();
   bounded.max_bytes = 2000;

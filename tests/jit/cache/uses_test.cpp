@@ -54,21 +54,24 @@ TEST(Uses, GarbledLinesSpoilNoOthers) {
   EXPECT_TRUE(parse_uses("").empty());
 }
 
-TEST(Uses, ALinkOrAPipeInItsPlaceIsNotTouched) {
+TEST(Uses, ALinkOrAPipeInItsPlaceIsNotFollowedAndGivesWay) {
   const Scratch scratch;
   const Descriptor directory = scratch.open();
   write_file(scratch / "target", "precious");
   std::filesystem::create_symlink(scratch / "target", scratch / "uses");
   uint64_t size = 0;
   Uses uses;
-  EXPECT_EQ(append_use(real_file_system(), directory.number(), kA, 1, size), ELOOP);
   EXPECT_EQ(read_uses(real_file_system(), directory.number(), uses), ELOOP);
+  EXPECT_EQ(append_use(real_file_system(), directory.number(), kA, 1, size), 0);
+  EXPECT_EQ(read_uses(real_file_system(), directory.number(), uses), 0);
+  EXPECT_EQ(uses.size(), 1U);
   EXPECT_EQ(read_file(scratch / "target"), "precious");
 
   std::filesystem::remove(scratch / "uses");
   ASSERT_EQ(mkfifo((scratch / "uses").c_str(), 0600), 0);
-  EXPECT_NE(append_use(real_file_system(), directory.number(), kA, 1, size), 0);
   EXPECT_EQ(read_uses(real_file_system(), directory.number(), uses), EPERM);
+  EXPECT_EQ(append_use(real_file_system(), directory.number(), kA, 1, size), 0);
+  EXPECT_TRUE(std::filesystem::is_regular_file(scratch / "uses"));
 }
 
 TEST(Uses, CompactionKeepsOneLineForEachEntryThatIsThere) {

@@ -1,3 +1,5 @@
+#include <ctime>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tests/tools/adjit-cache/filled_shelf.hpp"
@@ -33,6 +35,33 @@ TEST_F(InspectTest, ListsInEachOrder) {
       printed([&](std::ostream& out) { return list(shelf(), ListOrder::Saved, out); });
   EXPECT_TRUE(contains(text, "39 ms")) << text;  // four hits at 9.75 ms
   EXPECT_TRUE(contains(text, "grad(loss)")) << text;
+}
+
+// CPU time, since other tests run beside it: abbreviations and titles in linear time.
+TEST_F(InspectTest, ListsTenThousandEntriesInASecond) {
+  const std::string bytes = cache::encode(test::sample_entry(test::sample_key("x"), 4000));
+  for (uint64_t k = 0; k < 10'000; ++k) {
+    const cache::Signature id{k * 0x9e3779b97f4a7c15, k};
+    std::ofstream(scratch / cache::entry_name(id), std::ios::binary) << bytes;
+  }
+  const Shelf opened = shelf();
+  ASSERT_EQ(opened.inventory.entries.size(), 10'000U);
+  const std::clock_t begin = std::clock();
+  std::ostringstream out;
+  EXPECT_EQ(list(opened, ListOrder::Age, out), ExitCode::Ok);
+  const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  EXPECT_EQ(ids_of(out.str()).size(), 10'000U);
+  EXPECT_LT(seconds, cache::test::kSanitized ? 20 : 1);
+}
+
+// A given schedule is a component of any length.
+TEST_F(InspectTest, ListsEntriesWithLongKeys) {
+  cache::Entry entry = test::sample_entry(test::sample_key("x"));
+  entry.key.add("schedule", std::string(100'000, 's'));
+  add(entry);
+  EXPECT_TRUE(
+      contains(printed([&](std::ostream& out) { return list(shelf(), ListOrder::Age, out); }),
+               "grad(loss)"));
 }
 
 TEST_F(InspectTest, ListsDamagedEntriesWithTheReason) {

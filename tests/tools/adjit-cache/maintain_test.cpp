@@ -59,5 +59,15 @@ TEST_F(MaintainTest, ClearRemovesWhatIsOursOnly) {
   EXPECT_EQ(scratch.names(), std::vector<std::string>{"notes.txt"});
 }
 
+TEST_F(MaintainTest, ClearTakesTemporariesAndWhatIsInPlaceOfEntries) {
+  const std::string id = add("a");
+  std::filesystem::remove(scratch / (id + ".entry"));
+  std::filesystem::create_directory(scratch / (id + ".entry"));
+  cache::test::write_file(scratch / cache::random_name(cache::kTemporaryStem), "just begun");
+  cache::test::write_file(scratch / cache::kPublishedName, "12345678");
+  printed([&](std::ostream& out) { return clear(shelf(), out); });
+  EXPECT_TRUE(scratch.names().empty());
+}
+
 }  // namespace
 }  // namespace adjit::cache_tool
