@@ -64,12 +64,34 @@ Program inline_and_share(const Program& program, const Target& target, Reduction
   return share_pairs(std::move(usual), target, plans, choices);
 }
 
-Program schedule_kernels(Program program, const Target& target, const ReductionPlans& plans,
-                         TaskLoops settled, Choices& choices) {
-  program = chain_parts(std::move(program), target, plans, settled);
+// One kernel; `epilogue`: that of a product, which runs in its loops.
+Program schedule_root(Program program, size_t root, std::optional<size_t> epilogue,
+                      const Target& target, const ReductionPlans& plans, const TaskLoops& tasks,
+                      Choices& choices, Attempts& attempts) {
+  if (epilogue) return schedule_epilogue(std::move(program), root, *epilogue, plans, choices);
+  const Stage& stage = program.graph.stages[root];
+  if (stage.kind == StageKind::Scan) {
+    const Choices::Inside inside(choices, stage_name(program.graph, stage));
+    Program steps = schedule_loops(
+        prepare_loops(*stage.scan->body, target, choices, attempts, stage.scan.get()), target,
+        choices, attempts, stage.scan.get());
+    return schedule_steps(std::move(program), root, std::move(steps));
+  }
+  if (stage.kind == StageKind::Scatter || stage.running)
+    return schedule_scatter(std::move(program), root, target, plans, choices);
+  return schedule_kernel(std::move(program), root, target, plans, tasks, {}, choices);
+}
+
+Program schedule_kernels(Prepared prepared, const Target& target, Choices& choices,
+                         Attempts& attempts) {
+  const ReductionPlans plans = prepared.plans;
+  attempts(prepared, "chains of parts", [&](Prepared& p) {
+    p.program = chain_parts(std::move(p.program), target, plans, p.tasks);
+  });
+  Program program = std::move(prepared.program);
   std::set<TensorId> panels;
   for (const auto& [stage, plan] : plans) panels.insert(plan.panels.begin(), plan.panels.end());
-  const TaskLoops tasks = plan_chains(program, target, plans, std::move(settled));
+  const TaskLoops tasks = plan_chains(program, target, plans, std::move(prepared.tasks));
   std::vector<size_t> roots;
   for (const Kernel& kernel : program.kernels) roots.push_back(kernel.root.stage);
   // Panels' loops are made last, if no product has taken them into its own.
@@ -79,21 +101,13 @@ Program schedule_kernels(Program program, const Target& target, const ReductionP
   std::set<size_t> done;  // epilogues
   for (size_t root : roots) {
     if (done.contains(root) || !find_nest(program, root)->steps.empty()) continue;
-    if (const auto epilogue = epilogue_of(program, root, target, plans, tasks, choices)) {
-      program = schedule_epilogue(std::move(program), root, *epilogue, plans, choices);
-      done.insert(*epilogue);
-      continue;
-    }
-    const Stage& stage = program.graph.stages[root];
-    if (stage.kind == StageKind::Scan) {
-      const Choices::Inside inside(choices, stage_name(program.graph, stage));
-      Program steps = schedule_with(*stage.scan->body, target, choices, stage.scan.get());
-      program = schedule_steps(std::move(program), root, std::move(steps));
-    } else if (stage.kind == StageKind::Scatter || stage.running) {
-      program = schedule_scatter(std::move(program), root, target, plans, choices);
-    } else {
-      program = schedule_kernel(std::move(program), root, target, plans, tasks, {}, choices);
-    }
+    attempts(program, "loops of '" + stage_name(program.graph, program.graph.stages[root]) + "'",
+             [&](Program& p) {
+               const auto epilogue = epilogue_of(p, root, target, plans, tasks, choices);
+               p = schedule_root(std::move(p), root, epilogue, target, plans, tasks, choices,
+                                 attempts);
+               if (epilogue) done.insert(*epilogue);
+             });
   }
   return program;
 }
@@ -181,55 +195,105 @@ Program default_schedule(const Graph& graph, const Target& target) {
   return schedule_with(graph, target, own);
 }
 
-Program schedule_with(const Graph& graph, const Target& target, Choices& choices,
-                      const Scan* scan) {
-  return schedule_loops(prepare_loops(graph, target, choices, scan), target, choices, scan);
+Program schedule_with(const Graph& graph, const Target& target, Choices& choices) {
+  Choices trial = choices;
+  try {
+    Attempts sure;
+    Program made = schedule_loops(prepare_loops(graph, target, trial, sure), target, trial, sure);
+    choices = std::move(trial);
+    return made;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::Schedule) throw;
+  }
+  Attempts attempts = Attempts::with_caution();
+  return cautious_schedule(graph, target, choices, attempts);
+}
+
+Program cautious_schedule(const Graph& graph, const Target& target, Choices& choices,
+                          Attempts& attempts) {
+  try {
+    Program made =
+        schedule_loops(prepare_loops(graph, target, choices, attempts), target, choices, attempts);
+    verify(made);
+    return made;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::Schedule) throw;
+    return plain_schedule(graph, target, error.what());
+  }
+}
+
+Program plain_schedule(const Graph& graph, const Target& target, const std::string& reason) {
+  Program plain = initial_program(graph, target.cores, target.vector_bits);
+  plain.fallbacks = {"all loops: " + reason};
+  return plain;
 }
 
 Prepared prepare_stages(const Graph& graph, const Target& target, Choices& choices,
-                        const Scan* scan) {
+                        Attempts& attempts, const Scan* scan) {
   const Repeats repeats = scan ? repeats_of(*scan) : Repeats{};
   Prepared made;
-  Program program = initial_program(graph, target.cores, target.vector_bits);
-  program.calls = static_cast<double>(repeats.times);
-  program = write_scatters_by_rows(split_scatters(std::move(program)));
-  program = scan ? inline_cheap_stages(std::move(program), {})
-                 : inline_and_share(program, target, made.plans, choices);
-  program = fuse_sibling_groups(std::move(program), made.plans, choices);
-  if (!scan) program = block_rows(program, target, made.plans, made.task_axes, choices);
-  made.program = std::move(program);
+  made.program = initial_program(graph, target.cores, target.vector_bits);
+  made.program.calls = static_cast<double>(repeats.times);
+  attempts(made, "scatters in parts, by rows", [&](Prepared& p) {
+    p.program = write_scatters_by_rows(split_scatters(std::move(p.program)));
+  });
+  attempts(made, "inlining", [&](Prepared& p) {
+    p.program = scan ? inline_cheap_stages(std::move(p.program), {})
+                     : inline_and_share(p.program, target, p.plans, choices);
+  });
+  attempts(made, "siblings", [&](Prepared& p) {
+    p.program = fuse_sibling_groups(std::move(p.program), p.plans, choices);
+  });
+  if (scan) return made;
+  attempts(made, "blocks of rows", [&](Prepared& p) {
+    p.program = block_rows(p.program, target, p.plans, p.task_axes, choices);
+  });
   return made;
 }
 
 Prepared prepare_loops(const Graph& graph, const Target& target, Choices& choices,
-                       const Scan* scan) {
-  Prepared made = prepare_stages(graph, target, choices, scan);
-  Program program = rematerialize_stages(std::move(made.program), made.plans, choices);
-  program = weigh_named_rows(std::move(program), made.plans);
-  program = prepare_reductions(std::move(program), target, scan ? repeats_of(*scan) : Repeats{},
-                               made.plans, made.task_axes, choices);
-  program = gather_blocks(std::move(program), made.task_axes, made.tasks);
-  // The steps of a scan share tasks of any number of rows.
-  made.program = attach_rows(std::move(program), made.plans, made.tasks, scan == nullptr, choices);
+                       Attempts& attempts, const Scan* scan) {
+  Prepared made = prepare_stages(graph, target, choices, attempts, scan);
+  attempts(made, "rematerialization", [&](Prepared& p) {
+    p.program = rematerialize_stages(std::move(p.program), p.plans, choices);
+  });
+  attempts(made, "weighed rows",
+           [&](Prepared& p) { p.program = weigh_named_rows(std::move(p.program), p.plans); });
+  attempts(made, "reductions", [&](Prepared& p) {
+    p.program =
+        prepare_reductions(std::move(p.program), target, scan ? repeats_of(*scan) : Repeats{},
+                           p.plans, p.task_axes, choices);
+  });
+  attempts(made, "blocks next to each other", [&](Prepared& p) {
+    p.program = gather_blocks(std::move(p.program), p.task_axes, p.tasks);
+  });
+  attempts(made, "attached rows", [&](Prepared& p) {
+    // The steps of a scan share tasks of any number of rows.
+    p.program = attach_rows(std::move(p.program), p.plans, p.tasks, scan == nullptr, choices);
+  });
   return made;
 }
 
 Program schedule_loops(Prepared prepared, const Target& target, Choices& choices,
-                       const Scan* scan) {
+                       Attempts& attempts, const Scan* scan) {
   if (scan) {
-    Choices trial = choices;
-    if (std::optional<Program> whole =
-            schedule_whole_steps(prepared.program, *scan, target, prepared.plans, trial)) {
-      choices = std::move(trial);
-      return std::move(*whole);
-    }
+    std::optional<Program> whole;
+    attempts(prepared, "whole steps", [&](Prepared& p) {
+      Choices trial = choices;
+      whole = schedule_whole_steps(p.program, *scan, target, p.plans, trial);
+      if (whole) choices = std::move(trial);
+    });
+    if (whole) return std::move(*whole);
   }
-  Program program = schedule_kernels(std::move(prepared.program), target, prepared.plans,
-                                     prepared.tasks, choices);
+  Program program = schedule_kernels(std::move(prepared), target, choices, attempts);
   if (scan) return program;  // what a step leaves is what the next one reads
-  program = reshapes_in_place(std::move(program));
-  program = fetch_rows(std::move(program), target, choices);
-  return stream_results(std::move(program), target, choices);
+  attempts(program, "other shapes in place",
+           [&](Program& p) { p = reshapes_in_place(std::move(p)); });
+  attempts(program, "rows fetched ahead",
+           [&](Program& p) { p = fetch_rows(std::move(p), target, choices); });
+  attempts(program, "results past the caches",
+           [&](Program& p) { p = stream_results(std::move(p), target, choices); });
+  return program;
 }
 
 }  // namespace adjit

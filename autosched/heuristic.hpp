@@ -2,6 +2,7 @@
 // graph's size.
 #pragma once
 
+#include "autosched/attempts.hpp"
 #include "autosched/choices.hpp"
 #include "autosched/nest_schedule.hpp"
 #include "autosched/program.hpp"
@@ -11,12 +12,16 @@
 namespace adjit {
 
 /// Schedules a final graph (after simplify and contract): inlines, fuses rows, tiles contractions,
-/// vectorises and runs in parallel. ErrorCode::Compile for stages that this version does not
-/// compile.
+/// vectorises and runs in parallel. Never ErrorCode::Schedule: what a move refuses is left out
+/// (attempts.hpp). ErrorCode::Compile for stages that this version does not compile.
 Program default_schedule(const Graph& graph, const Target& target);
-/// The same with other answers to some of its decisions; `scan`: whose body the graph is, or null.
-Program schedule_with(const Graph& graph, const Target& target, Choices& choices,
-                      const Scan* scan = nullptr);
+/// The same with other answers to some of its decisions.
+Program schedule_with(const Graph& graph, const Target& target, Choices& choices);
+/// The same with caution from the beginning.
+Program cautious_schedule(const Graph& graph, const Target& target, Choices& choices,
+                          Attempts& attempts);
+/// Plain loops, for this reason.
+Program plain_schedule(const Graph& graph, const Target& target, const std::string& reason);
 
 /// A program before its loops are scheduled: its stages are inlined, fused, split and packed.
 struct Prepared {
@@ -26,14 +31,15 @@ struct Prepared {
   TaskLoops tasks = {};     // the loops over them, once these are there
 };
 /// The first steps of prepare_loops: stages are inlined and share passes, but none is
-/// rematerialized, split or packed yet.
+/// rematerialized, split or packed yet. `scan`: whose body the graph is, or null. Here and below
+/// ErrorCode::Schedule where a move refuses an answer, unless attempts are made with caution.
 Prepared prepare_stages(const Graph& graph, const Target& target, Choices& choices,
-                        const Scan* scan = nullptr);
-/// The two halves of schedule_with: the first asks nothing that is about loops (`is_about_loops` in
+                        Attempts& attempts, const Scan* scan = nullptr);
+/// The two halves of a schedule: the first asks nothing that is about loops (`is_about_loops` in
 /// choices.hpp), the second nothing else, but for the steps of scans.
 Prepared prepare_loops(const Graph& graph, const Target& target, Choices& choices,
-                       const Scan* scan = nullptr);
+                       Attempts& attempts, const Scan* scan = nullptr);
 Program schedule_loops(Prepared prepared, const Target& target, Choices& choices,
-                       const Scan* scan = nullptr);
+                       Attempts& attempts, const Scan* scan = nullptr);
 
 }  // namespace adjit

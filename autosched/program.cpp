@@ -74,6 +74,16 @@ Program initial_program(const Graph& source, int cores, int vector_bits) {
   return program;
 }
 
+std::vector<std::string> fallbacks_of(const Program& program) {
+  std::vector<std::string> found = program.fallbacks;
+  for (const Kernel& kernel : program.kernels) {
+    if (!kernel.steps) continue;
+    const std::vector<std::string> inside = fallbacks_of(*kernel.steps);
+    found.insert(found.end(), inside.begin(), inside.end());
+  }
+  return found;
+}
+
 size_t parallel_depth(const Nest& nest) {
   size_t depth = 0;
   while (depth < nest.loops.size() && nest.loops[depth].kind == LoopKind::Parallel) ++depth;

@@ -122,7 +122,13 @@ struct Program {
   /// The moves that made it, as JSON text (see moves.hpp): replaying them on initial_program gives
   /// this program.
   std::string moves_json = "[]";
+  /// What the default schedule wanted and moves refused, with the reason (attempts.hpp): it was
+  /// left out. None is expected.
+  std::vector<std::string> fallbacks = {};
 };
+
+/// The program's fallbacks and those of its scans' steps.
+std::vector<std::string> fallbacks_of(const Program& program);
 
 /// One kernel per stage, serial loops in domain order, reads guarded (guard_reads.hpp), scatters
 /// scans and prefix reductions lowered (lower_scatters.hpp, lower_scans.hpp, lower_running.hpp).

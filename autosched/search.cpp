@@ -64,9 +64,11 @@ class Search {
   /// The default schedule.
   const Priced& start() {
     if (const Priced* made = price({{}, ""})) return *made;
-    Choices own;
-    static_cast<void>(program(own));  // raises what was caught
-    throw Error(ErrorCode::Internal, "the default schedule was refused, and then was not");
+    // A move refuses it: what goes without that has no alternatives.
+    const Program made = default_schedule(graph_, target_);
+    const size_t moves = std::hash<std::string>()(made.moves_json);
+    const auto price = prices_.try_emplace(moves, prices_of(made, moves)).first;
+    return made_[Answers{}].emplace(Priced{{{}, "", price->second.microseconds}, {}, moves});
   }
 
   /// `from` with one more answer.
@@ -108,7 +110,12 @@ class Search {
   /// The program of a candidate, or of the default schedule.
   Program program(const std::optional<Candidate>& candidate) {
     Choices choices(candidate ? candidate->answers : Answers{});
-    return program(choices);
+    try {
+      return program(choices);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::Schedule) throw;
+    }
+    return schedule_with(graph_, target_, choices);
   }
 
   /// Whether no program before was the same; once.
@@ -169,7 +176,8 @@ class Search {
       missing[k]->second = unless_refused<std::optional<Known>>([&] {
         Choices choices(missing[k]->first);
         choices.remember_tiles(memories_[thread]);
-        Prepared prepared = prepare_loops(graph_, target_, choices);
+        Attempts sure;
+        Prepared prepared = prepare_loops(graph_, target_, choices, sure);
         return Known{std::move(prepared), choices.offers()};
       });
     });
@@ -182,7 +190,8 @@ class Search {
     Choices choices(answers);
     choices.remember_tiles(memory);
     choices.go_on_from(known->offers);
-    const Program made = schedule_loops(known->prepared, target_, choices);
+    Attempts sure;
+    const Program made = schedule_loops(known->prepared, target_, choices, sure);
     const size_t moves = std::hash<std::string>()(made.moves_json);
     Prices prices = prices_of(made, moves);
     Found found{Priced{{choices.answers(), changes, prices.microseconds}, choices.offers(), moves},
@@ -193,11 +202,12 @@ class Search {
 
   Program program(Choices& choices) {
     choices.remember_tiles(memories_.front());
+    Attempts sure;
     const auto known = prepared_.find(not_about_loops(choices.answers()));
     if (known == prepared_.end() || !known->second)
-      return schedule_loops(prepare_loops(graph_, target_, choices), target_, choices);
+      return schedule_loops(prepare_loops(graph_, target_, choices, sure), target_, choices, sure);
     choices.go_on_from(known->second->offers);
-    return schedule_loops(known->second->prepared, target_, choices);
+    return schedule_loops(known->second->prepared, target_, choices, sure);
   }
 
   // Answers that change nothing give programs that were priced before.

@@ -101,7 +101,10 @@ TileModel::TileModel(const TileProblem& problem, size_t vector_axis)
 
 bool TileModel::fits(const std::vector<int64_t>& factors) const {
   int64_t copies = 1;
-  for (const int64_t factor : factors) copies *= factor;
+  for (size_t a = 0; a < factors.size(); ++a) {
+    copies *= factors[a];
+    if (factors[a] > 1 && !p_.may_tile(a)) return false;
+  }
   if (copies == 1) return true;
   const MemoryAccess* shared = shared_read(factors);
   for (size_t a = output_rank_; a < factors.size() && !shared; ++a)

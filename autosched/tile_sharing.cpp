@@ -30,7 +30,7 @@ std::optional<size_t> TileModel::window_along(size_t axis) const {
     // An element that all lanes take is an operand in memory, which costs nothing beside it.
     if (!access.depends_on(v_) || access.by_data[v_] || access.guarded) continue;
     for (size_t a = p_.first_axis; a < output_rank_; ++a)
-      if (a != v_ && p_.spans[a] > 1 && meet(access, p_.spans, a, axis)) return a;
+      if (a != v_ && p_.may_tile(a) && p_.spans[a] > 1 && meet(access, p_.spans, a, axis)) return a;
   }
   return std::nullopt;
 }

@@ -100,6 +100,7 @@ std::string report_json(const adjit_executable& handle) {
               {"code_bytes", r.code_bytes},
               {"id", r.id},
               {"kept_schedule", !r.kept_schedule.empty()},
+              {"fallbacks", r.fallbacks},
               {"key", std::move(key)}}
       .dump();
 }

@@ -165,12 +165,13 @@ std::shared_ptr<Executable> Engine::build(const Request& request, const cache::K
   CheckedGraph checked = checked_graph(request);
   report.derive_ms = deriving.milliseconds();
   const Stopwatch scheduling;
-  const Program program = schedule_of(checked.graph, request);
+  Program program = schedule_of(checked.graph, request);
   report.schedule_ms = scheduling.milliseconds();
   if (request.schedule_json.empty() && program.moves_json == kept_schedule(request))
     report.kept_schedule = program.moves_json;
   const Stopwatch compiling;
-  CompiledKernels compiled = compile_kernels(KernelList(program, request.layouts), machines_);
+  CompiledKernels compiled = compile_kernels_of(program, checked.graph, request);
+  report.fallbacks = fallbacks_of(program);
   report.compile_ms = compiling.milliseconds();
   const Stopwatch loading;
   ExecutionPlan plan =
@@ -197,6 +198,19 @@ std::shared_ptr<Executable> Engine::build(const Request& request, const cache::K
                                       options_.float_mode);
 }
 
+// What the emitter refuses of a schedule of our own becomes plain loops.
+CompiledKernels Engine::compile_kernels_of(Program& program, const Graph& graph,
+                                           const Request& request, const KernelNames& names) const {
+  try {
+    return compile_kernels(KernelList(program, request.layouts), machines_, names);
+  } catch (const Error& error) {
+    const bool given = !request.schedule_json.empty() && request.schedule_json != kOwnSchedule;
+    if (given || error.code() != ErrorCode::Schedule) throw;
+    program = plain_schedule(graph, schedule_target(), error.what());
+  }
+  return compile_kernels(KernelList(program, request.layouts), machines_, names);
+}
+
 // One line in the log, and files where ADJIT_DUMP asks for them.
 void Engine::report_build(const Request& request, const CompileReport& report, const Graph& graph,
                           const Program& program) const {
@@ -211,6 +225,9 @@ void Engine::report_build(const Request& request, const CompileReport& report, c
                  ms(report.derive_ms) + " ms, scheduled in " + ms(report.schedule_ms) +
                  " ms, compiled in " + ms(report.compile_ms) + " ms; not cached because " +
                  report.miss_reason);
+  for (const std::string& fallback : report.fallbacks)
+    cache::say(options_.log, cache::Level::Warning,
+               "the schedule of '" + title + "' goes without what was refused: " + fallback);
   const std::string directory = dump_directory();
   if (directory.empty()) return;
   dump(directory, title, report.id,
@@ -398,10 +415,10 @@ std::string Engine::assembly(const Request& request) const {
 
 ExportedFunction Engine::exported(const Request& request, const std::string& name) const {
   CheckedGraph checked = checked_graph(request);
-  const Program program = schedule_of(checked.graph, request);
+  Program program = schedule_of(checked.graph, request);
   CompiledKernels compiled =
-      compile_kernels(KernelList(program, request.layouts), machines_,
-                      [&](size_t kernel) { return exported_symbol(name, kernel); });
+      compile_kernels_of(program, checked.graph, request,
+                         [&](size_t kernel) { return exported_symbol(name, kernel); });
   ExportedFunction function;
   function.float_mode = options_.float_mode;
   function.name = name;

@@ -16,6 +16,7 @@
 #include "jit/cpu/float_mode.hpp"
 #include "jit/cpu/parallel.hpp"
 #include "jit/cpu/target.hpp"
+#include "jit/engine/compile_kernels.hpp"
 #include "jit/engine/computation.hpp"
 #include "jit/engine/executable.hpp"
 #include "jit/engine/export.hpp"
@@ -99,6 +100,8 @@ class Engine {
   std::shared_ptr<Executable> load(const cache::Key& key, std::string* miss_reason);
   std::shared_ptr<Executable> build(const Request& request, const cache::Key& key,
                                     std::string miss_reason);
+  CompiledKernels compile_kernels_of(Program& program, const Graph& graph, const Request& request,
+                                     const KernelNames& names = kernel_symbol) const;
   void report_build(const Request& request, const CompileReport& report, const Graph& graph,
                     const Program& program) const;
   CheckedGraph checked_graph(const Request& request) const;

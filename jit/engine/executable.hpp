@@ -21,8 +21,9 @@ struct CompileReport {
   std::string miss_reason;     // when "miss"
   double derive_ms = 0, schedule_ms = 0, compile_ms = 0, load_ms = 0;
   size_t code_bytes = 0;
-  std::string kept_schedule;  // its moves, when it was made by a kept schedule
-  std::string id;             // the cache key's hash
+  std::vector<std::string> fallbacks;  // what its schedule wanted and moves refused; of misses
+  std::string kept_schedule;           // its moves, when it was made by a kept schedule
+  std::string id;                      // the cache key's hash
 };
 
 /// Immutable after construction; run() may be called by any number of threads at once. Allocates

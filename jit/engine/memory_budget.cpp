@@ -97,7 +97,8 @@ Program schedule_within(const Graph& graph, const Target& target, int64_t budget
   int64_t least = workspace_of(best);
   if (least <= budget) return best;
   Choices usual;
-  const Prepared prepared = prepare_stages(graph, target, usual);
+  Attempts attempts = Attempts::with_caution();
+  const Prepared prepared = prepare_stages(graph, target, usual, attempts);
   const Rematerialization plan = plan_rematerialization(prepared.program, prepared.plans);
   const size_t last = plan.steps.size() - 1;
   double scale = 1;  // what is measured, of what was estimated

@@ -8,6 +8,7 @@ namespace adjit {
 namespace {
 
 void expect_same(const Graph& graph, const Program& program, uint64_t seed) {
+  EXPECT_TRUE(fallbacks_of(program).empty()) << "seed " << seed << ": " << program.fallbacks[0];
   testing::expect_same_results(graph, program, seed);
   const Program again = replay(graph, program.moves_json, program.cores, program.vector_bits);
   ASSERT_EQ(print(again), print(program));

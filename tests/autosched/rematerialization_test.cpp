@@ -42,7 +42,8 @@ TEST(Rematerialization, BringsWhatLivesUnderTheBudget) {
   }
   const Graph graph = parse_graph(text + "  g(i, k) = " + d + "(i, k) * 2.0\n}");
   Choices usual;
-  const Prepared prepared = prepare_stages(graph, kTwoCores, usual);
+  Attempts sure;
+  const Prepared prepared = prepare_stages(graph, kTwoCores, usual, sure);
   const Rematerialization plan = plan_rematerialization(prepared.program, prepared.plans);
   ASSERT_GT(plan.steps.size(), 2u);
   EXPECT_EQ(plan.steps.front().stages, 0u);

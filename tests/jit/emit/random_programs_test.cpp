@@ -67,7 +67,9 @@ TEST(RandomPrograms, DefaultSchedules) {
   Counts counts;
   for (uint64_t seed = 200000; seed < 200000 + cases(50); ++seed) {
     const Graph graph = random_graph(seed, {.stages = 4, .max_extent = 33, .scatters = true});
-    compare(graph, default_schedule(graph, {2, seed % 2 == 0 ? 512 : 256}), seed, counts);
+    const Program program = default_schedule(graph, {2, seed % 2 == 0 ? 512 : 256});
+    EXPECT_EQ(program.fallbacks, std::vector<std::string>{}) << "seed " << seed;
+    compare(graph, program, seed, counts);
     if (::testing::Test::HasFailure()) return;
   }
   EXPECT_EQ(counts.refused, 0u);

@@ -47,6 +47,8 @@ void compare(uint64_t first, uint64_t count, const RandomGraphOptions& options,
     SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + print(graph));
     std::vector<Array> compiled;
     ASSERT_NO_THROW(compiled = run_compiled(engine, request_of(graph), inputs));
+    ASSERT_EQ(engine.compile(request_of(graph)).executable->report().fallbacks,
+              std::vector<std::string>{});
     ASSERT_EQ(first_difference(graph, inputs, compiled), "")
         << print(engine.schedule(request_of(graph)));
   }
