@@ -58,6 +58,7 @@ EngineOptions engine_options(const adjit_context_options& options) {
                         : mode == "ro" ? cache::Mode::ReadOnly
                                        : cache::Mode::ReadWrite;
   }
+  engine.verify_plans = chosen(0, "ADJIT_VERIFY_PLANS", "0", "1");
   engine.check_nan = chosen(options.check_nan, "ADJIT_CHECK_NAN", "0", "1");
   engine.float_mode = chosen(options.keep_subnormals, "ADJIT_SUBNORMALS", "flush", "keep")
                           ? FloatMode::KeepSubnormals

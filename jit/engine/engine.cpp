@@ -19,6 +19,7 @@
 #include "jit/engine/dump.hpp"
 #include "jit/engine/memory_budget.hpp"
 #include "jit/engine/stopwatch.hpp"
+#include "jit/engine/verify_plan.hpp"
 #include "runtime/diff/calls.hpp"
 #include "runtime/diff/simplify.hpp"
 #include "runtime/graph/text.hpp"
@@ -176,6 +177,7 @@ std::shared_ptr<Executable> Engine::build(const Request& request, const cache::K
   const Stopwatch loading;
   ExecutionPlan plan =
       make_plan(program, compiled.kernels, request.layouts, std::move(checked.checks));
+  if (options_.verify_plans) verify_plan(plan, program, compiled.kernels);
   std::vector<std::shared_ptr<LoadedCode>> code = load_objects(loader_, compiled.objects, plan);
   report.load_ms = loading.milliseconds();
 
@@ -427,6 +429,7 @@ ExportedFunction Engine::exported(const Request& request, const std::string& nam
   for (const Computation::Tensor& output : request.computation->outputs())
     function.outputs.push_back(output.name);
   function.plan = make_plan(program, compiled.kernels, request.layouts, std::move(checked.checks));
+  if (options_.verify_plans) verify_plan(function.plan, program, compiled.kernels);
   function.objects = std::move(compiled.objects);
   return function;
 }

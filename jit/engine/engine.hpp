@@ -28,6 +28,8 @@ struct EngineOptions {
   cache::StoreOptions store;
   cache::Log log;          // compilations at Info and Debug; never called under a lock
   bool check_nan = false;  // every stage is watched; the first that makes a NaN is an error
+  /// Every plan is checked (verify_plan.hpp): ErrorCode::Internal says what is wrong. For tests.
+  bool verify_plans = false;
   FloatMode float_mode = FloatMode::FlushSubnormals;  // of the kernels' arithmetic
   std::string target_features;  // as cpu_target() takes it; "": ADJIT_CPU, else this machine
 };

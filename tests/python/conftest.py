@@ -12,6 +12,8 @@ import pytest
 
 # Read when the first computation is lowered, so before any test runs.
 os.environ["ADJIT_CACHE"] = "off"
+# Every plan is checked: what a kernel reads is what the graph says (jit/engine/verify_plan.hpp).
+os.environ["ADJIT_VERIFY_PLANS"] = "1"
 
 import numpy as np
 

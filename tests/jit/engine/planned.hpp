@@ -2,9 +2,11 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "autosched/moves.hpp"
+#include "jit/engine/kernel_list.hpp"
 #include "jit/engine/plan.hpp"
 #include "runtime/graph/text.hpp"
 
@@ -22,15 +24,19 @@ struct Planned {
   ExecutionPlan plan;
 };
 
-inline Planned planned(const std::string& text) {
-  Planned p{initial_program(parse_graph(text), 1, 512), {}, {}};
-  std::vector<TensorLayout> layouts;
-  for (const TensorInfo& t : p.program.graph.tensors) layouts.push_back(contiguous_layout(t.shape));
-  for (size_t k = 0; k < p.program.kernels.size(); ++k)
-    p.kernels.push_back(
-        emit_kernel(p.program, k, layouts, TargetFeatures{}, "kernel_" + std::to_string(k)));
-  p.plan = make_plan(p.program, p.kernels, row_major(p.program.graph, p.program.graph.inputs), {});
+inline Planned planned(Program program) {
+  Planned p{std::move(program), {}, {}};
+  const std::vector<TensorLayout> inputs = row_major(p.program.graph, p.program.graph.inputs);
+  const KernelList list(p.program, inputs);
+  for (const KernelList::Entry& entry : list.entries())
+    p.kernels.push_back(emit_kernel(*entry.program, entry.kernel, *entry.layouts, TargetFeatures{},
+                                    "kernel_" + std::to_string(p.kernels.size())));
+  p.plan = make_plan(p.program, p.kernels, inputs, {});
   return p;
+}
+
+inline Planned planned(const std::string& text) {
+  return planned(initial_program(parse_graph(text), 1, 512));
 }
 
 inline constexpr const char* kChain =

@@ -18,6 +18,7 @@ inline EngineOptions memory_only(int threads, std::string features = "") {
   options.threads = threads;
   options.target_features = std::move(features);
   options.store.mode = cache::Mode::Off;
+  options.verify_plans = true;
   return options;
 }
 
