@@ -74,7 +74,8 @@ std::string operators_json() {
     list.push_back({{"name", op.name},
                     {"signature", op.signature},
                     {"shapes", op.shapes},
-                    {"gradient", op.gradient}});
+                    {"gradient", op.gradient},
+                    {"several", op.results == Operator::Results::Several}});
   return list.dump();
 }
 

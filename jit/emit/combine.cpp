@@ -19,15 +19,17 @@ llvm::Type* register_type(llvm::IRBuilder<>& builder, DType dtype) {
   return builder.getIntNTy(static_cast<unsigned>(8 * size_of(dtype)));
 }
 
+bool compares_unsigned(DType dtype) { return dtype == DType::UInt8 || dtype == DType::Bool; }
+
 // -inf or +inf, or the lowest or highest integer.
 llvm::Constant* extreme(llvm::Type* type, DType dtype, bool lowest) {
   if (is_float(dtype)) return llvm::ConstantFP::getInfinity(type, lowest);
   const unsigned bits = type->getIntegerBitWidth();
-  const bool is_unsigned = dtype == DType::UInt8;
-  const llvm::APInt value =
-      lowest
-          ? (is_unsigned ? llvm::APInt::getMinValue(bits) : llvm::APInt::getSignedMinValue(bits))
-          : (is_unsigned ? llvm::APInt::getMaxValue(bits) : llvm::APInt::getSignedMaxValue(bits));
+  const llvm::APInt value = lowest
+                                ? (compares_unsigned(dtype) ? llvm::APInt::getMinValue(bits)
+                                                            : llvm::APInt::getSignedMinValue(bits))
+                                : (compares_unsigned(dtype) ? llvm::APInt::getMaxValue(bits)
+                                                            : llvm::APInt::getSignedMaxValue(bits));
   return llvm::ConstantInt::get(type->getContext(), value);
 }
 
@@ -141,10 +143,9 @@ Partial CombinerEmitter::combine_arg(const Partial& left, const Partial& right, 
                            : builder_.CreateFCmpULT(right[0], left[0]);
     better = builder_.CreateAnd(beats, builder_.CreateFCmpORD(left[0], left[0]));
   } else {
-    const bool is_unsigned = dtype(0) == DType::UInt8 || dtype(0) == DType::Bool;
-    const auto predicate = largest
-                               ? (is_unsigned ? llvm::CmpInst::ICMP_UGT : llvm::CmpInst::ICMP_SGT)
-                               : (is_unsigned ? llvm::CmpInst::ICMP_ULT : llvm::CmpInst::ICMP_SLT);
+    const bool plain = compares_unsigned(dtype(0));
+    const auto predicate = largest ? (plain ? llvm::CmpInst::ICMP_UGT : llvm::CmpInst::ICMP_SGT)
+                                   : (plain ? llvm::CmpInst::ICMP_ULT : llvm::CmpInst::ICMP_SLT);
     better = builder_.CreateICmp(predicate, right[0], left[0]);
   }
   if (marks_empty_) {

@@ -7,7 +7,6 @@
 
 #include "runtime/expr/interval.hpp"
 #include "runtime/trace/lowering.hpp"
-#include "runtime/trace/promotion.hpp"
 #include "runtime/trace/rows.hpp"
 
 namespace adjit {
@@ -62,16 +61,14 @@ ScalarExpr IndexNotation::value(AxisHandle axis) {
 }
 
 ScalarExpr IndexNotation::literal(const WeakScalar& scalar) {
-  const DType wide =
-      scalar.kind == WeakScalar::Kind::Float ? DType::Float64 : scalar.default_dtype();
-  return add(to_constant(pool_, scalar, wide), scalar.default_dtype(), true);
+  return add(to_constant(pool_, scalar, scalar.dtype()), scalar.dtype(), true);
 }
 
 ScalarExpr IndexNotation::constant(double value, DType dtype) {
   return add(pool_.cast(pool_.constant(value, dtype), accumulator_of(dtype)), dtype);
 }
 
-DType IndexNotation::dtype(ScalarExpr expr) const { return at(expr).dtype; }
+DType IndexNotation::dtype(ScalarExpr expr) const { return created_dtype(type_of(at(expr))); }
 
 ExprId IndexNotation::as(const Value& value, DType dtype) {
   const DType held = accumulator_of(dtype);
@@ -88,29 +85,22 @@ ExprId IndexNotation::as(const Value& value, DType dtype) {
   }
 }
 
-DType IndexNotation::common_dtype(std::string_view operation,
-                                  std::span<const Value> operands) const {
-  std::optional<DType> strong;
-  DType widest_weak = DType::Bool;
-  const auto meet = [&](DType dtype) {
-    const std::optional<DType> both = strong ? promoted(*strong, dtype) : dtype;
-    if (!both)
-      trace_->fail(ErrorCode::DType,
-                   "'" + std::string(operation) + "' meets " + std::string(name_of(*strong)) +
-                       " and " + std::string(name_of(dtype)) + "; cast one of them with astype");
-    strong = both;
-  };
+OperandType IndexNotation::common_type(std::string_view operation,
+                                       std::span<const Value> operands) const {
+  // What depends on axes has no value to check, and may be an index: beside integers it stays
+  // int64.
+  const bool integers =
+      std::ranges::any_of(operands, [](const Value& v) { return !v.weak && is_integer(v.dtype); });
+  std::vector<OperandType> types;
   for (const Value& v : operands) {
-    if (v.weak)
-      widest_weak = std::max(widest_weak, pool_.dtype(v.expr));
-    else
-      meet(v.dtype);
+    const bool wide = integers && is_integer(v.dtype) && !pool_.is(v.expr, Op::Constant);
+    types.push_back({v.dtype, v.weak && !wide});
   }
-  if (!strong) return widest_weak;
-  // A literal is checked when it is converted; what depends on axes has no value to check yet.
-  for (const Value& v : operands)
-    if (v.weak && !is_float(*strong) && !pool_.is(v.expr, Op::Constant)) meet(v.dtype);
-  return *strong;
+  try {
+    return promoted(types);
+  } catch (const Error& e) {
+    trace_->fail(e.code(), "'" + std::string(operation) + "': " + e.what());
+  }
 }
 
 ScalarExpr IndexNotation::apply(Op op, std::span<const ScalarExpr> operands) {
@@ -123,19 +113,16 @@ ScalarExpr IndexNotation::apply(Op op, std::span<const ScalarExpr> operands) {
                                          std::to_string(operands.size()));
   std::vector<Value> values;
   for (ScalarExpr operand : operands) values.push_back(at(operand));
-  bool weak = std::ranges::all_of(values, &Value::weak);
-  DType dtype = common_dtype(row.name, values);
+  OperandType type = common_type(row.name, values);
   const bool real = row.rule == TypeRule::FloatSame || row.rule == TypeRule::FloatTest;
-  if (weak && real) dtype = DType::Float64;
+  if (real && type.weak) type = float_of(type);
   std::vector<ExprId> exprs;
-  for (const Value& v : values) exprs.push_back(as(v, dtype));
+  for (const Value& v : values) exprs.push_back(as(v, type.dtype));
   try {
     const ExprId result = pool_.make(op, exprs);
-    // A condition on axes is a bool as any other.
-    weak = weak && (pool_.is(result, Op::Constant) || pool_.dtype(result) != DType::Bool);
-    if (weak && pool_.dtype(result) == DType::Float64) return add(result, DType::Float32, true);
-    if (weak) return add(result, pool_.dtype(result), true);
-    return add(result, pool_.dtype(result) == DType::Bool ? DType::Bool : dtype);
+    if (pool_.dtype(result) == DType::Bool)
+      return add(result, DType::Bool, type.weak && pool_.is(result, Op::Constant));
+    return add(result, type.dtype, type.weak);
   } catch (const Error& e) {
     trace_->fail(e.code(), e.what());
   }
@@ -153,12 +140,9 @@ ExprId IndexNotation::as_condition(ScalarExpr condition, std::string_view what) 
 ScalarExpr IndexNotation::select(ScalarExpr condition, ScalarExpr a, ScalarExpr b) {
   const ExprId test = as_condition(condition, "the condition of select");
   const Value branches[] = {at(a), at(b)};
-  const DType dtype = common_dtype("select", branches);
-  const bool weak = branches[0].weak && branches[1].weak;
-  // Between two weak floats stands a value of the default type.
-  const DType kept = weak && is_float(dtype) ? DType::Float32 : dtype;
-  return add(pool_.select(test, as(branches[0], kept), as(branches[1], kept)), kept,
-             weak && is_integer(kept));
+  const OperandType type = common_type("select", branches);
+  return add(pool_.select(test, as(branches[0], type.dtype), as(branches[1], type.dtype)),
+             type.dtype, type.weak);
 }
 
 ScalarExpr IndexNotation::cast(ScalarExpr operand, DType dtype) {
@@ -218,7 +202,7 @@ ScalarExpr IndexNotation::read(TensorId tensor, std::span<const ScalarExpr> inde
   }
   const ExprId predicate = in_range.empty() ? ExprId{} : conjunction(pool_, in_range);
   const ExprId element = pool_.read(tensor, info.dtype, exprs, predicate);
-  return add(pool_.cast(element, accumulator_of(info.dtype)), info.dtype);
+  return add(pool_.cast(element, accumulator_of(info.dtype)), info.dtype, trace_->is_weak(tensor));
 }
 
 // The row-major position over the axes; over one axis its own value.
@@ -233,14 +217,14 @@ ExprId IndexNotation::position(std::span<const uint32_t> axes) {
 }
 
 std::vector<ScalarExpr> IndexNotation::add_reduction(Reduction reduction,
-                                                     std::span<const DType> dtypes) {
+                                                     std::span<const OperandType> types) {
   std::vector<ScalarExpr> results;
   const uint32_t number = static_cast<uint32_t>(reductions_.size());
-  for (uint32_t component = 0; component < dtypes.size(); ++component) {
-    const DType held = accumulator_of(dtypes[component]);
-    const ExprId expr = pool_.argument(kPlaceholder + placeholders_.size(), held);
+  for (uint32_t component = 0; component < types.size(); ++component) {
+    const auto [dtype, weak] = types[component];
+    const ExprId expr = pool_.argument(kPlaceholder + placeholders_.size(), accumulator_of(dtype));
     placeholders_.push_back({number, component});
-    results.push_back(add(expr, dtypes[component]));
+    results.push_back(add(expr, dtype, weak));
   }
   reductions_.push_back(std::move(reduction));
   return results;
@@ -256,20 +240,23 @@ ScalarExpr IndexNotation::reduce(CombinerKind kind, ScalarExpr body,
   const Value value = at(body);
   DType dtype = value.dtype;
   const bool logical = kind == CombinerKind::Any || kind == CombinerKind::All;
-  if (logical != (dtype == DType::Bool))
+  if (logical && dtype != DType::Bool)
     trace_->fail(ErrorCode::DType, "'" + name + "' over " + std::string(name_of(dtype)) +
-                                       (logical ? "; compare with something: it needs bool"
-                                                : "; cast it to a number with astype"));
+                                       "; compare with something: it needs bool");
+  // Sums and products of bools and narrow integers do not wrap, as those of tensors.
+  const bool adds = kind == CombinerKind::Sum || kind == CombinerKind::Product;
+  if (adds && !is_float(dtype)) dtype = DType::Int64;
   Reduction reduction{.combiner = {kind, ties, {}, {}},
                       .bodies = {as(value, dtype)},
                       .axes = axis_numbers(axes),
                       .where = where.valid() ? as_condition(where, "where=") : ExprId{}};
   if (kind == CombinerKind::ArgMax || kind == CombinerKind::ArgMin) {
     reduction.bodies.push_back(position(reduction.axes));
-    const DType both[] = {dtype, DType::Int64};
+    const OperandType both[] = {{dtype, value.weak}, {DType::Int64, false}};
     return add_reduction(std::move(reduction), both)[1];
   }
-  return add_reduction(std::move(reduction), {&dtype, 1})[0];
+  const OperandType one{dtype, value.weak && is_float(dtype)};
+  return add_reduction(std::move(reduction), {&one, 1})[0];
 }
 
 ScalarExpr IndexNotation::argument(size_t number, DType dtype) {
@@ -291,21 +278,22 @@ std::vector<ScalarExpr> IndexNotation::reduce_custom(std::span<const ScalarExpr>
                       .bodies = {},
                       .axes = axis_numbers(axes),
                       .where = where.valid() ? as_condition(where, "where=") : ExprId{}};
-  std::vector<DType> dtypes;
+  std::vector<OperandType> types;
   for (size_t k = 0; k < bodies.size(); ++k) {
     const Value body = at(bodies[k]), folded = at(combine[k]), start = at(identity[k]);
-    dtypes.push_back(body.dtype);
-    if (!folded.weak && folded.dtype != body.dtype)
-      trace_->fail(ErrorCode::DType, "a reducer over " + std::string(name_of(body.dtype)) +
+    const DType dtype = created_dtype(type_of(body));
+    types.push_back({dtype, false});
+    if (!folded.weak && folded.dtype != dtype)
+      trace_->fail(ErrorCode::DType, "a reducer over " + std::string(name_of(dtype)) +
                                          " combines to " + std::string(name_of(folded.dtype)) +
                                          "; cast the result of combine with astype");
     if (!pool_.is(start.expr, Op::Constant))
       trace_->fail(ErrorCode::Invalid, "the identity of a reducer must be a constant");
-    reduction.bodies.push_back(as(body, body.dtype));
-    reduction.combiner.combine.push_back(as(folded, body.dtype));
-    reduction.combiner.identity.push_back(as(start, body.dtype));
+    reduction.bodies.push_back(as(body, dtype));
+    reduction.combiner.combine.push_back(as(folded, dtype));
+    reduction.combiner.identity.push_back(as(start, dtype));
   }
-  return add_reduction(std::move(reduction), dtypes);
+  return add_reduction(std::move(reduction), types);
 }
 
 }  // namespace adjit

@@ -14,11 +14,10 @@
 // the computed stage itself. A read under a select (or `where`) that its condition keeps in bounds
 // carries that condition as its predicate.
 //
-// Types: literals are weak (they take the other operand's dtype). So are axes and what is computed
-// from axes and literals alone, but beside integers they stay int64, so that no index overflows.
-// Integers of different width promote to the wider; everything else must agree, else
-// ErrorCode::DType names astype. Expressions over half types are computed in float32 and rounded
-// once, where they are stored.
+// Types follow the rule of promotion.hpp. Literals are weak. So are axes and what is computed from
+// axes and literals alone, but beside integers they stay int64, so that no index overflows. Weak
+// floats are held as float64; where one is stored, it is created as float32.
+// Expressions over half types are computed in float32 and rounded once, where they are stored.
 //
 // A builder refers to its trace and may serve any number of compute() calls; handles belong to
 // their builder. Errors are prefixed with the trace's operation and source line.
@@ -32,6 +31,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/trace/promotion.hpp"
 #include "runtime/trace/trace.hpp"
 #include "runtime/trace/weak_scalar.hpp"
 
@@ -99,6 +99,7 @@ class IndexNotation {
   /// `condition ? a : b`; reads in a branch need to be in bounds only where the branch is taken.
   ScalarExpr select(ScalarExpr condition, ScalarExpr a, ScalarExpr b);
   ScalarExpr cast(ScalarExpr operand, DType dtype);
+  /// What is stored of an expression.
   DType dtype(ScalarExpr expr) const;
 
   // Reductions.
@@ -143,13 +144,14 @@ class IndexNotation {
     int64_t lo = 0, hi = 0;
     std::string name;
   };
-  /// `dtype` is the logical one (half types are held as float32 expressions); weak: a constant or
-  /// an expression of axes, of Bool, Int64, Float64.
+  /// `dtype` is the logical one (half types are held as float32 expressions); weak values are Bool,
+  /// Int64 or Float64.
   struct Value {
     ExprId expr;
     DType dtype = DType::Bool;
     bool weak = false;
   };
+  static OperandType type_of(const Value& value) { return {value.dtype, value.weak}; }
   /// Component `component` of reduction `reduction`, as it stands in an expression:
   /// Argument(kPlaceholder + number).
   struct Placeholder {
@@ -162,13 +164,13 @@ class IndexNotation {
   const Value& at(ScalarExpr expr) const;
   /// The expression in that logical dtype; weak literals and narrower integers adapt.
   ExprId as(const Value& value, DType dtype);
-  /// The logical dtype that operands agree on. Weak ones alone: float64, int64 or bool.
-  DType common_dtype(std::string_view operation, std::span<const Value> operands) const;
+  /// The logical type that operands agree on.
+  OperandType common_type(std::string_view operation, std::span<const Value> operands) const;
   ExprId as_condition(ScalarExpr condition, std::string_view what);
   bool stays_inside(ExprId index, int64_t extent) const;
   ExprId checked_index(TensorId tensor, size_t dimension, const Value& index);
   std::vector<uint32_t> axis_numbers(std::span<const AxisHandle> axes) const;
-  std::vector<ScalarExpr> add_reduction(Reduction reduction, std::span<const DType> dtypes);
+  std::vector<ScalarExpr> add_reduction(Reduction reduction, std::span<const OperandType> types);
   ExprId position(std::span<const uint32_t> axes);
 
   Trace* trace_;

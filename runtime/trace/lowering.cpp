@@ -200,10 +200,10 @@ TensorId Lowering::compute_reduction(uint32_t reduction, uint32_t component, DTy
 
 std::vector<TensorId> Lowering::compute_plain(std::span<const ScalarExpr> bodies) {
   Unit unit{outputs_, {}, {}, {}, {}, {}, {}};
-  for (ScalarExpr body : bodies) unit.bodies.push_back(n_.as(n_.at(body), n_.at(body).dtype));
+  for (ScalarExpr body : bodies) unit.bodies.push_back(n_.as(n_.at(body), n_.dtype(body)));
   Lowered stage = lower(std::move(unit));
   for (size_t k = 0; k < bodies.size(); ++k)
-    stage.bodies[k] = trace_.pool().cast(stage.bodies[k], n_.at(bodies[k]).dtype);
+    stage.bodies[k] = trace_.pool().cast(stage.bodies[k], n_.dtype(bodies[k]));
   verify_alone(stage);
   return trace_.compute(name_, std::move(stage.domain), {}, std::move(stage.bodies));
 }
@@ -215,7 +215,7 @@ std::vector<TensorId> Lowering::compute(std::span<const ScalarExpr> bodies) {
   for (ScalarExpr body : bodies) {
     const IndexNotation::Value value = n_.at(body);
     whole.push_back(reduction_at(value.expr));
-    if (!whole.back()) roots.push_back(n_.as(value, value.dtype));
+    if (!whole.back()) roots.push_back(n_.as(value, n_.dtype(body)));
   }
   for (const std::optional<uint32_t>& r : whole)
     if (r) add_inner_roots(*r);
@@ -232,7 +232,7 @@ std::vector<TensorId> Lowering::compute(std::span<const ScalarExpr> bodies) {
     }
     const uint64_t number = n_.pool_[value.expr].payload - IndexNotation::kPlaceholder;
     results.push_back(
-        compute_reduction(*whole[k], n_.placeholders_[number].component, value.dtype));
+        compute_reduction(*whole[k], n_.placeholders_[number].component, n_.dtype(bodies[k])));
   }
   return results;
 }
@@ -250,8 +250,7 @@ void Lowering::add_inner_roots(uint32_t reduction) {
 
 TensorId Lowering::scatter(const ScatterArguments& arguments) {
   Unit unit{{}, outputs_, {arguments.kind, Ties::Even, {}, {}}, {}, {}, {}, arguments.where};
-  const IndexNotation::Value value = n_.at(arguments.value);
-  unit.bodies = {n_.as(value, value.dtype)};
+  unit.bodies = {n_.as(n_.at(arguments.value), arguments.dtype)};
   for (size_t d = 0; d < arguments.target.size(); ++d) {
     const IndexNotation::Value coordinate = n_.at(arguments.target[d]);
     if (!is_integer(coordinate.dtype))
@@ -268,7 +267,7 @@ TensorId Lowering::scatter(const ScatterArguments& arguments) {
   if (arguments.where.valid()) add_roots({&arguments.where, 1}, {});
   lift_all();
   Lowered stage = lower(std::move(unit));
-  const ExprId body = trace_.pool().cast(stage.bodies[0], value.dtype);
+  const ExprId body = trace_.pool().cast(stage.bodies[0], arguments.dtype);
   return trace_.scatter(name_, arguments.shape, std::move(stage.domain), arguments.kind, body,
                         std::move(stage.target), arguments.initial, arguments.out_of_range);
 }
@@ -293,7 +292,18 @@ TensorId IndexNotation::scatter(std::string_view name, std::vector<int64_t> shap
     trace_->fail(ErrorCode::Shape, "a scatter into shape " + to_string(shape) + " needs " +
                                        std::to_string(shape.size()) + " coordinates but gets " +
                                        std::to_string(target.size()));
-  const DType dtype = at(value).dtype;
+  // Beside integers what depends on axes stays int64.
+  const bool adapts = is_float(at(value).dtype) || pool_.is(at(value).expr, Op::Constant);
+  OperandType type{at(value).dtype, at(value).weak && adapts};
+  if (initial.valid()) {
+    const OperandType both[] = {type, {trace_->dtype(initial), trace_->is_weak(initial)}};
+    try {
+      type = promoted(both);
+    } catch (const Error& e) {
+      trace_->fail(e.code(), e.what());
+    }
+  }
+  const DType dtype = created_dtype(type);
   if (initial.valid() && (trace_->shape(initial) != shape || trace_->dtype(initial) != dtype))
     trace_->fail(ErrorCode::Shape, "a scatter of " + std::string(name_of(dtype)) + " into shape " +
                                        to_string(shape) + " starts from '" +
@@ -305,6 +315,7 @@ TensorId IndexNotation::scatter(std::string_view name, std::vector<int64_t> shap
       .scatter({std::move(shape),
                 {target.begin(), target.end()},
                 value,
+                dtype,
                 kind,
                 initial,
                 out_of_range,

@@ -29,6 +29,7 @@ class Lowering {
     std::vector<int64_t> shape;
     std::vector<ScalarExpr> target;
     ScalarExpr value;
+    DType dtype = DType::Bool;  // that the value is brought to
     CombinerKind kind;
     TensorId initial;
     OutOfRange out_of_range;

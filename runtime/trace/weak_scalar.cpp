@@ -9,13 +9,13 @@
 
 namespace adjit {
 
-DType WeakScalar::default_dtype() const {
+DType WeakScalar::dtype() const {
   switch (kind) {
     case Kind::Bool: return DType::Bool;
     case Kind::Int: return DType::Int64;
-    case Kind::Float: return DType::Float32;
+    case Kind::Float: return DType::Float64;
   }
-  return DType::Float32;
+  return DType::Float64;
 }
 
 std::string to_string(const WeakScalar& scalar) {
@@ -36,8 +36,8 @@ ExprId to_constant(ExprPool& pool, const WeakScalar& scalar, DType dtype) {
   };
   switch (scalar.kind) {
     case WeakScalar::Kind::Bool:
-      if (dtype != DType::Bool) refuse("write a number, or cast the tensor with astype");
-      return pool.constant_int(scalar.integer, DType::Bool);
+      return is_float(dtype) ? pool.constant_float(static_cast<double>(scalar.integer), dtype)
+                             : pool.constant_int(scalar.integer, dtype);
     case WeakScalar::Kind::Int:
       if (is_float(dtype)) return pool.constant_float(static_cast<double>(scalar.integer), dtype);
       if (dtype == DType::Bool) refuse("cast the tensor with astype, or write True or False");

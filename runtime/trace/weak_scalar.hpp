@@ -9,8 +9,8 @@
 
 namespace adjit {
 
-/// A bool, int or float literal. An int adapts to integer and float types, a float to float types
-/// only, a bool to bool only.
+/// A bool, int or float literal. A bool adapts to every type, an int to integers and floats, a
+/// float to floats only.
 struct WeakScalar {
   enum class Kind : uint8_t { Bool, Int, Float };
   Kind kind = Kind::Float;
@@ -21,8 +21,8 @@ struct WeakScalar {
   static WeakScalar of(int64_t value) { return {Kind::Int, value, 0}; }
   static WeakScalar of(double value) { return {Kind::Float, 0, value}; }
 
-  /// The type it has when nothing else says so: bool, int64, float32.
-  DType default_dtype() const;
+  /// What it is held in where nothing else says so: bool, int64, float64.
+  DType dtype() const;
   double value() const { return kind == Kind::Float ? real : static_cast<double>(integer); }
 };
 

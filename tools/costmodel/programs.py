@@ -7,6 +7,7 @@ arrays may leave the caches.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -153,7 +154,7 @@ def _attention(d: Draw) -> tuple[Function, list[Any]]:
     causal = d.chance(0.3)
 
     def forward(q: Any, k: Any, v: Any) -> Any:
-        scores = aj.einsum("htd,hsd->hts", q, k) * (1 / np.sqrt(width))
+        scores = aj.einsum("htd,hsd->hts", q, k) * (1 / math.sqrt(width))
         if causal:
             scores = aj.tril(scores)
         return aj.einsum("hts,hsd->htd", aj.nn.softmax(scores, dim=-1), v)

@@ -7,6 +7,7 @@ from typing import Any
 
 from . import pytree, runtime, transforms
 from ._library import Handle, call, ints
+from .arguments import Names
 from .built import Built
 from .errors import Error, ShapeError
 
@@ -38,7 +39,7 @@ class Vmap(transforms.Transformed):
 
     def build(self, function: Callable[..., Any], args: Any) -> Built:
         leaves, structure = pytree.flatten(args)
-        specs = [transforms.abstract(x, k, self._name()) for k, x in enumerate(leaves)]
+        specs = transforms.abstract(leaves, self._name(), Names(structure, function))
         axes = self._input_axes(args, specs)
         size = self._size(specs, axes)
         elements = [_element(spec, axis) for spec, axis in zip(specs, axes, strict=True)]

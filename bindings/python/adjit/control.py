@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, dtypes, pytree, tracing, transforms
+from . import arrays, dtypes, pytree, scalars, tracing, transforms
 from .errors import DTypeError, Error, ShapeError
 
 
@@ -196,7 +196,7 @@ def cond(
 
 def _select(chosen: Any, yes: Any, no: Any, name: str) -> Any:
     trace = _current()
-    numbers = [isinstance(v, bool | int | float | np.generic) for v in (yes, no)]
+    numbers = [scalars.is_scalar(v) for v in (yes, no)]
     if not all(numbers):
         a, b = (None if n else _tensor(trace, v) for n, v in zip(numbers, (yes, no), strict=True))
         if a is not None and b is not None and not (_weak(a) or _weak(b)):
@@ -262,7 +262,7 @@ def _apply(name: str, operands: Sequence[Any], attributes: dict[str, Any] | None
 
 
 def _tensor(trace: tracing.Trace, leaf: Any) -> tracing.Tensor:
-    if isinstance(leaf, bool | int | float | np.generic):
+    if scalars.is_scalar(leaf):
         return transforms._as_tensor(leaf)  # type: ignore[no-any-return]
     if not isinstance(leaf, tracing.Tensor) and not arrays.is_array(leaf):
         raise DTypeError(
@@ -284,7 +284,7 @@ def _as_type(tensor: tracing.Tensor, dtype: int) -> tracing.Tensor:
 
 def _like(trace: tracing.Trace, leaf: Any, start: tracing.Tensor) -> int:
     """A carry as the step returns it: numbers and weak tensors take the dtype of a strong init."""
-    if isinstance(leaf, bool | int | float | np.generic):
+    if scalars.is_scalar(leaf):
         leaf = transforms._as_tensor(leaf)
     number = transforms._output(trace, leaf)
     if trace.is_weak(number) and not _weak(start):

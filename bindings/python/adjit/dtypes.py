@@ -63,5 +63,5 @@ def number_of(dtype: Any) -> int:
         return NAMES.index(str(dtype).removeprefix("torch."))
     try:
         return of_numpy(np.dtype(dtype))
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise DTypeError(f"{dtype!r} is no dtype; use one of {', '.join(NAMES)}") from error

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import dtypes, gradient, pytree, runtime, transforms
 from ._library import Handle, call, ints
+from .arguments import Names
 from .built import Built
 from .errors import DTypeError, Error, NotDifferentiableError, ShapeError
 
@@ -44,15 +45,17 @@ class Jvp(transforms.Transformed):
 
     def checked(self, primals: Any, tangents: Any) -> list[Any]:
         """One tangent or None per leaf of the primals; errors name what does not fit."""
-        leaves, structure = pytree.flatten(primals)
-        given = pytree.spread(tangents, structure, _is_tangent, f"{self.title}: tangents")
+        leaves, structure = pytree.flatten((primals, {}))
+        names = Names(structure, self.function)
+        given = pytree.spread(tangents, structure[-1][0], _is_tangent, f"{self.title}: tangents")
+        specs = transforms.abstract(leaves, self.title, names)
         return [
-            self._checked_leaf(k, transforms.abstract(x, k, self.title), t)
-            for k, (x, t) in enumerate(zip(leaves, given, strict=True))
+            self._checked_leaf(f"the tangent of {names(k)}", x, t)
+            for k, (x, t) in enumerate(zip(specs, given, strict=True))
         ]
 
-    def _checked_leaf(self, position: int, primal: transforms.Abstract, tangent: Any) -> Any:
-        where = f"{self.title}: the tangent of leaf {position}"
+    def _checked_leaf(self, name: str, primal: transforms.Abstract, tangent: Any) -> Any:
+        where = f"{self.title}: {name}"
         if tangent is None or getattr(tangent, "dtype", None) == _FLOAT0:
             return None
         if not is_float(primal.dtype):
@@ -62,7 +65,7 @@ class Jvp(transforms.Transformed):
             )
         if isinstance(tangent, bool | int | float):
             tangent = np.asarray(tangent, dtypes.to_numpy(primal.dtype))
-        own = transforms.abstract(tangent, position, self.title)
+        (own,) = transforms.abstract([tangent], self.title, lambda _: name)
         if own.shape != primal.shape:
             raise ShapeError(f"{where} has shape {own.shape}, its primal {primal.shape}")
         if own.dtype != primal.dtype:

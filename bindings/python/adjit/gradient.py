@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes, pytree, runtime, tracing, transforms
+from . import dtypes, pytree, runtime, transforms
 from ._library import Handle, call, ints
+from .arguments import Names
 from .built import Built
 from .errors import Error, NotDifferentiableError
 from .transforms import Traced
@@ -43,12 +44,12 @@ class Grad(transforms.Transformed):
     ) -> None:
         name = getattr(function, "__name__", "f")
         super().__init__(function, f"{'value_and_grad' if keep_value else 'grad'}({name})")
-        self.argnums = argnums
+        self.argnums = checked_argnums(argnums, self.title)
         self.has_aux = has_aux
         self.keep_value = keep_value
 
     def build(self, function: Callable[..., Any], args: Any) -> Built:
-        wrt, structures = positions(args, self.argnums, self.title)
+        wrt, structures = positions(args, self.argnums, self.title, function)
         traced = Traced(function, args, self._name())
         loss = _loss_structure(traced, self.has_aux, self.title)
         single = isinstance(self.argnums, int)
@@ -104,9 +105,12 @@ def own_structure(traced: Traced, has_aux: bool, title: str) -> Any:
     return traced.structure[1][0]
 
 
-def positions(args: Any, argnums: Any, title: str) -> tuple[list[int], list[Any]]:
-    """Leaf positions of the arguments that argnums names, and their structures."""
+def positions(
+    args: Any, argnums: Any, title: str, function: Callable[..., Any]
+) -> tuple[list[int], list[Any]]:
+    """Leaf positions of the arguments of a function that argnums names, and their structures."""
     positional, _ = args
+    names = Names(pytree.flatten(args)[1], function)
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     spans = []
     start = 0
@@ -126,22 +130,31 @@ def positions(args: Any, argnums: Any, title: str) -> tuple[list[int], list[Any]
             )
         span, structure = spans[number]
         for k in span:
-            _check_differentiable(leaves_of_all[k], k, title)
+            _check_differentiable(leaves_of_all[k], k, title, names)
         wrt.extend(span)
         structures.append(structure)
     return wrt, structures
 
 
-def _check_differentiable(leaf: Any, position: int, title: str) -> None:
-    if isinstance(leaf, tracing.Tensor):
-        number = leaf.dtype_number
-    else:
-        number = transforms._leaf_view(leaf, position, title).dtype
-    if number < dtypes.NAMES.index("float16"):
+def checked_argnums(argnums: Any, title: str) -> Any:
+    """``argnums`` as an int or a tuple of ints; Error names what is neither."""
+    given = argnums if isinstance(argnums, tuple | list) else (argnums,)
+    if any(isinstance(n, bool) or not isinstance(n, int | np.integer) for n in given):
+        raise Error(
+            f"{title}: argnums is the position of an argument, or a tuple of such ints, not "
+            f"{argnums!r}"
+        )
+    numbers = tuple(map(int, given))
+    return numbers if isinstance(argnums, tuple | list) else numbers[0]
+
+
+def _check_differentiable(leaf: Any, position: int, title: str, names: Names) -> None:
+    (spec,) = transforms.abstract([leaf], title, lambda _: names(position))
+    if spec.dtype < dtypes.NAMES.index("float16"):
         raise NotDifferentiableError(
-            f"{title}: the gradient with respect to argument {position} is asked for, but its "
-            f"dtype is {dtypes.NAMES[number]}; only floats have one (cast it before the call, or "
-            "leave it out of argnums)"
+            f"{title}: the gradient with respect to {names(position)} is asked for, but its "
+            f"dtype is {dtypes.NAMES[spec.dtype]}; only floats have one (cast it before the call, "
+            "or leave it out of argnums)"
         )
 
 

@@ -53,7 +53,7 @@ class _Site:
         trace = tracing.current()
         assert trace is not None
         self.trace = trace
-        self.wrt, self.structures = gradient.positions(args, argnums, title)
+        self.wrt, self.structures = gradient.positions(args, argnums, title, f)
         leaves, structure = pytree.flatten(args)
         leaves = [transforms._as_tensor(leaf) for leaf in leaves]
         name = getattr(f, "__name__", "f").strip("<>") or "f"
@@ -131,6 +131,7 @@ def _full_derivative(
     derive: Callable[[_Site, int], _Table],
 ) -> Any:
     title = f"{name}({getattr(f, 'title', None) or getattr(f, '__name__', 'f')})"
+    argnums = gradient.checked_argnums(argnums, title)
 
     @functools.wraps(f, updated=())
     def derivative(*args: Any, **kwargs: Any) -> Any:

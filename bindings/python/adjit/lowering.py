@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import arrays, dtypes, pytree, runtime, transforms
+from . import arguments, arrays, dtypes, pytree, runtime, transforms
 from .built import Built
 from .compiled import Compiled, Direct
 from .errors import Error, ScheduleError
@@ -103,10 +103,8 @@ def lower(
     function = f if isinstance(f, transforms.Transformed) else transforms.jit(f)
     bound, positional, keyword, _ = function._split(*concrete)
     built = function.build(bound, (positional, keyword))
-    views = [
-        transforms._leaf_view(x, k, built.title)
-        for k, x in enumerate(pytree.flatten((positional, keyword))[0])
-    ]
+    leaves, structure = pytree.flatten((positional, keyword))
+    views = arguments.views(leaves, built.title, arguments.Names(structure, bound))
     return Lowered(
         built, views, None, runtime.memory_budget(memory_budget) or function._memory_budget
     )
@@ -200,7 +198,7 @@ class Executable:
                 f"the executable of '{self._title}' takes {len(compiled.signatures)} arrays, not "
                 f"{len(leaves)}"
             )
-        views = [transforms._leaf_view(x, k, self._title) for k, x in enumerate(leaves)]
+        views = arguments.views(leaves, self._title, lambda k: f"argument {k}")
         captured = [arrays.view(v) for v in compiled.captured]
         wanted = [*compiled.signatures, *[v.signature for v in compiled.hidden]]
         for k, (given, signature) in enumerate(zip([*views, *captured], wanted, strict=True)):

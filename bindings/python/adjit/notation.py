@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, dtypes, tracing
+from . import arrays, dtypes, scalars, tracing
 from ._library import NONE, call, ids, longs
-from .errors import Error, ShapeError
+from .errors import DTypeError, Error, ShapeError
 from .numpy_protocol import NumPyProtocol
 
 # Operators of the table that are operations on expressions, too.
@@ -147,9 +147,6 @@ def is_expr(value: Any) -> bool:
 
 
 def _literal(value: Any) -> Expr:
-    if isinstance(value, np.generic):
-        value = value.item()
-
     def make(trace: tracing.Trace, _: list[int]) -> int:
         out = ids([0])
         if isinstance(value, bool):
@@ -167,8 +164,10 @@ def to_expr(value: Any) -> Expr:
     """Expressions as they are, Python numbers as literals, rank-0 tensors as reads."""
     if isinstance(value, Expr):
         return value
-    if isinstance(value, bool | int | float | np.generic):
-        return _literal(value)
+    if isinstance(value, np.generic):
+        return cast(_literal(value.item()), value.dtype)
+    if scalars.is_scalar(value):
+        return _literal(scalars.literal(value))
     if isinstance(value, tracing.Tensor) or arrays.is_array(value):
         return read(value, ())
     if isinstance(value, slice) or value is Ellipsis:
@@ -176,7 +175,7 @@ def to_expr(value: Any) -> Expr:
             f"a slice at {_here()} beside a scalar expression: index notation reads one element "
             "at a time; give every dimension an index, or slice the tensor before"
         )
-    raise Error(
+    raise DTypeError(
         f"a {type(value).__name__} at {_here()} is no scalar expression; index notation takes "
         "expressions, numbers, and tensors of rank 0"
     )
@@ -411,11 +410,13 @@ def scatter(
 
     ``init``: a tensor of that shape, a number, or 0 for the combiner's identity.
     Called with three tensors, ``scatter(x, indices, src, axis=-1)``, it is the operator of that
-    name.
+    name; torch's order, ``scatter(x, axis, indices, src)``, is understood.
     """
     if not callable(function):
         from . import operators
 
+        if type(axes) is int and not isinstance(combine, str):
+            axes, function, axis = function, combine, axes
         attributes = {"axis": axis, "mode": mode or "raise"}
         return operators.apply("scatter", [shape, axes, function], attributes)
     extents = [int(shape)] if isinstance(shape, int | np.integer) else [int(e) for e in shape]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import arrays, notation, tracing
+from . import notation, scalars, tracing
 from ._library import library
 from .errors import Error, ShapeError
 from .fixed import Fixed
@@ -28,9 +28,10 @@ class Row(NamedTuple):
     optional: tuple[str, ...]
     attributes: dict[str, Any]  # name -> default (inspect.Parameter.empty when required)
     doc: str
+    several: bool  # a tuple of results, even of one
 
 
-def _parse(entry: dict[str, str]) -> Row:
+def _parse(entry: dict[str, Any]) -> Row:
     tensors: list[str] = []
     optional: list[str] = []
     attributes: dict[str, Any] = {}
@@ -47,7 +48,7 @@ def _parse(entry: dict[str, str]) -> Row:
         elif name not in attributes:
             attributes[name] = _default(default)
     doc = f"Shapes: {entry['shapes']}\n\nGradient: {entry['gradient']}\n"
-    return Row(entry["name"], tuple(tensors), tuple(optional), attributes, doc)
+    return Row(entry["name"], tuple(tensors), tuple(optional), attributes, doc, entry["several"])
 
 
 def _default(text: str) -> Any:
@@ -63,45 +64,36 @@ TABLE: dict[str, Row] = {
     entry["name"]: _parse(entry) for entry in json.loads(library.adjit_operators())
 }
 
-_SCALARS = (bool, int, float, np.generic)
-
 
 def apply(name: str, operands: Sequence[Any], attributes: dict[str, Any]) -> Any:
     """An operator on tensors, arrays and Python scalars, in order; one result or a tuple.
 
     None stands for an optional operand that is left out.
     """
+    given = scalars.checked(name, operands)
     trace = tracing.current()
     if trace is None:
-        return _eager(name, operands, attributes)
-    tensors, attributes = _split_scalars(operands, attributes)
+        return _eager(name, given, attributes)
+    tensors, attributes = scalars.split(trace, given, attributes)
     results = trace.apply(name, tensors, attributes)
-    return results[0] if len(results) == 1 else tuple(results)
+    return results[0] if len(results) == 1 and not TABLE[name].several else tuple(results)
 
 
-def _split_scalars(
-    operands: Sequence[Any], attributes: dict[str, Any]
-) -> tuple[list[Any], dict[str, Any]]:
-    tensors = [o for o in operands if o is not None and not isinstance(o, _SCALARS)]
-    if len(tensors) < len(operands):
-        scalars = [_item(o) if isinstance(o, _SCALARS) else None for o in operands]
-        attributes = {**attributes, "scalars": scalars}
-    return tensors, attributes
-
-
-def _item(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+_ARRAY, _WEAK_ARRAY = "array", "weak array"  # operands that are not part of a program
 
 
 @functools.lru_cache(maxsize=4096)
-def _program(name: str, attributes: str, pattern: tuple[Fixed | None, ...]) -> Any:
+def _program(name: str, attributes: str, pattern: tuple[Fixed | str, ...]) -> Any:
     from .transforms import jit
 
     fixed = json.loads(attributes)
 
     def run(*tensors: Any) -> Any:
         rest = iter(tensors)
-        operands = [next(rest) if p is None else p.value for p in pattern]
+        operands = [p.value if isinstance(p, Fixed) else next(rest) for p in pattern]
+        for operand, p in zip(operands, pattern, strict=True):
+            if p == _WEAK_ARRAY:
+                operand.trace.set_weak(operand.number)
         return apply(name, operands, fixed)
 
     run.__name__ = name.replace(".", "_")
@@ -115,12 +107,33 @@ def _eager(name: str, operands: Sequence[Any], attributes: dict[str, Any]) -> An
                 f"{name}: a traced value of '{operand.trace.name}' is used after its trace has "
                 "ended; return it from the function instead of keeping it in a variable outside"
             )
-    fixed = (*_SCALARS, type(None))
-    pattern = tuple(Fixed(_item(o)) if isinstance(o, fixed) else None for o in operands)
-    tensors = [
-        o if arrays.is_array(o) else np.asarray(o) for o in operands if not isinstance(o, fixed)
-    ]
-    return _program(name, tracing.attributes_text(attributes), pattern)(*tensors)
+    # Numbers are part of the program, but for NumPy's, and where there is nothing else.
+    inputs = [scalars.literal(o) if type(o) is int else o for o in operands]
+    numbers = name != "full" and all(type(o) in (bool, int, float) for o in inputs)
+    pattern: list[Fixed | str] = []
+    tensors: list[Any] = []
+    for value in inputs:
+        if value is None or (isinstance(value, bool | int | float) and not numbers
+                             and not isinstance(value, np.generic)):  # fmt: skip
+            pattern.append(Fixed(value))
+            continue
+        weak = isinstance(value, scalars.Weak)
+        pattern.append(_WEAK_ARRAY if weak else _ARRAY)
+        tensors.append(value.view(np.ndarray) if weak else value)
+    return _program(name, tracing.attributes_text(attributes), tuple(pattern))(*tensors)
+
+
+# torch's signatures have the axis second: gather(x, dim, index).
+_TORCH_ORDER = ("gather", "scatter_add", "index_add")
+
+
+def in_own_order(
+    args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments in torch's order, told by an int before an array, as (x, indices, ..., axis=)."""
+    if len(args) < 3 or type(args[1]) is not int or scalars.is_scalar(args[2]):
+        return args, kwargs
+    return (args[0], *args[2:]), {**kwargs, "axis": args[1]}
 
 
 def _function(row: Row) -> Callable[..., Any]:
@@ -143,6 +156,8 @@ def _function(row: Row) -> Callable[..., Any]:
     signature = inspect.Signature([*parameters, *required, *tail, *defaulted])
 
     def function(*args: Any, **kwargs: Any) -> Any:
+        if row.name in _TORCH_ORDER:
+            args, kwargs = in_own_order(args, kwargs)
         more = notation.pop_reduction_arguments(row.name, args, kwargs)
         try:
             bound = signature.bind(*args, **kwargs).arguments | more

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, dtypes, gradient, pytree, runtime, tracing, transforms
+from . import arguments, arrays, dtypes, gradient, pytree, runtime, tracing, transforms
 from ._library import Handle, call
-from .errors import Error, ShapeError
+from .errors import DTypeError, Error, ShapeError
 
 
 def vjp(
@@ -37,6 +37,7 @@ class _Joint:
         self.primals = pytree.unflatten(structure, self.leaves)[0]
         name = getattr(f, "__name__", "f").strip("<>")
         self.title = f"vjp({name})"
+        self.names = arguments.Names(structure, f)
         self.traced = transforms.Traced(f, (self.primals, {}), name)
         inputs = runtime.tensor_specs(self.traced.computation, False)
         self.outputs = runtime.tensor_specs(self.traced.computation, True)
@@ -53,18 +54,24 @@ class _Joint:
         leaves, structure = pytree.flatten(cotangent)
         if structure != self.own:
             raise ShapeError(f"{self.title}: the cotangent has another structure than the output")
-        seeds = []
-        for k in self.seeded:
-            leaf = leaves[k]
-            dtype, shape = self.outputs[k]
-            if isinstance(leaf, bool | int | float):
-                leaf = np.asarray(leaf, dtypes.to_numpy(dtype))
-            if tuple(leaf.shape) != shape:
-                raise ShapeError(
-                    f"{self.title}: a cotangent has shape {tuple(leaf.shape)}, its output {shape}"
-                )
-            seeds.append(leaf)
-        return seeds
+        names = pytree.paths(self.own, "out")
+        return [self._cotangent(leaves[k], names[k], *self.outputs[k]) for k in self.seeded]
+
+    def _cotangent(self, leaf: Any, name: str, dtype: int, shape: tuple[int, ...]) -> Any:
+        if type(leaf) in (bool, int, float):
+            leaf = np.asarray(leaf, dtypes.to_numpy(dtype))
+        what = f"the cotangent of {name}"
+        (given,) = transforms.abstract([leaf], self.title, lambda _: what)
+        if given.shape != shape:
+            raise ShapeError(f"{self.title}: {what} has shape {given.shape}, the output {shape}")
+        if given.dtype != dtype and not given.weak:
+            raise DTypeError(
+                f"{self.title}: {what} is {dtypes.NAMES[given.dtype]}, the output "
+                f"{dtypes.NAMES[dtype]}; cast one of them"
+            )
+        if isinstance(leaf, tracing.Tensor) and given.dtype != dtype:
+            return leaf.astype(dtypes.NAMES[dtype])
+        return np.asarray(leaf) if isinstance(leaf, np.generic) else leaf
 
     def _gradients(self, found: list[Any]) -> tuple[Any, ...]:
         by_position = dict(zip(self.wrt, found, strict=True))
@@ -102,7 +109,7 @@ class _Joint:
     def run(self, memory_budget: int | None) -> Any:
         joint = gradient.vjp_of(self.traced.computation, self.wrt, self.seeded, True)
         given = [*self.leaves, *self.traced.captured]
-        views = [transforms._leaf_view(v, k, self.title) for k, v in enumerate(given)]
+        views = arguments.views(given, self.title, self.names)
         framework = next((f for v in given if (f := arrays.framework_of(v)) != "numpy"), "numpy")
         forward, backward = _partition(joint, len(given), len(self.outputs), memory_budget)
         program = runtime.Program(

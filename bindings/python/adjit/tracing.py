@@ -390,7 +390,7 @@ class Tensor(NumPyProtocol):
         return _binary("dot", self, other)
 
     def __pow__(self, other: Any) -> Any:
-        if isinstance(other, int | float) and not isinstance(other, bool) and other == 2:
+        if type(other) in (int, float) and other == 2:
             return _apply("square", [self])
         return _binary("pow", self, other)
 

@@ -13,16 +13,13 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
-from . import arrays, dtypes, pytree, runtime, tracing
+from . import arguments, arrays, dtypes, pytree, runtime, scalars, tracing
+from .arguments import WEAK, Names
 from .built import Built
 from .compiled import Compiled, Direct
-from .errors import DTypeError, Error
+from .errors import Error
 from .fixed import Fixed
 from .into import Into
-
-_WEAK = {bool: 0, int: 5, float: 9}  # dtype numbers of Python scalars
 
 
 class Traced:
@@ -33,8 +30,12 @@ class Traced:
         started = time.perf_counter()
         leaves, structure = pytree.flatten(args)
         self.name = name
+        specs = abstract(leaves, name, Names(structure, function))
         with tracing.Trace(name) as trace:
-            inputs = [_input(trace, k, leaf) for k, leaf in enumerate(leaves)]
+            inputs = [
+                trace.input(f"x{k}", spec.dtype, spec.shape, spec.weak)
+                for k, spec in enumerate(specs)
+            ]
             positional, keyword = pytree.unflatten(structure, inputs)
             result = function(*positional, **keyword)
             outputs, self.structure = pytree.flatten(result)
@@ -57,31 +58,23 @@ class Abstract:
         self.weak = weak
 
 
-def abstract(leaf: Any, position: int, name: str) -> Abstract:
-    """What tracing needs to know of an argument of the function ``name``."""
-    if isinstance(leaf, Abstract):
-        return leaf
-    if isinstance(leaf, tracing.Tensor):
-        return Abstract(leaf.dtype_number, leaf.shape, leaf.trace.is_weak(leaf.number))
-    if type(leaf) in _WEAK:
-        return Abstract(_WEAK[type(leaf)], (), weak=True)
-    view = _leaf_view(leaf, position, name)
-    return Abstract(view.dtype, view.shape)
-
-
-def _input(trace: tracing.Trace, position: int, leaf: Any) -> tracing.Tensor:
-    given = abstract(leaf, position, trace.name)
-    return trace.input(f"x{position}", given.dtype, given.shape, given.weak)
+def abstract(leaves: Sequence[Any], name: str, names: Callable[[int], str]) -> list[Abstract]:
+    """What tracing needs to know of the leaves of arguments of the function ``name``."""
+    found = []
+    for k, leaf in enumerate(leaves):
+        if isinstance(leaf, Abstract):
+            found.append(leaf)
+        elif isinstance(leaf, tracing.Tensor):
+            found.append(Abstract(leaf.dtype_number, leaf.shape, leaf.trace.is_weak(leaf.number)))
+        else:
+            (view,) = arguments.views([leaf], name, lambda _, k=k: names(k))  # type: ignore[misc]
+            found.append(Abstract(view.dtype, view.shape, weak=type(leaf) in WEAK))
+    return found
 
 
 def _output(trace: tracing.Trace, leaf: Any) -> int:
-    if isinstance(leaf, bool | int | float | np.generic):
-        from . import operators
-
-        attributes: dict[str, Any] = {"shape": []}
-        if isinstance(leaf, np.generic):
-            attributes["dtype"] = dtypes.NAMES[dtypes.number_of(leaf.dtype)]
-        return operators.apply("full", [leaf], attributes).number  # type: ignore[no-any-return]
+    if scalars.is_scalar(leaf):
+        return _as_tensor(leaf).number  # type: ignore[no-any-return]
     if not isinstance(leaf, tracing.Tensor) and not arrays.is_array(leaf):
         raise Error(
             f"'{trace.name}' returns a {type(leaf).__name__}; traced functions return arrays, "
@@ -201,8 +194,8 @@ class Transformed:
                     f"'{self.title}' is called with a traced value of '{leaf.trace.name}' after "
                     "that trace has ended; return it from the function instead"
                 )
-        views = [_leaf_view(leaf, k, self._name()) for k, leaf in enumerate(leaves)]
-        key = (structure, static, tuple([(v.signature, type(x) in _WEAK) for v, x in
+        views = arguments.views(leaves, self._name(), Names(structure, function))
+        key = (structure, static, tuple([(v.signature, type(x) in WEAK) for v, x in
                                          zip(views, leaves, strict=True)]))  # fmt: skip
         compiled = self._compiled.get(key)
         if compiled is None or not compiled.fits():
@@ -240,6 +233,8 @@ class Transformed:
                 values.insert(k, fixed[k])
             return self.function(*values, **more, **named)
 
+        bound.kept = [k for k in range(len(args)) if k not in fixed]  # type: ignore[attr-defined]
+        bound.original = self.function  # type: ignore[attr-defined]
         static = (
             tuple([(k, Fixed(fixed[k])) for k in sorted(fixed)]),
             tuple([(n, Fixed(named[n])) for n in sorted(named)]),
@@ -263,31 +258,17 @@ def compile_built(
     return Compiled(built, views, hidden, lowered)
 
 
-def _leaf_view(leaf: Any, position: int, name: str) -> arrays.View:
-    kind = type(leaf)
-    if kind in _WEAK:
-        return arrays.view(np.asarray(leaf, dtypes.to_numpy(_WEAK[kind])))
-    if isinstance(leaf, np.generic):
-        return arrays.view(np.asarray(leaf))
-    if not arrays.is_array(leaf):
-        raise DTypeError(
-            f"argument {position} of '{name}' is a {kind.__name__}, which cannot be traced; pass "
-            "arrays or numbers, or name it in static_argnums or static_argnames"
-        )
-    return arrays.view(leaf)
-
-
 def _as_tensor(leaf: Any) -> Any:
     """A number as a tensor of the current trace; anything else as it is.
 
     A NumPy scalar keeps its dtype; a Python number adapts to the dtypes that it meets.
     """
-    if not isinstance(leaf, bool | int | float | np.generic):
+    if not scalars.is_scalar(leaf):
         return leaf
     from . import operators
 
-    weak = type(leaf) in _WEAK
-    dtype = _WEAK[type(leaf)] if weak else dtypes.number_of(leaf.dtype)  # type: ignore[union-attr]
+    weak = scalars.is_weak(leaf)
+    dtype = arguments.view(leaf).dtype
     tensor = operators.apply("full", [leaf], {"shape": [], "dtype": dtypes.NAMES[dtype]})
     if weak:
         tensor.trace.set_weak(tensor.number)

@@ -86,25 +86,26 @@ struct BinaryRow {
   std::string_view name;
   Formula (*formula)(Elements);
   std::string_view gradient;
+  Takes takes = Takes::Numbers;
 };
 
 constexpr BinaryRow kBinaryOperators[] = {
     {"add", add, "g; g"},
     {"subtract", subtract, "g; -g"},
     {"multiply", multiply, "g y; g x"},
-    {"divide", divide, "g / y; -g z / y"},
+    {"divide", divide, "g / y; -g z / y", Takes::Floats},
     {"floor_divide", floor_divide, "zero: piecewise constant"},
     {"remainder", remainder, "g; -g floor(x / y)"},
     {"fmod", fmod, "g; -g round((x - z) / y)"},
     {"minimum", minimum_of, "g where chosen, halves where equal"},
     {"maximum", maximum_of, "g where chosen, halves where equal"},
     {"pow", pow_of, "g y x^(y-1); g z log(x), 0 at x = 0"},
-    {"atan2", atan2, "g y / (x^2 + y^2); -g x / (x^2 + y^2)"},
-    {"hypot", hypot, "g x / z; g y / z"},
-    {"logaddexp", logaddexp, "g exp(x - z); g exp(y - z)"},
-    {"logaddexp2", logaddexp2, "g 2^(x - z); g 2^(y - z)"},
-    {"xlogy", xlogy, "g log(y); g x / y; both 0 at x = 0"},
-    {"copysign", copysign, "g where signs agree, else -g; zero"},
+    {"atan2", atan2, "g y / (x^2 + y^2); -g x / (x^2 + y^2)", Takes::Floats},
+    {"hypot", hypot, "g x / z; g y / z", Takes::Floats},
+    {"logaddexp", logaddexp, "g exp(x - z); g exp(y - z)", Takes::Floats},
+    {"logaddexp2", logaddexp2, "g 2^(x - z); g 2^(y - z)", Takes::Floats},
+    {"xlogy", xlogy, "g log(y); g x / y; both 0 at x = 0", Takes::Floats},
+    {"copysign", copysign, "g where signs agree, else -g; zero", Takes::Floats},
     {"equal", equal, kNotAFloat},
     {"not_equal", not_equal, kNotAFloat},
     {"less", less, kNotAFloat},
@@ -122,8 +123,8 @@ constexpr BinaryRow kBinaryOperators[] = {
 };
 
 std::vector<TensorId> apply_binary(OperatorCall& call) {
-  return {map(call.trace(), call.name(), call.operands(),
-              std::ranges::find(kBinaryOperators, call.name(), &BinaryRow::name)->formula)};
+  const BinaryRow& row = *std::ranges::find(kBinaryOperators, call.name(), &BinaryRow::name);
+  return {map(call.trace(), call.name(), call.operands(), row.formula, row.takes)};
 }
 
 std::vector<Operator> all_binary() {

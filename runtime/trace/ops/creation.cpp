@@ -46,16 +46,15 @@ std::vector<TensorId> ones_like(OperatorCall& call) { return fill_like(call, tru
 TensorId full_of(OperatorCall& call, const Shape& shape, const Operand& value,
                  std::optional<DType> dtype) {
   Trace& trace = call.trace();
-  if (value.scalar)
-    return filled(call, shape, *value.scalar, dtype.value_or(value.scalar->default_dtype()));
+  if (!dtype) dtype = created_dtype(type_of(trace, value));
+  if (value.scalar) return filled(call, shape, *value.scalar, *dtype);
   const Shape own = trace.shape(value.tensor);
   if (own.size() > shape.size() || broadcast(shape, own) != shape)
     call.fail(ErrorCode::Shape, "a value of shape " + to_string(own) +
                                     " does not broadcast to the shape " + to_string(shape) +
                                     " that is filled");
   StageBuilder stage(trace, call.name(), shape);
-  return stage.finish(stage.read_broadcast(value.tensor),
-                      dtype.value_or(trace.dtype(value.tensor)));
+  return stage.finish(stage.read_broadcast(value.tensor), *dtype);
 }
 std::vector<TensorId> full(OperatorCall& call) {
   return {full_of(call, shape_of(call), call.operand(0), call.dtype("dtype"))};
@@ -102,7 +101,14 @@ std::vector<TensorId> linspace(OperatorCall& call) {
   if (!is_float(dtype)) call.fail(ErrorCode::DType, "linspace needs a float dtype");
   const int64_t steps = call.flag("endpoint", true) ? count - 1 : count;
   const double step = steps > 0 ? (stop - start) / static_cast<double>(steps) : 0;
-  return {sequence(call, count, WeakScalar::of(start), WeakScalar::of(step), dtype)};
+  if (steps <= 0 || steps == count)
+    return {sequence(call, count, WeakScalar::of(start), WeakScalar::of(step), dtype)};
+  // The last element is the end itself, which the last step misses by its rounding.
+  StageBuilder stage(call.trace(), call.name(), {count});
+  const DType held = accumulator_of(dtype);
+  const Formula i = stage.axis(0);
+  const Formula value = i.cast(held) * step + start;
+  return {stage.finish(select(i == steps, stage.constant(stop, held), value), dtype)};
 }
 
 std::vector<TensorId> eye(OperatorCall& call) {
@@ -118,7 +124,8 @@ constexpr std::string_view kCreationNone = "none: nothing is differentiable";
 const Operator kCreationOperators[] = {
     {"zeros", "(*, shape, dtype='float32')", "-> shape", kCreationNone, zeros},
     {"ones", "(*, shape, dtype='float32')", "-> shape", kCreationNone, ones},
-    {"full", "(value, *, shape, dtype=None)", "() -> shape", "the sum of g", full},
+    {"full", "(value, *, shape, dtype=None)", "() -> shape", "the sum of g", full,
+     Operator::Results::Created},
     {"zeros_like", "(x, *, dtype=None)", "(...) -> (...)", "zero", zeros_like},
     {"ones_like", "(x, *, dtype=None)", "(...) -> (...)", "zero", ones_like},
     {"full_like", "(x, value, *, dtype=None)", "(...), () -> (...)", "zero; the sum of g",

@@ -6,6 +6,7 @@
 #include "runtime/trace/ops/elementwise.hpp"
 #include "runtime/trace/ops/families.hpp"
 #include "runtime/trace/ops/operator_call.hpp"
+#include "runtime/trace/ops/reduction.hpp"
 #include "runtime/trace/ops/view.hpp"
 
 namespace adjit {
@@ -48,7 +49,7 @@ std::vector<TensorId> running_fold(OperatorCall& call, CombinerKind kind) {
   const TensorId x = operand_of(call, line);
   const DType own = call.trace().dtype(x);
   const bool adds = kind == CombinerKind::Sum || kind == CombinerKind::Product;
-  const DType dtype = call.dtype("dtype").value_or(adds && !is_float(own) ? DType::Int64 : own);
+  const DType dtype = adds ? sum_dtype(call) : own;
   return {running(call.trace(), call.name(), kind, x, line, dtype,
                   [&](const StageBuilder&, Formula e) { return e.cast(accumulator_of(dtype)); })};
 }

@@ -6,47 +6,24 @@
 #include <string>
 #include <vector>
 
-#include "runtime/trace/promotion.hpp"
-
 namespace adjit {
-namespace {
-
-bool is_weak(const Trace& trace, const Operand& operand) {
-  return operand.scalar || trace.is_weak(operand.tensor);
+OperandType common_type(const Trace& trace, std::span<const Operand> operands) {
+  std::vector<OperandType> types;
+  for (const Operand& operand : operands)
+    if (operand.given()) types.push_back(type_of(trace, operand));
+  try {
+    return promoted(types);
+  } catch (const Error& e) {
+    if (std::ranges::none_of(operands, [](const Operand& o) { return o.scalar_dtype.has_value(); }))
+      throw;
+    throw Error(e.code(), std::string(e.what()) +
+                              " (a scalar of NumPy keeps its dtype: float() makes it a number that "
+                              "adapts)");
+  }
 }
-
-DType dtype_of(const Trace& trace, const Operand& operand) {
-  return operand.scalar ? operand.scalar->default_dtype() : trace.dtype(operand.tensor);
-}
-
-// 0 bool, 1 integer, 2 float: weak operands alone, or beside a strong one, agree on the highest.
-int category(DType dtype) { return is_float(dtype) ? 2 : is_integer(dtype) ? 1 : 0; }
-
-}  // namespace
 
 DType common_dtype(const Trace& trace, std::span<const Operand> operands) {
-  std::optional<DType> strong;
-  DType weak = DType::Bool;
-  for (const Operand& operand : operands) {
-    const DType dtype = dtype_of(trace, operand);
-    if (is_weak(trace, operand)) {
-      if (category(dtype) > category(weak) || (category(dtype) == category(weak) && dtype > weak))
-        weak = dtype;
-      continue;
-    }
-    const std::optional<DType> both = strong ? promoted(*strong, dtype) : dtype;
-    if (!both)
-      throw Error(ErrorCode::DType, "the operands are " + std::string(name_of(*strong)) + " and " +
-                                        std::string(name_of(dtype)) +
-                                        "; there is no silent promotion: cast one with astype");
-    strong = both;
-  }
-  if (!strong) return weak;
-  if (category(weak) > category(*strong) && category(weak) == 2)
-    throw Error(ErrorCode::DType, "a float scalar meets a tensor of " +
-                                      std::string(name_of(*strong)) +
-                                      ": cast the tensor to a float type with astype");
-  return *strong;
+  return common_type(trace, operands).dtype;
 }
 
 Shape common_shape(const Trace& trace, std::span<const Operand> operands) {
@@ -69,16 +46,17 @@ Formula element(const Trace& trace, const StageBuilder& stage, const Operand& op
 }
 
 TensorId map(Trace& trace, std::string_view name, std::span<const Operand> operands,
-             const ElementFormula& formula) {
-  const DType dtype = common_dtype(trace, operands);
+             const ElementFormula& formula, Takes takes) {
+  OperandType type = common_type(trace, operands);
+  if (takes == Takes::Floats && type.weak) type = float_of(type);
+  const DType dtype = type.dtype;
   StageBuilder stage(trace, name, common_shape(trace, operands));
   std::vector<Formula> elements;
   for (const Operand& operand : operands) elements.push_back(element(trace, stage, operand, dtype));
   const Formula body = formula(elements);
   const bool rounds = body.dtype() == accumulator_of(dtype);
   const TensorId result = stage.finish(body, rounds ? dtype : body.dtype());
-  if (std::ranges::all_of(operands, [&](const Operand& o) { return is_weak(trace, o); }))
-    trace.set_weak(result);
+  if (type.weak && rounds) trace.set_weak(result);
   return result;
 }
 

@@ -1,8 +1,7 @@
 // runtime/trace/ops/elementwise.hpp -- one stage that applies a formula to broadcast operands.
 //
-// Operands agree on one dtype: literals and weak tensors adapt, integers promote to the wider,
-// anything else raises ErrorCode::DType naming astype. Formulas see half types as float32; a result
-// of that type is rounded back.
+// Operands agree on one dtype by the rule of promotion.hpp. Formulas see half types as float32; a
+// result of that type is rounded back.
 #pragma once
 
 #include <functional>
@@ -19,15 +18,20 @@ namespace adjit {
 /// The elements of the operands at one point, to the result's element there.
 using ElementFormula = std::function<Formula(std::span<const Formula>)>;
 
+/// Whether a formula is defined for floats only: weak integers are floats then.
+enum class Takes : uint8_t { Numbers, Floats };
+
 /// result[...] = formula(operands[...]) over the broadcast shape.
 TensorId map(Trace& trace, std::string_view name, std::span<const Operand> operands,
-             const ElementFormula& formula);
+             const ElementFormula& formula, Takes takes = Takes::Numbers);
 inline TensorId map(Trace& trace, std::string_view name, std::initializer_list<Operand> operands,
-                    const ElementFormula& formula) {
-  return map(trace, name, std::span<const Operand>(operands.begin(), operands.size()), formula);
+                    const ElementFormula& formula, Takes takes = Takes::Numbers) {
+  return map(trace, name, std::span<const Operand>(operands.begin(), operands.size()), formula,
+             takes);
 }
 
-/// The dtype that operands agree on.
+/// The type that the operands that are given agree on.
+OperandType common_type(const Trace& trace, std::span<const Operand> operands);
 DType common_dtype(const Trace& trace, std::span<const Operand> operands);
 /// The shape they broadcast to.
 Shape common_shape(const Trace& trace, std::span<const Operand> operands);

@@ -94,13 +94,12 @@ std::vector<TensorId> take_along_axis(OperatorCall& call) {
 // x with src[i...] combined into position (i... with dimension `axis` replaced by indices[i...]).
 std::vector<TensorId> scatter_along_axis(OperatorCall& call, CombinerKind kind) {
   Trace& trace = call.trace();
+  call.promote({0, 2});
   const TensorId x = call.tensor(0), indices = call.tensor(1), source = call.tensor(2);
   require_integer(trace, indices, "indices");
   const size_t axis = call.axis_of(0, -1);
   if (call.rank(0) != call.rank(1) || call.shape(1) != call.shape(2))
     call.fail_shape("scatter needs x and indices of one rank, indices and src of one shape");
-  if (trace.dtype(x) != trace.dtype(source))
-    call.fail(ErrorCode::DType, "x and src differ in dtype: cast one with astype");
   Domain domain;
   domain.extents = call.shape(1);
   ExprPool& pool = trace.pool();
@@ -123,14 +122,14 @@ std::vector<TensorId> scatter_add(OperatorCall& call) {
 // x with source rows added at indices along an axis.
 std::vector<TensorId> index_add(OperatorCall& call) {
   Trace& trace = call.trace();
+  call.promote({0, 2});
   const TensorId x = call.tensor(0), indices = call.tensor(1), source = call.tensor(2);
   require_integer(trace, indices, "indices");
   const size_t axis = call.axis_of(0, 0);
   Shape wanted = call.shape(0);
   if (call.rank(1) != 1) call.fail_shape("indices must be a vector");
   wanted[axis] = call.shape(1)[0];
-  if (wanted != call.shape(2) || trace.dtype(x) != trace.dtype(source))
-    call.fail_shape("source must be " + std::string(name_of(trace.dtype(x))) + to_string(wanted));
+  if (wanted != call.shape(2)) call.fail_shape("source must have shape " + to_string(wanted));
   Domain domain;
   domain.extents = wanted;
   ExprPool& pool = trace.pool();

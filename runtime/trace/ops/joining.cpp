@@ -147,10 +147,11 @@ const Operator kJoiningOperators[] = {
     {"stack", "(tensors..., *, axis=0)", "n times (...) -> (n, ...)",
      "each part gets its slice of g", stack},
     {"split", "(x, *, sections_or_indices, axis=0)", "(..., A+B, ...) -> (..., A, ...), ...",
-     "the parts joined, zero where one has no cotangent", split},
-    {"unstack", "(x, *, axis=0)", "(n, ...) -> n times (...)", "the parts stacked", unstack},
+     "the parts joined, zero where one has no cotangent", split, Operator::Results::Several},
+    {"unstack", "(x, *, axis=0)", "(n, ...) -> n times (...)", "the parts stacked", unstack,
+     Operator::Results::Several},
     {"meshgrid", "(tensors..., *, indexing='xy')", "(A,), (B,) -> (B, A) twice, or (A, B)",
-     "g summed over the other dimensions", meshgrid},
+     "g summed over the other dimensions", meshgrid, Operator::Results::Several},
 };
 
 }  // namespace

@@ -31,9 +31,8 @@ std::vector<TensorId> elementwise_loss(OperatorCall& call, const ElementFormula&
   std::vector<Operand> operands;
   for (const Operand& o : call.operands())
     if (o.given()) operands.push_back(o.tensor.valid() ? Operand(widened(trace, o.tensor)) : o);
-  if (is_float(common_dtype(trace, operands)) == false)
-    call.fail(ErrorCode::DType, "a loss needs float types: cast with astype");
-  const DType dtype = trace.dtype(call.tensor(0));
+  const DType dtype = common_dtype(trace, call.operands());
+  if (!is_float(dtype)) call.fail(ErrorCode::DType, "a loss needs float types: cast with astype");
   return {astype(trace, reduced_loss(call, map(trace, call.name(), operands, formula)), dtype)};
 }
 
@@ -93,6 +92,7 @@ std::vector<TensorId> kl_div(OperatorCall& call) {
 
 std::vector<TensorId> cosine_similarity(OperatorCall& call) {
   Trace& trace = call.trace();
+  call.promote({0, 1});
   const TensorId operands[] = {widened(trace, call.tensor(0)), widened(trace, call.tensor(1))};
   const Shape shape = common_shape(trace, call.operands());
   const Reduced over{{normalized_axis(call.integer("dim", 1), shape.size(), "dim")}, false};

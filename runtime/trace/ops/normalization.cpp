@@ -1,6 +1,7 @@
 // runtime/trace/ops/normalization.cpp -- batch, layer, group, instance and RMS norms, normalize,
 // local response.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "runtime/trace/ops/families.hpp"
@@ -186,12 +187,19 @@ std::vector<TensorId> normalize(OperatorCall& call) {
   const TensorId x = widened(trace, call.tensor(0));
   const Reduced over{{call.axis_of(0, 1, "dim")}, true};
   const double p = call.real("p", 2), eps = call.real("eps", 1e-12);
-  const TensorId total =
-      reduce_map(trace, "norm", CombinerKind::Sum, x, over, trace.dtype(x), [&](Formula e) {
-        return p == 2 ? e * e : p == 1 ? abs(e) : power(abs(e), p);
-      });
+  const bool largest = std::isinf(p) && p > 0, smallest = std::isinf(p) && p < 0;
+  const bool direct = p == 0 || p == 1 || largest || smallest;  // no root is taken
+  const TensorId total = reduce_map(trace, "norm",
+                                    largest    ? CombinerKind::Max
+                                    : smallest ? CombinerKind::Min
+                                               : CombinerKind::Sum,
+                                    x, over, trace.dtype(x), [&](Formula e) {
+                                      if (p == 0)
+                                        return (e != 0).cast(e.dtype());  // how many are not 0
+                                      return p == 2 ? e * e : direct ? abs(e) : power(abs(e), p);
+                                    });
   const TensorId y = map(trace, call.name(), {x, total}, [&](auto e) {
-    const Formula norm = p == 2 ? sqrt(e[1]) : p == 1 ? e[1] : power(e[1], 1 / p);
+    const Formula norm = p == 2 ? sqrt(e[1]) : direct ? e[1] : power(e[1], 1 / p);
     // Not maximum(): at norm 0 its square root has an infinite derivative that the other branch
     // would let through.
     return select(norm > eps, e[0] / norm, e[0] / eps);

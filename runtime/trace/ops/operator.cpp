@@ -84,9 +84,11 @@ std::vector<TensorId> Operator::trace(Trace& trace, std::span<const TensorId> in
   };
   try {
     OperatorCall call(trace, *this, inputs, attributes);
-    std::vector<TensorId> results = build(call);
+    std::vector<TensorId> made = build(call);
+    for (TensorId result : made)
+      if (results != Results::Created && call.is_weak(trace.dtype(result))) trace.set_weak(result);
     trace.set_operation(outer);
-    return results;
+    return made;
   } catch (const Overflow& e) {
     throw failed(e.code(), std::string(e.what()) + " (attributes: " + attributes.dump() + ")");
   } catch (const Error& e) {

@@ -11,9 +11,9 @@
 //   - a non-finite float is the string "inf", "-inf" or "nan".
 //   - "scalars": where the signature takes tensors or Python scalars, a list with one entry per
 //   operand: null takes the
-//     next tensor of `inputs`, a bool, int or float is a weakly typed literal. Example, where(c, x,
-//     0.0): inputs {c, x}, attributes {"scalars": [null, null, 0.0]}. Without the key all operands
-//     are tensors.
+//     next tensor of `inputs`, a bool, int or float is a weakly typed literal, and
+//     {"dtype": "float64", "value": 0.1} a literal of that dtype. Example, where(c, x, 0.0): inputs
+//     {c, x}, attributes {"scalars": [null, null, 0.0]}. Without the key all operands are tensors.
 //   - optional tensors (a bias) are named in "optional": the names of those that `inputs` holds, in
 //   order, behind the
 //     required ones. Example, batch_norm with weight only: {"optional": ["weight"]}. Without the
@@ -38,6 +38,10 @@ struct Operator {
   std::string_view shapes;     // "(N, C, H, W), (O, C/groups, KH, KW) -> (N, O, H', W')"
   std::string_view gradient;   // what the derived one equals, or why there is none
   std::vector<TensorId> (*build)(OperatorCall& call) = nullptr;
+  /// Plain; Created: its dtype is its own, whatever numbers it is made from; Several: as many as
+  /// its operands say, a tuple even of one.
+  enum class Results : uint8_t { Plain, Created, Several };
+  Results results = Results::Plain;
 
   /// Adds the operator's stages to the trace and returns its results. Every error names the
   /// operator and the trace's source line: ErrorCode::Shape, DType, Bounds, Invalid (an attribute

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/trace/ops/stage_builder.hpp"
+#include "runtime/trace/ops/elementwise.hpp"
 
 namespace adjit {
 namespace {
@@ -87,6 +87,19 @@ OperatorCall::OperatorCall(Trace& trace, const Operator& op, std::span<const Ten
   check_attribute_names();
 }
 
+// A number is weak; {"dtype": "float64", "value": 0.1} is not.
+Operand OperatorCall::literal_of(const nlohmann::json& entry) const {
+  const bool typed = entry.is_object() && entry.contains("dtype") && entry.contains("value") &&
+                     entry["dtype"].is_string();
+  const std::optional<WeakScalar> literal = scalar_of(typed ? entry["value"] : entry);
+  if (!literal) fail_attribute("scalars", "numbers, bools, null or {dtype, value}");
+  if (!typed) return *literal;
+  const std::string name = entry["dtype"].get<std::string>();
+  const std::optional<DType> dtype = dtype_from_name(name);
+  if (!dtype) fail(ErrorCode::DType, "there is no dtype '" + name + "'");
+  return {*literal, *dtype};
+}
+
 void OperatorCall::bind(std::span<const TensorId> inputs) {
   const OperatorSignature signature = parse_signature(op_.signature);
   const nlohmann::json* scalars = find("scalars");
@@ -95,9 +108,7 @@ void OperatorCall::bind(std::span<const TensorId> inputs) {
   size_t next = 0;
   const auto take = [&](size_t position) -> Operand {
     if (scalars && position < scalars->size() && !(*scalars)[position].is_null()) {
-      const std::optional<WeakScalar> literal = scalar_of((*scalars)[position]);
-      if (!literal) fail_attribute("scalars", "numbers, bools or null");
-      return *literal;
+      return literal_of((*scalars)[position]);
     }
     if (next < inputs.size()) return inputs[next++];
     return {};
@@ -142,11 +153,46 @@ const Operand& OperatorCall::operand(size_t k) const {
 
 TensorId OperatorCall::tensor(size_t k) const {
   const Operand& o = operand(k);
-  if (o.tensor.valid()) return o.tensor;
-  invariant(o.scalar.has_value(), "an optional operand that was not given");
-  StageBuilder stage(trace_, "literal", {});
-  const DType dtype = o.scalar->default_dtype();
-  return stage.finish({trace_.pool(), to_constant(trace_.pool(), *o.scalar, dtype)}, dtype);
+  if (tensors_.size() < operands_.size()) tensors_.resize(operands_.size());
+  if (tensors_[k].valid()) return tensors_[k];
+  invariant(o.given(), "an optional operand that was not given");
+  const OperandType own = type_of(trace_, o);
+  // A weak float takes the float type of what is beside it, which most operators ask of the tensor
+  // alone; weak integers may be indices.
+  const OperandType all = own.weak && is_float(own.dtype) ? common_type(trace_, operands_) : own;
+  TensorId tensor = o.tensor;
+  if (o.scalar) {
+    StageBuilder stage(trace_, "literal", {});
+    const DType held = accumulator_of(all.dtype);
+    tensor = stage.finish({trace_.pool(), to_constant(trace_.pool(), *o.scalar, held)}, all.dtype);
+    if (all.weak) trace_.set_weak(tensor);
+  } else if (all.dtype != own.dtype) {
+    tensor = astype(trace_, tensor, all.dtype);
+  }
+  tensors_[k] = tensor;
+  return tensor;
+}
+
+DType OperatorCall::promote(std::initializer_list<size_t> operands) {
+  std::vector<Operand> meeting;
+  for (size_t k : operands) meeting.push_back(tensor(k));
+  const DType dtype = common_dtype(trace_, meeting);
+  for (size_t k : operands)
+    if (trace_.dtype(tensors_[k]) != dtype) tensors_[k] = astype(trace_, tensors_[k], dtype);
+  return dtype;
+}
+
+bool OperatorCall::is_weak(DType result) const {
+  if (has("dtype") || result == DType::Bool) return false;
+  bool weak = false;
+  for (const Operand& o : operands_) {
+    if (!o.given()) continue;
+    const OperandType type = type_of(trace_, o);
+    if (is_float(type.dtype) && (!type.weak || !is_float(result))) return false;
+    if (is_integer(type.dtype) && !type.weak && !is_float(result)) return false;
+    weak |= type.weak && type.dtype != DType::Bool;
+  }
+  return weak;
 }
 
 std::vector<TensorId> OperatorCall::tensors() const {

@@ -6,6 +6,7 @@
 // tensors.
 #pragma once
 
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -34,10 +35,16 @@ class OperatorCall {
   size_t operand_count() const { return operands_.size(); }
   const Operand& operand(size_t k) const;
   std::span<const Operand> operands() const { return operands_; }
-  /// Operand k as a tensor; a scalar in its place becomes a 0-d tensor of its default type.
+  /// Operand k as a tensor: a scalar in its place becomes a 0-d tensor. Weak floats are cast to the
+  /// float type of the other operands.
   TensorId tensor(size_t k) const;
+  /// From here on tensor() gives these operands in the dtype that they agree on, which is returned.
+  DType promote(std::initializer_list<size_t> operands);
   /// All operands as tensors.
   std::vector<TensorId> tensors() const;
+  /// Whether a result of that type is weak: made of weak operands, and of none that are not (bools,
+  /// and indices beside floats, do not count). One whose dtype was asked for is not.
+  bool is_weak(DType result) const;
   bool has_operand(size_t k) const { return k < operands_.size() && operands_[k].given(); }
   /// A copy: the trace's own moves when a stage is added, which tensor() of a scalar operand does.
   Shape shape(size_t k) const { return trace_.shape(tensor(k)); }
@@ -71,12 +78,14 @@ class OperatorCall {
  private:
   void bind(std::span<const TensorId> inputs);
   void check_attribute_names() const;
+  Operand literal_of(const nlohmann::json& entry) const;
   [[noreturn]] void fail_attribute(std::string_view key, std::string_view wanted) const;
 
   Trace& trace_;
   const Operator& op_;
   const nlohmann::json& attributes_;
   std::vector<Operand> operands_;
+  mutable std::vector<TensorId> tensors_;  // what tensor() gave; invalid: not asked for yet
 };
 
 /// An integer of JSON that int64 holds; nullopt for anything else.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include "runtime/trace/ops/operator_call.hpp"
+
 namespace adjit {
 namespace {
 
@@ -65,6 +67,12 @@ TensorId reduce_map(Trace& trace, std::string_view name, CombinerKind kind, Tens
       [&](std::span<const Formula> e) { return formula(e[0]); }, ties);
 }
 
+DType sum_dtype(const OperatorCall& call) {
+  const DType dtype = call.trace().dtype(call.tensor(0));
+  if (const std::optional<DType> asked = call.dtype("dtype")) return *asked;
+  return is_float(dtype) ? dtype : DType::Int64;
+}
+
 TensorId sum(Trace& trace, TensorId x, const Reduced& over) {
   return reduce_map(trace, "sum", CombinerKind::Sum, x, over, trace.dtype(x),
                     [](Formula e) { return e; });
@@ -98,6 +106,11 @@ TensorId variance(Trace& trace, TensorId x, TensorId mean, const Reduced& over, 
 }
 
 TensorId logsumexp(Trace& trace, TensorId x, const Reduced& over) {
+  if (!over.axes.empty() && reduced_count(trace, x, over) == 0) {
+    // The logarithm of an empty sum.
+    const TensorId nothing = sum(trace, x, over);
+    return map(trace, "logsumexp", {nothing}, [](auto e) { return log(e[0]); });
+  }
   const TensorId largest = maximum_over(trace, x, {over.axes, true}, true);
   // Where the largest is infinite nothing is taken out: inf - inf would be NaN.
   const TensorId shift =

@@ -10,6 +10,8 @@
 
 namespace adjit {
 
+class OperatorCall;
+
 /// Which axes go, and whether they stay with extent 1.
 struct Reduced {
   std::vector<size_t> axes;
@@ -28,6 +30,9 @@ TensorId reduce_map(Trace& trace, std::string_view name, CombinerKind kind,
                     bool stop_gradient = false);
 
 TensorId sum(Trace& trace, TensorId x, const Reduced& over);
+/// What sums and products of operand 0 are taken in: the dtype asked for, else that of floats, and
+/// int64 for bools and integers of any width, so that narrow ones do not wrap.
+DType sum_dtype(const OperatorCall& call);
 /// ErrorCode::Shape over an empty axis.
 TensorId maximum_over(Trace& trace, TensorId x, const Reduced& over, bool stop_gradient = false);
 TensorId mean(Trace& trace, TensorId x, const Reduced& over);

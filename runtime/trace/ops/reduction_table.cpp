@@ -15,13 +15,6 @@ Reduced reduced(const OperatorCall& call) {
 
 Formula identity(Formula x) { return x; }
 
-// Sums and products of narrow integers are taken in int64, as NumPy takes them.
-DType sum_dtype(const OperatorCall& call) {
-  const DType dtype = call.trace().dtype(call.tensor(0));
-  if (const std::optional<DType> asked = call.dtype("dtype")) return *asked;
-  return is_float(dtype) ? dtype : DType::Int64;
-}
-
 std::vector<TensorId> fold(OperatorCall& call, CombinerKind kind) {
   const DType dtype = sum_dtype(call);
   return {reduce_map(call.trace(), call.name(), kind, call.tensor(0), reduced(call), dtype,
@@ -87,25 +80,34 @@ std::vector<TensorId> arg_extreme(OperatorCall& call, CombinerKind kind) {
 std::vector<TensorId> argmax(OperatorCall& call) { return arg_extreme(call, CombinerKind::ArgMax); }
 std::vector<TensorId> argmin(OperatorCall& call) { return arg_extreme(call, CombinerKind::ArgMin); }
 
+// What statistics are taken of, and their type: of integers and bools a weak float.
+OperandType sample_type(const OperatorCall& call) {
+  return float_of(type_of(call.trace(), call.tensor(0)));
+}
+
+TensorId statistic(OperatorCall& call, TensorId value) {
+  const OperandType type = sample_type(call);
+  const TensorId result = astype(call.trace(), value, type.dtype);
+  if (type.weak) call.trace().set_weak(result);
+  return result;
+}
+
 std::vector<TensorId> mean_operator(OperatorCall& call) {
-  require_float(call.trace(), call.tensor(0), "x");
-  return {mean(call.trace(), call.tensor(0), reduced(call))};
+  const TensorId x = astype(call.trace(), call.tensor(0), sample_type(call).dtype);
+  return {statistic(call, mean(call.trace(), x, reduced(call)))};
 }
 
 TensorId variance_of(OperatorCall& call) {
   Trace& trace = call.trace();
-  require_float(trace, call.tensor(0), "x");
-  const TensorId x = widened(trace, call.tensor(0));
+  const TensorId x = widened(trace, astype(trace, call.tensor(0), sample_type(call).dtype));
   const Reduced over = reduced(call);
   return variance(trace, x, mean(trace, x, {over.axes, true}), over, call.real("correction", 0));
 }
-std::vector<TensorId> var(OperatorCall& call) {
-  return {astype(call.trace(), variance_of(call), call.trace().dtype(call.tensor(0)))};
-}
+std::vector<TensorId> var(OperatorCall& call) { return {statistic(call, variance_of(call))}; }
 std::vector<TensorId> std_operator(OperatorCall& call) {
   const TensorId y =
       map(call.trace(), "std", {variance_of(call)}, [](auto e) { return sqrt(e[0]); });
-  return {astype(call.trace(), y, call.trace().dtype(call.tensor(0)))};
+  return {statistic(call, y)};
 }
 
 std::vector<TensorId> logsumexp_operator(OperatorCall& call) {

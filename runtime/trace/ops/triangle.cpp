@@ -77,8 +77,9 @@ std::vector<TensorId> trace_operator(OperatorCall& call) {
   StageBuilder stage(call.trace(), call.name(), d.rest);
   const std::vector<Formula> others = stage.axes();
   const Formula along = stage.reduce(d.extent);
-  return {stage.finish(CombinerKind::Sum, stage.read(call.tensor(0), point_on(d, others, along)),
-                       call.trace().dtype(call.tensor(0)))};
+  const DType dtype = sum_dtype(call);
+  const Formula element = stage.read(call.tensor(0), point_on(d, others, along));
+  return {stage.finish(CombinerKind::Sum, element.cast(accumulator_of(dtype)), dtype)};
 }
 
 // The last dimension becomes a diagonal of a square matrix that is zero elsewhere.
@@ -104,7 +105,7 @@ const Operator kTriangleOperators[] = {
     {"triu", "(x, *, k=0)", "(..., M, N) -> (..., M, N)", "g in the triangle", triu},
     {"diagonal", "(x, *, offset=0, axis1=0, axis2=1)", "(M, N) -> (min(M, N),)",
      "g on the diagonal", diagonal},
-    {"trace", "(x, *, offset=0, axis1=0, axis2=1)", "(M, N) -> ()", "g on the diagonal",
+    {"trace", "(x, *, offset=0, axis1=0, axis2=1, dtype=None)", "(M, N) -> ()", "g on the diagonal",
      trace_operator},
     {"diag_embed", "(x, *, offset=0)", "(..., N) -> (..., N, N)", "g's diagonal", diag_embed},
 };

@@ -65,12 +65,15 @@ bool keeps_integers(Op op) {
 
 std::vector<TensorId> apply_unary(OperatorCall& call) {
   const Op op = std::ranges::find(kUnaryOperators, call.name(), &UnaryRow::name)->op;
-  return {map(call.trace(), call.name(), call.operands(), [op](std::span<const Formula> x) {
+  const auto formula = [op](std::span<const Formula> x) {
     if (op == Op::Not) return !as_bool(x[0]);
     if (keeps_integers(op) && !is_float(x[0].dtype())) return x[0];
     if (op == Op::BitNot && x[0].dtype() == DType::Bool) return !x[0];
     return x[0].make(op);
-  })};
+  };
+  const bool floats = info(op).rule == TypeRule::FloatSame && !keeps_integers(op);
+  return {map(call.trace(), call.name(), call.operands(), formula,
+              floats ? Takes::Floats : Takes::Numbers)};
 }
 
 // Functions that are a formula.
@@ -83,7 +86,9 @@ std::vector<TensorId> square(OperatorCall& call) {
   return apply_formula(call, [](auto x) { return x[0] * x[0]; });
 }
 std::vector<TensorId> reciprocal(OperatorCall& call) {
-  return apply_formula(call, [](auto x) { return 1.0 / x[0]; });
+  return {map(
+      call.trace(), call.name(), call.operands(), [](auto x) { return 1.0 / x[0]; },
+      Takes::Floats)};
 }
 std::vector<TensorId> positive(OperatorCall& call) {
   return apply_formula(call, [](auto x) { return x[0]; });

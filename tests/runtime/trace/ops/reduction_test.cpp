@@ -33,7 +33,30 @@ TEST(Reduction, Moments) {
   expect_near(run("mean", {kMatrix}), {mean});
   expect_near(run("var", {kMatrix}), {squares / 6});
   expect_near(run("std", {kMatrix}, R"({"correction": 1})"), {std::sqrt(squares / 5)});
-  EXPECT_THROW(run("mean", {i64({2}, {1, 2})}), Error);
+}
+
+TEST(Reduction, AveragesOfIntegersAndBoolsAreFloat64) {
+  for (const Array& x : {i64({4}, {1, 2, 3, 4}), array(DType::UInt8, {4}, {1, 2, 3, 4})}) {
+    EXPECT_EQ(run("mean", {x}).dtype, DType::Float64);
+    expect_near(run("mean", {x}), {2.5});
+    expect_near(run("var", {x}), {1.25});
+    expect_near(run("std", {x}), {std::sqrt(1.25)});
+  }
+  expect_near(run("mean", {array(DType::Bool, {4}, {1, 0, 1, 1})}), {0.75});
+}
+
+TEST(Reduction, ExtremesOfBools) {
+  const Array x = array(DType::Bool, {3, 2}, {0, 0, 0, 1, 1, 1});
+  expect_near(run("max", {x}, R"({"axis": 1})"), {0, 1, 1});
+  expect_near(run("min", {x}, R"({"axis": 1})"), {0, 0, 1});
+  expect_near(run("argmax", {x}, R"({"axis": 1})"), {0, 1, 0});
+  expect_near(run("argmin", {x}, R"({"axis": 1})"), {0, 0, 0});
+}
+
+TEST(Reduction, LogsumexpOfNothing) {
+  expect_near(run("logsumexp", {f64({2, 0}, {})}, R"({"axis": 1})"), {-kInf, -kInf});
+  EXPECT_EQ(run("logsumexp", {f64({2, 0}, {})}, R"({"axis": 1, "keepdims": true})").shape,
+            (Shape{2, 1}));
 }
 
 TEST(Reduction, LogsumexpIsStable) {
