@@ -204,7 +204,7 @@ def unusual() -> list[Any]:
         shifted,
         X.astype(">f4"),
         X.view(np.matrix).A1,
-        np.ma.masked_array(X),
+        np.ma.masked_array(X),  # nothing is masked
         X.view(type("Mine", (np.ndarray,), {})),
         np.broadcast_to(X, (1, 16))[0],
     ]
@@ -223,7 +223,7 @@ def test_unusual_arrays_after_usual_ones(number: int) -> None:
 def tensor_calls() -> Any:
     """The gradient, and as an executable, each called until it takes tensors as they are."""
     torch = pytest.importorskip("torch")
-    x, y = torch.from_numpy(X.copy()), torch.nn.Parameter(torch.from_numpy(Y.copy()))
+    x, y = torch.from_numpy(X.copy()), torch.nn.Parameter(torch.from_numpy(Y.copy()), False)
     calls = gradient(), executable()
     for call in calls:
         for _ in range(3):
@@ -267,7 +267,8 @@ def test_tensors_beside_captured_arrays(captured: Any) -> None:
     """Also when ``.data`` gets memory of another layout."""
     torch = pytest.importorskip("torch")
     x = torch.from_numpy(X.copy())
-    captured = torch.nn.Parameter(torch.from_numpy(Y.copy())) if captured is None else captured
+    if captured is None:
+        captured = torch.nn.Parameter(torch.from_numpy(Y.copy()), False)
     call = aj.jit(lambda x: x * captured)
     for k in range(4):
         if k > 1 and isinstance(captured, torch.Tensor):

@@ -57,10 +57,13 @@ operators.install(globals())
 from .notation import scatter  # noqa: E402
 from .operators import (  # noqa: E402, F401
     arange,
+    asarray,
     broadcast_arrays,
     cumulative_prod,
     cumulative_sum,
     einsum,
+    empty,
+    empty_like,
     full,
     meshgrid,
 )

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import dtypes, pool
 from ._library import DLTensor, longs
-from .errors import DeviceError, DTypeError
+from .errors import DeviceError, DTypeError, Error
 from .objects import address_of
 
 
@@ -57,6 +57,11 @@ def address_of_tensor(tensor: Any) -> int:
         return 0
 
 
+def requires_grad(tensor: Any) -> bool:
+    """Whether autograd would follow what is computed from a torch tensor now."""
+    return bool(tensor.requires_grad and _torch().is_grad_enabled())
+
+
 def is_array(value: Any) -> bool:
     """Whether a value is an array that views can be made of (Python scalars are not)."""
     if isinstance(value, np.ndarray):
@@ -64,6 +69,29 @@ def is_array(value: Any) -> bool:
     if isinstance(value, np.generic | bool | int | float):
         return False
     return hasattr(value, "__dlpack__") or hasattr(value, "__array_interface__")
+
+
+def _check_plain(array: Any) -> None:
+    """DTypeError for an ndarray that means more than its elements, which would be lost."""
+    kind = type(array)
+    if kind is np.ndarray:
+        return
+    if isinstance(array, np.ma.MaskedArray):
+        if not np.ma.is_masked(array):  # nothing would be lost
+            return
+        raise DTypeError(
+            "a NumPy masked array would lose its mask; pass .filled(value), or its data and its "
+            "mask apart (aj.where(mask, 0.0, data))"
+        )
+    if isinstance(array, np.matrix):
+        raise DTypeError(
+            "a NumPy matrix, whose products are others than an array's; pass np.asarray(...) of it"
+        )
+    if kind.__array_ufunc__ is not np.ndarray.__array_ufunc__:
+        raise DTypeError(
+            f"a {kind.__module__}.{kind.__qualname__} computes otherwise than NumPy's arrays (a "
+            "unit, say), which would be lost; pass np.asarray(...) of it"
+        )
 
 
 def framework_of(value: Any) -> str:
@@ -79,6 +107,7 @@ def view(value: Any) -> View:
     if framework_of(value) == "torch":
         return _view_torch(value)
     array = value if isinstance(value, np.ndarray) else _to_numpy(value)
+    _check_plain(array)
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     number = dtypes.of_numpy(array.dtype)
@@ -93,6 +122,12 @@ def view(value: Any) -> View:
 
 
 def _to_numpy(value: Any) -> Any:
+    jax = sys.modules.get("jax")
+    if jax is not None and isinstance(value, getattr(jax.core, "Tracer", ())):
+        raise DTypeError(
+            "a JAX tracer has no elements yet; call adjit's functions outside jax.jit, jax.grad "
+            "and jax.vmap"
+        )
     device = getattr(value, "__dlpack_device__", None)
     if device is not None and device()[0] != 1:
         raise DeviceError("an array lies on a device; copy it to CPU memory first")
@@ -109,6 +144,11 @@ def _view_torch(tensor: Any) -> View:
     if tensor.device.type != "cpu":
         raise DeviceError(
             f"a torch tensor lies on {tensor.device}; this version runs on the CPU: use .cpu()"
+        )
+    if requires_grad(tensor):
+        raise Error(
+            "a torch tensor requires a gradient, which autograd would not get through this call; "
+            "pass its .detach(), or call under torch.no_grad()"
         )
     if tensor.is_nested:
         raise DTypeError("a torch tensor is nested; use .to_padded_tensor()")

@@ -11,6 +11,7 @@ from typing import Any
 from . import arrays, control, dtypes, pytree, runtime, tracing, transforms
 from ._library import Handle
 from .errors import DTypeError, Error, ShapeError
+from .pickling import ByName
 
 # A rule that calls its own function is traced again inside itself, this many times; the derivatives
 # past that are those of the function.
@@ -20,7 +21,7 @@ _FIRST_FLOAT = dtypes.NAMES.index("float16")
 _Spec = tuple[int, tuple[int, ...]]
 
 
-class CustomVjp:
+class CustomVjp(ByName):
     """What custom_vjp makes of a function; ``defvjp`` gives it the rule before the first call."""
 
     def __init__(self, f: Callable[..., Any], nondiff_argnums: Sequence[int]) -> None:
@@ -30,6 +31,13 @@ class CustomVjp:
         self._static = tuple(nondiff_argnums)
         self._fwd: Callable[..., Any] | None = None
         self._bwd: Callable[..., Any] | None = None
+        self._within = threading.local()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: v for name, v in self.__dict__.items() if name != "_within"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
         self._within = threading.local()
 
     def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:

@@ -85,7 +85,10 @@ class Into:
             raise DTypeError(
                 f"{where} is a {type(leaf).__name__}; NumPy arrays and torch tensors take results"
             )
-        view = arrays.view(leaf)
+        try:
+            view = arrays.view(leaf)
+        except Error as error:
+            raise type(error)(f"{where}: {error}") from None
         if view.shape != shape:
             raise ShapeError(f"{where} has shape {view.shape}, but the result has {shape}")
         if view.dtype != dtype:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import notation, scalars, tracing
+from . import arrays, dtypes, notation, scalars, tracing
 from ._library import library
 from .errors import Error, ShapeError
 from .fixed import Fixed
@@ -196,6 +196,7 @@ def install(namespace: dict[str, Any], prefix: str = "") -> list[str]:
         head, _, tail = row.name.rpartition(".")
         if head == prefix.rstrip("."):
             namespace[tail] = _function(row)
+            namespace[tail].__module__ = namespace["__name__"]  # pickled by name
             names.append(tail)
     return names
 
@@ -216,6 +217,40 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> An
     if stop is None:
         start, stop = 0, start
     return apply("arange", [], {"start": start, "stop": stop, "step": step, **_dtype(dtype)})
+
+
+def asarray(obj: Any, dtype: Any = None, copy: bool | None = None) -> Any:
+    """As the array API's: an array of numbers, nested lists of them, or an array of a framework.
+
+    Floats of Python become float32, ints int64, as in creation; arrays and NumPy's scalars keep
+    their dtype. Arrays are copied where their dtype changes, or where ``copy`` asks for it.
+    """
+    (value,) = scalars.checked("asarray", [obj])
+    if dtype is None and scalars.is_weak(value):
+        kind = np.asarray(value).dtype
+        dtype = "float32" if kind == np.float64 else kind
+    if scalars.is_scalar(value):
+        return apply("full", [value], {"shape": [], **_dtype(dtype)})
+    if isinstance(value, scalars.Weak):
+        value = value.view(np.ndarray)
+    if tracing.current() is None and not isinstance(value, tracing.Tensor):
+        seen = arrays.view(value)
+        if copy is not True and (dtype is None or dtypes.number_of(dtype) == seen.dtype):
+            return value
+    elif dtype is None:
+        return apply("positive", [value], {})
+    name = dtypes.NAMES[seen.dtype] if dtype is None else dtypes.NAMES[dtypes.number_of(dtype)]
+    return apply("astype", [value], {"dtype": name})
+
+
+def empty(shape: Any, dtype: Any = "float32") -> Any:
+    """As the array API's; the elements are 0."""
+    return full(shape, 0, dtype)
+
+
+def empty_like(x: Any, dtype: Any = None) -> Any:
+    """As the array API's; the elements are 0."""
+    return apply("zeros_like", [x], _dtype(dtype))
 
 
 def einsum(subscripts: str, *operands: Any) -> Any:
@@ -261,6 +296,4 @@ def meshgrid(*tensors: Any, indexing: str = "xy") -> Any:
 
 
 def _dtype(dtype: Any) -> dict[str, Any]:
-    from . import dtypes
-
     return {} if dtype is None else {"dtype": dtypes.NAMES[dtypes.number_of(dtype)]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -58,12 +59,17 @@ def _children(tree: Any) -> tuple[tuple[Any, ...], list[Any]] | None:
         return ("named", kind), list(tree)
     if kind in (tuple, list):
         return (kind.__name__,), list(tree)
-    if kind is dict:
+    if kind is OrderedDict:  # whose order is part of what it is
+        return ("ordered", tuple(tree)), list(tree.values())
+    if kind is dict or kind is defaultdict:
         try:
             keys = tuple(sorted(tree))
         except TypeError as error:
             raise Error("the keys of a dict argument must be sortable") from error
-        return ("dict", keys), [tree[k] for k in keys]
+        values = [tree[k] for k in keys]
+        if kind is dict:
+            return ("dict", keys), values
+        return ("default", keys, tree.default_factory), values
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
         names = tuple(f.name for f in dataclasses.fields(tree))
         return ("dataclass", kind, names), [getattr(tree, n) for n in names]
@@ -119,6 +125,10 @@ def _unflatten(structure: Any, leaves: Any) -> Any:
         return children
     if kind == "dict":
         return dict(zip(structure[1], children, strict=True))
+    if kind == "ordered":
+        return OrderedDict(zip(structure[1], children, strict=True))
+    if kind == "default":
+        return defaultdict(structure[2], zip(structure[1], children, strict=True))
     if kind == "named":
         return structure[1](*children)
     if kind == "dataclass":
@@ -134,7 +144,7 @@ def paths(structure: Any, prefix: str = "") -> list[str]:
     if kind == "none":
         return []
     children = structure[-1]
-    if kind == "dict":
+    if kind in ("dict", "ordered", "default"):
         names = [f"[{key!r}]" for key in structure[1]]
     elif kind == "dataclass":
         names = [f".{name}" for name in structure[2]]

@@ -37,8 +37,8 @@ def runner(
     """What runs an executable on tensors, for fresh outputs; None unless all lie as ``inputs`` say.
 
     ``inputs`` are (dtype number, shape, strides in elements), ``outputs`` (dtype number, shape).
-    Nothing has run where a tensor does not fit: subclasses, devices, conjugates, sparse ones and
-    those without memory never do.
+    Nothing has run where a tensor does not fit: subclasses, devices, conjugates, sparse ones, those
+    without memory and those that autograd follows never do.
     """
     torch: Any = sys.modules["torch"]
     plain = (torch.Tensor, torch.nn.Parameter)
@@ -64,6 +64,7 @@ def runner(
                 or tensor.shape != shape
                 or tensor.stride() != strides
                 or tensor.is_neg()
+                or (tensor.requires_grad and torch.is_grad_enabled())
             ):
                 return None
             address = arrays.address_of_tensor(tensor)

@@ -25,14 +25,18 @@ class Module:
     def __init__(self, source: str) -> None:
         file, line = tracing.user_line()
         name = f"{file}:{line}" if file else "<text>"
+        self._source = source
         self._handle = Handle(
             "text_module",
             lambda out: call("adjit_text_module_create", source.encode(), name.encode(), out),
         )
         self._definitions = {
-            d["name"]: Definition(self._handle, d)
+            d["name"]: Definition(self, d)
             for d in json.loads(self._handle.text("adjit_text_module_definitions"))
         }
+
+    def __reduce__(self) -> Any:
+        return define, (self._source,)
 
     def __getattr__(self, name: str) -> Definition:
         definitions = self.__dict__.get("_definitions", {})
@@ -47,13 +51,16 @@ class Module:
 class Definition:
     """One definition: a traceable function of its inputs, one result or a tuple."""
 
-    def __init__(self, module: Handle, signature: dict[str, Any]) -> None:
+    def __init__(self, module: Module, signature: dict[str, Any]) -> None:
         self._module = module
         self.__name__ = signature["name"]
         self.inputs: list[str] = signature["inputs"]
         self.outputs: list[str] = signature["outputs"]
         self._instances: dict[Any, Handle] = {}
         self._jit: Any = None
+
+    def __reduce__(self) -> Any:
+        return getattr, (self._module, self.__name__)
 
     def __repr__(self) -> str:
         return f"{self.__name__}({', '.join(self.inputs)}) -> ({', '.join(self.outputs)})"
@@ -65,8 +72,9 @@ class Definition:
             self._instances[specs] = Handle(
                 "computation",
                 lambda out: call(
-                    "adjit_text_module_instantiate", self._module.value, self.__name__.encode(),
-                    len(specs), kinds, ints([len(s) for _, s in specs]), longs(shapes), out,
+                    "adjit_text_module_instantiate", self._module._handle.value,
+                    self.__name__.encode(), len(specs), kinds,
+                    ints([len(s) for _, s in specs]), longs(shapes), out,
                 ),
             )  # fmt: skip
         return self._instances[specs]

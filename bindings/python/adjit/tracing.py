@@ -119,7 +119,11 @@ class Trace:
             dtype, shape = value.dtype_number, value.shape
             weak = value.trace.is_weak(value.number)
         else:
-            view = arrays.view(value)
+            try:
+                view = arrays.view(value)
+            except Error as error:
+                where = "{}:{}".format(*user_line())
+                raise type(error)(f"'{self.name}' at {where} uses an array: {error}") from None
             dtype, shape = view.dtype, view.shape
         number = self.input(f"captured{len(self.captured)}", dtype, shape, weak).number
         self.captured.append(value)  # keeps it alive, so that its id stays its own

@@ -20,6 +20,7 @@ from .compiled import Compiled, Direct
 from .errors import Error
 from .fixed import Fixed
 from .into import Into
+from .pickling import ByName
 
 
 class Traced:
@@ -83,7 +84,7 @@ def _output(trace: tracing.Trace, leaf: Any) -> int:
     return trace.resolve(leaf)
 
 
-class Transformed:
+class Transformed(ByName):
     """A function after a transformation: callable on arrays, and inside traces."""
 
     def __init__(
@@ -104,10 +105,23 @@ class Transformed:
         self._memory_budget = runtime.memory_budget(memory_budget)
         self._static_numbers = tuple(static_argnums)
         self._static_names = frozenset(static_argnames)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Nothing is compiled."""
         self._compiled: dict[Any, Compiled] = {}  # by structure, static arguments, layouts
         self._by_layouts: dict[Any, Direct] = {}  # those that take all arguments as they are
         self._latest: Direct | None = None  # that one of them that ran last
         self._usual: Direct | None = None  # that one, if it ran before that, too
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickled and copied without machine code, which belongs to this process."""
+        compiled = ("_compiled", "_by_layouts", "_latest", "_usual")
+        return {name: v for name, v in self.__dict__.items() if name not in compiled}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._forget()
 
     def build(self, function: Callable[..., Any], args: Any) -> Built:
         """The computation for (positional, keyword) arguments; subclasses transform it."""

@@ -2,8 +2,6 @@
 //
 // The class of a sample is picked by a select under a sum over the classes, not by a data-dependent
 // address: the derivative is dense, deterministic and needs no scatter.
-#include <limits>
-
 #include "runtime/trace/ops/families.hpp"
 #include "runtime/trace/ops/loss.hpp"
 #include "runtime/trace/ops/softmax.hpp"
@@ -64,15 +62,26 @@ TensorId over_classes(Trace& trace, std::string_view name, const Classes& c, Ten
                       c.dtype);
 }
 
-// An ignored sample counts 0; a class that does not exist shows as NaN rather than as a silent 0.
-TensorId checked(Trace& trace, TensorId losses, TensorId target, int64_t classes, int64_t ignored,
-                 bool nan_outside) {
-  StageBuilder stage(trace, "checked", trace.shape(losses));
+// The class of every sample that counts, -1 of an ignored one. The class' element of the input is
+// read, whatever it is: a class that does not exist is an index out of range, in the gradient too,
+// which compares classes only.
+TensorId existing(OperatorCall& call, const Classes& c, TensorId target, int64_t ignored) {
+  StageBuilder stage(call.trace(), "classes", call.trace().shape(target));
+  std::vector<Formula> point = stage.axes();
+  const Formula own = stage.read(target, point).cast(DType::Int64);
+  point.insert(point.begin() + static_cast<long>(c.axis), own);
+  const Formula element = stage.read(call.tensor(0), point);
+  // Either way the class itself; no algebra knows.
+  const Formula found = select(is_nan(element), own, select(element == element, own, -1));
+  stage.stop_gradient();
+  return stage.finish(select(own == ignored, -1, found));
+}
+
+// An ignored sample counts 0.
+TensorId counted(Trace& trace, TensorId losses, TensorId classes) {
+  StageBuilder stage(trace, "counted", trace.shape(losses));
   const Formula loss = stage.read(losses, stage.axes());
-  const Formula t = stage.read(target, stage.axes()).cast(DType::Int64);
-  const double outside = nan_outside ? std::numeric_limits<double>::quiet_NaN() : 0.0;
-  const Formula valid = t >= 0 && t < classes;
-  return stage.finish(select(t == ignored, 0, select(valid, loss, outside)));
+  return stage.finish(select(stage.read(classes, stage.axes()) < 0, 0, loss));
 }
 
 // total / the weights of the samples that count.
@@ -84,11 +93,10 @@ TensorId averaged(Trace& trace, TensorId losses, TensorId weights) {
 
 std::vector<TensorId> index_loss(OperatorCall& call, const Classes& c, double smoothing) {
   Trace& trace = call.trace();
-  const TensorId target = call.tensor(1);
   if (call.shape(1) != sample_shape(trace, c))
     call.fail_shape("a target of class indices needs the shape " +
                     to_string(sample_shape(trace, c)));
-  const int64_t ignored = call.integer("ignore_index", -100);
+  const TensorId target = existing(call, c, call.tensor(1), call.integer("ignore_index", -100));
   const double even = smoothing / static_cast<double>(std::max<int64_t>(c.count, 1));
   TensorId losses = over_classes(trace, call.name(), c, target, [&](const Term& t) {
     const Formula hit = t.own_class == t.target;
@@ -96,13 +104,11 @@ std::vector<TensorId> index_loss(OperatorCall& call, const Classes& c, double sm
     if (smoothing == 0) return select(hit, cost, 0);
     return select(hit, cost * (1 - smoothing + even), cost * even);
   });
-  losses = checked(trace, losses, target, c.count, ignored, true);
+  losses = counted(trace, losses, target);
   if (call.text("reduction", "mean") != "mean") return {reduced_loss(call, losses)};
-  const TensorId weights = checked(
-      trace,
-      over_classes(trace, "weights", c, target,
-                   [](const Term& t) { return select(t.own_class == t.target, t.weight, 0); }),
-      target, c.count, ignored, false);
+  const TensorId weights = over_classes(trace, "weights", c, target, [](const Term& t) {
+    return select(t.own_class == t.target, t.weight, 0);
+  });
   return {averaged(trace, losses, weights)};
 }
 
@@ -143,8 +149,8 @@ std::vector<TensorId> nll_loss(OperatorCall& call) {
 const Operator kClassificationOperators[] = {
     {"nn.cross_entropy",
      "(input, target, weight=None, *, ignore_index=-100, reduction='mean', label_smoothing=0.0)",
-     "(N, C, ...), (N, ...) or (N, C, ...), (C,) -> ()",
-     "(softmax(x) - target) / count. A class index out of range gives NaN", cross_entropy},
+     "(N, C, ...), (N, ...) or (N, C, ...), (C,) -> ()", "(softmax(x) - target) / count",
+     cross_entropy},
     {"nn.nll_loss", "(input, target, weight=None, *, ignore_index=-100, reduction='mean')",
      "(N, C, ...), (N, ...), (C,) -> ()", "-1 / count at the target's class", nll_loss},
 };

@@ -120,6 +120,7 @@ TensorId masked_scores(OperatorCall& call, TensorId scores, double scale) {
 std::vector<TensorId> attention(OperatorCall& call) {
   Trace& trace = call.trace();
   require_float(trace, call.tensor(0), "query");
+  call.promote({0, 1, 2});
   if (call.real("dropout_p", 0) != 0)
     call.fail(ErrorCode::Invalid,
               "dropout_p must be 0: random numbers need a key; use nn.dropout on the weights");
@@ -147,8 +148,10 @@ std::vector<TensorId> attention(OperatorCall& call) {
   const Labels qk_labels[] = {attention_labels(batch, kL, kE), attention_labels(batch, kS, kE)};
   const TensorId scores = contract(trace, "scores", qk, qk_labels, attention_labels(batch, kL, kS));
   const double width = static_cast<double>(trace.shape(q).back());
-  const TensorId weights = softmax(
-      trace, masked_scores(call, scores, call.real("scale", 1 / std::sqrt(width))), rank - 1);
+  const TensorId masked = masked_scores(call, scores, call.real("scale", 1 / std::sqrt(width)));
+  // Without a mask of the caller's every query sees a key.
+  const TensorId weights = call.has_operand(3) ? masked_softmax(trace, masked, rank - 1)
+                                               : softmax(trace, masked, rank - 1);
   const TensorId wv[] = {weights, v};
   const Labels wv_labels[] = {attention_labels(batch, kL, kS), attention_labels(batch, kS, kV)};
   const TensorId y = contract(trace, call.name(), wv, wv_labels, attention_labels(batch, kL, kV));

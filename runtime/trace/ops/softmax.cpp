@@ -1,6 +1,8 @@
 // runtime/trace/ops/softmax.cpp -- softmax, log_softmax, softmin.
 #include "runtime/trace/ops/softmax.hpp"
 
+#include <limits>
+
 #include "runtime/trace/ops/families.hpp"
 #include "runtime/trace/ops/operator_call.hpp"
 #include "runtime/trace/ops/reduction.hpp"
@@ -24,6 +26,18 @@ TensorId softmax(Trace& trace, TensorId x, size_t axis) {
   const TensorId e = map(trace, "exp", {x, m}, [](auto v) { return exp(v[0] - v[1]); });
   const TensorId total = sum(trace, e, {{axis}, true});
   return map(trace, "softmax", {e, total}, [](auto v) { return v[0] / v[1]; });
+}
+
+TensorId masked_softmax(Trace& trace, TensorId x, size_t axis) {
+  constexpr double kNever = -std::numeric_limits<double>::infinity();
+  const TensorId m = largest(trace, x, axis);
+  // Where all elements are -inf nothing is taken out: -inf - -inf would be NaN.
+  const TensorId e =
+      map(trace, "exp", {x, m}, [](auto v) { return exp(v[0] - select(v[1] == kNever, 0, v[1])); });
+  const TensorId total = sum(trace, e, {{axis}, true});
+  // The divisor is 1 there, not 0: no derivative sees an infinity.
+  return map(trace, "softmax", {e, total},
+             [](auto v) { return v[0] / select(v[1] == 0, 1, v[1]); });
 }
 
 TensorId log_softmax(Trace& trace, TensorId x, size_t axis) {

@@ -55,8 +55,41 @@ TEST(Loss, CrossEntropyOfIndices) {
       {0.8 * first + 0.05 * all,
        0.8 * second - 0.05 * (std::log(p[4]) + std::log(p[5]) + std::log(p[6]) + std::log(p[7])),
        0});
-  EXPECT_TRUE(std::isnan(run("nn.cross_entropy", {x, i64({3}, {0, 4, 1})}).at(0)));
   EXPECT_THROW(run("nn.cross_entropy", {x, i64({4}, {0, 1, 1, 1})}), Error);
+}
+
+TEST(Loss, AClassThatDoesNotExistIsAnIndexOutOfRange) {
+  const Array x = random_array(DType::Float64, {3, 4}, -2, 2, 1);
+  for (const char* name : {"nn.cross_entropy", "nn.nll_loss"})
+    for (double bad : {4.0, -1.0}) {
+      try {
+        run(name, {x, i64({3}, {0, bad, 1})}, R"({"reduction": "sum"})");
+        FAIL() << name;
+      } catch (const Error& e) {
+        EXPECT_EQ(e.code(), ErrorCode::Bounds);
+        EXPECT_NE(std::string(e.what()).find("index " + std::to_string(static_cast<int>(bad))),
+                  std::string::npos)
+            << e.what();
+      }
+    }
+  // Whatever stands at the class: it is read, not used.
+  const Array odd = f64({2, 2}, {kNaN, 0, kInf, 0});
+  const Array losses = run("nn.nll_loss", {odd, i64({2}, {0, 0})}, R"({"reduction": "none"})");
+  EXPECT_TRUE(std::isnan(losses.at(0)));
+  EXPECT_EQ(losses.at(1), -kInf);
+}
+
+TEST(Attention, AQueryWithoutKeysGives0) {
+  const Array q = random_array(DType::Float64, {2, 4}, -2, 2, 1);
+  const Array bools = array(DType::Bool, {2, 2}, {1, 0, 0, 0});
+  const Array added = f64({2, 2}, {0, -kInf, -kInf, -kInf});
+  for (const Array& mask : {bools, added}) {
+    const Array y = run("nn.scaled_dot_product_attention", {q, q, q, mask});
+    for (int64_t k = 0; k < 4; ++k) {
+      EXPECT_DOUBLE_EQ(y.at(k), q.at(k));
+      EXPECT_EQ(y.at(4 + k), 0);
+    }
+  }
 }
 
 TEST(Loss, CrossEntropyOfProbabilitiesAndOfImages) {
