@@ -30,17 +30,6 @@ Conjunctions either(const Conjunctions& a, const Conjunctions& b) {
   return all.size() <= kMaxCases ? all : Conjunctions{{}};
 }
 
-OpenInterval interval_of(DType dtype) {
-  switch (dtype) {
-    case DType::Bool: return {0, 1};
-    case DType::UInt8: return {0, 255};
-    case DType::Int8: return {-128, 127};
-    case DType::Int16: return {-32768, 32767};
-    case DType::Int32: return {INT32_MIN, INT32_MAX};
-    default: return {};
-  }
-}
-
 OpenInterval product(const OpenInterval& a, const OpenInterval& b) {
   if (!a.low || !a.high || !b.low || !b.high) return {};
   const int64_t corners[] = {checked_mul(*a.low, *b.low), checked_mul(*a.low, *b.high),
@@ -58,7 +47,8 @@ Conjunctions both_hold(const Conjunctions& a, const Conjunctions& b) {
   return all;
 }
 
-IndexCases::IndexCases(const ExprPool& pool, const Domain& domain) : pool_(pool) {
+IndexCases::IndexCases(const ExprPool& pool, const Domain& domain)
+    : pool_(pool), bounds_(pool, domain.extents) {
   for (int64_t extent : domain.extents) add_variable({0, extent - 1});
   for (const Division& d : domain.divisions) {
     // Variables are numbered as in the domain, so that its rows hold as they stand.
@@ -159,8 +149,8 @@ std::vector<Case> IndexCases::convert(ExprId id) {
     case Op::Constant: return {{{}, Affine(*pool_.int_value(id))}};
     case Op::Axis: return {{{}, Affine::variable(pool_.axis_number(id))}};
     case Op::Cast: {
-      const DType from = pool_.dtype(pool_.operand(id, 0));
-      return opaque(id, is_float(from) ? OpenInterval{} : interval_of(from));
+      const std::optional<ValueRange> range = bounds_.of(id);
+      return opaque(id, range ? OpenInterval{range->lo, range->hi} : OpenInterval{});
     }
     case Op::Select: return select(id);
     case Op::Neg: {

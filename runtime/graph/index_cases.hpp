@@ -3,7 +3,7 @@
 //
 // min, max, abs and select inside an index split it into cases, each a conjunction of rows with an
 // affine value. What is not affine (a tensor's element, a product of axes) becomes a variable of
-// its own with the range of its dtype.
+// its own with the range that its operations and dtypes leave (runtime/expr/interval.hpp).
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/expr/interval.hpp"
 #include "runtime/graph/graph.hpp"
 #include "runtime/graph/linear_system.hpp"
 
@@ -57,6 +58,7 @@ class IndexCases {
   void prepare(ExprId root);
 
   const ExprPool& pool_;
+  Intervals bounds_;
   LinearSystem always_;
   std::vector<OpenInterval> intervals_;  // per variable
   std::vector<std::pair<Division, Affine>> divisions_;

@@ -120,5 +120,62 @@ TEST(IntervalOf, ContainsEveryValue) {
   }
 }
 
+struct Floats : Expressions {
+  ExprId real(DType dtype = DType::Float32) {
+    const ExprId zero[] = {pool.constant_int(0)};
+    return pool.read(TensorId{0}, dtype, zero);
+  }
+  ExprId f(double value) { return pool.constant_float(value, DType::Float32); }
+  ExprId whole(ExprId value) { return pool.cast(value, DType::Int64); }
+  ExprId clip(ExprId x, double lo, double hi) {
+    const ExprId below = pool.select(make(Op::Lt, f(hi), x), f(hi), x);
+    return pool.select(make(Op::Lt, x, f(lo)), f(lo), below);
+  }
+};
+
+TEST(IntervalOf, ClippedFloatsBoundTheIndicesTheyBecome) {
+  Floats e;
+  const ExprId clipped = e.clip(e.real(), 0, 9);
+  e.expect(e.whole(clipped), 0, 9);
+  const ExprId down = e.pool.make(Op::Floor, {clipped});
+  e.expect(e.whole(down), 0, 9);
+  e.expect(e.whole(e.pool.cast(down, DType::Int32)), 0, 9);
+  // NaN becomes 0, which a clip to 3 .. 9 does not keep out.
+  e.expect(e.whole(e.clip(e.real(), 3, 9)), 0, 9);
+  e.expect(e.whole(e.pool.make(Op::Max, {e.pool.make(Op::Min, {e.real(), e.f(4.5)}), e.f(-2.5)})),
+           -2, 4);
+}
+
+TEST(IntervalOf, CastsOfFloatsSaturate) {
+  Floats e;
+  e.expect(e.whole(e.pool.cast(e.real(), DType::Int8)), INT8_MIN, INT8_MAX);
+  e.expect_unknown(e.whole(e.real()));
+  e.expect(e.whole(e.pool.cast(e.clip(e.real(), -1e9, 1e9), DType::Int16)), INT16_MIN, INT16_MAX);
+}
+
+TEST(IntervalOf, NarrowIntegersWrapWhereTheyMight) {
+  Floats e;
+  const ExprId narrow = e.pool.cast(e.clip(e.real(), 0, 100), DType::Int8);
+  const ExprId more = e.pool.add(narrow, e.pool.constant_int(27, DType::Int8));
+  e.expect(e.whole(more), 27, 127);
+  const ExprId wraps = e.pool.add(narrow, e.pool.constant_int(28, DType::Int8));
+  e.expect(e.whole(wraps), INT8_MIN, INT8_MAX);
+}
+
+TEST(IntervalOf, AComparisonSaysNothingOfAnotherExpression) {
+  Floats e;
+  const ExprId x = e.real(), y = e.pool.neg(x);
+  const ExprId chosen = e.pool.select(e.make(Op::Lt, y, e.f(5)), e.f(1), x);
+  e.expect_unknown(e.whole(chosen));
+}
+
+// A float32 rounds on its way from an integer.
+TEST(IntervalOf, RoundingKeepsTheEnds) {
+  Floats e;
+  e.extents = {16777218};
+  const ExprId axis = e.pool.cast(e.pool.axis(0), DType::Float32);
+  e.expect(e.whole(axis), 0, 16777216);
+}
+
 }  // namespace
 }  // namespace adjit

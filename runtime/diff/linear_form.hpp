@@ -1,0 +1,35 @@
+// runtime/diff/linear_form.hpp -- an expression as a sum of products, each linear in one element.
+//
+// Worked example, with elements a and b, which are reads:
+//   fma(1 - f, a, f * b) + c   ->   (1 - f) * a  +  f * b  +  rest c
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "runtime/expr/expr.hpp"
+
+namespace adjit {
+
+/// The product of the factors and the element, negated or not. No factor contains an element, or
+/// is itself a product. The
+/// element is invalid in a term that contains none (its factors are the whole term).
+struct LinearTerm {
+  bool negative = false;
+  std::vector<ExprId> factors;
+  ExprId element;
+};
+
+/// Takes sums, differences, negations, fused multiply-adds and products with a side that contains
+/// no element apart, in the order of the expression. What else contains an element (a product of
+/// two elements, a function of one) is a term without an element. Nothing where there are more than
+/// `most` terms. `is_element` is asked once for every node below the root.
+std::optional<std::vector<LinearTerm>> linear_form(const ExprPool& pool, ExprId root,
+                                                   const std::function<bool(ExprId)>& is_element,
+                                                   size_t most);
+
+/// The product of the factors (1 where there are none), in order.
+ExprId product_of_factors(ExprPool& pool, const std::vector<ExprId>& factors, DType dtype);
+
+}  // namespace adjit

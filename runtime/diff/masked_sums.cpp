@@ -1,0 +1,75 @@
+// runtime/diff/masked_sums.cpp -- a condition that no term of a sum changes is asked once, behind
+// it.
+//
+// Worked example, the gradient of what has been clipped:
+//   y[i] = sum_k select(0 < x[i], a[i, k] * b[k], 0)   ->   s[i] = sum_k a[i, k] * b[k]
+//                                                           y[i] = select(0 < x[i], s[i], 0)
+// The sum is then one of products, which other passes and schedules know.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "runtime/diff/factors.hpp"
+#include "runtime/diff/rewrite.hpp"
+#include "runtime/diff/simplify.hpp"
+#include "runtime/graph/verify_bounds.hpp"
+
+namespace adjit {
+namespace {
+
+// select(condition, value, 0).
+struct Masked {
+  ExprId condition, value;
+};
+
+std::optional<Masked> masked(const ExprPool& pool, const Stage& stage) {
+  if (stage.kind != StageKind::Compute || stage.bodies.size() != 1 ||
+      stage.combiner.kind != CombinerKind::Sum || stage.domain.rank() >= 63)
+    return std::nullopt;
+  const ExprId body = stage.bodies[0];
+  if (!pool.is(body, Op::Select)) return std::nullopt;
+  const std::optional<double> otherwise = pool.value(pool.operand(body, 2));
+  if (!otherwise || *otherwise != 0) return std::nullopt;
+  const AxisSet outputs = bit(stage.domain.output_rank) - 1;
+  const ExprId condition = pool.operand(body, 0);
+  if ((axes_used(pool, condition) & ~outputs) != 0) return std::nullopt;
+  return Masked{condition, pool.operand(body, 1)};
+}
+
+// Whether every read of a stage stays in bounds without a condition.
+bool reads_inside(const Graph& graph, const Stage& stage) {
+  try {
+    verify_bounds(graph, stage);
+    return open_indices(graph, stage).empty();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+Graph masks_behind_sums(Graph graph) {
+  std::vector<Stage> stages = std::move(graph.stages);
+  graph.stages.clear();
+  for (Stage& stage : stages) {
+    const std::optional<Masked> mask = masked(graph.pool, stage);
+    if (mask) {
+      Stage sum = stage;
+      sum.bodies = {mask->value};
+      if (reads_inside(graph, sum)) {
+        const TensorInfo info = graph.info(stage.results[0]);
+        sum.results = {add_tensor(graph, info.name + "_sum", info.dtype, info.shape)};
+        const ExprId whole = read(graph, sum.results[0], axes(graph.pool, info.shape.size()));
+        const ExprId zero = graph.pool.constant(0, graph.pool.dtype(whole));
+        graph.stages.push_back(std::move(sum));
+        stage.domain = shape_box(info.shape);
+        stage.combiner = {};
+        stage.bodies = {graph.pool.select(mask->condition, whole, zero)};
+      }
+    }
+    graph.stages.push_back(std::move(stage));
+  }
+  return graph;
+}
+
+}  // namespace adjit

@@ -1,0 +1,44 @@
+// tests/runtime/diff/masked_sums_test.cpp -- conditions that leave sums.
+#include <gtest/gtest.h>
+
+#include "runtime/diff/simplify.hpp"
+#include "runtime/graph/interpreter.hpp"
+#include "runtime/graph/text.hpp"
+#include "runtime/graph/verify.hpp"
+#include "tests/runtime/diff/gradient_check.hpp"
+
+namespace adjit {
+namespace {
+
+size_t stages_after(const std::string& body) {
+  const Graph graph =
+      parse_graph("def f(double(5, 4) a, double(5) x, int64(5) p) -> (y) {\n" + body + "\n}\n");
+  const Graph moved = masks_behind_sums(graph);
+  EXPECT_NO_THROW(verify(moved)) << print(moved);
+  const std::vector<Array> inputs = testing::random_inputs(graph, 3, -1, 3);
+  const Array before = interpret(graph, inputs)[0], after = interpret(moved, inputs)[0];
+  for (int64_t k = 0; k < before.element_count(); ++k)
+    EXPECT_NEAR(before.at(k), after.at(k), 1e-13);
+  return moved.stages.size();
+}
+
+TEST(MasksBehindSums, AConditionOfTheResultIsAskedBehindTheSum) {
+  EXPECT_EQ(stages_after("  y(i) +=! select(0.0 < x(i), a(i, k) * x(i), 0.0)"), 2u);
+}
+
+TEST(MasksBehindSums, AConditionOfATermStays) {
+  EXPECT_EQ(stages_after("  y(i) +=! select(0.0 < a(i, k), a(i, k) * x(i), 0.0)"), 1u);
+}
+
+TEST(MasksBehindSums, AConditionThatKeepsReadsInBoundsStays) {
+  EXPECT_EQ(stages_after("  y(i) +=! select(p(i) < 5 && 0 <= p(i), a(p(i), k), 0.0)\n"
+                         "    where i in 0:5, k in 0:4"),
+            1u);
+}
+
+TEST(MasksBehindSums, ASelectAgainstAnotherNumberStays) {
+  EXPECT_EQ(stages_after("  y(i) +=! select(0.0 < x(i), a(i, k) * x(i), 1.0)"), 1u);
+}
+
+}  // namespace
+}  // namespace adjit
