@@ -14,8 +14,10 @@ Graph simplify(Graph graph) {
   Graph result = compact(with_subgraphs(std::move(graph), simplify));
   for (int round = 0; round < kRounds; ++round) {
     result = inline_views(std::move(result));
+    result = window_sums(std::move(result));
     result = simplify_indices(std::move(result));
     result = restrict_domains(std::move(result));
+    result = masks_behind_sums(std::move(result));
     result = restrict_to_supports(std::move(result));
     result = restrict_to_reads(std::move(result));
     result = drop_fixed_outputs(std::move(result));

@@ -21,6 +21,11 @@ Graph inline_views(Graph graph);
 /// fewer: (r + 2*k + 1) // 2 is k + r for r in 0:2.
 Graph simplify_indices(Graph graph);
 
+/// Sums of products with reads of one tensor at places that data names, a constant apart (the
+/// corners of a cell, written out as terms), become one sum over the window of these places, with
+/// weights and places shared.
+Graph window_sums(Graph graph);
+
 /// Results that nothing reads leave scans, with the operands and carries that only they needed.
 Graph prune_scans(Graph graph);
 
@@ -34,6 +39,10 @@ Graph merge_equal_stages(Graph graph);
 /// A disjunction becomes a sum over each of its disjoint parts where these have clearly fewer
 /// points.
 Graph restrict_domains(Graph graph);
+
+/// A condition of a select against 0 that no reduction axis changes leaves its sum, where the sum
+/// reads nothing out of bounds without it.
+Graph masks_behind_sums(Graph graph);
 
 /// Domains shrink to where a tensor is not one known constant: masks of 0 and -inf reach the stages
 /// that read what is masked. What a mask has set to 0 is 0 whatever multiplies it.
