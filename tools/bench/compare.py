@@ -3,6 +3,7 @@
 
     python tools/bench/compare.py [--only NAME,...] [--threads N] [--json FILE] [--chart FILE.svg]
     python tools/bench/compare.py --primal
+    python tools/bench/compare.py --phrasings
 
 Every row is what a training step computes: the value and the gradients of sum(out * cotangent) for
 all float inputs, float32, the same forward in every framework (comparison/ has them). --gradients
@@ -11,7 +12,8 @@ torch's first. The frameworks take turns in one process; with --allocator both, 
 glibc's allocator as it is, another one keeps large blocks, and a peer counts by the better one.
 Times are milliseconds, minima; --json has medians, too. The limit follows from what bench_machine
 measures here, and from the work that is written beside each row. --primal measures adjit alone:
-gradients over the functions that they are derived from.
+gradients over the functions that they are derived from; --phrasings the same computations as
+different users write them.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from comparison import chart, limits, machine, primal_report, report, summary
+from comparison import chart, limits, machine, phrasing_report, primal_report, report, summary
 from comparison.allowance import Allowance
 from comparison.environment import ALLOCATORS, hold_to
 from comparison.session import Session
@@ -46,6 +48,7 @@ def arguments() -> argparse.Namespace:
     add("--growth", dest="rows", action="store_const", const="growth", help="n, 2n, 4n, 8n instead")
     add("--dtypes", dest="rows", action="store_const", const="dtypes", help="f32, f64, bf16, f16")
     add("--primal", dest="rows", action="store_const", const="primal", help="gradient over value")
+    add("--phrasings", dest="rows", action="store_const", const="phrasings", help="one, many ways")
     add("--gradients", action="store_true", help="without the value: gradients alone")
     add("--frameworks", help=f"default: {','.join(_FRAMEWORKS)}, those that are installed")
     add("--threads", type=int, default=len(os.sched_getaffinity(0)))
@@ -58,8 +61,9 @@ def arguments() -> argparse.Namespace:
     add("--chart", type=Path, help="draw the ratios here, as SVG")
     parser.set_defaults(rows="listed")
     options = parser.parse_args()
-    if options.rows == "primal" and (options.chart or options.frameworks or options.gradients):
-        parser.error("--primal measures adjit only: no --chart, --frameworks, --gradients")
+    alone = options.rows in ("primal", "phrasings")
+    if alone and (options.chart or options.frameworks or options.gradients):
+        parser.error(f"--{options.rows} is of adjit only: no --chart, --frameworks, --gradients")
     return options
 
 
@@ -147,18 +151,20 @@ def compared(
     return rows
 
 
-def over_values(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """The rows of --primal, printed as they come; with one allocator, glibc's if both are asked."""
+def of_adjit(options: argparse.Namespace, table: Any) -> list[dict[str, Any]]:
+    """The rows of --primal or --phrasings, printed by the report ``table`` as they come; with one
+    allocator, glibc's if both are asked.
+    """
     allocator = "default" if options.allocator == "both" else options.allocator
     rows = []
     with session(options, allocator, "adjit") as asked:
-        print(primal_report.header(), flush=True)
+        print(table.header(), flush=True)
         names = chosen(list(asked.rows), options.only)
         for k, name in enumerate(names):
             with progress(f"[{k + 1}/{len(names)}] {name}"):
                 answer = asked.ask(name)
-            rows.append(primal_report.row(name, answer))
-            print(primal_report.line(rows[-1]), flush=True)
+            rows.append(table.row(name, answer))
+            print(table.line(rows[-1]), flush=True)
     return rows
 
 
@@ -177,9 +183,10 @@ def print_growth(rows: list[dict[str, Any]]) -> None:
 def measured(options: argparse.Namespace) -> dict[str, Any]:
     """All that --json holds, but for how long it took."""
     whole: dict[str, Any] = {"threads": options.threads, "gradients_alone": options.gradients}
-    if options.rows == "primal":
-        whole["rows"] = over_values(options)
-        print(primal_report.text(whole["rows"]))
+    of_one = {"primal": primal_report, "phrasings": phrasing_report}
+    if table := of_one.get(options.rows):
+        whole["rows"] = of_adjit(options, table)
+        print(table.text(whole["rows"]))
         return whole
     found = constants(options.threads)
     rows = compared(options, found)

@@ -216,7 +216,7 @@ def convolution(n: int, channels: int, side: int) -> Phrased:
     def conv(float(N, C, H, W) x, float(O, C, P, Q) w) -> (y) {
         y(n, o, i, j) +=! select(1 <= i + p && i + p <= H && 1 <= j + q && j + q <= W,
                                  x(n, c, i + p - 1, j + q - 1) * w(o, c, p, q), 0)
-            where i in 0:H, j in 0:W
+            where i in 0:H, j in 0:W, p in 0:P, q in 0:Q
     }
     """)
     return Phrased(

@@ -33,7 +33,8 @@ def main() -> None:
     from .measure import warm_up
 
     budget.torch_compile = options.compile_budget
-    works, measured = _primal(options) if options.rows == "primal" else _compared(options)
+    kinds = {"primal": _primal, "phrasings": _phrasings}
+    works, measured = kinds.get(options.rows, _compared)(options)
     warm_up()
     print(json.dumps({"rows": works}), file=answers, flush=True)
     for line in sys.stdin:
@@ -66,6 +67,15 @@ def _primal(options: argparse.Namespace) -> tuple[dict[str, Any], Callable[..., 
 
     rows = {p.name: p for p in primal.programs()}
     return {name: {} for name in rows}, lambda name, _: primal.measure(rows[name], options.seconds)
+
+
+def _phrasings(options: argparse.Namespace) -> tuple[dict[str, Any], Callable[..., Any]]:
+    """The same of one computation in several phrasings."""
+    from . import phrasings
+
+    rows = {p.name: p for p in phrasings.phrased()}
+    measure = phrasings.measure
+    return {name: {} for name in rows}, lambda name, _: measure(rows[name], options.seconds)
 
 
 if __name__ == "__main__":
