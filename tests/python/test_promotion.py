@@ -142,6 +142,47 @@ def test_what_is_weak_only_stays_weak(name: str) -> None:
         assert_equal(found, alone.astype(x.dtype) * x)
 
 
+SPLICED: dict[str, Callable[[Any], Any]] = {
+    "scan": lambda x: aj.scan(lambda c, v: (c * 0.5, v), 1.0, x)[0],
+    "stacked by scan": lambda x: aj.scan(lambda c, _: (c * 0.5, c), 1.0, None, length=2)[1],
+    "while_loop": lambda x: aj.while_loop(lambda c: c < 3, lambda c: c + 1.1, 0.0),
+    "cond": lambda x: aj.cond(x[0] > 0, lambda: 0.1, lambda: 0.2),
+    "grad": lambda x: aj.grad(lambda s: s * s)(0.3),
+    "value_and_grad": lambda x: sum(aj.value_and_grad(lambda s: s * s)(0.3)),
+    "with aux": lambda x: aj.value_and_grad(lambda s: (s * s, s * 3), has_aux=True)(0.3)[0][1],
+    "jvp": lambda x: sum(aj.jvp(lambda s: s * s, (0.3,), (1.0,))),
+    "vmap": lambda x: aj.vmap(lambda v: aj.where(v > 0, 0.1, 0.2))(x),
+    "checkpoint": lambda x: aj.checkpoint(lambda s: s * s)(0.3),
+    "jit": lambda x: aj.jit(lambda s: s * s)(0.3),
+}
+
+
+@pytest.mark.parametrize("name", SPLICED)
+def test_numbers_stay_weak_through_transformations(name: str) -> None:
+    f = SPLICED[name]
+    alone = np.asarray(aj.jit(f)(F64))
+    assert alone.dtype == np.float64
+    for x in (F32, F64):
+        found = aj.jit(lambda x: f(x) * x)(x)
+        assert_equal(found, alone.astype(x.dtype) * x)
+
+
+def test_integers_in_contractions_and_losses() -> None:
+    n = np.array([[[1, 2]]])
+    x = np.arange(4, dtype=np.float32).reshape(1, 1, 4)
+    for f in (aj.nn.conv1d, aj.nn.conv_transpose1d):
+        assert_equal(f(x, n), f(x, n.astype(np.float32)))
+    logits, target = np.ones((2, 3), np.float32), np.array([0, 2])
+    weight = np.array([1, 2, 3])
+    assert_equal(
+        aj.nn.cross_entropy(logits, target, weight),
+        aj.nn.cross_entropy(logits, target, weight.astype(np.float32)),
+    )
+    assert_equal(aj.matmul(F32, I64), aj.matmul(F32, I64.astype(np.float32)))
+    assert_equal(aj.concat([I8, F32]), aj.concat([I8.astype(np.float32), F32]))
+    assert aj.nn.mse_loss(I64, F32).dtype == np.float32
+
+
 def test_weak_operands_of_composite_operators() -> None:
     x = np.linspace(-1, 1, 8).reshape(2, 4).astype(np.float32)
 

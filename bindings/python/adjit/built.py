@@ -28,6 +28,7 @@ class Built:
         rebuild: Callable[[Sequence[Any]], Any],
         seeds: Sequence[Any] = (),
         order: Sequence[int] | None = None,
+        weak: Sequence[bool] | None = None,
     ) -> None:
         self.traced = traced
         self.computation = computation
@@ -37,6 +38,14 @@ class Built:
         self._places: tuple[Any, list[int | None]] | None = None
         self.seeds = list(seeds)  # arrays behind the captured inputs
         self.order = order
+        self.weak = traced.weak if weak is None else weak  # outputs that stand for Python numbers
+
+    def spliced(self, outputs: Sequence[Any]) -> Any:
+        """What the function returns inside a trace, where numbers stay numbers."""
+        for tensor, weak in zip(outputs, self.weak, strict=False):
+            if weak:
+                tensor.trace.set_weak(tensor.number)
+        return self.rebuild(outputs)
 
     def arranged(self, values: list[Any]) -> list[Any]:
         """Leaves, captured values and seeds as the computation takes them."""

@@ -20,7 +20,7 @@ class Checkpoint(transforms.Transformed):
         arguments = [trace.resolve(v) for v in [*leaves, *built.traced.captured]]
         count = len(runtime.tensor_specs(built.computation, True))
         trace.mark(self.title)
-        return built.rebuild(trace.checkpoint(built.computation, arguments, count))
+        return built.spliced(trace.checkpoint(built.computation, arguments, count))
 
 
 def checkpoint(f: Callable[..., Any], static_argnums: Any = ()) -> Any:

@@ -76,6 +76,7 @@ class _Loop:
 
     def run(self, reverse: bool, checkpoint: int | bool | None) -> Any:
         inner, carry, ys = self.step()
+        weak = [inner.is_weak(number) for _, _, number in [*carry, *ys]]
         step = inner.finish([number for _, _, number in [*carry, *ys]])
         operands = [self.trace.resolve(v) for v in [*self.init, *self.xs, *inner.captured]]
         self.trace.mark("scan")
@@ -83,6 +84,7 @@ class _Loop:
             step, operands, (len(self.init), len(self.xs)), self.steps, len(carry) + len(ys),
             reverse, self._segment(checkpoint),
         )  # fmt: skip
+        _set_weak(results, weak)
         return (
             pytree.unflatten(self.carry_structure, results[: len(carry)]),
             pytree.unflatten(self.y_structure, results[len(carry) :]),
@@ -230,10 +232,12 @@ def while_loop(cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], ini
 
     loop = _Loop(step, (init, holds(init)), None, 0, holds.title)
     inner, carry, _ = loop.step()
+    weak = [inner.is_weak(number) for _, _, number in carry]
     body = inner.finish([number for _, _, number in carry])
     operands = [trace.resolve(v) for v in [*loop.init, *inner.captured]]
     trace.mark("while_loop")
     results = trace.while_loop(body, len(carry), operands)
+    _set_weak(results, weak)
     return pytree.unflatten(loop.carry_structure, results)[0]
 
 
@@ -274,6 +278,13 @@ def _tensor(trace: tracing.Trace, leaf: Any) -> tracing.Tensor:
 
 def _weak(tensor: tracing.Tensor) -> bool:
     return tensor.trace.is_weak(tensor.number)
+
+
+def _set_weak(tensors: Sequence[tracing.Tensor], weak: Sequence[bool]) -> None:
+    """Results that stand for Python numbers do so outside the loop, too."""
+    for tensor, one in zip(tensors, weak, strict=True):
+        if one:
+            tensor.trace.set_weak(tensor.number)
 
 
 def _as_type(tensor: tracing.Tensor, dtype: int) -> tracing.Tensor:

@@ -98,7 +98,11 @@ class Jvp(transforms.Transformed):
             tangent = pytree.unflatten(own, pushed[: pytree.leaf_count(own)])
             return (tree[0], tangent, tree[1]) if self.has_aux else (tree, tangent)
 
-        return Built(traced, computation, self.title, rebuild, order=order)
+        pushed_weak = [w for w, on in zip(traced.weak, floats, strict=True) if on]
+        return Built(
+            traced, computation, self.title, rebuild, order=order,
+            weak=[*traced.weak, *pushed_weak],
+        )  # fmt: skip
 
 
 _FLOAT0 = np.dtype([("float0", np.void, 0)])  # what JAX gives as the tangent of integers

@@ -51,6 +51,9 @@ class Grad(transforms.Transformed):
     def build(self, function: Callable[..., Any], args: Any) -> Built:
         wrt, structures = positions(args, self.argnums, self.title, function)
         traced = Traced(function, args, self._name())
+        # The gradient of a number is a number.
+        weak = [spec.weak for spec in traced.specs]
+        gradient_weak = [weak[k] for k in wrt]
         loss = _loss_structure(traced, self.has_aux, self.title)
         single = isinstance(self.argnums, int)
 
@@ -67,7 +70,8 @@ class Grad(transforms.Transformed):
                     return gradients(outputs)
                 return outputs[0], gradients(outputs[1:])
 
-            return Built(traced, computation, self.title, plain)
+            kept = traced.weak if self.keep_value else []
+            return Built(traced, computation, self.title, plain, weak=[*kept, *gradient_weak])
 
         computation = vjp_of(traced.computation, wrt, [0], True)
         dtype, shape = runtime.tensor_specs(traced.computation, True)[0]
@@ -81,7 +85,9 @@ class Grad(transforms.Transformed):
             return ((own[0], aux), found) if self.keep_value else (found, aux)
 
         seed = np.ones(shape, dtypes.to_numpy(dtype))
-        return Built(traced, computation, self.title, with_aux, [seed])
+        return Built(
+            traced, computation, self.title, with_aux, [seed], weak=[*traced.weak, *gradient_weak]
+        )
 
 
 def _loss_structure(traced: Traced, has_aux: bool, title: str) -> Any:

@@ -31,11 +31,11 @@ class Traced:
         started = time.perf_counter()
         leaves, structure = pytree.flatten(args)
         self.name = name
-        specs = abstract(leaves, name, Names(structure, function))
+        self.specs = abstract(leaves, name, Names(structure, function))
         with tracing.Trace(name) as trace:
             inputs = [
                 trace.input(f"x{k}", spec.dtype, spec.shape, spec.weak)
-                for k, spec in enumerate(specs)
+                for k, spec in enumerate(self.specs)
             ]
             positional, keyword = pytree.unflatten(structure, inputs)
             result = function(*positional, **keyword)
@@ -144,7 +144,7 @@ class Transformed(ByName):
         arguments += [trace.resolve(seed) for seed in built.seeds]
         count = len(runtime.tensor_specs(built.computation, True))
         trace.mark(built.title)
-        return built.rebuild(trace.call(built.computation, built.arranged(arguments), count))
+        return built.spliced(trace.call(built.computation, built.arranged(arguments), count))
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """As a method: the instance is the first argument (make it static, or a pytree)."""

@@ -19,6 +19,7 @@ struct Classes {
 
 Classes classes_of(OperatorCall& call) {
   Trace& trace = call.trace();
+  if (call.has_operand(2)) call.promote({0, 2});
   require_float(trace, call.tensor(0), "input");
   if (call.rank(0) == 0) call.fail_shape("the input needs a class dimension");
   Classes c;
@@ -30,8 +31,6 @@ Classes classes_of(OperatorCall& call) {
     if (call.shape(2) != Shape{c.count})
       call.fail_shape("weight needs one element per class: " + to_string(Shape{c.count}));
     c.weight = widened(trace, call.tensor(2));
-    if (trace.dtype(c.weight) != c.dtype)
-      call.fail(ErrorCode::DType, "weight and input differ in dtype: cast one with astype");
   }
   return c;
 }

@@ -90,10 +90,9 @@ void require_groups(const OperatorCall& call, int64_t groups, int64_t channels,
 std::vector<TensorId> convolve(OperatorCall& call, size_t spatial) {
   Trace& trace = call.trace();
   const ConvolutionLayout layout = layout_of(call, spatial);
+  const DType dtype = call.promote({0, 1});
   const TensorId x = batched(call, spatial), w = call.tensor(1);
   const Shape in = trace.shape(x), weight = trace.shape(w);
-  const Operand both[] = {x, w};
-  const DType dtype = common_dtype(trace, both);
   require_float(trace, x, "x");
   const int64_t groups = call.integer("groups", 1);
   require_groups(call, groups, in[layout.channel_axis()], weight[1], weight[0]);
@@ -122,10 +121,9 @@ std::vector<TensorId> convolve(OperatorCall& call, size_t spatial) {
 std::vector<TensorId> convolve_transposed(OperatorCall& call, size_t spatial) {
   Trace& trace = call.trace();
   const ConvolutionLayout layout = layout_of(call, spatial);
+  const DType dtype = call.promote({0, 1});
   const TensorId x = batched(call, spatial), w = call.tensor(1);
   const Shape in = trace.shape(x), weight = trace.shape(w);
-  const Operand both[] = {x, w};
-  const DType dtype = common_dtype(trace, both);
   require_float(trace, x, "x");
   const int64_t groups = call.integer("groups", 1), channels = in[layout.channel_axis()];
   if (groups < 1 || channels != weight[0] || channels % groups != 0)
