@@ -132,6 +132,7 @@ function(adjit_tests folder)
   target_link_options(${name} PRIVATE -Wl,--as-needed)
   # Assertions expand to much code that runs once.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1> $<$<BOOL:${ADJIT_SANITIZE}>:-O0>)
+  set(plans ADJIT_VERIFY_PLANS=1) # contexts check every plan that they compile
   # An eighth of the program's tests each: as many processes as keep the cores busy, since starting
   # one takes longer than most tests do.
   foreach(shard RANGE 7)
@@ -139,7 +140,7 @@ function(adjit_tests folder)
     add_test(NAME ${folder}/${shard} COMMAND ${name} --gtest_brief=1 --gtest_output=xml:${report})
     set_tests_properties(
       ${folder}/${shard} PROPERTIES TIMEOUT 1200
-                                    ENVIRONMENT "GTEST_TOTAL_SHARDS=8;GTEST_SHARD_INDEX=${shard}")
+                                    ENVIRONMENT "${plans};GTEST_TOTAL_SHARDS=8;GTEST_SHARD_INDEX=${shard}")
   endforeach()
 endfunction()
 
@@ -183,7 +184,8 @@ function(adjit_c_tests folder library)
     target_compile_options(${name} PRIVATE -pedantic-errors)
     target_link_libraries(${name} PRIVATE adjit_flags ${library} m)
     add_test(NAME ${folder}.${stem} COMMAND ${name})
-    set_tests_properties(${folder}.${stem} PROPERTIES TIMEOUT 600)
+    set_tests_properties(
+      ${folder}.${stem} PROPERTIES TIMEOUT 600 ENVIRONMENT ADJIT_VERIFY_PLANS=1)
   endforeach()
 endfunction()
 
@@ -199,7 +201,8 @@ function(adjit_examples folder library)
     add_executable(example_${stem} ${source})
     target_link_libraries(example_${stem} PRIVATE adjit_flags ${library})
     add_test(NAME ${folder}.${stem} COMMAND example_${stem})
-    set_tests_properties(${folder}.${stem} PROPERTIES TIMEOUT 600)
+    set_tests_properties(
+      ${folder}.${stem} PROPERTIES TIMEOUT 600 ENVIRONMENT ADJIT_VERIFY_PLANS=1)
   endforeach()
 endfunction()
 

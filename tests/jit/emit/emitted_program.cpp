@@ -18,6 +18,7 @@
 #include <stdexcept>
 
 #include "autosched/nests.hpp"
+#include "autosched/shared_buffers.hpp"
 #include "jit/cpu/object.hpp"
 #include "tests/autosched/program_interpreter.hpp"
 #include "tests/jit/emit/emitted_function.hpp"
@@ -147,15 +148,7 @@ EmittedProgram::EmittedProgram(Program program, const std::string& target,
 
 std::vector<Array> EmittedProgram::operator()(std::span<const Array> inputs, bool at_start) const {
   const Graph& graph = program_.graph;
-  // A scatter runs on top of what it starts from, and results in place lie where they are made.
-  std::vector<size_t> buffer(graph.tensors.size());
-  std::iota(buffer.begin(), buffer.end(), size_t{0});
-  for (size_t s : stages_in_place(program_))
-    buffer[graph.pool.read_tensor(graph.stages[s].bodies[0]).value] =
-        graph.stages[s].results[0].value;
-  for (size_t s = graph.stages.size(); s-- > 0;)
-    if (graph.stages[s].kind == StageKind::Scatter)
-      buffer[graph.stages[s].initial.value] = buffer[graph.stages[s].results[0].value];
+  const std::vector<uint32_t> buffer = shared_buffers(program_);
   std::vector<std::shared_ptr<Placed>> memory(graph.tensors.size());
   for (const bool shared : {false, true})
     for (size_t t = 0; t < memory.size(); ++t)

@@ -63,6 +63,10 @@ TEST(RandomPrograms, ExtentsAcrossVectors) {
   fuzz(100000, cases(100), 60, {.inputs = 2, .stages = 3, .max_extent = 19, .scatters = true});
 }
 
+TEST(RandomPrograms, WhatSharesBuffers) {
+  fuzz(300000, cases(80), 40, {.stages = 5, .max_extent = 9, .sharing = true});
+}
+
 TEST(RandomPrograms, DefaultSchedules) {
   Counts counts;
   for (uint64_t seed = 200000; seed < 200000 + cases(50); ++seed) {
