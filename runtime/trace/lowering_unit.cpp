@@ -51,8 +51,12 @@ class UnitLowering {
         source_(whole.n_.pool_),
         target_(whole.trace_.pool()),
         unit_(std::move(unit)),
-        rebuild_(source_, target_, [this](ExprId leaf, std::span<const ExprId> operands) {
-          return lower_leaf(leaf, operands);
+        rebuild_(source_, target_,
+                 [this](ExprId leaf, std::span<const ExprId> operands) {
+                   return lower_leaf(leaf, operands, unit_.condition);
+                 }),
+        rebuild_guard_(source_, target_, [this](ExprId leaf, std::span<const ExprId> operands) {
+          return lower_leaf(leaf, operands, {});
         }) {
     add_axes(unit_.outer);
     add_axes(unit_.inner);  // an axis that is reduced hides the output axis of the same name
@@ -118,9 +122,10 @@ class UnitLowering {
     }
   }
 
-  ExprId lower_leaf(ExprId leaf, std::span<const ExprId> operands) {
+  // `condition` holds wherever the leaf is needed, beside its own path condition.
+  ExprId lower_leaf(ExprId leaf, std::span<const ExprId> operands, const PathCondition& condition) {
     if (source_.is(leaf, Op::Axis)) return axis(static_cast<uint32_t>(source_.axis_number(leaf)));
-    if (source_.is(leaf, Op::Read)) return lower_read(leaf, operands);
+    if (source_.is(leaf, Op::Read)) return lower_read(leaf, operands, condition);
     const std::optional<uint32_t> reduction = whole_.reduction_at(leaf);
     if (!reduction) return {};
     const Lowering::Lifted& lifted = whole_.lifted_.at(*reduction);
@@ -132,20 +137,31 @@ class UnitLowering {
   }
 
   // A read that its index alone does not keep in bounds carries the conditions under which it is
-  // needed, but for those that are rows of the domain already.
-  ExprId lower_read(ExprId read, std::span<const ExprId> operands) {
+  // needed, but for those that are rows of the domain already. What these read themselves is needed
+  // where they are asked, which is more than where they hold; a condition that asks for the read
+  // itself guards nothing: select(x[p[i]] > 0, sum(x[p[i]] * y[r]), 0).
+  ExprId lower_read(ExprId read, std::span<const ExprId> operands, const PathCondition& condition) {
     const bool guarded = source_.read_predicate(read).valid();
     const std::vector<ExprId> index(operands.begin(), operands.end() - (guarded ? 1 : 0));
     ExprId predicate = guarded ? operands.back() : ExprId{};
     if (whole_.conditions_.reached(read) && !stays_in_bounds(read, index)) {
-      for (ExprId factor : both(whole_.conditions_.of(read), unit_.condition)) {
-        if (std::ranges::find(rows_, factor) != rows_.end() || !whole_.expressible(factor, axes_))
+      lowering_.push_back(read);
+      for (ExprId factor : both(whole_.conditions_.of(read), condition)) {
+        if (std::ranges::find(rows_, factor) != rows_.end() || !whole_.expressible(factor, axes_) ||
+            asks_for_what_is_lowered(factor))
           continue;
-        const ExprId lowered = rebuild_(factor);
+        const ExprId lowered = rebuild_guard_(factor);
         predicate = predicate.valid() ? target_.logical_and(predicate, lowered) : lowered;
       }
+      lowering_.pop_back();
     }
     return target_.read(source_.read_tensor(read), source_.dtype(read), index, predicate);
+  }
+
+  bool asks_for_what_is_lowered(ExprId factor) const {
+    return std::ranges::any_of(reachable(source_, std::span(&factor, 1)), [&](ExprId node) {
+      return std::ranges::find(lowering_, node) != lowering_.end();
+    });
   }
 
   bool stays_in_bounds(ExprId read, std::span<const ExprId> index) const {
@@ -167,8 +183,9 @@ class UnitLowering {
   Lowering::Lowered stage_;
   Lowering::Axes axes_;
   std::unordered_map<uint32_t, size_t> position_;
-  std::vector<ExprId> rows_;  // factors of the source pool that the domain ensures
-  Rebuilder rebuild_;
+  std::vector<ExprId> rows_;      // factors of the source pool that the domain ensures
+  std::vector<ExprId> lowering_;  // reads whose conditions are being lowered, outermost first
+  Rebuilder rebuild_, rebuild_guard_;
 };
 
 Lowering::Lowered Lowering::lower(Unit unit) { return UnitLowering(*this, std::move(unit))(); }

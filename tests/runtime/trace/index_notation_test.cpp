@@ -409,6 +409,20 @@ TEST(IndexNotation, IndexModes) {
   EXPECT_EQ(values(out[2]), (Values{0, 2, 0}));
 }
 
+// The condition of the sum reads what the sum reads, at an index that the data tells: it can keep
+// neither of them in range.
+TEST(IndexNotation, AConditionMayReadWhatItGuards) {
+  Builder b;
+  const TensorId A = b.input(f64({3}, {1, -2, 3})), I = b.input(i64({3}, {2, 1, 0}));
+  const TensorId B = b.input(f64({2}, {10, 20}));
+  const AxisHandle i = b.n.axis(0, 3), k = b.n.axis(0, 2);
+  const ScalarExpr a = b.at(A, {b.at(I, {b.v(i)})});
+  const ScalarExpr sum = b.sum(b.op(Op::Mul, a, b.at(B, {b.v(k)})), {k});
+  const ScalarExpr both = b.op(Op::And, b.op(Op::Lt, b.lit(0.0), a),
+                               b.op(Op::Lt, b.at(A, {b.at(I, {b.v(i)})}), b.lit(2.0)));
+  EXPECT_EQ(b.run(b.compute({i}, b.n.select(both, sum, b.lit(0.5)))), (Values{0.5, 0.5, 30}));
+}
+
 TEST(IndexNotation, ZeroExtents) {
   Builder b;
   const TensorId A = b.input(f64({2, 0}, {}));
