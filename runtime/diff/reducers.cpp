@@ -288,6 +288,8 @@ Reached reached_element(Graph& graph, const Stage& scatter) {
     const ExprId zero = pool.constant_int(0), extent = pool.constant_int(shape[d]);
     const ExprId last = pool.constant_int(shape[d] - 1);
     ExprId at = scatter.target[d];
+    // Nothing is written where there is no element, whatever would bring an index into range.
+    if (shape[d] == 0) reached.inside = pool.constant_int(0, DType::Bool);
     switch (scatter.out_of_range) {
       case OutOfRange::Error: break;
       case OutOfRange::Drop:
