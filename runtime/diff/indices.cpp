@@ -36,9 +36,13 @@ void simplify_reads(ExprPool& pool, Stage& stage) {
     std::vector<ExprId> index;
     for (ExprId coordinate : before)
       index.push_back(simpler(pool, without_choices(pool, coordinate, stage.domain), stage.domain));
-    if (index != before)
-      replacements.emplace(id.value, pool.read(pool.read_tensor(id), pool.dtype(id), index,
-                                               pool.read_predicate(id)));
+    // What the index has become must be what its predicate speaks of.
+    const ExprId before_it = pool.read_predicate(id);
+    const ExprId predicate =
+        before_it.valid() ? without_choices(pool, before_it, stage.domain) : before_it;
+    if (index != before || predicate != before_it)
+      replacements.emplace(id.value,
+                           pool.read(pool.read_tensor(id), pool.dtype(id), index, predicate));
   }
   if (!replacements.empty()) stage.bodies = replace_nodes(pool, stage.bodies, replacements);
 }

@@ -6,6 +6,7 @@
 #include "runtime/diff/reverse.hpp"
 #include "runtime/diff/simplify.hpp"
 #include "runtime/graph/text.hpp"
+#include "runtime/graph/verify.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 
 namespace adjit::testing {
@@ -41,6 +42,17 @@ TEST(WithoutChoices, WhatItDoesNot) {
   EXPECT_EQ(simplified("min(i, 7)", ", i <= 8"), "min(i, 7)");
   EXPECT_EQ(simplified("max(i, r_j)", ""), "max(i, r_j)");
   EXPECT_EQ(simplified("max(min(I(i), 7), 0)", ""), "max(min(I(i), 7), 0)");
+}
+
+// An index that the domain makes a constant out of range is read nowhere: its predicate knows, too.
+TEST(WithoutChoices, PredicatesSpeakOfTheIndex) {
+  const Graph graph = parse_graph(
+      "def f(double(3) x, int64(1) k) -> (y) { y(i) = x(k(i + 3 where i + 3 < 1) - 1 where 0 <= "
+      "k(i + 3 where i + 3 < 1) - 1) where i in 0:4 }");
+  const Graph simpler = simplify_indices(graph);
+  EXPECT_NO_THROW(verify(simpler)) << print(simpler);
+  const std::vector<Array> inputs = random_inputs(graph);
+  for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(interpret(simpler, inputs)[0].at(i), 0);
 }
 
 // What is read where p < 3 only, with an index that min keeps inside, is read at p: the gradient
