@@ -1,6 +1,7 @@
 // tests/autosched/program_interpreter.cpp -- nests, loops and points as they stand.
 #include "tests/autosched/program_interpreter.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -36,7 +37,10 @@ class ProgramInterpreter {
         if (buffer[a] == buffer[b]) sharing_[a].push_back(b);
     for (const Kernel& kernel : program_.kernels) {
       variables_.assign(kernel.variable_count, 0);
-      run(kernel.root);
+      if (kernel.steps)
+        run_scan(graph_.stages[kernel.root.stage], *kernel.steps);
+      else
+        run(kernel.root);
     }
     std::vector<Array> outputs;
     for (TensorId id : graph_.outputs) outputs.push_back(arrays_[id.value]);
@@ -67,6 +71,45 @@ class ProgramInterpreter {
       store_element(
           arrays_[t].bytes.data() + static_cast<size_t>(position) * size_of(arrays_[t].dtype),
           arrays_[t].dtype, value);
+  }
+
+  void put_all(TensorId id, const Array& value) {
+    for (int64_t k = 0; k < value.element_count(); ++k)
+      put(id, k,
+          load_element(value.bytes.data() + static_cast<size_t>(k) * size_of(value.dtype),
+                       value.dtype));
+  }
+
+  // Step by step, as the scan means it; where the plan keeps carries and slices is not looked at.
+  void run_scan(const Stage& stage, const Program& steps) {
+    const Scan& scan = *stage.scan;
+    std::vector<Array> carries, rows;
+    for (size_t k = 0; k < stage.operands.size(); ++k)
+      (k < scan.carries ? carries : rows).push_back(arrays_[stage.operands[k].value]);
+    for (int64_t step = 0; scan.conditional ? carries.back().at(0) != 0 : step < scan.trips;
+         ++step) {
+      const int64_t t = scan.reverse ? scan.trips - 1 - step : step;
+      std::vector<Array> inputs = carries;
+      for (size_t k = 0; k < rows.size(); ++k)
+        inputs.push_back(k < scan.scanned ? row_of(rows[k], t) : rows[k]);
+      std::vector<Array> outputs = interpret(steps, inputs);
+      for (size_t k = 0; k < scan.carries; ++k) carries[k] = std::move(outputs[k]);
+      for (size_t k = scan.carries; k < scan.carries + scan.stacked; ++k)
+        for (int64_t e = 0; e < outputs[k].element_count(); ++e)
+          put(stage.results[k], t * outputs[k].element_count() + e,
+              load_element(
+                  outputs[k].bytes.data() + static_cast<size_t>(e) * size_of(outputs[k].dtype),
+                  outputs[k].dtype));
+    }
+    for (size_t k = 0; k < scan.carries; ++k) put_all(stage.results[k], carries[k]);
+  }
+
+  static Array row_of(const Array& array, int64_t t) {
+    Array row = Array::zeros(array.dtype, {array.shape.begin() + 1, array.shape.end()});
+    const auto first = array.bytes.begin() + static_cast<std::ptrdiff_t>(row.bytes.size()) *
+                                                 static_cast<std::ptrdiff_t>(t);
+    std::copy_n(first, row.bytes.size(), row.bytes.begin());
+    return row;
   }
 
   static int64_t linear(std::span<const int64_t> at, std::span<const int64_t> extents) {

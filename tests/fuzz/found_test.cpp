@@ -1,0 +1,78 @@
+// tests/fuzz/found_test.cpp -- programs that the fuzzer found wrong, and what it must find.
+#include <gtest/gtest.h>
+
+#include "runtime/graph/text.hpp"
+#include "tests/fuzz/check.hpp"
+#include "tests/fuzz/shrink.hpp"
+
+namespace adjit::testing {
+namespace {
+
+using Values = std::vector<double>;
+
+// Value and derivatives of the program, by two of the engines.
+void expect_right(const char* text, std::vector<Array> inputs, uint64_t seed) {
+  FuzzEngines engines;
+  FuzzCounts counts;
+  const FuzzProgram program{parse_graph(text), std::move(inputs)};
+  for (const uint64_t turn : {seed, seed + 1, seed + 4})
+    EXPECT_EQ(check_program(program, turn, engines, counts), "");
+}
+
+Array counted(DType dtype, std::vector<int64_t> shape, double step) {
+  Array array = Array::zeros(dtype, std::move(shape));
+  for (int64_t k = 0; k < array.element_count(); ++k)
+    array.set(k,
+              is_float(dtype) ? 0.3 + step * static_cast<double>(k) : static_cast<double>(k % 3));
+  return array;
+}
+
+// A scatter into nothing, whatever brings its index into range, has a gradient of 0.
+TEST(Found, ScatterIntoNothing) {
+  for (const char* mode : {"clip", "wrap"})
+    expect_right((std::string(R"(
+def program(double(7) x, double(0) start) -> (s, y) {
+  scatter double(0) s(i - 2) +=[)") +
+                  mode +
+                  R"(] x(i) * x(i) from start where i in 0:7
+  y(i) = x(i) * x(i) where i in 0:7
+}
+)")
+                     .c_str(),
+                 {counted(DType::Float64, {7}, 0.2), Array::zeros(DType::Float64, {0})}, 1);
+}
+
+// The points read what the scatter starts from: after the first write it would be another value.
+TEST(Found, ScatterReadsItsStart) {
+  expect_right(R"(
+def program(double(4) x, int64(6) k) -> (s) {
+  y(i) = sin(x(i)) where i in 0:4
+  scatter double(4) s(k(i)) +=[clip] y(3 - i % 4) * y(k(i)) from y where i in 0:6
+}
+)",
+               {counted(DType::Float64, {4}, 0.4), counted(DType::Int64, {6}, 1)}, 2);
+}
+
+// An error of the check is told from a difference, and both are found.
+TEST(Check, FindsWhatIsWrong) {
+  FuzzEngines engines;
+  FuzzCounts counts;
+  // The gradient by hand is none: twice what it should be.
+  const char* wrong = R"(
+def program(double(3) x) -> (y) {
+  call (y) = doubled[custom](double(3) a = x) -> (b) {
+    b(i) = a(i) * a(i) where i in 0:3
+  } forward (double(3) a) -> (b, a) {
+    b(i) = a(i) * a(i) where i in 0:3
+  } backward (double(3) a, double(3) g) -> (h) {
+    h(i) = a(i) * g(i) * 4.0 where i in 0:3
+  }
+}
+)";
+  const std::string failure =
+      check_program({parse_graph(wrong), {counted(DType::Float64, {3}, 1)}}, 0, engines, counts);
+  EXPECT_TRUE(failure.starts_with("gradient by differences")) << failure;
+}
+
+}  // namespace
+}  // namespace adjit::testing

@@ -1,0 +1,302 @@
+// tests/fuzz/notation_draw.cpp -- random stages in index notation.
+#include "tests/fuzz/notation_draw.hpp"
+
+#include <algorithm>
+
+namespace adjit::testing {
+
+int64_t draw_extent(Random& random) {
+  const int64_t kind = random.between(1, 100);
+  if (kind <= 2) return 0;
+  if (kind <= 12) return 1;
+  if (kind <= 30) return 2;
+  if (kind <= 42) return 7;
+  if (kind <= 46) return random.chance(50) ? 65 : 17;
+  if (kind <= 52) return 8;
+  return random.between(3, 6);
+}
+
+std::vector<int64_t> draw_shape(Random& random, int64_t rank) {
+  std::vector<int64_t> shape;
+  int64_t elements = 1;
+  for (int64_t k = 0; k < rank; ++k) {
+    int64_t extent = draw_extent(random);
+    if (elements * extent > 400) extent = random.between(1, 3);
+    shape.push_back(extent);
+    elements *= extent;
+  }
+  return shape;
+}
+
+std::vector<AxisHandle> NotationDraw::draw_axes(int64_t rank) {
+  std::vector<AxisHandle> axes;
+  for (int64_t extent : draw_shape(random_, rank)) {
+    const int64_t low = random_.chance(15) ? random_.between(-2, 2) : 0;
+    axes.push_back(n_.axis(low, low + extent));
+    lows_[axes.back().value] = low;
+  }
+  return axes;
+}
+
+ScalarExpr NotationDraw::affine() {
+  if (axes_.empty()) return literal(random_.between(-2, 4));
+  ScalarExpr form = n_.value(random_.pick(axes_));
+  if (random_.chance(25)) form = n_.apply(Op::Mul, {form, literal(random_.between(-2, 3))});
+  if (random_.chance(35))
+    form = n_.apply(random_.chance(70) ? Op::Add : Op::Sub, {form, n_.value(random_.pick(axes_))});
+  if (random_.chance(50)) form = n_.apply(Op::Add, {form, literal(random_.between(-3, 3))});
+  if (random_.chance(12))
+    form = n_.apply(random_.chance(50) ? Op::FloorDiv : Op::Mod,
+                    {form, literal(random_.between(2, 3))});
+  return form;
+}
+
+// What brings an index into range by itself: clamped, wrapped, mirrored at its ends, selected.
+ScalarExpr NotationDraw::clamped(ScalarExpr at, int64_t extent) {
+  const ScalarExpr zero = literal(int64_t{0}), last = literal(extent - 1);
+  switch (random_.between(0, 4)) {
+    case 0: return n_.apply(Op::Mod, {at, literal(extent)});
+    case 1: {  // -1 is 1, the first behind the end is the last but one
+      const ScalarExpr once = n_.apply(Op::Abs, {at});
+      const ScalarExpr folded =
+          n_.apply(Op::Sub, {last, n_.apply(Op::Abs, {n_.apply(Op::Sub, {last, once})})});
+      return n_.apply(Op::Min, {n_.apply(Op::Max, {folded, zero}), last});
+    }
+    case 2: {
+      const ScalarExpr inside = n_.apply(
+          Op::And, {n_.apply(Op::Le, {zero, at}), n_.apply(Op::Lt, {at, literal(extent)})});
+      return n_.select(inside, at, random_.chance(50) ? zero : last);
+    }
+    case 3: return n_.apply(Op::Max, {n_.apply(Op::Min, {at, last}), zero});
+    default: return n_.apply(Op::Min, {n_.apply(Op::Max, {at, zero}), last});
+  }
+}
+
+ScalarExpr NotationDraw::index(int64_t extent, IndexMode& mode, int depth) {
+  std::vector<AxisHandle> fitting;
+  for (AxisHandle axis : axes_)
+    if (n_.extent(axis) == extent) fitting.push_back(axis);
+  if (!fitting.empty() && random_.chance(50)) {
+    const AxisHandle axis = random_.pick(fitting);
+    const ScalarExpr plain = n_.apply(Op::Sub, {n_.value(axis), literal(lows_[axis.value])});
+    if (random_.chance(15)) return n_.apply(Op::Sub, {literal(extent - 1), plain});
+    return plain;
+  }
+  ScalarExpr at = affine();
+  if (depth > 0 && random_.chance(35)) at = as(element(DType::Int64, depth - 1), DType::Int64);
+  if (random_.chance(20)) {
+    static constexpr IndexMode kModes[] = {IndexMode::Clip, IndexMode::Wrap, IndexMode::Drop};
+    mode = kModes[random_.between(0, 2)];
+    return at;
+  }
+  if (random_.chance(10)) return literal(random_.between(0, extent - 1));
+  return clamped(at, extent);
+}
+
+ScalarExpr NotationDraw::element_of(TensorId tensor, int depth) {
+  scope_.note_use(tensor);
+  const std::vector<int64_t> shape = scope_.shape(tensor);
+  std::vector<ScalarExpr> indices;
+  IndexMode mode = IndexMode::Error;
+  std::vector<ScalarExpr> coordinates;
+  for (int64_t extent : shape) coordinates.push_back(index(extent, mode, depth));
+  // A mode of one index is that of all.
+  return n_.read(tensor, coordinates, mode);
+}
+
+ScalarExpr NotationDraw::element(DType dtype, int depth) {
+  const auto readable = [&](TensorId id) {
+    return scope_.value(id).values.size() > 0 && scope_.shape(id).size() <= 4;
+  };
+  const auto fits = [&](TensorId id) { return scope_.dtype(id) == dtype && readable(id); };
+  if (rather_.valid() && fits(rather_) && random_.chance(60)) return element_of(rather_, depth);
+  TensorId tensor = scope_.pick(fits);
+  if (!tensor.valid()) {
+    tensor = scope_.pick(readable);
+    if (!tensor.valid() || dtype == DType::Int64)
+      return dtype == DType::Bool    ? n_.apply(Op::Lt, {affine(), literal(int64_t{2})})
+             : dtype == DType::Int64 ? affine()
+                                     : n_.constant(0.75, dtype);
+  }
+  return as(element_of(tensor, depth), dtype);
+}
+
+ScalarExpr NotationDraw::as(ScalarExpr value, DType to) {
+  const DType from = n_.dtype(value);
+  if (from == to) return value;
+  if (is_float(from) && to == DType::Int64)
+    return n_.cast(n_.apply(Op::Mul, {value, literal(2.5)}), to);
+  if (is_float(from) && to == DType::Bool) return n_.apply(Op::Lt, {literal(0.25), value});
+  return n_.cast(value, to);
+}
+
+ScalarExpr NotationDraw::real(int depth) {
+  static const std::vector<Op> kBinary{Op::Add, Op::Sub, Op::Mul, Op::Mul,
+                                       Op::Max, Op::Min, Op::Add, Op::Hypot};
+  static const std::vector<Op> kUnary{Op::Neg,  Op::Abs,     Op::Tanh, Op::Sin,  Op::Cos,
+                                      Op::Atan, Op::Sigmoid, Op::Erf,  Op::Floor};
+  if (random_.chance(30)) return n_.apply(random_.pick(kUnary), {value(DType::Float64, depth - 1)});
+  if (random_.chance(12)) {
+    const ScalarExpr below = n_.apply(Op::Abs, {value(DType::Float64, depth - 1)});
+    return n_.apply(Op::Div,
+                    {value(DType::Float64, depth - 1), n_.apply(Op::Add, {below, literal(1.5)})});
+  }
+  if (random_.chance(10)) return n_.cast(value(DType::Int64, depth - 1), DType::Float64);
+  const ScalarExpr a = value(DType::Float64, depth - 1);
+  return n_.apply(random_.pick(kBinary), {a, value(DType::Float64, depth - 1)});
+}
+
+ScalarExpr NotationDraw::whole(int depth) {
+  static const std::vector<Op> kBinary{Op::Add, Op::Sub, Op::Max, Op::Min, Op::FloorDiv, Op::Mod};
+  const ScalarExpr a = value(DType::Int64, depth - 1);
+  return n_.apply(random_.pick(kBinary), {a, value(DType::Int64, depth - 1)});
+}
+
+ScalarExpr NotationDraw::truth(int depth) {
+  static const std::vector<Op> kCompare{Op::Lt, Op::Le, Op::Eq, Op::Ne};
+  if (random_.chance(30)) {
+    const ScalarExpr a = value(DType::Bool, depth - 1);
+    return n_.apply(random_.chance(50) ? Op::And : Op::Or, {a, value(DType::Bool, depth - 1)});
+  }
+  if (random_.chance(15)) return n_.apply(Op::Not, {value(DType::Bool, depth - 1)});
+  if (random_.chance(40)) return n_.apply(random_.pick(kCompare), {affine(), affine()});
+  if (random_.chance(40)) {
+    const ScalarExpr a = value(DType::Int64, depth - 1);
+    return n_.apply(random_.pick(kCompare), {a, value(DType::Int64, depth - 1)});
+  }
+  const ScalarExpr a = value(DType::Float64, depth - 1);
+  return n_.apply(random_.chance(50) ? Op::Lt : Op::Le, {a, value(DType::Float64, depth - 1)});
+}
+
+ScalarExpr NotationDraw::custom_reduction(int depth) {
+  // log-sum-exp of two: associative and smooth; and a product with a sum beside it (an affine map's
+  // composition): associative, not commutative.
+  const ScalarExpr a = value(DType::Float64, depth - 1), b = value(DType::Float64, depth - 1);
+  std::vector<AxisHandle> over = draw_axes(1);
+  axes_.push_back(over[0]);
+  const ScalarExpr scale = n_.apply(Op::Tanh, {value(DType::Float64, depth - 1)});
+  const ScalarExpr shift = n_.apply(Op::Sin, {n_.apply(Op::Add, {a, element(DType::Float64)})});
+  axes_.pop_back();
+  const auto argument = [&](size_t k) { return n_.argument(k, DType::Float64); };
+  const ScalarExpr combine[] = {
+      n_.apply(Op::Mul, {argument(0), argument(2)}),
+      n_.apply(Op::Add, {n_.apply(Op::Mul, {argument(1), argument(2)}), argument(3)})};
+  const ScalarExpr identity[] = {n_.constant(1, DType::Float64), n_.constant(0, DType::Float64)};
+  const ScalarExpr bodies[] = {scale, shift};
+  const std::vector<ScalarExpr> found = n_.reduce_custom(bodies, combine, identity, over);
+  return n_.apply(Op::Add, {n_.apply(Op::Mul, {found[0], b}), found[1]});
+}
+
+ScalarExpr NotationDraw::reduction(DType dtype, int depth) {
+  if (dtype == DType::Float64 && random_.chance(8)) return custom_reduction(depth);
+  const std::vector<AxisHandle> over = draw_axes(random_.between(1, 2));
+  axes_.insert(axes_.end(), over.begin(), over.end());
+  ScalarExpr where;
+  if (random_.chance(30)) where = truth(1);
+  static const std::vector<CombinerKind> kNumeric{CombinerKind::Sum, CombinerKind::Sum,
+                                                  CombinerKind::Max, CombinerKind::Min,
+                                                  CombinerKind::Product};
+  CombinerKind kind = random_.pick(kNumeric);
+  DType of = dtype;
+  if (dtype == DType::Bool) kind = random_.chance(50) ? CombinerKind::Any : CombinerKind::All;
+  if (dtype == DType::Int64 && random_.chance(40)) {
+    kind = random_.chance(50) ? CombinerKind::ArgMax : CombinerKind::ArgMin;
+    of = DType::Float64;
+  }
+  ScalarExpr body = value(of, depth - 1);
+  if (kind == CombinerKind::Sum && of == DType::Float64 && random_.chance(50))
+    body = n_.apply(Op::Mul, {body, value(of, depth - 1)});
+  axes_.resize(axes_.size() - over.size());
+  return n_.reduce(kind, body, over, where, random_.chance(70) ? Ties::Even : Ties::First);
+}
+
+ScalarExpr NotationDraw::value(DType dtype, int depth) {
+  if (depth <= 0) {
+    if (random_.chance(12) && dtype == DType::Float64)
+      return literal(random_.chance(50) ? 0.5 : -1.25);
+    if (random_.chance(40) && dtype == DType::Int64) return affine();
+    return element(dtype);
+  }
+  if (random_.chance(15)) return element(dtype);
+  if (random_.chance(20)) return reduction(dtype, depth);
+  if (random_.chance(15)) {
+    const ScalarExpr condition = truth(depth - 1), a = value(dtype, depth - 1);
+    const ScalarExpr b = value(dtype, depth - 1);
+    return n_.select(condition, as(a, dtype), as(b, dtype));
+  }
+  if (dtype == DType::Bool) return truth(depth);
+  return dtype == DType::Int64 ? whole(depth) : real(depth);
+}
+
+bool NotationDraw::compute() {
+  return scope_.add([&] {
+    axes_ = draw_axes(random_.between(0, 3));
+    const int64_t kind = random_.between(1, 100);
+    const DType dtype = kind <= 80 ? DType::Float64 : kind <= 93 ? DType::Int64 : DType::Bool;
+    const auto body = [&] {
+      return as(value(dtype, static_cast<int>(random_.between(1, 3))), dtype);
+    };
+    if (random_.chance(85)) return std::vector<TensorId>{n_.compute("y", axes_, body())};
+    const ScalarExpr bodies[] = {body(), body()};
+    return n_.compute("y", axes_, bodies);
+  });
+}
+
+bool NotationDraw::scatter(bool any_kind) {
+  return scope_.add([&] {
+    static constexpr OutOfRange kModes[] = {OutOfRange::Drop, OutOfRange::Wrap, OutOfRange::Clip};
+    static constexpr CombinerKind kKinds[] = {
+        CombinerKind::Sum, CombinerKind::Sum, CombinerKind::Sum,    CombinerKind::None,
+        CombinerKind::Max, CombinerKind::Min, CombinerKind::Product};
+    const TensorId start = scope_.pick([&](TensorId id) {
+      return scope_.dtype(id) == DType::Float64 && scope_.shape(id).size() >= 1 &&
+             scope_.shape(id).size() <= 3;
+    });
+    std::vector<int64_t> shape = draw_shape(random_, random_.between(1, 2));
+    TensorId initial;
+    if (start.valid() && random_.chance(75)) {
+      shape = scope_.shape(start);
+      initial = start;
+      scope_.note_use(start);
+      rather_ = start;  // the points read what the result starts from
+    }
+    axes_ = draw_axes(random_.between(1, 2));
+    std::vector<ScalarExpr> target;
+    for (int64_t extent : shape) {
+      IndexMode unused = IndexMode::Error;
+      target.push_back(extent > 0 ? index(extent, unused, 1) : affine());
+    }
+    ScalarExpr where;
+    if (random_.chance(20)) where = truth(1);
+    const ScalarExpr value = as(this->value(DType::Float64, 2), DType::Float64);
+    return std::vector<TensorId>{n_.scatter("s", shape, axes_, target, value,
+                                            kKinds[random_.between(0, any_kind ? 6 : 3)], initial,
+                                            kModes[random_.between(0, 2)], where)};
+  });
+}
+
+bool NotationDraw::adapted(DType dtype, const std::vector<int64_t>& shape, double low, double high,
+                           bool bounded) {
+  return scope_.add([&] {
+    axes_.clear();
+    for (int64_t extent : shape) axes_.push_back(n_.axis(0, extent));
+    ScalarExpr value = element(dtype == DType::Bool || random_.chance(70) ? DType::Float64 : dtype);
+    if (is_float(dtype)) {
+      value = as(value, DType::Float64);
+      if (bounded)
+        value = n_.apply(
+            Op::Add, {literal(low),
+                      n_.apply(Op::Mul, {literal(high - low), n_.apply(Op::Sigmoid, {value})})});
+      value = as(value, dtype);
+    } else if (dtype != DType::Bool) {
+      const auto span = static_cast<int64_t>(high - low) + 1;
+      value = n_.apply(Op::Mod, {as(value, DType::Int64), literal(span)});
+      value = as(n_.apply(Op::Add, {value, literal(static_cast<int64_t>(low))}), dtype);
+    } else {
+      value = as(value, DType::Bool);
+    }
+    return std::vector<TensorId>{n_.compute("a", axes_, value)};
+  });
+}
+
+}  // namespace adjit::testing

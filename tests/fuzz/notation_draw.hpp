@@ -1,0 +1,56 @@
+// tests/fuzz/notation_draw.hpp -- random stages in index notation.
+#pragma once
+
+#include <map>
+
+#include "runtime/trace/index_notation.hpp"
+#include "tests/fuzz/scope.hpp"
+
+namespace adjit::testing {
+
+/// Draws extents: mostly small, now and then 0, 1, a vector's width and one more.
+int64_t draw_extent(Random& random);
+std::vector<int64_t> draw_shape(Random& random, int64_t rank);
+
+/// Elementwise expressions of reads at drawn indices, over drawn axes, with reductions anywhere.
+/// Indices are affine, strided, mirrored, clamped by min and max or by a mode, wrapped, divided,
+/// folded by select or abs, or come from integers of the program.
+class NotationDraw {
+ public:
+  explicit NotationDraw(Scope& scope) : scope_(scope), random_(scope.random()), n_(scope.trace()) {}
+
+  /// Each adds its results to the scope, or is refused by it.
+  bool compute();
+  /// `any_kind`: also such as have no derivative.
+  bool scatter(bool any_kind);
+  /// A tensor of that dtype and shape whose elements are read from one of the program, with values
+  /// in [low, high] where `bounded`.
+  bool adapted(DType dtype, const std::vector<int64_t>& shape, double low, double high,
+               bool bounded);
+
+ private:
+  ScalarExpr literal(int64_t value) { return n_.literal(WeakScalar::of(value)); }
+  ScalarExpr literal(double value) { return n_.literal(WeakScalar::of(value)); }
+  ScalarExpr value(DType dtype, int depth);
+  ScalarExpr real(int depth);
+  ScalarExpr whole(int depth);
+  ScalarExpr truth(int depth);
+  ScalarExpr reduction(DType dtype, int depth);
+  ScalarExpr custom_reduction(int depth);
+  ScalarExpr element(DType dtype, int depth = 1);
+  ScalarExpr element_of(TensorId tensor, int depth);
+  ScalarExpr index(int64_t extent, IndexMode& mode, int depth);
+  ScalarExpr clamped(ScalarExpr at, int64_t extent);
+  ScalarExpr affine();
+  ScalarExpr as(ScalarExpr value, DType to);
+  std::vector<AxisHandle> draw_axes(int64_t rank);
+
+  Scope& scope_;
+  Random& random_;
+  IndexNotation n_;
+  std::vector<AxisHandle> axes_;      // in scope
+  std::map<uint32_t, int64_t> lows_;  // of axes that do not begin at 0
+  TensorId rather_;                   // read this one where possible
+};
+
+}  // namespace adjit::testing

@@ -1,0 +1,95 @@
+// tests/fuzz/program_draw.cpp -- random programs: traced graphs with inputs.
+#include "tests/fuzz/program_draw.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "runtime/trace/ops/operator.hpp"
+#include "tests/fuzz/inner_draw.hpp"
+#include "tests/fuzz/notation_draw.hpp"
+#include "tests/fuzz/operator_draw.hpp"
+#include "tests/fuzz/scope.hpp"
+
+namespace adjit::testing {
+namespace {
+
+Array drawn_array(Random& random, DType dtype, std::vector<int64_t> shape) {
+  Array array = Array::zeros(dtype, std::move(shape));
+  for (int64_t k = 0; k < array.element_count(); ++k) {
+    const double unit = static_cast<double>(random.next() >> 11) * 0x1p-53;
+    array.set(k, is_float(dtype)        ? 4 * unit - 2
+                 : dtype == DType::Bool ? (unit < 0.5 ? 0 : 1)
+                                        : static_cast<double>(random.between(-3, 8)));
+  }
+  return array;
+}
+
+// The sum of everything that nothing reads, so that all of it has a gradient.
+std::vector<TensorId> outputs_of(Scope& scope) {
+  std::vector<TensorId> unused, outputs;
+  for (TensorId id : scope.available())
+    if (scope.uses(id) == 0) unused.push_back(id);
+  Random& random = scope.random();
+  for (size_t k = 0; k < unused.size() && k < 2; ++k) {
+    const TensorId id = random.pick(unused);
+    if (std::ranges::find(outputs, id) == outputs.end()) outputs.push_back(id);
+  }
+  TensorId total;
+  for (TensorId id : unused) {
+    if (scope.dtype(id) != DType::Float64) continue;
+    const bool added = scope.add([&] {
+      const TensorId one[] = {id};
+      const TensorId mean =
+          find_operator("sum").trace(scope.trace(), one, nlohmann::json::object())[0];
+      if (!total.valid()) return std::vector<TensorId>{mean};
+      const TensorId two[] = {total, mean};
+      return find_operator("add").trace(scope.trace(), two, nlohmann::json::object());
+    });
+    if (added) total = scope.last()[0];
+  }
+  if (total.valid()) outputs.push_back(total);
+  if (outputs.empty()) outputs.push_back(scope.available().back());
+  return outputs;
+}
+
+}  // namespace
+
+void draw_operations(Scope& scope, int count, int depth, bool while_loops) {
+  Random& random = scope.random();
+  // Some calls are refused, most adapt their operands.
+  const size_t stages = scope.trace().graph().stages.size() + static_cast<size_t>(count);
+  for (int k = 0; k < 2 * count && scope.points_left() > 0; ++k) {
+    if (scope.trace().graph().stages.size() >= stages) break;
+    const int64_t kind = random.between(1, 100);
+    if (kind <= 14) {
+      NotationDraw(scope).compute();
+    } else if (kind <= 24) {
+      NotationDraw(scope).scatter(while_loops);
+    } else if (kind <= 34 && depth < 2) {
+      InnerDraw(scope, depth, while_loops).draw();
+    } else {
+      OperatorDraw(scope).call();
+    }
+  }
+}
+
+FuzzProgram random_program(uint64_t seed, const ProgramOptions& options) {
+  Random random(seed);
+  Scope scope(random, options.points);
+  FuzzProgram program;
+  const auto add_input = [&](DType dtype, int64_t rank) {
+    program.inputs.push_back(drawn_array(random, dtype, draw_shape(random, rank)));
+    scope.input(WideArray::of(program.inputs.back()));
+  };
+  for (int64_t k = random.between(2, 4); k > 0; --k)
+    add_input(DType::Float64, random.between(0, 3));
+  if (random.chance(50)) add_input(DType::Int64, random.between(0, 2));
+  if (random.chance(25)) add_input(DType::Bool, random.between(0, 2));
+  draw_operations(
+      scope, static_cast<int>(random.between(options.least_operations, options.most_operations)), 0,
+      options.while_loops);
+  program.graph = scope.trace().finish(outputs_of(scope));
+  return program;
+}
+
+}  // namespace adjit::testing

@@ -1,0 +1,89 @@
+// tests/fuzz/programs_test.cpp -- random programs: compiled values and derivatives against the
+// mathematics of what was traced.
+//
+// What is drawn: programs of 20 to 60 operations (program_draw.hpp): all operators of the table
+// with drawn shapes and attributes, index notation with reductions anywhere, gathers and scatters
+// that read what they write, clamped, mirrored and data-dependent indices, scans (with reads at the
+// step's number), branches, recomputed functions, gradients by hand, batches, derivatives within,
+// what went through the text notation; extents 0, 1, 2, 7, 65; float64 with integers, bools and
+// casts; inputs of any layout; one and two threads, AVX-512 and AVX2, subnormal numbers kept or
+// not. The fuzzers of single layers (random graphs against the interpreter in tests/jit/engine,
+// random schedules in tests/autosched, scans in tests/runtime/diff) draw stages that read their
+// operands once: none of them could draw a scatter whose points read the tensor that it starts
+// from, a permutation beside its operand, or two operators whose schedules meet.
+//
+// ADJIT_FUZZ_CASES programs (150) from ADJIT_FUZZ_SEED (1) on; with ADJIT_FUZZ_MINUTES as many as
+// that time takes. ADJIT_FUZZ_COMPILED percent (100) are compiled, others run as loop nests. A
+// failure is shrunk and printed as a test to paste; ADJIT_FUZZ_GO_ON=1 goes on.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
+#include "runtime/graph/text.hpp"
+#include "tests/fuzz/check.hpp"
+#include "tests/fuzz/shrink.hpp"
+
+namespace adjit::testing {
+namespace {
+
+double environment(const char* name, double otherwise) {
+  const char* text = std::getenv(name);
+  return text ? std::strtod(text, nullptr) : otherwise;
+}
+
+int compiled_percent() { return static_cast<int>(environment("ADJIT_FUZZ_COMPILED", 100)); }
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Where a failure lies: what stands before its first colon.
+std::string place_of(const std::string& failure) { return failure.substr(0, failure.find(':')); }
+
+std::string report(const FuzzProgram& program, uint64_t seed, const std::string& failure,
+                   FuzzEngines& engines) {
+  const auto fails = [&](const FuzzProgram& candidate) {
+    FuzzCounts ignored;
+    return place_of(check_program(candidate, seed, engines, ignored, compiled_percent())) ==
+           place_of(failure);
+  };
+  const FuzzProgram small = shrunk(program, fails);
+  FuzzCounts ignored;
+  const std::string now = check_program(small, seed, engines, ignored, compiled_percent());
+  return "seed " + std::to_string(seed) + ": " + failure + "\nshrunk:\n" +
+         test_of(small, seed, now);
+}
+
+TEST(Programs, AgreeWithTheirMathematics) {
+  const double minutes = environment("ADJIT_FUZZ_MINUTES", 0), start = now();
+  auto cases = static_cast<int64_t>(environment("ADJIT_FUZZ_CASES", minutes > 0 ? 1e18 : 150));
+  const auto first = static_cast<uint64_t>(environment("ADJIT_FUZZ_SEED", 1));
+  FuzzEngines engines;
+  FuzzCounts counts;
+  for (uint64_t seed = first; cases > 0; ++seed, --cases) {
+    if (minutes > 0 && now() - start > 60 * minutes) break;
+    std::string failure;
+    FuzzProgram program;
+    try {
+      const double before = now();
+      program = random_program(seed, {.while_loops = seed % 10 == 0});
+      counts.draw_s += now() - before;
+      failure = check_program(program, seed, engines, counts, compiled_percent());
+    } catch (const std::exception& e) {
+      ADD_FAILURE() << "seed " << seed << ": " << e.what();
+      if (environment("ADJIT_FUZZ_GO_ON", 0) == 0) break;
+      continue;
+    }
+    if (counts.programs % 100 == 0) std::printf("%s\n", counts.text().c_str());
+    if (failure.empty()) continue;
+    ADD_FAILURE() << report(program, seed, failure, engines);
+    if (environment("ADJIT_FUZZ_GO_ON", 0) == 0) break;
+  }
+  std::printf("%s; %.0f programs a minute\n", counts.text().c_str(),
+              static_cast<double>(counts.programs) / (now() - start) * 60);
+}
+
+}  // namespace
+}  // namespace adjit::testing

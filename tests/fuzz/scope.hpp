@@ -1,0 +1,67 @@
+// tests/fuzz/scope.hpp -- a trace under construction that knows the values of its tensors.
+//
+// Whoever draws the next operation sees what it would read: so indices from data stay in range or
+// are refused, functions get numbers of their domain, and nothing grows without bound.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/trace/trace.hpp"
+#include "tests/fuzz/wide_interpreter.hpp"
+#include "tests/runtime/graph/random_graph.hpp"
+
+namespace adjit::testing {
+
+class Scope {
+ public:
+  /// `points`: how many points all its stages may have together.
+  Scope(Random& random, int64_t points) : random_(random), points_left_(points) {}
+
+  Trace& trace() { return trace_; }
+  Random& random() { return random_; }
+
+  /// A parameter with this value.
+  TensorId input(const WideArray& value);
+  const std::vector<WideArray>& inputs() const { return inputs_; }
+
+  /// Runs `build`, which adds stages to the trace, and offers its results to later operations.
+  /// False where it refuses its operands, or where its values are no use: not finite, too large,
+  /// unsure. `refused` is then the message. ErrorCode::Internal goes through: it is what is looked
+  /// for.
+  bool add(const std::function<std::vector<TensorId>()>& build);
+  const std::vector<TensorId>& last() const { return last_; }
+  const std::string& refused() const { return refused_; }
+
+  const std::vector<TensorId>& available() const { return available_; }
+  const WideArray& value(TensorId tensor) const { return *values_[tensor.value]; }
+  DType dtype(TensorId tensor) const { return trace_.dtype(tensor); }
+  const std::vector<int64_t>& shape(TensorId tensor) const { return trace_.shape(tensor); }
+  /// How many operations have used it (note_use).
+  int uses(TensorId tensor) const { return uses_[tensor.value]; }
+  void note_use(TensorId tensor) { ++uses_[tensor.value]; }
+
+  /// An available tensor for which `fits` holds, rather a recent or unused one; invalid: none.
+  TensorId pick(const std::function<bool(TensorId)>& fits);
+  int64_t points_left() const { return points_left_; }
+
+ private:
+  void grow();
+  bool evaluate();
+  bool is_useful(const WideArray& value) const;
+
+  Random& random_;
+  Trace trace_{"program"};
+  int64_t points_left_;
+  size_t evaluated_ = 0;  // stages
+  WideInterpreter interpreter_;
+  std::vector<std::unique_ptr<WideArray>> values_;  // by tensor; null: has none
+  std::vector<int> uses_;
+  std::vector<WideArray> inputs_;
+  std::vector<TensorId> available_, last_;
+  std::string refused_;
+};
+
+}  // namespace adjit::testing

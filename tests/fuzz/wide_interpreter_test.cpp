@@ -1,0 +1,95 @@
+// tests/fuzz/wide_interpreter_test.cpp -- values in higher precision, error bounds, decisions.
+#include "tests/fuzz/wide_interpreter.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "runtime/graph/text.hpp"
+
+namespace adjit::testing {
+namespace {
+
+WideArray reals(std::vector<double> values) {
+  return WideArray::of(Array::of(DType::Float64, {static_cast<int64_t>(values.size())}, values));
+}
+
+WideArray first_result(const std::string& body, const std::vector<double>& x,
+                       uint64_t* decisions = nullptr) {
+  const std::string n = std::to_string(x.size());
+  const Graph graph = parse_graph("def f(double(" + n + ") x) -> (y) { " + body + " }");
+  WideInterpreter interpreter;
+  const WideArray input = reals(x);
+  WideArray result = interpreter.run(graph, std::span(&input, 1))[0];
+  if (decisions) *decisions = interpreter.decisions().number();
+  return result;
+}
+
+Wide function_at(Op op, double x) {
+  Decisions decisions;
+  const Wide value = Wide::of_float(x);
+  return apply_wide(op, DType::Float64, DType::Float64, std::span(&value, 1), decisions);
+}
+
+// To 18 digits, by mpmath.
+TEST(Wide, FunctionsAreWide) {
+  EXPECT_NEAR(static_cast<double>(function_at(Op::Digamma, 0.3).f - -3.50252422220013312L), 0,
+              1e-17);
+  EXPECT_NEAR(static_cast<double>(function_at(Op::Erfinv, 0.75).f - 0.813419847597618542L), 0,
+              1e-17);
+  EXPECT_NEAR(static_cast<double>(function_at(Op::Erfinv, -0.125).f - -0.111235451840949959L), 0,
+              1e-17);
+  EXPECT_NEAR(static_cast<double>(function_at(Op::Lgamma, 2.5).f - 0.284682870472919160L), 0,
+              1e-17);
+}
+
+TEST(Wide, TheErrorBoundsTheRounding) {
+  // 0.1 + 0.2 - 0.3 in doubles is 5.5e-17; of the doubles themselves, exactly, 2.8e-17.
+  const WideArray y = first_result("y(i) = x(0) + x(1) - x(2) where i in 0:1", {0.1, 0.2, 0.3});
+  const long double computed = 0.1 + 0.2 - 0.3;
+  EXPECT_NE(y.values[0].f, computed);
+  EXPECT_LE(std::abs(y.values[0].f - computed), y.values[0].error);
+  EXPECT_LT(y.values[0].error, 1e-15L);
+}
+
+TEST(Wide, WhatRoundingDecidesIsUnsure) {
+  const std::string body = "y(i) = select(sin(x(0)) - sin(x(1)) < 1e-18, 1.0, 2.0) where i in 0:1";
+  EXPECT_FALSE(first_result(body, {0.5, 0.5}).values[0].sure());
+  EXPECT_TRUE(first_result(body, {0.5, 0.25}).values[0].sure());
+  EXPECT_TRUE(first_result("y(i) = select(x(0) <= x(1), 1.0, 2.0) where i in 0:1", {0.5, 0.5})
+                  .values[0]
+                  .sure());  // of inputs, which nothing rounds
+}
+
+TEST(Wide, DecisionsTellPiecesApart) {
+  const std::string body = "y(i) max=! x(i + r_k) where i in 0:1, r_k in 0:2";
+  uint64_t a = 0, b = 0, c = 0;
+  first_result(body, {1, 2}, &a);
+  first_result(body, {1.5, 2}, &b);
+  first_result(body, {2, 1}, &c);
+  EXPECT_EQ(a, b);
+  EXPECT_NE(a, c);
+}
+
+TEST(Wide, SumsHaveRoomForAnyOrder) {
+  const WideArray y =
+      first_result("y(i) +=! x(r_k) where i in 0:1, r_k in 0:4", {1e16, 1, -1e16, 1});
+  EXPECT_EQ(static_cast<double>(y.values[0].f), 2);
+  EXPECT_GE(y.values[0].error, 1);  // one after the other, doubles give 1
+}
+
+TEST(Wide, StoppedValuesStay) {
+  Graph graph = parse_graph(
+      "def f(double(1) x) -> (z) { y(i) = x(i) * 2.0 where i in 0:1\n z(i) = x(i) * y(i) where i "
+      "in "
+      "0:1 }");
+  graph.stages[0].stop_gradient = true;
+  WideInterpreter interpreter;
+  const WideArray at = reals({3}), moved = reals({4});
+  EXPECT_EQ(static_cast<double>(interpreter.run(graph, std::span(&at, 1))[0].values[0].f), 18);
+  interpreter.repeat_stopped();
+  EXPECT_EQ(static_cast<double>(interpreter.run(graph, std::span(&moved, 1))[0].values[0].f), 24);
+}
+
+}  // namespace
+}  // namespace adjit::testing
