@@ -54,6 +54,21 @@ if TYPE_CHECKING:
 __version__ = library.adjit_version().decode()
 
 operators.install(globals())
+from .array_api import (  # noqa: E402
+    can_cast,
+    diff,
+    e,
+    finfo,
+    from_dlpack,
+    iinfo,
+    inf,
+    isdtype,
+    nan,
+    newaxis,
+    pi,
+    result_type,
+    signbit,
+)
 from .notation import scatter  # noqa: E402
 from .operators import (  # noqa: E402, F401
     arange,
@@ -87,8 +102,24 @@ __all__ = [
     "ShapeDtype",
     "ShapeError",
     "Tensor",
+    "asarray",
     "at",
+    "can_cast",
     "check_grads",
+    "diff",
+    "e",
+    "empty",
+    "empty_like",
+    "finfo",
+    "from_dlpack",
+    "iinfo",
+    "inf",
+    "isdtype",
+    "nan",
+    "newaxis",
+    "pi",
+    "result_type",
+    "signbit",
     "compilations",
     "compute",
     "define",

@@ -12,3 +12,7 @@ if TYPE_CHECKING:
 
 
 __all__ = operators.install(globals(), "linalg.")
+
+# The array API has these in both places.
+_ALSO = ("diagonal", "matmul", "matrix_transpose", "outer", "tensordot", "trace", "vecdot")
+__all__ += operators.install(globals(), only=_ALSO)

@@ -189,12 +189,14 @@ def _function(row: Row) -> Callable[..., Any]:
     return function
 
 
-def install(namespace: dict[str, Any], prefix: str = "") -> list[str]:
-    """Puts the functions of all rows with this prefix ("nn.") into a module's namespace."""
+def install(
+    namespace: dict[str, Any], prefix: str = "", only: Sequence[str] | None = None
+) -> list[str]:
+    """Puts the functions of rows with this prefix ("nn.") into a module's namespace."""
     names = []
     for row in TABLE.values():
         head, _, tail = row.name.rpartition(".")
-        if head == prefix.rstrip("."):
+        if head == prefix.rstrip(".") and (only is None or tail in only):
             namespace[tail] = _function(row)
             namespace[tail].__module__ = namespace["__name__"]  # pickled by name
             names.append(tail)
