@@ -170,8 +170,10 @@ ADJIT_API adjit_status adjit_trace_tensor_is_weak(adjit_trace* trace, adjit_tens
 /* Says that a traced tensor stands for a Python number, as `weak` of an input does. */
 ADJIT_API adjit_status adjit_trace_tensor_set_weak(adjit_trace* trace, adjit_tensor tensor);
 /* An operator by name ("matmul", "nn.conv2d"; see adjit_operators) on tensors, with its attributes
- * as a JSON object (NULL: none). *count on entry: room in results; on return: how many there are
- * (ADJIT_INVALID when there is not room enough). */
+ * as a JSON object (NULL: none). "scalars" puts numbers in the place of operands: [null, 0.5] is a
+ * tensor and a weak number, {"dtype": "float64", "value": 0.5} a number of that dtype; which dtypes
+ * meet as which is docs/promotion.md's. *count on entry: room in results; on return: how many there
+ * are (ADJIT_INVALID when there is not room enough). */
 ADJIT_API adjit_status adjit_trace_operator(adjit_trace* trace, const char* name,
                                             int32_t input_count, const adjit_tensor* inputs,
                                             const char* attributes_json, int32_t* count,
@@ -229,7 +231,8 @@ ADJIT_API adjit_status adjit_trace_custom_vjp(adjit_trace* trace, const adjit_co
 ADJIT_API adjit_status adjit_trace_finish(adjit_trace* trace, int32_t output_count,
                                           const adjit_tensor* outputs,
                                           adjit_computation** computation);
-/* JSON array of all operators: name, signature, shapes, gradient. Static storage. */
+/* JSON array of all operators: name, signature, shapes, gradient, several (whether the number of
+ * results depends on the operands, so that one is a list of one). Static storage. */
 ADJIT_API const char* adjit_operators(void);
 
 /* ---- Index notation: C[i, j] = sum_k A[i, k] * B[k, j]
