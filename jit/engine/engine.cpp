@@ -21,6 +21,7 @@
 #include "jit/engine/stopwatch.hpp"
 #include "jit/engine/verify_plan.hpp"
 #include "runtime/diff/calls.hpp"
+#include "runtime/diff/long_sums.hpp"
 #include "runtime/diff/simplify.hpp"
 #include "runtime/graph/text.hpp"
 #include "runtime/process/fork.hpp"
@@ -250,8 +251,8 @@ Graph Engine::final_graph(const Request& request) const {
                       std::ranges::none_of(graph.stages, [](const Stage& stage) {
                         return stage.kind == StageKind::Call || stage.kind == StageKind::Scan;
                       });
-  return compact(separate_outputs(contract(
-      split_loops(linear_scans_as_prefixes(simple ? graph : simplify(expand_calls(graph)))))));
+  return compact(separate_outputs(long_sums_in_float64(contract(
+      split_loops(linear_scans_as_prefixes(simple ? graph : simplify(expand_calls(graph))))))));
 }
 
 CheckedGraph Engine::checked_graph(const Request& request) const {

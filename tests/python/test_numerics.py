@@ -115,6 +115,38 @@ def test_products_cancel_exactly() -> None:
     np.testing.assert_array_equal(squares(x, x.copy()), 0)
 
 
+def _positive(size: int) -> dict[str, Any]:
+    """Numbers of one sign: alike, of all sizes, and one that swallows the others."""
+    return {
+        "alike": np.full(size, 0.1, np.float32),
+        "uniform": RNG.uniform(0, 1, size).astype(np.float32),
+        "skewed": (RNG.exponential(size=size) ** 4).astype(np.float32),
+        "swallowed": np.concatenate([[1.0], np.full(size - 1, 2.0**-25)]).astype(np.float32),
+    }
+
+
+@pytest.mark.parametrize("size", [1024, 1027, 65536, 1_000_003, 1 << 24])
+def test_long_sums_are_exact_to_two_to_the_minus_22(size: int) -> None:
+    for name, x in _positive(size).items():
+        exact = x.astype(np.float64).sum()
+        assert abs(float(aj.sum(x)) / exact - 1) <= 2.0**-22, name
+        assert abs(float(aj.jit(aj.mean)(x)) / (exact / size) - 1) <= 2.0**-22, name
+        squares = (x.astype(np.float64) ** 2).sum()
+        assert abs(float(aj.jit(lambda x: aj.sum(x * x))(x)) / squares - 1) <= 2.0**-21, name
+
+
+# Over a batch, as gradients of biases are; 16 columns have lanes of their own.
+@pytest.mark.parametrize("columns", [3, 16])
+def test_long_sums_over_an_outer_axis(columns: int) -> None:
+    for name, x in _positive(100_000).items():
+        table = np.repeat(x[:, None], columns, 1)
+        exact = x.astype(np.float64).sum()
+        got = np.asarray(aj.jit(lambda t: aj.sum(t, axis=0))(table))
+        assert np.max(np.abs(got / exact - 1)) <= 2.0**-22, name
+        slope = aj.grad(lambda b, t: aj.sum(t * (b + 1.0)))(np.zeros(columns, np.float32), table)
+        assert np.max(np.abs(np.asarray(slope) / exact - 1)) <= 2.0**-22, name
+
+
 def _worst_ulp(function: Any, exact: Any, x: Any) -> tuple[float, float]:
     got = np.asarray(aj.jit(function)(x))
     digits = np.finfo(x.dtype).nmant + 1
