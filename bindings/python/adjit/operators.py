@@ -79,6 +79,7 @@ def apply(name: str, operands: Sequence[Any], attributes: dict[str, Any]) -> Any
     return results[0] if len(results) == 1 and not TABLE[name].several else tuple(results)
 
 
+_PYTHON = (bool, int, float)
 _ARRAY, _WEAK_ARRAY = "array", "weak array"  # operands that are not part of a program
 
 
@@ -108,18 +109,20 @@ def _eager(name: str, operands: Sequence[Any], attributes: dict[str, Any]) -> An
                 "ended; return it from the function instead of keeping it in a variable outside"
             )
     # Numbers are part of the program, but for NumPy's, and where there is nothing else.
-    inputs = [scalars.literal(o) if type(o) is int else o for o in operands]
-    numbers = name != "full" and all(type(o) in (bool, int, float) for o in inputs)
+    numbers = name != "full" and all(type(o) in _PYTHON for o in operands)
     pattern: list[Fixed | str] = []
     tensors: list[Any] = []
-    for value in inputs:
-        if value is None or (isinstance(value, bool | int | float) and not numbers
-                             and not isinstance(value, np.generic)):  # fmt: skip
-            pattern.append(Fixed(value))
-            continue
-        weak = isinstance(value, scalars.Weak)
-        pattern.append(_WEAK_ARRAY if weak else _ARRAY)
-        tensors.append(value.view(np.ndarray) if weak else value)
+    for value in operands:
+        kind = type(value)
+        if kind is np.ndarray or (numbers and value is not None):
+            pattern.append(_ARRAY)
+            tensors.append(scalars.literal(value) if kind is int else value)
+        elif value is None or (isinstance(value, _PYTHON) and not isinstance(value, np.generic)):
+            pattern.append(Fixed(scalars.literal(value)))
+        else:
+            weak = kind is scalars.Weak
+            pattern.append(_WEAK_ARRAY if weak else _ARRAY)
+            tensors.append(value.view(np.ndarray) if weak else value)
     return _program(name, tracing.attributes_text(attributes), tuple(pattern))(*tensors)
 
 

@@ -17,6 +17,10 @@ from .errors import DTypeError
 _PYTHON = (bool, int, float)
 
 
+# What most calls are given.
+_USUAL = frozenset((np.ndarray, tracing.Tensor, bool, int, float, type(None)))
+
+
 class Weak(np.ndarray):
     """An array of Python numbers."""
 
@@ -35,6 +39,8 @@ def is_weak(value: Any) -> bool:
 
 def checked(operation: str, values: Sequence[Any]) -> list[Any]:
     """Operands with lists as arrays; DTypeError names what is neither array nor number."""
+    if _USUAL.issuperset(map(type, values)):
+        return list(values)
     return [
         v
         if v is None or isinstance(v, tracing.Tensor) or is_scalar(v) or arrays.is_array(v)
