@@ -5,7 +5,6 @@
 #include <unordered_map>
 
 #include "runtime/diff/factors.hpp"
-#include "runtime/diff/guards.hpp"
 #include "runtime/diff/index_pieces.hpp"
 #include "runtime/diff/indices.hpp"
 #include "runtime/diff/rewrite.hpp"
@@ -202,14 +201,14 @@ bool is_zero(const ExprPool& pool, ExprId value) {
 
 }  // namespace
 
-void turn_round(Graph& graph, const Domain& domain, const Access& access, size_t origin,
+void turn_round(Graph& graph, Restrictions& domain, const Access& access, size_t origin,
                 std::vector<Contribution>& contributions) {
   ExprPool& pool = graph.pool;
   const std::vector<int64_t> shape = graph.info(pool.read_tensor(access.read)).shape;
   if (is_zero(pool, access.value)) return;
-  Domain source = domain;
-  const ExprId condition = both(pool, access.condition, pool.read_predicate(access.read));
-  const Restriction guards = restrict_by(pool, condition, source);
+  const RestrictedDomain& guards =
+      domain(both(pool, access.condition, pool.read_predicate(access.read)));
+  Domain source = guards.domain;
   bool empty = guards.empty;
   const ExprId value = without_padding(pool, access.value, source, empty);
   if (empty) return;

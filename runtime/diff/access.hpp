@@ -9,6 +9,7 @@
 
 #include <vector>
 
+#include "runtime/diff/guards.hpp"
 #include "runtime/diff/sweep.hpp"
 #include "runtime/graph/graph.hpp"
 
@@ -25,8 +26,9 @@ struct Contribution {
   size_t origin = 0;  // the forward stage it stems from
 };
 
-/// Appends what `access`, made at every point of `domain`, contributes to the tensor that it reads.
-void turn_round(Graph& graph, const Domain& domain, const Access& access, size_t origin,
+/// Appends what `access`, made at every point of the restrictions' domain, contributes to the
+/// tensor that it reads.
+void turn_round(Graph& graph, Restrictions& domain, const Access& access, size_t origin,
                 std::vector<Contribution>& contributions);
 
 }  // namespace adjit

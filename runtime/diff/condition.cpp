@@ -77,7 +77,7 @@ ConditionId Conditions::refine(ConditionId parent, ExprId literal) {
   }
   const auto [at, fresh] =
       children_.try_emplace({parent.value, literal}, static_cast<uint32_t>(nodes_.size()));
-  if (fresh) nodes_.push_back({parent.value, nodes_[parent.value].depth + 1, literal});
+  if (fresh) nodes_.push_back({parent.value, nodes_[parent.value].depth + 1, literal, {}});
   return ConditionId{at->second};
 }
 
@@ -87,6 +87,18 @@ ConditionId Conditions::common(ConditionId a, ConditionId b) const {
     deeper.value = nodes_[deeper.value].parent;
   }
   return a;
+}
+
+ExprId Conditions::expr(ConditionId condition) {
+  std::vector<uint32_t> open;
+  uint32_t at = condition.value;
+  for (; at != 0 && !nodes_[at].whole.valid(); at = nodes_[at].parent) open.push_back(at);
+  ExprId whole = nodes_[at].whole;
+  for (size_t k = open.size(); k-- > 0;) {
+    whole = both(pool_, whole, nodes_[open[k]].literal);
+    nodes_[open[k]].whole = whole;
+  }
+  return whole;
 }
 
 ExprId Conditions::expr_below(ConditionId condition, ConditionId ancestor) {

@@ -36,7 +36,7 @@ class Conditions {
   /// parent && literal.
   ConditionId refine(ConditionId parent, ExprId literal);
   /// The conjunction as an expression; an invalid id for "always".
-  ExprId expr(ConditionId condition) { return expr_below(condition, ConditionId{}); }
+  ExprId expr(ConditionId condition);
 
   /// The sum of guarded values as one guarded value: equal conditions add up, the two branches of
   /// one select rejoin, the rest is guarded term by term under the disjunction of their conditions.
@@ -47,6 +47,7 @@ class Conditions {
   struct Entry {
     uint32_t parent = 0, depth = 0;
     ExprId literal;
+    ExprId whole;  // the conjunction, once it has been asked for
   };
   ConditionId common(ConditionId a, ConditionId b) const;
   ExprId expr_below(ConditionId condition, ConditionId ancestor);

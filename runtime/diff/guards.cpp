@@ -65,6 +65,19 @@ bool add_row(Domain& domain, const Comparison& row, bool& empty) {
   return true;
 }
 
+// Of parallel inequalities the tightest says all.
+void keep_tightest(Domain& domain) {
+  std::vector<Affine>& rows = domain.inequalities;
+  for (size_t k = 0; k < rows.size(); ++k) {
+    const Affine row = rows[k];
+    std::erase_if(rows, [&](const Affine& other) {
+      return std::ranges::equal(other.coefficients(), row.coefficients()) &&
+             other.constant() > row.constant();
+    });
+    k = static_cast<size_t>(std::ranges::find(rows, row) - rows.begin());
+  }
+}
+
 }  // namespace
 
 Restriction restrict_by(ExprPool& pool, ExprId condition, Domain& domain) {
@@ -83,6 +96,30 @@ Restriction restrict_by(ExprPool& pool, ExprId condition, Domain& domain) {
     }
   }
   return result;
+}
+
+const RestrictedDomain& Restrictions::operator()(ExprId condition) {
+  if (!condition.valid()) return whole_;
+  // Down to a beginning that is known, and up again.
+  std::vector<ExprId> open{condition};
+  while (!known_.contains(open.back().value) && pool_.is(open.back(), Op::And))
+    open.push_back(pool_.operand(open.back(), 0));
+  const RestrictedDomain* found = nullptr;
+  for (size_t k = open.size(); k-- > 0;) {
+    const auto [at, fresh] = known_.try_emplace(open[k].value);
+    RestrictedDomain& made = at->second;
+    if (fresh) {
+      made = found ? *found : whole_;
+      const ExprId literals = found ? pool_.operand(open[k], 1) : open[k];
+      const Restriction r = restrict_by(pool_, literals, made.domain);
+      keep_tightest(made.domain);
+      made.rest = both(pool_, made.rest, r.rest);
+      made.empty = made.empty || r.empty;
+      ++restricted_;
+    }
+    found = &made;
+  }
+  return *found;
 }
 
 ExprId rows_condition(ExprPool& pool, const Domain& domain, size_t axis_limit) {

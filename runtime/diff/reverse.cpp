@@ -124,9 +124,10 @@ class Reverse {
       return active(graph_.pool.read_tensor(read));
     });
     share(stage, seeded, accesses);
+    Restrictions domain(graph_.pool, seeded.domain);
     for (const Access& access : accesses) {
       const TensorId tensor = graph_.pool.read_tensor(access.read);
-      turn_round(graph_, seeded.domain, access, s, pending_[tensor.value]);
+      turn_round(graph_, domain, access, s, pending_[tensor.value]);
     }
     if (stage.kind == StageKind::Scatter && stage.initial.valid() && active(stage.initial))
       derive_initial(stage, s, cotangents[0]);

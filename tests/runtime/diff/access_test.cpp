@@ -46,7 +46,8 @@ TEST_P(PiecewiseReads, TurnIntoGathersWithoutAWastedPoint) {
     ++readers[static_cast<size_t>(value_at(f.pool, f.pool.read_index(access->read)[0], point))];
   });
   std::vector<Contribution> contributions;
-  turn_round(f, domain, *access, 0, contributions);
+  Restrictions restrictions(f.pool, domain);
+  turn_round(f, restrictions, *access, 0, contributions);
   int64_t points = 0;
   for (const Contribution& c : contributions) {
     EXPECT_FALSE(c.scatter);
@@ -106,7 +107,8 @@ TEST(PiecewiseGuards, AreRows) {
       if (f.pool.is(id, Op::Read)) access.read = id;
     }
     access.value = f.pool.constant(1, DType::Float64);
-    turn_round(f, f.stages[0].domain, access, 0, contributions);
+    Restrictions restrictions(f.pool, f.stages[0].domain);
+    turn_round(f, restrictions, access, 0, contributions);
     int64_t found = 0;
     for (const Contribution& c : contributions) found += *count_points(c.domain);
     EXPECT_EQ(found, points) << condition;
