@@ -5,6 +5,7 @@
 #include <set>
 
 #include "runtime/diff/rewrite.hpp"
+#include "runtime/diff/split_domain.hpp"
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/verify_bounds.hpp"
 
@@ -109,23 +110,27 @@ class Checker {
     return pool.logical_and(reached, pool.make(Op::Or, {below, above}));
   }
 
-  // Axes that neither the expressions nor the rows know are left out.
+  // The axes that the expressions know, over what the stage's rows leave of them: an index at r is
+  // looked at once for each r, not for each i with r <= i. All axes where that cannot be told
+  // apart.
   Points points_of(const Stage& stage, std::vector<ExprId> roots) const {
-    Points points;
-    points.domain = stage.domain;
-    points.domain.output_rank = 0;
-    std::vector<bool> used(stage.domain.rank(), !stage.domain.is_box());
+    constexpr size_t kMostAxes = 62;  // of a set of axes
+    std::vector<bool> used(stage.domain.rank(), false);
     for (ExprId id : reachable(graph_.pool, roots))
       if (graph_.pool.is(id, Op::Axis)) used[graph_.pool.axis_number(id)] = true;
-    if (stage.domain.is_box()) {
-      points.domain.divisions.clear();
-      points.domain.extents.clear();
-    }
-    for (size_t a = 0; a < used.size(); ++a) {
-      if (!used[a]) continue;
-      points.kept.push_back(a);
-      if (stage.domain.is_box()) points.domain.extents.push_back(stage.domain.extents[a]);
-    }
+    Points points;
+    for (size_t a = 0; a < used.size(); ++a)
+      if (used[a]) points.kept.push_back(a);
+    if (stage.domain.rank() <= kMostAxes)
+      if (std::optional<Domain> projection = projected_domain(stage.domain, points.kept, 0)) {
+        points.domain = std::move(*projection);
+        if (points.domain.is_box()) points.domain.divisions.clear();
+        return points;
+      }
+    points.domain = stage.domain;
+    points.domain.output_rank = 0;
+    points.kept.clear();
+    for (size_t a = 0; a < used.size(); ++a) points.kept.push_back(a);
     return points;
   }
 

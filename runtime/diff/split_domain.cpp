@@ -44,25 +44,6 @@ std::optional<Rows> projection(const Domain& domain, AxisSet kept) {
   }
 }
 
-// The domain's points without the other axes.
-std::optional<Domain> projected(const Domain& domain, std::span<const size_t> axes,
-                                size_t output_rank) {
-  Domain result = select_axes(domain, axes, output_rank);
-  if (domain.is_box()) return result;
-  AxisSet kept = 0;
-  for (size_t axis : axes) kept |= bit(axis);
-  const std::optional<Rows> rows = projection(domain, kept);
-  if (!rows) return std::nullopt;
-  // The rows in the result's variables: the domain with them in its rows' place.
-  Domain said = domain;
-  said.equalities.clear();
-  said.inequalities.clear();
-  for (const Row& row : *rows) said.inequalities.push_back(to_affine(row));
-  for (Affine& row : select_axes(said, axes, output_rank).inequalities)
-    if (!implies(result, row)) result.inequalities.push_back(std::move(row));
-  return result;
-}
-
 }  // namespace
 
 AxisSet row_neighbours(const Domain& domain, AxisSet axes) {
@@ -103,6 +84,24 @@ Domain select_axes(const Domain& domain, std::span<const size_t> axes, size_t ou
   return result;
 }
 
+std::optional<Domain> projected_domain(const Domain& domain, std::span<const size_t> axes,
+                                       size_t output_rank) {
+  Domain result = select_axes(domain, axes, output_rank);
+  if (domain.is_box()) return result;
+  AxisSet kept = 0;
+  for (size_t axis : axes) kept |= bit(axis);
+  const std::optional<Rows> rows = projection(domain, kept);
+  if (!rows) return std::nullopt;
+  // The rows in the result's variables: the domain with them in its rows' place.
+  Domain said = domain;
+  said.equalities.clear();
+  said.inequalities.clear();
+  for (const Row& row : *rows) said.inequalities.push_back(to_affine(row));
+  for (Affine& row : select_axes(said, axes, output_rank).inequalities)
+    if (!implies(result, row)) result.inequalities.push_back(std::move(row));
+  return result;
+}
+
 std::optional<SplitDomain> split_domain(const Domain& domain, AxisSet kept, AxisSet reduced) {
   std::vector<size_t> inside, outside;
   for (const AxisSet set : {kept, reduced})
@@ -112,8 +111,8 @@ std::optional<SplitDomain> split_domain(const Domain& domain, AxisSet kept, Axis
     if (!(reduced & bit(k))) outside.push_back(k);
   size_t kept_count = 0;
   for (size_t k = 0; k < domain.rank(); ++k) kept_count += (kept & bit(k)) != 0;
-  std::optional<Domain> inner = projected(domain, inside, kept_count);
-  std::optional<Domain> outer = projected(domain, outside, domain.output_rank);
+  std::optional<Domain> inner = projected_domain(domain, inside, kept_count);
+  std::optional<Domain> outer = projected_domain(domain, outside, domain.output_rank);
   if (!inner || !outer) return std::nullopt;
   return SplitDomain{std::move(*inner), std::move(*outer)};
 }

@@ -21,6 +21,11 @@ AxisSet row_neighbours(const Domain& domain, AxisSet axes);
 /// and rows that know no other axis.
 Domain select_axes(const Domain& domain, std::span<const size_t> axes, size_t output_rank);
 
+/// The points that a domain of fewer than 63 axes has along these axes, in this order,
+/// `output_rank` of them output axes; nullopt when rows that say just that cannot be found.
+std::optional<Domain> projected_domain(const Domain& domain, std::span<const size_t> axes,
+                                       size_t output_rank);
+
 struct SplitDomain {
   Domain inner;  // output axes: `kept`, ascending; reduction axes: `reduced`, ascending
   Domain outer;  // all axes but `reduced`

@@ -5,7 +5,12 @@
 
 #include <cmath>
 #include <cstring>
+#include <tuple>
 
+#include "runtime/diff/prefix_reduction.hpp"
+#include "runtime/diff/reverse.hpp"
+#include "runtime/diff/simplify.hpp"
+#include "runtime/domain/count.hpp"
 #include "runtime/graph/interpreter.hpp"
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/verify.hpp"
@@ -68,6 +73,47 @@ TEST(DataChecks, ARowIsCheckedOnceForAllReaders) {
       << message;
   EXPECT_NE(message.find("from <text>:3 (rows) at i = 2"), std::string::npos) << message;
   EXPECT_NE(finding(c, {x, indices({-1, 1, 0, 0})}).find("index -1 "), std::string::npos);
+}
+
+// An index along the reduction of a triangle is looked at once for each of its points, and where no
+// point of the triangle has it, not at all.
+TEST(DataChecks, RowsAreProjected) {
+  for (const auto& [row, first, last] :
+       {std::tuple("r <= i", 0, 15), std::tuple("r < i", 0, 14), std::tuple("r >= i + 3", 3, 15)}) {
+    const CheckedGraph c = checked((std::string("def f(float(5) x, int64(16) j) -> (y) { y(i) +=! "
+                                                "x(j(r)) where i in 0:16, r in 0:16, ") +
+                                    row + " }")
+                                       .c_str());
+    ASSERT_EQ(c.checks.size(), 1u);
+    EXPECT_EQ(c.checks[0].extents, (std::vector<int64_t>{16}));
+    const Array x = Array::zeros(DType::Float32, {5});
+    for (int k = 0; k < 16; ++k) {
+      std::vector<int64_t> at(16, 2);
+      at[static_cast<size_t>(k)] = 9;
+      EXPECT_EQ(finding(c, {x, indices(at)}).empty(), k < first || k > last) << row << " " << k;
+    }
+  }
+}
+
+// A scan that reads x(i(t)) in its steps: neither its gradient nor what checks that one walks pairs
+// of steps.
+TEST(DataChecks, GradientsOfScansAreLinear) {
+  const auto steps = [](int64_t n) {
+    const std::string size = std::to_string(n);
+    const Graph f = parse_graph("def f(double h, double(" + size + ") X, int64(" + size +
+                                ") I) -> (last) {\n  scan (last) = step[" + size +
+                                "](carry double c = h, over int64 at = I, fixed double(" + size +
+                                ") x = X) -> (y) {\n    y() = sin(c() * 0.9 + x(at()))\n  }\n}");
+    const CheckedGraph c = with_data_checks(linear_scans_as_prefixes(vjp(f, {{0, 1}, {0}})));
+    int64_t total = 0;
+    for (const Stage& stage : c.graph.stages)
+      total += stage.kind == StageKind::Scan ? stage.scan->trips
+               : prefix_reduction(c.graph.pool, stage)
+                   ? c.graph.info(stage.results[0]).element_count()
+                   : *count_points(stage.domain);
+    return total;
+  };
+  EXPECT_LE(steps(128), 2 * steps(64) + 64);
 }
 
 TEST(DataChecks, WhatIsProvenIsNotChecked) {
