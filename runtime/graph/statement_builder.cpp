@@ -263,9 +263,17 @@ void build_pointwise(Block& block, const StatementSyntax& statement) {
   PointwiseBuilder(block, statement)();
 }
 
+std::string Block::numbered(const std::string& name) {
+  size_t& next = numbers[name];
+  std::string unique;
+  do {
+    unique = name + "_" + std::to_string(next++);
+  } while (!names.insert(unique).second);
+  return unique;
+}
+
 TensorId Block::temporary(const std::string& name, DType dtype, std::vector<int64_t> shape) {
-  std::string unique = name;
-  for (size_t k = 1; !names.insert(unique).second; ++k) unique = name + "_" + std::to_string(k);
+  std::string unique = names.insert(name).second ? name : numbered(name);
   scope.graph->tensors.push_back({std::move(unique), dtype, std::move(shape)});
   return TensorId{static_cast<uint32_t>(scope.graph->tensors.size() - 1)};
 }
@@ -277,9 +285,7 @@ TensorId Block::declare(const NameSyntax& name, DType dtype, std::vector<int64_t
     if (std::ranges::find(graph.inputs, old->second) != graph.inputs.end())
       scope.fail(name.offset, "'" + std::string(name.text) +
                                   "' is an input and cannot be written: choose another name");
-    std::string& text = graph.tensors[old->second.value].name;
-    for (size_t k = 0; !names.insert(text).second; ++k)
-      text = std::string(name.text) + "_" + std::to_string(k);
+    graph.tensors[old->second.value].name = numbered(std::string(name.text));
     scope.tensors.erase(old);
     names.erase(std::string(name.text));
   }

@@ -17,11 +17,14 @@ struct Block {
   SymbolTable scope;
   std::string_view definition;  // for source lines
   std::unordered_set<std::string> names;
+  std::unordered_map<std::string, size_t> numbers = {};  // the next one to try behind each name
 
   /// A new tensor that `name` means from now on; an older version of it is renamed.
   TensorId declare(const NameSyntax& name, DType dtype, std::vector<int64_t> shape);
   /// A tensor that no text can name.
   TensorId temporary(const std::string& name, DType dtype, std::vector<int64_t> shape);
+  /// The name with a number behind it that no tensor has; n of them take n steps.
+  std::string numbered(const std::string& name);
   TensorId find(const NameSyntax& name) const;
   std::vector<SourceLine> lines(uint32_t offset) const;
   std::vector<int64_t> extents(const TypeSyntax& type) const;

@@ -5,6 +5,7 @@
 
 #include <limits>
 #include <string>
+#include <unordered_set>
 
 #include "runtime/graph/interpreter.hpp"
 #include "runtime/graph/verify.hpp"
@@ -227,6 +228,20 @@ TEST(Text, ManyTensorsKeepTheirNames) {
     last = add_compute(graph, "x", {}, {}, {graph.pool.neg(read(graph, last, {}))})[0];
   graph.outputs = {last};
   expect_round_trip(graph);
+}
+
+// Each older version gets the next number that no tensor has. So many that searching for it from
+// the first one on would take minutes.
+TEST(Text, VersionsOfOneNameAreNumbered) {
+  constexpr size_t kUpdates = 100'000;
+  std::string text = "def f(float(3) x) -> (t) {\n  t_3(i) = x(i)\n  t(i) = t_3(i)\n";
+  for (size_t k = 0; k < kUpdates; ++k) text += "  t(i) = sin(t(i))\n";
+  const Graph graph = parse_graph(text + "}");
+  std::unordered_set<std::string> names;
+  for (const TensorInfo& tensor : graph.tensors) names.insert(tensor.name);
+  EXPECT_EQ(names.size(), graph.tensors.size());
+  EXPECT_EQ(graph.info(graph.outputs[0]).name, "t");
+  EXPECT_TRUE(names.contains("t_" + std::to_string(kUpdates)));
 }
 
 TEST(PrintStage, IsALineOfTheText) {
