@@ -251,9 +251,12 @@ class LinearScan {
     const ExprId slope = at_step(form.slope, info, first), rest = at_step(form.rest, info, first);
     const ExprId is_first = pool.make(
         Op::Eq, {pool.axis(time), pool.constant_int(scan_.reverse ? scan_.trips - 1 : 0)});
-    const ExprId from_start = pool.mul(slope, read(graph_, start, axes_from(first, rank)));
+    // A start of zeros adds nothing: an infinite slope would make it NaN.
+    const ExprId zero = pool.constant(0, info.dtype);
+    const ExprId from_start =
+        is_zero(start) ? zero : pool.mul(slope, read(graph_, start, axes_from(first, rank)));
     const ExprId moved =
-        pool.add(rest, pool.select(is_first, from_start, pool.constant(0, info.dtype)));
+        from_start == zero ? rest : pool.add(rest, pool.select(is_first, from_start, zero));
     const std::optional<double> constant = pool.value(slope);
     const bool only_adds = constant && *constant == 1;
     stage.lines = loop_.lines;
@@ -265,7 +268,7 @@ class LinearScan {
       stage.combiner.kind = CombinerKind::Product;
     } else {
       // Before the first step stands the identity's 0, which an infinite slope would make NaN.
-      stage.bodies = {pool.select(is_first, pool.constant(0, info.dtype), slope), moved};
+      stage.bodies = {pool.select(is_first, zero, slope), moved};
       stage.combiner = composition(info.dtype);
       stage.results = {add_tensor(graph_, info.name + "_slope", info.dtype, shape)};
     }
@@ -273,6 +276,19 @@ class LinearScan {
     stage.results.push_back(result);
     graph_.stages.push_back(std::move(stage));
     return result;
+  }
+
+  // Whether a stage before the loop fills the tensor with zeros.
+  bool is_zero(TensorId tensor) const {
+    const auto makes_it = [&](const Stage& stage) {
+      return std::ranges::find(stage.results, tensor) != stage.results.end();
+    };
+    const auto made = std::find_if(graph_.stages.rbegin(), graph_.stages.rend(), makes_it);
+    if (made == graph_.stages.rend() || made->kind != StageKind::Compute ||
+        made->combiner.kind != CombinerKind::None || made->results.size() != 1)
+      return false;
+    const std::optional<double> value = graph_.pool.value(made->bodies[0]);
+    return value && *value == 0;
   }
 
   // Of two steps, the left one at the smaller t: it is the earlier one, unless the scan runs
