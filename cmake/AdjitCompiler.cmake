@@ -38,7 +38,8 @@ target_compile_options(
 # Sanitizers apply to the whole directory, so that no archive of ours is left uninstrumented. GCC's
 # manual warns of false positives of this warning among what they add.
 if(ADJIT_SANITIZE)
-  add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-Wno-maybe-uninitialized>)
+  add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>
+                      $<$<COMPILE_LANG_AND_ID:C,GNU>:-Wno-maybe-uninitialized>)
 endif()
 if(ADJIT_SANITIZE STREQUAL "asan")
   # vptr would need the type information of every LLVM class. The others take half of the build:
@@ -48,9 +49,15 @@ if(ADJIT_SANITIZE STREQUAL "asan")
                       -fno-sanitize=vptr,null,alignment,object-size,pointer-overflow
                       -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
+elseif(ADJIT_SANITIZE STREQUAL "fuzz")
+  # Clang's libFuzzer: all sources are instrumented for coverage, targets in tests/libfuzzer link its main.
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined
+                      -fno-sanitize=vptr,null,alignment,object-size,pointer-overflow
+                      -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
 elseif(ADJIT_SANITIZE STREQUAL "tsan")
   add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
   add_link_options(-fsanitize=thread)
 elseif(ADJIT_SANITIZE)
-  message(FATAL_ERROR "ADJIT_SANITIZE is '${ADJIT_SANITIZE}'; it may be asan, tsan or empty")
+  message(FATAL_ERROR "ADJIT_SANITIZE is '${ADJIT_SANITIZE}'; it may be asan, tsan, fuzz or empty")
 endif()

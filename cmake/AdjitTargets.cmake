@@ -161,6 +161,19 @@ function(adjit_tests_for_cpu folder filter)
   endforeach()
 endfunction()
 
+# adjit_fuzzer(<name> <dependency>...): tests/libfuzzer/<name>_fuzzer.cpp with libFuzzer's main, as the
+# program fuzz_<name>; tests/libfuzzer/run runs them all. The target `fuzzers` builds them.
+function(adjit_fuzzer name)
+  add_executable(fuzz_${name} ${PROJECT_SOURCE_DIR}/tests/libfuzzer/${name}_fuzzer.cpp)
+  target_include_directories(fuzz_${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(fuzz_${name} PRIVATE adjit_flags ${ARGN} adjit_xxhash)
+  target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer -Wl,--as-needed)
+  if(NOT TARGET fuzzers)
+    add_custom_target(fuzzers)
+  endif()
+  add_dependencies(fuzzers fuzz_${name})
+endfunction()
+
 # adjit_c_tests(<folder> <library>): the C header compiles as strict C99 on its own, and each
 # tests/<folder>/*.c is a program that must return 0.
 function(adjit_c_tests folder library)
