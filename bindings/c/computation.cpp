@@ -4,6 +4,7 @@
 #include "bindings/c/arrays.hpp"
 #include "bindings/c/boundary.hpp"
 #include "bindings/c/handles.hpp"
+#include "jit/engine/json_text.hpp"
 #include "jit/engine/stage_report.hpp"
 #include "runtime/diff/partition.hpp"
 
@@ -63,7 +64,7 @@ adjit_status adjit_text_module_create(const char* source, const char* file_name,
       list.push_back(
           {{"name", name}, {"inputs", signature.inputs}, {"outputs", signature.outputs}});
     }
-    made->definitions = list.dump();
+    made->definitions = adjit::json_text(list);
     *module = made.release();
   });
 }

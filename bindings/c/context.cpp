@@ -6,6 +6,7 @@
 #include "bindings/c/boundary.hpp"
 #include "bindings/c/handles.hpp"
 #include "bindings/c/logging.hpp"
+#include "jit/engine/json_text.hpp"
 
 namespace adjit::c {
 namespace {
@@ -42,6 +43,11 @@ EngineOptions engine_options(const adjit_context_options& options) {
                                                                   const std::string& message) {
       call(user, level_of(level), message.c_str());
     };
+  if (options.log == nullptr) {
+    const char* wanted = std::getenv("ADJIT_LOG");
+    const std::string complaint = log_complaint(wanted == nullptr ? "" : wanted);
+    if (!complaint.empty()) cache::say(jit_log, cache::Level::Warning, complaint);
+  }
   EngineOptions engine;
   engine.log = jit_log;
   engine.threads = options.num_threads;
@@ -118,7 +124,7 @@ adjit_status adjit_context_info(adjit_context* context, const char** text) {
           {"mode", kModes[static_cast<size_t>(store.mode)]},
           {"writable", engine.store().writable()},
           {"max_bytes", store.max_bytes}}}};
-    std::string made = info.dump();
+    std::string made = adjit::json_text(info);
     const adjit::BriefLock lock(context->mutex);
     context->info = std::move(made);
     *text = context->info.c_str();

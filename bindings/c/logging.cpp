@@ -4,7 +4,9 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <ranges>
 
 #include "runtime/process/fork.hpp"
 
@@ -42,6 +44,25 @@ std::optional<Level> log_level(std::string_view text, std::string_view category)
     }
   }
   return named ? own : general;
+}
+
+std::string log_complaint(std::string_view text) {
+  static constexpr std::string_view kCategories[] = {"cache", "jit"};
+  std::string unread;
+  for (const auto part : std::views::split(text, ',')) {
+    const std::string_view item(part.begin(), part.end());
+    const size_t equals = item.find('=');
+    const std::string_view level = equals == item.npos ? item : item.substr(equals + 1);
+    const bool known =
+        std::ranges::find(kNames, level, &Name::name) != std::end(kNames) &&
+        (equals == item.npos ||
+         std::ranges::find(kCategories, item.substr(0, equals)) != std::end(kCategories));
+    if (!item.empty() && !known) unread += (unread.empty() ? "'" : ", '") + std::string(item) + "'";
+  }
+  if (unread.empty()) return "";
+  return "ADJIT_LOG: " + unread +
+         " cannot be read; it may hold off, error, warn, info, debug, trace, and cache= or jit= "
+         "before one of these, with commas between";
 }
 
 cache::Log standard_log(std::string_view category) {

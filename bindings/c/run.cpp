@@ -7,6 +7,7 @@
 #include "bindings/c/handles.hpp"
 #include "jit/engine/cost_report.hpp"
 #include "jit/engine/export.hpp"
+#include "jit/engine/json_text.hpp"
 #include "jit/engine/profile.hpp"
 #include "jit/engine/stage_report.hpp"
 
@@ -88,21 +89,20 @@ std::string report_json(const adjit_executable& handle) {
   json key = json::array();
   for (const cache::Component& c : handle.engine->key(handle.request).components)
     key.push_back({{"name", c.name}, {"value", c.value}});
-  return json{{"cache", handle.from_memory ? "memory" : r.cache},
-              {"miss_reason", handle.from_memory ? "" : r.miss_reason},
-              {"trace_ms", handle.request.trace_ms},
-              {"derive_ms", r.derive_ms},
-              {"schedule_ms", r.schedule_ms},
-              {"compile_ms", r.compile_ms},
-              {"load_ms", r.load_ms},
-              {"kernels", executable.plan().kernels.size()},
-              {"workspace_bytes", executable.workspace_bytes()},
-              {"code_bytes", r.code_bytes},
-              {"id", r.id},
-              {"kept_schedule", !r.kept_schedule.empty()},
-              {"fallbacks", r.fallbacks},
-              {"key", std::move(key)}}
-      .dump();
+  return json_text(json{{"cache", handle.from_memory ? "memory" : r.cache},
+                        {"miss_reason", handle.from_memory ? "" : r.miss_reason},
+                        {"trace_ms", handle.request.trace_ms},
+                        {"derive_ms", r.derive_ms},
+                        {"schedule_ms", r.schedule_ms},
+                        {"compile_ms", r.compile_ms},
+                        {"load_ms", r.load_ms},
+                        {"kernels", executable.plan().kernels.size()},
+                        {"workspace_bytes", executable.workspace_bytes()},
+                        {"code_bytes", r.code_bytes},
+                        {"id", r.id},
+                        {"kept_schedule", !r.kept_schedule.empty()},
+                        {"fallbacks", r.fallbacks},
+                        {"key", std::move(key)}});
 }
 
 // "" where there is none; empty text is none by mistake.
@@ -209,7 +209,7 @@ adjit_status adjit_lowered_proposals(adjit_lowered* lowered, int32_t count, uint
       list.push_back({{"schedule", json::parse(p.schedule_json)},
                       {"changes", p.changes},
                       {"predicted", p.predicted}});
-    std::string made = list.dump();
+    std::string made = adjit::json_text(list);
     const adjit::BriefLock lock(l.mutex);
     l.proposals = std::move(made);
     *text = l.proposals.c_str();

@@ -5,6 +5,7 @@
 
 #include "autosched/nests.hpp"
 #include "autosched/network_inputs.hpp"
+#include "jit/engine/json_text.hpp"
 
 namespace adjit {
 namespace {
@@ -41,7 +42,7 @@ std::string cost_json(const ProgramCost& cost, const Target& target) {
                     {"memory_share", target.memory_gb_per_core / target.memory_gb},
                     {"vector_bits", target.vector_bits}}},
                   {"kernels", std::move(kernels)}};
-  return j.dump();
+  return json_text(j);
 }
 
 }  // namespace adjit

@@ -5,6 +5,7 @@
 #include <llvm/Config/llvm-config.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <set>
@@ -37,9 +38,15 @@ constexpr size_t kMaxExecutables = 4096;
 
 int threads_from(const EngineOptions& options) {
   if (options.threads > 0) return options.threads;
-  if (const char* text = std::getenv("ADJIT_NUM_THREADS")) {
-    const long wanted = std::strtol(text, nullptr, 10);
-    if (wanted > 0 && wanted < 4096) return static_cast<int>(wanted);
+  const char* variable = std::getenv("ADJIT_NUM_THREADS");
+  const std::string_view text = variable == nullptr ? "" : variable;
+  if (!text.empty()) {
+    int wanted = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), wanted);
+    if (error != std::errc() || end != text.data() + text.size() || wanted < 1 || wanted > 4096)
+      throw Error(ErrorCode::Invalid, "ADJIT_NUM_THREADS is '" + std::string(text) +
+                                          "'; it must be a number of threads from 1 to 4096");
+    return wanted;
   }
   return ThreadPool::available_threads();
 }
@@ -187,8 +194,9 @@ std::shared_ptr<Executable> Engine::build(const Request& request, const cache::K
     const Graph& graph = checked.graph;
     entry.key = key;
     entry.provenance = provenance_of(request, report, graph);
-    entry.add("graph", print(request.computation->base()))
-        .add("text", print(graph))
+    // To be read: constants of any size are stored once, where the plan has them.
+    entry.add("graph", print(request.computation->base(), LongConstants::Elided))
+        .add("text", print(graph, LongConstants::Elided))
         .add("schedule", program.moves_json)
         .add("plan", to_json(plan))
         .add("constants", plan.constants)

@@ -8,6 +8,7 @@
 #include "autosched/cost.hpp"
 #include "autosched/nests.hpp"
 #include "autosched/totals.hpp"
+#include "jit/engine/json_text.hpp"
 #include "jit/engine/kernel_list.hpp"
 
 namespace adjit {
@@ -64,7 +65,7 @@ std::string profile_json(const Program& program, std::span<const TensorLayout> i
     list.push_back(report(*entry.program, entry.program->kernels[entry.kernel], plan.kernels[k],
                           times[k], cost.kernels[k], target, from_memory[entry.program]));
   }
-  return list.dump();
+  return json_text(list);
 }
 
 }  // namespace adjit

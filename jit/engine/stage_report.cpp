@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autosched/totals.hpp"
+#include "jit/engine/json_text.hpp"
 
 namespace adjit {
 namespace {
@@ -33,7 +34,7 @@ json report(const Graph& graph, const Stage& stage) {
 std::string stages_json(const Graph& graph) {
   json list = json::array();
   for (const Stage& stage : graph.stages) list.push_back(report(graph, stage));
-  return list.dump();
+  return json_text(list);
 }
 
 }  // namespace adjit

@@ -63,8 +63,11 @@ std::string hex_text(std::span<const std::byte> bytes) {
 
 class GraphPrinter {
  public:
-  explicit GraphPrinter(const Graph& graph)
-      : graph_(graph), names_(printed_tensor_names(graph)), taken_(names_.begin(), names_.end()) {}
+  explicit GraphPrinter(const Graph& graph, LongConstants constants = LongConstants::Whole)
+      : graph_(graph),
+        constants_(constants),
+        names_(printed_tensor_names(graph)),
+        taken_(names_.begin(), names_.end()) {}
 
   std::string definition() const {
     std::vector<std::string> inputs;
@@ -108,9 +111,12 @@ class GraphPrinter {
     return indent + "const " + declared(data.tensor) + " = " + elements(info, data.bytes) + "\n";
   }
 
-  static std::string elements(const TensorInfo& info, std::span<const std::byte> bytes) {
+  std::string elements(const TensorInfo& info, std::span<const std::byte> bytes) const {
     const size_t count = bytes.size() / size_of(info.dtype);
-    if (static_cast<int64_t>(count) > kMaxListedElements) return "hex " + hex_text(bytes);
+    if (static_cast<int64_t>(count) > kMaxListedElements)
+      return constants_ == LongConstants::Whole
+                 ? "hex " + hex_text(bytes)
+                 : "... (" + std::to_string(bytes.size()) + " bytes)";
     ExprPool pool;
     std::vector<std::string> list;
     for (size_t k = 0; k < count; ++k) {
@@ -306,7 +312,7 @@ class GraphPrinter {
   template <class Role>
   std::string applied(const Graph& body, const Stage& stage, const std::string& attributes,
                       Role&& role, const std::string& indent) const {
-    const GraphPrinter inner(body);
+    const GraphPrinter inner(body, constants_);
     std::vector<std::string> parameters;
     for (size_t k = 0; k < body.inputs.size() && k < stage.operands.size(); ++k)
       parameters.push_back(role(k) + inner.declared(body.inputs[k]) + " = " +
@@ -318,9 +324,9 @@ class GraphPrinter {
   }
 
   // " forward (float(4) x) -> (y, r) { ... }"
-  static std::string subgraph(const std::string& title, const Graph& graph,
-                              const std::string& indent) {
-    const GraphPrinter inner(graph);
+  std::string subgraph(const std::string& title, const Graph& graph,
+                       const std::string& indent) const {
+    const GraphPrinter inner(graph, constants_);
     std::vector<std::string> parameters;
     for (TensorId id : graph.inputs) parameters.push_back(inner.declared(id));
     return " " + title + " " + parenthesised(parameters) + " -> " +
@@ -329,6 +335,7 @@ class GraphPrinter {
   }
 
   const Graph& graph_;
+  LongConstants constants_;
   std::vector<std::string> names_;
   std::unordered_set<std::string> taken_;
 };
@@ -346,7 +353,9 @@ std::vector<std::string> default_axis_names(const Domain& domain) {
   return names;
 }
 
-std::string print(const Graph& graph) { return GraphPrinter(graph).definition(); }
+std::string print(const Graph& graph, LongConstants constants) {
+  return GraphPrinter(graph, constants).definition();
+}
 
 std::string print_stage(const Graph& graph, const Stage& stage) {
   return GraphPrinter(graph).stage(stage, "");

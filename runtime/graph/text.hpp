@@ -18,9 +18,13 @@ namespace adjit {
 /// The names axes print with: i, j, k, ... by position, reduction axes with r_ before them.
 std::vector<std::string> default_axis_names(const Domain& domain);
 
+/// What is printed of a constant of more than a few dozen elements: all its bytes, or how many they
+/// are. Elided text is for people, it does not parse.
+enum class LongConstants : uint8_t { Whole, Elided };
+
 /// Prints in canonical form: tensors by name, axes i, j, k, ... and reduction axes r_*; shapes
 /// concrete.
-std::string print(const Graph& graph);
+std::string print(const Graph& graph, LongConstants constants = LongConstants::Whole);
 /// One stage of a graph, as a line (or lines) of that text.
 std::string print_stage(const Graph& graph, const Stage& stage);
 /// One expression, with these names for its axes.

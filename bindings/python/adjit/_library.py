@@ -291,7 +291,7 @@ class Handle:
         """What a function with one string result says of this handle."""
         result = c_char_p()
         call(name, self.value, ctypes.byref(result))
-        return (result.value or b"").decode()
+        return (result.value or b"").decode("utf-8", "replace")
 
 
 def ids(values: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -47,7 +48,14 @@ class Axis:
         found = trace.notation_handles.get(self)
         if found is None:
             out = ids([0])
-            call("adjit_axis_create", trace.handle.value, self.lo, self.hi, self.name.encode(), out)
+            call(
+                "adjit_axis_create",
+                trace.handle.value,
+                self.lo,
+                self.hi,
+                os.fsencode(self.name),
+                out,
+            )
             found = trace.notation_handles[self] = int(out[0])
         return found
 

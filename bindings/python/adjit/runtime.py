@@ -7,6 +7,7 @@ import ctypes
 import functools
 import json
 import math
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -52,7 +53,7 @@ def lower(
     options = LowerOptions(
         ctypes.sizeof(LowerOptions),
         None if target is None else target.encode(),
-        title.encode(),
+        os.fsencode(title),
         None if schedule_json is None else schedule_json.encode(),
         trace_ms,
         memory_budget or 0,

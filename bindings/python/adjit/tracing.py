@@ -6,6 +6,7 @@ import ctypes
 import functools
 import json
 import math
+import os
 import sys
 import threading
 import weakref
@@ -82,7 +83,8 @@ class Trace:
     def mark(self, operation: str) -> None:
         """Tells the library where in the user's program the next stages come from."""
         file, line = user_line()
-        call("adjit_trace_set_source", self.handle.value, file.encode(), line, operation.encode())
+        name = os.fsencode(file)  # the bytes that it has on disk
+        call("adjit_trace_set_source", self.handle.value, name, line, operation.encode())
 
     def tensor(self, number: int) -> Tensor:
         """The traced tensor of that number."""

@@ -58,5 +58,16 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"other=debug", false, true}, Case{",,info,", true, true}),
     [](const auto& info) { return "number_" + std::to_string(info.index); });
 
+// What cannot be read is said, and the rest holds.
+TEST(LoggingText, ComplainsOfWhatItCannotRead) {
+  for (const char* good : {"", "warn", "jit=info,cache=off", ",,info,"})
+    EXPECT_EQ(logged(good).find("ADJIT_LOG"), std::string::npos) << good;
+  for (const auto& [text, unread] : std::vector<std::pair<const char*, const char*>>{
+           {"bogus", "'bogus'"}, {"jit=loud", "'jit=loud'"}, {"info,net=debug", "'net=debug'"}}) {
+    const std::string said = logged(text);
+    EXPECT_NE(said.find("ADJIT_LOG: " + std::string(unread)), std::string::npos) << said;
+  }
+}
+
 }  // namespace
 }  // namespace adjit_test

@@ -61,6 +61,26 @@ TEST_F(EngineOnDisk, TheKeyNamesTheVersionAndTheSources) {
   EXPECT_TRUE(cache::signature_from_hex(made_by->substr(slash + 1))) << "128 bits of a hash";
 }
 
+TEST_F(EngineOnDisk, ConstantsAreStoredOnce) {
+  constexpr size_t kBytes = 400'000;
+  Graph graph;
+  const TensorId c = add_constant(graph, "c", DType::Float32, {kBytes / 4},
+                                  std::vector<std::byte>(kBytes, std::byte{0x3f}));
+  const TensorId x = add_input(graph, "x", DType::Float32, {kBytes / 4});
+  const ExprId i = graph.pool.axis(0);
+  graph.outputs = add_compute(graph, "y", shape_box({kBytes / 4}), {},
+                              {graph.pool.add(read(graph, x, {{i}}), read(graph, c, {{i}}))});
+  auto first = engine();
+  first->compile(request_of(graph));
+  first->store().flush();
+  uint64_t stored = 0;
+  for (const auto& file : std::filesystem::directory_iterator(directory_))
+    stored += file.file_size();
+  EXPECT_GT(stored, kBytes);
+  EXPECT_LT(stored, kBytes + 50'000);
+  EXPECT_EQ(engine()->compile(request_of(graph)).executable->report().cache, "disk");
+}
+
 TEST_F(EngineOnDisk, ADamagedEntryIsAMiss) {
   auto first = engine();
   origin(*first);

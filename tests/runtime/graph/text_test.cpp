@@ -36,6 +36,19 @@ TEST(Text, Matmul) {
       "}\n");
 }
 
+TEST(Text, LongConstantsAreWholeOrElided) {
+  Graph graph;
+  std::vector<std::byte> bytes(4000, std::byte{0x3f});
+  graph.outputs = {add_constant(graph, "c", DType::Float32, {1000}, bytes),
+                   add_constant(graph, "d", DType::Int64, {2}, std::vector<std::byte>(16))};
+  expect_round_trip(graph);
+  EXPECT_GT(print(graph).size(), 8000U);
+  const std::string elided = print(graph, LongConstants::Elided);
+  EXPECT_NE(elided.find("const float(1000) c = ... (4000 bytes)\n"), std::string::npos) << elided;
+  EXPECT_NE(elided.find("const int64(2) d = [0, 0]\n"), std::string::npos) << elided;
+  EXPECT_THROW(parse_graph(elided), Error) << "for people";
+}
+
 TEST(Text, EveryKindOfStatement) {
   expect_golden(
       "def main(float(4, 6) A, int64(4) I, float s) -> (v, at, A, h) {\n"
