@@ -76,7 +76,10 @@ TEST(Programs, AgreeWithTheirMathematics) {
       if (environment("ADJIT_FUZZ_GO_ON", 0) == 0) break;
       continue;
     }
-    if (counts.programs % 100 == 0) std::printf("%s\n", counts.text().c_str());
+    if (counts.programs % 100 == 0) {
+      std::printf("%s\n", counts.text().c_str());
+      std::fflush(stdout);
+    }
     if (failure.empty()) continue;
     ADD_FAILURE() << report(program, seed, failure, engines);
     if (environment("ADJIT_FUZZ_GO_ON", 0) == 0) break;
