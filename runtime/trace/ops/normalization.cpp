@@ -40,7 +40,10 @@ TensorId normalized(Trace& trace, std::string_view name, TensorId x, TensorId me
 TensorId updated(OperatorCall& call, size_t operand, TensorId batch, double momentum,
                  double scale) {
   Trace& trace = call.trace();
-  StageBuilder stage(trace, "running", call.shape(operand));
+  const Shape channels{trace.shape(batch)[1]};
+  if (call.shape(operand) != channels)
+    call.fail_shape("a running value needs the shape " + to_string(channels));
+  StageBuilder stage(trace, "running", channels);
   stage.stop_gradient();
   const Formula old = stage.read_broadcast(call.tensor(operand));
   std::vector<Formula> at(trace.rank(batch), stage.integer(0));

@@ -238,5 +238,15 @@ TEST(Random, DropoutScalesWhatItKeeps) {
   EXPECT_THROW(run("nn.dropout", {f64({2}, {1, 2})}), Error);
 }
 
+TEST(Network, RunningValuesHaveOneElementPerChannel) {
+  const Array x = f64({4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}), right = f64({2}, {0, 1});
+  for (const Array& wrong : {f64({}, {0}), f64({3}, {0, 1, 2}), f64({2, 2}, {0, 1, 2, 3})}) try {
+      trace_call("nn.batch_norm", {x, right, wrong}, R"({"training": true})");
+      FAIL() << to_string(wrong.shape);
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::Shape) << e.what();
+    }
+}
+
 }  // namespace
 }  // namespace adjit::testing
