@@ -23,6 +23,7 @@
 #include "autosched/stream_results.hpp"
 #include "autosched/task_chains.hpp"
 #include "autosched/work.hpp"
+#include "runtime/process/cancellation.hpp"
 
 namespace adjit {
 namespace {
@@ -100,6 +101,7 @@ Program schedule_kernels(Prepared prepared, const Target& target, Choices& choic
   });
   std::set<size_t> done;  // epilogues
   for (size_t root : roots) {
+    check_cancelled();
     if (done.contains(root) || !find_nest(program, root)->steps.empty()) continue;
     attempts(program, "loops of '" + stage_name(program.graph, program.graph.stages[root]) + "'",
              [&](Program& p) {

@@ -8,14 +8,19 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/process/cancellation.hpp"
+
 namespace adjit {
 
 void in_parallel(size_t count, size_t threads,
                  const std::function<void(size_t step, size_t thread)>& run) {
   std::vector<std::exception_ptr> failures(count);
   std::atomic<size_t> next{0};
+  Cancellable* const call = Cancellable::current();
   const auto work = [&](size_t thread) {
+    const Cancellable::Adopted adopted(call);
     for (size_t k = next++; k < count; k = next++) try {
+        check_cancelled();
         run(k, thread);
       } catch (...) {
         failures[k] = std::current_exception();

@@ -53,7 +53,8 @@ typedef enum adjit_status {
   ADJIT_DEVICE = 9,             /* a target that is not there */
   ADJIT_CACHE = 10,             /* a cache that cannot be used as asked */
   ADJIT_MEMORY = 11,            /* an allocation that failed */
-  ADJIT_INTERNAL = 12           /* a bug in adjit: please report it */
+  ADJIT_INTERNAL = 12,          /* a bug in adjit: please report it */
+  ADJIT_CANCELLED = 13          /* a cancel hook of the caller's ended the call */
 } adjit_status;
 
 /* Element types, by number. */
@@ -105,6 +106,15 @@ typedef enum adjit_log_level {
 /* Called from any thread, never under a lock. */
 typedef void (*adjit_log_function)(void* user, adjit_log_level level, const char* message);
 
+/* Asked now and then, at most some twenty times a second, while a call lasts longer than a few
+ * hundredths of a second: between phases of a compilation, kernels, ranges of a kernel's tasks, and
+ * steps of a scan or a loop. Anything but 0 ends the call with ADJIT_CANCELLED: its out-parameters
+ * are untouched, the elements of output arrays undefined; everything stays usable, and the next
+ * call works. In the thread that called (but for adjit_executable_run in a thread with less stack
+ * than its kernels need, where it is the thread that works in its place); never under a lock, so
+ * that it may wait for locks of its own. It must not throw; it may call adjit. */
+typedef int (*adjit_cancel_function)(void* user);
+
 typedef struct adjit_context_options {
   uint32_t struct_size;
   int32_t num_threads; /* of kernels. 0: ADJIT_NUM_THREADS, else the cores this process may use.
@@ -129,6 +139,10 @@ typedef struct adjit_context_options {
    * 0: ADJIT_SUBNORMALS ("flush", "keep"), else they count as zeros. */
   int32_t keep_subnormals;
   int32_t reserved_too; /* 0 */
+  /* Of every call for what is lowered in this context and for its executables, in whatever thread;
+   * NULL: they last as long as they last. */
+  adjit_cancel_function cancel;
+  void* cancel_user;
 } adjit_context_options;
 
 /* options may be NULL. Touches no file and starts no thread before there is something to compile.
@@ -232,7 +246,8 @@ ADJIT_API adjit_status adjit_trace_finish(adjit_trace* trace, int32_t output_cou
                                           const adjit_tensor* outputs,
                                           adjit_computation** computation);
 /* JSON array of all operators: name, signature, shapes, gradient, several (whether the number of
- * results depends on the operands, so that one is a list of one). Static storage. */
+ * results depends on the operands, so that one is a list of one). Static storage; NULL where memory
+ * runs out. */
 ADJIT_API const char* adjit_operators(void);
 
 /* ---- Index notation: C[i, j] = sum_k A[i, k] * B[k, j]
@@ -428,6 +443,23 @@ ADJIT_API void adjit_executable_destroy(adjit_executable* executable);
 ADJIT_API adjit_status adjit_executable_run(adjit_executable* executable, int32_t input_count,
                                             const DLTensor* const* inputs, int32_t output_count,
                                             DLTensor* const* outputs);
+/* What a run may be told besides its arrays. */
+typedef struct adjit_run_options {
+  uint32_t struct_size;
+  int32_t device;                              /* 0 */
+  void* stream;                                /* NULL */
+  void* (*allocate)(void* user, size_t bytes); /* NULL: workspace is the library's */
+  void (*free)(void* user, void* memory);      /* NULL */
+  void* user;                                  /* given to these and to cancel */
+  adjit_cancel_function cancel;                /* NULL: the context's, if it has one */
+} adjit_run_options;
+/* adjit_executable_run with options (NULL: none). ADJIT_CANCELLED when the hook says so; besides,
+ * ADJIT_DEVICE for a device or a stream, ADJIT_INVALID for allocate or free: this version runs on
+ * the CPU, in memory of its own. */
+ADJIT_API adjit_status adjit_executable_run_with(adjit_executable* executable, int32_t input_count,
+                                                 const DLTensor* const* inputs,
+                                                 int32_t output_count, DLTensor* const* outputs,
+                                                 const adjit_run_options* options);
 /* The same from bare addresses of element 0, laid out as lowered: no check at all. For callers that
  * have checked already. */
 ADJIT_API adjit_status adjit_executable_run_raw(adjit_executable* executable,
@@ -457,6 +489,21 @@ typedef struct adjit_object_form {
 ADJIT_API adjit_status adjit_executable_run_objects(adjit_executable* executable,
                                                     const adjit_object_form* form,
                                                     const void* inputs, const void* outputs);
+/* The functions of an interpreter whose signals end long calls, for adjit_interpreter_cancel; of
+ * CPython: PyGILState_Ensure, PyGILState_Release, PyErr_CheckSignals, PyErr_Fetch. */
+typedef struct adjit_interpreter {
+  uint32_t struct_size;
+  int32_t raised; /* out: exception holds one, which the caller is to raise after ADJIT_CANCELLED */
+  uint64_t
+      thread; /* the one that runs handlers of signals, as pthread_self gives it: no other asks */
+  int (*acquire)(void);
+  void (*release)(int state);
+  int (*check_signals)(void); /* runs handlers; not 0 when one has raised an exception */
+  void (*take)(void** type, void** value, void** traceback); /* what it raised */
+  void* exception[3];
+} adjit_interpreter;
+/* A cancel hook whose user is an adjit_interpreter. */
+ADJIT_API int adjit_interpreter_cancel(void* interpreter);
 /* Runs `repeats` times (at least 1) on such arrays. JSON array, one object per kernel: symbol
  * (kernels of the same code share it), stages (what it computes), calls, microseconds (all calls of
  * its fastest run), tasks, parallel, flops (or null), bytes, predicted (microseconds of these calls

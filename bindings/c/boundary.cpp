@@ -34,6 +34,9 @@ adjit_status current_exception() noexcept {
   } catch (const Error& e) {
     last_message.set(e.what());
     return static_cast<adjit_status>(e.code());
+  } catch (const Cancelled& e) {
+    last_message.set(e.what());
+    return ADJIT_CANCELLED;
   } catch (const std::bad_alloc&) {
     last_message.set("out of memory");
     return ADJIT_MEMORY;
@@ -56,8 +59,8 @@ const char* adjit_last_error_message(void) { return adjit::c::last_message.get()
 
 const char* adjit_status_name(adjit_status status) {
   static constexpr const char* kNames[] = {
-      "ok",      "invalid", "shape", "dtype",  "bounds",  "not differentiable", "parse", "schedule",
-      "compile", "device",  "cache", "memory", "internal"};
+      "ok",       "invalid", "shape",  "dtype", "bounds", "not differentiable", "parse",
+      "schedule", "compile", "device", "cache", "memory", "internal",           "cancelled"};
   const size_t k = static_cast<size_t>(status);
   return k < sizeof kNames / sizeof *kNames ? kNames[k] : "unknown";
 }

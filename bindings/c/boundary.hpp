@@ -9,6 +9,7 @@
 #include "bindings/c/adjit.h"
 #include "jit/cpu/float_mode.hpp"
 #include "runtime/expr/error.hpp"
+#include "runtime/process/cancellation.hpp"
 
 namespace adjit::c {
 
@@ -32,6 +33,15 @@ template <class Work>
 adjit_status guarded(Work&& work) noexcept {
   const FloatModeScope mode(FloatMode::KeepSubnormals);
   return status_of(work);
+}
+
+/// The same for calls that may take long: `hook` is asked whether to go on.
+template <class Work>
+adjit_status cancellable(const CancelHook& hook, Work&& work) noexcept {
+  return guarded([&] {
+    const Cancellable call(hook);
+    work();
+  });
 }
 
 /// ErrorCode::Invalid naming the argument when it is null.

@@ -69,6 +69,7 @@ EngineOptions engine_options(const adjit_context_options& options) {
   engine.float_mode = chosen(options.keep_subnormals, "ADJIT_SUBNORMALS", "flush", "keep")
                           ? FloatMode::KeepSubnormals
                           : FloatMode::FlushSubnormals;
+  engine.cancel = {options.cancel, options.cancel_user};
   if (options.target_features != nullptr) engine.target_features = options.target_features;
   return engine;
 }

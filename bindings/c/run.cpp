@@ -105,6 +105,24 @@ std::string report_json(const adjit_executable& handle) {
                         {"key", std::move(key)}});
 }
 
+// None of a handle that is missing, which the call itself refuses.
+template <class Handle>
+CancelHook hook_of(const Handle* handle) {
+  return handle ? handle->engine->cancel() : CancelHook{};
+}
+
+CancelHook run_hook(const adjit_run_options& options, const CancelHook& usual) {
+  if (options.device != 0 || options.stream != nullptr)
+    throw Error(ErrorCode::Device,
+                "a device or a stream is given: this version of adjit runs on the CPU only; leave "
+                "both zero");
+  if (options.allocate != nullptr || options.free != nullptr)
+    throw Error(ErrorCode::Invalid,
+                "allocate and free are given: this version takes its workspace itself (see "
+                "memory_budget); leave both NULL");
+  return options.cancel ? CancelHook{options.cancel, options.user} : usual;
+}
+
 // "" where there is none; empty text is none by mistake.
 std::string given_schedule(const char* json) {
   if (json == nullptr) return "";
@@ -143,7 +161,7 @@ adjit_status adjit_computation_lower(adjit_context* context, const adjit_computa
 void adjit_lowered_destroy(adjit_lowered* lowered) { delete lowered; }
 
 adjit_status adjit_lowered_text(adjit_lowered* lowered, const char** text) {
-  return guarded([&] {
+  return cancellable(hook_of(lowered), [&] {
     adjit_lowered& l = required(lowered, "lowered");
     required(text, "text");
     *text = kept(l.mutex, l.text, [&] { return adjit::print(l.engine->final_graph(l.request)); });
@@ -151,7 +169,7 @@ adjit_status adjit_lowered_text(adjit_lowered* lowered, const char** text) {
 }
 
 adjit_status adjit_lowered_stages(adjit_lowered* lowered, const char** text) {
-  return guarded([&] {
+  return cancellable(hook_of(lowered), [&] {
     adjit_lowered& l = required(lowered, "lowered");
     required(text, "json");
     *text = kept(l.mutex, l.stages,
@@ -160,7 +178,7 @@ adjit_status adjit_lowered_stages(adjit_lowered* lowered, const char** text) {
 }
 
 adjit_status adjit_lowered_schedule(adjit_lowered* lowered, const char** text) {
-  return guarded([&] {
+  return cancellable(hook_of(lowered), [&] {
     adjit_lowered& l = required(lowered, "lowered");
     required(text, "text");
     *text = kept(l.mutex, l.schedule, [&] { return adjit::print(l.engine->schedule(l.request)); });
@@ -168,7 +186,7 @@ adjit_status adjit_lowered_schedule(adjit_lowered* lowered, const char** text) {
 }
 
 adjit_status adjit_lowered_schedule_json(adjit_lowered* lowered, const char** text) {
-  return guarded([&] {
+  return cancellable(hook_of(lowered), [&] {
     adjit_lowered& l = required(lowered, "lowered");
     required(text, "json");
     *text =
@@ -177,7 +195,7 @@ adjit_status adjit_lowered_schedule_json(adjit_lowered* lowered, const char** te
 }
 
 adjit_status adjit_lowered_explain(adjit_lowered* lowered, const char** text) {
-  return guarded([&] {
+  return cancellable(hook_of(lowered), [&] {
     adjit_lowered& l = required(lowered, "lowered");
     required(text, "text");
     *text = kept(l.mutex, l.explanation, [&] { return l.engine->explain(l.request); });
@@ -185,7 +203,7 @@ adjit_status adjit_lowered_explain(adjit_lowered* lowered, const char** text) {
 }
 
 adjit_status adjit_lowered_cost(adjit_lowered* lowered, const char** text) {
-  return guarded([&] {
+  return cancellable(hook_of(lowered), [&] {
     adjit_lowered& l = required(lowered, "lowered");
     required(text, "json");
     *text = kept(l.mutex, l.cost, [&] {
@@ -198,7 +216,7 @@ adjit_status adjit_lowered_cost(adjit_lowered* lowered, const char** text) {
 
 adjit_status adjit_lowered_proposals(adjit_lowered* lowered, int32_t count, uint64_t seed,
                                      const char** text) {
-  return guarded([&] {
+  return cancellable(hook_of(lowered), [&] {
     adjit_lowered& l = required(lowered, "lowered");
     required(text, "json");
     if (count < 1)
@@ -217,14 +235,14 @@ adjit_status adjit_lowered_proposals(adjit_lowered* lowered, int32_t count, uint
 }
 
 adjit_status adjit_lowered_keep_schedule(adjit_lowered* lowered, const char* schedule_json) {
-  return guarded([&] {
+  return cancellable(hook_of(lowered), [&] {
     adjit_lowered& l = required(lowered, "lowered");
     l.engine->keep_schedule(l.request, given_schedule(schedule_json));
   });
 }
 
 adjit_status adjit_lowered_compile(adjit_lowered* lowered, adjit_executable** executable) {
-  return guarded([&] {
+  return cancellable(hook_of(lowered), [&] {
     required(executable, "executable");
     adjit_lowered& l = required(lowered, "lowered");
     auto handle = std::make_unique<adjit_executable>();
@@ -250,7 +268,18 @@ adjit_status adjit_executable_run(adjit_executable* executable, int32_t input_co
   return status_of([&] {
     adjit::Executable& e = *required(executable, "executable").executable;
     const CheckedArrays arrays(e.plan(), input_count, inputs, output_count, outputs);
-    e.run(arrays.inputs(), arrays.outputs());
+    e.run(arrays.inputs(), arrays.outputs(), executable->engine->cancel());
+  });
+}
+
+adjit_status adjit_executable_run_with(adjit_executable* executable, int32_t input_count,
+                                       const DLTensor* const* inputs, int32_t output_count,
+                                       DLTensor* const* outputs, const adjit_run_options* options) {
+  return status_of([&] {
+    adjit::Executable& e = *required(executable, "executable").executable;
+    const adjit::CancelHook hook = run_hook(options_from(options), hook_of(executable));
+    const CheckedArrays arrays(e.plan(), input_count, inputs, output_count, outputs);
+    e.run(arrays.inputs(), arrays.outputs(), hook);
   });
 }
 
@@ -258,7 +287,7 @@ adjit_status adjit_executable_profile(adjit_executable* executable, int32_t inpu
                                       const DLTensor* const* inputs, int32_t output_count,
                                       DLTensor* const* outputs, int32_t repeats,
                                       const char** text) {
-  return guarded([&] {
+  return cancellable(hook_of(executable), [&] {
     adjit_executable& handle = required(executable, "executable");
     required(text, "json");
     if (repeats < 1)
@@ -266,7 +295,8 @@ adjit_status adjit_executable_profile(adjit_executable* executable, int32_t inpu
                          "repeats is " + std::to_string(repeats) + "; profile at least one run");
     adjit::Executable& e = *handle.executable;
     const CheckedArrays arrays(e.plan(), input_count, inputs, output_count, outputs);
-    const auto times = e.profile(arrays.inputs(), arrays.outputs(), repeats);
+    const auto times =
+        e.profile(arrays.inputs(), arrays.outputs(), repeats, handle.engine->cancel());
     std::string made =
         adjit::profile_json(handle.engine->schedule(handle.inspected), handle.request.layouts,
                             e.plan(), times, handle.engine->schedule_target());
@@ -278,7 +308,9 @@ adjit_status adjit_executable_profile(adjit_executable* executable, int32_t inpu
 
 adjit_status adjit_executable_run_raw(adjit_executable* executable, const void* const* inputs,
                                       void* const* outputs) {
-  return status_of([&] { required(executable, "executable").executable->run(inputs, outputs); });
+  return status_of([&] {
+    required(executable, "executable").executable->run(inputs, outputs, hook_of(executable));
+  });
 }
 
 adjit_status adjit_executable_report(adjit_executable* executable, const char** text) {
@@ -290,7 +322,7 @@ adjit_status adjit_executable_report(adjit_executable* executable, const char** 
 }
 
 adjit_status adjit_executable_llvm(adjit_executable* executable, const char** text) {
-  return guarded([&] {
+  return cancellable(hook_of(executable), [&] {
     adjit_executable& e = required(executable, "executable");
     required(text, "text");
     *text = kept(e.mutex, e.llvm, [&] { return e.engine->llvm(e.inspected); });
@@ -298,7 +330,7 @@ adjit_status adjit_executable_llvm(adjit_executable* executable, const char** te
 }
 
 adjit_status adjit_executable_assembly(adjit_executable* executable, const char** text) {
-  return guarded([&] {
+  return cancellable(hook_of(executable), [&] {
     adjit_executable& e = required(executable, "executable");
     required(text, "text");
     *text = kept(e.mutex, e.assembly, [&] { return e.engine->assembly(e.inspected); });
@@ -315,6 +347,7 @@ adjit_status adjit_lowered_export(const char* name, int32_t function_count,
     std::vector<adjit::ExportedFunction> exported;
     for (adjit_lowered* lowered : elements(functions, function_count, "functions")) {
       const adjit_lowered& l = required(lowered, "functions");
+      const adjit::Cancellable call(l.engine->cancel());
       exported.push_back(
           l.engine->exported(l.request, &required(names[exported.size()], "function_names")));
     }

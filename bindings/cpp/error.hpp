@@ -34,13 +34,14 @@ using ShapeError = StatusError<ADJIT_SHAPE>;      ///< ranks or extents that do 
 using DTypeError = StatusError<ADJIT_DTYPE>;      ///< an element type that is not taken
 using BoundsError = StatusError<ADJIT_BOUNDS>;    ///< an index out of range
 using NotDifferentiableError = StatusError<ADJIT_NOT_DIFFERENTIABLE>;
-using ParseError = StatusError<ADJIT_PARSE>;        ///< text notation; line, column, caret
-using ScheduleError = StatusError<ADJIT_SCHEDULE>;  ///< an illegal or foreign schedule
-using CompileError = StatusError<ADJIT_COMPILE>;    ///< code that could not be generated
-using DeviceError = StatusError<ADJIT_DEVICE>;      ///< a target that is not there
-using CacheError = StatusError<ADJIT_CACHE>;        ///< a cache that cannot be used as asked
-using MemoryError = StatusError<ADJIT_MEMORY>;      ///< an allocation that failed in the library
-using InternalError = StatusError<ADJIT_INTERNAL>;  ///< a bug in adjit
+using ParseError = StatusError<ADJIT_PARSE>;          ///< text notation; line, column, caret
+using ScheduleError = StatusError<ADJIT_SCHEDULE>;    ///< an illegal or foreign schedule
+using CompileError = StatusError<ADJIT_COMPILE>;      ///< code that could not be generated
+using DeviceError = StatusError<ADJIT_DEVICE>;        ///< a target that is not there
+using CacheError = StatusError<ADJIT_CACHE>;          ///< a cache that cannot be used as asked
+using MemoryError = StatusError<ADJIT_MEMORY>;        ///< an allocation that failed in the library
+using InternalError = StatusError<ADJIT_INTERNAL>;    ///< a bug in adjit
+using CancelledError = StatusError<ADJIT_CANCELLED>;  ///< a hook of the caller's ended the call
 
 namespace detail {
 
@@ -58,6 +59,7 @@ namespace detail {
     case ADJIT_CACHE: throw CacheError(message);
     case ADJIT_MEMORY: throw MemoryError(message);
     case ADJIT_INTERNAL: throw InternalError(message);
+    case ADJIT_CANCELLED: throw CancelledError(message);
     case ADJIT_OK: break;
   }
   throw Error(status, message);  // a status of a newer library

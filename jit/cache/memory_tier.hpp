@@ -8,6 +8,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -25,6 +26,7 @@
 #include "jit/cache/key.hpp"
 #include "jit/cache/shared_failure.hpp"
 #include "runtime/expr/error.hpp"
+#include "runtime/process/cancellation.hpp"
 #include "runtime/process/fork.hpp"
 
 namespace adjit::cache {
@@ -53,7 +55,8 @@ class MemoryTier {
   }
 
   /// The value; made by `create() -> std::shared_ptr<T>` when there is none. Blocks while another
-  /// thread makes it. Throws what `create` throws, here or in the thread that made it (see
+  /// thread makes it, and makes it where that one's call was cancelled (or throws Cancelled where
+  /// its own is). Throws what `create` throws, here or in the thread that made it (see
   /// shared_failure.hpp), and Error (Internal) when `create` asks for its own key. A null result is
   /// handed on and not remembered. Creations must not wait for each other in a circle. The newest
   /// value stays even when it alone exceeds the capacity.
@@ -61,15 +64,13 @@ class MemoryTier {
   Pointer get_or_create(const Signature& key, Create&& create) {
     Shard& shard = shard_of(key);
     std::unique_lock lock(shard.mutex);
-    if (Pointer hit = find_locked(shard, key)) return hit;
-    const auto running = shard.flights.find(key);
-    if (running != shard.flights.end()) {
+    for (;; lock.lock()) {
+      if (Pointer hit = find_locked(shard, key)) return hit;
+      const auto running = shard.flights.find(key);
+      if (running == shard.flights.end()) break;
       const Flight flight = running->second;
       lock.unlock();
-      invariant(flight.maker != std::this_thread::get_id(), "a value needs itself to be made");
-      const Outcome& outcome = flight.outcome.get();
-      if (outcome.failure) outcome.failure->rethrow();
-      return outcome.value;
+      if (const std::optional<Outcome> outcome = wait_for(flight)) return outcome->value;
     }
     std::promise<Outcome> promise;
     shard.flights.emplace(
@@ -137,6 +138,20 @@ class MemoryTier {
     std::unordered_map<Signature, typename Slots::iterator, SignatureHash> index;
     std::unordered_map<Signature, Flight, SignatureHash> flights;
   };
+
+  /// nullopt: its maker was cancelled.
+  static std::optional<Outcome> wait_for(const Flight& flight) {
+    invariant(flight.maker != std::this_thread::get_id(), "a value needs itself to be made");
+    while (flight.outcome.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready)
+      check_cancelled();
+    const Outcome& outcome = flight.outcome.get();
+    try {
+      if (outcome.failure) outcome.failure->rethrow();
+    } catch (const Cancelled&) {
+      return std::nullopt;
+    }
+    return outcome;
+  }
 
   // The table uses the low half of a signature, so shards go by the high one.
   Shard& shard_of(const Signature& key) { return shards_[key.high % shards_.size()]; }

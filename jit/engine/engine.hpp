@@ -20,6 +20,7 @@
 #include "jit/engine/computation.hpp"
 #include "jit/engine/executable.hpp"
 #include "jit/engine/export.hpp"
+#include "runtime/process/cancellation.hpp"
 
 namespace adjit {
 
@@ -31,6 +32,7 @@ struct EngineOptions {
   /// Every plan is checked (verify_plan.hpp): ErrorCode::Internal says what is wrong. For tests.
   bool verify_plans = false;
   FloatMode float_mode = FloatMode::FlushSubnormals;  // of the kernels' arithmetic
+  CancelHook cancel;  // of whatever is asked of the engine and what it compiled; thread-safe
   std::string target_features;  // as cpu_target() takes it; "": ADJIT_CPU, else this machine
 };
 
@@ -97,6 +99,8 @@ class Engine {
   const CpuTarget& target() const { return machines_.target(); }
   int threads() const { return threads_; }
   FloatMode float_mode() const { return options_.float_mode; }
+  /// Whose calls are to construct a Cancellable with it.
+  const CancelHook& cancel() const { return options_.cancel; }
 
  private:
   std::shared_ptr<Executable> load(const cache::Key& key, std::string* miss_reason);

@@ -23,6 +23,7 @@ struct Executable::Frame {
   std::vector<int64_t> checks;
   std::vector<std::unique_ptr<TaskGraph::Run, TaskGraph::Delete>> runs;  // per task graph
   std::vector<KernelTime>* times = nullptr;  // of this run, while it is profiled
+  Cancellable* call = nullptr;               // of this run, where it has a hook
 };
 
 Executable::Executable(ExecutionPlan plan, std::vector<std::shared_ptr<LoadedCode>> code,
@@ -58,6 +59,8 @@ Executable::Executable(ExecutionPlan plan, std::vector<std::shared_ptr<LoadedCod
   sections_ = sections_of(plan_.steps);
   for (const ScanPlan& scan : plan_.scans)
     scan_sections_.push_back({sections_of(scan.before), sections_of(scan.steps)});
+  short_ =
+      plan_.steps.size() == 1 && !plan_.steps[0].scan && kernels_[plan_.steps[0].number].tasks <= 1;
 }
 
 Executable::Sections Executable::sections_of(const std::vector<StepPlan>& steps) {
@@ -126,42 +129,50 @@ void Executable::set(Frame& frame, size_t buffer, void* address) const {
   for (size_t position : uses_[buffer]) frame.table[position] = address;
 }
 
-void Executable::run(const void* const* inputs, void* const* outputs) {
+void Executable::run(const void* const* inputs, void* const* outputs, const CancelHook& hook) {
   std::unique_ptr<Frame> frame(spare_.exchange(nullptr, std::memory_order_acquire));
   if (!frame) frame = make_frame();
-  run_in(*frame, inputs, outputs);
+  run_in(*frame, inputs, outputs, hook);
   Frame* mine = frame.release();
   Frame* nobody = nullptr;
   if (!spare_.compare_exchange_strong(nobody, mine, std::memory_order_release)) delete mine;
 }
 
 std::vector<Executable::KernelTime> Executable::profile(const void* const* inputs,
-                                                        void* const* outputs, int repeats) {
+                                                        void* const* outputs, int repeats,
+                                                        const CancelHook& hook) {
   const std::unique_ptr<Frame> frame = make_frame();
   std::vector<KernelTime> best(kernels_.size()), times;
   for (int n = 0; n < repeats; ++n) {
     times.assign(kernels_.size(), {});
     frame->times = &times;
-    run_in(*frame, inputs, outputs);
+    run_in(*frame, inputs, outputs, hook);
     for (size_t k = 0; k < best.size(); ++k)
       if (n == 0 || times[k].seconds < best[k].seconds) best[k] = times[k];
   }
   return best;
 }
 
-void Executable::run_in(Frame& frame, const void* const* inputs, void* const* outputs) const {
+void Executable::run_in(Frame& frame, const void* const* inputs, void* const* outputs,
+                        const CancelHook& hook) const {
   struct Call {
     const Executable* executable;
     Frame* frame;
     const void* const* inputs;
     void* const* outputs;
-  } call{this, &frame, inputs, outputs};
+    const CancelHook* hook;
+  } call{this, &frame, inputs, outputs, &hook};
   constexpr size_t kFrames = 128 << 10;  // besides the kernels' buffers
   with_stack(
       static_cast<size_t>(kMaxLocalBytes) + kFrames,
       [](void* context) {
         const Call& c = *static_cast<const Call*>(context);
+        if (!c.hook->cancelled || c.executable->short_)
+          return c.executable->run_here(*c.frame, c.inputs, c.outputs);
+        Cancellable cancellable(*c.hook);
+        c.frame->call = &cancellable;
         c.executable->run_here(*c.frame, c.inputs, c.outputs);
+        c.frame->call = nullptr;
       },
       &call);
 }
@@ -264,7 +275,7 @@ void Executable::run_chain(Frame& frame, std::span<const StepPlan> kernels,
         },
         const_cast<Chain*>(&chain));
   } else {
-    kernel.function(frame.table.data() + kernel.table, 0, kernel.tasks);
+    run_range(kernel, frame, 0, kernel.tasks);
   }
   if (!frame.times) return;
   // The time of the whole chain, shared out as its kernels' times in the workers are.
@@ -280,13 +291,30 @@ void Executable::run_chain(Frame& frame, std::span<const StepPlan> kernels,
   }
 }
 
+// Tasks of a kernel, in pieces between which a call may be cancelled. A piece is one task where
+// that takes long; else it gets longer until it takes a few hundred microseconds.
+void Executable::run_range(const LoadedKernel& kernel, const Frame& frame, int64_t begin,
+                           int64_t end) const {
+  void* const* table = frame.table.data() + kernel.table;
+  if (!frame.call) return kernel.function(table, begin, end);
+  constexpr uint64_t kShort = uint64_t{1} << 20;  // cycles of the processor's clock
+  for (int64_t piece = 1; begin < end;) {
+    frame.call->check();
+    const uint64_t start = __rdtsc();
+    const int64_t behind = begin + std::min(piece, end - begin);
+    kernel.function(table, begin, behind);
+    begin = behind;
+    if (__rdtsc() - start < kShort) piece *= 2;
+  }
+}
+
 // The kernels' tables are copied, since tensors in the slot move from task to task, and those of a
 // scan's steps from step to step.
 void Executable::run_tasks(const Chain& chain, int64_t begin, int64_t end) const {
   void* const* table = chain.frame->table.data();
   const LoadedKernel& head = kernels_[chain.kernels.front().number];
   if (chain.kernels.size() == 1 && head.slots.empty() && !chain.scan)
-    return head.function(table + head.table, begin, end);
+    return run_range(head, *chain.frame, begin, end);
   size_t offset = SIZE_MAX, behind = 0;
   for (const StepPlan& step : chain.kernels) {
     const LoadedKernel& kernel = kernels_[step.number];
@@ -316,6 +344,7 @@ void Executable::run_tasks(const Chain& chain, int64_t begin, int64_t end) const
       // NOLINTEND(performance-no-int-to-ptr)
     }
     for (int64_t n = 0; n < steps; ++n) {
+      if (chain.frame->call) chain.frame->call->check();
       if (chain.scan) place_step(*chain.frame, *chain.scan, n, set);
       for (size_t k = 0; k < chain.kernels.size(); ++k) {
         const LoadedKernel& kernel = kernels_[chain.kernels[k].number];
@@ -342,6 +371,7 @@ void Executable::run_conditional(Frame& frame, size_t number) const {
     if (!*static_cast<const bool*>(frame.addresses[scan.carries.back().in])) break;
     for (const ScanPlan::Carry& c : scan.carries) set(frame, c.out, workspace + c.spares[n % 2]);
     run_steps(frame, scan.steps, scan_sections_[number].steps);
+    if (frame.call) frame.call->check();
   }
   for (const ScanPlan::Carry& c : scan.carries)
     std::copy_n(static_cast<const std::byte*>(frame.addresses[c.in]), c.bytes,
@@ -370,6 +400,7 @@ void Executable::run_scan(Frame& frame, size_t number) const {
   for (int64_t n = 0; n < scan.trips; ++n) {
     place_step(frame, scan, n, [&](size_t buffer, void* address) { set(frame, buffer, address); });
     run_steps(frame, scan.steps, sections.steps);
+    if (frame.call) frame.call->check();
   }
 }
 

@@ -12,6 +12,7 @@
 #include "jit/cpu/parallel.hpp"
 #include "jit/engine/plan.hpp"
 #include "jit/engine/task_graph.hpp"
+#include "runtime/process/cancellation.hpp"
 
 namespace adjit {
 
@@ -44,8 +45,11 @@ class Executable {
 
   /// Addresses of element 0 of every input and output, laid out as the plan says; not checked.
   /// ErrorCode::Bounds when an index that depends on data is out of range: the outputs then hold
-  /// what 0 in its place gives. ErrorCode::Memory without room for the workspace.
-  void run(const void* const* inputs, void* const* outputs);
+  /// what 0 in its place gives. ErrorCode::Memory without room for the workspace. Cancelled when
+  /// the hook says so: it is asked (cancellation.hpp) between kernels, ranges of tasks of a kernel,
+  /// and steps of a scan or a loop, in the calling thread, or in the one that works in its place
+  /// where its stack is too small; a single kernel of one task is never asked for.
+  void run(const void* const* inputs, void* const* outputs, const CancelHook& hook = {});
 
   /// How long a kernel took within one run: in all its calls (a scan's step makes several).
   struct KernelTime {
@@ -53,7 +57,8 @@ class Executable {
     double seconds = 0;
   };
   /// run() `repeats` times; per kernel of the plan, the run in which it was fastest.
-  std::vector<KernelTime> profile(const void* const* inputs, void* const* outputs, int repeats);
+  std::vector<KernelTime> profile(const void* const* inputs, void* const* outputs, int repeats,
+                                  const CancelHook& hook = {});
 
  private:
   // Addresses of all buffers, the tensor tables of all kernels, and the workspace of one call in
@@ -81,7 +86,8 @@ class Executable {
 
   std::unique_ptr<Frame> make_frame() const;
   void set(Frame& frame, size_t buffer, void* address) const;
-  void run_in(Frame& frame, const void* const* inputs, void* const* outputs) const;
+  void run_in(Frame& frame, const void* const* inputs, void* const* outputs,
+              const CancelHook& hook) const;
   void run_here(Frame& frame, const void* const* inputs, void* const* outputs) const;
   Sections sections_of(const std::vector<StepPlan>& steps);
   void run_steps(Frame& frame, const std::vector<StepPlan>& steps, const Sections& sections) const;
@@ -91,6 +97,7 @@ class Executable {
   int64_t tasks_in_turn(std::span<const StepPlan> kernels) const;
   void run_chain(Frame& frame, std::span<const StepPlan> kernels, const ScanPlan* scan) const;
   void run_tasks(const Chain& chain, int64_t begin, int64_t end) const;
+  void run_range(const LoadedKernel& kernel, const Frame& frame, int64_t begin, int64_t end) const;
   template <typename Set>
   void place_step(const Frame& frame, const ScanPlan& scan, int64_t number, Set&& set) const;
   void run_scan(Frame& frame, size_t number) const;
@@ -108,6 +115,7 @@ class Executable {
   std::vector<std::vector<size_t>> uses_;    // per buffer: positions in the tables
   std::vector<size_t> arguments_;            // buffers that are the caller's
   size_t table_size_ = 0;
+  bool short_ = false;                  // one kernel of one task: there is no moment to cancel it
   std::atomic<Frame*> spare_{nullptr};  // kept for the next call
 };
 

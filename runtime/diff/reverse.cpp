@@ -17,6 +17,7 @@
 #include "runtime/diff/segments.hpp"
 #include "runtime/diff/shared_partials.hpp"
 #include "runtime/diff/simplify.hpp"
+#include "runtime/process/cancellation.hpp"
 
 namespace adjit {
 namespace {
@@ -73,6 +74,7 @@ class Reverse {
 
   void run() {
     for (size_t s = stage_count_; s-- > 0;) {
+      check_cancelled();
       std::vector<Cotangent> cotangents;
       bool any = false;
       const std::vector<TensorId> results = graph_.stages[s].results;  // a copy: stages are added

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/graph/subgraphs.hpp"
+#include "runtime/process/cancellation.hpp"
 
 namespace adjit {
 
@@ -13,18 +14,13 @@ Graph simplify(Graph graph) {
   constexpr int kRounds = 2;
   Graph result = compact(with_subgraphs(std::move(graph), simplify));
   for (int round = 0; round < kRounds; ++round) {
-    result = inline_views(std::move(result));
-    result = window_sums(std::move(result));
-    result = simplify_indices(std::move(result));
-    result = restrict_domains(std::move(result));
-    result = masks_behind_sums(std::move(result));
-    result = restrict_to_supports(std::move(result));
-    result = restrict_to_reads(std::move(result));
-    result = drop_fixed_outputs(std::move(result));
-    result = selects_for_unique_scatters(std::move(result));
-    result = hoist_factors(std::move(result));
-    result = merge_equal_stages(std::move(result));
-    result = prune_scans(std::move(result));
+    for (Graph (*pass)(Graph) :
+         {inline_views, window_sums, simplify_indices, restrict_domains, masks_behind_sums,
+          restrict_to_supports, restrict_to_reads, drop_fixed_outputs, selects_for_unique_scatters,
+          hoist_factors, merge_equal_stages, prune_scans}) {
+      check_cancelled();
+      result = pass(std::move(result));
+    }
     result = compact(std::move(result));
   }
   return result;

@@ -21,6 +21,7 @@ from .custom_reducer import reducer
 from .errors import (
     BoundsError,
     CacheError,
+    CancelledError,
     CompileError,
     DeviceError,
     DTypeError,
@@ -91,6 +92,7 @@ __all__ = [
     "DeviceError",
     "Error",
     "Executable",
+    "CancelledError",
     "InternalError",
     "Lowered",
     "NotDifferentiableError",

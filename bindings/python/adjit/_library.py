@@ -19,6 +19,7 @@ from ctypes import (
 from pathlib import Path
 from typing import Any
 
+from . import interrupts
 from .errors import BY_STATUS, Error
 
 ABI_VERSION = 1
@@ -57,6 +58,8 @@ class ContextOptions(ctypes.Structure):
         ("reserved", c_int32),
         ("keep_subnormals", c_int32),
         ("reserved_too", c_int32),
+        ("cancel", c_void_p),
+        ("cancel_user", c_void_p),
     ]
 
 
@@ -244,7 +247,11 @@ library = _load()
 
 
 def failure(status: int) -> Error:
-    """The exception of a status, with this thread's last message."""
+    """The exception of a status, with this thread's last message.
+
+    Raises what a handler of a signal raised during the call, such as KeyboardInterrupt.
+    """
+    interrupts.reraise()
     message = library.adjit_last_error_message().decode("utf-8", "replace")
     return BY_STATUS.get(status, Error)(message)
 

@@ -59,6 +59,10 @@ class InternalError(Error):
     """A bug in adjit: please report it."""
 
 
+class CancelledError(Error):
+    """A call that a hook of the caller's ended. Of Python's signals, their own exceptions come."""
+
+
 # By number of adjit_status.
 BY_STATUS: dict[int, type[Error]] = {
     1: Error,
@@ -73,4 +77,5 @@ BY_STATUS: dict[int, type[Error]] = {
     10: CacheError,
     11: OutOfMemoryError,
     12: InternalError,
+    13: CancelledError,
 }

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, dtypes, objects, pool
+from . import arrays, dtypes, interrupts, objects, pool
 from ._library import ContextOptions, Handle, LowerOptions, call, failure, library
 from .errors import Error
 
@@ -37,6 +37,7 @@ def memory_budget(given: Any) -> int | None:
 def context() -> Handle:
     """This process's context, made when first needed from the environment (see README)."""
     options = ContextOptions(struct_size=ctypes.sizeof(ContextOptions))
+    options.cancel, options.cancel_user = interrupts.hook(library)
     return Handle("context", lambda out: call("adjit_context_create", ctypes.byref(options), out))
 
 

@@ -216,6 +216,20 @@ struct objects {
   const struct object* items[2];
 };
 
+static int never(void* user) { return *(int*)user; }
+
+static void run_with(adjit_executable* executable, const DLTensor* const* in, int32_t in_count,
+                     DLTensor* const* out, int32_t out_count) {
+  adjit_interpreter interpreter = {sizeof interpreter, 0, 0, NULL, NULL, NULL, NULL, {NULL}};
+  adjit_run_options options = {sizeof options, 0, NULL, NULL, NULL, NULL, never};
+  int answer = 0;
+  options.user = &answer;
+  OK(adjit_executable_run_with(executable, in_count, in, out_count, out, &options));
+  OK(adjit_executable_run_with(executable, in_count, in, out_count, out, NULL));
+  /* No interpreter's thread: nothing of it is called. */
+  CHECK(adjit_interpreter_cancel(&interpreter) == 0 && interpreter.raised == 0);
+}
+
 static void run_objects(adjit_executable* executable, float* x, float* dy, float* y, float* dx) {
   static const char kind = 0, float32 = 0;
   const int64_t shape[1] = {4}, strides[1] = {sizeof(float)};
@@ -285,6 +299,7 @@ static void run(adjit_context* context, const adjit_computation* computation) {
   executable = compile(context, joint);
   OK(adjit_executable_run(executable, 2, inputs, 2, outputs));
   CHECK(y[3] == 32 && dx[3] == 160 && dx[0] == 4);
+  run_with(executable, inputs, 2, outputs, 2);
   x[3] = 5;
   OK(adjit_executable_run_raw(executable, in, out));
   CHECK(y[3] == 50 && dx[3] == 200);

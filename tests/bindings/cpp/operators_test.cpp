@@ -122,7 +122,7 @@ TEST(Errors, FollowTheStatuses) {
   } catch (const adjit::Error& error) {
     EXPECT_EQ(error.status(), ADJIT_INVALID);
   }
-  for (int k = 1; k <= ADJIT_INTERNAL + 1; ++k) {
+  for (int k = 1; k <= ADJIT_CANCELLED + 1; ++k) {
     const auto status = static_cast<adjit_status>(k);
     try {
       adjit::detail::raise(status, "m");
