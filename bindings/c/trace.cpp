@@ -226,8 +226,13 @@ adjit_status adjit_trace_finish(adjit_trace* trace, int32_t output_count,
 }
 
 const char* adjit_operators(void) {
-  static const std::string text = operators_json();
-  return text.c_str();
+  const char* found = nullptr;
+  static_cast<void>(guarded([&] {
+    const adjit::ForkDelay no_fork;
+    static const std::string text = operators_json();
+    found = text.c_str();
+  }));
+  return found;
 }
 
 }  // extern "C"

@@ -5,6 +5,7 @@
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/CommandLine.h>
+#include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Target/TargetOptions.h>
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <new>
 #include <optional>
 
 #include "runtime/expr/error.hpp"
@@ -41,13 +43,16 @@ void disable_needless_passes() {
     const auto& options = llvm::cl::getRegisteredOptions();
     const auto found = options.find(name);
     invariant(found != options.end(), "this LLVM lacks an option that switches off a pass");
-    found->second->addOccurrence(1, name, value);
+    if (found->second->getNumOccurrences() == 0) found->second->addOccurrence(1, name, value);
   }
 }
 
 const llvm::Target& x86_64(const std::string& triple) {
   static std::once_flag once;
   std::call_once(once, [] {
+    // Where an allocation fails, LLVM's containers would end the process.
+    llvm::remove_bad_alloc_error_handler();  // if this runs again after it was cut short
+    llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { throw std::bad_alloc(); });
     LLVMInitializeX86TargetInfo();
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();

@@ -3,6 +3,7 @@
 #include "jit/emit/kernel.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include "autosched/limits.hpp"
 #include "autosched/nests.hpp"
@@ -211,7 +212,12 @@ EmittedKernel emit_kernel(const Program& program, size_t kernel,
   out.context = std::make_unique<llvm::LLVMContext>();
   out.module = std::make_unique<llvm::Module>(symbol, *out.context);
   out.symbol = std::move(symbol);
-  KernelEmitter(program, kernel, layouts, features, out).emit();
+  try {
+    KernelEmitter(program, kernel, layouts, features, out).emit();
+  } catch (const std::bad_alloc&) {
+    out.abandon();
+    throw;
+  }
   return out;
 }
 

@@ -32,6 +32,13 @@ struct EmittedKernel {
   std::vector<TensorId> tensors;  // of the program's graph: what the kernel reads or writes
   int64_t tasks = 1;
   bool register_tile = false;  // wants real register allocation (see CodegenLevel)
+
+  /// After std::bad_alloc from inside LLVM, whose frames release nothing: what they were at is in
+  /// no state to be destroyed, so it is lost.
+  void abandon() {
+    static_cast<void>(module.release());
+    static_cast<void>(context.release());
+  }
 };
 
 /// Emits a verified program's kernel. `layouts` has one entry per tensor of the graph (Local ones

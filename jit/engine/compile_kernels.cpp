@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <numeric>
 #include <string_view>
 #include <unordered_map>
@@ -62,8 +63,10 @@ class KernelPasses {
   void emit(size_t k) {
     const ForkDelay no_fork;
     kernels_[k] = emitted(k);
-    instructions_[k] = kernels_[k].module->getInstructionCount();
-    if (equal_.show(k, kernels_[k]) != k || k >= kKept) drop_module(k);
+    or_abandon(k, [&] {
+      instructions_[k] = kernels_[k].module->getInstructionCount();
+      if (equal_.show(k, kernels_[k]) != k || k >= kKept) drop_module(k);
+    });
   }
 
   /// Once all have been emitted.
@@ -94,10 +97,12 @@ class KernelPasses {
       kernel.symbol = names_(first);
     } else {
       if (!kernel.module) kernel = emitted(k);
-      const KernelList::Entry& entry = list_.entries()[k];
-      visit(kernel, level_of(kernel.register_tile, equal_.different(), points_[k],
-                             has_long_body(*entry.program, entry.program->kernels[entry.kernel]),
-                             machines_.target().vector));
+      or_abandon(k, [&] {
+        const KernelList::Entry& entry = list_.entries()[k];
+        visit(kernel, level_of(kernel.register_tile, equal_.different(), points_[k],
+                               has_long_body(*entry.program, entry.program->kernels[entry.kernel]),
+                               machines_.target().vector));
+      });
     }
     drop_module(k);
   }
@@ -112,8 +117,24 @@ class KernelPasses {
     const KernelList::Entry& entry = list_.entries()[k];
     EmittedKernel kernel = emit_kernel(*entry.program, entry.kernel, *entry.layouts,
                                        machines_.target().vector, names_(k));
-    set_target(*kernel.module, machines_);
+    try {
+      set_target(*kernel.module, machines_);
+    } catch (const std::bad_alloc&) {
+      kernel.abandon();
+      throw;
+    }
     return kernel;
+  }
+
+  // Work with the module of kernel k, inside LLVM.
+  template <typename Work>
+  void or_abandon(size_t k, Work&& work) {
+    try {
+      work();
+    } catch (const std::bad_alloc&) {
+      kernels_[k].abandon();
+      throw;
+    }
   }
 
   void drop_module(size_t k) {
