@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "runtime/diff/product_of_others.hpp"
 #include "runtime/diff/reducers.hpp"
 #include "runtime/diff/rewrite.hpp"
 #include "runtime/diff/tangents.hpp"
@@ -60,10 +61,14 @@ class ScatterTangent {
 
   // A scatter to the same elements.
   TensorId scattered(std::string_view prefix, CombinerKind kind, ExprId body, TensorId initial) {
+    return scattered(prefix, kind, body, initial,
+                     initial.valid() ? graph_.info(initial).dtype : info_.dtype);
+  }
+  TensorId scattered(std::string_view prefix, CombinerKind kind, ExprId body, TensorId initial,
+                     DType dtype) {
     Stage stage = stage_;
     stage.combiner = Combiner{};
     stage.combiner.kind = kind;
-    const DType dtype = initial.valid() ? graph_.info(initial).dtype : info_.dtype;
     stage.bodies = {pool_.cast(body, dtype)};
     stage.initial = initial;
     stage.results = {add_tensor(graph_, std::string(prefix) + info_.name, dtype, info_.shape)};
@@ -74,10 +79,13 @@ class ScatterTangent {
   // Both parts of a quantity that every point and the initial value have.
   TensorId scattered_from(std::string_view prefix, CombinerKind kind, ExprId body,
                           ExprId initial_body) {
-    const TensorId initial = stage_.initial.valid()
-                                 ? mapped("initial_", pool_.cast(initial_body, info_.dtype))
-                                 : TensorId{};
-    return scattered(prefix, kind, body, initial);
+    return scattered_from(prefix, kind, body, initial_body, info_.dtype);
+  }
+  TensorId scattered_from(std::string_view prefix, CombinerKind kind, ExprId body,
+                          ExprId initial_body, DType dtype) {
+    const TensorId initial =
+        stage_.initial.valid() ? mapped("initial_", pool_.cast(initial_body, dtype)) : TensorId{};
+    return scattered(prefix, kind, body, initial, dtype);
   }
 
   void sum() {
@@ -136,12 +144,16 @@ class ScatterTangent {
     const FactorParts point = parts_of(pool_, wide(stage_.bodies[0]));
     const FactorParts initial =
         parts_of(pool_, stage_.initial.valid() ? initial_value() : number(1));
-    const TensorId p =
-        scattered_from("nonzero_", CombinerKind::Product, point.nonzero, initial.nonzero);
+    const TensorId p = scattered_from("nonzero_", CombinerKind::Product, point.nonzero,
+                                      initial.nonzero, DType::Float64);
     const TensorId z = scattered_from("zeros_", CombinerKind::Sum, point.zeros, initial.zeros);
-    const ExprId others = product_of_others(pool_, point, wide(at_target(p)), wide(at_target(z)));
-    const auto here = [&](TensorId tensor) { return wide(read(graph_, tensor, out_axes_)); };
-    const ExprId initial_others = product_of_others(pool_, initial, here(p), here(z));
+    const TensorId n =
+        scattered_from("infinities_", CombinerKind::Sum, point.infinities, initial.infinities);
+    const ExprId others =
+        product_of_others(pool_, point, {at_target(p), wide(at_target(z)), wide(at_target(n))});
+    const auto here = [&](TensorId tensor) { return read(graph_, tensor, out_axes_); };
+    const ExprId initial_others =
+        product_of_others(pool_, initial, {here(p), wide(here(z)), wide(here(n))});
     finish(scattered_from("t_", CombinerKind::Sum, pool_.mul(others, tangent()),
                           pool_.mul(initial_others, initial_tangent())));
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/diff/guards.hpp"
+#include "runtime/diff/product_of_others.hpp"
 #include "runtime/diff/rewrite.hpp"
 
 namespace adjit {
@@ -196,9 +197,10 @@ class Seeder {
       const DType wide = accumulator_of(pool_.dtype(stage_.bodies[k]));
       const ExprId factor = pool_.cast(stage_.bodies[k], wide);
       const FactorParts parts = parts_of(pool_, factor);
-      const ExprId p = reduced(k, "_nonzero", CombinerKind::Product, parts.nonzero);
-      const ExprId z = reduced(k, "_zeros", CombinerKind::Sum, parts.zeros);
-      const ExprId others = product_of_others(pool_, parts, p, z);
+      const FactorParts all{reduced(k, "_nonzero", CombinerKind::Product, parts.nonzero),
+                            reduced(k, "_zeros", CombinerKind::Sum, parts.zeros),
+                            reduced(k, "_infinities", CombinerKind::Sum, parts.infinities)};
+      const ExprId others = product_of_others(pool_, parts, all);
       seed(k, pool_.mul(cotangent_at(k, out_axes_), others), carried_support(k));
     }
   }
@@ -302,20 +304,6 @@ Reached reached_element(Graph& graph, const Stage& scatter) {
     reached.index.push_back(at);
   }
   return reached;
-}
-
-FactorParts parts_of(ExprPool& pool, ExprId factor) {
-  const ExprId zero = pool.make(Op::Eq, {factor, pool.constant(0, pool.dtype(factor))});
-  const ExprId one = pool.constant(1, pool.dtype(factor));
-  return {pool.select(zero, one, factor), guard(pool, zero, pool.sub(one, factor))};
-}
-
-// Without the factor itself, with P' = p / nonzero and Z' = z - zeros: (1 - Z') P' where Z' is 0 or
-// 1 (there 1 - Z' is the one zero, with its derivative), else 0.
-ExprId product_of_others(ExprPool& pool, const FactorParts& factor, ExprId p, ExprId z) {
-  const ExprId one = pool.constant(1, pool.dtype(p));
-  const ExprId rest = pool.div(p, factor.nonzero), left = pool.sub(z, factor.zeros);
-  return guard(pool, pool.make(Op::Le, {left, one}), pool.mul(pool.sub(one, left), rest));
 }
 
 StageSeeds seed_bodies(Graph& graph, size_t stage, std::span<const Cotangent> cotangents) {

@@ -7,9 +7,10 @@
 //   r == W[i]
 //            even:  dY[i] / count of winners reaches every point whose body equals Y[i]
 //   argmax   its value component as max with ties first; its payload is an integer
-//   product  dY[i] times the product of the others, exact with any number of zeros (reducers.cpp)
-//   custom   none: it has become a tree of elementwise stages before (reducer_tree.hpp)
-//   scatter  sum: dY[target]; none: dY[target] where this point was the last writer
+//   product  dY[i] times the product of the others, right with zeros and out of range
+//   (product_of_others.hpp) custom   none: it has become a tree of elementwise stages before
+//   (reducer_tree.hpp) scatter  sum: dY[target]; none: dY[target] where this point was the last
+//   writer
 #pragma once
 
 #include <span>
@@ -48,18 +49,6 @@ struct Reached {
   ExprId inside;
 };
 Reached reached_element(Graph& graph, const Stage& scatter);
-
-/// What a factor adds to the two reductions that give the product of the others: itself where it is
-/// not 0 (else 1), to a product P; 1 - itself where it is 0 (else 0), to a sum Z. Z counts the
-/// zeros, but its derivative is minus that of their sum, which makes higher derivatives right as
-/// well.
-struct FactorParts {
-  ExprId nonzero, zeros;
-};
-/// `factor` is of the accumulator dtype.
-FactorParts parts_of(ExprPool& pool, ExprId factor);
-/// The product of all factors but this one, exact with any number of zeros: P = p, Z = z over all.
-ExprId product_of_others(ExprPool& pool, const FactorParts& factor, ExprId p, ExprId z);
 
 /// ErrorCode::NotDifferentiable: "<line>: <what>; <remedy>".
 [[noreturn]] void not_differentiable(const Stage& stage, const std::string& what,

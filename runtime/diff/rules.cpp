@@ -29,11 +29,12 @@ ExprId select(T t, ExprId c, ExprId a, ExprId b) { return t.pool.select(c, a, b)
 // c, halved where the two operands tie.
 ExprId shared(T t) { return select(t, fun(t, Op::Eq, t.x(), t.y()), mul(t, t.c, t.k(0.5)), t.c); }
 
-// d/db n = n log a, where n = a^b, and 0 where a = 0 <= b. There n is 0 or 1, and inf for b < 0:
-// with 1 - n in place of log 0 the product is 0, 0 and -inf.
+// d/db n = n log a, where n = a^b, and 0 where a = 0 <= b. There |n| is 0 or 1, and inf for b < 0:
+// with 1 - |n| in place of log 0 the product is 0, 0 and infinite.
 ExprId power_exponent(T t) {
   const ExprId at_zero = fun(t, Op::Eq, t.x(), t.k(0));
-  const ExprId log = select(t, at_zero, sub(t, t.k(1), t.n), fun(t, Op::Log, t.x()));
+  const ExprId log =
+      select(t, at_zero, sub(t, t.k(1), fun(t, Op::Abs, t.n)), fun(t, Op::Log, t.x()));
   return mul(t, t.c, mul(t, t.n, log));
 }
 
@@ -49,11 +50,20 @@ ExprId power_base(T t) {
   return select(t, fun(t, Op::Ne, t.y(), t.k(0)), mul(t, t.c, slope), t.k(0));
 }
 
-// 0 at the origin, where atan2 has no derivative: as in torch.
-ExprId atan2_slope(T t, ExprId side) {
-  const ExprId square = add(t, sqr(t, t.x()), sqr(t, t.y()));
-  return select(t, fun(t, Op::Ne, square, t.k(0)), div(t, mul(t, t.c, side), square), t.k(0));
+// c * side / length, and 0 at the origin, where neither atan2 nor hypot has a derivative. A side
+// over the length is no more than 1 and needs no scale; squares would leave the range.
+ExprId over_length(T t, ExprId side, ExprId length) {
+  const ExprId cosine = div(t, side, length);
+  return select(t, fun(t, Op::Ne, length, t.k(0)), mul(t, t.c, cosine), t.k(0));
 }
+ExprId atan2_slope(T t, ExprId side) {
+  const ExprId length = fun(t, Op::Hypot, t.x(), t.y());
+  const ExprId cosine = div(t, side, length);
+  return select(t, fun(t, Op::Ne, length, t.k(0)), mul(t, t.c, div(t, cosine, length)), t.k(0));
+}
+
+// 1 - x^2, rounded once: the square's own rounding would be most of the result beside 1.
+ExprId one_minus_square(T t) { return t.pool.make(Op::Fma, {neg(t, t.x()), t.x(), t.k(1)}); }
 
 using enum RuleKind;
 using enum Op;
@@ -73,7 +83,8 @@ constexpr std::array kRules{
     Rule{BitNot,   Discrete},
     Rule{Exp,      Smooth, {[](T t) { return mul(t, t.c, t.n); }}},
     Rule{Exp2,     Smooth, {[](T t) { return mul(t, t.c, mul(t, t.n, t.k(kLn2))); }}},
-    Rule{Expm1,    Smooth, {[](T t) { return mul(t, t.c, add(t, t.n, t.k(1))); }}},
+    // Not n + 1: the result lies at -1 where the exponential is small.
+    Rule{Expm1,    Smooth, {[](T t) { return mul(t, t.c, fun(t, Exp, t.x())); }}},
     Rule{Log,      Smooth, {[](T t) { return div(t, t.c, t.x()); }}},
     Rule{Log2,     Smooth, {[](T t) { return mul(t, div(t, t.c, t.x()), t.k(1 / kLn2)); }}},
     Rule{Log10,    Smooth, {[](T t) { return mul(t, div(t, t.c, t.x()), t.k(1 / kLn10)); }}},
@@ -85,18 +96,19 @@ constexpr std::array kRules{
     Rule{Cos,      Smooth, {[](T t) { return neg(t, mul(t, t.c, fun(t, Sin, t.x()))); }}},
     Rule{Tan,      Smooth, {[](T t) { return mul(t, t.c, add(t, sqr(t, t.n), t.k(1))); }}},
     Rule{Asin,     Smooth, {[](T t) {
-           return mul(t, t.c, fun(t, Rsqrt, sub(t, t.k(1), sqr(t, t.x())))); }}},
+           return mul(t, t.c, fun(t, Rsqrt, one_minus_square(t))); }}},
     Rule{Acos,     Smooth, {[](T t) {
-           return neg(t, mul(t, t.c, fun(t, Rsqrt, sub(t, t.k(1), sqr(t, t.x()))))); }}},
+           return neg(t, mul(t, t.c, fun(t, Rsqrt, one_minus_square(t)))); }}},
     Rule{Atan,     Smooth, {[](T t) { return div(t, t.c, add(t, sqr(t, t.x()), t.k(1))); }}},
     Rule{Sinh,     Smooth, {[](T t) { return mul(t, t.c, fun(t, Cosh, t.x())); }}},
     Rule{Cosh,     Smooth, {[](T t) { return mul(t, t.c, fun(t, Sinh, t.x())); }}},
     Rule{Tanh,     Smooth, {[](T t) { return mul(t, t.c, sub(t, t.k(1), sqr(t, t.n))); }}},
     Rule{Asinh,    Smooth, {[](T t) {
-           return mul(t, t.c, fun(t, Rsqrt, add(t, sqr(t, t.x()), t.k(1)))); }}},
+           return div(t, t.c, fun(t, Hypot, t.x(), t.k(1))); }}},
     Rule{Acosh,    Smooth, {[](T t) {
-           return mul(t, t.c, fun(t, Rsqrt, sub(t, sqr(t, t.x()), t.k(1)))); }}},
-    Rule{Atanh,    Smooth, {[](T t) { return div(t, t.c, sub(t, t.k(1), sqr(t, t.x()))); }}},
+           return mul(t, mul(t, t.c, fun(t, Rsqrt, sub(t, t.x(), t.k(1)))),
+                      fun(t, Rsqrt, add(t, t.x(), t.k(1)))); }}},
+    Rule{Atanh,    Smooth, {[](T t) { return div(t, t.c, one_minus_square(t)); }}},
     Rule{Sigmoid,  Smooth, {[](T t) {
            return mul(t, t.c, mul(t, t.n, sub(t, t.k(1), t.n))); }}},
     Rule{Erf,      Smooth, {[](T t) {
@@ -134,9 +146,8 @@ constexpr std::array kRules{
     Rule{Pow,      Smooth, {power_base, power_exponent}},
     Rule{Atan2,    Smooth, {[](T t) { return atan2_slope(t, t.y()); },
                             [](T t) { return neg(t, atan2_slope(t, t.x())); }}},
-    // A side over the length is no more than 1 and needs no scale.
-    Rule{Hypot,    Smooth, {[](T t) { return mul(t, t.c, div(t, t.x(), t.n)); },
-                            [](T t) { return mul(t, t.c, div(t, t.y(), t.n)); }}},
+    Rule{Hypot,    Smooth, {[](T t) { return over_length(t, t.x(), t.n); },
+                            [](T t) { return over_length(t, t.y(), t.n); }}},
     Rule{Polygamma, Smooth, {nullptr, [](T t) {
            return mul(t, t.c, fun(t, Polygamma, add(t, t.x(), t.k(1)), t.y())); }}},
     Rule{And,        Discrete},

@@ -2,13 +2,16 @@
 //
 // A row gives, per operand, the contribution of a node's cotangent c to that operand: an expression
 // linear in c, partial * c, built so that it reuses the node's own value where that is cheaper
-// (tanh: c * (1 - y * y)). Forward mode reads the same table: the tangent of a node is the sum over
-// operands of the contribution with c replaced by the operand's tangent.
+// (tanh: c * (1 - y * y)), and so that squares and differences on the way neither leave the range
+// nor cancel where the partial itself is an ordinary number. Forward mode reads the same table: the
+// tangent of a node is the sum over operands of the contribution with c replaced by the operand's
+// tangent.
 //
 // Conventions (torch's): max/min share ties evenly, d abs(0) = 0, d sqrt(0) = inf, floor and its
-// like give zero, pow's exponent gradient at base 0 is zero. Where an operand takes part only under
-// a condition (Select, Max, Min) the row says which: callers guard the whole contribution with it,
-// so that an unselected branch never reaches a gradient.
+// like give zero, pow's exponent gradient at base 0 is zero, atan2 and hypot have slope 0 at the
+// origin. Where an operand takes part only under a condition (Select, Max, Min) the row says which:
+// callers guard the whole contribution with it, so that an unselected branch never reaches a
+// gradient.
 #pragma once
 
 #include <cstdint>

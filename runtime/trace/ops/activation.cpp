@@ -87,7 +87,12 @@ std::vector<TensorId> softplus(OperatorCall& call) {
   });
 }
 std::vector<TensorId> softsign(OperatorCall& call) {
-  return activate(call, [](Elements x) { return x[0] / (abs(x[0]) + 1.0); });
+  // From 1 on as 1 - 1 / (1 + |x|), whose derivative does not cancel and which infinity does not
+  // make NaN.
+  return activate(call, [](Elements x) {
+    const Formula size = abs(x[0]), inverse = 1.0 / (size + 1.0), rest = 1.0 - inverse;
+    return select(size < 1, x[0] * inverse, select(x[0] < 0, -rest, rest));
+  });
 }
 std::vector<TensorId> logsigmoid(OperatorCall& call) {
   return activate(call,

@@ -46,20 +46,22 @@ Formula pow_of(Elements x) {
   return power(x[0], x[1]);
 }
 
-// max + log(1 + exp(-|a - b|)); equal infinities stay what they are. Both parts take the side of a
-// at a tie, so that derivatives of every order are those of the sum.
-Formula logaddexp(Elements x) {
+// max + log(1 + base^(-|a - b|)); equal infinities stay what they are. Both parts take the side of
+// a at a tie, so that derivatives of every order are those of the sum.
+Formula log_of_sum(Elements x, Op power, double log_of_e) {
   const Formula a = x[0], b = x[1];
-  const Formula smooth = select(a < b, b, a) + log1p(exp(select(a < b, a - b, b - a)));
+  const Formula ratio = select(a < b, a - b, b - a).make(power);
+  const Formula smooth = select(a < b, b, a) + log1p(ratio) * log_of_e;
   return select(a == b && is_inf(a), a, smooth);
 }
-Formula logaddexp2(Elements x) {
-  const Formula a = x[0] * std::numbers::ln2, b = x[1] * std::numbers::ln2;
-  const Formula both[] = {a, b};
-  return logaddexp(both) * std::numbers::log2e;
+Formula logaddexp(Elements x) { return log_of_sum(x, Op::Exp, 1); }
+Formula logaddexp2(Elements x) { return log_of_sum(x, Op::Exp2, std::numbers::log2e); }
+// 0 where x is 0 and the logarithm is infinite or none. Elsewhere a plain product, for the slope in
+// x at 0 is log y.
+Formula xlogy(Elements x) {
+  const Formula y = x[1];
+  return select(x[0] == 0 && (y <= 0 || is_inf(y)), 0, x[0] * log(y));
 }
-// 0 where x is 0, whatever y is.
-Formula xlogy(Elements x) { return select(x[0] == 0, 0, x[0] * log(x[1])); }
 Formula copysign(Elements x) {
   // 1/-0 is -inf: the sign of a zero shows.
   const Formula negative = x[1] < 0 || (x[1] == 0 && 1.0 / x[1] < 0);
@@ -100,11 +102,12 @@ constexpr BinaryRow kBinaryOperators[] = {
     {"minimum", minimum_of, "g where chosen, halves where equal"},
     {"maximum", maximum_of, "g where chosen, halves where equal"},
     {"pow", pow_of, "g y x^(y-1); g z log(x), 0 at x = 0"},
-    {"atan2", atan2, "g y / (x^2 + y^2); -g x / (x^2 + y^2)", Takes::Floats},
-    {"hypot", hypot, "g x / z; g y / z", Takes::Floats},
+    {"atan2", atan2, "g y / (x^2 + y^2); -g x / (x^2 + y^2); both 0 at the origin", Takes::Floats},
+    {"hypot", hypot, "g x / z; g y / z; both 0 at the origin", Takes::Floats},
     {"logaddexp", logaddexp, "g exp(x - z); g exp(y - z)", Takes::Floats},
     {"logaddexp2", logaddexp2, "g 2^(x - z); g 2^(y - z)", Takes::Floats},
-    {"xlogy", xlogy, "g log(y); g x / y; both 0 at x = 0", Takes::Floats},
+    {"xlogy", xlogy, "g log(y), 0 at x = 0 where log(y) is infinite or NaN; g x / y",
+     Takes::Floats},
     {"copysign", copysign, "g where signs agree, else -g; zero", Takes::Floats},
     {"equal", equal, kNotAFloat},
     {"not_equal", not_equal, kNotAFloat},

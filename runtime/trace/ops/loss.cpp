@@ -56,7 +56,7 @@ std::vector<TensorId> huber_loss(OperatorCall& call) {
   if (!(delta > 0)) call.fail(ErrorCode::Invalid, "delta must be positive");
   return elementwise_loss(call, [=](Elements e) {
     const Formula d = e[0] - e[1];
-    return select(abs(d) <= delta, d * d * 0.5, (abs(d) - 0.5 * delta) * delta);
+    return select(abs(d) < delta, d * d * 0.5, (abs(d) - 0.5 * delta) * delta);
   });
 }
 // Logarithms are kept above -100, as torch keeps them.
@@ -68,13 +68,13 @@ std::vector<TensorId> binary_cross_entropy(OperatorCall& call) {
     return weighted ? loss * e[2] : loss;
   });
 }
-// max(x, 0) - x t + log(1 + exp(-|x|)): stable for every x.
+// max(x, 0) - x t + log(1 + exp(-|x|)): stable for every x, an infinite one too.
 std::vector<TensorId> binary_cross_entropy_with_logits(OperatorCall& call) {
   const bool weighted = call.has_operand(2), balanced = call.has_operand(3);
   return elementwise_loss(call, [=](Elements e) {
     const Formula x = e[0], t = e[1];
     const Formula tail = log1p_exp_below(x);
-    Formula loss = select(x < 0, 0, x) - x * t + tail;
+    Formula loss = select(x < 0, -(x * t), x * (1.0 - t)) + tail;
     if (balanced) {
       const Formula positive = (e.back() - 1.0) * t + 1.0;
       loss = (1.0 - t) * x + positive * (tail + select(x < 0, -x, 0));

@@ -205,7 +205,7 @@ std::vector<TensorId> normalize(OperatorCall& call) {
     const Formula norm = p == 2 ? sqrt(e[1]) : direct ? e[1] : power(e[1], 1 / p);
     // Not maximum(): at norm 0 its square root has an infinite derivative that the other branch
     // would let through.
-    return select(norm > eps, e[0] / norm, e[0] / eps);
+    return select(norm <= eps, e[0] / eps, e[0] / norm);
   });
   return {astype(trace, y, trace.dtype(call.tensor(0)))};
 }

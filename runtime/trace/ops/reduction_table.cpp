@@ -105,8 +105,9 @@ TensorId variance_of(OperatorCall& call) {
 }
 std::vector<TensorId> var(OperatorCall& call) { return {statistic(call, variance_of(call))}; }
 std::vector<TensorId> std_operator(OperatorCall& call) {
-  const TensorId y =
-      map(call.trace(), "std", {variance_of(call)}, [](auto e) { return sqrt(e[0]); });
+  // Flat where all elements are equal, as a norm where all are 0.
+  const TensorId y = map(call.trace(), "std", {variance_of(call)},
+                         [](auto e) { return select(e[0] == 0, 0, sqrt(e[0])); });
   return {statistic(call, y)};
 }
 
@@ -155,7 +156,7 @@ const Operator kReductionOperators[] = {
     {"var", "(x, *, axis=None, correction=0.0, keepdims=False)", kReductionShapes,
      "2 g (x - mean) / (count - correction)", var},
     {"std", "(x, *, axis=None, correction=0.0, keepdims=False)", kReductionShapes,
-     "g (x - mean) / (std (count - correction))", std_operator},
+     "g (x - mean) / (std (count - correction)), 0 where all are equal", std_operator},
     {"any", kReductionSignature, kReductionShapes, kNotAFloat, any},
     {"all", kReductionSignature, kReductionShapes, kNotAFloat, all},
     {"count_nonzero", kReductionSignature, kReductionShapes, kNotAFloat, count_nonzero},

@@ -41,9 +41,12 @@ std::vector<TensorId> clip(OperatorCall& call) {
   })};
 }
 
+// From the nearer end: at weight 1 it is `end` itself, however far `start` is.
 std::vector<TensorId> lerp(OperatorCall& call) {
-  return {map(call.trace(), call.name(), call.operands(),
-              [](std::span<const Formula> x) { return x[0] + x[2] * (x[1] - x[0]); })};
+  return {map(call.trace(), call.name(), call.operands(), [](std::span<const Formula> x) {
+    const Formula step = x[1] - x[0];
+    return select(abs(x[2]) < 0.5, x[0] + x[2] * step, x[1] - step * (1.0 - x[2]));
+  })};
 }
 
 std::vector<TensorId> addcmul(OperatorCall& call) {

@@ -133,7 +133,36 @@ TEST(Rules, PolygammaToEveryOrder) {
 TEST(Rules, PowerAtZeroAndANegativeExponent) {
   const std::vector<double> g = gradient_at(Op::Pow, {0.0, -1.0});
   EXPECT_EQ(g, (std::vector{-kInf, -kInf}));
+  EXPECT_EQ(gradient_at(Op::Pow, {-0.0, -1.0})[1], kInf);  // -inf log 0
   EXPECT_TRUE(std::isnan(gradient_at(Op::Pow, {0.0, kNaN})[1]));
+}
+
+TEST(Rules, TheOriginOfALength) {
+  EXPECT_EQ(gradient_at(Op::Hypot, {0.0, 0.0}), (std::vector{0.0, 0.0}));
+  EXPECT_EQ(gradient_at(Op::Atan2, {0.0, 0.0}), (std::vector{0.0, 0.0}));
+}
+
+void expect_slopes(Op op, std::vector<double> operands, const std::vector<double>& wanted) {
+  const std::vector<double> got = gradient_at(op, std::move(operands));
+  for (size_t k = 0; k < wanted.size(); ++k) EXPECT_NEAR(got[k] / wanted[k], 1, 1e-14) << k;
+}
+
+TEST(Rules, SquaresOnTheWayStayInTheRange) {
+  expect_slopes(Op::Atan2, {3e-200, 4e-200}, {0.16e200, -0.12e200});
+  expect_slopes(Op::Atan2, {3e200, 4e200}, {0.16e-200, -0.12e-200});
+  expect_slopes(Op::Hypot, {3e200, 4e200}, {0.6, 0.8});
+  expect_slopes(Op::Asinh, {1e200}, {1e-200});
+  expect_slopes(Op::Acosh, {1e200}, {1e-200});
+}
+
+TEST(Rules, DifferencesOnTheWayDoNotCancel) {
+  expect_slopes(Op::Expm1, {-50.0}, {std::exp(-50.0)});
+  const double step = 0x1p-50;  // 1 - x^2 = 2 step - step^2 beside 1
+  const double slope = 1 / std::sqrt(2 * step - step * step);
+  expect_slopes(Op::Asin, {1 - step}, {slope});
+  expect_slopes(Op::Acos, {1 - step}, {-slope});
+  expect_slopes(Op::Acosh, {1 + step}, {1 / std::sqrt(2 * step + step * step)});
+  expect_slopes(Op::Atanh, {1 - step}, {slope * slope});
 }
 
 TEST(Rules, CastPassesFloatsAndStopsAtIntegers) {

@@ -1,0 +1,107 @@
+"""Integers at the ends of their types: they wrap, division by 0 and wide shifts have a value."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import adjit as aj
+import numpy as np
+import pytest
+
+DTYPES = ["int8", "int16", "int32", "int64", "uint8"]
+
+
+def points(dtype: str) -> Any:
+    info = np.iinfo(dtype)
+    near = (-2, -1, 0, 1, 2, 3, 7, 8, 15, 16, 31, 32, 63, 64)
+    ends = (info.min, info.min + 1, info.max - 1, info.max)
+    return np.array(sorted({v for v in (*near, *ends) if info.min <= v <= info.max}), dtype)
+
+
+def pairs(dtype: str) -> tuple[Any, Any]:
+    grid = np.array(list(itertools.product(points(dtype), repeat=2)), dtype)
+    return np.ascontiguousarray(grid[:, 0]), np.ascontiguousarray(grid[:, 1])
+
+
+def power(x: Any, y: Any) -> Any:
+    """Wrapped to the width of the type; of negative exponents the whole part."""
+    width = 8 * x.itemsize
+
+    def one(base: int, exponent: int) -> int:
+        if exponent >= 0:
+            return pow(base, exponent, 2**width)
+        return (1 if exponent % 2 == 0 else base) % 2**width if abs(base) == 1 else 0
+
+    wrapped = [one(a, b) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+    return np.array(wrapped, f"uint{width}").view(x.dtype)
+
+
+BINARY: dict[str, Callable[..., Any]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "floor_divide": np.floor_divide,
+    "remainder": np.remainder,
+    "fmod": np.fmod,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "bitwise_left_shift": np.left_shift,
+    "bitwise_right_shift": np.right_shift,
+    "pow": power,
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", BINARY)
+def test_binary(name: str, dtype: str) -> None:
+    ours, (x, y) = getattr(aj, name), pairs(dtype)
+    with np.errstate(all="ignore"):
+        expected = BINARY[name](x, y)
+    np.testing.assert_array_equal(ours(x, y), expected)
+    # One element at a time, and with both operands known while it is compiled.
+    for k in range(0, len(x), 29):
+        one = slice(k, k + 1)
+        np.testing.assert_array_equal(ours(x[one], y[one]), expected[one])
+        folded = aj.jit(
+            lambda zero, a=int(x[k]), b=int(y[k]): (
+                zero + ours(aj.full((1,), a, dtype=dtype), aj.full((1,), b, dtype=dtype))
+            )
+        )
+        np.testing.assert_array_equal(folded(np.zeros(1, dtype)), expected[one])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_unary(dtype: str) -> None:
+    x = points(dtype)
+    with np.errstate(all="ignore"):
+        for name in ("abs", "negative", "sign", "square", "bitwise_invert"):
+            numpy_name = {"bitwise_invert": "invert"}.get(name, name)
+            np.testing.assert_array_equal(getattr(aj, name)(x), getattr(np, numpy_name)(x), name)
+
+
+@pytest.mark.parametrize("source", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_casts_of_floats_saturate(source: str, dtype: str) -> None:
+    values = [0.0, -0.0, 0.5, -0.5, 1.9, -1.9, 127, 128, -129, 255, 256, 2.0**31, -(2.0**31) - 1]
+    values += [1e10, -1e10, 2.0**63, 9.2e18, 1e20, -1e20, np.inf, -np.inf, np.nan]
+    with np.errstate(all="ignore"):
+        x = np.array(values).astype(source)
+    info = np.iinfo(dtype)
+
+    def saturated(v: float) -> int:
+        if np.isnan(v):
+            return 0
+        whole = int(v) if np.isfinite(v) else int(np.sign(v)) * 2**64
+        return min(max(whole, info.min), info.max)
+
+    expected = np.array([saturated(v) for v in x.astype(float).tolist()], dtype)
+    np.testing.assert_array_equal(aj.astype(x, dtype), expected)
+    for k in range(len(x)):
+        np.testing.assert_array_equal(aj.astype(x[k : k + 1], dtype), expected[k : k + 1])
+        value = float(x[k])
+        folded = aj.jit(
+            lambda zero, v=value: zero + aj.astype(aj.full((1,), v, dtype=source), dtype)
+        )
+        np.testing.assert_array_equal(folded(np.zeros(1, dtype)), expected[k : k + 1])
