@@ -200,8 +200,19 @@ class Operation {
                           rounded_to_integer(op_, a.f + a.error) == value;
         return exact(value, a.error == 0 || sure ? 0 : Wide::kUnknown);
       }
+      case Op::Lgamma:
+      case Op::Digamma:
+        if (maybe_pole_of_gamma(a)) return {function(op_, a.f), 0, Wide::kUnknown};
+        [[fallthrough]];
       default: return of_function([this](Real x) { return function(op_, x); }, a);
     }
+  }
+
+  static bool maybe_zero(const Wide& v) { return std::abs(v.f) <= v.error; }
+
+  // Whether the operand may be 0 or a negative integer, where the gamma function has its poles.
+  static bool maybe_pole_of_gamma(const Wide& v) {
+    return std::ceil(v.f - v.error) <= std::min<Real>(std::floor(v.f + v.error), 0);
   }
 
   // How far the function moves within the operand's error.
@@ -212,8 +223,8 @@ class Operation {
     if (!std::isfinite(a.error)) return {value, 0, Wide::kUnknown};
     const Real below = std::abs(f(a.f - a.error) - value),
                above = std::abs(f(a.f + a.error) - value);
-    return rounded(value, 2 * std::max(below, above) + (std::isnan(below) ? below : 0),
-                   kFunctionUnits);
+    if (std::isnan(below) || std::isnan(above)) return {value, 0, Wide::kUnknown};
+    return rounded(value, 2 * std::max(below, above), kFunctionUnits);
   }
 
   template <class F>
@@ -248,10 +259,16 @@ class Operation {
       case Op::FloorDiv:
       case Op::Mod:
       case Op::Fmod: return quotient();
-      case Op::Pow: return of_two([](Real x, Real y) { return std::pow(x, y); });
+      case Op::Pow: {
+        const Wide power = of_two([](Real x, Real y) { return std::pow(x, y); });
+        return maybe_zero(a) && b.f - b.error < 0 ? Wide{power.f, 0, Wide::kUnknown} : power;
+      }
       case Op::Atan2: return of_two([](Real x, Real y) { return std::atan2(x, y); });
       case Op::Hypot: return of_two([](Real x, Real y) { return std::hypot(x, y); });
-      case Op::Polygamma: return of_function([&](Real x) { return wide_polygamma(a.f, x); }, b);
+      case Op::Polygamma: {
+        const Wide value = of_function([&](Real x) { return wide_polygamma(a.f, x); }, b);
+        return maybe_pole_of_gamma(b) ? Wide{value.f, 0, Wide::kUnknown} : value;
+      }
       default: throw Error(ErrorCode::Internal, "no operation on two floats");
     }
   }
@@ -271,18 +288,16 @@ class Operation {
 
   Real product_error() const {
     const Wide &a = v_[0], &b = v_[1];
-    // 0 times anything that is not infinite is 0.
-    Real error = 0;
-    if (b.error > 0)
-      error += std::abs(a.f) == 0 && a.error == 0 ? 0 : (std::abs(a.f) + a.error) * b.error;
-    if (a.error > 0) error += std::abs(b.f) == 0 && b.error == 0 ? 0 : std::abs(b.f) * a.error;
-    return error;
+    // Also beside a factor of 0: what is unknown may be infinite or NaN, and so then is the
+    // product.
+    if (!std::isfinite(a.error) || !std::isfinite(b.error)) return Wide::kUnknown;
+    return (std::abs(a.f) + a.error) * b.error + std::abs(b.f) * a.error;
   }
   Wide product() const { return rounded(v_[0].f * v_[1].f, product_error()); }
 
   Wide quotient() const {
     const Wide &a = v_[0], &b = v_[1];
-    if (b.f == 0 || !std::isfinite(a.f) || !std::isfinite(b.f))
+    if (maybe_zero(b) || !std::isfinite(a.f) || !std::isfinite(b.f))
       return {a.f / b.f, 0, Wide::kUnknown};
     const Real exact_quotient = a.f / b.f;
     const Real error = (a.error + std::abs(exact_quotient) * b.error) / std::abs(b.f);

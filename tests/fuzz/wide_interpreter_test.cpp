@@ -61,6 +61,23 @@ TEST(Wide, WhatRoundingDecidesIsUnsure) {
                   .sure());  // of inputs, which nothing rounds
 }
 
+// 0 times what rounding may bring to a pole is unsure: in doubles d is 0, and the factors below are
+// infinite or NaN.
+TEST(Wide, ZeroTimesWhatMayBeInfiniteIsUnsure) {
+  const std::string d = "(x(0) * x(0) - x(1))";  // of the doubles themselves: 2.2e-18
+  const std::vector<double> near = {0.7, 0.7 * 0.7, 0}, far = {0.7, 0.25, 0};
+  const auto zero_times = [](const std::string& factor, const std::vector<double>& x) {
+    return first_result("y(i) = x(2) * " + factor + " where i in 0:1", x).values[0];
+  };
+  for (const std::string& factor :
+       {"(x(2) / hypot(" + d + ", x(2)))", "pow(" + d + ", -1.0)", "log(" + d + ")",
+        "rsqrt(" + d + ")", "lgamma(" + d + ")", "digamma(" + d + ")", "fmod(x(2), " + d + ")",
+        "atanh(1.0 - " + d + ")"}) {
+    EXPECT_FALSE(zero_times(factor, near).sure()) << factor;
+    EXPECT_TRUE(std::abs(zero_times(factor, far).error) < 1e-300L) << factor;
+  }
+}
+
 TEST(Wide, DecisionsTellPiecesApart) {
   const std::string body = "y(i) max=! x(i + r_k) where i in 0:1, r_k in 0:2";
   uint64_t a = 0, b = 0, c = 0;
