@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "runtime/diff/index_choices.hpp"
 #include "runtime/diff/rewrite.hpp"
@@ -28,6 +29,39 @@ ExprId simpler(ExprPool& pool, ExprId index, Domain domain) {
   return divisions_in(pool, made) < divisions ? made : index;
 }
 
+// The expression with the choices that the domain decides taken, of the nodes that may be.
+template <class May>
+ExprId decided(ExprPool& pool, ExprId root, const Domain& domain, May&& may) {
+  std::unordered_map<uint32_t, ExprId> now;
+  for (ExprId id : reachable(pool, std::span(&root, 1))) {
+    const bool changed = std::ranges::any_of(
+        pool.operands(id), [&](ExprId operand) { return now.contains(operand.value); });
+    ExprId kept = changed ? with_operands(pool, id, now) : id;
+    Domain extended = domain;
+    if (may(id))
+      if (const std::optional<IndexChoice> choice = choice_of(pool, kept, extended))
+        if (const std::optional<Sign> sign = known_sign(extended, *choice))
+          kept = chosen(pool, kept, *sign);
+    if (kept != id) now.emplace(id.value, kept);
+  }
+  const auto found = now.find(root.value);
+  return found == now.end() ? root : found->second;
+}
+
+// A condition with simpler numbers compared; its own comparisons stay.
+ExprId with_simpler_operands(ExprPool& pool, ExprId condition, const Domain& domain) {
+  std::unordered_set<uint32_t> own;
+  std::vector<ExprId> open{condition};
+  while (!open.empty()) {
+    const ExprId id = open.back();
+    open.pop_back();
+    own.insert(id.value);
+    if (pool.is(id, Op::And) || pool.is(id, Op::Or) || pool.is(id, Op::Not))
+      open.insert(open.end(), pool.operands(id).begin(), pool.operands(id).end());
+  }
+  return decided(pool, condition, domain, [&](ExprId id) { return !own.contains(id.value); });
+}
+
 void simplify_reads(ExprPool& pool, Stage& stage) {
   std::unordered_map<uint32_t, ExprId> replacements;
   for (ExprId id : reachable(pool, stage.bodies)) {
@@ -36,11 +70,12 @@ void simplify_reads(ExprPool& pool, Stage& stage) {
     std::vector<ExprId> index;
     for (ExprId coordinate : before)
       index.push_back(simpler(pool, without_choices(pool, coordinate, stage.domain), stage.domain));
-    // What the index has become must be what its predicate speaks of.
-    const ExprId before_it = pool.read_predicate(id);
+    // What the index has become must be what its predicate speaks of. Its comparisons stay: what
+    // the domain decides of them is a matter of its rows, which may leave.
+    const ExprId given = pool.read_predicate(id);
     const ExprId predicate =
-        before_it.valid() ? without_choices(pool, before_it, stage.domain) : before_it;
-    if (index != before || predicate != before_it)
+        given.valid() && index != before ? with_simpler_operands(pool, given, stage.domain) : given;
+    if (index != before)
       replacements.emplace(id.value,
                            pool.read(pool.read_tensor(id), pool.dtype(id), index, predicate));
   }
@@ -50,19 +85,7 @@ void simplify_reads(ExprPool& pool, Stage& stage) {
 }  // namespace
 
 ExprId without_choices(ExprPool& pool, ExprId index, const Domain& domain) {
-  std::unordered_map<uint32_t, ExprId> now;
-  for (ExprId id : reachable(pool, std::span(&index, 1))) {
-    const bool changed = std::ranges::any_of(
-        pool.operands(id), [&](ExprId operand) { return now.contains(operand.value); });
-    ExprId kept = changed ? with_operands(pool, id, now) : id;
-    Domain extended = domain;
-    if (const std::optional<IndexChoice> choice = choice_of(pool, kept, extended))
-      if (const std::optional<Sign> sign = known_sign(extended, *choice))
-        kept = chosen(pool, kept, *sign);
-    if (kept != id) now.emplace(id.value, kept);
-  }
-  const auto found = now.find(index.value);
-  return found == now.end() ? index : found->second;
+  return decided(pool, index, domain, [](ExprId) { return true; });
 }
 
 Graph simplify_indices(Graph graph) {

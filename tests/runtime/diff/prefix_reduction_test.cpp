@@ -37,7 +37,9 @@ TEST(PrefixReduction, StaysOneBehindMasks) {
         ASSERT_EQ(prefixes(forward), 1u);
         const Graph simple = simplify(forward);
         EXPECT_TRUE(same_numbers(forward, simple));
-        EXPECT_EQ(prefixes(simple), 1u) << print(simple);
+        // Sums that are zero wherever they are read are not taken at all.
+        const bool apart = term[0] == 'b' && std::string_view(reader).starts_with("b");
+        EXPECT_EQ(prefixes(simple), apart ? 0u : 1u) << print(simple);
         EXPECT_EQ(prefixes(restrict_domains(forward)), 1u);
         EXPECT_EQ(prefixes(restrict_to_supports(forward)), 1u);
         EXPECT_EQ(prefixes(restrict_to_reads(forward)), 1u);
