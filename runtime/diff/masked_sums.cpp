@@ -36,6 +36,19 @@ std::optional<Masked> masked(const ExprPool& pool, const Stage& stage) {
   return Masked{condition, pool.operand(body, 1)};
 }
 
+// The stage behind the sum: the condition is asked at every point of the result, also at those that
+// rows of the sum's domain leave out.
+Stage behind(Graph& graph, const Stage& stage, const Masked& mask, TensorId sum) {
+  const std::vector<int64_t> shape = graph.info(sum).shape;
+  const ExprId whole = read(graph, sum, axes(graph.pool, shape.size()));
+  const ExprId zero = graph.pool.constant(0, graph.pool.dtype(whole));
+  Stage masked = stage;
+  masked.domain = shape_box(shape);
+  masked.combiner = {};
+  masked.bodies = {graph.pool.select(mask.condition, whole, zero)};
+  return masked;
+}
+
 // Whether every read of a stage stays in bounds without a condition.
 bool reads_inside(const Graph& graph, const Stage& stage) {
   try {
@@ -56,15 +69,14 @@ Graph masks_behind_sums(Graph graph) {
     if (mask) {
       Stage sum = stage;
       sum.bodies = {mask->value};
-      if (reads_inside(graph, sum)) {
-        const TensorInfo info = graph.info(stage.results[0]);
-        sum.results = {add_tensor(graph, info.name + "_sum", info.dtype, info.shape)};
-        const ExprId whole = read(graph, sum.results[0], axes(graph.pool, info.shape.size()));
-        const ExprId zero = graph.pool.constant(0, graph.pool.dtype(whole));
+      const TensorInfo info = graph.info(stage.results[0]);
+      sum.results = {add_tensor(graph, info.name + "_sum", info.dtype, info.shape)};
+      Stage masked_stage = behind(graph, stage, *mask, sum.results[0]);
+      if (reads_inside(graph, sum) && reads_inside(graph, masked_stage)) {
         graph.stages.push_back(std::move(sum));
-        stage.domain = shape_box(info.shape);
-        stage.combiner = {};
-        stage.bodies = {graph.pool.select(mask->condition, whole, zero)};
+        stage = std::move(masked_stage);
+      } else {
+        graph.tensors.pop_back();
       }
     }
     graph.stages.push_back(std::move(stage));

@@ -23,7 +23,7 @@ namespace adjit {
 namespace {
 
 // Terms of a window: 4 x 4 corners of a bicubic cell, 2^5 of a linear one in five dimensions.
-constexpr size_t kMostTerms = 32;
+constexpr size_t kMostWindowTerms = 32;
 // Below it an int32 place plus a few is out of range whether it wraps or not (anti_unify.hpp).
 constexpr int64_t kLargestExtent = int64_t{1} << 30;
 
@@ -170,7 +170,7 @@ class WindowSums {
     find_data_reads(stage.bodies[0]);
     if (data_reads_.size() < 2) return;
     const std::optional<Terms> terms = linear_form(
-        pool_, stage.bodies[0], [&](ExprId id) { return is_element(id, dtype); }, kMostTerms);
+        pool_, stage.bodies[0], [&](ExprId id) { return is_element(id, dtype); }, kMostWindowTerms);
     if (!terms) return;
     std::vector<Terms> groups = by_tensor(*terms);
     std::vector<std::pair<Window, Terms>> windows;

@@ -36,6 +36,12 @@ TEST(MasksBehindSums, AConditionThatKeepsReadsInBoundsStays) {
             1u);
 }
 
+TEST(MasksBehindSums, AConditionThatReadsInBoundsOnlyWhereRowsHoldStays) {
+  EXPECT_EQ(stages_after("  y(i) +=! select(0.0 < x(i - 1), a(i, k), 0.0)\n"
+                         "    where i in 0:5, k in 0:4, 1 <= i"),
+            1u);
+}
+
 TEST(MasksBehindSums, ASelectAgainstAnotherNumberStays) {
   EXPECT_EQ(stages_after("  y(i) +=! select(0.0 < x(i), a(i, k) * x(i), 1.0)"), 1u);
 }

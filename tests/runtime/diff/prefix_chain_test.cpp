@@ -77,7 +77,8 @@ INSTANTIATE_TEST_SUITE_P(
             Case{"plain_product", "y(b, i, c) *=! x(b, r, c)"},
             Case{"filter", "(p, y)(b, i, c) custom=! (x(b, r, c), cos(x(b, r, c)))",
                  "combine (p1, y1), (p2, y2) -> (p1 * p2, y1 * p2 + y2)\n  identity (1.0, 0.0)"},
-            Case{"largest_and_sum", "(m, y)(b, i, c) custom=! (x(b, r, c), x(b, r, c) * x(b, r, c))",
+            Case{"largest_and_sum",
+                 "(m, y)(b, i, c) custom=! (x(b, r, c), x(b, r, c) * x(b, r, c))",
                  "combine (m0, s0), (m1, s1) -> let top = max(m0, m1); "
                  "(top, s0 * exp(m0 - top) + s1 * exp(m1 - top))\n  identity (-inf, 0.0)"}),
         ::testing::Values("r <= i", "r < i", "r >= i", "r > i")));
