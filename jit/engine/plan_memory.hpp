@@ -1,6 +1,7 @@
 // jit/engine/plan_memory.hpp -- memory whose contents are names of values, for verify_plan.hpp.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -15,7 +16,7 @@ struct PlanRange {
   size_t space = 0;
   int64_t begin = 0, end = 0;
   bool meets(const PlanRange& other) const {
-    return space == other.space && begin < other.end && other.begin < end;
+    return space == other.space && std::max(begin, other.begin) < std::min(end, other.end);
   }
 };
 
