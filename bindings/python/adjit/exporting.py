@@ -30,8 +30,8 @@ def export(
     float result, then one gradient per float argument; it computes the forward again). Both run on
     the calling thread and need no adjit; a ``memory_budget`` of ``f`` does not bind them.
     ``name``: that of ``f``; libraries that are linked into one program, such as those of one ``f``
-    for several shapes, need different ones. CompileError where there is no C compiler, Error for arrays that ``f``
-    captures.
+    for several shapes, need different ones. CompileError where there is no C compiler, Error for
+    arrays that ``f`` captures.
     """
     title = name or getattr(f, "__name__", "f").strip("<>")
     leaves, structure = pytree.flatten((args, {}))

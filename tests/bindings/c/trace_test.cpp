@@ -208,7 +208,7 @@ TEST(TraceApi, NonsenseIsRefused) {
   EXPECT_FAILURE(adjit_trace_input(t.get(), "x", dtype(10), 1, huge, 0, &tensor), ADJIT_DTYPE,
                  "10");
   EXPECT_FAILURE(adjit_trace_input(t.get(), "x", ADJIT_FLOAT32, 2, huge, 0, &tensor), ADJIT_SHAPE,
-                 "elements");
+                 "more bytes than 64 bits");
   const adjit_tensor no_such = 1000;
   EXPECT_FAILURE(adjit_trace_operator(t.get(), "exp", 1, &no_such, nullptr, &count, &tensor),
                  ADJIT_INVALID, "1000");
