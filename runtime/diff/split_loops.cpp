@@ -163,9 +163,10 @@ class LoopSplitter {
     };
     Stage outer = stage;
     if (over_time) outer.domain = with_time_axis(stage.domain, 0, scan_.trips, false);
-    for (ExprId& body : outer.bodies)
-      body = over_time ? over_time_axis(step_, graph_, body, 0, outside)
-                       : over_time_axis(step_, graph_, body, stage.domain.rank(), outside);
+    const size_t time = over_time ? 0 : stage.domain.rank();
+    // A custom combiner's expressions also lie in the step's pool.
+    for (auto* list : {&outer.bodies, &outer.combiner.combine, &outer.combiner.identity})
+      for (ExprId& id : *list) id = over_time_axis(step_, graph_, id, time, outside);
     for (size_t k = 0; k < stage.results.size(); ++k) {
       const TensorInfo info = step_.info(stage.results[k]);
       outer.results[k] =

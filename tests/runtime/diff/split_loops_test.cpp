@@ -78,6 +78,25 @@ TEST(SplitLoops, WhatIsOnlyStackedComesAfterTheLoop) {
     }
 }
 
+// What combines, and from what, moves with the reduction: before the loop, over its steps or not,
+// and after it.
+TEST(SplitLoops, CustomReductionsLeaveWithTheirCombiners) {
+  const std::string combine =
+      "      combine (m0, n0), (m1, n1) -> (max(m0, m1), n0 + n1)\n"
+      "      identity (-inf, 0.0)\n";
+  const std::string body = "    (a, b)(i, j) custom=! (x(i, r_k) * w(j, r_k), x(i, r_k))\n" +
+                           combine + "    (d, e)(j) custom=! (u(j, r_k), u(r_k, j))\n" + combine +
+                           "    h(i, j) +=! c(i, r_k) * u(j, r_k)\n"
+                           "    y(i, j) = tanh(a(i, j) + b(i, j) * d(j) + e(j) + h(i, j))\n"
+                           "    (f, g)(i, k) custom=! (y(i, r_j) * w(r_j, k), y(i, r_j))\n" +
+                           combine;
+  for (const char* more : {"", ", reverse"}) {
+    const Graph graph = split(loop_of(body, "y, f, g", "last, F, G", more, 1));
+    EXPECT_EQ(scan_of(graph).scan->body->stages.size(), 2u) << print(graph);
+    EXPECT_EQ(std::ranges::count(graph.stages, StageKind::Compute, &Stage::kind), 3);
+  }
+}
+
 TEST(SplitLoops, WhatTheStepReadsAgainStays) {
   const std::string body = std::string(kRecurrent) +
                            "    d(i, k) +=! y(i, r_j) * w(r_j, k)\n"
