@@ -12,9 +12,10 @@
 // operands once: none of them could draw a scatter whose points read the tensor that it starts
 // from, a permutation beside its operand, or two operators whose schedules meet.
 //
-// ADJIT_FUZZ_CASES programs (150) from ADJIT_FUZZ_SEED (1) on; with ADJIT_FUZZ_MINUTES as many as
-// that time takes. ADJIT_FUZZ_COMPILED percent (100) are compiled, others run as loop nests. A
-// failure is shrunk and printed as a test to paste; ADJIT_FUZZ_GO_ON=1 goes on.
+// ADJIT_FUZZ_CASES programs (150; 20 under sanitizers) from ADJIT_FUZZ_SEED (1) on; with
+// ADJIT_FUZZ_MINUTES as many as that time takes. ADJIT_FUZZ_COMPILED percent (100) are compiled,
+// others run as loop nests. A failure is shrunk and printed as a test to paste; ADJIT_FUZZ_GO_ON=1
+// goes on.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -27,6 +28,13 @@
 
 namespace adjit::testing {
 namespace {
+
+// Sanitizers slow the wide interpreter down: 150 programs would take longer than all other tests.
+#ifdef ADJIT_SANITIZED
+constexpr double kUsualCases = 20;
+#else
+constexpr double kUsualCases = 150;
+#endif
 
 double environment(const char* name, double otherwise) {
   const char* text = std::getenv(name);
@@ -58,7 +66,8 @@ std::string report(const FuzzProgram& program, uint64_t seed, const std::string&
 
 TEST(Programs, AgreeWithTheirMathematics) {
   const double minutes = environment("ADJIT_FUZZ_MINUTES", 0), start = now();
-  auto cases = static_cast<int64_t>(environment("ADJIT_FUZZ_CASES", minutes > 0 ? 1e18 : 150));
+  auto cases =
+      static_cast<int64_t>(environment("ADJIT_FUZZ_CASES", minutes > 0 ? 1e18 : kUsualCases));
   const auto first = static_cast<uint64_t>(environment("ADJIT_FUZZ_SEED", 1));
   FuzzEngines engines;
   FuzzCounts counts;
