@@ -36,8 +36,8 @@ struct EmittedKernel {
   /// After std::bad_alloc from inside LLVM, whose frames release nothing: what they were at is in
   /// no state to be destroyed, so it is lost.
   void abandon() {
-    static_cast<void>(module.release());
-    static_cast<void>(context.release());
+    static_cast<void>(module.release());   // NOLINT(bugprone-unused-return-value)
+    static_cast<void>(context.release());  // NOLINT(bugprone-unused-return-value)
   }
 };
 

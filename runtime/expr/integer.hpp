@@ -39,8 +39,9 @@ inline int64_t checked_mul(int64_t a, int64_t b) {
 /// and attributes are computed in. Mixes with built-in integers on either side.
 class Exact {
  public:
-  constexpr Exact(int64_t value = 0) : value_(value) {}
-  constexpr operator int64_t() const { return value_; }
+  // It stands wherever an int64 does.
+  constexpr Exact(int64_t value = 0) : value_(value) {}  // NOLINT(google-explicit-constructor)
+  constexpr operator int64_t() const { return value_; }  // NOLINT(google-explicit-constructor)
 
   Exact& operator+=(Exact other) { return *this = checked_add(value_, other.value_); }
   Exact& operator-=(Exact other) { return *this = checked_sub(value_, other.value_); }

@@ -193,7 +193,7 @@ class RandomGraph {
       const TensorInfo& info = graph_.info(id);
       const bool scatters = info.dtype == DType::Float32 || info.dtype == DType::Float64 ||
                             info.dtype == DType::Int32;
-      if (scatters && (inputs || producers[id.value] != SIZE_MAX) && info.shape.size() >= 1 &&
+      if (scatters && (inputs || producers[id.value] != SIZE_MAX) && !info.shape.empty() &&
           info.shape.size() <= 3 && info.element_count() > 0)
         fitting.push_back(id);
     }
