@@ -155,4 +155,12 @@ std::optional<AntiUnified> anti_unify(ExprPool& pool, std::span<const ExprId> ex
   return Generalizer(pool, first_axis)(expressions);
 }
 
+bool is_whole_box(const AntiUnified& all) {
+  size_t points = 1;
+  for (int64_t extent : all.extents) points *= static_cast<size_t>(extent);
+  std::vector<std::vector<int64_t>> values = all.values;
+  std::ranges::sort(values);
+  return points == values.size() && std::ranges::adjacent_find(values) == values.end();
+}
+
 }  // namespace adjit

@@ -30,4 +30,7 @@ struct AntiUnified {
 std::optional<AntiUnified> anti_unify(ExprPool& pool, std::span<const ExprId> expressions,
                                       size_t first_axis);
 
+/// Whether the expressions are the points of the new axes' box, each once.
+bool is_whole_box(const AntiUnified& all);
+
 }  // namespace adjit

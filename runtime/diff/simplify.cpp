@@ -15,7 +15,7 @@ Graph simplify(Graph graph) {
   Graph result = compact(with_subgraphs(std::move(graph), simplify));
   for (int round = 0; round < kRounds; ++round) {
     for (Graph (*pass)(Graph) :
-         {inline_views, window_sums, simplify_indices, restrict_domains, masks_behind_sums,
+         {inline_views, with_whole_sums, simplify_indices, restrict_domains, masks_behind_sums,
           restrict_to_supports, restrict_to_reads, drop_fixed_outputs, selects_for_unique_scatters,
           hoist_factors, merge_equal_stages, prune_scans}) {
       check_cancelled();
@@ -24,6 +24,10 @@ Graph simplify(Graph graph) {
     result = compact(std::move(result));
   }
   return result;
+}
+
+Graph with_whole_sums(Graph graph) {
+  return reroll_sums(window_sums(padded_reads(std::move(graph))));
 }
 
 }  // namespace adjit

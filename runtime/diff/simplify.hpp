@@ -21,10 +21,22 @@ Graph inline_views(Graph graph);
 /// fewer: (r + 2*k + 1) // 2 is k + r for r in 0:2.
 Graph simplify_indices(Graph graph);
 
+/// Reads whose innermost index is a clamped or mirrored affine form read a padded copy at the form
+/// itself, where the copy has clearly fewer elements than there are reads.
+Graph padded_reads(Graph graph);
+
 /// Sums of products with reads of one tensor at places that data names, a constant apart (the
 /// corners of a cell, written out as terms), become one sum over the window of these places, with
 /// weights and places shared.
 Graph window_sums(Graph graph);
+
+/// Terms of a sum that differ by the constants in their indices alone, products of two reads or
+/// more at least, become one sum over what differs, also through stages that only the sum reads.
+Graph reroll_sums(Graph graph);
+
+/// The last three: sums in few stages however they were written. Before a derivative is taken, so
+/// that it is one of a sum.
+Graph with_whole_sums(Graph graph);
 
 /// Results that nothing reads leave scans, with the operands and carries that only they needed.
 Graph prune_scans(Graph graph);

@@ -257,14 +257,6 @@ class WindowSums {
     return window;
   }
 
-  static bool is_whole_box(const AntiUnified& read) {
-    size_t points = 1;
-    for (int64_t extent : read.extents) points *= static_cast<size_t>(extent);
-    std::vector<std::vector<int64_t>> values = read.values;
-    std::ranges::sort(values);
-    return points == values.size() && std::ranges::adjacent_find(values) == values.end();
-  }
-
   ExprId body_of(const Window& window, size_t first_axis, DType dtype) {
     const ExprId weight = WindowWeights(pool_, window, first_axis, dtype)();
     return pool_.mul(weight, window.read.expr);
