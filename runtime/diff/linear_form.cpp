@@ -1,8 +1,12 @@
 // runtime/diff/linear_form.cpp -- sums of products, found by one walk with the factors so far.
 #include "runtime/diff/linear_form.hpp"
 
+#include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
+
+#include "runtime/diff/rewrite.hpp"
 
 namespace adjit {
 namespace {
@@ -107,6 +111,50 @@ std::optional<std::vector<LinearTerm>> linear_form(const ExprPool& pool, ExprId 
                                                    const std::function<bool(ExprId)>& is_element,
                                                    size_t most) {
   return LinearWalk(pool, root, is_element, most)();
+}
+
+namespace {
+
+// a + share * (b - a), or the same with b and a on other sides.
+struct Interpolation {
+  ExprId a, b, share;
+};
+
+std::optional<Interpolation> interpolation_of(const ExprPool& pool, ExprId id) {
+  const bool sum = pool.is(id, Op::Add), difference = pool.is(id, Op::Sub);
+  if ((!sum && !difference) || !is_float(pool.dtype(id))) return std::nullopt;
+  for (const size_t k : {size_t{0}, size_t{1}}) {
+    const ExprId a = pool.operand(id, k), product = pool.operand(id, 1 - k);
+    if ((difference && k != 0) || !pool.is(product, Op::Mul)) continue;
+    for (const size_t side : {size_t{0}, size_t{1}}) {
+      const ExprId way = pool.operand(product, side);
+      if (!pool.is(way, Op::Sub) || pool.operand(way, sum ? 1 : 0) != a) continue;
+      return Interpolation{a, pool.operand(way, sum ? 0 : 1), pool.operand(product, 1 - side)};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+ExprId with_weighed_ends(ExprPool& pool, ExprId root) {
+  std::unordered_map<uint32_t, ExprId> now;
+  for (ExprId id : reachable(pool, std::span(&root, 1))) {
+    const auto known = [&](ExprId part) {
+      const auto found = now.find(part.value);
+      return found == now.end() ? part : found->second;
+    };
+    if (const std::optional<Interpolation> found = interpolation_of(pool, id)) {
+      const ExprId share = known(found->share), one = pool.constant(1, pool.dtype(id));
+      now[id.value] = pool.add(pool.mul(pool.sub(one, share), known(found->a)),
+                               pool.mul(share, known(found->b)));
+      continue;
+    }
+    if (std::ranges::any_of(pool.operands(id), [&](ExprId o) { return now.contains(o.value); }))
+      now[id.value] = with_operands(pool, id, now);
+  }
+  const auto found = now.find(root.value);
+  return found == now.end() ? root : found->second;
 }
 
 ExprId product_of_factors(ExprPool& pool, const std::vector<ExprId>& factors, DType dtype) {

@@ -29,6 +29,10 @@ std::optional<std::vector<LinearTerm>> linear_form(const ExprPool& pool, ExprId 
                                                    const std::function<bool(ExprId)>& is_element,
                                                    size_t most);
 
+/// a + f * (b - a) and a - f * (a - b) written as (1 - f) * a + f * b, everywhere below the root:
+/// what is linear in a has one weight then.
+ExprId with_weighed_ends(ExprPool& pool, ExprId root);
+
 /// The product of the factors (1 where there are none), in order.
 ExprId product_of_factors(ExprPool& pool, const std::vector<ExprId>& factors, DType dtype);
 

@@ -4,8 +4,10 @@
 //   (1 - f) * ((1 - g) * t[y, x] + g * t[y, x + 1])
 //     + f * ((1 - g) * t[y + 1, x] + g * t[y + 1, x + 1])
 //   ->  sum over a, b < 2 of select(a == 0, 1 - f, f) * select(b == 0, 1 - g, g) * t[y + a, x + b]
-// A reduction says that the four reads share their place; four terms do not. So the derivative has
-// one scatter of the window instead of four scatters, and schedules take rows of windows at once.
+// The terms may stand in stages of their own, as composed operators leave them
+// (expanded_bodies.hpp). A reduction says that the four reads share their place; four terms do not.
+// So the derivative has one scatter of the window instead of four scatters, and schedules take rows
+// of windows at once.
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -14,9 +16,11 @@
 
 #include "runtime/diff/anti_unify.hpp"
 #include "runtime/diff/condition.hpp"
+#include "runtime/diff/expanded_bodies.hpp"
 #include "runtime/diff/linear_form.hpp"
 #include "runtime/diff/rewrite.hpp"
 #include "runtime/diff/simplify.hpp"
+#include "runtime/expr/range_fold.hpp"
 #include "runtime/graph/subgraphs.hpp"
 
 namespace adjit {
@@ -143,13 +147,30 @@ class WindowSums {
   explicit WindowSums(Graph graph) : graph_(std::move(graph)), pool_(graph_.pool) {}
 
   Graph operator()() {
+    ExpandedBodies bodies(graph_);
+    const size_t count = graph_.stages.size();
+    std::vector<std::vector<Stage>> now(count);  // what takes a stage's place
+    std::vector<char> dead(count, 0);
+    bool any = false;
+    // From the last stage on: a sum may take in the stages that it reads.
+    for (size_t s = count; s-- > 0;) {
+      const Stage& stage = graph_.stages[s];
+      if (!dead[s] && bodies.gathers_twice(s) && may_apply(stage)) {
+        const ExpandedBodies::Expansion expansion = bodies(s);
+        now[s] = rewritten(stage, expansion.body);
+        if (!now[s].empty())
+          for (size_t inner : expansion.taken) dead[inner] = 1;
+      }
+      any = any || !now[s].empty();
+    }
+    if (!any) return std::move(graph_);
     std::vector<Stage> stages = std::move(graph_.stages);
     graph_.stages.clear();
-    for (Stage& stage : stages) {
-      rewrite(stage);
-      graph_.stages.push_back(std::move(stage));
+    for (size_t s = 0; s < count; ++s) {
+      if (now[s].empty()) now[s].push_back(std::move(stages[s]));
+      std::ranges::move(now[s], std::back_inserter(graph_.stages));
     }
-    return std::move(graph_);
+    return compact(std::move(graph_));
   }
 
  private:
@@ -163,15 +184,17 @@ class WindowSums {
            std::ranges::none_of(stage.domain.extents, [](int64_t e) { return e == 0; });
   }
 
-  void rewrite(Stage& stage) {
-    if (!may_apply(stage)) return;
-    const DType dtype = pool_.dtype(stage.bodies[0]);
-    if (!is_float(dtype) || accumulator_of(dtype) != dtype) return;
-    find_data_reads(stage.bodies[0]);
-    if (data_reads_.size() < 2) return;
+  // The stage with windows in place of terms, behind their sums; nothing where it has none.
+  std::vector<Stage> rewritten(const Stage& stage, ExprId expanded) {
+    const DType dtype = pool_.dtype(expanded);
+    if (!is_float(dtype) || accumulator_of(dtype) != dtype) return {};
+    const ExprId body =
+        with_weighed_ends(pool_, folded_by_ranges(pool_, expanded, stage.domain.extents));
+    find_data_reads(body);
+    if (data_reads_.size() < 2) return {};
     const std::optional<Terms> terms = linear_form(
-        pool_, stage.bodies[0], [&](ExprId id) { return is_element(id, dtype); }, kMostWindowTerms);
-    if (!terms) return;
+        pool_, body, [&](ExprId id) { return is_element(id, dtype); }, kMostWindowTerms);
+    if (!terms) return {};
     std::vector<Terms> groups = by_tensor(*terms);
     std::vector<std::pair<Window, Terms>> windows;
     Terms rest;
@@ -184,9 +207,10 @@ class WindowSums {
                                     [&](const LinearTerm& term) { return is_zero(term); });
       }
     }
-    if (windows.empty()) return;
-    if (windows.size() == 1 && rest.empty()) return reduce(stage, windows[0].first, dtype);
-    if (stage.combiner.kind == CombinerKind::None) add_sums(stage, windows, rest, dtype);
+    if (windows.empty()) return {};
+    if (windows.size() == 1 && rest.empty()) return {reduced(stage, windows[0].first, dtype)};
+    if (stage.combiner.kind != CombinerKind::None) return {};
+    return with_sums(stage, windows, rest, dtype);
   }
 
   // The start of a sum that a loop wrote.
@@ -243,12 +267,13 @@ class WindowSums {
     if (terms.size() < 2 || !terms[0].element.valid()) return std::nullopt;
     for (int64_t extent : graph_.info(tensor_of(terms[0].element)).shape)
       if (extent > kLargestExtent) return std::nullopt;
+    const Terms own = with_elements_apart(terms);
     std::vector<ExprId> elements;
-    for (const LinearTerm& term : terms) elements.push_back(term.element);
+    for (const LinearTerm& term : own) elements.push_back(term.element);
     std::optional<AntiUnified> read = anti_unify(pool_, elements, first_axis);
     if (!read || !is_whole_box(*read)) return std::nullopt;
     Window window{std::move(*read), {}};
-    for (const LinearTerm& term : terms) {
+    for (const LinearTerm& term : own) {
       Factors factors = term.factors;
       if (term.negative) factors.push_back(pool_.constant(-1, pool_.dtype(term.element)));
       std::ranges::sort(factors);
@@ -257,40 +282,63 @@ class WindowSums {
     return window;
   }
 
+  // Terms of one element as one, weighed by the sum of their weights: a + f * (b - a) has two of a.
+  Terms with_elements_apart(const Terms& terms) {
+    Terms apart;
+    std::map<ExprId, std::vector<const LinearTerm*>> of;
+    for (const LinearTerm& term : terms) of[term.element].push_back(&term);
+    for (const LinearTerm& term : terms) {
+      const std::vector<const LinearTerm*>& all = of[term.element];
+      if (all[0] != &term) continue;
+      apart.push_back(term);
+      if (all.size() == 1) continue;
+      const DType dtype = pool_.dtype(term.element);
+      std::vector<ExprId> weights;
+      for (const LinearTerm* one : all) weights.push_back(product_of(*one, dtype, false));
+      apart.back() = {false, {balanced_sum(pool_, weights)}, term.element};
+    }
+    return apart;
+  }
+
   ExprId body_of(const Window& window, size_t first_axis, DType dtype) {
     const ExprId weight = WindowWeights(pool_, window, first_axis, dtype)();
     return pool_.mul(weight, window.read.expr);
   }
 
   // The stage as a sum over the window, too.
-  void reduce(Stage& stage, const Window& window, DType dtype) {
+  Stage reduced(Stage stage, const Window& window, DType dtype) {
     const size_t first_axis = stage.domain.rank();
     stage.bodies[0] = body_of(window, first_axis, dtype);
     stage.combiner.kind = CombinerKind::Sum;
     stage.domain.extents.insert(stage.domain.extents.end(), window.read.extents.begin(),
                                 window.read.extents.end());
+    return stage;
   }
 
-  // A stage for every window's sum, which the stage reads in place of the terms.
-  void add_sums(Stage& stage, const std::vector<std::pair<Window, Terms>>& windows,
-                const Terms& rest, DType dtype) {
+  // A stage for every window's sum, and the stage, which reads them in place of the terms.
+  std::vector<Stage> with_sums(Stage stage, const std::vector<std::pair<Window, Terms>>& windows,
+                               const Terms& rest, DType dtype) {
+    std::vector<Stage> stages;
     std::vector<ExprId> sum;
     const std::vector<ExprId> point = axes(pool_, stage.domain.rank());
     for (const auto& [window, terms] : windows) {
-      Stage part = stage;
-      reduce(part, window, dtype);
-      part.results = {add_tensor(graph_, graph_.info(stage.results[0]).name + "_window", dtype,
-                                 stage.domain.extents)};
-      sum.push_back(read(graph_, part.results[0], point));
-      graph_.stages.push_back(std::move(part));
+      stages.push_back(reduced(stage, window, dtype));
+      stages.back().results = {add_tensor(graph_, graph_.info(stage.results[0]).name + "_window",
+                                          dtype, stage.domain.extents)};
+      sum.push_back(read(graph_, stages.back().results[0], point));
     }
-    for (const LinearTerm& term : rest) {
-      Factors factors = term.factors;
-      if (term.element.valid()) factors.push_back(term.element);
-      const ExprId product = product_of_factors(pool_, factors, dtype);
-      sum.push_back(term.negative ? pool_.neg(product) : product);
-    }
+    for (const LinearTerm& term : rest) sum.push_back(product_of(term, dtype));
     stage.bodies[0] = balanced_sum(pool_, sum);
+    stages.push_back(std::move(stage));
+    return stages;
+  }
+
+  // The term as an expression; without its element if `whole` is false.
+  ExprId product_of(const LinearTerm& term, DType dtype, bool whole = true) {
+    Factors factors = term.factors;
+    if (whole && term.element.valid()) factors.push_back(term.element);
+    const ExprId product = product_of_factors(pool_, factors, dtype);
+    return term.negative ? pool_.neg(product) : product;
   }
 
   Graph graph_;

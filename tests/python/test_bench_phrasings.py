@@ -70,7 +70,7 @@ def _stages(part: Any, program: Any, phrasing: str) -> list[Any]:
     return aj.lower(step, *part("phrasings").arguments_of(program)).stages
 
 
-@pytest.mark.parametrize("phrasing", ["terms", "vmap"])
+@pytest.mark.parametrize("phrasing", ["terms", "vmap", "indexed", "taken"])
 def test_corners_written_out_are_gathered_as_a_window(part: Any, phrasing: str) -> None:
     """One scatter of a cell instead of four, and no more points than with corners as axes."""
     program = part("phrasings").warp(2, 8, 32)
@@ -88,3 +88,27 @@ def test_eight_terms_trace_and_derive_as_fast_as_three_axes(part: Any) -> None:
     assert max(s.iterations for s in terms) <= max(s.iterations for s in axes)
     assert len(terms) <= len(axes) + 4
     assert not np.any([s.name.startswith("out_of_range") for s in terms])
+
+
+@pytest.mark.parametrize("phrasing", ["terms", "axes", "composed"])
+def test_a_clamped_blur_is_padded_and_convolved(part: Any, phrasing: str) -> None:
+    """The largest stages are the operator's: three windows, over the image and its border."""
+    program = part("phrasings").blur(2, 32)
+    operator, written = (_stages(part, program, name) for name in ("operator", phrasing))
+    assert _largest(written) == _largest(operator)
+    assert max(_largest(operator)) == 2 * 32 * 32 * 9
+
+
+@pytest.mark.parametrize("phrasing", ["composed", "axes", "text"])
+def test_a_convolution_is_three_contractions_however_it_is_written(
+    part: Any, phrasing: str
+) -> None:
+    """Of the operator's points, and at most those of the border that a user pads."""
+    program = part("phrasings").convolution(1, 4, 8)
+    operator, written = (_stages(part, program, name) for name in ("operator", phrasing))
+    ratios = [b / a for a, b in zip(_largest(operator), _largest(written), strict=True)]
+    assert all(1 <= ratio <= (10 / 8) ** 2 for ratio in ratios)
+
+
+def _largest(stages: list[Any]) -> list[int]:
+    return sorted(s.iterations for s in stages)[-3:]

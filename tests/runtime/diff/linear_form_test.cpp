@@ -63,5 +63,24 @@ TEST(LinearForm, GivesUpBeyondTheMostTerms) {
   EXPECT_TRUE(e.form(sum, 1 << 9));
 }
 
+TEST(WeighedEnds, InterpolationsHaveAWeightForEachEnd) {
+  ExprPool pool;
+  const auto leaf = [&](uint32_t k) {
+    const ExprId at = pool.axis(0);
+    return pool.read(TensorId{k}, DType::Float64, std::span(&at, 1));
+  };
+  const ExprId a = leaf(0), b = leaf(1), f = leaf(2), one = pool.constant(1, DType::Float64);
+  const ExprId wanted = pool.add(pool.mul(pool.sub(one, f), a), pool.mul(f, b));
+  const ExprId forwards = pool.sub(b, a), backwards = pool.sub(a, b);
+  EXPECT_EQ(with_weighed_ends(pool, pool.add(a, pool.mul(f, forwards))), wanted);
+  EXPECT_EQ(with_weighed_ends(pool, pool.add(pool.mul(forwards, f), a)), wanted);
+  EXPECT_EQ(with_weighed_ends(pool, pool.sub(a, pool.mul(f, backwards))), wanted);
+  EXPECT_EQ(with_weighed_ends(pool, pool.neg(pool.add(a, pool.mul(f, forwards)))),
+            pool.neg(wanted));
+  for (const ExprId other : {pool.sub(a, pool.mul(f, forwards)), pool.sub(pool.mul(f, forwards), a),
+                             pool.add(b, pool.mul(f, forwards)), pool.add(a, pool.mul(f, b))})
+    EXPECT_EQ(with_weighed_ends(pool, other), other);
+}
+
 }  // namespace
 }  // namespace adjit

@@ -69,6 +69,36 @@ TEST(WindowSums, ASumKeepsItsOwnAxes) {
                  {2});
 }
 
+// Composed operators: each product and each sum a stage of its own, places and weights, too.
+TEST(WindowSums, TermsInStagesOfTheirOwnAreAWindow) {
+  expect_windows(
+      "  p(i) = min(max(y(i), 0), 5)\n  q(i) = p(i) + 1\n  u(i) = 1.0 - f(i)\n"
+      "  a(i) = t(p(i), x(i))\n  b(i) = t(q(i), x(i))\n"
+      "  m(i) = u(i) * a(i)\n  n(i) = f(i) * b(i)\n  o(i) = m(i) + n(i)",
+      {1});
+}
+
+TEST(WindowSums, AnInterpolationByItsDifferenceIsAWindow) {
+  expect_windows("  o(i) = t(y(i), x(i)) + f(i) * (t(y(i) + 1, x(i)) - t(y(i), x(i)))", {1});
+  expect_windows(
+      "  a(i) = t(y(i), x(i)) + f(i) * (t(y(i) + 1, x(i)) - t(y(i), x(i)))\n"
+      "  b(i) = t(y(i), x(i) + 1) + f(i) * (t(y(i) + 1, x(i) + 1) - t(y(i), x(i) + 1))\n"
+      "  c(i) = b(i) - a(i)\n  o(i) = a(i) + g(i) * c(i)",
+      {2});
+}
+
+// Places in the flattened table, indices below zero counted from the end.
+TEST(WindowSums, FlattenedPlacesAreAWindowOfTheTable) {
+  expect_windows(
+      "  h(k) = t(k // 8, k % 8) where k in 0:72\n"
+      "  p(i) = min(max(y(i), 0), 7) * 8 + min(max(x(i), 0), 6)\n"
+      "  r(i) = select(p(i) < 0, p(i) + 72, p(i))\n  a(i) = h(r(i))\n"
+      "  q(i) = p(i) + 9\n  s(i) = select(q(i) < 0, q(i) + 72, q(i))\n  b(i) = h(s(i))\n"
+      "  q1(i) = p(i) + 1\n  c(i) = h(q1(i))\n  q2(i) = p(i) + 8\n  d(i) = h(q2(i))\n"
+      "  o(i) = f(i) * a(i) + g(i) * b(i) + c(i) + d(i)",
+      {2});
+}
+
 TEST(WindowSums, TermsBesideAWindowStay) {
   expect_windows("  o(i) = sin(g(i)) + f(i) * t(y(i), x(i)) + g(i) * t(y(i) + 1, x(i))", {1, 0});
 }

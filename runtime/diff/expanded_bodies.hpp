@@ -1,0 +1,53 @@
+// runtime/diff/expanded_bodies.hpp -- a stage's body with the elementwise stages that it reads
+// written out.
+//
+// Worked example: p[i] = int32(floor(t[i])), q[i] = p[i] + 1, a[i] = x[q[i]], y[i] = w[i] * a[i]
+//   the body of y, expanded:   w[i] * x[int32(floor(t[i])) + 1]
+// Composed operators so become what a user of the index notation writes.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "runtime/graph/graph.hpp"
+
+namespace adjit {
+
+/// Expansions of a graph's stages. Adds expressions to the graph's pool, changes nothing else.
+class ExpandedBodies {
+ public:
+  /// The graph must outlive this, and keep its stages.
+  explicit ExpandedBodies(Graph& graph);
+
+  /// Stages that the expansion of a stage writes out and that nothing else reads: they are dead
+  /// once the body has taken its place. Itself not included.
+  struct Expansion {
+    ExprId body;
+    std::vector<size_t> taken;
+  };
+  /// The body of a stage with one body. Written out are stages with one body and no reduction that
+  /// only one stage reads, or that cost little wherever they are read; not what is behind a
+  /// predicate, of another region or held constant for the derivative, or more than
+  /// kMostExpandedStages of them.
+  Expansion operator()(size_t stage);
+
+  /// Whether an expansion reads at two places at least that data names.
+  bool gathers_twice(size_t stage) const { return gathers_[stage] >= 2; }
+
+ private:
+  bool may_expand(size_t inner, const Stage& reader) const;
+  ExprId expanded(const Stage& stage, Expansion& expansion);
+  void count_gathers();
+
+  Graph& graph_;
+  std::vector<size_t> defined_by_;         // per tensor
+  std::vector<int> readers_;               // stages, and outputs, that read a tensor
+  std::vector<char> elementwise_, cheap_;  // per stage
+  std::vector<int> gathers_;               // per stage: its expansion's reads that data places
+  std::vector<ExprId> done_;               // per stage, of the expansion asked for
+};
+
+/// The corners of a cell in three dimensions take about forty operators.
+inline constexpr size_t kMostExpandedStages = 128;
+
+}  // namespace adjit

@@ -1,0 +1,58 @@
+// tests/runtime/diff/expanded_bodies_test.cpp -- bodies with elementwise stages written out.
+#include "runtime/diff/expanded_bodies.hpp"
+
+#include <gtest/gtest.h>
+
+#include "runtime/graph/interpreter.hpp"
+#include "runtime/graph/text.hpp"
+#include "runtime/graph/verify.hpp"
+#include "tests/runtime/diff/gradient_check.hpp"
+
+namespace adjit {
+namespace {
+
+// The last stage expanded leaves so many stages alive, and computes the same.
+void expect_left(const std::string& statements, size_t stages, bool gathers_twice) {
+  const Graph graph =
+      parse_graph("def f(double(6) x, double(6) w, int64(6) k) -> (y) {\n" + statements + "\n}");
+  Graph expanded = graph;
+  ExpandedBodies bodies(expanded);
+  const size_t last = expanded.stages.size() - 1;
+  EXPECT_EQ(bodies.gathers_twice(last), gathers_twice) << statements;
+  expanded.stages[last].bodies[0] = bodies(last).body;
+  expanded = compact(std::move(expanded));
+  EXPECT_NO_THROW(verify(expanded));
+  EXPECT_EQ(expanded.stages.size(), stages) << print(expanded);
+  std::vector<Array> inputs = testing::random_inputs(graph, 5);
+  for (int64_t i = 0; i < 6; ++i) inputs[2].set(i, static_cast<double>(4 * i % 6));
+  const std::vector<Array> a = interpret(graph, inputs), b = interpret(expanded, inputs);
+  for (int64_t i = 0; i < a[0].element_count(); ++i) EXPECT_EQ(a[0].at(i), b[0].at(i)) << i;
+}
+
+TEST(ExpandedBodies, StagesThatOneReadsAreWrittenOut) {
+  expect_left("a(i) = exp(x(i))\n b(i) = a(5 - i) * w(i)\n y(i, j) = b(j) - w(i)", 1, false);
+}
+
+TEST(ExpandedBodies, CheapStagesAreWrittenOutWhereverTheyAreRead) {
+  expect_left("a(i) = x(i) + 1.0\n y(i) = a(i) * a(5 - i)", 1, false);
+  expect_left("a(i) = exp(x(i))\n b(i) = a(i) + 1.0\n y(i) = a(i) * b(i)", 2, false);
+}
+
+TEST(ExpandedBodies, PlacesAreWrittenOutIntoIndices) {
+  expect_left(
+      "p(i) = min(max(k(i), 0), 4)\n q(i) = p(i) + 1\n a(i) = x(p(i))\n b(i) = x(q(i))\n"
+      " y(i) = w(i) * a(i) + b(i)",
+      1, true);
+}
+
+TEST(ExpandedBodies, ReductionsGuardsAndOutputsStay) {
+  expect_left("a(i) +=! x(i) * w(j) where j in 0:6\n y(i) = a(i) + 1.0", 2, false);
+  expect_left("a(i) = exp(x(i))\n y(i) = a(i - 1 where i >= 1) where i in 0:6", 2, false);
+}
+
+TEST(ExpandedBodies, OneGatherIsNotTwo) {
+  expect_left("p(i) = min(max(k(i), 0), 5)\n a(i) = x(p(i))\n y(i) = a(i) + w(i)", 1, false);
+}
+
+}  // namespace
+}  // namespace adjit

@@ -1,0 +1,110 @@
+// tests/runtime/expr/range_fold_test.cpp -- index expressions made simpler by ranges.
+#include "runtime/expr/range_fold.hpp"
+
+#include <gtest/gtest.h>
+
+#include <unordered_map>
+
+#include "runtime/expr/scalar.hpp"
+
+namespace adjit {
+namespace {
+
+class RangeFold : public ::testing::Test {
+ protected:
+  ExprId number(int64_t value, DType dtype = DType::Int64) {
+    return pool_.constant_int(value, dtype);
+  }
+  ExprId small(ExprId id) { return pool_.cast(id, DType::Int32); }
+  ExprId wide(ExprId id) { return pool_.cast(id, DType::Int64); }
+  ExprId folded(ExprId root) { return folded_by_ranges(pool_, root, extents_); }
+
+  // By evaluation at every point of the axes.
+  void expect_equal(ExprId a, ExprId b) {
+    for (int64_t y = 0; y < extents_[0]; ++y)
+      for (int64_t x = 0; x < extents_[1]; ++x)
+        ASSERT_EQ(value(a, {y, x}), value(b, {y, x})) << "at " << y << ", " << x;
+  }
+
+  int64_t value(ExprId root, const std::vector<int64_t>& point) {
+    std::unordered_map<uint32_t, Scalar> values;
+    for (ExprId id : reachable(pool_, std::span(&root, 1))) {
+      std::vector<Scalar> operands;
+      for (ExprId operand : pool_.operands(id)) operands.push_back(values.at(operand.value));
+      if (pool_.is(id, Op::Axis)) {
+        values[id.value] = Scalar::of_int(point[pool_.axis_number(id)]);
+      } else if (pool_.is(id, Op::Constant)) {
+        values[id.value] = Scalar::of_int(*pool_.int_value(id));
+      } else {
+        values[id.value] =
+            apply(pool_[id].op, pool_.dtype(pool_.operands(id).back()), pool_.dtype(id), operands);
+      }
+    }
+    return values.at(root.value).i;
+  }
+
+  ExprPool pool_;
+  std::vector<int64_t> extents_{7, 16};
+  ExprId y_ = pool_.axis(0), x_ = pool_.axis(1);
+};
+
+TEST_F(RangeFold, DecidedComparisonsChoose) {
+  const ExprId wrapped =
+      pool_.select(pool_.make(Op::Lt, {x_, number(0)}), pool_.add(x_, number(16)), x_);
+  EXPECT_EQ(folded(wrapped), x_);
+  EXPECT_TRUE(pool_.is_true(folded(pool_.make(Op::Le, {y_, number(6)}))));
+  EXPECT_TRUE(pool_.is_false(folded(pool_.make(Op::Eq, {y_, number(7)}))));
+  EXPECT_TRUE(pool_.is_true(folded(pool_.make(Op::Ne, {y_, number(-1)}))));
+  const ExprId open = pool_.make(Op::Lt, {x_, y_});
+  EXPECT_EQ(folded(open), open);
+}
+
+TEST_F(RangeFold, DecidedMinAndMaxChoose) {
+  EXPECT_EQ(folded(pool_.make(Op::Min, {x_, number(15)})), x_);
+  EXPECT_EQ(folded(pool_.make(Op::Max, {number(0), x_})), x_);
+  EXPECT_EQ(folded(pool_.make(Op::Max, {number(15), x_})), number(15));
+  const ExprId open = pool_.make(Op::Min, {x_, y_});
+  EXPECT_EQ(folded(open), open);
+}
+
+TEST_F(RangeFold, FlattenedPlacesAreTakenApart) {
+  const ExprId flat = pool_.add(pool_.mul(y_, number(16)), x_);
+  EXPECT_EQ(folded(pool_.make(Op::FloorDiv, {flat, number(16)})), y_);
+  EXPECT_EQ(folded(pool_.make(Op::Mod, {flat, number(16)})), x_);
+}
+
+// Neighbours of a place: what is added is shared out between the two.
+TEST_F(RangeFold, ConstantsGoToTheirSide) {
+  const ExprId inner = pool_.make(Op::FloorDiv, {x_, number(2)});  // 0 to 7
+  for (const int64_t constant : {17, 8, 0, -16, 33})
+    for (const Op op : {Op::FloorDiv, Op::Mod}) {
+      const ExprId flat = pool_.add(pool_.add(pool_.mul(y_, number(16)), inner), number(constant));
+      const ExprId divided = pool_.make(op, {flat, number(16)}), now = folded(divided);
+      EXPECT_NE(now, divided) << constant;
+      expect_equal(divided, now);
+    }
+  const ExprId positive = pool_.add(inner, number(1));  // less one: from 0 again
+  const ExprId flat =
+      pool_.add(pool_.add(pool_.mul(y_, number(16)), pool_.mul(positive, number(2))), number(-2));
+  const ExprId divided = pool_.make(Op::FloorDiv, {flat, number(16)});
+  expect_equal(divided, folded(divided));
+}
+
+TEST_F(RangeFold, WhatLeavesItsRowStays) {
+  const ExprId flat = pool_.add(pool_.add(pool_.mul(y_, number(16)), x_), number(1));
+  const ExprId divided = pool_.make(Op::FloorDiv, {flat, number(16)});
+  EXPECT_EQ(folded(divided), divided);
+}
+
+TEST_F(RangeFold, NarrowSumsAreWidenedWhereTheyCannotWrap) {
+  const ExprId flat = pool_.add(pool_.mul(small(y_), number(16, DType::Int32)), small(x_));
+  EXPECT_EQ(folded(pool_.make(Op::Mod, {wide(flat), number(16)})), x_);
+  const ExprId huge = pool_.mul(small(y_), number(1 << 30, DType::Int32));
+  const ExprId quotient = pool_.make(Op::FloorDiv, {wide(huge), number(1 << 30)});
+  expect_equal(quotient, folded(quotient));
+  const ExprId narrow = pool_.make(Op::FloorDiv, {huge, number(1 << 30, DType::Int32)});
+  expect_equal(narrow, folded(narrow));
+}
+
+}  // namespace
+}  // namespace adjit
