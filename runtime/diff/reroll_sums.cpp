@@ -134,7 +134,9 @@ class SumReroller {
       return SIZE_MAX;
     const std::span<const ExprId> index = pool_.read_index(term);
     for (size_t d = 0; d < index.size(); ++d)
-      if (!pool_.is(index[d], Op::Axis) || pool_.axis_number(index[d]) != d) return SIZE_MAX;
+      if (stage.domain.extents[d] != 1 &&
+          (!pool_.is(index[d], Op::Axis) || pool_.axis_number(index[d]) != d))
+        return SIZE_MAX;
     return s;
   }
 

@@ -75,6 +75,14 @@ TEST(RerollSums, ContractionsAreOneContraction) {
               {{4, 3}});
 }
 
+TEST(RerollSums, AnAxisOfOnePointIsTheSameByAnyName) {
+  expect_sums(program(R"(
+  a(b, i) = v(0) * x(0, i) where b in 0:1
+  c(b, i) = a(0, i) + v(1) * x(1, i) where b in 0:1
+  y(b, i) = c(0, i) + v(2) * x(2, i) where b in 0:1)"),
+              {{3}});
+}
+
 TEST(RerollSums, ASumKeepsItsOwnAxes) {
   expect_sums(program("y(i) +=! w(0, j) * x(i, j) + w(1, j) * x(i, j + 1) + w(2, j) * x(i, j + 2)"
                       " where j in 0:4"),
