@@ -149,6 +149,8 @@ class BodyEmitter {
   Emitted bfloat16_pair(ExprId read, const Point& point);
 
   /// Lanes of memory under a mask, of elements side by side; the others are 0.
+  llvm::Value* near_tensor(llvm::Value* pointer, TensorId tensor, const Affine& first,
+                           const std::vector<Emitted>& conditions);
   llvm::Value* masked_load(llvm::FixedVectorType* type, llvm::Value* pointer, llvm::Align align,
                            llvm::Value* mask);
   /// A value in all lanes.

@@ -246,6 +246,21 @@ bool BodyEmitter::reads_whole_vectors(const Address& address) const {
   return pattern && LaneWindows(*pattern).worthwhile();
 }
 
+// The pointer of a masked load, or the tensor's start where conditions that all lanes share turn it
+// off and it might lie far from the tensor: a load whose lanes are all off takes hundreds of cycles
+// in a page that is not there.
+Value* BodyEmitter::near_tensor(Value* pointer, TensorId tensor, const Affine& first,
+                                const std::vector<Emitted>& conditions) {
+  const int64_t page = 4096 / static_cast<int64_t>(size_of(graph_.info(tensor).dtype));
+  const auto range = index_.range(first);
+  if (range.lo >= -page && range.hi < elements_with_gaps(graph_.info(tensor)) + page)
+    return pointer;
+  for (const Emitted& condition : conditions)
+    if (!condition.value->getType()->isVectorTy() && !llvm::isa<llvm::Constant>(condition.value))
+      pointer = builder_.CreateSelect(condition.value, pointer, places_[tensor].pointer);
+  return pointer;
+}
+
 // Lanes that are off are 0. Vectors wider than the registers are loaded register by register: LLVM
 // 19 loads all lanes of a part whose lanes it knows to be off.
 Value* BodyEmitter::masked_load(llvm::FixedVectorType* type, Value* pointer, llvm::Align align,
@@ -379,6 +394,7 @@ Emitted BodyEmitter::load_lanes(const Address& address, TensorId tensor, DType d
     return {scopes_.at(depth,
                        [&] {
                          pointer = moved_by_data(pointer, element, address);
+                         pointer = near_tensor(pointer, tensor, first, conditions);
                          Value* lanes_mask = mask.value;
                          if (lanes_mask && reversed)
                            lanes_mask = builder_.CreateVectorReverse(lanes_mask);
