@@ -12,15 +12,21 @@ namespace {
 
 using testing::check_gradients;
 
-// The shapes of the copies that the pass makes; it changes no value and no gradient.
-void expect_copies(const char* text, const std::vector<std::vector<int64_t>>& shapes) {
-  const Graph graph = parse_graph(text);
+// The shapes of the copies that the pass makes, and how many reads there are in the last stage; it
+// changes no value and no gradient.
+void expect_reads(const std::string& text, const std::vector<std::vector<int64_t>>& copies,
+                  size_t reads) {
+  const Graph graph = parse_graph(text.c_str());
   const Graph padded = padded_reads(graph);
   EXPECT_NO_THROW(verify(padded)) << print(padded);
   std::vector<std::vector<int64_t>> found;
   for (const TensorInfo& info : padded.tensors)
     if (info.name.find("_padded") != std::string::npos) found.push_back(info.shape);
-  EXPECT_EQ(found, shapes) << print(padded);
+  EXPECT_EQ(found, copies) << print(padded);
+  size_t count = 0;
+  for (ExprId id : reachable(padded.pool, padded.stages.back().bodies))
+    count += padded.pool.is(id, Op::Read) ? 1 : 0;
+  EXPECT_EQ(count, reads) << print(padded);
   const std::vector<Array> inputs = testing::random_inputs(graph, 3);
   const std::vector<Array> x = interpret(graph, inputs), y = interpret(padded, inputs);
   ASSERT_EQ(x.size(), y.size());
@@ -30,76 +36,81 @@ void expect_copies(const char* text, const std::vector<std::vector<int64_t>>& sh
   EXPECT_TRUE(check_gradients(graph, inputs, 2));
 }
 
-TEST(PaddedReads, AClampedWindowReadsOneCopy) {
-  expect_copies(R"(
-def f(double(9) x, double(3) w) -> (y) {
-  y(i) +=! w(r) * x(min(max(i + r - 1, 0), 8)) where i in 0:9, r in 0:3
-})",
-                {{11}});
+// Seven weights over 40 elements.
+std::string window(const std::string& index, const std::string& more = "") {
+  return "def f(double(40) x, double(7) w) -> (y) {\n  y(i) +=! w(r) * x(" + index + ")" + more +
+         " where i in 0:40, r in 0:7\n}";
 }
 
-TEST(PaddedReads, TermsShareTheCopy) {
-  expect_copies(R"(
-def f(double(9) x) -> (y) {
-  y(i) = x(max(i - 1, 0)) - 2.0 * x(i) + x(min(i + 1, 8)) where i in 0:9
-})",
-                {{11}});
+TEST(PaddedReads, AClampedWindowReadsOneCopy) {
+  expect_reads(window("min(max(i + r - 3, 0), 39)"), {{46}}, 2);
+  expect_reads(window("abs(i - r)"), {{46}}, 2);
+}
+
+TEST(PaddedReads, ReadsOfOneLineShareTheCopy) {
+  expect_reads(window("min(max(i + r - 3, 0), 39)", " * x(i) * x(min(i + 1, 39))"), {{46}}, 4);
 }
 
 TEST(PaddedReads, OuterDimensionsComeWithTheInnermost) {
-  expect_copies(R"(
+  expect_reads(R"(
 def f(double(6, 7) x) -> (y) {
-  y(i, j) +=! x(min(max(i + p - 1, 0), 5), abs(j - q)) where i in 0:6, j in 0:7, p in 0:3, q in 0:2
+  y(i, j) +=! x(min(max(i + p - 2, 0), 5), abs(j - q)) where i in 0:6, j in 0:7, p in 0:5, q in 0:3
 })",
-                {{8, 7}, {8, 8}});
+               {{10, 7}, {10, 9}}, 1);
 }
 
 TEST(PaddedReads, IndicesThatDataNamesStay) {
-  expect_copies(R"(
+  expect_reads(R"(
 def f(double(5, 7) x, int64(7) k) -> (y) {
-  y(i, j) +=! x((k(j) + i) % 5, min(j + q, 6)) where i in 0:5, j in 0:7, q in 0:3
+  y(i, j) +=! x((k(j) + i + p) % 5, min(j + q, 6)) where i in 0:5, j in 0:7, p in 0:3, q in 0:3
 })",
-                {{5, 9}});
+               {{5, 9}}, 2);
 }
 
 TEST(PaddedReads, StridesOfTheWindowAreReadInTheCopy) {
-  expect_copies(R"(
-def f(double(8) x) -> (y) {
-  y(i) = x(max(2 * i - 1, 0)) + 3.0 * x(2 * i) + x(min(2 * i + 1, 6)) where i in 0:4
+  expect_reads(R"(
+def f(double(8) x, double(3, 7) w) -> (y) {
+  y(i) +=! w(s, r) * x(min(max(2 * i + r - 2, 0), 7)) where i in 0:4, r in 0:7, s in 0:3
 })",
-                {});
-  expect_copies(R"(
-def f(double(8) x, double(7) w) -> (y) {
-  y(i) +=! w(r) * x(min(max(2 * i + r - 2, 0), 7)) where i in 0:4, r in 0:7
-})",
-                {{13}});
+               {{13}}, 2);
 }
 
 TEST(PaddedReads, ScattersReadTheCopyOfWhatTheyStartFrom) {
-  expect_copies(R"(
-def f(double(8) x) -> (s) {
-  scatter double(8) s(i) +=[drop] x(min(max(i + r - 1, 0), 7)) from x where i in 0:8, r in 0:3
+  expect_reads(R"(
+def f(double(40) x) -> (s) {
+  scatter double(40) s(i) +=[drop] x(min(max(i + r - 3, 0), 39)) from x where i in 0:40, r in 0:8
 })",
-                {{10}});
+               {{47}}, 1);
 }
 
-TEST(PaddedReads, WhatACopyWouldNotPayForStays) {
-  // Read once an element; only the outer index clamped; two axes apart; nothing clamped.
-  for (const char* y : {"y(i, j) = x(i, min(j + 1, 6))", "y(i, j) = x(min(i + 1, 5), j)",
-                        "y(i, j) = x(i, max(i, j))", "y(i, j) = x(i, j) + x(5 - i, 6 - j)"})
-    expect_copies(
-        (std::string("def f(double(6, 7) x) -> (y) {\n") + y + " where i in 0:6, j in 0:7 }")
-            .c_str(),
-        {});
+TEST(PaddedReads, FewReadsAreTakenApart) {
+  expect_reads(R"(
+def f(double(9) x) -> (y) {
+  y(i) = x(max(i - 1, 0)) - 2.0 * x(i) + x(min(i + 1, 8)) where i in 0:9
+})",
+               {}, 5);
+  expect_reads(
+      "def f(double(6, 7) x) -> (y) { y(i, j) = x(max(i - 1, 0), min(max(j - 1, 1), 5))"
+      " where i in 0:6, j in 0:7 }",
+      {}, 2);
+}
+
+TEST(PaddedReads, OthersStay) {
+  // Only the outer index clamped; two axes apart; nothing clamped; too many pieces.
+  for (const char* y : {"x(min(i + 1, 5), j)", "x(i, max(i, j))", "x(5 - i, 6 - j)",
+                        "x(i, abs(abs(abs(j - 3) - 2) - 1))"})
+    expect_reads(std::string("def f(double(6, 7) x) -> (y) {\n  y(i, j) = ") + y +
+                     " where i in 0:6, j in 0:7 }",
+                 {}, 1);
 }
 
 TEST(PaddedReads, TwoWaysToReadTheSamePlaceAreTwo) {
-  // j = 6 reads element 6 in one, 5 in the other: the copy is of the first only.
-  expect_copies(R"(
+  // At j = 6 one reads element 6, the other 5: the copy is of the first only.
+  expect_reads(R"(
 def f(double(7) x) -> (y) {
-  y(j) +=! x(min(j + q, 6)) * x(min(j, 5)) where j in 0:7, q in 0:3
+  y(j) +=! x(min(j + q, 6)) * x(min(j, 5)) where j in 0:7, q in 0:40
 })",
-                {{9}});
+               {{46}}, 3);
 }
 
 }  // namespace
