@@ -36,7 +36,12 @@ Outcome divide_by_gcd(FibreSystem& system, Affine& row, int64_t g) {
   // g divides `known` where it divides -known: the sign with the smaller remainder reads better.
   const bool negate = division_weight(-known, g) < division_weight(known, g);
   const DividedForm divided = divide(negate ? -known : known, g);
-  const Affine quotient = system.floor_of(divided.remainder, g);
+  // Where g divides r + c, with 0 < c < g, the quotient is floor(r / g) + 1: equations that differ
+  // by constants share one division.
+  Affine varying = divided.remainder;
+  varying.set_constant(0);
+  const Affine quotient =
+      system.floor_of(varying, g) + Affine(divided.remainder.constant() > 0 ? 1 : 0);
   if (add_guard(system, divided.remainder - quotient * g) == Outcome::NoSolution)
     return Outcome::NoSolution;
   const Affine known_quotient = divided.quotient + quotient;
