@@ -12,15 +12,12 @@
 
 namespace adjit::testing {
 
+/// splitmix64. Its states follow each other by a constant, so the seed is mixed into the first one:
+/// were it multiplied by that constant, seed s + 1 would draw what seed s draws, one number later.
 class Random {
  public:
-  explicit Random(uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15ull + 1) {}
-  uint64_t next() {  // splitmix64
-    uint64_t z = (state_ += 0x9e3779b97f4a7c15ull);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
-  }
+  explicit Random(uint64_t seed) : state_(mixed(seed ^ 0x6a09e667f3bcc908ull)) {}
+  uint64_t next() { return mixed(state_ += 0x9e3779b97f4a7c15ull); }
   /// Uniform in [low, high].
   int64_t between(int64_t low, int64_t high) {
     return low + static_cast<int64_t>(next() % static_cast<uint64_t>(high - low + 1));
@@ -32,6 +29,12 @@ class Random {
   }
 
  private:
+  static uint64_t mixed(uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+  }
+
   uint64_t state_;
 };
 
