@@ -10,6 +10,7 @@
 #include "runtime/diff/forward.hpp"
 #include "runtime/diff/reverse.hpp"
 #include "tests/autosched/program_interpreter.hpp"
+#include "tests/fuzz/differences.hpp"
 #include "tests/fuzz/wide_interpreter.hpp"
 #include "tests/jit/engine/run_compiled.hpp"
 
@@ -46,6 +47,16 @@ long double inner_size(std::span<const WideArray> a, std::span<const Array> b) {
     for (size_t e = 0; e < a[k].values.size(); ++e)
       sum += std::abs(a[k].values[e].f * b[k].at(static_cast<int64_t>(e)));
   return sum;
+}
+
+// The error that long double makes in <a, b>: bounds are of double, with 11 bits less.
+long double rounding(std::span<const WideArray> a, std::span<const Array> b) {
+  long double sum = 0;
+  for (size_t k = 0; k < a.size(); ++k)
+    for (size_t e = 0; e < a[k].values.size(); ++e)
+      if (std::isfinite(a[k].values[e].error))
+        sum += a[k].values[e].error * std::abs(b[k].at(static_cast<int64_t>(e)));
+  return 0x1p-11L * sum;
 }
 
 std::vector<WideArray> wide_inputs(const std::vector<Array>& a, const std::vector<Array>& b = {}) {
@@ -139,9 +150,9 @@ class ProgramCheck {
     directions_ = like(graph_, graph_.inputs, wrt_);
     if (!reverse && !forward) return {};
     ++counts_.derivatives;
-    const long double difference = difference_along(graph_, {}, outputs_, cotangents_);
-    std::string failure = forward ? tangent(*forward, difference) : std::string();
-    if (failure.empty() && reverse) failure = gradient(*reverse, difference);
+    Differences differences = along(graph_, {}, outputs_, cotangents_);
+    std::string failure = forward ? tangent(*forward, differences) : std::string();
+    if (failure.empty() && reverse) failure = gradient(*reverse, differences);
     if (failure.empty() && reverse) failure = second_order(*reverse);
     return failure;
   }
@@ -156,9 +167,9 @@ class ProgramCheck {
     }
   }
 
-  std::string gradient(const Graph& reverse, long double difference) {
+  std::string gradient(const Graph& reverse, Differences& differences) {
     const std::vector<WideArray> wanted = run_wide(reverse, wide_inputs(inputs_, cotangents_));
-    const std::string failure = agrees("gradient by differences", wanted, directions_, difference);
+    const std::string failure = agrees("gradient by differences", wanted, directions_, differences);
     if (!failure.empty()) return failure;
     Transformation transformation = reverse_mode(outputs_);
     transformation.keep = !value_.empty();
@@ -166,9 +177,9 @@ class ProgramCheck {
                     joined(value_, wanted));
   }
 
-  std::string tangent(const Graph& forward, long double difference) {
+  std::string tangent(const Graph& forward, Differences& differences) {
     const std::vector<WideArray> wanted = run_wide(forward, wide_inputs(inputs_, directions_));
-    const std::string failure = agrees("tangent by differences", wanted, cotangents_, difference);
+    const std::string failure = agrees("tangent by differences", wanted, cotangents_, differences);
     if (!failure.empty() || !random_.chance(40)) return failure;
     Transformation transformation{.kind = Transformation::Kind::Jvp, .wrt = wrt_};
     transformation.keep = !value_.empty();
@@ -191,12 +202,12 @@ class ProgramCheck {
     }
     if (!second) return {};
     const std::vector<Array> weights = like(graph_, graph_.inputs, wrt_);
-    const long double difference = difference_along(reverse, cotangents_, gradients, weights);
+    Differences differences = along(reverse, cotangents_, gradients, weights);
     const std::vector<Array> all =
         joined(joined(inputs_, cotangents_), reverse_again ? weights : directions_);
     const std::vector<WideArray> wanted = run_wide(*second, wide_inputs(all));
     const std::string failure = agrees("second derivative by differences", wanted,
-                                       reverse_again ? directions_ : weights, difference);
+                                       reverse_again ? directions_ : weights, differences);
     if (!failure.empty() || !random_.chance(60)) return failure;
     const auto first = transformed(reverse_mode(outputs_));
     const Transformation again =
@@ -235,44 +246,44 @@ class ProgramCheck {
     return results;
   }
 
-  /// The derivative of <weights, outputs> along the directions; NaN where there is none.
-  long double difference_along(const Graph& graph, const std::vector<Array>& more,
-                               const std::vector<size_t>& outputs,
-                               const std::vector<Array>& weights) {
-    const double start = seconds();
+  /// <weights, outputs> along the directions, on the piece of the function where the inputs lie.
+  Differences along(const Graph& graph, const std::vector<Array>& more,
+                    const std::vector<size_t>& outputs, const std::vector<Array>& weights) {
     const std::vector<WideArray> base = wide_inputs(inputs_, more);
     WideInterpreter interpreter;
     interpreter.run(graph, base);
     const uint64_t piece = interpreter.decisions().number();
-    constexpr long double kStep = 0x1p-20L;
-    long double ends[2] = {};
-    bool same = true;
-    for (int side = 0; side < 2; ++side) {
+    return Differences([=, this, &graph](long double step) mutable -> std::optional<long double> {
+      const double start = seconds();
       std::vector<WideArray> moved = base;
       for (size_t k = 0; k < wrt_.size(); ++k)
         for (size_t e = 0; e < moved[wrt_[k]].values.size(); ++e)
-          moved[wrt_[k]].values[e].f +=
-              (side ? kStep : -kStep) * directions_[k].at(static_cast<int64_t>(e));
+          moved[wrt_[k]].values[e].f += step * directions_[k].at(static_cast<int64_t>(e));
       interpreter.forget_decisions();
       interpreter.repeat_stopped();
       const std::vector<WideArray> all = interpreter.run(graph, moved);
-      same = same && interpreter.decisions().number() == piece;
+      counts_.wide_s += seconds() - start;
+      if (interpreter.decisions().number() != piece) return std::nullopt;
       std::vector<WideArray> chosen;
       for (size_t k : outputs) chosen.push_back(all[k]);
-      ends[side] = inner_product(chosen, weights);
-    }
-    counts_.wide_s += seconds() - start;
-    ++(same ? counts_.differences : counts_.left_out);
-    return same ? (ends[1] - ends[0]) / (2 * kStep) : std::nanl("");
+      return inner_product(chosen, weights);
+    });
   }
 
   std::string agrees(const std::string& what, const std::vector<WideArray>& derivative,
-                     const std::vector<Array>& weights, long double difference) const {
+                     const std::vector<Array>& weights, Differences& differences) {
     const long double derived = inner_product(derivative, weights);
-    if (!std::isfinite(difference) || !std::isfinite(derived)) return {};
-    const long double scale = std::max(inner_size(derivative, weights), std::abs(difference));
-    if (std::abs(derived - difference) <= 1e-7L * scale + 1e-9L) return {};
-    return what + ": derived " + number(derived) + ", differences give " + number(difference);
+    if (!std::isfinite(derived)) return {};
+    const long double tolerance =
+        1e-7L * inner_size(derivative, weights) + 1e-9L + rounding(derivative, weights);
+    switch (differences.judge(derived, tolerance)) {
+      case Verdict::Kink: ++counts_.kinks; return {};
+      case Verdict::Unsettled: ++counts_.unsettled; return {};
+      case Verdict::Agrees: ++counts_.differences; return {};
+      case Verdict::Differs: break;
+    }
+    return what + ": derived " + number(derived) + ", differences give " +
+           number(differences.best().value) + " (to " + number(differences.best().error) + ")";
   }
 
   std::string compiled(const std::string& what,
@@ -403,12 +414,13 @@ std::string FuzzCounts::text() const {
       text, sizeof text,
       "%lld programs of %.1f stages, %lld with derivatives; %lld computations compiled, %lld "
       "scheduled and run literally; %lld elements judged, %lld unsure; %lld differences, "
-      "%lld left out at kinks; seconds: drawing %.1f, wide %.1f, scheduling %.1f, "
+      "left out %lld at kinks and %lld that do not settle; seconds: drawing %.1f, wide %.1f, "
+      "scheduling %.1f, "
       "literally %.1f, compiling %.1f",
       n(programs),
       static_cast<double>(stages) / static_cast<double>(std::max<int64_t>(programs, 1)),
-      n(derivatives), n(compiled), n(scheduled), n(judged), n(unsure), n(differences), n(left_out),
-      draw_s, wide_s, schedule_s, literal_s, compile_s);
+      n(derivatives), n(compiled), n(scheduled), n(judged), n(unsure), n(differences), n(kinks),
+      n(unsettled), draw_s, wide_s, schedule_s, literal_s, compile_s);
   return text;
 }
 

@@ -31,9 +31,11 @@ class FuzzEngines {
 /// What a run of many programs has seen.
 struct FuzzCounts {
   int64_t programs = 0, stages = 0, derivatives = 0;
-  int64_t compiled = 0, scheduled = 0;    // computations
-  int64_t judged = 0, unsure = 0;         // elements; unsure: rounding may make them anything
-  int64_t differences = 0, left_out = 0;  // directions; left out: the function has a kink there
+  int64_t compiled = 0, scheduled = 0;  // computations
+  int64_t judged = 0, unsure = 0;       // elements; unsure: rounding may make them anything
+  // Derivatives that agree with differences, and that have none: at a kink of the function, or
+  // where differences of all steps lie far apart.
+  int64_t differences = 0, kinks = 0, unsettled = 0;
   double draw_s = 0, wide_s = 0, schedule_s = 0, literal_s = 0, compile_s = 0;
   std::string text() const;
 };

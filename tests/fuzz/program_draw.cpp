@@ -9,6 +9,7 @@
 #include "tests/fuzz/notation_draw.hpp"
 #include "tests/fuzz/operator_draw.hpp"
 #include "tests/fuzz/scope.hpp"
+#include "tests/fuzz/text_draw.hpp"
 
 namespace adjit::testing {
 namespace {
@@ -67,6 +68,8 @@ void draw_operations(Scope& scope, int count, int depth, bool while_loops) {
       NotationDraw(scope).scatter(while_loops);
     } else if (kind <= 34 && depth < 2) {
       InnerDraw(scope, depth, while_loops).draw();
+    } else if (kind <= 38) {
+      TextDraw(scope).draw();
     } else {
       OperatorDraw(scope).call();
     }

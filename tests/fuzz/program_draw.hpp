@@ -1,9 +1,9 @@
 // tests/fuzz/program_draw.hpp -- random programs: traced graphs with inputs.
 //
 // A program is 20 to 60 operations: calls of operators (operator_draw.hpp), stages in index
-// notation that gather and scatter (notation_draw.hpp), and programs inside: scans, functions to
-// recompute, functions with a gradient of their own, conditionals, batches, derivatives, and what
-// went through the text notation and back.
+// notation that gather and scatter (notation_draw.hpp), statements of text with open ranges
+// (text_draw.hpp), and programs inside: scans, functions to recompute, functions with a gradient of
+// their own, conditionals, batches, derivatives, and what went through the text notation and back.
 #pragma once
 
 #include <string>

@@ -5,17 +5,18 @@
 // with drawn shapes and attributes, index notation with reductions anywhere, gathers and scatters
 // that read what they write, clamped, mirrored and data-dependent indices, scans (with reads at the
 // step's number), branches, recomputed functions, gradients by hand, batches, derivatives within,
-// what went through the text notation; extents 0, 1, 2, 7, 65; float64 with integers, bools and
-// casts; inputs of any layout; one and two threads, AVX-512 and AVX2, subnormal numbers kept or
-// not. The fuzzers of single layers (random graphs against the interpreter in tests/jit/engine,
-// random schedules in tests/autosched, scans in tests/runtime/diff) draw stages that read their
-// operands once: none of them could draw a scatter whose points read the tensor that it starts
-// from, a permutation beside its operand, or two operators whose schedules meet.
+// what went through the text notation, statements whose ranges are inferred; extents 0, 1, 2, 7,
+// 65; float64 with integers, bools and casts; inputs of any layout; one and two threads, AVX-512
+// and AVX2, subnormal numbers kept or not. The fuzzers of single layers (random graphs against the
+// interpreter in tests/jit/engine, random schedules in tests/autosched, scans in
+// tests/runtime/diff) draw stages that read their operands once: none of them could draw a scatter
+// whose points read the tensor that it starts from, a permutation beside its operand, or two
+// operators whose schedules meet.
 //
-// ADJIT_FUZZ_CASES programs (150; 20 under sanitizers) from ADJIT_FUZZ_SEED (1) on; with
+// ADJIT_FUZZ_CASES programs (160; 80 under sanitizers) from ADJIT_FUZZ_SEED (1) on; with
 // ADJIT_FUZZ_MINUTES as many as that time takes. ADJIT_FUZZ_COMPILED percent (100) are compiled,
 // others run as loop nests. A failure is shrunk and printed as a test to paste; ADJIT_FUZZ_GO_ON=1
-// goes on.
+// goes on. Every eighth program is a test of its own, for the shards in which tests run.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -29,11 +30,12 @@
 namespace adjit::testing {
 namespace {
 
-// Sanitizers slow the wide interpreter down: 150 programs would take longer than all other tests.
+constexpr uint64_t kParts = 8;
+// Sanitizers slow the wide interpreter down.
 #ifdef ADJIT_SANITIZED
-constexpr double kUsualCases = 20;
+constexpr double kUsualCases = 80;
 #else
-constexpr double kUsualCases = 150;
+constexpr double kUsualCases = 160;
 #endif
 
 double environment(const char* name, double otherwise) {
@@ -64,38 +66,66 @@ std::string report(const FuzzProgram& program, uint64_t seed, const std::string&
          test_of(small, seed, now);
 }
 
-TEST(Programs, AgreeWithTheirMathematics) {
-  const double minutes = environment("ADJIT_FUZZ_MINUTES", 0), start = now();
-  auto cases =
-      static_cast<int64_t>(environment("ADJIT_FUZZ_CASES", minutes > 0 ? 1e18 : kUsualCases));
-  const auto first = static_cast<uint64_t>(environment("ADJIT_FUZZ_SEED", 1));
-  FuzzEngines engines;
-  FuzzCounts counts;
-  for (uint64_t seed = first; cases > 0; ++seed, --cases) {
-    if (minutes > 0 && now() - start > 60 * minutes) break;
-    std::string failure;
-    FuzzProgram program;
+class Programs : public ::testing::TestWithParam<uint64_t> {
+ protected:
+  static void TearDownTestSuite() {
+    const double minutes = (now() - start_) / 60;
+    std::printf("%s; %.0f programs a minute\n", counts_.text().c_str(),
+                static_cast<double>(counts_.programs) / minutes);
+  }
+
+  static FuzzEngines& engines() {
+    static FuzzEngines all;
+    return all;
+  }
+
+  // "" where the program is right; else what is wrong, and the program shrunk.
+  static std::string failure_of(uint64_t seed) {
     try {
       const double before = now();
-      program = random_program(seed, {.while_loops = seed % 10 == 0});
-      counts.draw_s += now() - before;
-      failure = check_program(program, seed, engines, counts, compiled_percent());
+      const FuzzProgram program = random_program(seed, {.while_loops = seed % 10 == 0});
+      counts_.draw_s += now() - before;
+      const std::string failure =
+          check_program(program, seed, engines(), counts_, compiled_percent());
+      return failure.empty() ? failure : report(program, seed, failure, engines());
     } catch (const std::exception& e) {
-      ADD_FAILURE() << "seed " << seed << ": " << e.what();
-      if (environment("ADJIT_FUZZ_GO_ON", 0) == 0) break;
-      continue;
+      return "seed " + std::to_string(seed) + ": " + e.what();
     }
-    if (counts.programs % 100 == 0) {
-      std::printf("%s\n", counts.text().c_str());
+  }
+
+  // What is left out must not hide what is there to find.
+  static void expect_evidence() {
+    constexpr int64_t kFew = 20;
+    if (counts_.programs < kFew) return;
+    EXPECT_GT(counts_.differences, counts_.programs / 2);
+    EXPECT_LT(counts_.kinks, counts_.differences);
+    EXPECT_LT(counts_.unsettled, 5 + counts_.differences / 100);
+    EXPECT_LT(counts_.unsure, counts_.judged / 10);
+  }
+
+  inline static FuzzCounts counts_;  // of all parts
+  inline static const double start_ = now();
+};
+
+TEST_P(Programs, AgreeWithTheirMathematics) {
+  const double minutes = environment("ADJIT_FUZZ_MINUTES", 0) / kParts, start = now();
+  const double cases = environment("ADJIT_FUZZ_CASES", minutes > 0 ? 1e18 : kUsualCases);
+  const auto first = static_cast<uint64_t>(environment("ADJIT_FUZZ_SEED", 1));
+  for (uint64_t k = GetParam(); static_cast<double>(k) < cases; k += kParts) {
+    if (minutes > 0 && now() - start > 60 * minutes) break;
+    const std::string failure = failure_of(first + k);
+    if (counts_.programs % 100 == 0) {
+      std::printf("%s\n", counts_.text().c_str());
       std::fflush(stdout);
     }
     if (failure.empty()) continue;
-    ADD_FAILURE() << report(program, seed, failure, engines);
+    ADD_FAILURE() << failure;
     if (environment("ADJIT_FUZZ_GO_ON", 0) == 0) break;
   }
-  std::printf("%s; %.0f programs a minute\n", counts.text().c_str(),
-              static_cast<double>(counts.programs) / (now() - start) * 60);
+  expect_evidence();
 }
+
+INSTANTIATE_TEST_SUITE_P(EveryEighth, Programs, ::testing::Range<uint64_t>(0, kParts));
 
 }  // namespace
 }  // namespace adjit::testing
