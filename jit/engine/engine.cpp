@@ -259,8 +259,8 @@ Graph Engine::final_graph(const Request& request) const {
                       std::ranges::none_of(graph.stages, [](const Stage& stage) {
                         return stage.kind == StageKind::Call || stage.kind == StageKind::Scan;
                       });
-  return compact(separate_outputs(long_sums_in_float64(contract(
-      split_loops(linear_scans_as_prefixes(simple ? graph : simplify(expand_calls(graph))))))));
+  return compact(separate_outputs(long_sums_in_float64(contract(split_loops(
+      linear_scans_as_prefixes(simplify_last(simple ? graph : simplify(expand_calls(graph)))))))));
 }
 
 CheckedGraph Engine::checked_graph(const Request& request) const {

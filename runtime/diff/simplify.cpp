@@ -15,15 +15,22 @@ Graph simplify(Graph graph) {
   Graph result = compact(with_subgraphs(std::move(graph), simplify));
   for (int round = 0; round < kRounds; ++round) {
     for (Graph (*pass)(Graph) :
-         {inline_views, with_whole_sums, simplify_indices, restrict_domains, masks_behind_sums,
-          restrict_to_supports, restrict_to_reads, drop_fixed_outputs, selects_for_unique_scatters,
-          hoist_factors, merge_equal_stages, prune_scans}) {
+         {inline_views, with_whole_sums, simplify_indices, restrict_domains, restrict_to_supports,
+          restrict_to_reads, drop_fixed_outputs, selects_for_unique_scatters, hoist_factors,
+          merge_equal_stages, prune_scans}) {
       check_cancelled();
       result = pass(std::move(result));
     }
     result = compact(std::move(result));
   }
   return result;
+}
+
+Graph simplify_last(Graph graph) {
+  graph = with_subgraphs(std::move(graph), simplify_last);
+  const size_t stages = graph.stages.size();
+  graph = masks_behind_sums(std::move(graph));
+  return graph.stages.size() == stages ? graph : simplify(std::move(graph));
 }
 
 Graph with_whole_sums(Graph graph) {

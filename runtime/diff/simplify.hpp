@@ -7,9 +7,13 @@
 
 namespace adjit {
 
-/// All of the passes below (but contract), in an order and number of rounds that end: what vjp and
-/// the engine call.
+/// All of the passes below that keep a graph fit to be derived (but contract), in an order and
+/// number of rounds that end: what vjp and the engine call.
 Graph simplify(Graph graph);
+
+/// Of a simplified graph that is compiled, and not derived any more: conditions leave sums
+/// (masks_behind_sums), and where any does the graph is simplified again.
+Graph simplify_last(Graph graph);
 
 /// Pure index stages (the body is one read or a constant, nothing reduced: reshape, transpose,
 /// broadcast, slice, pad) are read through: their consumers read the base tensor at the composed
@@ -54,7 +58,8 @@ Graph merge_equal_stages(Graph graph);
 Graph restrict_domains(Graph graph);
 
 /// A condition of a select against 0 that no reduction axis changes leaves its sum, where the sum
-/// reads nothing out of bounds without it.
+/// reads nothing out of bounds without it. The sum then meets what the condition hid, so that its
+/// derivative may be NaN (0 times an infinite slope): for graphs that are not derived any more.
 Graph masks_behind_sums(Graph graph);
 
 /// Domains shrink to where a tensor is not one known constant: masks of 0 and -inf reach the stages

@@ -53,6 +53,46 @@ def program(double(4) x, int64(6) k) -> (s) {
                {counted(DType::Float64, {4}, 0.4), counted(DType::Int64, {6}, 1)}, 2);
 }
 
+// Rows of length 0: the condition that hides them is asked inside what is derived again.
+TEST(Found, CurvatureOfLengthsOfNothing) {
+  expect_right(R"(
+def program(int64 x4, double(5, 5) sinh_33) -> (y_sum) {
+  scatter double(5, 5) s_8(3, (i - 4) // 2 % 5) +=[wrap] hypot(sinh_33(j % 5, (i * 2 - 2) % 5), sinh_33((i - 1) % 5, x4() % 5))
+    from sinh_33
+    where i in 0:3, j in 0:6
+  y_sum(i) +=! s_8(min(max(abs(abs(x4()) * -1 + 4) * -1 + 4, 0), 4), min(max(abs(abs(r_k) * -1 + 4) * -1 + 4, 0), 4))
+    where i in 0:4, r_j in 0:8, r_k in 0:2
+}
+)",
+               {Array::of(DType::Int64, {}, Values{4}), Array::of(DType::Float64, {5, 5},
+                                                                  Values{1.0783614033533047,
+                                                                         1.0783614033533047,
+                                                                         1.0783614033533047,
+                                                                         1.0783614033533047,
+                                                                         1.0783614033533047,
+                                                                         1.0783614033533047,
+                                                                         1.0783614033533047,
+                                                                         1.0783614033533047,
+                                                                         1.0783614033533047,
+                                                                         1.0783614033533047,
+                                                                         1.0783614033533047,
+                                                                         1.0783614033533047,
+                                                                         1.0783614033533047,
+                                                                         1.0783614033533047,
+                                                                         1.0783614033533047,
+                                                                         0,
+                                                                         0,
+                                                                         0,
+                                                                         0,
+                                                                         0,
+                                                                         0,
+                                                                         0,
+                                                                         0,
+                                                                         0,
+                                                                         0})},
+               300745);
+}
+
 // An error of the check is told from a difference, and both are found.
 TEST(Check, FindsWhatIsWrong) {
   FuzzEngines engines;

@@ -18,8 +18,8 @@ using namespace adjit;  // NOLINT: a program of its own
 
 // As the engine prepares what it compiles.
 Graph final_graph(const Graph& graph) {
-  return compact(separate_outputs(long_sums_in_float64(
-      contract(split_loops(linear_scans_as_prefixes(simplify(expand_calls(graph))))))));
+  return compact(separate_outputs(long_sums_in_float64(contract(
+      split_loops(linear_scans_as_prefixes(simplify_last(simplify(expand_calls(graph)))))))));
 }
 
 void check_schedule(const Graph& graph) {

@@ -1,6 +1,9 @@
 // tests/runtime/diff/masked_sums_test.cpp -- conditions that leave sums.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "runtime/diff/reverse.hpp"
 #include "runtime/diff/simplify.hpp"
 #include "runtime/graph/interpreter.hpp"
 #include "runtime/graph/text.hpp"
@@ -44,6 +47,20 @@ TEST(MasksBehindSums, AConditionThatReadsInBoundsOnlyWhereRowsHoldStays) {
 
 TEST(MasksBehindSums, ASelectAgainstAnotherNumberStays) {
   EXPECT_EQ(stages_after("  y(i) +=! select(0.0 < x(i), a(i, k) * x(i), 1.0)"), 1u);
+}
+
+// The condition hides a quotient by 0, whose slope is not finite, from the second derivative, too.
+TEST(MasksBehindSums, WhatIsDerivedAgainKeepsConditionsInSums) {
+  const Graph graph = parse_graph(
+      "def f(double(3) x, double(3, 4) a) -> (y) {\n"
+      "  y(i) +=! select(x(i) != 0.0, a(i, k) * a(i, k) / x(i), 0.0)\n}\n");
+  const Graph first = vjp(graph, {.wrt = {0, 1}, .outputs = {0}});
+  const Graph second = vjp(first, {.wrt = {0, 1, 2}, .outputs = {0, 1}});
+  std::vector<Array> inputs = testing::random_inputs(second, 5, 1, 2);
+  inputs[0].set(1, 0);
+  for (const Array& result : interpret(simplify_last(second), inputs))
+    for (int64_t k = 0; k < result.element_count(); ++k) EXPECT_TRUE(std::isfinite(result.at(k)));
+  EXPECT_GT(simplify_last(first).stages.size(), first.stages.size());
 }
 
 }  // namespace
