@@ -34,7 +34,12 @@ extern const char kCodeRevision[];  // the build writes it: cmake/code_revision.
 namespace {
 
 constexpr const char* kVersion = ADJIT_VERSION;
-constexpr size_t kMaxExecutables = 4096;
+// Executables kept at hand, and how many loaded objects they may have together: an object takes two
+// of a process's mappings, of which Linux allows 65,530 (vm.max_map_count).
+constexpr size_t kMaxExecutables = 4096, kMaxObjects = 16'384;
+size_t share_of_objects(const Executable& executable) {
+  return std::max(executable.object_count(), kMaxObjects / kMaxExecutables);
+}
 
 int threads_from(const EngineOptions& options) {
   if (options.threads > 0) return options.threads;
@@ -94,7 +99,7 @@ Engine::Engine(EngineOptions options)
       machines_(cpu_target(options_.target_features)),
       store_(options_.store),
       pool_(std::make_shared<ThreadPool>(threads_)),
-      executables_(kMaxExecutables) {}
+      executables_(kMaxObjects, share_of_objects) {}
 
 Engine::~Engine() = default;
 

@@ -34,7 +34,9 @@ Executable::Executable(ExecutionPlan plan, std::vector<std::shared_ptr<LoadedCod
       report_(std::move(report)),
       mode_(mode),
       uses_(plan_.buffers.size()) {
-  for (const auto& code : std::set(code_.begin(), code_.end())) report_.code_bytes += code->bytes();
+  const std::set objects(code_.begin(), code_.end());
+  object_count_ = objects.size();
+  for (const auto& code : objects) report_.code_bytes += code->bytes();
   for (size_t k = 0; k < plan_.kernels.size(); ++k) {
     const KernelPlan& kernel = plan_.kernels[k];
     kernels_.push_back({reinterpret_cast<KernelFunction>(code_[k]->lookup(kernel.symbol)),

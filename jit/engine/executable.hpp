@@ -42,6 +42,8 @@ class Executable {
   int64_t workspace_bytes() const;
   const ExecutionPlan& plan() const { return plan_; }
   const CompileReport& report() const { return report_; }
+  /// Objects that are linked into the process for it.
+  size_t object_count() const { return object_count_; }
 
   /// Addresses of element 0 of every input and output, laid out as the plan says; not checked.
   /// ErrorCode::Bounds when an index that depends on data is out of range: the outputs then hold
@@ -104,7 +106,8 @@ class Executable {
   void run_conditional(Frame& frame, size_t number) const;
 
   ExecutionPlan plan_;
-  std::vector<std::shared_ptr<LoadedCode>> code_;
+  std::vector<std::shared_ptr<LoadedCode>> code_;  // per kernel
+  size_t object_count_ = 0;
   std::shared_ptr<ThreadPool> pool_;
   CompileReport report_;
   FloatMode mode_;

@@ -22,6 +22,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 
 #include "runtime/graph/text.hpp"
 #include "tests/fuzz/check.hpp"
@@ -74,9 +75,16 @@ class Programs : public ::testing::TestWithParam<uint64_t> {
                 static_cast<double>(counts_.programs) / minutes);
   }
 
+  // Engines keep what they compiled, which takes the process's mappings: new ones now and then.
   static FuzzEngines& engines() {
-    static FuzzEngines all;
-    return all;
+    static std::unique_ptr<FuzzEngines> all;
+    static int64_t made_for = 0;
+    constexpr int64_t kPrograms = 200;
+    if (!all || counts_.programs / kPrograms != made_for) {
+      all = std::make_unique<FuzzEngines>();
+      made_for = counts_.programs / kPrograms;
+    }
+    return *all;
   }
 
   // "" where the program is right; else what is wrong, and the program shrunk.
