@@ -121,8 +121,9 @@ void OperatorCall::bind(std::span<const TensorId> inputs) {
         operands_.push_back(take(operands_.size()));
       break;
     }
-    const bool named = !optional || !parameter.optional ||
-                       std::ranges::find(*optional, parameter.name) != optional->end();
+    const bool named =
+        !optional || !parameter.optional ||
+        std::find(optional->begin(), optional->end(), parameter.name) != optional->end();
     operands_.push_back(named ? take(k) : Operand{});
     if (!operands_.back().given() && !parameter.optional)
       fail(ErrorCode::Invalid, "the operand '" + std::string(parameter.name) +
