@@ -98,7 +98,7 @@ std::string expected_complaint(Graph graph, const std::vector<Array>& inputs) {
 TEST(CompiledNaNChecks, SayWhatTheInterpreterFinds) {
   Engine engine(watching());
   int clean = 0, dirty = 0;
-  for (uint64_t seed = 1; seed <= 120; ++seed) {
+  for (uint64_t seed = 1; seed <= 160; ++seed) {
     const Graph graph =
         random_graph(seed, {.max_extent = seed % 3 ? 6 : 20, .scatters = seed % 2 == 0});
     std::vector<Array> inputs = small_inputs(graph, seed);
