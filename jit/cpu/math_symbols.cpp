@@ -33,7 +33,8 @@ double digamma(double x) { return polygamma(0, x); }
 double erfinv(double y) {
   if (!(y >= -1 && y <= 1)) return std::numeric_limits<double>::quiet_NaN();
   if (y == 1 || y == -1) return std::copysign(std::numeric_limits<double>::infinity(), y);
-  if (std::fabs(y) < 0x1p-40) return y * (std::sqrt(kPi) / 2);
+  if (std::fabs(y) < 0x1p-40)
+    return static_cast<double>(y * (std::sqrt(std::numbers::pi_v<long double>) / 2));
   const long double target = std::fabs(y), complement = 1 - target;
   const double w = std::log1p(-y * y);
   const double b = 2 / (kPi * 0.147) + w / 2;

@@ -38,8 +38,9 @@ Floats log10(Floats x);
 Floats log1p(Floats x);
 Floats pow(Floats x, Floats y);
 /// log(high + low) + k ln 2 with |low| at most half a unit of high; high is 0, +inf, negative (NaN)
-/// or normal.
-Floats log_of_sum(Pair x, Floats k);
+/// or normal. Of a sum between 1/8 and 2 the rest that rounding its distance to 1 leaves may be
+/// half a unit of the result: kept, it is added to first order.
+Floats log_of_sum(Pair x, Floats k, bool keep_rest = false);
 
 // roots.cpp
 /// An exponent in quarters, where it is a constant that square roots reach: -7 .. 7 but for

@@ -161,24 +161,29 @@ Floats exp2(Floats x) {
   return scale(multiply_add(p, r, 1), n);
 }
 
-// 2^n (q + 1) - 1 = 2 (q h + (h - 1/2)) with h = 2^(n-1), which does not overflow before the result
-// does.
+// 2^n (q + 1) - 1 = 2 (q h + (h - 1/2)) with q = e^r - 1 and h = 2^(n-1), which does not overflow
+// before the result does. In double q is added in two parts, the first, r, almost exactly.
 Floats expm1(Floats x) {
   const Floats clamped = clamp(x, -50, x.is_double() ? 710 : 89);
   const Reduction reduced = reduce(clamped);
-  const Floats q = exp_minus_one_of_reduced(reduced.r);
+  const Floats r = reduced.r;
   const Floats h = power_of_two(reduced.n - 1);
-  const Floats result = multiply_add(q, h, h - 0.5) * 2;
-  return select(fabs(x) < (x.is_double() ? 0x1p-54 : 0x1p-25), x, result);  // keeps -0
+  const Floats below = h - 0.5;
+  const Floats half =
+      x.is_double() ? multiply_add(r * r * polynomial(r, kF64Exp), h, multiply_add(r, h, below))
+                    : multiply_add(exp_minus_one_of_reduced(r), h, below);
+  return select(fabs(x) < (x.is_double() ? 0x1p-54 : 0x1p-25), x, half * 2);  // keeps -0
 }
 
-// e = e^-|x| does not overflow, and gives the small side its relative precision. In double the
-// rounding errors of e and of 1 + e are corrected to first order.
+// e = e^-|x| does not overflow, and gives the small side its relative precision: e - e s with
+// s = e / (1 + e), in which the errors of 1 + e and of the division are small beside e. In double
+// the rounding errors of e and of 1 + e are corrected to first order.
 Floats sigmoid(Floats x) {
   const Floats negative = -fabs(x);
   if (!x.is_double()) {
     const Floats e = exp(negative);
-    return select(x >= 0, 1, e) / (1 + e);
+    const Floats from = select(x >= 0, 1, e);
+    return multiply_add(-from, e / (1 + e), from);
   }
   const Reduction reduced = reduce(clamp(negative, -746, 0));
   const Floats q = exp_minus_one_of_reduced(reduced.r);

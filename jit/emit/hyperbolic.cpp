@@ -35,9 +35,9 @@ Floats tanh(Floats x) {
     const Floats p = polynomial(z, polynomials::kF32Tanh);
     const Floats small = multiply_add(p * z, x, x);
     const Floats large = 1 - 2 / (e + 1);
-    return copysign(select(a < 0.55, small, large), x);
+    return copysign(select(a < 0.625, small, large), x);
   }
-  const Mask is_small = a < 0.625;
+  const Mask is_small = a < 0.65;
   const Floats numerator = z * polynomial(z, kTanhNumerator);
   const Floats quotient =
       select(is_small, numerator, -2) / select(is_small, polynomial(z, kTanhDenominator), e + 1);
@@ -72,21 +72,30 @@ Floats asinh(Floats x) {
   return copysign(select(a < (x.is_double() ? 0x1p-28 : 0x1p-13), a, value), x);
 }
 
-// With t = x - 1, log1p(t + sqrt(t^2 + 2 t)); for large x it is log(2 x).
+// log(x + sqrt(t^2 + 2 t)) with t = x - 1; for large x it is log(2 x). In double the root's
+// rounding error is corrected to first order.
 Floats acosh(Floats x) {
   const Mask large = x > (x.is_double() ? 0x1p28 : 0x1p13);
   const Floats t = x - 1;
-  const Floats y = t + sqrt(multiply_add(t, t, t + t));
-  const Pair sum = exact_sum(x.constant(1), y);
+  const Floats square = multiply_add(t, t, t + t);
+  const Floats root = sqrt(square);
+  Pair sum = exact_sum_ordered(x, root);
+  if (x.is_double()) {
+    const Floats nonzero = root + (root + 0x1p-100);
+    sum.low = sum.low + multiply_add(-root, root, square) / nonzero;
+  }
   const Floats k = select(large, x.constant(1), x.constant(0));
-  const Floats value = log_of_sum({select(large, x, sum.high), select(large, 0, sum.low)}, k);
+  const Floats value = log_of_sum({select(large, x, sum.high), select(large, 0, sum.low)}, k, true);
   return select(x < 1, x.nan(), value);
 }
 
-// log1p(2 a / (1 - a)) / 2
+// log(1 + y) / 2 with y = 2 a / (1 - a) = 2 a + 2 a (a / (1 - a)): where y is small the division's
+// errors are, too.
 Floats atanh(Floats x) {
   const Floats a = fabs(x);
-  const Floats value = log1p((a + a) / (1 - a)) * 0.5;
+  const Floats twice = a + a;
+  const Pair sum = exact_sum(a.constant(1), multiply_add(twice, a / (1 - a), twice));
+  const Floats value = log_of_sum(sum, a.constant(0)) * 0.5;
   const Floats defined = select(a > 1, a.nan(), value);
   return copysign(select(a < (x.is_double() ? 0x1p-28 : 0x1p-13), a, defined), x);
 }

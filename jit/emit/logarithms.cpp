@@ -26,12 +26,15 @@ struct LogParts {
   Floats tail;
 };
 
-// Of a positive normal number, with m from 2/3 to 4/3 (float) or from sqrt(1/2) to sqrt(2)
-// (double).
-Split split(Floats x) {
+// The least m of a split, as bits of a float: 0.67, so that f log2(e) is below 1/2 and log10 at
+// least 1/8 where k is not 0, and 3/4, from which on f of log1p is exact.
+constexpr int64_t kNearTwoThirds = 0x3f2b851f, kThreeQuarters = 0x3f400000;
+
+// Of a positive normal number, with m from `least` to twice that; in double from sqrt(1/2).
+Split split(Floats x, int64_t least = kNearTwoThirds) {
   const bool d = x.is_double();
   const int mantissa = d ? 52 : 23;
-  const int64_t lowest = d ? 0x3fe6a09e00000000 : 0x3f2aaaab;
+  const int64_t lowest = d ? 0x3fe6a09e00000000 : least;
   const Ints above = x.bits() - lowest;
   const Ints exponent = above & -(int64_t{1} << mantissa);
   // k + bias, non-negative, lies in the mantissa of 2^mantissa + k + bias.
@@ -50,23 +53,29 @@ Split split_subnormal(Floats x) {
   return {s.k - select(subnormal, x.constant(d ? 54 : 24), x.constant(0)), s.m};
 }
 
-// log(1 + f) - f
-Floats log_tail(Floats f) {
-  if (!f.is_double()) {
-    const Floats p = polynomial(f, polynomials::kF32Log);
-    return f * f * multiply_add(p, f, -0.5);
-  }
-  // log(1 + f) = 2 atanh(s), and 2 s = f - s f (fdlibm)
+/// log(1 + f) - f = s factor - half_square, in double.
+struct LongTail {
+  Floats half_square, s, factor;
+};
+
+// log(1 + f) = 2 atanh(s), and 2 s = f - s f (fdlibm)
+LongTail long_tail(Floats f) {
   const Floats s = f / (2 + f);
   const Floats z = s * s;
   const Floats half_square = f * f * 0.5;
-  const Floats p = z * polynomial(z, polynomials::kF64Log);
-  return multiply_add(s, half_square + p, -half_square);
+  return {half_square, s, half_square + z * polynomial(z, polynomials::kF64Log)};
+}
+
+// log(1 + f) - f, in float with the coefficients of a range of f.
+Floats log_tail(Floats f, std::span<const double> coefficients) {
+  if (!f.is_double()) return f * f * multiply_add(polynomial(f, coefficients), f, -0.5);
+  const LongTail tail = long_tail(f);
+  return multiply_add(tail.s, tail.factor, -tail.half_square);
 }
 
 LogParts log_parts(Split x) {
   const Floats f = x.m - 1;
-  return {x.k, f, log_tail(f)};
+  return {x.k, f, log_tail(f, polynomials::kF32Log)};
 }
 
 constexpr double kLn2High = 6.93147180369123816490e-01, kLn2Low = 1.90821492927058770002e-10;
@@ -95,7 +104,16 @@ Constant constant(Floats x, long double value) {
   return {high, static_cast<double>(value - static_cast<long double>(high))};
 }
 
-// (f + tail) * factor, nearly rounded once.
+// exponent + f high + f P(f) in float, where exponent.high has few bits: the first sum's rounding
+// error is added to the rest, so that nearly the last addition alone rounds.
+Floats scaled(Pair exponent, Floats f, double high, std::span<const double> coefficients) {
+  const Floats sum = multiply_add(f, high, exponent.high);
+  const Floats error = multiply_add(f, high, exponent.high - sum);
+  const Floats low = exponent.low + error;
+  return sum + multiply_add(f, polynomial(f, coefficients), low);
+}
+
+// (f + tail) * factor in double, nearly rounded once.
 Floats times(LogParts p, Constant factor, Floats more) {
   const Floats low = multiply_add(p.f, factor.low, multiply_add(p.tail, factor.high, more));
   return multiply_add(p.f, factor.high, low);
@@ -106,25 +124,46 @@ Floats times(LogParts p, Constant factor, Floats more) {
 Floats log(Floats x) { return with_special_values(x, natural(log_parts(split_subnormal(x)))); }
 
 Floats log2(Floats x) {
-  const LogParts p = log_parts(split_subnormal(x));
-  const Floats rest = times(p, constant(x, std::numbers::log2e_v<long double>), x.constant(0));
-  return with_special_values(x, p.k + rest);
+  const Split parts = split_subnormal(x);
+  const Constant factor = constant(x, std::numbers::log2e_v<long double>);
+  if (!x.is_double()) {
+    const Floats low = x.constant(-0.0);  // whose addition LLVM drops
+    return with_special_values(
+        x, scaled({parts.k, low}, parts.m - 1, factor.high, polynomials::kF32Log2));
+  }
+  const Floats f = parts.m - 1;
+  const LongTail tail = long_tail(f);
+  if (!x.context().features.fma) {  // a product of f alone would be the larger for its rounding
+    const Floats log = f + (tail.s * tail.factor - tail.half_square);
+    return with_special_values(x, parts.k + (log * factor.high + log * factor.low));
+  }
+  const Floats rest = multiply_add(tail.s * tail.factor, factor.high, f * factor.low);
+  const Floats low = multiply_add(tail.half_square, -factor.high, rest);
+  return with_special_values(x, parts.k + multiply_add(f, factor.high, low));
 }
 
 Floats log10(Floats x) {
-  const LogParts p = log_parts(split_subnormal(x));
+  const Split parts = split_subnormal(x);
   const Constant factor = constant(x, std::numbers::log10e_v<long double>);
-  const double high = x.is_double() ? kLog10Of2High : 0x1.344p-2;
-  const double low = x.is_double() ? kLog10Of2Low : 0x1.3509f8p-18;
-  return with_special_values(x, multiply_add(p.k, high, times(p, factor, p.k * low)));
+  if (!x.is_double()) {
+    const Pair exponent{parts.k * 0x1.344p-2, parts.k * 0x1.3509f8p-18};
+    return with_special_values(x,
+                               scaled(exponent, parts.m - 1, factor.high, polynomials::kF32Log10));
+  }
+  const LogParts p = log_parts(parts);
+  return with_special_values(
+      x, multiply_add(p.k, kLog10Of2High, times(p, factor, p.k * kLog10Of2Low)));
 }
 
 // With high = 2^k m exactly, f = (m - 1) + low / 2^k.
-Floats log_of_sum(Pair x, Floats extra) {
-  const Split s = split(x.high);
+Floats log_of_sum(Pair x, Floats extra, bool keep_rest) {
+  const Split s = split(x.high, kThreeQuarters);
   const Floats k = select(s.k < 100, s.k, 100);  // beyond, `low` is below notice
-  const Floats f = multiply_add(x.low, power_of_two(-k), s.m - 1);
-  return with_special_values(x.high, natural({s.k + extra, f, log_tail(f)}));
+  const Floats high = s.m - 1, scale = power_of_two(-k);
+  const Floats f = multiply_add(x.low, scale, high);
+  Floats tail = log_tail(f, polynomials::kF32Log1p);
+  if (keep_rest) tail = tail + multiply_add(x.low, scale, high - f);
+  return with_special_values(x.high, natural({s.k + extra, f, tail}));
 }
 
 Floats log1p(Floats x) {

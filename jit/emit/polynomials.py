@@ -124,6 +124,14 @@ def log_tail(f):  # log(1 + f) = f - f^2 / 2 + f^3 P(f)
     return small(f, mp.mpf(1) / 3, lambda: (mp.log1p(f) - f + f**2 / 2) / f**3)
 
 
+def log_tail_to(
+    base,
+):  # log(1 + f) / log(base) = f h + f P(f), h the float nearest to 1 / log(base)
+    factor = 1 / mp.log(base)
+    high = rounded(factor, "f32")
+    return lambda f: small(f, factor - high, lambda: mp.log1p(f) * factor / f - high)
+
+
 def atanh_tail(z):  # 2 atanh(s) = 2 s + s z P(z), z = s^2
     return small(z, mp.mpf(2) / 3, lambda: (2 * mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 2) / z)
 
@@ -182,6 +190,14 @@ def log_weight(f):
     return f**3 / mp.log1p(f) if f else mp.mpf(0)
 
 
+def log_weight_to(base):
+    return lambda f: small(f, mp.log(base), lambda: f * mp.log(base) / mp.log1p(f))
+
+
+log2_tail, log2_weight = log_tail_to(2), log_weight_to(2)
+log10_tail, log10_weight = log_tail_to(10), log_weight_to(10)
+
+
 def atanh_weight(z):
     return z / 2
 
@@ -217,7 +233,10 @@ TABLE = [
     ("kExpStep", "f32", exp_tail, exp_step_weight, 2, "-0.0218", "0.0218"),
     ("kExp2", "f32", exp2_tail, exp2_weight, 6, "-0.5001", "0.5001"),
     ("kExp2", "f64", exp2_tail, exp2_weight, 11, "-0.5001", "0.5001"),
-    ("kLog", "f32", log_tail, log_weight, 8, "-0.33334", "0.33334"),
+    ("kLog", "f32", log_tail, log_weight, 8, "-0.3301", "0.3401"),
+    ("kLog1p", "f32", log_tail, log_weight, 8, "-0.25", "0.5"),
+    ("kLog2", "f32", log2_tail, log2_weight, 10, "-0.3301", "0.3401"),
+    ("kLog10", "f32", log10_tail, log10_weight, 10, "-0.3301", "0.3401"),
     ("kLog", "f64", atanh_tail, atanh_weight, 7, "0", "0.02945"),
     ("kLogSecond", "f64", atanh_second_tail, atanh_second_weight, 7, "0", "0.02945"),
     ("kTanh", "f32", tanh_tail, tanh_weight, 5, "0", "0.3906"),

@@ -15,6 +15,7 @@
 #include "jit/cpu/float_mode.hpp"
 #include "tests/jit/emit/compiled_function.hpp"
 #include "tests/jit/emit/function_samples.hpp"
+#include "tests/jit/emit/hardest_arguments.hpp"
 
 namespace adjit::testing {
 namespace {
@@ -153,6 +154,34 @@ TEST_P(UnaryFunctions, DoubleIsWithinItsBound) {
                   f.bound_f64, f.name);
   expect_within(compiled<double>(f.emit, {.lanes = 8, .target = "x86-64-v2"}), x, f.reference_f64,
                 without_fma(f.bound_f64), f.name);
+}
+
+/// A thousand neighbours on both sides of each number.
+template <class T>
+std::vector<T> neighbourhoods(const std::vector<T>& places) {
+  std::vector<T> found;
+  for (const T place : places) {
+    T x = place;
+    for (int k = 0; k < 1000; ++k) x = std::nextafter(x, -std::numeric_limits<T>::infinity());
+    for (int k = 0; k < 2000; ++k)
+      found.push_back(x = std::nextafter(x, std::numeric_limits<T>::infinity()));
+  }
+  return found;
+}
+
+TEST_P(UnaryFunctions, BoundsHoldAtTheHardestArguments) {
+  const Function& f = GetParam();
+  for (const HardestArguments& hardest : kHardestArguments) {
+    if (std::string_view(hardest.name) != f.name) continue;
+    for (const char* target : {"native", "x86-64-v3", "x86-64-v2"}) {
+      const bool fma = target != std::string_view("x86-64-v2");
+      const auto bound = [&](double b) { return fma ? b : without_fma(b); };
+      expect_within(compiled<float>(f.emit, {.target = target}), neighbourhoods(hardest.narrow),
+                    f.reference_f32, bound(f.bound_f32), f.name);
+      expect_within(compiled<double>(f.emit, {.lanes = 8, .target = target}),
+                    neighbourhoods(hardest.wide), f.reference_f64, bound(f.bound_f64), f.name);
+    }
+  }
 }
 
 template <class T>
