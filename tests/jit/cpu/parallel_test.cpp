@@ -223,7 +223,7 @@ TEST(ThreadPool, AForkDuringARunLeavesAChildThatRunsAlone) {
 }
 
 // No memory for another thread's stack, and none left over from threads that have ended.
-void refuse_threads() {
+[[maybe_unused]] void refuse_threads() {
   size_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
   rlimit limit{};

