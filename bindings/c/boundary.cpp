@@ -3,28 +3,22 @@
 
 #include <new>
 
+#include "runtime/process/per_thread.hpp"
+
 namespace adjit::c {
 namespace {
 
-// Never throws while it keeps a message: a string that cannot be allocated leaves a fixed one.
-class LastMessage {
- public:
-  void set(const char* text) noexcept {
-    try {
-      text_ = text;
-      fixed_ = nullptr;
-    } catch (...) {
-      fixed_ = "out of memory";
-    }
+PerThread<std::string> last_message;
+thread_local const char* instead = "";  // where there is none, or no memory for it
+
+void keep_message(const char* text) noexcept {
+  try {
+    last_message.get() = text;
+    instead = nullptr;
+  } catch (...) {
+    instead = "out of memory";
   }
-  const char* get() const noexcept { return fixed_ ? fixed_ : text_.c_str(); }
-
- private:
-  std::string text_;
-  const char* fixed_ = nullptr;
-};
-
-thread_local LastMessage last_message;
+}
 
 }  // namespace
 
@@ -32,19 +26,19 @@ adjit_status current_exception() noexcept {
   try {
     throw;
   } catch (const Error& e) {
-    last_message.set(e.what());
+    keep_message(e.what());
     return static_cast<adjit_status>(e.code());
   } catch (const Cancelled& e) {
-    last_message.set(e.what());
+    keep_message(e.what());
     return ADJIT_CANCELLED;
   } catch (const std::bad_alloc&) {
-    last_message.set("out of memory");
+    keep_message("out of memory");
     return ADJIT_MEMORY;
   } catch (const std::exception& e) {
-    last_message.set(e.what());
+    keep_message(e.what());
     return ADJIT_INTERNAL;
   } catch (...) {
-    last_message.set("an unknown exception");
+    keep_message("an unknown exception");
     return ADJIT_INTERNAL;
   }
 }
@@ -55,7 +49,12 @@ extern "C" {
 
 const char* adjit_version(void) { return ADJIT_VERSION; }
 uint32_t adjit_abi_version(void) { return ADJIT_ABI_VERSION; }
-const char* adjit_last_error_message(void) { return adjit::c::last_message.get(); }
+const char* adjit_last_error_message(void) {
+  using namespace adjit::c;
+  if (instead) return instead;
+  const std::string* const kept = last_message.find();
+  return kept ? kept->c_str() : "";  // none in a thread that is ending
+}
 
 const char* adjit_status_name(adjit_status status) {
   static constexpr const char* kNames[] = {

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <exception>
 #include <string>
@@ -14,25 +15,28 @@ namespace {
 
 struct StackBounds {
   uintptr_t low = 1, high = 0;  // none
+  bool asked = false;           // and answered, if only that there are none
 };
 
 StackBounds bounds_of_this_thread() {
   pthread_attr_t attributes;
-  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return {};
+  if (const int failed = pthread_getattr_np(pthread_self(), &attributes); failed != 0)
+    return {.asked = failed != ENOMEM};
   void* low = nullptr;
   size_t size = 0, guard = 0;
   const bool known = pthread_attr_getstack(&attributes, &low, &size) == 0 &&
                      pthread_attr_getguardsize(&attributes, &guard) == 0;
   pthread_attr_destroy(&attributes);
-  if (!known) return {};
+  if (!known) return {.asked = true};
   const auto at = reinterpret_cast<uintptr_t>(low);
-  return {at + guard, at + size};
+  return {at + guard, at + size, true};
 }
 
 }  // namespace
 
 size_t stack_left() {
-  thread_local const StackBounds bounds = bounds_of_this_thread();
+  thread_local StackBounds bounds;
+  if (!bounds.asked) bounds = bounds_of_this_thread();
   const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   return here > bounds.low && here <= bounds.high ? here - bounds.low : SIZE_MAX;
 }

@@ -10,6 +10,7 @@
 #include "runtime/expr/error.hpp"
 #include "runtime/expr/fold.hpp"
 #include "runtime/expr/scalar.hpp"
+#include "runtime/process/per_thread.hpp"
 
 namespace adjit {
 namespace {
@@ -260,11 +261,20 @@ ExprId Rebuilder::operator()(ExprId root) {
   return ExprId{*done_.find(root.value)};
 }
 
+namespace {
+
+// What a walk has seen carries its number, so that nothing is cleared between walks: most bodies
+// have few nodes, in pools of many.
+struct Walks {
+  std::vector<uint32_t> seen;
+  uint32_t walk = 0;
+};
+PerThread<Walks> walks;
+
+}  // namespace
+
 std::vector<ExprId> reachable(const ExprPool& pool, std::span<const ExprId> roots) {
-  // What a walk has seen carries its number, so that nothing is cleared between walks: most bodies
-  // have few nodes, in pools of many.
-  thread_local std::vector<uint32_t> seen;
-  thread_local uint32_t walk = 0;
+  auto& [seen, walk] = walks.get();
   if (++walk == 0) {
     std::ranges::fill(seen, 0);
     walk = 1;
