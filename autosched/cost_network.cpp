@@ -2,20 +2,18 @@
 #include "autosched/cost_network.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "autosched/network_inputs.hpp"
 #include "runtime/expr/error.hpp"
 #include "runtime/process/fork.hpp"
+#include "runtime/process/json.hpp"
 
 namespace adjit {
 
 extern const char kCostWeights[];  // made of autosched/weights.json by the build
 
 namespace {
-
-using nlohmann::json;
 
 constexpr int kFormat = 2;
 constexpr double kFarthest = 3;  // standard deviations that an input counts for at most
@@ -32,21 +30,21 @@ void require(bool holds, const std::string& what) {
 
 double factor_of(double x) { return x >= 0 ? 1 + x : 1 / (1 - x); }
 
-CostNetwork::CostNetwork(const json& j) {
+CostNetwork::CostNetwork(const Json& j) {
   mean_ = j.at("mean").get<std::vector<double>>();
   scale_ = j.at("scale").get<std::vector<double>>();
   require(mean_.size() == network_input_names().size() && scale_.size() == mean_.size(),
           "their normalisation is of another length");
   read_layers(j.at("layers"));
-  const json& entry = j.at("entry");
+  const Json& entry = j.at("entry");
   call_ = entry.at("call").get<double>();
   pool_ = entry.at("pool").get<double>();
   task_ = entry.at("task").get<double>();
 }
 
-void CostNetwork::read_layers(const json& list) {
+void CostNetwork::read_layers(const Json& list) {
   size_t width = mean_.size();
-  for (const json& layer : list) {
+  for (const Json& layer : list) {
     layers_.push_back({layer.at("weights").get<std::vector<std::vector<double>>>(),
                        layer.at("bias").get<std::vector<double>>()});
     const Layer& read = layers_.back();
@@ -60,7 +58,7 @@ void CostNetwork::read_layers(const json& list) {
 }
 
 std::map<int, CostNetwork> read_networks(std::string_view text) {
-  const json j = json::parse(text, nullptr, false);
+  const Json j = Json::parse(text, nullptr, false);
   require(j.is_object(), "this is not a JSON object");
   std::map<int, CostNetwork> networks;
   try {
@@ -68,12 +66,12 @@ std::map<int, CostNetwork> read_networks(std::string_view text) {
     require(
         std::ranges::equal(j.at("inputs").get<std::vector<std::string>>(), network_input_names()),
         "they are for other inputs");
-    for (const json& one : j.at("networks")) {
+    for (const Json& one : j.at("networks")) {
       const int vector_bits = one.at("vector_bits").get<int>();
       require(networks.emplace(vector_bits, one).second,
               "two are for vectors of " + std::to_string(vector_bits) + " bits");
     }
-  } catch (const json::exception& error) {
+  } catch (const Json::exception& error) {
     require(false, error.what());
   }
   return networks;

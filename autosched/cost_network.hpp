@@ -9,12 +9,12 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "autosched/cost.hpp"
+#include "runtime/process/json.hpp"
 
 namespace adjit {
 
@@ -30,7 +30,7 @@ double factor_of(double x);
 class CostNetwork {
  public:
   /// One network of the file. ErrorCode::Parse where it is not for this version's inputs.
-  explicit CostNetwork(const nlohmann::json& weights);
+  explicit CostNetwork(const Json& weights);
 
   /// The one that the library was built with for targets like this; null if there is none: of
   /// vectors of another width no network knows anything.
@@ -50,7 +50,7 @@ class CostNetwork {
     std::vector<double> bias;
   };
 
-  void read_layers(const nlohmann::json& list);
+  void read_layers(const Json& list);
 
   std::vector<double> mean_, scale_;  // of the inputs
   std::vector<Layer> layers_;         // none: no corrections

@@ -2,15 +2,13 @@
 // program's history.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "autosched/nests.hpp"
 #include "autosched/program.hpp"
+#include "runtime/process/json.hpp"
 
 namespace adjit {
-
-using Json = nlohmann::ordered_json;
 
 /// One move under way.
 struct Move {

@@ -1,5 +1,4 @@
 // bindings/c/computation.cpp -- finished computations: text notation, descriptions, derivatives.
-#include <nlohmann/json.hpp>
 
 #include "bindings/c/arrays.hpp"
 #include "bindings/c/boundary.hpp"
@@ -7,6 +6,7 @@
 #include "jit/engine/json_text.hpp"
 #include "jit/engine/stage_report.hpp"
 #include "runtime/diff/partition.hpp"
+#include "runtime/process/json.hpp"
 
 namespace adjit::c {
 namespace {
@@ -58,7 +58,7 @@ adjit_status adjit_text_module_create(const char* source, const char* file_name,
         adjit_text_module{adjit::TextModule::parse(&required(source, "source"),
                                                    file_name == nullptr ? "<text>" : file_name),
                           {}});
-    nlohmann::json list = nlohmann::json::array();
+    adjit::Json list = adjit::Json::array();
     for (const std::string& name : made->module.names()) {
       const adjit::TextModule::Signature signature = made->module.signature(name);
       list.push_back(

@@ -1,17 +1,15 @@
 // bindings/c/context.cpp -- contexts: options, logging, information.
 #include <cstdlib>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "bindings/c/boundary.hpp"
 #include "bindings/c/handles.hpp"
 #include "bindings/c/logging.hpp"
 #include "jit/engine/json_text.hpp"
+#include "runtime/process/json.hpp"
 
 namespace adjit::c {
 namespace {
-
-using nlohmann::json;
 
 adjit_log_level level_of(cache::Level level) {
   switch (level) {
@@ -108,7 +106,7 @@ adjit_status adjit_context_info(adjit_context* context, const char** text) {
     const adjit::CpuTarget& target = engine.target();
     const adjit::cache::StoreOptions& store = engine.store().options();
     static constexpr const char* kModes[] = {"off", "ro", "rw"};
-    const json info = {
+    const adjit::Json info = {
         {"version", ADJIT_VERSION},
         {"llvm", adjit::Engine::llvm_version()},
         {"compiler", __VERSION__},
@@ -119,7 +117,7 @@ adjit_status adjit_context_info(adjit_context* context, const char** text) {
           {"vector_bits", target.vector.vector_bits}}},
         {"threads", engine.threads()},
         {"subnormals", engine.float_mode() == adjit::FloatMode::KeepSubnormals ? "keep" : "flush"},
-        {"gpus", json::array()},
+        {"gpus", adjit::Json::array()},
         {"cache",
          {{"directory", store.directory.string()},
           {"mode", kModes[static_cast<size_t>(store.mode)]},

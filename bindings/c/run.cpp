@@ -1,6 +1,5 @@
 // bindings/c/run.cpp -- lowering, compiling, running, looking inside.
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
 #include "bindings/c/arrays.hpp"
 #include "bindings/c/boundary.hpp"
@@ -10,11 +9,10 @@
 #include "jit/engine/json_text.hpp"
 #include "jit/engine/profile.hpp"
 #include "jit/engine/stage_report.hpp"
+#include "runtime/process/json.hpp"
 
 namespace adjit::c {
 namespace {
-
-using nlohmann::json;
 
 adjit_lower_options lower_options(const adjit_lower_options* given) {
   const adjit_lower_options options = options_from(given);
@@ -86,10 +84,10 @@ class CheckedArrays {
 std::string report_json(const adjit_executable& handle) {
   const Executable& executable = *handle.executable;
   const CompileReport& r = executable.report();
-  json key = json::array();
+  Json key = Json::array();
   for (const cache::Component& c : handle.engine->key(handle.request).components)
     key.push_back({{"name", c.name}, {"value", c.value}});
-  return json_text(json{{"cache", handle.from_memory ? "memory" : r.cache},
+  return json_text(Json{{"cache", handle.from_memory ? "memory" : r.cache},
                         {"miss_reason", handle.from_memory ? "" : r.miss_reason},
                         {"trace_ms", handle.request.trace_ms},
                         {"derive_ms", r.derive_ms},
@@ -222,9 +220,9 @@ adjit_status adjit_lowered_proposals(adjit_lowered* lowered, int32_t count, uint
     if (count < 1)
       throw adjit::Error(adjit::ErrorCode::Invalid,
                          "count is " + std::to_string(count) + "; ask for at least one schedule");
-    json list = json::array();
+    adjit::Json list = adjit::Json::array();
     for (const auto& p : l.engine->proposals(l.request, static_cast<size_t>(count), seed))
-      list.push_back({{"schedule", json::parse(p.schedule_json)},
+      list.push_back({{"schedule", adjit::Json::parse(p.schedule_json)},
                       {"changes", p.changes},
                       {"predicted", p.predicted}});
     std::string made = adjit::json_text(list);

@@ -1,11 +1,10 @@
 // bindings/c/trace.cpp -- traces: inputs, operators, calls.
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
 #include "bindings/c/arrays.hpp"
 #include "bindings/c/boundary.hpp"
 #include "bindings/c/handles.hpp"
+#include "runtime/process/json.hpp"
 #include "runtime/trace/ops/operator.hpp"
 
 namespace adjit::c {
@@ -23,8 +22,6 @@ std::vector<TensorId> tensors(Trace& trace, int32_t count, const adjit_tensor* i
 }
 
 namespace {
-
-using nlohmann::json;
 
 // Row-major bytes of an array with any strides.
 std::vector<std::byte> gathered(const DLTensor& tensor, DType dtype) {
@@ -50,16 +47,16 @@ std::vector<std::byte> gathered(const DLTensor& tensor, DType dtype) {
 }
 
 // What prints and copies JSON recurs as deep as it is nested.
-json attributes_of(const char* text) {
-  if (text == nullptr) return json::object();
+Json attributes_of(const char* text) {
+  if (text == nullptr) return Json::object();
   constexpr int kDeepest = 64;
-  const auto bounded = [](int depth, json::parse_event_t, json&) {
+  const auto bounded = [](int depth, Json::parse_event_t, Json&) {
     if (depth > kDeepest)
       throw Error(ErrorCode::Invalid,
                   "the attributes are nested deeper than " + std::to_string(kDeepest) + " levels");
     return true;
   };
-  json attributes = json::parse(text, bounded, false);
+  Json attributes = Json::parse(text, bounded, false);
   if (!attributes.is_discarded()) return attributes;
   constexpr size_t kShown = 200;
   const std::string_view whole = text;
@@ -69,7 +66,7 @@ json attributes_of(const char* text) {
 }
 
 std::string operators_json() {
-  json list = json::array();
+  Json list = Json::array();
   for (const Operator& op : all_operators())
     list.push_back({{"name", op.name},
                     {"signature", op.signature},
@@ -183,7 +180,7 @@ adjit_status adjit_trace_operator(adjit_trace* trace, const char* name, int32_t 
   return guarded([&] {
     adjit::Trace& t = required(trace, "trace").trace;
     elements(results, required(count, "count"), "results");
-    const json attributes = attributes_of(attributes_json);
+    const adjit::Json attributes = attributes_of(attributes_json);
     const std::vector<adjit::TensorId> made =
         adjit::find_operator(&required(name, "name"))
             .trace(t, tensors(t, input_count, inputs, "inputs"), attributes);

@@ -2,15 +2,13 @@
 #include "jit/cache/provenance.hpp"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "runtime/expr/error.hpp"
+#include "runtime/process/json.hpp"
 
 namespace adjit::cache {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 double finite(double value) { return std::isfinite(value) ? value : 0; }
 
@@ -28,7 +26,7 @@ void take(const Json& object, const char* name, std::optional<double>& value) {
 }  // namespace
 
 std::string to_json(const Provenance& provenance) {
-  Json object;
+  Json object = Json::object();
   object["title"] = provenance.title;
   object["trace_ms"] = finite(provenance.trace_ms);
   object["derive_ms"] = finite(provenance.derive_ms);

@@ -1,20 +1,17 @@
 // jit/engine/cost_report.cpp -- predicted costs as JSON.
 #include "jit/engine/cost_report.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "autosched/nests.hpp"
 #include "autosched/network_inputs.hpp"
 #include "jit/engine/json_text.hpp"
+#include "runtime/process/json.hpp"
 
 namespace adjit {
 namespace {
 
-using nlohmann::json;
-
-json report(const KernelCost& kernel) {
+Json report(const KernelCost& kernel) {
   const Graph& graph = kernel.program->graph;
-  json nests = json::array();
+  Json nests = Json::array();
   for (const NestCost& nest : kernel.nests)
     nests.push_back({{"stage", stage_name(graph, graph.stages[nest.stage])},
                      {"terms", nest.terms},
@@ -29,10 +26,10 @@ json report(const KernelCost& kernel) {
 }  // namespace
 
 std::string cost_json(const ProgramCost& cost, const Target& target) {
-  json terms = json::array(), kernels = json::array();
+  Json terms = Json::array(), kernels = Json::array();
   for (size_t t = 0; t < kCostTerms; ++t) terms.push_back(name_of(static_cast<CostTerm>(t)));
   for (const KernelCost& kernel : cost.kernels) kernels.push_back(report(kernel));
-  const json j = {{"microseconds", cost.microseconds},
+  const Json j = {{"microseconds", cost.microseconds},
                   {"inputs", network_input_names()},
                   {"terms", std::move(terms)},
                   {"machine",

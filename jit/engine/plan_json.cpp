@@ -1,28 +1,26 @@
 // jit/engine/plan_json.cpp -- an execution plan as JSON, and back.
-#include <nlohmann/json.hpp>
 
 #include "jit/engine/plan.hpp"
+#include "runtime/process/json.hpp"
 
 namespace adjit {
 namespace {
 
-using nlohmann::json;
-
-json to_json(const std::vector<ArraySpec>& arrays) {
-  json list = json::array();
+Json to_json(const std::vector<ArraySpec>& arrays) {
+  Json list = Json::array();
   for (const ArraySpec& a : arrays)
     list.push_back({{"dtype", name_of(a.dtype)}, {"shape", a.shape}, {"strides", a.strides}});
   return list;
 }
 
-json to_json(const std::vector<StepPlan>& steps) {
-  json list = json::array();
+Json to_json(const std::vector<StepPlan>& steps) {
+  Json list = Json::array();
   for (const StepPlan& step : steps) list.push_back({step.scan, step.number, step.waits});
   return list;
 }
 
-json to_json(const ScanPlan& scan) {
-  json slices = json::array(), carries = json::array();
+Json to_json(const ScanPlan& scan) {
+  Json slices = Json::array(), carries = Json::array();
   for (const ScanPlan::Slice& s : scan.slices) slices.push_back({s.buffer, s.of, s.bytes});
   for (const ScanPlan::Carry& c : scan.carries)
     carries.push_back({c.in, c.out, c.start, c.final, c.spares[0], c.spares[1], c.bytes});
@@ -36,9 +34,9 @@ json to_json(const ScanPlan& scan) {
           {"steps", to_json(scan.steps)}};
 }
 
-std::vector<ArraySpec> arrays_from(const json& list) {
+std::vector<ArraySpec> arrays_from(const Json& list) {
   std::vector<ArraySpec> arrays;
-  for (const json& a : list) {
+  for (const Json& a : list) {
     const std::optional<DType> dtype = dtype_from_name(a.at("dtype").get<std::string>());
     if (!dtype) throw Error(ErrorCode::Cache, "an execution plan names an unknown dtype");
     arrays.push_back({*dtype, a.at("shape").get<std::vector<int64_t>>(),
@@ -47,23 +45,23 @@ std::vector<ArraySpec> arrays_from(const json& list) {
   return arrays;
 }
 
-std::vector<StepPlan> steps_from(const json& list) {
+std::vector<StepPlan> steps_from(const Json& list) {
   std::vector<StepPlan> steps;
-  for (const json& s : list)
+  for (const Json& s : list)
     steps.push_back(
         {s.at(0).get<bool>(), s.at(1).get<size_t>(), s.at(2).get<std::vector<size_t>>()});
   return steps;
 }
 
-ScanPlan scan_from(const json& j) {
+ScanPlan scan_from(const Json& j) {
   ScanPlan scan;
   scan.trips = j.at("trips").get<int64_t>();
   scan.reverse = j.at("reverse").get<bool>();
   scan.conditional = j.at("conditional").get<bool>();
   scan.tasks = j.at("tasks").get<int64_t>();
-  for (const json& s : j.at("slices"))
+  for (const Json& s : j.at("slices"))
     scan.slices.push_back({s.at(0).get<size_t>(), s.at(1).get<size_t>(), s.at(2).get<int64_t>()});
-  for (const json& c : j.at("carries"))
+  for (const Json& c : j.at("carries"))
     scan.carries.push_back({c.at(0).get<size_t>(),
                             c.at(1).get<size_t>(),
                             c.at(2).get<size_t>(),
@@ -171,8 +169,8 @@ void check_numbers(const ExecutionPlan& plan) {
 }  // namespace
 
 std::string to_json(const ExecutionPlan& plan) {
-  json buffers = json::array(), kernels = json::array(), scans = json::array(),
-       checks = json::array();
+  Json buffers = Json::array(), kernels = Json::array(), scans = Json::array(),
+       checks = Json::array();
   for (const Buffer& b : plan.buffers) buffers.push_back({static_cast<int>(b.kind), b.at, b.slice});
   for (const KernelPlan& k : plan.kernels)
     kernels.push_back({{"symbol", k.symbol},
@@ -190,7 +188,7 @@ std::string to_json(const ExecutionPlan& plan) {
                       {"extents", c.extents},
                       {"kind", static_cast<int>(c.kind)},
                       {"loops", c.loops}});
-  return json{{"inputs", to_json(plan.inputs)}, {"outputs", to_json(plan.outputs)},
+  return Json{{"inputs", to_json(plan.inputs)}, {"outputs", to_json(plan.outputs)},
               {"buffers", std::move(buffers)},  {"kernels", std::move(kernels)},
               {"scans", std::move(scans)},      {"steps", to_json(plan.steps)},
               {"checks", std::move(checks)},    {"workspace_bytes", plan.workspace_bytes},
@@ -200,27 +198,27 @@ std::string to_json(const ExecutionPlan& plan) {
 
 ExecutionPlan plan_from_json(std::string_view text, std::string constants) {
   try {
-    const json j = json::parse(text);
+    const Json j = Json::parse(text);
     ExecutionPlan plan;
     plan.inputs = arrays_from(j.at("inputs"));
     plan.outputs = arrays_from(j.at("outputs"));
     plan.workspace_bytes = j.at("workspace_bytes").get<int64_t>();
     plan.slot_bytes = j.at("slot_bytes").get<int64_t>();
     plan.constants = std::move(constants);
-    for (const json& b : j.at("buffers")) {
+    for (const Json& b : j.at("buffers")) {
       const int kind = b.at(0).get<int>();
       require(kind >= 0 && kind <= static_cast<int>(Buffer::Kind::Step));
       plan.buffers.push_back(
           {static_cast<Buffer::Kind>(kind), b.at(1).get<int64_t>(), b.at(2).get<int64_t>()});
     }
-    for (const json& k : j.at("kernels"))
+    for (const Json& k : j.at("kernels"))
       plan.kernels.push_back({k.at("symbol").get<std::string>(),
                               k.at("tensors").get<std::vector<size_t>>(),
                               k.at("tasks").get<int64_t>(), k.at("in_turn").get<int64_t>(),
                               k.at("parallel").get<bool>(), k.at("chained").get<bool>()});
-    for (const json& scan : j.at("scans")) plan.scans.push_back(scan_from(scan));
+    for (const Json& scan : j.at("scans")) plan.scans.push_back(scan_from(scan));
     plan.steps = steps_from(j.at("steps"));
-    for (const json& c : j.at("checks")) {
+    for (const Json& c : j.at("checks")) {
       const int kind = c.at("kind").get<int>();
       require(kind >= 0 && kind <= static_cast<int>(DataCheck::Kind::NaNInput));
       plan.checks.push_back(
@@ -232,7 +230,7 @@ ExecutionPlan plan_from_json(std::string_view text, std::string constants) {
     check_counts(plan);
     check_numbers(plan);
     return plan;
-  } catch (const json::exception& e) {
+  } catch (const Json::exception& e) {
     throw Error(ErrorCode::Cache, std::string("an execution plan cannot be read: ") + e.what());
   }
 }

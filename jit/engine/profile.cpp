@@ -2,7 +2,6 @@
 #include "jit/engine/profile.hpp"
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "autosched/cost.hpp"
@@ -10,17 +9,16 @@
 #include "autosched/totals.hpp"
 #include "jit/engine/json_text.hpp"
 #include "jit/engine/kernel_list.hpp"
+#include "runtime/process/json.hpp"
 
 namespace adjit {
 namespace {
 
-using nlohmann::json;
-
-json report(const Program& program, const Kernel& kernel, const KernelPlan& plan,
+Json report(const Program& program, const Kernel& kernel, const KernelPlan& plan,
             const Executable::KernelTime& time, const KernelCost& cost, const Target& target,
             bool from_memory) {
   const Graph& graph = program.graph;
-  json stages = json::array();
+  Json stages = Json::array();
   std::set<uint32_t> arrays;
   std::optional<int64_t> flops = 0;
   for_each_nest(kernel.root, [&](const Nest& nest) {
@@ -35,7 +33,7 @@ json report(const Program& program, const Kernel& kernel, const KernelPlan& plan
   for (uint32_t id : arrays)
     if (program.scopes[id] == Scope::Argument || program.scopes[id] == Scope::Workspace)
       bytes += tensor_bytes(graph, TensorId{id});
-  json j = {{"symbol", plan.symbol},       {"stages", std::move(stages)},
+  Json j = {{"symbol", plan.symbol},       {"stages", std::move(stages)},
             {"calls", time.calls},         {"microseconds", 1e6 * time.seconds},
             {"tasks", plan.tasks},         {"parallel", plan.parallel},
             {"bytes", bytes * time.calls}, {"flops", nullptr}};
@@ -55,7 +53,7 @@ std::string profile_json(const Program& program, std::span<const TensorLayout> i
   const ProgramCost cost = predict(program, target);
   invariant(kernels.entries().size() == times.size() && cost.kernels.size() == times.size(),
             "a profile of another program");
-  json list = json::array();
+  Json list = Json::array();
   std::map<const Program*, bool> from_memory;
   for (const KernelList::Entry& entry : kernels.entries())
     if (const auto [at, fresh] = from_memory.try_emplace(entry.program); fresh)

@@ -1,24 +1,21 @@
 // jit/engine/stage_report.cpp -- the stages of a graph as JSON.
 #include "jit/engine/stage_report.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "autosched/totals.hpp"
 #include "jit/engine/json_text.hpp"
+#include "runtime/process/json.hpp"
 
 namespace adjit {
 namespace {
 
-using nlohmann::json;
-
-json report(const Graph& graph, const Stage& stage) {
+Json report(const Graph& graph, const Stage& stage) {
   const TensorInfo& result = graph.info(stage.results[0]);
-  json lines = json::array();
+  Json lines = Json::array();
   for (const SourceLine& line : stage.lines) lines.push_back(to_string(line));
   Exact bytes = 0;
   for (TensorId id : tensors_read(graph, stage)) bytes += tensor_bytes(graph, id);
   for (TensorId id : stage.results) bytes += tensor_bytes(graph, id);
-  json j = {
+  Json j = {
       {"name", result.name},     {"shape", result.shape},     {"dtype", name_of(result.dtype)},
       {"bytes", int64_t{bytes}}, {"lines", std::move(lines)}, {"flops", nullptr},
       {"iterations", nullptr}};
@@ -32,7 +29,7 @@ json report(const Graph& graph, const Stage& stage) {
 }  // namespace
 
 std::string stages_json(const Graph& graph) {
-  json list = json::array();
+  Json list = Json::array();
   for (const Stage& stage : graph.stages) list.push_back(report(graph, stage));
   return json_text(list);
 }

@@ -4,33 +4,31 @@
 
 #include <cmath>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "autosched/heuristic.hpp"
 #include "autosched/network_inputs.hpp"
 #include "runtime/expr/error.hpp"
+#include "runtime/process/json.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit {
 namespace {
 
-using nlohmann::json;
-
-json plain_weights() {
+Json plain_weights() {
   const size_t inputs = network_input_names().size();
   return {{"vector_bits", 512},
           {"mean", std::vector<double>(inputs, 0)},
           {"scale", std::vector<double>(inputs, 1)},
-          {"layers", json::array()},
+          {"layers", Json::array()},
           {"entry", {{"call", 1}, {"pool", 1}, {"task", 1}}}};
 }
 
-json file_of(const json& networks) {
+Json file_of(const Json& networks) {
   return {{"format", 2}, {"inputs", network_input_names()}, {"networks", networks}};
 }
 
-ErrorCode refusal(const json& file) {
+ErrorCode refusal(const Json& file) {
   try {
     read_networks(file.dump());
   } catch (const Error& error) {
@@ -62,14 +60,14 @@ TEST(CostNetwork, WithoutLayersTheModelIsAnalytic) {
 }
 
 TEST(CostNetwork, LayersByHand) {
-  json weights = plain_weights();
+  Json weights = plain_weights();
   const size_t inputs = network_input_names().size();
   std::vector<double> first(inputs, 0);
   first[0] = 1;
   weights["mean"][0] = 2.0;
   weights["scale"][0] = 0.5;
   weights["layers"].push_back({{"weights", {first, first}}, {"bias", {0.0, -10.0}}});
-  json last = {{"weights", json::array()}, {"bias", json::array()}};
+  Json last = {{"weights", Json::array()}, {"bias", Json::array()}};
   for (size_t t = 0; t <= kCostTerms; ++t) {
     last["weights"].push_back({t == 0 ? 2.0 : 0.0, t == 1 ? 1.0 : 0.0});
     last["bias"].push_back(t == kCostTerms ? 0.5 : 0.0);
@@ -88,11 +86,11 @@ TEST(CostNetwork, LayersByHand) {
 }
 
 TEST(CostNetwork, EveryWidthHasItsOwn) {
-  json narrow = plain_weights(), wide = plain_weights();
+  Json narrow = plain_weights(), wide = plain_weights();
   narrow["vector_bits"] = 128;
   narrow["entry"]["call"] = 3;
   const std::map<int, CostNetwork> networks =
-      read_networks(file_of(json::array({narrow, wide})).dump());
+      read_networks(file_of(Json::array({narrow, wide})).dump());
   ASSERT_EQ(networks.size(), 2U);
   EXPECT_EQ(networks.at(128).call(), 3);
   EXPECT_EQ(networks.at(512).call(), 1);
@@ -102,28 +100,28 @@ TEST(CostNetwork, EveryWidthHasItsOwn) {
 }
 
 TEST(CostNetwork, RefusesOtherFiles) {
-  EXPECT_EQ(refusal(json("text")), ErrorCode::Parse);
-  const json plain = plain_weights();
-  json file = file_of(json::array({plain}));
+  EXPECT_EQ(refusal(Json("text")), ErrorCode::Parse);
+  const Json plain = plain_weights();
+  Json file = file_of(Json::array({plain}));
   file["format"] = 1;
   EXPECT_EQ(refusal(file), ErrorCode::Parse);
-  file = file_of(json::array({plain}));
+  file = file_of(Json::array({plain}));
   file["inputs"][3] = "another";
   EXPECT_EQ(refusal(file), ErrorCode::Parse);
-  EXPECT_EQ(refusal(file_of(json::array({plain, plain}))), ErrorCode::Parse) << "two for one width";
-  json weights = plain;
+  EXPECT_EQ(refusal(file_of(Json::array({plain, plain}))), ErrorCode::Parse) << "two for one width";
+  Json weights = plain;
   weights["mean"].erase(0);
-  EXPECT_EQ(refusal(file_of(json::array({weights}))), ErrorCode::Parse);
+  EXPECT_EQ(refusal(file_of(Json::array({weights}))), ErrorCode::Parse);
   weights = plain;
   weights["layers"].push_back({{"weights", {{1.0, 2.0}}}, {"bias", {0.0}}});
-  EXPECT_EQ(refusal(file_of(json::array({weights}))), ErrorCode::Parse);
+  EXPECT_EQ(refusal(file_of(Json::array({weights}))), ErrorCode::Parse);
   weights = plain;
   weights.erase("entry");
-  EXPECT_EQ(refusal(file_of(json::array({weights}))), ErrorCode::Parse);
+  EXPECT_EQ(refusal(file_of(Json::array({weights}))), ErrorCode::Parse);
   weights = plain;
   weights.erase("vector_bits");
-  EXPECT_EQ(refusal(file_of(json::array({weights}))), ErrorCode::Parse);
-  EXPECT_EQ(refusal(file_of(json::array({plain}))), ErrorCode::Internal)
+  EXPECT_EQ(refusal(file_of(Json::array({weights}))), ErrorCode::Parse);
+  EXPECT_EQ(refusal(file_of(Json::array({plain}))), ErrorCode::Internal)
       << "nothing is wrong with this one";
 }
 
@@ -131,13 +129,13 @@ TEST(CostNetwork, RefusesOtherFiles) {
 // copy of the network (tools/costmodel/fit.py) makes of them with the weights that it wrote.
 TEST(CostNetwork, ComputesWhatTheTrainerComputed) {
   std::ifstream file(ADJIT_TEST_SOURCE_DIR "/golden/corrections.json");
-  const json golden = json::parse(file);
+  const Json golden = Json::parse(file);
   for (const auto& [vector_bits, cases] : golden.items()) {
     const CostNetwork* network = CostNetwork::shipped_for({1, std::stoi(vector_bits)});
     ASSERT_TRUE(network) << vector_bits;
     ASSERT_GT(cases.size(), 20U);
     bool corrects = false;
-    for (const json& one : cases) {
+    for (const Json& one : cases) {
       const Corrections found = (*network)(one.at("inputs").get<std::vector<double>>());
       const auto expected = one.at("corrections").get<std::vector<double>>();
       ASSERT_EQ(expected.size(), kCostTerms + 1);

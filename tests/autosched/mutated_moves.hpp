@@ -2,10 +2,10 @@
 // less.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "runtime/process/json.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
 namespace adjit::testing {
@@ -15,8 +15,6 @@ namespace adjit::testing {
 /// come again, name other stages or become other moves.
 class MutatedMoves {
  public:
-  using Json = nlohmann::ordered_json;
-
   MutatedMoves(const std::string& moves_json, uint64_t seed)
       : moves_(Json::parse(moves_json)), random_(seed) {
     collect_names(moves_);

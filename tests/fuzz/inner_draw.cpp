@@ -2,12 +2,12 @@
 #include "tests/fuzz/inner_draw.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "runtime/diff/batch.hpp"
 #include "runtime/diff/forward.hpp"
 #include "runtime/diff/reverse.hpp"
 #include "runtime/graph/text.hpp"
+#include "runtime/process/json.hpp"
 #include "runtime/trace/ops/operator.hpp"
 #include "tests/fuzz/notation_draw.hpp"
 
@@ -217,7 +217,7 @@ bool InnerDraw::branches() {
     const TensorId a = scope_.trace().call(yes.graph, operands)[0];
     const TensorId b = scope_.trace().call(no.graph, operands)[0];
     const TensorId all[] = {chosen, a, b};
-    return find_operator("where").trace(scope_.trace(), all, nlohmann::json::object());
+    return find_operator("where").trace(scope_.trace(), all, Json::object());
   });
 }
 

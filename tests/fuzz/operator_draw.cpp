@@ -5,12 +5,11 @@
 #include <map>
 #include <set>
 
+#include "runtime/process/json.hpp"
 #include "tests/fuzz/notation_draw.hpp"
 
 namespace adjit::testing {
 namespace {
-
-using Json = nlohmann::json;
 
 std::vector<const OperatorExample*> examples_of(std::string_view name) {
   std::vector<const OperatorExample*> found;
@@ -143,8 +142,7 @@ void OperatorDraw::vary(Json& attributes, std::string_view name, std::string_vie
   }
 }
 
-OperatorDraw::Json OperatorDraw::attributes(const Operator& op, const OperatorExample& example,
-                                            int64_t rank) {
+Json OperatorDraw::attributes(const Operator& op, const OperatorExample& example, int64_t rank) {
   Json drawn = Json::parse(example.attributes);
   // What stands in for an operand stays as the example has it.
   for (const Default& attribute : attributes_of(op.signature))

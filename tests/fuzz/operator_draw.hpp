@@ -7,8 +7,7 @@
 // as soon as it has its example.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
+#include "runtime/process/json.hpp"
 #include "runtime/trace/ops/operator.hpp"
 #include "tests/fuzz/scope.hpp"
 #include "tests/runtime/trace/operator_examples.hpp"
@@ -24,7 +23,6 @@ class OperatorDraw {
   bool call(const Operator& op);
 
  private:
-  using Json = nlohmann::json;
   bool attempt(const Operator& op, const OperatorExample& example, int number);
   TensorId operand(const ExampleInput& wanted, const std::vector<int64_t>& shape);
   TensorId any_operand(const ExampleInput& wanted);

@@ -2,8 +2,8 @@
 #include "tests/fuzz/program_draw.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "runtime/process/json.hpp"
 #include "runtime/trace/ops/operator.hpp"
 #include "tests/fuzz/inner_draw.hpp"
 #include "tests/fuzz/notation_draw.hpp"
@@ -40,11 +40,10 @@ std::vector<TensorId> outputs_of(Scope& scope) {
     if (scope.dtype(id) != DType::Float64) continue;
     const bool added = scope.add([&] {
       const TensorId one[] = {id};
-      const TensorId mean =
-          find_operator("sum").trace(scope.trace(), one, nlohmann::json::object())[0];
+      const TensorId mean = find_operator("sum").trace(scope.trace(), one, Json::object())[0];
       if (!total.valid()) return std::vector<TensorId>{mean};
       const TensorId two[] = {total, mean};
-      return find_operator("add").trace(scope.trace(), two, nlohmann::json::object());
+      return find_operator("add").trace(scope.trace(), two, Json::object());
     });
     if (added) total = scope.last()[0];
   }

@@ -1,11 +1,11 @@
 // tests/libfuzzer/attributes_fuzzer.cpp -- operators with attributes from anywhere: traced,
 // verified and derived, or refused. The first two bytes choose the operator and its operands, from
 // the examples that every operator has.
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "runtime/diff/reverse.hpp"
 #include "runtime/graph/verify.hpp"
+#include "runtime/process/json.hpp"
 #include "runtime/trace/ops/operator.hpp"
 #include "runtime/trace/trace.hpp"
 #include "tests/libfuzzer/fuzzing.hpp"
@@ -14,9 +14,8 @@
 namespace {
 
 using namespace adjit;  // NOLINT: a program of its own
-using nlohmann::json;
 
-void check(const testing::OperatorExample& example, const json& attributes) {
+void check(const testing::OperatorExample& example, const Json& attributes) {
   Trace trace("f");
   std::vector<TensorId> inputs;
   for (const testing::ExampleInput& input : example.inputs)
@@ -41,8 +40,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto& examples = testing::operator_examples();
   const auto& example = examples[(data[0] + size_t{256} * data[1]) % examples.size()];
   // As deep as the C interface takes them.
-  const auto bounded = [](int depth, json::parse_event_t, json&) { return depth <= 64; };
-  const json attributes = json::parse(data + 2, data + size, bounded, false);
+  const auto bounded = [](int depth, Json::parse_event_t, Json&) { return depth <= 64; };
+  const Json attributes = Json::parse(data + 2, data + size, bounded, false);
   if (attributes.is_discarded()) return 0;
   fuzz::allow_errors([&] { check(example, attributes); });
   return 0;

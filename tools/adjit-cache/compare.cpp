@@ -1,17 +1,15 @@
 // tools/adjit-cache/compare.cpp -- why, diff.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "jit/cache/nearest.hpp"
+#include "runtime/process/json.hpp"
 #include "tools/adjit-cache/commands.hpp"
 #include "tools/adjit-cache/text.hpp"
 
 namespace adjit::cache_tool {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// The first line in which two values differ, each behind its id.
 void print_values(const std::string& name_a, std::string_view a, const std::string& name_b,

@@ -1,12 +1,12 @@
 // tools/adjit-cache/inspect.cpp -- list, show, cat, stats.
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "jit/cache/byte_size.hpp"
+#include "runtime/process/json.hpp"
 #include "tools/adjit-cache/age.hpp"
 #include "tools/adjit-cache/commands.hpp"
 #include "tools/adjit-cache/text.hpp"
@@ -16,8 +16,6 @@ namespace adjit::cache_tool {
 namespace {
 
 using cache::format_byte_size;
-using Json = nlohmann::ordered_json;
-
 /// One line of a list.
 struct Listed {
   cache::EntryFile file;

@@ -9,11 +9,11 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <random>
 
 #include "jit/engine/engine.hpp"
 #include "runtime/graph/text.hpp"
+#include "runtime/process/json.hpp"
 #include "runtime/trace/ops/operator.hpp"
 #include "tools/bench/fma_peak.hpp"
 

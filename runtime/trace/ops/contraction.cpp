@@ -3,6 +3,7 @@
 #include <cctype>
 #include <map>
 
+#include "runtime/process/json.hpp"
 #include "runtime/trace/ops/einsum.hpp"
 #include "runtime/trace/ops/families.hpp"
 #include "runtime/trace/ops/operator_call.hpp"
@@ -49,12 +50,12 @@ std::vector<TensorId> matmul(OperatorCall& call) {
 std::vector<TensorId> tensordot(OperatorCall& call) {
   const size_t rank_a = call.rank(0), rank_b = call.rank(1);
   std::vector<size_t> of_a, of_b;
-  const nlohmann::json* axes = call.find("axes");
+  const Json* axes = call.find("axes");
   if (axes && axes->is_array() && axes->size() == 2) {
     const auto list = [&](size_t k, size_t rank) {
-      const nlohmann::json& item = (*axes)[k];
+      const Json& item = (*axes)[k];
       Shape given;
-      for (const nlohmann::json& axis : item.is_array() ? item : nlohmann::json::array({item})) {
+      for (const Json& axis : item.is_array() ? item : Json::array({item})) {
         const std::optional<int64_t> number = integer_of(axis);
         if (!number) call.fail(ErrorCode::Invalid, "axes holds ints, not " + axis.dump());
         given.push_back(*number);

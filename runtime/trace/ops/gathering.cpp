@@ -2,6 +2,7 @@
 // scatter, one_hot.
 #include <algorithm>
 
+#include "runtime/process/json.hpp"
 #include "runtime/trace/ops/elementwise.hpp"
 #include "runtime/trace/ops/families.hpp"
 #include "runtime/trace/ops/operator_call.hpp"
@@ -33,7 +34,7 @@ TensorId indices_of(OperatorCall& call, int64_t extent) {
     require_integer(call.trace(), call.tensor(1), "indices");
     return call.tensor(1);
   }
-  const nlohmann::json* given = call.find("indices");
+  const Json* given = call.find("indices");
   const std::optional<Shape> list = call.integers("indices");
   if (!list) call.fail(ErrorCode::Invalid, "indices are missing");
   std::vector<std::byte> bytes(list->size() * sizeof(int64_t));

@@ -4,6 +4,7 @@
 #include <string>
 #include <variant>
 
+#include "runtime/process/json.hpp"
 #include "runtime/trace/ops/elementwise.hpp"
 #include "runtime/trace/ops/families.hpp"
 #include "runtime/trace/ops/operator_call.hpp"
@@ -32,7 +33,7 @@ Range resolve_slice(const OperatorCall& call, std::optional<int64_t> start,
   return {from, std::max<int64_t>(count, 0), count > 1 ? step : 1};
 }
 
-std::optional<int64_t> bound_of(const OperatorCall& call, const nlohmann::json& value) {
+std::optional<int64_t> bound_of(const OperatorCall& call, const Json& value) {
   if (value.is_null()) return std::nullopt;
   const std::optional<int64_t> bound = integer_of(value);
   if (!bound) call.fail(ErrorCode::Invalid, "the bounds of a slice are ints of 64 bits or None");
@@ -55,7 +56,7 @@ struct IndexTensor {
 };
 using Item = std::variant<Integer, Slice, NewAxis, IndexTensor>;
 
-Item resolve_item(const OperatorCall& call, const nlohmann::json& item, size_t dimension) {
+Item resolve_item(const OperatorCall& call, const Json& item, size_t dimension) {
   const Shape shape = call.shape(0);
   const int64_t extent = shape[dimension];
   if (const std::optional<int64_t> given = integer_of(item)) {
@@ -85,10 +86,10 @@ Item resolve_item(const OperatorCall& call, const nlohmann::json& item, size_t d
   call.fail(ErrorCode::Invalid, "'" + item.dump() + "' is not a subscript");
 }
 
-bool takes_dimension(const nlohmann::json& item) { return item != "newaxis" && item != "..."; }
+bool takes_dimension(const Json& item) { return item != "newaxis" && item != "..."; }
 
 std::vector<Item> resolve_items(const OperatorCall& call) {
-  const nlohmann::json* items = call.find("items");
+  const Json* items = call.find("items");
   if (!items || !items->is_array()) call.fail(ErrorCode::Invalid, "items must be a list");
   const size_t rank = call.rank(0);
   const size_t named = static_cast<size_t>(std::ranges::count_if(*items, takes_dimension));
@@ -106,7 +107,7 @@ std::vector<Item> resolve_items(const OperatorCall& call) {
     }
   };
   size_t dimension = 0;
-  for (const nlohmann::json& item : *items) {
+  for (const Json& item : *items) {
     if (item == "newaxis") {
       resolved.push_back(NewAxis{});
     } else if (item == "...") {
@@ -198,10 +199,10 @@ std::vector<TensorId> getitem(OperatorCall& call) {
 // default).
 std::vector<TensorId> strided_slice(OperatorCall& call) {
   const auto list = [&](std::string_view key) {
-    const nlohmann::json* value = call.find(key);
-    return value && value->is_array() ? *value : nlohmann::json::array();
+    const Json* value = call.find(key);
+    return value && value->is_array() ? *value : Json::array();
   };
-  const nlohmann::json starts = list("starts"), stops = list("stops"), steps = list("steps");
+  const Json starts = list("starts"), stops = list("stops"), steps = list("steps");
   Shape named;
   for (size_t k = 0; k < starts.size(); ++k) named.push_back(static_cast<int64_t>(k));
   const std::vector<size_t> axes =

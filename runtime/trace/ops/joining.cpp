@@ -1,6 +1,7 @@
 // runtime/trace/ops/joining.cpp -- tensors joined into one, and one split into several.
 #include <algorithm>
 
+#include "runtime/process/json.hpp"
 #include "runtime/trace/ops/elementwise.hpp"
 #include "runtime/trace/ops/families.hpp"
 #include "runtime/trace/ops/operator_call.hpp"
@@ -84,7 +85,7 @@ void require_few(const OperatorCall& call, int64_t parts) {
 std::vector<TensorId> split(OperatorCall& call) {
   const size_t axis = call.axis_of(0, 0);
   const int64_t extent = call.shape(0)[axis];
-  const nlohmann::json* given = call.find("sections_or_indices");
+  const Json* given = call.find("sections_or_indices");
   Shape cuts{0};
   if (given && given->is_number_integer()) {
     const int64_t sections = call.integer("sections_or_indices");

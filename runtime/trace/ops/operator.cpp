@@ -2,11 +2,11 @@
 #include "runtime/trace/ops/operator.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
 
 #include "runtime/process/fork.hpp"
+#include "runtime/process/json.hpp"
 #include "runtime/trace/ops/families.hpp"
 #include "runtime/trace/ops/operator_call.hpp"
 
@@ -73,7 +73,7 @@ const Operator& find_operator(std::string_view name) {
 }
 
 std::vector<TensorId> Operator::trace(Trace& trace, std::span<const TensorId> inputs,
-                                      const nlohmann::json& attributes) const {
+                                      const Json& attributes) const {
   const std::string outer = trace.source().operation;
   trace.set_operation(std::string(name));
   const auto failed = [&](ErrorCode code, std::string message) {
@@ -93,7 +93,7 @@ std::vector<TensorId> Operator::trace(Trace& trace, std::span<const TensorId> in
     throw failed(e.code(), std::string(e.what()) + " (attributes: " + attributes.dump() + ")");
   } catch (const Error& e) {
     throw failed(e.code(), e.what());
-  } catch (const nlohmann::json::exception&) {
+  } catch (const Json::exception&) {
     throw failed(ErrorCode::Invalid, "an attribute has a wrong type: " + attributes.dump() +
                                          "; the signature is " + std::string(name) +
                                          std::string(signature));

@@ -20,11 +20,11 @@
 //     key, tensors beyond the required ones are the optional ones in the order of the signature.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "runtime/process/json.hpp"
 #include "runtime/trace/trace.hpp"
 
 namespace adjit {
@@ -47,7 +47,7 @@ struct Operator {
   /// operator and the trace's source line: ErrorCode::Shape, DType, Bounds, Invalid (an attribute
   /// that does not exist, or has a wrong type).
   std::vector<TensorId> trace(Trace& trace, std::span<const TensorId> inputs,
-                              const nlohmann::json& attributes) const;
+                              const Json& attributes) const;
 };
 
 /// ErrorCode::Invalid for an unknown name, with the nearest ones.

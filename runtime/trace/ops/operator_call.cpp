@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/process/json.hpp"
 #include "runtime/trace/ops/elementwise.hpp"
 
 namespace adjit {
@@ -60,13 +61,13 @@ OperatorSignature parse_signature(std::string_view signature) {
   return result;
 }
 
-std::optional<int64_t> integer_of(const nlohmann::json& value) {
+std::optional<int64_t> integer_of(const Json& value) {
   if (!value.is_number_integer()) return std::nullopt;
   if (value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX) return std::nullopt;
   return value.get<int64_t>();
 }
 
-std::optional<WeakScalar> scalar_of(const nlohmann::json& value) {
+std::optional<WeakScalar> scalar_of(const Json& value) {
   if (value.is_boolean()) return WeakScalar::of(value.get<bool>());
   if (const std::optional<int64_t> integer = integer_of(value)) return WeakScalar::of(*integer);
   // An int beyond int64 is a float: it meets floats only.
@@ -79,7 +80,7 @@ std::optional<WeakScalar> scalar_of(const nlohmann::json& value) {
 }
 
 OperatorCall::OperatorCall(Trace& trace, const Operator& op, std::span<const TensorId> inputs,
-                           const nlohmann::json& attributes)
+                           const Json& attributes)
     : trace_(trace), op_(op), attributes_(attributes) {
   if (!attributes.is_object() && !attributes.is_null())
     fail(ErrorCode::Invalid, "attributes must be a JSON object");
@@ -88,7 +89,7 @@ OperatorCall::OperatorCall(Trace& trace, const Operator& op, std::span<const Ten
 }
 
 // A number is weak; {"dtype": "float64", "value": 0.1} is not.
-Operand OperatorCall::literal_of(const nlohmann::json& entry) const {
+Operand OperatorCall::literal_of(const Json& entry) const {
   const bool typed = entry.is_object() && entry.contains("dtype") && entry.contains("value") &&
                      entry["dtype"].is_string();
   const std::optional<WeakScalar> literal = scalar_of(typed ? entry["value"] : entry);
@@ -102,8 +103,8 @@ Operand OperatorCall::literal_of(const nlohmann::json& entry) const {
 
 void OperatorCall::bind(std::span<const TensorId> inputs) {
   const OperatorSignature signature = parse_signature(op_.signature);
-  const nlohmann::json* scalars = find("scalars");
-  const nlohmann::json* optional = find("optional");
+  const Json* scalars = find("scalars");
+  const Json* optional = find("optional");
   if (scalars && !scalars->is_array()) fail_attribute("scalars", "a list");
   size_t next = 0;
   const auto take = [&](size_t position) -> Operand {
@@ -202,7 +203,7 @@ std::vector<TensorId> OperatorCall::tensors() const {
   return all;
 }
 
-const nlohmann::json* OperatorCall::find(std::string_view key) const {
+const Json* OperatorCall::find(std::string_view key) const {
   if (!attributes_.is_object()) return nullptr;
   const auto at = attributes_.find(key);
   return at == attributes_.end() || at->is_null() ? nullptr : &*at;
@@ -211,7 +212,7 @@ const nlohmann::json* OperatorCall::find(std::string_view key) const {
 bool OperatorCall::has(std::string_view key) const { return find(key) != nullptr; }
 
 void OperatorCall::fail_attribute(std::string_view key, std::string_view wanted) const {
-  const nlohmann::json* value = find(key);
+  const Json* value = find(key);
   fail(ErrorCode::Invalid, std::string(key) + " must be " + std::string(wanted) +
                                (value ? ", not " + value->dump() : "; it is missing"));
 }
@@ -224,7 +225,7 @@ void OperatorCall::fail_shape(const std::string& what) const {
 }
 
 int64_t OperatorCall::integer(std::string_view key) const {
-  const nlohmann::json* value = find(key);
+  const Json* value = find(key);
   const std::optional<int64_t> given = value ? integer_of(*value) : std::nullopt;
   if (!given) fail_attribute(key, "an int of 64 bits");
   return *given;
@@ -235,7 +236,7 @@ int64_t OperatorCall::integer(std::string_view key, int64_t otherwise) const {
 }
 
 double OperatorCall::real(std::string_view key, double otherwise) const {
-  const nlohmann::json* value = find(key);
+  const Json* value = find(key);
   if (!value) return otherwise;
   const std::optional<WeakScalar> literal = scalar_of(*value);
   if (!literal || literal->kind == WeakScalar::Kind::Bool) fail_attribute(key, "a number");
@@ -243,26 +244,26 @@ double OperatorCall::real(std::string_view key, double otherwise) const {
 }
 
 bool OperatorCall::flag(std::string_view key, bool otherwise) const {
-  const nlohmann::json* value = find(key);
+  const Json* value = find(key);
   if (!value) return otherwise;
   if (!value->is_boolean()) fail_attribute(key, "True or False");
   return value->get<bool>();
 }
 
 std::string OperatorCall::text(std::string_view key, std::string_view otherwise) const {
-  const nlohmann::json* value = find(key);
+  const Json* value = find(key);
   if (!value) return std::string(otherwise);
   if (!value->is_string()) fail_attribute(key, "a string");
   return value->get<std::string>();
 }
 
 std::optional<Shape> OperatorCall::integers(std::string_view key) const {
-  const nlohmann::json* value = find(key);
+  const Json* value = find(key);
   if (!value) return std::nullopt;
   if (const std::optional<int64_t> one = integer_of(*value)) return Shape{*one};
   if (!value->is_array()) fail_attribute(key, "an int or a list of ints");
   Shape result;
-  for (const nlohmann::json& item : *value) {
+  for (const Json& item : *value) {
     const std::optional<int64_t> one = integer_of(item);
     if (!one) fail_attribute(key, "an int or a list of ints of 64 bits");
     result.push_back(*one);
@@ -285,7 +286,7 @@ std::optional<DType> OperatorCall::dtype(std::string_view key) const {
 }
 
 std::optional<WeakScalar> OperatorCall::scalar(std::string_view key) const {
-  const nlohmann::json* value = find(key);
+  const Json* value = find(key);
   if (!value) return std::nullopt;
   const std::optional<WeakScalar> literal = scalar_of(*value);
   if (!literal) fail_attribute(key, "a number");

@@ -7,13 +7,13 @@
 #pragma once
 
 #include <initializer_list>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "runtime/process/json.hpp"
 #include "runtime/trace/ops/operand.hpp"
 #include "runtime/trace/ops/operator.hpp"
 #include "runtime/trace/ops/shape.hpp"
@@ -25,7 +25,7 @@ class OperatorCall {
   /// Binds inputs and "scalars" to the signature. ErrorCode::Invalid for a wrong number of operands
   /// and for attributes that the signature does not name.
   OperatorCall(Trace& trace, const Operator& op, std::span<const TensorId> inputs,
-               const nlohmann::json& attributes);
+               const Json& attributes);
 
   Trace& trace() const { return trace_; }
   std::string_view name() const { return op_.name; }
@@ -53,8 +53,8 @@ class OperatorCall {
   // Attributes by name. A missing key or null is the default.
 
   bool has(std::string_view key) const;
-  const nlohmann::json* find(std::string_view key) const;  // nullptr when missing or null
-  int64_t integer(std::string_view key) const;             // required
+  const Json* find(std::string_view key) const;  // nullptr when missing or null
+  int64_t integer(std::string_view key) const;   // required
   int64_t integer(std::string_view key, int64_t otherwise) const;
   double real(std::string_view key, double otherwise) const;
   bool flag(std::string_view key, bool otherwise) const;
@@ -78,21 +78,21 @@ class OperatorCall {
  private:
   void bind(std::span<const TensorId> inputs);
   void check_attribute_names() const;
-  Operand literal_of(const nlohmann::json& entry) const;
+  Operand literal_of(const Json& entry) const;
   [[noreturn]] void fail_attribute(std::string_view key, std::string_view wanted) const;
 
   Trace& trace_;
   const Operator& op_;
-  const nlohmann::json& attributes_;
+  const Json& attributes_;
   std::vector<Operand> operands_;
   mutable std::vector<TensorId> tensors_;  // what tensor() gave; invalid: not asked for yet
 };
 
 /// An integer of JSON that int64 holds; nullopt for anything else.
-std::optional<int64_t> integer_of(const nlohmann::json& value);
+std::optional<int64_t> integer_of(const Json& value);
 /// A scalar of JSON, an integer beyond int64 as a float: bool, int, float, or "inf", "-inf", "nan";
 /// nullopt for anything else.
-std::optional<WeakScalar> scalar_of(const nlohmann::json& value);
+std::optional<WeakScalar> scalar_of(const Json& value);
 
 /// A signature taken apart.
 struct OperatorSignature {

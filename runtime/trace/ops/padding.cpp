@@ -1,6 +1,7 @@
 // runtime/trace/ops/padding.cpp -- pad: constant, edge, reflect, symmetric, wrap.
 #include <functional>
 
+#include "runtime/process/json.hpp"
 #include "runtime/trace/ops/families.hpp"
 #include "runtime/trace/ops/operator_call.hpp"
 #include "runtime/trace/ops/view.hpp"
@@ -15,10 +16,10 @@ struct Widths {
 // NumPy's pad_width: an int, [before, behind] for all, or one pair per dimension.
 std::vector<Widths> numpy_widths(const OperatorCall& call) {
   const size_t rank = call.rank(0);
-  const nlohmann::json* given = call.find("pad_width");
+  const Json* given = call.find("pad_width");
   if (!given) call.fail(ErrorCode::Invalid, "pad_width is missing");
   std::vector<Widths> widths;
-  const auto pair = [&](const nlohmann::json& value) -> Widths {
+  const auto pair = [&](const Json& value) -> Widths {
     if (const std::optional<int64_t> both = integer_of(value)) return {*both, *both};
     if (value.is_array() && value.size() == 2)
       if (const auto before = integer_of(value[0]), behind = integer_of(value[1]); before && behind)
@@ -26,7 +27,7 @@ std::vector<Widths> numpy_widths(const OperatorCall& call) {
     call.fail(ErrorCode::Invalid, "pad_width holds ints or pairs, not " + value.dump());
   };
   if (given->is_array() && !given->empty() && (*given)[0].is_array()) {
-    for (const nlohmann::json& value : *given) widths.push_back(pair(value));
+    for (const Json& value : *given) widths.push_back(pair(value));
     if (widths.size() == 1) widths.resize(rank, widths[0]);
   } else {
     widths.assign(rank, pair(*given));

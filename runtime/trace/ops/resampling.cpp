@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "runtime/process/json.hpp"
 #include "runtime/trace/ops/elementwise.hpp"
 #include "runtime/trace/ops/families.hpp"
 #include "runtime/trace/ops/operator_call.hpp"
@@ -147,13 +148,13 @@ Method method_of(const OperatorCall& call, const std::string& name) {
 // "scale_factor" by spatial dimension.
 std::vector<double> factors_of(const OperatorCall& call) {
   const size_t spatial = call.rank(0) - 2;
-  const nlohmann::json* factor = call.find("scale_factor");
+  const Json* factor = call.find("scale_factor");
   if (!factor) call.fail(ErrorCode::Invalid, "size or scale_factor is missing");
   if (factor->is_array() && factor->size() != spatial)
     call.fail(ErrorCode::Invalid, "scale_factor needs one number per spatial dimension");
   std::vector<double> factors;
   for (size_t k = 0; k < spatial; ++k) {
-    const nlohmann::json& own = factor->is_array() ? (*factor)[k] : *factor;
+    const Json& own = factor->is_array() ? (*factor)[k] : *factor;
     if (!own.is_number()) call.fail(ErrorCode::Invalid, "scale_factor holds numbers");
     factors.push_back(own.get<double>());
   }

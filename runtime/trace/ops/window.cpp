@@ -1,11 +1,13 @@
 // runtime/trace/ops/window.cpp -- sliding windows from attributes.
 #include "runtime/trace/ops/window.hpp"
 
+#include "runtime/process/json.hpp"
+
 namespace adjit {
 namespace {
 
 void set_padding(const OperatorCall& call, std::vector<SlidingWindow>& windows) {
-  const nlohmann::json* padding = call.find("padding");
+  const Json* padding = call.find("padding");
   if (!padding) return;
   if (padding->is_string()) {
     const std::string mode = padding->get<std::string>();
@@ -26,7 +28,7 @@ void set_padding(const OperatorCall& call, std::vector<SlidingWindow>& windows) 
     if (padding->size() != windows.size())
       call.fail(ErrorCode::Invalid, "padding needs a pair per spatial dimension");
     for (size_t k = 0; k < windows.size(); ++k) {
-      const nlohmann::json& pair = (*padding)[k];
+      const Json& pair = (*padding)[k];
       const bool fits = pair.is_array() && pair.size() == 2;
       const std::optional<int64_t> before = fits ? integer_of(pair[0]) : std::nullopt;
       const std::optional<int64_t> behind = fits ? integer_of(pair[1]) : std::nullopt;

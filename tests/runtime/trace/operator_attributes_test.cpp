@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "runtime/diff/reverse.hpp"
+#include "runtime/process/json.hpp"
 #include "runtime/trace/ops/operator_call.hpp"
 #include "tests/runtime/trace/operator_examples.hpp"
 #include "tests/runtime/trace/traced_call.hpp"
@@ -13,11 +14,9 @@
 namespace adjit::testing {
 namespace {
 
-using nlohmann::json;
-
 // Numbers where products, negatives and roundings leave their types, and values of other types.
-std::vector<json> hostile_values() {
-  std::vector<json> values;
+std::vector<Json> hostile_values() {
+  std::vector<Json> values;
   for (const int64_t n :
        {int64_t{0}, int64_t{-1}, int64_t{1}, int64_t{3}, int64_t{1} << 20, int64_t{1} << 31,
         int64_t{1} << 32, (int64_t{1} << 32) + 1, int64_t{3037000500},  // its square is above 2^63
@@ -28,19 +27,19 @@ std::vector<json> hostile_values() {
   for (const char* text : {"nan", "inf", "-inf", "", "float32", "same", "reflect"})
     values.emplace_back(text);
   values.emplace_back(true);
-  values.emplace_back(json::array());
-  values.emplace_back(json::object());
-  values.emplace_back(json::object({{"tensor", -1}}));
+  values.emplace_back(Json::array());
+  values.emplace_back(Json::object());
+  values.emplace_back(Json::object({{"tensor", -1}}));
   return values;
 }
 
 // The value, lists and pairs of it, and what the example has with one element replaced.
-std::vector<json> variants(const json& value, const json* usual) {
-  std::vector<json> all{value, json::array({value}), json::array({value, value}),
-                        json::array({json::array({value, value}), json::array({value, value})})};
+std::vector<Json> variants(const Json& value, const Json* usual) {
+  std::vector<Json> all{value, Json::array({value}), Json::array({value, value}),
+                        Json::array({Json::array({value, value}), Json::array({value, value})})};
   if (usual != nullptr && usual->is_array())
     for (size_t k = 0; k < usual->size(); ++k) {
-      json changed = *usual;
+      Json changed = *usual;
       changed[k] = value;
       all.push_back(std::move(changed));
     }
@@ -54,7 +53,7 @@ double thread_seconds() {
 }
 
 // Traces the example with these attributes, and derives what came out of it.
-void trace_and_derive(const OperatorExample& example, const json& attributes) {
+void trace_and_derive(const OperatorExample& example, const Json& attributes) {
   Trace trace("call");
   std::vector<TensorId> inputs;
   for (const ExampleInput& input : example.inputs)
@@ -70,7 +69,7 @@ void trace_and_derive(const OperatorExample& example, const json& attributes) {
   if (!options.wrt.empty() && !options.outputs.empty()) vjp(graph, options);
 }
 
-void expect_result_or_error(const OperatorExample& example, const json& attributes) {
+void expect_result_or_error(const OperatorExample& example, const Json& attributes) {
   constexpr double kMostSeconds = 5;  // milliseconds without sanitizers
   const double begin = thread_seconds();
   try {
@@ -89,15 +88,15 @@ class OperatorAttributes : public ::testing::TestWithParam<size_t> {};
 
 TEST_P(OperatorAttributes, GiveAResultOrAnError) {
   const OperatorExample& example = operator_examples()[GetParam()];
-  const json usual = json::parse(example.attributes);
+  const Json usual = Json::parse(example.attributes);
   std::vector<std::string> names{"scalars", "optional"};
   for (std::string_view name : parse_signature(find_operator(example.name).signature).attributes)
     names.emplace_back(name.substr(0, name.find('=')));
   for (const std::string& name : names)
-    for (const json& value : hostile_values()) {
+    for (const Json& value : hostile_values()) {
       const auto at = usual.find(name);
-      for (json& variant : variants(value, at == usual.end() ? nullptr : &*at)) {
-        json attributes = usual;
+      for (Json& variant : variants(value, at == usual.end() ? nullptr : &*at)) {
+        Json attributes = usual;
         attributes[name] = std::move(variant);
         expect_result_or_error(example, attributes);
       }

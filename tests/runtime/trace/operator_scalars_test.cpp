@@ -3,24 +3,23 @@
 // operator looks at its operands, which moves the trace's tensors: for the address sanitizer.)
 #include <gtest/gtest.h>
 
+#include "runtime/process/json.hpp"
 #include "tests/runtime/trace/operator_examples.hpp"
 #include "tests/runtime/trace/traced_call.hpp"
 
 namespace adjit::testing {
 namespace {
 
-using nlohmann::json;
-
 // Operand k of the example is a number where bit k is set.
 void call_with_numbers(const OperatorExample& example, unsigned numbers) {
   Trace trace("numbers");
   std::vector<TensorId> inputs;
-  json attributes = json::parse(example.attributes);
-  json scalars = json::array();
+  Json attributes = Json::parse(example.attributes);
+  Json scalars = Json::array();
   for (size_t k = 0; k < example.inputs.size(); ++k) {
     const ExampleInput& input = example.inputs[k];
     const bool number = numbers >> k & 1;
-    scalars.push_back(!number ? json(nullptr) : is_float(input.dtype) ? json(0.25) : json(1));
+    scalars.push_back(!number ? Json(nullptr) : is_float(input.dtype) ? Json(0.25) : Json(1));
     if (!number) inputs.push_back(trace.input("x", input.dtype, input.shape));
   }
   attributes["scalars"] = scalars;
@@ -36,7 +35,7 @@ void call_with_numbers(const OperatorExample& example, unsigned numbers) {
 
 TEST(OperatorsOnNumbers, GiveAResultOrAnError) {
   for (const OperatorExample& example : operator_examples()) {
-    if (json::parse(example.attributes).contains("scalars")) continue;
+    if (Json::parse(example.attributes).contains("scalars")) continue;
     const auto count = static_cast<unsigned>(std::min<size_t>(example.inputs.size(), 5));
     for (unsigned numbers = 1; numbers < 1u << count; ++numbers) {
       SCOPED_TRACE(std::string(example.name) + ", numbers " + std::to_string(numbers));

@@ -1,5 +1,6 @@
 // tests/runtime/trace/trace_test.cpp -- traces: lifetimes, messages, splicing, scans.
 #include "runtime/trace/trace.hpp"
+#include "runtime/process/json.hpp"
 
 #include <gtest/gtest.h>
 
@@ -65,7 +66,7 @@ TEST(Trace, KnowsZerosAsTheyAreWritten) {
   const auto with = [&](const char* name, std::initializer_list<TensorId> operands,
                         const char* attributes = "{}") {
     const std::vector<TensorId> list(operands);
-    return find_operator(name).trace(trace, list, nlohmann::json::parse(attributes))[0];
+    return find_operator(name).trace(trace, list, Json::parse(attributes))[0];
   };
   const TensorId x = trace.input("x", DType::Float32, {2});
   const TensorId zeros = with("zeros_like", {x}), ones = with("ones_like", {x});

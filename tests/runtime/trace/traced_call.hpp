@@ -6,12 +6,12 @@
 
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "runtime/graph/interpreter.hpp"
+#include "runtime/process/json.hpp"
 #include "runtime/trace/ops/operator.hpp"
 #include "runtime/trace/trace.hpp"
 
@@ -53,7 +53,7 @@ inline Graph trace_call(std::string_view name, const std::vector<Array>& inputs,
   std::vector<TensorId> ids;
   for (const Array& input : inputs) ids.push_back(trace.input("x", input.dtype, input.shape));
   const std::vector<TensorId> results =
-      find_operator(name).trace(trace, ids, nlohmann::json::parse(attributes));
+      find_operator(name).trace(trace, ids, Json::parse(attributes));
   return trace.finish(results);
 }
 

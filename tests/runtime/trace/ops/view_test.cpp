@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/process/json.hpp"
 #include "tests/runtime/trace/traced_call.hpp"
 
 namespace adjit::testing {
@@ -43,7 +44,7 @@ TEST(Reshape, KeepsRowMajorOrder) {
                                                                      {{1}, {}},
                                                                      {{}, {1, 1}}}) {
     const Array x = counting(from);
-    const Array y = run("reshape", {x}, R"({"shape": )" + nlohmann::json(to).dump() + "}");
+    const Array y = run("reshape", {x}, R"({"shape": )" + Json(to).dump() + "}");
     expect(y, to, values(x));
   }
   EXPECT_EQ(run("reshape", {counting({2, 0})}, R"({"shape": [0, 5]})").shape, (Shape{0, 5}));
