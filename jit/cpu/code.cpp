@@ -16,6 +16,7 @@
 #include <unordered_map>
 
 #include "jit/cpu/math_symbols.hpp"
+#include "jit/emit/lost_if_thrown.hpp"
 #include "runtime/expr/error.hpp"
 #include "runtime/process/fork.hpp"
 
@@ -137,12 +138,12 @@ void CodeLoader::Session::open() {
   layer = std::make_unique<orc::ObjectLinkingLayer>(*session);
   layer->addPlugin(std::make_shared<SizePlugin>(bytes));
   runtime = &session->createBareJITDylib("adjit.runtime");
-  orc::SymbolMap table;
+  LostIfThrown<orc::SymbolMap> table;
   for (const RuntimeSymbol& symbol : runtime_symbols())
-    table[session->intern(symbol.name)] = {
+    (*table)[session->intern(symbol.name)] = {
         orc::ExecutorAddr::fromPtr(symbol.address),
         llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
-  if (llvm::Error error = runtime->define(orc::absoluteSymbols(std::move(table))))
+  if (llvm::Error error = runtime->define(orc::absoluteSymbols(std::move(*table))))
     fail("the runtime's symbols", std::move(error));
 }
 

@@ -4,20 +4,21 @@
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
-#include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/PrettyStackTrace.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
-#include <mutex>
 #include <vector>
 
+#include "jit/cpu/first_use.hpp"
+#include "jit/emit/lost_if_thrown.hpp"
 #include "runtime/expr/error.hpp"
 #include "runtime/process/fork.hpp"
 
@@ -57,13 +58,6 @@ class ErrorCollector {
   std::string first_;
 };
 
-// What LLVM calls fatal (an instruction that it cannot select) would end the process. The exception
-// passes through LLVM's frames, which have unwind tables but no destructors to run: what they held
-// is lost, so the caller abandons the target machine and the module as well.
-[[noreturn]] void throw_fatal_error(void*, const char* reason, bool) {
-  throw Error(ErrorCode::Compile, std::string("LLVM: ") + reason);
-}
-
 // FastISel of LLVM 19 selects a choice between two scalar floats as a vector blend where there is
 // AVX but no AVX-512, and then folds a load of 4 or 8 bytes into it as one of 16: a read past the
 // end of an array. A value that is frozen is not folded.
@@ -83,11 +77,43 @@ void keep_loads_out_of_selects(llvm::Module& module) {
   }
 }
 
+// Adds 1 to a number.
+void add_small_function(llvm::Module& module) {
+  llvm::IRBuilder<> at(module.getContext());
+  auto* const function =
+      llvm::Function::Create(llvm::FunctionType::get(at.getVoidTy(), {at.getPtrTy()}, false),
+                             llvm::Function::ExternalLinkage, "small", module);
+  at.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "", function));
+  llvm::Value* const number = at.CreateLoad(at.getDoubleTy(), function->getArg(0));
+  at.CreateStore(at.CreateFAdd(number, llvm::ConstantFP::get(at.getDoubleTy(), 1)),
+                 function->getArg(0));
+  at.CreateRetVoid();
+}
+
+FirstUse first_object, first_assembly;
+constexpr size_t kFirstUseBytes = size_t{4} << 20;  // more than it takes
+
+// Passes are registered when they are first made: so all of them are, for both levels.
+void compile_small_function(TargetMachines& machines, llvm::CodeGenFileType type) {
+  for (const CodegenLevel level : {CodegenLevel::Fast, CodegenLevel::Less}) {
+    llvm::LLVMContext context;
+    llvm::Module module("small", context);
+    set_target(module, machines);
+    add_small_function(module);
+    const TargetMachines::Lease machine = machines.lease(level);
+    llvm::SmallVector<char, 0> bytes;
+    llvm::raw_svector_ostream out(bytes);
+    llvm::legacy::PassManager passes;
+    machine->addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true);
+    passes.run(module);
+  }
+}
+
 std::string run_back_end(llvm::Module& module, TargetMachines& machines, CodegenLevel level,
                          llvm::CodeGenFileType type) {
   const ForkDelay no_fork;
-  static std::once_flag once;
-  std::call_once(once, [] { llvm::install_fatal_error_handler(throw_fatal_error); });
+  FirstUse& first = type == llvm::CodeGenFileType::ObjectFile ? first_object : first_assembly;
+  first(kFirstUseBytes, [&] { compile_small_function(machines, type); });
   if (level == CodegenLevel::Fast && !machines.target().vector.avx512f)
     keep_loads_out_of_selects(module);
   const ErrorCollector errors(module.getContext());
@@ -126,8 +152,8 @@ std::vector<char> compile_module(llvm::Module& module, TargetMachines& machines,
 
 std::string assembly_of(const llvm::Module& module, TargetMachines& machines, CodegenLevel level) {
   const ForkDelay no_fork;
-  const std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
-  return run_back_end(*copy, machines, level, llvm::CodeGenFileType::AssemblyFile);
+  LostIfThrown<std::unique_ptr<llvm::Module>> copy(llvm::CloneModule(module));
+  return run_back_end(**copy, machines, level, llvm::CodeGenFileType::AssemblyFile);
 }
 
 std::string ir_text(const llvm::Module& module) {

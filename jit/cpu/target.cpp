@@ -17,6 +17,7 @@
 #include <new>
 #include <optional>
 
+#include "jit/cpu/first_use.hpp"
 #include "runtime/expr/error.hpp"
 #include "runtime/process/fork.hpp"
 
@@ -43,22 +44,33 @@ void disable_needless_passes() {
     const auto& options = llvm::cl::getRegisteredOptions();
     const auto found = options.find(name);
     invariant(found != options.end(), "this LLVM lacks an option that switches off a pass");
-    if (found->second->getNumOccurrences() == 0) found->second->addOccurrence(1, name, value);
+    found->second->addOccurrence(1, name, value);
   }
 }
 
+// What LLVM calls fatal (an instruction that it cannot select) would end the process. The exception
+// passes through LLVM's frames, which have unwind tables but no destructors to run: what they held
+// is lost, so the caller abandons the target machine and the module as well.
+[[noreturn]] void throw_fatal_error(void*, const char* reason, bool) {
+  throw Error(ErrorCode::Compile, std::string("LLVM: ") + reason);
+}
+
+FirstUse registration;
+constexpr size_t kRegistrationBytes = size_t{1} << 20;  // more than it takes
+
+void register_target() {
+  // Where an allocation fails, LLVM's containers would end the process.
+  llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { throw std::bad_alloc(); });
+  llvm::install_fatal_error_handler(throw_fatal_error);
+  LLVMInitializeX86TargetInfo();
+  LLVMInitializeX86Target();
+  LLVMInitializeX86TargetMC();
+  LLVMInitializeX86AsmPrinter();
+  disable_needless_passes();
+}
+
 const llvm::Target& x86_64(const std::string& triple) {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    // Where an allocation fails, LLVM's containers would end the process.
-    llvm::remove_bad_alloc_error_handler();  // if this runs again after it was cut short
-    llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { throw std::bad_alloc(); });
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
-    disable_needless_passes();
-  });
+  registration(kRegistrationBytes, register_target);
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target) throw Error(ErrorCode::Compile, "no code generator for " + triple + ": " + error);
@@ -219,7 +231,7 @@ TargetMachines::Lease::Lease(Lease&& other) noexcept = default;
 TargetMachines::Lease::~Lease() {
   if (!machine_) return;
   const BriefLock lock(owner_->mutex_);
-  owner_->idle_.emplace_back(level_, std::move(machine_));
+  owner_->idle_.emplace_back(level_, std::move(machine_));  // lease() has made room
 }
 
 void TargetMachines::Lease::abandon() {
@@ -236,6 +248,7 @@ TargetMachines::Lease TargetMachines::lease(CodegenLevel level) {
       idle_.erase(found);
       return {*this, level, std::move(machine)};
     }
+    idle_.reserve(++made_);
   }
   return {*this, level, make(level)};
 }

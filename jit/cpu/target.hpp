@@ -94,6 +94,7 @@ class TargetMachines {
   CpuTarget target_;
   std::mutex mutex_;
   std::vector<std::pair<CodegenLevel, std::unique_ptr<llvm::TargetMachine>>> idle_;
+  size_t made_ = 0;  // at most, since some may have been abandoned
 };
 
 }  // namespace adjit

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "jit/emit/lost_if_thrown.hpp"
+
 namespace adjit {
 namespace {
 
@@ -19,9 +21,9 @@ std::string code_of(EmittedKernel& kernel) {
   module.setSourceFileName(kAnyName);
   function->setName(kAnyName);
   llvm::SmallVector<char, 0> bytes;
-  llvm::BitcodeWriter writer(bytes);
-  writer.writeModule(module);
-  writer.writeStrtab();
+  LostIfThrown<llvm::BitcodeWriter> writer(bytes);
+  writer->writeModule(module);
+  writer->writeStrtab();
   function->setName(kernel.symbol);
   module.setSourceFileName(source);
   return {bytes.data(), bytes.size()};
