@@ -114,6 +114,10 @@ typedef void (*adjit_log_function)(void* user, adjit_log_level level, const char
  * than its kernels need, where it is the thread that works in its place); never under a lock, so
  * that it may wait for locks of its own. It must not throw; it may call adjit. */
 typedef int (*adjit_cancel_function)(void* user);
+/* The calling thread's hook, for long calls that nothing else brings a hook to, among them those
+ * that belong to no context: adjit_computation_partition, adjit_trace_call. NULL: none, as at
+ * first. `user` is borrowed until the hook is replaced or the thread ends. */
+ADJIT_API adjit_status adjit_thread_set_cancel(adjit_cancel_function cancel, void* user);
 
 typedef struct adjit_context_options {
   uint32_t struct_size;
@@ -140,7 +144,7 @@ typedef struct adjit_context_options {
   int32_t keep_subnormals;
   int32_t reserved_too; /* 0 */
   /* Of every call for what is lowered in this context and for its executables, in whatever thread;
-   * NULL: they last as long as they last. */
+   * NULL: the calling thread's, if it has one. */
   adjit_cancel_function cancel;
   void* cancel_user;
 } adjit_context_options;

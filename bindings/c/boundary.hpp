@@ -35,11 +35,11 @@ adjit_status guarded(Work&& work) noexcept {
   return status_of(work);
 }
 
-/// The same for calls that may take long: `hook` is asked whether to go on.
+/// The same for calls that may take long: `hook` is asked whether to go on, or the thread's own.
 template <class Work>
 adjit_status cancellable(const CancelHook& hook, Work&& work) noexcept {
   return guarded([&] {
-    const Cancellable call(hook);
+    const Cancellable call(hook.cancelled ? hook : thread_hook());
     work();
   });
 }

@@ -206,7 +206,7 @@ adjit_status adjit_computation_partition(const adjit_computation* joint, int32_t
                                          int32_t results, int64_t memory_budget,
                                          adjit_computation** forward,
                                          adjit_computation** backward) {
-  return guarded([&] {
+  return cancellable({}, [&] {
     required(forward, "forward");
     required(backward, "backward");
     const size_t first = positions(1, &primals, "primals")[0];

@@ -80,6 +80,11 @@ using namespace adjit::c;  // NOLINT: the C entry points below are the only othe
 
 extern "C" {
 
+adjit_status adjit_thread_set_cancel(adjit_cancel_function cancel, void* user) {
+  adjit::set_thread_hook({cancel, user});
+  return ADJIT_OK;
+}
+
 adjit_status adjit_context_create(const adjit_context_options* options, adjit_context** context) {
   return guarded([&] {
     required(context, "context");

@@ -196,7 +196,7 @@ adjit_status adjit_trace_operator(adjit_trace* trace, const char* name, int32_t 
 adjit_status adjit_trace_call(adjit_trace* trace, const adjit_computation* computation,
                               int32_t argument_count, const adjit_tensor* arguments,
                               int32_t result_count, adjit_tensor* results) {
-  return guarded([&] {
+  return cancellable({}, [&] {
     adjit::Trace& t = required(trace, "trace").trace;
     const adjit::Computation& callee = *required(computation, "computation").computation;
     if (static_cast<size_t>(result_count) != callee.outputs().size())

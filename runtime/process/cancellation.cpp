@@ -5,8 +5,12 @@ namespace adjit {
 namespace {
 
 thread_local Cancellable* current_call = nullptr;
+thread_local CancelHook hook_of_thread;
 
 }  // namespace
+
+void set_thread_hook(CancelHook hook) noexcept { hook_of_thread = hook; }
+CancelHook thread_hook() noexcept { return hook_of_thread; }
 
 Cancellable* Cancellable::current() { return current_call; }
 

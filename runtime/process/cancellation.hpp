@@ -25,6 +25,10 @@ struct Cancelled : std::exception {
   }
 };
 
+/// This thread's hook for calls that come with none; none at first.
+void set_thread_hook(CancelHook hook) noexcept;
+CancelHook thread_hook() noexcept;
+
 /// One call that may be cancelled, of the thread that constructs it: from then until it ends,
 /// check_cancelled() in this thread asks the hook, first after 2^27 cycles of the processor's clock
 /// (30 to 70 ms) and then as often. Without a hook nothing is asked. Other threads that work for

@@ -122,6 +122,7 @@ _FUNCTIONS: dict[str, list[Any]] = {
     "adjit_context_create": [POINTER(ContextOptions), _out],
     "adjit_context_flush": [_handle],
     "adjit_context_info": [_handle, _text],
+    "adjit_thread_set_cancel": [c_void_p, c_void_p],
     "adjit_trace_create": [c_char_p, _out],
     "adjit_trace_set_source": [_handle, c_char_p, c_int32, c_char_p],
     "adjit_trace_input": [_handle, c_char_p, c_int, c_int32, _longs, c_int32, _ids],
@@ -244,6 +245,7 @@ def _load() -> ctypes.CDLL:
 
 
 library = _load()
+interrupts.ask_in_main_thread(library)
 
 
 def failure(status: int) -> Error:

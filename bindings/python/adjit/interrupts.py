@@ -55,6 +55,18 @@ def hook(library: ctypes.CDLL) -> tuple[int | None, int | None]:
     )
 
 
+def ask_in_main_thread(library: ctypes.CDLL) -> None:
+    """Has long calls that belong to no context ask, too, where this is the main thread."""
+    function, user = hook(library)
+
+    def ask() -> None:
+        if threading.get_ident() == _interpreter.thread:
+            library.adjit_thread_set_cancel(function, user)
+
+    ask()
+    os.register_at_fork(after_in_child=ask)
+
+
 def reraise() -> None:
     """Raises what ended the call that has just failed, if a handler of a signal did."""
     if not _interpreter.raised or threading.get_ident() != _interpreter.thread:

@@ -273,5 +273,30 @@ TEST(Cancel, WhoWaitsForACancelledCompilationMakesIt) {
   EXPECT_EQ(second, ADJIT_OK);
 }
 
+// What belongs to no context asks the thread's hook.
+TEST(Cancel, PartitionAsksTheThreadsHook) {
+  std::string text = "def f(float(N) A) -> (S) {\n  B0(i) = A(i)\n";
+  constexpr int kStages = 4000;
+  for (int k = 0; k < kStages; ++k)
+    text += "  B" + std::to_string(k + 1) + "(i) +=! sin(B" + std::to_string(k) +
+            "(r_j)) * A(i) where r_j in 0:3\n";
+  const Computation long_one =
+      from_text(text + "  S() +=! B" + std::to_string(kStages) + "(r_i)\n}\n", {3});
+  const int32_t first[] = {0};
+  adjit_computation* made = nullptr;
+  ADJIT_OK_OR_FAIL(adjit_computation_vjp(long_one.get(), 1, first, 1, first, 1, &made));
+  const Computation joint(made);
+  Impatient impatient;
+  ADJIT_OK_OR_FAIL(adjit_thread_set_cancel(Impatient::hook, &impatient));
+  adjit_computation *forward = nullptr, *backward = nullptr;
+  EXPECT_FAILURE(adjit_computation_partition(joint.get(), 1, 1, -1, &forward, &backward),
+                 ADJIT_CANCELLED, "cancelled");
+  EXPECT_EQ(impatient.asked, 1);
+  ADJIT_OK_OR_FAIL(adjit_thread_set_cancel(nullptr, nullptr));
+  ADJIT_OK_OR_FAIL(adjit_computation_partition(joint.get(), 1, 1, -1, &forward, &backward));
+  EXPECT_EQ(impatient.asked, 1);
+  const Computation front(forward), back(backward);
+}
+
 }  // namespace
 }  // namespace adjit_test

@@ -228,6 +228,8 @@ static void run_with(adjit_executable* executable, const DLTensor* const* in, in
   OK(adjit_executable_run_with(executable, in_count, in, out_count, out, NULL));
   /* No interpreter's thread: nothing of it is called. */
   CHECK(adjit_interpreter_cancel(&interpreter) == 0 && interpreter.raised == 0);
+  OK(adjit_thread_set_cancel(adjit_interpreter_cancel, &interpreter));
+  OK(adjit_thread_set_cancel(NULL, NULL));
 }
 
 static void run_objects(adjit_executable* executable, float* x, float* dy, float* y, float* dx) {
