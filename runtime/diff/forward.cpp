@@ -210,7 +210,8 @@ class ForwardMode {
 Graph jvp(const Graph& forward, const ForwardOptions& options) {
   check_positions(forward, options.wrt);
   const Graph whole = expand_plain_calls(forward);
-  const Graph source = options.clean ? with_whole_sums(inline_views(whole)) : whole;
+  const Graph source =
+      options.clean ? stop_at_invariant_shifts(with_whole_sums(inline_views(whole))) : whole;
   ForwardMode mode(source, options.clean);
   Graph& graph = mode.graph();
   for (size_t k : options.wrt) mode.add_input_tangent(source.inputs[k]);

@@ -152,6 +152,10 @@ class PaddedReads {
                       std::unordered_map<uint32_t, ExprId>& replaced) {
     std::vector<ExprId> index(pool_.read_index(read).begin(), pool_.read_index(read).end());
     Domain domain = stage.domain;
+    // A place that data names is gathered, and its derivative scattered, whatever is beside it.
+    if (std::ranges::any_of(reachable(pool_, index),
+                            [&](ExprId id) { return pool_.is(id, Op::Read); }))
+      return;
     const std::optional<PiecewiseIndex> last = piecewise_index(pool_, index.back(), domain);
     const int64_t extent = graph_.info(pool_.read_tensor(read)).shape.back();
     if (!last || last->map.size() < 2 || last->map.size() > kMostReadPieces ||

@@ -15,9 +15,9 @@ Graph simplify(Graph graph) {
   Graph result = compact(with_subgraphs(std::move(graph), simplify));
   for (int round = 0; round < kRounds; ++round) {
     for (Graph (*pass)(Graph) :
-         {inline_views, with_whole_sums, simplify_indices, restrict_domains, restrict_to_supports,
-          restrict_to_reads, drop_fixed_outputs, selects_for_unique_scatters, hoist_factors,
-          merge_equal_stages, prune_scans}) {
+         {inline_views, with_whole_sums, stop_at_invariant_shifts, simplify_indices,
+          restrict_domains, restrict_to_supports, restrict_to_reads, drop_fixed_outputs,
+          selects_for_unique_scatters, hoist_factors, merge_equal_stages, prune_scans}) {
       check_cancelled();
       result = pass(std::move(result));
     }

@@ -43,6 +43,11 @@ Graph reroll_sums(Graph graph);
 /// that it is one of a sum.
 Graph with_whole_sums(Graph graph);
 
+/// Maxima and minima that no output changes with, whatever is added to them (what a softmax
+/// subtracts), are constants for the derivative: before one is taken, and beside it, so that equal
+/// stages of value and derivative still merge.
+Graph stop_at_invariant_shifts(Graph graph);
+
 /// Results that nothing reads leave scans, with the operands and carries that only they needed.
 Graph prune_scans(Graph graph);
 
