@@ -4,7 +4,6 @@
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
-#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -77,43 +76,24 @@ void keep_loads_out_of_selects(llvm::Module& module) {
   }
 }
 
-// Adds 1 to a number.
-void add_small_function(llvm::Module& module) {
-  llvm::IRBuilder<> at(module.getContext());
-  auto* const function =
-      llvm::Function::Create(llvm::FunctionType::get(at.getVoidTy(), {at.getPtrTy()}, false),
-                             llvm::Function::ExternalLinkage, "small", module);
-  at.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "", function));
-  llvm::Value* const number = at.CreateLoad(at.getDoubleTy(), function->getArg(0));
-  at.CreateStore(at.CreateFAdd(number, llvm::ConstantFP::get(at.getDoubleTy(), 1)),
-                 function->getArg(0));
-  at.CreateRetVoid();
-}
-
-FirstUse first_object, first_assembly;
+// Passes are registered when they are first made, and which there are depends on these two.
+FirstUse first_uses[2][2];
 constexpr size_t kFirstUseBytes = size_t{4} << 20;  // more than it takes
 
-// Passes are registered when they are first made: so all of them are, for both levels.
-void compile_small_function(TargetMachines& machines, llvm::CodeGenFileType type) {
-  for (const CodegenLevel level : {CodegenLevel::Fast, CodegenLevel::Less}) {
-    llvm::LLVMContext context;
-    llvm::Module module("small", context);
-    set_target(module, machines);
-    add_small_function(module);
-    const TargetMachines::Lease machine = machines.lease(level);
-    llvm::SmallVector<char, 0> bytes;
-    llvm::raw_svector_ostream out(bytes);
-    llvm::legacy::PassManager passes;
-    machine->addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true);
-    passes.run(module);
-  }
+void register_passes(TargetMachines& machines, CodegenLevel level, llvm::CodeGenFileType type) {
+  const TargetMachines::Lease machine = machines.lease(level);
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream out(bytes);
+  llvm::legacy::PassManager passes;
+  machine->addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true);
 }
 
 std::string run_back_end(llvm::Module& module, TargetMachines& machines, CodegenLevel level,
                          llvm::CodeGenFileType type) {
   const ForkDelay no_fork;
-  FirstUse& first = type == llvm::CodeGenFileType::ObjectFile ? first_object : first_assembly;
-  first(kFirstUseBytes, [&] { compile_small_function(machines, type); });
+  FirstUse& first =
+      first_uses[level == CodegenLevel::Fast][type == llvm::CodeGenFileType::ObjectFile];
+  first(kFirstUseBytes, [&] { register_passes(machines, level, type); });
   if (level == CodegenLevel::Fast && !machines.target().vector.avx512f)
     keep_loads_out_of_selects(module);
   const ErrorCollector errors(module.getContext());
