@@ -7,6 +7,7 @@
 //   X[i] * R                               i
 #include <algorithm>
 #include <bit>
+#include <unordered_map>
 #include <utility>
 
 #include "runtime/diff/factors.hpp"
@@ -56,6 +57,7 @@ class Hoister {
   void hoist(Stage stage) {
     constexpr int kMostSplits = 8;
     for (int round = 0; round < kMostSplits && applies(stage); ++round) {
+      if (round == 0) stage.bodies[0] = with_products_written_out(stage);
       stage.bodies[0] = common_factor_out(pool_, stage.bodies[0]);
       const Product product = factors_of(pool_, stage.bodies[0]);
       if (drop_unused_axes(stage, product)) continue;
@@ -63,7 +65,54 @@ class Hoister {
       if (!split) break;
       stage = apply(stage, product, *split);
     }
+    for (TensorId result : stage.results) stage_of_[result.value] = graph_.stages.size();
     graph_.stages.push_back(std::move(stage));
+  }
+
+  // The body with the products that it has for factors written out, where these have a number or a
+  // sign to take out, and where each of their elements is read once: the sum computes them itself.
+  ExprId with_products_written_out(const Stage& stage) {
+    if (!stage.domain.is_box()) return stage.bodies[0];
+    Product product = factors_of(pool_, stage.bodies[0]);
+    bool any = false;
+    for (Factor& factor : product.factors) {
+      const Stage* inner = product_read(factor.expr, stage);
+      if (!inner) continue;
+      any = true;
+      const std::vector<ExprId> index(pool_.read_index(factor.expr).begin(),
+                                      pool_.read_index(factor.expr).end());
+      factor.expr = substitute_axes(pool_, inner->bodies[0], index);
+    }
+    return any ? product_of(pool_, product, pool_.dtype(stage.bodies[0])) : stage.bodies[0];
+  }
+
+  // The stage of products with a constant factor of which a sum reads each element once; else null.
+  const Stage* product_read(ExprId factor, const Stage& reader) const {
+    if (!pool_.is(factor, Op::Read) || pool_.read_predicate(factor).valid()) return nullptr;
+    const std::span<const ExprId> index = pool_.read_index(factor);
+    if (index.size() != reader.domain.rank() ||
+        !std::ranges::all_of(index, [&](ExprId at) { return pool_.is(at, Op::Axis); }) ||
+        std::popcount(axes_used(pool_, factor)) != static_cast<int>(index.size()))
+      return nullptr;
+    const TensorId tensor = pool_.read_tensor(factor);
+    const auto found = stage_of_.find(tensor.value);
+    if (found == stage_of_.end()) return nullptr;
+    const Stage& inner = graph_.stages[found->second];
+    if (inner.kind != StageKind::Compute || inner.bodies.size() != 1 ||
+        inner.combiner.kind != CombinerKind::None || !inner.domain.is_box() ||
+        inner.region != reader.region || inner.stop_gradient)
+      return nullptr;
+    const Product product = factors_of(pool_, inner.bodies[0]);
+    // Other sums may read the stage, too: what is computed again is one multiplication.
+    constexpr int64_t kMostReads = 2;
+    const auto is = [&](Op op) {
+      return std::ranges::count_if(product.factors,
+                                   [&](const Factor& f) { return pool_.is(f.expr, op); });
+    };
+    const int64_t constants = is(Op::Constant), reads = is(Op::Read);
+    const bool only_these = constants + reads == static_cast<int64_t>(product.factors.size());
+    return only_these && reads <= kMostReads && (constants > 0 || product.negative) ? &inner
+                                                                                    : nullptr;
   }
 
   static bool applies(const Stage& stage) {
@@ -227,6 +276,7 @@ class Hoister {
 
   Graph graph_;
   ExprPool& pool_;
+  std::unordered_map<uint32_t, size_t> stage_of_;  // that defines a tensor
   std::vector<ExprId> renumbering_;
 };
 

@@ -134,6 +134,24 @@ TEST(Hoist, QuotientsOfOtherAxes) {
   EXPECT_TRUE(same_values(graph, s));
 }
 
+// The square of a difference, summed with broadcast operators: d = 2 * g * (x - y) is a stage, of
+// which each gradient is a sum.
+TEST(Hoist, NumbersLeaveSumsOfProductsInStagesOfTheirOwn) {
+  const Graph g = parse_graph(R"(def f(double(5, 6) a, double(5, 6) b) -> (y, z) {
+    d(i, j) = a(i, j) * b(i, j) * 2.0
+    y(i) +=! d(i, j)
+    z(j) +=! -d(i, j)
+  })");
+  const Graph s = simplify(g);
+  size_t numbers = 0;
+  for (const Stage& stage : s.stages)
+    if (stage.combiner.kind == CombinerKind::Sum)
+      for (ExprId id : reachable(s.pool, stage.bodies))
+        numbers += s.pool.is(id, Op::Constant) || s.pool.is(id, Op::Neg) ? 1 : 0;
+  EXPECT_EQ(numbers, 0u) << print(s);
+  EXPECT_TRUE(same_values(g, s));
+}
+
 TEST(Hoist, MatrixProductIsLeftAlone) {
   const Graph g = forward_named("matmul");
   EXPECT_EQ(print(simplify(g)), print(g));
