@@ -124,9 +124,7 @@ def log_tail(f):  # log(1 + f) = f - f^2 / 2 + f^3 P(f)
     return small(f, mp.mpf(1) / 3, lambda: (mp.log1p(f) - f + f**2 / 2) / f**3)
 
 
-def log_tail_to(
-    base,
-):  # log(1 + f) / log(base) = f h + f P(f), h the float nearest to 1 / log(base)
+def log_tail_to(base):  # log_base(1 + f) = f h + f P(f), h the float nearest to 1 / log(base)
     factor = 1 / mp.log(base)
     high = rounded(factor, "f32")
     return lambda f: small(f, factor - high, lambda: mp.log1p(f) * factor / f - high)

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from .transforms import Traced
 
 
+_FIRST = operator.itemgetter(0)
+
+
 class Built:
     """A computation ready to run or to be spliced, and what becomes of its outputs.
 
@@ -68,13 +71,21 @@ class Built:
             self._plain = tuple
 
     def outputs_of(self, result: Any, count: int) -> tuple[Any, ...] | None:
-        """The computation's ``count`` outputs where a result is the only one, or a tuple of all.
+        """The computation's ``count`` outputs from a tree like what the function returns.
 
-        None where it may be otherwise.
+        None where it has another structure, or is not known to hold each output once.
         """
         if self._plain is tuple:
             return result if type(result) is tuple and len(result) == count else None
-        return (result,) if type(self._plain) is operator.itemgetter else None
+        if type(self._plain) is operator.itemgetter:
+            return (result,)
+        if self._places is None:
+            return None
+        structure, numbers = self._places
+        leaves, found = pytree.flatten(result)
+        if found != structure or len(numbers) != count or None in numbers:
+            return None
+        return tuple([leaf for _, leaf in sorted(zip(numbers, leaves, strict=True), key=_FIRST)])
 
     def places(self, outputs: Callable[[], Sequence[Any]]) -> tuple[Any, list[int | None]]:
         """The structure of what the function returns; of each leaf, which output it is.

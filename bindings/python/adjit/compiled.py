@@ -7,10 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import arrays, runtime, tensors
+from . import arrays, pytree, runtime, tensors
 from ._library import Handle
 from .built import Built
 from .into import Into
+
+#: All inputs of a computation from a call's arguments; None where these have another structure.
+_Arrange = Callable[[tuple[Any, ...]], tuple[Any, ...] | None]
 
 
 class Direct(NamedTuple):
@@ -54,15 +57,15 @@ class Compiled:
         self.hidden = hidden
         return True
 
-    def direct(self, args: Sequence[Any], views: Sequence[arrays.View]) -> Direct | None:
+    def direct(
+        self, leaves: Sequence[Any], structure: Any, views: Sequence[arrays.View]
+    ) -> Direct | None:
         """What runs arguments like these; None where some need a copy or are of two frameworks.
 
-        ``views`` are those of the leaves.
+        ``structure`` is that of the arguments, a tuple; ``views`` are those of its leaves.
         """
-        if len(args) != len(views):
-            return None
         kinds = set()
-        for array, view in zip((*args, *self.captured), (*views, *self.hidden), strict=True):
+        for array, view in zip((*leaves, *self.captured), (*views, *self.hidden), strict=True):
             if array is not view.owner:
                 return None
             kinds.add(type(array))
@@ -73,36 +76,58 @@ class Compiled:
         else:
             return None
         if kind not in self._direct:
-            self._direct[kind] = make()
+            self._direct[kind] = make(self._arranging(structure))
         return self._direct[kind]
 
     # What these give does not refer to the Compiled, which refers to it.
 
-    def _on_ndarrays(self) -> Direct:
-        program, built, arranged = self.program, self.built, self._arranging()
+    def _on_ndarrays(self, arranged: _Arrange) -> Direct:
+        program, built = self.program, self.built
         count = len(program.outputs)
 
+        def run(args: tuple[Any, ...]) -> Sequence[Any] | None:
+            given = arranged(args)
+            return None if given is None else program.run_numpy(given)
+
         def run_into(args: tuple[Any, ...], out: Any) -> bool:
-            outputs = built.outputs_of(out, count)
-            return outputs is not None and program.run_numpy_into(arranged(args), outputs)
+            given, outputs = arranged(args), built.outputs_of(out, count)
+            if given is None or outputs is None:
+                return False
+            return program.run_numpy_into(given, outputs)
 
-        plain = arranged is tuple
-        run = program.run_numpy if plain else lambda args: program.run_numpy(arranged(args))
-        return Direct(run, run_into, built.rebuild)
+        return Direct(program.run_numpy if arranged is tuple else run, run_into, built.rebuild)
 
-    def _on_tensors(self) -> Direct:
-        signatures = self.built.arranged([*self.signatures, *[v.signature for v in self.hidden]])
-        run = tensors.runner(self.program.handle, signatures, self.program.outputs)
-        arranged = self._arranging()
-        return Direct(
-            run if arranged is tuple else lambda args: run(arranged(args)),
-            lambda args, out: False,
-            self.built.rebuild,
-        )
+    def _on_tensors(self, arranged: _Arrange) -> Direct:
+        built = self.built
+        signatures = built.arranged([*self.signatures, *[v.signature for v in self.hidden]])
+        runner = tensors.Runner(self.program.handle, signatures, self.program.outputs)
+        count = len(self.program.outputs)
 
-    def _arranging(self) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
-        """All inputs from the leaves; ``tuple`` where they are the leaves."""
+        def run(args: tuple[Any, ...]) -> Sequence[Any] | None:
+            given = arranged(args)
+            return None if given is None else runner.run(given)
+
+        def run_into(args: tuple[Any, ...], out: Any) -> bool:
+            given, outputs = arranged(args), built.outputs_of(out, count)
+            if given is None or outputs is None:
+                return False
+            return runner.run_into(given, outputs)
+
+        return Direct(runner.run if arranged is tuple else run, run_into, built.rebuild)
+
+    def _arranging(self, structure: Any) -> _Arrange:
+        """All inputs from arguments of that structure, None of another.
+
+        ``tuple`` where the inputs are the arguments, whatever these are.
+        """
         built, captured = self.built, self.captured
+        if any(child != pytree.LEAF for child in structure[-1]):
+
+            def unpacked(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+                leaves, found = pytree.flatten(args)
+                return tuple(built.arranged([*leaves, *captured])) if found == structure else None
+
+            return unpacked
         if not captured and built.order is None:
             return tuple
         return lambda args: tuple(built.arranged([*args, *captured]))

@@ -222,9 +222,9 @@ class Executable:
             elif direct.run_into(args, out):
                 return out
         compiled = self._compiled
-        leaves, _ = pytree.flatten((args, {}))
+        leaves, structure = pytree.flatten(args)
         views = self._fitting(leaves)
-        self._direct = compiled.direct(args, views)
+        self._direct = compiled.direct(leaves, structure, views)
         framework = next((f for x in leaves if (f := arrays.framework_of(x)) != "numpy"), "numpy")
         return compiled.run(views, framework, None if out is None else Into(out, self._title))
 

@@ -7,6 +7,8 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .errors import Error
 
 
@@ -39,6 +41,9 @@ def flatten(tree: Any) -> tuple[list[Any], Any]:
 
 
 def _flatten(tree: Any, leaves: list[Any]) -> Any:
+    if type(tree) is np.ndarray:  # most leaves are
+        leaves.append(tree)
+        return LEAF
     if tree is None:
         return ("none",)
     node = _children(tree)
@@ -46,7 +51,7 @@ def _flatten(tree: Any, leaves: list[Any]) -> Any:
         leaves.append(tree)
         return LEAF
     header, children = node
-    return (*header, tuple(_flatten(c, leaves) for c in children))
+    return (*header, tuple([_flatten(c, leaves) for c in children]))
 
 
 def _children(tree: Any) -> tuple[tuple[Any, ...], list[Any]] | None:

@@ -29,28 +29,101 @@ def _maker(dtype: int, shape: tuple[int, ...]) -> Callable[[], Any]:
     )  # fmt: skip
 
 
-def runner(
-    executable: Handle,
-    inputs: Sequence[tuple[int, tuple[int, ...], tuple[int, ...]]],
-    outputs: Sequence[tuple[int, tuple[int, ...]]],
-) -> Callable[[Sequence[Any]], Sequence[Any] | None]:
-    """What runs an executable on tensors, for fresh outputs; None unless all lie as ``inputs`` say.
+def _reach(dtype: int, shape: Sequence[int], strides: Sequence[int]) -> int:
+    """Bytes from the first element of a tensor to behind its last."""
+    if math.prod(shape) == 0:
+        return 0
+    last = sum((e - 1) * s for e, s in zip(shape, strides, strict=True))
+    return (last + 1) * dtypes.ITEM_SIZE[dtype]
 
-    ``inputs`` are (dtype number, shape, strides in elements), ``outputs`` (dtype number, shape).
-    Nothing has run where a tensor does not fit: subclasses, devices, conjugates, sparse ones, those
-    without memory and those that autograd follows never do.
+
+def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    strides = [1]
+    for extent in shape[:0:-1]:
+        strides.append(strides[-1] * max(extent, 1))
+    return tuple(reversed(strides[: len(shape)]))
+
+
+class Runner:
+    """Runs an executable on tensors that all lie as compiled for; others do not fit.
+
+    Subclasses, devices, conjugates, sparse ones, those without memory and those that autograd
+    follows never fit. Where a tensor does not, nothing has run.
     """
+
+    def __init__(
+        self,
+        executable: Handle,
+        inputs: Sequence[tuple[int, tuple[int, ...], tuple[int, ...]]],
+        outputs: Sequence[tuple[int, tuple[int, ...]]],
+    ) -> None:
+        """By tensor: its dtype number, shape and, of inputs, strides in elements."""
+        self._executable = executable
+        results = [(dtype, shape, _row_major(shape)) for dtype, shape in outputs]
+        self._makers = [_maker(dtype, shape) for dtype, shape in outputs]
+        self._addresses = _addresser(inputs)
+        self._result_addresses = _addresser(results)
+        self._reaches = [_reach(*tensor) for tensor in inputs]
+        self._result_reaches = [_reach(*tensor) for tensor in results]
+        self._given, self._made = (ctypes.c_void_p * max(1, len(x)) for x in (inputs, outputs))
+
+    def run(self, given: Sequence[Any]) -> Sequence[Any] | None:
+        """Fresh outputs; None where a tensor does not fit."""
+        found = self._addresses(given)
+        if found is None:
+            return None
+        made = tuple([make() for make in self._makers])
+        self._call(found, [tensor.data_ptr() for tensor in made])
+        return made
+
+    def run_into(self, given: Sequence[Any], outputs: Sequence[Any]) -> bool:
+        """Whether all fitted; if so, these outputs are written.
+
+        Outputs fit that are row-major and overlap neither inputs nor each other.
+        """
+        found, results = self._addresses(given), self._result_addresses(outputs)
+        if found is None or results is None or self._overlap(found, results):
+            return False
+        self._call(found, results)
+        mark = sys.modules["torch"].autograd.graph.increment_version
+        for tensor in outputs:  # autograd must know that what it may have kept is another value now
+            mark(tensor)
+        return True
+
+    def _call(self, found: Sequence[int], results: Sequence[int]) -> None:
+        status = library.adjit_executable_run_raw(
+            self._executable.value, self._given(*found), self._made(*results)
+        )
+        if status:
+            raise failure(status)
+
+    def _overlap(self, found: Sequence[int], results: Sequence[int]) -> bool:
+        """Whether an output shares memory with an input or another output."""
+        spans = [(a, a + n, False) for a, n in zip(found, self._reaches, strict=True) if n]
+        spans += [(a, a + n, True) for a, n in zip(results, self._result_reaches, strict=True) if n]
+        spans.sort()
+        end = end_of_result = 0
+        for begin, behind, is_result in spans:
+            if begin < (end if is_result else end_of_result):
+                return True
+            end = max(end, behind)
+            if is_result:
+                end_of_result = max(end_of_result, behind)
+        return False
+
+
+def _addresser(
+    tensors: Sequence[tuple[int, tuple[int, ...], tuple[int, ...]]],
+) -> Callable[[Sequence[Any]], list[int] | None]:
+    """What gives the addresses of tensors that lie so; None where one does not."""
     torch: Any = sys.modules["torch"]
     plain = (torch.Tensor, torch.nn.Parameter)
     strided = torch.strided
     wanted = [
-        (getattr(torch, dtypes.NAMES[dtype]), shape, strides) for dtype, shape, strides in inputs
+        (getattr(torch, dtypes.NAMES[dtype]), shape, strides) for dtype, shape, strides in tensors
     ]
-    makers = [_maker(dtype, shape) for dtype, shape in outputs]
-    addresses_in, addresses_out = (ctypes.c_void_p * max(1, len(x)) for x in (inputs, outputs))
-    run_raw = library.adjit_executable_run_raw
 
-    def run(given: Sequence[Any]) -> Sequence[Any] | None:
+    def addresses(given: Sequence[Any]) -> list[int] | None:
         if len(given) != len(wanted):
             return None
         found = []
@@ -71,12 +144,6 @@ def runner(
             if not address and tensor.numel():  # fake, functional or known zeros
                 return None
             found.append(address)
-        made = tuple([make() for make in makers])
-        status = run_raw(
-            executable.value, addresses_in(*found), addresses_out(*[t.data_ptr() for t in made])
-        )
-        if status:
-            raise failure(status)
-        return made
+        return found
 
-    return run
+    return addresses

@@ -194,7 +194,8 @@ class Transformed(ByName):
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any], into: Into | None = None) -> Any:
         if tracing.current() is None and self._by_layouts and not kwargs and into is None:
-            direct = self._by_layouts.get(arrays.layouts_of(args))
+            leaves, structure = pytree.flatten(args)
+            direct = self._by_layouts.get((structure, arrays.layouts_of(leaves)))
             if direct is not None and (made := direct.run(args)) is not None:
                 self._ran(direct)
                 return direct.rebuild(made)
@@ -216,8 +217,9 @@ class Transformed(ByName):
             compiled = self._compiled[key] = compile_built(
                 self.build(function, (positional, keyword)), views, self._memory_budget
             )
-        if not kwargs and not static and (direct := compiled.direct(args, views)):
-            self._by_layouts[arrays.layouts_of(args)] = direct
+        given = structure[-1][0]
+        if not kwargs and not static and (direct := compiled.direct(leaves, given, views)):
+            self._by_layouts[given, arrays.layouts_of(leaves)] = direct
             self._ran(direct)
         framework = "numpy"
         for leaf in leaves:
