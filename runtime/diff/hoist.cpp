@@ -46,6 +46,7 @@ class Hoister {
   explicit Hoister(Graph graph) : graph_(std::move(graph)), pool_(graph_.pool) {}
 
   Graph operator()() {
+    find_products_of_sums();
     std::vector<Stage> stages = std::move(graph_.stages);
     graph_.stages.clear();
     for (Stage& stage : stages) hoist(std::move(stage));
@@ -69,10 +70,31 @@ class Hoister {
     graph_.stages.push_back(std::move(stage));
   }
 
+  // Tensors of which sums alone read, as a factor, each element once.
+  void find_products_of_sums() {
+    std::vector<int> others(graph_.tensors.size(), 0);
+    for (TensorId output : graph_.outputs) ++others[output.value];
+    for (const Stage& stage : graph_.stages) {
+      for (TensorId tensor : tensors_read(graph_, stage)) ++others[tensor.value];
+      if (!applies(stage)) continue;
+      for (const Factor& factor : factors_of(pool_, stage.bodies[0]).factors)
+        if (reads_each_once(factor.expr, stage)) --others[pool_.read_tensor(factor.expr).value];
+    }
+    only_summed_.assign(others.size(), 0);
+    for (size_t t = 0; t < others.size(); ++t) only_summed_[t] = others[t] == 0;
+  }
+
+  bool reads_each_once(ExprId factor, const Stage& reader) const {
+    if (!pool_.is(factor, Op::Read) || pool_.read_predicate(factor).valid()) return false;
+    const std::span<const ExprId> index = pool_.read_index(factor);
+    return index.size() == reader.domain.rank() && reader.domain.is_box() &&
+           std::ranges::all_of(index, [&](ExprId at) { return pool_.is(at, Op::Axis); }) &&
+           std::popcount(axes_used(pool_, factor)) == static_cast<int>(index.size());
+  }
+
   // The body with the products that it has for factors written out, where these have a number or a
   // sign to take out, and where each of their elements is read once: the sum computes them itself.
   ExprId with_products_written_out(const Stage& stage) {
-    if (!stage.domain.is_box()) return stage.bodies[0];
     Product product = factors_of(pool_, stage.bodies[0]);
     bool any = false;
     for (Factor& factor : product.factors) {
@@ -88,13 +110,9 @@ class Hoister {
 
   // The stage of products with a constant factor of which a sum reads each element once; else null.
   const Stage* product_read(ExprId factor, const Stage& reader) const {
-    if (!pool_.is(factor, Op::Read) || pool_.read_predicate(factor).valid()) return nullptr;
-    const std::span<const ExprId> index = pool_.read_index(factor);
-    if (index.size() != reader.domain.rank() ||
-        !std::ranges::all_of(index, [&](ExprId at) { return pool_.is(at, Op::Axis); }) ||
-        std::popcount(axes_used(pool_, factor)) != static_cast<int>(index.size()))
-      return nullptr;
+    if (!reads_each_once(factor, reader)) return nullptr;
     const TensorId tensor = pool_.read_tensor(factor);
+    if (tensor.value >= only_summed_.size() || !only_summed_[tensor.value]) return nullptr;
     const auto found = stage_of_.find(tensor.value);
     if (found == stage_of_.end()) return nullptr;
     const Stage& inner = graph_.stages[found->second];
@@ -276,6 +294,7 @@ class Hoister {
 
   Graph graph_;
   ExprPool& pool_;
+  std::vector<char> only_summed_;                  // per tensor of the graph as it came
   std::unordered_map<uint32_t, size_t> stage_of_;  // that defines a tensor
   std::vector<ExprId> renumbering_;
 };
