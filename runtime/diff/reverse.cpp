@@ -63,7 +63,7 @@ class Reverse {
 
   /// The cotangent of an output of the forward: a tensor of its shape, or a constant.
   void seed(TensorId output, const Cotangent& cotangent) {
-    if (!active_[output.value]) return;
+    if (!active_[output.value] || graph_.info(output).element_count() == 0) return;
     Contribution c;
     c.domain.extents = graph_.info(output).shape;
     c.domain.output_rank = c.domain.extents.size();
@@ -121,6 +121,12 @@ class Reverse {
     const Stage stage = graph_.stages[s];  // a copy: stages are added
     if (stage.kind == StageKind::Scan || stage.kind == StageKind::Call)
       return derive_whole(s, cotangents);
+    if (stage.domain.box_points() > 0) derive_points(s, stage, cotangents);
+    if (stage.kind == StageKind::Scatter && stage.initial.valid() && active(stage.initial))
+      derive_initial(stage, s, cotangents[0]);
+  }
+
+  void derive_points(size_t s, const Stage& stage, const std::vector<Cotangent>& cotangents) {
     StageSeeds seeded = seeds_of(s, cotangents);
     std::vector<Access> accesses = sweep(graph_.pool, seeded.seeds, [&](ExprId read) {
       return active(graph_.pool.read_tensor(read));
@@ -131,8 +137,6 @@ class Reverse {
       const TensorId tensor = graph_.pool.read_tensor(access.read);
       turn_round(graph_, domain, access, s, pending_[tensor.value]);
     }
-    if (stage.kind == StageKind::Scatter && stage.initial.valid() && active(stage.initial))
-      derive_initial(stage, s, cotangents[0]);
   }
 
   // Prefix reductions pass their cotangents on along the axis that they run along.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/graph/text.hpp"
 #include "tests/runtime/diff/forwards.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 #include "tests/runtime/diff/table.hpp"
@@ -51,6 +52,25 @@ TEST(Product, IsExactWithZerosToOrderTwo) {
         EXPECT_EQ(h.at(static_cast<int64_t>(m)), rest) << "row " << k << " column " << m;
       }
     }
+  }
+}
+
+// Nothing was computed, so that what has no derivative elsewhere is not asked for one, and all
+// gradients are 0.
+TEST(Reverse, ResultsWithoutElementsAskForNothing) {
+  const Graph graph = parse_graph(
+      "def f(double(6) x, int64(4) k) -> (y) {\n"
+      "  scatter double(6) s(k(i)) max=[clip] x(i) from x where i in 0:4\n"
+      "  t(i) = sin(s(i)) where i in 0:6\n"
+      "  y(i, j) = t(i) where i in 0:6, j in 0:0\n}\n");
+  for (const bool clean : {false, true}) {
+    const Graph reverse = vjp(graph, {.wrt = {0}, .outputs = {0}, .clean = clean});
+    const std::vector<Array> inputs{
+        Array::of(DType::Float64, {6}, std::vector<double>{1, 2, 3, 4, 5, 6}),
+        Array::of(DType::Int64, {4}, std::vector<double>{0, 1, 2, 3}),
+        Array::zeros(DType::Float64, {6, 0})};
+    const Array gradient = interpret(reverse, inputs)[0];
+    for (int64_t e = 0; e < 6; ++e) EXPECT_EQ(gradient.at(e), 0);
   }
 }
 
