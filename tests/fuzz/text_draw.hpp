@@ -46,6 +46,7 @@ class TextDraw {
   bool in_bounds(const Form& form, size_t open, int64_t value) const;
   std::optional<Range> widest(const Form& form, size_t open) const;
   std::optional<size_t> open_index(const Form& form) const;
+  int64_t farthest() const;
   bool find_ranges();
 
   Scope& scope_;
