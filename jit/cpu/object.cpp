@@ -109,7 +109,7 @@ std::string run_back_end(llvm::Module& module, TargetMachines& machines, Codegen
   } catch (...) {
     llvm::RestorePrettyStackState(pretty_stack);
     machine.abandon();
-    static_cast<void>(passes.release());
+    [[maybe_unused]] const llvm::legacy::PassManager* lost = passes.release();
     throw;
   }
   errors.throw_if_any();

@@ -10,12 +10,14 @@
 #include <cstddef>
 
 extern "C" {
-// glibc's own, under the names that it keeps for whoever replaces malloc.
+// NOLINTBEGIN(bugprone-reserved-identifier): glibc's own, under the names that it keeps for whoever
+// replaces malloc.
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
 void* __libc_realloc(void*, size_t);
 void* __libc_memalign(size_t, size_t);
 void __libc_free(void*);
+// NOLINTEND(bugprone-reserved-identifier)
 }
 
 namespace {

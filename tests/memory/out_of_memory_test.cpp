@@ -262,17 +262,23 @@ std::vector<int64_t> numbers(int64_t total, int64_t samples) {
 struct Wanted {
   const char* text = std::getenv("ADJIT_OUT_OF_MEMORY");
   bool one() const { return text && *text == '@'; }
-  int64_t number() const { return one() ? std::atoll(text + 1) : 0; }
-  int64_t times() const { return text && !one() ? std::max(1, std::atoi(text)) : 1; }
+  int64_t number() const { return one() ? std::strtoll(text + 1, nullptr, 10) : 0; }
+  int64_t times() const {
+    return text && !one() ? std::max(1LL, std::strtoll(text, nullptr, 10)) : 1;
+  }
 };
 
 /// Children that tell what became of them.
 class Children : public ::testing::Test {
+ public:
+  ~Children() override { munmap(at_, sizeof *at_); }
+  Children(const Children&) = delete;
+  Children& operator=(const Children&) = delete;
+
  protected:
   Children()
       : at_(static_cast<Progress*>(mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE,
                                         MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
-  ~Children() override { munmap(at_, sizeof *at_); }
 
   /// Runs `body` in a child; what went wrong, empty for nothing.
   template <class Body>
