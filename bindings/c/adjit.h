@@ -308,7 +308,8 @@ ADJIT_API adjit_status adjit_trace_scatter(adjit_trace* trace, const char* name,
 ADJIT_API adjit_status adjit_text_module_create(const char* source, const char* file_name,
                                                 adjit_text_module** module);
 ADJIT_API void adjit_text_module_destroy(adjit_text_module* module);
-/* JSON: [{"name", "inputs": [...], "outputs": [...]}]; lives as long as the module. */
+/* JSON: [{"name", "inputs": [...], "dtypes": [...], "outputs": [...]}], with the inputs' declared
+ * dtypes as adjit_dtype; lives as long as the module. */
 ADJIT_API adjit_status adjit_text_module_definitions(adjit_text_module* module, const char** json);
 /* One definition for these input shapes: ranks[k] extents of input k, one after another in shapes.
  */

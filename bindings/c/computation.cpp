@@ -61,8 +61,13 @@ adjit_status adjit_text_module_create(const char* source, const char* file_name,
     adjit::Json list = adjit::Json::array();
     for (const std::string& name : made->module.names()) {
       const adjit::TextModule::Signature signature = made->module.signature(name);
-      list.push_back(
-          {{"name", name}, {"inputs", signature.inputs}, {"outputs", signature.outputs}});
+      std::vector<int> dtypes;
+      for (const adjit::DType dtype : signature.input_dtypes)
+        dtypes.push_back(static_cast<int>(dtype));
+      list.push_back({{"name", name},
+                      {"inputs", signature.inputs},
+                      {"dtypes", dtypes},
+                      {"outputs", signature.outputs}});
     }
     made->definitions = adjit::json_text(list);
     *module = made.release();

@@ -39,6 +39,7 @@ class TextModule {
   std::vector<std::string> names() const;
   struct Signature {
     std::vector<std::string> inputs;
+    std::vector<DType> input_dtypes;
     std::vector<std::string> outputs;
   };
   Signature signature(std::string_view name) const;

@@ -46,7 +46,10 @@ TextModule::Signature TextModule::signature(std::string_view name) const {
   invariant(implementation_ != nullptr, "an empty text module");
   const DefinitionSyntax& definition = implementation_->find(name);
   Signature result;
-  for (const ParameterSyntax& input : definition.inputs) result.inputs.emplace_back(input.name);
+  for (const ParameterSyntax& input : definition.inputs) {
+    result.inputs.emplace_back(input.name);
+    result.input_dtypes.push_back(input.type.value().dtype);
+  }
   for (const ParameterSyntax& output : definition.outputs) result.outputs.emplace_back(output.name);
   return result;
 }

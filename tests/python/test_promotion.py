@@ -292,3 +292,22 @@ def test_numbers_past_int64() -> None:
     np.testing.assert_array_equal(aj.compute(2, lambda i: aj.at(F64, i) * 2**64), F64 * 2.0**64)
     with pytest.raises(aj.DTypeError, match="int64"):
         aj.jit(lambda x, n: x * n)(F64, 2**63)
+
+
+def test_numbers_take_the_declared_dtype_of_text_notation() -> None:
+    module = aj.define(
+        """def scale(float(N) x, float a) -> (y) { y(i) = x(i) * a }
+        def shift(int64(N) x, int64 k) -> (y) { y(i) = x(i) + k }"""
+    )
+    x = np.arange(3, dtype=np.float32)
+    for number in (2.0, 2, np.float32(2)):
+        made = module.scale(x, number)
+        assert made.dtype == np.float32
+        np.testing.assert_array_equal(made, 2 * x)
+        np.testing.assert_array_equal(aj.jit(lambda x, a: module.scale(x, a))(x, number), 2 * x)
+    np.testing.assert_array_equal(aj.jit(lambda x: module.scale(x, 2.0))(x), 2 * x)
+    np.testing.assert_array_equal(module.shift(np.arange(3), 2), [2, 3, 4])
+    for call in (lambda: module.scale(x, np.float64(2)), lambda: module.shift(np.arange(3), 2.5)):
+        with pytest.raises(aj.DTypeError, match="is declared"):
+            call()
+    assert float(aj.grad(lambda a: aj.sum(module.scale(x, a)))(3.0)) == 3.0

@@ -6,7 +6,7 @@ import ctypes
 import json
 from typing import Any
 
-from . import arrays, operators, tracing
+from . import arrays, dtypes, operators, scalars, tracing
 from ._library import Handle, call, ints, longs
 from .errors import Error
 
@@ -56,6 +56,7 @@ class Definition:
         self.__name__ = signature["name"]
         self.inputs: list[str] = signature["inputs"]
         self.outputs: list[str] = signature["outputs"]
+        self._dtypes: list[int] = signature["dtypes"]
         self._instances: dict[Any, Handle] = {}
         self._jit: Any = None
 
@@ -97,7 +98,7 @@ class Definition:
     def _traced(self, *args: Any) -> Any:
         trace = tracing.current()
         assert trace is not None
-        tensors = [_tensor(a) for a in args]
+        tensors = [_tensor(a, d) for a, d in zip(args, self._dtypes, strict=True)]
         specs = tuple(
             (t.dtype_number, t.shape)
             if isinstance(t, tracing.Tensor)
@@ -111,7 +112,17 @@ class Definition:
         return results[0] if len(results) == 1 else tuple(results)
 
 
-def _tensor(value: Any) -> Any:
-    if isinstance(value, tracing.Tensor) or arrays.is_array(value):
+def _tensor(value: Any, declared: int) -> Any:
+    """An argument as a tensor or an array; a Python number takes the declared dtype."""
+    if arrays.is_array(value):
         return value
-    return operators.apply("full", [value], {"shape": []})
+    if not isinstance(value, tracing.Tensor):
+        weak = scalars.is_weak(value)
+        value = operators.apply("full", [value], {"shape": []})
+        if weak:
+            value.trace.set_weak(value.number)
+    floats = dtypes.NAMES.index("float16")
+    adapts = declared >= floats or 0 < value.dtype_number < floats
+    if value.trace.is_weak(value.number) and adapts and value.dtype_number != declared:
+        return value.astype(dtypes.NAMES[declared])
+    return value

@@ -178,7 +178,7 @@ const Operator kGatheringOperators[] = {
     {"index_add", "(x, indices, source, *, axis=0, mode='raise')", "(N, B), (I,), (I, B) -> (N, B)",
      "g; g at the position to source", index_add},
     {"nn.one_hot", "(x, *, num_classes, dtype='int64', axis=-1)", "(...) -> (..., num_classes)",
-     "none: x is an integer", one_hot},
+     "none: x is an integer; a class that does not exist has no 1, as in JAX", one_hot},
 };
 
 }  // namespace

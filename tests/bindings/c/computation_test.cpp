@@ -48,7 +48,7 @@ TEST(TextApi, ListsItsDefinitions) {
   const TextModule m = module();
   const char* json = nullptr;
   ADJIT_OK_OR_FAIL(adjit_text_module_definitions(m.get(), &json));
-  for (const char* name : {"\"matmul\"", "\"total\"", "\"A\"", "\"C\""})
+  for (const char* name : {"\"matmul\"", "\"total\"", "\"A\"", "\"C\"", "\"dtypes\":[8,8]"})
     EXPECT_NE(std::string(json).find(name), std::string::npos) << json;
 }
 
