@@ -26,8 +26,8 @@ Graph inline_views(Graph graph);
 Graph simplify_indices(Graph graph);
 
 /// Reads whose innermost index is a clamped or mirrored affine form read a padded copy at the form
-/// itself, where the copy has far fewer elements than there are reads; elsewhere there is a read for
-/// each affine piece of the index, if these are few.
+/// itself, where the copy has far fewer elements than there are reads; elsewhere there is a read
+/// for each affine piece of the index, if these are few.
 Graph padded_reads(Graph graph);
 
 /// Sums of products with reads of one tensor at places that data names, a constant apart (the
