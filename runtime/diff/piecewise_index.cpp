@@ -161,14 +161,15 @@ std::optional<PiecewiseIndex> function_of(ExprPool& pool, ExprId index, Domain& 
   std::unordered_map<uint32_t, bool> seen;
   if (!find_parts(pool, index, domain, parts, seen)) return std::nullopt;
   const Affine form = common_form(parts);
-  if (form.is_constant()) return std::nullopt;
+  const size_t any = first_variable(form);
+  const int64_t step = form.coefficient(any);
+  if (step == 0) return std::nullopt;  // no part depends on an axis
   const std::optional<Interval> values = interval(domain, form);
   if (!values || values->empty()) return std::nullopt;
   const int64_t length = checked_add(checked_sub(values->hi, values->lo), 1);
   std::unordered_map<uint32_t, ExprId> on_line;
-  const size_t any = first_variable(form);
   for (const auto& [node, part] : parts) {
-    const int64_t scale = part.coefficient(any) / form.coefficient(any);
+    const int64_t scale = part.coefficient(any) / step;
     // scale * (form - its constant) + the part's constant, where the form is values->lo.
     const int64_t start =
         checked_add(part.constant(), checked_mul(scale, checked_sub(values->lo, form.constant())));
