@@ -210,7 +210,8 @@ def main() -> None:
     if options.json:
         options.json.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
     if options.chart:
-        title = f"Best peer's time / adjit's, {options.threads} threads: gradient steps"
+        what = "gradients" if options.gradients else "value and gradients"
+        title = f"Best peer's time / adjit's, {options.threads} threads: {what}"
         options.chart.write_text(chart.svg(whole["rows"], title), encoding="utf-8")
 
 
