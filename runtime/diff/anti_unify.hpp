@@ -16,6 +16,10 @@
 
 namespace adjit {
 
+/// The largest extent of a tensor that is read at generalized places: below it an int32 place plus
+/// a few is out of range whether it wraps or not.
+inline constexpr int64_t kLargestGeneralized = int64_t{1} << 30;
+
 /// `expr` at axis `first_axis + a` = values[t][a] for every a is the t-th expression, but for an
 /// int32 sum inside an index, which does not wrap here (a read there is out of range both ways).
 struct AntiUnified {

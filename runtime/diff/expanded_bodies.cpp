@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/diff/index_choices.hpp"
 #include "runtime/diff/rewrite.hpp"
 
 namespace adjit {
@@ -21,29 +22,13 @@ bool is_cheap(const ExprPool& pool, ExprId body) {
       case Op::Constant:
       case Op::Axis:
       case Op::Read:
-      case Op::Cast:
-      case Op::Neg:
-      case Op::Add:
-      case Op::Sub:
-      case Op::Mul:
-      case Op::Min:
-      case Op::Max:
-      case Op::Abs:
       case Op::Floor:
       case Op::Ceil:
       case Op::Trunc:
-      case Op::Round:
-      case Op::Select:
-      case Op::Not:
-      case Op::And:
-      case Op::Or:
-      case Op::Lt:
-      case Op::Le:
-      case Op::Eq:
-      case Op::Ne: return true;
+      case Op::Round: return true;
       case Op::FloorDiv:
       case Op::Mod: return !is_float(pool.dtype(id));
-      default: return false;
+      default: return is_index_operation(pool[id].op);
     }
   });
 }
@@ -96,9 +81,10 @@ bool ExpandedBodies::may_expand(size_t inner, const Stage& reader) const {
 
 ExpandedBodies::Expansion ExpandedBodies::operator()(size_t stage) {
   done_.assign(graph_.stages.size(), {});
+  most_nodes_ = graph_.pool.size() + kMostExpandedNodes;
   Expansion expansion;
   expansion.body = expanded(graph_.stages[stage], expansion);
-  // What is read by stages that are dead too is dead.
+  // What others read stays.
   std::erase_if(expansion.taken,
                 [&](size_t s) { return readers_[graph_.stages[s].results[0].value] != 1; });
   return expansion;
@@ -109,7 +95,7 @@ ExprId ExpandedBodies::expanded(const Stage& stage, Expansion& expansion) {
   const auto leaf = [&](ExprId id, std::span<const ExprId> operands) -> ExprId {
     if (!pool.is(id, Op::Read) || pool.read_predicate(id).valid()) return {};
     const size_t inner = defined_by_[pool.read_tensor(id).value];
-    if (inner == SIZE_MAX || !may_expand(inner, stage)) return {};
+    if (inner == SIZE_MAX || !may_expand(inner, stage) || pool.size() > most_nodes_) return {};
     const std::vector<ExprId> index(operands.begin(), operands.end());
     if (!done_[inner].valid()) {
       if (expansion.taken.size() >= kMostExpandedStages) return {};

@@ -19,16 +19,16 @@ class ExpandedBodies {
   /// The graph must outlive this, and keep its stages.
   explicit ExpandedBodies(Graph& graph);
 
-  /// Stages that the expansion of a stage writes out and that nothing else reads: they are dead
-  /// once the body has taken its place. Itself not included.
   struct Expansion {
     ExprId body;
+    /// Stages written out in it that nothing else reads: dead once it is the stage's body.
     std::vector<size_t> taken;
   };
   /// The body of a stage with one body. Written out are stages with one body and no reduction that
   /// only one stage reads, or that cost little wherever they are read; not what is behind a
-  /// predicate, of another region or held constant for the derivative, or more than
-  /// kMostExpandedStages of them.
+  /// predicate, of another region or held constant for the derivative, nor more than
+  /// kMostExpandedStages of them or about kMostExpandedNodes expressions (steps of a stencil,
+  /// written out, read ever more places).
   Expansion operator()(size_t stage);
 
   /// Whether an expansion reads at two places at least that data names.
@@ -45,9 +45,12 @@ class ExpandedBodies {
   std::vector<char> elementwise_, cheap_;  // per stage
   std::vector<int> gathers_;               // per stage: its expansion's reads that data places
   std::vector<ExprId> done_;               // per stage, of the expansion asked for
+  size_t most_nodes_ = 0;                  // of the pool, while it is made
 };
 
 /// The corners of a cell in three dimensions take about forty operators.
 inline constexpr size_t kMostExpandedStages = 128;
+/// Eight corners with their weights and places take about 300.
+inline constexpr size_t kMostExpandedNodes = 4000;
 
 }  // namespace adjit

@@ -35,6 +35,31 @@ Affine below(const IndexChoice& choice) { return -choice.form - Affine(1); }
 
 }  // namespace
 
+bool is_index_operation(Op op) {
+  switch (op) {
+    case Op::Neg:
+    case Op::Add:
+    case Op::Sub:
+    case Op::Mul:
+    case Op::FloorDiv:
+    case Op::Mod:
+    case Op::Abs:
+    case Op::Sign:
+    case Op::Min:
+    case Op::Max:
+    case Op::Select:
+    case Op::Cast:
+    case Op::Not:
+    case Op::And:
+    case Op::Or:
+    case Op::Lt:
+    case Op::Le:
+    case Op::Eq:
+    case Op::Ne: return true;
+    default: return false;
+  }
+}
+
 std::optional<IndexChoice> choice_of(const ExprPool& pool, ExprId node, Domain& domain) {
   const Op op = pool[node].op;
   if (!is_choice(op) || pool.dtype(pool.operand(node, 0)) != DType::Int64) return std::nullopt;

@@ -12,6 +12,9 @@
 
 namespace adjit {
 
+/// Operations that indices are computed by from axes and numbers.
+bool is_index_operation(Op op);
+
 enum class Sign : uint8_t { Negative, Zero, Positive };
 
 /// What zero chooses.

@@ -18,30 +18,7 @@ bool may_be_decided(const ExprPool& pool, ExprId root) {
   const auto known = [&](ExprId id) {
     const DType dtype = pool.dtype(id);
     if (dtype != DType::Int64 && dtype != DType::Bool) return false;
-    switch (pool[id].op) {
-      case Op::Constant:
-      case Op::Axis:
-      case Op::Neg:
-      case Op::Add:
-      case Op::Sub:
-      case Op::Mul:
-      case Op::FloorDiv:
-      case Op::Mod:
-      case Op::Abs:
-      case Op::Sign:
-      case Op::Min:
-      case Op::Max:
-      case Op::Select:
-      case Op::Cast:
-      case Op::Not:
-      case Op::And:
-      case Op::Or:
-      case Op::Lt:
-      case Op::Le:
-      case Op::Eq:
-      case Op::Ne: return true;
-      default: return false;
-    }
+    return pool.is(id, Op::Constant) || pool.is(id, Op::Axis) || is_index_operation(pool[id].op);
   };
   return std::ranges::all_of(reachable(pool, std::span(&root, 1)), known);
 }

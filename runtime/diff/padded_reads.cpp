@@ -107,8 +107,8 @@ class PaddedReads {
           copy.padded.emplace(d, read.index[d]->map);
     if (!copy.padded.contains(graph_.info(tensor).shape.size() - 1)) return std::nullopt;
     for (PlacedRead& read : placed) join(copy, std::move(read), graph_.info(tensor).shape);
-    const double points = static_cast<double>(stage.domain.box_points());
-    const double uses = points * static_cast<double>(copy.reads.size());
+    double uses = static_cast<double>(copy.reads.size());
+    for (int64_t extent : stage.domain.extents) uses *= static_cast<double>(extent);
     if (copy.reads.empty() || uses < kLeastReads * elements_of(copy, graph_.info(tensor).shape))
       return std::nullopt;
     return copy;
@@ -169,8 +169,8 @@ class PaddedReads {
         });
   }
 
-  // The value of the piece of a map that `at` lies in; `read` gives a piece's, by the index and the
-  // condition under which it is asked for. Begins of pieces are `first` less.
+  // Of the pieces of a map, that of the argument `at` + `first`. `read` makes a piece's value from
+  // its index and the condition under which it is read.
   template <class Read>
   ExprId chosen_piece(ExprId at, const Piecewise& map, int64_t first, ExprId condition,
                       const Read& read) {

@@ -8,35 +8,13 @@
 #include <unordered_map>
 #include <utility>
 
+#include "runtime/diff/index_choices.hpp"
 #include "runtime/diff/index_pieces.hpp"
 #include "runtime/diff/rewrite.hpp"
 #include "runtime/domain/bounds.hpp"
 
 namespace adjit {
 namespace {
-
-// Operations through which a function of a form stays one.
-bool passes_on(Op op) {
-  switch (op) {
-    case Op::Neg:
-    case Op::Add:
-    case Op::Sub:
-    case Op::Mul:
-    case Op::Abs:
-    case Op::Sign:
-    case Op::Min:
-    case Op::Max:
-    case Op::Select:
-    case Op::Not:
-    case Op::And:
-    case Op::Or:
-    case Op::Lt:
-    case Op::Le:
-    case Op::Eq:
-    case Op::Ne: return true;
-    default: return false;
-  }
-}
 
 // The largest parts of an index that are affine, by their nodes.
 using Parts = std::unordered_map<uint32_t, Affine>;
@@ -53,7 +31,8 @@ bool find_parts(const ExprPool& pool, ExprId id, Domain& domain, Parts& parts,
     }
   }
   if (pool.is(id, Op::Constant)) return true;
-  return passes_on(pool[id].op) && std::ranges::all_of(pool.operands(id), [&](ExprId operand) {
+  return is_index_operation(pool[id].op) &&
+         std::ranges::all_of(pool.operands(id), [&](ExprId operand) {
            return find_parts(pool, operand, domain, parts, seen);
          });
 }

@@ -25,10 +25,10 @@ namespace {
 
 // Below, the terms are as good as the sum.
 constexpr size_t kLeastRolledTerms = 3;
+// Axes that a set of them tells apart (factors.hpp).
+constexpr size_t kMostAxes = 62;
 // 15 x 15 weights.
 constexpr size_t kMostRolledTerms = 256;
-// Below it an int32 place plus a few is out of range whether it wraps or not (anti_unify.hpp).
-constexpr int64_t kLargestIndexed = int64_t{1} << 30;
 
 // A term of a stage's sum: over the stage's axes, and reduction axes of its own behind them.
 struct Term {
@@ -235,12 +235,13 @@ class SumReroller {
     const size_t first_axis = output_rank + terms[0].reduced.size();
     std::optional<AntiUnified> sum = anti_unify(pool_, values, first_axis);
     if (!sum || !is_whole_box(*sum)) return std::nullopt;
+    if (first_axis + sum->extents.size() > kMostAxes) return std::nullopt;
     const AxisSet fresh = ~(bit(first_axis) - 1);
     size_t moving = 0;
     for (ExprId id : reachable(pool_, std::span(&sum->expr, 1))) {
       if (!pool_.is(id, Op::Read)) continue;
       for (int64_t extent : graph_.info(pool_.read_tensor(id)).shape)
-        if (extent > kLargestIndexed) return std::nullopt;
+        if (extent > kLargestGeneralized) return std::nullopt;
       moving += (axes_used(pool_, id) & fresh) != 0 ? 1 : 0;
     }
     return moving >= 2 ? sum : std::nullopt;

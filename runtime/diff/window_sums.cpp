@@ -28,8 +28,6 @@ namespace {
 
 // Terms of a window: 4 x 4 corners of a bicubic cell, 2^5 of a linear one in five dimensions.
 constexpr size_t kMostWindowTerms = 32;
-// Below it an int32 place plus a few is out of range whether it wraps or not (anti_unify.hpp).
-constexpr int64_t kLargestExtent = int64_t{1} << 30;
 
 using Factors = std::vector<ExprId>;
 
@@ -266,7 +264,7 @@ class WindowSums {
   std::optional<Window> window_of(const Terms& terms, size_t first_axis) {
     if (terms.size() < 2 || !terms[0].element.valid()) return std::nullopt;
     for (int64_t extent : graph_.info(tensor_of(terms[0].element)).shape)
-      if (extent > kLargestExtent) return std::nullopt;
+      if (extent > kLargestGeneralized) return std::nullopt;
     const Terms own = with_elements_apart(terms);
     std::vector<ExprId> elements;
     for (const LinearTerm& term : own) elements.push_back(term.element);

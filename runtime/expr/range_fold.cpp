@@ -11,6 +11,9 @@
 namespace adjit {
 namespace {
 
+// Of a place in a flattened array: a few coordinates and shifts each.
+constexpr size_t kMostAddends = 64;
+
 class RangeFolder {
  public:
   RangeFolder(ExprPool& pool, std::span<const int64_t> extents)
@@ -39,7 +42,15 @@ class RangeFolder {
     return pool_.read(pool_.read_tensor(id), pool_.dtype(id), operands, predicate);
   }
 
+  // Each node once: sums of sums are widened from both of their readers.
   ExprId folded(ExprId id) {
+    if (const auto known = folded_.find(id.value); known != folded_.end()) return known->second;
+    const ExprId result = by_operation(id);
+    folded_.emplace(id.value, result);
+    return result;
+  }
+
+  ExprId by_operation(ExprId id) {
     switch (pool_[id].op) {
       case Op::Lt:
       case Op::Le:
@@ -127,7 +138,8 @@ class RangeFolder {
     ExprId quotient = pool_.constant_int(0, dtype), rest = quotient;
     int64_t constant = 0;
     std::vector<ExprId> open{numerator};
-    while (!open.empty()) {
+    for (size_t taken = 0; !open.empty(); ++taken) {
+      if (taken == kMostAddends) return id;
       const ExprId part = open.back();
       open.pop_back();
       if (!is_exact(part)) return id;
@@ -171,7 +183,7 @@ class RangeFolder {
 
   ExprPool& pool_;
   Intervals ranges_;
-  std::unordered_map<uint32_t, ExprId> now_;
+  std::unordered_map<uint32_t, ExprId> now_, folded_;
 };
 
 }  // namespace
