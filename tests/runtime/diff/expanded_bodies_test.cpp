@@ -54,5 +54,24 @@ TEST(ExpandedBodies, OneGatherIsNotTwo) {
   expect_left("p(i) = min(max(k(i), 0), 5)\n a(i) = x(p(i))\n y(i) = a(i) + w(i)", 1, false);
 }
 
+// A hundred steps of a stencil, written out, read a hundred places each at every step.
+TEST(ExpandedBodies, StepsOfAStencilAreNotWrittenOutForEver) {
+  std::string statements =
+      "  u0(i) = x(min(max(k(0), 0), 5)) + x(min(max(k(1), 0), 5)) * w(0) where i in 0:300\n";
+  for (int step = 1; step <= 100; ++step) {
+    const std::string before = "u" + std::to_string(step - 1);
+    statements += "  u" + std::to_string(step) + "(i) = " + before + "(i) + " + before +
+                  "(i + 1) * 0.5 - " + before +
+                  "(i + 2) where i in 0:" + std::to_string(300 - 2 * step) + "\n";
+  }
+  Graph graph =
+      parse_graph("def f(double(6) x, double(6) w, int64(6) k) -> (u100) {\n" + statements + "}");
+  const size_t before = graph.pool.size();
+  ExpandedBodies bodies(graph);
+  EXPECT_TRUE(bodies.gathers_twice(graph.stages.size() - 1));
+  (void)bodies(graph.stages.size() - 1);
+  EXPECT_LT(graph.pool.size(), before + 4 * kMostExpandedNodes);
+}
+
 }  // namespace
 }  // namespace adjit

@@ -106,5 +106,16 @@ TEST_F(RangeFold, NarrowSumsAreWidenedWhereTheyCannotWrap) {
   expect_equal(narrow, folded(narrow));
 }
 
+// 2^30 ways lead from the root to the leaf: each node is looked at once.
+TEST_F(RangeFold, SharedSumsAreFoldedOnce) {
+  ExprId sum = pool_.make(Op::Min, {small(x_), small(y_)});
+  for (int k = 0; k < 60; ++k)
+    sum = pool_.make(Op::Max, {pool_.add(sum, small(x_)), pool_.sub(sum, small(y_))});
+  const ExprId place = wide(sum);
+  const size_t before = pool_.size();
+  EXPECT_EQ(pool_.dtype(folded(place)), DType::Int64);
+  EXPECT_LT(pool_.size(), before + 1000);
+}
+
 }  // namespace
 }  // namespace adjit
