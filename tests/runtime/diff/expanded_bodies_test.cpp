@@ -3,9 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/graph/interpreter.hpp"
 #include "runtime/graph/text.hpp"
-#include "runtime/graph/verify.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 
 namespace adjit {
@@ -21,12 +19,10 @@ void expect_left(const std::string& statements, size_t stages, bool gathers_twic
   EXPECT_EQ(bodies.gathers_twice(last), gathers_twice) << statements;
   expanded.stages[last].bodies[0] = bodies(last).body;
   expanded = compact(std::move(expanded));
-  EXPECT_NO_THROW(verify(expanded));
   EXPECT_EQ(expanded.stages.size(), stages) << print(expanded);
   std::vector<Array> inputs = testing::random_inputs(graph, 5);
   for (int64_t i = 0; i < 6; ++i) inputs[2].set(i, static_cast<double>(4 * i % 6));
-  const std::vector<Array> a = interpret(graph, inputs), b = interpret(expanded, inputs);
-  for (int64_t i = 0; i < a[0].element_count(); ++i) EXPECT_EQ(a[0].at(i), b[0].at(i)) << i;
+  EXPECT_TRUE(testing::same_values(graph, expanded, inputs));
 }
 
 TEST(ExpandedBodies, StagesThatOneReadsAreWrittenOut) {

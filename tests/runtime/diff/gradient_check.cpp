@@ -7,6 +7,7 @@
 
 #include "runtime/diff/reverse.hpp"
 #include "runtime/domain/count.hpp"
+#include "runtime/graph/text.hpp"
 #include "runtime/graph/verify.hpp"
 
 namespace adjit::testing {
@@ -72,6 +73,20 @@ double difference(const Graph& graph, std::vector<Array> inputs, size_t input, i
 }
 
 }  // namespace
+
+::testing::AssertionResult same_values(const Graph& a, const Graph& b,
+                                       const std::vector<Array>& inputs) {
+  verify(b);
+  const std::vector<Array> x = interpret(a, inputs), y = interpret(b, inputs);
+  if (x.size() != y.size()) return ::testing::AssertionFailure() << print(a) << print(b);
+  for (size_t k = 0; k < x.size(); ++k)
+    for (int64_t e = 0; e < x[k].element_count(); ++e)
+      if (!(std::abs(x[k].at(e) - y[k].at(e)) <= 1e-12 * (1 + std::abs(x[k].at(e)))))
+        return ::testing::AssertionFailure() << "output " << k << "[" << e << "]: " << x[k].at(e)
+                                             << " became " << y[k].at(e) << "\n"
+                                             << print(a) << print(b);
+  return ::testing::AssertionSuccess();
+}
 
 std::vector<size_t> float_inputs(const Graph& graph) {
   std::vector<size_t> positions;

@@ -23,6 +23,10 @@ std::vector<Array> random_inputs(const Graph& graph, uint32_t seed = 1, double l
                                            int order = 2);
 ::testing::AssertionResult check_gradients(const Graph& forward, int order = 2);
 
+/// Whether `b` is a valid graph with the values that `a` has for these inputs, to 1e-12.
+::testing::AssertionResult same_values(const Graph& a, const Graph& b,
+                                       const std::vector<Array>& inputs);
+
 /// The positions of float inputs, and outputs.
 std::vector<size_t> float_inputs(const Graph& graph);
 

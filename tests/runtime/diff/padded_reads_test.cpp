@@ -2,9 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/diff/simplify.hpp"
-#include "runtime/graph/interpreter.hpp"
 #include "runtime/graph/text.hpp"
-#include "runtime/graph/verify.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 
 namespace adjit {
@@ -18,7 +16,6 @@ void expect_reads(const std::string& text, const std::vector<std::vector<int64_t
                   size_t reads) {
   const Graph graph = parse_graph(text.c_str());
   const Graph padded = padded_reads(graph);
-  EXPECT_NO_THROW(verify(padded)) << print(padded);
   std::vector<std::vector<int64_t>> found;
   for (const TensorInfo& info : padded.tensors)
     if (info.name.find("_padded") != std::string::npos) found.push_back(info.shape);
@@ -28,11 +25,7 @@ void expect_reads(const std::string& text, const std::vector<std::vector<int64_t
     count += padded.pool.is(id, Op::Read) ? 1 : 0;
   EXPECT_EQ(count, reads) << print(padded);
   const std::vector<Array> inputs = testing::random_inputs(graph, 3);
-  const std::vector<Array> x = interpret(graph, inputs), y = interpret(padded, inputs);
-  ASSERT_EQ(x.size(), y.size());
-  for (size_t k = 0; k < x.size(); ++k)
-    for (int64_t i = 0; i < x[k].element_count(); ++i)
-      EXPECT_EQ(x[k].at(i), y[k].at(i)) << k << " at " << i;
+  EXPECT_TRUE(testing::same_values(graph, padded, inputs));
   EXPECT_TRUE(check_gradients(graph, inputs, 2));
 }
 

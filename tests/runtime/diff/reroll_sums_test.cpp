@@ -2,9 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/diff/simplify.hpp"
-#include "runtime/graph/interpreter.hpp"
 #include "runtime/graph/text.hpp"
-#include "runtime/graph/verify.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 
 namespace adjit {
@@ -17,7 +15,6 @@ using testing::check_gradients;
 void expect_sums(const std::string& text, const std::vector<std::vector<int64_t>>& reduced) {
   const Graph graph = parse_graph(text);
   const Graph rolled = compact(reroll_sums(graph));
-  EXPECT_NO_THROW(verify(rolled)) << print(rolled);
   std::vector<std::vector<int64_t>> found;
   for (const Stage& stage : rolled.stages)
     found.emplace_back(
@@ -25,11 +22,7 @@ void expect_sums(const std::string& text, const std::vector<std::vector<int64_t>
         stage.domain.extents.end());
   EXPECT_EQ(found, reduced) << print(rolled);
   const std::vector<Array> inputs = testing::random_inputs(graph, 3);
-  const std::vector<Array> x = interpret(graph, inputs), y = interpret(rolled, inputs);
-  ASSERT_EQ(x.size(), y.size());
-  for (size_t k = 0; k < x.size(); ++k)
-    for (int64_t i = 0; i < x[k].element_count(); ++i)
-      EXPECT_NEAR(x[k].at(i), y[k].at(i), 1e-12) << k << " at " << i;
+  EXPECT_TRUE(testing::same_values(graph, rolled, inputs));
   EXPECT_TRUE(check_gradients(graph, inputs, 2));
 }
 
