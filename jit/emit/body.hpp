@@ -148,9 +148,10 @@ class BodyEmitter {
   /// bounds, too. In lanes where the address differs between lanes; `active` as in Point.
   Emitted bfloat16_pair(ExprId read, const Point& point);
 
-  /// Lanes of memory under a mask, of elements side by side; the others are 0.
+  /// The pointer of a masked load, kept near its tensor where the load is off.
   llvm::Value* near_tensor(llvm::Value* pointer, TensorId tensor, const Affine& first,
                            const std::vector<Emitted>& conditions);
+  /// Lanes of memory under a mask, of elements side by side; the others are 0.
   llvm::Value* masked_load(llvm::FixedVectorType* type, llvm::Value* pointer, llvm::Align align,
                            llvm::Value* mask);
   /// A value in all lanes.

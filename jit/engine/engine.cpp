@@ -35,8 +35,9 @@ namespace {
 
 constexpr const char* kVersion = ADJIT_VERSION;
 // Executables kept at hand, and how many loaded objects they may have together: an object takes two
-// of a process's mappings, of which Linux allows 65,530 (vm.max_map_count).
-constexpr size_t kMaxExecutables = 4096, kMaxObjects = 16'384;
+// of a process's mappings, of which Linux allows 65,530 (vm.max_map_count): three engines have
+// room.
+constexpr size_t kMaxExecutables = 4096, kMaxObjects = 8192;
 size_t share_of_objects(const Executable& executable) {
   return std::max(executable.object_count(), kMaxObjects / kMaxExecutables);
 }

@@ -2,9 +2,12 @@
 #include "runtime/diff/expanded_bodies.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "runtime/diff/index_choices.hpp"
 #include "runtime/diff/rewrite.hpp"
+#include "runtime/diff/shared_partials.hpp"
 
 namespace adjit {
 namespace {
@@ -38,6 +41,30 @@ bool reads_data(const ExprPool& pool, std::span<const ExprId> roots) {
                              [&](ExprId id) { return pool.is(id, Op::Read); });
 }
 
+// Whether the reader's points, each axis in one coordinate, are all of the stage's: coordinates are
+// numbers in mixed radix (i, or 16 * i + j over 0 <= j < 16), and constant along one point.
+bool reads_all(const ExprPool& pool, const Stage& reader, const Stage& inner, ExprId read) {
+  if (!reader.domain.is_box() || !reader.domain.divisions.empty()) return false;
+  std::vector<char> used(reader.domain.rank(), 0);
+  for (size_t d = 0; d < inner.domain.rank(); ++d) {
+    Domain domain = reader.domain;
+    const std::optional<Affine> form = as_affine(pool, pool.read_index(read)[d], domain);
+    if (!form || !domain.divisions.empty() || form->constant() != 0) return false;
+    int64_t covered = 1;
+    std::vector<std::pair<int64_t, size_t>> digits;  // coefficient, axis
+    for (size_t k = 0; k < form->size(); ++k)
+      if (form->coefficient(k) != 0) digits.emplace_back(form->coefficient(k), k);
+    std::ranges::sort(digits);
+    for (const auto& [coefficient, axis] : digits) {
+      if (coefficient != covered || used[axis]) return false;
+      used[axis] = 1;
+      if (__builtin_mul_overflow(covered, reader.domain.extents[axis], &covered)) return false;
+    }
+    if (covered != inner.domain.extents[d]) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 ExpandedBodies::ExpandedBodies(Graph& graph)
@@ -46,7 +73,8 @@ ExpandedBodies::ExpandedBodies(Graph& graph)
       readers_(graph.tensors.size(), 0),
       elementwise_(graph.stages.size(), 0),
       cheap_(graph.stages.size(), 0),
-      gathers_(graph.stages.size(), 0) {
+      gathers_(graph.stages.size(), 0),
+      placed_(graph.stages.size(), 0) {
   for (TensorId output : graph.outputs) ++readers_[output.value];
   for (size_t s = 0; s < graph.stages.size(); ++s) {
     const Stage& stage = graph.stages[s];
@@ -63,20 +91,34 @@ void ExpandedBodies::count_gathers() {
   for (size_t s = 0; s < graph_.stages.size(); ++s) {
     const Stage& stage = graph_.stages[s];
     if (stage.kind != StageKind::Compute || stage.bodies.size() != 1) continue;
+    const std::vector<ExprId> always = unconditional_reads(pool, stage.bodies);
     for (ExprId id : reachable(pool, stage.bodies)) {
-      if (!pool.is(id, Op::Read) || !is_float(pool.dtype(id))) continue;
-      const size_t inner = defined_by_[pool.read_tensor(id).value];
-      int more = reads_data(pool, pool.read_index(id)) ? 1 : 0;
-      if (inner != SIZE_MAX && may_expand(inner, stage)) more += gathers_[inner];
-      gathers_[s] = std::min(gathers_[s] + more, kEnough);
+      if (!pool.is(id, Op::Read)) continue;
+      const bool placed = reads_data(pool, pool.read_index(id));
+      const size_t inner = inner_stage(stage, id, always);
+      const int more = placed && is_float(pool.dtype(id)) ? 1 : 0;
+      gathers_[s] =
+          std::min(gathers_[s] + more + (inner == SIZE_MAX ? 0 : gathers_[inner]), kEnough);
+      placed_[s] |= placed || (inner != SIZE_MAX && placed_[inner]);
     }
   }
 }
 
-bool ExpandedBodies::may_expand(size_t inner, const Stage& reader) const {
-  const Stage& stage = graph_.stages[inner];
-  return elementwise_[inner] != 0 && (cheap_[inner] || readers_[stage.results[0].value] == 1) &&
-         stage.region == reader.region && stage.stop_gradient == reader.stop_gradient;
+size_t ExpandedBodies::inner_stage(const Stage& reader, ExprId read,
+                                   std::span<const ExprId> always) const {
+  const ExprPool& pool = graph_.pool;
+  if (!pool.is(read, Op::Read) || pool.read_predicate(read).valid()) return SIZE_MAX;
+  const size_t s = defined_by_[pool.read_tensor(read).value];
+  if (s == SIZE_MAX || !elementwise_[s]) return SIZE_MAX;
+  const Stage& inner = graph_.stages[s];
+  const bool once = readers_[inner.results[0].value] == 1;
+  if ((!cheap_[s] && !once) || inner.region != reader.region ||
+      inner.stop_gradient != reader.stop_gradient)
+    return SIZE_MAX;
+  if (placed_[s] &&
+      (!std::ranges::binary_search(always, read) || !reads_all(pool, reader, inner, read)))
+    return SIZE_MAX;
+  return s;
 }
 
 ExpandedBodies::Expansion ExpandedBodies::operator()(size_t stage) {
@@ -92,10 +134,10 @@ ExpandedBodies::Expansion ExpandedBodies::operator()(size_t stage) {
 
 ExprId ExpandedBodies::expanded(const Stage& stage, Expansion& expansion) {
   ExprPool& pool = graph_.pool;
+  const std::vector<ExprId> always = unconditional_reads(pool, stage.bodies);
   const auto leaf = [&](ExprId id, std::span<const ExprId> operands) -> ExprId {
-    if (!pool.is(id, Op::Read) || pool.read_predicate(id).valid()) return {};
-    const size_t inner = defined_by_[pool.read_tensor(id).value];
-    if (inner == SIZE_MAX || !may_expand(inner, stage) || pool.size() > most_nodes_) return {};
+    const size_t inner = inner_stage(stage, id, always);
+    if (inner == SIZE_MAX || pool.size() > most_nodes_) return {};
     const std::vector<ExprId> index(operands.begin(), operands.end());
     if (!done_[inner].valid()) {
       if (expansion.taken.size() >= kMostExpandedStages) return {};

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "runtime/graph/graph.hpp"
@@ -25,17 +26,19 @@ class ExpandedBodies {
     std::vector<size_t> taken;
   };
   /// The body of a stage with one body. Written out are stages with one body and no reduction that
-  /// only one stage reads, or that cost little wherever they are read; not what is behind a
-  /// predicate, of another region or held constant for the derivative, nor more than
-  /// kMostExpandedStages of them or about kMostExpandedNodes expressions (steps of a stencil,
-  /// written out, read ever more places).
+  /// only one stage reads, or that cost little wherever they are read. An index from data that is
+  /// out of range stays an error: a stage with one is written out where its reader asks for all of
+  /// its points, under no condition. Not written out is what is behind a predicate, of another
+  /// region or held constant for the derivative, nor more than kMostExpandedStages of them or about
+  /// kMostExpandedNodes expressions (steps of a stencil, written out, read ever more places).
   Expansion operator()(size_t stage);
 
   /// Whether an expansion reads at two places at least that data names.
   bool gathers_twice(size_t stage) const { return gathers_[stage] >= 2; }
 
  private:
-  bool may_expand(size_t inner, const Stage& reader) const;
+  /// The stage whose body may take a read's place; SIZE_MAX: none.
+  size_t inner_stage(const Stage& reader, ExprId read, std::span<const ExprId> always) const;
   ExprId expanded(const Stage& stage, Expansion& expansion);
   void count_gathers();
 
@@ -43,9 +46,10 @@ class ExpandedBodies {
   std::vector<size_t> defined_by_;         // per tensor
   std::vector<int> readers_;               // stages, and outputs, that read a tensor
   std::vector<char> elementwise_, cheap_;  // per stage
-  std::vector<int> gathers_;               // per stage: its expansion's reads that data places
-  std::vector<ExprId> done_;               // per stage, of the expansion asked for
-  size_t most_nodes_ = 0;                  // of the pool, while it is made
+  std::vector<int> gathers_;  // per stage: its expansion's reads of floats that data places
+  std::vector<char> placed_;  // per stage: whether its expansion has any that data places
+  std::vector<ExprId> done_;  // per stage, of the expansion asked for
+  size_t most_nodes_ = 0;     // of the pool, while it is made
 };
 
 /// The corners of a cell in three dimensions take about forty operators.

@@ -1,10 +1,13 @@
 // runtime/diff/hoist.cpp -- factors leave sums where that reduces work.
 //
 // Worked examples, with the points of each stage:
-//   dA[i] = sum_t dY[i] * W[t]                     i*t    ->  S = sum_t W[t];  dA[i] = dY[i] * S t
-//   + i Y[i, j] = sum_{k, l} A[i, k] * B[k, l] * C[l, j]  i*j*k*l ->  T[i, l] = sum_k A * B; Y =
-//   sum_l T * C    i*k*l + i*j*l Y[i] = sum_r X[i]                              i*r    ->  Y[i] =
-//   X[i] * R                               i
+//   i * t points to t + i:
+//     dA[i] = sum_t dY[i] * W[t]   ->   S = sum_t W[t],   dA[i] = dY[i] * S
+//   i * j * k * l points to i * k * l + i * j * l:
+//     Y[i, j] = sum_{k, l} A[i, k] * B[k, l] * C[l, j]
+//       ->   T[i, l] = sum_k A[i, k] * B[k, l],   Y[i, j] = sum_l T[i, l] * C[l, j]
+//   i * r points to i:
+//     Y[i] = sum_{r < R} X[i]   ->   Y[i] = X[i] * R
 #include <algorithm>
 #include <bit>
 #include <unordered_map>

@@ -72,6 +72,8 @@ class ShiftWalk {
       return std::nullopt;
     std::optional<Response> body = of_expression(stage.bodies[0]);
     if (!body || body->kind == Response::Fixed) return body;
+    // Where rows leave nothing of a point it holds a constant.
+    if (!stage.domain.is_box()) return std::nullopt;
     const CombinerKind kind = stage.combiner.kind;
     const bool keeps = kind == CombinerKind::None || kind == CombinerKind::Max ||
                        kind == CombinerKind::Min ||

@@ -12,9 +12,9 @@
 
 namespace adjit {
 
-/// The product of the factors and the element, negated or not. No factor contains an element, or
-/// is itself a product. The
-/// element is invalid in a term that contains none (its factors are the whole term).
+/// The product of the factors and the element, negated or not. Factors beside an element contain
+/// none. The element is invalid in a term that is not linear in one: its factors are the whole
+/// term.
 struct LinearTerm {
   bool negative = false;
   std::vector<ExprId> factors;
@@ -30,7 +30,8 @@ std::optional<std::vector<LinearTerm>> linear_form(const ExprPool& pool, ExprId 
                                                    size_t most);
 
 /// a + f * (b - a) and a - f * (a - b) written as (1 - f) * a + f * b, everywhere below the root:
-/// what is linear in a has one weight then.
+/// what is linear in a has one weight then. (Where an end is infinite, this is infinite between
+/// them; the difference would be NaN.)
 ExprId with_weighed_ends(ExprPool& pool, ExprId root);
 
 /// The product of the factors (1 where there are none), in order.

@@ -25,9 +25,8 @@ namespace adjit {
 namespace {
 
 // Reads for each element of a copy: below, writing it and reading it again takes longer than the
-// conditions of reads piece by piece. (A five-point stencil: 0.44 ms with a copy, 0.22 without;
-// nine points with weights: 0.57
-// and 1.15.)
+// conditions of reads piece by piece. (A five-point stencil: 0.44 ms with a copy, 0.24 without;
+// nine points with weights: 0.57 and 1.15.)
 constexpr double kLeastReads = 6;
 // Pieces that a read is taken apart into: between and beyond two bounds.
 constexpr size_t kMostReadPieces = 3;

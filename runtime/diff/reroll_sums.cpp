@@ -1,8 +1,8 @@
 // runtime/diff/reroll_sums.cpp -- terms that a loop of the user's wrote out become a sum again.
 //
 // Worked example, a stencil with weights:
-//   y[i] = w[0] * x[i] + w[1] * x[i + 1] + w[2] * x[i + 2]   ->   y[i] = sum_{r < 3} w[r] * x[i +
-//   r]
+//   y[i] = w[0] * x[i] + w[1] * x[i + 1] + w[2] * x[i + 2]
+//     ->   y[i] = sum_{r < 3} w[r] * x[i + r]
 // and, with a stage for each product, s_p[i, j] = sum_k a[i + p, k] * w[p, k, j] for p < 3:
 //   y[i, j] = s_0[i, j] + s_1[i, j] + s_2[i, j]
 //     ->   y[i, j] = sum_{k, p} a[i + p, k] * w[p, k, j]

@@ -72,7 +72,8 @@ std::vector<ExprId> unconditional_reads(const ExprPool& pool, std::span<const Ex
     if (!seen.insert(id.value).second) continue;
     if (pool.is(id, Op::Read)) reads.push_back(id);
     const std::span<const ExprId> operands = pool.operands(id);
-    const size_t taken = pool.is(id, Op::Select) ? 1 : operands.size();
+    const bool decides = pool.is(id, Op::Select) || pool.is(id, Op::And) || pool.is(id, Op::Or);
+    const size_t taken = decides ? 1 : operands.size();
     for (ExprId operand : operands.first(taken)) stack.push_back(operand);
   }
   std::ranges::sort(reads);

@@ -27,7 +27,8 @@ inline constexpr int kCutWork = 32;
 void share_partials(Graph& graph, const Domain& domain, std::span<const ExprId> unconditional,
                     const std::vector<SourceLine>& lines, std::vector<Access>& accesses);
 
-/// Reads of these bodies that are evaluated at every point: not under a branch of a select.
+/// Reads of these bodies that are evaluated at every point: not under a branch of a select,
+/// nor as what another condition is joined with.
 std::vector<ExprId> unconditional_reads(const ExprPool& pool, std::span<const ExprId> bodies);
 
 }  // namespace adjit

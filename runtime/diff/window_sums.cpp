@@ -156,8 +156,10 @@ class WindowSums {
       if (!dead[s] && bodies.gathers_twice(s) && may_apply(stage)) {
         const ExpandedBodies::Expansion expansion = bodies(s);
         now[s] = rewritten(stage, expansion.body);
-        if (!now[s].empty())
+        if (!now[s].empty()) {
           for (size_t inner : expansion.taken) dead[inner] = 1;
+          take_lines(now[s], expansion.taken);
+        }
       }
       any = any || !now[s].empty();
     }
@@ -173,6 +175,15 @@ class WindowSums {
 
  private:
   using Terms = std::vector<LinearTerm>;
+
+  // What has taken other stages in has their lines, too.
+  void take_lines(std::vector<Stage>& stages, const std::vector<size_t>& taken) const {
+    for (Stage& stage : stages)
+      for (size_t inner : taken)
+        for (const SourceLine& line : graph_.stages[inner].lines)
+          if (std::ranges::find(stage.lines, line) == stage.lines.end())
+            stage.lines.push_back(line);
+  }
 
   static bool may_apply(const Stage& stage) {
     const CombinerKind kind = stage.combiner.kind;
@@ -211,11 +222,16 @@ class WindowSums {
     return with_sums(stage, windows, rest, dtype);
   }
 
+  bool has_zero(const LinearTerm& term) const {
+    return std::ranges::any_of(term.factors, [&](ExprId factor) {
+      const std::optional<double> value = pool_.value(factor);
+      return value && *value == 0;
+    });
+  }
+
   // The start of a sum that a loop wrote.
   bool is_zero(const LinearTerm& term) const {
-    if (term.element.valid() || term.factors.size() != 1) return false;
-    const std::optional<double> value = pool_.value(term.factors[0]);
-    return value && *value == 0;
+    return !term.element.valid() && term.factors.size() == 1 && has_zero(term);
   }
 
   // The reads of the body whose index names data.
@@ -266,6 +282,9 @@ class WindowSums {
     for (int64_t extent : graph_.info(tensor_of(terms[0].element)).shape)
       if (extent > kLargestGeneralized) return std::nullopt;
     const Terms own = with_elements_apart(terms);
+    // Weighed by nothing it would be read nowhere, in range or not.
+    if (std::ranges::any_of(own, [&](const LinearTerm& term) { return has_zero(term); }))
+      return std::nullopt;
     std::vector<ExprId> elements;
     for (const LinearTerm& term : own) elements.push_back(term.element);
     std::optional<AntiUnified> read = anti_unify(pool_, elements, first_axis);

@@ -2,8 +2,9 @@
 //
 // nlohmann's destructor lists a value's children in a std::vector of values, so as not to recurse;
 // it may not throw, and where that vector finds no memory the process ends: an exception that says
-// so would never arrive. The type here is nlohmann's in all but its allocator's name, which makes
-// std::allocator of its values one of our own: it falls back on memory kept for that.
+// so would never arrive. The type here is nlohmann::ordered_json (members in the order written) in
+// all but its allocator's name, which makes std::allocator of its values one of our own: it falls
+// back on memory kept for that.
 #pragma once
 
 #include <cstddef>

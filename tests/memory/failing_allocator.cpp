@@ -1,3 +1,4 @@
+// tests/memory/failing_allocator.cpp -- malloc and its relatives, refusing on demand.
 #include "tests/memory/failing_allocator.hpp"
 
 #include <malloc.h>

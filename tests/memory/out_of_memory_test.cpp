@@ -239,8 +239,9 @@ bool fails_well(const Kind& kind, Failure failure, int64_t n, Steps& steps, Prog
     at.fault = "what the next call needs does not work";
   } else {
     const FailingAllocations failing(failure, n);
-    static_cast<void>(kind.call(steps));
+    const bool right = kind.call(steps);
     at.status = steps.status;
+    if (at.status == ADJIT_OK && !right) at.fault = "a wrong result";
     at.allocations = failing.count();
     at.bytes = failing.most_bytes();
     at.refusals += at.status == ADJIT_MEMORY;

@@ -1,3 +1,4 @@
+// tests/jit/emit/lost_if_thrown_test.cpp -- objects left alone where an exception passes.
 #include "jit/emit/lost_if_thrown.hpp"
 
 #include <gtest/gtest.h>

@@ -103,6 +103,12 @@ TEST(WindowSums, TermsBesideAWindowStay) {
   expect_windows("  o(i) = sin(g(i)) + f(i) * t(y(i), x(i)) + g(i) * t(y(i) + 1, x(i))", {1, 0});
 }
 
+// A window reads all of its places, out of range or not: a weight of nothing would hide one.
+TEST(WindowSums, PlacesThatNothingWeighsStayTerms) {
+  expect_windows("  o(i) = f(i) * t(y(i), x(i)) + 0.0 * t(y(i) + 1, x(i))", {0});
+  expect_windows("  o(i) = t(y(i), x(i)) + (t(y(i) + 1, x(i)) - t(y(i) + 1, x(i)))", {0});
+}
+
 TEST(WindowSums, WhatIsNoWholeWindowStays) {
   // A place twice, three corners of four, two tables' places, affine places.
   expect_windows("  o(i) = f(i) * t(y(i), x(i)) + g(i) * t(y(i), x(i))", {0});

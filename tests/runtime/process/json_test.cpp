@@ -1,3 +1,4 @@
+// tests/runtime/process/json_test.cpp -- JSON values without memory.
 #include "runtime/process/json.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// tests/runtime/process/per_thread_test.cpp -- values of threads.
 #include "runtime/process/per_thread.hpp"
 
 #include <gtest/gtest.h>

@@ -416,7 +416,7 @@ def arguments_of(program: Phrased) -> list[Any]:
 
 
 def cold_ms(step: Callable[[], Any]) -> float:
-    """A first call in a process of its own, which has compiled nothing yet."""
+    """A first call in a process of its own, which has compiled others but not this one."""
     here, there = multiprocessing.get_context("fork").Pipe(duplex=False)
 
     def call() -> None:
