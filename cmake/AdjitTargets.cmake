@@ -144,6 +144,15 @@ function(adjit_tests folder)
   endforeach()
 endfunction()
 
+# adjit_test_program(<name> <folder> <dependency>...): a program of <folder>/*.cpp that a test runs.
+function(adjit_test_program name folder)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
+  add_executable(${name} ${sources})
+  target_link_libraries(${name} PRIVATE adjit_flags ${ARGN})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_options(${name} PRIVATE -Wl,--as-needed)
+endfunction()
+
 # adjit_tests_for_cpu(<folder> <filter> <cpu>...): those tests of <folder> that GoogleTest's filter
 # takes, once more with code generated for each <cpu> (ADJIT_CPU), as one test a CPU. Skipped where
 # this machine could not run the code.

@@ -1,0 +1,193 @@
+// tests/schedules/record.cpp -- the moves and the LLVM IR of graphs, as hashes: what a change that
+// must not change schedules is checked by.
+//
+//   record_schedules [--programs COUNT] [FILE...]
+//   record_schedules --show MACHINE FILE|program_SEED
+//
+// Each FILE holds one final graph in text notation; `program_7` is the gradient of the random
+// program of seed 7 (tests/fuzz/program_draw.hpp), and --programs adds those of the first COUNT
+// seeds. Each graph is scheduled and emitted for every machine of kMachines, none of which has to
+// be the one that this runs on. Prints one JSON object, {graph: {machine: "MOVES IR"}}, where both
+// are hashes in hexadecimal; IR is hashed without the names of its values. --show prints the moves
+// and the IR of one graph instead.
+#include <llvm/IR/Function.h>
+#include <llvm/IR/InstIterator.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "autosched/in_parallel.hpp"
+#include "autosched/search.hpp"
+#include "jit/cache/key.hpp"
+#include "jit/cpu/machine.hpp"
+#include "jit/cpu/object.hpp"
+#include "jit/cpu/parallel.hpp"
+#include "jit/engine/engine.hpp"
+#include "jit/engine/kernel_list.hpp"
+#include "runtime/graph/text.hpp"
+#include "runtime/process/json.hpp"
+#include "tests/fuzz/program_draw.hpp"
+#include "tests/jit/engine/run_compiled.hpp"
+
+namespace adjit::testing {
+namespace {
+
+struct Machine {
+  const char* name;
+  const char* cpu;  // a row of jit/cpu/machine.cpp
+  const char* features;
+  int cores;
+};
+constexpr const char* kAvx2 = "+sse4.1,+avx,+avx2,+fma,+f16c";
+constexpr const char* kAvx512 =
+    "+sse4.1,+avx,+avx2,+fma,+f16c,+avx512f,+avx512vl,+avx512dq,+avx512bf16";
+constexpr Machine kMachines[] = {
+    {"256 bits, 1 core", "znver3", kAvx2, 1},
+    {"256 bits, 2 cores", "znver3", kAvx2, 2},
+    {"512 bits, 1 core", "sapphirerapids", kAvx512, 1},
+    {"512 bits, 2 cores", "sapphirerapids", kAvx512, 2},
+};
+
+std::string hash(const std::string& text) {
+  return to_hex(cache::signature_of(text)).substr(0, 12);
+}
+
+// Names are for people: a value that is called otherwise is the same value.
+std::string ir_without_names(EmittedKernel& kernel) {
+  for (llvm::Function& function : *kernel.module) {
+    for (llvm::Argument& argument : function.args()) argument.setName("");
+    for (llvm::BasicBlock& block : function) {
+      block.setName("");
+      for (llvm::Instruction& instruction : block) instruction.setName("");
+    }
+  }
+  return ir_text(*kernel.module);
+}
+
+struct Recorded {
+  std::string moves, ir;
+};
+
+Recorded record(const Graph& graph, const Machine& machine) {
+  CpuTarget cpu;
+  cpu.cpu = machine.cpu;
+  cpu.vector = from_feature_string(machine.features);
+  const Program program = chosen_schedule(graph, machine_of(cpu, machine.cores));
+  std::vector<TensorLayout> layouts;
+  for (TensorId input : graph.inputs) layouts.push_back(contiguous_layout(graph.info(input).shape));
+  const KernelList kernels(program, layouts);
+  Recorded recorded{program.moves_json, ""};
+  for (const KernelList::Entry& entry : kernels.entries()) {
+    EmittedKernel kernel =
+        emit_kernel(*entry.program, entry.kernel, *entry.layouts, cpu.vector, "kernel");
+    recorded.ir += ir_without_names(kernel);
+    recorded.ir += "; " + std::to_string(kernel.tasks) + " tasks\n";
+  }
+  return recorded;
+}
+
+std::vector<size_t> floats(const std::vector<TensorSpec>& tensors) {
+  std::vector<size_t> positions;
+  for (size_t k = 0; k < tensors.size(); ++k)
+    if (is_float(tensors[k].dtype)) positions.push_back(k);
+  return positions;
+}
+
+// The value where there is no gradient.
+Graph gradient_of_program(uint64_t seed) {
+  static Engine engine(memory_only(1));
+  Request request;
+  request.computation = std::make_shared<const Computation>(random_program(seed).graph);
+  const std::vector<size_t> wrt = floats(request.computation->inputs());
+  const std::vector<size_t> outputs = floats(request.computation->outputs());
+  if (!wrt.empty() && !outputs.empty())
+    request.computation = Computation::transformed(
+        *request.computation, {.kind = Transformation::Kind::Vjp, .wrt = wrt, .outputs = outputs});
+  try {
+    return engine.final_graph(request);
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::NotDifferentiable) throw;
+    request.computation = std::make_shared<const Computation>(random_program(seed).graph);
+    return engine.final_graph(request);
+  }
+}
+
+constexpr std::string_view kProgram = "program_";
+
+std::string name_of(const std::string& source) {
+  const size_t slash = source.rfind('/');
+  const std::string file = slash == std::string::npos ? source : source.substr(slash + 1);
+  return file.substr(0, file.rfind('.'));
+}
+
+Graph graph_of(const std::string& source) {
+  if (source.starts_with(kProgram))
+    return gradient_of_program(std::strtoull(source.c_str() + kProgram.size(), nullptr, 10));
+  std::ifstream file(source);
+  if (!file) throw Error(ErrorCode::Invalid, "cannot read " + source);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return parse_graph(text.str());
+}
+
+int show(const std::string& name, const std::string& source) {
+  for (const Machine& machine : kMachines) {
+    if (name != machine.name) continue;
+    const Recorded recorded = record(graph_of(source), machine);
+    std::cout << recorded.moves << "\n\n" << recorded.ir;
+    return 0;
+  }
+  std::cerr << "'" << name << "' is no machine; there are:\n";
+  for (const Machine& machine : kMachines) std::cerr << "  " << machine.name << "\n";
+  return 2;
+}
+
+int record_all(const std::vector<std::string>& sources) {
+  std::vector<std::map<std::string, std::string>> recorded(sources.size());
+  const auto threads = static_cast<size_t>(ThreadPool::available_threads());
+  in_parallel(sources.size(), threads, [&](size_t k, size_t) {
+    const Graph graph = graph_of(sources[k]);
+    for (const Machine& machine : kMachines) {
+      const Recorded one = record(graph, machine);
+      recorded[k][machine.name] = hash(one.moves) + " " + hash(one.ir);
+    }
+  });
+  Json all = Json::object();
+  for (size_t k = 0; k < sources.size(); ++k)
+    for (const auto& [machine, hashes] : recorded[k]) all[name_of(sources[k])][machine] = hashes;
+  std::cout << all.dump(1) << "\n";
+  return 0;
+}
+
+int run(const std::vector<std::string>& arguments) {
+  if (arguments.size() == 3 && arguments[0] == "--show") return show(arguments[1], arguments[2]);
+  std::vector<std::string> sources;
+  size_t first = 0;
+  if (arguments.size() >= 2 && arguments[0] == "--programs") {
+    const uint64_t count = std::strtoull(arguments[1].c_str(), nullptr, 10);
+    for (uint64_t seed = 0; seed < count; ++seed)
+      sources.push_back(std::string(kProgram) + std::to_string(seed));
+    first = 2;
+  }
+  sources.insert(sources.end(), arguments.begin() + static_cast<std::ptrdiff_t>(first),
+                 arguments.end());
+  return record_all(sources);
+}
+
+}  // namespace
+}  // namespace adjit::testing
+
+int main(int count, char** arguments) {
+  try {
+    return adjit::testing::run({arguments + 1, arguments + count});
+  } catch (const std::exception& e) {
+    std::cerr << "record_schedules: " << e.what() << "\n";
+    return 1;
+  }
+}
