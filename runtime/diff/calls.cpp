@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/diff/dependence.hpp"
 #include "runtime/diff/reducers.hpp"
 #include "runtime/diff/reverse.hpp"
 #include "runtime/graph/splice.hpp"
@@ -27,20 +28,27 @@ void refuse_closed(const Graph& graph, const Stage& stage, const Active& active)
                          "pass it as an argument");
 }
 
+// The call becomes one of its forward, of which it takes so many results as it has.
+void call_forward(Stage& stage) {
+  auto plain = std::make_shared<Call>();
+  Graph forward = *stage.call->forward;
+  forward.outputs.resize(stage.results.size());
+  plain->body = std::make_shared<const Graph>(std::move(forward));
+  stage.call = std::move(plain);
+}
+
 // The forward with residuals in the stage's place; the residuals.
 std::vector<TensorId> run_forward(Graph& graph, size_t index) {
-  const Call custom = *graph.stages[index].call;
+  const std::shared_ptr<const Call> custom = graph.stages[index].call;
   const size_t results = graph.stages[index].results.size();
   std::vector<TensorId> residuals;
-  for (size_t k = results; k < custom.forward->outputs.size(); ++k) {
-    const TensorInfo& t = custom.forward->info(custom.forward->outputs[k]);
+  for (size_t k = results; k < custom->forward->outputs.size(); ++k) {
+    const TensorInfo& t = custom->forward->info(custom->forward->outputs[k]);
     residuals.push_back(add_tensor(graph, t.name, t.dtype, t.shape));
   }
   Stage& stage = graph.stages[index];
-  auto plain = std::make_shared<Call>();
-  plain->body = custom.forward;
-  stage.call = std::move(plain);
   stage.results.insert(stage.results.end(), residuals.begin(), residuals.end());
+  call_forward(stage);
   return residuals;
 }
 
@@ -118,6 +126,25 @@ void derive_body(Graph& graph, size_t index, std::span<const Cotangent> cotangen
   }
   for (size_t k = 0; k < options.wrt.size(); ++k)
     report(stage.operands[options.wrt[k]], results[k]);
+}
+
+bool holds_gradient_by_hand(const Graph& graph) {
+  return std::ranges::any_of(graph.stages, [](const Stage& stage) {
+    if (stage.scan) return holds_gradient_by_hand(*stage.scan->body);
+    return stage.call && (stage.call->forward || holds_gradient_by_hand(*stage.call->body));
+  });
+}
+
+// A body with flagged inputs, with the forwards in it run.
+std::shared_ptr<const Graph> with_forwards(const std::shared_ptr<const Graph>& body,
+                                           std::span<const char> flagged) {
+  if (!holds_gradient_by_hand(*body)) return body;
+  std::vector<char> marked(body->tensors.size(), 0);
+  for (size_t k = 0; k < flagged.size(); ++k) marked[body->inputs[k].value] = flagged[k];
+  marked = differentiably_dependent(*body, std::move(marked));
+  Graph changed = *body;
+  for (size_t s = 0; s < changed.stages.size(); ++s) run_forwards(changed, s, marked);
+  return std::make_shared<const Graph>(std::move(changed));
 }
 
 bool is_plain(const Call& call) { return !call.recompute && !call.forward; }
@@ -203,6 +230,25 @@ void derive_call(Graph& graph, size_t index, std::span<const Cotangent> cotangen
     derive_custom(graph, index, cotangents, active, report);
   else
     derive_body(graph, index, cotangents, active, report);
+}
+
+void run_forwards(Graph& graph, size_t index, const std::vector<char>& marked) {
+  Stage& stage = graph.stages[index];
+  if ((!stage.call && !stage.scan) || stage.stop_gradient) return;
+  std::vector<char> flagged;
+  for (TensorId operand : stage.operands) flagged.push_back(marked[operand.value]);
+  if (std::ranges::find(flagged, 1) == flagged.end()) return;
+  if (stage.scan) {
+    Scan scan = *stage.scan;
+    scan.body = with_forwards(scan.body, dependent_inputs(scan, std::move(flagged)));
+    stage.scan = std::make_shared<const Scan>(std::move(scan));
+  } else if (stage.call->forward) {
+    call_forward(stage);
+  } else {
+    Call call = *stage.call;
+    call.body = with_forwards(call.body, flagged);
+    stage.call = std::make_shared<const Call>(std::move(call));
+  }
 }
 
 Graph expand_calls(const Graph& graph) { return Expander(false)(graph); }

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "runtime/diff/accumulate.hpp"
 #include "runtime/graph/graph.hpp"
@@ -24,6 +25,13 @@ namespace adjit {
 void derive_call(Graph& graph, size_t stage, std::span<const Cotangent> cotangents,
                  const std::function<bool(TensorId)>& active,
                  const std::function<void(TensorId operand, TensorId gradient)>& report);
+
+/// What is left of graph.stages[stage] for later derivatives where reverse mode leaves it as it is,
+/// as it does where no cotangent arrives: a call with a gradient by hand that depends on marked
+/// tensors becomes a call of its forward, also inside scans and calls to recompute. The derivative
+/// is a function of these forwards, so that forward mode applies to it (as in JAX). `marked` has
+/// one flag per tensor and is closed under dependence (dependence.hpp).
+void run_forwards(Graph& graph, size_t stage, const std::vector<char>& marked);
 
 /// The graph with every call that has a body replaced by the body's stages, inside scans too. The
 /// stages of a call to recompute get a region of their own, so that merging equal stages does not

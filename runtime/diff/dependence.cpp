@@ -2,6 +2,7 @@
 #include "runtime/diff/dependence.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace adjit {
 
@@ -14,6 +15,21 @@ std::vector<char> differentiably_dependent(const Graph& graph, std::vector<char>
       if (is_float(graph.info(result).dtype)) marked[result.value] = 1;
   }
   return marked;
+}
+
+std::vector<char> dependent_inputs(const Scan& scan, std::vector<char> flagged) {
+  const Graph& body = *scan.body;
+  for (bool changed = true; std::exchange(changed, false);) {
+    std::vector<char> marked(body.tensors.size(), 0);
+    for (size_t k = 0; k < flagged.size(); ++k) marked[body.inputs[k].value] = flagged[k];
+    marked = differentiably_dependent(body, std::move(marked));
+    for (size_t k = 0; k < scan.carries; ++k) {
+      if (flagged[k] || !marked[body.outputs[k].value]) continue;
+      flagged[k] = 1;
+      changed = true;
+    }
+  }
+  return flagged;
 }
 
 }  // namespace adjit

@@ -12,4 +12,8 @@ namespace adjit {
 /// its float results depend on all its operands.
 std::vector<char> differentiably_dependent(const Graph& graph, std::vector<char> marked);
 
+/// The inputs of a scan's step (one flag per input) that are flagged, or are carries that the step
+/// makes depend on a flagged input, over any number of steps. At most carries + 1 walks.
+std::vector<char> dependent_inputs(const Scan& scan, std::vector<char> flagged);
+
 }  // namespace adjit

@@ -33,25 +33,18 @@ class ScanTangent {
 
  private:
   // An input is active when its operand has a tangent; a carry also when the step makes it depend
-  // on an active input. At most carries + 1 rounds.
+  // on an active input.
   void find_active() {
     for (size_t k = 0; k < body_.inputs.size(); ++k)
       active_inputs_.push_back(map_.of(stage_.operands[k]).valid() ? 1 : 0);
-    for (bool changed = true; changed;) {
-      std::vector<char> marked(body_.tensors.size(), 0);
-      for (size_t k = 0; k < body_.inputs.size(); ++k)
-        marked[body_.inputs[k].value] = active_inputs_[k];
-      marked = differentiably_dependent(body_, std::move(marked));
-      active_outputs_.clear();
-      for (TensorId output : body_.outputs) active_outputs_.push_back(marked[output.value]);
-      changed = false;
-      for (size_t k = 0; k < scan_.carries; ++k) {
-        // A carry that starts with a tangent keeps one even where the step drops it.
-        changed = changed || (active_outputs_[k] && !active_inputs_[k]);
-        active_inputs_[k] = active_inputs_[k] || active_outputs_[k] ? 1 : 0;
-        active_outputs_[k] = active_inputs_[k];
-      }
-    }
+    active_inputs_ = dependent_inputs(scan_, std::move(active_inputs_));
+    std::vector<char> marked(body_.tensors.size(), 0);
+    for (size_t k = 0; k < body_.inputs.size(); ++k)
+      marked[body_.inputs[k].value] = active_inputs_[k];
+    marked = differentiably_dependent(body_, std::move(marked));
+    for (TensorId output : body_.outputs) active_outputs_.push_back(marked[output.value]);
+    // A carry that starts with a tangent keeps one even where the step drops it.
+    for (size_t k = 0; k < scan_.carries; ++k) active_outputs_[k] = active_inputs_[k];
   }
 
   // Inputs and outputs of step_ that are tangents, by the position of what they are tangents of.

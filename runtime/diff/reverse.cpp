@@ -48,7 +48,8 @@ void check_positions(const Graph& forward, const ReverseOptions& options) {
 
 class Reverse {
  public:
-  Reverse(const Graph& forward, const std::vector<size_t>& wrt)
+  Reverse(const Graph& forward, const std::vector<size_t>& wrt,
+          const std::vector<size_t>& reached = {})
       : graph_(forward),
         stage_count_(forward.stages.size()),
         active_(forward.tensors.size(), 0),
@@ -56,7 +57,10 @@ class Reverse {
         settled_(forward.tensors.size()) {
     graph_.outputs.clear();
     for (size_t k : wrt) active_[forward.inputs[k].value] = 1;
+    reached_ = active_;
+    for (size_t k : reached) reached_[forward.inputs[k].value] = 1;
     active_ = differentiably_dependent(graph_, std::move(active_));
+    reached_ = differentiably_dependent(graph_, std::move(reached_));
   }
 
   Graph& graph() { return graph_; }
@@ -82,7 +86,12 @@ class Reverse {
         cotangents.push_back(settle(result));
         any = any || !cotangents.back().zero();
       }
+      const auto call = graph_.stages[s].call;
+      const auto scan = graph_.stages[s].scan;
       if (any) derive(s, cotangents);
+      // Deriving a stage replaces those forwards of it that the derivative needs.
+      if (graph_.stages[s].call == call && graph_.stages[s].scan == scan)
+        run_forwards(graph_, s, reached_);
     }
   }
 
@@ -205,8 +214,9 @@ class Reverse {
   }
 
   Graph graph_;
-  size_t stage_count_;  // of the forward: stages from here on are the derivative's
-  std::vector<char> active_;
+  size_t stage_count_;         // of the forward: stages from here on are the derivative's
+  std::vector<char> active_;   // takes a cotangent
+  std::vector<char> reached_;  // depends on what this derivative, or one around it, is taken of
   std::vector<std::vector<Contribution>> pending_;
   std::vector<Cotangent> settled_;
 };
@@ -231,7 +241,7 @@ Graph finished(const Graph& graph, bool clean) {
 Graph vjp(const Graph& forward, const ReverseOptions& options) {
   check_positions(forward, options);
   const Graph source = prepared(forward, options, options.clean);
-  Reverse reverse(source, options.wrt);
+  Reverse reverse(source, options.wrt, options.reached);
   Graph& graph = reverse.graph();
   for (size_t k : options.outputs) {
     const TensorInfo info = graph.info(source.outputs[k]);

@@ -20,6 +20,9 @@ struct ReverseOptions {
   std::vector<size_t> outputs;  // positions in forward.outputs that get a cotangent
   bool keep_outputs = false;    // also return the forward's outputs
   bool clean = true;  // inline views before and simplify after (runtime/diff/simplify.hpp)
+  // More positions in forward.inputs that depend on what a derivative around this one is taken of:
+  // calls with a gradient by hand that depend on them run their forward (run_forwards, calls.hpp).
+  std::vector<size_t> reached = {};
 };
 
 /// The vector-Jacobian product of `forward`.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/diff/dependence.hpp"
 #include "runtime/diff/over_time.hpp"
 #include "runtime/diff/partition.hpp"
 #include "runtime/diff/reducers.hpp"
@@ -21,15 +22,6 @@ bool any_flag(const std::vector<TensorId>& tensors, const Flags& flags) {
 }
 
 bool real(const Graph& graph, TensorId tensor) { return is_float(graph.info(tensor).dtype); }
-
-// Float tensors that depend differentiably on flagged ones.
-void flow_forwards(const Graph& graph, Flags& flags) {
-  for (const Stage& stage : graph.stages) {
-    if (stage.stop_gradient || !any_flag(tensors_read(graph, stage), flags)) continue;
-    for (TensorId result : stage.results)
-      if (real(graph, result)) flags[result.value] = 1;
-  }
-}
 
 // Float tensors on which flagged ones depend differentiably.
 void flow_backwards(const Graph& graph, Flags& flags) {
@@ -73,10 +65,11 @@ class ReverseScan {
   // Carries take part that depend on something active and lead to something with a cotangent, over
   // any number of steps; operands that lead there; stacked results with a cotangent.
   void choose() {
-    const Flags varied = varied_carries();
+    const Flags varied = varied_inputs();
     Flags useful(body_.tensors.size(), 0);
     const Flags wanted = useful_carries(useful);
     for (size_t k = 0; k < body_.inputs.size(); ++k) {
+      if (varied[k]) options_.reached.push_back(k);
       const bool takes_part =
           is_carry(k) ? varied[k] && wanted[k]
                       : active_(stage_.operands[k]) && useful[body_.inputs[k].value] != 0;
@@ -88,22 +81,11 @@ class ReverseScan {
     }
   }
 
-  Flags varied_carries() const {
-    Flags carries(scan_.carries, 0), flags(body_.tensors.size(), 0);
-    for (size_t k = 0; k < body_.inputs.size(); ++k) {
-      const bool varies = active_(stage_.operands[k]) && real(body_, body_.inputs[k]);
-      flags[body_.inputs[k].value] = varies;
-      if (is_carry(k)) carries[k] = varies;
-    }
-    for (bool changed = true; std::exchange(changed, false);) {
-      flow_forwards(body_, flags);
-      for (size_t k = 0; k < scan_.carries; ++k) {
-        if (carries[k] || !flags[body_.outputs[k].value] || !real(body_, body_.inputs[k])) continue;
-        carries[k] = flags[body_.inputs[k].value] = 1;
-        changed = true;
-      }
-    }
-    return carries;
+  Flags varied_inputs() const {
+    Flags inputs;
+    for (size_t k = 0; k < body_.inputs.size(); ++k)
+      inputs.push_back(active_(stage_.operands[k]) && real(body_, body_.inputs[k]) ? 1 : 0);
+    return dependent_inputs(scan_, std::move(inputs));
   }
 
   // `flags` of the body's tensors becomes: leads to something with a cotangent.

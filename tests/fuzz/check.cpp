@@ -296,12 +296,6 @@ class ProgramCheck {
                       random_.chance(compiled_percent_) ? by_code(request, inputs)
                                                         : by_schedule(request, inputs));
     } catch (const Error& e) {
-      // Where cleaning up takes the need for a gradient by hand away, its call stays, and forward
-      // mode refuses it.
-      if (e.code() == ErrorCode::NotDifferentiable) {
-        ++counts_.refused;
-        return {};
-      }
       return what + ": error " + e.what();
     }
   }
@@ -420,14 +414,14 @@ std::string FuzzCounts::text() const {
       text, sizeof text,
       "%lld programs of %.1f stages, %lld with derivatives; %lld computations compiled, %lld "
       "scheduled and run literally; %lld elements judged, %lld unsure; %lld differences, "
-      "left out %lld at kinks and %lld that do not settle, %lld refused; seconds: drawing %.1f, "
+      "left out %lld at kinks and %lld that do not settle; seconds: drawing %.1f, "
       "wide %.1f, "
       "scheduling %.1f, "
       "literally %.1f, compiling %.1f",
       n(programs),
       static_cast<double>(stages) / static_cast<double>(std::max<int64_t>(programs, 1)),
       n(derivatives), n(compiled), n(scheduled), n(judged), n(unsure), n(differences), n(kinks),
-      n(unsettled), n(refused), draw_s, wide_s, schedule_s, literal_s, compile_s);
+      n(unsettled), draw_s, wide_s, schedule_s, literal_s, compile_s);
   return text;
 }
 

@@ -36,7 +36,6 @@ struct FuzzCounts {
   // Derivatives that agree with differences, and that have none: at a kink of the function, or
   // where differences of all steps lie far apart.
   int64_t differences = 0, kinks = 0, unsettled = 0;
-  int64_t refused = 0;  // derivatives that only the graph before clean-up has
   double draw_s = 0, wide_s = 0, schedule_s = 0, literal_s = 0, compile_s = 0;
   std::string text() const;
 };

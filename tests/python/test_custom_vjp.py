@@ -154,6 +154,42 @@ def test_batched_and_refused_by_forward_mode(rng: Rng) -> None:
         aj.jvp(lambda x: g({"x": x, "s": 2.0}, 0)["y"], (X,), (X,))
 
 
+def test_forward_over_reverse_without_a_cotangent() -> None:
+    """Reverse mode runs the forward of whatever it differentiates, as jax does."""
+
+    def curvature(module: Any, lib: Any, checkpoint: Any, scan: Any, which: int) -> Any:
+        g = module.custom_vjp(lib.sin)
+        g.defvjp(lambda x: (lib.sin(x), x), lambda x, d: (d * lib.cos(x),))
+        kept = checkpoint(lambda x: g(x) * x)
+
+        def step(h: Any, v: Any) -> Any:
+            return 0.5 * h + g(v), (g(h) * v, h * v)
+
+        def run(x: Any) -> Any:
+            return scan(step, x[0], x)[1][0]
+
+        def beside(x: Any) -> Any:
+            """A scan of which one result takes a cotangent, and the one by hand takes none."""
+            by_hand, plain = scan(step, x[0], x)[1]
+            return lib.floor(4.0 * by_hand) + scan(lambda h, v: (h, g(v) + h), x[1], plain)[1]
+
+        weights = (
+            lambda x: lib.floor(4.0 * g(x)),
+            lambda x: module.vmap(g)(x) > 0.5,
+            kept,
+            lambda x: lib.floor(4.0 * kept(x)),
+            lambda x: lib.floor(4.0 * run(x)),
+            beside,
+        )
+        f = module.grad(lambda x: lib.sum(x**3 * weights[which](x)))
+        return module.jvp(f, (X,), (np.array([1.0, -2.0, 0.5]),))[1]
+
+    for which in range(6):
+        found = curvature(aj, aj, aj.checkpoint, aj.scan, which)
+        wanted = curvature(jax, jnp, jax.checkpoint, jax.lax.scan, which)
+        np.testing.assert_allclose(found, np.asarray(wanted), rtol=1e-12, atol=1e-12)
+
+
 def test_closed_over_values() -> None:
     constant = np.full(3, 2.0)
 

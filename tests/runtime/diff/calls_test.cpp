@@ -262,6 +262,62 @@ TEST(CustomCall, HasNoForwardMode) {
       << "after reverse mode nothing of it is left";
 }
 
+// A gradient by hand whose result z weighs without a cotangent for it, in every place where a call
+// may stand.
+const char* const kWithoutCotangent[] = {
+    "def f(double(3) x, double(3) w) -> (z) {\n"
+    "  call (y) = g[custom](double(3) a = x) -> (o) { G }\n"
+    "  z(i) = w(i) * x(i) * x(i) * floor(4 * y(i))\n"
+    "}\n",
+    "def f(double(3) x, double(3) w) -> (z) {\n"
+    "  call (y) = h[recompute](double(3) b = x) -> (p) {\n"
+    "    call (q) = g[custom](double(3) a = b) -> (o) { G }\n"
+    "    p(i) = q(i) * b(i)\n"
+    "  }\n"
+    "  z(i) = w(i) * x(i) * y(i)\n"
+    "}\n",
+    "def f(double(3) x, double(3) w) -> (z) {\n"
+    "  scan (y) = h[2](carry double(3) b = w, fixed double(3) c = x) -> (p) {\n"
+    "    call (q) = g[custom](double(3) a = b) -> (o) { G }\n"
+    "    p(i) = q(i) * c(i)\n"
+    "  }\n"
+    "  z(i) = w(i) * x(i) * x(i) * floor(4 * y(i))\n"
+    "}\n"};
+
+Graph with_g(std::string text, const std::string& g) {
+  text.replace(text.find("{ G }"), 5, g);
+  Graph graph = parse_graph(text);
+  verify(graph);
+  return graph;
+}
+
+TEST(CustomCall, RunsItsForwardAfterReverseModeWithoutCotangents) {
+  const std::string by_hand =
+      "{\n o(i) = sin(a(i))\n } forward (double(3) a) -> (o, a) {\n o(i) = sin(a(i))\n }\n"
+      "backward (double(3) a, double(3) d) -> (da) {\n da(i) = d(i) * cos(a(i))\n }";
+  for (const char* text : kWithoutCotangent) {
+    const Graph tangent = jvp(vjp_of(with_g(text, by_hand), {0, 1}), {.wrt = {0, 1}});
+    verify(tangent);
+    std::string derived = text;
+    derived.replace(derived.find("[custom]"), 8, "[recompute]");
+    const Graph plain =
+        jvp(vjp_of(with_g(derived, "{\n o(i) = sin(a(i))\n }"), {0, 1}), {.wrt = {0, 1}});
+    EXPECT_TRUE(same_values(plain, tangent, random_inputs(plain)));
+  }
+}
+
+TEST(CustomCall, KeepsItsGradientWhereReverseModeDoesNotReachIt) {
+  // Forward mode of the function itself is refused, whatever another gradient was taken of.
+  const Graph first = vjp_of(
+      with_g(kWithoutCotangent[0],
+             "{\n o(i) = sin(a(i))\n } forward (double(3) a) -> (o, a) {\n o(i) = sin(a(i))\n }\n"
+             "backward (double(3) a, double(3) d) -> (da) {\n da(i) = d(i) * cos(a(i))\n }"),
+      {1});
+  EXPECT_EQ(count(first, StageKind::Call), 1u) << print(first);
+  EXPECT_THROW((void)jvp(first, {.wrt = {0}}), Error);
+  EXPECT_NO_THROW(verify(jvp(first, {.wrt = {1}})));
+}
+
 // Element b of a batch of two, where the input has one.
 std::vector<Array> element(const std::vector<Array>& batch, const std::vector<BatchAxis>& axes,
                            int64_t b) {

@@ -59,5 +59,23 @@ TEST(Dependence, AScanIsOneStage) {
   EXPECT_EQ(dependent(kSource, {"x"}), (Names{"c", "ys"})) << "coarse, but never the integer";
 }
 
+TEST(Dependence, CarriesDependOverSteps) {
+  constexpr const char* kSource =
+      R"(def f(float u0, float v0, float w0, int64 n0, float(5) x) -> (u, v, w, n) {
+    scan (u, v, w, n) = step[5](carry float a = u0, carry float b = v0, carry float c = w0, carry int64 k = n0, over float y = x) -> (p, q, r, m) {
+      p() = b()
+      q() = c() * 2
+      r() = c() + 1
+      m() = k() + int64(b())
+    }
+  })";
+  const Graph graph = parse_graph(kSource);
+  const Scan& scan = *graph.stages[0].scan;
+  using Flags = std::vector<char>;
+  EXPECT_EQ(dependent_inputs(scan, {0, 0, 1, 0, 0}), (Flags{1, 1, 1, 0, 0})) << "by two steps";
+  EXPECT_EQ(dependent_inputs(scan, {0, 1, 0, 0, 0}), (Flags{1, 1, 0, 0, 0}));
+  EXPECT_EQ(dependent_inputs(scan, {1, 0, 0, 0, 1}), (Flags{1, 0, 0, 0, 1}));
+}
+
 }  // namespace
 }  // namespace adjit::testing
