@@ -11,7 +11,7 @@
 #include <set>
 
 #include "autosched/explanation.hpp"
-#include "autosched/lower_scans.hpp"
+#include "autosched/final_graph.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/search.hpp"
 #include "jit/cpu/machine.hpp"
@@ -21,9 +21,6 @@
 #include "jit/engine/memory_budget.hpp"
 #include "jit/engine/stopwatch.hpp"
 #include "jit/engine/verify_plan.hpp"
-#include "runtime/diff/calls.hpp"
-#include "runtime/diff/long_sums.hpp"
-#include "runtime/diff/simplify.hpp"
 #include "runtime/graph/text.hpp"
 #include "runtime/process/fork.hpp"
 
@@ -265,8 +262,7 @@ Graph Engine::final_graph(const Request& request) const {
                       std::ranges::none_of(graph.stages, [](const Stage& stage) {
                         return stage.kind == StageKind::Call || stage.kind == StageKind::Scan;
                       });
-  return compact(separate_outputs(long_sums_in_float64(contract(split_loops(
-      linear_scans_as_prefixes(simplify_last(simple ? graph : simplify(expand_calls(graph)))))))));
+  return adjit::final_graph(graph, simple);
 }
 
 CheckedGraph Engine::checked_graph(const Request& request) const {

@@ -3,12 +3,9 @@
 #include <string_view>
 #include <vector>
 
+#include "autosched/final_graph.hpp"
 #include "autosched/heuristic.hpp"
-#include "autosched/lower_scans.hpp"
-#include "runtime/diff/calls.hpp"
-#include "runtime/diff/long_sums.hpp"
 #include "runtime/diff/reverse.hpp"
-#include "runtime/diff/simplify.hpp"
 #include "runtime/graph/verify.hpp"
 #include "tests/libfuzzer/literal_run.hpp"
 
@@ -16,14 +13,8 @@ namespace {
 
 using namespace adjit;  // NOLINT: a program of its own
 
-// As the engine prepares what it compiles.
-Graph final_graph(const Graph& graph) {
-  return compact(separate_outputs(long_sums_in_float64(contract(
-      split_loops(linear_scans_as_prefixes(simplify_last(simplify(expand_calls(graph)))))))));
-}
-
 void check_schedule(const Graph& graph) {
-  const Graph final = final_graph(graph);
+  const Graph final = final_graph(graph);  // as the engine does
   verify(final);
   fuzz::require_meaning(final, default_schedule(final, Target{.cores = 2}));
 }

@@ -1,0 +1,17 @@
+// autosched/final_graph.cpp -- the list of passes.
+#include "autosched/final_graph.hpp"
+
+#include "autosched/lower_scans.hpp"
+#include "runtime/diff/calls.hpp"
+#include "runtime/diff/long_sums.hpp"
+#include "runtime/diff/simplify.hpp"
+
+namespace adjit {
+
+Graph final_graph(const Graph& graph, bool simple) {
+  const Graph clean = simplify_last(simple ? graph : simplify(expand_calls(graph)));
+  const Graph apart = split_loops(linear_scans_as_prefixes(clean));
+  return compact(separate_outputs(long_sums_in_float64(contract(apart))));
+}
+
+}  // namespace adjit
