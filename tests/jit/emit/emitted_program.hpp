@@ -2,6 +2,7 @@
 // every byte outside the tensors is watched.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -55,9 +56,12 @@ size_t gathers(std::string_view ir);
 
 /// The first element in which two results differ, as text; "" when none does. Floats may differ by
 /// `tolerance` times max(1, magnitude); where `wide` (the graph in float64) is given, elements that
-/// rounding alone moves by more do not count.
+/// rounding alone moves by more do not count, nor do those that `excused` answers true for, given
+/// the output, the element and the value found (tests/fuzz/rounding.hpp).
+using Excused = std::function<bool(size_t, int64_t, double)>;
 std::string difference(std::span<const Array> expected, std::span<const Array> actual,
-                       double tolerance, std::span<const Array> wide = {});
+                       double tolerance, std::span<const Array> wide = {},
+                       const Excused& excused = {});
 
 /// What compiled code gives against the program interpreter on the inputs, both with the memory
 /// before and the memory behind the tensors watched; "" when they agree.
