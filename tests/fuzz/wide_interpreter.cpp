@@ -52,6 +52,7 @@ class WideAccumulator {
     empty_ = true;
     terms_ = 0;
     spread_ = 0;
+    largest_ = smallest_ = 1;
     for (size_t k = 0; k < values_.size(); ++k) values_[k] = identity(k);
   }
   void set(size_t k, Wide value) { values_[k] = value; }
@@ -60,6 +61,9 @@ class WideAccumulator {
     Wide value = values_[k];
     if (combiner_.kind == CombinerKind::Sum && is_float(dtypes_[k]))
       value.error += static_cast<long double>(terms_) * unit_of(dtypes_[k]) * spread_;
+    // Another order of a product may leave the range on its way: 1e-30 1e-30 1e30 1e30 0.
+    if (combiner_.kind == CombinerKind::Product && is_float(dtypes_[k]) && !in_range(k))
+      value.error = Wide::kUnknown;
     return value;
   }
 
@@ -109,7 +113,12 @@ class WideAccumulator {
       running = apply_wide(op, dtypes_[k], dtypes_[k], operands, decisions_);
     };
     switch (combiner_.kind) {
-      case CombinerKind::Product: return with(Op::Mul);
+      case CombinerKind::Product: {
+        const long double size = std::abs(term.f) + (std::isfinite(term.error) ? term.error : 0);
+        largest_ *= std::max(size, 1.0L);
+        if (size > 0) smallest_ *= std::min(size, 1.0L);
+        return with(Op::Mul);
+      }
       case CombinerKind::Max: return with(Op::Max);
       case CombinerKind::Min: return with(Op::Min);
       case CombinerKind::Any: return fold_logic(term, k, true);
@@ -122,6 +131,15 @@ class WideAccumulator {
     if (std::isnan(running.f)) running.error = Wide::kUnknown;
     spread_ += std::abs(term.f);
     ++terms_;
+  }
+
+  // Whether every partial product lies in the range of the type: accumulators are float or double.
+  bool in_range(size_t k) const {
+    const bool wide = dtypes_[k] == DType::Float64;
+    using Double = std::numeric_limits<double>;
+    using Float = std::numeric_limits<float>;
+    return largest_ < (wide ? static_cast<long double>(Double::max()) : Float::max()) / 2 &&
+           smallest_ >= (wide ? static_cast<long double>(Double::min()) : Float::min());
   }
 
   void fold_logic(const Wide& term, size_t k, bool decisive) {
@@ -177,6 +195,7 @@ class WideAccumulator {
   std::vector<Wide> values_;
   int64_t terms_ = 0;
   long double spread_ = 0;
+  long double largest_ = 1, smallest_ = 1;  // of all products of some of a product's terms
   bool empty_ = true;
 };
 

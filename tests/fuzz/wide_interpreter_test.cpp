@@ -95,6 +95,15 @@ TEST(Wide, SumsHaveRoomForAnyOrder) {
   EXPECT_GE(y.values[0].error, 1);  // one after the other, doubles give 1
 }
 
+TEST(Wide, ProductsThatMayLeaveTheRangeOnTheirWayAreUnsure) {
+  const char* body = "y(i) *=! x(r_k) where i in 0:1, r_k in 0:4";
+  const auto error = [&](std::vector<double> x) { return first_result(body, x).values[0].error; };
+  EXPECT_EQ(error({1e-200, 1e200, 1e-200, 1e200}), Wide::kUnknown) << "1e400, or 0, times the rest";
+  EXPECT_EQ(error({0, 1e200, 1e200, 3}), Wide::kUnknown) << "0, or NaN";
+  EXPECT_LT(error({0, 1e150, 1e150, 3}), 1e-300);
+  EXPECT_LT(error({2, 3, 4, 5}), 1e-12);
+}
+
 TEST(Wide, StoppedValuesStay) {
   Graph graph = parse_graph(
       "def f(double(1) x) -> (z) { y(i) = x(i) * 2.0 where i in 0:1\n z(i) = x(i) * y(i) where i "
