@@ -137,7 +137,7 @@ adjit_status adjit_computation_tensor(const adjit_computation* computation, int3
 }
 
 adjit_status adjit_computation_text(const adjit_computation* computation, const char** text) {
-  return guarded([&] {
+  return cancellable({}, [&] {
     const adjit_computation& c = required(computation, "computation");
     required(text, "text");
     *text = kept(c.mutex, c.text, [&] { return adjit::print(c.computation->graph()); });
@@ -145,7 +145,7 @@ adjit_status adjit_computation_text(const adjit_computation* computation, const 
 }
 
 adjit_status adjit_computation_stages(const adjit_computation* computation, const char** json) {
-  return guarded([&] {
+  return cancellable({}, [&] {
     const adjit_computation& c = required(computation, "computation");
     required(json, "json");
     *json = kept(c.mutex, c.stages, [&] { return adjit::stages_json(c.computation->graph()); });

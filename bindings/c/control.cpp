@@ -34,7 +34,7 @@ adjit_status adjit_trace_scan(adjit_trace* trace, const adjit_computation* step,
                               const adjit_scan_options* options, int32_t operand_count,
                               const adjit_tensor* operands, int32_t result_count,
                               adjit_tensor* results) {
-  return guarded([&] {
+  return cancellable({}, [&] {
     adjit::Trace& t = required(trace, "trace").trace;
     const adjit_scan_options given = options_from(&required(options, "options"));
     adjit::Scan scan;
@@ -63,7 +63,7 @@ adjit_status adjit_trace_while(adjit_trace* trace, const adjit_computation* body
                                int32_t carry_count, int32_t operand_count,
                                const adjit_tensor* operands, int32_t result_count,
                                adjit_tensor* results) {
-  return guarded([&] {
+  return cancellable({}, [&] {
     adjit::Trace& t = required(trace, "trace").trace;
     adjit::Scan scan;
     scan.body = graph_of(body, "body");
@@ -80,7 +80,7 @@ adjit_status adjit_trace_while(adjit_trace* trace, const adjit_computation* body
 adjit_status adjit_trace_checkpoint(adjit_trace* trace, const adjit_computation* computation,
                                     int32_t argument_count, const adjit_tensor* arguments,
                                     int32_t result_count, adjit_tensor* results) {
-  return guarded([&] {
+  return cancellable({}, [&] {
     adjit::Trace& t = required(trace, "trace").trace;
     adjit::Call call;
     call.body = graph_of(computation, "computation");
@@ -95,7 +95,7 @@ adjit_status adjit_trace_custom_vjp(adjit_trace* trace, const adjit_computation*
                                     const adjit_computation* backward, int32_t closed,
                                     int32_t argument_count, const adjit_tensor* arguments,
                                     int32_t result_count, adjit_tensor* results) {
-  return guarded([&] {
+  return cancellable({}, [&] {
     adjit::Trace& t = required(trace, "trace").trace;
     adjit::Call call;
     call.body = graph_of(primal, "primal");

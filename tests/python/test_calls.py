@@ -103,9 +103,9 @@ def test_an_executable_refuses_other_layouts_after_a_call() -> None:
     for wrong in (X[:8], X.astype(np.float64), np.repeat(X, 2)[::2], X.reshape(4, 4)):
         with pytest.raises(aj.Error, match="argument 0 has .* compiled for"):
             call(wrong, Y)
-    with pytest.raises(aj.Error, match="takes 2 arrays, not 1"):
+    with pytest.raises(aj.Error, match="takes 2 arguments, not 1"):
         call(X)
-    with pytest.raises(aj.Error, match="takes 2 arrays, not 3"):
+    with pytest.raises(aj.Error, match="takes 2 arguments, not 3"):
         call(X, Y, Y)
     np.testing.assert_allclose(call(X, Y), 2 * X * Y)
 

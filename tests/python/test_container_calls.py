@@ -127,3 +127,48 @@ def test_captured_arrays() -> None:
     call = warm(lambda t: t["a"] * weights + t["b"])
     weights[:] = 3
     np.testing.assert_array_equal(call(operands()), [1, 4, 7])
+
+
+def executable(function: Callable[[Any], Any], like: Callable[[Any], Any]) -> Any:
+    return aj.lower(function, like(operands())).compile()
+
+
+@FRAMEWORKS
+def test_executables_run_containers_without_views(
+    like: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call = executable(scaled, like)
+    call(like(operands()))
+    monkeypatch.setattr(arguments, "views", None)
+    made = call(like(operands(5)))
+    np.testing.assert_array_equal(made["a"][0], [1, 6, 11])
+    np.testing.assert_array_equal(made["b"][0], [2, 2, 2])
+
+
+@FRAMEWORKS
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda t: {"a": t["a"], "c": t["b"]}, "argument 0 is a dict of 'a', 'c', not a dict of"),
+        (lambda t: (t["a"], t["b"]), "argument 0 is a tuple of 2, not a dict of 'a', 'b'"),
+        (lambda t: {"a": [t["a"]], "b": t["b"]}, r"argument 0\['a'\] is a list of 1, not an array"),
+        (lambda t: {"a": None, "b": [t["a"], t["b"]]}, r"argument 0\['a'\] is None, not an array"),
+        (lambda t: t["a"], "argument 0 is an array, not a dict"),
+    ],
+)
+def test_executables_refuse_another_structure(
+    like: Callable[[Any], Any], make: Callable[[Any], Any], message: str
+) -> None:
+    call = executable(lambda t: t["a"] - t["b"], like)
+    for _ in range(3):  # first, and when calls have become usual
+        with pytest.raises(aj.Error, match=message):
+            call(make(like(operands())))
+        with pytest.raises(aj.Error, match="takes 1 arguments, not 2"):
+            call(like(operands()), like(operands()))
+        np.testing.assert_array_equal(call(like(operands())), [-1, 0, 1])
+
+
+def test_executables_name_the_leaf_that_does_not_fit() -> None:
+    call = executable(lambda t: t["a"] - t["b"], same)
+    with pytest.raises(aj.Error, match=r"argument 0\['b'\] has"):
+        call({"a": np.arange(3.0), "b": np.ones(4)})

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -120,3 +122,35 @@ def test_other_threads_are_not_interrupted() -> None:
         thread.join()
     thread.join()
     assert results == [5e6]
+
+
+def test_a_package_that_another_thread_imported() -> None:
+    """The main thread's hook for calls without a context is set by its first call."""
+    program = """
+import threading
+thread = threading.Thread(target=lambda: __import__("adjit"))
+thread.start()
+thread.join()
+import adjit as aj, numpy as np
+from adjit import interrupts
+from adjit._library import library
+
+class Asked:
+    def __getattr__(self, name):
+        return getattr(library, name)
+    def adjit_thread_set_cancel(self, function, user):
+        print("set", bool(function), threading.current_thread() is threading.main_thread())
+        return library.adjit_thread_set_cancel(function, user)
+
+aj._library.library = Asked()
+other = threading.Thread(target=lambda: aj.jit(lambda x: x + 1)(np.ones(3)))
+other.start()
+other.join()
+print("now")
+for k in range(2):
+    aj.jit(lambda x: x + k)(np.ones(3))
+"""
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.split("\n")[:-1] == ["now", "set True True"], found.stdout + found.stderr

@@ -246,6 +246,7 @@ def _load() -> ctypes.CDLL:
 
 library = _load()
 interrupts.ask_in_main_thread(library)
+os.register_at_fork(after_in_child=lambda: interrupts.ask_in_main_thread(library))
 
 
 def failure(status: int) -> Error:
@@ -260,6 +261,8 @@ def failure(status: int) -> Error:
 
 def call(name: str, *arguments: Any) -> None:
     """Calls a function of the table; raises what its status says."""
+    if interrupts.waiting:
+        interrupts.ask_in_main_thread(library)
     try:
         status = getattr(library, name)(*arguments)
     except ctypes.ArgumentError as error:

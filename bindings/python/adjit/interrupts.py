@@ -55,16 +55,16 @@ def hook(library: ctypes.CDLL) -> tuple[int | None, int | None]:
     )
 
 
+#: Whether the main thread has not been told yet to ask: the package was imported in another one.
+waiting = True
+
+
 def ask_in_main_thread(library: ctypes.CDLL) -> None:
     """Has long calls that belong to no context ask, too, where this is the main thread."""
-    function, user = hook(library)
-
-    def ask() -> None:
-        if threading.get_ident() == _interpreter.thread:
-            library.adjit_thread_set_cancel(function, user)
-
-    ask()
-    os.register_at_fork(after_in_child=ask)
+    global waiting
+    if threading.get_ident() == _interpreter.thread:
+        library.adjit_thread_set_cancel(*hook(library))
+        waiting = False
 
 
 def reraise() -> None:

@@ -105,9 +105,8 @@ def lower(
     built = function.build(bound, (positional, keyword))
     leaves, structure = pytree.flatten((positional, keyword))
     views = arguments.views(leaves, built.title, arguments.Names(structure, bound))
-    return Lowered(
-        built, views, None, runtime.memory_budget(memory_budget) or function._memory_budget
-    )
+    budget = runtime.memory_budget(memory_budget) or function._memory_budget
+    return Lowered(built, views, structure[-1][0], None, budget)
 
 
 class Lowered:
@@ -117,10 +116,13 @@ class Lowered:
         self,
         built: Built,
         views: list[arrays.View],
+        structure: Any,
         schedule_json: str | None,
         memory_budget: int | None = None,
     ) -> None:
+        """``structure`` is that of the arguments, a tuple; ``views`` are those of its leaves."""
         self._built = built
+        self._structure = structure
         self._memory_budget = memory_budget
         self._views = views
         self._hidden = [arrays.view(v) for v in [*built.traced.captured, *built.seeds]]
@@ -161,7 +163,7 @@ class Lowered:
         "heuristic" names the schedule that adjit chooses, whatever ``tune`` has kept.
         """
         text = schedule_text("with_schedule", schedule_json)
-        changed = Lowered(self._built, self._views, text, self._memory_budget)
+        changed = Lowered(self._built, self._views, self._structure, text, self._memory_budget)
         _ = changed.schedule  # replayed now, so that an illegal one is refused here
         return changed
 
@@ -179,37 +181,53 @@ class Lowered:
 
     def compile(self) -> Executable:
         """Machine code: from memory, from disk, or made now."""
-        return Executable(Compiled(self._built, self._views, self._hidden, self._handle))
+        compiled = Compiled(self._built, self._views, self._hidden, self._handle)
+        return Executable(compiled, self._structure)
 
 
 class Executable:
     """Machine code for one signature; call it with arrays like those it was lowered for."""
 
-    def __init__(self, compiled: Compiled) -> None:
+    def __init__(self, compiled: Compiled, structure: Any) -> None:
         self._compiled = compiled
+        self._structure = structure  # of the arguments
         self._title = compiled.built.title
         self._direct: Direct | None = None  # how the latest arguments could run as they were
 
-    def _fitting(self, leaves: list[Any]) -> list[arrays.View]:
+    def _fitting(self, leaves: list[Any], structure: Any) -> list[arrays.View]:
         """Views of the leaves; Error unless all inputs are like those that were lowered for."""
         compiled = self._compiled
-        if len(leaves) != len(compiled.signatures):
-            raise Error(
-                f"the executable of '{self._title}' takes {len(compiled.signatures)} arrays, not "
-                f"{len(leaves)}"
-            )
-        views = arguments.views(leaves, self._title, lambda k: f"argument {k}")
+        if structure != self._structure:
+            self._refuse(structure)
+        names = self._names()
+        views = arguments.views(leaves, self._title, lambda k: names[k])
         captured = [arrays.view(v) for v in compiled.captured]
         wanted = [*compiled.signatures, *[v.signature for v in compiled.hidden]]
         for k, (given, signature) in enumerate(zip([*views, *captured], wanted, strict=True)):
             if given.signature != signature:
-                what = f"argument {k}" if k < len(leaves) else f"captured array {k - len(leaves)}"
+                what = names[k] if k < len(leaves) else f"captured array {k - len(leaves)}"
                 raise Error(
                     f"{what} has (dtype, shape, strides) {given.signature}, but the "
                     f"executable was compiled for {signature}"
                 )
         compiled.hidden = captured
         return views
+
+    def _refuse(self, structure: Any) -> None:
+        wanted, given = self._structure[-1], structure[-1]
+        name = f"the executable of '{self._title}'"
+        if len(wanted) != len(given):
+            raise Error(f"{name} takes {len(wanted)} arguments, not {len(given)}")
+        k = next(k for k, child in enumerate(wanted) if child != given[k])
+        raise Error(
+            f"{name} was lowered for arguments of another structure: "
+            f"{pytree.mismatch(wanted[k], given[k], f'argument {k}')}; give it what it was lowered "
+            "for, or call the function itself"
+        )
+
+    def _names(self) -> list[str]:
+        children = enumerate(self._structure[-1])
+        return [name for k, child in children for name in pytree.paths(child, f"argument {k}")]
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
         """``out`` takes the results into given arrays: a tree as returned, which is returned."""
@@ -223,14 +241,14 @@ class Executable:
                 return out
         compiled = self._compiled
         leaves, structure = pytree.flatten(args)
-        views = self._fitting(leaves)
+        views = self._fitting(leaves, structure)
         self._direct = compiled.direct(leaves, structure, views)
         framework = next((f for x in leaves if (f := arrays.framework_of(x)) != "numpy"), "numpy")
         return compiled.run(views, framework, None if out is None else Into(out, self._title))
 
     def profile(self, *args: Any, repeats: int = 20) -> Profile:
         """Runs that often and measures each kernel in its fastest run."""
-        views = self._fitting(pytree.flatten((args, {}))[0])
+        views = self._fitting(*pytree.flatten(args))
         arranged = self._compiled.built.arranged([*views, *self._compiled.hidden])
         return Profile([
             KernelTime(

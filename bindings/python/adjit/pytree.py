@@ -81,6 +81,33 @@ def _children(tree: Any) -> tuple[tuple[Any, ...], list[Any]] | None:
     return None
 
 
+def mismatch(wanted: Any, given: Any, prefix: str) -> str:
+    """Where two structures that differ do so first: "argument 0['a'] is a list of 2, not ..."."""
+    same = wanted[0] == given[0] and wanted[1:-1] == given[1:-1]
+    if not same or len(_below(wanted)) != len(_below(given)):
+        return f"{prefix} is {_described(given)}, not {_described(wanted)}"
+    for name, w, g in zip(_names(wanted), _below(wanted), _below(given), strict=True):
+        if w != g:
+            return mismatch(w, g, prefix + name)
+    return f"{prefix} has another structure"
+
+
+def _below(structure: Any) -> tuple[Any, ...]:
+    return () if structure[0] in ("leaf", "none") else tuple(structure[-1])
+
+
+def _described(structure: Any) -> str:
+    kind, count = structure[0], len(_below(structure))
+    if kind in ("leaf", "none"):
+        return "an array" if kind == "leaf" else "None"
+    if kind in ("registered", "named", "dataclass"):
+        return f"a {structure[1].__name__} of {count}"
+    if kind in ("tuple", "list"):
+        return f"a {kind} of {count}"
+    name = {"dict": "dict", "ordered": "OrderedDict", "default": "defaultdict"}[kind]
+    return f"a {name} of {', '.join(map(repr, structure[1])) or 'nothing'}"
+
+
 def leaf_count(structure: Any) -> int:
     """How many leaves a structure has."""
     if structure == LEAF:
@@ -148,17 +175,20 @@ def paths(structure: Any, prefix: str = "") -> list[str]:
         return [prefix]
     if kind == "none":
         return []
-    children = structure[-1]
-    if kind in ("dict", "ordered", "default"):
-        names = [f"[{key!r}]" for key in structure[1]]
-    elif kind == "dataclass":
-        names = [f".{name}" for name in structure[2]]
-    elif kind == "named":
-        names = [f".{name}" for name in structure[1]._fields]
-    else:
-        names = [f"[{k}]" for k in range(len(children))]
     return [
         path
-        for name, child in zip(names, children, strict=True)
+        for name, child in zip(_names(structure), structure[-1], strict=True)
         for path in paths(child, prefix + name)
     ]
+
+
+def _names(structure: Any) -> list[str]:
+    """How a user would write each child of a container."""
+    kind = structure[0]
+    if kind in ("dict", "ordered", "default"):
+        return [f"[{key!r}]" for key in structure[1]]
+    if kind == "dataclass":
+        return [f".{name}" for name in structure[2]]
+    if kind == "named":
+        return [f".{name}" for name in structure[1]._fields]
+    return [f"[{k}]" for k in range(len(structure[-1]))]

@@ -274,28 +274,56 @@ TEST(Cancel, WhoWaitsForACancelledCompilationMakesIt) {
 }
 
 // What belongs to no context asks the thread's hook.
-TEST(Cancel, PartitionAsksTheThreadsHook) {
-  std::string text = "def f(float(N) A) -> (S) {\n  B0(i) = A(i)\n";
-  constexpr int kStages = 4000;
-  for (int k = 0; k < kStages; ++k)
-    text += "  B" + std::to_string(k + 1) + "(i) +=! sin(B" + std::to_string(k) +
-            "(r_j)) * A(i) where r_j in 0:3\n";
-  const Computation long_one =
-      from_text(text + "  S() +=! B" + std::to_string(kStages) + "(r_i)\n}\n", {3});
-  const int32_t first[] = {0};
-  adjit_computation* made = nullptr;
-  ADJIT_OK_OR_FAIL(adjit_computation_vjp(long_one.get(), 1, first, 1, first, 1, &made));
-  const Computation joint(made);
-  Impatient impatient;
-  ADJIT_OK_OR_FAIL(adjit_thread_set_cancel(Impatient::hook, &impatient));
+class WithoutContext : public ::testing::Test {
+ protected:
+  // The value and the gradient of thousands of stages, which is not derived yet.
+  static Computation long_gradient() {
+    std::string text = "def f(float(N) A) -> (S) {\n  B0(i) = A(i)\n";
+    constexpr int kStages = 4000;
+    for (int k = 0; k < kStages; ++k)
+      text += "  B" + std::to_string(k + 1) + "(i) +=! sin(B" + std::to_string(k) +
+              "(r_j)) * A(i) where r_j in 0:3\n";
+    const Computation forward =
+        from_text(text + "  S() +=! B" + std::to_string(kStages) + "(r_i)\n}\n", {3});
+    const int32_t first[] = {0};
+    adjit_computation* made = nullptr;
+    EXPECT_EQ(adjit_computation_vjp(forward.get(), 1, first, 1, first, 1, &made), ADJIT_OK);
+    return Computation(made);
+  }
+
+  // The hook ends the call, which then works without it.
+  template <class Call>
+  static void expect_asked(Call&& call) {
+    Impatient impatient;
+    ADJIT_OK_OR_FAIL(adjit_thread_set_cancel(Impatient::hook, &impatient));
+    EXPECT_FAILURE(call(), ADJIT_CANCELLED, "cancelled");
+    EXPECT_EQ(impatient.asked, 1);
+    ADJIT_OK_OR_FAIL(adjit_thread_set_cancel(nullptr, nullptr));
+    ADJIT_OK_OR_FAIL(call());
+    EXPECT_EQ(impatient.asked, 1);
+  }
+};
+
+TEST_F(WithoutContext, PartitionAsksTheThreadsHook) {
+  const Computation joint = long_gradient();
   adjit_computation *forward = nullptr, *backward = nullptr;
-  EXPECT_FAILURE(adjit_computation_partition(joint.get(), 1, 1, -1, &forward, &backward),
-                 ADJIT_CANCELLED, "cancelled");
-  EXPECT_EQ(impatient.asked, 1);
-  ADJIT_OK_OR_FAIL(adjit_thread_set_cancel(nullptr, nullptr));
-  ADJIT_OK_OR_FAIL(adjit_computation_partition(joint.get(), 1, 1, -1, &forward, &backward));
-  EXPECT_EQ(impatient.asked, 1);
+  expect_asked(
+      [&] { return adjit_computation_partition(joint.get(), 1, 1, -1, &forward, &backward); });
   const Computation front(forward), back(backward);
+}
+
+TEST_F(WithoutContext, TheTextAsksTheThreadsHook) {
+  const Computation derived = long_gradient();
+  const char* text = nullptr;
+  expect_asked([&] { return adjit_computation_text(derived.get(), &text); });
+  EXPECT_NE(text, nullptr);
+}
+
+TEST_F(WithoutContext, StagesAskTheThreadsHook) {
+  const Computation derived = long_gradient();
+  const char* json = nullptr;
+  expect_asked([&] { return adjit_computation_stages(derived.get(), &json); });
+  EXPECT_NE(json, nullptr);
 }
 
 }  // namespace
