@@ -67,10 +67,20 @@ TileModel::TileModel(const TileProblem& problem, size_t vector_axis)
       in_reduction_(vector_axis >= output_rank_),
       registers_(problem.vector_bits >= 512 ? 32 : 16) {
   count_operations();
-  lane_load_ = in_reduction_ && 4 * problem.spans[v_] >= kLongRow ? kFarLoad : kPorts;
   reuses_ = std::ranges::all_of(p_.accesses.reads, [&](const MemoryAccess& access) {
     return box_points(p_.stage.domain) >= 4 * elements_touched(access, p_.stage.domain);
   });
+  for (const MemoryAccess& access : p_.accesses.reads) {
+    const double elements = elements_touched(access, p_.stage.domain);
+    passing_ += elements * static_cast<double>(size_of(p_.graph.info(access.tensor).dtype));
+    if (2 * elements > box_points(p_.stage.domain)) continue;
+    passing_ = 0;
+    break;
+  }
+  row_ = in_reduction_ ? problem.spans[v_] : 1;
+  for (size_t a = output_rank_; a < problem.spans.size() && in_reduction_ && !reuses_; ++a)
+    if (a != v_) row_ *= problem.spans[a];
+  lane_load_ = 4 * row_ >= kLongRow ? kFarLoad : kPorts;
   contiguous_.resize(p_.accesses.reads.size());
   for (size_t r = 0; r < contiguous_.size(); ++r) {
     const MemoryAccess& access = p_.accesses.reads[r];
@@ -306,7 +316,7 @@ std::vector<int64_t> TileModel::choices(size_t axis) const {
   } else if (axis < output_rank_) {
     if (is_picked(axis)) return {1};
     // What is read once streams through: a few accumulators hide the latency; eight fold best.
-    const bool any = !in_reduction_ || reuses_, folds = p_.spans[v_] <= 8 * lanes_;
+    const bool any = !in_reduction_ || reuses_, folds = row_ <= 8 * lanes_;
     for (int64_t f : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16})
       if (f <= extent && (f <= 4 || any || (folds && f == 8))) found.push_back(f);
   } else {

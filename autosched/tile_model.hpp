@@ -142,7 +142,8 @@ class TileModel {
                                    const std::vector<int64_t>& factors) const;
 
   // Cycles more for each load of a tile whose rows are far apart: they fall into the same sets of
-  // the first cache, and more streams than that are not fetched ahead.
+  // the first cache, more streams than that are not fetched ahead, and what comes from beyond the
+  // second cache and is read once comes fastest row by row.
   double distance(const MemoryAccess& access, const std::vector<int64_t>& factors) const;
 
   // Cycles that memory takes longer for operands that no cache holds than the first of several
@@ -277,7 +278,9 @@ class TileModel {
   size_t output_rank_;
   bool in_reduction_;
   bool reuses_ = false;  // every operand is read several times
+  double passing_ = 0;   // bytes of all operands where each is read once, else 0
   int64_t registers_;
+  int64_t row_ = 1;  // points of a reduction that walks its operands once, along the lanes
   double arithmetic_ = 1, lane_load_ = kPorts;
   double runs_ = 1;  // of all loops over tiles, while the program runs once
   std::vector<std::pair<uint64_t, double>> operations_;  // axes as a mask, vector instructions

@@ -2,16 +2,21 @@
 //
 // Worked example: the sum of 4,000 numbers,
 //   s() +=! x(r)  with r in 0:4000, becomes
-//   s() +=! double((x(r) + x(r + 1000)) + (x(r + 2000) + x(r + 3000)))  with r in 0:1000,
-//   s_rounded() = float(s()).
+//   s_rest() +=! double(x(3968 + r))  with r in 0:32,
+//   s() +=! double((x(128 a + b) + x(128 a + b + 32)) + (x(128 a + b + 64) + x(128 a + b + 96)))
+//     with a in 0:31, b in 0:32,
+//   s_rounded() = float(s() + s_rest()).
 // Adding four before the conversion makes the sum as fast as one of floats where its terms lie in a
 // cache: half of its vectors' operations are those of the four loads' additions.
 #include "runtime/diff/long_sums.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <iterator>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "runtime/diff/prefix_reduction.hpp"
@@ -22,6 +27,12 @@ namespace adjit {
 namespace {
 
 constexpr int64_t kGroup = 4;
+// Of axes that walk memory by elements: four accumulators of float64 with AVX-512. Groups lie in
+// eight lines beside each other; terms a quarter of a row apart would meet in one set of the first
+// cache.
+// Where that leaves over more than a 32nd, groups are narrower; an axis of which an eighth would be
+// left over is not taken.
+constexpr int64_t kStride = 32, kLeastStride = 8, kLeftOver = 32, kMostLeftOver = 8;
 constexpr size_t kShortBodies = 24;  // of bodies that are written out kGroup times
 // A sum has so many points at most for an element of the operand that it goes through.
 constexpr double kMostUses = 4;
@@ -34,14 +45,16 @@ double points(const Domain& domain, size_t first) {
   return product;
 }
 
+// Whether the expression reads an operand that the sum goes through about once.
+bool passes_through(const Graph& graph, const Domain& domain, ExprId id) {
+  return graph.pool.is(id, Op::Read) &&
+         kMostUses * static_cast<double>(graph.info(graph.pool.read_tensor(id)).element_count()) >=
+             points(domain, 0);
+}
+
 bool goes_through_an_operand(const Graph& graph, const Domain& domain, ExprId body) {
-  const auto is_passed_through = [&](ExprId id) {
-    return graph.pool.is(id, Op::Read) &&
-           kMostUses *
-                   static_cast<double>(graph.info(graph.pool.read_tensor(id)).element_count()) >=
-               points(domain, 0);
-  };
-  return std::ranges::any_of(reachable(graph.pool, std::span(&body, 1)), is_passed_through);
+  return std::ranges::any_of(reachable(graph.pool, std::span(&body, 1)),
+                             [&](ExprId id) { return passes_through(graph, domain, id); });
 }
 
 // Of a product both factors must be new at most points: a vector that a matrix is multiplied by is
@@ -72,18 +85,83 @@ bool is_long_sum(const Graph& graph, const Stage& stage) {
          !prefix_reduction(graph.pool, stage);
 }
 
-// The longest reduction axis that can be cut in equal parts, if the bodies are short. (Of many
-// results, tiles would go through four places of memory for each.)
-std::optional<size_t> axis_of_groups(const Graph& graph, const Stage& stage) {
+// Terms that are added before the conversion: at axis + k * stride for k below kGroup, so that
+// stride numbers in a row are one vector's. What kGroup * stride does not divide is left over.
+struct Groups {
+  size_t axis;
+  int64_t stride;
+  int64_t left_over;
+};
+
+// The row-major place of what is read, if it is a quasi-affine form; adds its divisions to
+// `domain`.
+std::optional<Affine> place_of(const Graph& graph, ExprId read, Domain& domain) {
+  const std::vector<int64_t>& shape = graph.info(graph.pool.read_tensor(read)).shape;
+  Affine place;
+  try {
+    for (size_t d = 0; d < shape.size(); ++d) {
+      const std::optional<Affine> form = as_affine(graph.pool, graph.pool.operand(read, d), domain);
+      if (!form) return {};
+      place = place * shape[d] + *form;
+    }
+  } catch (const Overflow&) {
+    return {};
+  }
+  return place;
+}
+
+// Whether the sum goes through an operand from element to element along the axis.
+bool walks_elements(const Graph& graph, const Stage& stage, size_t axis) {
+  Domain domain = stage.domain;
+  return std::ranges::any_of(reachable(graph.pool, stage.bodies), [&](ExprId id) {
+    if (!passes_through(graph, stage.domain, id)) return false;
+    const std::optional<Affine> place = place_of(graph, id, domain);
+    return place && domain.mentions(*place, axis) && std::abs(place->coefficient(axis)) <= 1;
+  });
+}
+
+// The reduction axis that leaves least over, the longest of several, if the bodies are short. Sums
+// down many columns stay one by one: parts of their rows are tasks that they share with what works
+// on the rows (autosched/part_chains.hpp).
+std::optional<Groups> groups_of(const Graph& graph, const Stage& stage) {
   const Domain& domain = stage.domain;
-  if (!has_few_results(domain) || !domain.is_box() || !domain.divisions.empty()) return {};
+  if (!domain.is_box() || !domain.divisions.empty()) return {};
   if (reachable(graph.pool, stage.bodies).size() > kShortBodies) return {};
-  std::optional<size_t> longest;
-  for (size_t axis = domain.output_rank; axis < domain.rank(); ++axis)
-    if (domain.extents[axis] % kGroup == 0 &&
-        (!longest || domain.extents[axis] > domain.extents[*longest]))
-      longest = axis;
-  return longest;
+  if (!std::ranges::all_of(stage.results,
+                           [&](TensorId t) { return graph.info(t).dtype == DType::Float32; }))
+    return {};
+  std::optional<Groups> best;
+  const auto share = [&](const Groups& groups) {
+    return static_cast<double>(groups.left_over) / static_cast<double>(domain.extents[groups.axis]);
+  };
+  for (size_t axis = domain.output_rank; axis < domain.rank(); ++axis) {
+    const int64_t extent = domain.extents[axis];
+    int64_t stride = walks_elements(graph, stage, axis) ? kStride : 1;
+    while (stride > kLeastStride && extent % (kGroup * stride) > extent / kLeftOver) stride /= 2;
+    if (stride == 1 && !has_few_results(domain)) continue;
+    if (extent % (kGroup * stride) > extent / kMostLeftOver) continue;
+    const Groups groups{axis, stride, extent % (kGroup * stride)};
+    if (!best ||
+        std::pair(share(groups), -extent) < std::pair(share(*best), -domain.extents[best->axis]))
+      best = groups;
+  }
+  return best;
+}
+
+// Each body at `first` and further along the axis.
+std::vector<ExprId> moved_along(ExprPool& pool, const Stage& stage, size_t axis, int64_t first) {
+  std::vector<ExprId> at = axes(pool, stage.domain.rank());
+  at[axis] = pool.add(at[axis], pool.constant_int(first));
+  return substitute_axes(pool, stage.bodies, at);
+}
+
+// The sum of what groups leave over.
+Stage rest_of(Graph& graph, const Stage& sum, const Groups& groups) {
+  const int64_t extent = sum.domain.extents[groups.axis];
+  Stage rest = sum;
+  rest.bodies = moved_along(graph.pool, sum, groups.axis, extent - groups.left_over);
+  rest.domain.extents[groups.axis] = groups.left_over;
+  return rest;
 }
 
 ExprId sum_of(ExprPool& pool, ExprId a, ExprId b) {
@@ -91,44 +169,69 @@ ExprId sum_of(ExprPool& pool, ExprId a, ExprId b) {
   return pool.make(Op::Fma, {pool.operand(b, 0), pool.operand(b, 1), a});
 }
 
-// Each body as the sum of the parts'; the axis becomes one part's.
-void add_in_groups(ExprPool& pool, Stage& stage, size_t axis) {
-  const int64_t part = stage.domain.extents[axis] / kGroup;
+// Each body as the sum of a group's; the axis becomes that of groups, and one behind it that of
+// the numbers between a group's terms, if there are any.
+void add_in_groups(ExprPool& pool, Stage& stage, const Groups& groups) {
   std::vector<ExprId> at = axes(pool, stage.domain.rank());
+  ExprId first = pool.mul(at[groups.axis], pool.constant_int(kGroup * groups.stride));
+  std::vector<int64_t>& extents = stage.domain.extents;
+  extents[groups.axis] /= kGroup * groups.stride;
+  if (groups.stride > 1) {
+    const size_t within = groups.axis + 1;
+    extents.insert(extents.begin() + static_cast<ptrdiff_t>(within), groups.stride);
+    for (size_t axis = within; axis < at.size(); ++axis) at[axis] = pool.axis(axis + 1);
+    first = pool.add(first, pool.axis(within));
+  }
   std::array<std::vector<ExprId>, kGroup> terms;
   for (int64_t k = 0; k < kGroup; ++k) {
-    at[axis] = pool.add(pool.axis(axis), pool.constant_int(k * part));
+    at[groups.axis] = pool.add(first, pool.constant_int(k * groups.stride));
     terms[static_cast<size_t>(k)] = substitute_axes(pool, stage.bodies, at);
   }
-  stage.domain.extents[axis] = part;
   for (size_t k = 0; k < stage.bodies.size(); ++k)
     stage.bodies[k] =
         pool.add(sum_of(pool, terms[0][k], terms[1][k]), sum_of(pool, terms[2][k], terms[3][k]));
 }
 
-// The stage with wide sums, under the names that they had, and the stage that rounds them.
-std::pair<Stage, Stage> widened(Graph& graph, Stage sum) {
-  ExprPool& pool = graph.pool;
-  if (const std::optional<size_t> axis = axis_of_groups(graph, sum))
-    add_in_groups(pool, sum, *axis);
-  const std::span<const int64_t> extents(sum.domain.extents.data(), sum.domain.output_rank);
-  Stage rounding;
-  rounding.domain = shape_box({extents.begin(), extents.end()});
-  rounding.lines = sum.lines;
-  rounding.region = sum.region;
-  const std::vector<ExprId> index = axes(pool, extents.size());
+// Makes the float32 results of a sum float64 ones under the names that they had, or that and a
+// suffix; the sum's old results are free then.
+void widen(Graph& graph, Stage& sum, const std::string& suffix) {
   for (size_t k = 0; k < sum.results.size(); ++k) {
-    const TensorId narrow = sum.results[k];
-    if (graph.info(narrow).dtype != DType::Float32) continue;
-    const TensorId wide = add_tensor(graph, graph.info(narrow).name + "_rounded", DType::Float64,
-                                     graph.info(narrow).shape);
-    std::swap(graph.tensors[wide.value].name, graph.tensors[narrow.value].name);
-    sum.bodies[k] = pool.cast(sum.bodies[k], DType::Float64);
-    sum.results[k] = wide;
-    rounding.results.push_back(narrow);
-    rounding.bodies.push_back(pool.cast(read(graph, wide, index), DType::Float32));
+    const TensorInfo narrow = graph.info(sum.results[k]);
+    if (narrow.dtype != DType::Float32) continue;
+    sum.results[k] = add_tensor(graph, narrow.name + suffix, DType::Float64, narrow.shape);
+    sum.bodies[k] = graph.pool.cast(sum.bodies[k], DType::Float64);
   }
-  return {std::move(sum), std::move(rounding)};
+}
+
+// The stages with wide sums, of groups and of what they leave over, and the stage that rounds what
+// these give.
+void append_widened(Graph& graph, Stage sum, std::vector<Stage>& stages) {
+  ExprPool& pool = graph.pool;
+  const Stage narrow = sum;
+  std::vector<Stage> sums;
+  if (const std::optional<Groups> groups = groups_of(graph, sum)) {
+    if (groups->left_over > 0) sums.push_back(rest_of(graph, sum, *groups));
+    add_in_groups(pool, sum, *groups);
+  }
+  sums.push_back(std::move(sum));
+  for (Stage& wide : sums) widen(graph, wide, &wide == &sums.back() ? "_rounded" : "_rest");
+  Stage rounding;
+  const std::span<const int64_t> extents(narrow.domain.extents.data(), narrow.domain.output_rank);
+  rounding.domain = shape_box({extents.begin(), extents.end()});
+  rounding.lines = narrow.lines;
+  rounding.region = narrow.region;
+  const std::vector<ExprId> index = axes(pool, extents.size());
+  for (size_t k = 0; k < narrow.results.size(); ++k) {
+    const TensorId result = narrow.results[k], wide = sums.back().results[k];
+    if (wide == result) continue;
+    std::swap(graph.tensors[wide.value].name, graph.tensors[result.value].name);
+    ExprId total = read(graph, wide, index);
+    if (sums.size() > 1) total = pool.add(total, read(graph, sums[0].results[k], index));
+    rounding.results.push_back(result);
+    rounding.bodies.push_back(pool.cast(total, DType::Float32));
+  }
+  std::ranges::move(sums, std::back_inserter(stages));
+  stages.push_back(std::move(rounding));
 }
 
 }  // namespace
@@ -141,9 +244,7 @@ Graph long_sums_in_float64(const Graph& source) {
       stages.push_back(std::move(stage));
       continue;
     }
-    auto [sum, rounding] = widened(graph, std::move(stage));
-    stages.push_back(std::move(sum));
-    stages.push_back(std::move(rounding));
+    append_widened(graph, std::move(stage), stages);
   }
   graph.stages = std::move(stages);
   return graph;

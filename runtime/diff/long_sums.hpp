@@ -5,13 +5,13 @@
 
 namespace adjit {
 
-/// Points of a reduction from which on a sum is a long one: of up to 8 results, and of more. (Of
-/// many results in the caches, conversions take up to half as much time again.)
+/// Points of a reduction from which on a sum is a long one: of up to 8 results, and of more. (Down
+/// columns of 1,024 rows, what conversions take shows.)
 inline constexpr int64_t kLongSum = 1024, kLongSumOfMany = 4096;
 
 /// Every long sum of float32 (half types add in float32) that goes through an operand about once
 /// (of a product: through both), so that it waits for memory, becomes a sum in float64, of groups
-/// of four terms where there are few results, and a stage that rounds it. The error of n terms of
+/// of four terms where bodies are short, and a stage that rounds it. The error of n terms of
 /// one sign is at most 2 u (the group) + u (the rounding) + n 2^-53: below 2^-22 for n up to 2^28.
 /// Where terms are products, rounding those takes up to u more. Sums that use an operand many
 /// times (products of matrices, convolutions) and prefix sums stay in float32. For graphs that

@@ -135,6 +135,14 @@ def test_long_sums_are_exact_to_two_to_the_minus_22(size: int) -> None:
         assert abs(float(aj.jit(lambda x: aj.sum(x * x))(x)) / squares - 1) <= 2.0**-21, name
 
 
+@pytest.mark.parametrize("length", [4096, 4101, 4223, 100_003])
+def test_long_sums_along_rows(length: int) -> None:
+    for name, x in _positive(length).items():
+        table = np.stack([np.roll(x, 7 * row) for row in range(9)])
+        got = np.asarray(aj.jit(lambda t: aj.sum(t, axis=1))(table))
+        assert np.max(np.abs(got / x.astype(np.float64).sum() - 1)) <= 2.0**-22, name
+
+
 # Over a batch, as gradients of biases are; 16 columns have lanes of their own.
 @pytest.mark.parametrize("columns", [3, 16])
 def test_long_sums_over_an_outer_axis(columns: int) -> None:

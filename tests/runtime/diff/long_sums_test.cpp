@@ -26,19 +26,77 @@ bool is_wide(const Graph& graph) {
   });
 }
 
-TEST(LongSums, FewResultsAreAddedInGroupsOfFour) {
-  const Graph graph = widened("def f(float(4000) x) -> (s) { s() +=! x(r) where r in 0:4000 }");
+// Widened or not, over numbers whose sums are exact in float32.
+void expect_same_sums(const std::string& text) {
+  const Graph plain = parse_graph(text), wide = widened(text);
+  std::vector<Array> inputs;
+  for (TensorId id : plain.inputs) {
+    inputs.push_back(Array::zeros(DType::Float32, plain.info(id).shape));
+    for (int64_t k = 0; k < inputs.back().element_count(); ++k)
+      inputs.back().set(k, static_cast<double>(k % 61 - 20));
+  }
+  EXPECT_EQ(interpret(wide, inputs)[0].bytes, interpret(plain, inputs)[0].bytes) << print(wide);
+}
+
+TEST(LongSums, TermsOfAGroupLieInLinesBesideEachOther) {
+  const std::string text =
+      "def f(float(64, 4096) x) -> (s) { s(i) +=! x(i, r) where i in 0:64, r in 0:4096 }";
+  const Graph graph = widened(text);
   ASSERT_EQ(graph.stages.size(), 2u) << print(graph);
-  EXPECT_EQ(graph.stages[0].domain.extents, (std::vector<int64_t>{1000})) << print(graph);
+  EXPECT_EQ(graph.stages[0].domain.extents, (std::vector<int64_t>{64, 32, 32})) << print(graph);
   EXPECT_EQ(graph.info(graph.stages[0].results[0]).dtype, DType::Float64);
   EXPECT_EQ(graph.info(graph.stages[0].results[0]).name, "s") << "schedules name the reduction";
   EXPECT_EQ(graph.info(graph.outputs[0]).dtype, DType::Float32);
+  expect_same_sums(text);
 }
 
-TEST(LongSums, LengthsThatDoNotDivideAreOneByOne) {
-  const Graph graph = widened("def f(float(4001) x) -> (s) { s() +=! x(r) where r in 0:4001 }");
-  EXPECT_TRUE(is_wide(graph));
-  EXPECT_EQ(graph.stages[0].domain.extents, (std::vector<int64_t>{4001}));
+TEST(LongSums, DownFewColumnsRowsAreAddedByFours) {
+  const std::string text =
+      "def f(float(5000, 3) x) -> (s) { s(j) +=! x(r, j) where j in 0:3, r in 0:5000 }";
+  const Graph graph = widened(text);
+  EXPECT_EQ(graph.stages[0].domain.extents, (std::vector<int64_t>{3, 1250})) << print(graph);
+  expect_same_sums(text);
+}
+
+// Their parts are tasks of what else works on the rows. A number for each row changes nothing.
+TEST(LongSums, DownManyColumnsRowsAreAddedOneByOne) {
+  for (const char* text :
+       {"def f(float(5000, 16) x) -> (s) { s(j) +=! x(r, j) where j in 0:16, r in 0:5000 }",
+        "def f(float(5000, 16) x, float(5000) m) -> (s) {"
+        " s(j) +=! exp(x(r, j) - m(r)) where j in 0:16, r in 0:5000 }"}) {
+    const Graph graph = widened(text);
+    EXPECT_EQ(graph.stages[0].domain.extents, (std::vector<int64_t>{16, 5000})) << print(graph);
+    EXPECT_TRUE(is_wide(graph));
+  }
+}
+
+TEST(LongSums, WhatGroupsLeaveOverIsASumOfItsOwn) {
+  const std::string text = "def f(float(4001) x) -> (s) { s() +=! x(r) where r in 0:4001 }";
+  const Graph graph = widened(text);
+  ASSERT_EQ(graph.stages.size(), 3u) << print(graph);
+  EXPECT_EQ(graph.stages[0].domain.extents, (std::vector<int64_t>{33})) << print(graph);
+  EXPECT_EQ(graph.stages[1].domain.extents, (std::vector<int64_t>{31, 32})) << print(graph);
+  for (const size_t stage : {0, 1})
+    EXPECT_EQ(graph.info(graph.stages[stage].results[0]).dtype, DType::Float64);
+  expect_same_sums(text);
+}
+
+TEST(LongSums, GroupsAreNarrowerWhereTheyWouldLeaveMuchOver) {
+  const std::string text = "def f(float(1150) x) -> (s) { s() +=! x(r) where r in 0:1150 }";
+  const Graph graph = widened(text);
+  EXPECT_EQ(graph.stages[0].domain.extents, (std::vector<int64_t>{30})) << print(graph);
+  EXPECT_EQ(graph.stages[1].domain.extents, (std::vector<int64_t>{35, 8})) << print(graph);
+  expect_same_sums(text);
+}
+
+TEST(LongSums, SeveralAxesAreGroupedAlongThatWhichDivides) {
+  const std::string text =
+      "def f(float(3, 12, 130) x) -> (s) {"
+      " s() +=! x(a, b, c) where a in 0:3, b in 0:12, c in 0:130 }";
+  const Graph graph = widened(text);
+  ASSERT_EQ(graph.stages.size(), 2u) << print(graph);
+  EXPECT_EQ(graph.stages[0].domain.extents, (std::vector<int64_t>{3, 3, 130})) << print(graph);
+  expect_same_sums(text);
 }
 
 TEST(LongSums, OfManyResultsFromFourThousandTermsOn) {
