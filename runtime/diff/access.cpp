@@ -194,18 +194,13 @@ std::optional<std::vector<Gathered>> gathers(ExprPool& pool, const Domain& sourc
   return found;
 }
 
-bool is_zero(const ExprPool& pool, ExprId value) {
-  const auto constant = pool.value(value);
-  return constant && *constant == 0;
-}
-
 }  // namespace
 
 void turn_round(Graph& graph, Restrictions& domain, const Access& access, size_t origin,
                 std::vector<Contribution>& contributions) {
   ExprPool& pool = graph.pool;
   const std::vector<int64_t> shape = graph.info(pool.read_tensor(access.read)).shape;
-  if (is_zero(pool, access.value)) return;
+  if (pool.is_zero(access.value)) return;
   const RestrictedDomain& guards =
       domain(both(pool, access.condition, pool.read_predicate(access.read)));
   Domain source = guards.domain;

@@ -36,11 +36,6 @@ bool is_cheap(const ExprPool& pool, ExprId body) {
   });
 }
 
-bool reads_data(const ExprPool& pool, std::span<const ExprId> roots) {
-  return std::ranges::any_of(reachable(pool, roots),
-                             [&](ExprId id) { return pool.is(id, Op::Read); });
-}
-
 // Whether the reader's points, each axis in one coordinate, are all of the stage's: coordinates are
 // numbers in mixed radix (i, or 16 * i + j over 0 <= j < 16), and constant along one point.
 bool reads_all(const ExprPool& pool, const Stage& reader, const Stage& inner, ExprId read) {
@@ -94,7 +89,7 @@ void ExpandedBodies::count_gathers() {
     const std::vector<ExprId> always = unconditional_reads(pool, stage.bodies);
     for (ExprId id : reachable(pool, stage.bodies)) {
       if (!pool.is(id, Op::Read)) continue;
-      const bool placed = reads_data(pool, pool.read_index(id));
+      const bool placed = contains_read(pool, pool.read_index(id));
       const size_t inner = inner_stage(stage, id, always);
       const int more = placed && is_float(pool.dtype(id)) ? 1 : 0;
       gathers_[s] =

@@ -287,8 +287,7 @@ class LinearScan {
     if (made == graph_.stages.rend() || made->kind != StageKind::Compute ||
         made->combiner.kind != CombinerKind::None || made->results.size() != 1)
       return false;
-    const std::optional<double> value = graph_.pool.value(made->bodies[0]);
-    return value && *value == 0;
+    return graph_.pool.is_zero(made->bodies[0]);
   }
 
   // Of two steps, the left one at the smaller t: it is the earlier one, unless the scan runs

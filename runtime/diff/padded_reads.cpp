@@ -152,9 +152,7 @@ class PaddedReads {
     std::vector<ExprId> index(pool_.read_index(read).begin(), pool_.read_index(read).end());
     Domain domain = stage.domain;
     // A place that data names is gathered, and its derivative scattered, whatever is beside it.
-    if (std::ranges::any_of(reachable(pool_, index),
-                            [&](ExprId id) { return pool_.is(id, Op::Read); }))
-      return;
+    if (contains_read(pool_, index)) return;
     const std::optional<PiecewiseIndex> last = piecewise_index(pool_, index.back(), domain);
     const int64_t extent = graph_.info(pool_.read_tensor(read)).shape.back();
     if (!last || last->map.size() < 2 || last->map.size() > kMostReadPieces ||

@@ -167,15 +167,10 @@ class SumReroller {
       } else {
         term.reduced = own;
       }
-      if (!is_zero(term)) found.push_back(std::move(term));
+      // The start of a sum that a loop wrote is left out.
+      if (!pool_.is_zero(term.value)) found.push_back(std::move(term));
     }
     return found;
-  }
-
-  // The start of a sum that a loop wrote.
-  bool is_zero(const Term& term) const {
-    const std::optional<double> value = pool_.value(term.value);
-    return value && *value == 0;
   }
 
   void rewrite(Stage& stage, std::vector<Stage>& done) {

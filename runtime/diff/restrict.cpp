@@ -50,11 +50,6 @@ class Restrictor {
   const std::optional<FixedAxis>& fixed() const { return fixed_; }
 
  private:
-  bool is_zero(ExprId id) const {
-    const auto value = pool_.value(id);
-    return value && *value == 0;
-  }
-
   ExprId restrict_to(ExprId condition) {
     const Restriction r = restrict_by(pool_, condition, domain_);
     return r.empty ? pool_.constant_int(0, DType::Bool) : without_fixed_axis(r.rest);
@@ -77,7 +72,7 @@ class Restrictor {
   ExprId select(ExprId id, bool under_product, int depth) {
     const ExprId condition = pool_.operand(id, 0);
     for (size_t zero : {size_t{2}, size_t{1}}) {
-      if (!is_zero(pool_.operand(id, zero))) continue;
+      if (!pool_.is_zero(pool_.operand(id, zero))) continue;
       const ExprId value = pool_.operand(id, 3 - zero);
       const ExprId rest = restrict_to(zero == 2 ? condition : negation(pool_, condition));
       const ExprId path = std::exchange(path_, both(pool_, path_, rest));

@@ -53,9 +53,7 @@ bool always_has_terms(const Domain& domain) {
 
 bool reads_at_data(const ExprPool& pool, const Stage& stage) {
   return std::ranges::any_of(reachable(pool, stage.bodies), [&](ExprId id) {
-    return pool.is(id, Op::Read) &&
-           std::ranges::any_of(reachable(pool, pool.read_index(id)),
-                               [&](ExprId inner) { return pool.is(inner, Op::Read); });
+    return pool.is(id, Op::Read) && contains_read(pool, pool.read_index(id));
   });
 }
 

@@ -223,10 +223,7 @@ class WindowSums {
   }
 
   bool has_zero(const LinearTerm& term) const {
-    return std::ranges::any_of(term.factors, [&](ExprId factor) {
-      const std::optional<double> value = pool_.value(factor);
-      return value && *value == 0;
-    });
+    return std::ranges::any_of(term.factors, [&](ExprId factor) { return pool_.is_zero(factor); });
   }
 
   // The start of a sum that a loop wrote.
@@ -237,16 +234,10 @@ class WindowSums {
   // The reads of the body whose index names data.
   void find_data_reads(ExprId body) {
     data_reads_.clear();
-    std::vector<char> has_read(pool_.size(), 0);
-    for (ExprId id : reachable(pool_, std::span(&body, 1))) {
-      bool below = false;
-      for (ExprId operand : pool_.operands(id)) below |= has_read[operand.value] != 0;
+    for (ExprId id : reachable(pool_, std::span(&body, 1)))
       if (pool_.is(id, Op::Read) && is_float(pool_.dtype(id)) &&
-          std::ranges::any_of(pool_.read_index(id),
-                              [&](ExprId index) { return has_read[index.value] != 0; }))
+          contains_read(pool_, pool_.read_index(id)))
         data_reads_.push_back(id);
-      has_read[id.value] = below || pool_.is(id, Op::Read);
-    }
   }
 
   // A read at a place that data names, widened where it is of a half type.

@@ -291,6 +291,11 @@ std::vector<ExprId> reachable(const ExprPool& pool, std::span<const ExprId> root
   return found;
 }
 
+bool contains_read(const ExprPool& pool, std::span<const ExprId> roots) {
+  return std::ranges::any_of(reachable(pool, roots),
+                             [&](ExprId id) { return pool.is(id, Op::Read); });
+}
+
 std::vector<ExprId> post_order(const ExprPool& pool, std::span<const ExprId> roots) {
   std::vector<ExprId> order;
   IdMap done;

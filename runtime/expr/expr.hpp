@@ -108,6 +108,11 @@ class ExprPool {
   std::optional<int64_t> int_value(ExprId id) const;
   /// The value of a constant of any dtype.
   std::optional<double> value(ExprId id) const;
+  /// Whether it is the constant 0, of whichever sign.
+  bool is_zero(ExprId id) const {
+    const std::optional<double> constant = value(id);
+    return constant && *constant == 0;
+  }
   bool is_true(ExprId id) const { return int_is(id, 1); }
   bool is_false(ExprId id) const { return int_is(id, 0); }
 
@@ -147,6 +152,9 @@ class Rebuilder {
 
 /// Distinct nodes reachable from the roots, children before parents (ascending ids).
 std::vector<ExprId> reachable(const ExprPool& pool, std::span<const ExprId> roots);
+
+/// Whether the expressions read a tensor: an index that does is named by data.
+bool contains_read(const ExprPool& pool, std::span<const ExprId> roots);
 
 /// The same nodes, children before parents, in the order in which a walk from the roots, left to
 /// right, finishes them: it depends on the structure only, not on the ids.

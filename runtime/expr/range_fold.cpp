@@ -60,10 +60,7 @@ class RangeFolder {
       case Op::Max: return chosen(id);
       case Op::Cast: return widened(id);
       case Op::FloorDiv:
-      case Op::Mod: try { return divided(id);
-        } catch (const Overflow&) {
-          return id;
-        }
+      case Op::Mod: return divided(id);
       default: return id;
     }
   }
@@ -123,7 +120,16 @@ class RangeFolder {
     return exact && exact->lo >= INT32_MIN && exact->hi <= INT32_MAX ? wide : id;
   }
 
+  // Stays as it is where its constants add up to more than 64 bits.
   ExprId divided(ExprId id) {
+    try {
+      return divided_by_parts(id);
+    } catch (const Overflow&) {
+      return id;
+    }
+  }
+
+  ExprId divided_by_parts(ExprId id) {
     const ExprId numerator = pool_.operand(id, 0);
     const std::optional<int64_t> divisor = pool_.int_value(pool_.operand(id, 1));
     if (!divisor || *divisor < 1) return id;

@@ -128,6 +128,25 @@ TEST(Reachable, ListsEachNodeOnceChildrenFirst) {
   EXPECT_EQ(std::count(found.begin(), found.end(), dead), 0);
 }
 
+TEST(Reachable, ContainsReads) {
+  ExprPool pool;
+  const ExprId axis = pool.axis(0);
+  const ExprId place = pool.read(TensorId{0}, DType::Int64, std::vector<ExprId>{axis});
+  const ExprId value = pool.read(TensorId{1}, DType::Float64, std::vector<ExprId>{place});
+  EXPECT_TRUE(contains_read(pool, std::span(&value, 1)));
+  EXPECT_TRUE(contains_read(pool, pool.read_index(value))) << "data names its index";
+  EXPECT_FALSE(contains_read(pool, pool.read_index(place)));
+}
+
+TEST(ExprPool, ZerosOfEveryDType) {
+  ExprPool pool;
+  EXPECT_TRUE(pool.is_zero(pool.constant(-0.0, DType::Float32)));
+  EXPECT_TRUE(pool.is_zero(pool.constant_int(0)));
+  EXPECT_TRUE(pool.is_zero(pool.constant_int(0, DType::Bool)));
+  EXPECT_FALSE(pool.is_zero(pool.constant(1e-300, DType::Float64)));
+  EXPECT_FALSE(pool.is_zero(pool.axis(0)));
+}
+
 TEST(PostOrder, DependsOnStructureOnly) {
   ExprPool pool;
   const ExprId second = element(pool, 1, pool.axis(0));  // made first, used last
