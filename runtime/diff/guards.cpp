@@ -24,11 +24,17 @@ std::optional<Comparison> row_of(const ExprPool& pool, ExprId literal, Domain& d
   if (pool.dtype(pool.operand(id, 0)) != DType::Int64) return std::nullopt;
   const auto a = as_affine(pool, pool.operand(id, 0), domain);
   const auto b = as_affine(pool, pool.operand(id, 1), domain);
-  if (!a || !b) return std::nullopt;
-  if (op == Op::Eq || op == Op::Ne) return Comparison{*b - *a, true};
-  const Affine difference =
-      negated ? *a - *b : *b - *a;  // a < b: b - a - 1 >= 0; !(a < b): a - b >= 0
-  return Comparison{difference + Affine((op == Op::Lt) != negated ? -1 : 0), false};
+  // Rows are exact: a side that wraps somewhere is compared after it has.
+  if (!a || !b || !box_interval(domain, *a) || !box_interval(domain, *b)) return std::nullopt;
+  try {
+    if (op == Op::Eq || op == Op::Ne) return Comparison{*b - *a, true};
+    const Affine difference =
+        negated ? *a - *b : *b - *a;  // a < b: b - a - 1 >= 0; !(a < b): a - b >= 0
+    const Comparison row{difference + Affine((op == Op::Lt) != negated ? -1 : 0), false};
+    return box_interval(domain, row.form) ? std::optional(row) : std::nullopt;
+  } catch (const Overflow&) {
+    return std::nullopt;
+  }
 }
 
 // Conjuncts, with !(a || b) taken apart.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,8 @@ import numpy as np
 import pytest
 
 DTYPES = ["int8", "int16", "int32", "int64", "uint8"]
+
+_MOST = 2**63 - 1
 
 
 def points(dtype: str) -> Any:
@@ -105,3 +108,19 @@ def test_casts_of_floats_saturate(source: str, dtype: str) -> None:
             lambda zero, v=value: zero + aj.astype(aj.full((1,), v, dtype=source), dtype)
         )
         np.testing.assert_array_equal(folded(np.zeros(1, dtype)), expected[k : k + 1])
+
+
+@pytest.mark.parametrize(("offset", "bound"), [(1, -_MOST), (-_MOST, 5), (1, _MOST), (-1, _MOST)])
+@pytest.mark.parametrize("compare", [operator.lt, operator.le, operator.eq, operator.ge])
+def test_masks_with_bounds_at_the_ends(offset: int, bound: int, compare: Any) -> None:
+    """Comparisons of axes whose difference has more than 64 bits, in values and gradients."""
+    x = np.arange(10.0) + 1
+    holds = np.array([compare(k + offset, bound) for k in range(10)])
+
+    def f(x: Any) -> Any:
+        masked = aj.compute((10,), lambda k: aj.select(compare(k + offset, bound), x[k], -1.0))
+        return aj.sum(masked * masked)
+
+    value, gradient = aj.jit(aj.value_and_grad(f))(x)
+    assert value == np.sum(np.where(holds, x, -1.0) ** 2)
+    np.testing.assert_array_equal(gradient, np.where(holds, 2 * x, 0))

@@ -45,6 +45,28 @@ TEST(Restrictions, AChainIsWalkedOnce) {
   }
 }
 
+TEST(Restrictions, ComparisonsThatRowsCannotHoldStayConditions) {
+  constexpr int64_t kMost = INT64_MAX;
+  ExprPool pool;
+  const ExprId i = pool.axis(0);
+  const auto number = [&](int64_t value) { return pool.constant_int(value); };
+  const ExprId wraps = pool.make(Op::Add, {i, number(kMost)});
+  for (ExprId condition : {
+           pool.make(Op::Lt, {wraps, number(5)}),  // true from i = 1 on
+           pool.make(Op::Le, {number(-kMost), pool.make(Op::Add, {i, number(1)})}),
+           pool.make(Op::Eq, {pool.make(Op::Add, {i, number(-kMost)}), number(5)}),
+       }) {
+    Domain domain = shape_box({9});
+    const Restriction found = restrict_by(pool, condition, domain);
+    EXPECT_EQ(found.rest, condition);
+    EXPECT_TRUE(domain.is_box());
+    EXPECT_FALSE(found.empty);
+  }
+  Domain domain = shape_box({9});
+  const ExprId fits = pool.make(Op::Lt, {i, number(kMost)});
+  EXPECT_FALSE(restrict_by(pool, fits, domain).rest.valid());
+}
+
 TEST(Restrictions, SayWhatOneRestrictionSays) {
   ExprPool pool;
   const Domain box = shape_box({9, 9});
