@@ -101,9 +101,11 @@ class Programs : public ::testing::TestWithParam<uint64_t> {
     }
   }
 
-  // What is left out must not hide what is there to find.
+  // What is left out must not hide what is there to find. The first 80 programs have 1.9
+  // differences each; beside 154 of these 71 meet kinks and none is unsettled; 0.8 % of what is
+  // judged is unsure, 5 % in the worst eighth.
   static void expect_evidence() {
-    constexpr int64_t kFew = 20;
+    constexpr int64_t kFew = 10;  // of one part under sanitizers: 80 programs in eight processes
     if (counts_.programs < kFew) return;
     EXPECT_GT(counts_.differences, counts_.programs / 2);
     EXPECT_LT(counts_.kinks, counts_.differences);
