@@ -15,6 +15,7 @@
 #include "autosched/operand_rows.hpp"
 #include "autosched/panels.hpp"
 #include "autosched/part_chains.hpp"
+#include "autosched/points.hpp"
 #include "autosched/reduction_order.hpp"
 #include "autosched/result_layout.hpp"
 #include "autosched/rewriting.hpp"

@@ -20,7 +20,7 @@ constexpr double kHidden = 0.85;        // share of the shorter side that overla
 double& at(CostTerms& terms, CostTerm term) { return terms[static_cast<size_t>(term)]; }
 double at(const CostTerms& terms, CostTerm term) { return terms[static_cast<size_t>(term)]; }
 
-CostTerms terms_of(const NestFeatures& f, const Target& target) {
+CostTerms cost_terms(const NestFeatures& f, const Target& target) {
   const double us = 1e-3 / target.ghz;  // of one cycle
   const double bits = 8 * f.bytes_per_vector;
   // Narrow vectors gain nothing beyond two pipes.
@@ -72,7 +72,7 @@ struct Model {
 NestCost nest_cost(const NestFeatures& features, const NestPlace& place, const Model& model) {
   NestCost nest;
   nest.stage = features.stage;
-  nest.analytic = terms_of(features, model.target);
+  nest.analytic = cost_terms(features, model.target);
   nest.terms = nest.analytic;
   nest.inputs = network_inputs(features, nest.analytic, place, model.target);
   if (model.network) {

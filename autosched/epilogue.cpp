@@ -8,6 +8,7 @@
 #include "autosched/attachment.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/nests.hpp"
+#include "autosched/points.hpp"
 #include "autosched/work.hpp"
 
 namespace adjit {

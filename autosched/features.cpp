@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "autosched/nests.hpp"
+#include "autosched/points.hpp"
 #include "autosched/task_chains.hpp"
 #include "autosched/totals.hpp"
 #include "autosched/work.hpp"

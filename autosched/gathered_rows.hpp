@@ -9,37 +9,11 @@
 #pragma once
 
 #include <optional>
-#include <span>
-#include <vector>
 
 #include "autosched/access.hpp"
 #include "autosched/moves.hpp"
 
 namespace adjit {
-
-/// Elements of an operand that are one piece of a row (16 bytes), at least 2; 0 where pieces are
-/// not taken.
-int64_t row_piece(const Graph& graph, TensorId operand);
-
-/// Cycles to load a piece of each lane's row and to transpose them: a load a lane, insertions that
-/// make them whole vectors, and rounds of shuffles. They are the vectors of `piece` points.
-double row_load_cost(int64_t lanes, int64_t piece);
-
-/// Whether an expression reads a tensor.
-bool reads_data(const ExprPool& pool, ExprId expr);
-
-/// Whether a coordinate moves with an axis.
-bool moves_with(const ExprPool& pool, ExprId coordinate, size_t axis);
-
-/// The dimension that an axis walks element by element, of a tensor at these coordinates, if it
-/// moves no other one.
-std::optional<size_t> dimension_walked(const ExprPool& pool, const Stage& stage,
-                                       std::span<const ExprId> index, size_t axis);
-
-/// The dimensions of a tensor at these coordinates with `rows` innermost, around it what data
-/// names, and the others outside: rows that neighbouring lanes name lie close together. With eight
-/// levels of a grid 12 kB apart, all fell into one set of the first cache.
-std::vector<size_t> order_of_rows(const ExprPool& pool, std::span<const ExprId> index, size_t rows);
 
 /// The copy of an operand that has the dimension innermost which an axis of the stage walks alone,
 /// where data decides other dimensions; nullopt where there is no such axis of about a piece or

@@ -5,16 +5,19 @@
 #include <optional>
 #include <set>
 
+#include "autosched/chain_planning.hpp"
 #include "autosched/contraction.hpp"
 #include "autosched/epilogue.hpp"
 #include "autosched/even_parts.hpp"
 #include "autosched/fetch_rows.hpp"
+#include "autosched/initial_program.hpp"
 #include "autosched/inlining.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/named_rows.hpp"
 #include "autosched/nest_schedule.hpp"
 #include "autosched/nests.hpp"
 #include "autosched/part_chains.hpp"
+#include "autosched/points.hpp"
 #include "autosched/rematerialization.hpp"
 #include "autosched/row_groups.hpp"
 #include "autosched/scatter_schedule.hpp"
@@ -22,6 +25,7 @@
 #include "autosched/sibling_groups.hpp"
 #include "autosched/stream_results.hpp"
 #include "autosched/task_chains.hpp"
+#include "autosched/verify_program.hpp"
 #include "autosched/work.hpp"
 #include "runtime/process/cancellation.hpp"
 
@@ -244,7 +248,7 @@ Prepared prepare_stages(const Graph& graph, const Target& target, Choices& choic
                      : inline_and_share(p.program, target, p.plans, choices);
   });
   attempts(made, "siblings", [&](Prepared& p) {
-    p.program = fuse_sibling_groups(std::move(p.program), p.plans, choices);
+    p.program = fuse_sibling_groups(std::move(p.program), planned(p.plans), choices);
   });
   if (scan) return made;
   attempts(made, "blocks of rows", [&](Prepared& p) {
@@ -257,7 +261,7 @@ Prepared prepare_loops(const Graph& graph, const Target& target, Choices& choice
                        Attempts& attempts, const Scan* scan) {
   Prepared made = prepare_stages(graph, target, choices, attempts, scan);
   attempts(made, "rematerialization", [&](Prepared& p) {
-    p.program = rematerialize_stages(std::move(p.program), p.plans, choices);
+    p.program = rematerialize_stages(std::move(p.program), planned(p.plans), choices);
   });
   attempts(made, "weighed rows",
            [&](Prepared& p) { p.program = weigh_named_rows(std::move(p.program), p.plans); });

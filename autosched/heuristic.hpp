@@ -4,9 +4,8 @@
 
 #include "autosched/attempts.hpp"
 #include "autosched/choices.hpp"
-#include "autosched/nest_schedule.hpp"
+#include "autosched/prepared.hpp"
 #include "autosched/program.hpp"
-#include "autosched/row_blocks.hpp"
 #include "autosched/target.hpp"
 
 namespace adjit {
@@ -23,13 +22,6 @@ Program cautious_schedule(const Graph& graph, const Target& target, Choices& cho
 /// Plain loops, for this reason.
 Program plain_schedule(const Graph& graph, const Target& target, const std::string& reason);
 
-/// A program before its loops are scheduled: its stages are inlined, fused, split and packed.
-struct Prepared {
-  Program program;
-  ReductionPlans plans;
-  TaskAxes task_axes = {};  // of chains in blocks of rows
-  TaskLoops tasks = {};     // the loops over them, once these are there
-};
 /// The first steps of prepare_loops: stages are inlined and share passes, but none is
 /// rematerialized, split or packed yet. `scan`: whose body the graph is, or null. Here and below
 /// ErrorCode::Schedule where a move refuses an answer, unless attempts are made with caution.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "autosched/moves.hpp"
+#include "autosched/points.hpp"
 #include "autosched/rewriting.hpp"
 #include "autosched/substitution.hpp"
 #include "autosched/work.hpp"

@@ -5,10 +5,10 @@
 #include <numeric>
 
 #include "autosched/attachment.hpp"
-#include "autosched/gathered_rows.hpp"
+#include "autosched/gather_access.hpp"
 #include "autosched/nests.hpp"
+#include "autosched/points.hpp"
 #include "autosched/row_parts.hpp"
-#include "autosched/work.hpp"
 
 namespace adjit {
 namespace {

@@ -1,8 +1,8 @@
 // autosched/nests.cpp -- finding nests and loops in a program.
 #include "autosched/nests.hpp"
 
+#include "autosched/points.hpp"
 #include "autosched/rewriting.hpp"
-#include "autosched/work.hpp"
 
 #include <algorithm>
 #include <utility>

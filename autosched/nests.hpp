@@ -17,8 +17,6 @@ const std::string& stage_name(const Graph& graph, const Stage& stage);
 /// axes.
 std::string axis_name(const Domain& domain, size_t axis);
 
-/// Throws ErrorCode::Compile for calls, which have no loop nest.
-void refuse_uncompilable(const Graph& graph, const Stage& stage);
 /// One serial loop for each axis whose extent is not 1, in domain order, numbered from
 /// variable_count.
 Nest plain_nest(const Graph& graph, size_t stage, uint32_t& variable_count);

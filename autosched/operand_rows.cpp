@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "autosched/points.hpp"
 #include "autosched/totals.hpp"
 
 namespace adjit {

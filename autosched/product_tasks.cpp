@@ -7,8 +7,8 @@
 #include "autosched/matrix_product.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/nests.hpp"
+#include "autosched/points.hpp"
 #include "autosched/totals.hpp"
-#include "autosched/work.hpp"
 
 namespace adjit {
 namespace {

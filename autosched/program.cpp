@@ -4,10 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "autosched/guard_reads.hpp"
-#include "autosched/lower_running.hpp"
-#include "autosched/lower_scans.hpp"
-#include "autosched/lower_scatters.hpp"
 #include "autosched/nests.hpp"
 #include "runtime/expr/error.hpp"
 
@@ -39,39 +35,6 @@ Nest plain_nest(const Graph& graph, size_t stage, uint32_t& variable_count) {
     if (!running || axis != running->axis) add(axis);
   if (running) add(running->axis);
   return nest;
-}
-
-void refuse_uncompilable(const Graph& graph, const Stage& stage) {
-  if (stage.kind != StageKind::Call) return;
-  const std::string where = stage.lines.empty() ? "" : to_string(stage.lines.front()) + ": ";
-  throw Error(ErrorCode::Compile, where + "this version does not compile calls ('" + stage.callee +
-                                      "' for '" + stage_name(graph, stage) +
-                                      "'); they are printed and parsed");
-}
-
-Program initial_program(const Graph& source, int cores, int vector_bits) {
-  Program program;
-  program.graph = guard_reads(lower_running(lower_scatters(lower_scans(source))));
-  const Graph& graph = program.graph;
-  program.cores = cores;
-  program.vector_bits = vector_bits;
-  program.scopes.assign(graph.tensors.size(), Scope::None);
-  for (TensorId id : graph.inputs) program.scopes[id.value] = Scope::Argument;
-  for (const ConstantData& c : graph.constants) program.scopes[c.tensor.value] = Scope::Argument;
-  program.kernels.reserve(graph.stages.size());
-  for (size_t s = 0; s < graph.stages.size(); ++s) {
-    refuse_uncompilable(graph, graph.stages[s]);
-    for (TensorId id : graph.stages[s].results) program.scopes[id.value] = Scope::Workspace;
-    Kernel kernel;
-    kernel.root = plain_nest(graph, s, kernel.variable_count);
-    if (graph.stages[s].kind == StageKind::Scan)
-      kernel.steps = std::make_shared<const Program>(
-          initial_program(*graph.stages[s].scan->body, cores, vector_bits));
-    program.kernels.push_back(std::move(kernel));
-  }
-  for (TensorId id : graph.outputs) program.scopes[id.value] = Scope::Argument;
-  index_readers(program);
-  return program;
 }
 
 std::vector<std::string> fallbacks_of(const Program& program) {

@@ -59,6 +59,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "runtime/expr/affine.hpp"
@@ -110,6 +111,9 @@ enum class Scope : uint8_t {
 };
 std::string_view name_of(Scope scope);
 
+/// Stages by their first results.
+using StageSet = std::unordered_set<uint32_t>;
+
 struct Program {
   Graph graph;
   std::vector<Kernel> kernels;  // in execution order; a stage is in one nest, or in place
@@ -129,17 +133,6 @@ struct Program {
 
 /// The program's fallbacks and those of its scans' steps.
 std::vector<std::string> fallbacks_of(const Program& program);
-
-/// One kernel per stage, serial loops in domain order, reads guarded (guard_reads.hpp), scatters
-/// scans and prefix reductions lowered (lower_scatters.hpp, lower_scans.hpp, lower_running.hpp).
-/// Call stages raise ErrorCode::Compile saying that this version does not compile them (they are
-/// printed, parsed and interpreted).
-Program initial_program(const Graph& graph, int cores, int vector_bits);
-
-/// Checks every invariant of this header (loops cover axes, kinds in order, attached regions cover
-/// all reads, each stage once, kernels in dependency order). ErrorCode::Schedule says which loop or
-/// read breaks which rule.
-void verify(const Program& program);
 
 /// The loop nests as readable text.
 std::string print(const Program& program);

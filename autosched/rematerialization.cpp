@@ -7,6 +7,7 @@
 
 #include "autosched/moves.hpp"
 #include "autosched/nests.hpp"
+#include "autosched/points.hpp"
 #include "autosched/work.hpp"
 
 namespace adjit {
@@ -34,9 +35,10 @@ std::optional<size_t> use_after_pause(std::span<const size_t> uses) {
   return after;
 }
 
-bool may_be_again(const Program& program, const ReductionPlans& plans, size_t s) {
+bool may_be_again(const Program& program, const StageSet& planned, size_t s) {
   const Stage& stage = program.graph.stages[s];
-  if (stage.kind != StageKind::Compute || plans.contains(stage.results.front().value)) return false;
+  if (stage.kind != StageKind::Compute || planned.contains(stage.results.front().value))
+    return false;
   for (TensorId id : stage.results) {
     if (program.scopes[id.value] != Scope::Workspace) return false;
     for (size_t reader : program.readers[id.value])
@@ -54,9 +56,9 @@ std::optional<size_t> reader_after_pause(const Program& program, size_t s) {
   return use_after_pause(uses);
 }
 
-// Stages with plans stand side by side, to share what stays in the caches.
-Program in_order(Program program, const ReductionPlans& plans) {
-  return plans.empty() ? early_results(std::move(program)) : program;
+// Planned stages stand side by side, to share what stays in the caches.
+Program in_order(Program program, const StageSet& planned) {
+  return planned.empty() ? early_results(std::move(program)) : program;
 }
 
 struct Step {
@@ -168,12 +170,12 @@ struct Timeline {
 
 class Planner {
  public:
-  Planner(const Program& program, const ReductionPlans& plans)
+  Planner(const Program& program, const StageSet& planned)
       : program_(program), start_(program), maker_(defining_stages(program.graph)) {
     WorkMeter meter(program.graph.pool);
     for (size_t s = 0; s < program.graph.stages.size(); ++s) {
       const Stage& stage = program.graph.stages[s];
-      open_.push_back(may_be_again(program, plans, s));
+      open_.push_back(may_be_again(program, planned, s));
       work_.push_back(open_.back() ? box_points(stage.domain) * (1 + meter(stage.bodies).cost) : 0);
     }
   }
@@ -335,22 +337,22 @@ class Planner {
 
 }  // namespace
 
-Program rematerialize_stages(Program program, const ReductionPlans& plans, const Choices& choices) {
+Program rematerialize_stages(Program program, const StageSet& planned, const Choices& choices) {
   if (!choices.asks(Decision::EarlyResults)) return program;
-  program = in_order(std::move(program), plans);
+  program = in_order(std::move(program), planned);
   for (size_t s = program.graph.stages.size(); s-- > 0;) {
     if (!choices.asks(Decision::Rematerialize, stage_name(program.graph, program.graph.stages[s])))
       continue;
-    if (!may_be_again(program, plans, s)) continue;
+    if (!may_be_again(program, planned, s)) continue;
     if (const std::optional<size_t> reader = reader_after_pause(program, s))
       program = rematerialize(std::move(program), s, *reader);
   }
   return program;
 }
 
-Rematerialization plan_rematerialization(const Program& program, const ReductionPlans& plans) {
-  const Program ordered = in_order(program, plans);
-  return Planner(ordered, plans)();
+Rematerialization plan_rematerialization(const Program& program, const StageSet& planned) {
+  const Program ordered = in_order(program, planned);
+  return Planner(ordered, planned)();
 }
 
 Answers answers_for(const Rematerialization& plan, const Rematerialization::Step& step) {

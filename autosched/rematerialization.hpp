@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "autosched/choices.hpp"
-#include "autosched/nest_schedule.hpp"
 #include "autosched/program.hpp"
 
 namespace adjit {
@@ -19,7 +18,7 @@ namespace adjit {
 /// Computes outputs early, and stages a second time, as the answers ask for: the last ones first,
 /// each for all that reads it behind the longest time in which nothing does. For programs whose
 /// stages are kernels without loops.
-Program rematerialize_stages(Program program, const ReductionPlans& plans, const Choices& choices);
+Program rematerialize_stages(Program program, const StageSet& planned, const Choices& choices);
 
 /// Stages in the order in which they are worth being computed again.
 struct Rematerialization {
@@ -36,7 +35,7 @@ struct Rematerialization {
 /// For rematerialize_stages of the same program: down to as little memory as can be had, taking
 /// what spares most for its work (Kirisame et al., 2021, decided before anything runs). Time grows
 /// with the square of the stages.
-Rematerialization plan_rematerialization(const Program& program, const ReductionPlans& plans);
+Rematerialization plan_rematerialization(const Program& program, const StageSet& planned);
 
 /// The answers for one step.
 Answers answers_for(const Rematerialization& plan, const Rematerialization::Step& step);

@@ -3,10 +3,12 @@
 #include <map>
 #include <set>
 
+#include "autosched/initial_program.hpp"
 #include "autosched/limits.hpp"
 #include "autosched/move_entry.hpp"
 #include "autosched/move_record.hpp"
 #include "autosched/moves.hpp"
+#include "autosched/verify_program.hpp"
 
 namespace adjit {
 namespace {

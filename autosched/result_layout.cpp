@@ -3,8 +3,8 @@
 
 #include "autosched/nest_schedule.hpp"
 #include "autosched/nests.hpp"
+#include "autosched/points.hpp"
 #include "autosched/reduction_passes.hpp"
-#include "autosched/work.hpp"
 
 namespace adjit {
 namespace {

@@ -8,7 +8,7 @@
 #include "autosched/moves.hpp"
 #include "autosched/nests.hpp"
 #include "autosched/panels.hpp"
-#include "autosched/work.hpp"
+#include "autosched/points.hpp"
 
 namespace adjit {
 namespace {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "autosched/points.hpp"
 #include "autosched/totals.hpp"
 #include "autosched/work.hpp"
 

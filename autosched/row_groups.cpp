@@ -8,7 +8,7 @@
 #include "autosched/attachment.hpp"
 #include "autosched/deciding_axis.hpp"
 #include "autosched/moves.hpp"
-#include "autosched/work.hpp"
+#include "autosched/points.hpp"
 
 namespace adjit {
 namespace {

@@ -4,7 +4,7 @@
 // where R starts from what H starts from. What the points of c write lies side by side in R.
 #include <algorithm>
 
-#include "autosched/gathered_rows.hpp"
+#include "autosched/gather_access.hpp"
 #include "autosched/move_record.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/rewriting.hpp"

@@ -6,11 +6,12 @@
 #include <bit>
 #include <numeric>
 
-#include "autosched/gathered_rows.hpp"
+#include "autosched/gather_access.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/named_rows.hpp"
 #include "autosched/nest_schedule.hpp"
 #include "autosched/nests.hpp"
+#include "autosched/points.hpp"
 #include "autosched/region.hpp"
 #include "autosched/rewriting.hpp"
 #include "autosched/row_parts.hpp"

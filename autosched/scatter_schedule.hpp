@@ -3,7 +3,10 @@
 // where data names them.
 #pragma once
 
-#include "autosched/heuristic.hpp"
+#include "autosched/choices.hpp"
+#include "autosched/program.hpp"
+#include "autosched/stage_plans.hpp"
+#include "autosched/target.hpp"
 
 namespace adjit {
 

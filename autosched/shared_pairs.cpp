@@ -8,6 +8,7 @@
 
 #include "autosched/moves.hpp"
 #include "autosched/nests.hpp"
+#include "autosched/points.hpp"
 #include "autosched/region.hpp"
 #include "autosched/rewriting.hpp"
 #include "autosched/work.hpp"

@@ -7,6 +7,7 @@
 #include "autosched/access.hpp"
 #include "autosched/inlining.hpp"
 #include "autosched/moves.hpp"
+#include "autosched/points.hpp"
 #include "autosched/work.hpp"
 
 namespace adjit {
@@ -75,7 +76,7 @@ bool worth_fusing(const Graph& graph, WorkMeter& meter, const Stage& before, con
 }
 
 // The next group of two: an earlier stage and a later one that joins it.
-std::vector<size_t> next_group(const Program& program, const ReductionPlans& plans, size_t& from,
+std::vector<size_t> next_group(const Program& program, const StageSet& planned, size_t& from,
                                Choices& choices) {
   const Graph& graph = program.graph;
   const std::vector<size_t> producers = defining_stages(graph);
@@ -83,7 +84,7 @@ std::vector<size_t> next_group(const Program& program, const ReductionPlans& pla
   std::map<std::vector<int64_t>, size_t> open;  // the latest stage
   for (size_t s = 0; s < graph.stages.size(); ++s) {
     const Stage& stage = graph.stages[s];
-    if (!may_fuse(graph, stage) || plans.contains(stage.results.front().value)) continue;
+    if (!may_fuse(graph, stage) || planned.contains(stage.results.front().value)) continue;
     const std::vector<int64_t> key = key_of(stage);
     const auto before = open.find(key);
     if (s >= from && before != open.end()) {
@@ -103,9 +104,9 @@ std::vector<size_t> next_group(const Program& program, const ReductionPlans& pla
 
 }  // namespace
 
-Program fuse_sibling_groups(Program program, const ReductionPlans& plans, Choices& choices) {
+Program fuse_sibling_groups(Program program, const StageSet& planned, Choices& choices) {
   for (size_t from = 0; from != SIZE_MAX;) {
-    const std::vector<size_t> group = next_group(program, plans, from, choices);
+    const std::vector<size_t> group = next_group(program, planned, from, choices);
     if (group.empty()) break;
     program = fuse_siblings(std::move(program), group);
   }

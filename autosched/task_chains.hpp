@@ -4,16 +4,14 @@
 // what task t of the first wrote: one thread runs both tasks while what passes between them is in
 // its cache, and threads wait for each other once, at the end. Attention is the model: its eight
 // kernels run over batch and head, and a head's weights fit the second-level cache where those of
-// all heads do not. Whether kernels chain follows from their loops; plan_chains chooses loops with
-// which they do.
+// all heads do not. Whether kernels chain follows from their loops; plan_chains
+// (chain_planning.hpp) chooses loops with which they do.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "autosched/nest_schedule.hpp"
 #include "autosched/program.hpp"
-#include "autosched/target.hpp"
 
 namespace adjit {
 
@@ -39,12 +37,7 @@ struct TaskChains {
 /// Linear in the program; `scan`: whose steps it is, or null.
 TaskChains task_chains(const Program& program, const Scan* scan = nullptr);
 
-/// Runs of kernels with plain loops that should chain, and the leading loops that are then to run
-/// in parallel, by the first result of each kernel's root: what passes between the kernels leaves
-/// the caches as a whole, but one task's part of it stays in one. Stages with plans keep their
-/// register tiles: their leading loops are not taken where a tile is over them. Those that are
-/// `settled` are among the result as they are.
-TaskLoops plan_chains(const Program& program, const Target& target, const ReductionPlans& plans,
-                      TaskLoops settled = {});
+/// Whether all stages of a kernel only compute. Scans, scatters and running reductions stand alone.
+bool may_chain(const Program& program, const Kernel& kernel);
 
 }  // namespace adjit

@@ -6,8 +6,9 @@
 #include <unordered_map>
 
 #include "autosched/deciding_axis.hpp"
-#include "autosched/gathered_rows.hpp"
+#include "autosched/gather_access.hpp"
 #include "autosched/nests.hpp"
+#include "autosched/points.hpp"
 #include "autosched/rewriting.hpp"
 
 namespace adjit {

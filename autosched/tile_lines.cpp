@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "autosched/matrix_product.hpp"
+#include "autosched/points.hpp"
 #include "autosched/tile_model.hpp"
 
 namespace adjit {

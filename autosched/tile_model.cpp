@@ -10,8 +10,9 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "autosched/gathered_rows.hpp"
+#include "autosched/gather_access.hpp"
 #include "autosched/nests.hpp"
+#include "autosched/points.hpp"
 
 namespace adjit {
 namespace {
@@ -421,6 +422,11 @@ bool TileModel::packable(const MemoryAccess& access) const {
   });
   return alone && box_points(p_.stage.domain) * access.repeats >=
                       24 * elements_touched(access, p_.stage.domain);
+}
+
+double row_load_cost(int64_t lanes, int64_t piece) {
+  const int64_t rounds = std::bit_width(static_cast<uint64_t>(piece)) - 1;
+  return kPorts * static_cast<double>(lanes + (lanes - piece) + piece * rounds);
 }
 
 }  // namespace adjit

@@ -290,4 +290,8 @@ class TileModel {
   size_t nodes_ = 0;                       // of the bodies
 };
 
+/// Cycles to load a piece of each lane's row and to transpose them: a load a lane, insertions that
+/// make them whole vectors, and rounds of shuffles. They are the vectors of `piece` points.
+double row_load_cost(int64_t lanes, int64_t piece);
+
 }  // namespace adjit

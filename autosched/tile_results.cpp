@@ -1,5 +1,5 @@
 // autosched/tile_results.cpp -- what a register tile's results cost after its last step.
-#include "autosched/gathered_rows.hpp"
+#include "autosched/gather_access.hpp"
 #include "autosched/tile_model.hpp"
 
 namespace adjit {

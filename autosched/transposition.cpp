@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "autosched/gathered_rows.hpp"
+#include "autosched/gather_access.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/nests.hpp"
 

@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "autosched/nests.hpp"
-#include "autosched/program.hpp"
 #include "autosched/region.hpp"
 #include "autosched/shared_buffers.hpp"
+#include "autosched/verify_program.hpp"
 
 namespace adjit {
 namespace {

@@ -2,7 +2,7 @@
 // reads, combines and writes the element that its target names.
 #include <algorithm>
 
-#include "autosched/gathered_rows.hpp"
+#include "autosched/gather_access.hpp"
 #include "autosched/nests.hpp"
 #include "jit/emit/nest.hpp"
 #include "runtime/expr/interval.hpp"

@@ -3,6 +3,7 @@
 #include "autosched/attempts.hpp"
 
 #include "autosched/heuristic.hpp"
+#include "autosched/initial_program.hpp"
 #include "autosched/search.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/attention.hpp"

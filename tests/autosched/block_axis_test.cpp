@@ -1,4 +1,5 @@
 // An axis of several stages in blocks: what they compute stays the same.
+#include "autosched/initial_program.hpp"
 #include "autosched/moves.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"

@@ -1,6 +1,7 @@
 // tests/autosched/copy_chunks_test.cpp -- some rows of all panels before the next rows.
 #include "autosched/copy_chunks.hpp"
 
+#include "autosched/initial_program.hpp"
 #include "autosched/nests.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"

@@ -3,6 +3,7 @@
 #include "autosched/epilogue.hpp"
 
 #include "autosched/heuristic.hpp"
+#include "autosched/verify_program.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 

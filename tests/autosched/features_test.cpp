@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "autosched/initial_program.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 

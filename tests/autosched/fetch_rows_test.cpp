@@ -2,6 +2,7 @@
 #include "autosched/fetch_rows.hpp"
 
 #include "autosched/heuristic.hpp"
+#include "autosched/verify_program.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 

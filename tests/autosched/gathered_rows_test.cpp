@@ -1,6 +1,8 @@
 // tests/autosched/gathered_rows_test.cpp -- operands at places that data names, and the dimension
 // that goes innermost.
 #include "autosched/gathered_rows.hpp"
+#include "autosched/gather_access.hpp"
+#include "autosched/tile_model.hpp"
 
 #include <algorithm>
 

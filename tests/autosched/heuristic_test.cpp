@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "autosched/tile_choice.hpp"
+#include "autosched/verify_program.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 

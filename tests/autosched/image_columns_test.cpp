@@ -3,6 +3,7 @@
 #include "autosched/image_columns.hpp"
 
 #include "autosched/heuristic.hpp"
+#include "autosched/initial_program.hpp"
 #include "autosched/moves.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"

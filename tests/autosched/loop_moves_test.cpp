@@ -1,5 +1,6 @@
 #include <array>
 
+#include "autosched/verify_program.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "autosched/verify_program.hpp"
 #include "runtime/graph/interpreter.hpp"
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/verify.hpp"

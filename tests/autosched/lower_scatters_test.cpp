@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "autosched/points.hpp"
+#include "autosched/verify_program.hpp"
 #include "runtime/graph/interpreter.hpp"
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/verify.hpp"

@@ -2,6 +2,7 @@
 #include "autosched/part_chains.hpp"
 
 #include "autosched/heuristic.hpp"
+#include "autosched/initial_program.hpp"
 #include "autosched/task_chains.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"

@@ -1,11 +1,13 @@
 // The steps of the default schedule, one by one: inlining, siblings, rows, reductions, tiles.
 #include "autosched/contraction.hpp"
 #include "autosched/heuristic.hpp"
+#include "autosched/initial_program.hpp"
 #include "autosched/inlining.hpp"
 #include "autosched/row_groups.hpp"
 #include "autosched/sibling_groups.hpp"
 #include "autosched/task_chains.hpp"
 #include "autosched/tile_choice.hpp"
+#include "autosched/verify_program.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 

@@ -2,6 +2,7 @@
 #include "autosched/product_tasks.hpp"
 
 #include "autosched/heuristic.hpp"
+#include "autosched/initial_program.hpp"
 #include "autosched/nests.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"

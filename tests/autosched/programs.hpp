@@ -10,10 +10,12 @@
 #include <tuple>
 #include <vector>
 
+#include "autosched/initial_program.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/nests.hpp"
 #include "autosched/program.hpp"
 #include "autosched/target.hpp"
+#include "autosched/verify_program.hpp"
 #include "runtime/graph/graph.hpp"
 #include "tests/autosched/program_interpreter.hpp"
 

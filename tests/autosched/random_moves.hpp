@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "autosched/initial_program.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/nests.hpp"
 #include "tests/runtime/graph/random_graph.hpp"

@@ -3,6 +3,7 @@
 #include "autosched/reduction_order.hpp"
 
 #include "autosched/heuristic.hpp"
+#include "autosched/initial_program.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "autosched/initial_program.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit {

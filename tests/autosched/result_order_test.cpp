@@ -2,6 +2,7 @@
 #include "autosched/result_order.hpp"
 
 #include "autosched/heuristic.hpp"
+#include "autosched/initial_program.hpp"
 #include "autosched/nests.hpp"
 #include "autosched/traffic.hpp"
 #include "runtime/graph/text.hpp"

@@ -1,7 +1,7 @@
 // tests/autosched/row_parts_test.cpp -- products with signs, and what is computed before rows.
 #include "autosched/row_parts.hpp"
 
-#include "autosched/gathered_rows.hpp"
+#include "autosched/gather_access.hpp"
 #include "autosched/rewriting.hpp"
 #include "tests/autosched/programs.hpp"
 

@@ -5,6 +5,7 @@
 #include "autosched/nests.hpp"
 #include "autosched/row_passing.hpp"
 #include "autosched/task_chains.hpp"
+#include "autosched/verify_program.hpp"
 #include "tests/autosched/attention.hpp"
 #include "tests/autosched/programs.hpp"
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "autosched/program.hpp"
+#include "autosched/verify_program.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/program_interpreter.hpp"
 #include "tests/runtime/graph/random_graph.hpp"

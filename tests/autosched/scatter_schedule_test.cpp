@@ -2,6 +2,7 @@
 // tasks and parts.
 #include "autosched/scatter_schedule.hpp"
 
+#include "autosched/initial_program.hpp"
 #include "autosched/lower_running.hpp"
 #include "autosched/nests.hpp"
 #include "runtime/graph/text.hpp"

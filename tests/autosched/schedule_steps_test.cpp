@@ -1,6 +1,7 @@
 // tests/autosched/schedule_steps_test.cpp -- a scan's steps get a schedule of their own.
 #include <algorithm>
 
+#include "autosched/initial_program.hpp"
 #include "autosched/moves.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"

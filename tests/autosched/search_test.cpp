@@ -5,6 +5,7 @@
 #include <set>
 
 #include "autosched/heuristic.hpp"
+#include "autosched/verify_program.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit {

@@ -6,6 +6,7 @@
 
 #include "autosched/heuristic.hpp"
 #include "autosched/task_chains.hpp"
+#include "autosched/verify_program.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "autosched/heuristic.hpp"
+#include "autosched/initial_program.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 

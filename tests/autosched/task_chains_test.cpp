@@ -2,6 +2,8 @@
 #include "autosched/task_chains.hpp"
 
 #include "autosched/heuristic.hpp"
+#include "autosched/initial_program.hpp"
+#include "autosched/verify_program.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 

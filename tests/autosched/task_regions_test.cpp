@@ -1,6 +1,7 @@
 // What tasks of kernels write and read, compared.
 #include "autosched/task_regions.hpp"
 
+#include "autosched/initial_program.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 

@@ -2,6 +2,7 @@
 #include "autosched/transposition.hpp"
 
 #include "autosched/heuristic.hpp"
+#include "autosched/initial_program.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 

@@ -1,5 +1,6 @@
 // tests/fuzz/scope.cpp -- stages evaluated as they are added.
 #include "tests/fuzz/scope.hpp"
+#include "autosched/points.hpp"
 
 #include <algorithm>
 

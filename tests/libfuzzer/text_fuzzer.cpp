@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "autosched/points.hpp"
 #include "runtime/graph/interpreter.hpp"
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/verify.hpp"

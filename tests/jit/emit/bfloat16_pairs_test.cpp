@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "autosched/heuristic.hpp"
+#include "autosched/initial_program.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/emit/emitted_program.hpp"

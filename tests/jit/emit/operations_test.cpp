@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "autosched/initial_program.hpp"
 #include "autosched/moves.hpp"
 #include "runtime/graph/verify.hpp"
 #include "tests/jit/emit/emitted_program.hpp"

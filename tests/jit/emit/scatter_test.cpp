@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "autosched/initial_program.hpp"
 #include "autosched/moves.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/jit/emit/emitted_program.hpp"

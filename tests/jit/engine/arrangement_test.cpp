@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "autosched/initial_program.hpp"
 #include "autosched/moves.hpp"
 #include "runtime/graph/text.hpp"
 

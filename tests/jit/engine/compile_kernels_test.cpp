@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "autosched/heuristic.hpp"
+#include "autosched/initial_program.hpp"
 #include "autosched/moves.hpp"
 #include "jit/engine/executable.hpp"
 #include "runtime/graph/text.hpp"

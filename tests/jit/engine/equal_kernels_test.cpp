@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "autosched/initial_program.hpp"
 #include "autosched/moves.hpp"
 #include "jit/cpu/object.hpp"
 #include "jit/engine/kernel_list.hpp"

@@ -2,6 +2,7 @@
 #include "jit/engine/memory_budget.hpp"
 
 #include "autosched/search.hpp"
+#include "autosched/verify_program.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/engine/run_compiled.hpp"

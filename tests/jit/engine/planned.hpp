@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "autosched/initial_program.hpp"
 #include "autosched/moves.hpp"
 #include "jit/engine/kernel_list.hpp"
 #include "jit/engine/plan.hpp"

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "autosched/points.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 

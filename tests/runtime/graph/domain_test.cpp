@@ -1,4 +1,5 @@
 #include "runtime/graph/domain.hpp"
+#include "autosched/points.hpp"
 
 #include <gtest/gtest.h>
 
