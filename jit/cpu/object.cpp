@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "jit/cpu/first_use.hpp"
+#include "jit/cpu/long_blocks.hpp"
 #include "jit/emit/lost_if_thrown.hpp"
 #include "runtime/expr/error.hpp"
 #include "runtime/process/fork.hpp"
@@ -76,6 +77,8 @@ void keep_loads_out_of_selects(llvm::Module& module) {
   }
 }
 
+constexpr unsigned kBlock = 512;  // instructions
+
 // Passes are registered when they are first made, and which there are depends on these two.
 FirstUse first_uses[2][2];
 constexpr size_t kFirstUseBytes = size_t{4} << 20;  // more than it takes
@@ -96,6 +99,7 @@ std::string run_back_end(llvm::Module& module, TargetMachines& machines, Codegen
   first(kFirstUseBytes, [&] { register_passes(machines, level, type); });
   if (level == CodegenLevel::Fast && !machines.target().vector.avx512f)
     keep_loads_out_of_selects(module);
+  if (level == CodegenLevel::Fast) cut_long_blocks(module, kBlock);
   const ErrorCollector errors(module.getContext());
   const void* pretty_stack = llvm::SavePrettyStackState();
   TargetMachines::Lease machine = machines.lease(level);

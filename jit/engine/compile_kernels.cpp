@@ -21,9 +21,11 @@ namespace adjit {
 std::string kernel_symbol(size_t kernel) { return "adjit_kernel_" + std::to_string(kernel); }
 
 CodegenLevel level_of(bool register_tile, size_t different, double points, bool long_body,
-                      const TargetFeatures& features) {
+                      const TargetFeatures& features, unsigned instructions) {
   constexpr size_t kMany = 64, kFew = 8;
+  constexpr unsigned kMostAllocated = 4096;
   constexpr double kSomePoints = 4096, kManyPoints = 1 << 15;
+  if (!register_tile && instructions > kMostAllocated) return CodegenLevel::Fast;
   if (!register_tile && different > kMany && points <= kSomePoints) return CodegenLevel::Fast;
   if (long_body && points >= (different <= kFew ? kSomePoints : kManyPoints))
     return CodegenLevel::Less;
@@ -101,7 +103,7 @@ class KernelPasses {
         const KernelList::Entry& entry = list_.entries()[k];
         visit(kernel, level_of(kernel.register_tile, equal_.different(), points_[k],
                                has_long_body(*entry.program, entry.program->kernels[entry.kernel]),
-                               machines_.target().vector));
+                               machines_.target().vector, instructions_[k]));
       });
     }
     drop_module(k);

@@ -29,15 +29,17 @@ std::string kernel_symbol(size_t kernel);
 /// What kernel k is called.
 using KernelNames = std::function<std::string(size_t)>;
 
-/// What a kernel deserves in a program of so many different ones: as codegen_level() says, with two
-/// exceptions. Kernels without accumulators that have few points in all their calls are compiled
-/// Fast in a program of many, since the first call is then mostly compilation: a chain of 10,000
-/// operations on Zen 3, when each of its 1,130 kernels was compiled, took 1.3 seconds instead
-/// of 2.0. Long bodies of many points, or some in a program of few kernels, are worth registers: on
-/// Zen 4 a Gaussian kernel's gradient takes 0.76 of the time, a fused chain of functions 0.85, and
-/// their first calls 1 to 2 ms more (bodies of 20 functions some 70).
+/// What a kernel deserves in a program of so many different ones: as codegen_level() says, with
+/// three exceptions. Kernels without accumulators that have few points in all their calls are
+/// compiled Fast in a program of many, since the first call is then mostly compilation: a chain of
+/// 10,000 operations on Zen 3, when each of its 1,130 kernels was compiled, took 1.3 seconds
+/// instead of 2.0. Long bodies of many points, or some in a program of few kernels, are worth
+/// registers: on Zen 4 a Gaussian kernel's gradient takes 0.76 of the time, a fused chain of
+/// functions 0.85, and their first calls 1 to 2 ms more (bodies of 20 functions some 70). Where a
+/// kernel without accumulators has thousands of instructions, allocating registers takes the square
+/// of their number.
 CodegenLevel level_of(bool register_tile, size_t different, double points, bool long_body,
-                      const TargetFeatures& features);
+                      const TargetFeatures& features, unsigned instructions = 0);
 
 /// Emits every kernel and compiles those that equal no earlier one (equal_kernels.hpp), on as many
 /// threads as this process may use. Deterministic.

@@ -77,6 +77,14 @@ TEST(CompileKernels, KernelsOfManyPointsKeepTheirValuesInRegisters) {
   EXPECT_EQ(level_of(false, 100, 4 << 20, true, wide), CodegenLevel::Less);
 }
 
+// Which takes the square of their number.
+TEST(CompileKernels, NoRegistersAreAllocatedOverThousandsOfInstructions) {
+  const TargetFeatures narrow = from_feature_string("+sse4.1,+avx2,+fma");
+  EXPECT_EQ(level_of(false, 1, 1 << 20, true, narrow, 4096), CodegenLevel::Less);
+  EXPECT_EQ(level_of(false, 1, 1 << 20, true, narrow, 4097), CodegenLevel::Fast);
+  EXPECT_EQ(level_of(true, 1, 1 << 20, true, narrow, 4097), CodegenLevel::Less) << "accumulators";
+}
+
 std::string object_of(const CompiledKernels& compiled, size_t k) {
   return {compiled.objects[k].begin(), compiled.objects[k].end()};
 }

@@ -1,0 +1,17 @@
+// jit/cpu/long_blocks.hpp -- straight-line code in blocks that LLVM compiles in linear time.
+#pragma once
+
+namespace llvm {
+class Module;
+}
+
+namespace adjit {
+
+/// Cuts blocks of more than twice so many instructions into parts of so many. The selection of
+/// instructions orders one block at a time: where many of its instructions use the flags, as
+/// conditions on indices do, that takes the square of their number. Arrays that are joined of a
+/// thousand parts have such blocks. For modules that are compiled at CodegenLevel::Fast, where what
+/// passes between blocks lies in memory; other levels would join the parts again.
+void cut_long_blocks(llvm::Module& module, unsigned instructions);
+
+}  // namespace adjit
