@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "autosched/access.hpp"
 #include "autosched/inlining.hpp"
@@ -15,19 +16,18 @@ namespace {
 
 constexpr size_t kSearchLimit = 256;  // stages visited to prove independence
 
-// Whether nothing that `from` computes reaches `to`, both in one graph; false when that takes too
-// long to tell.
-bool independent(const Program& program, const std::vector<size_t>& producers, size_t from,
-                 size_t to) {
+// Whether nothing that the stages `from` (ascending) compute reaches `to`, all in one graph; false
+// when that takes too long to tell.
+bool independent(const Program& program, const std::vector<size_t>& producers,
+                 const std::vector<size_t>& from, size_t to) {
   std::vector<size_t> open{to}, seen{to};
-  WorkMeter meter(program.graph.pool);
   while (!open.empty()) {
     const size_t stage = open.back();
     open.pop_back();
-    if (stage == from || seen.size() > kSearchLimit) return false;
+    if (std::ranges::binary_search(from, stage) || seen.size() > kSearchLimit) return false;
     for (TensorId id : tensors_read(program.graph, program.graph.stages[stage])) {
       const size_t p = producers[id.value];
-      if (p == SIZE_MAX || p < from || std::ranges::find(seen, p) != seen.end()) continue;
+      if (p == SIZE_MAX || p < from.front() || std::ranges::find(seen, p) != seen.end()) continue;
       seen.push_back(p);
       open.push_back(p);
     }
@@ -61,55 +61,95 @@ std::vector<int64_t> key_of(const Stage& stage) {
   return key;
 }
 
-// Whether one pass over both is better than two.
-bool worth_fusing(const Graph& graph, WorkMeter& meter, const Stage& before, const Stage& stage) {
-  if (before.domain != stage.domain) return false;
+// Stages that share a pass, and what they read (ascending) and compute together.
+struct SiblingGroup {
+  std::vector<size_t> stages;
+  std::vector<TensorId> read;
+  std::vector<ExprId> bodies;
+};
+
+void add_to(SiblingGroup& group, const Graph& graph, size_t s) {
+  const Stage& stage = graph.stages[s];
+  const std::vector<TensorId> read = tensors_read(graph, stage);
+  std::vector<TensorId> all;
+  std::ranges::set_union(group.read, read, std::back_inserter(all));
+  group.read = std::move(all);
+  group.bodies.insert(group.bodies.end(), stage.bodies.begin(), stage.bodies.end());
+  group.stages.push_back(s);
+}
+
+// Whether one pass over all is better than two.
+bool worth_fusing(const Graph& graph, WorkMeter& meter, const SiblingGroup& before,
+                  const Stage& stage) {
+  if (graph.stages[before.stages.front()].domain != stage.domain) return false;
   const bool reduction = stage.combiner.kind != CombinerKind::None;
   if (reduction && before.bodies.size() + stage.bodies.size() > kMostSums) return false;
-  const std::vector<TensorId> a = tensors_read(graph, before), b = tensors_read(graph, stage);
   std::vector<TensorId> common;
-  std::ranges::set_intersection(a, b, std::back_inserter(common));
+  std::ranges::set_intersection(before.read, tensors_read(graph, stage),
+                                std::back_inserter(common));
   if (common.empty()) return false;
   std::vector<ExprId> bodies = before.bodies;
   bodies.insert(bodies.end(), stage.bodies.begin(), stage.bodies.end());
   return meter(bodies).nodes <= kBodyLimit + 100;
 }
 
-// The next group of two: an earlier stage and a later one that joins it.
-std::vector<size_t> next_group(const Program& program, const StageSet& planned, size_t& from,
-                               Choices& choices) {
-  const Graph& graph = program.graph;
-  const std::vector<size_t> producers = defining_stages(graph);
-  WorkMeter meter(graph.pool);
-  std::map<std::vector<int64_t>, size_t> open;  // the latest stage
-  for (size_t s = 0; s < graph.stages.size(); ++s) {
-    const Stage& stage = graph.stages[s];
-    if (!may_fuse(graph, stage) || planned.contains(stage.results.front().value)) continue;
-    const std::vector<int64_t> key = key_of(stage);
-    const auto before = open.find(key);
-    if (s >= from && before != open.end()) {
-      const size_t u = before->second;
-      if (worth_fusing(graph, meter, graph.stages[u], stage) &&
-          independent(program, producers, u, s) &&
-          choices.keeps(Decision::Siblings, graph, stage)) {
-        from = s;
-        return {u, s};
+// Finds groups one after the other. Each as a whole, since a fusion takes time for the whole
+// program.
+class Siblings {
+ public:
+  Siblings(const StageSet& planned, Choices& choices) : planned_(planned), choices_(choices) {}
+
+  // An earlier stage and those that join it, empty when there are no more.
+  std::vector<size_t> next(const Program& program) {
+    const Graph& graph = program.graph;
+    const std::vector<size_t> producers = defining_stages(graph);
+    WorkMeter meter(graph.pool);
+    std::map<std::vector<int64_t>, SiblingGroup> open;  // the latest of its key
+    const SiblingGroup* found = nullptr;
+    for (size_t s = 0; s < graph.stages.size(); ++s) {
+      const Stage& stage = graph.stages[s];
+      if (!may_fuse(graph, stage) || planned_.contains(stage.results.front().value)) continue;
+      SiblingGroup& group = open[key_of(stage)];
+      if (s >= from_ && !group.stages.empty() && (!found || found == &group) &&
+          joins(program, producers, meter, group, s)) {
+        // Two stages in front of the next one become none, the group lies behind it.
+        if (!found) from_ = s - 1;
+        found = &group;
+      } else {
+        if (found == &group) break;
+        group = {};
       }
+      add_to(group, graph, s);
     }
-    open[key] = s;
+    return found ? found->stages : std::vector<size_t>{};
   }
-  from = SIZE_MAX;
-  return {};
-}
+
+ private:
+  bool joins(const Program& program, const std::vector<size_t>& producers, WorkMeter& meter,
+             const SiblingGroup& group, size_t s) {
+    const Stage& stage = program.graph.stages[s];
+    const std::string& name = stage_name(program.graph, stage);
+    if (refused_.contains(name) || !worth_fusing(program.graph, meter, group, stage) ||
+        !independent(program, producers, group.stages, s))
+      return false;
+    const bool keeps = choices_.keeps(Decision::Siblings, program.graph, stage);
+    if (!keeps) refused_.insert(name);
+    return keeps;
+  }
+
+  const StageSet& planned_;
+  Choices& choices_;
+  size_t from_ = 0;  // stages in front of it have been asked
+  std::set<std::string> refused_;
+};
 
 }  // namespace
 
 Program fuse_sibling_groups(Program program, const StageSet& planned, Choices& choices) {
-  for (size_t from = 0; from != SIZE_MAX;) {
-    const std::vector<size_t> group = next_group(program, planned, from, choices);
-    if (group.empty()) break;
+  Siblings siblings(planned, choices);
+  for (std::vector<size_t> group = siblings.next(program); !group.empty();
+       group = siblings.next(program))
     program = fuse_siblings(std::move(program), group);
-  }
   return program;
 }
 

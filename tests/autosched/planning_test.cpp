@@ -9,6 +9,7 @@
 #include "autosched/tile_choice.hpp"
 #include "autosched/verify_program.hpp"
 #include "runtime/graph/text.hpp"
+#include "runtime/process/json.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit {
@@ -88,6 +89,22 @@ TEST(SiblingGroups, ShareOnePassUnlessTheyDependOnEachOther) {
   Choices own;
   const Program program = fuse_sibling_groups(plain(b.graph), {}, own);
   EXPECT_EQ(program.kernels.size(), 3u);  // (u, v), s, w
+  expect_faithful(program, b.graph);
+}
+
+// Every fusion takes time for the whole program, so there is one a group and not one a stage.
+TEST(SiblingGroups, AreFusedAsAWhole) {
+  constexpr size_t kStages = 800;
+  Builder b;
+  ExprPool& p = b.graph.pool;
+  const TensorId x = b.input("x", {kStages, 3});
+  for (size_t k = 0; k < kStages; ++k)
+    b.output(b.stage("s" + std::to_string(k), {3}, 1, CombinerKind::None,
+                     p.neg(b.at(x, {p.constant_int(static_cast<int64_t>(k)), b.axis(0)}))));
+  Choices own;
+  const Program program = fuse_sibling_groups(plain(b.graph), {}, own);
+  EXPECT_LE(program.kernels.size(), kStages / 50);
+  EXPECT_LE(Json::parse(program.moves_json).size(), program.kernels.size());
   expect_faithful(program, b.graph);
 }
 
