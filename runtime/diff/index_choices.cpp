@@ -76,6 +76,8 @@ std::optional<IndexChoice> choice_of(const ExprPool& pool, ExprId node, Domain& 
   if (!b) return none();
   try {
     const Affine difference = *b - *a;
+    if (!box_interval(domain, difference - Affine(1)) || !box_interval(domain, -difference))
+      return none();  // rows of it would leave int64
     if (op == Op::Min || op == Op::Max) {
       const bool first_below = (op == Op::Min) == (taken_at_ties(pool, node) == 0);
       return IndexChoice{first_below ? difference : -difference, AtZero::Either};

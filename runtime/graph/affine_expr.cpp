@@ -123,6 +123,7 @@ class Converter {
         const Affine& divisor = form(id, 1);
         if (!divisor.is_constant() || divisor.constant() < 1) return std::nullopt;
         const Affine numerator = form(id, 0);
+        (void)range_of(numerator, domain_);  // a numerator that wraps has another quotient
         const Affine quotient = divided(numerator, divisor.constant(), domain_);
         return node.op == Op::FloorDiv ? quotient : numerator - quotient * divisor.constant();
       }
@@ -143,6 +144,8 @@ std::optional<Affine> as_affine(const ExprPool& pool, ExprId expr, Domain& domai
   std::optional<Affine> form;
   try {
     form = Converter(pool, domain, expr)();
+    // Code wraps at 64 bits where the form does not. Sums on the way may wrap, as they wrap back.
+    if (form) (void)range_of(*form, domain);
   } catch (const Overflow&) {
     form.reset();
   }

@@ -194,7 +194,7 @@ std::vector<TensorId> tensors_read(const Graph& graph, const Stage& stage);
 
 /// The affine form of an Int64 expression over the domain's variables, adding divisions to `domain`
 /// for // and % by positive constants; nullopt when it is not quasi-affine (reads a tensor,
-/// multiplies axes).
+/// multiplies axes) or when its value may leave int64, and so wrap, in the domain's box.
 std::optional<Affine> as_affine(const ExprPool& pool, ExprId expr, Domain& domain);
 /// The expression of an affine form: variable k < rank is axis(k), a division is its FloorDiv.
 ExprId to_expr(ExprPool& pool, const Affine& form, const Domain& domain);

@@ -40,6 +40,19 @@ int64_t highest(DType dtype) {
   }
 }
 
+// The row of a comparison; nullopt where a side or the row itself may leave int64 in the domain's
+// box: rows are exact, and a side that wraps is compared after it has.
+std::optional<Affine> exact_difference(ExprPool& pool, ExprId comparison, Domain& domain) {
+  const ExprId low = pool.operand(comparison, 0), high = pool.operand(comparison, 1);
+  const size_t before = domain.divisions.size();
+  const bool exact_sides = as_affine(pool, low, domain) && as_affine(pool, high, domain);
+  domain.divisions.resize(before);
+  if (!exact_sides) return std::nullopt;
+  ExprId difference = pool.sub(high, low);
+  if (pool.is(comparison, Op::Lt)) difference = pool.sub(difference, pool.constant_int(1));
+  return as_affine(pool, difference, domain);
+}
+
 }  // namespace
 
 std::vector<ExprId> normalized_conjuncts(ExprPool& pool, ExprId condition) {
@@ -72,10 +85,8 @@ bool add_row(ExprPool& pool, ExprId factor, Domain& domain) {
   const Op op = pool[factor].op;
   if (op != Op::Eq && op != Op::Lt && op != Op::Le) return false;
   if (pool.dtype(pool.operand(factor, 0)) != DType::Int64) return false;
-  const ExprId difference = pool.sub(pool.operand(factor, 1), pool.operand(factor, 0));
-  std::optional<Affine> row = as_affine(pool, difference, domain);
+  std::optional<Affine> row = exact_difference(pool, factor, domain);
   if (!row) return false;
-  if (op == Op::Lt) *row += -1;
   std::vector<Affine>& rows = op == Op::Eq ? domain.equalities : domain.inequalities;
   for (const Affine& known : rows)
     if (known == *row) return true;

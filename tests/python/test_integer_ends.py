@@ -124,3 +124,44 @@ def test_masks_with_bounds_at_the_ends(offset: int, bound: int, compare: Any) ->
     value, gradient = aj.jit(aj.value_and_grad(f))(x)
     assert value == np.sum(np.where(holds, x, -1.0) ** 2)
     np.testing.assert_array_equal(gradient, np.where(holds, 2 * x, 0))
+
+
+@pytest.mark.parametrize(
+    ("scale", "offset", "bound"),
+    [(1, _MOST, 5), (1, _MOST - 4, 0), (_MOST // 4, 0, 0), (-1, -_MOST, 0), (2**62, 1, 5)],
+)
+@pytest.mark.parametrize("compare", [operator.lt, operator.le, operator.eq, operator.ge])
+def test_axes_that_wrap_in_masks(scale: int, offset: int, bound: int, compare: Any) -> None:
+    """An axis times and plus constants wraps in derivatives as it does in values."""
+    x = np.arange(10.0) + 1
+    wrapped = np.arange(10, dtype=np.int64) * np.int64(scale) + np.int64(offset)
+    holds = compare(wrapped, bound)
+
+    def f(x: Any) -> Any:
+        masked = aj.compute(
+            (10,), lambda k: aj.select(compare(k * scale + offset, bound), x[k], 0.0)
+        )
+        return aj.sum(masked * masked)
+
+    value, gradient = aj.jit(aj.value_and_grad(f))(x)
+    assert value == np.sum(np.where(holds, x, 0) ** 2)
+    np.testing.assert_array_equal(gradient, np.where(holds, 2 * x, 0))
+    _, tangent = aj.jvp(f, (x,), (np.ones(10),))
+    assert tangent == np.sum(np.where(holds, 2 * x, 0))
+
+
+def test_indices_that_wrap_between_clamps() -> None:
+    """Reads clamped after the wrap: the pieces of an index are those of its wrapped value."""
+    x = np.arange(10.0) + 1
+    wrapped = np.arange(10, dtype=np.int64) + np.int64(_MOST - 4)
+    places = np.clip(wrapped, 0, 9)
+
+    def f(x: Any) -> Any:
+        read = aj.compute((10,), lambda k: x[aj.clip(k + (_MOST - 4), 0, 9)])
+        return aj.sum(read * read)
+
+    value, gradient = aj.jit(aj.value_and_grad(f))(x)
+    assert value == np.sum(x[places] ** 2)
+    expected = np.zeros(10)
+    np.add.at(expected, places, 2 * x[places])
+    np.testing.assert_array_equal(gradient, expected)

@@ -49,6 +49,25 @@ TEST(AffineExpr, FormsAgreeWithTheExpressionEverywhere) {
   }
 }
 
+TEST(AffineExpr, WhatWrapsInTheBoxIsNotAffine) {
+  constexpr int64_t kMost = INT64_MAX;
+  ExprPool pool;
+  const ExprId i = pool.axis(0), most = pool.constant_int(kMost);
+  const ExprId wraps = pool.make(Op::Add, {i, most});
+  const ExprId doubled = pool.make(Op::Mul, {i, pool.constant_int(kMost / 2)});
+  Domain domain;
+  domain.extents = {4};
+  for (ExprId expr : {wraps, doubled, pool.make(Op::FloorDiv, {wraps, pool.constant_int(2)}),
+                      pool.make(Op::Mod, {doubled, pool.constant_int(3)})})
+    EXPECT_FALSE(as_affine(pool, expr, domain));
+  EXPECT_TRUE(domain.divisions.empty());
+  // What wraps back is exact, and so is what only reaches the end.
+  EXPECT_TRUE(as_affine(pool, pool.make(Op::Sub, {wraps, most}), domain));
+  EXPECT_TRUE(as_affine(pool, pool.make(Op::Sub, {most, i}), domain));
+  domain.extents = {1};
+  EXPECT_TRUE(as_affine(pool, wraps, domain));
+}
+
 TEST(AffineExpr, WhatIsNotAffineLeavesTheDomainAlone) {
   ExprPool pool;
   Domain domain;
