@@ -116,7 +116,8 @@ typedef void (*adjit_log_function)(void* user, adjit_log_level level, const char
 typedef int (*adjit_cancel_function)(void* user);
 /* The calling thread's hook, for long calls that nothing else brings a hook to, among them those
  * that belong to no context and may derive a computation: adjit_computation_partition, _text and
- * _stages, adjit_trace_call, _checkpoint, _custom_vjp, _scan and _while. NULL: none, as at first. `user` is borrowed until the hook is replaced or the thread ends. */
+ * _stages, adjit_trace_call, _checkpoint, _custom_vjp, _scan and _while. NULL: none, as at first.
+ * `user` is borrowed until the hook is replaced or the thread ends. */
 ADJIT_API adjit_status adjit_thread_set_cancel(adjit_cancel_function cancel, void* user);
 
 typedef struct adjit_context_options {
