@@ -4,7 +4,6 @@
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
-#include <llvm/IR/Instructions.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
@@ -18,6 +17,7 @@
 
 #include "jit/cpu/first_use.hpp"
 #include "jit/cpu/long_blocks.hpp"
+#include "jit/cpu/selection_faults.hpp"
 #include "jit/emit/lost_if_thrown.hpp"
 #include "runtime/expr/error.hpp"
 #include "runtime/process/fork.hpp"
@@ -58,25 +58,6 @@ class ErrorCollector {
   std::string first_;
 };
 
-// FastISel of LLVM 19 selects a choice between two scalar floats as a vector blend where there is
-// AVX but no AVX-512, and then folds a load of 4 or 8 bytes into it as one of 16: a read past the
-// end of an array. A value that is frozen is not folded.
-void keep_loads_out_of_selects(llvm::Module& module) {
-  std::vector<llvm::Use*> loads;
-  for (llvm::Function& function : module)
-    for (llvm::BasicBlock& block : function)
-      for (llvm::Instruction& instruction : block) {
-        if (!llvm::isa<llvm::SelectInst>(instruction)) continue;
-        if (!instruction.getType()->isFloatingPointTy()) continue;
-        for (llvm::Use& operand : instruction.operands())
-          if (llvm::isa<llvm::LoadInst>(operand)) loads.push_back(&operand);
-      }
-  for (llvm::Use* load : loads) {
-    llvm::Instruction* select = llvm::cast<llvm::Instruction>(load->getUser());
-    load->set(new llvm::FreezeInst(load->get(), "", select->getIterator()));
-  }
-}
-
 constexpr unsigned kBlock = 512;  // instructions
 
 // Passes are registered when they are first made, and which there are depends on these two.
@@ -97,8 +78,9 @@ std::string run_back_end(llvm::Module& module, TargetMachines& machines, Codegen
   FirstUse& first =
       first_uses[level == CodegenLevel::Fast][type == llvm::CodeGenFileType::ObjectFile];
   first(kFirstUseBytes, [&] { register_passes(machines, level, type); });
-  if (level == CodegenLevel::Fast && !machines.target().vector.avx512f)
-    keep_loads_out_of_selects(module);
+  const bool avx512 = machines.target().vector.avx512f;
+  if (level == CodegenLevel::Fast && !avx512) keep_loads_out_of_selects(module);
+  if (level == CodegenLevel::Less && avx512) keep_choices_whole(module);
   if (level == CodegenLevel::Fast) cut_long_blocks(module, kBlock);
   const ErrorCollector errors(module.getContext());
   const void* pretty_stack = llvm::SavePrettyStackState();

@@ -41,27 +41,6 @@ TEST(CompileModule, ThreadsCompileAtOnce) {
   for (const std::vector<char>& object : objects) EXPECT_EQ(object, expected);
 }
 
-// What a blend of vectors would read with the value lies past its end.
-TEST(CompileModule, ALoadOfOneFloatStaysOneWhereItIsChosen) {
-  for (const char* target : {"x86-64-v2", "x86-64-v3", "native"}) {
-    TargetMachines machines((cpu_target(target)));
-    const auto body = [](llvm::IRBuilder<>& b, llvm::Value* x) -> llvm::Value* {
-      llvm::Type* type = b.getFloatTy();
-      llvm::Value* array = b.CreateIntToPtr(b.CreateZExt(x, b.getInt64Ty()), b.getPtrTy());
-      llvm::Value* first = b.CreateLoad(type, array);
-      llvm::Value* second = b.CreateLoad(type, b.CreateConstGEP1_64(type, array, 1));
-      llvm::Value* positive = b.CreateFCmpOGT(first, llvm::ConstantFP::get(type, 0));
-      llvm::Value* chosen = b.CreateSelect(positive, second, first);
-      return b.CreateBitCast(chosen, b.getInt32Ty());
-    };
-    const SmallModule small(machines, "chosen", body);
-    const std::string text = assembly_of(small.module(), machines, CodegenLevel::Fast);
-    for (size_t at = text.find("blend"); at != std::string::npos; at = text.find("blend", at + 1))
-      EXPECT_EQ(text.substr(at, text.find('\n', at) - at).find('('), std::string::npos)
-          << text << " on " << target;
-  }
-}
-
 ErrorCode code_of(const SmallModule::Body& body, std::string& message) {
   try {
     object_of(machines(), "bad", body);
