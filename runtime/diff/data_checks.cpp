@@ -55,7 +55,7 @@ class Checker {
  private:
   void check_indices(const Stage& stage) {
     for (const OpenIndex& open : open_indices(graph_, stage)) {
-      const ExprId outside = violation(open);
+      const ExprId outside = violation(stage, open);
       const Points points = points_of(stage, {open.index, outside});
       add(stage, open, points, outside);
     }
@@ -95,19 +95,31 @@ class Checker {
   }
 
   // Whether the index is evaluated and out of range.
-  ExprId violation(const OpenIndex& open) {
+  ExprId violation(const Stage& stage, const OpenIndex& open) {
     ExprPool& pool = graph_.pool;
     const ExprId zero = pool.constant_int(0), extent = pool.constant_int(open.extent);
+    const ExprId reached = evaluated(stage, open);
+    const ExprId below = pool.make(Op::Lt, {open.index, zero});
+    const ExprId above = pool.make(Op::Le, {extent, open.index});
+    return pool.logical_and(reached, pool.make(Op::Or, {below, above}));
+  }
+
+  ExprId evaluated(const Stage& stage, const OpenIndex& open) {
+    ExprPool& pool = graph_.pool;
+    if (!open.paths.exact) {
+      const std::vector<ExprId> roots = expressions_of(stage);
+      const ExprId where = evaluated_where(pool, roots, open.read);
+      const ExprId predicate = pool.read_predicate(open.read);
+      return predicate.valid() ? pool.logical_and(where, predicate) : where;
+    }
     ExprId reached = pool.constant_int(0, DType::Bool);
-    for (const PathCondition& way : open.ways) {
+    for (const PathCondition& way : open.paths.ways) {
       ExprId all = pool.constant_int(1, DType::Bool);
       for (const auto& [condition, holds] : way)
         all = pool.logical_and(all, holds ? condition : pool.make(Op::Not, {condition}));
       reached = pool.make(Op::Or, {reached, all});
     }
-    const ExprId below = pool.make(Op::Lt, {open.index, zero});
-    const ExprId above = pool.make(Op::Le, {extent, open.index});
-    return pool.logical_and(reached, pool.make(Op::Or, {below, above}));
+    return reached;
   }
 
   // The axes that the expressions know, over what the stage's rows leave of them: an index at r is

@@ -138,8 +138,7 @@ class ViewInliner {
   }
 
   void rewrite(Stage& stage) {
-    std::vector<ExprId> roots(stage.bodies);
-    roots.insert(roots.end(), stage.target.begin(), stage.target.end());
+    const std::vector<ExprId> roots = expressions_of(stage);
     const bool is_view = stage.bodies.size() == 1 && pool_.is(stage.bodies[0], Op::Read) &&
                          stage.combiner.kind == CombinerKind::None;
     std::unordered_map<uint32_t, ExprId> replacements;

@@ -139,9 +139,14 @@ std::vector<size_t> defining_stages(const Graph& graph) {
   return stage_of;
 }
 
+std::vector<ExprId> expressions_of(const Stage& stage) {
+  std::vector<ExprId> all(stage.bodies);
+  all.insert(all.end(), stage.target.begin(), stage.target.end());
+  return all;
+}
+
 std::vector<TensorId> tensors_read(const Graph& graph, const Stage& stage) {
-  std::vector<ExprId> roots(stage.bodies);
-  roots.insert(roots.end(), stage.target.begin(), stage.target.end());
+  const std::vector<ExprId> roots = expressions_of(stage);
   std::vector<TensorId> found(stage.operands);
   if (stage.initial.valid()) found.push_back(stage.initial);
   for (ExprId id : reachable(graph.pool, roots))

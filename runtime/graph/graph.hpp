@@ -191,6 +191,8 @@ std::vector<size_t> defining_stages(const Graph& graph);
 /// Tensors that a stage reads (through bodies, target, predicates, initial, operands), ascending,
 /// each once.
 std::vector<TensorId> tensors_read(const Graph& graph, const Stage& stage);
+/// What a stage evaluates at a point: its bodies, and a scatter's target.
+std::vector<ExprId> expressions_of(const Stage& stage);
 
 /// The affine form of an Int64 expression over the domain's variables, adding divisions to `domain`
 /// for // and % by positive constants; nullopt when it is not quasi-affine (reads a tensor,

@@ -12,13 +12,13 @@ namespace {
 constexpr size_t kMaxWays = 8;
 constexpr size_t kMaxConditions = 64;
 
-using Ways = std::vector<PathCondition>;  // each sorted
-
 bool implies(const PathCondition& strong, const PathCondition& weak) {
   return std::ranges::includes(strong, weak);
 }
 
-void add_way(Ways& ways, const PathCondition& way) {
+// Conditions are sorted.
+void add_way(Paths& paths, const PathCondition& way) {
+  std::vector<PathCondition>& ways = paths.ways;
   for (const PathCondition& known : ways)
     if (implies(way, known)) return;
   std::erase_if(ways, [&](const PathCondition& known) { return implies(known, way); });
@@ -31,15 +31,20 @@ void add_way(Ways& ways, const PathCondition& way) {
     common = std::move(both);
   }
   ways = {common};
+  paths.exact = false;
 }
 
-PathCondition extended(const PathCondition& way, ExprId condition, bool value) {
+// Adds the way, longer by a condition.
+void add_longer(Paths& paths, const PathCondition& way, ExprId condition, bool value) {
   PathCondition longer = way;
   const std::pair<ExprId, bool> literal{condition, value};
   const auto at = std::ranges::lower_bound(longer, literal);
-  if (at != longer.end() && *at == literal) return longer;
-  if (longer.size() < kMaxConditions) longer.insert(at, literal);
-  return longer;
+  const bool known = at != longer.end() && *at == literal;
+  if (!known && longer.size() < kMaxConditions)
+    longer.insert(at, literal);
+  else if (!known)
+    paths.exact = false;
+  add_way(paths, longer);
 }
 
 // Under which condition a node evaluates its operand k; nullopt: always.
@@ -62,37 +67,75 @@ std::optional<std::pair<ExprId, bool>> needed_for(const ExprPool& pool, ExprId i
   }
 }
 
-}  // namespace
-
-std::unordered_map<uint32_t, std::vector<PathCondition>> path_conditions(
-    const ExprPool& pool, std::span<const ExprId> roots) {
-  const std::vector<ExprId> nodes = reachable(pool, roots);
-  std::unordered_set<uint32_t> reads;  // nodes with a read in or below them
+// Nodes with a read that counts in or below them.
+template <class Counts>
+std::unordered_set<uint32_t> above_reads(const ExprPool& pool, std::span<const ExprId> nodes,
+                                         Counts&& counts) {
+  std::unordered_set<uint32_t> above;
   for (ExprId id : nodes) {
     const bool below = std::ranges::any_of(
-        pool.operands(id), [&](ExprId operand) { return reads.contains(operand.value); });
-    if (below || pool.is(id, Op::Read)) reads.insert(id.value);
+        pool.operands(id), [&](ExprId operand) { return above.contains(operand.value); });
+    if (below || (pool.is(id, Op::Read) && counts(id))) above.insert(id.value);
   }
-  std::unordered_map<uint32_t, Ways> ways;
-  for (ExprId root : roots) ways[root.value] = {{}};
+  return above;
+}
+
+}  // namespace
+
+std::unordered_map<uint32_t, Paths> path_conditions(const ExprPool& pool,
+                                                    std::span<const ExprId> roots) {
+  const std::vector<ExprId> nodes = reachable(pool, roots);
+  const std::unordered_set<uint32_t> reads = above_reads(pool, nodes, [](ExprId) { return true; });
+  std::unordered_map<uint32_t, Paths> paths;
+  for (ExprId root : roots) paths[root.value] = {{{}}, true};
   // Parents have larger ids than their operands: downwards every way to a node is known when it is
   // met.
   for (size_t n = nodes.size(); n-- > 0;) {
     const ExprId id = nodes[n];
     if (!reads.contains(id.value)) continue;
-    const Ways here = ways.at(id.value);
+    const Paths here = paths.at(id.value);
     const std::span<const ExprId> operands = pool.operands(id);
     for (size_t k = 0; k < operands.size(); ++k) {
       if (!reads.contains(operands[k].value)) continue;
       const auto needed = needed_for(pool, id, k);
-      for (const PathCondition& way : here)
-        add_way(ways[operands[k].value],
-                needed ? extended(way, needed->first, needed->second) : way);
+      Paths& there = paths[operands[k].value];
+      there.exact = there.exact && here.exact;
+      for (const PathCondition& way : here.ways) {
+        if (needed)
+          add_longer(there, way, needed->first, needed->second);
+        else
+          add_way(there, way);
+      }
     }
-    if (!pool.is(id, Op::Read)) ways.erase(id.value);
+    if (!pool.is(id, Op::Read)) paths.erase(id.value);
   }
-  std::erase_if(ways, [&](const auto& entry) { return !pool.is(ExprId{entry.first}, Op::Read); });
-  return ways;
+  std::erase_if(paths, [&](const auto& entry) { return !pool.is(ExprId{entry.first}, Op::Read); });
+  return paths;
+}
+
+ExprId evaluated_where(ExprPool& pool, std::span<const ExprId> roots, ExprId read) {
+  const std::vector<ExprId> nodes = reachable(pool, roots);
+  const std::unordered_set<uint32_t> above =
+      above_reads(pool, nodes, [&](ExprId id) { return id == read; });
+  const ExprId always = pool.constant_int(1, DType::Bool);
+  std::unordered_map<uint32_t, ExprId> where;
+  for (ExprId root : roots) where[root.value] = always;
+  for (size_t n = nodes.size(); n-- > 0;) {
+    const ExprId id = nodes[n];
+    if (id == read || !above.contains(id.value)) continue;
+    const ExprId here = where.at(id.value);
+    const std::vector<ExprId> operands(pool.operands(id).begin(), pool.operands(id).end());
+    for (size_t k = 0; k < operands.size(); ++k) {
+      if (!above.contains(operands[k].value)) continue;
+      ExprId there = here;
+      if (const auto needed = needed_for(pool, id, k))
+        there = pool.logical_and(
+            here, needed->second ? needed->first : pool.make(Op::Not, {needed->first}));
+      const auto [known, added] = where.try_emplace(operands[k].value, there);
+      if (!added) known->second = pool.make(Op::Or, {known->second, there});
+    }
+  }
+  return where.at(read.value);
 }
 
 }  // namespace adjit

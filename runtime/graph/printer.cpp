@@ -212,8 +212,7 @@ class GraphPrinter {
     for (const std::string& variable : variables)
       if (std::ranges::find(leaves.axes, variable) == leaves.axes.end())
         leaves.arguments.push_back(variable);  // keeps lets off the divisions' names
-    std::vector<ExprId> roots(stage.bodies);
-    roots.insert(roots.end(), stage.target.begin(), stage.target.end());
+    const std::vector<ExprId> roots = expressions_of(stage);
     const PrintedExpressions printed = print_expressions(graph_, roots, leaves, "t");
     const std::span<const std::string> texts(printed.roots);
     const std::span<const std::string> bodies = texts.first(stage.bodies.size());

@@ -114,8 +114,7 @@ class GraphVerifier {
   }
 
   void check_expressions(const Stage& stage) const {
-    std::vector<ExprId> roots(stage.bodies);
-    roots.insert(roots.end(), stage.target.begin(), stage.target.end());
+    const std::vector<ExprId> roots = expressions_of(stage);
     for (ExprId root : roots)
       require(root.value < pool_.size(), ErrorCode::Invalid, "an expression id is out of range");
     for (ExprId id : reachable(pool_, roots)) {

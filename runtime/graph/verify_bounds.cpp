@@ -82,7 +82,7 @@ class BoundsVerifier {
 
   void operator()() {
     for (const OpenIndex& access : accesses())
-      for (const PathCondition& way : access.ways) check(access, way);
+      for (const PathCondition& way : access.paths.ways) check(access, way);
   }
 
   std::vector<OpenIndex> open() {
@@ -92,10 +92,10 @@ class BoundsVerifier {
       // prove.
       const bool checked_later = left_to_the_run(graph_, std::span(&access.index, 1));
       if (access.read.valid() && !checked_later) continue;
-      std::erase_if(access.ways, [&](const PathCondition& way) {
+      std::erase_if(access.paths.ways, [&](const PathCondition& way) {
         return surely(access, way) || (access.read.valid() && all_tried(access, way));
       });
-      if (!access.ways.empty()) found.push_back(std::move(access));
+      if (!access.paths.ways.empty()) found.push_back(std::move(access));
     }
     return found;
   }
@@ -107,23 +107,21 @@ class BoundsVerifier {
     const auto add = [&](OpenIndex access) {
       if (!bounded(access)) found.push_back(std::move(access));
     };
-    std::vector<ExprId> roots(stage_.bodies);
-    roots.insert(roots.end(), stage_.target.begin(), stage_.target.end());
-    std::unordered_map<uint32_t, std::vector<PathCondition>> conditions =
-        path_conditions(pool_, roots);
+    const std::vector<ExprId> roots = expressions_of(stage_);
+    std::unordered_map<uint32_t, Paths> conditions = path_conditions(pool_, roots);
     for (ExprId read : reachable(pool_, roots)) {
       if (!pool_.is(read, Op::Read)) continue;
-      std::vector<PathCondition>& ways = conditions.at(read.value);
+      Paths& paths = conditions.at(read.value);
       if (const ExprId predicate = pool_.read_predicate(read); predicate.valid())
-        for (PathCondition& way : ways) way.emplace_back(predicate, true);
+        for (PathCondition& way : paths.ways) way.emplace_back(predicate, true);
       const TensorInfo& tensor = graph_.info(pool_.read_tensor(read));
       const std::span<const ExprId> index = pool_.read_index(read);
-      for (size_t d = 0; d < index.size(); ++d) add({read, index[d], d, tensor.shape[d], ways});
+      for (size_t d = 0; d < index.size(); ++d) add({read, index[d], d, tensor.shape[d], paths});
     }
     if (stage_.kind != StageKind::Scatter || stage_.out_of_range != OutOfRange::Error) return found;
     const TensorInfo& result = graph_.info(stage_.results[0]);
     for (size_t d = 0; d < stage_.target.size(); ++d)
-      add({{}, stage_.target[d], d, result.shape[d], {{}}});
+      add({{}, stage_.target[d], d, result.shape[d], {{{}}, true}});
     return found;
   }
 
@@ -158,9 +156,25 @@ class BoundsVerifier {
     std::vector<ExprId> roots{access.index};
     if (PartialEvaluator(pool_, roots).reads_data()) return false;
     if (inside_everywhere(access)) return true;
+    // A point counts against the stage only where the read is evaluated.
+    if (!access.paths.exact) return all_tried_among(access, {{evaluated(access.read), true}});
+    return all_tried_among(access, way);
+  }
+
+  bool all_tried_among(const OpenIndex& access, const PathCondition& way) {
+    const ExprPool& pool = extended_ ? *extended_ : pool_;
+    std::vector<ExprId> roots{access.index};
     for (const auto& [condition, value] : way) roots.push_back(condition);
-    return search(access, way, PartialEvaluator(pool_, roots)) ||
-           none_outside(access, way, PartialEvaluator(pool_, roots));
+    return search(access, way, PartialEvaluator(pool, roots)) ||
+           none_outside(access, way, PartialEvaluator(pool, roots));
+  }
+
+  // Where the stage evaluates the read and its predicate holds, in a pool that has this, too.
+  ExprId evaluated(ExprId read) {
+    if (!extended_) extended_ = pool_;
+    const ExprId where = evaluated_where(*extended_, expressions_of(stage_), read);
+    const ExprId predicate = pool_.read_predicate(read);
+    return predicate.valid() ? extended_->logical_and(where, predicate) : where;
   }
 
   // Whether the index stays inside under no condition. Reads of one window share most of theirs.
@@ -335,6 +349,7 @@ class BoundsVerifier {
   const ExprPool& pool_;
   const Stage& stage_;
   IndexCases index_cases_;
+  std::optional<ExprPool> extended_;  // pool_ and more, where paths are not exact
   std::vector<std::string> names_;
   std::map<std::pair<ExprId, int64_t>, bool> inside_;  // index and extent
 };

@@ -31,8 +31,8 @@ struct OpenIndex {
   ExprId read;   // invalid: a scatter's target
   ExprId index;  // Int64, over the stage's axes
   size_t dimension = 0;
-  int64_t extent = 0;               // of that dimension
-  std::vector<PathCondition> ways;  // it is evaluated where one of them holds (none: everywhere)
+  int64_t extent = 0;  // of that dimension
+  Paths paths;         // where it is evaluated (none: everywhere), the read's predicate included
 };
 /// Those of a verified stage, in the order of its expressions: whoever runs it has to check them.
 std::vector<OpenIndex> open_indices(const Graph& graph, const Stage& stage);

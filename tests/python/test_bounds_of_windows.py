@@ -50,3 +50,28 @@ def test_an_index_out_of_range_is_an_error(f: Callable[..., Any], index: Any) ->
         aj.jit(f)(_X, _W, index)
     with pytest.raises(aj.BoundsError, match="out of range 0:10"):
         aj.value_and_grad(lambda x, w: aj.sum(f(x, w, index)))(_X, _W)
+
+
+@pytest.mark.parametrize("ways", [3, 8, 9, 20])
+def test_a_read_of_many_branches_is_checked_where_one_is_taken(ways: int) -> None:
+    """The place is out of range only where no branch reads: no error, whatever their number."""
+    places = np.where(np.arange(30) < ways, np.arange(30) % 10, 77)
+
+    def f(x: Any, places: Any) -> Any:
+        def body(k: Any) -> Any:
+            value = aj.sin(x[places[k]])
+            terms = [aj.select(k == n, value * (n + 1.0), 0.0) for n in range(ways)]
+            return sum(terms[1:], terms[0])
+
+        return aj.compute((30,), body)
+
+    number = np.arange(30) + 1.0
+    expected = np.where(np.arange(30) < ways, np.sin(_X[places % 10]) * number, 0)
+    np.testing.assert_allclose(aj.jit(f)(_X, places), expected, rtol=1e-14)
+    gradient = aj.jit(aj.grad(lambda x, p: aj.sum(f(x, p))))(_X, places)
+    slope = np.zeros(10)
+    np.add.at(slope, places[:ways], np.cos(_X[places[:ways]]) * number[:ways])
+    np.testing.assert_allclose(gradient, slope, rtol=1e-14)
+    places[ways - 1] = 77
+    with pytest.raises(aj.BoundsError, match="77"):
+        aj.jit(f)(_X, places)

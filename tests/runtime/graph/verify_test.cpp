@@ -239,6 +239,20 @@ TEST(VerifyBounds, LargeDomainsAreProven) {
       "");
 }
 
+// Of one read, more ways than are told apart: each leads to places inside, or one does not.
+TEST(VerifyBounds, ReadsWithManyWays) {
+  const auto chosen = [](int last) {
+    std::string body = "let t = sin(x(i)); 0.0";
+    for (int n = 0; n < 12; ++n)
+      body += " + select(i == " + std::to_string(n < 11 ? n % 8 : last) + ", t * " +
+              std::to_string(n + 2) + ".0, 0.0)";
+    return "y(i) = " + body + " where i in 0:20";
+  };
+  EXPECT_EQ(body_error("float(8) x", chosen(3)), "");
+  const std::string error = body_error("float(8) x", chosen(9));
+  EXPECT_NE(error.find("at i = 9: index 9"), std::string::npos) << error;
+}
+
 TEST(VerifyBounds, EmptyDomainsReadNothing) {
   EXPECT_EQ(body_error("float(0) x", "y(i) = x(i + 7) where i in 0:0"), "");
   EXPECT_EQ(body_error("float(0) x", "y(i) +=! x(r) where i in 0:3, r in 0:0"), "");
