@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "autosched/access.hpp"
 #include "autosched/inlining.hpp"
@@ -110,10 +109,8 @@ class Siblings {
       const Stage& stage = graph.stages[s];
       if (!may_fuse(graph, stage) || planned_.contains(stage.results.front().value)) continue;
       SiblingGroup& group = open[key_of(stage)];
-      if (s >= from_ && !group.stages.empty() && (!found || found == &group) &&
+      if (!group.stages.empty() && (!found || found == &group) &&
           joins(program, producers, meter, group, s)) {
-        // Two stages in front of the next one become none, the group lies behind it.
-        if (!found) from_ = s - 1;
         found = &group;
       } else {
         if (found == &group) break;
@@ -128,19 +125,13 @@ class Siblings {
   bool joins(const Program& program, const std::vector<size_t>& producers, WorkMeter& meter,
              const SiblingGroup& group, size_t s) {
     const Stage& stage = program.graph.stages[s];
-    const std::string& name = stage_name(program.graph, stage);
-    if (refused_.contains(name) || !worth_fusing(program.graph, meter, group, stage) ||
-        !independent(program, producers, group.stages, s))
-      return false;
-    const bool keeps = choices_.keeps(Decision::Siblings, program.graph, stage);
-    if (!keeps) refused_.insert(name);
-    return keeps;
+    return worth_fusing(program.graph, meter, group, stage) &&
+           independent(program, producers, group.stages, s) &&
+           choices_.keeps(Decision::Siblings, program.graph, stage);
   }
 
   const StageSet& planned_;
   Choices& choices_;
-  size_t from_ = 0;  // stages in front of it have been asked
-  std::set<std::string> refused_;
 };
 
 }  // namespace

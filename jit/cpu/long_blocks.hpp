@@ -7,7 +7,8 @@ class Module;
 
 namespace adjit {
 
-/// Cuts blocks of more than twice so many instructions into parts of so many. The selection of
+/// Cuts blocks into parts of so many instructions, the last of which has up to twice as many; phis
+/// do not count. In linear time. The selection of
 /// instructions orders one block at a time: where many of its instructions use the flags, as
 /// conditions on indices do, that takes the square of their number. Arrays that are joined of a
 /// thousand parts have such blocks. For modules that are compiled at CodegenLevel::Fast, where what
