@@ -15,12 +15,6 @@ int64_t row_piece(const Graph& graph, TensorId operand) {
   return size < 2 ? 0 : kPieceBytes / size;
 }
 
-bool reads_data(const ExprPool& pool, ExprId expr) {
-  const ExprId roots[] = {expr};
-  return std::ranges::any_of(reachable(pool, roots),
-                             [&](ExprId id) { return pool.is(id, Op::Read); });
-}
-
 bool moves_with(const ExprPool& pool, ExprId coordinate, size_t axis) {
   const ExprId roots[] = {coordinate};
   return std::ranges::any_of(reachable(pool, roots), [&](ExprId id) {
@@ -46,7 +40,7 @@ std::vector<size_t> order_of_rows(const ExprPool& pool, std::span<const ExprId> 
   std::vector<size_t> order;
   for (const bool data : {false, true})
     for (size_t d = 0; d < index.size(); ++d)
-      if (d != rows && reads_data(pool, index[d]) == data) order.push_back(d);
+      if (d != rows && contains_read(pool, index.subspan(d, 1)) == data) order.push_back(d);
   order.push_back(rows);
   return order;
 }

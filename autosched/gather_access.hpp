@@ -15,9 +15,6 @@ namespace adjit {
 /// not taken.
 int64_t row_piece(const Graph& graph, TensorId operand);
 
-/// Whether an expression reads a tensor.
-bool reads_data(const ExprPool& pool, ExprId expr);
-
 /// Whether a coordinate moves with an axis.
 bool moves_with(const ExprPool& pool, ExprId coordinate, size_t axis);
 

@@ -248,7 +248,7 @@ Prepared prepare_stages(const Graph& graph, const Target& target, Choices& choic
                      : inline_and_share(p.program, target, p.plans, choices);
   });
   attempts(made, "siblings", [&](Prepared& p) {
-    p.program = fuse_sibling_groups(std::move(p.program), planned(p.plans), choices);
+    p.program = fuse_sibling_groups(std::move(p.program), planned_stages(p.plans), choices);
   });
   if (scan) return made;
   attempts(made, "blocks of rows", [&](Prepared& p) {
@@ -261,7 +261,7 @@ Prepared prepare_loops(const Graph& graph, const Target& target, Choices& choice
                        Attempts& attempts, const Scan* scan) {
   Prepared made = prepare_stages(graph, target, choices, attempts, scan);
   attempts(made, "rematerialization", [&](Prepared& p) {
-    p.program = rematerialize_stages(std::move(p.program), planned(p.plans), choices);
+    p.program = rematerialize_stages(std::move(p.program), planned_stages(p.plans), choices);
   });
   attempts(made, "weighed rows",
            [&](Prepared& p) { p.program = weigh_named_rows(std::move(p.program), p.plans); });

@@ -5,7 +5,7 @@
 
 namespace adjit {
 
-/// One kernel per stage, serial loops in domain order, reads guarded (guard_reads.hpp), scatters
+/// One kernel per stage, serial loops in domain order, reads guarded (guard_reads.hpp), scatters,
 /// scans and prefix reductions lowered (lower_scatters.hpp, lower_scans.hpp, lower_running.hpp).
 /// Call stages raise ErrorCode::Compile saying that this version does not compile them (they are
 /// printed, parsed and interpreted).

@@ -8,7 +8,6 @@
 
 #include "autosched/attachment.hpp"
 #include "autosched/copy_chunks.hpp"
-
 #include "autosched/matrix_product.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/nests.hpp"

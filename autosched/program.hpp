@@ -1,9 +1,10 @@
 // autosched/program.hpp -- a scheduled computation: kernels, each a tree of loop nests over a
 // graph's stages.
 //
-// A program is a value. `initial_program` makes the plainest legal one; moves (moves.hpp) are the
-// only way to change one; the emitter (jit/emit) turns any legal program into code. A program holds
-// its own graph, because some moves rewrite stages (inline, split_reduction, pack).
+// A program is a value. `initial_program` (initial_program.hpp) makes the plainest legal one; moves
+// (moves.hpp) are the only way to change one; the emitter (jit/emit) turns any legal program into
+// code. A program holds its own graph, because some moves rewrite stages (inline, split_reduction,
+// pack).
 //
 // Loops. Every axis of a stage is covered by one or more loops of its nest, whose steps multiply
 // up: an axis of extent 100 tiled by 32 has a loop of step 32 (4 trips) and one of step 1 (32

@@ -34,7 +34,7 @@ struct ReductionPlan {
 using ReductionPlans = std::unordered_map<uint32_t, ReductionPlan>;
 
 /// The stages that have a plan.
-inline StageSet planned(const ReductionPlans& plans) {
+inline StageSet planned_stages(const ReductionPlans& plans) {
   StageSet stages;
   for (const auto& [stage, plan] : plans) stages.insert(stage);
   return stages;

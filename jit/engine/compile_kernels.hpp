@@ -37,9 +37,11 @@ using KernelNames = std::function<std::string(size_t)>;
 /// registers: on Zen 4 a Gaussian kernel's gradient takes 0.76 of the time, a fused chain of
 /// functions 0.85, and their first calls 1 to 2 ms more (bodies of 20 functions some 70). Where a
 /// kernel without accumulators has thousands of instructions, allocating registers takes the square
-/// of their number.
+/// of their number and gains nothing: joins of 250, 400 and 800 arrays of 64 x 32 float32 on Zen 4
+/// took 0.62, 1.6 and 7.1 s to compile with and 0.11, 0.18 and 0.39 s without, and ran in 0.80,
+/// 1.05 and 0.99 of the time.
 CodegenLevel level_of(bool register_tile, size_t different, double points, bool long_body,
-                      const TargetFeatures& features, unsigned instructions = 0);
+                      const TargetFeatures& features, unsigned instructions);
 
 /// Emits every kernel and compiles those that equal no earlier one (equal_kernels.hpp), on as many
 /// threads as this process may use. Deterministic.

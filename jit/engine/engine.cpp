@@ -35,6 +35,7 @@ constexpr const char* kVersion = ADJIT_VERSION;
 // of a process's mappings, of which Linux allows 65,530 (vm.max_map_count): three engines have
 // room.
 constexpr size_t kMaxExecutables = 4096, kMaxObjects = 8192;
+static_assert(3 * 2 * kMaxObjects < 65'530);
 size_t share_of_objects(const Executable& executable) {
   return std::max(executable.object_count(), kMaxObjects / kMaxExecutables);
 }

@@ -99,7 +99,8 @@ Program schedule_within(const Graph& graph, const Target& target, int64_t budget
   Choices usual;
   Attempts attempts = Attempts::with_caution();
   const Prepared prepared = prepare_stages(graph, target, usual, attempts);
-  const Rematerialization plan = plan_rematerialization(prepared.program, planned(prepared.plans));
+  const Rematerialization plan =
+      plan_rematerialization(prepared.program, planned_stages(prepared.plans));
   const size_t last = plan.steps.size() - 1;
   double scale = 1;  // what is measured, of what was estimated
   for (size_t step = 0;;) {

@@ -1,8 +1,6 @@
 // tests/autosched/gathered_rows_test.cpp -- operands at places that data names, and the dimension
 // that goes innermost.
 #include "autosched/gathered_rows.hpp"
-#include "autosched/gather_access.hpp"
-#include "autosched/tile_model.hpp"
 
 #include <algorithm>
 
@@ -46,19 +44,6 @@ TEST(GatheredRows, TheDimensionThatDataLeavesAlone) {
   EXPECT_EQ(copied("x(b, I(b, i, 0) % 9, I(b, i, 1) % 9, r_k)"), std::vector<size_t>())
       << "innermost as it is";
   EXPECT_EQ(copied("(i < 60 ? x(b, r_c, I(b, i, 0) % 9, 3) : 0.0)"), data_last);
-}
-
-TEST(GatheredRows, Pieces) {
-  Graph graph;
-  const auto piece = [&](DType dtype) {
-    return row_piece(graph, add_input(graph, "x", dtype, {4}));
-  };
-  EXPECT_EQ(piece(DType::Float32), 4);
-  EXPECT_EQ(piece(DType::Float64), 2);
-  EXPECT_EQ(piece(DType::BFloat16), 8);
-  EXPECT_EQ(piece(DType::Int8), 0) << "such lanes are not transposed";
-  EXPECT_EQ(piece(DType::Bool), 0);
-  EXPECT_LT(row_load_cost(8, 4), 4 * 0.55 * 8) << "four gathers";
 }
 
 // Bilinear samples of an image of some channels along a flow, weighted and summed.

@@ -92,6 +92,23 @@ TEST(SiblingGroups, ShareOnePassUnlessTheyDependOnEachOther) {
   expect_faithful(program, b.graph);
 }
 
+// A fusion moves what reads a member behind the group: stages that were asked and others change
+// places, and those are found all the same.
+TEST(SiblingGroups, AreFoundWhereAFusionReordersTheStages) {
+  const Graph graph = parse_graph(R"(def f(float(40) a, float(6, 40) x) -> (w, v, r, s, t) {
+  w(i) = exp(a(i))
+  u(i, j) = exp(x(i, j))
+  r(i) +=! u(i, k)
+  s(i, j) = sin(x(i, j))
+  v(i) = cos(a(i))
+  t(i, j) = cos(x(i, j))
+})");
+  Choices own;
+  const Program program = fuse_sibling_groups(plain(graph), {}, own);
+  EXPECT_EQ(program.kernels.size(), 3u);  // (w, v), (u, s, t), r
+  expect_faithful(program, graph);
+}
+
 // Every fusion takes time for the whole program, so there is one a group and not one a stage.
 TEST(SiblingGroups, AreFusedAsAWhole) {
   constexpr size_t kStages = 800;

@@ -44,12 +44,14 @@ TEST(Rematerialization, BringsWhatLivesUnderTheBudget) {
   Choices usual;
   Attempts sure;
   const Prepared prepared = prepare_stages(graph, kTwoCores, usual, sure);
-  const Rematerialization plan = plan_rematerialization(prepared.program, planned(prepared.plans));
+  const Rematerialization plan =
+      plan_rematerialization(prepared.program, planned_stages(prepared.plans));
   ASSERT_GT(plan.steps.size(), 2u);
   EXPECT_EQ(plan.steps.front().stages, 0u);
   for (size_t k = 0; k < plan.steps.size(); ++k) {
     const Choices choices(answers_for(plan, plan.steps[k]));
-    const Program p = rematerialize_stages(prepared.program, planned(prepared.plans), choices);
+    const Program p =
+        rematerialize_stages(prepared.program, planned_stages(prepared.plans), choices);
     const auto again = std::ranges::count_if(p.graph.stages, [&](const Stage& stage) {
       return stage_name(p.graph, stage).ends_with("again");
     });

@@ -60,7 +60,7 @@ TEST(RowParts, WhatTakesLittleIsNotComputedAhead) {
   EXPECT_TRUE(pool.is(rows.weights[2], Op::Read));
   EXPECT_EQ(rows.places[0], before.places[0]);
   EXPECT_EQ(rows.places[1], before.places[1]);
-  EXPECT_TRUE(reads_data(pool, rows.places[2]));
+  EXPECT_TRUE(contains_read(pool, {&rows.places[2], 1}));
   EXPECT_EQ(rows.places[3], before.places[3]) << "no neighbours along the points";
   EXPECT_EQ(p.graph.stages[0].domain.extents, (std::vector<int64_t>{6, 4})) << "points are last";
 }

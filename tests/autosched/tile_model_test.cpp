@@ -203,5 +203,10 @@ TEST(TileModel, ResultsApartAreStoredInRows) {
   EXPECT_EQ(stored("i, j", {2, 1, 1}), stored("i, j", {2, 3, 1}));
 }
 
+TEST(TileModel, RowsOfEightLanesCostLessThanFourGathers) {
+  constexpr double kGatheredLane = 0.55;  // cycles
+  EXPECT_LT(row_load_cost(8, 4), 4 * kGatheredLane * 8);
+}
+
 }  // namespace
 }  // namespace adjit

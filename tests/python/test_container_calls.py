@@ -163,7 +163,7 @@ def test_executables_refuse_another_structure(
     for _ in range(3):  # first, and when calls have become usual
         with pytest.raises(aj.Error, match=message):
             call(make(like(operands())))
-        with pytest.raises(aj.Error, match="takes 1 arguments, not 2"):
+        with pytest.raises(aj.Error, match="takes 1 argument, not 2"):
             call(like(operands()), like(operands()))
         np.testing.assert_array_equal(call(like(operands())), [-1, 0, 1])
 

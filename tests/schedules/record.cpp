@@ -127,8 +127,13 @@ std::string name_of(const std::string& source) {
 }
 
 Graph graph_of(const std::string& source) {
-  if (source.starts_with(kProgram))
-    return gradient_of_program(std::strtoull(source.c_str() + kProgram.size(), nullptr, 10));
+  if (source.starts_with(kProgram)) {
+    char* end = nullptr;
+    const uint64_t seed = std::strtoull(source.c_str() + kProgram.size(), &end, 10);
+    if (end == source.c_str() + kProgram.size() || *end != '\0')
+      throw Error(ErrorCode::Invalid, "'" + source + "' names no seed of a random program");
+    return gradient_of_program(seed);
+  }
   std::ifstream file(source);
   if (!file) throw Error(ErrorCode::Invalid, "cannot read " + source);
   std::ostringstream text;

@@ -217,7 +217,8 @@ class Executable:
         wanted, given = self._structure[-1], structure[-1]
         name = f"the executable of '{self._title}'"
         if len(wanted) != len(given):
-            raise Error(f"{name} takes {len(wanted)} arguments, not {len(given)}")
+            noun = "argument" if len(wanted) == 1 else "arguments"
+            raise Error(f"{name} takes {len(wanted)} {noun}, not {len(given)}")
         k = next(k for k, child in enumerate(wanted) if child != given[k])
         raise Error(
             f"{name} was lowered for arguments of another structure: "

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include "jit/cpu/code.hpp"
 #include "tests/jit/cpu/small_modules.hpp"
@@ -33,6 +34,37 @@ TEST(LongBlocks, AreCutIntoPartsOfSoMany) {
   EXPECT_GT(function.size(), 15u);
   for (const llvm::BasicBlock& block : function) EXPECT_LE(block.size(), 200u);
   EXPECT_FALSE(llvm::verifyModule(small.module()));
+}
+
+// Phis stay at the front of their block and do not count.
+TEST(LongBlocks, PhisAreNoPartOfThem) {
+  const SmallModule small(machines(), "f", [](llvm::IRBuilder<>& b, llvm::Value* x) {
+    llvm::BasicBlock* before = b.GetInsertBlock();
+    auto* block = llvm::BasicBlock::Create(b.getContext(), "phis", before->getParent());
+    b.CreateBr(block);
+    b.SetInsertPoint(block);
+    std::vector<llvm::PHINode*> phis;
+    for (int k = 0; k < 300; ++k) {
+      phis.push_back(b.CreatePHI(b.getInt32Ty(), 1));
+      phis.back()->addIncoming(x, before);
+    }
+    llvm::Value* sum = x;
+    for (size_t k = 0; k < 150; ++k) sum = b.CreateAdd(sum, phis[k]);
+    return sum;
+  });
+  cut_long_blocks(small.module(), 100);
+  EXPECT_EQ(small.module().getFunction("f")->size(), 2u) << "151 instructions are no two parts";
+  cut_long_blocks(small.module(), 50);
+  EXPECT_EQ(small.module().getFunction("f")->size(), 4u);
+  EXPECT_FALSE(llvm::verifyModule(small.module()));
+}
+
+TEST(LongBlocks, AreCutWhereModulesAreCompiledFast) {
+  const SmallModule small(machines(), "f", many_terms(3000));
+  const std::string fast = assembly_of(small.module(), machines(), CodegenLevel::Fast);
+  const std::string less = assembly_of(small.module(), machines(), CodegenLevel::Less);
+  EXPECT_NE(fast.find("%part"), std::string::npos);
+  EXPECT_EQ(less.find("%part"), std::string::npos);
 }
 
 TEST(LongBlocks, OthersStay) {

@@ -59,22 +59,22 @@ TEST(CompileKernels, ManyKernelsInOrder) {
 // The first call of many small kernels is mostly compilation.
 TEST(CompileKernels, SmallKernelsOfManyAreCompiledFast) {
   const TargetFeatures features = from_feature_string("+sse4.1,+avx2,+fma");
-  EXPECT_EQ(level_of(false, 100, 900, true, features), CodegenLevel::Fast);
-  EXPECT_EQ(level_of(true, 100, 900, true, features), CodegenLevel::Less) << "accumulators";
-  EXPECT_EQ(level_of(false, 20, 900, true, features), codegen_level(false, features));
-  EXPECT_EQ(level_of(false, 100, 10000, true, features), codegen_level(false, features));
+  EXPECT_EQ(level_of(false, 100, 900, true, features, 100), CodegenLevel::Fast);
+  EXPECT_EQ(level_of(true, 100, 900, true, features, 100), CodegenLevel::Less) << "accumulators";
+  EXPECT_EQ(level_of(false, 20, 900, true, features, 100), codegen_level(false, features));
+  EXPECT_EQ(level_of(false, 100, 10000, true, features, 100), codegen_level(false, features));
 }
 
 TEST(CompileKernels, KernelsOfManyPointsKeepTheirValuesInRegisters) {
   TargetFeatures wide;
   wide.avx512f = true;
-  EXPECT_EQ(level_of(false, 8, 4095, true, wide), CodegenLevel::Fast);
-  EXPECT_EQ(level_of(false, 8, 4096, true, wide), CodegenLevel::Less)
+  EXPECT_EQ(level_of(false, 8, 4095, true, wide, 100), CodegenLevel::Fast);
+  EXPECT_EQ(level_of(false, 8, 4096, true, wide, 100), CodegenLevel::Less)
       << "some points of few kernels";
-  EXPECT_EQ(level_of(false, 9, 32767, true, wide), CodegenLevel::Fast);
-  EXPECT_EQ(level_of(false, 9, 32768, true, wide), CodegenLevel::Less);
-  EXPECT_EQ(level_of(false, 1, 4 << 20, false, wide), CodegenLevel::Fast) << "a copy";
-  EXPECT_EQ(level_of(false, 100, 4 << 20, true, wide), CodegenLevel::Less);
+  EXPECT_EQ(level_of(false, 9, 32767, true, wide, 100), CodegenLevel::Fast);
+  EXPECT_EQ(level_of(false, 9, 32768, true, wide, 100), CodegenLevel::Less);
+  EXPECT_EQ(level_of(false, 1, 4 << 20, false, wide, 100), CodegenLevel::Fast) << "a copy";
+  EXPECT_EQ(level_of(false, 100, 4 << 20, true, wide, 100), CodegenLevel::Less);
 }
 
 // Which takes the square of their number.
