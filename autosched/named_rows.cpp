@@ -179,8 +179,9 @@ std::optional<Program> weighed(const Program& program, size_t stage, ReductionPl
   if (rows.refusal) return std::nullopt;
   const int64_t lanes = full_lanes(program.graph, before, program.vector_bits);
   const int64_t elements = elements_with_room(program, stage, rows);
-  const bool by_data = std::ranges::any_of(
-      before.target, [&](ExprId target) { return contains_read(program.graph.pool, {&target, 1}); });
+  const bool by_data = std::ranges::any_of(before.target, [&](ExprId target) {
+    return contains_read(program.graph.pool, {&target, 1});
+  });
   if (!by_data || elements < kShortestNamedRow || elements % lanes_for(elements, lanes) != 0 ||
       !is_few(points_along(before.domain, rows.corners)) ||
       before.domain.extents[rows.side] < lanes)

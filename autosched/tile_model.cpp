@@ -81,7 +81,7 @@ TileModel::TileModel(const TileProblem& problem, size_t vector_axis)
   row_ = in_reduction_ ? problem.spans[v_] : 1;
   for (size_t a = output_rank_; a < problem.spans.size() && in_reduction_ && !reuses_; ++a)
     if (a != v_) row_ *= problem.spans[a];
-  lane_load_ = 4 * row_ >= kLongRow ? kFarLoad : kPorts;
+  lane_load_ = row_ >= kLongRow / 4 ? kFarLoad : kPorts;
   contiguous_.resize(p_.accesses.reads.size());
   for (size_t r = 0; r < contiguous_.size(); ++r) {
     const MemoryAccess& access = p_.accesses.reads[r];

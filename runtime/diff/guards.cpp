@@ -24,8 +24,7 @@ std::optional<Comparison> row_of(const ExprPool& pool, ExprId literal, Domain& d
   if (pool.dtype(pool.operand(id, 0)) != DType::Int64) return std::nullopt;
   const auto a = as_affine(pool, pool.operand(id, 0), domain);
   const auto b = as_affine(pool, pool.operand(id, 1), domain);
-  // Rows are exact: a side that wraps somewhere is compared after it has.
-  if (!a || !b || !box_interval(domain, *a) || !box_interval(domain, *b)) return std::nullopt;
+  if (!a || !b) return std::nullopt;  // or a side wraps somewhere, and is compared after it has
   try {
     if (op == Op::Eq || op == Op::Ne) return Comparison{*b - *a, true};
     const Affine difference =
