@@ -78,10 +78,7 @@ TileModel::TileModel(const TileProblem& problem, size_t vector_axis)
     passing_ = 0;
     break;
   }
-  row_ = in_reduction_ ? problem.spans[v_] : 1;
-  for (size_t a = output_rank_; a < problem.spans.size() && in_reduction_ && !reuses_; ++a)
-    if (a != v_) row_ *= problem.spans[a];
-  lane_load_ = row_ >= kLongRow / 4 ? kFarLoad : kPorts;
+  lane_load_ = in_reduction_ && problem.spans[v_] >= kLongRow / 4 ? kFarLoad : kPorts;
   contiguous_.resize(p_.accesses.reads.size());
   for (size_t r = 0; r < contiguous_.size(); ++r) {
     const MemoryAccess& access = p_.accesses.reads[r];
@@ -317,7 +314,7 @@ std::vector<int64_t> TileModel::choices(size_t axis) const {
   } else if (axis < output_rank_) {
     if (is_picked(axis)) return {1};
     // What is read once streams through: a few accumulators hide the latency; eight fold best.
-    const bool any = !in_reduction_ || reuses_, folds = row_ <= 8 * lanes_;
+    const bool any = !in_reduction_ || reuses_, folds = p_.spans[v_] <= 8 * lanes_;
     for (int64_t f : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16})
       if (f <= extent && (f <= 4 || any || (folds && f == 8))) found.push_back(f);
   } else {

@@ -280,7 +280,6 @@ class TileModel {
   bool reuses_ = false;  // every operand is read several times
   double passing_ = 0;   // bytes of all operands where each is read once, else 0
   int64_t registers_;
-  int64_t row_ = 1;  // points of a reduction that walks its operands once, along the lanes
   double arithmetic_ = 1, lane_load_ = kPorts;
   double runs_ = 1;  // of all loops over tiles, while the program runs once
   std::vector<std::pair<uint64_t, double>> operations_;  // axes as a mask, vector instructions

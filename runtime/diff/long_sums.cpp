@@ -15,8 +15,10 @@
 #include <cstdlib>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "runtime/diff/prefix_reduction.hpp"
@@ -120,16 +122,43 @@ bool walks_elements(const Graph& graph, const Stage& stage, size_t axis) {
   });
 }
 
+// What the indices of a tensor's elements are divided by, as far as stages without a reduction
+// lead: those may be computed where they are read.
+using Divisors = std::unordered_map<uint32_t, std::set<int64_t>>;
+
+std::set<int64_t> divisors_of(const Graph& graph, const Stage& stage, const Divisors& known) {
+  std::set<int64_t> found;
+  for (ExprId id : reachable(graph.pool, stage.bodies)) {
+    const Op op = graph.pool[id].op;
+    if ((op == Op::FloorDiv || op == Op::Mod) && graph.pool.dtype(id) == DType::Int64) {
+      const std::optional<double> by = graph.pool.value(graph.pool.operand(id, 1));
+      found.insert(by ? static_cast<int64_t>(*by) : 0);
+    } else if (graph.pool.is(id, Op::Read)) {
+      const auto before = known.find(graph.pool.read_tensor(id).value);
+      if (before != known.end()) found.insert(before->second.begin(), before->second.end());
+    }
+  }
+  return found;
+}
+
+// Whether numbers in a row from a multiple of the stride on have one quotient each, or whole
+// quotients of them one remainder: else the terms of a group are no vectors.
+bool keeps_vectors(const std::set<int64_t>& divisors, int64_t stride) {
+  return std::ranges::all_of(
+      divisors, [&](int64_t d) { return d != 0 && (d % stride == 0 || stride % d == 0); });
+}
+
 // The reduction axis that leaves least over, the longest of several, if the bodies are short. Sums
 // down many columns stay one by one: parts of their rows are tasks that they share with what works
 // on the rows (autosched/part_chains.hpp).
-std::optional<Groups> groups_of(const Graph& graph, const Stage& stage) {
+std::optional<Groups> groups_of(const Graph& graph, const Stage& stage, const Divisors& known) {
   const Domain& domain = stage.domain;
   if (!domain.is_box() || !domain.divisions.empty()) return {};
   if (reachable(graph.pool, stage.bodies).size() > kShortBodies) return {};
   if (!std::ranges::all_of(stage.results,
                            [&](TensorId t) { return graph.info(t).dtype == DType::Float32; }))
     return {};
+  const std::set<int64_t> divisors = divisors_of(graph, stage, known);
   std::optional<Groups> best;
   const auto share = [&](const Groups& groups) {
     return static_cast<double>(groups.left_over) / static_cast<double>(domain.extents[groups.axis]);
@@ -137,7 +166,10 @@ std::optional<Groups> groups_of(const Graph& graph, const Stage& stage) {
   for (size_t axis = domain.output_rank; axis < domain.rank(); ++axis) {
     const int64_t extent = domain.extents[axis];
     int64_t stride = walks_elements(graph, stage, axis) ? kStride : 1;
-    while (stride > kLeastStride && extent % (kGroup * stride) > extent / kLeftOver) stride /= 2;
+    while (stride > kLeastStride &&
+           (extent % (kGroup * stride) > extent / kLeftOver || !keeps_vectors(divisors, stride)))
+      stride /= 2;
+    if (!keeps_vectors(divisors, stride)) continue;
     if (stride == 1 && !has_few_results(domain)) continue;
     if (extent % (kGroup * stride) > extent / kMostLeftOver) continue;
     const Groups groups{axis, stride, extent % (kGroup * stride)};
@@ -205,11 +237,11 @@ void widen(Graph& graph, Stage& sum, const std::string& suffix) {
 
 // The stages with wide sums, of groups and of what they leave over, and the stage that rounds what
 // these give.
-void append_widened(Graph& graph, Stage sum, std::vector<Stage>& stages) {
+void append_widened(Graph& graph, Stage sum, const Divisors& known, std::vector<Stage>& stages) {
   ExprPool& pool = graph.pool;
   const Stage narrow = sum;
   std::vector<Stage> sums;
-  if (const std::optional<Groups> groups = groups_of(graph, sum)) {
+  if (const std::optional<Groups> groups = groups_of(graph, sum, known)) {
     if (groups->left_over > 0) sums.push_back(rest_of(graph, sum, *groups));
     add_in_groups(pool, sum, *groups);
   }
@@ -239,12 +271,16 @@ void append_widened(Graph& graph, Stage sum, std::vector<Stage>& stages) {
 Graph long_sums_in_float64(const Graph& source) {
   Graph graph = with_subgraphs(source, long_sums_in_float64);
   std::vector<Stage> stages;
+  Divisors known;
   for (Stage& stage : graph.stages) {
-    if (!is_long_sum(graph, stage)) {
-      stages.push_back(std::move(stage));
+    if (is_long_sum(graph, stage)) {
+      append_widened(graph, std::move(stage), known, stages);
       continue;
     }
-    append_widened(graph, std::move(stage), stages);
+    if (stage.kind == StageKind::Compute && stage.combiner.kind == CombinerKind::None)
+      if (const std::set<int64_t> divisors = divisors_of(graph, stage, known); !divisors.empty())
+        for (TensorId result : stage.results) known[result.value] = divisors;
+    stages.push_back(std::move(stage));
   }
   graph.stages = std::move(stages);
   return graph;

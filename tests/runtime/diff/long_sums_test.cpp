@@ -50,6 +50,28 @@ TEST(LongSums, TermsOfAGroupLieInLinesBesideEachOther) {
   expect_same_sums(text);
 }
 
+// Images of 56 x 56 as one row: places of 32 numbers in a row are not those of one line of an
+// image, those of eight are. Of 57 x 57 neither.
+TEST(LongSums, GroupsKeepTheVectorsOfAReshape) {
+  const auto text = [](int64_t side) {
+    const std::string n = std::to_string(side), all = std::to_string(8 * side * side),
+                      image = std::to_string(side * side);
+    return "def f(float(8, 8, " + n + ", " + n + ") x) -> (s) {\n  z(i, k) = x(i, k // " + image +
+           ", k // " + n + " % " + n + ", k % " + n + ") where i in 0:8, k in 0:" + all +
+           "\n  y(i, k) = z(i, k) * 2.0\n  s(i) +=! y(i, r) where i in 0:8, r in 0:" + all + "\n}";
+  };
+  const auto extents = [&](int64_t side) {
+    const Graph graph = widened(text(side));
+    for (const Stage& stage : graph.stages)
+      if (stage.combiner.kind == CombinerKind::Sum) return stage.domain.extents;
+    return std::vector<int64_t>();
+  };
+  EXPECT_EQ(extents(64), (std::vector<int64_t>{8, 256, 32}));
+  EXPECT_EQ(extents(56), (std::vector<int64_t>{8, 784, 8}));
+  EXPECT_EQ(extents(57), (std::vector<int64_t>{8, 8 * 57 * 57}));
+  expect_same_sums(text(56));
+}
+
 TEST(LongSums, DownFewColumnsRowsAreAddedByFours) {
   const std::string text =
       "def f(float(5000, 3) x) -> (s) { s(j) +=! x(r, j) where j in 0:3, r in 0:5000 }";
