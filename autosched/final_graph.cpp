@@ -2,6 +2,7 @@
 #include "autosched/final_graph.hpp"
 
 #include "autosched/lower_scans.hpp"
+#include "autosched/visited_winners.hpp"
 #include "runtime/diff/calls.hpp"
 #include "runtime/diff/long_sums.hpp"
 #include "runtime/diff/simplify.hpp"
@@ -11,7 +12,8 @@ namespace adjit {
 Graph final_graph(const Graph& graph, bool simple) {
   const Graph clean = simplify_last(simple ? graph : simplify(expand_calls(graph)));
   const Graph apart = split_loops(linear_scans_as_prefixes(clean));
-  return compact(separate_outputs(long_sums_in_float64(contract(apart))));
+  const Graph exact = with_visited_winners(long_sums_in_float64(contract(apart)));
+  return compact(separate_outputs(exact));
 }
 
 }  // namespace adjit

@@ -261,6 +261,18 @@ int64_t saturate_to(double value, DType dtype) {
   return wrap_to(static_cast<int64_t>(value), dtype);
 }
 
+Scalar lowest_of(DType dtype) {
+  if (is_float(dtype)) return Scalar::of_float(-std::numeric_limits<double>::infinity());
+  if (dtype == DType::Bool || dtype == DType::UInt8) return Scalar::of_int(0);
+  return Scalar::of_int(saturate_to(-std::numeric_limits<double>::infinity(), dtype));
+}
+
+Scalar highest_of(DType dtype) {
+  if (is_float(dtype)) return Scalar::of_float(std::numeric_limits<double>::infinity());
+  if (dtype == DType::Bool) return Scalar::of_int(1);
+  return Scalar::of_int(saturate_to(std::numeric_limits<double>::infinity(), dtype));
+}
+
 Scalar apply(Op op, DType operand, DType result, std::span<const Scalar> values) {
   if (op == Op::Select) return values[0].i ? values[1] : values[2];
   if (op == Op::Cast) return cast(operand, result, values[0]);

@@ -38,6 +38,10 @@ int64_t wrap_to(int64_t value, DType dtype);
 /// Saturating, truncating conversion of a float to an integer dtype; NaN gives 0.
 int64_t saturate_to(double value, DType dtype);
 
+/// The least and the greatest value of a dtype: the infinities of a float, the ends of an integer.
+Scalar lowest_of(DType dtype);
+Scalar highest_of(DType dtype);
+
 /// Applies an operation. `operand` is the dtype of the operands (of the last for Select, of the
 /// source for Cast), `result` that of the node. Float32 is computed in float, Float64 in double.
 Scalar apply(Op op, DType operand, DType result, std::span<const Scalar> values);

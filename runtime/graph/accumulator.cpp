@@ -11,18 +11,6 @@ namespace {
 
 Scalar zero_of(DType dtype) { return is_float(dtype) ? Scalar::of_float(0) : Scalar::of_int(0); }
 
-Scalar lowest_of(DType dtype) {
-  if (is_float(dtype)) return Scalar::of_float(-std::numeric_limits<double>::infinity());
-  if (dtype == DType::Bool || dtype == DType::UInt8) return Scalar::of_int(0);
-  return Scalar::of_int(saturate_to(-std::numeric_limits<double>::infinity(), dtype));
-}
-
-Scalar highest_of(DType dtype) {
-  if (is_float(dtype)) return Scalar::of_float(std::numeric_limits<double>::infinity());
-  if (dtype == DType::Bool) return Scalar::of_int(1);
-  return Scalar::of_int(saturate_to(std::numeric_limits<double>::infinity(), dtype));
-}
-
 Scalar one_of(DType dtype) { return is_float(dtype) ? Scalar::of_float(1) : Scalar::of_int(1); }
 
 }  // namespace
