@@ -16,6 +16,10 @@
 namespace adjit {
 namespace {
 
+// Beyond this no number of a map is told from the ends of int64: sums and differences of two, and a
+// step times an argument, are exact.
+constexpr int64_t kFarthest = int64_t{1} << 61;
+
 // The largest parts of an index that are affine, by their nodes.
 using Parts = std::unordered_map<uint32_t, Affine>;
 
@@ -107,6 +111,17 @@ void append(Piecewise& map, const AffinePiece& piece) {
   map.push_back(next);
 }
 
+// Raises Overflow for numbers too large to compute with.
+void check_reach(const AffinePiece& piece) {
+  const Exact step = piece.step;
+  const int64_t reached[] = {
+      piece.begin,        piece.end,
+      piece.start,        piece.start + step * (Exact(piece.end) - piece.begin),
+      step * piece.begin, step * piece.end};
+  if (std::ranges::any_of(reached, [](int64_t n) { return n > kFarthest || n < -kFarthest; }))
+    throw Overflow();
+}
+
 // The pieces of an index over the line 0 <= axis 0 < length, where t is axis 0 plus `first`.
 std::optional<Piecewise> pieces_on_line(ExprPool& pool, ExprId index, int64_t first,
                                         int64_t length) {
@@ -120,8 +135,9 @@ std::optional<Piecewise> pieces_on_line(ExprPool& pool, ExprId index, int64_t fi
     const std::optional<Interval> part = interval(piece.domain, Affine::variable(0));
     if (!part || part->empty() || piece.index[0].size() > 1) return std::nullopt;
     const std::array<int64_t, 1> at{part->lo};
-    found.push_back({first + part->lo, first + part->hi + 1, piece.index[0].evaluate(at),
-                     piece.index[0].coefficient(0)});
+    found.push_back({checked_add(first, part->lo), checked_add(first, checked_add(part->hi, 1)),
+                     piece.index[0].evaluate(at), piece.index[0].coefficient(0)});
+    check_reach(found.back());
   }
   std::ranges::sort(found, {}, &AffinePiece::begin);
   Piecewise map;
@@ -131,7 +147,7 @@ std::optional<Piecewise> pieces_on_line(ExprPool& pool, ExprId index, int64_t fi
     next = piece.end;
     append(map, piece);
   }
-  if (next != first + length || map.size() > kMostPiecewise) return std::nullopt;
+  if (next != checked_add(first, length) || map.size() > kMostPiecewise) return std::nullopt;
   return map;
 }
 

@@ -11,6 +11,8 @@ using Case = IndexCases::Case;
 using Conjunctions = IndexCases::Conjunctions;
 
 constexpr size_t kMaxCases = 32;
+// Pairs of conjunctions that are looked at one by one when there are too many to keep.
+constexpr size_t kMaxPairs = 256;
 
 void append(LinearSystem& to, const LinearSystem& rows) {
   to.inequalities.insert(to.inequalities.end(), rows.inequalities.begin(), rows.inequalities.end());
@@ -23,6 +25,42 @@ LinearSystem joined(LinearSystem a, const LinearSystem& b) {
 }
 
 LinearSystem at_least_zero(Affine row) { return {{std::move(row)}, {}}; }
+
+// Holds any sum of a few products of int64.
+__extension__ typedef __int128 Wide;
+constexpr Wide kLeast = INT64_MIN, kMost = INT64_MAX;
+constexpr Wide kModulus = Wide{1} << 64;
+// Rows of values that wrap say as much as an index may ask for, and leave room to compute with.
+constexpr int64_t kFar = int64_t{1} << 62;
+
+struct WideInterval {
+  Wide low, high;
+  bool fits() const { return low >= kLeast && high <= kMost; }
+};
+
+Wide sum_of(Wide a, Wide b) {
+  Wide total = 0;
+  if (__builtin_add_overflow(a, b, &total)) throw Overflow();
+  return total;
+}
+
+int64_t bounded_below(Wide constant) {
+  return static_cast<int64_t>(std::max<Wide>(constant, -kFar));
+}
+
+// Bounds of a form whose variables are int64, open ends those of int64.
+WideInterval wide_range(const Affine& form, const std::vector<OpenInterval>& intervals) {
+  WideInterval total{form.constant(), form.constant()};
+  for (size_t k = 0; k < form.size(); ++k) {
+    const Wide c = form.coefficient(k);
+    if (c == 0) continue;
+    const Wide at_low = c * intervals[k].low.value_or(INT64_MIN);
+    const Wide at_high = c * intervals[k].high.value_or(INT64_MAX);
+    total = {sum_of(total.low, std::min(at_low, at_high)),
+             sum_of(total.high, std::max(at_low, at_high))};
+  }
+  return total;
+}
 
 Conjunctions either(const Conjunctions& a, const Conjunctions& b) {
   Conjunctions all = a;
@@ -40,10 +78,16 @@ OpenInterval product(const OpenInterval& a, const OpenInterval& b) {
 }  // namespace
 
 Conjunctions both_hold(const Conjunctions& a, const Conjunctions& b) {
-  if (a.size() * b.size() > kMaxCases) return a;
+  const size_t pairs = a.size() * b.size();
+  if (pairs > kMaxPairs) return a;
   Conjunctions all;
   for (const LinearSystem& left : a)
-    for (const LinearSystem& right : b) all.push_back(joined(left, right));
+    for (const LinearSystem& right : b) {
+      LinearSystem both = joined(left, right);
+      if (pairs > kMaxCases && is_certainly_empty(both)) continue;
+      if (all.size() == kMaxCases) return a;
+      all.push_back(std::move(both));
+    }
   return all;
 }
 
@@ -87,16 +131,49 @@ OpenInterval IndexCases::range(const Affine& form) const {
   return total;
 }
 
-// Where a form may leave 64 bits over the box, code wraps around, and the form is not its value.
-Affine IndexCases::exact(Affine form) const {
-  range(form);
-  return form;
+const std::vector<Case>& IndexCases::exact(ExprId id) {
+  if (const auto known = exact_.find(id.value); known != exact_.end()) return known->second;
+  std::vector<Case> found;
+  try {
+    found = split_where_it_wraps(id);
+  } catch (const Overflow&) {
+    found = opaque(id);
+  }
+  return exact_.emplace(id.value, std::move(found)).first->second;
+}
+
+std::vector<Case> IndexCases::split_where_it_wraps(ExprId id) {
+  std::vector<Case> all;
+  std::optional<Affine> value;
+  for (const Case& c : congruent_.at(id.value)) {
+    const WideInterval range = wide_range(c.value, intervals_);
+    if (range.fits()) {
+      all.push_back(c);
+      continue;
+    }
+    // The value is a variable in all of them: what a condition says of it holds in each, and it is
+    // not split again.
+    if (!value) value = add_variable({});
+    all.push_back({joined(c.rows, {{}, {c.value - *value}}), *value});
+    if (range.high > kMost) {
+      all.push_back({joined(c.rows, at_least_zero(c.value - Affine(kFar))), *value});
+      if (const Wide highest = range.high - kModulus; highest <= kMost)
+        append(all.back().rows, at_least_zero(Affine(bounded_below(highest)) - *value));
+    }
+    if (range.low < kLeast) {
+      all.push_back({joined(c.rows, at_least_zero(-c.value - Affine(kFar))), *value});
+      if (const Wide lowest = range.low + kModulus; lowest >= kLeast)
+        append(all.back().rows, at_least_zero(*value + Affine(bounded_below(-lowest))));
+    }
+  }
+  return all.size() <= kMaxCases ? all : opaque(id);
 }
 
 Affine IndexCases::floor_form(const Affine& numerator, int64_t divisor) {
   for (const auto& [division, variable] : divisions_)
     if (division.divisor == divisor && division.numerator == numerator) return variable;
-  OpenInterval interval = range(numerator);
+  OpenInterval interval;
+  if (wide_range(numerator, intervals_).fits()) interval = range(numerator);
   if (interval.low) interval.low = floor_div(*interval.low, divisor);
   if (interval.high) interval.high = floor_div(*interval.high, divisor);
   const Affine q = add_variable(interval);
@@ -109,14 +186,14 @@ Affine IndexCases::floor_form(const Affine& numerator, int64_t divisor) {
 
 // Everything below the root first: no recursion however deep the expression is.
 void IndexCases::prepare(ExprId root) {
-  if (cases_.contains(root.value) || conditions_[0].contains(root.value)) return;
+  if (congruent_.contains(root.value) || conditions_[0].contains(root.value)) return;
   for (ExprId id : reachable(pool_, std::span(&root, 1))) {
     const DType dtype = pool_.dtype(id);
     try {
-      if (dtype == DType::Int64 && !cases_.contains(id.value))
-        cases_.emplace(id.value, convert(id));
+      if (dtype == DType::Int64 && !congruent_.contains(id.value))
+        congruent_.emplace(id.value, convert(id));
     } catch (const Overflow&) {
-      cases_.emplace(id.value, opaque(id, {}));
+      congruent_.emplace(id.value, opaque(id));
     }
     if (dtype != DType::Bool || conditions_[0].contains(id.value)) continue;
     for (const bool holds : {false, true}) {
@@ -131,7 +208,7 @@ void IndexCases::prepare(ExprId root) {
 
 const std::vector<Case>& IndexCases::cases(ExprId expr) {
   prepare(expr);
-  return cases_.at(expr.value);
+  return exact(expr);
 }
 
 const Conjunctions& IndexCases::conditions(ExprId condition, bool holds) {
@@ -139,41 +216,73 @@ const Conjunctions& IndexCases::conditions(ExprId condition, bool holds) {
   return conditions_[holds].at(condition.value);
 }
 
-std::vector<Case> IndexCases::opaque(ExprId, OpenInterval interval) {
-  return {{{}, add_variable(interval)}};
+// A variable with the range of the expression.
+std::vector<Case> IndexCases::opaque(ExprId id) {
+  const std::optional<ValueRange> range = bounds_.of(id);
+  return {{{}, add_variable(range ? OpenInterval{range->lo, range->hi} : OpenInterval{})}};
 }
 
+// Congruent to the expression modulo 2^64.
 std::vector<Case> IndexCases::convert(ExprId id) {
   const Node& node = pool_[id];
   switch (node.op) {
     case Op::Constant: return {{{}, Affine(*pool_.int_value(id))}};
     case Op::Axis: return {{{}, Affine::variable(pool_.axis_number(id))}};
-    case Op::Cast: {
-      const std::optional<ValueRange> range = bounds_.of(id);
-      return opaque(id, range ? OpenInterval{range->lo, range->hi} : OpenInterval{});
-    }
     case Op::Select: return select(id);
     case Op::Neg: {
-      std::vector<Case> all = cases_.at(pool_.operand(id, 0).value);
+      std::vector<Case> all = congruent_.at(pool_.operand(id, 0).value);
       for (Case& c : all) c.value = -c.value;
       return all;
     }
-    case Op::Abs: {
-      std::vector<Case> all;
-      for (const Case& c : cases_.at(pool_.operand(id, 0).value))
-        for (const Case& half : split(c.value, -c.value, true))
-          all.push_back({joined(c.rows, half.rows), half.value});
-      return all.size() <= kMaxCases ? all : opaque(id, {});
-    }
+    case Op::Abs: return absolute(id);
     case Op::Add:
-    case Op::Sub:
-    case Op::Mul:
+    case Op::Sub: return sum(id);
+    case Op::Mul: return product_of(id);
     case Op::FloorDiv:
     case Op::Mod:
     case Op::Min:
     case Op::Max: return binary(id);
-    default: return opaque(id, {});
+    default: return opaque(id);
   }
+}
+
+std::vector<Case> IndexCases::absolute(ExprId id) {
+  std::vector<Case> all;
+  for (const Case& c : exact(pool_.operand(id, 0)))
+    for (const Case& half : split(c.value, -c.value, true))
+      all.push_back({joined(c.rows, half.rows), half.value});
+  return all.size() <= kMaxCases ? all : opaque(id);
+}
+
+std::vector<Case> IndexCases::sum(ExprId id) {
+  const bool add = pool_.is(id, Op::Add);
+  std::vector<Case> all;
+  for (const Case& l : congruent_.at(pool_.operand(id, 0).value))
+    for (const Case& r : congruent_.at(pool_.operand(id, 1).value)) {
+      all.push_back({joined(l.rows, r.rows), add ? l.value + r.value : l.value - r.value});
+      if (all.size() > kMaxCases) return opaque(id);
+    }
+  return all;
+}
+
+std::vector<Case> IndexCases::product_of(ExprId id) {
+  const ExprId a = pool_.operand(id, 0), b = pool_.operand(id, 1);
+  for (const auto& [number, factor] : {std::pair(a, b), std::pair(b, a)}) {
+    const std::vector<Case>& scale = congruent_.at(number.value);
+    if (scale.size() > 1 || !scale[0].value.is_constant()) continue;
+    std::vector<Case> all = congruent_.at(factor.value);
+    for (Case& c : all) c.value = c.value * scale[0].value.constant();
+    return all;
+  }
+  std::vector<Case> all;
+  const std::vector<Case> left = exact(a), right = exact(b);
+  for (const Case& l : left)
+    for (const Case& r : right) {
+      const Affine value = add_variable(product(range(l.value), range(r.value)));
+      all.push_back({joined(l.rows, r.rows), value});
+      if (all.size() > kMaxCases) return opaque(id);
+    }
+  return all;
 }
 
 std::vector<Case> IndexCases::split(const Affine& a, const Affine& b, bool larger) const {
@@ -184,32 +293,27 @@ std::vector<Case> IndexCases::split(const Affine& a, const Affine& b, bool large
           {at_least_zero(-difference + Affine(-1)), otherwise}};
 }
 
+// Of operands as numbers.
 std::vector<Case> IndexCases::binary(ExprId id) {
   const Op op = pool_[id].op;
-  const std::vector<Case> left = cases_.at(pool_.operand(id, 0).value);
-  const std::vector<Case> right = cases_.at(pool_.operand(id, 1).value);
+  const std::vector<Case> left = exact(pool_.operand(id, 0));
+  const std::vector<Case> right = exact(pool_.operand(id, 1));
   std::vector<Case> all;
   for (const Case& l : left)
     for (const Case& r : right) {
       const Affine &a = l.value, &b = r.value;
       std::vector<Case> results;
-      if (op == Op::Add || op == Op::Sub) {
-        results.push_back({{}, exact(op == Op::Add ? a + b : a - b)});
-      } else if (op == Op::Min || op == Op::Max) {
+      if (op == Op::Min || op == Op::Max) {
         results = split(a, b, op == Op::Max);
-      } else if (op == Op::Mul && (a.is_constant() || b.is_constant())) {
-        results.push_back({{}, exact(a.is_constant() ? b * a.constant() : a * b.constant())});
-      } else if (op == Op::Mul) {
-        results = opaque(id, product(range(a), range(b)));
       } else if (b.is_constant() && b.constant() > 0) {
         const Affine q = floor_form(a, b.constant());
         results.push_back({{}, op == Op::FloorDiv ? q : a - q * b.constant()});
       } else {
-        results = opaque(id, {});
+        results = opaque(id);
       }
       for (Case& c : results)
         all.push_back({joined(joined(l.rows, r.rows), c.rows), std::move(c.value)});
-      if (all.size() > kMaxCases) return opaque(id, {});
+      if (all.size() > kMaxCases) return opaque(id);
     }
   return all;
 }
@@ -218,10 +322,10 @@ std::vector<Case> IndexCases::select(ExprId id) {
   const uint32_t condition = pool_.operand(id, 0).value;
   std::vector<Case> all;
   for (const bool holds : {true, false})
-    for (const Case& c : cases_.at(pool_.operand(id, holds ? 1 : 2).value))
+    for (const Case& c : congruent_.at(pool_.operand(id, holds ? 1 : 2).value))
       for (const LinearSystem& rows : conditions_[holds].at(condition))
         all.push_back({joined(c.rows, rows), c.value});
-  return all.size() <= kMaxCases ? all : opaque(id, {});
+  return all.size() <= kMaxCases ? all : opaque(id);
 }
 
 Conjunctions IndexCases::convert_condition(ExprId id, bool holds) {
@@ -251,8 +355,10 @@ Conjunctions IndexCases::convert_condition(ExprId id, bool holds) {
 Conjunctions IndexCases::comparison(ExprId id, bool holds) {
   const Op op = pool_[id].op;
   Conjunctions all;
-  for (const Case& a : cases_.at(pool_.operand(id, 0).value))
-    for (const Case& b : cases_.at(pool_.operand(id, 1).value)) {
+  const std::vector<Case> left = exact(pool_.operand(id, 0));
+  const std::vector<Case> right = exact(pool_.operand(id, 1));
+  for (const Case& a : left)
+    for (const Case& b : right) {
       const LinearSystem rows = joined(a.rows, b.rows);
       const Affine less = b.value - a.value;  // a < b: less >= 1
       const auto add = [&](const LinearSystem& extra) { all.push_back(joined(rows, extra)); };

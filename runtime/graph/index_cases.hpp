@@ -4,6 +4,12 @@
 // min, max, abs and select inside an index split it into cases, each a conjunction of rows with an
 // affine value. What is not affine (a tensor's element, a product of axes) becomes a variable of
 // its own with the range that its operations and dtypes leave (runtime/expr/interval.hpp).
+//
+// Code wraps at 64 bits where forms do not. Sums may wrap on the way, since they wrap back: v + 5 -
+// 5 is v. Where a value is used as a number (compared, divided, as an index) a form that may leave
+// int64 is split, too. Worked example, v + 1 for an int64 element v, with a variable e for what
+// code makes of it: the value is e, where either
+//   e = v + 1,   or   v + 1 >= 2^62 and e <= -2^62.
 #pragma once
 
 #include <cstdint>
@@ -46,10 +52,14 @@ class IndexCases {
 
  private:
   Affine add_variable(OpenInterval interval);
-  Affine exact(Affine form) const;  // the form, or Overflow
+  const std::vector<Case>& exact(ExprId id);
+  std::vector<Case> split_where_it_wraps(ExprId id);
   Affine floor_form(const Affine& numerator, int64_t divisor);
   std::vector<Case> convert(ExprId id);
-  std::vector<Case> opaque(ExprId id, OpenInterval interval);
+  std::vector<Case> absolute(ExprId id);
+  std::vector<Case> opaque(ExprId id);
+  std::vector<Case> sum(ExprId id);
+  std::vector<Case> product_of(ExprId id);
   std::vector<Case> binary(ExprId id);
   std::vector<Case> split(const Affine& a, const Affine& b, bool larger) const;
   std::vector<Case> select(ExprId id);
@@ -62,12 +72,13 @@ class IndexCases {
   LinearSystem always_;
   std::vector<OpenInterval> intervals_;  // per variable
   std::vector<std::pair<Division, Affine>> divisions_;
-  std::unordered_map<uint32_t, std::vector<Case>> cases_;
+  std::unordered_map<uint32_t, std::vector<Case>> congruent_;  // values modulo 2^64
+  std::unordered_map<uint32_t, std::vector<Case>> exact_;
   std::unordered_map<uint32_t, Conjunctions> conditions_[2];
 };
 
-/// Every pair of a and b, joined; `a` alone when there would be more than a few dozen (a weaker
-/// statement).
+/// Every pair of a and b, joined; where there would be more than a few dozen, those that can hold,
+/// or `a` alone (a weaker statement).
 IndexCases::Conjunctions both_hold(const IndexCases::Conjunctions& a,
                                    const IndexCases::Conjunctions& b);
 

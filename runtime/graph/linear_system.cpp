@@ -58,7 +58,7 @@ class Eliminator {
     std::vector<int64_t> opposite = direction;
     for (int64_t& c : opposite) c = checked_mul(c, -1);
     if (const auto other = rows_.find(opposite); other != rows_.end())
-      if (checked_add(at->second, other->second) < 0) throw Contradiction();
+      if (at->second < checked_mul(other->second, -1)) throw Contradiction();
   }
 
   static Affine affine(const std::pair<const std::vector<int64_t>, int64_t>& row) {

@@ -165,3 +165,25 @@ def test_indices_that_wrap_between_clamps() -> None:
     expected = np.zeros(10)
     np.add.at(expected, places, 2 * x[places])
     np.testing.assert_array_equal(gradient, expected)
+
+
+@pytest.mark.parametrize(
+    ("index", "inside", "places", "outside"),
+    [
+        (lambda at: aj.minimum(at + 2, 7), [0, 3, 6, _MOST - 2], [2, 5, 7, 7], _MOST - 1),
+        (lambda at: aj.minimum(at * 3, 7), [0, 2, 7, _MOST // 3], [0, 6, 7, 7], _MOST // 3 + 1),
+        (lambda at: aj.minimum(aj.abs(-2 - at), 7), [0, 1, 9, _MOST - 2], [2, 3, 7, 7], _MOST - 1),
+    ],
+)
+def test_reads_at_sums_of_data_that_wrap_are_checked(
+    index: Any, inside: list[int], places: list[int], outside: int
+) -> None:
+    """`at >= 0` bounds no sum of it: what wraps is an index below zero, and no read of it."""
+    x = np.arange(8.0)
+
+    def f(x: Any, at: Any) -> Any:
+        return aj.compute((4,), lambda k: aj.select(at[k] >= 0, x[index(at[k])], 0.0))
+
+    np.testing.assert_array_equal(aj.jit(f)(x, np.array(inside)), x[places])
+    with pytest.raises(aj.BoundsError, match=r"index -\d+ of dimension 0"):
+        aj.jit(f)(x, np.array([*inside[:3], outside]))

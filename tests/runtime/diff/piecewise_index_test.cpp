@@ -92,5 +92,26 @@ TEST(Joined, DifferentValuesOrGapsAreRefused) {
   EXPECT_EQ(joined({{7, 9, 7, 0}}, identity), (Piecewise{{0, 8, 0, 1}, {8, 9, 7, 0}}));
 }
 
+// Indices that wrap, or nearly do: no function at all, or the right one.
+TEST(PiecewiseIndex, NumbersBesideTheEndsOfInt64) {
+  const std::vector<std::string> numbers{
+      "9223372036854775807",  "9223372036854775800", "-9223372036854775807", "4611686018427387904",
+      "-4611686018427387904", "2305843009213693952", "1152921504606846976",  "4294967296"};
+  for (const std::string& a : numbers)
+    for (const std::string& b : numbers)
+      for (const std::string& expression :
+           {"min(i + " + a + ", " + b + ")", "max(i - " + a + ", " + b + ")",
+            "select(i < 3, " + a + ", " + b + ")", "abs(i + " + a + ") + " + b,
+            "select(i < 3, i + " + a + ", i + " + b + ")", "min(i + " + a + ", 16 * i)",
+            "min(max(i * " + a + ", " + b + "), 7)",
+            "select(i * " + a + " < " + b + ", i, 7 - i)"}) {
+        const Indexed found = indexed(expression);
+        if (!found.index) continue;
+        expect_pieces(expression, found.index->map.size());
+        for (const AffinePiece& piece : found.index->map)
+          EXPECT_LT(std::abs(piece.step * piece.begin), int64_t{1} << 62) << expression;
+      }
+}
+
 }  // namespace
 }  // namespace adjit

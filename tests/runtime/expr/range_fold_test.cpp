@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <unordered_map>
 
+#include "runtime/expr/interval.hpp"
 #include "runtime/expr/scalar.hpp"
 
 namespace adjit {
@@ -20,6 +22,15 @@ class RangeFold : public ::testing::Test {
   ExprId folded(ExprId root) { return folded_by_ranges(pool_, root, extents_); }
 
   // By evaluation at every point of the axes.
+  void expect_inside(const std::optional<ValueRange>& range, ExprId id) {
+    if (!range) return;
+    for (int64_t y = 0; y < extents_[0]; ++y)
+      for (int64_t x = 0; x < extents_[1]; ++x) {
+        ASSERT_GE(value(id, {y, x}), range->lo) << "at " << y << ", " << x;
+        ASSERT_LE(value(id, {y, x}), range->hi) << "at " << y << ", " << x;
+      }
+  }
+
   void expect_equal(ExprId a, ExprId b) {
     for (int64_t y = 0; y < extents_[0]; ++y)
       for (int64_t x = 0; x < extents_[1]; ++x)
@@ -115,6 +126,56 @@ TEST_F(RangeFold, SharedSumsAreFoldedOnce) {
   const size_t before = pool_.size();
   EXPECT_EQ(pool_.dtype(folded(place)), DType::Int64);
   EXPECT_LT(pool_.size(), before + 1000);
+}
+
+// Random expressions with constants beside the ends of the types, which wrap: they stay inside
+// their ranges, and what is made simpler has the same values.
+TEST_F(RangeFold, WhatWrapsKeepsItsValue) {
+  constexpr Op kOps[] = {Op::Add, Op::Sub,      Op::Mul, Op::Min, Op::Max,
+                         Op::Add, Op::FloorDiv, Op::Mod, Op::Neg, Op::Abs};
+  constexpr Op kComparisons[] = {Op::Lt, Op::Le, Op::Eq, Op::Ne};
+  const int64_t numbers[] = {-3,
+                             1,
+                             2,
+                             16,
+                             INT32_MAX,
+                             INT32_MAX - 5,
+                             INT32_MIN,
+                             int64_t{1} << 32,
+                             int64_t{1} << 62,
+                             INT64_MAX,
+                             INT64_MAX - 9,
+                             INT64_MIN,
+                             INT64_MIN + 3};
+  std::mt19937 random(3);
+  const auto any = [&](const auto& list) { return list[random() % std::size(list)]; };
+  size_t changed = 0;
+  for (int trial = 0; trial < 3000; ++trial) {
+    std::vector<ExprId> made{y_, x_};
+    for (int k = 0; k < 7; ++k) {
+      const bool narrow = random() % 3 == 0;
+      const auto operand = [&] {
+        const ExprId id = random() % 3 == 0 ? number(any(numbers)) : any(made);
+        return narrow ? small(id) : id;
+      };
+      const Op op = any(kOps);
+      ExprId id;
+      if (op == Op::Neg || op == Op::Abs)
+        id = pool_.make(op, {operand()});
+      else if (random() % 8 == 0)
+        id = pool_.select(pool_.make(any(kComparisons), {operand(), operand()}), operand(),
+                          operand());
+      else
+        id = pool_.make(op, {operand(), operand()});
+      made.push_back(narrow ? wide(id) : id);
+      expect_inside(interval_of(pool_, made.back(), extents_), made.back());
+    }
+    const ExprId simpler = folded(made.back());
+    expect_equal(made.back(), simpler);
+    changed += simpler != made.back();
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(changed, 300u);
 }
 
 }  // namespace
