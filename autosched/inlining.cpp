@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "autosched/join_chain.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/points.hpp"
 #include "autosched/rewriting.hpp"
@@ -34,8 +35,11 @@ class Planner {
         substitution_(scratch_),
         producers_(defining_stages(scratch_)),
         returned_(scratch_.tensors.size(), false),
+        joined_(scratch_.tensors.size(), false),
         states_(scratch_.stages.size()) {
     for (TensorId id : scratch_.outputs) returned_[id.value] = true;
+    for (const Stage& stage : scratch_.stages)
+      for (TensorId id : joined_tensors(scratch_, stage)) joined_[id.value] = true;
   }
 
   InliningPlan operator()() {
@@ -174,8 +178,11 @@ class Planner {
     if (readers > 1 && nodes > kSharedBodyLimit) return false;
     if (pointwise) return true;
     if (returned) return false;
-    if (computed_again(stage)) return true;
     const double cost = meter_(stage.bodies).cost;
+    if (cost > 0 &&
+        std::ranges::any_of(stage.results, [&](TensorId id) { return joined_[id.value]; }))
+      return false;
+    if (computed_again(stage)) return true;
     if (is_read_in_turn(stage) && cost > kCostInTurn) return false;
     if (evaluations <= 1) return true;
     if (!stage.domain.is_box()) computing += 2 * (evaluations - 1);
@@ -209,6 +216,7 @@ class Planner {
   Substitution substitution_;
   std::vector<size_t> producers_;             // per tensor
   std::vector<bool> returned_;                // per tensor
+  std::vector<bool> joined_;                  // per tensor: a part of a join
   std::vector<std::vector<ExprId>> read_of_;  // per stage: reads in the body as it was
   std::vector<State> states_;
 };

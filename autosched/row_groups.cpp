@@ -7,6 +7,7 @@
 #include "autosched/access.hpp"
 #include "autosched/attachment.hpp"
 #include "autosched/deciding_axis.hpp"
+#include "autosched/join_chain.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/points.hpp"
 
@@ -74,6 +75,7 @@ class RowGrouper {
   void gather(size_t host) {
     // What an axis decides has no rows along it: the lanes are along another.
     if (deciding_axis(program_.graph, program_.graph.stages[host])) return;
+    joined_ = joined_tensors(program_.graph, program_.graph.stages[host]);
     std::vector<size_t> open;
     add_producers(host, open);
     while (!open.empty()) {
@@ -95,6 +97,10 @@ class RowGrouper {
   bool attach(size_t stage, size_t host) {
     const Stage& producer = program_.graph.stages[stage];
     if (apart(producer)) return false;
+    if (std::ranges::any_of(producer.results, [&](TensorId id) {
+          return std::ranges::binary_search(joined_, id.value, {}, &TensorId::value);
+        }))
+      return false;
     // What shares the tasks of a chain leaves its operands there.
     if (tasks_of(stage) != tasks_.end() && tasks_of(host) == tasks_.end()) return false;
     const Nest& nest = nest_at(program_, *find_nest(program_, host));
@@ -278,6 +284,7 @@ class RowGrouper {
   bool side_by_side_;
   Choices& choices_;
   std::vector<size_t> producers_;  // per tensor
+  std::vector<TensorId> joined_;   // by the host at hand, ascending: they stay in memory
 };
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include "autosched/join_chain.hpp"
+
 namespace adjit {
 
 double operation_cost(Op op, DType dtype) {
@@ -67,6 +69,9 @@ double operation_cost(const ExprPool& pool, ExprId id) {
   return operation_cost(node.op, node.dtype);
 }
 
+// A join in lanes that two of its parts share is a gather of pointers and one of elements.
+constexpr double kJoinCost = 20;
+
 template <typename Visit>
 void WorkMeter::walk(std::span<const ExprId> roots, Visit&& visit) {
   if (visited_.size() < pool_.size()) visited_.resize(pool_.size() + pool_.size() / 2, 0);
@@ -77,6 +82,17 @@ void WorkMeter::walk(std::span<const ExprId> roots, Visit&& visit) {
     stack_.pop_back();
     if (std::exchange(visited_[id.value], walk_) == walk_) continue;
     visit(id);
+    if (pool_.is(id, Op::Select) && !no_joins_.contains(id.value)) {
+      if (const std::optional<JoinChain> chain = join_chain(pool_, id)) {
+        for (ExprId part : chain->parts) {
+          const ExprId read = read_of_part(pool_, part);
+          if (std::exchange(visited_[read.value], walk_) != walk_) visit(read);
+        }
+        continue;
+      }
+      for (ExprId rest = id; pool_.is(rest, Op::Select); rest = pool_.operand(rest, 2))
+        if (!no_joins_.insert(rest.value).second) break;
+    }
     const bool plain_read = pool_.is(id, Op::Read);
     for (ExprId operand : pool_.operands(id)) {
       // Of an index only what costs something: data in it.
@@ -97,6 +113,11 @@ double fold_cost(int64_t partials, int64_t lanes) {
          together;
 }
 
+// Of the selects that a walk visits.
+bool WorkMeter::is_join(ExprId id) const {
+  return pool_.is(id, Op::Select) && !no_joins_.contains(id.value);
+}
+
 Work WorkMeter::operator()(std::span<const ExprId> roots) {
   Work work;
   walk(roots, [&](ExprId id) {
@@ -104,7 +125,7 @@ Work WorkMeter::operator()(std::span<const ExprId> roots) {
     if (node.op == Op::Read) ++work.reads;
     if (node.dtype == DType::Int64 && node.op != Op::Read) return;  // index arithmetic
     ++work.nodes;
-    work.cost += operation_cost(pool_, id);
+    work.cost += is_join(id) ? kJoinCost : operation_cost(pool_, id);
   });
   return work;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <unordered_set>
 #include <vector>
 
 #include "runtime/graph/graph.hpp"
@@ -18,7 +19,8 @@ double operation_cost(const ExprPool& pool, ExprId id);
 /// (jit/emit/combine.hpp).
 double fold_cost(int64_t partials, int64_t lanes);
 
-/// Expressions counted once each; index arithmetic of reads is left out.
+/// Expressions counted once each; index arithmetic of reads, and of joins (join_chain.hpp), is left
+/// out.
 struct Work {
   size_t nodes = 0;
   double cost = 0;  // of the operations, loads not included
@@ -38,8 +40,11 @@ class WorkMeter {
   template <typename Visit>
   void walk(std::span<const ExprId> roots, Visit&& visit);
 
+  bool is_join(ExprId id) const;
+
   const ExprPool& pool_;
-  std::vector<uint32_t> visited_;  // per node: the last walk that saw it
+  std::unordered_set<uint32_t> no_joins_;  // selects that were looked at and begin no join
+  std::vector<uint32_t> visited_;          // per node: the last walk that saw it
   uint32_t walk_ = 0;
   std::vector<ExprId> stack_;
 };

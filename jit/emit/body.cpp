@@ -193,6 +193,7 @@ std::vector<ExprId> BodyEmitter::inputs_of(ExprId id) {
     return {};
   if (const std::optional<size_t> position = compares_position(id))
     return {operands[1 - *position]};
+  if (join_at(id)) return {};
   if (node.op == Op::Cast && pool_.dtype(operands[0]) == DType::Int64 && affine(operands[0]))
     return {};
   if (node.op != Op::Read) return {operands.begin(), operands.end()};
@@ -236,6 +237,7 @@ Emitted BodyEmitter::evaluate(ExprId id, const Point& point) {
     return {llvm::ConstantInt::get(type, static_cast<uint64_t>(*pool_.int_value(id))), 0};
   }
   if (node.op == Op::Read) return read(id, point);
+  if (const Join* join = join_at(id)) return load_joined(*join, point);
   if (node.dtype == DType::Int64 && affine(id)) return index_value(place(*affine(id)));
   const std::span<const ExprId> operands = pool_.operands(id);
   if (info(node.op).rule == TypeRule::Comparison && pool_.dtype(operands[0]) == DType::Int64 &&
@@ -302,9 +304,11 @@ std::optional<size_t> BodyEmitter::compares_position(ExprId id) {
 }
 
 // The values of an affine form where the axes are in their ranges.
+Interval BodyEmitter::range_of(const Affine& form) const { return interval(form, ranges_); }
+
 std::optional<Interval> BodyEmitter::affine_range(ExprId id) {
   const std::optional<Affine>& form = affine(id);
-  return form ? std::optional(interval(*form, ranges_)) : std::nullopt;
+  return form ? std::optional(range_of(*form)) : std::nullopt;
 }
 
 // A number beyond all positions compares as the last integer on its side does. It may be a vector,

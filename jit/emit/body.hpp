@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -11,6 +12,7 @@
 
 #include "autosched/program.hpp"
 #include "jit/emit/index.hpp"
+#include "jit/emit/join.hpp"
 #include "jit/emit/lane_windows.hpp"
 #include "jit/emit/vector_math.hpp"
 
@@ -27,6 +29,7 @@ struct TensorPlace {
   /// vectors of `row_lanes` from the beginning of a row may be stored past it (0: they may not).
   bool readable_beyond = false;
   int64_t row_lanes = 0;
+  std::optional<size_t> slot = {};  // of a tensor in memory: see TensorPlaces::pointers
 };
 
 /// Where a kernel finds the tensors that it reads or writes.
@@ -38,9 +41,13 @@ class TensorPlaces {
     invariant(found != places_.end(), "a kernel reads a tensor that it was not given");
     return found->second;
   }
+  /// The array of the pointers that the kernel was given: a tensor's is at its slot.
+  llvm::Value* pointers() const { return pointers_; }
+  void set_pointers(llvm::Value* pointers) { pointers_ = pointers; }
 
  private:
   std::unordered_map<uint32_t, TensorPlace> places_;  // a graph has many more
+  llvm::Value* pointers_ = nullptr;
 };
 
 /// A machine value and the outermost scope that holds it.
@@ -231,10 +238,20 @@ class BodyEmitter {
                             const LaneWindows& windows, const Emitted& mask, size_t depth,
                             DType dtype);
   llvm::Value* window_mask(const LaneWindows::Window& window, const Emitted& mask);
+  // load_joined.cpp
+  const Join* join_at(ExprId id);
+  llvm::Value* constant_table(const std::vector<int64_t>& numbers);
+  llvm::Value* looked_up(llvm::Type* element, llvm::Value* array, llvm::Value* part);
+  llvm::Value* of_part(const std::vector<int64_t>& numbers, llvm::Value* part);
+  Emitted part_number(const Join& join);
+  std::vector<Affine> part_addresses(const Join& join);
+  Emitted load_joined(const Join& join, const Point& point);
+  Emitted load_at(const Emitted& pointer, const Affine& form, DType dtype, const Point& point);
   // coordinates.cpp
   struct Narrow;
   std::optional<Narrow> narrow_form(ExprId id);
   bool is_narrow(ExprId id);
+  Interval range_of(const Affine& form) const;
   std::optional<Interval> affine_range(ExprId id);
   void coordinate_inputs(ExprId id, std::vector<ExprId>& inputs);
   llvm::Value* truncate_narrow(llvm::Value* value);
@@ -284,6 +301,8 @@ class BodyEmitter {
   std::unordered_map<uint32_t, bool> is_narrow_;     // of coordinates
   std::unordered_map<uint32_t, std::optional<size_t>> positions_;  // of comparisons
   std::unordered_map<Key, Memo, KeyHash> narrow_;
+  std::unordered_map<uint32_t, std::optional<Join>> joins_;  // of selects
+  std::map<std::vector<int64_t>, llvm::Value*> tables_;
 };
 
 }  // namespace adjit

@@ -119,6 +119,7 @@ class KernelEmitter {
 
   void load_addresses() {
     llvm::Type* pointer = builder_.getPtrTy();
+    places_.set_pointers(function_->getArg(0));
     for (TensorId id : tensors_in_memory(program_, kernel_)) {
       Value* slot = builder_.CreateInBoundsGEP(pointer, function_->getArg(0),
                                                builder_.getInt64(out_.tensors.size()));
@@ -127,7 +128,8 @@ class KernelEmitter {
                      layouts_[id.value].strides,
                      {},
                      false,
-                     0};
+                     0,
+                     out_.tensors.size()};
       out_.tensors.push_back(id);
     }
   }

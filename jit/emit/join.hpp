@@ -1,0 +1,32 @@
+// jit/emit/join.hpp -- joins whose points are one load each.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "autosched/join_chain.hpp"
+#include "runtime/domain/bounds.hpp"
+#include "runtime/graph/graph.hpp"
+
+namespace adjit {
+
+struct Join {
+  Affine position;               // over the stage's axes and its domain's divisions
+  std::vector<int64_t> begins;   // ascending: part k is read where begins[k] <= position, and less
+                                 // than begins[k + 1] (the last one: wherever it is not less)
+  std::vector<ExprId> reads;     // one for each part, in bounds where they are read
+  DType dtype = DType::Float32;  // to which what is read is cast
+};
+
+/// Affine forms of index expressions, and the values of a form where the axes are in their ranges.
+struct IndexForms {
+  std::function<const std::optional<Affine>&(ExprId)> form;
+  std::function<Interval(const Affine&)> range;
+};
+
+/// What a chain joins; nothing where a read is not certainly in bounds at every point that reaches
+/// it, or has a predicate that may not hold there.
+std::optional<Join> join_of(const Graph& graph, const JoinChain& chain, const IndexForms& forms);
+
+}  // namespace adjit
