@@ -6,6 +6,7 @@
 #include <set>
 
 #include "runtime/process/json.hpp"
+#include "runtime/trace/ops/operator_call.hpp"
 #include "tests/fuzz/notation_draw.hpp"
 
 namespace adjit::testing {
@@ -150,6 +151,21 @@ Json OperatorDraw::attributes(const Operator& op, const OperatorExample& example
   return drawn;
 }
 
+// Many operands, where any number may stand: again those that are there, or others of their shapes.
+void OperatorDraw::draw_many(std::vector<TensorId>& operands) {
+  constexpr int64_t kMostElements = 600;
+  int64_t elements = 0;
+  for (const int64_t more = random_.between(4, 20); elements < kMostElements;) {
+    if (operands.size() > static_cast<size_t>(more)) break;
+    const TensorId like = random_.pick(operands);
+    const std::vector<int64_t> shape = scope_.shape(like);
+    const ExampleInput wanted{scope_.dtype(like), shape};
+    TensorId id = random_.chance(50) ? operand(wanted, shape) : like;
+    operands.push_back(id.valid() ? id : like);
+    elements += std::max<int64_t>(scope_.trace().graph().info(like).element_count(), 1);
+  }
+}
+
 bool OperatorDraw::attempt(const Operator& op, const OperatorExample& example, int number) {
   std::map<int64_t, int64_t> names;
   for (const ExampleInput& input : example.inputs)
@@ -179,6 +195,7 @@ bool OperatorDraw::attempt(const Operator& op, const OperatorExample& example, i
     if (k == 0) first = scope_.shape(id);
     operands.push_back(id);
   }
+  if (parse_signature(op.signature).variadic && random_.chance(25)) draw_many(operands);
   const auto rank = static_cast<int64_t>(first.size());
   Json attributes = this->attributes(op, example, rank);
   if (random_.chance(50))

@@ -24,6 +24,7 @@ class OperatorDraw {
 
  private:
   bool attempt(const Operator& op, const OperatorExample& example, int number);
+  void draw_many(std::vector<TensorId>& operands);
   TensorId operand(const ExampleInput& wanted, const std::vector<int64_t>& shape);
   TensorId any_operand(const ExampleInput& wanted);
   Json attributes(const Operator& op, const OperatorExample& example, int64_t rank);
