@@ -6,7 +6,7 @@
 #include "autosched/shared_buffers.hpp"
 #include "runtime/domain/bounds.hpp"
 #include "runtime/expr/interval.hpp"
-#include "runtime/trace/rows.hpp"
+#include "runtime/graph/accumulator.hpp"
 
 namespace adjit {
 namespace {

@@ -6,7 +6,7 @@
 #include "autosched/move_record.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/rewriting.hpp"
-#include "runtime/trace/rows.hpp"
+#include "runtime/graph/accumulator.hpp"
 
 namespace adjit {
 namespace {

@@ -5,36 +5,10 @@
 
 #include "runtime/diff/condition.hpp"
 #include "runtime/domain/bounds.hpp"
+#include "runtime/graph/affine_constraint.hpp"
 
 namespace adjit {
 namespace {
-
-// Comparison or its negation as a row; nullopt when it is not one.
-struct Comparison {
-  Affine form;
-  bool equality = false;
-};
-
-std::optional<Comparison> row_of(const ExprPool& pool, ExprId literal, Domain& domain) {
-  const bool negated = pool.is(literal, Op::Not);
-  const ExprId id = negated ? pool.operand(literal, 0) : literal;
-  const Op op = pool[id].op;
-  if (op != Op::Lt && op != Op::Le && op != Op::Eq && op != Op::Ne) return std::nullopt;
-  if ((op == Op::Eq && negated) || (op == Op::Ne && !negated)) return std::nullopt;
-  if (pool.dtype(pool.operand(id, 0)) != DType::Int64) return std::nullopt;
-  const auto a = as_affine(pool, pool.operand(id, 0), domain);
-  const auto b = as_affine(pool, pool.operand(id, 1), domain);
-  if (!a || !b) return std::nullopt;  // or a side wraps somewhere, and is compared after it has
-  try {
-    if (op == Op::Eq || op == Op::Ne) return Comparison{*b - *a, true};
-    const Affine difference =
-        negated ? *a - *b : *b - *a;  // a < b: b - a - 1 >= 0; !(a < b): a - b >= 0
-    const Comparison row{difference + Affine((op == Op::Lt) != negated ? -1 : 0), false};
-    return box_interval(domain, row.form) ? std::optional(row) : std::nullopt;
-  } catch (const Overflow&) {
-    return std::nullopt;
-  }
-}
 
 // Conjuncts, with !(a || b) taken apart.
 std::vector<ExprId> flat_conjuncts(ExprPool& pool, ExprId condition) {
@@ -57,17 +31,16 @@ std::vector<ExprId> flat_conjuncts(ExprPool& pool, ExprId condition) {
   return found;
 }
 
-bool add_row(Domain& domain, const Comparison& row, bool& empty) {
+void add_row(Domain& domain, const AffineConstraint& row, bool& empty) {
   if (row.form.is_constant()) {
     const int64_t c = row.form.constant();
     if (row.equality ? c != 0 : c < 0) empty = true;
-    return true;
+    return;
   }
   auto& rows = row.equality ? domain.equalities : domain.inequalities;
-  if (std::ranges::find(rows, row.form) != rows.end()) return true;
-  if (!row.equality && implies(domain, row.form)) return true;
+  if (std::ranges::find(rows, row.form) != rows.end()) return;
+  if (!row.equality && implies(domain, row.form)) return;
   rows.push_back(row.form);
-  return true;
 }
 
 // Of parallel inequalities the tightest says all.
@@ -93,8 +66,8 @@ Restriction restrict_by(ExprPool& pool, ExprId condition, Domain& domain) {
       continue;
     }
     Domain extended = domain;
-    const std::optional<Comparison> row = row_of(pool, literal, extended);
-    if (row && add_row(extended, *row, result.empty)) {
+    if (const auto row = affine_constraint(pool, literal, extended)) {
+      add_row(extended, *row, result.empty);
       domain = std::move(extended);
     } else {
       result.rest = both(pool, result.rest, literal);

@@ -3,6 +3,7 @@
 #include "runtime/diff/index_choices.hpp"
 
 #include "runtime/domain/bounds.hpp"
+#include "runtime/graph/affine_constraint.hpp"
 
 namespace adjit {
 namespace {
@@ -70,23 +71,23 @@ std::optional<IndexChoice> choice_of(const ExprPool& pool, ExprId node, Domain& 
   };
   const std::optional<Affine> a = as_affine(pool, pool.operand(node, 0), domain);
   if (!a) return none();
+  const bool unary = op == Op::Abs || op == Op::Sign;
+  const std::optional<Affine> b = unary ? Affine() : as_affine(pool, pool.operand(node, 1), domain);
+  if (!b) return none();
+  // Rows tell the signs apart: every one of them has to be exact.
+  const auto exact = [&](Op comparison, const Affine& x, const Affine& y) {
+    return affine_constraint(comparison, x, y, domain).has_value();
+  };
+  if (!exact(Op::Lt, *a, *b) || !exact(Op::Lt, *b, *a) || !exact(Op::Eq, *a, *b)) return none();
   if (op == Op::Abs) return IndexChoice{*a, AtZero::Either};
   if (op == Op::Sign) return IndexChoice{*a, AtZero::Apart};
-  const std::optional<Affine> b = as_affine(pool, pool.operand(node, 1), domain);
-  if (!b) return none();
-  try {
-    const Affine difference = *b - *a;
-    if (!box_interval(domain, difference - Affine(1)) || !box_interval(domain, -difference))
-      return none();  // rows of it would leave int64
-    if (op == Op::Min || op == Op::Max) {
-      const bool first_below = (op == Op::Min) == (taken_at_ties(pool, node) == 0);
-      return IndexChoice{first_below ? difference : -difference, AtZero::Either};
-    }
-    if (op == Op::Lt) return IndexChoice{difference - Affine(1), AtZero::AsAbove};
-    return IndexChoice{difference, op == Op::Le ? AtZero::AsAbove : AtZero::Apart};
-  } catch (const Overflow&) {
-    return none();
+  const Affine difference = *b - *a;
+  if (op == Op::Min || op == Op::Max) {
+    const bool first_below = (op == Op::Min) == (taken_at_ties(pool, node) == 0);
+    return IndexChoice{first_below ? difference : -difference, AtZero::Either};
   }
+  if (op == Op::Lt) return IndexChoice{difference - Affine(1), AtZero::AsAbove};
+  return IndexChoice{difference, op == Op::Le ? AtZero::AsAbove : AtZero::Apart};
 }
 
 ExprId chosen(ExprPool& pool, ExprId node, Sign sign) {

@@ -15,6 +15,24 @@ Scalar one_of(DType dtype) { return is_float(dtype) ? Scalar::of_float(1) : Scal
 
 }  // namespace
 
+Scalar identity_of(CombinerKind kind, DType dtype) {
+  switch (kind) {
+    case CombinerKind::Product:
+    case CombinerKind::All: return one_of(dtype);
+    case CombinerKind::Max:
+    case CombinerKind::ArgMax: return lowest_of(dtype);
+    case CombinerKind::Min:
+    case CombinerKind::ArgMin: return highest_of(dtype);
+    default: return zero_of(dtype);
+  }
+}
+
+ExprId identity_of(ExprPool& pool, CombinerKind kind, DType dtype) {
+  const Scalar identity = identity_of(kind, dtype);
+  return is_float(dtype) ? pool.constant_float(identity.f, dtype)
+                         : pool.constant_int(identity.i, dtype);
+}
+
 Accumulator::Accumulator(const Graph& graph, const Stage& stage)
     : graph_(&graph), combiner_(&stage.combiner), combine_(graph, stage.combiner.combine, {}) {
   for (ExprId body : stage.bodies) dtypes_.push_back(accumulator_of(graph.pool.dtype(body)));
@@ -50,20 +68,14 @@ void Accumulator::add(const PointEvaluator& bodies) {
 }
 
 Scalar Accumulator::identity(size_t k) const {
-  switch (combiner_->kind) {
-    case CombinerKind::Product: return one_of(dtypes_[k]);
-    case CombinerKind::Max: return lowest_of(dtypes_[k]);
-    case CombinerKind::Min: return highest_of(dtypes_[k]);
-    case CombinerKind::ArgMax: return k == 0 ? lowest_of(dtypes_[k]) : Scalar::of_int(0);
-    case CombinerKind::ArgMin: return k == 0 ? highest_of(dtypes_[k]) : Scalar::of_int(0);
-    case CombinerKind::All: return Scalar::of_int(1);
-    case CombinerKind::Custom: {
-      const Node& node = graph_->pool[combiner_->identity[k]];
-      return is_float(node.dtype) ? Scalar::of_float(std::bit_cast<double>(node.payload))
-                                  : Scalar::of_int(static_cast<int64_t>(node.payload));
-    }
-    default: return zero_of(dtypes_[k]);
+  if (combiner_->kind != CombinerKind::Custom) {
+    const bool place = k > 0 && (combiner_->kind == CombinerKind::ArgMax ||
+                                 combiner_->kind == CombinerKind::ArgMin);
+    return place ? Scalar::of_int(0) : identity_of(combiner_->kind, dtypes_[k]);
   }
+  const Node& node = graph_->pool[combiner_->identity[k]];
+  return is_float(node.dtype) ? Scalar::of_float(std::bit_cast<double>(node.payload))
+                              : Scalar::of_int(static_cast<int64_t>(node.payload));
 }
 
 void Accumulator::fold(const PointEvaluator& bodies, size_t k) {

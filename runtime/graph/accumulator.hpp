@@ -8,6 +8,12 @@
 
 namespace adjit {
 
+/// What a combiner starts from, in one type: 0, 1, -inf (lowest integer), +inf (highest integer),
+/// false, true; 0 for None. Of ArgMax and ArgMin, that of the value; the place starts at 0.
+Scalar identity_of(CombinerKind kind, DType dtype);
+/// The same as a constant.
+ExprId identity_of(ExprPool& pool, CombinerKind kind, DType dtype);
+
 /// The running values of a stage, one per tuple component, in the accumulator's type (half types
 /// run in float32).
 class Accumulator {

@@ -9,32 +9,6 @@
 namespace adjit {
 namespace {
 
-struct Range {
-  int64_t lo, hi;  // inclusive
-};
-
-// Bounds of a form over the domain's box (divisions by their numerators' bounds); an empty box
-// gives any bounds.
-Range range_of(const Affine& form, const Domain& domain) {
-  std::vector<Range> variables;
-  for (int64_t extent : domain.extents) variables.push_back({0, std::max<int64_t>(extent - 1, 0)});
-  const auto bound = [&](const Affine& f) {
-    Range r{f.constant(), f.constant()};
-    for (size_t k = 0; k < f.size(); ++k) {
-      const int64_t c = f.coefficient(k);
-      if (c == 0) continue;
-      r.lo = checked_add(r.lo, checked_mul(c, c > 0 ? variables[k].lo : variables[k].hi));
-      r.hi = checked_add(r.hi, checked_mul(c, c > 0 ? variables[k].hi : variables[k].lo));
-    }
-    return r;
-  };
-  for (const Division& d : domain.divisions) {
-    const Range n = bound(d.numerator);
-    variables.push_back({floor_div(n.lo, d.divisor), floor_div(n.hi, d.divisor)});
-  }
-  return bound(form);
-}
-
 // floor(form / divisor) of one axis as an affine form of it, where it is one at all of the axis'
 // few points: (i + 1) // 2 is i for i in 0:2.
 std::optional<Affine> affine_floor(const Affine& form, int64_t divisor, const Domain& domain) {
@@ -67,7 +41,7 @@ std::optional<size_t> lone_division(const Affine& form, const Domain& domain) {
 
 // floor(form / divisor) as a form of the domain's axes and divisions, one more if need be.
 Affine divided(const Affine& form, int64_t divisor, Domain& domain) {
-  FloorForm floor = floor_form(form, divisor, [&](const Affine& f) { return range_of(f, domain); });
+  FloorForm floor = floor_form(form, divisor, [&](const Affine& f) { return domain.box_range(f); });
   if (floor.rest.is_constant()) return floor.whole;
   if (const std::optional<Affine> affine = affine_floor(floor.rest, floor.divisor, domain))
     return floor.whole + *affine;
@@ -123,7 +97,7 @@ class Converter {
         const Affine& divisor = form(id, 1);
         if (!divisor.is_constant() || divisor.constant() < 1) return std::nullopt;
         const Affine numerator = form(id, 0);
-        (void)range_of(numerator, domain_);  // a numerator that wraps has another quotient
+        (void)domain_.box_range(numerator);  // a numerator that wraps has another quotient
         const Affine quotient = divided(numerator, divisor.constant(), domain_);
         return node.op == Op::FloorDiv ? quotient : numerator - quotient * divisor.constant();
       }
@@ -145,7 +119,7 @@ std::optional<Affine> as_affine(const ExprPool& pool, ExprId expr, Domain& domai
   try {
     form = Converter(pool, domain, expr)();
     // Code wraps at 64 bits where the form does not. Sums on the way may wrap, as they wrap back.
-    if (form) (void)range_of(*form, domain);
+    if (form) (void)domain.box_range(*form);
   } catch (const Overflow&) {
     form.reset();
   }

@@ -14,6 +14,26 @@ int64_t Domain::box_points() const {
   return points;
 }
 
+ValueRange Domain::box_range(const Affine& form) const {
+  std::vector<ValueRange> variables;
+  for (int64_t extent : extents) variables.push_back({0, std::max<int64_t>(extent - 1, 0)});
+  const auto range_of = [&](const Affine& f) {
+    ValueRange r{f.constant(), f.constant()};
+    for (size_t k = 0; k < f.size(); ++k) {
+      const int64_t c = f.coefficient(k);
+      if (c == 0) continue;
+      r.lo = checked_add(r.lo, checked_mul(c, c > 0 ? variables[k].lo : variables[k].hi));
+      r.hi = checked_add(r.hi, checked_mul(c, c > 0 ? variables[k].hi : variables[k].lo));
+    }
+    return r;
+  };
+  for (const Division& d : divisions) {
+    const ValueRange n = range_of(d.numerator);
+    variables.push_back({floor_div(n.lo, d.divisor), floor_div(n.hi, d.divisor)});
+  }
+  return range_of(form);
+}
+
 size_t Domain::add_division(const Affine& numerator, int64_t divisor) {
   invariant(divisor >= 1, "a division needs a positive divisor");
   const Division wanted{numerator, divisor};

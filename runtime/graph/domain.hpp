@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "runtime/expr/affine.hpp"
+#include "runtime/expr/interval.hpp"
 
 namespace adjit {
 
@@ -39,6 +40,10 @@ struct Domain {
   bool is_box() const { return inequalities.empty() && equalities.empty(); }
   /// Product of the extents; ErrorCode::Bounds on overflow.
   int64_t box_points() const;
+
+  /// Bounds of a form at the points of the box, each term and division by itself; rows do not
+  /// count, an empty axis counts as one point. Raises Overflow where it may leave int64.
+  ValueRange box_range(const Affine& form) const;
 
   /// Appends floor(numerator / divisor), or finds the equal one; returns its variable number.
   size_t add_division(const Affine& numerator, int64_t divisor);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/graph/accumulator.hpp"
 #include "runtime/graph/statement_domain.hpp"
 #include "runtime/graph/vocabulary.hpp"
 
@@ -116,11 +117,38 @@ class PointwiseBuilder {
     s.combiner.ties = statement_.ties;
     for (size_t k = 0; k < statement_.bodies.size(); ++k) s.bodies.push_back(body(k));
     if (statement_.combiner == CombinerKind::Custom) custom(s);
+    ask_conditions(s);
     s.out_of_range = statement_.mode;
     s.stop_gradient = statement_.stop_gradient;
     s.region = block_.region(statement_);
     s.lines = block_.lines(statement_.offset);
     return s;
+  }
+
+  // Conditions that are no rows of the domain: where one fails, a point adds nothing.
+  void ask_conditions(Stage& s) {
+    if (domain_.asked.empty()) return;
+    const CombinerKind kind = s.combiner.kind;
+    const bool sets = domain_.scatter && kind == CombinerKind::None;
+    if (sets || kind == CombinerKind::ArgMax || kind == CombinerKind::ArgMin)
+      scope_.fail(scope_.node(domain_.asked[0]).offset,
+                  "a side of this comparison leaves 64 bits, and " +
+                      std::string(sets ? "a scatter that sets" : name_of(kind)) +
+                      " leaves out no point by such a condition: compare smaller numbers");
+    const ExprId holds = asked_conditions();
+    for (size_t k = 0; k < s.bodies.size(); ++k) {
+      const DType dtype = pool().dtype(s.bodies[k]);
+      const ExprId nothing =
+          kind == CombinerKind::Custom ? s.combiner.identity[k] : identity_of(pool(), kind, dtype);
+      s.bodies[k] = pool().select(holds, s.bodies[k], pool().cast(nothing, dtype));
+    }
+  }
+
+  ExprId asked_conditions() {
+    ExprId all = pool().constant_int(1, DType::Bool);
+    for (SyntaxId condition : domain_.asked)
+      all = pool().logical_and(all, builder_.build(condition));
+    return all;
   }
 
   void custom(Stage& s) {
@@ -184,7 +212,7 @@ class PointwiseBuilder {
   void overwrite(Stage s) {
     const Domain domain = s.domain;
     merge(std::move(s), [&](ExprId old, ExprId now) {
-      ExprId inside = pool().constant_int(1, DType::Bool);
+      ExprId inside = asked_conditions();
       const ExprId zero = pool().constant_int(0);
       for (const auto* rows : {&domain.inequalities, &domain.equalities})
         for (const Affine& row : *rows)

@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "runtime/graph/affine_constraint.hpp"
 #include "runtime/graph/vocabulary.hpp"
 
 namespace adjit {
@@ -211,7 +212,7 @@ class DomainBuilder {
     const auto restricts_left = [&](const Affine& row) { return row.size() <= out_.left_count; };
     out_.partial = std::ranges::any_of(out_.domain.inequalities, restricts_left) ||
                    std::ranges::any_of(out_.domain.equalities, restricts_left) ||
-                   (!out_.domain.is_box() && !out_.domain.divisions.empty());
+                   (!out_.domain.is_box() && !out_.domain.divisions.empty()) || !out_.asked.empty();
   }
 
   void add_let(const WhereSyntax& w) {
@@ -221,13 +222,32 @@ class DomainBuilder {
       const auto numerator = reader(scope_.syntax->child(w.first, 0));
       const auto divisor = reader(scope_.syntax->child(w.first, 1));
       const bool plain = numerator && divisor && divisor->is_constant() && divisor->constant() > 0;
-      if (plain) {
+      if (plain && fits(*numerator)) {
         out_.domain.divisions.push_back({*numerator, divisor->constant()});
         names_[w.name] = Affine::variable(out_.domain.variable_count() - 1);
         return;
       }
     }
-    if (const auto form = reader(w.first)) names_[w.name] = *form;
+    if (const auto form = reader(w.first))
+      names_[w.name] = *form;
+    else if (reader.overflowed() || mentions_wrapping(w.first))
+      wrapping_.insert(w.name);
+  }
+
+  bool fits(const Affine& form) const {
+    try {
+      (void)out_.domain.box_range(form);
+      return true;
+    } catch (const Overflow&) {
+      return false;
+    }
+  }
+
+  // Whether a condition uses a name that has no form for numbers of more than 64 bits.
+  bool mentions_wrapping(SyntaxId root) const {
+    for (SyntaxId id = scope_.node(root).subtree; id <= root; ++id)
+      if (wrapping_.contains(scope_.node(id).text)) return true;
+    return false;
   }
 
   void add_condition(SyntaxId root) {
@@ -251,17 +271,24 @@ class DomainBuilder {
 
   bool add_row(SyntaxId id, const SyntaxNode& node) {
     if (node.op != Op::Le && node.op != Op::Lt && node.op != Op::Eq) return false;
-    AffineReader reader(scope_, names_, &out_.domain);
+    Domain& domain = out_.domain;
+    const size_t before = domain.divisions.size();
+    AffineReader reader(scope_, names_, &domain);
     const auto left = reader(scope_.syntax->child(id, 0));
     const auto right = reader(scope_.syntax->child(id, 1));
-    if (!left || !right) return false;
-    if (node.op == Op::Eq) {
-      out_.domain.equalities.push_back(*left - *right);
-      return true;
+    if (left && right) {
+      const bool left_is_larger = node.swapped || node.op == Op::Eq;  // left - right == 0
+      const auto row = left_is_larger ? affine_constraint(node.op, *right, *left, domain)
+                                      : affine_constraint(node.op, *left, *right, domain);
+      if (row) {
+        (row->equality ? domain.equalities : domain.inequalities).push_back(row->form);
+        return true;
+      }
+    } else if (!reader.overflowed() && !mentions_wrapping(id)) {
+      return false;
     }
-    Affine row = node.swapped ? *left - *right : *right - *left;
-    if (node.op == Op::Lt) row += -1;
-    out_.domain.inequalities.push_back(std::move(row));
+    domain.divisions.resize(before);
+    out_.asked.push_back(id);
     return true;
   }
 
@@ -271,6 +298,7 @@ class DomainBuilder {
   StatementDomain out_;
   AffineReader::Names names_;
   std::unordered_set<std::string_view> known_;
+  std::unordered_set<std::string_view> wrapping_;  // names of what may leave int64
   std::vector<std::pair<size_t, int64_t>> fixed_;  // indices that are constants, their values
 };
 

@@ -17,9 +17,12 @@ struct StatementDomain {
   std::vector<NameSyntax> indices;
   size_t left_count = 0;
   Domain domain;
+  /// Conditions on the domain that are no rows of it, since their numbers may leave int64
+  /// (affine_constraint.hpp): the bodies ask them, in arithmetic that wraps.
+  std::vector<SyntaxId> asked;
   /// Index k is axis k plus this (0 for indices on the left).
   std::vector<int64_t> shifts;
-  /// Some rows or extents leave out elements of a result that existed before.
+  /// Some rows, conditions or extents leave out elements of a result that existed before.
   bool partial = false;
 };
 

@@ -58,6 +58,7 @@ std::optional<Affine> AffineReader::operator()(SyntaxId root) {
     try {
       converted = convert(id);
     } catch (const Overflow&) {
+      overflowed_ = true;
     }
     forms_[id] = std::move(converted);
   }
@@ -101,6 +102,7 @@ std::optional<Affine> AffineReader::operation(const SyntaxNode& node, SyntaxId i
         return Affine(node.op == Op::Mod ? floor_mod(a->constant(), d)
                                          : floor_div(a->constant(), d));
       if (domain_ == nullptr) return std::nullopt;
+      (void)domain_->box_range(*a);  // a numerator that wraps has another quotient
       const Affine quotient = Affine::variable(domain_->add_division(*a, d));
       return node.op == Op::Mod ? *a - quotient * d : quotient;
     }

@@ -43,6 +43,8 @@ class AffineReader {
       : scope_(scope), names_(names), domain_(domain) {}
   /// nullopt when the expression is not (quasi-)affine in the names.
   std::optional<Affine> operator()(SyntaxId root);
+  /// Whether an expression had no form for numbers of more than 64 bits: code wraps there.
+  bool overflowed() const { return overflowed_; }
   /// The form of any node inside the last root.
   const std::optional<Affine>& form(SyntaxId id) const { return forms_.at(id); }
 
@@ -53,6 +55,7 @@ class AffineReader {
   const SymbolTable& scope_;
   const Names& names_;
   Domain* domain_;
+  bool overflowed_ = false;
   std::unordered_map<SyntaxId, std::optional<Affine>> forms_;
 };
 

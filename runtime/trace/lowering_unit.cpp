@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/expr/interval.hpp"
+#include "runtime/graph/accumulator.hpp"
 #include "runtime/graph/verify.hpp"
 #include "runtime/trace/lowering.hpp"
 #include "runtime/trace/rows.hpp"

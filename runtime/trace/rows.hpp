@@ -21,8 +21,4 @@ bool add_row(ExprPool& pool, ExprId factor, Domain& domain);
 /// left).
 ExprId restrict_domain(ExprPool& pool, ExprId condition, Domain& domain);
 
-/// The constant that a combiner starts from: 0, 1, -inf (lowest integer), +inf (highest integer),
-/// false, true; 0 for None.
-ExprId identity_of(ExprPool& pool, CombinerKind kind, DType dtype);
-
 }  // namespace adjit

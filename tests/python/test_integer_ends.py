@@ -187,3 +187,61 @@ def test_reads_at_sums_of_data_that_wrap_are_checked(
     np.testing.assert_array_equal(aj.jit(f)(x, np.array(inside)), x[places])
     with pytest.raises(aj.BoundsError, match=r"index -\d+ of dimension 0"):
         aj.jit(f)(x, np.array([*inside[:3], outside]))
+
+
+_FAR = 2**62
+
+
+@pytest.mark.parametrize(
+    ("statement", "value", "slope"),
+    [
+        # Against NumPy's int64: k * 2^62 is 0, 2^62, -2^63, -2^62, 0, ...
+        ("y() +=! x(k) * x(k) where k in 0:8, k * FAR < 5", "sum(x * x * below)", "2 * x * below"),
+        ("y() +=! x(k) where k in 0:8, q = k * FAR // 4, q == 0", "sum(x * zero)", "zero"),
+        ("y() +=! x(k) where k in 0:8, k * FAR % 3 == 0, k < 5", "sum(x * third)", "third"),
+        ("y() max=! x(k) where k in 0:8, k * FAR < 5, k < 6", "x[4]", "(k == 4) * 1.0"),
+        ("y(k) = x(k) where k in 0:8, k * FAR < 5", "x * below", "1.0 * below"),
+        ("y(k) = x(k) where k in 0:8, k + MOST < 5", "x * (k > 0)", "(k > 0) * 1.0"),
+        ("y(k) = x(k) where k in 0:8, k - MOST < MOST", "x", "k * 0 + 1.0"),
+        ("y(k) = x(k) y(k) = x(k) * 3 where k * FAR < 5", "x + 2 * x * below", "1.0 + 2 * below"),
+        ("y(k) = x(k) y(k) += x(k) where k * FAR < 5", "x + x * below", "1.0 + below"),
+        (
+            "scatter double(8) y(7 - k) +=! x(k) where k in 0:8, k * FAR < 5",
+            "(x * below)[::-1]",
+            "1.0 * below",
+        ),
+    ],
+)
+def test_conditions_on_domains_wrap(statement: str, value: str, slope: str) -> None:
+    """What is no row of a domain, since it may leave int64, is asked at each point."""
+    x, k = np.arange(8.0) + 1, np.arange(8)
+    with np.errstate(over="ignore"):
+        far = k * np.int64(_FAR)
+    names = {"x": x, "k": k, "sum": np.sum, "below": far < 5, "zero": far // 4 == 0}
+    names["third"] = (far % 3 == 0) & (k < 5)
+    text = statement.replace("FAR", str(_FAR)).replace("MOST", str(_MOST))
+    f = aj.define(f"def f(double(8) x) -> (y) {{ {text} }}").f
+    expected, derivative = (eval(e, {}, names) for e in (value, slope))
+
+    def total(x: Any) -> Any:
+        return aj.sum(f(x))
+
+    np.testing.assert_array_equal(f(x), expected)
+    np.testing.assert_array_equal(aj.grad(total)(x), derivative * 1.0)
+    both = aj.value_and_grad(total)(x)
+    assert both[0] == np.sum(expected)
+    np.testing.assert_array_equal(both[1], derivative * 1.0)
+
+
+@pytest.mark.parametrize(
+    ("statement", "who"),
+    [
+        ("(y, at)() argmax=! (x(k), k) where k in 0:8, k * FAR < 5", "argmax"),
+        ("scatter double(8) y(7 - k) = x(k) where k in 0:8, k * FAR < 5", "a scatter that sets"),
+    ],
+)
+def test_conditions_that_must_be_rows_name_their_line(statement: str, who: str) -> None:
+    module = aj.define(f"def f(double(8) x) -> (y) {{\n {statement.replace('FAR', str(_FAR))}\n}}")
+    for g in (module.f, aj.grad(lambda x: aj.sum(module.f(x)))):
+        with pytest.raises(aj.ParseError, match=f":2:.*leaves 64 bits, and {who}"):
+            g(np.arange(8.0))

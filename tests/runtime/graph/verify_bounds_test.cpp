@@ -178,7 +178,7 @@ class RandomIndex {
 // What is proven is never outside, whatever the data.
 TEST(OpenIndices, ProofsHoldForDataAtTheEndsOfInt64) {
   size_t proven = 0, inside = 0;
-  for (uint64_t seed = 0; seed < 3000; ++seed) {
+  for (uint64_t seed = 0; seed < 800; ++seed) {
     const std::string body = RandomIndex(seed).body();
     const Graph graph = reader(body);
     const bool stays = stays_inside(graph), known = is_proven(graph);
@@ -187,7 +187,7 @@ TEST(OpenIndices, ProofsHoldForDataAtTheEndsOfInt64) {
     inside += stays;
   }
   EXPECT_GT(proven * 10, inside * 7) << proven << " of " << inside << " are proven";
-  EXPECT_GT(proven, 300u);
+  EXPECT_GT(proven, 100u);
 }
 
 }  // namespace
