@@ -7,8 +7,6 @@
 #include <limits>
 #include <utility>
 
-#include "autosched/join_chain.hpp"
-
 namespace adjit {
 
 double operation_cost(Op op, DType dtype) {
@@ -72,6 +70,16 @@ double operation_cost(const ExprPool& pool, ExprId id) {
 // A join in lanes that two of its parts share is a gather of pointers and one of elements.
 constexpr double kJoinCost = 20;
 
+// What a select begins. The rest of a chain that joins nothing joins nothing either: each is looked
+// at once.
+std::optional<JoinChain> WorkMeter::join_at(ExprId id) {
+  if (!pool_.is(id, Op::Select) || no_joins_.contains(id.value)) return {};
+  std::optional<JoinChain> chain = join_chain(pool_, id);
+  for (ExprId rest = id; !chain && pool_.is(rest, Op::Select); rest = pool_.operand(rest, 2))
+    if (!no_joins_.insert(rest.value).second) break;
+  return chain;
+}
+
 template <typename Visit>
 void WorkMeter::walk(std::span<const ExprId> roots, Visit&& visit) {
   if (visited_.size() < pool_.size()) visited_.resize(pool_.size() + pool_.size() / 2, 0);
@@ -81,17 +89,14 @@ void WorkMeter::walk(std::span<const ExprId> roots, Visit&& visit) {
     const ExprId id = stack_.back();
     stack_.pop_back();
     if (std::exchange(visited_[id.value], walk_) == walk_) continue;
-    visit(id);
-    if (pool_.is(id, Op::Select) && !no_joins_.contains(id.value)) {
-      if (const std::optional<JoinChain> chain = join_chain(pool_, id)) {
-        for (ExprId part : chain->parts) {
-          const ExprId read = read_of_part(pool_, part);
-          if (std::exchange(visited_[read.value], walk_) != walk_) visit(read);
-        }
-        continue;
+    const std::optional<JoinChain> join = join_at(id);
+    visit(id, join.has_value());
+    if (join) {
+      for (ExprId part : join->parts) {
+        const ExprId read = read_of_part(pool_, part);
+        if (std::exchange(visited_[read.value], walk_) != walk_) visit(read, false);
       }
-      for (ExprId rest = id; pool_.is(rest, Op::Select); rest = pool_.operand(rest, 2))
-        if (!no_joins_.insert(rest.value).second) break;
+      continue;
     }
     const bool plain_read = pool_.is(id, Op::Read);
     for (ExprId operand : pool_.operands(id)) {
@@ -113,26 +118,21 @@ double fold_cost(int64_t partials, int64_t lanes) {
          together;
 }
 
-// Of the selects that a walk visits.
-bool WorkMeter::is_join(ExprId id) const {
-  return pool_.is(id, Op::Select) && !no_joins_.contains(id.value);
-}
-
 Work WorkMeter::operator()(std::span<const ExprId> roots) {
   Work work;
-  walk(roots, [&](ExprId id) {
+  walk(roots, [&](ExprId id, bool joins) {
     const Node& node = pool_[id];
     if (node.op == Op::Read) ++work.reads;
     if (node.dtype == DType::Int64 && node.op != Op::Read) return;  // index arithmetic
     ++work.nodes;
-    work.cost += is_join(id) ? kJoinCost : operation_cost(pool_, id);
+    work.cost += joins ? kJoinCost : operation_cost(pool_, id);
   });
   return work;
 }
 
 std::vector<ExprId> WorkMeter::reads(std::span<const ExprId> roots) {
   std::vector<ExprId> found;
-  walk(roots, [&](ExprId id) {
+  walk(roots, [&](ExprId id, bool) {
     if (pool_.is(id, Op::Read)) found.push_back(id);
   });
   std::ranges::sort(found);

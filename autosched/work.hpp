@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <unordered_set>
 #include <vector>
 
+#include "autosched/join_chain.hpp"
 #include "runtime/graph/graph.hpp"
 
 namespace adjit {
@@ -40,7 +42,7 @@ class WorkMeter {
   template <typename Visit>
   void walk(std::span<const ExprId> roots, Visit&& visit);
 
-  bool is_join(ExprId id) const;
+  std::optional<JoinChain> join_at(ExprId id);
 
   const ExprPool& pool_;
   std::unordered_set<uint32_t> no_joins_;  // selects that were looked at and begin no join

@@ -56,6 +56,9 @@ TEST(JoinChain, CountsAsOneLookUp) {
   };
   EXPECT_EQ(cost(40), cost(20));
   EXPECT_LT(cost(40), 40);
+  // A short one is what it says: a comparison and a select, and a read's condition, each.
+  EXPECT_EQ(cost(3) - cost(2), cost(4) - cost(3));
+  EXPECT_LE(cost(3), 12);
 }
 
 // Computed inside the join each would be computed, or chosen from, at every point of it.
