@@ -158,6 +158,7 @@ int record_all(const std::vector<std::string>& sources) {
   const auto threads = static_cast<size_t>(ThreadPool::available_threads());
   in_parallel(sources.size(), threads, [&](size_t k, size_t) {
     const Graph graph = graph_of(sources[k]);
+    recorded[k]["graph"] = content_hash(graph).substr(0, 12);
     for (const Machine& machine : kMachines) {
       const Recorded one = record(graph, machine);
       recorded[k][machine.name] = hash(one.moves) + " " + hash(one.ir);
