@@ -7,6 +7,7 @@
 #include "autosched/lower_running.hpp"
 #include "autosched/lower_scans.hpp"
 #include "autosched/lower_scatters.hpp"
+#include "autosched/near_indices.hpp"
 #include "autosched/nests.hpp"
 #include "runtime/expr/error.hpp"
 
@@ -27,7 +28,7 @@ void refuse_uncompilable(const Graph& graph, const Stage& stage) {
 
 Program initial_program(const Graph& source, int cores, int vector_bits) {
   Program program;
-  program.graph = guard_reads(lower_running(lower_scatters(lower_scans(source))));
+  program.graph = guard_reads(lower_running(lower_scatters(near_indices(lower_scans(source)))));
   const Graph& graph = program.graph;
   program.cores = cores;
   program.vector_bits = vector_bits;

@@ -3,6 +3,7 @@
 
 #include "autosched/move_record.hpp"
 #include "autosched/moves.hpp"
+#include "autosched/near_indices.hpp"
 #include "autosched/region.hpp"
 #include "autosched/rewriting.hpp"
 #include "autosched/substitution.hpp"
@@ -45,7 +46,10 @@ Program substitute(Program program, std::span<const size_t> stages, const char* 
   std::vector<bool> affected(program.graph.stages.size(), false);
   for (size_t s = chosen.front(); s < program.graph.stages.size(); ++s) {
     Stage& stage = program.graph.stages[s];
-    if (affected[s]) substitution.apply(stage);
+    if (affected[s]) {
+      substitution.apply(stage);
+      near_indices(program.graph, stage);
+    }
     if (next == chosen.end() || *next != s) continue;
     ++next;
     substitution.replace(stage);
