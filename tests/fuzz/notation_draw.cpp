@@ -38,16 +38,38 @@ std::vector<AxisHandle> NotationDraw::draw_axes(int64_t rank) {
   return axes;
 }
 
+ScalarExpr NotationDraw::number(int64_t low, int64_t high) {
+  static const std::vector<int64_t> kLarge{INT64_MAX,
+                                           INT64_MIN,
+                                           int64_t{1} << 62,
+                                           -(int64_t{1} << 62),
+                                           int64_t{1} << 61,
+                                           (int64_t{1} << 62) + 1,
+                                           int64_t{1} << 53,
+                                           INT32_MAX,
+                                           INT32_MIN,
+                                           int64_t{1} << 31,
+                                           (int64_t{1} << 32) - 1,
+                                           int64_t{1} << 32,
+                                           INT64_MAX / 3,
+                                           INT64_MIN / 2 - 1};
+  const int64_t small = random_.between(low, high);
+  if (!has_large_ || !large_.chance(20)) return literal(small);
+  int64_t beside = 0;
+  if (__builtin_add_overflow(large_.pick(kLarge), large_.between(-3, 3), &beside))
+    return literal(small);
+  return literal(low > 0 && beside < 0 ? -(beside + 1) : beside);
+}
+
 ScalarExpr NotationDraw::affine() {
-  if (axes_.empty()) return literal(random_.between(-2, 4));
+  if (axes_.empty()) return number(-2, 4);
   ScalarExpr form = n_.value(random_.pick(axes_));
-  if (random_.chance(25)) form = n_.apply(Op::Mul, {form, literal(random_.between(-2, 3))});
+  if (random_.chance(25)) form = n_.apply(Op::Mul, {form, number(-2, 3)});
   if (random_.chance(35))
     form = n_.apply(random_.chance(70) ? Op::Add : Op::Sub, {form, n_.value(random_.pick(axes_))});
-  if (random_.chance(50)) form = n_.apply(Op::Add, {form, literal(random_.between(-3, 3))});
+  if (random_.chance(50)) form = n_.apply(Op::Add, {form, number(-3, 3)});
   if (random_.chance(12))
-    form = n_.apply(random_.chance(50) ? Op::FloorDiv : Op::Mod,
-                    {form, literal(random_.between(2, 3))});
+    form = n_.apply(random_.chance(50) ? Op::FloorDiv : Op::Mod, {form, number(2, 3)});
   return form;
 }
 
@@ -114,7 +136,7 @@ ScalarExpr NotationDraw::element(DType dtype, int depth) {
   if (!tensor.valid()) {
     tensor = scope_.pick(readable);
     if (!tensor.valid() || dtype == DType::Int64)
-      return dtype == DType::Bool    ? n_.apply(Op::Lt, {affine(), literal(int64_t{2})})
+      return dtype == DType::Bool    ? n_.apply(Op::Lt, {affine(), number(2, 2)})
              : dtype == DType::Int64 ? affine()
                                      : n_.constant(0.75, dtype);
   }

@@ -14,10 +14,16 @@ std::vector<int64_t> draw_shape(Random& random, int64_t rank);
 
 /// Elementwise expressions of reads at drawn indices, over drawn axes, with reductions anywhere.
 /// Indices are affine, strided, mirrored, clamped by min and max or by a mode, wrapped, divided,
-/// folded by select or abs, or come from integers of the program.
+/// folded by select or abs, or come from integers of the program. In some stages they wrap, with
+/// constants beside the ends of int64.
 class NotationDraw {
  public:
-  explicit NotationDraw(Scope& scope) : scope_(scope), random_(scope.random()), n_(scope.trace()) {}
+  explicit NotationDraw(Scope& scope)
+      : scope_(scope),
+        random_(scope.random()),
+        large_(Random(scope.random()).next()),
+        has_large_(large_.chance(15)),
+        n_(scope.trace()) {}
 
   /// Each adds its results to the scope, or is refused by it.
   bool compute();
@@ -31,6 +37,8 @@ class NotationDraw {
  private:
   ScalarExpr literal(int64_t value) { return n_.literal(WeakScalar::of(value)); }
   ScalarExpr literal(double value) { return n_.literal(WeakScalar::of(value)); }
+  /// A small number, or rarely one beside the ends of int32 and int64 or a power of two.
+  ScalarExpr number(int64_t low, int64_t high);
   ScalarExpr value(DType dtype, int depth);
   ScalarExpr real(int depth);
   ScalarExpr whole(int depth);
@@ -47,6 +55,8 @@ class NotationDraw {
 
   Scope& scope_;
   Random& random_;
+  Random large_;  // a stream of its own: stages without large numbers are drawn as if none had them
+  bool has_large_;
   IndexNotation n_;
   std::vector<AxisHandle> axes_;      // in scope
   std::map<uint32_t, int64_t> lows_;  // of axes that do not begin at 0
