@@ -10,6 +10,7 @@
 #include "autosched/nests.hpp"
 #include "autosched/points.hpp"
 #include "autosched/task_chains.hpp"
+#include "autosched/tile_model.hpp"
 #include "autosched/totals.hpp"
 #include "autosched/work.hpp"
 #include "runtime/domain/count.hpp"

@@ -168,9 +168,9 @@ struct Timeline {
   }
 };
 
-class Planner {
+class RematerializationPlanner {
  public:
-  Planner(const Program& program, const StageSet& planned)
+  RematerializationPlanner(const Program& program, const StageSet& planned)
       : program_(program), start_(program), maker_(defining_stages(program.graph)) {
     WorkMeter meter(program.graph.pool);
     for (size_t s = 0; s < program.graph.stages.size(); ++s) {
@@ -352,7 +352,7 @@ Program rematerialize_stages(Program program, const StageSet& planned, const Cho
 
 Rematerialization plan_rematerialization(const Program& program, const StageSet& planned) {
   const Program ordered = in_order(program, planned);
-  return Planner(ordered, planned)();
+  return RematerializationPlanner(ordered, planned)();
 }
 
 Answers answers_for(const Rematerialization& plan, const Rematerialization::Step& step) {

@@ -9,7 +9,7 @@
 namespace adjit {
 namespace {
 
-constexpr double kCopied = 3;          // cycles to copy a result to its place
+constexpr double kResultCopied = 3;    // cycles to copy a result to its place
 constexpr double kShareOfWork = 0.03;  // that the copies may take
 
 bool comes_in_passes(const Program& program, size_t stage, const TileChoice& tile,
@@ -33,7 +33,7 @@ bool wants_lanes_innermost(const Program& program, size_t stage, const TileChoic
     if ((a == *tile.vector_axis || tile.factors[a] > 1) && result.contiguous(a)) return false;
   const size_t bytes = size_of(program.graph.info(s.results.front()).dtype);
   const double points = box_points(domain);
-  return kCopied * points / terms_of(domain) <=
+  return kResultCopied * points / terms_of(domain) <=
              kShareOfWork * points / lanes_per_cycle(target, bytes) &&
          comes_in_passes(program, stage, tile, target);
 }

@@ -22,7 +22,7 @@ constexpr double kOperandReuse = 8;      // reads of every operand that make a c
 constexpr double kSharedReuse = 3;       // the same where rows share the operand
 // Rows side by side: at most so many, of so many points together; a processor sees a few hundred
 // instructions ahead.
-constexpr int64_t kRowsAtOnce = 16, kPointsAtOnce = 1024, kFewestRows = 4;
+constexpr int64_t kRowsAtOnce = 16, kPointsSideBySide = 1024, kFewestRowsAtOnce = 4;
 constexpr int64_t kLeastGroups = 8;
 
 bool is_row(const Region& region) {
@@ -214,9 +214,9 @@ class RowGrouper {
       row = std::max(row, points(attached.nest.spans));
     }
     const int64_t trips = nest.loops[depth - 1].trips;
-    int64_t rows = std::min({kRowsAtOnce, kPointsAtOnce / row, trips / kLeastGroups});
+    int64_t rows = std::min({kRowsAtOnce, kPointsSideBySide / row, trips / kLeastGroups});
     while (rows > 1 && trips % rows != 0) --rows;
-    if (!reduces || rows < kFewestRows) return;
+    if (!reduces || rows < kFewestRowsAtOnce) return;
     if (choices_.pick(Decision::Rows, program_.graph, program_.graph.stages[host],
                       [&] { return std::vector<std::string>{std::to_string(rows), "1"}; }) == 0)
       program_ = group_rows(std::move(program_), host, depth, rows);

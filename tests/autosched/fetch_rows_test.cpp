@@ -11,11 +11,11 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-constexpr Target kSmall{.cores = 2, .vector_bits = 256, .l2_bytes = 512 << 10};
+constexpr Target kSmallCaches{.cores = 2, .vector_bits = 256, .l2_bytes = 512 << 10};
 
 // Names of the stages that fetch ahead in the default schedule.
 Names fetching(const Graph& graph, Choices choices = {}) {
-  const Program p = schedule_with(graph, kSmall, choices);
+  const Program p = schedule_with(graph, kSmallCaches, choices);
   verify(p);
   EXPECT_EQ(print(replay(graph, p.moves_json, p.cores, p.vector_bits)), print(p));
   Names names;
