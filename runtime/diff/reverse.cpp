@@ -236,23 +236,43 @@ Graph finished(const Graph& graph, bool clean) {
   return clean ? simplify(std::move(whole)) : compact(std::move(whole));
 }
 
+// Whether a cotangent is zero may show in the forward as it was written and not in what it was made
+// into, whose parts meet elsewhere; what has no derivative takes none that is zero.
+template <class Derived>
+Graph with_either_forward(bool clean, const Derived& derived) {
+  if (!clean) return derived(false);
+  try {
+    return derived(true);
+  } catch (const Error& refused) {
+    if (refused.code() != ErrorCode::NotDifferentiable) throw;
+    try {
+      return derived(false);
+    } catch (const Error&) {
+      throw refused;
+    }
+  }
+}
+
 }  // namespace
 
 Graph vjp(const Graph& forward, const ReverseOptions& options) {
   check_positions(forward, options);
-  const Graph source = prepared(forward, options, options.clean);
-  Reverse reverse(source, options.wrt, options.reached);
-  Graph& graph = reverse.graph();
-  for (size_t k : options.outputs) {
-    const TensorInfo info = graph.info(source.outputs[k]);
-    Cotangent cotangent;
-    cotangent.tensor = add_input(graph, "d_" + info.name, info.dtype, info.shape);
-    reverse.seed(source.outputs[k], cotangent);
-  }
-  reverse.run();
-  if (options.keep_outputs) graph.outputs = source.outputs;
-  for (size_t k : options.wrt) graph.outputs.push_back(reverse.gradient_of(source.inputs[k]));
-  return finished(graph, options.clean);
+  const auto derived = [&](bool clean_before) {
+    const Graph source = prepared(forward, options, clean_before);
+    Reverse reverse(source, options.wrt, options.reached);
+    Graph& graph = reverse.graph();
+    for (size_t k : options.outputs) {
+      const TensorInfo info = graph.info(source.outputs[k]);
+      Cotangent cotangent;
+      cotangent.tensor = add_input(graph, "d_" + info.name, info.dtype, info.shape);
+      reverse.seed(source.outputs[k], cotangent);
+    }
+    reverse.run();
+    if (options.keep_outputs) graph.outputs = source.outputs;
+    for (size_t k : options.wrt) graph.outputs.push_back(reverse.gradient_of(source.inputs[k]));
+    return finished(graph, options.clean);
+  };
+  return with_either_forward(options.clean, derived);
 }
 
 Graph gradient(const Graph& forward, std::span<const size_t> wrt, size_t output, bool keep_value) {
@@ -265,16 +285,19 @@ Graph gradient(const Graph& forward, std::span<const size_t> wrt, size_t output,
     throw Error(ErrorCode::Shape, "gradient needs a scalar, but output '" + value.name + "' has " +
                                       std::to_string(value.element_count()) +
                                       " elements; sum it up, or use vjp with a cotangent");
-  const Graph source = prepared(forward, options, true);
-  Reverse reverse(source, options.wrt);
-  Graph& graph = reverse.graph();
-  Cotangent one;
-  one.constant = graph.pool.constant(1, accumulator_of(value.dtype));
-  reverse.seed(source.outputs[output], one);
-  reverse.run();
-  if (keep_value) graph.outputs.push_back(source.outputs[output]);
-  for (size_t k : wrt) graph.outputs.push_back(reverse.gradient_of(source.inputs[k]));
-  return finished(graph, true);
+  const auto derived = [&](bool clean_before) {
+    const Graph source = prepared(forward, options, clean_before);
+    Reverse reverse(source, options.wrt);
+    Graph& graph = reverse.graph();
+    Cotangent one;
+    one.constant = graph.pool.constant(1, accumulator_of(value.dtype));
+    reverse.seed(source.outputs[output], one);
+    reverse.run();
+    if (keep_value) graph.outputs.push_back(source.outputs[output]);
+    for (size_t k : wrt) graph.outputs.push_back(reverse.gradient_of(source.inputs[k]));
+    return finished(graph, true);
+  };
+  return with_either_forward(true, derived);
 }
 
 }  // namespace adjit
