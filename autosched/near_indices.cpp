@@ -20,7 +20,7 @@ class NearIndices {
   void operator()() {
     find_reads();
     if (!far_.empty()) rebuild();
-    if (stage_.kind != StageKind::Scatter || stage_.out_of_range == OutOfRange::Error) return;
+    if (stage_.kind != StageKind::Scatter) return;
     const TensorInfo& result = graph_.info(stage_.results[0]);
     const std::vector<int64_t> strides = strides_of(result);
     for (size_t d = 0; d < stage_.target.size(); ++d)
@@ -79,8 +79,9 @@ class NearIndices {
 
   ExprId near_target(ExprId target, int64_t extent) {
     if (stage_.out_of_range == OutOfRange::Drop) return between(-1, target, extent);
-    if (stage_.out_of_range == OutOfRange::Clip) return between(0, target, extent - 1);
-    return pool_.make(Op::Mod, {target, pool_.constant_int(std::max<int64_t>(extent, 1))});
+    if (stage_.out_of_range == OutOfRange::Wrap)
+      return pool_.make(Op::Mod, {target, pool_.constant_int(std::max<int64_t>(extent, 1))});
+    return between(0, target, extent - 1);  // an affine target is in range wherever it is an error
   }
 
   Graph& graph_;

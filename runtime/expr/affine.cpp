@@ -64,6 +64,14 @@ int64_t Affine::evaluate(std::span<const int64_t> point) const {
   return value;
 }
 
+int Affine::sign_at(std::span<const int64_t> point) const {
+  __extension__ typedef __int128 Wide;
+  Wide value = constant_;
+  for (size_t k = 0; k < size(); ++k)
+    if (__builtin_add_overflow(value, Wide{coefficients_[k]} * point[k], &value)) throw Overflow();
+  return (value > 0) - (value < 0);
+}
+
 Affine Affine::substitute(std::span<const Affine> replacements) const {
   Affine result(constant_);
   for (size_t k = 0; k < size(); ++k) {

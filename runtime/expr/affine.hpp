@@ -48,6 +48,8 @@ class Affine {
 
   /// Value at a point; `point[k]` is variable k and must cover size().
   int64_t evaluate(std::span<const int64_t> point) const;
+  /// -1, 0 or 1: the value's sign there, which may have more than 64 bits.
+  int sign_at(std::span<const int64_t> point) const;
   /// Replaces variable k by replacements[k] for k < replacements.size(); others stay.
   Affine substitute(std::span<const Affine> replacements) const;
   /// e.g. "2*a + b - 3" with names[k] for variable k.

@@ -79,9 +79,9 @@ bool Domain::contains(std::span<const int64_t> axes) const {
   if (is_box()) return true;
   const std::vector<int64_t> values = variables_at(axes);
   for (const Affine& row : inequalities)
-    if (row.evaluate(values) < 0) return false;
+    if (row.sign_at(values) < 0) return false;
   for (const Affine& row : equalities)
-    if (row.evaluate(values) != 0) return false;
+    if (row.sign_at(values) != 0) return false;
   return true;
 }
 

@@ -31,19 +31,24 @@ TensorId Scope::input(const WideArray& value) {
 bool Scope::evaluate() {
   grow();
   const std::vector<Stage>& stages = trace_.graph().stages;
-  int64_t points = 0;
+  const auto box = [](const Stage& stage) {
+    double points = 1;  // more than any integer holds, where many tensors are broadcast
+    for (int64_t extent : stage.domain.extents) points *= static_cast<double>(extent);
+    return points;
+  };
+  double points = 0;
   for (size_t s = evaluated_; s < stages.size(); ++s) {
     const Stage& stage = stages[s];
-    points += stage.domain.box_points();
+    points += box(stage);
     if (stage.scan) {
-      int64_t step = 0;
-      for (const Stage& inner : stage.scan->body->stages) step += inner.domain.box_points();
-      points += step * std::max<int64_t>(stage.scan->trips, 5);
+      double step = 0;
+      for (const Stage& inner : stage.scan->body->stages) step += box(inner);
+      points += step * static_cast<double>(std::max<int64_t>(stage.scan->trips, 5));
     }
     if (stage.call)
-      for (const Stage& inner : stage.call->body->stages) points += inner.domain.box_points();
+      for (const Stage& inner : stage.call->body->stages) points += box(inner);
   }
-  if (points > points_left_) {
+  if (points > static_cast<double>(points_left_)) {
     refused_ = "too many points";
     return false;
   }
@@ -57,7 +62,7 @@ bool Scope::evaluate() {
       values_[stages[evaluated_].results[k].value] =
           std::make_unique<WideArray>(std::move(results[k]));
   }
-  points_left_ -= points;
+  points_left_ -= static_cast<int64_t>(points);
   return true;
 }
 

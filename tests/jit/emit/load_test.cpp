@@ -306,5 +306,20 @@ TEST(Load, PartsOfWideVectorsThatAreOff) {
         << lanes;
 }
 
+// Quotients by such divisors are computed as they are, and wrap as integers do.
+TEST(Load, DivisorsMayBeHuge) {
+  for (const char* index :
+       {"(i - 2) % 4611686018427387905 % 3", "(i + 9223372036854775800) // 4611686018427387904",
+        "i % 9223372036854775807 % 3"}) {
+    const std::string text = std::string("def main(float(5) x) -> (y) { y(i) = x(min(max(") +
+                             index + ", 0), 4)) where i in 0:7 }";
+    const Graph graph = parse_graph(text);
+    Array x = Array::zeros(DType::Float32, {5});
+    for (int64_t e = 0; e < 5; ++e) x.set(e, static_cast<double>(e + 1));
+    for (const Program& program : {initial_program(graph, 1, 512), in_lanes(graph)})
+      EXPECT_EQ(check_emitted(program, std::vector<Array>{x}), "") << index;
+  }
+}
+
 }  // namespace
 }  // namespace adjit::testing

@@ -51,5 +51,17 @@ TEST(Affine, OverflowIsAnError) {
   EXPECT_THROW(Affine::variable(0, 2).evaluate(point), Overflow);
 }
 
+TEST(Affine, HasASignWhereItsValueHasMoreThan64Bits) {
+  Affine form = Affine::variable(0, INT64_MAX) + Affine::variable(1, -INT64_MAX);
+  form += int64_t{5};
+  const std::vector<std::vector<int64_t>> points{{7, 3}, {3, 7}, {9, 9}};
+  EXPECT_THROW(form.evaluate(points[0]), Overflow);
+  EXPECT_EQ(form.sign_at(points[0]), 1);
+  EXPECT_EQ(form.sign_at(points[1]), -1);
+  EXPECT_EQ(form.sign_at(points[2]), 1);
+  form += int64_t{-5};
+  EXPECT_EQ(form.sign_at(points[2]), 0);
+}
+
 }  // namespace
 }  // namespace adjit
