@@ -7,7 +7,7 @@
 #include "autosched/region.hpp"
 #include "autosched/work.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 void mark_data(const ExprPool& pool, ExprId index, std::vector<bool>& marks) {
@@ -136,4 +136,4 @@ double distinct_reads(const MemoryAccess& access, const std::vector<int64_t>& co
   return apart * static_cast<double>(places.size());
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -7,7 +7,7 @@
 
 #include "autosched/program.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// One read (or a result) of a stage, for row-major tensors.
 struct MemoryAccess {
@@ -41,4 +41,4 @@ double elements_touched(const MemoryAccess& access, const Domain& domain);
 double distinct_reads(const MemoryAccess& access, const std::vector<int64_t>& copies,
                       size_t output_rank, std::optional<size_t> lanes_axis);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -5,7 +5,7 @@
 #include "autosched/nests.hpp"
 #include "autosched/region.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 struct Attachment {
   const char* refusal = nullptr;  // why compute_at is not legal; null when it is
@@ -22,4 +22,4 @@ Attachment attachment(const Program& program, size_t stage, size_t host, size_t 
 bool covers_exactly_once(const Program& program, const Nest& host, size_t depth, size_t stage,
                          const Region& region);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -12,7 +12,7 @@
 
 #include "autosched/program.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 class Attempts {
  public:
@@ -59,4 +59,4 @@ class Attempts {
   size_t made_ = 0, refused_ = SIZE_MAX;
 };
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -15,7 +15,7 @@
 #include "autosched/region.hpp"
 #include "autosched/rewriting.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 class AxisBlocker {
@@ -225,4 +225,4 @@ Program block_axis(Program program, std::span<const StageAxis> stages,
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -8,7 +8,7 @@
 #include "autosched/task_chains.hpp"
 #include "autosched/task_regions.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 class ChainPlanner {
@@ -117,4 +117,4 @@ TaskLoops plan_chains(const Program& program, const Target& target, const Reduct
   return ChainPlanner(program, target, plans, std::move(settled))();
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -5,7 +5,7 @@
 #include "autosched/stage_plans.hpp"
 #include "autosched/target.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Runs of kernels with plain loops that should chain, and the leading loops that are then to run
 /// in parallel, by the first result of each kernel's root: what passes between the kernels leaves
@@ -15,4 +15,4 @@ namespace adjit {
 TaskLoops plan_chains(const Program& program, const Target& target, const ReductionPlans& plans,
                       TaskLoops settled = {});
 
-}  // namespace adjit
+}  // namespace adjit::sched

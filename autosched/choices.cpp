@@ -5,7 +5,7 @@
 
 #include "autosched/nests.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 std::string_view name_of(Decision decision) {
   switch (decision) {
@@ -76,4 +76,4 @@ Choices::Inside::Inside(Choices& choices, const std::string& scan)
 }
 Choices::Inside::~Inside() { choices_.prefix_.resize(length_); }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -16,7 +16,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// The decisions. A subject is the stage that one is about, by its name; those of a scan's steps
 /// have the scan's name and a slash before them.
@@ -123,4 +123,4 @@ class Choices {
   std::vector<Offer> offers_;
 };
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -7,7 +7,7 @@
 #include "autosched/moves.hpp"
 #include "autosched/region.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // Which of a stage's readers stand inside the host's loops [0, depth).
@@ -137,4 +137,4 @@ Program compute_at(Program program, size_t stage, size_t host, size_t depth) {
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

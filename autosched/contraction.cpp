@@ -22,7 +22,7 @@
 #include "autosched/shared_copies.hpp"
 #include "autosched/totals.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 constexpr double kWorthSplitting = 100;  // microseconds below which idle cores do not matter
@@ -466,4 +466,4 @@ Program prepare_reductions(Program program, const Target& target, const Repeats&
   return Preparer(std::move(program), target, repeats, plans, task_axes, choices)();
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -6,7 +6,7 @@
 #include "autosched/row_blocks.hpp"
 #include "autosched/step_invariants.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Packs operands that a register tile would read badly (transposed for the lanes, rows a multiple
 /// of 4096 bytes apart, guarded by zeros around them), and splits reductions whose results are too
@@ -16,4 +16,4 @@ namespace adjit {
 Program prepare_reductions(Program program, const Target& target, const Repeats& repeats,
                            ReductionPlans& plans, const TaskAxes& task_axes, Choices& choices);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -10,7 +10,7 @@
 #include "autosched/nests.hpp"
 #include "autosched/target.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 constexpr int64_t kRows = 32;      // of a chunk
@@ -78,4 +78,4 @@ Program copy_in_chunks(Program program, size_t stage, const Accesses& accesses) 
   return with_order(std::move(program), stage, order);
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

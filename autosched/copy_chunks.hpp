@@ -8,11 +8,11 @@
 #include "autosched/access.hpp"
 #include "autosched/program.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// In a kernel's root without a reduction and without anything attached: where a loop over rows
 /// that are far apart, more than a core has pages at hand, stands inside one over neighbouring
 /// panels of them, takes some rows of all panels of a task before the next rows.
 Program copy_in_chunks(Program program, size_t stage, const Accesses& accesses);
 
-}  // namespace adjit
+}  // namespace adjit::sched

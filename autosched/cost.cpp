@@ -8,7 +8,7 @@
 #include "autosched/network_inputs.hpp"
 #include "autosched/step_invariants.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 constexpr double kLatency = 4;          // cycles of an accumulation
@@ -186,4 +186,4 @@ double roofline(double flops, double bytes, const Target& target, bool from_memo
   return std::max(arithmetic, 1e-3 * bytes / gb);
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -20,7 +20,7 @@
 #include "autosched/program.hpp"
 #include "autosched/target.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 enum class CostTerm : uint8_t {
   Arithmetic,  // vector operations, masks and folding included
@@ -79,4 +79,4 @@ KernelCost kernel_cost(const Program& program, size_t kernel, const Target& targ
 /// cores: the roofline. 0 flops: unknown, bytes only.
 double roofline(double flops, double bytes, const Target& target, bool from_memory);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -9,7 +9,7 @@
 #include "runtime/process/fork.hpp"
 #include "runtime/process/json.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 extern const char kCostWeights[];  // made of autosched/weights.json by the build
 
@@ -105,4 +105,4 @@ Corrections CostNetwork::operator()(std::span<const double> inputs) const {
   return found;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

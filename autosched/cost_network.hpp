@@ -16,7 +16,7 @@
 #include "autosched/cost.hpp"
 #include "runtime/process/json.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// What the analytic terms of a nest are multiplied by.
 struct Corrections {
@@ -61,4 +61,4 @@ class CostNetwork {
 /// ErrorCode::Parse where that is not JSON in the format of this version, for these inputs.
 std::map<int, CostNetwork> read_networks(std::string_view json);
 
-}  // namespace adjit
+}  // namespace adjit::sched

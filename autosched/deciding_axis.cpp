@@ -6,7 +6,7 @@
 
 #include "autosched/work.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 constexpr int64_t kMostCopies = 16;
@@ -66,4 +66,4 @@ std::optional<DecidingAxis> deciding_axis(const Graph& graph, const Stage& stage
   return best;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

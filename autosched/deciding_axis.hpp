@@ -10,7 +10,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 struct DecidingAxis {
   size_t axis = 0;
@@ -21,4 +21,4 @@ struct DecidingAxis {
 /// that is much less than the body at every point.
 std::optional<DecidingAxis> deciding_axis(const Graph& graph, const Stage& stage);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -7,7 +7,7 @@
 #include "autosched/moves.hpp"
 #include "autosched/rewriting.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // Stages whose results are outputs, or are read by one such stage alone.
@@ -72,4 +72,4 @@ Program early_results(Program program) {
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

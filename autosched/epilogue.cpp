@@ -11,7 +11,7 @@
 #include "autosched/points.hpp"
 #include "autosched/work.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // A pass over results that memory takes longer for than the core: not one of functions, which a
@@ -149,7 +149,7 @@ Program schedule_epilogue(Program program, size_t product, size_t epilogue,
   for (size_t a = 0; a <= lanes; ++a) {
     const int64_t steps[] = {tile_points(tile, a)};
     if (steps[0] > 1 && steps[0] < program.graph.stages[epilogue].domain.extents[a])
-      program = adjit::tile(std::move(program), epilogue, a, steps);
+      program = sched::tile(std::move(program), epilogue, a, steps);
   }
   const auto [order, depth] = tiles_first(nest_of(program, epilogue), tile);
   program = with_order(std::move(program), epilogue, order);
@@ -166,4 +166,4 @@ Program schedule_epilogue(Program program, size_t product, size_t epilogue,
   return run_in_parallel(std::move(program), epilogue, tile.cycles, limits, choices);
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -10,7 +10,7 @@
 
 #include "autosched/nest_schedule.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Whether a product sums so few terms that a pass over its results counts beside them.
 bool is_short_sum(const Domain& domain);
@@ -25,4 +25,4 @@ std::optional<size_t> epilogue_of(const Program& program, size_t product, const 
 Program schedule_epilogue(Program program, size_t product, size_t epilogue,
                           const ReductionPlans& plans, Choices& choices);
 
-}  // namespace adjit
+}  // namespace adjit::sched

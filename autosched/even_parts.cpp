@@ -7,7 +7,7 @@
 #include "autosched/access.hpp"
 #include "autosched/tile_model.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 std::optional<EvenParts> even_parts(const Program& program, size_t stage, const TileChoice& tile,
                                     const Target& target) {
@@ -44,4 +44,4 @@ std::optional<EvenParts> even_parts(const Program& program, size_t stage, const 
   return found;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -11,7 +11,7 @@
 #include "autosched/target.hpp"
 #include "autosched/tile_choice.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 struct EvenParts {
   TileChoice tile;     // the given one with other rows
@@ -23,4 +23,4 @@ struct EvenParts {
 std::optional<EvenParts> even_parts(const Program& program, size_t stage, const TileChoice& tile,
                                     const Target& target);
 
-}  // namespace adjit
+}  // namespace adjit::sched

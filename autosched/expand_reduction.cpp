@@ -9,7 +9,7 @@
 #include "autosched/moves.hpp"
 #include "autosched/rewriting.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 ExprId plus_term(ExprPool& pool, ExprId sum, ExprId term) {
@@ -64,4 +64,4 @@ Program expand_reduction(Program program, size_t stage) {
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -16,7 +16,7 @@
 
 #include "autosched/nests.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 std::string number(double value) {
@@ -81,4 +81,4 @@ std::string print_rejected(const std::vector<Candidate>& candidates, size_t most
   return text;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

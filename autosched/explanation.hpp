@@ -6,7 +6,7 @@
 #include "autosched/cost.hpp"
 #include "autosched/search.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// One line a kernel, and one a nest in it with its terms, the largest first; terms below a
 /// hundredth of the nest's time are left out. Microseconds.
@@ -19,4 +19,4 @@ std::string print_choice(const Candidate& chosen, const Candidate& by_default);
 /// lines with their predicted microseconds, the difference and what they do otherwise.
 std::string print_rejected(const std::vector<Candidate>& candidates, size_t most);
 
-}  // namespace adjit
+}  // namespace adjit::sched

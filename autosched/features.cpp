@@ -15,7 +15,7 @@
 #include "autosched/work.hpp"
 #include "runtime/domain/count.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 constexpr int64_t kCountedIterations = 4000;  // iterations spent on counting a domain's points
@@ -348,4 +348,4 @@ double program_bytes(const Program& program, double most) {
   return bytes;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -8,7 +8,7 @@
 #include "autosched/tile_features.hpp"
 #include "autosched/traffic.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Of one nest in all its runs within one run of its kernel, on one core. "Vectors" are
 /// instructions on the nest's lanes, whatever their number (1 without a vector loop).
@@ -59,4 +59,4 @@ KernelFeatures features_of(const Program& program, const Kernel& kernel, const T
 /// Counted no farther than needed to see that they are more than `most`.
 double program_bytes(const Program& program, double most = std::numeric_limits<double>::infinity());
 
-}  // namespace adjit
+}  // namespace adjit::sched

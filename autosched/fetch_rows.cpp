@@ -11,7 +11,7 @@
 #include "autosched/totals.hpp"
 #include "autosched/work.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // Rows shorter than this come as fast as they are read: the processor sees where they go on.
@@ -125,4 +125,4 @@ Program fetch_rows(Program program, const Target& target, Choices& choices) {
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

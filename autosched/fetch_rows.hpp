@@ -5,7 +5,7 @@
 #include "autosched/program.hpp"
 #include "autosched/target.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Where a loop's iteration takes a row of a large tensor through several passes (a maximum, sums,
 /// the result), the one that computes most meanwhile fetches the next iteration's row: the others
@@ -13,4 +13,4 @@ namespace adjit {
 /// tiles, tasks and attachments stand.
 Program fetch_rows(Program program, const Target& target, Choices& choices);
 
-}  // namespace adjit
+}  // namespace adjit::sched

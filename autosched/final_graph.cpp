@@ -7,7 +7,7 @@
 #include "runtime/diff/long_sums.hpp"
 #include "runtime/diff/simplify.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 Graph final_graph(const Graph& graph, bool simple) {
   const Graph clean = simplify_last(simple ? graph : simplify(expand_calls(graph)));
@@ -16,4 +16,4 @@ Graph final_graph(const Graph& graph, bool simple) {
   return compact(separate_outputs(exact));
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -3,7 +3,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// The graph that is scheduled, with the values of `graph`: calls expanded, cleaned up, linear
 /// scans as prefix reductions, reductions out of loops, multiply-adds contracted, long float32 sums
@@ -12,4 +12,4 @@ namespace adjit {
 /// it, and holds no call and no scan.
 Graph final_graph(const Graph& graph, bool simple = false);
 
-}  // namespace adjit
+}  // namespace adjit::sched

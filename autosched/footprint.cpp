@@ -9,7 +9,7 @@
 #include "autosched/target.hpp"
 #include "autosched/work.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 double region_bytes(const Program& program, const Nest& producer, TensorId id) {
@@ -260,4 +260,4 @@ Lines lines_touched(const Walk& walk, const std::vector<Loop>& path, size_t from
   return {std::min(places * each, most), unforeseen ? std::min(places * rows, most) : 0};
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -12,7 +12,7 @@
 #include "autosched/access.hpp"
 #include "autosched/program.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// How far one trip of a loop moves an access.
 struct Stride {
@@ -58,4 +58,4 @@ struct Lines {
 };
 Lines lines_touched(const Walk& walk, const std::vector<Loop>& path, size_t from);
 
-}  // namespace adjit
+}  // namespace adjit::sched

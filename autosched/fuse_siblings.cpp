@@ -6,7 +6,7 @@
 #include "autosched/moves.hpp"
 #include "autosched/rewriting.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // The order of stages in which every reader follows what it reads, as close to the present one as
@@ -89,4 +89,4 @@ Program fuse_siblings(Program program, std::span<const size_t> stages) {
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -6,7 +6,7 @@
 #include "autosched/nests.hpp"
 #include "autosched/rewriting.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 namespace {
 
@@ -73,4 +73,4 @@ Program gather(Program program, std::span<const size_t> stages) {
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 constexpr int64_t kPieceBytes = 16;
@@ -45,4 +45,4 @@ std::vector<size_t> order_of_rows(const ExprPool& pool, std::span<const ExprId> 
   return order;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -9,7 +9,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Elements of an operand that are one piece of a row (16 bytes), at least 2; 0 where pieces are
 /// not taken.
@@ -28,4 +28,4 @@ std::optional<size_t> dimension_walked(const ExprPool& pool, const Stage& stage,
 /// levels of a grid 12 kB apart, all fell into one set of the first cache.
 std::vector<size_t> order_of_rows(const ExprPool& pool, std::span<const ExprId> index, size_t rows);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -5,7 +5,7 @@
 
 #include "autosched/gather_access.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 std::optional<Packing> rows_innermost(const Graph& graph, const Stage& stage,
                                       const MemoryAccess& access) {
   const int64_t piece = row_piece(graph, access.tensor);
@@ -25,4 +25,4 @@ std::optional<Packing> rows_innermost(const Graph& graph, const Stage& stage,
   return std::nullopt;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

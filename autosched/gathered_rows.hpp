@@ -13,7 +13,7 @@
 #include "autosched/access.hpp"
 #include "autosched/moves.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// The copy of an operand that has the dimension innermost which an axis of the stage walks alone,
 /// where data decides other dimensions; nullopt where there is no such axis of about a piece or
@@ -21,4 +21,4 @@ namespace adjit {
 std::optional<Packing> rows_innermost(const Graph& graph, const Stage& stage,
                                       const MemoryAccess& access);
 
-}  // namespace adjit
+}  // namespace adjit::sched

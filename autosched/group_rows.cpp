@@ -10,7 +10,7 @@
 #include "autosched/moves.hpp"
 #include "autosched/region.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 namespace {
 
@@ -52,4 +52,4 @@ Program group_rows(Program program, size_t host, size_t depth, int64_t rows) {
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

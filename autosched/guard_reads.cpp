@@ -8,7 +8,7 @@
 #include "runtime/domain/bounds.hpp"
 #include "runtime/expr/interval.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 class StageGuard {
@@ -119,4 +119,4 @@ Graph guard_reads(const Graph& graph) {
   return result;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -9,10 +9,10 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Same results on every input for which the graph has any. Reads that are in bounds at every point
 /// of their stage's domain where their predicate holds stay as they are.
 Graph guard_reads(const Graph& graph);
 
-}  // namespace adjit
+}  // namespace adjit::sched

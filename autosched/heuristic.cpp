@@ -29,7 +29,7 @@
 #include "autosched/work.hpp"
 #include "runtime/process/cancellation.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 Program inline_cheap_stages(Program program, const Shapes& again) {
@@ -302,4 +302,4 @@ Program schedule_loops(Prepared prepared, const Target& target, Choices& choices
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

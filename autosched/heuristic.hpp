@@ -8,7 +8,7 @@
 #include "autosched/program.hpp"
 #include "autosched/target.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Schedules a final graph (after simplify and contract): inlines, fuses rows, tiles contractions,
 /// vectorises and runs in parallel. Never ErrorCode::Schedule: what a move refuses is left out
@@ -34,4 +34,4 @@ Prepared prepare_loops(const Graph& graph, const Target& target, Choices& choice
 Program schedule_loops(Prepared prepared, const Target& target, Choices& choices,
                        Attempts& attempts, const Scan* scan = nullptr);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -12,7 +12,7 @@
 #include "autosched/region.hpp"
 #include "autosched/rewriting.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // The body with other expressions in place of some, which are no leaves.
@@ -184,4 +184,4 @@ Program hoist(Program program, std::span<const Hoisted> readers) {
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -7,7 +7,7 @@
 #include "autosched/moves.hpp"
 #include "autosched/work.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // Whether the operand goes on from each row of the inner axis to the next, or stays the same.
@@ -46,4 +46,4 @@ bool wants_one_axis_of_columns(const Program& program, size_t stage, const Acces
          reads([&](const auto& a) { return has_rows(a, domain, axis); });
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

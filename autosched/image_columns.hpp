@@ -8,10 +8,10 @@
 #include "autosched/access.hpp"
 #include "autosched/program.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Whether the last two axes of a product's results should be one, because the last one leaves
 /// lanes empty. Not where short sums have an epilogue, which takes results as they are.
 bool wants_one_axis_of_columns(const Program& program, size_t stage, const Accesses& accesses);
 
-}  // namespace adjit
+}  // namespace adjit::sched

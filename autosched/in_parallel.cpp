@@ -10,7 +10,7 @@
 
 #include "runtime/process/cancellation.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 void in_parallel(size_t count, size_t threads,
                  const std::function<void(size_t step, size_t thread)>& run) {
@@ -44,4 +44,4 @@ void in_parallel(size_t count, size_t threads,
     if (failure) std::rethrow_exception(failure);
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

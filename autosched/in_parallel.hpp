@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <functional>
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::sched {
 
 /// run(0, w) ... run(count - 1, w) on at most so many threads, the calling one among them; `w` is
 /// the number of the thread that a step runs on, 0 the caller's. Fewer where the system gives none.
@@ -13,4 +15,4 @@ namespace adjit {
 void in_parallel(size_t count, size_t threads,
                  const std::function<void(size_t step, size_t thread)>& run);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -6,7 +6,7 @@
 #include "autosched/moves.hpp"
 #include "autosched/shared_buffers.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // Why a stage is not one whose result may lie where what it reads does; null: it is.
@@ -54,4 +54,4 @@ Program reshapes_in_place(Program program) {
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -11,7 +11,7 @@
 #include "autosched/nests.hpp"
 #include "runtime/expr/error.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 namespace {
 
@@ -51,4 +51,4 @@ Program initial_program(const Graph& source, int cores, int vector_bits) {
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

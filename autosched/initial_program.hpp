@@ -3,7 +3,7 @@
 
 #include "autosched/program.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// One kernel per stage, serial loops in domain order, reads guarded (guard_reads.hpp), scatters,
 /// scans and prefix reductions lowered (lower_scatters.hpp, lower_scans.hpp, lower_running.hpp).
@@ -11,4 +11,4 @@ namespace adjit {
 /// printed, parsed and interpreted).
 Program initial_program(const Graph& graph, int cores, int vector_bits);
 
-}  // namespace adjit
+}  // namespace adjit::sched

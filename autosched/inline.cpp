@@ -8,7 +8,7 @@
 #include "autosched/rewriting.hpp"
 #include "autosched/substitution.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 void check(const Move& move, bool vanishes) {
@@ -85,4 +85,4 @@ Program recompute(Program program, std::span<const size_t> stages) {
   return substitute(std::move(program), stages, "recompute", false);
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

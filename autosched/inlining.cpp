@@ -10,7 +10,7 @@
 #include "autosched/substitution.hpp"
 #include "autosched/work.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // A body that several stages read is stored once it has grown to this: their bodies must have room
@@ -256,4 +256,4 @@ std::vector<size_t> sums_worth_expanding(const Program& program, const Shapes& a
   return candidates;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

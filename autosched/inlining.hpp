@@ -5,7 +5,7 @@
 
 #include "autosched/program.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Bodies grow to about this many expressions; then a value is stored.
 inline constexpr size_t kBodyLimit = 500;
@@ -27,4 +27,4 @@ std::vector<size_t> sums_worth_expanding(const Program& program, const Shapes& a
 /// when evaluating it again costs less than storing and loading it.
 InliningPlan plan_inlining(const Program& program, const Shapes& again = {});
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -5,7 +5,7 @@
 #include <span>
 #include <unordered_set>
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 bool is_index(const ExprPool& pool, ExprId id) {
@@ -84,4 +84,4 @@ std::vector<TensorId> joined_tensors(const Graph& graph, const Stage& stage) {
   return tensors;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -13,7 +13,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// From so many parts on a chain is a join. Measured on Zen 4, tensors of 64x32 float32: chains of
 /// 4 selects took 0.4 to 1.6 of NumPy's time, of 8 0.7 to 2.9, of 64 2 to 16; joins of 8 take 0.4
@@ -38,4 +38,4 @@ ExprId read_of_part(const ExprPool& pool, ExprId part);
 /// Tensors that chains in a stage's bodies join, ascending.
 std::vector<TensorId> joined_tensors(const Graph& graph, const Stage& stage);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::sched {
 
 /// Lanes of a vector loop: those of the widest vector, 512 bits, of the smallest elements, 8 bits.
 /// Schedulers take up to 16. Local buffers have room for so many behind them (jit/emit/kernel.cpp).
@@ -26,4 +28,4 @@ inline constexpr double kGrowthLimit = 64, kSmallTensor = 1 << 16;
 /// Expression nodes that a move may add to a stage.
 inline constexpr size_t kNodeLimit = 1 << 18;
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -3,7 +3,7 @@
 
 #include "autosched/features.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 template <typename T>
@@ -48,4 +48,4 @@ CacheCycles LoneNest::cycles(const std::vector<size_t>& order) const {
   return cache_cycles(traffic({std::move(placed)}, target_, bytes_).front(), target_);
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -4,7 +4,7 @@
 #include "autosched/footprint.hpp"
 #include "autosched/traffic.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// A kernel's root without anything attached to it. Its loops in another order touch the same
 /// lines, so no program has to be made to price them.
@@ -27,4 +27,4 @@ class LoneNest {
   double bytes_;  // of the program, or more than the caches hold
 };
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -8,7 +8,7 @@
 #include "autosched/moves.hpp"
 #include "autosched/rewriting.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 bool in_tile(const Loop& loop) {
@@ -254,4 +254,4 @@ Program parallel(Program program, size_t stage, size_t loops) {
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -4,7 +4,7 @@
 #include "runtime/diff/prefix_reduction.hpp"
 #include "runtime/diff/rewrite.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 Graph lower_running(const Graph& source) {
   Graph graph = source;
@@ -21,4 +21,4 @@ Graph lower_running(const Graph& source) {
   return graph;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -7,9 +7,9 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Every prefix reduction (runtime/diff/prefix_reduction.hpp) as a running stage.
 Graph lower_running(const Graph& graph);
 
-}  // namespace adjit
+}  // namespace adjit::sched

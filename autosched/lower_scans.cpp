@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // A stage over all elements of a shape, without bodies yet.
@@ -113,4 +113,4 @@ Graph separate_outputs(Graph graph) {
   return graph;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -9,7 +9,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Every scan of the graph lowered (not those inside bodies: they are when their program is made).
 Graph lower_scans(const Graph& graph);
@@ -18,4 +18,4 @@ Graph lower_scans(const Graph& graph);
 /// repeated outputs are copied.
 Graph separate_outputs(Graph graph);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -8,7 +8,7 @@
 #include "runtime/expr/interval.hpp"
 #include "runtime/graph/accumulator.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 class ScatterLowering {
@@ -143,4 +143,4 @@ Graph lower_scatters(const Graph& graph) {
   return ScatterLowering(graph)();
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -16,9 +16,9 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Every scatter of the graph lowered; other stages stay as they are, in their order.
 Graph lower_scatters(const Graph& graph);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -5,7 +5,7 @@
 
 #include "autosched/totals.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // Whether every index of a read is an axis by itself: a panel of it is then a box.
@@ -80,4 +80,4 @@ int64_t streamed_steps(const Graph& graph, const Stage& stage, const TileChoice&
   return result / std::max(1, target.cores) <= target.l2_bytes / 2 ? kSteps : 0;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

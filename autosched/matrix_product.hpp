@@ -11,7 +11,7 @@
 #include "autosched/target.hpp"
 #include "autosched/tile_choice.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Steps of a long reduction that run before the next outputs; one of up to kWholeReduction steps
 /// runs as a whole.
@@ -41,4 +41,4 @@ bool leaves_caches(const Graph& graph, const MemoryAccess& operand, const Target
 int64_t streamed_steps(const Graph& graph, const Stage& stage, const TileChoice& tile,
                        const Accesses& accesses, const Target& target);
 
-}  // namespace adjit
+}  // namespace adjit::sched

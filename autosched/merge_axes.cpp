@@ -11,7 +11,7 @@
 #include "autosched/region.hpp"
 #include "autosched/rewriting.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 bool mentions(const Domain& domain, size_t axis) {
@@ -97,4 +97,4 @@ Program merge_axes(Program program, size_t stage, size_t axis) {
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // The first few of many names.
@@ -165,4 +165,4 @@ void MoveEntry::refuse_stage(const char* name, const std::string& stage) const {
                    names_of(program_.graph));
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

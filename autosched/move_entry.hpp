@@ -10,7 +10,7 @@
 #include "autosched/move_record.hpp"
 #include "runtime/domain/bounds.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 inline constexpr Interval kPositive{1, INT64_MAX};
 
@@ -60,4 +60,4 @@ class MoveEntry {
   std::string kind_;
 };
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -7,7 +7,7 @@
 
 #include "autosched/limits.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 Move begin_move(const char* name, Program& program, size_t stage) {
   if (stage >= program.graph.stages.size())
@@ -56,4 +56,4 @@ void append_move(Program& program, const Json& entry) {
   text += entry.dump() + "]";
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

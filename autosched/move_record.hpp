@@ -8,7 +8,7 @@
 #include "autosched/program.hpp"
 #include "runtime/process/json.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// One move under way.
 struct Move {
@@ -38,4 +38,4 @@ Move begin_move(const char* name, Program& program, size_t stage);
 /// Appends one entry to moves_json.
 void append_move(Program& program, const Json& entry);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -21,7 +21,7 @@
 
 #include "autosched/program.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 // ---- Moves on loops
 // ---------------------------------------------------------------------------------------------
@@ -264,4 +264,4 @@ bool combines_each(const Combiner& combiner);
 /// and the move as it is.
 Program replay(const Graph& graph, std::string_view moves_json, int cores, int vector_bits);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -10,7 +10,7 @@
 #include "autosched/points.hpp"
 #include "autosched/row_parts.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 constexpr int64_t kBytesAtHand = 64 << 10;  // of what is attached
@@ -250,4 +250,4 @@ std::optional<Program> with_summed_rows(const Program& program, size_t stage, Te
   return made;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

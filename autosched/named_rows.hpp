@@ -6,7 +6,7 @@
 #include "autosched/moves.hpp"
 #include "autosched/nest_schedule.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Elements of a row from which on it is taken as one, and rows a point at most.
 inline constexpr int64_t kShortestNamedRow = 8, kMostNamedRows = 16;
@@ -25,4 +25,4 @@ std::optional<Program> with_summed_rows(const Program& program, size_t stage, Te
                                         const Packing& packing, ReductionPlans& plans,
                                         Choices& choices);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -7,7 +7,7 @@
 
 #include "autosched/region.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // Bytes. A few of them, and multiples by lanes and tiles, fit 64 bits together.
@@ -101,4 +101,4 @@ Graph near_indices(Graph graph) {
   return graph;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

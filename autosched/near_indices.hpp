@@ -9,11 +9,11 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Same results. Other indices stay as they are, most graphs whole.
 Graph near_indices(Graph graph);
 /// Of one Compute or Scatter stage: after a substitution, which may make an index affine.
 void near_indices(Graph& graph, Stage& stage);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -17,7 +17,7 @@
 #include "autosched/result_order.hpp"
 #include "autosched/transposition.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // Estimated microseconds. Entering the thread pool costs up to 10 us after idling, 0.2 us in a
@@ -476,4 +476,4 @@ Program schedule_kernel(Program program, size_t root_stage, const Target& target
   return attach_panels(std::move(program), root_stage, root_plan);
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

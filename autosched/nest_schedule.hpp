@@ -8,7 +8,7 @@
 #include "autosched/target.hpp"
 #include "autosched/tile_choice.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Schedules the nests of a kernel, the attached ones first; all have plain loops until now.
 Program schedule_kernel(Program program, size_t root_stage, const Target& target,
@@ -36,4 +36,4 @@ Program run_in_parallel(Program program, size_t stage, double cycles, const Task
 /// Microseconds that a number of cycles and of bytes through memory take on one core.
 double microseconds(double cycles, double bytes);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 bool find_below(const Nest& nest, size_t stage, std::vector<size_t>& steps) {
@@ -230,4 +230,4 @@ std::vector<TensorId> tensors_in_memory(const Program& program, const Kernel& ke
   return tensors;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -9,7 +9,7 @@
 
 #include "autosched/program.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Stages go by the name of their first result, which every rewriting keeps.
 const std::string& stage_name(const Graph& graph, const Stage& stage);
@@ -79,4 +79,4 @@ bool goes_on_in_memory(const Graph& graph, const Stage& stage, size_t axis);
 /// variables.
 Affine origin_above(const Nest& nest, size_t axis, size_t depth);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 constexpr std::array kNames = {
@@ -113,4 +113,4 @@ std::vector<double> network_inputs(const NestFeatures& f, const CostTerms& terms
 
 std::span<const std::string_view> network_input_names() { return kNames; }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -12,7 +12,7 @@
 
 #include "autosched/cost.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// log2(x) where x is a power of two, linear between them; x > 0. 3 gives 1.5.
 double log2_by_lines(double x);
@@ -32,4 +32,4 @@ std::vector<double> network_inputs(const NestFeatures& features, const CostTerms
 /// Names, for weights and samples: what was trained with others is not used.
 std::span<const std::string_view> network_input_names();
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -6,7 +6,7 @@
 #include "autosched/operand_rows.hpp"
 #include "autosched/panels.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 bool is_product_of_bfloat16(const Graph& graph, const Stage& stage) {
@@ -64,4 +64,4 @@ std::optional<Packing> pairs_of(const Graph& graph, const Stage& stage, const Me
   return in_pairs(as_it_is(graph, access.tensor), pair);
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -12,7 +12,7 @@
 #include "autosched/target.hpp"
 #include "autosched/tile_choice.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// The reduction axis whose points come in pairs: an index by itself in both operands. Where it is
 /// contiguous already, nothing has to be copied for it.
@@ -24,4 +24,4 @@ std::optional<size_t> pair_axis(const Graph& graph, const Stage& stage, const Ac
 std::optional<Packing> pairs_of(const Graph& graph, const Stage& stage, const MemoryAccess& access,
                                 const TileChoice& tile, size_t axis, std::span<const size_t> tasks);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -9,7 +9,7 @@
 #include "autosched/points.hpp"
 #include "autosched/totals.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // Two multiply-adds of a whole vector start in a cycle: what an operand lacks shows sooner.
@@ -121,4 +121,4 @@ bool OperandRows::on_many_pages(const MemoryAccess& access) const {
   return bytes > kPagesAtHand * kPageBytes;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

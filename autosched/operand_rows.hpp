@@ -10,7 +10,7 @@
 #include "autosched/target.hpp"
 #include "autosched/tile_choice.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Reads of an element that pay for a copy of it.
 inline constexpr double kReuse = 24;
@@ -57,4 +57,4 @@ class OperandRows {
   bool starved_ = false;  // lines from the second cache take time that shows
 };
 
-}  // namespace adjit
+}  // namespace adjit::sched

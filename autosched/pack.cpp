@@ -17,7 +17,7 @@
 #include "runtime/domain/bounds.hpp"
 #include "runtime/domain/count.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 struct Layout {
@@ -493,4 +493,4 @@ Program pack(Program program, size_t stage, TensorId operand, const Packing& pac
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

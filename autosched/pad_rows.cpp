@@ -5,7 +5,7 @@
 #include "autosched/move_record.hpp"
 #include "autosched/moves.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 Program pad_rows(Program program, size_t stage, int64_t gap) {
   constexpr int64_t kLargest = 4096;  // elements
@@ -33,4 +33,4 @@ Program pad_rows(Program program, size_t stage, int64_t gap) {
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

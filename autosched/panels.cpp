@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace adjit {
+namespace adjit::sched {
 
 size_t dimension_of(const Graph& graph, const MemoryAccess& access, size_t axis) {
   const std::span<const ExprId> index = graph.pool.read_index(access.read);
@@ -57,4 +57,4 @@ Packing in_pairs(Packing packing, size_t dim) {
   return packing;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -4,7 +4,7 @@
 #include "autosched/access.hpp"
 #include "autosched/moves.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// The operand's dimension whose index is the axis itself, or SIZE_MAX.
 size_t dimension_of(const Graph& graph, const MemoryAccess& access, size_t axis);
@@ -21,4 +21,4 @@ Packing as_it_is(const Graph& graph, TensorId operand);
 /// The same copy with the points of dimension `dim` two by two innermost.
 Packing in_pairs(Packing packing, size_t dim);
 
-}  // namespace adjit
+}  // namespace adjit::sched

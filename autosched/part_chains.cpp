@@ -10,7 +10,7 @@
 #include "autosched/totals.hpp"
 #include "autosched/work.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 constexpr int64_t kMostParts = 4096, kFewestRows = 16;  // of a part
@@ -123,4 +123,4 @@ Program chain_parts(Program program, const Target& target, const ReductionPlans&
   return PartChainer(std::move(program), target, plans, tasks)();
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

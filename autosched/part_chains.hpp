@@ -11,7 +11,7 @@
 #include "autosched/program.hpp"
 #include "autosched/target.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Parts of sums down columns of so many bytes altogether: of equal size, as small as a core's
 /// cache wants them, but of 16 rows or more; `fewest` where there are none such. They follow from
@@ -27,4 +27,4 @@ bool follows_rows(const Graph& graph, const Stage& sum, const Accesses& accesses
 Program chain_parts(Program program, const Target& target, const ReductionPlans& plans,
                     TaskLoops& tasks);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace adjit {
+namespace adjit::sched {
 
 double box_points(const Domain& domain) {
   double points = 1;
@@ -18,4 +18,4 @@ double terms_of(const Domain& domain) {
   return terms;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -5,7 +5,7 @@
 #include "autosched/row_blocks.hpp"
 #include "autosched/stage_plans.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// A program before its loops are scheduled: its stages are inlined, fused, split and packed.
 struct Prepared {
@@ -14,4 +14,4 @@ struct Prepared {
   TaskAxes task_axes = {};  // of chains in blocks of rows
   TaskLoops tasks = {};     // the loops over them, once these are there
 };
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -14,7 +14,7 @@
 #include "autosched/nests.hpp"
 #include "autosched/program.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 std::string list(std::span<const int64_t> values) {
@@ -113,4 +113,4 @@ class Printer {
 
 std::string print(const Program& program) { return Printer(program)(); }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -10,7 +10,7 @@
 #include "autosched/points.hpp"
 #include "autosched/totals.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 constexpr double kClearly = 0.98;  // of the time of tasks of rows
@@ -118,4 +118,4 @@ OrderedResults order_product(Program program, size_t stage, const TileChoice& ti
   return {reorder(std::move(program), stage, order), true};
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -12,7 +12,7 @@
 #include "autosched/target.hpp"
 #include "autosched/tile_choice.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// With the loop over the lanes' axis in front of the rows' one, of a kernel's root that steps over
 /// tiles of these two and has no tasks yet, where tasks of columns take clearly less time. The
@@ -21,4 +21,4 @@ namespace adjit {
 OrderedResults order_product(Program program, size_t stage, const TileChoice& tile,
                              const Target& target, Choices& choices);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -7,7 +7,7 @@
 #include "autosched/nests.hpp"
 #include "runtime/expr/error.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 std::string_view name_of(LoopKind kind) {
   static constexpr std::array<std::string_view, 4> kNames{"serial", "parallel", "unrolled",
@@ -78,4 +78,4 @@ size_t tile_begin(const Nest& nest) {
   return begin;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

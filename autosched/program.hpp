@@ -66,7 +66,7 @@
 #include "runtime/expr/affine.hpp"
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 enum class LoopKind : uint8_t { Serial, Parallel, Unrolled, Vector };
 std::string_view name_of(LoopKind kind);
@@ -148,4 +148,4 @@ int64_t tasks_in_turn(const Program& program, const Nest& root);
 /// Index of the first loop of the register tile (loops[tile_begin..) are Unrolled or Vector).
 size_t tile_begin(const Nest& nest);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -8,7 +8,7 @@
 #include "autosched/nests.hpp"
 #include "autosched/panels.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // Points of an axis whose loop is worth entering again and again.
@@ -133,4 +133,4 @@ Program order_reductions(Program program, size_t stage, const Accesses& accesses
   return with_order(std::move(program), stage, order);
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -8,7 +8,7 @@
 #include "autosched/target.hpp"
 #include "autosched/tile_choice.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// The reduction axis of a sum of products that should be walked inside the others although an
 /// operand takes smaller steps along another one: the longest, where that other one is so short
@@ -35,4 +35,4 @@ bool walks_closely(const Graph& graph, const Stage& stage, const Accesses& acces
 Program order_reductions(Program program, size_t stage, const Accesses& accesses,
                          const Target& target);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -10,7 +10,7 @@
 #include "autosched/panels.hpp"
 #include "autosched/points.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 constexpr double kResume = 2;        // cycles to load a vector of partial results and store it
@@ -144,4 +144,4 @@ Program sum_in_strips(Program program, size_t stage, const Target& target, Choic
   return reorder(std::move(program), stage, found);
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

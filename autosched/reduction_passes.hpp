@@ -11,7 +11,7 @@
 #include "autosched/program.hpp"
 #include "autosched/target.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Brings outer reduction loops of a kernel's root outside its tasks' output loops where that
 /// spares more cycles of the third cache than storing and loading partial results takes. Terms are
@@ -24,4 +24,4 @@ Program sum_in_passes(Program program, size_t stage, const Target& target, Choic
 /// loading partial results takes.
 Program sum_in_strips(Program program, size_t stage, const Target& target, Choices& choices);
 
-}  // namespace adjit
+}  // namespace adjit::sched

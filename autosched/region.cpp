@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // One dimension's union while reads are added: base + [lo, hi].
@@ -229,4 +229,4 @@ bool locals_stay_inside(const Program& program, std::string* which) {
   return inside;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

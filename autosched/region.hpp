@@ -9,7 +9,7 @@
 #include "autosched/nests.hpp"
 #include "autosched/program.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 struct Region {
   std::vector<Affine> base;    // per dimension, over the variables of the enclosing loops
@@ -42,4 +42,4 @@ bool regions_cover_reads(const Program& program, size_t kernel, std::string* whi
 /// attached there at the same depth or deeper.
 bool locals_stay_inside(const Program& program, std::string* which = nullptr);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -10,7 +10,7 @@
 #include "autosched/points.hpp"
 #include "autosched/work.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 constexpr int64_t kFewBytes = 1024;  // not worth another computation
@@ -361,4 +361,4 @@ Answers answers_for(const Rematerialization& plan, const Rematerialization::Step
   return answers;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

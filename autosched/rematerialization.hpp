@@ -13,7 +13,7 @@
 #include "autosched/choices.hpp"
 #include "autosched/program.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Computes outputs early, and stages a second time, as the answers ask for: the last ones first,
 /// each for all that reads it behind the longest time in which nothing does. For programs whose
@@ -40,4 +40,4 @@ Rematerialization plan_rematerialization(const Program& program, const StageSet&
 /// The answers for one step.
 Answers answers_for(const Rematerialization& plan, const Rematerialization::Step& step);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -6,7 +6,7 @@
 #include "autosched/moves.hpp"
 #include "autosched/rewriting.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // From one tensor to another; the others stay.
@@ -109,4 +109,4 @@ Program rematerialize(Program program, size_t stage, size_t reader) {
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

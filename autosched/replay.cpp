@@ -10,7 +10,7 @@
 #include "autosched/moves.hpp"
 #include "autosched/verify_program.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 Program replay_moves(const Graph& graph, const Json& moves, int cores, int vector_bits,
@@ -305,4 +305,4 @@ Program replay(const Graph& graph, std::string_view moves_json, int cores, int v
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

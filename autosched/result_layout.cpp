@@ -6,7 +6,7 @@
 #include "autosched/points.hpp"
 #include "autosched/reduction_passes.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 constexpr double kResultCopied = 3;    // cycles to copy a result to its place
@@ -38,4 +38,4 @@ bool wants_lanes_innermost(const Program& program, size_t stage, const TileChoic
          comes_in_passes(program, stage, tile, target);
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -10,7 +10,7 @@
 #include "autosched/target.hpp"
 #include "autosched/tile_choice.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Whether a contraction, of which no loops are made yet, is to compute its results with the axis
 /// of the tile's lanes innermost (transpose_results in moves.hpp): this tile would store each by
@@ -19,4 +19,4 @@ namespace adjit {
 bool wants_lanes_innermost(const Program& program, size_t stage, const TileChoice& tile,
                            const Target& target);
 
-}  // namespace adjit
+}  // namespace adjit::sched

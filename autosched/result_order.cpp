@@ -10,7 +10,7 @@
 #include "autosched/panels.hpp"
 #include "autosched/points.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 constexpr double kLeastGain = 0.1;  // of the time that the multiply-adds take
@@ -74,4 +74,4 @@ OrderedResults order_results(Program program, size_t stage, const Target& target
   return {reorder(std::move(program), stage, best), true};
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

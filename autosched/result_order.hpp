@@ -9,7 +9,7 @@
 #include "autosched/program.hpp"
 #include "autosched/target.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 struct OrderedResults {
   Program program;
@@ -22,4 +22,4 @@ struct OrderedResults {
 /// no sums of products.
 OrderedResults order_results(Program program, size_t stage, const Target& target, Choices& choices);
 
-}  // namespace adjit
+}  // namespace adjit::sched

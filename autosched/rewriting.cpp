@@ -6,7 +6,7 @@
 #include "autosched/limits.hpp"
 #include "autosched/nests.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 bool is_identity(const ExprPool& pool, std::span<const ExprId> index) {
   for (size_t k = 0; k < index.size(); ++k)
@@ -166,4 +166,4 @@ void reset_nest(Program& program, size_t stage) {
   kernel.root = plain_nest(program.graph, stage, kernel.variable_count);
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -7,7 +7,7 @@
 
 #include "autosched/program.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// `body` with index[k] for axis k, and `predicate` (if valid) added to the predicate of every read
 /// in it.
@@ -39,4 +39,4 @@ void sort_stages(Program& program, std::span<const size_t> order);
 /// its domain has changed.
 void reset_nest(Program& program, size_t stage);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -11,7 +11,7 @@
 #include "autosched/row_group_finder.hpp"
 #include "autosched/totals.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 constexpr int64_t kAlike = 1024;  // bytes: rows so far apart fall into few sets of a cache
@@ -189,4 +189,4 @@ Program gather_blocks(Program program, const TaskAxes& task_axes, TaskLoops& tas
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -33,7 +33,7 @@
 #include "autosched/program.hpp"
 #include "autosched/target.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// A stage of such a chain.
 struct BlockTasks {
@@ -53,4 +53,4 @@ Program block_rows(const Program& program, const Target& target, const Reduction
 /// kernel's stage. All nests must have plain loops.
 Program gather_blocks(Program program, const TaskAxes& task_axes, TaskLoops& tasks);
 
-}  // namespace adjit
+}  // namespace adjit::sched

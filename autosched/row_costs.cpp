@@ -7,7 +7,7 @@
 #include "autosched/totals.hpp"
 #include "autosched/work.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 constexpr int64_t kLeastRuns = 8;    // of tasks in turn that occupy the cores
@@ -134,4 +134,4 @@ double RowCosts::cycles_as_wholes(const std::vector<TensorId>& tensors,
   return cycles_of(moved, bytes_of(tensors) > static_cast<double>(target_.l3_bytes));
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

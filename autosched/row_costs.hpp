@@ -8,7 +8,7 @@
 
 #include "autosched/rows_in_common.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// The fewest rows of a block.
 inline constexpr int64_t kLeastBlock = 64;
@@ -63,4 +63,4 @@ class RowCosts {
   const Target& target_;
 };
 
-}  // namespace adjit
+}  // namespace adjit::sched

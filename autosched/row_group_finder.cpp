@@ -8,7 +8,7 @@
 #include "autosched/moves.hpp"
 #include "autosched/totals.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 constexpr size_t kMostFailures = 32;  // before no more are looked for: bounds the time that takes
@@ -163,4 +163,4 @@ bool RowGroupFinder::pays_again(const RowStages& common, const RowLevels& levels
           costs_.cycles_as_wholes(stored, sums) - added > kWorthBlocks * arithmetic);
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

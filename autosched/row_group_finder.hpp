@@ -8,7 +8,7 @@
 
 #include "autosched/row_passing.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// What pays first: a group, or stages to be computed again, whose groups are found then.
 struct RowsFound {
@@ -54,4 +54,4 @@ class RowGroupFinder {
   const std::set<TensorId>& kept_;
 };
 
-}  // namespace adjit
+}  // namespace adjit::sched

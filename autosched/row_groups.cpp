@@ -11,7 +11,7 @@
 #include "autosched/moves.hpp"
 #include "autosched/points.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 constexpr int64_t kRowBytes = 64 << 10;  // of local buffers in one iteration
@@ -294,4 +294,4 @@ Program attach_rows(Program program, const ReductionPlans& plans, const TaskLoop
   return RowGrouper(std::move(program), plans, tasks, side_by_side, choices)();
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -4,7 +4,7 @@
 #include "autosched/nest_schedule.hpp"
 #include "autosched/program.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Attaches stages to the loops over leading axes that they share with a later stage (softmax,
 /// normalisations and their adjoints), from the last stage to the first, as long as the row's
@@ -14,4 +14,4 @@ namespace adjit {
 Program attach_rows(Program program, const ReductionPlans& plans, const TaskLoops& tasks,
                     bool side_by_side, Choices& choices);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -6,7 +6,7 @@
 #include "autosched/rewriting.hpp"
 #include "autosched/work.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // Of select(c, -x, x) and select(c, x, -x), x; invalid of others.
@@ -97,4 +97,4 @@ void compute_ahead(Program& program, size_t& stage, const std::string& name, Wei
   }
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -13,7 +13,7 @@
 #include "autosched/program.hpp"
 #include "runtime/diff/factors.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 inline constexpr size_t kMostRowAxes = 62;  // of a stage: a bit each
 
@@ -71,4 +71,4 @@ struct WeighedRows {
 /// begin with `name`. Places take 32 bits there.
 void compute_ahead(Program& program, size_t& stage, const std::string& name, WeighedRows& rows);
 
-}  // namespace adjit
+}  // namespace adjit::sched

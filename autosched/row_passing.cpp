@@ -7,7 +7,7 @@
 
 #include "autosched/moves.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // Decides, for one level, which large results of levels before are kept as a whole and which
@@ -131,4 +131,4 @@ Program compute_rows_again(Program program, const std::vector<RowsAgain>& again)
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

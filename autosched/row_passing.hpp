@@ -8,7 +8,7 @@
 
 #include "autosched/row_costs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Stages that are to be computed again for a later level, so that what passes to it need not
 /// exist as a whole.
@@ -31,4 +31,4 @@ std::optional<RowPassing> passing_of(const RowReads& reads, const RowStages& com
 /// Computes these stages again, in front of what reads them.
 Program compute_rows_again(Program program, const std::vector<RowsAgain>& again);
 
-}  // namespace adjit
+}  // namespace adjit::sched

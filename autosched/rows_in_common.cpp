@@ -8,7 +8,7 @@
 #include "autosched/region.hpp"
 #include "autosched/totals.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 constexpr size_t kMostStagesInCommon = 256;  // of a chain
@@ -285,4 +285,4 @@ Program take_batches_apart(Program program, const Target& target) {
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -17,7 +17,7 @@
 #include "autosched/program.hpp"
 #include "autosched/target.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// The axes of a stage, or the dimensions of a tensor, that are the row and the batch around it.
 struct RowPlace {
@@ -87,4 +87,4 @@ RowLevels levels_of(const RowReads& reads, const RowStages& common, const std::s
 /// side by side: `S[k // 64, i, j]`), taken apart into quotient and residue: then they are a batch.
 Program take_batches_apart(Program program, const Target& target);
 
-}  // namespace adjit
+}  // namespace adjit::sched

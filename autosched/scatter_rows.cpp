@@ -9,7 +9,7 @@
 #include "autosched/moves.hpp"
 #include "autosched/rewriting.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 Stage pointwise(const std::vector<int64_t>& shape, TensorId result, std::vector<SourceLine> lines) {
@@ -74,4 +74,4 @@ Program scatter_rows(Program program, size_t stage, size_t dimension, int64_t wi
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

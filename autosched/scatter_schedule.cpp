@@ -18,7 +18,7 @@
 #include "autosched/tile_choice.hpp"
 #include "autosched/work.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 constexpr double kCyclesPerPoint = 6;  // load the index, check it, load, combine, store
@@ -338,4 +338,4 @@ Program schedule_scatter(Program program, size_t stage, const Target& target,
   return run_in_parallel(std::move(program), stage, axis, unit * ceil_div(steps(axis), tasks));
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -8,7 +8,7 @@
 #include "autosched/stage_plans.hpp"
 #include "autosched/target.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Splits long scatters into few elements, which have no axis that writes apart, into parts.
 Program split_scatters(Program program);
@@ -22,4 +22,4 @@ Program write_scatters_by_rows(Program program);
 Program schedule_scatter(Program program, size_t stage, const Target& target,
                          const ReductionPlans& plans, Choices& choices);
 
-}  // namespace adjit
+}  // namespace adjit::sched

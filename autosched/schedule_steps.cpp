@@ -2,7 +2,7 @@
 #include "autosched/move_record.hpp"
 #include "autosched/moves.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 Program schedule_steps(Program program, size_t stage, Program steps) {
   const Move move = begin_move("schedule_steps", program, stage);
@@ -13,4 +13,4 @@ Program schedule_steps(Program program, size_t stage, Program steps) {
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -12,7 +12,7 @@
 #include "autosched/nests.hpp"
 #include "autosched/tile_choice.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 constexpr size_t kMostOptions = 16;
@@ -358,4 +358,4 @@ Program program_of(const Graph& graph, const Target& target, const Candidate& ca
   return schedule_with(graph, target, choices);
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -14,7 +14,7 @@
 #include "autosched/program.hpp"
 #include "autosched/target.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// The default schedule with some answers changed.
 struct Candidate {
@@ -51,4 +51,4 @@ std::vector<Candidate> random_candidates(const Graph& graph, const Target& targe
 /// The program of a candidate.
 Program program_of(const Graph& graph, const Target& target, const Candidate& candidate);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -7,7 +7,7 @@
 #include "autosched/access.hpp"
 #include "autosched/nests.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 bool fits(const TensorInfo& from, const TensorInfo& to) {
@@ -117,4 +117,4 @@ std::vector<uint32_t> shared_buffers(const Program& program) {
   return buffer;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -17,7 +17,7 @@
 
 #include "autosched/program.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 class BufferSharing {
  public:
@@ -52,4 +52,4 @@ bool only_reshapes(const Graph& graph, const Stage& stage);
 /// Per tensor of a program, the one whose buffer it lies in: itself, if it lies in its own.
 std::vector<uint32_t> shared_buffers(const Program& program);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -6,7 +6,7 @@
 #include "autosched/matrix_product.hpp"
 #include "autosched/panels.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 constexpr double kCopied = 1;  // cycles to copy an element into panels
@@ -67,4 +67,4 @@ std::optional<TileChoice> SharedCopies::tile_for(const TileProblem& problem, con
   return std::nullopt;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -12,7 +12,7 @@
 #include "autosched/target.hpp"
 #include "autosched/tile_choice.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Points of an operand's dimension that lie side by side in its copy.
 struct PanelShape {
@@ -49,4 +49,4 @@ class SharedCopies {
   std::vector<Copied> copied_;
 };
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -13,7 +13,7 @@
 #include "autosched/rewriting.hpp"
 #include "autosched/work.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // In vector instructions per vector of pairs: what one evaluation must cost (an exponential is 14),
@@ -461,4 +461,4 @@ Program share_pairs(Program program, const Target& target, ReductionPlans& plans
   return PairSharer(std::move(program), target, plans, choices)();
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

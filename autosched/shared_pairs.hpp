@@ -24,7 +24,7 @@
 #include "autosched/nest_schedule.hpp"
 #include "autosched/program.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Shapes of stored pairs that leave a second-level cache and that a reduction reads: what might be
 /// shared where readers compute them again.
@@ -35,4 +35,4 @@ Shapes shapes_of_pairs(const Program& program, const Target& target);
 /// All nests must have plain loops.
 Program share_pairs(Program program, const Target& target, ReductionPlans& plans, Choices& choices);
 
-}  // namespace adjit
+}  // namespace adjit::sched

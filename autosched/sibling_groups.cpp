@@ -10,7 +10,7 @@
 #include "autosched/points.hpp"
 #include "autosched/work.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 constexpr size_t kSearchLimit = 256;  // stages visited to prove independence
@@ -144,4 +144,4 @@ Program fuse_sibling_groups(Program program, const StageSet& planned, Choices& c
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -10,7 +10,7 @@
 #include "autosched/moves.hpp"
 #include "autosched/rewriting.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 Program split_reduction(Program program, size_t stage, size_t axis, int64_t parts) {
   const Move move = begin_move("split_reduction", program, stage);
   const Stage& whole = move.stage_ref();
@@ -58,4 +58,4 @@ Program split_reduction(Program program, size_t stage, size_t axis, int64_t part
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -13,7 +13,7 @@
 #include "autosched/region.hpp"
 #include "autosched/rewriting.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // The domain over the outputs, with the quotient in place of the axis and the residue at `place`,
@@ -120,4 +120,4 @@ Program split_residues(Program program, size_t stage, size_t axis, int64_t modul
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

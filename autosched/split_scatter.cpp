@@ -8,7 +8,7 @@
 #include "autosched/rewriting.hpp"
 #include "runtime/graph/accumulator.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 Op combining_op(CombinerKind kind, DType dtype) {
@@ -136,4 +136,4 @@ Program split_scatter(Program program, size_t stage, size_t axis, int64_t parts)
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -8,7 +8,7 @@
 #include "autosched/program.hpp"
 #include "autosched/tile_choice.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// What has been decided about a stage before its loops are made. By the stage's
 /// first result.
@@ -50,4 +50,4 @@ struct SharedTasks {
   int64_t points = 0;       // of the axis that one takes; 0: about two tasks a core
 };
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -6,7 +6,7 @@
 #include "autosched/nests.hpp"
 #include "autosched/shared_buffers.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 std::vector<bool> invariant_kernels(const Program& steps, const Scan& scan) {
   const Graph& graph = steps.graph;
@@ -45,4 +45,4 @@ Repeats repeats_of(const Scan& scan) {
           scan.carries + scan.scanned};
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -10,7 +10,7 @@
 
 #include "autosched/program.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Per kernel of the program of a scan's steps: whether it reads only what the steps are given
 /// fixed, constants, and results of other such kernels, and nothing writes its results over: it
@@ -25,4 +25,4 @@ struct Repeats {
 };
 Repeats repeats_of(const Scan& scan);
 
-}  // namespace adjit
+}  // namespace adjit::sched

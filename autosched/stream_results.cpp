@@ -11,7 +11,7 @@
 #include "autosched/nests.hpp"
 #include "autosched/totals.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // Lines that a core combines stores in at a time; more go to memory in pieces.
@@ -102,4 +102,4 @@ Program stream_results(Program program, const Target& target, Choices& choices) 
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -5,7 +5,7 @@
 #include "autosched/program.hpp"
 #include "autosched/target.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Streams large results that nothing in the program reads, of a program whose tensors the last
 /// cache does not hold: a stored line is then neither fetched first, nor does it drive out what is
@@ -13,4 +13,4 @@ namespace adjit {
 /// and attachments stand.
 Program stream_results(Program program, const Target& target, Choices& choices);
 
-}  // namespace adjit
+}  // namespace adjit::sched

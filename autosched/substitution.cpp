@@ -4,7 +4,7 @@
 #include "autosched/limits.hpp"
 #include "autosched/rewriting.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 Substitution::Substitution(Graph& graph)
     : graph_(graph), body_of_(graph.tensors.size()), condition_of_(graph.tensors.size()) {}
@@ -56,4 +56,4 @@ ExprId Substitution::leaf(ExprId leaf, std::span<const ExprId> operands) {
   return pool.select(condition, value, pool.constant(0, pool.dtype(value)));
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -6,7 +6,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Reads of the results of some stages become those stages' bodies. The substitution does not
 /// depend on where a read stands, so one memo serves all readers: linear in the expressions
@@ -31,4 +31,4 @@ class Substitution {
   size_t nodes_before_ = 0;  // apply() in the pool
 };
 
-}  // namespace adjit
+}  // namespace adjit::sched

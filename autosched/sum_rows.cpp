@@ -12,7 +12,7 @@
 #include "autosched/row_parts.hpp"
 #include "runtime/domain/bounds.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // The sums over the other axes of bodies that some axes of the sum do not move.
@@ -167,4 +167,4 @@ Program sum_rows(Program program, size_t stage, TensorId operand) {
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <numeric>
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::sched {
 
 inline constexpr int64_t kLineBytes = 64;      // of every cache
 inline constexpr int64_t kPageBytes = 4096;    // where the caller's arrays lie
@@ -54,4 +56,4 @@ inline bool lines_stay(int64_t lines, int64_t stride, int64_t cache_bytes) {
   return 4 * lines <= 3 * lines_kept(stride, cache_bytes);
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

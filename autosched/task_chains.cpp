@@ -7,7 +7,7 @@
 #include "autosched/step_invariants.hpp"
 #include "autosched/task_regions.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // Which parts of a chain's tensors stay within a task.
@@ -111,4 +111,4 @@ TaskChains task_chains(const Program& program, const Scan* scan) {
   return chains;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -13,7 +13,7 @@
 
 #include "autosched/program.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 struct TaskChains {
   /// Per kernel of a scan's steps: whether it runs once, before them (step_invariants.hpp).
@@ -40,4 +40,4 @@ TaskChains task_chains(const Program& program, const Scan* scan = nullptr);
 /// Whether all stages of a kernel only compute. Scans, scatters and running reductions stand alone.
 bool may_chain(const Program& program, const Kernel& kernel);
 
-}  // namespace adjit
+}  // namespace adjit::sched

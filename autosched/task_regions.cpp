@@ -5,7 +5,7 @@
 
 #include "autosched/nests.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 TaskRegions::TaskRegions(const Program& program)
     : program_(program), producers_(defining_stages(program.graph)) {
@@ -162,4 +162,4 @@ Region TaskRegions::written_region(size_t kernel, size_t producer, size_t depth)
   return region;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -8,7 +8,7 @@
 #include "autosched/program.hpp"
 #include "autosched/region.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// What kernels write and read in one iteration of their first loops, which count as tasks.
 class TaskRegions {
@@ -55,4 +55,4 @@ class TaskRegions {
   std::vector<size_t> in_place_;   // stages, ascending
 };
 
-}  // namespace adjit
+}  // namespace adjit::sched

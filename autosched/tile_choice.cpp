@@ -11,7 +11,7 @@
 #include "autosched/points.hpp"
 #include "autosched/rewriting.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 TileChoice priced(const TileModel& model, size_t vector_axis, std::vector<int64_t> factors) {
@@ -394,4 +394,4 @@ TileChoice choose_tile(const TileProblem& problem, Choices& choices, Decision de
   return all[taken];
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -10,7 +10,7 @@
 #include "autosched/choices.hpp"
 #include "autosched/tile_model.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 struct TileChoice {
   std::optional<size_t> vector_axis;  // none: the nest stays scalar
@@ -62,4 +62,4 @@ TileChoice choose_tile(const TileProblem& problem, Choices& choices, Decision de
 /// Option 0 of it: what the functions above give.
 TileChoice best_tile(const TileProblem& problem, Choices& choices);
 
-}  // namespace adjit
+}  // namespace adjit::sched

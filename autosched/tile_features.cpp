@@ -9,7 +9,7 @@
 #include "autosched/tile_model.hpp"
 #include "autosched/work.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // What a nest's tile loops say, by axis.
@@ -150,4 +150,4 @@ TileFeatures tile_features_of(const Program& program, const PlacedNest& placed,
   return TileCounter(program, placed, accesses)();
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

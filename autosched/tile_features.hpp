@@ -8,7 +8,7 @@
 #include "autosched/access.hpp"
 #include "autosched/footprint.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Of one nest. Counts are of one pass over the tile, distances of accesses in it.
 struct TileFeatures {
@@ -36,4 +36,4 @@ struct TileFeatures {
 TileFeatures tile_features_of(const Program& program, const PlacedNest& placed,
                               const Accesses& accesses);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -8,7 +8,7 @@
 #include "autosched/points.hpp"
 #include "autosched/tile_model.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 constexpr double kNearBytes = 24 << 10;   // of an operand that a first cache holds beside others
@@ -157,4 +157,4 @@ double TileModel::distance(const MemoryAccess& access, const std::vector<int64_t
   return std::min(1.5, 0.15 * streams) + (collide ? 0.5 : 0) + apart;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

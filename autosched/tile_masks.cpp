@@ -6,7 +6,7 @@
 
 #include "autosched/tile_model.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 bool TileModel::masked(size_t axis) const {
   return std::ranges::any_of(rows_, [&](const std::vector<bool>& row) { return row[axis]; });
@@ -142,4 +142,4 @@ TileModel::Border TileModel::border(const std::vector<int64_t>& factors) const {
   return {1 - inside, inside * (1 - inside_lanes)};
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

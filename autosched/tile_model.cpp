@@ -14,7 +14,7 @@
 #include "autosched/nests.hpp"
 #include "autosched/points.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 constexpr double kAccumulationLatency = 4;  // of an accumulation
@@ -426,4 +426,4 @@ double row_load_cost(int64_t lanes, int64_t piece) {
   return kPorts * static_cast<double>(lanes + (lanes - piece) + piece * rounds);
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

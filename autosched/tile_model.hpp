@@ -18,7 +18,7 @@
 #include "autosched/target.hpp"
 #include "autosched/work.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// What is to be tiled.
 struct TileProblem {
@@ -293,4 +293,4 @@ class TileModel {
 /// make them whole vectors, and rounds of shuffles. They are the vectors of `piece` points.
 double row_load_cost(int64_t lanes, int64_t piece);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -2,7 +2,7 @@
 #include "autosched/gather_access.hpp"
 #include "autosched/tile_model.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 constexpr double kDrain = 30;  // cycles from the last step to the lanes' sum: nothing else to do
@@ -51,4 +51,4 @@ double TileModel::folding(const std::vector<int64_t>& factors) const {
          (side_by_side ? 0 : kStoredAlone);
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -5,7 +5,7 @@
 
 #include "autosched/tile_model.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // Whether steps of two axes move an access over the same elements: one step is several of the
@@ -80,4 +80,4 @@ const TileModel::Sharing& TileModel::sharing(const std::vector<int64_t>& factors
   return sharing_;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -3,7 +3,7 @@
 
 #include "runtime/domain/count.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 constexpr int64_t kCountBudget = 1'000'000;
@@ -47,4 +47,4 @@ std::optional<StageTotals> totals(const Graph& graph, const Stage& stage) {
   return StageTotals{*points, checked_mul(*points, flops_per_point(graph, stage))};
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

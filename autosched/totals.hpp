@@ -6,7 +6,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Exact number of body evaluations and of their floating operations; those of a scan are its
 /// steps'. Nothing when a domain has too many pieces to count, for calls, and for scans that run
@@ -19,4 +19,4 @@ std::optional<StageTotals> totals(const Graph& graph, const Stage& stage);
 /// Bytes of a tensor's elements.
 int64_t tensor_bytes(const Graph& graph, TensorId id);
 
-}  // namespace adjit
+}  // namespace adjit::sched

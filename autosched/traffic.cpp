@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // A stored line is written back; that it is fetched first, unless it is streamed, is mostly hidden.
@@ -167,4 +167,4 @@ std::vector<Traffic> traffic(const std::vector<PlacedNest>& nests, const Target&
   return found;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

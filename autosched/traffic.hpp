@@ -12,7 +12,7 @@
 #include "autosched/footprint.hpp"
 #include "autosched/target.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 inline constexpr size_t kCaches = 3;  // L1, L2, L3
 
@@ -40,4 +40,4 @@ Target beside_streams(Target target);
 std::vector<Traffic> traffic(const std::vector<PlacedNest>& nests, const Target& target,
                              double program_bytes);
 
-}  // namespace adjit
+}  // namespace adjit::sched

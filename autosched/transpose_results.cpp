@@ -12,7 +12,7 @@
 #include "autosched/region.hpp"
 #include "autosched/rewriting.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // The domain with axis k as axis place[k].
@@ -79,4 +79,4 @@ Program transpose_results(Program program, size_t stage, size_t axis) {
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -10,7 +10,7 @@
 #include "autosched/moves.hpp"
 #include "autosched/nests.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 namespace {
 
@@ -81,4 +81,4 @@ Program order_transposition(Program program, size_t stage, size_t axis) {
   return with_order(std::move(program), stage, order);
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

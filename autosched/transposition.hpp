@@ -11,7 +11,7 @@
 #include "autosched/program.hpp"
 #include "autosched/tile_choice.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// The axis along which a transposing stage reads contiguously where its lanes, contiguous in the
 /// result, are gathered; or writes so, where its lanes are stored apart.
@@ -32,4 +32,4 @@ Program walk_operand(Program program, size_t stage, const Accesses& accesses);
 /// axis goes innermost, and only one vector of lines is open at a time.
 Program order_transposition(Program program, size_t stage, size_t axis);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -6,7 +6,7 @@
 #include "autosched/shared_buffers.hpp"
 #include "autosched/verify_program.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 class Verifier {
@@ -213,4 +213,4 @@ void verify(const Program& program) {
   verifier();
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

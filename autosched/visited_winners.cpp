@@ -7,7 +7,7 @@
 #include "runtime/expr/scalar.hpp"
 #include "runtime/graph/subgraphs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 bool finds_winner(const Stage& stage) {
@@ -66,4 +66,4 @@ Graph with_visited_winners(const Graph& source) {
   return graph;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

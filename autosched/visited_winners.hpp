@@ -3,7 +3,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// The graph with the same values in which no payload of an ArgMax or ArgMin can be the least
 /// integer of its dtype, by which compiled code knows that it has visited no point yet (no_payload
@@ -12,4 +12,4 @@ namespace adjit {
 /// whether a point has been visited. Inside scans and calls, too.
 Graph with_visited_winners(const Graph& graph);
 
-}  // namespace adjit
+}  // namespace adjit::sched

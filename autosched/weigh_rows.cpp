@@ -14,7 +14,7 @@
 #include "runtime/domain/bounds.hpp"
 #include "runtime/expr/interval.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // The axes of a form that walks 0 .. n - 1 once, the one of the largest steps first; nullopt of
@@ -178,4 +178,4 @@ Program weigh_rows(Program program, size_t stage) {
   return program;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-namespace adjit {
+namespace adjit::sched {
 
 double operation_cost(Op op, DType dtype) {
   const double wide = dtype == DType::Float64 ? 2 : 1;
@@ -139,4 +139,4 @@ std::vector<ExprId> WorkMeter::reads(std::span<const ExprId> roots) {
   return found;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -10,7 +10,7 @@
 #include "autosched/join_chain.hpp"
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Rough cost of one operation on a vector: 1 is an addition, an exponential about 14.
 double operation_cost(Op op, DType dtype);
@@ -51,4 +51,4 @@ class WorkMeter {
   std::vector<ExprId> stack_;
 };
 
-}  // namespace adjit
+}  // namespace adjit::sched

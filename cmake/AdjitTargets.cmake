@@ -17,17 +17,17 @@ function(adjit_folder target folder)
   target_link_libraries(${target} PUBLIC ${ARGN} PRIVATE adjit_flags)
 endfunction()
 
-# adjit_embed(<target> <file> <name>): the file's text as `extern const char <name>[]` of namespace
-# adjit, compiled into the target again when the file changes.
-function(adjit_embed target file name)
+# adjit_embed(<target> <file> <namespace> <name>): the file's text as `extern const char <name>[]` of
+# that namespace, compiled into the target again when the file changes.
+function(adjit_embed target file namespace name)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${file})
   file(READ ${PROJECT_SOURCE_DIR}/${file} text)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/embedded/${name}.cpp
        CONTENT [[
-namespace adjit {
+namespace @namespace@ {
 extern const char @name@[];
 const char @name@[] = R"text(@text@)text";
-}  // namespace adjit
+}  // namespace @namespace@
 ]] @ONLY)
   target_sources(${target} PRIVATE ${PROJECT_BINARY_DIR}/embedded/${name}.cpp)
   # By itself, since its path is not the same in every build folder.
@@ -36,7 +36,7 @@ const char @name@[] = R"text(@text@)text";
 endfunction()
 
 # adjit_code_revision(<target> <pattern>...): a hash of the files that match, as
-# `extern const char kCodeRevision[]` of namespace adjit, compiled into the target: a source of its
+# `extern const char kCodeRevision[]` of namespace adjit::engine, compiled into the target: a source of its
 # own, the only one that is compiled again for an edit elsewhere. Building makes it, not configuring.
 function(adjit_code_revision target)
   set(files)

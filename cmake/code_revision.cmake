@@ -1,6 +1,6 @@
 # cmake -D LIST=<file> -D ROOT=<folder> -D OUTPUT=<file> -P code_revision.cmake
 #
-# Writes a C++ source that defines adjit::kCodeRevision: a hash of the files in LIST (one a line,
+# Writes a C++ source that defines adjit::engine::kCodeRevision: a hash of the files in LIST (one a line,
 # relative to ROOT), of their names and contents and nothing else. Run when one of them changes.
 file(STRINGS ${LIST} files)
 set(text "")
@@ -10,8 +10,8 @@ foreach(file IN LISTS files)
 endforeach()
 string(SHA256 revision "${text}")
 string(SUBSTRING ${revision} 0 32 revision)
-file(WRITE ${OUTPUT} "namespace adjit {
+file(WRITE ${OUTPUT} "namespace adjit::engine {
 extern const char kCodeRevision[];
 const char kCodeRevision[] = \"${revision}\";
-}  // namespace adjit
+}  // namespace adjit::engine
 ")

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include "tests/rooms.hpp"
+
 namespace adjit::testing {
 
 /// Calls of operator new in this thread since it began; always 0 under a sanitizer, whose operator

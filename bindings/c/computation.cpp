@@ -23,16 +23,17 @@ std::vector<size_t> positions(int32_t count, const int32_t* list, const char* wh
 }
 
 // ADJIT_NO_AXIS (-1) is none.
-std::vector<adjit::BatchAxis> batch_axes(int32_t count, const int32_t* list, const char* what) {
-  std::vector<adjit::BatchAxis> result;
+std::vector<adjit::diff::BatchAxis> batch_axes(int32_t count, const int32_t* list,
+                                               const char* what) {
+  std::vector<adjit::diff::BatchAxis> result;
   for (int32_t axis : elements(list, count, what)) {
     if (axis < ADJIT_NO_AXIS)
       throw Error(ErrorCode::Invalid, std::string("the batch axis of ") + what + " " +
                                           std::to_string(result.size()) + " is " +
                                           std::to_string(axis) +
                                           "; count from the front, or pass ADJIT_NO_AXIS");
-    result.push_back(axis == ADJIT_NO_AXIS ? adjit::BatchAxis()
-                                           : adjit::BatchAxis(static_cast<size_t>(axis)));
+    result.push_back(axis == ADJIT_NO_AXIS ? adjit::diff::BatchAxis()
+                                           : adjit::diff::BatchAxis(static_cast<size_t>(axis)));
   }
   return result;
 }
@@ -54,22 +55,22 @@ adjit_status adjit_text_module_create(const char* source, const char* file_name,
                                       adjit_text_module** module) {
   return guarded([&] {
     required(module, "module");
-    auto made = std::make_unique<adjit_text_module>(
-        adjit_text_module{adjit::TextModule::parse(&required(source, "source"),
-                                                   file_name == nullptr ? "<text>" : file_name),
-                          {}});
-    adjit::Json list = adjit::Json::array();
+    auto made = std::make_unique<adjit_text_module>(adjit_text_module{
+        adjit::graph::TextModule::parse(&required(source, "source"),
+                                        file_name == nullptr ? "<text>" : file_name),
+        {}});
+    adjit::process::Json list = adjit::process::Json::array();
     for (const std::string& name : made->module.names()) {
-      const adjit::TextModule::Signature signature = made->module.signature(name);
+      const adjit::graph::TextModule::Signature signature = made->module.signature(name);
       std::vector<int> dtypes;
-      for (const adjit::DType dtype : signature.input_dtypes)
+      for (const adjit::expr::DType dtype : signature.input_dtypes)
         dtypes.push_back(static_cast<int>(dtype));
       list.push_back({{"name", name},
                       {"inputs", signature.inputs},
                       {"dtypes", dtypes},
                       {"outputs", signature.outputs}});
     }
-    made->definitions = adjit::json_text(list);
+    made->definitions = adjit::engine::json_text(list);
     *module = made.release();
   });
 }
@@ -90,7 +91,7 @@ adjit_status adjit_text_module_instantiate(adjit_text_module* module, const char
   return guarded([&] {
     required(computation, "computation");
     std::vector<std::vector<int64_t>> extents;
-    std::vector<adjit::DType> types;
+    std::vector<adjit::expr::DType> types;
     for (adjit_dtype dtype : elements(dtypes, input_count, "dtypes"))
       types.push_back(dtype_of(dtype));
     for (int32_t rank : elements(ranks, input_count, "ranks")) {
@@ -98,7 +99,7 @@ adjit_status adjit_text_module_instantiate(adjit_text_module* module, const char
       extents.emplace_back(shape.begin(), shape.end());
       shapes += rank;
     }
-    *computation = handle(std::make_shared<const adjit::Computation>(
+    *computation = handle(std::make_shared<const adjit::engine::Computation>(
                               required(module, "module")
                                   .module.instantiate(&required(name, "name"), extents, types)))
                        .release();
@@ -110,7 +111,7 @@ void adjit_computation_destroy(adjit_computation* computation) { delete computat
 adjit_status adjit_computation_counts(const adjit_computation* computation, int32_t* inputs,
                                       int32_t* outputs) {
   return guarded([&] {
-    const adjit::Computation& c = *required(computation, "computation").computation;
+    const adjit::engine::Computation& c = *required(computation, "computation").computation;
     required(inputs, "inputs");
     required(outputs, "outputs") = static_cast<int32_t>(c.outputs().size());
     *inputs = static_cast<int32_t>(c.inputs().size());
@@ -121,12 +122,13 @@ adjit_status adjit_computation_tensor(const adjit_computation* computation, int3
                                       int32_t k, adjit_dtype* dtype, int32_t* rank,
                                       const int64_t** shape, const char** name) {
   return guarded([&] {
-    const adjit::Computation& c = *required(computation, "computation").computation;
+    const adjit::engine::Computation& c = *required(computation, "computation").computation;
     const auto& list = is_output ? c.outputs() : c.inputs();
     if (k < 0 || static_cast<size_t>(k) >= list.size())
-      throw adjit::Error(adjit::ErrorCode::Invalid, "there is no tensor " + std::to_string(k) +
-                                                        " of " + std::to_string(list.size()));
-    const adjit::Computation::Tensor& tensor = list[static_cast<size_t>(k)];
+      throw adjit::expr::Error(
+          adjit::expr::ErrorCode::Invalid,
+          "there is no tensor " + std::to_string(k) + " of " + std::to_string(list.size()));
+    const adjit::engine::Computation::Tensor& tensor = list[static_cast<size_t>(k)];
     required(dtype, "dtype");
     required(rank, "rank");
     required(shape, "shape") = tensor.shape.data();
@@ -140,7 +142,7 @@ adjit_status adjit_computation_text(const adjit_computation* computation, const 
   return cancellable({}, [&] {
     const adjit_computation& c = required(computation, "computation");
     required(text, "text");
-    *text = kept(c.mutex, c.text, [&] { return adjit::print(c.computation->graph()); });
+    *text = kept(c.mutex, c.text, [&] { return adjit::graph::print(c.computation->graph()); });
   });
 }
 
@@ -148,7 +150,8 @@ adjit_status adjit_computation_stages(const adjit_computation* computation, cons
   return cancellable({}, [&] {
     const adjit_computation& c = required(computation, "computation");
     required(json, "json");
-    *json = kept(c.mutex, c.stages, [&] { return adjit::stages_json(c.computation->graph()); });
+    *json =
+        kept(c.mutex, c.stages, [&] { return adjit::engine::stages_json(c.computation->graph()); });
   });
 }
 
@@ -157,11 +160,12 @@ adjit_status adjit_computation_vjp(const adjit_computation* computation, int32_t
                                    int32_t keep_outputs, adjit_computation** result) {
   return guarded([&] {
     required(result, "result");
-    *result = handle(adjit::Computation::transformed(
-                         *required(computation, "computation").computation,
-                         {adjit::Transformation::Kind::Vjp, positions(wrt_count, wrt, "input"),
-                          positions(output_count, outputs, "output"), keep_outputs != 0}))
-                  .release();
+    *result =
+        handle(adjit::engine::Computation::transformed(
+                   *required(computation, "computation").computation,
+                   {adjit::engine::Transformation::Kind::Vjp, positions(wrt_count, wrt, "input"),
+                    positions(output_count, outputs, "output"), keep_outputs != 0}))
+            .release();
   });
 }
 
@@ -170,10 +174,11 @@ adjit_status adjit_computation_gradient(const adjit_computation* computation, in
                                         adjit_computation** result) {
   return guarded([&] {
     required(result, "result");
-    *result = handle(adjit::Computation::transformed(
+    *result = handle(adjit::engine::Computation::transformed(
                          *required(computation, "computation").computation,
-                         {adjit::Transformation::Kind::Gradient, positions(wrt_count, wrt, "input"),
-                          positions(1, &output, "output"), keep_value != 0}))
+                         {adjit::engine::Transformation::Kind::Gradient,
+                          positions(wrt_count, wrt, "input"), positions(1, &output, "output"),
+                          keep_value != 0}))
                   .release();
   });
 }
@@ -183,12 +188,12 @@ adjit_status adjit_computation_jvp(const adjit_computation* computation, int32_t
                                    adjit_computation** result) {
   return guarded([&] {
     required(result, "result");
-    *result =
-        handle(adjit::Computation::transformed(*required(computation, "computation").computation,
-                                               {.kind = adjit::Transformation::Kind::Jvp,
-                                                .wrt = positions(wrt_count, wrt, "input"),
-                                                .keep = keep_outputs != 0}))
-            .release();
+    *result = handle(adjit::engine::Computation::transformed(
+                         *required(computation, "computation").computation,
+                         {.kind = adjit::engine::Transformation::Kind::Jvp,
+                          .wrt = positions(wrt_count, wrt, "input"),
+                          .keep = keep_outputs != 0}))
+                  .release();
   });
 }
 
@@ -197,9 +202,9 @@ adjit_status adjit_computation_vmap(const adjit_computation* computation, int32_
                                     const int32_t* out_axes, adjit_computation** result) {
   return guarded([&] {
     required(result, "result");
-    *result = handle(adjit::Computation::transformed(
+    *result = handle(adjit::engine::Computation::transformed(
                          *required(computation, "computation").computation,
-                         {.kind = adjit::Transformation::Kind::Vmap,
+                         {.kind = adjit::engine::Transformation::Kind::Vmap,
                           .in_axes = batch_axes(input_count, in_axes, "input"),
                           .out_axes = batch_axes(output_count, out_axes, "output"),
                           .size = size}))
@@ -216,10 +221,10 @@ adjit_status adjit_computation_partition(const adjit_computation* joint, int32_t
     required(backward, "backward");
     const size_t first = positions(1, &primals, "primals")[0];
     const size_t kept_outputs = positions(1, &results, "results")[0];
-    adjit::Partition cut = adjit::partition(required(joint, "joint").computation->graph(), first,
-                                            kept_outputs, memory_budget);
-    auto front = std::make_shared<const adjit::Computation>(std::move(cut.forward));
-    auto back = std::make_shared<const adjit::Computation>(std::move(cut.backward));
+    adjit::diff::Partition cut = adjit::diff::partition(
+        required(joint, "joint").computation->graph(), first, kept_outputs, memory_budget);
+    auto front = std::make_shared<const adjit::engine::Computation>(std::move(cut.forward));
+    auto back = std::make_shared<const adjit::engine::Computation>(std::move(cut.backward));
     auto first_handle = handle(std::move(front));
     auto second_handle = handle(std::move(back));
     *forward = first_handle.release();

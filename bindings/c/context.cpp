@@ -81,7 +81,7 @@ using namespace adjit::c;  // NOLINT: the C entry points below are the only othe
 extern "C" {
 
 adjit_status adjit_thread_set_cancel(adjit_cancel_function cancel, void* user) {
-  adjit::set_thread_hook({cancel, user});
+  adjit::process::set_thread_hook({cancel, user});
   return ADJIT_OK;
 }
 
@@ -89,7 +89,7 @@ adjit_status adjit_context_create(const adjit_context_options* options, adjit_co
   return guarded([&] {
     required(context, "context");
     auto handle = std::make_unique<adjit_context>();
-    handle->engine = std::make_shared<adjit::Engine>(engine_options(options_from(options)));
+    handle->engine = std::make_shared<adjit::engine::Engine>(engine_options(options_from(options)));
     *context = handle.release();
   });
 }
@@ -106,14 +106,14 @@ adjit_status adjit_context_flush(adjit_context* context) {
 
 adjit_status adjit_context_info(adjit_context* context, const char** text) {
   return guarded([&] {
-    adjit::Engine& engine = *required(context, "context").engine;
+    adjit::engine::Engine& engine = *required(context, "context").engine;
     required(text, "json");
-    const adjit::CpuTarget& target = engine.target();
+    const adjit::cpu::CpuTarget& target = engine.target();
     const adjit::cache::StoreOptions& store = engine.store().options();
     static constexpr const char* kModes[] = {"off", "ro", "rw"};
-    const adjit::Json info = {
+    const adjit::process::Json info = {
         {"version", ADJIT_VERSION},
-        {"llvm", adjit::Engine::llvm_version()},
+        {"llvm", adjit::engine::Engine::llvm_version()},
         {"compiler", __VERSION__},
         {"target",
          {{"triple", target.triple},
@@ -121,15 +121,16 @@ adjit_status adjit_context_info(adjit_context* context, const char** text) {
           {"features", target.features},
           {"vector_bits", target.vector.vector_bits}}},
         {"threads", engine.threads()},
-        {"subnormals", engine.float_mode() == adjit::FloatMode::KeepSubnormals ? "keep" : "flush"},
-        {"gpus", adjit::Json::array()},
+        {"subnormals",
+         engine.float_mode() == adjit::cpu::FloatMode::KeepSubnormals ? "keep" : "flush"},
+        {"gpus", adjit::process::Json::array()},
         {"cache",
          {{"directory", store.directory.string()},
           {"mode", kModes[static_cast<size_t>(store.mode)]},
           {"writable", engine.store().writable()},
           {"max_bytes", store.max_bytes}}}};
-    std::string made = adjit::json_text(info);
-    const adjit::BriefLock lock(context->mutex);
+    std::string made = adjit::engine::json_text(info);
+    const adjit::process::BriefLock lock(context->mutex);
     context->info = std::move(made);
     *text = context->info.c_str();
   });

@@ -35,9 +35,9 @@ adjit_status adjit_trace_scan(adjit_trace* trace, const adjit_computation* step,
                               const adjit_tensor* operands, int32_t result_count,
                               adjit_tensor* results) {
   return cancellable({}, [&] {
-    adjit::Trace& t = required(trace, "trace").trace;
+    adjit::trace::Trace& t = required(trace, "trace").trace;
     const adjit_scan_options given = options_from(&required(options, "options"));
-    adjit::Scan scan;
+    adjit::trace::Scan scan;
     scan.body = graph_of(step, "step");
     scan.trips = given.steps;
     scan.reverse = given.reverse != 0;
@@ -45,13 +45,13 @@ adjit_status adjit_trace_scan(adjit_trace* trace, const adjit_computation* step,
     scan.carries = counted(given.carries, "the number of carries");
     scan.scanned = counted(given.scanned, "the number of scanned operands");
     if (scan.segment < 0 || scan.trips < 0)
-      throw adjit::Error(adjit::ErrorCode::Invalid,
-                         "the number of steps, or the length of a segment, is negative");
+      throw adjit::expr::Error(adjit::expr::ErrorCode::Invalid,
+                               "the number of steps, or the length of a segment, is negative");
     if (scan.carries + scan.scanned > counted(operand_count, "the number of operands") ||
         scan.carries > scan.body->outputs.size())
-      throw adjit::Error(adjit::ErrorCode::Invalid,
-                         "there are more carries and scanned operands than operands, or more "
-                         "carries than outputs of the step");
+      throw adjit::expr::Error(adjit::expr::ErrorCode::Invalid,
+                               "there are more carries and scanned operands than operands, or more "
+                               "carries than outputs of the step");
     scan.fixed = static_cast<size_t>(operand_count) - scan.carries - scan.scanned;
     scan.stacked = scan.body->outputs.size() - scan.carries;
     give(t.scan(std::move(scan), tensors(t, operand_count, operands, "operands")), result_count,
@@ -64,13 +64,14 @@ adjit_status adjit_trace_while(adjit_trace* trace, const adjit_computation* body
                                const adjit_tensor* operands, int32_t result_count,
                                adjit_tensor* results) {
   return cancellable({}, [&] {
-    adjit::Trace& t = required(trace, "trace").trace;
-    adjit::Scan scan;
+    adjit::trace::Trace& t = required(trace, "trace").trace;
+    adjit::trace::Scan scan;
     scan.body = graph_of(body, "body");
     scan.conditional = true;
     scan.carries = counted(carry_count, "the number of carries");
     if (scan.carries > counted(operand_count, "the number of operands"))
-      throw adjit::Error(adjit::ErrorCode::Invalid, "there are more carries than operands");
+      throw adjit::expr::Error(adjit::expr::ErrorCode::Invalid,
+                               "there are more carries than operands");
     scan.fixed = static_cast<size_t>(operand_count) - scan.carries;
     give(t.scan(std::move(scan), tensors(t, operand_count, operands, "operands")), result_count,
          results);
@@ -81,8 +82,8 @@ adjit_status adjit_trace_checkpoint(adjit_trace* trace, const adjit_computation*
                                     int32_t argument_count, const adjit_tensor* arguments,
                                     int32_t result_count, adjit_tensor* results) {
   return cancellable({}, [&] {
-    adjit::Trace& t = required(trace, "trace").trace;
-    adjit::Call call;
+    adjit::trace::Trace& t = required(trace, "trace").trace;
+    adjit::trace::Call call;
     call.body = graph_of(computation, "computation");
     call.recompute = true;
     give(t.call_apart(std::move(call), tensors(t, argument_count, arguments, "arguments")),
@@ -96,8 +97,8 @@ adjit_status adjit_trace_custom_vjp(adjit_trace* trace, const adjit_computation*
                                     int32_t argument_count, const adjit_tensor* arguments,
                                     int32_t result_count, adjit_tensor* results) {
   return cancellable({}, [&] {
-    adjit::Trace& t = required(trace, "trace").trace;
-    adjit::Call call;
+    adjit::trace::Trace& t = required(trace, "trace").trace;
+    adjit::trace::Call call;
     call.body = graph_of(primal, "primal");
     call.forward = graph_of(forward, "forward");
     call.backward = graph_of(backward, "backward");

@@ -125,7 +125,7 @@ adjit_status expression(adjit_trace* trace, adjit_expr* expr, Make&& make) {
 }  // namespace adjit::c
 
 using namespace adjit::c;  // NOLINT
-using adjit::IndexNotation;
+using adjit::trace::IndexNotation;
 
 extern "C" {
 
@@ -141,25 +141,28 @@ adjit_status adjit_expr_axis(adjit_trace* trace, adjit_axis axis, adjit_expr* ex
   return expression(trace, expr, [&](IndexNotation& n) { return n.value({axis}); });
 }
 adjit_status adjit_expr_int(adjit_trace* trace, int64_t value, adjit_expr* expr) {
-  return expression(trace, expr,
-                    [&](IndexNotation& n) { return n.literal(adjit::WeakScalar::of(value)); });
+  return expression(trace, expr, [&](IndexNotation& n) {
+    return n.literal(adjit::trace::WeakScalar::of(value));
+  });
 }
 adjit_status adjit_expr_float(adjit_trace* trace, double value, adjit_expr* expr) {
-  return expression(trace, expr,
-                    [&](IndexNotation& n) { return n.literal(adjit::WeakScalar::of(value)); });
+  return expression(trace, expr, [&](IndexNotation& n) {
+    return n.literal(adjit::trace::WeakScalar::of(value));
+  });
 }
 adjit_status adjit_expr_bool(adjit_trace* trace, int32_t value, adjit_expr* expr) {
-  return expression(trace, expr,
-                    [&](IndexNotation& n) { return n.literal(adjit::WeakScalar::of(value != 0)); });
+  return expression(trace, expr, [&](IndexNotation& n) {
+    return n.literal(adjit::trace::WeakScalar::of(value != 0));
+  });
 }
 
 adjit_status adjit_expr_read(adjit_trace* trace, adjit_tensor tensor, int32_t rank,
                              const adjit_expr* index, const char* mode, adjit_expr* expr) {
   return expression(trace, expr, [&](IndexNotation& n) {
     if (tensor >= trace->trace.graph().tensors.size())
-      throw adjit::Error(adjit::ErrorCode::Invalid,
-                         std::to_string(tensor) + " is no tensor of this trace");
-    return n.read(adjit::TensorId{tensor}, exprs(rank, index),
+      throw adjit::expr::Error(adjit::expr::ErrorCode::Invalid,
+                               std::to_string(tensor) + " is no tensor of this trace");
+    return n.read(adjit::expr::TensorId{tensor}, exprs(rank, index),
                   named(kIndexModes, mode == nullptr ? "error" : mode, "index mode"));
   });
 }
@@ -168,12 +171,12 @@ adjit_status adjit_expr_apply(adjit_trace* trace, const char* operation, int32_t
                               const adjit_expr* operands, adjit_expr* expr) {
   return expression(trace, expr, [&](IndexNotation& n) {
     std::string_view name = &required(operation, "operation");
-    std::vector<adjit::ScalarExpr> values = exprs(operand_count, operands);
+    std::vector<adjit::trace::ScalarExpr> values = exprs(operand_count, operands);
     if (name == "-" && values.size() == 1) name = "neg";
     const Operation wanted = operation_named(name);
-    if (wanted.op == adjit::Op::Select) {
+    if (wanted.op == adjit::expr::Op::Select) {
       if (values.size() != 3)
-        throw adjit::Error(adjit::ErrorCode::Invalid, "select takes three operands");
+        throw adjit::expr::Error(adjit::expr::ErrorCode::Invalid, "select takes three operands");
       return n.select(values[0], values[1], values[2]);
     }
     if (wanted.swapped && values.size() == 2) std::swap(values[0], values[1]);
@@ -207,7 +210,8 @@ adjit_status adjit_expr_reduce(adjit_trace* trace, const char* reducer, adjit_ex
 adjit_status adjit_expr_argument(adjit_trace* trace, int32_t number, adjit_dtype dtype,
                                  adjit_expr* expr) {
   return expression(trace, expr, [&](IndexNotation& n) {
-    if (number < 0) throw adjit::Error(adjit::ErrorCode::Invalid, "an argument has a number >= 0");
+    if (number < 0)
+      throw adjit::expr::Error(adjit::expr::ErrorCode::Invalid, "an argument has a number >= 0");
     return n.argument(static_cast<size_t>(number), dtype_of(dtype));
   });
 }
@@ -218,7 +222,7 @@ adjit_status adjit_expr_reduce_custom(adjit_trace* trace, int32_t n, const adjit
                                       adjit_expr where, adjit_expr* results) {
   return guarded([&] {
     required(results, "results");
-    const std::vector<adjit::ScalarExpr> made =
+    const std::vector<adjit::trace::ScalarExpr> made =
         open_notation(trace).reduce_custom(exprs(n, bodies), exprs(n, combine), exprs(n, identity),
                                            axes(axis_count, axis_ids), {where});
     for (size_t k = 0; k < made.size(); ++k) results[k] = made[k].value;
@@ -230,7 +234,7 @@ adjit_status adjit_trace_compute(adjit_trace* trace, const char* name, int32_t a
                                  const adjit_expr* bodies, adjit_tensor* results) {
   return guarded([&] {
     required(results, "results");
-    const std::vector<adjit::TensorId> made = open_notation(trace).compute(
+    const std::vector<adjit::expr::TensorId> made = open_notation(trace).compute(
         name == nullptr ? "t" : name, axes(axis_count, axis_ids), exprs(body_count, bodies));
     for (size_t k = 0; k < made.size(); ++k) results[k] = made[k].value;
   });
@@ -249,7 +253,7 @@ adjit_status adjit_trace_scatter(adjit_trace* trace, const char* name, int32_t r
             .scatter(name == nullptr ? "t" : name, {extents.begin(), extents.end()},
                      axes(axis_count, axis_ids), exprs(rank, target), {value},
                      named(kScatters, combine == nullptr ? "add" : combine, "scatter"),
-                     adjit::TensorId{initial},
+                     adjit::expr::TensorId{initial},
                      named(kOutOfRange, mode == nullptr ? "error" : mode, "index mode"), {where})
             .value;
   });

@@ -81,11 +81,12 @@ adjit_status adjit_executable_run_objects(adjit_executable* executable,
                                           const adjit_object_form* form, const void* inputs,
                                           const void* outputs) {
   return status_of([&] {
-    adjit::Executable& e = *required(executable, "executable").executable;
+    adjit::engine::Executable& e = *required(executable, "executable").executable;
     const adjit_object_form& given = required(form, "form");
     if (given.struct_size < sizeof given)
-      throw adjit::Error(adjit::ErrorCode::Invalid, "struct_size of the form is not set");
-    const adjit::ExecutionPlan& plan = e.plan();
+      throw adjit::expr::Error(adjit::expr::ErrorCode::Invalid,
+                               "struct_size of the form is not set");
+    const adjit::engine::ExecutionPlan& plan = e.plan();
     const Container of_inputs(given, inputs, "inputs"), of_outputs(given, outputs, "outputs");
     require_counts(plan, of_inputs.count(), of_outputs.count());
     Addresses in(plan.inputs.size()), out(plan.outputs.size());
@@ -94,8 +95,8 @@ adjit_status adjit_executable_run_objects(adjit_executable* executable,
     for (size_t k = 0; k < plan.outputs.size(); ++k) {
       out.data()[k] = checked_address(given, of_outputs[k], plan.outputs[k], "output", k);
       if ((field<int>(of_outputs[k], given.flags) & given.writable) != given.writable)
-        throw adjit::Error(adjit::ErrorCode::Invalid,
-                           "output " + std::to_string(k) + " may not be written");
+        throw adjit::expr::Error(adjit::expr::ErrorCode::Invalid,
+                                 "output " + std::to_string(k) + " may not be written");
     }
     require_apart(plan, in.data(), out.data());
     e.run(in.data(), out.data(), executable->engine->cancel());

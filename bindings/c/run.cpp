@@ -162,7 +162,8 @@ adjit_status adjit_lowered_text(adjit_lowered* lowered, const char** text) {
   return cancellable(hook_of(lowered), [&] {
     adjit_lowered& l = required(lowered, "lowered");
     required(text, "text");
-    *text = kept(l.mutex, l.text, [&] { return adjit::print(l.engine->final_graph(l.request)); });
+    *text = kept(l.mutex, l.text,
+                 [&] { return adjit::graph::print(l.engine->final_graph(l.request)); });
   });
 }
 
@@ -171,7 +172,7 @@ adjit_status adjit_lowered_stages(adjit_lowered* lowered, const char** text) {
     adjit_lowered& l = required(lowered, "lowered");
     required(text, "json");
     *text = kept(l.mutex, l.stages,
-                 [&] { return adjit::stages_json(l.engine->final_graph(l.request)); });
+                 [&] { return adjit::engine::stages_json(l.engine->final_graph(l.request)); });
   });
 }
 
@@ -179,7 +180,8 @@ adjit_status adjit_lowered_schedule(adjit_lowered* lowered, const char** text) {
   return cancellable(hook_of(lowered), [&] {
     adjit_lowered& l = required(lowered, "lowered");
     required(text, "text");
-    *text = kept(l.mutex, l.schedule, [&] { return adjit::print(l.engine->schedule(l.request)); });
+    *text = kept(l.mutex, l.schedule,
+                 [&] { return adjit::sched::print(l.engine->schedule(l.request)); });
   });
 }
 
@@ -205,9 +207,9 @@ adjit_status adjit_lowered_cost(adjit_lowered* lowered, const char** text) {
     adjit_lowered& l = required(lowered, "lowered");
     required(text, "json");
     *text = kept(l.mutex, l.cost, [&] {
-      const adjit::Program program = l.engine->schedule(l.request);
-      const adjit::Target target = l.engine->schedule_target();
-      return adjit::cost_json(adjit::predict(program, target), target);
+      const adjit::sched::Program program = l.engine->schedule(l.request);
+      const adjit::sched::Target target = l.engine->schedule_target();
+      return adjit::engine::cost_json(adjit::sched::predict(program, target), target);
     });
   });
 }
@@ -218,15 +220,16 @@ adjit_status adjit_lowered_proposals(adjit_lowered* lowered, int32_t count, uint
     adjit_lowered& l = required(lowered, "lowered");
     required(text, "json");
     if (count < 1)
-      throw adjit::Error(adjit::ErrorCode::Invalid,
-                         "count is " + std::to_string(count) + "; ask for at least one schedule");
-    adjit::Json list = adjit::Json::array();
+      throw adjit::expr::Error(
+          adjit::expr::ErrorCode::Invalid,
+          "count is " + std::to_string(count) + "; ask for at least one schedule");
+    adjit::process::Json list = adjit::process::Json::array();
     for (const auto& p : l.engine->proposals(l.request, static_cast<size_t>(count), seed))
-      list.push_back({{"schedule", adjit::Json::parse(p.schedule_json)},
+      list.push_back({{"schedule", adjit::process::Json::parse(p.schedule_json)},
                       {"changes", p.changes},
                       {"predicted", p.predicted}});
-    std::string made = adjit::json_text(list);
-    const adjit::BriefLock lock(l.mutex);
+    std::string made = adjit::engine::json_text(list);
+    const adjit::process::BriefLock lock(l.mutex);
     l.proposals = std::move(made);
     *text = l.proposals.c_str();
   });
@@ -246,12 +249,12 @@ adjit_status adjit_lowered_compile(adjit_lowered* lowered, adjit_executable** ex
     auto handle = std::make_unique<adjit_executable>();
     handle->engine = l.engine;
     handle->request = l.request;
-    adjit::Compiled compiled = l.engine->compile(l.request);
+    adjit::engine::Compiled compiled = l.engine->compile(l.request);
     handle->executable = std::move(compiled.executable);
     handle->inspected = l.request;
     if (l.request.schedule_json.empty()) {  // what is kept may change
       const std::string& kept = handle->executable->report().kept_schedule;
-      handle->inspected.schedule_json = kept.empty() ? adjit::kOwnSchedule : kept;
+      handle->inspected.schedule_json = kept.empty() ? adjit::engine::kOwnSchedule : kept;
     }
     handle->from_memory = compiled.from_memory;
     *executable = handle.release();
@@ -264,7 +267,7 @@ adjit_status adjit_executable_run(adjit_executable* executable, int32_t input_co
                                   const DLTensor* const* inputs, int32_t output_count,
                                   DLTensor* const* outputs) {
   return status_of([&] {
-    adjit::Executable& e = *required(executable, "executable").executable;
+    adjit::engine::Executable& e = *required(executable, "executable").executable;
     const CheckedArrays arrays(e.plan(), input_count, inputs, output_count, outputs);
     e.run(arrays.inputs(), arrays.outputs(), executable->engine->cancel());
   });
@@ -274,8 +277,8 @@ adjit_status adjit_executable_run_with(adjit_executable* executable, int32_t inp
                                        const DLTensor* const* inputs, int32_t output_count,
                                        DLTensor* const* outputs, const adjit_run_options* options) {
   return status_of([&] {
-    adjit::Executable& e = *required(executable, "executable").executable;
-    const adjit::CancelHook hook = run_hook(options_from(options), hook_of(executable));
+    adjit::engine::Executable& e = *required(executable, "executable").executable;
+    const adjit::process::CancelHook hook = run_hook(options_from(options), hook_of(executable));
     const CheckedArrays arrays(e.plan(), input_count, inputs, output_count, outputs);
     e.run(arrays.inputs(), arrays.outputs(), hook);
   });
@@ -289,16 +292,17 @@ adjit_status adjit_executable_profile(adjit_executable* executable, int32_t inpu
     adjit_executable& handle = required(executable, "executable");
     required(text, "json");
     if (repeats < 1)
-      throw adjit::Error(adjit::ErrorCode::Invalid,
-                         "repeats is " + std::to_string(repeats) + "; profile at least one run");
-    adjit::Executable& e = *handle.executable;
+      throw adjit::expr::Error(
+          adjit::expr::ErrorCode::Invalid,
+          "repeats is " + std::to_string(repeats) + "; profile at least one run");
+    adjit::engine::Executable& e = *handle.executable;
     const CheckedArrays arrays(e.plan(), input_count, inputs, output_count, outputs);
     const auto times =
         e.profile(arrays.inputs(), arrays.outputs(), repeats, handle.engine->cancel());
-    std::string made =
-        adjit::profile_json(handle.engine->schedule(handle.inspected), handle.request.layouts,
-                            e.plan(), times, handle.engine->schedule_target());
-    const adjit::BriefLock lock(handle.mutex);
+    std::string made = adjit::engine::profile_json(handle.engine->schedule(handle.inspected),
+                                                   handle.request.layouts, e.plan(), times,
+                                                   handle.engine->schedule_target());
+    const adjit::process::BriefLock lock(handle.mutex);
     handle.profile = std::move(made);
     *text = handle.profile.c_str();
   });
@@ -342,14 +346,14 @@ adjit_status adjit_lowered_export(const char* name, int32_t function_count,
     const std::string library = &required(name, "name");
     const std::string folder = &required(directory, "directory");
     const auto names = elements(function_names, function_count, "function_names");
-    std::vector<adjit::ExportedFunction> exported;
+    std::vector<adjit::engine::ExportedFunction> exported;
     for (adjit_lowered* lowered : elements(functions, function_count, "functions")) {
       const adjit_lowered& l = required(lowered, "functions");
-      const adjit::Cancellable call(l.engine->cancel());
+      const adjit::process::Cancellable call(l.engine->cancel());
       exported.push_back(
           l.engine->exported(l.request, &required(names[exported.size()], "function_names")));
     }
-    adjit::export_library(library, exported, folder);
+    adjit::engine::export_library(library, exported, folder);
   });
 }
 

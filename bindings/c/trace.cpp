@@ -109,7 +109,7 @@ void adjit_trace_destroy(adjit_trace* trace) { delete trace; }
 adjit_status adjit_trace_set_source(adjit_trace* trace, const char* file, int32_t line,
                                     const char* operation) {
   return guarded([&] {
-    adjit::Trace& t = required(trace, "trace").trace;
+    adjit::trace::Trace& t = required(trace, "trace").trace;
     t.set_source(file == nullptr ? "" : file, line);
     t.set_operation(operation == nullptr ? "" : operation);
   });
@@ -134,7 +134,7 @@ adjit_status adjit_trace_constant(adjit_trace* trace, const char* name, const DL
   return guarded([&] {
     required(tensor, "tensor");
     const DLTensor& array = required(data, "data");
-    const adjit::DType dtype = dtype_of(array.dtype);
+    const adjit::expr::DType dtype = dtype_of(array.dtype);
     const std::span<const int64_t> shape = shape_of(array);
     *tensor =
         required(trace, "trace")
@@ -148,8 +148,8 @@ adjit_status adjit_trace_constant(adjit_trace* trace, const char* name, const DL
 adjit_status adjit_trace_tensor_info(adjit_trace* trace, adjit_tensor tensor, adjit_dtype* dtype,
                                      int32_t* rank, const int64_t** shape) {
   return guarded([&] {
-    adjit::Trace& t = required(trace, "trace").trace;
-    const adjit::TensorInfo& info = t.info(tensors(t, 1, &tensor, "tensor")[0]);
+    adjit::trace::Trace& t = required(trace, "trace").trace;
+    const adjit::graph::TensorInfo& info = t.info(tensors(t, 1, &tensor, "tensor")[0]);
     required(dtype, "dtype");
     required(rank, "rank");
     required(shape, "shape");
@@ -161,7 +161,7 @@ adjit_status adjit_trace_tensor_info(adjit_trace* trace, adjit_tensor tensor, ad
 
 adjit_status adjit_trace_tensor_is_weak(adjit_trace* trace, adjit_tensor tensor, int32_t* weak) {
   return guarded([&] {
-    adjit::Trace& t = required(trace, "trace").trace;
+    adjit::trace::Trace& t = required(trace, "trace").trace;
     required(weak, "weak");
     *weak = t.is_weak(tensors(t, 1, &tensor, "tensor")[0]) ? 1 : 0;
   });
@@ -169,7 +169,7 @@ adjit_status adjit_trace_tensor_is_weak(adjit_trace* trace, adjit_tensor tensor,
 
 adjit_status adjit_trace_tensor_set_weak(adjit_trace* trace, adjit_tensor tensor) {
   return guarded([&] {
-    adjit::Trace& t = required(trace, "trace").trace;
+    adjit::trace::Trace& t = required(trace, "trace").trace;
     t.set_weak(tensors(t, 1, &tensor, "tensor")[0]);
   });
 }
@@ -178,16 +178,16 @@ adjit_status adjit_trace_operator(adjit_trace* trace, const char* name, int32_t 
                                   const adjit_tensor* inputs, const char* attributes_json,
                                   int32_t* count, adjit_tensor* results) {
   return guarded([&] {
-    adjit::Trace& t = required(trace, "trace").trace;
+    adjit::trace::Trace& t = required(trace, "trace").trace;
     elements(results, required(count, "count"), "results");
-    const adjit::Json attributes = attributes_of(attributes_json);
-    const std::vector<adjit::TensorId> made =
-        adjit::find_operator(&required(name, "name"))
+    const adjit::process::Json attributes = attributes_of(attributes_json);
+    const std::vector<adjit::expr::TensorId> made =
+        adjit::trace::find_operator(&required(name, "name"))
             .trace(t, tensors(t, input_count, inputs, "inputs"), attributes);
     if (made.size() > static_cast<size_t>(*count))
-      throw adjit::Error(adjit::ErrorCode::Invalid,
-                         std::string("'") + name + "' has " + std::to_string(made.size()) +
-                             " results, but there is room for " + std::to_string(*count));
+      throw adjit::expr::Error(adjit::expr::ErrorCode::Invalid,
+                               std::string("'") + name + "' has " + std::to_string(made.size()) +
+                                   " results, but there is room for " + std::to_string(*count));
     for (size_t k = 0; k < made.size(); ++k) results[k] = made[k].value;
     *count = static_cast<int32_t>(made.size());
   });
@@ -197,14 +197,14 @@ adjit_status adjit_trace_call(adjit_trace* trace, const adjit_computation* compu
                               int32_t argument_count, const adjit_tensor* arguments,
                               int32_t result_count, adjit_tensor* results) {
   return cancellable({}, [&] {
-    adjit::Trace& t = required(trace, "trace").trace;
-    const adjit::Computation& callee = *required(computation, "computation").computation;
+    adjit::trace::Trace& t = required(trace, "trace").trace;
+    const adjit::engine::Computation& callee = *required(computation, "computation").computation;
     if (static_cast<size_t>(result_count) != callee.outputs().size())
-      throw adjit::Error(adjit::ErrorCode::Invalid,
-                         "the computation has " + std::to_string(callee.outputs().size()) +
-                             " outputs, not " + std::to_string(result_count));
+      throw adjit::expr::Error(adjit::expr::ErrorCode::Invalid,
+                               "the computation has " + std::to_string(callee.outputs().size()) +
+                                   " outputs, not " + std::to_string(result_count));
     elements(results, result_count, "results");
-    const std::vector<adjit::TensorId> made =
+    const std::vector<adjit::expr::TensorId> made =
         call(t, callee, tensors(t, argument_count, arguments, "arguments"));
     for (size_t k = 0; k < made.size(); ++k) results[k] = made[k].value;
   });
@@ -213,10 +213,10 @@ adjit_status adjit_trace_call(adjit_trace* trace, const adjit_computation* compu
 adjit_status adjit_trace_finish(adjit_trace* trace, int32_t output_count,
                                 const adjit_tensor* outputs, adjit_computation** computation) {
   return guarded([&] {
-    adjit::Trace& t = required(trace, "trace").trace;
+    adjit::trace::Trace& t = required(trace, "trace").trace;
     required(computation, "computation");
     auto handle = std::make_unique<adjit_computation>();
-    handle->computation = std::make_shared<const adjit::Computation>(
+    handle->computation = std::make_shared<const adjit::engine::Computation>(
         t.finish(tensors(t, output_count, outputs, "outputs")));
     *computation = handle.release();
   });
@@ -225,7 +225,7 @@ adjit_status adjit_trace_finish(adjit_trace* trace, int32_t output_count,
 const char* adjit_operators(void) {
   const char* found = nullptr;
   static_cast<void>(guarded([&] {
-    const adjit::ForkDelay no_fork;
+    const adjit::process::ForkDelay no_fork;
     static const std::string text = operators_json();
     found = text.c_str();
   }));

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/process/rooms.hpp"
+
 namespace adjit::cache {
 
 /// Digits and at most one of the suffixes K, M, G, T (powers of 1024, either case). Nothing for

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/process/rooms.hpp"
+
 namespace adjit::cache {
 
 /// Each call does what its namesake in POSIX does: -1 and errno on failure. Any thread may call.

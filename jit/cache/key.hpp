@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/process/rooms.hpp"
+
 namespace adjit::cache {
 
 struct Component {

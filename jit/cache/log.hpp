@@ -4,6 +4,8 @@
 #include <functional>
 #include <string>
 
+#include "runtime/process/rooms.hpp"
+
 namespace adjit::cache {
 
 enum class Level { Error, Warning, Info, Debug, Trace };

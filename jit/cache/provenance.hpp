@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/process/rooms.hpp"
+
 namespace adjit::cache {
 
 struct Provenance {

@@ -20,7 +20,7 @@
 #include "runtime/expr/error.hpp"
 #include "runtime/process/fork.hpp"
 
-namespace adjit {
+namespace adjit::cpu {
 namespace {
 
 namespace orc = llvm::orc;
@@ -249,4 +249,4 @@ std::shared_ptr<LoadedCode> CodeLoader::load(std::span<const char> object,
   return code;
 }
 
-}  // namespace adjit
+}  // namespace adjit::cpu

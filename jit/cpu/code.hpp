@@ -8,7 +8,9 @@
 #include <string>
 #include <string_view>
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::cpu {
 
 /// Code of one object, mapped executable until this ends. Keeps what it needs of its loader alive.
 class LoadedCode {
@@ -54,4 +56,4 @@ class CodeLoader {
   std::shared_ptr<Session> session_;
 };
 
-}  // namespace adjit
+}  // namespace adjit::cpu

@@ -3,7 +3,7 @@
 
 #include <xmmintrin.h>
 
-namespace adjit {
+namespace adjit::cpu {
 namespace {
 
 constexpr uint32_t kFlags = 0x3f;
@@ -18,4 +18,4 @@ FloatModeScope::FloatModeScope(FloatMode mode) : outer_(_mm_getcsr()) {
 
 FloatModeScope::~FloatModeScope() { _mm_setcsr(outer_); }
 
-}  // namespace adjit
+}  // namespace adjit::cpu

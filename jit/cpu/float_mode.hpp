@@ -3,7 +3,9 @@
 
 #include <cstdint>
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::cpu {
 
 /// MXCSR of x86-64 without the flags that operations leave behind; both values round to nearest and
 /// trap nothing.
@@ -30,4 +32,4 @@ class FloatModeScope {
   uint32_t outer_;
 };
 
-}  // namespace adjit
+}  // namespace adjit::cpu

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-namespace adjit {
+namespace adjit::cpu {
 
 namespace {
 
@@ -39,4 +39,4 @@ void cut_long_blocks(llvm::Module& module, unsigned instructions) {
   }
 }
 
-}  // namespace adjit
+}  // namespace adjit::cpu

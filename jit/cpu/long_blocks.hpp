@@ -1,11 +1,13 @@
 // jit/cpu/long_blocks.hpp -- straight-line code in blocks that LLVM compiles in linear time.
 #pragma once
 
+#include "runtime/process/rooms.hpp"
+
 namespace llvm {
 class Module;
 }
 
-namespace adjit {
+namespace adjit::cpu {
 
 /// Cuts blocks into parts of so many instructions, the last of which has up to twice as many; phis
 /// do not count. In linear time. The selection of
@@ -15,4 +17,4 @@ namespace adjit {
 /// passes between blocks lies in memory; other levels would join the parts again.
 void cut_long_blocks(llvm::Module& module, unsigned instructions);
 
-}  // namespace adjit
+}  // namespace adjit::cpu

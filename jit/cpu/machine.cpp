@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace adjit {
+namespace adjit::cpu {
 namespace {
 
 constexpr int64_t kKilo = 1 << 10, kMega = 1 << 20;
@@ -57,4 +57,4 @@ Target machine_of(const CpuTarget& cpu, int cores) {
   return target;
 }
 
-}  // namespace adjit
+}  // namespace adjit::cpu

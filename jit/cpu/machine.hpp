@@ -4,11 +4,11 @@
 #include "autosched/target.hpp"
 #include "jit/cpu/target.hpp"
 
-namespace adjit {
+namespace adjit::cpu {
 
 /// Caches, ports and bandwidths of the processor, with so many cores; those of the reference
 /// (autosched/target.hpp) where the table has no row. A function of `cpu` alone, whose name is in
 /// the cache key.
 Target machine_of(const CpuTarget& cpu, int cores);
 
-}  // namespace adjit
+}  // namespace adjit::cpu

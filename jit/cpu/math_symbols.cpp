@@ -15,7 +15,7 @@
 #include "runtime/expr/floored_division.hpp"
 #include "runtime/expr/polygamma.hpp"
 
-namespace adjit {
+namespace adjit::cpu {
 namespace {
 
 constexpr double kPi = std::numbers::pi;
@@ -187,4 +187,4 @@ std::span<const RuntimeSymbol> runtime_symbols() {
   return symbols;
 }
 
-}  // namespace adjit
+}  // namespace adjit::cpu

@@ -3,7 +3,9 @@
 
 #include <span>
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::cpu {
 
 struct RuntimeSymbol {
   const char* name;
@@ -14,4 +16,4 @@ struct RuntimeSymbol {
 /// place), and what LLVM's back end calls of its own accord (memcpy, memset, fmaf, ...).
 std::span<const RuntimeSymbol> runtime_symbols();
 
-}  // namespace adjit
+}  // namespace adjit::cpu

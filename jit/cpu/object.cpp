@@ -22,7 +22,7 @@
 #include "runtime/expr/error.hpp"
 #include "runtime/process/fork.hpp"
 
-namespace adjit {
+namespace adjit::cpu {
 namespace {
 
 /// Keeps the first error that a context reports while this lives; other diagnostics are dropped.
@@ -137,4 +137,4 @@ void verify_module(const llvm::Module& module) {
     throw Error(ErrorCode::Internal, "internal error: malformed LLVM module: " + text);
 }
 
-}  // namespace adjit
+}  // namespace adjit::cpu

@@ -10,7 +10,7 @@ namespace llvm {
 class Module;
 }
 
-namespace adjit {
+namespace adjit::cpu {
 
 /// Sets the module's triple and data layout. Call before filling the module: alignments and pointer
 /// sizes follow from it.
@@ -31,4 +31,4 @@ std::string ir_text(const llvm::Module& module);
 /// Throws ErrorCode::Internal with LLVM's explanation if the module is malformed.
 void verify_module(const llvm::Module& module);
 
-}  // namespace adjit
+}  // namespace adjit::cpu

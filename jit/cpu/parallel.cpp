@@ -21,7 +21,7 @@
 #include "runtime/expr/error.hpp"
 #include "runtime/process/fork.hpp"
 
-namespace adjit {
+namespace adjit::cpu {
 namespace {
 
 thread_local bool inside_task = false;
@@ -265,4 +265,4 @@ void ThreadPool::run(int64_t task_count, Tasks tasks, void* context) {
   });
 }
 
-}  // namespace adjit
+}  // namespace adjit::cpu

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <memory>
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::cpu {
 
 struct TaskArena;
 
@@ -46,4 +48,4 @@ class ThreadPool {
   std::unique_ptr<TaskArena> arena_;
 };
 
-}  // namespace adjit
+}  // namespace adjit::cpu

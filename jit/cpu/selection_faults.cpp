@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace adjit {
+namespace adjit::cpu {
 namespace {
 
 // Whether lanes are chosen in a vector, or in what it is computed from by arithmetic alone.
@@ -70,4 +70,4 @@ void keep_choices_whole(llvm::Module& module) {
   }
 }
 
-}  // namespace adjit
+}  // namespace adjit::cpu

@@ -10,7 +10,7 @@
 
 #include "runtime/expr/error.hpp"
 
-namespace adjit {
+namespace adjit::cpu {
 namespace {
 
 struct StackBounds {
@@ -74,4 +74,4 @@ void with_stack(size_t bytes, void (*run)(void*), void* context) {
   if (call.failure) std::rethrow_exception(call.failure);
 }
 
-}  // namespace adjit
+}  // namespace adjit::cpu

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::cpu {
 
 /// Bytes of the calling thread's stack that lie below the caller's frame; SIZE_MAX where that is
 /// not known (a stack that the thread did not start with). The first call of a thread asks the
@@ -15,4 +17,4 @@ size_t stack_left();
 /// for which it waits. Exceptions come back to the caller.
 void with_stack(size_t bytes, void (*run)(void*), void* context);
 
-}  // namespace adjit
+}  // namespace adjit::cpu

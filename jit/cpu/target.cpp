@@ -21,7 +21,7 @@
 #include "runtime/expr/error.hpp"
 #include "runtime/process/fork.hpp"
 
-namespace adjit {
+namespace adjit::cpu {
 namespace {
 
 // Passes of the back end that cost time and bring nothing on code whose vectors, addresses and
@@ -274,4 +274,4 @@ std::unique_ptr<llvm::TargetMachine> TargetMachines::make(CodegenLevel level) co
   return machine;
 }
 
-}  // namespace adjit
+}  // namespace adjit::cpu

@@ -15,7 +15,7 @@ namespace llvm {
 class TargetMachine;
 }
 
-namespace adjit {
+namespace adjit::cpu {
 
 /// A CPU as LLVM names it. All strings are components of the cache key.
 struct CpuTarget {
@@ -97,4 +97,4 @@ class TargetMachines {
   size_t made_ = 0;  // at most, since some may have been abandoned
 };
 
-}  // namespace adjit
+}  // namespace adjit::cpu

@@ -12,7 +12,7 @@
 
 #include "jit/emit/nest.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 namespace {
 
 using llvm::Value;
@@ -107,4 +107,4 @@ Value* NestEmitter::add_pair(const Point& point, Value* sum) {
                                   {sum, pairs[0], pairs[1]});
 }
 
-}  // namespace adjit
+}  // namespace adjit::emit

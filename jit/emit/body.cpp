@@ -12,7 +12,7 @@
 #include "jit/emit/operations.hpp"
 #include "runtime/expr/interval.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 namespace {
 
 using llvm::Value;
@@ -450,4 +450,4 @@ Value* BodyEmitter::splat(Emitted value) {
   return lanes;
 }
 
-}  // namespace adjit
+}  // namespace adjit::emit

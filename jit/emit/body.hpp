@@ -16,7 +16,7 @@
 #include "jit/emit/lane_windows.hpp"
 #include "jit/emit/vector_math.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 
 /// Where a kernel finds a tensor.
 struct TensorPlace {
@@ -305,4 +305,4 @@ class BodyEmitter {
   std::map<std::vector<int64_t>, llvm::Value*> tables_;
 };
 
-}  // namespace adjit
+}  // namespace adjit::emit

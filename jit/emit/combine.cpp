@@ -7,7 +7,7 @@
 
 #include "jit/emit/operations.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 namespace {
 
 using llvm::Value;
@@ -226,4 +226,4 @@ Partial CombinerEmitter::fold_lanes(std::vector<Partial> partials) {
   return folded;
 }
 
-}  // namespace adjit
+}  // namespace adjit::emit

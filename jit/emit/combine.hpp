@@ -9,7 +9,7 @@
 #include "jit/emit/vector_math.hpp"
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 
 /// One partial result per tuple component, all scalars or all vectors.
 using Partial = std::vector<llvm::Value*>;
@@ -58,4 +58,4 @@ class CombinerEmitter {
   bool marks_empty_ = false;
 };
 
-}  // namespace adjit
+}  // namespace adjit::emit

@@ -14,7 +14,7 @@
 #include "jit/emit/interleave.hpp"
 #include "jit/emit/nest.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 
 using llvm::Value;
 
@@ -274,4 +274,4 @@ Partial NestEmitter::contribution(const Point& point, const Partial& accumulator
   return mask ? combiner_.selected(mask, combined, accumulator) : combined;
 }
 
-}  // namespace adjit
+}  // namespace adjit::emit

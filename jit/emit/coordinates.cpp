@@ -14,7 +14,7 @@
 #include "jit/emit/body.hpp"
 #include "runtime/expr/interval.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 namespace {
 
 using llvm::Value;
@@ -255,4 +255,4 @@ Value* BodyEmitter::gather(llvm::Type* element, Value* pointer, Value* offsets, 
   return result;
 }
 
-}  // namespace adjit
+}  // namespace adjit::emit

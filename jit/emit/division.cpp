@@ -7,7 +7,7 @@
 // 1990), as long as the remainder does not underflow (vector_math.hpp).
 #include "jit/emit/elementary.hpp"
 
-namespace adjit::elementary {
+namespace adjit::emit::elementary {
 
 Divisor divisor(Floats d) {
   const double far = d.is_double() ? 0x1p512 : 0x1p64;
@@ -26,4 +26,4 @@ Floats divided(Floats scaled, Floats magnitude, Floats reciprocal) {
   return select(is_nan(corrected), quotient, corrected);
 }
 
-}  // namespace adjit::elementary
+}  // namespace adjit::emit::elementary

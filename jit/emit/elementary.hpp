@@ -8,7 +8,7 @@
 
 #include "jit/emit/lanes.hpp"
 
-namespace adjit::elementary {
+namespace adjit::emit::elementary {
 
 // exponentials.cpp
 Floats exp(Floats x);
@@ -91,4 +91,4 @@ Floats fmod(Floats x, Floats y);
 Floats library_call(const char* name, Floats x);
 Floats library_call(const char* name, Floats x, Floats y);
 
-}  // namespace adjit::elementary
+}  // namespace adjit::emit::elementary

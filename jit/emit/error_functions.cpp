@@ -2,7 +2,7 @@
 #include "jit/emit/elementary.hpp"
 #include "jit/emit/polynomials.hpp"
 
-namespace adjit::elementary {
+namespace adjit::emit::elementary {
 namespace {
 
 // erfc(a) = e^(-a^2) g(t) / (1 + 2 a) for a >= 0, with g a polynomial in t = (a - k) / (a + k)
@@ -44,4 +44,4 @@ Floats erfc(Floats x) {
   return select(a < 0.8125, 1 - erf_near_zero(x), select(x < 0, 2 - value, value));
 }
 
-}  // namespace adjit::elementary
+}  // namespace adjit::emit::elementary

@@ -9,7 +9,7 @@
 #include "jit/emit/elementary.hpp"
 #include "jit/emit/polynomials.hpp"
 
-namespace adjit::elementary {
+namespace adjit::emit::elementary {
 namespace {
 
 using polynomials::kF32Exp, polynomials::kF64Exp, polynomials::kF32Exp2, polynomials::kF64Exp2;
@@ -196,4 +196,4 @@ Floats sigmoid(Floats x) {
   return select(x >= 0, 1 - corrected, corrected);
 }
 
-}  // namespace adjit::elementary
+}  // namespace adjit::emit::elementary

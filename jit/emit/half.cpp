@@ -3,7 +3,7 @@
 
 #include <llvm/IR/PatternMatch.h>
 
-namespace adjit {
+namespace adjit::emit {
 namespace {
 
 llvm::Type* like(llvm::Value* value, llvm::Type* element) {
@@ -112,4 +112,4 @@ llvm::Value* truncate_bfloat(Floats value) {
   return narrow(select_by_bits(is_nan(x), quiet, rounded).bits());
 }
 
-}  // namespace adjit
+}  // namespace adjit::emit

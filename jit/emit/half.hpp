@@ -3,7 +3,7 @@
 
 #include "jit/emit/lanes.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 
 llvm::Value* extend_half(const LaneContext& context, llvm::Value* bits);
 llvm::Value* extend_bfloat(const LaneContext& context, llvm::Value* bits);
@@ -12,4 +12,4 @@ llvm::Value* truncate_half(Floats value);
 /// Float to bfloat16; a double is rounded to float first.
 llvm::Value* truncate_bfloat(Floats value);
 
-}  // namespace adjit
+}  // namespace adjit::emit

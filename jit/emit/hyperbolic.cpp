@@ -7,7 +7,7 @@
 #include "jit/emit/elementary.hpp"
 #include "jit/emit/polynomials.hpp"
 
-namespace adjit::elementary {
+namespace adjit::emit::elementary {
 namespace {
 
 // tanh(x) = x + x^3 P(x^2) / Q(x^2) up to 0.625 (Cephes)
@@ -100,4 +100,4 @@ Floats atanh(Floats x) {
   return copysign(select(a < (x.is_double() ? 0x1p-28 : 0x1p-13), a, defined), x);
 }
 
-}  // namespace adjit::elementary
+}  // namespace adjit::emit::elementary

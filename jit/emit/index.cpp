@@ -6,7 +6,7 @@
 
 #include "runtime/expr/floor_form.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 namespace {
 
 using llvm::Value;
@@ -135,7 +135,7 @@ size_t IndexEmitter::derived(const Affine& numerator, int64_t divisor) {
   Variable v;
   v.depth = depth(numerator);
   v.serial = scopes_.serial(v.depth);
-  v.range = {adjit::floor_div(r.lo, divisor), adjit::floor_div(r.hi, divisor)};
+  v.range = {expr::floor_div(r.lo, divisor), expr::floor_div(r.hi, divisor)};
   if (in_lanes(numerator)) {
     v.kind = Kind::Lanes;
     // The quotient of a numerator that may be negative needs head room for its shift (see divide).
@@ -322,4 +322,4 @@ Value* IndexEmitter::condition(const Affine& form, bool equality) {
 Value* IndexEmitter::at_least_zero(const Affine& form) { return condition(form, false); }
 Value* IndexEmitter::equals_zero(const Affine& form) { return condition(form, true); }
 
-}  // namespace adjit
+}  // namespace adjit::emit

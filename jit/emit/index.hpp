@@ -20,7 +20,7 @@
 #include "runtime/domain/bounds.hpp"
 #include "runtime/expr/affine.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 
 inline bool fits_32(Interval r) { return r.lo >= INT32_MIN && r.hi <= INT32_MAX; }
 
@@ -106,4 +106,4 @@ class IndexEmitter {
   std::map<std::pair<llvm::Value*, std::vector<int64_t>>, Cached> addresses_;
 };
 
-}  // namespace adjit
+}  // namespace adjit::emit

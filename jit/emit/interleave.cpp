@@ -6,7 +6,7 @@
 #include <span>
 #include <unordered_set>
 
-namespace adjit {
+namespace adjit::emit {
 namespace {
 
 constexpr size_t kTogether = 2;  // copies whose values the registers hold
@@ -65,4 +65,4 @@ void CopySequence::interleave() {
   }
 }
 
-}  // namespace adjit
+}  // namespace adjit::emit

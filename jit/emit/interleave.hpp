@@ -10,7 +10,9 @@
 
 #include <vector>
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::emit {
 
 /// Copies of a body that are emitted one after the other.
 class CopySequence {
@@ -34,4 +36,4 @@ class CopySequence {
   std::vector<Mark> marks_;
 };
 
-}  // namespace adjit
+}  // namespace adjit::emit

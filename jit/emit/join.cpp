@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace adjit {
+namespace adjit::emit {
 namespace {
 
 class JoinFinder {
@@ -82,4 +82,4 @@ std::optional<Join> join_of(const Graph& graph, const JoinChain& chain, const In
   }
 }
 
-}  // namespace adjit
+}  // namespace adjit::emit

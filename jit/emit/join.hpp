@@ -9,7 +9,7 @@
 #include "runtime/domain/bounds.hpp"
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 
 struct Join {
   Affine position;               // over the stage's axes and its domain's divisions
@@ -29,4 +29,4 @@ struct IndexForms {
 /// it, or has a predicate that may not hold there.
 std::optional<Join> join_of(const Graph& graph, const JoinChain& chain, const IndexForms& forms);
 
-}  // namespace adjit
+}  // namespace adjit::emit

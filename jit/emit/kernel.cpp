@@ -10,7 +10,7 @@
 #include "jit/emit/nest.hpp"
 #include "jit/emit/streaming.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 namespace {
 
 using llvm::Value;
@@ -223,4 +223,4 @@ EmittedKernel emit_kernel(const Program& program, size_t kernel,
   return out;
 }
 
-}  // namespace adjit
+}  // namespace adjit::emit

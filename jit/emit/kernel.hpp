@@ -13,7 +13,7 @@
 #include "jit/emit/layout.hpp"
 #include "jit/emit/target.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 
 /// Compiled as `void symbol(void* const* tensors, int64_t begin, int64_t end)`: runs tasks begin ..
 /// end-1 of the kernel's task_count; tensors[k] is the address of element 0 of `tensors[k]` below.
@@ -48,4 +48,4 @@ EmittedKernel emit_kernel(const Program& program, size_t kernel,
                           std::span<const TensorLayout> layouts, const TargetFeatures& features,
                           std::string symbol);
 
-}  // namespace adjit
+}  // namespace adjit::emit

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace adjit {
+namespace adjit::emit {
 
 LaneWindows::LaneWindows(std::span<const int64_t> offsets) : lanes_(offsets.size()) {
   std::vector<size_t> order(offsets.size());
@@ -32,4 +32,4 @@ bool LaneWindows::worthwhile() const {
   return windows_.size() <= (lanes_ >= kWide ? kWideWindows : std::max<size_t>(2, lanes_ / 4));
 }
 
-}  // namespace adjit
+}  // namespace adjit::emit

@@ -5,7 +5,9 @@
 #include <span>
 #include <vector>
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::emit {
 
 /// Vectors of memory that together hold what all lanes read. Example: 4 lanes at 0, 2, 4, 6 take
 /// elements 0 and 2 of the window at 0 and elements 0 and 2 of the window at 4.
@@ -33,4 +35,4 @@ class LaneWindows {
   bool shared_ = false;
 };
 
-}  // namespace adjit
+}  // namespace adjit::emit

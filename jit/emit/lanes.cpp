@@ -8,7 +8,7 @@
 
 #include "runtime/expr/error.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 namespace {
 
 llvm::IRBuilder<>& builder(const auto& lanes) { return lanes.context().builder; }
@@ -250,4 +250,4 @@ Floats by_registers(Floats x, unsigned least, unsigned most, Floats (*f)(Floats)
   return width == x.lanes() ? result : part(result, 0, x.lanes());
 }
 
-}  // namespace adjit
+}  // namespace adjit::emit

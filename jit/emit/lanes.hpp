@@ -9,7 +9,7 @@
 
 #include "jit/emit/target.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 
 /// Where instructions go, and for which CPU.
 struct LaneContext {
@@ -170,4 +170,4 @@ Pair exact_sum_ordered(Floats a, Floats b);
 /// a * b exactly (barring underflow).
 Pair exact_product(Floats a, Floats b);
 
-}  // namespace adjit
+}  // namespace adjit::emit

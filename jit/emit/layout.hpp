@@ -5,7 +5,9 @@
 #include <span>
 #include <vector>
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::emit {
 
 /// Element (i0, i1, ...) lies at pointer + sum_d i_d * strides[d] elements; strides may be negative
 /// or 0 (inputs). Strides are part of the code: an executable serves one layout.
@@ -22,4 +24,4 @@ inline TensorLayout contiguous_layout(std::span<const int64_t> shape) {
   return layout;
 }
 
-}  // namespace adjit
+}  // namespace adjit::emit

@@ -7,7 +7,7 @@
 #include "jit/emit/elementary.hpp"
 #include "jit/emit/stack_slots.hpp"
 
-namespace adjit::elementary {
+namespace adjit::emit::elementary {
 namespace {
 
 Floats through_stack(const char* name, std::span<const Floats> arguments) {
@@ -43,4 +43,4 @@ Floats library_call(const char* name, Floats x, Floats y) {
   return through_stack(name, arguments);
 }
 
-}  // namespace adjit::elementary
+}  // namespace adjit::emit::elementary

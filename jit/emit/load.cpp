@@ -6,7 +6,7 @@
 
 #include "jit/emit/body.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 
 using llvm::Value;
 
@@ -430,4 +430,4 @@ Emitted BodyEmitter::load_lanes(const Address& address, TensorId tensor, DType d
       depth};
 }
 
-}  // namespace adjit
+}  // namespace adjit::emit

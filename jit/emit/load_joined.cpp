@@ -12,7 +12,7 @@
 #include "jit/emit/body.hpp"
 #include "jit/emit/operations.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 
 using llvm::Value;
 
@@ -234,4 +234,4 @@ Emitted BodyEmitter::load_at(const Emitted& pointer, const Affine& form, DType d
           inner};
 }
 
-}  // namespace adjit
+}  // namespace adjit::emit

@@ -10,7 +10,7 @@
 #include "jit/emit/elementary.hpp"
 #include "jit/emit/polynomials.hpp"
 
-namespace adjit::elementary {
+namespace adjit::emit::elementary {
 namespace {
 
 /// x = 2^k m, with m around 1.
@@ -251,4 +251,4 @@ Floats pow(Floats x, Floats y) {
   return select((x == 1) | (y == 0), 1, result);
 }
 
-}  // namespace adjit::elementary
+}  // namespace adjit::emit::elementary

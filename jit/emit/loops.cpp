@@ -1,7 +1,7 @@
 // jit/emit/loops.cpp -- structured control flow with carried values.
 #include "jit/emit/loops.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 
 using llvm::BasicBlock;
 using llvm::Value;
@@ -120,4 +120,4 @@ Carried emit_either(llvm::IRBuilder<>& builder, Scopes& scopes, Value* condition
   return result;
 }
 
-}  // namespace adjit
+}  // namespace adjit::emit

@@ -8,7 +8,7 @@
 
 #include "jit/emit/scopes.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 
 using Carried = std::vector<llvm::Value*>;
 
@@ -29,4 +29,4 @@ Carried emit_either(llvm::IRBuilder<>& builder, Scopes& scopes, llvm::Value* con
                     Carried carried, const std::function<Carried(Carried)>& then,
                     const std::function<Carried(Carried)>& otherwise);
 
-}  // namespace adjit
+}  // namespace adjit::emit

@@ -4,7 +4,9 @@
 #include <exception>
 #include <utility>
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::emit {
 
 /// An object of LLVM's that is destroyed at the end of its scope, but not when an exception leaves
 /// the scope: where memory ran out inside LLVM, it may be in no state to be destroyed. What it held
@@ -31,4 +33,4 @@ class LostIfThrown {
   };
 };
 
-}  // namespace adjit
+}  // namespace adjit::emit

@@ -6,7 +6,7 @@
 #include "autosched/nests.hpp"
 #include "autosched/tile_model.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 namespace {
 
 using llvm::Value;
@@ -437,4 +437,4 @@ std::pair<Value*, Value*> NestEmitter::narrowed(size_t k, Value* hi, bool* bound
   return {lo, hi};
 }
 
-}  // namespace adjit
+}  // namespace adjit::emit

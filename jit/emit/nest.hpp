@@ -17,7 +17,7 @@
 #include "jit/emit/combine.hpp"
 #include "jit/emit/loops.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 
 /// What all nests of a kernel share.
 struct KernelContext {
@@ -226,4 +226,4 @@ class NestEmitter {
   std::optional<BodyEmitter> body_;
 };
 
-}  // namespace adjit
+}  // namespace adjit::emit

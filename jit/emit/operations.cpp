@@ -6,7 +6,7 @@
 
 #include "runtime/expr/error.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 namespace {
 
 using llvm::Value;
@@ -313,4 +313,4 @@ Value* emit_operation(Builder& builder, VectorMath& math, Op op, DType operand, 
   return integer_operation(builder, op, operand, values);
 }
 
-}  // namespace adjit
+}  // namespace adjit::emit

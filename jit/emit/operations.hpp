@@ -8,7 +8,7 @@
 #include "runtime/expr/dtype.hpp"
 #include "runtime/expr/op.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 
 /// Emits `op` at the builder's position on values of one kind (all scalars or all vectors of equal
 /// length; Bool is i1). `operand` is the operands' dtype (of the last for Select, of the source for
@@ -16,4 +16,4 @@ namespace adjit {
 llvm::Value* emit_operation(llvm::IRBuilder<>& builder, VectorMath& math, Op op, DType operand,
                             DType result, llvm::ArrayRef<llvm::Value*> values);
 
-}  // namespace adjit
+}  // namespace adjit::emit

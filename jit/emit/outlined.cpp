@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string>
 
-namespace adjit::elementary {
+namespace adjit::emit::elementary {
 namespace {
 
 using Builder = llvm::IRBuilder<>;
@@ -154,4 +154,4 @@ Results mixed(Mask mask, const Results& yes, const Results& no) {
   return results;
 }
 
-}  // namespace adjit::elementary
+}  // namespace adjit::emit::elementary

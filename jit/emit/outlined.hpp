@@ -11,7 +11,7 @@
 
 #include "jit/emit/lanes.hpp"
 
-namespace adjit::elementary {
+namespace adjit::emit::elementary {
 
 using Arguments = std::span<const Floats>;  // all of one type
 using Results = std::vector<Floats>;        // as many as `results`, of the arguments' type
@@ -42,4 +42,4 @@ Results unless_any(Mask mask, const Results& values, const std::function<Results
 /// Lane by lane.
 Results mixed(Mask mask, const Results& yes, const Results& no);
 
-}  // namespace adjit::elementary
+}  // namespace adjit::emit::elementary

@@ -6,7 +6,9 @@
 
 #include <array>
 
-namespace adjit::polynomials {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::emit::polynomials {
 
 // 2^-31.1
 inline constexpr std::array kF32Exp{0x1.0000000000000p-1,  0x1.5555540000000p-3,
@@ -128,4 +130,4 @@ inline constexpr std::array kF64Erfcx{
     0x1.46fda46eaafd7p-22,  -0x1.b9c99ddb2ce9bp-21, 0x1.0e40ec9c88dabp-24,  0x1.c9f4f6e2001a0p-24,
     -0x1.587772ed691c8p-27, -0x1.7bf22f1d12edbp-27, -0x1.6ddead1cb01c7p-31};
 
-}  // namespace adjit::polynomials
+}  // namespace adjit::emit::polynomials

@@ -15,7 +15,7 @@
 #include "jit/emit/elementary.hpp"
 #include "jit/emit/outlined.hpp"
 
-namespace adjit::elementary {
+namespace adjit::emit::elementary {
 namespace {
 
 /// Numerator and divisor, which is positive (or NaN); the rest, between 0 and the divisor, is to be
@@ -144,4 +144,4 @@ Floats floor_div(Floats x, Floats y) {
   return select(undefined, x.nan(), select(past, d.whole - 1, d.whole));
 }
 
-}  // namespace adjit::elementary
+}  // namespace adjit::emit::elementary

@@ -6,7 +6,7 @@
 
 #include "jit/emit/elementary.hpp"
 
-namespace adjit::elementary {
+namespace adjit::emit::elementary {
 namespace {
 
 // 1 / sqrt(x) to 14 bits, of one register. Infinite for 0, 0 for infinity, NaN below.
@@ -84,4 +84,4 @@ Floats quarter_power(Floats x, int quarters) {
   return quarters < -4 ? result / base : result;
 }
 
-}  // namespace adjit::elementary
+}  // namespace adjit::emit::elementary

@@ -7,7 +7,7 @@
 #include "jit/emit/nest.hpp"
 #include "runtime/expr/interval.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 
 using llvm::Value;
 
@@ -220,4 +220,4 @@ void NestEmitter::combine_in_turn(const Written& written, const std::vector<Valu
   }
 }
 
-}  // namespace adjit
+}  // namespace adjit::emit

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace adjit {
+namespace adjit::emit {
 
 void Scopes::push(llvm::Instruction* entry, int64_t trips) {
   if (!stack_.empty()) stack_.back().left_by = entry;
@@ -33,4 +33,4 @@ void Scopes::pop() {
   if (!stack_.empty()) stack_.back().left_by = nullptr;
 }
 
-}  // namespace adjit
+}  // namespace adjit::emit

@@ -15,7 +15,9 @@
 #include <utility>
 #include <vector>
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::emit {
 
 class Scopes {
  public:
@@ -65,4 +67,4 @@ class Scopes {
   uint64_t next_serial_ = 1;
 };
 
-}  // namespace adjit
+}  // namespace adjit::emit

@@ -6,7 +6,9 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::emit {
 
 /// So many elements, aligned to a cache line. They last as long as the function's frame, so they
 /// are made in its entry block, wherever the builder is.
@@ -19,4 +21,4 @@ inline llvm::AllocaInst* stack_slots(llvm::IRBuilder<>& builder, llvm::Type* ele
   return slots;
 }
 
-}  // namespace adjit
+}  // namespace adjit::emit

@@ -16,7 +16,7 @@
 #include "jit/emit/stack_slots.hpp"
 #include "jit/emit/streaming.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 
 using llvm::Value;
 
@@ -244,4 +244,4 @@ std::vector<Value*> NestEmitter::pieces_of_rows(const std::vector<Value*>& trans
   return pieces;
 }
 
-}  // namespace adjit
+}  // namespace adjit::emit

@@ -7,7 +7,7 @@
 
 #include "autosched/target.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 namespace {
 
 using llvm::Value;
@@ -65,4 +65,4 @@ void end_streaming(llvm::IRBuilder<>& builder) {
   builder.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
 }
 
-}  // namespace adjit
+}  // namespace adjit::emit

@@ -5,7 +5,9 @@
 
 #include <llvm/IR/IRBuilder.h>
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::emit {
 
 /// The tensors of one nest that stores past the caches, as addresses of their first elements.
 struct StreamedNest {
@@ -29,4 +31,4 @@ void store_past_caches(llvm::StoreInst& store, uint64_t bytes);
 /// Orders such stores before everything that follows, as the end of a task must be.
 void end_streaming(llvm::IRBuilder<>& builder);
 
-}  // namespace adjit
+}  // namespace adjit::emit

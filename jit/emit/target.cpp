@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-namespace adjit {
+namespace adjit::emit {
 
 TargetFeatures from_feature_string(std::string_view features) {
   TargetFeatures f;
@@ -35,4 +35,4 @@ TargetFeatures from_feature_string(std::string_view features) {
   return f;
 }
 
-}  // namespace adjit
+}  // namespace adjit::emit

@@ -3,7 +3,9 @@
 
 #include <string_view>
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::emit {
 
 /// The instruction-set extensions that change which IR is written. Everything else is the back
 /// end's business.
@@ -27,4 +29,4 @@ struct TargetFeatures {
 /// on are there as well.
 TargetFeatures from_feature_string(std::string_view features);
 
-}  // namespace adjit
+}  // namespace adjit::emit

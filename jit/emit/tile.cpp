@@ -4,7 +4,7 @@
 #include "jit/emit/interleave.hpp"
 #include "jit/emit/nest.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 
 using llvm::Value;
 
@@ -394,4 +394,4 @@ Value* NestEmitter::load_result(size_t component, const Copy& copy) {
   return body_->from_memory(loaded, dtype);
 }
 
-}  // namespace adjit
+}  // namespace adjit::emit

@@ -12,7 +12,7 @@
 #include "autosched/tile_model.hpp"
 #include "jit/emit/nest.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 
 using llvm::Value;
 
@@ -189,4 +189,4 @@ std::vector<const NestEmitter::Row*> NestEmitter::rows_of_vector(std::vector<con
   return rows;
 }
 
-}  // namespace adjit
+}  // namespace adjit::emit

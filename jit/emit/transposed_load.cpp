@@ -14,7 +14,7 @@
 #include "autosched/gather_access.hpp"
 #include "jit/emit/body.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 
 using llvm::Value;
 
@@ -203,4 +203,4 @@ std::optional<Emitted> BodyEmitter::load_transposed(ExprId id, const Point& poin
   return Emitted{loaded[static_cast<size_t>(trip - first)], depth};
 }
 
-}  // namespace adjit
+}  // namespace adjit::emit

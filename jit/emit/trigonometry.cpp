@@ -6,7 +6,7 @@
 #include "jit/emit/outlined.hpp"
 #include "jit/emit/polynomials.hpp"
 
-namespace adjit::elementary {
+namespace adjit::emit::elementary {
 namespace {
 
 /// x = n pi / 2 + r + low with |r| <= pi / 4; |low| is at most half a unit of r, whatever x is.
@@ -246,4 +246,4 @@ Floats atan2(Floats y, Floats x) {
   return select(is_nan(with_nan), with_nan, copysign(with_nan, y));
 }
 
-}  // namespace adjit::elementary
+}  // namespace adjit::emit::elementary

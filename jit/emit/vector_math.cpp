@@ -5,7 +5,7 @@
 #include "jit/emit/elementary.hpp"
 #include "jit/emit/half.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 
 using llvm::Value;
 
@@ -125,10 +125,10 @@ Value* VectorMath::abs(Value* x) { return fabs(Floats(context_, x)).value(); }
 Value* VectorMath::sign(Value* x) {
   const Floats f(context_, x);
   const Floats nonzero = copysign(f.constant(1), f);
-  return select(adjit::is_nan(f), f, select(f == 0, 0, nonzero)).value();
+  return select(emit::is_nan(f), f, select(f == 0, 0, nonzero)).value();
 }
 
-Value* VectorMath::is_nan(Value* x) { return adjit::is_nan(Floats(context_, x)).value(); }
+Value* VectorMath::is_nan(Value* x) { return emit::is_nan(Floats(context_, x)).value(); }
 
 Value* VectorMath::is_inf(Value* x) {
   const Floats f(context_, x);
@@ -143,13 +143,13 @@ Value* VectorMath::fma(Value* a, Value* b, Value* c) {
 Value* VectorMath::minimum(Value* a, Value* b) {
   const Floats x(context_, a), y(context_, b);
   const Floats least = select(y < x, y, x);
-  return is_constant_number(b) ? least.value() : select(adjit::is_nan(y), y, least).value();
+  return is_constant_number(b) ? least.value() : select(emit::is_nan(y), y, least).value();
 }
 
 Value* VectorMath::maximum(Value* a, Value* b) {
   const Floats x(context_, a), y(context_, b);
   const Floats greatest = select(y > x, y, x);
-  return is_constant_number(b) ? greatest.value() : select(adjit::is_nan(y), y, greatest).value();
+  return is_constant_number(b) ? greatest.value() : select(emit::is_nan(y), y, greatest).value();
 }
 
 // Squares stay among the normal numbers: of what is far from 1 they are scaled ones.
@@ -161,21 +161,21 @@ Value* VectorMath::hypot(Value* a, Value* b) {
       select(size < 1 / far, power, select(size > far, x.constant(1 / power), 1.0));
   const Floats back = select(size < 1 / far, 1 / power, select(size > far, x.constant(power), 1.0));
   const Floats p = x * scale, q = y * scale;
-  const Floats sum = adjit::multiply_add(p, p, q * q);
+  const Floats sum = emit::multiply_add(p, p, q * q);
   const Floats length = sum.intrinsic(llvm::Intrinsic::sqrt) * back;
   const Mask infinite = (x == x.infinity()) | (y == y.infinity());
   return select(infinite, x.infinity(), length).value();
 }
 
 Value* VectorMath::multiply_add(Value* a, Value* b, Value* c) {
-  return adjit::multiply_add({context_, a}, {context_, b}, {context_, c}).value();
+  return emit::multiply_add({context_, a}, {context_, b}, {context_, c}).value();
 }
 
-Value* VectorMath::extend_half(Value* bits) { return adjit::extend_half(context_, bits); }
-Value* VectorMath::extend_bfloat(Value* bits) { return adjit::extend_bfloat(context_, bits); }
-Value* VectorMath::truncate_half(Value* value) { return adjit::truncate_half({context_, value}); }
+Value* VectorMath::extend_half(Value* bits) { return emit::extend_half(context_, bits); }
+Value* VectorMath::extend_bfloat(Value* bits) { return emit::extend_bfloat(context_, bits); }
+Value* VectorMath::truncate_half(Value* value) { return emit::truncate_half({context_, value}); }
 Value* VectorMath::truncate_bfloat(Value* value) {
-  return adjit::truncate_bfloat({context_, value});
+  return emit::truncate_bfloat({context_, value});
 }
 
-}  // namespace adjit
+}  // namespace adjit::emit

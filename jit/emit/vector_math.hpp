@@ -6,7 +6,7 @@
 #include "jit/emit/lanes.hpp"
 #include "jit/emit/target.hpp"
 
-namespace adjit {
+namespace adjit::emit {
 
 /// Emits elementary functions at the builder's position. Arguments are float or double, scalars or
 /// fixed vectors of any length, and the result has the type of the argument. A function of one
@@ -162,4 +162,4 @@ class VectorMath {
   LaneContext context_;
 };
 
-}  // namespace adjit
+}  // namespace adjit::emit

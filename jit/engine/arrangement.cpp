@@ -7,7 +7,7 @@
 #include "autosched/nests.hpp"
 #include "autosched/shared_buffers.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 namespace {
 
 int64_t item_bytes(const TensorInfo& tensor) { return static_cast<int64_t>(size_of(tensor.dtype)); }
@@ -149,4 +149,4 @@ int64_t bytes_of(const TensorInfo& tensor) {
 
 Arrangement arrange(const Program& program, const Scan* scan) { return Arranger(program, scan)(); }
 
-}  // namespace adjit
+}  // namespace adjit::engine

@@ -12,7 +12,7 @@
 #include "jit/engine/plan.hpp"
 #include "jit/engine/workspace.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 
 /// What has a place in the block: a tensor, or what the steps of a scan need.
 struct Occupant {
@@ -41,4 +41,4 @@ Arrangement arrange(const Program& program, const Scan* scan = nullptr);
 /// Bytes of a tensor, row-major, with its gaps.
 int64_t bytes_of(const TensorInfo& tensor);
 
-}  // namespace adjit
+}  // namespace adjit::engine

@@ -16,7 +16,7 @@
 #include "jit/engine/equal_kernels.hpp"
 #include "runtime/process/fork.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 
 std::string kernel_symbol(size_t kernel) { return "adjit_kernel_" + std::to_string(kernel); }
 
@@ -224,4 +224,4 @@ std::vector<std::vector<char>> split_objects(std::string_view bytes) {
   return objects;
 }
 
-}  // namespace adjit
+}  // namespace adjit::engine

@@ -15,7 +15,7 @@
 #include "jit/engine/kernel_list.hpp"
 #include "jit/engine/plan.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 
 struct CompiledKernels {
   std::vector<EmittedKernel> kernels;  // their modules have been consumed
@@ -63,4 +63,4 @@ std::vector<std::shared_ptr<LoadedCode>> load_objects(CodeLoader& loader,
 std::string join_objects(std::span<const std::vector<char>> objects);
 std::vector<std::vector<char>> split_objects(std::string_view bytes);
 
-}  // namespace adjit
+}  // namespace adjit::engine

@@ -6,7 +6,7 @@
 #include "jit/engine/stopwatch.hpp"
 #include "runtime/process/fork.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 
 Computation::Computation(Graph base) : base_(std::make_shared<const Graph>(std::move(base))) {
   type_ = type_of(*base_);
@@ -15,7 +15,7 @@ Computation::Computation(Graph base) : base_(std::make_shared<const Graph>(std::
 std::shared_ptr<const Computation> Computation::transformed(const Computation& of,
                                                             Transformation t) {
   std::shared_ptr<Computation> result(new Computation());
-  result->type_ = adjit::transformed(of.type_, t);
+  result->type_ = engine::transformed(of.type_, t);
   result->base_ = of.base_;
   result->transformations_ = of.transformations_;
   result->transformations_.push_back(std::move(t));
@@ -48,7 +48,7 @@ const Graph& Computation::graph() const {
   const Stopwatch watch;
   std::shared_ptr<const Graph> graph = base_;
   for (const Transformation& t : transformations_)
-    graph = std::make_shared<const Graph>(adjit::transformed(*graph, t));
+    graph = std::make_shared<const Graph>(engine::transformed(*graph, t));
   const BriefLock lock(mutex_);
   if (derived_) return *derived_;
   derived_ = std::move(graph);
@@ -83,8 +83,8 @@ Computation::Specialised Computation::without_cotangents(const std::vector<bool>
   last.outputs = std::move(outputs);
   std::shared_ptr<const Graph> graph = base_;
   for (size_t t = 0; t + 1 < transformations_.size(); ++t)
-    graph = std::make_shared<const Graph>(adjit::transformed(*graph, transformations_[t]));
-  result.graph = std::make_shared<const Graph>(adjit::transformed(*graph, last));
+    graph = std::make_shared<const Graph>(engine::transformed(*graph, transformations_[t]));
+  result.graph = std::make_shared<const Graph>(engine::transformed(*graph, last));
   return result;
 }
 
@@ -93,4 +93,4 @@ double Computation::derive_ms() const {
   return derive_ms_;
 }
 
-}  // namespace adjit
+}  // namespace adjit::engine

@@ -13,7 +13,7 @@
 #include "jit/engine/transformation.hpp"
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 
 /// Immutable; shared by any number of threads.
 class Computation {
@@ -67,4 +67,4 @@ class Computation {
   mutable std::string base_hash_;
 };
 
-}  // namespace adjit
+}  // namespace adjit::engine

@@ -6,7 +6,7 @@
 #include "jit/engine/json_text.hpp"
 #include "runtime/process/json.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 namespace {
 
 Json report(const KernelCost& kernel) {
@@ -42,4 +42,4 @@ std::string cost_json(const ProgramCost& cost, const Target& target) {
   return json_text(j);
 }
 
-}  // namespace adjit
+}  // namespace adjit::engine

@@ -5,7 +5,7 @@
 
 #include "autosched/cost.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 
 /// JSON object: microseconds, inputs and terms (names), machine (call, pool, task: microseconds
 /// before corrections; memory_share: of the machine's bandwidth, what one core can draw;
@@ -14,4 +14,4 @@ namespace adjit {
 /// inputs and microseconds.
 std::string cost_json(const ProgramCost& cost, const Target& target);
 
-}  // namespace adjit
+}  // namespace adjit::engine

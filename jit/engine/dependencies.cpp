@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace adjit {
+namespace adjit::engine {
 
 void Dependencies::split(int64_t at) {
   auto next = places_.upper_bound(at);
@@ -62,4 +62,4 @@ std::vector<size_t> Dependencies::waits_of(size_t group) const {
   return waits;
 }
 
-}  // namespace adjit
+}  // namespace adjit::engine

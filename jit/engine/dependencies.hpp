@@ -6,7 +6,9 @@
 #include <map>
 #include <vector>
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::engine {
 
 /// Accesses in the order of a sequential run. A group waits for whoever wrote last what it reads or
 /// writes, and for all who have read since then what it writes: that holds for places that are used
@@ -32,4 +34,4 @@ class Dependencies {
   std::vector<std::vector<size_t>> waits_;
 };
 
-}  // namespace adjit
+}  // namespace adjit::engine

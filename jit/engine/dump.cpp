@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace adjit {
+namespace adjit::engine {
 
 std::string dump_directory() {
   const char* directory = std::getenv("ADJIT_DUMP");
@@ -32,4 +32,4 @@ void dump(const std::string& directory, std::string_view title, std::string_view
   }
 }
 
-}  // namespace adjit
+}  // namespace adjit::engine

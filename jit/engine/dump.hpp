@@ -8,7 +8,7 @@
 
 #include "jit/cache/log.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 
 /// Files of one compilation: name and content.
 using DumpFiles = std::vector<std::pair<std::string, std::string>>;
@@ -21,4 +21,4 @@ std::string dump_directory();
 void dump(const std::string& directory, std::string_view title, std::string_view id,
           const DumpFiles& files, const cache::Log& log);
 
-}  // namespace adjit
+}  // namespace adjit::engine

@@ -24,7 +24,7 @@
 #include "runtime/graph/text.hpp"
 #include "runtime/process/fork.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 
 extern const char kCodeRevision[];  // the build writes it: cmake/code_revision.cmake
 
@@ -263,7 +263,7 @@ Graph Engine::final_graph(const Request& request) const {
                       std::ranges::none_of(graph.stages, [](const Stage& stage) {
                         return stage.kind == StageKind::Call || stage.kind == StageKind::Scan;
                       });
-  return adjit::final_graph(graph, simple);
+  return sched::final_graph(graph, simple);
 }
 
 CheckedGraph Engine::checked_graph(const Request& request) const {
@@ -446,4 +446,4 @@ ExportedFunction Engine::exported(const Request& request, const std::string& nam
   return function;
 }
 
-}  // namespace adjit
+}  // namespace adjit::engine

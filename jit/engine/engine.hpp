@@ -22,7 +22,7 @@
 #include "jit/engine/export.hpp"
 #include "runtime/process/cancellation.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 
 struct EngineOptions {
   int threads = 0;  // 0: ADJIT_NUM_THREADS, else the cores this process may use
@@ -127,4 +127,4 @@ class Engine {
   cache::MemoryTier<Executable> executables_;
 };
 
-}  // namespace adjit
+}  // namespace adjit::engine

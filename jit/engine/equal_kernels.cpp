@@ -9,7 +9,7 @@
 
 #include "jit/emit/lost_if_thrown.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 namespace {
 
 constexpr const char* kAnyName = "adjit_kernel";
@@ -39,4 +39,4 @@ size_t EqualKernels::show(size_t k, EmittedKernel& kernel) {
   return entry->second = std::min(entry->second, k);
 }
 
-}  // namespace adjit
+}  // namespace adjit::engine

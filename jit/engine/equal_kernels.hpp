@@ -10,7 +10,7 @@
 
 #include "jit/emit/kernel.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 
 /// The first kernel of a list stands for all that equal it: their modules are the same but for the
 /// kernel's own symbol. Modules are compared whole, as bitcode, of which this keeps one each.
@@ -34,4 +34,4 @@ class EqualKernels {
   std::vector<const Codes::value_type*> codes_;  // by kernel
 };
 
-}  // namespace adjit
+}  // namespace adjit::engine

@@ -13,7 +13,7 @@
 #include "jit/emit/kernel.hpp"
 #include "jit/engine/workspace.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 
 struct Executable::Frame {
   std::vector<void*> addresses;  // per buffer
@@ -406,4 +406,4 @@ void Executable::run_scan(Frame& frame, size_t number) const {
   }
 }
 
-}  // namespace adjit
+}  // namespace adjit::engine

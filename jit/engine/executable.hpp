@@ -14,7 +14,7 @@
 #include "jit/engine/task_graph.hpp"
 #include "runtime/process/cancellation.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 
 /// How an executable came to be, for people: milliseconds, and where it was found.
 struct CompileReport {
@@ -122,4 +122,4 @@ class Executable {
   std::atomic<Frame*> spare_{nullptr};  // kept for the next call
 };
 
-}  // namespace adjit
+}  // namespace adjit::engine

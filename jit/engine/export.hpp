@@ -10,7 +10,7 @@
 #include "jit/cpu/float_mode.hpp"
 #include "jit/engine/plan.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 
 /// A function of the library: the plan, and the objects of its kernels as CompiledKernels has them.
 struct ExportedFunction {
@@ -36,4 +36,4 @@ std::string export_source(const std::string& library, std::span<const ExportedFu
 void export_library(const std::string& library, std::span<const ExportedFunction> functions,
                     const std::filesystem::path& directory);
 
-}  // namespace adjit
+}  // namespace adjit::engine

@@ -14,7 +14,7 @@
 #include "jit/engine/export.hpp"
 #include "runtime/expr/error.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 namespace {
 
 namespace fs = std::filesystem;
@@ -126,4 +126,4 @@ void export_library(const std::string& library, std::span<const ExportedFunction
           said);
 }
 
-}  // namespace adjit
+}  // namespace adjit::engine

@@ -7,7 +7,7 @@
 #include "jit/cpu/math_symbols.hpp"
 #include "runtime/expr/error.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 namespace {
 
 struct Row {
@@ -78,4 +78,4 @@ std::string exported_math(std::span<const ExportedFunction> functions) {
   return text;
 }
 
-}  // namespace adjit
+}  // namespace adjit::engine

@@ -6,9 +6,9 @@
 
 #include "jit/engine/export.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 
 /// Definitions of those that the objects name. ErrorCode::Compile for one that libm lacks.
 std::string exported_math(std::span<const ExportedFunction> functions);
 
-}  // namespace adjit
+}  // namespace adjit::engine

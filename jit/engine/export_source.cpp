@@ -2,7 +2,7 @@
 #include "jit/engine/export.hpp"
 #include "jit/engine/export_math.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 namespace {
 
 std::string number(int64_t value) { return std::to_string(value); }
@@ -239,4 +239,4 @@ std::string export_source(const std::string& library, std::span<const ExportedFu
   return text;
 }
 
-}  // namespace adjit
+}  // namespace adjit::engine

@@ -3,7 +3,7 @@
 
 #include "autosched/step_invariants.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 
 KernelList::KernelList(const Program& program, std::span<const TensorLayout> input_layouts) {
   add(program, input_layouts, 1);
@@ -53,4 +53,4 @@ std::vector<TensorLayout> step_layouts(const Graph& graph, const Stage& stage,
   return inputs;
 }
 
-}  // namespace adjit
+}  // namespace adjit::engine

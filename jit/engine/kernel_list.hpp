@@ -9,7 +9,7 @@
 #include "autosched/program.hpp"
 #include "jit/emit/layout.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 
 /// Kernels in the order in which they first run; the program must outlive the list.
 class KernelList {
@@ -39,4 +39,4 @@ std::vector<TensorLayout> layouts_of(const Graph& graph,
 std::vector<TensorLayout> step_layouts(const Graph& graph, const Stage& scan,
                                        std::span<const TensorLayout> layouts);
 
-}  // namespace adjit
+}  // namespace adjit::engine

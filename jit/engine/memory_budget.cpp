@@ -10,7 +10,7 @@
 #include "autosched/search.hpp"
 #include "jit/engine/arrangement.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 namespace {
 
 constexpr int kAttempts = 8;
@@ -137,4 +137,4 @@ void refuse_workspace(const Program& program, int64_t budget) {
                   " bytes or more, take smaller batches, or cut scans by checkpoint=");
 }
 
-}  // namespace adjit
+}  // namespace adjit::engine

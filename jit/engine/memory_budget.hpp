@@ -6,7 +6,7 @@
 #include "autosched/program.hpp"
 #include "autosched/target.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 
 /// Bytes that a run of the program allocates besides its outputs: what lies between kernels, and
 /// the slots of as many threads as the schedule has cores.
@@ -21,4 +21,4 @@ Program schedule_within(const Graph& graph, const Target& target, int64_t budget
 /// Raises that error of a program.
 [[noreturn]] void refuse_workspace(const Program& program, int64_t budget);
 
-}  // namespace adjit
+}  // namespace adjit::engine

@@ -9,7 +9,7 @@
 #include "jit/engine/dependencies.hpp"
 #include "jit/engine/kernel_list.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 namespace {
 
 constexpr size_t kConstantAlignment = 64;
@@ -229,4 +229,4 @@ ExecutionPlan make_plan(const Program& program, std::span<const EmittedKernel> k
   return Planner(program, kernels, input_layouts, std::move(checks))();
 }
 
-}  // namespace adjit
+}  // namespace adjit::engine

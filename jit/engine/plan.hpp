@@ -13,7 +13,7 @@
 #include "jit/emit/layout.hpp"
 #include "runtime/diff/data_checks.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 
 /// One array that kernels read or write, and where its element 0 lies.
 struct Buffer {
@@ -111,4 +111,4 @@ ExecutionPlan make_plan(const Program& program, std::span<const EmittedKernel> k
 std::string to_json(const ExecutionPlan& plan);
 ExecutionPlan plan_from_json(std::string_view text, std::string constants);
 
-}  // namespace adjit
+}  // namespace adjit::engine

@@ -3,7 +3,7 @@
 #include "jit/engine/plan.hpp"
 #include "runtime/process/json.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 namespace {
 
 Json to_json(const std::vector<ArraySpec>& arrays) {
@@ -235,4 +235,4 @@ ExecutionPlan plan_from_json(std::string_view text, std::string constants) {
   }
 }
 
-}  // namespace adjit
+}  // namespace adjit::engine

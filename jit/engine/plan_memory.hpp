@@ -6,7 +6,9 @@
 #include <map>
 #include <optional>
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::engine {
 
 /// A value that some kernel left, or the caller: every write makes a new one.
 using Version = uint64_t;
@@ -69,4 +71,4 @@ class PlanMemory {
   std::map<size_t, std::map<int64_t, Held>> spaces_;  // ranges by where they begin, apart
 };
 
-}  // namespace adjit
+}  // namespace adjit::engine

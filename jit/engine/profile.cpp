@@ -11,7 +11,7 @@
 #include "jit/engine/kernel_list.hpp"
 #include "runtime/process/json.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 namespace {
 
 Json report(const Program& program, const Kernel& kernel, const KernelPlan& plan,
@@ -66,4 +66,4 @@ std::string profile_json(const Program& program, std::span<const TensorLayout> i
   return json_text(list);
 }
 
-}  // namespace adjit
+}  // namespace adjit::engine

@@ -8,7 +8,7 @@
 #include "autosched/target.hpp"
 #include "jit/engine/executable.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 
 /// JSON array, one object per kernel of the plan made of `program`, in order: symbol (which
 /// kernels of the same code share), stages (the names of what it computes), calls, microseconds (of
@@ -20,4 +20,4 @@ std::string profile_json(const Program& program, std::span<const TensorLayout> i
                          const ExecutionPlan& plan, std::span<const Executable::KernelTime> times,
                          const Target& target);
 
-}  // namespace adjit
+}  // namespace adjit::engine

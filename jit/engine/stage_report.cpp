@@ -5,7 +5,7 @@
 #include "jit/engine/json_text.hpp"
 #include "runtime/process/json.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 namespace {
 
 Json report(const Graph& graph, const Stage& stage) {
@@ -34,4 +34,4 @@ std::string stages_json(const Graph& graph) {
   return json_text(list);
 }
 
-}  // namespace adjit
+}  // namespace adjit::engine

@@ -3,7 +3,9 @@
 
 #include <chrono>
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::engine {
 
 class Stopwatch {
  public:
@@ -16,4 +18,4 @@ class Stopwatch {
   Clock::time_point start_ = Clock::now();
 };
 
-}  // namespace adjit
+}  // namespace adjit::engine

@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-namespace adjit {
+namespace adjit::engine {
 
 class TaskGraph::Run {
  public:
@@ -156,4 +156,4 @@ void TaskGraph::run(Run& run, ThreadPool& pool, Work work, void* context) const 
       &call);
 }
 
-}  // namespace adjit
+}  // namespace adjit::engine

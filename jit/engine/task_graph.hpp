@@ -11,7 +11,7 @@
 
 #include "jit/cpu/parallel.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 
 /// Groups of independent tasks, each after all tasks of the groups that it waits for. Immutable;
 /// runs of one graph at once need a Run each. Which thread runs which task never changes a result.
@@ -51,4 +51,4 @@ class TaskGraph {
   int64_t workers_;
 };
 
-}  // namespace adjit
+}  // namespace adjit::engine

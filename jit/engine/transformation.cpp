@@ -4,7 +4,7 @@
 #include "runtime/diff/forward.hpp"
 #include "runtime/diff/reverse.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 namespace {
 
 using Kind = Transformation::Kind;
@@ -156,4 +156,4 @@ std::string to_string(const Transformation& t) {
          ",out=" + list(t.out_axes) + ")";
 }
 
-}  // namespace adjit
+}  // namespace adjit::engine

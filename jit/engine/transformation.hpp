@@ -9,7 +9,7 @@
 #include "runtime/diff/batch.hpp"
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 
 /// One transformation, in terms of input and output positions. Fields that a kind does not name are
 /// left empty.
@@ -52,4 +52,4 @@ Graph transformed(const Graph& graph, const Transformation& transformation);
 /// Canonical text: equal for equal transformations only. A component of cache keys.
 std::string to_string(const Transformation& transformation);
 
-}  // namespace adjit
+}  // namespace adjit::engine

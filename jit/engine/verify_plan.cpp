@@ -11,7 +11,7 @@
 #include "jit/engine/plan_memory.hpp"
 #include "runtime/graph/evaluator.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 namespace {
 
 constexpr size_t kWorkspace = 0, kSlot = 1, kFirstArgument = 2;  // address spaces
@@ -425,4 +425,4 @@ void verify_plan(const ExecutionPlan& plan, const Program& program,
   PlanRun(plan, program, kernels)();
 }
 
-}  // namespace adjit
+}  // namespace adjit::engine

@@ -15,11 +15,11 @@
 #include "jit/emit/kernel.hpp"
 #include "jit/engine/plan.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 
 /// Checks a plan that make_plan() made of these. ErrorCode::Internal says which kernel reads what
 /// is not there. Takes time that grows with the square of the kernels: for tests.
 void verify_plan(const ExecutionPlan& plan, const Program& program,
                  std::span<const EmittedKernel> kernels);
 
-}  // namespace adjit
+}  // namespace adjit::engine

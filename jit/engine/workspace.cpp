@@ -6,7 +6,7 @@
 
 #include "runtime/expr/integer.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 namespace {
 
 struct Placed {
@@ -63,4 +63,4 @@ WorkspaceBlock allocate_block(int64_t bytes) {
   return block;
 }
 
-}  // namespace adjit
+}  // namespace adjit::engine

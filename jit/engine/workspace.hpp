@@ -10,7 +10,7 @@
 
 #include "runtime/expr/integer.hpp"
 
-namespace adjit {
+namespace adjit::engine {
 
 /// A buffer that is alive from step `first` to step `last`, both included.
 struct Lifetime {
@@ -43,4 +43,4 @@ using WorkspaceBlock = std::unique_ptr<std::byte, FreeBlock>;
 /// none.
 WorkspaceBlock allocate_block(int64_t bytes);
 
-}  // namespace adjit
+}  // namespace adjit::engine

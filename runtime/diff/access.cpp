@@ -11,7 +11,7 @@
 #include "runtime/domain/bounds.hpp"
 #include "runtime/domain/fibre.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 // The common case without the solver: every coordinate is a different axis over the tensor's whole
@@ -221,4 +221,4 @@ void turn_round(Graph& graph, Restrictions& domain, const Access& access, size_t
   }
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

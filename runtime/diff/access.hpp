@@ -13,7 +13,7 @@
 #include "runtime/diff/sweep.hpp"
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 struct Contribution {
   Domain domain;   // gather: output axes are the tensor's; scatter: output_rank 0
@@ -31,4 +31,4 @@ struct Contribution {
 void turn_round(Graph& graph, Restrictions& domain, const Access& access, size_t origin,
                 std::vector<Contribution>& contributions);
 
-}  // namespace adjit
+}  // namespace adjit::diff

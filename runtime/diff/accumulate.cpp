@@ -7,7 +7,7 @@
 #include "runtime/diff/rewrite.hpp"
 #include "runtime/domain/bounds.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 // Conditions larger than this are kept as a bool tensor, so that chains of guards stay linear.
@@ -253,4 +253,4 @@ TensorId materialised(Graph& graph, TensorId like, const Cotangent& cotangent) {
   return add_compute(graph, "d_" + info.name, shape_box(info.shape), Combiner{}, {value})[0];
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -7,7 +7,7 @@
 #include "runtime/diff/access.hpp"
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// The cotangent of a tensor: a tensor of its shape and dtype, or one constant for all elements.
 struct Cotangent {
@@ -35,4 +35,4 @@ Cotangent accumulate(Graph& graph, TensorId tensor, const std::vector<Contributi
 /// A tensor of this shape holding the cotangent (zeros or the constant written out where needed).
 TensorId materialised(Graph& graph, TensorId like, const Cotangent& cotangent);
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -7,7 +7,7 @@
 
 #include "runtime/expr/integer.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 // Places of one walk: indices of reads are small, and what is larger is nobody's window.
@@ -163,4 +163,4 @@ bool is_whole_box(const AntiUnified& all) {
   return points == values.size() && std::ranges::adjacent_find(values) == values.end();
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -14,7 +14,7 @@
 
 #include "runtime/expr/expr.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// The largest extent of a tensor that is read at generalized places: below it an int32 place plus
 /// a few is out of range whether it wraps or not.
@@ -37,4 +37,4 @@ std::optional<AntiUnified> anti_unify(ExprPool& pool, std::span<const ExprId> ex
 /// Whether the expressions are the points of the new axes' box, each once.
 bool is_whole_box(const AntiUnified& all);
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -7,7 +7,7 @@
 #include "runtime/diff/batch_loop.hpp"
 #include "runtime/diff/rewrite.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 void check_axes(const Graph& graph, std::span<const BatchAxis> axes,
@@ -272,4 +272,4 @@ Graph vmap(const Graph& graph, std::span<const BatchAxis> in_axes, int64_t size,
   return Batcher(graph, in_axes, size)(out_axes);
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -16,7 +16,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// Where the batch axis of a tensor is, counted in the batched shape; none: the tensor has none.
 using BatchAxis = std::optional<size_t>;
@@ -31,4 +31,4 @@ using BatchAxis = std::optional<size_t>;
 Graph vmap(const Graph& graph, std::span<const BatchAxis> in_axes, int64_t size,
            std::span<const BatchAxis> out_axes);
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 void mark_scan(const Stage& stage, std::vector<char>& marked) {
@@ -63,4 +63,4 @@ std::vector<char> batched_outputs(const Graph& graph, std::span<const char> inpu
   return outputs;
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -6,7 +6,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// One flag per tensor, given one per input. A carry of a scan depends where its initial value does
 /// or a step makes it so, or where the number of steps does; a stacked result where its slice does;
@@ -20,4 +20,4 @@ std::vector<char> batched_step_inputs(const Stage& scan, std::span<const char> t
 /// The flags of a graph's outputs.
 std::vector<char> batched_outputs(const Graph& graph, std::span<const char> inputs);
 
-}  // namespace adjit
+}  // namespace adjit::diff

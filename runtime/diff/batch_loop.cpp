@@ -3,7 +3,7 @@
 
 #include "runtime/diff/rewrite.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 // next where the element goes on, else what it was.
@@ -45,4 +45,4 @@ Scan batched_loop(const Scan& scan, std::span<const BatchAxis> in_axes, int64_t 
   return result;
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -9,7 +9,7 @@
 
 #include "runtime/diff/batch.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// Whether any of `size` elements is true: a stage over a tensor of shape {size}.
 TensorId any_of(Graph& graph, TensorId each, int64_t size);
@@ -18,4 +18,4 @@ TensorId any_of(Graph& graph, TensorId each, int64_t size);
 /// of its body; all carries are batched along axis 0.
 Scan batched_loop(const Scan& scan, std::span<const BatchAxis> in_axes, int64_t size);
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -10,7 +10,7 @@
 #include "runtime/graph/splice.hpp"
 #include "runtime/graph/subgraphs.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 using Active = std::function<bool(TensorId)>;
@@ -255,4 +255,4 @@ Graph expand_calls(const Graph& graph) { return Expander(false)(graph); }
 
 Graph expand_plain_calls(const Graph& graph) { return Expander(true)(graph); }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -12,7 +12,7 @@
 #include "runtime/diff/accumulate.hpp"
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// Appends the derivative of graph.stages[stage], a Call, given one cotangent per result, and
 /// reports the gradient of every operand for which `active` answers true.
@@ -41,4 +41,4 @@ Graph expand_calls(const Graph& graph);
 /// The same for calls that are neither custom nor to recompute.
 Graph expand_plain_calls(const Graph& graph);
 
-}  // namespace adjit
+}  // namespace adjit::diff

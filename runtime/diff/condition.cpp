@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 // !(a < b) || !(b < a) always holds (NaN included): the two sides of a max or min.
@@ -162,4 +162,4 @@ Guarded Conditions::join(std::span<const Guarded> rest) {
   return {always ? ancestor : refine(ancestor, any), balanced_sum(pool_, values)};
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

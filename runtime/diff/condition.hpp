@@ -13,7 +13,7 @@
 
 #include "runtime/expr/expr.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// Index into a Conditions table; 0 is "always".
 struct ConditionId {
@@ -72,4 +72,4 @@ std::vector<ExprId> conjuncts(const ExprPool& pool, ExprId condition);
 /// double.
 ExprId balanced_sum(ExprPool& pool, std::span<const ExprId> terms);
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -6,7 +6,7 @@
 #include "runtime/diff/simplify.hpp"
 #include "runtime/graph/subgraphs.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 bool is_product(const ExprPool& pool, ExprId id) { return pool.is(id, Op::Mul); }
@@ -92,4 +92,4 @@ Graph contract(const Graph& graph) {
   return compact(with_subgraphs(Contractor(graph)(), contract));
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -9,7 +9,7 @@
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/verify_bounds.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 // The points at which one index is evaluated, as the domain of a stage of its own.
@@ -336,4 +336,4 @@ CheckedGraph with_data_checks(Graph graph, bool nan) {
   return Checker(std::move(graph), nan, loops)();
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -19,7 +19,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// What is checked, for the message.
 struct DataCheck {
@@ -53,4 +53,4 @@ CheckedGraph with_data_checks(Graph graph, bool nan = false);
 /// stage that made a NaN. NaNs of inputs that no stage passes on are no failure.
 void raise_failed_checks(std::span<const DataCheck> checks, std::span<const int64_t> found);
 
-}  // namespace adjit
+}  // namespace adjit::diff

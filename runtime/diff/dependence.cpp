@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace adjit {
+namespace adjit::diff {
 
 std::vector<char> differentiably_dependent(const Graph& graph, std::vector<char> marked) {
   for (const Stage& stage : graph.stages) {
@@ -32,4 +32,4 @@ std::vector<char> dependent_inputs(const Scan& scan, std::vector<char> flagged) 
   return flagged;
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

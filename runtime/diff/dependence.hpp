@@ -5,7 +5,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// Marks (one flag per tensor; `marked` gives the flags to start from) every float result of a
 /// stage that reads a marked tensor. Nothing passes stop_gradient. A scan counts as one stage: all
@@ -16,4 +16,4 @@ std::vector<char> differentiably_dependent(const Graph& graph, std::vector<char>
 /// makes depend on a flagged input, over any number of steps. At most carries + 1 walks.
 std::vector<char> dependent_inputs(const Scan& scan, std::vector<char> flagged);
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -5,7 +5,7 @@
 #include "runtime/diff/guards.hpp"
 #include "runtime/domain/bounds.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 constexpr size_t kMostDomains = 8;
@@ -104,4 +104,4 @@ std::optional<std::vector<Domain>> disjoint_domains(ExprPool& pool, ExprId condi
   return disjoint;
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

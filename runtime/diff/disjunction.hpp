@@ -11,7 +11,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// The points of `domain` where `condition` (&&, || and ! of affine comparisons) holds, as disjoint
 /// domains over the same axes. std::nullopt when part of the condition is not affine or more than a
@@ -19,4 +19,4 @@ namespace adjit {
 std::optional<std::vector<Domain>> disjoint_domains(ExprPool& pool, ExprId condition,
                                                     const Domain& domain);
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -9,7 +9,7 @@
 #include "runtime/diff/rewrite.hpp"
 #include "runtime/diff/shared_partials.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 bool is_elementwise(const Stage& stage) {
@@ -144,4 +144,4 @@ ExprId ExpandedBodies::expanded(const Stage& stage, Expansion& expansion) {
   return Rebuilder(pool, pool, leaf)(stage.bodies[0]);
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -12,7 +12,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// Expansions of a graph's stages. Adds expressions to the graph's pool, changes nothing else.
 class ExpandedBodies {
@@ -57,4 +57,4 @@ inline constexpr size_t kMostExpandedStages = 128;
 /// Eight corners with their weights and places take about 300.
 inline constexpr size_t kMostExpandedNodes = 4000;
 
-}  // namespace adjit
+}  // namespace adjit::diff

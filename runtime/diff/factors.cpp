@@ -5,7 +5,7 @@
 
 #include "runtime/diff/condition.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 AxisSet axes_used(const ExprPool& pool, ExprId expr) {
   AxisSet used = 0;
@@ -110,4 +110,4 @@ ExprId common_factor_out(ExprPool& pool, ExprId body) {
   return total;
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -6,7 +6,7 @@
 
 #include "runtime/expr/expr.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// Set of axis numbers below 64.
 using AxisSet = uint64_t;
@@ -37,4 +37,4 @@ ExprId product_of(ExprPool& pool, const Product& product, DType dtype);
 /// otherwise.
 ExprId common_factor_out(ExprPool& pool, ExprId body);
 
-}  // namespace adjit
+}  // namespace adjit::diff

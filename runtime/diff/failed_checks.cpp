@@ -4,7 +4,7 @@
 #include "runtime/diff/data_checks.hpp"
 #include "runtime/expr/error.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 // The coordinates of a numbered point.
@@ -74,4 +74,4 @@ void raise_failed_checks(std::span<const DataCheck> checks, std::span<const int6
   raise_nan(checks, found, first);
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

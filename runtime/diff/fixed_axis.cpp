@@ -7,7 +7,7 @@
 #include "runtime/diff/condition.hpp"
 #include "runtime/diff/rewrite.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 bool uses_axis(const ExprPool& pool, ExprId expr, size_t axis) {
@@ -105,4 +105,4 @@ void fix_axis(ExprPool& pool, Stage& stage, const FixedAxis& fixed) {
   stage.domain.equalities.push_back(Affine::variable(fixed.axis));
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

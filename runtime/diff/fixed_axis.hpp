@@ -10,7 +10,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// Terms of a sum are structurally zero but where the reduction axis `axis` is `value`, an Int64
 /// expression without that axis. `value` has a meaning only where `reached` holds (invalid:
@@ -32,4 +32,4 @@ std::optional<FixedAxis> fixed_axis(ExprPool& pool, ExprId literal, ExprId reach
 /// row axis == 0.
 void fix_axis(ExprPool& pool, Stage& stage, const FixedAxis& fixed);
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -9,7 +9,7 @@
 #include "runtime/diff/rewrite.hpp"
 #include "runtime/diff/simplify.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 struct Fixed {
@@ -137,4 +137,4 @@ class Dropper {
 
 Graph drop_fixed_outputs(Graph graph) { return Dropper(std::move(graph))(); }
 
-}  // namespace adjit
+}  // namespace adjit::diff

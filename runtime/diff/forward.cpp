@@ -17,7 +17,7 @@
 #include "runtime/diff/simplify.hpp"
 #include "runtime/diff/tangents.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 void check_positions(const Graph& forward, const std::vector<size_t>& wrt) {
@@ -222,4 +222,4 @@ Graph jvp(const Graph& forward, const ForwardOptions& options) {
   return options.clean ? simplify(std::move(graph)) : compact(std::move(graph));
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

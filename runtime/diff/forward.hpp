@@ -13,7 +13,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 struct ForwardOptions {
   std::vector<size_t> wrt;    // positions in forward.inputs that get a tangent; each once
@@ -32,4 +32,4 @@ struct ForwardOptions {
 /// listed twice.
 Graph jvp(const Graph& forward, const ForwardOptions& options);
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -5,7 +5,7 @@
 #include "runtime/diff/forward.hpp"
 #include "runtime/diff/reducers.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 void refuse(const Stage& stage) {
@@ -64,4 +64,4 @@ void push_call(Graph& graph, TangentMap& map, size_t index, bool clean) {
   graph.stages[index] = std::move(stage);
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -3,7 +3,7 @@
 
 #include "runtime/diff/tangent_map.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// Replaces graph.stages[stage] (Call) by the call that gives its results and their tangents, to be
 /// recomputed by reverse mode as the call was. `clean` is passed on to the derivation of the body.
@@ -11,4 +11,4 @@ namespace adjit {
 /// nothing about tangents.
 void push_call(Graph& graph, TangentMap& map, size_t stage, bool clean);
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -5,7 +5,7 @@
 
 #include "runtime/diff/tangents.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 // The float components: those that get a tangent. Component `floats[m]` of n has its tangent in
@@ -71,4 +71,4 @@ void push_custom(Graph& graph, TangentMap& map, size_t index) {
   graph.stages[index] = std::move(stage);
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

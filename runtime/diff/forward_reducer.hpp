@@ -3,7 +3,7 @@
 
 #include "runtime/diff/tangent_map.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// Turns graph.stages[stage] (a Compute stage with a custom combiner) into the reducer of its dual
 /// numbers: one more component per float component, its tangent. For combine(a, b) the tangent
@@ -13,4 +13,4 @@ namespace adjit {
 /// Does nothing when all tangents are zero.
 void push_custom(Graph& graph, TangentMap& map, size_t stage);
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -6,7 +6,7 @@
 #include "runtime/diff/dependence.hpp"
 #include "runtime/diff/forward.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 class ScanTangent {
@@ -132,4 +132,4 @@ void push_scan(Graph& graph, TangentMap& map, size_t stage, bool clean) {
   ScanTangent(graph, map, stage)(clean);
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

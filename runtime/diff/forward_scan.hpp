@@ -6,11 +6,11 @@
 
 #include "runtime/diff/tangent_map.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// Replaces graph.stages[stage] (Scan, the last stage so far) by the scan that computes its results
 /// and their tangents; only carries that depend on an operand with a tangent get one. Does nothing
 /// when none does. `clean` is passed on to the derivation of the step.
 void push_scan(Graph& graph, TangentMap& map, size_t stage, bool clean);
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -8,7 +8,7 @@
 #include "runtime/diff/rewrite.hpp"
 #include "runtime/diff/tangents.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 class ScatterTangent {
@@ -175,4 +175,4 @@ void push_scatter(Graph& graph, TangentMap& map, size_t stage) {
   ScatterTangent(graph, map, stage)();
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -8,9 +8,9 @@
 
 #include "runtime/diff/tangent_map.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// Appends the tangent of graph.stages[stage] (Scatter) and what it needs.
 void push_scatter(Graph& graph, TangentMap& map, size_t stage);
 
-}  // namespace adjit
+}  // namespace adjit::diff

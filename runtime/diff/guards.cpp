@@ -7,7 +7,7 @@
 #include "runtime/domain/bounds.hpp"
 #include "runtime/graph/affine_constraint.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 // Conjuncts, with !(a || b) taken apart.
@@ -122,4 +122,4 @@ ExprId rows_condition(ExprPool& pool, const Domain& domain, size_t axis_limit) {
   return condition;
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -6,7 +6,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// Moves every conjunct of `condition` that is affine over the domain into it as a row (comparisons
 /// of int64, negated ones too; !(a || b) is a conjunction). Returns the conjunction of the others,
@@ -47,4 +47,4 @@ class Restrictions {
 /// from `axis_limit` on.
 ExprId rows_condition(ExprPool& pool, const Domain& domain, size_t axis_limit);
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -19,7 +19,7 @@
 #include "runtime/diff/split_domain.hpp"
 #include "runtime/domain/count.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 double points(const Domain& domain, AxisSet set) {
@@ -306,4 +306,4 @@ class Hoister {
 
 Graph hoist_factors(Graph graph) { return Hoister(std::move(graph))(); }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -5,7 +5,7 @@
 #include "runtime/domain/bounds.hpp"
 #include "runtime/graph/affine_constraint.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 bool is_choice(Op op) {
@@ -128,4 +128,4 @@ std::optional<Sign> known_sign(const Domain& domain, const IndexChoice& choice) 
   return std::nullopt;
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -10,7 +10,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// Operations that indices are computed by from axes and numbers.
 bool is_index_operation(Op op);
@@ -45,4 +45,4 @@ void restrict_to(Domain& domain, const IndexChoice& choice, Sign sign);
 /// The sign that the choice has at every point of the domain, provably.
 std::optional<Sign> known_sign(const Domain& domain, const IndexChoice& choice);
 
-}  // namespace adjit
+}  // namespace adjit::diff

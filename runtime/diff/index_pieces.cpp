@@ -9,7 +9,7 @@
 #include "runtime/diff/indices.hpp"
 #include "runtime/domain/bounds.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 // Whether an expression is made of axes by operations whose choices split a domain. Products of
@@ -135,4 +135,4 @@ std::optional<std::vector<IndexPiece>> index_pieces(ExprPool& pool, const Domain
   return pieces;
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

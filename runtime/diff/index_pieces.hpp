@@ -14,7 +14,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// Pieces that a domain is split into at most: three of each of four coordinates that are clipped.
 inline constexpr size_t kMostPieces = 81;
@@ -35,4 +35,4 @@ std::optional<std::vector<IndexPiece>> index_pieces(ExprPool& pool, const Domain
                                                     std::span<const ExprId> coordinates,
                                                     ExprId condition);
 
-}  // namespace adjit
+}  // namespace adjit::diff

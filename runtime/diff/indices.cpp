@@ -9,7 +9,7 @@
 #include "runtime/diff/rewrite.hpp"
 #include "runtime/diff/simplify.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 size_t divisions_in(const ExprPool& pool, ExprId index) {
@@ -31,7 +31,7 @@ ExprId simpler(ExprPool& pool, ExprId index, Domain domain) {
 
 // The expression with the choices that the domain decides taken, of the nodes that may be.
 template <class May>
-ExprId decided(ExprPool& pool, ExprId root, const Domain& domain, May&& may) {
+ExprId with_decided_conditions(ExprPool& pool, ExprId root, const Domain& domain, May&& may) {
   std::unordered_map<uint32_t, ExprId> now;
   for (ExprId id : reachable(pool, std::span(&root, 1))) {
     const bool changed = std::ranges::any_of(
@@ -59,7 +59,8 @@ ExprId with_simpler_operands(ExprPool& pool, ExprId condition, const Domain& dom
     if (pool.is(id, Op::And) || pool.is(id, Op::Or) || pool.is(id, Op::Not))
       open.insert(open.end(), pool.operands(id).begin(), pool.operands(id).end());
   }
-  return decided(pool, condition, domain, [&](ExprId id) { return !own.contains(id.value); });
+  return with_decided_conditions(pool, condition, domain,
+                                 [&](ExprId id) { return !own.contains(id.value); });
 }
 
 void simplify_reads(ExprPool& pool, Stage& stage) {
@@ -85,7 +86,7 @@ void simplify_reads(ExprPool& pool, Stage& stage) {
 }  // namespace
 
 ExprId without_choices(ExprPool& pool, ExprId index, const Domain& domain) {
-  return decided(pool, index, domain, [](ExprId) { return true; });
+  return with_decided_conditions(pool, index, domain, [](ExprId) { return true; });
 }
 
 Graph simplify_indices(Graph graph) {
@@ -93,4 +94,4 @@ Graph simplify_indices(Graph graph) {
   return graph;
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

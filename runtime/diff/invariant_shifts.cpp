@@ -16,7 +16,7 @@
 #include "runtime/diff/rewrite.hpp"
 #include "runtime/diff/simplify.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 // How a value follows when the shifted tensor grows by d at one place.
@@ -218,4 +218,4 @@ Graph stop_at_invariant_shifts(Graph graph) {
   return graph;
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

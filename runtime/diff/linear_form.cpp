@@ -8,7 +8,7 @@
 
 #include "runtime/diff/rewrite.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 // Of one term; what is left stays one factor.
@@ -164,4 +164,4 @@ ExprId product_of_factors(ExprPool& pool, const std::vector<ExprId>& factors, DT
   return product;
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -10,7 +10,7 @@
 
 #include "runtime/expr/expr.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// The product of the factors and the element, negated or not. Factors beside an element contain
 /// none. The element is invalid in a term that is not linear in one: its factors are the whole
@@ -37,4 +37,4 @@ ExprId with_weighed_ends(ExprPool& pool, ExprId root);
 /// The product of the factors (1 where there are none), in order.
 ExprId product_of_factors(ExprPool& pool, const std::vector<ExprId>& factors, DType dtype);
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -17,7 +17,7 @@
 #include "runtime/diff/time_axis.hpp"
 #include "runtime/graph/subgraphs.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 constexpr size_t kMostNodes = 200;  // of a carry's step, written out
@@ -439,4 +439,4 @@ Graph linear_scans_as_prefixes(const Graph& graph) {
   return any ? simplify(std::move(result)) : result;
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

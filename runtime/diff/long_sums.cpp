@@ -25,7 +25,7 @@
 #include "runtime/diff/rewrite.hpp"
 #include "runtime/graph/subgraphs.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 constexpr int64_t kGroup = 4;
@@ -286,4 +286,4 @@ Graph long_sums_in_float64(const Graph& source) {
   return graph;
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -3,7 +3,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// Points of a reduction from which on a sum is a long one: of up to 8 results, and of more. (Down
 /// columns of 1,024 rows, what conversions take shows.)
@@ -20,4 +20,4 @@ inline constexpr int64_t kLongSum = 1024, kLongSumOfMany = 4096;
 /// nothing derives or contracts later.
 Graph long_sums_in_float64(const Graph& graph);
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -14,7 +14,7 @@
 #include "runtime/diff/simplify.hpp"
 #include "runtime/graph/verify_bounds.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 // select(condition, value, 0).
@@ -84,4 +84,4 @@ Graph masks_behind_sums(Graph graph) {
   return graph;
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

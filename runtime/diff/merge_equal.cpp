@@ -6,7 +6,7 @@
 #include "runtime/diff/rewrite.hpp"
 #include "runtime/diff/simplify.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 // Everything that a stage's results depend on, as a sequence of integers that is equal for equal
@@ -110,4 +110,4 @@ class Merger {
 
 Graph merge_equal_stages(Graph graph) { return Merger(std::move(graph))(); }
 
-}  // namespace adjit
+}  // namespace adjit::diff

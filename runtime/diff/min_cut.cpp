@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 constexpr size_t kUnreached = SIZE_MAX;
 }  // namespace
@@ -83,4 +83,4 @@ std::vector<char> Network::sink_side(size_t source, size_t sink, int64_t& flow) 
   return side;
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -6,7 +6,9 @@
 #include <limits>
 #include <vector>
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::diff {
 
 class Network {
  public:
@@ -32,4 +34,4 @@ class Network {
   std::vector<size_t> level_, next_;
 };
 
-}  // namespace adjit
+}  // namespace adjit::diff

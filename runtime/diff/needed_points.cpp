@@ -13,7 +13,7 @@
 #include "runtime/diff/simplify.hpp"
 #include "runtime/domain/bounds.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 struct Reader {
@@ -129,4 +129,4 @@ class NeedRestrictor {
 
 Graph restrict_to_reads(Graph graph) { return NeedRestrictor(std::move(graph))(); }
 
-}  // namespace adjit
+}  // namespace adjit::diff

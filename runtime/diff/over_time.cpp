@@ -6,7 +6,7 @@
 
 #include "runtime/diff/rewrite.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 // Gradients of more addends than this stay in the loop: it bounds the walk through sums of sums.
@@ -202,4 +202,4 @@ TensorId SumsOverTime::emit(const Term& term, const TensorInfo& like) {
   return result;
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

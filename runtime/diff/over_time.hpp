@@ -19,7 +19,7 @@
 #include "runtime/diff/time_axis.hpp"
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 class SumsOverTime {
  public:
@@ -66,4 +66,4 @@ class SumsOverTime {
   std::vector<TensorId> anyway_, stacked_;
 };
 
-}  // namespace adjit
+}  // namespace adjit::diff

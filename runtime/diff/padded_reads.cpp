@@ -21,7 +21,7 @@
 #include "runtime/diff/simplify.hpp"
 #include "runtime/graph/subgraphs.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 // Reads for each element of a copy: below, writing it and reading it again takes longer than the
@@ -236,4 +236,4 @@ Graph padded_reads(Graph graph) {
   return PaddedReads(with_subgraphs(std::move(graph), padded_reads))();
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

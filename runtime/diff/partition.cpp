@@ -12,7 +12,7 @@
 #include "runtime/diff/min_cut.hpp"
 #include "runtime/domain/count.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 class Partitioner {
@@ -236,4 +236,4 @@ Partition partition(const Graph& joint, size_t forward_inputs, size_t forward_ou
   return Partitioner(joint, forward_inputs, forward_outputs)(memory_budget);
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -5,7 +5,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// Where forward and backward run apart (vjp, torch, export), the backward needs values of the
 /// forward: residuals.
@@ -27,4 +27,4 @@ struct Partition {
 Partition partition(const Graph& joint, size_t forward_inputs, size_t forward_outputs,
                     int64_t memory_budget);
 
-}  // namespace adjit
+}  // namespace adjit::diff

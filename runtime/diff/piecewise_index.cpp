@@ -13,7 +13,7 @@
 #include "runtime/diff/rewrite.hpp"
 #include "runtime/domain/bounds.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 // Beyond this no number of a map is told from the ends of int64: sums and differences of two, and a
@@ -210,4 +210,4 @@ std::optional<Piecewise> joined(const Piecewise& a, const Piecewise& b) {
   return whole;
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

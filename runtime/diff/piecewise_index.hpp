@@ -10,7 +10,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// The values start, start + step, ... at t = begin .. end - 1.
 struct AffinePiece {
@@ -44,4 +44,4 @@ inline constexpr size_t kMostPiecewise = 8;
 /// where there is a gap between the intervals.
 std::optional<Piecewise> joined(const Piecewise& a, const Piecewise& b);
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -7,7 +7,7 @@
 #include "runtime/diff/rewrite.hpp"
 #include "runtime/diff/tangents.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 std::vector<ExprId> with_arguments(ExprPool& pool, std::span<const ExprId> roots,
@@ -272,4 +272,4 @@ std::optional<StageSeeds> seed_prefix_chain(Graph& graph, size_t stage,
   return ReverseChain(graph, stage, running, cotangents)();
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

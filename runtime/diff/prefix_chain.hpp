@@ -15,7 +15,7 @@
 #include "runtime/diff/reducers.hpp"
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// Seeds for the bodies of graph.stages[stage] when it is a prefix reduction by Product or Custom:
 /// over its output axes, where the points of its reduction are those of the axis it runs along.
@@ -29,4 +29,4 @@ bool is_prefix_chain(const Graph& graph, const Stage& stage);
 /// The same reduction written with a custom combiner.
 Combiner as_custom(ExprPool& pool, const Stage& stage);
 
-}  // namespace adjit
+}  // namespace adjit::diff

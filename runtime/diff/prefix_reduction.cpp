@@ -1,7 +1,7 @@
 // runtime/diff/prefix_reduction.cpp -- recognising them.
 #include "runtime/diff/prefix_reduction.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 std::optional<Running> prefix_reduction(const ExprPool& pool, const Stage& stage) {
   const Domain& domain = stage.domain;
@@ -28,4 +28,4 @@ std::optional<Running> prefix_reduction(const ExprPool& pool, const Stage& stage
   return Running{*axis, sign == 1, row.constant() == -1};
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -10,7 +10,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// Steps below which a triangle is as good as a reduction that runs on.
 inline constexpr int64_t kShortestRunning = 8;
@@ -20,4 +20,4 @@ inline constexpr int64_t kShortestRunning = 8;
 /// not use i.
 std::optional<Running> prefix_reduction(const ExprPool& pool, const Stage& stage);
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -5,7 +5,7 @@
 #include "runtime/diff/reducers.hpp"
 #include "runtime/diff/rewrite.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 bool keeps_first(const Combiner& combiner) {
@@ -45,4 +45,4 @@ std::optional<PrefixWinner> prefix_winner(Graph& graph, size_t stage) {
   return result;
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

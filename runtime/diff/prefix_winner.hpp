@@ -9,7 +9,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 struct PrefixWinner {
   ExprId body;    // the first body at the winner, over the output axes
@@ -20,4 +20,4 @@ struct PrefixWinner {
 /// other stages. May turn a Max or Min stage into ArgMax or ArgMin with one more result.
 std::optional<PrefixWinner> prefix_winner(Graph& graph, size_t stage);
 
-}  // namespace adjit
+}  // namespace adjit::diff

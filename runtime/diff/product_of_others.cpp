@@ -5,7 +5,7 @@
 
 #include "runtime/diff/condition.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 FactorParts parts_of(ExprPool& pool, ExprId factor) {
   const DType dtype = pool.dtype(factor);
@@ -33,4 +33,4 @@ ExprId product_of_others(ExprPool& pool, const FactorParts& factor, const Factor
   return guard(pool, pool.make(Op::Le, {left, one}), pool.cast(pool.mul(zero, nonzero), dtype));
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -3,7 +3,7 @@
 
 #include "runtime/expr/expr.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// What a factor adds to the reductions that give the product of the others.
 struct FactorParts {
@@ -24,4 +24,4 @@ FactorParts parts_of(ExprPool& pool, ExprId factor);
 /// zeros and beside infinities, one of which may be this factor. Of the dtype of `zeros`.
 ExprId product_of_others(ExprPool& pool, const FactorParts& factor, const FactorParts& all);
 
-}  // namespace adjit
+}  // namespace adjit::diff

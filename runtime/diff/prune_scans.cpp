@@ -8,7 +8,7 @@
 
 #include "runtime/diff/simplify.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 using Flags = std::vector<char>;
@@ -103,4 +103,4 @@ class Pruner {
 
 Graph prune_scans(Graph graph) { return Pruner(std::move(graph))(); }
 
-}  // namespace adjit
+}  // namespace adjit::diff

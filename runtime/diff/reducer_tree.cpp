@@ -12,7 +12,7 @@
 #include "runtime/diff/rewrite.hpp"
 #include "runtime/graph/evaluator.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 using Tuple = std::vector<Scalar>;
@@ -258,4 +258,4 @@ Graph with_reducer_trees(const Graph& graph, std::span<const size_t> wrt,
   return result;
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

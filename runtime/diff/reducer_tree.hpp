@@ -16,7 +16,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// The graph with every custom reduction through which a derivative of `outputs` with respect to
 /// the inputs at positions `wrt` passes written as a tree. Other stages are left as they are.
@@ -26,4 +26,4 @@ namespace adjit {
 Graph with_reducer_trees(const Graph& graph, std::span<const size_t> wrt,
                          std::span<const size_t> outputs);
 
-}  // namespace adjit
+}  // namespace adjit::diff

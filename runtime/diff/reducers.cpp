@@ -7,7 +7,7 @@
 #include "runtime/diff/product_of_others.hpp"
 #include "runtime/diff/rewrite.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 void not_differentiable(const Stage& stage, const std::string& what, const std::string& remedy) {
   std::string where = stage.lines.empty() ? "" : to_string(stage.lines[0]);
@@ -310,4 +310,4 @@ StageSeeds seed_bodies(Graph& graph, size_t stage, std::span<const Cotangent> co
   return Seeder(graph, stage, cotangents)();
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -20,7 +20,7 @@
 #include "runtime/diff/sweep.hpp"
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 struct StageSeeds {
   Domain domain;  // the stage's, restricted to where its cotangent may be non-zero
@@ -54,4 +54,4 @@ Reached reached_element(Graph& graph, const Stage& scatter);
 [[noreturn]] void not_differentiable(const Stage& stage, const std::string& what,
                                      const std::string& remedy);
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -20,7 +20,7 @@
 #include "runtime/diff/simplify.hpp"
 #include "runtime/graph/subgraphs.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 // Below, the terms are as good as the sum.
@@ -264,4 +264,4 @@ Graph reroll_sums(Graph graph) {
   return SumReroller(with_subgraphs(std::move(graph), reroll_sums))();
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -19,7 +19,7 @@
 #include "runtime/domain/count.hpp"
 #include "runtime/domain/fibre.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 class Restrictor {
@@ -254,4 +254,4 @@ class DomainRestrictor {
 
 Graph restrict_domains(Graph graph) { return DomainRestrictor(std::move(graph))(); }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -19,7 +19,7 @@
 #include "runtime/diff/simplify.hpp"
 #include "runtime/process/cancellation.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 void check_positions(const Graph& forward, const ReverseOptions& options) {
@@ -300,4 +300,4 @@ Graph gradient(const Graph& forward, std::span<const size_t> wrt, size_t output,
   return with_either_forward(true, derived);
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -13,7 +13,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 struct ReverseOptions {
   std::vector<size_t> wrt;  // positions in forward.inputs whose gradients are wanted; may repeat
@@ -40,4 +40,4 @@ Graph vjp(const Graph& forward, const ReverseOptions& options);
 /// entry of wrt.
 Graph gradient(const Graph& forward, std::span<const size_t> wrt, size_t output, bool keep_value);
 
-}  // namespace adjit
+}  // namespace adjit::diff

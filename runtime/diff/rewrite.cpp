@@ -1,7 +1,7 @@
 // runtime/diff/rewrite.cpp -- replacing parts of expressions.
 #include "runtime/diff/rewrite.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 std::vector<ExprId> substitute_axes(ExprPool& pool, std::span<const ExprId> roots,
                                     std::span<const ExprId> axes) {
@@ -63,4 +63,4 @@ ExprId linear_index(ExprPool& pool, const Domain& domain, size_t first, size_t c
   return linear;
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

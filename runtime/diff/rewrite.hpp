@@ -7,7 +7,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// The expressions with axis k replaced by axes[k] (axes past the list stay).
 std::vector<ExprId> substitute_axes(ExprPool& pool, std::span<const ExprId> roots,
@@ -28,4 +28,4 @@ std::vector<ExprId> axes(ExprPool& pool, size_t count);
 /// Row-major number of a point of the axes first .. first+count-1 of a domain.
 ExprId linear_index(ExprPool& pool, const Domain& domain, size_t first, size_t count);
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -6,7 +6,7 @@
 
 #include "runtime/expr/error.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 constexpr double kLn2 = std::numbers::ln2;
@@ -195,4 +195,4 @@ ExprId participation(ExprPool& pool, ExprId node, size_t k) {
   return rule.condition[k]({pool, node, node, ExprId{}});
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

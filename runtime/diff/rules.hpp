@@ -19,7 +19,7 @@
 
 #include "runtime/expr/expr.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// What a rule sees: the pool to build in, the node n = op(x, y, ...), its value and the cotangent
 /// (or tangent) c.
@@ -59,4 +59,4 @@ ExprId contribution(ExprPool& pool, ExprId node, size_t k, ExprId c, ExprId valu
 /// The condition under which operand k takes part; an invalid id when it always does.
 ExprId participation(ExprPool& pool, ExprId node, size_t k);
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -7,7 +7,7 @@
 #include "runtime/domain/bounds.hpp"
 #include "runtime/domain/count.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 bool saves_points(const Domain& domain, const Domain& restricted) {
   constexpr double kWorthIt = 0.75;
@@ -59,11 +59,11 @@ bool reads_at_data(const ExprPool& pool, const Stage& stage) {
 
 namespace {
 
-Decided decided(ExprPool& pool, ExprId condition, const Domain& domain, int depth) {
+Decided decided_below(int depth, ExprPool& pool, ExprId condition, const Domain& domain) {
   constexpr int kDeepest = 6;  // of conditions one of which must hold
   if (pool.is(condition, Op::Or) && depth < kDeepest) {
-    const Decided a = decided(pool, pool.operand(condition, 0), domain, depth + 1);
-    const Decided b = decided(pool, pool.operand(condition, 1), domain, depth + 1);
+    const Decided a = decided_below(depth + 1, pool, pool.operand(condition, 0), domain);
+    const Decided b = decided_below(depth + 1, pool, pool.operand(condition, 1), domain);
     if (a == Decided::True || b == Decided::True) return Decided::True;
     if (a == b) return a;
   }
@@ -78,7 +78,7 @@ Decided decided(ExprPool& pool, ExprId condition, const Domain& domain, int dept
 }  // namespace
 
 Decided decided(ExprPool& pool, ExprId condition, const Domain& domain) {
-  return decided(pool, condition, domain, 0);
+  return decided_below(0, pool, condition, domain);
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

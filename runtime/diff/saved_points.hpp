@@ -3,7 +3,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// Whether the restricted domain has clearly fewer points than the other: rows make loops and tiles
 /// ragged. False where they cannot be counted.
@@ -21,4 +21,4 @@ bool reads_at_data(const ExprPool& pool, const Stage& stage);
 enum class Decided : uint8_t { True, False, Open };
 Decided decided(ExprPool& pool, ExprId condition, const Domain& domain);
 
-}  // namespace adjit
+}  // namespace adjit::diff

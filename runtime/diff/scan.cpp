@@ -12,7 +12,7 @@
 #include "runtime/diff/reverse.hpp"
 #include "runtime/diff/rewrite.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 using Flags = std::vector<char>;
@@ -315,4 +315,4 @@ void derive_scan(Graph& graph, size_t stage, std::span<const Cotangent> cotangen
   ReverseScan(graph, stage, cotangents, active)(report);
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -13,7 +13,7 @@
 #include "runtime/diff/accumulate.hpp"
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// Appends the reverse scan of graph.stages[stage], given one cotangent per result, and reports the
 /// gradient of every operand for which `active` answers true. May add stacked results (carries) to
@@ -22,4 +22,4 @@ void derive_scan(Graph& graph, size_t stage, std::span<const Cotangent> cotangen
                  const std::function<bool(TensorId)>& active,
                  const std::function<void(TensorId operand, TensorId gradient)>& report);
 
-}  // namespace adjit
+}  // namespace adjit::diff

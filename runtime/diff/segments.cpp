@@ -6,7 +6,7 @@
 
 #include "runtime/diff/rewrite.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 // Steps [first, first + count * length) as `count` blocks of `length`; count 0: one block without
@@ -206,4 +206,4 @@ Graph segment_scans(const Graph& graph, std::span<const size_t> wrt) {
   return result;
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -5,7 +5,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// Every scan with a segment length k (Scan::segment) shorter than its T steps, through which a
 /// derivative with respect to the inputs numbered `wrt` passes, becomes a scan over T / k segments
@@ -15,4 +15,4 @@ namespace adjit {
 /// segments.
 Graph segment_scans(const Graph& graph, std::span<const size_t> wrt);
 
-}  // namespace adjit
+}  // namespace adjit::diff

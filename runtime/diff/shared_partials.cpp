@@ -7,7 +7,7 @@
 
 #include "runtime/diff/rewrite.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 constexpr size_t kMostCuts = 8;  // components of the tuple stage
@@ -105,4 +105,4 @@ void share_partials(Graph& graph, const Domain& domain, std::span<const ExprId> 
   for (size_t k = 0; k < accesses.size(); ++k) accesses[k].value = values[k];
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -12,7 +12,7 @@
 #include "runtime/diff/sweep.hpp"
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// An expression is cut when its cost (operations; 4 for divisions and roots, 10 for
 /// transcendentals, 1 a read) is at least kCutCost and the work that cutting saves, cost *
@@ -31,4 +31,4 @@ void share_partials(Graph& graph, const Domain& domain, std::span<const ExprId> 
 /// nor as what another condition is joined with.
 std::vector<ExprId> unconditional_reads(const ExprPool& pool, std::span<const ExprId> bodies);
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -6,7 +6,7 @@
 #include "runtime/graph/subgraphs.hpp"
 #include "runtime/process/cancellation.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 Graph simplify(Graph graph) {
   // The second round sees what the first uncovered: views of restricted sums, equal stages with
@@ -37,4 +37,4 @@ Graph with_whole_sums(Graph graph) {
   return reroll_sums(window_sums(padded_reads(std::move(graph))));
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -5,7 +5,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// All of the passes below that keep a graph fit to be derived (but contract), in an order and
 /// number of rounds that end: what vjp and the engine call.
@@ -99,4 +99,4 @@ Graph hoist_factors(Graph graph);
 /// nothing contracts later.
 Graph contract(const Graph& graph);
 
-}  // namespace adjit
+}  // namespace adjit::diff

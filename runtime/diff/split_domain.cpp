@@ -4,7 +4,7 @@
 #include "runtime/domain/bounds.hpp"
 #include "runtime/domain/inequalities.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 // The axes that each variable depends on: an axis on itself, a division on those of its numerator.
@@ -36,7 +36,7 @@ std::optional<Rows> projection(const Domain& domain, AxisSet kept) {
     if (variables[v] & ~kept) columns.push_back(v);
   try {
     Rows rows = domain_rows(domain);
-    if (!simplify(rows)) return std::nullopt;
+    if (!domain::simplify(rows)) return std::nullopt;
     if (eliminate_all(rows, columns) != Elimination::Exact) return std::nullopt;
     return rows;
   } catch (const Overflow&) {
@@ -117,4 +117,4 @@ std::optional<SplitDomain> split_domain(const Domain& domain, AxisSet kept, Axis
   return SplitDomain{std::move(*inner), std::move(*outer)};
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -12,7 +12,7 @@
 #include "runtime/diff/factors.hpp"
 #include "runtime/graph/domain.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// The axes that rows (or divisions in them) know together with one of these, these included.
 AxisSet row_neighbours(const Domain& domain, AxisSet axes);
@@ -35,4 +35,4 @@ struct SplitDomain {
 /// `reduced`, a set of reduction axes. nullopt when that cannot be shown.
 std::optional<SplitDomain> split_domain(const Domain& domain, AxisSet kept, AxisSet reduced);
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -21,7 +21,7 @@
 #include "runtime/diff/time_axis.hpp"
 #include "runtime/graph/subgraphs.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 bool is_reduction(const Stage& stage) {
@@ -210,4 +210,4 @@ Graph split_loops(const Graph& graph) {
   return any ? compact(prune_scans(std::move(result))) : result;
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

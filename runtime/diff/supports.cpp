@@ -25,7 +25,7 @@
 #include "runtime/domain/bounds.hpp"
 #include "runtime/expr/scalar.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -362,4 +362,4 @@ class SupportRestrictor {
 
 Graph restrict_to_supports(Graph graph) { return SupportRestrictor(std::move(graph))(); }
 
-}  // namespace adjit
+}  // namespace adjit::diff

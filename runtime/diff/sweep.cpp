@@ -5,7 +5,7 @@
 
 #include "runtime/diff/rules.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 class Sweep {
@@ -85,4 +85,4 @@ std::vector<Access> sweep(ExprPool& pool, std::span<const Seed> seeds,
   return Sweep(pool, seeds)(seeds, active);
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -12,7 +12,7 @@
 #include "runtime/diff/condition.hpp"
 #include "runtime/expr/expr.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// The cotangent that arrives at the root of a body.
 struct Seed {
@@ -35,4 +35,4 @@ struct Access {
 std::vector<Access> sweep(ExprPool& pool, std::span<const Seed> seeds,
                           const std::function<bool(ExprId)>& active);
 
-}  // namespace adjit
+}  // namespace adjit::diff

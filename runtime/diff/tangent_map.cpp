@@ -3,7 +3,7 @@
 
 #include "runtime/diff/accumulate.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 TensorId add_tangent(Graph& graph, TangentMap& map, TensorId like) {
   const TensorInfo info = graph.info(like);
@@ -17,7 +17,7 @@ ExprId tangent_of_read(Graph& graph, const TangentMap& map, ExprId read) {
   if (!tangent.valid()) return {};
   const std::vector<ExprId> index(graph.pool.read_index(read).begin(),
                                   graph.pool.read_index(read).end());
-  const ExprId value = adjit::read(graph, tangent, index, graph.pool.read_predicate(read));
+  const ExprId value = graph::read(graph, tangent, index, graph.pool.read_predicate(read));
   return graph.pool.cast(value, accumulator_of(graph.pool.dtype(value)));
 }
 
@@ -26,4 +26,4 @@ TensorId tangent_or_zeros(Graph& graph, const TangentMap& map, TensorId tensor) 
   return tangent.valid() ? tangent : materialised(graph, tensor, Cotangent{});
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -7,7 +7,7 @@
 #include "runtime/diff/condition.hpp"
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// Tensors without an entry have a tangent that is structurally zero.
 class TangentMap {
@@ -31,4 +31,4 @@ ExprId tangent_of_read(Graph& graph, const TangentMap& map, ExprId read);
 /// A tensor that holds the tangent of `tensor`: zeros are written out where the map has none.
 TensorId tangent_or_zeros(Graph& graph, const TangentMap& map, TensorId tensor);
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -4,7 +4,7 @@
 #include "runtime/diff/condition.hpp"
 #include "runtime/diff/rules.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 class TangentSweep {
@@ -63,4 +63,4 @@ std::vector<ExprId> tangents(ExprPool& pool, std::span<const ExprId> roots,
   return found;
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -13,7 +13,7 @@
 
 #include "runtime/expr/expr.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// The tangent of each root, in accumulator_of the root's dtype; an invalid id where it is
 /// structurally zero (integers and bool always are).
@@ -24,4 +24,4 @@ std::vector<ExprId> tangents(ExprPool& pool, std::span<const ExprId> roots,
                              const std::function<ExprId(ExprId)>& leaf_tangent,
                              const std::unordered_map<uint32_t, ExprId>& value_of = {});
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -1,7 +1,7 @@
 // runtime/diff/time_axis.cpp -- domains and expressions of a step over all steps.
 #include "runtime/diff/time_axis.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 // The form over the same variables with one more axis at `position`.
@@ -44,4 +44,4 @@ ExprId over_time_axis(const Graph& step, Graph& graph, ExprId body, size_t at,
   return rebuild(body);
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -7,7 +7,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 
 /// What a tensor of a step is outside of the loop; `sliced`: its leading axis is time.
 struct Outside {
@@ -24,4 +24,4 @@ Domain with_time_axis(const Domain& domain, size_t at, int64_t trips, bool reduc
 ExprId over_time_axis(const Graph& step, Graph& graph, ExprId body, size_t at,
                       const std::function<Outside(TensorId)>& outside);
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -9,7 +9,7 @@
 #include "runtime/diff/rewrite.hpp"
 #include "runtime/diff/simplify.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 // Per domain axis, the dimension of the result that it alone makes up; nullopt unless all have one.
@@ -71,4 +71,4 @@ Graph selects_for_unique_scatters(Graph graph) {
   return graph;
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -13,7 +13,7 @@
 #include "runtime/diff/rewrite.hpp"
 #include "runtime/diff/simplify.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 // What a view's element is, over its own axes: a read of another tensor, widened where that is of
@@ -195,4 +195,4 @@ class ViewInliner {
 
 Graph inline_views(Graph graph) { return ViewInliner(std::move(graph))(); }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -23,7 +23,7 @@
 #include "runtime/expr/range_fold.hpp"
 #include "runtime/graph/subgraphs.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 // Terms of a window: 4 x 4 corners of a bicubic cell, 2^5 of a linear one in five dimensions.
@@ -360,4 +360,4 @@ Graph window_sums(Graph graph) {
   return WindowSums(with_subgraphs(std::move(graph), window_sums))();
 }
 
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -6,7 +6,7 @@
 #include "runtime/domain/candidates.hpp"
 #include "runtime/domain/inequalities.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 namespace {
 
@@ -193,4 +193,4 @@ void choose_basis(FibreSystem& system, const Domain& source, const BasisChoice& 
   settle_divisions(system, source, std::move(kinds.quotient));
 }
 
-}  // namespace adjit
+}  // namespace adjit::domain

@@ -12,10 +12,10 @@
 #include "runtime/domain/candidates.hpp"
 #include "runtime/domain/fibre_system.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 /// Changes the free columns of a system without equalities to the canonical basis; fills home,
 /// ranges and quotients.
 void choose_basis(FibreSystem& system, const Domain& source, const BasisChoice& choice);
 
-}  // namespace adjit
+}  // namespace adjit::domain

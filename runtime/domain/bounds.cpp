@@ -7,7 +7,7 @@
 
 #include "runtime/domain/inequalities.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 namespace {
 
@@ -128,4 +128,4 @@ Domain tighten(Domain domain) {
   return domain;
 }
 
-}  // namespace adjit
+}  // namespace adjit::domain

@@ -11,7 +11,7 @@
 
 #include "runtime/graph/domain.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 /// All integers lo <= x <= hi; empty when lo > hi.
 struct Interval {
@@ -44,4 +44,4 @@ bool provably_empty(const Domain& domain);
 /// The same points and the same variables without the rows that the box and the other rows imply.
 Domain tighten(Domain domain);
 
-}  // namespace adjit
+}  // namespace adjit::domain

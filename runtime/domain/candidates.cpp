@@ -7,7 +7,7 @@
 
 #include "runtime/domain/inequalities.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 namespace {
 
@@ -112,4 +112,4 @@ std::optional<size_t> next_window(const FibreSystem& system, std::span<const siz
   return best;
 }
 
-}  // namespace adjit
+}  // namespace adjit::domain

@@ -8,7 +8,7 @@
 
 #include "runtime/domain/fibre_system.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 /// What a basis prefers, where the default wastes outer iterations.
 struct BasisChoice {
@@ -33,4 +33,4 @@ std::optional<size_t> next_window(const FibreSystem& system, std::span<const siz
 /// gcd of the form's coefficients of these columns.
 int64_t gcd_over(const Affine& form, std::span<const size_t> columns);
 
-}  // namespace adjit
+}  // namespace adjit::domain

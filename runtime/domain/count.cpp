@@ -6,7 +6,7 @@
 
 #include "runtime/domain/nest_walk.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 namespace {
 
@@ -119,4 +119,4 @@ std::optional<int64_t> count_points(const Domain& domain, int64_t budget) {
   }
 }
 
-}  // namespace adjit
+}  // namespace adjit::domain

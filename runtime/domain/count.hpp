@@ -6,7 +6,7 @@
 
 #include "runtime/graph/domain.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 /// How many points (values of the axes) the domain has.
 ///
@@ -16,4 +16,4 @@ namespace adjit {
 /// thread-safe.
 std::optional<int64_t> count_points(const Domain& domain, int64_t budget = 1'000'000);
 
-}  // namespace adjit
+}  // namespace adjit::domain

@@ -8,7 +8,7 @@
 #include "runtime/domain/bounds.hpp"
 #include "runtime/domain/fibre_system.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 namespace {
 
@@ -168,4 +168,4 @@ void order_divisions(FibrePiece& piece) {
   rewrite(piece, replacements);
 }
 
-}  // namespace adjit
+}  // namespace adjit::domain

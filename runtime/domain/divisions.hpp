@@ -5,7 +5,7 @@
 
 #include "runtime/domain/fibre.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 /// Replaces every variable of the piece's rows, numerators and source axes.
 void rewrite(FibrePiece& piece, std::span<const Affine> replacements);
@@ -18,4 +18,4 @@ void simplify_divisions(FibrePiece& piece);
 /// Keeps the divisions that something uses, those of earlier axes first.
 void order_divisions(FibrePiece& piece);
 
-}  // namespace adjit
+}  // namespace adjit::domain

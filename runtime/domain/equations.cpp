@@ -6,7 +6,7 @@
 #include <numeric>
 #include <tuple>
 
-namespace adjit {
+namespace adjit::domain {
 
 namespace {
 
@@ -141,4 +141,4 @@ bool solve_equations(FibreSystem& system) {
   return true;
 }
 
-}  // namespace adjit
+}  // namespace adjit::domain

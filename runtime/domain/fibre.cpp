@@ -11,7 +11,7 @@
 #include "runtime/domain/waste.hpp"
 #include "runtime/domain/windows.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 namespace {
 
@@ -110,4 +110,4 @@ std::optional<std::vector<FibrePiece>> fibre(const Domain& source, std::span<con
   }
 }
 
-}  // namespace adjit
+}  // namespace adjit::domain

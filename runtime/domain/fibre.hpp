@@ -17,7 +17,7 @@
 
 #include "runtime/graph/domain.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 /// One disjoint piece of { (i, r) in source : index(i, r) = j }.
 ///
@@ -56,4 +56,4 @@ struct FibrePiece {
 std::optional<std::vector<FibrePiece>> fibre(const Domain& source, std::span<const Affine> index,
                                              std::span<const int64_t> target_shape);
 
-}  // namespace adjit
+}  // namespace adjit::domain

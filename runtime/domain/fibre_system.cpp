@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace adjit {
+namespace adjit::domain {
 
 namespace {
 
@@ -171,4 +171,4 @@ bool opposite(const Affine& a, const Affine& b) {
                             [](int64_t x, int64_t y) { return x == -y; });
 }
 
-}  // namespace adjit
+}  // namespace adjit::domain

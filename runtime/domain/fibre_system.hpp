@@ -16,7 +16,7 @@
 #include "runtime/domain/bounds.hpp"
 #include "runtime/graph/domain.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 /// A form that is known to stay in 0 <= form <= width.
 struct Window {
@@ -96,4 +96,4 @@ Affine exact_quotient(const Affine& form, int64_t divisor);
 /// Whether the coefficients of the two forms are each other's negatives.
 bool opposite(const Affine& a, const Affine& b);
 
-}  // namespace adjit
+}  // namespace adjit::domain

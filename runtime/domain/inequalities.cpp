@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace adjit {
+namespace adjit::domain {
 
 namespace {
 
@@ -254,4 +254,4 @@ Interval narrowed_interval(Rows rows, const Affine& form, Interval range) {
   return range;
 }
 
-}  // namespace adjit
+}  // namespace adjit::domain

@@ -15,7 +15,7 @@
 #include "runtime/expr/affine.hpp"
 #include "runtime/graph/domain.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 using Row = std::vector<int64_t>;
 using Rows = std::vector<Row>;
@@ -65,4 +65,4 @@ bool implied(const Rows& rows, const Row& row, size_t row_cap = kRowCap);
 /// each other.
 Interval narrowed_interval(Rows rows, const Affine& form, Interval range);
 
-}  // namespace adjit
+}  // namespace adjit::domain

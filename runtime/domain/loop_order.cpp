@@ -6,7 +6,7 @@
 #include "runtime/domain/inequalities.hpp"
 #include "runtime/domain/loops.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 namespace {
 
@@ -92,4 +92,4 @@ std::vector<size_t> loop_order(const Domain& domain) {
   return best;
 }
 
-}  // namespace adjit
+}  // namespace adjit::domain

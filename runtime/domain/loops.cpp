@@ -7,7 +7,7 @@
 #include "runtime/domain/bounds.hpp"
 #include "runtime/domain/inequalities.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 namespace {
 
@@ -246,4 +246,4 @@ LoopNestBounds loop_bounds(const Domain& domain, std::span<const size_t> order) 
   return NestBuilder(domain, order).build();
 }
 
-}  // namespace adjit
+}  // namespace adjit::domain

@@ -13,7 +13,7 @@
 
 #include "runtime/graph/domain.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 /// One side of a loop: axis >= ceil(form / divisor), or axis <= floor(form / divisor).
 struct Bound {
@@ -66,4 +66,4 @@ AxisRows rows_using(const Domain& domain, size_t axis);
 /// Whether `form` depends on `axis`, directly or through a division of the domain.
 bool uses_axis(const Domain& domain, const Affine& form, size_t axis);
 
-}  // namespace adjit
+}  // namespace adjit::domain

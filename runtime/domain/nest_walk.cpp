@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace adjit {
+namespace adjit::domain {
 
 namespace {
 
@@ -73,4 +73,4 @@ NestCount walk_nest(const Domain& domain, const LoopNestBounds& nest, std::span<
   return walker.count;
 }
 
-}  // namespace adjit
+}  // namespace adjit::domain

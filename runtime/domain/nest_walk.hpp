@@ -9,7 +9,7 @@
 #include "runtime/domain/bounds.hpp"
 #include "runtime/domain/loops.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 struct NestCount {
   int64_t points = 0;
@@ -23,4 +23,4 @@ struct NestCount {
 NestCount walk_nest(const Domain& domain, const LoopNestBounds& nest, std::span<const int64_t> axes,
                     int64_t& budget);
 
-}  // namespace adjit
+}  // namespace adjit::domain

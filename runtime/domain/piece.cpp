@@ -6,7 +6,7 @@
 #include "runtime/domain/bounds.hpp"
 #include "runtime/domain/divisions.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 namespace {
 
@@ -98,4 +98,4 @@ std::optional<FibrePiece> make_piece(const FibreSystem& system) {
   return piece;
 }
 
-}  // namespace adjit
+}  // namespace adjit::domain

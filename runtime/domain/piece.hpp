@@ -6,7 +6,7 @@
 #include "runtime/domain/fibre.hpp"
 #include "runtime/domain/fibre_system.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 /// The domain of a system whose basis is chosen. Free columns become reduction axes in the order of
 /// their home axes, shifted to start at 0, with tight extents; those of one value vanish. Rows that
@@ -14,4 +14,4 @@ namespace adjit {
 /// empty.
 std::optional<FibrePiece> make_piece(const FibreSystem& system);
 
-}  // namespace adjit
+}  // namespace adjit::domain

@@ -7,7 +7,7 @@
 #include "runtime/domain/loops.hpp"
 #include "runtime/domain/nest_walk.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 namespace {
 
@@ -62,4 +62,4 @@ double measure_waste(FibrePiece& piece, double allowed) {
   return order == natural ? waste : std::min(waste, sampled_waste(domain, bounds_in(order)));
 }
 
-}  // namespace adjit
+}  // namespace adjit::domain

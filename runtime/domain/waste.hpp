@@ -3,7 +3,7 @@
 
 #include "runtime/domain/fibre.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 /// Idle iterations per point of the loops over the free axes, measured on a fixed sample of j; 0
 /// without walking where the loops are exact and unguarded. Other orders of the loops are tried
@@ -11,4 +11,4 @@ namespace adjit {
 /// bounded.
 double measure_waste(FibrePiece& piece, double allowed);
 
-}  // namespace adjit
+}  // namespace adjit::domain

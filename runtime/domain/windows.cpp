@@ -6,7 +6,7 @@
 
 #include "runtime/domain/inequalities.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 namespace {
 
@@ -103,4 +103,4 @@ WindowSearch find_projected_window(FibreSystem& system) {
   return WindowSearch::None;
 }
 
-}  // namespace adjit
+}  // namespace adjit::domain

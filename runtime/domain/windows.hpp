@@ -3,7 +3,7 @@
 
 #include "runtime/domain/fibre_system.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 enum class WindowSearch {
   None,   // no further window
@@ -18,4 +18,4 @@ WindowSearch find_window(FibreSystem& system);
 /// The same in the rows projected on one free column at a time; adds the two rows it finds.
 WindowSearch find_projected_window(FibreSystem& system);
 
-}  // namespace adjit
+}  // namespace adjit::domain

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace adjit {
+namespace adjit::expr {
 
 Affine Affine::variable(size_t index, int64_t scale, int64_t constant) {
   Affine form(constant);
@@ -107,4 +107,4 @@ void Affine::trim() {
   while (!coefficients_.empty() && coefficients_.back() == 0) coefficients_.pop_back();
 }
 
-}  // namespace adjit
+}  // namespace adjit::expr

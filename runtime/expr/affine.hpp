@@ -9,7 +9,7 @@
 
 #include "runtime/expr/integer.hpp"
 
-namespace adjit {
+namespace adjit::expr {
 
 /// constant + sum_k coefficients[k] * variable k. Trailing zero coefficients are always trimmed, so
 /// that equal forms compare equal whatever the number of variables around them. No number of a form
@@ -65,4 +65,4 @@ class Affine {
   int64_t constant_ = 0;
 };
 
-}  // namespace adjit
+}  // namespace adjit::expr

@@ -3,7 +3,7 @@
 
 #include <array>
 
-namespace adjit {
+namespace adjit::expr {
 namespace {
 
 struct Properties {
@@ -40,4 +40,4 @@ std::optional<DType> dtype_from_name(std::string_view name) {
   return std::nullopt;
 }
 
-}  // namespace adjit
+}  // namespace adjit::expr

@@ -6,7 +6,9 @@
 #include <optional>
 #include <string_view>
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::expr {
 
 /// Element types. The numeric values are part of the C API and of cache keys: append only.
 enum class DType : uint8_t {
@@ -40,4 +42,4 @@ constexpr DType accumulator_of(DType t) {
   return (t == DType::Float16 || t == DType::BFloat16) ? DType::Float32 : t;
 }
 
-}  // namespace adjit
+}  // namespace adjit::expr

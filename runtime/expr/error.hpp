@@ -8,7 +8,9 @@
 #include <stdexcept>
 #include <string>
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::expr {
 
 enum class ErrorCode {
   Invalid = 1,        // an argument that no other code describes
@@ -39,4 +41,4 @@ inline void invariant(bool holds, const char* what) {
   if (!holds) throw Error(ErrorCode::Internal, std::string("internal error: ") + what);
 }
 
-}  // namespace adjit
+}  // namespace adjit::expr

@@ -12,7 +12,7 @@
 #include "runtime/expr/scalar.hpp"
 #include "runtime/process/per_thread.hpp"
 
-namespace adjit {
+namespace adjit::expr {
 namespace {
 
 // Whether `wide` represents every value of `dtype`.
@@ -314,4 +314,4 @@ std::vector<ExprId> post_order(const ExprPool& pool, std::span<const ExprId> roo
   return order;
 }
 
-}  // namespace adjit
+}  // namespace adjit::expr

@@ -20,7 +20,7 @@
 #include "runtime/expr/id_map.hpp"
 #include "runtime/expr/op.hpp"
 
-namespace adjit {
+namespace adjit::expr {
 
 /// Index of a node in its pool.
 struct ExprId {
@@ -160,4 +160,4 @@ bool contains_read(const ExprPool& pool, std::span<const ExprId> roots);
 /// right, finishes them: it depends on the structure only, not on the ids.
 std::vector<ExprId> post_order(const ExprPool& pool, std::span<const ExprId> roots);
 
-}  // namespace adjit
+}  // namespace adjit::expr

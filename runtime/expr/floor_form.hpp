@@ -14,7 +14,7 @@
 
 #include "runtime/expr/affine.hpp"
 
-namespace adjit {
+namespace adjit::expr {
 
 /// whole + floor(rest / divisor). The rest is 0 where nothing is left to divide; its coefficients
 /// and its constant lie in [0, divisor), and the coefficients have no factor in common with it.
@@ -62,4 +62,4 @@ FloorForm floor_form(const Affine& form, int64_t divisor, const RangeOf& range) 
   return found;
 }
 
-}  // namespace adjit
+}  // namespace adjit::expr

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <limits>
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::expr {
 
 /// a - b floor(a / b): exact, then rounded once (-1e-20 and 1 give 1). It has the sign of b, and so
 /// has a zero; where b is infinite, it is a or, of the other sign, b. NaN where a is infinite or b
@@ -29,4 +31,4 @@ T floored_quotient(T a, T b) {
   return (rest < 0 && b > 0) || (rest > 0 && b < 0) ? whole - 1 : whole;
 }
 
-}  // namespace adjit
+}  // namespace adjit::expr

@@ -11,7 +11,7 @@
 #include "runtime/expr/integer.hpp"
 #include "runtime/expr/scalar.hpp"
 
-namespace adjit {
+namespace adjit::expr {
 namespace {
 
 using Operands = std::span<const ExprId>;
@@ -215,4 +215,4 @@ ExprId fold(ExprPool& pool, Op op, DType dtype, Operands operands) {
   return fold_identities(pool, op, dtype, operands);
 }
 
-}  // namespace adjit
+}  // namespace adjit::expr

@@ -5,7 +5,7 @@
 
 #include "runtime/expr/expr.hpp"
 
-namespace adjit {
+namespace adjit::expr {
 
 /// An existing or new id that equals `op(operands)` bit for bit, or an invalid id when nothing
 /// folds. Int64 sums are brought into one canonical order (terms by id, constant last), so that
@@ -13,4 +13,4 @@ namespace adjit {
 /// for every operand.
 ExprId fold(ExprPool& pool, Op op, DType dtype, std::span<const ExprId> operands);
 
-}  // namespace adjit
+}  // namespace adjit::expr

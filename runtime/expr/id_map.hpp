@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::expr {
 
 /// A map from 32-bit numbers (but UINT32_MAX) to 32-bit numbers, empty at first. Open addressing in
 /// one block: a walk over a few hundred thousand nodes spends most of its time in the allocator
@@ -57,4 +59,4 @@ class IdMap {
   size_t count_ = 0;
 };
 
-}  // namespace adjit
+}  // namespace adjit::expr

@@ -8,7 +8,7 @@
 
 #include "runtime/expr/error.hpp"
 
-namespace adjit {
+namespace adjit::expr {
 
 /// Thrown by the checked operations below; integer-set code catches it and falls back. Where it
 /// reaches a caller, extents or attributes were given that make a size or an index of more bits.
@@ -95,4 +95,4 @@ constexpr int64_t floor_mod(int64_t a, int64_t b) {
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
-}  // namespace adjit
+}  // namespace adjit::expr

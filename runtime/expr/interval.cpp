@@ -8,7 +8,7 @@
 #include "runtime/expr/integer.hpp"
 #include "runtime/expr/scalar.hpp"
 
-namespace adjit {
+namespace adjit::expr {
 namespace {
 
 constexpr ValueRange kAnything{INT64_MIN, INT64_MAX};
@@ -231,4 +231,4 @@ std::optional<ValueRange> interval_of(const ExprPool& pool, ExprId expr,
   return Intervals(pool, extents).of(expr);
 }
 
-}  // namespace adjit
+}  // namespace adjit::expr

@@ -9,7 +9,7 @@
 
 #include "runtime/expr/expr.hpp"
 
-namespace adjit {
+namespace adjit::expr {
 
 /// lo <= value <= hi.
 struct ValueRange {
@@ -62,4 +62,4 @@ class Intervals {
 std::optional<ValueRange> interval_of(const ExprPool& pool, ExprId expr,
                                       std::span<const int64_t> extents);
 
-}  // namespace adjit
+}  // namespace adjit::expr

@@ -3,7 +3,7 @@
 
 #include <array>
 
-namespace adjit {
+namespace adjit::expr {
 namespace {
 
 constexpr std::array kOps{
@@ -17,4 +17,4 @@ constexpr std::array kOps{
 const OpInfo& info(Op op) { return kOps[static_cast<size_t>(op)]; }
 int op_count() { return static_cast<int>(kOps.size()); }
 
-}  // namespace adjit
+}  // namespace adjit::expr

@@ -5,7 +5,9 @@
 #include <optional>
 #include <string_view>
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::expr {
 
 /// How the dtype of a node follows from its operands.
 enum class TypeRule : uint8_t {
@@ -124,4 +126,4 @@ int op_count();
 ///  - Polygamma(n, x) is the n-th derivative of Digamma (polygamma.hpp); none with respect to n;
 ///  - Fma rounds once.
 
-}  // namespace adjit
+}  // namespace adjit::expr

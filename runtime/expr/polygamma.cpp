@@ -6,7 +6,7 @@
 #include <numbers>
 #include <vector>
 
-namespace adjit {
+namespace adjit::expr {
 namespace {
 
 using Wide = long double;
@@ -90,4 +90,4 @@ double polygamma(double order, double x) {
   return static_cast<double>((n % 2 == 0 ? mirrored : -mirrored) - cotangent_derivative(n, x));
 }
 
-}  // namespace adjit
+}  // namespace adjit::expr

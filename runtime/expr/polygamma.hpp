@@ -1,7 +1,9 @@
 // runtime/expr/polygamma.hpp -- the derivatives of log gamma.
 #pragma once
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::expr {
 
 /// psi^(order)(x), the derivative of digamma of that order (0: digamma itself), to about 1e-15
 /// relative; reflected for negative x. At the poles 0, -1, -2, ...: +inf for odd orders; for even
@@ -9,4 +11,4 @@ namespace adjit {
 /// from 0 to 170.
 double polygamma(double order, double x);
 
-}  // namespace adjit
+}  // namespace adjit::expr

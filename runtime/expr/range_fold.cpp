@@ -8,7 +8,7 @@
 #include "runtime/expr/integer.hpp"
 #include "runtime/expr/interval.hpp"
 
-namespace adjit {
+namespace adjit::expr {
 namespace {
 
 // Of a place in a flattened array: a few coordinates and shifts each.
@@ -198,4 +198,4 @@ ExprId folded_by_ranges(ExprPool& pool, ExprId root, std::span<const int64_t> ex
   return RangeFolder(pool, extents)(root);
 }
 
-}  // namespace adjit
+}  // namespace adjit::expr

@@ -10,7 +10,7 @@
 
 #include "runtime/expr/expr.hpp"
 
-namespace adjit {
+namespace adjit::expr {
 
 /// The expression where axis k runs over 0 <= axis < extents[k], equal to `root` at every point:
 /// comparisons, min and max that interval arithmetic (interval.hpp) decides are gone; int32 sums
@@ -18,4 +18,4 @@ namespace adjit {
 /// is x * c, and its remainder y, where 0 <= y < d.
 ExprId folded_by_ranges(ExprPool& pool, ExprId root, std::span<const int64_t> extents);
 
-}  // namespace adjit
+}  // namespace adjit::expr

@@ -11,7 +11,7 @@
 #include "runtime/expr/integer.hpp"
 #include "runtime/expr/polygamma.hpp"
 
-namespace adjit {
+namespace adjit::expr {
 namespace {
 
 float bfloat16_to_float(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
@@ -325,4 +325,4 @@ void store_element(void* address, DType dtype, Scalar value) {
   }
 }
 
-}  // namespace adjit
+}  // namespace adjit::expr

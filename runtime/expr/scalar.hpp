@@ -10,7 +10,7 @@
 #include "runtime/expr/dtype.hpp"
 #include "runtime/expr/op.hpp"
 
-namespace adjit {
+namespace adjit::expr {
 
 /// A value of some dtype (which travels beside it): integers and bool in `i` (sign-extended; uint8
 /// zero-extended), every float type in `f` as the double of the same value.
@@ -50,4 +50,4 @@ Scalar apply(Op op, DType operand, DType result, std::span<const Scalar> values)
 Scalar load_element(const void* address, DType dtype);
 void store_element(void* address, DType dtype, Scalar value);
 
-}  // namespace adjit
+}  // namespace adjit::expr

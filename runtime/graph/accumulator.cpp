@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 Scalar zero_of(DType dtype) { return is_float(dtype) ? Scalar::of_float(0) : Scalar::of_int(0); }
@@ -111,4 +111,4 @@ void Accumulator::combine(const PointEvaluator& bodies) {
   for (size_t k = 0; k < values_.size(); ++k) values_[k] = combine_.value(k);
 }
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -6,7 +6,7 @@
 
 #include "runtime/graph/evaluator.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 
 /// What a combiner starts from, in one type: 0, 1, -inf (lowest integer), +inf (highest integer),
 /// false, true; 0 for None. Of ArgMax and ArgMin, that of the value; the place starts at 0.
@@ -44,4 +44,4 @@ class Accumulator {
   bool empty_ = true;           // nothing folded in yet
 };
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 struct Comparison {
@@ -64,4 +64,4 @@ void add_constraint(Domain& domain, AffineConstraint constraint) {
   if (!always) rows.push_back(std::move(constraint.form));
 }
 
-}  // namespace adjit
+}  // namespace adjit::graph

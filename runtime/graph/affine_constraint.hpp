@@ -10,7 +10,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 
 /// A row of a domain: form >= 0, or form == 0.
 struct AffineConstraint {
@@ -32,4 +32,4 @@ std::optional<AffineConstraint> affine_constraint(const ExprPool& pool, ExprId l
 /// Adds the row, unless the domain has it or it holds always.
 void add_constraint(Domain& domain, AffineConstraint constraint);
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -6,7 +6,7 @@
 #include "runtime/expr/floor_form.hpp"
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 // floor(form / divisor) of one axis as an affine form of it, where it is one at all of the axis'
@@ -144,4 +144,4 @@ ExprId to_expr(ExprPool& pool, const Affine& form, const Domain& domain) {
   return build(form);
 }
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -2,7 +2,7 @@
 #include "runtime/expr/scalar.hpp"
 #include "runtime/graph/interpreter.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 int64_t count_of(std::span<const int64_t> shape) {
@@ -46,4 +46,4 @@ void Array::set(int64_t linear, double value) {
                 apply(Op::Cast, DType::Float64, dtype, std::span(&wide, 1)));
 }
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -6,7 +6,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 std::vector<char> live_stages(const Graph& graph) {
@@ -264,4 +264,4 @@ std::string content_hash(const Graph& graph) {
   return h.hex();
 }
 
-}  // namespace adjit
+}  // namespace adjit::graph

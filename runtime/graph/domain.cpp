@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace adjit {
+namespace adjit::graph {
 
 int64_t Domain::box_points() const {
   int64_t points = 1;
@@ -92,4 +92,4 @@ Domain shape_box(std::vector<int64_t> shape) {
   return box;
 }
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -18,7 +18,7 @@
 #include "runtime/expr/affine.hpp"
 #include "runtime/expr/interval.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 
 struct Division {
   Affine numerator;
@@ -66,4 +66,4 @@ struct Domain {
 /// Every point of a shape, as output axes.
 Domain shape_box(std::vector<int64_t> shape);
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -10,7 +10,7 @@
 #include "runtime/graph/interpreter.hpp"
 #include "runtime/graph/text.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 constexpr uint32_t kNone = UINT32_MAX;
@@ -177,4 +177,4 @@ void PointEvaluator::out_of_range(const Instruction& step, size_t dimension) con
                   "; guard the read with select or where=, or choose a mode (clip, wrap, drop)");
 }
 
-}  // namespace adjit
+}  // namespace adjit::graph

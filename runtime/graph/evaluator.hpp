@@ -12,7 +12,7 @@
 #include "runtime/expr/scalar.hpp"
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 
 struct Array;
 
@@ -71,4 +71,4 @@ class PointEvaluator {
   std::span<const Scalar> arguments_;
 };
 
-}  // namespace adjit
+}  // namespace adjit::graph

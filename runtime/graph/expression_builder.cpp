@@ -12,7 +12,7 @@
 #include "runtime/expr/scalar.hpp"
 #include "runtime/graph/vocabulary.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 bool is_half(DType t) { return t == DType::Float16 || t == DType::BFloat16; }
@@ -77,7 +77,7 @@ void ExpressionBuilder::build_nodes(SyntaxId root) {
       const bool located = error.code() != ErrorCode::DType && error.code() != ErrorCode::Shape;
       if (located || std::string_view(error.what()).find("\n") != std::string_view::npos) throw;
       throw Error(error.code(),
-                  adjit::located(*scope_.source, scope_.node(id).offset, error.what()));
+                  graph::located(*scope_.source, scope_.node(id).offset, error.what()));
     }
   }
 }
@@ -299,4 +299,4 @@ ExprId ExpressionBuilder::make(SyntaxId id, Op op, std::vector<ExprId> operands)
   return pool().intern({op, dtype, 0, 0, 0}, operands);
 }
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -9,7 +9,7 @@
 
 #include "runtime/graph/symbol_table.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 
 /// Builds the expressions of one statement in the scope's graph.
 class ExpressionBuilder {
@@ -59,4 +59,4 @@ class ExpressionBuilder {
   std::unordered_map<SyntaxId, Built> built_;
 };
 
-}  // namespace adjit
+}  // namespace adjit::graph

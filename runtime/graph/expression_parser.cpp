@@ -7,7 +7,7 @@
 
 #include "runtime/graph/vocabulary.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 // What has been opened and waits for its operands.
@@ -294,4 +294,4 @@ SyntaxId parse_expression(Cursor& cursor, Syntax& syntax) {
   return ExpressionParser(cursor, syntax)();
 }
 
-}  // namespace adjit
+}  // namespace adjit::graph

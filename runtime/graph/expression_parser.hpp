@@ -6,7 +6,7 @@
 
 #include "runtime/graph/syntax.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 
 /// A position in a token list; End is never passed.
 class Cursor {
@@ -50,4 +50,4 @@ std::string shown(const Token& token);
 /// begins the next statement.
 SyntaxId parse_expression(Cursor& cursor, Syntax& syntax);
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -9,7 +9,7 @@
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/vocabulary.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 constexpr size_t kRepeatedLength = 24;  // a shared text longer than this is named
@@ -223,4 +223,4 @@ std::string print_expr(const Graph& graph, ExprId expr, std::span<const std::str
   return text + printed.roots[0];
 }
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -10,7 +10,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 
 /// The names that an expression's leaves print with.
 struct LeafNames {
@@ -40,4 +40,4 @@ std::vector<std::string> printed_tensor_names(const Graph& graph);
 /// unusual NaNs. Float literals always carry a point or an exponent (or are inf or nan).
 std::string literal_text(const Node& constant);
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -6,7 +6,7 @@
 #include <cctype>
 #include <unordered_set>
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 std::string identifier(std::string_view wanted) {
@@ -162,4 +162,4 @@ std::string shape_text(std::span<const int64_t> shape) {
   return text + ")";
 }
 
-}  // namespace adjit
+}  // namespace adjit::graph

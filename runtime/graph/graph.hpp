@@ -19,7 +19,7 @@
 #include "runtime/expr/expr.hpp"
 #include "runtime/graph/domain.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 
 /// Where the user wrote it. Outside hashing and keys; merged stages keep all of theirs.
 struct SourceLine {
@@ -213,4 +213,4 @@ std::string content_hash(const Graph& graph);
 /// "(2, 3)", for messages.
 std::string shape_text(std::span<const int64_t> shape);
 
-}  // namespace adjit
+}  // namespace adjit::graph

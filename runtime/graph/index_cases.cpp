@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 using Case = IndexCases::Case;
@@ -375,4 +375,4 @@ Conjunctions IndexCases::comparison(ExprId id, bool holds) {
   return all.size() <= kMaxCases ? all : Conjunctions{{}};
 }
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -22,7 +22,7 @@
 #include "runtime/graph/graph.hpp"
 #include "runtime/graph/linear_system.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 
 /// Inclusive; absent ends are unbounded.
 struct OpenInterval {
@@ -82,4 +82,4 @@ class IndexCases {
 IndexCases::Conjunctions both_hold(const IndexCases::Conjunctions& a,
                                    const IndexCases::Conjunctions& b);
 
-}  // namespace adjit
+}  // namespace adjit::graph

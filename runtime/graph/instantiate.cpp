@@ -8,7 +8,7 @@
 #include "runtime/graph/statement_builder.hpp"
 #include "runtime/graph/vocabulary.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 using Role = ParameterSyntax::Role;
@@ -319,4 +319,4 @@ Graph instantiate_concrete(const Source& source, const DefinitionSyntax& definit
   return instantiate(source, definition, shapes, dtypes);
 }
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -7,7 +7,7 @@
 
 #include "runtime/graph/syntax.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 
 /// One graph of a definition. Shapes bind the symbols of the inputs' types.
 /// Errors: Shape (a symbol with two values, a rank that does not fit), DType, Parse (all located in
@@ -18,4 +18,4 @@ Graph instantiate(const Source& source, const DefinitionSyntax& definition,
 /// The same with the shapes and dtypes that the definition itself declares, which must be numbers.
 Graph instantiate_concrete(const Source& source, const DefinitionSyntax& definition);
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -9,7 +9,7 @@
 #include "runtime/graph/evaluator.hpp"
 #include "runtime/graph/widen.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 using Arrays = std::vector<const Array*>;
@@ -229,4 +229,4 @@ std::vector<Array> interpret_in_double(const Graph& graph, std::span<const Array
   return interpret(widen(graph), wide);
 }
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -8,7 +8,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 
 /// A dense row-major array owned by value.
 struct Array {
@@ -34,4 +34,4 @@ std::vector<Array> interpret(const Graph& graph, std::span<const Array> inputs);
 /// differences.
 std::vector<Array> interpret_in_double(const Graph& graph, std::span<const Array> inputs);
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -8,7 +8,7 @@
 
 #include "runtime/graph/vocabulary.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 // Longest first, so that the first match is the longest.
@@ -170,4 +170,4 @@ void parse_error(const Source& source, uint32_t offset, std::string_view message
   throw Error(ErrorCode::Parse, located(source, offset, message));
 }
 
-}  // namespace adjit
+}  // namespace adjit::graph

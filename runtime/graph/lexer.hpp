@@ -7,7 +7,7 @@
 
 #include "runtime/expr/error.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 
 enum class TokenKind : uint8_t {
   Identifier,
@@ -52,4 +52,4 @@ Position position_of(const Source& source, uint32_t offset);
 std::string located(const Source& source, uint32_t offset, std::string_view message);
 [[noreturn]] void parse_error(const Source& source, uint32_t offset, std::string_view message);
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 constexpr size_t kMaxRows = 400;
@@ -154,4 +154,4 @@ bool is_certainly_empty(LinearSystem system) {
   return false;
 }
 
-}  // namespace adjit
+}  // namespace adjit::graph

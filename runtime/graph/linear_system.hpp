@@ -10,7 +10,7 @@
 
 #include "runtime/expr/affine.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 
 struct LinearSystem {
   std::vector<Affine> inequalities;  // >= 0
@@ -21,4 +21,4 @@ struct LinearSystem {
 /// proof grows past a few hundred rows or past 64 bits.
 bool is_certainly_empty(LinearSystem system);
 
-}  // namespace adjit
+}  // namespace adjit::graph

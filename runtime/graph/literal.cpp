@@ -8,7 +8,7 @@
 
 #include "runtime/graph/expression_printer.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 template <class T>
@@ -41,4 +41,4 @@ std::string literal_text(const Node& constant) {
   return constant.dtype == DType::Float64 ? shortest(value) : shortest(static_cast<float>(value));
 }
 
-}  // namespace adjit
+}  // namespace adjit::graph

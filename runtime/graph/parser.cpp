@@ -8,7 +8,7 @@
 #include "runtime/graph/expression_parser.hpp"
 #include "runtime/graph/vocabulary.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 constexpr int kMaxDepth = 64;
@@ -433,4 +433,4 @@ std::vector<DefinitionSyntax> parse_definitions(const Source& source) {
   return definitions;
 }
 
-}  // namespace adjit
+}  // namespace adjit::graph

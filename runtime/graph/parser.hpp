@@ -80,9 +80,9 @@
 
 #include "runtime/graph/syntax.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 
 /// Throws ErrorCode::Parse with file, line, column and a caret. The source must outlive the result.
 std::vector<DefinitionSyntax> parse_definitions(const Source& source);
 
-}  // namespace adjit
+}  // namespace adjit::graph

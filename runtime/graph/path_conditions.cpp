@@ -6,7 +6,7 @@
 #include <optional>
 #include <unordered_set>
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 constexpr size_t kMaxWays = 8;
@@ -138,4 +138,4 @@ ExprId evaluated_where(ExprPool& pool, std::span<const ExprId> roots, ExprId rea
   return where.at(read.value);
 }
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -9,7 +9,7 @@
 
 #include "runtime/expr/expr.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 
 /// Conditions that hold together, each with the value it has: those of the selects, guarded reads,
 /// && and || above (which evaluate their second operand only where the first leaves it open).
@@ -32,4 +32,4 @@ std::unordered_map<uint32_t, Paths> path_conditions(const ExprPool& pool,
 /// predicate is no part of it.)
 ExprId evaluated_where(ExprPool& pool, std::span<const ExprId> roots, ExprId read);
 
-}  // namespace adjit
+}  // namespace adjit::graph

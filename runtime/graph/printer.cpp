@@ -12,7 +12,7 @@
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/vocabulary.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 constexpr size_t kLineWidth = 100;
@@ -360,4 +360,4 @@ std::string print_stage(const Graph& graph, const Stage& stage) {
   return GraphPrinter(graph).stage(stage, "");
 }
 
-}  // namespace adjit
+}  // namespace adjit::graph

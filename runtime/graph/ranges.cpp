@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 // 0 <= form < extent must hold.
@@ -91,4 +91,4 @@ void infer_ranges(const SymbolTable& scope, const AffineReader::Names& names,
   }
 }
 
-}  // namespace adjit
+}  // namespace adjit::graph

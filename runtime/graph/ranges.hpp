@@ -15,7 +15,7 @@
 
 #include "runtime/graph/symbol_table.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 
 struct IndexRange {
   int64_t from = 0, to = 0;  // `to` is not included
@@ -29,4 +29,4 @@ void infer_ranges(const SymbolTable& scope, const AffineReader::Names& names,
                   std::span<const SyntaxId> roots, size_t left_count,
                   std::vector<std::optional<IndexRange>>& ranges);
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 // Copies the stages of `callee` into `target`, tensors renamed.
@@ -83,4 +83,4 @@ std::vector<TensorId> splice(Graph& target, const Graph& callee,
   return results;
 }
 
-}  // namespace adjit
+}  // namespace adjit::graph

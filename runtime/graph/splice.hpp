@@ -7,7 +7,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 
 /// Appends the constants and stages of `callee` to `target`; its inputs become `arguments` (whose
 /// shapes and dtypes fit: callers check), its outputs are returned. Stages without source lines get
@@ -17,4 +17,4 @@ std::vector<TensorId> splice(Graph& target, const Graph& callee,
                              const std::vector<SourceLine>& lines,
                              const std::function<void(Stage&)>& on_stage = {});
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -8,7 +8,7 @@
 #include "runtime/graph/statement_domain.hpp"
 #include "runtime/graph/vocabulary.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 Op accumulation_of(CombinerKind kind) {
@@ -353,4 +353,4 @@ std::vector<int64_t> Block::extents(const TypeSyntax& type) const {
   return list;
 }
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -10,7 +10,7 @@
 #include "runtime/graph/ranges.hpp"
 #include "runtime/graph/symbol_table.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 
 /// A block under construction: its scope and the names its tensors have.
 struct Block {
@@ -35,4 +35,4 @@ struct Block {
 /// Appends the stages of one Pointwise or Scatter statement.
 void build_pointwise(Block& block, const StatementSyntax& statement);
 
-}  // namespace adjit
+}  // namespace adjit::graph

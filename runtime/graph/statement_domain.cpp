@@ -9,7 +9,7 @@
 #include "runtime/graph/affine_constraint.hpp"
 #include "runtime/graph/vocabulary.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 using Kind = WhereSyntax::Kind;
@@ -309,4 +309,4 @@ StatementDomain statement_domain(const SymbolTable& scope, const StatementSyntax
   return DomainBuilder(scope, statement, existing)();
 }
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -9,7 +9,7 @@
 #include "runtime/graph/expression_builder.hpp"
 #include "runtime/graph/ranges.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 
 /// The indices of a statement: those on the left first (none of a scatter), then the others.
 struct StatementDomain {
@@ -31,4 +31,4 @@ struct StatementDomain {
 StatementDomain statement_domain(const SymbolTable& scope, const StatementSyntax& statement,
                                  const std::vector<int64_t>* existing);
 
-}  // namespace adjit
+}  // namespace adjit::graph

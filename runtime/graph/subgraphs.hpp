@@ -6,7 +6,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 
 /// Replaces every graph inside the stage (a scan's body, a call's body, forward and
 /// backward) by `pass` of it.
@@ -36,4 +36,4 @@ Graph with_subgraphs(Graph graph, Pass&& pass) {
   return graph;
 }
 
-}  // namespace adjit
+}  // namespace adjit::graph

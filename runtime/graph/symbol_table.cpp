@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-namespace adjit {
+namespace adjit::graph {
 
 int64_t dimension_value(const SymbolTable& scope, const SyntaxNode& node) {
   const size_t dot = node.text.find('.');
@@ -110,4 +110,4 @@ std::optional<Affine> AffineReader::operation(const SyntaxNode& node, SyntaxId i
   }
 }
 
-}  // namespace adjit
+}  // namespace adjit::graph

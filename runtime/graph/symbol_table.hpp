@@ -7,7 +7,7 @@
 
 #include "runtime/graph/syntax.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 
 /// One block (a definition's or a scan's): symbols and the newest version of every tensor.
 struct SymbolTable {
@@ -59,4 +59,4 @@ class AffineReader {
   std::unordered_map<SyntaxId, std::optional<Affine>> forms_;
 };
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -12,7 +12,7 @@
 #include "runtime/graph/graph.hpp"
 #include "runtime/graph/lexer.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 
 enum class SyntaxKind : uint8_t {
   Integer,      // text
@@ -145,4 +145,4 @@ struct DefinitionSyntax {
   std::vector<StatementSyntax> body;
 };
 
-}  // namespace adjit
+}  // namespace adjit::graph

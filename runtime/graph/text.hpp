@@ -13,7 +13,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 
 /// The names axes print with: i, j, k, ... by position, reduction axes with r_ before them.
 std::vector<std::string> default_axis_names(const Domain& domain);
@@ -57,4 +57,4 @@ class TextModule {
 /// Parses the text of one concrete graph (what print() gives).
 Graph parse_graph(std::string_view source);
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -7,7 +7,7 @@
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/verify.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 
 // The syntax points into `text`: both stay where they are.
 struct TextModule::Implementation {
@@ -58,7 +58,7 @@ Graph TextModule::instantiate(std::string_view name,
                               std::span<const std::vector<int64_t>> input_shapes,
                               std::span<const DType> input_dtypes) const {
   invariant(implementation_ != nullptr, "an empty text module");
-  Graph graph = adjit::instantiate(implementation_->source, implementation_->find(name),
+  Graph graph = graph::instantiate(implementation_->source, implementation_->find(name),
                                    input_shapes, input_dtypes);
   verify(graph);
   return graph;
@@ -73,4 +73,4 @@ Graph parse_graph(std::string_view text) {
   return instantiate_concrete(source, definitions[0]);
 }
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -8,7 +8,7 @@
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/verify_bounds.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 constexpr int kMaxScanDepth = 64;
@@ -373,4 +373,4 @@ void verify(const Graph& graph) { GraphVerifier(graph, 0)(); }
 
 void verify_call(const Graph& graph, const Stage& stage) { GraphVerifier(graph, 0).call(stage); }
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -3,7 +3,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 
 /// Checks: stages in order, every tensor defined once, dtypes and ranks of bodies, results,
 /// combiners and index expressions, Scan and Call signatures, and that every read stays in bounds
@@ -18,4 +18,4 @@ void verify(const Graph& graph);
 /// graph: its functions and how they fit together.
 void verify_call(const Graph& graph, const Stage& stage);
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -12,7 +12,7 @@
 #include "runtime/graph/index_cases.hpp"
 #include "runtime/graph/text.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 constexpr int64_t kMaxEvaluations =
@@ -380,4 +380,4 @@ std::vector<OpenIndex> open_indices(const Graph& graph, const Stage& stage) {
   return BoundsVerifier(graph, stage).open();
 }
 
-}  // namespace adjit
+}  // namespace adjit::graph

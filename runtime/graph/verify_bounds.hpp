@@ -7,7 +7,7 @@
 #include "runtime/graph/graph.hpp"
 #include "runtime/graph/path_conditions.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 
 /// Every read of a Compute or Scatter stage (whose structure has been verified), where its
 /// predicate and its path condition hold, and every affine target of a Scatter that does not say
@@ -40,4 +40,4 @@ std::vector<OpenIndex> open_indices(const Graph& graph, const Stage& stage);
 /// "stage 'C' (file.py:12 (matmul))", for messages.
 std::string describe(const Graph& graph, const Stage& stage);
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -6,7 +6,7 @@
 #include <cctype>
 #include <utility>
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 using Word = std::string_view;
@@ -116,4 +116,4 @@ size_t first_like_typed(Op op) {
   }
 }
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -8,7 +8,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 
 /// Binding strength of infix and prefix operators; larger binds tighter. Infix operators associate
 /// to the left, but for the power, which is Python's: -x ** 2 is -(x ** 2), 2 ** 3 ** 2 is 2 ** 9.
@@ -51,4 +51,4 @@ inline constexpr DType kDefaultInteger = DType::Int64;
 /// [first, count). Empty (first == count) when operands are independent.
 size_t first_like_typed(Op op);
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -5,7 +5,7 @@
 
 #include "runtime/graph/subgraphs.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 DType wide(DType dtype) { return is_float(dtype) ? DType::Float64 : dtype; }
@@ -59,4 +59,4 @@ Graph widen(const Graph& graph) {
   return result;
 }
 
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -3,7 +3,7 @@
 
 #include "runtime/graph/interpreter.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 
 /// Every float tensor, constant and operation in float64; casts between float types become the
 /// identity. Constants keep their (rounded) values. The result is for the interpreter: its
@@ -12,4 +12,4 @@ Graph widen(const Graph& graph);
 /// Float arrays converted to float64; others as they are.
 Array widen(const Array& array);
 
-}  // namespace adjit
+}  // namespace adjit::graph

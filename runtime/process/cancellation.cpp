@@ -1,7 +1,7 @@
 // runtime/process/cancellation.cpp -- the call of each thread.
 #include "runtime/process/cancellation.hpp"
 
-namespace adjit {
+namespace adjit::process {
 namespace {
 
 thread_local Cancellable* current_call = nullptr;
@@ -32,4 +32,4 @@ void Cancellable::ask() {
 Cancellable::Adopted::Adopted(Cancellable* call) : outer_(current_call) { current_call = call; }
 Cancellable::Adopted::~Adopted() { current_call = outer_; }
 
-}  // namespace adjit
+}  // namespace adjit::process

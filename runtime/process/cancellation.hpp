@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <exception>
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::process {
 
 /// Asked now and then while a call lasts; anything but 0 ends the call. May run code of any
 /// language, so nobody asks it under a lock or a ForkDelay.
@@ -80,4 +82,4 @@ inline void check_cancelled() {
   if (Cancellable* call = Cancellable::current()) call->check();
 }
 
-}  // namespace adjit
+}  // namespace adjit::process

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace adjit {
+namespace adjit::process {
 
 /// Every delay and handler of the process: fork() knows no contexts, so neither can this. It is
 /// never destroyed, because a fork may come after the destructors of static objects; and it is made
@@ -112,4 +112,4 @@ ForkHandler::~ForkHandler() {
   std::erase(registry.handlers, this);
 }
 
-}  // namespace adjit
+}  // namespace adjit::process

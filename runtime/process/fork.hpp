@@ -11,7 +11,9 @@
 #include <functional>
 #include <mutex>
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::process {
 
 /// While one lives, fork() in other threads waits; while a fork is under way, constructing one
 /// waits. So a child never sees the middle of it. Scopes of one thread may nest. Keep it to one
@@ -55,4 +57,4 @@ class ForkHandler {
   std::function<void()> in_child_;
 };
 
-}  // namespace adjit
+}  // namespace adjit::process

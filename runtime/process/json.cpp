@@ -9,7 +9,7 @@
 
 #include "runtime/process/fork.hpp"
 
-namespace adjit {
+namespace adjit::process {
 namespace {
 
 /// Handed out front to back, by one thread until it has given everything back. Vectors that grow
@@ -64,4 +64,4 @@ void give_back_json_memory(void* memory) noexcept {
   std::free(memory);
 }
 
-}  // namespace adjit
+}  // namespace adjit::process

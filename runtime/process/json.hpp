@@ -12,7 +12,9 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::process {
 
 /// Allocates as std::allocator does.
 template <class T>
@@ -38,20 +40,23 @@ using Json = nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::strin
 void* take_json_memory(size_t bytes);
 void give_back_json_memory(void* memory) noexcept;
 
-}  // namespace adjit
+}  // namespace adjit::process
 
 /// Used by nlohmann's destructor alone: arrays have JsonAllocator.
 template <>
-struct std::allocator<adjit::Json> {
-  using value_type = adjit::Json;
+struct std::allocator<adjit::process::Json> {
+  using value_type = adjit::process::Json;
   using propagate_on_container_move_assignment = std::true_type;
   using is_always_equal = std::true_type;
   allocator() = default;
   template <class U>
   allocator(const std::allocator<U>&) noexcept {}  // NOLINT(google-explicit-constructor)
-  adjit::Json* allocate(size_t count) {
-    return static_cast<adjit::Json*>(adjit::take_json_memory(count * sizeof(adjit::Json)));
+  adjit::process::Json* allocate(size_t count) {
+    return static_cast<adjit::process::Json*>(
+        adjit::process::take_json_memory(count * sizeof(adjit::process::Json)));
   }
-  void deallocate(adjit::Json* values, size_t) noexcept { adjit::give_back_json_memory(values); }
+  void deallocate(adjit::process::Json* values, size_t) noexcept {
+    adjit::process::give_back_json_memory(values);
+  }
   friend bool operator==(const allocator&, const allocator&) { return true; }
 };

@@ -6,7 +6,9 @@
 #include <memory>
 #include <new>
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::process {
 
 /// A T of each thread, made when it asks first and gone with the thread. As a thread_local, but
 /// where there is no memory std::bad_alloc is thrown: the C library ends the process when it cannot
@@ -38,4 +40,4 @@ class PerThread {
   pthread_key_t key_{};
 };
 
-}  // namespace adjit
+}  // namespace adjit::process

@@ -9,7 +9,7 @@
 #include "runtime/trace/lowering.hpp"
 #include "runtime/trace/rows.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 
 IndexNotation::IndexNotation(Trace& trace) : trace_(&trace) {}
 
@@ -296,4 +296,4 @@ std::vector<ScalarExpr> IndexNotation::reduce_custom(std::span<const ScalarExpr>
   return add_reduction(std::move(reduction), types);
 }
 
-}  // namespace adjit
+}  // namespace adjit::trace

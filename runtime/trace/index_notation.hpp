@@ -35,7 +35,7 @@
 #include "runtime/trace/trace.hpp"
 #include "runtime/trace/weak_scalar.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 
 /// An axis of one IndexNotation.
 struct AxisHandle {
@@ -182,4 +182,4 @@ class IndexNotation {
   std::vector<Placeholder> placeholders_;
 };
 
-}  // namespace adjit
+}  // namespace adjit::trace

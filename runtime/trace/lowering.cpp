@@ -7,7 +7,7 @@
 
 #include "runtime/trace/rows.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 bool contains(const std::vector<uint32_t>& axes, uint32_t axis) {
@@ -322,4 +322,4 @@ TensorId IndexNotation::scatter(std::string_view name, std::vector<int64_t> shap
                 condition});
 }
 
-}  // namespace adjit
+}  // namespace adjit::trace

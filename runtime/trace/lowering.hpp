@@ -17,7 +17,7 @@
 #include "runtime/trace/index_notation.hpp"
 #include "runtime/trace/path_condition.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 
 class Lowering {
  public:
@@ -90,4 +90,4 @@ class Lowering {
   std::unordered_map<uint32_t, Lifted> lifted_;
 };
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -9,7 +9,7 @@
 #include "runtime/trace/lowering.hpp"
 #include "runtime/trace/rows.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 bool is_identity(ExprPool& pool, CombinerKind kind, ExprId expr) {
@@ -223,4 +223,4 @@ void Lowering::verify_alone(const Lowered& stage) const {
   verify(alone);
 }
 
-}  // namespace adjit
+}  // namespace adjit::trace

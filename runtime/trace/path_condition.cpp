@@ -7,7 +7,7 @@
 
 #include "runtime/trace/rows.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 // Deep towers of selects would make long conjunctions at every level; dropping factors weakens a
@@ -92,4 +92,4 @@ std::vector<ExprId> PathConditions::nodes() const {
   return found;
 }
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -7,7 +7,7 @@
 
 #include "runtime/expr/expr.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 
 /// A conjunction of conditions, ascending and distinct; empty: always.
 using PathCondition = std::vector<ExprId>;
@@ -52,4 +52,4 @@ class PathConditions {
   std::vector<uint32_t> queue_;  // a max-heap: parents before children
 };
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -6,7 +6,7 @@
 
 #include "runtime/expr/error.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 // uint8 has no signed type of its width: int16 holds both. Signed types are numbered by width.
@@ -55,4 +55,4 @@ DType created_dtype(OperandType type) {
   return type.weak && is_float(type.dtype) ? DType::Float32 : type.dtype;
 }
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -12,7 +12,7 @@
 
 #include "runtime/expr/dtype.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 
 /// The dtype of an operand, and whether it gives way: Python numbers are weak, so is what is made
 /// of weak operands only. Weak numbers are held as bool, int64, float64.
@@ -34,4 +34,4 @@ OperandType float_of(OperandType type);
 /// What is stored of a weak number where a tensor is created from it: of a float, float32.
 DType created_dtype(OperandType type);
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -5,7 +5,7 @@
 
 #include "runtime/graph/affine_constraint.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 // The negation of a node as another node where that is exact: comparisons of floats keep their Not
@@ -63,4 +63,4 @@ ExprId restrict_domain(ExprPool& pool, ExprId condition, Domain& domain) {
   return conjunction(pool, rest);
 }
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -5,7 +5,7 @@
 
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 
 /// The factors of a conjunction, negations pushed inwards: !(a || b) is !a, !b; !(a < b) is b <= a.
 /// Constant-true factors are dropped. Not recursive.
@@ -21,4 +21,4 @@ bool add_row(ExprPool& pool, ExprId factor, Domain& domain);
 /// left).
 ExprId restrict_domain(ExprPool& pool, ExprId condition, Domain& domain);
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -6,7 +6,7 @@
 #include "runtime/graph/verify.hpp"
 #include "runtime/trace/trace.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 std::string describe(DType dtype, std::span<const int64_t> shape) {
@@ -105,4 +105,4 @@ std::vector<TensorId> Trace::call_apart(Call call, std::span<const TensorId> ope
   return graph_.stages.back().results;
 }
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -7,7 +7,7 @@
 
 #include "runtime/graph/verify.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 
 std::string to_string(std::span<const int64_t> shape) {
   std::string text = "(";
@@ -103,7 +103,7 @@ ExprPool& Trace::pool() {
 ExprId Trace::read(TensorId tensor, std::span<const ExprId> index, ExprId predicate) {
   require_open();
   info(tensor);
-  const ExprId element = adjit::read(graph_, tensor, index, predicate);
+  const ExprId element = graph::read(graph_, tensor, index, predicate);
   return graph_.pool.cast(element, accumulator_of(graph_.pool.dtype(element)));
 }
 
@@ -153,4 +153,4 @@ Graph Trace::finish(std::span<const TensorId> outputs) {
   return result;
 }
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -25,7 +25,7 @@
 #include "runtime/expr/error.hpp"
 #include "runtime/graph/graph.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 
 /// A tensor as callers outside hold it: which trace it belongs to, and which tensor it is there.
 /// Copyable, outlives its trace safely (resolve() then raises).
@@ -130,4 +130,4 @@ class Trace {
 /// "(3, 4)", "(3,)", "()".
 std::string to_string(std::span<const int64_t> shape);
 
-}  // namespace adjit
+}  // namespace adjit::trace

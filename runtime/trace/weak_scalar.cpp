@@ -7,7 +7,7 @@
 #include "runtime/expr/error.hpp"
 #include "runtime/expr/scalar.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 
 DType WeakScalar::dtype() const {
   switch (kind) {
@@ -51,4 +51,4 @@ ExprId to_constant(ExprPool& pool, const WeakScalar& scalar, DType dtype) {
   return {};
 }
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -7,7 +7,7 @@
 #include "runtime/expr/dtype.hpp"
 #include "runtime/expr/expr.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 
 /// A bool, int or float literal. A bool adapts to every type, an int to integers and floats, a
 /// float to floats only.
@@ -33,4 +33,4 @@ std::string to_string(const WeakScalar& scalar);
 /// integer tensor: cast the tensor with astype) or does not fit the range of an integer type.
 ExprId to_constant(ExprPool& pool, const WeakScalar& scalar, DType dtype);
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -7,7 +7,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 MemoryAccess access(const Graph& graph) {
@@ -111,4 +111,4 @@ TEST(Access, DistinctReadsAreThePlacesOfAllCopies) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

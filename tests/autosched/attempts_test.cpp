@@ -10,7 +10,7 @@
 #include "tests/autosched/programs.hpp"
 #include "tests/autosched/same_results.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // Rows are attached inside the loop of the window that the pool would take in its tile.
@@ -96,4 +96,4 @@ TEST(Attempts, OtherErrorsPass) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -7,7 +7,7 @@
 #include "runtime/graph/graph.hpp"
 #include "runtime/graph/text.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// The text of attention and its gradients: `heads` matrices of `rows` x `columns`, values two
 /// wider than queries and keys. `gradient`: stages that give the
@@ -73,4 +73,4 @@ inline Target small_caches(int cores = 2, int64_t l3_bytes = 256 << 10) {
   return target;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -6,7 +6,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 Graph attention(int64_t heads, int64_t length, int64_t width) {
@@ -89,4 +89,4 @@ TEST(PlanChains, StreamedOperandsAreSharedByAllTasks) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

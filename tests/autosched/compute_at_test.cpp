@@ -2,7 +2,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 using Steps = std::vector<int64_t>;
@@ -222,4 +222,4 @@ TEST(ComputeAt, LocalsAreReadInsideTheirLoopsOnly) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

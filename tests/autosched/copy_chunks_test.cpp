@@ -6,7 +6,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // The loops of a copy of `rows` rows of so many floats in panels of `width` outside its tile:
@@ -64,4 +64,4 @@ TEST(CopyChunks, NotWherePanelsShareNothing) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -12,7 +12,7 @@
 #include "runtime/process/json.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 Json plain_weights() {
@@ -169,4 +169,4 @@ TEST(CostNetwork, CostStillGrowsWithWork) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

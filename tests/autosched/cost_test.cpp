@@ -7,7 +7,7 @@
 #include "autosched/heuristic.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // What holds of the analytic model; the learned part is tested in cost_network_test.cpp.
@@ -146,4 +146,4 @@ TEST(Cost, Prints) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

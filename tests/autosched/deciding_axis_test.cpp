@@ -9,7 +9,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // d(i, j): for each j another function of row i, of `extent` columns.
@@ -61,4 +61,4 @@ TEST(DecidingAxis, IsInTheTileAsAWhole) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

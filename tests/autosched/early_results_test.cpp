@@ -3,7 +3,7 @@
 
 #include "tests/autosched/layers.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 TEST(EarlyResults, GradientsRunWhenTheirOperandsAreThere) {
@@ -45,4 +45,4 @@ TEST(EarlyResults, SeveralResultsWaitForTheirFirstReader) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

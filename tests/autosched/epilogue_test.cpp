@@ -7,7 +7,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 std::string layer(int64_t m, int64_t k, int64_t n, const std::string& made,
@@ -115,4 +115,4 @@ TEST(Epilogue, IsADecision) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -7,7 +7,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 std::optional<EvenParts> parts_of(int64_t rows, int cores, int64_t tile_rows) {
@@ -85,4 +85,4 @@ TEST(EvenParts, OfTwoProductsInAStep) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -7,7 +7,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 Program tiled_product() {
@@ -134,4 +134,4 @@ TEST(Footprint, PackedOperandsAreStreams) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

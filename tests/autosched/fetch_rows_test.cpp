@@ -6,7 +6,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -58,4 +58,4 @@ TEST(FetchRows, NotWhatPassesAlongAChainOfTasks) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

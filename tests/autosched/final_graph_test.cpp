@@ -7,6 +7,7 @@
 #include "runtime/graph/interpreter.hpp"
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/verify.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "runtime/graph/text.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 class GatherAccess : public ::testing::Test {
@@ -62,4 +62,4 @@ TEST_F(GatherAccess, WhatDataNamesLiesAroundTheInnermostDimension) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -3,7 +3,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 using Stages = std::vector<size_t>;
@@ -68,4 +68,4 @@ TEST(Gather, BehindWhatAnotherHasAttached) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -8,7 +8,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // Of the read of x: the dimensions of the copy, outermost first; empty: none.
@@ -75,4 +75,4 @@ TEST(GatheredRows, ACopyWhereItPays) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -4,7 +4,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // The predicate of the only read of a tensor in a graph's last stage; invalid when it has none.
@@ -68,4 +68,4 @@ TEST(GuardReads, WhatMinAndMaxKeepInsideStaysAsItIs) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

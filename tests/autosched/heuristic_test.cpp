@@ -13,7 +13,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 Graph tiny_graph() {
@@ -288,4 +288,4 @@ TEST(Heuristic, RowsOfEmptyAxes) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -3,7 +3,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 using Readers = std::vector<Hoisted>;
@@ -58,4 +58,4 @@ TEST(Hoist, IsRefused) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

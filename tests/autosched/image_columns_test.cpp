@@ -8,7 +8,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 bool wants(const std::string& body, const std::string& conditions = "") {
@@ -55,4 +55,4 @@ TEST(ImageColumns, OfADefaultSchedule) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

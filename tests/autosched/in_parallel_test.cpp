@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 TEST(InParallel, EveryStepRunsOnceOnAThreadWithANumber) {
@@ -79,4 +79,4 @@ TEST(InParallel, WithoutMoreThreadsTheCallerDoesAll) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

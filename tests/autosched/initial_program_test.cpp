@@ -5,7 +5,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 TEST(InitialProgram, IsOneKernelAStageWithSerialLoopsInDomainOrder) {
@@ -47,4 +47,4 @@ TEST(InitialProgram, RefusesCallsByName) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

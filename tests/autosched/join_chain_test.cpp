@@ -8,6 +8,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/joins.hpp"
 #include "tests/autosched/programs.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/rooms.hpp"
+
 namespace adjit::testing {
 
 /// Tensors x0, x1, ... of these extents along `axis` (0 or 1) and `other` along the other one,

@@ -7,7 +7,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 // Two layers and what reverse mode makes of them: a and b wait for the gradients.
 inline constexpr const char* kLayers =
@@ -29,4 +29,4 @@ inline std::vector<std::string> names(const Program& program) {
   return found;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -6,7 +6,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 using Steps = std::vector<int64_t>;
@@ -134,4 +134,4 @@ TEST(Limits, TheDefaultScheduleKeepsStagesThatWouldDouble) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

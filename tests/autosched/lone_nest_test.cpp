@@ -8,7 +8,7 @@
 #include "autosched/moves.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 TEST(LoneNest, OtherOrdersAsIfTheyWereMade) {
@@ -68,4 +68,4 @@ TEST(LoneNest, ALoopInTwo) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

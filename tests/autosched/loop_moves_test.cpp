@@ -4,7 +4,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 using Steps = std::vector<int64_t>;
@@ -203,4 +203,4 @@ TEST(LoopMoves, FetchAheadAlongALoopOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

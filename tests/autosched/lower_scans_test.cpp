@@ -9,7 +9,7 @@
 #include "runtime/graph/verify.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 std::string accumulate(const std::string& steps, const std::string& start) {
@@ -83,4 +83,4 @@ TEST(LowerScans, OtherGraphsStayAsTheyAre) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -11,7 +11,7 @@
 #include "runtime/graph/verify.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 Array whole(std::vector<double> values) {
@@ -115,4 +115,4 @@ TEST(LowerScatters, OtherGraphsStayAsTheyAre) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

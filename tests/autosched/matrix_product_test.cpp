@@ -6,7 +6,7 @@
 #include "autosched/tile_choice.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 struct Product {
@@ -97,4 +97,4 @@ TEST(MatrixProduct, NoPanelsOfWhatLoopsInsideTheLanesWalk) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

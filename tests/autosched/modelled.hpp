@@ -9,7 +9,7 @@
 #include "autosched/access.hpp"
 #include "autosched/tile_model.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Copies of each axis of a stage in a tile.
 using Factors = std::vector<int64_t>;
@@ -49,4 +49,4 @@ struct Modelled {
   const TileModel model;
 };
 
-}  // namespace adjit
+}  // namespace adjit::sched

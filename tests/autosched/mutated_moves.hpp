@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/process/json.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
 namespace adjit::testing {

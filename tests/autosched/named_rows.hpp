@@ -5,7 +5,7 @@
 
 #include "runtime/graph/text.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Bilinear samples of an image of some channels along a flow, summed with weights along the
 /// channels: y, over 2 images of side x side pixels.
@@ -51,4 +51,4 @@ inline Graph flow_gradient(int64_t groups, int64_t each, int64_t side, bool chan
       g + ", i in 0:" + n + ", j in 0:" + n + ", m in 0:" + e + ", p in 0:2, q in 0:2\n}");
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

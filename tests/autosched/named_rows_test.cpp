@@ -6,7 +6,7 @@
 #include "tests/autosched/named_rows.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 constexpr Target kTarget{.cores = 2, .vector_bits = 512};
@@ -146,4 +146,4 @@ TEST(NamedRows, WholeVectors) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -5,7 +5,7 @@
 #include "autosched/moves.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 Graph graph_of(const std::string& statement) {
@@ -63,4 +63,4 @@ TEST(NearIndices, SubstitutionsThatMakeAnIndexAffine) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

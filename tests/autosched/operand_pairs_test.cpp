@@ -4,7 +4,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 Graph product(int64_t terms, const std::string& type = "bfloat16") {
@@ -44,4 +44,4 @@ TEST(OperandPairs, LieSideBySideInnermost) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -4,7 +4,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // What a tile of 14 rows by 2 vectors of 16 lanes finds of the operands of t(i, j) +=! a(r, i) *
@@ -52,4 +52,4 @@ TEST(OperandRows, ConflictingRowsAreCopiedAlongTheTile) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -4,7 +4,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 TEST(PadRows, MovesRowsApart) {
@@ -32,4 +32,4 @@ TEST(PadRows, IsRefused) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -4,7 +4,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 using Dimensions = std::vector<PackedDimension>;
@@ -65,4 +65,4 @@ TEST(Panels, InPairs) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

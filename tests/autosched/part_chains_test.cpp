@@ -7,7 +7,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // The gradient of a normalisation of rows: of its input, and of a scale.
@@ -81,4 +81,4 @@ TEST(PartChains, PartsFollowFromBytesAndRows) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

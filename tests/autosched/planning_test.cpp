@@ -12,7 +12,7 @@
 #include "runtime/process/json.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 using Stages = std::vector<size_t>;
@@ -466,4 +466,4 @@ TEST(Packing, SmallTilesDoNotWaitForLines) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

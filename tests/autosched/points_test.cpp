@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 Domain box(std::vector<int64_t> extents, size_t output_rank) {
@@ -26,4 +26,4 @@ TEST(Points, AreNotLessThanOneAndDoNotOverflow) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

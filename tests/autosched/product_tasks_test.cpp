@@ -7,7 +7,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // The axis of a product's outermost loop, "rows" or "columns", with tiles of `rows` x 32, of the
@@ -121,4 +121,4 @@ TEST(ProductTasks, OfADefaultSchedulePackAndMultiplyTheSameRows) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -12,7 +12,7 @@
 #include "runtime/graph/accumulator.hpp"
 #include "runtime/graph/evaluator.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 class ProgramInterpreter {
@@ -262,4 +262,4 @@ std::vector<Array> interpret(const Program& program, std::span<const Array> inpu
   return outputs;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -14,11 +14,11 @@
 #include "autosched/program.hpp"
 #include "runtime/graph/interpreter.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// The outputs; `visited`: how many points were executed in all. std::logic_error when a point is
 /// visited twice or a scatter leaves its result.
 std::vector<Array> interpret(const Program& program, std::span<const Array> inputs,
                              int64_t* visited = nullptr);
 
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -19,7 +19,7 @@
 #include "runtime/graph/graph.hpp"
 #include "tests/autosched/program_interpreter.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 
 /// Whether a move of that name made a program.
 inline bool has_move(const Program& p, const std::string& name) {
@@ -217,4 +217,4 @@ inline Graph chain(int length, int64_t points) {
   return b.graph;
 }
 
-}  // namespace adjit
+}  // namespace adjit::sched

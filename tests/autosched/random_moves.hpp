@@ -8,6 +8,7 @@
 #include "autosched/initial_program.hpp"
 #include "autosched/moves.hpp"
 #include "autosched/nests.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
 namespace adjit::testing {

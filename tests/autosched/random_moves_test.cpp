@@ -4,7 +4,7 @@
 #include "tests/autosched/programs.hpp"
 #include "tests/autosched/same_results.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 void expect_same(const Graph& graph, const Program& program, uint64_t seed) {
@@ -56,4 +56,4 @@ TEST(RandomGraphs, EveryLegalMoveMeansTheGraph) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

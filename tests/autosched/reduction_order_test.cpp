@@ -7,7 +7,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // A convolution of images of so many channels by 3 x 3 taps, with zeros around them where `padded`.
@@ -133,4 +133,4 @@ TEST(OrderReductions, PagesStayAtHand) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

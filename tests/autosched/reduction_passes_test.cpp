@@ -7,7 +7,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // The gradient of 3 x 3 weights over so many images. `shifted`: a condition bounds the images.
@@ -118,4 +118,4 @@ TEST(ReductionStrips, NotWherePartialResultsLieApart) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -6,7 +6,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // The most workspace tensors that live at once, if every stage is a kernel.
@@ -68,4 +68,4 @@ TEST(Rematerialization, BringsWhatLivesUnderTheBudget) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -3,7 +3,7 @@
 
 #include "tests/autosched/layers.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 TEST(Rematerialize, LaterReadersReadTheCopy) {
@@ -58,4 +58,4 @@ TEST(Rematerialize, Refuses) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -10,7 +10,7 @@
 #include "tests/autosched/random_moves.hpp"
 #include "tests/autosched/same_results.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 struct Counts {
@@ -59,4 +59,4 @@ TEST(ReplayFuzz, MutatedRandomSchedules) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -3,7 +3,7 @@
 #include "autosched/initial_program.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // Expects a schedule of a 4 x 5 x 6 product to be refused.
@@ -127,4 +127,4 @@ TEST(Replay, LoopMovesAndRewritingMovesMix) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -6,7 +6,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // The weights' gradient of a convolution with that stride, of images of 28 x 28 results.
@@ -58,4 +58,4 @@ TEST(ResultLayout, WhatItWants) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -8,7 +8,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // A 1 x 1 convolution of two images of so many rows and columns, 64 channels to 96.
@@ -105,4 +105,4 @@ TEST(ResultOrder, IsTheLastOne) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

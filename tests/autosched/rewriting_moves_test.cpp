@@ -2,7 +2,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 using Stages = std::vector<size_t>;
@@ -223,4 +223,4 @@ TEST(FuseSiblings, ReductionsOverOneDomain) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

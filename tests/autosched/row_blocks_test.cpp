@@ -6,7 +6,7 @@
 #include "tests/autosched/attention.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 TEST(RowBlocks, AttentionIsOneChain) {
@@ -107,4 +107,4 @@ TEST(RowBlocks, MayBeTurnedDown) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

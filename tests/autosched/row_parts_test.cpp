@@ -5,7 +5,7 @@
 #include "autosched/rewriting.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 TEST(RowParts, SignsAreFactors) {
@@ -66,4 +66,4 @@ TEST(RowParts, WhatTakesLittleIsNotComputedAhead) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

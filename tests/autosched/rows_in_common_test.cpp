@@ -9,7 +9,7 @@
 #include "tests/autosched/attention.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 TensorId tensor(const Program& p, const std::string& name) {
@@ -180,4 +180,4 @@ TEST(RowsInCommon, OfHeadsSideBySide) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

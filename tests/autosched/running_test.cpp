@@ -10,7 +10,7 @@
 #include "tests/autosched/programs.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 Graph prefix(const std::string& row, const std::string& by = "+",
@@ -131,4 +131,4 @@ TEST(LowerRunning, EveryPointOnce) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

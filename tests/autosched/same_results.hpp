@@ -13,6 +13,7 @@
 #include "autosched/verify_program.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/program_interpreter.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
 namespace adjit::testing {

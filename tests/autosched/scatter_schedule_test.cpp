@@ -8,7 +8,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 constexpr Target kFourCores{.cores = 4, .vector_bits = 512};
@@ -181,4 +181,4 @@ TEST(ScatterSchedule, RunningSumsInterleaveRows) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

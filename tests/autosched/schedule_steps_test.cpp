@@ -6,7 +6,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 Graph scan_graph() {
@@ -76,4 +76,4 @@ TEST(ScheduleSteps, WhatIsWrongInAStepIsNamed) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -8,7 +8,7 @@
 #include "autosched/verify_program.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // The step of a scan is a small product: h' = h W.
@@ -223,4 +223,4 @@ TEST(Choices, NumbersThatAreNotThereCountAsTheDefault) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

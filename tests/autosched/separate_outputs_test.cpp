@@ -5,6 +5,7 @@
 
 #include "autosched/lower_scans.hpp"
 #include "runtime/graph/interpreter.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
 namespace adjit::testing {

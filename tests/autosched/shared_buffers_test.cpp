@@ -10,7 +10,7 @@
 #include "tests/autosched/programs.hpp"
 #include "tests/autosched/same_results.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 Graph graph_of(const std::string& stages, const std::string& results = "y") {
@@ -169,4 +169,4 @@ TEST(SharedBuffers, VerifyRefusesWhatMayNotBeShared) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

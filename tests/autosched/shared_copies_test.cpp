@@ -7,7 +7,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 Program with_copies(const std::string& text) {
@@ -80,4 +80,4 @@ TEST(SharedCopies, TilesThatAnotherProblemMayNotHave) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -10,7 +10,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // Small caches, so that few pairs leave them; bodies so dear that few of them take long.
@@ -186,4 +186,4 @@ TEST(SharedPairs, IsADecision) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

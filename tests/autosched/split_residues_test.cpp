@@ -3,7 +3,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // What a pool of width 3 and stride 2 leaves for its adjoint: y[l] = sum over r of x[(l + 1) // 2 -
@@ -91,4 +91,4 @@ TEST(SplitResidues, ModuliOfSeveralReadsAreJoined) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -3,7 +3,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 Graph histogram(const std::string& combiner, const std::string& start = "") {
@@ -66,4 +66,4 @@ TEST(SplitScatter, IsRefused) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

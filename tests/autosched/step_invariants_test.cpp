@@ -8,7 +8,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // Per stage of the body of the text's last stage, a scan.
@@ -85,4 +85,4 @@ TEST(StepInvariants, FixedOperandsArePackedOnceForManySteps) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -6,7 +6,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // Names of the stages that the default schedule streams.
@@ -60,4 +60,4 @@ TEST(StreamResults, IsADecision) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -4,7 +4,7 @@
 #include "tests/autosched/named_rows.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 Program summed(const Graph& graph) { return sum_rows(plain(graph), 0, graph.inputs[0]); }
@@ -123,4 +123,4 @@ TEST(SumRows, IsRefused) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -7,7 +7,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 using Steps = std::vector<int64_t>;
@@ -239,4 +239,4 @@ TEST(TaskChains, RowsThatReadOtherRowsWaitForThem) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

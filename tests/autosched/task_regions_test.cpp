@@ -5,7 +5,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 TensorId named(const Program& p, const std::string& name) {
@@ -60,4 +60,4 @@ TEST(TaskRegions, KernelsApart) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

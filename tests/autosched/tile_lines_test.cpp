@@ -4,7 +4,7 @@
 #include "tests/autosched/modelled.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // Of operands that leave the first cache, tiles take lines from the second: one a vector of what is
@@ -64,4 +64,4 @@ TEST(TileLines, SeveralPassesLeaveMemoryIdle) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

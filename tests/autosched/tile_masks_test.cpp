@@ -6,7 +6,7 @@
 #include "tests/autosched/modelled.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // y(i, j), 256 x 256, by sums over r that rows restrict; lanes along j.
@@ -48,4 +48,4 @@ TEST(TileMasks, FewTilesAskForADiagonal) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

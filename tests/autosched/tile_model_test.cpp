@@ -6,7 +6,7 @@
 #include "tests/autosched/modelled.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // Cycles of one step with so many copies.
@@ -209,4 +209,4 @@ TEST(TileModel, RowsOfEightLanesCostLessThanFourGathers) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

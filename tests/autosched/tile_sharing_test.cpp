@@ -7,7 +7,7 @@
 #include "tests/autosched/modelled.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // With lanes of 512 bits along an axis.
@@ -103,4 +103,4 @@ TEST(TileSharing, WindowsInSeveralStepsWaitForMemory) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -3,7 +3,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 const char* const kWeights =
@@ -44,4 +44,4 @@ TEST(TransposeResults, WhatIsRefused) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -6,7 +6,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // 3 x 3 weights in panels of 32 channels, as the adjoint of a convolution reads them.
@@ -87,4 +87,4 @@ TEST(Transposition, OfTwoOperandsNeitherIsPreferred) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -4,7 +4,7 @@
 #include "tests/autosched/named_rows.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 TEST(WeighRows, ValuesWeightsAndPlacesGoInFront) {
@@ -84,4 +84,4 @@ TEST(WeighRows, IsRefused) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

@@ -5,7 +5,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
-namespace adjit {
+namespace adjit::sched {
 namespace {
 
 // Whether the default schedule copies an operand with zeros in place of the conditions on it.
@@ -54,4 +54,4 @@ TEST(ZerosAround, MeansTheSame) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::sched

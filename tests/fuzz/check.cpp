@@ -13,6 +13,7 @@
 #include "tests/fuzz/differences.hpp"
 #include "tests/fuzz/wide_interpreter.hpp"
 #include "tests/jit/engine/run_compiled.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

@@ -15,6 +15,7 @@
 
 #include "jit/engine/engine.hpp"
 #include "tests/fuzz/program_draw.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 

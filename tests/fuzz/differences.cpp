@@ -1,5 +1,6 @@
 // tests/fuzz/differences.cpp -- the derivative of a function of one number, by differences.
 #include "tests/fuzz/differences.hpp"
+#include "tests/rooms.hpp"
 
 #include <algorithm>
 #include <cmath>

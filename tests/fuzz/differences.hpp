@@ -13,6 +13,8 @@
 #include <optional>
 #include <vector>
 
+#include "tests/rooms.hpp"
+
 namespace adjit::testing {
 
 struct Difference {

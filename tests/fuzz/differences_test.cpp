@@ -1,5 +1,6 @@
 // tests/fuzz/differences_test.cpp
 #include "tests/fuzz/differences.hpp"
+#include "tests/rooms.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tests/fuzz/scope.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 

@@ -1,5 +1,6 @@
 // tests/fuzz/notation_draw.cpp -- random stages in index notation.
 #include "tests/fuzz/notation_draw.hpp"
+#include "tests/rooms.hpp"
 
 #include <algorithm>
 

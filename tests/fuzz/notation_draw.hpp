@@ -5,6 +5,7 @@
 
 #include "runtime/trace/index_notation.hpp"
 #include "tests/fuzz/scope.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 

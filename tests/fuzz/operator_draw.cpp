@@ -8,6 +8,7 @@
 #include "runtime/process/json.hpp"
 #include "runtime/trace/ops/operator_call.hpp"
 #include "tests/fuzz/notation_draw.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

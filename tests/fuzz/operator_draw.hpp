@@ -10,6 +10,7 @@
 #include "runtime/process/json.hpp"
 #include "runtime/trace/ops/operator.hpp"
 #include "tests/fuzz/scope.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/trace/operator_examples.hpp"
 
 namespace adjit::testing {

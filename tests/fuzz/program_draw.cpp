@@ -10,6 +10,7 @@
 #include "tests/fuzz/operator_draw.hpp"
 #include "tests/fuzz/scope.hpp"
 #include "tests/fuzz/text_draw.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "runtime/graph/graph.hpp"
 #include "runtime/graph/interpreter.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
 namespace adjit::testing {

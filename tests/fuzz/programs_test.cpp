@@ -27,6 +27,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/fuzz/check.hpp"
 #include "tests/fuzz/shrink.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

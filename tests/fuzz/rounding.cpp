@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tests/fuzz/wide_interpreter.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 

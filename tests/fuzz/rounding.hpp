@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/graph/interpreter.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 

@@ -11,6 +11,7 @@
 
 #include "runtime/trace/trace.hpp"
 #include "tests/fuzz/wide_interpreter.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
 namespace adjit::testing {

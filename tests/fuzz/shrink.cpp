@@ -9,6 +9,7 @@
 #include "runtime/diff/calls.hpp"
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/verify.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

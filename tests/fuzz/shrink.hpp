@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/fuzz/program_draw.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 

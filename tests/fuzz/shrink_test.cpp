@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "runtime/graph/text.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "runtime/graph/text.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 

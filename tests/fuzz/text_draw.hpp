@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tests/fuzz/scope.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 

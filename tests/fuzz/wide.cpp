@@ -7,6 +7,7 @@
 #include "runtime/expr/error.hpp"
 #include "runtime/expr/polygamma.hpp"
 #include "runtime/expr/scalar.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

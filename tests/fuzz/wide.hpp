@@ -16,6 +16,7 @@
 
 #include "runtime/expr/dtype.hpp"
 #include "runtime/expr/op.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 

@@ -7,6 +7,7 @@
 
 #include "runtime/graph/graph.hpp"
 #include "tests/fuzz/wide_interpreter.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 

@@ -8,6 +8,7 @@
 #include "runtime/expr/integer.hpp"
 #include "runtime/expr/scalar.hpp"
 #include "tests/fuzz/wide_evaluator.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "runtime/graph/interpreter.hpp"
 #include "tests/fuzz/wide.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "runtime/graph/text.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

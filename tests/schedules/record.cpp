@@ -34,6 +34,7 @@
 #include "runtime/process/json.hpp"
 #include "tests/fuzz/program_draw.hpp"
 #include "tests/jit/engine/run_compiled.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

@@ -17,7 +17,7 @@
 #include "runtime/trace/ops/operator.hpp"
 #include "tools/bench/fma_peak.hpp"
 
-namespace adjit {
+namespace adjit::bench {
 namespace {
 
 double peak() {
@@ -215,6 +215,6 @@ BENCHMARK(chain_compile)
     ->Complexity(benchmark::oN);
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::bench
 
 BENCHMARK_MAIN();

@@ -11,7 +11,7 @@
 #include <immintrin.h>
 #endif
 
-namespace adjit {
+namespace adjit::bench {
 
 #if defined(__x86_64__)
 // 24 independent chains of 512-bit multiply-adds: nothing else. Gives the FLOPs done.
@@ -72,4 +72,4 @@ inline double fma_peak() {
   return best;
 }
 
-}  // namespace adjit
+}  // namespace adjit::bench

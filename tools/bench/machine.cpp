@@ -14,7 +14,7 @@
 
 #include "tools/bench/fma_peak.hpp"
 
-namespace adjit {
+namespace adjit::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -93,10 +93,10 @@ void register_all() {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::bench
 
 int main(int argc, char** argv) {
-  adjit::register_all();
+  adjit::bench::register_all();
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
   return 0;

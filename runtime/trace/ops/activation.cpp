@@ -10,7 +10,7 @@
 #include "runtime/trace/ops/operator_call.hpp"
 #include "runtime/trace/ops/view.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 using Elements = std::span<const Formula>;
@@ -202,4 +202,4 @@ const Operator kActivationOperators[] = {
 
 std::span<const Operator> activation_operators() { return kActivationOperators; }
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -7,7 +7,7 @@
 #include "runtime/trace/ops/families.hpp"
 #include "runtime/trace/ops/operator_call.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 using Elements = std::span<const Formula>;
@@ -144,4 +144,4 @@ std::span<const Operator> binary_operators() {
   return kAll;
 }
 
-}  // namespace adjit
+}  // namespace adjit::trace

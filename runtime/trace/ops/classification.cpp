@@ -6,7 +6,7 @@
 #include "runtime/trace/ops/loss.hpp"
 #include "runtime/trace/ops/softmax.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 struct Classes {
@@ -158,4 +158,4 @@ const Operator kClassificationOperators[] = {
 
 std::span<const Operator> classification_operators() { return kClassificationOperators; }
 
-}  // namespace adjit
+}  // namespace adjit::trace

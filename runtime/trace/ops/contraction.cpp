@@ -8,7 +8,7 @@
 #include "runtime/trace/ops/families.hpp"
 #include "runtime/trace/ops/operator_call.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 // Labels of the last `count` batch dimensions of `most`: negative, so that they meet from the end.
@@ -230,4 +230,4 @@ const Operator kContractionOperators[] = {
 
 std::span<const Operator> contraction_operators() { return kContractionOperators; }
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -8,7 +8,7 @@
 
 #include "runtime/expr/error.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 constexpr size_t kExactUpTo = 8;
@@ -179,4 +179,4 @@ std::vector<Join> contraction_order(std::span<const LabelledExtents> operands, c
   return operands.size() <= kExactUpTo ? exact(operands, out) : greedy(operands, out);
 }
 
-}  // namespace adjit
+}  // namespace adjit::trace

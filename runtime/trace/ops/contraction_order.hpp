@@ -7,7 +7,7 @@
 
 #include "runtime/trace/ops/einsum.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 
 /// The labels of an operand with their extents. Every label is in the result or in another operand.
 using LabelledExtents = std::map<int, int64_t>;
@@ -32,4 +32,4 @@ struct Join {
 /// fewest multiply-adds at a time.
 std::vector<Join> contraction_order(std::span<const LabelledExtents> operands, const Labels& out);
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -10,7 +10,7 @@
 #include "runtime/trace/ops/view.hpp"
 #include "runtime/trace/ops/window.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 // Where batch, channels and space stand in the data: NCHW..., or channels last.
@@ -195,4 +195,4 @@ const Operator kConvolutionOperators[] = {
 
 std::span<const Operator> convolution_operators() { return kConvolutionOperators; }
 
-}  // namespace adjit
+}  // namespace adjit::trace

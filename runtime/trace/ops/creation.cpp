@@ -6,7 +6,7 @@
 #include "runtime/trace/ops/families.hpp"
 #include "runtime/trace/ops/operator_call.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 TensorId filled(OperatorCall& call, const Shape& shape, const WeakScalar& value, DType dtype) {
@@ -141,4 +141,4 @@ const Operator kCreationOperators[] = {
 
 std::span<const Operator> creation_operators() { return kCreationOperators; }
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -9,7 +9,7 @@
 #include "runtime/trace/ops/reduction.hpp"
 #include "runtime/trace/ops/view.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 struct Line {
@@ -144,4 +144,4 @@ const Operator kCumulativeOperators[] = {
 
 std::span<const Operator> cumulative_operators() { return kCumulativeOperators; }
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -9,7 +9,7 @@
 #include "runtime/trace/ops/contraction_order.hpp"
 #include "runtime/trace/ops/elementwise.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 bool contains(const Labels& labels, int label) {
@@ -121,4 +121,4 @@ TensorId einsum(Trace& trace, std::span<const TensorId> operands, std::vector<La
   return left.front();
 }
 
-}  // namespace adjit
+}  // namespace adjit::trace

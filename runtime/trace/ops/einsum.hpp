@@ -8,7 +8,7 @@
 
 #include "runtime/trace/trace.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 
 /// One label per dimension of a tensor. Labels shared by operands run together; a label may repeat
 /// within one.
@@ -28,4 +28,4 @@ TensorId contract(Trace& trace, std::string_view name, std::span<const TensorId>
 TensorId einsum(Trace& trace, std::span<const TensorId> operands, std::vector<Labels> labels,
                 const Labels& out);
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace adjit {
+namespace adjit::trace {
 OperandType common_type(const Trace& trace, std::span<const Operand> operands) {
   std::vector<OperandType> types;
   for (const Operand& operand : operands)
@@ -85,4 +85,4 @@ void require_integer(const Trace& trace, TensorId x, std::string_view what) {
                                       "; it must be an integer type: cast it with astype");
 }
 
-}  // namespace adjit
+}  // namespace adjit::trace

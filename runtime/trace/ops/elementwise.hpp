@@ -13,7 +13,7 @@
 #include "runtime/trace/ops/operand.hpp"
 #include "runtime/trace/ops/stage_builder.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 
 /// The elements of the operands at one point, to the result's element there.
 using ElementFormula = std::function<Formula(std::span<const Formula>)>;
@@ -50,4 +50,4 @@ void require_integer(const Trace& trace, TensorId x, std::string_view what);
 /// x != 0, unless it is a bool already.
 inline Formula as_bool(Formula x) { return x.dtype() == DType::Bool ? x : x != 0; }
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -6,7 +6,7 @@
 
 #include "runtime/trace/ops/operator.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 
 /// The gradient of operators with integer or bool results.
 inline constexpr std::string_view kNotAFloat = "none: the result is not a float";
@@ -35,4 +35,4 @@ std::span<const Operator> network_operators();         // network.cpp
 std::span<const Operator> resampling_operators();      // resampling.cpp
 std::span<const Operator> random_operators();          // random.cpp
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -11,7 +11,7 @@
 
 #include "runtime/expr/expr.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 
 class Formula {
  public:
@@ -122,4 +122,4 @@ Formula select(Formula condition, T a, Formula b) {
 /// select(x < 0, ..., ...): with abs, second derivatives there would miss a term.
 inline Formula log1p_exp_below(Formula x) { return log1p(exp(select(x < 0, x, -x))); }
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -8,7 +8,7 @@
 #include "runtime/trace/ops/operator_call.hpp"
 #include "runtime/trace/ops/view.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 // An index from data, made legal as `mode` says: "raise" counts negative ones from the end and
@@ -185,4 +185,4 @@ const Operator kGatheringOperators[] = {
 
 std::span<const Operator> gathering_operators() { return kGatheringOperators; }
 
-}  // namespace adjit
+}  // namespace adjit::trace

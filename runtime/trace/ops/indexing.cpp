@@ -10,7 +10,7 @@
 #include "runtime/trace/ops/operator_call.hpp"
 #include "runtime/trace/ops/view.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 struct Range {
@@ -249,4 +249,4 @@ const Operator kIndexingOperators[] = {
 
 std::span<const Operator> indexing_operators() { return kIndexingOperators; }
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -7,7 +7,7 @@
 #include "runtime/trace/ops/operator_call.hpp"
 #include "runtime/trace/ops/view.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 // One stage: a chain of selects over guarded reads, part k where begin[k] <= i < begin[k + 1].
@@ -159,4 +159,4 @@ const Operator kJoiningOperators[] = {
 
 std::span<const Operator> joining_operators() { return kJoiningOperators; }
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -5,7 +5,7 @@
 #include "runtime/trace/ops/loss.hpp"
 #include "runtime/trace/ops/softmax.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 
 TensorId reduced_loss(OperatorCall& call, TensorId losses) {
   Trace& trace = call.trace();
@@ -133,4 +133,4 @@ const Operator kLossOperators[] = {
 
 std::span<const Operator> loss_operators() { return kLossOperators; }
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -4,9 +4,9 @@
 #include "runtime/trace/ops/operator_call.hpp"
 #include "runtime/trace/ops/reduction.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 
 /// The losses themselves, their sum or their mean, as the attribute "reduction" says ('mean').
 TensorId reduced_loss(OperatorCall& call, TensorId losses);
 
-}  // namespace adjit
+}  // namespace adjit::trace

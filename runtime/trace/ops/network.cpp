@@ -8,7 +8,7 @@
 #include "runtime/trace/ops/softmax.hpp"
 #include "runtime/trace/ops/view.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 // y = x w^T + b.
@@ -176,4 +176,4 @@ const Operator kNetworkOperators[] = {
 
 std::span<const Operator> network_operators() { return kNetworkOperators; }
 
-}  // namespace adjit
+}  // namespace adjit::trace

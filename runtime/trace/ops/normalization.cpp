@@ -9,7 +9,7 @@
 #include "runtime/trace/ops/reduction.hpp"
 #include "runtime/trace/ops/view.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 // (C,) as (1, C, 1, ...) against a tensor of that rank.
@@ -258,4 +258,4 @@ const Operator kNormalizationOperators[] = {
 
 std::span<const Operator> normalization_operators() { return kNormalizationOperators; }
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -9,7 +9,7 @@
 #include "runtime/trace/trace.hpp"
 #include "runtime/trace/weak_scalar.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 
 /// A tensor, a literal, or nothing (an optional tensor left out).
 struct Operand {
@@ -33,4 +33,4 @@ inline OperandType type_of(const Trace& trace, const Operand& operand) {
   return {trace.dtype(operand.tensor), trace.is_weak(operand.tensor)};
 }
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -10,7 +10,7 @@
 #include "runtime/trace/ops/families.hpp"
 #include "runtime/trace/ops/operator_call.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 std::vector<Operator> collect() {
@@ -100,4 +100,4 @@ std::vector<TensorId> Operator::trace(Trace& trace, std::span<const TensorId> in
   }
 }
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -27,7 +27,7 @@
 #include "runtime/process/json.hpp"
 #include "runtime/trace/trace.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 
 class OperatorCall;
 
@@ -55,4 +55,4 @@ const Operator& find_operator(std::string_view name);
 /// All operators by name, ascending. Static storage.
 std::span<const Operator> all_operators();
 
-}  // namespace adjit
+}  // namespace adjit::trace

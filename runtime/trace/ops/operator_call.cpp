@@ -8,7 +8,7 @@
 #include "runtime/process/json.hpp"
 #include "runtime/trace/ops/elementwise.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 std::string_view trimmed(std::string_view text) {
@@ -302,4 +302,4 @@ std::vector<size_t> OperatorCall::axes_of(size_t k, std::string_view key) const 
   return axes ? normalized_axes(*axes, rank(k), key) : all_axes(rank(k));
 }
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -18,7 +18,7 @@
 #include "runtime/trace/ops/operator.hpp"
 #include "runtime/trace/ops/shape.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 
 class OperatorCall {
  public:
@@ -106,4 +106,4 @@ struct OperatorSignature {
 };
 OperatorSignature parse_signature(std::string_view signature);
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -6,7 +6,7 @@
 #include "runtime/trace/ops/operator_call.hpp"
 #include "runtime/trace/ops/view.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 struct Widths {
@@ -106,7 +106,8 @@ std::vector<Run> runs_of(const OperatorCall& call, const std::string& mode, cons
   // reflect and symmetric: position t of the unpadded line lies in run floor(t / period) of
   // alternating direction.
   const int64_t period = period_of(call, mode, extent);
-  for (int64_t n = floor_div(-widths.before, period); n * period < extent + widths.behind; ++n) {
+  for (int64_t n = expr::floor_div(-widths.before, period); n * period < extent + widths.behind;
+       ++n) {
     const bool forward = floor_mod(n, 2) == 0;
     const int64_t begin = std::max<int64_t>(n * period, -widths.before);
     const int64_t end = std::min((n + 1) * period, extent + widths.behind);
@@ -221,4 +222,4 @@ const Operator kPaddingOperators[] = {
 
 std::span<const Operator> padding_operators() { return kPaddingOperators; }
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -9,7 +9,7 @@
 #include "runtime/trace/ops/reduction.hpp"
 #include "runtime/trace/ops/window.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 // The last `spatial` dimensions are pooled; (N, C) or (C) stand before them.
@@ -219,4 +219,4 @@ const Operator kPoolingOperators[] = {
 
 std::span<const Operator> pooling_operators() { return kPoolingOperators; }
 
-}  // namespace adjit
+}  // namespace adjit::trace

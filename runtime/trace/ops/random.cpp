@@ -14,7 +14,7 @@
 #include "runtime/trace/ops/families.hpp"
 #include "runtime/trace/ops/operator_call.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 constexpr int64_t kLow32 = 0xffffffff;
@@ -252,4 +252,4 @@ const Operator kRandomOperators[] = {
 
 std::span<const Operator> random_operators() { return kRandomOperators; }
 
-}  // namespace adjit
+}  // namespace adjit::trace

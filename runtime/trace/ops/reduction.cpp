@@ -6,7 +6,7 @@
 
 #include "runtime/trace/ops/operator_call.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 bool goes(const Reduced& over, size_t axis) {
@@ -130,4 +130,4 @@ TensorId logsumexp(Trace& trace, TensorId x, const Reduced& over) {
   return stage.finish(stage.read(result, index));
 }
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -8,7 +8,7 @@
 
 #include "runtime/trace/ops/elementwise.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 
 class OperatorCall;
 
@@ -44,4 +44,4 @@ TensorId logsumexp(Trace& trace, TensorId x, const Reduced& over);
 /// How many elements one result folds.
 int64_t reduced_count(const Trace& trace, TensorId x, const Reduced& over);
 
-}  // namespace adjit
+}  // namespace adjit::trace

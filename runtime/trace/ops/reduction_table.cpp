@@ -6,7 +6,7 @@
 #include "runtime/trace/ops/operator_call.hpp"
 #include "runtime/trace/ops/reduction.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 Reduced reduced(const OperatorCall& call) {
@@ -171,4 +171,4 @@ const Operator kReductionOperators[] = {
 
 std::span<const Operator> reduction_operators() { return kReductionOperators; }
 
-}  // namespace adjit
+}  // namespace adjit::trace

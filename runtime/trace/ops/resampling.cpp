@@ -11,7 +11,7 @@
 #include "runtime/trace/ops/families.hpp"
 #include "runtime/trace/ops/operator_call.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 enum class Method { Nearest, Linear, Cubic };
@@ -221,4 +221,4 @@ const Operator kResamplingOperators[] = {
 
 std::span<const Operator> resampling_operators() { return kResamplingOperators; }
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -4,7 +4,7 @@
 #include "runtime/trace/ops/families.hpp"
 #include "runtime/trace/ops/operator_call.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 TensorId choose(OperatorCall& call, const Operand& condition, const Operand& a, const Operand& b) {
@@ -74,4 +74,4 @@ const Operator kSelectionOperators[] = {
 
 std::span<const Operator> selection_operators() { return kSelectionOperators; }
 
-}  // namespace adjit
+}  // namespace adjit::trace

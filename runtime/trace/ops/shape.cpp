@@ -9,7 +9,7 @@
 #include "runtime/expr/integer.hpp"
 #include "runtime/trace/trace.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 
 Shape broadcast(std::span<const int64_t> a, std::span<const int64_t> b) {
   Shape result(std::max(a.size(), b.size()));
@@ -74,4 +74,4 @@ std::vector<size_t> all_axes(size_t rank) {
   return axes;
 }
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -6,7 +6,9 @@
 #include <string_view>
 #include <vector>
 
-namespace adjit {
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::trace {
 
 using Shape = std::vector<int64_t>;
 
@@ -29,4 +31,4 @@ int64_t extent_of(double count, std::string_view what);
 /// 0, 1, ..., rank - 1.
 std::vector<size_t> all_axes(size_t rank);
 
-}  // namespace adjit
+}  // namespace adjit::trace

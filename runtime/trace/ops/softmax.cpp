@@ -7,7 +7,7 @@
 #include "runtime/trace/ops/operator_call.hpp"
 #include "runtime/trace/ops/reduction.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 // The largest element along an axis, kept with extent 1. An empty axis has no largest, and nobody
@@ -83,4 +83,4 @@ const Operator kSoftmaxOperators[] = {
 
 std::span<const Operator> softmax_operators() { return kSoftmaxOperators; }
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -4,7 +4,7 @@
 
 #include "runtime/trace/trace.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 
 /// exp(x - m) / sum(exp(x - m)), where the largest m is a constant to the derivative. Float32 or
 /// float64.
@@ -14,4 +14,4 @@ TensorId masked_softmax(Trace& trace, TensorId x, size_t axis);
 /// x - m - log(sum(exp(x - m))).
 TensorId log_softmax(Trace& trace, TensorId x, size_t axis);
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -6,7 +6,7 @@
 #include "runtime/expr/interval.hpp"
 #include "runtime/trace/rows.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 
 StageBuilder::StageBuilder(Trace& trace, std::string_view name, Shape shape)
     : trace_(trace), name_(name) {
@@ -98,4 +98,4 @@ std::vector<TensorId> StageBuilder::finish(Combiner combiner, std::span<const Fo
   return trace_.compute(name_, domain_, std::move(combiner), std::move(ids), stop_gradient_);
 }
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -17,7 +17,7 @@
 #include "runtime/trace/ops/shape.hpp"
 #include "runtime/trace/trace.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 
 class StageBuilder {
  public:
@@ -68,4 +68,4 @@ class StageBuilder {
   bool stop_gradient_ = false;
 };
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -6,7 +6,7 @@
 #include "runtime/trace/ops/reduction.hpp"
 #include "runtime/trace/ops/view.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 // Zeros are never read: the read is guarded by the triangle.
@@ -114,4 +114,4 @@ const Operator kTriangleOperators[] = {
 
 std::span<const Operator> triangle_operators() { return kTriangleOperators; }
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -6,7 +6,7 @@
 #include "runtime/trace/ops/families.hpp"
 #include "runtime/trace/ops/operator_call.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 struct UnaryRow {
@@ -151,4 +151,4 @@ std::span<const Operator> unary_operators() {
   return kAll;
 }
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-namespace adjit {
+namespace adjit::trace {
 
 TensorId view(Trace& trace, std::string_view name, TensorId x, Shape shape, const IndexMap& map) {
   StageBuilder stage(trace, name, std::move(shape));
@@ -157,4 +157,4 @@ TensorId slice(Trace& trace, TensorId x, size_t axis, int64_t start, int64_t ext
   });
 }
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -9,7 +9,7 @@
 
 #include "runtime/trace/ops/stage_builder.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 
 /// Output indices to input indices.
 using IndexMap = std::function<std::vector<Formula>(std::span<const Formula>)>;
@@ -34,4 +34,4 @@ TensorId squeeze(Trace& trace, TensorId x, std::span<const size_t> axes);
 /// `extent` elements along one axis from `start` with `step`.
 TensorId slice(Trace& trace, TensorId x, size_t axis, int64_t start, int64_t extent, int64_t step);
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -7,7 +7,7 @@
 #include "runtime/trace/ops/operator_call.hpp"
 #include "runtime/trace/ops/view.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 // One extent may be -1: what is left over.
@@ -285,4 +285,4 @@ const Operator kViewOperators[] = {
 
 std::span<const Operator> view_operators() { return kViewOperators; }
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -3,7 +3,7 @@
 
 #include "runtime/process/json.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 void set_padding(const OperatorCall& call, std::vector<SlidingWindow>& windows) {
@@ -75,4 +75,4 @@ std::vector<SlidingWindow> windows_of(const OperatorCall& call, const Shape& inp
   return windows;
 }
 
-}  // namespace adjit
+}  // namespace adjit::trace

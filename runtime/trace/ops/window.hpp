@@ -9,7 +9,7 @@
 #include "runtime/trace/ops/formula.hpp"
 #include "runtime/trace/ops/operator_call.hpp"
 
-namespace adjit {
+namespace adjit::trace {
 
 /// One spatial dimension: output position h and window position p read input h * stride + p *
 /// dilation - before.
@@ -27,4 +27,4 @@ std::vector<SlidingWindow> windows_of(const OperatorCall& call, const Shape& inp
                                       const Shape& kernels, const Shape& default_strides,
                                       bool ceil_mode = false);
 
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-namespace adjit {
+namespace adjit::cpu {
 namespace {
 
 TEST(FirstUse, IsOneWhateverComesLater) {
@@ -37,4 +37,4 @@ TEST(FirstUse, ComesAgainIfItFailed) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::cpu

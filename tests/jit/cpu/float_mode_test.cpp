@@ -9,7 +9,7 @@
 
 #include "jit/cpu/parallel.hpp"
 
-namespace adjit {
+namespace adjit::cpu {
 namespace {
 
 float half_of_the_least() {
@@ -65,4 +65,4 @@ TEST(FloatMode, TasksHaveTheCallers) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::cpu

@@ -11,6 +11,7 @@
 
 #include "jit/cpu/code.hpp"
 #include "tests/jit/cpu/small_modules.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace adjit {
+namespace adjit::cpu {
 namespace {
 
 const void* address_of(const std::string& name) {
@@ -203,4 +203,4 @@ TEST(RuntimeSymbols, RemainderTakesDivisorsFromTheSecondHalf) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::cpu

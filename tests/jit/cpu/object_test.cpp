@@ -9,6 +9,7 @@
 
 #include "runtime/expr/error.hpp"
 #include "tests/jit/cpu/small_modules.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

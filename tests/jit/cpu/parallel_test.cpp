@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace adjit {
+namespace adjit::cpu {
 namespace {
 
 /// Counts how often each task ran, and the ranges that they came in.
@@ -260,4 +260,4 @@ TEST(ThreadPool, RunsAloneWhereNoThreadCanStart) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::cpu

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tests/jit/cpu/small_modules.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

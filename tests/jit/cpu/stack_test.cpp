@@ -9,7 +9,7 @@
 #include <cstring>
 #include <stdexcept>
 
-namespace adjit {
+namespace adjit::cpu {
 namespace {
 
 constexpr size_t kSmall = 64 << 10, kLarge = 512 << 10;
@@ -86,4 +86,4 @@ TEST(Stack, ExceptionsComeBack) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::cpu

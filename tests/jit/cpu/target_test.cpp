@@ -11,7 +11,7 @@
 #include "jit/cpu/machine.hpp"
 #include "runtime/expr/error.hpp"
 
-namespace adjit {
+namespace adjit::cpu {
 namespace {
 
 TEST(CpuTarget, HostIsDescribedCompletely) {
@@ -174,4 +174,4 @@ TEST(Level, AccumulatorsAndFewRegistersGetRegisterAllocation) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::cpu

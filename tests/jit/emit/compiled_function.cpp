@@ -11,6 +11,7 @@
 
 #include "jit/cpu/object.hpp"
 #include "tests/jit/emit/emitted_function.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "jit/cpu/object.hpp"
 #include "jit/cpu/target.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {}  // namespace

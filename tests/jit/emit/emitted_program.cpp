@@ -22,6 +22,7 @@
 #include "jit/cpu/object.hpp"
 #include "tests/autosched/program_interpreter.hpp"
 #include "tests/jit/emit/emitted_function.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
 namespace adjit::testing {

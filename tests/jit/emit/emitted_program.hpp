@@ -14,6 +14,7 @@
 #include "jit/cpu/target.hpp"
 #include "jit/emit/kernel.hpp"
 #include "runtime/graph/interpreter.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 

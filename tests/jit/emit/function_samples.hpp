@@ -8,6 +8,8 @@
 #include <random>
 #include <vector>
 
+#include "tests/rooms.hpp"
+
 namespace adjit::testing {
 
 /// Error in units in the last place of the exact value; infinite where NaN, infinity or the sign of

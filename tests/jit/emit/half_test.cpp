@@ -12,6 +12,7 @@
 #include "jit/cpu/float_mode.hpp"
 #include "tests/jit/emit/compiled_function.hpp"
 #include "tests/jit/emit/emitted_function.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

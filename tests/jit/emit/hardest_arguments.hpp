@@ -3,6 +3,8 @@
 
 #include <vector>
 
+#include "tests/rooms.hpp"
+
 namespace adjit::testing {
 
 struct HardestArguments {

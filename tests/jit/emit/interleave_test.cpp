@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace adjit {
+namespace adjit::emit {
 namespace {
 
 // A function of a float, and chains of additions in it.
@@ -120,4 +120,4 @@ TEST_F(Interleave, BranchesKeepCopiesApart) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::emit

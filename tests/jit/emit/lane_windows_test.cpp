@@ -5,7 +5,7 @@
 
 #include <random>
 
-namespace adjit {
+namespace adjit::emit {
 namespace {
 
 using Offsets = std::vector<int64_t>;
@@ -77,4 +77,4 @@ TEST(LaneWindows, AnyOffsets) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::emit

@@ -13,6 +13,7 @@
 #include "runtime/expr/error.hpp"
 #include "tests/jit/emit/compiled_function.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
 namespace adjit::testing {

@@ -5,6 +5,7 @@
 
 #include "tests/jit/emit/emitted_function.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-namespace adjit {
+namespace adjit::emit {
 namespace {
 
 struct Destroyed {
@@ -46,4 +46,4 @@ TEST(LostIfThrown, IsDestroyedInAScopeThatUnwindingRuns) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::emit

@@ -9,6 +9,7 @@
 #include "tests/autosched/random_moves.hpp"
 #include "tests/fuzz/rounding.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

@@ -12,6 +12,7 @@
 #include "runtime/expr/floored_division.hpp"
 #include "tests/jit/emit/compiled_function.hpp"
 #include "tests/jit/emit/function_samples.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/jit/emit/emitted_function.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

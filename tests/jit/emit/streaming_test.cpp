@@ -8,6 +8,7 @@
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/emit/emitted_function.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
 namespace adjit::testing {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace adjit {
+namespace adjit::emit {
 namespace {
 
 TEST(FromFeatureString, WidestVectorFollowsFromTheExtensions) {
@@ -28,4 +28,4 @@ TEST(FromFeatureString, AnExtensionNeedsWhatItBuildsOn) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::emit

@@ -10,6 +10,7 @@
 
 #include "tests/jit/emit/compiled_function.hpp"
 #include "tests/jit/emit/function_samples.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

@@ -8,6 +8,7 @@
 #include "autosched/initial_program.hpp"
 #include "autosched/moves.hpp"
 #include "runtime/graph/text.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

@@ -11,6 +11,7 @@
 #include "autosched/moves.hpp"
 #include "jit/engine/executable.hpp"
 #include "runtime/graph/text.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
 namespace adjit::testing {

@@ -8,6 +8,7 @@
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/verify.hpp"
 #include "tests/jit/engine/run_compiled.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 #include "tests/runtime/graph/random_scan.hpp"
 

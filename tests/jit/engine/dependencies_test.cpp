@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
 namespace adjit::testing {

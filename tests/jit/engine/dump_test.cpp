@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "tests/jit/cache/scratch.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

@@ -9,6 +9,7 @@
 #include "jit/cpu/object.hpp"
 #include "jit/engine/kernel_list.hpp"
 #include "runtime/graph/text.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "runtime/graph/text.hpp"
 #include "tests/jit/engine/run_compiled.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
 namespace adjit::testing {

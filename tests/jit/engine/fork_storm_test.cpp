@@ -12,14 +12,15 @@
 #include "runtime/graph/text.hpp"
 #include "tests/forked_child.hpp"
 #include "tests/jit/engine/run_compiled.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {
 
-// Under a sanitizer only the busy threads run. The address sanitizer's allocator keeps, in the child,
-// locks that other threads held at the fork (g++ 12; one child of some 500 hung in it), and its search
-// for leaks takes what those threads held for lost; the thread sanitizer ends a child that starts a
-// thread.
+// Under a sanitizer only the busy threads run. The address sanitizer's allocator keeps, in the
+// child, locks that other threads held at the fork (g++ 12; one child of some 500 hung in it), and
+// its search for leaks takes what those threads held for lost; the thread sanitizer ends a child
+// that starts a thread.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kForksBesideThreads = false;
 #else

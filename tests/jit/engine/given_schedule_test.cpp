@@ -9,6 +9,7 @@
 #include "tests/autosched/random_moves.hpp"
 #include "tests/autosched/same_results.hpp"
 #include "tests/jit/engine/run_compiled.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

@@ -9,6 +9,7 @@
 #include "autosched/heuristic.hpp"
 #include "autosched/moves.hpp"
 #include "runtime/graph/text.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

@@ -6,6 +6,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/engine/run_compiled.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

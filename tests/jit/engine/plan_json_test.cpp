@@ -5,6 +5,7 @@
 
 #include "jit/engine/plan.hpp"
 #include "tests/jit/engine/planned.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

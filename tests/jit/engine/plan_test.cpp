@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "tests/jit/engine/planned.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

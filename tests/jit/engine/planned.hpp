@@ -10,6 +10,7 @@
 #include "jit/engine/kernel_list.hpp"
 #include "jit/engine/plan.hpp"
 #include "runtime/graph/text.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 

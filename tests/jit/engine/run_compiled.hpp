@@ -10,6 +10,7 @@
 #include "jit/engine/engine.hpp"
 #include "runtime/graph/interpreter.hpp"
 #include "tests/fuzz/rounding.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 

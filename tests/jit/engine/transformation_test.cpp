@@ -7,6 +7,7 @@
 #include <set>
 
 #include "runtime/graph/text.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

@@ -8,6 +8,7 @@
 #include "jit/engine/plan_memory.hpp"
 #include "tests/jit/engine/planned.hpp"
 #include "tests/jit/engine/run_compiled.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <random>
 
-namespace adjit {
+namespace adjit::engine {
 namespace {
 
 bool overlap(int64_t a, int64_t a_bytes, int64_t b, int64_t b_bytes) {
@@ -43,4 +43,4 @@ TEST(Workspace, RandomLifetimesNeverShareABytePlacedAligned) {
 TEST(Workspace, NothingNeedsNothing) { EXPECT_EQ(plan_workspace({}).bytes, 0); }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::engine

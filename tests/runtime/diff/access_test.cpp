@@ -9,6 +9,7 @@
 #include "runtime/domain/count.hpp"
 #include "runtime/graph/interpreter.hpp"
 #include "runtime/graph/text.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 #include "tests/runtime/diff/index_values.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "runtime/diff/rewrite.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 struct Expressions {
@@ -94,4 +94,4 @@ TEST(AntiUnify, RefusesWhatDiffersOtherwise) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::diff

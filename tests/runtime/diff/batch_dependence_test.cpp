@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/graph/text.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

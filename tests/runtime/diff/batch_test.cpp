@@ -11,6 +11,7 @@
 #include "runtime/diff/simplify.hpp"
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/verify.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/diff/forwards.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 #include "tests/runtime/diff/scans.hpp"

@@ -6,7 +6,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 // The last stage expanded leaves so many stages alive, and computes the same.
@@ -85,4 +85,4 @@ TEST(ExpandedBodies, StepsOfAStencilAreNotWrittenOutForEver) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -11,6 +11,7 @@
 #include "runtime/domain/count.hpp"
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/verify.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 
 namespace adjit::testing {

@@ -1,5 +1,6 @@
 // tests/runtime/diff/forwards.cpp -- see forwards.hpp.
 #include "tests/runtime/diff/forwards.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/graph/graph.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 

@@ -9,6 +9,7 @@
 #include "runtime/domain/count.hpp"
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/verify.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

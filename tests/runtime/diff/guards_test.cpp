@@ -7,6 +7,7 @@
 #include "runtime/diff/reverse.hpp"
 #include "runtime/domain/count.hpp"
 #include "runtime/graph/text.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 
 namespace adjit::testing {
@@ -77,8 +78,9 @@ TEST(Restrictions, SayWhatOneRestrictionSays) {
   const ExprId never = pool.make(Op::Lt, {pool.constant_int(3), pool.constant_int(3)});
   Restrictions restrictions(pool, box);
   for (ExprId condition :
-       {row, both(pool, row, other), both(pool, both(pool, row, data), other),
-        both(pool, row, both(pool, data, other)), both(pool, data, data), both(pool, row, never)}) {
+       {row, diff::both(pool, row, other), diff::both(pool, diff::both(pool, row, data), other),
+        diff::both(pool, row, diff::both(pool, data, other)), diff::both(pool, data, data),
+        diff::both(pool, row, never)}) {
     Domain domain = box;
     const Restriction once = restrict_by(pool, condition, domain);
     const RestrictedDomain& found = restrictions(condition);

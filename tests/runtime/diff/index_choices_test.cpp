@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/expr/scalar.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/diff/index_values.hpp"
 
 namespace adjit::testing {

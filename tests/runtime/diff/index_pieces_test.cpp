@@ -6,6 +6,7 @@
 #include <random>
 
 #include "runtime/domain/count.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/diff/index_values.hpp"
 
 namespace adjit::testing {

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "runtime/expr/scalar.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 

@@ -5,7 +5,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 using testing::check_gradients;
@@ -76,4 +76,4 @@ def f(double(3, 5) x) -> (y) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 struct Expressions {
@@ -83,4 +83,4 @@ TEST(WeighedEnds, InterpolationsHaveAWeightForEachEnd) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -10,7 +10,7 @@
 #include "runtime/graph/verify.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 size_t stages_after(const std::string& body) {
@@ -64,4 +64,4 @@ TEST(MasksBehindSums, WhatIsDerivedAgainKeepsConditionsInSums) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -7,6 +7,7 @@
 
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/verify.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 
 namespace adjit::testing {

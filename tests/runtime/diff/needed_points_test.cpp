@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/diff/simplify.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/diff/masks.hpp"
 
 namespace adjit::testing {

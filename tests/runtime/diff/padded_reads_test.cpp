@@ -5,7 +5,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 using testing::check_gradients;
@@ -107,4 +107,4 @@ def f(double(7) x) -> (y) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::diff

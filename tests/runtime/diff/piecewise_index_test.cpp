@@ -6,7 +6,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/runtime/diff/index_values.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 // The body of the only stage of a program as an index.
@@ -114,4 +114,4 @@ TEST(PiecewiseIndex, NumbersBesideTheEndsOfInt64) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -12,6 +12,7 @@
 #include "runtime/diff/simplify.hpp"
 #include "runtime/domain/count.hpp"
 #include "runtime/graph/text.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 
 namespace adjit::testing {

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "runtime/diff/reverse.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/diff/forwards.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 

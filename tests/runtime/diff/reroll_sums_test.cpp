@@ -5,7 +5,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 using testing::check_gradients;
@@ -105,4 +105,4 @@ TEST(RerollSums, NeighboursWithoutWeightsStayTerms) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::diff

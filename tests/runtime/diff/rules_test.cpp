@@ -10,6 +10,7 @@
 
 #include "runtime/diff/reverse.hpp"
 #include "runtime/expr/error.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/diff/forwards.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 
@@ -69,7 +70,7 @@ TEST_P(SmoothRule, AgreesWithDifferencesToOrderTwo) {
 
 INSTANTIATE_TEST_SUITE_P(Table, SmoothRule, ::testing::ValuesIn(smooth_cases()),
                          [](const auto& info) {
-                           return std::string(adjit::info(info.param.op).id) + "_" +
+                           return std::string(adjit::expr::info(info.param.op).id) + "_" +
                                   std::to_string(info.index);
                          });
 

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "runtime/domain/count.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

@@ -1,6 +1,7 @@
 // tests/runtime/diff/scans.cpp -- see scans.hpp.
 #include "tests/runtime/diff/scans.hpp"
 
+#include "tests/rooms.hpp"
 #include "tests/runtime/diff/forwards.hpp"
 
 namespace adjit::testing {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/graph/graph.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 

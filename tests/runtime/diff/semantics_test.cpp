@@ -7,6 +7,7 @@
 
 #include "runtime/diff/reverse.hpp"
 #include "runtime/graph/text.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 #include "tests/runtime/diff/table.hpp"
 

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
 namespace adjit::testing {

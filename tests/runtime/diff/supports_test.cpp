@@ -5,6 +5,7 @@
 
 #include "runtime/diff/reverse.hpp"
 #include "runtime/diff/simplify.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/diff/masks.hpp"
 
 namespace adjit::testing {

@@ -1,5 +1,6 @@
 // tests/runtime/diff/table.cpp -- see table.hpp.
 #include "tests/runtime/diff/table.hpp"
+#include "tests/rooms.hpp"
 
 #include <stdexcept>
 

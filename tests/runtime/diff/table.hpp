@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/rooms.hpp"
 #include "tests/runtime/diff/forwards.hpp"
 
 namespace adjit::testing {

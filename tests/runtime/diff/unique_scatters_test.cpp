@@ -7,6 +7,7 @@
 #include "runtime/graph/interpreter.hpp"
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/verify.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
 namespace adjit::testing {

@@ -7,7 +7,7 @@
 #include "runtime/graph/verify.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 
-namespace adjit {
+namespace adjit::diff {
 namespace {
 
 using testing::check_gradients;
@@ -129,4 +129,4 @@ TEST(WindowSums, TheDerivativeScattersAWindowOnce) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::diff

@@ -6,7 +6,7 @@
 #include "patterns.hpp"
 #include "visit.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 namespace {
 
 TEST(Bounds, BoxIntervalIgnoresRowsAndFollowsDivisions) {
@@ -86,4 +86,4 @@ TEST(Bounds, TightenKeepsOneOfTwoEqualRows) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::domain

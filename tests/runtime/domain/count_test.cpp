@@ -5,7 +5,7 @@
 
 #include "visit.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 namespace {
 
 TEST(Count, BoxesAndEmptyAxes) {
@@ -55,4 +55,4 @@ TEST(Count, AgreesWithBruteForceOnEveryFibre) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::domain

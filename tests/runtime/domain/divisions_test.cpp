@@ -5,7 +5,7 @@
 
 #include "visit.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 namespace {
 
 /// A piece over j0:40 j1:6 with the divisions that `build` makes; its source axis is what it
@@ -66,4 +66,4 @@ TEST(Divisions, EarlierAxesFirst) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::domain

@@ -5,7 +5,7 @@
 
 #include "patterns.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 namespace {
 
 /// Solves index(axes) == j over boxes of the given extents.
@@ -103,4 +103,4 @@ TEST(Equations, DivideRoundsToTheNearest) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::domain

@@ -6,7 +6,7 @@
 
 #include "visit.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 namespace {
 
 /// The adjoint stage dX[j] = sum_t dY[original(j, t)] reads dY at the source's output axes. Its own
@@ -53,4 +53,4 @@ TEST(FibreClosure, FibreOfFibreOfConvolutionIsConvolution) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::domain

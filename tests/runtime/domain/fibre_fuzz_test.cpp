@@ -9,7 +9,7 @@
 #include "random_read.hpp"
 #include "visit.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 namespace {
 
 TEST(FibreFuzz, AgreesWithBruteForce) {
@@ -44,4 +44,4 @@ TEST(FibreFuzz, AgreesWithBruteForce) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::domain

@@ -3,7 +3,7 @@
 
 #include "visit.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 namespace {
 
 std::string fibre_text(const Domain& source, std::span<const Affine> index,
@@ -131,4 +131,4 @@ TEST(FibreGolden, OverflowScatters) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::domain

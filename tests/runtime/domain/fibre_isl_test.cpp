@@ -22,7 +22,7 @@
 #include "runtime/domain/count.hpp"
 #endif
 
-namespace adjit {
+namespace adjit::domain {
 namespace {
 
 #ifdef ADJIT_HAVE_ISL
@@ -197,4 +197,4 @@ TEST(FibreIsl, EqualSetsAndCounts) { GTEST_SKIP() << "built without isl (libisl-
 #endif
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::domain

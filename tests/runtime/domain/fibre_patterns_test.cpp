@@ -9,7 +9,7 @@
 #include "runtime/domain/waste.hpp"
 #include "visit.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 namespace {
 
 class EachPattern : public testing::TestWithParam<size_t> {};
@@ -113,4 +113,4 @@ TEST(FibrePatterns, LargeSizesCountAndTime) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::domain

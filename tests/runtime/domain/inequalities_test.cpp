@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace adjit {
+namespace adjit::domain {
 namespace {
 
 TEST(Inequalities, SimplifyTightensAndDropsWeakerParallels) {
@@ -68,4 +68,4 @@ TEST(Inequalities, NarrowedInterval) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::domain

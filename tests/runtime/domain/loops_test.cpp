@@ -9,7 +9,7 @@
 
 #include "visit.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 namespace {
 
 std::string nest_text(const Domain& domain, const std::vector<size_t>& order) {
@@ -152,4 +152,4 @@ TEST(Loops, VisitExactlyThePoints) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::domain

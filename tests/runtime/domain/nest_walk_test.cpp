@@ -6,7 +6,7 @@
 #include "patterns.hpp"
 #include "runtime/domain/waste.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 namespace {
 
 TEST(NestWalk, CountsTheInnermostLoopInClosedForm) {
@@ -52,4 +52,4 @@ TEST(Waste, NoneForExactLoopsAndMeasuredOtherwise) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::domain

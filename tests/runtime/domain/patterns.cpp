@@ -1,7 +1,7 @@
 // tests/runtime/domain/patterns.cpp -- the builder of index maps.
 #include "patterns.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 IndexMap::IndexMap(std::vector<int64_t> outputs, std::vector<int64_t> reductions) {
   source.extents = std::move(outputs);
@@ -36,4 +36,4 @@ std::vector<Pattern> all_patterns(Size size) {
   return all;
 }
 
-}  // namespace adjit
+}  // namespace adjit::domain

@@ -7,7 +7,7 @@
 
 #include "runtime/graph/domain.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 inline Affine operator+(Affine a, int64_t c) { return a += c; }
 inline Affine operator-(Affine a, int64_t c) { return a += -c; }
@@ -59,4 +59,4 @@ inline Pattern one(const std::string& name, std::vector<int64_t> target, IndexMa
   return {name, std::move(target), {std::move(map)}, allowed_waste};
 }
 
-}  // namespace adjit
+}  // namespace adjit::domain

@@ -2,7 +2,7 @@
 // unfoldings.
 #include "patterns.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 namespace {
 
@@ -202,4 +202,4 @@ std::vector<Pattern> convolution_patterns(Size size) {
   return all;
 }
 
-}  // namespace adjit
+}  // namespace adjit::domain

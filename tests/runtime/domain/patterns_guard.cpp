@@ -1,7 +1,7 @@
 // tests/runtime/domain/patterns_guard.cpp -- triangles, bands, modulo guards, and coupled lattices.
 #include "patterns.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 namespace {
 
@@ -163,4 +163,4 @@ std::vector<Pattern> guard_patterns(Size size) {
   };
 }
 
-}  // namespace adjit
+}  // namespace adjit::domain

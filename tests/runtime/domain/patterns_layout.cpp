@@ -2,7 +2,7 @@
 // resampling.
 #include "patterns.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 namespace {
 
@@ -273,4 +273,4 @@ std::vector<Pattern> layout_patterns(Size size) {
   };
 }
 
-}  // namespace adjit
+}  // namespace adjit::domain

@@ -6,7 +6,7 @@
 
 #include "visit.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 int64_t environment(const char* name, int64_t otherwise) {
   const char* value = std::getenv(name);
@@ -82,4 +82,4 @@ void RandomRead::fit_target(IndexMap& map, std::vector<int64_t>& target) {
   }
 }
 
-}  // namespace adjit
+}  // namespace adjit::domain

@@ -5,7 +5,7 @@
 
 #include "patterns.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 /// An integer environment variable, or `otherwise` where it is not set.
 int64_t environment(const char* name, int64_t otherwise);
@@ -33,4 +33,4 @@ class RandomRead {
 /// Elements of a pattern's target.
 int64_t target_cells(const Pattern& pattern);
 
-}  // namespace adjit
+}  // namespace adjit::domain

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <sstream>
 
-namespace adjit {
+namespace adjit::domain {
 
 namespace {
 
@@ -157,4 +157,4 @@ std::string to_text(const FibrePiece& piece) {
   return text.str();
 }
 
-}  // namespace adjit
+}  // namespace adjit::domain

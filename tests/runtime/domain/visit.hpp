@@ -13,7 +13,7 @@
 #include "runtime/domain/fibre.hpp"
 #include "runtime/domain/loops.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 
 using Point = std::vector<int64_t>;
 /// (j, source point) of one read.
@@ -54,4 +54,4 @@ inline double cpu_milliseconds() {
   return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
 }
 
-}  // namespace adjit
+}  // namespace adjit::domain

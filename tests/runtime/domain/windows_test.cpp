@@ -6,7 +6,7 @@
 #include "patterns.hpp"
 #include "runtime/domain/equations.hpp"
 
-namespace adjit {
+namespace adjit::domain {
 namespace {
 
 FibreSystem solved(const IndexMap& map, std::vector<int64_t> target) {
@@ -61,4 +61,4 @@ TEST(Windows, ProjectionFindsWhatRowsHide) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::domain

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace adjit {
+namespace adjit::expr {
 namespace {
 
 TEST(Affine, TrailingZerosDoNotCount) {
@@ -64,4 +64,4 @@ TEST(Affine, HasASignWhereItsValueHasMoreThan64Bits) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::expr

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace adjit {
+namespace adjit::expr {
 namespace {
 
 TEST(DType, BothNamesReadBack) {
@@ -33,4 +33,4 @@ TEST(DType, HalvesAccumulateInFloat32) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::expr

@@ -6,7 +6,7 @@
 
 #include "runtime/expr/error.hpp"
 
-namespace adjit {
+namespace adjit::expr {
 namespace {
 
 constexpr DType kF = DType::Float32;
@@ -157,4 +157,4 @@ TEST(PostOrder, DependsOnStructureOnly) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::expr

@@ -4,7 +4,7 @@
 
 #include <random>
 
-namespace adjit {
+namespace adjit::expr {
 namespace {
 
 struct Bounds {
@@ -103,4 +103,4 @@ TEST(FloorForm, MeansTheQuotientEverywhere) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::expr

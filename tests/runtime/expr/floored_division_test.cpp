@@ -6,6 +6,7 @@
 #include <random>
 
 #include "runtime/expr/integer.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "runtime/expr/scalar.hpp"
 
-namespace adjit {
+namespace adjit::expr {
 namespace {
 
 class Fold : public ::testing::Test {
@@ -157,4 +157,4 @@ TEST_F(Fold, IdentitiesHoldForAwkwardValues) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::expr

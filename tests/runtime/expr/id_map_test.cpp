@@ -6,7 +6,7 @@
 #include <random>
 #include <unordered_map>
 
-namespace adjit {
+namespace adjit::expr {
 namespace {
 
 TEST(IdMap, EmptyHoldsNothing) {
@@ -42,4 +42,4 @@ TEST(IdMap, GrowsAndKeepsWhatItHolds) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::expr

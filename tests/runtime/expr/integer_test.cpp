@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-namespace adjit {
+namespace adjit::expr {
 namespace {
 
 TEST(Integer, DivisionFloorsForEverySign) {
@@ -77,4 +77,4 @@ TEST(Integer, CountableShapesHaveCountableParts) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::expr

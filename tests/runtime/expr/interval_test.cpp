@@ -9,7 +9,7 @@
 
 #include "runtime/expr/integer.hpp"
 
-namespace adjit {
+namespace adjit::expr {
 namespace {
 
 struct Expressions {
@@ -178,4 +178,4 @@ TEST(IntervalOf, RoundingKeepsTheEnds) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::expr

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-namespace adjit {
+namespace adjit::expr {
 namespace {
 
 TEST(Op, TheTableFollowsTheEnumeration) {
@@ -25,4 +25,4 @@ TEST(Op, NamesAreUniquePerArity) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::expr

@@ -7,7 +7,7 @@
 #include <limits>
 #include <numbers>
 
-namespace adjit {
+namespace adjit::expr {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -62,4 +62,4 @@ TEST(Polygamma, PolesAndWhatIsNoOrder) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::expr

@@ -9,7 +9,7 @@
 #include "runtime/expr/interval.hpp"
 #include "runtime/expr/scalar.hpp"
 
-namespace adjit {
+namespace adjit::expr {
 namespace {
 
 class RangeFold : public ::testing::Test {
@@ -179,4 +179,4 @@ TEST_F(RangeFold, WhatWrapsKeepsItsValue) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::expr

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-namespace adjit {
+namespace adjit::expr {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -146,4 +146,4 @@ TEST(Scalar, SelectTakesOneOperand) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::expr

@@ -4,7 +4,7 @@
 
 #include "runtime/expr/scalar.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 Domain box() {
@@ -96,4 +96,4 @@ TEST(AffineConstraint, RowsThatSayNothingNewAreNotAdded) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::graph

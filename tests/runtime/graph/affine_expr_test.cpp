@@ -4,7 +4,7 @@
 #include "runtime/graph/evaluator.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 using testing::Random;
@@ -161,4 +161,4 @@ TEST(AffineExpr, DivisionsThatCannotVaryVanish) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::graph

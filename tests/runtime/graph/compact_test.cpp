@@ -4,7 +4,7 @@
 #include "runtime/graph/verify.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 const char* const kText =
@@ -78,4 +78,4 @@ TEST(Compact, IsIdempotentOnRandomGraphs) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::graph

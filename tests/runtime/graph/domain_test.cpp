@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 TEST(Domain, CountsItsBox) {
@@ -70,4 +70,4 @@ TEST(Domain, FloorsOfNegativeNumerators) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::graph

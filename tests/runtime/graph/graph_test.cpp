@@ -6,7 +6,7 @@
 
 #include "runtime/graph/text.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 TEST(Graph, NamesBecomeUniqueIdentifiers) {
@@ -77,4 +77,4 @@ TEST(SourceLine, Text) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::graph

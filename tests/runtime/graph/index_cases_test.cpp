@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 class IndexCasesTest : public ::testing::Test {
@@ -72,4 +72,4 @@ TEST_F(IndexCasesTest, WhatIsNotAffineSaysNothing) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::graph

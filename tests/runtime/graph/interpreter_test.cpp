@@ -8,7 +8,7 @@
 
 #include "runtime/graph/text.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -282,4 +282,4 @@ TEST(InterpretInDouble, ReachesIntoScans) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::graph

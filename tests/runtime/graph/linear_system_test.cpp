@@ -6,7 +6,7 @@
 
 #include "tests/runtime/graph/random_graph.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 Affine v(size_t k, int64_t scale = 1, int64_t constant = 0) {
@@ -68,4 +68,4 @@ TEST(LinearSystem, AgreesWithEnumeration) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::graph

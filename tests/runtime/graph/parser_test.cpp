@@ -8,7 +8,7 @@
 #include "runtime/graph/interpreter.hpp"
 #include "runtime/graph/text.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 std::string error_of(const std::string& text) {
@@ -164,4 +164,4 @@ TEST(Parser, LongLinesAreCutAroundTheCaret) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::graph

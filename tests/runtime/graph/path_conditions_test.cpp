@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 class PathConditions : public ::testing::Test {
@@ -113,4 +113,4 @@ TEST_F(PathConditions, DeepChainsOfSelects) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "runtime/graph/graph.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_values.hpp"
 
 namespace adjit::testing {

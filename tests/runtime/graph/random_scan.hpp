@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
 namespace adjit::testing {

@@ -9,6 +9,7 @@
 
 #include "runtime/graph/graph.hpp"
 #include "runtime/graph/interpreter.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 

@@ -7,7 +7,7 @@
 #include "runtime/graph/verify.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 using testing::Random;
@@ -93,4 +93,4 @@ TEST(TextFuzz, TruncatedTextsFailWithAnError) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -6,7 +6,7 @@
 #include "runtime/graph/interpreter.hpp"
 #include "runtime/graph/text.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 using Shapes = std::vector<std::vector<int64_t>>;
@@ -213,4 +213,4 @@ TEST(TextModule, PrintedInstancesReadBack) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::graph

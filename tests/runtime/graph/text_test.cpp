@@ -10,7 +10,7 @@
 #include "runtime/graph/interpreter.hpp"
 #include "runtime/graph/verify.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 void expect_round_trip(const Graph& graph) {
@@ -269,4 +269,4 @@ TEST(PrintExpr, UsesTheNamesGiven) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::graph

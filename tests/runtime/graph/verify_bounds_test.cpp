@@ -9,7 +9,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/runtime/graph/random_values.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 using testing::Random;
@@ -191,4 +191,4 @@ TEST(OpenIndices, ProofsHoldForDataAtTheEndsOfInt64) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -7,7 +7,7 @@
 
 #include "runtime/graph/text.hpp"
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 // The error of verifying a text, or "".
@@ -389,4 +389,4 @@ TEST(VerifyScan, SignatureOfTheStep) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::graph

@@ -4,7 +4,7 @@
 
 #include <cctype>
 
-namespace adjit {
+namespace adjit::graph {
 namespace {
 
 TEST(Vocabulary, EveryOperationCanBeWritten) {
@@ -42,4 +42,4 @@ TEST(Vocabulary, NamesOfTensorComprehensions) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::graph

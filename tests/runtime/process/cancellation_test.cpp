@@ -5,7 +5,7 @@
 #include <chrono>
 #include <thread>
 
-namespace adjit {
+namespace adjit::process {
 namespace {
 
 using std::chrono::milliseconds;
@@ -85,4 +85,4 @@ TEST(Cancellation, OtherThreadsStopButDoNotAsk) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::process

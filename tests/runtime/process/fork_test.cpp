@@ -9,7 +9,7 @@
 
 #include "tests/forked_child.hpp"
 
-namespace adjit {
+namespace adjit::process {
 namespace {
 
 using adjit::test::in_child;
@@ -112,4 +112,4 @@ TEST(BriefLock, IsFreeInAChild) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::process

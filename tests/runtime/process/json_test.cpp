@@ -9,7 +9,7 @@
 
 #include "tests/forked_child.hpp"
 
-namespace adjit {
+namespace adjit::process {
 namespace {
 
 TEST(Json, KeepsTheOrderOfMembers) {
@@ -59,4 +59,4 @@ TEST(Json, IsDestroyedWithoutMemory) {
 #endif
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::process

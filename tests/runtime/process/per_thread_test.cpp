@@ -6,7 +6,7 @@
 #include <atomic>
 #include <thread>
 
-namespace adjit {
+namespace adjit::process {
 namespace {
 
 std::atomic<int> alive{0};
@@ -33,4 +33,4 @@ TEST(PerThread, IsMadeWhenAskedForAndEndsWithItsThread) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::process

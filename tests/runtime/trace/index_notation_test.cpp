@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/rooms.hpp"
 #include "tests/runtime/trace/traced_call.hpp"
 
 namespace adjit::testing {

@@ -8,6 +8,7 @@
 #include "runtime/diff/reverse.hpp"
 #include "runtime/process/json.hpp"
 #include "runtime/trace/ops/operator_call.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/trace/operator_examples.hpp"
 #include "tests/runtime/trace/traced_call.hpp"
 

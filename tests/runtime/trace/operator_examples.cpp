@@ -1,5 +1,6 @@
 // tests/runtime/trace/operator_examples.cpp -- the table of examples.
 #include "tests/runtime/trace/operator_examples.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {

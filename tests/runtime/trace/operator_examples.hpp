@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/expr/dtype.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 

@@ -2,6 +2,7 @@
 // central differences, orders 1 and 2.
 #include <gtest/gtest.h>
 
+#include "tests/rooms.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 #include "tests/runtime/trace/operator_examples.hpp"
 #include "tests/runtime/trace/traced_call.hpp"

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/process/json.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/trace/operator_examples.hpp"
 #include "tests/runtime/trace/traced_call.hpp"
 

@@ -6,6 +6,7 @@
 #include "runtime/diff/reverse.hpp"
 #include "runtime/diff/simplify.hpp"
 #include "runtime/graph/text.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 #include "tests/runtime/trace/operator_examples.hpp"
 #include "tests/runtime/trace/traced_call.hpp"

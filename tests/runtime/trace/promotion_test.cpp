@@ -7,6 +7,7 @@
 #include <array>
 
 #include "runtime/trace/index_notation.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/trace/traced_call.hpp"
 
 namespace adjit::testing {

@@ -14,6 +14,7 @@
 #include "runtime/process/json.hpp"
 #include "runtime/trace/ops/operator.hpp"
 #include "runtime/trace/trace.hpp"
+#include "tests/rooms.hpp"
 
 namespace adjit::testing {
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <random>
 
-namespace adjit {
+namespace adjit::trace {
 namespace {
 
 using Operands = std::vector<LabelledExtents>;
@@ -113,4 +113,4 @@ TEST(ContractionOrder, ManyOperandsAreJoinedPairByPair) {
 }
 
 }  // namespace
-}  // namespace adjit
+}  // namespace adjit::trace

@@ -8,6 +8,7 @@
 #include <map>
 #include <numbers>
 
+#include "tests/rooms.hpp"
 #include "tests/runtime/trace/traced_call.hpp"
 
 namespace adjit::testing {

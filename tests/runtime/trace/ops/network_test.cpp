@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "tests/rooms.hpp"
 #include "tests/runtime/trace/traced_call.hpp"
 
 namespace adjit::testing {

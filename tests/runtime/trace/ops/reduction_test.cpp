@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/rooms.hpp"
 #include "tests/runtime/trace/traced_call.hpp"
 
 namespace adjit::testing {

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "runtime/process/json.hpp"
+#include "tests/rooms.hpp"
 #include "tests/runtime/trace/traced_call.hpp"
 
 namespace adjit::testing {
