@@ -1,10 +1,21 @@
 # One target per folder. Sources are globbed with CONFIGURE_DEPENDS, so a new file needs no edit
 # here, and a folder without sources yet is an empty target, not an error.
 
+# adjit_sources(<result> <folder> <pattern>): the files of a folder that match; those of the folders
+# in it, too, where its name ends in /**.
+function(adjit_sources result folder pattern)
+  if(folder MATCHES "^(.*)/\\*\\*$")
+    file(GLOB_RECURSE files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${CMAKE_MATCH_1}/${pattern})
+  else()
+    file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/${pattern})
+  endif()
+  set(${result} ${files} PARENT_SCOPE)
+endfunction()
+
 # adjit_folder(<target> <folder> <dependency>...): a static library of <folder>/*.cpp but main.cpp.
 function(adjit_folder target folder)
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
-  file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.hpp)
+  adjit_sources(sources ${folder} *.cpp)
+  adjit_sources(headers ${folder} *.hpp)
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
   if(NOT sources)
     add_library(${target} INTERFACE)
@@ -118,11 +129,12 @@ endfunction()
 # tests/<folder>/*_test.cpp, and of other tests/<folder>/*.cpp that they share. Tests of a library
 # that does not exist yet wait for it. build/<preset>/test_<folder> --gtest_filter=... runs some.
 function(adjit_tests folder)
-  file(GLOB tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*_test.cpp)
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*.cpp)
+  adjit_sources(tests tests/${folder} *_test.cpp)
+  adjit_sources(sources tests/${folder} *.cpp)
   if(NOT tests OR NOT TARGET ${ARGV1})
     return()
   endif()
+  string(REGEX REPLACE "/\\*\\*$" "" folder ${folder})
   string(REGEX REPLACE "[/-]" "_" name test_${folder})
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE adjit_flags ${ARGN} GTest::gtest GTest::gtest_main)

@@ -1,14 +1,14 @@
 // jit/cpu/machine.hpp -- what the cost model assumes of a processor, by the name LLVM gives it.
 #pragma once
 
-#include "autosched/target.hpp"
+#include "autosched/machine/target.hpp"
 #include "jit/cpu/target.hpp"
 
 namespace adjit::cpu {
 
 /// Caches, ports and bandwidths of the processor, with so many cores; those of the reference
-/// (autosched/target.hpp) where the table has no row. A function of `cpu` alone, whose name is in
-/// the cache key.
+/// (autosched/machine/target.hpp) where the table has no row. A function of `cpu` alone, whose name
+/// is in the cache key.
 Target machine_of(const CpuTarget& cpu, int cores);
 
 }  // namespace adjit::cpu

@@ -3,8 +3,8 @@
 //
 // The products are exact and each sum is rounded, as by two multiply-adds, the second point's
 // first; subnormal numbers count as zeros. A schedule brings the two points side by side in memory
-// (autosched/contraction.cpp); where a tile's copies are not so, they are multiplied and added as
-// any others.
+// (autosched/cpu/passes/reductions/prepare.cpp); where a tile's copies are not so, they are
+// multiplied and added as any others.
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <algorithm>

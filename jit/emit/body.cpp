@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "autosched/work.hpp"
+#include "autosched/analysis/work.hpp"
 #include "jit/emit/operations.hpp"
 #include "runtime/expr/interval.hpp"
 

@@ -10,7 +10,7 @@
 
 #include <llvm/IR/IRBuilder.h>
 
-#include "autosched/program.hpp"
+#include "autosched/program/program.hpp"
 #include "jit/emit/index.hpp"
 #include "jit/emit/join.hpp"
 #include "jit/emit/lane_windows.hpp"

@@ -10,7 +10,7 @@
 #include <set>
 #include <span>
 
-#include "autosched/nests.hpp"
+#include "autosched/program/nests.hpp"
 #include "jit/emit/interleave.hpp"
 #include "jit/emit/nest.hpp"
 

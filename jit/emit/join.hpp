@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "autosched/join_chain.hpp"
+#include "autosched/analysis/join_chain.hpp"
 #include "runtime/domain/bounds.hpp"
 #include "runtime/graph/graph.hpp"
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <new>
 
-#include "autosched/limits.hpp"
-#include "autosched/nests.hpp"
+#include "autosched/program/limits.hpp"
+#include "autosched/program/nests.hpp"
 #include "jit/emit/nest.hpp"
 #include "jit/emit/streaming.hpp"
 

@@ -9,7 +9,7 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 
-#include "autosched/program.hpp"
+#include "autosched/program/program.hpp"
 #include "jit/emit/layout.hpp"
 #include "jit/emit/target.hpp"
 

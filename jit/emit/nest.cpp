@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "autosched/nests.hpp"
-#include "autosched/tile_model.hpp"
+#include "autosched/cpu/tile/tile_model.hpp"
+#include "autosched/program/nests.hpp"
 
 namespace adjit::emit {
 namespace {

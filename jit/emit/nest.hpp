@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "autosched/program.hpp"
+#include "autosched/program/program.hpp"
 #include "jit/emit/body.hpp"
 #include "jit/emit/combine.hpp"
 #include "jit/emit/loops.hpp"

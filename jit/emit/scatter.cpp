@@ -1,9 +1,9 @@
-// jit/emit/scatter.cpp -- the points of a lowered scatter (autosched/lower_scatters.hpp): each
+// jit/emit/scatter.cpp -- the points of a lowered scatter (autosched/lower/scatters.hpp): each
 // reads, combines and writes the element that its target names.
 #include <algorithm>
 
-#include "autosched/gather_access.hpp"
-#include "autosched/nests.hpp"
+#include "autosched/analysis/gather_access.hpp"
+#include "autosched/program/nests.hpp"
 #include "jit/emit/nest.hpp"
 #include "runtime/expr/interval.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <llvm/IR/IntrinsicsX86.h>
 
-#include "autosched/target.hpp"
+#include "autosched/machine/target.hpp"
 
 namespace adjit::emit {
 namespace {

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <set>
 
-#include "autosched/tile_model.hpp"
+#include "autosched/cpu/tile/tile_model.hpp"
 #include "jit/emit/nest.hpp"
 
 namespace adjit::emit {

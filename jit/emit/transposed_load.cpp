@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "autosched/gather_access.hpp"
+#include "autosched/analysis/gather_access.hpp"
 #include "jit/emit/body.hpp"
 
 namespace adjit::emit {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "autosched/nests.hpp"
-#include "autosched/shared_buffers.hpp"
+#include "autosched/analysis/shared_buffers.hpp"
+#include "autosched/program/nests.hpp"
 
 namespace adjit::engine {
 namespace {

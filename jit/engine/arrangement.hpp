@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "autosched/program.hpp"
-#include "autosched/task_chains.hpp"
+#include "autosched/analysis/task_chains.hpp"
+#include "autosched/program/program.hpp"
 #include "jit/engine/plan.hpp"
 #include "jit/engine/workspace.hpp"
 

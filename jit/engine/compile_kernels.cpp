@@ -8,9 +8,9 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "autosched/in_parallel.hpp"
-#include "autosched/nests.hpp"
-#include "autosched/work.hpp"
+#include "autosched/analysis/work.hpp"
+#include "autosched/passes/parallel_for.hpp"
+#include "autosched/program/nests.hpp"
 #include "jit/cpu/object.hpp"
 #include "jit/cpu/parallel.hpp"
 #include "jit/engine/equal_kernels.hpp"

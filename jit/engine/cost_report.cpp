@@ -1,8 +1,8 @@
 // jit/engine/cost_report.cpp -- predicted costs as JSON.
 #include "jit/engine/cost_report.hpp"
 
-#include "autosched/nests.hpp"
-#include "autosched/network_inputs.hpp"
+#include "autosched/cpu/cost/network_inputs.hpp"
+#include "autosched/program/nests.hpp"
 #include "jit/engine/json_text.hpp"
 #include "runtime/process/json.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "autosched/cost.hpp"
+#include "autosched/cpu/cost/cost.hpp"
 
 namespace adjit::engine {
 

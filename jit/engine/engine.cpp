@@ -10,10 +10,10 @@
 #include <cstdlib>
 #include <set>
 
-#include "autosched/explanation.hpp"
-#include "autosched/final_graph.hpp"
-#include "autosched/moves.hpp"
-#include "autosched/search.hpp"
+#include "autosched/lower/final_graph.hpp"
+#include "autosched/moves/moves.hpp"
+#include "autosched/search/explain.hpp"
+#include "autosched/search/search.hpp"
 #include "jit/cpu/machine.hpp"
 #include "jit/cpu/object.hpp"
 #include "jit/engine/compile_kernels.hpp"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "autosched/heuristic.hpp"
+#include "autosched/cpu/schedule.hpp"
 #include "jit/cache/memory_tier.hpp"
 #include "jit/cache/store.hpp"
 #include "jit/cpu/code.hpp"
@@ -72,7 +72,7 @@ class Engine {
   /// What schedules aim at: this processor with the cores that the process may use.
   Target schedule_target() const;
   /// What its parts are predicted to cost, and for the default schedule what the best alternatives
-  /// to it would (autosched/explanation.hpp).
+  /// to it would (autosched/search/explain.hpp).
   std::string explain(const Request& request) const;
 
   /// Schedules worth measuring: what compiling takes first, then the default schedule where that is

@@ -1,7 +1,7 @@
 // jit/engine/kernel_list.cpp -- programs within programs, flattened.
 #include "jit/engine/kernel_list.hpp"
 
-#include "autosched/step_invariants.hpp"
+#include "autosched/analysis/scan_invariants.hpp"
 
 namespace adjit::engine {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "autosched/program.hpp"
+#include "autosched/program/program.hpp"
 #include "jit/emit/layout.hpp"
 
 namespace adjit::engine {

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <string>
 
-#include "autosched/heuristic.hpp"
-#include "autosched/nests.hpp"
-#include "autosched/rematerialization.hpp"
-#include "autosched/search.hpp"
+#include "autosched/cpu/schedule.hpp"
+#include "autosched/passes/plan_rematerialization.hpp"
+#include "autosched/program/nests.hpp"
+#include "autosched/search/search.hpp"
 #include "jit/engine/arrangement.hpp"
 
 namespace adjit::engine {

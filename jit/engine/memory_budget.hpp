@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "autosched/program.hpp"
-#include "autosched/target.hpp"
+#include "autosched/machine/target.hpp"
+#include "autosched/program/program.hpp"
 
 namespace adjit::engine {
 
@@ -13,9 +13,10 @@ namespace adjit::engine {
 int64_t workspace_of(const Program& program);
 
 /// The schedule that compiling takes where its workspace has at most `budget` bytes, else one that
-/// computes results early, and some stages a second time (autosched/rematerialization.hpp), so that
-/// it has. Deterministic; makes a handful of schedules. Where none is found, ErrorCode::Schedule
-/// names the stage that needs most, what lies in memory while it runs, and a budget that will do.
+/// computes results early, and some stages a second time
+/// (autosched/passes/plan_rematerialization.hpp), so that it has. Deterministic; makes a handful of
+/// schedules. Where none is found, ErrorCode::Schedule names the stage that needs most, what lies
+/// in memory while it runs, and a budget that will do.
 Program schedule_within(const Graph& graph, const Target& target, int64_t budget);
 
 /// Raises that error of a program.

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "autosched/nests.hpp"
+#include "autosched/program/nests.hpp"
 #include "jit/engine/arrangement.hpp"
 #include "jit/engine/dependencies.hpp"
 #include "jit/engine/kernel_list.hpp"

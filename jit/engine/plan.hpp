@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "autosched/program.hpp"
+#include "autosched/program/program.hpp"
 #include "jit/emit/kernel.hpp"
 #include "jit/emit/layout.hpp"
 #include "runtime/diff/data_checks.hpp"
@@ -75,7 +75,7 @@ struct ScanPlan {
   int64_t tasks = 0;  // > 0: each of so many tasks goes through all steps alone (task_chains.hpp)
   std::vector<Slice> slices;
   std::vector<Carry> carries;
-  std::vector<StepPlan> before;  // run once, before the first step (step_invariants.hpp)
+  std::vector<StepPlan> before;  // run once, before the first step (scan_invariants.hpp)
   std::vector<StepPlan> steps;
   bool operator==(const ScanPlan&) const = default;
 };
@@ -101,7 +101,7 @@ struct ExecutionPlan {
 };
 
 /// The plan of a program whose kernels have been emitted (`kernels`: in the order of
-/// kernel_list.hpp). Outputs must be tensors of their own (see autosched/lower_scans.hpp); the last
+/// kernel_list.hpp). Outputs must be tensors of their own (see autosched/lower/scans.hpp); the last
 /// ones are those of the checks.
 ExecutionPlan make_plan(const Program& program, std::span<const EmittedKernel> kernels,
                         std::span<const TensorLayout> input_layouts, std::vector<DataCheck> checks);

@@ -4,9 +4,9 @@
 #include <map>
 #include <set>
 
-#include "autosched/cost.hpp"
-#include "autosched/nests.hpp"
-#include "autosched/totals.hpp"
+#include "autosched/analysis/exact_counts.hpp"
+#include "autosched/cpu/cost/cost.hpp"
+#include "autosched/program/nests.hpp"
 #include "jit/engine/json_text.hpp"
 #include "jit/engine/kernel_list.hpp"
 #include "runtime/process/json.hpp"

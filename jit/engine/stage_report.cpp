@@ -1,7 +1,7 @@
 // jit/engine/stage_report.cpp -- the stages of a graph as JSON.
 #include "jit/engine/stage_report.hpp"
 
-#include "autosched/totals.hpp"
+#include "autosched/analysis/exact_counts.hpp"
 #include "jit/engine/json_text.hpp"
 #include "runtime/process/json.hpp"
 

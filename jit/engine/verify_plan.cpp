@@ -5,8 +5,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "autosched/nests.hpp"
-#include "autosched/task_regions.hpp"
+#include "autosched/analysis/task_footprint.hpp"
+#include "autosched/program/nests.hpp"
 #include "jit/engine/arrangement.hpp"
 #include "jit/engine/plan_memory.hpp"
 #include "runtime/graph/evaluator.hpp"

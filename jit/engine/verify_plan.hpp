@@ -11,7 +11,7 @@
 
 #include <span>
 
-#include "autosched/program.hpp"
+#include "autosched/program/program.hpp"
 #include "jit/emit/kernel.hpp"
 #include "jit/engine/plan.hpp"
 

@@ -150,7 +150,7 @@ bool keeps_vectors(const std::set<int64_t>& divisors, int64_t stride) {
 
 // The reduction axis that leaves least over, the longest of several, if the bodies are short. Sums
 // down many columns stay one by one: parts of their rows are tasks that they share with what works
-// on the rows (autosched/part_chains.hpp).
+// on the rows (autosched/cpu/passes/fuse_column_sums.hpp).
 std::optional<Groups> groups_of(const Graph& graph, const Stage& stage, const Divisors& known) {
   const Domain& domain = stage.domain;
   if (!domain.is_box() || !domain.divisions.empty()) return {};

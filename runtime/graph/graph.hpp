@@ -36,7 +36,7 @@ struct TensorInfo {
   DType dtype = DType::Float32;
   std::vector<int64_t> shape;  // row-major meaning; strides belong to buffers, not to tensors
   /// Elements behind each innermost row that belong to none: of a scheduled program's workspace
-  /// only (pad_rows in autosched/moves.hpp). No part of what a computation is.
+  /// only (pad_rows in autosched/moves/moves.hpp). No part of what a computation is.
   int64_t row_gap = 0;
   int64_t element_count() const;
   double bytes() const {
@@ -148,7 +148,7 @@ struct Stage {
   std::vector<TensorId> operands;    // Scan, Call: the tensors they read
   bool stop_gradient = false;        // the derivative sees a constant here
   uint32_t region = 0;  // stages of different regions compute the same twice: they never merge
-  std::optional<Running> running;  // of lowered programs only (autosched/lower_running.hpp)
+  std::optional<Running> running;  // of lowered programs only (autosched/lower/prefix.hpp)
   std::vector<SourceLine> lines;
 };
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "autosched/target.hpp"
+#include "autosched/machine/target.hpp"
 #include "runtime/graph/graph.hpp"
 #include "runtime/graph/text.hpp"
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "autosched/access.hpp"
-#include "autosched/tile_model.hpp"
+#include "autosched/analysis/access.hpp"
+#include "autosched/cpu/tile/tile_model.hpp"
 
 namespace adjit::sched {
 

@@ -7,8 +7,8 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "autosched/nests.hpp"
-#include "autosched/shared_buffers.hpp"
+#include "autosched/analysis/shared_buffers.hpp"
+#include "autosched/program/nests.hpp"
 #include "runtime/graph/accumulator.hpp"
 #include "runtime/graph/evaluator.hpp"
 

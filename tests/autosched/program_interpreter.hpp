@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "autosched/program.hpp"
+#include "autosched/program/program.hpp"
 #include "runtime/graph/interpreter.hpp"
 
 namespace adjit::sched {

@@ -10,12 +10,12 @@
 #include <tuple>
 #include <vector>
 
-#include "autosched/initial_program.hpp"
-#include "autosched/moves.hpp"
-#include "autosched/nests.hpp"
-#include "autosched/program.hpp"
-#include "autosched/target.hpp"
-#include "autosched/verify_program.hpp"
+#include "autosched/analysis/verify.hpp"
+#include "autosched/lower/initial_program.hpp"
+#include "autosched/machine/target.hpp"
+#include "autosched/moves/moves.hpp"
+#include "autosched/program/nests.hpp"
+#include "autosched/program/program.hpp"
 #include "runtime/graph/graph.hpp"
 #include "tests/autosched/program_interpreter.hpp"
 

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "autosched/initial_program.hpp"
-#include "autosched/moves.hpp"
-#include "autosched/nests.hpp"
+#include "autosched/lower/initial_program.hpp"
+#include "autosched/moves/moves.hpp"
+#include "autosched/program/nests.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 

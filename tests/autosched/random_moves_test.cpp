@@ -1,6 +1,6 @@
 // Random graphs under the default schedule and under random legal moves: always the same results.
 #include "tests/autosched/random_moves.hpp"
-#include "autosched/heuristic.hpp"
+#include "autosched/cpu/schedule.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/autosched/same_results.hpp"
 

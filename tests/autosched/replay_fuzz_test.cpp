@@ -2,8 +2,8 @@
 #include <cmath>
 #include <optional>
 
-#include "autosched/cost.hpp"
-#include "autosched/heuristic.hpp"
+#include "autosched/cpu/cost/cost.hpp"
+#include "autosched/cpu/schedule.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/mutated_moves.hpp"
 #include "tests/autosched/programs.hpp"

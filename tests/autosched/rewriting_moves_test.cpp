@@ -1,4 +1,4 @@
-#include "autosched/region.hpp"
+#include "autosched/program/required_region.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 

@@ -1,11 +1,11 @@
 // tests/autosched/running_test.cpp -- prefix reductions: which are recognised, that they mean the
 // same, what may be done to their loops.
-#include "autosched/heuristic.hpp"
-#include "autosched/initial_program.hpp"
-#include "autosched/lower_running.hpp"
-#include "autosched/moves.hpp"
-#include "autosched/search.hpp"
-#include "autosched/verify_program.hpp"
+#include "autosched/analysis/verify.hpp"
+#include "autosched/cpu/schedule.hpp"
+#include "autosched/lower/initial_program.hpp"
+#include "autosched/lower/prefix.hpp"
+#include "autosched/moves/moves.hpp"
+#include "autosched/search/search.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/runtime/graph/random_graph.hpp"

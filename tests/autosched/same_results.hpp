@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "autosched/program.hpp"
-#include "autosched/verify_program.hpp"
+#include "autosched/analysis/verify.hpp"
+#include "autosched/program/program.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/program_interpreter.hpp"
 #include "tests/rooms.hpp"

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "autosched/lower_scans.hpp"
+#include "autosched/lower/scans.hpp"
 #include "runtime/graph/interpreter.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"

@@ -1,7 +1,7 @@
 // tests/autosched/zeros_around_test.cpp -- when an operand is copied with zeros around it.
 #include <gtest/gtest.h>
 
-#include "autosched/heuristic.hpp"
+#include "autosched/cpu/schedule.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 

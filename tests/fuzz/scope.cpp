@@ -1,6 +1,6 @@
 // tests/fuzz/scope.cpp -- stages evaluated as they are added.
 #include "tests/fuzz/scope.hpp"
-#include "autosched/points.hpp"
+#include "autosched/program/points.hpp"
 #include "tests/rooms.hpp"
 
 #include <algorithm>

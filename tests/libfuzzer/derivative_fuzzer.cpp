@@ -3,8 +3,8 @@
 #include <string_view>
 #include <vector>
 
-#include "autosched/final_graph.hpp"
-#include "autosched/heuristic.hpp"
+#include "autosched/cpu/schedule.hpp"
+#include "autosched/lower/final_graph.hpp"
 #include "runtime/diff/reverse.hpp"
 #include "runtime/graph/verify.hpp"
 #include "tests/libfuzzer/literal_run.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "autosched/program.hpp"
+#include "autosched/program/program.hpp"
 #include "runtime/graph/interpreter.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/program_interpreter.hpp"

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "autosched/cost.hpp"
-#include "autosched/moves.hpp"
+#include "autosched/cpu/cost/cost.hpp"
+#include "autosched/moves/moves.hpp"
 #include "tests/libfuzzer/literal_run.hpp"
 
 namespace {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "autosched/points.hpp"
+#include "autosched/program/points.hpp"
 #include "runtime/graph/interpreter.hpp"
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/verify.hpp"

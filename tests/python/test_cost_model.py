@@ -63,7 +63,7 @@ def test_a_program_is_drawn_and_measured(part: Any) -> None:
 # kernels, calls of scans' steps, entries.
 def test_the_trainers_model_is_the_librarys(part: Any) -> None:
     fit, model = part("fit"), part("model")
-    weights = json.loads((_ROOT / "autosched" / "weights.json").read_text())
+    weights = json.loads((_ROOT / "autosched" / "cpu" / "cost" / "weights.json").read_text())
     found: list[dict[str, Any]] = []
     expected: list[float] = []
     names: list[str] = []
@@ -171,7 +171,9 @@ def test_samples_of_one_target_only(part: Any, tmp_path: Path) -> None:
 
 
 def test_shipped_weights_say_how_good_they_are() -> None:
-    for network in json.loads((_ROOT / "autosched" / "weights.json").read_text())["networks"]:
+    for network in json.loads((_ROOT / "autosched" / "cpu" / "cost" / "weights.json").read_text())[
+        "networks"
+    ]:
         report = network["provenance"]["report"]
         assert (
             report["held out, learned"]["r2_kernels"] > report["held out, analytic"]["r2_kernels"]

@@ -22,8 +22,8 @@
 #include <string>
 #include <vector>
 
-#include "autosched/in_parallel.hpp"
-#include "autosched/search.hpp"
+#include "autosched/passes/parallel_for.hpp"
+#include "autosched/search/search.hpp"
 #include "jit/cache/key.hpp"
 #include "jit/cpu/machine.hpp"
 #include "jit/cpu/object.hpp"

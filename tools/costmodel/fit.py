@@ -15,7 +15,7 @@ from .model import Batch, Parameters
 
 STEPS = 1500
 HIDDEN = (32, 16)
-FORMAT = 2  # as kFormat of autosched/cost_network.cpp
+FORMAT = 2  # as kFormat of autosched/cpu/cost/network.cpp
 _RATE = 4e-3
 _DECAY = 3e-3  # of weights, for each unit of the loss
 _MODEST = 0.02  # of corrections, which should be as small as will do
@@ -43,7 +43,7 @@ def ignored(scale: Any, names: list[str]) -> Any:
 
 
 def normalised(inputs: Any, mean: Any, scale: Any) -> Any:
-    """As autosched/cost_network.cpp does."""
+    """As autosched/cpu/cost/network.cpp does."""
     return np.clip((inputs - mean) * scale, -model.FARTHEST, model.FARTHEST).astype(np.float32)
 
 
@@ -131,7 +131,7 @@ def train(batch: Batch, steps: int, seed: int = 0) -> Parameters:
 def network_json(
     parameters: Parameters, mean: Any, scale: Any, vector_bits: int, provenance: dict[str, Any]
 ) -> dict[str, Any]:
-    """One network of autosched/weights.json."""
+    """One network of autosched/cpu/cost/weights.json."""
 
     def short(values: Any) -> Any:
         return [short(v) for v in values] if np.ndim(values) else float(f"{float(values):.6g}")

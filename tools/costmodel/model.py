@@ -1,4 +1,4 @@
-"""The cost model as adjit computes it, for training: autosched/cost.cpp and cost_network.cpp again.
+"""The cost model as adjit computes it, for training: autosched/cpu/cost again.
 
 Nests of all kernels of all schedules lie one after the other; sums over the nests of a kernel and
 the kernels of a schedule are scatters.
@@ -14,8 +14,8 @@ from typing import Any
 import adjit as aj
 import numpy as np
 
-HIDDEN_SHARE = 0.85  # as kHidden of autosched/cost.cpp
-FARTHEST = 3.0  # the constants of autosched/cost_network.cpp
+HIDDEN_SHARE = 0.85  # as kHidden of autosched/cpu/cost/cost.cpp
+FARTHEST = 3.0  # the constants of autosched/cpu/cost/network.cpp
 LEAK = 0.1
 TERMS = 8
 ARITHMETIC, LOADS, LATENCY, LOOPS, L2, L3, MEMORY, SCATTERED = range(TERMS)

@@ -1,8 +1,8 @@
 // tests/jit/emit/bfloat16_pairs_test.cpp -- two points of a sum of products of bfloat16 at a time.
 #include <gtest/gtest.h>
 
-#include "autosched/heuristic.hpp"
-#include "autosched/initial_program.hpp"
+#include "autosched/cpu/schedule.hpp"
+#include "autosched/lower/initial_program.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/emit/emitted_program.hpp"

@@ -17,8 +17,8 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "autosched/nests.hpp"
-#include "autosched/shared_buffers.hpp"
+#include "autosched/analysis/shared_buffers.hpp"
+#include "autosched/program/nests.hpp"
 #include "jit/cpu/object.hpp"
 #include "tests/autosched/program_interpreter.hpp"
 #include "tests/jit/emit/emitted_function.hpp"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "autosched/program.hpp"
+#include "autosched/program/program.hpp"
 #include "jit/cpu/code.hpp"
 #include "jit/cpu/target.hpp"
 #include "jit/emit/kernel.hpp"

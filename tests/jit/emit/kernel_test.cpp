@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "autosched/heuristic.hpp"
-#include "autosched/initial_program.hpp"
+#include "autosched/cpu/schedule.hpp"
+#include "autosched/lower/initial_program.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/emit/emitted_function.hpp"

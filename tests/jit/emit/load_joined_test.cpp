@@ -2,7 +2,7 @@
 // lane, by a number of loads that does not grow with the parts.
 #include <gtest/gtest.h>
 
-#include "autosched/initial_program.hpp"
+#include "autosched/lower/initial_program.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/joins.hpp"
 #include "tests/autosched/programs.hpp"

@@ -2,7 +2,7 @@
 // should and nothing else.
 #include <gtest/gtest.h>
 
-#include "autosched/initial_program.hpp"
+#include "autosched/lower/initial_program.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/emit/emitted_program.hpp"

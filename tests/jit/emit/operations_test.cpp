@@ -8,8 +8,8 @@
 #include <cmath>
 #include <limits>
 
-#include "autosched/initial_program.hpp"
-#include "autosched/moves.hpp"
+#include "autosched/lower/initial_program.hpp"
+#include "autosched/moves/moves.hpp"
 #include "runtime/graph/verify.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
 #include "tests/rooms.hpp"

@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "autosched/heuristic.hpp"
+#include "autosched/cpu/schedule.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/autosched/random_moves.hpp"

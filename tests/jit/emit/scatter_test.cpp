@@ -4,8 +4,8 @@
 
 #include <random>
 
-#include "autosched/initial_program.hpp"
-#include "autosched/moves.hpp"
+#include "autosched/lower/initial_program.hpp"
+#include "autosched/moves/moves.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
 #include "tests/rooms.hpp"

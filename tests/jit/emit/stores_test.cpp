@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "autosched/initial_program.hpp"
+#include "autosched/lower/initial_program.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/emit/emitted_program.hpp"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "autosched/initial_program.hpp"
+#include "autosched/lower/initial_program.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/emit/emitted_function.hpp"

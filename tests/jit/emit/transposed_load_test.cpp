@@ -1,7 +1,7 @@
 // tests/jit/emit/transposed_load_test.cpp -- rows that lie across the lanes, loaded in pieces.
 #include <gtest/gtest.h>
 
-#include "autosched/initial_program.hpp"
+#include "autosched/lower/initial_program.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/emit/emitted_program.hpp"

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "autosched/initial_program.hpp"
-#include "autosched/moves.hpp"
+#include "autosched/lower/initial_program.hpp"
+#include "autosched/moves/moves.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/rooms.hpp"
 

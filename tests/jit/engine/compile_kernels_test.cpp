@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
-#include "autosched/heuristic.hpp"
-#include "autosched/initial_program.hpp"
-#include "autosched/moves.hpp"
+#include "autosched/cpu/schedule.hpp"
+#include "autosched/lower/initial_program.hpp"
+#include "autosched/moves/moves.hpp"
 #include "jit/engine/executable.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/rooms.hpp"

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "autosched/points.hpp"
+#include "autosched/program/points.hpp"
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/verify.hpp"
 #include "tests/jit/engine/run_compiled.hpp"

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <numeric>
 
-#include "autosched/heuristic.hpp"
+#include "autosched/cpu/schedule.hpp"
 #include "runtime/diff/long_sums.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "autosched/initial_program.hpp"
-#include "autosched/moves.hpp"
+#include "autosched/lower/initial_program.hpp"
+#include "autosched/moves/moves.hpp"
 #include "jit/cpu/object.hpp"
 #include "jit/engine/kernel_list.hpp"
 #include "runtime/graph/text.hpp"

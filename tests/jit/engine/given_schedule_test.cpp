@@ -2,7 +2,7 @@
 // compiled to code of the same meaning.
 #include <gtest/gtest.h>
 
-#include "autosched/heuristic.hpp"
+#include "autosched/cpu/schedule.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/mutated_moves.hpp"
 #include "tests/autosched/programs.hpp"

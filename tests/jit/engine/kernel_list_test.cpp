@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <set>
 
-#include "autosched/heuristic.hpp"
-#include "autosched/moves.hpp"
+#include "autosched/cpu/schedule.hpp"
+#include "autosched/moves/moves.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/rooms.hpp"
 

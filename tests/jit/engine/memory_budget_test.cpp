@@ -1,8 +1,8 @@
 // tests/jit/engine/memory_budget_test.cpp -- workspaces that fit, and budgets that cannot be kept.
 #include "jit/engine/memory_budget.hpp"
 
-#include "autosched/search.hpp"
-#include "autosched/verify_program.hpp"
+#include "autosched/analysis/verify.hpp"
+#include "autosched/search/search.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/engine/run_compiled.hpp"

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "autosched/initial_program.hpp"
-#include "autosched/moves.hpp"
+#include "autosched/lower/initial_program.hpp"
+#include "autosched/moves/moves.hpp"
 #include "jit/engine/kernel_list.hpp"
 #include "jit/engine/plan.hpp"
 #include "runtime/graph/text.hpp"

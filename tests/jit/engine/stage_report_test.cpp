@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "autosched/points.hpp"
+#include "autosched/program/points.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "autosched/heuristic.hpp"
-#include "autosched/initial_program.hpp"
+#include "autosched/cpu/schedule.hpp"
+#include "autosched/lower/initial_program.hpp"
 #include "jit/engine/plan_memory.hpp"
 #include "tests/jit/engine/planned.hpp"
 #include "tests/jit/engine/run_compiled.hpp"

@@ -1,5 +1,5 @@
 #include "runtime/graph/domain.hpp"
-#include "autosched/points.hpp"
+#include "autosched/program/points.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,48 @@
+// autosched/analysis/gather_access.cpp -- questions about the coordinates of reads.
+#include "autosched/analysis/gather_access.hpp"
+
+#include <algorithm>
+
+namespace adjit::sched {
+namespace {
+
+constexpr int64_t kPieceBytes = 16;
+
+}  // namespace
+
+int64_t row_piece(const Graph& graph, TensorId operand) {
+  const auto size = static_cast<int64_t>(size_of(graph.info(operand).dtype));
+  return size < 2 ? 0 : kPieceBytes / size;
+}
+
+bool moves_with(const ExprPool& pool, ExprId coordinate, size_t axis) {
+  const ExprId roots[] = {coordinate};
+  return std::ranges::any_of(reachable(pool, roots), [&](ExprId id) {
+    return pool.is(id, Op::Axis) && pool.axis_number(id) == axis;
+  });
+}
+
+std::optional<size_t> dimension_walked(const ExprPool& pool, const Stage& stage,
+                                       std::span<const ExprId> index, size_t axis) {
+  std::optional<size_t> walked;
+  for (size_t d = 0; d < index.size(); ++d) {
+    if (!moves_with(pool, index[d], axis)) continue;
+    Domain domain = stage.domain;
+    const std::optional<Affine> form = as_affine(pool, index[d], domain);
+    if (walked || !form || form->coefficient(axis) != 1) return std::nullopt;
+    walked = d;
+  }
+  return walked;
+}
+
+std::vector<size_t> order_of_rows(const ExprPool& pool, std::span<const ExprId> index,
+                                  size_t rows) {
+  std::vector<size_t> order;
+  for (const bool data : {false, true})
+    for (size_t d = 0; d < index.size(); ++d)
+      if (d != rows && contains_read(pool, index.subspan(d, 1)) == data) order.push_back(d);
+  order.push_back(rows);
+  return order;
+}
+
+}  // namespace adjit::sched

@@ -1,0 +1,189 @@
+// autosched/cpu/cost/cost.cpp -- how long a program would take.
+#include "autosched/cpu/cost/cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "autosched/analysis/scan_invariants.hpp"
+#include "autosched/cpu/cost/network.hpp"
+#include "autosched/cpu/cost/network_inputs.hpp"
+
+namespace adjit::sched {
+namespace {
+
+constexpr double kLatency = 4;          // cycles of an accumulation
+constexpr double kFoldOperations = 12;  // of vectors, to combine the lanes of an accumulator
+constexpr double kLoopStep = 1;         // cycles of a serial loop's step
+constexpr double kNestEntry = 4;        // cycles to enter a nest
+constexpr double kHidden = 0.85;        // share of the shorter side that overlaps the longer one
+
+double& at(CostTerms& terms, CostTerm term) { return terms[static_cast<size_t>(term)]; }
+double at(const CostTerms& terms, CostTerm term) { return terms[static_cast<size_t>(term)]; }
+
+CostTerms cost_terms(const NestFeatures& f, const Target& target) {
+  const double us = 1e-3 / target.ghz;  // of one cycle
+  const double bits = 8 * f.bytes_per_vector;
+  // Narrow vectors gain nothing beyond two pipes.
+  const double per_operation = std::max(0.5, bits / target.fma_bits);
+  const double per_load = std::max(0.5, bits / target.load_bits);
+  CostTerms terms{};
+  at(terms, CostTerm::Arithmetic) =
+      us * per_operation * (f.operations + f.masks + kFoldOperations * f.folds);
+  at(terms, CostTerm::Loads) = us * (per_load * f.loads + 2 * per_load * f.stores + 0.5 * f.apart);
+  at(terms, CostTerm::Latency) = us * kLatency * f.waits;
+  at(terms, CostTerm::Loops) = us * (kLoopStep * f.loop_steps + kNestEntry * f.runs);
+  const CacheCycles caches = cache_cycles(f.traffic, target);
+  at(terms, CostTerm::L2) = us * caches.l2;
+  at(terms, CostTerm::L3) = us * caches.l3;
+  at(terms, CostTerm::Memory) = us * caches.memory;
+  at(terms, CostTerm::Scattered) = us * caches.scattered;
+  return terms;
+}
+
+// What the core does, and what the caches do meanwhile.
+struct Sides {
+  double core = 0, caches = 0;
+  double together() const {
+    return std::max(core, caches) + (1 - kHidden) * std::min(core, caches);
+  }
+};
+
+Sides sides_of(const CostTerms& terms) {
+  return {
+      std::max({at(terms, CostTerm::Arithmetic), at(terms, CostTerm::Loads),
+                at(terms, CostTerm::Latency)}) +
+          at(terms, CostTerm::Loops),
+      std::max({at(terms, CostTerm::L2), at(terms, CostTerm::L3), at(terms, CostTerm::Memory)}) +
+          at(terms, CostTerm::Scattered)};
+}
+
+// The cores that tasks of equal length keep busy.
+double busy_cores(double tasks, int cores) {
+  const double rounds = std::ceil(tasks / cores);
+  return tasks / rounds;
+}
+
+// The model: what is known of the machine, and what was learned of the difference.
+struct Model {
+  const Target& target;
+  const CostNetwork* network;  // null: nothing
+};
+
+NestCost nest_cost(const NestFeatures& features, const NestPlace& place, const Model& model) {
+  NestCost nest;
+  nest.stage = features.stage;
+  nest.analytic = cost_terms(features, model.target);
+  nest.terms = nest.analytic;
+  nest.inputs = network_inputs(features, nest.analytic, place, model.target);
+  if (model.network) {
+    const Corrections corrections = (*model.network)(nest.inputs);
+    for (size_t t = 0; t < kCostTerms; ++t)
+      nest.terms[t] *= corrections.terms[t] * corrections.nest;
+  }
+  nest.microseconds = sides_of(nest.terms).together();
+  return nest;
+}
+
+// Microseconds to call a kernel and to hand out its tasks.
+double entry_of(const KernelFeatures& features, double cores, const Model& model) {
+  const Target& target = model.target;
+  const CostNetwork* network = model.network;
+  const double call = target.call_microseconds * (network ? network->call() : 1);
+  if (!features.parallel) return call;
+  return call + target.pool_microseconds * (network ? network->pool() : 1) +
+         target.task_microseconds * (network ? network->task() : 1) * features.tasks / cores;
+}
+
+KernelCost cost_of(const Program& program, size_t number, const Model& model,
+                   const Residence& residence) {
+  const Target& target = model.target;
+  const KernelFeatures features = features_of(program, program.kernels[number], target, residence);
+  KernelCost cost;
+  cost.program = &program;
+  cost.kernel = number;
+  if (features.parallel) {
+    cost.tasks = features.tasks;
+    cost.cores = busy_cores(cost.tasks, std::max(1, target.cores));
+  }
+  const NestPlace place{static_cast<double>(features.nests.size()), cost.tasks, cost.cores,
+                        residence.bytes};
+  Sides alone;  // the nests of a kernel overlap, too
+  double memory = 0;
+  for (const NestFeatures& f : features.nests) {
+    NestCost nest = nest_cost(f, place, model);
+    const Sides sides = sides_of(nest.terms);
+    alone = {alone.core + sides.core, alone.caches + sides.caches};
+    memory += at(nest.terms, CostTerm::Memory);
+    cost.nests.push_back(std::move(nest));
+  }
+  cost.parallel = features.parallel;
+  cost.entry = entry_of(features, cost.cores, model);
+  // All cores share the memory.
+  const double shared = memory * target.memory_gb_per_core / target.memory_gb;
+  cost.microseconds = cost.entry + std::max(alone.together() / cost.cores, shared);
+  return cost;
+}
+
+// Recursive over scans within scans. The program runs `calls` times, kernels that no step of
+// `scan`, whose steps it is (or null), changes as often as that: `scans`.
+void add(const Program& program, const Model& model, int64_t calls, const Scan* scan, int64_t scans,
+         ProgramCost& total) {
+  const Residence residence = residence_of(program, scan);
+  const std::vector<bool> before =
+      scan ? invariant_kernels(program, *scan) : std::vector<bool>(program.kernels.size(), false);
+  for (size_t k = 0; k < program.kernels.size(); ++k) {
+    const Kernel& kernel = program.kernels[k];
+    if (kernel.steps) {
+      const Scan& inner = *program.graph.stages[kernel.root.stage].scan;
+      add(*kernel.steps, model, calls * std::max<int64_t>(inner.trips, 0), &inner, calls, total);
+      continue;
+    }
+    KernelCost cost = cost_of(program, k, model, residence);
+    cost.calls = before[k] ? scans : calls;
+    total.microseconds += static_cast<double>(cost.calls) * cost.microseconds;
+    total.kernels.push_back(std::move(cost));
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(CostTerm term) {
+  switch (term) {
+    case CostTerm::Arithmetic: return "arithmetic";
+    case CostTerm::Loads: return "loads";
+    case CostTerm::Latency: return "latency";
+    case CostTerm::Loops: return "loops";
+    case CostTerm::L2: return "L2";
+    case CostTerm::L3: return "L3";
+    case CostTerm::Memory: return "memory";
+    case CostTerm::Scattered: return "scattered";
+  }
+  return "";
+}
+
+ProgramCost predict(const Program& program, const Target& target) {
+  return predict(program, target, CostNetwork::shipped_for(target));
+}
+
+ProgramCost predict(const Program& program, const Target& target, const CostNetwork* network) {
+  ProgramCost total;
+  add(program, {target, network}, 1, nullptr, 1, total);
+  return total;
+}
+
+KernelCost kernel_cost(const Program& program, size_t kernel, const Target& target,
+                       const CostNetwork* network) {
+  return cost_of(program, kernel, {target, network}, {program_bytes(program), {}});
+}
+
+double roofline(double flops, double bytes, const Target& target, bool from_memory) {
+  // A multiply-add of float32 lanes is two operations.
+  const double per_cycle = 2.0 * target.fma_bits / 32;
+  const double arithmetic = 1e-3 * flops / (per_cycle * target.ghz * target.cores);
+  const double gb = from_memory
+                        ? std::min(target.memory_gb, target.cores * target.memory_gb_per_core)
+                        : target.cores * target.l3_bytes_per_cycle * target.ghz;
+  return std::max(arithmetic, 1e-3 * bytes / gb);
+}
+
+}  // namespace adjit::sched

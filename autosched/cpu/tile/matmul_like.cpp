@@ -1,0 +1,83 @@
+// autosched/cpu/tile/matmul_like.cpp -- stages that are like a matrix product.
+#include "autosched/cpu/tile/matmul_like.hpp"
+
+#include <algorithm>
+
+#include "autosched/analysis/exact_counts.hpp"
+
+namespace adjit::sched {
+namespace {
+
+// Whether every index of a read is an axis by itself: a panel of it is then a box.
+bool plain_index(const ExprPool& pool, ExprId read) {
+  return std::ranges::all_of(pool.read_index(read),
+                             [&](ExprId id) { return pool.is(id, Op::Axis); });
+}
+
+}  // namespace
+
+std::optional<size_t> rows_axis(const Stage& stage, const TileChoice& tile,
+                                const Accesses& accesses) {
+  if (!tile.vector_axis || *tile.vector_axis >= stage.domain.output_rank) return std::nullopt;
+  std::optional<size_t> best;
+  for (size_t a = 0; a < stage.domain.output_rank; ++a) {
+    if (a == *tile.vector_axis || tile.factors[a] < 2) continue;
+    bool reused = false, walked = false;
+    for (const MemoryAccess& access : accesses.reads)
+      (access.depends_on(*tile.vector_axis) ? reused : walked) |=
+          access.depends_on(*tile.vector_axis) != access.depends_on(a);
+    if (reused && walked && (!best || tile.factors[a] > tile.factors[*best])) best = a;
+  }
+  return best;
+}
+
+double row_bytes(const Stage& stage, int64_t rows) {
+  double bytes = 4 * static_cast<double>(rows);
+  for (size_t a = stage.domain.output_rank; a < stage.domain.rank(); ++a)
+    bytes *= static_cast<double>(
+        stage.domain.extents[a] > kWholeReduction ? kReductionBlock : stage.domain.extents[a]);
+  return bytes;
+}
+
+bool copies_panels(const Graph& graph, const Stage& stage, const MemoryAccess& operand,
+                   const TileChoice& tile, const Accesses& accesses, const Target& target) {
+  constexpr double kReuse = 8;    // of a copied element
+  constexpr int64_t kFar = 1024;  // bytes between rows, and of one, that make a panel scattered
+  constexpr double kShareOfCache = 0.125;  // of which a smaller operand's copy stays close anyway
+  const std::optional<size_t> rows = rows_axis(stage, tile, accesses);
+  if (!rows || !stage.domain.is_box() || stage.domain.reduction_rank() != 1) return false;
+  const size_t lanes = *tile.vector_axis, reduction = stage.domain.output_rank;
+  if (!operand.contiguous(lanes) || operand.depends_on(*rows) || operand.guarded ||
+      !accesses.result.contiguous(lanes) || !plain_index(graph.pool, operand.read))
+    return false;
+  // A panel is made inside the lanes' loop, and holds all that the loops inside that one walk.
+  for (size_t a = std::min(*rows, lanes) + 1; a < stage.domain.output_rank; ++a)
+    if (a != lanes && operand.depends_on(a) && stage.domain.extents[a] > 1) return false;
+  const auto element = static_cast<int64_t>(size_of(graph.info(operand.tensor).dtype));
+  const int64_t rows_extent = stage.domain.extents[*rows];
+  return static_cast<double>(rows_extent) >= kReuse &&
+         operand.strides[reduction] * element >= kFar &&
+         stage.domain.extents[lanes] * element >= kFar &&
+         operand.elements * static_cast<double>(element) >=
+             kShareOfCache * static_cast<double>(target.l2_bytes) &&
+         row_bytes(stage, rows_extent) <= static_cast<double>(target.l2_bytes) / 2;
+}
+
+bool leaves_caches(const Graph& graph, const MemoryAccess& operand, const Target& target) {
+  const size_t element = size_of(graph.info(operand.tensor).dtype);
+  return operand.elements * static_cast<double>(element) >=
+         2 * static_cast<double>(target.l2_bytes);
+}
+
+int64_t streamed_steps(const Graph& graph, const Stage& stage, const TileChoice& tile,
+                       const Accesses& accesses, const Target& target) {
+  constexpr int64_t kSteps = 32, kLeastBlocks = 4;
+  const Domain& domain = stage.domain;
+  if (!rows_axis(stage, tile, accesses) ||
+      domain.extents[domain.output_rank] < kLeastBlocks * kSteps)
+    return 0;
+  const int64_t result = tensor_bytes(graph, stage.results.front());
+  return result / std::max(1, target.cores) <= target.l2_bytes / 2 ? kSteps : 0;
+}
+
+}  // namespace adjit::sched

@@ -1,0 +1,44 @@
+// autosched/cpu/tile/matmul_like.hpp -- stages that are like a matrix product, and the blocks that
+// they run in.
+//
+// In C[i, j] += A[i, k] B[k, j] with lanes along j, the rows i use the lanes' operand B again, and
+// A is walked with them.
+#pragma once
+
+#include <optional>
+
+#include "autosched/analysis/access.hpp"
+#include "autosched/cpu/tile/choose_tile.hpp"
+#include "autosched/machine/target.hpp"
+
+namespace adjit::sched {
+
+/// Steps of a long reduction that run before the next outputs; one of up to kWholeReduction steps
+/// runs as a whole.
+inline constexpr int64_t kWholeReduction = 1024, kReductionBlock = 512;
+
+/// The rows' axis: an unrolled output axis on which the lanes' operands do not depend and others
+/// do. nullopt: the stage is not like a matrix product.
+std::optional<size_t> rows_axis(const Stage& stage, const TileChoice& tile,
+                                const Accesses& accesses);
+
+/// Bytes of the rows' operand that so many rows walk in one block of the reduction.
+double row_bytes(const Stage& stage, int64_t rows);
+
+/// Whether a copy of the lanes' operand in the loops of the product pays more than one of the whole
+/// operand before it: rows of the operand are far apart, it takes a clear part of the second cache
+/// (so that the whole copy would go through the next one), and all rows of the result that use a
+/// panel of it run next to each other, their operand staying in the cache.
+bool copies_panels(const Graph& graph, const Stage& stage, const MemoryAccess& operand,
+                   const TileChoice& tile, const Accesses& accesses, const Target& target);
+
+/// Whether the second caches of the cores keep nothing of an operand from one pass to the next.
+bool leaves_caches(const Graph& graph, const MemoryAccess& operand, const Target& target);
+
+/// Steps of the reduction that run over all columns of a task before the next ones, in place of
+/// copied panels: rows of the operand are then read where they lie, and fetched before their turn.
+/// For few rows, whose results stay in the second cache meanwhile; 0: they do not.
+int64_t streamed_steps(const Graph& graph, const Stage& stage, const TileChoice& tile,
+                       const Accesses& accesses, const Target& target);
+
+}  // namespace adjit::sched

@@ -1,0 +1,126 @@
+// autosched/decisions/choices.hpp -- the decisions of a schedule by name, and which of them are
+// taken otherwise.
+//
+// The default schedule asks at every decision which option to take; option 0 is its own. A search
+// (search.hpp) lets it run, looks at what was asked, and runs it again with other answers: so every
+// alternative is a schedule that the same moves make, legal and replayable.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/graph/graph.hpp"
+
+namespace adjit::sched {
+
+/// The decisions. A subject is the stage that one is about, by its name; those of a scan's steps
+/// have the scan's name and a slash before them.
+enum class Decision : uint8_t {
+  Tile,        // lanes and copies of the register tile: the best ones by choose_tile.hpp
+  PackedTile,  // the same where operands may be packed for it
+  Pack,        // copies of operands in the layout that the tile wants
+  Pad,         // zeros around an operand in place of conditions
+  Split,       // partial results of a long reduction
+  Merge,       // rows of a product in two axes
+  Transpose,   // results with the lanes innermost
+  Residues,    // one part for each residue of an axis
+  Attach,      // computed in the loops of a reader
+  Rows,        // short ones side by side in what is attached
+  Siblings,    // one pass with an earlier stage
+  Tasks,       // as chosen, none, more of them
+  Order,       // of loops over results: as the caches want them
+  Stream,      // results past the caches
+  Share,       // values of pairs, by several sums
+  Blocks,      // rows of what passes between contractions, a block at a time
+  Fetch,       // the next iteration's rows
+  Epilogue,    // of a product, tile by tile
+  Passes,      // outer steps of a reduction outside all results
+  Strips,      // some steps of a reduction outside some of them
+  // Never offered, but answered where memory is short (plan_rematerialization.hpp):
+  EarlyResults,   // outputs as soon as may be; about no stage
+  Rematerialize,  // computed a second time, not kept
+};
+/// "tile", "pack", ...
+std::string_view name_of(Decision decision);
+
+/// Whether it is made when the stages and the layouts of tensors are settled: of a nest's loops, or
+/// of what they do to caches.
+bool is_about_loops(Decision decision);
+
+struct Subject {
+  Decision decision;
+  std::string stage;
+  auto operator<=>(const Subject&) const = default;
+};
+/// Options other than 0, by subject.
+using Answers = std::map<Subject, size_t>;
+
+/// One decision that was asked for.
+struct Offer {
+  Subject subject;
+  std::vector<std::string> options;
+  size_t taken = 0;
+};
+
+class TileMemory;
+
+class Choices {
+ public:
+  /// Answers 0 to everything and records nothing.
+  Choices() = default;
+  /// Answers so, and records what is asked.
+  explicit Choices(Answers answers) : answers_(std::move(answers)), recording_(true) {}
+
+  /// The number of an option; one that is not there counts as 0. `options` makes their
+  /// descriptions and is called only when recording.
+  template <typename Options>
+  size_t pick(Decision decision, const Graph& graph, const Stage& stage, Options&& options) {
+    return recording_ ? recorded(decision, graph, stage, options()) : 0;
+  }
+  /// Whether to do what the heuristic does, rather than not.
+  bool keeps(Decision decision, const Graph& graph, const Stage& stage);
+
+  /// Whether what is never offered is to be done.
+  bool asks(Decision decision, const std::string& stage = "") const;
+
+  /// Tiles that were found before, which copies of this share; null until there are any.
+  const std::shared_ptr<TileMemory>& tiles() const { return tiles_; }
+  void remember_tiles(std::shared_ptr<TileMemory> memory) { tiles_ = std::move(memory); }
+
+  /// Goes on where another run with these offers, that gave the same answers to them, stands.
+  void go_on_from(std::vector<Offer> offers) { offers_ = std::move(offers); }
+
+  bool recording() const { return recording_; }
+  const std::vector<Offer>& offers() const { return offers_; }
+  const Answers& answers() const { return answers_; }
+
+  /// While it lives, subjects are stages of this scan.
+  class Inside {
+   public:
+    Inside(Choices& choices, const std::string& scan);
+    ~Inside();
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+
+   private:
+    Choices& choices_;
+    size_t length_;
+  };
+
+ private:
+  size_t recorded(Decision decision, const Graph& graph, const Stage& stage,
+                  std::vector<std::string> options);
+
+  Answers answers_;
+  bool recording_ = false;
+  std::shared_ptr<TileMemory> tiles_;
+  std::string prefix_;
+  std::vector<Offer> offers_;
+};
+
+}  // namespace adjit::sched

@@ -1,0 +1,24 @@
+// autosched/lower/prefix.cpp -- prefix reductions run on along an axis.
+#include "autosched/lower/prefix.hpp"
+
+#include "runtime/diff/prefix_reduction.hpp"
+#include "runtime/diff/rewrite.hpp"
+
+namespace adjit::sched {
+
+Graph lower_running(const Graph& source) {
+  Graph graph = source;
+  for (Stage& stage : graph.stages) {
+    const std::optional<Running> running = prefix_reduction(graph.pool, stage);
+    if (!running) continue;
+    std::vector<ExprId> now = axes(graph.pool, stage.domain.output_rank);
+    now.push_back(graph.pool.axis(running->axis));
+    stage.bodies = substitute_axes(graph.pool, stage.bodies, now);
+    stage.domain.extents.pop_back();
+    stage.domain.inequalities.clear();
+    stage.running = running;
+  }
+  return graph;
+}
+
+}  // namespace adjit::sched

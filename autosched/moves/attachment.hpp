@@ -1,0 +1,25 @@
+// autosched/moves/attachment.hpp -- whether a stage can be computed at a loop of another, and what
+// it would be there.
+#pragma once
+
+#include "autosched/program/nests.hpp"
+#include "autosched/program/required_region.hpp"
+
+namespace adjit::sched {
+
+struct Attachment {
+  const char* refusal = nullptr;  // why compute_at is not legal; null when it is
+  NestPath from, to;              // the stage's nest now, and the host's
+  Region region;
+  bool whole = false;  // read elsewhere too: stored at its place in the whole tensor
+};
+
+/// What compute_at(program, stage, host, depth) would do.
+Attachment attachment(const Program& program, size_t stage, size_t host, size_t depth);
+
+/// Whether the regions of all iterations of the host's loops [0, depth) cover the stage's results,
+/// each point once.
+bool covers_exactly_once(const Program& program, const Nest& host, size_t depth, size_t stage,
+                         const Region& region);
+
+}  // namespace adjit::sched

@@ -1,0 +1,171 @@
+// autosched/moves/gather_reduce.cpp -- a sum over rows that data names, first of rows, then along
+// them.
+//
+//   y[p] = sum over c, k of v[p, k] * w[p, c] * G[i[p] + c, k]
+// becomes
+//   r[p, k] = sum over c of w[p, c] * G[i[p] + c, k];   y[p] = sum over k of v[p, k] * r[p, k]
+#include <algorithm>
+
+#include "autosched/analysis/indexed_vectors.hpp"
+#include "autosched/moves/moves.hpp"
+#include "autosched/moves/record/record.hpp"
+#include "autosched/program/graph_edit.hpp"
+#include "autosched/program/required_region.hpp"
+#include "runtime/domain/bounds.hpp"
+
+namespace adjit::sched {
+namespace {
+
+// The sums over the other axes of bodies that some axes of the sum do not move.
+void without_axes(ExprPool& pool, Stage& stage, AxisSet axes, std::vector<ExprId> bodies) {
+  std::vector<int64_t> extents;
+  std::vector<ExprId> now;
+  for (size_t a = 0; a < stage.domain.rank(); ++a) {
+    now.push_back(pool.axis((axes & bit(a)) != 0 ? 0 : extents.size()));
+    if ((axes & bit(a)) == 0) extents.push_back(stage.domain.extents[a]);
+  }
+  for (ExprId& body : bodies) body = body_at(pool, body, now, {});
+  stage.bodies = std::move(bodies);
+  const size_t output_rank = stage.domain.output_rank;
+  stage.domain = shape_box(std::move(extents));
+  stage.domain.output_rank = output_rank;
+}
+
+}  // namespace
+
+RowSum row_sum(Graph& graph, const Stage& stage, TensorId operand) {
+  const auto refuse = [](const char* reason) {
+    RowSum refused;
+    refused.refusal = reason;
+    return refused;
+  };
+  ExprPool& pool = graph.pool;
+  const TensorInfo& info = graph.info(operand);
+  if (stage.kind != StageKind::Compute || stage.running || !stage.domain.is_box() ||
+      stage.combiner.kind != CombinerKind::Sum || stage.domain.rank() > kMostRowAxes)
+    return refuse("only sums over a box have rows of products");
+  if (box_is_empty(stage.domain)) return refuse("it has no points");
+  if (info.shape.empty() || !is_float(info.dtype) || accumulator_of(info.dtype) != info.dtype)
+    return refuse("its operand has no rows as wide as the sums");
+  if (!has_short_places(info.shape)) return refuse("its operand has too many rows");
+  RowSum sum;
+  for (ExprId read : reads_of(graph, stage)) {
+    if (pool.read_tensor(read) != operand) continue;
+    if (sum.read.valid() || pool.read_predicate(read).valid())
+      return refuse("its operand is read twice, or under a condition");
+    sum.read = read;
+  }
+  if (!sum.read.valid()) return refuse("it does not read the operand");
+  const std::span<const ExprId> index = pool.read_index(sum.read);
+  const AxisSet in_row = axes_used(pool, index.back());
+  AxisSet named = 0;
+  for (ExprId place : index.first(index.size() - 1)) named |= axes_used(pool, place);
+  for (size_t a = stage.domain.output_rank; a < stage.domain.rank(); ++a)
+    sum.corners |= named & bit(a);
+  Domain domain = stage.domain;
+  const std::optional<Affine> form = as_affine(pool, index.back(), domain);
+  const std::optional<Interval> range = form ? box_interval(domain, *form) : std::nullopt;
+  if (!range || range->lo != 0) return refuse("its rows are not read from their beginning on");
+  sum.elements = range->hi + 1;
+  if (in_row == 0 || (named & in_row) != 0 || sum.corners == 0)
+    return refuse("its rows are not named by other axes of the sum than those along them");
+  sum.points = named & ~sum.corners;
+  std::vector<Product> products;
+  for (ExprId body : stage.bodies) {
+    Product& product = products.emplace_back(factors_with_signs(pool, body));
+    const auto found = std::ranges::find(product.factors, sum.read, &Factor::expr);
+    if (pool.dtype(body) != info.dtype || found == product.factors.end() || found->inverse)
+      return refuse("its operand is no factor of the terms by itself");
+    product.factors.erase(found);
+    for (const Factor& factor : product.factors) {
+      if ((factor.axes & sum.corners) == 0) continue;
+      if ((factor.axes & in_row) != 0) return refuse("what weighs a row differs along it");
+      sum.points |= factor.axes & ~sum.corners;
+    }
+  }
+  // What is the same along a row is taken in before that is multiplied by others.
+  for (Product& product : products) {
+    RowSum::Term& term = sum.terms.emplace_back();
+    term.values.negative = product.negative;
+    for (const Factor& factor : product.factors) {
+      const bool of_points = (factor.axes & ~(sum.corners | sum.points)) == 0 && !factor.inverse;
+      const bool weighs = (factor.axes & sum.corners) != 0 || of_points;
+      (weighs ? term.weights : term.values).factors.push_back(factor);
+    }
+  }
+  bool beside = false;
+  for (size_t a : axes_of(sum.points))
+    if (a < stage.domain.output_rank) {
+      sum.side = a;
+      beside = true;
+    }
+  return beside ? sum : refuse("no axis of its results moves its rows");
+}
+
+Program sum_rows(Program program, size_t stage, TensorId operand) {
+  const Move move = begin_move("sum_rows", program, stage);
+  Graph& graph = program.graph;
+  ExprPool& pool = graph.pool;
+  const Stage whole = graph.stages[stage];  // what is inserted moves the graph's
+  move.require(operand.value < graph.tensors.size(), "there is no such operand");
+  const TensorInfo info = graph.info(operand);
+  const RowSum sum = row_sum(graph, whole, operand);
+  if (sum.refusal) move.refuse(sum.refusal);
+  move.own_kernel("rows are summed before stages are attached");
+  std::vector<ExprId> places(pool.read_index(sum.read).begin(), pool.read_index(sum.read).end());
+  const ExprId in_row = places.back();
+  places.pop_back();
+
+  // The sums of rows: points and a row's elements, over the corners.
+  std::vector<ExprId> there(whole.domain.rank(), pool.axis(0)), here;
+  WeighedRows rows;
+  std::vector<int64_t>& extents = rows.domain.extents;
+  for (size_t a : axes_of(sum.points)) {
+    if (a == sum.side) rows.along = extents.size();
+    there[a] = pool.axis(extents.size());
+    here.push_back(pool.axis(a));
+    extents.push_back(whole.domain.extents[a]);
+  }
+  here.push_back(in_row);
+  const size_t row_axis = extents.size();
+  extents.push_back(sum.elements);
+  rows.domain.output_rank = extents.size();
+  const std::vector<int64_t> shape = extents;
+  for (size_t a : axes_of(sum.corners)) {
+    there[a] = pool.axis(extents.size());
+    extents.push_back(whole.domain.extents[a]);
+  }
+  for (const RowSum::Term& term : sum.terms)
+    rows.weights.push_back(
+        term.weights.factors.empty()
+            ? ExprId{}
+            : body_at(pool, product_of(pool, term.weights, info.dtype), there, {}));
+  for (ExprId place : places) rows.places.push_back(body_at(pool, place, there, {}));
+  const std::string name = stage_name(graph, whole);
+  compute_ahead(program, stage, name, rows);
+
+  Stage sums;
+  sums.domain = rows.domain;
+  sums.combiner = whole.combiner;
+  sums.lines = whole.lines;
+  sums.region = whole.region;
+  rows.places.push_back(pool.axis(row_axis));
+  const ExprId row = pool.read(operand, info.dtype, rows.places);
+  std::vector<ExprId> bodies;
+  for (size_t k = 0; k < sum.terms.size(); ++k) {
+    const Product& values = sum.terms[k].values;
+    sums.bodies.push_back(rows.weights[k].valid() ? pool.mul(rows.weights[k], row) : row);
+    sums.results.push_back(add_tensor(graph, name + "_row", info.dtype, shape));
+    const ExprId row_sums = pool.read(sums.results.back(), info.dtype, here);
+    bodies.push_back(values.factors.empty() && !values.negative
+                         ? row_sums
+                         : pool.mul(product_of(pool, values, info.dtype), row_sums));
+  }
+  without_axes(pool, graph.stages[stage], sum.corners, std::move(bodies));
+  reset_nest(program, stage);
+  insert_stage(program, stage, std::move(sums));
+  Move{move.name, program, stage + 1}.record({{"operand", info.name}});
+  return program;
+}
+
+}  // namespace adjit::sched

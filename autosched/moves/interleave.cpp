@@ -1,0 +1,55 @@
+// autosched/moves/interleave.cpp -- several rows at once in what is attached to a loop.
+//
+//   for i:      with s[i] = sum of x[i, :];   for j: y[i, j] = x[i, j] / s[i]
+// with rows = 4:
+//   for i / 4:  with s[i .. i + 3];   for i in it: for j: y[i, j] = x[i, j] / s[i]
+#include <algorithm>
+
+#include "autosched/moves/attachment.hpp"
+#include "autosched/moves/moves.hpp"
+#include "autosched/moves/record/record.hpp"
+#include "autosched/program/required_region.hpp"
+
+namespace adjit::sched {
+
+namespace {
+
+bool is_plain(const Nest& nest) {
+  return nest.attached.empty() && std::ranges::all_of(nest.loops, [](const Loop& loop) {
+           return loop.kind == LoopKind::Serial && loop.step == 1;
+         });
+}
+
+}  // namespace
+
+Program group_rows(Program program, size_t host, size_t depth, int64_t rows) {
+  const Move move = begin_move("group_rows", program, host);
+  const NestPath path = move.path();
+  move.require(path.steps.empty(), "it is attached to another stage");
+  Nest& nest = nest_at(program, path);
+  move.require(depth >= 1 && depth <= tile_begin(nest), "there is no such loop");
+  const Loop& loop = nest.loops[depth - 1];
+  move.require(loop.kind == LoopKind::Serial && loop.step == 1, "the loop is scheduled already");
+  move.require(rows > 1 && loop.trips % rows == 0, "the loop's trips are no multiple of the rows");
+  move.require(!nest.attached.empty(), "nothing is attached to it");
+  for (const Nest::Attached& attached : nest.attached) {
+    move.require(attached.depth == depth, "a nest is attached to another loop");
+    move.require(is_plain(attached.nest), "an attached nest is scheduled already");
+  }
+  uint32_t& variables = program.kernels[path.kernel].variable_count;
+  move.split(nest, variables, depth - 1, rows);
+  for (Nest::Attached& attached : nest.attached) attached.depth = depth;
+  for (size_t k = nest.attached.size(); k-- > 0;) {  // readers before what they read
+    const size_t stage = nest.attached[k].nest.stage;
+    const Region region = read_region(program, path, depth, stage);
+    const TensorId result = program.graph.stages[stage].results.front();
+    move.require(program.scopes[result.value] == Scope::Local ||
+                     covers_exactly_once(program, nest, depth, stage, region),
+                 "what is read elsewhere, too, would be computed more than once");
+    nest.attached[k].nest = placed_nest(program.graph, stage, region, variables);
+  }
+  move.record({{"depth", depth}, {"rows", rows}});
+  return program;
+}
+
+}  // namespace adjit::sched

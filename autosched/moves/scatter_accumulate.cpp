@@ -1,0 +1,181 @@
+// autosched/moves/scatter_accumulate.cpp -- a scatter into rows that data names, a row at a time.
+//
+//   H[i[p] + c, k] += w[p, c] * v[p, k]
+// becomes, where k are several axes or v takes some arithmetic,
+//   r[p, k] = v[p, k];   H[i[p] + c, k] += w[p, c] * r[p, k]
+// with one axis for all elements of a row, which lanes walk: w is one number for them.
+#include <algorithm>
+
+#include "autosched/analysis/indexed_vectors.hpp"
+#include "autosched/moves/moves.hpp"
+#include "autosched/moves/record/record.hpp"
+#include "autosched/program/graph_edit.hpp"
+#include "autosched/program/required_region.hpp"
+#include "runtime/domain/bounds.hpp"
+#include "runtime/expr/interval.hpp"
+
+namespace adjit::sched {
+namespace {
+
+// The axes of a form that walks 0 .. n - 1 once, the one of the largest steps first; nullopt of
+// others.
+std::optional<std::vector<size_t>> digits_of(const Affine& form, const Domain& domain) {
+  std::vector<size_t> axes;
+  for (size_t a = 0; a < form.size(); ++a)
+    if (form.coefficient(a) != 0) axes.push_back(a);
+  if (form.size() > domain.rank() || form.constant() != 0) return std::nullopt;
+  std::ranges::sort(axes, std::ranges::greater{}, [&](size_t a) { return form.coefficient(a); });
+  int64_t step = 1;
+  for (size_t k = axes.size(); k-- > 0;) {
+    if (form.coefficient(axes[k]) != step) return std::nullopt;
+    step *= domain.extents[axes[k]];
+  }
+  return axes;
+}
+
+}  // namespace
+
+RowScatter row_scatter(Graph& graph, const Stage& stage) {
+  const auto refuse = [](const char* reason) {
+    RowScatter refused;
+    refused.refusal = reason;
+    return refused;
+  };
+  ExprPool& pool = graph.pool;
+  if (stage.kind != StageKind::Scatter || stage.combiner.kind != CombinerKind::Sum ||
+      !stage.domain.is_box() || stage.domain.rank() > kMostRowAxes || stage.target.empty())
+    return refuse("only scatters of sums over a box have rows of products");
+  const TensorInfo& info = graph.info(stage.results[0]);
+  if (!is_float(info.dtype) || pool.dtype(stage.bodies[0]) != info.dtype)
+    return refuse("its values are no floats as wide as its result");
+  if (!has_short_places(info.shape)) return refuse("its result has too many rows");
+  RowScatter found;
+  if (box_is_empty(stage.domain)) return refuse("it has no points");
+  Domain domain = stage.domain;
+  const std::optional<Affine> form = as_affine(pool, stage.target.back(), domain);
+  const auto digits = form ? digits_of(*form, stage.domain) : std::nullopt;
+  if (!digits || digits->empty())
+    return refuse("its axes do not walk rows from their beginning on");
+  found.row = *digits;
+  AxisSet in_row = 0, named = 0;
+  for (size_t a : found.row) in_row |= bit(a);
+  for (size_t d = 0; d + 1 < stage.target.size(); ++d) named |= axes_used(pool, stage.target[d]);
+  if ((named & in_row) != 0) return refuse("rows are named by their own axes");
+  const Product product = factors_with_signs(pool, stage.bodies[0]);
+  found.values.negative = product.negative;
+  for (const Factor& factor : product.factors) {
+    const bool in_values = (factor.axes & in_row) != 0;
+    (in_values ? found.values : found.weights).factors.push_back(factor);
+    if (in_values) found.points |= factor.axes & ~in_row;
+  }
+  for (size_t a = 0; a < stage.domain.rank(); ++a)
+    if (((found.points | in_row) & bit(a)) == 0) found.corners |= bit(a);
+  if (found.points == 0 || found.corners == 0) return refuse("no values are added to several rows");
+  for (size_t a : found.row) found.elements *= stage.domain.extents[a];
+  found.side = axes_of(found.points).back();
+  return found;
+}
+
+int64_t elements_with_room(const Program& program, size_t stage, const RowScatter& rows) {
+  const Stage& scatter = program.graph.stages[stage];
+  const TensorId result = scatter.results[0];
+  const ExprPool& pool = program.graph.pool;
+  const int64_t width = program.graph.info(result).shape.back();
+  const int64_t first = scatter.domain.extents[rows.row.front()];
+  if (width % (rows.elements / first) != 0 || program.scopes[result.value] != Scope::Workspace)
+    return rows.elements;
+  // Nobody may read what is behind: it gets values, too.
+  for (size_t reader : program.readers[result.value]) {
+    const Stage& r = program.graph.stages[reader];
+    if (r.kind != StageKind::Compute) return rows.elements;
+    for (ExprId read : reads_of(program.graph, r)) {
+      if (pool.read_tensor(read) != result) continue;
+      Domain domain = r.domain;
+      const auto form = as_affine(pool, pool.read_index(read).back(), domain);
+      const auto range = form ? box_interval(domain, *form) : std::nullopt;
+      if (!range || range->hi >= rows.elements) return rows.elements;
+    }
+  }
+  return width;
+}
+
+Program weigh_rows(Program program, size_t stage) {
+  const Move move = begin_move("weigh_rows", program, stage);
+  Graph& graph = program.graph;
+  ExprPool& pool = graph.pool;
+  const Stage whole = graph.stages[stage];  // what is inserted moves the graph's
+  const RowScatter rows = row_scatter(graph, whole);
+  if (rows.refusal) move.refuse(rows.refusal);
+  move.own_kernel("rows are weighed before stages are attached");
+  const DType dtype = pool.dtype(whole.bodies[0]);
+  // The new points: those of values, corners, elements of a row.
+  WeighedRows weighed;
+  std::vector<int64_t>& extents = weighed.domain.extents;
+  std::vector<ExprId> there(whole.domain.rank(), pool.axis(0)), of_values = there, value_index;
+  Stage values;
+  for (size_t a : axes_of(rows.points)) {
+    if (a == rows.side) weighed.along = extents.size();
+    of_values[a] = there[a] = pool.axis(extents.size());
+    value_index.push_back(there[a]);
+    extents.push_back(whole.domain.extents[a]);
+  }
+  std::vector<int64_t> shape = extents;
+  for (size_t a : axes_of(rows.corners)) {
+    there[a] = pool.axis(extents.size());
+    extents.push_back(whole.domain.extents[a]);
+  }
+  const ExprId element = pool.axis(extents.size());
+  const int64_t elements = elements_with_room(program, stage, rows);
+  int64_t below = rows.elements;
+  const int64_t padded = elements / (below / whole.domain.extents[rows.row.front()]);
+  extents.push_back(elements);
+  for (size_t k = 0; k < rows.row.size(); ++k) {
+    const int64_t extent = whole.domain.extents[rows.row[k]];
+    below /= extent;
+    ExprId digit =
+        below == 1 ? element : pool.make(Op::FloorDiv, {element, pool.constant_int(below)});
+    if (k > 0) digit = pool.make(Op::Mod, {digit, pool.constant_int(extent)});
+    value_index.push_back(digit);
+    const ExprId axis = pool.axis(shape.size());
+    const bool beyond = k == 0 && padded > extent;
+    of_values[rows.row[k]] =
+        beyond ? pool.make(Op::Min, {axis, pool.constant_int(extent - 1)}) : axis;
+    shape.push_back(beyond ? padded : extent);
+  }
+  weighed.weights.resize(1);
+  if (!rows.weights.factors.empty())
+    weighed.weights[0] = body_at(pool, product_of(pool, rows.weights, dtype), there, {});
+  for (size_t d = 0; d + 1 < whole.target.size(); ++d)
+    weighed.places.push_back(body_at(pool, whole.target[d], there, {}));
+  const std::string name = stage_name(graph, whole);
+  const std::vector<ExprId> named = weighed.places;
+  compute_ahead(program, stage, name, weighed);
+  // A place from memory might be anything, where the one that was computed could be no other.
+  const auto never_negative = [&](ExprId place) {
+    const auto range = interval_of(pool, place, extents);
+    return range && range->lo >= 0;
+  };
+  for (size_t d = 0; d < named.size(); ++d)
+    if (ExprId& place = weighed.places[d]; never_negative(named[d]) && !never_negative(place))
+      place = pool.make(Op::Max, {place, pool.constant_int(0)});
+
+  values.domain = shape_box(shape);
+  values.bodies = {body_at(pool, product_of(pool, rows.values, dtype), of_values, {})};
+  values.results = {add_tensor(graph, name + "_values", dtype, shape)};
+  values.lines = whole.lines;
+  values.region = whole.region;
+  Stage& scatter = graph.stages[stage];
+  scatter.domain = shape_box(extents);
+  scatter.domain.output_rank = 0;
+  const ExprId value = pool.read(values.results[0], dtype, value_index);
+  const ExprId weight = weighed.weights[0];
+  scatter.bodies = {weight.valid() ? pool.mul(weight, value) : value};
+  scatter.target = weighed.places;
+  scatter.target.push_back(element);
+  reset_nest(program, stage);
+  insert_stage(program, stage, std::move(values));
+  Move{move.name, program, stage + 1}.record(Json::object());
+  return program;
+}
+
+}  // namespace adjit::sched

@@ -1,0 +1,147 @@
+// autosched/passes/group_siblings.cpp -- which stages share one pass.
+#include "autosched/passes/group_siblings.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "autosched/analysis/access.hpp"
+#include "autosched/analysis/work.hpp"
+#include "autosched/moves/moves.hpp"
+#include "autosched/passes/inline_cheap.hpp"
+#include "autosched/program/points.hpp"
+
+namespace adjit::sched {
+namespace {
+
+constexpr size_t kSearchLimit = 256;  // stages visited to prove independence
+
+// Whether nothing that the stages `from` (ascending) compute reaches `to`, all in one graph; false
+// when that takes too long to tell.
+bool independent(const Program& program, const std::vector<size_t>& producers,
+                 const std::vector<size_t>& from, size_t to) {
+  std::vector<size_t> open{to}, seen{to};
+  while (!open.empty()) {
+    const size_t stage = open.back();
+    open.pop_back();
+    if (std::ranges::binary_search(from, stage) || seen.size() > kSearchLimit) return false;
+    for (TensorId id : tensors_read(program.graph, program.graph.stages[stage])) {
+      const size_t p = producers[id.value];
+      if (p == SIZE_MAX || p < from.front() || std::ranges::find(seen, p) != seen.end()) continue;
+      seen.push_back(p);
+      open.push_back(p);
+    }
+  }
+  return true;
+}
+
+constexpr size_t kMostSums = 8;  // of a reduction: each needs accumulators of its own
+
+// Contractions want their registers for one tile.
+bool is_contraction(const Graph& graph, const Stage& stage) {
+  if (!is_product_sum(graph, stage)) return false;
+  const Accesses accesses = accesses_of(graph, stage);
+  return std::ranges::all_of(accesses.reads, [&](const MemoryAccess& access) {
+    return box_points(stage.domain) >= 8 * elements_touched(access, stage.domain);
+  });
+}
+
+bool may_fuse(const Graph& graph, const Stage& stage) {
+  if (stage.kind != StageKind::Compute || stage.running || !combines_each(stage.combiner))
+    return false;
+  if (stage.combiner.kind == CombinerKind::None) return stage.domain.is_box();
+  return stage.domain.reduction_rank() > 0 && !is_contraction(graph, stage);
+}
+
+// What two stages must have in common; their whole domains are compared afterwards.
+std::vector<int64_t> key_of(const Stage& stage) {
+  std::vector<int64_t> key = stage.domain.extents;
+  key.push_back(static_cast<int64_t>(stage.domain.output_rank));
+  key.push_back(static_cast<int64_t>(stage.combiner.kind));
+  return key;
+}
+
+// Stages that share a pass, and what they read (ascending) and compute together.
+struct SiblingGroup {
+  std::vector<size_t> stages;
+  std::vector<TensorId> read;
+  std::vector<ExprId> bodies;
+};
+
+void add_to(SiblingGroup& group, const Graph& graph, size_t s) {
+  const Stage& stage = graph.stages[s];
+  const std::vector<TensorId> read = tensors_read(graph, stage);
+  std::vector<TensorId> all;
+  std::ranges::set_union(group.read, read, std::back_inserter(all));
+  group.read = std::move(all);
+  group.bodies.insert(group.bodies.end(), stage.bodies.begin(), stage.bodies.end());
+  group.stages.push_back(s);
+}
+
+// Whether one pass over all is better than two.
+bool worth_fusing(const Graph& graph, WorkMeter& meter, const SiblingGroup& before,
+                  const Stage& stage) {
+  if (graph.stages[before.stages.front()].domain != stage.domain) return false;
+  const bool reduction = stage.combiner.kind != CombinerKind::None;
+  if (reduction && before.bodies.size() + stage.bodies.size() > kMostSums) return false;
+  std::vector<TensorId> common;
+  std::ranges::set_intersection(before.read, tensors_read(graph, stage),
+                                std::back_inserter(common));
+  if (common.empty()) return false;
+  std::vector<ExprId> bodies = before.bodies;
+  bodies.insert(bodies.end(), stage.bodies.begin(), stage.bodies.end());
+  return meter(bodies).nodes <= kBodyLimit + 100;
+}
+
+// Finds groups one after the other. Each as a whole, since a fusion takes time for the whole
+// program.
+class Siblings {
+ public:
+  Siblings(const StageSet& planned, Choices& choices) : planned_(planned), choices_(choices) {}
+
+  // An earlier stage and those that join it, empty when there are no more.
+  std::vector<size_t> next(const Program& program) {
+    const Graph& graph = program.graph;
+    const std::vector<size_t> producers = defining_stages(graph);
+    WorkMeter meter(graph.pool);
+    std::map<std::vector<int64_t>, SiblingGroup> open;  // the latest of its key
+    const SiblingGroup* found = nullptr;
+    for (size_t s = 0; s < graph.stages.size(); ++s) {
+      const Stage& stage = graph.stages[s];
+      if (!may_fuse(graph, stage) || planned_.contains(stage.results.front().value)) continue;
+      SiblingGroup& group = open[key_of(stage)];
+      if (!group.stages.empty() && (!found || found == &group) &&
+          joins(program, producers, meter, group, s)) {
+        found = &group;
+      } else {
+        if (found == &group) break;
+        group = {};
+      }
+      add_to(group, graph, s);
+    }
+    return found ? found->stages : std::vector<size_t>{};
+  }
+
+ private:
+  bool joins(const Program& program, const std::vector<size_t>& producers, WorkMeter& meter,
+             const SiblingGroup& group, size_t s) {
+    const Stage& stage = program.graph.stages[s];
+    return worth_fusing(program.graph, meter, group, stage) &&
+           independent(program, producers, group.stages, s) &&
+           choices_.keeps(Decision::Siblings, program.graph, stage);
+  }
+
+  const StageSet& planned_;
+  Choices& choices_;
+};
+
+}  // namespace
+
+Program fuse_sibling_groups(Program program, const StageSet& planned, Choices& choices) {
+  Siblings siblings(planned, choices);
+  for (std::vector<size_t> group = siblings.next(program); !group.empty();
+       group = siblings.next(program))
+    program = fuse_siblings(std::move(program), group);
+  return program;
+}
+
+}  // namespace adjit::sched

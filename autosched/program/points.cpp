@@ -1,0 +1,21 @@
+// autosched/program/points.cpp -- products of extents.
+#include "autosched/program/points.hpp"
+
+#include <algorithm>
+
+namespace adjit::sched {
+
+double box_points(const Domain& domain) {
+  double points = 1;
+  for (int64_t extent : domain.extents) points *= static_cast<double>(std::max<int64_t>(extent, 1));
+  return points;
+}
+
+double terms_of(const Domain& domain) {
+  double terms = 1;
+  for (size_t a = domain.output_rank; a < domain.rank(); ++a)
+    terms *= static_cast<double>(std::max<int64_t>(domain.extents[a], 1));
+  return terms;
+}
+
+}  // namespace adjit::sched

@@ -1,0 +1,55 @@
+// tests/autosched/cpu/passes/pack/profit_test.cpp -- operands whose rows a tile waits for.
+#include "autosched/cpu/passes/pack/profit.hpp"
+
+#include "runtime/graph/text.hpp"
+#include "tests/autosched/programs.hpp"
+
+namespace adjit::sched {
+namespace {
+
+// What a tile of 14 rows by 2 vectors of 16 lanes finds of the operands of t(i, j) +=! a(r, i) *
+// b(r, j), on a core that starts so many bits of multiply-adds in a cycle.
+struct Found {
+  bool far = false, waits = false;  // the lanes' operand, b
+  size_t conflicting = SIZE_MAX;    // a
+};
+
+Found found(int64_t steps, int64_t rows, int64_t columns, int fma_bits) {
+  const auto text = [](int64_t n) { return std::to_string(n); };
+  const Graph g =
+      parse_graph("def f(float(" + text(steps) + ", " + text(rows) + ") a, float(" + text(steps) +
+                  ", " + text(columns) + ") b) -> (t) { t(i, j) +=! a(r, i) * b(r, j) }");
+  const Stage& stage = g.stages.back();
+  const Accesses accesses = accesses_of(g, stage);
+  Target target{2, 512};
+  target.fma_bits = fma_bits;
+  const TileChoice tile{
+      .vector_axis = 1, .lanes = 16, .factors = {14, 2, 1}, .cycles = 1, .packed = {}};
+  const OperandRows operands(g, stage, accesses, tile, target);
+  const bool first = accesses.reads[0].depends_on(1);
+  const MemoryAccess &b = accesses.reads[first ? 0 : 1], &a = accesses.reads[first ? 1 : 0];
+  return {operands.far(b), operands.waits_for(b), operands.conflicting(a)};
+}
+
+TEST(OperandRows, WaitsWhereTwoMultiplyAddsStart) {
+  EXPECT_TRUE(found(256, 512, 784, 1024).waits) << "196 pages";
+  EXPECT_FALSE(found(256, 512, 784, 512).waits);
+  EXPECT_FALSE(found(64, 512, 784, 1024).waits) << "49 pages";
+  EXPECT_FALSE(found(256, 64, 784, 1024).waits) << "too few reads for a copy";
+}
+
+TEST(OperandRows, FarRowsAreCopiedInAnyCase) {
+  EXPECT_TRUE(found(64, 512, 1024, 512).far) << "4096 bytes apart";
+  EXPECT_FALSE(found(64, 512, 1008, 512).far);
+  EXPECT_TRUE(found(600, 512, 1008, 512).far) << "more than 2 MB";
+  EXPECT_FALSE(found(64, 40, 1024, 512).far) << "too few reads for a copy";
+}
+
+TEST(OperandRows, ConflictingRowsAreCopiedAlongTheTile) {
+  EXPECT_EQ(found(512, 512, 512, 512).conflicting, 0u) << "2048 bytes apart";
+  EXPECT_EQ(found(128, 512, 512, 512).conflicting, SIZE_MAX) << "a short reduction";
+  EXPECT_EQ(found(512, 500, 512, 512).conflicting, SIZE_MAX);
+}
+
+}  // namespace
+}  // namespace adjit::sched

@@ -1,0 +1,213 @@
+// tests/autosched/cpu/tile/tile_model_test.cpp -- what register tiles cost: rows that data names,
+// borders.
+#include "autosched/cpu/tile/tile_model.hpp"
+
+#include "autosched/cpu/tile/choose_tile.hpp"
+#include "runtime/graph/text.hpp"
+#include "tests/autosched/modelled.hpp"
+#include "tests/autosched/programs.hpp"
+
+namespace adjit::sched {
+namespace {
+
+// Cycles of one step with so many copies.
+double step(const Graph& graph, size_t vector_axis, const Factors& factors) {
+  return Modelled(graph, vector_axis).model.step(factors);
+}
+
+// y(i) from eight channels at places that I names.
+Graph sampled(const std::string& index) {
+  return parse_graph("def f(float(50, 8) x, float(8, 640) w, int64(640) I) -> (y) { y(i) +=! x(" +
+                     index + ") * w(r, i) where i in 0:640, r in 0:8 }");
+}
+
+TEST(TileModel, PiecesOfRowsCostLessThanTheirElements) {
+  const Graph rows = sampled("I(i) % 50, r"), elements = sampled("I(i) % 50, 3 * r % 8");
+  const double one = step(rows, 0, {1, 1}), four = step(rows, 0, {1, 4});
+  EXPECT_LT(four, 0.5 * 4 * one);
+  EXPECT_GT(step(rows, 0, {1, 2}), 0.9 * 2 * one) << "half a piece is gathered";
+  EXPECT_EQ(Modelled(rows, 0).model.choices(1), (Factors{1, 4}));
+  EXPECT_GT(step(elements, 0, {1, 4}), 1.5 * four) << "no axis walks the row";
+}
+
+// Three taps along the lanes, with zeros around an image of so many columns; more arithmetic than
+// loads.
+Graph taps(int64_t columns, const std::string& how = "+") {
+  const std::string n = std::to_string(columns), x = "x(i, j + r - 1)";
+  return parse_graph("def f(float(40, " + n + ") x, float(3) w) -> (y) { y(i, j) " + how + "=! (" +
+                     x + " + 1.0) * (" + x + " + 2.0) * w(r) where i in 0:40, j in 0:" + n +
+                     ", r in 0:3, j + r >= 1, j + r <= " + n + " }");
+}
+
+TEST(TileModel, MasksCountAtBorders) {
+  const Factors all{12, 1, 1};
+  const double wide = step(taps(800), 1, all), narrow = step(taps(16), 1, all);
+  EXPECT_LT(wide, narrow) << "one vector of a hundred is at the border, or both";
+  EXPECT_LT(narrow, step(taps(8), 1, all)) << "only the middle tap is inside";
+  EXPECT_DOUBLE_EQ(step(taps(800, "max"), 1, all), step(taps(8, "max"), 1, all))
+      << "other combiners gain less by a version without masks";
+}
+
+// Sums that go on from pass to pass are loaded and stored in each: lanes along which they are
+// contiguous are worth more.
+TEST(TileModel, PassesStoreTheirResults) {
+  const Graph graph = parse_graph(
+      "def f(float(64, 600) a, float(64, 32) b) -> (y) {"
+      " y(j, d) +=! a(r, j) * b(r, d) where j in 0:600, d in 0:32, r in 0:64 }");
+  const Factors across{2, 6, 1}, along{6, 2, 1};
+  const auto cycles = [&](size_t axis, const Factors& factors, double passes) {
+    return Modelled(graph, axis, {.passes = passes}).model.cycles(factors);
+  };
+  EXPECT_GT(cycles(1, along, 10), 10 * cycles(1, along, 1)) << "nothing is loaded in one pass";
+  EXPECT_GT(cycles(0, across, 10) - cycles(1, along, 10),
+            10 * (cycles(0, across, 1) - cycles(1, along, 1)));
+  EXPECT_LT(cycles(1, along, 10), cycles(0, across, 10));
+  EXPECT_LT(Modelled(graph, 1, {.passes = 10}).model.storing(along),
+            Modelled(graph, 0, {.passes = 10}).model.storing(across) / 2);
+}
+
+TEST(TileModel, TasksWalkNoAxisOfATile) {
+  const Graph graph = matmul_graph(96, 64, 32);
+  const Modelled free(graph, 1), settled(graph, 1, {.task_axes = {0}});
+  EXPECT_GT(free.model.choices(0).size(), 3u);
+  EXPECT_EQ(settled.model.choices(0), Factors{1});
+  EXPECT_EQ(choose_reduction_tile(settled.problem).factors[0], 1);
+  EXPECT_GT(choose_reduction_tile(free.problem).factors[0], 1);
+  EXPECT_NE(choose_reduction_tile(Modelled(graph, 0, {.task_axes = {1}}).problem).vector_axis, 1u);
+}
+
+// Cycles of a nest with so many copies, with its share of the code; called so often.
+double total(const Graph& graph, const Factors& factors, double calls = 1) {
+  return Modelled(graph, 1, {.calls = calls}).model.total(factors);
+}
+
+TEST(TileModel, CodeHasToBeEarned) {
+  const Graph small = matmul_graph(8, 16, 1), large = matmul_graph(800, 1600, 400);
+  EXPECT_LT(total(small, {1, 1, 1}), total(small, {4, 2, 1}));
+  EXPECT_LT(total(large, {4, 2, 1}), total(large, {1, 1, 1}));
+  EXPECT_LT(total(small, {4, 2, 1}, 1000), total(small, {1, 1, 1}, 1000)) << "in a scan's steps";
+  const Modelled tiled(small, 1);
+  EXPECT_EQ(tiled.model.code({4, 2, 1}), 8 * tiled.model.code({1, 1, 1}));
+  EXPECT_EQ(tiled.model.code({3, 2, 1}), 2 * 6 * tiled.model.code({1, 1, 1}))
+      << "a shorter tile at the end";
+}
+
+// Where an equality has terms at one of two residues only, a tile of both computes the other's too.
+TEST(TileModel, PickedPointsStayOutside) {
+  const Modelled tiled(parse_graph("def f(float(40, 9) x, float(9, 64) w) -> (y) { y(p, i, j) +=! "
+                                   "x(i, r) * w(r, j) where p in "
+                                   "0:2, i in 0:40, j in 0:64, r in 0:9, p == 1 }"),
+                       2);
+  EXPECT_EQ(tiled.model.choices(0), (Factors{1}));
+  EXPECT_GT(tiled.model.choices(1).size(), 4u);
+}
+
+// Of two axes to take copies of, the one along which a scalar operand stays in its line.
+TEST(TileModel, CopiesThatShareLinesAreCheaper) {
+  const auto strided = [](const std::string& index) {
+    return parse_graph("def f(float(200, 200) x, float(40, 8) w) -> (y) { y(i, j, k) +=! x(" +
+                       index + ") * w(r, k) where i in 0:64, j in 0:64, k in 0:8, r in 0:40 }");
+  };
+  const Graph rows = strided("2 * i + r, 2 * j"), columns = strided("2 * j + r, 2 * i");
+  EXPECT_LT(step(rows, 2, {1, 6, 1, 1}), step(rows, 2, {6, 1, 1, 1}));
+  EXPECT_LT(step(columns, 2, {6, 1, 1, 1}), step(columns, 2, {1, 6, 1, 1}));
+}
+
+// A product whose operands' rows begin where vectors do, or anywhere: as the caller's do.
+TEST(TileModel, VectorsThatBeginAnywhereLieInTwoLines) {
+  const auto product = [](int64_t columns, const std::string& operand) {
+    const std::string n = std::to_string(columns);
+    return parse_graph("def f(float(40, 64) x, float(64, " + n +
+                       ") v) -> (y) { w(i, j) = 2 * v(i, j)"
+                       " where i in 0:64, j in 0:" +
+                       n + "  y(i, j) +=! x(i, r) * " + operand +
+                       "(r, j) where i in 0:40, j in 0:" + n + ", r in 0:64 }");
+  };
+  const auto loads = [&](int64_t columns, const std::string& operand, bool packed) {
+    const Modelled m(product(columns, operand), 1, {.may_pack = packed});
+    return m.model.load_cost(m.read_of(operand), {6, 2, 1});
+  };
+  const double anywhere = 2 * kPorts * (1 + 28.0 / 64);  // 7 of 16 places
+  EXPECT_EQ(loads(64, "w", false), 2 * kPorts);
+  EXPECT_DOUBLE_EQ(loads(63, "w", false), anywhere);
+  EXPECT_DOUBLE_EQ(loads(64, "v", false), anywhere);
+  // Lanes along the reduction wait for more of them.
+  const Modelled rows(parse_graph("def f(float(40, 64) x, float(32, 64) v) -> (y) { y(i, j) +=! "
+                                  "x(i, r) * v(j, r) where i in 0:40, j in 0:32, r in 0:64 }"),
+                      2, {});
+  EXPECT_DOUBLE_EQ(rows.model.load_cost(rows.read_of("v"), {3, 2, 1}),
+                   2 * kPorts * (1 + 1.5 * 28 / 64));
+}
+
+// Lanes along rows of so many elements, of which each step takes one of each row.
+TEST(TileModel, ElementsOfRowsInTheSameSetsComeFromTheSecondCache) {
+  const auto loads = [](int64_t elements, const Factors& factors) {
+    const std::string n = std::to_string(elements);
+    const Modelled product(parse_graph("def f(float(64, " + n + ") x, float(64, " + n +
+                                       ") w) -> (y) { y(i, j) +=! x(i, r) * w(j, r) }"),
+                           1);
+    return product.model.load_cost(product.read_of("w"), factors);
+  };
+  const double gathered = loads(1040, {4, 2, 1});
+  EXPECT_DOUBLE_EQ(loads(1024, {4, 2, 1}), gathered + 2 * 8) << "16 rows, 4096 bytes apart";
+  EXPECT_DOUBLE_EQ(loads(1024, {4, 2, 2}), 2 * gathered) << "the line is still there";
+}
+
+// Fourteen accumulators, the operand that they share and the one that is loaded fill sixteen
+// registers: there is no room to load ahead, nor for a mask.
+TEST(TileModel, RegistersAreLeftForOperands) {
+  const Graph g = parse_graph(
+      "def f(float(64, 64) x, float(64, 64) w) -> (y) { y(i, j) +=! x(i, r) * w(r, j) "
+      "where i in 0:64, j in 0:64, r in 0:64 }");
+  const Stage& stage = g.stages.back();
+  const Accesses accesses = accesses_of(g, stage);
+  const auto fits = [&](int bits, const Factors& factors) {
+    const TileProblem problem{g, stage, accesses, stage.domain.extents, bits, 0, false};
+    return TileModel(problem, 1).fits(factors);
+  };
+  EXPECT_FALSE(fits(256, {14, 1, 1}));
+  EXPECT_TRUE(fits(256, {12, 1, 1}));
+  EXPECT_TRUE(fits(256, {6, 2, 1}));
+  EXPECT_TRUE(fits(512, {14, 2, 1}));
+}
+
+// Lanes whose rows are whole pages apart fall into one set of the first cache.
+TEST(TileModel, StoresWhoseLinesLeaveTheFirstCache) {
+  const auto stored = [](int64_t columns, const Factors& factors) {
+    const std::string n = std::to_string(columns);
+    const Graph g = parse_graph("def f(float(64, 64) x, float(64, " + n +
+                                ") w) -> (y) { y(i, j) +=! "
+                                "x(r, i) * w(r, j) where i in 0:64, j in 0:" +
+                                n + ", r in 0:64 }");
+    const Stage& stage = g.stages.back();
+    const Accesses accesses = accesses_of(g, stage);
+    const TileProblem problem{g, stage, accesses, stage.domain.extents, 512, 0, false};
+    return TileModel(problem, 0).stored_apart(factors);
+  };
+  EXPECT_GT(stored(1024, {2, 4, 1}), 4 * stored(1000, {2, 4, 1})) << "pieces of rows";
+  EXPECT_GT(stored(1024, {2, 1, 1}), 3 * stored(1000, {2, 1, 1})) << "elements";
+  EXPECT_EQ(stored(512, {2, 4, 1}), stored(500, {2, 4, 1})) << "half a page";
+  EXPECT_GT(stored(512, {2, 1, 1}), 3 * stored(500, {2, 1, 1})) << "32 lines in two sets";
+}
+
+// Columns of the result as lanes: pieces of its rows where copies lie side by side, else elements.
+TEST(TileModel, ResultsApartAreStoredInRows) {
+  const auto stored = [](const std::string& result, const Factors& factors) {
+    const Graph g = parse_graph("def f(float(64, 64) x, float(64, 64) w) -> (y) { y(" + result +
+                                ") +=! x(r, i) * w(r, j) where i in 0:64, j in 0:64, r in 0:64 }");
+    const Stage& stage = g.stages.back();
+    const Accesses accesses = accesses_of(g, stage);
+    const TileProblem problem{g, stage, accesses, stage.domain.extents, 256, 0, false};
+    return TileModel(problem, 0).stored_apart(factors);
+  };
+  EXPECT_LT(stored("i, j", {2, 4, 1}), 0.5 * stored("i, j", {2, 3, 1}));
+  EXPECT_EQ(stored("i, j", {2, 1, 1}), stored("i, j", {2, 3, 1}));
+}
+
+TEST(TileModel, RowsOfEightLanesCostLessThanFourGathers) {
+  constexpr double kGatheredLane = 0.55;  // cycles
+  EXPECT_LT(row_load_cost(8, 4), 4 * kGatheredLane * 8);
+}
+
+}  // namespace
+}  // namespace adjit::sched

@@ -1,0 +1,66 @@
+#include "autosched/lower/near_indices.hpp"
+
+#include "autosched/analysis/access.hpp"
+#include "autosched/lower/initial_program.hpp"
+#include "autosched/moves/moves.hpp"
+#include "tests/autosched/programs.hpp"
+
+namespace adjit::sched {
+namespace {
+
+Graph graph_of(const std::string& statement) {
+  return parse_graph("def f(float(8) x, float(4, 8) z) -> (y) { " + statement + " }");
+}
+
+TEST(NearIndices, IndicesOfNoAddressAreBroughtToTheTensor) {
+  for (const char* statement : {
+           "y(i) = select(i < 1, x(i * 1152921504606846976), 2) where i in 0:4",
+           "y(i) = x(i * 4611686018427387904 where i < 1) where i in 0:2",
+           "y(i) = x(i + 9223372036854775000 where i < 0) where i in 0:4",
+           "y(i, j) = select(i < 1, z(i * 288230376151711744, j), 2) where i in 0:4, j in 0:8",
+           "y(i) +=! x(k * 4611686018427387904 + i) where i in 0:8, k in 0:1",
+           "y(i) = x(int64(z(0, i * 2305843009213693952 where i < 1)) * 0) where i in 0:3",
+           "scatter float(8) y(i * 1152921504606846976 + 3) +=![drop] x(i) where i in 0:8",
+           "scatter float(8) y(i * 1152921504606846976 - 1) +=![drop] x(i) where i in 0:8",
+           "scatter float(8) y(3 - i * 1152921504606846976) +=![clip] x(i) where i in 0:8",
+           "scatter float(7) y(i * 1152921504606846976) +=![wrap] x(i) where i in 0:7",
+       }) {
+    const Graph g = graph_of(statement);
+    const Graph near = near_indices(g);
+    const Stage &before = g.stages[0], &after = near.stages[0];
+    EXPECT_TRUE(before.bodies != after.bodies || before.target != after.target) << statement;
+    EXPECT_NO_THROW((void)accesses_of(near, after)) << statement;
+    const std::vector<Array> inputs = some_inputs(g);
+    expect_close(interpret(g, inputs), interpret(near, inputs));
+  }
+}
+
+TEST(NearIndices, OthersStay) {
+  for (const char* statement : {
+           "y(i) = x(i)",
+           "y(i) = select(1 <= i, x(i - 1), 0) where i in 0:8",
+           "y(i) = x(i * 1000000 where i < 1) where i in 0:8",
+           "y(i, j) = z(3 - i, j) where i in 0:4, j in 0:8",
+           "scatter float(8) y(i * 1000 - 3) +=![drop] x(i) where i in 0:8",
+       }) {
+    const Graph g = graph_of(statement);
+    const Graph near = near_indices(g);
+    EXPECT_EQ(g.stages[0].bodies, near.stages[0].bodies) << statement;
+    EXPECT_EQ(g.stages[0].target, near.stages[0].target) << statement;
+  }
+}
+
+// Of k * 3 + (2^63 - 1), which wraps, one point is left, where it is a number.
+TEST(NearIndices, SubstitutionsThatMakeAnIndexAffine) {
+  const Graph g = graph_of(
+      "t(i, k) = z(k * 3 + 9223372036854775807, i where k < 0) where i in 0:8, k in 0:3 "
+      "y(i) = t(i, 0)");
+  const std::vector<size_t> first{0};
+  const Program inlined = inline_stages(initial_program(g, 1, 256), first);
+  EXPECT_NO_THROW((void)accesses_of(inlined.graph, inlined.graph.stages[0]));
+  const std::vector<Array> inputs = some_inputs(g);
+  expect_close(interpret(g, inputs), interpret(inlined.graph, inputs));
+}
+
+}  // namespace
+}  // namespace adjit::sched

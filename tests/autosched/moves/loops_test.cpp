@@ -1,0 +1,206 @@
+#include <array>
+
+#include "autosched/analysis/verify.hpp"
+#include "runtime/graph/text.hpp"
+#include "tests/autosched/programs.hpp"
+
+namespace adjit::sched {
+namespace {
+
+using Steps = std::vector<int64_t>;
+using Order = std::vector<size_t>;
+
+TEST(LoopMoves, PlainProgramMeansTheGraph) {
+  for (const Graph& g : {matmul_graph(5, 7, 6), softmax_graph(4, 9), conv_graph(1, 2, 5, 6, 3)})
+    expect_faithful(plain(g), g);
+}
+
+TEST(LoopMoves, TileSplitsAnAxisInPlace) {
+  const Graph g = matmul_graph(30, 7, 6);
+  const Program p = tile(plain(g), 0, 0, Steps{12, 4});
+  const Nest& nest = p.kernels[0].root;
+  ASSERT_EQ(loops_over(nest, 0), (Order{0, 1, 2}));
+  EXPECT_EQ(nest.loops[0].trips, 3);
+  EXPECT_EQ(nest.loops[1].trips, 3);
+  EXPECT_EQ(nest.loops[2].trips, 4);
+  expect_faithful(p, g);
+  expect_refused([&] { tile(p, 0, 0, Steps{3}); }, "outer loop's step");
+  expect_refused([&] { tile(p, 0, 1, Steps{5, 3}); }, "multiple");
+  // Larger steps than a loop's go outside it.
+  const Program larger = tile(p, 0, 0, Steps{24});
+  ASSERT_EQ(loops_over(larger.kernels[0].root, 0), (Order{0, 1, 2, 3}));
+  EXPECT_EQ(larger.kernels[0].root.loops[0].step, 24);
+  EXPECT_EQ(larger.kernels[0].root.loops[1].step, 12);
+  expect_faithful(larger, g);
+  expect_refused([&] { tile(p, 0, 0, Steps{18}); }, "multiple");
+  expect_refused([&] { tile(p, 0, 9, Steps{5}); }, "no such axis");
+}
+
+TEST(LoopMoves, ReorderKeepsTheLoopsOfAnAxisInOrder) {
+  const Graph g = matmul_graph(5, 7, 6);
+  Program p = tile(plain(g), 0, 2, Steps{4});
+  expect_faithful(reorder(p, 0, Order{2, 1, 0, 3}), g);
+  expect_refused([&] { reorder(p, 0, Order{0, 1, 3, 2}); }, "keep their order");
+  expect_refused([&] { reorder(p, 0, Order{0, 1, 1, 2}); }, "every loop once");
+  p = vectorize(std::move(p), 0, 1, 4);
+  expect_refused([&] { reorder(p, 0, Order{0, 1, 2, 4, 3}); }, "stay outside");
+}
+
+TEST(LoopMoves, VectorizePutsLanesInnermost) {
+  const Graph g = matmul_graph(5, 7, 6);
+  const Program p = vectorize(plain(g), 0, 1, 4);
+  EXPECT_EQ(p.kernels[0].root.loops.back().kind, LoopKind::Vector);
+  EXPECT_EQ(p.kernels[0].root.loops.back().trips, 4);
+  expect_faithful(p, g);
+  expect_faithful(vectorize(plain(g), 0, 1, 16), g);  // lanes to spare
+  expect_faithful(vectorize(plain(g), 0, 2, 4), g);   // lanes of the reduction
+  expect_refused([&] { vectorize(p, 0, 0, 4); }, "vector loop already");
+  expect_refused([&] { vectorize(plain(g), 0, 1, 3); }, "power of two");
+}
+
+TEST(LoopMoves, UnrollBuildsTheRegisterTile) {
+  const Graph g = matmul_graph(10, 40, 6);
+  Program p = vectorize(plain(g), 0, 1, 8);
+  p = unroll(std::move(p), 0, 0, 4);
+  p = unroll(std::move(p), 0, 1, 2);
+  const Nest& nest = p.kernels[0].root;
+  ASSERT_EQ(tile_begin(nest), 3u);
+  EXPECT_EQ(nest.loops[3].axis, 0u);
+  EXPECT_EQ(nest.loops[4].axis, 1u);
+  EXPECT_EQ(nest.loops[4].step, 8);
+  expect_faithful(p, g);
+  expect_refused([&] { unroll(plain(g), 0, 2, 8); }, "fewer trips");
+}
+
+TEST(LoopMoves, ParallelTakesOutputAxesOfRoots) {
+  const Graph g = matmul_graph(10, 40, 6);
+  const Program p = parallel(tile(plain(g), 0, 0, Steps{4}), 0, 1);
+  EXPECT_EQ(task_count(p.kernels[0].root), 3);
+  expect_faithful(p, g);
+}
+
+// Tasks of a reduction go on from what the one before left.
+TEST(LoopMoves, ParallelTakesReductionsInTurn) {
+  const Graph g = matmul_graph(10, 7, 6);
+  const Program p = parallel(plain(g), 0, 3);
+  EXPECT_EQ(tasks_in_turn(p, p.kernels[0].root), 6);
+  EXPECT_EQ(task_count(p.kernels[0].root), 10 * 7 * 6);
+  expect_faithful(p, g);
+  const Program blocks =
+      parallel(reorder(tile(plain(g), 0, 2, Steps{4}), 0, std::vector<size_t>{2, 0, 1, 3}), 0, 1);
+  EXPECT_EQ(tasks_in_turn(blocks, blocks.kernels[0].root), 2);
+  EXPECT_EQ(task_count(blocks.kernels[0].root), 2);
+  expect_faithful(blocks, g);
+  expect_refused([&] { parallel(plain(matmul_graph(10, 7, 0)), 0, 3); }, "no partial results");
+  const Program none = parallel(plain(matmul_graph(10, 0, 6)), 0, 3);
+  EXPECT_EQ(task_count(none.kernels[0].root), 0);
+  EXPECT_EQ(tasks_in_turn(none, none.kernels[0].root), 6);
+  const Program rows = parallel(plain(g), 0, 2);
+  EXPECT_EQ(tasks_in_turn(rows, rows.kernels[0].root), 1);
+}
+
+TEST(LoopMoves, ArgMaxKeepsItsReductionSerial) {
+  Builder b;
+  const TensorId x = b.input("x", {4, 9});
+  Domain domain;
+  domain.extents = {4, 9};
+  domain.output_rank = 1;
+  Combiner combiner;
+  combiner.kind = CombinerKind::ArgMax;
+  const auto results =
+      add_compute(b.graph, "am", domain, combiner, {b.at(x, {b.axis(0), b.axis(1)}), b.axis(1)});
+  for (TensorId id : results) b.output(id);
+  expect_refused([&] { vectorize(plain(b.graph), 0, 1, 4); }, "one accumulator");
+  expect_refused([&] { parallel(plain(b.graph), 0, 2); }, "no partial results");
+  expect_faithful(vectorize(plain(b.graph), 0, 0, 4), b.graph);
+}
+
+TEST(LoopMoves, ArgMaxTakesTheFirstOfEqualValues) {
+  Builder b;
+  const TensorId x = b.input("x", {3, 4, 5});
+  Domain domain;
+  domain.extents = {3, 4, 5};
+  domain.output_rank = 1;
+  Combiner combiner;
+  combiner.kind = CombinerKind::ArgMax;
+  const ExprId position = b.graph.pool.add(b.graph.pool.mul(b.axis(1), b.integer(5)), b.axis(2));
+  for (TensorId id : add_compute(b.graph, "am", domain, combiner,
+                                 {b.at(x, {b.axis(0), b.axis(1), b.axis(2)}), position}))
+    b.output(id);
+  expect_refused([&] { reorder(plain(b.graph), 0, Order{0, 2, 1}); }, "in order");
+  expect_refused([&] { unroll(plain(b.graph), 0, 1, 4); }, "in order");
+  expect_faithful(unroll(plain(b.graph), 0, 2, 5), b.graph);
+}
+
+TEST(LoopMoves, StreamMarksResultsInMemory) {
+  const Graph g = softmax_graph(4, 16);
+  const Program p = stream(plain(g), stage_of(plain(g), "e"));
+  EXPECT_NE(print(p).find("e[4, 16] (workspace, streamed)"), std::string::npos) << print(p);
+  expect_faithful(p, g);
+  expect_refused([&] { stream(p, stage_of(p, "e")); }, "streamed already");
+  Program local = plain(g);
+  for (const char* name : {"s", "e"}) {
+    const size_t stage = stage_of(local, name), host = stage_of(local, "y");
+    local = compute_at(std::move(local), stage, host, 1);
+  }
+  expect_refused([&] { stream(local, stage_of(local, "e")); }, "buffer of the kernel");
+  Nest& nest = nest_at(local, *find_nest(local, stage_of(local, "e")));
+  nest.streamed = true;
+  expect_refused([&] { verify(local); }, "scope local");
+  const Program scatter =
+      plain(parse_graph("def f(float(9) d, int64(9) n) -> (h) { scatter float(5) h(n(i)) +=[drop] "
+                        "d(i) where i in 0:9 }"));
+  expect_refused([&] { stream(scatter, scatter_in(scatter)); }, "has stored");
+}
+
+TEST(LoopMoves, FetchAheadMarksAttachedNests) {
+  const Graph g = softmax_graph(4, 16);
+  Program p = plain(g);
+  expect_refused([&] { fetch_ahead(p, stage_of(p, "e")); }, "not attached");
+  for (const char* name : {"s", "e"}) {
+    const size_t stage = stage_of(p, name), host = stage_of(p, "y");
+    p = compute_at(std::move(p), stage, host, 1);
+  }
+  const Program before = p;
+  const size_t e = stage_of(p, "e");
+  p = fetch_ahead(std::move(p), e);
+  EXPECT_NE(print(p).find(", fetches the next v"), std::string::npos) << print(p);
+  verify(p);
+  expect_faithful(p, g);
+  EXPECT_EQ(print(replay(g, p.moves_json, p.cores, p.vector_bits)), print(p));
+  expect_refused([&] { fetch_ahead(p, stage_of(p, "e")); }, "fetches ahead already");
+  expect_refused(
+      [&] {
+        const Program tasks = parallel(before, stage_of(before, "y"), 1);
+        fetch_ahead(tasks, stage_of(tasks, "s"));
+      },
+      "not serial");
+  expect_refused([&] { parallel(p, stage_of(p, "y"), 1); }, "fetches");
+  const Program in_parts = tile(p, stage_of(p, "y"), 0, Steps{2});
+  verify(in_parts);
+  expect_faithful(in_parts, g);
+  EXPECT_EQ(print(replay(g, in_parts.moves_json, p.cores, p.vector_bits)), print(in_parts));
+  nest_at(p, *find_nest(p, stage_of(p, "e"))).ahead = 1000;
+  expect_refused([&] { verify(p); }, "not around it");
+}
+
+TEST(LoopMoves, FetchAheadAlongALoopOfItsOwn) {
+  const Graph g = matmul_graph(8, 64, 20);
+  const Program whole = vectorize(plain(g), 0, 1, 8);
+  const Program p = fetch_ahead(whole, 0, 1);
+  EXPECT_NE(print(p).find("by sum, fetches the next v"), std::string::npos) << print(p);
+  verify(p);
+  expect_faithful(p, g);
+  EXPECT_EQ(print(replay(g, p.moves_json, p.cores, p.vector_bits)), print(p));
+  expect_refused([&] { fetch_ahead(whole, 0, 2); }, "no output axis");
+  expect_refused([&] { fetch_ahead(whole, 0, 7); }, "no output axis");
+  expect_refused([&] { fetch_ahead(p, 0, 0); }, "fetches ahead already");
+  expect_refused([&] { unroll(p, 0, 1, 2); }, "fetches what");
+  expect_refused([&] { vectorize(fetch_ahead(plain(g), 0, 1), 0, 1, 8); }, "fetches what");
+  const size_t columns_first[] = {1, 0, 2, 3};
+  expect_refused([&] { parallel(reorder(p, 0, columns_first), 0, 1); }, "fetches what");
+  expect_faithful(tile(p, 0, 1, Steps{32}), g);
+}
+
+}  // namespace
+}  // namespace adjit::sched

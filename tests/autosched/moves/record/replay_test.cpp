@@ -1,0 +1,130 @@
+#include <algorithm>
+
+#include "autosched/lower/initial_program.hpp"
+#include "tests/autosched/programs.hpp"
+
+namespace adjit::sched {
+namespace {
+
+// Expects a schedule of a 4 x 5 x 6 product to be refused.
+void expect_foreign(const std::string& json, std::string_view reason) {
+  SCOPED_TRACE(json);
+  const Graph g = matmul_graph(4, 5, 6);
+  expect_refused([&] { replay(g, json, 2, 512); }, reason);
+}
+
+TEST(Replay, RefusesWhatIsNoListOfMoves) {
+  for (const char* json : {"nonsense", "{}", "", "7", R"({"a": 1, "a": 2})", "[1", "\"[]\""})
+    expect_foreign(json, "a schedule must be a JSON list of moves");
+  expect_foreign("[7]", "move 0: a move must be an object, in 7");
+  expect_foreign("[{}]", "move 0: a move lacks \"move\", in {}");
+  expect_foreign(R"([{"move": 3}])", "move 0: a move: \"move\" is 3; it must be a name");
+  expect_foreign(R"([{"move": "dance", "stage": "C"}])", "move 0: there is no move \"dance\"");
+  expect_foreign(std::string(100'000, '['), "nested deeper than 64");
+  std::string deep;
+  for (int k = 0; k < 100; ++k) deep += R"([{"move": "schedule_steps", "stage": "C", "moves": )";
+  expect_foreign(deep, "nested deeper than 64");
+}
+
+TEST(Replay, NamesPositionKindStageMemberValueAndReason) {
+  expect_foreign(R"([{"move": "tile", "stage": "C", "axis": -1, "steps": [2]}])",
+                 R"(move 0: tile of 'C': "axis" is -1; it must be an integer from 0 to 2, in )"
+                 R"({"move":"tile","stage":"C","axis":-1,"steps":[2]})");
+  expect_foreign(R"([{"move": "tile", "stage": "C", "axis": 0, "steps": [2]},
+                     {"move": "parallel", "stage": "C", "loops": 9}])",
+                 R"(move 1: parallel of 'C': there are not so many loops outside the tile, in )"
+                 R"({"move":"parallel","stage":"C","loops":9})");
+}
+
+TEST(Replay, RefusesMembersThatAreMissingUnknownOrThereTwice) {
+  expect_foreign(R"([{"move": "tile", "stage": "C", "axis": 0}])", "tile of 'C' lacks \"steps\"");
+  expect_foreign(R"([{"move": "tile", "stage": "C", "axis": 0, "step": 2}])",
+                 R"(tile of 'C' has no member "step"; it has "stage", "axis", "steps")");
+  expect_foreign(R"([{"move": "early_results", "": 0}])", "it has none");
+  expect_foreign(R"([{"move": "early_results"}, {"move": "stream", "stage": "B", "stage": "C"}])",
+                 R"(move 1: "stage" is there twice, in {"move":"stream","stage":"C"})");
+  expect_foreign(R"([1, [2], {"move": "stream", "stage": "C", "stage": "C"}])",
+                 R"(move 2: "stage" is there twice, in {"move":"stream","stage":"C"})");
+}
+
+TEST(Replay, RefusesValuesOfOtherTypesAndSizes) {
+  const auto tile = [](const std::string& axis, const std::string& steps) {
+    return R"([{"move": "tile", "stage": "C", "axis": )" + axis + R"(, "steps": )" + steps + "}]";
+  };
+  for (const char* axis : {"3", "-1", "\"i\"", "true", "null", "[0]", "0.0", "1e300",
+                           "9223372036854775808", "18446744073709551615", "-9223372036854775808"})
+    expect_foreign(tile(axis, "[2]"), "it must be an integer from 0 to 2");
+  expect_foreign(tile("0", "2"), R"("steps" is 2; it must be a list)");
+  expect_foreign(tile("0", "{}"), R"("steps" is {}; it must be a list)");
+  expect_foreign(tile("0", "[2, 2.5]"), R"("steps" is [2,2.5]; 2.5 must be an integer from 1 on)");
+  expect_foreign(tile("0", "[0]"), R"("steps" is [0]; 0 must be an integer from 1 on)");
+  expect_foreign(R"([{"move": "hoist", "stages": ["C"], "axes": [[0, 0.5]]}])",
+                 "0.5 must be an integer");
+  expect_foreign(R"([{"move": "hoist", "stages": ["C"], "axes": [0]}])", "0 must be a list");
+  expect_foreign(R"([{"move": "hoist", "stages": ["C"], "axes": []}])", "for every stage");
+  expect_foreign(R"([{"move": "merge_axes", "stage": "C", "axis": -1}])", "from 0 to 2");
+  expect_foreign(R"([{"move": "transpose_results", "stage": "C", "axis": "0"}])", "from 0 to 2");
+  expect_foreign(R"([{"move": "sum_rows", "stage": "C", "operand": 1}])", "it must be a name");
+  expect_foreign(R"([{"move": "weigh_rows", "stage": "C"}])", "only scatters");
+  expect_foreign(R"([{"move": "scatter_rows", "stage": "C", "dimension": 0, "width": 0}])",
+                 "from 1 on");
+  expect_foreign(R"([{"move": "split_residues", "stage": "C", "axis": 0, "modulus": 2,
+                      "inside": 1}])",
+                 "it must be true or false");
+}
+
+TEST(Replay, RefusesNamesThatAreNotThere) {
+  expect_foreign(R"([{"move": "stream", "stage": "Z"}])",
+                 R"(move 0: stream: "stage" is "Z"; there is no stage 'Z'; there are 'C')");
+  expect_foreign(R"([{"move": "stream", "stage": 1}])", "it must be a name");
+  expect_foreign(R"([{"move": "inline", "stages": ["C", "Z"]}])", "there is no stage 'Z'");
+  expect_foreign(R"([{"move": "inline", "stages": "C"}])", R"("stages" is "C"; it must be a list)");
+  expect_foreign(R"([{"move": "inline", "stages": ["C", null]}])", "null must be a name");
+  expect_foreign(R"([{"move": "compute_at", "stage": "C", "host": "Z", "depth": 1}])",
+                 R"(compute_at of 'C': "host" is "Z"; there is no stage 'Z')");
+  expect_foreign(R"([{"move": "schedule_steps", "stage": "C", "moves": []}])", "that is no scan");
+}
+
+TEST(Replay, RefusesPackingsThatAreNone) {
+  const auto pack = [](const std::string& dimensions, const std::string& operand = "B") {
+    return R"([{"move": "pack", "stage": "C", "operand": ")" + operand + R"(", "dimensions": )" +
+           dimensions +
+           R"(, "before": [], "after": [], "instead_of_rows": false, "widen": false}])";
+  };
+  EXPECT_NO_THROW(replay(matmul_graph(4, 5, 6), pack("[[1, 1, 0], [0, 1, 0]]"), 2, 512));
+  for (const char* dimensions : {"[[0, 1]]", "[[2, 1, 0]]", "[[0, 0, 0]]", "[[]]"})
+    expect_foreign(pack(dimensions), "each is [one of the operand's 2 dimensions");
+  expect_foreign(pack("[[0, 1, 0], [1, -1, 0]]"), "-1 must be an integer from 0 on");
+  expect_foreign(pack("[[0, 1, 0]]"), "a dimension of the operand is lost");
+  expect_foreign(pack("[[0, 9223372036854775807, 0], [0, 2, 9223372036854775807], [0, 1, 2], "
+                      "[1, 1, 0]]"),
+                 "overflows 64 bits");
+  expect_foreign(pack("[[0, 1, 0], [1, 1, 0]]", "Z"), "there is no such tensor");
+}
+
+// What a message shows of long or foreign text is short, and ASCII.
+TEST(Replay, ShowsLittleOfMuch) {
+  const std::string json =
+      R"([{"move": "stream", "stage": ")" + std::string(100'000, 'x') + "\u00e9\"}]";
+  try {
+    replay(matmul_graph(4, 5, 6), json, 2, 512);
+    ADD_FAILURE() << "was not refused";
+  } catch (const Error& error) {
+    EXPECT_LT(std::string_view(error.what()).size(), 1000u);
+    EXPECT_TRUE(std::ranges::all_of(std::string_view(error.what()), [](char c) { return c > 0; }));
+  }
+}
+
+TEST(Replay, LoopMovesAndRewritingMovesMix) {
+  const Graph g = softmax_graph(8, 12);
+  Program p = initial_program(g, 2, 512);
+  p = tile(p, stage_of(p, "y"), 0, std::vector<int64_t>{2});
+  p = inline_stages(p, std::vector<size_t>{stage_of(p, "e")});
+  p = split_reduction(p, stage_of(p, "m"), 1, 3);
+  p = compute_at(p, stage_of(p, "s"), stage_of(p, "y"), 1);
+  p = vectorize(p, stage_of(p, "y"), 1, 4);
+  expect_faithful(p, g);
+}
+
+}  // namespace
+}  // namespace adjit::sched
