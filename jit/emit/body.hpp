@@ -246,7 +246,8 @@ class BodyEmitter {
   Emitted part_number(const Join& join);
   std::vector<Affine> part_addresses(const Join& join);
   Emitted load_joined(const Join& join, const Point& point);
-  Emitted load_at(const Emitted& pointer, const Affine& form, DType dtype, const Point& point);
+  Emitted load_at(const Emitted& pointer, const Affine& form, DType dtype, size_t written,
+                  const Point& point);
   // coordinates.cpp
   struct Narrow;
   std::optional<Narrow> narrow_form(ExprId id);

@@ -140,9 +140,11 @@ Emitted BodyEmitter::load_joined(const Join& join, const Point& point) {
   llvm::Type* element = memory_type(dtype);
   const std::vector<Affine> addresses = part_addresses(join);
   std::vector<int64_t> slots, constants;
-  size_t variables = 0;
+  size_t variables = 0, written = 0;  // scope from which on all parts may be read
   for (size_t k = 0; k < addresses.size(); ++k) {
-    slots.push_back(static_cast<int64_t>(*places_[pool_.read_tensor(join.reads[k])].slot));
+    const TensorPlace& place = places_[pool_.read_tensor(join.reads[k])];
+    slots.push_back(static_cast<int64_t>(*place.slot));
+    written = std::max(written, place.depth);
     constants.push_back(addresses[k].constant());
     variables = std::max(variables, addresses[k].size());
   }
@@ -181,7 +183,7 @@ Emitted BodyEmitter::load_joined(const Join& join, const Point& point) {
                           }),
                depth};
   }
-  const Emitted loaded = load_at(pointer, shared, dtype, point);
+  const Emitted loaded = load_at(pointer, shared, dtype, written, point);
   if (dtype == join.dtype) return loaded;
   return {scopes_.at(loaded.depth,
                      [&] {
@@ -191,13 +193,14 @@ Emitted BodyEmitter::load_joined(const Join& join, const Point& point) {
           loaded.depth};
 }
 
-// An element at a pointer plus a form, in each lane where either differs between lanes.
+// An element at a pointer plus a form, in each lane where either differs between lanes, of what is
+// written in the scope `written` or outside of it.
 Emitted BodyEmitter::load_at(const Emitted& pointer, const Affine& form, DType dtype,
-                             const Point& point) {
+                             size_t written, const Point& point) {
   llvm::Type* element = memory_type(dtype);
   const llvm::Align align(size_of(dtype));
   const bool apart = pointer.value->getType()->isVectorTy();
-  const size_t depth = std::max(pointer.depth, index_.depth(form));
+  const size_t depth = std::max({written, pointer.depth, index_.depth(form)});
   if (!apart && !index_.in_lanes(form)) {
     Value* address = index_.address(pointer.value, pointer.depth, element, form);
     return {scopes_.at(depth,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_set>
 
 #include "autosched/analysis/access.hpp"
 #include "autosched/analysis/join_chain.hpp"
@@ -75,7 +76,9 @@ class RowGrouper {
   void gather(size_t host) {
     // What an axis decides has no rows along it: the lanes are along another.
     if (deciding_axis(program_.graph, program_.graph.stages[host])) return;
-    joined_ = joined_tensors(program_.graph, program_.graph.stages[host]);
+    joined_.clear();
+    for (TensorId id : joined_tensors(program_.graph, program_.graph.stages[host]))
+      joined_.insert(id.value);
     std::vector<size_t> open;
     add_producers(host, open);
     while (!open.empty()) {
@@ -83,7 +86,10 @@ class RowGrouper {
       open.erase(std::ranges::unique(open).begin(), open.end());
       const size_t stage = open.back();
       open.pop_back();
-      if (attach(stage, host)) add_producers(stage, open);
+      if (!attach(stage, host)) continue;
+      add_producers(stage, open);
+      for (TensorId id : joined_tensors(program_.graph, program_.graph.stages[stage]))
+        joined_.insert(id.value);
     }
   }
 
@@ -97,9 +103,8 @@ class RowGrouper {
   bool attach(size_t stage, size_t host) {
     const Stage& producer = program_.graph.stages[stage];
     if (apart(producer)) return false;
-    if (std::ranges::any_of(producer.results, [&](TensorId id) {
-          return std::ranges::binary_search(joined_, id.value, {}, &TensorId::value);
-        }))
+    if (std::ranges::any_of(producer.results,
+                            [&](TensorId id) { return joined_.contains(id.value); }))
       return false;
     // What shares the tasks of a chain leaves its operands there.
     if (tasks_of(stage) != tasks_.end() && tasks_of(host) == tasks_.end()) return false;
@@ -283,8 +288,8 @@ class RowGrouper {
   const TaskLoops& tasks_;
   bool side_by_side_;
   Choices& choices_;
-  std::vector<size_t> producers_;  // per tensor
-  std::vector<TensorId> joined_;   // by the host at hand, ascending: they stay in memory
+  std::vector<size_t> producers_;        // per tensor
+  std::unordered_set<uint32_t> joined_;  // by what is gathered: these tensors stay in memory
 };
 
 }  // namespace

@@ -74,5 +74,20 @@ TEST(JoinChain, PartsAreStoredInMemory) {
   }
 }
 
+// Nor in the loops of what reads the join row by row.
+TEST(JoinChain, PartsAreStoredWhereTheJoinIsAttached) {
+  std::string text = join_text(widths(20), 1, 512, "float", "sin");
+  text.replace(text.find("-> (y)"), 6, "-> (z)");
+  text.insert(text.rfind('}'), "  m(i) max=! y(i, r)\n  z(i, j) = exp(y(i, j) - m(i))\n");
+  const Program program = default_schedule(parse_graph(text), Target{});
+  size_t joins = 0;
+  for (const Stage& stage : program.graph.stages)
+    for (TensorId id : joined_tensors(program.graph, stage)) {
+      ++joins;
+      EXPECT_NE(program.scopes[id.value], Scope::Local) << print(program);
+    }
+  EXPECT_GE(joins, 20u);
+}
+
 }  // namespace
 }  // namespace adjit::testing

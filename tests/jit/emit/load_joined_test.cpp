@@ -103,6 +103,20 @@ TEST(LoadJoinedCode, TakesFallingPositions) {
   }
 }
 
+// The parts' rows are stored, for the caller, by nests inside the join's loop.
+TEST(LoadJoinedCode, WaitsForPartsOfTheSameKernel) {
+  std::string text = join_text(std::vector<int64_t>(9, 5), 1, 6, "float", "exp");
+  std::string outputs = "-> (y";
+  for (int k = 0; k < 9; ++k) outputs += ", fx" + std::to_string(k);
+  text.replace(text.find("-> (y"), 5, outputs);
+  const Graph graph = parse_graph(text);
+  Program program = initial_program(graph, 1, 512);
+  for (size_t k = 0; k < 9; ++k) program = compute_at(std::move(program), k, 9, 1);
+  ASSERT_EQ(program.kernels.size(), 1u);
+  EXPECT_LT(occurrences(EmittedProgram(program).ir(), "select"), 8u) << "a join";
+  EXPECT_EQ(check_emitted(program, numbers(graph)), "");
+}
+
 // A part that is shorter than its piece would be read out of bounds: the selects stay.
 TEST(LoadJoinedCode, LeavesWhatAPredicateDecides) {
   std::string text = join_text(std::vector<int64_t>(10, 4), 0, 8);
