@@ -199,11 +199,12 @@ Emitted BodyEmitter::load_uniform(const Address& address, const TensorPlace& pla
       // Branch-free: where the condition fails the load goes to a zero of our own.
       llvm::Module* module = builder_.GetInsertBlock()->getModule();
       llvm::Type* zero_type = llvm::ArrayType::get(builder_.getInt8Ty(), 16);
-      llvm::GlobalVariable* zero = module->getNamedGlobal("adjit_zero");
-      if (!zero) {
-        zero =
-            new llvm::GlobalVariable(*module, zero_type, true, llvm::GlobalValue::InternalLinkage,
-                                     llvm::Constant::getNullValue(zero_type), "adjit_zero");
+      auto* zero =
+          llvm::cast<llvm::GlobalVariable>(module->getOrInsertGlobal("adjit_zero", zero_type));
+      if (!zero->hasInitializer()) {
+        zero->setInitializer(llvm::Constant::getNullValue(zero_type));
+        zero->setConstant(true);
+        zero->setLinkage(llvm::GlobalValue::InternalLinkage);
         zero->setAlignment(llvm::Align(16));
       }
       pointer = builder_.CreateSelect(condition.value, pointer, zero);

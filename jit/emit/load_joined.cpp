@@ -49,8 +49,12 @@ Value* BodyEmitter::constant_table(const std::vector<int64_t>& numbers) {
     llvm::Constant* data = llvm::ConstantDataArray::get(
         builder_.getContext(),
         llvm::ArrayRef(reinterpret_cast<const uint64_t*>(numbers.data()), numbers.size()));
-    auto* global = new llvm::GlobalVariable(*module, data->getType(), true,
-                                            llvm::GlobalValue::PrivateLinkage, data);
+    const std::string name = "adjit_table_" + std::to_string(module->global_size());
+    auto* global =
+        llvm::cast<llvm::GlobalVariable>(module->getOrInsertGlobal(name, data->getType()));
+    global->setInitializer(data);
+    global->setConstant(true);
+    global->setLinkage(llvm::GlobalValue::PrivateLinkage);
     global->setAlignment(llvm::Align(8));
     table = global;
   }
