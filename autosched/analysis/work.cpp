@@ -67,7 +67,9 @@ double operation_cost(const ExprPool& pool, ExprId id) {
   return operation_cost(node.op, node.dtype);
 }
 
-// A join in lanes that two of its parts share is a gather of pointers and one of elements.
+// A join in lanes that lie in several parts: a gather of pointers and one of elements. On Zen 4 a
+// stack of 400 along the last axis takes 19 ns for 16 lanes, 14 times as long as a vector that lies
+// in one part (concat along the first axis); between an addition's 1 and that.
 constexpr double kJoinCost = 20;
 
 // What a select begins. The rest of a chain that joins nothing joins nothing either: each is looked

@@ -5,6 +5,7 @@
 
 #include "runtime/expr/interval.hpp"
 #include "runtime/expr/scalar.hpp"
+#include "runtime/graph/accumulator.hpp"
 #include "runtime/graph/subgraphs.hpp"
 
 namespace adjit::sched {
@@ -21,15 +22,12 @@ bool may_be_least(const ExprPool& pool, const Stage& stage) {
   return !range || range->lo <= lowest_of(pool.dtype(payload)).i;
 }
 
-ExprId constant(ExprPool& pool, Scalar value, DType dtype) {
-  return is_float(dtype) ? pool.constant_float(value.f, dtype) : pool.constant_int(value.i, dtype);
-}
-
 // (v, p, visited) of the left and the right partial result, in the order of Custom's arguments. A
 // point that was visited beats none, a better value the other, a NaN every number; the left of
 // equal values and of two NaNs stays.
 void reduce_with_flag(ExprPool& pool, Stage& stage) {
-  const bool largest = stage.combiner.kind == CombinerKind::ArgMax;
+  const CombinerKind kind = stage.combiner.kind;
+  const bool largest = kind == CombinerKind::ArgMax;
   const DType dtypes[] = {accumulator_of(pool.dtype(stage.bodies[0])), pool.dtype(stage.bodies[1]),
                           DType::Bool};
   ExprId left[3], right[3];
@@ -47,8 +45,7 @@ void reduce_with_flag(ExprPool& pool, Stage& stage) {
   stage.combiner.combine = {pool.select(wins, right[0], left[0]),
                             pool.select(wins, right[1], left[1]),
                             pool.make(Op::Or, {left[2], right[2]})};
-  const Scalar worst = largest ? lowest_of(dtypes[0]) : highest_of(dtypes[0]);
-  stage.combiner.identity = {constant(pool, worst, dtypes[0]), pool.constant_int(0, dtypes[1]),
+  stage.combiner.identity = {identity_of(pool, kind, dtypes[0]), pool.constant_int(0, dtypes[1]),
                              pool.constant_int(0, DType::Bool)};
   stage.bodies.push_back(pool.constant_int(1, DType::Bool));
 }

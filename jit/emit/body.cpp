@@ -79,17 +79,14 @@ bool BodyEmitter::stays_small(const Affine& form) {
       const Interval n = interval(division.numerator, ranges_);
       ranges_.push_back({floor_div(n.lo, division.divisor), floor_div(n.hi, division.divisor)});
     }
-    const auto small = [&](const Affine& f) {
-      const Interval r = interval(f, ranges_);
-      return r.lo > -kLimit && r.hi < kLimit;
-    };
     // A quotient is computed by sums of its numerator and its divisor.
     for (size_t k = domain_.rank(); k < form.size(); ++k) {
       if (form.coefficient(k) == 0) continue;
       const Division& division = domain_.divisions[k - domain_.rank()];
       if (division.divisor >= kLimit || !stays_small(division.numerator)) return false;
     }
-    return small(form);
+    const Interval r = interval(form, ranges_);
+    return r.lo > -kLimit && r.hi < kLimit;
   } catch (const Overflow&) {
     return false;
   }

@@ -103,7 +103,8 @@ TEST(LoadJoinedCode, TakesFallingPositions) {
   }
 }
 
-// The parts' rows are stored, for the caller, by nests inside the join's loop.
+// The parts' rows are stored, for the caller, by nests inside the join's loop, and read behind
+// them.
 TEST(LoadJoinedCode, WaitsForPartsOfTheSameKernel) {
   std::string text = join_text(std::vector<int64_t>(9, 5), 1, 6, "float", "exp");
   std::string outputs = "-> (y";
