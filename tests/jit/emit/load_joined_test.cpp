@@ -106,7 +106,8 @@ TEST(LoadJoinedCode, TakesFallingPositions) {
 // The parts' rows are stored, for the caller, by nests inside the join's loop, and read behind
 // them.
 TEST(LoadJoinedCode, WaitsForPartsOfTheSameKernel) {
-  std::string text = join_text(std::vector<int64_t>(9, 5), 1, 6, "float", "exp");
+  // sqrt has no select in its code on any processor, as exp has.
+  std::string text = join_text(std::vector<int64_t>(9, 5), 1, 6, "float", "sqrt");
   std::string outputs = "-> (y";
   for (int k = 0; k < 9; ++k) outputs += ", fx" + std::to_string(k);
   text.replace(text.find("-> (y"), 5, outputs);
