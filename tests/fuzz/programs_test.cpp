@@ -61,6 +61,9 @@ std::string report(const FuzzProgram& program, uint64_t seed, const std::string&
     return place_of(check_program(candidate, seed, engines, ignored, compiled_percent())) ==
            place_of(failure);
   };
+  std::printf("seed %llu fails; a smaller program is looked for\n%s\n",
+              static_cast<unsigned long long>(seed), failure.c_str());
+  std::fflush(stdout);
   const FuzzProgram small = shrunk(program, fails);
   FuzzCounts ignored;
   const std::string now = check_program(small, seed, engines, ignored, compiled_percent());

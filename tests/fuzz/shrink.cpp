@@ -2,6 +2,7 @@
 #include "tests/fuzz/shrink.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <set>
@@ -46,11 +47,15 @@ std::vector<Array> all_values(const FuzzProgram& program) {
 /// Tries one change after the other.
 class Shrinking {
  public:
-  Shrinking(FuzzProgram program, const std::function<bool(const FuzzProgram&)>& fails)
-      : program_(without_unused(std::move(program))), fails_(fails) {}
+  Shrinking(FuzzProgram program, const std::function<bool(const FuzzProgram&)>& fails,
+            double seconds)
+      : program_(without_unused(std::move(program))),
+        fails_(fails),
+        end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                std::chrono::duration<double>(seconds))) {}
 
   FuzzProgram operator()() {
-    for (bool smaller = true; smaller && tries_ < kMostTries;) {
+    for (bool smaller = true; smaller && may_try();) {
       smaller = drop_outputs();
       smaller = expand() || smaller;
       smaller = cut_stages() || smaller;
@@ -60,10 +65,14 @@ class Shrinking {
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
   static constexpr int kMostTries = 600;
 
+  bool may_try() const { return tries_ < kMostTries && Clock::now() < end_; }
+
   bool take(FuzzProgram candidate) {
-    if (++tries_ > kMostTries) return false;
+    if (!may_try()) return false;
+    ++tries_;
     try {
       candidate = without_unused(std::move(candidate));
       verify(candidate.graph);
@@ -149,6 +158,7 @@ class Shrinking {
 
   FuzzProgram program_;
   const std::function<bool(const FuzzProgram&)>& fails_;
+  const Clock::time_point end_;
   int tries_ = 0;
 };
 
@@ -163,8 +173,9 @@ std::string shortest(double value) {
 
 }  // namespace
 
-FuzzProgram shrunk(FuzzProgram program, const std::function<bool(const FuzzProgram&)>& fails) {
-  return Shrinking(std::move(program), fails)();
+FuzzProgram shrunk(FuzzProgram program, const std::function<bool(const FuzzProgram&)>& fails,
+                   double seconds) {
+  return Shrinking(std::move(program), fails, seconds)();
 }
 
 std::string test_of(const FuzzProgram& program, uint64_t seed, const std::string& failure) {

@@ -30,6 +30,14 @@ TEST(Shrink, KeepsTheStageThatFails) {
   EXPECT_GT(shrunk_ones, 2);
 }
 
+TEST(Shrink, StopsWhenItsTimeIsOver) {
+  int tries = 0;
+  const FuzzProgram small = shrunk(
+      random_program(1), [&](const FuzzProgram&) { return ++tries > 0; }, 0);
+  EXPECT_EQ(tries, 0);
+  EXPECT_NO_THROW(interpret(small.graph, small.inputs));
+}
+
 TEST(Shrink, TheTestHoldsTheProgramAndItsValues) {
   const Graph graph =
       parse_graph("def f(double(2) x) -> (y) { y(i) = x(i) * x(i) where i in 0:2 }");
