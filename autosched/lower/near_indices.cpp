@@ -1,11 +1,12 @@
 // autosched/lower/near_indices.cpp -- no affine index is farther from its tensor than addresses
-// count.
+// count, no constraint farther than loops do.
 #include "autosched/lower/near_indices.hpp"
 
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
 
+#include "autosched/lower/near_constraint.hpp"
 #include "autosched/program/required_region.hpp"
 
 namespace adjit::sched {
@@ -19,6 +20,8 @@ class NearIndices {
   NearIndices(Graph& graph, Stage& stage) : graph_(graph), pool_(graph.pool), stage_(stage) {}
 
   void operator()() {
+    bring_constraints(stage_.domain.inequalities, false);
+    bring_constraints(stage_.domain.equalities, true);
     find_reads();
     if (!far_.empty()) rebuild();
     if (stage_.kind != StageKind::Scatter) return;
@@ -30,6 +33,14 @@ class NearIndices {
   }
 
  private:
+  void bring_constraints(std::vector<Affine>& constraints, bool equality) const {
+    std::vector<Affine> near;
+    for (const Affine& form : constraints)
+      if (std::optional<Affine> nearer = near_constraint(form, equality, stage_.domain, kFarthest))
+        near.push_back(std::move(*nearer));
+    constraints = std::move(near);
+  }
+
   // Whether multiples of the form, over the box, are farther than that.
   bool is_far(ExprId index, int64_t extent, int64_t stride) const {
     if (pool_.is(index, Op::Axis)) return false;

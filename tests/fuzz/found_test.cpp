@@ -164,5 +164,23 @@ def program(double(3) x) -> (y) {
   EXPECT_TRUE(failure.starts_with("gradient by differences")) << failure;
 }
 
+// A reduction's bound was a quotient of 2^62.
+TEST(Found, Seed8522184) {
+  expect_right(R"(
+def program(int64 x2, int64(2, 1) a_9_batched, double(1, 1, 3) a_4) -> (s_max) {
+  s_max(i) max=!
+      let t0 = i == r_j * -4611686018427387908;
+      let t1 = a_9_batched(i * 2 % 2, i where 0 <= i && i < 1 && t0);
+      a_4(select(0 <= t1 && t1 < 1, t1, 0), 0, select(0 <= x2() && x2() < 3, x2(), 0) where t0)
+    where i in 0:5, r_j in 0:2
+}
+)",
+               {Array::of(*dtype_from_name("int64"), {}, Values{4}),
+                Array::of(*dtype_from_name("int64"), {2, 1}, Values{0, 0}),
+                Array::of(*dtype_from_name("float64"), {1, 1, 3},
+                          Values{-0.24569486743666058, -0.24569486743666058, -1.9025297488929764})},
+               8522184);
+}
+
 }  // namespace
 }  // namespace adjit::testing

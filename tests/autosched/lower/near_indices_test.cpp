@@ -3,13 +3,14 @@
 #include "autosched/analysis/access.hpp"
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/moves/moves.hpp"
+#include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {
 namespace {
 
 Graph graph_of(const std::string& statement) {
-  return parse_graph("def f(float(8) x, float(4, 8) z) -> (y) { " + statement + " }");
+  return graph::parse_graph("def f(float(8) x, float(4, 8) z) -> (y) { " + statement + " }");
 }
 
 TEST(NearIndices, IndicesOfNoAddressAreBroughtToTheTensor) {
@@ -32,6 +33,19 @@ TEST(NearIndices, IndicesOfNoAddressAreBroughtToTheTensor) {
     EXPECT_NO_THROW((void)accesses_of(near, after)) << statement;
     const std::vector<Array> inputs = some_inputs(g);
     expect_close(interpret(g, inputs), interpret(near, inputs));
+  }
+}
+
+TEST(NearIndices, ConstraintsAreBroughtToWhatLoopsCount) {
+  for (const char* where : {"1 <= i + 4611686018427387908 * j", "i + 4611686018427387908 * j == 0",
+                            "4611686018427387908 * j <= i + 4611686018427387900"}) {
+    const Graph g = graph_of("y() +=! z(i, j) where i in 0:4, j in 0:2, " + std::string(where));
+    const Domain domain = near_indices(g).stages[0].domain;
+    EXPECT_FALSE(domain.is_box());
+    for (const auto* constraints : {&domain.inequalities, &domain.equalities})
+      for (const Affine& form : *constraints) EXPECT_LT(std::abs(form.coefficient(1)), 10) << where;
+    const std::vector<Array> inputs = some_inputs(g);
+    expect_close(interpret(g, inputs), interpret(near_indices(g), inputs));
   }
 }
 
