@@ -26,35 +26,33 @@ class Attempts {
     return made;
   }
 
-  /// Runs step(state); where that raises ErrorCode::Schedule, `state` is what it was, with a note
-  /// in its program: that `what` (the step, a stage) was refused, and why.
-  template <class State, class Step>
-  void operator()(State& state, const std::string& what, Step&& step) {
+  /// Runs step(program); whether it did. Where it raises ErrorCode::Schedule, the program is what
+  /// it was, with a note that `what` (the step, a stage) was refused, and why.
+  template <class Step>
+  bool operator()(Program& program, const std::string& what, Step&& step) {
     if (!cautious_) {
-      step(state);
-      return;
+      step(program);
+      return true;
     }
-    State before = state;
+    Program before = program;
     try {
       if (made_++ == refused_) throw Error(ErrorCode::Schedule, "refused for a test");
-      step(state);
+      step(program);
+      return true;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::Schedule) throw;
-      state = std::move(before);
-      program_of(state).fallbacks.push_back(what + ": " + error.what());
+      program = std::move(before);
+      program.fallbacks.push_back(what + ": " + error.what());
+      return false;
     }
   }
 
+  /// Whether a step may be refused.
+  bool cautious() const { return cautious_; }
   /// How many steps were tried with caution.
   size_t made() const { return made_; }
 
  private:
-  static Program& program_of(Program& program) { return program; }
-  template <class Prepared>
-  static Program& program_of(Prepared& prepared) {
-    return prepared.program;
-  }
-
   bool cautious_ = false;
   size_t made_ = 0, refused_ = SIZE_MAX;
 };

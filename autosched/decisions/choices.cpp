@@ -2,58 +2,84 @@
 #include "autosched/decisions/choices.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "autosched/program/nests.hpp"
 
 namespace adjit::sched {
 
-std::string_view name_of(Decision decision) {
-  switch (decision) {
-    case Decision::Tile: return "tile";
-    case Decision::PackedTile: return "tile if packed";
-    case Decision::Pack: return "pack";
-    case Decision::Pad: return "pad";
-    case Decision::Split: return "split";
-    case Decision::Merge: return "merge";
-    case Decision::Transpose: return "transpose";
-    case Decision::Residues: return "residues";
-    case Decision::Attach: return "attach";
-    case Decision::Rows: return "rows";
-    case Decision::Siblings: return "siblings";
-    case Decision::Tasks: return "tasks";
-    case Decision::Order: return "order";
-    case Decision::Stream: return "stream";
-    case Decision::Share: return "share";
-    case Decision::Blocks: return "blocks";
-    case Decision::Fetch: return "fetch";
-    case Decision::Epilogue: return "epilogue";
-    case Decision::Passes: return "passes";
-    case Decision::Strips: return "strips";
-    case Decision::EarlyResults: return "early results";
-    case Decision::Rematerialize: return "rematerialize";
-  }
-  return "";
+namespace {
+
+struct Row {
+  Decision decision;
+  std::string_view name;
+  Phase phase;
+  bool searched;
+};
+constexpr std::array<Row, kDecisions> kRows{{
+    {Decision::Tile, "tile", Phase::Loops, true},
+    {Decision::PackedTile, "tile if packed", Phase::Layouts, true},
+    {Decision::Pack, "pack", Phase::Layouts, false},
+    {Decision::Pad, "pad", Phase::Layouts, false},
+    {Decision::Split, "split", Phase::Layouts, true},
+    {Decision::Merge, "merge", Phase::Layouts, false},
+    {Decision::Transpose, "transpose", Phase::Layouts, false},
+    {Decision::Residues, "residues", Phase::Layouts, false},
+    {Decision::Attach, "attach", Phase::Layouts, true},
+    {Decision::Rows, "rows", Phase::Layouts, true},
+    {Decision::Siblings, "siblings", Phase::Stages, true},
+    {Decision::Tasks, "tasks", Phase::Loops, false},
+    {Decision::Order, "order", Phase::Loops, true},
+    {Decision::Stream, "stream", Phase::Loops, true},
+    {Decision::Share, "share", Phase::Stages, false},
+    {Decision::Blocks, "blocks", Phase::Stages, false},
+    {Decision::Fetch, "fetch", Phase::Loops, false},
+    {Decision::Epilogue, "epilogue", Phase::Loops, true},
+    {Decision::Passes, "passes", Phase::Loops, false},
+    {Decision::Strips, "strips", Phase::Loops, false},
+    {Decision::EarlyResults, "early results", Phase::Layouts, true},
+    {Decision::Rematerialize, "rematerialize", Phase::Layouts, true},
+}};
+
+constexpr bool in_order() {
+  for (size_t k = 0; k < kRows.size(); ++k)
+    if (static_cast<size_t>(kRows[k].decision) != k) return false;
+  return true;
+}
+static_assert(in_order(), "one row a decision, in the order of the enumeration");
+
+const Row& row_of(Decision decision) { return kRows[static_cast<size_t>(decision)]; }
+
+}  // namespace
+
+std::string_view name_of(Decision decision) { return row_of(decision).name; }
+Phase phase_of(Decision decision) { return row_of(decision).phase; }
+bool is_searched(Decision decision) { return row_of(decision).searched; }
+
+std::vector<Decision> fixed_decisions() {
+  std::vector<Decision> fixed;
+  for (const Row& row : kRows)
+    if (!row.searched) fixed.push_back(row.decision);
+  return fixed;
 }
 
-bool is_about_loops(Decision decision) {
-  switch (decision) {
-    case Decision::Tile:
-    case Decision::Tasks:
-    case Decision::Order:
-    case Decision::Stream:
-    case Decision::Fetch:
-    case Decision::Epilogue:
-    case Decision::Passes:
-    case Decision::Strips: return true;
-    default: return false;
-  }
+void Choices::require_allowed(Decision decision) const {
+  invariant(allowed_[static_cast<size_t>(decision)],
+            "a pass asks a decision that is not in its row of the list of passes");
+}
+
+Choices::Only::Only(Choices& choices, const std::vector<Decision>& decisions)
+    : choices_(choices), before_(choices.allowed_) {
+  choices_.allowed_.reset();
+  for (Decision decision : decisions) choices_.allowed_.set(static_cast<size_t>(decision));
 }
 
 bool Choices::keeps(Decision decision, const Graph& graph, const Stage& stage) {
   return pick(decision, graph, stage, [] { return std::vector<std::string>{"yes", "no"}; }) == 0;
 }
 
-bool Choices::asks(Decision decision, const std::string& stage) const {
+bool Choices::requests(Decision decision, const std::string& stage) const {
+  require_allowed(decision);
   const auto found = answers_.find({decision, prefix_ + stage});
   return found != answers_.end() && found->second != 0;
 }

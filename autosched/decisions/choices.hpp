@@ -6,6 +6,7 @@
 // alternative is a schedule that the same moves make, legal and replayable.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -18,8 +19,13 @@
 
 namespace adjit::sched {
 
+/// The phases of a schedule. Each has its passes and decisions (cpu/pass_list.hpp): which stages
+/// there are, which layouts their operands have, and then loops.
+enum class Phase : uint8_t { Stages, Layouts, Loops };
+
 /// The decisions. A subject is the stage that one is about, by its name; those of a scan's steps
-/// have the scan's name and a slash before them.
+/// have the scan's name and a slash before them. choices.cpp has the table of what each is called,
+/// its phase, and whether compilations search over it.
 enum class Decision : uint8_t {
   Tile,        // lanes and copies of the register tile: the best ones by choose_tile.hpp
   PackedTile,  // the same where operands may be packed for it
@@ -45,12 +51,17 @@ enum class Decision : uint8_t {
   EarlyResults,   // outputs as soon as may be; about no stage
   Rematerialize,  // computed a second time, not kept
 };
+inline constexpr size_t kDecisions = static_cast<size_t>(Decision::Rematerialize) + 1;
+
 /// "tile", "pack", ...
 std::string_view name_of(Decision decision);
-
-/// Whether it is made when the stages and the layouts of tensors are settled: of a nest's loops, or
-/// of what they do to caches.
-bool is_about_loops(Decision decision);
+Phase phase_of(Decision decision);
+/// Whether every compilation searches over it. Of the others, large gains that were predicted were
+/// losses most often (docs/cost-model.md): a layout changes what every later nest does, and tasks
+/// depend on the machine's other work.
+bool is_searched(Decision decision);
+/// What is not searched over.
+std::vector<Decision> fixed_decisions();
 
 struct Subject {
   Decision decision;
@@ -80,13 +91,14 @@ class Choices {
   /// descriptions and is called only when recording.
   template <typename Options>
   size_t pick(Decision decision, const Graph& graph, const Stage& stage, Options&& options) {
+    require_allowed(decision);
     return recording_ ? recorded(decision, graph, stage, options()) : 0;
   }
   /// Whether to do what the heuristic does, rather than not.
   bool keeps(Decision decision, const Graph& graph, const Stage& stage);
 
   /// Whether what is never offered is to be done.
-  bool asks(Decision decision, const std::string& stage = "") const;
+  bool requests(Decision decision, const std::string& stage = "") const;
 
   /// Tiles that were found before, which copies of this share; null until there are any.
   const std::shared_ptr<TileMemory>& tiles() const { return tiles_; }
@@ -98,6 +110,19 @@ class Choices {
   bool recording() const { return recording_; }
   const std::vector<Offer>& offers() const { return offers_; }
   const Answers& answers() const { return answers_; }
+
+  /// While it lives, no decision but these is asked: another one is ErrorCode::Internal.
+  class Only {
+   public:
+    Only(Choices& choices, const std::vector<Decision>& decisions);
+    ~Only() { choices_.allowed_ = before_; }
+    Only(const Only&) = delete;
+    Only& operator=(const Only&) = delete;
+
+   private:
+    Choices& choices_;
+    std::bitset<kDecisions> before_;
+  };
 
   /// While it lives, subjects are stages of this scan.
   class Inside {
@@ -113,6 +138,7 @@ class Choices {
   };
 
  private:
+  void require_allowed(Decision decision) const;
   size_t recorded(Decision decision, const Graph& graph, const Stage& stage,
                   std::vector<std::string> options);
 
@@ -121,6 +147,7 @@ class Choices {
   std::shared_ptr<TileMemory> tiles_;
   std::string prefix_;
   std::vector<Offer> offers_;
+  std::bitset<kDecisions> allowed_ = std::bitset<kDecisions>().set();
 };
 
 }  // namespace adjit::sched

@@ -107,7 +107,7 @@ class Siblings {
     const SiblingGroup* found = nullptr;
     for (size_t s = 0; s < graph.stages.size(); ++s) {
       const Stage& stage = graph.stages[s];
-      if (!may_fuse(graph, stage) || planned_.contains(stage.results.front().value)) continue;
+      if (!may_fuse(graph, stage) || planned_.contains(stage_key(stage))) continue;
       SiblingGroup& group = open[key_of(stage)];
       if (!group.stages.empty() && (!found || found == &group) &&
           joins(program, producers, meter, group, s)) {

@@ -257,4 +257,13 @@ std::vector<size_t> sums_worth_expanding(const Program& program, const Shapes& a
   return candidates;
 }
 
+Program inline_cheap_stages(Program program, const Shapes& again) {
+  for (size_t s : sums_worth_expanding(program, again))
+    program = expand_reduction(std::move(program), s);
+  const InliningPlan plan = plan_inlining(program, again);
+  if (!plan.recomputed.empty()) program = recompute(std::move(program), plan.recomputed);
+  if (!plan.inlined.empty()) program = inline_stages(std::move(program), plan.inlined);
+  return program;
+}
+
 }  // namespace adjit::sched

@@ -28,4 +28,7 @@ std::vector<size_t> sums_worth_expanding(const Program& program, const Shapes& a
 /// when evaluating it again costs less than storing and loading it.
 InliningPlan plan_inlining(const Program& program, const Shapes& again = {});
 
+/// Both of these, done. All nests must have plain loops.
+Program inline_cheap_stages(Program program, const Shapes& again = {});
+
 }  // namespace adjit::sched

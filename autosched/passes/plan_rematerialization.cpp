@@ -37,8 +37,7 @@ std::optional<size_t> use_after_pause(std::span<const size_t> uses) {
 
 bool may_be_again(const Program& program, const StageSet& planned, size_t s) {
   const Stage& stage = program.graph.stages[s];
-  if (stage.kind != StageKind::Compute || planned.contains(stage.results.front().value))
-    return false;
+  if (stage.kind != StageKind::Compute || planned.contains(stage_key(stage))) return false;
   for (TensorId id : stage.results) {
     if (program.scopes[id.value] != Scope::Workspace) return false;
     for (size_t reader : program.readers[id.value])
@@ -338,10 +337,11 @@ class RematerializationPlanner {
 }  // namespace
 
 Program rematerialize_stages(Program program, const StageSet& planned, const Choices& choices) {
-  if (!choices.asks(Decision::EarlyResults)) return program;
+  if (!choices.requests(Decision::EarlyResults)) return program;
   program = in_order(std::move(program), planned);
   for (size_t s = program.graph.stages.size(); s-- > 0;) {
-    if (!choices.asks(Decision::Rematerialize, stage_name(program.graph, program.graph.stages[s])))
+    if (!choices.requests(Decision::Rematerialize,
+                          stage_name(program.graph, program.graph.stages[s])))
       continue;
     if (!may_be_again(program, planned, s)) continue;
     if (const std::optional<size_t> reader = reader_after_pause(program, s))

@@ -112,8 +112,11 @@ enum class Scope : uint8_t {
 };
 std::string_view name_of(Scope scope);
 
-/// Stages by their first results.
-using StageSet = std::unordered_set<uint32_t>;
+/// What tables about stages have as their key: passes put stages in between, so that numbers of
+/// stages change, but a stage keeps its first result.
+using StageKey = uint32_t;
+inline StageKey stage_key(const Stage& stage) { return stage.results.front().value; }
+using StageSet = std::unordered_set<StageKey>;
 
 struct Program {
   Graph graph;

@@ -126,9 +126,10 @@ class Search {
   size_t made() const { return made_.size(); }
 
  private:
-  // A program before its loops, and what has been offered until then.
+  // A program before its loops, what is planned for them, and what has been offered until then.
   struct Known {
-    Prepared prepared;
+    Program program;
+    StagePlans plans;
     std::vector<Offer> offers;
   };
   struct Found {
@@ -149,8 +150,9 @@ class Search {
   }
 
   static Answers not_about_loops(Answers answers) {
-    std::erase_if(answers,
-                  [](const auto& answer) { return is_about_loops(answer.first.decision); });
+    std::erase_if(answers, [](const auto& answer) {
+      return phase_of(answer.first.decision) == Phase::Loops;
+    });
     return answers;
   }
 
@@ -176,9 +178,7 @@ class Search {
       missing[k]->second = unless_refused<std::optional<Known>>([&] {
         Choices choices(missing[k]->first);
         choices.remember_tiles(memories_[thread]);
-        Attempts sure;
-        Prepared prepared = prepare_loops(graph_, target_, choices, sure);
-        return Known{std::move(prepared), choices.offers()};
+        return before_loops(choices);
       });
     });
   }
@@ -190,8 +190,7 @@ class Search {
     Choices choices(answers);
     choices.remember_tiles(memory);
     choices.go_on_from(known->offers);
-    Attempts sure;
-    const Program made = schedule_loops(known->prepared, target_, choices, sure);
+    const Program made = with_loops(*known, choices);
     const size_t moves = std::hash<std::string>()(made.moves_json);
     Prices prices = prices_of(made, moves);
     Found found{Priced{{choices.answers(), changes, prices.microseconds}, choices.offers(), moves},
@@ -202,12 +201,24 @@ class Search {
 
   Program program(Choices& choices) {
     choices.remember_tiles(memories_.front());
-    Attempts sure;
     const auto known = prepared_.find(not_about_loops(choices.answers()));
     if (known == prepared_.end() || !known->second)
-      return schedule_loops(prepare_loops(graph_, target_, choices, sure), target_, choices, sure);
+      return with_loops(before_loops(choices), choices);
     choices.go_on_from(known->second->offers);
-    return schedule_loops(known->second->prepared, target_, choices, sure);
+    return with_loops(*known->second, choices);
+  }
+
+  Known before_loops(Choices& choices) const {
+    Attempts sure;
+    ScheduleContext context{target_, choices, sure};
+    Program start = start_of(graph_, context);
+    Program program = run_passes(std::move(start), context, Phase::Stages, Phase::Layouts);
+    return {std::move(program), std::move(context.plans), choices.offers()};
+  }
+  Program with_loops(const Known& known, Choices& choices) const {
+    Attempts sure;
+    ScheduleContext context{target_, choices, sure, known.plans};
+    return run_passes(known.program, context, Phase::Loops, Phase::Loops);
   }
 
   // Answers that change nothing give programs that were priced before.
@@ -296,20 +307,12 @@ std::vector<Candidate> found_by(Search& search, const SearchOptions& options) {
   return candidates_of(std::move(all));
 }
 
-// Where large predicted gains were losses most often (docs/cost-model.md): a layout changes what
-// every later nest does. Tasks depend on the machine's other work.
-std::vector<Decision> unsure_decisions() {
-  return {Decision::Pack,     Decision::Pad,    Decision::Merge, Decision::Transpose,
-          Decision::Residues, Decision::Tasks,  Decision::Share, Decision::Blocks,
-          Decision::Fetch,    Decision::Passes, Decision::Strips};
-}
-
 // nullopt: the default schedule.
 std::optional<Candidate> clearly_best(Search& search, const Graph& graph, const Target& target) {
   const size_t programs =
       std::min(kMostPrograms, kStageSchedules / std::max<size_t>(stage_count(graph), 1));
   if (programs < kFewestPrograms || !CostNetwork::shipped_for(target)) return std::nullopt;
-  const std::vector<Candidate> found = found_by(search, {programs, 3, 2, unsure_decisions()});
+  const std::vector<Candidate> found = found_by(search, {programs, 3, 2, fixed_decisions()});
   const bool clear =
       found.size() > 1 && found[1].microseconds * (1 + kMargin) < found[0].microseconds;
   return clear ? std::optional(found[1]) : std::nullopt;

@@ -98,9 +98,11 @@ Program schedule_within(const Graph& graph, const Target& target, int64_t budget
   if (least <= budget) return best;
   Choices usual;
   Attempts attempts = Attempts::with_caution();
-  const Prepared prepared = prepare_stages(graph, target, usual, attempts);
+  ScheduleContext context{target, usual, attempts};
+  Program start = start_of(graph, context);
+  const Program stages = run_passes(std::move(start), context, Phase::Stages, Phase::Stages);
   const Rematerialization plan =
-      plan_rematerialization(prepared.program, planned_stages(prepared.plans));
+      plan_rematerialization(stages, planned_stages(context.plans.reductions));
   const size_t last = plan.steps.size() - 1;
   double scale = 1;  // what is measured, of what was estimated
   for (size_t step = 0;;) {

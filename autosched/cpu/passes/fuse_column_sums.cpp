@@ -16,8 +16,8 @@ namespace {
 constexpr int64_t kMostParts = 4096, kFewestRows = 16;  // of a part
 constexpr double kShareOfCache = 0.5;                   // that the operands of one part take
 
-uint32_t name_of_root(const Program& program, size_t kernel) {
-  return program.graph.stages[program.kernels[kernel].root.stage].results.front().value;
+StageKey key_of_root(const Program& program, size_t kernel) {
+  return stage_key(program.graph.stages[program.kernels[kernel].root.stage]);
 }
 
 // The kernel of rows right before a kernel of parts.
@@ -41,8 +41,8 @@ class PartChainer {
           tile(program_, root, program_.kernels[pair->rows].root.loops.front().axis, steps);
       if (!TaskRegions(apart).follows(pair->rows, pair->parts, 1)) continue;
       program_ = std::move(apart);
-      tasks_[name_of_root(program_, pair->rows)] = 1;
-      tasks_[name_of_root(program_, pair->parts)] = 1;
+      tasks_[key_of_root(program_, pair->rows)] = 1;
+      tasks_[key_of_root(program_, pair->parts)] = 1;
     }
     return std::move(program_);
   }
@@ -50,11 +50,10 @@ class PartChainer {
  private:
   std::optional<Pair> pair_at(size_t k) const {
     const Nest &rows = program_.kernels[k - 1].root, &parts = program_.kernels[k].root;
-    const auto planned = plans_.find(name_of_root(program_, k));
+    const auto planned = plans_.find(key_of_root(program_, k));
     if (planned == plans_.end() || !planned->second.in_parts) return std::nullopt;
-    if (plans_.contains(name_of_root(program_, k - 1)) ||
-        tasks_.contains(name_of_root(program_, k - 1)) ||
-        tasks_.contains(name_of_root(program_, k)))
+    if (plans_.contains(key_of_root(program_, k - 1)) ||
+        tasks_.contains(key_of_root(program_, k - 1)) || tasks_.contains(key_of_root(program_, k)))
       return std::nullopt;
     const Stage& row = program_.graph.stages[rows.stage];
     if (row.kind != StageKind::Compute || row.running || rows.loops.size() < 2 ||

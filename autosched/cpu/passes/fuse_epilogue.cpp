@@ -85,7 +85,7 @@ bool is_plain_root(const Program& program, size_t s) {
 TileChoice tile_of(const Program& program, size_t product, const ReductionPlans& plans,
                    Choices& choices) {
   const Stage& stage = program.graph.stages[product];
-  const auto planned = plans.find(stage.results.front().value);
+  const auto planned = plans.find(stage_key(stage));
   if (planned != plans.end()) return planned->second.tile;
   const Accesses accesses = accesses_of(program.graph, stage);
   const TileProblem problem{program.graph,       stage, accesses, stage.domain.extents,
@@ -122,7 +122,7 @@ std::optional<size_t> epilogue_of(const Program& program, size_t product, const 
       lanes_bytes(program, product) > target.l2_bytes / 2)
     return std::nullopt;
   const Stage& stage = program.graph.stages[product];
-  const uint32_t result = stage.results.front().value;
+  const uint32_t result = stage_key(stage);
   const auto planned = plans.find(result);
   if (tasks.contains(result) || (planned != plans.end() && (planned->second.reads_much() ||
                                                             planned->second.reduction_outside ||
@@ -131,7 +131,7 @@ std::optional<size_t> epilogue_of(const Program& program, size_t product, const 
   const std::vector<size_t>& readers = program.readers[result];
   if (readers.empty()) return std::nullopt;
   const size_t reader = readers.front();
-  const uint32_t made = program.graph.stages[reader].results.front().value;
+  const uint32_t made = stage_key(program.graph.stages[reader]);
   if (tasks.contains(made) || plans.contains(made) || !is_plain_root(program, reader) ||
       !takes_each_once(program, reader, product))
     return std::nullopt;

@@ -133,7 +133,7 @@ class RowGrouper {
   }
 
   TaskLoops::const_iterator tasks_of(size_t stage) const {
-    return tasks_.find(program_.graph.stages[stage].results.front().value);
+    return tasks_.find(stage_key(program_.graph.stages[stage]));
   }
 
   // Whether that was done; nullopt when a smaller depth may do.
@@ -257,7 +257,7 @@ class RowGrouper {
   // Contractions want tiles of several rows: they stay kernels of their own.
   bool apart(const Stage& stage) const {
     if (stage.domain.reduction_rank() == 0) return false;
-    if (plans_.contains(stage.results.front().value)) return true;
+    if (plans_.contains(stage_key(stage))) return true;
     if (!is_product_sum(program_.graph, stage)) return false;
     // Every operand is read many times: what limits it is arithmetic, not memory. That takes fewer
     // times where rows share operands, and a tile of several rows loads them once.

@@ -32,8 +32,7 @@ class ChainPlanner {
         const size_t end = end_of(first, depth);
         if (!pays(first, end, depth)) continue;
         for (size_t k = first; k < end; ++k)
-          found[program_.graph.stages[program_.kernels[k].root.stage].results.front().value] =
-              depth;
+          found[stage_key(program_.graph.stages[program_.kernels[k].root.stage])] = depth;
         next = end;
       }
       first = next;
@@ -50,8 +49,8 @@ class ChainPlanner {
     if (!may_chain(program_, kernel)) return 0;
     const Nest& root = kernel.root;
     const Stage& stage = program_.graph.stages[root.stage];
-    if (settled_.contains(stage.results.front().value)) return 0;
-    const auto planned = plans_.find(stage.results.front().value);
+    if (settled_.contains(stage_key(stage))) return 0;
+    const auto planned = plans_.find(stage_key(stage));
     const ReductionPlan* plan = planned == plans_.end() ? nullptr : &planned->second;
     if (plan && (plan->reduction_outside || plan->reads_much())) return 0;
     size_t depth = 0;

@@ -86,7 +86,7 @@ class PairSharer {
     const Domain& domain = stage.domain;
     if (stage.kind != StageKind::Compute || stage.running || !domain.is_box() ||
         !has_partial_results(stage.combiner.kind) || domain.reduction_rank() == 0 ||
-        domain.output_rank == 0 || plans_.contains(stage.results.front().value))
+        domain.output_rank == 0 || plans_.contains(stage_key(stage)))
       return false;
     const size_t reduced = reduced_axis(stage);
     if (std::min(domain.extents.front(), domain.extents[reduced]) < kShortest) return false;

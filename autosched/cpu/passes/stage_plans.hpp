@@ -11,8 +11,7 @@
 
 namespace adjit::sched {
 
-/// What has been decided about a stage before its loops are made. By the stage's
-/// first result.
+/// What has been decided about a stage before its loops are made.
 struct ReductionPlan {
   TileChoice tile = {};
   /// The first axis is that of the parts of a split reduction.
@@ -33,7 +32,7 @@ struct ReductionPlan {
   /// 0.
   int64_t task_points = 0;
 };
-using ReductionPlans = std::unordered_map<uint32_t, ReductionPlan>;
+using ReductionPlans = std::unordered_map<StageKey, ReductionPlan>;
 
 /// The stages that have a plan.
 inline StageSet planned_stages(const ReductionPlans& plans) {
@@ -42,9 +41,23 @@ inline StageSet planned_stages(const ReductionPlans& plans) {
   return stages;
 }
 
-/// Leading loops of kernels that are settled to be their tasks (task_chains.hpp), by the first
-/// result of the kernel's root.
-using TaskLoops = std::unordered_map<uint32_t, size_t>;
+/// Which loops of a stage in blocks of rows (tile_fusion/apply.hpp) are tasks.
+struct BlockTasks {
+  std::vector<size_t> axes;  // whose loops are the tasks, the outermost first
+  size_t chain = 0;          // number of the chain
+};
+using TaskAxes = std::unordered_map<StageKey, BlockTasks>;
+
+/// Leading loops of kernels that are settled to be their tasks (task_chains.hpp), by the kernel's
+/// root.
+using TaskLoops = std::unordered_map<StageKey, size_t>;
+
+/// All that passes settle about stages, for those behind them.
+struct StagePlans {
+  ReductionPlans reductions;
+  TaskAxes task_axes;
+  TaskLoops task_loops;  // those of task_axes, once these loops are there, and of column sums
+};
 
 /// What is settled of the tasks of all kernels, besides.
 struct SharedTasks {

@@ -43,15 +43,17 @@ TEST(Rematerialization, BringsWhatLivesUnderTheBudget) {
   const Graph graph = parse_graph(text + "  g(i, k) = " + d + "(i, k) * 2.0\n}");
   Choices usual;
   Attempts sure;
-  const Prepared prepared = prepare_stages(graph, kTwoCores, usual, sure);
+  ScheduleContext context{kTwoCores, usual, sure};
+  Program start = start_of(graph, context);
+  const Program stages = run_passes(std::move(start), context, Phase::Stages, Phase::Stages);
   const Rematerialization plan =
-      plan_rematerialization(prepared.program, planned_stages(prepared.plans));
+      plan_rematerialization(stages, planned_stages(context.plans.reductions));
   ASSERT_GT(plan.steps.size(), 2u);
   EXPECT_EQ(plan.steps.front().stages, 0u);
   for (size_t k = 0; k < plan.steps.size(); ++k) {
     const Choices choices(answers_for(plan, plan.steps[k]));
     const Program p =
-        rematerialize_stages(prepared.program, planned_stages(prepared.plans), choices);
+        rematerialize_stages(stages, planned_stages(context.plans.reductions), choices);
     const auto again = std::ranges::count_if(p.graph.stages, [&](const Stage& stage) {
       return stage_name(p.graph, stage).ends_with("again");
     });

@@ -157,7 +157,7 @@ void plan_corners(const Program& program, size_t first, size_t end, ReductionPla
   for (size_t s = first; s < end; ++s) {
     const Nest& nest = nest_of(program, s);
     if (nest.spans.back() > 1)
-      plans[program.graph.stages[s].results.front().value] = {.tile = tile_of_corners(program, s)};
+      plans[stage_key(program.graph.stages[s])] = {.tile = tile_of_corners(program, s)};
   }
 }
 
@@ -195,7 +195,7 @@ std::optional<Program> weighed(const Program& program, size_t stage, ReductionPl
       attached_in_blocks(std::move(made), stage, host, bit(side) - 1, side, lanes);
   if (!done) return std::nullopt;
   plan_corners(done->program, stage, host - 1, plans);
-  plans[done->program.graph.stages[host - 1].results.front().value] = {
+  plans[stage_key(done->program.graph.stages[host - 1])] = {
       .tile = tile_of_values(done->program, host - 1, side)};
   return std::move(done->program);
 }
@@ -245,8 +245,7 @@ std::optional<Program> with_summed_rows(const Program& program, size_t stage, Te
   plan_corners(made, first, host - 1, plans);
   const std::vector<size_t> points = axes_of(sum.points);
   const auto along = static_cast<size_t>(std::ranges::find(points, sum.side) - points.begin());
-  plans[made.graph.stages[host - 1].results.front().value] = {
-      .tile = tile_of_rows(made, host - 1, along)};
+  plans[stage_key(made.graph.stages[host - 1])] = {.tile = tile_of_rows(made, host - 1, along)};
   plans[name.value] = {.tile = tile_along_rows(made, host, sum, done->block, choices)};
   return made;
 }

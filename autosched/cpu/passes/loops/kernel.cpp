@@ -336,7 +336,7 @@ Program stream_operand(Program program, size_t stage, const ReductionPlan& plan)
 ReductionPlan plan_of(const Program& program, size_t stage, const ReductionPlans& plans,
                       size_t task_loops, Choices& choices) {
   const Stage& s = program.graph.stages[stage];
-  const auto planned = plans.find(s.results.front().value);
+  const auto planned = plans.find(stage_key(s));
   if (planned != plans.end()) return planned->second;
   return {.tile = choose(program, nest_of(program, stage), accesses_of(program.graph, s),
                          task_loops, choices)};
@@ -412,7 +412,7 @@ Program schedule_attached(Program program, size_t root, const Target& target,
 Program schedule_kernel(Program program, size_t root_stage, const Target& target,
                         const ReductionPlans& plans, const TaskLoops& tasks,
                         const SharedTasks& shared, Choices& choices) {
-  const auto settled = tasks.find(program.graph.stages[root_stage].results.front().value);
+  const auto settled = tasks.find(stage_key(program.graph.stages[root_stage]));
   const size_t task_loops = settled == tasks.end() ? 0 : settled->second;
   double cycles = 0;
   std::vector<size_t> stages;

@@ -63,11 +63,11 @@ class Preparer {
 
  private:
   void prepare(size_t s) {
-    if (const auto plan = plans_.find(stage(s).results.front().value);
+    if (const auto plan = plans_.find(stage_key(stage(s)));
         plan != plans_.end() && plan->second.task_points > 0)
       return;
     if (box_points(stage(s).domain) * static_cast<double>(repeats_.times) < 1 << 14) return;
-    if (task_axes_.contains(stage(s).results.front().value)) {
+    if (task_axes_.contains(stage_key(stage(s)))) {
       if (!pair_operands(s)) pack_operands(widen_operands(s));
       return;
     }
@@ -86,7 +86,7 @@ class Preparer {
 
   // Results with the lanes innermost, and with the loop over these outermost, where it was.
   void transpose_results_of(size_t s) {
-    if (plans_.contains(stage(s).results.front().value)) return;  // its loops are settled
+    if (plans_.contains(stage_key(stage(s)))) return;  // its loops are settled
     const TileChoice tile = choose(stage(s), accessed_by(stage(s)), 0, true);
     if (!wants_lanes_innermost(program_, s, tile, target_) || !keeps(Decision::Transpose, s))
       return;
@@ -182,7 +182,7 @@ class Preparer {
       plan.in_parts = true;
       plan.reduction_outside = columns && partial.domain.is_box() && plan.tile.vector_axis &&
                                *plan.tile.vector_axis < partial.domain.output_rank;
-      plans_[partial.results.front().value] = std::move(plan);
+      plans_[stage_key(partial)] = std::move(plan);
       return true;
     }
     return false;
@@ -347,9 +347,9 @@ class Preparer {
       copy(access, std::move(packing));
     }
     if (copied || streams)
-      plans_[before.results.front().value] = {.tile = std::move(tile),
-                                              .panels = std::move(panelled),
-                                              .streamed_steps = streams ? steps : 0};
+      plans_[stage_key(before)] = {.tile = std::move(tile),
+                                .panels = std::move(panelled),
+                                .streamed_steps = streams ? steps : 0};
   }
 
   // Sums of products of bfloat16 where one instruction takes two points of the reduction: both
@@ -372,7 +372,7 @@ class Preparer {
     if (!keeps(Decision::Pack, s)) return false;
     for (const auto& [tensor, packing] : packings) s = packed(s, tensor, packing);
     tile.factors[*axis] = 2;
-    plans_[before.results.front().value] = {.tile = std::move(tile)};
+    plans_[stage_key(before)] = {.tile = std::move(tile)};
     return true;
   }
 
@@ -408,8 +408,7 @@ class Preparer {
     // Tiles that walk rows along an output axis need all of it: no loop over it goes outside.
     const Accesses accesses = accessed_by(stage(s));
     const TileChoice tile = choose(stage(s), accesses, 0, true);
-    if (walks_rows_of_data(stage(s), accesses, tile))
-      plans_[stage(s).results.front().value] = {tile, false, {}};
+    if (walks_rows_of_data(stage(s), accesses, tile)) plans_[stage_key(stage(s))] = {tile, false, {}};
     return s;
   }
 
@@ -429,7 +428,7 @@ class Preparer {
   }
 
   std::span<const size_t> tasks_of(const Stage& stage) const {
-    const auto found = task_axes_.find(stage.results.front().value);
+    const auto found = task_axes_.find(stage_key(stage));
     return found == task_axes_.end() ? std::span<const size_t>() : found->second.axes;
   }
 

@@ -100,8 +100,7 @@ std::optional<BlockTasks> copies_in_chain(const Program& program, const Stage& s
   if (pool.is(read, Op::Cast)) read = pool.operand(read, 0);
   if (!pool.is(read, Op::Read)) return std::nullopt;
   const auto part_of = [&](size_t s) {
-    return s == SIZE_MAX ? task_axes.end()
-                         : task_axes.find(program.graph.stages[s].results.front().value);
+    return s == SIZE_MAX ? task_axes.end() : task_axes.find(stage_key(program.graph.stages[s]));
   };
   const auto made = part_of(producers[pool.read_tensor(read).value]);
   if (made == task_axes.end()) return std::nullopt;

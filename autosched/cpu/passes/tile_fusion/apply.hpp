@@ -25,24 +25,14 @@
 // columns, too, and computes the products again for the sums over them).
 #pragma once
 
-#include <cstdint>
-#include <unordered_map>
 #include <vector>
 
-#include "autosched/cpu/passes/loops/kernel.hpp"
+#include "autosched/cpu/passes/stage_plans.hpp"
 #include "autosched/decisions/choices.hpp"
 #include "autosched/machine/target.hpp"
 #include "autosched/program/program.hpp"
 
 namespace adjit::sched {
-
-/// A stage of such a chain.
-struct BlockTasks {
-  std::vector<size_t> axes;  // whose loops are the tasks, the outermost first
-  size_t chain = 0;          // number of the chain
-};
-/// By the first result of the stage.
-using TaskAxes = std::unordered_map<uint32_t, BlockTasks>;
 
 /// Takes rows apart so, where what the tensors between contractions take of the memory's time is
 /// a clear part of that of the contractions. All nests must have plain loops.
