@@ -20,7 +20,8 @@
 
 namespace adjit::sched {
 
-/// Called after each pass with its name; of a pass over the steps of scan 'h', "h / name".
+/// Called with "start" before the first pass, and after each pass with its name; of a pass over the
+/// steps of scan 'h', "h / name".
 using PassListener = std::function<void(const std::string& pass, const Program& program)>;
 
 /// What passes read and write beside the program.
@@ -43,6 +44,9 @@ struct Pass {
 
 /// In the order in which they run.
 std::span<const Pass> passes();
+
+/// What listeners get as the name of what the passes begin with.
+inline constexpr const char* kStart = "start";
 
 /// The plain loops that the passes begin with.
 Program start_of(const Graph& graph, const ScheduleContext& context);

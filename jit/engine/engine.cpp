@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "autosched/cpu/print_passes.hpp"
 #include "autosched/lower/final_graph.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/search/explain.hpp"
@@ -245,15 +246,20 @@ void Engine::report_build(const Request& request, const CompileReport& report, c
                "the schedule of '" + title + "' goes without what was refused: " + fallback);
   const std::string directory = dump_directory();
   if (directory.empty()) return;
-  dump(directory, title, report.id,
-       {{"1-traced.txt", print(request.computation->base())},
-        {"2-transformations.txt", request.computation->transformations() + "\n"},
-        {"3-derived.txt", print(graph)},
-        {"4-schedule.txt", print(program)},
-        {"4-schedule.json", program.moves_json},
-        {"5-llvm.ll", llvm(request)},
-        {"6-assembly.s", assembly(request)}},
-       options_.log);
+  DumpFiles files = {{"1-traced.txt", print(request.computation->base())},
+                     {"2-transformations.txt", request.computation->transformations() + "\n"},
+                     {"3-derived.txt", print(graph)},
+                     {"4-schedule.txt", print(program)},
+                     {"4-schedule.json", program.moves_json},
+                     {"5-llvm.ll", llvm(request)},
+                     {"6-assembly.s", assembly(request)}};
+  const bool given = !request.schedule_json.empty() && request.schedule_json != kOwnSchedule;
+  if (!given && report.kept_schedule.empty() && request.memory_budget <= 0) {
+    const std::optional<Candidate> chosen = choice(graph, schedule_target());
+    files.emplace_back("4-passes.txt", print_passes(graph, schedule_target(),
+                                                    chosen ? chosen->answers : Answers{}));
+  }
+  dump(directory, title, report.id, files, options_.log);
 }
 
 Graph Engine::final_graph(const Request& request) const {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <numeric>
+#include <sstream>
 
 #include "autosched/cpu/schedule.hpp"
 #include "runtime/diff/long_sums.hpp"
@@ -61,6 +62,32 @@ TEST_F(EngineOnDisk, TheKeyNamesTheVersionAndTheSources) {
   const size_t slash = made_by->find('/');
   EXPECT_EQ(made_by->substr(0, slash), ADJIT_VERSION);
   EXPECT_TRUE(cache::signature_from_hex(made_by->substr(slash + 1))) << "128 bits of a hash";
+}
+
+// Of schedules that passes made; moves that are given have none.
+TEST_F(EngineOnDisk, ADumpHasTheProgramAfterEachPass) {
+  const std::string moves = engine()->schedule(request_of(parse_graph(kMatmul))).moves_json;
+  const auto passes_of = [&](const std::string& given) -> std::optional<std::string> {
+    const std::filesystem::path dumped = directory_ / "dump";
+    std::filesystem::remove_all(dumped);
+    ::setenv("ADJIT_DUMP", dumped.c_str(), 1);
+    Request request = request_of(parse_graph(kMatmul));
+    request.schedule_json = given;
+    std::make_unique<Engine>(memory_only(1))->compile(request);
+    ::unsetenv("ADJIT_DUMP");
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(dumped)) {
+      if (entry.path().filename() != "4-passes.txt") continue;
+      std::ostringstream text;
+      text << std::ifstream(entry.path()).rdbuf();
+      return text.str();
+    }
+    return std::nullopt;
+  };
+  const std::optional<std::string> made = passes_of("");
+  ASSERT_TRUE(made.has_value());
+  EXPECT_TRUE(made->starts_with("# start\ndef main"));
+  EXPECT_NE(made->find("# schedule kernels\nkernel 0: C[5, 6]"), std::string::npos) << *made;
+  EXPECT_EQ(passes_of(moves), std::nullopt);
 }
 
 TEST_F(EngineOnDisk, ConstantsAreStoredOnce) {

@@ -1,0 +1,47 @@
+// tests/autosched/cpu/print_passes_test.cpp -- the program after each pass, as recorded for some
+// graphs (ADJIT_UPDATE_GOLDEN=1 rewrites the files).
+#include "autosched/cpu/print_passes.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "autosched/cpu/schedule.hpp"
+#include "tests/autosched/graphs_for_passes.hpp"
+
+namespace adjit::sched {
+namespace {
+
+TEST(PrintPasses, AsRecorded) {
+  for (const NamedGraph& one : graphs_for_passes()) {
+    const std::string text = print_passes(one.graph, one.target);
+    const std::string path =
+        std::string(ADJIT_TEST_SOURCE_DIR) + "/golden/passes/" + one.name + ".txt";
+    if (std::getenv("ADJIT_UPDATE_GOLDEN")) std::ofstream(path) << text;
+    std::ostringstream stored;
+    stored << std::ifstream(path).rdbuf();
+    EXPECT_EQ(text, stored.str()) << one.name << ": set ADJIT_UPDATE_GOLDEN=1 to accept";
+  }
+}
+
+TEST(PrintPasses, EndsWithTheSchedule) {
+  const Graph graph = softmax_graph(64, 64);
+  const std::string text = print_passes(graph, kTwoCores);
+  EXPECT_TRUE(text.starts_with("# start\ndef "));
+  EXPECT_NE(text.find(print(default_schedule(graph, kTwoCores))), std::string::npos);
+}
+
+TEST(PrintPasses, AnswersChangeWhatPassesDo) {
+  const Graph graph = softmax_graph(4096, 1024);
+  Choices recording{Answers{}};
+  schedule_with(graph, kTwoCores, recording);
+  Answers all;
+  for (const Offer& offer : recording.offers())
+    if (offer.subject.decision == Decision::Attach) all[offer.subject] = 1;
+  ASSERT_FALSE(all.empty());
+  EXPECT_NE(print_passes(graph, kTwoCores).find("# fuse producers"), std::string::npos);
+  EXPECT_EQ(print_passes(graph, kTwoCores, all).find("# fuse producers"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace adjit::sched
