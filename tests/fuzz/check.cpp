@@ -252,9 +252,10 @@ class ProgramCheck {
                     const std::vector<size_t>& outputs, const std::vector<Array>& weights) {
     const std::vector<WideArray> base = wide_inputs(inputs_, more);
     WideInterpreter interpreter;
+    interpreter.take_decisions_as_sure();
     interpreter.run(graph, base);
     const uint64_t piece = interpreter.decisions().number();
-    return Differences([=, this, &graph](long double step) mutable -> std::optional<long double> {
+    return Differences([=, this, &graph](long double step) mutable -> std::optional<Sample> {
       const double start = seconds();
       std::vector<WideArray> moved = base;
       for (size_t k = 0; k < wrt_.size(); ++k)
@@ -267,7 +268,7 @@ class ProgramCheck {
       if (interpreter.decisions().number() != piece) return std::nullopt;
       std::vector<WideArray> chosen;
       for (size_t k : outputs) chosen.push_back(all[k]);
-      return inner_product(chosen, weights);
+      return Sample{inner_product(chosen, weights), rounding(chosen, weights)};
     });
   }
 

@@ -20,18 +20,20 @@ constexpr long double kSettled = 1000;
 
 }  // namespace
 
-std::optional<long double> Differences::at(long double step) {
-  const std::optional<long double> above = f_(step);
+std::optional<Sample> Differences::at(long double step) {
+  const std::optional<Sample> above = f_(step);
   if (!above) return std::nullopt;
-  const std::optional<long double> below = f_(-step);
+  const std::optional<Sample> below = f_(-step);
   if (!below) return std::nullopt;
-  return (*above - *below) / (2 * step);
+  return Sample{(above->value - below->value) / (2 * step),
+                (above->rounding + below->rounding) / (2 * step)};
 }
 
 std::optional<long double> Differences::usual() {
   if (usual_) return *usual_;
-  usual_ = at(std::ldexp(1.0L, kUsual));
-  if (!*usual_) usual_ = at(std::ldexp(1.0L, kFine));
+  std::optional<Sample> sample = at(std::ldexp(1.0L, kUsual));
+  if (!sample) sample = at(std::ldexp(1.0L, kFine));
+  usual_ = sample ? std::optional(sample->value) : std::nullopt;
   return *usual_;
 }
 
@@ -41,18 +43,21 @@ const Difference& Differences::best() {
   // Row by row: row[j] is free of the first j terms of the series.
   std::vector<long double> before;
   for (int exponent = kFirst; exponent >= kLast; exponent += kQuarter) {
-    const std::optional<long double> difference = at(std::ldexp(1.0L, exponent));
+    const std::optional<Sample> difference = at(std::ldexp(1.0L, exponent));
     if (!difference) {
       before.clear();
       continue;
     }
-    std::vector<long double> row{*difference};
+    std::vector<long double> row{difference->value};
     long double factor = 1;
     for (size_t j = 0; j < before.size(); ++j) {
       factor *= 16;
       row.push_back((factor * row[j] - before[j]) / (factor - 1));
-      const long double error =
+      const long double series =
           std::max(std::abs(row[j + 1] - row[j]), std::abs(row[j + 1] - before[j]));
+      // Where it makes steps of a function, differences over one step may agree exactly. Of the
+      // shorter step it counts most: the longer one has a sixteenth of its weight.
+      const long double error = kSafety * series + 2 * difference->rounding;
       if (error < best_->error) *best_ = {row[j + 1], error};
     }
     before = std::move(row);
@@ -64,7 +69,7 @@ Verdict Differences::judge(long double derived, long double tolerance) {
   const std::optional<long double> first = usual();
   if (!first) return Verdict::Kink;
   if (std::abs(*first - derived) <= tolerance) return Verdict::Agrees;
-  const long double error = kSafety * best().error;
+  const long double error = best().error;
   if (!(error <= kSettled * tolerance)) return Verdict::Unsettled;
   return std::abs(best().value - derived) <= tolerance + error ? Verdict::Agrees : Verdict::Differs;
 }

@@ -37,6 +37,19 @@ TEST(Differences, OfSmallPartsOfLargeNumbers) {
   EXPECT_EQ(judged(f, std::cos(1.0L) * 1.001L), Verdict::Differs);
 }
 
+// Multiples of 2^-33, as the sum of a small number and a large one is: over most steps differences
+// are the same, and wrong. A bound on the rounding says so.
+TEST(Differences, OfFunctionsInSteps) {
+  const auto steps = [](long double rounding) {
+    return [=](long double t) -> std::optional<Sample> {
+      const long double exact = 1e-3L * t, least = 0x1p-33L;
+      return Sample{std::round(exact / least) * least, rounding};
+    };
+  };
+  EXPECT_EQ(judged(steps(0), 1e-3L), Verdict::Differs) << "what it would be without the bound";
+  EXPECT_NE(judged(steps(0x1p-33L), 1e-3L), Verdict::Differs);
+}
+
 TEST(Differences, SayNothingWhereTheyDoNotSettle) {
   const auto noise = [](long double t) {
     return std::fmod(std::abs(std::sin(1 + 1e9L * t) * 1e9L), 1.0L);

@@ -51,8 +51,8 @@ class Shrinking {
             double seconds)
       : program_(without_unused(std::move(program))),
         fails_(fails),
-        end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                std::chrono::duration<double>(seconds))) {}
+        end_(Clock::now() +
+             std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {}
 
   FuzzProgram operator()() {
     for (bool smaller = true; smaller && may_try();) {

@@ -32,8 +32,8 @@ TEST(Shrink, KeepsTheStageThatFails) {
 
 TEST(Shrink, StopsWhenItsTimeIsOver) {
   int tries = 0;
-  const FuzzProgram small = shrunk(
-      random_program(1), [&](const FuzzProgram&) { return ++tries > 0; }, 0);
+  const FuzzProgram small =
+      shrunk(random_program(1), [&](const FuzzProgram&) { return ++tries > 0; }, 0);
   EXPECT_EQ(tries, 0);
   EXPECT_NO_THROW(interpret(small.graph, small.inputs));
 }

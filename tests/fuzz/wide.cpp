@@ -144,7 +144,7 @@ class Operation {
   Wide exact(Real value, Real error) const { return {value, 0, error}; }
   Wide choice(int64_t value, bool sure) const {
     decisions_.add(value);
-    return {0, value, sure ? 0 : Wide::kUnknown};
+    return {0, value, decisions_.is_sure(sure) ? 0 : Wide::kUnknown};
   }
 
   Wide integer() const {
@@ -187,7 +187,7 @@ class Operation {
         const bool sure = a.error == 0 || std::abs(a.f) > a.error;
         decisions_.add(order_of(a.f, 0));
         return exact(std::isnan(a.f) ? a.f : static_cast<Real>((a.f > 0) - (a.f < 0)),
-                     sure ? 0 : Wide::kUnknown);
+                     decisions_.is_sure(sure) ? 0 : Wide::kUnknown);
       }
       case Op::IsNan: return choice(std::isnan(a.f), std::isfinite(a.error));
       case Op::IsInf: return choice(std::isinf(a.f), std::isfinite(a.error));
@@ -199,7 +199,7 @@ class Operation {
         decisions_.add(saturate_to(static_cast<double>(value), DType::Int64));
         const bool sure = rounded_to_integer(op_, a.f - a.error) == value &&
                           rounded_to_integer(op_, a.f + a.error) == value;
-        return exact(value, a.error == 0 || sure ? 0 : Wide::kUnknown);
+        return exact(value, decisions_.is_sure(a.error == 0 || sure) ? 0 : Wide::kUnknown);
       }
       case Op::Lgamma:
       case Op::Digamma:
@@ -284,7 +284,7 @@ class Operation {
                                        : a.f <= b.f;
     const Real error = a.error + b.error;
     const bool sure = error == 0 || std::abs(a.f - b.f) > 4 * error;
-    return {0, holds, sure ? 0 : Wide::kUnknown};
+    return {0, holds, decisions_.is_sure(sure) ? 0 : Wide::kUnknown};
   }
 
   Real product_error() const {
@@ -314,7 +314,7 @@ class Operation {
                   ((std::fmod(a.f, b.f) != 0 && (std::fmod(a.f, b.f) < 0) != (b.f < 0)) ? b.f : 0);
     const Wide value =
         op_ == Op::FloorDiv ? exact(whole, 0) : rounded(rest, a.error + std::abs(whole) * b.error);
-    return sure ? value : Wide{value.f, 0, Wide::kUnknown};
+    return decisions_.is_sure(sure) ? value : Wide{value.f, 0, Wide::kUnknown};
   }
 
   Wide fma() const {

@@ -44,9 +44,17 @@ class Decisions {
     number_ ^= number_ >> 29;
   }
   uint64_t number() const { return number_; }
+  void forget() { number_ = 1; }
+
+  /// From here on rounding decides nothing: what comes of a decision is as sure as its operands.
+  /// For runs that are compared by their decisions, whose values need bounds on their own rounding.
+  void take_as_sure() { sure_ = true; }
+  /// Whether one is, of which this is known.
+  bool is_sure(bool known) const { return known || sure_; }
 
  private:
   uint64_t number_ = 1;
+  bool sure_ = false;
 };
 
 /// The rounding error of one operation of that float type: half a unit in the last place of 1.

@@ -172,7 +172,7 @@ class WideAccumulator {
     const bool wins = gap > 0;
     decisions_.add(wins ? 1 : gap == 0 ? 2 : 0);
     const long double error = candidate.error + best.error;
-    const bool sure = error == 0 || std::abs(gap) > 4 * error;
+    const bool sure = decisions_.is_sure(error == 0 || std::abs(gap) > 4 * error);
     if (wins) values_ = {candidate, bodies.value(1)};
     // Between two that are as good the value is known, the place is not.
     if (!sure || std::isnan(gap)) {

@@ -36,7 +36,9 @@ class WideInterpreter {
 
   /// Of all runs so far.
   const Decisions& decisions() const { return decisions_; }
-  void forget_decisions() { decisions_ = {}; }
+  void forget_decisions() { decisions_.forget(); }
+  /// Decisions::take_as_sure.
+  void take_decisions_as_sure() { decisions_.take_as_sure(); }
 
   /// Stages that stop gradients are constants to a derivative: from here on they give, in their
   /// order, what they gave in the runs before.

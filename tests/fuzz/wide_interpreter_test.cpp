@@ -62,6 +62,19 @@ TEST(Wide, WhatRoundingDecidesIsUnsure) {
                   .sure());  // of inputs, which nothing rounds
 }
 
+TEST(Wide, DecisionsMayBeTakenAsSure) {
+  const Graph graph = parse_graph(
+      "def f(double(2) x) -> (v, at) { (v, at)() argmax=! (sin(x(r)), r) where r in 0:2 }");
+  const WideArray equal = reals({0.5, 0.5});
+  WideInterpreter interpreter;
+  EXPECT_FALSE(interpreter.run(graph, std::span(&equal, 1))[1].values[0].sure());
+  interpreter.take_decisions_as_sure();
+  const std::vector<WideArray> assumed = interpreter.run(graph, std::span(&equal, 1));
+  EXPECT_TRUE(assumed[1].values[0].sure());
+  EXPECT_GT(assumed[0].values[0].error, 0) << "rounding of the values counts";
+  EXPECT_LT(assumed[0].values[0].error, 1e-15L);
+}
+
 // 0 times what rounding may bring to a pole is unsure: in doubles d is 0, and the factors below are
 // infinite or NaN.
 TEST(Wide, ZeroTimesWhatMayBeInfiniteIsUnsure) {
