@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "autosched/program/program.hpp"
-#include "runtime/diff/factors.hpp"
+#include "runtime/diff/rewrite/factors.hpp"
 
 namespace adjit::sched {
 

@@ -3,9 +3,9 @@
 
 #include "autosched/lower/scans.hpp"
 #include "autosched/lower/visited_winners.hpp"
-#include "runtime/diff/calls.hpp"
-#include "runtime/diff/long_sums.hpp"
-#include "runtime/diff/simplify.hpp"
+#include "runtime/diff/reverse/calls.hpp"
+#include "runtime/diff/simplify/long_sums.hpp"
+#include "runtime/diff/simplify/simplify.hpp"
 
 namespace adjit::sched {
 

@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "runtime/diff/guards.hpp"
+#include "runtime/diff/conditions/guards.hpp"
 #include "runtime/domain/bounds.hpp"
 #include "runtime/expr/interval.hpp"
 

@@ -1,8 +1,8 @@
 // autosched/lower/prefix.cpp -- prefix reductions run on along an axis.
 #include "autosched/lower/prefix.hpp"
 
-#include "runtime/diff/prefix_reduction.hpp"
-#include "runtime/diff/rewrite.hpp"
+#include "runtime/diff/conditions/prefix_reduction.hpp"
+#include "runtime/diff/rewrite/rewrite.hpp"
 
 namespace adjit::sched {
 

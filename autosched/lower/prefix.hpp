@@ -9,7 +9,7 @@
 
 namespace adjit::sched {
 
-/// Every prefix reduction (runtime/diff/prefix_reduction.hpp) as a running stage.
+/// Every prefix reduction (runtime/diff/conditions/prefix_reduction.hpp) as a running stage.
 Graph lower_running(const Graph& graph);
 
 }  // namespace adjit::sched

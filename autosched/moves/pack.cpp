@@ -12,8 +12,8 @@
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/limits.hpp"
 #include "autosched/program/required_region.hpp"
-#include "runtime/diff/condition.hpp"
-#include "runtime/diff/factors.hpp"
+#include "runtime/diff/conditions/condition.hpp"
+#include "runtime/diff/rewrite/factors.hpp"
 #include "runtime/domain/bounds.hpp"
 #include "runtime/domain/count.hpp"
 

@@ -5,7 +5,7 @@
 #include "bindings/c/handles.hpp"
 #include "jit/engine/json_text.hpp"
 #include "jit/engine/stage_report.hpp"
-#include "runtime/diff/partition.hpp"
+#include "runtime/diff/partition/partition.hpp"
 #include "runtime/process/json.hpp"
 
 namespace adjit::c {

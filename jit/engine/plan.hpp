@@ -11,7 +11,7 @@
 #include "autosched/program/program.hpp"
 #include "jit/emit/kernel.hpp"
 #include "jit/emit/layout.hpp"
-#include "runtime/diff/data_checks.hpp"
+#include "runtime/diff/checks/data_checks.hpp"
 
 namespace adjit::engine {
 

@@ -1,8 +1,8 @@
 // jit/engine/transformation.cpp -- one switch per question, one case per kind.
 #include "jit/engine/transformation.hpp"
 
-#include "runtime/diff/forward.hpp"
-#include "runtime/diff/reverse.hpp"
+#include "runtime/diff/forward/forward.hpp"
+#include "runtime/diff/reverse/reverse.hpp"
 
 namespace adjit::engine {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/diff/batch.hpp"
+#include "runtime/diff/batch/batch.hpp"
 #include "runtime/graph/graph.hpp"
 
 namespace adjit::engine {
@@ -15,10 +15,10 @@ namespace adjit::engine {
 /// left empty.
 struct Transformation {
   enum class Kind : uint8_t {
-    Vjp,       // wrt, outputs, keep: runtime/diff/reverse.hpp, vjp
+    Vjp,       // wrt, outputs, keep: runtime/diff/reverse/reverse.hpp, vjp
     Gradient,  // wrt, outputs (exactly one), keep: gradient
-    Jvp,       // wrt, keep: runtime/diff/forward.hpp
-    Vmap,      // in_axes, out_axes, size: runtime/diff/batch.hpp
+    Jvp,       // wrt, keep: runtime/diff/forward/forward.hpp
+    Vmap,      // in_axes, out_axes, size: runtime/diff/batch/batch.hpp
   } kind = Kind::Vjp;
   std::vector<size_t> wrt = {};
   std::vector<size_t> outputs = {};

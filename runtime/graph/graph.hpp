@@ -111,7 +111,8 @@ struct Scan {
 ///  - recompute: the derivative computes the body's intermediates again instead of keeping them;
 ///  - custom (`forward` is set): reverse mode runs `forward` in the body's place, and `backward` on
 ///    what that leaves.
-/// With neither the stage means its body and nothing else. runtime/diff/calls.hpp expands calls.
+/// With neither the stage means its body and nothing else. runtime/diff/reverse/calls.hpp expands
+/// calls.
 struct Call {
   std::shared_ptr<const Graph> body;  // operands -> results
   bool recompute = false;

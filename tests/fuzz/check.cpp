@@ -7,8 +7,8 @@
 #include <cstring>
 #include <optional>
 
-#include "runtime/diff/forward.hpp"
-#include "runtime/diff/reverse.hpp"
+#include "runtime/diff/forward/forward.hpp"
+#include "runtime/diff/reverse/reverse.hpp"
 #include "tests/autosched/program_interpreter.hpp"
 #include "tests/fuzz/differences.hpp"
 #include "tests/fuzz/wide_interpreter.hpp"

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "runtime/diff/batch.hpp"
-#include "runtime/diff/forward.hpp"
-#include "runtime/diff/reverse.hpp"
+#include "runtime/diff/batch/batch.hpp"
+#include "runtime/diff/forward/forward.hpp"
+#include "runtime/diff/reverse/reverse.hpp"
 #include "runtime/graph/text.hpp"
 #include "runtime/process/json.hpp"
 #include "runtime/trace/ops/operator.hpp"

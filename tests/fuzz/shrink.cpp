@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "runtime/diff/calls.hpp"
+#include "runtime/diff/reverse/calls.hpp"
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/verify.hpp"
 #include "tests/rooms.hpp"

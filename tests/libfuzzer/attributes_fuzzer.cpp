@@ -3,7 +3,7 @@
 // the examples that every operator has.
 #include <vector>
 
-#include "runtime/diff/reverse.hpp"
+#include "runtime/diff/reverse/reverse.hpp"
 #include "runtime/graph/verify.hpp"
 #include "runtime/process/json.hpp"
 #include "runtime/trace/ops/operator.hpp"

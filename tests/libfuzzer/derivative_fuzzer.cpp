@@ -5,7 +5,7 @@
 
 #include "autosched/cpu/schedule.hpp"
 #include "autosched/lower/final_graph.hpp"
-#include "runtime/diff/reverse.hpp"
+#include "runtime/diff/reverse/reverse.hpp"
 #include "runtime/graph/verify.hpp"
 #include "tests/libfuzzer/literal_run.hpp"
 

@@ -2,7 +2,7 @@
 // triangle r <= i.
 #include <limits>
 
-#include "runtime/diff/prefix_reduction.hpp"
+#include "runtime/diff/conditions/prefix_reduction.hpp"
 #include "runtime/trace/ops/elementwise.hpp"
 #include "runtime/trace/ops/families.hpp"
 #include "runtime/trace/ops/operator_call.hpp"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/diff/reverse.hpp"
+#include "runtime/diff/reverse/reverse.hpp"
 #include "runtime/graph/interpreter.hpp"
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/verify.hpp"

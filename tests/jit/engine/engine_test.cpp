@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "autosched/cpu/schedule.hpp"
-#include "runtime/diff/long_sums.hpp"
+#include "runtime/diff/simplify/long_sums.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/engine/run_compiled.hpp"

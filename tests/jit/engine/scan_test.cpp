@@ -2,7 +2,7 @@
 // lengths, nesting, layouts, derivatives, checks inside steps.
 #include <gtest/gtest.h>
 
-#include "runtime/diff/reverse.hpp"
+#include "runtime/diff/reverse/reverse.hpp"
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/verify.hpp"
 #include "tests/jit/engine/run_compiled.hpp"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "runtime/diff/reverse.hpp"
+#include "runtime/diff/reverse/reverse.hpp"
 #include "runtime/domain/count.hpp"
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/verify.hpp"

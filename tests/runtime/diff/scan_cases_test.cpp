@@ -4,10 +4,10 @@
 
 #include <string>
 
-#include "runtime/diff/calls.hpp"
-#include "runtime/diff/reverse.hpp"
-#include "runtime/diff/segments.hpp"
-#include "runtime/diff/simplify.hpp"
+#include "runtime/diff/reverse/calls.hpp"
+#include "runtime/diff/reverse/reverse.hpp"
+#include "runtime/diff/reverse/segments.hpp"
+#include "runtime/diff/simplify/simplify.hpp"
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/verify.hpp"
 #include "tests/rooms.hpp"

@@ -2,9 +2,9 @@
 // the same loop unrolled.
 #include <gtest/gtest.h>
 
-#include "runtime/diff/calls.hpp"
-#include "runtime/diff/reverse.hpp"
-#include "runtime/diff/simplify.hpp"
+#include "runtime/diff/reverse/calls.hpp"
+#include "runtime/diff/reverse/reverse.hpp"
+#include "runtime/diff/simplify/simplify.hpp"
 #include "runtime/graph/splice.hpp"
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/verify.hpp"

@@ -5,8 +5,8 @@
 #include <ctime>
 #include <iostream>
 
-#include "runtime/diff/reverse.hpp"
-#include "runtime/diff/simplify.hpp"
+#include "runtime/diff/reverse/reverse.hpp"
+#include "runtime/diff/simplify/simplify.hpp"
 #include "runtime/domain/count.hpp"
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/verify.hpp"

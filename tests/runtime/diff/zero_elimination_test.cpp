@@ -9,8 +9,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "runtime/diff/reverse.hpp"
-#include "runtime/diff/simplify.hpp"
+#include "runtime/diff/reverse/reverse.hpp"
+#include "runtime/diff/simplify/simplify.hpp"
 #include "runtime/domain/count.hpp"
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/verify.hpp"

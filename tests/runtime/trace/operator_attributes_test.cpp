@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <ctime>
 
-#include "runtime/diff/reverse.hpp"
+#include "runtime/diff/reverse/reverse.hpp"
 #include "runtime/process/json.hpp"
 #include "runtime/trace/ops/operator_call.hpp"
 #include "tests/rooms.hpp"

@@ -3,8 +3,8 @@
 
 #include <iostream>
 
-#include "runtime/diff/reverse.hpp"
-#include "runtime/diff/simplify.hpp"
+#include "runtime/diff/reverse/reverse.hpp"
+#include "runtime/diff/simplify/simplify.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"

@@ -1,0 +1,50 @@
+// runtime/diff/conditions/guards.hpp -- conditions that are affine become rows of a domain.
+#pragma once
+
+#include <unordered_map>
+#include <utility>
+
+#include "runtime/graph/graph.hpp"
+
+namespace adjit::diff {
+
+/// Moves every conjunct of `condition` that is affine over the domain into it as a row (comparisons
+/// of int64, negated ones too; !(a || b) is a conjunction). Returns the conjunction of the others,
+/// invalid when none is left. `empty` becomes true when a conjunct is constant false. Rows that the
+/// box implies are dropped.
+struct Restriction {
+  ExprId rest;
+  bool empty = false;
+};
+Restriction restrict_by(ExprPool& pool, ExprId condition, Domain& domain);
+
+/// A domain with what a condition says as rows, and what is left of the condition.
+struct RestrictedDomain {
+  Domain domain;
+  ExprId rest;
+  bool empty = false;
+};
+
+/// One domain under many conditions. Conjunctions that begin alike, as those of a chain of selects
+/// do, share the rows of their beginning: n of them take n steps, not n * n.
+class Restrictions {
+ public:
+  Restrictions(ExprPool& pool, Domain domain) : pool_(pool), whole_{std::move(domain), {}} {}
+
+  /// As restrict_by. The reference holds until the object goes.
+  const RestrictedDomain& operator()(ExprId condition);
+  /// Literals (or conjunctions of the second operand of an And) that have been looked at so far.
+  size_t restricted() const { return restricted_; }
+
+ private:
+  ExprPool& pool_;
+  RestrictedDomain whole_;
+  std::unordered_map<uint32_t, RestrictedDomain> known_;
+  size_t restricted_ = 0;
+};
+
+/// The rows of a domain as one condition (invalid when it has none), only those that use no axis
+/// from `axis_limit` on.
+ExprId rows_condition(ExprPool& pool, const Domain& domain, size_t axis_limit);
+
+}  // namespace adjit::diff

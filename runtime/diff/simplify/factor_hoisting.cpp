@@ -1,0 +1,309 @@
+// runtime/diff/simplify/factor_hoisting.cpp -- factors leave sums where that reduces work.
+//
+// Worked examples, with the points of each stage:
+//   i * t points to t + i:
+//     dA[i] = sum_t dY[i] * W[t]   ->   S = sum_t W[t],   dA[i] = dY[i] * S
+//   i * j * k * l points to i * k * l + i * j * l:
+//     Y[i, j] = sum_{k, l} A[i, k] * B[k, l] * C[l, j]
+//       ->   T[i, l] = sum_k A[i, k] * B[k, l],   Y[i, j] = sum_l T[i, l] * C[l, j]
+//   i * r points to i:
+//     Y[i] = sum_{r < R} X[i]   ->   Y[i] = X[i] * R
+#include <algorithm>
+#include <bit>
+#include <unordered_map>
+#include <utility>
+
+#include "runtime/diff/rewrite/factors.hpp"
+#include "runtime/diff/rewrite/rewrite.hpp"
+#include "runtime/diff/simplify/simplify.hpp"
+#include "runtime/diff/simplify/split_domain.hpp"
+#include "runtime/domain/count.hpp"
+
+namespace adjit::diff {
+namespace {
+
+double points(const Domain& domain, AxisSet set) {
+  double total = 1;
+  for (size_t k = 0; k < domain.rank(); ++k)
+    if (set & bit(k)) total *= static_cast<double>(domain.extents[k]);
+  return total;
+}
+
+// A split of a sum: the inner stage sums `reduced` over the factors in `inner`, its output axes are
+// `kept`.
+struct Split {
+  std::vector<char> inner;  // per factor
+  AxisSet reduced = 0, kept = 0;
+  SplitDomain domains;
+};
+
+// Points, by their number where that is cheap to find, else by the box.
+double size_of(const Domain& domain) {
+  constexpr int64_t kBudget = 10'000;
+  const std::optional<int64_t> exact = count_points(domain, kBudget);
+  return static_cast<double>(exact ? *exact : domain.box_points());
+}
+
+class Hoister {
+ public:
+  explicit Hoister(Graph graph) : graph_(std::move(graph)), pool_(graph_.pool) {}
+
+  Graph operator()() {
+    find_products_of_sums();
+    std::vector<Stage> stages = std::move(graph_.stages);
+    graph_.stages.clear();
+    for (Stage& stage : stages) hoist(std::move(stage));
+    return std::move(graph_);
+  }
+
+ private:
+  // Emits the stages that replace `stage`, inner ones first.
+  void hoist(Stage stage) {
+    constexpr int kMostSplits = 8;
+    for (int round = 0; round < kMostSplits && applies(stage); ++round) {
+      if (round == 0) stage.bodies[0] = with_products_written_out(stage);
+      stage.bodies[0] = common_factor_out(pool_, stage.bodies[0]);
+      const Product product = factors_of(pool_, stage.bodies[0]);
+      if (drop_unused_axes(stage, product)) continue;
+      const std::optional<Split> split = best_split(stage, product);
+      if (!split) break;
+      stage = apply(stage, product, *split);
+    }
+    for (TensorId result : stage.results) stage_of_[result.value] = graph_.stages.size();
+    graph_.stages.push_back(std::move(stage));
+  }
+
+  // Tensors of which sums alone read, as a factor, each element once.
+  void find_products_of_sums() {
+    std::vector<int> others(graph_.tensors.size(), 0);
+    for (TensorId output : graph_.outputs) ++others[output.value];
+    for (const Stage& stage : graph_.stages) {
+      for (TensorId tensor : tensors_read(graph_, stage)) ++others[tensor.value];
+      if (!applies(stage)) continue;
+      for (const Factor& factor : factors_of(pool_, stage.bodies[0]).factors)
+        if (reads_each_once(factor.expr, stage)) --others[pool_.read_tensor(factor.expr).value];
+    }
+    only_summed_.assign(others.size(), 0);
+    for (size_t t = 0; t < others.size(); ++t) only_summed_[t] = others[t] == 0;
+  }
+
+  bool reads_each_once(ExprId factor, const Stage& reader) const {
+    if (!pool_.is(factor, Op::Read) || pool_.read_predicate(factor).valid()) return false;
+    const std::span<const ExprId> index = pool_.read_index(factor);
+    return index.size() == reader.domain.rank() && reader.domain.is_box() &&
+           std::ranges::all_of(index, [&](ExprId at) { return pool_.is(at, Op::Axis); }) &&
+           std::popcount(axes_used(pool_, factor)) == static_cast<int>(index.size());
+  }
+
+  // The body with the products that it has for factors written out, where these have a number or a
+  // sign to take out, and where each of their elements is read once: the sum computes them itself.
+  ExprId with_products_written_out(const Stage& stage) {
+    Product product = factors_of(pool_, stage.bodies[0]);
+    bool any = false;
+    for (Factor& factor : product.factors) {
+      const Stage* inner = product_read(factor.expr, stage);
+      if (!inner) continue;
+      any = true;
+      const std::vector<ExprId> index(pool_.read_index(factor.expr).begin(),
+                                      pool_.read_index(factor.expr).end());
+      factor.expr = substitute_axes(pool_, inner->bodies[0], index);
+    }
+    return any ? product_of(pool_, product, pool_.dtype(stage.bodies[0])) : stage.bodies[0];
+  }
+
+  // The stage of products with a constant factor of which a sum reads each element once; else null.
+  const Stage* product_read(ExprId factor, const Stage& reader) const {
+    if (!reads_each_once(factor, reader)) return nullptr;
+    const TensorId tensor = pool_.read_tensor(factor);
+    if (tensor.value >= only_summed_.size() || !only_summed_[tensor.value]) return nullptr;
+    const auto found = stage_of_.find(tensor.value);
+    if (found == stage_of_.end()) return nullptr;
+    const Stage& inner = graph_.stages[found->second];
+    if (inner.kind != StageKind::Compute || inner.bodies.size() != 1 ||
+        inner.combiner.kind != CombinerKind::None || !inner.domain.is_box() ||
+        inner.region != reader.region || inner.stop_gradient)
+      return nullptr;
+    const Product product = factors_of(pool_, inner.bodies[0]);
+    // Other sums may read the stage, too: what is computed again is one multiplication.
+    constexpr int64_t kMostReads = 2;
+    const auto is = [&](Op op) {
+      return std::ranges::count_if(product.factors,
+                                   [&](const Factor& f) { return pool_.is(f.expr, op); });
+    };
+    const int64_t constants = is(Op::Constant), reads = is(Op::Read);
+    const bool only_these = constants + reads == static_cast<int64_t>(product.factors.size());
+    return only_these && reads <= kMostReads && (constants > 0 || product.negative) ? &inner
+                                                                                    : nullptr;
+  }
+
+  static bool applies(const Stage& stage) {
+    return stage.kind == StageKind::Compute && stage.combiner.kind == CombinerKind::Sum &&
+           stage.bodies.size() == 1 && !stage.stop_gradient && stage.domain.rank() < 63 &&
+           stage.domain.reduction_rank() > 0 && stage.domain.box_points() > 0;
+  }
+
+  // A sum over axes that body and rows lack is a product with their extents.
+  bool drop_unused_axes(Stage& stage, const Product& product) {
+    AxisSet used = 0;
+    for (const Factor& f : product.factors) used |= f.axes;
+    AxisSet dropped = 0;
+    for (size_t k = stage.domain.output_rank; k < stage.domain.rank(); ++k)
+      if (!(used & bit(k)) && !in_rows(stage.domain, k)) dropped |= bit(k);
+    if (dropped == 0) return false;
+    const DType dtype = pool_.dtype(stage.bodies[0]);
+    if (!is_float(dtype) || accumulator_of(dtype) != dtype) return false;
+    const ExprId count = pool_.constant(points(stage.domain, dropped), dtype);
+    const ExprId body = pool_.mul(stage.bodies[0], count);
+    std::vector<size_t> others;
+    for (size_t k = 0; k < stage.domain.rank(); ++k)
+      if (!(dropped & bit(k))) others.push_back(k);
+    remove_axes(stage, dropped, select_axes(stage.domain, others, stage.domain.output_rank));
+    stage.bodies = {substitute_axes(pool_, body, renumbering_)};
+    return true;
+  }
+
+  static bool in_rows(const Domain& domain, size_t axis) {
+    const auto depends = [&](const Affine& form) { return form.coefficient(axis) != 0; };
+    return std::ranges::any_of(domain.inequalities, depends) ||
+           std::ranges::any_of(domain.equalities, depends) ||
+           std::ranges::any_of(domain.divisions, depends, &Division::numerator);
+  }
+
+  // Takes reduction axes out of the stage, whose domain becomes `outer` (without them, and without
+  // rows that know them); renumbering_ then maps old axes to new ones.
+  void remove_axes(Stage& stage, AxisSet dropped, Domain outer) {
+    renumbering_.clear();
+    size_t next = 0;
+    for (size_t k = 0; k < stage.domain.rank(); ++k) {
+      renumbering_.push_back(pool_.axis(next));
+      if (!(dropped & bit(k))) ++next;
+    }
+    stage.domain = std::move(outer);
+    if (stage.domain.reduction_rank() == 0) stage.combiner.kind = CombinerKind::None;
+  }
+
+  // The split that leaves least work; only one that takes at least 40 % off, or that leaves
+  // invariant factors of a product of three or more (or costly ones) outside.
+  std::optional<Split> best_split(const Stage& stage, const Product& product) {
+    const double work = size_of(stage.domain);
+    std::optional<Split> best;
+    double least = 0.6 * work;
+    for (size_t axis = stage.domain.output_rank; axis < stage.domain.rank(); ++axis) {
+      Split split = split_at(stage.domain, product, axis);
+      const bool whole = std::ranges::all_of(split.inner, [](char in) { return in != 0; });
+      if (whole || split.reduced == 0) continue;
+      if (points(stage.domain, split.kept) > memory_bound(stage)) continue;
+      std::optional<SplitDomain> domains = split_domain(stage.domain, split.kept, split.reduced);
+      if (!domains) continue;
+      const double cost = size_of(domains->inner) + size_of(domains->outer);
+      if (cost < least) {
+        least = cost;
+        split.domains = std::move(*domains);
+        best = std::move(split);
+      }
+    }
+    return best ? best : invariant_split(stage, product);
+  }
+
+  // The factors that use `axis`, and every reduction axis that only they use.
+  static Split split_at(const Domain& domain, const Product& product, size_t axis) {
+    Split split;
+    AxisSet used = 0, outside = 0;
+    for (const Factor& f : product.factors) {
+      const bool in = (f.axes & bit(axis)) != 0;
+      split.inner.push_back(in);
+      (in ? used : outside) |= f.axes;
+    }
+    for (size_t k = domain.output_rank; k < domain.rank(); ++k)
+      if ((used & bit(k)) && !(outside & bit(k))) split.reduced |= bit(k);
+    split.kept = (used | row_neighbours(domain, split.reduced)) & ~split.reduced;
+    return split;
+  }
+
+  // All reduction axes inside, factors without any of them outside: worth it when a product stays
+  // inside (it accumulates with fma) or when what leaves is more than a value that is read.
+  std::optional<Split> invariant_split(const Stage& stage, const Product& product) {
+    const AxisSet outputs = bit(stage.domain.output_rank) - 1;
+    Split split;
+    size_t inside = 0, outside = 0;
+    bool costly = false;
+    for (const Factor& f : product.factors) {
+      const bool in = (f.axes & ~outputs) != 0;
+      split.inner.push_back(in);
+      split.kept |= in ? f.axes & outputs : 0;
+      split.reduced |= f.axes & ~outputs;
+      (in ? inside : outside) += 1;
+      const Op op = pool_[f.expr].op;
+      costly = costly || (!in && (f.inverse || (op != Op::Read && op != Op::Constant)));
+    }
+    constexpr double kFewPoints = 4;
+    if (outside == 0 || inside == 0 || (inside < 2 && !costly)) return std::nullopt;
+    if (points(stage.domain, split.reduced) < kFewPoints) return std::nullopt;
+    split.kept |= row_neighbours(stage.domain, split.reduced) & ~split.reduced;
+    if (!stage.domain.is_box() && points(stage.domain, split.kept) > memory_bound(stage))
+      return std::nullopt;
+    std::optional<SplitDomain> domains = split_domain(stage.domain, split.kept, split.reduced);
+    if (!domains) return std::nullopt;
+    split.domains = std::move(*domains);
+    return split;
+  }
+
+  // An intermediate may be as large as twice the largest tensor around.
+  double memory_bound(const Stage& stage) const {
+    double largest = static_cast<double>(graph_.info(stage.results[0]).element_count());
+    for (TensorId t : tensors_read(graph_, stage))
+      largest = std::max(largest, static_cast<double>(graph_.info(t).element_count()));
+    return 2 * largest;
+  }
+
+  // Emits the inner stage (hoisted itself) and returns the outer one.
+  Stage apply(const Stage& stage, const Product& product, const Split& split) {
+    Product inside, outside;
+    outside.negative = product.negative;
+    for (size_t k = 0; k < product.factors.size(); ++k)
+      (split.inner[k] ? inside : outside).factors.push_back(product.factors[k]);
+    const DType dtype = pool_.dtype(stage.bodies[0]);
+    // The axes of the inner stage: kept ones, then reduced ones.
+    Stage inner;
+    inner.combiner = stage.combiner;
+    inner.lines = stage.lines;
+    inner.region = stage.region;
+    std::vector<ExprId> now(stage.domain.rank()), index;
+    size_t position = 0;
+    for (const AxisSet set : {split.kept, split.reduced})
+      for (size_t k = 0; k < stage.domain.rank(); ++k) {
+        if (!(set & bit(k))) continue;
+        now[k] = pool_.axis(position++);
+        if (set == split.kept) index.push_back(pool_.axis(k));
+      }
+    inner.domain = split.domains.inner;
+    for (size_t k = 0; k < now.size(); ++k)
+      if (!now[k].valid()) now[k] = pool_.axis(k);  // not used inside
+    inner.bodies = {substitute_axes(pool_, product_of(pool_, inside, dtype), now)};
+    const std::vector<int64_t> shape(
+        inner.domain.extents.begin(),
+        inner.domain.extents.begin() + static_cast<long>(index.size()));
+    inner.results = {
+        add_tensor(graph_, graph_.info(stage.results[0]).name + "_part", dtype, shape)};
+    const ExprId part = read(graph_, inner.results[0], index);
+    hoist(std::move(inner));
+    Stage outer = stage;
+    outside.factors.push_back({part, false, split.kept});
+    const ExprId body = product_of(pool_, outside, dtype);
+    remove_axes(outer, split.reduced, split.domains.outer);
+    outer.bodies = {substitute_axes(pool_, body, renumbering_)};
+    return outer;
+  }
+
+  Graph graph_;
+  ExprPool& pool_;
+  std::vector<char> only_summed_;                  // per tensor of the graph as it came
+  std::unordered_map<uint32_t, size_t> stage_of_;  // that defines a tensor
+  std::vector<ExprId> renumbering_;
+};
+
+}  // namespace
+
+Graph hoist_factors(Graph graph) { return Hoister(std::move(graph))(); }
+
+}  // namespace adjit::diff

@@ -1,0 +1,108 @@
+// runtime/diff/simplify/one_hot.cpp -- a reduction axis that data fixes leaves its sum.
+#include "runtime/diff/simplify/one_hot.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/diff/conditions/condition.hpp"
+#include "runtime/diff/rewrite/rewrite.hpp"
+
+namespace adjit::diff {
+namespace {
+
+bool uses_axis(const ExprPool& pool, ExprId expr, size_t axis) {
+  if (!expr.valid()) return false;
+  return std::ranges::any_of(reachable(pool, std::span(&expr, 1)), [&](ExprId id) {
+    return pool.is(id, Op::Axis) && pool.axis_number(id) == axis;
+  });
+}
+
+// The form without new divisions; nullopt when there is none.
+std::optional<Affine> plain_form(const ExprPool& pool, ExprId expr, const Domain& domain) {
+  Domain extended = domain;
+  std::optional<Affine> form = as_affine(pool, expr, extended);
+  return form && extended.divisions.size() == domain.divisions.size() ? form : std::nullopt;
+}
+
+// The longest reduction axis that stands in the form with 1 or -1 and in none of its divisions.
+std::optional<size_t> solvable_axis(const Affine& form, const Domain& domain) {
+  for (size_t q = domain.rank(); q < form.size(); ++q)
+    if (form.coefficient(q) != 0) return std::nullopt;
+  std::optional<size_t> best;
+  for (size_t k = domain.output_rank; k < domain.rank(); ++k) {
+    const int64_t c = form.coefficient(k);
+    if ((c == 1 || c == -1) && (!best || domain.extents[k] > domain.extents[*best])) best = k;
+  }
+  return best;
+}
+
+// Which variables of the domain depend on the axis: itself, and divisions.
+std::vector<char> dependents(const Domain& domain, size_t axis) {
+  std::vector<char> depends(domain.variable_count(), 0);
+  depends[axis] = 1;
+  for (size_t q = 0; q < domain.divisions.size(); ++q) {
+    const Affine& numerator = domain.divisions[q].numerator;
+    for (size_t k = 0; k < numerator.size(); ++k)
+      if (numerator.coefficient(k) != 0 && depends[k]) depends[domain.rank() + q] = 1;
+  }
+  return depends;
+}
+
+// Takes the rows that know the axis out of the domain; their conjunction, the axis still in it.
+ExprId rows_of(ExprPool& pool, Domain& domain, size_t axis) {
+  const std::vector<char> depends = dependents(domain, axis);
+  const auto knows = [&](const Affine& row) {
+    for (size_t k = 0; k < row.size(); ++k)
+      if (row.coefficient(k) != 0 && depends[k]) return true;
+    return false;
+  };
+  const ExprId zero = pool.constant_int(0);
+  ExprId condition;
+  for (const Affine& row : domain.equalities)
+    if (knows(row))
+      condition = both(pool, condition, pool.make(Op::Eq, {to_expr(pool, row, domain), zero}));
+  for (const Affine& row : domain.inequalities)
+    if (knows(row))
+      condition = both(pool, condition, pool.make(Op::Le, {zero, to_expr(pool, row, domain)}));
+  std::erase_if(domain.equalities, knows);
+  std::erase_if(domain.inequalities, knows);
+  return condition;
+}
+
+}  // namespace
+
+std::optional<FixedAxis> fixed_axis(ExprPool& pool, ExprId literal, ExprId reached,
+                                    const Domain& domain) {
+  const bool negated = pool.is(literal, Op::Not);
+  if (negated) literal = pool.operand(literal, 0);
+  if (!pool.is(literal, negated ? Op::Ne : Op::Eq)) return std::nullopt;
+  if (pool.dtype(pool.operand(literal, 0)) != DType::Int64) return std::nullopt;
+  for (const size_t side : {size_t{0}, size_t{1}}) {
+    const ExprId known = pool.operand(literal, side), data = pool.operand(literal, 1 - side);
+    const std::optional<Affine> form = plain_form(pool, known, domain);
+    const std::optional<size_t> axis = form ? solvable_axis(*form, domain) : std::nullopt;
+    if (!axis || uses_axis(pool, data, *axis) || uses_axis(pool, reached, *axis)) continue;
+    // c * axis + others == data
+    const int64_t c = form->coefficient(*axis);
+    const ExprId others = to_expr(pool, *form - Affine::variable(*axis) * c, domain);
+    const ExprId value = c == 1 ? pool.sub(data, others) : pool.sub(others, data);
+    return FixedAxis{*axis, value, reached};
+  }
+  return std::nullopt;
+}
+
+void fix_axis(ExprPool& pool, Stage& stage, const FixedAxis& fixed) {
+  const ExprId zero = pool.constant_int(0);
+  const ExprId extent = pool.constant_int(stage.domain.extents[fixed.axis]);
+  ExprId inside = pool.logical_and(pool.make(Op::Le, {zero, fixed.value}),
+                                   pool.make(Op::Lt, {fixed.value, extent}));
+  ExprId rows = rows_of(pool, stage.domain, fixed.axis);
+  std::vector<ExprId> now = axes(pool, stage.domain.rank());
+  now[fixed.axis] = fixed.value;
+  if (rows.valid()) inside = pool.logical_and(inside, substitute_axes(pool, rows, now));
+  const ExprId body = substitute_axes(pool, stage.bodies[0], now);
+  stage.bodies = {guard(pool, fixed.reached, guard(pool, inside, body))};
+  stage.domain.equalities.push_back(Affine::variable(fixed.axis));
+}
+
+}  // namespace adjit::diff
