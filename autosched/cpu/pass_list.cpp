@@ -49,7 +49,7 @@ Program fuse_tiles(Program program, ScheduleContext& context) {
                     context.choices);
 }
 
-Program rematerialize(Program program, ScheduleContext& context) {
+Program rematerialize_some(Program program, ScheduleContext& context) {
   return rematerialize_stages(std::move(program), planned_stages(context.plans.reductions),
                               context.choices);
 }
@@ -88,7 +88,7 @@ Program alias_reshapes(Program program, ScheduleContext&) {
   return reshapes_in_place(std::move(program));
 }
 
-Program prefetch(Program program, ScheduleContext& context) {
+Program prefetch_rows(Program program, ScheduleContext& context) {
   return fetch_rows(std::move(program), context.target, context.choices);
 }
 
@@ -104,31 +104,31 @@ std::span<const Pass> passes() {
   static const std::vector<Pass> list = {
       // name, phase, decisions, also over the steps of scans, function
       {"privatize scatters", Stages, {}, true, privatize_scatters},
-      {"inline and share pairs", Stages, {Share}, true, inline_stages_of},
-      {"fuse siblings", Stages, {Siblings}, true, fuse_siblings_of},
-      {"tile fusion", Stages, {Blocks}, false, fuse_tiles},
+      {"inline and share pairs", Stages, {SharePairwise}, true, inline_stages_of},
+      {"fuse siblings", Stages, {FuseSiblings}, true, fuse_siblings_of},
+      {"tile fusion", Stages, {TileFusion}, false, fuse_tiles},
 
-      {"rematerialize", Layouts, {EarlyResults, Rematerialize}, true, rematerialize},
+      {"rematerialize", Layouts, {EagerOutputs, Rematerialize}, true, rematerialize_some},
       {"accumulate scattered rows", Layouts, {}, true, accumulate_scattered_rows},
       {"lay out reductions",
        Layouts,
-       {Merge, Pad, Split, Residues, Pack, PackedTile, Transpose},
+       {FuseAxes, Pad, Rfactor, Residues, Pack, PackedTile, TransposeOutput},
        true,
        lay_out_reductions},
       {"make chains adjacent", Layouts, {}, true, make_chains_adjacent},
-      {"fuse producers", Layouts, {Attach, Rows}, true, fuse_producers},
+      {"fuse producers", Layouts, {ComputeAt, Interleave}, true, fuse_producers},
 
       {"fuse column sums", Loops, {}, true, fuse_column_sums},
       {"fuse tasks", Loops, {}, true, fuse_tasks},
       {"schedule kernels",
        Loops,
-       {Tile, Tasks, Order, Epilogue, Passes, Strips},
+       {Tile, Tasks, Order, Epilogue, OuterReduction, StripMine},
        true,
        schedule_kernels},
       // What a step of a scan leaves is what the next one reads: it stays where it is.
       {"alias reshapes", Loops, {}, false, alias_reshapes},
-      {"prefetch", Loops, {Fetch}, false, prefetch},
-      {"nontemporal stores", Loops, {Stream}, false, store_nontemporally},
+      {"prefetch", Loops, {Prefetch}, false, prefetch_rows},
+      {"nontemporal stores", Loops, {Nontemporal}, false, store_nontemporally},
   };
   return list;
 }

@@ -17,7 +17,7 @@
 namespace adjit::sched {
 namespace {
 
-Program schedule_scan(Program program, size_t root, ScheduleContext& context) {
+Program schedule_steps_of(Program program, size_t root, ScheduleContext& context) {
   const Stage& stage = program.graph.stages[root];
   const std::string& name = stage_name(program.graph, stage);
   const Choices::Inside inside(context.choices, name);
@@ -37,7 +37,7 @@ Program schedule_scan(Program program, size_t root, ScheduleContext& context) {
     if (whole) context.choices = std::move(trial);
   });
   if (!whole) whole = run_passes(std::move(steps), of_steps, Phase::Loops, Phase::Loops);
-  return schedule_steps(std::move(program), root, std::move(*whole));
+  return schedule_scan(std::move(program), root, std::move(*whole));
 }
 
 // One kernel; `epilogue`: that of a product, which runs in its loops.
@@ -47,7 +47,7 @@ Program schedule_root(Program program, size_t root, std::optional<size_t> epilog
   if (epilogue)
     return schedule_epilogue(std::move(program), root, *epilogue, plans, context.choices);
   const Stage& stage = program.graph.stages[root];
-  if (stage.kind == StageKind::Scan) return schedule_scan(std::move(program), root, context);
+  if (stage.kind == StageKind::Scan) return schedule_steps_of(std::move(program), root, context);
   if (stage.kind == StageKind::Scatter || stage.running)
     return schedule_scatter(std::move(program), root, context.target, plans, context.choices);
   return schedule_kernel(std::move(program), root, context.target, plans, context.plans.task_loops,

@@ -27,28 +27,28 @@ enum class Phase : uint8_t { Stages, Layouts, Loops };
 /// have the scan's name and a slash before them. choices.cpp has the table of what each is called,
 /// its phase, and whether compilations search over it.
 enum class Decision : uint8_t {
-  Tile,        // lanes and copies of the register tile: the best ones by choose_tile.hpp
-  PackedTile,  // the same where operands may be packed for it
-  Pack,        // copies of operands in the layout that the tile wants
-  Pad,         // zeros around an operand in place of conditions
-  Split,       // partial results of a long reduction
-  Merge,       // rows of a product in two axes
-  Transpose,   // results with the lanes innermost
-  Residues,    // one part for each residue of an axis
-  Attach,      // computed in the loops of a reader
-  Rows,        // short ones side by side in what is attached
-  Siblings,    // one pass with an earlier stage
-  Tasks,       // as chosen, none, more of them
-  Order,       // of loops over results: as the caches want them
-  Stream,      // results past the caches
-  Share,       // values of pairs, by several sums
-  Blocks,      // rows of what passes between contractions, a block at a time
-  Fetch,       // the next iteration's rows
-  Epilogue,    // of a product, tile by tile
-  Passes,      // outer steps of a reduction outside all results
-  Strips,      // some steps of a reduction outside some of them
+  Tile,             // lanes and copies of the register tile: the best ones by choose_tile.hpp
+  PackedTile,       // the same where operands may be packed for it
+  Pack,             // copies of operands in the layout that the tile wants
+  Pad,              // zeros around an operand in place of conditions
+  Rfactor,          // partial results of a long reduction
+  FuseAxes,         // rows of a product in two axes
+  TransposeOutput,  // results with the lanes innermost
+  Residues,         // one part for each residue of an axis
+  ComputeAt,        // computed in the loops of a reader
+  Interleave,       // short ones side by side in what is attached
+  FuseSiblings,     // one pass with an earlier stage
+  Tasks,            // as chosen, none, more of them
+  Order,            // of loops over results: as the caches want them
+  Nontemporal,      // results past the caches
+  SharePairwise,    // values of pairs, by several sums
+  TileFusion,       // rows of what passes between contractions, a block at a time
+  Prefetch,         // the next iteration's rows
+  Epilogue,         // of a product, tile by tile
+  OuterReduction,   // outer steps of a reduction outside all results
+  StripMine,        // some steps of a reduction outside some of them
   // Never offered, but answered where memory is short (plan_rematerialization.hpp):
-  EarlyResults,   // outputs as soon as may be; about no stage
+  EagerOutputs,   // outputs as soon as may be; about no stage
   Rematerialize,  // computed a second time, not kept
 };
 inline constexpr size_t kDecisions = static_cast<size_t>(Decision::Rematerialize) + 1;

@@ -28,8 +28,8 @@ const char* refusal(const Program& program, const BufferSharing& sharing, size_t
 
 }  // namespace
 
-Program in_place(Program program, size_t stage) {
-  const Move move = begin_move("in_place", program, stage);
+Program alias_reshape(Program program, size_t stage) {
+  const Move move = begin_move("alias_reshape", program, stage);
   const size_t kernel = move.own_kernel("it is attached, or has others attached to it");
   const BufferSharing sharing(program.graph, stages_in_place(program));
   if (const char* why = refusal(program, sharing, stage)) move.refuse(why);
@@ -51,7 +51,7 @@ Program reshapes_in_place(Program program) {
         !refusal(program, before, kernel.root.stage))
       roots.push_back(kernel.root.stage);
   for (size_t root : roots)  // one may stand in another's way
-    if (may_be(root)) program = in_place(std::move(program), root);
+    if (may_be(root)) program = alias_reshape(std::move(program), root);
   return program;
 }
 

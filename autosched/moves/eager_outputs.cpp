@@ -56,18 +56,18 @@ std::vector<size_t> places(const Program& program) {
 
 }  // namespace
 
-Program early_results(Program program) {
+Program eager_outputs(Program program) {
   if (program.in_place > 0)
-    throw Error(ErrorCode::Schedule, "early_results: results lie in place of others");
+    throw Error(ErrorCode::Schedule, "eager_outputs: results lie in place of others");
   for (const Kernel& kernel : program.kernels)
     if (!kernel.root.attached.empty())
-      throw Error(ErrorCode::Schedule, "early_results: order stages before attaching any");
+      throw Error(ErrorCode::Schedule, "eager_outputs: order stages before attaching any");
   const std::vector<size_t> behind = places(program);
   std::vector<size_t> order(behind.size());
   std::iota(order.begin(), order.end(), size_t{0});
   // What goes behind the same stage keeps its order.
   std::ranges::stable_sort(order, {}, [&](size_t s) { return behind[s]; });
-  append_move(program, {{"move", "early_results"}});
+  append_move(program, {{"move", "eager_outputs"}});
   if (std::ranges::is_sorted(order)) return program;
   sort_stages(program, order);
   return program;

@@ -38,8 +38,8 @@ Domain merged(const Domain& domain, size_t axis) {
 
 }  // namespace
 
-Program merge_axes(Program program, size_t stage, size_t axis) {
-  const Move move = begin_move("merge_axes", program, stage);
+Program fuse_axes(Program program, size_t stage, size_t axis) {
+  const Move move = begin_move("fuse_axes", program, stage);
   const Stage& whole = move.stage_ref();
   move.require(whole.kind == StageKind::Compute && !whole.running,
                "only compute stages have axes that can be merged");
@@ -91,7 +91,7 @@ Program merge_axes(Program program, size_t stage, size_t axis) {
   reset_nest(program, stage);
   insert_stage(program, stage, std::move(made));
   index_readers(program);
-  append_move(program, {{"move", "merge_axes"},
+  append_move(program, {{"move", "fuse_axes"},
                         {"stage", stage_name(graph, program.graph.stages[stage + 1])},
                         {"axis", axis}});
   return program;

@@ -102,8 +102,8 @@ RowSum row_sum(Graph& graph, const Stage& stage, TensorId operand) {
   return beside ? sum : refuse("no axis of its results moves its rows");
 }
 
-Program sum_rows(Program program, size_t stage, TensorId operand) {
-  const Move move = begin_move("sum_rows", program, stage);
+Program gather_reduce(Program program, size_t stage, TensorId operand) {
+  const Move move = begin_move("gather_reduce", program, stage);
   Graph& graph = program.graph;
   ExprPool& pool = graph.pool;
   const Stage whole = graph.stages[stage];  // what is inserted moves the graph's

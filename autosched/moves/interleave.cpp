@@ -22,8 +22,8 @@ bool is_plain(const Nest& nest) {
 
 }  // namespace
 
-Program group_rows(Program program, size_t host, size_t depth, int64_t rows) {
-  const Move move = begin_move("group_rows", program, host);
+Program interleave(Program program, size_t host, size_t depth, int64_t rows) {
+  const Move move = begin_move("interleave", program, host);
   const NestPath path = move.path();
   move.require(path.steps.empty(), "it is attached to another stage");
   Nest& nest = nest_at(program, path);

@@ -195,8 +195,8 @@ Program unroll(Program program, size_t stage, size_t axis, int64_t factor) {
   return program;
 }
 
-Program stream(Program program, size_t stage) {
-  const Move move = begin_move("stream", program, stage);
+Program store_nontemporal(Program program, size_t stage) {
+  const Move move = begin_move("store_nontemporal", program, stage);
   move.require(move.stage_ref().kind == StageKind::Compute && !move.stage_ref().running,
                "it reads what it has stored");
   move.require(program.scopes[move.stage_ref().results.front().value] != Scope::Local,
@@ -208,8 +208,8 @@ Program stream(Program program, size_t stage) {
   return program;
 }
 
-Program fetch_ahead(Program program, size_t stage, std::optional<size_t> axis) {
-  const Move move = begin_move("fetch_ahead", program, stage);
+Program prefetch(Program program, size_t stage, std::optional<size_t> axis) {
+  const Move move = begin_move("prefetch", program, stage);
   NestPath path = move.path();
   Nest& nest = nest_at(program, path);
   move.require(!nest.ahead, "it fetches ahead already");

@@ -49,18 +49,18 @@ bool can_gather(const Program& program, std::span<const size_t> stages) {
   return gathering_of(program, stages).possible;
 }
 
-Program gather(Program program, std::span<const size_t> stages) {
+Program make_adjacent(Program program, std::span<const size_t> stages) {
   if (stages.size() < 2) throw Error(ErrorCode::Schedule, "gather: needs two or more stages");
   Json names = Json::array();
   std::vector<bool> seen(program.graph.stages.size(), false);
   for (size_t s : stages) {
-    const Move move = begin_move("gather", program, s);
+    const Move move = begin_move("make_adjacent", program, s);
     names.push_back(stage_name(program.graph, move.stage_ref()));
     move.require(!seen[s], "a stage is there twice");
     move.require(move.path().steps.empty(), "it is attached to another");
     seen[s] = true;
   }
-  const Move move = begin_move("gather", program, stages.front());
+  const Move move = begin_move("make_adjacent", program, stages.front());
   const Gathering made = gathering_of(program, stages);
   move.require(made.possible, "a stage needs one of them, and is needed by another");
   std::vector<size_t> order;
@@ -70,7 +70,7 @@ Program gather(Program program, std::span<const size_t> stages) {
       if ((made.member[root] ? 1 : made.after[root] ? 2 : 0) == part) order.push_back(s);
     }
   sort_stages(program, order);
-  append_move(program, {{"move", "gather"}, {"stages", std::move(names)}});
+  append_move(program, {{"move", "make_adjacent"}, {"stages", std::move(names)}});
   return program;
 }
 

@@ -121,14 +121,14 @@ std::vector<ExprId> hoisted_values(Graph& graph, const Stage& stage, std::span<c
   return values;
 }
 
-Program hoist(Program program, std::span<const Hoisted> readers) {
+Program materialize_common(Program program, std::span<const Hoisted> readers) {
   if (readers.empty()) throw Error(ErrorCode::Schedule, "hoist: needs a stage");
   Json names = Json::array(), axes = Json::array();
   std::vector<int64_t> extents;
   size_t first = SIZE_MAX;
   for (size_t k = 0; k < readers.size(); ++k) {
     const Hoisted& reader = readers[k];
-    const Move move = begin_move("hoist", program, reader.stage);
+    const Move move = begin_move("materialize_common", program, reader.stage);
     move.require(std::ranges::find(readers.first(k), reader.stage, &Hoisted::stage) ==
                      readers.first(k).end(),
                  "a stage is there twice");
@@ -141,7 +141,7 @@ Program hoist(Program program, std::span<const Hoisted> readers) {
     axes.push_back(reader.axes);
     first = std::min(first, reader.stage);
   }
-  const Move move = begin_move("hoist", program, first);
+  const Move move = begin_move("materialize_common", program, first);
   ExprPool& pool = program.graph.pool;
   Stage shared;
   shared.domain.extents = extents;
@@ -181,7 +181,8 @@ Program hoist(Program program, std::span<const Hoisted> readers) {
     for (ExprId& body : stage.bodies) body = replaced(pool, body, replacements);
   }
   insert_stage(program, first, std::move(shared));
-  append_move(program, {{"move", "hoist"}, {"stages", std::move(names)}, {"axes", axes}});
+  append_move(program,
+              {{"move", "materialize_common"}, {"stages", std::move(names)}, {"axes", axes}});
   return program;
 }
 

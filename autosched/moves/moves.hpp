@@ -52,12 +52,12 @@ Program unroll(Program program, size_t stage, size_t axis, int64_t factor);
 /// Stores the results of a stage past the caches (non-temporal stores), in whole vectors where
 /// these are aligned: for tensors in memory that nothing reads before the caches have forgotten
 /// them. Not for scatters and running reductions, which read what they stored.
-Program stream(Program program, size_t stage);
+Program store_nontemporal(Program program, size_t stage);
 
 /// While a stage reads, it fetches into the caches what it will read in the next iteration (or a
 /// later one, where these are neighbours in memory) of a serial loop: its own innermost one over an
 /// output axis, or else that which it is attached in.
-Program fetch_ahead(Program program, size_t stage, std::optional<size_t> axis = std::nullopt);
+Program prefetch(Program program, size_t stage, std::optional<size_t> axis = std::nullopt);
 
 /// Runs the first `loops` loops of a kernel's root nest in parallel; all must be serial loops, over
 /// output axes or, for tasks in turn (program.hpp), reduction axes.
@@ -76,7 +76,7 @@ Program compute_at(Program program, size_t stage, size_t host, size_t depth);
 /// depth), into groups of `rows` (which must divide its trips), and attaches that to the groups: a
 /// reduction of one short row waits for each step of it, those of several rows go on side by side.
 /// Before loops of them are scheduled.
-Program group_rows(Program program, size_t host, size_t depth, int64_t rows);
+Program interleave(Program program, size_t host, size_t depth, int64_t rows);
 
 // ---- Moves that rewrite the graph
 // -------------------------------------------------------------------------------
@@ -95,52 +95,52 @@ Program rematerialize(Program program, size_t stage, size_t reader);
 /// Computes what leads to the graph's outputs alone as soon as its operands are there: the caller
 /// holds outputs anyway. Reverse mode leaves the gradients of all weights to the end, by when every
 /// layer's cotangent waits for them. Other stages keep their order.
-Program early_results(Program program);
+Program eager_outputs(Program program);
 
 /// Writes a short sum over a box out as one expression: a stage without a combiner, of the same
 /// values.
-Program expand_reduction(Program program, size_t stage);
+Program unroll_reduction(Program program, size_t stage);
 
 /// Splits a reduction (an associative combiner other than Custom) into `parts` partial results over
 /// equal ranges of one reduction axis, and a stage that combines them: the partial results get a
 /// leading output axis over the parts. The new stage of partial results stands just before `stage`,
 /// which keeps its name.
-Program split_reduction(Program program, size_t stage, size_t axis, int64_t parts);
+Program rfactor(Program program, size_t stage, size_t axis, int64_t parts);
 
 /// The same for a scatter (program.hpp): every part of one of its axes writes to an array of its
 /// own, and the arrays are combined. For Sum, Product, Max, Min, Any and All.
-Program split_scatter(Program program, size_t stage, size_t axis, int64_t parts);
+Program privatize_scatter(Program program, size_t stage, size_t axis, int64_t parts);
 
 /// Lets a scatter (program.hpp) write an array that has this dimension of its result innermost, and
 /// rows of `width` elements there (0: as many as the dimension has). The new stages of the array's
 /// start and of the scatter stand just before `stage`, which keeps its name and puts the elements
 /// in their places.
-Program scatter_rows(Program program, size_t stage, size_t dimension, int64_t width = 0);
+Program scatter_layout(Program program, size_t stage, size_t dimension, int64_t width = 0);
 
 /// Sums rows of an operand that data names as rows: where a term is the operand at places that some
 /// axes of the sum move (the corners of a cell), a weight, and values that these axes do not move,
 /// rows are weighed and summed by a stage of their own, with the elements of a row innermost, and
 /// the stage sums along what it gives. Weights and places are computed by stages in front. The
 /// operand's innermost dimension is that of its rows.
-Program sum_rows(Program program, size_t stage, TensorId operand);
+Program gather_reduce(Program program, size_t stage, TensorId operand);
 /// The same for a scatter that adds weighed values to several rows that data names: the values of a
 /// row come from a stage in front, and one axis of the scatter walks its elements; where the rows
 /// of an array in the workspace are longer and nobody reads what is behind them, that, too.
-Program weigh_rows(Program program, size_t stage);
+Program scatter_accumulate(Program program, size_t stage);
 
 /// Leaves so many elements empty behind each innermost row of a stage's results in the workspace:
 /// rows that lie a multiple of 4096 bytes apart fall into one set of the first cache. For results
 /// that compute stages read.
-Program pad_rows(Program program, size_t stage, int64_t gap);
+Program pad_leading_dimension(Program program, size_t stage, int64_t gap);
 
 /// Gives a stage that only reads a tensor of the workspace row by row, in another shape, no kernel:
 /// that tensor lies where the stage's result does.
-Program in_place(Program program, size_t stage);
+Program alias_reshape(Program program, size_t stage);
 /// All stages that this may be done to.
 Program reshapes_in_place(Program program);
 
 /// Runs a scan's steps by `steps`, a program of the graph that its body is.
-Program schedule_steps(Program program, size_t stage, Program steps);
+Program schedule_scan(Program program, size_t stage, Program steps);
 
 /// Moduli up to this are taken apart; axes of as few points are residues or taps.
 inline constexpr int64_t kLargestResidue = 4;
@@ -216,16 +216,16 @@ struct StageAxis {
 /// over the axis get a dimension for each of these axes, by which stages of the list read them that
 /// read them at the axis itself; for others, and for the caller, a stage behind the first puts
 /// them together again. Sums over the axis keep their results, and can go on from block to block.
-Program block_axis(Program program, std::span<const StageAxis> stages,
+Program split_axis(Program program, std::span<const StageAxis> stages,
                    std::span<const int64_t> steps);
 
 /// Makes one axis of two output axes that follow each other, under no condition, of a stage before
 /// any loops of it are made; a stage behind it gives its results the shape that they had.
-Program merge_axes(Program program, size_t stage, size_t axis);
+Program fuse_axes(Program program, size_t stage, size_t axis);
 
 /// Computes a stage's results with an output axis, which is not the last one, as their innermost
 /// dimension, before any loops of it are made; a stage behind it puts them where they were.
-Program transpose_results(Program program, size_t stage, size_t axis);
+Program transpose_output(Program program, size_t stage, size_t axis);
 
 /// Makes one stage of several with the same domain and the same combiner (or none), which combines
 /// each by itself, none reading another: one pass over the operands that they share. The first
@@ -241,7 +241,7 @@ struct Hoisted {
 /// these axes and no others become results of one stage over them, just before the first of the
 /// stages, less products and sums with a read or a constant on the outside. Equal ones become one
 /// result. For stages over boxes.
-Program hoist(Program program, std::span<const Hoisted> readers);
+Program materialize_common(Program program, std::span<const Hoisted> readers);
 /// These parts of one stage's bodies: floats as wide as they are summed, no reads by themselves.
 std::vector<ExprId> hoistable(const Graph& graph, const Stage& stage, std::span<const size_t> axes);
 /// The same over the axes of what is hoisted.
@@ -249,7 +249,7 @@ std::vector<ExprId> hoisted_values(Graph& graph, const Stage& stage, std::span<c
 
 /// Puts the kernels of stages next to each other, in their order: what needs none of them goes
 /// before, what needs one behind.
-Program gather(Program program, std::span<const size_t> stages);
+Program make_adjacent(Program program, std::span<const size_t> stages);
 /// Whether no other stage needs one of these and is needed by another.
 bool can_gather(const Program& program, std::span<const size_t> stages);
 

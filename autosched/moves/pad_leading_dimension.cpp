@@ -8,9 +8,9 @@
 
 namespace adjit::sched {
 
-Program pad_rows(Program program, size_t stage, int64_t gap) {
+Program pad_leading_dimension(Program program, size_t stage, int64_t gap) {
   constexpr int64_t kLargest = 4096;  // elements
-  const Move move = begin_move("pad_rows", program, stage);
+  const Move move = begin_move("pad_leading_dimension", program, stage);
   const Stage& padded = move.stage_ref();
   move.require(gap >= 1 && gap <= kLargest, "the gap must be 1 to 4096 elements");
   move.require(padded.kind == StageKind::Compute, "its results are not rows of a compute stage");

@@ -122,8 +122,8 @@ class Splitter {
 
 }  // namespace
 
-Program split_scatter(Program program, size_t stage, size_t axis, int64_t parts) {
-  const Move move = begin_move("split_scatter", program, stage);
+Program privatize_scatter(Program program, size_t stage, size_t axis, int64_t parts) {
+  const Move move = begin_move("privatize_scatter", program, stage);
   const Stage& whole = move.stage_ref();
   move.require(whole.kind == StageKind::Scatter, "that is no scatter");
   move.require(has_partial_results(whole.combiner.kind), "its combiner has no partial results");

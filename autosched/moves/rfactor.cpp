@@ -11,8 +11,8 @@
 #include "autosched/program/graph_edit.hpp"
 
 namespace adjit::sched {
-Program split_reduction(Program program, size_t stage, size_t axis, int64_t parts) {
-  const Move move = begin_move("split_reduction", program, stage);
+Program rfactor(Program program, size_t stage, size_t axis, int64_t parts) {
+  const Move move = begin_move("rfactor", program, stage);
   const Stage& whole = move.stage_ref();
   const Domain& domain = whole.domain;
   move.require(whole.kind == StageKind::Compute && has_partial_results(whole.combiner.kind),

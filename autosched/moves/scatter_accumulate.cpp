@@ -99,8 +99,8 @@ int64_t elements_with_room(const Program& program, size_t stage, const RowScatte
   return width;
 }
 
-Program weigh_rows(Program program, size_t stage) {
-  const Move move = begin_move("weigh_rows", program, stage);
+Program scatter_accumulate(Program program, size_t stage) {
+  const Move move = begin_move("scatter_accumulate", program, stage);
   Graph& graph = program.graph;
   ExprPool& pool = graph.pool;
   const Stage whole = graph.stages[stage];  // what is inserted moves the graph's

@@ -24,8 +24,8 @@ Stage pointwise(const std::vector<int64_t>& shape, TensorId result, std::vector<
 
 }  // namespace
 
-Program scatter_rows(Program program, size_t stage, size_t dimension, int64_t width) {
-  const Move move = begin_move("scatter_rows", program, stage);
+Program scatter_layout(Program program, size_t stage, size_t dimension, int64_t width) {
+  const Move move = begin_move("scatter_layout", program, stage);
   Stage rows = move.stage_ref();
   Graph& graph = program.graph;
   const TensorInfo result = graph.info(rows.results[0]);

@@ -191,14 +191,14 @@ class AxisBlocker {
 
 }  // namespace
 
-Program block_axis(Program program, std::span<const StageAxis> stages,
+Program split_axis(Program program, std::span<const StageAxis> stages,
                    std::span<const int64_t> steps) {
-  if (stages.empty()) throw Error(ErrorCode::Schedule, "block_axis: needs a stage");
+  if (stages.empty()) throw Error(ErrorCode::Schedule, "split_axis: needs a stage");
   Json names = Json::array(), axes = Json::array();
   std::vector<bool> member(program.graph.stages.size(), false);
   int64_t extent = 0;
   for (const StageAxis& s : stages) {
-    const Move move = begin_move("block_axis", program, s.stage);
+    const Move move = begin_move("split_axis", program, s.stage);
     const Stage& stage = move.stage_ref();
     move.require(!member[s.stage], "a stage is there twice");
     member[s.stage] = true;
@@ -211,14 +211,14 @@ Program block_axis(Program program, std::span<const StageAxis> stages,
     names.push_back(stage_name(program.graph, stage));
     axes.push_back(s.axis);
   }
-  const Move move = begin_move("block_axis", program, stages[0].stage);
+  const Move move = begin_move("split_axis", program, stages[0].stage);
   move.require(!steps.empty() && steps.front() < extent && steps.back() >= 1,
                "there must be steps, of 1 point or more, the first shorter than the axis");
   for (size_t k = 1; k < steps.size(); ++k)
     move.require(steps[k] >= 1 && steps[k] < steps[k - 1] && steps[k - 1] % steps[k] == 0,
                  "each step must divide the one before");
   AxisBlocker(program, stages, steps)();
-  append_move(program, {{"move", "block_axis"},
+  append_move(program, {{"move", "split_axis"},
                         {"stages", std::move(names)},
                         {"axes", std::move(axes)},
                         {"steps", std::vector<int64_t>(steps.begin(), steps.end())}});

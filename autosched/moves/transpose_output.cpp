@@ -28,8 +28,8 @@ Domain permuted(const Domain& domain, std::span<const size_t> place) {
 
 }  // namespace
 
-Program transpose_results(Program program, size_t stage, size_t axis) {
-  const Move move = begin_move("transpose_results", program, stage);
+Program transpose_output(Program program, size_t stage, size_t axis) {
+  const Move move = begin_move("transpose_output", program, stage);
   const Stage& whole = move.stage_ref();
   move.require(whole.kind == StageKind::Compute && !whole.running,
                "only compute stages have results that can be transposed");
@@ -73,7 +73,7 @@ Program transpose_results(Program program, size_t stage, size_t axis) {
   reset_nest(program, stage);
   insert_stage(program, stage, std::move(made));
   index_readers(program);
-  append_move(program, {{"move", "transpose_results"},
+  append_move(program, {{"move", "transpose_output"},
                         {"stage", stage_name(graph, program.graph.stages[stage + 1])},
                         {"axis", axis}});
   return program;

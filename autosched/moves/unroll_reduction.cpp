@@ -21,9 +21,9 @@ ExprId plus_term(ExprPool& pool, ExprId sum, ExprId term) {
 
 }  // namespace
 
-Program expand_reduction(Program program, size_t stage) {
+Program unroll_reduction(Program program, size_t stage) {
   constexpr int64_t kMostTerms = 64;
-  const Move move = begin_move("expand_reduction", program, stage);
+  const Move move = begin_move("unroll_reduction", program, stage);
   const Stage& whole = move.stage_ref();
   const Domain& domain = whole.domain;
   move.require(whole.kind == StageKind::Compute && whole.combiner.kind == CombinerKind::Sum &&

@@ -127,7 +127,7 @@ class Siblings {
     const Stage& stage = program.graph.stages[s];
     return worth_fusing(program.graph, meter, group, stage) &&
            independent(program, producers, group.stages, s) &&
-           choices_.keeps(Decision::Siblings, program.graph, stage);
+           choices_.keeps(Decision::FuseSiblings, program.graph, stage);
   }
 
   const StageSet& planned_;

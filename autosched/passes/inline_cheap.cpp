@@ -251,7 +251,7 @@ std::vector<size_t> sums_worth_expanding(const Program& program, const Shapes& a
   }
   if (candidates.empty()) return candidates;
   Program expanded = program;
-  for (size_t s : candidates) expanded = expand_reduction(std::move(expanded), s);
+  for (size_t s : candidates) expanded = unroll_reduction(std::move(expanded), s);
   const InliningPlan plan = plan_inlining(expanded, again);
   std::erase_if(candidates, [&](size_t s) { return !std::ranges::binary_search(plan.inlined, s); });
   return candidates;
@@ -259,7 +259,7 @@ std::vector<size_t> sums_worth_expanding(const Program& program, const Shapes& a
 
 Program inline_cheap_stages(Program program, const Shapes& again) {
   for (size_t s : sums_worth_expanding(program, again))
-    program = expand_reduction(std::move(program), s);
+    program = unroll_reduction(std::move(program), s);
   const InliningPlan plan = plan_inlining(program, again);
   if (!plan.recomputed.empty()) program = recompute(std::move(program), plan.recomputed);
   if (!plan.inlined.empty()) program = inline_stages(std::move(program), plan.inlined);

@@ -21,7 +21,7 @@ struct InliningPlan {
 using Shapes = std::vector<std::vector<int64_t>>;
 
 /// Short sums (ascending) whose results are large, which would be inlined if they were written out
-/// (expand_reduction).
+/// (unroll_reduction).
 std::vector<size_t> sums_worth_expanding(const Program& program, const Shapes& again = {});
 
 /// Linear in the graph. A stage is inlined when its readers are pointwise over the same points, or

@@ -57,7 +57,7 @@ std::optional<size_t> reader_after_pause(const Program& program, size_t s) {
 
 // Planned stages stand side by side, to share what stays in the caches.
 Program in_order(Program program, const StageSet& planned) {
-  return planned.empty() ? early_results(std::move(program)) : program;
+  return planned.empty() ? eager_outputs(std::move(program)) : program;
 }
 
 struct Step {
@@ -337,7 +337,7 @@ class RematerializationPlanner {
 }  // namespace
 
 Program rematerialize_stages(Program program, const StageSet& planned, const Choices& choices) {
-  if (!choices.requests(Decision::EarlyResults)) return program;
+  if (!choices.requests(Decision::EagerOutputs)) return program;
   program = in_order(std::move(program), planned);
   for (size_t s = program.graph.stages.size(); s-- > 0;) {
     if (!choices.requests(Decision::Rematerialize,
@@ -356,7 +356,7 @@ Rematerialization plan_rematerialization(const Program& program, const StageSet&
 }
 
 Answers answers_for(const Rematerialization& plan, const Rematerialization::Step& step) {
-  Answers answers{{{Decision::EarlyResults, ""}, 1}};
+  Answers answers{{{Decision::EagerOutputs, ""}, 1}};
   for (size_t k = 0; k < step.stages; ++k) answers[{Decision::Rematerialize, plan.stages[k]}] = 1;
   return answers;
 }

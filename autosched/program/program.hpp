@@ -3,7 +3,7 @@
 //
 // A program is a value. `initial_program` (initial_program.hpp) makes the plainest legal one; moves
 // (moves.hpp) are the only way to change one; the emitter (jit/emit) turns any legal program into
-// code. A program holds its own graph, because some moves rewrite stages (inline, split_reduction,
+// code. A program holds its own graph, because some moves rewrite stages (inline, rfactor,
 // pack).
 //
 // Loops. Every axis of a stage is covered by one or more loops of its nest, whose steps multiply

@@ -189,7 +189,7 @@ TEST(RowGroups, ShortRowsGoSideBySide) {
   for (const auto& [rows, columns] : {std::pair{256, 40}, {255, 33}, {96, 17}}) {
     const Graph g = softmax_graph(rows, columns);
     const Program p = default_schedule(g, kTwo);
-    EXPECT_NE(p.moves_json.find("group_rows"), std::string::npos) << print(p);
+    EXPECT_NE(p.moves_json.find("interleave"), std::string::npos) << print(p);
     expect_faithful(p, g);
   }
 }

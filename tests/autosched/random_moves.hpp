@@ -37,27 +37,29 @@ inline Program random_move(Program p, Random& random) {
     case 7: return recompute(std::move(p), std::vector<size_t>{s});
     case 8:
       if (large) return p;
-      return split_reduction(std::move(p), s, axis, random.between(2, 4));
+      return rfactor(std::move(p), s, axis, random.between(2, 4));
     case 9:
       if (large) return p;
       return split_residues(std::move(p), s, axis, random.between(2, 4));
     case 10:
       if (large) return p;
-      return split_scatter(std::move(p), s, axis, random.between(2, 4));
+      return privatize_scatter(std::move(p), s, axis, random.between(2, 4));
     case 11: return fuse_siblings(std::move(p), std::vector<size_t>{s, other});
-    case 12: return expand_reduction(std::move(p), s);
-    case 13: return stream(std::move(p), s);
-    case 14: return scatter_rows(std::move(p), s, axis);
-    case 15: return hoist(std::move(p), std::vector<Hoisted>{{s, {axis, 0}}, {other, {0, axis}}});
-    case 16: return gather(std::move(p), std::vector<size_t>{s, other});
+    case 12: return unroll_reduction(std::move(p), s);
+    case 13: return store_nontemporal(std::move(p), s);
+    case 14: return scatter_layout(std::move(p), s, axis);
+    case 15:
+      return materialize_common(std::move(p),
+                                std::vector<Hoisted>{{s, {axis, 0}}, {other, {0, axis}}});
+    case 16: return make_adjacent(std::move(p), std::vector<size_t>{s, other});
     case 17: {
       const auto depth = static_cast<size_t>(random.between(1, 2));
-      return group_rows(std::move(p), s, depth, random.between(2, 4));
+      return interleave(std::move(p), s, depth, random.between(2, 4));
     }
     case 18:
       if (stages > 20) return p;
       return rematerialize(std::move(p), s, other);
-    case 19: return early_results(std::move(p));
+    case 19: return eager_outputs(std::move(p));
     case 20: {
       if (large) return p;
       std::vector<StageAxis> stages{{s, axis}};
@@ -65,26 +67,26 @@ inline Program random_move(Program p, Random& random) {
       const int64_t block = random.between(1, 3);
       std::vector<int64_t> steps{block};
       if (random.between(0, 1) == 0) steps.insert(steps.begin(), 2 * block);
-      return block_axis(std::move(p), stages, steps);
+      return split_axis(std::move(p), stages, steps);
     }
-    case 22: return in_place(std::move(p), s);
+    case 22: return alias_reshape(std::move(p), s);
     case 23:
       if (large || stages > 20) return p;
-      return merge_axes(std::move(p), s, axis);
+      return fuse_axes(std::move(p), s, axis);
     case 24:
       if (large || stages > 20) return p;
-      return transpose_results(std::move(p), s, axis);
+      return transpose_output(std::move(p), s, axis);
     case 25: {
       if (large || stages > 20) return p;
       const std::vector<TensorId> read = tensors_read(p.graph, p.graph.stages[s]);
       if (read.empty()) return p;
       const auto which = random.between(0, static_cast<int64_t>(read.size()) - 1);
-      return sum_rows(std::move(p), s, read[static_cast<size_t>(which)]);
+      return gather_reduce(std::move(p), s, read[static_cast<size_t>(which)]);
     }
     case 26:
       if (large || stages > 20) return p;
-      return weigh_rows(std::move(p), s);
-    case 21: return pad_rows(std::move(p), s, random.between(1, 5));
+      return scatter_accumulate(std::move(p), s);
+    case 21: return pad_leading_dimension(std::move(p), s, random.between(1, 5));
     default: {
       std::vector<size_t> order(nest_at(p, *path).loops.size());
       for (size_t k = 0; k < order.size(); ++k) order[k] = k;

@@ -67,16 +67,16 @@ TEST(Recompute, LeavesTheStageForTheCaller) {
 TEST(SplitReduction, EvenAndRaggedParts) {
   const Graph g = matmul_graph(4, 5, 12);
   for (int64_t parts : {2, 3, 5, 12}) {
-    const Program p = split_reduction(plain(g), 0, 2, parts);
+    const Program p = rfactor(plain(g), 0, 2, parts);
     ASSERT_EQ(p.graph.stages.size(), 2u);
     EXPECT_EQ(stage_name(p.graph, p.graph.stages[1]), "C");
     expect_faithful(p, g);
   }
   const Graph soft = softmax_graph(3, 7);
-  expect_faithful(split_reduction(plain(soft), 0, 1, 3), soft);
-  expect_refused([&] { split_reduction(plain(g), 0, 1, 2); }, "not a reduction axis");
-  expect_refused([&] { split_reduction(plain(g), 0, 2, 13); }, "2 parts");
-  expect_refused([&] { split_reduction(plain(soft), 1, 1, 2); }, "no partial results");
+  expect_faithful(rfactor(plain(soft), 0, 1, 3), soft);
+  expect_refused([&] { rfactor(plain(g), 0, 1, 2); }, "not a reduction axis");
+  expect_refused([&] { rfactor(plain(g), 0, 2, 13); }, "2 parts");
+  expect_refused([&] { rfactor(plain(soft), 1, 1, 2); }, "no partial results");
 }
 TEST(Pack, PanelsOfTheSecondOperand) {
   const Graph g = matmul_graph(4, 10, 6);
@@ -190,19 +190,19 @@ TEST(ExpandReduction, IsTheSumWrittenOut) {
       "  e(i) +=! x(i, r_k) + z(r_k, r_l) where i in 0:6, r_k in 0:3, r_l in 0:2\n"
       "  f(i) max=! x(i, r_k)\n}");
   Program p = plain(graph);
-  for (size_t s : {0, 1}) p = expand_reduction(std::move(p), s);
+  for (size_t s : {0, 1}) p = unroll_reduction(std::move(p), s);
   for (size_t s : {0, 1}) {
     EXPECT_EQ(p.graph.stages[s].combiner.kind, CombinerKind::None);
     EXPECT_EQ(p.graph.stages[s].domain.reduction_rank(), 0u);
   }
   expect_faithful(p, graph);
   expect_faithful(replay(graph, p.moves_json, 2, 512), graph);
-  expect_refused([&] { expand_reduction(plain(graph), 2); }, "only a sum");
+  expect_refused([&] { unroll_reduction(plain(graph), 2); }, "only a sum");
   const Graph long_one = parse_graph("def main(float(6, 99) x) -> (d) { d(i) +=! x(i, r_k) }");
-  expect_refused([&] { expand_reduction(plain(long_one), 0); }, "too many terms");
+  expect_refused([&] { unroll_reduction(plain(long_one), 0); }, "too many terms");
   const Graph rows = parse_graph(
       "def main(float(6, 3) x) -> (d) { d(i) +=! x(i, r_k) where i in 0:6, r_k in 0:3, r_k <= i }");
-  expect_refused([&] { expand_reduction(plain(rows), 0); }, "conditions");
+  expect_refused([&] { unroll_reduction(plain(rows), 0); }, "conditions");
 }
 
 TEST(FuseSiblings, ReductionsOverOneDomain) {
@@ -215,7 +215,7 @@ TEST(FuseSiblings, ReductionsOverOneDomain) {
   const Program p = fuse_siblings(plain(graph), Stages{0, 1});
   EXPECT_EQ(p.kernels.size(), 3u);
   expect_faithful(p, graph);
-  expect_faithful(split_reduction(p, 0, 1, 4), graph);
+  expect_faithful(rfactor(p, 0, 1, 4), graph);
   expect_faithful(unroll(vectorize(p, 0, 1, 8), 0, 0, 2), graph);
   expect_faithful(vectorize(p, 0, 0, 4), graph);
   expect_refused([&] { fuse_siblings(plain(graph), Stages{0, 2}); }, "depends on another");

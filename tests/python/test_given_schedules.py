@@ -24,8 +24,8 @@ def lowered() -> Any:
 @pytest.mark.parametrize(
     ("move", "said"),
     [
-        ({"move": "merge_axes", "axis": -1}, '"axis" is -1; .* from 0 to 2'),
-        ({"move": "merge_axes", "axis": 2**64 - 1}, '"axis" is 18446744073709551615; '),
+        ({"move": "fuse_axes", "axis": -1}, '"axis" is -1; .* from 0 to 2'),
+        ({"move": "fuse_axes", "axis": 2**64 - 1}, '"axis" is 18446744073709551615; '),
         ({"move": "tile", "axis": True, "steps": [2]}, '"axis" is true; it must be an integer'),
         ({"move": "tile", "axis": 0.0, "steps": [2]}, '"axis" is 0.0; it must be an integer'),
         ({"move": "tile", "axis": 0, "steps": 2}, '"steps" is 2; it must be a list'),
@@ -49,12 +49,12 @@ def test_what_is_wrong_is_named(move: dict[str, Any], said: str) -> None:
 
 def test_names_that_are_not_there() -> None:
     low = lowered()
-    with pytest.raises(aj.ScheduleError, match="move 0: stream: .*no stage 'zzz'; there are 'mat"):
-        low.with_schedule('[{"move": "stream", "stage": "zzz"}]')
+    with pytest.raises(aj.ScheduleError, match="move 0: store_nontemporal: .*no stage 'zzz'; there are 'mat"):
+        low.with_schedule('[{"move": "store_nontemporal", "stage": "zzz"}]')
     with pytest.raises(aj.ScheduleError, match=r'move 1: .*no move "dance"'):
-        low.with_schedule('[{"move": "early_results"}, {"move": "dance", "stage": "matmul"}]')
+        low.with_schedule('[{"move": "eager_outputs"}, {"move": "dance", "stage": "matmul"}]')
     with pytest.raises(aj.ScheduleError, match=r'move 0: "stage" is there twice'):
-        low.with_schedule('[{"move": "stream", "stage": "matmul", "stage": "matmul"}]')
+        low.with_schedule('[{"move": "store_nontemporal", "stage": "matmul", "stage": "matmul"}]')
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_gradients_of_long_sequences(
     queries, keys = (*batch, rows, width), (*batch, columns, width)
     g, q, k, v = draw(queries, queries, keys, keys, dtype=dtype)
     lowered = aj.lower(pull, g, q, k, v)
-    assert '"block_axis"' in lowered.schedule_json
+    assert '"split_axis"' in lowered.schedule_json
     compiled = lowered.compile()
     whole = int(np.prod(batch)) * rows * columns * q.itemsize
     assert compiled.report["workspace_bytes"] < 2 * whole, "neither weights nor their gradients"
@@ -75,8 +75,8 @@ def test_layers_have_chains_of_their_own() -> None:
         return x
 
     lowered = aj.lower(layers, x, *weights)
-    assert lowered.schedule_json.count('"block_axis"') == 3
-    assert lowered.schedule_json.count('"gather"') == 3
+    assert lowered.schedule_json.count('"split_axis"') == 3
+    assert lowered.schedule_json.count('"make_adjacent"') == 3
     compiled = lowered.compile()
     assert compiled.report["workspace_bytes"] < 2 * 1200 * 1200 * 4
     expected = x.astype(np.float64)
@@ -100,7 +100,7 @@ def test_what_runs_between_rows_is_no_copy() -> None:
         return aj.einsum("hij,hid->hjd", aj.exp(scores), x)
 
     lowered = aj.lower(forward, q, k, x, r, s)
-    assert '"block_axis"' in lowered.schedule_json
+    assert '"split_axis"' in lowered.schedule_json
     exact = [a.astype(np.float64) for a in (q, k, x, r, s)]
     sums = np.einsum("hij,hid->hjd", weighted(np, *exact[:2]), exact[2])
     scores = np.einsum("hid,hjd->hij", *exact[3:]) * np.cumsum(sums, 1)[:, :1, :1]
@@ -126,7 +126,7 @@ def test_what_waits_for_a_sum_is_no_row() -> None:
 def test_the_forward_alone() -> None:
     q, k, v = draw((2, 1200, 16), (2, 1100, 16), (2, 1100, 16))
     lowered = aj.lower(attention, q, k, v)
-    assert '"block_axis"' in lowered.schedule_json
+    assert '"split_axis"' in lowered.schedule_json
     expected = by_numpy(q, q, k, v)[0]
     np.testing.assert_allclose(lowered.compile()(q, k, v), expected, rtol=1e-5, atol=1e-5)
 
@@ -249,7 +249,7 @@ def test_layers_whose_heads_are_mixed(
 
     every = tuple(range(len(weights) + 1))
     lowered = aj.lower(aj.grad(total, argnums=every), x, *weights)
-    assert lowered.schedule_json.count('"block_axis"') == 2 * layers
+    assert lowered.schedule_json.count('"split_axis"') == 2 * layers
     compiled = lowered.compile()
     scores = heads * tokens * tokens * x.itemsize
     assert compiled.report["workspace_bytes"] < (layers + 1.5) * scores, "one a layer is kept"

@@ -147,7 +147,7 @@ class RowGrouper {
     if (!enough_rows(nest, depth, program_.graph.stages[stage])) return false;
     const bool wanted = fills_lanes(stage, nest, depth, where.region);
     const size_t answer =
-        choices_.pick(Decision::Attach, program_.graph, program_.graph.stages[stage], [&] {
+        choices_.pick(Decision::ComputeAt, program_.graph, program_.graph.stages[stage], [&] {
           return wanted ? std::vector<std::string>{"yes", "no"}
                         : std::vector<std::string>{"no", "yes"};
         });
@@ -222,9 +222,9 @@ class RowGrouper {
     int64_t rows = std::min({kRowsAtOnce, kPointsSideBySide / row, trips / kLeastGroups});
     while (rows > 1 && trips % rows != 0) --rows;
     if (!reduces || rows < kFewestRowsAtOnce) return;
-    if (choices_.pick(Decision::Rows, program_.graph, program_.graph.stages[host],
+    if (choices_.pick(Decision::Interleave, program_.graph, program_.graph.stages[host],
                       [&] { return std::vector<std::string>{std::to_string(rows), "1"}; }) == 0)
-      program_ = group_rows(std::move(program_), host, depth, rows);
+      program_ = interleave(std::move(program_), host, depth, rows);
   }
 
   // The order of the host's loops in which those of [0, depth) that the stage's region follows are

@@ -126,7 +126,7 @@ class PairSharer {
       if (std::ranges::find(declined_, stage(first).results.front()) != declined_.end()) continue;
       std::optional<Group> group = group_from(scratch, first, candidates);
       if (group && pays(scratch, *group) &&
-          choices_.keeps(Decision::Share, program_.graph, stage(first)))
+          choices_.keeps(Decision::SharePairwise, program_.graph, stage(first)))
         return group;
       declined_.push_back(stage(first).results.front());
     }
@@ -286,7 +286,7 @@ class PairSharer {
       readers.push_back({member.stage, pair_axes(program_.graph, member)});
       members.push_back(stage(member.stage).results.front());
     }
-    program_ = hoist(std::move(program_), readers);
+    program_ = materialize_common(std::move(program_), readers);
     const TensorId pairs = stage(group.members.front().stage).results.front();
     for (TensorId operand : operands_of_pairs(pairs)) {
       names.push_back(operand);
@@ -297,7 +297,7 @@ class PairSharer {
     for (size_t k = 0; k < members.size(); ++k) {
       const size_t s = stage_of(members[k]), reduced = reduced_axis(stage(s));
       if (group.members[k].over_rows) {
-        program_ = split_reduction(std::move(program_), s, reduced, ceil_div(group.rows, rows));
+        program_ = rfactor(std::move(program_), s, reduced, ceil_div(group.rows, rows));
         names.push_back(stage(s).results.front());
         plan(names.back(), 1, 1);
       } else {
@@ -307,7 +307,7 @@ class PairSharer {
     }
     std::vector<size_t> chain;
     for (TensorId name : names) chain.push_back(stage_of(name));
-    program_ = gather(std::move(program_), chain);
+    program_ = make_adjacent(std::move(program_), chain);
   }
 
   // Sums for every pair that only the stage of all values reads: a task makes its rows of them.

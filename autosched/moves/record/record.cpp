@@ -15,7 +15,8 @@ Move begin_move(const char* name, Program& program, size_t stage) {
                 std::string(name) + ": there is no stage " + std::to_string(stage));
   const Move move{name, program, stage};
   constexpr std::array<std::string_view, 8> kOfLoops{
-      "tile", "reorder", "vectorize", "unroll", "parallel", "stream", "fetch_ahead", "in_place"};
+      "tile",     "reorder",           "vectorize", "unroll",
+      "parallel", "store_nontemporal", "prefetch",  "alias_reshape"};
   move.require(program.in_place == 0 || std::ranges::find(kOfLoops, name) != kOfLoops.end(),
                "results lie in place of others: what is computed where is settled");
   return move;

@@ -35,11 +35,13 @@ Packing packing_of(const MoveEntry& entry, size_t rank) {
 // Arguments are looked up before the program moves on.
 struct Row {
   std::string_view name;
+  std::string_view old_name;                // up to 0.1.0, and read for one version; "": the same
   std::array<std::string_view, 8> members;  // besides "move"
   void (*apply)(Program&, const MoveEntry&);
 };
 constexpr Row kMoves[] = {
     {"tile",
+     "",
      {"stage", "axis", "steps"},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
@@ -47,6 +49,7 @@ constexpr Row kMoves[] = {
        p = tile(std::move(p), stage, axis, steps);
      }},
     {"reorder",
+     "",
      {"stage", "order"},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
@@ -54,97 +57,119 @@ constexpr Row kMoves[] = {
        p = reorder(std::move(p), stage, order);
      }},
     {"vectorize",
+     "",
      {"stage", "axis", "lanes"},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
        p = vectorize(std::move(p), stage, axis, e.number("lanes", {2, kLaneLimit}));
      }},
     {"unroll",
+     "",
      {"stage", "axis", "factor"},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
        p = unroll(std::move(p), stage, axis, e.number("factor", {2, kUnrollLimit}));
      }},
     {"parallel",
+     "",
      {"stage", "loops"},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
        p = parallel(std::move(p), stage, e.position("loops", kLoopLimit + 1));
      }},
-    {"stream",
+    {"store_nontemporal",
+     "stream",
      {"stage"},
-     [](Program& p, const MoveEntry& e) { p = stream(std::move(p), e.stage("stage")); }},
-    {"fetch_ahead",
+     [](Program& p, const MoveEntry& e) { p = store_nontemporal(std::move(p), e.stage("stage")); }},
+    {"prefetch",
+     "fetch_ahead",
      {"stage", "axis"},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
        std::optional<size_t> axis;
        if (e.has("axis")) axis = e.axis("axis", stage);
-       p = fetch_ahead(std::move(p), stage, axis);
+       p = prefetch(std::move(p), stage, axis);
      }},
     {"compute_at",
+     "",
      {"stage", "host", "depth"},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), host = e.stage("host");
        p = compute_at(std::move(p), stage, host, e.position("depth", kLoopLimit + 1));
      }},
-    {"group_rows",
+    {"interleave",
+     "group_rows",
      {"stage", "depth", "rows"},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), depth = e.position("depth", kLoopLimit + 1);
-       p = group_rows(std::move(p), stage, depth, e.number("rows", kPositive));
+       p = interleave(std::move(p), stage, depth, e.number("rows", kPositive));
      }},
     {"inline",
+     "",
      {"stages"},
      [](Program& p, const MoveEntry& e) {
        const std::vector<size_t> stages = e.stages("stages");
        p = inline_stages(std::move(p), stages);
      }},
     {"recompute",
+     "",
      {"stages"},
      [](Program& p, const MoveEntry& e) {
        const std::vector<size_t> stages = e.stages("stages");
        p = recompute(std::move(p), stages);
      }},
     {"rematerialize",
+     "",
      {"stage", "reader"},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), reader = e.stage("reader");
        p = rematerialize(std::move(p), stage, reader);
      }},
-    {"early_results", {}, [](Program& p, const MoveEntry&) { p = early_results(std::move(p)); }},
-    {"expand_reduction",
+    {"eager_outputs",
+     "early_results",
+     {},
+     [](Program& p, const MoveEntry&) { p = eager_outputs(std::move(p)); }},
+    {"unroll_reduction",
+     "expand_reduction",
      {"stage"},
-     [](Program& p, const MoveEntry& e) { p = expand_reduction(std::move(p), e.stage("stage")); }},
-    {"split_reduction",
+     [](Program& p, const MoveEntry& e) { p = unroll_reduction(std::move(p), e.stage("stage")); }},
+    {"rfactor",
+     "split_reduction",
      {"stage", "axis", "parts"},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
-       p = split_reduction(std::move(p), stage, axis, e.number("parts", kPositive));
+       p = rfactor(std::move(p), stage, axis, e.number("parts", kPositive));
      }},
-    {"split_scatter",
+    {"privatize_scatter",
+     "split_scatter",
      {"stage", "axis", "parts"},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
-       p = split_scatter(std::move(p), stage, axis, e.number("parts", kPositive));
+       p = privatize_scatter(std::move(p), stage, axis, e.number("parts", kPositive));
      }},
-    {"scatter_rows",
+    {"scatter_layout",
+     "scatter_rows",
      {"stage", "dimension", "width"},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
        const int64_t width = e.has("width") ? e.number("width", kPositive) : 0;
-       p = scatter_rows(std::move(p), stage, e.position("dimension", kAxisLimit), width);
+       p = scatter_layout(std::move(p), stage, e.position("dimension", kAxisLimit), width);
      }},
-    {"weigh_rows",
+    {"scatter_accumulate",
+     "weigh_rows",
      {"stage"},
-     [](Program& p, const MoveEntry& e) { p = weigh_rows(std::move(p), e.stage("stage")); }},
-    {"sum_rows",
+     [](Program& p, const MoveEntry& e) {
+       p = scatter_accumulate(std::move(p), e.stage("stage"));
+     }},
+    {"gather_reduce",
+     "sum_rows",
      {"stage", "operand"},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
-       p = sum_rows(std::move(p), stage, e.tensor("operand"));
+       p = gather_reduce(std::move(p), stage, e.tensor("operand"));
      }},
-    {"schedule_steps",
+    {"schedule_scan",
+     "schedule_steps",
      {"stage", "moves"},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
@@ -153,9 +178,10 @@ constexpr Row kMoves[] = {
          throw Error(ErrorCode::Schedule, e.subject() + ": that is no scan");
        Program steps = replay_moves(*p.graph.stages[stage].scan->body, moves, p.cores,
                                     p.vector_bits, e.subject() + ": ");
-       p = schedule_steps(std::move(p), stage, std::move(steps));
+       p = schedule_scan(std::move(p), stage, std::move(steps));
      }},
     {"split_residues",
+     "",
      {"stage", "axis", "modulus", "inside"},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
@@ -163,6 +189,7 @@ constexpr Row kMoves[] = {
                           e.has("inside") && e.flag("inside"));
      }},
     {"pack",
+     "",
      {"stage", "operand", "dimensions", "before", "after", "instead_of_rows", "widen", "read"},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
@@ -171,12 +198,14 @@ constexpr Row kMoves[] = {
        p = pack(std::move(p), stage, operand, packing);
      }},
     {"fuse_siblings",
+     "",
      {"stages"},
      [](Program& p, const MoveEntry& e) {
        const std::vector<size_t> stages = e.stages("stages");
        p = fuse_siblings(std::move(p), stages);
      }},
-    {"hoist",
+    {"materialize_common",
+     "hoist",
      {"stages", "axes"},
      [](Program& p, const MoveEntry& e) {
        const std::vector<size_t> stages = e.stages("stages");
@@ -185,9 +214,10 @@ constexpr Row kMoves[] = {
        std::vector<Hoisted> readers;
        for (size_t k = 0; k < stages.size(); ++k)
          readers.push_back({stages[k], {axes[k].begin(), axes[k].end()}});
-       p = hoist(std::move(p), readers);
+       p = materialize_common(std::move(p), readers);
      }},
-    {"block_axis",
+    {"split_axis",
+     "block_axis",
      {"stages", "axes", "steps"},
      [](Program& p, const MoveEntry& e) {
        const std::vector<size_t> stages = e.stages("stages"),
@@ -196,41 +226,46 @@ constexpr Row kMoves[] = {
        if (axes.size() != stages.size()) e.refuse("axes", "it must name an axis for every stage");
        std::vector<StageAxis> blocked;
        for (size_t k = 0; k < stages.size(); ++k) blocked.push_back({stages[k], axes[k]});
-       p = block_axis(std::move(p), blocked, steps);
+       p = split_axis(std::move(p), blocked, steps);
      }},
-    {"merge_axes",
+    {"fuse_axes",
+     "merge_axes",
      {"stage", "axis"},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
-       p = merge_axes(std::move(p), stage, e.axis("axis", stage));
+       p = fuse_axes(std::move(p), stage, e.axis("axis", stage));
      }},
-    {"transpose_results",
+    {"transpose_output",
+     "transpose_results",
      {"stage", "axis"},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
-       p = transpose_results(std::move(p), stage, e.axis("axis", stage));
+       p = transpose_output(std::move(p), stage, e.axis("axis", stage));
      }},
-    {"pad_rows",
+    {"pad_leading_dimension",
+     "pad_rows",
      {"stage", "gap"},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
-       p = pad_rows(std::move(p), stage, e.number("gap", kPositive));
+       p = pad_leading_dimension(std::move(p), stage, e.number("gap", kPositive));
      }},
-    {"in_place",
+    {"alias_reshape",
+     "in_place",
      {"stage"},
-     [](Program& p, const MoveEntry& e) { p = in_place(std::move(p), e.stage("stage")); }},
-    {"gather",
+     [](Program& p, const MoveEntry& e) { p = alias_reshape(std::move(p), e.stage("stage")); }},
+    {"make_adjacent",
+     "gather",
      {"stages"},
      [](Program& p, const MoveEntry& e) {
        const std::vector<size_t> stages = e.stages("stages");
-       p = gather(std::move(p), stages);
+       p = make_adjacent(std::move(p), stages);
      }},
 };
 
 void apply_move(Program& program, const Json& json) {
   const MoveEntry entry(json, program);
   for (const Row& row : kMoves)
-    if (entry.kind() == row.name) {
+    if (entry.kind() == row.name || (!row.old_name.empty() && entry.kind() == row.old_name)) {
       entry.allow_only(row.members);
       return row.apply(program, entry);
     }

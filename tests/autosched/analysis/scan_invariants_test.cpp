@@ -58,7 +58,7 @@ TEST(StepInvariants, WhatLiesInPlaceOfAResultIsMadeInEveryStep) {
   const Scan& of = *program.graph.stages[scan.root.stage].scan;
   const size_t b = stage_of(*scan.steps, "b");
   EXPECT_TRUE(invariant_kernels(*scan.steps, of).front());
-  EXPECT_FALSE(invariant_kernels(in_place(*scan.steps, b), of).front());
+  EXPECT_FALSE(invariant_kernels(alias_reshape(*scan.steps, b), of).front());
 }
 
 // A step multiplies two rows by W transposed.

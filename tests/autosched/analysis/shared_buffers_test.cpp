@@ -125,7 +125,7 @@ TEST(SharedBuffers, OnlyOtherShapesLieInPlace) {
     const Program plain = initial_program(graph, 2, 512);
     const BufferSharing sharing(plain.graph);
     EXPECT_EQ(!sharing.refusal(1, plain.graph.stages[0].results[0]), gather.reshapes);
-    if (!gather.reshapes) expect_refused([&] { in_place(plain, 1); }, "in their order");
+    if (!gather.reshapes) expect_refused([&] { alias_reshape(plain, 1); }, "in their order");
     testing::expect_same_results(graph, reshapes_in_place(plain), 1);
     expect_right(graph);
   }
@@ -145,7 +145,8 @@ TEST(SharedBuffers, ViewsCountAsReaders) {
       "s(i) = h(i) * 2.0\n"
       "v(a, b) = s(2 * a + b) where a in 0:3, b in 0:2\n"
       "scatter float(3, 2) y(n(i) % 3, i % 2) += x(i) from v where i in 0:6");
-  expect_refused([&] { in_place(initial_program(start, 2, 512), 1); }, "a scatter writes over it");
+  expect_refused([&] { alias_reshape(initial_program(start, 2, 512), 1); },
+                 "a scatter writes over it");
   expect_right(start);
 }
 

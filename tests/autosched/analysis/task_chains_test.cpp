@@ -60,7 +60,7 @@ TEST(TaskChains, SumsInTurn) {
       "def main(float(2, 12, 6) x) -> (v, z) {\n"
       " t(h, i, j) = exp(x(h, i, j))\n v(h, j) +=! t(h, r, j) where h in 0:2, j in 0:6, r in 0:12\n"
       " z(h, i, j) = t(h, i, j) + v(h, j) where h in 0:2, i in 0:12, j in 0:6\n}");
-  Program p = block_axis(initial_program(graph, 2, 512),
+  Program p = split_axis(initial_program(graph, 2, 512),
                          std::vector<StageAxis>{{0, 1}, {1, 2}, {2, 1}}, Steps{4});
   const size_t v = stage_of(p, "v");
   p = reorder(std::move(p), v, std::vector<size_t>{0, 2, 1, 3});
@@ -77,9 +77,9 @@ TEST(TaskChains, SumsInTurn) {
       "def main(float(2, 12, 6) x) -> (v) {\n"
       " t(h, i, j) = exp(x(h, i, j))\n"
       " v(h, j) +=! t(h, r, j) where h in 0:2, j in 0:6, r in 0:12\n}");
-  p = block_axis(initial_program(without, 2, 512), std::vector<StageAxis>{{0, 1}, {1, 2}},
+  p = split_axis(initial_program(without, 2, 512), std::vector<StageAxis>{{0, 1}, {1, 2}},
                  Steps{4});
-  p = pad_rows(std::move(p), 0, 3);
+  p = pad_leading_dimension(std::move(p), 0, 3);
   p = reorder(std::move(p), 1, std::vector<size_t>{0, 2, 1, 3});
   for (size_t s : {0, 1}) p = parallel(std::move(p), s, 2);
   EXPECT_EQ(task_chains(p).continues, (std::vector<bool>{false, true}));
@@ -93,13 +93,13 @@ TEST(TaskChains, PartsOfSums) {
       "def main(float(10, 6) x) -> (v) {\n"
       " t(i, j) = exp(x(i, j))\n v(j) +=! t(r, j) where j in 0:6, r in 0:10\n}");
   for (const int64_t block : {4, 5}) {
-    Program p = split_reduction(initial_program(graph, 2, 512), 1, 1, ceil_div(10, block));
+    Program p = rfactor(initial_program(graph, 2, 512), 1, 1, ceil_div(10, block));
     p = parallel(tile(std::move(p), 0, 0, Steps{block}), 0, 1);
     p = parallel(std::move(p), 1, 1);
     EXPECT_EQ(task_chains(p).continues, (std::vector<bool>{false, true, false}));
     EXPECT_EQ(slice_of(p, "t"), 6 * block);
   }
-  Program p = split_reduction(initial_program(graph, 2, 512), 1, 1, 5);
+  Program p = rfactor(initial_program(graph, 2, 512), 1, 1, 5);
   p = parallel(tile(std::move(p), 0, 0, Steps{4}), 0, 1);
   p = parallel(std::move(p), 1, 1);
   EXPECT_FALSE(task_chains(p).continues[1]) << "other parts";

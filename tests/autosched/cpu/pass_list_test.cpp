@@ -59,23 +59,23 @@ TEST(PassList, EveryDecisionIsOffered) {
   }
   for (const Pass& pass : passes())
     for (Decision decision : pass.decisions) {
-      if (decision == Decision::EarlyResults || decision == Decision::Rematerialize) continue;
+      if (decision == Decision::EagerOutputs || decision == Decision::Rematerialize) continue;
       EXPECT_TRUE(offered.contains(decision)) << name_of(decision);
     }
 }
 
 TEST(PassList, APassAsksNothingElse) {
   Choices choices;
-  const Choices::Only only(choices, {Decision::Attach});
+  const Choices::Only only(choices, {Decision::ComputeAt});
   const Graph graph = softmax_graph(4, 4);
-  EXPECT_TRUE(choices.keeps(Decision::Attach, graph, graph.stages[0]));
+  EXPECT_TRUE(choices.keeps(Decision::ComputeAt, graph, graph.stages[0]));
   EXPECT_THROW((void)choices.keeps(Decision::Pack, graph, graph.stages[0]), Error);
   {
     const Choices::Only inner(choices, {Decision::Pack});
     EXPECT_TRUE(choices.keeps(Decision::Pack, graph, graph.stages[0]));
-    EXPECT_THROW((void)choices.requests(Decision::EarlyResults), Error);
+    EXPECT_THROW((void)choices.requests(Decision::EagerOutputs), Error);
   }
-  EXPECT_TRUE(choices.keeps(Decision::Attach, graph, graph.stages[0]));
+  EXPECT_TRUE(choices.keeps(Decision::ComputeAt, graph, graph.stages[0]));
 }
 
 }  // namespace

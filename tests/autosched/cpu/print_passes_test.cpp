@@ -37,7 +37,7 @@ TEST(PrintPasses, AnswersChangeWhatPassesDo) {
   schedule_with(graph, kTwoCores, recording);
   Answers all;
   for (const Offer& offer : recording.offers())
-    if (offer.subject.decision == Decision::Attach) all[offer.subject] = 1;
+    if (offer.subject.decision == Decision::ComputeAt) all[offer.subject] = 1;
   ASSERT_FALSE(all.empty());
   EXPECT_NE(print_passes(graph, kTwoCores).find("# fuse producers"), std::string::npos);
   EXPECT_EQ(print_passes(graph, kTwoCores, all).find("# fuse producers"), std::string::npos);

@@ -15,7 +15,7 @@ const char* const kReshaped =
 
 TEST(InPlace, AnotherShapeTakesNoKernel) {
   const Graph graph = parse_graph(kReshaped);
-  const Program p = in_place(plain(graph), 1);
+  const Program p = alias_reshape(plain(graph), 1);
   EXPECT_EQ(p.kernels.size(), 1u);
   EXPECT_EQ(stages_in_place(p), std::vector<size_t>{1});
   EXPECT_NE(print(p).find("y[2, 3, 5] is c"), std::string::npos) << print(p);
@@ -31,7 +31,7 @@ TEST(InPlace, DivisionsThatCancel) {
       "  c(b, r, j) = exp(x(b, r, j))\n"
       "  y(i, j) = c(i // 3, i % 3, j) where i in 0:6, j in 0:5\n"
       "  z(b) +=! c(b, r, q)\n}");
-  const Program p = in_place(plain(graph), 1);
+  const Program p = alias_reshape(plain(graph), 1);
   EXPECT_EQ(p.kernels.size(), 2u) << "others read it, too";
   expect_faithful(p, graph);
 }
@@ -43,7 +43,7 @@ TEST(InPlace, IsNoPartOfATask) {
       "  c(i, j) = exp(x(i, j))\n"
       "  y(b, r, j) = c(3 * b + r, j) where b in 0:2, r in 0:3, j in 0:4\n"
       "  z(i, j) = y(1, 2, j) * c(i, j) where i in 0:6, j in 0:4\n}");
-  Program p = in_place(plain(graph), 1);
+  Program p = alias_reshape(plain(graph), 1);
   for (size_t s : {0, 2}) p = parallel(std::move(p), s, 1);
   EXPECT_EQ(task_chains(p).continues, (std::vector<bool>{false, false}));
   expect_faithful(p, graph);
@@ -61,18 +61,18 @@ TEST(InPlace, OnceForATensor) {
   };
   const Program both =
       of("y, z", "  z(b, r, j) = c(2 * b + r, j) where b in 0:3, r in 0:2, j in 0:4");
-  expect_refused([&] { in_place(in_place(both, 1), 2); }, "in place of another result");
+  expect_refused([&] { alias_reshape(alias_reshape(both, 1), 2); }, "in place of another result");
   EXPECT_EQ(stages_in_place(reshapes_in_place(both)), std::vector<size_t>{1});
   const Program after =
       of("z", "  z(a, b, r, j) = y(b, r, 2 * a + j) where a in 0:1, b in 0:2, r in 0:3, j in 0:4");
-  expect_refused([&] { in_place(in_place(after, 2), 1); }, "in place of another result");
+  expect_refused([&] { alias_reshape(alias_reshape(after, 2), 1); }, "in place of another result");
 }
 
 TEST(InPlace, IsRefused) {
   const auto refused = [](const std::string& stages, size_t stage, const char* why) {
     const Graph graph =
         parse_graph("def main(float(6, 4) x, int64(6) n) -> (y) {\n" + stages + "\n}");
-    expect_refused([&] { in_place(plain(graph), stage); }, why);
+    expect_refused([&] { alias_reshape(plain(graph), stage); }, why);
   };
   const std::string c = "  c(i, j) = exp(x(i, j))\n";
   refused(c + "  y(i, j) = c(i, j) * 2.0", 1, "only read");
@@ -81,13 +81,14 @@ TEST(InPlace, IsRefused) {
   refused("  y(b, r, j) = x(3 * b + r, j) where b in 0:2, r in 0:3, j in 0:4", 0,
           "not in the workspace");
   const Graph graph = parse_graph(kReshaped);
-  const Program p = in_place(plain(graph), 1);
-  expect_refused([&] { in_place(p, 1); }, "in no kernel");
-  expect_refused([&] { in_place(pad_rows(plain(graph), 0, 2), 1); }, "in their order");
-  expect_refused([&] { split_reduction(p, 0, 2, 2); }, "settled");
+  const Program p = alias_reshape(plain(graph), 1);
+  expect_refused([&] { alias_reshape(p, 1); }, "in no kernel");
+  expect_refused([&] { alias_reshape(pad_leading_dimension(plain(graph), 0, 2), 1); },
+                 "in their order");
+  expect_refused([&] { rfactor(p, 0, 2, 2); }, "settled");
   expect_refused([&] { inline_stages(p, std::vector<size_t>{0}); }, "settled");
-  expect_refused([&] { pad_rows(p, 0, 2); }, "settled");
-  expect_refused([&] { early_results(p); }, "in place");
+  expect_refused([&] { pad_leading_dimension(p, 0, 2); }, "settled");
+  expect_refused([&] { eager_outputs(p); }, "in place");
 }
 
 }  // namespace

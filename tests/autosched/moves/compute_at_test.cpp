@@ -147,7 +147,7 @@ TEST(GroupRows, WhatIsAttachedRunsForSeveralRows) {
   Program p = plain(g);
   for (const char* name : {"s", "e", "m"}) p = attach(std::move(p), name, "y", 1);
   const Program rows = p;
-  p = group_rows(p, stage_of(p, "y"), 1, 4);
+  p = interleave(p, stage_of(p, "y"), 1, 4);
   const Nest& y = p.kernels[0].root;
   ASSERT_EQ(y.loops.size(), 3u);
   EXPECT_EQ(y.loops[0].step, 4);
@@ -160,15 +160,15 @@ TEST(GroupRows, WhatIsAttachedRunsForSeveralRows) {
   EXPECT_EQ(print(replay(g, p.moves_json, p.cores, p.vector_bits)), print(p));
   // Groups are what tasks consist of.
   expect_faithful(parallel(tile(p, stage_of(p, "y"), 0, Steps{8}), stage_of(p, "y"), 1), g);
-  expect_refused([&] { group_rows(p, stage_of(p, "y"), 1, 2); }, "scheduled already");
+  expect_refused([&] { interleave(p, stage_of(p, "y"), 1, 2); }, "scheduled already");
   const size_t host = stage_of(rows, "y");
-  expect_refused([&] { group_rows(rows, host, 1, 5); }, "multiple of the rows");
-  expect_refused([&] { group_rows(rows, host, 1, 1); }, "multiple of the rows");
-  expect_refused([&] { group_rows(rows, host, 0, 4); }, "no such loop");
-  expect_refused([&] { group_rows(rows, host, 2, 3); }, "attached to another loop");
-  expect_refused([&] { group_rows(rows, stage_of(rows, "s"), 1, 4); }, "attached to another stage");
-  expect_refused([&] { group_rows(plain(g), host, 1, 4); }, "nothing is attached");
-  expect_refused([&] { group_rows(vectorize(rows, stage_of(rows, "e"), 1, 4), host, 1, 4); },
+  expect_refused([&] { interleave(rows, host, 1, 5); }, "multiple of the rows");
+  expect_refused([&] { interleave(rows, host, 1, 1); }, "multiple of the rows");
+  expect_refused([&] { interleave(rows, host, 0, 4); }, "no such loop");
+  expect_refused([&] { interleave(rows, host, 2, 3); }, "attached to another loop");
+  expect_refused([&] { interleave(rows, stage_of(rows, "s"), 1, 4); }, "attached to another stage");
+  expect_refused([&] { interleave(plain(g), host, 1, 4); }, "nothing is attached");
+  expect_refused([&] { interleave(vectorize(rows, stage_of(rows, "e"), 1, 4), host, 1, 4); },
                  "attached nest is scheduled");
 }
 
@@ -177,7 +177,7 @@ TEST(GroupRows, WhatIsReadElsewhereIsComputedOnce) {
       "def f(float(8, 8) x) -> (y, z) {\n m(i) max=! x(i, r)\n"
       " y(i, j) = x(i, j) - m(i)\n z(i) = m(7 - i) where i in 0:8\n}");
   Program p = attach(plain(g), "m", "y", 1);
-  p = group_rows(p, stage_of(p, "y"), 1, 4);
+  p = interleave(p, stage_of(p, "y"), 1, 4);
   EXPECT_EQ(p.scopes[g.stages[0].results[0].value], Scope::Workspace);
   expect_faithful(p, g);
   // Rows of a band overlap: each group would compute two of the next group's.
@@ -185,7 +185,7 @@ TEST(GroupRows, WhatIsReadElsewhereIsComputedOnce) {
       "def f(float(10) x) -> (y) {\n t(i) = exp(x(i))\n"
       " y(i) = t(i) + t(i + 1) + t(i + 2) where i in 0:8\n}");
   p = attach(plain(band), "t", "y", 1);
-  p = group_rows(p, stage_of(p, "y"), 1, 4);
+  p = interleave(p, stage_of(p, "y"), 1, 4);
   EXPECT_EQ(p.kernels[0].root.attached[0].nest.spans, (Steps{6}));
   expect_faithful(p, band);
 }

@@ -8,11 +8,11 @@ namespace {
 
 TEST(EarlyResults, GradientsRunWhenTheirOperandsAreThere) {
   const Graph graph = parse_graph(kLayers);
-  const Program p = early_results(plain(graph));
+  const Program p = eager_outputs(plain(graph));
   EXPECT_EQ(names(p),
             (std::vector<std::string>{"p", "a", "q", "b", "dq", "dv", "da", "dp", "dw", "dx"}));
   expect_faithful(p, graph);
-  EXPECT_EQ(names(early_results(p)), names(p));
+  EXPECT_EQ(names(eager_outputs(p)), names(p));
 }
 
 // What needs no operand of ours is computed where it is read.
@@ -25,7 +25,7 @@ TEST(EarlyResults, WhatWaitsForNothingWaitsForItsReader) {
       "  u(i, j) = t(j, i) + 1.0\n"
       "  z(i) +=! b(i, k) * a(i, k)\n"
       "  y(i, j) +=! u(i, k) * b(k, j)\n}");
-  const Program p = early_results(plain(graph));
+  const Program p = eager_outputs(plain(graph));
   EXPECT_EQ(names(p), (std::vector<std::string>{"a", "b", "t", "u", "z", "y"}));
   expect_faithful(p, graph);
 }
@@ -39,7 +39,7 @@ TEST(EarlyResults, SeveralResultsWaitForTheirFirstReader) {
       "  c(i) +=! x(r, i)\n"
       "  d(i) +=! c(r) * x(i, r)\n"
       "  z(i) = d(i) + float(b(i))\n}");
-  const Program p = early_results(plain(graph));
+  const Program p = eager_outputs(plain(graph));
   EXPECT_EQ(names(p), (std::vector<std::string>{"a", "y", "c", "d", "z"}));
   expect_faithful(p, graph);
 }

@@ -14,7 +14,7 @@ const char* const kBatch =
 
 TEST(MergeAxes, RowsOfABatch) {
   const Graph graph = parse_graph(kBatch);
-  Program p = merge_axes(plain(graph), 0, 0);
+  Program p = fuse_axes(plain(graph), 0, 0);
   const Stage& merged = p.graph.stages[stage_of(p, "p_merged")];
   EXPECT_EQ(merged.domain.extents, (std::vector<int64_t>{15, 4, 7}));
   EXPECT_TRUE(merged.domain.is_box());
@@ -22,16 +22,16 @@ TEST(MergeAxes, RowsOfABatch) {
   EXPECT_EQ(accesses.reads[0].strides, (std::vector<int64_t>{7, 0, 1})) << "divisions cancel";
   expect_faithful(p, graph);
   const size_t apart = stage_of(p, "p");
-  p = in_place(std::move(p), apart);
+  p = alias_reshape(std::move(p), apart);
   EXPECT_EQ(p.kernels.size(), 2u) << print(p);
   expect_faithful(p, graph);
 }
 
 TEST(MergeAxes, ColumnsAndAllAxes) {
   const Graph graph = parse_graph(kBatch);
-  expect_faithful(merge_axes(plain(graph), 0, 1), graph);
-  Program all = merge_axes(plain(graph), 0, 0);
-  all = merge_axes(std::move(all), 0, 0);
+  expect_faithful(fuse_axes(plain(graph), 0, 1), graph);
+  Program all = fuse_axes(plain(graph), 0, 0);
+  all = fuse_axes(std::move(all), 0, 0);
   EXPECT_EQ(all.graph.stages[0].domain.extents, (std::vector<int64_t>{60, 7}));
   expect_faithful(all, graph);
 }
@@ -41,16 +41,16 @@ TEST(MergeAxes, BesideConditionsOnOthers) {
       "def main(float(3, 5, 6) x) -> (y) {\n"
       "  y(i, j, k) +=! x(i, j, r) where i in 0:3, j in 0:5, k in 0:6, r in 0:6, r <= k, q0 = k // "
       "2, r + q0 >= 1\n}");
-  expect_faithful(merge_axes(plain(graph), 0, 0), graph);
-  expect_refused([&] { merge_axes(plain(graph), 0, 1); }, "conditions");
+  expect_faithful(fuse_axes(plain(graph), 0, 0), graph);
+  expect_refused([&] { fuse_axes(plain(graph), 0, 1); }, "conditions");
 }
 
 TEST(MergeAxes, WhatIsRefused) {
   const Graph graph = parse_graph(kBatch);
-  expect_refused([&] { merge_axes(plain(graph), 0, 2); }, "no two such output axes");
-  expect_refused([&] { merge_axes(plain(graph), 0, SIZE_MAX); }, "no two such output axes");
-  expect_refused([&] { merge_axes(unroll(plain(graph), 0, 0, 2), 0, 0); }, "before loops");
-  expect_refused([&] { merge_axes(parallel(plain(graph), 0, 1), 0, 0); }, "before loops");
+  expect_refused([&] { fuse_axes(plain(graph), 0, 2); }, "no two such output axes");
+  expect_refused([&] { fuse_axes(plain(graph), 0, SIZE_MAX); }, "no two such output axes");
+  expect_refused([&] { fuse_axes(unroll(plain(graph), 0, 0, 2), 0, 0); }, "before loops");
+  expect_refused([&] { fuse_axes(parallel(plain(graph), 0, 1), 0, 0); }, "before loops");
 }
 
 }  // namespace

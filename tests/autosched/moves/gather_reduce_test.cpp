@@ -7,7 +7,7 @@
 namespace adjit::sched {
 namespace {
 
-Program summed(const Graph& graph) { return sum_rows(plain(graph), 0, graph.inputs[0]); }
+Program summed(const Graph& graph) { return gather_reduce(plain(graph), 0, graph.inputs[0]); }
 
 TEST(SumRows, WeightsAndPlacesGoInFront) {
   Graph graph = parse_graph(
@@ -48,7 +48,7 @@ TEST(SumRows, SeveralSumsOfOneOperandShareItsRows) {
       "r_k in 0:2\n}");
   const size_t both[] = {0, 1};
   Program p = fuse_siblings(plain(graph), both);
-  p = sum_rows(std::move(p), 0, graph.inputs[0]);
+  p = gather_reduce(std::move(p), 0, graph.inputs[0]);
   EXPECT_EQ(p.graph.stages[stage_of(p, "y_row")].results.size(), 2u) << print(p);
   const Array two = [] {
     Array a = Array::zeros(DType::Float32, {7, 2});
@@ -116,10 +116,10 @@ TEST(SumRows, IsRefused) {
   const ExprId inside = b.graph.pool.make(Op::Lt, {b.axis(0), b.integer(5)});
   b.output(b.stage("y", {7, 4, 2}, 1, CombinerKind::Sum,
                    b.at(data, {b.graph.pool.add(b.axis(0), b.axis(2)), b.axis(1)}, inside)));
-  expect_refused([&] { sum_rows(plain(b.graph), 0, data); }, "under a condition");
+  expect_refused([&] { gather_reduce(plain(b.graph), 0, data); }, "under a condition");
   const Graph graph = flow_samples(5, 6);
-  expect_refused([&] { sum_rows(plain(graph), 0, TensorId{999}); }, "no such operand");
-  expect_refused([&] { sum_rows(plain(graph), 7, graph.inputs[0]); }, "no stage 7");
+  expect_refused([&] { gather_reduce(plain(graph), 0, TensorId{999}); }, "no such operand");
+  expect_refused([&] { gather_reduce(plain(graph), 7, graph.inputs[0]); }, "no stage 7");
 }
 
 }  // namespace

@@ -134,45 +134,45 @@ TEST(LoopMoves, ArgMaxTakesTheFirstOfEqualValues) {
 
 TEST(LoopMoves, StreamMarksResultsInMemory) {
   const Graph g = softmax_graph(4, 16);
-  const Program p = stream(plain(g), stage_of(plain(g), "e"));
+  const Program p = store_nontemporal(plain(g), stage_of(plain(g), "e"));
   EXPECT_NE(print(p).find("e[4, 16] (workspace, streamed)"), std::string::npos) << print(p);
   expect_faithful(p, g);
-  expect_refused([&] { stream(p, stage_of(p, "e")); }, "streamed already");
+  expect_refused([&] { store_nontemporal(p, stage_of(p, "e")); }, "streamed already");
   Program local = plain(g);
   for (const char* name : {"s", "e"}) {
     const size_t stage = stage_of(local, name), host = stage_of(local, "y");
     local = compute_at(std::move(local), stage, host, 1);
   }
-  expect_refused([&] { stream(local, stage_of(local, "e")); }, "buffer of the kernel");
+  expect_refused([&] { store_nontemporal(local, stage_of(local, "e")); }, "buffer of the kernel");
   Nest& nest = nest_at(local, *find_nest(local, stage_of(local, "e")));
   nest.streamed = true;
   expect_refused([&] { verify(local); }, "scope local");
   const Program scatter =
       plain(parse_graph("def f(float(9) d, int64(9) n) -> (h) { scatter float(5) h(n(i)) +=[drop] "
                         "d(i) where i in 0:9 }"));
-  expect_refused([&] { stream(scatter, scatter_in(scatter)); }, "has stored");
+  expect_refused([&] { store_nontemporal(scatter, scatter_in(scatter)); }, "has stored");
 }
 
 TEST(LoopMoves, FetchAheadMarksAttachedNests) {
   const Graph g = softmax_graph(4, 16);
   Program p = plain(g);
-  expect_refused([&] { fetch_ahead(p, stage_of(p, "e")); }, "not attached");
+  expect_refused([&] { prefetch(p, stage_of(p, "e")); }, "not attached");
   for (const char* name : {"s", "e"}) {
     const size_t stage = stage_of(p, name), host = stage_of(p, "y");
     p = compute_at(std::move(p), stage, host, 1);
   }
   const Program before = p;
   const size_t e = stage_of(p, "e");
-  p = fetch_ahead(std::move(p), e);
+  p = prefetch(std::move(p), e);
   EXPECT_NE(print(p).find(", fetches the next v"), std::string::npos) << print(p);
   verify(p);
   expect_faithful(p, g);
   EXPECT_EQ(print(replay(g, p.moves_json, p.cores, p.vector_bits)), print(p));
-  expect_refused([&] { fetch_ahead(p, stage_of(p, "e")); }, "fetches ahead already");
+  expect_refused([&] { prefetch(p, stage_of(p, "e")); }, "fetches ahead already");
   expect_refused(
       [&] {
         const Program tasks = parallel(before, stage_of(before, "y"), 1);
-        fetch_ahead(tasks, stage_of(tasks, "s"));
+        prefetch(tasks, stage_of(tasks, "s"));
       },
       "not serial");
   expect_refused([&] { parallel(p, stage_of(p, "y"), 1); }, "fetches");
@@ -187,16 +187,16 @@ TEST(LoopMoves, FetchAheadMarksAttachedNests) {
 TEST(LoopMoves, FetchAheadAlongALoopOfItsOwn) {
   const Graph g = matmul_graph(8, 64, 20);
   const Program whole = vectorize(plain(g), 0, 1, 8);
-  const Program p = fetch_ahead(whole, 0, 1);
+  const Program p = prefetch(whole, 0, 1);
   EXPECT_NE(print(p).find("by sum, fetches the next v"), std::string::npos) << print(p);
   verify(p);
   expect_faithful(p, g);
   EXPECT_EQ(print(replay(g, p.moves_json, p.cores, p.vector_bits)), print(p));
-  expect_refused([&] { fetch_ahead(whole, 0, 2); }, "no output axis");
-  expect_refused([&] { fetch_ahead(whole, 0, 7); }, "no output axis");
-  expect_refused([&] { fetch_ahead(p, 0, 0); }, "fetches ahead already");
+  expect_refused([&] { prefetch(whole, 0, 2); }, "no output axis");
+  expect_refused([&] { prefetch(whole, 0, 7); }, "no output axis");
+  expect_refused([&] { prefetch(p, 0, 0); }, "fetches ahead already");
   expect_refused([&] { unroll(p, 0, 1, 2); }, "fetches what");
-  expect_refused([&] { vectorize(fetch_ahead(plain(g), 0, 1), 0, 1, 8); }, "fetches what");
+  expect_refused([&] { vectorize(prefetch(plain(g), 0, 1), 0, 1, 8); }, "fetches what");
   const size_t columns_first[] = {1, 0, 2, 3};
   expect_refused([&] { parallel(reorder(p, 0, columns_first), 0, 1); }, "fetches what");
   expect_faithful(tile(p, 0, 1, Steps{32}), g);

@@ -17,7 +17,7 @@ TEST(Gather, NextToEachOther) {
       "  c(i) +=! x(i, r)\n"
       "  f(i) max=! a(i, r)\n"
       "  g(i) = c(i) + f(i)\n}");
-  const Program p = gather(plain(graph), Stages{0, 1, 4});
+  const Program p = make_adjacent(plain(graph), Stages{0, 1, 4});
   std::string order;
   for (const Kernel& kernel : p.kernels)
     order += stage_name(p.graph, p.graph.stages[kernel.root.stage]);
@@ -25,9 +25,9 @@ TEST(Gather, NextToEachOther) {
   expect_faithful(p, graph);
   EXPECT_TRUE(can_gather(plain(graph), Stages{1, 4}));
   EXPECT_FALSE(can_gather(plain(graph), Stages{0, 3, 5})) << "f lies between";
-  expect_refused([&] { gather(plain(graph), Stages{0, 3, 5}); }, "needed by another");
-  expect_refused([&] { gather(plain(graph), Stages{1}); }, "two or more");
-  expect_refused([&] { gather(plain(graph), Stages{1, 1}); }, "there twice");
+  expect_refused([&] { make_adjacent(plain(graph), Stages{0, 3, 5}); }, "needed by another");
+  expect_refused([&] { make_adjacent(plain(graph), Stages{1}); }, "two or more");
+  expect_refused([&] { make_adjacent(plain(graph), Stages{1, 1}); }, "there twice");
 }
 
 TEST(Gather, BesideWhatIsAttached) {
@@ -44,10 +44,10 @@ TEST(Gather, BesideWhatIsAttached) {
   p = compute_at(std::move(p), stage_of(p, "u"), stage_of(p, "f"), 1);
   p = compute_at(std::move(p), stage_of(p, "t"), stage_of(p, "f"), 1);
   const Stages rows{stage_of(p, "a"), stage_of(p, "b"), stage_of(p, "g")};
-  const Program gathered = gather(p, rows);
+  const Program gathered = make_adjacent(p, rows);
   expect_faithful(gathered, graph);
   EXPECT_EQ(gathered.kernels.size(), p.kernels.size());
-  expect_refused([&] { gather(p, Stages{stage_of(p, "a"), stage_of(p, "u")}); },
+  expect_refused([&] { make_adjacent(p, Stages{stage_of(p, "a"), stage_of(p, "u")}); },
                  "attached to another");
 }
 
@@ -62,9 +62,9 @@ TEST(Gather, BehindWhatAnotherHasAttached) {
   Program p = plain(graph);
   p = compute_at(std::move(p), stage_of(p, "t"), stage_of(p, "f"), 1);
   const Stages both{stage_of(p, "e"), stage_of(p, "f")};
-  expect_faithful(gather(p, both), graph);
+  expect_faithful(make_adjacent(p, both), graph);
   const Stages around{stage_of(p, "f"), stage_of(p, "g"), stage_of(p, "e")};
-  expect_faithful(gather(p, around), graph);
+  expect_faithful(make_adjacent(p, around), graph);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ const char* const kSums =
 
 TEST(Hoist, EqualValuesBecomeOneResult) {
   const Graph graph = parse_graph(kSums);
-  const Program p = hoist(plain(graph), Readers{{0, {0, 2}}, {1, {2, 0}}});
+  const Program p = materialize_common(plain(graph), Readers{{0, {0, 2}}, {1, {2, 0}}});
   ASSERT_EQ(p.graph.stages.size(), 4u);
   const Stage& pairs = p.graph.stages[0];
   EXPECT_EQ(pairs.results.size(), 1u);
@@ -25,7 +25,7 @@ TEST(Hoist, EqualValuesBecomeOneResult) {
     EXPECT_FALSE(p.graph.pool.is(id, Op::Exp));
   expect_faithful(p, graph);
   // The other way round.
-  const Program across = hoist(plain(graph), Readers{{0, {2, 0}}, {1, {0, 2}}});
+  const Program across = materialize_common(plain(graph), Readers{{0, {2, 0}}, {1, {0, 2}}});
   EXPECT_EQ(across.graph.stages[0].domain.extents, (std::vector<int64_t>{7, 6}));
   expect_faithful(across, graph);
 }
@@ -35,26 +35,30 @@ TEST(Hoist, OverAllAxesOrSome) {
       "def main(float(5, 4) x, float(6, 4) y, float(6) b) -> (u) {\n"
       "  u(i, k) +=! exp(x(i, k)) * cos(b(r)) * tanh(x(i, 0) * b(r)) * y(r, k)\n"
       "    where i in 0:5, k in 0:4, r in 0:6\n}");
-  const Program p = hoist(plain(graph), Readers{{0, {0, 2}}});
+  const Program p = materialize_common(plain(graph), Readers{{0, {0, 2}}});
   EXPECT_EQ(p.graph.stages[0].results.size(), 1u) << "what depends on one axis stays";
   expect_faithful(p, graph);
-  expect_faithful(hoist(plain(graph), Readers{{0, {2, 0, 1}}}), graph);
-  expect_faithful(hoist(plain(graph), Readers{{0, {2}}}), graph);
+  expect_faithful(materialize_common(plain(graph), Readers{{0, {2, 0, 1}}}), graph);
+  expect_faithful(materialize_common(plain(graph), Readers{{0, {2}}}), graph);
 }
 
 TEST(Hoist, IsRefused) {
   const Graph graph = parse_graph(kSums);
-  expect_refused([&] { hoist(plain(graph), Readers{{0, {0, 2}}, {1, {0, 2}}}); }, "same extents");
-  expect_refused([&] { hoist(plain(graph), Readers{{0, {0, 0}}}); }, "distinct axes");
-  expect_refused([&] { hoist(plain(graph), Readers{{0, {0, 3}}}); }, "distinct axes");
-  expect_refused([&] { hoist(plain(graph), Readers{{0, {0, 2}}, {2, {0, 1}}}); }, "not there yet");
-  expect_refused([&] { hoist(plain(graph), Readers{}); }, "needs a stage");
-  expect_refused([&] { hoist(plain(graph), Readers{{0, {0, 2}}, {0, {0, 2}}}); }, "there twice");
+  expect_refused([&] { materialize_common(plain(graph), Readers{{0, {0, 2}}, {1, {0, 2}}}); },
+                 "same extents");
+  expect_refused([&] { materialize_common(plain(graph), Readers{{0, {0, 0}}}); }, "distinct axes");
+  expect_refused([&] { materialize_common(plain(graph), Readers{{0, {0, 3}}}); }, "distinct axes");
+  expect_refused([&] { materialize_common(plain(graph), Readers{{0, {0, 2}}, {2, {0, 1}}}); },
+                 "not there yet");
+  expect_refused([&] { materialize_common(plain(graph), Readers{}); }, "needs a stage");
+  expect_refused([&] { materialize_common(plain(graph), Readers{{0, {0, 2}}, {0, {0, 2}}}); },
+                 "there twice");
   const Graph read = parse_graph("def main(float(6, 7) x) -> (u) { u(i) +=! x(i, r) }");
-  expect_refused([&] { hoist(plain(read), Readers{{0, {0, 1}}}); }, "nothing in the stages");
+  expect_refused([&] { materialize_common(plain(read), Readers{{0, {0, 1}}}); },
+                 "nothing in the stages");
   const Graph rows = parse_graph(
       "def main(float(6, 7) x) -> (u) { u(i) +=! exp(x(i, r)) where i in 0:6, r in 0:7, r <= i }");
-  expect_refused([&] { hoist(plain(rows), Readers{{0, {0, 1}}}); }, "over a box");
+  expect_refused([&] { materialize_common(plain(rows), Readers{{0, {0, 1}}}); }, "over a box");
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ TEST(PadRows, MovesRowsApart) {
   const Graph graph = parse_graph(
       "def main(float(3, 4, 8) x) -> (y) {\n"
       "  t(i, j, k) = exp(x(i, j, k))\n  y(i, k) +=! t(i, r, k)\n}");
-  const Program p = pad_rows(plain(graph), 0, 2);
+  const Program p = pad_leading_dimension(plain(graph), 0, 2);
   const TensorInfo& t = p.graph.info(p.graph.stages[0].results[0]);
   EXPECT_EQ(strides_of(t), (std::vector<int64_t>{40, 10, 1}));
   EXPECT_EQ(elements_with_gaps(t), 3 * 4 * 10);
@@ -25,10 +25,10 @@ TEST(PadRows, IsRefused) {
       "def main(float(3, 8) x) -> (y, s) {\n"
       "  t(i, k) = exp(x(i, k))\n  y(i, k) = t(i, k) * 2.0\n  u() +=! t(r, q)\n"
       "  s() = u() * 2.0\n}");
-  expect_refused([&] { pad_rows(plain(graph), 1, 2); }, "the caller has its results");
-  expect_refused([&] { pad_rows(plain(graph), 2, 2); }, "scalars");
-  expect_refused([&] { pad_rows(plain(graph), 0, 0); }, "1 to 4096");
-  expect_refused([&] { pad_rows(plain(graph), 0, 5000); }, "1 to 4096");
+  expect_refused([&] { pad_leading_dimension(plain(graph), 1, 2); }, "the caller has its results");
+  expect_refused([&] { pad_leading_dimension(plain(graph), 2, 2); }, "scalars");
+  expect_refused([&] { pad_leading_dimension(plain(graph), 0, 0); }, "1 to 4096");
+  expect_refused([&] { pad_leading_dimension(plain(graph), 0, 5000); }, "1 to 4096");
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ TEST(SplitScatter, EvenAndRaggedPartsOfEveryCombiner) {
       for (int64_t parts : {2, 3, 5, 10}) {
         const Graph graph = histogram(combiner, start);
         const Program p = plain(graph);
-        const Program split = split_scatter(p, scatter_in(p), 0, parts);
+        const Program split = privatize_scatter(p, scatter_in(p), 0, parts);
         SCOPED_TRACE(parts);
         expect_faithful(split, graph);
         const Stage& part = split.graph.stages[scatter_in(split)];
@@ -32,7 +32,7 @@ TEST(SplitScatter, EvenAndRaggedPartsOfEveryCombiner) {
 TEST(SplitScatter, TenPointsInFourPartsAreFourOfThree) {
   const Graph graph = histogram("+");
   const Program p = plain(graph);
-  const Program split = split_scatter(p, scatter_in(p), 0, 4);
+  const Program split = privatize_scatter(p, scatter_in(p), 0, 4);
   const Domain& domain = split.graph.stages[scatter_in(split)].domain;
   EXPECT_EQ(domain.extents[0] * domain.extents[1], 12);
   EXPECT_FALSE(domain.is_box());
@@ -48,22 +48,22 @@ TEST(SplitScatter, StagesAttachedToItAreNotDropped) {
   const Program p = plain(graph);
   const Program attached = compute_at(p, 0, scatter_in(p), 1);
   expect_faithful(attached, graph);
-  expect_refused([&] { split_scatter(attached, scatter_in(attached), 0, 2); },
+  expect_refused([&] { privatize_scatter(attached, scatter_in(attached), 0, 2); },
                  "split it before attaching");
-  expect_refused([&] { scatter_rows(attached, scatter_in(attached), 0); },
+  expect_refused([&] { scatter_layout(attached, scatter_in(attached), 0); },
                  "before attaching others to it");
-  expect_faithful(split_scatter(p, scatter_in(p), 0, 2), graph);
+  expect_faithful(privatize_scatter(p, scatter_in(p), 0, 2), graph);
 }
 
 TEST(SplitScatter, IsRefused) {
   const Graph graph = histogram("");
   const Program sets = plain(graph);
-  expect_refused([&] { split_scatter(sets, scatter_in(sets), 0, 2); }, "no partial results");
+  expect_refused([&] { privatize_scatter(sets, scatter_in(sets), 0, 2); }, "no partial results");
   const Program p = plain(histogram("+"));
-  expect_refused([&] { split_scatter(p, scatter_in(p), 2, 2); }, "no such axis");
-  expect_refused([&] { split_scatter(p, scatter_in(p), 1, 4); }, "2 parts to one a point");
-  expect_refused([&] { split_scatter(p, scatter_in(p), 0, 1); }, "2 parts to one a point");
-  expect_refused([&] { split_scatter(plain(matmul_graph(2, 2, 2)), 0, 0, 2); }, "no scatter");
+  expect_refused([&] { privatize_scatter(p, scatter_in(p), 2, 2); }, "no such axis");
+  expect_refused([&] { privatize_scatter(p, scatter_in(p), 1, 4); }, "2 parts to one a point");
+  expect_refused([&] { privatize_scatter(p, scatter_in(p), 0, 1); }, "2 parts to one a point");
+  expect_refused([&] { privatize_scatter(plain(matmul_graph(2, 2, 2)), 0, 0, 2); }, "no scatter");
 }
 
 }  // namespace

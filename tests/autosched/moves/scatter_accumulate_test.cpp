@@ -11,7 +11,7 @@ namespace {
 TEST(WeighRows, ValuesWeightsAndPlacesGoInFront) {
   const Graph graph = flow_gradient(3, 4, 5);
   const Program before = plain(graph);
-  const Program p = weigh_rows(before, scatter_in(before));
+  const Program p = scatter_accumulate(before, scatter_in(before));
   expect_faithful(p, graph);
   const Stage& scatter = p.graph.stages[scatter_in(p)];
   EXPECT_EQ(scatter.domain.extents, (std::vector<int64_t>{2, 5, 5, 2, 2, 12}))
@@ -25,14 +25,14 @@ TEST(WeighRows, ValuesWeightsAndPlacesGoInFront) {
 TEST(WeighRows, OfRowsThatAreLongerThanWhatIsWritten) {
   const Graph graph = flow_gradient(3, 4, 5, false);
   Program p = plain(graph);
-  p = scatter_rows(std::move(p), scatter_in(p), 1, 16);
-  p = weigh_rows(std::move(p), scatter_in(p));
+  p = scatter_layout(std::move(p), scatter_in(p), 1, 16);
+  p = scatter_accumulate(std::move(p), scatter_in(p));
   expect_faithful(p, graph);
   EXPECT_EQ(p.graph.stages[scatter_in(p)].domain.extents.back(), 16);
   // 14 elements are no whole number of groups of 4.
   p = plain(graph);
-  p = scatter_rows(std::move(p), scatter_in(p), 1, 14);
-  p = weigh_rows(std::move(p), scatter_in(p));
+  p = scatter_layout(std::move(p), scatter_in(p), 1, 14);
+  p = scatter_accumulate(std::move(p), scatter_in(p));
   expect_faithful(p, graph);
   EXPECT_EQ(p.graph.stages[scatter_in(p)].domain.extents.back(), 12);
 }
@@ -45,7 +45,7 @@ TEST(WeighRows, OfRowsThatAreWrittenInPart) {
                     "  scatter float(5, 8) h(n(i, k), c) +=[drop] d(i, c) * w(k)") +
         start + " where i in 0:7, c in 0:4, k in 0:3\n  y(a, b) = h(a, b) * 2.0\n}");
     const Program p = plain(graph);
-    const Program weighed = weigh_rows(p, scatter_in(p));
+    const Program weighed = scatter_accumulate(p, scatter_in(p));
     EXPECT_EQ(weighed.graph.stages[scatter_in(weighed)].domain.extents.back(), 4);
     expect_faithful(weighed, graph);
   }
@@ -58,7 +58,7 @@ TEST(WeighRows, OfOneAxisAndOfPlacesOutOfRange) {
       "in "
       "0:3\n}");
   const Program p = plain(graph);
-  expect_faithful(weigh_rows(p, scatter_in(p)), graph);
+  expect_faithful(scatter_accumulate(p, scatter_in(p)), graph);
 }
 
 TEST(WeighRows, IsRefused) {
@@ -67,7 +67,7 @@ TEST(WeighRows, IsRefused) {
         parse_graph("def f(float(7, 4) d, int64(7, 2) n, int64(7, 4) m) -> (h) {\n  scatter " +
                     scatter + " where i in 0:7, c in 0:4, k in 0:2\n}");
     const Program p = plain(graph);
-    expect_refused([&] { weigh_rows(p, scatter_in(p)); }, reason);
+    expect_refused([&] { scatter_accumulate(p, scatter_in(p)); }, reason);
   };
   refused("float(5, 4) h(n(i, k), c) max=[drop] d(i, c)", "only scatters of sums");
   refused("float(5, 4) h(n(i, k), 3 - c) +=[drop] d(i, c)", "from their beginning");
@@ -80,8 +80,8 @@ TEST(WeighRows, IsRefused) {
   const Program none = plain(parse_graph(
       "def f(float(7, 4) d, int64(7, 2) n) -> (h) {\n  scatter float(5, 4) h(n(i, k), c) +=[drop] "
       "d(i, c) where i in 0:7, c in 0:0, k in 0:2\n}"));
-  expect_refused([&] { weigh_rows(none, scatter_in(none)); }, "no points");
-  expect_refused([] { weigh_rows(plain(matmul_graph(2, 2, 2)), 0); }, "only scatters");
+  expect_refused([&] { scatter_accumulate(none, scatter_in(none)); }, "no points");
+  expect_refused([] { scatter_accumulate(plain(matmul_graph(2, 2, 2)), 0); }, "only scatters");
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ TEST(ScatterRows, OfEveryCombinerAndStart) {
       for (size_t dimension : {0u, 1u}) {
         const Graph graph = image(combiner, start);
         const Program p = plain(graph);
-        const Program rows = scatter_rows(p, scatter_in(p), dimension);
+        const Program rows = scatter_layout(p, scatter_in(p), dimension);
         SCOPED_TRACE(print(rows));
         expect_faithful(rows, graph);
         const Stage& stage = rows.graph.stages[scatter_in(rows)];
@@ -38,7 +38,7 @@ TEST(ScatterRows, RowsThatDataNamesLieCloseTogether) {
       "  scatter float(5, 3, 4, 2) h(n(b, i), c, min(i, 3), b) +=[drop] x(b, c, i) where b in 0:2, "
       "c in 0:3, i in 0:10\n}");
   const Program p = plain(graph);
-  const Program rows = scatter_rows(p, scatter_in(p), 1);
+  const Program rows = scatter_layout(p, scatter_in(p), 1);
   expect_faithful(rows, graph);
   const Stage& stage = rows.graph.stages[scatter_in(rows)];
   EXPECT_EQ(rows.graph.info(stage.results[0]).shape, (std::vector<int64_t>{4, 2, 5, 3}));
@@ -49,22 +49,22 @@ TEST(ScatterRows, RowsWithRoomBehind) {
     for (const int64_t width : {3, 4, 6}) {
       const Graph graph = image("+", start);
       const Program p = plain(graph);
-      const Program rows = scatter_rows(p, scatter_in(p), 1, width);
+      const Program rows = scatter_layout(p, scatter_in(p), 1, width);
       expect_faithful(rows, graph);
       const Stage& stage = rows.graph.stages[scatter_in(rows)];
       EXPECT_EQ(rows.graph.info(stage.results[0]).shape, (std::vector<int64_t>{2, 4, width}));
     }
   const Program p = plain(image("+"));
-  expect_refused([&] { scatter_rows(p, scatter_in(p), 1, 2); }, "must have all elements");
-  expect_refused([&] { scatter_rows(p, scatter_in(p), 1, 7); }, "at most twice as many");
+  expect_refused([&] { scatter_layout(p, scatter_in(p), 1, 2); }, "must have all elements");
+  expect_refused([&] { scatter_layout(p, scatter_in(p), 1, 7); }, "at most twice as many");
 }
 
 TEST(ScatterRows, IsRefused) {
   const Program p = plain(image("+"));
-  expect_refused([&] { scatter_rows(p, scatter_in(p), 2); }, "before the innermost");
-  expect_refused([&] { scatter_rows(p, scatter_in(p), 7); }, "no such dimension");
-  expect_refused([&] { scatter_rows(p, scatter_in(p), SIZE_MAX); }, "no such dimension");
-  expect_refused([&] { scatter_rows(plain(matmul_graph(2, 2, 2)), 0, 0); }, "no scatter");
+  expect_refused([&] { scatter_layout(p, scatter_in(p), 2); }, "before the innermost");
+  expect_refused([&] { scatter_layout(p, scatter_in(p), 7); }, "no such dimension");
+  expect_refused([&] { scatter_layout(p, scatter_in(p), SIZE_MAX); }, "no such dimension");
+  expect_refused([&] { scatter_layout(plain(matmul_graph(2, 2, 2)), 0, 0); }, "no scatter");
 }
 
 }  // namespace

@@ -38,13 +38,13 @@ TEST(ScheduleSteps, TheKernelRunsWhatItIsGiven) {
   ASSERT_EQ(steps.graph.stages.size(), 2u);
   const size_t inlined[] = {0};
   steps = inline_stages(std::move(steps), inlined);
-  const Program scheduled = schedule_steps(p, scan, steps);
+  const Program scheduled = schedule_scan(p, scan, steps);
   const auto of_scan = [&](const Kernel& k) { return k.root.stage == scan; };
   const auto kernel = std::ranges::find_if(scheduled.kernels, of_scan);
   ASSERT_NE(kernel, scheduled.kernels.end());
   ASSERT_TRUE(kernel->steps);
   EXPECT_EQ(kernel->steps->kernels.size(), 1u);
-  EXPECT_NE(scheduled.moves_json.find("schedule_steps"), std::string::npos);
+  EXPECT_NE(scheduled.moves_json.find("schedule_scan"), std::string::npos);
   const Program again = replay(graph, scheduled.moves_json, 2, 512);
   EXPECT_EQ(print(again), print(scheduled));
   EXPECT_EQ(again.moves_json, scheduled.moves_json);
@@ -52,7 +52,7 @@ TEST(ScheduleSteps, TheKernelRunsWhatItIsGiven) {
 
 TEST(ScheduleSteps, IsRefusedForOtherStages) {
   const Program p = initial_program(scan_graph(), 2, 512);
-  expect_refused([&] { schedule_steps(p, 0, step_program(p)); }, "no scan");
+  expect_refused([&] { schedule_scan(p, 0, step_program(p)); }, "no scan");
 }
 
 TEST(ScheduleSteps, WhatIsWrongInAStepIsNamed) {
@@ -63,13 +63,14 @@ TEST(ScheduleSteps, WhatIsWrongInAStepIsNamed) {
     expect_refused(
         [&] {
           replay(graph,
-                 R"([{"move": "early_results"}, {"move": "schedule_steps", "stage": ")" + scan +
+                 R"([{"move": "eager_outputs"}, {"move": "schedule_scan", "stage": ")" + scan +
                      R"(", "moves": )" + moves + "}]",
                  2, 512);
         },
-        "move 1: schedule_steps of '" + scan + "': " + reason);
+        "move 1: schedule_scan of '" + scan + "': " + reason);
   };
-  refused(R"([{"move": "stream", "stage": "zzz"}])", "move 0: stream: \"stage\" is \"zzz\"; ");
+  refused(R"([{"move": "store_nontemporal", "stage": "zzz"}])",
+          "move 0: store_nontemporal: \"stage\" is \"zzz\"; ");
   refused("[7]", "move 0: a move must be an object, in 7");
   refused("{}", "the schedule of its steps must be a list of moves");
   refused(R"("[]")", "the schedule of its steps must be a list of moves");

@@ -25,7 +25,7 @@ const TensorInfo& tensor(const Program& p, const std::string& name) {
 
 TEST(BlockAxis, OfResultsAndSums) {
   const Graph graph = parse_graph(kRows);
-  const Program p = block_axis(plain(graph), Axes{{0, 0}, {1, 0}, {2, 1}}, Steps{4});
+  const Program p = split_axis(plain(graph), Axes{{0, 0}, {1, 0}, {2, 1}}, Steps{4});
   EXPECT_EQ(tensor(p, "s").shape, (std::vector<int64_t>{3, 4, 5})) << "only these stages read it";
   EXPECT_EQ(tensor(p, "m").shape, (std::vector<int64_t>{12})) << "an output";
   EXPECT_EQ(tensor(p, "m_blocks").shape, (std::vector<int64_t>{3, 4}));
@@ -37,7 +37,7 @@ TEST(BlockAxis, OfResultsAndSums) {
 
 TEST(BlockAxis, OfSeveralSteps) {
   const Graph graph = parse_graph(kRows);
-  const Program p = block_axis(plain(graph), Axes{{0, 0}, {1, 0}, {2, 1}}, Steps{6, 3});
+  const Program p = split_axis(plain(graph), Axes{{0, 0}, {1, 0}, {2, 1}}, Steps{6, 3});
   EXPECT_EQ(tensor(p, "s").shape, (std::vector<int64_t>{2, 2, 3, 5}));
   expect_faithful(p, graph);
 }
@@ -46,7 +46,7 @@ TEST(BlockAxis, OfSeveralSteps) {
 TEST(BlockAxis, OfUnequalParts) {
   const Graph graph = parse_graph(kRows);
   for (const Steps& steps : {Steps{5}, Steps{7}, Steps{8, 4}, Steps{10, 5, 1}}) {
-    const Program p = block_axis(plain(graph), Axes{{0, 0}, {1, 0}, {2, 1}}, steps);
+    const Program p = split_axis(plain(graph), Axes{{0, 0}, {1, 0}, {2, 1}}, steps);
     EXPECT_FALSE(p.graph.stages[stage_of(p, "v")].domain.is_box());
     expect_faithful(p, graph);
   }
@@ -55,9 +55,9 @@ TEST(BlockAxis, OfUnequalParts) {
 // Parts become results, the blocks within them stay a reduction.
 TEST(BlockAxis, PartsOfASum) {
   const Graph graph = parse_graph(kRows);
-  Program p = block_axis(plain(graph), Axes{{0, 0}, {1, 0}, {2, 1}}, Steps{6, 2});
+  Program p = split_axis(plain(graph), Axes{{0, 0}, {1, 0}, {2, 1}}, Steps{6, 2});
   const size_t v = stage_of(p, "v");
-  p = split_reduction(std::move(p), v, 1, 2);
+  p = rfactor(std::move(p), v, 1, 2);
   const Stage& parts = p.graph.stages[stage_of(p, "v_parts")];
   EXPECT_EQ(parts.domain.extents, (std::vector<int64_t>{2, 5, 1, 3, 2}));
   expect_faithful(p, graph);
@@ -70,11 +70,11 @@ TEST(BlockAxis, ReadOtherwise) {
       "  (a, b)(i, j) = (x(i, j) + 1.0, x(i, j) * 2.0)\n"
       "  z(i, j) = a(i, j) + a(8 - i, j) + b(i, j)\n"
       "  w(i) +=! b(i, r)\n}");
-  const Program p = block_axis(plain(graph), Axes{{0, 0}, {1, 0}}, Steps{3});
+  const Program p = split_axis(plain(graph), Axes{{0, 0}, {1, 0}}, Steps{3});
   EXPECT_EQ(tensor(p, "a").shape, (std::vector<int64_t>{9, 4}));
   EXPECT_EQ(tensor(p, "a_blocks").shape, (std::vector<int64_t>{3, 3, 4}));
   expect_faithful(p, graph);
-  const Program inside = block_axis(plain(graph), Axes{{0, 0}, {2, 0}}, Steps{4});
+  const Program inside = split_axis(plain(graph), Axes{{0, 0}, {2, 0}}, Steps{4});
   EXPECT_EQ(tensor(inside, "b").shape, (std::vector<int64_t>{9, 4})) << "z reads it as well";
   expect_faithful(inside, graph);
 }
@@ -84,7 +84,7 @@ TEST(BlockAxis, OfMaximaKeepsItsRows) {
   const Graph graph = parse_graph(
       "def main(float(22, 5) x, float(22, 8) z) -> (y) {\n"
       "  m(i) max=! x(i, r)\n  y(j) +=! m(r) * z(r, j) where j in 0:8, r in 0:22\n}");
-  const Program p = block_axis(plain(graph), Axes{{0, 0}, {1, 1}}, Steps{7});
+  const Program p = split_axis(plain(graph), Axes{{0, 0}, {1, 1}}, Steps{7});
   expect_faithful(p, graph);
   Packing zeros;
   zeros.dimensions = {{0, 1, 0}, {1, 1, 0}};
@@ -97,7 +97,7 @@ TEST(BlockAxis, OfMaximaKeepsItsRows) {
 TEST(BlockAxis, IsRefused) {
   const Graph graph = parse_graph(kRows);
   const auto refused = [&](const Axes& axes, const Steps& steps, const char* why) {
-    expect_refused([&] { block_axis(plain(graph), axes, steps); }, why);
+    expect_refused([&] { split_axis(plain(graph), axes, steps); }, why);
   };
   refused({}, {4}, "needs a stage");
   refused({{0, 0}, {0, 0}}, {4}, "there twice");
@@ -112,7 +112,7 @@ TEST(BlockAxis, IsRefused) {
   (void)attached;
   const Graph running = parse_graph(
       "def main(float(8) x) -> (y) {\n  y(i) +=! x(r_k) where i in 0:8, r_k in 0:8, r_k <= i\n}");
-  expect_refused([&] { block_axis(initial_program(running, 2, 512), Axes{{0, 0}}, Steps{4}); },
+  expect_refused([&] { split_axis(initial_program(running, 2, 512), Axes{{0, 0}}, Steps{4}); },
                  "only compute stages");
 }
 

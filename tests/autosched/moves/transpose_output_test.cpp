@@ -14,14 +14,14 @@ const char* const kWeights =
 
 TEST(TransposeResults, AnAxisGoesInnermost) {
   const Graph graph = parse_graph(kWeights);
-  Program p = transpose_results(plain(graph), 0, 0);
+  Program p = transpose_output(plain(graph), 0, 0);
   const Stage& made = p.graph.stages[stage_of(p, "w_transposed")];
   EXPECT_EQ(made.domain.extents, (std::vector<int64_t>{3, 3, 6, 2, 5}));
   EXPECT_EQ(p.graph.info(made.results[0]).shape, (std::vector<int64_t>{3, 3, 6}));
   expect_faithful(p, graph);
   expect_faithful(vectorize(p, stage_of(p, "w_transposed"), 2, 4), graph);
-  expect_faithful(transpose_results(plain(graph), 0, 1), graph);
-  expect_faithful(transpose_results(plain(graph), 1, 0), graph);
+  expect_faithful(transpose_output(plain(graph), 0, 1), graph);
+  expect_faithful(transpose_output(plain(graph), 1, 0), graph);
 }
 
 TEST(TransposeResults, UnderConditionsAndWithSeveralResults) {
@@ -30,17 +30,17 @@ TEST(TransposeResults, UnderConditionsAndWithSeveralResults) {
       "  y(i, j, k) +=! x(i, j, r) where i in 0:3, j in 0:5, k in 0:6, r in 0:6, r <= k, q0 = i // "
       "2, r + q0 >= j - 2\n"
       "  (a, b)(i, j) argmax=! (x(i, j, r), r + j)\n}");
-  for (const size_t axis : {0, 1}) expect_faithful(transpose_results(plain(graph), 0, axis), graph);
-  expect_faithful(transpose_results(plain(graph), 1, 0), graph);
+  for (const size_t axis : {0, 1}) expect_faithful(transpose_output(plain(graph), 0, axis), graph);
+  expect_faithful(transpose_output(plain(graph), 1, 0), graph);
 }
 
 TEST(TransposeResults, WhatIsRefused) {
   const Graph graph = parse_graph(kWeights);
-  expect_refused([&] { transpose_results(plain(graph), 0, 2); }, "not the last one");
-  expect_refused([&] { transpose_results(plain(graph), 0, 3); }, "one of its results");
-  expect_refused([&] { transpose_results(plain(graph), 0, SIZE_MAX); }, "one of its results");
-  expect_refused([&] { transpose_results(unroll(plain(graph), 0, 0, 2), 0, 0); }, "before loops");
-  expect_refused([&] { transpose_results(parallel(plain(graph), 0, 1), 0, 0); }, "before loops");
+  expect_refused([&] { transpose_output(plain(graph), 0, 2); }, "not the last one");
+  expect_refused([&] { transpose_output(plain(graph), 0, 3); }, "one of its results");
+  expect_refused([&] { transpose_output(plain(graph), 0, SIZE_MAX); }, "one of its results");
+  expect_refused([&] { transpose_output(unroll(plain(graph), 0, 0, 2), 0, 0); }, "before loops");
+  expect_refused([&] { transpose_output(parallel(plain(graph), 0, 1), 0, 0); }, "before loops");
 }
 
 }  // namespace

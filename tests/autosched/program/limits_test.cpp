@@ -67,7 +67,7 @@ TEST(Limits, NestsInNests) {
 TEST(Limits, AxesOfAStage) {
   Program p = plain(matmul_graph(4, 4, 4));
   const auto split = [&] {
-    p = block_axis(std::move(p), std::vector<StageAxis>{{0, 0}}, Steps{1});
+    p = split_axis(std::move(p), std::vector<StageAxis>{{0, 0}}, Steps{1});
   };
   const auto axes = [&] { return p.graph.stages[0].domain.rank(); };
   while (axes() < kAxisLimit) split();
@@ -94,8 +94,8 @@ TEST(Limits, CopiesOfAnOperand) {
 TEST(Limits, GapsBehindRows) {
   const Graph g = parse_graph(
       "def main(float(1000, 1) x) -> (y) {\n  a(i, j) = x(i, j) * 2\n  y(i, j) = a(i, j) + 1\n}");
-  expect_refused([&] { pad_rows(plain(g), 0, 4096); }, "64 times its elements");
-  expect_faithful(pad_rows(plain(g), 0, 16), g);
+  expect_refused([&] { pad_leading_dimension(plain(g), 0, 4096); }, "64 times its elements");
+  expect_faithful(pad_leading_dimension(plain(g), 0, 16), g);
 }
 
 // Each point of a stage reads two of the one before: inlined, k of them read 2^k.

@@ -61,8 +61,8 @@ TEST(Search, OffersNamedDecisions) {
   EXPECT_TRUE(mentions(search(matmul_graph(256, 256, 256), kTwoCores, {}), "tile of C: "));
   EXPECT_TRUE(
       mentions(search(product_graph(512, 512, 512, false, true), kTwoCores, {}), "pack of C: no"));
-  EXPECT_TRUE(mentions(search(softmax_graph(512, 512), kTwoCores, {}), "attach of e: no"));
-  EXPECT_TRUE(mentions(search(total_graph(4096, 1024), kTwoCores, {}), "split of s: no"));
+  EXPECT_TRUE(mentions(search(softmax_graph(512, 512), kTwoCores, {}), "compute at of e: no"));
+  EXPECT_TRUE(mentions(search(total_graph(4096, 1024), kTwoCores, {}), "rfactor of s: no"));
   EXPECT_TRUE(
       mentions(search(conv_graph(8, 64, 28, 28, 64, 1, true), kTwoCores, {}), "pad of y: no"));
   EXPECT_TRUE(mentions(search(softmax_graph(4096, 512), kTwoCores, {}), "tasks of y: one for all"));

@@ -226,12 +226,11 @@ TEST(Load, NestsThatFetchAhead) {
     p = compute_at(std::move(p), stage, host, 1);
   }
   const size_t e = stage_of(p, "e");
-  const Program whole = fetch_ahead(unroll(vectorize(p, e, 1, 8), e, 1, 5), e);
+  const Program whole = prefetch(unroll(vectorize(p, e, 1, 8), e, 1, 5), e);
   const std::string ir = checked_ir(whole);
   EXPECT_EQ(occurrences(ir, "call void @llvm.prefetch"), 3u) << "160 bytes are three lines\n" << ir;
   EXPECT_EQ(occurrences(ir, "i64 160"), 3u) << "four rows further on, since they are short";
-  EXPECT_EQ(occurrences(checked_ir(fetch_ahead(vectorize(p, e, 1, 8), e)), "@llvm.prefetch.p0("),
-            2u)
+  EXPECT_EQ(occurrences(checked_ir(prefetch(vectorize(p, e, 1, 8), e)), "@llvm.prefetch.p0("), 2u)
       << "the call and its declaration";
   EXPECT_EQ(occurrences(checked_ir(vectorize(p, e, 1, 8)), "llvm.prefetch"), 0u);
 }
@@ -239,7 +238,7 @@ TEST(Load, NestsThatFetchAhead) {
 // Iterations that are neighbours in memory come too soon: a later one is fetched.
 TEST(Load, NeighboursAreFetchedFromFurtherOn) {
   const Program p =
-      fetch_ahead(vectorize(initial_program(matmul_graph(3, 800, 5), 1, 512), 0, 1, 16), 0, 1);
+      prefetch(vectorize(initial_program(matmul_graph(3, 800, 5), 1, 512), 0, 1, 16), 0, 1);
   const std::string ir = checked_ir(p);
   EXPECT_EQ(occurrences(ir, "call void @llvm.prefetch"), 1u) << ir;
   EXPECT_NE(ir.find("i64 128"), std::string::npos) << "512 bytes on, 64 of them a vector\n" << ir;

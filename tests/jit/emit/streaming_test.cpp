@@ -55,7 +55,7 @@ Program doubled(int64_t rows, int64_t columns, const char* dtype = "float") {
       parse_graph("def main(" + shape + " x) -> (y) { y(i, j) = x(i, j) + x(i, j) }"), 2, 256);
   p = vectorize(std::move(p), 0, 1, 8);
   if (columns >= 32) p = unroll(std::move(p), 0, 1, 2);
-  return stream(std::move(p), 0);
+  return store_nontemporal(std::move(p), 0);
 }
 
 constexpr const char* kPastCaches = "!nontemporal";
@@ -80,7 +80,7 @@ TEST(Streaming, WhatIsNoAlignedVectorGoesThroughTheCaches) {
     EXPECT_EQ(occurrences(EmittedProgram(p).ir(), kPastCaches), 0u) << print(p);
     EXPECT_EQ(check_emitted(p, small_inputs(p.graph, 1)), "");
   }
-  const Program p = stream(initial_program(matmul_graph(3, 4, 5), 1, 256), 0);
+  const Program p = store_nontemporal(initial_program(matmul_graph(3, 4, 5), 1, 256), 0);
   EXPECT_EQ(occurrences(EmittedProgram(p).ir(), kPastCaches), 0u);
   EXPECT_EQ(check_emitted(p, small_inputs(p.graph, 1)), "");
 }
@@ -112,7 +112,7 @@ TEST(Streaming, InTasksWithAttachedNests) {
     p = compute_at(std::move(p), stage_of(p, name), stage_of(p, "y"), 1);
   p = vectorize(std::move(p), stage_of(p, "y"), 1, 8);
   p = parallel(std::move(p), stage_of(p, "y"), 1);
-  p = stream(std::move(p), stage_of(p, "y"));
+  p = store_nontemporal(std::move(p), stage_of(p, "y"));
   EXPECT_EQ(occurrences(EmittedProgram(p).ir(), kPastCaches), 1u);
   EXPECT_EQ(check_emitted(p, small_inputs(p.graph, 1)), "");
 }

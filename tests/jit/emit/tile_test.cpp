@@ -186,7 +186,7 @@ TEST(Tile, SiblingReductionsHaveAccumulatorsEach) {
   EXPECT_EQ(fused(ir), 2u) << "a product for each row";
   checked_ir(vectorize(unroll(p, 0, 1, 4), 0, 0, 4));
   checked_ir(unroll(vectorize(p, 0, 1, 8), 0, 1, 2));
-  checked_ir(split_reduction(p, 0, 1, 4));
+  checked_ir(rfactor(p, 0, 1, 4));
 }
 
 TEST(Tile, ConvolutionsWithPaddingByRowsAndByPredicates) {

@@ -137,9 +137,9 @@ TEST(Executable, TasksInTurn) {
       " v(h, j) +=! t(h, r, j) * u(h, r) where h in 0:5, j in 0:20, r in 0:22\n"
       " y(h, j) = v(h, j) * 2.0\n}");
   const std::string chain =
-      R"([{"move": "block_axis", "stages": ["t", "u", "z", "v"], "axes": [1, 1, 1, 2],)"
-      R"( "steps": [6]}, {"move": "pad_rows", "stage": "t", "gap": 3},)"
-      R"( {"move": "gather", "stages": ["t", "u", "z_blocks", "v"]},)"
+      R"([{"move": "split_axis", "stages": ["t", "u", "z", "v"], "axes": [1, 1, 1, 2],)"
+      R"( "steps": [6]}, {"move": "pad_leading_dimension", "stage": "t", "gap": 3},)"
+      R"( {"move": "make_adjacent", "stages": ["t", "u", "z_blocks", "v"]},)"
       R"( {"move": "reorder", "stage": "v", "order": [0, 2, 1, 3]},)"
       R"( {"move": "parallel", "stage": "t", "loops": 2},)"
       R"( {"move": "parallel", "stage": "u", "loops": 2},)"

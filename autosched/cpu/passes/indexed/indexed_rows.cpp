@@ -187,7 +187,7 @@ std::optional<Program> weighed(const Program& program, size_t stage, ReductionPl
       !is_few(points_along(before.domain, rows.corners)) ||
       before.domain.extents[rows.side] < lanes)
     return std::nullopt;
-  made = weigh_rows(std::move(made), stage);
+  made = scatter_accumulate(std::move(made), stage);
   const size_t host = stage + made.graph.stages.size() - program.graph.stages.size();
   // The points' axes come first, in their order.
   const size_t side = axes_of(rows.points).size() - 1;
@@ -236,7 +236,7 @@ std::optional<Program> with_summed_rows(const Program& program, size_t stage, Te
   const Domain domain = made.graph.stages[first].domain;
   if (domain.extents[sum.side] < lanes || !is_few(points_along(domain, sum.corners)))
     return std::nullopt;
-  made = sum_rows(std::move(made), first, *copy);
+  made = gather_reduce(std::move(made), first, *copy);
   const size_t host = stage + made.graph.stages.size() - program.graph.stages.size();
   std::optional<InBlocks> done = attached_in_blocks(std::move(made), first, host,
                                                     sum.points & ~bit(sum.side), sum.side, lanes);

@@ -15,11 +15,11 @@ inline constexpr int64_t kShortestNamedRow = 8, kMostNamedRows = 16;
 /// Elements of a row in whole vectors, where that is at most a third more; else what it has.
 int64_t whole_row(int64_t elements, int64_t lanes);
 
-/// Scatters to which weigh_rows() can be applied, their rows innermost and in whole vectors; what
-/// it makes is attached to them.
+/// Scatters to which scatter_accumulate() can be applied, their rows innermost and in whole
+/// vectors; what it makes is attached to them.
 Program weigh_named_rows(Program program, ReductionPlans& plans);
 
-/// A stage with sum_rows() applied to an operand, its rows innermost and in whole vectors by
+/// A stage with gather_reduce() applied to an operand, its rows innermost and in whole vectors by
 /// `packing`, and what that makes attached to it; `plans` gets the tile of the sums. nullopt where
 /// rows are short, few, or longer than the first caches hold, and where the move is not legal.
 std::optional<Program> with_summed_rows(const Program& program, size_t stage, TensorId operand,

@@ -330,7 +330,7 @@ Program stream_operand(Program program, size_t stage, const ReductionPlan& plan)
   const bool steps = std::ranges::any_of(nest.loops, [&](const Loop& loop) {
     return loop.axis == lanes_axis && loop.kind == LoopKind::Serial;
   });
-  return steps ? fetch_ahead(std::move(program), stage, lanes_axis) : program;
+  return steps ? prefetch(std::move(program), stage, lanes_axis) : program;
 }
 
 ReductionPlan plan_of(const Program& program, size_t stage, const ReductionPlans& plans,

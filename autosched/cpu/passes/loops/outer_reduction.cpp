@@ -89,7 +89,7 @@ Program sum_in_passes(Program program, size_t stage, const Target& target, Choic
     best = gain;
     found = std::move(passes_outside);
   }
-  if (found.empty() || !choices.keeps(Decision::Passes, program.graph, s)) return program;
+  if (found.empty() || !choices.keeps(Decision::OuterReduction, program.graph, s)) return program;
   return reorder(std::move(program), stage, found);
 }
 
@@ -137,7 +137,7 @@ Program sum_in_strips(Program program, size_t stage, const Target& target, Choic
       found = std::move(order);
     }
   }
-  if (found.empty() || !choices.keeps(Decision::Strips, program.graph, s)) return program;
+  if (found.empty() || !choices.keeps(Decision::StripMine, program.graph, s)) return program;
   if (height > 1) {
     const int64_t steps[] = {height * nest.loops[strips].step};
     program = tile(std::move(program), stage, nest.loops[strips].axis, steps);

@@ -74,7 +74,8 @@ Program run_in_parallel(Program program, size_t stage, size_t axis, int64_t step
 }
 
 // A running reduction waits for itself: several rows, or vectors of rows, hide the latency.
-Program interleave(Program program, size_t stage, std::span<const size_t> axes, int64_t width) {
+Program interleave_axes(Program program, size_t stage, std::span<const size_t> axes,
+                        int64_t width) {
   constexpr int64_t kChains = 4;
   for (size_t k = axes.size(); k-- > 0;)
     for (const Loop& loop : nest_of(program, stage).loops)
@@ -187,11 +188,11 @@ Program with_rows(Program program, size_t stage, size_t dimension) {
   const int64_t elements = program.graph.info(s.results[0]).shape[dimension];
   const int64_t lanes = full_lanes(program.graph, s, program.vector_bits);
   if (elements >= kShortestNamedRow) {
-    Program trial = scatter_rows(program, stage, dimension, whole_row(elements, lanes));
+    Program trial = scatter_layout(program, stage, dimension, whole_row(elements, lanes));
     const RowScatter rows = row_scatter(trial.graph, trial.graph.stages[stage + 1]);
     if (!rows.refusal && rows.elements == elements) return trial;
   }
-  return scatter_rows(std::move(program), stage, dimension);
+  return scatter_layout(std::move(program), stage, dimension);
 }
 
 }  // namespace
@@ -277,7 +278,8 @@ Program split_scatters(Program program) {
     const auto elements = static_cast<double>(program.graph.info(stage.results[0]).element_count());
     if (microseconds(cycles_of(stage), 0) < 100 || elements * kScatterParts * 4 > points) continue;
     if (const std::optional<size_t> axis = axis_of_parts(program.graph, stage, program.vector_bits))
-      program = split_scatter(std::move(program), s, *axis, parts_of(stage.domain.extents[*axis]));
+      program =
+          privatize_scatter(std::move(program), s, *axis, parts_of(stage.domain.extents[*axis]));
   }
   return program;
 }
@@ -310,7 +312,7 @@ Program schedule_scatter(Program program, size_t stage, const Target& target,
   }
   if (!by_rows && !lanes && s.kind == StageKind::Scatter)
     program = compute_in_lanes(std::move(program), stage, target);
-  if (s.running) program = interleave(std::move(program), stage, apart, width);
+  if (s.running) program = interleave_axes(std::move(program), stage, apart, width);
   // An axis that is in the tile as a whole has no loop for tasks.
   const Nest& nest = nest_of(program, stage);
   const size_t outside = nest.attached.empty() ? nest.loops.size() : nest.attached.front().depth;

@@ -95,10 +95,10 @@ Program stream_results(Program program, const Target& target, Choices& choices) 
   for (const auto& [k, stage] : could) {
     if (kernel != k) waits = waits_for_memory(kernel_cost(program, k, target, nullptr), target);
     kernel = k;
-    if (waits && choices.keeps(Decision::Stream, program.graph, program.graph.stages[stage]))
+    if (waits && choices.keeps(Decision::Nontemporal, program.graph, program.graph.stages[stage]))
       streamed.push_back(stage);
   }
-  for (size_t stage : streamed) program = stream(std::move(program), stage);
+  for (size_t stage : streamed) program = store_nontemporal(std::move(program), stage);
   return program;
 }
 

@@ -121,8 +121,8 @@ Program fetch_rows(Program program, const Target& target, Choices& choices) {
     }
   }
   for (size_t stage : all)
-    if (choices.keeps(Decision::Fetch, program.graph, program.graph.stages[stage]))
-      program = fetch_ahead(std::move(program), stage);
+    if (choices.keeps(Decision::Prefetch, program.graph, program.graph.stages[stage]))
+      program = prefetch(std::move(program), stage);
   return program;
 }
 

@@ -3,7 +3,7 @@
 //
 // In a 1 x 1 convolution the columns of the product are the pixels of an image, in two axes: rows
 // of 28 leave 4 of 32 lanes empty, 784 pixels none. Both axes walk the operand as one would, so
-// they may be one (merge_axes in moves.hpp).
+// they may be one (fuse_axes in moves.hpp).
 #pragma once
 
 #include "autosched/analysis/access.hpp"

@@ -13,7 +13,7 @@
 namespace adjit::sched {
 
 /// Whether a contraction, of which no loops are made yet, is to compute its results with the axis
-/// of the tile's lanes innermost (transpose_results in moves.hpp): this tile would store each by
+/// of the tile's lanes innermost (transpose_output in moves.hpp): this tile would store each by
 /// itself, with no copies beside it in its row, its reduction comes in passes, and beside its
 /// arithmetic a copy of the results is little.
 bool wants_lanes_innermost(const Program& program, size_t stage, const TileChoice& tile,

@@ -71,8 +71,9 @@ class Preparer {
       if (!pair_operands(s)) pack_operands(widen_operands(s));
       return;
     }
-    if (wants_one_axis_of_columns(program_, s, accessed_by(stage(s))) && keeps(Decision::Merge, s))
-      program_ = merge_axes(std::move(program_), s, stage(s).domain.output_rank - 2);
+    if (wants_one_axis_of_columns(program_, s, accessed_by(stage(s))) &&
+        keeps(Decision::FuseAxes, s))
+      program_ = fuse_axes(std::move(program_), s, stage(s).domain.output_rank - 2);
     s = pad_operand(s);
     if (split(s)) return;
     if (take_residues(s)) s = pad_operand(s);
@@ -88,9 +89,9 @@ class Preparer {
   void transpose_results_of(size_t s) {
     if (plans_.contains(stage_key(stage(s)))) return;  // its loops are settled
     const TileChoice tile = choose(stage(s), accessed_by(stage(s)), 0, true);
-    if (!wants_lanes_innermost(program_, s, tile, target_) || !keeps(Decision::Transpose, s))
+    if (!wants_lanes_innermost(program_, s, tile, target_) || !keeps(Decision::TransposeOutput, s))
       return;
-    program_ = transpose_results(std::move(program_), s, *tile.vector_axis);
+    program_ = transpose_output(std::move(program_), s, *tile.vector_axis);
     const Nest& nest = nest_of(program_, s);
     std::vector<size_t> order(nest.loops.size());
     std::iota(order.begin(), order.end(), size_t{0});
@@ -171,11 +172,11 @@ class Preparer {
     for (size_t a = whole.domain.output_rank; a < whole.domain.rank(); ++a) {
       const int64_t extent = whole.domain.extents[a];
       if (extent < 4 || (tile.vector_axis == a && extent < 16 * kParts)) continue;
-      if (!keeps(Decision::Split, s)) return false;
+      if (!keeps(Decision::Rfactor, s)) return false;
       const bool follows =
           !in_reduction(tile, whole) && follows_rows(program_.graph, whole, accesses, a);
       const int64_t parts = follows ? parts_of_columns(bytes, extent, kParts, target_) : kParts;
-      program_ = split_reduction(std::move(program_), s, a, std::min(parts, extent));
+      program_ = rfactor(std::move(program_), s, a, std::min(parts, extent));
       ReductionPlan plan;
       const Stage& partial = stage(s);
       plan.tile = choose(partial, accessed_by(partial), 1, false);
@@ -348,8 +349,8 @@ class Preparer {
     }
     if (copied || streams)
       plans_[stage_key(before)] = {.tile = std::move(tile),
-                                .panels = std::move(panelled),
-                                .streamed_steps = streams ? steps : 0};
+                                   .panels = std::move(panelled),
+                                   .streamed_steps = streams ? steps : 0};
   }
 
   // Sums of products of bfloat16 where one instruction takes two points of the reduction: both
@@ -408,7 +409,8 @@ class Preparer {
     // Tiles that walk rows along an output axis need all of it: no loop over it goes outside.
     const Accesses accesses = accessed_by(stage(s));
     const TileChoice tile = choose(stage(s), accesses, 0, true);
-    if (walks_rows_of_data(stage(s), accesses, tile)) plans_[stage_key(stage(s))] = {tile, false, {}};
+    if (walks_rows_of_data(stage(s), accesses, tile))
+      plans_[stage_key(stage(s))] = {tile, false, {}};
     return s;
   }
 

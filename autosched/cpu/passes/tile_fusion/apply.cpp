@@ -24,7 +24,7 @@ Program pad_block_rows(Program program, TensorId id) {
   const size_t s = defining_stages(program.graph)[id.value];
   if (info.shape.back() * size % kAlike != 0 || program.graph.stages[s].results.size() != 1)
     return program;
-  return pad_rows(std::move(program), s, kLineBytes / size);
+  return pad_leading_dimension(std::move(program), s, kLineBytes / size);
 }
 
 // The stage that computes what a stage over `rank` axes gave, which may be put together again by
@@ -54,7 +54,7 @@ Program take_apart(Program program, const RowGroup& group, size_t chain, TaskAxe
   if (group.parts > 1)
     steps.insert(steps.begin(),
                  ceil_div(ceil_div(group.rows, group.parts), group.block) * group.block);
-  program = block_axis(std::move(program), axes, steps);
+  program = split_axis(std::move(program), axes, steps);
   for (TensorId id : group.stored) program = pad_block_rows(std::move(program), id);
   for (const auto& [name, rank, rank_of_results, place] : members) {
     const size_t s = stage_in_blocks(program, name, rank);
@@ -65,7 +65,7 @@ Program take_apart(Program program, const RowGroup& group, size_t chain, TaskAxe
     // are the first ones then.
     const auto split = [&](size_t& of_tasks) {
       const int64_t parts = program.graph.stages[s].domain.extents[of_tasks];
-      program = split_reduction(std::move(program), s, of_tasks, parts);
+      program = rfactor(std::move(program), s, of_tasks, parts);
       for (size_t& other : tasks) ++other;
       of_tasks = 0;
     };
@@ -134,7 +134,7 @@ Program block_rows(const Program& program, const Target& target, const Reduction
              RowGroupFinder(apart, target, taken, kept)(seen, settled, failures)) {
     const size_t first = found->again.empty() ? found->group.stages.begin()->first
                                               : defining_stages(apart.graph)[found->from.value];
-    if (!choices.keeps(Decision::Blocks, apart.graph, apart.graph.stages[first])) continue;
+    if (!choices.keeps(Decision::TileFusion, apart.graph, apart.graph.stages[first])) continue;
     if (!found->again.empty()) {
       // Once: what is found from here on is a group, or nothing.
       settled.insert(found->from);
@@ -175,7 +175,7 @@ Program gather_blocks(Program program, const TaskAxes& task_axes, TaskLoops& tas
     std::vector<size_t> stages;
     for (const Member& member : members) stages.push_back(now[member.name.value]);
     if (!can_gather(program, stages)) continue;
-    program = gather(std::move(program), stages);
+    program = make_adjacent(std::move(program), stages);
     const std::vector<size_t> gathered = defining_stages(program.graph);
     for (const auto& [name, axes] : members) {
       const size_t s = gathered[name.value];

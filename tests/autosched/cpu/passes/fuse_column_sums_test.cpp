@@ -44,7 +44,7 @@ TEST(PartChains, MeanTheSame) {
   target.l2_bytes = 8 << 10;
   Program p = initial_program(parse_graph(text), 2, 512);
   const size_t z = stage_of(p, "z");
-  p = split_reduction(std::move(p), z, 1, 16);
+  p = rfactor(std::move(p), z, 1, 16);
   ReductionPlans plans;
   plans[p.graph.stages[stage_of(p, "z_parts")].results[0].value].in_parts = true;
   TaskLoops tasks;

@@ -178,7 +178,7 @@ TEST(SharedPairs, IsADecision) {
   const std::string text = gradients(200, 300);
   Choices choices{Answers{}};
   schedule_with(parse_graph(text), kSmall, choices);
-  const auto offer = std::ranges::find(choices.offers(), Decision::Share,
+  const auto offer = std::ranges::find(choices.offers(), Decision::SharePairwise,
                                        [](const Offer& o) { return o.subject.decision; });
   ASSERT_NE(offer, choices.offers().end());
   const Program p = scheduled(text, kSmall, Choices(Answers{{offer->subject, 1}}));

@@ -1,6 +1,8 @@
 #include <algorithm>
 
+#include "autosched/cpu/schedule.hpp"
 #include "autosched/lower/initial_program.hpp"
+#include "tests/autosched/graphs_for_passes.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {
@@ -22,7 +24,7 @@ TEST(Replay, RefusesWhatIsNoListOfMoves) {
   expect_foreign(R"([{"move": "dance", "stage": "C"}])", "move 0: there is no move \"dance\"");
   expect_foreign(std::string(100'000, '['), "nested deeper than 64");
   std::string deep;
-  for (int k = 0; k < 100; ++k) deep += R"([{"move": "schedule_steps", "stage": "C", "moves": )";
+  for (int k = 0; k < 100; ++k) deep += R"([{"move": "schedule_scan", "stage": "C", "moves": )";
   expect_foreign(deep, "nested deeper than 64");
 }
 
@@ -40,11 +42,12 @@ TEST(Replay, RefusesMembersThatAreMissingUnknownOrThereTwice) {
   expect_foreign(R"([{"move": "tile", "stage": "C", "axis": 0}])", "tile of 'C' lacks \"steps\"");
   expect_foreign(R"([{"move": "tile", "stage": "C", "axis": 0, "step": 2}])",
                  R"(tile of 'C' has no member "step"; it has "stage", "axis", "steps")");
-  expect_foreign(R"([{"move": "early_results", "": 0}])", "it has none");
-  expect_foreign(R"([{"move": "early_results"}, {"move": "stream", "stage": "B", "stage": "C"}])",
-                 R"(move 1: "stage" is there twice, in {"move":"stream","stage":"C"})");
-  expect_foreign(R"([1, [2], {"move": "stream", "stage": "C", "stage": "C"}])",
-                 R"(move 2: "stage" is there twice, in {"move":"stream","stage":"C"})");
+  expect_foreign(R"([{"move": "eager_outputs", "": 0}])", "it has none");
+  expect_foreign(
+      R"([{"move": "eager_outputs"}, {"move": "store_nontemporal", "stage": "B", "stage": "C"}])",
+      R"(move 1: "stage" is there twice, in {"move":"store_nontemporal","stage":"C"})");
+  expect_foreign(R"([1, [2], {"move": "store_nontemporal", "stage": "C", "stage": "C"}])",
+                 R"(move 2: "stage" is there twice, in {"move":"store_nontemporal","stage":"C"})");
 }
 
 TEST(Replay, RefusesValuesOfOtherTypesAndSizes) {
@@ -58,15 +61,17 @@ TEST(Replay, RefusesValuesOfOtherTypesAndSizes) {
   expect_foreign(tile("0", "{}"), R"("steps" is {}; it must be a list)");
   expect_foreign(tile("0", "[2, 2.5]"), R"("steps" is [2,2.5]; 2.5 must be an integer from 1 on)");
   expect_foreign(tile("0", "[0]"), R"("steps" is [0]; 0 must be an integer from 1 on)");
-  expect_foreign(R"([{"move": "hoist", "stages": ["C"], "axes": [[0, 0.5]]}])",
+  expect_foreign(R"([{"move": "materialize_common", "stages": ["C"], "axes": [[0, 0.5]]}])",
                  "0.5 must be an integer");
-  expect_foreign(R"([{"move": "hoist", "stages": ["C"], "axes": [0]}])", "0 must be a list");
-  expect_foreign(R"([{"move": "hoist", "stages": ["C"], "axes": []}])", "for every stage");
-  expect_foreign(R"([{"move": "merge_axes", "stage": "C", "axis": -1}])", "from 0 to 2");
-  expect_foreign(R"([{"move": "transpose_results", "stage": "C", "axis": "0"}])", "from 0 to 2");
-  expect_foreign(R"([{"move": "sum_rows", "stage": "C", "operand": 1}])", "it must be a name");
-  expect_foreign(R"([{"move": "weigh_rows", "stage": "C"}])", "only scatters");
-  expect_foreign(R"([{"move": "scatter_rows", "stage": "C", "dimension": 0, "width": 0}])",
+  expect_foreign(R"([{"move": "materialize_common", "stages": ["C"], "axes": [0]}])",
+                 "0 must be a list");
+  expect_foreign(R"([{"move": "materialize_common", "stages": ["C"], "axes": []}])",
+                 "for every stage");
+  expect_foreign(R"([{"move": "fuse_axes", "stage": "C", "axis": -1}])", "from 0 to 2");
+  expect_foreign(R"([{"move": "transpose_output", "stage": "C", "axis": "0"}])", "from 0 to 2");
+  expect_foreign(R"([{"move": "gather_reduce", "stage": "C", "operand": 1}])", "it must be a name");
+  expect_foreign(R"([{"move": "scatter_accumulate", "stage": "C"}])", "only scatters");
+  expect_foreign(R"([{"move": "scatter_layout", "stage": "C", "dimension": 0, "width": 0}])",
                  "from 1 on");
   expect_foreign(R"([{"move": "split_residues", "stage": "C", "axis": 0, "modulus": 2,
                       "inside": 1}])",
@@ -74,15 +79,16 @@ TEST(Replay, RefusesValuesOfOtherTypesAndSizes) {
 }
 
 TEST(Replay, RefusesNamesThatAreNotThere) {
-  expect_foreign(R"([{"move": "stream", "stage": "Z"}])",
-                 R"(move 0: stream: "stage" is "Z"; there is no stage 'Z'; there are 'C')");
-  expect_foreign(R"([{"move": "stream", "stage": 1}])", "it must be a name");
+  expect_foreign(
+      R"([{"move": "store_nontemporal", "stage": "Z"}])",
+      R"(move 0: store_nontemporal: "stage" is "Z"; there is no stage 'Z'; there are 'C')");
+  expect_foreign(R"([{"move": "store_nontemporal", "stage": 1}])", "it must be a name");
   expect_foreign(R"([{"move": "inline", "stages": ["C", "Z"]}])", "there is no stage 'Z'");
   expect_foreign(R"([{"move": "inline", "stages": "C"}])", R"("stages" is "C"; it must be a list)");
   expect_foreign(R"([{"move": "inline", "stages": ["C", null]}])", "null must be a name");
   expect_foreign(R"([{"move": "compute_at", "stage": "C", "host": "Z", "depth": 1}])",
                  R"(compute_at of 'C': "host" is "Z"; there is no stage 'Z')");
-  expect_foreign(R"([{"move": "schedule_steps", "stage": "C", "moves": []}])", "that is no scan");
+  expect_foreign(R"([{"move": "schedule_scan", "stage": "C", "moves": []}])", "that is no scan");
 }
 
 TEST(Replay, RefusesPackingsThatAreNone) {
@@ -103,9 +109,44 @@ TEST(Replay, RefusesPackingsThatAreNone) {
 }
 
 // What a message shows of long or foreign text is short, and ASCII.
+// Names that moves had up to 0.1.0: schedules that users keep may have them.
+constexpr std::pair<const char*, const char*> kOldNames[] = {
+    {"interleave", "group_rows"},          {"eager_outputs", "early_results"},
+    {"materialize_common", "hoist"},       {"unroll_reduction", "expand_reduction"},
+    {"rfactor", "split_reduction"},        {"privatize_scatter", "split_scatter"},
+    {"scatter_layout", "scatter_rows"},    {"gather_reduce", "sum_rows"},
+    {"scatter_accumulate", "weigh_rows"},  {"split_axis", "block_axis"},
+    {"fuse_axes", "merge_axes"},           {"transpose_output", "transpose_results"},
+    {"pad_leading_dimension", "pad_rows"}, {"alias_reshape", "in_place"},
+    {"make_adjacent", "gather"},           {"schedule_scan", "schedule_steps"},
+    {"store_nontemporal", "stream"},       {"prefetch", "fetch_ahead"},
+};
+
+TEST(Replay, ReadsOldNamesOfMoves) {
+  size_t renamed = 0;
+  for (const NamedGraph& one : graphs_for_decisions()) {
+    SCOPED_TRACE(one.name);
+    const Program program = default_schedule(one.graph, one.target);
+    std::string moves = program.moves_json;
+    for (const auto& [name, old_name] : kOldNames) {
+      const std::string now = R"("move":")" + std::string(name) + '"';
+      for (size_t at; (at = moves.find(now)) != std::string::npos; ++renamed)
+        moves.replace(at, now.size(), R"("move":")" + std::string(old_name) + '"');
+    }
+    const Program again = replay(one.graph, moves, program.cores, program.vector_bits);
+    EXPECT_EQ(print(again), print(program));
+    EXPECT_EQ(again.moves_json, program.moves_json) << "written by their new names";
+  }
+  EXPECT_GT(renamed, 20u);
+  for (const auto& [name, old_name] : kOldNames)
+    for (const char* known : {name, old_name})
+      expect_foreign(R"([{"move": ")" + std::string(known) + R"(", "dances": 1}])",
+                     "has no member \"dances\"");
+}
+
 TEST(Replay, ShowsLittleOfMuch) {
   const std::string json =
-      R"([{"move": "stream", "stage": ")" + std::string(100'000, 'x') + "\u00e9\"}]";
+      R"([{"move": "store_nontemporal", "stage": ")" + std::string(100'000, 'x') + "\u00e9\"}]";
   try {
     replay(matmul_graph(4, 5, 6), json, 2, 512);
     ADD_FAILURE() << "was not refused";
@@ -120,7 +161,7 @@ TEST(Replay, LoopMovesAndRewritingMovesMix) {
   Program p = initial_program(g, 2, 512);
   p = tile(p, stage_of(p, "y"), 0, std::vector<int64_t>{2});
   p = inline_stages(p, std::vector<size_t>{stage_of(p, "e")});
-  p = split_reduction(p, stage_of(p, "m"), 1, 3);
+  p = rfactor(p, stage_of(p, "m"), 1, 3);
   p = compute_at(p, stage_of(p, "s"), stage_of(p, "y"), 1);
   p = vectorize(p, stage_of(p, "y"), 1, 4);
   expect_faithful(p, g);

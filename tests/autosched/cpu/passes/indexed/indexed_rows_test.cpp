@@ -31,7 +31,7 @@ const Nest& kernel_of(const Program& p, const char* stage) {
 TEST(NamedRows, SumsAreComputedWhereTheyAreRead) {
   const Graph graph = images(12, 24, 64);
   const Program p = default_schedule(graph, kTarget);
-  EXPECT_TRUE(has_move(p, "sum_rows")) << print(p);
+  EXPECT_TRUE(has_move(p, "gather_reduce")) << print(p);
   const Nest& y = kernel_of(p, "y");
   ASSERT_EQ(y.attached.size(), 3u) << print(p);  // weights, places, rows
   EXPECT_EQ(y.loops.back().kind, LoopKind::Vector);
@@ -51,20 +51,20 @@ TEST(NamedRows, SumsAreComputedWhereTheyAreRead) {
 TEST(NamedRows, LongRowsOfPointsComeInBlocks) {
   const Graph graph = images(16, 4, 1024);
   const Program p = default_schedule(graph, kTarget);
-  EXPECT_TRUE(has_move(p, "sum_rows")) << print(p);
+  EXPECT_TRUE(has_move(p, "gather_reduce")) << print(p);
   EXPECT_EQ(kernel_of(p, "y").attached.back().nest.spans[2], 128) << print(p);
   expect_faithful(p, graph);
 }
 
 TEST(NamedRows, NotOfShortOnesAndNotWithoutLanes) {
-  EXPECT_FALSE(has_move(default_schedule(images(4, 24, 64), kTarget), "sum_rows"));
-  EXPECT_FALSE(has_move(default_schedule(images(12, 96, 12), kTarget), "sum_rows"));
+  EXPECT_FALSE(has_move(default_schedule(images(4, 24, 64), kTarget), "gather_reduce"));
+  EXPECT_FALSE(has_move(default_schedule(images(12, 96, 12), kTarget), "gather_reduce"));
 }
 
 TEST(NamedRows, ScattersTakeValuesOfWholeRows) {
   const Graph graph = flow_gradient(3, 4, 32, false);
   const Program p = default_schedule(graph, kTarget);
-  EXPECT_TRUE(has_move(p, "weigh_rows")) << print(p);
+  EXPECT_TRUE(has_move(p, "scatter_accumulate")) << print(p);
   const size_t scatter = scatter_in(p);
   EXPECT_EQ(p.graph.info(p.graph.stages[scatter].results[0]).shape.back(), 16);
   const Nest& nest = nest_of(p, scatter);
@@ -79,7 +79,7 @@ TEST(NamedRows, ScattersOfRowsThatAreNoVectorsStayAsTheyAre) {
   // Twelve elements that lie so: masked stores, and what reads them again waits.
   const Graph graph = flow_gradient(3, 4, 32);
   const Program p = default_schedule(graph, kTarget);
-  EXPECT_FALSE(has_move(p, "weigh_rows"));
+  EXPECT_FALSE(has_move(p, "scatter_accumulate"));
   expect_faithful(p, graph);
 }
 
@@ -90,7 +90,7 @@ TEST(NamedRows, ValuesOfPartOfARow) {
       "1.0) "
       "where b in 0:64, i in 0:256, c in 0:8, k in 0:2\n}");
   const Program p = default_schedule(graph, kTarget);
-  EXPECT_TRUE(has_move(p, "weigh_rows")) << print(p);
+  EXPECT_TRUE(has_move(p, "scatter_accumulate")) << print(p);
   expect_faithful(p, graph);
 }
 
@@ -119,7 +119,7 @@ TEST(NamedRows, SumsAlongRowsThatAreProducts) {
       "r_n) "
       "where b in 0:2, z in 0:64, r_x in 0:32, r_c in 0:16, r_m in 0:2, r_n in 0:3\n}");
   const Program p = default_schedule(graph, kTarget);
-  EXPECT_TRUE(has_move(p, "sum_rows")) << print(p);
+  EXPECT_TRUE(has_move(p, "gather_reduce")) << print(p);
   expect_faithful(p, graph);
 }
 
@@ -135,7 +135,8 @@ TEST(NamedRows, BesideRowsInBlocks) {
       "  p(i, j) +=! a(i, r) * w(r, j)\n  s(i, j) = tanh(p(i, j))\n"
       "  g(i, j) +=! s(i, r) * w(j, r)\n}");
   const Program p = default_schedule(graph, kTarget);
-  for (const char* move : {"sum_rows", "gather"}) EXPECT_TRUE(has_move(p, move)) << print(p);
+  for (const char* move : {"gather_reduce", "make_adjacent"})
+    EXPECT_TRUE(has_move(p, move)) << print(p);
 }
 
 TEST(NamedRows, WholeVectors) {

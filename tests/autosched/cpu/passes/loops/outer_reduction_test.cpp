@@ -57,11 +57,11 @@ TEST(ReductionPasses, OnlyWhereTheFirstPassIsKnown) {
 
 TEST(ReductionPasses, AreADecision) {
   for (const bool transposed : {true, false}) {
-    Answers answers{{{Decision::Transpose, "w"}, transposed ? size_t{0} : size_t{1}}};
+    Answers answers{{{Decision::TransposeOutput, "w"}, transposed ? size_t{0} : size_t{1}}};
     EXPECT_TRUE(in_passes(weight_gradient(8), 2 << 20, answers));
     const std::string name = transposed ? "w_transposed" : "w";
-    answers.insert({{Decision::Passes, name}, 1});
-    answers.insert({{Decision::Strips, name}, 1});
+    answers.insert({{Decision::OuterReduction, name}, 1});
+    answers.insert({{Decision::StripMine, name}, 1});
     EXPECT_FALSE(in_passes(weight_gradient(8), 2 << 20, answers));
   }
 }
@@ -97,7 +97,7 @@ Graph filters(const std::string& condition = "") {
 TEST(ReductionStrips, ChannelsThatStayInTheFirstCacheForAllRows) {
   EXPECT_EQ(strips(filters(), 1 << 20), "i/4 j r0 r1 r2 ") << "all of it is near";
   EXPECT_EQ(strips(filters(), 16 << 10), "r0/16 i/4 j r0 r1 r2 ");
-  EXPECT_EQ(strips(filters(), 16 << 10, 2, {{{Decision::Strips, "y"}, 1}}), "i/4 j r0 r1 r2 ");
+  EXPECT_EQ(strips(filters(), 16 << 10, 2, {{{Decision::StripMine, "y"}, 1}}), "i/4 j r0 r1 r2 ");
 }
 
 TEST(ReductionStrips, OnlyWhereTheFirstOneIsKnown) {

@@ -160,7 +160,7 @@ TEST(ScatterSchedule, RowsInOneTaskOrMany) {
     const Graph graph = image_gradient(batch, channels, 13);
     Program p = initial_program(graph, 4, 256);
     const size_t scatter = scatter_in(p);
-    p = scatter_rows(std::move(p), scatter, 1);
+    p = scatter_layout(std::move(p), scatter, 1);
     const size_t rows = scatter_in(p);
     p = scheduled_scatter(std::move(p), rows, {.cores = 4, .vector_bits = 256});
     SCOPED_TRACE(print(p));

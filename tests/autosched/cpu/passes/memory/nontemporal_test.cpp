@@ -56,7 +56,7 @@ TEST(StreamResults, OnlyWholeLines) {
 
 TEST(StreamResults, IsADecision) {
   const std::string text = "def main(float(8000000) x) -> (y) { y(i) = x(i) + 1.0 }";
-  EXPECT_EQ(streamed(text, Choices(Answers{{{Decision::Stream, "y"}, 1}})), Names{});
+  EXPECT_EQ(streamed(text, Choices(Answers{{{Decision::Nontemporal, "y"}, 1}})), Names{});
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ Names fetching(const Graph& graph, Choices choices = {}) {
 TEST(FetchRows, ThePassThatComputesMost) {
   EXPECT_EQ(fetching(softmax_graph(2048, 1000)), (Names{"e"})) << "m and s do less";
   const Graph graph = softmax_graph(2048, 1000);
-  EXPECT_EQ(fetching(graph, Choices(Answers{{{Decision::Fetch, "e"}, 1}})), Names{});
+  EXPECT_EQ(fetching(graph, Choices(Answers{{{Decision::Prefetch, "e"}, 1}})), Names{});
 }
 
 TEST(FetchRows, OnlyLongRowsOfLargeTensors) {

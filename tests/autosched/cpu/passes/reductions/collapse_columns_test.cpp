@@ -46,10 +46,10 @@ TEST(ImageColumns, OfADefaultSchedule) {
                     "  y(b, i, k, l) +=! w(i, r) * x(b, r, k, l)\n" + (read ? square : "") + "}"),
         Target{2, 512});
   };
-  EXPECT_TRUE(has_move(scheduled(28, 128, true), "merge_axes"));
-  EXPECT_TRUE(has_move(scheduled(28, 32, false), "merge_axes"));
-  EXPECT_FALSE(has_move(scheduled(32, 128, false), "merge_axes")) << "whole vectors";
-  EXPECT_FALSE(has_move(scheduled(28, 32, true), "merge_axes")) << "has an epilogue";
+  EXPECT_TRUE(has_move(scheduled(28, 128, true), "fuse_axes"));
+  EXPECT_TRUE(has_move(scheduled(28, 32, false), "fuse_axes"));
+  EXPECT_FALSE(has_move(scheduled(32, 128, false), "fuse_axes")) << "whole vectors";
+  EXPECT_FALSE(has_move(scheduled(28, 32, true), "fuse_axes")) << "has an epilogue";
   const Program p = scheduled(28, 128, false);
   EXPECT_EQ(stages_in_place(p).size(), 1u) << print(p);
 }

@@ -25,7 +25,7 @@ bool transposes(const Graph& graph, int64_t l2_bytes) {
   target.cores = 2;
   target.vector_bits = 512;
   target.l2_bytes = l2_bytes;
-  return has_move(default_schedule(graph, target), "transpose_results");
+  return has_move(default_schedule(graph, target), "transpose_output");
 }
 
 TEST(ResultLayout, OfSumsInPasses) {

@@ -12,7 +12,7 @@ namespace {
 TEST(RowBlocks, AttentionIsOneChain) {
   const Graph graph = attention(2, 256, 48, 8);
   const Program p = default_schedule(graph, small_caches());
-  ASSERT_TRUE(has_move(p, "block_axis")) << print(p);
+  ASSERT_TRUE(has_move(p, "split_axis")) << print(p);
   const TaskChains chains = task_chains(p);
   size_t chained = 0, kept = 0;
   int64_t in_turn = 1;
@@ -36,7 +36,7 @@ TEST(RowBlocks, OfAnyShape) {
                                              std::tuple{9, 131, 70}, std::tuple{1, 640, 40}}) {
     const Graph graph = attention(heads, rows, columns, 4);
     const Program p = default_schedule(graph, small_caches());
-    EXPECT_TRUE(has_move(p, "block_axis")) << heads << " x " << rows << " x " << columns;
+    EXPECT_TRUE(has_move(p, "split_axis")) << heads << " x " << rows << " x " << columns;
     expect_faithful(p, graph);
   }
 }
@@ -58,7 +58,7 @@ TEST(RowBlocks, SumsOverTheRowsThatAreNoProducts) {
   Target target{2, 512};
   target.l2_bytes = 1 << 20;
   const Program p = default_schedule(graph, target);
-  ASSERT_TRUE(has_move(p, "block_axis")) << print(p);
+  ASSERT_TRUE(has_move(p, "split_axis")) << print(p);
   const TaskChains chains = task_chains(p);
   const size_t sums = stage_of(p, "s_parts");
   ASSERT_NE(sums, SIZE_MAX) << print(p);
@@ -72,7 +72,7 @@ TEST(RowBlocks, DoNotDependOnTheCores) {
   const Graph graph = attention(2, 256, 48, 8);
   const auto blocks = [&](int cores) {
     const Program p = default_schedule(graph, small_caches(cores));
-    const size_t at = p.moves_json.find("block_axis");
+    const size_t at = p.moves_json.find("split_axis");
     return at == std::string::npos ? std::string() : p.moves_json.substr(at, 400);
   };
   const std::string with_two = blocks(2);
@@ -81,7 +81,7 @@ TEST(RowBlocks, DoNotDependOnTheCores) {
 }
 
 TEST(RowBlocks, OnlyWhereTheyPay) {
-  EXPECT_FALSE(has_move(default_schedule(attention(2, 64, 64, 16), Target{2, 512}), "block_axis"))
+  EXPECT_FALSE(has_move(default_schedule(attention(2, 64, 64, 16), Target{2, 512}), "split_axis"))
       << "fits the caches";
   // Columns are reduced by what others need of them: no rows are apart.
   const Graph columns = parse_graph(
@@ -91,16 +91,16 @@ TEST(RowBlocks, OnlyWhereTheyPay) {
       "  t(i, j) = exp(s(i, j) - m(i) - n(j))\n"
       "  o(i, d) +=! t(i, r) * x(r, d) where i in 0:256, d in 0:16, r in 0:256\n}");
   const Program p = default_schedule(columns, small_caches());
-  EXPECT_FALSE(has_move(p, "block_axis"));
+  EXPECT_FALSE(has_move(p, "split_axis"));
   expect_faithful(p, columns);
 }
 
 TEST(RowBlocks, MayBeTurnedDown) {
   const Graph graph = attention(2, 256, 48, 8);
-  Choices choices(Answers{{{Decision::Blocks, "s"}, 1}});
+  Choices choices(Answers{{{Decision::TileFusion, "s"}, 1}});
   const Program p = schedule_with(graph, small_caches(), choices);
-  EXPECT_FALSE(has_move(p, "block_axis"));
-  EXPECT_EQ(std::ranges::count(choices.offers(), Decision::Blocks,
+  EXPECT_FALSE(has_move(p, "split_axis"));
+  EXPECT_EQ(std::ranges::count(choices.offers(), Decision::TileFusion,
                                [](const Offer& offer) { return offer.subject.decision; }),
             1);
   expect_faithful(p, graph);

@@ -110,7 +110,7 @@ TEST(RowsInCommon, WhatWaitsForOtherHeadsIsKeptOnce) {
   const Graph graph = layer(2, 256, 48, 4);
   Target target = small_caches(2, 160 << 10);
   const Program p = default_schedule(graph, target);
-  EXPECT_EQ(count_moves(p, "block_axis"), 2u) << print(p);
+  EXPECT_EQ(count_moves(p, "split_axis"), 2u) << print(p);
   EXPECT_EQ(whole_scores(p, 2 * 256 * 48), 1u) << print(p);
   expect_faithful(p, graph);
 }
@@ -121,7 +121,7 @@ TEST(RowsInCommon, WhatIsTooMuchToKeepIsComputedAgain) {
     Target target = small_caches(2, 160 << 10);
     target.kept_bytes = 0;
     const Program p = default_schedule(graph, target);
-    EXPECT_EQ(count_moves(p, "block_axis"), 2u) << print(p);
+    EXPECT_EQ(count_moves(p, "split_axis"), 2u) << print(p);
     EXPECT_GE(count_moves(p, "rematerialize"), 2u) << print(p);
     EXPECT_EQ(whole_scores(p, 2 * rows * 48), 0u) << print(p);
     expect_faithful(p, graph);
@@ -174,7 +174,7 @@ TEST(RowsInCommon, OfHeadsSideBySide) {
       "  o(i, d) +=! p(d // 4, i, r) * v(r, d) where i in 0:256, d in 0:12, r in 0:256\n"
       "  dk(j, d) +=! p(d // 4, r, j) * v(r, d) where j in 0:256, d in 0:12, r in 0:256\n}");
   const Program p = default_schedule(graph, small_caches());
-  EXPECT_EQ(count_moves(p, "block_axis"), 1u) << print(p);
+  EXPECT_EQ(count_moves(p, "split_axis"), 1u) << print(p);
   EXPECT_EQ(whole_scores(p, 3 * 256 * 256), 0u) << print(p);
   expect_faithful(p, graph);
 }
