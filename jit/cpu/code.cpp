@@ -16,7 +16,7 @@
 #include <unordered_map>
 
 #include "jit/cpu/math_symbols.hpp"
-#include "jit/emit/lost_if_thrown.hpp"
+#include "jit/emit/ir/lost_if_thrown.hpp"
 #include "runtime/expr/error.hpp"
 #include "runtime/process/fork.hpp"
 

@@ -18,7 +18,7 @@
 #include "jit/cpu/first_use.hpp"
 #include "jit/cpu/long_blocks.hpp"
 #include "jit/cpu/selection_faults.hpp"
-#include "jit/emit/lost_if_thrown.hpp"
+#include "jit/emit/ir/lost_if_thrown.hpp"
 #include "runtime/expr/error.hpp"
 #include "runtime/process/fork.hpp"
 

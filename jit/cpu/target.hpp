@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "jit/emit/target.hpp"
+#include "jit/emit/ir/target.hpp"
 
 namespace llvm {
 class TargetMachine;

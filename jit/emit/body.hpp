@@ -14,7 +14,7 @@
 #include "jit/emit/index.hpp"
 #include "jit/emit/join.hpp"
 #include "jit/emit/lane_windows.hpp"
-#include "jit/emit/vector_math.hpp"
+#include "jit/emit/math/vector_math.hpp"
 
 namespace adjit::emit {
 

@@ -6,7 +6,7 @@
 
 #include <llvm/IR/IRBuilder.h>
 
-#include "jit/emit/vector_math.hpp"
+#include "jit/emit/math/vector_math.hpp"
 #include "runtime/graph/graph.hpp"
 
 namespace adjit::emit {

@@ -5,7 +5,7 @@
 // remainder x - q d is exact, and q + (x - q d) r is x / d rounded correctly (Markstein,
 // "Computation of elementary functions on the IBM RISC System/6000 processor", IBM J. Res. Dev. 34,
 // 1990), as long as the remainder does not underflow (vector_math.hpp).
-#include "jit/emit/elementary.hpp"
+#include "jit/emit/math/elementary.hpp"
 
 namespace adjit::emit::elementary {
 

@@ -11,7 +11,7 @@
 
 #include "autosched/program/program.hpp"
 #include "jit/emit/layout.hpp"
-#include "jit/emit/target.hpp"
+#include "jit/emit/ir/target.hpp"
 
 namespace adjit::emit {
 

@@ -4,7 +4,7 @@
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/IR/IRBuilder.h>
 
-#include "jit/emit/vector_math.hpp"
+#include "jit/emit/math/vector_math.hpp"
 #include "runtime/expr/dtype.hpp"
 #include "runtime/expr/op.hpp"
 

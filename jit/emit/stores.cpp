@@ -13,7 +13,7 @@
 #include <numeric>
 
 #include "jit/emit/nest.hpp"
-#include "jit/emit/stack_slots.hpp"
+#include "jit/emit/ir/stack_slots.hpp"
 #include "jit/emit/streaming.hpp"
 
 namespace adjit::emit {

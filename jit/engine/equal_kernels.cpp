@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "jit/emit/lost_if_thrown.hpp"
+#include "jit/emit/ir/lost_if_thrown.hpp"
 
 namespace adjit::engine {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "jit/cpu/code.hpp"
 #include "jit/cpu/target.hpp"
-#include "jit/emit/vector_math.hpp"
+#include "jit/emit/math/vector_math.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

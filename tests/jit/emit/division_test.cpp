@@ -1,5 +1,5 @@
 // tests/jit/emit/division_test.cpp -- divisors made ready against divisions, bit by bit.
-#include "jit/emit/vector_math.hpp"
+#include "jit/emit/math/vector_math.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 
 #include "jit/cpu/code.hpp"
 #include "jit/cpu/target.hpp"
-#include "jit/emit/target.hpp"
+#include "jit/emit/ir/target.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {
