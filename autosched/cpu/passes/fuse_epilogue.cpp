@@ -6,6 +6,7 @@
 
 #include "autosched/analysis/access.hpp"
 #include "autosched/analysis/work.hpp"
+#include "autosched/cpu/passes/loops/tasks.hpp"
 #include "autosched/moves/attachment.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "autosched/analysis/work.hpp"
+#include "autosched/cpu/passes/loops/tasks.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"

@@ -11,6 +11,7 @@
 #include "autosched/analysis/work.hpp"
 #include "autosched/cpu/passes/indexed/indexed_rows.hpp"
 #include "autosched/cpu/passes/loops/kernel.hpp"
+#include "autosched/cpu/passes/loops/tasks.hpp"
 #include "autosched/cpu/tile/choose_tile.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"

@@ -10,6 +10,7 @@
 #include "autosched/cpu/passes/fuse_column_sums.hpp"
 #include "autosched/cpu/passes/indexed/indexed_rows.hpp"
 #include "autosched/cpu/passes/loops/interchange_reductions.hpp"
+#include "autosched/cpu/passes/loops/tasks.hpp"
 #include "autosched/cpu/passes/pack/bf16_pairs.hpp"
 #include "autosched/cpu/passes/pack/gather_layout.hpp"
 #include "autosched/cpu/passes/pack/panels.hpp"
