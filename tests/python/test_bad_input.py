@@ -12,7 +12,7 @@ from typing import Any
 import adjit as aj
 import numpy as np
 import pytest
-from adjit import _library
+from adjit import _library, expr
 
 A34 = np.arange(12.0).reshape(3, 4)
 
@@ -91,9 +91,7 @@ def test_guarded_reads_stay_in_bounds() -> None:
 
 
 def aj_read(x: Any, *index: Any) -> Any:
-    from adjit import notation
-
-    return notation.read(x, index)
+    return expr.read(x, index)
 
 
 def test_zero_size_dimensions_work() -> None:

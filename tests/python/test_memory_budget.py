@@ -8,7 +8,10 @@ from typing import Any
 import adjit as aj
 import numpy as np
 import pytest
-from adjit import dtypes, gradient, pullback, runtime
+from adjit import dtypes
+from adjit.computation import tensor_specs
+from adjit.grad import vjp_of
+from adjit.vjp import _Joint, _partition
 
 RNG = np.random.default_rng(5)
 LAYERS, BATCH, WIDTH = 8, 64, 32
@@ -28,12 +31,12 @@ def data() -> tuple[list[Any], Any]:
 
 def kept_between(f: Any, budget: int | None, *args: Any) -> int:
     """Bytes that the forward leaves to the pullback, its arguments not counted."""
-    joint = pullback._Joint(f, args, False)
-    handle = gradient.vjp_of(joint.traced.computation, joint.wrt, joint.seeded, True)
+    joint = _Joint(f, args, False)
+    handle = vjp_of(joint.traced.computation, joint.wrt, joint.seeded, True)
     inputs = len(joint.leaves) + len(joint.traced.captured)
-    forward, _ = pullback._partition(handle, inputs, len(joint.outputs), budget)
-    made = list(runtime.tensor_specs(forward, True)[len(joint.outputs) :])
-    for given in runtime.tensor_specs(forward, False):
+    forward, _ = _partition(handle, inputs, len(joint.outputs), budget)
+    made = list(tensor_specs(forward, True)[len(joint.outputs) :])
+    for given in tensor_specs(forward, False):
         if given in made:
             made.remove(given)
     return sum(math.prod(s) * np.dtype(dtypes.to_numpy(dtype)).itemsize for dtype, s in made)

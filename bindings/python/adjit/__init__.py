@@ -10,14 +10,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import image, linalg, nn, operators, random
+from . import errors, image, linalg, nn, operators, pytree, random, runtime, tensor_methods
 from ._library import library
-from .batching import vmap
+from .array_api import (
+    asarray,
+    can_cast,
+    cumulative_prod,
+    cumulative_sum,
+    diff,
+    e,
+    empty,
+    empty_like,
+    finfo,
+    from_dlpack,
+    iinfo,
+    inf,
+    isdtype,
+    nan,
+    newaxis,
+    pi,
+    result_type,
+    signbit,
+)
 from .check import check_grads
-from .checkpointing import checkpoint
+from .checkpoint import checkpoint
 from .control import cond, scan, while_loop
-from .custom import custom_vjp
 from .custom_reducer import reducer
+from .custom_vjp import custom_vjp
 from .errors import (
     BoundsError,
     CacheError,
@@ -33,19 +52,20 @@ from .errors import (
     ScheduleError,
     ShapeError,
 )
-from .exporting import export
-from .forward import jvp
-from .gradient import grad, value_and_grad
-from .jacobians import hessian, jacfwd, jacobian
-from .lowering import Executable, Lowered, ShapeDtype, lower
+from .export import export
+from .grad import grad, value_and_grad
+from .jacobian import hessian, jacfwd, jacobian
+from .jit import jit
+from .jvp import jvp
 from .notation import at, compute, reduce_axis, select
-from .pullback import vjp
+from .program import compilations
 from .pytree import register_pytree
-from .runtime import compilations
+from .stages import Executable, Lowered, ShapeDtype, lower
+from .tensor import Tensor
 from .text import define
-from .tracing import Tensor
-from .transforms import jit
 from .tuning import Trial, TuningReport, tune
+from .vjp import vjp
+from .vmap import vmap
 
 if TYPE_CHECKING:
     # Operators are made from the library's table; type checkers see them as Any.
@@ -54,35 +74,8 @@ if TYPE_CHECKING:
 
 __version__ = library.adjit_version().decode()
 
+tensor_methods.install()
 operators.install(globals())
-from .array_api import (  # noqa: E402
-    can_cast,
-    diff,
-    e,
-    finfo,
-    from_dlpack,
-    iinfo,
-    inf,
-    isdtype,
-    nan,
-    newaxis,
-    pi,
-    result_type,
-    signbit,
-)
-from .notation import scatter  # noqa: E402
-from .operators import (  # noqa: E402, F401
-    arange,
-    asarray,
-    broadcast_arrays,
-    cumulative_prod,
-    cumulative_sum,
-    einsum,
-    empty,
-    empty_like,
-    full,
-    meshgrid,
-)
 
 __all__ = [
     "BoundsError",
@@ -108,10 +101,13 @@ __all__ = [
     "at",
     "can_cast",
     "check_grads",
+    "cumulative_prod",
+    "cumulative_sum",
     "diff",
     "e",
     "empty",
     "empty_like",
+    "errors",
     "finfo",
     "from_dlpack",
     "iinfo",
@@ -137,11 +133,12 @@ __all__ = [
     "lower",
     "nn",
     "operators",
+    "pytree",
     "random",
     "reduce_axis",
     "reducer",
     "register_pytree",
-    "scatter",
+    "runtime",
     "select",
     "tune",
     "value_and_grad",

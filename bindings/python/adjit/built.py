@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import pytree
 from ._library import Handle
-
-if TYPE_CHECKING:
-    from .transforms import Traced
-
+from .traced import Traced
 
 _FIRST = operator.itemgetter(0)
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from . import arrays, pytree
 from .errors import Error
-from .forward import jvp
-from .pullback import vjp
+from .jit import jit
+from .jvp import jvp
+from .vjp import vjp
 
 _STEP = 1e-5  # of the central differences: their error is about 1e-10
 
@@ -122,8 +123,6 @@ def arrays_like(value: Any) -> Any:
 
 def _differences(f: Callable[..., list[Any]], args: list[Any], directions: list[Any]) -> list[Any]:
     """Slopes of all results along the directions; they are not rounded to integers."""
-    from .transforms import jit
-
     compiled = jit(lambda *a: f(*a))
     ahead = compiled(*[a + _STEP * v for a, v in zip(args, directions, strict=True)])
     behind = compiled(*[a - _STEP * v for a, v in zip(args, directions, strict=True)])

@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import arrays, pytree, runtime, tensors
+from . import arrays, pytree, tensors
 from ._library import Handle
 from .built import Built
+from .computation import lower_computation
 from .into import Into
+from .program import Program
 
 #: All inputs of a computation from a call's arguments; None where these have another structure.
 _Arrange = Callable[[tuple[Any, ...]], tuple[Any, ...] | None]
@@ -43,7 +45,7 @@ class Compiled:
         self.signatures = [v.signature for v in views]  # the arrays themselves are not kept
         self.captured = [*built.traced.captured, *built.seeds]
         self.hidden = list(hidden)
-        self.program = runtime.Program(lowered, built.computation, built.title)
+        self.program = Program(lowered, built.computation, built.title)
         self._direct: dict[str, Direct] = {}  # by framework
 
     def fits(self) -> bool:
@@ -146,3 +148,15 @@ class Compiled:
         self.program.run_into(addresses, targets.addresses)
         targets.finish()
         return into.out
+
+
+def compile_built(
+    built: Built, views: Sequence[arrays.View], memory_budget: int | None = None
+) -> Compiled:
+    """Machine code for leaves that lie like these."""
+    hidden = [arrays.view(v) for v in [*built.traced.captured, *built.seeds]]
+    lowered = lower_computation(
+        built.computation, built.arranged([*views, *hidden]), built.title,
+        trace_ms=built.traced.trace_ms, memory_budget=memory_budget,
+    )  # fmt: skip
+    return Compiled(built, views, hidden, lowered)

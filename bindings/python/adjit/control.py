@@ -8,8 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, dtypes, pytree, scalars, tracing, transforms
+from . import dtypes, operators, pytree, scalars
 from .errors import DTypeError, Error, ShapeError
+from .jit import Jit
+from .leaves import (
+    as_traced,
+    as_type,
+    enclosing_trace,
+    is_weak,
+    leaf_names,
+    name_of,
+    set_weak,
+    type_text,
+)
+from .tensor import Tensor
+from .trace import Trace, current_trace
+from .traced import as_tensor, output_number
+from .user_line import user_place
 
 
 def scan(
@@ -34,11 +49,11 @@ def scan(
     Raises ShapeError for leading extents that differ, ShapeError or DTypeError for a carry that f
     changes, Error when there is neither xs nor a length.
     """
-    if tracing.current() is None:
-        return transforms.Jit(
-            lambda i, x: scan(f, i, x, length, reverse, checkpoint), f"scan({_name(f)})"
-        )(init, xs)
-    return _Loop(f, init, xs, length, f"scan({_name(f)})").run(reverse, checkpoint)
+    if current_trace() is None:
+        return Jit(lambda i, x: scan(f, i, x, length, reverse, checkpoint), f"scan({name_of(f)})")(
+            init, xs
+        )
+    return _Loop(f, init, xs, length, f"scan({name_of(f)})").run(reverse, checkpoint)
 
 
 class _Loop:
@@ -49,11 +64,11 @@ class _Loop:
     ) -> None:
         self.f = f
         self.title = title
-        self.trace = _current()
+        self.trace = enclosing_trace()
         leaves, self.carry_structure = pytree.flatten(init)
-        self.init = [_tensor(self.trace, leaf) for leaf in leaves]
+        self.init = [as_traced(self.trace, leaf) for leaf in leaves]
         slices, self.xs_structure = pytree.flatten(xs)
-        self.xs = [_tensor(self.trace, leaf) for leaf in slices]
+        self.xs = [as_traced(self.trace, leaf) for leaf in slices]
         self.steps = self._steps(length)
 
     def _steps(self, length: int | None) -> int:
@@ -84,32 +99,34 @@ class _Loop:
             step, operands, (len(self.init), len(self.xs)), self.steps, len(carry) + len(ys),
             reverse, self._segment(checkpoint),
         )  # fmt: skip
-        _set_weak(results, weak)
+        set_weak(results, weak)
         return (
             pytree.unflatten(self.carry_structure, results[: len(carry)]),
             pytree.unflatten(self.y_structure, results[len(carry) :]),
         )
 
-    def step(self) -> tuple[tracing.Trace, list[_Leaf], list[_Leaf]]:
+    def step(self) -> tuple[Trace, list[_Leaf], list[_Leaf]]:
         """The step, to be finished, and (dtype, shape, number) of its outputs."""
         inner, carry, ys = self._step()
-        if any(_weak(x) and x.dtype_number != c[0] for x, c in zip(self.init, carry, strict=True)):
+        if any(
+            is_weak(x) and x.dtype_number != c[0] for x, c in zip(self.init, carry, strict=True)
+        ):
             # A Python number as initial carry takes the dtype of what f makes of it.
             self.init = [
-                _as_type(x, c[0]) if _weak(x) else x for x, c in zip(self.init, carry, strict=True)
+                as_type(x, c[0]) if is_weak(x) else x for x, c in zip(self.init, carry, strict=True)
             ]
             inner, carry, ys = self._step()
         self._check(carry)
         return inner, carry, ys
 
-    def _step(self) -> tuple[tracing.Trace, list[_Leaf], list[_Leaf]]:
-        with tracing.Trace(_name(self.f)) as inner:
+    def _step(self) -> tuple[Trace, list[_Leaf], list[_Leaf]]:
+        with Trace(name_of(self.f)) as inner:
             carries = [
-                inner.input(f"c{k}", x.dtype_number, x.shape, _weak(x))
+                inner.input(f"c{k}", x.dtype_number, x.shape, is_weak(x))
                 for k, x in enumerate(self.init)
             ]
             slices = [
-                inner.input(f"x{k}", x.dtype_number, x.shape[1:], _weak(x))
+                inner.input(f"x{k}", x.dtype_number, x.shape[1:], is_weak(x))
                 for k, x in enumerate(self.xs)
             ]
             result = self.f(
@@ -125,14 +142,14 @@ class _Loop:
             if structure != self.carry_structure:
                 raise Error(
                     f"{self.title}: the function returns a carry of another structure: "
-                    f"{_leaves(structure)} where init has {_leaves(self.carry_structure)}"
+                    f"{leaf_names(structure)} where init has {leaf_names(self.carry_structure)}"
                 )
             y, self.y_structure = pytree.flatten(result[1])
             carry = [
                 _leaf(inner, _like(inner, leaf, start))
                 for leaf, start in zip(next_carry, self.init, strict=True)
             ]
-            ys = [_leaf(inner, transforms._output(inner, leaf)) for leaf in y]
+            ys = [_leaf(inner, output_number(inner, leaf)) for leaf in y]
         return inner, carry, ys
 
     def _check(self, carry: Sequence[_Leaf]) -> None:
@@ -142,8 +159,9 @@ class _Loop:
                 continue
             kind = ShapeError if shape != start.shape else DTypeError
             raise kind(
-                f"{self.title} at {_user()}: {name} is {_type(start.dtype_number, start.shape)} "
-                f"in init but {_type(dtype, shape)} as the function returns it; a carry keeps its "
+                f"{self.title} at {user_place()}: {name} is "
+                f"{type_text(start.dtype_number, start.shape)} in init but "
+                f"{type_text(dtype, shape)} as the function returns it; a carry keeps its "
                 "shape and dtype (astype, broadcast_to)"
             )
 
@@ -176,18 +194,18 @@ def cond(
     Both return pytrees of one structure, with the same shapes and dtypes (Python numbers adapt).
     Outside a trace ``pred`` is a value, and only the branch taken is called.
     """
-    if tracing.current() is None:
+    if current_trace() is None:
         if np.ndim(pred) != 0:
             raise ShapeError(f"cond: pred has shape {np.shape(pred)}; it must be a scalar")
         return true_fn(*operands) if bool(pred) else false_fn(*operands)
-    trace = _current()
-    chosen = _scalar_bool(_tensor(trace, pred), "cond: pred")
+    trace = enclosing_trace()
+    chosen = _scalar_bool(as_traced(trace, pred), "cond: pred")
     yes, structure = pytree.flatten(true_fn(*operands))
     no, other = pytree.flatten(false_fn(*operands))
     if structure != other:
         raise Error(
-            f"cond at {_user()}: the functions return different structures: {_leaves(structure)} "
-            f"and {_leaves(other)}"
+            f"cond at {user_place()}: the functions return different structures: "
+            f"{leaf_names(structure)} and {leaf_names(other)}"
         )
     names = pytree.paths(structure, "result")
     return pytree.unflatten(
@@ -197,19 +215,19 @@ def cond(
 
 
 def _select(chosen: Any, yes: Any, no: Any, name: str) -> Any:
-    trace = _current()
+    trace = enclosing_trace()
     numbers = [scalars.is_scalar(v) for v in (yes, no)]
     if not all(numbers):
-        a, b = (None if n else _tensor(trace, v) for n, v in zip(numbers, (yes, no), strict=True))
-        if a is not None and b is not None and not (_weak(a) or _weak(b)):
+        a, b = (None if n else as_traced(trace, v) for n, v in zip(numbers, (yes, no), strict=True))
+        if a is not None and b is not None and not (is_weak(a) or is_weak(b)):
             if a.shape != b.shape or a.dtype_number != b.dtype_number:
                 kind = ShapeError if a.shape != b.shape else DTypeError
                 raise kind(
-                    f"cond at {_user()}: {name} is {_type(a.dtype_number, a.shape)} where pred is "
-                    f"true and {_type(b.dtype_number, b.shape)} where it is false; they must be "
-                    "the same"
+                    f"cond at {user_place()}: {name} is {type_text(a.dtype_number, a.shape)} where "
+                    f"pred is true and {type_text(b.dtype_number, b.shape)} where it is false; "
+                    "they must be the same"
                 )
-    return _apply("where", [chosen, yes, no])
+    return operators.apply("where", [chosen, yes, no], {})
 
 
 def while_loop(cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any) -> Any:
@@ -219,12 +237,12 @@ def while_loop(cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], ini
     dtypes. The number of steps depends on data, so there is no reverse mode: a gradient through the
     loop raises NotDifferentiableError (use scan with a fixed number of steps).
     """
-    if tracing.current() is None:
-        return transforms.Jit(
-            lambda i: while_loop(cond_fn, body_fn, i), f"while_loop({_name(body_fn)})"
-        )(init)
-    trace = _current()
-    holds = _Test(cond_fn, f"while_loop({_name(body_fn)})")
+    if current_trace() is None:
+        return Jit(lambda i: while_loop(cond_fn, body_fn, i), f"while_loop({name_of(body_fn)})")(
+            init
+        )
+    trace = enclosing_trace()
+    holds = _Test(cond_fn, f"while_loop({name_of(body_fn)})")
 
     def step(carry: tuple[Any, Any], _: Any) -> Any:
         after = body_fn(carry[0])
@@ -237,7 +255,7 @@ def while_loop(cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], ini
     operands = [trace.resolve(v) for v in [*loop.init, *inner.captured]]
     trace.mark("while_loop")
     results = trace.while_loop(body, len(carry), operands)
-    _set_weak(results, weak)
+    set_weak(results, weak)
     return pytree.unflatten(loop.carry_structure, results)[0]
 
 
@@ -248,87 +266,30 @@ class _Test:
         self.cond_fn = cond_fn
         self.title = title
 
-    def __call__(self, carry: Any) -> tracing.Tensor:
-        found = _tensor(_current(), self.cond_fn(carry))
-        return _scalar_bool(found, f"{self.title}: what {_name(self.cond_fn)} returns")
+    def __call__(self, carry: Any) -> Tensor:
+        found = as_traced(enclosing_trace(), self.cond_fn(carry))
+        return _scalar_bool(found, f"{self.title}: what {name_of(self.cond_fn)} returns")
 
 
-def _current() -> tracing.Trace:
-    trace = tracing.current()
-    assert trace is not None
-    return trace
-
-
-def _apply(name: str, operands: Sequence[Any], attributes: dict[str, Any] | None = None) -> Any:
-    from . import operators
-
-    return operators.apply(name, operands, attributes or {})
-
-
-def _tensor(trace: tracing.Trace, leaf: Any) -> tracing.Tensor:
-    if scalars.is_scalar(leaf):
-        return transforms._as_tensor(leaf)  # type: ignore[no-any-return]
-    if not isinstance(leaf, tracing.Tensor) and not arrays.is_array(leaf):
-        raise DTypeError(
-            f"a {type(leaf).__name__} cannot be traced (at {_user()}); use arrays, numbers and "
-            "containers of them"
-        )
-    return trace.tensor(trace.resolve(leaf))
-
-
-def _weak(tensor: tracing.Tensor) -> bool:
-    return tensor.trace.is_weak(tensor.number)
-
-
-def _set_weak(tensors: Sequence[tracing.Tensor], weak: Sequence[bool]) -> None:
-    """Results that stand for Python numbers do so outside the loop, too."""
-    for tensor, one in zip(tensors, weak, strict=True):
-        if one:
-            tensor.trace.set_weak(tensor.number)
-
-
-def _as_type(tensor: tracing.Tensor, dtype: int) -> tracing.Tensor:
-    if tensor.dtype_number == dtype:
-        return tensor
-    return _apply("astype", [tensor], {"dtype": dtypes.NAMES[dtype]})  # type: ignore[no-any-return]
-
-
-def _like(trace: tracing.Trace, leaf: Any, start: tracing.Tensor) -> int:
+def _like(trace: Trace, leaf: Any, start: Tensor) -> int:
     """A carry as the step returns it: numbers and weak tensors take the dtype of a strong init."""
     if scalars.is_scalar(leaf):
-        leaf = transforms._as_tensor(leaf)
-    number = transforms._output(trace, leaf)
-    if trace.is_weak(number) and not _weak(start):
-        number = trace.resolve(_as_type(trace.tensor(number), start.dtype_number))
+        leaf = as_tensor(leaf)
+    number = output_number(trace, leaf)
+    if trace.is_weak(number) and not is_weak(start):
+        number = trace.resolve(as_type(trace.tensor(number), start.dtype_number))
     return number
 
 
-def _leaf(trace: tracing.Trace, number: int) -> _Leaf:
+def _leaf(trace: Trace, number: int) -> _Leaf:
     tensor = trace.tensor(number)
     return tensor.dtype_number, tensor.shape, number
 
 
-def _scalar_bool(tensor: tracing.Tensor, what: str) -> tracing.Tensor:
+def _scalar_bool(tensor: Tensor, what: str) -> Tensor:
     if tensor.shape != ():
         raise ShapeError(
-            f"{what} has shape {tensor.shape} (at {_user()}); it must be a scalar: reduce it with "
-            "any or all, or use aj.where element by element"
+            f"{what} has shape {tensor.shape} (at {user_place()}); it must be a scalar: reduce it "
+            "with any or all, or use aj.where element by element"
         )
-    return _as_type(tensor, dtypes.NAMES.index("bool"))
-
-
-def _type(dtype: int, shape: tuple[int, ...]) -> str:
-    return f"{dtypes.NAMES[dtype]}{shape}"
-
-
-def _leaves(structure: Any) -> str:
-    return "(" + ", ".join(pytree.paths(structure, "carry")) + ")"
-
-
-def _user() -> str:
-    file, line = tracing.user_line()
-    return f"{file}:{line}"
-
-
-def _name(f: Any) -> str:
-    return getattr(f, "__name__", "f").strip("<>") or "f"
+    return as_type(tensor, dtypes.NAMES.index("bool"))

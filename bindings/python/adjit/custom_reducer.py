@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import dtypes, notation, tracing
+from . import dtypes
 from ._library import NONE, call, ids
+from .expr import Expr, axes_of, expr_dtype, to_expr
+from .trace import Trace
 
 
 def reducer(combine: Callable[..., Any], identity: Any) -> Callable[..., Any]:
@@ -15,16 +17,16 @@ def reducer(combine: Callable[..., Any], identity: Any) -> Callable[..., Any]:
     The result is called like aj.sum: ``r(body, axis=k, where=None)``; tuples in, tuples out.
     """
     several = isinstance(identity, tuple)
-    identities = [notation.to_expr(v) for v in (identity if several else (identity,))]
+    identities = [to_expr(v) for v in (identity if several else (identity,))]
     count = len(identities)
 
     def run(body: Any, axis: Any, where: Any = None) -> Any:
         given = body if several else (body,)
-        bodies = [notation.to_expr(b) for b in given]
-        axes = notation._axes_of(axis)
-        guard = None if where is None else notation.to_expr(where)
+        bodies = [to_expr(b) for b in given]
+        axes = axes_of(axis)
+        guard = None if where is None else to_expr(where)
 
-        def build_all(trace: tracing.Trace) -> list[int]:
+        def build_all(trace: Trace) -> list[int]:
             known: list[int] | None = trace.notation_handles.get(build_all)
             if known is not None:
                 return known
@@ -32,7 +34,7 @@ def reducer(combine: Callable[..., Any], identity: Any) -> Callable[..., Any]:
             arguments = [_argument(trace, k, values[k % count]) for k in range(2 * count)]
             left, right = arguments[:count], arguments[count:]
             made = combine(*((tuple(left), tuple(right)) if several else (left[0], right[0])))
-            combined = [notation.to_expr(m).build(trace) for m in (made if several else (made,))]
+            combined = [to_expr(m).build(trace) for m in (made if several else (made,))]
             out = ids([NONE] * count)
             call(
                 "adjit_expr_reduce_custom", trace.handle.value, count, ids(values),
@@ -44,16 +46,16 @@ def reducer(combine: Callable[..., Any], identity: Any) -> Callable[..., Any]:
             return found
 
         operands = bodies if guard is None else [*bodies, guard]
-        results = [notation.Expr(_component(build_all, k), operands) for k in range(count)]
+        results = [Expr(_component(build_all, k), operands) for k in range(count)]
         return tuple(results) if several else results[0]
 
     return run
 
 
-def _adapted(trace: tracing.Trace, values: list[int], given: Sequence[Any]) -> list[int]:
+def _adapted(trace: Trace, values: list[int], given: Sequence[Any]) -> list[int]:
     """Components that are Python floats take the widest float type of the others."""
     weak = [isinstance(value, float) for value in given]
-    others = [notation.expr_dtype(trace, v) for v, w in zip(values, weak, strict=True) if not w]
+    others = [expr_dtype(trace, v) for v, w in zip(values, weak, strict=True) if not w]
     widest = max(others, default=0)
     if widest < dtypes.NAMES.index("float16"):
         return values
@@ -67,17 +69,17 @@ def _adapted(trace: tracing.Trace, values: list[int], given: Sequence[Any]) -> l
 
 
 def _component(
-    build_all: Callable[[tracing.Trace], list[int]], k: int
-) -> Callable[[tracing.Trace, list[int]], int]:
+    build_all: Callable[[Trace], list[int]], k: int
+) -> Callable[[Trace, list[int]], int]:
     return lambda trace, _: build_all(trace)[k]
 
 
-def _argument(trace: tracing.Trace, number: int, like: int) -> notation.Expr:
-    dtype = notation.expr_dtype(trace, like)
+def _argument(trace: Trace, number: int, like: int) -> Expr:
+    dtype = expr_dtype(trace, like)
 
-    def make(t: tracing.Trace, _: list[int]) -> int:
+    def make(t: Trace, _: list[int]) -> int:
         out = ids([0])
         call("adjit_expr_argument", t.handle.value, number, dtype, out)
         return int(out[0])
 
-    return notation.Expr(make)
+    return Expr(make)

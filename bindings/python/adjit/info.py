@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 
-from . import runtime
+from .context import context
 
 
 def info() -> dict[str, object]:
     """What the library says of itself, its target and its cache."""
-    return dict(json.loads(runtime.context().text("adjit_context_info")))
+    return dict(json.loads(context().text("adjit_context_info")))
 
 
 if __name__ == "__main__":

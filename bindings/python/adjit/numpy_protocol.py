@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .errors import Error
+from .user_line import user_place
 
 # NumPy's names where the array API, whose names operators have, says otherwise.
 _OPERATORS = {
@@ -21,6 +22,7 @@ _PARAMETERS = {
     "reps": "repetitions", "fill_value": "value", "ddof": "correction",
 }  # fmt: skip
 _ATTRIBUTES = ("shape", "ndim", "size")
+_functions: dict[str, Callable[..., Any]] = {}  # adjit's; operators.py registers them
 
 
 class NumPyProtocol:
@@ -58,30 +60,26 @@ def _qualified(function: Any) -> str:
     return ("linalg." if in_linalg else "") + str(function.__name__)
 
 
+def register(name: str, function: Callable[..., Any]) -> None:
+    """Makes an operator's function known by its name in the operator table."""
+    _functions[name] = function
+
+
 def _operator(name: str) -> Callable[..., Any]:
-    import adjit
-
-    from . import operators
-
-    own = _OPERATORS.get(name, name)
-    if own not in operators.TABLE:
+    found = _functions.get(_OPERATORS.get(name, name))
+    if found is None:
         raise _refusal(f"numpy.{name}", name)
-    module, _, attribute = own.rpartition(".")
-    found: Callable[..., Any] = getattr(getattr(adjit, module) if module else adjit, attribute)
     return found
 
 
 def _refusal(what: str, name: str) -> Error:
-    from . import operators, tracing
-
     own = _OPERATORS.get(name, name)
     remedy = (
         f"use aj.{own}"
-        if own in operators.TABLE
+        if own in _functions
         else "there is no operator of that name; write it with adjit's functions (aj.exp, ...)"
     )
     return Error(
-        "{} at {}:{} is given a traced value, which has no elements while it is traced; {}".format(
-            what, *tracing.user_line(), remedy
-        )
+        f"{what} at {user_place()} is given a traced value, which has no elements while it is "
+        f"traced; {remedy}"
     )

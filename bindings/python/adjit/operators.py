@@ -10,14 +10,16 @@ import functools
 import inspect
 import json
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from . import arrays, dtypes, notation, scalars, tracing
+from . import eager, expr_operators, numpy_protocol, scalars
 from ._library import library
-from .errors import Error, ShapeError
+from .errors import Error
 from .fixed import Fixed
+from .tensor import Tensor
+from .trace import attributes_text, current_trace
 
 
 class Row(NamedTuple):
@@ -71,7 +73,7 @@ def apply(name: str, operands: Sequence[Any], attributes: dict[str, Any]) -> Any
     None stands for an optional operand that is left out.
     """
     given = scalars.checked(name, operands)
-    trace = tracing.current()
+    trace = current_trace()
     if trace is None:
         return _eager(name, given, attributes)
     tensors, attributes = scalars.split(trace, given, attributes)
@@ -85,8 +87,6 @@ _ARRAY, _WEAK_ARRAY = "array", "weak array"  # operands that are not part of a p
 
 @functools.lru_cache(maxsize=4096)
 def _program(name: str, attributes: str, pattern: tuple[Fixed | str, ...]) -> Any:
-    from .transforms import jit
-
     fixed = json.loads(attributes)
 
     def run(*tensors: Any) -> Any:
@@ -98,12 +98,12 @@ def _program(name: str, attributes: str, pattern: tuple[Fixed | str, ...]) -> An
         return apply(name, operands, fixed)
 
     run.__name__ = name.replace(".", "_")
-    return jit(run)
+    return eager.compiled(run)
 
 
 def _eager(name: str, operands: Sequence[Any], attributes: dict[str, Any]) -> Any:
     for operand in operands:
-        if isinstance(operand, tracing.Tensor):
+        if isinstance(operand, Tensor):
             raise Error(
                 f"{name}: a traced value of '{operand.trace.name}' is used after its trace has "
                 "ended; return it from the function instead of keeping it in a variable outside"
@@ -123,7 +123,7 @@ def _eager(name: str, operands: Sequence[Any], attributes: dict[str, Any]) -> An
             weak = kind is scalars.Weak
             pattern.append(_WEAK_ARRAY if weak else _ARRAY)
             tensors.append(value.view(np.ndarray) if weak else value)
-    return _program(name, tracing.attributes_text(attributes), tuple(pattern))(*tensors)
+    return _program(name, attributes_text(attributes), tuple(pattern))(*tensors)
 
 
 # torch's signatures have the axis second: gather(x, dim, index).
@@ -161,7 +161,7 @@ def _function(row: Row) -> Callable[..., Any]:
     def function(*args: Any, **kwargs: Any) -> Any:
         if row.name in _TORCH_ORDER:
             args, kwargs = in_own_order(args, kwargs)
-        more = notation.pop_reduction_arguments(row.name, args, kwargs)
+        more = expr_operators.pop_reduction_arguments(row.name, args, kwargs)
         try:
             bound = signature.bind(*args, **kwargs).arguments | more
         except TypeError as error:
@@ -172,7 +172,7 @@ def _function(row: Row) -> Callable[..., Any]:
         for name in row.tensors:
             value = bound[name.removesuffix("...")]
             operands.extend(value) if variadic and name.endswith("...") else operands.append(value)
-        expr = notation.apply_function(row.name, operands, bound)
+        expr = expr_operators.apply_function(row.name, operands, bound)
         if expr is not None:
             return expr
         attributes = {
@@ -192,16 +192,32 @@ def _function(row: Row) -> Callable[..., Any]:
     return function
 
 
+_F = TypeVar("_F", bound=Callable[..., Any])
+_by_hand: dict[str, Callable[..., Any]] = {}
+
+
+def by_hand(function: _F) -> _F:
+    """Decorates what is installed instead of the function that the row of that name would give."""
+    _by_hand[function.__name__] = function
+    return function
+
+
 def install(
     namespace: dict[str, Any], prefix: str = "", only: Sequence[str] | None = None
 ) -> list[str]:
-    """Puts the functions of rows with this prefix ("nn.") into a module's namespace."""
+    """Puts the functions of rows with this prefix ("nn.") into a module's namespace.
+
+    ``only``: those of these names, which have a place of their own elsewhere. NumPy's functions
+    find the others by their rows' names.
+    """
     names = []
     for row in TABLE.values():
         head, _, tail = row.name.rpartition(".")
         if head == prefix.rstrip(".") and (only is None or tail in only):
-            namespace[tail] = _function(row)
-            namespace[tail].__module__ = namespace["__name__"]  # pickled by name
+            function = namespace[tail] = _by_hand.get(row.name) or _function(row)
+            function.__module__ = namespace["__name__"]  # pickled by name
+            if only is None:
+                numpy_protocol.register(row.name, function)
             names.append(tail)
     return names
 
@@ -209,96 +225,3 @@ def install(
 def names() -> list[str]:
     """The module-level operators."""
     return sorted(name for name in TABLE if "." not in name)
-
-
-def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
-    """An array of one value, which may be a traced scalar."""
-    extents = [shape] if isinstance(shape, int) else list(shape)
-    return apply("full", [fill_value], {"shape": extents, **_dtype(dtype)})
-
-
-def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
-    """As the array API's."""
-    if stop is None:
-        start, stop = 0, start
-    return apply("arange", [], {"start": start, "stop": stop, "step": step, **_dtype(dtype)})
-
-
-def asarray(obj: Any, dtype: Any = None, copy: bool | None = None) -> Any:
-    """As the array API's: an array of numbers, nested lists of them, or an array of a framework.
-
-    Floats of Python become float32, ints int64, as in creation; arrays and NumPy's scalars keep
-    their dtype. Arrays are copied where their dtype changes, or where ``copy`` asks for it.
-    """
-    (value,) = scalars.checked("asarray", [obj])
-    if dtype is None and scalars.is_weak(value):
-        kind = np.asarray(value).dtype
-        dtype = "float32" if kind == np.float64 else kind
-    if scalars.is_scalar(value):
-        return apply("full", [value], {"shape": [], **_dtype(dtype)})
-    if isinstance(value, scalars.Weak):
-        value = value.view(np.ndarray)
-    if tracing.current() is None and not isinstance(value, tracing.Tensor):
-        seen = arrays.view(value)
-        if copy is not True and (dtype is None or dtypes.number_of(dtype) == seen.dtype):
-            return value
-    elif dtype is None:
-        return apply("positive", [value], {})
-    name = dtypes.NAMES[seen.dtype] if dtype is None else dtypes.NAMES[dtypes.number_of(dtype)]
-    return apply("astype", [value], {"dtype": name})
-
-
-def empty(shape: Any, dtype: Any = "float32") -> Any:
-    """As the array API's; the elements are 0."""
-    return full(shape, 0, dtype)
-
-
-def empty_like(x: Any, dtype: Any = None) -> Any:
-    """As the array API's; the elements are 0."""
-    return apply("zeros_like", [x], _dtype(dtype))
-
-
-def einsum(subscripts: str, *operands: Any) -> Any:
-    """As NumPy's: any number of operands, repeated and missing indices.
-
-    Three operands or more are joined pair by pair, in the order in which a gradient takes the
-    fewest multiply-adds.
-    """
-    return apply("einsum", operands, {"subscripts": subscripts})
-
-
-def cumulative_sum(x: Any, *, axis: int | None = None, include_initial: bool = False) -> Any:
-    """As the array API's: the running sum, with a leading 0 on request. Linear in time."""
-    return _cumulative("cumsum", x, axis, include_initial, 0)
-
-
-def cumulative_prod(x: Any, *, axis: int | None = None, include_initial: bool = False) -> Any:
-    """As the array API's: the running product, with a leading 1 on request. Linear in time."""
-    return _cumulative("cumprod", x, axis, include_initial, 1)
-
-
-def _cumulative(name: str, x: Any, axis: int | None, include_initial: bool, first: int) -> Any:
-    if axis is None:
-        if len(x.shape) != 1:
-            raise ShapeError(f"{name}: axis is needed for an array of {len(x.shape)} dimensions")
-        axis = 0
-    result = apply(name, [x], {"axis": axis})
-    if not include_initial:
-        return result
-    extents = list(result.shape)
-    extents[axis] = 1
-    return apply("concat", [full(extents, first, dtype=result.dtype), result], {"axis": axis})
-
-
-def broadcast_arrays(*tensors: Any) -> Any:
-    """All tensors at their common shape."""
-    return apply("broadcast_arrays", tensors, {})
-
-
-def meshgrid(*tensors: Any, indexing: str = "xy") -> Any:
-    """Coordinate grids of vectors."""
-    return apply("meshgrid", tensors, {"indexing": indexing})
-
-
-def _dtype(dtype: Any) -> dict[str, Any]:
-    return {} if dtype is None else {"dtype": dtypes.NAMES[dtypes.number_of(dtype)]}

@@ -11,14 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, dtypes, tracing
+from . import arrays, dtypes
 from .errors import DTypeError
+from .tensor import Tensor
+from .trace import Trace
 
 _PYTHON = (bool, int, float)
 
 
 # What most calls are given.
-_USUAL = frozenset((np.ndarray, tracing.Tensor, bool, int, float, type(None)))
+_USUAL = frozenset((np.ndarray, Tensor, bool, int, float, type(None)))
 
 
 class Weak(np.ndarray):
@@ -43,7 +45,7 @@ def checked(operation: str, values: Sequence[Any]) -> list[Any]:
         return list(values)
     return [
         v
-        if v is None or isinstance(v, tracing.Tensor) or is_scalar(v) or arrays.is_array(v)
+        if v is None or isinstance(v, Tensor) or is_scalar(v) or arrays.is_array(v)
         else _array_of(operation, v)
         for v in values
     ]
@@ -56,7 +58,7 @@ def _array_of(operation: str, value: Any) -> Any:
         raise DTypeError(f"{operation}: {_refusal(value)}")
     leaves = list(_leaves(value))
     for leaf in leaves:
-        if isinstance(leaf, tracing.Tensor) or (arrays.is_array(leaf) and np.ndim(leaf) > 0):
+        if isinstance(leaf, Tensor) or (arrays.is_array(leaf) and np.ndim(leaf) > 0):
             raise DTypeError(
                 f"{operation}: an operand is a {type(value).__name__} of arrays; join them with "
                 "aj.stack or aj.concat"
@@ -104,7 +106,7 @@ def literal(value: Any) -> Any:
 
 
 def split(
-    trace: tracing.Trace, values: Sequence[Any], attributes: dict[str, Any]
+    trace: Trace, values: Sequence[Any], attributes: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
     """Tensors apart, scalars as an attribute; None stands for an operand that is left out."""
     tensors = [v for v in values if v is not None and not is_scalar(v)]

@@ -6,9 +6,13 @@ import ctypes
 import json
 from typing import Any
 
-from . import arrays, dtypes, operators, scalars, tracing
+from . import arrays, dtypes, operators, scalars
 from ._library import Handle, call, ints, longs
 from .errors import Error
+from .jit import jit
+from .tensor import Tensor
+from .trace import current_trace
+from .user_line import user_line
 
 
 def define(source: str) -> Module:
@@ -23,7 +27,7 @@ class Module:
     """Parsed definitions."""
 
     def __init__(self, source: str) -> None:
-        file, line = tracing.user_line()
+        file, line = user_line()
         name = f"{file}:{line}" if file else "<text>"
         self._source = source
         self._handle = Handle(
@@ -84,11 +88,9 @@ class Definition:
         """``out=`` takes the results into given arrays, outside traces."""
         if len(args) != len(self.inputs):
             raise Error(f"{self!r} takes {len(self.inputs)} arguments, not {len(args)}")
-        trace = tracing.current()
+        trace = current_trace()
         if trace is None:
             if self._jit is None:
-                from .transforms import jit
-
                 self._jit = jit(self._traced)
             return self._jit(*args) if out is None else self._jit(*args, out=out)
         if out is not None:
@@ -96,13 +98,11 @@ class Definition:
         return self._traced(*args)
 
     def _traced(self, *args: Any) -> Any:
-        trace = tracing.current()
+        trace = current_trace()
         assert trace is not None
         tensors = [_tensor(a, d) for a, d in zip(args, self._dtypes, strict=True)]
         specs = tuple(
-            (t.dtype_number, t.shape)
-            if isinstance(t, tracing.Tensor)
-            else arrays.view(t).signature[:2]
+            (t.dtype_number, t.shape) if isinstance(t, Tensor) else arrays.view(t).signature[:2]
             for t in tensors
         )
         trace.mark(self.__name__)
@@ -116,7 +116,7 @@ def _tensor(value: Any, declared: int) -> Any:
     """An argument as a tensor or an array; a Python number takes the declared dtype."""
     if arrays.is_array(value):
         return value
-    if not isinstance(value, tracing.Tensor):
+    if not isinstance(value, Tensor):
         weak = scalars.is_weak(value)
         value = operators.apply("full", [value], {"shape": []})
         if weak:

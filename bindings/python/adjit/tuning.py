@@ -13,9 +13,11 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from . import lowering, pytree, runtime
+from . import pytree
 from ._library import call
+from .context import flush
 from .errors import Error
+from .stages import Executable, Lowered, lower, schedule_text
 
 #: A candidate must be faster than this share of the default schedule's time to be kept.
 _WORTH_KEEPING = 0.97
@@ -60,7 +62,7 @@ class _Candidate:
     schedule_json: str
     changes: str
     predicted: float
-    program: lowering.Executable | None = None
+    program: Executable | None = None
     seconds: float = float("inf")
     failure: str = ""
 
@@ -95,7 +97,7 @@ def tune(
             f"tune: executor={executor!r}; it must be an executor of concurrent.futures, such as "
             "ThreadPoolExecutor(4), or None to compile here"
         )
-    low = lowering.lower(f, *args)
+    low = lower(f, *args)
     candidates = _proposals(low, trials, seed)
     with _Progress(2 * len(candidates)) as progress:
         _compile(low, candidates, _submitter(executor, low, f, args), progress)
@@ -122,15 +124,15 @@ def _whole(name: str, given: Any, least: int, most: int) -> int:
     return int(given)
 
 
-def keep(low: lowering.Lowered, schedule_json: str | None) -> None:
+def keep(low: Lowered, schedule_json: str | None) -> None:
     """Makes a schedule that of later compilations; None: the default one again."""
     text = None
     if schedule_json is not None:
-        text = lowering.schedule_text("keep", schedule_json).encode()
+        text = schedule_text("keep", schedule_json).encode()
     call("adjit_lowered_keep_schedule", low._handle.value, text)
 
 
-def _proposals(low: lowering.Lowered, trials: int, seed: int) -> list[_Candidate]:
+def _proposals(low: Lowered, trials: int, seed: int) -> list[_Candidate]:
     text = ctypes.c_char_p()
     call("adjit_lowered_proposals", low._handle.value, trials, seed, ctypes.byref(text))
     return [
@@ -139,14 +141,14 @@ def _proposals(low: lowering.Lowered, trials: int, seed: int) -> list[_Candidate
     ]
 
 
-def _compile_one(low: lowering.Lowered, schedule_json: str) -> lowering.Executable:
+def _compile_one(low: Lowered, schedule_json: str) -> Executable:
     return low.with_schedule(schedule_json).compile()
 
 
 def _compile_elsewhere(f: Callable[..., Any], args: tuple[Any, ...], schedule_json: str) -> None:
     """What a worker process does: the code is then in the cache."""
-    _compile_one(lowering.lower(f, *args), schedule_json)
-    runtime.flush()
+    _compile_one(lower(f, *args), schedule_json)
+    flush()
 
 
 _Submit = Callable[[str], "concurrent.futures.Future[Any] | None"]
@@ -154,7 +156,7 @@ _Submit = Callable[[str], "concurrent.futures.Future[Any] | None"]
 
 def _submitter(
     executor: concurrent.futures.Executor | None,
-    low: lowering.Lowered,
+    low: Lowered,
     f: Callable[..., Any],
     args: tuple[Any, ...],
 ) -> _Submit:
@@ -179,7 +181,7 @@ def _wait_for(future: concurrent.futures.Future[Any]) -> None:
 
 
 def _compile(
-    low: lowering.Lowered, candidates: list[_Candidate], submit: _Submit, progress: _Progress
+    low: Lowered, candidates: list[_Candidate], submit: _Submit, progress: _Progress
 ) -> None:
     """Fills ``program`` or ``failure``."""
     try:

@@ -1,30 +1,23 @@
-"""Traces and traced tensors: what user functions are called with while they are traced."""
+"""Traces: computations under construction, one stack of them a thread."""
 
 from __future__ import annotations
 
 import ctypes
-import functools
 import json
 import math
 import os
-import sys
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from . import arrays, dtypes
 from ._library import NONE, Handle, ScanOptions, call, ids, longs
 from .errors import Error
-from .numpy_protocol import NumPyProtocol
-
-if TYPE_CHECKING:
-    from types import FrameType
-
-_PACKAGE = str(Path(__file__).parent)
+from .tensor import Tensor
+from .user_line import user_line, user_place
 
 
 class _Stack(threading.local):
@@ -35,25 +28,9 @@ class _Stack(threading.local):
 stack = _Stack()  # of this thread
 
 
-def current() -> Trace | None:
+def current_trace() -> Trace | None:
     """The innermost trace that this thread is building, or None."""
     return stack.traces[-1] if stack.traces else None
-
-
-def user_line() -> tuple[str, int]:
-    """File and line of the innermost frame outside this package."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        file = frame.f_code.co_filename
-        if not _is_ours(file):
-            return file, frame.f_lineno
-        frame = frame.f_back
-    return "", 0
-
-
-@functools.lru_cache(maxsize=4096)
-def _is_ours(file: str) -> bool:
-    return file.startswith(_PACKAGE) and not file.startswith(_PACKAGE + "/demo")
 
 
 class Trace:
@@ -124,8 +101,9 @@ class Trace:
             try:
                 view = arrays.view(value)
             except Error as error:
-                where = "{}:{}".format(*user_line())
-                raise type(error)(f"'{self.name}' at {where} uses an array: {error}") from None
+                raise type(error)(
+                    f"'{self.name}' at {user_place()} uses an array: {error}"
+                ) from None
             dtype, shape = view.dtype, view.shape
         number = self.input(f"captured{len(self.captured)}", dtype, shape, weak).number
         self.captured.append(value)  # keeps it alive, so that its id stays its own
@@ -281,216 +259,3 @@ def _plain(value: Any) -> Any:
 
 
 _encoder = json.JSONEncoder(default=_plain, sort_keys=True, allow_nan=False)
-
-
-class Tensor(NumPyProtocol):
-    """A value of a trace: shape and dtype are known, elements are not."""
-
-    __slots__ = ("dtype_number", "number", "shape", "trace")
-    __array_priority__ = 1000
-
-    def __init__(self, trace: Trace, number: int, shape: tuple[int, ...], dtype: int) -> None:
-        self.trace = trace
-        self.number = number
-        self.shape = shape
-        self.dtype_number = dtype
-
-    @property
-    def dtype(self) -> Any:
-        return dtypes.to_numpy(self.dtype_number)
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        size = 1
-        for extent in self.shape:
-            size *= extent
-        return size
-
-    @property
-    def T(self) -> Any:  # noqa: N802 (the array API's name)
-        return _apply("transpose", [self])
-
-    @property
-    def mT(self) -> Any:  # noqa: N802 (the array API's name)
-        return _apply("matrix_transpose", [self])
-
-    def __repr__(self) -> str:
-        return f"Tensor(shape={self.shape}, dtype={self.dtype}, trace='{self.trace.name}')"
-
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of a traced value of rank 0")
-        return self.shape[0]
-
-    def __iter__(self) -> Iterator[Tensor]:
-        return (self[k] for k in range(len(self)))
-
-    def __getitem__(self, key: Any) -> Any:
-        items = key if isinstance(key, tuple) else (key,)
-        if any(notation.is_expr(item) for item in items):
-            return notation.read(self, items)
-        return _getitem(self, items)
-
-    def at(self, *index: Any, mode: str = "error") -> Any:
-        """Index notation's read with a mode for indices that only the data tells."""
-        return notation.read(self, index, mode)
-
-    def _no_value(self, what: str, remedy: str) -> Error:
-        file, line = user_line()
-        return Error(
-            f"{what} at {file}:{line} needs the value of a traced tensor (shape {self.shape}, "
-            f"dtype {self.dtype}), which is not known while '{self.trace.name}' is traced; {remedy}"
-        )
-
-    def __bool__(self) -> bool:
-        raise self._no_value(
-            "Python control flow (if, while, and, or, not)",
-            "use aj.where or aj.select, or make the deciding argument static (static_argnums)",
-        )
-
-    def __int__(self) -> int:
-        raise self._no_value("int()", "keep it a tensor (astype), or pass it as a static argument")
-
-    def __index__(self) -> int:
-        raise self._no_value("use as an index", "use aj.take, or pass it as a static argument")
-
-    def __float__(self) -> float:
-        raise self._no_value("float()", "keep it a tensor, or pass it as a static argument")
-
-    def __array__(self, *unused: Any, **also_unused: Any) -> Any:
-        raise self._no_value("conversion to a NumPy array", "use adjit's functions on it")
-
-    def __hash__(self) -> int:
-        return id(self)
-
-    def astype(self, dtype: Any) -> Any:
-        """A cast."""
-        return _apply("astype", [self], {"dtype": dtypes.NAMES[dtypes.number_of(dtype)]})
-
-    def reshape(self, *shape: Any) -> Any:
-        """As NumPy's: one extent may be -1."""
-        extents = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
-        return _apply("reshape", [self], {"shape": [int(e) for e in extents]})
-
-    def transpose(self, *axes: Any) -> Any:
-        """As NumPy's."""
-        order = axes[0] if len(axes) == 1 and isinstance(axes[0], tuple | list) else axes
-        return _apply("transpose", [self], {"axes": list(order)} if order else {})
-
-    def flatten(self) -> Any:
-        """All elements along one axis."""
-        return self.reshape(-1)
-
-    ravel = flatten
-
-    def squeeze(self, axis: Any = None) -> Any:
-        """Drops dimensions of extent 1."""
-        return _apply("squeeze", [self], {"axis": axis})
-
-    def dot(self, other: Any) -> Any:
-        """NumPy's dot."""
-        return _binary("dot", self, other)
-
-    def __pow__(self, other: Any) -> Any:
-        if type(other) in (int, float) and other == 2:
-            return _apply("square", [self])
-        return _binary("pow", self, other)
-
-
-def _getitem(tensor: Tensor, items: tuple[Any, ...]) -> Any:
-    plain: list[Any] = []
-    indices: list[Any] = []
-    for item in items:
-        if item is None:
-            plain.append("newaxis")
-        elif item is Ellipsis:
-            plain.append("...")
-        elif isinstance(item, slice):
-            plain.append([_bound(item.start), _bound(item.stop), _bound(item.step)])
-        elif isinstance(item, int | np.integer) and not isinstance(item, bool):
-            plain.append(int(item))
-        elif isinstance(item, Tensor) or arrays.is_array(item) or isinstance(item, list):
-            plain.append({"tensor": len(indices)})
-            indices.append(np.asarray(item) if isinstance(item, list) else item)
-        else:
-            raise Error(f"{item!r} is no index of a tensor")
-    return _apply("getitem", [tensor, *indices], {"items": plain})
-
-
-def _bound(value: Any) -> int | None:
-    if isinstance(value, Tensor):
-        raise value._no_value("a slice", "use aj.take, or pass the bound as a static argument")
-    return None if value is None else int(value)
-
-
-def _apply(name: str, tensors: Sequence[Any], attributes: dict[str, Any] | None = None) -> Any:
-    return operators.apply(name, tensors, attributes or {})
-
-
-def _binary(name: str, left: Any, right: Any) -> Any:
-    if notation.is_expr(left) or notation.is_expr(right):
-        return NotImplemented
-    return operators.apply(name, [left, right], {})
-
-
-# Python's operators by the operator that they stand for.
-_BINARY = {
-    "add": "add",
-    "sub": "subtract",
-    "mul": "multiply",
-    "truediv": "divide",
-    "floordiv": "floor_divide",
-    "mod": "remainder",
-    "matmul": "matmul",
-    "and": "bitwise_and",
-    "or": "bitwise_or",
-    "xor": "bitwise_xor",
-    "lshift": "bitwise_left_shift",
-    "rshift": "bitwise_right_shift",
-}
-_COMPARISONS = {
-    "eq": "equal",
-    "ne": "not_equal",
-    "lt": "less",
-    "le": "less_equal",
-    "gt": "greater",
-    "ge": "greater_equal",
-}
-_UNARY = {"neg": "negative", "pos": "positive", "abs": "abs", "invert": "bitwise_invert"}
-_METHODS = ("sum", "prod", "max", "min", "mean", "var", "std", "any", "all", "argmax", "argmin")
-
-
-def _install() -> None:
-    def binary(name: str, swapped: bool) -> Any:
-        if swapped:
-            return lambda self, other: _binary(name, other, self)
-        return lambda self, other: _binary(name, self, other)
-
-    def unary(name: str) -> Any:
-        return lambda self: _apply(name, [self])
-
-    def reduction(name: str) -> Any:
-        return lambda self, axis=None, keepdims=False, **more: _apply(
-            name, [self], {"axis": axis, "keepdims": keepdims, **more}
-        )
-
-    for python, name in _BINARY.items():
-        setattr(Tensor, f"__{python}__", binary(name, False))
-        setattr(Tensor, f"__r{python}__", binary(name, True))
-    for python, name in _COMPARISONS.items():
-        setattr(Tensor, f"__{python}__", binary(name, False))
-    for python, name in _UNARY.items():
-        setattr(Tensor, f"__{python}__", unary(name))
-    for name in _METHODS:
-        setattr(Tensor, name, reduction(name))
-    Tensor.__rpow__ = binary("pow", True)  # type: ignore[attr-defined]
-
-
-_install()
-
-# These import this module; they are needed when a tensor is computed with.
-from . import notation, operators  # noqa: E402

@@ -9,11 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import arguments, arrays, dtypes, pytree, runtime, transforms
+from . import arguments, arrays, dtypes, pytree
 from .built import Built
 from .compiled import Compiled, Direct
+from .computation import checked_memory_budget, lower_computation
+from .context import check_cpu
 from .errors import Error, ScheduleError
 from .into import Into
+from .jit import jit
+from .transformed import Transformed
 
 
 class ShapeDtype:
@@ -96,16 +100,16 @@ def lower(
 
     ``memory_budget`` as for ``jit``, whose own is taken where none is given.
     """
-    runtime.check_cpu(target)
+    check_cpu(target)
     leaves, structure = pytree.flatten((args, {}))
     plain = [np.zeros(x.shape, x.dtype) if isinstance(x, ShapeDtype) else x for x in leaves]
     concrete = pytree.unflatten(structure, plain)
-    function = f if isinstance(f, transforms.Transformed) else transforms.jit(f)
+    function = f if isinstance(f, Transformed) else jit(f)
     bound, positional, keyword, _ = function._split(*concrete)
     built = function.build(bound, (positional, keyword))
     leaves, structure = pytree.flatten((positional, keyword))
     views = arguments.views(leaves, built.title, arguments.Names(structure, bound))
-    budget = runtime.memory_budget(memory_budget) or function._memory_budget
+    budget = checked_memory_budget(memory_budget) or function._memory_budget
     return Lowered(built, views, structure[-1][0], None, budget)
 
 
@@ -126,7 +130,7 @@ class Lowered:
         self._memory_budget = memory_budget
         self._views = views
         self._hidden = [arrays.view(v) for v in [*built.traced.captured, *built.seeds]]
-        self._handle = runtime.lower(
+        self._handle = lower_computation(
             built.computation, built.arranged([*views, *self._hidden]), built.title, schedule_json,
             built.traced.trace_ms, memory_budget=memory_budget,
         )  # fmt: skip

@@ -12,10 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes, gradient, operators, pytree, runtime, tracing, transforms
-from .batching import batched
+from . import dtypes, operators, pytree
+from .computation import tensor_specs
 from .errors import NotDifferentiableError
-from .forward import is_float, pushforward
+from .grad import checked_argnums, own_structure, positions, vjp_of
+from .jit import Jit
+from .jvp import is_float, pushforward
+from .trace import current_trace
+from .traced import Traced, as_tensor
+from .vmap import batched
 
 
 def jacobian(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Any:
@@ -50,18 +55,18 @@ class _Site:
 
     def __init__(self, f: Callable[..., Any], args: Any, argnums: Any, title: str) -> None:
         self.title = title
-        trace = tracing.current()
+        trace = current_trace()
         assert trace is not None
         self.trace = trace
-        self.wrt, self.structures = gradient.positions(args, argnums, title, f)
+        self.wrt, self.structures = positions(args, argnums, title, f)
         leaves, structure = pytree.flatten(args)
-        leaves = [transforms._as_tensor(leaf) for leaf in leaves]
+        leaves = [as_tensor(leaf) for leaf in leaves]
         name = getattr(f, "__name__", "f").strip("<>") or "f"
-        self.traced = transforms.Traced(f, pytree.unflatten(structure, leaves), name)
+        self.traced = Traced(f, pytree.unflatten(structure, leaves), name)
         self.computation = self.traced.computation
         self.arguments = [trace.resolve(v) for v in [*leaves, *self.traced.captured]]
-        self.inputs = runtime.tensor_specs(self.computation, False)
-        self.outputs = runtime.tensor_specs(self.computation, True)
+        self.inputs = tensor_specs(self.computation, False)
+        self.outputs = tensor_specs(self.computation, True)
 
     def check_outputs(self, count: int) -> None:
         for k, (dtype, _) in enumerate(self.outputs[:count]):
@@ -93,7 +98,7 @@ def _rows(site: _Site, count: int) -> _Table:
 
 def _row(site: _Site, k: int) -> list[Any]:
     dtype, shape = site.outputs[k]
-    pullback = gradient.vjp_of(site.computation, site.wrt, [k], False)
+    pullback = vjp_of(site.computation, site.wrt, [k], False)
     axes = [None] * len(site.arguments)
     size = int(np.prod(shape, dtype=np.int64))
     rows = batched(pullback, [*axes, 0], size, [0] * len(site.wrt))
@@ -131,12 +136,12 @@ def _full_derivative(
     derive: Callable[[_Site, int], _Table],
 ) -> Any:
     title = f"{name}({getattr(f, 'title', None) or getattr(f, '__name__', 'f')})"
-    argnums = gradient.checked_argnums(argnums, title)
+    argnums = checked_argnums(argnums, title)
 
     @functools.wraps(f, updated=())
     def derivative(*args: Any, **kwargs: Any) -> Any:
         site = _Site(f, (args, kwargs), argnums, title)
-        own = gradient.own_structure(site.traced, has_aux, title)
+        own = own_structure(site.traced, has_aux, title)
         count = pytree.leaf_count(own)
         site.check_outputs(count)
         single = isinstance(argnums, int)
@@ -151,4 +156,4 @@ def _full_derivative(
             return whole
         return whole, pytree.unflatten(site.traced.structure, site.values())[1]
 
-    return transforms.Jit(derivative, title)
+    return Jit(derivative, title)

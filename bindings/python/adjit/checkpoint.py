@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import control, pytree, runtime, tracing, transforms
+from . import pytree
+from .computation import tensor_specs
+from .leaves import as_traced
+from .trace import current_trace
+from .transformed import Transformed
 
 
-class Checkpoint(transforms.Transformed):
+class Checkpoint(Transformed):
     """A function whose derivative starts again from its arguments."""
 
     def inline(self, function: Callable[..., Any], args: Any) -> Any:
-        trace = tracing.current()
+        trace = current_trace()
         assert trace is not None
         leaves, structure = pytree.flatten(args)
-        leaves = [control._tensor(trace, leaf) for leaf in leaves]
+        leaves = [as_traced(trace, leaf) for leaf in leaves]
         built = self.build(function, pytree.unflatten(structure, leaves))
         arguments = [trace.resolve(v) for v in [*leaves, *built.traced.captured]]
-        count = len(runtime.tensor_specs(built.computation, True))
+        count = len(tensor_specs(built.computation, True))
         trace.mark(self.title)
         return built.spliced(trace.checkpoint(built.computation, arguments, count))
 

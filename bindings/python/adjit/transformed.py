@@ -1,87 +1,26 @@
-"""Transformations: jit, and what all of them share; they nest in any order.
-
-The others: gradient.py (grad, value_and_grad), pullback.py (vjp), forward.py (jvp), batching.py
-(vmap), jacobians.py.
-"""
+"""Functions after a transformation: what jit, grad, vmap and the others share; they nest."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-import time
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import arguments, arrays, dtypes, pytree, runtime, scalars, tracing
+from . import arguments, arrays, pytree
 from .arguments import WEAK, Names
 from .built import Built
-from .compiled import Compiled, Direct
+from .compiled import Compiled, Direct, compile_built
+from .computation import checked_memory_budget, tensor_specs
+from .context import check_cpu
 from .errors import Error
 from .fixed import Fixed
 from .into import Into
 from .pickling import ByName
-
-
-class Traced:
-    """A function traced for one signature."""
-
-    def __init__(self, function: Callable[..., Any], args: Any, name: str) -> None:
-        """``args`` is a pair (positional, keyword) whose leaves are arrays, scalars, tensors."""
-        started = time.perf_counter()
-        leaves, structure = pytree.flatten(args)
-        self.name = name
-        self.specs = abstract(leaves, name, Names(structure, function))
-        with tracing.Trace(name) as trace:
-            inputs = [
-                trace.input(f"x{k}", spec.dtype, spec.shape, spec.weak)
-                for k, spec in enumerate(self.specs)
-            ]
-            positional, keyword = pytree.unflatten(structure, inputs)
-            result = function(*positional, **keyword)
-            outputs, self.structure = pytree.flatten(result)
-            numbers = [_output(trace, leaf) for leaf in outputs]
-            # Which outputs stand for Python numbers; an ended trace does not tell.
-            self.weak = [trace.is_weak(number) for number in numbers]
-        self.input_count = len(leaves)
-        self.captured = trace.captured
-        self.output_count = len(numbers)
-        self.computation = trace.finish(numbers)
-        self.trace_ms = 1e3 * (time.perf_counter() - started)
-
-
-class Abstract:
-    """Stands for an argument of which only dtype (its number), shape and weakness matter."""
-
-    def __init__(self, dtype: int, shape: tuple[int, ...], weak: bool = False) -> None:
-        self.dtype = dtype
-        self.shape = shape
-        self.weak = weak
-
-
-def abstract(leaves: Sequence[Any], name: str, names: Callable[[int], str]) -> list[Abstract]:
-    """What tracing needs to know of the leaves of arguments of the function ``name``."""
-    found = []
-    for k, leaf in enumerate(leaves):
-        if isinstance(leaf, Abstract):
-            found.append(leaf)
-        elif isinstance(leaf, tracing.Tensor):
-            found.append(Abstract(leaf.dtype_number, leaf.shape, leaf.trace.is_weak(leaf.number)))
-        else:
-            (view,) = arguments.views([leaf], name, lambda _, k=k: names(k))  # type: ignore[misc]
-            found.append(Abstract(view.dtype, view.shape, weak=type(leaf) in WEAK))
-    return found
-
-
-def _output(trace: tracing.Trace, leaf: Any) -> int:
-    if scalars.is_scalar(leaf):
-        return _as_tensor(leaf).number  # type: ignore[no-any-return]
-    if not isinstance(leaf, tracing.Tensor) and not arrays.is_array(leaf):
-        raise Error(
-            f"'{trace.name}' returns a {type(leaf).__name__}; traced functions return arrays, "
-            "numbers, and containers of them"
-        )
-    return trace.resolve(leaf)
+from .tensor import Tensor
+from .trace import current_trace, stack
+from .traced import Traced, as_tensor
 
 
 class Transformed(ByName):
@@ -96,13 +35,13 @@ class Transformed(ByName):
         static_argnames: Sequence[str] = (),
         memory_budget: int | None = None,
     ) -> None:
-        runtime.check_cpu(target)
+        check_cpu(target)
         if not callable(function):
             raise TypeError(f"{function!r} is not callable")
         functools.update_wrapper(self, function, updated=())
         self.function = function
         self.title = title
-        self._memory_budget = runtime.memory_budget(memory_budget)
+        self._memory_budget = checked_memory_budget(memory_budget)
         self._static_numbers = tuple(static_argnums)
         self._static_names = frozenset(static_argnames)
         self._forget()
@@ -133,16 +72,16 @@ class Transformed(ByName):
 
     def inline(self, function: Callable[..., Any], args: Any) -> Any:
         """The call inside another trace."""
-        trace = tracing.current()
+        trace = current_trace()
         assert trace is not None
         leaves, structure = pytree.flatten(args)
         # Numbers become tensors of the outer trace: they may be differentiated.
-        leaves = [_as_tensor(leaf) for leaf in leaves]
+        leaves = [as_tensor(leaf) for leaf in leaves]
         built = self.build(function, pytree.unflatten(structure, leaves))
         arguments = [trace.resolve(leaf) for leaf in leaves]
         arguments += [trace.resolve(value) for value in built.traced.captured]
         arguments += [trace.resolve(seed) for seed in built.seeds]
-        count = len(runtime.tensor_specs(built.computation, True))
+        count = len(tensor_specs(built.computation, True))
         trace.mark(built.title)
         return built.spliced(trace.call(built.computation, built.arranged(arguments), count))
 
@@ -162,7 +101,7 @@ class Transformed(ByName):
         if not kwargs:
             # The usual call: arrays by position, of layouts seen before.
             usual = self._usual
-            if usual is not None and not tracing.stack.traces:
+            if usual is not None and not stack.traces:
                 made = usual.run(args)
                 if made is not None:
                     return usual.rebuild(made)
@@ -182,7 +121,7 @@ class Transformed(ByName):
     def _call_into(self, out: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if out is None:
             return self(*args, **kwargs)
-        if tracing.current() is not None:
+        if current_trace() is not None:
             raise Error(
                 f"'{self.title}' is called with out= while a function is traced, where arrays "
                 "have no memory yet; use what it returns"
@@ -193,7 +132,7 @@ class Transformed(ByName):
         return self._call(args, kwargs, Into(out, self.title))
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any], into: Into | None = None) -> Any:
-        if tracing.current() is None and self._by_layouts and not kwargs and into is None:
+        if current_trace() is None and self._by_layouts and not kwargs and into is None:
             leaves, structure = pytree.flatten(args)
             direct = self._by_layouts.get((structure, arrays.layouts_of(leaves)))
             if direct is not None and (made := direct.run(args)) is not None:
@@ -201,10 +140,10 @@ class Transformed(ByName):
                 return direct.rebuild(made)
         function, positional, keyword, static = self._split(args, kwargs)
         leaves, structure = pytree.flatten((positional, keyword))
-        if tracing.current() is not None:
+        if current_trace() is not None:
             return self.inline(function, (positional, keyword))
         for leaf in leaves:
-            if isinstance(leaf, tracing.Tensor):
+            if isinstance(leaf, Tensor):
                 raise Error(
                     f"'{self.title}' is called with a traced value of '{leaf.trace.name}' after "
                     "that trace has ended; return it from the function instead"
@@ -260,111 +199,3 @@ class Transformed(ByName):
         except TypeError as error:
             raise Error(f"static arguments of '{self.title}' must be hashable") from error
         return bound, rest, keyword, static
-
-
-def compile_built(
-    built: Built, views: Sequence[arrays.View], memory_budget: int | None = None
-) -> Compiled:
-    """Machine code for leaves that lie like these."""
-    hidden = [arrays.view(v) for v in [*built.traced.captured, *built.seeds]]
-    lowered = runtime.lower(
-        built.computation, built.arranged([*views, *hidden]), built.title,
-        trace_ms=built.traced.trace_ms, memory_budget=memory_budget,
-    )  # fmt: skip
-    return Compiled(built, views, hidden, lowered)
-
-
-def _as_tensor(leaf: Any) -> Any:
-    """A number as a tensor of the current trace; anything else as it is.
-
-    A NumPy scalar keeps its dtype; a Python number adapts to the dtypes that it meets.
-    """
-    if not scalars.is_scalar(leaf):
-        return leaf
-    from . import operators
-
-    weak = scalars.is_weak(leaf)
-    dtype = arguments.view(leaf).dtype
-    tensor = operators.apply("full", [leaf], {"shape": [], "dtype": dtypes.NAMES[dtype]})
-    if weak:
-        tensor.trace.set_weak(tensor.number)
-    return tensor
-
-
-class Jit(Transformed):
-    """``aj.jit``: inside another trace the function is simply traced along."""
-
-    def build(self, function: Callable[..., Any], args: Any) -> Built:
-        """Of a transformation its own computation: derived once, and not where a cache has it."""
-        if (
-            not isinstance(function, Transformed)
-            or function._static_numbers
-            or function._static_names
-        ):
-            return super().build(function, args)
-        built = function.build(function.function, args)
-        built.title = self.title
-        return built
-
-    def inline(self, function: Callable[..., Any], args: Any) -> Any:
-        positional, keyword = args
-        return function(*positional, **keyword)
-
-
-def jit(
-    f: Callable[..., Any],
-    target: str | None = None,
-    static_argnums: Any = (),
-    static_argnames: Any = (),
-    memory_budget: int | None = None,
-) -> Any:
-    """Compiles ``f``: traced once per signature (structure, shapes, dtypes, strides).
-
-    ``target``: None or "cpu". Static arguments are compared by value and may be anything hashable.
-
-    ``memory_budget``: bytes that a call may take besides its arguments and results. Where the
-    program would take more, intermediate results (activations that wait for the backward, say) are
-    computed a second time instead of kept; where that does not do, ScheduleError names the stage
-    that needs most. Memory that each thread needs for itself counts for as many threads as the
-    process has cores. ``report["workspace_bytes"]`` of an executable is what a call takes. Inside
-    other transformations (``grad(jit(f, memory_budget=...))``) the outermost ``jit`` decides.
-    """
-    numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
-    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
-    numbers, names = _static_both_ways(f, numbers, names)
-    name = getattr(f, "title", None) or getattr(f, "__name__", "f")
-    return Jit(f, f"jit({name})", target, numbers, names, memory_budget)
-
-
-def _static_both_ways(
-    f: Callable[..., Any], numbers: tuple[int, ...], names: tuple[str, ...]
-) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """As in JAX: what is static by position is so by name, and the other way round."""
-    if not numbers and not names:
-        return numbers, names
-    try:
-        parameters = list(inspect.signature(f).parameters.values())
-    except (TypeError, ValueError):
-        return numbers, names
-    fixed = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
-    by_number = [fixed[n] for n in numbers if -len(fixed) <= n < len(fixed)]
-    by_name = [fixed.index(n) for n in names if n in fixed]
-    known = {n % len(fixed) if fixed else n for n in numbers}
-    return (
-        (*numbers, *[n for n in by_name if n not in known]),
-        tuple(dict.fromkeys([*names, *by_number])),
-    )
-
-
-def run_once(build: Callable[[tracing.Trace], Any]) -> Any:
-    """Traces, compiles and runs something that only captures arrays."""
-    traced = Traced(lambda: build(tracing.current()), ((), {}), "compute")  # type: ignore[arg-type]
-    built = Built(
-        traced, traced.computation, "compute",
-        lambda outputs: pytree.unflatten(traced.structure, outputs),
-    )  # fmt: skip
-    framework = "numpy"
-    for value in traced.captured:
-        if (found := arrays.framework_of(value)) != "numpy":
-            framework = found
-    return compile_built(built, []).run([], framework)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import pytree, runtime, transforms
+from . import pytree
 from ._library import Handle, call, ints
 from .arguments import Names
 from .built import Built
+from .computation import tensor_specs
 from .errors import Error, ShapeError
+from .traced import Abstract, Traced, abstract
+from .transformed import Transformed
 
 
 def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Any:
@@ -24,7 +27,7 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Any:
     return Vmap(f, in_axes, out_axes)
 
 
-class Vmap(transforms.Transformed):
+class Vmap(Transformed):
     """``aj.vmap``."""
 
     def __init__(self, function: Callable[..., Any], in_axes: Any, out_axes: Any) -> None:
@@ -39,11 +42,11 @@ class Vmap(transforms.Transformed):
 
     def build(self, function: Callable[..., Any], args: Any) -> Built:
         leaves, structure = pytree.flatten(args)
-        specs = transforms.abstract(leaves, self._name(), Names(structure, function))
+        specs = abstract(leaves, self._name(), Names(structure, function))
         axes = self._input_axes(args, specs)
         size = self._size(specs, axes)
         elements = [_element(spec, axis) for spec, axis in zip(specs, axes, strict=True)]
-        traced = transforms.Traced(function, pytree.unflatten(structure, elements), self._name())
+        traced = Traced(function, pytree.unflatten(structure, elements), self._name())
         shared: list[int | None] = [None] * len(traced.captured)
         out_axes = self._output_axes(traced)
         computation = batched(traced.computation, [*axes, *shared], size, out_axes)
@@ -52,7 +55,7 @@ class Vmap(transforms.Transformed):
             lambda outputs: pytree.unflatten(traced.structure, outputs),
         )  # fmt: skip
 
-    def _input_axes(self, args: Any, specs: Sequence[transforms.Abstract]) -> list[int | None]:
+    def _input_axes(self, args: Any, specs: Sequence[Abstract]) -> list[int | None]:
         positional, keyword = args
         what = f"{self.title}: in_axes"
         if isinstance(self.in_axes, tuple) and len(self.in_axes) != len(positional):
@@ -66,10 +69,10 @@ class Vmap(transforms.Transformed):
             for k, (axis, spec) in enumerate(zip(given, specs, strict=True))
         ]
 
-    def _output_axes(self, traced: transforms.Traced) -> list[int | None]:
+    def _output_axes(self, traced: Traced) -> list[int | None]:
         what = f"{self.title}: out_axes"
         given = pytree.spread(self.out_axes, traced.structure, _is_axis, what)
-        shapes = [shape for _, shape in runtime.tensor_specs(traced.computation, True)]
+        shapes = [shape for _, shape in tensor_specs(traced.computation, True)]
         return [
             self._normal(axis, len(shape) + 1, f"result leaf {k}, of shape {shape} an element")
             for k, (axis, shape) in enumerate(zip(given, shapes, strict=True))
@@ -83,7 +86,7 @@ class Vmap(transforms.Transformed):
             raise ShapeError(f"{self.title}: {what} has no axis {axis}{remedy}")
         return axis % rank
 
-    def _size(self, specs: Sequence[transforms.Abstract], axes: Sequence[int | None]) -> int:
+    def _size(self, specs: Sequence[Abstract], axes: Sequence[int | None]) -> int:
         sizes = {
             k: spec.shape[axis]
             for k, (spec, axis) in enumerate(zip(specs, axes, strict=True))
@@ -104,11 +107,11 @@ def _is_axis(value: Any, structure: Any = None) -> bool:
     return value is None or type(value) is int
 
 
-def _element(spec: transforms.Abstract, axis: int | None) -> transforms.Abstract:
+def _element(spec: Abstract, axis: int | None) -> Abstract:
     if axis is None:
         return spec
     shape = spec.shape[:axis] + spec.shape[axis + 1 :]
-    return transforms.Abstract(spec.dtype, shape, spec.weak)
+    return Abstract(spec.dtype, shape, spec.weak)
 
 
 def batched(

@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes, gradient, pytree, runtime, transforms
+from . import dtypes, pytree
 from ._library import Handle, call, ints
 from .arguments import Names
 from .built import Built
+from .computation import tensor_specs
 from .errors import DTypeError, Error, NotDifferentiableError, ShapeError
+from .grad import own_structure
+from .traced import Abstract, Traced, abstract
+from .transformed import Transformed
 
 _FIRST_FLOAT = dtypes.NAMES.index("float16")
 
@@ -36,7 +40,7 @@ def jvp(f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fals
     return pushed(tuple(primals), pushed.checked(tuple(primals), tuple(tangents)))
 
 
-class Jvp(transforms.Transformed):
+class Jvp(Transformed):
     """Called with (primals, tangents); tangents is a flat list, one entry or None a leaf."""
 
     def __init__(self, function: Callable[..., Any], has_aux: bool = False) -> None:
@@ -48,13 +52,13 @@ class Jvp(transforms.Transformed):
         leaves, structure = pytree.flatten((primals, {}))
         names = Names(structure, self.function)
         given = pytree.spread(tangents, structure[-1][0], _is_tangent, f"{self.title}: tangents")
-        specs = transforms.abstract(leaves, self.title, names)
+        specs = abstract(leaves, self.title, names)
         return [
             self._checked_leaf(f"the tangent of {names(k)}", x, t)
             for k, (x, t) in enumerate(zip(specs, given, strict=True))
         ]
 
-    def _checked_leaf(self, name: str, primal: transforms.Abstract, tangent: Any) -> Any:
+    def _checked_leaf(self, name: str, primal: Abstract, tangent: Any) -> Any:
         where = f"{self.title}: {name}"
         if tangent is None or getattr(tangent, "dtype", None) == _FLOAT0:
             return None
@@ -65,7 +69,7 @@ class Jvp(transforms.Transformed):
             )
         if isinstance(tangent, bool | int | float):
             tangent = np.asarray(tangent, dtypes.to_numpy(primal.dtype))
-        (own,) = transforms.abstract([tangent], self.title, lambda _: name)
+        (own,) = abstract([tangent], self.title, lambda _: name)
         if own.shape != primal.shape:
             raise ShapeError(f"{where} has shape {own.shape}, its primal {primal.shape}")
         if own.dtype != primal.dtype:
@@ -77,8 +81,8 @@ class Jvp(transforms.Transformed):
 
     def build(self, function: Callable[..., Any], args: Any) -> Built:
         (primals, tangents), _ = args
-        traced = transforms.Traced(function, (primals, {}), self._name())
-        own = gradient.own_structure(traced, self.has_aux, self.title)
+        traced = Traced(function, (primals, {}), self._name())
+        own = own_structure(traced, self.has_aux, self.title)
         wrt = [k for k, t in enumerate(tangents) if t is not None]
         computation = pushforward(traced.computation, wrt, True)
         # The computation takes primals, captured values, tangents; the call gives tangents second.
@@ -88,7 +92,7 @@ class Jvp(transforms.Transformed):
             *range(primal + len(wrt), primal + len(wrt) + captured),
             *range(primal, primal + len(wrt)),
         ]
-        floats = [is_float(d) for d, _ in runtime.tensor_specs(traced.computation, True)]
+        floats = [is_float(d) for d, _ in tensor_specs(traced.computation, True)]
 
         def rebuild(outputs: Sequence[Any]) -> Any:
             values = list(outputs[: traced.output_count])

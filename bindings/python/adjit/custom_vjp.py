@@ -8,10 +8,16 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import arrays, control, dtypes, pytree, runtime, tracing, transforms
+from . import arrays, dtypes, operators, pytree
 from ._library import Handle
+from .computation import tensor_specs
 from .errors import DTypeError, Error, ShapeError
+from .leaves import as_traced, as_type, enclosing_trace, is_weak, name_of, type_text
 from .pickling import ByName
+from .tensor import Tensor
+from .trace import Trace, current_trace
+from .traced import Traced
+from .user_line import user_place
 
 # A rule that calls its own function is traced again inside itself, this many times; the derivatives
 # past that are those of the function.
@@ -27,7 +33,7 @@ class CustomVjp(ByName):
     def __init__(self, f: Callable[..., Any], nondiff_argnums: Sequence[int]) -> None:
         functools.update_wrapper(self, f, updated=())
         self.function = f
-        self.title = f"custom_vjp({control._name(f)})"
+        self.title = f"custom_vjp({name_of(f)})"
         self._static = tuple(nondiff_argnums)
         self._fwd: Callable[..., Any] | None = None
         self._bwd: Callable[..., Any] | None = None
@@ -53,7 +59,7 @@ class CustomVjp(ByName):
         if self._fwd is None or self._bwd is None:
             raise Error(f"{self.title} is called before defvjp(fwd, bwd) has given it a gradient")
         depth = getattr(self._within, "depth", 0)
-        if tracing.current() is None or depth >= _MOST_RULES_WITHIN:
+        if current_trace() is None or depth >= _MOST_RULES_WITHIN:
             return self.function(*args)
         self._within.depth = depth + 1
         try:
@@ -82,8 +88,8 @@ class _Rule:
         leaves, self.structure = pytree.flatten(
             tuple(a for k, a in enumerate(args) if k not in self.static)
         )
-        self.trace = control._current()
-        self.leaves = [control._tensor(self.trace, leaf) for leaf in leaves]
+        self.trace = enclosing_trace()
+        self.leaves = [as_traced(self.trace, leaf) for leaf in leaves]
 
     def inline(self) -> Any:
         primal = self._traced(self.owner.function)
@@ -116,32 +122,30 @@ class _Rule:
             values.insert(k, self.static[k])
         return values
 
-    def _traced(self, function: Any) -> transforms.Traced:
-        return transforms.Traced(
+    def _traced(self, function: Any) -> Traced:
+        return Traced(
             lambda *given: function(*self._all(given)),
             (pytree.unflatten(self.structure, self.leaves), {}),
-            control._name(function),
+            name_of(function),
         )
 
-    def _check_forward(self, primal: transforms.Traced, forward: transforms.Traced) -> None:
+    def _check_forward(self, primal: Traced, forward: Traced) -> None:
         structure = forward.structure
         if structure[0] != "tuple" or len(structure[1]) != 2:
             raise Error(f"{self.title}: fwd must return (out, residuals)")
         if structure[1][0] != primal.structure:
             raise Error(f"{self.title}: fwd returns an out of another structure than the function")
-        wanted = runtime.tensor_specs(primal.computation, True)
-        found = runtime.tensor_specs(forward.computation, True)[: len(wanted)]
+        wanted = tensor_specs(primal.computation, True)
+        found = tensor_specs(forward.computation, True)[: len(wanted)]
         for name, w, f in zip(pytree.paths(primal.structure, "out"), wanted, found, strict=True):
             _same(f"{self.title}: {name} of fwd", f, w, "the function returns")
 
     # The backward for the forward's residuals; what it captures itself is residuals, too, the last.
-    def _backward(
-        self, primal: transforms.Traced, forward: transforms.Traced
-    ) -> tuple[Handle, list[Any]]:
-        outputs = runtime.tensor_specs(primal.computation, True)
-        residuals = runtime.tensor_specs(forward.computation, True)[len(outputs) :]
+    def _backward(self, primal: Traced, forward: Traced) -> tuple[Handle, list[Any]]:
+        outputs = tensor_specs(primal.computation, True)
+        residuals = tensor_specs(forward.computation, True)[len(outputs) :]
         assert self.owner._bwd is not None
-        with tracing.Trace(control._name(self.owner._bwd)) as inner:
+        with Trace(name_of(self.owner._bwd)) as inner:
             kept = [
                 inner.input(f"r{k}", *spec, forward.weak[len(outputs) + k])
                 for k, spec in enumerate(residuals)
@@ -161,17 +165,17 @@ class _Rule:
 
     # The library wants residuals, then cotangents; captured values came last.
     @staticmethod
-    def _reordered(inner: tracing.Trace, numbers: list[int], residuals: int, own: int) -> Handle:
+    def _reordered(inner: Trace, numbers: list[int], residuals: int, own: int) -> Handle:
         computation = inner.finish(numbers)
-        specs = runtime.tensor_specs(computation, False)
+        specs = tensor_specs(computation, False)
         order = [*range(residuals), *range(own, len(specs)), *range(residuals, own)]
-        with tracing.Trace(inner.name) as trace:
+        with Trace(inner.name) as trace:
             inputs = {k: trace.input(f"x{k}", *specs[k]).number for k in order}
             given = [inputs[k] for k in range(len(specs))]
             results = [t.number for t in trace.call(computation, given, len(numbers))]
         return trace.finish(results)
 
-    def _gradients(self, inner: tracing.Trace, gradients: Any) -> list[int]:
+    def _gradients(self, inner: Trace, gradients: Any) -> list[int]:
         arguments = self.structure[1]
         if not isinstance(gradients, tuple) or len(gradients) != len(arguments):
             raise Error(
@@ -193,16 +197,14 @@ class _Rule:
                     numbers.append(self._gradient(inner, leaf, argument, name))
         return numbers
 
-    def _gradient(
-        self, inner: tracing.Trace, leaf: Any, argument: tracing.Tensor, name: str
-    ) -> int:
+    def _gradient(self, inner: Trace, leaf: Any, argument: Tensor, name: str) -> int:
         spec = _spec_of(argument)
         if leaf is None:
             zeros = {"shape": list(spec[1]), "dtype": dtypes.NAMES[spec[0]]}
-            return inner.resolve(control._apply("full", [0], zeros))
-        found = control._tensor(inner, leaf)
-        if control._weak(found) or control._weak(argument):
-            found = control._as_type(found, spec[0])
+            return inner.resolve(operators.apply("full", [0], zeros))
+        found = as_traced(inner, leaf)
+        if is_weak(found) or is_weak(argument):
+            found = as_type(found, spec[0])
         _same(f"{self.title}: {name}", _spec_of(found), spec, "the argument is")
         return inner.resolve(found)
 
@@ -224,7 +226,7 @@ def _positions(captured: Sequence[Any], among: Sequence[Any]) -> list[int]:
 
 def _spec_of(value: Any) -> tuple[int, tuple[int, ...]]:
     """(dtype number, shape) of a traced tensor or array."""
-    if isinstance(value, tracing.Tensor):
+    if isinstance(value, Tensor):
         return value.dtype_number, value.shape
     view = arrays.view(value)
     return view.dtype, tuple(view.shape)
@@ -242,8 +244,8 @@ def _aligned(
     ``captured`` says which of the union its captured inputs are; those in ``passed_on`` become
     outputs behind its own.
     """
-    count = len(runtime.tensor_specs(computation, True))
-    with tracing.Trace("aligned") as trace:
+    count = len(tensor_specs(computation, True))
+    with Trace("aligned") as trace:
         inputs = [
             trace.input(f"x{k}", dtype, shape).number for k, (dtype, shape) in enumerate(specs)
         ]
@@ -256,8 +258,7 @@ def _same(what: str, found: _Spec, wanted: _Spec, whose: str) -> None:
     if found != wanted:
         kind = ShapeError if found[1] != wanted[1] else DTypeError
         raise kind(
-            f"{what} is {control._type(*found)}, but {whose} {control._type(*wanted)} "
-            f"(at {control._user()})"
+            f"{what} is {type_text(*found)}, but {whose} {type_text(*wanted)} (at {user_place()})"
         )
 
 

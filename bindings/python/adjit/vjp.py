@@ -7,9 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from . import arguments, arrays, dtypes, gradient, pytree, runtime, tracing, transforms
+from . import arguments, arrays, dtypes, pytree
 from ._library import Handle, call
+from .computation import checked_memory_budget, lower_computation, tensor_specs
 from .errors import DTypeError, Error, ShapeError
+from .grad import own_structure, vjp_of
+from .program import Program
+from .tensor import Tensor
+from .trace import current_trace
+from .traced import Traced, abstract, as_tensor
 
 
 def vjp(
@@ -24,9 +30,9 @@ def vjp(
     the others again. ScheduleError where that does not do. Inside a trace forward and pullback are
     one program, and the budget is that of its ``jit``.
     """
-    budget = runtime.memory_budget(memory_budget)
+    budget = checked_memory_budget(memory_budget)
     joint = _Joint(f, primals, has_aux)
-    return joint.inline() if tracing.current() is not None else joint.run(budget)
+    return joint.inline() if current_trace() is not None else joint.run(budget)
 
 
 class _Joint:
@@ -38,11 +44,11 @@ class _Joint:
         name = getattr(f, "__name__", "f").strip("<>")
         self.title = f"vjp({name})"
         self.names = arguments.Names(structure, f)
-        self.traced = transforms.Traced(f, (self.primals, {}), name)
-        inputs = runtime.tensor_specs(self.traced.computation, False)
-        self.outputs = runtime.tensor_specs(self.traced.computation, True)
+        self.traced = Traced(f, (self.primals, {}), name)
+        inputs = tensor_specs(self.traced.computation, False)
+        self.outputs = tensor_specs(self.traced.computation, True)
         self.wrt = [k for k in range(len(self.leaves)) if inputs[k][0] >= 6]
-        own = gradient.own_structure(self.traced, has_aux, self.title)
+        own = own_structure(self.traced, has_aux, self.title)
         self.seeded = [k for k in range(pytree.leaf_count(own)) if self.outputs[k][0] >= 6]
         self.own = own
 
@@ -61,7 +67,7 @@ class _Joint:
         if type(leaf) in (bool, int, float):
             leaf = np.asarray(leaf, dtypes.to_numpy(dtype))
         what = f"the cotangent of {name}"
-        (given,) = transforms.abstract([leaf], self.title, lambda _: what)
+        (given,) = abstract([leaf], self.title, lambda _: what)
         if given.shape != shape:
             raise ShapeError(f"{self.title}: {what} has shape {given.shape}, the output {shape}")
         if given.dtype != dtype and not given.weak:
@@ -69,7 +75,7 @@ class _Joint:
                 f"{self.title}: {what} is {dtypes.NAMES[given.dtype]}, the output "
                 f"{dtypes.NAMES[dtype]}; cast one of them"
             )
-        if isinstance(leaf, tracing.Tensor) and given.dtype != dtype:
+        if isinstance(leaf, Tensor) and given.dtype != dtype:
             return leaf.astype(dtypes.NAMES[dtype])
         return np.asarray(leaf) if isinstance(leaf, np.generic) else leaf
 
@@ -85,21 +91,21 @@ class _Joint:
         return tuple(result)
 
     def inline(self) -> Any:
-        trace = tracing.current()
+        trace = current_trace()
         assert trace is not None
         # Numbers become tensors of the outer trace once: forward and backward see the same.
-        self.leaves = [transforms._as_tensor(v) for v in self.leaves]
+        self.leaves = [as_tensor(v) for v in self.leaves]
         arguments = [trace.resolve(v) for v in [*self.leaves, *self.traced.captured]]
         values = trace.call(self.traced.computation, arguments, len(self.outputs))
 
         def pullback(cotangent: Any) -> tuple[Any, ...]:
-            inner = tracing.current()
+            inner = current_trace()
             if inner is None:
                 raise Error(
                     f"the pullback of {self.title} is used after the trace of '{trace.name}' has "
                     "ended; return what it gives from the function instead of keeping it outside"
                 )
-            backward = gradient.vjp_of(self.traced.computation, self.wrt, self.seeded, False)
+            backward = vjp_of(self.traced.computation, self.wrt, self.seeded, False)
             given = [inner.resolve(v) for v in [*self.leaves, *self.traced.captured]]
             given += [inner.resolve(c) for c in self._cotangents(cotangent)]
             return self._gradients(inner.call(backward, given, len(self.wrt)))
@@ -107,24 +113,24 @@ class _Joint:
         return self._results(list(values), pullback)
 
     def run(self, memory_budget: int | None) -> Any:
-        joint = gradient.vjp_of(self.traced.computation, self.wrt, self.seeded, True)
+        joint = vjp_of(self.traced.computation, self.wrt, self.seeded, True)
         given = [*self.leaves, *self.traced.captured]
         views = arguments.views(given, self.title, self.names)
         framework = next((f for v in given if (f := arrays.framework_of(v)) != "numpy"), "numpy")
         forward, backward = _partition(joint, len(given), len(self.outputs), memory_budget)
-        program = runtime.Program(
-            runtime.lower(forward, views, self.title + ".forward", trace_ms=self.traced.trace_ms),
-            forward, self.title + ".forward",
-        )  # fmt: skip
+        title = self.title + ".forward"
+        program = Program(
+            lower_computation(forward, views, title, trace_ms=self.traced.trace_ms), forward, title
+        )
         # JAX would narrow residuals of 64 bits: they stay NumPy's.
         own = "numpy" if framework == "jax" else framework
         made = program.run([v.address for v in views], own)
         values = [arrays.finish(framework, v) for v in made[: len(self.outputs)]]
         residuals = made[len(self.outputs) :]
-        programs: dict[Any, runtime.Program] = {}
+        programs: dict[Any, Program] = {}
 
         def pullback(cotangent: Any) -> tuple[Any, ...]:
-            inner = tracing.current()
+            inner = current_trace()
             if inner is not None:
                 given = [inner.resolve(v) for v in [*residuals, *self._cotangents(cotangent)]]
                 return self._gradients(inner.call(backward, given, len(self.wrt)))
@@ -134,7 +140,7 @@ class _Joint:
             program = programs.get(signature)
             if program is None:
                 title = self.title + ".pullback"
-                program = runtime.Program(runtime.lower(backward, inputs, title), backward, title)
+                program = Program(lower_computation(backward, inputs, title), backward, title)
                 programs[signature] = program
             return self._gradients(program.run([v.address for v in inputs], framework))
 

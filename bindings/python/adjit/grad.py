@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes, pytree, runtime, transforms
+from . import dtypes, pytree
 from ._library import Handle, call, ints
 from .arguments import Names
 from .built import Built
+from .computation import tensor_specs
 from .errors import Error, NotDifferentiableError
-from .transforms import Traced
+from .traced import Traced, abstract
+from .transformed import Transformed
 
 
 def vjp_of(computation: Handle, wrt: Sequence[int], outputs: Sequence[int], keep: bool) -> Handle:
@@ -36,7 +38,7 @@ def gradient_of(computation: Handle, wrt: Sequence[int], keep: bool) -> Handle:
     )
 
 
-class Grad(transforms.Transformed):
+class Grad(Transformed):
     """``aj.grad`` and ``aj.value_and_grad``."""
 
     def __init__(
@@ -74,7 +76,7 @@ class Grad(transforms.Transformed):
             return Built(traced, computation, self.title, plain, weak=[*kept, *gradient_weak])
 
         computation = vjp_of(traced.computation, wrt, [0], True)
-        dtype, shape = runtime.tensor_specs(traced.computation, True)[0]
+        dtype, shape = tensor_specs(traced.computation, True)[0]
         if int(np.prod(shape)) != 1:
             raise Error(f"{self.title}: the loss has shape {shape}; it must be a scalar")
 
@@ -155,7 +157,7 @@ def checked_argnums(argnums: Any, title: str) -> Any:
 
 
 def _check_differentiable(leaf: Any, position: int, title: str, names: Names) -> None:
-    (spec,) = transforms.abstract([leaf], title, lambda _: names(position))
+    (spec,) = abstract([leaf], title, lambda _: names(position))
     if spec.dtype < dtypes.NAMES.index("float16"):
         raise NotDifferentiableError(
             f"{title}: the gradient with respect to {names(position)} is asked for, but its "

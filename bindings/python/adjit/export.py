@@ -10,9 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from . import gradient, lowering, pytree, runtime, transforms
+from . import pytree
 from ._library import Handle, call
+from .computation import lower_computation, tensor_specs
 from .errors import Error
+from .grad import vjp_of
+from .stages import ShapeDtype
+from .traced import Traced
 
 
 def export(
@@ -35,22 +39,20 @@ def export(
     """
     title = name or getattr(f, "__name__", "f").strip("<>")
     leaves, structure = pytree.flatten((args, {}))
-    plain = [
-        np.zeros(x.shape, x.dtype) if isinstance(x, lowering.ShapeDtype) else x for x in leaves
-    ]
-    traced = transforms.Traced(f, pytree.unflatten(structure, plain), title)
+    plain = [np.zeros(x.shape, x.dtype) if isinstance(x, ShapeDtype) else x for x in leaves]
+    traced = Traced(f, pytree.unflatten(structure, plain), title)
     if traced.captured:
         raise Error(
             f"export: '{title}' captures {len(traced.captured)} arrays from outside, which the "
             "library could not read; pass them as arguments"
         )
     functions = {title: traced.computation}
-    inputs, outputs = (runtime.tensor_specs(traced.computation, side) for side in (False, True))
+    inputs, outputs = (tensor_specs(traced.computation, side) for side in (False, True))
     wrt, seeded = ([k for k, (d, _) in enumerate(specs) if d >= 6] for specs in (inputs, outputs))
     if backward and wrt and seeded:
-        functions[f"{title}_backward"] = gradient.vjp_of(traced.computation, wrt, seeded, False)
+        functions[f"{title}_backward"] = vjp_of(traced.computation, wrt, seeded, False)
     folder = Path(dir)
-    _write(title, {n: runtime.lower(c, None, n) for n, c in functions.items()}, folder)
+    _write(title, {n: lower_computation(c, None, n) for n, c in functions.items()}, folder)
     return folder / f"lib{title}.so"
 
 
