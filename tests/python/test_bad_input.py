@@ -12,7 +12,8 @@ from typing import Any
 import adjit as aj
 import numpy as np
 import pytest
-from adjit import _library, expr
+from adjit._core import library
+from adjit._trace import expr
 
 A34 = np.arange(12.0).reshape(3, 4)
 
@@ -114,7 +115,7 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_any_strides_zero_copy(layout: str) -> None:
-    from adjit import arrays
+    from adjit._arrays import arrays
 
     x = LAYOUTS[layout](A34)
     view = arrays.view(x)
@@ -308,9 +309,9 @@ def test_what_a_conversion_raises_arrives_as_it_is(kind: type[BaseException]) ->
             raise kind("while converting")
 
     with pytest.raises(kind, match="while converting"):
-        _library.call("adjit_trace_create", Raising(), None)
+        library.call("adjit_trace_create", Raising(), None)
     with pytest.raises(ctypes.ArgumentError):
-        _library.call("adjit_trace_create", 3.5, None)
+        library.call("adjit_trace_create", 3.5, None)
 
 
 def test_the_end_of_the_stack_is_a_recursion_error_wherever_it_is_met() -> None:
@@ -396,7 +397,7 @@ def test_attributes_nested_deeply_are_refused(python: Any) -> None:
     """By the C interface, which takes them as JSON."""
     python("""
 import ctypes
-from adjit._library import Handle, call, ids
+from adjit._core.library import Handle, call, ids
 trace = Handle("trace", lambda out: call("adjit_trace_create", b"f", out))
 x, y, count = ids([0]), ids([0]), ctypes.c_int32(1)
 shape = (ctypes.c_int64 * 1)(3)

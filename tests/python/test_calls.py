@@ -13,7 +13,8 @@ from typing import Any
 import adjit as aj
 import numpy as np
 import pytest
-from adjit import compiled, objects
+from adjit._arrays import numpy_abi
+from adjit._run import compiled
 
 X, Y = np.arange(16, dtype=np.float32), np.linspace(1, 2, 16, dtype=np.float32)
 
@@ -165,16 +166,16 @@ def test_jvp_arranges_its_inputs() -> None:
 def test_addresses() -> None:
     values = (X, X[::-1], X[3:], np.zeros(()), np.empty((0, 2)))
     wanted = [v.__array_interface__["data"][0] for v in values]
-    assert [objects.address_of(v) for v in values] == wanted
-    assert [objects._address_by_interface(v) for v in values] == wanted
+    assert [numpy_abi.address_of(v) for v in values] == wanted
+    assert [numpy_abi._address_by_interface(v) for v in values] == wanted
 
 
 def test_objects_are_known_here() -> None:
-    assert objects._KNOWN
+    assert numpy_abi._KNOWN
 
 
 def test_where_objects_are_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(objects, "_KNOWN", False)
+    monkeypatch.setattr(numpy_abi, "_KNOWN", False)
     for call in (gradient(), executable()):
         out = np.empty_like(X)
         for _ in range(3):

@@ -8,7 +8,7 @@ from typing import Any
 import adjit as aj
 import numpy as np
 import pytest
-from adjit import arguments
+from adjit._arrays import arguments
 
 Tree = dict[str, Any]
 

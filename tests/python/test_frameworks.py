@@ -7,7 +7,7 @@ from typing import Any
 import adjit as aj
 import numpy as np
 import pytest
-from adjit import arrays
+from adjit._arrays import arrays
 
 
 def f(x: Any, y: Any) -> Any:

@@ -132,8 +132,8 @@ thread = threading.Thread(target=lambda: __import__("adjit"))
 thread.start()
 thread.join()
 import adjit as aj, numpy as np
-from adjit import interrupts
-from adjit._library import library
+from adjit._core import interrupts
+from adjit._core.library import library
 
 class Asked:
     def __getattr__(self, name):
@@ -142,7 +142,7 @@ class Asked:
         print("set", bool(function), threading.current_thread() is threading.main_thread())
         return library.adjit_thread_set_cancel(function, user)
 
-aj._library.library = Asked()
+aj._core.library.library = Asked()
 other = threading.Thread(target=lambda: aj.jit(lambda x: x + 1)(np.ones(3)))
 other.start()
 other.join()

@@ -8,10 +8,10 @@ from typing import Any
 import adjit as aj
 import numpy as np
 import pytest
-from adjit import dtypes
-from adjit.computation import tensor_specs
-from adjit.grad import vjp_of
-from adjit.vjp import _Joint, _partition
+from adjit._core import dtypes
+from adjit._run.computation import tensor_specs
+from adjit.transforms.grad import vjp_of
+from adjit.transforms.vjp import _Joint, _partition
 
 RNG = np.random.default_rng(5)
 LAYERS, BATCH, WIDTH = 8, 64, 32

@@ -10,9 +10,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import errors, image, linalg, nn, operators, pytree, random, runtime, tensor_methods
-from ._library import library
-from .array_api import (
+from . import errors, image, linalg, nn, operators, pytree, random, runtime
+from ._core.errors import (
+    BoundsError,
+    CacheError,
+    CancelledError,
+    CompileError,
+    DeviceError,
+    DTypeError,
+    Error,
+    InternalError,
+    NotDifferentiableError,
+    OutOfMemoryError,
+    ParseError,
+    ScheduleError,
+    ShapeError,
+)
+from ._core.library import library
+from ._core.pytree import register_pytree
+from ._run.program import compilations
+from ._trace import tensor_methods
+from ._trace.array_api import (
     asarray,
     can_cast,
     cumulative_prod,
@@ -32,40 +50,23 @@ from .array_api import (
     result_type,
     signbit,
 )
+from ._trace.notation import at, compute, reduce_axis, select
+from ._trace.tensor import Tensor
 from .check import check_grads
-from .checkpoint import checkpoint
-from .control import cond, scan, while_loop
-from .custom_reducer import reducer
-from .custom_vjp import custom_vjp
-from .errors import (
-    BoundsError,
-    CacheError,
-    CancelledError,
-    CompileError,
-    DeviceError,
-    DTypeError,
-    Error,
-    InternalError,
-    NotDifferentiableError,
-    OutOfMemoryError,
-    ParseError,
-    ScheduleError,
-    ShapeError,
-)
 from .export import export
-from .grad import grad, value_and_grad
-from .jacobian import hessian, jacfwd, jacobian
-from .jit import jit
-from .jvp import jvp
-from .notation import at, compute, reduce_axis, select
-from .program import compilations
-from .pytree import register_pytree
 from .stages import Executable, Lowered, ShapeDtype, lower
-from .tensor import Tensor
 from .text import define
+from .transforms.checkpoint import checkpoint
+from .transforms.control import cond, scan, while_loop
+from .transforms.custom_reducer import reducer
+from .transforms.custom_vjp import custom_vjp
+from .transforms.grad import grad, value_and_grad
+from .transforms.jacobian import hessian, jacfwd, jacobian
+from .transforms.jit import jit
+from .transforms.jvp import jvp
+from .transforms.vjp import vjp
+from .transforms.vmap import vmap
 from .tuning import Trial, TuningReport, tune
-from .vjp import vjp
-from .vmap import vmap
 
 if TYPE_CHECKING:
     # Operators are made from the library's table; type checkers see them as Any.
@@ -151,3 +152,8 @@ __all__ = [
     "while_loop",
     *operators.names(),
 ]
+
+# Classes and functions of private folders are known by the names that users write.
+for _name in __all__:
+    if str(getattr(globals()[_name], "__module__", "")).startswith("adjit._"):
+        globals()[_name].__module__ = "adjit"

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, pytree
-from .errors import Error
-from .jit import jit
-from .jvp import jvp
-from .vjp import vjp
+from ._arrays import arrays
+from ._core import pytree
+from ._core.errors import Error
+from .transforms.jit import jit
+from .transforms.jvp import jvp
+from .transforms.vjp import vjp
 
 _STEP = 1e-5  # of the central differences: their error is about 1e-10
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from . import pytree
-from ._library import Handle, call
-from .computation import lower_computation, tensor_specs
-from .errors import Error
-from .grad import vjp_of
+from ._core import pytree
+from ._core.errors import Error
+from ._core.library import Handle, call
+from ._run.computation import lower_computation, tensor_specs
+from ._run.traced import Traced
 from .stages import ShapeDtype
-from .traced import Traced
+from .transforms.grad import vjp_of
 
 
 def export(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from .context import context
+from ._run.context import context
 
 
 def info() -> dict[str, object]:

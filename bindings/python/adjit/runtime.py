@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .context import context, flush
-from .program import compilations
+from ._run.context import context, flush
+from ._run.program import compilations
 
 __all__ = ["compilations", "context", "flush"]

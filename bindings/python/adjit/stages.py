@@ -9,15 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import arguments, arrays, dtypes, pytree
-from .built import Built
-from .compiled import Compiled, Direct
-from .computation import checked_memory_budget, lower_computation
-from .context import check_cpu
-from .errors import Error, ScheduleError
-from .into import Into
-from .jit import jit
-from .transformed import Transformed
+from ._arrays import arguments, arrays
+from ._core import dtypes, pytree
+from ._core.errors import Error, ScheduleError
+from ._run.compiled import Compiled, Direct
+from ._run.computation import checked_memory_budget, lower_computation
+from ._run.context import check_cpu
+from ._run.out_arguments import Into
+from ._run.traced_call import Built
+from .transforms.jit import jit
+from .transforms.transformed import Transformed
 
 
 class ShapeDtype:

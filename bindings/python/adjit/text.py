@@ -6,13 +6,15 @@ import ctypes
 import json
 from typing import Any
 
-from . import arrays, dtypes, operators, scalars
-from ._library import Handle, call, ints, longs
-from .errors import Error
-from .jit import jit
-from .tensor import Tensor
-from .trace import current_trace
-from .user_line import user_line
+from ._arrays import arrays
+from ._core import dtypes
+from ._core.errors import Error
+from ._core.library import Handle, call, ints, longs
+from ._trace import operators, scalars
+from ._trace.tensor import Tensor
+from ._trace.trace import current_trace
+from ._trace.user_line import user_line
+from .transforms.jit import jit
 
 
 def define(source: str) -> Module:

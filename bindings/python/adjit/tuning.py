@@ -13,10 +13,10 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from . import pytree
-from ._library import call
-from .context import flush
-from .errors import Error
+from ._core import pytree
+from ._core.errors import Error
+from ._core.library import call
+from ._run.context import flush
 from .stages import Executable, Lowered, lower, schedule_text
 
 #: A candidate must be faster than this share of the default schedule's time to be kept.

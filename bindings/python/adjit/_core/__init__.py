@@ -1,0 +1,1 @@
+"""What all layers stand on: the library, element types, errors, containers."""

@@ -1,0 +1,163 @@
+"""A computation compiled for one signature, and what a call of it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._arrays import arrays, torch_fast_path
+from .._core import pytree
+from .._core.library import Handle
+from .computation import lower_computation
+from .out_arguments import Into
+from .program import Program
+from .traced_call import Built
+
+#: All inputs of a computation from a call's arguments; None where these have another structure.
+_Arrange = Callable[[tuple[Any, ...]], tuple[Any, ...] | None]
+
+
+class Direct(NamedTuple):
+    """How a compiled function runs on arrays of one framework, as they are.
+
+    ``run`` gives fresh outputs, or None where an argument does not fit, and nothing has run;
+    ``run_into`` says whether all arguments and given results fitted.
+    """
+
+    run: Callable[[tuple[Any, ...]], Sequence[Any] | None]
+    run_into: Callable[[tuple[Any, ...], Any], bool]
+    rebuild: Callable[[Sequence[Any]], Any]
+
+
+class Compiled:
+    """Machine code with the arrays that the function captured."""
+
+    def __init__(
+        self,
+        built: Built,
+        views: Sequence[arrays.View],
+        hidden: Sequence[arrays.View],
+        lowered: Handle,
+    ) -> None:
+        """``views`` of the leaves of a call and ``hidden`` of the captured arrays, as lowered."""
+        self.built = built
+        self.signatures = [v.signature for v in views]  # the arrays themselves are not kept
+        self.captured = [*built.traced.captured, *built.seeds]
+        self.hidden = list(hidden)
+        self.program = Program(lowered, built.computation, built.title)
+        self._direct: dict[str, Direct] = {}  # by framework
+
+    def fits(self) -> bool:
+        """Whether captured arrays lie as they were compiled for; they are looked at again.
+
+        Their memory may be another: torch's ``w.data = ...``, a copy that must be made again.
+        """
+        hidden = [arrays.view(v) for v in self.captured]
+        if [v.signature for v in hidden] != [v.signature for v in self.hidden]:
+            return False
+        self.hidden = hidden
+        return True
+
+    def direct(
+        self, leaves: Sequence[Any], structure: Any, views: Sequence[arrays.View]
+    ) -> Direct | None:
+        """What runs arguments like these; None where some need a copy or are of two frameworks.
+
+        ``structure`` is that of the arguments, a tuple; ``views`` are those of its leaves.
+        """
+        kinds = set()
+        for array, view in zip((*leaves, *self.captured), (*views, *self.hidden), strict=True):
+            if array is not view.owner:
+                return None
+            kinds.add(type(array))
+        if kinds == {np.ndarray}:
+            kind, make = "numpy", self._on_ndarrays
+        elif kinds and all(map(arrays.is_plain_torch, kinds)):
+            kind, make = "torch", self._on_tensors
+        else:
+            return None
+        if kind not in self._direct:
+            self._direct[kind] = make(self._arranging(structure))
+        return self._direct[kind]
+
+    # What these give does not refer to the Compiled, which refers to it.
+
+    def _on_ndarrays(self, arranged: _Arrange) -> Direct:
+        program, built = self.program, self.built
+        count = len(program.outputs)
+
+        def run(args: tuple[Any, ...]) -> Sequence[Any] | None:
+            given = arranged(args)
+            return None if given is None else program.run_numpy(given)
+
+        def run_into(args: tuple[Any, ...], out: Any) -> bool:
+            given, outputs = arranged(args), built.outputs_of(out, count)
+            if given is None or outputs is None:
+                return False
+            return program.run_numpy_into(given, outputs)
+
+        return Direct(program.run_numpy if arranged is tuple else run, run_into, built.rebuild)
+
+    def _on_tensors(self, arranged: _Arrange) -> Direct:
+        built = self.built
+        signatures = built.arranged([*self.signatures, *[v.signature for v in self.hidden]])
+        runner = torch_fast_path.Runner(self.program.handle, signatures, self.program.outputs)
+        count = len(self.program.outputs)
+
+        def run(args: tuple[Any, ...]) -> Sequence[Any] | None:
+            given = arranged(args)
+            return None if given is None else runner.run(given)
+
+        def run_into(args: tuple[Any, ...], out: Any) -> bool:
+            given, outputs = arranged(args), built.outputs_of(out, count)
+            if given is None or outputs is None:
+                return False
+            return runner.run_into(given, outputs)
+
+        return Direct(runner.run if arranged is tuple else run, run_into, built.rebuild)
+
+    def _arranging(self, structure: Any) -> _Arrange:
+        """All inputs from arguments of that structure, None of another.
+
+        ``tuple`` where the inputs are the arguments, whatever these are.
+        """
+        built, captured = self.built, self.captured
+        if any(child != pytree.LEAF for child in structure[-1]):
+
+            def unpacked(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+                leaves, found = pytree.flatten(args)
+                return tuple(built.arranged([*leaves, *captured])) if found == structure else None
+
+            return unpacked
+        if not captured and built.order is None:
+            return tuple
+        return lambda args: tuple(built.arranged([*args, *captured]))
+
+    def run(self, views: Sequence[arrays.View], framework: str, into: Into | None = None) -> Any:
+        """The result for leaves that lie as compiled for.
+
+        In fresh arrays of the framework, or in those of ``into``.
+        """
+        hidden = self.hidden  # kept alive, should another thread look again
+        given = self.built.arranged([*views, *hidden])
+        addresses = [v.address for v in given]
+        if into is None:
+            return self.built.rebuild(self.program.run(addresses, framework))
+        targets = into.targets(self.built, self.program.outputs, given, framework)
+        self.program.run_into(addresses, targets.addresses)
+        targets.finish()
+        return into.out
+
+
+def compile_built(
+    built: Built, views: Sequence[arrays.View], memory_budget: int | None = None
+) -> Compiled:
+    """Machine code for leaves that lie like these."""
+    hidden = [arrays.view(v) for v in [*built.traced.captured, *built.seeds]]
+    lowered = lower_computation(
+        built.computation, built.arranged([*views, *hidden]), built.title,
+        trace_ms=built.traced.trace_ms, memory_budget=memory_budget,
+    )  # fmt: skip
+    return Compiled(built, views, hidden, lowered)

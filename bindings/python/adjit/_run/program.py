@@ -1,0 +1,103 @@
+"""Compiled programs: how they run on addresses, and on NumPy's arrays as they are."""
+
+from __future__ import annotations
+
+import collections
+import ctypes
+import functools
+import json
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._arrays import arrays, numpy_abi, output_arena
+from .._core import dtypes
+from .._core.library import Handle, call, failure, library
+from .computation import tensor_specs
+
+#: Reports of the latest compilations of this process, oldest first (dicts: title, cache, trace_ms,
+#: derive_ms, schedule_ms, compile_ms, load_ms, kernels, ...).
+compilations: collections.deque[dict[str, Any]] = collections.deque(maxlen=4096)
+
+
+class Program:
+    """Compiled code with the layouts it was compiled for."""
+
+    def __init__(self, lowered: Handle, computation: Handle, title: str) -> None:
+        self.handle = Handle(
+            "executable", lambda out: call("adjit_lowered_compile", lowered.value, out)
+        )
+        self.outputs = tensor_specs(computation, True)
+        self._run_objects = numpy_abi.runner(self.handle)
+        self._makers: list[Callable[[], Any]] = []
+        self.report: dict[str, Any] = {
+            "title": title, **json.loads(self.handle.text("adjit_executable_report"))
+        }  # fmt: skip
+        compilations.append(self.report)
+
+    def run(self, addresses: Sequence[int], framework: str) -> list[Any]:
+        """Fresh outputs for inputs at these addresses, which lie as compiled for."""
+        made = [arrays.empty(framework, dtype, shape) for dtype, shape in self.outputs]
+        self.run_into(addresses, [address for _, address in made])
+        return [arrays.finish(framework, array) for array, _ in made]
+
+    def run_numpy(self, given: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """The same for any arrays; None unless they are ndarrays that lie as compiled for."""
+        made = tuple([make() for make in self._makers or self._make_makers()])
+        status = self._run_objects(id(given), id(made))
+        if status:
+            _raise_unless_unfit(status)
+            return None
+        return made
+
+    def run_numpy_into(self, given: tuple[Any, ...], into: tuple[Any, ...]) -> bool:
+        """Whether that many arrays are ndarrays that fit; if so, these outputs are written.
+
+        Outputs fit that are writable, row-major and overlap neither inputs nor each other.
+        """
+        status = self._run_objects(id(given), id(into))
+        if status:
+            _raise_unless_unfit(status)
+        return not status
+
+    def _make_makers(self) -> list[Callable[[], Any]]:
+        self._makers = [
+            functools.partial(np.empty, shape, dtypes.to_numpy(dtype))
+            if math.prod(shape) * dtypes.ITEM_SIZE[dtype] < output_arena.SMALLEST
+            else functools.partial(_empty_numpy, dtype, shape)
+            for dtype, shape in self.outputs
+        ]  # fmt: skip
+        return self._makers
+
+    def run_into(self, addresses: Sequence[int], out_addresses: Sequence[int]) -> None:
+        """Runs into given memory, row-major."""
+        inputs = (ctypes.c_void_p * len(addresses))(*addresses)
+        outputs = (ctypes.c_void_p * len(out_addresses))(*out_addresses)
+        status = library.adjit_executable_run_raw(self.handle.value, inputs, outputs)
+        if status:
+            raise failure(status)
+
+    def profile(self, views: Sequence[arrays.View], repeats: int) -> list[dict[str, Any]]:
+        """Per kernel: time, calls, flops, bytes (see adjit.h), over that many runs."""
+        made = [arrays.empty("numpy", dtype, shape)[0] for dtype, shape in self.outputs]
+        inputs = [arrays.dl_tensor(v) for v in views]
+        outputs = [arrays.dl_tensor(arrays.view(array)) for array in made]
+        text = ctypes.c_char_p()
+        call(
+            "adjit_executable_profile", self.handle.value, len(inputs), arrays.pointers(inputs),
+            len(outputs), arrays.pointers(outputs), repeats, ctypes.byref(text),
+        )  # fmt: skip
+        kernels: list[dict[str, Any]] = json.loads(text.value or b"[]")
+        return kernels
+
+
+def _raise_unless_unfit(status: int) -> None:
+    """Raises what a status says, unless it only says that arrays did not fit."""
+    if status not in numpy_abi.UNFIT:
+        raise failure(status)
+
+
+def _empty_numpy(dtype: int, shape: tuple[int, ...]) -> Any:
+    return arrays.empty("numpy", dtype, shape)[0]

@@ -1,0 +1,1 @@
+"""What user functions are called with: traces, tensors, expressions, operators."""

@@ -1,0 +1,1 @@
+"""Transformations: jit, derivatives, batches and loops, in files of their public names."""
