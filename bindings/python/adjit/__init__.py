@@ -29,7 +29,6 @@ from ._core.errors import (
 from ._core.library import library
 from ._core.pytree import register_pytree
 from ._run.program import compilations
-from ._trace import tensor_methods
 from ._trace.array_api import (
     asarray,
     can_cast,
@@ -52,6 +51,7 @@ from ._trace.array_api import (
 )
 from ._trace.notation import at, compute, reduce_axis, select
 from ._trace.tensor import Tensor
+from ._trace.tensor_methods import install as _install_methods
 from .check import check_grads
 from .export import export
 from .stages import Executable, Lowered, ShapeDtype, lower
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
 
 __version__ = library.adjit_version().decode()
 
-tensor_methods.install()
+_install_methods()
 operators.install(globals())
 
 __all__ = [
@@ -157,3 +157,4 @@ __all__ = [
 for _name in __all__:
     if str(getattr(globals()[_name], "__module__", "")).startswith("adjit._"):
         globals()[_name].__module__ = "adjit"
+del _name

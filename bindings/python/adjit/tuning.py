@@ -57,14 +57,14 @@ class TuningReport:
         return f"{tried}, best {self.best_us:.1f} us: {self.changes}"
 
 
-@dataclass
 class _Candidate:
-    schedule_json: str
-    changes: str
-    predicted: float
-    program: Executable | None = None
-    seconds: float = float("inf")
-    failure: str = ""
+    def __init__(self, schedule_json: str, changes: str, predicted: float) -> None:
+        self.schedule_json = schedule_json
+        self.changes = changes
+        self.predicted = predicted
+        self.program: Executable | None = None
+        self.seconds = float("inf")
+        self.failure = ""
 
     def trial(self) -> Trial:
         measured = 1e6 * self.seconds if self.seconds < float("inf") else None

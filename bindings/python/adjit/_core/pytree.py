@@ -5,16 +5,23 @@ from __future__ import annotations
 import dataclasses
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .errors import Error
 
 
-class _Kind(NamedTuple):
-    flatten: Callable[[Any], tuple[Iterable[Any], Any]]
-    unflatten: Callable[[Any, list[Any]], Any]
+class _Kind:
+    """A class of the user's that is a container."""
+
+    def __init__(
+        self,
+        flatten: Callable[[Any], tuple[Iterable[Any], Any]],
+        unflatten: Callable[[Any, list[Any]], Any],
+    ) -> None:
+        self.flatten = flatten
+        self.unflatten = unflatten
 
 
 _registered: dict[type, _Kind] = {}

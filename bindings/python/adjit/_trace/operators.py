@@ -38,7 +38,9 @@ def _parse(entry: dict[str, Any]) -> Row:
     optional: list[str] = []
     attributes: dict[str, Any] = {}
     keyword = False
-    for part in filter(None, (p.strip() for p in entry["signature"][1:-1].split(","))):
+    for part in map(str.strip, entry["signature"][1:-1].split(",")):
+        if not part:
+            continue
         if part == "*":
             keyword = True
             continue
@@ -53,12 +55,12 @@ def _parse(entry: dict[str, Any]) -> Row:
     return Row(entry["name"], tuple(tensors), tuple(optional), attributes, doc, entry["several"])
 
 
+_CONSTANTS = {"": inspect.Parameter.empty, "None": None, "True": True, "False": False}
+
+
 def _default(text: str) -> Any:
-    if not text:
-        return inspect.Parameter.empty
-    constants = {"None": None, "True": True, "False": False}
-    if text in constants:
-        return constants[text]
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
     return text[1:-1] if text.startswith("'") else json.loads(text)
 
 
@@ -139,24 +141,28 @@ def in_own_order(
     return (args[0], *args[2:]), {**kwargs, "axis": args[1]}
 
 
+@functools.cache
+def _required(name: str) -> inspect.Parameter:
+    """A parameter without a default: hundreds of rows share a few."""
+    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def _signature(row: Row) -> inspect.Signature:
+    """As PyTorch orders them: layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5)."""
+    empty, kind = inspect.Parameter.empty, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    attributes = {n: d for n, d in row.attributes.items() if n not in row.optional}
+    return inspect.Signature([
+        *[_required(n.removesuffix("...")) for n in row.tensors],
+        *[_required(n) for n, d in attributes.items() if d is empty],
+        *[inspect.Parameter(n, kind, default=None) for n in row.optional],
+        *[inspect.Parameter(n, kind, default=d) for n, d in attributes.items() if d is not empty],
+    ])  # fmt: skip
+
+
 def _function(row: Row) -> Callable[..., Any]:
     """A Python function of a row: tensors, then attributes, all by position or keyword."""
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     variadic = bool(row.tensors) and row.tensors[-1].endswith("...")
-    parameters = [inspect.Parameter(n.removesuffix("..."), kind) for n in row.tensors]
-    tail = [inspect.Parameter(n, kind, default=None) for n in row.optional]
-    required = [
-        inspect.Parameter(n, kind)
-        for n, d in row.attributes.items()
-        if d is inspect.Parameter.empty and n not in row.optional
-    ]
-    defaulted = [
-        inspect.Parameter(n, kind, default=d)
-        for n, d in row.attributes.items()
-        if d is not inspect.Parameter.empty and n not in row.optional
-    ]
-    # As PyTorch orders them: layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5).
-    signature = inspect.Signature([*parameters, *required, *tail, *defaulted])
+    signature = _signature(row)
 
     def function(*args: Any, **kwargs: Any) -> Any:
         if row.name in _TORCH_ORDER:
@@ -187,7 +193,10 @@ def _function(row: Row) -> Callable[..., Any]:
 
     function.__name__ = row.name.rpartition(".")[2]
     function.__qualname__ = function.__name__
-    function.__doc__ = f"{row.name}{signature}\n\n{row.doc}"
+    parameters = [
+        n if p.default is p.empty else f"{n}={p.default!r}" for n, p in signature.parameters.items()
+    ]
+    function.__doc__ = f"{row.name}({', '.join(parameters)})\n\n{row.doc}"
     function.__signature__ = signature  # type: ignore[attr-defined]
     return function
 
