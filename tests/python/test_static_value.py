@@ -2,14 +2,14 @@
 
 import adjit as aj
 import numpy as np
-from adjit._core.static_value import Fixed
+from adjit._core.static_value import StaticValue
 
 
 def test_type_and_sign_tell_values_apart() -> None:
     values = [1, 1.0, True, 0.0, -0.0, (1,), (1.0,), "1", None]
-    assert len({Fixed(v) for v in values}) == len(values)
-    assert Fixed((1, "a")) == Fixed((1, "a"))
-    assert Fixed(float("nan")) == Fixed(float("nan"))
+    assert len({StaticValue(v) for v in values}) == len(values)
+    assert StaticValue((1, "a")) == StaticValue((1, "a"))
+    assert StaticValue(float("nan")) == StaticValue(float("nan"))
 
 
 def test_operators_on_arrays_tell_scalars_apart() -> None:

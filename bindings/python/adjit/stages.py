@@ -12,11 +12,11 @@ import numpy as np
 from ._arrays import arguments, arrays
 from ._core import dtypes, pytree
 from ._core.errors import Error, ScheduleError
-from ._run.compiled import Compiled, Direct
+from ._run.compiled import Compiled, FastPath
 from ._run.computation import checked_memory_budget, lower_computation
 from ._run.context import check_cpu
-from ._run.out_arguments import Into
-from ._run.traced_call import Built
+from ._run.out_arguments import OutArguments
+from ._run.traced_call import TracedCall
 from .transforms.jit import jit
 from .transforms.transformed import Transformed
 
@@ -107,11 +107,11 @@ def lower(
     concrete = pytree.unflatten(structure, plain)
     function = f if isinstance(f, Transformed) else jit(f)
     bound, positional, keyword, _ = function._split(*concrete)
-    built = function.build(bound, (positional, keyword))
+    traced_call = function.build(bound, (positional, keyword))
     leaves, structure = pytree.flatten((positional, keyword))
-    views = arguments.views(leaves, built.title, arguments.Names(structure, bound))
+    views = arguments.views(leaves, traced_call.title, arguments.Names(structure, bound))
     budget = checked_memory_budget(memory_budget) or function._memory_budget
-    return Lowered(built, views, structure[-1][0], None, budget)
+    return Lowered(traced_call, views, structure[-1][0], None, budget)
 
 
 class Lowered:
@@ -119,21 +119,22 @@ class Lowered:
 
     def __init__(
         self,
-        built: Built,
+        traced_call: TracedCall,
         views: list[arrays.View],
         structure: Any,
         schedule_json: str | None,
         memory_budget: int | None = None,
     ) -> None:
         """``structure`` is that of the arguments, a tuple; ``views`` are those of its leaves."""
-        self._built = built
+        self._traced_call = traced_call
         self._structure = structure
         self._memory_budget = memory_budget
         self._views = views
-        self._hidden = [arrays.view(v) for v in [*built.traced.captured, *built.seeds]]
+        self._hidden = [arrays.view(v) for v in [*traced_call.traced.captured, *traced_call.seeds]]
         self._handle = lower_computation(
-            built.computation, built.arranged([*views, *self._hidden]), built.title, schedule_json,
-            built.traced.trace_ms, memory_budget=memory_budget,
+            traced_call.computation, traced_call.order_inputs([*views, *self._hidden]),
+            traced_call.title, schedule_json, traced_call.traced.trace_ms,
+            memory_budget=memory_budget,
         )  # fmt: skip
 
     @property
@@ -168,7 +169,9 @@ class Lowered:
         "heuristic" names the schedule that adjit chooses, whatever ``tune`` has kept.
         """
         text = schedule_text("with_schedule", schedule_json)
-        changed = Lowered(self._built, self._views, self._structure, text, self._memory_budget)
+        changed = Lowered(
+            self._traced_call, self._views, self._structure, text, self._memory_budget
+        )
         _ = changed.schedule  # replayed now, so that an illegal one is refused here
         return changed
 
@@ -186,7 +189,7 @@ class Lowered:
 
     def compile(self) -> Executable:
         """Machine code: from memory, from disk, or made now."""
-        compiled = Compiled(self._built, self._views, self._hidden, self._handle)
+        compiled = Compiled(self._traced_call, self._views, self._hidden, self._handle)
         return Executable(compiled, self._structure)
 
 
@@ -196,8 +199,8 @@ class Executable:
     def __init__(self, compiled: Compiled, structure: Any) -> None:
         self._compiled = compiled
         self._structure = structure  # of the arguments
-        self._title = compiled.built.title
-        self._direct: Direct | None = None  # how the latest arguments could run as they were
+        self._title = compiled.traced_call.title
+        self._fast_path: FastPath | None = None  # how the latest arguments could run as they were
 
     def _fitting(self, leaves: list[Any], structure: Any) -> list[arrays.View]:
         """Views of the leaves; Error unless all inputs are like those that were lowered for."""
@@ -237,25 +240,27 @@ class Executable:
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
         """``out`` takes the results into given arrays: a tree as returned, which is returned."""
-        direct = self._direct  # another thread may set it
-        if direct is not None:
+        fast_path = self._fast_path  # another thread may set it
+        if fast_path is not None:
             if out is None:
-                made = direct.run(args)
+                made = fast_path.run(args)
                 if made is not None:
-                    return direct.rebuild(made)
-            elif direct.run_into(args, out):
+                    return fast_path.rebuild(made)
+            elif fast_path.run_into(args, out):
                 return out
         compiled = self._compiled
         leaves, structure = pytree.flatten(args)
         views = self._fitting(leaves, structure)
-        self._direct = compiled.direct(leaves, structure, views)
+        self._fast_path = compiled.fast_path(leaves, structure, views)
         framework = next((f for x in leaves if (f := arrays.framework_of(x)) != "numpy"), "numpy")
-        return compiled.run(views, framework, None if out is None else Into(out, self._title))
+        return compiled.run(
+            views, framework, None if out is None else OutArguments(out, self._title)
+        )
 
     def profile(self, *args: Any, repeats: int = 20) -> Profile:
         """Runs that often and measures each kernel in its fastest run."""
         views = self._fitting(*pytree.flatten(args))
-        arranged = self._compiled.built.arranged([*views, *self._compiled.hidden])
+        arranged = self._compiled.traced_call.order_inputs([*views, *self._compiled.hidden])
         return Profile([
             KernelTime(
                 k["symbol"], k["stages"], k["calls"], k["microseconds"], k["tasks"], k["flops"],

@@ -105,7 +105,7 @@ def tune(
         _time(candidates, args)
     default = candidates[0]
     if default.program is None:
-        raise Error(f"the default schedule of {low._built.title} fails: {default.failure}")
+        raise Error(f"the default schedule of {low._traced_call.title} fails: {default.failure}")
     best = min(candidates, key=lambda c: c.seconds)
     kept = best is not default and best.seconds < _WORTH_KEEPING * default.seconds
     if not kept:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-class Fixed:
+class StaticValue:
     """A hashable value, equal to another of the same type and value only.
 
     Python's 1, 1.0 and True are equal, as are 0.0 and -0.0, but functions give other results for
@@ -19,7 +19,7 @@ class Fixed:
         self._key = _exact(value)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Fixed) and self._key == other._key
+        return isinstance(other, StaticValue) and self._key == other._key
 
     def __hash__(self) -> int:
         return hash(self._key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -11,24 +11,32 @@ from .._arrays import arrays, torch_fast_path
 from .._core import pytree
 from .._core.library import Handle
 from .computation import lower_computation
-from .out_arguments import Into
+from .out_arguments import OutArguments
 from .program import Program
-from .traced_call import Built
+from .traced_call import TracedCall
 
 #: All inputs of a computation from a call's arguments; None where these have another structure.
 _Arrange = Callable[[tuple[Any, ...]], tuple[Any, ...] | None]
 
 
-class Direct(NamedTuple):
+class FastPath:
     """How a compiled function runs on arrays of one framework, as they are.
 
     ``run`` gives fresh outputs, or None where an argument does not fit, and nothing has run;
     ``run_into`` says whether all arguments and given results fitted.
     """
 
-    run: Callable[[tuple[Any, ...]], Sequence[Any] | None]
-    run_into: Callable[[tuple[Any, ...], Any], bool]
-    rebuild: Callable[[Sequence[Any]], Any]
+    __slots__ = ("rebuild", "run", "run_into")
+
+    def __init__(
+        self,
+        run: Callable[[tuple[Any, ...]], Sequence[Any] | None],
+        run_into: Callable[[tuple[Any, ...], Any], bool],
+        rebuild: Callable[[Sequence[Any]], Any],
+    ) -> None:
+        self.run = run
+        self.run_into = run_into
+        self.rebuild = rebuild
 
 
 class Compiled:
@@ -36,20 +44,20 @@ class Compiled:
 
     def __init__(
         self,
-        built: Built,
+        traced_call: TracedCall,
         views: Sequence[arrays.View],
         hidden: Sequence[arrays.View],
         lowered: Handle,
     ) -> None:
         """``views`` of the leaves of a call and ``hidden`` of the captured arrays, as lowered."""
-        self.built = built
+        self.traced_call = traced_call
         self.signatures = [v.signature for v in views]  # the arrays themselves are not kept
-        self.captured = [*built.traced.captured, *built.seeds]
+        self.captured = [*traced_call.traced.captured, *traced_call.seeds]
         self.hidden = list(hidden)
-        self.program = Program(lowered, built.computation, built.title)
-        self._direct: dict[str, Direct] = {}  # by framework
+        self.program = Program(lowered, traced_call.computation, traced_call.title)
+        self._fast_paths: dict[str, FastPath] = {}  # by framework
 
-    def fits(self) -> bool:
+    def still_matches(self) -> bool:
         """Whether captured arrays lie as they were compiled for; they are looked at again.
 
         Their memory may be another: torch's ``w.data = ...``, a copy that must be made again.
@@ -60,9 +68,9 @@ class Compiled:
         self.hidden = hidden
         return True
 
-    def direct(
+    def fast_path(
         self, leaves: Sequence[Any], structure: Any, views: Sequence[arrays.View]
-    ) -> Direct | None:
+    ) -> FastPath | None:
         """What runs arguments like these; None where some need a copy or are of two frameworks.
 
         ``structure`` is that of the arguments, a tuple; ``views`` are those of its leaves.
@@ -78,86 +86,96 @@ class Compiled:
             kind, make = "torch", self._on_tensors
         else:
             return None
-        if kind not in self._direct:
-            self._direct[kind] = make(self._arranging(structure))
-        return self._direct[kind]
+        if kind not in self._fast_paths:
+            self._fast_paths[kind] = make(self._arrangement(structure))
+        return self._fast_paths[kind]
 
     # What these give does not refer to the Compiled, which refers to it.
 
-    def _on_ndarrays(self, arranged: _Arrange) -> Direct:
-        program, built = self.program, self.built
+    def _on_ndarrays(self, arrange: _Arrange) -> FastPath:
+        program, traced_call = self.program, self.traced_call
         count = len(program.outputs)
 
         def run(args: tuple[Any, ...]) -> Sequence[Any] | None:
-            given = arranged(args)
+            given = arrange(args)
             return None if given is None else program.run_numpy(given)
 
         def run_into(args: tuple[Any, ...], out: Any) -> bool:
-            given, outputs = arranged(args), built.outputs_of(out, count)
+            given, outputs = arrange(args), traced_call.outputs_of(out, count)
             if given is None or outputs is None:
                 return False
             return program.run_numpy_into(given, outputs)
 
-        return Direct(program.run_numpy if arranged is tuple else run, run_into, built.rebuild)
+        return FastPath(
+            program.run_numpy if arrange is tuple else run, run_into, traced_call.rebuild
+        )
 
-    def _on_tensors(self, arranged: _Arrange) -> Direct:
-        built = self.built
-        signatures = built.arranged([*self.signatures, *[v.signature for v in self.hidden]])
+    def _on_tensors(self, arrange: _Arrange) -> FastPath:
+        traced_call = self.traced_call
+        signatures = traced_call.order_inputs(
+            [*self.signatures, *[v.signature for v in self.hidden]]
+        )
         runner = torch_fast_path.Runner(self.program.handle, signatures, self.program.outputs)
         count = len(self.program.outputs)
 
         def run(args: tuple[Any, ...]) -> Sequence[Any] | None:
-            given = arranged(args)
+            given = arrange(args)
             return None if given is None else runner.run(given)
 
         def run_into(args: tuple[Any, ...], out: Any) -> bool:
-            given, outputs = arranged(args), built.outputs_of(out, count)
+            given, outputs = arrange(args), traced_call.outputs_of(out, count)
             if given is None or outputs is None:
                 return False
             return runner.run_into(given, outputs)
 
-        return Direct(runner.run if arranged is tuple else run, run_into, built.rebuild)
+        return FastPath(runner.run if arrange is tuple else run, run_into, traced_call.rebuild)
 
-    def _arranging(self, structure: Any) -> _Arrange:
+    def _arrangement(self, structure: Any) -> _Arrange:
         """All inputs from arguments of that structure, None of another.
 
         ``tuple`` where the inputs are the arguments, whatever these are.
         """
-        built, captured = self.built, self.captured
+        traced_call, captured = self.traced_call, self.captured
         if any(child != pytree.LEAF for child in structure[-1]):
 
             def unpacked(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
                 leaves, found = pytree.flatten(args)
-                return tuple(built.arranged([*leaves, *captured])) if found == structure else None
+                return (
+                    tuple(traced_call.order_inputs([*leaves, *captured]))
+                    if found == structure
+                    else None
+                )
 
             return unpacked
-        if not captured and built.order is None:
+        if not captured and traced_call.order is None:
             return tuple
-        return lambda args: tuple(built.arranged([*args, *captured]))
+        return lambda args: tuple(traced_call.order_inputs([*args, *captured]))
 
-    def run(self, views: Sequence[arrays.View], framework: str, into: Into | None = None) -> Any:
+    def run(
+        self, views: Sequence[arrays.View], framework: str, into: OutArguments | None = None
+    ) -> Any:
         """The result for leaves that lie as compiled for.
 
         In fresh arrays of the framework, or in those of ``into``.
         """
         hidden = self.hidden  # kept alive, should another thread look again
-        given = self.built.arranged([*views, *hidden])
+        given = self.traced_call.order_inputs([*views, *hidden])
         addresses = [v.address for v in given]
         if into is None:
-            return self.built.rebuild(self.program.run(addresses, framework))
-        targets = into.targets(self.built, self.program.outputs, given, framework)
+            return self.traced_call.rebuild(self.program.run(addresses, framework))
+        targets = into.buffers(self.traced_call, self.program.outputs, given, framework)
         self.program.run_into(addresses, targets.addresses)
         targets.finish()
         return into.out
 
 
-def compile_built(
-    built: Built, views: Sequence[arrays.View], memory_budget: int | None = None
+def compile_call(
+    traced_call: TracedCall, views: Sequence[arrays.View], memory_budget: int | None = None
 ) -> Compiled:
     """Machine code for leaves that lie like these."""
-    hidden = [arrays.view(v) for v in [*built.traced.captured, *built.seeds]]
+    hidden = [arrays.view(v) for v in [*traced_call.traced.captured, *traced_call.seeds]]
     lowered = lower_computation(
-        built.computation, built.arranged([*views, *hidden]), built.title,
-        trace_ms=built.traced.trace_ms, memory_budget=memory_budget,
+        traced_call.computation, traced_call.order_inputs([*views, *hidden]), traced_call.title,
+        trace_ms=traced_call.traced.trace_ms, memory_budget=memory_budget,
     )  # fmt: skip
-    return Compiled(built, views, hidden, lowered)
+    return Compiled(traced_call, views, hidden, lowered)

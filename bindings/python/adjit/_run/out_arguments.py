@@ -14,10 +14,10 @@ import numpy as np
 from .._arrays import arrays
 from .._core import dtypes, pytree
 from .._core.errors import DTypeError, Error, ShapeError
-from .traced_call import Built
+from .traced_call import TracedCall
 
 
-class Into:
+class OutArguments:
     """The arrays that a call's results go to: a tree of the structure of what it returns.
 
     Row-major memory that overlaps no input is written by the kernels. Other arrays get a copy of
@@ -28,16 +28,18 @@ class Into:
         self.out = out
         self.title = title
 
-    def targets(
-        self, built: Built, specs: Sequence[tuple[int, tuple[int, ...]]],
+    def buffers(
+        self, traced_call: TracedCall, specs: Sequence[tuple[int, tuple[int, ...]]],
         inputs: Sequence[arrays.View], framework: str,
-    ) -> Targets:  # fmt: skip
+    ) -> OutBuffers:  # fmt: skip
         """Where each output goes.
 
         ``specs``: its dtype and shape; ``inputs``: those of the same call; ``framework``: of what
         containers are shown. Error (ShapeError, DTypeError) where an array cannot take its result.
         """
-        structure, numbers = built.places(lambda: [arrays.stand_in(framework, *s) for s in specs])
+        structure, numbers = traced_call.leaf_outputs(
+            lambda: [arrays.stand_in(framework, *s) for s in specs]
+        )
         leaves, found = pytree.flatten(self.out)
         names = pytree.paths(structure, "out")
         if found != structure:
@@ -52,18 +54,18 @@ class Into:
             )
         wanted = dict(zip(numbers, zip(leaves, names, strict=True), strict=True))
         taken = _extents(inputs)
-        targets = [_Target(*spec) for spec in specs]
+        buffers = [_OutBuffer(*spec) for spec in specs]
         memory = []
         for number, (leaf, name) in wanted.items():
             assert number is not None
-            target = targets[number]
-            target.leaf = leaf
-            array, view = self._writable(leaf, name, *target.spec)
+            buffer = buffers[number]
+            buffer.leaf = leaf
+            array, view = self._writable(leaf, name, *buffer.spec)
             memory.append((array, name))
             if view is not None and not _overlaps(view, taken):
-                target.direct = view
+                buffer.direct = view
         self._check_apart(memory)
-        return Targets(targets)
+        return OutBuffers(buffers)
 
     def _writable(
         self, leaf: Any, name: str, dtype: int, shape: tuple[int, ...]
@@ -118,7 +120,7 @@ class Into:
                     )
 
 
-class _Target:
+class _OutBuffer:
     """Where one output goes.
 
     Kernels write the ``direct`` array, or else a fresh one that is copied to ``leaf`` if there is
@@ -152,17 +154,17 @@ class _Target:
             np.copyto(self.leaf, self.fresh)
 
 
-class Targets:
+class OutBuffers:
     """Where the outputs of one call go."""
 
-    def __init__(self, targets: list[_Target]) -> None:
-        self._targets = targets
-        self.addresses = [t.address() for t in targets]
+    def __init__(self, buffers: list[_OutBuffer]) -> None:
+        self._buffers = buffers
+        self.addresses = [buffer.address() for buffer in buffers]
 
     def finish(self) -> None:
         """Called when the outputs are there: what could not be written in place is copied."""
-        for target in self._targets:
-            target.finish()
+        for buffer in self._buffers:
+            buffer.finish()
 
 
 def _bytes_of(array: Any) -> tuple[int, int]:

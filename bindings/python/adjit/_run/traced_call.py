@@ -13,7 +13,7 @@ from .traced import Traced
 _FIRST = operator.itemgetter(0)
 
 
-class Built:
+class TracedCall:
     """A computation ready to run or to be spliced, and what becomes of its outputs.
 
     Its inputs are the call's leaves, the captured values, the seeds; ``order`` says so where the
@@ -35,7 +35,7 @@ class Built:
         self.title = title
         self._rebuild = rebuild
         self._plain: Callable[[Sequence[Any]], Any] | None = None  # known after the first result
-        self._places: tuple[Any, list[int | None]] | None = None
+        self._leaf_outputs: tuple[Any, list[int | None]] | None = None
         self.seeds = list(seeds)  # arrays behind the captured inputs
         self.order = order
         self.weak = traced.weak if weak is None else weak  # outputs that stand for Python numbers
@@ -47,7 +47,7 @@ class Built:
                 tensor.trace.set_weak(tensor.number)
         return self.rebuild(outputs)
 
-    def arranged(self, values: list[Any]) -> list[Any]:
+    def order_inputs(self, values: list[Any]) -> list[Any]:
         """Leaves, captured values and seeds as the computation takes them."""
         return values if self.order is None else [values[k] for k in self.order]
 
@@ -76,25 +76,25 @@ class Built:
             return result if type(result) is tuple and len(result) == count else None
         if type(self._plain) is operator.itemgetter:
             return (result,)
-        if self._places is None:
+        if self._leaf_outputs is None:
             return None
-        structure, numbers = self._places
+        structure, numbers = self._leaf_outputs
         leaves, found = pytree.flatten(result)
         if found != structure or len(numbers) != count or None in numbers:
             return None
         return tuple([leaf for _, leaf in sorted(zip(numbers, leaves, strict=True), key=_FIRST)])
 
-    def places(self, outputs: Callable[[], Sequence[Any]]) -> tuple[Any, list[int | None]]:
+    def leaf_outputs(self, outputs: Callable[[], Sequence[Any]]) -> tuple[Any, list[int | None]]:
         """The structure of what the function returns; of each leaf, which output it is.
 
         None for a leaf that a container makes itself, or gives twice. ``outputs`` makes arrays like
         the outputs, whose values do not matter: containers may look at their arrays.
         """
-        if self._places is None:
+        if self._leaf_outputs is None:
             given = outputs()
             made = self._rebuild(given)
             self._look_at(made, given)
             leaves, structure = pytree.flatten(made)
             numbers = {id(array): k for k, array in enumerate(given)}
-            self._places = structure, [numbers.pop(id(leaf), None) for leaf in leaves]
-        return self._places
+            self._leaf_outputs = structure, [numbers.pop(id(leaf), None) for leaf in leaves]
+        return self._leaf_outputs

@@ -16,7 +16,7 @@ import numpy as np
 
 from .._core.errors import Error
 from .._core.library import library
-from .._core.static_value import Fixed
+from .._core.static_value import StaticValue
 from . import eager, expr_operators, numpy_protocol, scalars
 from .tensor import Tensor
 from .trace import attributes_text, current_trace
@@ -88,12 +88,12 @@ _ARRAY, _WEAK_ARRAY = "array", "weak array"  # operands that are not part of a p
 
 
 @functools.lru_cache(maxsize=4096)
-def _program(name: str, attributes: str, pattern: tuple[Fixed | str, ...]) -> Any:
+def _program(name: str, attributes: str, pattern: tuple[StaticValue | str, ...]) -> Any:
     fixed = json.loads(attributes)
 
     def run(*tensors: Any) -> Any:
         rest = iter(tensors)
-        operands = [p.value if isinstance(p, Fixed) else next(rest) for p in pattern]
+        operands = [p.value if isinstance(p, StaticValue) else next(rest) for p in pattern]
         for operand, p in zip(operands, pattern, strict=True):
             if p == _WEAK_ARRAY:
                 operand.trace.set_weak(operand.number)
@@ -112,7 +112,7 @@ def _eager(name: str, operands: Sequence[Any], attributes: dict[str, Any]) -> An
             )
     # Numbers are part of the program, but for NumPy's, and where there is nothing else.
     numbers = name != "full" and all(type(o) in _PYTHON for o in operands)
-    pattern: list[Fixed | str] = []
+    pattern: list[StaticValue | str] = []
     tensors: list[Any] = []
     for value in operands:
         kind = type(value)
@@ -120,7 +120,7 @@ def _eager(name: str, operands: Sequence[Any], attributes: dict[str, Any]) -> An
             pattern.append(_ARRAY)
             tensors.append(scalars.literal(value) if kind is int else value)
         elif value is None or (isinstance(value, _PYTHON) and not isinstance(value, np.generic)):
-            pattern.append(Fixed(scalars.literal(value)))
+            pattern.append(StaticValue(scalars.literal(value)))
         else:
             weak = kind is scalars.Weak
             pattern.append(_WEAK_ARRAY if weak else _ARRAY)

@@ -20,11 +20,11 @@ class Checkpoint(Transformed):
         assert trace is not None
         leaves, structure = pytree.flatten(args)
         leaves = [as_traced(trace, leaf) for leaf in leaves]
-        built = self.build(function, pytree.unflatten(structure, leaves))
-        arguments = [trace.resolve(v) for v in [*leaves, *built.traced.captured]]
-        count = len(tensor_specs(built.computation, True))
+        traced_call = self.build(function, pytree.unflatten(structure, leaves))
+        arguments = [trace.resolve(v) for v in [*leaves, *traced_call.traced.captured]]
+        count = len(tensor_specs(traced_call.computation, True))
         trace.mark(self.title)
-        return built.spliced(trace.checkpoint(built.computation, arguments, count))
+        return traced_call.spliced(trace.checkpoint(traced_call.computation, arguments, count))
 
 
 def checkpoint(f: Callable[..., Any], static_argnums: Any = ()) -> Any:

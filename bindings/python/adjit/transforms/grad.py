@@ -13,7 +13,7 @@ from .._core.errors import Error, NotDifferentiableError
 from .._core.library import Handle, call, ints
 from .._run.computation import tensor_specs
 from .._run.traced import Traced, abstract
-from .._run.traced_call import Built
+from .._run.traced_call import TracedCall
 from .transformed import Transformed
 
 
@@ -50,7 +50,7 @@ class Grad(Transformed):
         self.has_aux = has_aux
         self.keep_value = keep_value
 
-    def build(self, function: Callable[..., Any], args: Any) -> Built:
+    def build(self, function: Callable[..., Any], args: Any) -> TracedCall:
         wrt, structures = positions(args, self.argnums, self.title, function)
         traced = Traced(function, args, self._name())
         # The gradient of a number is a number.
@@ -73,7 +73,7 @@ class Grad(Transformed):
                 return outputs[0], gradients(outputs[1:])
 
             kept = traced.weak if self.keep_value else []
-            return Built(traced, computation, self.title, plain, weak=[*kept, *gradient_weak])
+            return TracedCall(traced, computation, self.title, plain, weak=[*kept, *gradient_weak])
 
         computation = vjp_of(traced.computation, wrt, [0], True)
         dtype, shape = tensor_specs(traced.computation, True)[0]
@@ -87,7 +87,7 @@ class Grad(Transformed):
             return ((own[0], aux), found) if self.keep_value else (found, aux)
 
         seed = np.ones(shape, dtypes.to_numpy(dtype))
-        return Built(
+        return TracedCall(
             traced, computation, self.title, with_aux, [seed], weak=[*traced.weak, *gradient_weak]
         )
 

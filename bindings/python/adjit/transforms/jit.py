@@ -8,9 +8,9 @@ from typing import Any
 
 from .._arrays import arrays
 from .._core import pytree
-from .._run.compiled import compile_built
+from .._run.compiled import compile_call
 from .._run.traced import Traced
-from .._run.traced_call import Built
+from .._run.traced_call import TracedCall
 from .._trace import eager
 from .._trace.trace import Trace, current_trace
 from .transformed import Transformed
@@ -19,7 +19,7 @@ from .transformed import Transformed
 class Jit(Transformed):
     """``aj.jit``: inside another trace the function is simply traced along."""
 
-    def build(self, function: Callable[..., Any], args: Any) -> Built:
+    def build(self, function: Callable[..., Any], args: Any) -> TracedCall:
         """Of a transformation its own computation: derived once, and not where a cache has it."""
         if (
             not isinstance(function, Transformed)
@@ -27,9 +27,9 @@ class Jit(Transformed):
             or function._static_names
         ):
             return super().build(function, args)
-        built = function.build(function.function, args)
-        built.title = self.title
-        return built
+        traced_call = function.build(function.function, args)
+        traced_call.title = self.title
+        return traced_call
 
     def inline(self, function: Callable[..., Any], args: Any) -> Any:
         positional, keyword = args
@@ -84,7 +84,7 @@ def _static_both_ways(
 def run_once(build: Callable[[Trace], Any]) -> Any:
     """Traces, compiles and runs something that only captures arrays."""
     traced = Traced(lambda: build(current_trace()), ((), {}), "compute")  # type: ignore[arg-type]
-    built = Built(
+    traced_call = TracedCall(
         traced, traced.computation, "compute",
         lambda outputs: pytree.unflatten(traced.structure, outputs),
     )  # fmt: skip
@@ -92,7 +92,7 @@ def run_once(build: Callable[[Trace], Any]) -> Any:
     for value in traced.captured:
         if (found := arrays.framework_of(value)) != "numpy":
             framework = found
-    return compile_built(built, []).run([], framework)
+    return compile_call(traced_call, []).run([], framework)
 
 
 eager.register(jit, run_once)

@@ -13,7 +13,7 @@ from .._core.errors import DTypeError, Error, NotDifferentiableError, ShapeError
 from .._core.library import Handle, call, ints
 from .._run.computation import tensor_specs
 from .._run.traced import Abstract, Traced, abstract
-from .._run.traced_call import Built
+from .._run.traced_call import TracedCall
 from .grad import own_structure
 from .transformed import Transformed
 
@@ -79,7 +79,7 @@ class Jvp(Transformed):
             )
         return tangent
 
-    def build(self, function: Callable[..., Any], args: Any) -> Built:
+    def build(self, function: Callable[..., Any], args: Any) -> TracedCall:
         (primals, tangents), _ = args
         traced = Traced(function, (primals, {}), self._name())
         own = own_structure(traced, self.has_aux, self.title)
@@ -103,7 +103,7 @@ class Jvp(Transformed):
             return (tree[0], tangent, tree[1]) if self.has_aux else (tree, tangent)
 
         pushed_weak = [w for w, on in zip(traced.weak, floats, strict=True) if on]
-        return Built(
+        return TracedCall(
             traced, computation, self.title, rebuild, order=order,
             weak=[*traced.weak, *pushed_weak],
         )  # fmt: skip

@@ -13,13 +13,13 @@ from .._arrays.arguments import WEAK, Names
 from .._core import pytree
 from .._core.errors import Error
 from .._core.pickling import ByName
-from .._core.static_value import Fixed
-from .._run.compiled import Compiled, Direct, compile_built
+from .._core.static_value import StaticValue
+from .._run.compiled import Compiled, FastPath, compile_call
 from .._run.computation import checked_memory_budget, tensor_specs
 from .._run.context import check_cpu
-from .._run.out_arguments import Into
+from .._run.out_arguments import OutArguments
 from .._run.traced import Traced, as_tensor
-from .._run.traced_call import Built
+from .._run.traced_call import TracedCall
 from .._trace.tensor import Tensor
 from .._trace.trace import current_trace, stack
 
@@ -50,23 +50,23 @@ class Transformed(ByName):
     def _forget(self) -> None:
         """Nothing is compiled."""
         self._compiled: dict[Any, Compiled] = {}  # by structure, static arguments, layouts
-        self._by_layouts: dict[Any, Direct] = {}  # those that take all arguments as they are
-        self._latest: Direct | None = None  # that one of them that ran last
-        self._usual: Direct | None = None  # that one, if it ran before that, too
+        self._by_layouts: dict[Any, FastPath] = {}  # those that take all arguments as they are
+        self._last: FastPath | None = None  # that one of them that ran last
+        self._hot: FastPath | None = None  # that one, if it ran before that, too
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickled and copied without machine code, which belongs to this process."""
-        compiled = ("_compiled", "_by_layouts", "_latest", "_usual")
+        compiled = ("_compiled", "_by_layouts", "_last", "_hot")
         return {name: v for name, v in self.__dict__.items() if name not in compiled}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._forget()
 
-    def build(self, function: Callable[..., Any], args: Any) -> Built:
+    def build(self, function: Callable[..., Any], args: Any) -> TracedCall:
         """The computation for (positional, keyword) arguments; subclasses transform it."""
         traced = Traced(function, args, self._name())
-        return Built(
+        return TracedCall(
             traced, traced.computation, self.title,
             lambda outputs: pytree.unflatten(traced.structure, outputs),
         )  # fmt: skip
@@ -78,13 +78,15 @@ class Transformed(ByName):
         leaves, structure = pytree.flatten(args)
         # Numbers become tensors of the outer trace: they may be differentiated.
         leaves = [as_tensor(leaf) for leaf in leaves]
-        built = self.build(function, pytree.unflatten(structure, leaves))
+        traced_call = self.build(function, pytree.unflatten(structure, leaves))
         arguments = [trace.resolve(leaf) for leaf in leaves]
-        arguments += [trace.resolve(value) for value in built.traced.captured]
-        arguments += [trace.resolve(seed) for seed in built.seeds]
-        count = len(tensor_specs(built.computation, True))
-        trace.mark(built.title)
-        return built.spliced(trace.call(built.computation, built.arranged(arguments), count))
+        arguments += [trace.resolve(value) for value in traced_call.traced.captured]
+        arguments += [trace.resolve(seed) for seed in traced_call.seeds]
+        count = len(tensor_specs(traced_call.computation, True))
+        trace.mark(traced_call.title)
+        return traced_call.spliced(
+            trace.call(traced_call.computation, traced_call.order_inputs(arguments), count)
+        )
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """As a method: the instance is the first argument (make it static, or a pytree)."""
@@ -100,12 +102,12 @@ class Transformed(ByName):
         are inputs, too, get their results when all are there.
         """
         if not kwargs:
-            # The usual call: arrays by position, of layouts seen before.
-            usual = self._usual
-            if usual is not None and not stack.traces:
-                made = usual.run(args)
+            # Most calls: arrays by position, laid out as those of the calls before.
+            hot = self._hot
+            if hot is not None and not stack.traces:
+                made = hot.run(args)
                 if made is not None:
-                    return usual.rebuild(made)
+                    return hot.rebuild(made)
             return self._call(args, kwargs)
         if "out" in kwargs and self._takes_out:
             return self._call_into(kwargs.pop("out"), args, kwargs)
@@ -127,18 +129,20 @@ class Transformed(ByName):
                 f"'{self.title}' is called with out= while a function is traced, where arrays "
                 "have no memory yet; use what it returns"
             )
-        usual = self._usual
-        if usual is not None and not kwargs and usual.run_into(args, out):
+        hot = self._hot
+        if hot is not None and not kwargs and hot.run_into(args, out):
             return out
-        return self._call(args, kwargs, Into(out, self.title))
+        return self._call(args, kwargs, OutArguments(out, self.title))
 
-    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any], into: Into | None = None) -> Any:
+    def _call(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], into: OutArguments | None = None
+    ) -> Any:
         if current_trace() is None and self._by_layouts and not kwargs and into is None:
             leaves, structure = pytree.flatten(args)
-            direct = self._by_layouts.get((structure, arrays.layouts_of(leaves)))
-            if direct is not None and (made := direct.run(args)) is not None:
-                self._ran(direct)
-                return direct.rebuild(made)
+            fast_path = self._by_layouts.get((structure, arrays.layouts_of(leaves)))
+            if fast_path is not None and (made := fast_path.run(args)) is not None:
+                self._ran(fast_path)
+                return fast_path.rebuild(made)
         function, positional, keyword, static = self._split(args, kwargs)
         leaves, structure = pytree.flatten((positional, keyword))
         if current_trace() is not None:
@@ -153,24 +157,24 @@ class Transformed(ByName):
         key = (structure, static, tuple([(v.signature, type(x) in WEAK) for v, x in
                                          zip(views, leaves, strict=True)]))  # fmt: skip
         compiled = self._compiled.get(key)
-        if compiled is None or not compiled.fits():
-            compiled = self._compiled[key] = compile_built(
+        if compiled is None or not compiled.still_matches():
+            compiled = self._compiled[key] = compile_call(
                 self.build(function, (positional, keyword)), views, self._memory_budget
             )
         given = structure[-1][0]
-        if not kwargs and not static and (direct := compiled.direct(leaves, given, views)):
-            self._by_layouts[given, arrays.layouts_of(leaves)] = direct
-            self._ran(direct)
+        if not kwargs and not static and (fast_path := compiled.fast_path(leaves, given, views)):
+            self._by_layouts[given, arrays.layouts_of(leaves)] = fast_path
+            self._ran(fast_path)
         framework = "numpy"
         for leaf in leaves:
             if (found := arrays.framework_of(leaf)) != "numpy":
                 framework = found
         return compiled.run(views, framework, into)
 
-    def _ran(self, direct: Direct) -> None:
+    def _ran(self, fast_path: FastPath) -> None:
         """Calls that change layouts every time do not try the latest ones first."""
-        self._usual = direct if direct is self._latest else None
-        self._latest = direct
+        self._hot = fast_path if fast_path is self._last else None
+        self._last = fast_path
 
     def _split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Static arguments leave; the function that is traced has them bound."""
@@ -192,8 +196,8 @@ class Transformed(ByName):
         bound.kept = [k for k in range(len(args)) if k not in fixed]  # type: ignore[attr-defined]
         bound.original = self.function  # type: ignore[attr-defined]
         static = (
-            tuple([(k, Fixed(fixed[k])) for k in sorted(fixed)]),
-            tuple([(n, Fixed(named[n])) for n in sorted(named)]),
+            tuple([(k, StaticValue(fixed[k])) for k in sorted(fixed)]),
+            tuple([(n, StaticValue(named[n])) for n in sorted(named)]),
         )
         try:
             hash(static)

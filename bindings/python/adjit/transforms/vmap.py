@@ -11,7 +11,7 @@ from .._core.errors import Error, ShapeError
 from .._core.library import Handle, call, ints
 from .._run.computation import tensor_specs
 from .._run.traced import Abstract, Traced, abstract
-from .._run.traced_call import Built
+from .._run.traced_call import TracedCall
 from .transformed import Transformed
 
 
@@ -40,7 +40,7 @@ class Vmap(Transformed):
         self.in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
         self.out_axes = out_axes
 
-    def build(self, function: Callable[..., Any], args: Any) -> Built:
+    def build(self, function: Callable[..., Any], args: Any) -> TracedCall:
         leaves, structure = pytree.flatten(args)
         specs = abstract(leaves, self._name(), Names(structure, function))
         axes = self._input_axes(args, specs)
@@ -50,7 +50,7 @@ class Vmap(Transformed):
         shared: list[int | None] = [None] * len(traced.captured)
         out_axes = self._output_axes(traced)
         computation = batched(traced.computation, [*axes, *shared], size, out_axes)
-        return Built(
+        return TracedCall(
             traced, computation, self.title,
             lambda outputs: pytree.unflatten(traced.structure, outputs),
         )  # fmt: skip
