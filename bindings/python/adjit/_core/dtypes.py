@@ -31,7 +31,7 @@ _BY_NUMPY: dict[Any, int] = {np.dtype(row[1]): row[0] for row in _ROWS if row[1]
 def bfloat16() -> Any:
     """NumPy's bfloat16 from ml_dtypes, which is only needed where bfloat16 arrays occur."""
     try:
-        import ml_dtypes
+        import ml_dtypes  # optional, and takes longer than all of this package
     except ImportError as error:
         raise DTypeError("bfloat16 arrays in NumPy need the package ml_dtypes") from error
     return np.dtype(ml_dtypes.bfloat16)

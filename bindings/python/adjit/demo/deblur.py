@@ -56,7 +56,7 @@ def psnr(image: Any, truth: Any) -> float:
 
 def photograph() -> Any:
     """scikit-image's cameraman, float32 in 0 .. 1, 512 x 512."""
-    from skimage import data
+    from skimage import data  # takes long: blur and energy serve other pictures, too
 
     camera: Any = data.camera
     return (camera() / 255).astype(np.float32)
@@ -80,6 +80,6 @@ def run(progress: Progress, folder: Path, steps: int = 150) -> tuple[float, floa
 
 
 def _write(path: Path, image: Any) -> None:
-    from skimage import io
+    from skimage import io  # as above
 
     io.imsave(path, (np.clip(image, 0, 1) * 255 + 0.5).astype(np.uint8), check_contrast=False)

@@ -58,6 +58,7 @@ def initial_parameters(rng: Any) -> Parameters:
 
 def load() -> Any:
     """Training and held-out images and labels: a quarter is held out, split by a fixed seed."""
+    # They take long, and the network serves other data, too.
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split
 

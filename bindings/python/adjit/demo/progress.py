@@ -52,6 +52,7 @@ class Task:
 class _RichTask(Task):
     def __init__(self, title: str, total: int) -> None:
         super().__init__(title, total)
+        # Optional: there is plain text without it.
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bars
 
