@@ -353,10 +353,10 @@ def test_layouts_that_change_every_call() -> None:
     for k in range(6):
         x, y = (X, Y) if k % 2 else (X[:5], Y[:5])
         np.testing.assert_allclose(call(x, y), 2 * x * y, rtol=1e-6)
-    assert call._hot is None
+    assert call._calls.hot is None
     for _ in range(3):
         call(X, Y)
-    assert call._hot is not None
+    assert call._calls.hot is not None
 
 
 @pytest.mark.parametrize("kind", ["jit", "captured", "eager"])

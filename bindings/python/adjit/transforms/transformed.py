@@ -9,12 +9,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._arrays import arguments, arrays
-from .._arrays.arguments import WEAK, Names
+from .._arrays.arguments import Names
 from .._core import pytree
 from .._core.errors import Error
 from .._core.pickling import ByName
 from .._core.static_value import StaticValue
-from .._run.compiled import Compiled, FastPath, compile_call
+from .._run.call_cache import CallCache
+from .._run.compiled import compile_call
 from .._run.computation import checked_memory_budget, tensor_specs
 from .._run.context import check_cpu
 from .._run.out_arguments import OutArguments
@@ -45,23 +46,15 @@ class Transformed(ByName):
         self._memory_budget = checked_memory_budget(memory_budget)
         self._static_numbers = tuple(static_argnums)
         self._static_names = frozenset(static_argnames)
-        self._forget()
-
-    def _forget(self) -> None:
-        """Nothing is compiled."""
-        self._compiled: dict[Any, Compiled] = {}  # by structure, static arguments, layouts
-        self._by_layouts: dict[Any, FastPath] = {}  # those that take all arguments as they are
-        self._last: FastPath | None = None  # that one of them that ran last
-        self._hot: FastPath | None = None  # that one, if it ran before that, too
+        self._calls = CallCache()
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickled and copied without machine code, which belongs to this process."""
-        compiled = ("_compiled", "_by_layouts", "_last", "_hot")
-        return {name: v for name, v in self.__dict__.items() if name not in compiled}
+        return {name: v for name, v in self.__dict__.items() if name != "_calls"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._forget()
+        self._calls = CallCache()
 
     def build(self, function: Callable[..., Any], args: Any) -> TracedCall:
         """The computation for (positional, keyword) arguments; subclasses transform it."""
@@ -103,7 +96,7 @@ class Transformed(ByName):
         """
         if not kwargs:
             # Most calls: arrays by position, laid out as those of the calls before.
-            hot = self._hot
+            hot = self._calls.hot
             if hot is not None and not stack.traces:
                 made = hot.run(args)
                 if made is not None:
@@ -124,12 +117,12 @@ class Transformed(ByName):
     def _call_into(self, out: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if out is None:
             return self(*args, **kwargs)
-        if current_trace() is not None:
+        if stack.traces:
             raise Error(
                 f"'{self.title}' is called with out= while a function is traced, where arrays "
                 "have no memory yet; use what it returns"
             )
-        hot = self._hot
+        hot = self._calls.hot
         if hot is not None and not kwargs and hot.run_into(args, out):
             return out
         return self._call(args, kwargs, OutArguments(out, self.title))
@@ -137,12 +130,10 @@ class Transformed(ByName):
     def _call(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], into: OutArguments | None = None
     ) -> Any:
-        if current_trace() is None and self._by_layouts and not kwargs and into is None:
-            leaves, structure = pytree.flatten(args)
-            fast_path = self._by_layouts.get((structure, arrays.layouts_of(leaves)))
-            if fast_path is not None and (made := fast_path.run(args)) is not None:
-                self._ran(fast_path)
-                return fast_path.rebuild(made)
+        if current_trace() is None and not kwargs and into is None:
+            ran, result = self._calls.run(args)
+            if ran:
+                return result
         function, positional, keyword, static = self._split(args, kwargs)
         leaves, structure = pytree.flatten((positional, keyword))
         if current_trace() is not None:
@@ -154,27 +145,19 @@ class Transformed(ByName):
                     "that trace has ended; return it from the function instead"
                 )
         views = arguments.views(leaves, self._name(), Names(structure, function))
-        key = (structure, static, tuple([(v.signature, type(x) in WEAK) for v, x in
-                                         zip(views, leaves, strict=True)]))  # fmt: skip
-        compiled = self._compiled.get(key)
-        if compiled is None or not compiled.still_matches():
-            compiled = self._compiled[key] = compile_call(
+        compiled = self._calls.compiled(
+            structure, static, leaves, views,
+            lambda: compile_call(
                 self.build(function, (positional, keyword)), views, self._memory_budget
-            )
-        given = structure[-1][0]
-        if not kwargs and not static and (fast_path := compiled.fast_path(leaves, given, views)):
-            self._by_layouts[given, arrays.layouts_of(leaves)] = fast_path
-            self._ran(fast_path)
+            ),
+        )  # fmt: skip
+        if not kwargs and not static:
+            self._calls.keep_fast_path(compiled, structure[-1][0], leaves, views)
         framework = "numpy"
         for leaf in leaves:
             if (found := arrays.framework_of(leaf)) != "numpy":
                 framework = found
         return compiled.run(views, framework, into)
-
-    def _ran(self, fast_path: FastPath) -> None:
-        """Calls that change layouts every time do not try the latest ones first."""
-        self._hot = fast_path if fast_path is self._last else None
-        self._last = fast_path
 
     def _split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Static arguments leave; the function that is traced has them bound."""
