@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ._core import pytree
+from ._core import dtypes, pytree
 from ._core.errors import Error
 from ._core.library import Handle, call
 from ._run.computation import lower_computation, tensor_specs
@@ -48,7 +48,10 @@ def export(
         )
     functions = {title: traced.computation}
     inputs, outputs = (tensor_specs(traced.computation, side) for side in (False, True))
-    wrt, seeded = ([k for k, (d, _) in enumerate(specs) if d >= 6] for specs in (inputs, outputs))
+    wrt, seeded = (
+        [k for k, (dtype, _) in enumerate(specs) if dtypes.is_float(dtype)]
+        for specs in (inputs, outputs)
+    )
     if backward and wrt and seeded:
         functions[f"{title}_backward"] = vjp_of(traced.computation, wrt, seeded, False)
     folder = Path(dir)

@@ -123,8 +123,9 @@ def _tensor(value: Any, declared: int) -> Any:
         value = operators.apply("full", [value], {"shape": []})
         if weak:
             value.trace.set_weak(value.number)
-    floats = dtypes.NAMES.index("float16")
-    adapts = declared >= floats or 0 < value.dtype_number < floats
-    if value.trace.is_weak(value.number) and adapts and value.dtype_number != declared:
+    given: int = value.dtype_number
+    is_integer = given != dtypes.BOOL and not dtypes.is_float(given)
+    adapts = dtypes.is_float(declared) or is_integer
+    if value.trace.is_weak(value.number) and adapts and given != declared:
         return value.astype(dtypes.NAMES[declared])
     return value

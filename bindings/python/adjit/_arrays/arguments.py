@@ -13,7 +13,7 @@ from .._core.errors import DTypeError, Error
 from . import arrays
 
 #: dtype numbers of Python's numbers, which are weak as arguments, too.
-WEAK = {bool: 0, int: 5, float: 9}
+WEAK = {bool: dtypes.BOOL, int: dtypes.INT64, float: dtypes.FLOAT64}
 
 
 class Names:

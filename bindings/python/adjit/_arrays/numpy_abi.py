@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
+from .._core.errors import STATUS, DTypeError, Error, ShapeError
 from .._core.library import Handle, ObjectForm, library
 
 _POINTER = ctypes.sizeof(ctypes.c_void_p)
@@ -86,9 +87,8 @@ def _address_by_form(array: Any) -> int:
 #: as reading the field.
 address_of: Callable[[Any], int] = _address_by_form if _KNOWN else _address_by_interface
 
-#: Statuses that say that an object was not as the executable wants it, and nothing has run:
-#: ADJIT_INVALID, ADJIT_SHAPE, ADJIT_DTYPE.
-UNFIT = frozenset((1, 2, 3))
+#: Statuses that say that an object was not as the executable wants it, and nothing has run.
+UNFIT = frozenset(STATUS[kind] for kind in (Error, ShapeError, DTypeError))
 
 
 def runner(executable: Handle) -> Callable[[int, int], int]:
@@ -98,10 +98,11 @@ def runner(executable: Handle) -> Callable[[int, int], int]:
     those known, no objects fit.
     """
     if not _KNOWN:
-        return lambda inputs, outputs: 1
-    if _kinds[7] is None and "ml_dtypes" in sys.modules:
-        _kinds[7] = dtypes.bfloat16()
-        _form.dtype_values[7] = id(_kinds[7])
+        unfit = STATUS[Error]
+        return lambda inputs, outputs: unfit
+    if _kinds[dtypes.BFLOAT16] is None and "ml_dtypes" in sys.modules:
+        _kinds[dtypes.BFLOAT16] = dtypes.bfloat16()
+        _form.dtype_values[dtypes.BFLOAT16] = id(_kinds[dtypes.BFLOAT16])
     return functools.partial(
         library.adjit_executable_run_objects, executable.value.value, ctypes.addressof(_form)
     )

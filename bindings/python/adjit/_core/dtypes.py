@@ -23,6 +23,8 @@ _ROWS = (
     (9, "float64", 2, 64),
 )
 NAMES = tuple(row[1] for row in _ROWS)
+BOOL, INT64, BFLOAT16, FLOAT64 = map(NAMES.index, ("bool", "int64", "bfloat16", "float64"))
+_FIRST_FLOAT = NAMES.index("float16")  # floats have the highest numbers
 DLPACK = {row[0]: (row[2], row[3]) for row in _ROWS}
 ITEM_SIZE = tuple(row[3] // 8 for row in _ROWS)
 _BY_NUMPY: dict[Any, int] = {np.dtype(row[1]): row[0] for row in _ROWS if row[1] != "bfloat16"}
@@ -37,9 +39,14 @@ def bfloat16() -> Any:
     return np.dtype(ml_dtypes.bfloat16)
 
 
+def is_float(number: int) -> bool:
+    """Whether a dtype number is a float type."""
+    return number >= _FIRST_FLOAT
+
+
 def to_numpy(number: int) -> Any:
     """The NumPy dtype of a number."""
-    return bfloat16() if number == 7 else np.dtype(NAMES[number])
+    return bfloat16() if number == BFLOAT16 else np.dtype(NAMES[number])
 
 
 def of_numpy(dtype: Any) -> int:
@@ -48,7 +55,7 @@ def of_numpy(dtype: Any) -> int:
     if number is not None:
         return number
     if dtype.name == "bfloat16":
-        return 7
+        return BFLOAT16
     raise DTypeError(
         f"arrays of dtype {dtype} are not supported; convert to one of {', '.join(NAMES)}"
     )

@@ -79,3 +79,5 @@ BY_STATUS: dict[int, type[Error]] = {
     12: InternalError,
     13: CancelledError,
 }
+#: The number of each.
+STATUS = {kind: number for number, kind in BY_STATUS.items()}

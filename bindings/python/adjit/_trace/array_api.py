@@ -33,7 +33,7 @@ _KINDS = {
 def finfo(type: Any) -> Any:
     """NumPy's of a float dtype or an array's; bfloat16's from ml_dtypes."""
     number = _number(type)
-    if number == dtypes.NAMES.index("bfloat16"):
+    if number == dtypes.BFLOAT16:
         import ml_dtypes  # optional
 
         return ml_dtypes.finfo(ml_dtypes.bfloat16)  # type: ignore[no-untyped-call]

@@ -293,4 +293,4 @@ def _scalar_bool(tensor: Tensor, what: str) -> Tensor:
             f"{what} has shape {tensor.shape} (at {user_place()}); it must be a scalar: reduce it "
             "with any or all, or use aj.where element by element"
         )
-    return as_type(tensor, dtypes.NAMES.index("bool"))
+    return as_type(tensor, dtypes.BOOL)

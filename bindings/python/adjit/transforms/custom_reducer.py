@@ -57,7 +57,7 @@ def _adapted(trace: Trace, values: list[int], given: Sequence[Any]) -> list[int]
     weak = [isinstance(value, float) for value in given]
     others = [expr_dtype(trace, v) for v, w in zip(values, weak, strict=True) if not w]
     widest = max(others, default=0)
-    if widest < dtypes.NAMES.index("float16"):
+    if not dtypes.is_float(widest):
         return values
     adapted = list(values)
     for k, number in enumerate(values):

@@ -24,7 +24,6 @@ from .leaves import as_traced, as_type, enclosing_trace, is_weak, name_of, type_
 # A rule that calls its own function is traced again inside itself, this many times; the derivatives
 # past that are those of the function.
 _MOST_RULES_WITHIN = 4
-_FIRST_FLOAT = dtypes.NAMES.index("float16")
 
 _Spec = tuple[int, tuple[int, ...]]
 
@@ -153,7 +152,7 @@ class _Rule:
                 for k, spec in enumerate(residuals)
             ]
             cotangents = [
-                inner.input(f"d{k}", *spec) if spec[0] >= _FIRST_FLOAT else None
+                inner.input(f"d{k}", *spec) if dtypes.is_float(spec[0]) else None
                 for k, spec in enumerate(outputs)
             ]
             gradients = self.owner._bwd(
@@ -195,7 +194,7 @@ class _Rule:
                     raise Error(f"{self.title}: bwd gives {names} another structure")
             for name, leaf in zip(names, given, strict=True):
                 argument = next(leaves)
-                if argument.dtype_number >= _FIRST_FLOAT:
+                if dtypes.is_float(argument.dtype_number):
                     numbers.append(self._gradient(inner, leaf, argument, name))
         return numbers
 

@@ -158,7 +158,7 @@ def checked_argnums(argnums: Any, title: str) -> Any:
 
 def _check_differentiable(leaf: Any, position: int, title: str, names: Names) -> None:
     (spec,) = abstract([leaf], title, lambda _: names(position))
-    if spec.dtype < dtypes.NAMES.index("float16"):
+    if not dtypes.is_float(spec.dtype):
         raise NotDifferentiableError(
             f"{title}: the gradient with respect to {names(position)} is asked for, but its "
             f"dtype is {dtypes.NAMES[spec.dtype]}; only floats have one (cast it before the call, "

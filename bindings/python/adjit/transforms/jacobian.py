@@ -20,7 +20,7 @@ from .._trace import operators
 from .._trace.trace import current_trace
 from .grad import checked_argnums, own_structure, positions, vjp_of
 from .jit import Jit
-from .jvp import is_float, pushforward
+from .jvp import pushforward
 from .vmap import batched
 
 
@@ -71,7 +71,7 @@ class _Site:
 
     def check_outputs(self, count: int) -> None:
         for k, (dtype, _) in enumerate(self.outputs[:count]):
-            if not is_float(dtype):
+            if not dtypes.is_float(dtype):
                 raise NotDifferentiableError(
                     f"{self.title}: result leaf {k} is {dtypes.NAMES[dtype]} and has no "
                     "derivative; return floats only, or give it as aux with has_aux=True"
@@ -117,7 +117,7 @@ def _columns(site: _Site, count: int) -> _Table:
 def _column(site: _Site, j: int, count: int) -> list[Any]:
     dtype, shape = site.inputs[j]
     pushed = pushforward(site.computation, [j], False)
-    floats = [s for d, s in site.outputs if is_float(d)]
+    floats = [s for d, s in site.outputs if dtypes.is_float(d)]
     axes = [None] * len(site.arguments)
     size = int(np.prod(shape, dtype=np.int64))
     columns = batched(pushed, [*axes, 0], size, [len(s) for s in floats])

@@ -17,13 +17,6 @@ from .._run.traced_call import TracedCall
 from .grad import own_structure
 from .transformed import Transformed
 
-_FIRST_FLOAT = dtypes.NAMES.index("float16")
-
-
-def is_float(number: int) -> bool:
-    """Whether a dtype number is a float type."""
-    return number >= _FIRST_FLOAT
-
 
 def jvp(f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     """``out, tangent_out = jvp(f, primals, tangents)``: f and its derivative along ``tangents``.
@@ -62,7 +55,7 @@ class Jvp(Transformed):
         where = f"{self.title}: {name}"
         if tangent is None or getattr(tangent, "dtype", None) == _FLOAT0:
             return None
-        if not is_float(primal.dtype):
+        if not dtypes.is_float(primal.dtype):
             raise NotDifferentiableError(
                 f"{where} is given, but the primal is {dtypes.NAMES[primal.dtype]}; pass None, or "
                 "cast the primal to a float type before the call"
@@ -92,7 +85,7 @@ class Jvp(Transformed):
             *range(primal + len(wrt), primal + len(wrt) + captured),
             *range(primal, primal + len(wrt)),
         ]
-        floats = [is_float(d) for d, _ in tensor_specs(traced.computation, True)]
+        floats = [dtypes.is_float(d) for d, _ in tensor_specs(traced.computation, True)]
 
         def rebuild(outputs: Sequence[Any]) -> Any:
             values = list(outputs[: traced.output_count])

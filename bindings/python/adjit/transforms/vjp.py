@@ -48,9 +48,11 @@ class _Joint:
         self.traced = Traced(f, (self.primals, {}), name)
         inputs = tensor_specs(self.traced.computation, False)
         self.outputs = tensor_specs(self.traced.computation, True)
-        self.wrt = [k for k in range(len(self.leaves)) if inputs[k][0] >= 6]
+        self.wrt = [k for k in range(len(self.leaves)) if dtypes.is_float(inputs[k][0])]
         own = own_structure(self.traced, has_aux, self.title)
-        self.seeded = [k for k in range(pytree.leaf_count(own)) if self.outputs[k][0] >= 6]
+        self.seeded = [
+            k for k in range(pytree.leaf_count(own)) if dtypes.is_float(self.outputs[k][0])
+        ]
         self.own = own
 
     def _results(self, values: list[Any], pullback: Any) -> Any:
