@@ -11,6 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [
     ROOT / "README.md",
     ROOT / "autosched" / "README.md",
+    ROOT / "bindings" / "python" / "README.md",
     *sorted((ROOT / "docs").glob("*.md")),
 ]
 FOLDERS = "|".join(("autosched", "bindings", "cmake", "docs", "jit", "runtime", "tests", "tools"))
