@@ -49,7 +49,8 @@ def test_what_is_wrong_is_named(move: dict[str, Any], said: str) -> None:
 
 def test_names_that_are_not_there() -> None:
     low = lowered()
-    with pytest.raises(aj.ScheduleError, match="move 0: store_nontemporal: .*no stage 'zzz'; there are 'mat"):
+    no_stage = "move 0: store_nontemporal: .*no stage 'zzz'; there are 'mat"
+    with pytest.raises(aj.ScheduleError, match=no_stage):
         low.with_schedule('[{"move": "store_nontemporal", "stage": "zzz"}]')
     with pytest.raises(aj.ScheduleError, match=r'move 1: .*no move "dance"'):
         low.with_schedule('[{"move": "eager_outputs"}, {"move": "dance", "stage": "matmul"}]')
