@@ -14,7 +14,8 @@ namespace adjit::sched {
 
 /// Rough cost of one operation on a vector: 1 is an addition, an exponential about 14.
 double operation_cost(Op op, DType dtype);
-/// That of a node. Powers whose exponents are constant quarters are roots (jit/emit/math/roots.cpp).
+/// That of a node. Powers whose exponents are constant quarters are roots
+/// (jit/emit/math/roots.cpp).
 double operation_cost(const ExprPool& pool, ExprId id);
 
 /// Cycles to fold the lanes of one partial result of so many that are folded together

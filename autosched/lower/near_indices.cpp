@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "autosched/lower/near_constraint.hpp"
 #include "autosched/program/required_region.hpp"
+#include "runtime/graph/near_constraint.hpp"
 
 namespace adjit::sched {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "autosched/program/limits.hpp"
 #include "autosched/program/nests.hpp"
+#include "runtime/graph/affine_constraint.hpp"
 
 namespace adjit::sched {
 
@@ -31,12 +32,12 @@ ExprId body_at(ExprPool& pool, ExprId body, std::span<const ExprId> index, ExprI
 
 ExprId rows_as_condition(ExprPool& pool, const Domain& domain) {
   ExprId condition;
-  const auto add = [&](Op op, const Affine& row) {
-    const ExprId literal = pool.make(op, {pool.constant_int(0), to_expr(pool, row, domain)});
+  const auto add = [&](const Affine& row, bool equality) {
+    const ExprId literal = to_condition(pool, row, equality, domain);
     condition = condition.valid() ? pool.logical_and(condition, literal) : literal;
   };
-  for (const Affine& row : domain.inequalities) add(Op::Le, row);
-  for (const Affine& row : domain.equalities) add(Op::Eq, row);
+  for (const Affine& row : domain.inequalities) add(row, false);
+  for (const Affine& row : domain.equalities) add(row, true);
   return condition;
 }
 

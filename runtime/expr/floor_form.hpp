@@ -16,8 +16,14 @@
 
 namespace adjit::expr {
 
-/// whole + floor(rest / divisor). The rest is 0 where nothing is left to divide; its coefficients
-/// and its constant lie in [0, divisor), and the coefficients have no factor in common with it.
+/// Divisors from here on leave the remainder of least magnitude of a coefficient, others the one that
+/// is not negative: multiples of what is below 2^31 by an index fit 64 bits, also behind the last
+/// point, where code and cost compute some.
+inline constexpr int64_t kHugeDivisor = int64_t{1} << 31;
+
+/// whole + floor(rest / divisor). The rest is 0 where nothing is left to divide; its constant lies
+/// in [0, divisor), its coefficients, too, or in (-divisor / 2, divisor / 2] for a huge divisor, and
+/// these have no factor in common with it.
 struct FloorForm {
   Affine whole, rest;
   int64_t divisor = 1;
@@ -29,8 +35,10 @@ FloorForm floor_form(const Affine& form, int64_t divisor, const RangeOf& range) 
   FloorForm found{Affine(floor_div(form.constant(), divisor)),
                   Affine(floor_mod(form.constant(), divisor)), divisor};
   for (size_t k = 0; k < form.size(); ++k) {
-    found.whole.set_coefficient(k, floor_div(form.coefficient(k), divisor));
-    found.rest.set_coefficient(k, floor_mod(form.coefficient(k), divisor));
+    const int64_t c = form.coefficient(k), rest = floor_mod(c, divisor);
+    const bool up = divisor >= kHugeDivisor && rest > divisor - rest;
+    found.whole.set_coefficient(k, floor_div(c, divisor) + (up ? 1 : 0));
+    found.rest.set_coefficient(k, up ? rest - divisor : rest);
   }
   const auto bounds = range(found.rest);
   const int64_t lo = floor_div(bounds.lo, divisor);

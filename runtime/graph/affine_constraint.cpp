@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/graph/near_constraint.hpp"
+
 namespace adjit::graph {
 namespace {
 
@@ -53,6 +55,19 @@ std::optional<AffineConstraint> affine_constraint(const ExprPool& pool, ExprId l
   if (b) row = affine_constraint(comparison->op, *a, *b, domain);
   if (!row) domain.divisions.resize(before);
   return row;
+}
+
+ExprId to_condition(ExprPool& pool, const Affine& form, bool equality, const Domain& domain) {
+  std::optional<Affine> asked = form;
+  try {
+    (void)domain.box_range(form);
+  } catch (const Overflow&) {
+    asked = near_constraint(form, equality, domain, 0);
+    if (!asked) return pool.constant_int(1, DType::Bool);
+    (void)domain.box_range(*asked);
+  }
+  const ExprId value = to_expr(pool, *asked, domain), zero = pool.constant_int(0);
+  return equality ? pool.make(Op::Eq, {value, zero}) : pool.make(Op::Le, {zero, value});
 }
 
 void add_constraint(Domain& domain, AffineConstraint constraint) {

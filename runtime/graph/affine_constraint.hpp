@@ -29,6 +29,11 @@ std::optional<AffineConstraint> affine_constraint(Op comparison, const Affine& a
 std::optional<AffineConstraint> affine_constraint(const ExprPool& pool, ExprId literal,
                                                   Domain& domain);
 
+/// The row form >= 0, or form == 0, as a condition that code asks, which wraps at 64 bits: where
+/// the form may leave these in the domain's box, it is another one that holds at the same points of
+/// it (near_constraint.hpp). Raises Overflow where none is found.
+ExprId to_condition(ExprPool& pool, const Affine& form, bool equality, const Domain& domain);
+
 /// Adds the row, unless the domain has it or it holds always.
 void add_constraint(Domain& domain, AffineConstraint constraint);
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/graph/accumulator.hpp"
+#include "runtime/graph/affine_constraint.hpp"
 #include "runtime/graph/statement_domain.hpp"
 #include "runtime/graph/vocabulary.hpp"
 
@@ -213,12 +214,10 @@ class PointwiseBuilder {
     const Domain domain = s.domain;
     merge(std::move(s), [&](ExprId old, ExprId now) {
       ExprId inside = asked_conditions();
-      const ExprId zero = pool().constant_int(0);
       for (const auto* rows : {&domain.inequalities, &domain.equalities})
         for (const Affine& row : *rows)
-          inside =
-              pool().logical_and(inside, pool().make(rows == &domain.inequalities ? Op::Le : Op::Eq,
-                                                     {zero, to_expr(pool(), row, domain)}));
+          inside = pool().logical_and(
+              inside, to_condition(pool(), row, rows == &domain.equalities, domain));
       return pool().select(inside, now, old);
     });
   }

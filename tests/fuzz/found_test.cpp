@@ -144,6 +144,20 @@ def program(double(7) x2, bool on, int64 n) -> (add_76) {
 }
 
 // An error of the check is told from a difference, and both are found.
+// Of numbers that leave int64 only at the end of the box: no pass may refuse what it cannot prove.
+TEST(Found, Seed8523035) {
+  expect_right(R"(
+def program(double(7, 3) a_22) -> (sum_58) {
+  a_45(i, j) =
+      let t0 = j * -4611686018427387903 - 2;
+      a_22(t0, j where 0 <= t0 && t0 < 7)
+    where i in 0:7, j in 0:3
+  sum_58() +=! a_45(r_i, r_j) where r_i in 0:7, r_j in 0:3
+}
+)",
+               {Array::zeros(DType::Float64, {7, 3})}, 8523035);
+}
+
 TEST(Check, FindsWhatIsWrong) {
   FuzzEngines engines;
   FuzzCounts counts;

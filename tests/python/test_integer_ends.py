@@ -245,3 +245,39 @@ def test_conditions_that_must_be_rows_name_their_line(statement: str, who: str) 
     for g in (module.f, aj.grad(lambda x: aj.sum(module.f(x)))):
         with pytest.raises(aj.ParseError, match=f":2:.*leaves 64 bits, and {who}"):
             g(np.arange(8.0))
+
+
+#: Quotients by huge divisors and multiples near 2^63, which gradients ask conditions of.
+_DIVISOR = 3074457345618258605
+_FAR_INDICES = {
+    "quotient": ((6,), f"min(max((i * -2 + 3) // {_DIVISOR}, 0), 5)"),
+    "multiple": ((6,), "min(max(i * -2147483649 * 4294967296 + 5, 0), 5)"),
+    "quotient beside a mirror": (
+        (6, 5),
+        f"min(max((i * -2 + 3) // {_DIVISOR}, 0), 5), "
+        "min(max(abs(abs(i * 3 - 2) * -1 + 4) * -1 + 4, 0), 4)",
+    ),
+    "quotient behind a clamp": (
+        (1, 6),
+        f"min(max(i * -2147483649, 0), 0), min(max((i * -2 + 3) // {_DIVISOR}, 0), 5)",
+    ),
+    "all of them": (
+        (1, 6, 5),
+        f"min(max(i * -2147483649, 0), 0), min(max((i * -2 + 3) // {_DIVISOR}, 0), 5), "
+        "min(max(abs(abs(i * 3 - 2) * -1 + 4) * -1 + 4, 0), 4)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", _FAR_INDICES)
+def test_gradients_of_far_indices(name: str) -> None:
+    """Each element of x gets as many ones as points read it: conditions do not wrap."""
+    shape, index = _FAR_INDICES[name]
+    extents = ", ".join(map(str, shape))
+    f = aj.define(f"def f(double({extents}) x) -> (y) {{ y(i) = x({index}) where i in 0:3 }}").f
+    x = np.arange(np.prod(shape), dtype=np.float64).reshape(shape) + 1
+    read = aj.jit(f)(x)
+    expected = np.array([np.count_nonzero(read == element) for element in x.ravel()])
+    gradient = aj.jit(aj.grad(lambda x: aj.sum(f(x))))(x)
+    np.testing.assert_array_equal(gradient, expected.reshape(shape))
+    assert expected.sum() == 3

@@ -112,13 +112,11 @@ ExprId rows_condition(ExprPool& pool, const Domain& domain, size_t axis_limit) {
   for (size_t q = 0; q < domain.divisions.size(); ++q)
     allowed[domain.rank() + q] = uses_allowed(domain.divisions[q].numerator);
   ExprId condition;
-  const ExprId zero = pool.constant_int(0);
   for (const Affine& row : domain.equalities)
-    if (uses_allowed(row))
-      condition = both(pool, condition, pool.make(Op::Eq, {to_expr(pool, row, domain), zero}));
+    if (uses_allowed(row)) condition = both(pool, condition, to_condition(pool, row, true, domain));
   for (const Affine& row : domain.inequalities)
     if (uses_allowed(row))
-      condition = both(pool, condition, pool.make(Op::Le, {zero, to_expr(pool, row, domain)}));
+      condition = both(pool, condition, to_condition(pool, row, false, domain));
   return condition;
 }
 

@@ -6,6 +6,7 @@
 
 #include "runtime/diff/conditions/condition.hpp"
 #include "runtime/diff/rewrite/rewrite.hpp"
+#include "runtime/graph/affine_constraint.hpp"
 
 namespace adjit::diff {
 namespace {
@@ -56,14 +57,11 @@ ExprId rows_of(ExprPool& pool, Domain& domain, size_t axis) {
       if (row.coefficient(k) != 0 && depends[k]) return true;
     return false;
   };
-  const ExprId zero = pool.constant_int(0);
   ExprId condition;
   for (const Affine& row : domain.equalities)
-    if (knows(row))
-      condition = both(pool, condition, pool.make(Op::Eq, {to_expr(pool, row, domain), zero}));
+    if (knows(row)) condition = both(pool, condition, to_condition(pool, row, true, domain));
   for (const Affine& row : domain.inequalities)
-    if (knows(row))
-      condition = both(pool, condition, pool.make(Op::Le, {zero, to_expr(pool, row, domain)}));
+    if (knows(row)) condition = both(pool, condition, to_condition(pool, row, false, domain));
   std::erase_if(domain.equalities, knows);
   std::erase_if(domain.inequalities, knows);
   return condition;

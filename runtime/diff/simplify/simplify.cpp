@@ -8,23 +8,45 @@
 #include "runtime/process/cancellation.hpp"
 
 namespace adjit::diff {
+namespace {
 
-Graph simplify(Graph graph) {
+// Exact forms of a graph with numbers near 2^63 may leave 64 bits on the way of a proof. No pass is
+// needed: one that cannot go on leaves the graph as it was.
+Graph unless_overflow(Graph (*pass)(Graph), Graph graph) {
+  try {
+    return pass(graph);
+  } catch (const Overflow&) {
+    return graph;
+  }
+}
+
+Graph run_passes(Graph graph, bool may_overflow) {
   // The second round sees what the first uncovered: views of restricted sums, equal stages with
   // equal operands.
   constexpr int kRounds = 2;
-  Graph result = compact(with_subgraphs(std::move(graph), simplify));
+  Graph result = std::move(graph);
   for (int round = 0; round < kRounds; ++round) {
     for (Graph (*pass)(Graph) :
          {inline_views, with_whole_sums, stop_at_invariant_shifts, simplify_indices,
           restrict_domains, restrict_to_supports, restrict_to_reads, drop_fixed_outputs,
           selects_for_unique_scatters, hoist_factors, merge_equal_stages, prune_scans}) {
       check_cancelled();
-      result = pass(std::move(result));
+      result = may_overflow ? unless_overflow(pass, std::move(result)) : pass(std::move(result));
     }
     result = compact(std::move(result));
   }
   return result;
+}
+
+}  // namespace
+
+Graph simplify(Graph graph) {
+  graph = compact(with_subgraphs(std::move(graph), simplify));
+  try {
+    return run_passes(graph, false);
+  } catch (const Overflow&) {
+    return run_passes(std::move(graph), true);
+  }
 }
 
 Graph simplify_last(Graph graph) {

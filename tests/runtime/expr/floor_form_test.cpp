@@ -35,6 +35,25 @@ TEST(FloorForm, MultiplesLeaveTheDivision) {
   EXPECT_EQ(f.divisor, 4);
 }
 
+// Beside a huge divisor -2 would be a number whose multiples leave 64 bits.
+TEST(FloorForm, HugeDivisorsLeaveSmallRemainders) {
+  const int64_t huge = 3074457345618258605;
+  const FloorForm f = floor_form(form({-2, huge + 5}, 3), huge, Box{{3, 2}});
+  EXPECT_EQ(f.whole, form({0, 1}));
+  EXPECT_EQ(f.rest, form({-2, 5}, 3));
+  for (int64_t divisor : {huge, kHugeDivisor, kHugeDivisor + 1, kHugeDivisor - 1})
+    for (int64_t c : {-3L, 7L, divisor - 1, divisor / 2, divisor / 2 + 1})
+      for (int64_t constant : {-5L, 0L, 4L}) {
+        const FloorForm one = floor_form(form({c}, constant), divisor, Box{{2}});
+        for (int64_t point : {0, 1}) {
+          const int64_t at[] = {point};
+          EXPECT_EQ(one.whole.evaluate(at) + floor_div(one.rest.evaluate(at), one.divisor),
+                    floor_div(c * point + constant, divisor))
+              << c << " " << constant << " " << divisor;
+        }
+      }
+}
+
 TEST(FloorForm, WhatStaysBelowTheDivisorVanishes) {
   const FloorForm f = floor_form(form({8, 1}, 3), 4, Box{{100, 1}});
   EXPECT_EQ(f.whole, form({2}));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/expr/scalar.hpp"
+#include "runtime/graph/interpreter.hpp"
 
 namespace adjit::graph {
 namespace {
@@ -80,6 +81,47 @@ TEST(AffineConstraint, RowsHoldWhereWrappedComparisonsDo) {
           }
   EXPECT_GT(rows, 2000u);
   EXPECT_GT(wrapping, 2000u);
+}
+
+// A row is exact; code that asks it wraps at 64 bits and must find the same.
+TEST(AffineConstraint, ConditionsHoldWhereTheirRowsDo) {
+  Domain domain = box();
+  domain.add_division(Affine::variable(0, 2, 1), 3);
+  const int64_t huge = 3074457345618258605;
+  size_t wrapping = 0;
+  for (int64_t a : {int64_t{-2}, huge, -huge, int64_t{1} << 62})
+    for (int64_t b : {int64_t{0}, int64_t{1}, -huge, huge + 3})
+      for (int64_t q : {int64_t{0}, int64_t{-1}, huge / 2})
+        for (int64_t c : {int64_t{-1}, int64_t{1}, huge, -2 * huge - 1})
+          for (bool equality : {false, true}) {
+            Graph graph;
+            Affine form(c);
+            form.set_coefficient(0, a);
+            form.set_coefficient(1, b);
+            form.set_coefficient(2, q);
+            ExprId condition;
+            try {
+              condition = to_condition(graph.pool, form, equality, domain);
+            } catch (const Overflow&) {
+              continue;  // numbers that decide together
+            }
+            try {
+              (void)domain.box_range(form);
+            } catch (const Overflow&) {
+              ++wrapping;
+            }
+            const ExprId body = graph.pool.cast(condition, DType::Float32);
+            graph.outputs = add_compute(graph, "y", shape_box({6, 3}), {}, {body});
+            const Array found = interpret(graph, {})[0];
+            for (int64_t i = 0; i < 6; ++i)
+              for (int64_t j = 0; j < 3; ++j) {
+                const int64_t at[] = {i, j};
+                const int sign = form.sign_at(domain.variables_at(at));
+                EXPECT_EQ(found.at(3 * i + j) != 0, equality ? sign == 0 : sign >= 0)
+                    << a << " " << b << " " << q << " " << c << " at " << i << ", " << j;
+              }
+          }
+  EXPECT_GT(wrapping, 50u);
 }
 
 TEST(AffineConstraint, RowsThatSayNothingNewAreNotAdded) {

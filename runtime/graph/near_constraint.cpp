@@ -1,9 +1,9 @@
-// autosched/lower/near_constraint.cpp -- a constraint with numbers that loops can count.
-#include "autosched/lower/near_constraint.hpp"
+// runtime/graph/near_constraint.cpp -- a constraint with numbers that code can count.
+#include "runtime/graph/near_constraint.hpp"
 
 #include <algorithm>
 
-namespace adjit::sched {
+namespace adjit::graph {
 namespace {
 
 class NearConstraint {
@@ -79,4 +79,4 @@ std::optional<Affine> near_constraint(const Affine& form, bool equality, const D
   return NearConstraint(equality, domain, farthest)(form);
 }
 
-}  // namespace adjit::sched
+}  // namespace adjit::graph

@@ -1,7 +1,8 @@
-// autosched/lower/near_constraint.hpp -- a constraint with numbers that loops can count.
+// runtime/graph/near_constraint.hpp -- a constraint with numbers that code can count.
 //
-// Loops take multiples and quotients of their constraints as bounds, and those of a constraint with
-// numbers near 2^63 have more than 64 bits. With 0 <= i < 8, where i + 2^62 j - 1 >= 0 holds, i + j
+// Code asks constraints in 64 bits, and loops take multiples and quotients of theirs as bounds:
+// those of a constraint with numbers near 2^63 have more. With 0 <= i < 8, where i + 2^62 j - 1 >=
+// 0 holds, i + j
 // - 1 >= 0 does: 2^62 decides alone wherever j != 0, and so does 1. Constraints of this kind come
 // from comparisons of an index with a number near the ends of int64.
 #pragma once
@@ -10,7 +11,7 @@
 
 #include "runtime/graph/domain.hpp"
 
-namespace adjit::sched {
+namespace adjit::graph {
 
 /// A form that is >= 0 (== 0 for an equality) at the same points of the domain's box. nullopt where
 /// that is every point; the constant -1 where it is none. Forms without a number beyond `farthest`
@@ -18,4 +19,4 @@ namespace adjit::sched {
 std::optional<Affine> near_constraint(const Affine& form, bool equality, const Domain& domain,
                                       int64_t farthest);
 
-}  // namespace adjit::sched
+}  // namespace adjit::graph

@@ -1,13 +1,13 @@
-// tests/autosched/lower/near_constraint_test.cpp -- constraints with large numbers hold where they
+// tests/runtime/graph/near_constraint_test.cpp -- constraints with large numbers hold where they
 // held, by smaller ones.
-#include "autosched/lower/near_constraint.hpp"
+#include "runtime/graph/near_constraint.hpp"
 
 #include <gtest/gtest.h>
 
 #include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_values.hpp"
 
-namespace adjit::sched {
+namespace adjit::graph {
 namespace {
 
 constexpr int64_t kFarthest = int64_t{1} << 20;
@@ -44,8 +44,7 @@ Affine form_of(std::vector<int64_t> coefficients, int64_t constant) {
 TEST(NearConstraint, OneLargeCoefficientDecidesAlone) {
   const Domain domain = shape_box({8, 3});
   const int64_t huge = (int64_t{1} << 62) + 4;
-  EXPECT_EQ(near_constraint(form_of({1, huge}, -1), false, domain, kFarthest),
-            form_of({1, 7}, -1));
+  EXPECT_EQ(near_constraint(form_of({1, huge}, -1), false, domain, kFarthest), form_of({1, 7}, -1));
   for (const Affine& form : {form_of({1, huge}, -1), form_of({-1, -huge}, 3),
                              form_of({3, huge}, -huge - 5), form_of({-5, -huge}, huge + 11)})
     for (bool equality : {false, true}) {
@@ -62,8 +61,7 @@ TEST(NearConstraint, WhatHoldsAlwaysOrNeverHasNoNumbers) {
   EXPECT_EQ(near_constraint(form_of({1}, -huge), false, domain, kFarthest), Affine(-1));
   EXPECT_EQ(near_constraint(form_of({1}, huge), true, domain, kFarthest), Affine(-1));
   EXPECT_EQ(near_constraint(form_of({huge}, -1), true, domain, kFarthest), Affine(-1));
-  EXPECT_EQ(near_constraint(form_of({huge}, -3 * huge), true, domain, kFarthest),
-            form_of({1}, -3));
+  EXPECT_EQ(near_constraint(form_of({huge}, -3 * huge), true, domain, kFarthest), form_of({1}, -3));
 }
 
 TEST(NearConstraint, OthersStay) {
@@ -95,4 +93,4 @@ TEST(NearConstraint, HoldsWhereTheConstraintHolds) {
 }
 
 }  // namespace
-}  // namespace adjit::sched
+}  // namespace adjit::graph
