@@ -10,6 +10,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [
     ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "runtime" / "diff" / "README.md",
     ROOT / "autosched" / "README.md",
     ROOT / "bindings" / "python" / "README.md",
     *sorted((ROOT / "docs").glob("*.md")),
