@@ -8,6 +8,7 @@
 
 #include "autosched/analysis/work.hpp"
 #include "autosched/machine/target.hpp"
+#include "autosched/program/points.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -34,6 +35,7 @@ class Position {
     for (size_t d = shape.size(); d-- > 0; stride *= std::max<int64_t>(shape[d], 1))
       if (const std::optional<Affine> form = as_affine(graph.pool, index[d], domain_))
         form_ += *form * stride;
+    divided_ = is_countable();
   }
 
   /// What data adds is left out.
@@ -45,6 +47,13 @@ class Position {
   }
 
  private:
+  bool is_countable() const {
+    return fits_in_code(domain_, form_) &&
+           std::ranges::all_of(domain_.divisions, [&](const Division& division) {
+             return fits_in_code(domain_, division.numerator);
+           });
+  }
+
   const MemoryAccess& access_;
   Domain domain_;  // with the divisions of the index
   Affine form_;    // over the axes and divisions

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "autosched/program/points.hpp"
 #include "autosched/program/required_region.hpp"
 #include "runtime/graph/near_constraint.hpp"
 
@@ -35,9 +36,13 @@ class NearIndices {
  private:
   void bring_constraints(std::vector<Affine>& constraints, bool equality) const {
     std::vector<Affine> near;
-    for (const Affine& form : constraints)
-      if (std::optional<Affine> nearer = near_constraint(form, equality, stage_.domain, kFarthest))
-        near.push_back(std::move(*nearer));
+    for (const Affine& form : constraints) {
+      const int64_t farthest = fits_in_code(stage_.domain, form) ? kFarthest : 0;
+      std::optional<Affine> nearer = near_constraint(form, equality, stage_.domain, farthest);
+      if (!nearer) continue;
+      (void)stage_.domain.box_range(*nearer);  // Overflow: code would wrap
+      near.push_back(std::move(*nearer));
+    }
     constraints = std::move(near);
   }
 

@@ -12,7 +12,8 @@
 
 namespace adjit::sched {
 
-/// Same results. Other indices and constraints stay as they are, most graphs whole.
+/// Same results. Raises Overflow for a constraint that 64 bits cannot ask and that has no nearer
+/// form. Other indices and constraints stay as they are, most graphs whole.
 Graph near_indices(Graph graph);
 /// Of one Compute or Scatter stage: after a substitution, which may make an index affine.
 void near_indices(Graph& graph, Stage& stage);

@@ -18,4 +18,14 @@ double terms_of(const Domain& domain) {
   return terms;
 }
 
+bool fits_in_code(const Domain& domain, const Affine& form) {
+  constexpr int64_t kMost = int64_t{1} << 61;
+  try {
+    const ValueRange range = domain.box_range(form);
+    return -kMost <= range.lo && range.hi <= kMost;
+  } catch (const Overflow&) {
+    return false;
+  }
+}
+
 }  // namespace adjit::sched

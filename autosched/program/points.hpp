@@ -1,4 +1,4 @@
-// autosched/program/points.hpp -- how many points a domain's box has.
+// autosched/program/points.hpp -- points of a domain's box, and how large forms get in it.
 #pragma once
 
 #include "runtime/graph/domain.hpp"
@@ -9,5 +9,9 @@ namespace adjit::sched {
 double box_points(const Domain& domain);
 /// Points of the box of its reduction axes: terms of a result.
 double terms_of(const Domain& domain);
+
+/// Whether the form, at the points of the box and some behind it, has room in 64 bits: code and
+/// cost compute it beyond the last point, in lanes and tiles.
+bool fits_in_code(const Domain& domain, const Affine& form);
 
 }  // namespace adjit::sched

@@ -49,6 +49,22 @@ TEST(NearIndices, ConstraintsAreBroughtToWhatLoopsCount) {
   }
 }
 
+// Such constraints come from derivatives, not from text: 2^55 i has more than 64 bits at i = 1,023.
+TEST(NearIndices, ConstraintsThatLeave64BitsTogether) {
+  Graph g = graph::parse_graph("def f(float(1024, 3) x) -> (y) { y() +=! x(i, j) }");
+  const int64_t scale = int64_t{1} << 55;
+  g.stages[0].domain.inequalities.push_back(Affine::variable(0, scale) +
+                                            Affine::variable(1, -1, -100 * scale));
+  const Domain domain = near_indices(g).stages[0].domain;
+  ASSERT_EQ(domain.inequalities.size(), 1u);
+  EXPECT_LT(domain.inequalities[0].coefficient(0), 10);
+  const std::vector<Array> inputs = some_inputs(g);
+  expect_close(interpret(g, inputs), interpret(near_indices(g), inputs));
+  g.stages[0].domain.inequalities.push_back(Affine::variable(0, scale) +
+                                            Affine::variable(1, -scale + 1, 3));
+  EXPECT_THROW((void)near_indices(g), Overflow);
+}
+
 TEST(NearIndices, OthersStay) {
   for (const char* statement : {
            "y(i) = x(i)",
