@@ -10,8 +10,8 @@
 #include <llvm/IR/Module.h>
 
 #include "autosched/program/program.hpp"
-#include "jit/emit/layout.hpp"
 #include "jit/emit/ir/target.hpp"
+#include "jit/emit/layout.hpp"
 
 namespace adjit::emit {
 

@@ -12,8 +12,8 @@
 #include <map>
 #include <numeric>
 
-#include "jit/emit/nest.hpp"
 #include "jit/emit/ir/stack_slots.hpp"
+#include "jit/emit/nest.hpp"
 #include "jit/emit/streaming.hpp"
 
 namespace adjit::emit {

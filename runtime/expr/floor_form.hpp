@@ -16,14 +16,14 @@
 
 namespace adjit::expr {
 
-/// Divisors from here on leave the remainder of least magnitude of a coefficient, others the one that
-/// is not negative: multiples of what is below 2^31 by an index fit 64 bits, also behind the last
-/// point, where code and cost compute some.
+/// Divisors from here on leave the remainder of least magnitude of a coefficient, others the one
+/// that is not negative: multiples of what is below 2^31 by an index fit 64 bits, also behind the
+/// last point, where code and cost compute some.
 inline constexpr int64_t kHugeDivisor = int64_t{1} << 31;
 
 /// whole + floor(rest / divisor). The rest is 0 where nothing is left to divide; its constant lies
-/// in [0, divisor), its coefficients, too, or in (-divisor / 2, divisor / 2] for a huge divisor, and
-/// these have no factor in common with it.
+/// in [0, divisor), its coefficients, too, or in (-divisor / 2, divisor / 2] for a huge divisor,
+/// and these have no factor in common with it.
 struct FloorForm {
   Affine whole, rest;
   int64_t divisor = 1;

@@ -1,5 +1,5 @@
-// jit/emit/ir/lanes.hpp -- values in registers with operators, so that a formula in the emitter reads
-// as a formula.
+// jit/emit/ir/lanes.hpp -- values in registers with operators, so that a formula in the emitter
+// reads as a formula.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>

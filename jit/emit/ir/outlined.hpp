@@ -1,4 +1,5 @@
-// jit/emit/ir/outlined.hpp -- functions of the module with a branch, called from code that has none.
+// jit/emit/ir/outlined.hpp -- functions of the module with a branch, called from code that has
+// none.
 //
 // A formula that is good enough for nearly all arguments, and a longer one for the others, is two
 // functions: the first computes the short formula and, for vectors with a lane that it does not

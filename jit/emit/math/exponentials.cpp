@@ -1,5 +1,5 @@
-// jit/emit/math/exponentials.cpp -- e^x and its kin: x = n ln 2 + r, a polynomial in r, a scaling by
-// 2^n.
+// jit/emit/math/exponentials.cpp -- e^x and its kin: x = n ln 2 + r, a polynomial in r, a scaling
+// by 2^n.
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <cmath>

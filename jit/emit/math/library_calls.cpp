@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "jit/emit/math/elementary.hpp"
 #include "jit/emit/ir/stack_slots.hpp"
+#include "jit/emit/math/elementary.hpp"
 
 namespace adjit::emit::elementary {
 namespace {

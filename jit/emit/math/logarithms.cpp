@@ -1,4 +1,5 @@
-// jit/emit/math/logarithms.cpp -- logarithms and powers: x = 2^k (1 + f), a polynomial in f or in f / (2
+// jit/emit/math/logarithms.cpp -- logarithms and powers: x = 2^k (1 + f), a polynomial in f or in f
+// / (2
 // + f).
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IntrinsicInst.h>

@@ -12,8 +12,8 @@
 #include <limits>
 #include <optional>
 
-#include "jit/emit/math/elementary.hpp"
 #include "jit/emit/ir/outlined.hpp"
+#include "jit/emit/math/elementary.hpp"
 
 namespace adjit::emit::elementary {
 namespace {

@@ -2,8 +2,8 @@
 #include <numbers>
 #include <optional>
 
-#include "jit/emit/math/elementary.hpp"
 #include "jit/emit/ir/outlined.hpp"
+#include "jit/emit/math/elementary.hpp"
 #include "jit/emit/math/polynomials.hpp"
 
 namespace adjit::emit::elementary {

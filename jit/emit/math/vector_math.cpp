@@ -1,5 +1,5 @@
-// jit/emit/math/vector_math.cpp -- the functions of VectorMath: formulas from elementary.hpp, and the
-// exact operations.
+// jit/emit/math/vector_math.cpp -- the functions of VectorMath: formulas from elementary.hpp, and
+// the exact operations.
 #include "jit/emit/math/vector_math.hpp"
 
 #include "jit/emit/math/elementary.hpp"

@@ -1,4 +1,5 @@
-// jit/emit/math/vector_math.hpp -- elementary functions as IR: polynomials on vectors of any length.
+// jit/emit/math/vector_math.hpp -- elementary functions as IR: polynomials on vectors of any
+// length.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
