@@ -44,6 +44,7 @@ Program fuse_siblings_of(Program program, ScheduleContext& context) {
                              context.choices);
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): passes take their program so
 Program fuse_tiles(Program program, ScheduleContext& context) {
   return block_rows(program, context.target, context.plans.reductions, context.plans.task_axes,
                     context.choices);

@@ -14,13 +14,11 @@ class NearConstraint {
   // nullopt: holds always.
   std::optional<Affine> operator()(const Affine& form) const {
     if (!has_far_number(form)) return form;
-    try {
-      const ValueRange range = domain_.box_range(form);
-      if (range.lo >= 0 && (!equality_ || range.hi == 0)) return std::nullopt;
-      if (range.hi < 0 || (equality_ && range.lo > 0)) return Affine(-1);
-    } catch (const Overflow&) {  // not known
+    if (const std::optional<ValueRange> range = range_of(form)) {
+      if (range->lo >= 0 && (!equality_ || range->hi == 0)) return std::nullopt;
+      if (range->hi < 0 || (equality_ && range->lo > 0)) return Affine(-1);
     }
-    const std::optional<Affine> divided = divided_by_gcd(form);
+    std::optional<Affine> divided = divided_by_gcd(form);
     if (!divided) return Affine(-1);
     for (size_t k = 0; k < divided->size(); ++k)
       if (is_far(divided->coefficient(k)))
@@ -30,6 +28,14 @@ class NearConstraint {
 
  private:
   bool is_far(int64_t number) const { return number > farthest_ || number < -farthest_; }
+  // nullopt: beyond 64 bits.
+  std::optional<ValueRange> range_of(const Affine& form) const {
+    try {
+      return domain_.box_range(form);
+    } catch (const Overflow&) {
+      return std::nullopt;
+    }
+  }
   bool has_far_number(const Affine& form) const {
     return is_far(form.constant()) ||
            std::ranges::any_of(form.coefficients(), [&](int64_t c) { return is_far(c); });

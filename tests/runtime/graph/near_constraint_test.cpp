@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_values.hpp"
 

@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "autosched/analysis/exact_counts.hpp"
 #include "autosched/cpu/passes/loops/interchange_reductions.hpp"
 #include "autosched/cpu/passes/pack/profit.hpp"
 #include "autosched/cpu/tile/choose_tile.hpp"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "autosched/analysis/exact_counts.hpp"
 #include "autosched/cpu/passes/fuse_column_sums.hpp"
 #include "autosched/cpu/passes/loops/interchange_reductions.hpp"
 #include "autosched/cpu/passes/loops/tasks.hpp"
