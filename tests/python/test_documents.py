@@ -14,7 +14,7 @@ DOCUMENTS = [
     ROOT / "runtime" / "diff" / "README.md",
     ROOT / "autosched" / "README.md",
     ROOT / "bindings" / "python" / "README.md",
-    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
 ]
 FOLDERS = "|".join(("autosched", "bindings", "cmake", "docs", "jit", "runtime", "tests", "tools"))
 

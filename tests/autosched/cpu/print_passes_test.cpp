@@ -12,6 +12,21 @@
 namespace adjit::sched {
 namespace {
 
+// The first line that differs, with the one before it: whole texts have hundreds.
+std::string first_difference(const std::string& text, const std::string& stored) {
+  std::istringstream now(text), before(stored);
+  std::string last, line, old;
+  for (int number = 1;; ++number) {
+    const bool more = static_cast<bool>(std::getline(now, line));
+    const bool more_before = static_cast<bool>(std::getline(before, old));
+    if (!more && !more_before) return "";
+    if (more != more_before || line != old)
+      return "line " + std::to_string(number) + ", behind '" + last + "': '" + (more ? line : "") +
+             "' instead of '" + (more_before ? old : "") + "'";
+    last = line;
+  }
+}
+
 TEST(PrintPasses, AsRecorded) {
   for (const NamedGraph& one : graphs_for_passes()) {
     const std::string text = print_passes(one.graph, one.target);
@@ -20,7 +35,8 @@ TEST(PrintPasses, AsRecorded) {
     if (std::getenv("ADJIT_UPDATE_GOLDEN")) std::ofstream(path) << text;
     std::ostringstream stored;
     stored << std::ifstream(path).rdbuf();
-    EXPECT_EQ(text, stored.str()) << one.name << ": set ADJIT_UPDATE_GOLDEN=1 to accept";
+    EXPECT_EQ(first_difference(text, stored.str()), "")
+        << one.name << ": set ADJIT_UPDATE_GOLDEN=1 to accept";
   }
 }
 
