@@ -54,7 +54,6 @@ const Row& row_of(Decision decision) { return kRows[static_cast<size_t>(decision
 
 std::string_view name_of(Decision decision) { return row_of(decision).name; }
 Phase phase_of(Decision decision) { return row_of(decision).phase; }
-bool is_searched(Decision decision) { return row_of(decision).searched; }
 
 std::vector<Decision> fixed_decisions() {
   std::vector<Decision> fixed;

@@ -56,11 +56,9 @@ inline constexpr size_t kDecisions = static_cast<size_t>(Decision::Rematerialize
 /// "tile", "pack", ...
 std::string_view name_of(Decision decision);
 Phase phase_of(Decision decision);
-/// Whether every compilation searches over it. Of the others, large gains that were predicted were
-/// losses most often (docs/cost-model.md): a layout changes what every later nest does, and tasks
-/// depend on the machine's other work.
-bool is_searched(Decision decision);
-/// What is not searched over.
+/// What compilations do not search over. Of these, large gains that were predicted were losses most
+/// often (docs/cost-model.md): a layout changes what every later nest does, and tasks depend on the
+/// machine's other work.
 std::vector<Decision> fixed_decisions();
 
 struct Subject {
