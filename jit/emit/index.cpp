@@ -139,8 +139,8 @@ size_t IndexEmitter::derived(const Affine& numerator, int64_t divisor) {
   if (in_lanes(numerator)) {
     v.kind = Kind::Lanes;
     // The quotient of a numerator that may be negative needs head room for its shift (see divide).
-    const bool small =
-        fits_32({r.lo, checked_add(checked_sub(r.hi, std::min<int64_t>(r.lo, 0)), divisor)});
+    const bool small = fits_32(r) && divisor <= INT32_MAX &&
+                       fits_32({r.lo, r.hi - std::min<int64_t>(r.lo, 0) + divisor});
     Value* lanes = vector(numerator, small ? 32 : 64);
     v.value = scopes_.at(v.depth, [&] {
       Value* quotient = divide(lanes, r, divisor);
@@ -168,10 +168,15 @@ Value* IndexEmitter::divide(Value* value, Interval range, int64_t divisor) {
                    type, static_cast<uint64_t>(std::countr_zero(static_cast<uint64_t>(divisor)))));
   Value* d = llvm::ConstantInt::get(type, static_cast<uint64_t>(divisor));
   if (range.lo >= 0) return builder_.CreateUDiv(value, d);
+  if (range.lo < divisor - INT64_MAX) {
+    // The shift below may leave 64 bits. With s = -1 where x < 0, else 0: ~floor(x / d) = ~x / d.
+    Value* sign = builder_.CreateAShr(value, type->getScalarSizeInBits() - 1);
+    return builder_.CreateXor(builder_.CreateUDiv(builder_.CreateXor(value, sign), d), sign);
+  }
   // floor(x / d) = (x + shift) / d - shift / d for a multiple `shift` of d that makes the numerator
-  // non-negative.
+  // non-negative. The sum has at most 64 bits, which the division takes without a sign.
   const int64_t shift = checked_mul(ceil_div(-range.lo, divisor), divisor);
-  invariant(type->getScalarSizeInBits() == 64 || checked_add(range.hi, shift) <= INT32_MAX,
+  invariant(type->getScalarSizeInBits() == 64 || range.hi + shift <= INT32_MAX,
             "a lane division leaves 32 bits");
   Value* moved =
       builder_.CreateAdd(value, llvm::ConstantInt::get(type, static_cast<uint64_t>(shift)));

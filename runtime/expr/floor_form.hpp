@@ -16,29 +16,38 @@
 
 namespace adjit::expr {
 
-/// Divisors from here on leave the remainder of least magnitude of a coefficient, others the one
-/// that is not negative: multiples of what is below 2^31 by an index fit 64 bits, also behind the
-/// last point, where code and cost compute some.
+/// Divisors from here on leave the remainder of least magnitude of a number, others the one that is
+/// not negative: multiples of what is below 2^31 by an index fit 64 bits, also behind the last
+/// point, where code and cost compute some.
 inline constexpr int64_t kHugeDivisor = int64_t{1} << 31;
 
-/// whole + floor(rest / divisor). The rest is 0 where nothing is left to divide; its constant lies
-/// in [0, divisor), its coefficients, too, or in (-divisor / 2, divisor / 2] for a huge divisor,
-/// and these have no factor in common with it.
+/// whole + floor(rest / divisor). The rest is 0 where nothing is left to divide; its numbers lie in
+/// [0, divisor), or in (-divisor / 2, divisor / 2] for a huge divisor, and its coefficients have no
+/// factor in common with the divisor.
 struct FloorForm {
   Affine whole, rest;
   int64_t divisor = 1;
 };
 
+/// A number as whole * divisor + rest, as in FloorForm.
+struct DividedNumber {
+  int64_t whole, rest;
+};
+inline DividedNumber divided_number(int64_t number, int64_t divisor) {
+  const int64_t whole = floor_div(number, divisor), rest = floor_mod(number, divisor);
+  if (divisor >= kHugeDivisor && rest > divisor - rest) return {whole + 1, rest - divisor};
+  return {whole, rest};
+}
+
 /// `range` gives a form's inclusive bounds, as something with members lo and hi.
 template <class RangeOf>
 FloorForm floor_form(const Affine& form, int64_t divisor, const RangeOf& range) {
-  FloorForm found{Affine(floor_div(form.constant(), divisor)),
-                  Affine(floor_mod(form.constant(), divisor)), divisor};
+  const DividedNumber constant = divided_number(form.constant(), divisor);
+  FloorForm found{Affine(constant.whole), Affine(constant.rest), divisor};
   for (size_t k = 0; k < form.size(); ++k) {
-    const int64_t c = form.coefficient(k), rest = floor_mod(c, divisor);
-    const bool up = divisor >= kHugeDivisor && rest > divisor - rest;
-    found.whole.set_coefficient(k, floor_div(c, divisor) + (up ? 1 : 0));
-    found.rest.set_coefficient(k, up ? rest - divisor : rest);
+    const DividedNumber coefficient = divided_number(form.coefficient(k), divisor);
+    found.whole.set_coefficient(k, coefficient.whole);
+    found.rest.set_coefficient(k, coefficient.rest);
   }
   const auto bounds = range(found.rest);
   const int64_t lo = floor_div(bounds.lo, divisor);

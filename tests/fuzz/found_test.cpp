@@ -196,5 +196,25 @@ def program(int64 x2, int64(2, 1) a_9_batched, double(1, 1, 3) a_4) -> (s_max) {
                8522184);
 }
 
+// Numbers near the ends of int64 in the conditions that bring an index into range.
+TEST(Found, ConditionsNearTheEndsOfIntegers) {
+  expect_right(R"(
+def program(double(5) x) -> (y) {
+  z(i, j, k) = x(max(min(i * 4611686018427387903 + k + 3, 4), 0)) where i in 0:2, j in 0:6, k in 0:3
+  y(i, j, k) +=! z(j, r, k) where i in 0:2, j in 0:2, k in 0:3, r in 0:6
+}
+)",
+               {counted(DType::Float64, {5}, 0.3)}, 9501937);
+}
+
+TEST(Found, QuotientsByTheLargestInteger) {
+  expect_right(R"(
+def program(double(3, 4) x) -> (y) {
+  y(i, j) +=! let t = (j * 2 - i) // 9223372036854775807; x(i, t where 0 <= t && t < 4) where i in 0:2, j in 0:65, r in 0:5
+}
+)",
+               {counted(DType::Float64, {3, 4}, 0.3)}, 9546649);
+}
+
 }  // namespace
 }  // namespace adjit::testing

@@ -154,6 +154,8 @@ class RandomForms {
  public:
   static constexpr size_t kScalars = 3, kFixed = 2;
   static constexpr int64_t kTrips = 7;
+  // Six times a quotient of nine of it, over all variables, fits 64 bits.
+  static constexpr int64_t kFar = int64_t{1} << 43;
 
   RandomForms(uint64_t seed, unsigned lanes) : random_(seed), lanes_(lanes) {
     for (size_t k = 0; k < kScalars; ++k)
@@ -171,11 +173,11 @@ class RandomForms {
   }
 
   Form affine(IndexEmitter& index) {
-    const bool big = random_.chance(5);
+    const int64_t unit =
+        random_.chance(90) ? 1 : random_.pick(std::vector<int64_t>{int64_t{1} << 32, kFar});
     Affine form(random_.between(-40, 40));
     for (size_t k = 0; k <= kScalars + kFixed; ++k)
-      if (random_.chance(50))
-        form.set_coefficient(k, random_.between(-9, 9) * (big ? int64_t{1} << 32 : 1));
+      if (random_.chance(50)) form.set_coefficient(k, random_.between(-9, 9) * unit);
     const auto value = [form, this](const std::vector<int64_t>& trips, int64_t lane) {
       std::vector<int64_t> point;
       for (size_t k = 0; k < kScalars; ++k) point.push_back(steps_[k] * trips[k]);
@@ -187,7 +189,10 @@ class RandomForms {
   }
 
   Form divided(IndexEmitter& index, const Form& a) {
-    const int64_t divisor = random_.chance(5) ? int64_t{3} << 31 : random_.between(2, 35);
+    const int64_t divisor =
+        random_.chance(85) ? random_.between(2, 35)
+                           : random_.pick(std::vector<int64_t>{int64_t{3} << 31, 3 * kFar,
+                                                               (int64_t{1} << 62) - 1, INT64_MAX});
     return {index.floor_div(a.affine, divisor),
             [a, divisor](const std::vector<int64_t>& trips, int64_t lane) {
               return floor_div(a.value(trips, lane), divisor);

@@ -41,6 +41,7 @@ TEST(FloorForm, HugeDivisorsLeaveSmallRemainders) {
   const FloorForm f = floor_form(form({-2, huge + 5}, 3), huge, Box{{3, 2}});
   EXPECT_EQ(f.whole, form({0, 1}));
   EXPECT_EQ(f.rest, form({-2, 5}, 3));
+  EXPECT_EQ(floor_form(form({9}, -2), INT64_MAX, Box{{9}}).rest, form({9}, -2));
   for (int64_t divisor : {huge, kHugeDivisor, kHugeDivisor + 1, kHugeDivisor - 1})
     for (int64_t c : {-3L, 7L, divisor - 1, divisor / 2, divisor / 2 + 1})
       for (int64_t constant : {-5L, 0L, 4L}) {
