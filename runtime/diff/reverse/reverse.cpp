@@ -226,10 +226,10 @@ class Reverse {
 // checkpointed scans in segments.
 Graph prepared(const Graph& forward, const ReverseOptions& options, bool clean) {
   const Graph trees = with_reducer_trees(expand_plain_calls(forward), options.wrt, options.outputs);
-  const Graph source = segment_scans(trees, options.wrt);
-  // Zeros that the user wrote down leave first: each part of a sum is then derived over its points.
-  return clean ? stop_at_invariant_shifts(restrict_domains(with_whole_sums(inline_views(source))))
-               : source;
+  Graph source = segment_scans(trees, options.wrt);
+  if (clean)
+    for (const CleanUpPass& pass : passes_before_derivative()) source = pass.run(std::move(source));
+  return source;
 }
 
 Graph finished(const Graph& graph, bool clean) {

@@ -10,6 +10,29 @@
 namespace adjit::diff {
 namespace {
 
+constexpr CleanUpPass kPasses[] = {
+    {"inline_views", inline_views},
+    {"with_whole_sums", with_whole_sums},
+    {"stop_at_invariant_shifts", stop_at_invariant_shifts},
+    {"simplify_indices", simplify_indices},
+    {"restrict_domains", restrict_domains},
+    {"restrict_to_supports", restrict_to_supports},
+    {"restrict_to_reads", restrict_to_reads},
+    {"drop_fixed_outputs", drop_fixed_outputs},
+    {"selects_for_unique_scatters", selects_for_unique_scatters},
+    {"hoist_factors", hoist_factors},
+    {"merge_equal_stages", merge_equal_stages},
+    {"prune_scans", prune_scans},
+};
+
+// Zeros that the user wrote down leave first: each part of a sum is then derived over its points.
+constexpr CleanUpPass kBeforeDerivative[] = {
+    {"inline_views", inline_views},
+    {"with_whole_sums", with_whole_sums},
+    {"restrict_domains", restrict_domains},
+    {"stop_at_invariant_shifts", stop_at_invariant_shifts},
+};
+
 // Exact forms of a graph with numbers near 2^63 may leave 64 bits on the way of a proof. No pass is
 // needed: one that cannot go on leaves the graph as it was.
 Graph unless_overflow(Graph (*pass)(Graph), Graph graph) {
@@ -26,12 +49,10 @@ Graph run_passes(Graph graph, bool may_overflow) {
   constexpr int kRounds = 2;
   Graph result = std::move(graph);
   for (int round = 0; round < kRounds; ++round) {
-    for (Graph (*pass)(Graph) :
-         {inline_views, with_whole_sums, stop_at_invariant_shifts, simplify_indices,
-          restrict_domains, restrict_to_supports, restrict_to_reads, drop_fixed_outputs,
-          selects_for_unique_scatters, hoist_factors, merge_equal_stages, prune_scans}) {
+    for (const CleanUpPass& pass : kPasses) {
       check_cancelled();
-      result = may_overflow ? unless_overflow(pass, std::move(result)) : pass(std::move(result));
+      result =
+          may_overflow ? unless_overflow(pass.run, std::move(result)) : pass.run(std::move(result));
     }
     result = compact(std::move(result));
   }
@@ -39,6 +60,9 @@ Graph run_passes(Graph graph, bool may_overflow) {
 }
 
 }  // namespace
+
+std::span<const CleanUpPass> clean_up_passes() { return kPasses; }
+std::span<const CleanUpPass> passes_before_derivative() { return kBeforeDerivative; }
 
 Graph simplify(Graph graph) {
   graph = compact(with_subgraphs(std::move(graph), simplify));

@@ -3,6 +3,9 @@
 // and leaves inputs and outputs in place.
 #pragma once
 
+#include <span>
+#include <string_view>
+
 #include "runtime/graph/graph.hpp"
 
 namespace adjit::diff {
@@ -10,6 +13,16 @@ namespace adjit::diff {
 /// All of the passes below that keep a graph fit to be derived (but contract), in an order and
 /// number of rounds that end: what vjp and the engine call.
 Graph simplify(Graph graph);
+
+/// A pass by the name of its function.
+struct CleanUpPass {
+  std::string_view name;
+  Graph (*run)(Graph);
+};
+/// The passes of one round of simplify(), in their order.
+std::span<const CleanUpPass> clean_up_passes();
+/// The passes over a forward before reverse mode, in their order.
+std::span<const CleanUpPass> passes_before_derivative();
 
 /// Of a simplified graph that is compiled, and not derived any more: conditions leave sums
 /// (masks_behind_sums), and where any does the graph is simplified again.

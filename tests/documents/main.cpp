@@ -1,0 +1,48 @@
+// tests/documents/main.cpp -- prints what tools/documents puts into docs/.
+//
+//   print_documents walkthrough TRACED STRIDED MASKED   JSON: the blocks of docs/walkthrough by
+//   name print_documents moves                               docs/moves.md
+//
+// TRACED, STRIDED and MASKED are files with a graph in text notation.
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "runtime/graph/text.hpp"
+#include "tests/documents/print_walkthrough.hpp"
+
+namespace adjit::testing {
+namespace {
+
+Graph graph_in(const std::string& file) {
+  std::ifstream in(file);
+  if (!in) throw std::runtime_error("'" + file + "' cannot be read");
+  std::ostringstream text;
+  text << in.rdbuf();
+  return parse_graph(text.str());
+}
+
+int run(const std::vector<std::string>& arguments) {
+  if (arguments.size() == 4 && arguments[0] == "walkthrough") {
+    const Json blocks =
+        print_walkthrough(graph_in(arguments[1]), graph_in(arguments[2]), graph_in(arguments[3]));
+    std::cout << blocks.dump(1) << "\n";
+    return 0;
+  }
+  std::cerr << "print_documents walkthrough TRACED STRIDED MASKED | print_documents moves\n";
+  return 2;
+}
+
+}  // namespace
+}  // namespace adjit::testing
+
+int main(int count, char** arguments) {
+  try {
+    return adjit::testing::run({arguments + 1, arguments + count});
+  } catch (const std::exception& e) {
+    std::cerr << "print_documents: " << e.what() << "\n";
+    return 1;
+  }
+}
