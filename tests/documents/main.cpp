@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/graph/text.hpp"
+#include "tests/documents/print_moves.hpp"
 #include "tests/documents/print_walkthrough.hpp"
 
 namespace adjit::testing {
@@ -29,6 +30,10 @@ int run(const std::vector<std::string>& arguments) {
     const Json blocks =
         print_walkthrough(graph_in(arguments[1]), graph_in(arguments[2]), graph_in(arguments[3]));
     std::cout << blocks.dump(1) << "\n";
+    return 0;
+  }
+  if (arguments.size() == 1 && arguments[0] == "moves") {
+    std::cout << print_moves();
     return 0;
   }
   std::cerr << "print_documents walkthrough TRACED STRIDED MASKED | print_documents moves\n";

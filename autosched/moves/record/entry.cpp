@@ -39,13 +39,15 @@ std::string MoveEntry::subject() const {
   return kind_;
 }
 
-void MoveEntry::allow_only(std::span<const std::string_view> members) const {
+void MoveEntry::allow_only(std::span<const MoveMember> members) const {
   for (const auto& [name, value] : json_.items()) {
-    if (name == "move" || (!name.empty() && std::ranges::find(members, name) != members.end()))
+    if (name == "move" ||
+        (!name.empty() && std::ranges::find(members, name, &MoveMember::name) != members.end()))
       continue;
     std::string known;
-    for (std::string_view one : members)
-      if (!one.empty()) known += (known.empty() ? "\"" : ", \"") + std::string(one) + "\"";
+    for (const MoveMember& one : members)
+      if (!one.name.empty())
+        known += (known.empty() ? "\"" : ", \"") + std::string(one.name) + "\"";
     throw Error(ErrorCode::Schedule, subject() + " has no member " + shown(Json(name)) +
                                          "; it has " + (known.empty() ? "none" : known));
   }

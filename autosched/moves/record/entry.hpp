@@ -17,6 +17,12 @@ inline constexpr Interval kPositive{1, INT64_MAX};
 /// JSON as a message shows it: ASCII, and not too long.
 std::string shown(const Json& json);
 
+/// A member of a move's JSON, and what it may be.
+struct MoveMember {
+  std::string_view name;
+  std::string_view value;  // for people
+};
+
 /// What a member lacks raises ErrorCode::Schedule naming the move's kind, its stage, the member and
 /// its value: `tile of 'C': "axis" is -1; it must be 0 to 2`.
 class MoveEntry {
@@ -28,7 +34,7 @@ class MoveEntry {
   /// "tile of 'C'", or "tile" where no stage is named.
   std::string subject() const;
   /// Refuses members other than these and "move"; empty names are none.
-  void allow_only(std::span<const std::string_view> members) const;
+  void allow_only(std::span<const MoveMember> members) const;
   bool has(const char* member) const { return json_.contains(member); }
   /// Refuses a move without it.
   const Json& member(const char* name) const;

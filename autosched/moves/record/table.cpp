@@ -1,0 +1,340 @@
+// autosched/moves/record/table.cpp -- the moves: a row each.
+#include "autosched/moves/record/table.hpp"
+
+#include <optional>
+
+#include "autosched/moves/moves.hpp"
+#include "autosched/program/limits.hpp"
+
+namespace adjit::sched {
+namespace {
+
+Packing packing_of(const MoveEntry& entry, size_t rank) {
+  Packing packing;
+  for (const std::vector<int64_t>& d : entry.lists("dimensions", {0, INT64_MAX})) {
+    if (d.size() != 3 || d[0] >= static_cast<int64_t>(rank) || d[1] < 1)
+      entry.refuse("dimensions", "each is [one of the operand's " + std::to_string(rank) +
+                                     " dimensions, a divisor from 1 on, a modulus, or 0 for none]");
+    packing.dimensions.push_back({static_cast<size_t>(d[0]), d[1], d[2]});
+  }
+  packing.padding_before = entry.numbers("before", {0, INT64_MAX});
+  packing.padding_after = entry.numbers("after", {0, INT64_MAX});
+  packing.instead_of_rows = entry.flag("instead_of_rows");
+  packing.widen = entry.flag("widen");
+  if (entry.has("read")) packing.read = entry.position("read", kNodeLimit);
+  return packing;
+}
+
+// Arguments are looked up before the program moves on.
+constexpr MoveRow kMoves[] = {
+    {"tile",
+     "",
+     "Splits the loop over an axis: loops with these steps go around it, the largest outermost.",
+     {{{"stage", "a stage, by name"},
+       {"axis", "an axis of the stage, by number"},
+       {"steps", "steps of the new loops, descending, each a multiple of the next"}}},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
+       const std::vector<int64_t> steps = e.numbers("steps", kPositive);
+       p = tile(std::move(p), stage, axis, steps);
+     }},
+    {"reorder",
+     "",
+     "Puts the loops of a nest into another order. Loops over one axis keep theirs; parallel loops "
+     "stay outermost, the register tile innermost.",
+     {{{"stage", "a stage, by name"},
+       {"order", "for each loop, outermost first: its number before"}}},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage");
+       const std::vector<size_t> order = e.positions("order", kLoopLimit);
+       p = reorder(std::move(p), stage, order);
+     }},
+    {"vectorize",
+     "",
+     "Makes the innermost loop over an axis the vector loop of the nest. Over a reduction axis "
+     "each lane has a partial result, and they are combined behind the loop.",
+     {{{"stage", "a stage, by name"},
+       {"axis", "an axis of the stage, by number"},
+       {"lanes", "a power of two"}}},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
+       p = vectorize(std::move(p), stage, axis, e.number("lanes", {2, kLaneLimit}));
+     }},
+    {"unroll",
+     "",
+     "Moves the inner part of the innermost loop over an axis into the register tile, as instances "
+     "of the body that are computed together.",
+     {{{"stage", "a stage, by name"},
+       {"axis", "an axis of the stage, by number"},
+       {"factor", "instances"}}},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
+       p = unroll(std::move(p), stage, axis, e.number("factor", {2, kUnrollLimit}));
+     }},
+    {"parallel",
+     "",
+     "Runs the outermost loops of a kernel in parallel: each iteration is a task.",
+     {{{"stage", "a stage, by name"}, {"loops", "how many loops, from the outermost"}}},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage");
+       p = parallel(std::move(p), stage, e.position("loops", kLoopLimit + 1));
+     }},
+    {"store_nontemporal",
+     "stream",
+     "Stores the results of a stage past the caches.",
+     {{{"stage", "a stage, by name"}}},
+     [](Program& p, const MoveEntry& e) { p = store_nontemporal(std::move(p), e.stage("stage")); }},
+    {"prefetch",
+     "fetch_ahead",
+     "Lets a stage fetch into the caches what it will read in the next iteration of a loop.",
+     {{{"stage", "a stage, by name"},
+       {"axis", "the axis of the loop; left out: the loop that the stage is computed in"}}},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage");
+       std::optional<size_t> axis;
+       if (e.has("axis")) axis = e.axis("axis", stage);
+       p = prefetch(std::move(p), stage, axis);
+     }},
+    {"compute_at",
+     "",
+     "Computes a stage inside a loop of one of its readers, for what that iteration reads.",
+     {{{"stage", "a stage, by name"},
+       {"host", "the reader, or the stage in whose loops the reader is"},
+       {"depth", "how many loops of the host go around the stage"}}},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage"), host = e.stage("host");
+       p = compute_at(std::move(p), stage, host, e.position("depth", kLoopLimit + 1));
+     }},
+    {"interleave",
+     "group_rows",
+     "Groups the iterations of the loop in which stages are computed, so that what is attached is "
+     "computed for several of them at once.",
+     {{{"stage", "a stage, by name"},
+       {"depth", "how many loops go around what is attached"},
+       {"rows", "iterations in a group; it divides the loop's trips"}}},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage"), depth = e.position("depth", kLoopLimit + 1);
+       p = interleave(std::move(p), stage, depth, e.number("rows", kPositive));
+     }},
+    {"inline",
+     "",
+     "Substitutes the bodies of stages into all their readers. The stages vanish.",
+     {{{"stages", "stages, by name"}}},
+     [](Program& p, const MoveEntry& e) {
+       const std::vector<size_t> stages = e.stages("stages");
+       p = inline_stages(std::move(p), stages);
+     }},
+    {"recompute",
+     "",
+     "Substitutes the bodies of stages into their readers, and keeps the stages.",
+     {{{"stages", "stages, by name"}}},
+     [](Program& p, const MoveEntry& e) {
+       const std::vector<size_t> stages = e.stages("stages");
+       p = recompute(std::move(p), stages);
+     }},
+    {"rematerialize",
+     "",
+     "Computes a stage again just before a reader, for that and all later readers, so that its "
+     "result need not be kept between.",
+     {{{"stage", "a stage, by name"}, {"reader", "the first stage that reads the second result"}}},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage"), reader = e.stage("reader");
+       p = rematerialize(std::move(p), stage, reader);
+     }},
+    {"eager_outputs",
+     "early_results",
+     "Computes what leads to outputs alone as soon as its operands are there.",
+     {{}},
+     [](Program& p, const MoveEntry&) { p = eager_outputs(std::move(p)); }},
+    {"unroll_reduction",
+     "expand_reduction",
+     "Writes a short sum out as one expression without a reduction axis.",
+     {{{"stage", "a stage, by name"}}},
+     [](Program& p, const MoveEntry& e) { p = unroll_reduction(std::move(p), e.stage("stage")); }},
+    {"rfactor",
+     "split_reduction",
+     "Splits a reduction into partial results over equal ranges of an axis, and a stage that "
+     "combines them.",
+     {{{"stage", "a stage, by name"},
+       {"axis", "a reduction axis, by number"},
+       {"parts", "how many partial results"}}},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
+       p = rfactor(std::move(p), stage, axis, e.number("parts", kPositive));
+     }},
+    {"privatize_scatter",
+     "split_scatter",
+     "Splits a scatter into parts that write to arrays of their own, and a stage that combines "
+     "these.",
+     {{{"stage", "a stage, by name"},
+       {"axis", "an axis of the stage, by number"},
+       {"parts", "how many arrays"}}},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
+       p = privatize_scatter(std::move(p), stage, axis, e.number("parts", kPositive));
+     }},
+    {"scatter_layout",
+     "scatter_rows",
+     "Lets a scatter write an array in which one dimension of its result is innermost; a stage "
+     "behind it puts the elements in their places.",
+     {{{"stage", "a stage, by name"},
+       {"dimension", "a dimension of the result, not the innermost"},
+       {"width",
+        "elements of a row, at most twice the dimension's; left out: as many as the dimension "
+        "has"}}},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage");
+       const int64_t width = e.has("width") ? e.number("width", kPositive) : 0;
+       p = scatter_layout(std::move(p), stage, e.position("dimension", kAxisLimit), width);
+     }},
+    {"scatter_accumulate",
+     "weigh_rows",
+     "Lets a scatter that adds weighed values to rows which data names add whole rows: values, "
+     "weights and indices are computed by stages in front.",
+     {{{"stage", "a stage, by name"}}},
+     [](Program& p, const MoveEntry& e) {
+       p = scatter_accumulate(std::move(p), e.stage("stage"));
+     }},
+    {"gather_reduce",
+     "sum_rows",
+     "Lets a sum over rows of an operand which data names add whole rows: weights and indices are "
+     "computed by stages in front.",
+     {{{"stage", "a stage, by name"}, {"operand", "the tensor whose rows are read, by name"}}},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage");
+       p = gather_reduce(std::move(p), stage, e.tensor("operand"));
+     }},
+    {"schedule_scan",
+     "schedule_steps",
+     "Makes moves on the steps of a scan, which are a program of their own.",
+     {{{"stage", "a stage, by name"}, {"moves", "the moves on the steps"}}},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage");
+       const Json& moves = e.member("moves");
+       if (p.graph.stages[stage].kind != StageKind::Scan)
+         throw Error(ErrorCode::Schedule, e.subject() + ": that is no scan");
+       Program steps = replay_moves(*p.graph.stages[stage].scan->body, moves, p.cores,
+                                    p.vector_bits, e.subject() + ": ");
+       p = schedule_scan(std::move(p), stage, std::move(steps));
+     }},
+    {"split_residues",
+     "",
+     "Computes a stage by the residues of an output axis, so that divisions by the modulus vanish "
+     "from its indices. A stage behind it puts the results together.",
+     {{{"stage", "a stage, by name"},
+       {"axis", "an output axis, by number"},
+       {"modulus", "how many residues"},
+       {"inside", "true: the axis of residues stands behind the quotient's; left out: false"}}},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
+       p = split_residues(std::move(p), stage, axis, e.number("modulus", kPositive),
+                          e.has("inside") && e.flag("inside"));
+     }},
+    {"pack",
+     "",
+     "Copies an operand of a stage into the order in which the stage reads it, by a stage in "
+     "front.",
+     {{{"stage", "a stage, by name"},
+       {"operand", "the tensor to copy, by name"},
+       {"dimensions",
+        "for each dimension of the copy: the operand's dimension, a divisor, a modulus or 0; index "
+        "// divisor % modulus"},
+       {"before", "zeros in front of each dimension of the operand"},
+       {"after", "zeros behind each dimension"},
+       {"instead_of_rows", "whether the zeros replace conditions of the stage's domain"},
+       {"widen", "whether elements of a half type become float32"},
+       {"read", "which of the stage's reads of the operand; left out: all"}}},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage");
+       const TensorId operand = e.tensor("operand");
+       const Packing packing = packing_of(e, p.graph.info(operand).shape.size());
+       p = pack(std::move(p), stage, operand, packing);
+     }},
+    {"fuse_siblings",
+     "",
+     "Makes one stage of several with the same domain and combiner: one pass over what they all "
+     "read.",
+     {{{"stages", "stages, by name"}}},
+     [](Program& p, const MoveEntry& e) {
+       const std::vector<size_t> stages = e.stages("stages");
+       p = fuse_siblings(std::move(p), stages);
+     }},
+    {"materialize_common",
+     "hoist",
+     "Makes the largest expressions that stages compute of some axes only results of a stage in "
+     "front: the reverse of inlining.",
+     {{{"stages", "stages, by name"},
+       {"axes", "for each stage, the axes that the expressions depend on"}}},
+     [](Program& p, const MoveEntry& e) {
+       const std::vector<size_t> stages = e.stages("stages");
+       const std::vector<std::vector<int64_t>> axes = e.lists("axes", {0, kAxisLimit - 1});
+       if (axes.size() != stages.size()) e.refuse("axes", "it must be a list for every stage");
+       std::vector<Hoisted> readers;
+       for (size_t k = 0; k < stages.size(); ++k)
+         readers.push_back({stages[k], {axes[k].begin(), axes[k].end()}});
+       p = materialize_common(std::move(p), readers);
+     }},
+    {"split_axis",
+     "block_axis",
+     "Splits an axis that several stages share into an axis of blocks and an axis inside them, in "
+     "all of them.",
+     {{{"stages", "stages, by name"},
+       {"axes", "for each stage, the axis"},
+       {"steps", "points of a block; further numbers split the block again"}}},
+     [](Program& p, const MoveEntry& e) {
+       const std::vector<size_t> stages = e.stages("stages"),
+                                 axes = e.positions("axes", kAxisLimit);
+       const std::vector<int64_t> steps = e.numbers("steps", kPositive);
+       if (axes.size() != stages.size()) e.refuse("axes", "it must name an axis for every stage");
+       std::vector<StageAxis> blocked;
+       for (size_t k = 0; k < stages.size(); ++k) blocked.push_back({stages[k], axes[k]});
+       p = split_axis(std::move(p), blocked, steps);
+     }},
+    {"fuse_axes",
+     "merge_axes",
+     "Makes one axis of two output axes that follow each other; a stage behind it gives the result "
+     "its shape.",
+     {{{"stage", "a stage, by name"}, {"axis", "the first of the two axes, by number"}}},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage");
+       p = fuse_axes(std::move(p), stage, e.axis("axis", stage));
+     }},
+    {"transpose_output",
+     "transpose_results",
+     "Computes a stage with an output axis innermost; a stage behind it puts the results where "
+     "they were.",
+     {{{"stage", "a stage, by name"}, {"axis", "an output axis, not the last, by number"}}},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage");
+       p = transpose_output(std::move(p), stage, e.axis("axis", stage));
+     }},
+    {"pad_leading_dimension",
+     "pad_rows",
+     "Leaves room behind each innermost row of a result in the workspace, so that rows do not "
+     "share sets of the L1 cache.",
+     {{{"stage", "a stage, by name"}, {"gap", "elements behind each row"}}},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage");
+       p = pad_leading_dimension(std::move(p), stage, e.number("gap", kPositive));
+     }},
+    {"alias_reshape",
+     "in_place",
+     "Gives a stage that only reads a tensor in another shape no kernel: its result is that "
+     "tensor's memory.",
+     {{{"stage", "a stage, by name"}}},
+     [](Program& p, const MoveEntry& e) { p = alias_reshape(std::move(p), e.stage("stage")); }},
+    {"make_adjacent",
+     "gather",
+     "Puts the kernels of stages next to each other, in their order.",
+     {{{"stages", "stages, by name"}}},
+     [](Program& p, const MoveEntry& e) {
+       const std::vector<size_t> stages = e.stages("stages");
+       p = make_adjacent(std::move(p), stages);
+     }},
+};
+
+}  // namespace
+
+std::span<const MoveRow> move_table() { return kMoves; }
+
+}  // namespace adjit::sched
