@@ -5,6 +5,7 @@
 #include "autosched/analysis/verify.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/required_region.hpp"
+#include "runtime/graph/text.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -152,7 +153,7 @@ class Verifier {
   }
 
   void check_axis(const Nest& nest, const Domain& domain, size_t axis, bool root) const {
-    const std::string what = "axis " + axis_name(domain, axis);
+    const std::string what = "axis " + axis_names(program_.graph.stages[nest.stage]).at(axis);
     if (root ? nest.spans[axis] != domain.extents[axis] : nest.spans[axis] > domain.extents[axis])
       fail(nest, what + " has the wrong span");
     if ((root || axis >= domain.output_rank) &&

@@ -37,12 +37,6 @@ const std::string& stage_name(const Graph& graph, const Stage& stage) {
   return graph.info(stage.results.front()).name;
 }
 
-std::string axis_name(const Domain& domain, size_t axis) {
-  static constexpr std::string_view kNames = "ijklmnopq";
-  if (axis >= domain.output_rank) return "r" + std::to_string(axis - domain.output_rank);
-  return axis < kNames.size() ? std::string(1, kNames[axis]) : "i" + std::to_string(axis);
-}
-
 void index_readers(Program& program) {
   const Graph& graph = program.graph;
   program.readers.assign(graph.tensors.size(), {});

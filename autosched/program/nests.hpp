@@ -13,9 +13,6 @@ namespace adjit::sched {
 
 /// Stages go by the name of their first result, which every rewriting keeps.
 const std::string& stage_name(const Graph& graph, const Stage& stage);
-/// The name of an axis in printed programs: i, j, k, ... for output axes, r0, r1, ... for reduction
-/// axes.
-std::string axis_name(const Domain& domain, size_t axis);
 
 /// One serial loop for each axis whose extent is not 1, in domain order, numbered from
 /// variable_count.

@@ -1,111 +1,225 @@
 // autosched/program/print.cpp -- a program as readable text.
 //
-//   kernel 0: C[512, 512] (workspace), 8 tasks
-//     parallel i/240 x3 = v0
-//       serial j/32 x16 = v1
-//         with P at 2: base [v1, 0], spans [1, 512, 32] (local)
-//           ...
-//         serial r0 x512 = v3
-//           unrolled i/1 x12 = v4
-//             vector j/1 x16 = v5
+//   kernel 0: float(4096, 1024) y (argument), 4 tasks
+//     parallel i0 in 0:4096:1024
+//       serial i1 in 0:1024
+//         with m(i0 + i1) (local, 4 bytes)
+//           serial r_j0 in 0:1024:128
+//             unrolled r_j1 in 0:128:16
+//               vector r_j2 in 0:16
+//                 m(i) max=! x(i, r_j)
+//                   where i = i0 + i1, r_j = r_j0 + r_j1 + r_j2
+//         ...
+//
+// A loop is named by its axis, with a number where several loops over axes of that name are around
+// one statement; its range is first:end:step. `with` opens a nest that is attached there and says
+// which elements of its results it computes. The statement is the stage's in text notation.
+#include <algorithm>
+#include <map>
 #include <sstream>
 #include <string>
 
 #include "autosched/program/nests.hpp"
 #include "autosched/program/program.hpp"
+#include "autosched/program/required_region.hpp"
+#include "runtime/graph/text.hpp"
 
 namespace adjit::sched {
 namespace {
 
-std::string list(std::span<const int64_t> values) {
-  std::string text = "[";
-  for (size_t k = 0; k < values.size(); ++k)
-    text += (k == 0 ? "" : ", ") + std::to_string(values[k]);
-  return text + "]";
+std::string joined(std::span<const std::string> items) {
+  std::string text;
+  for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;
+  return text;
+}
+
+std::string parenthesised(std::span<const std::string> items) {
+  return items.empty() ? "" : "(" + joined(items) + ")";
+}
+
+std::string declaration(const TensorInfo& info) {
+  std::vector<std::string> extents;
+  for (int64_t extent : info.shape) extents.push_back(std::to_string(extent));
+  return std::string(text_name_of(info.dtype)) + parenthesised(extents) + " " + info.name;
 }
 
 class Printer {
  public:
-  explicit Printer(const Program& program) : program_(program) {}
+  explicit Printer(const Program& program)
+      : program_(program), statements_(graph::statement_texts(program.graph)) {}
 
   std::string operator()() {
-    for (size_t k = 0; k < program_.kernels.size(); ++k) {
-      const Kernel& kernel = program_.kernels[k];
-      names_.clear();
-      for (uint32_t v = 0; v < kernel.variable_count; ++v)
-        names_.push_back("v" + std::to_string(v));
-      text_ += "kernel " + std::to_string(k) + ": " + results(kernel.root);
-      if (parallel_depth(kernel.root) > 0)
-        text_ += ", " + std::to_string(task_count(kernel.root)) + " tasks";
-      if (kernel.steps) {
-        steps(kernel);
-        continue;
-      }
-      fetches(kernel.root);
-      text_ += "\n";
-      body(kernel.root, 1);
-    }
-    for (size_t s : stages_in_place(program_)) {
-      const Stage& stage = program_.graph.stages[s];
-      text_ += program_.graph.info(stage.results[0]).name +
-               list(program_.graph.info(stage.results[0]).shape) + " is " +
-               program_.graph.info(program_.graph.pool.read_tensor(stage.bodies[0])).name + "\n";
-    }
+    for (size_t k = 0; k < program_.kernels.size(); ++k) kernel(k);
+    for (size_t s : stages_in_place(program_)) in_place(program_.graph.stages[s]);
     return std::move(text_);
   }
 
  private:
-  std::string results(const Nest& nest) const {
-    const Stage& stage = program_.graph.stages[nest.stage];
-    std::string text;
-    for (TensorId id : stage.results)
-      text += (text.empty() ? "" : ", ") + program_.graph.info(id).name +
-              list(program_.graph.info(id).shape) + " (" +
-              std::string(name_of(program_.scopes[id.value])) +
-              (nest.streamed ? ", streamed)" : ")");
-    if (stage.combiner.kind != CombinerKind::None)
-      text += " by " + std::string(name_of(stage.combiner.kind));
-    return text;
+  const Stage& stage_of(const Nest& nest) const { return program_.graph.stages[nest.stage]; }
+  const TensorInfo& info(TensorId id) const { return program_.graph.info(id); }
+
+  void line(size_t indent, const std::string& text) {
+    text_ += std::string(2 * indent, ' ') + text + "\n";
   }
 
-  void fetches(const Nest& nest) {
-    if (nest.ahead) text_ += ", fetches the next " + names_.at(*nest.ahead);
-  }
-
-  void steps(const Kernel& kernel) {
-    const Scan& scan = *program_.graph.stages[kernel.root.stage].scan;
-    text_ += (scan.conditional ? ", while" : ", " + std::to_string(scan.trips) + " steps") +
-             (scan.reverse ? " backwards\n" : "\n");
-    std::istringstream lines(print(*kernel.steps));
-    for (std::string line; std::getline(lines, line);) text_ += "  " + line + "\n";
-  }
-
-  void body(const Nest& nest, size_t indent) {
-    const Domain& domain = program_.graph.stages[nest.stage].domain;
-    for (size_t l = 0; l <= nest.loops.size(); ++l) {
-      for (const Nest::Attached& a : nest.attached)
-        if (a.depth == l) attached(a, indent + l);
-      if (l == nest.loops.size()) break;
-      const Loop& loop = nest.loops[l];
-      text_ += std::string(2 * (indent + l), ' ') + std::string(name_of(loop.kind)) + " " +
-               axis_name(domain, loop.axis);
-      if (loop.step != 1) text_ += "/" + std::to_string(loop.step);
-      text_ += " x" + std::to_string(loop.trips) + " = " + names_.at(loop.variable) + "\n";
+  void kernel(size_t number) {
+    const Kernel& kernel = program_.kernels[number];
+    variables_.assign(kernel.variable_count, "");
+    std::vector<std::string> results;
+    for (TensorId id : stage_of(kernel.root).results)
+      results.push_back(declaration(info(id)) + " (" + storage(kernel.root, id) + ")");
+    std::string head = "kernel " + std::to_string(number) + ": " + joined(results);
+    if (parallel_depth(kernel.root) > 0)
+      head += ", " + std::to_string(task_count(kernel.root)) + " tasks";
+    if (!kernel.steps) {
+      nest(kernel.root, 1, head);
+      return;
     }
+    const Scan& scan = *stage_of(kernel.root).scan;
+    line(0, head + (scan.conditional ? ", while" : ", " + std::to_string(scan.trips) + " steps") +
+                (scan.reverse ? " backwards" : ""));
+    std::istringstream lines(print(*kernel.steps));
+    for (std::string step; std::getline(lines, step);) line(1, step);
   }
 
-  void attached(const Nest::Attached& a, size_t indent) {
-    text_ += std::string(2 * indent, ' ') + "with " + results(a.nest) + ": base [";
-    for (size_t k = 0; k < a.nest.axis_base.size(); ++k)
-      text_ += (k == 0 ? "" : ", ") + a.nest.axis_base[k].to_string(names_);
-    text_ += "], spans " + list(a.nest.spans);
-    fetches(a.nest);
-    text_ += "\n";
-    body(a.nest, indent + 1);
+  void in_place(const Stage& stage) {
+    line(0, declaration(info(stage.results[0])) + " is " +
+                info(program_.graph.pool.read_tensor(stage.bodies[0])).name + " in another shape");
+  }
+
+  std::string storage(const Nest& nest, TensorId result) const {
+    const Scope scope = program_.scopes[result.value];
+    std::string text(name_of(scope));
+    if (scope == Scope::Local) {
+      auto bytes = static_cast<int64_t>(size_of(info(result).dtype));
+      for (size_t a = 0; a < stage_of(nest).domain.output_rank; ++a) bytes *= nest.spans[a];
+      text += ", " + std::to_string(bytes) + " bytes";
+    }
+    return text + (nest.streamed ? ", streamed" : "");
+  }
+
+  void nest(const Nest& nest, size_t indent, const std::string& head) {
+    const size_t before = text_.size();
+    loop(nest, 0, indent);
+    // The loop whose next reads are fetched may be its own, which has a name only now.
+    const std::string fetches =
+        nest.ahead ? ", prefetches the next " + variables_.at(*nest.ahead) : "";
+    text_.insert(before, std::string(2 * (indent - 1), ' ') + head + fetches + "\n");
+  }
+
+  // What is attached before loop l, the loop, and what is in it.
+  void loop(const Nest& nest, size_t l, size_t indent) {
+    for (const Nest::Attached& a : nest.attached)
+      if (a.depth == l) attached(a.nest, indent);
+    if (l == nest.loops.size()) {
+      statement(nest, indent);
+      return;
+    }
+    const Loop& loop = nest.loops[l];
+    const std::string& axis = statements_[nest.stage].axes[loop.axis];
+    const std::vector<size_t> same = loops_over(nest, loop.axis);
+    int& around = around_[axis];
+    std::string& name = variables_.at(loop.variable);
+    name = same.size() == 1 && around == 0 ? axis : axis + std::to_string(around);
+    int64_t end = loop.step * loop.trips;
+    if (const int64_t span = nest.spans[loop.axis];
+        l == same.front() && span <= end && end - span < loop.step)
+      end = span;
+    line(indent, std::string(name_of(loop.kind)) + " " + name + " in 0:" + std::to_string(end) +
+                     (loop.step == 1 ? "" : ":" + std::to_string(loop.step)));
+    ++around;
+    open_.push_back(loop.variable);
+    this->loop(nest, l + 1, indent + 1);
+    open_.pop_back();
+    --around_[axis];
+  }
+
+  void attached(const Nest& nest, size_t indent) {
+    std::vector<std::string> results;
+    for (TensorId id : stage_of(nest).results)
+      results.push_back(info(id).name + parenthesised(region(nest)) + " (" + storage(nest, id) +
+                        ")");
+    this->nest(nest, indent + 1, "with " + joined(results));
+  }
+
+  // Of open loops, outermost first.
+  std::string text_of(const Affine& form) const {
+    Affine ordered(form.constant());
+    std::vector<std::string> names;
+    for (size_t k = 0; k < open_.size(); ++k) {
+      ordered.set_coefficient(k, form.coefficient(open_[k]));
+      names.push_back(variables_[open_[k]]);
+    }
+    return ordered.to_string(names);
+  }
+
+  // Per axis of the results: the element, or first:end of those that the nest computes.
+  std::vector<std::string> region(const Nest& nest) const {
+    std::vector<std::string> places;
+    for (size_t a = 0; a < stage_of(nest).domain.output_rank; ++a) {
+      const Affine& first = nest.axis_base[a];
+      places.push_back(text_of(first));
+      if (nest.spans[a] == 1) continue;
+      places.back() += (first.is_constant() ? ":" : " : ") + text_of(first + Affine(nest.spans[a]));
+    }
+    return places;
+  }
+
+  void statement(const Nest& nest, size_t indent) {
+    constexpr size_t kMostOperations = 60;  // longer ones are read in the graph
+    const graph::StatementText& text = statements_[nest.stage];
+    const size_t count = operations(stage_of(nest));
+    if (count > kMostOperations) {
+      line(indent, text.target + " " + std::to_string(count) + " operations on " +
+                       operands(stage_of(nest)));
+    } else if (text.lets.empty()) {
+      line(indent, text.target + " " + text.value);
+    } else {
+      line(indent, text.target);
+      for (const std::string& let : text.lets) line(indent + 2, let);
+      line(indent + 2, text.value);
+    }
+    for (const std::string& clause : text.clauses) line(indent + 1, clause);
+    std::vector<std::string> where = axis_values(nest);
+    where.insert(where.end(), text.conditions.begin(), text.conditions.end());
+    if (!where.empty()) line(indent + 1, "where " + joined(where));
+  }
+
+  // "i = i0 + i1" for every axis that is not the one loop that has its name.
+  std::vector<std::string> axis_values(const Nest& nest) const {
+    const std::vector<std::string>& axes = statements_[nest.stage].axes;
+    std::vector<std::string> values;
+    for (size_t a = 0; a < axes.size(); ++a) {
+      Affine value = nest.axis_base[a];
+      for (size_t l : loops_over(nest, a)) value += Affine::variable(nest.loops[l].variable);
+      const std::string text = text_of(value);
+      if (text != axes[a]) values.push_back(axes[a] + " = " + text);
+    }
+    return values;
+  }
+
+  size_t operations(const Stage& stage) const {
+    const ExprPool& pool = program_.graph.pool;
+    size_t count = 0;
+    for (ExprId id : expr::reachable(pool, expressions_of(stage)))
+      if (!pool.is(id, Op::Axis) && !pool.is(id, Op::Constant) && !pool.is(id, Op::Read)) ++count;
+    return count;
+  }
+
+  std::string operands(const Stage& stage) const {
+    std::vector<std::string> names;
+    for (ExprId read : reads_of(program_.graph, stage)) {
+      const std::string& name = info(program_.graph.pool.read_tensor(read)).name;
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    }
+    return joined(names);
   }
 
   const Program& program_;
-  std::vector<std::string> names_;
+  const std::vector<graph::StatementText> statements_;  // by stage
+  std::vector<std::string> variables_;                  // names of the kernel's, as they open
+  std::vector<uint32_t> open_;                          // loops around what is printed
+  std::map<std::string, int> around_;                   // open loops by the name of their axis
   std::string text_;
 };
 

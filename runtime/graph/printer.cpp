@@ -78,6 +78,30 @@ class GraphPrinter {
     return text;
   }
 
+  StatementText statement(const Stage& stage) const {
+    const std::vector<std::string> variables = variable_names(stage);
+    LeafNames leaves{
+        names_, &taken_, {variables.begin(), variables.begin() + axis_count(stage)}, {}};
+    for (const std::string& variable : variables)
+      if (std::ranges::find(leaves.axes, variable) == leaves.axes.end())
+        leaves.arguments.push_back(variable);  // keeps lets off the divisions' names
+    const std::vector<ExprId> roots = expressions_of(stage);
+    const PrintedExpressions printed = print_expressions(graph_, roots, leaves, "t");
+    const std::span<const std::string> texts(printed.roots);
+    const std::span<const std::string> bodies = texts.first(stage.bodies.size());
+
+    StatementText text;
+    text.target = left_hand_side(stage, variables, texts.subspan(stage.bodies.size()));
+    text.axes = {variables.begin(), variables.begin() + axis_count(stage)};
+    text.lets = printed.lets;
+    text.value = bodies.size() == 1 ? bodies[0] : parenthesised(bodies);
+    if (stage.initial.valid()) text.clauses.push_back("from " + name(stage.initial));
+    if (stage.combiner.kind == CombinerKind::Custom)
+      for (std::string& clause : custom(stage)) text.clauses.push_back(std::move(clause));
+    text.conditions = conditions(stage.domain, variables);
+    return text;
+  }
+
   std::string stage(const Stage& stage, const std::string& indent) const {
     switch (stage.kind) {
       case StageKind::Compute:
@@ -135,11 +159,7 @@ class GraphPrinter {
 
   // Axes, then divisions.
   std::vector<std::string> variable_names(const Stage& stage) const {
-    Domain shown;
-    shown.extents = stage.domain.extents;
-    shown.output_rank =
-        stage.kind == StageKind::Scatter ? stage.domain.rank() : stage.domain.output_rank;
-    std::vector<std::string> list = default_axis_names(shown);
+    std::vector<std::string> list = axis_names(stage);
     std::unordered_set<std::string> used;
     for (std::string& axis : list) used.insert(axis = fresh(axis, used));
     for (size_t q = 0; q < stage.domain.divisions.size(); ++q)
@@ -147,12 +167,19 @@ class GraphPrinter {
     return list;
   }
 
-  // " where i in 0:4, q0 = i // 2, i >= q0", without a leading space; empty when there is nothing
-  // to say.
-  static std::string where(const Domain& domain, std::span<const std::string> variables) {
+  // "i in 0:4"
+  static std::vector<std::string> ranges(const Domain& domain,
+                                         std::span<const std::string> variables) {
     std::vector<std::string> items;
     for (size_t k = 0; k < domain.rank(); ++k)
       items.push_back(variables[k] + " in 0:" + std::to_string(domain.extents[k]));
+    return items;
+  }
+
+  // "q0 = i // 2", "i >= q0"
+  static std::vector<std::string> conditions(const Domain& domain,
+                                             std::span<const std::string> variables) {
+    std::vector<std::string> items;
     for (size_t q = 0; q < domain.divisions.size(); ++q) {
       const Division& d = domain.divisions[q];
       const std::string numerator = d.numerator.to_string(variables);
@@ -163,7 +190,7 @@ class GraphPrinter {
     }
     for (const Affine& row : domain.inequalities) items.push_back(row_text(row, ">=", variables));
     for (const Affine& row : domain.equalities) items.push_back(row_text(row, "==", variables));
-    return items.empty() ? "" : "where " + joined(items);
+    return items;
   }
 
   // What every kind of stage may carry.
@@ -206,27 +233,14 @@ class GraphPrinter {
   }
 
   std::string pointwise(const Stage& stage, const std::string& indent) const {
-    const std::vector<std::string> variables = variable_names(stage);
-    LeafNames leaves{
-        names_, &taken_, {variables.begin(), variables.begin() + axis_count(stage)}, {}};
-    for (const std::string& variable : variables)
-      if (std::ranges::find(leaves.axes, variable) == leaves.axes.end())
-        leaves.arguments.push_back(variable);  // keeps lets off the divisions' names
-    const std::vector<ExprId> roots = expressions_of(stage);
-    const PrintedExpressions printed = print_expressions(graph_, roots, leaves, "t");
-    const std::span<const std::string> texts(printed.roots);
-    const std::span<const std::string> bodies = texts.first(stage.bodies.size());
-
-    std::string head = left_hand_side(stage, variables, texts.subspan(stage.bodies.size()));
-    std::vector<std::string> tail;
-    if (stage.initial.valid()) tail.push_back("from " + name(stage.initial));
-    if (stage.combiner.kind == CombinerKind::Custom)
-      for (std::string& clause : custom(stage)) tail.push_back(std::move(clause));
-    if (std::string clause = where(stage.domain, variables); !clause.empty())
-      tail.push_back(std::move(clause));
-    std::vector<std::string> lines(printed.lets);
-    lines.push_back(bodies.size() == 1 ? bodies[0] : parenthesised(bodies));
-    return layout(indent, head, lines, tail);
+    const StatementText statement = this->statement(stage);
+    std::vector<std::string> where = ranges(stage.domain, variable_names(stage));
+    where.insert(where.end(), statement.conditions.begin(), statement.conditions.end());
+    std::vector<std::string> tail = statement.clauses;
+    if (!where.empty()) tail.push_back("where " + joined(where));
+    std::vector<std::string> lines = statement.lets;
+    lines.push_back(statement.value);
+    return layout(indent, statement.target, lines, tail);
   }
 
   static std::ptrdiff_t axis_count(const Stage& stage) {
@@ -350,6 +364,23 @@ std::vector<std::string> default_axis_names(const Domain& domain) {
     names.push_back(std::move(name));
   }
   return names;
+}
+
+std::vector<std::string> axis_names(const Stage& stage) {
+  Domain shown;
+  shown.extents = stage.domain.extents;
+  shown.output_rank =
+      stage.kind == StageKind::Scatter ? stage.domain.rank() : stage.domain.output_rank;
+  return default_axis_names(shown);
+}
+
+std::vector<StatementText> statement_texts(const Graph& graph) {
+  const GraphPrinter printer(graph);
+  std::vector<StatementText> texts;
+  for (const Stage& stage : graph.stages)
+    texts.push_back(stage.scan || stage.call || !stage.callee.empty() ? StatementText()
+                                                                      : printer.statement(stage));
+  return texts;
 }
 
 std::string print(const Graph& graph, LongConstants constants) {

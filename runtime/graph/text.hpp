@@ -18,6 +18,9 @@ namespace adjit::graph {
 /// The names axes print with: i, j, k, ... by position, reduction axes with r_ before them.
 std::vector<std::string> default_axis_names(const Domain& domain);
 
+/// The same for the axes of a stage: a scatter has no reduction axes.
+std::vector<std::string> axis_names(const Stage& stage);
+
 /// What is printed of a constant of more than a few dozen elements: all its bytes, or how many they
 /// are. Elided text is for people, it does not parse.
 enum class LongConstants : uint8_t { Whole, Elided };
@@ -27,6 +30,17 @@ enum class LongConstants : uint8_t { Whole, Elided };
 std::string print(const Graph& graph, LongConstants constants = LongConstants::Whole);
 /// One stage of a graph, as a line (or lines) of that text.
 std::string print_stage(const Graph& graph, const Stage& stage);
+/// A line of that text in parts: "m(i) max=!", "let t0 = ...;", "t0 * x(i, r_j)", "r_j <= i".
+struct StatementText {
+  std::vector<std::string> axes;  // their names in it, which no tensor has
+  std::string target;
+  std::vector<std::string> lets;
+  std::string value;
+  std::vector<std::string> clauses;     // "from start", "combine ..."
+  std::vector<std::string> conditions;  // on the axes: divisions and constraints
+};
+/// The statement of every stage; of scans and calls, nothing.
+std::vector<StatementText> statement_texts(const Graph& graph);
 /// One expression, with these names for its axes.
 std::string print_expr(const Graph& graph, ExprId expr, std::span<const std::string> axis_names);
 

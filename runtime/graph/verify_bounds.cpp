@@ -75,9 +75,7 @@ class BoundsVerifier {
  public:
   BoundsVerifier(const Graph& graph, const Stage& stage)
       : graph_(graph), pool_(graph.pool), stage_(stage), index_cases_(graph.pool, stage.domain) {
-    Domain shown = stage.domain;
-    if (stage.kind == StageKind::Scatter) shown.output_rank = shown.rank();
-    names_ = default_axis_names(shown);
+    names_ = axis_names(stage);
   }
 
   void operator()() {

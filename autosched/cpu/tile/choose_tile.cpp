@@ -10,6 +10,7 @@
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
+#include "runtime/graph/text.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -262,8 +263,7 @@ std::string text_of(const TileProblem& problem, const TileChoice& tile) {
     const bool lanes = tile.vector_axis == a;
     if (!lanes && tile.factors[a] < 2) continue;
     text += (text.empty() ? "" : " x ") + std::to_string(tile.factors[a]) +
-            (lanes ? "x" + std::to_string(tile.lanes) : "") + " " +
-            axis_name(problem.stage.domain, a);
+            (lanes ? "x" + std::to_string(tile.lanes) : "") + " " + axis_names(problem.stage)[a];
   }
   return text.empty() ? "scalar" : text;
 }

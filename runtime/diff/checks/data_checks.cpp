@@ -167,9 +167,7 @@ class Checker {
                stage.lines);
 
     DataCheck check;
-    Domain shown = stage.domain;
-    shown.output_rank = stage.kind == StageKind::Scatter ? shown.rank() : shown.output_rank;
-    const std::vector<std::string> names = default_axis_names(shown);
+    const std::vector<std::string> names = axis_names(stage);
     check.subject = subject_of(stage, open, names);
     check.dimension = open.dimension;
     check.extent = open.extent;

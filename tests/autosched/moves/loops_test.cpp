@@ -135,7 +135,7 @@ TEST(LoopMoves, ArgMaxTakesTheFirstOfEqualValues) {
 TEST(LoopMoves, StreamMarksResultsInMemory) {
   const Graph g = softmax_graph(4, 16);
   const Program p = store_nontemporal(plain(g), stage_of(plain(g), "e"));
-  EXPECT_NE(print(p).find("e[4, 16] (workspace, streamed)"), std::string::npos) << print(p);
+  EXPECT_NE(print(p).find("float(4, 16) e (workspace, streamed)"), std::string::npos) << print(p);
   expect_faithful(p, g);
   expect_refused([&] { store_nontemporal(p, stage_of(p, "e")); }, "streamed already");
   Program local = plain(g);
@@ -164,7 +164,7 @@ TEST(LoopMoves, FetchAheadMarksAttachedNests) {
   const Program before = p;
   const size_t e = stage_of(p, "e");
   p = prefetch(std::move(p), e);
-  EXPECT_NE(print(p).find(", fetches the next v"), std::string::npos) << print(p);
+  EXPECT_NE(print(p).find("(local, 64 bytes), prefetches the next i"), std::string::npos) << print(p);
   verify(p);
   expect_faithful(p, g);
   EXPECT_EQ(print(replay(g, p.moves_json, p.cores, p.vector_bits)), print(p));
@@ -188,7 +188,7 @@ TEST(LoopMoves, FetchAheadAlongALoopOfItsOwn) {
   const Graph g = matmul_graph(8, 64, 20);
   const Program whole = vectorize(plain(g), 0, 1, 8);
   const Program p = prefetch(whole, 0, 1);
-  EXPECT_NE(print(p).find("by sum, fetches the next v"), std::string::npos) << print(p);
+  EXPECT_NE(print(p).find("C (argument), prefetches the next j0"), std::string::npos) << print(p);
   verify(p);
   expect_faithful(p, g);
   EXPECT_EQ(print(replay(g, p.moves_json, p.cores, p.vector_bits)), print(p));

@@ -86,7 +86,7 @@ TEST_F(EngineOnDisk, ADumpHasTheProgramAfterEachPass) {
   const std::optional<std::string> made = passes_of("");
   ASSERT_TRUE(made.has_value());
   EXPECT_TRUE(made->starts_with("# start\ndef main"));
-  EXPECT_NE(made->find("# schedule kernels\nkernel 0: C[5, 6]"), std::string::npos) << *made;
+  EXPECT_NE(made->find("# schedule kernels\nkernel 0: float(5, 6) C"), std::string::npos) << *made;
   EXPECT_EQ(passes_of(moves), std::nullopt);
 }
 

@@ -20,7 +20,7 @@ std::string loops_of(const Program& program) {
   const Nest& nest = nest_of(program, 0);
   std::string text;
   for (size_t l = 0; l < tile_begin(nest); ++l)
-    text += axis_name(program.graph.stages[0].domain, nest.loops[l].axis) +
+    text += axis_names(program.graph.stages[0])[nest.loops[l].axis] +
             std::to_string(nest.loops[l].step) + " ";
   return text;
 }

@@ -34,7 +34,7 @@ Orders orders_of(const Graph& graph, Choices choices = {}, Target target = {}) {
     const Nest& nest = nest_of(program, 0);
     std::string axes;
     for (size_t l = 0; l < tile_begin(nest) && nest.loops[l].axis < s.domain.output_rank; ++l)
-      axes += axis_name(s.domain, nest.loops[l].axis);
+      axes += axis_names(s)[nest.loops[l].axis];
     return axes;
   };
   const std::string before = order();

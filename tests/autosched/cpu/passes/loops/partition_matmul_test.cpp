@@ -113,9 +113,9 @@ TEST(ProductTasks, OfADefaultSchedulePackAndMultiplyTheSameRows) {
   const Program program =
       default_schedule(graph, {.cores = 2, .l2_bytes = 2 << 20, .fma_bits = 1024});
   const std::string text = print(program);
-  EXPECT_NE(text.find("packed[8, 512, 32] (workspace), 4 tasks\n  parallel i/2"), std::string::npos)
+  EXPECT_NE(text.find("packed (workspace), 4 tasks\n  parallel i0 in 0:8:2\n"), std::string::npos)
       << text;
-  EXPECT_NE(text.find("4 tasks\n  parallel i/64"), std::string::npos) << text;
+  EXPECT_NE(text.find("4 tasks\n  parallel i0 in 0:256:64\n"), std::string::npos) << text;
   const Graph small = product_graph(32, 24, 512, false, true);  // what an interpreter can do
   expect_faithful(default_schedule(small, {.cores = 2, .l2_bytes = 2 << 20, .fma_bits = 1024}),
                   small);
