@@ -273,10 +273,10 @@ TensorId last_writer(Graph& graph, const Stage& stage) {
   Domain box;
   box.extents = info.shape;
   box.output_rank = info.shape.size();
-  Stage scatter = stage;
+  Stage scatter = stage;  // `stage` may be one of the graph's, which move when one is added
   scatter.initial = add_compute(graph, info.name + "_unwritten", box, Combiner{},
-                                {graph.pool.constant_int(-1)}, stage.lines)[0];
-  scatter.bodies = {linear_index(graph.pool, stage.domain, 0, stage.domain.rank())};
+                                {graph.pool.constant_int(-1)}, scatter.lines)[0];
+  scatter.bodies = {linear_index(graph.pool, scatter.domain, 0, scatter.domain.rank())};
   scatter.results = {add_tensor(graph, info.name + "_writer", DType::Int64, info.shape)};
   graph.stages.push_back(scatter);
   return scatter.results[0];
