@@ -27,6 +27,8 @@ std::vector<Array> random_inputs(const Graph& graph, uint32_t seed = 1, double l
 /// Whether `b` is a valid graph with the values that `a` has for these inputs, to 1e-12.
 ::testing::AssertionResult same_values(const Graph& a, const Graph& b,
                                        const std::vector<Array>& inputs);
+/// The same for random floats, and integers that are 0 and 1 by turns.
+::testing::AssertionResult same_values(const Graph& a, const Graph& b);
 
 /// The positions of float inputs, and outputs.
 std::vector<size_t> float_inputs(const Graph& graph);

@@ -107,18 +107,6 @@ TEST(Branches, MaximumDoesNotReachTheLoser) {
   EXPECT_EQ(gradient_of_sum(f.returning({y}), {vector_of({0, 4})}), (std::vector<double>{0, 0.25}));
 }
 
-TEST(Ties, MaxReductionFirstAndEven) {
-  for (const Ties ties : {Ties::First, Ties::Even}) {
-    Forward f;
-    const TensorId x = f.input("x", {4});
-    const TensorId y = f.reduce(
-        CombinerKind::Max, "y", {}, {4}, [&](const Axes& i) { return f.at(x, {i[0]}); }, ties);
-    EXPECT_EQ(gradient_of_sum(f.returning({y}), {vector_of({1, 3, 3, 2})}),
-              ties == Ties::First ? (std::vector<double>{0, 1, 0, 0})
-                                  : (std::vector<double>{0, 0.5, 0.5, 0}));
-  }
-}
-
 TEST(Ties, ArgMaxValueGoesToItsPayloadsPoint) {
   Forward f;
   const TensorId x = f.input("x", {2, 4});
@@ -237,27 +225,6 @@ TEST(Refusals, NameTheLineAndTheRemedy) {
   EXPECT_NE(message.find("takes no cotangent"), std::string::npos) << message;
   EXPECT_EQ(code_of([&] { vjp(forward, {{2}, {0}}); }), ErrorCode::Invalid);
   EXPECT_EQ(code_of([&] { vjp(forward, {{0}, {2}}); }), ErrorCode::Invalid);
-}
-
-// A scatter that keeps the largest value has no rule; its line and the way out are named.
-TEST(Refusals, ScattersByMaximum) {
-  Forward f;
-  const TensorId x = f.input("x", {5}), index = f.input("index", {5}, DType::Int64);
-  Stage stage;
-  stage.kind = StageKind::Scatter;
-  stage.domain.extents = {5};
-  stage.combiner.kind = CombinerKind::Max;
-  const ExprId r[] = {f.graph.pool.axis(0)};
-  stage.bodies = {read(f.graph, x, r)};
-  stage.target = {read(f.graph, index, r)};
-  stage.results = {add_tensor(f.graph, "y", DType::Float64, {4})};
-  stage.lines = {{"model.py", 3, "scatter"}};
-  f.graph.stages.push_back(stage);
-  std::string message;
-  const Graph forward = f.returning(stage.results);
-  EXPECT_EQ(code_of([&] { vjp(forward, {{0}, {0}}); }, &message), ErrorCode::NotDifferentiable);
-  EXPECT_NE(message.find("model.py:3 (scatter): a scatter that combines by max"), std::string::npos)
-      << message;
 }
 
 TEST(Refusals, GradientNeedsAScalar) {

@@ -3,11 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "runtime/diff/forward/forward.hpp"
+#include "runtime/diff/reverse/reverse.hpp"
 #include "runtime/graph/interpreter.hpp"
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/verify.hpp"
 #include "tests/rooms.hpp"
+#include "tests/runtime/diff/forwards.hpp"
+#include "tests/runtime/diff/gradient_check.hpp"
+#include "tests/runtime/diff/scans.hpp"
+#include "tests/runtime/diff/tangent_check.hpp"
 
 namespace adjit::testing {
 namespace {
@@ -80,6 +87,51 @@ TEST(ForwardCall, OpaqueCallsAndGradientsByHandAreRefused) {
     }
   })",
                  "use grad, vjp or jacobian first");
+}
+
+TEST(ForwardCall, ToRecomputeStaysSo) {
+  const Graph forward = called(false);
+  EXPECT_TRUE(agrees_with_differences(forward, random_inputs(forward)));
+  EXPECT_TRUE(agrees_with_reverse(forward, random_inputs(forward), 3));
+  const Graph g = jvp(forward, {.wrt = {0}, .keep_outputs = true});
+  EXPECT_EQ(
+      std::ranges::count_if(g.stages, [](const Stage& s) { return s.call && s.call->recompute; }),
+      1);
+  EXPECT_TRUE(check_gradients(g, random_inputs(g), 1));
+}
+
+TEST(ForwardCall, WithAGradientByHandIsRefusedButItsGradientIsNot) {
+  const Graph forward = called(true);
+  try {
+    jvp(forward, {.wrt = {0}});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::NotDifferentiable);
+    EXPECT_NE(std::string(error.what()).find("model.py:11"), std::string::npos) << error.what();
+  }
+  const Graph gradients = vjp(forward, {{0, 1}, {0}});
+  EXPECT_TRUE(agrees_with_differences(gradients, random_inputs(gradients)));
+}
+
+TEST(ForwardCall, IsRefusedWithLineAndRemedy) {
+  Forward f;
+  const TensorId x = f.input("x", {3});
+  Stage call;
+  call.kind = StageKind::Call;
+  call.callee = "sort";
+  call.operands = {x};
+  call.results = {add_tensor(f.graph, "sorted", DType::Float64, {3})};
+  call.lines = {{"model.py", 7, "sort"}};
+  f.graph.stages.push_back(call);
+  const Graph forward = f.returning({call.results[0]});
+  try {
+    jvp(forward, {.wrt = {0}});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::NotDifferentiable);
+    EXPECT_NE(std::string(error.what()).find("model.py:7"), std::string::npos) << error.what();
+  }
+  EXPECT_NO_THROW(jvp(forward, {.wrt = {}}));
 }
 
 }  // namespace

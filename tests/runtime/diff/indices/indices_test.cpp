@@ -70,5 +70,22 @@ TEST(WithoutChoices, GradientsGather) {
   EXPECT_TRUE(check_gradients(graph));
 }
 
+// A transposed convolution of width 2 and stride 2 reads each of its taps where it is.
+TEST(Indices, DivideNoMoreThanTheyMust) {
+  const Graph g = parse_graph(
+      "def f(float(4, 28) x, float(4, 2) w, float(40) v) -> (y, z) {\n"
+      " y(k) +=! x(c, r + k * 2) * w(c, r * -1 - k * 2 + (r + k * 2 + 1) // 2 * 2) where k in "
+      "0:14, "
+      "c in 0:4, r in 0:2\n"
+      " z(k) = v((k + 1) // 2 + (k + 1) // 2 - (k + 1) // 2 * 2 + k // 3) where k in 0:28\n}");
+  const Graph simple = simplify_indices(g);
+  EXPECT_NE(print(simple).find("w(r_j, r_k)"), std::string::npos) << print(simple);
+  EXPECT_NE(print(simple).find("v(i // 3)"), std::string::npos) << print(simple);
+  EXPECT_TRUE(same_values(g, simple));
+  const Graph already =
+      parse_graph("def f(float(9) v) -> (z) { z(k) = v(k // 3) where k in 0:27 }");
+  EXPECT_EQ(print(simplify_indices(already)), print(already));
+}
+
 }  // namespace
 }  // namespace adjit::testing

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/diff/partition/min_cut.hpp"
 #include "runtime/diff/reverse/reverse.hpp"
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/verify.hpp"
@@ -95,27 +94,6 @@ TEST(Partition, LinearFunctionsKeepNothingButTheirInputs) {
   const Partition p = partition(joint, 2, 1, -1);
   EXPECT_EQ(p.residual_bytes, 0);
   EXPECT_EQ(p.residuals, 2u);
-}
-
-TEST(MinCut, TextbookNetwork) {
-  Network n(6);
-  for (const auto& [from, to, capacity] :
-       std::vector<std::tuple<size_t, size_t, int64_t>>{{0, 1, 16},
-                                                        {0, 2, 13},
-                                                        {1, 2, 10},
-                                                        {2, 1, 4},
-                                                        {1, 3, 12},
-                                                        {3, 2, 9},
-                                                        {2, 4, 14},
-                                                        {4, 3, 7},
-                                                        {3, 5, 20},
-                                                        {4, 5, 4}})
-    n.add_edge(from, to, capacity);
-  int64_t flow = 0;
-  const std::vector<char> side = n.sink_side(0, 5, flow);
-  EXPECT_EQ(flow, 23);
-  EXPECT_FALSE(side[0]);
-  EXPECT_TRUE(side[5]);
 }
 
 }  // namespace

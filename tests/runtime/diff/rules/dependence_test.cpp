@@ -12,7 +12,7 @@
 namespace adjit::testing {
 namespace {
 
-// Names of the results that depend on the inputs of these names.
+// NameSet of the results that depend on the inputs of these names.
 std::set<std::string> dependent(const char* source, const std::set<std::string>& on) {
   const Graph graph = parse_graph(source);
   std::vector<char> marked(graph.tensors.size(), 0);
@@ -24,7 +24,7 @@ std::set<std::string> dependent(const char* source, const std::set<std::string>&
   return names;
 }
 
-using Names = std::set<std::string>;
+using NameSet = std::set<std::string>;
 
 TEST(Dependence, FollowsFloatsAndStopsAtIntegersAndStops) {
   constexpr const char* kSource = R"(def f(float(4) x, float(4) z, int64(4) n) -> (d, e, g) {
@@ -35,10 +35,10 @@ TEST(Dependence, FollowsFloatsAndStopsAtIntegersAndStops) {
     e(i) = c(i) + float(b(i)) + z(n(i))
     g(i) = z(b(i))
   })";
-  EXPECT_EQ(dependent(kSource, {"x"}), (Names{"a", "d"}));
-  EXPECT_EQ(dependent(kSource, {"z"}), (Names{"e", "g"}));
-  EXPECT_EQ(dependent(kSource, {"n"}), (Names{"e"}));
-  EXPECT_EQ(dependent(kSource, {}), Names{});
+  EXPECT_EQ(dependent(kSource, {"x"}), (NameSet{"a", "d"}));
+  EXPECT_EQ(dependent(kSource, {"z"}), (NameSet{"e", "g"}));
+  EXPECT_EQ(dependent(kSource, {"n"}), (NameSet{"e"}));
+  EXPECT_EQ(dependent(kSource, {}), NameSet{});
 }
 
 TEST(Dependence, IndicesPredicatesAndStartsCount) {
@@ -46,8 +46,8 @@ TEST(Dependence, IndicesPredicatesAndStartsCount) {
     scatter float(4) s(3 - i) += x(i) from h0 where i in 0:4
     t(i) = select(v(i) > 0, x(i), 0)
   })";
-  EXPECT_EQ(dependent(kSource, {"h0"}), (Names{"s"}));
-  EXPECT_EQ(dependent(kSource, {"v"}), (Names{"t"}));
+  EXPECT_EQ(dependent(kSource, {"h0"}), (NameSet{"s"}));
+  EXPECT_EQ(dependent(kSource, {"v"}), (NameSet{"t"}));
 }
 
 TEST(Dependence, AScanIsOneStage) {
@@ -58,7 +58,7 @@ TEST(Dependence, AScanIsOneStage) {
       y() = v()
     }
   })";
-  EXPECT_EQ(dependent(kSource, {"x"}), (Names{"c", "ys"})) << "coarse, but never the integer";
+  EXPECT_EQ(dependent(kSource, {"x"}), (NameSet{"c", "ys"})) << "coarse, but never the integer";
 }
 
 TEST(Dependence, CarriesDependOverSteps) {
