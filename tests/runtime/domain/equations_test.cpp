@@ -96,11 +96,5 @@ TEST(Equations, HermiteStepsKeepAllSolutions) {
   EXPECT_EQ(reached, expected);
 }
 
-TEST(Equations, DivideRoundsToTheNearest) {
-  const DividedForm divided = divide(Affine::variable(0, 7, -5) + Affine::variable(1, 2), 4);
-  EXPECT_EQ(divided.quotient, Affine::variable(0, 2, -2));
-  EXPECT_EQ(divided.remainder, Affine::variable(0, -1, 3) + Affine::variable(1, 2));
-}
-
 }  // namespace
 }  // namespace adjit::domain

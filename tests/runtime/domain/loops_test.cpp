@@ -94,30 +94,6 @@ TEST(Loops, EmptyDomainHasAFalseGuard) {
   EXPECT_EQ(nest_text(m.source, {0, 1}), " if -1 >= 0 for a max 0 min 7 for b max 0 min 2");
 }
 
-TEST(Loops, RowsUsingAnAxisLooksThroughDivisions) {
-  IndexMap m({8}, {3, 4});
-  m.at_least_zero(m.floor(m[0] + m[1], 2) - 1);
-  m.at_least_zero(m[0] - m[2]);
-  m.zero(m.mod(m[2], 2));
-  EXPECT_EQ(rows_using(m.source, 1).inequalities.size(), 1u);
-  EXPECT_EQ(rows_using(m.source, 0).inequalities.size(), 2u);
-  EXPECT_EQ(rows_using(m.source, 2).equalities.size(), 1u);
-  EXPECT_TRUE(uses_axis(m.source, Affine::variable(3), 1));
-  EXPECT_FALSE(uses_axis(m.source, Affine::variable(3), 2));
-}
-
-TEST(Loops, OrderPrefersExactProjections) {
-  // 3 a == 2 b + c with c in {0, 1}: b outside a is exact enough, a box stays in its order.
-  IndexMap box({2}, {3, 4});
-  EXPECT_EQ(loop_order(box.source), (std::vector<size_t>{0, 1, 2}));
-  IndexMap m({}, {10, 10});
-  m.at_least_zero(3 * m[0] - 5 * m[1]);
-  m.at_least_zero(5 * m[1] + 1 - 3 * m[0]);
-  const std::vector<size_t> order = loop_order(m.source);
-  EXPECT_LE(loop_bounds(m.source, order).inexact,
-            loop_bounds(m.source, std::vector<size_t>{0, 1}).inexact);
-}
-
 // Random domains with divisions, every order of axes: exactly the points of the domain.
 TEST(Loops, VisitExactlyThePoints) {
   std::mt19937_64 random(7);

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "patterns.hpp"
-#include "runtime/domain/waste.hpp"
 
 namespace adjit::domain {
 namespace {
@@ -37,18 +36,6 @@ TEST(NestWalk, CountsIterationsThatAGuardRejects) {
   const NestCount count = walk_nest(m.source, nest, {}, budget);
   EXPECT_EQ(count.points, 3);
   EXPECT_EQ(count.idle, 9);
-}
-
-TEST(Waste, NoneForExactLoopsAndMeasuredOtherwise) {
-  FibrePiece exact;
-  exact.domain.extents = {8, 3};
-  exact.domain.output_rank = 1;
-  EXPECT_EQ(measure_waste(exact, 0), 0.0);
-  IndexMap m({8}, {12});
-  m.zero(m.mod(m[1], 4) - 1);
-  FibrePiece guarded;
-  guarded.domain = m.source;
-  EXPECT_DOUBLE_EQ(measure_waste(guarded, 0), 3.0);
 }
 
 }  // namespace

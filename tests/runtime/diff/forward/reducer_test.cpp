@@ -50,5 +50,49 @@ TEST(ForwardCustom, ReducersOfDualNumbers) {
   EXPECT_TRUE(agrees_with_differences(second, random_inputs(second)));
 }
 
+// y(i) = the product over j < columns of x(i, j), by a reducer.
+Graph product_by_reducer(int64_t columns) {
+  Graph g;
+  const TensorId x = add_input(g, "x", DType::Float64, {2, columns});
+  ExprPool& pool = g.pool;
+  Combiner combiner;
+  combiner.kind = CombinerKind::Custom;
+  combiner.combine = {pool.mul(pool.argument(0, DType::Float64), pool.argument(1, DType::Float64))};
+  combiner.identity = {pool.constant_float(1, DType::Float64)};
+  Domain domain;
+  domain.extents = {2, columns};
+  domain.output_rank = 1;
+  const ExprId index[] = {pool.axis(0), pool.axis(1)};
+  g.outputs = add_compute(g, "y", domain, combiner, {read(g, x, index)});
+  return g;
+}
+
+TEST(ForwardCustom, AProductIsThatOfDualNumbers) {
+  const Graph tangent = jvp(product_by_reducer(3), {.wrt = {0}, .keep_outputs = true});
+  const std::vector<Array> inputs{
+      Array::of(DType::Float64, {2, 3}, std::vector<double>{2, 3, 5, 0, 3, 5}),
+      Array::of(DType::Float64, {2, 3}, std::vector<double>{1, 10, 100, 1, 10, 100})};
+  const std::vector<Array> found = interpret(tangent, inputs);
+  EXPECT_EQ(found[0].at(0), 30);
+  EXPECT_EQ(found[1].at(0), 15 + 10 * 10 + 100 * 6);
+  EXPECT_EQ(found[1].at(1), 15) << "exact beside a zero";
+}
+
+TEST(ForwardCustom, OfNothingIsTheIdentityWhichDoesNotMove) {
+  const Graph tangent = jvp(product_by_reducer(0), {.wrt = {0}, .keep_outputs = true});
+  const std::vector<Array> none(2, Array::zeros(DType::Float64, {2, 0}));
+  const std::vector<Array> found = interpret(tangent, none);
+  EXPECT_EQ(found[0].at(0), 1);
+  EXPECT_EQ(found[1].at(0), 0);
+}
+
+TEST(ForwardCustom, ThatDoesNotMoveKeepsItsComponents) {
+  Graph g = product_by_reducer(3);
+  TangentMap none;
+  push_custom(g, none, 0);
+  EXPECT_EQ(g.stages[0].results.size(), 1u);
+  EXPECT_EQ(g.stages[0].combiner.combine.size(), 1u);
+}
+
 }  // namespace
 }  // namespace adjit::testing

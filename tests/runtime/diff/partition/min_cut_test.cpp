@@ -112,5 +112,21 @@ TEST(MinCut, RandomNetworksHaveTheLeastOfAllCuts) {
   }
 }
 
+// The shortest way, 0 1 2 7, takes what both of the longer ones need: it is given back.
+TEST(MinCut, FlowIsRedirectedWhereAShortWayBlocksTwoLongOnes) {
+  Network n = network_of(8, {{0, 1, 1},
+                             {1, 2, 1},
+                             {2, 7, 1},
+                             {1, 3, 1},
+                             {3, 4, 1},
+                             {4, 7, 1},
+                             {0, 5, 1},
+                             {5, 6, 1},
+                             {6, 2, 1}});
+  int64_t flow = 0;
+  n.sink_side(0, 7, flow);
+  EXPECT_EQ(flow, 2);
+}
+
 }  // namespace
 }  // namespace adjit::testing

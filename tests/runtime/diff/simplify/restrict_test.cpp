@@ -104,5 +104,13 @@ TEST(Restrict, AConditionThatNeverHoldsLeavesASumOfZeros) {
   EXPECT_TRUE(same_values(g, restrict_domains(g)));
 }
 
+TEST(Restrict, ASelectOfZeroWhereItHoldsKeepsTheOtherPoints) {
+  const Graph g =
+      parse_graph("def f(double(9) x) -> (y) { y() +=! (r < 4 ? 0.0 : x(r)) where r in 0:9 }");
+  const Graph s = restrict_domains(g);
+  EXPECT_EQ(points(s), 5) << print(s);
+  EXPECT_TRUE(same_values(g, s));
+}
+
 }  // namespace
 }  // namespace adjit::testing

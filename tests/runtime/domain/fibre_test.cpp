@@ -1,4 +1,4 @@
-// tests/runtime/domain/fibre_golden_test.cpp -- the exact domains of well-known adjoints.
+// tests/runtime/domain/fibre_test.cpp -- the exact domains of well-known adjoints.
 #include <gtest/gtest.h>
 
 #include "visit.hpp"
@@ -27,7 +27,7 @@ std::string pattern_text(const std::string& name) {
 }
 
 // Y[i, c] = sum_r A[i, r] B[r, c]: both adjoints are textually a matmul.
-TEST(FibreGolden, MatmulIsTwoMatmuls) {
+TEST(Fibre, MatmulIsTwoMatmuls) {
   IndexMap m({5, 6}, {7});
   EXPECT_EQ(fibre_text(m.source, std::vector{m[0], m[2]}, std::vector<int64_t>{5, 7}),
             "axes j0:5 j1:7 | t0:6; source (j0, t0, j1)\n");
@@ -36,7 +36,7 @@ TEST(FibreGolden, MatmulIsTwoMatmuls) {
 }
 
 // The input's adjoint is a correlation over (o, kh, kw); source axes: n, o, h, w, c, kh, kw.
-TEST(FibreGolden, Conv2dInput) {
+TEST(Fibre, Conv2dInput) {
   EXPECT_EQ(pattern_text("conv2d"),
             "axes j0:1 j1:2 j2:8 j3:8 | t0:2 t1:3 t2:3; j2 - t1 >= 0; -j2 + t1 + 5 >= 0; "
             "j3 - t2 >= 0; -j3 + t2 + 5 >= 0; source (j0, t0, j2 - t1, j3 - t2, j1, t1, t2)\n");
@@ -46,7 +46,7 @@ TEST(FibreGolden, Conv2dInput) {
             "source (j0, t0, j2 - t1 + 1, j3 - t2 + 1, j1, t1, t2)\n");
 }
 
-TEST(FibreGolden, Conv2dInputStrided) {
+TEST(Fibre, Conv2dInputStrided) {
   EXPECT_EQ(
       pattern_text("conv2d_stride2"),
       "axes j0:1 j1:2 j2:8 j3:8 | t0:2 t1:2 t2:2; d0 = (j2 + 1) // 2; d1 = (j3 + 1) // 2; "
@@ -65,7 +65,7 @@ TEST(FibreGolden, Conv2dInputStrided) {
 }
 
 // The weights' adjoint sums over (n, oh, ow) and has no rows without padding.
-TEST(FibreGolden, Conv2dWeights) {
+TEST(Fibre, Conv2dWeights) {
   IndexMap m({2, 4, 6, 6}, {3, 3, 3});
   EXPECT_EQ(
       fibre_text(m.source, std::vector{m[1], m[4], m[5], m[6]}, std::vector<int64_t>{4, 3, 3, 3}),
@@ -73,7 +73,7 @@ TEST(FibreGolden, Conv2dWeights) {
       "source (t0, j0, t1, t2, j1, j2, j3)\n");
 }
 
-TEST(FibreGolden, Pooling) {
+TEST(Fibre, Pooling) {
   EXPECT_EQ(pattern_text("pool_tiling"),
             "axes j0:10 j1:10; d0 = (j0) // 2; d1 = (j1) // 2; "
             "source (d0, d1, j0 - 2*d0, j1 - 2*d1)\n");
@@ -84,7 +84,7 @@ TEST(FibreGolden, Pooling) {
             "source (-t0 + d0, -t1 + d1, j0 + 2*t0 - 2*d0, j1 + 2*t1 - 2*d1)\n");
 }
 
-TEST(FibreGolden, Layout) {
+TEST(Fibre, Layout) {
   EXPECT_EQ(pattern_text("flatten"), "axes j0:3 j1:4 j2:5; source (20*j0 + 5*j1 + j2)\n");
   EXPECT_EQ(pattern_text("unflatten"),
             "axes j0:60; d0 = (j0) // 5; d1 = (d0) // 4; source (d1, d0 - 4*d1, j0 - 5*d0)\n");
@@ -96,7 +96,7 @@ TEST(FibreGolden, Layout) {
             "axes j0:20; d0 = (j0) // 3; -d0 + 5 >= 0; j0 - 3*d0 - 1 == 0; source (d0)\n");
 }
 
-TEST(FibreGolden, Guards) {
+TEST(Fibre, Guards) {
   EXPECT_EQ(pattern_text("cumulative_sum"), "axes j0:7 | t0:7; -j0 + t0 >= 0; source (t0, j0)\n");
   EXPECT_EQ(pattern_text("band"),
             "axes j0:8 j1:3 | t0:5; j0 + t0 - 2 >= 0; -j0 - t0 + 9 >= 0; "
@@ -107,7 +107,7 @@ TEST(FibreGolden, Guards) {
             "axes j0:10 | t0:4; d0 = (j0 + t0) // 10; source (j0 + t0 - 10*d0, t0)\n");
 }
 
-TEST(FibreGolden, ScalarTargetsAndEmptySets) {
+TEST(Fibre, ScalarTargetsAndEmptySets) {
   IndexMap m({3}, {4});
   EXPECT_EQ(fibre_text(m.source, {}, {}), "axes | t0:3 t1:4; source (t0, t1)\n");
   EXPECT_EQ(fibre_text(m.source, std::vector{m[0] + 9}, std::vector<int64_t>{5}), "");
@@ -121,7 +121,7 @@ TEST(FibreGolden, ScalarTargetsAndEmptySets) {
 }
 
 // Coefficients whose combinations leave 64 bits: a scatter, not a wrong gather.
-TEST(FibreGolden, OverflowScatters) {
+TEST(Fibre, OverflowScatters) {
   IndexMap m({1 << 20, 1 << 20}, {1 << 20});
   const int64_t a = (int64_t{1} << 62) - 57, b = (int64_t{1} << 62) - 87;
   const int64_t c = (int64_t{1} << 61) - 1;
