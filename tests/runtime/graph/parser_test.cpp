@@ -1,4 +1,4 @@
-// Errors of the text notation: each points at what is wrong.
+// tests/runtime/graph/parser_test.cpp -- errors of the text notation: each points at what is wrong.
 #include "runtime/graph/parser.hpp"
 
 #include <gtest/gtest.h>
@@ -6,20 +6,10 @@
 #include <string>
 
 #include "runtime/graph/interpreter.hpp"
-#include "runtime/graph/text.hpp"
+#include "tests/runtime/graph/texts.hpp"
 
 namespace adjit::graph {
 namespace {
-
-std::string error_of(const std::string& text) {
-  try {
-    parse_graph(text);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::Parse) << error.what();
-    return error.what();
-  }
-  return "no error";
-}
 
 struct Case {
   const char* text;
@@ -91,76 +81,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"def main(float(3) x) -> (y) { y() custom=! x(r) }", "combine", "y()"},
         Case{"def main(float(3) x) -> (y) { y(i) = x(x(i)) }", "must be an integer", "x(i)"}));
 
-TEST(Parser, OperandTypesAreNamedWithTheirPlace) {
-  try {
-    parse_graph("def main(float(3) x, double(3) z) -> (y) {\n  y(i) = x(i) + z(i)\n}");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::DType);
-    EXPECT_NE(std::string(error.what()).find("<text>:2:15: '+'"), std::string::npos)
-        << error.what();
-  }
-}
-
-TEST(Parser, PowersAreThoseOfPython) {
-  const auto body = [](const std::string& text) {
-    const Graph graph =
-        parse_graph("def main(float(3) x) -> (y) { y(i) = " + text + " where i in 0:3 }");
-    return print_stage(graph, graph.stages[0]);
-  };
-  for (const auto& [python, spelled] : {std::pair{"-x(i) ** x(i)", "-pow(x(i), x(i))"},
-                                        {"x(i) ** -x(i)", "pow(x(i), -x(i))"},
-                                        {"x(i) ** x(i) ** 3", "pow(x(i), pow(x(i), 3))"},
-                                        {"2 * x(i) ** 3 * x(i)", "2 * pow(x(i), 3) * x(i)"},
-                                        {"-2 ** x(i)", "-pow(2, x(i))"},
-                                        {"(-2) ** x(i)", "pow(-2, x(i))"}})
-    EXPECT_EQ(body(python), body(spelled)) << python;
-}
-
 TEST(Parser, AnEquivalentFunctionIsReadAndChangesNothing) {
   const char* plain = "def f(float(3) x) -> (y) { y(i) = x(i + j) where j in 0:1 }";
   const char* noted = "def f(float(3) x) -> (y) { y(i) = x(i + j) <=> copy(x) where j in 0:1 }";
   const auto reduced = [](std::string text) { return text.replace(text.find(" = "), 3, " +=! "); };
   EXPECT_EQ(print(parse_graph(reduced(noted))), print(parse_graph(reduced(plain))));
-}
-
-TEST(Parser, AConstantOnTheLeftMakesAResultThatReachesIt) {
-  const Graph total = parse_graph("def f(float(4) x) -> (y) { y(0) +=! x(i) }");
-  EXPECT_EQ(total.stages[0].kind, StageKind::Compute);
-  EXPECT_EQ(total.info(total.outputs[0]).shape, std::vector<int64_t>{1});
-  const Graph column = parse_graph("def f(float(4, 3) x) -> (y) { y(0, i, 0) +=! x(i, j) }");
-  EXPECT_EQ(column.info(column.outputs[0]).shape, (std::vector<int64_t>{1, 4, 1}));
-  const Graph third = parse_graph("def f(float(4) x) -> (y) { y(2) +=! x(i) }");
-  EXPECT_EQ(third.info(third.outputs[0]).shape, std::vector<int64_t>{3});
-  const double numbers[] = {1, 2, 3, 4};
-  const Array x[] = {Array::of(DType::Float32, {4}, numbers)};
-  const Array y = interpret(third, x)[0];
-  EXPECT_EQ(std::vector<double>({y.at(0), y.at(1), y.at(2)}), std::vector<double>({0, 0, 10}));
-}
-
-TEST(Parser, AConstantOnTheLeftOfADeclaredShapeIsAScatter) {
-  const Graph graph = parse_graph("def f(float(4) x) -> (y) { float(5) y(2) +=! x(i) }");
-  EXPECT_EQ(graph.stages[0].kind, StageKind::Scatter);
-}
-
-TEST(Parser, CommentsAndSemicolons) {
-  const Graph graph = parse_graph(
-      "# before\ndef main(float(3) x) -> (y) { # the body\n  y(i) = x(i); z(i) = y(i);\n}");
-  EXPECT_EQ(graph.stages.size(), 2u);
-}
-
-TEST(Parser, AParenthesisOnTheNextLineBeginsAStatement) {
-  const Graph graph = parse_graph(
-      "def main(float(3) x, float s) -> (y, v) {\n  y(i) = x(i) * s\n  (v, w)() argmax=! (y(r), "
-      "r)\n}");
-  EXPECT_EQ(graph.stages.size(), 2u);
-}
-
-TEST(Parser, LongLinesAreCutAroundTheCaret) {
-  const std::string error =
-      error_of("def main(float(3) x) -> (y) { y(i) = " + std::string(5000, ' ') + "@ }");
-  EXPECT_LT(error.size(), 500u);
-  EXPECT_NE(error.find("1:5038"), std::string::npos) << error;
 }
 
 }  // namespace
