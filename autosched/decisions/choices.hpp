@@ -57,8 +57,8 @@ inline constexpr size_t kDecisions = static_cast<size_t>(Decision::Rematerialize
 std::string_view name_of(Decision decision);
 Phase phase_of(Decision decision);
 /// What compilations do not search over. Of these, large gains that were predicted were losses most
-/// often (docs/cost-model.md): a layout changes what every later nest does, and tasks depend on the
-/// machine's other work.
+/// often (docs/performance/cost-model.md): a layout changes what every later nest does, and tasks
+/// depend on the machine's other work.
 std::vector<Decision> fixed_decisions();
 
 struct Subject {

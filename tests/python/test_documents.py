@@ -39,3 +39,35 @@ def test_types_of_the_glossary_are_declared_where_it_says() -> None:
         if not re.search(rf"\b(?:struct|class|enum class) {name}\b", (ROOT / path).read_text())
     ]
     assert not missing
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_prose_is_wrapped(document: Path) -> None:
+    """At 100 columns, but for tables, printed blocks, and lines that one link fills."""
+    outside = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.M | re.S)
+    long = [line for line in outside.splitlines() if len(line) > 100]
+    assert not [line for line in long if not re.match(r" *\|| {4}|\S*\]\(\S+$", line)]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_lead_to_files(document: Path) -> None:
+    """Relative links, without what follows a number sign."""
+    outside = re.sub(r"^```.*?^```|`[^`]*`", "", document.read_text(), flags=re.M | re.S)
+    links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", outside)
+    missing = [
+        link
+        for link in links
+        if not re.match(r"https?:", link) and not (document.parent / link).exists()
+    ]
+    assert not missing
+
+
+@pytest.mark.parametrize(
+    "document",
+    [d for d in DOCUMENTS if "performance" not in d.parts and d.name != "CONTRIBUTING.md"],
+    ids=lambda path: path.relative_to(ROOT).as_posix(),
+)
+def test_times_stand_in_performance(document: Path) -> None:
+    """And rates: they grow old where nobody looks for them."""
+    outside = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.M | re.S)
+    assert not re.findall(r"\b[\d.,]+ ?(?:ms|us|ns|GB/s|GFLOP/s)\b", outside)

@@ -7,7 +7,7 @@ Compiles the gradient step of each row of the comparison, measures its kernels, 
 assembly of those that take at least a share of the time: of the innermost loop with the most
 vector arithmetic, how many instructions do vector arithmetic (and how many of these are
 multiply-adds), load, store, shuffle, gather, touch the stack (values that found no register), or
-do something else. Prints a Markdown table; docs/performance.md has one with what it says.
+do something else. Prints a Markdown table; docs/performance/README.md has one with what it says.
 """
 
 from __future__ import annotations
