@@ -5,12 +5,14 @@ from __future__ import annotations
 import inspect
 import math
 import re
+from pathlib import Path
 from typing import Any
 
 import adjit as aj
 import numpy as np
 import pytest
 import torch
+from adjit._trace import expr_operators, operators
 
 A = np.arange(12.0).reshape(3, 4)
 
@@ -175,6 +177,29 @@ def test_numpy_functions_on_expressions() -> None:
     k = aj.reduce_axis(4)
     got = aj.compute((3,), lambda i: np.sum(np.maximum(np.sqrt(aj.at(A, i, k)), 1.5), axis=k))
     np.testing.assert_allclose(got, np.maximum(np.sqrt(A), 1.5).sum(1))
+
+
+def test_operations_that_are_operators_take_expressions() -> None:
+    """A new row of the table of operations is one of them, too."""
+    table = (Path(__file__).parents[2] / "runtime" / "expr" / "op.hpp").read_text()
+    operations = re.findall(r'X\(\w+,\s+"(\w+)",\s+[123], (?!Select|Cast)', table)
+    assert len(operations) > 40
+    # min and max of the table are maximum and minimum of two; of one tensor they reduce.
+    named = [n for n in operations if n in operators.TABLE and n not in ("min", "max")]
+    missing = [n for n in named if n not in expr_operators._OPERATIONS]
+    assert not missing
+
+
+def test_operations_on_bits_and_sides() -> None:
+    n = np.array([5, 3, 12])
+    got = aj.compute((3,), lambda i: aj.bitwise_left_shift(aj.at(n, i), 2))
+    np.testing.assert_array_equal(got, n << 2)
+    got = aj.compute((3,), lambda i: aj.bitwise_right_shift(aj.at(n, i), 1))
+    np.testing.assert_array_equal(got, n >> 1)
+    got = aj.compute((3,), lambda i: aj.bitwise_invert(aj.at(n, i)))
+    np.testing.assert_array_equal(got, ~n)
+    got = aj.compute((3,), lambda i: aj.hypot(aj.at(A, i, 0), aj.at(A, i, 1)))
+    np.testing.assert_allclose(got, np.hypot(A[:, 0], A[:, 1]))
 
 
 @pytest.mark.parametrize(

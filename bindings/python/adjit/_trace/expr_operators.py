@@ -24,7 +24,8 @@ _OPERATIONS = {
     "multiply": "mul", "divide": "div", "logical_and": "and", "logical_or": "or",
     "logical_not": "not", "where": "select", "equal": "eq", "not_equal": "ne", "less": "lt",
     "less_equal": "le", "greater": "gt", "greater_equal": "ge", "bitwise_and": "bitand",
-    "bitwise_or": "bitor", "bitwise_xor": "bitxor",
+    "bitwise_or": "bitor", "bitwise_xor": "bitxor", "bitwise_invert": "invert",
+    "bitwise_left_shift": "lshift", "bitwise_right_shift": "rshift", "hypot": "hypot",
 }  # fmt: skip
 _REDUCERS = ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all")
 
