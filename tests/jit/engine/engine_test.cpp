@@ -54,7 +54,7 @@ TEST_F(EngineOnDisk, CompilesOnceThenMemoryThenDisk) {
   EXPECT_EQ(origin(*engine()), "disk");
 }
 
-// Entries of other sources are others: docs/architecture.md, Cache.
+// Entries of other sources are others: docs/internals/cache.md.
 TEST_F(EngineOnDisk, TheKeyNamesTheVersionAndTheSources) {
   const cache::Key key = engine()->key(request_of(parse_graph(kMatmul)));
   const std::string* made_by = key.find("adjit");

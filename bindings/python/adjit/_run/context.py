@@ -12,7 +12,7 @@ from .._core.library import ContextOptions, Handle, call, library
 
 @functools.cache
 def context() -> Handle:
-    """This process's context, made when first needed from the environment (see README)."""
+    """This process's context, made when first needed from the environment (docs/environment.md)."""
     options = ContextOptions(struct_size=ctypes.sizeof(ContextOptions))
     options.cancel, options.cancel_user = interrupts.hook(library)
     return Handle("context", lambda out: call("adjit_context_create", ctypes.byref(options), out))
