@@ -98,7 +98,7 @@ std::string print_piece(const FibrePiece& piece, const Domain& source) {
 
 // A read of one tensor in one stage, turned round: `stage` of `graph` reads the tensor by an affine
 // index.
-void add_fibre(Json& blocks, const std::string& name, Graph graph, std::string_view which,
+void add_fibre(Json& blocks, const std::string& name, const Graph& graph, std::string_view which,
                std::string_view tensor) {
   for (const Stage& stage : graph.stages) {
     if (stage_name(graph, stage) != which) continue;
