@@ -37,7 +37,7 @@ TEST(Lexer, UpdatesAreOneTokenWithTheirCombiner) {
   EXPECT_EQ(tokens_of("y max=! a"), "I:y U:max=! I:a $");
   EXPECT_EQ(tokens_of("+= +=! *=! argmin="), "U:+= U:+=! U:*=! U:argmin= $");
   EXPECT_EQ(tokens_of("a == b"), "I:a Y:== I:b $") << "a comparison is none";
-  EXPECT_EQ(tokens_of("max == b"), "I:max Y:== I:b $");
+  EXPECT_EQ(tokens_of("max==b"), "I:max Y:== I:b $");
   EXPECT_EQ(tokens_of("other= b"), "I:other U:= I:b $") << "no combiner of that name";
 }
 

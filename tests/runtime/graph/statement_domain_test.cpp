@@ -58,6 +58,8 @@ TEST(StatementDomain, ReductionsAreShiftedToZeroAndResultsKeepRows) {
   const Domain sum = domain_of("y() +=! x(r) where r in 2:7");
   EXPECT_EQ(sum.extents, std::vector<int64_t>{5});
   EXPECT_TRUE(sum.is_box());
+  EXPECT_EQ(run_one("float(9) x", "y() +=! x(r) * float(r) where r in 2:7", {counting({9})}),
+            List{3 * 2 + 4 * 3 + 5 * 4 + 6 * 5 + 7 * 6});
   const Domain result = domain_of("y(i) = x(i) where i in 2:7");
   EXPECT_EQ(result.extents, std::vector<int64_t>{7});
   EXPECT_EQ(result.inequalities, std::vector<Affine>{Affine::variable(0, 1, -2)});

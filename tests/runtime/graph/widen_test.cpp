@@ -47,11 +47,13 @@ TEST(Widen, EveryFloatIsFloat64AndIntegersStay) {
 
 TEST(Widen, CombinersAndTheirIdentitiesAreWidened) {
   const Graph graph = parse_graph(
-      "def main(float(3) x) -> (y) { y() custom=! x(r) combine (a), (b) -> (a * b + 0.1 * a) "
-      "identity (1.0) }");
+      "def main(half(3) x) -> (y) { y() custom=! float(x(r)) combine (a), (b) -> (a * b + 0.1 * b) "
+      "identity (0.25) }");
   const Graph wide = widen(graph);
   for (ExprId id : wide.stages[0].combiner.combine) EXPECT_EQ(wide.pool.dtype(id), DType::Float64);
-  EXPECT_EQ(wide.pool.dtype(wide.stages[0].combiner.identity[0]), DType::Float64);
+  const ExprId identity = wide.stages[0].combiner.identity[0];
+  EXPECT_EQ(wide.pool.dtype(identity), DType::Float64);
+  EXPECT_EQ(wide.pool.value(identity), 0.25) << "casts that vanish move what is behind them";
 }
 
 TEST(Widen, ArraysKeepTheirValues) {
