@@ -12,6 +12,8 @@
 #include "autosched/cpu/tile/choose_tile.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
+#include "tests/autosched/random_moves.hpp"
+#include "tests/autosched/same_results.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -285,6 +287,32 @@ TEST(Heuristic, RowsOfEmptyAxes) {
     const TileProblem problem{
         graph, graph.stages[0], accesses, graph.stages[0].domain.extents, 256, 0, true};
     choose_reduction_tile(problem);
+  }
+}
+
+void expect_scheduled(const Graph& graph, const Program& program, uint64_t seed) {
+  EXPECT_TRUE(fallbacks_of(program).empty()) << "seed " << seed << ": " << program.fallbacks[0];
+  testing::expect_same_results(graph, program, seed);
+  const Program again = replay(graph, program.moves_json, program.cores, program.vector_bits);
+  ASSERT_EQ(print(again), print(program));
+}
+
+TEST(RandomGraphs, DefaultScheduleMeansTheGraph) {
+  for (uint64_t seed = 1; seed <= testing::fuzz_cases(60); ++seed) {
+    const Graph graph = testing::random_graph(
+        seed,
+        {.stages = 7, .scatters = true, .custom_combiners = true, .zero_extents = seed % 4 == 0});
+    expect_scheduled(graph, default_schedule(graph, {2, seed % 2 == 0 ? 512 : 256}), seed);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST(RandomGraphs, DefaultScheduleOfWhatSharesBuffers) {
+  for (uint64_t seed = 1; seed <= testing::fuzz_cases(250); ++seed) {
+    const Graph graph = testing::random_graph(
+        seed, {.stages = 6, .max_extent = seed % 3 == 0 ? 9 : 5, .sharing = true});
+    expect_scheduled(graph, default_schedule(graph, {2, seed % 2 == 0 ? 512 : 256}), seed);
+    if (::testing::Test::HasFatalFailure()) return;
   }
 }
 

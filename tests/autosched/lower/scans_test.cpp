@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include "autosched/analysis/verify.hpp"
 #include "runtime/graph/interpreter.hpp"
 #include "runtime/graph/text.hpp"
 #include "runtime/graph/verify.hpp"
 #include "tests/autosched/programs.hpp"
+#include "tests/runtime/graph/random_graph.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -80,6 +82,25 @@ TEST(LowerScans, AConditionalOneRunsWhateverItsTrips) {
 TEST(LowerScans, OtherGraphsStayAsTheyAre) {
   const Graph graph = matmul_graph(2, 3, 4);
   EXPECT_EQ(print(lower_scans(graph)), print(graph));
+}
+
+TEST(SeparateOutputs, EveryOutputIsAStageOfItsOwn) {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    Graph graph = testing::random_graph(seed, {.stages = 3});
+    graph.outputs.push_back(graph.outputs[0]);
+    graph.outputs.push_back(graph.inputs[0]);
+    graph.outputs.push_back(graph.inputs[0]);
+    const Graph separate = separate_outputs(graph);
+    const std::vector<size_t> stages = defining_stages(separate);
+    std::set<uint32_t> seen;
+    for (TensorId id : separate.outputs) {
+      EXPECT_NE(stages[id.value], SIZE_MAX);
+      EXPECT_TRUE(seen.insert(id.value).second);
+    }
+    const std::vector<Array> inputs = testing::small_inputs(graph, seed);
+    const std::vector<Array> a = interpret(graph, inputs), b = interpret(separate, inputs);
+    for (size_t k = 0; k < a.size(); ++k) EXPECT_EQ(a[k].bytes, b[k].bytes) << "seed " << seed;
+  }
 }
 
 }  // namespace

@@ -215,12 +215,5 @@ TEST(Search, AnswersAboutLoopsChangeLoopsOnly) {
     }
 }
 
-TEST(Choices, NumbersThatAreNotThereCountAsTheDefault) {
-  const Graph g = matmul_graph(64, 64, 64);
-  Choices choices({{{Decision::Tile, "C"}, 1000}, {{Decision::Pack, "nothing"}, 1}});
-  EXPECT_EQ(schedule_with(g, kTwoCores, choices).moves_json,
-            default_schedule(g, kTwoCores).moves_json);
-}
-
 }  // namespace
 }  // namespace adjit::sched

@@ -137,13 +137,5 @@ TEST(Cost, Roofline) {
   EXPECT_LT(roofline(0, 1e9, kOneCore, false), roofline(0, 1e9, kOneCore, true));
 }
 
-TEST(Cost, Prints) {
-  const std::string text =
-      print(analytic(scheduled(softmax_graph(4096, 1024)), kOneCore), kOneCore);
-  EXPECT_NE(text.find("on 1 core\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("kernel 0: y"), std::string::npos) << text;
-  EXPECT_NE(text.find("arithmetic"), std::string::npos) << text;
-}
-
 }  // namespace
 }  // namespace adjit::sched

@@ -37,14 +37,6 @@ ErrorCode refusal(const Json& file) {
   return ErrorCode::Internal;
 }
 
-TEST(CostNetwork, LogarithmWithStraightLines) {
-  EXPECT_EQ(log2_by_lines(1), 0);
-  EXPECT_EQ(log2_by_lines(8), 3);
-  EXPECT_EQ(log2_by_lines(0.25), -2);
-  EXPECT_EQ(log2_by_lines(3), 1.5);
-  for (double x = 0.01; x < 1e6; x *= 1.37) EXPECT_NEAR(log2_by_lines(x), std::log2(x), 0.09);
-}
-
 TEST(CostNetwork, FactorsArePositive) {
   EXPECT_EQ(factor_of(0), 1);
   EXPECT_EQ(factor_of(2), 3);
@@ -147,13 +139,6 @@ TEST(CostNetwork, ComputesWhatTheTrainerComputed) {
     EXPECT_TRUE(corrects);
   }
   EXPECT_TRUE(golden.contains("256") && golden.contains("512"));
-}
-
-TEST(CostNetwork, NamesEveryInput) {
-  const Program program = default_schedule(softmax_graph(64, 100), kOneCore);
-  for (const KernelCost& kernel : predict(program, kOneCore).kernels)
-    for (const NestCost& nest : kernel.nests)
-      EXPECT_EQ(nest.inputs.size(), network_input_names().size());
 }
 
 // The learned model may be off, but not so far that it says nothing of size.

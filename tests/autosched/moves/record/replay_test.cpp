@@ -1,9 +1,16 @@
 #include <algorithm>
 
+#include <cmath>
+#include <optional>
+#include "autosched/cpu/cost/cost.hpp"
 #include "autosched/cpu/schedule.hpp"
 #include "autosched/lower/initial_program.hpp"
+#include "runtime/graph/text.hpp"
 #include "tests/autosched/graphs_for_passes.hpp"
+#include "tests/autosched/mutated_moves.hpp"
 #include "tests/autosched/programs.hpp"
+#include "tests/autosched/random_moves.hpp"
+#include "tests/autosched/same_results.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -165,6 +172,80 @@ TEST(Replay, LoopMovesAndRewritingMovesMix) {
   p = compute_at(p, stage_of(p, "s"), stage_of(p, "y"), 1);
   p = vectorize(p, stage_of(p, "y"), 1, 4);
   expect_faithful(p, g);
+}
+
+void expect_same_again(const Graph& graph, const Program& program, uint64_t seed) {
+  EXPECT_TRUE(fallbacks_of(program).empty()) << "seed " << seed << ": " << program.fallbacks[0];
+  testing::expect_same_results(graph, program, seed);
+  const Program again = replay(graph, program.moves_json, program.cores, program.vector_bits);
+  ASSERT_EQ(print(again), print(program));
+}
+
+TEST(RandomGraphs, EveryLegalMoveOfWhatSharesBuffers) {
+  for (uint64_t seed = 1; seed <= testing::fuzz_cases(250); ++seed) {
+    const Graph graph =
+        testing::random_graph(seed, {.stages = 5, .max_extent = 5, .sharing = true});
+    expect_same_again(graph, testing::random_program(graph, seed, 40), seed);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST(RandomGraphs, EveryLegalMoveMeansTheGraph) {
+  size_t made = 0;
+  for (uint64_t seed = 1; seed <= testing::fuzz_cases(80); ++seed) {
+    const Graph graph = testing::random_graph(
+        seed,
+        {.stages = 5, .scatters = true, .custom_combiners = true, .zero_extents = seed % 8 == 0});
+    const Program program = testing::random_program(graph, seed, 40, &made);
+    expect_same_again(graph, program, seed);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+  EXPECT_GT(made, testing::fuzz_cases(80));
+}
+
+struct ReplayCounts {
+  size_t refused = 0, taken = 0;
+};
+
+void expect_refused_or_faithful(const Graph& graph, const std::string& moves, uint64_t seed,
+                                ReplayCounts& counts) {
+  SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + print(graph) + moves);
+  std::optional<Program> program;
+  try {
+    program = replay(graph, moves, 2, 512);
+  } catch (const Error& error) {
+    ++counts.refused;
+    ASSERT_EQ(error.code(), ErrorCode::Schedule) << error.what();
+    return;
+  }
+  ++counts.taken;
+  ASSERT_TRUE(std::isfinite(predict(*program, kTwoCores).microseconds));
+  testing::expect_same_results(graph, *program, seed);
+}
+
+TEST(ReplayFuzz, MutatedDefaultSchedules) {
+  ReplayCounts counts;
+  for (uint64_t seed = 1; seed <= testing::fuzz_cases(2000); ++seed) {
+    const Graph graph = testing::random_graph(
+        seed / 8, {.stages = 4, .max_extent = 20, .scatters = true, .custom_combiners = true});
+    const Program made = default_schedule(graph, kTwoCores);
+    expect_refused_or_faithful(graph, testing::MutatedMoves(made.moves_json, seed)(), seed, counts);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+  EXPECT_GT(counts.refused, testing::fuzz_cases(2000) / 4);
+  EXPECT_GT(counts.taken, testing::fuzz_cases(2000) / 8);
+}
+
+TEST(ReplayFuzz, MutatedRandomSchedules) {
+  ReplayCounts counts;
+  for (uint64_t seed = 1; seed <= testing::fuzz_cases(2000); ++seed) {
+    const Graph graph = testing::random_graph(seed / 8, {.stages = 4, .scatters = true});
+    const Program made = testing::random_program(graph, seed / 8, 40);
+    expect_refused_or_faithful(graph, testing::MutatedMoves(made.moves_json, seed)(), seed, counts);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+  EXPECT_GT(counts.refused, testing::fuzz_cases(2000) / 4);
+  EXPECT_GT(counts.taken, testing::fuzz_cases(2000) / 8);
 }
 
 }  // namespace

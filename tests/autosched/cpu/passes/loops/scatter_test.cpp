@@ -2,9 +2,12 @@
 // lanes, tasks and parts.
 #include "autosched/cpu/passes/loops/scatter.hpp"
 
+#include "autosched/analysis/verify.hpp"
+#include "autosched/cpu/schedule.hpp"
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/lower/prefix.hpp"
 #include "autosched/program/nests.hpp"
+#include "autosched/search/search.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
@@ -178,6 +181,35 @@ TEST(ScatterSchedule, RunningSumsInterleaveRows) {
   EXPECT_EQ(loops(p, 0, LoopKind::Unrolled).size(), 1u) << print(p);
   EXPECT_EQ(loops(p, 0, LoopKind::Unrolled)[0]->axis, 0u);
   expect_faithful(p, graph);
+}
+
+// Rows go four at a time through one core: a task's share of them is a multiple of that.
+TEST(RunningSchedule, TasksTakeWholeGroupsOfRows) {
+  for (int64_t rows : {1902, 588, 577, 1024}) {
+    const Graph g = parse_graph("def f(float(" + std::to_string(rows) +
+                                ", 976) x) -> (y) { y(i, j) +=! x(i, r_k) where i in 0:" +
+                                std::to_string(rows) + ", j in 0:976, r_k in 0:976, r_k <= j }");
+    ASSERT_TRUE(lower_running(g).stages[0].running);
+    const Program program = default_schedule(g, {2, 512});
+    EXPECT_EQ(parallel_depth(program.kernels[0].root), 1u) << rows;
+    EXPECT_NO_THROW(verify(program)) << rows;
+  }
+}
+
+// The lanes and the chains of rows take the whole of an axis: tasks are over another one, if any.
+TEST(RunningSchedule, TasksTakeAnAxisThatHasALoop) {
+  for (int64_t outer : {1, 2, 64}) {
+    const std::string n = std::to_string(outer);
+    const Graph g =
+        parse_graph("def f(double(" + n +
+                    ", 392, 32) x) -> (y) { y(i, j, k) +=! x(i, r_l, k) where i in 0:" + n +
+                    ", j in 0:392, k in 0:32, r_l in 0:392, r_l <= j }");
+    ASSERT_TRUE(lower_running(g).stages[0].running);
+    const Program program = default_schedule(g, {2, 512});
+    EXPECT_NO_THROW(verify(program)) << n;
+    EXPECT_EQ(parallel_depth(program.kernels[0].root), outer > 1 ? 1u : 0u) << print(program);
+    EXPECT_NO_THROW(chosen_schedule(g, {2, 512})) << n;
+  }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // tests/autosched/cpu/passes/pack/profit_test.cpp -- operands whose rows a tile waits for.
 #include "autosched/cpu/passes/pack/profit.hpp"
 
+#include "autosched/cpu/schedule.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
@@ -49,6 +50,27 @@ TEST(OperandRows, ConflictingRowsAreCopiedAlongTheTile) {
   EXPECT_EQ(found(512, 512, 512, 512).conflicting, 0u) << "2048 bytes apart";
   EXPECT_EQ(found(128, 512, 512, 512).conflicting, SIZE_MAX) << "a short reduction";
   EXPECT_EQ(found(512, 500, 512, 512).conflicting, SIZE_MAX);
+}
+
+// A tile of 6 x 2 vectors waits for the lines of rows that leave the first cache; one of 14 x 2 has
+// twice as many multiply-adds for them, but waits where two start in a cycle. Short reductions keep
+// their rows there, unless these lie on too many pages.
+TEST(PackingProfit, SmallTilesDoNotWaitForLines) {
+  const auto packed = [](int64_t rows, int vector_bits, int fma_bits = 512) {
+    const std::string n = std::to_string(rows);
+    const Graph graph = parse_graph("def main(float(" + n + ", 513) x, float(" + n +
+                                    ", 509) y) -> (t) { t(i, j) +=! x(r, i) * y(r, j) }");
+    Target target{2, vector_bits};
+    target.fma_bits = fma_bits;
+    const std::string text = print(default_schedule(graph, target));
+    return std::pair(text.find("x_packed") != text.npos, text.find("y_packed") != text.npos);
+  };
+  EXPECT_EQ(packed(511, 256), std::pair(true, true));
+  EXPECT_EQ(packed(511, 512), std::pair(false, false));
+  EXPECT_EQ(packed(511, 512, 1024), std::pair(true, true));
+  EXPECT_EQ(packed(150, 256), std::pair(false, true));
+  EXPECT_EQ(packed(150, 256, 256), std::pair(false, false));
+  EXPECT_EQ(packed(100, 256), std::pair(false, false));
 }
 
 }  // namespace

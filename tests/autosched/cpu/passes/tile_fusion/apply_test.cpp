@@ -80,21 +80,6 @@ TEST(RowBlocks, DoNotDependOnTheCores) {
   for (const int cores : {1, 3, 16}) EXPECT_EQ(blocks(cores), with_two) << cores;
 }
 
-TEST(RowBlocks, OnlyWhereTheyPay) {
-  EXPECT_FALSE(has_move(default_schedule(attention(2, 64, 64, 16), Target{2, 512}), "split_axis"))
-      << "fits the caches";
-  // Columns are reduced by what others need of them: no rows are apart.
-  const Graph columns = parse_graph(
-      "def main(float(256, 16) x, float(256, 16) y) -> (o) {\n"
-      "  s(i, j) +=! x(i, r) * y(j, r)\n"
-      "  m(i) max=! s(i, r)\n  n(j) max=! s(r, j) where j in 0:256, r in 0:256\n"
-      "  t(i, j) = exp(s(i, j) - m(i) - n(j))\n"
-      "  o(i, d) +=! t(i, r) * x(r, d) where i in 0:256, d in 0:16, r in 0:256\n}");
-  const Program p = default_schedule(columns, small_caches());
-  EXPECT_FALSE(has_move(p, "split_axis"));
-  expect_faithful(p, columns);
-}
-
 TEST(RowBlocks, MayBeTurnedDown) {
   const Graph graph = attention(2, 256, 48, 8);
   Choices choices(Answers{{{Decision::TileFusion, "s"}, 1}});

@@ -1,0 +1,69 @@
+// tests/autosched/moves/inline_test.cpp -- stages substituted into what reads them.
+#include <gtest/gtest.h>
+
+#include "tests/autosched/programs.hpp"
+
+namespace adjit::sched {
+namespace {
+
+using StageNumbers = std::vector<size_t>;
+
+TEST(Inline, SubstitutesIntoEveryReader) {
+  const Graph g = softmax_graph(4, 6);
+  const Program p = inline_stages(plain(g), StageNumbers{1});
+  EXPECT_EQ(p.graph.stages.size(), 3u);
+  EXPECT_EQ(p.kernels.size(), 3u);
+  EXPECT_EQ(p.scopes[g.stages[1].results[0].value], Scope::None);
+  expect_faithful(p, g);
+  expect_refused([&] { inline_stages(plain(g), StageNumbers{0}); }, "without a combiner");
+  expect_refused([&] { inline_stages(plain(g), StageNumbers{3}); }, "output");
+}
+
+TEST(Inline, KeepsPredicatesAndRows) {
+  Builder b;
+  ExprPool& pool = b.graph.pool;
+  const TensorId x = b.input("x", {9});
+  Domain rows;
+  rows.extents = {9};
+  rows.output_rank = 1;
+  rows.inequalities = {Affine::variable(0, 1, -2)};  // i >= 2; elsewhere 0
+  const TensorId t =
+      add_compute(b.graph, "t", rows, {},
+                  {pool.make(Op::Exp, {b.at(x, {pool.sub(b.axis(0), b.integer(2))})})})[0];
+  const ExprId back = pool.sub(b.axis(0), b.integer(3));
+  b.output(b.stage("y", {12}, 1, CombinerKind::None,
+                   b.at(t, {back}, pool.make(Op::Le, {b.integer(0), back}))));
+  expect_faithful(inline_stages(plain(b.graph), StageNumbers{0}), b.graph);
+}
+
+TEST(Inline, ChainsCollapseAtOnce) {
+  Builder b;
+  TensorId t = b.input("x", {5});
+  for (int k = 0; k < 50; ++k)
+    t = b.stage("t", {5}, 1, CombinerKind::None,
+                b.graph.pool.make(Op::Sin, {b.at(t, {b.axis(0)})}));
+  b.output(t);
+  StageNumbers all;
+  for (size_t s = 0; s < 49; ++s) all.push_back(s);
+  const Program p = inline_stages(plain(b.graph), all);
+  EXPECT_EQ(p.kernels.size(), 1u);
+  expect_faithful(p, b.graph);
+}
+
+TEST(Recompute, LeavesTheStageForTheCaller) {
+  Builder b;
+  const TensorId x = b.input("x", {5});
+  const TensorId y =
+      b.stage("y", {5}, 1, CombinerKind::None, b.graph.pool.make(Op::Exp, {b.at(x, {b.axis(0)})}));
+  const TensorId z =
+      b.stage("z", {5}, 1, CombinerKind::None, b.graph.pool.neg(b.at(y, {b.axis(0)})));
+  b.output(y);
+  b.output(z);
+  const Program p = recompute(plain(b.graph), StageNumbers{0});
+  EXPECT_TRUE(p.readers[y.value].empty());
+  expect_faithful(p, b.graph);
+  expect_faithful(fuse_siblings(p, StageNumbers{0, 1}), b.graph);
+}
+
+}  // namespace
+}  // namespace adjit::sched

@@ -1,0 +1,55 @@
+// tests/autosched/moves/interleave_test.cpp -- several rows at once in what is attached to a loop.
+#include <gtest/gtest.h>
+
+#include "tests/autosched/programs.hpp"
+
+namespace adjit::sched {
+namespace {
+
+// A softmax whose maxima, exponentials and sums are computed row by row.
+Program rows_of_softmax(const Graph& graph) {
+  Program p = plain(graph);
+  for (size_t s : {2, 1, 0}) p = compute_at(std::move(p), s, 3, 1);
+  return p;
+}
+
+TEST(Interleave, WhatIsAttachedTakesGroupsOfRows) {
+  const Graph g = softmax_graph(24, 10);
+  const Program p = interleave(rows_of_softmax(g), 3, 1, 4);
+  const Nest& root = p.kernels[0].root;
+  EXPECT_EQ(root.loops[0].step, 4);
+  EXPECT_EQ(root.loops[0].trips, 6);
+  EXPECT_EQ(root.loops[1].axis, 0u);
+  EXPECT_EQ(root.loops[1].trips, 4);
+  for (const Nest::Attached& attached : root.attached) {
+    EXPECT_EQ(attached.depth, 1u);
+    EXPECT_EQ(attached.nest.spans[0], 4);
+  }
+  expect_faithful(p, g);
+}
+
+TEST(Interleave, OnlyGroupsThatDivideTheRows) {
+  const Graph g = softmax_graph(24, 10);
+  expect_faithful(interleave(rows_of_softmax(g), 3, 1, 24), g);
+  for (const int64_t rows : {5, 7, 48})
+    EXPECT_THROW(interleave(rows_of_softmax(g), 3, 1, rows), Error) << rows;
+  EXPECT_THROW(interleave(rows_of_softmax(g), 3, 1, 0), Error);
+  EXPECT_THROW(interleave(rows_of_softmax(g), 3, 1, -4), Error);
+}
+
+TEST(Interleave, OnlyTheLoopThatSomethingIsAttachedTo) {
+  const Graph g = softmax_graph(24, 10);
+  EXPECT_THROW(interleave(plain(g), 3, 1, 4), Error) << "nothing is attached";
+  EXPECT_THROW(interleave(rows_of_softmax(g), 3, 2, 2), Error);
+  EXPECT_THROW(interleave(rows_of_softmax(g), 3, 9, 2), Error);
+}
+
+TEST(Interleave, IsReplayed) {
+  const Graph g = softmax_graph(24, 10);
+  const Program p = interleave(rows_of_softmax(g), 3, 1, 4);
+  EXPECT_TRUE(has_move(p, "interleave"));
+  EXPECT_EQ(print(replay(g, p.moves_json, p.cores, p.vector_bits)), print(p));
+}
+
+}  // namespace
+}  // namespace adjit::sched

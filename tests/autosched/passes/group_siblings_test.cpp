@@ -1,0 +1,64 @@
+// tests/autosched/passes/group_siblings_test.cpp -- which stages share one pass.
+#include "autosched/passes/group_siblings.hpp"
+
+#include <gtest/gtest.h>
+
+#include "runtime/graph/text.hpp"
+#include "runtime/process/json.hpp"
+#include "tests/autosched/programs.hpp"
+
+namespace adjit::sched {
+namespace {
+
+TEST(SiblingGroups, ShareOnePassUnlessTheyDependOnEachOther) {
+  Builder b;
+  ExprPool& p = b.graph.pool;
+  const TensorId x = b.input("x", {6, 40});
+  const auto ij = [&](TensorId t) { return b.at(t, {b.axis(0), b.axis(1)}); };
+  const TensorId u = b.stage("u", {6, 40}, 2, CombinerKind::None, p.make(Op::Exp, {ij(x)}));
+  const TensorId v = b.stage("v", {6, 40}, 2, CombinerKind::None, p.neg(ij(x)));
+  const TensorId s = b.stage("s", {6, 40}, 1, CombinerKind::Sum, ij(u));
+  const TensorId w =
+      b.stage("w", {6, 40}, 2, CombinerKind::None, p.mul(ij(x), b.at(s, {b.axis(0)})));
+  for (TensorId t : {u, v, w}) b.output(t);
+  Choices own;
+  const Program program = fuse_sibling_groups(plain(b.graph), {}, own);
+  EXPECT_EQ(program.kernels.size(), 3u);  // (u, v), s, w
+  expect_faithful(program, b.graph);
+}
+
+// A fusion moves what reads a member behind the group: stages that were asked and others change
+// places, and those are found all the same.
+TEST(SiblingGroups, AreFoundWhereAFusionReordersTheStages) {
+  const Graph graph = parse_graph(R"(def f(float(40) a, float(6, 40) x) -> (w, v, r, s, t) {
+  w(i) = exp(a(i))
+  u(i, j) = exp(x(i, j))
+  r(i) +=! u(i, k)
+  s(i, j) = sin(x(i, j))
+  v(i) = cos(a(i))
+  t(i, j) = cos(x(i, j))
+})");
+  Choices own;
+  const Program program = fuse_sibling_groups(plain(graph), {}, own);
+  EXPECT_EQ(program.kernels.size(), 3u);  // (w, v), (u, s, t), r
+  expect_faithful(program, graph);
+}
+
+// Every fusion takes time for the whole program, so there is one a group and not one a stage.
+TEST(SiblingGroups, AreFusedAsAWhole) {
+  constexpr size_t kStages = 800;
+  Builder b;
+  ExprPool& p = b.graph.pool;
+  const TensorId x = b.input("x", {kStages, 3});
+  for (size_t k = 0; k < kStages; ++k)
+    b.output(b.stage("s" + std::to_string(k), {3}, 1, CombinerKind::None,
+                     p.neg(b.at(x, {p.constant_int(static_cast<int64_t>(k)), b.axis(0)}))));
+  Choices own;
+  const Program program = fuse_sibling_groups(plain(b.graph), {}, own);
+  EXPECT_LE(program.kernels.size(), kStages / 50);
+  EXPECT_LE(Json::parse(program.moves_json).size(), program.kernels.size());
+  expect_faithful(program, b.graph);
+}
+
+}  // namespace
+}  // namespace adjit::sched
