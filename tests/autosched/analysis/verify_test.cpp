@@ -41,7 +41,9 @@ TEST(VerifyProgram, EveryTensorHasAScopeThatFits) {
 }
 
 TEST(VerifyProgram, EveryStageIsInOneNest) {
-  expect_illegal([](Program& p) { root(p).attached.pop_back(); }, "is in no kernel");
+  Program missing = plain(softmax_graph(12, 40));
+  missing.kernels.erase(missing.kernels.begin());
+  expect_refused([&] { verify(missing); }, "stage 'm' is in no kernel");
   expect_illegal([](Program& p) { root(p).attached[0].nest.stage = 3; }, "in two nests");
   expect_illegal([](Program& p) { root(p).attached[0].nest.stage = 99; }, "does not exist");
 }

