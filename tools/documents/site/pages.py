@@ -1,43 +1,37 @@
-"""Hooks of MkDocs: pages made of the sources, and links that lead out of docs/.
-
-api/python.md has what `adjit` exports, by the module that defines it, from its docstrings
-(operators are made when the package is loaded: operators.md); api/c.md is the C header.
-"""
+"""Pages of the site that are made of the sources, and Markdown as MkDocs reads it."""
 
 from __future__ import annotations
 
 import ast
 import re
 from pathlib import Path
-from typing import Any
-
-from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGE = ROOT / "bindings" / "python" / "adjit"
 HEADER = ROOT / "bindings" / "c" / "adjit.h"
 
 
-def on_files(files: Any, config: Any) -> Any:
-    """Adds the pages that are in no file."""
-    for name, text in (("api/python.md", python_page()), ("api/c.md", c_page())):
-        files.append(File.generated(config, name, content=text))
-    return files
+def indented(markdown: str) -> str:
+    """Lists as Python-Markdown wants them.
 
-
-def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """A link to a file outside docs/ becomes the file's path."""
-    here = (ROOT / "docs" / page.file.src_uri).parent
-
-    def shown(link: re.Match[str]) -> str:
-        text, address = link[1], link[2]
-        if re.match(r"https?:|#", address):
-            return link[0]
-        target = (here / address.partition("#")[0]).resolve()
-        inside = target.is_relative_to(ROOT / "docs") and target.suffix not in (".txt", ".py")
-        return link[0] if inside else f"{text} (`{target.relative_to(ROOT)}`)"
-
-    return re.sub(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)", shown, markdown)
+    What belongs to an item stands four columns in; an item of paragraphs ends with an empty line.
+    """
+    lines: list[str] = []
+    width, fenced, paragraphs = 0, False, False
+    for line in markdown.splitlines():
+        if line.startswith("```"):
+            fenced = not fenced
+        marker = None if fenced else re.match(r"(?:-|\d+\.) ", line)
+        if marker:
+            if width and paragraphs and lines[-1]:
+                lines.append("")
+            width, paragraphs = len(marker[0]), False
+        elif not line:
+            paragraphs = True
+        elif not line.startswith(" " * max(width, 1)):
+            width = 0
+        lines.append(" " * (4 - width) + line if width and line and not marker else line)
+    return "\n".join(lines) + "\n"
 
 
 def python_page() -> str:
