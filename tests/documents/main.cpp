@@ -1,7 +1,7 @@
 // tests/documents/main.cpp -- prints what tools/documents puts into docs/.
 //
-//   print_documents walkthrough TRACED STRIDED MASKED   JSON: the blocks of docs/walkthrough by
-//   name print_documents moves                               docs/moves.md
+//   print_documents walkthrough TRACED STRIDED MASKED   JSON: the blocks of docs/walkthrough
+//   print_documents moves                               docs/moves.md
 //
 // TRACED, STRIDED and MASKED are files with a graph in text notation.
 #include <fstream>

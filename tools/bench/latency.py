@@ -11,7 +11,7 @@ chain   first and later calls of 10,000 operations on 64 numbers one after the o
 warm    a call on 16 numbers: through the C interface, and from Python beside other frameworks
 
 Every first call has a process of its own; the fastest of the repeats counts. Milliseconds, and
-microseconds for warm calls. docs/performance/benchmarks.md has a table.
+microseconds for warm calls. docs/performance/how-to-benchmark.md has a table.
 """
 
 from __future__ import annotations
