@@ -62,8 +62,8 @@ constexpr MoveRow kMoves[] = {
      }},
     {"unroll",
      "",
-     "Moves the inner part of the innermost loop over an axis into the register tile, as instances "
-     "of the body that are computed together.",
+     "Moves the inner part of the innermost loop over an axis into the register tile: several "
+     "instances of the body are computed together.",
      {{{"stage", "a stage, by name"},
        {"axis", "an axis of the stage, by number"},
        {"factor", "instances"}}},
@@ -81,12 +81,12 @@ constexpr MoveRow kMoves[] = {
      }},
     {"store_nontemporal",
      "stream",
-     "Stores the results of a stage past the caches.",
+     "Stores the results of a stage past the caches (non-temporal stores).",
      {{{"stage", "a stage, by name"}}},
      [](Program& p, const MoveEntry& e) { p = store_nontemporal(std::move(p), e.stage("stage")); }},
     {"prefetch",
      "fetch_ahead",
-     "Lets a stage fetch into the caches what it will read in the next iteration of a loop.",
+     "Fetches into the caches, in each iteration of a loop, what the stage reads in the next one.",
      {{{"stage", "a stage, by name"},
        {"axis", "the axis of the loop; left out: the loop that the stage is computed in"}}},
      [](Program& p, const MoveEntry& e) {
@@ -107,8 +107,8 @@ constexpr MoveRow kMoves[] = {
      }},
     {"interleave",
      "group_rows",
-     "Groups the iterations of the loop in which stages are computed, so that what is attached is "
-     "computed for several of them at once.",
+     "Groups the iterations of a loop: the stages that are computed in it are computed for a whole "
+     "group at once.",
      {{{"stage", "a stage, by name"},
        {"depth", "how many loops go around what is attached"},
        {"rows", "iterations in a group; it divides the loop's trips"}}},
@@ -134,8 +134,8 @@ constexpr MoveRow kMoves[] = {
      }},
     {"rematerialize",
      "",
-     "Computes a stage again just before a reader, for that and all later readers, so that its "
-     "result need not be kept between.",
+     "Computes a stage again just before a reader, for that and all later readers: its result need "
+     "not be kept in between.",
      {{{"stage", "a stage, by name"}, {"reader", "the first stage that reads the second result"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), reader = e.stage("reader");
@@ -175,7 +175,7 @@ constexpr MoveRow kMoves[] = {
      }},
     {"scatter_layout",
      "scatter_rows",
-     "Lets a scatter write an array in which one dimension of its result is innermost; a stage "
+     "Lets a scatter write an array in which one dimension of its result is innermost. A stage "
      "behind it puts the elements in their places.",
      {{{"stage", "a stage, by name"},
        {"dimension", "a dimension of the result, not the innermost"},
@@ -189,16 +189,16 @@ constexpr MoveRow kMoves[] = {
      }},
     {"scatter_accumulate",
      "weigh_rows",
-     "Lets a scatter that adds weighed values to rows which data names add whole rows: values, "
-     "weights and indices are computed by stages in front.",
+     "For a scatter that adds weighted values to rows at indices that are data: adds a whole row "
+     "at a time, with lanes along it. Stages in front compute values, weights and indices.",
      {{{"stage", "a stage, by name"}}},
      [](Program& p, const MoveEntry& e) {
        p = scatter_accumulate(std::move(p), e.stage("stage"));
      }},
     {"gather_reduce",
      "sum_rows",
-     "Lets a sum over rows of an operand which data names add whole rows: weights and indices are "
-     "computed by stages in front.",
+     "For a sum over rows of an operand at indices that are data: sums whole rows, with lanes "
+     "along them, in a stage of its own. Stages in front compute weights and indices.",
      {{{"stage", "a stage, by name"}, {"operand", "the tensor whose rows are read, by name"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
@@ -206,7 +206,7 @@ constexpr MoveRow kMoves[] = {
      }},
     {"schedule_scan",
      "schedule_steps",
-     "Makes moves on the steps of a scan, which are a program of their own.",
+     "Makes moves on the program of a scan's steps.",
      {{{"stage", "a stage, by name"}, {"moves", "the moves on the steps"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
@@ -232,8 +232,8 @@ constexpr MoveRow kMoves[] = {
      }},
     {"pack",
      "",
-     "Copies an operand of a stage into the order in which the stage reads it, by a stage in "
-     "front.",
+     "Copies an operand of a stage into the order in which the stage reads it. The copy is a stage "
+     "in front.",
      {{{"stage", "a stage, by name"},
        {"operand", "the tensor to copy, by name"},
        {"dimensions",
@@ -261,8 +261,8 @@ constexpr MoveRow kMoves[] = {
      }},
     {"materialize_common",
      "hoist",
-     "Makes the largest expressions that stages compute of some axes only results of a stage in "
-     "front: the reverse of inlining.",
+     "Computes the largest expressions that depend on some axes only in a stage in front, once for "
+     "all stages: the reverse of inlining.",
      {{{"stages", "stages, by name"},
        {"axes", "for each stage, the axes that the expressions depend on"}}},
      [](Program& p, const MoveEntry& e) {
@@ -292,7 +292,7 @@ constexpr MoveRow kMoves[] = {
      }},
     {"fuse_axes",
      "merge_axes",
-     "Makes one axis of two output axes that follow each other; a stage behind it gives the result "
+     "Makes one axis of two output axes that follow each other. A stage behind it gives the result "
      "its shape.",
      {{{"stage", "a stage, by name"}, {"axis", "the first of the two axes, by number"}}},
      [](Program& p, const MoveEntry& e) {
@@ -301,7 +301,7 @@ constexpr MoveRow kMoves[] = {
      }},
     {"transpose_output",
      "transpose_results",
-     "Computes a stage with an output axis innermost; a stage behind it puts the results where "
+     "Computes a stage with an output axis innermost. A stage behind it puts the results where "
      "they were.",
      {{{"stage", "a stage, by name"}, {"axis", "an output axis, not the last, by number"}}},
      [](Program& p, const MoveEntry& e) {
@@ -310,8 +310,8 @@ constexpr MoveRow kMoves[] = {
      }},
     {"pad_leading_dimension",
      "pad_rows",
-     "Leaves room behind each innermost row of a result in the workspace, so that rows do not "
-     "share sets of the L1 cache.",
+     "Leaves room behind each innermost row of a result in the workspace, so that rows do not fall "
+     "into the same sets of the L1 cache.",
      {{{"stage", "a stage, by name"}, {"gap", "elements behind each row"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
@@ -319,7 +319,7 @@ constexpr MoveRow kMoves[] = {
      }},
     {"alias_reshape",
      "in_place",
-     "Gives a stage that only reads a tensor in another shape no kernel: its result is that "
+     "Removes the kernel of a stage that only reads a tensor in another shape: its result is that "
      "tensor's memory.",
      {{{"stage", "a stage, by name"}}},
      [](Program& p, const MoveEntry& e) { p = alias_reshape(std::move(p), e.stage("stage")); }},
