@@ -7,6 +7,22 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
+#: Sources without a test of their name, by folder. No other may be; one that gets a test leaves.
+WITHOUT_A_TEST = {
+    "bindings/c": "arrays boundary interpreter",
+    "jit/cpu": "machine",
+    "jit/emit/ir": "outlined",
+    "jit/emit/math": "error_functions exponentials hyperbolic library_calls logarithms",
+    "jit/engine": "cost_report export_library export_math export_source profile",
+    "runtime/trace": "lowering lowering_unit path_condition rows splice weak_scalar",
+    "runtime/trace/ops": (
+        "activation binary classification contraction convolution creation cumulative "
+        "einsum gathering indexing joining loss normalization operator operator_call "
+        "padding pooling random reduction_table resampling selection shape softmax "
+        "stage_builder triangle unary view_table"
+    ),
+}
+
 
 def rooms() -> dict[str, set[str]]:
     """{folder: the folders that its sources may include}, by the adjit_folder calls."""
@@ -46,3 +62,24 @@ def test_includes_run_downwards() -> None:
                     upwards.append(f"{path} includes {included}")
     assert files > 400
     assert not upwards, "\n".join(upwards)
+
+
+def test_every_source_has_a_test_of_its_name() -> None:
+    """tests/FOLDER/NAME_test.cpp tests FOLDER/NAME.cpp, but for those listed above."""
+    without: dict[str, set[str]] = {}
+    sources = 0
+    for top in ("runtime", "autosched", "jit", "bindings/c"):
+        for source in sorted((ROOT / top).rglob("*.cpp")):
+            path = source.relative_to(ROOT)
+            sources += 1
+            if not (ROOT / "tests" / path.parent / f"{path.stem}_test.cpp").exists():
+                without.setdefault(path.parent.as_posix(), set()).add(path.stem)
+    assert sources > 350
+    assert without == {folder: set(names.split()) for folder, names in WITHOUT_A_TEST.items()}
+
+
+def test_tests_of_the_scheduler_stand_in_its_rooms() -> None:
+    """Each is beside the tests of the sources that it is about."""
+    for test in sorted((ROOT / "tests" / "autosched").rglob("*_test.cpp")):
+        folder = test.parent.relative_to(ROOT / "tests")
+        assert any((ROOT / folder).glob("*.cpp")), f"{test} is beside no source"
