@@ -14,13 +14,6 @@ WITHOUT_A_TEST = {
     "jit/emit/ir": "outlined",
     "jit/emit/math": "error_functions exponentials hyperbolic library_calls logarithms",
     "jit/engine": "cost_report export_library export_math export_source profile",
-    "runtime/trace": "lowering lowering_unit path_condition rows splice weak_scalar",
-    "runtime/trace/ops": (
-        "activation binary classification contraction convolution creation cumulative "
-        "einsum gathering indexing joining loss normalization operator operator_call "
-        "padding pooling random reduction_table resampling selection shape softmax "
-        "stage_builder triangle unary view_table"
-    ),
 }
 
 

@@ -4,43 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "tests/rooms.hpp"
-#include "tests/runtime/trace/traced_call.hpp"
+#include "tests/runtime/trace/notation_builder.hpp"
 
 namespace adjit::testing {
 namespace {
-
-// A trace with tensors by name, and the builder's operations in short.
-struct Builder {
-  Trace trace{"f"};
-  IndexNotation n{trace};
-  std::vector<Array> arrays;
-
-  Builder() { trace.set_source("user.py", 5); }
-  TensorId input(const Array& array) {
-    arrays.push_back(array);
-    return trace.input("A", array.dtype, array.shape);
-  }
-  ScalarExpr at(TensorId tensor, std::initializer_list<ScalarExpr> index,
-                IndexMode mode = IndexMode::Error) {
-    return n.read(tensor, std::span(index.begin(), index.size()), mode);
-  }
-  ScalarExpr v(AxisHandle axis) { return n.value(axis); }
-  ScalarExpr lit(int64_t value) { return n.literal(WeakScalar::of(value)); }
-  ScalarExpr lit(double value) { return n.literal(WeakScalar::of(value)); }
-  ScalarExpr op(Op op, ScalarExpr a) { return n.apply(op, {a}); }
-  ScalarExpr op(Op op, ScalarExpr a, ScalarExpr b) { return n.apply(op, {a, b}); }
-  ScalarExpr sum(ScalarExpr body, std::initializer_list<AxisHandle> axes, ScalarExpr where = {}) {
-    return n.reduce(CombinerKind::Sum, body, std::span(axes.begin(), axes.size()), where);
-  }
-  TensorId compute(std::initializer_list<AxisHandle> axes, ScalarExpr body) {
-    return n.compute("C", std::span(axes.begin(), axes.size()), body);
-  }
-  Graph finish(TensorId result) {
-    const TensorId outputs[] = {result};
-    return trace.finish(outputs);
-  }
-  std::vector<double> run(TensorId result) { return values(interpret(finish(result), arrays)[0]); }
-};
 
 template <typename Action>
 std::string message_at_line(ErrorCode code, Action action) {
@@ -55,10 +22,8 @@ std::string message_at_line(ErrorCode code, Action action) {
   return "";
 }
 
-using Values = std::vector<double>;
-
 TEST(IndexNotation, MatmulIsOneStage) {
-  Builder b;
+  NotationBuilder b;
   const TensorId A = b.input(f64({2, 3}, {1, 2, 3, 4, 5, 6})),
                  B = b.input(f64({3, 2}, {1, 0, 0, 1, 1, 1}));
   const AxisHandle i = b.n.axis(0, 2), j = b.n.axis(0, 2), k = b.n.axis(0, 3);
@@ -72,7 +37,7 @@ TEST(IndexNotation, MatmulIsOneStage) {
 }
 
 TEST(IndexNotation, AxesMayStartAnywhere) {
-  Builder b;
+  NotationBuilder b;
   const TensorId A = b.input(f64({5}, {1, 2, 4, 8, 16}));
   const AxisHandle i = b.n.axis(1, 4), k = b.n.axis(-1, 2);
   const ScalarExpr body = b.at(A, {b.op(Op::Add, b.v(i), b.v(k))});
@@ -80,7 +45,7 @@ TEST(IndexNotation, AxesMayStartAnywhere) {
 }
 
 TEST(IndexNotation, LiteralsAreWeak) {
-  Builder b;
+  NotationBuilder b;
   const TensorId A = b.input(f32({2}, {1, 2})), I = b.input(i64({2}, {5, 7}));
   const AxisHandle i = b.n.axis(0, 2);
   EXPECT_EQ(b.n.dtype(b.op(Op::Mul, b.at(A, {b.v(i)}), b.lit(int64_t{2}))), DType::Float32);
@@ -95,7 +60,7 @@ TEST(IndexNotation, LiteralsAreWeak) {
 }
 
 TEST(IndexNotation, AxesTakeTheFloatBesideThem) {
-  Builder b;
+  NotationBuilder b;
   const TensorId A = b.input(f32({3}, {1, 2, 4})), D = b.input(f64({3}, {1, 2, 4}));
   const TensorId S = b.input(array(DType::Int8, {3}, {100, 1, 2}));
   const AxisHandle i = b.n.axis(0, 3);
@@ -119,7 +84,7 @@ TEST(IndexNotation, AxesTakeTheFloatBesideThem) {
 }
 
 TEST(IndexNotation, IntegersAndBoolsMeetFloats) {
-  Builder b;
+  NotationBuilder b;
   const TensorId S = b.input(array(DType::Int32, {3}, {1, 2, 3}));
   const TensorId D = b.input(f64({3}, {0.5, 1, 2}));
   const AxisHandle i = b.n.axis(0, 3);
@@ -135,7 +100,7 @@ TEST(IndexNotation, IntegersAndBoolsMeetFloats) {
 }
 
 TEST(IndexNotation, WhatIsWeakOnlyStaysWeak) {
-  Builder b;
+  NotationBuilder b;
   const TensorId D = b.input(f64({3}, {0.5, 1, 2})), A = b.input(f32({3}, {0.5, 1, 2}));
   const AxisHandle i = b.n.axis(0, 3), k = b.n.axis(0, 3);
   const ScalarExpr early = b.op(Op::Lt, b.v(i), b.lit(int64_t{2}));
@@ -153,7 +118,7 @@ TEST(IndexNotation, WhatIsWeakOnlyStaysWeak) {
 
 TEST(IndexNotation, SumsOfNarrowIntegersDoNotWrap) {
   const auto folded = [](CombinerKind kind, bool counted) {
-    Builder b;
+    NotationBuilder b;
     const TensorId S = b.input(array(DType::UInt8, {3}, {200, 100, 3}));
     const AxisHandle over[] = {b.n.axis(0, 3)};
     const ScalarExpr s = b.at(S, {b.v(over[0])});
@@ -166,7 +131,7 @@ TEST(IndexNotation, SumsOfNarrowIntegersDoNotWrap) {
 }
 
 TEST(IndexNotation, ConstantIndicesWrapOrRaise) {
-  Builder b;
+  NotationBuilder b;
   const TensorId A = b.input(f64({2, 3}, {1, 2, 3, 4, 5, 6}));
   const AxisHandle i = b.n.axis(0, 2);
   const std::string message = message_at_line(
@@ -181,7 +146,7 @@ TEST(IndexNotation, ConstantIndicesWrapOrRaise) {
 }
 
 TEST(IndexNotation, ConstantIndicesOutOfRangeMayBeGuarded) {
-  Builder b;
+  NotationBuilder b;
   const TensorId A = b.input(f64({2}, {1, 2}));
   const AxisHandle i = b.n.axis(0, 2);
   const ScalarExpr never = b.op(Op::Lt, b.v(i), b.lit(int64_t{0}));
@@ -190,7 +155,7 @@ TEST(IndexNotation, ConstantIndicesOutOfRangeMayBeGuarded) {
 }
 
 TEST(IndexNotation, ReadsThatCanLeaveTheirTensorRaise) {
-  Builder b;
+  NotationBuilder b;
   const TensorId A = b.input(f64({4}, {1, 2, 3, 4}));
   const AxisHandle i = b.n.axis(0, 4);
   const ScalarExpr left = b.at(A, {b.op(Op::Sub, b.v(i), b.lit(int64_t{1}))});
@@ -201,7 +166,7 @@ TEST(IndexNotation, ReadsThatCanLeaveTheirTensorRaise) {
 }
 
 TEST(IndexNotation, UnboundAxesRaise) {
-  Builder b;
+  NotationBuilder b;
   const TensorId A = b.input(f64({4}, {1, 2, 3, 4}));
   const AxisHandle i = b.n.axis(0, 4), k = b.n.axis(0, 4, "k");
   EXPECT_NE(message_at_line(ErrorCode::Invalid, [&] { b.compute({i}, b.at(A, {b.v(k)})); })
@@ -213,132 +178,8 @@ TEST(IndexNotation, UnboundAxesRaise) {
             std::string::npos);
 }
 
-TEST(IndexNotation, ReductionsInsideExpressionsAreLifted) {
-  // softmax: exp(A[i, j]) / sum_k exp(A[i, k]); the sum depends on i alone.
-  Builder b;
-  const TensorId A = b.input(f64({2, 2}, {0, 0, 1, 1}));
-  const AxisHandle i = b.n.axis(0, 2), j = b.n.axis(0, 2), k = b.n.axis(0, 2);
-  const ScalarExpr total = b.sum(b.op(Op::Exp, b.at(A, {b.v(i), b.v(k)})), {k});
-  const Graph graph =
-      b.finish(b.compute({i, j}, b.op(Op::Div, b.op(Op::Exp, b.at(A, {b.v(i), b.v(j)})), total)));
-  ASSERT_EQ(graph.stages.size(), 2u);
-  EXPECT_EQ(graph.info(graph.stages[0].results[0]).shape, (std::vector<int64_t>{2}));
-  EXPECT_EQ(values(interpret(graph, b.arrays)[0]), (Values{0.5, 0.5, 0.5, 0.5}));
-}
-
-TEST(IndexNotation, NestedReductionsOverTheSameAxis) {
-  // sum_k (A[k] * sum_k A[k]) = (1+2+3)^2: the inner k hides the outer one.
-  Builder b;
-  const TensorId A = b.input(f64({3}, {1, 2, 3}));
-  const AxisHandle k = b.n.axis(0, 3);
-  const ScalarExpr read = b.at(A, {b.v(k)});
-  const ScalarExpr inner = b.sum(read, {k});
-  EXPECT_EQ(b.run(b.compute({}, b.sum(b.op(Op::Mul, read, inner), {k}))), (Values{36}));
-}
-
-TEST(IndexNotation, AReducedAxisHidesTheOutputAxis) {
-  Builder b;
-  const TensorId A = b.input(f64({3}, {1, 2, 3}));
-  const AxisHandle i = b.n.axis(0, 3);
-  EXPECT_EQ(b.run(b.compute({i}, b.sum(b.at(A, {b.v(i)}), {i}))), (Values{6, 6, 6}));
-}
-
-TEST(IndexNotation, AConditionSharedWithOtherAxesWidensOnlyWhereNeeded) {
-  Builder b;
-  const TensorId A = b.input(f64({2, 2}, {1, 2, 3, 4}));
-  const AxisHandle i = b.n.axis(0, 3), j = b.n.axis(0, 2), k = b.n.axis(0, 2);
-  const ScalarExpr below =
-      b.op(Op::Lt, b.op(Op::Add, b.v(i), b.v(j)), b.lit(int64_t{2}));  // keeps i < 2
-  const ScalarExpr total = b.sum(b.at(A, {b.v(i), b.v(k)}), {k});
-  EXPECT_EQ(b.run(b.compute({i, j}, b.n.select(below, total, b.lit(-1.0)))),
-            (Values{3, 3, 7, -1, -1, -1}));
-}
-
-TEST(IndexNotation, ALiftedReductionCarriesItsPathCondition) {
-  // select(i >= 1, sum_k A[i - 1, k], 0): the lifted stage runs over i, restricted to i >= 1.
-  Builder b;
-  const TensorId A = b.input(f64({2, 2}, {1, 2, 3, 4}));
-  const AxisHandle i = b.n.axis(0, 3), k = b.n.axis(0, 2);
-  const ScalarExpr above = b.op(Op::Le, b.lit(int64_t{1}), b.v(i));
-  const ScalarExpr total = b.sum(b.at(A, {b.op(Op::Sub, b.v(i), b.lit(int64_t{1})), b.v(k)}), {k});
-  const Graph graph =
-      b.finish(b.compute({i}, b.op(Op::Add, b.n.select(above, total, b.lit(0.0)), b.lit(1.0))));
-  ASSERT_EQ(graph.stages.size(), 2u);
-  EXPECT_EQ(graph.stages[0].domain.inequalities.size(), 1u);
-  EXPECT_EQ(values(interpret(graph, b.arrays)[0]), (Values{1, 4, 8}));
-}
-
-TEST(IndexNotation, ADataConditionGuardsReads) {
-  // select(I[i] < 2, A[I[i]], -1): the read is guarded, not executed out of range.
-  Builder b;
-  const TensorId A = b.input(f64({2}, {10, 20})), I = b.input(i64({3}, {1, 5, 0}));
-  const AxisHandle i = b.n.axis(0, 3);
-  const ScalarExpr at = b.at(I, {b.v(i)});
-  const ScalarExpr inside = b.op(Op::Lt, at, b.lit(int64_t{2}));
-  EXPECT_EQ(b.run(b.compute({i}, b.n.select(inside, b.at(A, {at}), b.lit(-1.0)))),
-            (Values{20, -1, 10}));
-}
-
-TEST(IndexNotation, ALiftedReductionUnderADataConditionGuardsItsReads) {
-  Builder b;
-  const TensorId A = b.input(f64({2, 2}, {1, 2, 3, 4})), I = b.input(i64({3}, {1, 5, 0}));
-  const AxisHandle i = b.n.axis(0, 3), k = b.n.axis(0, 2);
-  const ScalarExpr row = b.at(I, {b.v(i)});
-  const ScalarExpr total = b.sum(b.at(A, {row, b.v(k)}), {k});
-  const ScalarExpr inside = b.op(Op::Lt, row, b.lit(int64_t{2}));
-  EXPECT_EQ(b.run(b.compute({i}, b.n.select(inside, total, b.lit(-1.0)))), (Values{7, -1, 3}));
-}
-
-TEST(IndexNotation, WhereBecomesRows) {
-  // A running sum: where k <= i, and only every second k.
-  Builder b;
-  const TensorId A = b.input(f64({4}, {1, 2, 4, 8}));
-  const AxisHandle i = b.n.axis(0, 4), k = b.n.axis(0, 4);
-  const ScalarExpr even = b.op(Op::Eq, b.op(Op::Mod, b.v(k), b.lit(int64_t{2})), b.lit(int64_t{0}));
-  const ScalarExpr where = b.op(Op::And, b.op(Op::Le, b.v(k), b.v(i)), even);
-  const Graph graph = b.finish(b.compute({i}, b.sum(b.at(A, {b.v(k)}), {k}, where)));
-  ASSERT_EQ(graph.stages.size(), 1u);
-  const Domain& domain = graph.stages[0].domain;
-  EXPECT_EQ(domain.inequalities.size(), 1u);
-  EXPECT_EQ(domain.equalities.size(), 1u);
-  EXPECT_EQ(graph.pool[graph.stages[0].bodies[0]].op, Op::Read);
-  EXPECT_EQ(values(interpret(graph, b.arrays)[0]), (Values{1, 1, 5, 5}));
-}
-
-TEST(IndexNotation, ASelectAgainstZeroUnderASumBecomesARow) {
-  Builder b;
-  const TensorId A = b.input(f64({4}, {1, 2, 4, 8}));
-  const AxisHandle j = b.n.axis(0, 4), k = b.n.axis(0, 4);
-  const ScalarExpr picked =
-      b.n.select(b.op(Op::Eq, b.v(k), b.v(j)), b.at(A, {b.v(k)}), b.lit(int64_t{0}));
-  const Graph graph = b.finish(b.compute({j}, b.sum(picked, {k})));
-  EXPECT_EQ(graph.stages[0].domain.equalities.size(), 1u);
-  EXPECT_EQ(values(interpret(graph, b.arrays)[0]), (Values{1, 2, 4, 8}));
-}
-
-TEST(IndexNotation, WhereKeepsReadsInBounds) {
-  // A convolution with padding: where 0 <= i + r - 1 < 3.
-  Builder b;
-  const TensorId A = b.input(f64({3}, {1, 2, 4}));
-  const AxisHandle i = b.n.axis(0, 3), r = b.n.axis(0, 3);
-  const ScalarExpr at = b.op(Op::Sub, b.op(Op::Add, b.v(i), b.v(r)), b.lit(int64_t{1}));
-  const ScalarExpr where =
-      b.op(Op::And, b.op(Op::Le, b.lit(int64_t{0}), at), b.op(Op::Lt, at, b.lit(int64_t{3})));
-  EXPECT_EQ(b.run(b.compute({i}, b.sum(b.at(A, {at}), {r}, where))), (Values{3, 7, 6}));
-}
-
-TEST(IndexNotation, ADataDependentWhereSelects) {
-  Builder b;
-  const TensorId A = b.input(f64({4}, {1, -2, 4, -8}));
-  const AxisHandle k = b.n.axis(0, 4);
-  const ScalarExpr positive = b.op(Op::Lt, b.lit(0.0), b.at(A, {b.v(k)}));
-  const AxisHandle axes[] = {k};
-  const ScalarExpr largest = b.n.reduce(CombinerKind::Min, b.at(A, {b.v(k)}), axes, positive);
-  EXPECT_EQ(b.run(b.compute({}, largest)), (Values{1}));
-}
-
 TEST(IndexNotation, EveryReducer) {
-  Builder b;
+  NotationBuilder b;
   const TensorId A = b.input(f64({2, 2}, {3, 7, 7, 2}));
   const AxisHandle i = b.n.axis(0, 2), k = b.n.axis(0, 2);
   const AxisHandle one[] = {k}, two[] = {i, k};
@@ -362,7 +203,7 @@ TEST(IndexNotation, EveryReducer) {
 
 TEST(IndexNotation, CustomReducers) {
   // Mean and count in one pass: (s, n) pairs added.
-  Builder b;
+  NotationBuilder b;
   const TensorId A = b.input(f64({4}, {1, 2, 3, 6}));
   const AxisHandle k = b.n.axis(0, 4);
   const AxisHandle axes[] = {k};
@@ -375,7 +216,7 @@ TEST(IndexNotation, CustomReducers) {
 }
 
 TEST(IndexNotation, HalfTypesComputeInFloat32) {
-  Builder b;
+  NotationBuilder b;
   // 1 + 2048 halves of 1: a float16 accumulator would stop at 2048.
   const TensorId A = b.input(array(DType::Float16, {3000}, Values(3000, 1)));
   const AxisHandle k = b.n.axis(0, 3000);
@@ -386,7 +227,7 @@ TEST(IndexNotation, HalfTypesComputeInFloat32) {
 
 TEST(IndexNotation, Scatter) {
   // A histogram: H[I[r]] += 1.
-  Builder b;
+  NotationBuilder b;
   const TensorId I = b.input(i64({5}, {0, 2, 2, 1, 2}));
   const AxisHandle r = b.n.axis(0, 5);
   const AxisHandle axes[] = {r};
@@ -397,7 +238,7 @@ TEST(IndexNotation, Scatter) {
 }
 
 TEST(IndexNotation, IndexModes) {
-  Builder b;
+  NotationBuilder b;
   const TensorId A = b.input(f64({3}, {1, 2, 3})), I = b.input(i64({3}, {-1, 1, 7}));
   const AxisHandle i = b.n.axis(0, 3);
   const ScalarExpr at = b.at(I, {b.v(i)});
@@ -410,37 +251,11 @@ TEST(IndexNotation, IndexModes) {
   EXPECT_EQ(values(out[2]), (Values{0, 2, 0}));
 }
 
-// The condition of the sum reads what the sum reads, at an index that the data tells: it can keep
-// neither of them in range.
-TEST(IndexNotation, AConditionMayReadWhatItGuards) {
-  Builder b;
-  const TensorId A = b.input(f64({3}, {1, -2, 3})), I = b.input(i64({3}, {2, 1, 0}));
-  const TensorId B = b.input(f64({2}, {10, 20}));
-  const AxisHandle i = b.n.axis(0, 3), k = b.n.axis(0, 2);
-  const ScalarExpr a = b.at(A, {b.at(I, {b.v(i)})});
-  const ScalarExpr sum = b.sum(b.op(Op::Mul, a, b.at(B, {b.v(k)})), {k});
-  const ScalarExpr both = b.op(Op::And, b.op(Op::Lt, b.lit(0.0), a),
-                               b.op(Op::Lt, b.at(A, {b.at(I, {b.v(i)})}), b.lit(2.0)));
-  EXPECT_EQ(b.run(b.compute({i}, b.n.select(both, sum, b.lit(0.5)))), (Values{0.5, 0.5, 30}));
-}
-
 TEST(IndexNotation, ZeroExtents) {
-  Builder b;
+  NotationBuilder b;
   const TensorId A = b.input(f64({2, 0}, {}));
   const AxisHandle i = b.n.axis(0, 2), k = b.n.axis(0, 0);
   EXPECT_EQ(b.run(b.compute({i}, b.sum(b.at(A, {b.v(i), b.v(k)}), {k}))), (Values{0, 0}));
-}
-
-TEST(IndexNotation, SeveralResultsWithoutReductionsAreOneStage) {
-  Builder b;
-  const TensorId A = b.input(f64({2}, {1, 4}));
-  const AxisHandle i = b.n.axis(0, 2);
-  const AxisHandle axes[] = {i};
-  const ScalarExpr bodies[] = {b.op(Op::Neg, b.at(A, {b.v(i)})), b.op(Op::Sqrt, b.at(A, {b.v(i)}))};
-  const std::vector<TensorId> results = b.n.compute("T", axes, bodies);
-  const Graph graph = b.trace.finish(results);
-  EXPECT_EQ(graph.stages.size(), 1u);
-  EXPECT_EQ(values(interpret(graph, b.arrays)[1]), (Values{1, 2}));
 }
 
 }  // namespace

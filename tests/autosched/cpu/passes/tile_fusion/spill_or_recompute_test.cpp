@@ -77,5 +77,21 @@ TEST(SpillOrRecompute, WhatOnlyTheBackwardReadsIsNotThereTwice) {
   }
 }
 
+TEST(SpillOrRecompute, WhatIsComputedFasterThanItIsMovedIsNotKept) {
+  const Program p = plain(layer(2, 256, 48, 4));
+  const auto kept = [&](double memory_gb_per_core) {
+    Target target = small_caches(2, 160 << 10);
+    target.memory_gb_per_core = memory_gb_per_core;
+    const RowReads reads(p, target);
+    const RowStages common = stages_in_common(reads, tensor_named(p, "s"), {1, {0}}, {});
+    const RowPassing passing = *passing_of(reads, common, levels_of(reads, common, {}), {});
+    EXPECT_FALSE(passing.too_much);
+    EXPECT_EQ(passing.again.empty(), !passing.kept.empty());
+    return !passing.kept.empty();
+  };
+  EXPECT_TRUE(kept(1e6));
+  EXPECT_FALSE(kept(1e-3));
+}
+
 }  // namespace
 }  // namespace adjit::sched

@@ -1,0 +1,80 @@
+// tests/runtime/trace/lowering_test.cpp -- reductions inside expressions become stages of their
+// own.
+#include "runtime/trace/lowering.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/runtime/trace/notation_builder.hpp"
+
+namespace adjit::testing {
+namespace {
+
+TEST(Lowering, ReductionsInsideExpressionsAreLifted) {
+  // softmax: exp(A[i, j]) / sum_k exp(A[i, k]); the sum depends on i alone.
+  NotationBuilder b;
+  const TensorId A = b.input(f64({2, 2}, {0, 0, 1, 1}));
+  const AxisHandle i = b.n.axis(0, 2), j = b.n.axis(0, 2), k = b.n.axis(0, 2);
+  const ScalarExpr total = b.sum(b.op(Op::Exp, b.at(A, {b.v(i), b.v(k)})), {k});
+  const Graph graph =
+      b.finish(b.compute({i, j}, b.op(Op::Div, b.op(Op::Exp, b.at(A, {b.v(i), b.v(j)})), total)));
+  ASSERT_EQ(graph.stages.size(), 2u);
+  EXPECT_EQ(graph.info(graph.stages[0].results[0]).shape, (std::vector<int64_t>{2}));
+  EXPECT_EQ(values(interpret(graph, b.arrays)[0]), (Values{0.5, 0.5, 0.5, 0.5}));
+}
+
+TEST(Lowering, NestedReductionsOverTheSameAxis) {
+  // sum_k (A[k] * sum_k A[k]) = (1+2+3)^2: the inner k hides the outer one.
+  NotationBuilder b;
+  const TensorId A = b.input(f64({3}, {1, 2, 3}));
+  const AxisHandle k = b.n.axis(0, 3);
+  const ScalarExpr read = b.at(A, {b.v(k)});
+  const ScalarExpr inner = b.sum(read, {k});
+  EXPECT_EQ(b.run(b.compute({}, b.sum(b.op(Op::Mul, read, inner), {k}))), (Values{36}));
+}
+
+TEST(Lowering, AReducedAxisHidesTheOutputAxis) {
+  NotationBuilder b;
+  const TensorId A = b.input(f64({3}, {1, 2, 3}));
+  const AxisHandle i = b.n.axis(0, 3);
+  EXPECT_EQ(b.run(b.compute({i}, b.sum(b.at(A, {b.v(i)}), {i}))), (Values{6, 6, 6}));
+}
+
+TEST(Lowering, AConditionSharedWithOtherAxesWidensOnlyWhereNeeded) {
+  NotationBuilder b;
+  const TensorId A = b.input(f64({2, 2}, {1, 2, 3, 4}));
+  const AxisHandle i = b.n.axis(0, 3), j = b.n.axis(0, 2), k = b.n.axis(0, 2);
+  const ScalarExpr below =
+      b.op(Op::Lt, b.op(Op::Add, b.v(i), b.v(j)), b.lit(int64_t{2}));  // keeps i < 2
+  const ScalarExpr total = b.sum(b.at(A, {b.v(i), b.v(k)}), {k});
+  EXPECT_EQ(b.run(b.compute({i, j}, b.n.select(below, total, b.lit(-1.0)))),
+            (Values{3, 3, 7, -1, -1, -1}));
+}
+
+TEST(Lowering, ALiftedReductionCarriesItsPathCondition) {
+  // select(i >= 1, sum_k A[i - 1, k], 0): the lifted stage runs over i, restricted to i >= 1.
+  NotationBuilder b;
+  const TensorId A = b.input(f64({2, 2}, {1, 2, 3, 4}));
+  const AxisHandle i = b.n.axis(0, 3), k = b.n.axis(0, 2);
+  const ScalarExpr above = b.op(Op::Le, b.lit(int64_t{1}), b.v(i));
+  const ScalarExpr total = b.sum(b.at(A, {b.op(Op::Sub, b.v(i), b.lit(int64_t{1})), b.v(k)}), {k});
+  const Graph graph =
+      b.finish(b.compute({i}, b.op(Op::Add, b.n.select(above, total, b.lit(0.0)), b.lit(1.0))));
+  ASSERT_EQ(graph.stages.size(), 2u);
+  EXPECT_EQ(graph.stages[0].domain.inequalities.size(), 1u);
+  EXPECT_EQ(values(interpret(graph, b.arrays)[0]), (Values{1, 4, 8}));
+}
+
+TEST(Lowering, SeveralResultsWithoutReductionsAreOneStage) {
+  NotationBuilder b;
+  const TensorId A = b.input(f64({2}, {1, 4}));
+  const AxisHandle i = b.n.axis(0, 2);
+  const AxisHandle axes[] = {i};
+  const ScalarExpr bodies[] = {b.op(Op::Neg, b.at(A, {b.v(i)})), b.op(Op::Sqrt, b.at(A, {b.v(i)}))};
+  const std::vector<TensorId> results = b.n.compute("T", axes, bodies);
+  const Graph graph = b.trace.finish(results);
+  EXPECT_EQ(graph.stages.size(), 1u);
+  EXPECT_EQ(values(interpret(graph, b.arrays)[1]), (Values{1, 2}));
+}
+
+}  // namespace
+}  // namespace adjit::testing
