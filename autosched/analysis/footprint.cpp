@@ -8,6 +8,7 @@
 
 #include "autosched/analysis/work.hpp"
 #include "autosched/machine/target.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/program/points.hpp"
 
 namespace adjit::sched {
@@ -230,7 +231,7 @@ double iterations(const Nest& nest, size_t depth) {
 }
 
 Lines lines_touched(const Walk& walk, const std::vector<Loop>& path, size_t from) {
-  constexpr double kPage = 4096, kShortRow = 1024;
+  constexpr auto kPage = static_cast<double>(kPageBytes);
   constexpr size_t kFew = 24;  // loops, for which nothing is allocated: searches ask very often
   std::array<std::pair<double, double>, kFew> few;
   std::vector<std::pair<double, double>> many(path.size() > kFew ? path.size() : 0);
@@ -263,7 +264,7 @@ Lines lines_touched(const Walk& walk, const std::vector<Loop>& path, size_t from
     }
   }
   rows *= count;
-  const bool unforeseen = places > 1 || (unit >= kPage && extent < kShortRow);
+  const bool unforeseen = places > 1 || (unit >= kPage && extent < thresholds().short_row_bytes);
   const double most = std::max(1.0, walk.most_bytes / kLineBytes);
   const double each = rows * std::max(1.0, extent / kLineBytes);
   return {std::min(places * each, most), unforeseen ? std::min(places * rows, most) : 0};

@@ -1,18 +1,13 @@
 // autosched/analysis/gather_access.cpp -- questions about the coordinates of reads.
 #include "autosched/analysis/gather_access.hpp"
+#include "autosched/machine/thresholds.hpp"
 
 #include <algorithm>
 
 namespace adjit::sched {
-namespace {
-
-constexpr int64_t kPieceBytes = 16;
-
-}  // namespace
-
 int64_t row_piece(const Graph& graph, TensorId operand) {
   const auto size = static_cast<int64_t>(size_of(graph.info(operand).dtype));
-  return size < 2 ? 0 : kPieceBytes / size;
+  return size < 2 ? 0 : thresholds().piece_bytes / size;
 }
 
 bool moves_with(const ExprPool& pool, ExprId coordinate, size_t axis) {

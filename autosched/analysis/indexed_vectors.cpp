@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "autosched/analysis/work.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/program/graph_edit.hpp"
 
 namespace adjit::sched {
@@ -84,11 +85,10 @@ std::vector<size_t> axes_of(AxisSet set) {
 }
 
 void compute_ahead(Program& program, size_t& stage, const std::string& name, WeighedRows& rows) {
-  constexpr double kOneOperation = 1.5;
   ExprPool& pool = program.graph.pool;
   for (ExprId& weights : rows.weights)
     if (weights.valid() && axes_used(pool, weights) &&
-        WorkMeter(pool)(std::span(&weights, 1)).cost > kOneOperation)
+        WorkMeter(pool)(std::span(&weights, 1)).cost > thresholds().one_operation)
       weights = ahead(program, stage, name + "_weights", rows, weights);
   for (ExprId& place : rows.places) {
     Domain domain = rows.domain;

@@ -1,5 +1,6 @@
 // autosched/analysis/join_chain.cpp -- conditions and parts of chains.
 #include "autosched/analysis/join_chain.hpp"
+#include "autosched/machine/thresholds.hpp"
 
 #include <algorithm>
 #include <span>
@@ -57,7 +58,7 @@ std::optional<JoinChain> join_chain(const ExprPool& pool, ExprId root) {
     chain.parts.push_back(pool.operand(rest, 1));
   }
   chain.parts.push_back(rest);
-  if (chain.parts.size() < kLeastParts || !is_index(pool, chain.position)) return {};
+  if (chain.parts.size() < thresholds().join_parts || !is_index(pool, chain.position)) return {};
   const DType dtype = pool.dtype(read_of_part(pool, chain.parts[0]));
   for (ExprId part : chain.parts)
     if (!is_part(pool, part) || pool.dtype(read_of_part(pool, part)) != dtype) return {};

@@ -15,11 +15,6 @@
 
 namespace adjit::sched {
 
-/// From so many parts on a chain is a join. Measured on Zen 4, tensors of 64x32 float32: chains of
-/// 4 selects took 0.4 to 1.6 of NumPy's time, of 8 0.7 to 2.9, of 64 2 to 16; joins of 8 take 0.4
-/// to 1.1, of 64 0.5 to 1.2.
-inline constexpr size_t kLeastParts = 8;
-
 struct JoinChain {
   ExprId position;  // an index
   /// Part k (but the last one) is read where position < ends[k], or where position > ends[k] if

@@ -5,13 +5,11 @@
 #include <utility>
 
 #include "autosched/analysis/work.hpp"
+#include "autosched/machine/thresholds.hpp"
 
 namespace adjit::sched {
 namespace {
 
-constexpr int64_t kMostCopies = 16;
-constexpr double kLeastCost = 8;  // of a body
-constexpr double kMuchLess = 0.5;
 constexpr size_t kMostNodes = 4000;  // of all copies
 
 // Whether a select asks for this axis alone.
@@ -50,17 +48,17 @@ std::optional<DecidingAxis> deciding_axis(const Graph& graph, const Stage& stage
       stage.running || stage.domain.output_rank < 2)
     return std::nullopt;
   const Work work = WorkMeter(graph.pool)(stage.bodies);
-  if (work.cost < kLeastCost) return std::nullopt;
+  if (work.cost < thresholds().select_cost) return std::nullopt;
   const std::vector<ExprId> nodes = reachable(graph.pool, stage.bodies);
   std::optional<DecidingAxis> best;
   for (size_t a = 0; a < stage.domain.output_rank; ++a) {
     const int64_t extent = stage.domain.extents[a];
-    if (extent < 2 || extent > kMostCopies ||
+    if (extent < 2 || extent > thresholds().select_instances ||
         nodes.size() * static_cast<size_t>(extent) > kMostNodes ||
         !is_asked_for(graph.pool, nodes, a))
       continue;
     const double cost = cost_of_copies(graph.pool, stage, a);
-    if (cost > kMuchLess * work.cost * static_cast<double>(extent)) continue;
+    if (cost > thresholds().select_share * work.cost * static_cast<double>(extent)) continue;
     if (!best || cost < best->cost) best = DecidingAxis{a, cost};
   }
   return best;

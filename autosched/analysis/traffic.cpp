@@ -1,5 +1,6 @@
 // autosched/analysis/traffic.cpp -- cache lines that enter each cache while a kernel runs.
 #include "autosched/analysis/traffic.hpp"
+#include "autosched/machine/thresholds.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -7,8 +8,6 @@
 namespace adjit::sched {
 namespace {
 
-// A stored line is written back; that it is fetched first, unless it is streamed, is mostly hidden.
-constexpr double kStore = 1.25;
 // Cycles for a line that is not foreseen, with as many on their way as a core keeps.
 constexpr std::array<double, kCaches> kScattered{1.5, 6, 40};
 
@@ -78,7 +77,8 @@ class TrafficCount {
         const size_t around = fits == 0 ? 0 : fits - 1, owner = owner_of(n, around);
         Lines lines = lines_touched(walk, nests_[n].path, around);
         const bool fetched = walk.store && !nests_[n].nest->streamed;
-        const double times = (fetched ? kStore : 1) * iterations_of(owner, around);
+        const double times =
+            (fetched ? thresholds().store_traffic : 1) * iterations_of(owner, around);
         lines = {times * lines.count, times * lines.places};
         Lines& before = counted[{owner, around, &walk}];
         traffic[n].streamed[cache] += std::max(0.0, lines.count - before.count);

@@ -1,5 +1,6 @@
 // autosched/analysis/work.cpp -- how much evaluating expressions costs.
 #include "autosched/analysis/work.hpp"
+#include "autosched/machine/thresholds.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -58,19 +59,13 @@ double operation_cost(Op op, DType dtype) {
 double operation_cost(const ExprPool& pool, ExprId id) {
   const Node& node = pool[id];
   if (node.op == Op::Pow && is_float(node.dtype)) {
-    constexpr double kRoots = 20;
     const double quarters =
         4 * pool.value(pool.operands(id)[1]).value_or(std::numeric_limits<double>::quiet_NaN());
     if (std::abs(quarters) <= 7 && quarters == std::trunc(quarters) && std::fmod(quarters, 4) != 0)
-      return node.dtype == DType::Float64 ? 2 * kRoots : kRoots;
+      return node.dtype == DType::Float64 ? 2 * thresholds().root_cost : thresholds().root_cost;
   }
   return operation_cost(node.op, node.dtype);
 }
-
-// A join in lanes that lie in several parts: a gather of pointers and one of elements. On Zen 4 a
-// stack of 400 along the last axis takes 19 ns for 16 lanes, 14 times as long as a vector that lies
-// in one part (concat along the first axis); between an addition's 1 and that.
-constexpr double kJoinCost = 20;
 
 // What a select begins. The rest of a chain that joins nothing joins nothing either: each is looked
 // at once.
@@ -113,10 +108,10 @@ void WorkMeter::walk(std::span<const ExprId> roots, Visit&& visit) {
 }
 
 double fold_cost(int64_t partials, int64_t lanes) {
-  constexpr double kPair = 2, kHalf = 3.5;  // two partials into one vector; a vector into its half
   const auto together = static_cast<double>(
       std::bit_floor(static_cast<uint64_t>(std::clamp<int64_t>(partials, 1, lanes))));
-  return (kPair * (together - 1) + kHalf * std::log2(static_cast<double>(lanes) / together)) /
+  return (thresholds().fold_pair_cost * (together - 1) +
+          thresholds().fold_half_cost * std::log2(static_cast<double>(lanes) / together)) /
          together;
 }
 
@@ -127,7 +122,7 @@ Work WorkMeter::operator()(std::span<const ExprId> roots) {
     if (node.op == Op::Read) ++work.reads;
     if (node.dtype == DType::Int64 && node.op != Op::Read) return;  // index arithmetic
     ++work.nodes;
-    work.cost += joins ? kJoinCost : operation_cost(pool_, id);
+    work.cost += joins ? thresholds().join_cost : operation_cost(pool_, id);
   });
   return work;
 }

@@ -12,6 +12,7 @@ namespace adjit::sched {
 inline constexpr int64_t kLineBytes = 64;      // of every cache
 inline constexpr int64_t kPageBytes = 4096;    // where the caller's arrays lie
 inline constexpr int64_t kPagesAtHand = 64;    // that a core translates at once
+inline constexpr int64_t kCacheWays = 8;       // of the L1 that models have in mind
 inline constexpr int64_t kLeastStreamed = 16;  // bytes of a vector that may be stored past them
 
 /// The defaults are the reference processor: a 2022 server core with two vector pipes of 256 bits,
@@ -46,9 +47,8 @@ inline double lanes_per_cycle(const Target& target, size_t bytes) {
 /// Lines so many bytes apart that a cache of eight ways holds: those of one set, times the sets
 /// that they fall into.
 inline int64_t lines_kept(int64_t stride, int64_t cache_bytes) {
-  constexpr int64_t kWays = 8;
-  const int64_t way = cache_bytes / kWays;
-  return kWays * (way / std::max(kLineBytes, std::gcd(stride, way)));
+  const int64_t way = cache_bytes / kCacheWays;
+  return kCacheWays * (way / std::max(kLineBytes, std::gcd(stride, way)));
 }
 
 /// Whether so many lines stay in the cache until they are read again, beside others.

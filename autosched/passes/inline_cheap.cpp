@@ -6,6 +6,7 @@
 
 #include "autosched/analysis/join_chain.hpp"
 #include "autosched/analysis/work.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/moves/substitution.hpp"
 #include "autosched/program/graph_edit.hpp"
@@ -17,14 +18,6 @@ namespace {
 // A body that several stages read is stored once it has grown to this: their bodies must have room
 // for a few such.
 constexpr size_t kSharedBodyLimit = kBodyLimit / 4;
-
-// A store, a load and their share of memory traffic, in vector instructions per vector: of arrays
-// that stay in the caches or can be computed row by row where they are read, and of others.
-constexpr double kStoreCost = 12, kFarStoreCost = 40;
-constexpr double kFarBytes = 4 << 20;
-
-// Instructions a point that are as well made one by one as in lanes, stored and loaded.
-constexpr double kCostInTurn = 2;
 
 class Planner {
  public:
@@ -137,7 +130,6 @@ class Planner {
   // axis which the read does not depend on are copies of one tile, and share the value. So do all
   // of a row of points, where a part of the tensor is read.
   double evaluations_of(ExprId read, const Domain& domain, double most) {
-    constexpr int64_t kUnrolled = 4;
     std::vector<bool> depends(domain.rank(), false);
     const ExprId roots[] = {read};
     for (ExprId id : reachable(scratch_.pool, roots))
@@ -145,8 +137,10 @@ class Planner {
     double points = 1, row = 1;
     for (size_t a = 0; a < domain.rank(); ++a) {
       const auto extent = static_cast<double>(std::max<int64_t>(domain.extents[a], 1));
-      if (depends[a] || domain.extents[a] > kUnrolled) points *= extent;
-      if (!depends[a] && domain.extents[a] > kUnrolled && a + 1 == domain.rank()) row = extent;
+      if (depends[a] || domain.extents[a] > thresholds().shared_instances) points *= extent;
+      if (!depends[a] && domain.extents[a] > thresholds().shared_instances &&
+          a + 1 == domain.rank())
+        row = extent;
     }
     return points <= most && domain.reduction_rank() == 0 ? points / row : points;
   }
@@ -184,16 +178,17 @@ class Planner {
         std::ranges::any_of(stage.results, [&](TensorId id) { return joined_[id.value]; }))
       return false;
     if (computed_again(stage)) return true;
-    if (is_read_in_turn(stage) && cost > kCostInTurn) return false;
+    if (is_read_in_turn(stage) && cost > thresholds().cost_in_turn) return false;
     if (evaluations <= 1) return true;
     if (!stage.domain.is_box()) computing += 2 * (evaluations - 1);
     double bytes = 0;
     for (TensorId id : stage.results)
       bytes += static_cast<double>(scratch_.info(id).element_count()) *
                static_cast<double>(size_of(scratch_.info(id).dtype));
-    const bool far = bytes > kFarBytes && is_read_across_rows(stage);
+    const bool far = bytes > thresholds().far_store_bytes && is_read_across_rows(stage);
     return computing - cost <=
-           static_cast<double>(stage.results.size()) * (far ? kFarStoreCost : kStoreCost);
+           static_cast<double>(stage.results.size()) *
+               (far ? thresholds().far_store_cost : thresholds().near_store_cost);
   }
 
   // Whether a reader runs on along memory, point by point: what it computes is in no lanes.
@@ -229,7 +224,6 @@ InliningPlan plan_inlining(const Program& program, const Shapes& again) {
 }
 
 std::vector<size_t> sums_worth_expanding(const Program& program, const Shapes& again) {
-  constexpr double kMostTerms = 4, kMostCost = 32;
   WorkMeter meter(program.graph.pool);
   std::vector<size_t> candidates;
   for (size_t s = 0; s < program.graph.stages.size(); ++s) {
@@ -241,11 +235,13 @@ std::vector<size_t> sums_worth_expanding(const Program& program, const Shapes& a
     for (size_t a = stage.domain.output_rank; a < stage.domain.rank(); ++a)
       terms *= static_cast<double>(stage.domain.extents[a]);
     const TensorInfo& info = program.graph.info(stage.results[0]);
-    if (terms < 1 || terms > kMostTerms || accumulator_of(info.dtype) != info.dtype) continue;
+    if (terms < 1 || terms > thresholds().expanded_terms ||
+        accumulator_of(info.dtype) != info.dtype)
+      continue;
     const bool large =
         static_cast<double>(info.element_count()) * static_cast<double>(size_of(info.dtype)) >=
-        kFarBytes;
-    const bool cheap = terms * (1 + meter(stage.bodies).cost) <= kMostCost;
+        thresholds().far_store_bytes;
+    const bool cheap = terms * (1 + meter(stage.bodies).cost) <= thresholds().expanded_cost;
     if (!(large && cheap) && std::ranges::find(again, info.shape) == again.end()) continue;
     candidates.push_back(s);
   }

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "autosched/analysis/work.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
@@ -13,9 +14,8 @@
 namespace adjit::sched {
 namespace {
 
-constexpr int64_t kFewBytes = 1024;  // not worth another computation
-constexpr size_t kMostStages = 6;    // of a group that is computed again together
-constexpr size_t kTried = 16;        // groups, by themselves
+constexpr size_t kMostStages = 6;  // of a group that is computed again together
+constexpr size_t kTried = 16;      // groups, by themselves
 constexpr size_t kMostRounds = 200;
 // What is aimed at first is a sixteenth less than the peak; where nothing is to be had of that,
 // what does not lower the peak by itself.
@@ -266,7 +266,7 @@ class RematerializationPlanner {
       const size_t before = *(std::ranges::lower_bound(uses, *from) - 1);
       double spared = 0;
       for (uint32_t t : step.writes)
-        if (now.bytes[t] >= kFewBytes && now.uses[t].back() >= *from)
+        if (now.bytes[t] >= thresholds().rematerialized_bytes && now.uses[t].back() >= *from)
           spared -= beyond(now, before, *from - 1, -now.bytes[t], aim);
       if (spared > 0) add_groups(now, step, *from, spared, aim, found);
     }

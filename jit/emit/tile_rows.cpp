@@ -10,6 +10,7 @@
 #include <set>
 
 #include "autosched/cpu/tile/tile_model.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "jit/emit/nest.hpp"
 
 namespace adjit::emit {
@@ -85,7 +86,7 @@ bool NestEmitter::has_interior() const {
   if (is_scatter() || tile_begin_ == 0) return false;
   auto nodes = static_cast<double>(body_->node_count());
   for (size_t c : copy_loops_) nodes *= static_cast<double>(nest_.loops[c].trips);
-  if (nodes > kMostInteriorNodes) return false;
+  if (nodes > thresholds().interior_nodes) return false;
   double inside = 1;
   bool any = false;
   for (const Row* row : tile_rows_) {
@@ -96,7 +97,7 @@ bool NestEmitter::has_interior() const {
     any = true;
     inside *= static_cast<double>(range.hi + 1) / static_cast<double>(range.hi - range.lo + 1);
   }
-  return any && inside >= kLeastInterior;
+  return any && inside >= thresholds().interior_share;
 }
 
 // Whether all plain rows, or those that do not differ between lanes, hold for all points of the
@@ -172,7 +173,7 @@ std::vector<NestEmitter::LeftOut> NestEmitter::vectors_left_out() const {
   if (found.empty()) return found;
   auto nodes = static_cast<double>(body_->node_count() * (found.size() + 1));
   for (size_t c : copy_loops_) nodes *= static_cast<double>(nest_.loops[c].trips);
-  if (nodes > kMostInteriorNodes) found.clear();
+  if (nodes > thresholds().interior_nodes) found.clear();
   return found;
 }
 

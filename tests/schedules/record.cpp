@@ -3,22 +3,20 @@
 //
 //   record_schedules [--programs COUNT] [FILE...]
 //   record_schedules --show MACHINE FILE|program_SEED
+//   record_schedules --thresholds FILE|program_SEED...
 //
 // Each FILE holds one final graph in text notation; `program_7` is the gradient of the random
 // program of seed 7 (tests/fuzz/program_draw.hpp), and --programs adds those of the first COUNT
 // seeds. Each graph is scheduled and emitted for every machine of kMachines, none of which has to
 // be the one that this runs on. Prints one JSON object, {graph: {machine: "MOVES IR"}}, where both
 // are hashes in hexadecimal; IR is hashed without the names of its values. --show prints the moves
-// and the IR of one graph instead.
+// and the IR of one graph instead; --thresholds what thresholds decide (moved_thresholds.hpp).
 #include <llvm/IR/Function.h>
 #include <llvm/IR/InstIterator.h>
 
-#include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <iostream>
 #include <map>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -32,28 +30,11 @@
 #include "jit/engine/kernel_list.hpp"
 #include "runtime/graph/text.hpp"
 #include "runtime/process/json.hpp"
-#include "tests/fuzz/program_draw.hpp"
-#include "tests/jit/engine/run_compiled.hpp"
-#include "tests/rooms.hpp"
+#include "tests/schedules/graphs.hpp"
+#include "tests/schedules/move_thresholds.hpp"
 
 namespace adjit::testing {
 namespace {
-
-struct Machine {
-  const char* name;
-  const char* cpu;  // a row of jit/cpu/machine.cpp
-  const char* features;
-  int cores;
-};
-constexpr const char* kAvx2 = "+sse4.1,+avx,+avx2,+fma,+f16c";
-constexpr const char* kAvx512 =
-    "+sse4.1,+avx,+avx2,+fma,+f16c,+avx512f,+avx512vl,+avx512dq,+avx512bf16";
-constexpr Machine kMachines[] = {
-    {"256 bits, 1 core", "znver3", kAvx2, 1},
-    {"256 bits, 2 cores", "znver3", kAvx2, 2},
-    {"512 bits, 1 core", "sapphirerapids", kAvx512, 1},
-    {"512 bits, 2 cores", "sapphirerapids", kAvx512, 2},
-};
 
 std::string hash(const std::string& text) {
   return to_hex(cache::signature_of(text)).substr(0, 12);
@@ -76,9 +57,7 @@ struct Recorded {
 };
 
 Recorded record(const Graph& graph, const Machine& machine) {
-  CpuTarget cpu;
-  cpu.cpu = machine.cpu;
-  cpu.vector = from_feature_string(machine.features);
+  const CpuTarget cpu = cpu_of(machine);
   const Program program = chosen_schedule(graph, machine_of(cpu, machine.cores));
   std::vector<TensorLayout> layouts;
   for (TensorId input : graph.inputs) layouts.push_back(contiguous_layout(graph.info(input).shape));
@@ -91,55 +70,6 @@ Recorded record(const Graph& graph, const Machine& machine) {
     recorded.ir += "; " + std::to_string(kernel.tasks) + " tasks\n";
   }
   return recorded;
-}
-
-std::vector<size_t> floats(const std::vector<TensorSpec>& tensors) {
-  std::vector<size_t> positions;
-  for (size_t k = 0; k < tensors.size(); ++k)
-    if (is_float(tensors[k].dtype)) positions.push_back(k);
-  return positions;
-}
-
-// The value where there is no gradient.
-Graph gradient_of_program(uint64_t seed) {
-  static Engine engine(memory_only(1));
-  Request request;
-  request.computation = std::make_shared<const Computation>(random_program(seed).graph);
-  const std::vector<size_t> wrt = floats(request.computation->inputs());
-  const std::vector<size_t> outputs = floats(request.computation->outputs());
-  if (!wrt.empty() && !outputs.empty())
-    request.computation = Computation::transformed(
-        *request.computation, {.kind = Transformation::Kind::Vjp, .wrt = wrt, .outputs = outputs});
-  try {
-    return engine.final_graph(request);
-  } catch (const Error& e) {
-    if (e.code() != ErrorCode::NotDifferentiable) throw;
-    request.computation = std::make_shared<const Computation>(random_program(seed).graph);
-    return engine.final_graph(request);
-  }
-}
-
-constexpr std::string_view kProgram = "program_";
-
-std::string name_of(const std::string& source) {
-  const size_t slash = source.rfind('/');
-  const std::string file = slash == std::string::npos ? source : source.substr(slash + 1);
-  return file.substr(0, file.rfind('.'));
-}
-
-Graph graph_of(const std::string& source) {
-  if (source.starts_with(kProgram)) {
-    char* end = nullptr;
-    const uint64_t seed = std::strtoull(source.c_str() + kProgram.size(), &end, 10);
-    if (end == source.c_str() + kProgram.size() || *end != '\0')
-      throw Error(ErrorCode::Invalid, "'" + source + "' names no seed of a random program");
-    return gradient_of_program(seed);
-  }
-  std::ifstream file(source);
-  if (!file) throw Error(ErrorCode::Invalid, "cannot read " + source);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return parse_graph(text.str());
 }
 
 int show(const std::string& name, const std::string& source) {
@@ -174,12 +104,14 @@ int record_all(const std::vector<std::string>& sources) {
 
 int run(const std::vector<std::string>& arguments) {
   if (arguments.size() == 3 && arguments[0] == "--show") return show(arguments[1], arguments[2]);
+  if (!arguments.empty() && arguments[0] == "--thresholds")
+    return move_thresholds({arguments.begin() + 1, arguments.end()});
   std::vector<std::string> sources;
   size_t first = 0;
   if (arguments.size() >= 2 && arguments[0] == "--programs") {
     const uint64_t count = std::strtoull(arguments[1].c_str(), nullptr, 10);
     for (uint64_t seed = 0; seed < count; ++seed)
-      sources.push_back(std::string(kProgram) + std::to_string(seed));
+      sources.push_back("program_" + std::to_string(seed));
     first = 2;
   }
   sources.insert(sources.end(), arguments.begin() + static_cast<std::ptrdiff_t>(first),

@@ -7,15 +7,10 @@
 #include "autosched/analysis/scan_invariants.hpp"
 #include "autosched/cpu/cost/network.hpp"
 #include "autosched/cpu/cost/network_inputs.hpp"
+#include "autosched/machine/thresholds.hpp"
 
 namespace adjit::sched {
 namespace {
-
-constexpr double kLatency = 4;          // cycles of an accumulation
-constexpr double kFoldOperations = 12;  // of vectors, to combine the lanes of an accumulator
-constexpr double kLoopStep = 1;         // cycles of a serial loop's step
-constexpr double kNestEntry = 4;        // cycles to enter a nest
-constexpr double kHidden = 0.85;        // share of the shorter side that overlaps the longer one
 
 double& at(CostTerms& terms, CostTerm term) { return terms[static_cast<size_t>(term)]; }
 double at(const CostTerms& terms, CostTerm term) { return terms[static_cast<size_t>(term)]; }
@@ -28,10 +23,12 @@ CostTerms cost_terms(const NestFeatures& f, const Target& target) {
   const double per_load = std::max(0.5, bits / target.load_bits);
   CostTerms terms{};
   at(terms, CostTerm::Arithmetic) =
-      us * per_operation * (f.operations + f.masks + kFoldOperations * f.folds);
-  at(terms, CostTerm::Loads) = us * (per_load * f.loads + 2 * per_load * f.stores + 0.5 * f.apart);
-  at(terms, CostTerm::Latency) = us * kLatency * f.waits;
-  at(terms, CostTerm::Loops) = us * (kLoopStep * f.loop_steps + kNestEntry * f.runs);
+      us * per_operation * (f.operations + f.masks + thresholds().fold_operations * f.folds);
+  at(terms, CostTerm::Loads) =
+      us * (per_load * f.loads + 2 * per_load * f.stores + thresholds().apart_load * f.apart);
+  at(terms, CostTerm::Latency) = us * thresholds().accumulation_cycles * f.waits;
+  at(terms, CostTerm::Loops) =
+      us * (thresholds().loop_step_cycles * f.loop_steps + thresholds().nest_entry_cycles * f.runs);
   const CacheCycles caches = cache_cycles(f.traffic, target);
   at(terms, CostTerm::L2) = us * caches.l2;
   at(terms, CostTerm::L3) = us * caches.l3;
@@ -44,7 +41,7 @@ CostTerms cost_terms(const NestFeatures& f, const Target& target) {
 struct Sides {
   double core = 0, caches = 0;
   double together() const {
-    return std::max(core, caches) + (1 - kHidden) * std::min(core, caches);
+    return std::max(core, caches) + (1 - thresholds().hidden_share) * std::min(core, caches);
   }
 };
 

@@ -11,6 +11,7 @@
 #include "autosched/analysis/task_chains.hpp"
 #include "autosched/analysis/work.hpp"
 #include "autosched/cpu/tile/tile_model.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
 #include "runtime/domain/count.hpp"
@@ -133,7 +134,7 @@ class NestCounter {
       const double count = executions(axes) * distinct_share(access);
       count_.loads += count;
       count_.apart += count * lanes_apart(placed_.walks[r]);
-      if (access.guarded) count_.masks += 1.5 * count;
+      if (access.guarded) count_.masks += thresholds().guard_cost * count;
       widen(access.tensor);
       const DType dtype = program_.graph.info(access.tensor).dtype;
       if (accumulator_of(dtype) != dtype) count_.operations += 2 * count;  // widened to float32
@@ -184,11 +185,11 @@ class NestCounter {
     if (!vector_) return 0;
     const Stride& stride = walk.strides[placed_.first + *vector_];
     const auto lanes = static_cast<double>(nest_.loops[*vector_].trips);
-    constexpr double kLane = 4;
-    if (stride.data) return kLane * lanes;
+    if (stride.data) return thresholds().apart_lane_cost * lanes;
     const double elements = std::abs(stride.bytes) / walk.element_bytes;
     if (stride.even && elements <= 1) return stride.bytes < 0 ? 1 : 0;
-    return elements <= std::max(2.0, lanes / 4) ? 2 * std::max(1.0, elements) : kLane * lanes;
+    return elements <= std::max(2.0, lanes / 4) ? 2 * std::max(1.0, elements)
+                                                : thresholds().apart_lane_cost * lanes;
   }
 
   double scatter_apart() const {
@@ -252,7 +253,7 @@ class NestCounter {
       }
     // A ragged vector loop masks its loads and stores.
     if (vector_ && nest_.spans[*lanes_axis()] % nest_.loops[*vector_].trips != 0)
-      count_.masks += 0.1 * count_.steps;
+      count_.masks += thresholds().tail_cost * count_.steps;
   }
 
   const Program& program_;

@@ -7,14 +7,12 @@
 #include "autosched/analysis/exact_counts.hpp"
 #include "autosched/analysis/task_footprint.hpp"
 #include "autosched/analysis/work.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"
 
 namespace adjit::sched {
 namespace {
-
-constexpr int64_t kMostParts = 4096, kFewestRows = 16;  // of a part
-constexpr double kShareOfCache = 0.5;                   // that the operands of one part take
 
 StageKey key_of_root(const Program& program, size_t kernel) {
   return stage_key(program.graph.stages[program.kernels[kernel].root.stage]);
@@ -92,10 +90,13 @@ class PartChainer {
 }  // namespace
 
 int64_t parts_of_columns(double bytes, int64_t rows, int64_t fewest, const Target& target) {
-  const double wanted = bytes / (kShareOfCache * static_cast<double>(target.l2_bytes));
+  const double wanted =
+      bytes / (thresholds().column_sum_share * static_cast<double>(target.l2_bytes));
   if (wanted <= static_cast<double>(fewest)) return fewest;
   int64_t most = fewest;  // of equal size
-  for (int64_t parts = fewest; parts <= std::min(rows / kFewestRows, kMostParts); ++parts) {
+  for (int64_t parts = fewest;
+       parts <= std::min(rows / thresholds().column_sum_rows, thresholds().column_sum_parts);
+       ++parts) {
     if (rows % parts != 0) continue;
     most = parts;
     if (static_cast<double>(parts) >= wanted) break;

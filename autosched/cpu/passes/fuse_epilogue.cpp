@@ -7,6 +7,7 @@
 #include "autosched/analysis/access.hpp"
 #include "autosched/analysis/work.hpp"
 #include "autosched/cpu/passes/loops/tasks.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/attachment.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"
@@ -14,12 +15,6 @@
 
 namespace adjit::sched {
 namespace {
-
-// A pass over results that memory takes longer for than the core: not one of functions, which a
-// tile's few vectors at a time make slower.
-constexpr double kMostWork = 12;                   // vector instructions
-constexpr double kMostTerms = 64, kMostTaps = 96;  // of a sum along one axis, or several
-constexpr double kFewestResults = 1 << 14;
 
 // A product of two matrices, batches of them, a convolution of few channels: any short sum.
 bool is_product(const Program& program, size_t s) {
@@ -29,7 +24,7 @@ bool is_product(const Program& program, size_t s) {
   return stage.kind == StageKind::Compute && !stage.running && is_product_sum(graph, stage) &&
          domain.is_box() && domain.output_rank >= 2 && domain.reduction_rank() >= 1 &&
          is_short_sum(domain) &&
-         box_points(domain) >= kFewestResults * std::max(1.0, terms_of(domain)) &&
+         box_points(domain) >= thresholds().epilogue_results * std::max(1.0, terms_of(domain)) &&
          program.scopes[stage.results.front().value] == Scope::Workspace;
 }
 
@@ -66,7 +61,7 @@ bool takes_each_once(const Program& program, size_t reader, size_t product) {
     if (graph.pool.read_predicate(read).valid() || !is_same_point(graph.pool, read, stage.domain))
       return false;
   }
-  if (WorkMeter(graph.pool)(stage.bodies).cost > kMostWork) return false;
+  if (WorkMeter(graph.pool)(stage.bodies).cost > thresholds().epilogue_work) return false;
   const size_t lanes = made.domain.output_rank - 1;
   const Accesses accesses = accesses_of(graph, stage);
   return accesses.result.contiguous(lanes) &&
@@ -113,7 +108,8 @@ std::pair<std::vector<size_t>, size_t> tiles_first(const Nest& nest, const TileC
 }  // namespace
 
 bool is_short_sum(const Domain& domain) {
-  return terms_of(domain) <= (domain.reduction_rank() > 1 ? kMostTaps : kMostTerms);
+  return terms_of(domain) <=
+         (domain.reduction_rank() > 1 ? thresholds().epilogue_taps : thresholds().epilogue_terms);
 }
 
 std::optional<size_t> epilogue_of(const Program& program, size_t product, const Target& target,

@@ -8,23 +8,13 @@
 #include "autosched/analysis/access.hpp"
 #include "autosched/analysis/join_chain.hpp"
 #include "autosched/analysis/select_axis.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/attachment.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/points.hpp"
 
 namespace adjit::sched {
 namespace {
-
-constexpr int64_t kRowBytes = 64 << 10;  // of local buffers in one iteration
-constexpr int64_t kLongRow = 128 << 10;  // the same where each is one row
-constexpr int64_t kShortRow = 8;         // points with which most lanes of a row stay empty
-constexpr int64_t kManyPoints = 16;      // along an axis that fills the lanes
-constexpr double kOperandReuse = 8;      // reads of every operand that make a contraction
-constexpr double kSharedReuse = 3;       // the same where rows share the operand
-// Rows side by side: at most so many, of so many points together; a processor sees a few hundred
-// instructions ahead.
-constexpr int64_t kRowsAtOnce = 16, kPointsSideBySide = 1024, kFewestRowsAtOnce = 4;
-constexpr int64_t kLeastGroups = 8;
 
 bool is_row(const Region& region) {
   return std::ranges::count_if(region.spans, [](int64_t span) { return span > 1; }) <= 1;
@@ -143,7 +133,9 @@ class RowGrouper {
     if (where.refusal) return std::nullopt;
     if (!covers_exactly_once(program_, nest, depth, stage, where.region)) return std::nullopt;
     const int64_t bytes = local_bytes(program_, stage, where.region) + local_bytes(program_, nest);
-    if (!where.whole && bytes > (is_row(where.region) ? kLongRow : kRowBytes)) return false;
+    if (!where.whole &&
+        bytes > (is_row(where.region) ? thresholds().local_row_bytes : thresholds().local_bytes))
+      return false;
     if (!enough_rows(nest, depth, program_.graph.stages[stage])) return false;
     const bool wanted = fills_lanes(stage, nest, depth, where.region);
     const size_t answer =
@@ -169,7 +161,7 @@ class RowGrouper {
                                         : std::max(longest, row[a]);
     for (size_t l = depth; l < host.loops.size(); ++l)
       inside = std::max(inside, host.spans[host.loops[l].axis]);
-    if (std::max(longest, inside) < kShortRow) return false;
+    if (std::max(longest, inside) < thresholds().empty_lanes_row) return false;
     return !across_memory(producer, row) && !cuts_lines(producer, region);
   }
 
@@ -179,7 +171,7 @@ class RowGrouper {
     const Accesses accesses = accesses_of(program_.graph, stage);
     for (size_t a = 0; a < region.spans.size(); ++a)
       if (accesses.result.contiguous(a) && region.spans[a] <= 1 && stage.domain.extents[a] > 1)
-        return points(region.spans) >= kShortRow;
+        return points(region.spans) >= thresholds().empty_lanes_row;
     return false;
   }
 
@@ -196,7 +188,8 @@ class RowGrouper {
     };
     for (const MemoryAccess& access : accesses.reads) look(access);
     look(accesses.result);
-    return in_row < kShortRow && in_all >= kManyPoints && points(row) >= kShortRow;
+    return in_row < thresholds().empty_lanes_row && in_all >= thresholds().long_axis &&
+           points(row) >= thresholds().empty_lanes_row;
   }
 
   static int64_t points(const std::vector<int64_t>& spans) {
@@ -219,9 +212,10 @@ class RowGrouper {
       row = std::max(row, points(attached.nest.spans));
     }
     const int64_t trips = nest.loops[depth - 1].trips;
-    int64_t rows = std::min({kRowsAtOnce, kPointsSideBySide / row, trips / kLeastGroups});
+    int64_t rows = std::min({thresholds().rows_at_once, thresholds().points_side_by_side / row,
+                             trips / thresholds().row_groups});
     while (rows > 1 && trips % rows != 0) --rows;
-    if (!reduces || rows < kFewestRowsAtOnce) return;
+    if (!reduces || rows < thresholds().fewest_rows_at_once) return;
     if (choices_.pick(Decision::Interleave, program_.graph, program_.graph.stages[host],
                       [&] { return std::vector<std::string>{std::to_string(rows), "1"}; }) == 0)
       program_ = interleave(std::move(program_), host, depth, rows);
@@ -265,7 +259,8 @@ class RowGrouper {
     return !accesses.reads.empty() &&
            std::ranges::all_of(accesses.reads, [&](const MemoryAccess& access) {
              const double reuse = box_points(stage.domain) / elements_touched(access, stage.domain);
-             return reuse >= kOperandReuse || (reuse >= kSharedReuse && is_shared(stage, access));
+             return reuse >= thresholds().contraction_reuse ||
+                    (reuse >= thresholds().shared_contraction_reuse && is_shared(stage, access));
            });
   }
 
@@ -280,7 +275,8 @@ class RowGrouper {
   bool enough_rows(const Nest& host, size_t depth, const Stage& producer) const {
     double rows = 1;
     for (size_t l = 0; l < depth; ++l) rows *= static_cast<double>(host.loops[l].trips);
-    return rows >= 8 || box_points(producer.domain) < 1 << 16;
+    return rows >= thresholds().attached_rows ||
+           box_points(producer.domain) < thresholds().attached_points;
   }
 
   Program program_;

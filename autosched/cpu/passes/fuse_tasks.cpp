@@ -7,6 +7,7 @@
 
 #include "autosched/analysis/task_chains.hpp"
 #include "autosched/analysis/task_footprint.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/program/nests.hpp"
 
 namespace adjit::sched {
@@ -92,14 +93,14 @@ class ChainPlanner {
       const TensorInfo& info = program_.graph.info(id);
       bytes += static_cast<double>(info.element_count()) * static_cast<double>(size_of(info.dtype));
     }
-    // Small tasks cost more in calls than they save, whatever the cache holds.
-    constexpr double kSmallTask = 64 << 10;
     const auto cache = static_cast<double>(target_.l2_bytes);
     const auto last = static_cast<double>(target_.l3_bytes);
-    const double near =
-        bytes > last ? std::max(1.5 * cache, last / (8 * target_.cores)) : 1.5 * cache;
+    const double near = bytes > last
+                            ? std::max(thresholds().task_caches * cache, last / (8 * target_.cores))
+                            : thresholds().task_caches * cache;
     return tasks >= 4 * target_.cores && bytes >= cache * std::max(target_.cores, 2) &&
-           bytes / tasks >= std::min(cache / 16, kSmallTask) && bytes / tasks <= near;
+           bytes / tasks >= std::min(cache / 16, thresholds().small_task_bytes) &&
+           bytes / tasks <= near;
   }
 
   const Program& program_;

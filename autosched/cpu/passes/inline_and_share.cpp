@@ -6,6 +6,7 @@
 
 #include "autosched/analysis/work.hpp"
 #include "autosched/cpu/passes/share_pairwise.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/passes/inline_cheap.hpp"
 #include "autosched/program/points.hpp"
 
@@ -25,14 +26,14 @@ double work_of(const Program& program) {
 
 Program inline_and_share(const Program& program, const Target& target, ReductionPlans& plans,
                          Choices& choices) {
-  constexpr double kMoreWork = 1.03;
   Program usual = inline_cheap_stages(program, {});
   const Shapes shapes = shapes_of_pairs(usual, target);
   for (const std::vector<int64_t>& shape : shapes) {
     Choices trial = choices;
     ReductionPlans planned;
     Program shared = share_pairs(inline_cheap_stages(program, {shape}), target, planned, trial);
-    if (planned.empty() || work_of(shared) > kMoreWork * work_of(usual)) continue;
+    if (planned.empty() || work_of(shared) > thresholds().share_more_work * work_of(usual))
+      continue;
     choices = std::move(trial);
     plans = std::move(planned);
     return shared;

@@ -11,6 +11,7 @@
 #include "autosched/analysis/task_chains.hpp"
 #include "autosched/cpu/passes/loops/balance.hpp"
 #include "autosched/cpu/passes/loops/kernel.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
 
@@ -20,9 +21,8 @@ namespace {
 // Whether what the steps of a scan are given fixed stays in every core's cache while its tasks go
 // through the steps, and all steps take long enough for several cores.
 bool whole_steps_pay(const Program& program, const Scan& scan, const Target& target) {
-  constexpr int64_t kSteps = 4;
-  constexpr double kPoints = 1 << 15;  // of all steps
-  if (target.cores < 2 || scan.conditional || scan.trips < kSteps) return false;
+  if (target.cores < 2 || scan.conditional || scan.trips < thresholds().persistent_steps)
+    return false;
   double bytes = 0, points = 0;
   const std::vector<TensorId>& inputs = program.graph.inputs;
   for (size_t k = repeats_of(scan).first_same; k < inputs.size(); ++k) {
@@ -30,8 +30,8 @@ bool whole_steps_pay(const Program& program, const Scan& scan, const Target& tar
     bytes += static_cast<double>(info.element_count()) * static_cast<double>(size_of(info.dtype));
   }
   for (const Kernel& kernel : program.kernels) points += points_of(program, kernel);
-  return bytes <= 0.75 * static_cast<double>(target.l2_bytes) &&
-         points * static_cast<double>(scan.trips) >= kPoints;
+  return bytes <= thresholds().l2_share * static_cast<double>(target.l2_bytes) &&
+         points * static_cast<double>(scan.trips) >= thresholds().persistent_points;
 }
 
 // Schedules the steps' kernels, the first of `roots` before the others, whose tasks follow it;

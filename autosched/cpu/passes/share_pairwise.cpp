@@ -9,6 +9,7 @@
 
 #include "autosched/analysis/work.hpp"
 #include "autosched/cpu/passes/loops/tasks.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
@@ -21,15 +22,6 @@ namespace {
 // In vector instructions per vector of pairs: what one evaluation must cost (an exponential is 14),
 // and how much must be saved for each, also as a share of what the sums take besides: these have
 // better tiles when they stand alone.
-constexpr double kDear = 12, kLeastSaved = 12, kShareOfSums = 0.3;
-constexpr double kTransfer = 2;       // of a vector to the second-level cache, or from there
-constexpr double kWorthSharing = 25;  // microseconds that are saved in all
-constexpr int64_t kShortest = 64;     // of either axis
-constexpr double kMostTerms = 64;     // that one value takes part in, in one reduction
-constexpr int64_t kLeastTasks = 32, kLeastRows = 16;
-constexpr int64_t kRowsOfTile = 4;      // that share operands: a block has whole tiles
-constexpr double kPairsOfElement = 16;  // from which a copy of an operand pays
-constexpr int64_t kMostCopies = 8;      // of one axis in a tile
 constexpr size_t kMostReductions = 16;  // bounds the time that grouping takes
 
 // A reduction over one axis for every point of another one, which is its first.
@@ -90,14 +82,16 @@ class PairSharer {
         domain.output_rank == 0 || plans_.contains(stage_key(stage)))
       return false;
     const size_t reduced = reduced_axis(stage);
-    if (std::min(domain.extents.front(), domain.extents[reduced]) < kShortest) return false;
-    if (results_of(stage) * terms_of(stage) > kMostTerms) return false;
+    if (std::min(domain.extents.front(), domain.extents[reduced]) < thresholds().pair_points)
+      return false;
+    if (results_of(stage) * terms_of(stage) > thresholds().pair_terms) return false;
     for (TensorId id : stage.results) {
       const DType dtype = program_.graph.info(id).dtype;
       if (!is_float(dtype) || accumulator_of(dtype) != dtype) return false;
     }
     const size_t axes[] = {0, reduced};
-    return WorkMeter(program_.graph.pool)(hoistable(program_.graph, stage, axes)).cost >= kDear;
+    return WorkMeter(program_.graph.pool)(hoistable(program_.graph, stage, axes)).cost >=
+           thresholds().pair_cost;
   }
 
   static double results_of(const Stage& stage) {
@@ -150,7 +144,8 @@ class PairSharer {
             stage(s).domain.extents[axes[1]] != group.columns)
           continue;
         member.values = hoisted_values(scratch, stage(s), axes);
-        if (s != first && saved_by(scratch, group.values, member.values) < kDear) continue;
+        if (s != first && saved_by(scratch, group.values, member.values) < thresholds().pair_cost)
+          continue;
         if (s != first && !reads_before(scratch, member.values, first)) continue;
         std::vector<size_t> stages{s};
         for (const PairReduction& m : group.members) stages.push_back(m.stage);
@@ -232,10 +227,13 @@ class PairSharer {
     int64_t bytes = 0;
     for (ExprId value : group.values)
       bytes += group.columns * static_cast<int64_t>(size_of(graph.pool.dtype(value)));
-    int64_t rows = std::min(target_.l2_bytes / bytes, ceil_div(group.rows, kLeastTasks));
-    rows = std::max(rows, kLeastRows) / kRowsOfTile * kRowsOfTile;
-    while (rows > kRowsOfTile && ceil_div(group.rows, ceil_div(group.rows, rows)) != rows)
-      rows -= kRowsOfTile;
+    int64_t rows =
+        std::min(target_.l2_bytes / bytes, ceil_div(group.rows, thresholds().pair_tasks));
+    rows = std::max(rows, thresholds().pair_rows) / thresholds().pair_tile_rows *
+           thresholds().pair_tile_rows;
+    while (rows > thresholds().pair_tile_rows &&
+           ceil_div(group.rows, ceil_div(group.rows, rows)) != rows)
+      rows -= thresholds().pair_tile_rows;
     return rows;
   }
 
@@ -263,18 +261,20 @@ class PairSharer {
     const auto size = static_cast<double>(size_of(program_.graph.info(first.results[0]).dtype));
     const double transfers = static_cast<double>(group.values.size());
     double sums = 0;  // what the members do with the values
-    double saved = -meter(group.values).cost - kTransfer * transfers, partial = 0;
+    double saved = -meter(group.values).cost - thresholds().pair_transfer * transfers, partial = 0;
     for (const PairReduction& member : group.members) {
-      saved += meter(member.values).cost - kTransfer * static_cast<double>(member.values.size());
+      saved += meter(member.values).cost -
+               thresholds().pair_transfer * static_cast<double>(member.values.size());
       if (member.over_rows) partial += member.results;
       sums += operations_of_sums(stage(member.stage), pair_axes(graph, member));
     }
     saved -= 2 * partial * bytes / static_cast<double>(group.block) / target_.l3_bytes_per_cycle /
-             kPorts;
+             thresholds().port_cycles;
     const double vectors =
         static_cast<double>(group.rows) * static_cast<double>(group.columns) / (bytes / size);
-    return saved >= std::max(kLeastSaved, kShareOfSums * sums) &&
-           microseconds(vectors * saved * kPorts, 0) >= kWorthSharing;
+    return saved >= std::max(thresholds().pair_saving, thresholds().pair_saving_share * sums) &&
+           microseconds(vectors * saved * thresholds().port_cycles, 0) >=
+               thresholds().pair_microseconds;
   }
 
   size_t stage_of(TensorId name) const { return defining_stages(program_.graph)[name.value]; }
@@ -374,7 +374,7 @@ class PairSharer {
       std::vector<int64_t> best = factors;
       const int64_t most =
           repeated == 0 ? task_points : ceil_div(extents[lanes_axis], plan.tile.lanes);
-      for (int64_t factor = 2; factor <= std::min(kMostCopies, most); ++factor) {
+      for (int64_t factor = 2; factor <= std::min(thresholds().pair_instances, most); ++factor) {
         if (task_points % factor != 0 && repeated == 0) continue;
         if (!try_factor(repeated, factor)) break;
         if (model.cycles(factors) < model.cycles(best)) best = factors;
@@ -386,7 +386,7 @@ class PairSharer {
 
   // As many points of a short axis as a tile may hold, without a rest.
   static int64_t copies_of(int64_t extent) {
-    int64_t copies = kMostCopies;
+    int64_t copies = thresholds().pair_instances;
     while (extent % copies != 0) --copies;
     return copies;
   }
@@ -399,7 +399,8 @@ class PairSharer {
       if (std::ranges::find(done, access.tensor) != done.end()) continue;
       done.push_back(access.tensor);
       const std::optional<size_t> dim = strided_dimension(accesses, access.tensor, lanes_axis);
-      if (!dim || access.elements * kPairsOfElement > box_points(stage(stage_of(name)).domain))
+      if (!dim ||
+          access.elements * thresholds().pair_reuse > box_points(stage(stage_of(name)).domain))
         continue;
       Packing packing;
       for (size_t d = 0; d < program_.graph.info(access.tensor).shape.size(); ++d)
@@ -449,7 +450,8 @@ Shapes shapes_of_pairs(const Program& program, const Target& target) {
       const bool reduced = std::ranges::any_of(program.readers[id.value], [&](size_t reader) {
         return program.graph.stages[reader].combiner.kind != CombinerKind::None;
       });
-      if (reduced && std::ranges::min(info.shape) >= kShortest && shapes.size() < kMost &&
+      if (reduced && std::ranges::min(info.shape) >= thresholds().pair_points &&
+          shapes.size() < kMost &&
           info.element_count() * static_cast<int64_t>(size_of(info.dtype)) > target.l2_bytes &&
           std::ranges::find(shapes, info.shape) == shapes.end())
         shapes.push_back(info.shape);

@@ -6,27 +6,13 @@
 
 #include "autosched/cpu/tile/matmul_like.hpp"
 #include "autosched/cpu/tile/tile_model.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/program/points.hpp"
 
 namespace adjit::sched {
-namespace {
-
-constexpr double kNearBytes = 24 << 10;   // of an operand that a first cache holds beside others
-constexpr double kFarBytes = 1 << 20;     // what a second cache holds
-constexpr double kMemoryBytes = 8 << 20;  // what leaves a core's part of the third cache
-constexpr double kSecondCacheLine = 0.7;  // cycles of a line that the second cache gives
-constexpr double kMemoryLine = 8;         // cycles of a line that memory gives
-constexpr double kCollision = 0.25;       // cycles more for a load among too many of one set
-// Cycles more for a line, from L3 and from memory, where a tile takes several rows at once instead
-// of one after the other. On Zen 4 sums of 256 and of 2,048 rows of 4,096 float32 took 1.1 and 1.5
-// times as long four rows at once.
-constexpr double kRowsFromThird = 0.35, kRowsFromMemory = 1.5;
-
-}  // namespace
-
 double TileModel::lines_in_step(size_t read, const std::vector<int64_t>& factors) const {
   const Walked walked = walked_in_tile(read, factors);
-  if (walked.bytes <= kNearBytes) return 0;
+  if (walked.bytes <= thresholds().near_bytes) return 0;
   if (in_reduction_) {  // every vector is another line
     if (!contiguous_[read]) return 0;
     double lines = walked.rows;
@@ -64,15 +50,14 @@ double TileModel::second_cache(const std::vector<int64_t>& factors, double above
       if (access.depends_on(a)) vectors *= static_cast<double>(factors[a]);
     most += vectors;
   }
-  if (kSecondCacheLine * most < above) return 0;
+  if (thresholds().l2_line_cycles * most < above) return 0;
   double lines = 0;
   for (size_t r = 0; r < p_.accesses.reads.size(); ++r) lines += lines_in_step(r, factors);
-  return kSecondCacheLine * lines;
+  return thresholds().l2_line_cycles * lines;
 }
 
 TileModel::Walked TileModel::walked_in_tile(size_t read,
                                             const std::vector<int64_t>& factors) const {
-  constexpr double kWays = 8;
   const MemoryAccess& access = p_.accesses.reads[read];
   const auto size = static_cast<double>(size_of(p_.graph.info(access.tensor).dtype));
   Walked walked;
@@ -94,7 +79,8 @@ TileModel::Walked TileModel::walked_in_tile(size_t read,
       row += (points - 1) * stride;
     } else {
       walked.rows *= points;
-      walked.collides |= points > kWays && std::fmod(stride, kPageBytes) == 0;
+      walked.collides |=
+          points > static_cast<double>(kCacheWays) && std::fmod(stride, kPageBytes) == 0;
     }
   }
   walked.lines = std::max(1.0, row / kLineBytes);
@@ -109,13 +95,14 @@ bool TileModel::shares_lines(const MemoryAccess& access, size_t axis) const {
 
 bool TileModel::fetches_far(const MemoryAccess& access) const {
   if (in_reduction_ || p_.stage.domain.reduction_rank() != 1 || access.depends_on(v_)) return false;
-  if (p_.spans[output_rank_] <= kWholeReduction) return false;
+  if (p_.spans[output_rank_] <= thresholds().whole_reduction) return false;
   const bool packed_in_rows = box_points(p_.stage.domain) * access.repeats >=
-                              kColumnReuse * elements_touched(access, p_.stage.domain);
+                              thresholds().column_reuse * elements_touched(access, p_.stage.domain);
   if (p_.accesses.result.contiguous(v_) && packed_in_rows) return false;
   const auto size = static_cast<int64_t>(size_of(p_.graph.info(access.tensor).dtype));
-  return std::abs(access.strides[output_rank_]) * size >= kLongRow &&
-         elements_touched(access, p_.stage.domain) * static_cast<double>(size) > kFarBytes;
+  return std::abs(access.strides[output_rank_]) * size >= thresholds().long_row_bytes &&
+         elements_touched(access, p_.stage.domain) * static_cast<double>(size) >
+             thresholds().model_l2_bytes;
 }
 
 double TileModel::memory_waits(const std::vector<int64_t>& factors, double computing) const {
@@ -126,19 +113,20 @@ double TileModel::memory_waits(const std::vector<int64_t>& factors, double compu
     const auto size = static_cast<double>(size_of(p_.graph.info(access.tensor).dtype));
     const double bytes = elements_touched(access, domain) * size;
     // Rows along the lanes of results are copied or streamed (matmul_like.hpp).
-    if (bytes < kMemoryBytes || (!in_reduction_ && access.depends_on(v_))) continue;
+    if (bytes < thresholds().l3_share_bytes || (!in_reduction_ && access.depends_on(v_))) continue;
     double passes = 1;
     for (size_t a = 0; a < output_rank_; ++a)
       if (!access.depends_on(a))
         passes *= std::ceil(static_cast<double>(p_.spans[a]) /
                             static_cast<double>(factors[a] * (a == v_ ? lanes_ : 1)));
-    if (passes > 1) waits += std::max(0.0, bytes / kLineBytes * kMemoryLine - computing / passes);
+    if (passes > 1)
+      waits +=
+          std::max(0.0, bytes / kLineBytes * thresholds().memory_line_cycles - computing / passes);
   }
   return waits;
 }
 
 double TileModel::distance(const MemoryAccess& access, const std::vector<int64_t>& factors) const {
-  constexpr int64_t kStreams = 4;
   const auto size = static_cast<int64_t>(size_of(p_.graph.info(access.tensor).dtype));
   bool collide = false;
   int64_t rows = 1;
@@ -146,15 +134,18 @@ double TileModel::distance(const MemoryAccess& access, const std::vector<int64_t
     const int64_t stride = std::abs(access.strides[a]) * size;
     if (a == v_ || factors[a] < 2 || stride < kPageBytes) continue;
     rows *= factors[a];
-    collide |= factors[a] > kStreams && stride % kPageBytes == 0;
+    collide |= factors[a] > thresholds().streams && stride % kPageBytes == 0;
   }
-  if (!access.depends_on(v_)) return collide ? kCollision : 0;  // a line serves 16 steps
-  const auto streams = static_cast<double>(std::max<int64_t>(0, rows - kStreams));
+  if (!access.depends_on(v_))
+    return collide ? thresholds().collision_cycles : 0;  // a line serves 16 steps
+  const auto streams = static_cast<double>(std::max<int64_t>(0, rows - thresholds().streams));
   double apart = 0;
-  if (in_reduction_ && rows > 1 && passing_ > kFarBytes)
-    apart = (passing_ > kMemoryBytes ? kRowsFromMemory : kRowsFromThird) *
+  if (in_reduction_ && rows > 1 && passing_ > thresholds().model_l2_bytes)
+    apart = (passing_ > thresholds().l3_share_bytes ? thresholds().memory_rows_cycles
+                                                    : thresholds().l3_rows_cycles) *
             static_cast<double>(lanes_ * size) / kLineBytes;
-  return std::min(1.5, 0.15 * streams) + (collide ? 0.5 : 0) + apart;
+  return std::min(thresholds().most_stream_cycles, thresholds().stream_cycles * streams) +
+         (collide ? thresholds().colliding_rows_cycles : 0) + apart;
 }
 
 }  // namespace adjit::sched

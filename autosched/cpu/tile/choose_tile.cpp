@@ -7,6 +7,7 @@
 
 #include "autosched/analysis/gather_access.hpp"
 #include "autosched/analysis/select_axis.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
@@ -31,7 +32,7 @@ TileChoice descend(const TileModel& model, size_t vector_axis, std::vector<int64
   TileChoice best = priced(model, vector_axis, std::move(start));
   for (int round = 0; round < 8; ++round) {
     std::vector<int64_t> next = best.factors;
-    double cycles = best.cycles * 0.995;
+    double cycles = best.cycles * (1 - thresholds().tile_gain);
     for (size_t k = 0; k < next.size(); ++k) {
       const size_t a = k == 0             ? vector_axis
                        : k <= vector_axis ? k - 1
@@ -57,13 +58,13 @@ TileChoice descend(const TileModel& model, size_t vector_axis, std::vector<int64
 // The best descent from one vector, from two (which share what they multiply), from all points of a
 // short axis (the taps of a stencil, which share what they read), and from a window's.
 TileChoice descend(const TileProblem& problem, size_t vector_axis) {
-  constexpr int64_t kShort = 8;
   // Their loads come from farther than the model knows, and 16 registers do not hold a window.
-  const double sharing_gain = problem.vector_bits >= 512 ? 0.07 : 0.2;
+  const double sharing_gain =
+      problem.vector_bits >= 512 ? thresholds().window_gain : thresholds().narrow_window_gain;
   const TileModel model(problem, vector_axis);
   std::vector<int64_t> start(problem.spans.size(), 1);
   TileChoice best = descend(model, vector_axis, start);
-  const auto try_from = [&](size_t axis, int64_t factor, double gain = 0.005) {
+  const auto try_from = [&](size_t axis, int64_t factor, double gain = thresholds().tile_gain) {
     start[axis] = factor;
     if (model.fits(start))
       if (TileChoice other = descend(model, vector_axis, start);
@@ -74,7 +75,7 @@ TileChoice descend(const TileProblem& problem, size_t vector_axis) {
   if (problem.spans[vector_axis] >= 2 * model.lanes()) try_from(vector_axis, 2);
   for (size_t a = problem.first_axis; a < problem.stage.domain.output_rank; ++a)
     if (a != vector_axis && problem.may_tile(a) && problem.spans[a] >= 2 &&
-        problem.spans[a] <= kShort)
+        problem.spans[a] <= thresholds().short_axis)
       try_from(a, problem.spans[a]);
   for (size_t a = problem.stage.domain.output_rank; a < problem.spans.size(); ++a)
     if (const std::optional<size_t> window = model.window_along(a)) {
@@ -106,8 +107,7 @@ std::vector<size_t> candidates(const TileProblem& problem, bool reductions) {
 // So many copies of a body, or one more or fewer, that tiles of them come out even: the code of a
 // shorter last tile is slow, and counts where there are few.
 int64_t whole_copies(int64_t copies, int64_t vectors) {
-  constexpr int64_t kManyTiles = 8;
-  if (vectors >= kManyTiles * copies) return copies;
+  if (vectors >= thresholds().many_tiles * copies) return copies;
   for (int64_t more = copies > 1 ? copies + 1 : 1; more > 1; --more)
     if (vectors % more == 0) return more;
   return 1;
@@ -116,13 +116,13 @@ int64_t whole_copies(int64_t copies, int64_t vectors) {
 // Cycles to store a vector whose lanes lie apart; in pieces of rows it takes a little more than
 // loads of such pieces, so that copies gather.
 double apart_cost(const TileProblem& problem, int64_t lanes) {
-  constexpr double kPieces = 3.5;
   const MemoryAccess& result = problem.accesses.result;
   const int64_t piece = row_piece(problem.graph, result.tensor);
   for (size_t a = 0; a < problem.stage.domain.output_rank; ++a)
     if (result.contiguous(a) && piece > 1 && lanes % piece == 0 && problem.spans[a] >= piece)
-      return kStoredInRows * static_cast<double>(lanes) + kPieces;
-  return kStoredAlone * static_cast<double>(lanes);
+      return thresholds().row_store_cycles * static_cast<double>(lanes) +
+             thresholds().piece_store_cost;
+  return thresholds().apart_store_cycles * static_cast<double>(lanes);
 }
 
 // The best tiles of a stage with a combiner, for each axis worth trying as lanes.
@@ -138,7 +138,7 @@ TileChoice best_of(const TileProblem& problem, const std::vector<TileChoice>& fo
   best.factors.assign(problem.spans.size(), 1);
   best.cycles = std::numeric_limits<double>::infinity();
   for (const TileChoice& choice : found)
-    if (choice.cycles < best.cycles * 0.99) best = choice;
+    if (choice.cycles < best.cycles * (1 - thresholds().lanes_gain)) best = choice;
   if (!best.vector_axis) best.cycles = 4 * box_points(problem.stage.domain);
   return best;
 }
@@ -192,10 +192,10 @@ TileChoice choose_pointwise_tile(const TileProblem& problem) {
       decides ? decides->cost / static_cast<double>(problem.spans[decides->axis]) : work.cost;
   for (size_t axis : axes) {
     const int64_t extent = problem.spans[axis], lanes = lanes_for(extent, full);
-    double cycles = cost * kPorts;
+    double cycles = cost * thresholds().port_cycles;
     for (const MemoryAccess& access : problem.accesses.reads) {
       if (!access.depends_on(axis)) {
-        cycles += 0.1;
+        cycles += thresholds().broadcast_load;
       } else {
         cycles += access.contiguous(axis) ? 1 : gather_cost(access, axis, lanes);
       }
@@ -213,7 +213,10 @@ TileChoice choose_pointwise_tile(const TileProblem& problem) {
     if (decides)
       best.factors[decides->axis] = problem.spans[decides->axis];
     else
-      best.factors[axis] = whole_copies(work.nodes <= 14 ? 4 : work.nodes <= 60 ? 2 : 1, vectors);
+      best.factors[axis] = whole_copies(work.nodes <= thresholds().small_body    ? 4
+                                        : work.nodes <= thresholds().middle_body ? 2
+                                                                                 : 1,
+                                        vectors);
   }
   if (!best.vector_axis) best.cycles = points * (work.cost + 2);
   return best;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "autosched/analysis/exact_counts.hpp"
+#include "autosched/machine/thresholds.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -34,16 +35,14 @@ std::optional<size_t> rows_axis(const Stage& stage, const TileChoice& tile,
 double row_bytes(const Stage& stage, int64_t rows) {
   double bytes = 4 * static_cast<double>(rows);
   for (size_t a = stage.domain.output_rank; a < stage.domain.rank(); ++a)
-    bytes *= static_cast<double>(
-        stage.domain.extents[a] > kWholeReduction ? kReductionBlock : stage.domain.extents[a]);
+    bytes *= static_cast<double>(stage.domain.extents[a] > thresholds().whole_reduction
+                                     ? thresholds().reduction_block
+                                     : stage.domain.extents[a]);
   return bytes;
 }
 
 bool copies_panels(const Graph& graph, const Stage& stage, const MemoryAccess& operand,
                    const TileChoice& tile, const Accesses& accesses, const Target& target) {
-  constexpr double kReuse = 8;    // of a copied element
-  constexpr int64_t kFar = 1024;  // bytes between rows, and of one, that make a panel scattered
-  constexpr double kShareOfCache = 0.125;  // of which a smaller operand's copy stays close anyway
   const std::optional<size_t> rows = rows_axis(stage, tile, accesses);
   if (!rows || !stage.domain.is_box() || stage.domain.reduction_rank() != 1) return false;
   const size_t lanes = *tile.vector_axis, reduction = stage.domain.output_rank;
@@ -55,11 +54,11 @@ bool copies_panels(const Graph& graph, const Stage& stage, const MemoryAccess& o
     if (a != lanes && operand.depends_on(a) && stage.domain.extents[a] > 1) return false;
   const auto element = static_cast<int64_t>(size_of(graph.info(operand.tensor).dtype));
   const int64_t rows_extent = stage.domain.extents[*rows];
-  return static_cast<double>(rows_extent) >= kReuse &&
-         operand.strides[reduction] * element >= kFar &&
-         stage.domain.extents[lanes] * element >= kFar &&
+  return static_cast<double>(rows_extent) >= thresholds().panel_reuse &&
+         operand.strides[reduction] * element >= thresholds().far_row_bytes &&
+         stage.domain.extents[lanes] * element >= thresholds().far_row_bytes &&
          operand.elements * static_cast<double>(element) >=
-             kShareOfCache * static_cast<double>(target.l2_bytes) &&
+             thresholds().panel_share * static_cast<double>(target.l2_bytes) &&
          row_bytes(stage, rows_extent) <= static_cast<double>(target.l2_bytes) / 2;
 }
 
@@ -71,13 +70,14 @@ bool leaves_caches(const Graph& graph, const MemoryAccess& operand, const Target
 
 int64_t streamed_steps(const Graph& graph, const Stage& stage, const TileChoice& tile,
                        const Accesses& accesses, const Target& target) {
-  constexpr int64_t kSteps = 32, kLeastBlocks = 4;
   const Domain& domain = stage.domain;
   if (!rows_axis(stage, tile, accesses) ||
-      domain.extents[domain.output_rank] < kLeastBlocks * kSteps)
+      domain.extents[domain.output_rank] <
+          thresholds().streamed_blocks * thresholds().streamed_steps)
     return 0;
   const int64_t result = tensor_bytes(graph, stage.results.front());
-  return result / std::max(1, target.cores) <= target.l2_bytes / 2 ? kSteps : 0;
+  return result / std::max(1, target.cores) <= target.l2_bytes / 2 ? thresholds().streamed_steps
+                                                                   : 0;
 }
 
 }  // namespace adjit::sched

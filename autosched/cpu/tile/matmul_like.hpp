@@ -13,10 +13,6 @@
 
 namespace adjit::sched {
 
-/// Steps of a long reduction that run before the next outputs; one of up to kWholeReduction steps
-/// runs as a whole.
-inline constexpr int64_t kWholeReduction = 1024, kReductionBlock = 512;
-
 /// The rows' axis: an unrolled output axis on which the lanes' operands do not depend and others
 /// do. nullopt: the stage is not like a matrix product.
 std::optional<size_t> rows_axis(const Stage& stage, const TileChoice& tile,

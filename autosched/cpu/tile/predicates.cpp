@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "autosched/cpu/tile/tile_model.hpp"
+#include "autosched/machine/thresholds.hpp"
 
 namespace adjit::sched {
 
@@ -25,14 +26,14 @@ double TileModel::mask_cost(const std::vector<bool>& row,
   }
   // Rows outside the tile bound its loops; rows of results alone are asked at the end.
   if (!in_tile || !reduced) return 0;
-  if (!steps) return 0.3 * distinct;
+  if (!steps) return thresholds().bound_cycles * distinct;
   // Asked again when a reduction loop steps that the row mentions, not in the loops inside it.
   double inside = 1;
   for (size_t a = factors.size() - 1; a >= output_rank_; --a) {  // one of them steps
     if (row[a] && factors[a] < p_.spans[a]) break;
     inside *= static_cast<double>(ceil_div(p_.spans[a], factors[a]));
   }
-  return std::max(3 / inside, 0.3) * distinct;
+  return std::max(thresholds().outer_bound_cycles / inside, thresholds().bound_cycles) * distinct;
 }
 
 TileModel::Shares TileModel::shares_of(const Affine& row,
@@ -73,9 +74,6 @@ TileModel::Shares TileModel::shares_of(const Affine& row,
 }
 
 double TileModel::touched(const Affine& row, std::vector<int64_t> factors) const {
-  // The borders of images leave out little, the taps of residues are few places.
-  constexpr double kMost = 0.8;
-  constexpr int64_t kFewPlaces = 4;
   if (p_.stage.kind == StageKind::Scatter || p_.stage.running) return 1;
   if (v_ < output_rank_) factors[v_] = 1;  // vectors of a tile are left out one by one
   size_t axes = 0;
@@ -90,9 +88,9 @@ double TileModel::touched(const Affine& row, std::vector<int64_t> factors) const
     reduces = true;
     steps |= tile < p_.spans[a];
   }
-  if (axes < 2 || places < kFewPlaces || (reduces && !steps)) return 1;
+  if (axes < 2 || places < thresholds().few_places || (reduces && !steps)) return 1;
   const double share = shares_of(row, factors).touched;
-  return share > kMost ? 1 : share;
+  return share > thresholds().inside_share ? 1 : share;
 }
 
 double TileModel::visited(const std::vector<int64_t>& factors) const {
@@ -102,7 +100,6 @@ double TileModel::visited(const std::vector<int64_t>& factors) const {
 }
 
 TileModel::RowMasks TileModel::row_masks(const std::vector<int64_t>& factors) const {
-  constexpr double kBranch = 1.5;  // instructions to ask a row once for all copies that share it
   double copies = 1;
   for (const int64_t factor : factors) copies *= static_cast<double>(factor);
   const bool shared = shared_read(factors) != nullptr;
@@ -116,7 +113,7 @@ TileModel::RowMasks TileModel::row_masks(const std::vector<int64_t>& factors) co
       double values = 1;
       for (size_t a = 0; a < factors.size(); ++a)
         if (row[a]) values += static_cast<double>(factors[a] - 1);
-      cost = std::min(cost, kBranch * values);
+      cost = std::min(cost, thresholds().branch_cost * values);
     } else {
       kept_apart = true;
     }
@@ -131,14 +128,15 @@ TileModel::Border TileModel::border(const std::vector<int64_t>& factors) const {
   const bool is_sum = p_.stage.combiner.kind == CombinerKind::Sum;  // others gain less by it
   double copies = static_cast<double>(nodes_);
   for (const int64_t factor : factors) copies *= static_cast<double>(factor);
-  if (!is_sum || copies > kMostInteriorNodes || plain_rows_.size() < rows_.size()) return {1, 0};
+  if (!is_sum || copies > thresholds().interior_nodes || plain_rows_.size() < rows_.size())
+    return {1, 0};
   double inside = 1, inside_lanes = 1;
   for (const Affine* row : plain_rows_) {
-    const double share =
-        shares_of(*row, factors).inside / std::max(touched(*row, factors), kLeastInterior);
+    const double share = shares_of(*row, factors).inside /
+                         std::max(touched(*row, factors), thresholds().interior_share);
     (row->coefficient(v_) != 0 ? inside_lanes : inside) *= std::min(share, 1.0);
   }
-  if (inside * inside_lanes < kLeastInterior) return {1, 0};
+  if (inside * inside_lanes < thresholds().interior_share) return {1, 0};
   return {1 - inside, inside * (1 - inside_lanes)};
 }
 

@@ -1,41 +1,36 @@
 // autosched/cpu/tile/stores.cpp -- what a register tile's results cost after its last step.
 #include "autosched/analysis/gather_access.hpp"
 #include "autosched/cpu/tile/tile_model.hpp"
+#include "autosched/machine/thresholds.hpp"
 
 namespace adjit::sched {
-namespace {
-
-constexpr double kDrain = 30;  // cycles from the last step to the lanes' sum: nothing else to do
-
-}  // namespace
-
 double TileModel::stored_apart(const std::vector<int64_t>& factors) const {
-  constexpr double kScattered = 2.5;
-  // Lanes push each other's lines out of the first cache before others are stored beside them. Of
-  // pieces of rows that matters where all fall into one set, being whole pages apart.
-  constexpr double kMissed = 3;
-  constexpr int64_t kFirstCache = 32 << 10, kSetLines = 12;
   const MemoryAccess& result = p_.accesses.result;
-  if (result.irregular[v_]) return kScattered;
+  if (result.irregular[v_]) return thresholds().irregular_store_cycles;
   const int64_t rows = std::min(lanes_ * factors[v_], p_.spans[v_]);
   const int64_t stride = std::abs(result.strides[v_]) *
                          static_cast<int64_t>(size_of(p_.graph.info(result.tensor).dtype));
   const int64_t piece = row_piece(p_.graph, result.tensor);
   for (size_t a = 0; a < output_rank_; ++a)
     if (a != v_ && piece > 0 && factors[a] >= piece && result.contiguous(a))
-      return kStoredInRows + (stride % kPageBytes == 0 && rows > kSetLines ? kMissed : 0);
-  return kStoredAlone + (lines_stay(rows, stride, kFirstCache) ? 0 : kMissed);
+      return thresholds().row_store_cycles +
+             (stride % kPageBytes == 0 && rows > thresholds().set_lines
+                  ? thresholds().missed_store_cycles
+                  : 0);
+  return thresholds().apart_store_cycles + (lines_stay(rows, stride, thresholds().model_l1_bytes)
+                                                ? 0
+                                                : thresholds().missed_store_cycles);
 }
 
 double TileModel::storing(const std::vector<int64_t>& factors) const {
-  constexpr double kResumed = 2;  // a vector of partial results loaded and stored
   double outputs = 1;
   for (size_t a = 0; a < output_rank_; ++a)
     outputs *= static_cast<double>(std::max<int64_t>(p_.spans[a], 1));
   const double resumed = p_.passes > 1 ? 1 : 0;
   if (in_reduction_) return outputs * (folding(factors) + resumed);
   const MemoryAccess& result = p_.accesses.result;
-  if (result.contiguous(v_)) return outputs / static_cast<double>(lanes_) * kResumed * resumed;
+  if (result.contiguous(v_))
+    return outputs / static_cast<double>(lanes_) * thresholds().resume_cycles * resumed;
   const double loaded = gather_cost(result, v_, lanes_) / static_cast<double>(lanes_);
   return outputs * (stored_apart(factors) + loaded * resumed);
 }
@@ -47,8 +42,8 @@ double TileModel::folding(const std::vector<int64_t>& factors) const {
     partials *= factors[a];
     side_by_side |= factors[a] > 1 && p_.accesses.result.contiguous(a);
   }
-  return fold_cost(partials, lanes_) + kDrain / static_cast<double>(partials) +
-         (side_by_side ? 0 : kStoredAlone);
+  return fold_cost(partials, lanes_) + thresholds().drain_cycles / static_cast<double>(partials) +
+         (side_by_side ? 0 : thresholds().apart_store_cycles);
 }
 
 }  // namespace adjit::sched

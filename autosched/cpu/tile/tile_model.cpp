@@ -11,35 +11,11 @@
 #include <unordered_map>
 
 #include "autosched/analysis/gather_access.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
 
 namespace adjit::sched {
-namespace {
-
-constexpr double kAccumulationLatency = 4;  // of an accumulation
-constexpr double kLookAhead = 200;          // instructions that are under way
-constexpr double kWinner = 3;  // operations for each of an argmax' components: compare, select
-constexpr double kNamedElement = 1.2;   // cycles to gather an element that data names
-constexpr double kFarElement = 1;       // cycles more to gather an element from the second cache
-constexpr double kPackedElement = 1.5;  // cycles to copy one element of an operand
-constexpr double kPacking = 4000;       // cycles of one kernel more, whose results others read
-constexpr double kFarLoad = 1;          // cycles of a vector from the second one
-constexpr double kHeavy = 8;            // instructions of a body beside which loads are few
-constexpr double kFarLine = 6;          // cycles to fetch a line that nothing fetches ahead
-constexpr double kAskBorder = 1.5;      // cycles to ask whether a tile is at a border
-constexpr double kCrossingApart = 1.5;  // loads more of a vector in two lines that few share
-constexpr double kStreamedLine = 0.4;   // cycles of a line from the second one that are not hidden
-// Cycles of a call that an instruction of the tile's code must save: it takes some 10 us to
-// compile, which a small kernel has to earn in ten thousand calls.
-constexpr double kInstruction = 5;
-constexpr int64_t kSpare = 2;            // registers besides accumulators and what is worked on
-constexpr int64_t kCopies = 96;          // of the body in a tile: bounds the code's size
-constexpr int64_t kSharingCopies = 160;  // that share what they read
-constexpr int64_t kMostTaps = 12;        // of a window that a tile takes as a whole
-
-}  // namespace
-
 int64_t full_lanes(const Graph& graph, const Stage& stage, int vector_bits) {
   size_t widest = 4;
   for (ExprId id : reachable(graph.pool, stage.bodies))
@@ -56,7 +32,7 @@ double gather_cost(const MemoryAccess& access, size_t axis, int64_t lanes) {
   const int64_t stride = access.strides[axis] < 0 ? -access.strides[axis] : access.strides[axis];
   if (!access.irregular[axis] && stride <= std::max<int64_t>(2, lanes / 4))
     return static_cast<double>(stride);
-  return 0.55 * static_cast<double>(lanes) + 2;
+  return thresholds().gather_lane_cycles * static_cast<double>(lanes) + thresholds().gather_cycles;
 }
 
 TileModel::TileModel(const TileProblem& problem, size_t vector_axis)
@@ -78,7 +54,9 @@ TileModel::TileModel(const TileProblem& problem, size_t vector_axis)
     passing_ = 0;
     break;
   }
-  lane_load_ = in_reduction_ && problem.spans[v_] >= kLongRow / 4 ? kFarLoad : kPorts;
+  lane_load_ = in_reduction_ && problem.spans[v_] >= thresholds().long_row_bytes / 4
+                   ? thresholds().far_load_cycles
+                   : thresholds().port_cycles;
   contiguous_.resize(p_.accesses.reads.size());
   for (size_t r = 0; r < contiguous_.size(); ++r) {
     const MemoryAccess& access = p_.accesses.reads[r];
@@ -86,8 +64,9 @@ TileModel::TileModel(const TileProblem& problem, size_t vector_axis)
     if (access.depends_on(v_) && !contiguous_[r] && packable(access)) {
       contiguous_[r] = true;
       packed.push_back(r);
-      packing +=
-          (kPacking + kPackedElement * elements_touched(access, p_.stage.domain)) / access.repeats;
+      packing += (thresholds().packing_cycles +
+                  thresholds().packed_element_cycles * elements_touched(access, p_.stage.domain)) /
+                 access.repeats;
     }
   }
   const Domain& domain = p_.stage.domain;
@@ -119,9 +98,9 @@ bool TileModel::fits(const std::vector<int64_t>& factors) const {
     if (a != v_ && factors[a] > 1 && !takes_rows(a, factors[a]) &&
         !(takes_taps(a) && factors[a] == p_.spans[a]))
       return false;
-  return accumulators(factors) + working_registers() + kSpare <= registers_ &&
-         (arithmetic_ > kHeavy || spilled(factors) == 0) &&
-         copies <= (shared ? kSharingCopies : kCopies) &&
+  return accumulators(factors) + working_registers() + thresholds().spare_registers <= registers_ &&
+         (arithmetic_ > thresholds().heavy_body || spilled(factors) == 0) &&
+         copies <= (shared ? thresholds().sharing_instances : thresholds().tile_instances) &&
          static_cast<double>(copies) * arithmetic_ <= 600;
 }
 
@@ -189,37 +168,39 @@ double TileModel::step_of(const std::vector<int64_t>& factors) const {
       far += std::ceil(read * static_cast<double>(size) / 64);
     }
     loads += distance(access, factors) * read;
-    if (access.guarded) masks += 1.5 * read;
+    if (access.guarded) masks += thresholds().guard_cost * read;
   }
-  loads += static_cast<double>(spilled(factors)) * kPorts *
+  loads += static_cast<double>(spilled(factors)) * thresholds().port_cycles *
            std::accumulate(factors.begin(), factors.end(), 1.0, std::multiplies<>());
   double asking = 0;  // whether a tile is at the border
   const RowMasks rows = row_masks(factors);
   if (rows.all > 0) {
     const Border border = this->border(factors);
     masks = border.any * (masks + rows.all) + border.lanes * (masks + rows.lanes);
-    if (border.any < 1) asking = kAskBorder;
+    if (border.any < 1) asking = thresholds().border_cycles;
   }
-  const double work = operations(factors) * kPorts + masks * kPorts;
-  double latency = kAccumulationLatency * reduction;
+  const double work =
+      operations(factors) * thresholds().port_cycles + masks * thresholds().port_cycles;
+  double latency = thresholds().accumulation_cycles * reduction;
   // Whole windows do not wait for each other, as far as they are in sight.
   if (!steps && shared_read(factors))
-    latency *= std::min(1.0, (work + loads) / kPorts / kLookAhead);
+    latency *= std::min(1.0, (work + loads) / thresholds().port_cycles / thresholds().look_ahead);
   const double others = std::max({work, loads, latency});
-  return std::max(others, second_cache(factors, others)) + 0.05 * loads + 0.01 * scattered +
-         kFarLine * far + asking + window_waits(factors) + kStreamedLine * streamed_lines(factors) +
-         0.4;
+  return std::max(others, second_cache(factors, others)) + thresholds().load_pressure * loads +
+         thresholds().scattered_pressure * scattered + thresholds().far_line_cycles * far + asking +
+         window_waits(factors) + thresholds().streamed_line_cycles * streamed_lines(factors) +
+         thresholds().step_cycles;
 }
 
 double TileModel::load_cost(size_t read, const std::vector<int64_t>& factors) const {
   const MemoryAccess& access = p_.accesses.reads[read];
   const double vectors = distinct(access, factors);
-  if (!access.depends_on(v_)) return vectors * kPorts;
+  if (!access.depends_on(v_)) return vectors * thresholds().port_cycles;
   if (contiguous_[read]) return vectors * lane_load_ * (1 + crossing(read));
   const std::optional<size_t> rows = rows_along(access, factors);
   if (!rows)
     return vectors * (access.by_data[v_]
-                          ? kNamedElement * static_cast<double>(lanes_)
+                          ? thresholds().indexed_element_cycles * static_cast<double>(lanes_)
                           : gather_cost(access, v_, lanes_) + far_lanes(access, factors));
   const int64_t piece = row_piece(p_.graph, access.tensor);
   const auto pieces = static_cast<double>(ceil_div(factors[*rows], piece));
@@ -227,7 +208,6 @@ double TileModel::load_cost(size_t read, const std::vector<int64_t>& factors) co
 }
 
 double TileModel::far_lanes(const MemoryAccess& access, const std::vector<int64_t>& factors) const {
-  constexpr int64_t kFirstCache = 32 << 10;
   const auto size = static_cast<int64_t>(size_of(p_.graph.info(access.tensor).dtype));
   const int64_t stride = std::abs(access.strides[v_]) * size;
   if (access.irregular[v_] || stride < kLineBytes) return 0;
@@ -237,8 +217,9 @@ double TileModel::far_lanes(const MemoryAccess& access, const std::vector<int64_
     if (factors[a] > 1) return 0;
     read_again |= a >= output_rank_ && p_.spans[a] > 1;
   }
-  if (!read_again || lines_stay(lanes_ * factors[v_], stride, kFirstCache)) return 0;
-  return kFarElement * static_cast<double>(lanes_);
+  if (!read_again || lines_stay(lanes_ * factors[v_], stride, thresholds().model_l1_bytes))
+    return 0;
+  return thresholds().far_element_cycles * static_cast<double>(lanes_);
 }
 
 double TileModel::crossing(size_t read) const {
@@ -251,7 +232,7 @@ double TileModel::crossing(size_t read) const {
         a != v_ && p_.spans[a] > 1 && !access.irregular[a] && access.strides[a] % lanes_ != 0;
   if (!anywhere) return 0;
   const double share = static_cast<double>((lanes_ - 1) * size) / kLineBytes;
-  return in_reduction_ ? kCrossingApart * share : share;
+  return in_reduction_ ? thresholds().crossing_loads * share : share;
 }
 
 std::optional<size_t> TileModel::rows_along(const MemoryAccess& access,
@@ -289,7 +270,8 @@ double TileModel::cycles(const std::vector<int64_t>& factors) const {
 
 double TileModel::total(const std::vector<int64_t>& factors) const {
   const auto [known, fresh] = totals_.try_emplace(factors);
-  if (fresh) known->second = cycles(factors) + kInstruction * code(factors) / runs_;
+  if (fresh)
+    known->second = cycles(factors) + thresholds().instruction_cycles * code(factors) / runs_;
   return known->second;
 }
 
@@ -322,8 +304,8 @@ std::vector<int64_t> TileModel::choices(size_t axis) const {
     if (takes_taps(axis)) found.push_back(extent);
     if (window_along(axis) && stays_in_order(axis)) {
       for (int64_t f : {2, 4})
-        if (extent > kMostTaps && f <= extent) found.push_back(f);
-      if (extent > found.back() && extent <= kMostTaps) found.push_back(extent);
+        if (extent > thresholds().window_taps && f <= extent) found.push_back(f);
+      if (extent > found.back() && extent <= thresholds().window_taps) found.push_back(extent);
     }
     for (const MemoryAccess& access : p_.accesses.reads)
       if (const int64_t piece = row_piece(p_.graph, access.tensor);
@@ -375,7 +357,8 @@ void TileModel::count_operations() {
     const bool product = p_.stage.combiner.kind == CombinerKind::Sum && pool.is(body, Op::Mul);
     const bool winner = p_.stage.combiner.kind == CombinerKind::ArgMax ||
                         p_.stage.combiner.kind == CombinerKind::ArgMin;
-    const double cost = winner ? kWinner : operation_cost(Op::Mul, pool.dtype(body));
+    const double cost =
+        winner ? thresholds().winner_cost : operation_cost(Op::Mul, pool.dtype(body));
     if (product) costs[axes.at(body.value)] -= cost;
     costs[~uint64_t{0}] += cost;
     arithmetic_ += product ? 0 : cost;
@@ -423,7 +406,7 @@ bool TileModel::packable(const MemoryAccess& access) const {
 
 double row_load_cost(int64_t lanes, int64_t piece) {
   const int64_t rounds = std::bit_width(static_cast<uint64_t>(piece)) - 1;
-  return kPorts * static_cast<double>(lanes + (lanes - piece) + piece * rounds);
+  return thresholds().port_cycles * static_cast<double>(lanes + (lanes - piece) + piece * rounds);
 }
 
 }  // namespace adjit::sched

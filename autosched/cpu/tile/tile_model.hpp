@@ -17,6 +17,7 @@
 #include "autosched/analysis/access.hpp"
 #include "autosched/analysis/work.hpp"
 #include "autosched/machine/target.hpp"
+#include "autosched/machine/thresholds.hpp"
 
 namespace adjit::sched {
 
@@ -50,21 +51,6 @@ int64_t lanes_for(int64_t extent, int64_t full);
 /// Cycles of a load whose lanes are apart: whole vectors and shuffles for small distances
 /// (jit/emit/lane_windows.hpp), else an element at a time.
 double gather_cost(const MemoryAccess& access, size_t axis, int64_t lanes);
-
-/// Tiles inside all rows of their domain have a version without masks (jit/emit/tile_rows.cpp)
-/// where they are at least this share of all, and bodies and copies together have no more nodes.
-inline constexpr double kLeastInterior = 0.3, kMostInteriorNodes = 1500;
-
-/// Cycles to store an element of results whose lanes lie apart: alone, or in a piece of a row where
-/// copies lie side by side (jit/emit/stores.cpp).
-inline constexpr double kStoredAlone = 1.2, kStoredInRows = 0.5;
-
-/// Reads of an element that pay for a copy of it by short columns.
-inline constexpr double kColumnReuse = 96;
-
-inline constexpr int64_t kLongRow = 4096;  // bytes: a tile's rows leave the first cache
-
-inline constexpr double kPorts = 0.5;  // cycles an instruction takes on one of two ports
 
 /// The tiles of a problem with one candidate vector axis; `factors` are as in TileChoice.
 class TileModel {
@@ -280,7 +266,7 @@ class TileModel {
   bool reuses_ = false;  // every operand is read several times
   double passing_ = 0;   // bytes of all operands where each is read once, else 0
   int64_t registers_;
-  double arithmetic_ = 1, lane_load_ = kPorts;
+  double arithmetic_ = 1, lane_load_ = thresholds().port_cycles;
   double runs_ = 1;  // of all loops over tiles, while the program runs once
   std::vector<std::pair<uint64_t, double>> operations_;  // axes as a mask, vector instructions
   std::vector<bool> contiguous_;           // per read: along the lanes, as it stands or packed

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "autosched/cpu/tile/tile_model.hpp"
+#include "autosched/machine/thresholds.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -36,8 +37,6 @@ std::optional<size_t> TileModel::window_along(size_t axis) const {
 }
 
 double TileModel::window_waits(const std::vector<int64_t>& factors) const {
-  constexpr double kFirstCache = 24 << 10, kThirdCache = 8 << 20;
-  constexpr double kFromSecond = 0.7, kFromMemory = 5;
   const MemoryAccess* shared = shared_read(factors);
   if (!shared || in_reduction_) return 0;
   const auto size = static_cast<double>(size_of(p_.graph.info(shared->tensor).dtype));
@@ -50,8 +49,9 @@ double TileModel::window_waits(const std::vector<int64_t>& factors) const {
     (shares_lines(*shared, a) ? steps : walked) *= count;
   }
   const double bytes = elements_touched(*shared, p_.stage.domain) * size;
-  if (bytes > kThirdCache) return steps > 1 ? kFromMemory * vectors / steps : 0;
-  return walked > kFirstCache ? kFromSecond * vectors / steps : 0;
+  if (bytes > thresholds().l3_share_bytes)
+    return steps > 1 ? thresholds().window_line_cycles * vectors / steps : 0;
+  return walked > thresholds().near_bytes ? thresholds().l2_line_cycles * vectors / steps : 0;
 }
 
 const MemoryAccess* TileModel::shared_read(const std::vector<int64_t>& factors) const {

@@ -6,6 +6,7 @@
 
 #include "autosched/analysis/work.hpp"
 #include "autosched/cpu/schedule.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/joins.hpp"
 #include "tests/autosched/programs.hpp"
@@ -34,8 +35,8 @@ TEST(JoinChain, HoldsEndsAndParts) {
 }
 
 TEST(JoinChain, IsLong) {
-  EXPECT_TRUE(chain_of(join_text(widths(kLeastParts), 1, 5)));
-  EXPECT_FALSE(chain_of(join_text(widths(kLeastParts - 1), 1, 5)));
+  EXPECT_TRUE(chain_of(join_text(widths(thresholds().join_parts), 1, 5)));
+  EXPECT_FALSE(chain_of(join_text(widths(thresholds().join_parts - 1), 1, 5)));
 }
 
 TEST(JoinChain, ComparesOnePositionAndReads) {

@@ -7,17 +7,13 @@
 
 #include "autosched/analysis/gather_access.hpp"
 #include "autosched/analysis/indexed_vectors.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/attachment.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
 
 namespace adjit::sched {
 namespace {
-
-constexpr int64_t kBytesAtHand = 64 << 10;  // of what is attached
-constexpr int64_t kPointsAtOnce = 128;      // in blocks, where whole rows of points are more
-constexpr int64_t kMostVectors = 4;         // of a row, at once
-constexpr int64_t kPointsInTile = 2;        // whose sums do not wait for each other
 
 // Loops over the axes that what is attached follows go outermost; how many these are.
 size_t put_outermost(Program& program, size_t stage, AxisSet axes) {
@@ -33,7 +29,8 @@ size_t put_outermost(Program& program, size_t stage, AxisSet axes) {
 
 // Points of a block: whole vectors, and all blocks alike; 0: there are none such.
 int64_t points_of_block(int64_t extent, int64_t lanes) {
-  for (int64_t points = kPointsAtOnce / lanes * lanes; points >= 2 * lanes; points -= lanes)
+  for (int64_t points = thresholds().indexed_points / lanes * lanes; points >= 2 * lanes;
+       points -= lanes)
     if (extent % points == 0 && points < extent) return points;
   return 0;
 }
@@ -49,7 +46,7 @@ std::optional<Program> attached_at(Program program, size_t first, size_t host, s
     for (int64_t span : where.region.spans) points *= span;
     for (TensorId id : program.graph.stages[s].results)
       bytes += points * static_cast<int64_t>(size_of(program.graph.info(id).dtype));
-    if (bytes > kBytesAtHand) return std::nullopt;
+    if (bytes > thresholds().indexed_bytes) return std::nullopt;
     program = compute_at(std::move(program), s, host, depth);
   }
   return program;
@@ -86,12 +83,13 @@ TileChoice tile_of_rows(const Program& program, size_t stage, size_t along) {
   tile.lanes = lanes_for(elements, full_lanes(program.graph, sums, program.vector_bits));
   tile.factors.assign(sums.domain.rank(), 1);
   int64_t& vectors = tile.factors[row];
-  vectors = std::min(kMostVectors, ceil_div(elements, tile.lanes));
+  vectors = std::min(thresholds().indexed_vectors, ceil_div(elements, tile.lanes));
   while (ceil_div(elements, tile.lanes) % vectors != 0) --vectors;
-  if (sums.domain.extents[along] % kPointsInTile == 0) tile.factors[along] = kPointsInTile;
+  if (sums.domain.extents[along] % thresholds().indexed_tile == 0)
+    tile.factors[along] = thresholds().indexed_tile;
   int64_t corners = 1;
   for (size_t a = row + 1; a < sums.domain.rank(); ++a)
-    if (corners * sums.domain.extents[a] <= kMostNamedRows)
+    if (corners * sums.domain.extents[a] <= thresholds().indexed_rows)
       corners *= tile.factors[a] = sums.domain.extents[a];
   tile.cycles = 2 * box_points(sums.domain) / static_cast<double>(tile.lanes);
   return tile;
@@ -132,7 +130,9 @@ double points_along(const Domain& domain, AxisSet axes) {
   return points;
 }
 
-bool is_few(double rows) { return rows >= 2 && rows <= kMostNamedRows; }
+bool is_few(double rows) {
+  return rows >= 2 && rows <= static_cast<double>(thresholds().indexed_rows);
+}
 
 // Weights or places of neighbouring points in lanes, of all corners at once: they share most of
 // what they compute.
@@ -146,7 +146,7 @@ TileChoice tile_of_corners(const Program& program, size_t stage) {
   tile.factors.assign(ahead.domain.rank(), 1);
   int64_t corners = 1;
   for (size_t a = 0; a < last; ++a)
-    if (nest.spans[a] > 1 && corners * nest.spans[a] <= kMostNamedRows)
+    if (nest.spans[a] > 1 && corners * nest.spans[a] <= thresholds().indexed_rows)
       corners *= tile.factors[a] = nest.spans[a];
   tile.cycles = 2 * box_points(ahead.domain) / static_cast<double>(tile.lanes);
   return tile;
@@ -183,7 +183,8 @@ std::optional<Program> weighed(const Program& program, size_t stage, ReductionPl
   const bool by_data = std::ranges::any_of(before.target, [&](ExprId target) {
     return contains_read(program.graph.pool, {&target, 1});
   });
-  if (!by_data || elements < kShortestNamedRow || elements % lanes_for(elements, lanes) != 0 ||
+  if (!by_data || elements < thresholds().indexed_row ||
+      elements % lanes_for(elements, lanes) != 0 ||
       !is_few(points_along(before.domain, rows.corners)) ||
       before.domain.extents[rows.side] < lanes)
     return std::nullopt;
@@ -222,7 +223,7 @@ std::optional<Program> with_summed_rows(const Program& program, size_t stage, Te
   const size_t rows = packing.dimensions.back().dim;
   const int64_t elements = info.shape[rows];
   const int64_t lanes = full_lanes(program.graph, program.graph.stages[stage], program.vector_bits);
-  if (elements < kShortestNamedRow) return std::nullopt;
+  if (elements < thresholds().indexed_row) return std::nullopt;
   Packing whole = packing;
   whole.padding_before.assign(info.shape.size(), 0);
   whole.padding_after.assign(info.shape.size(), 0);

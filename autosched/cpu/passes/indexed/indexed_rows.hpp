@@ -9,9 +9,6 @@
 
 namespace adjit::sched {
 
-/// Elements of a row from which on it is taken as one, and rows a point at most.
-inline constexpr int64_t kShortestNamedRow = 8, kMostNamedRows = 16;
-
 /// Elements of a row in whole vectors, where that is at most a third more; else what it has.
 int64_t whole_row(int64_t elements, int64_t lanes);
 

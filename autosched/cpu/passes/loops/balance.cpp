@@ -7,13 +7,12 @@
 
 #include "autosched/analysis/access.hpp"
 #include "autosched/cpu/tile/tile_model.hpp"
+#include "autosched/machine/thresholds.hpp"
 
 namespace adjit::sched {
 
 std::optional<EvenParts> even_parts(const Program& program, size_t stage, const TileChoice& tile,
                                     const Target& target) {
-  constexpr double kWorth = 0.95;    // of the time
-  constexpr int64_t kMostTasks = 4;  // a core
   const Stage& s = program.graph.stages[stage];
   if (target.cores < 2 || !tile.vector_axis || *tile.vector_axis == 0 || s.domain.output_rank < 2)
     return std::nullopt;
@@ -27,9 +26,9 @@ std::optional<EvenParts> even_parts(const Program& program, size_t stage, const 
     return model.fits(choice.factors) ? static_cast<double>(rounds) * model.cycles(choice.factors)
                                       : std::numeric_limits<double>::infinity();
   };
-  double best = kWorth * time(std::min(tile.factors[0], rows), tile);
+  double best = thresholds().balance_share * time(std::min(tile.factors[0], rows), tile);
   std::optional<EvenParts> found;
-  for (int64_t tasks = 1; tasks <= kMostTasks; ++tasks) {
+  for (int64_t tasks = 1; tasks <= thresholds().balance_tasks; ++tasks) {
     const int64_t part = ceil_div(rows, tasks * target.cores);
     if (ceil_div(rows, part) < target.cores) continue;
     for (int64_t factor = 1; factor <= part; ++factor) {

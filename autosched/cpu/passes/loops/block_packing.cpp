@@ -7,14 +7,12 @@
 #include <span>
 
 #include "autosched/machine/target.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"
 
 namespace adjit::sched {
 namespace {
-
-constexpr int64_t kRows = 32;      // of a chunk
-constexpr int64_t kFarRow = 1024;  // bytes
 
 // Bytes from one trip of a loop to the next in what is read.
 int64_t hop(const Program& program, const MemoryAccess& read, const Loop& loop) {
@@ -35,7 +33,7 @@ bool hops(const Program& program, const MemoryAccess& read, std::span<const Loop
   const Loop& panels = loops[first - 1];
   if (read.irregular[panels.axis]) return false;
   const int64_t beside = hop(program, read, panels);
-  return panels.trips > 1 && nearest >= kFarRow && beside % kLineBytes != 0 &&
+  return panels.trips > 1 && nearest >= thresholds().far_row_bytes && beside % kLineBytes != 0 &&
          2 * beside <= nearest && rows * std::min(nearest, kPageBytes) > kPagesAtHand * kPageBytes;
 }
 
@@ -60,8 +58,8 @@ Program copy_in_chunks(Program program, size_t stage, const Accesses& accesses) 
   if (first == 0) return program;
   size_t end = tile_begin(nest_of(program, stage));
   const Loop last = nest_of(program, stage).loops[end - 1];
-  if (last.step == 1 && last.trips > 2 * kRows) {
-    const int64_t steps[] = {kRows};
+  if (last.step == 1 && last.trips > 2 * thresholds().packed_chunk) {
+    const int64_t steps[] = {thresholds().packed_chunk};
     program = tile(std::move(program), stage, last.axis, steps);
     ++end;
   }
@@ -69,7 +67,8 @@ Program copy_in_chunks(Program program, size_t stage, const Accesses& accesses) 
   // Loops over rows from `chunk` on stay inside the panels' loop.
   size_t chunk = end - 1;
   for (int64_t rows = nest.loops[chunk].trips;
-       chunk > first && rows * nest.loops[chunk - 1].trips <= 2 * kRows; --chunk)
+       chunk > first && rows * nest.loops[chunk - 1].trips <= 2 * thresholds().packed_chunk;
+       --chunk)
     rows *= nest.loops[chunk - 1].trips;
   std::vector<size_t> order(nest.loops.size());
   std::iota(order.begin(), order.end(), size_t{0});

@@ -7,15 +7,13 @@
 
 #include "autosched/cpu/cost/interchange_cost.hpp"
 #include "autosched/cpu/passes/pack/panels.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
 
 namespace adjit::sched {
 namespace {
-
-constexpr double kLeastGain = 0.1;  // of the time that the multiply-adds take
-constexpr double kBetter = 0.99;    // of one order's cycles, in which another is preferred to it
 
 using Order = std::vector<size_t>;  // of a nest's loops, by their positions
 
@@ -51,7 +49,8 @@ OrderedResults order_results(Program program, size_t stage, const Target& target
     return {std::move(program)};
 
   const DType dtype = accumulator_of(program.graph.info(s.results.front()).dtype);
-  const double gain = kLeastGain * box_points(s.domain) / lanes_per_cycle(target, size_of(dtype));
+  const double gain = thresholds().interchange_gain * box_points(s.domain) /
+                      lanes_per_cycle(target, size_of(dtype));
   const LoneNest lone(program, path->kernel, target);
   Order best(nest.loops.size());
   std::iota(best.begin(), best.end(), size_t{0});
@@ -65,7 +64,7 @@ OrderedResults order_results(Program program, size_t stage, const Target& target
         Order order = moved(around, from, to);
         const double cycles = lone.cycles(order).beyond_l2();
         if (cycles >= least) continue;
-        least = kBetter * cycles;
+        least = thresholds().interchange_share * cycles;
         best = std::move(order);
         better = true;
       }

@@ -6,13 +6,12 @@
 #include <numeric>
 
 #include "autosched/cpu/passes/pack/panels.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/program/nests.hpp"
 
 namespace adjit::sched {
 namespace {
 
-// Points of an axis whose loop is worth entering again and again.
-constexpr int64_t kLong = 16;
 // Pages that a second table of translations gives without delay.
 constexpr int64_t kMostPages = 4 * kPagesAtHand;
 
@@ -27,8 +26,7 @@ int64_t smallest_step(const Accesses& accesses, size_t axis) {
 // Whether a condition bounds an axis of so few points that testing its loop's bounds costs as much
 // as the points: it goes outside a long loop without conditions.
 bool bounded_tap(const Domain& domain, size_t axis) {
-  constexpr int64_t kTaps = 8;
-  return domain.extents[axis] <= kTaps &&
+  return domain.extents[axis] <= thresholds().short_axis &&
          std::ranges::any_of(domain.inequalities, [&](const Affine& row) {
            return axis < row.size() && row.coefficient(axis) != 0;
          });
@@ -73,7 +71,9 @@ std::optional<size_t> long_axis(const Graph& graph, const Stage& stage, const Ac
     if (smallest_step(accesses, a) <= smallest_step(accesses, innermost)) innermost = a;
     if (domain.extents[a] > domain.extents[longest]) longest = a;
   }
-  if (domain.extents[innermost] >= kLong || domain.extents[longest] < kLong) return std::nullopt;
+  if (domain.extents[innermost] >= thresholds().long_axis ||
+      domain.extents[longest] < thresholds().long_axis)
+    return std::nullopt;
   return longest;
 }
 
@@ -124,7 +124,9 @@ Program order_reductions(Program program, size_t stage, const Accesses& accesses
     return smallest_step(accesses, axis(a)) > smallest_step(accesses, axis(b));
   });
   const auto tap = [&](size_t l) { return bounded_tap(domain, axis(l)); };
-  if (std::any_of(first, last, [&](size_t l) { return !tap(l) && nest.loops[l].trips >= kLong; }))
+  if (std::any_of(first, last, [&](size_t l) {
+        return !tap(l) && nest.loops[l].trips >= thresholds().long_axis;
+      }))
     std::stable_partition(first, last, tap);
   if (const std::optional<size_t> inside = long_axis(program.graph, s, accesses);
       inside && stays_close(program.graph, s, accesses.reads, *inside,

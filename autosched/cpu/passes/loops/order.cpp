@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "autosched/cpu/tile/matmul_like.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"
 
@@ -44,8 +45,8 @@ Program block_reduction(Program program, size_t stage, const ReductionPlan& plan
     return program;
   const size_t axis = s.domain.output_rank;
   const int64_t extent = s.domain.extents[axis];
-  if (extent <= kWholeReduction) return program;
-  const int64_t blocks = ceil_div(extent, kReductionBlock);
+  if (extent <= thresholds().whole_reduction) return program;
+  const int64_t blocks = ceil_div(extent, thresholds().reduction_block);
   const int64_t steps[] = {ceil_div(ceil_div(extent, blocks), 16) * 16};
   return tile(std::move(program), stage, axis, steps);
 }
@@ -72,7 +73,7 @@ Program order_outputs(Program program, size_t stage, const ReductionPlan& plan,
     const Loop& inner = nest.loops[order[static_cast<size_t>(k + 1)]];
     if (outer.axis != *rows || inner.axis != *plan.tile.vector_axis) continue;
     const double bytes = row_bytes(s, plan.tile.factors[*rows] * outer.trips);
-    if (bytes <= static_cast<double>(target.l2_bytes) * 0.75 &&
+    if (bytes <= static_cast<double>(target.l2_bytes) * thresholds().l2_share &&
         choices.keeps(Decision::Order, program.graph, s))
       std::swap(order[static_cast<size_t>(k)], order[static_cast<size_t>(k + 1)]);
     break;

@@ -7,19 +7,13 @@
 
 #include "autosched/cpu/cost/interchange_cost.hpp"
 #include "autosched/cpu/passes/pack/panels.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
 
 namespace adjit::sched {
 namespace {
-
-constexpr double kResume = 2;        // cycles to load a vector of partial results and store it
-constexpr double kFold = 16;         // cycles to fold the lanes into one of them
-constexpr double kResumeApart = 2;   // cycles of a result whose neighbours in the lanes lie apart
-constexpr double kLeastSteps = 128;  // of a tile in a pass
-constexpr double kLeastPassGain = 0.5;  // of the time that the multiply-adds take
-constexpr double kLeastStripSteps = 48, kLeastStripGain = 0.1;  // the same of strips
 
 // What partial results of a stage cost, beside what computing them takes.
 struct PartialResults {
@@ -35,7 +29,10 @@ struct PartialResults {
     steps = terms / (folds ? vectors : 1);
     const bool apart = last.kind == LoopKind::Vector &&
                        !accesses_of(program.graph, stage).result.contiguous(last.axis);
-    resume = points / terms * (folds ? kFold : apart ? kResumeApart : kResume / vectors);
+    resume = points / terms *
+             (folds   ? thresholds().fold_cycles
+              : apart ? thresholds().resume_apart_cycles
+                      : thresholds().resume_cycles / vectors);
   }
 
   double arithmetic = 0;  // cycles
@@ -73,12 +70,12 @@ Program sum_in_passes(Program program, size_t stage, const Target& target, Choic
   const LoneNest lone(program, path->kernel, target);
   const std::vector<size_t> order = as_they_are(nest.loops.size());
   const double before = lone.cycles(order).l3;
-  double steps = partial.steps, passes = 1, best = kLeastPassGain * partial.arithmetic;
+  double steps = partial.steps, passes = 1, best = thresholds().pass_gain * partial.arithmetic;
   std::vector<size_t> found;
   for (size_t l = reductions; l + 1 < end && !s.domain.is_bounded(nest.loops[l].axis); ++l) {
     passes *= static_cast<double>(nest.loops[l].trips);
     steps /= static_cast<double>(nest.loops[l].trips);
-    if (steps < kLeastSteps) break;
+    if (steps < thresholds().pass_steps) break;
     std::vector<size_t> passes_outside = order;
     const auto at = [&](size_t k) {
       return passes_outside.begin() + static_cast<std::ptrdiff_t>(k);
@@ -117,13 +114,14 @@ Program sum_in_strips(Program program, size_t stage, const Target& target, Choic
   double outside = 1;  // passes that are there
   for (size_t l = parallel_depth(nest); l < outputs; ++l)
     outside *= static_cast<double>(nest.loops[l].trips);
-  double best = cost(whole, as_they_are(nest.loops.size())) - kLeastStripGain * partial.arithmetic;
+  double best =
+      cost(whole, as_they_are(nest.loops.size())) - thresholds().strip_gain * partial.arithmetic;
   int64_t height = 0;  // of the best strips
   std::vector<size_t> found;
   for (const int64_t rows : {1, 2, 4, 8, 16}) {
     const int64_t count = ceil_div(trips, rows);
     const double passes = outside * static_cast<double>(count);
-    if (count < 2 || partial.steps / passes < kLeastStripSteps) continue;
+    if (count < 2 || partial.steps / passes < thresholds().strip_steps) continue;
     const LoneNest lone = rows > 1 ? whole.with_split(strips, rows) : whole;
     const double resume = (passes - outside) * partial.resume;
     for (size_t to = outputs; to < strips && resume < best; ++to) {

@@ -6,15 +6,13 @@
 
 #include "autosched/analysis/exact_counts.hpp"
 #include "autosched/cpu/tile/matmul_like.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
 
 namespace adjit::sched {
 namespace {
-
-constexpr double kClearly = 0.98;  // of the time of tasks of rows
-constexpr double kManyTerms = 96;  // of a sum: writing its result in narrow columns is little
 
 // Whether an index of a read depends on the axis.
 bool index_moves_with(const ExprPool& pool, ExprId index, size_t axis) {
@@ -106,11 +104,12 @@ OrderedResults order_product(Program program, size_t stage, const TileChoice& ti
   if (!rows || !nest.attached.empty() || tile_begin(nest) < 2 || nest.loops[0].axis != *rows ||
       nest.loops[1].axis != *tile.vector_axis)
     return {std::move(program)};
-  if (terms_of(s.domain) < kManyTerms ||
+  if (terms_of(s.domain) < thresholds().many_terms ||
       row_bytes(s, s.domain.extents[*rows]) > static_cast<double>(target.l2_bytes) / 2)
     return {std::move(program)};
   const TaskCosts costs(program, stage, tile, target);
-  if (costs.along(*tile.vector_axis) > kClearly * costs.along(*rows)) return {std::move(program)};
+  if (costs.along(*tile.vector_axis) > thresholds().column_tasks_share * costs.along(*rows))
+    return {std::move(program)};
   if (!choices.keeps(Decision::Order, program.graph, s)) return {std::move(program)};
   std::vector<size_t> order(nest.loops.size());
   std::iota(order.begin(), order.end(), size_t{0});

@@ -13,6 +13,7 @@
 #include "autosched/cpu/passes/loops/kernel.hpp"
 #include "autosched/cpu/passes/loops/tasks.hpp"
 #include "autosched/cpu/tile/choose_tile.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
@@ -22,10 +23,9 @@
 namespace adjit::sched {
 namespace {
 
-constexpr double kCyclesPerPoint = 6;  // load the index, check it, load, combine, store
-constexpr int64_t kScatterParts = 8;
-
-double cycles_of(const Stage& stage) { return kCyclesPerPoint * box_points(stage.domain); }
+double cycles_of(const Stage& stage) {
+  return thresholds().scatter_point_cycles * box_points(stage.domain);
+}
 
 std::vector<size_t> independent_axes(const Graph& graph, const Stage& stage) {
   std::vector<size_t> axes;
@@ -77,38 +77,35 @@ Program run_in_parallel(Program program, size_t stage, size_t axis, int64_t step
 // A running reduction waits for itself: several rows, or vectors of rows, hide the latency.
 Program interleave_axes(Program program, size_t stage, std::span<const size_t> axes,
                         int64_t width) {
-  constexpr int64_t kChains = 4;
   for (size_t k = axes.size(); k-- > 0;)
     for (const Loop& loop : nest_of(program, stage).loops)
-      if (loop.axis == axes[k] && loop.kind == LoopKind::Serial && loop.trips >= kChains &&
-          (width == 1 || loop.step == width))
-        return unroll(std::move(program), stage, axes[k], kChains);
+      if (loop.axis == axes[k] && loop.kind == LoopKind::Serial &&
+          loop.trips >= thresholds().running_chains && (width == 1 || loop.step == width))
+        return unroll(std::move(program), stage, axes[k], thresholds().running_chains);
   return program;
 }
 
 // Values and targets that take some arithmetic are computed in lanes, though written in turn; short
 // axes inside the lanes' one (the corners of a cell) are unrolled, and share it.
 Program compute_in_lanes(Program program, size_t stage, const Target& target) {
-  constexpr double kWorth = 6;  // vector instructions a point
-  constexpr int64_t kMostCopies = 8;
   const Graph& graph = program.graph;
   const Stage& s = graph.stages[stage];
   const std::vector<int64_t> extents = s.domain.extents;
   std::vector<ExprId> roots = s.bodies;
   roots.insert(roots.end(), s.target.begin(), s.target.end());
-  if (WorkMeter(graph.pool)(roots).cost < kWorth) return program;
+  if (WorkMeter(graph.pool)(roots).cost < thresholds().scatter_lanes_cost) return program;
   const int64_t lanes = full_lanes(graph, s, target.vector_bits);
   const bool in_order = s.combiner.kind == CombinerKind::None;  // the last writer wins
   size_t axis = extents.size();
   while (axis-- > 0) {
     if (extents[axis] >= lanes) break;
-    if (in_order || extents[axis] > kMostCopies) return program;
+    if (in_order || extents[axis] > thresholds().scatter_instances) return program;
   }
   if (axis >= extents.size()) return program;
   program = vectorize(std::move(program), stage, axis, lanes);
   int64_t copies = 1;
   for (size_t a = axis + 1; a < extents.size(); ++a) {
-    if (extents[a] < 2 || copies * extents[a] > kMostCopies) continue;
+    if (extents[a] < 2 || copies * extents[a] > thresholds().scatter_instances) continue;
     copies *= extents[a];
     program = unroll(std::move(program), stage, a, extents[a]);
   }
@@ -166,7 +163,6 @@ std::optional<NamedRows> rows_of(const Graph& graph, const Stage& stage, int vec
 // innermost, then short axes (the corners of a cell): what does not depend on them is computed
 // outside their loops.
 Program write_rows(Program program, size_t stage, const NamedRows& rows) {
-  constexpr int64_t kShort = 8;
   program = vectorize(std::move(program), stage, rows.lanes_axis, rows.lanes);
   program = unroll(std::move(program), stage, rows.axis, rows.piece);
   const Stage& s = program.graph.stages[stage];
@@ -176,7 +172,10 @@ Program write_rows(Program program, size_t stage, const NamedRows& rows) {
   const auto rank_of = [&](size_t l) {
     const size_t axis = nest.loops[l].axis;
     if (moves_with(program.graph.pool, s.target[rows.dimension], axis)) return 2;
-    return s.domain.extents[axis] <= kShort && !is_independent(program.graph, s, axis) ? 1 : 0;
+    return s.domain.extents[axis] <= thresholds().short_axis &&
+                   !is_independent(program.graph, s, axis)
+               ? 1
+               : 0;
   };
   std::ranges::stable_sort(
       order.begin(), order.begin() + static_cast<std::ptrdiff_t>(tile_begin(nest)), {}, rank_of);
@@ -188,7 +187,7 @@ Program with_rows(Program program, size_t stage, size_t dimension) {
   const Stage& s = program.graph.stages[stage];
   const int64_t elements = program.graph.info(s.results[0]).shape[dimension];
   const int64_t lanes = full_lanes(program.graph, s, program.vector_bits);
-  if (elements >= kShortestNamedRow) {
+  if (elements >= thresholds().indexed_row) {
     Program trial = scatter_layout(program, stage, dimension, whole_row(elements, lanes));
     const RowScatter rows = row_scatter(trial.graph, trial.graph.stages[stage + 1]);
     if (!rows.refusal && rows.elements == elements) return trial;
@@ -199,7 +198,6 @@ Program with_rows(Program program, size_t stage, size_t dimension) {
 }  // namespace
 
 Program write_scatters_by_rows(Program program) {
-  constexpr double kReuse = 2;  // points an element: two of them pay for the copy
   for (size_t s = program.graph.stages.size(); s-- > 0;) {
     const Stage& stage = program.graph.stages[s];
     const std::optional<NamedRows> rows = rows_of(program.graph, stage, program.vector_bits);
@@ -207,7 +205,7 @@ Program write_scatters_by_rows(Program program) {
     const TensorInfo& result = program.graph.info(stage.results[0]);
     const double points = box_points(stage.domain);
     if (rows->dimension + 1 == result.shape.size() || microseconds(cycles_of(stage), 0) < 20 ||
-        points < kReuse * static_cast<double>(result.element_count()))
+        points < thresholds().scatter_reuse * static_cast<double>(result.element_count()))
       continue;
     program = with_rows(std::move(program), s, rows->dimension);
   }
@@ -223,7 +221,7 @@ std::optional<size_t> axis_of_parts(const Graph& graph, const Stage& stage, int 
   for (const bool spares_rows : {true, false}) {
     for (size_t axis = 0; axis < stage.domain.rank(); ++axis) {
       if (spares_rows && rows && (axis == rows->axis || axis == rows->lanes_axis)) continue;
-      if (stage.domain.extents[axis] < 4 * kScatterParts) continue;
+      if (stage.domain.extents[axis] < 4 * thresholds().scatter_parts) continue;
       if (!best || stage.domain.extents[axis] > stage.domain.extents[*best]) best = axis;
     }
     if (best) break;
@@ -234,17 +232,17 @@ std::optional<size_t> axis_of_parts(const Graph& graph, const Stage& stage, int 
 // About so many that leave no rest, if there are such numbers.
 int64_t parts_of(int64_t extent) {
   for (const int64_t parts :
-       {kScatterParts, kScatterParts - 1, kScatterParts + 1, kScatterParts - 2, kScatterParts + 2})
+       {thresholds().scatter_parts, thresholds().scatter_parts - 1, thresholds().scatter_parts + 1,
+        thresholds().scatter_parts - 2, thresholds().scatter_parts + 2})
     if (extent % parts == 0) return parts;
-  return kScatterParts;
+  return thresholds().scatter_parts;
 }
 
 // Vectors of a row that come together, without a loop: the processor then sees more rows ahead,
 // each of which waits for memory. A task's part of the row is made of whole ones.
 int64_t copies_of_row(int64_t vectors, int tasks) {
-  constexpr int64_t kMostCopies = 8;
   const int64_t part = std::max<int64_t>(1, ceil_div(vectors, tasks));
-  int64_t copies = std::min(kMostCopies, part);
+  int64_t copies = std::min(thresholds().scatter_instances, part);
   while (part % copies != 0) --copies;
   return copies;
 }
@@ -261,7 +259,8 @@ Program unroll_corners(Program program, size_t stage) {
   int64_t copies = 1;
   for (size_t l = tile_begin(nest); l-- > nest.attached.front().depth;) {
     const Loop& loop = nest.loops[l];
-    if ((of_values & bit(loop.axis)) != 0 || copies * loop.trips > kMostNamedRows) continue;
+    if ((of_values & bit(loop.axis)) != 0 || copies * loop.trips > thresholds().indexed_rows)
+      continue;
     copies *= loop.trips;
     program = unroll(std::move(program), stage, loop.axis, loop.trips);
   }
@@ -277,7 +276,9 @@ Program split_scatters(Program program) {
     if (!independent_axes(program.graph, stage).empty()) continue;
     const double points = box_points(stage.domain);
     const auto elements = static_cast<double>(program.graph.info(stage.results[0]).element_count());
-    if (microseconds(cycles_of(stage), 0) < 100 || elements * kScatterParts * 4 > points) continue;
+    if (microseconds(cycles_of(stage), 0) < thresholds().rfactor_microseconds ||
+        elements * static_cast<double>(thresholds().scatter_parts) * 4 > points)
+      continue;
     if (const std::optional<size_t> axis = axis_of_parts(program.graph, stage, program.vector_bits))
       program =
           privatize_scatter(std::move(program), s, *axis, parts_of(stage.domain.extents[*axis]));

@@ -7,15 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"
 
 namespace adjit::sched {
 namespace {
-
-// Estimated microseconds. Entering the thread pool costs up to 10 us after idling, 0.2 us in a
-// loop, and estimates are of the fastest machines: shorter kernels run inline.
-constexpr double kParallelFrom = 4;
 
 // Bytes that a kernel moves at least: every tensor it reads or writes once.
 double bytes_moved(const Program& program, const Nest& root) {
@@ -89,7 +86,6 @@ Chunks choose_chunks(const Nest& nest, size_t loops, int cores, int64_t fewest,
 // Enough tasks that no core waits long for the last one, of as few loops as that takes.
 Tasks choose_tasks(const Nest& nest, size_t output_loops, int cores, int64_t fewest,
                    int64_t largest_chunk) {
-  constexpr double kEven = 0.9;
   Tasks tasks;
   double best = 0;
   int64_t count = 1;
@@ -97,10 +93,10 @@ Tasks choose_tasks(const Nest& nest, size_t output_loops, int cores, int64_t few
     count *= nest.loops[loops - 1].trips;
     if (count < 2 || (count < fewest * cores && loops < output_loops)) continue;
     const Chunks chunks = choose_chunks(nest, loops, cores, fewest, largest_chunk);
-    if (chunks.efficiency <= best + 0.02) continue;
+    if (chunks.efficiency <= best + thresholds().efficiency_gain) continue;
     best = chunks.efficiency;
     tasks = {loops, chunks.chunk};
-    if (best >= kEven) break;
+    if (best >= thresholds().even_share) break;
   }
   return tasks;
 }
@@ -136,12 +132,15 @@ Program make_tasks(Program program, size_t stage, const Tasks& tasks) {
 
 }  // namespace
 
-double microseconds(double cycles, double bytes) { return std::max(cycles, bytes / 8) / 4300; }
+double microseconds(double cycles, double bytes) {
+  return std::max(cycles, bytes / thresholds().quick_bytes) / thresholds().quick_megahertz;
+}
 
 Program run_in_parallel(Program program, size_t stage, double cycles, const TaskLimits& limits,
                         Choices& choices) {
   const Nest& nest = nest_of(program, stage);
-  if (microseconds(cycles, bytes_moved(program, nest)) < kParallelFrom) return program;
+  if (microseconds(cycles, bytes_moved(program, nest)) < thresholds().parallel_microseconds)
+    return program;
   const size_t output_rank = program.graph.stages[stage].domain.output_rank;
   size_t output_loops = 0;
   while (output_loops < std::min(limits.loops, tile_begin(nest)) &&

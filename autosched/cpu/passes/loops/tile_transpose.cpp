@@ -7,16 +7,11 @@
 #include <numeric>
 
 #include "autosched/analysis/gather_access.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"
 
 namespace adjit::sched {
-
-namespace {
-
-constexpr int64_t kWholeRow = 1024;  // bytes of a result that are written well by themselves
-
-}  // namespace
 
 std::optional<size_t> transposed_along(const Stage& stage, const TileChoice& tile,
                                        const Accesses& accesses) {
@@ -54,7 +49,7 @@ Program walk_operand(Program program, size_t stage, const Accesses& accesses) {
   // Axes from `rows` on make whole rows of the result.
   size_t rows = s.domain.output_rank;
   auto bytes = static_cast<int64_t>(size_of(program.graph.info(s.results.front()).dtype));
-  while (rows > 0 && bytes < kWholeRow) bytes *= s.domain.extents[--rows];
+  while (rows > 0 && bytes < thresholds().whole_row_bytes) bytes *= s.domain.extents[--rows];
   const size_t end = tile_begin(nest);
   size_t outer = 0;
   while (outer < end && nest.loops[outer].axis < rows) ++outer;

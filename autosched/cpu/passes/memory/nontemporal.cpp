@@ -8,15 +8,12 @@
 #include "autosched/analysis/exact_counts.hpp"
 #include "autosched/cpu/cost/cost.hpp"
 #include "autosched/cpu/cost/features.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"
 
 namespace adjit::sched {
 namespace {
-
-// Lines that a core combines stores in at a time; more go to memory in pieces.
-constexpr int64_t kOpenLines = 4;
-constexpr double kLeastShare = 2.0 / 3;
 
 // Whether nothing in the program reads the stage's results again, which leave the second cache.
 bool are_left(const Program& program, const Stage& stage, const Target& target) {
@@ -59,7 +56,7 @@ bool writes_lines(const Program& program, const Nest& nest, const Stage& stage) 
   // The rest of a line is written by the next steps.
   size_t next = tile;
   while (next > 0 && nest.loops[next - 1].axis >= rank) --next;
-  return rows <= kOpenLines && next > 0 && nest.loops[next - 1].axis == lanes.axis;
+  return rows <= thresholds().open_lines && next > 0 && nest.loops[next - 1].axis == lanes.axis;
 }
 
 // Whether the memory takes about as long as the cores.
@@ -71,7 +68,8 @@ bool waits_for_memory(const KernelCost& cost, const Target& target) {
             term(CostTerm::Loops);
     memory += term(CostTerm::Memory);
   }
-  return memory * target.memory_gb_per_core / target.memory_gb > kLeastShare * core / cost.cores;
+  return memory * target.memory_gb_per_core / target.memory_gb >
+         thresholds().nontemporal_share * core / cost.cores;
 }
 
 }  // namespace

@@ -9,17 +9,12 @@
 #include "autosched/analysis/exact_counts.hpp"
 #include "autosched/analysis/task_chains.hpp"
 #include "autosched/analysis/work.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"
 
 namespace adjit::sched {
 namespace {
-
-// Rows shorter than this come as fast as they are read: the processor sees where they go on.
-constexpr double kLeastRow = 1024;
-// Longer ones go to the second cache and come back: the pass needs something to do meanwhile (a sum
-// of squares of 17,000 elements: 1.07 times as long; exponentials: 0.84).
-constexpr double kFarRow = 16 << 10, kMuchWork = 8;
 
 double points_in(const Nest& nest) {
   double points = 1;
@@ -47,9 +42,11 @@ bool reads_rows(const Program& program, const Nest& nest, const MemoryAccess& ac
     moves += static_cast<double>(access.strides[a] * around.step *
                                  nest.axis_base[a].coefficient(around.variable));
   }
-  if (bytes > kFarRow && work < kMuchWork * points_in(nest)) return false;
-  return bytes >= kLeastRow && 4 * bytes <= static_cast<double>(target.l2_bytes) &&
-         std::abs(moves) * size >= bytes;
+  if (bytes > thresholds().prefetch_far_bytes &&
+      work < thresholds().prefetch_work * points_in(nest))
+    return false;
+  return bytes >= thresholds().prefetch_row_bytes &&
+         4 * bytes <= static_cast<double>(target.l2_bytes) && std::abs(moves) * size >= bytes;
 }
 
 // Per tensor: whether it comes from beyond the second cache. What passes along a chain of tasks

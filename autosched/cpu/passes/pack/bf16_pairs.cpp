@@ -5,6 +5,7 @@
 
 #include "autosched/cpu/passes/pack/panels.hpp"
 #include "autosched/cpu/passes/pack/profit.hpp"
+#include "autosched/machine/thresholds.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -26,7 +27,7 @@ std::optional<size_t> pair_axis(const Graph& graph, const Stage& stage, const Ac
   if (accesses.reads.size() != 2 || accesses.reads[0].tensor == accesses.reads[1].tensor)
     return std::nullopt;
   for (const MemoryAccess& access : accesses.reads)
-    if (access.guarded || reuse(stage, access) < kReuse) return std::nullopt;
+    if (access.guarded || reuse(stage, access) < thresholds().pack_reuse) return std::nullopt;
   std::optional<size_t> best;
   int64_t best_contiguous = -1;
   for (size_t a = stage.domain.output_rank; a < stage.domain.rank(); ++a) {

@@ -9,16 +9,9 @@
 
 #include "autosched/cpu/passes/indexed/indexed_rows.hpp"
 #include "autosched/cpu/passes/pack/gather_layout.hpp"
+#include "autosched/machine/thresholds.hpp"
 
 namespace adjit::sched {
-namespace {
-
-// Cycles to copy an element so that rows which data names are whole, and the share of a stage's
-// time that this must leave.
-constexpr double kRowCopy = 3, kClearlyLess = 0.9;
-
-}  // namespace
-
 size_t gather_rows(LayoutContext& c, size_t s) {
   const Stage before = c.stage(s);
   const size_t first = s;
@@ -33,9 +26,9 @@ size_t gather_rows(LayoutContext& c, size_t s) {
     const size_t moved = s + trial.graph.stages.size() - c.program.graph.stages.size();
     std::swap(c.program, trial);
     const double then = c.choose(c.stage(moved), c.accessed_by(c.stage(moved)), 0, true).cycles +
-                        kRowCopy * access.elements / access.repeats;
+                        thresholds().scattered_copy_cycles * access.elements / access.repeats;
     std::swap(c.program, trial);
-    if (then > kClearlyLess * now) continue;
+    if (then > thresholds().gather_share * now) continue;
     if (auto summed = with_summed_rows(c.program, s, access.tensor, *packing, c.plans, c.choices)) {
       s += summed->graph.stages.size() - c.program.graph.stages.size();
       c.program = std::move(*summed);

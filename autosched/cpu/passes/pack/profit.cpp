@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "autosched/analysis/exact_counts.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/program/points.hpp"
 
 namespace adjit::sched {
@@ -16,7 +17,9 @@ namespace {
 bool hurries(const Target& target) { return target.fma_bits >= 2 * target.vector_bits; }
 
 // Lines of unpacked operands matter from this share of the time that multiply-adds take.
-double share_that_shows(const Target& target) { return hurries(target) ? 0.22 : 0.5; }
+double share_that_shows(const Target& target) {
+  return hurries(target) ? thresholds().hurried_lines_share : thresholds().lines_share;
+}
 
 }  // namespace
 
@@ -57,30 +60,33 @@ OperandRows::OperandRows(const Graph& graph, const Stage& stage, const Accesses&
 }
 
 bool OperandRows::far(const MemoryAccess& access) const {
-  if (!along_lanes(access) || reuse(stage_, access) < 2 * kReuse) return false;
+  if (!along_lanes(access) || reuse(stage_, access) < 2 * thresholds().pack_reuse) return false;
   const auto [stride, rows] = reduction_rows(graph_, stage_, access);
   // Copied once for many runs: as soon as a panel's rows drive each other out of the first cache.
-  if (access.repeats > 1 && reuse(stage_, access) >= kColumnReuse &&
+  if (access.repeats > 1 && reuse(stage_, access) >= thresholds().column_reuse &&
       rows > lines_kept(stride, target_.l1_bytes))
     return true;
-  return (stride > 0 && stride % 4096 == 0) || rows > lines_kept(stride, target_.l2_bytes) ||
-         (stride >= 1024 && tensor_bytes(graph_, access.tensor) > 2 << 20);
+  return (stride > 0 && stride % kPageBytes == 0) || rows > lines_kept(stride, target_.l2_bytes) ||
+         (stride >= thresholds().far_row_bytes &&
+          tensor_bytes(graph_, access.tensor) > thresholds().far_operand_bytes);
 }
 
 bool OperandRows::waits_for(const MemoryAccess& access) const {
-  return along_lanes(access) && reuse(stage_, access) >= kColumnReuse &&
+  return along_lanes(access) && reuse(stage_, access) >= thresholds().column_reuse &&
          ((starved_ && lines_per_step(access) > 0) || on_many_pages(access));
 }
 
 size_t OperandRows::conflicting(const MemoryAccess& access) const {
   const int64_t stride = reduction_rows(graph_, stage_, access).stride;
   const bool waits = starved_ && lines_per_step(access) > 0;
-  if (stride == 0 || (stride % 2048 != 0 && !waits) || reuse(stage_, access) < kColumnReuse)
+  if (stride == 0 || (stride % (kPageBytes / 2) != 0 && !waits) ||
+      reuse(stage_, access) < thresholds().column_reuse)
     return SIZE_MAX;
   double reduction = 1;
   for (size_t a = stage_.domain.output_rank; a < stage_.domain.rank(); ++a)
     if (access.depends_on(a)) reduction *= static_cast<double>(stage_.domain.extents[a]);
-  if (reduction < 256 || access.depends_on(*tile_.vector_axis)) return SIZE_MAX;
+  if (reduction < thresholds().conflict_steps || access.depends_on(*tile_.vector_axis))
+    return SIZE_MAX;
   for (size_t a = 0; a < stage_.domain.output_rank; ++a)
     if (tile_.factors[a] > 1 && access.contiguous(a)) return a;
   return SIZE_MAX;

@@ -12,9 +12,6 @@
 
 namespace adjit::sched {
 
-/// Reads of an element that pay for a copy of it.
-inline constexpr double kReuse = 24;
-
 /// How often a stage reads an element of an operand.
 double reuse(const Stage& stage, const MemoryAccess& access);
 

@@ -6,6 +6,7 @@
 
 #include "autosched/analysis/work.hpp"
 #include "autosched/cpu/passes/fuse_epilogue.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
 
 namespace adjit::sched {
@@ -20,10 +21,9 @@ bool is_walked_as_one(const MemoryAccess& access, const Domain& domain, size_t a
 
 // Whether it stays the same, and has rows of its own.
 bool has_rows(const MemoryAccess& access, const Domain& domain, size_t axis) {
-  constexpr int64_t kManyRows = 4;
   if (access.depends_on(axis) || access.depends_on(axis + 1)) return false;
   for (size_t a = 0; a < axis; ++a)
-    if (domain.extents[a] >= kManyRows && access.depends_on(a)) return true;
+    if (domain.extents[a] >= thresholds().collapsed_rows && access.depends_on(a)) return true;
   return false;
 }
 

@@ -4,15 +4,13 @@
 
 #include "autosched/cpu/passes/loops/kernel.hpp"
 #include "autosched/cpu/passes/loops/outer_reduction.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
 
 namespace adjit::sched {
 namespace {
-
-constexpr double kResultCopied = 3;    // cycles to copy a result to its place
-constexpr double kShareOfWork = 0.03;  // that the copies may take
 
 bool comes_in_passes(const Program& program, size_t stage, const TileChoice& tile,
                      const Target& target) {
@@ -35,8 +33,8 @@ bool wants_lanes_innermost(const Program& program, size_t stage, const TileChoic
     if ((a == *tile.vector_axis || tile.factors[a] > 1) && result.contiguous(a)) return false;
   const size_t bytes = size_of(program.graph.info(s.results.front()).dtype);
   const double points = box_points(domain);
-  return kResultCopied * points / terms_of(domain) <=
-             kShareOfWork * points / lanes_per_cycle(target, bytes) &&
+  return thresholds().scattered_copy_cycles * points / terms_of(domain) <=
+             thresholds().output_copy_share * points / lanes_per_cycle(target, bytes) &&
          comes_in_passes(program, stage, tile, target);
 }
 

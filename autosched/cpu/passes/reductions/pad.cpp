@@ -8,6 +8,7 @@
 #include "autosched/cpu/passes/pack/profit.hpp"
 #include "autosched/cpu/tile/choose_tile.hpp"
 #include "autosched/cpu/tile/matmul_like.hpp"
+#include "autosched/machine/thresholds.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -33,13 +34,14 @@ size_t pad_operand(LayoutContext& c, size_t s) {
   if (!is_product_sum(c.program.graph, before)) return s;
   const Accesses accesses = c.accessed_by(before);
   for (const MemoryAccess& access : accesses.reads) {
-    if (!is_factor(c.program.graph, before, access.tensor) || reuse(before, access) < kReuse)
+    if (!is_factor(c.program.graph, before, access.tensor) ||
+        reuse(before, access) < thresholds().pack_reuse)
       continue;
     std::optional<Packing> packing = zeros_around(c.program.graph, before, access.read);
     if (!packing || bound_by_loops(c, s, accesses, access.tensor, *packing) ||
         !c.keeps(Decision::Pad, s))
       continue;
-    if (reuse(before, access) >= kColumnReuse &&
+    if (reuse(before, access) >= thresholds().column_reuse &&
         long_axis(c.program.graph, before, accesses).has_value()) {
       Program apart = c.program;
       const size_t walked = c.packed(

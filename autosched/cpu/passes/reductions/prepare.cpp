@@ -17,6 +17,7 @@
 #include "autosched/cpu/passes/reductions/residues.hpp"
 #include "autosched/cpu/passes/reductions/rfactor.hpp"
 #include "autosched/cpu/passes/reductions/widen.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
@@ -47,7 +48,9 @@ void prepare(LayoutContext& c, size_t s) {
   if (const auto plan = c.plans.find(stage_key(c.stage(s)));
       plan != c.plans.end() && plan->second.task_points > 0)
     return;
-  if (box_points(c.stage(s).domain) * static_cast<double>(c.repeats.times) < 1 << 14) return;
+  if (box_points(c.stage(s).domain) * static_cast<double>(c.repeats.times) <
+      thresholds().layout_points)
+    return;
   if (c.task_axes.contains(stage_key(c.stage(s)))) {
     if (!pair_operands(c, s)) pack_operands(c, widen_operands(c, s));
     return;

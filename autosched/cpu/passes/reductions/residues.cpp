@@ -6,21 +6,15 @@
 
 #include "autosched/cpu/passes/pack/profit.hpp"
 #include "autosched/cpu/tile/matmul_like.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/program/points.hpp"
 
 namespace adjit::sched {
-namespace {
-
-// Terms of a sum beside which putting its result in its place is little.
-constexpr double kLeastTerms = 24;
-
-}  // namespace
-
 bool take_residues(LayoutContext& c, size_t s) {
   const Accesses accesses = c.accessed_by(c.stage(s));
   const bool contraction = is_product_sum(c.program.graph, c.stage(s)) &&
                            std::ranges::all_of(accesses.reads, [&](const MemoryAccess& access) {
-                             return reuse(c.stage(s), access) >= kReuse;
+                             return reuse(c.stage(s), access) >= thresholds().pack_reuse;
                            });
   const TileChoice tile = c.choose(c.stage(s), accesses, 0, contraction);
   size_t taken = 0;  // each puts one more axis in front
@@ -34,7 +28,7 @@ bool take_residues(LayoutContext& c, size_t s) {
     const int64_t modulus = residue_modulus(c.program.graph, c.stage(s), a + taken);
     const bool shared = contraction && !domain.is_bounded(a + taken) &&
                         domain.extents[a + taken] >= 2 * modulus &&
-                        terms_of(c.stage(s).domain) >= kLeastTerms &&
+                        terms_of(c.stage(s).domain) >= thresholds().residue_terms &&
                         std::ranges::any_of(accesses.reads, [&](const MemoryAccess& access) {
                           return access.irregular[a] && access.strides[a] == 0;
                         });

@@ -9,16 +9,12 @@
 #include "autosched/cpu/passes/loops/tasks.hpp"
 #include "autosched/cpu/passes/pack/profit.hpp"
 #include "autosched/cpu/tile/matmul_like.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
 
 namespace adjit::sched {
 namespace {
-
-constexpr double kWorthSplitting = 100;  // microseconds below which idle cores do not matter
-// Register tiles of outputs that occupy the cores without a split.
-constexpr int64_t kTilesEnough = 8;
-constexpr int64_t kParts = 16;  // of a split: fixed, whatever the number of cores
 
 bool in_reduction(const TileChoice& tile, const Stage& stage) {
   return tile.vector_axis && *tile.vector_axis >= stage.domain.output_rank;
@@ -32,11 +28,13 @@ bool down_columns(const LayoutContext& c, const Stage& whole, const Accesses& ac
     return false;
   double bytes = 0;
   for (const MemoryAccess& access : accesses.reads) {
-    if (reuse(whole, access) >= 2 && elements_touched(access, whole.domain) > 1 << 14) return false;
-    if (reduction_rows(c.program.graph, whole, access).stride >= 1024)
+    if (reuse(whole, access) >= 2 &&
+        elements_touched(access, whole.domain) > thresholds().shared_elements)
+      return false;
+    if (reduction_rows(c.program.graph, whole, access).stride >= thresholds().far_row_bytes)
       bytes += static_cast<double>(tensor_bytes(c.program.graph, access.tensor));
   }
-  return bytes > 512 << 10;
+  return bytes > thresholds().column_bytes;
 }
 
 }  // namespace
@@ -51,20 +49,22 @@ bool rfactor_long_sum(LayoutContext& c, size_t s) {
   double bytes = 0;
   for (TensorId id : tensors_read(c.program.graph, whole))
     bytes += static_cast<double>(tensor_bytes(c.program.graph, id));
-  if (microseconds(tile.cycles, bytes) < kWorthSplitting) return false;
+  if (microseconds(tile.cycles, bytes) < thresholds().rfactor_microseconds) return false;
   int64_t tiles = 1;
   for (size_t a = 0; a < whole.domain.output_rank; ++a)
     tiles *= ceil_div(whole.domain.extents[a],
                       tile.factors[a] * (tile.vector_axis == a ? tile.lanes : 1));
   const bool columns = down_columns(c, whole, accesses, tile);
-  if (tiles >= kTilesEnough && !columns) return false;
+  if (tiles >= thresholds().rfactor_tiles && !columns) return false;
   for (size_t a = whole.domain.output_rank; a < whole.domain.rank(); ++a) {
     const int64_t extent = whole.domain.extents[a];
-    if (extent < 4 || (tile.vector_axis == a && extent < 16 * kParts)) continue;
+    if (extent < 4 || (tile.vector_axis == a && extent < 16 * thresholds().rfactor_parts)) continue;
     if (!c.keeps(Decision::Rfactor, s)) return false;
     const bool follows =
         !in_reduction(tile, whole) && follows_rows(c.program.graph, whole, accesses, a);
-    const int64_t parts = follows ? parts_of_columns(bytes, extent, kParts, c.target) : kParts;
+    const int64_t parts =
+        follows ? parts_of_columns(bytes, extent, thresholds().rfactor_parts, c.target)
+                : thresholds().rfactor_parts;
     c.program = rfactor(std::move(c.program), s, a, std::min(parts, extent));
     ReductionPlan plan;
     const Stage& partial = c.stage(s);

@@ -9,20 +9,20 @@
 
 #include "autosched/analysis/exact_counts.hpp"
 #include "autosched/cpu/passes/tile_fusion/find_groups.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"
 
 namespace adjit::sched {
 namespace {
 
-constexpr int64_t kAlike = 1024;  // bytes: rows so far apart fall into few sets of a cache
-
 // Rows of a block are walked one by one by what sums over them.
 Program pad_block_rows(Program program, TensorId id) {
   const TensorInfo& info = program.graph.info(id);
   const auto size = static_cast<int64_t>(size_of(info.dtype));
   const size_t s = defining_stages(program.graph)[id.value];
-  if (info.shape.back() * size % kAlike != 0 || program.graph.stages[s].results.size() != 1)
+  if (info.shape.back() * size % thresholds().alike_row_bytes != 0 ||
+      program.graph.stages[s].results.size() != 1)
     return program;
   return pad_leading_dimension(std::move(program), s, kLineBytes / size);
 }

@@ -5,17 +5,10 @@
 
 #include "autosched/analysis/exact_counts.hpp"
 #include "autosched/analysis/work.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/program/points.hpp"
 
 namespace adjit::sched {
-namespace {
-
-constexpr int64_t kLeastRuns = 8;    // of tasks in turn that occupy the cores
-constexpr int64_t kMostBlock = 256;  // rows
-constexpr double kOfPeak = 0.8;      // at which contractions run
-
-}  // namespace
-
 double RowCosts::cost_of_keeping(const RowStages& common, TensorId id,
                                  const std::set<TensorId>& kept) const {
   double bytes = static_cast<double>(tensor_bytes(reads_.program().graph, id)), all = bytes;
@@ -34,7 +27,7 @@ double RowCosts::cost_of_keeping(const RowStages& common, TensorId id,
 
 // Bytes that a task may have.
 double RowCosts::near() const {
-  return std::max(1.5 * static_cast<double>(target_.l2_bytes),
+  return std::max(thresholds().task_caches * static_cast<double>(target_.l2_bytes),
                   static_cast<double>(target_.l3_bytes) / 16);
 }
 
@@ -52,9 +45,10 @@ double RowCosts::bytes_of_row(const RowGroup& group) const {
 
 void RowCosts::choose_blocks(RowGroup& group) const {
   const auto rows = static_cast<int64_t>(near() / bytes_of_row(group));
-  const int64_t runs = group.sums.empty() ? 1 : ceil_div(kLeastRuns, group.batches);
-  group.block =
-      std::clamp(std::min(rows, group.rows / (2 * runs)), kLeastBlock, kMostBlock) / 16 * 16;
+  const int64_t runs = group.sums.empty() ? 1 : ceil_div(thresholds().block_runs, group.batches);
+  group.block = std::clamp(std::min(rows, group.rows / (2 * runs)), thresholds().block_rows,
+                           thresholds().largest_block_rows) /
+                16 * 16;
   while (group.parts < runs && 4 * group.parts * group.block <= group.rows) group.parts *= 2;
   // Blocks of equal length, if there are such: results in them lie as they would as a whole.
   const int64_t part = ceil_div(group.rows, group.parts), wanted = group.block;
@@ -101,7 +95,7 @@ double RowCosts::arithmetic_of(size_t s) const {
 }
 
 double RowCosts::cycles_again(size_t s) const {
-  return arithmetic_of(s) / (reads_.is_contraction(s) ? kOfPeak : 1);
+  return arithmetic_of(s) / (reads_.is_contraction(s) ? thresholds().block_peak : 1);
 }
 
 double RowCosts::added_by_sums(const RowGroup& group) const {
@@ -121,7 +115,7 @@ bool RowCosts::is_right_size(const RowGroup& group) const {
   if (group.rows < 2 * group.block || stored <= 2 * static_cast<double>(target_.l2_bytes))
     return false;
   // Batches that stay near a core are tasks as they are (task_chains.hpp).
-  if (group.batches >= kLeastRuns && stored / batches <= near()) return false;
+  if (group.batches >= thresholds().block_runs && stored / batches <= near()) return false;
   const double task = bytes_of_row(group) * static_cast<double>(group.block);
   return task <= std::max(near(), last / 4);
 }

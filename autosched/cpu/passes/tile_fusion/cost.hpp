@@ -10,11 +10,6 @@
 
 namespace adjit::sched {
 
-/// The fewest rows of a block.
-inline constexpr int64_t kLeastBlock = 64;
-/// Of the contractions' time, that passing through memory takes: blocks pay from there on.
-inline constexpr double kWorthBlocks = 0.04;
-
 /// Stages of one level that have their rows in common.
 struct RowGroup {
   std::map<size_t, RowPlace> stages;

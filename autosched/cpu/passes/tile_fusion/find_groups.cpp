@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "autosched/analysis/exact_counts.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
 
 namespace adjit::sched {
@@ -65,7 +66,7 @@ std::vector<RowPlace> RowGroupFinder::places_of(TensorId id) const {
   const std::vector<int64_t>& shape = program().graph.info(id).shape;
   std::vector<RowPlace> places;
   for (size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] < 2 * kLeastBlock) continue;
+    if (shape[d] < 2 * thresholds().block_rows) continue;
     RowPlace place{d, {}};
     for (size_t b = 0; b < d; ++b)
       if (shape[b] > 1) place.batch.push_back(b);
@@ -125,7 +126,7 @@ bool RowGroupFinder::pays(const RowGroup& group) const {
   // Blocks cost what they have around them, too.
   if (!group.closed && 2 * stored < static_cast<double>(reads_.target().l3_bytes)) return false;
   return costs_.cycles_as_wholes(group.stored, group.sums) - costs_.added_by_sums(group) >
-         kWorthBlocks * arithmetic;
+         thresholds().block_saving * arithmetic;
 }
 
 // Whether groups of all levels, with what is computed again for them and what is kept, take less
@@ -161,7 +162,7 @@ bool RowGroupFinder::pays_again(const RowStages& common, const RowLevels& levels
     if (common.passed.contains(id)) added += costs_.cost_of_keeping(common, id, {});
   return costs_.bytes_of(stored) > static_cast<double>(reads_.target().l3_bytes) &&
          (passing.too_much ||
-          costs_.cycles_as_wholes(stored, sums) - added > kWorthBlocks * arithmetic);
+          costs_.cycles_as_wholes(stored, sums) - added > thresholds().block_saving * arithmetic);
 }
 
 }  // namespace adjit::sched

@@ -3,6 +3,7 @@
 #include "autosched/cpu/tile/tile_model.hpp"
 
 #include "autosched/cpu/tile/choose_tile.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/modelled.hpp"
 #include "tests/autosched/programs.hpp"
@@ -127,8 +128,8 @@ TEST(TileModel, VectorsThatBeginAnywhereLieInTwoLines) {
     const Modelled m(product(columns, operand), 1, {.may_pack = packed});
     return m.model.load_cost(m.read_of(operand), {6, 2, 1});
   };
-  const double anywhere = 2 * kPorts * (1 + 28.0 / 64);  // 7 of 16 places
-  EXPECT_EQ(loads(64, "w", false), 2 * kPorts);
+  const double anywhere = 2 * thresholds().port_cycles * (1 + 28.0 / 64);  // 7 of 16 places
+  EXPECT_EQ(loads(64, "w", false), 2 * thresholds().port_cycles);
   EXPECT_DOUBLE_EQ(loads(63, "w", false), anywhere);
   EXPECT_DOUBLE_EQ(loads(64, "v", false), anywhere);
   // Lanes along the reduction wait for more of them.
@@ -136,7 +137,7 @@ TEST(TileModel, VectorsThatBeginAnywhereLieInTwoLines) {
                                   "x(i, r) * v(j, r) where i in 0:40, j in 0:32, r in 0:64 }"),
                       2, {});
   EXPECT_DOUBLE_EQ(rows.model.load_cost(rows.read_of("v"), {3, 2, 1}),
-                   2 * kPorts * (1 + 1.5 * 28 / 64));
+                   2 * thresholds().port_cycles * (1 + 1.5 * 28 / 64));
 }
 
 // Lanes along rows of so many elements, of which each step takes one of each row.
