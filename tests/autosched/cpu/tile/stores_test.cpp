@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "autosched/cpu/tile/tile_model.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/modelled.hpp"
 
@@ -25,9 +26,10 @@ TEST(TileStores, ContiguousLanesAreStoredForNothingAndResumedForTwo) {
 TEST(TileStores, LanesApartAreStoredOneByOneOrInPiecesOfRows) {
   const Graph graph = product_of(64, 61);
   const Modelled across(graph, 0);
-  EXPECT_EQ(across.model.stored_apart({2, 1, 1}), kStoredAlone);
-  EXPECT_EQ(across.model.stored_apart({2, 4, 1}), kStoredInRows) << "four neighbours at once";
-  EXPECT_EQ(across.model.storing({2, 1, 1}), 64 * 61 * kStoredAlone);
+  EXPECT_EQ(across.model.stored_apart({2, 1, 1}), thresholds().apart_store_cycles);
+  EXPECT_EQ(across.model.stored_apart({2, 4, 1}), thresholds().row_store_cycles)
+      << "four neighbours at once";
+  EXPECT_EQ(across.model.storing({2, 1, 1}), 64 * 61 * thresholds().apart_store_cycles);
 }
 
 // 16 rows of 4096 bytes fall into one set of the first cache.

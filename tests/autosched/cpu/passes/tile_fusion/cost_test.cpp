@@ -1,5 +1,6 @@
 // tests/autosched/cpu/passes/tile_fusion/cost_test.cpp -- what blocks of rows cost and save.
 #include "autosched/cpu/passes/tile_fusion/cost.hpp"
+#include "autosched/machine/thresholds.hpp"
 
 #include <gtest/gtest.h>
 
@@ -36,7 +37,7 @@ TEST(RowCosts, BlocksAreOfEqualLengthWhereTheRowsAllowIt) {
     const Rows r(2, rows, 48);
     RowGroup group = r.group();
     r.costs.choose_blocks(group);
-    EXPECT_GE(group.block, kLeastBlock * 2 / 3) << rows;
+    EXPECT_GE(group.block, thresholds().block_rows * 2 / 3) << rows;
     EXPECT_EQ(group.rows % (group.parts * group.block), 0) << rows;
     EXPECT_EQ(group.parts, 1) << "nothing sums over rows";
   }
