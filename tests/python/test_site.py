@@ -36,6 +36,20 @@ def test_c_page_is_the_header(pages: ModuleType) -> None:
     assert (ROOT / "bindings" / "c" / "adjit.h").read_text() in pages.c_page()
 
 
+def test_home_page_says_what_it_is_and_lists_the_documents(pages: ModuleType) -> None:
+    home = pages.home_page((ROOT / "docs" / "README.md").read_text())
+    assert home.startswith("# adjit\n")
+    assert "](pictures/tv_deblur.png)" in home
+    assert "\n## Documents\n" in home and "## Install" not in home
+
+
+def test_links_of_a_document_of_the_root_are_as_from_docs(pages: ModuleType) -> None:
+    text = pages.root_page("CONTRIBUTING.md")
+    assert "](architecture.md)" in text
+    assert "](walkthrough/README.md)" in text
+    assert "](../runtime/diff/README.md)" in text
+
+
 def test_items_of_lists_stand_four_columns_in(pages: ModuleType) -> None:
     text = "1. a\n\n   ```sh\n   b\n   ```\n   c\n2. d\n   e\n\nf\n- g\n  h\n"
     assert pages.indented(text) == (
@@ -51,4 +65,4 @@ def test_navigation_has_every_document() -> None:
         if page.parent.name != "findings"
     }
     assert documents <= listed
-    assert listed - documents == {"api/python.md", "api/c.md"}
+    assert listed - documents == {"api/python.md", "api/c.md", "architecture.md", "contributing.md"}

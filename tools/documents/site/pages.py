@@ -9,6 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGE = ROOT / "bindings" / "python" / "adjit"
 HEADER = ROOT / "bindings" / "c" / "adjit.h"
+# Documents of the root that are pages of the site, too.
+ROOT_PAGES = {"ARCHITECTURE.md": "architecture.md", "CONTRIBUTING.md": "contributing.md"}
 
 
 def indented(markdown: str) -> str:
@@ -34,6 +36,30 @@ def indented(markdown: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def root_page(name: str) -> str:
+    """A document of the project's root, with links as they are from docs/."""
+
+    def from_docs(link: re.Match[str]) -> str:
+        address = link[1]
+        if re.match(r"https?:|#", address):
+            return link[0]
+        if address in ROOT_PAGES:
+            return f"]({ROOT_PAGES[address]})"
+        return (
+            f"]({address.removeprefix('docs/')})"
+            if address.startswith("docs/")
+            else (f"](../{address})")
+        )
+
+    return re.sub(r"\]\(([^)\s]+)\)", from_docs, (ROOT / name).read_text())
+
+
+def home_page(documents: str) -> str:
+    """The README up to its installation, then the list of documents (docs/README.md)."""
+    introduction = root_page("README.md").partition("## Install")[0]
+    return introduction + documents.replace("# Documents", "## Documents", 1)
+
+
 def python_page() -> str:
     """What adjit/__init__.py imports and lists in __all__."""
     tree = ast.parse((PACKAGE / "__init__.py").read_text())
@@ -43,8 +69,11 @@ def python_page() -> str:
             listed = node.value.elts if isinstance(node.value, ast.List) else []
             exported = {item.value for item in listed if isinstance(item, ast.Constant)}
     lines = ["# Python", "", "Operators stand in [a page of their own](../operators.md).", ""]
-    for node in tree.body:
-        if not isinstance(node, ast.ImportFrom) or not node.module:
+    # What a reader looks for first: transformations; errors last.
+    imports = [n for n in tree.body if isinstance(n, ast.ImportFrom)]
+    imports.sort(key=lambda n: (n.module == "_core.errors", not str(n.module).startswith("trans")))
+    for node in imports:
+        if not node.module:
             continue
         source = PACKAGE / (node.module.replace(".", "/") + ".py")
         names = [a.name for a in node.names if a.name in exported]
