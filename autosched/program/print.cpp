@@ -95,6 +95,9 @@ class Printer {
       for (size_t a = 0; a < stage_of(nest).domain.output_rank; ++a) bytes *= nest.spans[a];
       text += ", " + std::to_string(bytes) + " bytes";
     }
+    const TensorInfo& tensor = info(result);
+    if (tensor.row_gap > 0)
+      text += ", rows " + std::to_string(tensor.shape.back() + tensor.row_gap) + " apart";
     return text + (nest.streamed ? ", streamed" : "");
   }
 

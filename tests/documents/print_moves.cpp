@@ -39,19 +39,9 @@ std::string members(const MoveRow& row) {
                        : "| member | value |\n|---|---|\n" + table + "\n";
 }
 
-// What print(program) does not say: rows that have room behind them.
-std::string gaps(const Program& program) {
-  std::string text;
-  for (const TensorInfo& info : program.graph.tensors)
-    if (const int64_t elements = elements_with_gaps(info); elements != info.element_count())
-      text += info.name + ": a row of " + std::to_string(info.shape.back()) + " takes " +
-              std::to_string(elements / (info.element_count() / info.shape.back())) + " elements\n";
-  return text;
-}
-
 // Moves may change the graph, the loops, or both.
 std::string program_text(const Program& program, bool graph, bool loops) {
-  return (graph ? print(program.graph) : "") + (loops ? print(program) + gaps(program) : "");
+  return (graph ? print(program.graph) : "") + (loops ? print(program) : "");
 }
 
 std::string example_of(const MoveExample& example) {
@@ -64,7 +54,7 @@ std::string example_of(const MoveExample& example) {
   moves.push_back(Json::parse(example.move));
   const Program after = made(moves);
   const bool graph_changes = print(before.graph) != print(after.graph),
-             loops_change = print(before) + gaps(before) != print(after) + gaps(after);
+             loops_change = print(before) != print(after);
   std::string text = block(std::string(example.move), "json");
   if (!graph_changes) text += "Of this graph:\n\n" + block(std::string(example.graph));
   return text + "Before:\n\n" + block(program_text(before, graph_changes, loops_change)) +

@@ -104,6 +104,18 @@ kernel 1: float(2) h (argument), 5 steps backwards
 )");
 }
 
+TEST(PrintProgram, RowsWithRoomBehindThemSayHowFarApartTheyLie) {
+  const Program p = pad_leading_dimension(started(R"(
+def f(float(4, 16) x) -> (y) {
+  e(i, j) = exp(x(i, j)) where i in 0:4, j in 0:16
+  y(i) +=! e(i, r_j) where i in 0:4, r_j in 0:16
+}
+)"),
+                                          0, 8);
+  EXPECT_TRUE(print(p).starts_with("kernel 0: float(4, 16) e (workspace, rows 24 apart)\n"))
+      << print(p);
+}
+
 TEST(PrintProgram, ScalarsHaveNoLoops) {
   EXPECT_EQ(print(started("def f(float x) -> (y) { y() = x() * 2.0 }")),
             "kernel 0: float y (argument)\n  y() = x() * 2.0\n");
