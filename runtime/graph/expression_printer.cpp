@@ -26,7 +26,7 @@ struct Piece {
 class ExpressionPrinter {
  public:
   ExpressionPrinter(const Graph& graph, const LeafNames& names, std::string_view let_prefix)
-      : graph_(graph), pool_(graph.pool), names_(names), let_prefix_(let_prefix) {}
+      : pool_(graph.pool), names_(names), let_prefix_(let_prefix) {}
 
   PrintedExpressions operator()(std::span<const ExprId> roots) {
     // By structure, not by id: the lets of a text that is read back come in the same order.
@@ -181,7 +181,6 @@ class ExpressionPrinter {
     return {text + ")", kAtomPrecedence, false, weak};
   }
 
-  const Graph& graph_;
   const ExprPool& pool_;
   const LeafNames& names_;
   std::string_view let_prefix_;

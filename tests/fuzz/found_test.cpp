@@ -216,5 +216,26 @@ def program(double(3, 4) x) -> (y) {
                {counted(DType::Float64, {3, 4}, 0.3)}, 9546649);
 }
 
+// A fibre whose conditions have more than 64 bits: the gradient scatters.
+TEST(Found, Seed11030144) {
+  expect_right(R"(
+def program(double(5, 6, 8) x1, double(1, 2, 1) mean, double(3, 5) s_25) -> (squares) {
+  scatter double(5, 6, 8) s_27(select(0 <= j - 1 && j - 1 < 5, j - 1, 4), min(max(j * -1 + 1, 0), 5), i % 8) +=[drop]
+      let t0 = i + j * 3074457345618258604 - 3074457345618258604;
+      s_25(select(0 <= t0 && t0 < 3, t0, 0), select(0 <= i * -2 // 2 && i * -2 // 2 < 5, i * -2 // 2, 0))
+    from x1
+    where i in 0:7, j in 0:2
+  a_28(i, j, k) = s_27(min(max(i, 0), 4), (i * -1 + j) % 2, 5) where i in 0:5, j in 0:2, k in 0:2
+  squares(i, j, k) +=!
+      let t0 = a_28(r_l, j, r_m) - mean(0, j, 0);
+      t0 * t0
+    where i in 0:1, j in 0:2, k in 0:1, r_l in 0:5, r_m in 0:2
+}
+)",
+               {counted(DType::Float64, {5, 6, 8}, 0.1), counted(DType::Float64, {1, 2, 1}, 0.4),
+                counted(DType::Float64, {3, 5}, 0.2)},
+               11030144);
+}
+
 }  // namespace
 }  // namespace adjit::testing

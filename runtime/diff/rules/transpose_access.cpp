@@ -176,9 +176,10 @@ struct Gathered {
 
 // All points of the domain where the condition may hold, by the element that they read; nullopt
 // when there is no telling, or the solver gives up.
-std::optional<std::vector<Gathered>> gathers(ExprPool& pool, const Domain& source,
-                                             std::span<const ExprId> index,
-                                             const std::vector<int64_t>& shape, ExprId condition) {
+std::optional<std::vector<Gathered>> gathered_points(ExprPool& pool, const Domain& source,
+                                                     std::span<const ExprId> index,
+                                                     const std::vector<int64_t>& shape,
+                                                     ExprId condition) {
   const std::optional<std::vector<IndexPiece>> parts = index_pieces(pool, source, index, condition);
   if (!parts) return std::nullopt;
   std::vector<Gathered> found;
@@ -192,6 +193,25 @@ std::optional<std::vector<Gathered>> gathers(ExprPool& pool, const Domain& sourc
     for (FibrePiece& piece : *pieces) found.push_back({std::move(piece), part.condition});
   }
   return found;
+}
+
+// The same as contributions to the elements' cotangents. A fibre whose conditions have more than 64
+// bits is none.
+std::optional<std::vector<Contribution>> gathers(Graph& graph, const Domain& source,
+                                                 std::span<const ExprId> index,
+                                                 const std::vector<int64_t>& shape,
+                                                 ExprId condition, ExprId value) {
+  try {
+    std::optional<std::vector<Gathered>> points =
+        gathered_points(graph.pool, source, index, shape, condition);
+    if (!points) return std::nullopt;
+    std::vector<Contribution> contributions;
+    for (Gathered& part : *points)
+      contributions.push_back(gather(graph, std::move(part.piece), part.condition, value));
+    return contributions;
+  } catch (const Overflow&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -212,10 +232,9 @@ void turn_round(Graph& graph, Restrictions& domain, const Access& access, size_t
     contributions.push_back(std::move(c));
   };
   const std::vector<ExprId> index = index_within(pool, access.read, source);
-  if (std::optional<std::vector<Gathered>> gathered =
-          gathers(pool, source, index, shape, guards.rest)) {
-    for (Gathered& part : *gathered)
-      add(gather(graph, std::move(part.piece), part.condition, value));
+  if (std::optional<std::vector<Contribution>> gathered =
+          gathers(graph, source, index, shape, guards.rest, value)) {
+    for (Contribution& contribution : *gathered) add(std::move(contribution));
   } else {
     add(scatter(pool, std::move(source), index, shape, guards.rest, value));
   }
