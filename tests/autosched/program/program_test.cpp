@@ -57,6 +57,16 @@ TEST(Program, PartsOfAReductionAreTasksInTurn) {
   expect_faithful(p, g);
 }
 
+// From the first loop over a reduction on, whatever follows it.
+TEST(Program, ResultsInsidePartsOfAReductionWaitWithThem) {
+  const Graph g = column_sum_graph(60, 8);
+  Program p = tile(plain(g), 0, 1, std::vector<int64_t>{10});
+  p = parallel(reorder(std::move(p), 0, std::vector<size_t>{1, 0, 2}), 0, 2);
+  EXPECT_EQ(p.kernels[0].root.loops[0].axis, 1u);
+  EXPECT_EQ(tasks_in_turn(p, p.kernels[0].root), 6 * 8);
+  expect_faithful(p, g);
+}
+
 TEST(Program, FallbacksOfStepsCountWithItsOwn) {
   Program inner = plain(matmul_graph(4, 4, 4)), p = plain(matmul_graph(4, 4, 4));
   EXPECT_TRUE(fallbacks_of(p).empty());

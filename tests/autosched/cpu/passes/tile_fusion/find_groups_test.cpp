@@ -61,5 +61,14 @@ TEST(FindGroups, OnlyWhereBlocksPay) {
   expect_faithful(p, columns);
 }
 
+TEST(FindGroups, WhereMemoryIsFastBlocksSaveNothing) {
+  const Graph graph = attention(2, 256, 48, 8);
+  Target target = small_caches();
+  EXPECT_TRUE(has_move(default_schedule(graph, target), "split_axis"));
+  target.memory_gb_per_core = 1e6;
+  target.l3_bytes_per_cycle = 1e6;
+  EXPECT_FALSE(has_move(default_schedule(graph, target), "split_axis"));
+}
+
 }  // namespace
 }  // namespace adjit::sched
