@@ -11,6 +11,7 @@
 #include "autosched/moves/record/record.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/limits.hpp"
+#include "autosched/program/nests.hpp"
 #include "autosched/program/required_region.hpp"
 #include "runtime/diff/conditions/condition.hpp"
 #include "runtime/diff/rewrite/factors.hpp"
@@ -417,13 +418,13 @@ namespace {
 
 // Before much larger tensors that the same stage alone reads: those of a part of the results at a
 // time may then be made just before that part (task_chains.hpp), weights once for all.
-size_t place_of_copy(const Program& program, size_t stage, const Stage& copy) {
+size_t place_of_copy(const Program& program, size_t stage, size_t first, const Stage& copy) {
   constexpr int64_t kMuchLarger = 4;
   const Graph& graph = program.graph;
   const int64_t size = graph.info(copy.results.front()).element_count();
   const std::vector<TensorId> operands = tensors_read(graph, copy);
   size_t place = stage;
-  while (place > 0) {
+  while (place > first) {
     const Stage& before = graph.stages[place - 1];
     if (before.kind != StageKind::Compute || before.results.size() != 1) break;
     const TensorId result = before.results.front();
@@ -445,6 +446,8 @@ Program pack(Program program, size_t stage, TensorId operand, const Packing& pac
   const std::vector<size_t>& readers = program.readers[operand.value];
   move.require(std::ranges::find(readers, stage) != readers.end(), "it does not read the operand");
   move.require(program.scopes[operand.value] != Scope::Local, "the operand is local to a kernel");
+  const size_t first = complete_from(program, operand);
+  move.require(first <= stage, "the operand is computed in the loops of a kernel that is not done");
   const size_t reads = reads_of_operand(program.graph.pool, move.stage_ref(), operand).size();
   move.require(reads > 0, "its bodies do not read the operand");
   move.require(packing.read.value_or(0) < reads, "it does not read the operand as often");
@@ -484,7 +487,7 @@ Program pack(Program program, size_t stage, TensorId operand, const Packing& pac
     copy.results = {add_tensor(program.graph, info.name + "_packed",
                                packed_dtype(program.graph, operand, packing), copy.domain.extents)};
     Reader(program, stage, operand, copy.results.front(), layout)();
-    const size_t place = place_of_copy(program, stage, copy);
+    const size_t place = place_of_copy(program, stage, first, copy);
     insert_stage(program, place, std::move(copy));
     ++stage;
   }

@@ -192,6 +192,14 @@ Affine origin_above(const Nest& nest, size_t axis, size_t depth) {
   return origin;
 }
 
+size_t complete_from(const Program& program, TensorId tensor) {
+  const size_t producer = defining_stages(program.graph)[tensor.value];
+  if (producer == SIZE_MAX) return 0;
+  const std::optional<NestPath> path = find_nest(program, producer);
+  invariant(path.has_value(), "a tensor is computed in no kernel");
+  return program.kernels[path->kernel].root.stage + 1;
+}
+
 std::vector<size_t> stages_in_place(const Program& program) {
   if (program.in_place == 0) return {};
   std::vector<bool> placed(program.graph.stages.size(), false);

@@ -32,6 +32,9 @@ struct NestPath {
 std::optional<NestPath> find_nest(const Program& program, size_t stage);
 Nest& nest_at(Program& program, const NestPath& path);
 const Nest& nest_at(const Program& program, const NestPath& path);
+/// The number of the first stage whose kernel may read all of a tensor: it stands behind the kernel
+/// in whose loops the tensor is computed. 0 for what no stage computes; none is in place.
+size_t complete_from(const Program& program, TensorId tensor);
 /// Stages in no nest, whose results are in place, ascending.
 std::vector<size_t> stages_in_place(const Program& program);
 /// Points of all nests of a kernel, as if each ran over its whole domain once.

@@ -83,5 +83,20 @@ TEST(Pack, ZerosTakeThePlaceOfRows) {
   expect_refused([&] { pack(plain(soft), 0, soft.inputs[0], packing); }, "as a factor");
 }
 
+// t is computed in the loops of y, for z as well: a copy of it can only stand behind y.
+TEST(Pack, OperandsComputedInLoopsAreCopiedBehindThem) {
+  const Graph g = parse_graph(
+      "def f(float(12, 9) x) -> (y, z) {\n t(i, j) = exp(x(i, j))\n y(i, j) = t(i, j) * 2.0\n"
+      " z(i, j) = t(i, j) + 1.0\n}");
+  const Program p = compute_at(plain(g), 0, 1, 1);
+  const TensorId t = g.stages[0].results[0];
+  ASSERT_EQ(p.scopes[t.value], Scope::Workspace);
+  const Packing transposed{{{1, 1, 0}, {0, 1, 0}}, {}, {}};
+  expect_refused([&] { pack(p, 1, t, transposed); }, "in the loops of a kernel that is not done");
+  const Program copied = pack(p, 2, t, transposed);
+  EXPECT_EQ(stage_name(copied.graph, copied.graph.stages[2]), "t_packed");
+  expect_faithful(copied, g);
+}
+
 }  // namespace
 }  // namespace adjit::sched

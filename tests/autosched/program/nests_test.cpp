@@ -128,6 +128,14 @@ TEST(Nests, ReductionsGoOnInMemoryWherePartialResultsAreStoredWhole) {
   EXPECT_FALSE(goes_on("def f(float(4, 6) x) -> (v, n) { (v, n)(i) argmax=! (x(i, r), r) }", 1));
 }
 
+TEST(Nests, ATensorIsCompleteBehindTheKernelThatComputesIt) {
+  const Program apart = plain(softmax_graph(12, 10)), attached = attached_softmax();
+  const TensorId e = apart.graph.stages[1].results[0];
+  EXPECT_EQ(complete_from(apart, e), 2u);
+  EXPECT_EQ(complete_from(attached, e), 4u) << "in the loops of y, the last stage";
+  EXPECT_EQ(complete_from(apart, apart.graph.inputs[0]), 0u);
+}
+
 TEST(Nests, TensorsInMemoryAreAllButLocalOnes) {
   const Program p = attached_softmax();
   const std::vector<TensorId> found = tensors_in_memory(p, p.kernels[0]);
