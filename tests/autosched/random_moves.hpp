@@ -1,101 +1,189 @@
-// tests/autosched/random_moves.hpp -- random moves, and programs that many of them made.
+// tests/autosched/random_moves.hpp -- random moves, drawn from the table of moves, and programs
+// that many of them made.
 #pragma once
 
+#include <algorithm>
+#include <functional>
+#include <map>
 #include <optional>
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "autosched/lower/initial_program.hpp"
-#include "autosched/moves/moves.hpp"
+#include "autosched/moves/record/entry.hpp"
+#include "autosched/moves/record/table.hpp"
 #include "autosched/program/nests.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
 namespace adjit::testing {
 
-// One random move, legal or not.
-inline Program random_move(Program p, Random& random) {
-  const auto stages = static_cast<int64_t>(p.graph.stages.size());
-  const auto s = static_cast<size_t>(random.between(0, stages - 1));
-  const auto other = static_cast<size_t>(random.between(0, stages - 1));
-  const auto axis = static_cast<size_t>(random.between(0, 4));
-  const std::optional<NestPath> path = find_nest(p, s);
-  if (!path) return p;
-  // Parts of parts of parts grow: large enough is enough.
-  const bool large = p.graph.info(p.graph.stages[s].results[0]).element_count() > 2000;
-  switch (random.between(0, 27)) {
-    case 0: return tile(std::move(p), s, axis, std::vector<int64_t>{random.between(1, 5)});
-    case 1: return vectorize(std::move(p), s, axis, int64_t{2} << random.between(0, 3));
-    case 2: return unroll(std::move(p), s, axis, random.between(2, 4));
-    case 3: return parallel(std::move(p), s, static_cast<size_t>(random.between(1, 2)));
-    case 4:
-    case 5: {
-      const auto depth = static_cast<size_t>(random.between(1, 3));
-      return compute_at(std::move(p), s, other, depth);
+/// Draws one move's JSON: a row of the table, about one of the program's stages.
+class MoveDraw {
+ public:
+  MoveDraw(const Program& program, Random& random)
+      : program_(program), random_(random), stage_(any_stage()) {}
+
+  Json operator()(const MoveRow& row) {
+    Json move{{"move", row.name}};
+    for (const MoveMember& member : row.members) {
+      const bool optional = member.value.find("left out") != std::string_view::npos;
+      if (!member.name.empty() && !(optional && random_.chance(50)))
+        move[std::string(member.name)] = value_of(row, member.name);
     }
-    case 6: return inline_stages(std::move(p), std::vector<size_t>{s});
-    case 7: return recompute(std::move(p), std::vector<size_t>{s});
-    case 8:
-      if (large) return p;
-      return rfactor(std::move(p), s, axis, random.between(2, 4));
-    case 9:
-      if (large) return p;
-      return split_residues(std::move(p), s, axis, random.between(2, 4));
-    case 10:
-      if (large) return p;
-      return privatize_scatter(std::move(p), s, axis, random.between(2, 4));
-    case 11: return fuse_siblings(std::move(p), std::vector<size_t>{s, other});
-    case 12: return unroll_reduction(std::move(p), s);
-    case 13: return store_nontemporal(std::move(p), s);
-    case 14: return scatter_layout(std::move(p), s, axis);
-    case 15:
-      return materialize_common(std::move(p),
-                                std::vector<Hoisted>{{s, {axis, 0}}, {other, {0, axis}}});
-    case 16: return make_adjacent(std::move(p), std::vector<size_t>{s, other});
-    case 17: {
-      const auto depth = static_cast<size_t>(random.between(1, 2));
-      return interleave(std::move(p), s, depth, random.between(2, 4));
-    }
-    case 18:
-      if (stages > 20) return p;
-      return rematerialize(std::move(p), s, other);
-    case 19: return eager_outputs(std::move(p));
-    case 20: {
-      if (large) return p;
-      std::vector<StageAxis> stages{{s, axis}};
-      if (other != s) stages.push_back({other, static_cast<size_t>(random.between(0, 2))});
-      const int64_t block = random.between(1, 3);
-      std::vector<int64_t> steps{block};
-      if (random.between(0, 1) == 0) steps.insert(steps.begin(), 2 * block);
-      return split_axis(std::move(p), stages, steps);
-    }
-    case 22: return alias_reshape(std::move(p), s);
-    case 23:
-      if (large || stages > 20) return p;
-      return fuse_axes(std::move(p), s, axis);
-    case 24:
-      if (large || stages > 20) return p;
-      return transpose_output(std::move(p), s, axis);
-    case 25: {
-      if (large || stages > 20) return p;
-      const std::vector<TensorId> read = tensors_read(p.graph, p.graph.stages[s]);
-      if (read.empty()) return p;
-      const auto which = random.between(0, static_cast<int64_t>(read.size()) - 1);
-      return gather_reduce(std::move(p), s, read[static_cast<size_t>(which)]);
-    }
-    case 26:
-      if (large || stages > 20) return p;
-      return scatter_accumulate(std::move(p), s);
-    case 21: return pad_leading_dimension(std::move(p), s, random.between(1, 5));
-    default: {
-      std::vector<size_t> order(nest_at(p, *path).loops.size());
-      for (size_t k = 0; k < order.size(); ++k) order[k] = k;
-      for (size_t k = order.size(); k > 1; --k)
-        std::swap(order[k - 1],
-                  order[static_cast<size_t>(random.between(0, static_cast<int64_t>(k) - 1))]);
-      return reorder(std::move(p), s, order);
-    }
+    return move;
   }
+
+ private:
+  const Graph& graph() const { return program_.graph; }
+  size_t any_stage() {
+    return static_cast<size_t>(random_.between(0, std::ssize(program_.graph.stages) - 1));
+  }
+  std::string name_of_stage(size_t s) const { return stage_name(graph(), graph().stages[s]); }
+  TensorId any_operand() {
+    const std::vector<TensorId> read = tensors_read(graph(), graph().stages[stage_]);
+    return read.empty() ? graph().stages[stage_].results.front() : random_.pick(read);
+  }
+
+  /// One function a name of members: a row of the table with another one fails here.
+  Json value_of(const MoveRow& row, std::string_view member) {
+    const auto number = [this](int64_t low, int64_t high) {
+      return Json(random_.between(low, high));
+    };
+    const std::map<std::string_view, std::function<Json()>> values{
+        {"stage", [&] { return Json(name_of_stage(stage_)); }},
+        {"host", [&] { return Json(name_of_stage(any_stage())); }},
+        {"reader", [&] { return Json(name_of_stage(any_stage())); }},
+        {"stages", [&] { return stages(); }},
+        {"operand", [&] { return Json(graph().info(operand_ = any_operand()).name); }},
+        {"axis", [&] { return number(0, 4); }},
+        {"axes", [&] { return axes(row); }},
+        {"dimension", [&] { return number(0, 3); }},
+        {"steps", [&] { return steps(); }},
+        {"order", [&] { return order(); }},
+        {"lanes", [&] { return Json(int64_t{2} << random_.between(0, 3)); }},
+        {"factor", [&] { return number(2, 4); }},
+        {"loops", [&] { return number(1, 2); }},
+        {"depth", [&] { return number(1, 3); }},
+        {"rows", [&] { return number(2, 4); }},
+        {"parts", [&] { return number(2, 4); }},
+        {"modulus", [&] { return number(2, 4); }},
+        {"width", [&] { return number(1, 12); }},
+        {"gap", [&] { return number(1, 5); }},
+        {"inside", [&] { return Json(random_.chance(50)); }},
+        {"instead_of_rows", [&] { return Json(random_.chance(30)); }},
+        {"widen", [&] { return Json(random_.chance(10)); }},
+        {"read", [&] { return number(0, 1); }},
+        {"dimensions", [&] { return packed_dimensions(); }},
+        {"before", [&] { return zeros(); }},
+        {"after", [&] { return zeros(); }},
+        {"moves", [] { return Json::array(); }},
+    };
+    const auto found = values.find(member);
+    if (found == values.end())
+      throw std::logic_error("no value is drawn for the member '" + std::string(member) +
+                             "' of the move '" + std::string(row.name) + "'");
+    return found->second();
+  }
+
+  // The stage and others, such with its domain among them.
+  Json stages() {
+    std::vector<size_t> alike;
+    for (size_t s = 0; s < graph().stages.size(); ++s)
+      if (s != stage_ && graph().stages[s].domain == graph().stages[stage_].domain)
+        alike.push_back(s);
+    Json list{name_of_stage(stage_)};
+    while (random_.chance(50))
+      list.push_back(
+          name_of_stage(!alike.empty() && random_.chance(70) ? random_.pick(alike) : any_stage()));
+    stages_ = list.size();
+    return list;
+  }
+
+  // Of each stage: an axis, or those that an expression depends on.
+  Json axes(const MoveRow& row) {
+    Json list = Json::array();
+    for (size_t k = 0; k < stages_; ++k) {
+      const int64_t axis = random_.between(0, 2);
+      list.push_back(row.name == "split_axis" ? Json(axis)
+                                              : Json{axis, random_.between(0, 1) == axis ? 2 : 0});
+    }
+    return list;
+  }
+
+  Json steps() {
+    const int64_t inner = random_.between(1, 5);
+    return random_.chance(70) ? Json{inner} : Json{2 * inner, inner};
+  }
+
+  Json order() {
+    const std::optional<NestPath> path = find_nest(program_, stage_);
+    std::vector<size_t> order(path ? nest_at(program_, *path).loops.size() : 0);
+    for (size_t k = 0; k < order.size(); ++k) order[k] = k;
+    for (size_t k = order.size(); k > 1; --k)
+      std::swap(order[k - 1],
+                order[static_cast<size_t>(random_.between(0, static_cast<int64_t>(k) - 1))]);
+    return order;
+  }
+
+  // All dimensions of the operand in some order, now and then one of them in pieces.
+  Json packed_dimensions() {
+    const auto rank = std::ssize(graph().info(operand_).shape);
+    Json list = Json::array();
+    const int64_t first = rank > 0 ? random_.between(0, rank - 1) : 0;
+    const int64_t piece = random_.chance(50) ? random_.between(2, 4) : 0;
+    for (int64_t k = 0; k < rank; ++k) {
+      const int64_t dim = (first + k) % rank;
+      list.push_back(k == 0 && piece ? Json{dim, piece, 0} : Json{dim, 1, 0});
+    }
+    if (rank > 0 && piece) list.push_back(Json{first, 1, piece});
+    return list;
+  }
+
+  Json zeros() {
+    if (random_.chance(60)) return Json::array();
+    Json list = Json::array();
+    for (size_t d = 0; d < graph().info(operand_).shape.size(); ++d)
+      list.push_back(random_.between(0, 2));
+    return list;
+  }
+
+  const Program& program_;
+  Random& random_;
+  size_t stage_;
+  size_t stages_ = 1;  // in the list that was drawn
+  TensorId operand_;   // that was drawn
+};
+
+/// The elements of all results, and the points of all domains.
+inline double work_of(const Program& p) {
+  double work = 0;
+  for (const Stage& stage : p.graph.stages) {
+    double points = 1;
+    for (const int64_t extent : stage.domain.extents) points *= static_cast<double>(extent);
+    work += points;
+    for (TensorId id : stage.results) work += static_cast<double>(p.graph.info(id).element_count());
+  }
+  return work;
+}
+
+/// The program after one random move, legal or not: ErrorCode::Schedule where it is not.
+inline Program random_move(Program p, Random& random) {
+  const std::span<const MoveRow> rows = move_table();
+  const MoveRow& row =
+      rows[static_cast<size_t>(random.between(0, static_cast<int64_t>(rows.size()) - 1))];
+  const Json move = MoveDraw(p, random)(row);
+  Program made = p;
+  row.apply(made, MoveEntry(move, made));
+  // Parts of parts of parts grow: large enough is enough.
+  constexpr size_t kMostStages = 24;
+  constexpr double kMostWork = 30'000;
+  const bool grows =
+      work_of(made) > std::max(work_of(p), kMostWork) ||
+      (made.graph.stages.size() > kMostStages && made.graph.stages.size() > p.graph.stages.size());
+  return grows ? p : made;
 }
 
 /// The plainest program of a graph after `attempts` random moves, of which the illegal ones are

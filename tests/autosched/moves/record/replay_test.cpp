@@ -1,10 +1,15 @@
+// tests/autosched/moves/record/replay_test.cpp -- moves in JSON: replayed, refused, drawn at
+// random, changed at random.
 #include <algorithm>
-
 #include <cmath>
+#include <map>
 #include <optional>
+#include <set>
+
 #include "autosched/cpu/cost/cost.hpp"
 #include "autosched/cpu/schedule.hpp"
 #include "autosched/lower/initial_program.hpp"
+#include "autosched/moves/record/table.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/graphs_for_passes.hpp"
 #include "tests/autosched/mutated_moves.hpp"
@@ -201,6 +206,26 @@ TEST(RandomGraphs, EveryLegalMoveMeansTheGraph) {
     if (::testing::Test::HasFatalFailure()) return;
   }
   EXPECT_GT(made, testing::fuzz_cases(80));
+}
+
+// No row of the table is there that the random moves do not draw, legally now and then. What is of
+// scans, of shapes that no draw has, or of graphs made for it, has tests of its own.
+TEST(RandomGraphs, EveryMoveIsDrawn) {
+  std::map<std::string, size_t> legal;
+  for (uint64_t seed = 1; seed <= 300; ++seed) {
+    const Graph graph = testing::random_graph(
+        seed, {.stages = 5, .max_extent = 9, .scatters = true, .sharing = seed % 2 == 0});
+    const Program program = testing::random_program(graph, seed, 60);
+    for (const Json& move : Json::parse(program.moves_json))
+      ++legal[move.at("move").get<std::string>()];
+  }
+  for (const MoveRow& row : move_table()) {
+    const std::set<std::string_view> rare{"schedule_scan", "gather_reduce", "scatter_accumulate",
+                                          "interleave"};
+    if (!rare.contains(row.name)) {
+      EXPECT_GT(legal[std::string(row.name)], 0u) << row.name;
+    }
+  }
 }
 
 struct ReplayCounts {
