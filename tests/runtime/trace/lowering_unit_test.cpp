@@ -91,5 +91,26 @@ TEST(LoweringUnit, AConditionMayReadWhatItGuards) {
   EXPECT_EQ(b.run(b.compute({i}, b.n.select(both, sum, b.lit(0.5)))), (Values{0.5, 0.5, 30}));
 }
 
+// The index is 2 at most: of three elements all are there, of two the last one is not.
+TEST(LoweringUnit, OnlyReadsThatMayLeaveTheirTensorAreGuardedByData) {
+  for (const int64_t elements : {2, 3}) {
+    NotationBuilder b;
+    const std::vector<double> held{10, 20, 30};
+    const TensorId A = b.input(f64({elements}, {held.begin(), held.begin() + elements}));
+    const TensorId I = b.input(i64({3}, {0, 1, 5}));
+    const AxisHandle i = b.n.axis(0, 3);
+    const ScalarExpr place = b.at(I, {b.v(i)});
+    const ScalarExpr inside = b.op(Op::Lt, place, b.lit(int64_t{2}));
+    const ScalarExpr index =
+        b.op(Op::Min, b.op(Op::Max, place, b.lit(int64_t{0})), b.lit(int64_t{2}));
+    const Graph g = b.finish(b.compute({i}, b.n.select(inside, b.at(A, {index}), b.lit(-1.0))));
+    size_t guarded = 0;
+    for (ExprId id : reachable(g.pool, g.stages[0].bodies))
+      guarded += g.pool.is(id, Op::Read) && g.pool.read_predicate(id).valid() ? 1 : 0;
+    EXPECT_EQ(guarded, elements == 2 ? 1u : 0u) << elements;
+    EXPECT_EQ(values(interpret(g, b.arrays)[0]), (std::vector<double>{10, 20, -1}));
+  }
+}
+
 }  // namespace
 }  // namespace adjit::testing
