@@ -85,3 +85,26 @@ def test_times_stand_in_performance(document: Path) -> None:
     """And rates: they grow old where nobody looks for them."""
     outside = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.M | re.S)
     assert not re.findall(r"\b[\d.,]+ ?(?:ms|us|ns|GB/s|GFLOP/s)\b", outside)
+
+
+def test_findings_are_listed_by_their_titles() -> None:
+    """And a title is whole: what it opens it closes, and it fits a line."""
+    folder = ROOT / "docs" / "performance" / "findings"
+    index = (folder.parent / "README.md").read_text()
+    listed = dict(re.findall(r"^\| \[(\d{4})\]\(findings/.*?\) \| (.*) \|$", index, re.M))
+    titles = {}
+    for path in folder.glob("*.md"):
+        number, title = path.read_text().splitlines()[0].removeprefix("# ").split(" ", 1)
+        assert path.name.startswith(number)
+        titles[number] = title
+    assert listed == titles
+    broken = [t for t in titles.values() if t.count("(") != t.count(")") or t.count("`") % 2]
+    assert not broken
+
+
+def test_findings_that_thresholds_name_exist() -> None:
+    rows = (ROOT / "autosched" / "machine" / "thresholds.def").read_text()
+    named = re.findall(r"docs/performance/findings/(\d+)", rows)
+    assert named
+    folder = ROOT / "docs" / "performance" / "findings"
+    assert not [number for number in named if not list(folder.glob(f"{number}-*.md"))]
