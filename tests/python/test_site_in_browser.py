@@ -35,6 +35,9 @@ PAGES = {
 }
 WIDTHS = (1280, 400)
 
+BROKEN = """<!doctype html><title>broken</title><img src="missing.png">
+<script>console.error("said by a script"); setTimeout(() => { throw Error("thrown") })</script>"""
+
 browser_program = browsers.program()
 pytestmark = [
     pytest.mark.skipif(browser_program is None, reason="no browser: apt-get install chromium"),
@@ -56,6 +59,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("site")
     made = subprocess.run([MAKE, "--site-dir", folder], capture_output=True, text=True)
     assert made.returncode == 0, made.stdout + made.stderr
+    (folder / "broken.html").write_text(BROKEN)
     handler = functools.partial(_Quiet, directory=str(folder))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -149,3 +153,12 @@ def test_search_finds_a_word(word: str, site: str, browser: browsers.Browser) ->
     assert browser.wait_for(f"{found}.length")
     assert all(address.startswith(site) for address in browser.value(found))
     assert browser.faults == []
+
+
+def test_what_is_broken_is_seen(site: str, browser: browsers.Browser) -> None:
+    browser.open(site + "broken.html", 1280)
+    browser.wait_for("false", 0.2)  # until what was thrown has been told
+    faults = "\n".join(browser.faults)
+    assert f"404 {site}missing.png" in faults
+    assert "said by a script" in faults
+    assert "Uncaught" in faults
