@@ -1,6 +1,7 @@
 // tests/schedules/move_thresholds.cpp -- thresholds moved by a quarter, one after the other.
 #include "tests/schedules/move_thresholds.hpp"
 
+#include <algorithm>
 #include <iostream>
 
 #include "autosched/machine/thresholds.hpp"
@@ -31,32 +32,44 @@ std::vector<std::string> moves_of(const std::vector<Graph>& graphs) {
   return moves;
 }
 
-// Whole numbers move by one at least.
-double moved(const ThresholdRow& row, double share) {
-  Thresholds scratch;
-  const double by = row.set(scratch, row.value * (1 + share));
-  return by != row.value ? by : row.value + (share < 0 ? -1 : 1);
+struct Move {
+  const char* name;
+  double factor;
+};
+// A quarter each way; and as if the threshold were not there, let everything pass or nothing.
+constexpr Move kMoves[] = {{"down", 0.75}, {"up", 1.25}, {"least", 0}, {"most", 1e3}};
+
+// Whole numbers move by one at least, and stay above 0: some divide.
+Thresholds moved(const ThresholdRow& row, const Move& move) {
+  Thresholds thresholds;
+  const double now = row.set(thresholds, row.value * move.factor);
+  if (now == row.value) row.set(thresholds, row.value + (move.factor < 1 ? -1 : 1));
+  Thresholds rounding;
+  const bool whole = row.set(rounding, 0.25) != 0.25;
+  if (whole && move.factor < 1) row.set(thresholds, std::max(1.0, std::min(now, row.value - 1)));
+  return thresholds;
 }
 
 }  // namespace
 
-int move_thresholds(const std::vector<std::string>& sources) {
+int move_thresholds(const std::vector<std::string>& sources, const std::string& only) {
   std::vector<Graph> graphs;
   for (const std::string& source : sources) graphs.push_back(graph_of(source));
   const std::vector<std::string> usual = moves_of(graphs);
   Json all = Json::object();
   for (const ThresholdRow& row : threshold_rows()) {
-    for (const double share : {-0.25, 0.25}) {
-      Thresholds thresholds;
-      row.set(thresholds, moved(row, share));
-      const MovedThresholds during(thresholds);
+    const std::string name(row.name);
+    if (!only.empty() && ("," + only + ",").find("," + name + ",") == std::string::npos) continue;
+    std::cerr << name << ":";
+    for (const Move& move : kMoves) {
+      const MovedThresholds during(moved(row, move));
       const std::vector<std::string> now = moves_of(graphs);
-      Json& changed = all[std::string(row.name)][share < 0 ? "down" : "up"] = Json::array();
+      Json& changed = all[name][move.name] = Json::array();
       for (size_t k = 0; k < graphs.size(); ++k)
         if (now[k] != usual[k]) changed.push_back(name_of(sources[k]));
+      std::cerr << " " << move.name << " " << changed.size();
     }
-    std::cerr << row.name << ": " << all[std::string(row.name)]["down"].size() << " and "
-              << all[std::string(row.name)]["up"].size() << " of " << graphs.size() << "\n";
+    std::cerr << " of " << graphs.size() << "\n";
   }
   std::cout << all.dump(1) << "\n";
   return 0;

@@ -3,7 +3,7 @@
 //
 //   record_schedules [--programs COUNT] [FILE...]
 //   record_schedules --show MACHINE FILE|program_SEED
-//   record_schedules --thresholds FILE|program_SEED...
+//   record_schedules --thresholds all|NAME,NAME... FILE|program_SEED...
 //
 // Each FILE holds one final graph in text notation; `program_7` is the gradient of the random
 // program of seed 7 (tests/fuzz/program_draw.hpp), and --programs adds those of the first COUNT
@@ -104,8 +104,9 @@ int record_all(const std::vector<std::string>& sources) {
 
 int run(const std::vector<std::string>& arguments) {
   if (arguments.size() == 3 && arguments[0] == "--show") return show(arguments[1], arguments[2]);
-  if (!arguments.empty() && arguments[0] == "--thresholds")
-    return move_thresholds({arguments.begin() + 1, arguments.end()});
+  if (arguments.size() >= 2 && arguments[0] == "--thresholds")
+    return move_thresholds({arguments.begin() + 2, arguments.end()},
+                           arguments[1] == "all" ? "" : arguments[1]);
   std::vector<std::string> sources;
   size_t first = 0;
   if (arguments.size() >= 2 && arguments[0] == "--programs") {
