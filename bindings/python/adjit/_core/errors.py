@@ -60,7 +60,7 @@ class InternalError(Error):
 
 
 class CancelledError(Error):
-    """A call that a hook of the caller's ended. Of Python's signals, their own exceptions come."""
+    """A call that the caller's interrupt function ended; a signal raises Python's own exception."""
 
 
 # By number of adjit_status.
