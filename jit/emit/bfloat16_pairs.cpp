@@ -49,22 +49,23 @@ std::optional<std::array<ExprId, 2>> bfloat16_factors(const ExprPool& pool, Expr
 
 // An unrolled reduction loop of two neighbouring points.
 void NestEmitter::find_pair_loop() {
-  if (stage_.combiner.kind != CombinerKind::Sum || stage_.bodies.size() != 1 || is_scatter() ||
-      stage_.running || !lane_loop_ || !bfloat16_factors(program_.graph.pool, stage_.bodies[0]) ||
-      dot_product(lanes_, context_.math.features()) == llvm::Intrinsic::not_intrinsic)
+  if (stage_.combiner.kind != CombinerKind::Sum || stage_.bodies.size() != 1 ||
+      shape_.is_scatter() || stage_.running || !shape_.lane_loop ||
+      !bfloat16_factors(program_.graph.pool, stage_.bodies[0]) ||
+      dot_product(shape_.lanes, context_.math.features()) == llvm::Intrinsic::not_intrinsic)
     return;
-  for (size_t c = 0; c < copy_loops_.size(); ++c) {
-    const Loop& loop = nest_.loops[copy_loops_[c]];
-    if (is_reduction(loop) && loop.step == 1 && loop.trips == 2) pair_loop_ = c;
+  for (size_t c = 0; c < shape_.unrolled_loops.size(); ++c) {
+    const Loop& loop = nest_.loops[shape_.unrolled_loops[c]];
+    if (shape_.is_reduction(loop) && loop.step == 1 && loop.trips == 2) pair_loop_ = c;
   }
 }
 
 // Whether the copy and its neighbour are pairs in memory, for both factors: contiguous, whole
 // pairs side by side in the lanes or one pair for all. Leaves the copy selected.
-bool NestEmitter::in_pairs(const Copy& copy) {
-  const size_t axis = nest_.loops[copy_loops_[*pair_loop_]].axis;
+bool NestEmitter::in_pairs(const TileInstance& copy) {
+  const size_t axis = nest_.loops[shape_.unrolled_loops[*pair_loop_]].axis;
   if (tile_limit_[axis] % 2 != 0) return false;
-  Copy first = copy, second = copy;
+  TileInstance first = copy, second = copy;
   first.values[*pair_loop_] = 0;
   second.values[*pair_loop_] = 1;
   const auto reads = *bfloat16_factors(program_.graph.pool, stage_.bodies[0]);
@@ -82,10 +83,10 @@ bool NestEmitter::in_pairs(const Copy& copy) {
 
 // Whether some row has to be asked of the copy or of its neighbour, or of lanes along the
 // reduction. Leaves the copy selected.
-bool NestEmitter::asks_of_pair(const Copy& copy, const std::vector<const Row*>& asked) {
-  bool any = lanes_in_reduction() && tail_mask(copy.live_lanes).value;
+bool NestEmitter::asks_of_pair(const TileInstance& copy, const std::vector<const Row*>& asked) {
+  bool any = shape_.lanes_in_reduction() && tail_mask(copy.live_lanes).value;
   for (const int64_t point : {0, 1}) {
-    Copy one = copy;
+    TileInstance one = copy;
     one.values[*pair_loop_] = point;
     select_copy(one);
     any |= rows_mask(asked).value != nullptr;
@@ -96,14 +97,14 @@ bool NestEmitter::asks_of_pair(const Copy& copy, const std::vector<const Row*>& 
 
 Value* NestEmitter::add_pair(const Point& point, Value* sum) {
   const auto reads = *bfloat16_factors(program_.graph.pool, stage_.bodies[0]);
-  auto* type = llvm::FixedVectorType::get(builder_.getBFloatTy(), 2 * lanes_);
+  auto* type = llvm::FixedVectorType::get(builder_.getBFloatTy(), 2 * shape_.lanes);
   std::array<Value*, 2> pairs;
   for (size_t k = 0; k < 2; ++k) {
     const Emitted pair = body_->bfloat16_pair(reads[k], point);
     Value* lanes = body_->splat(pair);
     pairs[k] = scopes_.at(pair.depth, [&] { return builder_.CreateBitCast(lanes, type); });
   }
-  return builder_.CreateIntrinsic(dot_product(lanes_, context_.math.features()), {},
+  return builder_.CreateIntrinsic(dot_product(shape_.lanes, context_.math.features()), {},
                                   {sum, pairs[0], pairs[1]});
 }
 

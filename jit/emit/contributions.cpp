@@ -18,17 +18,10 @@ namespace adjit::emit {
 
 using llvm::Value;
 
-NestEmitter::Copy NestEmitter::combined_copy(const Copy& output, const Copy& reduction) const {
-  Copy copy = output;
-  for (size_t c = 0; c < copy.values.size(); ++c) copy.values[c] += reduction.values[c];
-  copy.number |= reduction.number;
-  return copy;
-}
-
 // All pairs of copies, those of one reduction copy after the other, or, where a read is shared, by
 // its address.
 std::vector<NestEmitter::Contribution> NestEmitter::contribution_order(
-    const std::vector<Copy>& outputs, const std::vector<Copy>& reductions) {
+    const std::vector<TileInstance>& outputs, const std::vector<TileInstance>& reductions) {
   std::vector<Contribution> order;
   for (size_t r = 0; r < reductions.size(); ++r)
     for (size_t o = 0; o < outputs.size(); ++o) order.push_back({o, r});
@@ -41,7 +34,7 @@ std::vector<NestEmitter::Contribution> NestEmitter::contribution_order(
     std::vector<int64_t> places;
     std::optional<Affine> first;
     for (const Contribution& pair : order) {
-      select_copy(combined_copy(outputs[pair.output], reductions[pair.reduction]));
+      select_copy(shape_.combined(outputs[pair.output], reductions[pair.reduction]));
       const std::optional<Affine> form = body_->plain_address(read);
       if (!form) return std::vector<int64_t>();
       if (!first) first = *form;
@@ -81,7 +74,7 @@ std::vector<NestEmitter::Contribution> NestEmitter::contribution_order(
 
 // One pass over the copies of the tile.
 Carried NestEmitter::accumulate(Carried accumulators) {
-  if (is_scatter()) {
+  if (shape_.is_scatter()) {
     scatter_copies();
     return accumulators;
   }
@@ -124,19 +117,19 @@ Carried NestEmitter::accumulate_vectors(Carried accumulators, const std::vector<
 // Every accumulator takes its contribution, where the rows hold.
 Carried NestEmitter::accumulate_copies(Carried accumulators, const std::vector<const Row*>& asked,
                                        const std::vector<LeftOut>& left_out, size_t count) {
-  body_->set_copy_trips(copy_trips());
+  body_->set_copy_trips(shape_.instance_trips(tile_limit_));
   body_->set_rows_hold(asked.empty());
-  const std::vector<Copy> outputs = copies(false);
-  const std::vector<Copy> reductions = copies(true);
+  const std::vector<TileInstance> outputs = shape_.instances(tile_limit_, false);
+  const std::vector<TileInstance> reductions = shape_.instances(tile_limit_, true);
   const size_t components = stage_.bodies.size();
   const size_t chains = accumulators.size() / components / outputs.size();
   if (stage_.running && stage_.running->exclusive) finish(outputs, accumulators);
   const auto first_of = [&](const Contribution& one) {
-    const size_t chain = one.output * chains + chain_of(reductions[one.reduction]);
+    const size_t chain = one.output * chains + shape_.chain_of(reductions[one.reduction]);
     return static_cast<std::ptrdiff_t>(chain * components);
   };
   const auto vector_of = [&](const Contribution& one) {
-    return offset_along(nest_.loops[*lane_loop_].axis, outputs[one.output]);
+    return shape_.offset_along(nest_.loops[*shape_.lane_loop].axis, outputs[one.output]);
   };
   CopySequence sequence(builder_);
   const auto add = [&](std::span<const Contribution> some, const std::vector<const Row*>& rows) {
@@ -192,16 +185,16 @@ Carried NestEmitter::accumulate_copies(Carried accumulators, const std::vector<c
 // Runs of contributions that the same rows decide, equal in all lanes, with the values of these
 // rows' forms that may be negative; none where such runs are too short to branch for.
 std::vector<NestEmitter::Group> NestEmitter::groups_of(const std::vector<Contribution>& order,
-                                                       const std::vector<Copy>& outputs,
-                                                       const std::vector<Copy>& reductions,
+                                                       const std::vector<TileInstance>& outputs,
+                                                       const std::vector<TileInstance>& reductions,
                                                        const std::vector<const Row*>& asked) {
   constexpr size_t kWorthABranch = 3;  // contributions, in the mean
   std::vector<Group> groups;
-  if (stage_.running || !lane_loop_ || pair_loop_ || !is_commutative(stage_.combiner.kind))
+  if (stage_.running || !shape_.lane_loop || pair_loop_ || !is_commutative(stage_.combiner.kind))
     return groups;
   bool any = false;
   for (const Contribution& one : order) {
-    select_copy(combined_copy(outputs[one.output], reductions[one.reduction]));
+    select_copy(shape_.combined(outputs[one.output], reductions[one.reduction]));
     std::vector<Affine> conditions;
     for (const Row* row : asked) {
       if (differs_in_lanes(*row)) continue;
@@ -219,18 +212,18 @@ std::vector<NestEmitter::Group> NestEmitter::groups_of(const std::vector<Contrib
 }
 
 // Adds what one copy contributes, where the rows hold, to its accumulators.
-void NestEmitter::add_contribution(const Copy& output, const Copy& reduction,
+void NestEmitter::add_contribution(const TileInstance& output, const TileInstance& reduction,
                                    const std::vector<const Row*>& asked,
                                    Carried::iterator accumulator) {
   count_copy();
-  const Copy copy = combined_copy(output, reduction);
+  const TileInstance copy = shape_.combined(output, reduction);
   select_copy(copy);
   const Emitted rows = rows_mask(asked);
   const Emitted tail = tail_mask(std::min(copy.live_lanes, reduction.live_lanes));
   const Point point{copy.number, both(rows, tail)};
   // Lanes past the end of an output axis compute garbage that is never stored; of a reduction axis
   // they must not count.
-  const Emitted keep = lanes_in_reduction() ? point.active : rows;
+  const Emitted keep = shape_.lanes_in_reduction() ? point.active : rows;
   if (pair_loop_ && !asks_of_pair(copy, asked) && in_pairs(copy)) {
     // The second point came with the first.
     if (copy.values[*pair_loop_] == 0) *accumulator = add_pair(point, *accumulator);
@@ -245,13 +238,13 @@ Partial NestEmitter::contribution(const Point& point, const Partial& accumulator
   const ExprPool& pool = program_.graph.pool;
   const auto value_of = [&](ExprId id) {
     const Emitted value = (*body_)(id, point);
-    return lane_loop_ ? body_->splat(value) : value.value;
+    return shape_.lane_loop ? body_->splat(value) : value.value;
   };
   const auto is_product = [&](ExprId body) {
     return stage_.combiner.kind == CombinerKind::Sum && pool.is(body, Op::Mul) &&
            is_float(pool.dtype(body));
   };
-  Value* mask = keep.value && lane_loop_ ? body_->splat(keep) : keep.value;
+  Value* mask = keep.value && shape_.lane_loop ? body_->splat(keep) : keep.value;
   Partial combined;
   if (std::ranges::any_of(stage_.bodies, is_product)) {  // of sums, each by itself
     for (size_t k = 0; k < stage_.bodies.size(); ++k) {

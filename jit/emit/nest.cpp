@@ -25,56 +25,27 @@ NestEmitter::NestEmitter(KernelContext& context, const Nest& nest)
       program_(context.program),
       nest_(nest),
       stage_(context.program.graph.stages[nest.stage]),
+      shape_(context.program, nest),
       builder_(context.builder),
       scopes_(context.scopes),
       index_(context.index),
-      combiner_(context.program.graph, stage_, context.builder, context.math) {
-  const Domain& domain = stage_.domain;
-  axes_ = nest.axis_base;
-  tile_limit_.assign(domain.rank(), 0);
-  tile_begin_ = tile_begin(nest);
+      combiner_(context.program.graph, stage_, context.builder, context.math),
+      tile_limit_(shape_.tile_points) {
   std::vector<CopyVariable> copy_variables;
+  for (size_t k : shape_.unrolled_loops)
+    copy_variables.push_back({nest.loops[k].variable, nest.loops[k].trips});
   std::optional<size_t> lane_variable;
-  for (size_t k = 0; k < nest.loops.size(); ++k) {
-    const Loop& loop = nest.loops[k];
-    axes_[loop.axis] += Affine::variable(loop.variable);
-    if (k < tile_begin_) continue;
-    int64_t& limit = tile_limit_[loop.axis];
-    limit = std::max(limit, std::min(loop.step * loop.trips, nest.spans[loop.axis]));
-    if (loop.kind == LoopKind::Vector) {
-      lane_loop_ = k;
-      lane_variable = loop.variable;
-      lanes_ = static_cast<unsigned>(loop.trips);
-    } else {
-      if (loop.trips > kMaxCopies)
-        throw Error(ErrorCode::Schedule, "stage '" + program_.graph.info(stage_.results[0]).name +
-                                             "' unrolls a loop " + std::to_string(loop.trips) +
-                                             " times; at most " + std::to_string(kMaxCopies) +
-                                             " copies are made");
-      copy_loops_.push_back(k);
-      copy_variables.push_back({loop.variable, loop.trips});
-    }
-  }
-  if (stage_.running && stage_.running->reverse) {
-    Affine& axis = axes_[stage_.running->axis];
-    axis = Affine(domain.extents[stage_.running->axis] - 1) - axis;
-  }
-  reduction_begin_ = tile_begin_;
-  while (reduction_begin_ > 0 && is_reduction(nest.loops[reduction_begin_ - 1]) &&
-         nest.loops[reduction_begin_ - 1].kind == LoopKind::Serial)
-    --reduction_begin_;
-  if (is_scatter()) reduction_begin_ = parallel_depth(nest);
-  for (size_t a = domain.output_rank; a < domain.rank(); ++a)
-    empty_reduction_ |= domain.extents[a] == 0;
+  if (shape_.lane_loop) lane_variable = nest.loops[*shape_.lane_loop].variable;
   std::vector<Interval> ranges = axis_ranges();
   sort_rows();
-  body_.emplace(program_.graph, stage_, axes_, std::move(ranges), copy_variables, lane_variable,
-                context.places, builder_, scopes_, index_, context.math);
+  body_.emplace(program_.graph, stage_, shape_.axes, std::move(ranges), copy_variables,
+                lane_variable, context.places, builder_, scopes_, index_, context.math);
   body_->set_ahead(nest.ahead);
   const double vectors =
-      static_cast<double>(lanes_) /
+      static_cast<double>(shape_.lanes) /
       static_cast<double>(full_lanes(program_.graph, stage_, program_.vector_bits));
-  if (!copy_loops_.empty() || vectors > 1) copy_work_ = body_->work() * std::max(vectors, 1.0);
+  if (!shape_.unrolled_loops.empty() || vectors > 1)
+    copy_work_ = body_->work() * std::max(vectors, 1.0);
   defer_result_rows();
   find_pair_loop();
 }
@@ -108,17 +79,6 @@ size_t NestEmitter::add_origins(size_t depth) {
   return before;
 }
 
-// Whether a form depends on a reduction axis (through divisions, too).
-bool NestEmitter::uses_reduction(const Affine& form) const {
-  const Domain& domain = stage_.domain;
-  for (size_t v = domain.output_rank; v < form.size(); ++v) {
-    if (form.coefficient(v) == 0) continue;
-    if (v < domain.rank() || uses_reduction(domain.divisions[v - domain.rank()].numerator))
-      return true;
-  }
-  return false;
-}
-
 // Unrolled copies, ragged versions and the nests attached in them multiply: more code than this is
 // a mistake, and would take seconds to compile.
 void NestEmitter::count_copy() {
@@ -137,34 +97,6 @@ void NestEmitter::count_copy() {
                                          "' would take more than " +
                                          std::to_string(static_cast<int64_t>(kMostCopiedWork)) +
                                          " instructions: unroll less, or take fewer lanes");
-}
-
-// Index after the innermost loop whose variable the form uses (through divisions, too).
-size_t NestEmitter::depends_until(const Affine& form) const {
-  const Domain& domain = stage_.domain;
-  size_t until = 0;
-  for (size_t v = 0; v < form.size(); ++v) {
-    if (form.coefficient(v) == 0) continue;
-    if (v >= domain.rank()) {
-      until = std::max(until, depends_until(domain.divisions[v - domain.rank()].numerator));
-      continue;
-    }
-    for (size_t k = 0; k < nest_.loops.size(); ++k)
-      if (nest_.loops[k].axis == v) until = std::max(until, k + 1);
-  }
-  return until;
-}
-
-// Whether the loop's axis occurs inside a division of the form.
-bool NestEmitter::divides_by(const Affine& form, size_t loop) const {
-  const Domain& domain = stage_.domain;
-  for (size_t v = domain.rank(); v < form.size(); ++v) {
-    if (form.coefficient(v) == 0) continue;
-    const Affine& numerator = domain.divisions[v - domain.rank()].numerator;
-    if (numerator.coefficient(nest_.loops[loop].axis) != 0 || divides_by(numerator, loop))
-      return true;
-  }
-  return false;
 }
 
 void NestEmitter::sort_rows() {
@@ -186,10 +118,10 @@ void NestEmitter::sort_rows() {
   }
   loop_rows_.resize(nest_.loops.size());
   for (const Row& row : rows_) {
-    const size_t until = depends_until(row.form);
-    if (until > tile_begin_) {
+    const size_t until = shape_.depends_until(row.form);
+    if (until > shape_.tile_begin) {
       tile_rows_.push_back(&row);
-    } else if (until > reduction_begin_) {
+    } else if (until > shape_.reduction_begin) {
       loop_rows_[until - 1].push_back(&row);
     } else {
       outer_rows_.push_back(&row);
@@ -197,31 +129,11 @@ void NestEmitter::sort_rows() {
   }
 }
 
-// Whether this loop steps over whole tiles of its axis.
-bool NestEmitter::covers_tile(size_t loop) const {
-  for (size_t k = tile_begin_; k < nest_.loops.size(); ++k)
-    if (nest_.loops[k].axis == nest_.loops[loop].axis) {
-      for (size_t inner = loop + 1; inner < tile_begin_; ++inner)
-        if (nest_.loops[inner].axis == nest_.loops[loop].axis) return false;
-      return true;
-    }
-  return false;
-}
-
-// Points left for this loop and those inside it, before the cap by its own trips.
-Affine NestEmitter::available(size_t loop) const {
-  Affine left(nest_.spans[nest_.loops[loop].axis]);
-  for (size_t k = 0; k < loop; ++k)
-    if (nest_.loops[k].axis == nest_.loops[loop].axis)
-      left -= Affine::variable(nest_.loops[k].variable);
-  return index_.resolve(left);
-}
-
 void NestEmitter::emit(Value* task) {
   for (size_t a = 0; a < stage_.domain.output_rank; ++a)
     if (stage_.domain.extents[a] == 0) return;
-  if (is_scatter() && empty_reduction_) return;
-  if (lane_loop_) index_.bind_lanes(nest_.loops[*lane_loop_].variable, lanes_);
+  if (shape_.is_scatter() && shape_.empty_reduction) return;
+  if (shape_.lane_loop) index_.bind_lanes(nest_.loops[*shape_.lane_loop].variable, shape_.lanes);
   if (task) {
     bind_tasks(task);
   } else {
@@ -262,7 +174,8 @@ void NestEmitter::bind_task(size_t k) {
 
 // Points of its axis from the current iteration of a bound loop on.
 Affine NestEmitter::left_after(size_t k) const {
-  return available(k) - index_.resolve(Affine::variable(nest_.loops[k].variable));
+  return index_.resolve(shape_.available(k)) -
+         index_.resolve(Affine::variable(nest_.loops[k].variable));
 }
 
 // Everything inside loops [0, loop).
@@ -278,10 +191,11 @@ Carried NestEmitter::inside(size_t loop, Carried carried) {
     for (TensorId result : program_.graph.stages[a.nest.stage].results)
       context_.places[result].depth = scopes_.depth();
   }
-  if (produced > 0 && lane_loop_) index_.bind_lanes(nest_.loops[*lane_loop_].variable, lanes_);
-  if (loop == reduction_begin_ && carried.empty()) {
+  if (produced > 0 && shape_.lane_loop)
+    index_.bind_lanes(nest_.loops[*shape_.lane_loop].variable, shape_.lanes);
+  if (loop == shape_.reduction_begin && carried.empty()) {
     emit_points();
-  } else if (loop == tile_begin_) {
+  } else if (loop == shape_.tile_begin) {
     carried = accumulate(std::move(carried));
   } else {
     carried = emit_loop_at(loop, std::move(carried));
@@ -292,14 +206,14 @@ Carried NestEmitter::inside(size_t loop, Carried carried) {
 
 Carried NestEmitter::emit_loop_at(size_t k, Carried carried) {
   const Loop& loop = nest_.loops[k];
-  if (is_reduction(loop) && empty_reduction_) {
+  if (shape_.is_reduction(loop) && shape_.empty_reduction) {
     index_.bind_fixed(loop.variable, 0);
     return inside(k + 1, std::move(carried));
   }
   if (loop.kind != LoopKind::Parallel) return emit_serial(k, std::move(carried));
   // Bound by the task already: only the ragged versions are left.
   const int64_t span = nest_.spans[loop.axis];
-  if (!covers_tile(k) || span % loop.step == 0) return inside(k + 1, std::move(carried));
+  if (!shape_.covers_tile(k) || span % loop.step == 0) return inside(k + 1, std::move(carried));
   const Affine left = left_after(k);
   Value* whole = index_.at_least_zero(left + Affine(-loop.step));
   Value* ragged = index_.at_least_zero(Affine(loop.step - 1) - left);
@@ -316,7 +230,7 @@ Carried NestEmitter::emit_loop_at(size_t k, Carried carried) {
 
 Carried NestEmitter::emit_serial(size_t k, Carried carried) {
   const Loop& loop = nest_.loops[k];
-  const Affine left = available(k);
+  const Affine left = index_.resolve(shape_.available(k));
   const Interval range = index_.range(left);
   const int64_t most = loop.step * loop.trips;
   Value* points = builder_.getInt64(static_cast<uint64_t>(std::min(most, range.hi)));
@@ -326,7 +240,7 @@ Carried NestEmitter::emit_serial(size_t k, Carried carried) {
       return minimum(builder_, left_value, builder_.getInt64(static_cast<uint64_t>(most)));
     });
   }
-  if (covers_tile(k) && nest_.spans[loop.axis] % loop.step != 0)
+  if (shape_.covers_tile(k) && nest_.spans[loop.axis] % loop.step != 0)
     return emit_versions(k, points, std::move(carried));
 
   bool bounded = false;
@@ -393,7 +307,8 @@ Carried NestEmitter::emit_versions(size_t k, Value* points, Carried carried) {
 Carried NestEmitter::guarded(size_t k, Carried carried) {
   Emitted all;
   for (const Row* row : loop_rows_[k]) {
-    if (nest_.loops[k].step == 1 && !divides_by(row->form, k)) continue;  // a bound of the loop
+    if (nest_.loops[k].step == 1 && !shape_.divides_by(row->form, k))
+      continue;  // a bound of the loop
     const Affine form = body_->place(row->form);
     Value* holds = row->equality ? index_.equals_zero(form) : index_.at_least_zero(form);
     all = both(all, {holds, index_.depth(form)});
@@ -418,7 +333,7 @@ std::pair<Value*, Value*> NestEmitter::narrowed(size_t k, Value* hi, bool* bound
     }
   };
   for (const Row* row : loop_rows_[k]) {
-    if (loop.step != 1 || divides_by(row->form, k)) continue;
+    if (loop.step != 1 || shape_.divides_by(row->form, k)) continue;
     const int64_t scale = row->form.coefficient(loop.axis);
     index_.bind_fixed(loop.variable, 0);
     const Affine rest = body_->place(row->form);

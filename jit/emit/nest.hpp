@@ -16,6 +16,7 @@
 #include "jit/emit/body.hpp"
 #include "jit/emit/combine.hpp"
 #include "jit/emit/loops.hpp"
+#include "jit/emit/nest_shape.hpp"
 
 namespace adjit::emit {
 
@@ -51,12 +52,6 @@ class NestEmitter {
     Affine form;  // over the stage's axes and its domain's divisions
     bool equality = false;
   };
-  /// A copy of the tile: the trips of its unrolled loops.
-  struct Copy {
-    std::vector<int64_t> values;  // per copy variable
-    uint64_t number = 0;          // packed, see Point
-    unsigned live_lanes = 0;      // lanes inside the axis
-  };
 
   /// Where a point of a scatter writes.
   struct Written {
@@ -68,12 +63,6 @@ class NestEmitter {
   // nest.cpp: loops.
   void count_copy();
   void sort_rows();
-  size_t depends_until(
-      const Affine& form) const;  // index after the innermost loop that the form uses
-  bool divides_by(const Affine& form, size_t loop) const;
-  bool uses_reduction(const Affine& form) const;
-  bool covers_tile(size_t loop) const;
-  Affine available(size_t loop) const;
   Affine left_after(size_t loop) const;
   void bind_tasks(llvm::Value* task);
   void bind_task(size_t loop);
@@ -115,19 +104,22 @@ class NestEmitter {
   void combine_at(const Point& point, const Written& written);
   std::optional<size_t> copies_in_rows();
   int64_t elements_in_piece(size_t component) const;
-  std::vector<const Copy*> piece_with(const std::vector<Copy>& all, const Copy& copy, size_t along,
-                                      int64_t elements) const;
-  void combine_rows(const std::vector<const Copy*>& piece, const Point& first,
+  std::vector<const TileInstance*> piece_with(const std::vector<TileInstance>& all,
+                                              const TileInstance& copy, size_t along,
+                                              int64_t elements) const;
+  void combine_rows(const std::vector<const TileInstance*>& piece, const Point& first,
                     const Written& written);
   void combine_in_turn(const Written& written, const std::vector<llvm::Value*>& values);
 
   // stores.cpp: results to memory.
-  void store_result(size_t component, llvm::Value* value, const Copy& copy);
-  void store_results(size_t component, const std::vector<Copy>& copies, const Carried& values);
-  bool store_folded(std::span<const Copy> copies, const Partial& folded);
-  bool store_by_lanes(size_t component, const std::vector<Copy>& copies, const Carried& values);
+  void store_result(size_t component, llvm::Value* value, const TileInstance& copy);
+  void store_results(size_t component, const std::vector<TileInstance>& copies,
+                     const Carried& values);
+  bool store_folded(std::span<const TileInstance> copies, const Partial& folded);
+  bool store_by_lanes(size_t component, const std::vector<TileInstance>& copies,
+                      const Carried& values);
   std::optional<size_t> results_in_rows(size_t component);
-  void store_rows(size_t component, const Copy& first, std::vector<llvm::Value*> vectors);
+  void store_rows(size_t component, const TileInstance& first, std::vector<llvm::Value*> vectors);
   std::vector<llvm::Value*> pieces_of_rows(const std::vector<llvm::Value*>& transposed);
   llvm::Value* lane_address(size_t component, const Affine& form, unsigned lane);
   bool is_vector_aligned(const Affine& form) const;
@@ -139,21 +131,16 @@ class NestEmitter {
   void emit_plain();
   void emit_plain_copies(const std::vector<const Row*>& asked);
   void store_zeros();
-  std::vector<Copy> copies(bool reduction) const;
-  int64_t offset_along(size_t axis, const Copy& copy) const;
-  std::vector<int64_t> copy_trips() const;
-  void select_copy(const Copy& copy);
+  void select_copy(const TileInstance& copy);
   Emitted rows_mask(const std::vector<const Row*>& rows);
-  Emitted stored_mask(const Copy& copy);
+  Emitted stored_mask(const TileInstance& copy);
   Emitted tail_mask(unsigned live_lanes);
   Emitted both(Emitted a, Emitted b);
   llvm::Value* is_first_pass();
   llvm::Value* is_last_pass();
   llvm::Value* without_mark(llvm::Value* payload);
   llvm::Value* or_identity(const Emitted& mask, llvm::Value* value, size_t component);
-  Carried initial_accumulators(const std::vector<Copy>& outputs);
-  size_t chain_of(const Copy& reduction) const;
-  size_t chain_count() const;
+  Carried initial_accumulators(const std::vector<TileInstance>& outputs);
   // contributions.cpp
   struct Contribution {
     size_t output, reduction;  // of the copies along results' and reductions' axes
@@ -167,49 +154,37 @@ class NestEmitter {
                             const std::vector<LeftOut>& left_out, size_t count);
   Carried accumulate_vectors(Carried accumulators, const std::vector<const Row*>& asked,
                              const std::vector<LeftOut>& left_out, size_t count);
-  void add_contribution(const Copy& output, const Copy& reduction,
+  void add_contribution(const TileInstance& output, const TileInstance& reduction,
                         const std::vector<const Row*>& asked, Carried::iterator accumulator);
   Partial contribution(const Point& point, const Partial& accumulator, const Emitted& keep);
   std::vector<Group> groups_of(const std::vector<Contribution>& order,
-                               const std::vector<Copy>& outputs,
-                               const std::vector<Copy>& reductions,
+                               const std::vector<TileInstance>& outputs,
+                               const std::vector<TileInstance>& reductions,
                                const std::vector<const Row*>& asked);
-  std::vector<Contribution> contribution_order(const std::vector<Copy>& outputs,
-                                               const std::vector<Copy>& reductions);
-  Copy combined_copy(const Copy& output, const Copy& reduction) const;
+  std::vector<Contribution> contribution_order(const std::vector<TileInstance>& outputs,
+                                               const std::vector<TileInstance>& reductions);
   // bfloat16_pairs.cpp: two points of a reduction at once.
   void find_pair_loop();
-  bool in_pairs(const Copy& first);
-  bool asks_of_pair(const Copy& copy, const std::vector<const Row*>& asked);
+  bool in_pairs(const TileInstance& first);
+  bool asks_of_pair(const TileInstance& copy, const std::vector<const Row*>& asked);
   llvm::Value* add_pair(const Point& point, llvm::Value* sum);
-  void finish(const std::vector<Copy>& outputs, const Carried& accumulators);
-  void finish(const std::vector<Copy>& outputs, std::vector<Partial> partials);
-  void finish_folded(const std::vector<Copy>& outputs, std::vector<Partial> partials);
+  void finish(const std::vector<TileInstance>& outputs, const Carried& accumulators);
+  void finish(const std::vector<TileInstance>& outputs, std::vector<Partial> partials);
+  void finish_folded(const std::vector<TileInstance>& outputs, std::vector<Partial> partials);
   Affine result_form(size_t component) const;
-  llvm::Value* load_result(size_t component, const Copy& copy);
-  bool lanes_in_reduction() const { return lane_loop_ && is_reduction(nest_.loops[*lane_loop_]); }
-  bool is_scatter() const { return stage_.kind == StageKind::Scatter; }
-  bool is_reduction(const Loop& loop) const {
-    return loop.axis >= stage_.domain.output_rank ||
-           (stage_.running && stage_.running->axis == loop.axis);
-  }
+  llvm::Value* load_result(size_t component, const TileInstance& copy);
 
   KernelContext& context_;
   const Program& program_;
   const Nest& nest_;
   const Stage& stage_;
+  const NestShape shape_;
   llvm::IRBuilder<>& builder_;
   Scopes& scopes_;
   IndexEmitter& index_;
   CombinerEmitter combiner_;
-  std::vector<Affine> axes_;              // per axis, over kernel variables
   std::vector<llvm::Value*> task_trips_;  // per parallel loop
-  size_t tile_begin_ = 0;                 // first loop of the tile
-  size_t reduction_begin_ = 0;            // first of the inner reduction loops
-  std::optional<size_t> lane_loop_;
-  unsigned lanes_ = 1;
-  double copy_work_ = 0;            // vector instructions of one of several copies
-  std::vector<size_t> copy_loops_;  // unrolled loops, in order
+  double copy_work_ = 0;                  // vector instructions of one of several copies
   std::vector<int64_t>
       tile_limit_;  // per axis: points of the tile inside the extent, in this version
   std::vector<Row> rows_;
@@ -219,8 +194,8 @@ class NestEmitter {
       loop_rows_;                        // per inner reduction loop: its bounds and guards
   std::vector<const Row*> tile_rows_;    // differ between copies or lanes
   std::vector<const Row*> result_rows_;  // of those, what only says which results are empty
-  bool empty_reduction_ = false;
-  std::optional<size_t> pair_loop_;  // into copy_loops_: its two copies may be a pair of bfloat16
+  std::optional<size_t>
+      pair_loop_;  // into the unrolled loops: its two copies may be a pair of bfloat16
   std::map<std::pair<llvm::Value*, llvm::Value*>, std::pair<Emitted, uint64_t>>
       conjunctions_;  // of masks, and the serials of their scopes
   std::optional<BodyEmitter> body_;

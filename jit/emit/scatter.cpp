@@ -14,8 +14,9 @@ using llvm::Value;
 void NestEmitter::emit_scatter() {
   const Emitted enter = rows_mask(outer_rows_);
   const auto loops = [&](Carried none) {
-    return reduction_begin_ == tile_begin_ ? accumulate(std::move(none))
-                                           : emit_loop_at(reduction_begin_, std::move(none));
+    return shape_.reduction_begin == shape_.tile_begin
+               ? accumulate(std::move(none))
+               : emit_loop_at(shape_.reduction_begin, std::move(none));
   };
   if (enter.value) {
     emit_if(builder_, scopes_, enter.value, {}, loops);
@@ -25,11 +26,12 @@ void NestEmitter::emit_scatter() {
 }
 
 void NestEmitter::scatter_copies() {
-  const std::vector<Copy> all = copies(true);
+  const std::vector<TileInstance> all = shape_.instances(tile_limit_, true);
   const std::optional<size_t> along = copies_in_rows();
-  for (const Copy& copy : all) {
-    const std::vector<const Copy*> piece =
-        along ? piece_with(all, copy, *along, elements_in_piece(0)) : std::vector<const Copy*>();
+  for (const TileInstance& copy : all) {
+    const std::vector<const TileInstance*> piece =
+        along ? piece_with(all, copy, *along, elements_in_piece(0))
+              : std::vector<const TileInstance*>();
     if (!piece.empty() && piece.front() != &copy) continue;  // written with the piece's first
     count_copy();
     select_copy(copy);
@@ -114,21 +116,20 @@ void NestEmitter::combine_at(const Point& point, const Written& written) {
       pointer = builder_.CreateInBoundsGEP(
           element, pointer,
           builder_.CreateMul(index.value, builder_.getInt64(static_cast<uint64_t>(stride))));
-  if (!lane_loop_) {
+  if (!shape_.lane_loop) {
     Value* before = builder_.CreateAlignedLoad(element, pointer, align);
     builder_.CreateAlignedStore(combined(before, value.value), pointer, align);
     return;
   }
-  auto* type = llvm::FixedVectorType::get(element, lanes_);
+  auto* type = llvm::FixedVectorType::get(element, shape_.lanes);
   Value* zero = llvm::Constant::getNullValue(type);
-  Value* active =
-      mask.value
-          ? body_->splat(mask)
-          : llvm::ConstantInt::getTrue(llvm::FixedVectorType::get(builder_.getInt1Ty(), lanes_));
+  Value* active = mask.value ? body_->splat(mask)
+                             : llvm::ConstantInt::getTrue(
+                                   llvm::FixedVectorType::get(builder_.getInt1Ty(), shape_.lanes));
   Value* now = body_->splat(value);
-  if (!writes_apart(program_.graph, stage_, nest_.loops[*lane_loop_].axis)) {
+  if (!writes_apart(program_.graph, stage_, nest_.loops[*shape_.lane_loop].axis)) {
     std::vector<Value*> values;
-    for (unsigned lane = 0; lane < lanes_; ++lane)
+    for (unsigned lane = 0; lane < shape_.lanes; ++lane)
       values.push_back(builder_.CreateExtractElement(now, uint64_t{lane}));
     combine_in_turn(written, values);
     return;
@@ -154,11 +155,13 @@ void NestEmitter::combine_at(const Point& point, const Written& written) {
 // the lanes' do not.
 std::optional<size_t> NestEmitter::copies_in_rows() {
   const TensorId result = stage_.results[0];
-  if (!lane_loop_ || stage_.combiner.kind == CombinerKind::None || !tile_rows_.empty() ||
-      lanes_ % elements_in_piece(0) != 0)
+  if (!shape_.lane_loop || stage_.combiner.kind == CombinerKind::None || !tile_rows_.empty() ||
+      shape_.lanes % elements_in_piece(0) != 0)
     return std::nullopt;
   const auto along = body_->contiguous_copies(stage_.target, context_.places[result]);
-  return along && copy_trips()[*along] > 0 ? along : std::nullopt;  // trips of one point each
+  return along && shape_.instance_trips(tile_limit_)[*along] > 0
+             ? along
+             : std::nullopt;  // trips of one point each
 }
 
 int64_t NestEmitter::elements_in_piece(size_t component) const {
@@ -167,15 +170,15 @@ int64_t NestEmitter::elements_in_piece(size_t component) const {
 
 // The copies that write one piece of each lane's row together with this one, in the order of the
 // row; none where the tile does not have them all.
-std::vector<const NestEmitter::Copy*> NestEmitter::piece_with(const std::vector<Copy>& all,
-                                                              const Copy& copy, size_t along,
-                                                              int64_t elements) const {
+std::vector<const TileInstance*> NestEmitter::piece_with(const std::vector<TileInstance>& all,
+                                                         const TileInstance& copy, size_t along,
+                                                         int64_t elements) const {
   const auto length = static_cast<uint64_t>(elements);
   const uint64_t bits = copy_bits(along), trip = (copy.number & bits) >> (8 * along);
-  std::vector<const Copy*> piece;
+  std::vector<const TileInstance*> piece;
   for (uint64_t e = 0; length > 1 && e < length; ++e) {
     const uint64_t number = (copy.number & ~bits) | (trip - trip % length + e) << (8 * along);
-    const auto found = std::ranges::find(all, number, &Copy::number);
+    const auto found = std::ranges::find(all, number, &TileInstance::number);
     if (found == all.end() || found->live_lanes != copy.live_lanes) return {};
     piece.push_back(&*found);
   }
@@ -183,10 +186,10 @@ std::vector<const NestEmitter::Copy*> NestEmitter::piece_with(const std::vector<
 }
 
 // The values of a piece's copies, a vector each, become a piece of a row for each lane.
-void NestEmitter::combine_rows(const std::vector<const Copy*>& piece, const Point& first,
+void NestEmitter::combine_rows(const std::vector<const TileInstance*>& piece, const Point& first,
                                const Written& written) {
   std::vector<Value*> vectors;
-  for (const Copy* copy : piece) {
+  for (const TileInstance* copy : piece) {
     select_copy(*copy);
     vectors.push_back(body_->splat((*body_)(stage_.bodies[0], {copy->number, first.active})));
   }
@@ -204,9 +207,9 @@ void NestEmitter::combine_in_turn(const Written& written, const std::vector<Valu
   if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(values.front()->getType()))
     type = llvm::FixedVectorType::get(type, vector->getNumElements());
   const std::vector<Value*> rows =
-      body_->rows_of_lanes(result, written.form, written.data, lanes_).pointers;
+      body_->rows_of_lanes(result, written.form, written.data, shape_.lanes).pointers;
   Value* active = written.lanes.value ? body_->splat(written.lanes) : nullptr;
-  for (unsigned lane = 0; lane < lanes_; ++lane) {
+  for (unsigned lane = 0; lane < shape_.lanes; ++lane) {
     const auto write = [&](Carried none) {
       Value* before = builder_.CreateAlignedLoad(type, rows[lane], align);
       builder_.CreateAlignedStore(combined(before, values[lane]), rows[lane], align);

@@ -44,11 +44,11 @@ void NestEmitter::store_lanes(Value* value, Value* pointer, llvm::Align align, V
 // Whether the lanes at a form lie so many vectors behind element 0.
 bool NestEmitter::is_vector_aligned(const Affine& form) const {
   const Affine first = index_.without_lanes(form);
-  const auto aligned = [&](int64_t elements) { return elements % int64_t{lanes_} == 0; };
+  const auto aligned = [&](int64_t elements) { return elements % int64_t{shape_.lanes} == 0; };
   return aligned(first.constant()) && std::ranges::all_of(first.coefficients(), aligned);
 }
 
-void NestEmitter::store_result(size_t component, Value* value, const Copy& copy) {
+void NestEmitter::store_result(size_t component, Value* value, const TileInstance& copy) {
   select_copy(copy);
   const TensorId tensor = stage_.results[component];
   const TensorPlace& place = context_.places[tensor];
@@ -71,16 +71,16 @@ void NestEmitter::store_result(size_t component, Value* value, const Copy& copy)
   if (stride == 1) {
     Value* pointer = index_.address(place.pointer, 0, element, form);
     const bool only_tail = lanes && llvm::isa<llvm::Constant>(lanes);
-    if (lanes && !(only_tail && place.row_lanes == lanes_)) {
+    if (lanes && !(only_tail && place.row_lanes == shape_.lanes)) {
       store_lanes(value, pointer, align, lanes);
     } else {
       llvm::StoreInst* store = builder_.CreateAlignedStore(value, pointer, align);
       if (nest_.streamed && context_.streams && is_vector_aligned(form))
-        store_past_caches(*store, lanes_ * static_cast<uint64_t>(size_of(dtype)));
+        store_past_caches(*store, shape_.lanes * static_cast<uint64_t>(size_of(dtype)));
     }
     return;
   }
-  if (const auto live = lanes ? leading_lanes(lanes) : lanes_; stride && live) {
+  if (const auto live = lanes ? leading_lanes(lanes) : shape_.lanes; stride && live) {
     for (unsigned lane = 0; lane < *live; ++lane)
       builder_.CreateAlignedStore(builder_.CreateExtractElement(value, uint64_t{lane}),
                                   lane_address(component, form, lane), align);
@@ -102,11 +102,12 @@ Value* NestEmitter::lane_address(size_t component, const Affine& form, unsigned 
 std::optional<size_t> NestEmitter::results_in_rows(size_t component) {
   const TensorPlace& place = context_.places[stage_.results[component]];
   const int64_t piece = elements_in_piece(component);
-  if (!lane_loop_ || lanes_in_reduction() || piece < 2 || lanes_ % piece != 0) return std::nullopt;
-  const std::vector<int64_t> trips = copy_trips();
-  for (size_t c = 0; c < copy_loops_.size(); ++c) {
-    const Loop& loop = nest_.loops[copy_loops_[c]];
-    if (is_reduction(loop) || trips[c] < piece || place.strides[loop.axis] != 1) continue;
+  if (!shape_.lane_loop || shape_.lanes_in_reduction() || piece < 2 || shape_.lanes % piece != 0)
+    return std::nullopt;
+  const std::vector<int64_t> trips = shape_.instance_trips(tile_limit_);
+  for (size_t c = 0; c < shape_.unrolled_loops.size(); ++c) {
+    const Loop& loop = nest_.loops[shape_.unrolled_loops[c]];
+    if (shape_.is_reduction(loop) || trips[c] < piece || place.strides[loop.axis] != 1) continue;
     const bool fixed = std::ranges::all_of(
         place.origin, [&](const Affine& origin) { return origin.coefficient(loop.variable) == 0; });
     if (fixed) return c;
@@ -115,16 +116,17 @@ std::optional<size_t> NestEmitter::results_in_rows(size_t component) {
 }
 
 // The results of all copies, in order; whole pieces of rows, or lanes of all copies, at once.
-void NestEmitter::store_results(size_t component, const std::vector<Copy>& copies,
+void NestEmitter::store_results(size_t component, const std::vector<TileInstance>& copies,
                                 const Carried& values) {
   constexpr size_t kLanesInLoop = 64;  // of all copies, from which on a loop stores them
   const std::optional<size_t> along = results_in_rows(component);
-  if (!along && copies.size() * lanes_ >= kLanesInLoop && store_by_lanes(component, copies, values))
+  if (!along && copies.size() * shape_.lanes >= kLanesInLoop &&
+      store_by_lanes(component, copies, values))
     return;
   for (size_t o = 0; o < copies.size(); ++o) {
-    std::vector<const Copy*> piece;
+    std::vector<const TileInstance*> piece;
     if (along) piece = piece_with(copies, copies[o], *along, elements_in_piece(component));
-    const auto everywhere = [&](const Copy* copy) {
+    const auto everywhere = [&](const TileInstance* copy) {
       select_copy(*copy);
       const Emitted mask = stored_mask(*copy);
       return !mask.value || leading_lanes(mask.value) == copy->live_lanes;
@@ -135,7 +137,7 @@ void NestEmitter::store_results(size_t component, const std::vector<Copy>& copie
       store_result(component, values[o], copies[o]);
     } else if (piece.front() == &copies[o]) {
       std::vector<Value*> vectors;
-      for (const Copy* copy : piece)
+      for (const TileInstance* copy : piece)
         vectors.push_back(values[static_cast<size_t>(copy - copies.data())]);
       store_rows(component, copies[o], vectors);
     }
@@ -144,7 +146,7 @@ void NestEmitter::store_results(size_t component, const std::vector<Copy>& copie
 
 // Stores the results of copies that lie one behind the other, which are the lanes of the partial's
 // components; false where they do not, or not all of them have a place.
-bool NestEmitter::store_folded(std::span<const Copy> copies, const Partial& folded) {
+bool NestEmitter::store_folded(std::span<const TileInstance> copies, const Partial& folded) {
   if (copies.size() < 2 || combiner_.marks_empty()) return false;
   for (size_t k = 0; k < folded.size(); ++k)
     for (size_t o = 0; o < copies.size(); ++o) {
@@ -169,9 +171,9 @@ bool NestEmitter::store_folded(std::span<const Copy> copies, const Partial& fold
 
 // Stores all copies in loops over the lanes; false where lanes are not a constant apart, or not all
 // of the first few have a place.
-bool NestEmitter::store_by_lanes(size_t component, const std::vector<Copy>& copies,
+bool NestEmitter::store_by_lanes(size_t component, const std::vector<TileInstance>& copies,
                                  const Carried& values) {
-  if (!lane_loop_ || lanes_in_reduction()) return false;
+  if (!shape_.lane_loop || shape_.lanes_in_reduction()) return false;
   select_copy(copies[0]);
   const Affine first = result_form(component);
   const std::optional<int64_t> stride = index_.lane_stride(first);
@@ -191,9 +193,9 @@ bool NestEmitter::store_by_lanes(size_t component, const std::vector<Copy>& copi
   const DType dtype = program_.graph.info(tensor).dtype;
   llvm::Type* element = body_->memory_type(dtype);
   const llvm::Align align(size_of(dtype));
-  Value* slots = stack_slots(builder_, element, copies.size() * lanes_);
+  Value* slots = stack_slots(builder_, element, copies.size() * shape_.lanes);
   const auto slot = [&](size_t copy) {
-    return builder_.CreateConstInBoundsGEP1_64(element, slots, copy * lanes_);
+    return builder_.CreateConstInBoundsGEP1_64(element, slots, copy * shape_.lanes);
   };
   for (size_t o = 0; o < copies.size(); ++o)
     builder_.CreateAlignedStore(body_->to_memory(values[o], dtype), slot(o), align);
@@ -210,7 +212,7 @@ bool NestEmitter::store_by_lanes(size_t component, const std::vector<Copy>& copi
                     return builder_.CreateInBoundsGEP(element, base, builder_.getInt64(elements));
                   };
                   Value* value = builder_.CreateAlignedLoad(
-                      element, at(from, static_cast<int64_t>(o * lanes_)), align);
+                      element, at(from, static_cast<int64_t>(o * shape_.lanes)), align);
                   builder_.CreateAlignedStore(value, at(row, offsets[o]), align);
                 }
                 return none;
@@ -219,7 +221,8 @@ bool NestEmitter::store_by_lanes(size_t component, const std::vector<Copy>& copi
 }
 
 // The values of a piece's copies, a vector each, become a piece of a row for each lane.
-void NestEmitter::store_rows(size_t component, const Copy& first, std::vector<Value*> vectors) {
+void NestEmitter::store_rows(size_t component, const TileInstance& first,
+                             std::vector<Value*> vectors) {
   const DType dtype = program_.graph.info(stage_.results[component]).dtype;
   for (Value*& vector : vectors) vector = body_->to_memory(vector, dtype);
   const std::vector<Value*> rows = pieces_of_rows(body_->transposed(vectors));
@@ -235,7 +238,7 @@ std::vector<Value*> NestEmitter::pieces_of_rows(const std::vector<Value*>& trans
   const size_t length = transposed.size();
   invariant(length > 0, "a piece has no elements");
   std::vector<Value*> pieces;
-  for (unsigned lane = 0; lane < lanes_; ++lane) {
+  for (unsigned lane = 0; lane < shape_.lanes; ++lane) {
     llvm::SmallVector<int, 16> take;
     for (size_t e = 0; e < length; ++e)
       take.push_back(static_cast<int>(lane / length * length + e));

@@ -9,7 +9,7 @@ namespace adjit::emit {
 using llvm::Value;
 
 void NestEmitter::emit_points() {
-  if (is_scatter()) {
+  if (shape_.is_scatter()) {
     emit_scatter();
   } else if (stage_.combiner.kind == CombinerKind::None) {
     emit_plain();
@@ -18,59 +18,9 @@ void NestEmitter::emit_points() {
   }
 }
 
-// The copies over the unrolled output loops (or unrolled reduction loops) that lie inside their
-// axes.
-std::vector<NestEmitter::Copy> NestEmitter::copies(bool reduction) const {
-  std::vector<Copy> found(1);
-  found[0].values.assign(copy_loops_.size(), 0);
-  for (size_t c = 0; c < copy_loops_.size(); ++c) {
-    const Loop& loop = nest_.loops[copy_loops_[c]];
-    if (is_reduction(loop) != reduction) continue;
-    std::vector<Copy> next;
-    for (const Copy& copy : found)
-      for (int64_t trip = 0; trip < loop.trips; ++trip) {
-        Copy one = copy;
-        one.values[c] = trip * loop.step;
-        one.number |= static_cast<uint64_t>(trip) << (8 * c);
-        if (offset_along(loop.axis, one) < tile_limit_[loop.axis]) next.push_back(one);
-      }
-    found = std::move(next);
-  }
-  for (Copy& copy : found) {
-    copy.live_lanes = lanes_;
-    if (!lane_loop_ || is_reduction(nest_.loops[*lane_loop_]) != reduction) continue;
-    const size_t axis = nest_.loops[*lane_loop_].axis;
-    copy.live_lanes = static_cast<unsigned>(
-        std::min<int64_t>(lanes_, tile_limit_[axis] - offset_along(axis, copy)));
-  }
-  return found;
-}
-
-// Points from the tile's first one to a copy's, along an axis.
-int64_t NestEmitter::offset_along(size_t axis, const Copy& copy) const {
-  int64_t offset = 0;
-  for (size_t c = 0; c < copy_loops_.size(); ++c)
-    if (nest_.loops[copy_loops_[c]].axis == axis) offset += copy.values[c];
-  return offset;
-}
-
-// Trips of each unrolled loop that lie inside its axis; 0 where several such loops share an axis,
-// or the trips are not one point each.
-std::vector<int64_t> NestEmitter::copy_trips() const {
-  std::vector<int64_t> trips;
-  for (size_t c : copy_loops_) {
-    const Loop& loop = nest_.loops[c];
-    const bool alone = std::ranges::count_if(
-                           nest_.loops.begin() + static_cast<long>(tile_begin_), nest_.loops.end(),
-                           [&](const Loop& other) { return other.axis == loop.axis; }) == 1;
-    trips.push_back(alone && loop.step == 1 ? std::min(loop.trips, tile_limit_[loop.axis]) : 0);
-  }
-  return trips;
-}
-
-void NestEmitter::select_copy(const Copy& copy) {
-  for (size_t c = 0; c < copy_loops_.size(); ++c)
-    index_.bind_fixed(nest_.loops[copy_loops_[c]].variable, copy.values[c]);
+void NestEmitter::select_copy(const TileInstance& copy) {
+  for (size_t c = 0; c < shape_.unrolled_loops.size(); ++c)
+    index_.bind_fixed(nest_.loops[shape_.unrolled_loops[c]].variable, copy.values[c]);
 }
 
 Emitted NestEmitter::both(Emitted a, Emitted b) {
@@ -105,19 +55,20 @@ Emitted NestEmitter::rows_mask(const std::vector<const Row*>& rows) {
 }
 
 Emitted NestEmitter::tail_mask(unsigned live_lanes) {
-  if (!lane_loop_ || live_lanes == lanes_) return {};
+  if (!shape_.lane_loop || live_lanes == shape_.lanes) return {};
   llvm::SmallVector<llvm::Constant*, 64> mask;
-  for (unsigned lane = 0; lane < lanes_; ++lane)
+  for (unsigned lane = 0; lane < shape_.lanes; ++lane)
     mask.push_back(builder_.getInt1(lane < live_lanes));
   return {llvm::ConstantVector::get(mask), 0};
 }
 
 // Lanes of the selected copy (or whether it, without lanes) that have a place in memory; no value
 // when all do.
-Emitted NestEmitter::stored_mask(const Copy& copy) {
+Emitted NestEmitter::stored_mask(const TileInstance& copy) {
   std::vector<const Row*> rows;
   for (const Row& row : store_rows_) rows.push_back(&row);
-  return both(rows_mask(rows), lanes_in_reduction() ? Emitted{} : tail_mask(copy.live_lanes));
+  return both(rows_mask(rows),
+              shape_.lanes_in_reduction() ? Emitted{} : tail_mask(copy.live_lanes));
 }
 
 // No reduction: every copy is one (vector of) points; a point that the rows exclude is 0. Tiles
@@ -147,12 +98,12 @@ void NestEmitter::emit_plain() {
 }
 
 void NestEmitter::store_zeros() {
-  const std::vector<Copy> all = copies(false);
+  const std::vector<TileInstance> all = shape_.instances(tile_limit_, false);
   for (size_t k = 0; k < stage_.bodies.size(); ++k) {
     llvm::Type* type = body_->scalar_type(program_.graph.info(stage_.results[k]).dtype);
-    if (lane_loop_) type = llvm::FixedVectorType::get(type, lanes_);
+    if (shape_.lane_loop) type = llvm::FixedVectorType::get(type, shape_.lanes);
     Value* zero = llvm::Constant::getNullValue(type);
-    for (const Copy& copy : all) {
+    for (const TileInstance& copy : all) {
       select_copy(copy);
       store_result(k, zero, copy);
     }
@@ -160,14 +111,14 @@ void NestEmitter::store_zeros() {
 }
 
 void NestEmitter::emit_plain_copies(const std::vector<const Row*>& asked) {
-  body_->set_copy_trips(copy_trips());
+  body_->set_copy_trips(shape_.instance_trips(tile_limit_));
   body_->set_rows_hold(asked.empty());
-  const std::vector<Copy> all = copies(false);
+  const std::vector<TileInstance> all = shape_.instances(tile_limit_, false);
   std::vector<bool> in_rows(stage_.bodies.size());
   for (size_t k = 0; k < in_rows.size(); ++k) in_rows[k] = results_in_rows(k).has_value();
   std::vector<Carried> kept(stage_.bodies.size());  // of results that go in rows
   CopySequence sequence(builder_);
-  for (const Copy& copy : all) {
+  for (const TileInstance& copy : all) {
     sequence.mark();
     count_copy();
     select_copy(copy);
@@ -175,10 +126,10 @@ void NestEmitter::emit_plain_copies(const std::vector<const Row*>& asked) {
     const Point point{copy.number, both(inside_rows, tail_mask(copy.live_lanes))};
     for (size_t k = 0; k < stage_.bodies.size(); ++k) {
       Emitted value = (*body_)(stage_.bodies[k], point);
-      if (lane_loop_) value.value = body_->splat(value);
+      if (shape_.lane_loop) value.value = body_->splat(value);
       if (inside_rows.value) {
         Value* keep = inside_rows.value;
-        if (lane_loop_) keep = body_->splat(inside_rows);
+        if (shape_.lane_loop) keep = body_->splat(inside_rows);
         value.value = builder_.CreateSelect(keep, value.value,
                                             llvm::Constant::getNullValue(value.value->getType()));
       }
@@ -196,13 +147,14 @@ void NestEmitter::emit_plain_copies(const std::vector<const Row*>& asked) {
 }
 
 void NestEmitter::emit_reduction() {
-  const std::vector<Copy> outputs = copies(false);
+  const std::vector<TileInstance> outputs = shape_.instances(tile_limit_, false);
   const Emitted enter = both(rows_mask(outer_rows_), has_results());
   Carried accumulators = initial_accumulators(outputs);
   const auto loops = [&](Carried carried) {
-    if (empty_reduction_) return carried;
-    return reduction_begin_ == tile_begin_ ? accumulate(std::move(carried))
-                                           : emit_loop_at(reduction_begin_, std::move(carried));
+    if (shape_.empty_reduction) return carried;
+    return shape_.reduction_begin == shape_.tile_begin
+               ? accumulate(std::move(carried))
+               : emit_loop_at(shape_.reduction_begin, std::move(carried));
   };
   accumulators = enter.value
                      ? emit_if(builder_, scopes_, enter.value, std::move(accumulators), loops)
@@ -213,8 +165,8 @@ void NestEmitter::emit_reduction() {
 // Whether the reduction loops outside the accumulators are at their first iteration.
 Value* NestEmitter::is_first_pass() {
   Affine done;
-  for (size_t k = 0; k < reduction_begin_; ++k)
-    if (is_reduction(nest_.loops[k])) done += Affine::variable(nest_.loops[k].variable);
+  for (size_t k = 0; k < shape_.reduction_begin; ++k)
+    if (shape_.is_reduction(nest_.loops[k])) done += Affine::variable(nest_.loops[k].variable);
   return index_.equals_zero(index_.resolve(done));
 }
 
@@ -224,7 +176,7 @@ Value* NestEmitter::is_last_pass() {
   for (size_t axis = stage_.domain.output_rank; axis < stage_.domain.rank(); ++axis) {
     Affine behind(-nest_.spans[axis]);
     int64_t step = nest_.spans[axis];
-    for (size_t k = 0; k < reduction_begin_; ++k) {
+    for (size_t k = 0; k < shape_.reduction_begin; ++k) {
       if (nest_.loops[k].axis != axis) continue;
       behind += Affine::variable(nest_.loops[k].variable);
       step = nest_.loops[k].step;
@@ -234,40 +186,21 @@ Value* NestEmitter::is_last_pass() {
   return last;
 }
 
-// With lanes along a reduction, every vector of its copies has its own accumulator.
-size_t NestEmitter::chain_of(const Copy& reduction) const {
-  size_t chain = 0;
-  if (!lanes_in_reduction()) return chain;
-  for (size_t c = 0; c < copy_loops_.size(); ++c) {
-    const Loop& loop = nest_.loops[copy_loops_[c]];
-    if (loop.axis != nest_.loops[*lane_loop_].axis) continue;
-    chain = chain * static_cast<size_t>(loop.trips) +
-            static_cast<size_t>(reduction.values[c] / loop.step);
-  }
-  return chain;
-}
-
-size_t NestEmitter::chain_count() const {
-  size_t count = 1;
-  for (const Copy& reduction : copies(true)) count = std::max(count, chain_of(reduction) + 1);
-  return count;
-}
-
 // Accumulators are ordered by output copy, then by chain, then by component. With a reduction loop
 // outside, all but its first iteration go on from the stored partial result.
-Carried NestEmitter::initial_accumulators(const std::vector<Copy>& outputs) {
-  const size_t chains = chain_count();
+Carried NestEmitter::initial_accumulators(const std::vector<TileInstance>& outputs) {
+  const size_t chains = shape_.chain_count(tile_limit_);
   Value* first = is_first_pass();
   const bool resumes = first != builder_.getTrue();
   Carried accumulators;
-  for (const Copy& copy : outputs)
+  for (const TileInstance& copy : outputs)
     for (size_t chain = 0; chain < chains; ++chain)
       for (size_t k = 0; k < stage_.bodies.size(); ++k) {
         Value* start = combiner_.identity(k);
-        if (lane_loop_) start = builder_.CreateVectorSplat(lanes_, start);
+        if (shape_.lane_loop) start = builder_.CreateVectorSplat(shape_.lanes, start);
         if (resumes && chain == 0) {
           Value* stored = load_result(k, copy);
-          if (lanes_in_reduction())
+          if (shape_.lanes_in_reduction())
             stored = builder_.CreateInsertElement(start, stored, uint64_t{0});
           start = builder_.CreateSelect(first, start, stored);
         }
@@ -276,7 +209,7 @@ Carried NestEmitter::initial_accumulators(const std::vector<Copy>& outputs) {
   return accumulators;
 }
 
-void NestEmitter::finish(const std::vector<Copy>& outputs, const Carried& accumulators) {
+void NestEmitter::finish(const std::vector<TileInstance>& outputs, const Carried& accumulators) {
   const size_t components = stage_.bodies.size();
   const size_t chains = accumulators.size() / components / outputs.size();
   std::vector<Partial> partials;
@@ -293,7 +226,7 @@ void NestEmitter::finish(const std::vector<Copy>& outputs, const Carried& accumu
         tree[chain] = combiner_.combine(tree[chain], tree[chain + stride]);
     partials.push_back(std::move(tree[0]));
   }
-  if (lanes_in_reduction()) {
+  if (shape_.lanes_in_reduction()) {
     finish_folded(outputs, std::move(partials));
     return;
   }
@@ -301,14 +234,15 @@ void NestEmitter::finish(const std::vector<Copy>& outputs, const Carried& accumu
 }
 
 // Lanes of results that lie one behind the other are folded and stored together.
-void NestEmitter::finish_folded(const std::vector<Copy>& outputs, std::vector<Partial> partials) {
-  std::vector<Copy> apart;
+void NestEmitter::finish_folded(const std::vector<TileInstance>& outputs,
+                                std::vector<Partial> partials) {
+  std::vector<TileInstance> apart;
   std::vector<Partial> scalars;
   for (size_t begin = 0; begin < outputs.size();) {
-    const size_t count = std::bit_floor(std::min<size_t>(outputs.size() - begin, lanes_));
+    const size_t count = std::bit_floor(std::min<size_t>(outputs.size() - begin, shape_.lanes));
     const auto from = partials.begin() + static_cast<long>(begin);
     const Partial folded = combiner_.fold_lanes({from, from + static_cast<long>(count)});
-    const std::span<const Copy> copies(outputs.data() + begin, count);
+    const std::span<const TileInstance> copies(outputs.data() + begin, count);
     begin += count;
     if (store_folded(copies, folded)) continue;
     for (size_t o = 0; o < count; ++o) {
@@ -322,7 +256,7 @@ void NestEmitter::finish_folded(const std::vector<Copy>& outputs, std::vector<Pa
   if (!apart.empty()) finish(apart, std::move(scalars));
 }
 
-void NestEmitter::finish(const std::vector<Copy>& outputs, std::vector<Partial> partials) {
+void NestEmitter::finish(const std::vector<TileInstance>& outputs, std::vector<Partial> partials) {
   const size_t components = stage_.bodies.size();
   std::vector<Carried> results(components);
   for (size_t o = 0; o < outputs.size(); ++o) {
@@ -341,7 +275,7 @@ Value* NestEmitter::or_identity(const Emitted& mask, Value* value, size_t compon
   Value* identity = combiner_.identity(component);
   Value* condition = mask.value;
   if (value->getType()->isVectorTy()) {
-    identity = builder_.CreateVectorSplat(lanes_, identity);
+    identity = builder_.CreateVectorSplat(shape_.lanes, identity);
     condition = body_->splat(mask);
   }
   return builder_.CreateSelect(condition, value, identity);
@@ -360,13 +294,13 @@ Affine NestEmitter::result_form(size_t component) const {
   const TensorPlace& place = context_.places[stage_.results[component]];
   Affine form;
   for (size_t d = 0; d < stage_.domain.output_rank; ++d) {
-    form += axes_[d] * place.strides[d];
+    form += shape_.axes[d] * place.strides[d];
     if (!place.origin.empty()) form -= place.origin[d] * place.strides[d];
   }
   return index_.resolve(form);
 }
 
-Value* NestEmitter::load_result(size_t component, const Copy& copy) {
+Value* NestEmitter::load_result(size_t component, const TileInstance& copy) {
   select_copy(copy);
   const TensorId tensor = stage_.results[component];
   const TensorPlace& place = context_.places[tensor];
@@ -375,12 +309,12 @@ Value* NestEmitter::load_result(size_t component, const Copy& copy) {
   const llvm::Align align(size_of(dtype));
   const Affine form = result_form(component);
   const Emitted mask = stored_mask(copy);
-  if (!lane_loop_ || lanes_in_reduction()) {
+  if (!shape_.lane_loop || shape_.lanes_in_reduction()) {
     Value* pointer = index_.address(place.pointer, 0, element, form);
     if (mask.value) pointer = builder_.CreateSelect(mask.value, pointer, place.pointer);
     return body_->from_memory(builder_.CreateAlignedLoad(element, pointer, align), dtype);
   }
-  auto* type = llvm::FixedVectorType::get(element, lanes_);
+  auto* type = llvm::FixedVectorType::get(element, shape_.lanes);
   Value* zero = llvm::Constant::getNullValue(type);
   Value* lanes = mask.value ? body_->splat(mask) : nullptr;
   if (index_.lane_stride(form) != 1) {

@@ -20,12 +20,13 @@ using llvm::Value;
 // Conditions on outputs alone (a triangle of results) need no mask at every point where all reads
 // are in range anyway: what was added up for nothing is dropped at the end.
 void NestEmitter::defer_result_rows() {
-  if (stage_.combiner.kind == CombinerKind::None || is_scatter() || stage_.running) return;
+  if (stage_.combiner.kind == CombinerKind::None || shape_.is_scatter() || stage_.running) return;
   if (!body_->reads_anywhere()) return;
   const size_t given = stage_.domain.inequalities.size() + stage_.domain.equalities.size();
   std::erase_if(tile_rows_, [&](const Row* row) {
     // Rows that clip a region follow the domain's own.
-    if (row - rows_.data() >= static_cast<std::ptrdiff_t>(given) || uses_reduction(row->form))
+    if (row - rows_.data() >= static_cast<std::ptrdiff_t>(given) ||
+        shape_.uses_reduction(row->form))
       return false;
     result_rows_.push_back(row);
     return true;
@@ -35,8 +36,8 @@ void NestEmitter::defer_result_rows() {
 // Whether a row of the tile's points bounds a reduction loop: the innermost one that it depends on,
 // where it is linear in that loop's variable and those of the tile.
 bool NestEmitter::bounds_tiles(const Row& row, size_t k) const {
-  if (k < reduction_begin_ || !is_plain(row) || stage_.running) return false;
-  for (size_t l = k; l < tile_begin_; ++l)
+  if (k < shape_.reduction_begin || !is_plain(row) || stage_.running) return false;
+  for (size_t l = k; l < shape_.tile_begin; ++l)
     if ((row.form.coefficient(nest_.loops[l].axis) != 0) != (l == k)) return false;
   return true;
 }
@@ -48,8 +49,8 @@ Affine NestEmitter::extreme_in_tile(const Row& row, bool largest) const {
   for (size_t axis = 0; axis < stage_.domain.rank(); ++axis) {
     const int64_t scale = row.form.coefficient(axis);
     if (scale == 0) continue;
-    Affine first = axes_[axis];
-    for (size_t l = tile_begin_; l < nest_.loops.size(); ++l) {
+    Affine first = shape_.axes[axis];
+    for (size_t l = shape_.tile_begin; l < nest_.loops.size(); ++l) {
       const Loop& loop = nest_.loops[l];
       if (loop.axis != axis) continue;
       first.set_coefficient(loop.variable, 0);
@@ -62,14 +63,14 @@ Affine NestEmitter::extreme_in_tile(const Row& row, bool largest) const {
 
 // The same of the tile's points in one vector of results.
 Affine NestEmitter::extreme_in_vector(const Row& row, int64_t vector, bool largest) const {
-  const size_t axis = nest_.loops[*lane_loop_].axis;
+  const size_t axis = nest_.loops[*shape_.lane_loop].axis;
   const int64_t scale = row.form.coefficient(axis);
   Affine others = row.form;
   others.set_coefficient(axis, 0);
-  Affine first = axes_[axis];
-  for (size_t l = tile_begin_; l < nest_.loops.size(); ++l)
+  Affine first = shape_.axes[axis];
+  for (size_t l = shape_.tile_begin; l < nest_.loops.size(); ++l)
     if (nest_.loops[l].axis == axis) first.set_coefficient(nest_.loops[l].variable, 0);
-  const int64_t lane = vector + ((scale > 0) == largest ? int64_t{lanes_} - 1 : 0);
+  const int64_t lane = vector + ((scale > 0) == largest ? int64_t{shape_.lanes} - 1 : 0);
   return extreme_in_tile({others, false}, largest) + (index_.resolve(first) + Affine(lane)) * scale;
 }
 
@@ -83,9 +84,9 @@ bool NestEmitter::is_plain(const Row& row) const {
 // Whether enough steps find all plain rows to hold for the whole tile, and a second version of it
 // is not too much code.
 bool NestEmitter::has_interior() const {
-  if (is_scatter() || tile_begin_ == 0) return false;
+  if (shape_.is_scatter() || shape_.tile_begin == 0) return false;
   auto nodes = static_cast<double>(body_->node_count());
-  for (size_t c : copy_loops_) nodes *= static_cast<double>(nest_.loops[c].trips);
+  for (size_t c : shape_.unrolled_loops) nodes *= static_cast<double>(nest_.loops[c].trips);
   if (nodes > thresholds().interior_nodes) return false;
   double inside = 1;
   bool any = false;
@@ -118,7 +119,7 @@ Emitted NestEmitter::has_results() {
   rows.insert(rows.end(), result_rows_.begin(), result_rows_.end());
   Emitted all;
   for (const Row* row : rows) {
-    if (!is_plain(*row) || uses_reduction(row->form)) continue;
+    if (!is_plain(*row) || shape_.uses_reduction(row->form)) continue;
     const Affine largest = extreme_in_tile(*row, true);
     if (index_.range(largest).lo < 0)
       all = both(all, {index_.at_least_zero(largest), index_.depth(largest)});
@@ -127,7 +128,7 @@ Emitted NestEmitter::has_results() {
 }
 
 bool NestEmitter::differs_in_lanes(const Row& row) const {
-  return lane_loop_ && row.form.coefficient(nest_.loops[*lane_loop_].axis) != 0;
+  return shape_.lane_loop && row.form.coefficient(nest_.loops[*shape_.lane_loop].axis) != 0;
 }
 
 // The rows that a version of the tile asks: at a border of the lanes alone, few masks serve all
@@ -146,12 +147,14 @@ std::vector<const NestEmitter::Row*> NestEmitter::asked_rows(Border border) cons
 std::vector<NestEmitter::LeftOut> NestEmitter::vectors_left_out() const {
   constexpr double kWorthAVersion = 0.2;  // of the steps
   std::vector<LeftOut> found;
-  if (is_scatter() || stage_.running || !lane_loop_ || lanes_in_reduction()) return found;
+  if (shape_.is_scatter() || stage_.running || !shape_.lane_loop || shape_.lanes_in_reduction())
+    return found;
   std::vector<const Row*> rows = tile_rows_;
   rows.insert(rows.end(), result_rows_.begin(), result_rows_.end());
-  const size_t axis = nest_.loops[*lane_loop_].axis;
+  const size_t axis = nest_.loops[*shape_.lane_loop].axis;
   std::set<int64_t> vectors;
-  for (const Copy& copy : copies(false)) vectors.insert(offset_along(axis, copy));
+  for (const TileInstance& copy : shape_.instances(tile_limit_, false))
+    vectors.insert(shape_.offset_along(axis, copy));
   for (const int64_t vector : vectors) {
     std::vector<Affine> conditions;
     for (const Row* row : rows) {
@@ -172,7 +175,7 @@ std::vector<NestEmitter::LeftOut> NestEmitter::vectors_left_out() const {
   if (!found.empty() && found.size() == vectors.size()) found.pop_back();
   if (found.empty()) return found;
   auto nodes = static_cast<double>(body_->node_count() * (found.size() + 1));
-  for (size_t c : copy_loops_) nodes *= static_cast<double>(nest_.loops[c].trips);
+  for (size_t c : shape_.unrolled_loops) nodes *= static_cast<double>(nest_.loops[c].trips);
   if (nodes > thresholds().interior_nodes) found.clear();
   return found;
 }
