@@ -70,28 +70,28 @@ bool NestEmitter::in_pairs(const TileInstance& copy) {
   second.values[*pair_loop_] = 1;
   const auto reads = *bfloat16_factors(program_.graph.pool, stage_.bodies[0]);
   const bool both = std::ranges::all_of(reads, [&](ExprId read) {
-    select_copy(first);
+    masks_->select(first);
     const std::optional<Affine> here = body_->plain_address(read);
-    select_copy(second);
+    masks_->select(second);
     const std::optional<Affine> behind = body_->plain_address(read);
     if (!here || !behind || !is_one(*behind - *here)) return false;
     return !index_.in_lanes(*here) || index_.lane_stride(*here) == 2;
   });
-  select_copy(copy);
+  masks_->select(copy);
   return both;
 }
 
 // Whether some row has to be asked of the copy or of its neighbour, or of lanes along the
 // reduction. Leaves the copy selected.
-bool NestEmitter::asks_of_pair(const TileInstance& copy, const std::vector<const Row*>& asked) {
-  bool any = shape_.lanes_in_reduction() && tail_mask(copy.live_lanes).value;
+bool NestEmitter::asks_of_pair(const TileInstance& copy, const Constraints& asked) {
+  bool any = shape_.lanes_in_reduction() && masks_->first_lanes(copy.live_lanes).value;
   for (const int64_t point : {0, 1}) {
     TileInstance one = copy;
     one.values[*pair_loop_] = point;
-    select_copy(one);
-    any |= rows_mask(asked).value != nullptr;
+    masks_->select(one);
+    any |= masks_->all_of(asked).value != nullptr;
   }
-  select_copy(copy);
+  masks_->select(copy);
   return any;
 }
 

@@ -34,7 +34,7 @@ std::vector<NestEmitter::Contribution> NestEmitter::contribution_order(
     std::vector<int64_t> places;
     std::optional<Affine> first;
     for (const Contribution& pair : order) {
-      select_copy(shape_.combined(outputs[pair.output], reductions[pair.reduction]));
+      masks_->select(shape_.combined(outputs[pair.output], reductions[pair.reduction]));
       const std::optional<Affine> form = body_->plain_address(read);
       if (!form) return std::vector<int64_t>();
       if (!first) first = *form;
@@ -75,7 +75,7 @@ std::vector<NestEmitter::Contribution> NestEmitter::contribution_order(
 // One pass over the copies of the tile.
 Carried NestEmitter::accumulate(Carried accumulators) {
   if (shape_.is_scatter()) {
-    scatter_copies();
+    scatter_->write_instances(tile_rows_, [this] { count_copy(); });
     return accumulators;
   }
   const std::vector<LeftOut> left_out = vectors_left_out();
@@ -102,7 +102,7 @@ Carried NestEmitter::accumulate(Carried accumulators) {
 }
 
 // The first `count` vectors that may be left out are; versions for those that are not.
-Carried NestEmitter::accumulate_vectors(Carried accumulators, const std::vector<const Row*>& asked,
+Carried NestEmitter::accumulate_vectors(Carried accumulators, const Constraints& asked,
                                         const std::vector<LeftOut>& left_out, size_t count) {
   const auto here = [&](Carried carried) {
     return accumulate_copies(std::move(carried), asked, left_out, count);
@@ -115,7 +115,7 @@ Carried NestEmitter::accumulate_vectors(Carried accumulators, const std::vector<
 }
 
 // Every accumulator takes its contribution, where the rows hold.
-Carried NestEmitter::accumulate_copies(Carried accumulators, const std::vector<const Row*>& asked,
+Carried NestEmitter::accumulate_copies(Carried accumulators, const Constraints& asked,
                                        const std::vector<LeftOut>& left_out, size_t count) {
   body_->set_copy_trips(shape_.instance_trips(tile_limit_));
   body_->set_rows_hold(asked.empty());
@@ -132,7 +132,7 @@ Carried NestEmitter::accumulate_copies(Carried accumulators, const std::vector<c
     return shape_.offset_along(nest_.loops[*shape_.lane_loop].axis, outputs[one.output]);
   };
   CopySequence sequence(builder_);
-  const auto add = [&](std::span<const Contribution> some, const std::vector<const Row*>& rows) {
+  const auto add = [&](std::span<const Contribution> some, const Constraints& rows) {
     for (const Contribution& one : some) {
       sequence.mark();
       add_contribution(outputs[one.output], reductions[one.reduction],
@@ -148,8 +148,8 @@ Carried NestEmitter::accumulate_copies(Carried accumulators, const std::vector<c
                        [&](const LeftOut& out) { return out.vector == vector_of(one); });
   });
   const std::vector<Group> groups = groups_of(order, outputs, reductions, asked);
-  std::vector<const Row*> in_lanes = asked;
-  std::erase_if(in_lanes, [&](const Row* row) { return !differs_in_lanes(*row); });
+  Constraints in_lanes = asked;
+  std::erase_if(in_lanes, [&](const AffineConstraint* row) { return !differs_in_lanes(*row); });
   // What no row decides comes last: LLVM would take it there, without what it loads.
   for (const Group& group : groups) {
     if (group.conditions.empty()) continue;
@@ -187,16 +187,16 @@ Carried NestEmitter::accumulate_copies(Carried accumulators, const std::vector<c
 std::vector<NestEmitter::Group> NestEmitter::groups_of(const std::vector<Contribution>& order,
                                                        const std::vector<TileInstance>& outputs,
                                                        const std::vector<TileInstance>& reductions,
-                                                       const std::vector<const Row*>& asked) {
+                                                       const Constraints& asked) {
   constexpr size_t kWorthABranch = 3;  // contributions, in the mean
   std::vector<Group> groups;
   if (stage_.running || !shape_.lane_loop || pair_loop_ || !is_commutative(stage_.combiner.kind))
     return groups;
   bool any = false;
   for (const Contribution& one : order) {
-    select_copy(shape_.combined(outputs[one.output], reductions[one.reduction]));
+    masks_->select(shape_.combined(outputs[one.output], reductions[one.reduction]));
     std::vector<Affine> conditions;
-    for (const Row* row : asked) {
+    for (const AffineConstraint* row : asked) {
       if (differs_in_lanes(*row)) continue;
       if (!is_plain(*row)) return {};
       const Affine form = body_->place(row->form);
@@ -213,14 +213,13 @@ std::vector<NestEmitter::Group> NestEmitter::groups_of(const std::vector<Contrib
 
 // Adds what one copy contributes, where the rows hold, to its accumulators.
 void NestEmitter::add_contribution(const TileInstance& output, const TileInstance& reduction,
-                                   const std::vector<const Row*>& asked,
-                                   Carried::iterator accumulator) {
+                                   const Constraints& asked, Carried::iterator accumulator) {
   count_copy();
   const TileInstance copy = shape_.combined(output, reduction);
-  select_copy(copy);
-  const Emitted rows = rows_mask(asked);
-  const Emitted tail = tail_mask(std::min(copy.live_lanes, reduction.live_lanes));
-  const Point point{copy.number, both(rows, tail)};
+  masks_->select(copy);
+  const Emitted rows = masks_->all_of(asked);
+  const Emitted tail = masks_->first_lanes(std::min(copy.live_lanes, reduction.live_lanes));
+  const Point point{copy.number, masks_->both(rows, tail)};
   // Lanes past the end of an output axis compute garbage that is never stored; of a reduction axis
   // they must not count.
   const Emitted keep = shape_.lanes_in_reduction() ? point.active : rows;

@@ -37,10 +37,13 @@ NestEmitter::NestEmitter(KernelContext& context, const Nest& nest)
   std::optional<size_t> lane_variable;
   if (shape_.lane_loop) lane_variable = nest.loops[*shape_.lane_loop].variable;
   std::vector<Interval> ranges = axis_ranges();
-  sort_rows();
+  std::vector<AffineConstraint> has_place = sort_rows();
   body_.emplace(program_.graph, stage_, shape_.axes, std::move(ranges), copy_variables,
                 lane_variable, context.places, builder_, scopes_, index_, context.math);
   body_->set_ahead(nest.ahead);
+  masks_.emplace(shape_, builder_, scopes_, index_, *body_);
+  stores_.emplace(context, shape_, tile_limit_, std::move(has_place), *body_, *masks_);
+  scatter_.emplace(context, shape_, tile_limit_, *body_, combiner_, *masks_);
   const double vectors =
       static_cast<double>(shape_.lanes) /
       static_cast<double>(full_lanes(program_.graph, stage_, program_.vector_bits));
@@ -99,7 +102,10 @@ void NestEmitter::count_copy() {
                                          " instructions: unroll less, or take fewer lanes");
 }
 
-void NestEmitter::sort_rows() {
+// Sorts the constraints by where they are asked; returns those of points that have a place in
+// memory.
+std::vector<AffineConstraint> NestEmitter::sort_rows() {
+  std::vector<AffineConstraint> has_place;
   const Domain& domain = stage_.domain;
   for (const Affine& row : domain.inequalities) rows_.push_back({row, false});
   for (const Affine& row : domain.equalities) rows_.push_back({row, true});
@@ -108,16 +114,16 @@ void NestEmitter::sort_rows() {
   const bool whole = program_.scopes[stage_.results[0].value] != Scope::Local;
   for (size_t a = 0; a < domain.rank(); ++a) {
     const Interval base = base_range(a);
-    std::vector<Row> clip;
+    std::vector<AffineConstraint> clip;
     if (base.lo < 0) clip.push_back({Affine::variable(a), false});
     if (base.hi + nest_.spans[a] > domain.extents[a])
       clip.push_back({Affine::variable(a, -1, domain.extents[a] - 1), false});
     rows_.insert(rows_.end(), clip.begin(), clip.end());
     if (whole && a < domain.output_rank)
-      store_rows_.insert(store_rows_.end(), clip.begin(), clip.end());
+      has_place.insert(has_place.end(), clip.begin(), clip.end());
   }
   loop_rows_.resize(nest_.loops.size());
-  for (const Row& row : rows_) {
+  for (const AffineConstraint& row : rows_) {
     const size_t until = shape_.depends_until(row.form);
     if (until > shape_.tile_begin) {
       tile_rows_.push_back(&row);
@@ -127,6 +133,7 @@ void NestEmitter::sort_rows() {
       outer_rows_.push_back(&row);
     }
   }
+  return has_place;
 }
 
 void NestEmitter::emit(Value* task) {
@@ -306,12 +313,12 @@ Carried NestEmitter::emit_versions(size_t k, Value* points, Carried carried) {
 // The body of a loop under the rows that are known in it but do not bound it.
 Carried NestEmitter::guarded(size_t k, Carried carried) {
   Emitted all;
-  for (const Row* row : loop_rows_[k]) {
+  for (const AffineConstraint* row : loop_rows_[k]) {
     if (nest_.loops[k].step == 1 && !shape_.divides_by(row->form, k))
       continue;  // a bound of the loop
     const Affine form = body_->place(row->form);
     Value* holds = row->equality ? index_.equals_zero(form) : index_.at_least_zero(form);
-    all = both(all, {holds, index_.depth(form)});
+    all = masks_->both(all, {holds, index_.depth(form)});
   }
   if (!all.value) return inside(k + 1, std::move(carried));
   return emit_if(builder_, scopes_, all.value, std::move(carried),
@@ -332,7 +339,7 @@ std::pair<Value*, Value*> NestEmitter::narrowed(size_t k, Value* hi, bool* bound
       hi = minimum(builder_, hi, index_.scalar(quotient + Affine(1)));
     }
   };
-  for (const Row* row : loop_rows_[k]) {
+  for (const AffineConstraint* row : loop_rows_[k]) {
     if (loop.step != 1 || shape_.divides_by(row->form, k)) continue;
     const int64_t scale = row->form.coefficient(loop.axis);
     index_.bind_fixed(loop.variable, 0);
@@ -342,7 +349,7 @@ std::pair<Value*, Value*> NestEmitter::narrowed(size_t k, Value* hi, bool* bound
       bound(row->equality && lower != (scale > 0) ? rest * -1 : rest, scale, lower);
     }
   }
-  for (const Row* row : tile_rows_) {
+  for (const AffineConstraint* row : tile_rows_) {
     if (!bounds_tiles(*row, k)) continue;
     const int64_t scale = row->form.coefficient(loop.axis);
     index_.bind_fixed(loop.variable, 0);

@@ -1,41 +1,45 @@
 // jit/emit/scatter.cpp -- the points of a lowered scatter (autosched/lower/scatters.hpp): each
 // reads, combines and writes the element that its target names.
+#include "jit/emit/scatter.hpp"
+
 #include <algorithm>
 
 #include "autosched/analysis/gather_access.hpp"
 #include "autosched/program/nests.hpp"
-#include "jit/emit/nest.hpp"
+#include "jit/emit/row_pieces.hpp"
 #include "runtime/expr/interval.hpp"
 
 namespace adjit::emit {
 
 using llvm::Value;
 
-void NestEmitter::emit_scatter() {
-  const Emitted enter = rows_mask(outer_rows_);
-  const auto loops = [&](Carried none) {
-    return shape_.reduction_begin == shape_.tile_begin
-               ? accumulate(std::move(none))
-               : emit_loop_at(shape_.reduction_begin, std::move(none));
-  };
-  if (enter.value) {
-    emit_if(builder_, scopes_, enter.value, {}, loops);
-  } else {
-    loops({});
-  }
-}
+ScatterEmitter::ScatterEmitter(KernelContext& context, const NestShape& shape,
+                               std::span<const int64_t> limits, BodyEmitter& body,
+                               CombinerEmitter& combiner, Masks& masks)
+    : context_(context),
+      program_(context.program),
+      stage_(*shape.stage),
+      shape_(shape),
+      limits_(limits),
+      builder_(context.builder),
+      scopes_(context.scopes),
+      index_(context.index),
+      body_(body),
+      combiner_(combiner),
+      masks_(masks) {}
 
-void NestEmitter::scatter_copies() {
-  const std::vector<TileInstance> all = shape_.instances(tile_limit_, true);
-  const std::optional<size_t> along = copies_in_rows();
+void ScatterEmitter::write_instances(const Constraints& asked, const std::function<void()>& count) {
+  const std::vector<TileInstance> all = shape_.instances(limits_, true);
+  const std::optional<size_t> along = instances_in_rows(asked);
   for (const TileInstance& copy : all) {
     const std::vector<const TileInstance*> piece =
-        along ? piece_with(all, copy, *along, elements_in_piece(0))
+        along ? piece_with(all, copy, *along, elements_in_piece(program_, stage_, 0))
               : std::vector<const TileInstance*>();
     if (!piece.empty() && piece.front() != &copy) continue;  // written with the piece's first
-    count_copy();
-    select_copy(copy);
-    const Point point{copy.number, both(rows_mask(tile_rows_), tail_mask(copy.live_lanes))};
+    count();
+    masks_.select(copy);
+    const Point point{copy.number,
+                      masks_.both(masks_.all_of(asked), masks_.first_lanes(copy.live_lanes))};
     const Written written = written_by(point);
     const auto write = [&](Carried none) {
       if (piece.empty()) {
@@ -53,21 +57,21 @@ void NestEmitter::scatter_copies() {
   }
 }
 
-NestEmitter::Written NestEmitter::written_by(const Point& point) {
+ScatterEmitter::Written ScatterEmitter::written_by(const Point& point) {
   const TensorPlace& place = context_.places[stage_.results[0]];
   Written written;
   const auto require = [&](const Emitted& condition) {
     if (!condition.value) return;
     Emitted& kind = condition.value->getType()->isVectorTy() ? written.lanes : written.uniform;
-    kind = both(kind, condition);
+    kind = masks_.both(kind, condition);
   };
   require(point.active);
   for (size_t d = 0; d < stage_.target.size(); ++d) {
-    if (const std::optional<Affine> affine = body_->placed_form(stage_.target[d])) {
+    if (const std::optional<Affine> affine = body_.placed_form(stage_.target[d])) {
       written.form += *affine * place.strides[d];
       continue;
     }
-    const Emitted index = body_->coordinate(stage_.target[d], point);
+    const Emitted index = body_.coordinate(stage_.target[d], point);
     written.data.emplace_back(index, place.strides[d]);
     const auto range = interval_of(program_.graph.pool, stage_.target[d], stage_.domain.extents);
     if (range && range->lo >= 0) continue;
@@ -79,34 +83,32 @@ NestEmitter::Written NestEmitter::written_by(const Point& point) {
 }
 
 // What an element becomes: elements before and values now, in registers of any number of lanes.
-Value* NestEmitter::combined(Value* before, Value* now) {
+Value* ScatterEmitter::combined(Value* before, Value* now) {
   const DType dtype = program_.graph.info(stage_.results[0]).dtype;
-  if (stage_.combiner.kind == CombinerKind::None) return body_->to_memory(now, dtype);
-  return body_->to_memory(combiner_.combine({body_->from_memory(before, dtype)}, {now})[0], dtype);
+  if (stage_.combiner.kind == CombinerKind::None) return body_.to_memory(now, dtype);
+  return body_.to_memory(combiner_.combine({body_.from_memory(before, dtype)}, {now})[0], dtype);
 }
 
 // A row's elements before and a product, by one multiply-add; nothing where that is not what is
 // combined.
-std::optional<Value*> NestEmitter::with_product(const Point& point, Value* before) {
+std::optional<Value*> ScatterEmitter::with_product(const Point& point, Value* before) {
   const ExprPool& pool = program_.graph.pool;
   const ExprId body = stage_.bodies[0];
   const DType dtype = pool.dtype(body);
   if (stage_.combiner.kind != CombinerKind::Sum || !pool.is(body, Op::Mul) || !is_float(dtype) ||
       program_.graph.info(stage_.results[0]).dtype != dtype || accumulator_of(dtype) != dtype)
     return std::nullopt;
-  const auto factor = [&](size_t k) {
-    return body_->splat((*body_)(pool.operand(body, k), point));
-  };
+  const auto factor = [&](size_t k) { return body_.splat(body_(pool.operand(body, k), point)); };
   return context_.math.multiply_add(factor(0), factor(1), before);
 }
 
-void NestEmitter::combine_at(const Point& point, const Written& written) {
+void ScatterEmitter::combine_at(const Point& point, const Written& written) {
   const TensorPlace& place = context_.places[stage_.results[0]];
   const DType dtype = program_.graph.info(stage_.results[0]).dtype;
-  llvm::Type* element = body_->memory_type(dtype);
+  llvm::Type* element = body_.memory_type(dtype);
   const llvm::Align align(size_of(dtype));
   const auto& [form, data, uniform, mask] = written;
-  const Emitted value = (*body_)(stage_.bodies[0], point);
+  const Emitted value = body_(stage_.bodies[0], point);
   const bool in_lanes = std::ranges::any_of(
       data, [](const auto& d) { return d.first.value->getType()->isVectorTy(); });
   // The address of lane 0, without the coordinates that differ between lanes.
@@ -123,11 +125,11 @@ void NestEmitter::combine_at(const Point& point, const Written& written) {
   }
   auto* type = llvm::FixedVectorType::get(element, shape_.lanes);
   Value* zero = llvm::Constant::getNullValue(type);
-  Value* active = mask.value ? body_->splat(mask)
+  Value* active = mask.value ? body_.splat(mask)
                              : llvm::ConstantInt::getTrue(
                                    llvm::FixedVectorType::get(builder_.getInt1Ty(), shape_.lanes));
-  Value* now = body_->splat(value);
-  if (!writes_apart(program_.graph, stage_, nest_.loops[*shape_.lane_loop].axis)) {
+  Value* now = body_.splat(value);
+  if (!writes_apart(program_.graph, stage_, shape_.nest->loops[*shape_.lane_loop].axis)) {
     std::vector<Value*> values;
     for (unsigned lane = 0; lane < shape_.lanes; ++lane)
       values.push_back(builder_.CreateExtractElement(now, uint64_t{lane}));
@@ -141,74 +143,53 @@ void NestEmitter::combine_at(const Point& point, const Written& written) {
                                   pointer, align);
       return;
     }
-    Value* before = body_->masked_load(type, pointer, align, active);
-    store_lanes(combined(before, now), pointer, align, active);
+    Value* before = body_.masked_load(type, pointer, align, active);
+    store_lanes(builder_, context_.math, combined(before, now), pointer, align, active);
     return;
   }
   Value* pointers = builder_.CreateInBoundsGEP(
-      element, place.pointer, body_->lane_offsets(stage_.results[0], form, data).value);
+      element, place.pointer, body_.lane_offsets(stage_.results[0], form, data).value);
   Value* before = builder_.CreateMaskedGather(type, pointers, align, active, zero);
   builder_.CreateMaskedScatter(combined(before, now), pointers, align, active);
 }
 
 // The copy variable along which the lanes write rows: elements that lie one behind the other, where
 // the lanes' do not.
-std::optional<size_t> NestEmitter::copies_in_rows() {
+std::optional<size_t> ScatterEmitter::instances_in_rows(const Constraints& asked) {
   const TensorId result = stage_.results[0];
-  if (!shape_.lane_loop || stage_.combiner.kind == CombinerKind::None || !tile_rows_.empty() ||
-      shape_.lanes % elements_in_piece(0) != 0)
+  if (!shape_.lane_loop || stage_.combiner.kind == CombinerKind::None || !asked.empty() ||
+      shape_.lanes % elements_in_piece(program_, stage_, 0) != 0)
     return std::nullopt;
-  const auto along = body_->contiguous_copies(stage_.target, context_.places[result]);
-  return along && shape_.instance_trips(tile_limit_)[*along] > 0
+  const auto along = body_.contiguous_copies(stage_.target, context_.places[result]);
+  return along && shape_.instance_trips(limits_)[*along] > 0
              ? along
              : std::nullopt;  // trips of one point each
 }
 
-int64_t NestEmitter::elements_in_piece(size_t component) const {
-  return std::max<int64_t>(1, row_piece(program_.graph, stage_.results[component]));
-}
-
-// The copies that write one piece of each lane's row together with this one, in the order of the
-// row; none where the tile does not have them all.
-std::vector<const TileInstance*> NestEmitter::piece_with(const std::vector<TileInstance>& all,
-                                                         const TileInstance& copy, size_t along,
-                                                         int64_t elements) const {
-  const auto length = static_cast<uint64_t>(elements);
-  const uint64_t bits = copy_bits(along), trip = (copy.number & bits) >> (8 * along);
-  std::vector<const TileInstance*> piece;
-  for (uint64_t e = 0; length > 1 && e < length; ++e) {
-    const uint64_t number = (copy.number & ~bits) | (trip - trip % length + e) << (8 * along);
-    const auto found = std::ranges::find(all, number, &TileInstance::number);
-    if (found == all.end() || found->live_lanes != copy.live_lanes) return {};
-    piece.push_back(&*found);
-  }
-  return piece;
-}
-
 // The values of a piece's copies, a vector each, become a piece of a row for each lane.
-void NestEmitter::combine_rows(const std::vector<const TileInstance*>& piece, const Point& first,
-                               const Written& written) {
+void ScatterEmitter::combine_rows(const std::vector<const TileInstance*>& piece, const Point& first,
+                                  const Written& written) {
   std::vector<Value*> vectors;
   for (const TileInstance* copy : piece) {
-    select_copy(*copy);
-    vectors.push_back(body_->splat((*body_)(stage_.bodies[0], {copy->number, first.active})));
+    masks_.select(*copy);
+    vectors.push_back(body_.splat(body_(stage_.bodies[0], {copy->number, first.active})));
   }
-  select_copy(*piece.front());
-  combine_in_turn(written, pieces_of_rows(body_->transposed(vectors)));
+  masks_.select(*piece.front());
+  combine_in_turn(written, pieces_of_rows(builder_, shape_.lanes, body_.transposed(vectors)));
 }
 
 // Lanes that may write one element: one after the other, as their points come. `values`: an element
 // or a piece of a row for each.
-void NestEmitter::combine_in_turn(const Written& written, const std::vector<Value*>& values) {
+void ScatterEmitter::combine_in_turn(const Written& written, const std::vector<Value*>& values) {
   const TensorId result = stage_.results[0];
   const DType dtype = program_.graph.info(result).dtype;
   const llvm::Align align(size_of(dtype));
-  llvm::Type* type = body_->memory_type(dtype);
+  llvm::Type* type = body_.memory_type(dtype);
   if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(values.front()->getType()))
     type = llvm::FixedVectorType::get(type, vector->getNumElements());
   const std::vector<Value*> rows =
-      body_->rows_of_lanes(result, written.form, written.data, shape_.lanes).pointers;
-  Value* active = written.lanes.value ? body_->splat(written.lanes) : nullptr;
+      body_.rows_of_lanes(result, written.form, written.data, shape_.lanes).pointers;
+  Value* active = written.lanes.value ? body_.splat(written.lanes) : nullptr;
   for (unsigned lane = 0; lane < shape_.lanes; ++lane) {
     const auto write = [&](Carried none) {
       Value* before = builder_.CreateAlignedLoad(type, rows[lane], align);

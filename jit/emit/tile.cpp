@@ -18,57 +18,18 @@ void NestEmitter::emit_points() {
   }
 }
 
-void NestEmitter::select_copy(const TileInstance& copy) {
-  for (size_t c = 0; c < shape_.unrolled_loops.size(); ++c)
-    index_.bind_fixed(nest_.loops[shape_.unrolled_loops[c]].variable, copy.values[c]);
-}
-
-Emitted NestEmitter::both(Emitted a, Emitted b) {
-  const auto is_one = [](const Value* value) {
-    const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value);
-    return constant && constant->isOne();
+void NestEmitter::emit_scatter() {
+  const Emitted enter = masks_->all_of(outer_rows_);
+  const auto loops = [&](Carried none) {
+    return shape_.reduction_begin == shape_.tile_begin
+               ? accumulate(std::move(none))
+               : emit_loop_at(shape_.reduction_begin, std::move(none));
   };
-  if (!b.value || is_one(b.value)) return a;
-  if (!a.value || is_one(a.value)) return b;
-  auto& [both, serial] = conjunctions_[{a.value, b.value}];
-  if (!both.value || !scopes_.alive(both.depth, serial)) {
-    const size_t depth = std::max(a.depth, b.depth);
-    if (a.value->getType()->isVectorTy() || b.value->getType()->isVectorTy()) {
-      a.value = body_->splat(a);
-      b.value = body_->splat(b);
-    }
-    both = {scopes_.at(depth, [&] { return builder_.CreateAnd(a.value, b.value); }), depth};
-    serial = scopes_.serial(depth);
+  if (enter.value) {
+    emit_if(builder_, scopes_, enter.value, {}, loops);
+  } else {
+    loops({});
   }
-  return both;
-}
-
-// Conjunction of rows at the selected copy; no value when all hold everywhere.
-Emitted NestEmitter::rows_mask(const std::vector<const Row*>& rows) {
-  Emitted all;
-  for (const Row* row : rows) {
-    const Affine form = body_->place(row->form);
-    all = both(all, {row->equality ? index_.equals_zero(form) : index_.at_least_zero(form),
-                     index_.depth(form)});
-  }
-  return all;
-}
-
-Emitted NestEmitter::tail_mask(unsigned live_lanes) {
-  if (!shape_.lane_loop || live_lanes == shape_.lanes) return {};
-  llvm::SmallVector<llvm::Constant*, 64> mask;
-  for (unsigned lane = 0; lane < shape_.lanes; ++lane)
-    mask.push_back(builder_.getInt1(lane < live_lanes));
-  return {llvm::ConstantVector::get(mask), 0};
-}
-
-// Lanes of the selected copy (or whether it, without lanes) that have a place in memory; no value
-// when all do.
-Emitted NestEmitter::stored_mask(const TileInstance& copy) {
-  std::vector<const Row*> rows;
-  for (const Row& row : store_rows_) rows.push_back(&row);
-  return both(rows_mask(rows),
-              shape_.lanes_in_reduction() ? Emitted{} : tail_mask(copy.live_lanes));
 }
 
 // No reduction: every copy is one (vector of) points; a point that the rows exclude is 0. Tiles
@@ -104,26 +65,26 @@ void NestEmitter::store_zeros() {
     if (shape_.lane_loop) type = llvm::FixedVectorType::get(type, shape_.lanes);
     Value* zero = llvm::Constant::getNullValue(type);
     for (const TileInstance& copy : all) {
-      select_copy(copy);
-      store_result(k, zero, copy);
+      masks_->select(copy);
+      stores_->store_result(k, zero, copy);
     }
   }
 }
 
-void NestEmitter::emit_plain_copies(const std::vector<const Row*>& asked) {
+void NestEmitter::emit_plain_copies(const Constraints& asked) {
   body_->set_copy_trips(shape_.instance_trips(tile_limit_));
   body_->set_rows_hold(asked.empty());
   const std::vector<TileInstance> all = shape_.instances(tile_limit_, false);
   std::vector<bool> in_rows(stage_.bodies.size());
-  for (size_t k = 0; k < in_rows.size(); ++k) in_rows[k] = results_in_rows(k).has_value();
+  for (size_t k = 0; k < in_rows.size(); ++k) in_rows[k] = stores_->results_in_rows(k).has_value();
   std::vector<Carried> kept(stage_.bodies.size());  // of results that go in rows
   CopySequence sequence(builder_);
   for (const TileInstance& copy : all) {
     sequence.mark();
     count_copy();
-    select_copy(copy);
-    const Emitted inside_rows = both(rows_mask(outer_rows_), rows_mask(asked));
-    const Point point{copy.number, both(inside_rows, tail_mask(copy.live_lanes))};
+    masks_->select(copy);
+    const Emitted inside_rows = masks_->both(masks_->all_of(outer_rows_), masks_->all_of(asked));
+    const Point point{copy.number, masks_->both(inside_rows, masks_->first_lanes(copy.live_lanes))};
     for (size_t k = 0; k < stage_.bodies.size(); ++k) {
       Emitted value = (*body_)(stage_.bodies[k], point);
       if (shape_.lane_loop) value.value = body_->splat(value);
@@ -136,19 +97,19 @@ void NestEmitter::emit_plain_copies(const std::vector<const Row*>& asked) {
       if (in_rows[k]) {
         kept[k].push_back(value.value);
       } else {
-        store_result(k, value.value, copy);
+        stores_->store_result(k, value.value, copy);
       }
     }
   }
   sequence.mark();
   sequence.interleave();
   for (size_t k = 0; k < kept.size(); ++k)
-    if (!kept[k].empty()) store_results(k, all, kept[k]);
+    if (!kept[k].empty()) stores_->store_results(k, all, kept[k]);
 }
 
 void NestEmitter::emit_reduction() {
   const std::vector<TileInstance> outputs = shape_.instances(tile_limit_, false);
-  const Emitted enter = both(rows_mask(outer_rows_), has_results());
+  const Emitted enter = masks_->both(masks_->all_of(outer_rows_), has_results());
   Carried accumulators = initial_accumulators(outputs);
   const auto loops = [&](Carried carried) {
     if (shape_.empty_reduction) return carried;
@@ -199,7 +160,7 @@ Carried NestEmitter::initial_accumulators(const std::vector<TileInstance>& outpu
         Value* start = combiner_.identity(k);
         if (shape_.lane_loop) start = builder_.CreateVectorSplat(shape_.lanes, start);
         if (resumes && chain == 0) {
-          Value* stored = load_result(k, copy);
+          Value* stored = stores_->load_result(k, copy);
           if (shape_.lanes_in_reduction())
             stored = builder_.CreateInsertElement(start, stored, uint64_t{0});
           start = builder_.CreateSelect(first, start, stored);
@@ -244,7 +205,7 @@ void NestEmitter::finish_folded(const std::vector<TileInstance>& outputs,
     const Partial folded = combiner_.fold_lanes({from, from + static_cast<long>(count)});
     const std::span<const TileInstance> copies(outputs.data() + begin, count);
     begin += count;
-    if (store_folded(copies, folded)) continue;
+    if (!combiner_.marks_empty() && stores_->store_folded(copies, folded, result_rows_)) continue;
     for (size_t o = 0; o < count; ++o) {
       Partial scalar;
       for (Value* component : folded)
@@ -260,14 +221,14 @@ void NestEmitter::finish(const std::vector<TileInstance>& outputs, std::vector<P
   const size_t components = stage_.bodies.size();
   std::vector<Carried> results(components);
   for (size_t o = 0; o < outputs.size(); ++o) {
-    select_copy(outputs[o]);
-    if (const Emitted there = rows_mask(result_rows_); there.value)
+    masks_->select(outputs[o]);
+    if (const Emitted there = masks_->all_of(result_rows_); there.value)
       for (size_t k = 0; k < components; ++k)
         partials[o][k] = or_identity(there, partials[o][k], k);
     if (combiner_.marks_empty()) partials[o][1] = without_mark(partials[o][1]);
     for (size_t k = 0; k < components; ++k) results[k].push_back(partials[o][k]);
   }
-  for (size_t k = 0; k < components; ++k) store_results(k, outputs, results[k]);
+  for (size_t k = 0; k < components; ++k) stores_->store_results(k, outputs, results[k]);
 }
 
 // The value where the mask holds, else what a reduction over nothing gives.
@@ -287,45 +248,6 @@ Value* NestEmitter::without_mark(Value* payload) {
   Value* replaced =
       builder_.CreateSelect(none, llvm::Constant::getNullValue(payload->getType()), payload);
   return builder_.CreateSelect(is_last_pass(), replaced, payload);
-}
-
-// Element of component `k`'s buffer that the selected copy defines.
-Affine NestEmitter::result_form(size_t component) const {
-  const TensorPlace& place = context_.places[stage_.results[component]];
-  Affine form;
-  for (size_t d = 0; d < stage_.domain.output_rank; ++d) {
-    form += shape_.axes[d] * place.strides[d];
-    if (!place.origin.empty()) form -= place.origin[d] * place.strides[d];
-  }
-  return index_.resolve(form);
-}
-
-Value* NestEmitter::load_result(size_t component, const TileInstance& copy) {
-  select_copy(copy);
-  const TensorId tensor = stage_.results[component];
-  const TensorPlace& place = context_.places[tensor];
-  const DType dtype = program_.graph.info(tensor).dtype;
-  llvm::Type* element = body_->memory_type(dtype);
-  const llvm::Align align(size_of(dtype));
-  const Affine form = result_form(component);
-  const Emitted mask = stored_mask(copy);
-  if (!shape_.lane_loop || shape_.lanes_in_reduction()) {
-    Value* pointer = index_.address(place.pointer, 0, element, form);
-    if (mask.value) pointer = builder_.CreateSelect(mask.value, pointer, place.pointer);
-    return body_->from_memory(builder_.CreateAlignedLoad(element, pointer, align), dtype);
-  }
-  auto* type = llvm::FixedVectorType::get(element, shape_.lanes);
-  Value* zero = llvm::Constant::getNullValue(type);
-  Value* lanes = mask.value ? body_->splat(mask) : nullptr;
-  if (index_.lane_stride(form) != 1) {
-    Value* pointers = builder_.CreateInBoundsGEP(element, place.pointer, index_.vector(form));
-    return body_->from_memory(builder_.CreateMaskedGather(type, pointers, align, lanes, zero),
-                              dtype);
-  }
-  Value* pointer = index_.address(place.pointer, 0, element, form);
-  Value* loaded = lanes ? body_->masked_load(type, pointer, align, lanes)
-                        : builder_.CreateAlignedLoad(type, pointer, align);
-  return body_->from_memory(loaded, dtype);
 }
 
 }  // namespace adjit::emit

@@ -23,7 +23,7 @@ void NestEmitter::defer_result_rows() {
   if (stage_.combiner.kind == CombinerKind::None || shape_.is_scatter() || stage_.running) return;
   if (!body_->reads_anywhere()) return;
   const size_t given = stage_.domain.inequalities.size() + stage_.domain.equalities.size();
-  std::erase_if(tile_rows_, [&](const Row* row) {
+  std::erase_if(tile_rows_, [&](const AffineConstraint* row) {
     // Rows that clip a region follow the domain's own.
     if (row - rows_.data() >= static_cast<std::ptrdiff_t>(given) ||
         shape_.uses_reduction(row->form))
@@ -35,7 +35,7 @@ void NestEmitter::defer_result_rows() {
 
 // Whether a row of the tile's points bounds a reduction loop: the innermost one that it depends on,
 // where it is linear in that loop's variable and those of the tile.
-bool NestEmitter::bounds_tiles(const Row& row, size_t k) const {
+bool NestEmitter::bounds_tiles(const AffineConstraint& row, size_t k) const {
   if (k < shape_.reduction_begin || !is_plain(row) || stage_.running) return false;
   for (size_t l = k; l < shape_.tile_begin; ++l)
     if ((row.form.coefficient(nest_.loops[l].axis) != 0) != (l == k)) return false;
@@ -44,7 +44,7 @@ bool NestEmitter::bounds_tiles(const Row& row, size_t k) const {
 
 // The largest (or smallest) value of a plain row's form among the points of a tile. A loop whose
 // variable is to be left out is bound to 0.
-Affine NestEmitter::extreme_in_tile(const Row& row, bool largest) const {
+Affine NestEmitter::extreme_in_tile(const AffineConstraint& row, bool largest) const {
   Affine extreme(row.form.constant());
   for (size_t axis = 0; axis < stage_.domain.rank(); ++axis) {
     const int64_t scale = row.form.coefficient(axis);
@@ -62,7 +62,8 @@ Affine NestEmitter::extreme_in_tile(const Row& row, bool largest) const {
 }
 
 // The same of the tile's points in one vector of results.
-Affine NestEmitter::extreme_in_vector(const Row& row, int64_t vector, bool largest) const {
+Affine NestEmitter::extreme_in_vector(const AffineConstraint& row, int64_t vector,
+                                      bool largest) const {
   const size_t axis = nest_.loops[*shape_.lane_loop].axis;
   const int64_t scale = row.form.coefficient(axis);
   Affine others = row.form;
@@ -75,7 +76,7 @@ Affine NestEmitter::extreme_in_vector(const Row& row, int64_t vector, bool large
 }
 
 // Whether a row can be asked of a tile as a whole: an inequality without divisions.
-bool NestEmitter::is_plain(const Row& row) const {
+bool NestEmitter::is_plain(const AffineConstraint& row) const {
   for (size_t v = stage_.domain.rank(); v < row.form.size(); ++v)
     if (row.form.coefficient(v) != 0) return false;
   return !row.equality;
@@ -90,7 +91,7 @@ bool NestEmitter::has_interior() const {
   if (nodes > thresholds().interior_nodes) return false;
   double inside = 1;
   bool any = false;
-  for (const Row* row : tile_rows_) {
+  for (const AffineConstraint* row : tile_rows_) {
     if (!is_plain(*row)) continue;
     const Interval range = index_.range(extreme_in_tile(*row, false));
     if (range.hi < 0) return false;
@@ -105,7 +106,7 @@ bool NestEmitter::has_interior() const {
 // tile at the step at hand.
 Value* NestEmitter::is_interior(bool in_lanes) {
   Value* all = builder_.getTrue();
-  for (const Row* row : tile_rows_) {
+  for (const AffineConstraint* row : tile_rows_) {
     if (!is_plain(*row) || differs_in_lanes(*row) != in_lanes) continue;
     all = builder_.CreateAnd(all, index_.at_least_zero(extreme_in_tile(*row, false)));
   }
@@ -115,27 +116,27 @@ Value* NestEmitter::is_interior(bool in_lanes) {
 // Whether any point of the tile has a result, where rows of the results alone may say that none
 // has: no value where they do not.
 Emitted NestEmitter::has_results() {
-  std::vector<const Row*> rows = tile_rows_;
+  Constraints rows = tile_rows_;
   rows.insert(rows.end(), result_rows_.begin(), result_rows_.end());
   Emitted all;
-  for (const Row* row : rows) {
+  for (const AffineConstraint* row : rows) {
     if (!is_plain(*row) || shape_.uses_reduction(row->form)) continue;
     const Affine largest = extreme_in_tile(*row, true);
     if (index_.range(largest).lo < 0)
-      all = both(all, {index_.at_least_zero(largest), index_.depth(largest)});
+      all = masks_->both(all, {index_.at_least_zero(largest), index_.depth(largest)});
   }
   return all;
 }
 
-bool NestEmitter::differs_in_lanes(const Row& row) const {
+bool NestEmitter::differs_in_lanes(const AffineConstraint& row) const {
   return shape_.lane_loop && row.form.coefficient(nest_.loops[*shape_.lane_loop].axis) != 0;
 }
 
 // The rows that a version of the tile asks: at a border of the lanes alone, few masks serve all
 // copies.
-std::vector<const NestEmitter::Row*> NestEmitter::asked_rows(Border border) const {
-  std::vector<const Row*> rows = tile_rows_;
-  std::erase_if(rows, [&](const Row* row) {
+std::vector<const AffineConstraint*> NestEmitter::asked_rows(Border border) const {
+  Constraints rows = tile_rows_;
+  std::erase_if(rows, [&](const AffineConstraint* row) {
     if (border == Border::Any || !is_plain(*row)) return false;
     return border == Border::None || !differs_in_lanes(*row);
   });
@@ -149,7 +150,7 @@ std::vector<NestEmitter::LeftOut> NestEmitter::vectors_left_out() const {
   std::vector<LeftOut> found;
   if (shape_.is_scatter() || stage_.running || !shape_.lane_loop || shape_.lanes_in_reduction())
     return found;
-  std::vector<const Row*> rows = tile_rows_;
+  Constraints rows = tile_rows_;
   rows.insert(rows.end(), result_rows_.begin(), result_rows_.end());
   const size_t axis = nest_.loops[*shape_.lane_loop].axis;
   std::set<int64_t> vectors;
@@ -157,7 +158,7 @@ std::vector<NestEmitter::LeftOut> NestEmitter::vectors_left_out() const {
     vectors.insert(shape_.offset_along(axis, copy));
   for (const int64_t vector : vectors) {
     std::vector<Affine> conditions;
-    for (const Row* row : rows) {
+    for (const AffineConstraint* row : rows) {
       if (!is_plain(*row) || !differs_in_lanes(*row)) continue;
       const Affine largest = extreme_in_vector(*row, vector, true);
       if (index_.range(largest).lo < 0) conditions.push_back(largest);
@@ -182,10 +183,9 @@ std::vector<NestEmitter::LeftOut> NestEmitter::vectors_left_out() const {
 
 // Those of some rows that one vector of results has to ask where a form is not negative: in the
 // half in which a triangle's other columns have terms, these all have one.
-std::vector<const NestEmitter::Row*> NestEmitter::rows_of_vector(std::vector<const Row*> rows,
-                                                                 int64_t vector,
+std::vector<const AffineConstraint*> NestEmitter::rows_of_vector(Constraints rows, int64_t vector,
                                                                  const Affine& not_negative) const {
-  std::erase_if(rows, [&](const Row* row) {
+  std::erase_if(rows, [&](const AffineConstraint* row) {
     if (!is_plain(*row) || !differs_in_lanes(*row)) return false;
     const Affine beyond = extreme_in_vector(*row, vector, false) - not_negative;
     return beyond.is_constant() && beyond.constant() >= 0;

@@ -1,0 +1,42 @@
+// jit/emit/masks.hpp -- which points of a tile there are, as conditions in registers.
+#pragma once
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "jit/emit/body.hpp"
+#include "jit/emit/nest_shape.hpp"
+#include "runtime/graph/affine_constraint.hpp"
+
+namespace adjit::emit {
+
+/// Constraints over the stage's axes and its domain's divisions, asked at the selected instance.
+using Constraints = std::vector<const AffineConstraint*>;
+
+class Masks {
+ public:
+  /// All must outlive it.
+  Masks(const NestShape& shape, llvm::IRBuilder<>& builder, Scopes& scopes, IndexEmitter& index,
+        BodyEmitter& body);
+
+  /// Makes the unrolled loops' variables those of an instance.
+  void select(const TileInstance& instance);
+  /// Whether all hold; no value where they hold everywhere.
+  Emitted all_of(const Constraints& constraints);
+  /// The first lanes of the nest's; no value where that is all of them.
+  Emitted first_lanes(unsigned live_lanes);
+  /// The conjunction; no value is true. One value for each pair.
+  Emitted both(Emitted a, Emitted b);
+
+ private:
+  const NestShape& shape_;
+  llvm::IRBuilder<>& builder_;
+  Scopes& scopes_;
+  IndexEmitter& index_;
+  BodyEmitter& body_;
+  std::map<std::pair<llvm::Value*, llvm::Value*>, std::pair<Emitted, uint64_t>>
+      conjunctions_;  // and the serials of their scopes
+};
+
+}  // namespace adjit::emit
