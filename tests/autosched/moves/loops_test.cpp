@@ -164,7 +164,8 @@ TEST(LoopMoves, FetchAheadMarksAttachedNests) {
   const Program before = p;
   const size_t e = stage_of(p, "e");
   p = prefetch(std::move(p), e);
-  EXPECT_NE(print(p).find("(local, 64 bytes), prefetches the next i"), std::string::npos) << print(p);
+  EXPECT_NE(print(p).find("(local, 64 bytes), prefetches the next i"), std::string::npos)
+      << print(p);
   verify(p);
   expect_faithful(p, g);
   EXPECT_EQ(print(replay(g, p.moves_json, p.cores, p.vector_bits)), print(p));

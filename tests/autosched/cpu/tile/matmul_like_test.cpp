@@ -66,7 +66,8 @@ TEST(MatrixProduct, PanelsOfWhatStaysInTheCaches) {
     return print(default_schedule(matmul_graph(rows, columns, steps), target));
   };
   const std::string near = scheduled(256, 784, 512);
-  EXPECT_NE(near.find("with B_packed(0:512, j0 + j1 : j0 + j1 + 32) (local"), std::string::npos) << near;
+  EXPECT_NE(near.find("with B_packed(0:512, j0 + j1 : j0 + j1 + 32) (local"), std::string::npos)
+      << near;
   EXPECT_EQ(near.find("fetches the next"), std::string::npos) << near;
   const std::string few = scheduled(16, 4096, 1100);
   EXPECT_EQ(few.find("B_packed"), std::string::npos) << few;
