@@ -6,6 +6,7 @@
 
 #include "autosched/analysis/gather_access.hpp"
 #include "autosched/program/nests.hpp"
+#include "jit/emit/loops.hpp"
 #include "jit/emit/row_pieces.hpp"
 #include "runtime/expr/interval.hpp"
 
