@@ -37,16 +37,12 @@ std::string parenthesised(std::span<const std::string> items) {
   return items.empty() ? "" : "(" + joined(items) + ")";
 }
 
-std::string declaration(const TensorInfo& info) {
-  std::vector<std::string> extents;
-  for (int64_t extent : info.shape) extents.push_back(std::to_string(extent));
-  return std::string(text_name_of(info.dtype)) + parenthesised(extents) + " " + info.name;
-}
-
 class Printer {
  public:
   explicit Printer(const Program& program)
-      : program_(program), statements_(graph::statement_texts(program.graph)) {}
+      : program_(program),
+        names_(graph::printed_tensor_names(program.graph)),
+        statements_(graph::statement_texts(program.graph)) {}
 
   std::string operator()() {
     for (size_t k = 0; k < program_.kernels.size(); ++k) kernel(k);
@@ -57,6 +53,7 @@ class Printer {
  private:
   const Stage& stage_of(const Nest& nest) const { return program_.graph.stages[nest.stage]; }
   const TensorInfo& info(TensorId id) const { return program_.graph.info(id); }
+  std::string declared(TensorId id) const { return graph::declaration(info(id), names_[id.value]); }
 
   void line(size_t indent, const std::string& text) {
     text_ += std::string(2 * indent, ' ') + text + "\n";
@@ -67,7 +64,7 @@ class Printer {
     variables_.assign(kernel.variable_count, "");
     std::vector<std::string> results;
     for (TensorId id : stage_of(kernel.root).results)
-      results.push_back(declaration(info(id)) + " (" + storage(kernel.root, id) + ")");
+      results.push_back(declared(id) + " (" + storage(kernel.root, id) + ")");
     std::string head = "kernel " + std::to_string(number) + ": " + joined(results);
     if (parallel_depth(kernel.root) > 0)
       head += ", " + std::to_string(task_count(kernel.root)) + " tasks";
@@ -83,17 +80,19 @@ class Printer {
   }
 
   void in_place(const Stage& stage) {
-    line(0, declaration(info(stage.results[0])) + " is " +
-                info(program_.graph.pool.read_tensor(stage.bodies[0])).name + " in another shape");
+    line(0, declared(stage.results[0]) + " is " +
+                names_[program_.graph.pool.read_tensor(stage.bodies[0]).value] +
+                " in another shape");
   }
 
   std::string storage(const Nest& nest, TensorId result) const {
     const Scope scope = program_.scopes[result.value];
     std::string text(name_of(scope));
     if (scope == Scope::Local) {
-      auto bytes = static_cast<int64_t>(size_of(info(result).dtype));
-      for (size_t a = 0; a < stage_of(nest).domain.output_rank; ++a) bytes *= nest.spans[a];
-      text += ", " + std::to_string(bytes) + " bytes";
+      auto bytes = static_cast<double>(size_of(info(result).dtype));
+      for (size_t a = 0; a < stage_of(nest).domain.output_rank; ++a)
+        bytes *= static_cast<double>(nest.spans[a]);
+      text += ", " + std::to_string(static_cast<int64_t>(std::min(bytes, 0x1p62))) + " bytes";
     }
     const TensorInfo& tensor = info(result);
     if (tensor.row_gap > 0)
@@ -140,7 +139,7 @@ class Printer {
   void attached(const Nest& nest, size_t indent) {
     std::vector<std::string> results;
     for (TensorId id : stage_of(nest).results)
-      results.push_back(info(id).name + parenthesised(region(nest)) + " (" + storage(nest, id) +
+      results.push_back(names_[id.value] + parenthesised(region(nest)) + " (" + storage(nest, id) +
                         ")");
     this->nest(nest, indent + 1, "with " + joined(results));
   }
@@ -212,13 +211,14 @@ class Printer {
   std::string operands(const Stage& stage) const {
     std::vector<std::string> names;
     for (ExprId read : reads_of(program_.graph, stage)) {
-      const std::string& name = info(program_.graph.pool.read_tensor(read)).name;
+      const std::string& name = names_[program_.graph.pool.read_tensor(read).value];
       if (std::ranges::find(names, name) == names.end()) names.push_back(name);
     }
     return joined(names);
   }
 
   const Program& program_;
+  const std::vector<std::string> names_;                // of tensors, as statements have them
   const std::vector<graph::StatementText> statements_;  // by stage
   std::vector<std::string> variables_;                  // names of the kernel's, as they open
   std::vector<uint32_t> open_;                          // loops around what is printed

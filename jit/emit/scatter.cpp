@@ -32,15 +32,15 @@ ScatterEmitter::ScatterEmitter(KernelContext& context, const NestShape& shape,
 void ScatterEmitter::write_instances(const Constraints& asked, const std::function<void()>& count) {
   const std::vector<TileInstance> all = shape_.instances(limits_, true);
   const std::optional<size_t> along = instances_in_rows(asked);
-  for (const TileInstance& copy : all) {
+  for (const TileInstance& instance : all) {
     const std::vector<const TileInstance*> piece =
-        along ? piece_with(all, copy, *along, elements_in_piece(program_, stage_, 0))
+        along ? piece_with(all, instance, *along, elements_in_piece(program_, stage_, 0))
               : std::vector<const TileInstance*>();
-    if (!piece.empty() && piece.front() != &copy) continue;  // written with the piece's first
+    if (!piece.empty() && piece.front() != &instance) continue;  // written with the piece's first
     count();
-    masks_.select(copy);
-    const Point point{copy.number,
-                      masks_.both(masks_.all_of(asked), masks_.first_lanes(copy.live_lanes))};
+    masks_.select(instance);
+    const Point point{instance.number,
+                      masks_.both(masks_.all_of(asked), masks_.first_lanes(instance.live_lanes))};
     const Written written = written_by(point);
     const auto write = [&](Carried none) {
       if (piece.empty()) {
@@ -154,8 +154,8 @@ void ScatterEmitter::combine_at(const Point& point, const Written& written) {
   builder_.CreateMaskedScatter(combined(before, now), pointers, align, active);
 }
 
-// The copy variable along which the lanes write rows: elements that lie one behind the other, where
-// the lanes' do not.
+// The instance variable along which the lanes write rows: elements that lie one behind the other,
+// where the lanes' do not.
 std::optional<size_t> ScatterEmitter::instances_in_rows(const Constraints& asked) {
   const TensorId result = stage_.results[0];
   if (!shape_.lane_loop || stage_.combiner.kind == CombinerKind::None || !asked.empty() ||
@@ -167,13 +167,13 @@ std::optional<size_t> ScatterEmitter::instances_in_rows(const Constraints& asked
              : std::nullopt;  // trips of one point each
 }
 
-// The values of a piece's copies, a vector each, become a piece of a row for each lane.
+// The values of a piece's instances, a vector each, become a piece of a row for each lane.
 void ScatterEmitter::combine_rows(const std::vector<const TileInstance*>& piece, const Point& first,
                                   const Written& written) {
   std::vector<Value*> vectors;
-  for (const TileInstance* copy : piece) {
-    masks_.select(*copy);
-    vectors.push_back(body_.splat(body_(stage_.bodies[0], {copy->number, first.active})));
+  for (const TileInstance* instance : piece) {
+    masks_.select(*instance);
+    vectors.push_back(body_.splat(body_(stage_.bodies[0], {instance->number, first.active})));
   }
   masks_.select(*piece.front());
   combine_in_turn(written, pieces_of_rows(builder_, shape_.lanes, body_.transposed(vectors)));

@@ -1,12 +1,12 @@
-// jit/emit/stores.cpp -- what the copies of a tile hold goes to memory.
+// jit/emit/stores.cpp -- what the instances of a tile hold goes to memory.
 //
 // Lanes that lie one behind the other are stored whole. Lanes that lie a constant apart are stored
-// one by one at addresses known when the code is made; where neighbouring copies of the tile are
+// one by one at addresses known when the code is made; where neighbouring instances of the tile are
 // neighbours in memory, 16 bytes of each lane's row at once, transposed in registers
 // (transposed_load.cpp). Where a tile has many such lanes, a loop over them stores those of all
-// copies: the values pass through the stack, but 28 vectors of 16 lanes are 56 instructions instead
-// of 900, most of which a code generator would spend its time on. Addresses that only a vector can
-// hold are left to a scatter.
+// instances: the values pass through the stack, but 28 vectors of 16 lanes are 56 instructions
+// instead of 900, most of which a code generator would spend its time on. Addresses that only a
+// vector can hold are left to a scatter.
 #include "jit/emit/stores.hpp"
 
 #include <algorithm>
@@ -42,15 +42,18 @@ bool StoreEmitter::is_vector_aligned(const Affine& form) const {
   return aligned(first.constant()) && std::ranges::all_of(first.coefficients(), aligned);
 }
 
-void StoreEmitter::store_result(size_t component, Value* value, const TileInstance& copy) {
-  masks_.select(copy);
+// Selects the instance, and says where its result is.
+StoreEmitter::ResultPlace StoreEmitter::place_of(size_t component, const TileInstance& instance) {
+  masks_.select(instance);
   const TensorId tensor = stage_.results[component];
-  const TensorPlace& place = context_.places[tensor];
   const DType dtype = program_.graph.info(tensor).dtype;
-  llvm::Type* element = body_.memory_type(dtype);
-  const llvm::Align align(size_of(dtype));
   const Affine form = result_form(component);
-  const Emitted mask = stored_mask(copy);
+  return {context_.places[tensor],     dtype, body_.memory_type(dtype),
+          llvm::Align(size_of(dtype)), form,  stored_mask(instance)};
+}
+
+void StoreEmitter::store_result(size_t component, Value* value, const TileInstance& instance) {
+  const auto& [place, dtype, element, align, form, mask] = place_of(component, instance);
   value = body_.to_memory(value, dtype);
   if (!value->getType()->isVectorTy()) {
     emit_if(builder_, scopes_, mask.value ? mask.value : builder_.getTrue(), {}, [&](Carried none) {
@@ -108,48 +111,49 @@ std::optional<size_t> StoreEmitter::results_in_rows(size_t component) {
   return std::nullopt;
 }
 
-void StoreEmitter::store_results(size_t component, const std::vector<TileInstance>& copies,
+void StoreEmitter::store_results(size_t component, const std::vector<TileInstance>& instances,
                                  const Carried& values) {
-  constexpr size_t kLanesInLoop = 64;  // of all copies, from which on a loop stores them
+  constexpr size_t kLanesInLoop = 64;  // of all instances, from which on a loop stores them
   const std::optional<size_t> along = results_in_rows(component);
-  if (!along && copies.size() * shape_.lanes >= kLanesInLoop &&
-      store_by_lanes(component, copies, values))
+  if (!along && instances.size() * shape_.lanes >= kLanesInLoop &&
+      store_by_lanes(component, instances, values))
     return;
-  for (size_t o = 0; o < copies.size(); ++o) {
+  for (size_t o = 0; o < instances.size(); ++o) {
     std::vector<const TileInstance*> piece;
     if (along)
-      piece = piece_with(copies, copies[o], *along, elements_in_piece(program_, stage_, component));
-    const auto everywhere = [&](const TileInstance* copy) {
-      masks_.select(*copy);
-      const Emitted mask = stored_mask(*copy);
-      return !mask.value || leading_lanes(mask.value) == copy->live_lanes;
+      piece = piece_with(instances, instances[o], *along,
+                         elements_in_piece(program_, stage_, component));
+    const auto everywhere = [&](const TileInstance* instance) {
+      masks_.select(*instance);
+      const Emitted mask = stored_mask(*instance);
+      return !mask.value || leading_lanes(mask.value) == instance->live_lanes;
     };
-    masks_.select(copies[o]);
+    masks_.select(instances[o]);
     const bool apart = index_.lane_stride(result_form(component)).value_or(1) != 1;
     if (piece.empty() || !apart || !std::ranges::all_of(piece, everywhere)) {
-      store_result(component, values[o], copies[o]);
-    } else if (piece.front() == &copies[o]) {
+      store_result(component, values[o], instances[o]);
+    } else if (piece.front() == &instances[o]) {
       std::vector<Value*> vectors;
-      for (const TileInstance* copy : piece)
-        vectors.push_back(values[static_cast<size_t>(copy - copies.data())]);
-      store_rows(component, copies[o], vectors);
+      for (const TileInstance* instance : piece)
+        vectors.push_back(values[static_cast<size_t>(instance - instances.data())]);
+      store_rows(component, instances[o], vectors);
     }
   }
 }
 
-bool StoreEmitter::store_folded(std::span<const TileInstance> copies, const Partial& folded,
+bool StoreEmitter::store_folded(std::span<const TileInstance> instances, const Partial& folded,
                                 const Constraints& asked) {
-  if (copies.size() < 2) return false;
+  if (instances.size() < 2) return false;
   for (size_t k = 0; k < folded.size(); ++k)
-    for (size_t o = 0; o < copies.size(); ++o) {
-      masks_.select(copies[0]);
+    for (size_t o = 0; o < instances.size(); ++o) {
+      masks_.select(instances[0]);
       const Affine first = result_form(k);
-      masks_.select(copies[o]);
-      if (masks_.all_of(asked).value || stored_mask(copies[o]).value ||
+      masks_.select(instances[o]);
+      if (masks_.all_of(asked).value || stored_mask(instances[o]).value ||
           result_form(k) != first + Affine(static_cast<int64_t>(o)))
         return false;
     }
-  masks_.select(copies[0]);
+  masks_.select(instances[0]);
   for (size_t k = 0; k < folded.size(); ++k) {
     const TensorId tensor = stage_.results[k];
     const DType dtype = program_.graph.info(tensor).dtype;
@@ -161,35 +165,35 @@ bool StoreEmitter::store_folded(std::span<const TileInstance> copies, const Part
   return true;
 }
 
-// Stores all copies in loops over the lanes; false where lanes are not a constant apart, or not all
-// of the first few have a place.
-bool StoreEmitter::store_by_lanes(size_t component, const std::vector<TileInstance>& copies,
+// Stores all instances in loops over the lanes; false where lanes are not a constant apart, or not
+// all of the first few have a place.
+bool StoreEmitter::store_by_lanes(size_t component, const std::vector<TileInstance>& instances,
                                   const Carried& values) {
   if (!shape_.lane_loop || shape_.lanes_in_reduction()) return false;
-  masks_.select(copies[0]);
+  masks_.select(instances[0]);
   const Affine first = result_form(component);
   const std::optional<int64_t> stride = index_.lane_stride(first);
   if (!stride || *stride == 1) return false;
   std::map<unsigned, std::vector<size_t>> by_live_lanes;
-  std::vector<int64_t> offsets;  // of lane 0, from the first copy's
-  for (size_t o = 0; o < copies.size(); ++o) {
-    masks_.select(copies[o]);
+  std::vector<int64_t> offsets;  // of lane 0, from the first instance's
+  for (size_t o = 0; o < instances.size(); ++o) {
+    masks_.select(instances[o]);
     const Affine form = result_form(component), offset = form - first;
-    const Emitted mask = stored_mask(copies[o]);
+    const Emitted mask = stored_mask(instances[o]);
     if (index_.lane_stride(form) != stride || !offset.is_constant()) return false;
-    if (mask.value && leading_lanes(mask.value) != copies[o].live_lanes) return false;
-    by_live_lanes[copies[o].live_lanes].push_back(o);
+    if (mask.value && leading_lanes(mask.value) != instances[o].live_lanes) return false;
+    by_live_lanes[instances[o].live_lanes].push_back(o);
     offsets.push_back(offset.constant());
   }
   const TensorId tensor = stage_.results[component];
   const DType dtype = program_.graph.info(tensor).dtype;
   llvm::Type* element = body_.memory_type(dtype);
   const llvm::Align align(size_of(dtype));
-  Value* slots = stack_slots(builder_, element, copies.size() * shape_.lanes);
-  const auto slot = [&](size_t copy) {
-    return builder_.CreateConstInBoundsGEP1_64(element, slots, copy * shape_.lanes);
+  Value* slots = stack_slots(builder_, element, instances.size() * shape_.lanes);
+  const auto slot = [&](size_t instance) {
+    return builder_.CreateConstInBoundsGEP1_64(element, slots, instance * shape_.lanes);
   };
-  for (size_t o = 0; o < copies.size(); ++o)
+  for (size_t o = 0; o < instances.size(); ++o)
     builder_.CreateAlignedStore(body_.to_memory(values[o], dtype), slot(o), align);
   Value* start =
       index_.address(context_.places[tensor].pointer, 0, element, index_.without_lanes(first));
@@ -212,7 +216,7 @@ bool StoreEmitter::store_by_lanes(size_t component, const std::vector<TileInstan
   return true;
 }
 
-// The values of a piece's copies, a vector each, become a piece of a row for each lane.
+// The values of a piece's instances, a vector each, become a piece of a row for each lane.
 void StoreEmitter::store_rows(size_t component, const TileInstance& first,
                               std::vector<Value*> vectors) {
   const DType dtype = program_.graph.info(stage_.results[component]).dtype;
@@ -226,16 +230,17 @@ void StoreEmitter::store_rows(size_t component, const TileInstance& first,
                                 llvm::Align(size_of(dtype)));
 }
 
-// Lanes of the selected copy (or whether it, without lanes) that have a place in memory; no value
-// when all do.
-Emitted StoreEmitter::stored_mask(const TileInstance& copy) {
+// Lanes of the selected instance (or whether it, without lanes) that have a place in memory; no
+// value when all do.
+Emitted StoreEmitter::stored_mask(const TileInstance& instance) {
   Constraints inside;
   for (const AffineConstraint& constraint : has_place_) inside.push_back(&constraint);
-  return masks_.both(masks_.all_of(inside),
-                     shape_.lanes_in_reduction() ? Emitted{} : masks_.first_lanes(copy.live_lanes));
+  return masks_.both(masks_.all_of(inside), shape_.lanes_in_reduction()
+                                                ? Emitted{}
+                                                : masks_.first_lanes(instance.live_lanes));
 }
 
-// Element of component `k`'s buffer that the selected copy defines.
+// Element of component `k`'s buffer that the selected instance defines.
 Affine StoreEmitter::result_form(size_t component) const {
   const TensorPlace& place = context_.places[stage_.results[component]];
   Affine form;
@@ -246,15 +251,8 @@ Affine StoreEmitter::result_form(size_t component) const {
   return index_.resolve(form);
 }
 
-Value* StoreEmitter::load_result(size_t component, const TileInstance& copy) {
-  masks_.select(copy);
-  const TensorId tensor = stage_.results[component];
-  const TensorPlace& place = context_.places[tensor];
-  const DType dtype = program_.graph.info(tensor).dtype;
-  llvm::Type* element = body_.memory_type(dtype);
-  const llvm::Align align(size_of(dtype));
-  const Affine form = result_form(component);
-  const Emitted mask = stored_mask(copy);
+Value* StoreEmitter::load_result(size_t component, const TileInstance& instance) {
+  const auto& [place, dtype, element, align, form, mask] = place_of(component, instance);
   if (!shape_.lane_loop || shape_.lanes_in_reduction()) {
     Value* pointer = index_.address(place.pointer, 0, element, form);
     if (mask.value) pointer = builder_.CreateSelect(mask.value, pointer, place.pointer);

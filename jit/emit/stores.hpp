@@ -36,6 +36,15 @@ class StoreEmitter {
   llvm::Value* load_result(size_t component, const TileInstance& instance);
 
  private:
+  struct ResultPlace {
+    const TensorPlace& buffer;
+    DType dtype;
+    llvm::Type* element;
+    llvm::Align align;
+    Affine form;   // of the element in the buffer
+    Emitted mask;  // of what has a place
+  };
+  ResultPlace place_of(size_t component, const TileInstance& instance);
   Affine result_form(size_t component) const;
   Emitted stored_mask(const TileInstance& instance);
   bool store_by_lanes(size_t component, const std::vector<TileInstance>& instances,

@@ -32,10 +32,6 @@ struct PrintedExpressions {
 PrintedExpressions print_expressions(const Graph& graph, std::span<const ExprId> roots,
                                      const LeafNames& names, std::string_view let_prefix);
 
-/// Printed names of all tensors: their own, or with a suffix where the notation reserves the word
-/// or two are equal.
-std::vector<std::string> printed_tensor_names(const Graph& graph);
-
 /// A literal of that value that reads back to the same bits: shortest decimal, nan_bits(0x...) for
 /// unusual NaNs. Float literals always carry a point or an exponent (or are inf or nan).
 std::string literal_text(const Node& constant);

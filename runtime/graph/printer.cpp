@@ -29,14 +29,6 @@ std::string joined(std::span<const std::string> parts, std::string_view separato
 
 std::string parenthesised(std::span<const std::string> parts) { return "(" + joined(parts) + ")"; }
 
-// "float(4, 6) A"; a scalar is "float s".
-std::string declaration(const TensorInfo& info, const std::string& name) {
-  std::vector<std::string> extents;
-  for (int64_t extent : info.shape) extents.push_back(std::to_string(extent));
-  return std::string(text_name_of(info.dtype)) + (extents.empty() ? "" : parenthesised(extents)) +
-         " " + name;
-}
-
 // A row with its positive terms on the left and its negative ones on the right.
 std::string row_text(const Affine& row, std::string_view relation,
                      std::span<const std::string> names) {
@@ -354,6 +346,13 @@ class GraphPrinter {
 };
 
 }  // namespace
+
+std::string declaration(const TensorInfo& info, const std::string& name) {
+  std::vector<std::string> extents;
+  for (int64_t extent : info.shape) extents.push_back(std::to_string(extent));
+  return std::string(text_name_of(info.dtype)) + (extents.empty() ? "" : parenthesised(extents)) +
+         " " + name;
+}
 
 std::vector<std::string> default_axis_names(const Domain& domain) {
   static constexpr std::string_view kLetters = "ijklmnopq";

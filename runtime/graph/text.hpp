@@ -30,6 +30,11 @@ enum class LongConstants : uint8_t { Whole, Elided };
 std::string print(const Graph& graph, LongConstants constants = LongConstants::Whole);
 /// One stage of a graph, as a line (or lines) of that text.
 std::string print_stage(const Graph& graph, const Stage& stage);
+/// "float(4, 6) A"; a scalar is "float s".
+std::string declaration(const TensorInfo& info, const std::string& name);
+/// The names that tensors print with, by TensorId: their own, or with a suffix where the notation
+/// reserves the word or two are equal.
+std::vector<std::string> printed_tensor_names(const Graph& graph);
 /// A line of that text in parts: "m(i) max=!", "let t0 = ...;", "t0 * x(i, r_j)", "r_j <= i".
 struct StatementText {
   std::vector<std::string> axes;  // their names in it, which no tensor has

@@ -42,11 +42,14 @@ constexpr Move kMoves[] = {{"down", 0.75}, {"up", 1.25}, {"least", 0}, {"most", 
 // Whole numbers move by one at least, and stay above 0: some divide.
 Thresholds moved(const ThresholdRow& row, const Move& move) {
   Thresholds thresholds;
-  const double now = row.set(thresholds, row.value * move.factor);
-  if (now == row.value) row.set(thresholds, row.value + (move.factor < 1 ? -1 : 1));
-  Thresholds rounding;
-  const bool whole = row.set(rounding, 0.25) != 0.25;
-  if (whole && move.factor < 1) row.set(thresholds, std::max(1.0, std::min(now, row.value - 1)));
+  const bool whole = row.set(thresholds, 0.25) != 0.25;
+  const double wanted = row.value * move.factor;
+  if (!whole)
+    row.set(thresholds, wanted);
+  else if (move.factor < 1)
+    row.set(thresholds, std::max(1.0, std::min(wanted, row.value - 1)));
+  else
+    row.set(thresholds, std::max(wanted, row.value + 1));
   return thresholds;
 }
 

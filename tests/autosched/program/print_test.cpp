@@ -65,6 +65,19 @@ TEST(PrintProgram, AxesKeepClearOfNamesOfTensors) {
 )");
 }
 
+// "where" is a word of the notation: the tensor has one name in heads and statements.
+TEST(PrintProgram, TensorsHaveTheNamesOfTheirStatements) {
+  Builder b;
+  const TensorId x = b.input("x", {3});
+  const TensorId where = b.stage("where", {3}, 1, CombinerKind::None, b.at(x, {b.axis(0)}));
+  b.output(where);
+  const std::string text = print(plain(b.graph));
+  const std::string name = graph::printed_tensor_names(b.graph)[where.value];
+  EXPECT_NE(name, "where");
+  EXPECT_EQ(text, "kernel 0: float(3) " + name + " (argument)\n  serial i in 0:3\n    " + name +
+                      "(i) = x(i)\n");
+}
+
 TEST(PrintProgram, ConditionsStandWithTheStatement) {
   EXPECT_EQ(print(started("def f(float(4, 4) a) -> (s) {\n"
                           "  s(i) +=! a(i, r_j) where i in 0:4, r_j in 0:4, r_j <= i\n}")),
