@@ -58,6 +58,14 @@ inline Graph matmul_graph(int64_t m, int64_t n, int64_t k) {
   return b.graph;
 }
 
+/// C(48, 64) += A(48, 100) B(100, 64) in register tiles of 12 rows and two vectors of 16.
+inline Program tiled_product() {
+  Program p = initial_program(matmul_graph(48, 64, 100), 1, 512);
+  p = vectorize(std::move(p), 0, 1, 16);
+  p = unroll(std::move(p), 0, 0, 12);
+  return unroll(std::move(p), 0, 1, 2);
+}
+
 inline Graph product_graph(int64_t m, int64_t n, int64_t k, bool transpose_a, bool transpose_b) {
   Builder b;
   const auto input = [&](const char* name, int64_t rows, int64_t columns, bool transposed) {

@@ -11,16 +11,9 @@
 namespace adjit::sched {
 namespace {
 
-Program tiled_for_footprint() {
-  Program p = initial_program(matmul_graph(48, 64, 100), 1, 512);
-  p = vectorize(std::move(p), 0, 1, 16);
-  p = unroll(std::move(p), 0, 0, 12);
-  return unroll(std::move(p), 0, 1, 2);
-}
-
 TEST(Footprint, ATileTouchesTheLinesOfItsOperands) {
   // Path i/12, j/32, r0, i, j/16, j: the example of footprint.hpp.
-  const Program p = tiled_for_footprint();
+  const Program p = tiled_product();
   const PlacedNest placed = placed_nests(p, p.kernels[0]).front();
   ASSERT_EQ(placed.path.size(), 6U);
   const Walk& b = *std::ranges::find(placed.walks, p.graph.inputs[1], &Walk::tensor);

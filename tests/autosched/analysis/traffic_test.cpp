@@ -12,16 +12,9 @@
 namespace adjit::sched {
 namespace {
 
-Program tiled_for_traffic() {
-  Program p = initial_program(matmul_graph(48, 64, 100), 1, 512);
-  p = vectorize(std::move(p), 0, 1, 16);
-  p = unroll(std::move(p), 0, 0, 12);
-  return unroll(std::move(p), 0, 1, 2);
-}
-
 TEST(Traffic, WhatFitsACacheEntersItOnce) {
   // A is 19,200 bytes, B 25,600, C 12,288: more than the first cache, little for the second.
-  const Program p = tiled_for_traffic();
+  const Program p = tiled_product();
   const KernelFeatures cold = features_of(p, p.kernels[0], kOneCore, {1e12, {}});
   EXPECT_EQ(cold.array_bytes, 4 * (48 * 100 + 100 * 64 + 48 * 64));
   const Traffic& moved = cold.nests[0].traffic;

@@ -10,15 +10,10 @@
 #include "tests/rooms.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 #include "tests/runtime/diff/table.hpp"
+#include "tests/runtime/graph/array_values.hpp"
 
 namespace adjit::testing {
 namespace {
-
-std::vector<double> values(const Array& array) {
-  std::vector<double> list;
-  for (int64_t k = 0; k < array.element_count(); ++k) list.push_back(array.at(k));
-  return list;
-}
 
 // Gradient of sum(output 0) with respect to input 0, with and without clean-up (which must agree).
 std::vector<double> gradient_of_sum(const Graph& forward, const std::vector<Array>& inputs) {

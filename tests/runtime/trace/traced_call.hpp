@@ -15,6 +15,7 @@
 #include "runtime/trace/ops/operator.hpp"
 #include "runtime/trace/trace.hpp"
 #include "tests/rooms.hpp"
+#include "tests/runtime/graph/array_values.hpp"
 
 namespace adjit::testing {
 
@@ -65,12 +66,6 @@ inline std::vector<Array> run_all(std::string_view name, const std::vector<Array
 inline Array run(std::string_view name, const std::vector<Array>& inputs,
                  const std::string& attributes = "{}") {
   return run_all(name, inputs, attributes)[0];
-}
-
-inline std::vector<double> values(const Array& array) {
-  std::vector<double> all;
-  for (int64_t k = 0; k < array.element_count(); ++k) all.push_back(array.at(k));
-  return all;
 }
 
 using Values = std::vector<double>;

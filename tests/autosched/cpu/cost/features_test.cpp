@@ -10,12 +10,6 @@
 namespace adjit::sched {
 namespace {
 
-Program tiled_product() {
-  Program p = initial_program(matmul_graph(48, 64, 100), 1, 512);
-  p = vectorize(std::move(p), 0, 1, 16);
-  p = unroll(std::move(p), 0, 0, 12);
-  return unroll(std::move(p), 0, 1, 2);
-}
 NestFeatures only_nest(const Program& p) {
   const KernelFeatures f = features_of(p, p.kernels.at(0), kOneCore, residence_of(p));
   EXPECT_EQ(f.nests.size(), 1U);

@@ -11,15 +11,10 @@
 #include "runtime/graph/verify.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/diff/forwards.hpp"
+#include "tests/runtime/graph/array_values.hpp"
 
 namespace adjit::testing {
 namespace {
-
-std::vector<double> list_of(const Array& array) {
-  std::vector<double> list;
-  for (int64_t k = 0; k < array.element_count(); ++k) list.push_back(array.at(k));
-  return list;
-}
 
 // The gradient by x of y(i) = combine over j of x(i, j), with a cotangent of `dy` everywhere.
 std::vector<double> reduced_gradient(CombinerKind kind, Ties ties, int64_t rows, int64_t columns,
@@ -31,7 +26,7 @@ std::vector<double> reduced_gradient(CombinerKind kind, Ties ties, int64_t rows,
   const std::vector<Array> inputs{
       Array::of(DType::Float64, {rows, columns}, values),
       Array::of(DType::Float64, {rows}, std::vector<double>(static_cast<size_t>(rows), dy))};
-  return list_of(interpret(vjp(forward, {{0}, {0}}), inputs)[0]);
+  return testing::values(interpret(vjp(forward, {{0}, {0}}), inputs)[0]);
 }
 
 TEST(Reducers, SumsReachEveryPoint) {
@@ -66,7 +61,7 @@ TEST(Reducers, AMaximumKeepsTheNumberOfItsWinner) {
   verify(g);
   const std::vector<Array> in{Array::of(DType::Float64, {2, 2, 3},
                                         std::vector<double>{0, 1, 2, 3, 9, 9, 4, 4, 4, 4, 4, 4})};
-  EXPECT_EQ(list_of(interpret(g, in)[0]), (std::vector<double>{4, 0})) << "row-major, the first";
+  EXPECT_EQ(values(interpret(g, in)[0]), (std::vector<double>{4, 0})) << "row-major, the first";
 }
 
 TEST(Reducers, NumbersOfMorePointsThanInt32HoldsAreInt64) {
@@ -136,7 +131,7 @@ TEST(Reducers, TheLastWriterOfAnElementIsFound) {
   verify(g);
   const std::vector<Array> in{Array::zeros(DType::Float64, {5}),
                               Array::of(DType::Int64, {5}, std::vector<double>{0, 2, 0, 7, -1})};
-  EXPECT_EQ(list_of(interpret(g, in)[0]), (std::vector<double>{2, -1, 1}));
+  EXPECT_EQ(values(interpret(g, in)[0]), (std::vector<double>{2, -1, 1}));
 }
 
 // The element that each point reaches is the one that the scatter writes, in every mode.
