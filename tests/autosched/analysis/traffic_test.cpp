@@ -80,7 +80,7 @@ TEST(Traffic, LinesThatAreLostAreFetchedAgain) {
   const double by_column = lines(plain(g, 1));
   const double by_line = lines(vectorize(plain(g, 1), 0, 0, 16));
   EXPECT_GT(by_column, 8 * by_line);
-  EXPECT_NEAR(by_line, 4096 * 64 * 4 / 64, 0.1 * by_line);
+  EXPECT_NEAR(by_line, 4096.0 * 64 * 4 / 64, 0.1 * by_line);
 }
 
 }  // namespace
