@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "autosched/analysis/work.hpp"
+#include "jit/emit/memory_types.hpp"
 #include "jit/emit/operations.hpp"
 #include "runtime/expr/interval.hpp"
 
@@ -36,8 +37,7 @@ size_t BodyEmitter::KeyHash::operator()(const Key& k) const {
 }
 
 BodyEmitter::BodyEmitter(const Graph& graph, const Stage& stage, std::vector<Affine> axes,
-                         std::vector<Interval> axis_ranges,
-                         std::vector<CopyVariable> copy_variables,
+                         std::vector<Interval> axis_ranges, std::vector<UnrolledVariable> unrolled,
                          std::optional<size_t> lane_variable, const TensorPlaces& places,
                          llvm::IRBuilder<>& builder, Scopes& scopes, IndexEmitter& index,
                          VectorMath& math)
@@ -52,7 +52,7 @@ BodyEmitter::BodyEmitter(const Graph& graph, const Stage& stage, std::vector<Aff
       math_(math),
       domain_(stage.domain),
       ranges_(std::move(axis_ranges)),
-      copy_variables_(std::move(copy_variables)) {
+      unrolled_(std::move(unrolled)) {
   analyse(lane_variable);
 }
 
@@ -115,15 +115,15 @@ bool BodyEmitter::in_bounds(ExprId read) {
 }
 
 void BodyEmitter::analyse(std::optional<size_t> lane_variable) {
-  if (copy_variables_.size() > kMaxCopyVariables)
+  if (unrolled_.size() > kMaxUnrolledLoops)
     throw Error(ErrorCode::Schedule, "stage '" + graph_.info(stage_.results[0]).name + "' has " +
-                                         std::to_string(copy_variables_.size()) +
+                                         std::to_string(unrolled_.size()) +
                                          " unrolled loops; at most " +
-                                         std::to_string(kMaxCopyVariables) + " fit one nest");
+                                         std::to_string(kMaxUnrolledLoops) + " fit one nest");
   const auto copies_of_axis = [&](size_t axis) {
     uint64_t mask = 0;
-    for (size_t k = 0; k < copy_variables_.size(); ++k)
-      if (axes_[axis].coefficient(copy_variables_[k].variable) != 0) mask |= copy_bits(k);
+    for (size_t k = 0; k < unrolled_.size(); ++k)
+      if (axes_[axis].coefficient(unrolled_[k].variable) != 0) mask |= trip_bits(k);
     return mask;
   };
   std::vector<ExprId> roots = stage_.bodies;
@@ -179,7 +179,7 @@ std::optional<Affine> BodyEmitter::placed_form(ExprId id) {
 
 BodyEmitter::Key BodyEmitter::key(ExprId id, const Point& point) const {
   const Dependence& d = dependence_.at(id.value);
-  return {id.value, point.copy & d.copies, d.masked ? point.active.value : nullptr};
+  return {id.value, point.instance & d.copies, d.masked ? point.active.value : nullptr};
 }
 
 const Emitted* BodyEmitter::find(ExprId id, const Point& point) const {
@@ -238,7 +238,7 @@ Emitted BodyEmitter::operator()(ExprId root, const Point& point) {
 Emitted BodyEmitter::evaluate(ExprId id, const Point& point) {
   const Node& node = pool_[id];
   if (node.op == Op::Constant) {
-    llvm::Type* type = scalar_type(node.dtype);
+    llvm::Type* type = register_type(builder_, node.dtype);
     if (is_float(node.dtype)) return {llvm::ConstantFP::get(type, *pool_.value(id)), 0};
     return {llvm::ConstantInt::get(type, static_cast<uint64_t>(*pool_.int_value(id))), 0};
   }
@@ -377,8 +377,8 @@ bool BodyEmitter::divides_often(ExprId id, std::span<const Emitted> operands) co
   const uint64_t shared = dependence_.at(id.value).copies & ~dependence_.at(divisor.value).copies;
   int64_t divisions =
       scopes_.trips(operands[1].depth, std::max(operands[0].depth, operands[1].depth));
-  for (size_t k = 0; k < copy_variables_.size(); ++k)
-    if (shared & copy_bits(k)) divisions *= copy_variables_[k].trips;
+  for (size_t k = 0; k < unrolled_.size(); ++k)
+    if (shared & trip_bits(k)) divisions *= unrolled_[k].trips;
   // Making it ready takes as long as two or three, and takes registers.
   return divisions >= 8;
 }

@@ -11,77 +11,30 @@
 #include <llvm/IR/IRBuilder.h>
 
 #include "autosched/program/program.hpp"
+#include "jit/emit/emitted.hpp"
 #include "jit/emit/index.hpp"
+#include "jit/emit/instance_number.hpp"
 #include "jit/emit/join.hpp"
 #include "jit/emit/lane_windows.hpp"
 #include "jit/emit/math/vector_math.hpp"
+#include "jit/emit/places.hpp"
 
 namespace adjit::emit {
 
-/// Where a kernel finds a tensor.
-struct TensorPlace {
-  llvm::Value* pointer = nullptr;
-  size_t depth = 0;              // scope from which on its elements may be read
-  std::vector<int64_t> strides;  // in elements
-  std::vector<Affine>
-      origin;  // per dimension, over kernel variables: what index 0 of the buffer stands for
-  /// Buffers of the kernel: vectors may be read past the end of a row (of the last one, too), and
-  /// vectors of `row_lanes` from the beginning of a row may be stored past it (0: they may not).
-  bool readable_beyond = false;
-  int64_t row_lanes = 0;
-  std::optional<size_t> slot = {};  // of a tensor in memory: see TensorPlaces::pointers
-};
-
-/// Where a kernel finds the tensors that it reads or writes.
-class TensorPlaces {
- public:
-  TensorPlace& operator[](TensorId tensor) { return places_[tensor.value]; }
-  const TensorPlace& operator[](TensorId tensor) const {
-    const auto found = places_.find(tensor.value);
-    invariant(found != places_.end(), "a kernel reads a tensor that it was not given");
-    return found->second;
-  }
-  /// The array of the pointers that the kernel was given: a tensor's is at its slot.
-  llvm::Value* pointers() const { return pointers_; }
-  void set_pointers(llvm::Value* pointers) { pointers_ = pointers; }
-
- private:
-  std::unordered_map<uint32_t, TensorPlace> places_;  // a graph has many more
-  llvm::Value* pointers_ = nullptr;
-};
-
-/// A machine value and the outermost scope that holds it.
-struct Emitted {
-  llvm::Value* value = nullptr;
-  size_t depth = 0;
-};
-
-/// The point being evaluated: the index emitter's fixed variables say where it is.
-struct Point {
-  uint64_t copy = 0;  // 8 bits per copy variable: its trip number
-  Emitted active;     // lanes (or i1) that may touch memory; null: all
-};
-/// A kernel variable that is fixed per copy, and its trips.
-struct CopyVariable {
-  size_t variable;
+/// An unrolled loop of the tile.
+struct UnrolledVariable {
+  size_t variable;  // of the kernel: fixed per instance
   int64_t trips;
 };
-inline constexpr size_t kMaxCopyVariables = 8;
-/// The bits of Point::copy that hold a copy variable's trip.
-constexpr uint64_t copy_bits(size_t variable) { return uint64_t{0xff} << (8 * variable); }
-inline constexpr int64_t kMaxCopies = 255;  // of one of them
-
-/// How many leading lanes a mask keeps, if it is a constant and these are all that it keeps.
-std::optional<unsigned> leading_lanes(const llvm::Value* mask);
 
 /// Evaluates expressions of one stage. Axes are affine forms over the kernel's variables.
 class BodyEmitter {
  public:
   /// `axis_ranges`: the values an axis takes (wider than its extent where a region is clipped).
-  /// `copy_variables`: at most kMaxCopyVariables.
+  /// `unrolled`: at most kMaxUnrolledLoops.
   /// `lane_variable`: the one in lanes, if any.
   BodyEmitter(const Graph& graph, const Stage& stage, std::vector<Affine> axes,
-              std::vector<Interval> axis_ranges, std::vector<CopyVariable> copy_variables,
+              std::vector<Interval> axis_ranges, std::vector<UnrolledVariable> unrolled,
               std::optional<size_t> lane_variable, const TensorPlaces& places,
               llvm::IRBuilder<>& builder, Scopes& scopes, IndexEmitter& index, VectorMath& math);
 
@@ -110,9 +63,6 @@ class BodyEmitter {
   /// Those of the first `live` lanes (`begin`: the first lane's, as far as loops decide it).
   LaneRows rows_of_lanes(TensorId tensor, const Affine& begin,
                          const std::vector<std::pair<Emitted, int64_t>>& data, unsigned live);
-  /// Vectors whose 16-byte parts hold a piece of a row each (of rows r, r + G, ... in vector r of
-  /// G), as vectors that hold an element of each row; and the other way round.
-  std::vector<llvm::Value*> transposed(const std::vector<llvm::Value*>& rows);
   /// Whether no element lies before the tensor's first.
   bool lies_forwards(TensorId tensor) const;
   /// Whether every read is in bounds, of a whole tensor, wherever the axes are in range: then
@@ -158,17 +108,8 @@ class BodyEmitter {
   /// The pointer of a masked load, kept near its tensor where the load is off.
   llvm::Value* near_tensor(llvm::Value* pointer, TensorId tensor, const Affine& first,
                            const std::vector<Emitted>& conditions);
-  /// Lanes of memory under a mask, of elements side by side; the others are 0.
-  llvm::Value* masked_load(llvm::FixedVectorType* type, llvm::Value* pointer, llvm::Align align,
-                           llvm::Value* mask);
   /// A value in all lanes.
   llvm::Value* splat(Emitted value);
-  /// Register type of a dtype: Bool i1, half types float.
-  llvm::Type* scalar_type(DType dtype) const;
-  llvm::Type* memory_type(DType dtype) const;
-  /// Loads and stores convert between the two.
-  llvm::Value* from_memory(llvm::Value* value, DType dtype);
-  llvm::Value* to_memory(llvm::Value* value, DType dtype);
 
  private:
   struct Key {
@@ -289,7 +230,7 @@ class BodyEmitter {
     uint64_t serial;
   };
   std::unordered_map<llvm::Value*, ReadyDivisor> divisors_;
-  std::vector<CopyVariable> copy_variables_;
+  std::vector<UnrolledVariable> unrolled_;
   std::optional<size_t> ahead_;  // loop variable whose next iteration's reads are fetched
   bool branched_ = false, rows_hold_ = false;
   std::vector<int64_t> copy_trips_;  // per copy variable; empty: not known

@@ -5,19 +5,13 @@
 #include <limits>
 #include <unordered_map>
 
+#include "jit/emit/memory_types.hpp"
 #include "jit/emit/operations.hpp"
 
 namespace adjit::emit {
 namespace {
 
 using llvm::Value;
-
-llvm::Type* register_type(llvm::IRBuilder<>& builder, DType dtype) {
-  if (dtype == DType::Bool) return builder.getInt1Ty();
-  if (dtype == DType::Float64) return builder.getDoubleTy();
-  if (is_float(dtype)) return builder.getFloatTy();
-  return builder.getIntNTy(static_cast<unsigned>(8 * size_of(dtype)));
-}
 
 bool compares_unsigned(DType dtype) { return dtype == DType::UInt8 || dtype == DType::Bool; }
 

@@ -5,54 +5,12 @@
 #include <llvm/IR/Module.h>
 
 #include "jit/emit/body.hpp"
+#include "jit/emit/lane_memory.hpp"
+#include "jit/emit/memory_types.hpp"
 
 namespace adjit::emit {
 
 using llvm::Value;
-
-llvm::Type* BodyEmitter::scalar_type(DType dtype) const {
-  switch (dtype) {
-    case DType::Bool: return builder_.getInt1Ty();
-    case DType::Float16:
-    case DType::BFloat16:
-    case DType::Float32: return builder_.getFloatTy();
-    case DType::Float64: return builder_.getDoubleTy();
-    default: return builder_.getIntNTy(static_cast<unsigned>(8 * size_of(dtype)));
-  }
-}
-
-llvm::Type* BodyEmitter::memory_type(DType dtype) const {
-  switch (dtype) {
-    case DType::Bool: return builder_.getInt8Ty();
-    case DType::Float16:
-    case DType::BFloat16: return builder_.getInt16Ty();
-    default: return scalar_type(dtype);
-  }
-}
-
-Value* BodyEmitter::from_memory(Value* value, DType dtype) {
-  switch (dtype) {
-    case DType::Bool:
-      return builder_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType()));
-    case DType::Float16: return math_.extend_half(value);
-    case DType::BFloat16: return math_.extend_bfloat(value);
-    default: return value;
-  }
-}
-
-Value* BodyEmitter::to_memory(Value* value, DType dtype) {
-  switch (dtype) {
-    case DType::Bool: {
-      llvm::Type* type = builder_.getInt8Ty();
-      if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType()))
-        type = llvm::FixedVectorType::get(type, vector->getNumElements());
-      return builder_.CreateZExt(value, type);
-    }
-    case DType::Float16: return math_.truncate_half(value);
-    case DType::BFloat16: return math_.truncate_bfloat(value);
-    default: return value;
-  }
-}
 
 Emitted BodyEmitter::read(ExprId id, const Point& point) {
   const TensorId tensor = pool_.read_tensor(id);
@@ -184,7 +142,7 @@ Emitted BodyEmitter::conjunction(const std::vector<Emitted>& conditions, bool in
 
 Emitted BodyEmitter::load_uniform(const Address& address, const TensorPlace& place, DType dtype,
                                   const std::vector<Emitted>& conditions) {
-  llvm::Type* type = memory_type(dtype);
+  llvm::Type* type = memory_type(builder_, dtype);
   const llvm::Align align(size_of(dtype));
   size_t depth = std::max(place.depth, index_.depth(address.form));
   for (const auto& [value, stride] : address.data) depth = std::max(depth, value.depth);
@@ -209,7 +167,7 @@ Emitted BodyEmitter::load_uniform(const Address& address, const TensorPlace& pla
       }
       pointer = builder_.CreateSelect(condition.value, pointer, zero);
     }
-    return from_memory(builder_.CreateAlignedLoad(type, pointer, align), dtype);
+    return from_memory(builder_, math_, builder_.CreateAlignedLoad(type, pointer, align), dtype);
   });
   // A predicate that differs between lanes selects lane by lane.
   Emitted result{loaded, depth};
@@ -262,30 +220,6 @@ Value* BodyEmitter::near_tensor(Value* pointer, TensorId tensor, const Affine& f
   return pointer;
 }
 
-// Lanes that are off are 0. Vectors wider than the registers are loaded register by register: LLVM
-// 19 loads all lanes of a part whose lanes it knows to be off.
-Value* BodyEmitter::masked_load(llvm::FixedVectorType* type, Value* pointer, llvm::Align align,
-                                Value* mask) {
-  Value* zero = llvm::Constant::getNullValue(type);
-  const unsigned lanes = type->getNumElements();
-  if (const auto* known = llvm::dyn_cast<llvm::Constant>(mask); known && known->isNullValue())
-    return zero;
-  if (type->getPrimitiveSizeInBits() <= static_cast<unsigned>(math_.features().vector_bits))
-    return builder_.CreateMaskedLoad(type, pointer, align, mask, zero);
-  auto* half = llvm::FixedVectorType::get(type->getElementType(), lanes / 2);
-  std::array<Value*, 2> halves;
-  llvm::SmallVector<int, 64> all;
-  for (const unsigned first : {0u, lanes / 2}) {
-    llvm::SmallVector<int, 64> some;
-    for (unsigned lane = 0; lane < lanes / 2; ++lane)
-      some.push_back(static_cast<int>(first + lane));
-    Value* from = builder_.CreateConstInBoundsGEP1_64(type->getElementType(), pointer, first);
-    halves[first > 0] = masked_load(half, from, align, builder_.CreateShuffleVector(mask, some));
-    all.append(some);
-  }
-  return builder_.CreateShuffleVector(halves[0], halves[1], all);
-}
-
 // Whole vectors of memory, of which every lane takes one element.
 Value* BodyEmitter::load_windows(const Address& address, const TensorPlace& place,
                                  llvm::Type* element, const LaneWindows& windows,
@@ -302,8 +236,8 @@ Value* BodyEmitter::load_windows(const Address& address, const TensorPlace& plac
     llvm::SmallVector<int, 64> held(lanes, -1);  // lane by lane: where the result has it
     for (size_t w = 0; w < pointers.size(); ++w) {
       const LaneWindows::Window& window = windows.windows()[w];
-      Value* loaded =
-          masked_load(type, pointers[w], llvm::Align(size_of(dtype)), window_mask(window, mask));
+      Value* loaded = emit::load_lanes(builder_, math_.features(), type, pointers[w],
+                                       llvm::Align(size_of(dtype)), window_mask(window, mask));
       // The first window's lanes get their places together with the second one's.
       const int base = result ? static_cast<int>(lanes) : 0;
       for (unsigned lane = 0; lane < lanes; ++lane)
@@ -319,7 +253,7 @@ Value* BodyEmitter::load_windows(const Address& address, const TensorPlace& plac
     }
     invariant(result != nullptr, "lanes take their elements of no vector");
     if (mask.value && windows.shared()) result = builder_.CreateSelect(mask.value, result, zero);
-    return from_memory(result, dtype);
+    return from_memory(builder_, math_, result, dtype);
   });
 }
 
@@ -376,7 +310,7 @@ void BodyEmitter::fetch_next(const Address& address, const Affine& first, Value*
 Emitted BodyEmitter::load_lanes(const Address& address, TensorId tensor, DType dtype,
                                 const std::vector<Emitted>& conditions) {
   const TensorPlace& place = places_[tensor];
-  llvm::Type* element = memory_type(dtype);
+  llvm::Type* element = memory_type(builder_, dtype);
   auto* type = llvm::FixedVectorType::get(element, index_.lanes());
   const llvm::Align align(size_of(dtype));
   const Emitted mask = conjunction(conditions, true);
@@ -401,10 +335,11 @@ Emitted BodyEmitter::load_lanes(const Address& address, TensorId tensor, DType d
                            lanes_mask = builder_.CreateVectorReverse(lanes_mask);
                          fetch_next(address, first, pointer, element);
                          Value* loaded = lanes_mask
-                                             ? masked_load(type, pointer, align, lanes_mask)
+                                             ? emit::load_lanes(builder_, math_.features(), type,
+                                                                pointer, align, lanes_mask)
                                              : builder_.CreateAlignedLoad(type, pointer, align);
                          if (reversed) loaded = builder_.CreateVectorReverse(loaded);
-                         return from_memory(loaded, dtype);
+                         return from_memory(builder_, math_, loaded, dtype);
                        }),
             depth};
   }
@@ -413,7 +348,7 @@ Emitted BodyEmitter::load_lanes(const Address& address, TensorId tensor, DType d
       if (const LaneWindows windows(*pattern); windows.worthwhile())
         return {load_windows(address, place, element, windows, mask, depth, dtype), depth};
   if (graph_.info(tensor).element_count() == 0)
-    return {llvm::Constant::getNullValue(from_memory(zero, dtype)->getType()), 0};
+    return {llvm::Constant::getNullValue(from_memory(builder_, math_, zero, dtype)->getType()), 0};
   // Without a mask, every lane's element is in the tensor, and what they share goes into the
   // pointer.
   const bool apart = !mask.value;
@@ -424,11 +359,13 @@ Emitted BodyEmitter::load_lanes(const Address& address, TensorId tensor, DType d
   const Emitted lanes = lane_offsets(tensor, rest, address.data);
   depth = std::max(depth, lanes.depth);
   Value* all = mask.value ? splat(mask) : nullptr;
-  return {
-      scopes_.at(
-          depth,
-          [&] { return from_memory(gather(element, pointer, lanes.value, all, forwards), dtype); }),
-      depth};
+  return {scopes_.at(depth,
+                     [&] {
+                       return from_memory(builder_, math_,
+                                          gather(element, pointer, lanes.value, all, forwards),
+                                          dtype);
+                     }),
+          depth};
 }
 
 }  // namespace adjit::emit

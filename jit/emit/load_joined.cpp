@@ -10,6 +10,8 @@
 #include <llvm/IR/Module.h>
 
 #include "jit/emit/body.hpp"
+#include "jit/emit/lane_memory.hpp"
+#include "jit/emit/memory_types.hpp"
 #include "jit/emit/operations.hpp"
 
 namespace adjit::emit {
@@ -141,7 +143,7 @@ std::vector<Affine> BodyEmitter::part_addresses(const Join& join) {
 
 Emitted BodyEmitter::load_joined(const Join& join, const Point& point) {
   const DType dtype = pool_.dtype(join.reads[0]);
-  llvm::Type* element = memory_type(dtype);
+  llvm::Type* element = memory_type(builder_, dtype);
   const std::vector<Affine> addresses = part_addresses(join);
   std::vector<int64_t> slots, constants;
   size_t variables = 0, written = 0;  // scope from which on all parts may be read
@@ -201,7 +203,7 @@ Emitted BodyEmitter::load_joined(const Join& join, const Point& point) {
 // written in the scope `written` or outside of it.
 Emitted BodyEmitter::load_at(const Emitted& pointer, const Affine& form, DType dtype,
                              size_t written, const Point& point) {
-  llvm::Type* element = memory_type(dtype);
+  llvm::Type* element = memory_type(builder_, dtype);
   const llvm::Align align(size_of(dtype));
   const bool apart = pointer.value->getType()->isVectorTy();
   const size_t depth = std::max({written, pointer.depth, index_.depth(form)});
@@ -209,7 +211,8 @@ Emitted BodyEmitter::load_at(const Emitted& pointer, const Affine& form, DType d
     Value* address = index_.address(pointer.value, pointer.depth, element, form);
     return {scopes_.at(depth,
                        [&] {
-                         return from_memory(builder_.CreateAlignedLoad(element, address, align),
+                         return from_memory(builder_, math_,
+                                            builder_.CreateAlignedLoad(element, address, align),
                                             dtype);
                        }),
             depth};
@@ -223,9 +226,10 @@ Emitted BodyEmitter::load_at(const Emitted& pointer, const Affine& form, DType d
     return {scopes_.at(inner,
                        [&] {
                          Value* loaded = mask.value
-                                             ? masked_load(type, address, align, mask.value)
+                                             ? emit::load_lanes(builder_, math_.features(), type,
+                                                                address, align, mask.value)
                                              : builder_.CreateAlignedLoad(type, address, align);
-                         return from_memory(loaded, dtype);
+                         return from_memory(builder_, math_, loaded, dtype);
                        }),
             inner};
   }
@@ -234,6 +238,7 @@ Emitted BodyEmitter::load_at(const Emitted& pointer, const Affine& form, DType d
                      [&] {
                        Value* address = builder_.CreateGEP(element, pointer.value, offsets);
                        return from_memory(
+                           builder_, math_,
                            builder_.CreateMaskedGather(type, address, align, mask.value,
                                                        llvm::Constant::getNullValue(type)),
                            dtype);

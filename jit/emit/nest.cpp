@@ -31,15 +31,15 @@ NestEmitter::NestEmitter(KernelContext& context, const Nest& nest)
       index_(context.index),
       combiner_(context.program.graph, stage_, context.builder, context.math),
       tile_limit_(shape_.tile_points) {
-  std::vector<CopyVariable> copy_variables;
+  std::vector<UnrolledVariable> unrolled;
   for (size_t k : shape_.unrolled_loops)
-    copy_variables.push_back({nest.loops[k].variable, nest.loops[k].trips});
+    unrolled.push_back({nest.loops[k].variable, nest.loops[k].trips});
   std::optional<size_t> lane_variable;
   if (shape_.lane_loop) lane_variable = nest.loops[*shape_.lane_loop].variable;
   std::vector<Interval> ranges = axis_ranges();
   std::vector<AffineConstraint> has_place = sort_rows();
-  body_.emplace(program_.graph, stage_, shape_.axes, std::move(ranges), copy_variables,
-                lane_variable, context.places, builder_, scopes_, index_, context.math);
+  body_.emplace(program_.graph, stage_, shape_.axes, std::move(ranges), unrolled, lane_variable,
+                context.places, builder_, scopes_, index_, context.math);
   body_->set_ahead(nest.ahead);
   masks_.emplace(shape_, builder_, scopes_, index_, *body_);
   stores_.emplace(context, shape_, tile_limit_, std::move(has_place), *body_, *masks_);

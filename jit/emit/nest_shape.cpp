@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "autosched/program/nests.hpp"
-#include "jit/emit/body.hpp"
+#include "jit/emit/instance_number.hpp"
 
 namespace adjit::emit {
 
@@ -26,10 +26,10 @@ NestShape::NestShape(const Program& program, const Nest& of)
       lanes = static_cast<unsigned>(loop.trips);
       continue;
     }
-    if (loop.trips > kMaxCopies)
+    if (loop.trips > kMaxUnrolledTrips)
       throw Error(ErrorCode::Schedule, "stage '" + program.graph.info(stage->results[0]).name +
                                            "' unrolls a loop " + std::to_string(loop.trips) +
-                                           " times; at most " + std::to_string(kMaxCopies) +
+                                           " times; at most " + std::to_string(kMaxUnrolledTrips) +
                                            " copies are made");
     unrolled_loops.push_back(k);
   }
@@ -117,7 +117,7 @@ std::vector<TileInstance> NestShape::instances(std::span<const int64_t> limits,
       for (int64_t trip = 0; trip < loop.trips; ++trip) {
         TileInstance one = instance;
         one.values[c] = trip * loop.step;
-        one.number |= static_cast<uint64_t>(trip) << (8 * c);
+        one.number = with_trip(one.number, c, trip);
         if (offset_along(loop.axis, one) < limits[loop.axis]) next.push_back(one);
       }
     found = std::move(next);

@@ -16,7 +16,7 @@ namespace adjit::emit {
 /// One of the bodies of a tile that stand side by side.
 struct TileInstance {
   std::vector<int64_t> values;  // per unrolled loop of the tile, its variable
-  uint64_t number = 0;          // their trips, a byte each (see Point)
+  uint64_t number = 0;          // see instance_number.hpp
   unsigned live_lanes = 0;      // lanes inside the axis
 };
 

@@ -1,35 +1,14 @@
-// jit/emit/row_pieces.cpp -- some lanes, and pieces of rows.
+// jit/emit/row_pieces.cpp -- pieces of rows, and what neighbouring instances hold of them.
 #include "jit/emit/row_pieces.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <numeric>
 
 #include "autosched/analysis/gather_access.hpp"
+#include "jit/emit/instance_number.hpp"
 
 namespace adjit::emit {
 
 using llvm::Value;
-
-void store_lanes(llvm::IRBuilder<>& builder, const VectorMath& math, Value* value, Value* pointer,
-                 llvm::Align align, Value* mask) {
-  const std::optional<unsigned> leading = leading_lanes(mask);
-  if (!leading || math.features().avx512vl) {
-    builder.CreateMaskedStore(value, pointer, align, mask);
-    return;
-  }
-  llvm::Type* element = llvm::cast<llvm::VectorType>(value->getType())->getElementType();
-  for (unsigned first = 0; first < *leading;) {
-    const unsigned lanes = std::bit_floor(*leading - first);
-    llvm::SmallVector<int, 64> piece(lanes);
-    std::iota(piece.begin(), piece.end(), static_cast<int>(first));
-    Value* part = lanes == 1 ? builder.CreateExtractElement(value, uint64_t{first})
-                             : builder.CreateShuffleVector(value, piece);
-    builder.CreateAlignedStore(part, builder.CreateConstInBoundsGEP1_64(element, pointer, first),
-                               align);
-    first += lanes;
-  }
-}
 
 int64_t elements_in_piece(const Program& program, const Stage& stage, size_t component) {
   return std::max<int64_t>(1, row_piece(program.graph, stage.results[component]));
@@ -38,28 +17,52 @@ int64_t elements_in_piece(const Program& program, const Stage& stage, size_t com
 std::vector<const TileInstance*> piece_with(const std::vector<TileInstance>& all,
                                             const TileInstance& instance, size_t along,
                                             int64_t elements) {
-  const auto length = static_cast<uint64_t>(elements);
-  const uint64_t bits = copy_bits(along), trip = (instance.number & bits) >> (8 * along);
+  const int64_t trip = trip_of(instance.number, along), first = trip - trip % elements;
   std::vector<const TileInstance*> piece;
-  for (uint64_t e = 0; length > 1 && e < length; ++e) {
-    const uint64_t number = (instance.number & ~bits) | (trip - trip % length + e) << (8 * along);
-    const auto found = std::ranges::find(all, number, &TileInstance::number);
+  for (int64_t e = 0; elements > 1 && e < elements; ++e) {
+    const auto found =
+        std::ranges::find(all, with_trip(instance.number, along, first + e), &TileInstance::number);
     if (found == all.end() || found->live_lanes != instance.live_lanes) return {};
     piece.push_back(&*found);
   }
   return piece;
 }
 
+std::vector<Value*> transposed(llvm::IRBuilder<>& builder, unsigned lanes,
+                               const std::vector<Value*>& rows) {
+  const auto group = static_cast<unsigned>(rows.size());
+  const auto interleave = [&](Value* a, Value* b, bool upper) {
+    llvm::SmallVector<int, 64> take;
+    for (unsigned part = 0; part < lanes; part += group)
+      for (unsigned e = 0; e < group / 2; ++e) {
+        const unsigned element = part + e + (upper ? group / 2 : 0);
+        take.push_back(static_cast<int>(element));
+        take.push_back(static_cast<int>(lanes + element));
+      }
+    return builder.CreateShuffleVector(a, b, take);
+  };
+  std::vector<Value*> vectors = rows;
+  for (unsigned done = 1; done < group; done *= 2) {
+    std::vector<Value*> next;
+    for (unsigned r = 0; r < group / 2; ++r) {
+      next.push_back(interleave(vectors[r], vectors[r + group / 2], false));
+      next.push_back(interleave(vectors[r], vectors[r + group / 2], true));
+    }
+    vectors = std::move(next);
+  }
+  return vectors;
+}
+
 std::vector<Value*> pieces_of_rows(llvm::IRBuilder<>& builder, unsigned lanes,
-                                   const std::vector<Value*>& transposed) {
-  const size_t length = transposed.size();
+                                   const std::vector<Value*>& vectors) {
+  const size_t length = vectors.size();
   invariant(length > 0, "a piece has no elements");
   std::vector<Value*> pieces;
   for (unsigned lane = 0; lane < lanes; ++lane) {
     llvm::SmallVector<int, 16> take;
     for (size_t e = 0; e < length; ++e)
       take.push_back(static_cast<int>(lane / length * length + e));
-    pieces.push_back(builder.CreateShuffleVector(transposed[lane % length], take));
+    pieces.push_back(builder.CreateShuffleVector(vectors[lane % length], take));
   }
   return pieces;
 }

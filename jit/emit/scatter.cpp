@@ -6,7 +6,9 @@
 
 #include "autosched/analysis/gather_access.hpp"
 #include "autosched/program/nests.hpp"
+#include "jit/emit/lane_memory.hpp"
 #include "jit/emit/loops.hpp"
+#include "jit/emit/memory_types.hpp"
 #include "jit/emit/row_pieces.hpp"
 #include "runtime/expr/interval.hpp"
 
@@ -86,8 +88,11 @@ ScatterEmitter::Written ScatterEmitter::written_by(const Point& point) {
 // What an element becomes: elements before and values now, in registers of any number of lanes.
 Value* ScatterEmitter::combined(Value* before, Value* now) {
   const DType dtype = program_.graph.info(stage_.results[0]).dtype;
-  if (stage_.combiner.kind == CombinerKind::None) return body_.to_memory(now, dtype);
-  return body_.to_memory(combiner_.combine({body_.from_memory(before, dtype)}, {now})[0], dtype);
+  if (stage_.combiner.kind == CombinerKind::None)
+    return to_memory(builder_, context_.math, now, dtype);
+  return to_memory(
+      builder_, context_.math,
+      combiner_.combine({from_memory(builder_, context_.math, before, dtype)}, {now})[0], dtype);
 }
 
 // A row's elements before and a product, by one multiply-add; nothing where that is not what is
@@ -106,7 +111,7 @@ std::optional<Value*> ScatterEmitter::with_product(const Point& point, Value* be
 void ScatterEmitter::combine_at(const Point& point, const Written& written) {
   const TensorPlace& place = context_.places[stage_.results[0]];
   const DType dtype = program_.graph.info(stage_.results[0]).dtype;
-  llvm::Type* element = body_.memory_type(dtype);
+  llvm::Type* element = memory_type(builder_, dtype);
   const llvm::Align align(size_of(dtype));
   const auto& [form, data, uniform, mask] = written;
   const Emitted value = body_(stage_.bodies[0], point);
@@ -144,8 +149,8 @@ void ScatterEmitter::combine_at(const Point& point, const Written& written) {
                                   pointer, align);
       return;
     }
-    Value* before = body_.masked_load(type, pointer, align, active);
-    store_lanes(builder_, context_.math, combined(before, now), pointer, align, active);
+    Value* before = load_lanes(builder_, context_.math.features(), type, pointer, align, active);
+    store_lanes(builder_, context_.math.features(), combined(before, now), pointer, align, active);
     return;
   }
   Value* pointers = builder_.CreateInBoundsGEP(
@@ -176,7 +181,8 @@ void ScatterEmitter::combine_rows(const std::vector<const TileInstance*>& piece,
     vectors.push_back(body_.splat(body_(stage_.bodies[0], {instance->number, first.active})));
   }
   masks_.select(*piece.front());
-  combine_in_turn(written, pieces_of_rows(builder_, shape_.lanes, body_.transposed(vectors)));
+  combine_in_turn(
+      written, pieces_of_rows(builder_, shape_.lanes, transposed(builder_, shape_.lanes, vectors)));
 }
 
 // Lanes that may write one element: one after the other, as their points come. `values`: an element
@@ -185,7 +191,7 @@ void ScatterEmitter::combine_in_turn(const Written& written, const std::vector<V
   const TensorId result = stage_.results[0];
   const DType dtype = program_.graph.info(result).dtype;
   const llvm::Align align(size_of(dtype));
-  llvm::Type* type = body_.memory_type(dtype);
+  llvm::Type* type = memory_type(builder_, dtype);
   if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(values.front()->getType()))
     type = llvm::FixedVectorType::get(type, vector->getNumElements());
   const std::vector<Value*> rows =

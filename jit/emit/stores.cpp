@@ -3,7 +3,7 @@
 // Lanes that lie one behind the other are stored whole. Lanes that lie a constant apart are stored
 // one by one at addresses known when the code is made; where neighbouring instances of the tile are
 // neighbours in memory, 16 bytes of each lane's row at once, transposed in registers
-// (transposed_load.cpp). Where a tile has many such lanes, a loop over them stores those of all
+// (row_pieces.hpp). Where a tile has many such lanes, a loop over them stores those of all
 // instances: the values pass through the stack, but 28 vectors of 16 lanes are 56 instructions
 // instead of 900, most of which a code generator would spend its time on. Addresses that only a
 // vector can hold are left to a scatter.
@@ -13,6 +13,8 @@
 #include <map>
 
 #include "jit/emit/ir/stack_slots.hpp"
+#include "jit/emit/lane_memory.hpp"
+#include "jit/emit/memory_types.hpp"
 #include "jit/emit/row_pieces.hpp"
 #include "jit/emit/streaming.hpp"
 
@@ -48,13 +50,13 @@ StoreEmitter::ResultPlace StoreEmitter::place_of(size_t component, const TileIns
   const TensorId tensor = stage_.results[component];
   const DType dtype = program_.graph.info(tensor).dtype;
   const Affine form = result_form(component);
-  return {context_.places[tensor],     dtype, body_.memory_type(dtype),
+  return {context_.places[tensor],     dtype, memory_type(builder_, dtype),
           llvm::Align(size_of(dtype)), form,  stored_mask(instance)};
 }
 
 void StoreEmitter::store_result(size_t component, Value* value, const TileInstance& instance) {
   const auto& [place, dtype, element, align, form, mask] = place_of(component, instance);
-  value = body_.to_memory(value, dtype);
+  value = to_memory(builder_, context_.math, value, dtype);
   if (!value->getType()->isVectorTy()) {
     emit_if(builder_, scopes_, mask.value ? mask.value : builder_.getTrue(), {}, [&](Carried none) {
       Value* pointer = index_.address(place.pointer, 0, element, form);
@@ -69,7 +71,7 @@ void StoreEmitter::store_result(size_t component, Value* value, const TileInstan
     Value* pointer = index_.address(place.pointer, 0, element, form);
     const bool only_tail = lanes && llvm::isa<llvm::Constant>(lanes);
     if (lanes && !(only_tail && place.row_lanes == shape_.lanes)) {
-      store_lanes(builder_, context_.math, value, pointer, align, lanes);
+      store_lanes(builder_, context_.math.features(), value, pointer, align, lanes);
     } else {
       llvm::StoreInst* store = builder_.CreateAlignedStore(value, pointer, align);
       if (shape_.nest->streamed && context_.streams && is_vector_aligned(form))
@@ -91,7 +93,7 @@ void StoreEmitter::store_result(size_t component, Value* value, const TileInstan
 Value* StoreEmitter::lane_address(size_t component, const Affine& form, unsigned lane) {
   const TensorId tensor = stage_.results[component];
   return index_.address(
-      context_.places[tensor].pointer, 0, body_.memory_type(program_.graph.info(tensor).dtype),
+      context_.places[tensor].pointer, 0, memory_type(builder_, program_.graph.info(tensor).dtype),
       index_.without_lanes(form) + Affine(int64_t{lane} * *index_.lane_stride(form)));
 }
 
@@ -157,9 +159,9 @@ bool StoreEmitter::store_folded(std::span<const TileInstance> instances, const P
   for (size_t k = 0; k < folded.size(); ++k) {
     const TensorId tensor = stage_.results[k];
     const DType dtype = program_.graph.info(tensor).dtype;
-    Value* pointer = index_.address(context_.places[tensor].pointer, 0, body_.memory_type(dtype),
-                                    result_form(k));
-    builder_.CreateAlignedStore(body_.to_memory(folded[k], dtype), pointer,
+    Value* pointer = index_.address(context_.places[tensor].pointer, 0,
+                                    memory_type(builder_, dtype), result_form(k));
+    builder_.CreateAlignedStore(to_memory(builder_, context_.math, folded[k], dtype), pointer,
                                 llvm::Align(size_of(dtype)));
   }
   return true;
@@ -187,14 +189,15 @@ bool StoreEmitter::store_by_lanes(size_t component, const std::vector<TileInstan
   }
   const TensorId tensor = stage_.results[component];
   const DType dtype = program_.graph.info(tensor).dtype;
-  llvm::Type* element = body_.memory_type(dtype);
+  llvm::Type* element = memory_type(builder_, dtype);
   const llvm::Align align(size_of(dtype));
   Value* slots = stack_slots(builder_, element, instances.size() * shape_.lanes);
   const auto slot = [&](size_t instance) {
     return builder_.CreateConstInBoundsGEP1_64(element, slots, instance * shape_.lanes);
   };
   for (size_t o = 0; o < instances.size(); ++o)
-    builder_.CreateAlignedStore(body_.to_memory(values[o], dtype), slot(o), align);
+    builder_.CreateAlignedStore(to_memory(builder_, context_.math, values[o], dtype), slot(o),
+                                align);
   Value* start =
       index_.address(context_.places[tensor].pointer, 0, element, index_.without_lanes(first));
   for (const auto& [live, group] : by_live_lanes)
@@ -220,9 +223,9 @@ bool StoreEmitter::store_by_lanes(size_t component, const std::vector<TileInstan
 void StoreEmitter::store_rows(size_t component, const TileInstance& first,
                               std::vector<Value*> vectors) {
   const DType dtype = program_.graph.info(stage_.results[component]).dtype;
-  for (Value*& vector : vectors) vector = body_.to_memory(vector, dtype);
+  for (Value*& vector : vectors) vector = to_memory(builder_, context_.math, vector, dtype);
   const std::vector<Value*> rows =
-      pieces_of_rows(builder_, shape_.lanes, body_.transposed(vectors));
+      pieces_of_rows(builder_, shape_.lanes, transposed(builder_, shape_.lanes, vectors));
   masks_.select(first);
   const Affine form = result_form(component);
   for (unsigned lane = 0; lane < first.live_lanes; ++lane)
@@ -256,20 +259,22 @@ Value* StoreEmitter::load_result(size_t component, const TileInstance& instance)
   if (!shape_.lane_loop || shape_.lanes_in_reduction()) {
     Value* pointer = index_.address(place.pointer, 0, element, form);
     if (mask.value) pointer = builder_.CreateSelect(mask.value, pointer, place.pointer);
-    return body_.from_memory(builder_.CreateAlignedLoad(element, pointer, align), dtype);
+    return from_memory(builder_, context_.math, builder_.CreateAlignedLoad(element, pointer, align),
+                       dtype);
   }
   auto* type = llvm::FixedVectorType::get(element, shape_.lanes);
   Value* zero = llvm::Constant::getNullValue(type);
   Value* lanes = mask.value ? body_.splat(mask) : nullptr;
   if (index_.lane_stride(form) != 1) {
     Value* pointers = builder_.CreateInBoundsGEP(element, place.pointer, index_.vector(form));
-    return body_.from_memory(builder_.CreateMaskedGather(type, pointers, align, lanes, zero),
-                             dtype);
+    return from_memory(builder_, context_.math,
+                       builder_.CreateMaskedGather(type, pointers, align, lanes, zero), dtype);
   }
   Value* pointer = index_.address(place.pointer, 0, element, form);
-  Value* loaded = lanes ? body_.masked_load(type, pointer, align, lanes)
-                        : builder_.CreateAlignedLoad(type, pointer, align);
-  return body_.from_memory(loaded, dtype);
+  Value* loaded = lanes
+                      ? load_lanes(builder_, context_.math.features(), type, pointer, align, lanes)
+                      : builder_.CreateAlignedLoad(type, pointer, align);
+  return from_memory(builder_, context_.math, loaded, dtype);
 }
 
 }  // namespace adjit::emit

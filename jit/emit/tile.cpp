@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "jit/emit/interleave.hpp"
+#include "jit/emit/memory_types.hpp"
 #include "jit/emit/nest.hpp"
 
 namespace adjit::emit {
@@ -61,7 +62,7 @@ void NestEmitter::emit_plain() {
 void NestEmitter::store_zeros() {
   const std::vector<TileInstance> all = shape_.instances(tile_limit_, false);
   for (size_t k = 0; k < stage_.bodies.size(); ++k) {
-    llvm::Type* type = body_->scalar_type(program_.graph.info(stage_.results[k]).dtype);
+    llvm::Type* type = register_type(builder_, program_.graph.info(stage_.results[k]).dtype);
     if (shape_.lane_loop) type = llvm::FixedVectorType::get(type, shape_.lanes);
     Value* zero = llvm::Constant::getNullValue(type);
     for (const TileInstance& copy : all) {

@@ -13,45 +13,33 @@
 
 #include "autosched/analysis/gather_access.hpp"
 #include "jit/emit/body.hpp"
+#include "jit/emit/lane_memory.hpp"
+#include "jit/emit/memory_types.hpp"
+#include "jit/emit/row_pieces.hpp"
 
 namespace adjit::emit {
 
 using llvm::Value;
 
-std::optional<unsigned> leading_lanes(const Value* mask) {
-  const auto* constant = llvm::dyn_cast<llvm::Constant>(mask);
-  const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(mask->getType());
-  if (!constant || !type) return std::nullopt;
-  const unsigned lanes = type->getNumElements();
-  unsigned leading = 0;
-  for (unsigned lane = 0; lane < lanes; ++lane) {
-    const llvm::Constant* bit = constant->getAggregateElement(lane);
-    if (!bit || (bit->isOneValue() && leading != lane)) return std::nullopt;
-    if (!bit->isOneValue() && !bit->isNullValue()) return std::nullopt;
-    leading += bit->isOneValue();
-  }
-  return leading;
-}
-
 // The copy variable along which an address of these coordinates moves by one element from trip to
 // trip.
 std::optional<size_t> BodyEmitter::contiguous_copies(std::span<const ExprId> index,
                                                      const TensorPlace& place) {
-  for (size_t k = 0; k < copy_variables_.size(); ++k) {
+  for (size_t k = 0; k < unrolled_.size(); ++k) {
     int64_t moves = 0;
     bool known = true;
     for (size_t d = 0; d < index.size() && known; ++d) {
-      if (!place.origin.empty() && place.origin[d].coefficient(copy_variables_[k].variable) != 0)
+      if (!place.origin.empty() && place.origin[d].coefficient(unrolled_[k].variable) != 0)
         return std::nullopt;
       const std::optional<Affine>& form = affine(index[d]);
       if (!form) {
-        known = (dependence_.at(index[d].value).copies & copy_bits(k)) == 0;
+        known = (dependence_.at(index[d].value).copies & trip_bits(k)) == 0;
         continue;
       }
       if (form->size() > stage_.domain.rank()) return std::nullopt;
       for (size_t axis = 0; axis < form->size(); ++axis)
         moves += place.strides[d] * form->coefficient(axis) *
-                 axes_[axis].coefficient(copy_variables_[k].variable);
+                 axes_[axis].coefficient(unrolled_[k].variable);
     }
     if (known && moves == 1) return k;
   }
@@ -66,11 +54,11 @@ bool BodyEmitter::stays_inside(TensorId tensor, std::span<const ExprId> index, s
   if (!places_[tensor].origin.empty()) return past <= 0 || places_[tensor].readable_beyond;
   const std::vector<int64_t>& shape = graph_.info(tensor).shape;
   for (size_t d = 0; d < index.size(); ++d) {
-    if (!(dependence_.at(index[d].value).copies & copy_bits(copies))) continue;
+    if (!(dependence_.at(index[d].value).copies & trip_bits(copies))) continue;
     const Affine& form = *affine(index[d]);
     int64_t moves = 0;
     for (size_t axis = 0; axis < form.size(); ++axis)
-      moves += form.coefficient(axis) * axes_[axis].coefficient(copy_variables_[copies].variable);
+      moves += form.coefficient(axis) * axes_[axis].coefficient(unrolled_[copies].variable);
     const Interval range = index_.range(place(form));
     if (range.lo + std::min<int64_t>(0, moves * past) < 0 ||
         range.hi + std::max<int64_t>(0, moves * past) >= shape[d])
@@ -84,7 +72,7 @@ BodyEmitter::LaneRows BodyEmitter::rows_of_lanes(
     TensorId tensor, const Affine& begin, const std::vector<std::pair<Emitted, int64_t>>& data,
     unsigned live) {
   const TensorPlace& place = places_[tensor];
-  llvm::Type* element = memory_type(graph_.info(tensor).dtype);
+  llvm::Type* element = memory_type(builder_, graph_.info(tensor).dtype);
   std::vector<Value*> pointers;
   if (const auto stride = index_.lane_stride(begin); stride && data.empty()) {
     for (unsigned lane = 0; lane < live; ++lane)
@@ -113,33 +101,6 @@ BodyEmitter::LaneRows BodyEmitter::rows_of_lanes(
   return {pointers, depth};
 }
 
-// Vectors whose 16-byte parts hold a piece of a row each, as vectors that hold an element of each
-// row.
-std::vector<Value*> BodyEmitter::transposed(const std::vector<Value*>& rows) {
-  const unsigned lanes = index_.lanes();
-  const auto group = static_cast<unsigned>(rows.size());
-  const auto interleave = [&](Value* a, Value* b, bool upper) {
-    llvm::SmallVector<int, 64> take;
-    for (unsigned part = 0; part < lanes; part += group)
-      for (unsigned e = 0; e < group / 2; ++e) {
-        const unsigned element = part + e + (upper ? group / 2 : 0);
-        take.push_back(static_cast<int>(element));
-        take.push_back(static_cast<int>(lanes + element));
-      }
-    return builder_.CreateShuffleVector(a, b, take);
-  };
-  std::vector<Value*> vectors = rows;
-  for (unsigned done = 1; done < group; done *= 2) {
-    std::vector<Value*> next;
-    for (unsigned r = 0; r < group / 2; ++r) {
-      next.push_back(interleave(vectors[r], vectors[r + group / 2], false));
-      next.push_back(interleave(vectors[r], vectors[r + group / 2], true));
-    }
-    vectors = std::move(next);
-  }
-  return vectors;
-}
-
 // The read at the point's copy; what the neighbouring copies read is remembered for them.
 std::optional<Emitted> BodyEmitter::load_transposed(ExprId id, const Point& point,
                                                     const Address& address,
@@ -157,7 +118,7 @@ std::optional<Emitted> BodyEmitter::load_transposed(ExprId id, const Point& poin
   if (!live || *live == 0 || !copies || copy_trips_[*copies] == 0 ||
       graph_.info(tensor).element_count() == 0)
     return std::nullopt;
-  const auto trip = static_cast<int64_t>(point.copy >> (8 * *copies) & 0xff);
+  const int64_t trip = trip_of(point.instance, *copies);
   const int64_t first = trip - trip % group;
   const int64_t past = first + group - 1 - trip;  // the piece's last element, from the one at hand
   // The neighbouring copies' elements are there if these are points of the tile's, or anyway.
@@ -167,7 +128,7 @@ std::optional<Emitted> BodyEmitter::load_transposed(ExprId id, const Point& poin
   };
   if (!whole && !(is_there(first - trip) && is_there(past))) return std::nullopt;
 
-  llvm::Type* element = memory_type(dtype);
+  llvm::Type* element = memory_type(builder_, dtype);
   auto* piece = llvm::FixedVectorType::get(element, group);
   const LaneRows begins =
       rows_of_lanes(tensor, address.form + Affine(first - trip), address.data, *live);
@@ -191,13 +152,13 @@ std::optional<Emitted> BodyEmitter::load_transposed(ExprId id, const Point& poin
       }
       rows.push_back(parts.front());
     }
-    for (Value* vector : transposed(rows)) loaded.push_back(from_memory(vector, dtype));
+    for (Value* vector : transposed(builder_, lanes, rows))
+      loaded.push_back(from_memory(builder_, math_, vector, dtype));
     return loaded.front();
   });
   for (unsigned e = 0; e < group; ++e) {
     Point other = point;
-    other.copy = (point.copy & ~copy_bits(*copies)) | static_cast<uint64_t>(first + e)
-                                                          << (8 * *copies);
+    other.instance = with_trip(point.instance, *copies, first + e);
     memo_[key(id, other)] = {{loaded[e], depth}, scopes_.serial(depth)};
   }
   return Emitted{loaded[static_cast<size_t>(trip - first)], depth};

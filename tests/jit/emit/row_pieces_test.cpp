@@ -1,9 +1,7 @@
-// tests/jit/emit/row_pieces_test.cpp -- some lanes of a vector, and pieces of rows.
+// tests/jit/emit/row_pieces_test.cpp -- pieces of rows in the vectors of neighbouring instances.
 #include "jit/emit/row_pieces.hpp"
 
 #include <gtest/gtest.h>
-
-#include <numeric>
 
 #include "tests/jit/emit/emitted_function.hpp"
 #include "tests/rooms.hpp"
@@ -42,30 +40,6 @@ TEST(RowPieces, APieceThatIsNotAllThereIsNone) {
   EXPECT_TRUE(piece_with(all, all[0], 1, 2).empty()) << "their lanes end elsewhere";
 }
 
-// The first lanes go as a power of two each where there are no mask registers.
-TEST(RowPieces, FirstLanesAreStoredAndNoOther) {
-  for (unsigned live = 0; live <= 8; ++live) {
-    const EmittedFunction function([&](llvm::IRBuilder<>& b, llvm::Function& f) {
-      TargetFeatures features = native_features();
-      features.avx512vl = false;
-      const VectorMath math(b, features);
-      auto* type = llvm::FixedVectorType::get(b.getFloatTy(), 8);
-      llvm::Value* value = b.CreateAlignedLoad(type, pointer_argument(b, f, 0), llvm::Align(4));
-      llvm::SmallVector<llvm::Constant*, 8> mask;
-      for (unsigned lane = 0; lane < 8; ++lane) mask.push_back(b.getInt1(lane < live));
-      emit::store_lanes(b, math, value, pointer_argument(b, f, 1), llvm::Align(4),
-                        llvm::ConstantVector::get(mask));
-    });
-    std::vector<float> from(8), to(8, -1), expected(8, -1);
-    std::iota(from.begin(), from.end(), 1.0f);
-    std::copy_n(from.begin(), live, expected.begin());
-    void* pointers[] = {from.data(), to.data()};
-    function(pointers);
-    EXPECT_EQ(to, expected) << live;
-    EXPECT_EQ(function.ir().find("masked.store"), std::string::npos) << function.ir();
-  }
-}
-
 // Vector r holds, for lanes r, r + 4, what the four instances have of them, one behind the other.
 TEST(RowPieces, LanesFindTheirPieceInTransposedVectors) {
   const EmittedFunction function([&](llvm::IRBuilder<>& b, llvm::Function& f) {
@@ -90,6 +64,33 @@ TEST(RowPieces, LanesFindTheirPieceInTransposedVectors) {
   for (size_t lane = 0; lane < 8; ++lane)
     for (size_t instance = 0; instance < 4; ++instance)
       EXPECT_EQ(to[4 * lane + instance], static_cast<float>(10 * lane + instance)) << lane;
+}
+
+// Element e of row r is 10 r + e.
+TEST(RowPieces, TransposedRowsAreVectorsOfOneElementOfEach) {
+  for (const size_t group : {2, 4}) {
+    const EmittedFunction function([&](llvm::IRBuilder<>& b, llvm::Function& f) {
+      auto* type = llvm::FixedVectorType::get(b.getFloatTy(), 8);
+      const auto at = [&](unsigned argument, size_t k) {
+        return b.CreateConstInBoundsGEP1_64(type, pointer_argument(b, f, argument), k);
+      };
+      std::vector<llvm::Value*> rows;
+      for (size_t k = 0; k < group; ++k)
+        rows.push_back(b.CreateAlignedLoad(type, at(0, k), llvm::Align(4)));
+      const std::vector<llvm::Value*> vectors = emit::transposed(b, 8, rows);
+      for (size_t k = 0; k < vectors.size(); ++k)
+        b.CreateAlignedStore(vectors[k], at(1, k), llvm::Align(4));
+    });
+    std::vector<float> from(8 * group), to(8 * group);
+    for (size_t row = 0; row < 8; ++row)
+      for (size_t e = 0; e < group; ++e)
+        from[8 * (row % group) + row / group * group + e] = static_cast<float>(10 * row + e);
+    void* pointers[] = {from.data(), to.data()};
+    function(pointers);
+    for (size_t row = 0; row < 8; ++row)
+      for (size_t e = 0; e < group; ++e)
+        EXPECT_EQ(to[8 * e + row], static_cast<float>(10 * row + e)) << group;
+  }
 }
 
 }  // namespace
