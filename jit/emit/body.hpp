@@ -11,33 +11,28 @@
 #include <llvm/IR/IRBuilder.h>
 
 #include "autosched/program/program.hpp"
+#include "jit/emit/body_shape.hpp"
 #include "jit/emit/emitted.hpp"
 #include "jit/emit/index.hpp"
 #include "jit/emit/instance_number.hpp"
-#include "jit/emit/join.hpp"
 #include "jit/emit/lane_windows.hpp"
 #include "jit/emit/math/vector_math.hpp"
-#include "jit/emit/places.hpp"
 
 namespace adjit::emit {
-
-/// An unrolled loop of the tile.
-struct UnrolledVariable {
-  size_t variable;  // of the kernel: fixed per instance
-  int64_t trips;
-};
 
 /// Evaluates expressions of one stage. Axes are affine forms over the kernel's variables.
 class BodyEmitter {
  public:
-  /// `axis_ranges`: the values an axis takes (wider than its extent where a region is clipped).
-  /// `unrolled`: at most kMaxUnrolledLoops.
-  /// `lane_variable`: the one in lanes, if any.
+  /// As BodyShape.
   BodyEmitter(const Graph& graph, const Stage& stage, std::vector<Affine> axes,
               std::vector<Interval> axis_ranges, std::vector<UnrolledVariable> unrolled,
               std::optional<size_t> lane_variable, const TensorPlaces& places,
               llvm::IRBuilder<>& builder, Scopes& scopes, IndexEmitter& index, VectorMath& math);
 
+  const BodyShape& shape() const { return shape_; }
+  bool reads_anywhere() const { return shape_.reads_anywhere; }
+  size_t node_count() const { return shape_.node_count(); }
+  double work() const { return shape_.work; }
   /// The value of a body expression: a scalar where it is equal in all lanes, else a vector. Bool
   /// is i1. Half types are held as float.
   Emitted operator()(ExprId root, const Point& point);
@@ -65,22 +60,12 @@ class BodyEmitter {
                          const std::vector<std::pair<Emitted, int64_t>>& data, unsigned live);
   /// Whether no element lies before the tensor's first.
   bool lies_forwards(TensorId tensor) const;
-  /// Whether every read is in bounds, of a whole tensor, wherever the axes are in range: then
-  /// points outside the domain's rows may be evaluated, too.
-  bool reads_anywhere() const;
-  /// Expression nodes of the stage.
-  size_t node_count() const { return dependence_.size(); }
-  /// What its operations cost, in instructions on a vector.
-  double work() const { return work_; }
   /// How many trips of each copy variable the tile at hand has: reads that are contiguous over the
   /// copies but not over the lanes are then loaded for several copies at once.
   void set_copy_trips(std::vector<int64_t> trips) { copy_trips_ = std::move(trips); }
   /// Whether the domain's rows hold for all copies of the tile at hand, so that each may read what
   /// the others do.
   void set_rows_hold(bool hold) { rows_hold_ = hold; }
-  /// The copy variable, if any, along which an address of these coordinates moves by one element
-  /// from trip to trip.
-  std::optional<size_t> contiguous_copies(std::span<const ExprId> index, const TensorPlace& place);
   /// What the next iteration of this loop reads where whole vectors are read now is fetched.
   void set_ahead(std::optional<size_t> variable) { ahead_ = variable; }
   /// Whether the innermost scope is one of several branches in a row: vectors that it could load
@@ -125,22 +110,12 @@ class BodyEmitter {
     Emitted emitted;
     uint64_t serial;
   };
-  /// What a node's value depends on.
-  struct Dependence {
-    uint64_t copies = 0;  // mask over Point::copy
-    bool lanes = false;   // differs between lanes
-    bool masked = false;  // some read below it is loaded under the active mask
-  };
   struct Address {
     Affine form;                                    // resolved, in elements
     std::vector<std::pair<Emitted, int64_t>> data;  // data-dependent coordinates and their strides
     bool safe = true;                               // in bounds wherever the axes are in range
   };
 
-  void analyse(std::optional<size_t> lane_variable);
-  bool stays_small(const Affine& form);
-  bool in_bounds(ExprId read);
-  std::vector<ExprId> inputs_of(ExprId id);
   Key key(ExprId id, const Point& point) const;
   const Emitted* find(ExprId id, const Point& point) const;
   Emitted evaluate(ExprId id, const Point& point);
@@ -156,8 +131,8 @@ class BodyEmitter {
   bool divides_often(ExprId id, std::span<const Emitted> operands) const;
   Emitted divided(const Emitted& x, const Emitted& by);
   Emitted comparison(Op op, const Affine& left, const Affine& right);
+  Emitted form_cast(ExprId id, const Affine& form);
   Emitted index_value(const Affine& form);
-  std::optional<size_t> compares_position(ExprId id);
   Emitted position_comparison(Op op, const Affine& form, const Emitted& number, size_t position);
   Emitted read(ExprId id, const Point& point);
   Emitted load(ExprId id, const Address& address, const std::vector<Emitted>& conditions,
@@ -180,7 +155,6 @@ class BodyEmitter {
                             DType dtype);
   llvm::Value* window_mask(const LaneWindows::Window& window, const Emitted& mask);
   // load_joined.cpp
-  const Join* join_at(ExprId id);
   llvm::Value* constant_table(const std::vector<int64_t>& numbers);
   llvm::Value* looked_up(llvm::Type* element, llvm::Value* array, llvm::Value* part);
   llvm::Value* of_part(const std::vector<int64_t>& numbers, llvm::Value* part);
@@ -190,12 +164,6 @@ class BodyEmitter {
   Emitted load_at(const Emitted& pointer, const Affine& form, DType dtype, size_t written,
                   const Point& point);
   // coordinates.cpp
-  struct Narrow;
-  std::optional<Narrow> narrow_form(ExprId id);
-  bool is_narrow(ExprId id);
-  Interval range_of(const Affine& form) const;
-  std::optional<Interval> affine_range(ExprId id);
-  void coordinate_inputs(ExprId id, std::vector<ExprId>& inputs);
   llvm::Value* truncate_narrow(llvm::Value* value);
   llvm::Type* index_type(unsigned bits) const;
   Emitted narrow(ExprId id, const Point& point);
@@ -205,23 +173,17 @@ class BodyEmitter {
   llvm::Value* gather(llvm::Type* element, llvm::Value* pointer, llvm::Value* offsets,
                       llvm::Value* mask, bool forwards);
   Emitted conjunction(const std::vector<Emitted>& conditions, bool in_lanes);
-  const std::optional<Affine>& affine(ExprId id);
+  const std::optional<Affine>& affine(ExprId id) const { return shape_.form(id); }
 
+  const BodyShape shape_;
   const Graph& graph_;
   const ExprPool& pool_;
   const Stage& stage_;
-  std::vector<Affine> axes_;
   const TensorPlaces& places_;
   llvm::IRBuilder<>& builder_;
   Scopes& scopes_;
   IndexEmitter& index_;
   VectorMath& math_;
-  Domain domain_;                 // the stage's, with the divisions of its index expressions added
-  std::vector<Interval> ranges_;  // of domain_'s variables, as far as they were needed
-  std::unordered_map<uint32_t, std::optional<Affine>> affine_;
-  std::unordered_map<uint32_t, Dependence> dependence_;
-  double work_ = 0;
-  std::unordered_map<uint32_t, bool> safe_;  // per read
   std::unordered_map<Key, Memo, KeyHash> memo_;
   std::unordered_map<llvm::Value*, Uniform> uniform_;
   std::unordered_map<llvm::Value*, Memo> spread_;  // a number -> it in all lanes
@@ -230,7 +192,6 @@ class BodyEmitter {
     uint64_t serial;
   };
   std::unordered_map<llvm::Value*, ReadyDivisor> divisors_;
-  std::vector<UnrolledVariable> unrolled_;
   std::optional<size_t> ahead_;  // loop variable whose next iteration's reads are fetched
   bool branched_ = false, rows_hold_ = false;
   std::vector<int64_t> copy_trips_;  // per copy variable; empty: not known
@@ -240,10 +201,7 @@ class BodyEmitter {
     Memo memo;
   };
   std::unordered_map<Key, Loaded, KeyHash> loaded_;  // by tensor, constant of the address, mask
-  std::unordered_map<uint32_t, bool> is_narrow_;     // of coordinates
-  std::unordered_map<uint32_t, std::optional<size_t>> positions_;  // of comparisons
   std::unordered_map<Key, Memo, KeyHash> narrow_;
-  std::unordered_map<uint32_t, std::optional<Join>> joins_;  // of selects
   std::map<std::vector<int64_t>, llvm::Value*> tables_;
 };
 

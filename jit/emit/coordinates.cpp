@@ -1,109 +1,24 @@
 // jit/emit/coordinates.cpp -- indices that data decides, in 32 bits where that gives the same
 // element, and the offsets that they make.
-//
-// Such an index is often limited: max(min(m + int64(floor(t)), 127), 0). Without AVX-512 there are
-// neither conversions from floats to 64-bit integers nor their minimum and maximum in lanes. The
-// 32-bit value of what stands inside is exact up to some magnitude; beyond that it has the same
-// sign and is no smaller, so that min and max give the same. A float that is no 64-bit integer
-// becomes the last 32-bit integer on its side, as it becomes the last one of 64 bits there: sums
-// wrap alike. (Doubles less than 2^20 below 2^63 wrap in 64 bits only.)
 #include <algorithm>
-#include <cmath>
-#include <unordered_set>
 
 #include "jit/emit/body.hpp"
-#include "runtime/expr/interval.hpp"
+#include "jit/emit/narrow_coordinates.hpp"
 
 namespace adjit::emit {
-namespace {
 
 using llvm::Value;
 
-constexpr int64_t kFar = int64_t{1} << 30;    // what a 64-bit integer becomes at most
-constexpr int64_t kSmall = int64_t{1} << 20;  // what may be added to that
-constexpr int64_t kFarthestIndex = int64_t{1} << 29;
-constexpr int kHighest = 64;  // bounds the depth of the walk that emits them
-
-int64_t magnitude(Interval r) { return std::max(r.hi, -r.lo); }
-
-}  // namespace
-
-// What is known of a node's 32-bit form.
-struct BodyEmitter::Narrow {
-  int64_t exact = kFar;      // up to this magnitude it is right
-  int64_t most = INT64_MAX;  // magnitude that the node has at most
-  int height = 0;            // of the nodes that are computed so
-};
-
-std::optional<BodyEmitter::Narrow> BodyEmitter::narrow_form(ExprId root) {
-  std::unordered_map<uint32_t, std::optional<Narrow>> known;
-  const ExprId roots[] = {root};
-  for (ExprId id : reachable(pool_, roots)) {
-    const Node& node = pool_[id];
-    std::optional<Narrow>& here = known[id.value];
-    if (node.dtype != DType::Int64 || node.op == Op::Read) continue;
-    if (const std::optional<Interval> range = affine_range(id)) {
-      if (magnitude(*range) <= kFarthestIndex) here = {kFar, magnitude(*range), 0};
-      continue;
-    }
-    if (node.op == Op::Cast) {
-      if (is_float(pool_.dtype(pool_.operand(id, 0)))) here = Narrow{};
-      continue;
-    }
-    if (node.operand_count < 2) continue;
-    std::optional<Narrow> a = known.at(pool_.operand(id, node.operand_count - 2u).value);
-    std::optional<Narrow> b = known.at(pool_.operand(id, node.operand_count - 1u).value);
-    if (!a || !b) continue;
-    const int height = std::max(a->height, b->height) + 1;
-    if (height > kHighest) continue;
-    if (node.op == Op::Min || node.op == Op::Max || node.op == Op::Select) {
-      here = {std::min(a->exact, b->exact), std::max(a->most, b->most), height};
-    } else if (node.op == Op::Add || node.op == Op::Sub) {
-      if (a->most > b->most) std::swap(a, b);
-      if (a->most > kSmall || b->exact - a->most < kFarthestIndex) continue;
-      here = {b->exact - a->most, b->most == INT64_MAX ? b->most : a->most + b->most, height};
-    }
-  }
-  return known.at(root.value);
-}
-
-bool BodyEmitter::is_narrow(ExprId id) {
-  const auto found = is_narrow_.find(id.value);
-  if (found != is_narrow_.end()) return found->second;
-  bool fits = false;
-  if (dependence_.at(id.value).lanes && !affine(id))
-    if (const auto range = interval_of(pool_, id, domain_.extents))
-      fits = magnitude({range->lo, range->hi}) <= kFarthestIndex && narrow_form(id).has_value();
-  return is_narrow_[id.value] = fits;
-}
-
-// The nodes that a coordinate is made of: itself, or what is cast and asked in its 32-bit form.
-void BodyEmitter::coordinate_inputs(ExprId id, std::vector<ExprId>& inputs) {
-  if (!is_narrow(id)) return inputs.push_back(id);
-  std::vector<ExprId> open{id};
-  std::unordered_set<uint32_t> seen{id.value};
-  while (!open.empty()) {
-    const ExprId node = open.back();
-    open.pop_back();
-    if (affine(node)) continue;
-    const std::span<const ExprId> operands = pool_.operands(node);
-    const bool cast = pool_.is(node, Op::Cast);
-    if (cast || pool_.is(node, Op::Select)) inputs.push_back(operands[0]);
-    if (cast) continue;
-    for (ExprId operand : operands.last(2))
-      if (seen.insert(operand.value).second) open.push_back(operand);
-  }
-}
-
 Emitted BodyEmitter::coordinate(ExprId id, const Point& point) {
-  return is_narrow(id) ? narrow(id, point) : (*this)(id, point);
+  return shape_[id].narrow ? narrow(id, point) : (*this)(id, point);
 }
 
-// Towards zero, NaN to 0, limited to +-kFar; what 64 bits do not hold to the last integer.
+// Towards zero, NaN to 0, limited to +-kFarCoordinate; what 64 bits do not hold to the last
+// integer.
 Value* BodyEmitter::truncate_narrow(Value* value) {
   const auto number = [&](double x) { return llvm::ConstantFP::get(value->getType(), x); };
   const auto integer = [&](int64_t k) { return llvm::ConstantInt::getSigned(index_type(32), k); };
-  const auto limit = static_cast<double>(kFar);
+  const auto limit = static_cast<double>(kFarCoordinate);
   Value* x =
       builder_.CreateSelect(builder_.CreateFCmpOLT(value, number(limit)), value, number(limit));
   x = builder_.CreateSelect(builder_.CreateFCmpOGT(x, number(-limit)), x, number(-limit));

@@ -8,7 +8,7 @@ namespace {
 
 class JoinFinder {
  public:
-  JoinFinder(const Graph& graph, const JoinChain& chain, const IndexForms& forms)
+  JoinFinder(const Graph& graph, const JoinChain& chain, IndexForms& forms)
       : graph_(graph), pool_(graph.pool), chain_(chain), forms_(forms) {}
 
   std::optional<Join> operator()() {
@@ -68,13 +68,13 @@ class JoinFinder {
   const Graph& graph_;
   const ExprPool& pool_;
   const JoinChain& chain_;
-  const IndexForms& forms_;
+  IndexForms& forms_;
   Affine position_;
 };
 
 }  // namespace
 
-std::optional<Join> join_of(const Graph& graph, const JoinChain& chain, const IndexForms& forms) {
+std::optional<Join> join_of(const Graph& graph, const JoinChain& chain, IndexForms& forms) {
   try {
     return JoinFinder(graph, chain, forms)();
   } catch (const Overflow&) {

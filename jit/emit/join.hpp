@@ -1,12 +1,11 @@
 // jit/emit/join.hpp -- joins whose points are one load each.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <vector>
 
 #include "autosched/analysis/join_chain.hpp"
-#include "runtime/domain/bounds.hpp"
+#include "jit/emit/index_forms.hpp"
 #include "runtime/graph/graph.hpp"
 
 namespace adjit::emit {
@@ -19,14 +18,8 @@ struct Join {
   DType dtype = DType::Float32;  // to which what is read is cast
 };
 
-/// Affine forms of index expressions, and the values of a form where the axes are in their ranges.
-struct IndexForms {
-  std::function<const std::optional<Affine>&(ExprId)> form;
-  std::function<Interval(const Affine&)> range;
-};
-
 /// What a chain joins; nothing where a read is not certainly in bounds at every point that reaches
 /// it, or has a predicate that may not hold there.
-std::optional<Join> join_of(const Graph& graph, const JoinChain& chain, const IndexForms& forms);
+std::optional<Join> join_of(const Graph& graph, const JoinChain& chain, IndexForms& forms);
 
 }  // namespace adjit::emit

@@ -16,7 +16,7 @@ Emitted BodyEmitter::read(ExprId id, const Point& point) {
   const TensorId tensor = pool_.read_tensor(id);
   const TensorPlace& place = places_[tensor];
   Address address;
-  address.safe = safe_.at(id.value);
+  address.safe = shape_[id].in_bounds;
   const std::span<const ExprId> index = pool_.read_index(id);
   for (size_t d = 0; d < index.size(); ++d) {
     const int64_t stride = place.strides[d];
@@ -97,7 +97,7 @@ Emitted BodyEmitter::bfloat16_pair(ExprId read, const Point& point) {
   const Affine form = *plain_address(read);
   const bool lanes = index_.in_lanes(form);
   const Emitted mask = lanes ? point.active : Emitted{};
-  const size_t depth = safe_.at(read.value)
+  const size_t depth = shape_[read].in_bounds
                            ? std::max({place.depth, index_.depth(form), mask.depth})
                            : scopes_.depth();
   Value* pointer = index_.address(place.pointer, place.depth, builder_.getInt16Ty(), form);

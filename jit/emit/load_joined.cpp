@@ -18,31 +18,6 @@ namespace adjit::emit {
 
 using llvm::Value;
 
-// The join that a select begins, if it is one of tensors in memory.
-const Join* BodyEmitter::join_at(ExprId id) {
-  if (!pool_.is(id, Op::Select)) return nullptr;
-  const auto [found, fresh] = joins_.try_emplace(id.value);
-  if (!fresh) return found->second ? &*found->second : nullptr;
-  std::optional<Join> join;
-  if (const std::optional<JoinChain> chain = join_chain(pool_, id)) {
-    const IndexForms forms{
-        [&](ExprId index) -> const std::optional<Affine>& { return affine(index); },
-        [&](const Affine& form) { return range_of(form); }};
-    join = join_of(graph_, *chain, forms);
-    if (join && !std::ranges::all_of(join->reads, [&](ExprId read) {
-          const TensorPlace& place = places_[pool_.read_tensor(read)];
-          return place.slot && place.origin.empty();
-        }))
-      join.reset();
-  }
-  // The rest of a chain that is no join is none either: each is looked at once.
-  if (!join)
-    for (ExprId rest = pool_.operand(id, 2); pool_.is(rest, Op::Select);
-         rest = pool_.operand(rest, 2))
-      if (!joins_.try_emplace(rest.value).second) break;
-  return (joins_[id.value] = std::move(join)) ? &*joins_[id.value] : nullptr;
-}
-
 // Numbers of a table, as a constant of the module: one for equal tables.
 Value* BodyEmitter::constant_table(const std::vector<int64_t>& numbers) {
   Value*& table = tables_[numbers];

@@ -166,7 +166,7 @@ std::optional<size_t> ScatterEmitter::instances_in_rows(const Constraints& asked
   if (!shape_.lane_loop || stage_.combiner.kind == CombinerKind::None || !asked.empty() ||
       shape_.lanes % elements_in_piece(program_, stage_, 0) != 0)
     return std::nullopt;
-  const auto along = body_.contiguous_copies(stage_.target, context_.places[result]);
+  const auto along = body_.shape().contiguous_loop(stage_.target, context_.places[result]);
   return along && shape_.instance_trips(limits_)[*along] > 0
              ? along
              : std::nullopt;  // trips of one point each

@@ -21,31 +21,6 @@ namespace adjit::emit {
 
 using llvm::Value;
 
-// The copy variable along which an address of these coordinates moves by one element from trip to
-// trip.
-std::optional<size_t> BodyEmitter::contiguous_copies(std::span<const ExprId> index,
-                                                     const TensorPlace& place) {
-  for (size_t k = 0; k < unrolled_.size(); ++k) {
-    int64_t moves = 0;
-    bool known = true;
-    for (size_t d = 0; d < index.size() && known; ++d) {
-      if (!place.origin.empty() && place.origin[d].coefficient(unrolled_[k].variable) != 0)
-        return std::nullopt;
-      const std::optional<Affine>& form = affine(index[d]);
-      if (!form) {
-        known = (dependence_.at(index[d].value).copies & trip_bits(k)) == 0;
-        continue;
-      }
-      if (form->size() > stage_.domain.rank()) return std::nullopt;
-      for (size_t axis = 0; axis < form->size(); ++axis)
-        moves += place.strides[d] * form->coefficient(axis) *
-                 axes_[axis].coefficient(unrolled_[k].variable);
-    }
-    if (known && moves == 1) return k;
-  }
-  return std::nullopt;
-}
-
 // Whether the coordinates stay inside the tensor when a copy variable goes `past` trips further
 // than the copy at hand, or back.
 bool BodyEmitter::stays_inside(TensorId tensor, std::span<const ExprId> index, size_t copies,
@@ -54,11 +29,9 @@ bool BodyEmitter::stays_inside(TensorId tensor, std::span<const ExprId> index, s
   if (!places_[tensor].origin.empty()) return past <= 0 || places_[tensor].readable_beyond;
   const std::vector<int64_t>& shape = graph_.info(tensor).shape;
   for (size_t d = 0; d < index.size(); ++d) {
-    if (!(dependence_.at(index[d].value).copies & trip_bits(copies))) continue;
+    if (!(shape_[index[d]].dependence.trips & trip_bits(copies))) continue;
     const Affine& form = *affine(index[d]);
-    int64_t moves = 0;
-    for (size_t axis = 0; axis < form.size(); ++axis)
-      moves += form.coefficient(axis) * axes_[axis].coefficient(unrolled_[copies].variable);
+    const int64_t moves = shape_.moved_by(form, copies);
     const Interval range = index_.range(place(form));
     if (range.lo + std::min<int64_t>(0, moves * past) < 0 ||
         range.hi + std::max<int64_t>(0, moves * past) >= shape[d])
@@ -114,7 +87,7 @@ std::optional<Emitted> BodyEmitter::load_transposed(ExprId id, const Point& poin
   if (address.data.empty() && !index_.lane_stride(address.form)) return std::nullopt;
   const std::optional<unsigned> live =
       point.active.value ? leading_lanes(point.active.value) : lanes;
-  const std::optional<size_t> copies = contiguous_copies(pool_.read_index(id), place);
+  const std::optional<size_t> copies = shape_.contiguous_loop(pool_.read_index(id), place);
   if (!live || *live == 0 || !copies || copy_trips_[*copies] == 0 ||
       graph_.info(tensor).element_count() == 0)
     return std::nullopt;

@@ -9,14 +9,7 @@
 
 namespace adjit::domain {
 
-namespace {
-
-bool has_empty_axis(const Domain& domain) {
-  return std::any_of(domain.extents.begin(), domain.extents.end(),
-                     [](int64_t extent) { return extent <= 0; });
-}
-
-Interval interval_of(const Affine& form, std::span<const Interval> variables) {
+Interval interval(const Affine& form, std::span<const Interval> variables) {
   Interval result{form.constant(), form.constant()};
   for (size_t k = 0; k < form.size(); ++k) {
     const int64_t c = form.coefficient(k);
@@ -28,11 +21,18 @@ Interval interval_of(const Affine& form, std::span<const Interval> variables) {
   return result;
 }
 
+namespace {
+
+bool has_empty_axis(const Domain& domain) {
+  return std::any_of(domain.extents.begin(), domain.extents.end(),
+                     [](int64_t extent) { return extent <= 0; });
+}
+
 std::vector<Interval> variable_intervals(const Domain& domain) {
   std::vector<Interval> variables;
   for (int64_t extent : domain.extents) variables.push_back({0, extent - 1});
   for (const Division& division : domain.divisions) {
-    const Interval numerator = interval_of(division.numerator, variables);
+    const Interval numerator = interval(division.numerator, variables);
     variables.push_back(
         {floor_div(numerator.lo, division.divisor), floor_div(numerator.hi, division.divisor)});
   }
@@ -77,7 +77,7 @@ void drop_implied(Domain& domain, std::vector<Affine>& rows, const Follows& foll
 std::optional<Interval> box_interval(const Domain& domain, const Affine& form) {
   if (has_empty_axis(domain)) return Interval{};
   try {
-    return interval_of(form, variable_intervals(domain));
+    return interval(form, variable_intervals(domain));
   } catch (const Overflow&) {
     return std::nullopt;
   }

@@ -3,11 +3,13 @@
 //
 // Answers are proofs: `true` and the ends of an interval always hold; `false` means "not proven"
 // (integer reasoning is Fourier-Motzkin with integer tightening, within a bounded number of rows).
-// All functions are pure and thread-safe, and never throw Overflow: an overflow is "not proven".
+// All functions are pure and thread-safe. Those of a domain never throw Overflow: an overflow is
+// "not proven".
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "runtime/graph/domain.hpp"
 
@@ -22,6 +24,9 @@ struct Interval {
   int64_t size() const { return empty() ? 0 : hi - lo + 1; }
   bool operator==(const Interval&) const = default;
 };
+
+/// Values of `form` where variable k is in variables[k]. Throws Overflow.
+Interval interval(const Affine& form, std::span<const Interval> variables);
 
 /// Values of `form` (over domain's axes and divisions) on the box of the axes, each division
 /// bounded by its own numerator; rows are ignored. Exact for a form without divisions. std::nullopt

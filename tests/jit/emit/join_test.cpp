@@ -10,19 +10,17 @@
 namespace adjit::testing {
 namespace {
 
+using emit::IndexForms;
+
 // What the one stage's body joins, its axes being in their extents, or up to `beyond` behind them.
 std::optional<Join> joined(const std::string& text, int64_t beyond = 0) {
   const Graph graph = parse_graph(text);
   const Stage& stage = graph.stages.back();
   const std::optional<JoinChain> chain = join_chain(graph.pool, stage.bodies[0]);
   if (!chain) return {};
-  Domain domain = stage.domain;
-  for (int64_t& extent : domain.extents) extent += beyond;
-  std::unordered_map<uint32_t, std::optional<Affine>> known;
-  const IndexForms forms{[&](ExprId id) -> const std::optional<Affine>& {
-                           return known[id.value] = as_affine(graph.pool, id, domain);
-                         },
-                         [&](const Affine& form) { return *box_interval(domain, form); }};
+  std::vector<Interval> ranges;
+  for (const int64_t extent : stage.domain.extents) ranges.push_back({0, extent - 1 + beyond});
+  IndexForms forms(graph.pool, stage.domain, std::move(ranges));
   return join_of(graph, *chain, forms);
 }
 
