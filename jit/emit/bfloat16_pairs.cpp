@@ -1,16 +1,10 @@
-// jit/emit/bfloat16_pairs.cpp -- sums of products of bfloat16, two points of the reduction at a
-// time: vdpbf16ps adds the products of a lane's two pairs to a float32.
-//
-// The products are exact and each sum is rounded, as by two multiply-adds, the second point's
-// first; subnormal numbers count as zeros. A schedule brings the two points side by side in memory
-// (autosched/cpu/passes/reductions/prepare.cpp); where a tile's copies are not so, they are
-// multiplied and added as any others.
+// jit/emit/bfloat16_pairs.cpp -- which instances are pairs of bfloat16, and their products' sum.
+#include "jit/emit/bfloat16_pairs.hpp"
+
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <algorithm>
 #include <array>
-
-#include "jit/emit/nest.hpp"
 
 namespace adjit::emit {
 namespace {
@@ -47,65 +41,82 @@ std::optional<std::array<ExprId, 2>> bfloat16_factors(const ExprPool& pool, Expr
 
 }  // namespace
 
-// An unrolled reduction loop of two neighbouring points.
-void NestEmitter::find_pair_loop() {
-  if (stage_.combiner.kind != CombinerKind::Sum || stage_.bodies.size() != 1 ||
-      shape_.is_scatter() || stage_.running || !shape_.lane_loop ||
-      !bfloat16_factors(program_.graph.pool, stage_.bodies[0]) ||
-      dot_product(shape_.lanes, context_.math.features()) == llvm::Intrinsic::not_intrinsic)
+// The pair's loop is an unrolled reduction loop of two neighbouring points.
+BFloat16PairEmitter::BFloat16PairEmitter(NestContext& nest) : nest_(nest) {
+  const NestShape& shape = nest.shape;
+  const Stage& stage = *shape.stage;
+  if (stage.combiner.kind != CombinerKind::Sum || stage.bodies.size() != 1 || shape.is_scatter() ||
+      stage.running || !shape.lane_loop ||
+      !bfloat16_factors(nest.kernel.program.graph.pool, stage.bodies[0]) ||
+      dot_product(shape.lanes, nest.kernel.math.features()) == llvm::Intrinsic::not_intrinsic)
     return;
-  for (size_t c = 0; c < shape_.unrolled_loops.size(); ++c) {
-    const Loop& loop = nest_.loops[shape_.unrolled_loops[c]];
-    if (shape_.is_reduction(loop) && loop.step == 1 && loop.trips == 2) pair_loop_ = c;
+  for (size_t c = 0; c < shape.unrolled_loops.size(); ++c) {
+    const Loop& loop = shape.nest->loops[shape.unrolled_loops[c]];
+    if (shape.is_reduction(loop) && loop.step == 1 && loop.trips == 2) pair_loop_ = c;
   }
 }
 
-// Whether the copy and its neighbour are pairs in memory, for both factors: contiguous, whole
-// pairs side by side in the lanes or one pair for all. Leaves the copy selected.
-bool NestEmitter::in_pairs(const TileInstance& copy) {
-  const size_t axis = nest_.loops[shape_.unrolled_loops[*pair_loop_]].axis;
-  if (tile_limit_[axis] % 2 != 0) return false;
-  TileInstance first = copy, second = copy;
-  first.values[*pair_loop_] = 0;
-  second.values[*pair_loop_] = 1;
-  const auto reads = *bfloat16_factors(program_.graph.pool, stage_.bodies[0]);
-  const bool both = std::ranges::all_of(reads, [&](ExprId read) {
-    masks_->select(first);
-    const std::optional<Affine> here = body_->plain_address(read);
-    masks_->select(second);
-    const std::optional<Affine> behind = body_->plain_address(read);
-    if (!here || !behind || !is_one(*behind - *here)) return false;
-    return !index_.in_lanes(*here) || index_.lane_stride(*here) == 2;
-  });
-  masks_->select(copy);
-  return both;
+bool BFloat16PairEmitter::in_pair(const TileInstance& instance, const Constraints& asked) {
+  return any() && !asks(instance, asked) && are_neighbours(instance);
 }
 
-// Whether some row has to be asked of the copy or of its neighbour, or of lanes along the
-// reduction. Leaves the copy selected.
-bool NestEmitter::asks_of_pair(const TileInstance& copy, const Constraints& asked) {
-  bool any = shape_.lanes_in_reduction() && masks_->first_lanes(copy.live_lanes).value;
+bool BFloat16PairEmitter::is_first(const TileInstance& instance) const {
+  return instance.values[*pair_loop_] == 0;
+}
+
+// Whether some constraint has to be asked of the instance or of its neighbour, or of lanes along
+// the reduction. Leaves the instance selected.
+bool BFloat16PairEmitter::asks(const TileInstance& instance, const Constraints& asked) {
+  Masks& masks = nest_.masks;
+  bool any = nest_.shape.lanes_in_reduction() && masks.first_lanes(instance.live_lanes).value;
   for (const int64_t point : {0, 1}) {
-    TileInstance one = copy;
+    TileInstance one = instance;
     one.values[*pair_loop_] = point;
-    masks_->select(one);
-    any |= masks_->all_of(asked).value != nullptr;
+    masks.select(one);
+    any |= masks.all_of(asked).value != nullptr;
   }
-  masks_->select(copy);
+  masks.select(instance);
   return any;
 }
 
-Value* NestEmitter::add_pair(const Point& point, Value* sum) {
-  const auto reads = *bfloat16_factors(program_.graph.pool, stage_.bodies[0]);
-  auto* type = llvm::FixedVectorType::get(builder_.getBFloatTy(), 2 * shape_.lanes);
+// Whether the instance and its neighbour are pairs in memory, for both factors: contiguous, whole
+// pairs side by side in the lanes or one pair for all. Leaves the instance selected.
+bool BFloat16PairEmitter::are_neighbours(const TileInstance& instance) {
+  const NestShape& shape = nest_.shape;
+  const size_t axis = shape.nest->loops[shape.unrolled_loops[*pair_loop_]].axis;
+  if (nest_.limits[axis] % 2 != 0) return false;
+  TileInstance first = instance, second = instance;
+  first.values[*pair_loop_] = 0;
+  second.values[*pair_loop_] = 1;
+  const auto reads = *bfloat16_factors(nest_.kernel.program.graph.pool, shape.stage->bodies[0]);
+  const IndexEmitter& index = nest_.kernel.index;
+  const bool both = std::ranges::all_of(reads, [&](ExprId read) {
+    nest_.masks.select(first);
+    const std::optional<Affine> here = nest_.body.plain_address(read);
+    nest_.masks.select(second);
+    const std::optional<Affine> behind = nest_.body.plain_address(read);
+    if (!here || !behind || !is_one(*behind - *here)) return false;
+    return !index.in_lanes(*here) || index.lane_stride(*here) == 2;
+  });
+  nest_.masks.select(instance);
+  return both;
+}
+
+Value* BFloat16PairEmitter::add(const Point& point, Value* sum) {
+  const unsigned lanes = nest_.shape.lanes;
+  llvm::IRBuilder<>& builder = nest_.kernel.builder;
+  const auto reads =
+      *bfloat16_factors(nest_.kernel.program.graph.pool, nest_.shape.stage->bodies[0]);
+  auto* type = llvm::FixedVectorType::get(builder.getBFloatTy(), 2 * lanes);
   std::array<Value*, 2> pairs;
   for (size_t k = 0; k < 2; ++k) {
-    const Emitted pair = body_->bfloat16_pair(reads[k], point);
-    Value* lanes = body_->splat(pair);
-    pairs[k] = scopes_.at(pair.depth, [&] { return builder_.CreateBitCast(lanes, type); });
+    const Emitted pair = nest_.body.bfloat16_pair(reads[k], point);
+    Value* in_lanes = nest_.body.splat(pair);
+    pairs[k] =
+        nest_.kernel.scopes.at(pair.depth, [&] { return builder.CreateBitCast(in_lanes, type); });
   }
-  return builder_.CreateIntrinsic(dot_product(shape_.lanes, context_.math.features()), {},
-                                  {sum, pairs[0], pairs[1]});
+  return builder.CreateIntrinsic(dot_product(lanes, nest_.kernel.math.features()), {},
+                                 {sum, pairs[0], pairs[1]});
 }
 
 }  // namespace adjit::emit

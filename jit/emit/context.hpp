@@ -17,9 +17,9 @@ struct KernelContext {
   IndexEmitter& index;
   VectorMath& math;
   TensorPlaces& places;
-  size_t operations = 0;   // of the bodies emitted so far, copy by copy
-  double copied_work = 0;  // vector instructions of the copies among them
-  bool streams = false;    // what nests stream, they may (streaming.hpp)
+  size_t operations = 0;     // of the instances of bodies emitted so far
+  double unrolled_work = 0;  // vector instructions of the unrolled ones among them
+  bool streams = false;      // what nests stream, they may (streaming.hpp)
   /// Where loops around the nest at hand are, over the kernel's variables, and the largest value:
   /// that of an axis, where two loops over it may add up to more.
   std::vector<std::pair<Affine, int64_t>> origins = {};

@@ -90,7 +90,7 @@ class KernelEmitter {
       emit_if(builder_, scopes_, streams ? may : builder_.CreateNot(may), {}, [&](Carried none) {
         context.streams = streams;
         context.operations = 0;
-        context.copied_work = 0;
+        context.unrolled_work = 0;
         emit_tasks(context);
         if (streams) end_streaming(builder_);
         return none;

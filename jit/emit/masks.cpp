@@ -38,11 +38,18 @@ Emitted Masks::both(Emitted a, Emitted b) {
 
 Emitted Masks::all_of(const Constraints& constraints) {
   Emitted all;
-  for (const AffineConstraint* constraint : constraints) {
-    const Affine form = body_.place(constraint->form);
-    all = both(all, {constraint->equality ? index_.equals_zero(form) : index_.at_least_zero(form),
+  for (const AffineConstraint& constraint : constraints) {
+    const Affine form = body_.place(constraint.form);
+    all = both(all, {constraint.equality ? index_.equals_zero(form) : index_.at_least_zero(form),
                      index_.depth(form)});
   }
+  return all;
+}
+
+Emitted Masks::at_least_zero(const std::vector<Affine>& forms) {
+  Emitted all;
+  for (const Affine& form : forms)
+    all = both(all, {index_.at_least_zero(form), index_.depth(form)});
   return all;
 }
 

@@ -6,13 +6,9 @@
 #include <vector>
 
 #include "jit/emit/body.hpp"
-#include "jit/emit/nest_shape.hpp"
-#include "runtime/graph/affine_constraint.hpp"
+#include "jit/emit/nest_constraints.hpp"
 
 namespace adjit::emit {
-
-/// Constraints over the stage's axes and its domain's divisions, asked at the selected instance.
-using Constraints = std::vector<const AffineConstraint*>;
 
 class Masks {
  public:
@@ -22,8 +18,10 @@ class Masks {
 
   /// Makes the unrolled loops' variables those of an instance.
   void select(const TileInstance& instance);
-  /// Whether all hold; no value where they hold everywhere.
+  /// Whether all hold at the selected instance; no value where they hold everywhere.
   Emitted all_of(const Constraints& constraints);
+  /// Whether all (resolved) forms are at least 0; no value where they are everywhere.
+  Emitted at_least_zero(const std::vector<Affine>& forms);
   /// The first lanes of the nest's; no value where that is all of them.
   Emitted first_lanes(unsigned live_lanes);
   /// The conjunction; no value is true. One value for each pair.

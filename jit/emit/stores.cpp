@@ -23,14 +23,14 @@ namespace adjit::emit {
 using llvm::Value;
 
 StoreEmitter::StoreEmitter(KernelContext& context, const NestShape& shape,
-                           std::span<const int64_t> limits, std::vector<AffineConstraint> has_place,
+                           std::span<const int64_t> limits, const Constraints& has_place,
                            BodyEmitter& body, Masks& masks)
     : context_(context),
       program_(context.program),
       stage_(*shape.stage),
       shape_(shape),
       limits_(limits),
-      has_place_(std::move(has_place)),
+      has_place_(has_place),
       builder_(context.builder),
       scopes_(context.scopes),
       index_(context.index),
@@ -236,11 +236,9 @@ void StoreEmitter::store_rows(size_t component, const TileInstance& first,
 // Lanes of the selected instance (or whether it, without lanes) that have a place in memory; no
 // value when all do.
 Emitted StoreEmitter::stored_mask(const TileInstance& instance) {
-  Constraints inside;
-  for (const AffineConstraint& constraint : has_place_) inside.push_back(&constraint);
-  return masks_.both(masks_.all_of(inside), shape_.lanes_in_reduction()
-                                                ? Emitted{}
-                                                : masks_.first_lanes(instance.live_lanes));
+  return masks_.both(masks_.all_of(has_place_), shape_.lanes_in_reduction()
+                                                    ? Emitted{}
+                                                    : masks_.first_lanes(instance.live_lanes));
 }
 
 // Element of component `k`'s buffer that the selected instance defines.

@@ -19,7 +19,7 @@ class StoreEmitter {
   /// `limits`: per axis, the points of the tile inside it in the version at hand. `has_place`: what
   /// holds for points that have a place in memory. References must outlive it.
   StoreEmitter(KernelContext& context, const NestShape& shape, std::span<const int64_t> limits,
-               std::vector<AffineConstraint> has_place, BodyEmitter& body, Masks& masks);
+               const Constraints& has_place, BodyEmitter& body, Masks& masks);
 
   void store_result(size_t component, llvm::Value* value, const TileInstance& instance);
   /// The results of all instances, in order; whole pieces of rows, or lanes of all, at once.
@@ -58,7 +58,7 @@ class StoreEmitter {
   const Stage& stage_;
   const NestShape& shape_;
   const std::span<const int64_t> limits_;
-  const std::vector<AffineConstraint> has_place_;
+  const Constraints& has_place_;
   llvm::IRBuilder<>& builder_;
   Scopes& scopes_;
   IndexEmitter& index_;

@@ -1,6 +1,6 @@
 // autosched/cpu/tile/predicates.cpp -- rows of the domain that differ between the points of a
 // register tile: masks, versions of the tile that ask fewer of them, tiles that are left out
-// (jit/emit/tile_rows.cpp).
+// (jit/emit/tile_versions.hpp).
 #include <algorithm>
 #include <utility>
 

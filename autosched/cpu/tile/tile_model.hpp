@@ -212,7 +212,7 @@ class TileModel {
 
   // Shares of the visited tiles at which a row does not hold as a whole that is equal in all lanes,
   // and of those where only one does not that differs between them: these and the others have
-  // versions with fewer masks (jit/emit/tile_rows.cpp), if a tile is not too much code to be there
+  // versions with fewer masks (jit/emit/tile_versions.hpp), if a tile is not too much code to be there
   // thrice.
   struct Border {
     double any = 1, lanes = 0;

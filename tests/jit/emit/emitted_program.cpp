@@ -255,9 +255,28 @@ std::string check_emitted(const Program& program, std::span<const Array> inputs,
   return "";
 }
 
-std::string checked_ir(const Program& program) {
+void expect_right(const Program& program) {
   EXPECT_EQ(check_emitted(program, small_inputs(program.graph, 3)), "") << print(program);
+}
+
+std::string checked_ir(const Program& program) {
+  expect_right(program);
   return EmittedProgram(program).ir();
+}
+
+std::string x86_ir(const Program& program, bool mask_registers) {
+  std::vector<TensorLayout> layouts;
+  for (const TensorInfo& t : program.graph.tensors) layouts.push_back(contiguous_layout(t.shape));
+  const TargetFeatures features = from_feature_string(
+      mask_registers ? "+sse4.1,+avx2,+fma,+f16c,+avx512f,+avx512vl" : "+sse4.1,+avx2,+fma");
+  const EmittedKernel kernel = emit_kernel(program, 0, layouts, features, "k");
+  std::string text;
+  llvm::raw_string_ostream(text) << *kernel.module;
+  return text;
+}
+
+size_t multiply_adds(std::string_view ir) {
+  return occurrences(ir, target_has_fma() ? "call <8 x float> @llvm.fma" : "fmul <8 x float>");
 }
 
 }  // namespace adjit::testing

@@ -69,7 +69,14 @@ std::string difference(std::span<const Array> expected, std::span<const Array> a
 std::string check_emitted(const Program& program, std::span<const Array> inputs,
                           double tolerance = 1e-5);
 
+/// Expects check_emitted to find a program right.
+void expect_right(const Program& program);
 /// The IR of a program's first kernel, once the program has been found right.
 std::string checked_ir(const Program& program);
+/// Its IR for an x86 of 256-bit vectors, with mask registers or without; it is not run.
+std::string x86_ir(const Program& program, bool mask_registers);
+
+/// How many multiply-adds of 8 floats a text of IR has.
+size_t multiply_adds(std::string_view ir);
 
 }  // namespace adjit::testing

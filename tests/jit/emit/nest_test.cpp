@@ -1,5 +1,4 @@
-// tests/jit/emit/nest_test.cpp -- loops of every kind with ragged ends, rows as bounds and guards,
-// attached nests.
+// tests/jit/emit/nest_test.cpp -- nests attached in the loops of others.
 #include "jit/emit/nest.hpp"
 
 #include <gtest/gtest.h>
@@ -15,36 +14,9 @@ namespace {
 
 using Steps = std::vector<int64_t>;
 
-void expect_right(const Program& program) {
-  EXPECT_EQ(check_emitted(program, small_inputs(program.graph, 3)), "") << print(program);
-}
-
 Program attach(Program p, const char* stage, const char* host, size_t depth) {
   const size_t s = stage_of(p, stage), h = stage_of(p, host);
   return compute_at(std::move(p), s, h, depth);
-}
-
-// Every extent around a tile of 8: shorter, whole, one more, ...
-TEST(Nest, RaggedEndsOfEveryKindOfLoop) {
-  for (int64_t n : {2, 3, 7, 8, 9, 15, 16, 17, 31}) {
-    SCOPED_TRACE(n);
-    const std::string extent = std::to_string(n);
-    const Graph graph = parse_graph("def main(float(3, " + extent +
-                                    ") x) -> (y) { y(i, j) = x(i, j) "
-                                    "* 2.0 }");
-    expect_right(tile(plain(graph), 0, 1, Steps{8}));
-    expect_right(tile(plain(graph), 0, 1, Steps{8, 4}));
-    expect_right(vectorize(plain(graph), 0, 1, 8));
-    if (n >= 8) {
-      expect_right(unroll(plain(graph), 0, 1, 8));
-      expect_right(unroll(vectorize(plain(graph), 0, 1, 4), 0, 1, 2));
-      expect_right(vectorize(tile(plain(graph), 0, 1, Steps{8}), 0, 1, 4));
-      expect_right(unroll(vectorize(tile(plain(graph), 0, 1, Steps{8}), 0, 1, 2), 0, 1, 2));
-      expect_right(parallel(tile(plain(graph), 0, 1, Steps{8}), 0, 2));
-      expect_right(parallel(vectorize(plain(graph), 0, 1, 8), 0, n > 8 ? 2 : 1));
-      expect_right(parallel(unroll(vectorize(plain(graph), 0, 1, 4), 0, 1, 2), 0, n > 8 ? 2 : 1));
-    }
-  }
 }
 
 // Rows of a kernel's own buffer are stored in whole vectors, and read past their ends, by shifted
@@ -80,147 +52,6 @@ TEST(Nest, RowsOfOwnBuffersAreWholeVectors) {
     }
   }
 }
-
-// A tile longer than its axis, run in parallel: its tasks without points read and write nothing.
-TEST(Nest, TasksWithoutPoints) {
-  const Graph graph =
-      parse_graph("def main(float(3) x, float(3, 6) z) -> (y) { y(i, j) = exp(x(i)) * z(i, j) }");
-  for (int64_t step : {2, 5}) {
-    const Program p = parallel(tile(plain(graph), 0, 0, Steps{step}), 0, 2);
-    expect_right(p);
-    expect_right(vectorize(p, 0, 1, 4));
-  }
-  expect_right(parallel(tile(tile(plain(graph), 0, 0, Steps{4, 2}), 0, 1, Steps{4}), 0, 5));
-}
-
-// A whole tile's reads stay behind the question whether the tile is whole.
-TEST(Nest, ReadsOfWholeTilesStayOutOfTheRaggedTask) {
-  const Graph graph =
-      parse_graph("def main(float(10) x, float(10, 7) z) -> (y) { y(i) +=! exp(x(i)) * z(i, r) }");
-  for (int64_t factor : {2, 3, 4}) {
-    const Program p = unroll(plain(graph), 0, 0, factor);
-    expect_right(parallel(p, 0, 1));
-    expect_right(parallel(vectorize(plain(graph), 0, 0, 4), 0, 1));
-  }
-}
-
-TEST(Nest, RaggedTilesOfTilesWithTheReductionInside) {
-  for (const auto& [m, n, k] :
-       {std::tuple{13, 37, 29}, {12, 32, 28}, {5, 7, 3}, {1, 1, 1}, {14, 33, 2}}) {
-    SCOPED_TRACE(m);
-    const Graph graph = matmul_graph(m, n, k);
-    Program program = plain(graph);
-    if (m >= 3) program = unroll(std::move(program), 0, 0, 3);
-    if (n >= 7) program = vectorize(std::move(program), 0, 1, 4);
-    expect_right(program);
-    if (m >= 12) {
-      program = tile(plain(graph), 0, 0, Steps{12});
-      program = tile(std::move(program), 0, 1, Steps{16});
-      program = tile(std::move(program), 0, 2, Steps{10});
-      const size_t loops = program.kernels[0].root.loops.size();
-      ASSERT_EQ(loops, 6u);
-      // i/12, j/16, k/10, i, j, k: the partial result is resumed at every tile of k.
-      program = reorder(std::move(program), 0, std::vector<size_t>{0, 2, 4, 1, 3, 5});
-      expect_right(program);
-      program = unroll(std::move(program), 0, 0, 4);
-      program = vectorize(std::move(program), 0, 1, 8);
-      expect_right(program);
-      expect_right(parallel(std::move(program), 0, 2));
-    }
-  }
-}
-
-struct Rows {
-  const char* name;
-  const char* where;
-};
-
-class NestRows : public ::testing::TestWithParam<Rows> {};
-
-// y[i, j] over r: conditions between outputs and the reduction, under every schedule.
-TEST_P(NestRows, AreBoundsGuardsAndMasks) {
-  const Graph graph = parse_graph(
-      std::string(
-          "def main(float(11, 13) x, float(13, 9) w) -> (y) { y(i, j) +=! x(i, r) * w(r, j) "
-          "where i in 0:11, j in 0:9, r in 0:13, ") +
-      GetParam().where + " }");
-  expect_right(plain(graph));
-  expect_right(tile(plain(graph), 0, 2, Steps{4}));
-  expect_right(reorder(tile(plain(graph), 0, 2, Steps{5}), 0, std::vector<size_t>{2, 0, 1, 3}));
-  expect_right(vectorize(plain(graph), 0, 1, 8));
-  expect_right(vectorize(plain(graph), 0, 0, 4));
-  expect_right(vectorize(plain(graph), 0, 2, 8));
-  expect_right(unroll(plain(graph), 0, 0, 4));
-  expect_right(unroll(plain(graph), 0, 2, 4));
-  expect_right(vectorize(unroll(unroll(plain(graph), 0, 0, 2), 0, 2, 3), 0, 1, 4));
-  expect_right(vectorize(unroll(plain(graph), 0, 0, 3), 0, 2, 4));
-  expect_right(parallel(vectorize(tile(plain(graph), 0, 0, Steps{4}), 0, 1, 4), 0, 2));
-}
-
-INSTANTIATE_TEST_SUITE_P(Domains, NestRows,
-                         ::testing::Values(Rows{"LowerTriangle", "r <= i"},
-                                           Rows{"StrictUpper", "r > i"},
-                                           Rows{"Band", "r <= i + 1, i <= r + 2"},
-                                           Rows{"Equal", "r == i"}, Rows{"Twice", "r == 2 * i"},
-                                           Rows{"Half", "2 * r == i"},
-                                           Rows{"Scaled", "3 * r <= 2 * i + j"},
-                                           Rows{"Parity", "q = (i + r) // 2, i + r == 2 * q"},
-                                           Rows{"Quotient", "q = r // 3, q == j // 3"},
-                                           Rows{"QuotientAndBound", "q = r // 3, q <= i, r >= j"},
-                                           Rows{"OutputOnly", "i + j <= 12"},
-                                           Rows{"OutputParity", "q = i // 2, i == 2 * q"},
-                                           Rows{"ThreeAtOnce", "r <= i, j <= r, i <= j + 5"},
-                                           Rows{"Nowhere", "r <= i, r > i"},
-                                           Rows{"NegativeSlope", "r + i >= 9, r + j <= 11"}),
-                         [](const auto& info) { return std::string(info.param.name); });
-
-TEST(Nest, BoundsNarrowTheLoopInsteadOfGuardingIt) {
-  const Graph graph = parse_graph(
-      "def main(float(50) x) -> (y) { y(i) +=! x(r) where i in 0:50, r in 0:50, r <= i }");
-  const std::string ir = EmittedProgram(plain(graph)).ir();
-  EXPECT_EQ(occurrences(ir, "\nthen"), 0u) << "no branch in the loop";
-  const Graph parity = parse_graph(
-      "def main(float(50) x) -> (y) { y(i) +=! x(r) where i in 0:50, r in 0:50, q = (i + r) // 2, "
-      "i "
-      "+ r == 2 * q }");
-  EXPECT_EQ(occurrences(EmittedProgram(plain(parity)).ir(), "\nthen"), 1u);
-}
-
-TEST(Nest, RowsOfAStageWithoutReduction) {
-  Builder b;
-  const TensorId x = b.input("x", {9, 13});
-  b.output(b.stage("y", {9, 13}, 2, CombinerKind::None, b.at(x, {b.axis(0), b.axis(1)})));
-  Domain& domain = b.graph.stages[0].domain;
-  domain.inequalities.push_back(Affine::variable(1) - Affine::variable(0));
-  const size_t q = domain.add_division(Affine::variable(1), 3);
-  domain.equalities.push_back(Affine::variable(1) - Affine::variable(q, 3, 1));
-  expect_right(plain(b.graph));
-  expect_right(vectorize(plain(b.graph), 0, 1, 8));
-  expect_right(vectorize(unroll(plain(b.graph), 0, 0, 4), 0, 1, 4));
-  expect_right(parallel(vectorize(plain(b.graph), 0, 0, 4), 0, 1));
-}
-
-TEST(Nest, ZeroExtents) {
-  for (const char* shape : {"0, 5", "5, 0", "0, 0"}) {
-    const Graph graph =
-        parse_graph(std::string("def main(float(") + shape +
-                    ") x) -> (y, s, t) { y(i, j) = x(i, j) + 1.0\n s(i) +=! x(i, r)\n"
-                    " t() +=! x(r, q) }");
-    expect_right(plain(graph));
-  }
-  const Graph product = matmul_graph(4, 6, 0);
-  expect_right(plain(product));
-  expect_right(vectorize(unroll(plain(product), 0, 0, 2), 0, 1, 4));
-}
-
-TEST(Nest, ScalarsHaveNoLoops) {
-  const Graph graph =
-      parse_graph("def main(float x) -> (y, z) { y() = x() + 1.0\n z() = y() * 3.0 }");
-  expect_right(plain(graph));
-  EXPECT_EQ(occurrences(EmittedProgram(plain(graph)).ir(0), "br "), 0u);
-}
-
-// ---- Attached nests
 
 TEST(Nest, RowsOfSoftmaxInOneKernel) {
   for (int64_t rows : {1, 6, 7}) {
@@ -369,27 +200,6 @@ TEST(Nest, ProducersInsideTheTilesOfAProduct) {
   p = unroll(p, stage_of(p, "c"), 0, 2);
   p = vectorize(p, stage_of(p, "c"), 1, 8);
   expect_right(p);
-}
-
-TEST(Nest, WholeLoopsAreTestedOnlyAtTheirEnd) {
-  const Graph graph = parse_graph("def main(float(64) x) -> (y) { y(i) = x(i) * 2.0 }");
-  const std::string ir = EmittedProgram(vectorize(plain(graph), 0, 0, 16)).ir();
-  EXPECT_EQ(occurrences(ir, "icmp"), 1u) << ir;
-  EXPECT_EQ(occurrences(ir, "br i1"), 1u);
-}
-
-// Copies of long bodies, and vectors that are many vectors, are more code than their number says.
-TEST(Nest, CopiesThatTakeTooMuchCodeAreRefused) {
-  const Graph graph = parse_graph(
-      "def main(float(9, 9, 9, 35) x) -> (y) {\n"
-      "  y(i, j, k, l) = exp(sin(x(i, j, k, l)) * tanh(x(i, j, k, l))) + lgamma(x(i, j, k, l))\n}");
-  const auto emitted = [&](int64_t lanes, int64_t copies) {
-    Program p = vectorize(plain(graph), 0, 3, lanes);
-    for (size_t axis : {0, 1, 2}) p = unroll(std::move(p), 0, axis, copies);
-    EmittedProgram{p};
-  };
-  EXPECT_NO_THROW(emitted(4, 2));
-  expect_refused([&] { emitted(16, 8); }, "copies of the long body of stage 'y'");
 }
 
 }  // namespace

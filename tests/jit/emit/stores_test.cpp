@@ -136,5 +136,13 @@ TEST(Stores, LocalRegions) {
   checked_ir(unroll(vectorize(std::move(p), 0, 0, 8), 0, 1, 4));
 }
 
+TEST(Stores, ResultsWhoseLanesAreApartAreStoredOneByOne) {
+  const Graph graph = parse_graph("def main(float(9, 5) x) -> (y) { y(i, j) = x(i, j) * 2.0 }");
+  const std::string ir = checked_ir(
+      vectorize(reorder(initial_program(graph, 1, 512), 0, std::vector<size_t>{1, 0}), 0, 0, 4));
+  EXPECT_EQ(occurrences(ir, "masked.scatter"), 0u);
+  EXPECT_EQ(occurrences(ir, "store float"), 5u) << "whole vectors, and the tail";
+}
+
 }  // namespace
 }  // namespace adjit::testing

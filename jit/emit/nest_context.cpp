@@ -1,0 +1,104 @@
+// jit/emit/nest_context.cpp -- what the emitters of one nest share, and how much they may emit.
+#include "jit/emit/nest_context.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "autosched/cpu/tile/tile_model.hpp"
+
+namespace adjit::emit {
+namespace {
+
+/// Where the nest's first point along each axis may be.
+std::vector<Interval> first_points(const KernelContext& kernel, const Nest& nest) {
+  std::vector<Interval> ranges;
+  for (const Affine& base : nest.axis_base) {
+    Interval range = kernel.index.range(kernel.index.resolve(base));
+    for (const auto& [origin, last] : kernel.origins)
+      if (const Affine shift = base - origin; shift.is_constant())
+        range.hi = std::min(range.hi, checked_add(last, shift.constant()));
+    ranges.push_back(range);
+  }
+  return ranges;
+}
+
+/// The values that each axis takes.
+std::vector<Interval> axis_ranges(std::vector<Interval> first_points, const Nest& nest) {
+  for (size_t a = 0; a < first_points.size(); ++a)
+    first_points[a].hi = checked_add(first_points[a].hi, std::max<int64_t>(nest.spans[a] - 1, 0));
+  return first_points;
+}
+
+std::vector<UnrolledVariable> unrolled_variables(const NestShape& shape) {
+  std::vector<UnrolledVariable> variables;
+  for (size_t k : shape.unrolled_loops)
+    variables.push_back({shape.nest->loops[k].variable, shape.nest->loops[k].trips});
+  return variables;
+}
+
+std::optional<size_t> lane_variable(const NestShape& shape) {
+  if (!shape.lane_loop) return std::nullopt;
+  return shape.nest->loops[*shape.lane_loop].variable;
+}
+
+double instance_work(const Program& program, const NestShape& shape, double body) {
+  const double vectors =
+      static_cast<double>(shape.lanes) /
+      static_cast<double>(full_lanes(program.graph, *shape.stage, program.vector_bits));
+  if (shape.unrolled_loops.empty() && vectors <= 1) return 0;
+  return body * std::max(vectors, 1.0);
+}
+
+}  // namespace
+
+NestContext::NestContext(KernelContext& kernel, const Nest& nest)
+    : kernel(kernel),
+      shape(kernel.program, nest),
+      limits(shape.tile_points),
+      combiner(kernel.program.graph, *shape.stage, kernel.builder, kernel.math),
+      body(kernel.program.graph, *shape.stage, shape.axes,
+           axis_ranges(first_points(kernel, nest), nest), unrolled_variables(shape),
+           lane_variable(shape), kernel.places, kernel.builder, kernel.scopes, kernel.index,
+           kernel.math),
+      constraints(kernel.program, shape, first_points(kernel, nest), body.reads_anywhere()),
+      masks(shape, kernel.builder, kernel.scopes, kernel.index, body),
+      stores(kernel, shape, limits, constraints.has_place, body, masks),
+      instance_work(emit::instance_work(kernel.program, shape, body.work())) {
+  body.set_ahead(nest.ahead);
+}
+
+LocalForms NestContext::local() const {
+  const IndexEmitter& index = kernel.index;
+  return {[&index](const Affine& form) { return index.resolve(form); },
+          [&index](const Affine& form) { return index.range(form); }};
+}
+
+llvm::Value* NestContext::at_least_zero(const std::vector<Affine>& forms) {
+  llvm::Value* all = kernel.builder.getTrue();
+  for (const Affine& form : forms)
+    all = kernel.builder.CreateAnd(all, kernel.index.at_least_zero(form));
+  return all;
+}
+
+void count_instance(NestContext& nest) {
+  constexpr size_t kMostOperations = 1 << 18;
+  constexpr double kMostUnrolledWork = 1 << 17;
+  KernelContext& kernel = nest.kernel;
+  const auto stage = [&] {
+    return "stage '" + kernel.program.graph.info(nest.shape.stage->results[0]).name + "'";
+  };
+  kernel.operations += nest.body.node_count();
+  if (kernel.operations > kMostOperations)
+    throw Error(ErrorCode::Schedule, "the kernel is unrolled to more than " +
+                                         std::to_string(kMostOperations) + " operations at " +
+                                         stage() + ": unroll less");
+  kernel.unrolled_work += nest.instance_work;
+  if (kernel.unrolled_work > kMostUnrolledWork)
+    throw Error(ErrorCode::Schedule, "copies of the long body of " + stage() +
+                                         " would take more than " +
+                                         std::to_string(static_cast<int64_t>(kMostUnrolledWork)) +
+                                         " instructions: unroll less, or take fewer lanes");
+}
+
+}  // namespace adjit::emit

@@ -1,0 +1,47 @@
+// jit/emit/nest_context.hpp -- what the emitters of one nest share.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "jit/emit/combine.hpp"
+#include "jit/emit/context.hpp"
+#include "jit/emit/masks.hpp"
+#include "jit/emit/nest_constraints.hpp"
+#include "jit/emit/nest_shape.hpp"
+#include "jit/emit/stores.hpp"
+#include "jit/emit/tile_versions.hpp"
+
+namespace adjit::emit {
+
+struct NestContext {
+  /// Enclosing variables are bound. Both must outlive it.
+  NestContext(KernelContext& kernel, const Nest& nest);
+  NestContext(const NestContext&) = delete;  // members refer to others
+  NestContext& operator=(const NestContext&) = delete;
+
+  /// Forms at the builder's position.
+  LocalForms local() const;
+  /// Whether all forms are at least 0.
+  llvm::Value* at_least_zero(const std::vector<Affine>& forms);
+
+  KernelContext& kernel;
+  const NestShape shape;
+  std::vector<int64_t> limits;  // per axis, points of the tile inside it, in the version at hand
+  CombinerEmitter combiner;
+  BodyEmitter body;
+  const NestConstraints constraints;
+  Masks masks;
+  StoreEmitter stores;
+  /// Vector instructions of an instance; 0 where a tile has one alone, of vectors that are one of
+  /// the processor's.
+  const double instance_work;
+};
+
+/// To be called for each instance of the body that is emitted. Unrolled instances, ragged versions
+/// and the nests attached in them multiply: more code than a limit is a mistake, and would take
+/// seconds to compile. Raises Schedule there.
+void count_instance(NestContext& nest);
+
+}  // namespace adjit::emit
