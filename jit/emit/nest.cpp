@@ -14,7 +14,7 @@ NestEmitter::NestEmitter(KernelContext& context, const Nest& nest)
              [this](size_t depth, Carried carried) { return inside(depth, std::move(carried)); }),
       accumulators_(nest_),
       reduction_(nest_, accumulators_),
-      scatter_(context, nest_.shape, nest_.limits, nest_.body, nest_.combiner, nest_.masks) {}
+      scatter_(nest_) {}
 
 void NestEmitter::emit(Value* task) {
   const NestShape& shape = nest_.shape;
@@ -111,7 +111,7 @@ Carried NestEmitter::reduce(const Emitted& condition, Carried accumulators) {
 
 Carried NestEmitter::emit_tile(Carried accumulators) {
   if (!nest_.shape.is_scatter()) return reduction_.accumulate(std::move(accumulators));
-  scatter_.write_instances(nest_.constraints.tile, [this] { count_instance(nest_); });
+  scatter_.write_instances();
   return accumulators;
 }
 

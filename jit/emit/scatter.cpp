@@ -16,30 +16,28 @@ namespace adjit::emit {
 
 using llvm::Value;
 
-ScatterEmitter::ScatterEmitter(KernelContext& context, const NestShape& shape,
-                               std::span<const int64_t> limits, BodyEmitter& body,
-                               CombinerEmitter& combiner, Masks& masks)
-    : context_(context),
-      program_(context.program),
-      stage_(*shape.stage),
-      shape_(shape),
-      limits_(limits),
-      builder_(context.builder),
-      scopes_(context.scopes),
-      index_(context.index),
-      body_(body),
-      combiner_(combiner),
-      masks_(masks) {}
+ScatterEmitter::ScatterEmitter(NestContext& nest)
+    : nest_(nest),
+      program_(nest.kernel.program),
+      stage_(*nest.shape.stage),
+      shape_(nest.shape),
+      builder_(nest.kernel.builder),
+      scopes_(nest.kernel.scopes),
+      index_(nest.kernel.index),
+      body_(nest.body),
+      combiner_(nest.combiner),
+      masks_(nest.masks) {}
 
-void ScatterEmitter::write_instances(const Constraints& asked, const std::function<void()>& count) {
-  const std::vector<TileInstance> all = shape_.instances(limits_, true);
-  const std::optional<size_t> along = instances_in_rows(asked);
+void ScatterEmitter::write_instances() {
+  const Constraints& asked = nest_.constraints.tile;
+  const std::vector<TileInstance> all = shape_.instances(nest_.limits, true);
+  const std::optional<size_t> along = instances_in_rows();
   for (const TileInstance& instance : all) {
     const std::vector<const TileInstance*> piece =
         along ? piece_with(all, instance, *along, elements_in_piece(program_, stage_, 0))
               : std::vector<const TileInstance*>();
     if (!piece.empty() && piece.front() != &instance) continue;  // written with the piece's first
-    count();
+    count_instance(nest_);
     masks_.select(instance);
     const Point point{instance.number,
                       masks_.both(masks_.all_of(asked), masks_.first_lanes(instance.live_lanes))};
@@ -61,7 +59,7 @@ void ScatterEmitter::write_instances(const Constraints& asked, const std::functi
 }
 
 ScatterEmitter::Written ScatterEmitter::written_by(const Point& point) {
-  const TensorPlace& place = context_.places[stage_.results[0]];
+  const TensorPlace& place = nest_.kernel.places[stage_.results[0]];
   Written written;
   const auto require = [&](const Emitted& condition) {
     if (!condition.value) return;
@@ -89,10 +87,11 @@ ScatterEmitter::Written ScatterEmitter::written_by(const Point& point) {
 Value* ScatterEmitter::combined(Value* before, Value* now) {
   const DType dtype = program_.graph.info(stage_.results[0]).dtype;
   if (stage_.combiner.kind == CombinerKind::None)
-    return to_memory(builder_, context_.math, now, dtype);
+    return to_memory(builder_, nest_.kernel.math, now, dtype);
   return to_memory(
-      builder_, context_.math,
-      combiner_.combine({from_memory(builder_, context_.math, before, dtype)}, {now})[0], dtype);
+      builder_, nest_.kernel.math,
+      combiner_.combine({from_memory(builder_, nest_.kernel.math, before, dtype)}, {now})[0],
+      dtype);
 }
 
 // A row's elements before and a product, by one multiply-add; nothing where that is not what is
@@ -105,11 +104,12 @@ std::optional<Value*> ScatterEmitter::with_product(const Point& point, Value* be
       program_.graph.info(stage_.results[0]).dtype != dtype || accumulator_of(dtype) != dtype)
     return std::nullopt;
   const auto factor = [&](size_t k) { return body_.splat(body_(pool.operand(body, k), point)); };
-  return context_.math.multiply_add(factor(0), factor(1), before);
+  Value* right = factor(1);
+  return nest_.kernel.math.multiply_add(factor(0), right, before);
 }
 
 void ScatterEmitter::combine_at(const Point& point, const Written& written) {
-  const TensorPlace& place = context_.places[stage_.results[0]];
+  const TensorPlace& place = nest_.kernel.places[stage_.results[0]];
   const DType dtype = program_.graph.info(stage_.results[0]).dtype;
   llvm::Type* element = memory_type(builder_, dtype);
   const llvm::Align align(size_of(dtype));
@@ -149,8 +149,10 @@ void ScatterEmitter::combine_at(const Point& point, const Written& written) {
                                   pointer, align);
       return;
     }
-    Value* before = load_lanes(builder_, context_.math.features(), type, pointer, align, active);
-    store_lanes(builder_, context_.math.features(), combined(before, now), pointer, align, active);
+    Value* before =
+        load_lanes(builder_, nest_.kernel.math.features(), type, pointer, align, active);
+    store_lanes(builder_, nest_.kernel.math.features(), combined(before, now), pointer, align,
+                active);
     return;
   }
   Value* pointers = builder_.CreateInBoundsGEP(
@@ -161,13 +163,13 @@ void ScatterEmitter::combine_at(const Point& point, const Written& written) {
 
 // The instance variable along which the lanes write rows: elements that lie one behind the other,
 // where the lanes' do not.
-std::optional<size_t> ScatterEmitter::instances_in_rows(const Constraints& asked) {
+std::optional<size_t> ScatterEmitter::instances_in_rows() {
   const TensorId result = stage_.results[0];
-  if (!shape_.lane_loop || stage_.combiner.kind == CombinerKind::None || !asked.empty() ||
-      shape_.lanes % elements_in_piece(program_, stage_, 0) != 0)
+  if (!shape_.lane_loop || stage_.combiner.kind == CombinerKind::None ||
+      !nest_.constraints.tile.empty() || shape_.lanes % elements_in_piece(program_, stage_, 0) != 0)
     return std::nullopt;
-  const auto along = body_.shape().contiguous_loop(stage_.target, context_.places[result]);
-  return along && shape_.instance_trips(limits_)[*along] > 0
+  const auto along = body_.shape().contiguous_loop(stage_.target, nest_.kernel.places[result]);
+  return along && shape_.instance_trips(nest_.limits)[*along] > 0
              ? along
              : std::nullopt;  // trips of one point each
 }

@@ -1,28 +1,21 @@
 // jit/emit/scatter.hpp -- the points of a lowered scatter, which have no accumulators.
 #pragma once
 
-#include <functional>
 #include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 
-#include "jit/emit/combine.hpp"
-#include "jit/emit/context.hpp"
-#include "jit/emit/masks.hpp"
+#include "jit/emit/nest_context.hpp"
 
 namespace adjit::emit {
 
 class ScatterEmitter {
  public:
-  /// `limits`: per axis, the points of the tile inside it in the version at hand. References must
-  /// outlive it.
-  ScatterEmitter(KernelContext& context, const NestShape& shape, std::span<const int64_t> limits,
-                 BodyEmitter& body, CombinerEmitter& combiner, Masks& masks);
+  /// `nest` must outlive it.
+  explicit ScatterEmitter(NestContext& nest);
 
-  /// Every instance of the tile reads, combines and writes, in order; `asked` are the constraints
-  /// that differ between them. `count` is called for each that is emitted.
-  void write_instances(const Constraints& asked, const std::function<void()>& count);
+  /// Every instance of the tile reads, combines and writes, in order.
+  void write_instances();
 
  private:
   /// Where a point writes.
@@ -35,16 +28,15 @@ class ScatterEmitter {
   llvm::Value* combined(llvm::Value* before, llvm::Value* now);
   std::optional<llvm::Value*> with_product(const Point& point, llvm::Value* before);
   void combine_at(const Point& point, const Written& written);
-  std::optional<size_t> instances_in_rows(const Constraints& asked);
+  std::optional<size_t> instances_in_rows();
   void combine_rows(const std::vector<const TileInstance*>& piece, const Point& first,
                     const Written& written);
   void combine_in_turn(const Written& written, const std::vector<llvm::Value*>& values);
 
-  KernelContext& context_;
+  NestContext& nest_;
   const Program& program_;
   const Stage& stage_;
   const NestShape& shape_;
-  const std::span<const int64_t> limits_;
   llvm::IRBuilder<>& builder_;
   Scopes& scopes_;
   IndexEmitter& index_;
