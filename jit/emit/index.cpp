@@ -292,7 +292,7 @@ Value* IndexEmitter::condition(const Affine& form, bool equality) {
   if (equality ? (r.lo == 0 && r.hi == 0) : r.lo >= 0) return builder_.getTrue();
   if (equality ? (r.lo > 0 || r.hi < 0) : r.hi < 0) return builder_.getFalse();
   const auto predicate = equality ? llvm::CmpInst::ICMP_EQ : llvm::CmpInst::ICMP_SGE;
-  // Copies ask the same of many points: one value, so that what it masks is one value, too.
+  // Instances ask the same of many points: one value, so that what it masks is one value, too.
   Cached& cached = conditions_[equality][key_of(form)];
   if (!cached.value || !scopes_.alive(cached.depth, cached.serial)) {
     const size_t known_from = depth(form);

@@ -3,7 +3,7 @@
 //
 // Every index, address and condition is an affine form over *variables*: the loop variables of the
 // kernel and the floor divisions derived from them. A variable is a scalar (a serial or parallel
-// loop), the lanes of a vector loop (0, 1, ..., lanes-1), or fixed (an unrolled copy). Ranges of
+// loop), the lanes of a vector loop (0, 1, ..., lanes-1), or fixed (an unrolled loop). Ranges of
 // variables are known, so a division that cannot change over its range disappears: (32*t + v) // 32
 // is t for a tile variable 0 <= v < 32.
 #pragma once

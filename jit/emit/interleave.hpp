@@ -1,8 +1,8 @@
-// jit/emit/interleave.hpp -- copies of a body in turn.
+// jit/emit/interleave.hpp -- instances of a body in turn.
 //
 // A body with functions is one long chain: by the latencies of its instructions, the gradient of a
 // few functions takes some 200 cycles from its loads to its store. Processors look a hundred or two
-// instructions ahead, which is one copy of such a body; when the instructions of two copies
+// instructions ahead, which is one instance of such a body; when the instructions of two instances
 // come in turn, both are in reach. Values are the same to the last bit.
 #pragma once
 
@@ -14,17 +14,18 @@
 
 namespace adjit::emit {
 
-/// Copies of a body that are emitted one after the other.
-class CopySequence {
+/// Instances of a body that are emitted one after the other.
+class InstanceSequence {
  public:
   /// The builder must outlive it.
-  explicit CopySequence(llvm::IRBuilder<>& builder) : builder_(builder) {}
+  explicit InstanceSequence(llvm::IRBuilder<>& builder) : builder_(builder) {}
 
-  /// To be called before each copy is emitted, and behind the last one.
+  /// To be called before each instance is emitted, and behind the last one.
   void mark();
 
-  /// Puts the instructions of each pair of long copies in turn, each copy's in their order, where
-  /// all copies were emitted at the end of one block. No copy may load what another one stores.
+  /// Puts the instructions of each pair of long instances in turn, each instance's in their order,
+  /// where all instances were emitted at the end of one block. No instance may load what another
+  /// one stores.
   void interleave();
 
  private:

@@ -95,7 +95,7 @@ void count_instance(NestContext& nest) {
                                          stage() + ": unroll less");
   kernel.unrolled_work += nest.instance_work;
   if (kernel.unrolled_work > kMostUnrolledWork)
-    throw Error(ErrorCode::Schedule, "copies of the long body of " + stage() +
+    throw Error(ErrorCode::Schedule, "instances of the long body of " + stage() +
                                          " would take more than " +
                                          std::to_string(static_cast<int64_t>(kMostUnrolledWork)) +
                                          " instructions: unroll less, or take fewer lanes");

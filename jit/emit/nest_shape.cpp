@@ -30,7 +30,7 @@ NestShape::NestShape(const Program& program, const Nest& of)
       throw Error(ErrorCode::Schedule, "stage '" + program.graph.info(stage->results[0]).name +
                                            "' unrolls a loop " + std::to_string(loop.trips) +
                                            " times; at most " + std::to_string(kMaxUnrolledTrips) +
-                                           " copies are made");
+                                           " instances are made");
     unrolled_loops.push_back(k);
   }
   if (stage->running && stage->running->reverse) {

@@ -45,7 +45,7 @@ void store_instances(NestContext& nest, const Constraints& asked) {
   for (size_t k = 0; k < in_rows.size(); ++k)
     in_rows[k] = nest.stores.results_in_rows(k).has_value();
   std::vector<Carried> kept(bodies.size());  // of results that go in rows
-  CopySequence sequence(nest.kernel.builder);
+  InstanceSequence sequence(nest.kernel.builder);
   for (const TileInstance& instance : all) {
     sequence.mark();
     count_instance(nest);

@@ -72,7 +72,7 @@ Carried ReductionEmitter::add_instances(Carried accumulators, const Version& ver
   nest_.body.set_rows_hold(version.asked.empty());
   Tile tile{{shape_, nest_.limits}, std::move(accumulators)};
   if (stage_.running && stage_.running->exclusive) accumulators_.store(tile.accumulators);
-  CopySequence sequence(builder_);
+  InstanceSequence sequence(builder_);
   const auto add_all = [&](const std::vector<Contribution>& some, const Constraints& asked) {
     for (const Contribution& one : some) {
       sequence.mark();

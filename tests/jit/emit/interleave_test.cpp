@@ -1,4 +1,4 @@
-// tests/jit/emit/interleave_test.cpp -- instructions of copies in turn.
+// tests/jit/emit/interleave_test.cpp -- instructions of instances in turn.
 #include "jit/emit/interleave.hpp"
 
 #include <gtest/gtest.h>
@@ -21,8 +21,8 @@ class Interleave : public ::testing::Test {
     total_ = builder_.CreateFNeg(function_->getArg(0), "start");
   }
 
-  // So many additions, named by the copy: "a0", "a1", ...
-  llvm::Value* copy(const std::string& name, size_t additions, llvm::Value* from) {
+  // So many additions, named by the instance: "a0", "a1", ...
+  llvm::Value* instance(const std::string& name, size_t additions, llvm::Value* from) {
     for (size_t k = 0; k < additions; ++k)
       from = builder_.CreateFAdd(from, function_->getArg(0), name + std::to_string(k));
     return from;
@@ -49,51 +49,51 @@ class Interleave : public ::testing::Test {
   llvm::IRBuilder<> builder_{context_};
   llvm::Function* function_ = nullptr;
   llvm::Value* total_ = nullptr;
-  CopySequence sequence_{builder_};
+  InstanceSequence sequence_{builder_};
 };
 
-TEST_F(Interleave, TwoLongCopiesAtATime) {
+TEST_F(Interleave, TwoLongInstancesAtATime) {
   llvm::Value* start = total_;
   for (const char* name : {"a", "b", "c", "d", "e"}) {
     sequence_.mark();
-    copy(name, 50, start);
+    instance(name, 50, start);
   }
   sequence_.mark();
   sequence_.interleave();
   EXPECT_EQ(order(), "s" + times(50, "ab") + times(50, "cd") + times(50, "e"));
 }
 
-TEST_F(Interleave, ShortCopiesStay) {
+TEST_F(Interleave, ShortInstancesStay) {
   for (const char* name : {"a", "b"}) {
     sequence_.mark();
-    copy(name, 8, total_);
+    instance(name, 8, total_);
   }
   sequence_.mark();
   sequence_.interleave();
   EXPECT_EQ(order(), "s" + times(8, "a") + times(8, "b"));
 }
 
-// The second copy uses what the first one has computed at the end.
+// The second instance uses what the first one has computed at the end.
 TEST_F(Interleave, OperandsComeFirst) {
   sequence_.mark();
-  total_ = copy("a", 50, total_);
+  total_ = instance("a", 50, total_);
   sequence_.mark();
-  copy("b", 10, function_->getArg(0));
-  total_ = copy("c", 40, total_);
+  instance("b", 10, function_->getArg(0));
+  total_ = instance("c", 40, total_);
   sequence_.mark();
   sequence_.interleave();
   EXPECT_EQ(order(), "s" + times(10, "ab") + times(40, "a") + times(40, "c"));
 }
 
-// Each copy loads, computes and stores in its order; of three copies, the short one stays.
-TEST_F(Interleave, CopiesKeepTheirOwnOrder) {
+// Each instance loads, computes and stores in its order; of three instances, the short one stays.
+TEST_F(Interleave, InstancesKeepTheirOwnOrder) {
   llvm::Type* type = builder_.getFloatTy();
   llvm::Value* place = builder_.CreateAlloca(type, builder_.getInt32(4), "start");
   for (const std::string name : {"a", "b", "c"}) {
     sequence_.mark();
     llvm::Value* at = builder_.CreateGEP(type, place, builder_.getInt64(name[0] - 'a'), name);
     llvm::Value* value = builder_.CreateLoad(type, at, name);
-    builder_.CreateStore(copy(name, name == "c" ? 3 : 40, value), at);
+    builder_.CreateStore(instance(name, name == "c" ? 3 : 40, value), at);
   }
   sequence_.mark();
   sequence_.interleave();
@@ -106,14 +106,14 @@ TEST_F(Interleave, CopiesKeepTheirOwnOrder) {
   EXPECT_EQ(stores, "a39 b39 c2 ");
 }
 
-TEST_F(Interleave, BranchesKeepCopiesApart) {
+TEST_F(Interleave, BranchesKeepInstancesApart) {
   sequence_.mark();
-  copy("a", 50, total_);
+  instance("a", 50, total_);
   llvm::BasicBlock* next = llvm::BasicBlock::Create(context_, "", function_);
   builder_.CreateBr(next);
   builder_.SetInsertPoint(next);
   sequence_.mark();
-  copy("b", 50, total_);
+  instance("b", 50, total_);
   sequence_.mark();
   sequence_.interleave();
   EXPECT_EQ(order(), "s" + times(50, "a") + times(50, "b"));

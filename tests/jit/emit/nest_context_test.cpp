@@ -23,7 +23,7 @@ TEST(NestContext, InstancesThatTakeTooMuchCodeAreRefused) {
     EmittedProgram{p};
   };
   EXPECT_NO_THROW(emitted(4, 2));
-  expect_refused([&] { emitted(16, 8); }, "copies of the long body of stage 'y'");
+  expect_refused([&] { emitted(16, 8); }, "instances of the long body of stage 'y'");
 }
 
 }  // namespace

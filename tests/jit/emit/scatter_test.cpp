@@ -92,9 +92,9 @@ TEST(EmittedScatter, LanesThatWriteApartWriteAtOnce) {
   EXPECT_GT(occurrences(ir, "store <8 x float>"), 0u);
 }
 
-// Lanes along points, copies along the elements of the rows that they write.
+// Lanes along points, instances along the elements of the rows that they write.
 Program in_rows(const std::string& how, int64_t points, int64_t columns, int64_t lanes,
-                int64_t copies, const std::string& type = "float") {
+                int64_t instances, const std::string& type = "float") {
   const std::string n = std::to_string(points), c = std::to_string(columns);
   const Program program =
       initial_program(parse_graph("def main(int64(" + n + ") I, " + type + "(" + c + ", " + n +
@@ -106,7 +106,7 @@ Program in_rows(const std::string& how, int64_t points, int64_t columns, int64_t
                                   n + ", j in 0:" + c + " }"),
                       1, 512);
   const size_t s = scatter_of(program);
-  return unroll(vectorize(program, s, 0, lanes), s, 1, copies);
+  return unroll(vectorize(program, s, 0, lanes), s, 1, instances);
 }
 
 // Copies of the lanes' own axis are a vector apart, not an element.
@@ -119,9 +119,9 @@ TEST(EmittedScatter, CopiesOfTheLanesAxisAreNoRows) {
                         1, 512);
     const size_t s = scatter_of(program);
     for (const int64_t lanes : {4, 8})
-      for (const int64_t copies : {2, 4}) {
-        checked_scatter(unroll(vectorize(program, s, 1, lanes), s, 1, copies));
-        checked_scatter(unroll(unroll(vectorize(program, s, 1, lanes), s, 1, copies), s, 0, 3));
+      for (const int64_t instances : {2, 4}) {
+        checked_scatter(unroll(vectorize(program, s, 1, lanes), s, 1, instances));
+        checked_scatter(unroll(unroll(vectorize(program, s, 1, lanes), s, 1, instances), s, 0, 3));
       }
   }
 }
@@ -129,13 +129,13 @@ TEST(EmittedScatter, CopiesOfTheLanesAxisAreNoRows) {
 TEST(EmittedScatter, LanesWriteRows) {
   for (const char* how : {"+=![drop]", "max=![drop]", "*=![clip]", "min=![wrap]", "=[drop]"})
     for (const char* type : {"float", "double", "int32"})
-      for (const auto& [points, columns, lanes, copies] : {std::tuple{32, 8, 8, 4},
-                                                           {29, 8, 8, 8},
-                                                           {13, 12, 4, 4},
-                                                           {40, 6, 8, 2},
-                                                           {9, 5, 8, 5},
-                                                           {16, 10, 8, 4}})
-        checked_scatter(in_rows(how, points, columns, lanes, copies, type));
+      for (const auto& [points, columns, lanes, instances] : {std::tuple{32, 8, 8, 4},
+                                                              {29, 8, 8, 8},
+                                                              {13, 12, 4, 4},
+                                                              {40, 6, 8, 2},
+                                                              {9, 5, 8, 5},
+                                                              {16, 10, 8, 4}})
+        checked_scatter(in_rows(how, points, columns, lanes, instances, type));
   const std::string rows = checked_scatter(in_rows("+=![wrap]", 32, 8, 8, 4));
   EXPECT_EQ(occurrences(rows, "store <4 x float>"), 8u);
   EXPECT_EQ(occurrences(rows, "store float"), 0u);

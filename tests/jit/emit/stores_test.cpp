@@ -14,8 +14,8 @@
 namespace adjit::testing {
 namespace {
 
-// y(i, j), a sum of products, in lanes along i and `copies` of j, in tasks of rows.
-Program columns(int64_t m, int64_t n, int64_t lanes, int64_t copies, const std::string& type,
+// y(i, j), a sum of products, in lanes along i and `instances` of j, in tasks of rows.
+Program columns(int64_t m, int64_t n, int64_t lanes, int64_t instances, const std::string& type,
                 const std::string& how = "+") {
   const std::string rows = std::to_string(m), cols = std::to_string(n);
   Program p =
@@ -23,7 +23,7 @@ Program columns(int64_t m, int64_t n, int64_t lanes, int64_t copies, const std::
                                   cols + ") b) -> (y) { y(i, j) " + how + "=! a(i, r) * b(r, j) }"),
                       2, 256);
   p = vectorize(std::move(p), 0, 0, lanes);
-  return copies > 1 ? unroll(std::move(p), 0, 1, copies) : p;
+  return instances > 1 ? unroll(std::move(p), 0, 1, instances) : p;
 }
 
 TEST(Stores, PiecesOfRows) {
@@ -33,8 +33,8 @@ TEST(Stores, PiecesOfRows) {
   EXPECT_EQ(occurrences(ir, "masked.scatter"), 0u);
 }
 
-// Many lanes far apart, and no copies side by side: a loop over the lanes, one for each number of
-// them.
+// Many lanes far apart, and no instances side by side: a loop over the lanes, one for each number
+// of them.
 TEST(Stores, LanesInALoop) {
   const auto apart = [](int64_t m, int64_t n, int64_t lanes, int64_t rows, const char* type) {
     const std::string t = type;
@@ -49,7 +49,7 @@ TEST(Stores, LanesInALoop) {
     return unroll(unroll(std::move(p), 0, 1, rows), 0, 0, 2);
   };
   const std::string ir = checked_ir(apart(32, 3, 8, 4, "float"));
-  EXPECT_EQ(occurrences(ir, "store float"), 8u) << "one for each copy\n" << ir;
+  EXPECT_EQ(occurrences(ir, "store float"), 8u) << "one for each instance\n" << ir;
   EXPECT_EQ(occurrences(ir, "store <8 x float>"), 8u) << "to the stack";
   EXPECT_EQ(occurrences(ir, "extractelement"), 0u);
   EXPECT_EQ(occurrences(checked_ir(apart(16, 3, 8, 2, "float")), "store float"), 32u)
@@ -59,14 +59,14 @@ TEST(Stores, LanesInALoop) {
 }
 
 TEST(Stores, PiecesAndTheirRests) {
-  // Six copies are a piece and two columns; seven of nine rows a whole vector and a part.
+  // Six instances are a piece and two columns; seven of nine rows a whole vector and a part.
   const std::string ir = checked_ir(columns(8, 6, 8, 6, "float"));
   EXPECT_EQ(occurrences(ir, "store <4 x float>"), 8u);
   EXPECT_EQ(occurrences(ir, "store float"), 16u);
   for (const char* type : {"float", "double", "float16", "bfloat16", "int32", "int64"})
-    for (const auto& [m, n, lanes, copies] :
+    for (const auto& [m, n, lanes, instances] :
          {std::tuple{16, 8, 8, 8}, {13, 9, 8, 4}, {9, 21, 4, 6}, {7, 5, 4, 2}, {24, 16, 16, 8}})
-      checked_ir(columns(m, n, lanes, copies, type));
+      checked_ir(columns(m, n, lanes, instances, type));
   checked_ir(columns(13, 9, 8, 4, "float", "max"));
 }
 
