@@ -6,6 +6,7 @@
 
 #include "autosched/analysis/gather_access.hpp"
 #include "autosched/program/nests.hpp"
+#include "jit/emit/lane_addresses.hpp"
 #include "jit/emit/lane_memory.hpp"
 #include "jit/emit/loops.hpp"
 #include "jit/emit/memory_types.hpp"
@@ -68,12 +69,12 @@ ScatterEmitter::Written ScatterEmitter::written_by(const Point& point) {
   };
   require(point.active);
   for (size_t d = 0; d < stage_.target.size(); ++d) {
-    if (const std::optional<Affine> affine = body_.placed_form(stage_.target[d])) {
-      written.form += *affine * place.strides[d];
+    if (body_.context().shape.form(stage_.target[d])) {
+      written.address.form += placed(body_.context(), stage_.target[d]) * place.strides[d];
       continue;
     }
     const Emitted index = body_.coordinate(stage_.target[d], point);
-    written.data.emplace_back(index, place.strides[d]);
+    written.address.data.push_back({index, place.strides[d]});
     const auto range = interval_of(program_.graph.pool, stage_.target[d], stage_.domain.extents);
     if (range && range->lo >= 0) continue;
     Value* zero = llvm::Constant::getNullValue(index.value->getType());
@@ -113,17 +114,11 @@ void ScatterEmitter::combine_at(const Point& point, const Written& written) {
   const DType dtype = program_.graph.info(stage_.results[0]).dtype;
   llvm::Type* element = memory_type(builder_, dtype);
   const llvm::Align align(size_of(dtype));
-  const auto& [form, data, uniform, mask] = written;
+  const auto& [address, uniform, mask] = written;
   const Emitted value = body_(stage_.bodies[0], point);
-  const bool in_lanes = std::ranges::any_of(
-      data, [](const auto& d) { return d.first.value->getType()->isVectorTy(); });
   // The address of lane 0, without the coordinates that differ between lanes.
-  Value* pointer = index_.address(place.pointer, place.depth, element, form);
-  for (const auto& [index, stride] : data)
-    if (!index.value->getType()->isVectorTy())
-      pointer = builder_.CreateInBoundsGEP(
-          element, pointer,
-          builder_.CreateMul(index.value, builder_.getInt64(static_cast<uint64_t>(stride))));
+  Value* pointer = index_.address(place.pointer, place.depth, element, address.form);
+  pointer = moved_by_data(builder_, pointer, element, address);
   if (!shape_.lane_loop) {
     Value* before = builder_.CreateAlignedLoad(element, pointer, align);
     builder_.CreateAlignedStore(combined(before, value.value), pointer, align);
@@ -142,7 +137,7 @@ void ScatterEmitter::combine_at(const Point& point, const Written& written) {
     combine_in_turn(written, values);
     return;
   }
-  if (!in_lanes && index_.lane_stride(form) == 1) {
+  if (!differs_by_data(address) && index_.lane_stride(address.form) == 1) {
     if (!mask.value) {
       Value* before = builder_.CreateAlignedLoad(type, pointer, align);
       builder_.CreateAlignedStore(with_product(point, before).value_or(combined(before, now)),
@@ -156,7 +151,7 @@ void ScatterEmitter::combine_at(const Point& point, const Written& written) {
     return;
   }
   Value* pointers = builder_.CreateInBoundsGEP(
-      element, place.pointer, body_.lane_offsets(stage_.results[0], form, data).value);
+      element, place.pointer, lane_offsets(body_.context(), stage_.results[0], address).value);
   Value* before = builder_.CreateMaskedGather(type, pointers, align, active, zero);
   builder_.CreateMaskedScatter(combined(before, now), pointers, align, active);
 }
@@ -168,7 +163,7 @@ std::optional<size_t> ScatterEmitter::instances_in_rows() {
   if (!shape_.lane_loop || stage_.combiner.kind == CombinerKind::None ||
       !nest_.constraints.tile.empty() || shape_.lanes % elements_in_piece(program_, stage_, 0) != 0)
     return std::nullopt;
-  const auto along = body_.shape().contiguous_loop(stage_.target, nest_.kernel.places[result]);
+  const auto along = body_.context().shape.contiguous_loop(stage_.target, nest_.kernel.places[result]);
   return along && shape_.instance_trips(nest_.limits)[*along] > 0
              ? along
              : std::nullopt;  // trips of one point each
@@ -197,7 +192,7 @@ void ScatterEmitter::combine_in_turn(const Written& written, const std::vector<V
   if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(values.front()->getType()))
     type = llvm::FixedVectorType::get(type, vector->getNumElements());
   const std::vector<Value*> rows =
-      body_.rows_of_lanes(result, written.form, written.data, shape_.lanes).pointers;
+      rows_of_lanes(body_.context(), result, written.address, shape_.lanes).pointers;
   Value* active = written.lanes.value ? body_.splat(written.lanes) : nullptr;
   for (unsigned lane = 0; lane < shape_.lanes; ++lane) {
     const auto write = [&](Carried none) {

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <optional>
-#include <utility>
 #include <vector>
 
+#include "jit/emit/address.hpp"
 #include "jit/emit/nest_context.hpp"
 
 namespace adjit::emit {
@@ -20,9 +20,8 @@ class ScatterEmitter {
  private:
   /// Where a point writes.
   struct Written {
-    Affine form;  // what the loops decide of the address, in elements
-    std::vector<std::pair<Emitted, int64_t>> data;  // what data decides: coordinates, strides
-    Emitted uniform, lanes;                         // conditions: for all lanes, for each
+    Address address;
+    Emitted uniform, lanes;  // conditions: for all lanes, for each
   };
   Written written_by(const Point& point);
   llvm::Value* combined(llvm::Value* before, llvm::Value* now);

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/process/rooms.hpp"
+#include "jit/emit/emitted.hpp"
 
 namespace adjit::emit {
 
@@ -53,6 +53,11 @@ class Scopes {
     llvm::IRBuilder<>::InsertPointGuard guard(builder_);
     builder_.SetInsertPoint(stack_[depth].left_by);
     return make();
+  }
+  /// The same, with the scope that holds the value.
+  template <class Make>
+  Emitted emit(size_t depth, Make&& make) {
+    return {at(depth, std::forward<Make>(make)), depth};
   }
 
  private:

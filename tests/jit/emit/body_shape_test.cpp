@@ -5,11 +5,10 @@
 
 #include "autosched/moves/moves.hpp"
 #include "jit/emit/instance_number.hpp"
-#include "jit/emit/layout.hpp"
-#include "jit/emit/nest_shape.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/joins.hpp"
 #include "tests/autosched/programs.hpp"
+#include "tests/jit/emit/shaped_body.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {
@@ -18,51 +17,21 @@ namespace {
 using emit::BodyNode;
 using emit::BodyShape;
 using emit::Making;
-using emit::NestShape;
 using emit::TensorPlaces;
 using emit::UnrolledVariable;
 
-// The shape of the last kernel's root, of tensors in memory one row behind the other.
-struct Shaped {
-  explicit Shaped(Program of, std::vector<Interval> ranges = {}, bool in_memory = true)
-      : program(std::move(of)), nest(program, program.kernels.back().root) {
-    for (uint32_t t = 0; t < program.graph.tensors.size(); ++t) {
-      std::vector<int64_t>& strides = places[TensorId{t}].strides;
-      strides = contiguous_layout(program.graph.info(TensorId{t}).shape).strides;
-      if (in_memory) places[TensorId{t}].slot = t;
-    }
-    std::vector<UnrolledVariable> unrolled;
-    for (size_t k : nest.unrolled_loops)
-      unrolled.push_back({nest.nest->loops[k].variable, nest.nest->loops[k].trips});
-    std::optional<size_t> lanes;
-    if (nest.lane_loop) lanes = nest.nest->loops[*nest.lane_loop].variable;
-    if (ranges.empty())
-      for (const int64_t extent : nest.stage->domain.extents) ranges.push_back({0, extent - 1});
-    shape.emplace(program.graph, *nest.stage, nest.axes, std::move(ranges), std::move(unrolled),
-                  lanes, places);
-  }
-  ExprId body() const { return nest.stage->bodies[0]; }
-  ExprId operand(size_t k) const { return program.graph.pool.operand(body(), k); }
-  const BodyNode& root() const { return (*shape)[body()]; }
-
-  Program program;
-  NestShape nest;
-  TensorPlaces places;
-  std::optional<BodyShape> shape;
-};
-
-Shaped of_body(const std::string& body, bool in_lanes = true) {
+ShapedBody of_body(const std::string& body, bool in_lanes = true) {
   Program p =
       plain(parse_graph("def f(float(5, 32) x, float(7) z, int64(1) n) -> (y) { y(i, j) = " + body +
                         " where i in 0:5, j in 0:32 }"));
-  return Shaped(in_lanes ? vectorize(std::move(p), 0, 1, 8) : std::move(p));
+  return ShapedBody(in_lanes ? vectorize(std::move(p), 0, 1, 8) : std::move(p));
 }
 
 TEST(BodyShape, ValuesDependOnTheLoopsOfTheirAxes) {
   Program p = vectorize(plain(matmul_graph(30, 40, 6)), 0, 1, 8);
   p = tile(std::move(p), 0, 0, std::vector<int64_t>{12});
   p = unroll(std::move(p), 0, 0, 4);
-  const Shaped s(unroll(std::move(p), 0, 1, 2));
+  const ShapedBody s(unroll(std::move(p), 0, 1, 2));
   ASSERT_EQ(s.shape->unrolled.size(), 2u);
   const emit::Dependence a = (*s.shape)[s.operand(0)].dependence;
   const emit::Dependence b = (*s.shape)[s.operand(1)].dependence;
@@ -79,20 +48,20 @@ TEST(BodyShape, ValuesDependOnTheLoopsOfTheirAxes) {
 }
 
 TEST(BodyShape, ReadsOutsideTheirTensorAreMasked) {
-  const Shaped s(plain(parse_graph("def f(float(32) x) -> (y) { y(i) = x(i) where i in 0:32 }")),
-                 {{-3, 31}});
+  const ShapedBody s(
+      plain(parse_graph("def f(float(32) x) -> (y) { y(i) = x(i) where i in 0:32 }")), {{-3, 31}});
   EXPECT_FALSE(s.root().in_bounds);
   EXPECT_TRUE(s.root().dependence.masked);
   EXPECT_FALSE(s.shape->reads_anywhere);
 }
 
 TEST(BodyShape, IndicesAreNotComputedOfTheirParts) {
-  const Shaped cast = of_body("float(2*j + i // 3)");
+  const ShapedBody cast = of_body("float(2*j + i // 3)");
   EXPECT_EQ(cast.root().making, Making::CastForm);
   EXPECT_TRUE(cast.root().inputs.empty());
   EXPECT_EQ(cast.shape->domain().divisions.size(), 1u);
 
-  const Shaped select = of_body("select(2*j < i, x(i, j), 0.0)");
+  const ShapedBody select = of_body("select(2*j < i, x(i, j), 0.0)");
   EXPECT_EQ(select.root().making, Making::Operation);
   ASSERT_EQ(select.root().inputs.size(), 3u);
   EXPECT_EQ((*select.shape)[select.operand(0)].making, Making::ComparedForms);
@@ -101,7 +70,7 @@ TEST(BodyShape, IndicesAreNotComputedOfTheirParts) {
 
 TEST(BodyShape, PositionsAreComparedWithNumbersWhereLanesDiffer) {
   const std::string body = "select(j < n(0), x(i, j), 0.0)";
-  const Shaped lanes = of_body(body), number = of_body(body, false);
+  const ShapedBody lanes = of_body(body), number = of_body(body, false);
   const BodyNode& condition = (*lanes.shape)[lanes.operand(0)];
   EXPECT_EQ(condition.making, Making::ComparedPosition);
   EXPECT_EQ(condition.position, 0u);
@@ -113,7 +82,7 @@ TEST(BodyShape, PositionsAreComparedWithNumbersWhereLanesDiffer) {
 TEST(BodyShape, CoordinatesThatDataLimitsAreNarrowInLanes) {
   const std::string body = "z(max(min(int64(x(i, j)), 6), 0))";
   for (const bool in_lanes : {true, false}) {
-    const Shaped s = of_body(body, in_lanes);
+    const ShapedBody s = of_body(body, in_lanes);
     const ExprPool& pool = s.program.graph.pool;
     const ExprId coordinate = pool.read_index(s.body())[0];
     EXPECT_EQ((*s.shape)[coordinate].narrow, in_lanes);
@@ -125,7 +94,7 @@ TEST(BodyShape, CoordinatesThatDataLimitsAreNarrowInLanes) {
 
 TEST(BodyShape, JoinsAreOfTensorsInMemory) {
   const Graph graph = parse_graph(join_text({3, 1, 4, 1, 5, 9, 2, 6}, 0, 7));
-  const Shaped joined(plain(graph)), apart(plain(graph), {}, false);
+  const ShapedBody joined(plain(graph)), apart(plain(graph), {}, false);
   EXPECT_EQ(joined.root().making, Making::Join);
   ASSERT_TRUE(joined.root().join);
   EXPECT_EQ(joined.root().join->reads.size(), 8u);
@@ -138,7 +107,7 @@ TEST(BodyShape, InstancesAlongTheLastAxisAreContiguous) {
       vectorize(plain(parse_graph("def f(float(40, 4) x, float(9) z) -> (y) { y(i, c) = x(i, c) * "
                                   "z(2*c) where i in 0:40, c in 0:4 }")),
                 0, 0, 8);
-  const Shaped s(unroll(std::move(p), 0, 1, 4));
+  const ShapedBody s(unroll(std::move(p), 0, 1, 4));
   const ExprPool& pool = s.program.graph.pool;
   const auto contiguous = [&](size_t k) {
     const ExprId read = s.operand(k);

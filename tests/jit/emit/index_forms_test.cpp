@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
+#include "tests/jit/emit/emitted_program.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {
@@ -88,6 +90,21 @@ TEST(IndexForms, RemaindersAndLimitsAreInBounds) {
   EXPECT_FALSE(a.forms({0, 9}).in_bounds(a.b.at(x, {a.mod(a.i, 4)}), shape));
   EXPECT_TRUE(a.forms({0, 9}).in_bounds(a.b.at(x, {limited}), shape));
   EXPECT_FALSE(a.forms({0, 9}).in_bounds(a.b.at(x, {data}), shape));
+}
+
+// Quotients by such divisors are computed as they are, and wrap as integers do.
+TEST(IndexForms, DivisorsMayBeHuge) {
+  for (const char* index :
+       {"(i - 2) % 4611686018427387905 % 3", "(i + 9223372036854775800) // 4611686018427387904",
+        "i % 9223372036854775807 % 3"}) {
+    const std::string text = std::string("def main(float(5) x) -> (y) { y(i) = x(min(max(") +
+                             index + ", 0), 4)) where i in 0:7 }";
+    const Graph graph = parse_graph(text);
+    Array x = Array::zeros(DType::Float32, {5});
+    for (int64_t e = 0; e < 5; ++e) x.set(e, static_cast<double>(e + 1));
+    for (const Program& program : {plain(graph, 1), vectorize(plain(graph, 1), 0, 0, 8)})
+      EXPECT_EQ(check_emitted(program, std::vector<Array>{x}), "") << index;
+  }
 }
 
 }  // namespace

@@ -85,39 +85,6 @@ TEST(Load, ATileOfThePackedLayoutIsContiguous) {
   EXPECT_EQ(l.vectors, 1u) << l.ir;
 }
 
-// Short strides, divided lanes, lanes from two places: vectors and shuffles, whatever the type, the
-// tail and the conditions.
-TEST(Load, LanesOfAFewVectorsAreShuffled) {
-  const std::pair<std::string, std::string> kReads[] = {
-      {"x(i, 2 * j)", ""},
-      {"x(i, 41 - 2 * j)", ""},
-      {"x(i, j // 2)", ""},
-      {"x(i, j % 2 * 20 + j // 2)", ""},
-      {"x(i, 20 - j // 2)", ""},
-      {"x(i, j // 2 + j % 2)", ""},
-      {"x(i, 2 * j - 1 where 2 * j >= 1)", ""},
-      {"x(i, j // 2 - 3 where j // 2 >= 3)", ""},
-      {"x(i, 2 * j - 1)", ", 2 * j >= 1"},
-      {"x(i, j // 2 - 3)", ", j // 2 >= 3, i + j <= 17"},
-  };
-  for (const char* dtype : {"float", "double", "half", "bfloat16", "int8", "int64", "bool"})
-    for (const auto& [read, rows] : kReads)
-      for (const char* extent : {"16", "21"}) {
-        const std::string how = rows.empty()                   ? " = "
-                                : std::string(dtype) == "bool" ? " any=! "
-                                                               : " +=! ";
-        const Loads l = checked("def main(" + std::string(dtype) + "(3, 42) x) -> (y) { y(i, j)" +
-                                how + read + " where i in 0:3, j in 0:" + extent + rows + " }");
-        EXPECT_EQ(gathers(l.ir), 0u) << dtype << " " << read << rows << "\n" << l.ir;
-      }
-}
-
-TEST(Load, DividedLanesThatStartAnywhereAreGathered) {
-  EXPECT_EQ(checked("def main(float(9) x) -> (y) { y(i, j) = x(j // 3) where i in 0:2, j in 0:24 }")
-                .gathers,
-            1u);
-}
-
 TEST(Load, IndicesFromDataAreGathered) {
   const Graph graph = parse_graph(
       "def main(float(7, 9) x, int64(3, 21) at) -> (y) { y(i, j) = x(i, at(i, j)) where i in 0:3, "
@@ -217,33 +184,6 @@ TEST(Load, CopiesWithoutLiveLanesReadNothing) {
   checked_ir(vectorize(std::move(program), 0, 2, 8));
 }
 
-// What the next iteration of the loop around reads is fetched, once a line.
-TEST(Load, NestsThatFetchAhead) {
-  const Graph graph = softmax_graph(5, 40);
-  Program p = initial_program(graph, 1, 256);
-  for (const char* name : {"s", "e", "m"}) {
-    const size_t stage = stage_of(p, name), host = stage_of(p, "y");
-    p = compute_at(std::move(p), stage, host, 1);
-  }
-  const size_t e = stage_of(p, "e");
-  const Program whole = prefetch(unroll(vectorize(p, e, 1, 8), e, 1, 5), e);
-  const std::string ir = checked_ir(whole);
-  EXPECT_EQ(occurrences(ir, "call void @llvm.prefetch"), 3u) << "160 bytes are three lines\n" << ir;
-  EXPECT_EQ(occurrences(ir, "i64 160"), 3u) << "four rows further on, since they are short";
-  EXPECT_EQ(occurrences(checked_ir(prefetch(vectorize(p, e, 1, 8), e)), "@llvm.prefetch.p0("), 2u)
-      << "the call and its declaration";
-  EXPECT_EQ(occurrences(checked_ir(vectorize(p, e, 1, 8)), "llvm.prefetch"), 0u);
-}
-
-// Iterations that are neighbours in memory come too soon: a later one is fetched.
-TEST(Load, NeighboursAreFetchedFromFurtherOn) {
-  const Program p =
-      prefetch(vectorize(initial_program(matmul_graph(3, 800, 5), 1, 512), 0, 1, 16), 0, 1);
-  const std::string ir = checked_ir(p);
-  EXPECT_EQ(occurrences(ir, "call void @llvm.prefetch"), 1u) << ir;
-  EXPECT_NE(ir.find("i64 128"), std::string::npos) << "512 bytes on, 64 of them a vector\n" << ir;
-}
-
 TEST(Load, EveryDTypeInEveryClass) {
   for (const char* dtype : {"bool", "uint8", "int8", "int16", "int32", "int64", "half", "bfloat16",
                             "float", "double"}) {
@@ -304,21 +244,6 @@ TEST(Load, PartsOfWideVectorsThatAreOff) {
                             small_inputs(graph, 3)),
               "")
         << lanes;
-}
-
-// Quotients by such divisors are computed as they are, and wrap as integers do.
-TEST(Load, DivisorsMayBeHuge) {
-  for (const char* index :
-       {"(i - 2) % 4611686018427387905 % 3", "(i + 9223372036854775800) // 4611686018427387904",
-        "i % 9223372036854775807 % 3"}) {
-    const std::string text = std::string("def main(float(5) x) -> (y) { y(i) = x(min(max(") +
-                             index + ", 0), 4)) where i in 0:7 }";
-    const Graph graph = parse_graph(text);
-    Array x = Array::zeros(DType::Float32, {5});
-    for (int64_t e = 0; e < 5; ++e) x.set(e, static_cast<double>(e + 1));
-    for (const Program& program : {initial_program(graph, 1, 512), in_lanes(graph)})
-      EXPECT_EQ(check_emitted(program, std::vector<Array>{x}), "") << index;
-  }
 }
 
 }  // namespace

@@ -1,0 +1,79 @@
+// jit/emit/load.hpp -- reads as loads: of a number, of lanes side by side, of lanes that few
+// vectors hold, gathers; under masks.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "jit/emit/address.hpp"
+#include "jit/emit/body_context.hpp"
+#include "jit/emit/coordinates.hpp"
+#include "jit/emit/lane_windows.hpp"
+#include "jit/emit/point_memo.hpp"
+#include "jit/emit/transposed_load.hpp"
+
+namespace adjit::emit {
+
+class LoadEmitter {
+ public:
+  /// `values`: of the nodes that reads need, and to which it adds what neighbouring instances read.
+  /// All must outlive it.
+  LoadEmitter(const BodyContext& context, PointMemo& values, Coordinates& coordinates)
+      : context_(context), values_(values), coordinates_(coordinates), loaded_(context.scopes) {}
+
+  /// What a read reads: its inputs are among the values.
+  Emitted read(ExprId id, const Point& point);
+  TileVersion& tile() { return tile_; }
+  /// What the next iteration of this loop reads where whole vectors are read now is fetched.
+  void set_ahead(std::optional<size_t> variable) { ahead_ = variable; }
+  void forget() { loaded_.forget(); }
+
+ private:
+  /// One load of a read.
+  struct Access {
+    ExprId read;
+    const TensorPlace& place;
+    Address address;
+    std::vector<Emitted> conditions;
+    bool lanes = false;  // differs between them
+  };
+  Access access_of(ExprId read, const Point& point) const;
+  bool has_room_in_row(ExprId read, const TensorPlace& place) const;
+  bool reads_whole_vectors(const Address& address) const;
+  Emitted load(const Access& access);
+  Emitted load_uniform(const Access& access);
+  Emitted load_in_lanes(const Access& access);
+  Emitted load_contiguous(const Access& access, const Emitted& mask, size_t depth, bool reversed);
+  Emitted load_from_windows(const Access& access, const LaneWindows& windows, const Emitted& mask,
+                            size_t depth);
+  Emitted load_apart(const Access& access, const Emitted& mask, size_t depth);
+  llvm::Value* near_tensor(llvm::Value* pointer, const Affine& first, const Access& access);
+
+  /// Other instances, or other reads, load the same element: x(k + r) of k, r = 0, 1 and 1, 0.
+  struct Key {
+    uint32_t tensor;
+    int64_t constant;  // of the address
+    llvm::Value* active;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& k) const {
+      return (k.tensor * 0x9e3779b97f4a7c15ull) ^
+             (static_cast<uint64_t>(k.constant) * 0xc2b2ae3d27d4eb4full) ^
+             reinterpret_cast<uintptr_t>(k.active);
+    }
+  };
+  struct Loaded {
+    Affine form;
+    Emitted emitted;
+  };
+
+  const BodyContext context_;
+  PointMemo& values_;
+  Coordinates& coordinates_;
+  TileVersion tile_;
+  std::optional<size_t> ahead_;
+  ScopedMemo<Key, Loaded, KeyHash> loaded_;
+};
+
+}  // namespace adjit::emit

@@ -1,0 +1,46 @@
+// jit/emit/point_memo.hpp -- values of nodes at points of a tile.
+#pragma once
+
+#include "jit/emit/body_shape.hpp"
+#include "jit/emit/emitted.hpp"
+#include "jit/emit/scoped_memo.hpp"
+
+namespace adjit::emit {
+
+/// One value for all points that agree in what a node's value depends on: the trips of some
+/// unrolled loops, and the lanes that may touch memory where something is loaded under them.
+class PointMemo {
+ public:
+  /// Both must outlive it.
+  PointMemo(const BodyShape& shape, const Scopes& scopes) : shape_(shape), values_(scopes) {}
+
+  /// Null where it is not known.
+  const Emitted* find(ExprId id, const Point& point) const { return values_.find(key(id, point)); }
+  const Emitted& remember(ExprId id, const Point& point, const Emitted& emitted) {
+    return values_.remember(key(id, point), emitted, emitted.depth);
+  }
+  void forget() { values_.forget(); }
+
+ private:
+  struct Key {
+    uint32_t expr;
+    uint64_t trips;
+    llvm::Value* active;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& k) const {
+      return (k.expr * 0x9e3779b97f4a7c15ull) ^ (k.trips * 0xc2b2ae3d27d4eb4full) ^
+             reinterpret_cast<uintptr_t>(k.active);
+    }
+  };
+  Key key(ExprId id, const Point& point) const {
+    const Dependence& d = shape_[id].dependence;
+    return {id.value, point.instance & d.trips, d.masked ? point.active.value : nullptr};
+  }
+
+  const BodyShape& shape_;
+  ScopedMemo<Key, Emitted, KeyHash> values_;
+};
+
+}  // namespace adjit::emit
