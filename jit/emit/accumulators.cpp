@@ -141,7 +141,7 @@ Value* AccumulatorEmitter::or_identity(const Emitted& mask, Value* value, size_t
   Value* condition = mask.value;
   if (value->getType()->isVectorTy()) {
     identity = builder_.CreateVectorSplat(shape_.lanes, identity);
-    condition = nest_.body.splat(mask);
+    condition = nest_.splats(mask);
   }
   return builder_.CreateSelect(condition, value, identity);
 }

@@ -14,7 +14,7 @@ Affine placed(const BodyContext& context, const Affine& domain_form) {
     const int64_t c = domain_form.coefficient(k);
     if (c == 0) continue;
     if (k < domain.rank()) {
-      sum += context.index.resolve(context.shape.axes[k]) * c;
+      sum += context.index.resolve(context.shape.nest->axes[k]) * c;
     } else {
       const Division& division = domain.divisions[k - domain.rank()];
       const Affine numerator = placed(context, division.numerator);

@@ -92,9 +92,9 @@ bool BFloat16PairEmitter::are_neighbours(const TileInstance& instance) {
   const IndexEmitter& index = nest_.kernel.index;
   const bool both = std::ranges::all_of(reads, [&](ExprId read) {
     nest_.masks.select(first);
-    const std::optional<Affine> here = nest_.body.plain_address(read);
+    const std::optional<Affine> here = plain_address(nest_.body.context(), read);
     nest_.masks.select(second);
-    const std::optional<Affine> behind = nest_.body.plain_address(read);
+    const std::optional<Affine> behind = plain_address(nest_.body.context(), read);
     if (!here || !behind || !is_one(*behind - *here)) return false;
     return !index.in_lanes(*here) || index.lane_stride(*here) == 2;
   });
@@ -111,7 +111,7 @@ Value* BFloat16PairEmitter::add(const Point& point, Value* sum) {
   std::array<Value*, 2> pairs;
   for (size_t k = 0; k < 2; ++k) {
     const Emitted pair = nest_.body.bfloat16_pair(reads[k], point);
-    Value* in_lanes = nest_.body.splat(pair);
+    Value* in_lanes = nest_.splats(pair);
     pairs[k] =
         nest_.kernel.scopes.at(pair.depth, [&] { return builder.CreateBitCast(in_lanes, type); });
   }

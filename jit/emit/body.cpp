@@ -13,25 +13,18 @@ namespace adjit::emit {
 
 using llvm::Value;
 
-BodyEmitter::BodyEmitter(const Graph& graph, const Stage& stage, std::vector<Affine> axes,
-                         std::vector<Interval> axis_ranges, std::vector<UnrolledVariable> unrolled,
-                         std::optional<size_t> lane_variable, const TensorPlaces& places,
-                         llvm::IRBuilder<>& builder, Scopes& scopes, IndexEmitter& index,
-                         VectorMath& math)
-    : shape_(graph, stage, std::move(axes), std::move(axis_ranges), std::move(unrolled),
-             lane_variable, places),
-      splats_(builder, scopes, index),
-      context_{shape_, places, builder, scopes, index, math, splats_},
-      values_(shape_, scopes),
+BodyEmitter::BodyEmitter(const BodyContext& context, std::optional<size_t> ahead)
+    : context_(context),
+      values_(context.shape, context.scopes),
       coordinates_(context_, [this](ExprId id, const Point& point) { return (*this)(id, point); }),
-      loads_(context_, values_, coordinates_),
+      loads_(context_, values_, coordinates_, ahead),
       joined_loads_(context_),
       bfloat16_loads_(context_),
       divisors_(context_) {}
 
 void BodyEmitter::forget() {
   values_.forget();
-  splats_.forget();
+  context_.splats.forget();
   coordinates_.forget();
   loads_.forget();
   bfloat16_loads_.forget();
@@ -47,7 +40,7 @@ Emitted BodyEmitter::operator()(ExprId root, const Point& point) {
       continue;
     }
     bool ready = true;
-    const std::vector<ExprId>& inputs = shape_[id].inputs;
+    const std::vector<ExprId>& inputs = context_.shape[id].inputs;
     for (size_t k = inputs.size(); k-- > 0;)
       if (!values_.find(inputs[k], point)) {
         stack.push_back(inputs[k]);
@@ -63,7 +56,7 @@ Emitted BodyEmitter::operator()(ExprId root, const Point& point) {
 // Of a node whose inputs are known.
 Emitted BodyEmitter::evaluate(ExprId id, const Point& point) {
   const ExprPool& pool = context_.pool();
-  const BodyNode& node = shape_[id];
+  const BodyNode& node = context_.shape[id];
   const std::span<const ExprId> operands = pool.operands(id);
   switch (node.making) {
     case Making::Constant: {
@@ -121,7 +114,7 @@ Emitted BodyEmitter::comparison(Op op, const Affine& left, const Affine& right) 
 // of zeros where lanes are off.
 Emitted BodyEmitter::position_comparison(ExprId id, const Emitted& number) {
   llvm::IRBuilder<>& builder = context_.builder;
-  const size_t position = shape_[id].position;
+  const size_t position = context_.shape[id].position;
   const Affine form = placed(context_, context_.pool().operand(id, position));
   llvm::Type* wide = number.value->getType();
   Value* limited = context_.scopes.at(number.depth, [&] {
@@ -153,13 +146,13 @@ Emitted BodyEmitter::operation(ExprId id, std::span<const Emitted> operands) {
     return divisors_.divided(operands[0], operands[1]);
   llvm::SmallVector<Value*, 4> values;
   for (const Emitted& operand : operands)
-    values.push_back(in_lanes ? splats_(operand) : operand.value);
+    values.push_back(in_lanes ? context_.splats(operand) : operand.value);
   const DType operand_dtype = pool.dtype(pool.operands(id).back());
   const Emitted made = context_.scopes.emit(depth, [&] {
     return emit_operation(context_.builder, context_.math, pool[id].op, operand_dtype,
                           pool.dtype(id), values);
   });
-  if (!in_lanes) splats_.note(pool[id].op, made.value, operands);
+  if (!in_lanes) context_.splats.note(pool[id].op, made.value, operands);
   return made;
 }
 

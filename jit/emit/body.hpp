@@ -24,11 +24,9 @@ namespace adjit::emit {
 /// Evaluates expressions of one stage.
 class BodyEmitter {
  public:
-  /// As BodyShape; all must outlive it.
-  BodyEmitter(const Graph& graph, const Stage& stage, std::vector<Affine> axes,
-              std::vector<Interval> axis_ranges, std::vector<UnrolledVariable> unrolled,
-              std::optional<size_t> lane_variable, const TensorPlaces& places,
-              llvm::IRBuilder<>& builder, Scopes& scopes, IndexEmitter& index, VectorMath& math);
+  /// What the next iteration of the loop of variable `ahead` reads where whole vectors are read now
+  /// is fetched. All of the context must outlive it.
+  BodyEmitter(const BodyContext& context, std::optional<size_t> ahead);
   BodyEmitter(const BodyEmitter&) = delete;  // members refer to others
   BodyEmitter& operator=(const BodyEmitter&) = delete;
 
@@ -40,20 +38,11 @@ class BodyEmitter {
   Emitted coordinate(ExprId id, const Point& point) { return coordinates_(id, point); }
   /// See Bfloat16Loads.
   Emitted bfloat16_pair(ExprId read, const Point& point) { return bfloat16_loads_(read, point); }
-  /// Drops what is remembered: to be called when a loop variable that is not unrolled becomes fixed
-  /// or stops being so.
+  /// The version of the tile at hand.
+  TileVersion& tile() { return loads_.tile(); }
+  /// Drops what is remembered, of splats, too: to be called when a loop variable that is not
+  /// unrolled becomes fixed or stops being so.
   void forget();
-
-  bool reads_anywhere() const { return shape_.reads_anywhere; }
-  size_t node_count() const { return shape_.node_count(); }
-  double work() const { return shape_.work; }
-  void set_copy_trips(std::vector<int64_t> trips) { loads_.tile().trips = std::move(trips); }
-  void set_rows_hold(bool hold) { loads_.tile().constraints_hold = hold; }
-  void set_branched(bool branched) { loads_.tile().branched = branched; }
-  void set_ahead(std::optional<size_t> variable) { loads_.set_ahead(variable); }
-  Affine place(const Affine& domain_form) { return placed(context_, domain_form); }
-  std::optional<Affine> plain_address(ExprId read) { return emit::plain_address(context_, read); }
-  llvm::Value* splat(Emitted value) { return splats_(value); }
 
  private:
   Emitted evaluate(ExprId id, const Point& point);
@@ -62,8 +51,6 @@ class BodyEmitter {
   Emitted position_comparison(ExprId id, const Emitted& number);
   Emitted operation(ExprId id, std::span<const Emitted> operands);
 
-  const BodyShape shape_;
-  Splats splats_;
   const BodyContext context_;
   PointMemo values_;
   Coordinates coordinates_;

@@ -20,8 +20,8 @@ class BodyAnalysis {
                std::unordered_map<uint32_t, BodyNode>& nodes)
       : shape_(shape), pool_(shape.graph->pool), places_(places), forms_(forms), nodes_(nodes) {}
 
-  void find_dependences(std::optional<size_t> lane_variable) {
-    for (ExprId id : reachable(pool_, expressions_of(*shape_.stage))) {
+  void find_dependences() {
+    for (ExprId id : reachable(pool_, expressions_of(*shape_.nest->stage))) {
       BodyNode node;
       for (ExprId operand : pool_.operands(id)) {
         const Dependence& d = nodes_.at(operand.value).dependence;
@@ -30,11 +30,13 @@ class BodyAnalysis {
         node.dependence.lanes |= d.lanes;
       }
       if (pool_.is(id, Op::Axis)) {
-        const Affine& axis = shape_.axes[pool_.axis_number(id)];
-        for (size_t k = 0; k < shape_.unrolled.size(); ++k)
-          if (axis.coefficient(shape_.unrolled[k].variable) != 0)
+        const NestShape& nest = *shape_.nest;
+        const Affine& axis = nest.axes[pool_.axis_number(id)];
+        for (size_t k = 0; k < nest.unrolled_loops.size(); ++k)
+          if (axis.coefficient(shape_.unrolled(k).variable) != 0)
             node.dependence.trips |= trip_bits(k);
-        node.dependence.lanes = lane_variable && axis.coefficient(*lane_variable) != 0;
+        node.dependence.lanes =
+            nest.lane_loop && axis.coefficient(nest.nest->loops[*nest.lane_loop].variable) != 0;
       }
       if (pool_.is(id, Op::Read)) find_bounds(id, node);
       if (pool_.dtype(id) != DType::Int64) shape_.work += operation_cost(pool_, id);
@@ -44,9 +46,11 @@ class BodyAnalysis {
 
   // Of the nodes whose values are needed: not of what only forms are made of.
   void find_makings() {
-    std::vector<ExprId> open(shape_.stage->bodies.rbegin(), shape_.stage->bodies.rend());
+    std::vector<ExprId> open(shape_.nest->stage->bodies.rbegin(),
+                             shape_.nest->stage->bodies.rend());
     std::vector<ExprId> inputs;
-    for (ExprId coordinate : shape_.stage->target) add_inputs_of_coordinate(coordinate, inputs);
+    for (ExprId coordinate : shape_.nest->stage->target)
+      add_inputs_of_coordinate(coordinate, inputs);
     open.insert(open.end(), inputs.rbegin(), inputs.rend());
     std::unordered_set<uint32_t> seen;
     while (!open.empty()) {
@@ -156,45 +160,41 @@ class BodyAnalysis {
 
 }  // namespace
 
-BodyShape::BodyShape(const Graph& of, const Stage& at, std::vector<Affine> over,
-                     std::vector<Interval> axis_ranges, std::vector<UnrolledVariable> loops,
-                     std::optional<size_t> lane_variable, const TensorPlaces& places)
-    : graph(&of),
-      stage(&at),
-      axes(std::move(over)),
-      unrolled(std::move(loops)),
-      forms_(of.pool, at.domain, std::move(axis_ranges)) {
-  if (unrolled.size() > kMaxUnrolledLoops)
-    throw Error(ErrorCode::Schedule, "stage '" + of.info(at.results[0]).name + "' has " +
-                                         std::to_string(unrolled.size()) +
+BodyShape::BodyShape(const Graph& graph, const NestShape& nest, std::vector<Interval> axis_ranges,
+                     const TensorPlaces& places)
+    : graph(&graph), nest(&nest), forms_(graph.pool, nest.stage->domain, std::move(axis_ranges)) {
+  const size_t loops = nest.unrolled_loops.size();
+  if (loops > kMaxUnrolledLoops)
+    throw Error(ErrorCode::Schedule, "stage '" + graph.info(nest.stage->results[0]).name +
+                                         "' has " + std::to_string(loops) +
                                          " unrolled loops; at most " +
                                          std::to_string(kMaxUnrolledLoops) + " fit one nest");
   BodyAnalysis analysis(*this, places, forms_, nodes_);
-  analysis.find_dependences(lane_variable);
+  analysis.find_dependences();
   analysis.find_makings();
 }
 
 int64_t BodyShape::moved_by(const Affine& form, size_t loop) const {
   int64_t moves = 0;
   for (size_t axis = 0; axis < form.size(); ++axis)
-    moves += form.coefficient(axis) * axes[axis].coefficient(unrolled[loop].variable);
+    moves += form.coefficient(axis) * nest->axes[axis].coefficient(unrolled(loop).variable);
   return moves;
 }
 
 std::optional<size_t> BodyShape::contiguous_loop(std::span<const ExprId> index,
                                                  const TensorPlace& place) const {
-  for (size_t k = 0; k < unrolled.size(); ++k) {
+  for (size_t k = 0; k < nest->unrolled_loops.size(); ++k) {
     int64_t moves = 0;
     bool known = true;
     for (size_t d = 0; d < index.size() && known; ++d) {
-      if (!place.origin.empty() && place.origin[d].coefficient(unrolled[k].variable) != 0)
+      if (!place.origin.empty() && place.origin[d].coefficient(unrolled(k).variable) != 0)
         return std::nullopt;
       const std::optional<Affine>& form = this->form(index[d]);
       if (!form) {
         known = ((*this)[index[d]].dependence.trips & trip_bits(k)) == 0;
         continue;
       }
-      if (form->size() > stage->domain.rank()) return std::nullopt;
+      if (form->size() > nest->stage->domain.rank()) return std::nullopt;
       moves += place.strides[d] * moved_by(*form, k);
     }
     if (known && moves == 1) return k;

@@ -12,16 +12,11 @@
 
 #include "jit/emit/index_forms.hpp"
 #include "jit/emit/join.hpp"
+#include "jit/emit/nest_shape.hpp"
 #include "jit/emit/places.hpp"
 #include "runtime/graph/graph.hpp"
 
 namespace adjit::emit {
-
-/// An unrolled loop of the tile.
-struct UnrolledVariable {
-  size_t variable;  // of the kernel: fixed per instance
-  int64_t trips;
-};
 
 /// What a node's value depends on.
 struct Dependence {
@@ -56,12 +51,11 @@ struct BodyNode {
 
 class BodyShape {
  public:
-  /// `axes`: over the kernel's variables. `axis_ranges`: the values that each takes (more than its
-  /// extent where a region is clipped). `lane_variable`: the one in lanes, if any. Raises
-  /// ErrorCode::Schedule where more than kMaxUnrolledLoops are unrolled. The graph must outlive it.
-  BodyShape(const Graph& graph, const Stage& stage, std::vector<Affine> axes,
-            std::vector<Interval> axis_ranges, std::vector<UnrolledVariable> unrolled,
-            std::optional<size_t> lane_variable, const TensorPlaces& places);
+  /// `axis_ranges`: the values that each axis of the nest's stage takes (more than its extent where
+  /// a region is clipped). Raises ErrorCode::Schedule where more than kMaxUnrolledLoops are
+  /// unrolled. Graph and nest must outlive it.
+  BodyShape(const Graph& graph, const NestShape& nest, std::vector<Interval> axis_ranges,
+            const TensorPlaces& places);
 
   const BodyNode& operator[](ExprId id) const { return nodes_.at(id.value); }
   size_t node_count() const { return nodes_.size(); }
@@ -76,10 +70,11 @@ class BodyShape {
   std::optional<size_t> contiguous_loop(std::span<const ExprId> index,
                                         const TensorPlace& place) const;
 
+  /// One of the tile's unrolled loops, as instances number them.
+  const Loop& unrolled(size_t loop) const { return nest->nest->loops[nest->unrolled_loops[loop]]; }
+
   const Graph* graph;
-  const Stage* stage;
-  std::vector<Affine> axes;
-  std::vector<UnrolledVariable> unrolled;
+  const NestShape* nest;
   double work = 0;  // what its operations cost, in instructions on a vector
   /// Whether every read is in bounds, of a whole tensor, wherever the axes are in range: then
   /// points outside the domain's rows may be evaluated, too.

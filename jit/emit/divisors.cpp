@@ -27,8 +27,8 @@ bool Divisors::divides_often(ExprId id, std::span<const Emitted> operands) const
   const uint64_t shared = shape[id].dependence.trips & ~shape[divisor].dependence.trips;
   int64_t divisions =
       context_.scopes.trips(operands[1].depth, std::max(operands[0].depth, operands[1].depth));
-  for (size_t k = 0; k < shape.unrolled.size(); ++k)
-    if (shared & trip_bits(k)) divisions *= shape.unrolled[k].trips;
+  for (size_t k = 0; k < shape.nest->unrolled_loops.size(); ++k)
+    if (shared & trip_bits(k)) divisions *= shape.unrolled(k).trips;
   // Making it ready takes as long as two or three, and takes registers.
   return divisions >= 8;
 }

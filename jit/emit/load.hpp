@@ -17,15 +17,19 @@ namespace adjit::emit {
 class LoadEmitter {
  public:
   /// `values`: of the nodes that reads need, and to which it adds what neighbouring instances read.
-  /// All must outlive it.
-  LoadEmitter(const BodyContext& context, PointMemo& values, Coordinates& coordinates)
-      : context_(context), values_(values), coordinates_(coordinates), loaded_(context.scopes) {}
+  /// What the next iteration of the loop of variable `ahead` reads where whole vectors are read now
+  /// is fetched. All must outlive it.
+  LoadEmitter(const BodyContext& context, PointMemo& values, Coordinates& coordinates,
+              std::optional<size_t> ahead)
+      : context_(context),
+        values_(values),
+        coordinates_(coordinates),
+        ahead_(ahead),
+        loaded_(context.scopes) {}
 
   /// What a read reads: its inputs are among the values.
   Emitted read(ExprId id, const Point& point);
   TileVersion& tile() { return tile_; }
-  /// What the next iteration of this loop reads where whole vectors are read now is fetched.
-  void set_ahead(std::optional<size_t> variable) { ahead_ = variable; }
   void forget() { loaded_.forget(); }
 
  private:
@@ -71,8 +75,8 @@ class LoadEmitter {
   const BodyContext context_;
   PointMemo& values_;
   Coordinates& coordinates_;
+  const std::optional<size_t> ahead_;
   TileVersion tile_;
-  std::optional<size_t> ahead_;
   ScopedMemo<Key, Loaded, KeyHash> loaded_;
 };
 

@@ -1,20 +1,18 @@
 // jit/emit/masks.hpp -- which points of a tile there are, as conditions in registers.
 #pragma once
 
-#include <map>
 #include <utility>
 #include <vector>
 
-#include "jit/emit/body.hpp"
+#include "jit/emit/body_context.hpp"
 #include "jit/emit/nest_constraints.hpp"
 
 namespace adjit::emit {
 
 class Masks {
  public:
-  /// All must outlive it.
-  Masks(const NestShape& shape, llvm::IRBuilder<>& builder, Scopes& scopes, IndexEmitter& index,
-        BodyEmitter& body);
+  /// All of the context must outlive it.
+  explicit Masks(const BodyContext& context) : context_(context), conjunctions_(context.scopes) {}
 
   /// Makes the unrolled loops' variables those of an instance.
   void select(const TileInstance& instance);
@@ -28,13 +26,16 @@ class Masks {
   Emitted both(Emitted a, Emitted b);
 
  private:
-  const NestShape& shape_;
-  llvm::IRBuilder<>& builder_;
-  Scopes& scopes_;
-  IndexEmitter& index_;
-  BodyEmitter& body_;
-  std::map<std::pair<llvm::Value*, llvm::Value*>, std::pair<Emitted, uint64_t>>
-      conjunctions_;  // and the serials of their scopes
+  using Pair = std::pair<llvm::Value*, llvm::Value*>;
+  struct PairHash {
+    size_t operator()(const Pair& pair) const {
+      return reinterpret_cast<uintptr_t>(pair.first) * 0x9e3779b97f4a7c15ull ^
+             reinterpret_cast<uintptr_t>(pair.second);
+    }
+  };
+
+  const BodyContext context_;
+  ScopedMemo<Pair, Emitted, PairHash> conjunctions_;
 };
 
 }  // namespace adjit::emit

@@ -2,7 +2,6 @@
 #include "jit/emit/nest_context.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 
 #include "autosched/cpu/tile/tile_model.hpp"
@@ -30,18 +29,6 @@ std::vector<Interval> axis_ranges(std::vector<Interval> first_points, const Nest
   return first_points;
 }
 
-std::vector<UnrolledVariable> unrolled_variables(const NestShape& shape) {
-  std::vector<UnrolledVariable> variables;
-  for (size_t k : shape.unrolled_loops)
-    variables.push_back({shape.nest->loops[k].variable, shape.nest->loops[k].trips});
-  return variables;
-}
-
-std::optional<size_t> lane_variable(const NestShape& shape) {
-  if (!shape.lane_loop) return std::nullopt;
-  return shape.nest->loops[*shape.lane_loop].variable;
-}
-
 double instance_work(const Program& program, const NestShape& shape, double body) {
   const double vectors =
       static_cast<double>(shape.lanes) /
@@ -57,16 +44,16 @@ NestContext::NestContext(KernelContext& kernel, const Nest& nest)
       shape(kernel.program, nest),
       limits(shape.tile_points),
       combiner(kernel.program.graph, *shape.stage, kernel.builder, kernel.math),
-      body(kernel.program.graph, *shape.stage, shape.axes,
-           axis_ranges(first_points(kernel, nest), nest), unrolled_variables(shape),
-           lane_variable(shape), kernel.places, kernel.builder, kernel.scopes, kernel.index,
-           kernel.math),
-      constraints(kernel.program, shape, first_points(kernel, nest), body.reads_anywhere()),
-      masks(shape, kernel.builder, kernel.scopes, kernel.index, body),
-      stores(kernel, shape, limits, constraints.has_place, body, masks),
-      instance_work(emit::instance_work(kernel.program, shape, body.work())) {
-  body.set_ahead(nest.ahead);
-}
+      body_shape(kernel.program.graph, shape, axis_ranges(first_points(kernel, nest), nest),
+                 kernel.places),
+      splats(kernel.builder, kernel.scopes, kernel.index),
+      body({body_shape, kernel.places, kernel.builder, kernel.scopes, kernel.index, kernel.math,
+            splats},
+           nest.ahead),
+      constraints(kernel.program, shape, first_points(kernel, nest), body_shape.reads_anywhere),
+      masks(body.context()),
+      stores(kernel, shape, limits, constraints.has_place, splats, masks),
+      instance_work(emit::instance_work(kernel.program, shape, body_shape.work)) {}
 
 LocalForms NestContext::local() const {
   const IndexEmitter& index = kernel.index;
@@ -88,7 +75,7 @@ void count_instance(NestContext& nest) {
   const auto stage = [&] {
     return "stage '" + kernel.program.graph.info(nest.shape.stage->results[0]).name + "'";
   };
-  kernel.operations += nest.body.node_count();
+  kernel.operations += nest.body_shape.node_count();
   if (kernel.operations > kMostOperations)
     throw Error(ErrorCode::Schedule, "the kernel is unrolled to more than " +
                                          std::to_string(kMostOperations) + " operations at " +

@@ -30,6 +30,8 @@ struct NestContext {
   const NestShape shape;
   std::vector<int64_t> limits;  // per axis, points of the tile inside it, in the version at hand
   CombinerEmitter combiner;
+  const BodyShape body_shape;
+  Splats splats;
   BodyEmitter body;
   const NestConstraints constraints;
   Masks masks;

@@ -177,7 +177,7 @@ Carried NestLoops::guarded(size_t k, Carried carried) {
   Emitted all;
   for (const AffineConstraint& constraint : nest_.constraints.loops[k]) {
     if (loops_[k].step == 1 && !shape_.divides_by(constraint.form, k)) continue;  // a bound
-    const Affine form = nest_.body.place(constraint.form);
+    const Affine form = placed(nest_.body.context(), constraint.form);
     Value* holds = constraint.equality ? index_.equals_zero(form) : index_.at_least_zero(form);
     all = nest_.masks.both(all, {holds, index_.depth(form)});
   }
@@ -205,7 +205,7 @@ NestLoops::Bounds NestLoops::bounds(size_t k, Value* points) {
     if (loop.step != 1 || shape_.divides_by(form, k)) continue;
     const int64_t scale = form.coefficient(loop.axis);
     index_.bind_fixed(loop.variable, 0);
-    const Affine rest = nest_.body.place(form);
+    const Affine rest = placed(nest_.body.context(), form);
     for (const bool lower : {true, false}) {
       if (!equality && lower != (scale > 0)) continue;
       bound(equality && lower != (scale > 0) ? rest * -1 : rest, scale, lower);

@@ -27,10 +27,10 @@ void store_zeros(NestContext& nest) {
 /// The value of a body at a point of the selected instance, 0 outside the constraints.
 Value* value_at(NestContext& nest, ExprId body, const Point& point, const Emitted& inside) {
   Emitted value = nest.body(body, point);
-  if (nest.shape.lane_loop) value.value = nest.body.splat(value);
+  if (nest.shape.lane_loop) value.value = nest.splats(value);
   if (!inside.value) return value.value;
   Value* keep = inside.value;
-  if (nest.shape.lane_loop) keep = nest.body.splat(inside);
+  if (nest.shape.lane_loop) keep = nest.splats(inside);
   return nest.kernel.builder.CreateSelect(keep, value.value,
                                           llvm::Constant::getNullValue(value.value->getType()));
 }
@@ -38,8 +38,7 @@ Value* value_at(NestContext& nest, ExprId body, const Point& point, const Emitte
 /// The version that asks some of the constraints that differ between the tile's points.
 void store_instances(NestContext& nest, const Constraints& asked) {
   const std::vector<ExprId>& bodies = nest.shape.stage->bodies;
-  nest.body.set_copy_trips(nest.shape.instance_trips(nest.limits));
-  nest.body.set_rows_hold(asked.empty());
+  nest.body.tile() = {nest.shape.instance_trips(nest.limits), asked.empty()};
   const std::vector<TileInstance> all = nest.shape.instances(nest.limits, false);
   std::vector<bool> in_rows(bodies.size());
   for (size_t k = 0; k < in_rows.size(); ++k)
@@ -82,7 +81,7 @@ void emit_pointwise(NestContext& nest) {
   };
   const auto some = [&](Carried none) {
     const LocalForms local = nest.local();
-    if (!has_interior(nest.shape, tile, local, nest.body.node_count()))
+    if (!has_interior(nest.shape, tile, local, nest.body_shape.node_count()))
       return version(Border::Any)(std::move(none));
     Value* in_lanes = nest.at_least_zero(interior(nest.shape, tile, local, true));
     Value* in_all = nest.at_least_zero(interior(nest.shape, tile, local, false));

@@ -23,7 +23,7 @@ ReductionEmitter::ReductionEmitter(NestContext& nest, AccumulatorEmitter& accumu
 Carried ReductionEmitter::accumulate(Carried accumulators) {
   const Constraints& tile = nest_.constraints.tile;
   const LocalForms local = nest_.local();
-  const size_t nodes = nest_.body.node_count();
+  const size_t nodes = nest_.body_shape.node_count();
   const std::vector<LeftOut> left_out =
       vectors_left_out(shape_, nest_.constraints, nest_.limits, local, nodes);
   const auto version = [&](Border border) {
@@ -68,8 +68,7 @@ Carried ReductionEmitter::without_vectors(Carried accumulators, const Version& v
 
 // Every accumulator takes its contributions, where the constraints hold.
 Carried ReductionEmitter::add_instances(Carried accumulators, const Version& version) {
-  nest_.body.set_copy_trips(shape_.instance_trips(nest_.limits));
-  nest_.body.set_rows_hold(version.asked.empty());
+  nest_.body.tile() = {shape_.instance_trips(nest_.limits), version.asked.empty()};
   Tile tile{{shape_, nest_.limits}, std::move(accumulators)};
   if (stage_.running && stage_.running->exclusive) accumulators_.store(tile.accumulators);
   InstanceSequence sequence(builder_);
@@ -121,7 +120,7 @@ ReadPlaces ReductionEmitter::places_of(ExprId read, const ReductionInstances& in
   for (const Contribution& one :
        all_contributions(instances.outputs.size(), instances.reductions.size())) {
     nest_.masks.select(instances.at(one));
-    const std::optional<Affine> form = nest_.body.plain_address(read);
+    const std::optional<Affine> form = plain_address(nest_.body.context(), read);
     if (!form) return {};
     if (!first) first = *form;
     const Affine moved = *form - *first;
@@ -144,7 +143,7 @@ std::vector<ContributionGroup> ReductionEmitter::groups_of(const std::vector<Con
     for (const AffineConstraint& constraint : asked) {
       if (differs_in_lanes(shape_, constraint)) continue;
       if (!has_extremes(shape_, constraint)) return {};
-      Affine form = nest_.body.place(constraint.form);
+      Affine form = placed(nest_.body.context(), constraint.form);
       if (nest_.kernel.index.range(form).lo < 0) of_one.push_back(std::move(form));
     }
   }
@@ -170,9 +169,9 @@ void ReductionEmitter::add_branch(const ContributionGroup& group, Tile& tile,
   Value* all = nest_.at_least_zero(group.conditions);
   inside = emit_if(builder_, scopes_, all, std::move(inside), [&](Carried carried) {
     const Carried before = tile.accumulators;
-    nest_.body.set_branched(true);
+    nest_.body.tile().branched = true;
     add();
-    nest_.body.set_branched(false);
+    nest_.body.tile().branched = false;
     std::ranges::transform(changed, carried.begin(),
                            [&](size_t at) { return tile.accumulators[at]; });
     tile.accumulators = before;
@@ -217,14 +216,14 @@ void ReductionEmitter::add(const Contribution& one, Tile& tile, const Constraint
 
 Value* ReductionEmitter::value_of(ExprId id, const Point& point) {
   const Emitted value = nest_.body(id, point);
-  return shape_.lane_loop ? nest_.body.splat(value) : value.value;
+  return shape_.lane_loop ? nest_.splats(value) : value.value;
 }
 
 // An accumulator and the value at a point, where that is to be kept.
 Partial ReductionEmitter::combined(const Partial& accumulator, const Point& point,
                                    const Emitted& keep) {
   CombinerEmitter& combiner = nest_.combiner;
-  Value* mask = keep.value && shape_.lane_loop ? nest_.body.splat(keep) : keep.value;
+  Value* mask = keep.value && shape_.lane_loop ? nest_.splats(keep) : keep.value;
   if (std::ranges::any_of(stage_.bodies, [&](ExprId body) { return is_summed_product(body); })) {
     const Partial sums = with_products(accumulator, point);
     return mask ? combiner.selected(mask, sums, accumulator) : sums;

@@ -104,7 +104,7 @@ std::optional<Value*> ScatterEmitter::with_product(const Point& point, Value* be
   if (stage_.combiner.kind != CombinerKind::Sum || !pool.is(body, Op::Mul) || !is_float(dtype) ||
       program_.graph.info(stage_.results[0]).dtype != dtype || accumulator_of(dtype) != dtype)
     return std::nullopt;
-  const auto factor = [&](size_t k) { return body_.splat(body_(pool.operand(body, k), point)); };
+  const auto factor = [&](size_t k) { return nest_.splats(body_(pool.operand(body, k), point)); };
   Value* right = factor(1);
   return nest_.kernel.math.multiply_add(factor(0), right, before);
 }
@@ -126,10 +126,10 @@ void ScatterEmitter::combine_at(const Point& point, const Written& written) {
   }
   auto* type = llvm::FixedVectorType::get(element, shape_.lanes);
   Value* zero = llvm::Constant::getNullValue(type);
-  Value* active = mask.value ? body_.splat(mask)
+  Value* active = mask.value ? nest_.splats(mask)
                              : llvm::ConstantInt::getTrue(
                                    llvm::FixedVectorType::get(builder_.getInt1Ty(), shape_.lanes));
-  Value* now = body_.splat(value);
+  Value* now = nest_.splats(value);
   if (!writes_apart(program_.graph, stage_, shape_.nest->loops[*shape_.lane_loop].axis)) {
     std::vector<Value*> values;
     for (unsigned lane = 0; lane < shape_.lanes; ++lane)
@@ -163,7 +163,8 @@ std::optional<size_t> ScatterEmitter::instances_in_rows() {
   if (!shape_.lane_loop || stage_.combiner.kind == CombinerKind::None ||
       !nest_.constraints.tile.empty() || shape_.lanes % elements_in_piece(program_, stage_, 0) != 0)
     return std::nullopt;
-  const auto along = body_.context().shape.contiguous_loop(stage_.target, nest_.kernel.places[result]);
+  const auto along =
+      body_.context().shape.contiguous_loop(stage_.target, nest_.kernel.places[result]);
   return along && shape_.instance_trips(nest_.limits)[*along] > 0
              ? along
              : std::nullopt;  // trips of one point each
@@ -175,7 +176,7 @@ void ScatterEmitter::combine_rows(const std::vector<const TileInstance*>& piece,
   std::vector<Value*> vectors;
   for (const TileInstance* instance : piece) {
     masks_.select(*instance);
-    vectors.push_back(body_.splat(body_(stage_.bodies[0], {instance->number, first.active})));
+    vectors.push_back(nest_.splats(body_(stage_.bodies[0], {instance->number, first.active})));
   }
   masks_.select(*piece.front());
   combine_in_turn(
@@ -193,7 +194,7 @@ void ScatterEmitter::combine_in_turn(const Written& written, const std::vector<V
     type = llvm::FixedVectorType::get(type, vector->getNumElements());
   const std::vector<Value*> rows =
       rows_of_lanes(body_.context(), result, written.address, shape_.lanes).pointers;
-  Value* active = written.lanes.value ? body_.splat(written.lanes) : nullptr;
+  Value* active = written.lanes.value ? nest_.splats(written.lanes) : nullptr;
   for (unsigned lane = 0; lane < shape_.lanes; ++lane) {
     const auto write = [&](Carried none) {
       Value* before = builder_.CreateAlignedLoad(type, rows[lane], align);

@@ -24,7 +24,7 @@ using llvm::Value;
 
 StoreEmitter::StoreEmitter(KernelContext& context, const NestShape& shape,
                            std::span<const int64_t> limits, const Constraints& has_place,
-                           BodyEmitter& body, Masks& masks)
+                           Splats& splats, Masks& masks)
     : context_(context),
       program_(context.program),
       stage_(*shape.stage),
@@ -34,7 +34,7 @@ StoreEmitter::StoreEmitter(KernelContext& context, const NestShape& shape,
       builder_(context.builder),
       scopes_(context.scopes),
       index_(context.index),
-      body_(body),
+      splats_(splats),
       masks_(masks) {}
 
 // Whether the lanes at a form lie so many vectors behind element 0.
@@ -65,7 +65,7 @@ void StoreEmitter::store_result(size_t component, Value* value, const TileInstan
     });
     return;
   }
-  Value* lanes = mask.value ? body_.splat(mask) : nullptr;
+  Value* lanes = mask.value ? splats_(mask) : nullptr;
   const std::optional<int64_t> stride = index_.lane_stride(form);
   if (stride == 1) {
     Value* pointer = index_.address(place.pointer, 0, element, form);
@@ -262,7 +262,7 @@ Value* StoreEmitter::load_result(size_t component, const TileInstance& instance)
   }
   auto* type = llvm::FixedVectorType::get(element, shape_.lanes);
   Value* zero = llvm::Constant::getNullValue(type);
-  Value* lanes = mask.value ? body_.splat(mask) : nullptr;
+  Value* lanes = mask.value ? splats_(mask) : nullptr;
   if (index_.lane_stride(form) != 1) {
     Value* pointers = builder_.CreateInBoundsGEP(element, place.pointer, index_.vector(form));
     return from_memory(builder_, context_.math,

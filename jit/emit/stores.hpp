@@ -19,7 +19,7 @@ class StoreEmitter {
   /// `limits`: per axis, the points of the tile inside it in the version at hand. `has_place`: what
   /// holds for points that have a place in memory. References must outlive it.
   StoreEmitter(KernelContext& context, const NestShape& shape, std::span<const int64_t> limits,
-               const Constraints& has_place, BodyEmitter& body, Masks& masks);
+               const Constraints& has_place, Splats& splats, Masks& masks);
 
   void store_result(size_t component, llvm::Value* value, const TileInstance& instance);
   /// The results of all instances, in order; whole pieces of rows, or lanes of all, at once.
@@ -62,7 +62,7 @@ class StoreEmitter {
   llvm::IRBuilder<>& builder_;
   Scopes& scopes_;
   IndexEmitter& index_;
-  BodyEmitter& body_;
+  Splats& splats_;
   Masks& masks_;
 };
 

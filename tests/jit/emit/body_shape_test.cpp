@@ -17,8 +17,6 @@ namespace {
 using emit::BodyNode;
 using emit::BodyShape;
 using emit::Making;
-using emit::TensorPlaces;
-using emit::UnrolledVariable;
 
 ShapedBody of_body(const std::string& body, bool in_lanes = true) {
   Program p =
@@ -32,7 +30,7 @@ TEST(BodyShape, ValuesDependOnTheLoopsOfTheirAxes) {
   p = tile(std::move(p), 0, 0, std::vector<int64_t>{12});
   p = unroll(std::move(p), 0, 0, 4);
   const ShapedBody s(unroll(std::move(p), 0, 1, 2));
-  ASSERT_EQ(s.shape->unrolled.size(), 2u);
+  ASSERT_EQ(s.nest.unrolled_loops.size(), 2u);
   const emit::Dependence a = (*s.shape)[s.operand(0)].dependence;
   const emit::Dependence b = (*s.shape)[s.operand(1)].dependence;
   EXPECT_EQ(a.trips, emit::trip_bits(0));
@@ -119,14 +117,16 @@ TEST(BodyShape, InstancesAlongTheLastAxisAreContiguous) {
 }
 
 TEST(BodyShape, SoManyLoopsAreUnrolled) {
-  const Graph graph = matmul_graph(2, 2, 2);
-  const Stage& stage = graph.stages[0];
-  const std::vector<Affine> axes(3);
-  const std::vector<Interval> ranges(3, Interval{0, 1});
-  TensorPlaces places;
-  for (uint32_t t = 0; t < graph.tensors.size(); ++t) places[TensorId{t}].strides = {2, 1};
-  const auto unrolled = [&](size_t loops) {
-    BodyShape(graph, stage, axes, ranges, std::vector<UnrolledVariable>(loops, {0, 2}), {}, places);
+  const auto unrolled = [](size_t loops) {
+    Builder b;
+    const std::vector<int64_t> shape(loops, 2);
+    std::vector<ExprId> index;
+    for (size_t k = 0; k < loops; ++k) index.push_back(b.axis(k));
+    const TensorId x = b.input("x", shape);
+    b.output(b.stage("y", shape, loops, CombinerKind::None, read(b.graph, x, index)));
+    Program p = plain(b.graph, 1);
+    for (size_t k = 0; k < loops; ++k) p = unroll(std::move(p), 0, k, 2);
+    const ShapedBody made(std::move(p));
   };
   EXPECT_NO_THROW(unrolled(emit::kMaxUnrolledLoops));
   EXPECT_THROW(unrolled(emit::kMaxUnrolledLoops + 1), Error);

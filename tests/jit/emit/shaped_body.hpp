@@ -28,19 +28,13 @@ struct ShapedBody {
       place.strides = emit::contiguous_layout(program.graph.info(TensorId{t}).shape).strides;
       if (in_memory) place.slot = t;
     }
-    std::vector<emit::UnrolledVariable> unrolled;
-    for (size_t k : nest.unrolled_loops) unrolled.push_back({loop(k).variable, loop(k).trips});
-    std::optional<size_t> lanes;
-    if (nest.lane_loop) lanes = loop(*nest.lane_loop).variable;
     if (ranges.empty())
       for (const int64_t extent : nest.stage->domain.extents) ranges.push_back({0, extent - 1});
-    shape.emplace(program.graph, *nest.stage, nest.axes, std::move(ranges), std::move(unrolled),
-                  lanes, places);
+    shape.emplace(program.graph, nest, std::move(ranges), places);
   }
   ShapedBody(const ShapedBody&) = delete;  // members refer to others
   ShapedBody& operator=(const ShapedBody&) = delete;
 
-  const Loop& loop(size_t k) const { return nest.nest->loops[k]; }
   const ExprPool& pool() const { return program.graph.pool; }
   ExprId body() const { return nest.stage->bodies[0]; }
   ExprId operand(size_t k) const { return pool().operand(body(), k); }
