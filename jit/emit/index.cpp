@@ -20,7 +20,24 @@ std::vector<int64_t> key_of(const Affine& form) {
 }  // namespace
 
 IndexEmitter::IndexEmitter(llvm::IRBuilder<>& builder, Scopes& scopes, size_t loop_variables)
-    : builder_(builder), scopes_(scopes), variables_(loop_variables) {}
+    : builder_(builder),
+      scopes_(scopes),
+      variables_(loop_variables),
+      sums_(scopes),
+      not_negative_(scopes),
+      zero_(scopes),
+      addresses_(scopes) {}
+
+size_t IndexEmitter::FormHash::operator()(const Affine& form) const {
+  auto hash = static_cast<uint64_t>(form.constant());
+  for (const int64_t c : form.coefficients())
+    hash = (hash ^ static_cast<uint64_t>(c)) * 0x9e3779b97f4a7c15ull + (hash >> 29);
+  return hash;
+}
+
+size_t IndexEmitter::FormHash::operator()(const std::pair<Value*, Affine>& from) const {
+  return (*this)(from.second) ^ reinterpret_cast<uintptr_t>(from.first) * 0xc2b2ae3d27d4eb4full;
+}
 
 void IndexEmitter::bind_scalar(size_t variable, Value* trip, Interval trips, int64_t step) {
   const size_t depth = scopes_.depth();
@@ -206,27 +223,24 @@ Value* IndexEmitter::scalar(const Affine& form) {
   Affine prefix;
   for (const auto& [depth, terms] : by_depth(form)) {
     prefix += terms;
-    Cached& cached = sums_[key_of(prefix)];
-    if (!cached.value || !scopes_.alive(cached.depth, cached.serial)) {
-      Value* outer = total;
-      cached = {scopes_.at(depth,
-                           [&, &group = terms] {
-                             Value* sum = outer;
-                             for (size_t k = 0; k < group.size(); ++k) {
-                               const int64_t c = group.coefficient(k);
-                               if (c == 0) continue;
-                               Value* term = variables_[k].value;
-                               if (c != 1)
-                                 term = builder_.CreateMul(
-                                     term, builder_.getInt64(static_cast<uint64_t>(c)), "", false,
-                                     true);
-                               sum = sum ? builder_.CreateAdd(sum, term, "", false, true) : term;
-                             }
-                             return sum;
-                           }),
-                depth, scopes_.serial(depth)};
+    if (Value* const* known = sums_.find(prefix)) {
+      total = *known;
+      continue;
     }
-    total = cached.value;
+    Value* sum = scopes_.at(depth, [&, &group = terms, outer = total] {
+      Value* sum = outer;
+      for (size_t k = 0; k < group.size(); ++k) {
+        const int64_t c = group.coefficient(k);
+        if (c == 0) continue;
+        Value* term = variables_[k].value;
+        if (c != 1)
+          term = builder_.CreateMul(term, builder_.getInt64(static_cast<uint64_t>(c)), "", false,
+                                    true);
+        sum = sum ? builder_.CreateAdd(sum, term, "", false, true) : term;
+      }
+      return sum;
+    });
+    total = sums_.remember(prefix, sum, depth);
   }
   Value* constant = builder_.getInt64(static_cast<uint64_t>(form.constant()));
   if (!total) return constant;
@@ -270,15 +284,15 @@ Value* IndexEmitter::address(Value* pointer, size_t pointer_depth, llvm::Type* e
   for (const auto& [depth, terms] : by_depth(without_lanes(form))) {
     prefix += terms;
     depth_so_far = std::max(depth_so_far, depth);
-    Cached& cached = addresses_[{pointer, key_of(prefix)}];
-    if (!cached.value || !scopes_.alive(cached.depth, cached.serial)) {
-      Value* offset = scalar(terms);
-      Value* outer = at;
-      cached = {scopes_.at(depth_so_far,
-                           [&] { return builder_.CreateInBoundsGEP(element, outer, offset); }),
-                depth_so_far, scopes_.serial(depth_so_far)};
+    const std::pair key(pointer, prefix);
+    if (Value* const* known = addresses_.find(key)) {
+      at = *known;
+      continue;
     }
-    at = cached.value;
+    Value* offset = scalar(terms);
+    Value* moved = scopes_.at(
+        depth_so_far, [&, from = at] { return builder_.CreateInBoundsGEP(element, from, offset); });
+    at = addresses_.remember(key, moved, depth_so_far);
   }
   if (form.constant() == 0) return at;
   return scopes_.at(depth_so_far, [&] {
@@ -287,41 +301,37 @@ Value* IndexEmitter::address(Value* pointer, size_t pointer_depth, llvm::Type* e
   });
 }
 
+// Instances ask the same of many points: one value, so that what it masks is one value, too.
 Value* IndexEmitter::condition(const Affine& form, bool equality) {
   const Interval r = range(form);
   if (equality ? (r.lo == 0 && r.hi == 0) : r.lo >= 0) return builder_.getTrue();
   if (equality ? (r.lo > 0 || r.hi < 0) : r.hi < 0) return builder_.getFalse();
+  FormMemo& memo = equality ? zero_ : not_negative_;
+  if (Value* const* known = memo.find(form)) return *known;
+  const auto [left, right] = compared_with_zero(form);
   const auto predicate = equality ? llvm::CmpInst::ICMP_EQ : llvm::CmpInst::ICMP_SGE;
-  // Instances ask the same of many points: one value, so that what it masks is one value, too.
-  Cached& cached = conditions_[equality][key_of(form)];
-  if (!cached.value || !scopes_.alive(cached.depth, cached.serial)) {
-    const size_t known_from = depth(form);
-    Value* left = nullptr;
-    Value* right = nullptr;
-    if (const auto stride = in_lanes(form) ? lane_stride(form) : std::nullopt;
-        stride && fits_32(Interval{*stride, *stride}) && fits_32(range(-without_lanes(form))) &&
-        fits_32(Interval{-std::abs(*stride) * lanes_, std::abs(*stride) * lanes_})) {
-      // The lanes' part is a constant: one number of the loops is compared with it.
-      llvm::SmallVector<llvm::Constant*, 64> steps;
-      for (unsigned lane = 0; lane < lanes_; ++lane)
-        steps.push_back(llvm::ConstantInt::getSigned(builder_.getInt32Ty(), *stride * lane));
-      left = llvm::ConstantVector::get(steps);
-      right = scalar(-without_lanes(form));
-    } else {
-      left = in_lanes(form) ? vector(form) : scalar(form);
-    }
-    cached = {scopes_.at(known_from,
-                         [&] {
-                           if (right)
-                             right = builder_.CreateVectorSplat(
-                                 lanes_, builder_.CreateTrunc(right, builder_.getInt32Ty()));
-                           else
-                             right = llvm::Constant::getNullValue(left->getType());
-                           return builder_.CreateICmp(predicate, left, right);
-                         }),
-              known_from, scopes_.serial(known_from)};
-  }
-  return cached.value;
+  const size_t known_from = depth(form);
+  Value* holds = scopes_.at(known_from, [&, left = left, right = right] {
+    Value* with = right ? builder_.CreateVectorSplat(
+                              lanes_, builder_.CreateTrunc(right, builder_.getInt32Ty()))
+                        : llvm::Constant::getNullValue(left->getType());
+    return builder_.CreateICmp(predicate, left, with);
+  });
+  return memo.remember(form, holds, known_from);
+}
+
+// A form as a value to compare with zero; or, where the lanes' part is a constant, that part and
+// the number of the loops to compare it with.
+std::pair<Value*, Value*> IndexEmitter::compared_with_zero(const Affine& form) {
+  if (!in_lanes(form)) return {scalar(form), nullptr};
+  const auto stride = lane_stride(form);
+  if (!stride || !fits_32(Interval{*stride, *stride}) || !fits_32(range(-without_lanes(form))) ||
+      !fits_32(Interval{-std::abs(*stride) * lanes_, std::abs(*stride) * lanes_}))
+    return {vector(form), nullptr};
+  llvm::SmallVector<llvm::Constant*, 64> steps;
+  for (unsigned lane = 0; lane < lanes_; ++lane)
+    steps.push_back(llvm::ConstantInt::getSigned(builder_.getInt32Ty(), *stride * lane));
+  return {llvm::ConstantVector::get(steps), scalar(-without_lanes(form))};
 }
 
 Value* IndexEmitter::at_least_zero(const Affine& form) { return condition(form, false); }

@@ -8,14 +8,15 @@
 // is t for a tile variable 0 <= v < 32.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <llvm/IR/IRBuilder.h>
 
+#include "jit/emit/scoped_memo.hpp"
 #include "jit/emit/scopes.hpp"
 #include "runtime/domain/bounds.hpp"
 #include "runtime/expr/affine.hpp"
@@ -83,15 +84,16 @@ class IndexEmitter {
     int64_t fixed = 0;
     int64_t step = 1;
   };
-  struct Cached {
-    llvm::Value* value;
-    size_t depth;
-    uint64_t serial;
+  struct FormHash {
+    size_t operator()(const Affine& form) const;
+    size_t operator()(const std::pair<llvm::Value*, Affine>& from) const;
   };
+  using FormMemo = ScopedMemo<Affine, llvm::Value*, FormHash>;
 
   size_t derived(const Affine& numerator, int64_t divisor);
   llvm::Value* divide(llvm::Value* value, Interval range, int64_t divisor);
   llvm::Value* condition(const Affine& form, bool equality);
+  std::pair<llvm::Value*, llvm::Value*> compared_with_zero(const Affine& form);
   std::vector<std::pair<size_t, Affine>> by_depth(const Affine& form) const;
 
   llvm::IRBuilder<>& builder_;
@@ -101,9 +103,8 @@ class IndexEmitter {
   std::vector<Variable> variables_;
   std::map<std::pair<int64_t, std::vector<int64_t>>, size_t>
       divisions_;  // (divisor, form) -> variable
-  std::map<std::vector<int64_t>, Cached> sums_;
-  std::array<std::map<std::vector<int64_t>, Cached>, 2> conditions_;  // at least 0, equal to 0
-  std::map<std::pair<llvm::Value*, std::vector<int64_t>>, Cached> addresses_;
+  FormMemo sums_, not_negative_, zero_;
+  ScopedMemo<std::pair<llvm::Value*, Affine>, llvm::Value*, FormHash> addresses_;
 };
 
 }  // namespace adjit::emit

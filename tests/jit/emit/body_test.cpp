@@ -24,7 +24,7 @@ TEST(Body, SharedValuesAreComputedOnce) {
   EXPECT_EQ(occurrences(checked_ir(plain(graph, 1)), "call float @llvm.sqrt"), 1u);
 }
 
-TEST(Body, CopiesShareWhatDoesNotDependOnThem) {
+TEST(Body, InstancesShareWhatDoesNotDependOnThem) {
   const Graph graph = parse_graph(
       "def main(float(8) x, float(16) z) -> (y) { y(i, j) = sqrt(abs(z(j))) * x(i) where i in 0:8, "
       "j "
@@ -162,7 +162,7 @@ TEST(Body, DeepExpressions) {
   EXPECT_GE(kernel.module->getFunction("deep")->getInstructionCount(), 20000u);
 }
 
-TEST(Body, TooManyCopiesAreRefused) {
+TEST(Body, TooManyUnrolledLoopsAreRefused) {
   Builder b;
   std::vector<int64_t> shape(9, 2);
   const TensorId x = b.input("x", shape);

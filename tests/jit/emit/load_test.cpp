@@ -174,7 +174,7 @@ TEST(Load, RowsKeepReadsInside) {
 }
 
 // i <= v <= k with v in lanes and i, k unrolled: copies whose lanes are all dead read nothing.
-TEST(Load, CopiesWithoutLiveLanesReadNothing) {
+TEST(Load, InstancesWithoutLiveLanesReadNothing) {
   const Graph graph = parse_graph(
       "def main(float(6) x) -> (y) { y(i, k, v) +=! x(k - i) where i in 0:6, k in 0:6, v in 0:8, r "
       "in 0:1, i <= v, v <= k }");

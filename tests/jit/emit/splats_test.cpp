@@ -52,7 +52,7 @@ TEST(Splats, DifferencesOfLoadedNumbersAreTakenInAllLanes) {
   const std::string ir = checked_ir(program);
   EXPECT_EQ(occurrences(ir, "call <8 x float> @llvm.experimental.constrained.fsub"), 4u) << ir;
   const size_t rows = occurrences(ir, "shufflevector <8 x float>");
-  EXPECT_EQ(rows, 5u) << "m once for all copies\n" << ir;
+  EXPECT_EQ(rows, 5u) << "m once for all instances\n" << ir;
 }
 
 TEST(Splats, SumsAndProductsOfLoadedNumbers) {

@@ -70,7 +70,7 @@ TEST(TransposedLoad, RowsOfABufferOfOurOwn) {
 }
 
 // Copies of the reduction, in blocks whose ends are ragged.
-TEST(TransposedLoad, CopiesOfAReduction) {
+TEST(TransposedLoad, InstancesOfAReduction) {
   for (int64_t columns : {8, 37, 40}) {
     const Graph graph = parse_graph(text_of("float", 21, columns, "y(i) +=! x(i, r)"));
     for (int64_t copies : {4, 6, 8}) {
@@ -130,7 +130,7 @@ TEST(TransposedLoad, RowsThatDataNamesAreNotGathered) {
 }
 
 // Three of four elements that are there all the same; at a row's end there is no fourth.
-TEST(TransposedLoad, PiecesLongerThanTheCopies) {
+TEST(TransposedLoad, PiecesLongerThanTheTile) {
   const auto program = [](const char* column) {
     const Graph graph = parse_graph(
         std::string("def main(float(5, 8) x, float(3, 16) w, int64(16) I) -> (y) { y(i) +=! "

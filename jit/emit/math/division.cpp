@@ -1,4 +1,4 @@
-// jit/emit/division.cpp -- division of many numerators by one divisor.
+// jit/emit/math/division.cpp -- division of many numerators by one divisor.
 //
 // A division of 16 floats keeps the divider busy for 10 cycles, a multiplication the multiplier for
 // half a one. With r the rounded reciprocal of d, q = x r is within two units of x / d, its

@@ -1,4 +1,4 @@
-// tests/jit/emit/division_test.cpp -- divisors made ready against divisions, bit by bit.
+// tests/jit/emit/math/division_test.cpp -- divisors made ready against divisions, bit by bit.
 #include "jit/emit/math/vector_math.hpp"
 
 #include <gtest/gtest.h>
