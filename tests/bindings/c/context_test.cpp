@@ -1,8 +1,6 @@
-// tests/bindings/c/context_test.cpp -- contexts, their options, logs; messages per thread.
-#include <barrier>
+// tests/bindings/c/context_test.cpp -- contexts, their options, logs.
 #include <fstream>
 #include <mutex>
-#include <thread>
 
 #include "tests/bindings/c/support.hpp"
 
@@ -32,24 +30,6 @@ TEST(ContextApi, OptionsAreChecked) {
   EXPECT_FAILURE(adjit_context_create(nullptr, nullptr), ADJIT_INVALID, "context");
   EXPECT_EQ(made, untouched<adjit_context>());
   adjit_context_destroy(nullptr);
-}
-
-// Longer than this version knows: a newer caller, whose members we ignore.
-TEST(ContextApi, OptionStructsOfOtherVersions) {
-  struct {
-    adjit_context_options known;
-    uint64_t newer[4];
-  } longer{options(), {1, 2, 3, 4}};
-  longer.known.struct_size = sizeof longer;
-  adjit_context* made = nullptr;
-  ADJIT_OK_OR_FAIL(adjit_context_create(&longer.known, &made));
-  adjit_context_destroy(made);
-  adjit_context_options shorter = options();
-  shorter.struct_size = offsetof(adjit_context_options, cache_directory);
-  shorter.num_threads = 1;
-  shorter.cache_directory = shorter.cache_mode = untouched<char>();
-  ADJIT_OK_OR_FAIL(adjit_context_create(&shorter, &made));
-  adjit_context_destroy(made);
 }
 
 TEST(ContextApi, TellsAboutItself) {
@@ -150,39 +130,6 @@ TEST(ContextApi, LogsToTheCaller) {
     compiled(lowered(c, square()));
   }
   EXPECT_FALSE(log.lines.empty());
-}
-
-TEST(Messages, BelongToTheirThread) {
-  adjit_context* made = nullptr;
-  ASSERT_EQ(adjit_context_create(nullptr, nullptr), ADJIT_INVALID);
-  const std::string mine = adjit_last_error_message();
-  std::string before, other;
-  std::barrier step(2);
-  std::jthread thread([&] {
-    before = adjit_last_error_message();
-    adjit_context_options o = options();
-    o.cache_mode = "theirs";
-    EXPECT_EQ(adjit_context_create(&o, &made), ADJIT_INVALID);
-    step.arrive_and_wait();  // both have failed
-    other = adjit_last_error_message();
-  });
-  EXPECT_EQ(adjit_text_module_create(nullptr, nullptr, nullptr), ADJIT_INVALID);
-  const std::string newer = adjit_last_error_message();
-  step.arrive_and_wait();
-  thread.join();
-  EXPECT_EQ(before, "") << "a thread that has not failed has no message";
-  EXPECT_NE(other.find("theirs"), std::string::npos);
-  EXPECT_NE(mine, newer);
-  EXPECT_EQ(adjit_last_error_message(), newer);
-}
-
-TEST(Messages, StayUntilTheNextFailure) {
-  ASSERT_EQ(adjit_context_create(nullptr, nullptr), ADJIT_INVALID);
-  const std::string before = adjit_last_error_message();
-  const Computation f = square();
-  const char* text = nullptr;
-  ADJIT_OK_OR_FAIL(adjit_computation_text(f.get(), &text));
-  EXPECT_EQ(adjit_last_error_message(), before) << "success says nothing";
 }
 
 }  // namespace

@@ -8,18 +8,6 @@
 namespace adjit_test {
 namespace {
 
-struct Ready {
-  Context c = context();
-  Computation f = square();
-  Executable e = compiled(lowered(c, f));
-
-  adjit_status run(const DLTensor* in, DLTensor* out) {
-    const DLTensor* inputs[] = {in};
-    DLTensor* outputs[] = {out};
-    return adjit_executable_run(e.get(), 1, inputs, 1, outputs);
-  }
-};
-
 TEST(RunApi, FromTraceToResult) {
   Ready r;
   Floats in({3, 4}), out({3, 4});
@@ -30,18 +18,6 @@ TEST(RunApi, FromTraceToResult) {
   void* outputs[] = {out.data.data()};
   ADJIT_OK_OR_FAIL(adjit_executable_run_raw(r.e.get(), inputs, outputs));
   EXPECT_EQ(out.data[11], 11 * 11 + 11);
-}
-
-TEST(RunApi, TheOffsetOfAnArrayCounts) {
-  Ready r;
-  Floats in({20}), out({3, 4});
-  const int64_t shape[] = {3, 4};
-  DLTensor inside = in.tensor;
-  inside.ndim = 2;
-  inside.shape = const_cast<int64_t*>(shape);
-  inside.byte_offset = 5 * sizeof(float);
-  ADJIT_OK_OR_FAIL(r.run(&inside, &out.tensor));
-  EXPECT_EQ(out.data[0], 30);
 }
 
 TEST(RunApi, LoweredForTheStridesOfItsInputs) {
@@ -68,46 +44,6 @@ TEST(RunApi, LoweredForTheStridesOfItsInputs) {
     const DLTensor* other[] = {&plain.tensor};
     EXPECT_FAILURE(adjit_executable_run(e.get(), 1, other, 1, outputs), ADJIT_SHAPE, "strides");
   }
-}
-
-TEST(RunApi, StridesOfSingleElementsSayNothing) {
-  const Context c = context();
-  const Trace t = trace();
-  const Computation f = finish(t, {apply(t, "negative", {input(t, {1, 4, 1})})});
-  const Executable e = compiled(lowered(c, f));
-  Floats in({1, 4, 1}), out({1, 4, 1});
-  in.view(0, {999, 1, -7});
-  const DLTensor* inputs[] = {&in.tensor};
-  DLTensor* outputs[] = {&out.tensor};
-  ADJIT_OK_OR_FAIL(adjit_executable_run(e.get(), 1, inputs, 1, outputs));
-  EXPECT_EQ(out.data[3], -3);
-}
-
-TEST(RunApi, ArraysThatDoNotFitAreRefusedByName) {
-  Ready r;
-  const auto refused = [&](adjit_status status, const char* part, const auto& damage) {
-    Floats in({3, 4}), out({3, 4}, 7);
-    damage(in, out);
-    EXPECT_FAILURE(r.run(&in.tensor, &out.tensor), status, part);
-    EXPECT_EQ(out.data[5], 12) << "no result was written";
-  };
-  refused(ADJIT_SHAPE, "input 0", [](Floats& in, Floats&) { in.shape[1] = 3; });
-  refused(ADJIT_SHAPE, "(4, 3)",
-          [](Floats& in, Floats&) { in.shape = {4, 3}, in.tensor.shape = in.shape.data(); });
-  refused(ADJIT_SHAPE, "input 0", [](Floats& in, Floats&) { in.tensor.ndim = 1; });
-  refused(ADJIT_INVALID, "-2", [](Floats& in, Floats&) { in.tensor.ndim = -2; });
-  refused(ADJIT_SHAPE, "output 0", [](Floats&, Floats& out) { out.shape[0] = 2; });
-  refused(ADJIT_SHAPE, "strides", [](Floats& in, Floats&) { in.view(0, {1, 3}); });
-  refused(ADJIT_SHAPE, "strides", [](Floats&, Floats& out) { out.view(0, {1, 3}); });
-  refused(ADJIT_SHAPE, "strides", [](Floats&, Floats& out) { out.view(11, {-4, -1}); });
-  refused(ADJIT_DTYPE, "float64", [](Floats& in, Floats&) { in.tensor.dtype.bits = 64; });
-  refused(ADJIT_DTYPE, "int32", [](Floats&, Floats& out) { out.tensor.dtype.code = kDLInt; });
-  refused(ADJIT_DTYPE, "lanes 2", [](Floats& in, Floats&) { in.tensor.dtype.lanes = 2; });
-  refused(ADJIT_DEVICE, "CPU", [](Floats& in, Floats&) { in.tensor.device.device_type = kDLCUDA; });
-  refused(ADJIT_DEVICE, "CPU",
-          [](Floats&, Floats& out) { out.tensor.device.device_type = kDLCUDA; });
-  refused(ADJIT_INVALID, "NULL", [](Floats& in, Floats&) { in.tensor.data = nullptr; });
-  refused(ADJIT_INVALID, "NULL", [](Floats& in, Floats&) { in.tensor.shape = nullptr; });
 }
 
 TEST(RunApi, ProposesAndKeepsSchedules) {
@@ -183,68 +119,6 @@ TEST(LoweredApi, CostsAreThereAsData) {
   EXPECT_FAILURE(adjit_lowered_cost(l.get(), nullptr), ADJIT_INVALID, "json");
 }
 
-TEST(RunApi, OutputsNeedMemoryOfTheirOwn) {
-  Ready r;
-  Floats memory({24});
-  const int64_t shape[] = {3, 4};
-  const auto at = [&](size_t first) {
-    DLTensor view = memory.tensor;
-    view.ndim = 2;
-    view.shape = const_cast<int64_t*>(shape);
-    view.data = memory.data.data() + first;
-    return view;
-  };
-  for (size_t first : {0, 1, 11, 12}) {
-    DLTensor in = at(first), out = at(12);
-    if (first == 0) {
-      EXPECT_EQ(r.run(&in, &out), ADJIT_OK) << "side by side: " << adjit_last_error_message();
-      continue;
-    }
-    const float before = memory.data[12];
-    EXPECT_FAILURE(r.run(&in, &out), ADJIT_INVALID, "output 0 overlaps input 0");
-    EXPECT_FAILURE(r.run(&out, &in), ADJIT_INVALID, "output 0 overlaps input 0");
-    EXPECT_EQ(memory.data[12], before);
-  }
-}
-
-TEST(RunApi, OutputsMustNotOverlapEachOther) {
-  const Context c = context();
-  const Trace t = trace();
-  const adjit_tensor x = input(t, {8});
-  const Computation f =
-      finish(t, {apply(t, "exp", {x}), apply(t, "negative", {x}), apply(t, "abs", {x})});
-  const Executable e = compiled(lowered(c, f));
-  Floats in({8}), a({8}), b({8}), d({8});
-  const DLTensor* inputs[] = {&in.tensor};
-  DLTensor* apart[] = {&a.tensor, &b.tensor, &d.tensor};
-  ADJIT_OK_OR_FAIL(adjit_executable_run(e.get(), 1, inputs, 3, apart));
-  DLTensor* twice[] = {&a.tensor, &b.tensor, &a.tensor};
-  EXPECT_FAILURE(adjit_executable_run(e.get(), 1, inputs, 3, twice), ADJIT_INVALID, "overlaps");
-}
-
-// More arrays than the call keeps on its stack.
-TEST(RunApi, ManyArrays) {
-  const Context c = context();
-  const Trace t = trace();
-  std::vector<adjit_tensor> xs, ys;
-  for (int k = 0; k < 50; ++k) xs.push_back(input(t, {2}));
-  for (int k = 0; k < 50; ++k)
-    ys.push_back(apply(t, "add", {xs[static_cast<size_t>(k)], xs[static_cast<size_t>(49 - k)]}));
-  const Executable e = compiled(lowered(c, finish(t, ys)));
-  std::vector<std::unique_ptr<Floats>> arrays;
-  std::vector<const DLTensor*> inputs;
-  std::vector<DLTensor*> outputs;
-  for (int k = 0; k < 100; ++k)
-    arrays.push_back(std::make_unique<Floats>(std::vector<int64_t>{2}, static_cast<float>(k)));
-  for (size_t k = 0; k < 50; ++k) inputs.push_back(&arrays[k]->tensor);
-  for (size_t k = 50; k < 100; ++k) outputs.push_back(&arrays[k]->tensor);
-  ADJIT_OK_OR_FAIL(adjit_executable_run(e.get(), 50, inputs.data(), 50, outputs.data()));
-  for (size_t k = 50; k < 100; ++k) EXPECT_EQ(arrays[k]->data[1], 49 + 2);
-  outputs[49] = &arrays[3]->tensor;
-  EXPECT_FAILURE(adjit_executable_run(e.get(), 50, inputs.data(), 50, outputs.data()),
-                 ADJIT_INVALID, "output 49 overlaps input 3");
-}
-
 TEST(RunApi, CountsAndNullsAreChecked) {
   Ready r;
   Floats in({3, 4}), out({3, 4});
@@ -296,21 +170,6 @@ TEST(LowerApi, RefusesWhatItCannotTake) {
   EXPECT_FAILURE(adjit_computation_lower(c.get(), f.get(), 0, nullptr, nullptr, nullptr),
                  ADJIT_INVALID, "lowered");
   EXPECT_EQ(l, untouched<adjit_lowered>());
-}
-
-// A caller compiled against an older, shorter struct: what it lacks is the default.
-TEST(LowerApi, ShorterOptionStructsAreUnderstood) {
-  const Context c = context();
-  const Computation f = square();
-  adjit_lower_options options{};
-  options.struct_size = offsetof(adjit_lower_options, title);
-  options.target = "cpu";
-  options.title = untouched<char>();  // lies behind the end: may not be read
-  options.schedule_json = untouched<char>();
-  adjit_lowered* l = nullptr;
-  ADJIT_OK_OR_FAIL(adjit_computation_lower(c.get(), f.get(), 0, nullptr, &options, &l));
-  const Lowered owned(l);
-  compiled(owned);
 }
 
 TEST(LowerApi, SchedulesReplay) {

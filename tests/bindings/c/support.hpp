@@ -144,6 +144,19 @@ inline Executable compiled(const Lowered& l) {
   return Executable(made);
 }
 
+/// square(), compiled for row-major arrays.
+struct Ready {
+  Context c = context();
+  Computation f = square();
+  Executable e = compiled(lowered(c, f));
+
+  adjit_status run(const DLTensor* in, DLTensor* out) {
+    const DLTensor* inputs[] = {in};
+    DLTensor* outputs[] = {out};
+    return adjit_executable_run(e.get(), 1, inputs, 1, outputs);
+  }
+};
+
 /// A directory that goes with the test.
 struct ScratchDirectory {
   std::filesystem::path path;

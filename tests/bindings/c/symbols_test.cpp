@@ -65,24 +65,5 @@ TEST(Symbols, EveryFunctionIsExported) {
   dlclose(library);
 }
 
-TEST(Library, TellsItsVersion) {
-  EXPECT_EQ(adjit_abi_version(), static_cast<uint32_t>(ADJIT_ABI_VERSION));
-  const std::string version = adjit_version();
-  EXPECT_EQ(std::count(version.begin(), version.end(), '.'), 2) << version;
-  EXPECT_EQ(version.find_first_not_of("0123456789."), std::string::npos) << version;
-}
-
-TEST(Library, NamesEveryStatus) {
-  std::set<std::string> names;
-  for (int k = 0; k <= ADJIT_CANCELLED; ++k)
-    names.insert(adjit_status_name(static_cast<adjit_status>(k)));
-  EXPECT_EQ(names.size(), static_cast<size_t>(ADJIT_CANCELLED) + 1);
-  EXPECT_FALSE(names.contains("unknown"));
-  EXPECT_STREQ(adjit_status_name(ADJIT_OK), "ok");
-  // The number of a newer library.
-  volatile int beyond = ADJIT_CANCELLED + 1;
-  EXPECT_STREQ(adjit_status_name(static_cast<adjit_status>(beyond)), "unknown");
-}
-
 }  // namespace
 }  // namespace adjit_test

@@ -249,28 +249,6 @@ TEST(TraceApi, MessagesNameTheUsersLine) {
   EXPECT_EQ(std::string(adjit_last_error_message()).find("train.py"), std::string::npos);
 }
 
-TEST(TraceApi, ArraysThatAreNoneAreRefused) {
-  const Trace t = trace();
-  adjit_tensor tensor = kUntouched;
-  const auto refused = [&](adjit_status status, const char* part, const auto& damage) {
-    Floats data({2, 3});
-    damage(data);
-    EXPECT_FAILURE(adjit_trace_constant(t.get(), "c", &data.tensor, &tensor), status, part);
-  };
-  refused(ADJIT_DTYPE, "bits 17", [](Floats& f) { f.tensor.dtype.bits = 17; });
-  refused(ADJIT_DTYPE, "lanes 4", [](Floats& f) { f.tensor.dtype.lanes = 4; });
-  refused(ADJIT_DTYPE, "code 5", [](Floats& f) { f.tensor.dtype.code = kDLComplex; });
-  refused(ADJIT_DEVICE, "CPU", [](Floats& f) { f.tensor.device.device_type = kDLCUDA; });
-  refused(ADJIT_INVALID, "NULL", [](Floats& f) { f.tensor.data = nullptr; });
-  refused(ADJIT_INVALID, "shape", [](Floats& f) { f.tensor.shape = nullptr; });
-  refused(ADJIT_INVALID, "-1", [](Floats& f) { f.tensor.ndim = -1; });
-  refused(ADJIT_SHAPE, "-3", [](Floats& f) { f.shape[1] = -3; });
-  EXPECT_EQ(tensor, kUntouched);
-  Floats nothing({0, 3});
-  nothing.tensor.data = nullptr;
-  ADJIT_OK_OR_FAIL(adjit_trace_constant(t.get(), "c", &nothing.tensor, &tensor));
-}
-
 // Every function of a finished trace refuses and says why; destroying it is all that is left.
 TEST(TraceApi, AFinishedTraceIsFinished) {
   const Trace t = trace();
