@@ -57,4 +57,10 @@ Target machine_of(const CpuTarget& cpu, int cores) {
   return target;
 }
 
+std::vector<std::string_view> known_machines() {
+  std::vector<std::string_view> names;
+  for (const Row& row : kRows) names.emplace_back(row.name);
+  return names;
+}
+
 }  // namespace adjit::cpu

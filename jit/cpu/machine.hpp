@@ -1,6 +1,9 @@
 // jit/cpu/machine.hpp -- what the cost model assumes of a processor, by the name LLVM gives it.
 #pragma once
 
+#include <string_view>
+#include <vector>
+
 #include "autosched/machine/target.hpp"
 #include "jit/cpu/target.hpp"
 
@@ -10,5 +13,8 @@ namespace adjit::cpu {
 /// (autosched/machine/target.hpp) where the table has no row. A function of `cpu` alone, whose name
 /// is in the cache key.
 Target machine_of(const CpuTarget& cpu, int cores);
+
+/// The names in the table.
+std::vector<std::string_view> known_machines();
 
 }  // namespace adjit::cpu

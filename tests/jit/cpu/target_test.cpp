@@ -8,7 +8,6 @@
 #include <optional>
 #include <thread>
 
-#include "jit/cpu/machine.hpp"
 #include "runtime/expr/error.hpp"
 
 namespace adjit::cpu {
@@ -53,20 +52,6 @@ TEST(CpuTarget, AModelThatAHypervisorMadeUpGivesWayToTheFeatures) {
   EXPECT_EQ(named("znver3", {"sse4a", "avx2"}), "znver3");
   EXPECT_EQ(named("emeraldrapids", {"amx-tile", "avx512fp16"}), "emeraldrapids");
   EXPECT_EQ(named("znver4", {"sse4a"}), "znver4");
-}
-
-TEST(Machine, MultipliesNoMoreThanItsVectorsHold) {
-  CpuTarget cpu;
-  cpu.cpu = "graniterapids";
-  cpu.vector.fma = true;
-  cpu.vector.vector_bits = 512;
-  EXPECT_EQ(machine_of(cpu, 2).fma_bits, 1024);
-  cpu.vector.vector_bits = 256;
-  EXPECT_EQ(machine_of(cpu, 2).fma_bits, 512);
-  EXPECT_EQ(machine_of(cpu, 2).load_bits, 512);
-  EXPECT_EQ(machine_of(cpu, 2).l2_bytes, 2 << 20);
-  cpu.vector.fma = false;
-  EXPECT_EQ(machine_of(cpu, 2).fma_bits, 256);
 }
 
 /// ADJIT_CPU for as long as it lives.
