@@ -13,6 +13,7 @@
 #include "runtime/expr/error.hpp"
 #include "tests/jit/emit/compiled_function.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
+#include "tests/jit/emit/lane_formula.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
@@ -47,19 +48,6 @@ std::vector<T> values(uint64_t seed, size_t count = 400) {
 template <class T>
 bool same_bits(T a, T b) {
   return (std::isnan(a) && std::isnan(b)) || std::memcmp(&a, &b, sizeof a) == 0;
-}
-
-using Formula = std::function<Floats(Floats, Floats)>;
-
-template <class T>
-std::vector<T> evaluate(const Formula& formula, const std::vector<T>& x, const std::vector<T>& y,
-                        const CompileOptions& options = {}) {
-  const Emit emit = [&](llvm::IRBuilder<>& b, VectorMath& math, std::span<llvm::Value*> v) {
-    const LaneContext context{b, math.features()};
-    return formula(Floats(context, v[0]), Floats(context, v[1])).value();
-  };
-  return CompiledFunction(element_of<T>(), element_of<T>(), 2, emit, options)
-      .template map2<T>(x, y);
 }
 
 template <class T>

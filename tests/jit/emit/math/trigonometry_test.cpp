@@ -1,5 +1,5 @@
-// tests/jit/emit/math/trigonometry_test.cpp -- sine, cosine and tangent where the reduction of
-// their arguments cancels most: beside multiples of pi / 2.
+// tests/jit/emit/math/trigonometry_test.cpp -- trigonometric functions and their inverses,
+// and the former where the reduction of their arguments cancels most: beside multiples of pi / 2.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,6 +10,7 @@
 
 #include "tests/jit/emit/compiled_function.hpp"
 #include "tests/jit/emit/function_samples.hpp"
+#include "tests/jit/emit/math/bounded_functions.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {
@@ -146,6 +147,48 @@ TEST(Trigonometry, FloatsBesideEveryMultipleOfAQuarterTurn) {
     add_with_neighbours(x, static_cast<float>(turns * static_cast<double>(kQuarterTurn)), 1);
   for (const std::string& target : kTrigonometryTargets)
     expect_bounds(x, target, 1.6 + allowance(target), 3.0 + allowance(target));
+}
+
+const UnaryFunction kTrigonometry[] = {
+    {ADJIT_C_FUNCTION(sin), 1.6, 1.0, -1000, 1000}, {ADJIT_C_FUNCTION(cos), 1.6, 1.0, -1000, 1000},
+    {ADJIT_C_FUNCTION(tan), 3.0, 2.5, -1000, 1000}, {ADJIT_C_FUNCTION(asin), 1.8, 1.6, -1, 1},
+    {ADJIT_C_FUNCTION(acos), 1.5, 1.5, -1, 1},      {ADJIT_C_FUNCTION(atan), 1.5, 1.5, -4, 4},
+};
+INSTANTIATE_TEST_SUITE_P(Trigonometry, UnaryFunctions, ::testing::ValuesIn(kTrigonometry),
+                         name_of_function);
+
+TEST(Trigonometry, HugeArgumentsAreExactlyReduced) {
+  const std::vector<double> x{1e10, 0x1p60, 1e22, -1e300, std::numeric_limits<double>::max(), 3.0};
+  const CompiledFunction sine(Element::F64, Element::F64, 1,
+                              [](llvm::IRBuilder<>&, VectorMath& math, std::span<llvm::Value*> v) {
+                                return math.sin(v[0]);
+                              },
+                              {.lanes = 2});
+  const std::vector<double> y = sine.map<double>(x);
+  for (size_t k = 0; k < x.size(); ++k) EXPECT_LE(ulps(y[k], std::sin(1.0L * x[k])), 1) << x[k];
+}
+
+TEST(Trigonometry, SineAndCosineShareTheirReduction) {
+  const CompiledFunction f(element_of<float>(), element_of<float>(), 1,
+                           [](llvm::IRBuilder<>& b, VectorMath& math, std::span<llvm::Value*> v) {
+                             llvm::Value* sine = math.sin(v[0]);
+                             llvm::Value* cosine = math.cos(v[0]);
+                             size_t calls = 0;
+                             for (const llvm::User* user : v[0]->users())
+                               calls += llvm::isa<llvm::CallInst>(user);
+                             EXPECT_EQ(calls, 1u);
+                             return b.CreateFAdd(b.CreateFMul(sine, sine),
+                                                 b.CreateFMul(cosine, cosine));
+                           },
+                           {.lanes = 16});
+  std::vector<float> x;
+  for (int k = -4000; k < 4000; ++k) x.push_back(static_cast<float>(k) * 37.25f);
+  for (float one : f.map<float>(x)) ASSERT_NEAR(one, 1, 5e-7);
+}
+
+TEST(Trigonometry, ArcTangentOfTwoKnowsItsQuadrant) {
+  expect_binary_within<float, double>(&VectorMath::atan2, ::atan2, 2.0);
+  expect_binary_within<double, long double>(&VectorMath::atan2, ::atan2l, 2.0);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// tests/jit/emit/math/vector_math_test.cpp -- compiled functions against the C library's in a wider
-// type.
+// tests/jit/emit/math/vector_math_test.cpp -- what is asked of every function that a test of this
+// folder lists, roots, roundings, comparisons.
 #include "jit/emit/math/vector_math.hpp"
 
 #include <gtest/gtest.h>
@@ -16,6 +16,7 @@
 #include "tests/jit/emit/compiled_function.hpp"
 #include "tests/jit/emit/function_samples.hpp"
 #include "tests/jit/emit/hardest_arguments.hpp"
+#include "tests/jit/emit/math/bounded_functions.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {
@@ -25,59 +26,20 @@ using llvm::Value;
 using Limits32 = std::numeric_limits<float>;
 using Limits64 = std::numeric_limits<double>;
 
-/// A row per function: what it is, its reference, and the bounds of vector_math.hpp in units in the
-/// last place.
-struct Function {
-  const char* name;
-  Value* (VectorMath::*emit)(Value*);
-  double (*reference_f32)(double);
-  long double (*reference_f64)(long double);
-  double bound_f32, bound_f64;
-  double low, high;  // where most samples of the double test lie
-};
-
-template <class T>
-T sigmoid(T x) {
-  return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x));
-}
 template <class T>
 T rsqrt(T x) {
   return 1 / std::sqrt(x);
 }
 
-#define ADJIT_C_FUNCTION(name) #name, &VectorMath::name, ::name, ::name##l
-const Function kFunctions[] = {
-    {ADJIT_C_FUNCTION(exp), 1.0, 1.0, -700, 700},
-    {ADJIT_C_FUNCTION(exp2), 1.0, 1.0, -1000, 1000},
-    {ADJIT_C_FUNCTION(expm1), 1.5, 1.8, -40, 40},
-    {ADJIT_C_FUNCTION(log), 1.0, 1.0, 0, 4},
-    {ADJIT_C_FUNCTION(log2), 1.5, 1.0, 0, 4},
-    {ADJIT_C_FUNCTION(log10), 1.0, 1.0, 0, 4},
-    {ADJIT_C_FUNCTION(log1p), 1.6, 1.5, -1, 4},
-    {"sigmoid", &VectorMath::sigmoid, sigmoid<double>, sigmoid<long double>, 2.5, 1.5, -700, 40},
+const UnaryFunction kRootsAndRoundings[] = {
     {"rsqrt", &VectorMath::rsqrt, rsqrt<double>, rsqrt<long double>, 1.5, 1.5, 0, 4},
     {ADJIT_C_FUNCTION(sqrt), 0.5, 0.5, 0, 4},
-    {ADJIT_C_FUNCTION(sin), 1.6, 1.0, -1000, 1000},
-    {ADJIT_C_FUNCTION(cos), 1.6, 1.0, -1000, 1000},
-    {ADJIT_C_FUNCTION(tan), 3.0, 2.5, -1000, 1000},
-    {ADJIT_C_FUNCTION(asin), 1.8, 1.6, -1, 1},
-    {ADJIT_C_FUNCTION(acos), 1.5, 1.5, -1, 1},
-    {ADJIT_C_FUNCTION(atan), 1.5, 1.5, -4, 4},
-    {ADJIT_C_FUNCTION(sinh), 1.8, 1.8, -10, 10},
-    {ADJIT_C_FUNCTION(cosh), 1.6, 1.6, -10, 10},
-    {ADJIT_C_FUNCTION(tanh), 1.5, 1.3, -3, 3},
-    {ADJIT_C_FUNCTION(asinh), 2.0, 1.8, -10, 10},
-    {ADJIT_C_FUNCTION(acosh), 2.0, 1.8, 1, 10},
-    {ADJIT_C_FUNCTION(atanh), 2.2, 2.0, -1, 1},
-    {ADJIT_C_FUNCTION(erf), 1.2, 1.2, -5, 5},
-    {ADJIT_C_FUNCTION(erfc), 3.5, 3.5, -5, 26},
     {ADJIT_C_FUNCTION(floor), 0, 0, -10, 10},
     {ADJIT_C_FUNCTION(ceil), 0, 0, -10, 10},
     {ADJIT_C_FUNCTION(trunc), 0, 0, -10, 10},
     {"round", &VectorMath::round, ::rint, ::rintl, 0, 0, -10, 10},
     {"abs", &VectorMath::abs, ::fabs, ::fabsl, 0, 0, -10, 10},
 };
-#undef ADJIT_C_FUNCTION
 
 Emit emitted(Value* (VectorMath::*function)(Value*)) {
   return [=](llvm::IRBuilder<>&, VectorMath& math, std::span<Value*> x) {
@@ -133,13 +95,11 @@ void expect_within(const CompiledFunction& function, const std::vector<T>& x, W 
                           << reference(static_cast<W>(x[at]));
 }
 
-class UnaryFunctions : public ::testing::TestWithParam<Function> {};
-
 /// Without FMA products are rounded before they are added.
 double without_fma(double bound) { return bound == 0 || bound == 0.5 ? bound : bound + 0.9; }
 
 TEST_P(UnaryFunctions, FloatIsWithinItsBound) {
-  const Function& f = GetParam();
+  const UnaryFunction& f = GetParam();
   for (const char* target : {"native", "x86-64-v3"})
     expect_within(compiled<float>(f.emit, {.target = target}), sampled_floats(), f.reference_f32,
                   f.bound_f32, f.name);
@@ -148,7 +108,7 @@ TEST_P(UnaryFunctions, FloatIsWithinItsBound) {
 }
 
 TEST_P(UnaryFunctions, DoubleIsWithinItsBound) {
-  const Function& f = GetParam();
+  const UnaryFunction& f = GetParam();
   const std::vector<double> x = sampled_doubles(f.low, f.high);
   for (const char* target : {"native", "x86-64-v3"})
     expect_within(compiled<double>(f.emit, {.lanes = 8, .target = target}), x, f.reference_f64,
@@ -171,7 +131,7 @@ std::vector<T> neighbourhoods(const std::vector<T>& places) {
 }
 
 TEST_P(UnaryFunctions, BoundsHoldAtTheHardestArguments) {
-  const Function& f = GetParam();
+  const UnaryFunction& f = GetParam();
   for (const HardestArguments& hardest : kHardestArguments) {
     if (std::string_view(hardest.name) != f.name) continue;
     for (const char* target : {"native", "x86-64-v3", "x86-64-v2"}) {
@@ -209,7 +169,7 @@ void expect_within_without_subnormals(const CompiledFunction& function, const st
 }
 
 TEST_P(UnaryFunctions, WithoutSubnormalNumbers) {
-  const Function& f = GetParam();
+  const UnaryFunction& f = GetParam();
   const std::vector<double> x = sampled_doubles(f.low, f.high);
   for (const char* target : {"native", "x86-64-v3", "x86-64-v2"}) {
     const bool fma = target != std::string_view("x86-64-v2");
@@ -223,7 +183,7 @@ TEST_P(UnaryFunctions, WithoutSubnormalNumbers) {
 
 // A value computed in a tail, in a scalar or in a wider vector is the same value.
 template <class T>
-void expect_same_bits(const Function& f, const std::vector<T>& x) {
+void expect_same_bits(const UnaryFunction& f, const std::vector<T>& x) {
   const std::vector<T> expected =
       compiled<T>(f.emit, {.lanes = 0, .level = CodegenLevel::Less}).template map<T>(x);
   for (unsigned lanes : {1u, 2u, 3u, 4u, 8u, 16u, 32u, 64u}) {
@@ -238,7 +198,7 @@ void expect_same_bits(const Function& f, const std::vector<T>& x) {
 }
 
 TEST_P(UnaryFunctions, NumberOfLanesChangesNoBit) {
-  const Function& f = GetParam();
+  const UnaryFunction& f = GetParam();
   std::vector<float> narrow = special_values<float>();
   std::vector<double> wide = special_values<double>();
   std::mt19937 random(5);
@@ -251,98 +211,8 @@ TEST_P(UnaryFunctions, NumberOfLanesChangesNoBit) {
   expect_same_bits(f, wide);
 }
 
-INSTANTIATE_TEST_SUITE_P(VectorMath, UnaryFunctions, ::testing::ValuesIn(kFunctions),
-                         [](const auto& row) { return std::string(row.param.name); });
-
-TEST(VectorMath, TrigonometryOfHugeArgumentsIsExactlyReduced) {
-  const std::vector<double> x{1e10, 0x1p60, 1e22, -1e300, Limits64::max(), 3.0};
-  const std::vector<double> y = compiled<double>(&VectorMath::sin, {.lanes = 2}).map<double>(x);
-  for (size_t k = 0; k < x.size(); ++k) EXPECT_LE(ulps(y[k], std::sin(1.0L * x[k])), 1) << x[k];
-}
-
-TEST(VectorMath, OneFunctionOfTheModuleServesAllItsCallers) {
-  const CompiledFunction f(Element::F32, Element::F32, 1,
-                           [](llvm::IRBuilder<>& b, VectorMath& m, std::span<Value*> x) {
-                             Value* twice = b.CreateFAdd(m.sin(x[0]), m.sin(x[0]));
-                             const llvm::Module& module = *b.GetInsertBlock()->getModule();
-                             EXPECT_NE(module.getFunction("adjit.sincos.v16f32"), nullptr);
-                             EXPECT_EQ(module.getFunction("adjit.sincos.v16f32.1"), nullptr);
-                             return twice;
-                           });
-  EXPECT_FLOAT_EQ(f.map<float>(std::vector<float>{0.5f})[0], 2 * std::sin(0.5f));
-}
-
-template <class T, class W>
-void expect_binary_within(Value* (VectorMath::*function)(Value*, Value*), W (*reference)(W, W),
-                          double bound, const char* target = "") {
-  const CompiledFunction f(element_of<T>(), element_of<T>(), 2,
-                           [=](llvm::IRBuilder<>&, VectorMath& math, std::span<Value*> v) {
-                             return (math.*function)(v[0], v[1]);
-                           },
-                           {.lanes = 64 / sizeof(T), .target = target});
-  for (double scale : {4.0, 100.0}) {
-    const Pairs<T> pairs(scale);
-    const std::vector<T> got = f.map2<T>(pairs.x, pairs.y);
-    double worst = -1;
-    size_t at = 0;
-    for (size_t k = 0; k < got.size(); ++k) {
-      const W exact = reference(static_cast<W>(pairs.x[k]), static_cast<W>(pairs.y[k]));
-      const double error = ulps(got[k], exact);
-      if (error > worst) {
-        worst = error;
-        at = k;
-      }
-    }
-    EXPECT_LE(worst, bound) << "(" << pairs.x[at] << ", " << pairs.y[at] << ") gives " << got[at]
-                            << " on " << target;
-  }
-}
-
-TEST(VectorMath, PowerIsWithinItsBound) {
-  for (const char* target : {"native", "x86-64-v2"}) {
-    expect_binary_within<float, double>(&VectorMath::pow, ::pow, 0.6, target);
-    expect_binary_within<double, long double>(&VectorMath::pow, ::powl, 1.2, target);
-  }
-}
-
-TEST(VectorMath, SineAndCosineShareTheirReduction) {
-  const CompiledFunction f(element_of<float>(), element_of<float>(), 1,
-                           [](llvm::IRBuilder<>& b, VectorMath& math, std::span<Value*> v) {
-                             Value* sine = math.sin(v[0]);
-                             Value* cosine = math.cos(v[0]);
-                             size_t calls = 0;
-                             for (const llvm::User* user : v[0]->users())
-                               calls += llvm::isa<llvm::CallInst>(user);
-                             EXPECT_EQ(calls, 1u);
-                             return b.CreateFAdd(b.CreateFMul(sine, sine),
-                                                 b.CreateFMul(cosine, cosine));
-                           },
-                           {.lanes = 16});
-  std::vector<float> x;
-  for (int k = -4000; k < 4000; ++k) x.push_back(static_cast<float>(k) * 37.25f);
-  for (float one : f.map<float>(x)) ASSERT_NEAR(one, 1, 5e-7);
-}
-
-TEST(VectorMath, PowerNearOneWithLargeExponents) {
-  const CompiledFunction f(
-      Element::F64, Element::F64, 2,
-      [](llvm::IRBuilder<>&, VectorMath& m, std::span<Value*> v) { return m.pow(v[0], v[1]); });
-  std::mt19937_64 random(17);
-  std::uniform_real_distribution<double> uniform(-1, 1);
-  std::vector<double> x, y;
-  for (int k = 0; k < 20000; ++k) {
-    x.push_back(1 + uniform(random) * std::exp2(-k % 50));
-    y.push_back(uniform(random) * 740 / std::log(x.back()));
-  }
-  const std::vector<double> got = f.map2<double>(x, y);
-  for (size_t k = 0; k < x.size(); ++k)
-    ASSERT_LE(ulps(got[k], std::pow(1.0L * x[k], 1.0L * y[k])), 1.2) << x[k] << "^" << y[k];
-}
-
-TEST(VectorMath, ArcTangentOfTwoKnowsItsQuadrant) {
-  expect_binary_within<float, double>(&VectorMath::atan2, ::atan2, 2.0);
-  expect_binary_within<double, long double>(&VectorMath::atan2, ::atan2l, 2.0);
-}
+INSTANTIATE_TEST_SUITE_P(VectorMath, UnaryFunctions, ::testing::ValuesIn(kRootsAndRoundings),
+                         name_of_function);
 
 TEST(VectorMath, LengthsOfTheWholeRange) {
   for (const char* target : {"native", "x86-64-v2"}) {
@@ -411,25 +281,6 @@ TEST(VectorMath, FmaRoundsOnceOnEveryTarget) {
                              {.lanes = 4, .target = target});
     const std::vector<double> x{1 + 0x1p-30, 3}, y{1 + 0x1p-29, 5};
     EXPECT_EQ(f.map2<double>(x, y), (std::vector<double>{0x1p-59, 0})) << target;
-  }
-}
-
-// Gamma functions and erfinv are tested with the table that they come from; here that lanes arrive
-// in place.
-TEST(VectorMath, LibraryFunctionsGetEveryLane) {
-  for (unsigned lanes : {0u, 3u, 16u}) {
-    std::vector<float> x;
-    for (int k = 1; k <= 48; ++k) x.push_back(static_cast<float>(k) / 49);
-    const auto lgamma = compiled<float>(&VectorMath::lgamma, {.lanes = lanes}).map<float>(x);
-    const auto erfinv = compiled<float>(&VectorMath::erfinv, {.lanes = lanes}).map<float>(x);
-    const auto digamma = compiled<float>(&VectorMath::digamma, {.lanes = lanes}).map<float>(x);
-    for (size_t k = 0; k < x.size(); ++k) {
-      EXPECT_LE(ulps(lgamma[k], std::lgamma(static_cast<double>(x[k]))), 0.51);
-      EXPECT_NEAR(std::erf(erfinv[k]), x[k], 2e-7);
-      const double step = 1e-5, at = static_cast<double>(x[k]);
-      EXPECT_NEAR(digamma[k], (std::lgamma(at + step) - std::lgamma(at - step)) / (2 * step),
-                  1e-3 * std::fabs(static_cast<double>(digamma[k])) + 1e-5);
-    }
   }
 }
 
