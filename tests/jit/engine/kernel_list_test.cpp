@@ -9,6 +9,7 @@
 #include "autosched/cpu/schedule.hpp"
 #include "autosched/moves/moves.hpp"
 #include "runtime/graph/text.hpp"
+#include "tests/jit/engine/planned.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {
@@ -25,16 +26,10 @@ constexpr const char* kNested = R"(def f(float(3, 4) x, float c0, float(4) w) ->
   y(i, j) = x(i, j) + c()
 })";
 
-std::vector<TensorLayout> row_major(const Graph& graph) {
-  std::vector<TensorLayout> layouts;
-  for (TensorId id : graph.inputs) layouts.push_back(contiguous_layout(graph.info(id).shape));
-  return layouts;
-}
-
 TEST(KernelList, KernelsOfStepsStandWhereTheScanRuns) {
   const Program program =
       default_schedule(parse_graph(kNested), Target{.cores = 1, .vector_bits = 512});
-  const KernelList list(program, row_major(program.graph));
+  const KernelList list(program, row_major(program.graph, program.graph.inputs));
   std::vector<const Program*> programs;
   for (const KernelList::Entry& entry : list.entries()) {
     EXPECT_FALSE(entry.program->kernels[entry.kernel].steps) << "a scan is no kernel of its own";
@@ -57,7 +52,7 @@ TEST(KernelList, KernelsOfStepsStandWhereTheScanRuns) {
 
 TEST(KernelList, InputsKeepTheirStridesAndSlicesLoseTheLeadingOne) {
   const Graph graph = parse_graph(kNested);
-  std::vector<TensorLayout> inputs = row_major(graph);
+  std::vector<TensorLayout> inputs = row_major(graph, graph.inputs);
   inputs[0].strides = {1, 3};  // x by columns
   const std::vector<TensorLayout> layouts = layouts_of(graph, inputs);
   EXPECT_EQ(layouts[graph.inputs[0].value].strides, (std::vector<int64_t>{1, 3}));

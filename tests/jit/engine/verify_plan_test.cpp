@@ -5,6 +5,7 @@
 
 #include "autosched/cpu/schedule.hpp"
 #include "autosched/lower/initial_program.hpp"
+#include "autosched/program/nests.hpp"
 #include "jit/engine/plan_memory.hpp"
 #include "tests/jit/engine/planned.hpp"
 #include "tests/jit/engine/run_compiled.hpp"

@@ -1,15 +1,15 @@
-// tests/jit/engine/export_test.cpp -- exported libraries against the interpreter.
+// tests/jit/engine/export_source_test.cpp -- exported functions against the interpreter, and what
+// their header says.
 #include "jit/engine/export.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstdlib>
-#include <filesystem>
 #include <limits>
 
 #include "runtime/graph/text.hpp"
+#include "tests/jit/engine/export_folder.hpp"
 #include "tests/jit/engine/run_compiled.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
@@ -27,26 +27,13 @@ int call(void* function, const std::array<void*, kMostArrays>& p, std::index_seq
   return reinterpret_cast<Function>(function)(p[k]...);
 }
 
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "adjit-export-XXXXXX").string();
-    EXPECT_NE(mkdtemp(pattern.data()), nullptr);
-    path = pattern;
-  }
-  ~Folder() { std::filesystem::remove_all(path); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::filesystem::path path;
-};
-
 // Exports all graphs into one library and runs each.
 void compare(const std::vector<Graph>& graphs, uint64_t seed) {
   Engine engine(memory_only(1));
   std::vector<ExportedFunction> functions;
   for (size_t k = 0; k < graphs.size(); ++k)
     functions.push_back(engine.exported(request_of(graphs[k]), "f" + std::to_string(k)));
-  const Folder folder;
+  const ExportFolder folder;
   export_library("all", functions, folder.path);
   void* library = dlopen((folder.path / "liball.so").c_str(), RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr) << dlerror();
@@ -70,7 +57,7 @@ void compare(const std::vector<Graph>& graphs, uint64_t seed) {
   dlclose(library);
 }
 
-TEST(Export, RandomGraphs) {
+TEST(ExportSource, RandomGraphsGiveWhatTheInterpreterGives) {
   std::vector<Graph> graphs;
   for (uint64_t seed = 1; seed <= 40; ++seed)
     graphs.push_back(random_graph(seed, {.max_extent = seed % 2 ? 6 : 30,
@@ -80,7 +67,7 @@ TEST(Export, RandomGraphs) {
   compare(graphs, 1);
 }
 
-TEST(Export, ScansWithinScansBothWays) {
+TEST(ExportSource, LoopsRunBothWays) {
   compare({parse_graph(R"(
 def f(float(6, 4) x, float(4) c0) -> (c, ys) {
   scan (c, ys) = step[6](carry float(4) s = c0, over float(4) v = x) -> (t, u) {
@@ -99,7 +86,7 @@ def f(float(5) x, float c0) -> (c, ys) {
 }
 
 // Layers share code, in the steps of a scan, too.
-TEST(Export, EqualKernels) {
+TEST(ExportSource, KernelsOfTheSameCodeAreWrittenOnce) {
   const Graph layers = parse_graph(R"(
 def f(float(4, 4) v, float(4, 4) w, float(4) x) -> (d, s) {
   a(i) +=! v(i, j) * x(j)
@@ -118,7 +105,7 @@ def f(float(4, 4) v, float(4, 4) w, float(4) x) -> (d, s) {
 }
 
 // As the engine that it comes from does; the caller's mode stays as it was.
-TEST(Export, SubnormalNumbers) {
+TEST(ExportSource, SubnormalNumbersAreFlushedOrKeptAsByTheEngine) {
   const Graph graph = parse_graph("def f(float(40) x) -> (y) {\n y(i) = x(i) * 0.25\n}");
   std::vector<ExportedFunction> functions;
   for (const FloatMode mode : {FloatMode::FlushSubnormals, FloatMode::KeepSubnormals}) {
@@ -127,7 +114,7 @@ TEST(Export, SubnormalNumbers) {
     functions.push_back(
         Engine(options).exported(request_of(graph), functions.empty() ? "flush" : "keep"));
   }
-  const Folder folder;
+  const ExportFolder folder;
   export_library("tails", functions, folder.path);
   void* library = dlopen((folder.path / "libtails.so").c_str(), RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr) << dlerror();
@@ -145,13 +132,49 @@ TEST(Export, SubnormalNumbers) {
   dlclose(library);
 }
 
-TEST(Export, SourceAndHeaderAreTheSameEveryTime) {
+TEST(ExportSource, IsTheSameEveryTime) {
   Engine engine(memory_only(1));
   const Request request = request_of(random_graph(3, {}));
   const ExportedFunction a = engine.exported(request, "f"), b = engine.exported(request, "f");
   EXPECT_EQ(a.objects, b.objects);
   EXPECT_EQ(export_source("l", {&a, 1}), export_source("l", {&b, 1}));
-  EXPECT_NE(export_header("l", {&a, 1}).find("int f("), std::string::npos);
+}
+
+ExportedFunction without_code(std::vector<DType> inputs, std::vector<DType> outputs) {
+  ExportedFunction f;
+  f.name = "f";
+  for (DType dtype : inputs) f.plan.inputs.push_back({dtype, {2, 3}, {3, 1}});
+  for (DType dtype : outputs) f.plan.outputs.push_back({dtype, {5}, {-1}});
+  return f;
+}
+
+TEST(ExportSource, TheHeaderDeclaresEachArrayByItsElementType) {
+  const ExportedFunction f = without_code({DType::Bool, DType::Int8, DType::Int64, DType::BFloat16},
+                                          {DType::Float16, DType::Float64});
+  const std::string header = export_header("l", {&f, 1});
+  EXPECT_NE(header.find("int f(const uint8_t* in0, const int8_t* in1, const int64_t* in2, "
+                        "const uint16_t* in3, uint16_t* out0, double* out1);"),
+            std::string::npos)
+      << header;
+  EXPECT_NE(header.find("in3: , bfloat16 (2, 3), strides (3, 1)"), std::string::npos) << header;
+  EXPECT_NE(header.find("out1: , float64 (5), strides (-1)"), std::string::npos) << header;
+}
+
+TEST(ExportSource, AFunctionWithoutArraysTakesVoid) {
+  const ExportedFunction f = without_code({}, {});
+  EXPECT_NE(export_header("l", {&f, 1}).find("int f(void);"), std::string::npos);
+}
+
+TEST(ExportSource, ANameCannotEndTheCommentOrTheStringThatItStandsIn) {
+  ExportedFunction f = without_code({DType::Float32}, {});
+  f.inputs = {"*/ int x; /*"};
+  f.plan.checks.emplace_back();
+  f.plan.checks[0].subject = "a\"b\\c\n";
+  const std::string header = export_header("l", {&f, 1});
+  EXPECT_NE(header.find("in0: ./ int x; /., float32"), std::string::npos) << header;
+  const std::string source = export_source("l", {&f, 1});
+  EXPECT_NE(source.find("case 2: return \"index out of range in a.b.c.\";"), std::string::npos)
+      << source;
 }
 
 }  // namespace
