@@ -7,22 +7,16 @@
 #include "runtime/expr/floor_form.hpp"
 
 namespace adjit::emit {
-namespace {
 
 using llvm::Value;
 
-std::vector<int64_t> key_of(const Affine& form) {
-  std::vector<int64_t> key(form.coefficients().begin(), form.coefficients().end());
-  key.push_back(form.constant());
-  return key;
-}
-
-}  // namespace
-
 IndexEmitter::IndexEmitter(llvm::IRBuilder<>& builder, Scopes& scopes, size_t loop_variables)
-    : builder_(builder),
+    : KernelVariables(loop_variables),
+      builder_(builder),
       scopes_(scopes),
-      variables_(loop_variables),
+      loop_variables_(loop_variables),
+      values_(loop_variables),
+      quotients_(scopes),
       sums_(scopes),
       not_negative_(scopes),
       zero_(scopes),
@@ -39,140 +33,45 @@ size_t IndexEmitter::FormHash::operator()(const std::pair<Value*, Affine>& from)
   return (*this)(from.second) ^ reinterpret_cast<uintptr_t>(from.first) * 0xc2b2ae3d27d4eb4full;
 }
 
+size_t IndexEmitter::FormHash::operator()(const std::pair<int64_t, Affine>& divided) const {
+  return (*this)(divided.second) ^ static_cast<uint64_t>(divided.first) * 0xc2b2ae3d27d4eb4full;
+}
+
 void IndexEmitter::bind_scalar(size_t variable, Value* trip, Interval trips, int64_t step) {
-  const size_t depth = scopes_.depth();
-  variables_[variable] = {Kind::Scalar, trip, trips, depth, scopes_.serial(depth), 0, step};
-}
-
-void IndexEmitter::bind_lanes(size_t variable, unsigned lanes) {
-  lanes_ = lanes;
-  lane_variable_ = variable;
-  variables_[variable] = {Kind::Lanes, nullptr, {0, int64_t{lanes} - 1}, 0, scopes_.serial(0),
-                          0,           1};
-}
-
-void IndexEmitter::bind_fixed(size_t variable, int64_t value) {
-  variables_[variable] = {Kind::Fixed, nullptr, {value, value}, 0, 0, value, 1};
-}
-
-void IndexEmitter::unbind(size_t variable) {
-  if (lane_variable_ == variable) {
-    lane_variable_.reset();
-    lanes_ = 1;
-  }
-  variables_[variable] = {};
-}
-
-Affine IndexEmitter::resolve(const Affine& form) const {
-  Affine resolved(form.constant());
-  for (size_t k = 0; k < form.size(); ++k) {
-    const int64_t c = form.coefficient(k);
-    if (c == 0) continue;
-    invariant(variables_[k].kind != Kind::Unbound, "a loop variable is used outside its loop");
-    if (variables_[k].kind == Kind::Fixed) {
-      resolved += checked_mul(c, variables_[k].fixed);
-    } else {
-      resolved.set_coefficient(k, checked_mul(c, variables_[k].step));
-    }
-  }
-  return resolved;
-}
-
-Interval IndexEmitter::range(const Affine& form) const {
-  Interval r{form.constant(), form.constant()};
-  for (size_t k = 0; k < form.size(); ++k) {
-    const int64_t c = form.coefficient(k);
-    if (c == 0) continue;
-    const Interval v = variables_[k].range;
-    r.lo = checked_add(r.lo, checked_mul(c, c > 0 ? v.lo : v.hi));
-    r.hi = checked_add(r.hi, checked_mul(c, c > 0 ? v.hi : v.lo));
-  }
-  return r;
-}
-
-bool IndexEmitter::in_lanes(const Affine& form) const {
-  for (size_t k = 0; k < form.size(); ++k)
-    if (form.coefficient(k) != 0 && variables_[k].kind == Kind::Lanes) return true;
-  return false;
-}
-
-std::optional<int64_t> IndexEmitter::lane_stride(const Affine& form) const {
-  int64_t stride = 0;
-  for (size_t k = 0; k < form.size(); ++k) {
-    if (form.coefficient(k) == 0 || variables_[k].kind != Kind::Lanes) continue;
-    if (variables_[k].value) return std::nullopt;
-    stride = form.coefficient(k);
-  }
-  return stride;
-}
-
-std::optional<std::vector<int64_t>> IndexEmitter::lane_pattern(const Affine& form) const {
-  std::vector<int64_t> pattern(lanes_, 0);
-  for (size_t k = 0; k < form.size(); ++k) {
-    const int64_t c = form.coefficient(k);
-    if (c == 0 || variables_[k].kind != Kind::Lanes) continue;
-    const auto* known = llvm::dyn_cast_or_null<llvm::Constant>(variables_[k].value);
-    if (variables_[k].value && !known) return std::nullopt;
-    for (unsigned lane = 0; lane < lanes_; ++lane) {
-      int64_t value = lane;
-      if (known) {
-        const auto* element =
-            llvm::dyn_cast_or_null<llvm::ConstantInt>(known->getAggregateElement(lane));
-        if (!element) return std::nullopt;
-        value = element->getSExtValue();
-      }
-      pattern[lane] = checked_add(pattern[lane], checked_mul(c, value));
-    }
-  }
-  return pattern;
-}
-
-size_t IndexEmitter::depth(const Affine& form) const {
-  size_t depth = 0;
-  for (size_t k = 0; k < form.size(); ++k)
-    if (form.coefficient(k) != 0) depth = std::max(depth, variables_[k].depth);
-  return depth;
+  KernelVariables::bind_scalar(variable, trips, step, scopes_.depth());
+  values_[variable] = trip;
 }
 
 Affine IndexEmitter::floor_div(const Affine& form, int64_t divisor) {
   const FloorForm floor = floor_form(form, divisor, [&](const Affine& f) { return range(f); });
   if (floor.rest.is_constant()) return floor.whole;
-  return floor.whole + Affine::variable(derived(floor.rest, floor.divisor));
+  return floor.whole + Affine::variable(quotient(floor.rest, floor.divisor));
 }
 
-size_t IndexEmitter::derived(const Affine& numerator, int64_t divisor) {
-  const auto key = std::pair(divisor, key_of(numerator));
-  const auto found = divisions_.find(key);
-  if (found != divisions_.end()) {
-    // A variable bound again further inside holds everything that depends on it there.
-    const Variable& v = variables_[found->second];
-    if (v.depth == depth(numerator) && scopes_.alive(v.depth, v.serial)) return found->second;
-  }
+size_t IndexEmitter::quotient(const Affine& numerator, int64_t divisor) {
+  const std::pair key(divisor, numerator);
+  const size_t known_from = depth(numerator);
+  // A variable bound again further inside holds everything that depends on it there.
+  if (const size_t* known = quotients_.find(key);
+      known && depth(Affine::variable(*known)) == known_from)
+    return *known;
   const Interval r = range(numerator);
-  Variable v;
-  v.depth = depth(numerator);
-  v.serial = scopes_.serial(v.depth);
-  v.range = {expr::floor_div(r.lo, divisor), expr::floor_div(r.hi, divisor)};
   if (in_lanes(numerator)) {
-    v.kind = Kind::Lanes;
     // The quotient of a numerator that may be negative needs head room for its shift (see divide).
     const bool small = fits_32(r) && divisor <= INT32_MAX &&
                        fits_32({r.lo, r.hi - std::min<int64_t>(r.lo, 0) + divisor});
-    Value* lanes = vector(numerator, small ? 32 : 64);
-    v.value = scopes_.at(v.depth, [&] {
-      Value* quotient = divide(lanes, r, divisor);
-      return builder_.CreateSExt(quotient,
-                                 llvm::FixedVectorType::get(builder_.getInt64Ty(), lanes_));
-    });
+    Value* numerators = vector(numerator, small ? 32 : 64);
+    values_.push_back(scopes_.at(known_from, [&] {
+      Value* quotients = divide(numerators, r, divisor);
+      return builder_.CreateSExt(quotients,
+                                 llvm::FixedVectorType::get(builder_.getInt64Ty(), lanes()));
+    }));
   } else {
-    v.kind = Kind::Scalar;
     Value* value = scalar(numerator);
-    v.value = scopes_.at(v.depth, [&] { return divide(value, r, divisor); });
+    values_.push_back(scopes_.at(known_from, [&] { return divide(value, r, divisor); }));
   }
-  // A dead division's number is not reused: forms that mention it are dead, too.
-  variables_.push_back(v);
-  divisions_[key] = variables_.size() - 1;
-  return variables_.size() - 1;
+  // A dead quotient's number is not reused: forms that mention it are dead, too.
+  return quotients_.remember(key, add_quotient(numerator, divisor), known_from);
 }
 
 // floor(value / divisor) on i32 or i64, scalar or vector.
@@ -201,23 +100,6 @@ Value* IndexEmitter::divide(Value* value, Interval range, int64_t divisor) {
                             llvm::ConstantInt::get(type, static_cast<uint64_t>(shift / divisor)));
 }
 
-Affine IndexEmitter::without_lanes(const Affine& form) const {
-  Affine plain(form.constant());
-  for (size_t k = 0; k < form.size(); ++k)
-    if (form.coefficient(k) != 0 && variables_[k].kind != Kind::Lanes)
-      plain.set_coefficient(k, form.coefficient(k));
-  return plain;
-}
-
-// The form's terms grouped by the depth of their variables, outermost first.
-std::vector<std::pair<size_t, Affine>> IndexEmitter::by_depth(const Affine& form) const {
-  std::map<size_t, Affine> groups;
-  for (size_t k = 0; k < form.size(); ++k)
-    if (form.coefficient(k) != 0)
-      groups[variables_[k].depth].set_coefficient(k, form.coefficient(k));
-  return {groups.begin(), groups.end()};
-}
-
 Value* IndexEmitter::scalar(const Affine& form) {
   Value* total = nullptr;
   Affine prefix;
@@ -232,7 +114,7 @@ Value* IndexEmitter::scalar(const Affine& form) {
       for (size_t k = 0; k < group.size(); ++k) {
         const int64_t c = group.coefficient(k);
         if (c == 0) continue;
-        Value* term = variables_[k].value;
+        Value* term = values_[k];
         if (c != 1)
           term = builder_.CreateMul(term, builder_.getInt64(static_cast<uint64_t>(c)), "", false,
                                     true);
@@ -252,28 +134,28 @@ Value* IndexEmitter::scalar(const Affine& form) {
 Value* IndexEmitter::vector(const Affine& form, std::optional<unsigned> bits) {
   const unsigned width = bits ? *bits : fits_32(range(form)) ? 32 : 64;
   llvm::IntegerType* element = builder_.getIntNTy(width);
-  auto* type = llvm::FixedVectorType::get(element, lanes_);
-  Value* base = scalar(without_lanes(form));
+  auto* type = llvm::FixedVectorType::get(element, lanes());
+  const Affine same = without_lanes(form), different = form - same;
+  Value* base = scalar(same);
   return scopes_.at(depth(form), [&] {
     Value* narrow = builder_.CreateTrunc(base, element);
-    Value* total = builder_.CreateVectorSplat(lanes_, narrow);
-    for (size_t k = 0; k < form.size(); ++k) {
-      const int64_t c = form.coefficient(k);
-      if (c == 0 || variables_[k].kind != Kind::Lanes) continue;
-      Value* lanes;
-      if (variables_[k].value) {
-        lanes = builder_.CreateMul(builder_.CreateTrunc(variables_[k].value, type),
-                                   llvm::ConstantInt::get(type, static_cast<uint64_t>(c), true));
-      } else {
-        llvm::SmallVector<llvm::Constant*, 64> steps;
-        for (unsigned lane = 0; lane < lanes_; ++lane)
-          steps.push_back(llvm::ConstantInt::getSigned(element, c * int64_t{lane}));
-        lanes = llvm::ConstantVector::get(steps);
-      }
-      total = builder_.CreateAdd(total, lanes);
-    }
+    Value* total = builder_.CreateVectorSplat(lanes(), narrow);
+    for (size_t k = 0; k < different.size(); ++k)
+      if (const int64_t c = different.coefficient(k); c != 0)
+        total = builder_.CreateAdd(total, in_lanes_times(k, c, type));
     return total;
   });
+}
+
+// What a variable that differs between lanes is in each, times a number.
+Value* IndexEmitter::in_lanes_times(size_t variable, int64_t scale, llvm::FixedVectorType* type) {
+  if (variable >= loop_variables_)
+    return builder_.CreateMul(builder_.CreateTrunc(values_[variable], type),
+                              llvm::ConstantInt::get(type, static_cast<uint64_t>(scale), true));
+  llvm::SmallVector<llvm::Constant*, 64> steps;
+  for (unsigned lane = 0; lane < lanes(); ++lane)
+    steps.push_back(llvm::ConstantInt::getSigned(type->getElementType(), scale * int64_t{lane}));
+  return llvm::ConstantVector::get(steps);
 }
 
 Value* IndexEmitter::address(Value* pointer, size_t pointer_depth, llvm::Type* element,
@@ -313,7 +195,7 @@ Value* IndexEmitter::condition(const Affine& form, bool equality) {
   const size_t known_from = depth(form);
   Value* holds = scopes_.at(known_from, [&, left = left, right = right] {
     Value* with = right ? builder_.CreateVectorSplat(
-                              lanes_, builder_.CreateTrunc(right, builder_.getInt32Ty()))
+                              lanes(), builder_.CreateTrunc(right, builder_.getInt32Ty()))
                         : llvm::Constant::getNullValue(left->getType());
     return builder_.CreateICmp(predicate, left, with);
   });
@@ -326,10 +208,10 @@ std::pair<Value*, Value*> IndexEmitter::compared_with_zero(const Affine& form) {
   if (!in_lanes(form)) return {scalar(form), nullptr};
   const auto stride = lane_stride(form);
   if (!stride || !fits_32(Interval{*stride, *stride}) || !fits_32(range(-without_lanes(form))) ||
-      !fits_32(Interval{-std::abs(*stride) * lanes_, std::abs(*stride) * lanes_}))
+      !fits_32(Interval{-std::abs(*stride) * lanes(), std::abs(*stride) * lanes()}))
     return {vector(form), nullptr};
   llvm::SmallVector<llvm::Constant*, 64> steps;
-  for (unsigned lane = 0; lane < lanes_; ++lane)
+  for (unsigned lane = 0; lane < lanes(); ++lane)
     steps.push_back(llvm::ConstantInt::getSigned(builder_.getInt32Ty(), *stride * lane));
   return {llvm::ConstantVector::get(steps), scalar(-without_lanes(form))};
 }

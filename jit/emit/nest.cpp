@@ -3,6 +3,7 @@
 
 #include "autosched/program/nests.hpp"
 #include "jit/emit/pointwise.hpp"
+#include "jit/emit/tile_versions.hpp"
 
 namespace adjit::emit {
 
@@ -89,7 +90,7 @@ void NestEmitter::emit_points() {
     return;
   }
   const Emitted any =
-      nest_.masks.at_least_zero(may_have_results(shape, nest_.constraints, nest_.local()));
+      nest_.masks.at_least_zero(may_have_results(shape, nest_.constraints, nest_.kernel.index));
   const Emitted enter = nest_.masks.both(nest_.masks.all_of(nest_.constraints.outer), any);
   const Carried accumulators = reduce(enter, accumulators_.initial());
   if (!shape.stage->running) accumulators_.store(accumulators);

@@ -55,12 +55,6 @@ NestContext::NestContext(KernelContext& kernel, const Nest& nest)
       stores(kernel, shape, limits, constraints.has_place, splats, masks),
       instance_work(emit::instance_work(kernel.program, shape, body_shape.work)) {}
 
-LocalForms NestContext::local() const {
-  const IndexEmitter& index = kernel.index;
-  return {[&index](const Affine& form) { return index.resolve(form); },
-          [&index](const Affine& form) { return index.range(form); }};
-}
-
 llvm::Value* NestContext::at_least_zero(const std::vector<Affine>& forms) {
   llvm::Value* all = kernel.builder.getTrue();
   for (const Affine& form : forms)

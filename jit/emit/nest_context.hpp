@@ -11,7 +11,6 @@
 #include "jit/emit/nest_constraints.hpp"
 #include "jit/emit/nest_shape.hpp"
 #include "jit/emit/stores.hpp"
-#include "jit/emit/tile_versions.hpp"
 
 namespace adjit::emit {
 
@@ -21,8 +20,6 @@ struct NestContext {
   NestContext(const NestContext&) = delete;  // members refer to others
   NestContext& operator=(const NestContext&) = delete;
 
-  /// Forms at the builder's position.
-  LocalForms local() const;
   /// Whether all forms are at least 0.
   llvm::Value* at_least_zero(const std::vector<Affine>& forms);
 

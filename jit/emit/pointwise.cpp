@@ -3,6 +3,7 @@
 
 #include "jit/emit/interleave.hpp"
 #include "jit/emit/memory_types.hpp"
+#include "jit/emit/tile_versions.hpp"
 
 namespace adjit::emit {
 namespace {
@@ -80,16 +81,15 @@ void emit_pointwise(NestContext& nest) {
     };
   };
   const auto some = [&](Carried none) {
-    const LocalForms local = nest.local();
-    if (!has_interior(nest.shape, tile, local, nest.body_shape.node_count()))
+    if (!has_interior(nest.shape, tile, kernel.index, nest.body_shape.node_count()))
       return version(Border::Any)(std::move(none));
-    Value* in_lanes = nest.at_least_zero(interior(nest.shape, tile, local, true));
-    Value* in_all = nest.at_least_zero(interior(nest.shape, tile, local, false));
+    Value* in_lanes = nest.at_least_zero(interior(nest.shape, tile, kernel.index, true));
+    Value* in_all = nest.at_least_zero(interior(nest.shape, tile, kernel.index, false));
     return emit_either(kernel.builder, kernel.scopes, kernel.builder.CreateAnd(in_all, in_lanes),
                        std::move(none), version(Border::None), version(Border::Any));
   };
   const Emitted any =
-      nest.masks.at_least_zero(may_have_results(nest.shape, nest.constraints, nest.local()));
+      nest.masks.at_least_zero(may_have_results(nest.shape, nest.constraints, kernel.index));
   if (!any.value) {
     some({});
     return;

@@ -22,10 +22,10 @@ ReductionEmitter::ReductionEmitter(NestContext& nest, AccumulatorEmitter& accumu
 
 Carried ReductionEmitter::accumulate(Carried accumulators) {
   const Constraints& tile = nest_.constraints.tile;
-  const LocalForms local = nest_.local();
+  const KernelVariables& variables = nest_.kernel.index;
   const size_t nodes = nest_.body_shape.node_count();
   const std::vector<LeftOut> left_out =
-      vectors_left_out(shape_, nest_.constraints, nest_.limits, local, nodes);
+      vectors_left_out(shape_, nest_.constraints, nest_.limits, variables, nodes);
   const auto version = [&](Border border) {
     return [&, border](Carried carried) {
       Version version{asked_at(shape_, tile, border)};
@@ -34,9 +34,9 @@ Carried ReductionEmitter::accumulate(Carried accumulators) {
     };
   };
   const auto inside = [&](bool in_lanes) {
-    return nest_.at_least_zero(interior(shape_, tile, local, in_lanes));
+    return nest_.at_least_zero(interior(shape_, tile, variables, in_lanes));
   };
-  if (!has_interior(shape_, tile, local, nodes))
+  if (!has_interior(shape_, tile, variables, nodes))
     return version(Border::Any)(std::move(accumulators));
   // What others than sums do beside their masks takes longer: not worth a third version.
   if (stage_.combiner.kind != CombinerKind::Sum) {
@@ -185,7 +185,7 @@ void ReductionEmitter::add(const Contribution& one, Tile& tile, const Version& v
                            const Constraints& constraints) {
   if (version.count < version.left_out.size()) {
     const Constraints fewer =
-        asked_of_vector(shape_, constraints, nest_.local(), tile.instances.vector_of(one),
+        asked_of_vector(shape_, constraints, nest_.kernel.index, tile.instances.vector_of(one),
                         version.left_out[version.count].condition);
     add(one, tile, fewer);
   } else {

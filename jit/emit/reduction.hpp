@@ -10,6 +10,7 @@
 #include "jit/emit/bfloat16_pairs.hpp"
 #include "jit/emit/contributions.hpp"
 #include "jit/emit/nest_context.hpp"
+#include "jit/emit/tile_versions.hpp"
 
 namespace adjit::emit {
 

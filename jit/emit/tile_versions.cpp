@@ -25,19 +25,19 @@ Constraints with_results(const NestConstraints& constraints) {
 /// The form that is negative where the constraints leave all points of a vector out, if one alone
 /// may be, and is often enough.
 std::optional<Affine> often_negative(const NestShape& shape, const Constraints& constraints,
-                                     const LocalForms& local, int64_t vector) {
+                                     const KernelVariables& variables, int64_t vector) {
   constexpr double kWorthAVersion = 0.2;  // of the steps
   std::optional<Affine> condition;
   for (const AffineConstraint& constraint : constraints) {
     if (!has_extremes(shape, constraint) || !differs_in_lanes(shape, constraint)) continue;
     Affine largest =
-        local.resolve(extreme_in_vector(shape, constraint.form, vector, Extreme::Largest));
-    if (local.range(largest).lo >= 0) continue;
+        variables.resolve(extreme_in_vector(shape, constraint.form, vector, Extreme::Largest));
+    if (variables.range(largest).lo >= 0) continue;
     if (condition) return std::nullopt;
     condition = std::move(largest);
   }
   if (!condition) return std::nullopt;
-  const Interval range = local.range(*condition);
+  const Interval range = variables.range(*condition);
   if (static_cast<double>(-range.lo) <
       kWorthAVersion * static_cast<double>(range.hi - range.lo + 1))
     return std::nullopt;
@@ -55,7 +55,7 @@ Constraints asked_at(const NestShape& shape, const Constraints& tile, Border bor
   return asked;
 }
 
-bool has_interior(const NestShape& shape, const Constraints& tile, const LocalForms& local,
+bool has_interior(const NestShape& shape, const Constraints& tile, const KernelVariables& variables,
                   size_t nodes) {
   if (shape.is_scatter() || shape.tile_begin == 0 || !are_small(shape, nodes, 1)) return false;
   double inside = 1;
@@ -63,8 +63,8 @@ bool has_interior(const NestShape& shape, const Constraints& tile, const LocalFo
   for (const AffineConstraint& constraint : tile) {
     if (!has_extremes(shape, constraint)) continue;
     const Affine smallest =
-        local.resolve(extreme_in_tile(shape, constraint.form, Extreme::Smallest));
-    const Interval range = local.range(smallest);
+        variables.resolve(extreme_in_tile(shape, constraint.form, Extreme::Smallest));
+    const Interval range = variables.range(smallest);
     if (range.hi < 0) return false;
     if (range.lo >= 0) continue;
     any = true;
@@ -74,28 +74,29 @@ bool has_interior(const NestShape& shape, const Constraints& tile, const LocalFo
 }
 
 std::vector<Affine> interior(const NestShape& shape, const Constraints& tile,
-                             const LocalForms& local, bool in_lanes) {
+                             const KernelVariables& variables, bool in_lanes) {
   std::vector<Affine> forms;
   for (const AffineConstraint& constraint : tile)
     if (has_extremes(shape, constraint) && differs_in_lanes(shape, constraint) == in_lanes)
-      forms.push_back(local.resolve(extreme_in_tile(shape, constraint.form, Extreme::Smallest)));
+      forms.push_back(
+          variables.resolve(extreme_in_tile(shape, constraint.form, Extreme::Smallest)));
   return forms;
 }
 
 std::vector<Affine> may_have_results(const NestShape& shape, const NestConstraints& constraints,
-                                     const LocalForms& local) {
+                                     const KernelVariables& variables) {
   std::vector<Affine> forms;
   for (const AffineConstraint& constraint : with_results(constraints)) {
     if (!has_extremes(shape, constraint) || shape.uses_reduction(constraint.form)) continue;
-    Affine largest = local.resolve(extreme_in_tile(shape, constraint.form, Extreme::Largest));
-    if (local.range(largest).lo < 0) forms.push_back(std::move(largest));
+    Affine largest = variables.resolve(extreme_in_tile(shape, constraint.form, Extreme::Largest));
+    if (variables.range(largest).lo < 0) forms.push_back(std::move(largest));
   }
   return forms;
 }
 
 std::vector<LeftOut> vectors_left_out(const NestShape& shape, const NestConstraints& constraints,
-                                      std::span<const int64_t> limits, const LocalForms& local,
-                                      size_t nodes) {
+                                      std::span<const int64_t> limits,
+                                      const KernelVariables& variables, size_t nodes) {
   std::vector<LeftOut> found;
   if (shape.is_scatter() || shape.stage->running || !shape.lane_loop || shape.lanes_in_reduction())
     return found;
@@ -104,7 +105,7 @@ std::vector<LeftOut> vectors_left_out(const NestShape& shape, const NestConstrai
   for (const TileInstance& instance : shape.instances(limits, false))
     vectors.insert(shape.offset_along(shape.nest->loops[*shape.lane_loop].axis, instance));
   for (const int64_t vector : vectors) {
-    std::optional<Affine> condition = often_negative(shape, all, local, vector);
+    std::optional<Affine> condition = often_negative(shape, all, variables, vector);
     if (!condition) continue;
     if (!found.empty() && !(*condition - found[0].condition).is_constant()) continue;
     found.push_back({vector, std::move(*condition)});
@@ -116,12 +117,13 @@ std::vector<LeftOut> vectors_left_out(const NestShape& shape, const NestConstrai
   return found;
 }
 
-Constraints asked_of_vector(const NestShape& shape, Constraints asked, const LocalForms& local,
-                            int64_t vector, const Affine& not_negative) {
+Constraints asked_of_vector(const NestShape& shape, Constraints asked,
+                            const KernelVariables& variables, int64_t vector,
+                            const Affine& not_negative) {
   std::erase_if(asked, [&](const AffineConstraint& constraint) {
     if (!has_extremes(shape, constraint) || !differs_in_lanes(shape, constraint)) return false;
     const Affine smallest =
-        local.resolve(extreme_in_vector(shape, constraint.form, vector, Extreme::Smallest));
+        variables.resolve(extreme_in_vector(shape, constraint.form, vector, Extreme::Smallest));
     const Affine beyond = smallest - not_negative;
     return beyond.is_constant() && beyond.constant() >= 0;
   });

@@ -9,23 +9,18 @@
 //    constraints that differ between lanes, and a step takes the first that it may;
 //  - it holds for no point of some of the tile's vectors: versions without these.
 //
-// No code is made here: what a version supposes are forms that are at least 0.
+// No code is made here: what a version supposes are (resolved) forms that are at least 0.
+// `variables` are the kernel's, bound as they are where the version is chosen.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
+#include "jit/emit/kernel_variables.hpp"
 #include "jit/emit/nest_constraints.hpp"
 
 namespace adjit::emit {
-
-/// Forms over the kernel's variables, where the code is that asks them.
-struct LocalForms {
-  std::function<Affine(const Affine&)> resolve;  // variables that are fixed here replaced
-  std::function<Interval(const Affine&)> range;  // of a resolved form
-};
 
 /// At which borders of its constraints a version of the tile may be.
 enum class Border : uint8_t { None, Lanes, Any };
@@ -36,16 +31,16 @@ Constraints asked_at(const NestShape& shape, const Constraints& tile, Border bor
 
 /// Whether so many steps find all constraints with extremes to hold for the whole tile that it gets
 /// a second version. `nodes`: of the body's expressions.
-bool has_interior(const NestShape& shape, const Constraints& tile, const LocalForms& local,
+bool has_interior(const NestShape& shape, const Constraints& tile, const KernelVariables& variables,
                   size_t nodes);
 /// What is at least 0 where those constraints with extremes that do (or do not) differ between
 /// lanes hold for all points of the tile.
 std::vector<Affine> interior(const NestShape& shape, const Constraints& tile,
-                             const LocalForms& local, bool in_lanes);
+                             const KernelVariables& variables, bool in_lanes);
 /// What is at least 0 where any point of the tile may have a result; forms that always are are left
 /// out.
 std::vector<Affine> may_have_results(const NestShape& shape, const NestConstraints& constraints,
-                                     const LocalForms& local);
+                                     const KernelVariables& variables);
 
 /// A vector of results that a constraint leaves out of many steps.
 struct LeftOut {
@@ -55,11 +50,12 @@ struct LeftOut {
 /// All that a tile has (one half of a triangle's columns in the other half's steps): the condition
 /// of the next one is never less. `limits`: per axis, points of the tile inside it.
 std::vector<LeftOut> vectors_left_out(const NestShape& shape, const NestConstraints& constraints,
-                                      std::span<const int64_t> limits, const LocalForms& local,
-                                      size_t nodes);
+                                      std::span<const int64_t> limits,
+                                      const KernelVariables& variables, size_t nodes);
 /// Those constraints that one vector of results has to ask where a form is not negative: in the
 /// half in which a triangle's other columns have terms, these all have one.
-Constraints asked_of_vector(const NestShape& shape, Constraints asked, const LocalForms& local,
-                            int64_t vector, const Affine& not_negative);
+Constraints asked_of_vector(const NestShape& shape, Constraints asked,
+                            const KernelVariables& variables, int64_t vector,
+                            const Affine& not_negative);
 
 }  // namespace adjit::emit

@@ -55,19 +55,6 @@ TEST(Index, ATileOfItsDivisorDividesAway) {
       << "two values of v // 16 in one vector";
 }
 
-TEST(Index, FixedVariablesAreNumbers) {
-  Bench b(3);
-  b.index.bind_scalar(0, b.trip(0), {0, 3}, 12);
-  b.index.bind_fixed(1, 7);
-  const Affine i = b.index.resolve(variable(0, 2) + variable(1, 3, 1));
-  EXPECT_EQ(i, variable(0, 24) + Affine(22));
-  EXPECT_EQ(b.index.floor_div(i, 24), variable(0));
-  EXPECT_EQ(b.index.range(i).lo, 22);
-  EXPECT_EQ(b.index.range(i).hi, 22 + 72);
-  b.index.unbind(1);
-  EXPECT_THROW(b.index.resolve(variable(1)), Error);
-}
-
 TEST(Index, EqualDivisionsAreOneVariableUntilTheirScopeEnds) {
   Bench b(2);
   b.index.bind_scalar(0, b.trip(0), {0, 99}, 1);
@@ -110,20 +97,6 @@ TEST(Index, ConditionsThatRangesDecideAreConstants) {
   EXPECT_TRUE(b.index.at_least_zero(i + Affine(6))->getType()->isVectorTy());
   EXPECT_FALSE(
       b.index.at_least_zero(b.index.resolve(variable(0) - Affine(1)))->getType()->isVectorTy());
-}
-
-TEST(Index, LaneStridesAreCoefficientsOfTheLane) {
-  Bench b(2);
-  b.index.bind_scalar(0, b.trip(0), {0, 9}, 1);
-  b.index.bind_lanes(1, 4);
-  EXPECT_EQ(b.index.lane_stride(b.index.resolve(variable(0, 5))), 0);
-  EXPECT_EQ(b.index.lane_stride(b.index.resolve(variable(0) - variable(1))), -1);
-  EXPECT_EQ(b.index.lane_stride(b.index.resolve(variable(1, 3))), 3);
-  EXPECT_FALSE(b.index.in_lanes(b.index.resolve(variable(0))));
-  EXPECT_TRUE(b.index.in_lanes(b.index.resolve(variable(1))));
-  EXPECT_EQ(b.index.lanes(), 4u);
-  b.index.unbind(1);
-  EXPECT_EQ(b.index.lanes(), 1u);
 }
 
 TEST(Index, SumsOfOuterLoopsAreComputedOnceInTheirLoop) {

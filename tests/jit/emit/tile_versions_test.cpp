@@ -153,19 +153,6 @@ TEST(TileVersions, TilesWithoutResultsAreLeftOut) {
   EXPECT_EQ(occurrences(EmittedProgram(all).ir(), "\nthen"), 0u) << "every tile has results";
 }
 
-// The variables' ranges are those of their loops; none is fixed.
-emit::LocalForms unfixed(const NestShape& shape) {
-  return {[](const Affine& form) { return form; },
-          [&shape](const Affine& form) {
-            Interval range{form.constant(), form.constant()};
-            for (const Loop& loop : shape.nest->loops) {
-              const int64_t moved = form.coefficient(loop.variable) * loop.step * (loop.trips - 1);
-              (moved < 0 ? range.lo : range.hi) += moved;
-            }
-            return range;
-          }};
-}
-
 // Three rows and two vectors of columns of a product with a triangle.
 Program triangle_tile(const std::string& constraints) {
   return unroll(unroll(vectorize(plain(triangle(constraints)), 0, 1, 8), 0, 0, 3), 0, 1, 2);
@@ -176,11 +163,14 @@ struct Sorted {
       : program(std::move(of)),
         shape(program, program.kernels[0].root),
         constraints(program, shape, std::vector<Interval>(3, Interval{0, 0}), reads_anywhere),
-        local(unfixed(shape)) {}
+        variables(program.kernels[0].variable_count) {
+    for (const Loop& loop : shape.nest->loops)
+      variables.bind_scalar(loop.variable, {0, loop.trips - 1}, loop.step, 0);
+  }
   Program program;
   NestShape shape;
   emit::NestConstraints constraints;
-  emit::LocalForms local;
+  emit::KernelVariables variables;
 };
 
 TEST(TileVersions, AskWhatMayFailAtTheirBorder) {
@@ -201,7 +191,7 @@ TEST(TileVersions, AskWhatMayFailAtTheirBorder) {
 TEST(TileVersions, AnInteriorIsLargeAndItsCodeSmall) {
   const auto has_interior = [](const std::string& constraints, size_t nodes) {
     const Sorted tile(triangle_tile(constraints));
-    return emit::has_interior(tile.shape, tile.constraints.tile, tile.local, nodes);
+    return emit::has_interior(tile.shape, tile.constraints.tile, tile.variables, nodes);
   };
   EXPECT_TRUE(has_interior("r >= j", 5));
   EXPECT_FALSE(has_interior("r >= j", 5000)) << "too much code";
@@ -211,11 +201,12 @@ TEST(TileVersions, AnInteriorIsLargeAndItsCodeSmall) {
 
 TEST(TileVersions, ResultsMayBeWhereTheLargestFormIsNotNegative) {
   const Sorted tile(triangle_tile("j <= i, r <= j"), true);
-  const Affine row = Affine::variable(tile.shape.nest->loops[0].variable);
-  EXPECT_EQ(emit::may_have_results(tile.shape, tile.constraints, tile.local), std::vector<Affine>())
+  const Affine row = Affine::variable(tile.shape.nest->loops[0].variable, 3);
+  EXPECT_EQ(emit::may_have_results(tile.shape, tile.constraints, tile.variables),
+            std::vector<Affine>())
       << "row 2 of a tile has a result in column 0";
   const Sorted below(triangle_tile("j + 5 <= i"), true);
-  EXPECT_EQ(emit::may_have_results(below.shape, below.constraints, below.local),
+  EXPECT_EQ(emit::may_have_results(below.shape, below.constraints, below.variables),
             std::vector<Affine>{row - Affine(3)});
 }
 
@@ -224,7 +215,7 @@ TEST(TileVersions, VectorsAreLeftOutWhereNoPointHasATerm) {
     const Sorted tile(triangle_tile(constraints));
     std::vector<int64_t> vectors;
     for (const emit::LeftOut& one : emit::vectors_left_out(
-             tile.shape, tile.constraints, tile.shape.tile_points, tile.local, nodes))
+             tile.shape, tile.constraints, tile.shape.tile_points, tile.variables, nodes))
       vectors.push_back(one.vector);
     return vectors;
   };
@@ -237,11 +228,11 @@ TEST(TileVersions, VectorsAreLeftOutWhereNoPointHasATerm) {
 
 TEST(TileVersions, AVectorWithAllItsTermsAsksNothing) {
   const Sorted tile(triangle_tile("r <= j"));
-  const auto found =
-      emit::vectors_left_out(tile.shape, tile.constraints, tile.shape.tile_points, tile.local, 5);
+  const auto found = emit::vectors_left_out(tile.shape, tile.constraints, tile.shape.tile_points,
+                                            tile.variables, 5);
   ASSERT_EQ(found.size(), 1u);
   for (const int64_t vector : {0, 8})
-    EXPECT_EQ(emit::asked_of_vector(tile.shape, tile.constraints.tile, tile.local, vector,
+    EXPECT_EQ(emit::asked_of_vector(tile.shape, tile.constraints.tile, tile.variables, vector,
                                     found[0].condition)
                   .size(),
               vector == 0 ? 1u : 0u);
