@@ -94,8 +94,9 @@ class BodyAnalysis {
       node.making = Making::ComparedPosition;
       node.position = *position;
       node.inputs = {operands[1 - *position]};
-    } else if (op == Op::Select && (node.join = join_at(id))) {
+    } else if (std::optional<Join> join = join_at(id)) {
       node.making = Making::Join;
+      node.join = std::move(join);
     } else if (op == Op::Cast && is_form(operands[0])) {
       node.making = Making::CastForm;
     } else {
@@ -132,9 +133,9 @@ class BodyAnalysis {
     for (ExprId input : narrow_inputs(forms_, coordinate)) inputs.push_back(input);
   }
 
-  // The join that a select begins, if it is one of tensors in memory.
+  // The join that a node begins, if it is a select of tensors in memory.
   std::optional<Join> join_at(ExprId select) {
-    if (!chained_.insert(select.value).second) return std::nullopt;
+    if (!pool_.is(select, Op::Select) || !chained_.insert(select.value).second) return std::nullopt;
     if (const std::optional<JoinChain> chain = join_chain(pool_, select))
       if (std::optional<Join> join = join_of(*shape_.graph, *chain, forms_);
           join && std::ranges::all_of(join->reads, [&](ExprId read) {

@@ -48,8 +48,9 @@ Emitted LoadEmitter::read(ExprId id, const Point& point) {
       return *values_.find(id, point);
     }
   if (!address.data.empty() || predicated) return load(access);
-  const Key key{context_.pool().read_tensor(id).value, address.form.constant(),
-                conditions.empty() ? nullptr : point.active.value};
+  const PointKey key{context_.pool().read_tensor(id).value,
+                     static_cast<uint64_t>(address.form.constant()),
+                     conditions.empty() ? nullptr : point.active.value};
   if (const Loaded* known = loaded_.find(key); known && known->form == address.form)
     return known->emitted;
   const Emitted loaded = load(access);

@@ -53,20 +53,6 @@ class LoadEmitter {
   Emitted load_apart(const Access& access, const Emitted& mask, size_t depth);
   llvm::Value* near_tensor(llvm::Value* pointer, const Affine& first, const Access& access);
 
-  /// Other instances, or other reads, load the same element: x(k + r) of k, r = 0, 1 and 1, 0.
-  struct Key {
-    uint32_t tensor;
-    int64_t constant;  // of the address
-    llvm::Value* active;
-    bool operator==(const Key&) const = default;
-  };
-  struct KeyHash {
-    size_t operator()(const Key& k) const {
-      return (k.tensor * 0x9e3779b97f4a7c15ull) ^
-             (static_cast<uint64_t>(k.constant) * 0xc2b2ae3d27d4eb4full) ^
-             reinterpret_cast<uintptr_t>(k.active);
-    }
-  };
   struct Loaded {
     Affine form;
     Emitted emitted;
@@ -77,7 +63,9 @@ class LoadEmitter {
   Coordinates& coordinates_;
   const std::optional<size_t> ahead_;
   TileVersion tile_;
-  ScopedMemo<Key, Loaded, KeyHash> loaded_;
+  /// By tensor and constant of the address: other instances, or other reads, load the same element,
+  /// x(k + r) of k, r = 0, 1 and 1, 0.
+  ScopedMemo<PointKey, Loaded, PointKeyHash> loaded_;
 };
 
 }  // namespace adjit::emit

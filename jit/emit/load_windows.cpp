@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "jit/emit/lane_memory.hpp"
+#include "runtime/expr/error.hpp"
 
 namespace adjit::emit {
 namespace {

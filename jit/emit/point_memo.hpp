@@ -7,6 +7,20 @@
 
 namespace adjit::emit {
 
+/// Something at some points, under a mask of lanes or none.
+struct PointKey {
+  uint32_t what;
+  uint64_t points;
+  llvm::Value* active;
+  bool operator==(const PointKey&) const = default;
+};
+struct PointKeyHash {
+  size_t operator()(const PointKey& k) const {
+    return (k.what * 0x9e3779b97f4a7c15ull) ^ (k.points * 0xc2b2ae3d27d4eb4full) ^
+           reinterpret_cast<uintptr_t>(k.active);
+  }
+};
+
 /// One value for all points that agree in what a node's value depends on: the trips of some
 /// unrolled loops, and the lanes that may touch memory where something is loaded under them.
 class PointMemo {
@@ -22,25 +36,13 @@ class PointMemo {
   void forget() { values_.forget(); }
 
  private:
-  struct Key {
-    uint32_t expr;
-    uint64_t trips;
-    llvm::Value* active;
-    bool operator==(const Key&) const = default;
-  };
-  struct KeyHash {
-    size_t operator()(const Key& k) const {
-      return (k.expr * 0x9e3779b97f4a7c15ull) ^ (k.trips * 0xc2b2ae3d27d4eb4full) ^
-             reinterpret_cast<uintptr_t>(k.active);
-    }
-  };
-  Key key(ExprId id, const Point& point) const {
+  PointKey key(ExprId id, const Point& point) const {
     const Dependence& d = shape_[id].dependence;
     return {id.value, point.instance & d.trips, d.masked ? point.active.value : nullptr};
   }
 
   const BodyShape& shape_;
-  ScopedMemo<Key, Emitted, KeyHash> values_;
+  ScopedMemo<PointKey, Emitted, PointKeyHash> values_;
 };
 
 }  // namespace adjit::emit

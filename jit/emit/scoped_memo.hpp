@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "jit/emit/scopes.hpp"
+#include "runtime/expr/error.hpp"
 
 namespace adjit::emit {
 
