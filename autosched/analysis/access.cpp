@@ -79,33 +79,33 @@ double elements_touched(const MemoryAccess& access, const Domain& domain) {
   return std::min(elements, std::max(access.elements, 1.0));
 }
 
-double distinct_reads(const MemoryAccess& access, const std::vector<int64_t>& copies,
+double distinct_reads(const MemoryAccess& access, const std::vector<int64_t>& instances,
                       size_t output_rank, std::optional<size_t> lanes_axis) {
   double all = 1;
   bool outputs = false, reductions = false;
-  for (size_t a = 0; a < copies.size(); ++a) {
+  for (size_t a = 0; a < instances.size(); ++a) {
     if (!access.depends_on(a)) continue;
-    all *= static_cast<double>(copies[a]);
-    if (copies[a] > 1 && lanes_axis != a && !access.irregular[a])
+    all *= static_cast<double>(instances[a]);
+    if (instances[a] > 1 && lanes_axis != a && !access.irregular[a])
       (a < output_rank ? outputs : reductions) = true;
   }
-  constexpr double kMost = 1 << 12;  // copies that a tile can have, by far
+  constexpr double kMost = 1 << 12;  // instances that a tile can have, by far
   if (!outputs || !reductions || all > kMost) return all;
   double apart = 1;  // along the lanes, and where data or divisions decide
   struct Walk {
     int64_t stride, count;
   };
   std::vector<Walk> walks;  // axes of one stride are one walk: their steps add up
-  for (size_t a = 0; a < copies.size(); ++a) {
-    if (!access.depends_on(a) || copies[a] < 2) continue;
+  for (size_t a = 0; a < instances.size(); ++a) {
+    if (!access.depends_on(a) || instances[a] < 2) continue;
     const int64_t stride = std::abs(access.strides[a]);
     if (lanes_axis == a || access.irregular[a]) {
-      apart *= static_cast<double>(copies[a]);
+      apart *= static_cast<double>(instances[a]);
     } else if (const auto same = std::ranges::find(walks, stride, &Walk::stride);
                same != walks.end()) {
-      same->count += copies[a] - 1;
+      same->count += instances[a] - 1;
     } else {
-      walks.push_back({stride, copies[a]});
+      walks.push_back({stride, instances[a]});
     }
   }
   std::ranges::sort(walks, {}, &Walk::stride);

@@ -37,9 +37,9 @@ Accesses accesses_of(const Graph& graph, const Stage& stage);
 /// bound).
 double elements_touched(const MemoryAccess& access, const Domain& domain);
 
-/// Vectors (or elements) that so many copies of each axis read: x(k + r) of 8 x 9 copies along a
-/// result's axis and a reduction's are 16. Copies along the lanes are apart.
-double distinct_reads(const MemoryAccess& access, const std::vector<int64_t>& copies,
+/// Vectors (or elements) that so many instances of each axis read: x(k + r) of 8 x 9 instances
+/// along a result's axis and a reduction's are 16. Copies along the lanes are apart.
+double distinct_reads(const MemoryAccess& access, const std::vector<int64_t>& instances,
                       size_t output_rank, std::optional<size_t> lanes_axis);
 
 }  // namespace adjit::sched

@@ -25,7 +25,7 @@ std::optional<size_t> dimension_walked(const ExprPool& pool, const Stage& stage,
 
 /// The dimensions of a tensor at these coordinates with `rows` innermost, around it what data
 /// names, and the others outside: rows that neighbouring lanes name lie close together. With eight
-/// levels of a grid 12 kB apart, all fell into one set of the first cache.
+/// levels of a grid 12 kB apart, all fell into one set of L1.
 std::vector<size_t> order_of_rows(const ExprPool& pool, std::span<const ExprId> index, size_t rows);
 
 }  // namespace adjit::sched

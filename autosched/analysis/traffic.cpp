@@ -161,7 +161,7 @@ std::vector<Traffic> traffic(const std::vector<PlacedNest>& nests, const Target&
   const std::array<int64_t, kCaches> caches{target.l1_bytes, target.l2_bytes, target.l3_bytes};
   for (size_t c = 0; c < kCaches; ++c) {
     const auto bytes = static_cast<double>(caches[c]);
-    // The third cache is every core's, and a program's other arrays pass through it.
+    // L3 is every core's, and a program's other arrays pass through it.
     count.count(c, bytes, c + 1 < kCaches ? bytes : bytes / (4 * target.cores), found);
   }
   return found;

@@ -26,12 +26,12 @@ struct Traffic {
 /// nothing foresees is waited for.
 struct CacheCycles {
   double l2 = 0, l3 = 0, memory = 0, scattered = 0;
-  /// Beyond the second cache, whose lines computing hides.
+  /// Beyond L2, whose lines computing hides.
   double beyond_l2() const { return std::max(l3, memory) + scattered; }
 };
 CacheCycles cache_cycles(const Traffic& traffic, const Target& target);
 
-/// The target, for what is to stay in the second cache: what is walked once passes through half of
+/// The target, for what is to stay in L2: what is walked once passes through half of
 /// it.
 Target beside_streams(Target target);
 

@@ -27,7 +27,7 @@ enum class Phase : uint8_t { Stages, Layouts, Loops };
 /// have the scan's name and a slash before them. choices.cpp has the table of what each is called,
 /// its phase, and whether compilations search over it.
 enum class Decision : uint8_t {
-  Tile,             // lanes and copies of the register tile: the best ones by choose_tile.hpp
+  Tile,             // lanes and instances of the register tile: the best ones by choose_tile.hpp
   PackedTile,       // the same where operands may be packed for it
   Pack,             // copies of operands in the layout that the tile wants
   Pad,              // zeros around an operand in place of conditions

@@ -129,7 +129,7 @@ Program gather_reduce(Program program, size_t stage, TensorId operand);
 Program scatter_accumulate(Program program, size_t stage);
 
 /// Leaves so many elements empty behind each innermost row of a stage's results in the workspace:
-/// rows that lie a multiple of 4096 bytes apart fall into one set of the first cache. For results
+/// rows that lie a multiple of 4096 bytes apart fall into one set of L1. For results
 /// that compute stages read.
 Program pad_leading_dimension(Program program, size_t stage, int64_t gap);
 

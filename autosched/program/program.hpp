@@ -41,8 +41,8 @@
 // accumulators in registers; a serial reduction loop above an output loop reads and updates the
 // partial result in memory. A vector loop over a reduction axis has one accumulator a lane (only
 // Sum, Product, Max, Min, Any, All), and then an unrolled loop over a reduction axis one
-// accumulator a copy; all are combined by a fixed tree at the end. Without lanes of the reduction,
-// unrolled copies of a reduction go through one accumulator in order.
+// accumulator an instance; all are combined by a fixed tree at the end. Without lanes of the
+// reduction, unrolled instances of a reduction go through one accumulator in order.
 //
 // Attachment. A nest computed at depth d of another runs inside its loops [0, d), before its loop
 // d, and produces the region of its tensor that the rest of that iteration reads: axis_base gives

@@ -24,7 +24,7 @@ constexpr double kMargin = 0.25;  // predicted gain from which a schedule is pre
 
 struct Priced {
   Candidate candidate;
-  std::vector<Offer> offers;  // those about the dearest kernels first
+  std::vector<Offer> offers;  // those about the slowest kernels first
   size_t moves = 0;           // signature
 };
 

@@ -2,7 +2,7 @@
 // model.
 //
 // A beam over answers: the first level is the default schedule, each further level changes one more
-// answer of the cheapest programs before it, those about the dearest kernels first. The budget is a
+// answer of the cheapest programs before it, those about the slowest kernels first. The budget is a
 // number of programs, not a time: the same graph, target and budget always give the same result.
 #pragma once
 

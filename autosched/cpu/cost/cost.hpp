@@ -28,8 +28,8 @@ enum class CostTerm : uint8_t {
   Loads,       // of vectors and stores, with those whose lanes lie apart
   Latency,     // chains of accumulations
   Loops,       // steps of serial loops, starts of nests
-  L2,          // lines that come from the second cache
-  L3,          // from the third
+  L2,          // lines from L2
+  L3,          // from L3
   Memory,      // from memory
   Scattered,   // lines at addresses that no prefetcher foresees
 };

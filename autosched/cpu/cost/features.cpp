@@ -75,7 +75,7 @@ class NestCounter {
   std::vector<bool> all_axes() const { return std::vector<bool>(nest_.spans.size(), true); }
 
   // How often something that depends on these axes is evaluated: once for every step of the loops
-  // down to the innermost that it depends on, times its copies in the tile (loops [tile_, end)).
+  // down to the innermost that it depends on, times its instances in the tile (loops [tile_, end)).
   double executions(const std::vector<bool>& axes, size_t end) const {
     size_t depth = 0;
     for (size_t l = 0; l < tile_; ++l)
@@ -151,16 +151,16 @@ class NestCounter {
     for (TensorId id : stage_.results) widen(id);
   }
 
-  // Of what the copies of the tile read.
+  // Of what the instances of the tile read.
   double distinct_share(const MemoryAccess& access) const {
-    std::vector<int64_t> copies(nest_.spans.size(), 1);
+    std::vector<int64_t> instances(nest_.spans.size(), 1);
     for (size_t l = tile_; l < nest_.loops.size(); ++l)
       if (nest_.loops[l].kind != LoopKind::Vector)
-        copies[nest_.loops[l].axis] *= nest_.loops[l].trips;
+        instances[nest_.loops[l].axis] *= nest_.loops[l].trips;
     double all = 1;
-    for (size_t a = 0; a < copies.size(); ++a)
-      if (access.depends_on(a)) all *= static_cast<double>(copies[a]);
-    return distinct_reads(access, copies, stage_.domain.output_rank, lanes_axis()) / all;
+    for (size_t a = 0; a < instances.size(); ++a)
+      if (access.depends_on(a)) all *= static_cast<double>(instances[a]);
+    return distinct_reads(access, instances, stage_.domain.output_rank, lanes_axis()) / all;
   }
 
   // Whether partial results go through memory: a serial reduction loop above an output loop.
@@ -207,16 +207,16 @@ class NestCounter {
     const bool runs_on = stage_.running.has_value();
     if (stage_.combiner.kind == CombinerKind::None && !runs_on) return;
     bool reduction_lanes = lanes_axis() && reduces(*lanes_axis());
-    double copies = 1;  // through one accumulator
+    double instances = 1;  // through one accumulator
     double accumulators = 1;
     for (size_t l = tile_; l < nest_.loops.size(); ++l) {
       const Loop& loop = nest_.loops[l];
       if (loop.kind == LoopKind::Vector) continue;
       const bool chained =
           runs_on ? loop.axis == stage_.running->axis : reduces(loop.axis) && !reduction_lanes;
-      (chained ? copies : accumulators) *= static_cast<double>(loop.trips);
+      (chained ? instances : accumulators) *= static_cast<double>(loop.trips);
     }
-    count_.waits = copies * count_.steps;
+    count_.waits = instances * count_.steps;
     if (!reduction_lanes) return;
     std::vector<bool> outputs(nest_.spans.size(), false);
     for (size_t a = 0; a < stage_.domain.output_rank; ++a) outputs[a] = true;
@@ -227,18 +227,18 @@ class NestCounter {
   // are stored, others once a step.
   void count_masks() {
     std::vector<bool> in_tile(nest_.spans.size(), false);
-    std::vector<int64_t> copies(nest_.spans.size(), 1);
+    std::vector<int64_t> instances(nest_.spans.size(), 1);
     for (size_t l = tile_; l < nest_.loops.size(); ++l) {
       const Loop& loop = nest_.loops[l];
       in_tile[loop.axis] = true;
-      if (loop.kind != LoopKind::Vector) copies[loop.axis] *= loop.trips;
+      if (loop.kind != LoopKind::Vector) instances[loop.axis] *= loop.trips;
     }
     double asking = 1;
     if (vector_ && !stage_.domain.inequalities.empty()) {
       const TileProblem problem{program_.graph,       stage_, accesses_, nest_.spans,
                                 program_.vector_bits, 0,      false};
       const TileModel model(problem, *lanes_axis());
-      if (model.visited(copies) < 1) asking = model.asking(copies);  // behind a diagonal
+      if (model.visited(instances) < 1) asking = model.asking(instances);  // behind a diagonal
     }
     for (const auto* rows : {&stage_.domain.inequalities, &stage_.domain.equalities})
       for (const Affine& row : *rows) {

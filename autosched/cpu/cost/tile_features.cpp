@@ -14,7 +14,7 @@ namespace {
 
 // What a nest's tile loops say, by axis.
 struct Tile {
-  std::vector<int64_t> factors;  // copies of each axis
+  std::vector<int64_t> factors;  // instances of each axis
   std::optional<size_t> lanes_axis;
   int64_t lanes = 1;
   size_t begin = 0;  // position of its first loop
@@ -75,7 +75,7 @@ class TileCounter {
     for (size_t a = 0; a < tile_.factors.size(); ++a) {
       const auto factor = static_cast<double>(tile_.factors[a]);
       const int64_t width = tile_.factors[a] * (tile_.lanes_axis == a ? tile_.lanes : 1);
-      found_.copies *= factor;
+      found_.instances *= factor;
       if (!reduces(a) || found_.reduction_lanes) found_.accumulators *= factor;
       if (width > 1 && nest_.spans[a] % width != 0) ++found_.ragged_axes;
     }

@@ -1,7 +1,7 @@
 // autosched/cpu/cost/tile_features.hpp -- the register tile of a nest in numbers: what it keeps in
 // registers, how far apart its rows lie, what its innermost loops work on.
 //
-// Example: C = A B in a 12 x 2x16 tile around k: 24 accumulators, 24 copies, 12 uniform loads a
+// Example: C = A B in a 12 x 2x16 tile around k: 24 accumulators, 24 instances, 12 uniform loads a
 // pass; with 512 columns the twelve rows of A lie 2048 bytes apart.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace adjit::sched {
 struct TileFeatures {
   double lanes = 1;           // 1 without a vector loop
   double lanes_used = 1;      // share of the lanes, over all passes, that hold points
-  double copies = 1;          // of the body
+  double instances = 1;       // of the body
   double accumulators = 0;    // vectors that results are gathered in
   double registers = 0;       // these, and operands that stay until they are used again
   double uniform_loads = 0;   // that serve all lanes

@@ -2,7 +2,7 @@
 //
 // A stage that takes every result of a matrix product once (an activation, a bias, a residual) may
 // run as the product's epilogue: its loops step over the product's register tiles, and each tile is
-// computed into a local buffer inside them. Results then neither leave the first cache nor wait
+// computed into a local buffer inside them. Results then neither leave L1 nor wait
 // for all others. What that spares is one pass over them, which counts beside short sums.
 #pragma once
 

@@ -73,7 +73,7 @@ class PairSharer {
  private:
   const Stage& stage(size_t s) const { return program_.graph.stages[s]; }
 
-  // Sums over a box of pairs with few results for each row that compute something dear of the
+  // Sums over a box of pairs with few results for each row that compute something costly of the
   // pairs.
   bool may_share(const Stage& stage) const {
     const Domain& domain = stage.domain;
@@ -128,8 +128,8 @@ class PairSharer {
     return std::nullopt;
   }
 
-  // The first reduction and all later ones that take something dear of the same pairs. nullopt when
-  // none of them sums over the other axis, or they wait for each other.
+  // The first reduction and all later ones that take something costly of the same pairs. nullopt
+  // when none of them sums over the other axis, or they wait for each other.
   std::optional<Group> group_from(Graph& scratch, size_t first,
                                   const std::vector<size_t>& candidates) const {
     const Domain& domain = stage(first).domain;
@@ -386,9 +386,9 @@ class PairSharer {
 
   // As many points of a short axis as a tile may hold, without a rest.
   static int64_t copies_of(int64_t extent) {
-    int64_t copies = thresholds().pair_instances;
-    while (extent % copies != 0) --copies;
-    return copies;
+    int64_t instances = thresholds().pair_instances;
+    while (extent % instances != 0) --instances;
+    return instances;
   }
 
   // Operands whose elements for the lanes lie apart are copied with these side by side.

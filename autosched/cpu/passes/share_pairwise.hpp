@@ -1,4 +1,4 @@
-// autosched/cpu/passes/share_pairwise.hpp -- dear values of pairs, computed once for sums over
+// autosched/cpu/passes/share_pairwise.hpp -- costly values of pairs, computed once for sums over
 // either of them.
 //
 // A kernel sum u[i] = sum over j of f(x[i], y[j]) b[j] (Gaussian kernels, forces between bodies)

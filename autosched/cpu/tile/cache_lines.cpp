@@ -1,5 +1,5 @@
-// autosched/cpu/tile/cache_lines.cpp -- what a register tile waits for: cache lines from the second
-// cache, and from beyond it.
+// autosched/cpu/tile/cache_lines.cpp -- what a register tile waits for: cache lines from
+// L2, and from beyond it.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -25,7 +25,7 @@ double TileModel::lines_in_step(size_t read, const std::vector<int64_t>& factors
 }
 
 // Counted where an operand is copied for the lanes, or these lie along the reduction: other tiles
-// keep more of what they walk in the first cache than its size says. Tiles of 16 registers multiply
+// keep more of what they walk in L1 than its size says. Tiles of 16 registers multiply
 // so little in a step that they wait for their loads in any case.
 double TileModel::streamed_lines(const std::vector<int64_t>& factors) const {
   if (registers_ < 32) return 0;
@@ -39,7 +39,7 @@ double TileModel::streamed_lines(const std::vector<int64_t>& factors) const {
 }
 
 // A bound, where every line counts: only tiles that read as much as they multiply come near it, and
-// for these nothing hides what the second cache takes.
+// for these nothing hides what L2 takes.
 double TileModel::second_cache(const std::vector<int64_t>& factors, double above) const {
   double most = 0;  // a line for every vector, or for every element that is gathered
   for (size_t r = 0; r < p_.accesses.reads.size(); ++r) {

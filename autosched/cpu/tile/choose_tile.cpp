@@ -104,11 +104,11 @@ std::vector<size_t> candidates(const TileProblem& problem, bool reductions) {
   return found;
 }
 
-// So many copies of a body, or one more or fewer, that tiles of them come out even: the code of a
-// shorter last tile is slow, and counts where there are few.
-int64_t whole_copies(int64_t copies, int64_t vectors) {
-  if (vectors >= thresholds().many_tiles * copies) return copies;
-  for (int64_t more = copies > 1 ? copies + 1 : 1; more > 1; --more)
+// So many instances of a body, or one more or fewer, that tiles of them come out even: the code of
+// a shorter last tile is slow, and counts where there are few.
+int64_t whole_instances(int64_t instances, int64_t vectors) {
+  if (vectors >= thresholds().many_tiles * instances) return instances;
+  for (int64_t more = instances > 1 ? instances + 1 : 1; more > 1; --more)
     if (vectors % more == 0) return more;
   return 1;
 }
@@ -213,10 +213,10 @@ TileChoice choose_pointwise_tile(const TileProblem& problem) {
     if (decides)
       best.factors[decides->axis] = problem.spans[decides->axis];
     else
-      best.factors[axis] = whole_copies(work.nodes <= thresholds().small_body    ? 4
-                                        : work.nodes <= thresholds().middle_body ? 2
-                                                                                 : 1,
-                                        vectors);
+      best.factors[axis] = whole_instances(work.nodes <= thresholds().small_body    ? 4
+                                           : work.nodes <= thresholds().middle_body ? 2
+                                                                                    : 1,
+                                           vectors);
   }
   if (!best.vector_axis) best.cycles = points * (work.cost + 2);
   return best;
@@ -259,7 +259,7 @@ std::vector<TileChoice> with_others(const TileProblem& problem, const TileChoice
   return others;
 }
 
-// Such as "12 i x 2x16 j": copies of each axis, vectors and lanes of the vector axis.
+// Such as "12 i x 2x16 j": instances of each axis, vectors and lanes of the vector axis.
 std::string text_of(const TileProblem& problem, const TileChoice& tile) {
   std::string text;
   for (size_t a = 0; a < tile.factors.size(); ++a) {

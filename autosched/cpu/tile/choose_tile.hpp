@@ -22,12 +22,13 @@ struct TileChoice {
       packed;  // reads (numbers into Accesses::reads) counted as if packed for the lanes
 };
 
-/// Whether a row of the domain mentions the tile's lanes or copies: others bound loops around it.
+/// Whether a row of the domain mentions the tile's lanes or instances: others bound loops around
+/// it.
 bool asks_in_tile(const Domain& domain, const TileChoice& tile);
 
 /// The tile of a stage with a combiner.
 TileChoice choose_reduction_tile(const TileProblem& problem);
-/// The lanes and copies of a stage without one.
+/// The lanes and instances of a stage without one.
 TileChoice choose_pointwise_tile(const TileProblem& problem);
 
 /// Tiles that were found before: a search schedules one graph again and again, and most of its
@@ -51,7 +52,7 @@ class TileMemory {
 };
 
 /// A tile that was chosen for another problem over the same axes, as one of this problem; nullopt
-/// where that has other lanes, or may not have such copies.
+/// where that has other lanes, or may not have such instances.
 std::optional<TileChoice> tile_with(const TileProblem& problem, const TileChoice& tile);
 
 /// The tile of either, as a decision: option 0 is what the functions above give, the next ones the

@@ -22,18 +22,18 @@ std::optional<size_t> rows_axis(const Stage& stage, const TileChoice& tile,
 double row_bytes(const Stage& stage, int64_t rows);
 
 /// Whether a copy of the lanes' operand in the loops of the product pays more than one of the whole
-/// operand before it: rows of the operand are far apart, it takes a clear part of the second cache
+/// operand before it: rows of the operand are far apart, it takes a clear part of L2
 /// (so that the whole copy would go through the next one), and all rows of the result that use a
 /// panel of it run next to each other, their operand staying in the cache.
 bool copies_panels(const Graph& graph, const Stage& stage, const MemoryAccess& operand,
                    const TileChoice& tile, const Accesses& accesses, const Target& target);
 
-/// Whether the second caches of the cores keep nothing of an operand from one pass to the next.
+/// Whether the cores' L2 caches keep nothing of an operand from one pass to the next.
 bool leaves_caches(const Graph& graph, const MemoryAccess& operand, const Target& target);
 
 /// Steps of the reduction that run over all columns of a task before the next ones, in place of
 /// copied panels: rows of the operand are then read where they lie, and fetched before their turn.
-/// For few rows, whose results stay in the second cache meanwhile; 0: they do not.
+/// For few rows, whose results stay in L2 meanwhile; 0: they do not.
 int64_t streamed_steps(const Graph& graph, const Stage& stage, const TileChoice& tile,
                        const Accesses& accesses, const Target& target);
 

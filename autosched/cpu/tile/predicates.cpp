@@ -100,8 +100,8 @@ double TileModel::visited(const std::vector<int64_t>& factors) const {
 }
 
 TileModel::RowMasks TileModel::row_masks(const std::vector<int64_t>& factors) const {
-  double copies = 1;
-  for (const int64_t factor : factors) copies *= static_cast<double>(factor);
+  double instances = 1;
+  for (const int64_t factor : factors) instances *= static_cast<double>(factor);
   const bool shared = shared_read(factors) != nullptr;
   RowMasks masks;
   bool kept_apart = false;  // contributions are masked one by one
@@ -119,16 +119,16 @@ TileModel::RowMasks TileModel::row_masks(const std::vector<int64_t>& factors) co
     }
     masks.all += cost;
   }
-  if (kept_apart) masks.all += copies;
-  if (masks.lanes > 0) masks.lanes += copies;
+  if (kept_apart) masks.all += instances;
+  if (masks.lanes > 0) masks.lanes += instances;
   return masks;
 }
 
 TileModel::Border TileModel::border(const std::vector<int64_t>& factors) const {
   const bool is_sum = p_.stage.combiner.kind == CombinerKind::Sum;  // others gain less by it
-  double copies = static_cast<double>(nodes_);
-  for (const int64_t factor : factors) copies *= static_cast<double>(factor);
-  if (!is_sum || copies > thresholds().interior_nodes || plain_rows_.size() < rows_.size())
+  double instances = static_cast<double>(nodes_);
+  for (const int64_t factor : factors) instances *= static_cast<double>(factor);
+  if (!is_sum || instances > thresholds().interior_nodes || plain_rows_.size() < rows_.size())
     return {1, 0};
   double inside = 1, inside_lanes = 1;
   for (const Affine* row : plain_rows_) {

@@ -87,12 +87,12 @@ TileModel::TileModel(const TileProblem& problem, size_t vector_axis)
 }
 
 bool TileModel::fits(const std::vector<int64_t>& factors) const {
-  int64_t copies = 1;
+  int64_t instances = 1;
   for (size_t a = 0; a < factors.size(); ++a) {
-    copies *= factors[a];
+    instances *= factors[a];
     if (factors[a] > 1 && !p_.may_tile(a)) return false;
   }
-  if (copies == 1) return true;
+  if (instances == 1) return true;
   const MemoryAccess* shared = shared_read(factors);
   for (size_t a = output_rank_; a < factors.size() && !shared; ++a)
     if (a != v_ && factors[a] > 1 && !takes_rows(a, factors[a]) &&
@@ -100,8 +100,8 @@ bool TileModel::fits(const std::vector<int64_t>& factors) const {
       return false;
   return accumulators(factors) + working_registers() + thresholds().spare_registers <= registers_ &&
          (arithmetic_ > thresholds().heavy_body || spilled(factors) == 0) &&
-         copies <= (shared ? thresholds().sharing_instances : thresholds().tile_instances) &&
-         static_cast<double>(copies) * arithmetic_ <= 600;
+         instances <= (shared ? thresholds().sharing_instances : thresholds().tile_instances) &&
+         static_cast<double>(instances) * arithmetic_ <= 600;
 }
 
 int64_t TileModel::accumulators(const std::vector<int64_t>& factors) const {
@@ -121,10 +121,10 @@ int64_t TileModel::live_values(const MemoryAccess& access,
                                const std::vector<int64_t>& factors) const {
   if (const MemoryAccess* shared = shared_read(factors)) {
     if (&access == shared) return access.depends_on(v_) ? factors[v_] : 1;
-    int64_t copies = 1;
-    for (const int64_t factor : factors) copies *= factor;
+    int64_t instances = 1;
+    for (const int64_t factor : factors) instances *= factor;
     const auto kept = static_cast<int64_t>(distinct(access, factors));
-    return kept < copies ? kept : 1;
+    return kept < instances ? kept : 1;
   }
   int64_t live = 0;
   const auto visit = [&](size_t a) {
@@ -158,7 +158,7 @@ double TileModel::step_of(const std::vector<int64_t>& factors) const {
   for (size_t r = 0; r < p_.accesses.reads.size(); ++r) {
     const MemoryAccess& access = p_.accesses.reads[r];
     const double read = distinct(access, factors);
-    bool near = access.depends_on(v_);  // copies of a scalar load are in one cache line
+    bool near = access.depends_on(v_);  // instances of a scalar load are in one cache line
     for (size_t a = 0; a < factors.size(); ++a)
       near |= access.depends_on(a) && factors[a] > 1 && shares_lines(access, a);
     loads += load_cost(r, factors);
@@ -370,10 +370,10 @@ void TileModel::count_operations() {
 double TileModel::operations(const std::vector<int64_t>& factors) const {
   double sum = 0;
   for (const auto& [mask, cost] : operations_) {
-    double copies = cost;
+    double instances = cost;
     for (size_t a = 0; a < factors.size(); ++a)
-      if (mask & bit(a)) copies *= static_cast<double>(factors[a]);
-    sum += copies;
+      if (mask & bit(a)) instances *= static_cast<double>(factors[a]);
+    sum += instances;
   }
   return std::max(1.0, sum);
 }

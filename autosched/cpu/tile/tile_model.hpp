@@ -1,8 +1,8 @@
 // autosched/cpu/tile/tile_model.hpp -- what one register tile costs.
 //
 // The model counts cycles of one step of the innermost reduction loop on a core with two FMA and
-// two load ports: max(arithmetic / 2, loads / 2, latency of the accumulators, lines from the second
-// cache), summed over whole and ragged tiles. For a matrix product this is the measured rule sum
+// two load ports: max(arithmetic / 2, loads / 2, latency of the accumulators, lines from
+// L2), summed over whole and ragged tiles. For a matrix product this is the measured rule sum
 // over tiles of max(mr nv / 2, (mr + nv) / 2, 4).
 #pragma once
 
@@ -63,19 +63,19 @@ class TileModel {
 
   // Registers that hold an operand from one copy to those that use it again. Copies come in the
   // order of the axes, the lanes' one innermost: what does not depend on an axis is kept over all
-  // copies inside it. Where copies along a reduction share what one operand reads, they come in the
-  // order of its elements (jit/emit/contributions.cpp), and all other operands are kept.
+  // instances inside it. Where instances along a reduction share what one operand reads, they come
+  // in the order of its elements (jit/emit/contributions.cpp), and all other operands are kept.
   int64_t live_values(const MemoryAccess& access, const std::vector<int64_t>& factors) const;
 
-  // What finds no register and is loaded again by every copy.
+  // What finds no register and is loaded again by every instance.
   int64_t spilled(const std::vector<int64_t>& factors) const;
 
   // Cycles of one pass over the tile.
   double step(const std::vector<int64_t>& factors) const;
 
-  // Cache lines of a step that come from the second cache and show beside what else there is to do.
+  // Cache lines of a step that come from L2 and show beside what else there is to do.
   double streamed_lines(const std::vector<int64_t>& factors) const;
-  // Cycles in which the second cache gives all lines of a step: what a tile waits for that reads
+  // Cycles in which L2 gives all lines of a step: what a tile waits for that reads
   // more than it multiplies.
   // Less than `above` is as good as 0.
   double second_cache(const std::vector<int64_t>& factors, double above = 0) const;
@@ -90,12 +90,12 @@ class TileModel {
   };
   Walked walked_in_tile(size_t read, const std::vector<int64_t>& factors) const;
 
-  // window_reuse.cpp: what copies along results and along a reduction read of one operand,
-  // vectors (or elements): x(k + r) of 8 x 9 copies are 16.
+  // window_reuse.cpp: what instances along results and along a reduction read of one operand,
+  // vectors (or elements): x(k + r) of 8 x 9 instances are 16.
   double distinct(const MemoryAccess& access, const std::vector<int64_t>& factors) const;
-  // The result's axis, if any, along which copies read what others along this reduction axis do.
+  // The result's axis, if any, along which instances read what others along this reduction axis do.
   std::optional<size_t> window_along(size_t axis) const;
-  // Cycles that a step of copies that share a window waits for its lines: from the second cache,
+  // Cycles that a step of instances that share a window waits for its lines: from L2,
   // where other channels come between two tiles that read it, or from memory, where it is walked in
   // several steps (a tile that takes it as a whole has the next tile's lines in sight). Measured on
   // Zen 4: 3 x 3 windows of an image of 12 MB 1,080 us instead of 700.
@@ -103,7 +103,7 @@ class TileModel {
   // The operand that they share most of.
   const MemoryAccess* shared_read(const std::vector<int64_t>& factors) const;
 
-  // Lines of an operand that a step takes from the second cache, if its walk leaves the first.
+  // Lines of an operand that a step takes from L2, if its walk leaves L1.
   double lines_in_step(size_t read, const std::vector<int64_t>& factors) const;
 
   // Whether an operand is to be copied so that its lanes lie side by side.
@@ -115,7 +115,7 @@ class TileModel {
   double load_cost(size_t read, const std::vector<int64_t>& factors) const;
 
   // Cycles more for a vector whose elements are gathered from a line each, where these lines drive
-  // each other out of the first cache before the next step reads their next elements.
+  // each other out of L1 before the next step reads their next elements.
   double far_lanes(const MemoryAccess& access, const std::vector<int64_t>& factors) const;
 
   // Loads more for a vector of an operand, on average, since some lie in two cache lines: those of
@@ -128,8 +128,8 @@ class TileModel {
                                    const std::vector<int64_t>& factors) const;
 
   // Cycles more for each load of a tile whose rows are far apart: they fall into the same sets of
-  // the first cache, more streams than that are not fetched ahead, and what comes from beyond the
-  // second cache and is read once comes fastest row by row.
+  // L1, more streams than that are not fetched ahead, and what comes from beyond
+  // L2 and is read once comes fastest row by row.
   double distance(const MemoryAccess& access, const std::vector<int64_t>& factors) const;
 
   // Cycles that memory takes longer for operands that no cache holds than the first of several
@@ -137,7 +137,7 @@ class TileModel {
   // then, and memory has nothing to do.
   double memory_waits(const std::vector<int64_t>& factors, double computing) const;
 
-  // Whether each step of a long reduction needs another line from beyond the second cache, which
+  // Whether each step of a long reduction needs another line from beyond L2, which
   // tiles beside each other do not share: results that are not contiguous along the lanes are not
   // summed in blocks (kernel.cpp), so the whole reduction passes before the next tile.
   bool fetches_far(const MemoryAccess& access) const;
@@ -165,7 +165,7 @@ class TileModel {
   // Share of all tiles that are left where rows are diagonals.
   double visited(const std::vector<int64_t>& factors) const;
 
-  // Share of the visited tiles whose copies ask rows of the domain.
+  // Share of the visited tiles whose instances ask rows of the domain.
   double asking(const std::vector<int64_t>& factors) const {
     const Border border = this->border(factors);
     return border.any + border.lanes;
@@ -181,7 +181,7 @@ class TileModel {
   int64_t working_registers() const { return arithmetic_ > 2 ? 3 : 1; }
 
   // The body's operations by the axes that they depend on: one of few axes is done once for all
-  // copies that differ in others.
+  // instances that differ in others.
   void count_operations();
 
   static uint64_t bit(size_t axis) { return uint64_t{1} << std::min<size_t>(axis, 63); }
@@ -194,13 +194,14 @@ class TileModel {
   // a tile would compute them.
   bool is_picked(size_t axis) const;
 
-  // Whether copies along a reduction axis are of use by themselves, beside those that share reads.
+  // Whether instances along a reduction axis are of use by themselves, beside those that share
+  // reads.
   bool takes_taps(size_t axis) const;
   bool lies_apart(const MemoryAccess& access) const;
   bool takes_rows(size_t axis, int64_t factor) const;
 
-  // Whether copies along a reduction axis come in the combiner's order: inside all other reduction
-  // loops, where it needs one.
+  // Whether instances along a reduction axis come in the combiner's order: inside all other
+  // reduction loops, where it needs one.
   bool stays_in_order(size_t axis) const;
 
   // Instructions of a tile's masks where all rows are asked, and where only those are that differ
@@ -212,8 +213,8 @@ class TileModel {
 
   // Shares of the visited tiles at which a row does not hold as a whole that is equal in all lanes,
   // and of those where only one does not that differs between them: these and the others have
-  // versions with fewer masks (jit/emit/tile_versions.hpp), if a tile is not too much code to be there
-  // thrice.
+  // versions with fewer masks (jit/emit/tile_versions.hpp), if a tile is not too much code to be
+  // there thrice.
   struct Border {
     double any = 1, lanes = 0;
   };
@@ -237,7 +238,7 @@ class TileModel {
   // are one index by themselves.
   bool packable(const MemoryAccess& access) const;
 
-  // What copies read together, of the factors that were last asked for.
+  // What instances read together, of the factors that were last asked for.
   struct Sharing {
     std::vector<int64_t> factors;
     std::vector<double> distinct;  // per read

@@ -1,5 +1,5 @@
-// autosched/cpu/tile/window_reuse.cpp -- what copies of a tile along results and along a reduction
-// read together: a window's.
+// autosched/cpu/tile/window_reuse.cpp -- what instances of a tile along results and along a
+// reduction read together: a window's.
 #include <algorithm>
 #include <cstdlib>
 

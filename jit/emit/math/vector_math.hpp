@@ -27,8 +27,8 @@ namespace adjit::emit {
 /// Error bounds in units in the last place, which the tests assert; the largest
 /// found among all floats of the exponents where a function bends and 12 million doubles is in
 /// brackets. Without FMA add up
-/// to 0.9. Nanoseconds per element on Zen 4 (AVX-512, CodegenLevel::Less, from the
-/// first cache).
+/// to 0.9. Nanoseconds per element on Zen 4 (AVX-512, CodegenLevel::Less, from
+/// L1).
 ///
 ///              float            double           ns f32  f64
 ///     exp      1.0 (0.99)       1.0 (0.98)       0.20    0.59    float with AVX-512: a table

@@ -132,19 +132,19 @@ class Partitioner {
     return saved;
   }
 
-  // Over budget: lets the stages that force the dearest residuals (from half the dearest up) be run
+  // Over budget: lets the stages that force the largest residuals (from half the largest up) be run
   // again; false when none can be.
   bool relax() {
     std::vector<char> relaxable(joint_.tensors.size(), 0);
-    int64_t dearest = 0;
+    int64_t largest = 0;
     for (TensorId t : residuals_) {
       if (primal_[t.value] || barriers({t}).empty()) continue;
       relaxable[t.value] = 1;
-      dearest = std::max(dearest, bytes_of(t));
+      largest = std::max(largest, bytes_of(t));
     }
     std::vector<TensorId> large;
     for (TensorId t : residuals_)
-      if (relaxable[t.value] && 2 * bytes_of(t) >= dearest) large.push_back(t);
+      if (relaxable[t.value] && 2 * bytes_of(t) >= largest) large.push_back(t);
     const std::vector<size_t> stages = barriers(large);
     for (size_t s : stages) repeatable_[s] = 1;
     return !stages.empty();

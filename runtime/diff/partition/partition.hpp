@@ -23,7 +23,7 @@ struct Partition {
 /// outputs then gradients) by a minimum cut of the bytes saved. Stages that only elementwise work
 /// separates from saved values are recomputed; reductions, scans, scatters and calls are never
 /// recomputed unless the bytes saved would exceed `memory_budget` (negative: no bound), in which
-/// case the dearest residuals are recomputed until it fits. ErrorCode::Schedule, naming what would
+/// case the largest residuals are recomputed until it fits. ErrorCode::Schedule, naming what would
 /// still be saved, where nothing more can be.
 Partition partition(const Graph& joint, size_t forward_inputs, size_t forward_outputs,
                     int64_t memory_budget);

@@ -82,31 +82,32 @@ TEST(Access, DistinctReadsAreThePlacesOfAllCopies) {
   const int64_t strides[] = {0, 1, 2, 3, 7, 8, 56, 64, 100};
   for (int round = 0; round < 2000; ++round) {
     MemoryAccess access;
-    std::vector<int64_t> copies;
+    std::vector<int64_t> instances;
     for (int a = 0; a < 5; ++a) {
       access.strides.push_back(strides[below(9)] * (below(4) == 0 ? -1 : 1));
       access.irregular.push_back(below(8) == 0);
-      copies.push_back(1 + below(4));
+      instances.push_back(1 + below(4));
     }
     double apart = 1;
     std::set<int64_t> places{0};
     for (size_t a = 0; a < 5; ++a) {
       if (!access.depends_on(a)) continue;
       if (a == 0 || access.irregular[a]) {
-        apart *= static_cast<double>(copies[a]);
+        apart *= static_cast<double>(instances[a]);
         continue;
       }
       std::set<int64_t> next;
       for (const int64_t place : places)
-        for (int64_t k = 0; k < copies[a]; ++k) next.insert(place + k * access.strides[a]);
+        for (int64_t k = 0; k < instances[a]; ++k) next.insert(place + k * access.strides[a]);
       places = std::move(next);
     }
-    const bool along_results = access.strides[1] != 0 && !access.irregular[1] && copies[1] > 1;
-    const bool along_results_too = access.strides[2] != 0 && !access.irregular[2] && copies[2] > 1;
-    const bool along_sums = (access.strides[3] != 0 && !access.irregular[3] && copies[3] > 1) ||
-                            (access.strides[4] != 0 && !access.irregular[4] && copies[4] > 1);
+    const bool along_results = access.strides[1] != 0 && !access.irregular[1] && instances[1] > 1;
+    const bool along_results_too =
+        access.strides[2] != 0 && !access.irregular[2] && instances[2] > 1;
+    const bool along_sums = (access.strides[3] != 0 && !access.irregular[3] && instances[3] > 1) ||
+                            (access.strides[4] != 0 && !access.irregular[4] && instances[4] > 1);
     if (!(along_results || along_results_too) || !along_sums) continue;  // nothing is shared
-    EXPECT_EQ(distinct_reads(access, copies, 3, 0), apart * static_cast<double>(places.size()));
+    EXPECT_EQ(distinct_reads(access, instances, 3, 0), apart * static_cast<double>(places.size()));
   }
 }
 

@@ -13,7 +13,7 @@ namespace adjit::sched {
 namespace {
 
 TEST(Traffic, WhatFitsACacheEntersItOnce) {
-  // A is 19,200 bytes, B 25,600, C 12,288: more than the first cache, little for the second.
+  // A is 19,200 bytes, B 25,600, C 12,288: more than L1, little for L2.
   const Program p = tiled_product();
   const KernelFeatures cold = features_of(p, p.kernels[0], kOneCore, {1e12, {}});
   EXPECT_EQ(cold.array_bytes, 4 * (48 * 100 + 100 * 64 + 48 * 64));
@@ -71,7 +71,7 @@ TEST(Traffic, BesideStreamsTheSecondCacheIsHalf) {
   EXPECT_EQ(half.l1_bytes, kOneCore.l1_bytes);
 }
 
-// A sum down columns walks lines that the first cache loses; tiled by a line's columns it does not.
+// A sum down columns walks lines that L1 loses; tiled by a line's columns it does not.
 TEST(Traffic, LinesThatAreLostAreFetchedAgain) {
   const Graph g = column_sum_graph(4096, 64);
   const auto lines = [&](const Program& p) {

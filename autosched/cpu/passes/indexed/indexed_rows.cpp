@@ -108,8 +108,8 @@ TileChoice tile_along_rows(const Program& program, size_t stage, const RowSum& s
   TileChoice tile = best_tile(problem, choices);
   if (block > 0) {
     // Blocks are of whole tiles.
-    int64_t& copies = tile.factors[sum.side];
-    while (block % (copies * (tile.vector_axis == sum.side ? tile.lanes : 1)) != 0) --copies;
+    int64_t& instances = tile.factors[sum.side];
+    while (block % (instances * (tile.vector_axis == sum.side ? tile.lanes : 1)) != 0) --instances;
     tile.cycles *= static_cast<double>(s.domain.extents[sum.side]) / static_cast<double>(block);
   }
   return tile;

@@ -18,7 +18,7 @@ Program weigh_named_rows(Program program, ReductionPlans& plans);
 
 /// A stage with gather_reduce() applied to an operand, its rows innermost and in whole vectors by
 /// `packing`, and what that makes attached to it; `plans` gets the tile of the sums. nullopt where
-/// rows are short, few, or longer than the first caches hold, and where the move is not legal.
+/// rows are short, few, or longer than L1 holds, and where the move is not legal.
 std::optional<Program> with_summed_rows(const Program& program, size_t stage, TensorId operand,
                                         const Packing& packing, ReductionPlans& plans,
                                         Choices& choices);

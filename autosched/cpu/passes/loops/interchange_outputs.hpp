@@ -18,8 +18,8 @@ struct OrderedResults {
 };
 
 /// Orders the serial loops over results outside the register tile of a kernel's root, before tasks
-/// are made of them, where that spares enough of the cycles in which lines come from the third
-/// cache and from memory. As it is where something is attached to the nest, and for stages that are
+/// are made of them, where that spares enough of the cycles in which lines come from
+/// L3 and from memory. As it is where something is attached to the nest, and for stages that are
 /// no sums of products.
 OrderedResults order_results(Program program, size_t stage, const Target& target, Choices& choices);
 

@@ -32,7 +32,7 @@ bool bounded_tap(const Domain& domain, size_t axis) {
          });
 }
 
-// Whether the lines that a tile of so many copies reads along an axis can stay in the first cache
+// Whether the lines that a tile of so many instances reads along an axis can stay in L1
 // until they are read again, with room for other operands and for rows that end in another line,
 // and their pages at hand.
 bool stays_close(const Graph& graph, const Stage& stage, std::span<const MemoryAccess> reads,
@@ -42,7 +42,7 @@ bool stays_close(const Graph& graph, const Stage& stage, std::span<const MemoryA
     const auto bytes = [&](size_t a) { return std::abs(access.strides[a]) * size; };
     const int64_t points = stage.domain.extents[axis];
     int64_t lines = ceil_div(points * std::min(bytes(axis), kLineBytes), kLineBytes);
-    int64_t beside = kLineBytes;  // from the first copy to behind the last one
+    int64_t beside = kLineBytes;  // from the first instance to behind the last one
     for (size_t a = 0; a < factors.size(); ++a) {
       if (bytes(a) >= kLineBytes) lines *= factors[a];
       beside += (factors[a] - 1) * bytes(a);

@@ -26,13 +26,13 @@ Packing as_walked(const Graph& graph, const Stage& stage, const Accesses& access
 
 /// Whether the tile of a stage walks `long_axis` close together, now that it reads a copy of an
 /// operand in that order (`before`: its accesses before): the lanes read other operands, which the
-/// tile packs or whose lines stay in the first cache.
+/// tile packs or whose lines stay in L1.
 bool walks_closely(const Graph& graph, const Stage& stage, const Accesses& accesses,
                    const Accesses& before, const TileChoice& tile, const Target& target);
 
 /// Puts small axes (taps of a convolution) and axes that an operand walks contiguously inside the
-/// other reduction loops, `long_axis` inside these where the rows that it reads stay in the first
-/// cache, and axes of few points whose bounds depend on conditions outside. Any thread.
+/// other reduction loops, `long_axis` inside these where the rows that it reads stay in
+/// L1, and axes of few points whose bounds depend on conditions outside. Any thread.
 Program order_reductions(Program program, size_t stage, const Accesses& accesses,
                          const Target& target);
 

@@ -46,14 +46,14 @@ int64_t stored_together(const Program& program, const Nest& nest, size_t axis) {
   if (nest.loops.empty() || nest.loops.back().kind != LoopKind::Vector ||
       nest.loops.back().axis < program.graph.stages[nest.stage].domain.output_rank)
     return INT64_MAX;
-  int64_t copies = 1;
+  int64_t instances = 1;
   for (const Loop& loop : nest.loops)
-    if (loop.kind == LoopKind::Unrolled && loop.axis == axis) copies *= loop.trips;
-  return std::bit_floor(static_cast<uint64_t>(std::min(copies, nest.loops.back().trips)));
+    if (loop.kind == LoopKind::Unrolled && loop.axis == axis) instances *= loop.trips;
+  return std::bit_floor(static_cast<uint64_t>(std::min(instances, nest.loops.back().trips)));
 }
 
 // No more lanes than what a nest beside this one has stored at once: a load of several stores waits
-// until the first cache has them all.
+// until L1 has them all.
 void take_stored(const Program& program, const Nest& host, const Nest& nest, TileChoice& tile) {
   if (!tile.vector_axis) return;
   for (const MemoryAccess& access :
@@ -120,7 +120,7 @@ ReductionPlan plan_of(const Program& program, size_t stage, const ReductionPlans
                          task_loops, choices)};
 }
 
-// Lanes and copies of a nest of the root's kernel, and the order of its reduction.
+// Lanes and instances of a nest of the root's kernel, and the order of its reduction.
 Program schedule_nest(Program program, size_t root, size_t stage, size_t task_loops,
                       const Target& target, ReductionPlan& plan) {
   const Stage& s = program.graph.stages[stage];

@@ -15,11 +15,11 @@ Program schedule_kernel(Program program, size_t root_stage, const Target& target
                         const ReductionPlans& plans, const TaskLoops& tasks,
                         const SharedTasks& shared, Choices& choices);
 
-/// Lanes and copies of all nests that are attached to a kernel's root.
+/// Lanes and instances of all nests that are attached to a kernel's root.
 Program schedule_attached(Program program, size_t root, const Target& target,
                           const ReductionPlans& plans, Choices& choices);
 
-/// Lanes and unrolled copies of a nest that has neither yet.
+/// Lanes and unrolled instances of a nest that has neither yet.
 Program apply_tile(Program program, size_t stage, const TileChoice& choice);
 
 }  // namespace adjit::sched

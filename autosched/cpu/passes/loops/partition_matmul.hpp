@@ -17,7 +17,7 @@ namespace adjit::sched {
 /// With the loop over the lanes' axis in front of the rows' one, of a kernel's root that steps over
 /// tiles of these two and has no tasks yet, where tasks of columns take clearly less time. The
 /// kernels of its operands have their tasks. As it is for stages that are no matrix products, and
-/// where the rows' operand does not stay in the second cache while columns pass.
+/// where the rows' operand does not stay in L2 while columns pass.
 OrderedResults order_product(Program program, size_t stage, const TileChoice& tile,
                              const Target& target, Choices& choices);
 

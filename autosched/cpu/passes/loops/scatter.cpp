@@ -103,10 +103,10 @@ Program compute_in_lanes(Program program, size_t stage, const Target& target) {
   }
   if (axis >= extents.size()) return program;
   program = vectorize(std::move(program), stage, axis, lanes);
-  int64_t copies = 1;
+  int64_t instances = 1;
   for (size_t a = axis + 1; a < extents.size(); ++a) {
-    if (extents[a] < 2 || copies * extents[a] > thresholds().scatter_instances) continue;
-    copies *= extents[a];
+    if (extents[a] < 2 || instances * extents[a] > thresholds().scatter_instances) continue;
+    instances *= extents[a];
     program = unroll(std::move(program), stage, a, extents[a]);
   }
   return program;
@@ -240,11 +240,11 @@ int64_t parts_of(int64_t extent) {
 
 // Vectors of a row that come together, without a loop: the processor then sees more rows ahead,
 // each of which waits for memory. A task's part of the row is made of whole ones.
-int64_t copies_of_row(int64_t vectors, int tasks) {
+int64_t instances_of_row(int64_t vectors, int tasks) {
   const int64_t part = std::max<int64_t>(1, ceil_div(vectors, tasks));
-  int64_t copies = std::min(thresholds().scatter_instances, part);
-  while (part % copies != 0) --copies;
-  return copies;
+  int64_t instances = std::min(thresholds().scatter_instances, part);
+  while (part % instances != 0) --instances;
+  return instances;
 }
 
 // All rows that a point's values go to at once: loops over what the values, which alone walk a row,
@@ -256,12 +256,12 @@ Program unroll_corners(Program program, size_t stage) {
   AxisSet of_values = 0;
   for (ExprId read : reads_of(program.graph, program.graph.stages[stage]))
     if (const AxisSet used = axes_used(pool, read); used & bit(row)) of_values |= used;
-  int64_t copies = 1;
+  int64_t instances = 1;
   for (size_t l = tile_begin(nest); l-- > nest.attached.front().depth;) {
     const Loop& loop = nest.loops[l];
-    if ((of_values & bit(loop.axis)) != 0 || copies * loop.trips > thresholds().indexed_rows)
+    if ((of_values & bit(loop.axis)) != 0 || instances * loop.trips > thresholds().indexed_rows)
       continue;
-    copies *= loop.trips;
+    instances *= loop.trips;
     program = unroll(std::move(program), stage, loop.axis, loop.trips);
   }
   return program;
@@ -306,10 +306,11 @@ Program schedule_scatter(Program program, size_t stage, const Target& target,
     if (width > 1) program = vectorize(std::move(program), stage, *lanes, width);
     if (weighed)
       program = unroll_corners(std::move(program), stage);
-    else if (const int64_t copies = copies_of_row(ceil_div(extents[*lanes], width), program.cores);
-             copies > 1 && width > 1 && !s.running) {
-      program = unroll(std::move(program), stage, *lanes, copies);
-      width *= copies;
+    else if (const int64_t instances =
+                 instances_of_row(ceil_div(extents[*lanes], width), program.cores);
+             instances > 1 && width > 1 && !s.running) {
+      program = unroll(std::move(program), stage, *lanes, instances);
+      width *= instances;
     }
   }
   if (!by_rows && !lanes && s.kind == StageKind::Scatter)

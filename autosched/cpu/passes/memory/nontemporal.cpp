@@ -15,7 +15,7 @@
 namespace adjit::sched {
 namespace {
 
-// Whether nothing in the program reads the stage's results again, which leave the second cache.
+// Whether nothing in the program reads the stage's results again, which leave L2.
 bool are_left(const Program& program, const Stage& stage, const Target& target) {
   return std::ranges::all_of(stage.results, [&](TensorId id) {
     return program.scopes[id.value] == Scope::Argument && program.readers[id.value].empty() &&

@@ -28,7 +28,7 @@ double work_in(const Graph& graph, const Nest& nest) {
 }
 
 // Whether the nest reads whole rows of the tensor, along its lanes, that the iterations of the loop
-// around it do not share, and that the second cache holds beside others.
+// around it do not share, and that L2 holds beside others.
 bool reads_rows(const Program& program, const Nest& nest, const MemoryAccess& access,
                 const Loop& around, double work, const Target& target) {
   if (access.guarded || nest.loops.empty() || nest.loops.back().kind != LoopKind::Vector ||
@@ -49,7 +49,7 @@ bool reads_rows(const Program& program, const Nest& nest, const MemoryAccess& ac
          4 * bytes <= static_cast<double>(target.l2_bytes) && std::abs(moves) * size >= bytes;
 }
 
-// Per tensor: whether it comes from beyond the second cache. What passes along a chain of tasks
+// Per tensor: whether it comes from beyond L2. What passes along a chain of tasks
 // does not, however much all of them pass on.
 std::vector<bool> far_tensors(const Program& program, const Target& target) {
   const std::vector<int64_t> slices = task_chains(program).slices;

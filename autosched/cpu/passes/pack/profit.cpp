@@ -62,7 +62,7 @@ OperandRows::OperandRows(const Graph& graph, const Stage& stage, const Accesses&
 bool OperandRows::far(const MemoryAccess& access) const {
   if (!along_lanes(access) || reuse(stage_, access) < 2 * thresholds().pack_reuse) return false;
   const auto [stride, rows] = reduction_rows(graph_, stage_, access);
-  // Copied once for many runs: as soon as a panel's rows drive each other out of the first cache.
+  // Copied once for many runs: as soon as a panel's rows drive each other out of L1.
   if (access.repeats > 1 && reuse(stage_, access) >= thresholds().column_reuse &&
       rows > lines_kept(stride, target_.l1_bytes))
     return true;
@@ -96,8 +96,8 @@ bool OperandRows::along_lanes(const MemoryAccess& access) const {
   return access.contiguous(*tile_.vector_axis) && !access.irregular[*tile_.vector_axis];
 }
 
-// Cache lines that an operand takes from the second cache in a step of the reduction, because its
-// rows drive each other out of the first before they are read again.
+// Cache lines that an operand takes from L2 in a step of the reduction, because its
+// rows drive each other out of L1 before they are read again.
 double OperandRows::lines_per_step(const MemoryAccess& access) const {
   constexpr auto kLine = static_cast<double>(kLineBytes);
   const auto [stride, rows] = reduction_rows(graph_, stage_, access);

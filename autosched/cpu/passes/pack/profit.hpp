@@ -35,7 +35,7 @@ class OperandRows {
   /// Whether rows of the lanes' operand collide in the caches, or leave them: 4096 bytes apart, or
   /// 2 MB in all.
   bool far(const MemoryAccess& access) const;
-  /// Whether the tile waits for the lanes' operand: for lines from the second cache, or for
+  /// Whether the tile waits for the lanes' operand: for lines from L2, or for
   /// translations of its pages.
   bool waits_for(const MemoryAccess& access) const;
   /// The unrolled axis along which to pack a broadcast operand that is walked in steps of a
@@ -51,7 +51,7 @@ class OperandRows {
   const Stage& stage_;
   const TileChoice& tile_;
   const Target& target_;
-  bool starved_ = false;  // lines from the second cache take time that shows
+  bool starved_ = false;  // lines from L2 take time that shows
 };
 
 }  // namespace adjit::sched

@@ -65,7 +65,7 @@ void RowCosts::choose_blocks(RowGroup& group) const {
     }
 }
 
-// How often a tensor goes through memory or the third cache when it exists as a whole: stages
+// How often a tensor goes through memory or L3 when it exists as a whole: stages
 // that are no contractions take it row by row, together; sums over rows take a copy of it.
 double RowCosts::passes_of(TensorId id, const std::vector<size_t>& sums) const {
   double passes = 1;

@@ -39,7 +39,7 @@ class RowReads {
   size_t producer(TensorId id) const { return producers_[id.value]; }
   const std::vector<TensorId>& read_by(size_t stage) const { return read_by_[stage]; }
 
-  /// Between kernels, and more than the second cache holds.
+  /// Between kernels, and more than L2 holds.
   bool is_large(TensorId id) const;
   bool is_contraction(size_t stage) const;
   /// Whether a contraction writes or reads it.

@@ -25,7 +25,7 @@ TEST(TileFeatures, OfAProductAreItsAccumulatorsCopiesAndLoads) {
   const TileFeatures f = features_of_first(tiled_product_of(48, 512, 100));
   EXPECT_EQ(f.lanes, 16);
   EXPECT_EQ(f.lanes_used, 1);
-  EXPECT_EQ(f.copies, 24);
+  EXPECT_EQ(f.instances, 24);
   EXPECT_EQ(f.accumulators, 24);
   EXPECT_GT(f.registers, 24) << "operands stay, too";
   EXPECT_EQ(f.uniform_loads, 12);
@@ -71,7 +71,7 @@ TEST(TileFeatures, LanesOfAReductionHaveAnAccumulatorEach) {
 TEST(TileFeatures, WithoutLanesNothingIsAskedOfTheTileModel) {
   const TileFeatures f = features_of_first(plain(matmul_graph(48, 64, 100), 1));
   EXPECT_EQ(f.lanes, 1);
-  EXPECT_EQ(f.copies, 1);
+  EXPECT_EQ(f.instances, 1);
   EXPECT_EQ(f.accumulators, 1);
   EXPECT_EQ(f.registers, 1);
   EXPECT_EQ(f.tile_cycles, 0);

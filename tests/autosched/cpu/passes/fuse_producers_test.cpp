@@ -57,7 +57,7 @@ TEST(RowGroups, LoopsOfWindowsGoInside) {
   EXPECT_EQ(root.attached[0].depth, 2u);
   EXPECT_EQ(root.attached[0].nest.spans, (std::vector<int64_t>{1, 64, 1, 56}));
   EXPECT_EQ(root.attached[1].depth, 3u);
-  EXPECT_EQ(grouped(1024).kernels.size(), 2u) << "too much for the first cache";
+  EXPECT_EQ(grouped(1024).kernels.size(), 2u) << "too much for L1";
 }
 
 // Sums of short rows wait for each other: those of several rows go on side by side.

@@ -30,7 +30,7 @@ TEST(PlanChains, HeadsThatFitTheCacheWhereAllDoNot) {
     EXPECT_EQ(chains.continues[k], k > 0);
   }
   expect_faithful(p, graph);
-  // A head that leaves the second cache is still near in the last one, if that holds not all.
+  // A head that leaves L2 is still near in the last one, if that holds not all.
   const Graph many = attention(48, 64, 8);
   Target last{.cores = 2, .l2_bytes = 8 << 10, .l3_bytes = 1 << 20};
   EXPECT_EQ(task_count(default_schedule(many, last).kernels.front().root), 48);

@@ -13,7 +13,7 @@
 namespace adjit::sched {
 namespace {
 
-// Small caches, so that few pairs leave them; bodies so dear that few of them take long.
+// Small caches, so that few pairs leave them; bodies so costly that few of them take long.
 constexpr Target kSmall{.cores = 2, .l2_bytes = 16 << 10};
 std::string value(const std::string& at) { return "tanh(exp(-tanh(t(" + at + "))))"; }
 
@@ -56,7 +56,7 @@ size_t pairs_in(const Program& p) {
   return SIZE_MAX;
 }
 
-// How often a dear function of a pair is written down: once where pairs are shared.
+// How often a costly function of a pair is written down: once where pairs are shared.
 int evaluations(const Program& p) {
   int count = 0;
   for (const Stage& stage : p.graph.stages)
@@ -158,7 +158,7 @@ TEST(SharedPairs, NotSumsOverOneAxisOnly) {
   EXPECT_EQ(pairs_in(scheduled(filled(text, {value("i, r")}))), SIZE_MAX);
 }
 
-// Two reductions of a dear function of t.
+// Two reductions of a costly function of t.
 std::string both(const std::string& u, const std::string& v) {
   return filled("def main(float(200, 300) t, float(300) a) -> (u, v) {\n " + u + "\n " + v + "\n}",
                 {value("i, r"), value("r, i")});

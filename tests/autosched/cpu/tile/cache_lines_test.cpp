@@ -1,4 +1,4 @@
-// tests/autosched/cpu/tile/cache_lines_test.cpp -- what register tiles wait for: the second cache,
+// tests/autosched/cpu/tile/cache_lines_test.cpp -- what register tiles wait for: L2,
 // memory.
 #include "autosched/cpu/tile/tile_model.hpp"
 #include "runtime/graph/text.hpp"
@@ -8,7 +8,7 @@
 namespace adjit::sched {
 namespace {
 
-// Of operands that leave the first cache, tiles take lines from the second: one a vector of what is
+// Of operands that leave L1, tiles take lines from L2: one a vector of what is
 // copied for the lanes, a share of one where steps stay in a line, one for each of many rows in the
 // same set.
 TEST(TileLines, FromTheSecondCache) {
@@ -61,7 +61,7 @@ TEST(TileLines, SeveralPassesLeaveMemoryIdle) {
   };
   EXPECT_GT(waits(4096, 4), 0);
   EXPECT_EQ(waits(4096, 16), 0);
-  EXPECT_EQ(waits(256, 4), 0) << "it stays in the third cache";
+  EXPECT_EQ(waits(256, 4), 0) << "it stays in L3";
 }
 
 }  // namespace

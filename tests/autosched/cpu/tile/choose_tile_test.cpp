@@ -1,4 +1,4 @@
-// tests/autosched/cpu/tile/choose_tile_test.cpp -- lanes and copies of register tiles.
+// tests/autosched/cpu/tile/choose_tile_test.cpp -- lanes and instances of register tiles.
 #include "autosched/cpu/tile/choose_tile.hpp"
 
 #include <gtest/gtest.h>
@@ -27,15 +27,15 @@ TEST(TileChoice, TranspositionsGoInPiecesOfRows) {
   const Nest& nest = nest_of(p, stage_of(p, "y"));
   EXPECT_EQ(nest.loops.back().axis, 0U) << print(p);
   EXPECT_EQ(nest.loops.back().kind, LoopKind::Vector);
-  const Loop& copies = nest.loops[nest.loops.size() - 2];
-  EXPECT_EQ(copies.axis, 1U);
-  EXPECT_EQ(copies.kind, LoopKind::Unrolled);
-  EXPECT_EQ(copies.trips, 4);
+  const Loop& instances = nest.loops[nest.loops.size() - 2];
+  EXPECT_EQ(instances.axis, 1U);
+  EXPECT_EQ(instances.kind, LoopKind::Unrolled);
+  EXPECT_EQ(instances.trips, 4);
   expect_faithful(p, g);
 }
 
 TEST(TileChoice, CopiesComeOutEven) {
-  const auto copies = [](int64_t extent) {
+  const auto instances = [](int64_t extent) {
     Builder b;
     const TensorId x = b.input("x", {10, extent});
     b.output(b.stage("y", {10, extent}, 2, CombinerKind::None,
@@ -45,10 +45,10 @@ TEST(TileChoice, CopiesComeOutEven) {
                {b.graph, stage, accesses_of(b.graph, stage), stage.domain.extents, 512, 0, false})
         .factors[1];
   };
-  EXPECT_EQ(copies(48), 3);
-  EXPECT_EQ(copies(80), 5);
-  EXPECT_EQ(copies(16 * 7), 1);
-  EXPECT_EQ(copies(16 * 61), 4);
+  EXPECT_EQ(instances(48), 3);
+  EXPECT_EQ(instances(80), 5);
+  EXPECT_EQ(instances(16 * 7), 1);
+  EXPECT_EQ(instances(16 * 61), 4);
 }
 
 TEST(TileChoice, AMatrixProductFillsTheRegisters) {

@@ -32,7 +32,7 @@ TEST(TileStores, LanesApartAreStoredOneByOneOrInPiecesOfRows) {
   EXPECT_EQ(across.model.storing({2, 1, 1}), 64 * 61 * thresholds().apart_store_cycles);
 }
 
-// 16 rows of 4096 bytes fall into one set of the first cache.
+// 16 rows of 4096 bytes fall into one set of L1.
 TEST(TileStores, RowsThatDriveEachOtherOutCostMore) {
   const Modelled pages(product_of(64, 1024), 0), beside(product_of(64, 1040), 0);
   EXPECT_GT(pages.model.stored_apart({2, 1, 1}), beside.model.stored_apart({2, 1, 1}));

@@ -11,7 +11,7 @@
 namespace adjit::sched {
 namespace {
 
-// Cycles of one step with so many copies.
+// Cycles of one step with so many instances.
 double step(const Graph& graph, size_t vector_axis, const Factors& factors) {
   return Modelled(graph, vector_axis).model.step(factors);
 }
@@ -77,7 +77,7 @@ TEST(TileModel, TasksWalkNoAxisOfATile) {
   EXPECT_NE(choose_reduction_tile(Modelled(graph, 0, {.task_axes = {1}}).problem).vector_axis, 1u);
 }
 
-// Cycles of a nest with so many copies, with its share of the code; called so often.
+// Cycles of a nest with so many instances, with its share of the code; called so often.
 double total(const Graph& graph, const Factors& factors, double calls = 1) {
   return Modelled(graph, 1, {.calls = calls}).model.total(factors);
 }
@@ -103,7 +103,7 @@ TEST(TileModel, PickedPointsStayOutside) {
   EXPECT_GT(tiled.model.choices(1).size(), 4u);
 }
 
-// Of two axes to take copies of, the one along which a scalar operand stays in its line.
+// Of two axes to take instances of, the one along which a scalar operand stays in its line.
 TEST(TileModel, CopiesThatShareLinesAreCheaper) {
   const auto strided = [](const std::string& index) {
     return parse_graph("def f(float(200, 200) x, float(40, 8) w) -> (y) { y(i, j, k) +=! x(" +
@@ -172,7 +172,7 @@ TEST(TileModel, RegistersAreLeftForOperands) {
   EXPECT_TRUE(fits(512, {14, 2, 1}));
 }
 
-// Lanes whose rows are whole pages apart fall into one set of the first cache.
+// Lanes whose rows are whole pages apart fall into one set of L1.
 TEST(TileModel, StoresWhoseLinesLeaveTheFirstCache) {
   const auto stored = [](int64_t columns, const Factors& factors) {
     const std::string n = std::to_string(columns);
@@ -191,7 +191,8 @@ TEST(TileModel, StoresWhoseLinesLeaveTheFirstCache) {
   EXPECT_GT(stored(512, {2, 1, 1}), 3 * stored(500, {2, 1, 1})) << "32 lines in two sets";
 }
 
-// Columns of the result as lanes: pieces of its rows where copies lie side by side, else elements.
+// Columns of the result as lanes: pieces of its rows where instances lie side by side, else
+// elements.
 TEST(TileModel, ResultsApartAreStoredInRows) {
   const auto stored = [](const std::string& result, const Factors& factors) {
     const Graph g = parse_graph("def f(float(64, 64) x, float(64, 64) w) -> (y) { y(" + result +

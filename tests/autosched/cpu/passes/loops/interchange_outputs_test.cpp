@@ -47,7 +47,7 @@ TEST(ResultOrder, ChannelsGoInsideTheRowsOfLargeImages) {
   EXPECT_EQ(large.before, "ijkl");
   EXPECT_GT(large.after.find('j'), large.after.find('k')) << large.after;
   const Orders small = orders_of(convolution(28));
-  EXPECT_EQ(small.after, small.before) << "an image stays in the second cache";
+  EXPECT_EQ(small.after, small.before) << "an image stays in L2";
 }
 
 TEST(ResultOrder, ImagesGoInsideTheChannelsOfLargeWeights) {
@@ -71,7 +71,7 @@ TEST(ResultOrder, IsADecision) {
   EXPECT_EQ(kept.after, kept.before);
 }
 
-// What a 1 x 1 convolution of 2 images of 224 x 224 brings from beyond the second cache: once for
+// What a 1 x 1 convolution of 2 images of 224 x 224 brings from beyond L2: once for
 // every tile of channels, or once.
 TEST(ResultOrder, OneCoreWaitsForTheThirdCache) {
   const Target target;

@@ -80,7 +80,7 @@ TEST(OrderReductions, ChannelsInsideTaps) {
   const std::string text = print(p);
   EXPECT_NE(text.find("float(4, 22, 32, 22) x_packed"), std::string::npos) << text;
   EXPECT_NE(text.find("3, 3, 32, "), std::string::npos) << "panels of w:\n" << text;
-  // Channels of 64 x 64 images are 16 kB apart, two lines of a set of the first cache.
+  // Channels of 64 x 64 images are 16 kB apart, two lines of a set of L1.
   const Program far = default_schedule(convolution(32, 64, false), target);
   EXPECT_EQ(reduction_loops(far, "y"), (Axes{0, 1, 2})) << print(far);
   const Program near = default_schedule(convolution(32, 29, false), target);
@@ -94,7 +94,7 @@ TEST(OrderReductions, ChannelsInsideTaps) {
   expect_faithful(default_schedule(convolution(16, 7), target), convolution(16, 7));
 }
 
-// Eight rows of 64 channels would take all 512 lines of the first cache, but rows of 17 elements
+// Eight rows of 64 channels would take all 512 lines of L1, but rows of 17 elements
 // begin anywhere and end in another line: channels stay outside.
 TEST(OrderReductions, LinesLeaveRoomInTheFirstCache) {
   const Graph graph = parse_graph(

@@ -90,9 +90,10 @@ TEST(KernelLoops, AppliedTilesHaveTheLanesInnermostBetweenTheirCopies) {
   const Nest& nest = nest_of(tiled, 0);
   ASSERT_EQ(nest.loops.size() - tile_begin(nest), 3u);
   EXPECT_EQ(nest.loops.back().kind, LoopKind::Vector);
-  int64_t copies = 1;
-  for (size_t l = tile_begin(nest); l + 1 < nest.loops.size(); ++l) copies *= nest.loops[l].trips;
-  EXPECT_EQ(copies, 8);
+  int64_t instances = 1;
+  for (size_t l = tile_begin(nest); l + 1 < nest.loops.size(); ++l)
+    instances *= nest.loops[l].trips;
+  EXPECT_EQ(instances, 8);
   tile.vector_axis.reset();
   EXPECT_EQ(apply_tile(plain(g), 0, tile).moves_json, "[]") << "without lanes it stays scalar";
 }

@@ -28,7 +28,7 @@ using Names = std::vector<std::string>;
 TEST(StreamResults, LargeOnesOfProgramsBeyondTheCaches) {
   EXPECT_EQ(streamed("def main(float(8000000) x) -> (y) { y(i) = x(i) + 1.0 }"), (Names{"y"}));
   EXPECT_EQ(streamed("def main(float(4000000) x) -> (y) { y(i) = x(i) + 1.0 }"), Names{})
-      << "both arrays fit the third cache";
+      << "both arrays fit L3";
   EXPECT_EQ(streamed("def main(float(8000, 2000) x) -> (y) { y(j) +=! x(i, j) }"), Names{})
       << "few results";
 }

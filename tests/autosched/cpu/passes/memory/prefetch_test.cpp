@@ -33,7 +33,7 @@ TEST(FetchRows, ThePassThatComputesMost) {
 }
 
 TEST(FetchRows, OnlyLongRowsOfLargeTensors) {
-  EXPECT_EQ(fetching(softmax_graph(100, 1000)), Names{}) << "the second cache holds all of it";
+  EXPECT_EQ(fetching(softmax_graph(100, 1000)), Names{}) << "L2 holds all of it";
   EXPECT_EQ(fetching(softmax_graph(20011, 100)), Names{}) << "the processor sees such rows coming";
   EXPECT_EQ(fetching(softmax_graph(20000, 100)), Names{"e"}) << "eight rows at once are long ones";
   EXPECT_EQ(fetching(softmax_graph(40, 40000)), Names{}) << "a row leaves no room for another";

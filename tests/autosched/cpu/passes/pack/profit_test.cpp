@@ -52,7 +52,7 @@ TEST(OperandRows, ConflictingRowsAreCopiedAlongTheTile) {
   EXPECT_EQ(found(512, 500, 512, 512).conflicting, SIZE_MAX);
 }
 
-// A tile of 6 x 2 vectors waits for the lines of rows that leave the first cache; one of 14 x 2 has
+// A tile of 6 x 2 vectors waits for the lines of rows that leave L1; one of 14 x 2 has
 // twice as many multiply-adds for them, but waits where two start in a cycle. Short reductions keep
 // their rows there, unless these lie on too many pages.
 TEST(PackingProfit, SmallTilesDoNotWaitForLines) {

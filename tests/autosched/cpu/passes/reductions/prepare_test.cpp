@@ -42,7 +42,7 @@ TEST(PrepareReductions, SplitsSumsOfFewTiles) {
   EXPECT_EQ(kernels(9, 64), 1u) << "too short";
 }
 
-// 512 rows of 2048 bytes fall into 32 sets of a second cache of 512 kB: eight lines each stay.
+// 512 rows of 2048 bytes fall into 32 sets of an L2 of 512 kB: eight lines each stay.
 TEST(PrepareReductions, PacksRowsThatTheSecondCacheDoesNotHold) {
   const auto kernels = [](int64_t l2_bytes, int64_t columns) {
     ReductionPlans plans;
