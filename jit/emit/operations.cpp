@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "jit/emit/math/elementary.hpp"
 #include "runtime/expr/error.hpp"
 
 namespace adjit::emit {
@@ -37,59 +38,59 @@ Value* constant_like(Value* v, int64_t value) {
 Value* float_operation(Builder& b, VectorMath& math, Op op, Values v) {
   switch (op) {
     case Op::Neg: return b.CreateFNeg(v[0]);
-    case Op::Abs: return math.abs(v[0]);
-    case Op::Sign: return math.sign(v[0]);
-    case Op::Exp: return math.exp(v[0]);
-    case Op::Exp2: return math.exp2(v[0]);
-    case Op::Expm1: return math.expm1(v[0]);
-    case Op::Log: return math.log(v[0]);
-    case Op::Log2: return math.log2(v[0]);
-    case Op::Log10: return math.log10(v[0]);
-    case Op::Log1p: return math.log1p(v[0]);
-    case Op::Sqrt: return math.sqrt(v[0]);
-    case Op::Rsqrt: return math.rsqrt(v[0]);
-    case Op::Sin: return math.sin(v[0]);
-    case Op::Cos: return math.cos(v[0]);
-    case Op::Tan: return math.tan(v[0]);
-    case Op::Asin: return math.asin(v[0]);
-    case Op::Acos: return math.acos(v[0]);
-    case Op::Atan: return math.atan(v[0]);
-    case Op::Sinh: return math.sinh(v[0]);
-    case Op::Cosh: return math.cosh(v[0]);
-    case Op::Tanh: return math.tanh(v[0]);
-    case Op::Asinh: return math.asinh(v[0]);
-    case Op::Acosh: return math.acosh(v[0]);
-    case Op::Atanh: return math.atanh(v[0]);
-    case Op::Sigmoid: return math.sigmoid(v[0]);
-    case Op::Erf: return math.erf(v[0]);
-    case Op::Erfc: return math.erfc(v[0]);
-    case Op::Erfinv: return math.erfinv(v[0]);
-    case Op::Lgamma: return math.lgamma(v[0]);
-    case Op::Digamma: return math.digamma(v[0]);
-    case Op::Floor: return math.floor(v[0]);
-    case Op::Ceil: return math.ceil(v[0]);
-    case Op::Trunc: return math.trunc(v[0]);
-    case Op::Round: return math.round(v[0]);
-    case Op::IsNan: return math.is_nan(v[0]);
-    case Op::IsInf: return math.is_inf(v[0]);
+    case Op::Abs: return math(emit::fabs, v[0]);
+    case Op::Sign: return math(elementary::sign, v[0]);
+    case Op::Exp: return math(elementary::exp, v[0]);
+    case Op::Exp2: return math(elementary::exp2, v[0]);
+    case Op::Expm1: return math(elementary::expm1, v[0]);
+    case Op::Log: return math(elementary::log, v[0]);
+    case Op::Log2: return math(elementary::log2, v[0]);
+    case Op::Log10: return math(elementary::log10, v[0]);
+    case Op::Log1p: return math(elementary::log1p, v[0]);
+    case Op::Sqrt: return math(elementary::sqrt, v[0]);
+    case Op::Rsqrt: return math(elementary::rsqrt, v[0]);
+    case Op::Sin: return math(elementary::sin, v[0]);
+    case Op::Cos: return math(elementary::cos, v[0]);
+    case Op::Tan: return math(elementary::tan, v[0]);
+    case Op::Asin: return math(elementary::asin, v[0]);
+    case Op::Acos: return math(elementary::acos, v[0]);
+    case Op::Atan: return math(elementary::atan, v[0]);
+    case Op::Sinh: return math(elementary::sinh, v[0]);
+    case Op::Cosh: return math(elementary::cosh, v[0]);
+    case Op::Tanh: return math(elementary::tanh, v[0]);
+    case Op::Asinh: return math(elementary::asinh, v[0]);
+    case Op::Acosh: return math(elementary::acosh, v[0]);
+    case Op::Atanh: return math(elementary::atanh, v[0]);
+    case Op::Sigmoid: return math(elementary::sigmoid, v[0]);
+    case Op::Erf: return math(elementary::erf, v[0]);
+    case Op::Erfc: return math(elementary::erfc, v[0]);
+    case Op::Erfinv: return math(elementary::erfinv, v[0]);
+    case Op::Lgamma: return math(elementary::lgamma, v[0]);
+    case Op::Digamma: return math(elementary::digamma, v[0]);
+    case Op::Floor: return math(elementary::floor, v[0]);
+    case Op::Ceil: return math(elementary::ceil, v[0]);
+    case Op::Trunc: return math(elementary::trunc, v[0]);
+    case Op::Round: return math(elementary::round, v[0]);
+    case Op::IsNan: return math(emit::is_nan, v[0]);
+    case Op::IsInf: return math(elementary::is_inf, v[0]);
     case Op::Add: return b.CreateFAdd(v[0], v[1]);
     case Op::Sub: return b.CreateFSub(v[0], v[1]);
     case Op::Mul: return b.CreateFMul(v[0], v[1]);
     case Op::Div: return b.CreateFDiv(v[0], v[1]);
-    case Op::FloorDiv: return math.floor_div(v[0], v[1]);
-    case Op::Mod: return math.floor_mod(v[0], v[1]);
-    case Op::Fmod: return math.fmod(v[0], v[1]);
-    case Op::Polygamma: return math.polygamma(v[0], v[1]);
-    case Op::Min: return math.minimum(v[0], v[1]);
-    case Op::Max: return math.maximum(v[0], v[1]);
-    case Op::Pow: return math.pow(v[0], v[1]);
-    case Op::Atan2: return math.atan2(v[0], v[1]);
-    case Op::Hypot: return math.hypot(v[0], v[1]);
+    case Op::FloorDiv: return math(elementary::floor_div, v[0], v[1]);
+    case Op::Mod: return math(elementary::floor_mod, v[0], v[1]);
+    case Op::Fmod: return math(elementary::fmod, v[0], v[1]);
+    case Op::Polygamma: return math(elementary::polygamma, v[0], v[1]);
+    case Op::Min: return math(elementary::minimum, v[0], v[1]);
+    case Op::Max: return math(elementary::maximum, v[0], v[1]);
+    case Op::Pow: return math(elementary::pow, v[0], v[1]);
+    case Op::Atan2: return math(elementary::atan2, v[0], v[1]);
+    case Op::Hypot: return math(elementary::hypot, v[0], v[1]);
     case Op::Eq: return b.CreateFCmpOEQ(v[0], v[1]);
     case Op::Ne: return b.CreateFCmpUNE(v[0], v[1]);
     case Op::Lt: return b.CreateFCmpOLT(v[0], v[1]);
     case Op::Le: return b.CreateFCmpOLE(v[0], v[1]);
-    case Op::Fma: return math.multiply_add(v[0], v[1], v[2]);
+    case Op::Fma: return math(emit::multiply_add, v[0], v[1], v[2]);
     default: break;
   }
   throw Error(ErrorCode::Compile,

@@ -256,7 +256,7 @@ Partial ReductionEmitter::with_products(const Partial& accumulator, const Point&
     }
     Value* right = value_of(pool.operand(body, 1), point);
     Value* left = value_of(pool.operand(body, 0), point);
-    sums.push_back(nest_.kernel.math.multiply_add(left, right, accumulator[k]));
+    sums.push_back(nest_.kernel.math(emit::multiply_add, left, right, accumulator[k]));
   }
   return sums;
 }

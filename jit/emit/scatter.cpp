@@ -106,7 +106,7 @@ std::optional<Value*> ScatterEmitter::with_product(const Point& point, Value* be
     return std::nullopt;
   const auto factor = [&](size_t k) { return nest_.splats(body_(pool.operand(body, k), point)); };
   Value* right = factor(1);
-  return nest_.kernel.math.multiply_add(factor(0), right, before);
+  return nest_.kernel.math(emit::multiply_add, factor(0), right, before);
 }
 
 void ScatterEmitter::combine_at(const Point& point, const Written& written) {

@@ -42,7 +42,23 @@ Floats pow(Floats x, Floats y);
 /// half a unit of the result: kept, it is added to first order.
 Floats log_of_sum(Pair x, Floats k, bool keep_rest = false);
 
+// exact_operations.cpp: exact, or correctly rounded, but for rsqrt, an exact division by a root.
+Floats sqrt(Floats x);
+Floats rsqrt(Floats x);
+Floats floor(Floats x);
+Floats ceil(Floats x);
+Floats trunc(Floats x);
+Floats round(Floats x);  // half to even
+Floats sign(Floats x);   // -1, 0, 1; NaN for NaN
+Mask is_inf(Floats x);
+/// NaN if an operand is; of two equal operands the first (which matters for -0 and 0).
+Floats minimum(Floats a, Floats b);
+Floats maximum(Floats a, Floats b);
+/// Whether it is known when the code is made, the same in all lanes, and no NaN.
+bool is_constant_number(Floats x);
+
 // roots.cpp
+Floats hypot(Floats a, Floats b);
 /// An exponent in quarters, where it is a constant that square roots reach: -7 .. 7 but for
 /// multiples of 4.
 std::optional<int> quarters_of(Floats y);
@@ -81,8 +97,12 @@ Divisor divisor(Floats d);
 Floats divided(Floats scaled, Floats magnitude, Floats reciprocal);
 
 // remainders.cpp
+/// floor(x / y), exact below 2^24 (double: 2^53) and rounded to nearest beyond; NaN where x is
+/// infinite and y is not 0.
 Floats floor_div(Floats x, Floats y);
+/// x - y floor(x / y): exact, then rounded once, with the sign of y (a zero has it, too).
 Floats floor_mod(Floats x, Floats y);
+/// x - y trunc(x / y): exact, with the sign of x.
 Floats fmod(Floats x, Floats y);
 
 // library_calls.cpp
@@ -90,5 +110,9 @@ Floats fmod(Floats x, Floats y);
 /// the stack.
 Floats library_call(const char* name, Floats x);
 Floats library_call(const char* name, Floats x, Floats y);
+Floats erfinv(Floats x);
+Floats lgamma(Floats x);
+Floats digamma(Floats x);
+Floats polygamma(Floats order, Floats x);
 
 }  // namespace adjit::emit::elementary

@@ -22,8 +22,6 @@ Floats half_exp(Floats a) {
   return exp_times({select(a > largest, largest, a), a.constant(0)}, a.constant(0.5));
 }
 
-Floats sqrt(Floats x) { return x.intrinsic(llvm::Intrinsic::sqrt); }
-
 }  // namespace
 
 // Past the polynomial 1 - 2 / (e^2a + 1). In double both branches share the division.

@@ -244,8 +244,8 @@ Floats pow(Floats x, Floats y) {
   result = select(a == 1, 1, result);
   // Negative bases need an integer exponent, which decides the sign.
   const Floats half = y * 0.5;
-  const Mask integer = y.intrinsic(llvm::Intrinsic::trunc) == y;
-  const Mask odd = integer & (half.intrinsic(llvm::Intrinsic::trunc) != half);
+  const Mask integer = trunc(y) == y;
+  const Mask odd = integer & (trunc(half) != half);
   result = select(odd & sign_bit(x), -result, result);
   result = select((x < 0) & (a < infinite) & !integer, x.nan(), result);
   result = select(is_nan(x), x, result);  // the split into k and m loses it

@@ -57,7 +57,7 @@ struct Division {
   Floats left;  // x - whole y; negative where whole is too large
 };
 Division divide(const Operands& o) {
-  const Floats ratio = o.x / o.y, whole = ratio.intrinsic(llvm::Intrinsic::floor);
+  const Floats ratio = o.x / o.y, whole = floor(ratio);
   return {ratio, whole, fused(-whole, o.y, o.x)};
 }
 

@@ -1,4 +1,4 @@
-// jit/emit/math/roots.cpp -- powers whose exponents are quarters, by square roots.
+// jit/emit/math/roots.cpp -- lengths, and powers whose exponents are quarters, by square roots.
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <algorithm>
@@ -75,13 +75,28 @@ Floats quarter_power(Floats x, int quarters) {
   const int count = quarters < 0 ? -quarters : quarters;
   if (quarters < 0 && !x.is_double() && x.context().features.avx512f)
     return reciprocal_power(base, count);
-  const Floats root = base.intrinsic(llvm::Intrinsic::sqrt);
-  Floats result = count % 2 == 0 ? root : root.intrinsic(llvm::Intrinsic::sqrt);
+  const Floats root = sqrt(base);
+  Floats result = count % 2 == 0 ? root : sqrt(root);
   if (count % 4 == 3) result = root * result;
   if (quarters > 4) result = base * result;
   if (quarters < 0) result = x.constant(1) / result;
   // Divided twice: the product of the divisors would leave the range before the result does.
   return quarters < -4 ? result / base : result;
+}
+
+// Squares stay among the normal numbers: of what is far from 1 they are scaled ones.
+Floats hypot(Floats a, Floats b) {
+  const Floats x = fabs(a), y = fabs(b);
+  const double far = x.is_double() ? 0x1p500 : 0x1p60, power = x.is_double() ? 0x1p600 : 0x1p90;
+  const Floats size = select(x < y, y, x);
+  const Floats scale =
+      select(size < 1 / far, power, select(size > far, x.constant(1 / power), 1.0));
+  const Floats back = select(size < 1 / far, 1 / power, select(size > far, x.constant(power), 1.0));
+  const Floats p = x * scale, q = y * scale;
+  const Floats sum = multiply_add(p, p, q * q);
+  const Floats length = sqrt(sum) * back;
+  const Mask infinite = (x == x.infinity()) | (y == y.infinity());
+  return select(infinite, x.infinity(), length);
 }
 
 }  // namespace adjit::emit::elementary

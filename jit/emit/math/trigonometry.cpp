@@ -186,7 +186,7 @@ ArcSine arc_sine(Floats x) {
   const Floats a = fabs(x);
   const Mask direct = a <= 0.5;
   const Floats z = select(direct, a * a, (1 - a) * 0.5);
-  const Floats t = select(direct, a, z.intrinsic(llvm::Intrinsic::sqrt));
+  const Floats t = select(direct, a, sqrt(z));
   return {direct, t, asin_tail(t, z)};
 }
 

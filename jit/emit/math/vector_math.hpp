@@ -17,10 +17,10 @@ namespace adjit::emit {
 /// No fast-math flags are used or needed. NaN gives NaN; infinities and signed zeros, as arguments
 /// and as results, follow C's Annex F, and so do subnormal numbers unless the mode flushes them
 /// (jit/cpu/float_mode.hpp). The builder stays in its basic block.
-/// sin, cos and tan become calls of functions that this class adds to the module, because they
+/// sin, cos and tan become calls of functions that they add to the module, because they
 /// branch (outlined.hpp): arguments beyond 2^15 (float) or 2^30 (double) are left to the C library.
-/// So do fmod and floor_mod, for quotients from 2^24 (double: 2^53) on. Functions
-/// marked "library" have no polynomial: they store the vector, call
+/// So do fmod and floor_mod, for quotients from 2^24 (double: 2^53) on. The functions of
+/// library_calls.cpp have no polynomial: they store the vector, call
 /// `adjit_math_<name>_f32|f64(values, count)` of our own table (jit/cpu/math_symbols.hpp) and load
 /// it back.
 ///
@@ -69,59 +69,16 @@ class VectorMath {
 
   const TargetFeatures& features() const { return features_; }
 
-  // Exponentials and logarithms.
-  llvm::Value* exp(llvm::Value* x);
-  llvm::Value* exp2(llvm::Value* x);
-  llvm::Value* expm1(llvm::Value* x);
-  llvm::Value* log(llvm::Value* x);
-  llvm::Value* log2(llvm::Value* x);
-  llvm::Value* log10(llvm::Value* x);
-  llvm::Value* log1p(llvm::Value* x);
-  llvm::Value* pow(llvm::Value* x, llvm::Value* y);
-  llvm::Value* sigmoid(llvm::Value* x);
+  /// A formula of elementary.hpp, or of the operators on lanes.
+  using Unary = Floats (*)(Floats);
+  using Binary = Floats (*)(Floats, Floats);
+  using Ternary = Floats (*)(Floats, Floats, Floats);
+  using Test = Mask (*)(Floats);  // gives i1
+  llvm::Value* operator()(Unary formula, llvm::Value* x);
+  llvm::Value* operator()(Test formula, llvm::Value* x);
+  llvm::Value* operator()(Binary formula, llvm::Value* a, llvm::Value* b);
+  llvm::Value* operator()(Ternary formula, llvm::Value* a, llvm::Value* b, llvm::Value* c);
 
-  // Roots: square root is correctly rounded, its reciprocal is an exact division by it.
-  llvm::Value* sqrt(llvm::Value* x);
-  llvm::Value* rsqrt(llvm::Value* x);
-
-  // Trigonometry.
-  llvm::Value* sin(llvm::Value* x);
-  llvm::Value* cos(llvm::Value* x);
-  llvm::Value* tan(llvm::Value* x);
-  llvm::Value* asin(llvm::Value* x);
-  llvm::Value* acos(llvm::Value* x);
-  llvm::Value* atan(llvm::Value* x);
-  llvm::Value* atan2(llvm::Value* y, llvm::Value* x);
-  llvm::Value* hypot(llvm::Value* x, llvm::Value* y);
-
-  // Hyperbolic functions.
-  llvm::Value* sinh(llvm::Value* x);
-  llvm::Value* cosh(llvm::Value* x);
-  llvm::Value* tanh(llvm::Value* x);
-  llvm::Value* asinh(llvm::Value* x);
-  llvm::Value* acosh(llvm::Value* x);
-  llvm::Value* atanh(llvm::Value* x);
-
-  // Error functions and gamma functions.
-  llvm::Value* erf(llvm::Value* x);
-  llvm::Value* erfc(llvm::Value* x);
-  llvm::Value* erfinv(llvm::Value* x);                         // library
-  llvm::Value* lgamma(llvm::Value* x);                         // library
-  llvm::Value* digamma(llvm::Value* x);                        // library
-  llvm::Value* polygamma(llvm::Value* order, llvm::Value* x);  // library
-
-  // Exact operations.
-  llvm::Value* floor(llvm::Value* x);
-  llvm::Value* ceil(llvm::Value* x);
-  llvm::Value* trunc(llvm::Value* x);
-  llvm::Value* round(llvm::Value* x);  // half to even
-  llvm::Value* abs(llvm::Value* x);
-  llvm::Value* sign(llvm::Value* x);                                 // -1, 0, 1; NaN for NaN
-  llvm::Value* is_nan(llvm::Value* x);                               // i1
-  llvm::Value* is_inf(llvm::Value* x);                               // i1
-  llvm::Value* fma(llvm::Value* a, llvm::Value* b, llvm::Value* c);  // rounds once
-  /// a * b + c by one instruction where there is FMA, else rounded twice.
-  llvm::Value* multiply_add(llvm::Value* a, llvm::Value* b, llvm::Value* c);
   /// What many numerators are divided by, made ready once: multiples of it and its reciprocal.
   struct Divisor {
     llvm::Value* scale;  // of numerators: a power of two with the divisor's sign; null: 1
@@ -135,16 +92,6 @@ class VectorMath {
   /// (float) or 2^-967 (double) it is within 1.5 units, and the largest finite quotient may be
   /// infinite.
   llvm::Value* divided(llvm::Value* x, const Divisor& divisor);
-  /// NaN if an operand is; of two equal operands the first (which matters for -0 and 0).
-  llvm::Value* minimum(llvm::Value* a, llvm::Value* b);
-  llvm::Value* maximum(llvm::Value* a, llvm::Value* b);
-  /// a - b trunc(a / b): exact, with the sign of a.
-  llvm::Value* fmod(llvm::Value* a, llvm::Value* b);
-  /// a - b floor(a / b): exact, then rounded once, with the sign of b (a zero has it, too).
-  llvm::Value* floor_mod(llvm::Value* a, llvm::Value* b);
-  /// floor(a / b), exact below 2^24 (double: 2^53) and rounded to nearest beyond; NaN where a is
-  /// infinite and b is not 0.
-  llvm::Value* floor_div(llvm::Value* a, llvm::Value* b);
 
   // Half types lie in memory as i16. Widening is exact; narrowing rounds to nearest, half to even,
   // and keeps NaN.
@@ -154,11 +101,6 @@ class VectorMath {
   llvm::Value* truncate_bfloat(llvm::Value* value);  // the same
 
  private:
-  using Unary = Floats (*)(Floats);
-  using Binary = Floats (*)(Floats, Floats);
-  llvm::Value* apply(Unary function, llvm::Value* x);
-  llvm::Value* apply(Binary function, llvm::Value* a, llvm::Value* b);
-
   TargetFeatures features_;
   LaneContext context_;
 };

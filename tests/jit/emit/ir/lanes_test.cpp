@@ -264,7 +264,7 @@ void expect_fused(int exponents) {
   for (const char* target : {"x86-64-v2", "x86-64-v3"}) {
     const CompiledFunction f(element_of<T>(), element_of<T>(), 3,
                              [](llvm::IRBuilder<>&, VectorMath& math, std::span<llvm::Value*> v) {
-                               return math.fma(v[0], v[1], v[2]);
+                               return math(emit::fused, v[0], v[1], v[2]);
                              },
                              {.lanes = 8, .target = target});
     std::vector<T> result(x[0].size());

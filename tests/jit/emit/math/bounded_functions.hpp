@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "jit/emit/math/elementary.hpp"
 #include "jit/emit/math/vector_math.hpp"
 #include "tests/jit/emit/compiled_function.hpp"
 #include "tests/jit/emit/function_samples.hpp"
@@ -17,7 +18,7 @@ namespace adjit::testing {
 /// last place.
 struct UnaryFunction {
   const char* name;
-  llvm::Value* (VectorMath::*emit)(llvm::Value*);
+  VectorMath::Unary formula;
   double (*reference_f32)(double);
   long double (*reference_f64)(long double);
   double bound_f32, bound_f64;
@@ -25,7 +26,7 @@ struct UnaryFunction {
 };
 
 /// Name, function and references of one that the C library has.
-#define ADJIT_C_FUNCTION(name) #name, &VectorMath::name, ::name, ::name##l
+#define ADJIT_C_FUNCTION(name) #name, emit::elementary::name, ::name, ::name##l
 
 class UnaryFunctions : public ::testing::TestWithParam<UnaryFunction> {};
 
@@ -35,11 +36,11 @@ inline std::string name_of_function(const ::testing::TestParamInfo<UnaryFunction
 
 /// The function of two operands is within its bound of the reference on a target.
 template <class T, class W>
-void expect_binary_within(llvm::Value* (VectorMath::*function)(llvm::Value*, llvm::Value*),
-                          W (*reference)(W, W), double bound, const char* target = "") {
+void expect_binary_within(VectorMath::Binary formula, W (*reference)(W, W), double bound,
+                          const char* target = "") {
   const CompiledFunction f(element_of<T>(), element_of<T>(), 2,
                            [=](llvm::IRBuilder<>&, VectorMath& math, std::span<llvm::Value*> v) {
-                             return (math.*function)(v[0], v[1]);
+                             return math(formula, v[0], v[1]);
                            },
                            {.lanes = 64 / sizeof(T), .target = target});
   for (double scale : {4.0, 100.0}) {

@@ -21,7 +21,8 @@ const UnaryFunction kExponentials[] = {
     {ADJIT_C_FUNCTION(exp), 1.0, 1.0, -700, 700},
     {ADJIT_C_FUNCTION(exp2), 1.0, 1.0, -1000, 1000},
     {ADJIT_C_FUNCTION(expm1), 1.5, 1.8, -40, 40},
-    {"sigmoid", &VectorMath::sigmoid, sigmoid<double>, sigmoid<long double>, 2.5, 1.5, -700, 40},
+    {"sigmoid", emit::elementary::sigmoid, sigmoid<double>, sigmoid<long double>, 2.5, 1.5, -700,
+     40},
 };
 INSTANTIATE_TEST_SUITE_P(Exponentials, UnaryFunctions, ::testing::ValuesIn(kExponentials),
                          name_of_function);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "jit/cpu/float_mode.hpp"
+#include "jit/emit/math/elementary.hpp"
 #include "runtime/expr/floored_division.hpp"
 #include "tests/jit/emit/compiled_function.hpp"
 #include "tests/jit/emit/function_samples.hpp"
@@ -17,7 +18,7 @@
 namespace adjit::testing {
 namespace {
 
-using Binary = llvm::Value* (VectorMath::*)(llvm::Value*, llvm::Value*);
+using Binary = VectorMath::Binary;
 const std::string kTargets[] = {"native", "x86-64-v3", "x86-64-v2"};
 
 template <class T>
@@ -26,7 +27,7 @@ CompiledFunction compiled_binary(Binary function, const std::string& target, siz
           element_of<T>(),
           2,
           [=](llvm::IRBuilder<>&, VectorMath& math, std::span<llvm::Value*> v) {
-            return (math.*function)(v[0], v[1]);
+            return math(function, v[0], v[1]);
           },
           {.lanes = static_cast<unsigned>(lanes), .target = target}};
 }
@@ -83,9 +84,9 @@ void expect_exact(const std::string& type) {
         expect_same<T>(got, operands.x, operands.y, right,
                        name + (" of " + type + " on ") + target);
       };
-      check(&VectorMath::floor_mod, floored_rest<T>, "remainder");
-      check(&VectorMath::floor_div, floored_quotient<T>, "floor_divide");
-      check(&VectorMath::fmod, truncated_rest<T>, "fmod");
+      check(emit::elementary::floor_mod, floored_rest<T>, "remainder");
+      check(emit::elementary::floor_div, floored_quotient<T>, "floor_divide");
+      check(emit::elementary::fmod, truncated_rest<T>, "fmod");
     }
 }
 
@@ -98,8 +99,8 @@ TEST(Remainders, WhereSubnormalNumbersAreZeros) {
       b{1e38F, 1e38F, -1e38F, 1e38F, -1e38F, -2, 1e19F};
   for (const std::string& target : kTargets)
     for (const FloatMode mode : {FloatMode::KeepSubnormals, FloatMode::FlushSubnormals}) {
-      const auto quotient = compiled_binary<float>(&VectorMath::floor_div, target, 4),
-                 rest = compiled_binary<float>(&VectorMath::floor_mod, target, 4);
+      const auto quotient = compiled_binary<float>(emit::elementary::floor_div, target, 4),
+                 rest = compiled_binary<float>(emit::elementary::floor_mod, target, 4);
       std::vector<float> quotients, rests;
       {
         const FloatModeScope scope(mode);

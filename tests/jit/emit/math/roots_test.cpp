@@ -1,4 +1,5 @@
-// tests/jit/emit/math/roots_test.cpp -- powers of quarters against the C library's in a wider type.
+// tests/jit/emit/math/roots_test.cpp -- lengths and powers of quarters against the C library's in a
+// wider type.
 #include "jit/emit/math/vector_math.hpp"
 
 #include <gtest/gtest.h>
@@ -8,6 +9,7 @@
 
 #include "tests/jit/emit/compiled_function.hpp"
 #include "tests/jit/emit/function_samples.hpp"
+#include "tests/jit/emit/math/bounded_functions.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {
@@ -19,8 +21,8 @@ template <class T, class W>
 void expect_power_within(double exponent, double bound) {
   const CompiledFunction f(element_of<T>(), element_of<T>(), 1,
                            [=](llvm::IRBuilder<>&, VectorMath& math, std::span<Value*> v) {
-                             return math.pow(v[0],
-                                             llvm::ConstantFP::get(v[0]->getType(), exponent));
+                             return math(emit::elementary::pow, v[0],
+                                         llvm::ConstantFP::get(v[0]->getType(), exponent));
                            },
                            {.lanes = 64 / sizeof(T)});
   for (double scale : {4.0, 1e30}) {
@@ -49,8 +51,8 @@ TEST(Roots, PowersOfQuartersHaveTheSameBitsInAnyNumberOfLanes) {
     const auto powers = [&](unsigned lanes) {
       return CompiledFunction(Element::F32, Element::F32, 1,
                               [=](llvm::IRBuilder<>&, VectorMath& math, std::span<Value*> v) {
-                                return math.pow(v[0],
-                                                llvm::ConstantFP::get(v[0]->getType(), exponent));
+                                return math(emit::elementary::pow, v[0],
+                                            llvm::ConstantFP::get(v[0]->getType(), exponent));
                               },
                               {.lanes = lanes})
           .map<float>(x);
@@ -62,6 +64,13 @@ TEST(Roots, PowersOfQuartersHaveTheSameBitsInAnyNumberOfLanes) {
         ASSERT_EQ(std::bit_cast<uint32_t>(got[k]) << 1, std::bit_cast<uint32_t>(scalars[k]) << 1)
             << x[k] << "^" << exponent << " in " << lanes << " lanes";
     }
+  }
+}
+
+TEST(Roots, LengthsOfTheWholeRange) {
+  for (const char* target : {"native", "x86-64-v2"}) {
+    expect_binary_within<float, double>(emit::elementary::hypot, ::hypot, 1.5, target);
+    expect_binary_within<double, long double>(emit::elementary::hypot, ::hypotl, 1.5, target);
   }
 }
 

@@ -88,17 +88,17 @@ struct Worst {
 template <class T>
 void expect_bounds(const std::vector<T>& x, const std::string& target, double sines,
                    double tangents) {
-  using Function = llvm::Value* (VectorMath::*)(llvm::Value*);
+  using Function = VectorMath::Unary;
   const auto run = [&](Function function) {
     const CompiledFunction f(element_of<T>(), element_of<T>(), 1,
                              [=](llvm::IRBuilder<>&, VectorMath& math, std::span<llvm::Value*> v) {
-                               return (math.*function)(v[0]);
+                               return math(function, v[0]);
                              },
                              {.lanes = 32 / sizeof(T), .target = target});
     return f.map<T>(x);
   };
-  const std::vector<T> sine = run(&VectorMath::sin), cosine = run(&VectorMath::cos),
-                       tangent = run(&VectorMath::tan);
+  const std::vector<T> sine = run(emit::elementary::sin), cosine = run(emit::elementary::cos),
+                       tangent = run(emit::elementary::tan);
   Worst worst[3];
   for (size_t k = 0; k < x.size(); ++k) {
     const auto at = static_cast<double>(x[k]);
@@ -161,7 +161,7 @@ TEST(Trigonometry, HugeArgumentsAreExactlyReduced) {
   const std::vector<double> x{1e10, 0x1p60, 1e22, -1e300, std::numeric_limits<double>::max(), 3.0};
   const CompiledFunction sine(Element::F64, Element::F64, 1,
                               [](llvm::IRBuilder<>&, VectorMath& math, std::span<llvm::Value*> v) {
-                                return math.sin(v[0]);
+                                return math(emit::elementary::sin, v[0]);
                               },
                               {.lanes = 2});
   const std::vector<double> y = sine.map<double>(x);
@@ -171,8 +171,8 @@ TEST(Trigonometry, HugeArgumentsAreExactlyReduced) {
 TEST(Trigonometry, SineAndCosineShareTheirReduction) {
   const CompiledFunction f(element_of<float>(), element_of<float>(), 1,
                            [](llvm::IRBuilder<>& b, VectorMath& math, std::span<llvm::Value*> v) {
-                             llvm::Value* sine = math.sin(v[0]);
-                             llvm::Value* cosine = math.cos(v[0]);
+                             llvm::Value* sine = math(emit::elementary::sin, v[0]);
+                             llvm::Value* cosine = math(emit::elementary::cos, v[0]);
                              size_t calls = 0;
                              for (const llvm::User* user : v[0]->users())
                                calls += llvm::isa<llvm::CallInst>(user);
@@ -187,8 +187,8 @@ TEST(Trigonometry, SineAndCosineShareTheirReduction) {
 }
 
 TEST(Trigonometry, ArcTangentOfTwoKnowsItsQuadrant) {
-  expect_binary_within<float, double>(&VectorMath::atan2, ::atan2, 2.0);
-  expect_binary_within<double, long double>(&VectorMath::atan2, ::atan2l, 2.0);
+  expect_binary_within<float, double>(emit::elementary::atan2, ::atan2, 2.0);
+  expect_binary_within<double, long double>(emit::elementary::atan2, ::atan2l, 2.0);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // tests/jit/emit/math/vector_math_test.cpp -- what is asked of every function that a test of this
-// folder lists, roots, roundings, comparisons.
+// folder lists.
 #include "jit/emit/math/vector_math.hpp"
 
 #include <gtest/gtest.h>
@@ -26,31 +26,15 @@ using llvm::Value;
 using Limits32 = std::numeric_limits<float>;
 using Limits64 = std::numeric_limits<double>;
 
-template <class T>
-T rsqrt(T x) {
-  return 1 / std::sqrt(x);
-}
-
-const UnaryFunction kRootsAndRoundings[] = {
-    {"rsqrt", &VectorMath::rsqrt, rsqrt<double>, rsqrt<long double>, 1.5, 1.5, 0, 4},
-    {ADJIT_C_FUNCTION(sqrt), 0.5, 0.5, 0, 4},
-    {ADJIT_C_FUNCTION(floor), 0, 0, -10, 10},
-    {ADJIT_C_FUNCTION(ceil), 0, 0, -10, 10},
-    {ADJIT_C_FUNCTION(trunc), 0, 0, -10, 10},
-    {"round", &VectorMath::round, ::rint, ::rintl, 0, 0, -10, 10},
-    {"abs", &VectorMath::abs, ::fabs, ::fabsl, 0, 0, -10, 10},
-};
-
-Emit emitted(Value* (VectorMath::*function)(Value*)) {
+Emit emitted(VectorMath::Unary formula) {
   return [=](llvm::IRBuilder<>&, VectorMath& math, std::span<Value*> x) {
-    return (math.*function)(x[0]);
+    return math(formula, x[0]);
   };
 }
 
 template <class T>
-CompiledFunction compiled(Value* (VectorMath::*function)(Value*),
-                          const CompileOptions& options = {}) {
-  return {element_of<T>(), element_of<T>(), 1, emitted(function), options};
+CompiledFunction compiled(VectorMath::Unary formula, const CompileOptions& options = {}) {
+  return {element_of<T>(), element_of<T>(), 1, emitted(formula), options};
 }
 
 /// All exponents and signs evenly.
@@ -101,20 +85,20 @@ double without_fma(double bound) { return bound == 0 || bound == 0.5 ? bound : b
 TEST_P(UnaryFunctions, FloatIsWithinItsBound) {
   const UnaryFunction& f = GetParam();
   for (const char* target : {"native", "x86-64-v3"})
-    expect_within(compiled<float>(f.emit, {.target = target}), sampled_floats(), f.reference_f32,
+    expect_within(compiled<float>(f.formula, {.target = target}), sampled_floats(), f.reference_f32,
                   f.bound_f32, f.name);
-  expect_within(compiled<float>(f.emit, {.target = "x86-64-v2"}), sampled_floats(), f.reference_f32,
-                without_fma(f.bound_f32), f.name);
+  expect_within(compiled<float>(f.formula, {.target = "x86-64-v2"}), sampled_floats(),
+                f.reference_f32, without_fma(f.bound_f32), f.name);
 }
 
 TEST_P(UnaryFunctions, DoubleIsWithinItsBound) {
   const UnaryFunction& f = GetParam();
   const std::vector<double> x = sampled_doubles(f.low, f.high);
   for (const char* target : {"native", "x86-64-v3"})
-    expect_within(compiled<double>(f.emit, {.lanes = 8, .target = target}), x, f.reference_f64,
+    expect_within(compiled<double>(f.formula, {.lanes = 8, .target = target}), x, f.reference_f64,
                   f.bound_f64, f.name);
-  expect_within(compiled<double>(f.emit, {.lanes = 8, .target = "x86-64-v2"}), x, f.reference_f64,
-                without_fma(f.bound_f64), f.name);
+  expect_within(compiled<double>(f.formula, {.lanes = 8, .target = "x86-64-v2"}), x,
+                f.reference_f64, without_fma(f.bound_f64), f.name);
 }
 
 /// A thousand neighbours on both sides of each number.
@@ -137,9 +121,9 @@ TEST_P(UnaryFunctions, BoundsHoldAtTheHardestArguments) {
     for (const char* target : {"native", "x86-64-v3", "x86-64-v2"}) {
       const bool fma = target != std::string_view("x86-64-v2");
       const auto bound = [&](double b) { return fma ? b : without_fma(b); };
-      expect_within(compiled<float>(f.emit, {.target = target}), neighbourhoods(hardest.narrow),
+      expect_within(compiled<float>(f.formula, {.target = target}), neighbourhoods(hardest.narrow),
                     f.reference_f32, bound(f.bound_f32), f.name);
-      expect_within(compiled<double>(f.emit, {.lanes = 8, .target = target}),
+      expect_within(compiled<double>(f.formula, {.lanes = 8, .target = target}),
                     neighbourhoods(hardest.wide), f.reference_f64, bound(f.bound_f64), f.name);
     }
   }
@@ -174,9 +158,9 @@ TEST_P(UnaryFunctions, WithoutSubnormalNumbers) {
   for (const char* target : {"native", "x86-64-v3", "x86-64-v2"}) {
     const bool fma = target != std::string_view("x86-64-v2");
     const auto bound = [&](double b) { return fma ? b : without_fma(b); };
-    expect_within_without_subnormals(compiled<float>(f.emit, {.target = target}), sampled_floats(),
-                                     f.reference_f32, bound(f.bound_f32), f.name);
-    expect_within_without_subnormals(compiled<double>(f.emit, {.lanes = 8, .target = target}), x,
+    expect_within_without_subnormals(compiled<float>(f.formula, {.target = target}),
+                                     sampled_floats(), f.reference_f32, bound(f.bound_f32), f.name);
+    expect_within_without_subnormals(compiled<double>(f.formula, {.lanes = 8, .target = target}), x,
                                      f.reference_f64, bound(f.bound_f64), f.name);
   }
 }
@@ -185,9 +169,9 @@ TEST_P(UnaryFunctions, WithoutSubnormalNumbers) {
 template <class T>
 void expect_same_bits(const UnaryFunction& f, const std::vector<T>& x) {
   const std::vector<T> expected =
-      compiled<T>(f.emit, {.lanes = 0, .level = CodegenLevel::Less}).template map<T>(x);
+      compiled<T>(f.formula, {.lanes = 0, .level = CodegenLevel::Less}).template map<T>(x);
   for (unsigned lanes : {1u, 2u, 3u, 4u, 8u, 16u, 32u, 64u}) {
-    const std::vector<T> got = compiled<T>(f.emit, {.lanes = lanes}).template map<T>(x);
+    const std::vector<T> got = compiled<T>(f.formula, {.lanes = lanes}).template map<T>(x);
     for (size_t k = 0; k < x.size(); ++k) {
       if (std::isnan(expected[k]) && std::isnan(got[k])) continue;
       ASSERT_TRUE(expected[k] == got[k] && std::signbit(expected[k]) == std::signbit(got[k]))
@@ -211,72 +195,12 @@ TEST_P(UnaryFunctions, NumberOfLanesChangesNoBit) {
   expect_same_bits(f, wide);
 }
 
-INSTANTIATE_TEST_SUITE_P(VectorMath, UnaryFunctions, ::testing::ValuesIn(kRootsAndRoundings),
-                         name_of_function);
-
-TEST(VectorMath, LengthsOfTheWholeRange) {
-  for (const char* target : {"native", "x86-64-v2"}) {
-    expect_binary_within<float, double>(&VectorMath::hypot, ::hypot, 1.5, target);
-    expect_binary_within<double, long double>(&VectorMath::hypot, ::hypotl, 1.5, target);
-  }
-}
-
-double least(double a, double b) { return std::isnan(a) ? a : std::isnan(b) ? b : b < a ? b : a; }
-double greatest(double a, double b) {
-  return std::isnan(a) ? a : std::isnan(b) ? b : a < b ? b : a;
-}
-
-TEST(VectorMath, MinimumAndMaximumPropagateNaNAndKeepTheFirstOfEquals) {
-  expect_binary_within<float, double>(&VectorMath::minimum, least, 0);
-  expect_binary_within<float, double>(&VectorMath::maximum, greatest, 0);
-}
-
-TEST(VectorMath, MaximumWithAConstantIsStillThat) {
-  const CompiledFunction second(
-      Element::F32, Element::F32, 1, [](llvm::IRBuilder<>&, VectorMath& m, std::span<Value*> v) {
-        return m.maximum(v[0], llvm::ConstantFP::get(v[0]->getType(), 0.0));
-      });
-  const CompiledFunction first(
-      Element::F32, Element::F32, 1, [](llvm::IRBuilder<>&, VectorMath& m, std::span<Value*> v) {
-        return m.minimum(llvm::ConstantFP::get(v[0]->getType(), 0.0), v[0]);
-      });
-  const std::vector<float> x = special_values<float>();
-  const std::vector<float> a = second.map<float>(x), b = first.map<float>(x);
-  for (size_t k = 0; k < x.size(); ++k) {
-    EXPECT_EQ(ulps(a[k], greatest(static_cast<double>(x[k]), 0.0)), 0) << x[k];
-    EXPECT_EQ(ulps(b[k], least(0.0, static_cast<double>(x[k]))), 0) << x[k];
-  }
-}
-
-TEST(VectorMath, SignIsMinusOneZeroOneOrNaN) {
-  const std::vector<double> x{-0.0, 0.0, -3, Limits64::denorm_min(), Limits64::infinity()};
-  const std::vector<double> expected{0, 0, -1, 1, 1};
-  const CompiledFunction f = compiled<double>(&VectorMath::sign, {.lanes = 8});
-  EXPECT_EQ(f.map<double>(x), expected);
-  EXPECT_FALSE(std::signbit(f.map<double>(x)[0]));
-  EXPECT_TRUE(std::isnan(f.map<double>(std::vector<double>{Limits64::quiet_NaN()})[0]));
-}
-
-TEST(VectorMath, TestsOfClass) {
-  const auto as_number = [](Value* (VectorMath::*test)(Value*)) {
-    return CompiledFunction(Element::F32, Element::F32, 1,
-                            [=](llvm::IRBuilder<>& b, VectorMath& m, std::span<Value*> v) {
-                              return b.CreateUIToFP((m.*test)(v[0]), v[0]->getType());
-                            });
-  };
-  const float inf = Limits32::infinity(), nan = Limits32::quiet_NaN();
-  const std::vector<float> x{0, 1, -inf, inf, nan, -nan, Limits32::max()};
-  EXPECT_EQ(as_number(&VectorMath::is_nan).map<float>(x),
-            (std::vector<float>{0, 0, 0, 0, 1, 1, 0}));
-  EXPECT_EQ(as_number(&VectorMath::is_inf).map<float>(x),
-            (std::vector<float>{0, 0, 1, 1, 0, 0, 0}));
-}
-
 TEST(VectorMath, FmaRoundsOnceOnEveryTarget) {
   for (const char* target : {"native", "x86-64-v2"}) {
     const CompiledFunction f(Element::F64, Element::F64, 2,
                              [](llvm::IRBuilder<>& b, VectorMath& m, std::span<Value*> v) {
-                               return m.fma(v[0], v[1], b.CreateFNeg(b.CreateFMul(v[0], v[1])));
+                               return m(emit::fused, v[0], v[1],
+                                        b.CreateFNeg(b.CreateFMul(v[0], v[1])));
                              },
                              {.lanes = 4, .target = target});
     const std::vector<double> x{1 + 0x1p-30, 3}, y{1 + 0x1p-29, 5};
