@@ -15,7 +15,6 @@ namespace adjit::testing {
 namespace {
 
 using emit::BodyNode;
-using emit::BodyShape;
 using emit::Making;
 
 ShapedBody of_body(const std::string& body, bool in_lanes = true) {
