@@ -47,7 +47,7 @@ std::vector<T> values(uint64_t seed, size_t count = 400) {
 
 template <class T>
 bool same_bits(T a, T b) {
-  return (std::isnan(a) && std::isnan(b)) || std::memcmp(&a, &b, sizeof a) == 0;
+  return (std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b));
 }
 
 template <class T>
