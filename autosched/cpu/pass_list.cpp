@@ -135,7 +135,7 @@ std::span<const Pass> passes() {
 }
 
 Program start_of(const Graph& graph, const ScheduleContext& context) {
-  Program program = initial_program(graph, context.target.cores, context.target.vector_bits);
+  Program program = initial_program(graph, context.target);
   program.calls = static_cast<double>(repeats_of_steps(context).times);
   if (context.listener) context.listener(kStart, program);
   return program;

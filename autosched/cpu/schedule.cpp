@@ -49,7 +49,7 @@ Program cautious_schedule(const Graph& graph, const Target& target, Choices& cho
 }
 
 Program plain_schedule(const Graph& graph, const Target& target, const std::string& reason) {
-  Program plain = initial_program(graph, target.cores, target.vector_bits);
+  Program plain = initial_program(graph, target);
   plain.fallbacks = {"all loops: " + reason};
   return plain;
 }

@@ -26,12 +26,11 @@ void refuse_uncompilable(const Graph& graph, const Stage& stage) {
 
 }  // namespace
 
-Program initial_program(const Graph& source, int cores, int vector_bits) {
+Program initial_program(const Graph& source, const Target& target) {
   Program program;
   program.graph = guard_reads(lower_running(lower_scatters(near_indices(lower_scans(source)))));
   const Graph& graph = program.graph;
-  program.cores = cores;
-  program.vector_bits = vector_bits;
+  program.target = target;
   program.scopes.assign(graph.tensors.size(), Scope::None);
   for (TensorId id : graph.inputs) program.scopes[id.value] = Scope::Argument;
   for (const ConstantData& c : graph.constants) program.scopes[c.tensor.value] = Scope::Argument;
@@ -42,8 +41,8 @@ Program initial_program(const Graph& source, int cores, int vector_bits) {
     Kernel kernel;
     kernel.root = plain_nest(graph, s, kernel.variable_count);
     if (graph.stages[s].kind == StageKind::Scan)
-      kernel.steps = std::make_shared<const Program>(
-          initial_program(*graph.stages[s].scan->body, cores, vector_bits));
+      kernel.steps =
+          std::make_shared<const Program>(initial_program(*graph.stages[s].scan->body, target));
     program.kernels.push_back(std::move(kernel));
   }
   for (TensorId id : graph.outputs) program.scopes[id.value] = Scope::Argument;

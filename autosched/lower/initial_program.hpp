@@ -9,6 +9,6 @@ namespace adjit::sched {
 /// scans and prefix reductions lowered (scatters.hpp, scans.hpp, prefix.hpp).
 /// Call stages raise ErrorCode::Compile saying that this version does not compile them (they are
 /// printed, parsed and interpreted).
-Program initial_program(const Graph& graph, int cores, int vector_bits);
+Program initial_program(const Graph& graph, const Target& target);
 
 }  // namespace adjit::sched

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <numeric>
 
+#include "autosched/machine/core_costs.hpp"
 #include "runtime/process/rooms.hpp"
 
 namespace adjit::sched {
@@ -37,7 +38,19 @@ struct Target {
   double call_microseconds = 0.1;  // of one kernel
   double task_microseconds = 0.3;  // of handing a task to a core
   double pool_microseconds = 3;    // of entering the thread pool and waiting for the last task
+  CoreCosts core = {};
 };
+
+/// Cycles of a core in which so many bytes come from memory.
+inline double memory_cycles(const Target& target, double bytes) {
+  return bytes / target.memory_gb_per_core * target.ghz;
+}
+
+/// Microseconds that a core takes to compute for so many cycles, or to draw so many bytes from
+/// memory where that takes longer.
+inline double microseconds_on_core(const Target& target, double cycles, double bytes = 0) {
+  return 1e-3 * std::max(cycles, memory_cycles(target, bytes)) / target.ghz;
+}
 
 /// Multiply-adds of elements of so many bytes that one core starts in a cycle.
 inline double lanes_per_cycle(const Target& target, size_t bytes) {

@@ -8,7 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
+
+#include "autosched/machine/table_row.hpp"
 
 namespace adjit::sched {
 
@@ -25,15 +26,7 @@ inline const Thresholds* thresholds = &kThresholds;
 
 inline const Thresholds& thresholds() { return *detail::thresholds; }
 
-/// A row of the table: "value unit meaning", and the measurement that set it ("" where none is
-/// recorded).
-struct ThresholdRow {
-  std::string_view name, unit, meaning, finding;
-  double value;
-  /// Writes this value, rounded where the threshold is a whole number, and returns what it became.
-  double (*set)(Thresholds& thresholds, double value);
-};
-std::span<const ThresholdRow> threshold_rows();
+std::span<const TableRow<Thresholds>> threshold_rows();
 
 /// Until it ends, thresholds() gives these on all threads: for what asks what a threshold decides.
 /// Nothing may schedule while one begins or ends.

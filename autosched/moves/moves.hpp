@@ -262,6 +262,6 @@ bool combines_each(const Combiner& combiner);
 /// The program that the moves make of the graph, verified. JSON that is not a list of moves, or a
 /// move that is not legal here, raises ErrorCode::Schedule with the move's position, the reason,
 /// and the move as it is.
-Program replay(const Graph& graph, std::string_view moves_json, int cores, int vector_bits);
+Program replay(const Graph& graph, std::string_view moves_json, const Target& target);
 
 }  // namespace adjit::sched

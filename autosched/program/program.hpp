@@ -63,6 +63,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "autosched/machine/target.hpp"
 #include "runtime/expr/affine.hpp"
 #include "runtime/graph/graph.hpp"
 
@@ -124,8 +125,7 @@ struct Program {
   size_t in_place = 0;          // stages that are, after which only loops are moved
   std::vector<Scope> scopes;    // per tensor
   std::vector<std::vector<size_t>> readers;  // per tensor: the stages that read it, ascending
-  int cores = 1;                             // what the schedule aims at; never changes results
-  int vector_bits = 512;                     // of the target
+  Target target;                             // what the schedule aims at; never changes results
   double calls = 1;                          // the steps of a scan: its trips
   /// The moves that made it, as JSON text (see moves.hpp): replaying them on initial_program gives
   /// this program.

@@ -32,7 +32,7 @@ std::vector<Interval> axis_ranges(std::vector<Interval> first_points, const Nest
 double instance_work(const Program& program, const NestShape& shape, double body) {
   const double vectors =
       static_cast<double>(shape.lanes) /
-      static_cast<double>(full_lanes(program.graph, *shape.stage, program.vector_bits));
+      static_cast<double>(full_lanes(program.graph, *shape.stage, program.target.vector_bits));
   if (shape.unrolled_loops.empty() && vectors <= 1) return 0;
   return body * std::max(vectors, 1.0);
 }

@@ -290,7 +290,7 @@ Program Engine::schedule_of(const Graph& graph, const Request& request) const {
     if (std::optional<Program> kept = kept_program(graph, request); kept && fits(*kept))
       return *std::move(kept);
   } else if (request.schedule_json != kOwnSchedule) {
-    Program given = replay(graph, request.schedule_json, target.cores, target.vector_bits);
+    Program given = replay(graph, request.schedule_json, target);
     if (!fits(given)) refuse_workspace(given, budget);
     return given;
   }
@@ -303,7 +303,7 @@ std::optional<Program> Engine::kept_program(const Graph& graph, const Request& r
   if (kept.empty()) return std::nullopt;
   const Target target = schedule_target();
   try {
-    return replay(graph, kept, target.cores, target.vector_bits);
+    return replay(graph, kept, target);
   } catch (const Error& e) {
     cache::say(options_.log, cache::Level::Warning,
                std::string("a kept schedule is not used: ") + e.what());
@@ -392,8 +392,7 @@ void Engine::keep_schedule(const Request& request, const std::string& schedule_j
   const CheckedGraph checked = checked_graph(request);
   const Target target = schedule_target();
   std::string moves;  // as a program writes them down
-  if (!schedule_json.empty())
-    moves = replay(checked.graph, schedule_json, target.cores, target.vector_bits).moves_json;
+  if (!schedule_json.empty()) moves = replay(checked.graph, schedule_json, target).moves_json;
   const cache::Key key = kept_schedule_key(by_default);
   {
     const BriefLock lock(kept_mutex_);

@@ -62,7 +62,7 @@ std::string peak_text(const Program& program, const Arrangement& arrangement) {
   if (!peak.live.empty()) text += peak.live.size() > kNamed ? ", ...)" : ")";
   if (arrangement.slot_bytes > 0)
     text += ", besides " + std::to_string(arrangement.slot_bytes) + " for each of " +
-            std::to_string(program.cores) + " threads";
+            std::to_string(program.target.cores) + " threads";
   return text;
 }
 
@@ -78,7 +78,7 @@ std::string slots_text(const Program& program, const Arrangement& arrangement) {
       most = slot->second.slice;
       stage = described(graph, one);
     }
-  const std::string threads = std::to_string(program.cores) + " threads";
+  const std::string threads = std::to_string(program.target.cores) + " threads";
   const std::string each = std::to_string(arrangement.slot_bytes) + " for each of " + threads;
   return (stage.empty() ? "the steps of a scan need " + each
                         : "kernels that run task by task need " + each + ", " +
@@ -89,7 +89,7 @@ std::string slots_text(const Program& program, const Arrangement& arrangement) {
 
 int64_t workspace_of(const Program& program) {
   const Arrangement arrangement = arrange(program);
-  return checked_add(arrangement.bytes, checked_mul(arrangement.slot_bytes, program.cores));
+  return checked_add(arrangement.bytes, checked_mul(arrangement.slot_bytes, program.target.cores));
 }
 
 Program schedule_within(const Graph& graph, const Target& target, int64_t budget) {
@@ -130,7 +130,7 @@ Program schedule_within(const Graph& graph, const Target& target, int64_t budget
 
 void refuse_workspace(const Program& program, int64_t budget) {
   const Arrangement arrangement = arrange(program);
-  const int64_t slots = checked_mul(arrangement.slot_bytes, program.cores);
+  const int64_t slots = checked_mul(arrangement.slot_bytes, program.target.cores);
   throw Error(ErrorCode::Schedule,
               "a memory budget of " + std::to_string(budget) + " bytes is not enough: " +
                   (slots > arrangement.bytes ? slots_text(program, arrangement)

@@ -10,12 +10,8 @@ namespace adjit::sched {
 /// What a LayoutContext refers to, and the context.
 struct Layout {
   explicit Layout(const Graph& graph, Target aim = {.cores = 2})
-      : target(aim), context{initial_program(graph, aim.cores, aim.vector_bits),
-                             target,
-                             repeats,
-                             plans,
-                             task_axes,
-                             choices} {}
+      : target(aim),
+        context{initial_program(graph, aim), target, repeats, plans, task_axes, choices} {}
   Layout(const Layout&) = delete;
   Layout& operator=(const Layout&) = delete;
 

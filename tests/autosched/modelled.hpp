@@ -27,9 +27,10 @@ struct Modelled {
   Modelled(Graph of, size_t vector_axis, How how)
       : graph(std::move(of)),
         accesses(accesses_of(graph, graph.stages.back())),
+        target{.vector_bits = how.bits},
         problem{graph,        graph.stages.back(),
                 accesses,     graph.stages.back().domain.extents,
-                how.bits,     0,
+                target,       0,
                 how.may_pack, how.calls,
                 how.passes,   std::move(how.task_axes)},
         model(problem, vector_axis) {}
@@ -45,6 +46,7 @@ struct Modelled {
 
   const Graph graph;
   const Accesses accesses;
+  const Target target;
   const TileProblem problem;
   const TileModel model;
 };

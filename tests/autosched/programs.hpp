@@ -60,7 +60,7 @@ inline Graph matmul_graph(int64_t m, int64_t n, int64_t k) {
 
 /// C(48, 64) += A(48, 100) B(100, 64) in register tiles of 12 rows and two vectors of 16.
 inline Program tiled_product() {
-  Program p = initial_program(matmul_graph(48, 64, 100), 1, 512);
+  Program p = initial_program(matmul_graph(48, 64, 100), {1, 512});
   p = vectorize(std::move(p), 0, 1, 16);
   p = unroll(std::move(p), 0, 0, 12);
   return unroll(std::move(p), 0, 1, 2);
@@ -176,7 +176,7 @@ inline void expect_faithful(const Program& program, const Graph& graph) {
   const std::vector<Array> inputs = some_inputs(graph);
   SCOPED_TRACE(print(program));
   expect_close(interpret(graph, inputs), interpret(program, inputs));
-  const Program again = replay(graph, program.moves_json, program.cores, program.vector_bits);
+  const Program again = replay(graph, program.moves_json, program.target);
   EXPECT_EQ(print(again), print(program));
   EXPECT_EQ(again.moves_json, program.moves_json);
 }
@@ -203,7 +203,7 @@ inline constexpr Target kOneCore{1, 512}, kTwoCores{2, 512};
 
 /// A kernel per stage with plain loops, vectors of 512 bits.
 inline Program plain(const Graph& graph, int cores = 2) {
-  return initial_program(graph, cores, 512);
+  return initial_program(graph, {cores, 512});
 }
 
 /// The first stage that scatters.

@@ -1,78 +1,120 @@
-// tests/schedules/move_thresholds.cpp -- thresholds moved by a quarter, one after the other.
+// tests/schedules/move_thresholds.cpp -- which numbers decide the schedule of a graph, by halves.
 #include "tests/schedules/move_thresholds.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iostream>
+#include <span>
 
 #include "autosched/machine/thresholds.hpp"
-#include "autosched/passes/parallel_for.hpp"
 #include "autosched/search/search.hpp"
 #include "jit/cpu/machine.hpp"
-#include "jit/cpu/parallel.hpp"
 #include "runtime/process/json.hpp"
 #include "tests/schedules/graphs.hpp"
 
 namespace adjit::testing {
 namespace {
 
-// Per graph, the moves for every machine; a schedule that fails is told from one that does not.
-std::vector<std::string> moves_of(const std::vector<Graph>& graphs) {
-  std::vector<std::string> moves(graphs.size());
-  const auto threads = static_cast<size_t>(ThreadPool::available_threads());
-  in_parallel(graphs.size(), threads, [&](size_t k, size_t) {
-    for (const Machine& machine : kMachines) {
-      try {
-        moves[k] +=
-            chosen_schedule(graphs[k], machine_of(cpu_of(machine), machine.cores)).moves_json;
-      } catch (const Error& e) {
-        moves[k] += std::string("error: ") + e.what();
-      }
+struct Numbers {
+  Thresholds thresholds;
+  CoreCosts core;
+};
+
+// A graph's moves for every machine; a schedule that fails is told from one that does not.
+std::string moves_under(const Graph& graph, const Numbers& numbers) {
+  const MovedThresholds during(numbers.thresholds);
+  std::string moves;
+  for (const Machine& machine : kMachines) {
+    Target target = machine_of(cpu_of(machine), machine.cores);
+    target.core = numbers.core;
+    try {
+      moves += chosen_schedule(graph, target).moves_json;
+    } catch (const Error& e) {
+      moves += std::string("error: ") + e.what();
     }
-  });
+  }
   return moves;
 }
 
-struct Move {
+struct Way {
   const char* name;
   double factor;
 };
-// A quarter each way; and as if the threshold were not there, let everything pass or nothing.
-constexpr Move kMoves[] = {{"down", 0.75}, {"up", 1.25}, {"least", 0}, {"most", 1e3}};
+// A quarter each way; and as if the number were not there, let everything pass or nothing.
+constexpr Way kWays[] = {{"down", 0.75}, {"up", 1.25}, {"least", 0}, {"most", 1e3}};
 
-// Whole numbers move by one at least, and stay above 0: some divide.
-Thresholds moved(const ThresholdRow& row, const Move& move) {
-  Thresholds thresholds;
-  const bool whole = row.set(thresholds, 0.25) != 0.25;
-  const double wanted = row.value * move.factor;
+// Whole numbers move by one at least, and stay above 0: some divide. Shares stay below 1: "takes at
+// most this share of the time" is asked until nothing does.
+template <class Table>
+void move(const TableRow<Table>& row, double factor, Table& table) {
+  const bool whole = row.set(table, 0.25) != 0.25;
+  double wanted = row.value * factor;
+  if (row.unit.starts_with("of ") && row.value < 1) wanted = std::min(wanted, (1 + row.value) / 2);
   if (!whole)
-    row.set(thresholds, wanted);
-  else if (move.factor < 1)
-    row.set(thresholds, std::max(1.0, std::min(wanted, row.value - 1)));
+    row.set(table, wanted);
+  else if (factor < 1)
+    row.set(table, std::max(1.0, std::min(wanted, row.value - 1)));
   else
-    row.set(thresholds, std::max(wanted, row.value + 1));
-  return thresholds;
+    row.set(table, std::max(wanted, row.value + 1));
+}
+
+// A row of either table.
+struct Movable {
+  std::string name;
+  std::function<void(double factor, Numbers& numbers)> move;
+};
+
+std::vector<Movable> movable_rows(const std::string& only) {
+  std::vector<Movable> rows;
+  const auto add = [&](std::string_view row, std::function<void(double, Numbers&)> by) {
+    const std::string name(row);
+    if (only.empty() || ("," + only + ",").find("," + name + ",") != std::string::npos)
+      rows.push_back({name, std::move(by)});
+  };
+  for (const TableRow<Thresholds>& row : threshold_rows())
+    add(row.name, [&row](double factor, Numbers& n) { move(row, factor, n.thresholds); });
+  for (const TableRow<CoreCosts>& row : core_cost_rows())
+    add(row.name, [&row](double factor, Numbers& n) { move(row, factor, n.core); });
+  return rows;
+}
+
+// The rows that give the graph other moves: all are moved together, and where that changes
+// something, each half of them.
+void find_deciding(const Graph& graph, const std::string& usual, std::span<const Movable> rows,
+                   double factor, std::vector<std::string>& found) {
+  if (rows.empty()) return;
+  Numbers numbers;
+  for (const Movable& row : rows) row.move(factor, numbers);
+  if (moves_under(graph, numbers) == usual) return;
+  if (rows.size() == 1) {
+    found.push_back(rows.front().name);
+    return;
+  }
+  const size_t half = rows.size() / 2;
+  find_deciding(graph, usual, rows.first(half), factor, found);
+  find_deciding(graph, usual, rows.subspan(half), factor, found);
 }
 
 }  // namespace
 
-int move_thresholds(const std::vector<std::string>& sources, const std::string& only) {
-  std::vector<Graph> graphs;
-  for (const std::string& source : sources) graphs.push_back(graph_of(source));
-  const std::vector<std::string> usual = moves_of(graphs);
+int move_thresholds(const std::vector<std::string>& sources, const std::string& ways,
+                    const std::string& only) {
+  const std::vector<Movable> rows = movable_rows(only);
   Json all = Json::object();
-  for (const ThresholdRow& row : threshold_rows()) {
-    const std::string name(row.name);
-    if (!only.empty() && ("," + only + ",").find("," + name + ",") == std::string::npos) continue;
+  for (const Movable& row : rows)
+    for (const Way& way : kWays) all[row.name][way.name] = Json::array();
+  for (const std::string& source : sources) {
+    const Graph graph = graph_of(source);
+    const std::string usual = moves_under(graph, {}), name = name_of(source);
     std::cerr << name << ":";
-    for (const Move& move : kMoves) {
-      const MovedThresholds during(moved(row, move));
-      const std::vector<std::string> now = moves_of(graphs);
-      Json& changed = all[name][move.name] = Json::array();
-      for (size_t k = 0; k < graphs.size(); ++k)
-        if (now[k] != usual[k]) changed.push_back(name_of(sources[k]));
-      std::cerr << " " << move.name << " " << changed.size();
+    for (const Way& way : kWays) {
+      if (ways.find(way.name) == std::string::npos) continue;
+      std::vector<std::string> found;
+      find_deciding(graph, usual, rows, way.factor, found);
+      for (const std::string& row : found) all[row][way.name].push_back(name);
+      std::cerr << " " << way.name << " " << found.size();
     }
-    std::cerr << " of " << graphs.size() << "\n";
+    std::cerr << " of " << rows.size() << "\n";
   }
   std::cout << all.dump(1) << "\n";
   return 0;

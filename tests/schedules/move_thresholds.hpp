@@ -1,4 +1,4 @@
-// tests/schedules/move_thresholds.hpp -- which schedules each threshold decides.
+// tests/schedules/move_thresholds.hpp -- which schedules each number of the tables decides.
 #pragma once
 
 #include <string>
@@ -6,11 +6,15 @@
 
 namespace adjit::testing {
 
-/// Moves every row of autosched/machine/thresholds.def, or those of `only` ("a,b"), a quarter down
-/// and up (whole numbers by at least one), to 0 (whole numbers: 1) and to a thousand times its
-/// value, schedules the graphs again for every machine, and prints one JSON object, {threshold:
-/// {"down": [graph, ...], "up": [...], "least": [...], "most": [...]}}, of those whose moves are
-/// others for any. Returns 0.
-int move_thresholds(const std::vector<std::string>& sources, const std::string& only);
+/// Moves every row of autosched/machine/thresholds.def and core_costs.def, or those of `only`
+/// ("a,b"), and schedules each graph again for every machine. `ways`, some of: "down" and "up" by a
+/// quarter (whole numbers by at least one), "least" to 0 (whole numbers: 1), "most" to a thousand
+/// times the value. Prints one JSON object, {row: {way: [graph, ...]}}, of the graphs whose moves
+/// become others. Returns 0.
+///
+/// Rows are moved together, and where that changes a graph's moves, by halves: a row is not found
+/// where others that move with it hide what it does.
+int move_thresholds(const std::vector<std::string>& sources, const std::string& ways,
+                    const std::string& only);
 
 }  // namespace adjit::testing

@@ -3,14 +3,14 @@
 //
 //   record_schedules [--programs COUNT] [FILE...]
 //   record_schedules --show MACHINE FILE|program_SEED
-//   record_schedules --thresholds all|NAME,NAME... FILE|program_SEED...
+//   record_schedules --thresholds WAY,WAY... all|NAME,NAME... FILE|program_SEED...
 //
 // Each FILE holds one final graph in text notation; `program_7` is the gradient of the random
 // program of seed 7 (tests/fuzz/program_draw.hpp), and --programs adds those of the first COUNT
 // seeds. Each graph is scheduled and emitted for every machine of kMachines, none of which has to
 // be the one that this runs on. Prints one JSON object, {graph: {machine: "MOVES IR"}}, where both
 // are hashes in hexadecimal; IR is hashed without the names of its values. --show prints the moves
-// and the IR of one graph instead; --thresholds what thresholds decide (moved_thresholds.hpp).
+// and the IR of one graph instead; --thresholds what thresholds decide (move_thresholds.hpp).
 #include <llvm/IR/Function.h>
 #include <llvm/IR/InstIterator.h>
 
@@ -104,9 +104,9 @@ int record_all(const std::vector<std::string>& sources) {
 
 int run(const std::vector<std::string>& arguments) {
   if (arguments.size() == 3 && arguments[0] == "--show") return show(arguments[1], arguments[2]);
-  if (arguments.size() >= 2 && arguments[0] == "--thresholds")
-    return move_thresholds({arguments.begin() + 2, arguments.end()},
-                           arguments[1] == "all" ? "" : arguments[1]);
+  if (arguments.size() >= 3 && arguments[0] == "--thresholds")
+    return move_thresholds({arguments.begin() + 3, arguments.end()}, arguments[1],
+                           arguments[2] == "all" ? "" : arguments[2]);
   std::vector<std::string> sources;
   size_t first = 0;
   if (arguments.size() >= 2 && arguments[0] == "--programs") {

@@ -7,7 +7,6 @@
 #include "autosched/analysis/scan_invariants.hpp"
 #include "autosched/cpu/cost/network.hpp"
 #include "autosched/cpu/cost/network_inputs.hpp"
-#include "autosched/machine/thresholds.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -23,12 +22,12 @@ CostTerms cost_terms(const NestFeatures& f, const Target& target) {
   const double per_load = std::max(0.5, bits / target.load_bits);
   CostTerms terms{};
   at(terms, CostTerm::Arithmetic) =
-      us * per_operation * (f.operations + f.masks + thresholds().fold_operations * f.folds);
+      us * per_operation * (f.operations + f.masks + target.core.fold_operations * f.folds);
   at(terms, CostTerm::Loads) =
-      us * (per_load * f.loads + 2 * per_load * f.stores + thresholds().apart_load * f.apart);
-  at(terms, CostTerm::Latency) = us * thresholds().accumulation_cycles * f.waits;
+      us * (per_load * f.loads + 2 * per_load * f.stores + target.core.apart_load * f.apart);
+  at(terms, CostTerm::Latency) = us * target.core.accumulation_cycles * f.waits;
   at(terms, CostTerm::Loops) =
-      us * (thresholds().loop_step_cycles * f.loop_steps + thresholds().nest_entry_cycles * f.runs);
+      us * (target.core.loop_step_cycles * f.loop_steps + target.core.nest_entry_cycles * f.runs);
   const CacheCycles caches = cache_cycles(f.traffic, target);
   at(terms, CostTerm::L2) = us * caches.l2;
   at(terms, CostTerm::L3) = us * caches.l3;
@@ -40,8 +39,8 @@ CostTerms cost_terms(const NestFeatures& f, const Target& target) {
 // What the core does, and what the caches do meanwhile.
 struct Sides {
   double core = 0, caches = 0;
-  double together() const {
-    return std::max(core, caches) + (1 - thresholds().hidden_share) * std::min(core, caches);
+  double together(double hidden_share) const {
+    return std::max(core, caches) + (1 - hidden_share) * std::min(core, caches);
   }
 };
 
@@ -77,7 +76,7 @@ NestCost nest_cost(const NestFeatures& features, const NestPlace& place, const M
     for (size_t t = 0; t < kCostTerms; ++t)
       nest.terms[t] *= corrections.terms[t] * corrections.nest;
   }
-  nest.microseconds = sides_of(nest.terms).together();
+  nest.microseconds = sides_of(nest.terms).together(model.target.core.hidden_share);
   return nest;
 }
 
@@ -117,7 +116,8 @@ KernelCost cost_of(const Program& program, size_t number, const Model& model,
   cost.entry = entry_of(features, cost.cores, model);
   // All cores share the memory.
   const double shared = memory * target.memory_gb_per_core / target.memory_gb;
-  cost.microseconds = cost.entry + std::max(alone.together() / cost.cores, shared);
+  cost.microseconds =
+      cost.entry + std::max(alone.together(target.core.hidden_share) / cost.cores, shared);
   return cost;
 }
 

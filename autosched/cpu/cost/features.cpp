@@ -11,7 +11,6 @@
 #include "autosched/analysis/task_chains.hpp"
 #include "autosched/analysis/work.hpp"
 #include "autosched/cpu/tile/tile_model.hpp"
-#include "autosched/machine/thresholds.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
 #include "runtime/domain/count.hpp"
@@ -134,7 +133,7 @@ class NestCounter {
       const double count = executions(axes) * distinct_share(access);
       count_.loads += count;
       count_.apart += count * lanes_apart(placed_.walks[r]);
-      if (access.guarded) count_.masks += thresholds().guard_cost * count;
+      if (access.guarded) count_.masks += program_.target.core.guard_cost * count;
       widen(access.tensor);
       const DType dtype = program_.graph.info(access.tensor).dtype;
       if (accumulator_of(dtype) != dtype) count_.operations += 2 * count;  // widened to float32
@@ -185,11 +184,11 @@ class NestCounter {
     if (!vector_) return 0;
     const Stride& stride = walk.strides[placed_.first + *vector_];
     const auto lanes = static_cast<double>(nest_.loops[*vector_].trips);
-    if (stride.data) return thresholds().apart_lane_cost * lanes;
+    if (stride.data) return program_.target.core.apart_lane_cost * lanes;
     const double elements = std::abs(stride.bytes) / walk.element_bytes;
     if (stride.even && elements <= 1) return stride.bytes < 0 ? 1 : 0;
     return elements <= std::max(2.0, lanes / 4) ? 2 * std::max(1.0, elements)
-                                                : thresholds().apart_lane_cost * lanes;
+                                                : program_.target.core.apart_lane_cost * lanes;
   }
 
   double scatter_apart() const {
@@ -235,8 +234,8 @@ class NestCounter {
     }
     double asking = 1;
     if (vector_ && !stage_.domain.inequalities.empty()) {
-      const TileProblem problem{program_.graph,       stage_, accesses_, nest_.spans,
-                                program_.vector_bits, 0,      false};
+      const TileProblem problem{program_.graph,  stage_, accesses_, nest_.spans,
+                                program_.target, 0,      false};
       const TileModel model(problem, *lanes_axis());
       if (model.visited(instances) < 1) asking = model.asking(instances);  // behind a diagonal
     }
@@ -253,7 +252,7 @@ class NestCounter {
       }
     // A ragged vector loop masks its loads and stores.
     if (vector_ && nest_.spans[*lanes_axis()] % nest_.loops[*vector_].trips != 0)
-      count_.masks += thresholds().tail_cost * count_.steps;
+      count_.masks += program_.target.core.tail_cost * count_.steps;
   }
 
   const Program& program_;
@@ -309,7 +308,7 @@ Residence residence_of(const Program& program, const Scan* scan) {
   double held = 0;             // of them, by a task
   const auto close = [&] {
     for (uint32_t id : open) residence.in_task[id] = held;
-    residence.bytes += held * program.cores;
+    residence.bytes += held * program.target.cores;
     open.clear();
     held = 0;
   };

@@ -84,8 +84,8 @@ TileChoice tile_of(const Program& program, size_t product, const ReductionPlans&
   const auto planned = plans.find(stage_key(stage));
   if (planned != plans.end()) return planned->second.tile;
   const Accesses accesses = accesses_of(program.graph, stage);
-  const TileProblem problem{program.graph,       stage, accesses, stage.domain.extents,
-                            program.vector_bits, 0,     false,    program.calls};
+  const TileProblem problem{program.graph,  stage, accesses, stage.domain.extents,
+                            program.target, 0,     false,    program.calls};
   return choose_tile(problem, choices, Decision::Tile);
 }
 

@@ -269,11 +269,11 @@ class PairSharer {
       sums += operations_of_sums(stage(member.stage), pair_axes(graph, member));
     }
     saved -= 2 * partial * bytes / static_cast<double>(group.block) / target_.l3_bytes_per_cycle /
-             thresholds().port_cycles;
+             target_.core.port_cycles;
     const double vectors =
         static_cast<double>(group.rows) * static_cast<double>(group.columns) / (bytes / size);
     return saved >= std::max(thresholds().pair_saving, thresholds().pair_saving_share * sums) &&
-           microseconds(vectors * saved * thresholds().port_cycles, 0) >=
+           microseconds_on_core(target_, vectors * saved * target_.core.port_cycles) >=
                thresholds().pair_microseconds;
   }
 
@@ -348,12 +348,12 @@ class PairSharer {
     ReductionPlan plan;
     plan.task_points = task_points;
     plan.tile.vector_axis = lanes_axis;
-    plan.tile.lanes =
-        lanes_for(extents[lanes_axis], full_lanes(program_.graph, planned, program_.vector_bits));
+    plan.tile.lanes = lanes_for(extents[lanes_axis],
+                                full_lanes(program_.graph, planned, program_.target.vector_bits));
     plan.tile.factors.assign(extents.size(), 1);
     const Accesses accesses = accesses_of(program_.graph, planned);
-    const TileProblem problem{program_.graph,       planned, accesses, extents,
-                              program_.vector_bits, 0,       false};
+    const TileProblem problem{program_.graph,  planned, accesses, extents,
+                              program_.target, 0,       false};
     if (planned.combiner.kind == CombinerKind::None) {
       // Copies of a body with functions come in turn (jit/emit/interleave.hpp).
       if (TileChoice best = choose_pointwise_tile(problem); best.vector_axis == lanes_axis)

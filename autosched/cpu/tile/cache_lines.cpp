@@ -12,7 +12,7 @@
 namespace adjit::sched {
 double TileModel::lines_in_step(size_t read, const std::vector<int64_t>& factors) const {
   const Walked walked = walked_in_tile(read, factors);
-  if (walked.bytes <= thresholds().near_bytes) return 0;
+  if (walked.bytes <= core_.near_bytes) return 0;
   if (in_reduction_) {  // every vector is another line
     if (!contiguous_[read]) return 0;
     double lines = walked.rows;
@@ -50,10 +50,10 @@ double TileModel::second_cache(const std::vector<int64_t>& factors, double above
       if (access.depends_on(a)) vectors *= static_cast<double>(factors[a]);
     most += vectors;
   }
-  if (thresholds().l2_line_cycles * most < above) return 0;
+  if (core_.l2_line_cycles * most < above) return 0;
   double lines = 0;
   for (size_t r = 0; r < p_.accesses.reads.size(); ++r) lines += lines_in_step(r, factors);
-  return thresholds().l2_line_cycles * lines;
+  return core_.l2_line_cycles * lines;
 }
 
 TileModel::Walked TileModel::walked_in_tile(size_t read,
@@ -100,9 +100,9 @@ bool TileModel::fetches_far(const MemoryAccess& access) const {
                               thresholds().column_reuse * elements_touched(access, p_.stage.domain);
   if (p_.accesses.result.contiguous(v_) && packed_in_rows) return false;
   const auto size = static_cast<int64_t>(size_of(p_.graph.info(access.tensor).dtype));
-  return std::abs(access.strides[output_rank_]) * size >= thresholds().long_row_bytes &&
+  return std::abs(access.strides[output_rank_]) * size >= core_.long_row_bytes &&
          elements_touched(access, p_.stage.domain) * static_cast<double>(size) >
-             thresholds().model_l2_bytes;
+             static_cast<double>(p_.target.l2_bytes);
 }
 
 double TileModel::memory_waits(const std::vector<int64_t>& factors, double computing) const {
@@ -113,15 +113,14 @@ double TileModel::memory_waits(const std::vector<int64_t>& factors, double compu
     const auto size = static_cast<double>(size_of(p_.graph.info(access.tensor).dtype));
     const double bytes = elements_touched(access, domain) * size;
     // Rows along the lanes of results are copied or streamed (matmul_like.hpp).
-    if (bytes < thresholds().l3_share_bytes || (!in_reduction_ && access.depends_on(v_))) continue;
+    if (bytes < l3_share_bytes(p_.target) || (!in_reduction_ && access.depends_on(v_))) continue;
     double passes = 1;
     for (size_t a = 0; a < output_rank_; ++a)
       if (!access.depends_on(a))
         passes *= std::ceil(static_cast<double>(p_.spans[a]) /
                             static_cast<double>(factors[a] * (a == v_ ? lanes_ : 1)));
     if (passes > 1)
-      waits +=
-          std::max(0.0, bytes / kLineBytes * thresholds().memory_line_cycles - computing / passes);
+      waits += std::max(0.0, bytes / kLineBytes * core_.memory_line_cycles - computing / passes);
   }
   return waits;
 }
@@ -134,18 +133,18 @@ double TileModel::distance(const MemoryAccess& access, const std::vector<int64_t
     const int64_t stride = std::abs(access.strides[a]) * size;
     if (a == v_ || factors[a] < 2 || stride < kPageBytes) continue;
     rows *= factors[a];
-    collide |= factors[a] > thresholds().streams && stride % kPageBytes == 0;
+    collide |= factors[a] > core_.streams && stride % kPageBytes == 0;
   }
   if (!access.depends_on(v_))
-    return collide ? thresholds().collision_cycles : 0;  // a line serves 16 steps
-  const auto streams = static_cast<double>(std::max<int64_t>(0, rows - thresholds().streams));
+    return collide ? core_.collision_cycles : 0;  // a line serves 16 steps
+  const auto streams = static_cast<double>(std::max<int64_t>(0, rows - core_.streams));
   double apart = 0;
-  if (in_reduction_ && rows > 1 && passing_ > thresholds().model_l2_bytes)
-    apart = (passing_ > thresholds().l3_share_bytes ? thresholds().memory_rows_cycles
-                                                    : thresholds().l3_rows_cycles) *
-            static_cast<double>(lanes_ * size) / kLineBytes;
-  return std::min(thresholds().most_stream_cycles, thresholds().stream_cycles * streams) +
-         (collide ? thresholds().colliding_rows_cycles : 0) + apart;
+  if (in_reduction_ && rows > 1 && passing_ > static_cast<double>(p_.target.l2_bytes))
+    apart =
+        (passing_ > l3_share_bytes(p_.target) ? core_.memory_rows_cycles : core_.l3_rows_cycles) *
+        static_cast<double>(lanes_ * size) / kLineBytes;
+  return std::min(core_.most_stream_cycles, core_.stream_cycles * streams) +
+         (collide ? core_.colliding_rows_cycles : 0) + apart;
 }
 
 }  // namespace adjit::sched

@@ -59,8 +59,8 @@ TileChoice descend(const TileModel& model, size_t vector_axis, std::vector<int64
 // short axis (the taps of a stencil, which share what they read), and from a window's.
 TileChoice descend(const TileProblem& problem, size_t vector_axis) {
   // Their loads come from farther than the model knows, and 16 registers do not hold a window.
-  const double sharing_gain =
-      problem.vector_bits >= 512 ? thresholds().window_gain : thresholds().narrow_window_gain;
+  const double sharing_gain = problem.target.vector_bits >= 512 ? thresholds().window_gain
+                                                                : thresholds().narrow_window_gain;
   const TileModel model(problem, vector_axis);
   std::vector<int64_t> start(problem.spans.size(), 1);
   TileChoice best = descend(model, vector_axis, start);
@@ -120,9 +120,9 @@ double apart_cost(const TileProblem& problem, int64_t lanes) {
   const int64_t piece = row_piece(problem.graph, result.tensor);
   for (size_t a = 0; a < problem.stage.domain.output_rank; ++a)
     if (result.contiguous(a) && piece > 1 && lanes % piece == 0 && problem.spans[a] >= piece)
-      return thresholds().row_store_cycles * static_cast<double>(lanes) +
-             thresholds().piece_store_cost;
-  return thresholds().apart_store_cycles * static_cast<double>(lanes);
+      return problem.target.core.row_store_cycles * static_cast<double>(lanes) +
+             problem.target.core.piece_store_cost;
+  return problem.target.core.apart_store_cycles * static_cast<double>(lanes);
 }
 
 // The best tiles of a stage with a combiner, for each axis worth trying as lanes.
@@ -180,7 +180,7 @@ TileChoice choose_pointwise_tile(const TileProblem& problem) {
   TileChoice best;
   best.factors.assign(problem.spans.size(), 1);
   best.cycles = std::numeric_limits<double>::infinity();
-  const int64_t full = full_lanes(problem.graph, problem.stage, problem.vector_bits);
+  const int64_t full = full_lanes(problem.graph, problem.stage, problem.target.vector_bits);
   WorkMeter meter(problem.graph.pool);
   const Work work = meter(problem.stage.bodies);
   double points = 1;
@@ -192,12 +192,13 @@ TileChoice choose_pointwise_tile(const TileProblem& problem) {
       decides ? decides->cost / static_cast<double>(problem.spans[decides->axis]) : work.cost;
   for (size_t axis : axes) {
     const int64_t extent = problem.spans[axis], lanes = lanes_for(extent, full);
-    double cycles = cost * thresholds().port_cycles;
+    double cycles = cost * problem.target.core.port_cycles;
     for (const MemoryAccess& access : problem.accesses.reads) {
       if (!access.depends_on(axis)) {
-        cycles += thresholds().broadcast_load;
+        cycles += problem.target.core.broadcast_load;
       } else {
-        cycles += access.contiguous(axis) ? 1 : gather_cost(access, axis, lanes);
+        cycles +=
+            access.contiguous(axis) ? 1 : gather_cost(access, axis, lanes, problem.target.core);
       }
     }
     const bool contiguous = problem.accesses.result.contiguous(axis);
@@ -295,7 +296,10 @@ void append(std::vector<int64_t>& key, const MemoryAccess& access, const Graph& 
 std::vector<int64_t> key_of(const TileProblem& problem) {
   const Stage& stage = problem.stage;
   const ExprPool& pool = problem.graph.pool;
-  std::vector<int64_t> key{problem.vector_bits,
+  std::vector<int64_t> key{problem.target.vector_bits,
+                           problem.target.l1_bytes,
+                           problem.target.l2_bytes,
+                           problem.target.l3_bytes,
                            static_cast<int64_t>(problem.first_axis),
                            2 * problem.may_pack + problem.in_pieces,
                            static_cast<int64_t>(problem.calls),

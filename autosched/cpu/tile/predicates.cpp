@@ -26,14 +26,14 @@ double TileModel::mask_cost(const std::vector<bool>& row,
   }
   // Rows outside the tile bound its loops; rows of results alone are asked at the end.
   if (!in_tile || !reduced) return 0;
-  if (!steps) return thresholds().bound_cycles * distinct;
+  if (!steps) return core_.bound_cycles * distinct;
   // Asked again when a reduction loop steps that the row mentions, not in the loops inside it.
   double inside = 1;
   for (size_t a = factors.size() - 1; a >= output_rank_; --a) {  // one of them steps
     if (row[a] && factors[a] < p_.spans[a]) break;
     inside *= static_cast<double>(ceil_div(p_.spans[a], factors[a]));
   }
-  return std::max(thresholds().outer_bound_cycles / inside, thresholds().bound_cycles) * distinct;
+  return std::max(core_.outer_bound_cycles / inside, core_.bound_cycles) * distinct;
 }
 
 TileModel::Shares TileModel::shares_of(const Affine& row,
@@ -113,7 +113,7 @@ TileModel::RowMasks TileModel::row_masks(const std::vector<int64_t>& factors) co
       double values = 1;
       for (size_t a = 0; a < factors.size(); ++a)
         if (row[a]) values += static_cast<double>(factors[a] - 1);
-      cost = std::min(cost, thresholds().branch_cost * values);
+      cost = std::min(cost, core_.branch_cost * values);
     } else {
       kept_apart = true;
     }

@@ -28,21 +28,22 @@ int64_t lanes_for(int64_t extent, int64_t full) {
   return std::min(full, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extent))));
 }
 
-double gather_cost(const MemoryAccess& access, size_t axis, int64_t lanes) {
+double gather_cost(const MemoryAccess& access, size_t axis, int64_t lanes, const CoreCosts& core) {
   const int64_t stride = access.strides[axis] < 0 ? -access.strides[axis] : access.strides[axis];
   if (!access.irregular[axis] && stride <= std::max<int64_t>(2, lanes / 4))
     return static_cast<double>(stride);
-  return thresholds().gather_lane_cycles * static_cast<double>(lanes) + thresholds().gather_cycles;
+  return core.gather_lane_cycles * static_cast<double>(lanes) + core.gather_cycles;
 }
 
 TileModel::TileModel(const TileProblem& problem, size_t vector_axis)
     : p_(problem),
+      core_(problem.target.core),
       v_(vector_axis),
       lanes_(lanes_for(problem.spans[vector_axis],
-                       full_lanes(problem.graph, problem.stage, problem.vector_bits))),
+                       full_lanes(problem.graph, problem.stage, problem.target.vector_bits))),
       output_rank_(problem.stage.domain.output_rank),
       in_reduction_(vector_axis >= output_rank_),
-      registers_(problem.vector_bits >= 512 ? 32 : 16) {
+      registers_(problem.target.vector_bits >= 512 ? 32 : 16) {
   count_operations();
   reuses_ = std::ranges::all_of(p_.accesses.reads, [&](const MemoryAccess& access) {
     return box_points(p_.stage.domain) >= 4 * elements_touched(access, p_.stage.domain);
@@ -54,9 +55,9 @@ TileModel::TileModel(const TileProblem& problem, size_t vector_axis)
     passing_ = 0;
     break;
   }
-  lane_load_ = in_reduction_ && problem.spans[v_] >= thresholds().long_row_bytes / 4
-                   ? thresholds().far_load_cycles
-                   : thresholds().port_cycles;
+  lane_load_ = in_reduction_ && problem.spans[v_] >= core_.long_row_bytes / 4
+                   ? core_.far_load_cycles
+                   : core_.port_cycles;
   contiguous_.resize(p_.accesses.reads.size());
   for (size_t r = 0; r < contiguous_.size(); ++r) {
     const MemoryAccess& access = p_.accesses.reads[r];
@@ -64,8 +65,8 @@ TileModel::TileModel(const TileProblem& problem, size_t vector_axis)
     if (access.depends_on(v_) && !contiguous_[r] && packable(access)) {
       contiguous_[r] = true;
       packed.push_back(r);
-      packing += (thresholds().packing_cycles +
-                  thresholds().packed_element_cycles * elements_touched(access, p_.stage.domain)) /
+      packing += (core_.packing_cycles +
+                  core_.packed_element_cycles * elements_touched(access, p_.stage.domain)) /
                  access.repeats;
     }
   }
@@ -168,43 +169,43 @@ double TileModel::step_of(const std::vector<int64_t>& factors) const {
       far += std::ceil(read * static_cast<double>(size) / 64);
     }
     loads += distance(access, factors) * read;
-    if (access.guarded) masks += thresholds().guard_cost * read;
+    if (access.guarded) masks += core_.guard_cost * read;
   }
-  loads += static_cast<double>(spilled(factors)) * thresholds().port_cycles *
+  loads += static_cast<double>(spilled(factors)) * core_.port_cycles *
            std::accumulate(factors.begin(), factors.end(), 1.0, std::multiplies<>());
   double asking = 0;  // whether a tile is at the border
   const RowMasks rows = row_masks(factors);
   if (rows.all > 0) {
     const Border border = this->border(factors);
     masks = border.any * (masks + rows.all) + border.lanes * (masks + rows.lanes);
-    if (border.any < 1) asking = thresholds().border_cycles;
+    if (border.any < 1) asking = core_.border_cycles;
   }
-  const double work =
-      operations(factors) * thresholds().port_cycles + masks * thresholds().port_cycles;
-  double latency = thresholds().accumulation_cycles * reduction;
+  const double work = operations(factors) * core_.port_cycles + masks * core_.port_cycles;
+  double latency = core_.accumulation_cycles * reduction;
   // Whole windows do not wait for each other, as far as they are in sight.
   if (!steps && shared_read(factors))
-    latency *= std::min(1.0, (work + loads) / thresholds().port_cycles / thresholds().look_ahead);
+    latency *= std::min(1.0, (work + loads) / core_.port_cycles / core_.look_ahead);
   const double others = std::max({work, loads, latency});
-  return std::max(others, second_cache(factors, others)) + thresholds().load_pressure * loads +
-         thresholds().scattered_pressure * scattered + thresholds().far_line_cycles * far + asking +
-         window_waits(factors) + thresholds().streamed_line_cycles * streamed_lines(factors) +
-         thresholds().step_cycles;
+  return std::max(others, second_cache(factors, others)) + core_.load_pressure * loads +
+         core_.scattered_pressure * scattered + core_.far_line_cycles * far + asking +
+         window_waits(factors) + core_.streamed_line_cycles * streamed_lines(factors) +
+         core_.step_cycles;
 }
 
 double TileModel::load_cost(size_t read, const std::vector<int64_t>& factors) const {
   const MemoryAccess& access = p_.accesses.reads[read];
   const double vectors = distinct(access, factors);
-  if (!access.depends_on(v_)) return vectors * thresholds().port_cycles;
+  if (!access.depends_on(v_)) return vectors * core_.port_cycles;
   if (contiguous_[read]) return vectors * lane_load_ * (1 + crossing(read));
   const std::optional<size_t> rows = rows_along(access, factors);
   if (!rows)
     return vectors * (access.by_data[v_]
-                          ? thresholds().indexed_element_cycles * static_cast<double>(lanes_)
-                          : gather_cost(access, v_, lanes_) + far_lanes(access, factors));
+                          ? core_.indexed_element_cycles * static_cast<double>(lanes_)
+                          : gather_cost(access, v_, lanes_, core_) + far_lanes(access, factors));
   const int64_t piece = row_piece(p_.graph, access.tensor);
   const auto pieces = static_cast<double>(ceil_div(factors[*rows], piece));
-  return vectors / static_cast<double>(factors[*rows]) * pieces * row_load_cost(lanes_, piece);
+  return vectors / static_cast<double>(factors[*rows]) * pieces *
+         row_load_cost(lanes_, piece, core_);
 }
 
 double TileModel::far_lanes(const MemoryAccess& access, const std::vector<int64_t>& factors) const {
@@ -217,9 +218,8 @@ double TileModel::far_lanes(const MemoryAccess& access, const std::vector<int64_
     if (factors[a] > 1) return 0;
     read_again |= a >= output_rank_ && p_.spans[a] > 1;
   }
-  if (!read_again || lines_stay(lanes_ * factors[v_], stride, thresholds().model_l1_bytes))
-    return 0;
-  return thresholds().far_element_cycles * static_cast<double>(lanes_);
+  if (!read_again || lines_stay(lanes_ * factors[v_], stride, p_.target.l1_bytes)) return 0;
+  return core_.far_element_cycles * static_cast<double>(lanes_);
 }
 
 double TileModel::crossing(size_t read) const {
@@ -232,7 +232,7 @@ double TileModel::crossing(size_t read) const {
         a != v_ && p_.spans[a] > 1 && !access.irregular[a] && access.strides[a] % lanes_ != 0;
   if (!anywhere) return 0;
   const double share = static_cast<double>((lanes_ - 1) * size) / kLineBytes;
-  return in_reduction_ ? thresholds().crossing_loads * share : share;
+  return in_reduction_ ? core_.crossing_loads * share : share;
 }
 
 std::optional<size_t> TileModel::rows_along(const MemoryAccess& access,
@@ -357,8 +357,7 @@ void TileModel::count_operations() {
     const bool product = p_.stage.combiner.kind == CombinerKind::Sum && pool.is(body, Op::Mul);
     const bool winner = p_.stage.combiner.kind == CombinerKind::ArgMax ||
                         p_.stage.combiner.kind == CombinerKind::ArgMin;
-    const double cost =
-        winner ? thresholds().winner_cost : operation_cost(Op::Mul, pool.dtype(body));
+    const double cost = winner ? core_.winner_cost : operation_cost(Op::Mul, pool.dtype(body));
     if (product) costs[axes.at(body.value)] -= cost;
     costs[~uint64_t{0}] += cost;
     arithmetic_ += product ? 0 : cost;
@@ -404,9 +403,9 @@ bool TileModel::packable(const MemoryAccess& access) const {
                       24 * elements_touched(access, p_.stage.domain);
 }
 
-double row_load_cost(int64_t lanes, int64_t piece) {
+double row_load_cost(int64_t lanes, int64_t piece, const CoreCosts& core) {
   const int64_t rounds = std::bit_width(static_cast<uint64_t>(piece)) - 1;
-  return thresholds().port_cycles * static_cast<double>(lanes + (lanes - piece) + piece * rounds);
+  return core.port_cycles * static_cast<double>(lanes + (lanes - piece) + piece * rounds);
 }
 
 }  // namespace adjit::sched

@@ -21,13 +21,18 @@
 
 namespace adjit::sched {
 
+/// Bytes of L3 that one core may count on.
+inline double l3_share_bytes(const Target& target) {
+  return thresholds().l3_share * static_cast<double>(target.l3_bytes);
+}
+
 /// What is to be tiled.
 struct TileProblem {
   const Graph& graph;
   const Stage& stage;
   const Accesses& accesses;
   std::vector<int64_t> spans;  // per axis
-  int vector_bits = 512;
+  const Target& target;
   size_t first_axis = 0;  // axes before this one have loops that others depend on: not in the tile
   bool may_pack = false;
   double calls = 1;  // of the stage, in one run of the scan whose step it is in
@@ -50,7 +55,7 @@ int64_t lanes_for(int64_t extent, int64_t full);
 
 /// Cycles of a load whose lanes are apart: whole vectors and shuffles for small distances
 /// (jit/emit/lane_windows.hpp), else an element at a time.
-double gather_cost(const MemoryAccess& access, size_t axis, int64_t lanes);
+double gather_cost(const MemoryAccess& access, size_t axis, int64_t lanes, const CoreCosts& core);
 
 /// The tiles of a problem with one candidate vector axis; `factors` are as in TileChoice.
 class TileModel {
@@ -260,6 +265,7 @@ class TileModel {
   double step_of(const std::vector<int64_t>& factors) const;
 
   const TileProblem& p_;
+  const CoreCosts& core_;
   size_t v_;
   int64_t lanes_;
   size_t output_rank_;
@@ -267,7 +273,7 @@ class TileModel {
   bool reuses_ = false;  // every operand is read several times
   double passing_ = 0;   // bytes of all operands where each is read once, else 0
   int64_t registers_;
-  double arithmetic_ = 1, lane_load_ = thresholds().port_cycles;
+  double arithmetic_ = 1, lane_load_;
   double runs_ = 1;  // of all loops over tiles, while the program runs once
   std::vector<std::pair<uint64_t, double>> operations_;  // axes as a mask, vector instructions
   std::vector<bool> contiguous_;           // per read: along the lanes, as it stands or packed
@@ -278,6 +284,6 @@ class TileModel {
 
 /// Cycles to load a piece of each lane's row and to transpose them: a load a lane, insertions that
 /// make them whole vectors, and rounds of shuffles. They are the vectors of `piece` points.
-double row_load_cost(int64_t lanes, int64_t piece);
+double row_load_cost(int64_t lanes, int64_t piece, const CoreCosts& core);
 
 }  // namespace adjit::sched

@@ -4,7 +4,6 @@
 #include <cstdlib>
 
 #include "autosched/cpu/tile/tile_model.hpp"
-#include "autosched/machine/thresholds.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -49,9 +48,9 @@ double TileModel::window_waits(const std::vector<int64_t>& factors) const {
     (shares_lines(*shared, a) ? steps : walked) *= count;
   }
   const double bytes = elements_touched(*shared, p_.stage.domain) * size;
-  if (bytes > thresholds().l3_share_bytes)
-    return steps > 1 ? thresholds().window_line_cycles * vectors / steps : 0;
-  return walked > thresholds().near_bytes ? thresholds().l2_line_cycles * vectors / steps : 0;
+  if (bytes > l3_share_bytes(p_.target))
+    return steps > 1 ? core_.window_line_cycles * vectors / steps : 0;
+  return walked > core_.near_bytes ? core_.l2_line_cycles * vectors / steps : 0;
 }
 
 const MemoryAccess* TileModel::shared_read(const std::vector<int64_t>& factors) const {

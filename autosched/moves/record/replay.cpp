@@ -55,11 +55,11 @@ Moves parse_moves(std::string_view text) {
 
 }  // namespace
 
-Program replay_moves(const Graph& graph, const Json& moves, int cores, int vector_bits,
+Program replay_moves(const Graph& graph, const Json& moves, const Target& target,
                      const std::string& where) {
   if (!moves.is_array())
     throw Error(ErrorCode::Schedule, where + "the schedule of its steps must be a list of moves");
-  Program program = initial_program(graph, cores, vector_bits);
+  Program program = initial_program(graph, target);
   for (size_t k = 0; k < moves.size(); ++k) {
     const auto refuse = [&](const char* why) {
       throw Error(ErrorCode::Schedule,
@@ -77,14 +77,14 @@ Program replay_moves(const Graph& graph, const Json& moves, int cores, int vecto
   return program;
 }
 
-Program replay(const Graph& graph, std::string_view moves_json, int cores, int vector_bits) {
+Program replay(const Graph& graph, std::string_view moves_json, const Target& target) {
   const Moves moves = parse_moves(moves_json);
   if (!moves.list.is_array())
     throw Error(ErrorCode::Schedule, "a schedule must be a JSON list of moves");
   for (const auto& [k, name] : moves.twice)
     throw Error(ErrorCode::Schedule, "move " + std::to_string(k) + ": " + shown(Json(name)) +
                                          " is there twice, in " + shown(moves.list[k]));
-  Program program = replay_moves(graph, moves.list, cores, vector_bits, "");
+  Program program = replay_moves(graph, moves.list, target, "");
   verify(program);
   return program;
 }

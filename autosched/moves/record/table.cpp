@@ -213,8 +213,8 @@ constexpr MoveRow kMoves[] = {
        const Json& moves = e.member("moves");
        if (p.graph.stages[stage].kind != StageKind::Scan)
          throw Error(ErrorCode::Schedule, e.subject() + ": that is no scan");
-       Program steps = replay_moves(*p.graph.stages[stage].scan->body, moves, p.cores,
-                                    p.vector_bits, e.subject() + ": ");
+       Program steps =
+           replay_moves(*p.graph.stages[stage].scan->body, moves, p.target, e.subject() + ": ");
        p = schedule_scan(std::move(p), stage, std::move(steps));
      }},
     {"split_residues",

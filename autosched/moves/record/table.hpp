@@ -25,7 +25,7 @@ std::span<const MoveRow> move_table();
 
 /// The program that these moves make of the graph, not verified. `where` stands before the position
 /// of a move in messages.
-Program replay_moves(const Graph& graph, const Json& moves, int cores, int vector_bits,
+Program replay_moves(const Graph& graph, const Json& moves, const Target& target,
                      const std::string& where);
 
 }  // namespace adjit::sched

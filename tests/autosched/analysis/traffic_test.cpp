@@ -29,7 +29,7 @@ TEST(Traffic, WhatStaysInATaskIsNear) {
   const Graph graph = parse_graph(
       "def main(float(40, 30000) x) -> (z) {\n"
       "  t(i, j) = exp(x(i, j))\n  z(i) +=! t(i, r)\n}");
-  Program p = initial_program(graph, 2, 512);
+  Program p = initial_program(graph, {2, 512});
   const Residence whole = residence_of(p);
   EXPECT_TRUE(whole.in_task.empty()) << "no tasks";
   EXPECT_EQ(whole.bytes, 4 * (2 * 40 * 30000 + 40));

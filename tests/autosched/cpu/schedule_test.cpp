@@ -284,8 +284,9 @@ TEST(Heuristic, RowsOfEmptyAxes) {
     const Program p = default_schedule(graph, {.cores = 2, .vector_bits = 256});
     expect_faithful(p, graph);
     const Accesses accesses = accesses_of(graph, graph.stages[0]);
+    const Target target{.vector_bits = 256};
     const TileProblem problem{
-        graph, graph.stages[0], accesses, graph.stages[0].domain.extents, 256, 0, true};
+        graph, graph.stages[0], accesses, graph.stages[0].domain.extents, target, 0, true};
     choose_reduction_tile(problem);
   }
 }
@@ -293,7 +294,7 @@ TEST(Heuristic, RowsOfEmptyAxes) {
 void expect_scheduled(const Graph& graph, const Program& program, uint64_t seed) {
   EXPECT_TRUE(fallbacks_of(program).empty()) << "seed " << seed << ": " << program.fallbacks[0];
   testing::expect_same_results(graph, program, seed);
-  const Program again = replay(graph, program.moves_json, program.cores, program.vector_bits);
+  const Program again = replay(graph, program.moves_json, program.target);
   ASSERT_EQ(print(again), print(program));
 }
 

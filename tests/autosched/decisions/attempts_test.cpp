@@ -85,7 +85,7 @@ TEST(Attempts, PlainLoopsAreAlwaysLegal) {
 
 // What is no refusal of a move is an error as ever.
 TEST(Attempts, OtherErrorsPass) {
-  Program program = initial_program(matmul_graph(2, 3, 4), 2, 512);
+  Program program = initial_program(matmul_graph(2, 3, 4), {2, 512});
   Attempts attempts = Attempts::with_caution();
   EXPECT_THROW(
       attempts(program, "a step", [](Program&) { throw Error(ErrorCode::Internal, "a fault"); }),

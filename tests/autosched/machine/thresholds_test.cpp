@@ -12,15 +12,15 @@
 namespace adjit::sched {
 namespace {
 
-const ThresholdRow& row(std::string_view name) {
-  for (const ThresholdRow& r : threshold_rows())
+const TableRow<Thresholds>& row(std::string_view name) {
+  for (const TableRow<Thresholds>& r : threshold_rows())
     if (r.name == name) return r;
   throw std::out_of_range(std::string(name));
 }
 
 TEST(Thresholds, EveryRowSaysWhatItIs) {
   std::set<std::string_view> names;
-  for (const ThresholdRow& r : threshold_rows()) {
+  for (const TableRow<Thresholds>& r : threshold_rows()) {
     EXPECT_TRUE(names.insert(r.name).second) << r.name << " stands there twice";
     EXPECT_FALSE(r.unit.empty()) << r.name;
     EXPECT_FALSE(r.meaning.empty()) << r.name;
@@ -32,8 +32,8 @@ TEST(Thresholds, WholeNumbersAreRounded) {
   Thresholds moved;
   EXPECT_EQ(row("join_parts").set(moved, 9.6), 10);
   EXPECT_EQ(moved.join_parts, 10u);
-  EXPECT_EQ(row("hidden_share").set(moved, 0.9), 0.9);
-  EXPECT_EQ(moved.hidden_share, 0.9);
+  EXPECT_EQ(row("column_sum_share").set(moved, 0.9), 0.9);
+  EXPECT_EQ(moved.column_sum_share, 0.9);
 }
 
 // Cheap stages are inlined: a store and a load cost more than computing them again.

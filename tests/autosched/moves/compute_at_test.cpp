@@ -157,7 +157,7 @@ TEST(GroupRows, WhatIsAttachedRunsForSeveralRows) {
     EXPECT_EQ(attached.nest.spans.front(), 4);
   }
   expect_faithful(p, g);
-  EXPECT_EQ(print(replay(g, p.moves_json, p.cores, p.vector_bits)), print(p));
+  EXPECT_EQ(print(replay(g, p.moves_json, p.target)), print(p));
   // Groups are what tasks consist of.
   expect_faithful(parallel(tile(p, stage_of(p, "y"), 0, Steps{8}), stage_of(p, "y"), 1), g);
   expect_refused([&] { interleave(p, stage_of(p, "y"), 1, 2); }, "scheduled already");

@@ -48,7 +48,7 @@ TEST(Interleave, IsReplayed) {
   const Graph g = softmax_graph(24, 10);
   const Program p = interleave(rows_of_softmax(g), 3, 1, 4);
   EXPECT_TRUE(has_move(p, "interleave"));
-  EXPECT_EQ(print(replay(g, p.moves_json, p.cores, p.vector_bits)), print(p));
+  EXPECT_EQ(print(replay(g, p.moves_json, p.target)), print(p));
 }
 
 }  // namespace

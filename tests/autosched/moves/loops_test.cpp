@@ -168,7 +168,7 @@ TEST(LoopMoves, FetchAheadMarksAttachedNests) {
       << print(p);
   verify(p);
   expect_faithful(p, g);
-  EXPECT_EQ(print(replay(g, p.moves_json, p.cores, p.vector_bits)), print(p));
+  EXPECT_EQ(print(replay(g, p.moves_json, p.target)), print(p));
   expect_refused([&] { prefetch(p, stage_of(p, "e")); }, "fetches ahead already");
   expect_refused(
       [&] {
@@ -180,7 +180,7 @@ TEST(LoopMoves, FetchAheadMarksAttachedNests) {
   const Program in_parts = tile(p, stage_of(p, "y"), 0, Steps{2});
   verify(in_parts);
   expect_faithful(in_parts, g);
-  EXPECT_EQ(print(replay(g, in_parts.moves_json, p.cores, p.vector_bits)), print(in_parts));
+  EXPECT_EQ(print(replay(g, in_parts.moves_json, p.target)), print(in_parts));
   nest_at(p, *find_nest(p, stage_of(p, "e"))).ahead = 1000;
   expect_refused([&] { verify(p); }, "not around it");
 }
@@ -192,7 +192,7 @@ TEST(LoopMoves, FetchAheadAlongALoopOfItsOwn) {
   EXPECT_NE(print(p).find("C (argument), prefetches the next j0"), std::string::npos) << print(p);
   verify(p);
   expect_faithful(p, g);
-  EXPECT_EQ(print(replay(g, p.moves_json, p.cores, p.vector_bits)), print(p));
+  EXPECT_EQ(print(replay(g, p.moves_json, p.target)), print(p));
   expect_refused([&] { prefetch(whole, 0, 2); }, "no output axis");
   expect_refused([&] { prefetch(whole, 0, 7); }, "no output axis");
   expect_refused([&] { prefetch(p, 0, 0); }, "fetches ahead already");

@@ -67,7 +67,7 @@ TEST(SplitResidues, InsideTheQuotient) {
               std::string::npos)
         << print_stage(p.graph, p.graph.stages[1]);
     expect_faithful(p, g);
-    EXPECT_EQ(print(replay(g, p.moves_json, p.cores, p.vector_bits)), print(p));
+    EXPECT_EQ(print(replay(g, p.moves_json, p.target)), print(p));
     expect_faithful(split_residues(plain(g), 0, 0, 2, true), g);
   }
 }

@@ -185,7 +185,7 @@ TEST(Search, EveryCandidateOfAScanIsLegal) {
     SCOPED_TRACE(candidate.changes);
     const Program p = program_of(g, kTwoCores, candidate);
     EXPECT_NO_THROW(verify(p));
-    EXPECT_EQ(print(replay(g, p.moves_json, 2, 512)), print(p));
+    EXPECT_EQ(print(replay(g, p.moves_json, {2, 512})), print(p));
     for (const Kernel& kernel : p.kernels)
       if (kernel.steps)
         expect_faithful(*kernel.steps, *p.graph.stages[kernel.root.stage].scan->body);

@@ -21,7 +21,7 @@ Program columns(int64_t m, int64_t n, int64_t lanes, int64_t instances, const st
   Program p =
       initial_program(parse_graph("def main(" + type + "(" + rows + ", 11) a, " + type + "(11, " +
                                   cols + ") b) -> (y) { y(i, j) " + how + "=! a(i, r) * b(r, j) }"),
-                      2, 256);
+                      {2, 256});
   p = vectorize(std::move(p), 0, 0, lanes);
   return instances > 1 ? unroll(std::move(p), 0, 1, instances) : p;
 }
@@ -44,7 +44,7 @@ TEST(Stores, LanesInALoop) {
                                     ") b) -> (y) { y(k, i, j) +=! a(i, r) * b(r, j) * a(k, r) "
                                     "where k in 0:2, i in 0:" +
                                     std::to_string(m) + ", j in 0:" + std::to_string(n) + " }"),
-                        2, 256);
+                        {2, 256});
     p = vectorize(std::move(p), 0, 1, lanes);
     return unroll(unroll(std::move(p), 0, 1, rows), 0, 0, 2);
   };
@@ -84,7 +84,7 @@ TEST(Stores, TranspositionsInPieces) {
                                       ") a) -> (y, z) {\n"
                                       " (y, z)(i, j) = (a(j, i), a(j, i) * a(j, i)) where i in 0:" +
                                       columns + ", j in 0:" + rows + "\n}"),
-                          1, 256);
+                          {1, 256});
       p = unroll(vectorize(std::move(p), 0, 0, 8), 0, 1, std::min<int64_t>(m, 8));
       const std::string ir = checked_ir(p);
       if (m == 16) {
@@ -98,14 +98,14 @@ TEST(Stores, WinnersAndTheirPlaces) {
   const Graph graph = parse_graph(
       "def main(float(14, 10, 9) x) -> (v, w) { (v, w)(i, j) argmax=! (x(i, j, r), r) }");
   const std::string ir =
-      checked_ir(unroll(vectorize(initial_program(graph, 1, 256), 0, 0, 4), 0, 1, 4));
+      checked_ir(unroll(vectorize(initial_program(graph, {1, 256}), 0, 0, 4), 0, 1, 4));
   EXPECT_GE(occurrences(ir, "store <4 x float>"), 4u);
   EXPECT_GE(occurrences(ir, "store <2 x i64>"), 8u);
 }
 
 // A reduction whose outer part runs outside the results resumes what it stored.
 TEST(Stores, ResumedInPieces) {
-  Program p = initial_program(matmul_graph(13, 10, 23), 1, 256);
+  Program p = initial_program(matmul_graph(13, 10, 23), {1, 256});
   p = tile(std::move(p), 0, 2, std::vector<int64_t>{10});
   p = reorder(std::move(p), 0, std::vector<size_t>{2, 0, 1, 3});
   const std::string ir = checked_ir(unroll(vectorize(std::move(p), 0, 0, 8), 0, 1, 4));
@@ -118,7 +118,7 @@ TEST(Stores, RunningSums) {
         std::string("def main(float(9, 12) x) -> (y) { y(i, j) +=! x(i, r) where i in 0:9, j in "
                     "0:12, r in 0:12, ") +
         row + " }");
-    Program p = initial_program(graph, 1, 256);
+    Program p = initial_program(graph, {1, 256});
     ASSERT_TRUE(p.graph.stages[0].running.has_value());
     checked_ir(vectorize(std::move(p), 0, 0, 4));
   }
@@ -129,7 +129,7 @@ TEST(Stores, LocalRegions) {
   const Graph graph = parse_graph(
       "def main(float(24, 11) a, float(11, 16) b) -> (z) {\n t(i, j) +=! a(i, r) * b(r, j)\n"
       " z(j, i) = t(i, j) + 1.0\n}");
-  Program p = initial_program(graph, 1, 256);
+  Program p = initial_program(graph, {1, 256});
   p = tile(std::move(p), 1, 1, std::vector<int64_t>{8});
   p = reorder(std::move(p), 1, std::vector<size_t>{1, 0, 2});
   p = compute_at(std::move(p), 0, 1, 1);
@@ -139,7 +139,7 @@ TEST(Stores, LocalRegions) {
 TEST(Stores, ResultsWhoseLanesAreApartAreStoredOneByOne) {
   const Graph graph = parse_graph("def main(float(9, 5) x) -> (y) { y(i, j) = x(i, j) * 2.0 }");
   const std::string ir = checked_ir(
-      vectorize(reorder(initial_program(graph, 1, 512), 0, std::vector<size_t>{1, 0}), 0, 0, 4));
+      vectorize(reorder(initial_program(graph, {1, 512}), 0, std::vector<size_t>{1, 0}), 0, 0, 4));
   EXPECT_EQ(occurrences(ir, "masked.scatter"), 0u);
   EXPECT_EQ(occurrences(ir, "store float"), 5u) << "whole vectors, and the tail";
 }

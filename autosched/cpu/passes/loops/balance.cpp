@@ -19,7 +19,7 @@ std::optional<EvenParts> even_parts(const Program& program, size_t stage, const 
   const Accesses accesses = accesses_of(program.graph, s);
   const int64_t rows = s.domain.extents[0];
   const auto time = [&](int64_t points, const TileChoice& choice) {
-    TileProblem problem{program.graph, s, accesses, s.domain.extents, program.vector_bits};
+    TileProblem problem{program.graph, s, accesses, s.domain.extents, program.target};
     problem.spans[0] = points;
     const TileModel model(problem, *choice.vector_axis);
     const int64_t rounds = ceil_div(ceil_div(rows, points), int64_t{target.cores});

@@ -25,8 +25,8 @@ namespace {
 TileChoice choose(const Program& program, const Nest& nest, const Accesses& accesses,
                   size_t task_loops, Choices& choices) {
   const Stage& stage = program.graph.stages[nest.stage];
-  TileProblem problem{program.graph,       stage, accesses, nest.spans,
-                      program.vector_bits, 0,     false,    program.calls};
+  TileProblem problem{program.graph,  stage, accesses, nest.spans,
+                      program.target, 0,     false,    program.calls};
   for (size_t l = 0; l < task_loops; ++l) {
     const Loop& loop = nest.loops[l];
     problem.task_axes.push_back(loop.axis);

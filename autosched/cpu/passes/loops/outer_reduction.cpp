@@ -30,9 +30,9 @@ struct PartialResults {
     const bool apart = last.kind == LoopKind::Vector &&
                        !accesses_of(program.graph, stage).result.contiguous(last.axis);
     resume = points / terms *
-             (folds   ? thresholds().fold_cycles
-              : apart ? thresholds().resume_apart_cycles
-                      : thresholds().resume_cycles / vectors);
+             (folds   ? target.core.fold_cycles
+              : apart ? target.core.resume_apart_cycles
+                      : target.core.resume_cycles / vectors);
   }
 
   double arithmetic = 0;  // cycles

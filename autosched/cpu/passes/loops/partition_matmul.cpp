@@ -63,14 +63,14 @@ class TaskCosts {
   double share(size_t axis) const {
     const int64_t points = tile_.factors[axis] * (tile_.vector_axis == axis ? tile_.lanes : 1);
     const int64_t trips = ceil_div(stage_.domain.extents[axis], points);
-    return static_cast<double>(ceil_div(trips, program_.cores)) / static_cast<double>(trips);
+    return static_cast<double>(ceil_div(trips, program_.target.cores)) / static_cast<double>(trips);
   }
 
   // Bytes that a core reads of what others wrote, here or in a later kernel, which has its tasks
   // along the first axis more often than not.
   double elsewhere(size_t axis) const {
     const Graph& graph = program_.graph;
-    const double others = static_cast<double>(program_.cores - 1) / program_.cores;
+    const double others = static_cast<double>(program_.target.cores - 1) / program_.target.cores;
     double bytes = 0;
     for (const MemoryAccess& access : accesses_.reads) {
       const std::optional<size_t> dim = written_along(program_, access.tensor);
@@ -97,7 +97,7 @@ class TaskCosts {
 
 OrderedResults order_product(Program program, size_t stage, const TileChoice& tile,
                              const Target& target, Choices& choices) {
-  if (program.cores < 2) return {std::move(program)};
+  if (program.target.cores < 2) return {std::move(program)};
   const Stage& s = program.graph.stages[stage];
   const std::optional<size_t> rows = rows_axis(s, tile, accesses_of(program.graph, s));
   const Nest& nest = nest_of(program, stage);

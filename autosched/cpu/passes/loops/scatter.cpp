@@ -23,8 +23,8 @@
 namespace adjit::sched {
 namespace {
 
-double cycles_of(const Stage& stage) {
-  return thresholds().scatter_point_cycles * box_points(stage.domain);
+double cycles_of(const Stage& stage, const Target& target) {
+  return target.core.scatter_point_cycles * box_points(stage.domain);
 }
 
 std::vector<size_t> independent_axes(const Graph& graph, const Stage& stage) {
@@ -186,7 +186,7 @@ Program write_rows(Program program, size_t stage, const NamedRows& rows) {
 Program with_rows(Program program, size_t stage, size_t dimension) {
   const Stage& s = program.graph.stages[stage];
   const int64_t elements = program.graph.info(s.results[0]).shape[dimension];
-  const int64_t lanes = full_lanes(program.graph, s, program.vector_bits);
+  const int64_t lanes = full_lanes(program.graph, s, program.target.vector_bits);
   if (elements >= thresholds().indexed_row) {
     Program trial = scatter_layout(program, stage, dimension, whole_row(elements, lanes));
     const RowScatter rows = row_scatter(trial.graph, trial.graph.stages[stage + 1]);
@@ -200,11 +200,13 @@ Program with_rows(Program program, size_t stage, size_t dimension) {
 Program write_scatters_by_rows(Program program) {
   for (size_t s = program.graph.stages.size(); s-- > 0;) {
     const Stage& stage = program.graph.stages[s];
-    const std::optional<NamedRows> rows = rows_of(program.graph, stage, program.vector_bits);
+    const std::optional<NamedRows> rows = rows_of(program.graph, stage, program.target.vector_bits);
     if (!rows || lanes_axis(program.graph, stage)) continue;
     const TensorInfo& result = program.graph.info(stage.results[0]);
     const double points = box_points(stage.domain);
-    if (rows->dimension + 1 == result.shape.size() || microseconds(cycles_of(stage), 0) < 20 ||
+    if (rows->dimension + 1 == result.shape.size() ||
+        microseconds_on_core(program.target, cycles_of(stage, program.target)) <
+            thresholds().scatter_microseconds ||
         points < thresholds().scatter_reuse * static_cast<double>(result.element_count()))
       continue;
     program = with_rows(std::move(program), s, rows->dimension);
@@ -276,10 +278,12 @@ Program split_scatters(Program program) {
     if (!independent_axes(program.graph, stage).empty()) continue;
     const double points = box_points(stage.domain);
     const auto elements = static_cast<double>(program.graph.info(stage.results[0]).element_count());
-    if (microseconds(cycles_of(stage), 0) < thresholds().rfactor_microseconds ||
+    if (microseconds_on_core(program.target, cycles_of(stage, program.target)) <
+            thresholds().rfactor_microseconds ||
         elements * static_cast<double>(thresholds().scatter_parts) * 4 > points)
       continue;
-    if (const std::optional<size_t> axis = axis_of_parts(program.graph, stage, program.vector_bits))
+    if (const std::optional<size_t> axis =
+            axis_of_parts(program.graph, stage, program.target.vector_bits))
       program =
           privatize_scatter(std::move(program), s, *axis, parts_of(stage.domain.extents[*axis]));
   }
@@ -292,8 +296,8 @@ Program schedule_scatter(Program program, size_t stage, const Target& target,
   const Stage& s = program.graph.stages[stage];
   const std::vector<int64_t> extents = s.domain.extents;
   const std::vector<size_t> apart = independent_axes(program.graph, s);
-  const double cycles = cycles_of(s);
-  const std::optional<NamedRows> rows = rows_of(program.graph, s, program.vector_bits);
+  const double cycles = cycles_of(s, program.target);
+  const std::optional<NamedRows> rows = rows_of(program.graph, s, program.target.vector_bits);
   const bool weighed = !nest_of(program, stage).attached.empty();
   const bool by_rows = rows && !weighed && rows->dimension + 1 == s.target.size();
   const std::optional<size_t> lanes = by_rows ? std::nullopt : lanes_axis(program.graph, s);
@@ -307,7 +311,7 @@ Program schedule_scatter(Program program, size_t stage, const Target& target,
     if (weighed)
       program = unroll_corners(std::move(program), stage);
     else if (const int64_t instances =
-                 instances_of_row(ceil_div(extents[*lanes], width), program.cores);
+                 instances_of_row(ceil_div(extents[*lanes], width), program.target.cores);
              instances > 1 && width > 1 && !s.running) {
       program = unroll(std::move(program), stage, *lanes, instances);
       width *= instances;
@@ -326,7 +330,9 @@ Program schedule_scatter(Program program, size_t stage, const Target& target,
         free.push_back(a);
         break;
       }
-  if (free.empty() || microseconds(cycles, 0) < 20) return program;
+  if (free.empty() ||
+      microseconds_on_core(program.target, cycles) < thresholds().scatter_microseconds)
+    return program;
   // The axis with the most independent steps; one in the tile by whole vectors or pieces.
   const auto unit_of = [&](size_t axis) -> int64_t {
     if (lanes && axis == *lanes) return width;
@@ -337,7 +343,7 @@ Program schedule_scatter(Program program, size_t stage, const Target& target,
   const size_t axis = *std::ranges::max_element(free, {}, steps);
   const int64_t unit = unit_of(axis);
   // Every task walks all indices: with lanes, as few tasks as there are cores, of wide rows.
-  const int64_t wanted = unit > 1 ? program.cores : 4 * std::max(program.cores, 2);
+  const int64_t wanted = unit > 1 ? program.target.cores : 4 * std::max(program.target.cores, 2);
   if (steps(axis) < 2 || wanted < 2) return program;
   const int64_t tasks = std::min<int64_t>(steps(axis), wanted);
   return run_in_parallel(std::move(program), stage, axis, unit * ceil_div(steps(axis), tasks));

@@ -132,14 +132,11 @@ Program make_tasks(Program program, size_t stage, const Tasks& tasks) {
 
 }  // namespace
 
-double microseconds(double cycles, double bytes) {
-  return std::max(cycles, bytes / thresholds().quick_bytes) / thresholds().quick_megahertz;
-}
-
 Program run_in_parallel(Program program, size_t stage, double cycles, const TaskLimits& limits,
                         Choices& choices) {
   const Nest& nest = nest_of(program, stage);
-  if (microseconds(cycles, bytes_moved(program, nest)) < thresholds().parallel_microseconds)
+  if (microseconds_on_core(program.target, cycles, bytes_moved(program, nest)) <
+      thresholds().parallel_microseconds)
     return program;
   const size_t output_rank = program.graph.stages[stage].domain.output_rank;
   size_t output_loops = 0;
@@ -147,7 +144,7 @@ Program run_in_parallel(Program program, size_t stage, double cycles, const Task
          nest.loops[output_loops].axis < output_rank &&
          nest.loops[output_loops].axis != limits.serial_axis)
     ++output_loops;
-  const int cores = std::max(program.cores, 2);
+  const int cores = std::max(program.target.cores, 2);
   const size_t answer = choices.pick(
       Decision::Tasks, program.graph, program.graph.stages[stage],
       [] { return std::vector<std::string>{"two a core", "one for all", "eight a core"}; });
@@ -170,7 +167,7 @@ Program share_tasks(Program program, size_t stage, const SharedTasks& shared) {
   if (shared.points % step != 0) return program;
   const Tasks tasks = shared.points > 0
                           ? Tasks{1, shared.points / step}
-                          : choose_tasks(nest, 1, std::max(program.cores, 2), 2, INT64_MAX);
+                          : choose_tasks(nest, 1, std::max(program.target.cores, 2), 2, INT64_MAX);
   if (tasks.loops == 0) return program;
   return make_tasks(std::move(program), stage, tasks);
 }

@@ -26,7 +26,4 @@ Program run_in_parallel(Program program, size_t stage, double cycles, const Task
 /// Tasks as all kernels of a program share them; the program as it is where the loops are not so.
 Program share_tasks(Program program, size_t stage, const SharedTasks& shared);
 
-/// Microseconds that a number of cycles and of bytes through memory take on one core.
-double microseconds(double cycles, double bytes);
-
 }  // namespace adjit::sched

@@ -56,7 +56,8 @@ bool writes_lines(const Program& program, const Nest& nest, const Stage& stage) 
   // The rest of a line is written by the next steps.
   size_t next = tile;
   while (next > 0 && nest.loops[next - 1].axis >= rank) --next;
-  return rows <= thresholds().open_lines && next > 0 && nest.loops[next - 1].axis == lanes.axis;
+  return rows <= program.target.core.open_lines && next > 0 &&
+         nest.loops[next - 1].axis == lanes.axis;
 }
 
 // Whether the memory takes about as long as the cores.

@@ -5,7 +5,6 @@
 
 #include "autosched/cpu/passes/pack/panels.hpp"
 #include "autosched/cpu/tile/matmul_like.hpp"
-#include "autosched/machine/thresholds.hpp"
 
 namespace adjit::sched {
 std::optional<PanelShape> wanted_panels(const Graph& graph, const OperandRows& rows,
@@ -55,7 +54,7 @@ std::optional<TileChoice> SharedCopies::tile_for(const TileProblem& problem, con
         continue;
       const std::optional<TileChoice> other = tile_with(problem, copy.tile);
       if (other && along_results(*other) && panels_of(*other, r) == copy.shape &&
-          other->cycles < own.cycles + thresholds().shared_copy_cycles * access.elements)
+          other->cycles < own.cycles + target.core.shared_copy_cycles * access.elements)
         return other;
     }
   }

@@ -33,7 +33,7 @@ bool wants_lanes_innermost(const Program& program, size_t stage, const TileChoic
     if ((a == *tile.vector_axis || tile.factors[a] > 1) && result.contiguous(a)) return false;
   const size_t bytes = size_of(program.graph.info(s.results.front()).dtype);
   const double points = box_points(domain);
-  return thresholds().scattered_copy_cycles * points / terms_of(domain) <=
+  return target.core.scattered_copy_cycles * points / terms_of(domain) <=
              thresholds().output_copy_share * points / lanes_per_cycle(target, bytes) &&
          comes_in_passes(program, stage, tile, target);
 }

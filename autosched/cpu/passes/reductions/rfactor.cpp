@@ -34,7 +34,7 @@ bool down_columns(const LayoutContext& c, const Stage& whole, const Accesses& ac
     if (reduction_rows(c.program.graph, whole, access).stride >= thresholds().far_row_bytes)
       bytes += static_cast<double>(tensor_bytes(c.program.graph, access.tensor));
   }
-  return bytes > thresholds().column_bytes;
+  return bytes > thresholds().column_share * static_cast<double>(c.target.l2_bytes);
 }
 
 }  // namespace
@@ -49,7 +49,8 @@ bool rfactor_long_sum(LayoutContext& c, size_t s) {
   double bytes = 0;
   for (TensorId id : tensors_read(c.program.graph, whole))
     bytes += static_cast<double>(tensor_bytes(c.program.graph, id));
-  if (microseconds(tile.cycles, bytes) < thresholds().rfactor_microseconds) return false;
+  if (microseconds_on_core(c.target, tile.cycles, bytes) < thresholds().rfactor_microseconds)
+    return false;
   int64_t tiles = 1;
   for (size_t a = 0; a < whole.domain.output_rank; ++a)
     tiles *= ceil_div(whole.domain.extents[a],

@@ -81,8 +81,7 @@ double RowCosts::passes_of(TensorId id, const std::vector<size_t>& sums) const {
 }
 
 double RowCosts::cycles_of(double bytes, bool from_memory) const {
-  return from_memory ? bytes / target_.memory_gb_per_core * target_.ghz
-                     : bytes / target_.l3_bytes_per_cycle;
+  return from_memory ? memory_cycles(target_, bytes) : bytes / target_.l3_bytes_per_cycle;
 }
 
 double RowCosts::arithmetic_of(size_t s) const {

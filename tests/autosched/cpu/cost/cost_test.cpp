@@ -127,7 +127,7 @@ TEST(Cost, TasksThatDoNotEvenOutLeaveCoresIdle) {
 TEST(Cost, IsAFunctionOfProgramAndTarget) {
   const Program p = scheduled(conv_graph(2, 16, 28, 28, 32, 2, true));
   EXPECT_EQ(cost(p), cost(p));
-  const Program again = replay(conv_graph(2, 16, 28, 28, 32, 2, true), p.moves_json, 1, 512);
+  const Program again = replay(conv_graph(2, 16, 28, 28, 32, 2, true), p.moves_json, {1, 512});
   EXPECT_EQ(cost(again), cost(p));
 }
 

@@ -35,14 +35,14 @@ TEST(PartChains, RowsRunPartByPart) {
   ASSERT_EQ(parts, rows + 1) << print(p);
   EXPECT_EQ(task_count(p.kernels[rows].root), task_count(p.kernels[parts].root));
   EXPECT_TRUE(task_chains(p).continues[parts]) << print(p);
-  EXPECT_EQ(print(replay(graph, p.moves_json, p.cores, p.vector_bits)), print(p));
+  EXPECT_EQ(print(replay(graph, p.moves_json, p.target)), print(p));
 }
 
 TEST(PartChains, MeanTheSame) {
   const std::string text = normalisation(256, 24);
   Target target = small_caches();
   target.l2_bytes = 8 << 10;
-  Program p = initial_program(parse_graph(text), 2, 512);
+  Program p = initial_program(parse_graph(text), {2, 512});
   const size_t z = stage_of(p, "z");
   p = rfactor(std::move(p), z, 1, 16);
   ReductionPlans plans;

@@ -29,8 +29,7 @@ Program scheduled(const std::string& text, const Target& target = kTwoCores) {
   const Graph graph = parse_graph(text);
   Program program = default_schedule(graph, target);
   verify(program);
-  EXPECT_EQ(print(replay(graph, program.moves_json, program.cores, program.vector_bits)),
-            print(program));
+  EXPECT_EQ(print(replay(graph, program.moves_json, program.target)), print(program));
   return program;
 }
 

@@ -45,7 +45,7 @@ Program scheduled(const std::string& text, const Target& target = kSmall, Choice
   const Graph graph = parse_graph(text);
   Program p = schedule_with(graph, target, choices);
   verify(p);
-  EXPECT_EQ(print(replay(graph, p.moves_json, p.cores, p.vector_bits)), print(p));
+  EXPECT_EQ(print(replay(graph, p.moves_json, p.target)), print(p));
   return p;
 }
 

@@ -20,7 +20,8 @@ TEST(TileLines, FromTheSecondCache) {
                                 ") w) -> (y) { y(i, j) +=! x(i, r) * " + w + " }");
     const Stage& stage = g.stages.back();
     const Accesses accesses = accesses_of(g, stage);
-    const TileProblem problem{g, stage, accesses, stage.domain.extents, bits, 0, true};
+    const Target target{.vector_bits = bits};
+    const TileProblem problem{g, stage, accesses, stage.domain.extents, target, 0, true};
     return TileModel(problem, axis).streamed_lines(factors);
   };
   EXPECT_DOUBLE_EQ(lines("500", "w(j, r)", {12, 2, 1}), 2) << "12 rows of x stay";
@@ -39,7 +40,8 @@ TEST(TileLines, TilesOfOneOperandWaitForTheSecondCache) {
       "}");
   const Stage& stage = g.stages.back();
   const Accesses accesses = accesses_of(g, stage);
-  const TileProblem problem{g, stage, accesses, stage.domain.extents, 512, 0, false};
+  const Target target{.vector_bits = 512};
+  const TileProblem problem{g, stage, accesses, stage.domain.extents, target, 0, false};
   const TileModel model(problem, 2);
   const Factors rows{1, 12, 2, 1}, channels{12, 1, 2, 1};
   EXPECT_EQ(model.second_cache(channels), 0);
@@ -56,7 +58,8 @@ TEST(TileLines, SeveralPassesLeaveMemoryIdle) {
                                 std::to_string(rows) + ", j in 0:16, r in 0:2048 }");
     const Stage& stage = g.stages.back();
     const Accesses accesses = accesses_of(g, stage);
-    const TileProblem problem{g, stage, accesses, stage.domain.extents, 256, 0, false};
+    const Target target{.vector_bits = 256};
+    const TileProblem problem{g, stage, accesses, stage.domain.extents, target, 0, false};
     return TileModel(problem, 2).memory_waits({4, columns, 1}, 1e6);
   };
   EXPECT_GT(waits(4096, 4), 0);

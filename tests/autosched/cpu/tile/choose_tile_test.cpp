@@ -15,7 +15,8 @@ using Copies = std::vector<int64_t>;
 TileChoice tile_of(const Graph& g, int bits) {
   const Stage& stage = g.stages[0];
   const Accesses accesses = accesses_of(g, stage);
-  return choose_reduction_tile({g, stage, accesses, stage.domain.extents, bits, 0, false});
+  const Target target{.vector_bits = bits};
+  return choose_reduction_tile({g, stage, accesses, stage.domain.extents, target, 0, false});
 }
 
 // Lanes along what the reads have contiguous; of the results, four neighbours together.
@@ -41,8 +42,9 @@ TEST(TileChoice, CopiesComeOutEven) {
     b.output(b.stage("y", {10, extent}, 2, CombinerKind::None,
                      b.graph.pool.make(Op::Exp, {b.at(x, {b.axis(0), b.axis(1)})})));
     const Stage& stage = b.graph.stages[0];
-    return choose_pointwise_tile(
-               {b.graph, stage, accesses_of(b.graph, stage), stage.domain.extents, 512, 0, false})
+    const Target target;
+    return choose_pointwise_tile({b.graph, stage, accesses_of(b.graph, stage), stage.domain.extents,
+                                  target, 0, false})
         .factors[1];
   };
   EXPECT_EQ(instances(48), 3);

@@ -9,12 +9,14 @@
 namespace adjit::sched {
 namespace {
 
+constexpr Target kReference;
+
 struct Product {
   explicit Product(Graph of)
       : graph(std::move(of)),
         stage(graph.stages.back()),
         accesses(accesses_of(graph, stage)),
-        tile(choose_reduction_tile({graph, stage, accesses, stage.domain.extents})) {}
+        tile(choose_reduction_tile({graph, stage, accesses, stage.domain.extents, kReference})) {}
 
   // Of the operand that the lanes walk.
   bool panels(const Target& target = {}) const {

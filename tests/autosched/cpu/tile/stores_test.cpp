@@ -26,10 +26,10 @@ TEST(TileStores, ContiguousLanesAreStoredForNothingAndResumedForTwo) {
 TEST(TileStores, LanesApartAreStoredOneByOneOrInPiecesOfRows) {
   const Graph graph = product_of(64, 61);
   const Modelled across(graph, 0);
-  EXPECT_EQ(across.model.stored_apart({2, 1, 1}), thresholds().apart_store_cycles);
-  EXPECT_EQ(across.model.stored_apart({2, 4, 1}), thresholds().row_store_cycles)
+  EXPECT_EQ(across.model.stored_apart({2, 1, 1}), CoreCosts().apart_store_cycles);
+  EXPECT_EQ(across.model.stored_apart({2, 4, 1}), CoreCosts().row_store_cycles)
       << "four neighbours at once";
-  EXPECT_EQ(across.model.storing({2, 1, 1}), 64 * 61 * thresholds().apart_store_cycles);
+  EXPECT_EQ(across.model.storing({2, 1, 1}), 64 * 61 * CoreCosts().apart_store_cycles);
 }
 
 // 16 rows of 4096 bytes fall into one set of L1.

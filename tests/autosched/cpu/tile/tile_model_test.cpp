@@ -128,8 +128,8 @@ TEST(TileModel, VectorsThatBeginAnywhereLieInTwoLines) {
     const Modelled m(product(columns, operand), 1, {.may_pack = packed});
     return m.model.load_cost(m.read_of(operand), {6, 2, 1});
   };
-  const double anywhere = 2 * thresholds().port_cycles * (1 + 28.0 / 64);  // 7 of 16 places
-  EXPECT_EQ(loads(64, "w", false), 2 * thresholds().port_cycles);
+  const double anywhere = 2 * CoreCosts().port_cycles * (1 + 28.0 / 64);  // 7 of 16 places
+  EXPECT_EQ(loads(64, "w", false), 2 * CoreCosts().port_cycles);
   EXPECT_DOUBLE_EQ(loads(63, "w", false), anywhere);
   EXPECT_DOUBLE_EQ(loads(64, "v", false), anywhere);
   // Lanes along the reduction wait for more of them.
@@ -137,7 +137,7 @@ TEST(TileModel, VectorsThatBeginAnywhereLieInTwoLines) {
                                   "x(i, r) * v(j, r) where i in 0:40, j in 0:32, r in 0:64 }"),
                       2, {});
   EXPECT_DOUBLE_EQ(rows.model.load_cost(rows.read_of("v"), {3, 2, 1}),
-                   2 * thresholds().port_cycles * (1 + 1.5 * 28 / 64));
+                   2 * CoreCosts().port_cycles * (1 + 1.5 * 28 / 64));
 }
 
 // Lanes along rows of so many elements, of which each step takes one of each row.
@@ -163,7 +163,8 @@ TEST(TileModel, RegistersAreLeftForOperands) {
   const Stage& stage = g.stages.back();
   const Accesses accesses = accesses_of(g, stage);
   const auto fits = [&](int bits, const Factors& factors) {
-    const TileProblem problem{g, stage, accesses, stage.domain.extents, bits, 0, false};
+    const Target target{.vector_bits = bits};
+    const TileProblem problem{g, stage, accesses, stage.domain.extents, target, 0, false};
     return TileModel(problem, 1).fits(factors);
   };
   EXPECT_FALSE(fits(256, {14, 1, 1}));
@@ -182,7 +183,8 @@ TEST(TileModel, StoresWhoseLinesLeaveTheFirstCache) {
                                 n + ", r in 0:64 }");
     const Stage& stage = g.stages.back();
     const Accesses accesses = accesses_of(g, stage);
-    const TileProblem problem{g, stage, accesses, stage.domain.extents, 512, 0, false};
+    const Target target{.vector_bits = 512};
+    const TileProblem problem{g, stage, accesses, stage.domain.extents, target, 0, false};
     return TileModel(problem, 0).stored_apart(factors);
   };
   EXPECT_GT(stored(1024, {2, 4, 1}), 4 * stored(1000, {2, 4, 1})) << "pieces of rows";
@@ -199,7 +201,8 @@ TEST(TileModel, ResultsApartAreStoredInRows) {
                                 ") +=! x(r, i) * w(r, j) where i in 0:64, j in 0:64, r in 0:64 }");
     const Stage& stage = g.stages.back();
     const Accesses accesses = accesses_of(g, stage);
-    const TileProblem problem{g, stage, accesses, stage.domain.extents, 256, 0, false};
+    const Target target{.vector_bits = 256};
+    const TileProblem problem{g, stage, accesses, stage.domain.extents, target, 0, false};
     return TileModel(problem, 0).stored_apart(factors);
   };
   EXPECT_LT(stored("i, j", {2, 4, 1}), 0.5 * stored("i, j", {2, 3, 1}));
@@ -207,8 +210,8 @@ TEST(TileModel, ResultsApartAreStoredInRows) {
 }
 
 TEST(TileModel, RowsOfEightLanesCostLessThanFourGathers) {
-  constexpr double kGatheredLane = 0.55;  // cycles
-  EXPECT_LT(row_load_cost(8, 4), 4 * kGatheredLane * 8);
+  const CoreCosts core;
+  EXPECT_LT(row_load_cost(8, 4, core), 4 * core.gather_lane_cycles * 8);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ namespace {
 void expect_foreign(const std::string& json, std::string_view reason) {
   SCOPED_TRACE(json);
   const Graph g = matmul_graph(4, 5, 6);
-  expect_refused([&] { replay(g, json, 2, 512); }, reason);
+  expect_refused([&] { replay(g, json, {2, 512}); }, reason);
 }
 
 TEST(Replay, RefusesWhatIsNoListOfMoves) {
@@ -109,7 +109,7 @@ TEST(Replay, RefusesPackingsThatAreNone) {
            dimensions +
            R"(, "before": [], "after": [], "instead_of_rows": false, "widen": false}])";
   };
-  EXPECT_NO_THROW(replay(matmul_graph(4, 5, 6), pack("[[1, 1, 0], [0, 1, 0]]"), 2, 512));
+  EXPECT_NO_THROW(replay(matmul_graph(4, 5, 6), pack("[[1, 1, 0], [0, 1, 0]]"), {2, 512}));
   for (const char* dimensions : {"[[0, 1]]", "[[2, 1, 0]]", "[[0, 0, 0]]", "[[]]"})
     expect_foreign(pack(dimensions), "each is [one of the operand's 2 dimensions");
   expect_foreign(pack("[[0, 1, 0], [1, -1, 0]]"), "-1 must be an integer from 0 on");
@@ -145,7 +145,7 @@ TEST(Replay, ReadsOldNamesOfMoves) {
       for (size_t at; (at = moves.find(now)) != std::string::npos; ++renamed)
         moves.replace(at, now.size(), R"("move":")" + std::string(old_name) + '"');
     }
-    const Program again = replay(one.graph, moves, program.cores, program.vector_bits);
+    const Program again = replay(one.graph, moves, program.target);
     EXPECT_EQ(print(again), print(program));
     EXPECT_EQ(again.moves_json, program.moves_json) << "written by their new names";
   }
@@ -160,7 +160,7 @@ TEST(Replay, ShowsLittleOfMuch) {
   const std::string json =
       R"([{"move": "store_nontemporal", "stage": ")" + std::string(100'000, 'x') + "\u00e9\"}]";
   try {
-    replay(matmul_graph(4, 5, 6), json, 2, 512);
+    replay(matmul_graph(4, 5, 6), json, {2, 512});
     ADD_FAILURE() << "was not refused";
   } catch (const Error& error) {
     EXPECT_LT(std::string_view(error.what()).size(), 1000u);
@@ -170,7 +170,7 @@ TEST(Replay, ShowsLittleOfMuch) {
 
 TEST(Replay, LoopMovesAndRewritingMovesMix) {
   const Graph g = softmax_graph(8, 12);
-  Program p = initial_program(g, 2, 512);
+  Program p = initial_program(g, {2, 512});
   p = tile(p, stage_of(p, "y"), 0, std::vector<int64_t>{2});
   p = inline_stages(p, std::vector<size_t>{stage_of(p, "e")});
   p = rfactor(p, stage_of(p, "m"), 1, 3);
@@ -182,7 +182,7 @@ TEST(Replay, LoopMovesAndRewritingMovesMix) {
 void expect_same_again(const Graph& graph, const Program& program, uint64_t seed) {
   EXPECT_TRUE(fallbacks_of(program).empty()) << "seed " << seed << ": " << program.fallbacks[0];
   testing::expect_same_results(graph, program, seed);
-  const Program again = replay(graph, program.moves_json, program.cores, program.vector_bits);
+  const Program again = replay(graph, program.moves_json, program.target);
   ASSERT_EQ(print(again), print(program));
 }
 
@@ -237,7 +237,7 @@ void expect_refused_or_faithful(const Graph& graph, const std::string& moves, ui
   SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + print(graph) + moves);
   std::optional<Program> program;
   try {
-    program = replay(graph, moves, 2, 512);
+    program = replay(graph, moves, {2, 512});
   } catch (const Error& error) {
     ++counts.refused;
     ASSERT_EQ(error.code(), ErrorCode::Schedule) << error.what();

@@ -12,7 +12,7 @@ namespace adjit::sched {
 namespace {
 
 std::optional<EvenParts> parts_of(int64_t rows, int cores, int64_t tile_rows) {
-  const Program program = initial_program(matmul_graph(rows, 512, 128), cores, 512);
+  const Program program = initial_program(matmul_graph(rows, 512, 128), {cores, 512});
   const TileChoice tile{
       .vector_axis = 1, .lanes = 16, .factors = {tile_rows, 2, 1}, .cycles = 1, .packed = {}};
   return even_parts(program, 0, tile, Target{cores, 512});

@@ -26,7 +26,7 @@ struct Orders {
 };
 
 Orders orders_of(const Graph& graph, Choices choices = {}, Target target = {}) {
-  Program program = initial_program(graph, 1, target.vector_bits);
+  Program program = initial_program(graph, {1, target.vector_bits});
   const Stage& s = graph.stages.front();
   program = vectorize(std::move(program), 0, s.domain.output_rank - 1, 16);
   if (s.domain.output_rank > 3) program = unroll(std::move(program), 0, 1, 6);
@@ -75,7 +75,7 @@ TEST(ResultOrder, IsADecision) {
 // every tile of channels, or once.
 TEST(ResultOrder, OneCoreWaitsForTheThirdCache) {
   const Target target;
-  Program program = initial_program(convolution(224), 1, 512);
+  Program program = initial_program(convolution(224), {1, 512});
   program = vectorize(std::move(program), 0, 3, 16);
   program = unroll(std::move(program), 0, 1, 6);
   const auto l3 = [&] {

@@ -73,7 +73,7 @@ std::string strips(const Graph& graph, int64_t l1_bytes, size_t lanes_axis = 2,
   Target target{1, 512};
   target.fma_bits = 1024;
   target.l1_bytes = l1_bytes;
-  Program program = initial_program(graph, 1, 512);
+  Program program = initial_program(graph, {1, 512});
   program = unroll(vectorize(std::move(program), 0, lanes_axis, 16), 0, 0, 4);
   Choices choices(std::move(answers));
   program = sum_in_strips(std::move(program), 0, target, choices);

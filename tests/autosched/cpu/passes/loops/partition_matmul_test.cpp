@@ -38,7 +38,7 @@ std::string outer(Order of, const Target& target = {.cores = 2}, Choices choices
 }
 
 Order product(int64_t m, int64_t n, int64_t k, int64_t rows, int cores = 2) {
-  return tiled(initial_program(matmul_graph(m, n, k), cores, 512), 0, rows);
+  return tiled(initial_program(matmul_graph(m, n, k), {cores, 512}), 0, rows);
 }
 
 TEST(ProductTasks, AreOfTheAxisThatComesOutEvenly) {
@@ -73,7 +73,7 @@ Order after(const std::string& made, size_t tasks_axis) {
           (x ? "a(i, j) where i in 0:112, j in 0:256" : "b(i, j) where i in 0:256, j in 0:512") +
           "  y(i, j) +=! " + (x ? "x(i, r) * b(r, j)" : "a(i, r) * w(r, j)") +
           " where i in 0:112, j in 0:512, r in 0:256 }"),
-      2, 512);
+      {2, 512});
   if (tasks_axis == 1) program = reorder(std::move(program), 0, std::vector<size_t>{1, 0});
   return tiled(parallel(std::move(program), 0, 1), 1, 14);
 }
@@ -94,7 +94,7 @@ TEST(ProductTasks, AreOfASumThatDataPlaced) {
       "b), c) += x(a, b, c) y(i, j) +=! h(i, r) * w(r, j) where i in 0:126, j in 0:512, r in 0:512 "
       "}");
   for (const size_t axis : {size_t{0}, size_t{1}, size_t{2}}) {
-    Program program = initial_program(graph, 2, 512);
+    Program program = initial_program(graph, {2, 512});
     std::vector<size_t> order{0, 1, 2};
     std::swap(order[0], order[axis]);
     const size_t scatter = program.graph.stages.size() - 2;

@@ -70,7 +70,7 @@ TEST(Transposition, CopiesReadTheirOperandInOrder) {
 // Of a plain transposition the rows of the result stay whole: nothing moves.
 TEST(Transposition, RowsOfResultsStayWhole) {
   const Graph g = parse_graph("def f(float(300, 700) x) -> (y) { y(i, j) = x(j, i) }");
-  Program program = vectorize(initial_program(g, 1, 512), 0, 1, 16);
+  Program program = vectorize(initial_program(g, {1, 512}), 0, 1, 16);
   const std::string before = print(program);
   program = walk_operand(std::move(program), 0, accesses_of(g, g.stages.back()));
   EXPECT_EQ(print(program), before);
@@ -82,7 +82,7 @@ TEST(Transposition, OfTwoOperandsNeitherIsPreferred) {
       "def f(float(64, 64, 512) x, float(64, 64, 512) z) -> (y) { y(i, j, k) = x(j, i, k) + z(i, "
       "j, "
       "k) }");
-  const Program before = vectorize(initial_program(g, 1, 512), 0, 2, 16);
+  const Program before = vectorize(initial_program(g, {1, 512}), 0, 2, 16);
   const Program after = walk_operand(before, 0, accesses_of(g, g.stages.back()));
   EXPECT_EQ(print(after), print(before));
 }

@@ -14,7 +14,7 @@ std::vector<std::string> streamed(const std::string& text, Choices choices = {})
   const Graph graph = parse_graph(text);
   const Program p = schedule_with(graph, kTwoCores, choices);
   verify(p);
-  EXPECT_EQ(print(replay(graph, p.moves_json, p.cores, p.vector_bits)), print(p));
+  EXPECT_EQ(print(replay(graph, p.moves_json, p.target)), print(p));
   std::vector<std::string> names;
   for (const Kernel& kernel : p.kernels)
     for_each_nest(kernel.root, [&](const Nest& nest) {

@@ -17,7 +17,7 @@ constexpr Target kSmallCaches{.cores = 2, .vector_bits = 256, .l2_bytes = 512 <<
 Names fetching(const Graph& graph, Choices choices = {}) {
   const Program p = schedule_with(graph, kSmallCaches, choices);
   verify(p);
-  EXPECT_EQ(print(replay(graph, p.moves_json, p.cores, p.vector_bits)), print(p));
+  EXPECT_EQ(print(replay(graph, p.moves_json, p.target)), print(p));
   Names names;
   for (const Kernel& kernel : p.kernels)
     for_each_nest(kernel.root, [&](const Nest& nest) {

@@ -61,7 +61,8 @@ TEST(SharedCopies, TilesThatAnotherProblemMayNotHave) {
       "  (m, k)(i, j) argmax=! (a(i, r) * b(r, j), r)\n"
       "  t(i, j) +=! double(a(i, r)) * d(r, j)\n}");
   const auto problem_of = [&](size_t s, const Accesses& accesses) {
-    return TileProblem{graph, graph.stages[s], accesses, graph.stages[s].domain.extents, 512};
+    static const Target target{.vector_bits = 512};
+    return TileProblem{graph, graph.stages[s], accesses, graph.stages[s].domain.extents, target};
   };
   std::vector<Accesses> accesses;
   for (const Stage& stage : graph.stages) accesses.push_back(accesses_of(graph, stage));

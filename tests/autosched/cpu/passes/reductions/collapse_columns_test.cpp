@@ -17,7 +17,7 @@ bool wants(const std::string& body, const std::string& conditions = "") {
                   "float(28, 28) m) -> (y) {\n  y(b, i, k, l) +=! " +
                   body + " where b in 0:4, i in 0:64, k in 0:28, l in 0:28, r in 0:128" +
                   conditions + "\n}"),
-      2, 512);
+      {2, 512});
   return wants_one_axis_of_columns(p, 0, accesses_of(p.graph, p.graph.stages[0]));
 }
 

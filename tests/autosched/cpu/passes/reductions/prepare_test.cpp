@@ -50,7 +50,7 @@ TEST(PrepareReductions, PacksRowsThatTheSecondCacheDoesNotHold) {
     Target target{1, 256};
     target.l2_bytes = l2_bytes;
     target.fma_bits = 256;
-    Program program = initial_program(matmul_graph(512, columns, 512), 1, 256);
+    Program program = initial_program(matmul_graph(512, columns, 512), {1, 256});
     return prepare_reductions(std::move(program), target, {}, plans, {}, own).kernels.size();
   };
   EXPECT_EQ(kernels(512 << 10, 512), 2u);
