@@ -19,10 +19,6 @@ namespace {
 // for a few such.
 constexpr size_t kSharedBodyLimit = kBodyLimit / 4;
 
-double far_store_bytes(const Target& target) {
-  return thresholds().far_store_share * static_cast<double>(target.l3_bytes);
-}
-
 class Planner {
  public:
   Planner(const Program& program, const Shapes& again)
@@ -34,7 +30,6 @@ class Planner {
         producers_(defining_stages(scratch_)),
         returned_(scratch_.tensors.size(), false),
         joined_(scratch_.tensors.size(), false),
-        far_bytes_(far_store_bytes(program.target)),
         states_(scratch_.stages.size()) {
     for (TensorId id : scratch_.outputs) returned_[id.value] = true;
     for (const Stage& stage : scratch_.stages)
@@ -190,7 +185,7 @@ class Planner {
     for (TensorId id : stage.results)
       bytes += static_cast<double>(scratch_.info(id).element_count()) *
                static_cast<double>(size_of(scratch_.info(id).dtype));
-    const bool far = bytes > far_bytes_ && is_read_across_rows(stage);
+    const bool far = bytes > thresholds().far_store_bytes && is_read_across_rows(stage);
     return computing - cost <=
            static_cast<double>(stage.results.size()) *
                (far ? thresholds().far_store_cost : thresholds().near_store_cost);
@@ -218,7 +213,6 @@ class Planner {
   std::vector<size_t> producers_;             // per tensor
   std::vector<bool> returned_;                // per tensor
   std::vector<bool> joined_;                  // per tensor: a part of a join
-  double far_bytes_;                          // an array of more leaves the caches
   std::vector<std::vector<ExprId>> read_of_;  // per stage: reads in the body as it was
   std::vector<State> states_;
 };
@@ -246,7 +240,7 @@ std::vector<size_t> sums_worth_expanding(const Program& program, const Shapes& a
       continue;
     const bool large =
         static_cast<double>(info.element_count()) * static_cast<double>(size_of(info.dtype)) >=
-        far_store_bytes(program.target);
+        thresholds().far_store_bytes;
     const bool cheap = terms * (1 + meter(stage.bodies).cost) <= thresholds().expanded_cost;
     if (!(large && cheap) && std::ranges::find(again, info.shape) == again.end()) continue;
     candidates.push_back(s);

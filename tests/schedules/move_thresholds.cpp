@@ -5,6 +5,7 @@
 #include <functional>
 #include <iostream>
 #include <span>
+#include <string_view>
 
 #include "autosched/machine/thresholds.hpp"
 #include "autosched/search/search.hpp"
@@ -100,23 +101,18 @@ void find_deciding(const Graph& graph, const std::string& usual, std::span<const
 int move_thresholds(const std::vector<std::string>& sources, const std::string& ways,
                     const std::string& only) {
   const std::vector<Movable> rows = movable_rows(only);
-  Json all = Json::object();
-  for (const Movable& row : rows)
-    for (const Way& way : kWays) all[row.name][way.name] = Json::array();
   for (const std::string& source : sources) {
     const Graph graph = graph_of(source);
-    const std::string usual = moves_under(graph, {}), name = name_of(source);
-    std::cerr << name << ":";
+    const std::string usual = moves_under(graph, {});
+    Json deciding = {{"graph", name_of(source)}};
     for (const Way& way : kWays) {
       if (ways.find(way.name) == std::string::npos) continue;
       std::vector<std::string> found;
       find_deciding(graph, usual, rows, way.factor, found);
-      for (const std::string& row : found) all[row][way.name].push_back(name);
-      std::cerr << " " << way.name << " " << found.size();
+      deciding[way.name] = found;
     }
-    std::cerr << " of " << rows.size() << "\n";
+    std::cout << deciding.dump() << std::endl;
   }
-  std::cout << all.dump(1) << "\n";
   return 0;
 }
 
