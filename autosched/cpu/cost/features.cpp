@@ -237,7 +237,8 @@ class NestCounter {
       const TileProblem problem{program_.graph,  stage_, accesses_, nest_.spans,
                                 program_.target, 0,      false};
       const TileModel model(problem, *lanes_axis());
-      if (model.visited(instances) < 1) asking = model.asking(instances);  // behind a diagonal
+      if (model.predicates().visited(instances) < 1)
+        asking = model.predicates().asking(instances);  // behind a diagonal
     }
     for (const auto* rows : {&stage_.domain.inequalities, &stage_.domain.equalities})
       for (const Affine& row : *rows) {

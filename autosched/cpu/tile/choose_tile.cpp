@@ -7,6 +7,8 @@
 
 #include "autosched/analysis/gather_access.hpp"
 #include "autosched/analysis/select_axis.hpp"
+#include "autosched/analysis/work.hpp"
+#include "autosched/cpu/tile/loads.hpp"
 #include "autosched/machine/thresholds.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
@@ -19,9 +21,9 @@ namespace {
 TileChoice priced(const TileModel& model, size_t vector_axis, std::vector<int64_t> factors) {
   TileChoice tile;
   tile.vector_axis = vector_axis;
-  tile.lanes = model.lanes();
-  tile.packed = model.packed;
-  tile.packing = model.packing;
+  tile.lanes = model.setting().lanes;
+  tile.packed = model.setting().packed;
+  tile.packing = model.setting().packing;
   tile.factors = std::move(factors);
   tile.cycles = model.total(tile.factors);
   return tile;
@@ -72,13 +74,13 @@ TileChoice descend(const TileProblem& problem, size_t vector_axis) {
         best = std::move(other);
     start[axis] = 1;
   };
-  if (problem.spans[vector_axis] >= 2 * model.lanes()) try_from(vector_axis, 2);
+  if (problem.spans[vector_axis] >= 2 * model.setting().lanes) try_from(vector_axis, 2);
   for (size_t a = problem.first_axis; a < problem.stage.domain.output_rank; ++a)
     if (a != vector_axis && problem.may_tile(a) && problem.spans[a] >= 2 &&
         problem.spans[a] <= thresholds().short_axis)
       try_from(a, problem.spans[a]);
   for (size_t a = problem.stage.domain.output_rank; a < problem.spans.size(); ++a)
-    if (const std::optional<size_t> window = model.window_along(a)) {
+    if (const std::optional<size_t> window = window_along(model.setting(), a)) {
       start[*window] = 2;
       if (const int64_t taps = model.choices(a).back(); taps > 1) try_from(a, taps, sharing_gain);
       start[*window] = 1;
@@ -373,7 +375,7 @@ TileChoice best_tile(const TileProblem& problem, Choices& choices) {
 std::optional<TileChoice> tile_with(const TileProblem& problem, const TileChoice& tile) {
   const size_t lanes = *tile.vector_axis;
   const TileModel model(problem, lanes);
-  if (!problem.may_tile(lanes) || model.lanes() != tile.lanes || !model.fits(tile.factors))
+  if (!problem.may_tile(lanes) || model.setting().lanes != tile.lanes || !model.fits(tile.factors))
     return std::nullopt;
   for (size_t a = 0; a < tile.factors.size(); ++a) {
     const std::vector<int64_t> choices = model.choices(a);

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "autosched/cpu/tile/loads.hpp"
 #include "autosched/machine/thresholds.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/modelled.hpp"
@@ -53,7 +54,7 @@ def f(float(64, 256) w, float(256) x) -> (y) {
   const auto far = [&](int64_t l1_bytes) {
     const Target target{.vector_bits = 256, .l1_bytes = l1_bytes};
     const TileProblem problem{graph, stage, accesses, stage.domain.extents, target};
-    return TileModel(problem, 0).far_lanes(accesses.reads[0], {1, 1});
+    return far_lanes(TileSetting(problem, 0), accesses.reads[0], {1, 1});
   };
   EXPECT_EQ(far(32 << 10), 0);
   EXPECT_GT(far(4 << 10), 0);

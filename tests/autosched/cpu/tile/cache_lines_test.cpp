@@ -1,5 +1,7 @@
 // tests/autosched/cpu/tile/cache_lines_test.cpp -- what register tiles wait for: L2,
 // memory.
+#include "autosched/cpu/tile/cache_lines.hpp"
+
 #include "autosched/cpu/tile/tile_model.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/modelled.hpp"
@@ -22,7 +24,8 @@ TEST(TileLines, FromTheSecondCache) {
     const Accesses accesses = accesses_of(g, stage);
     const Target target{.vector_bits = bits};
     const TileProblem problem{g, stage, accesses, stage.domain.extents, target, 0, true};
-    return TileModel(problem, axis).streamed_lines(factors);
+    return streamed_lines(TileModel(problem, axis).setting(), TileModel(problem, axis).windows(),
+                          factors);
   };
   EXPECT_DOUBLE_EQ(lines("500", "w(j, r)", {12, 2, 1}), 2) << "12 rows of x stay";
   EXPECT_DOUBLE_EQ(lines("1040", "w(j, r)", {12, 2, 1}), 2 + 12.0 / 16);
@@ -44,8 +47,9 @@ TEST(TileLines, TilesOfOneOperandWaitForTheSecondCache) {
   const TileProblem problem{g, stage, accesses, stage.domain.extents, target, 0, false};
   const TileModel model(problem, 2);
   const Factors rows{1, 12, 2, 1}, channels{12, 1, 2, 1};
-  EXPECT_EQ(model.second_cache(channels), 0);
-  EXPECT_GT(model.second_cache(rows), 12) << "24 lines for 24 multiply-adds";
+  EXPECT_EQ(second_cache(model.setting(), model.windows(), channels), 0);
+  EXPECT_GT(second_cache(model.setting(), model.windows(), rows), 12)
+      << "24 lines for 24 multiply-adds";
   EXPECT_GT(model.step(rows), 1.2 * model.step(channels));
 }
 
@@ -60,7 +64,7 @@ TEST(TileLines, SeveralPassesLeaveMemoryIdle) {
     const Accesses accesses = accesses_of(g, stage);
     const Target target{.vector_bits = 256};
     const TileProblem problem{g, stage, accesses, stage.domain.extents, target, 0, false};
-    return TileModel(problem, 2).memory_waits({4, columns, 1}, 1e6);
+    return memory_waits(TileModel(problem, 2).setting(), {4, columns, 1}, 1e6);
   };
   EXPECT_GT(waits(4096, 4), 0);
   EXPECT_EQ(waits(4096, 16), 0);

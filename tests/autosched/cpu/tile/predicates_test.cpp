@@ -20,7 +20,7 @@ Graph product(const std::string& rows) {
 
 double visited(const std::string& rows, const Factors& factors) {
   const Graph graph = product(rows);
-  return Modelled(graph, 1).model.visited(factors);
+  return Modelled(graph, 1).model.predicates().visited(factors);
 }
 
 TEST(TileMasks, TilesBehindADiagonalAreLeftOut) {
@@ -38,8 +38,9 @@ TEST(TileMasks, TilesBehindADiagonalAreLeftOut) {
 
 TEST(TileMasks, FewTilesAskForADiagonal) {
   const Graph below = product(", r <= i"), corner = product(", r + i <= 60");
-  EXPECT_LT(Modelled(below, 1).model.asking({8, 2, 1}), 0.1);
-  EXPECT_EQ(Modelled(corner, 1).model.asking({8, 2, 8}), 1) << "hardly any tile is inside";
+  EXPECT_LT(Modelled(below, 1).model.predicates().asking({8, 2, 1}), 0.1);
+  EXPECT_EQ(Modelled(corner, 1).model.predicates().asking({8, 2, 8}), 1)
+      << "hardly any tile is inside";
   // Half of the multiply-adds, not all of them with masks.
   const Graph whole = product("");
   const Factors tile{8, 2, 1};

@@ -3,7 +3,7 @@
 #include "autosched/cpu/tile/tile_model.hpp"
 
 #include "autosched/cpu/tile/choose_tile.hpp"
-#include "autosched/machine/thresholds.hpp"
+#include "autosched/cpu/tile/stores.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/modelled.hpp"
 #include "tests/autosched/programs.hpp"
@@ -11,7 +11,7 @@
 namespace adjit::sched {
 namespace {
 
-// Cycles of one step with so many instances.
+// Cycles of one step with so many copies.
 double step(const Graph& graph, size_t vector_axis, const Factors& factors) {
   return Modelled(graph, vector_axis).model.step(factors);
 }
@@ -63,8 +63,8 @@ TEST(TileModel, PassesStoreTheirResults) {
   EXPECT_GT(cycles(0, across, 10) - cycles(1, along, 10),
             10 * (cycles(0, across, 1) - cycles(1, along, 1)));
   EXPECT_LT(cycles(1, along, 10), cycles(0, across, 10));
-  EXPECT_LT(Modelled(graph, 1, {.passes = 10}).model.storing(along),
-            Modelled(graph, 0, {.passes = 10}).model.storing(across) / 2);
+  EXPECT_LT(storing(Modelled(graph, 1, {.passes = 10}).model.setting(), along),
+            storing(Modelled(graph, 0, {.passes = 10}).model.setting(), across) / 2);
 }
 
 TEST(TileModel, TasksWalkNoAxisOfATile) {
@@ -77,7 +77,7 @@ TEST(TileModel, TasksWalkNoAxisOfATile) {
   EXPECT_NE(choose_reduction_tile(Modelled(graph, 0, {.task_axes = {1}}).problem).vector_axis, 1u);
 }
 
-// Cycles of a nest with so many instances, with its share of the code; called so often.
+// Cycles of a nest with so many copies, with its share of the code; called so often.
 double total(const Graph& graph, const Factors& factors, double calls = 1) {
   return Modelled(graph, 1, {.calls = calls}).model.total(factors);
 }
@@ -103,7 +103,7 @@ TEST(TileModel, PickedPointsStayOutside) {
   EXPECT_GT(tiled.model.choices(1).size(), 4u);
 }
 
-// Of two axes to take instances of, the one along which a scalar operand stays in its line.
+// Of two axes to take copies of, the one along which a scalar operand stays in its line.
 TEST(TileModel, CopiesThatShareLinesAreCheaper) {
   const auto strided = [](const std::string& index) {
     return parse_graph("def f(float(200, 200) x, float(40, 8) w) -> (y) { y(i, j, k) +=! x(" +
@@ -112,46 +112,6 @@ TEST(TileModel, CopiesThatShareLinesAreCheaper) {
   const Graph rows = strided("2 * i + r, 2 * j"), columns = strided("2 * j + r, 2 * i");
   EXPECT_LT(step(rows, 2, {1, 6, 1, 1}), step(rows, 2, {6, 1, 1, 1}));
   EXPECT_LT(step(columns, 2, {6, 1, 1, 1}), step(columns, 2, {1, 6, 1, 1}));
-}
-
-// A product whose operands' rows begin where vectors do, or anywhere: as the caller's do.
-TEST(TileModel, VectorsThatBeginAnywhereLieInTwoLines) {
-  const auto product = [](int64_t columns, const std::string& operand) {
-    const std::string n = std::to_string(columns);
-    return parse_graph("def f(float(40, 64) x, float(64, " + n +
-                       ") v) -> (y) { w(i, j) = 2 * v(i, j)"
-                       " where i in 0:64, j in 0:" +
-                       n + "  y(i, j) +=! x(i, r) * " + operand +
-                       "(r, j) where i in 0:40, j in 0:" + n + ", r in 0:64 }");
-  };
-  const auto loads = [&](int64_t columns, const std::string& operand, bool packed) {
-    const Modelled m(product(columns, operand), 1, {.may_pack = packed});
-    return m.model.load_cost(m.read_of(operand), {6, 2, 1});
-  };
-  const double anywhere = 2 * CoreCosts().port_cycles * (1 + 28.0 / 64);  // 7 of 16 places
-  EXPECT_EQ(loads(64, "w", false), 2 * CoreCosts().port_cycles);
-  EXPECT_DOUBLE_EQ(loads(63, "w", false), anywhere);
-  EXPECT_DOUBLE_EQ(loads(64, "v", false), anywhere);
-  // Lanes along the reduction wait for more of them.
-  const Modelled rows(parse_graph("def f(float(40, 64) x, float(32, 64) v) -> (y) { y(i, j) +=! "
-                                  "x(i, r) * v(j, r) where i in 0:40, j in 0:32, r in 0:64 }"),
-                      2, {});
-  EXPECT_DOUBLE_EQ(rows.model.load_cost(rows.read_of("v"), {3, 2, 1}),
-                   2 * CoreCosts().port_cycles * (1 + 1.5 * 28 / 64));
-}
-
-// Lanes along rows of so many elements, of which each step takes one of each row.
-TEST(TileModel, ElementsOfRowsInTheSameSetsComeFromTheSecondCache) {
-  const auto loads = [](int64_t elements, const Factors& factors) {
-    const std::string n = std::to_string(elements);
-    const Modelled product(parse_graph("def f(float(64, " + n + ") x, float(64, " + n +
-                                       ") w) -> (y) { y(i, j) +=! x(i, r) * w(j, r) }"),
-                           1);
-    return product.model.load_cost(product.read_of("w"), factors);
-  };
-  const double gathered = loads(1040, {4, 2, 1});
-  EXPECT_DOUBLE_EQ(loads(1024, {4, 2, 1}), gathered + 2 * 8) << "16 rows, 4096 bytes apart";
-  EXPECT_DOUBLE_EQ(loads(1024, {4, 2, 2}), 2 * gathered) << "the line is still there";
 }
 
 // Fourteen accumulators, the operand that they share and the one that is loaded fill sixteen
@@ -171,47 +131,6 @@ TEST(TileModel, RegistersAreLeftForOperands) {
   EXPECT_TRUE(fits(256, {12, 1, 1}));
   EXPECT_TRUE(fits(256, {6, 2, 1}));
   EXPECT_TRUE(fits(512, {14, 2, 1}));
-}
-
-// Lanes whose rows are whole pages apart fall into one set of L1.
-TEST(TileModel, StoresWhoseLinesLeaveTheFirstCache) {
-  const auto stored = [](int64_t columns, const Factors& factors) {
-    const std::string n = std::to_string(columns);
-    const Graph g = parse_graph("def f(float(64, 64) x, float(64, " + n +
-                                ") w) -> (y) { y(i, j) +=! "
-                                "x(r, i) * w(r, j) where i in 0:64, j in 0:" +
-                                n + ", r in 0:64 }");
-    const Stage& stage = g.stages.back();
-    const Accesses accesses = accesses_of(g, stage);
-    const Target target{.vector_bits = 512};
-    const TileProblem problem{g, stage, accesses, stage.domain.extents, target, 0, false};
-    return TileModel(problem, 0).stored_apart(factors);
-  };
-  EXPECT_GT(stored(1024, {2, 4, 1}), 4 * stored(1000, {2, 4, 1})) << "pieces of rows";
-  EXPECT_GT(stored(1024, {2, 1, 1}), 3 * stored(1000, {2, 1, 1})) << "elements";
-  EXPECT_EQ(stored(512, {2, 4, 1}), stored(500, {2, 4, 1})) << "half a page";
-  EXPECT_GT(stored(512, {2, 1, 1}), 3 * stored(500, {2, 1, 1})) << "32 lines in two sets";
-}
-
-// Columns of the result as lanes: pieces of its rows where instances lie side by side, else
-// elements.
-TEST(TileModel, ResultsApartAreStoredInRows) {
-  const auto stored = [](const std::string& result, const Factors& factors) {
-    const Graph g = parse_graph("def f(float(64, 64) x, float(64, 64) w) -> (y) { y(" + result +
-                                ") +=! x(r, i) * w(r, j) where i in 0:64, j in 0:64, r in 0:64 }");
-    const Stage& stage = g.stages.back();
-    const Accesses accesses = accesses_of(g, stage);
-    const Target target{.vector_bits = 256};
-    const TileProblem problem{g, stage, accesses, stage.domain.extents, target, 0, false};
-    return TileModel(problem, 0).stored_apart(factors);
-  };
-  EXPECT_LT(stored("i, j", {2, 4, 1}), 0.5 * stored("i, j", {2, 3, 1}));
-  EXPECT_EQ(stored("i, j", {2, 1, 1}), stored("i, j", {2, 3, 1}));
-}
-
-TEST(TileModel, RowsOfEightLanesCostLessThanFourGathers) {
-  const CoreCosts core;
-  EXPECT_LT(row_load_cost(8, 4, core), 4 * core.gather_lane_cycles * 8);
 }
 
 }  // namespace

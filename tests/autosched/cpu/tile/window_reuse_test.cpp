@@ -40,7 +40,7 @@ TEST(TileSharing, CountsWhatIsReadOnce) {
         std::set<int64_t> places;
         for (int64_t k = 0; k < rows; ++k)
           for (int64_t r = 0; r < taps; ++r) places.insert(step * k + by * r);
-        EXPECT_EQ(m.model.distinct(image(m), {rows, 2, taps, 5}),
+        EXPECT_EQ(m.model.windows().distinct(image(m), {rows, 2, taps, 5}),
                   static_cast<double>(2 * 5 * places.size()))
             << row << ", " << rows << " x " << taps;
       }
@@ -51,23 +51,23 @@ TEST(TileSharing, CountsWhatIsReadOnce) {
 TEST(TileSharing, FindsTheWindowsAxis) {
   const Modelled rows = modelled(windows("i + r", 3, 3), 1);
   const Modelled columns = modelled(windows("i + r", 3, 3), 0);
-  EXPECT_EQ(rows.model.window_along(2), 0u);
-  EXPECT_EQ(rows.model.window_along(3), std::nullopt);
-  EXPECT_EQ(columns.model.window_along(2), std::nullopt);
-  EXPECT_EQ(modelled(windows("i + 96 * r", 3, 3), 1).model.window_along(2), std::nullopt)
+  EXPECT_EQ(window_along(rows.model.setting(), 2), 0u);
+  EXPECT_EQ(window_along(rows.model.setting(), 3), std::nullopt);
+  EXPECT_EQ(window_along(columns.model.setting(), 2), std::nullopt);
+  EXPECT_EQ(window_along(modelled(windows("i + 96 * r", 3, 3), 1).model.setting(), 2), std::nullopt)
       << "a step is farther than all of the results";
   const Modelled product = modelled(
       "def f(float(64, 64) x, float(64, 64) w) -> (y) { y(i, j) +=! x(i, r) * "
       "w(r, j) }",
       1);
-  EXPECT_EQ(product.model.window_along(2), std::nullopt);
+  EXPECT_EQ(window_along(product.model.setting(), 2), std::nullopt);
 }
 
 TEST(TileSharing, OperandsAreKeptOrPassThrough) {
   const Modelled m = modelled(windows("i + r", 9, 9), 1);
   const Factors tile{8, 2, 9, 1}, columns{8, 2, 1, 1};
-  EXPECT_EQ(m.model.shared_read(tile), &image(m));
-  EXPECT_EQ(m.model.shared_read(columns), nullptr);
+  EXPECT_EQ(m.model.windows().shared_read(tile), &image(m));
+  EXPECT_EQ(m.model.windows().shared_read(columns), nullptr);
   EXPECT_EQ(m.model.live_values(image(m), tile), 2) << "a row at a time";
   const MemoryAccess& weights = m.accesses.reads[m.read_of("w")];
   EXPECT_EQ(m.model.live_values(weights, tile), 9);
@@ -96,10 +96,11 @@ TEST(TileSharing, WindowsAreTakenAsAWhole) {
 TEST(TileSharing, WindowsInSeveralStepsWaitForMemory) {
   const Modelled large = modelled(windows("i + r", 3, 3, 2000, 4000), 1);
   const Modelled small = modelled(windows("i + r", 3, 3), 1);
-  EXPECT_GT(large.model.window_waits({8, 1, 3, 1}), 10);
-  EXPECT_EQ(large.model.window_waits({8, 1, 3, 3}), 0);
-  EXPECT_EQ(large.model.window_waits({8, 1, 1, 1}), 0) << "nothing is shared";
-  EXPECT_EQ(small.model.window_waits({8, 1, 3, 1}), 0);
+  EXPECT_GT(window_waits(large.model.setting(), large.model.windows(), {8, 1, 3, 1}), 10);
+  EXPECT_EQ(window_waits(large.model.setting(), large.model.windows(), {8, 1, 3, 3}), 0);
+  EXPECT_EQ(window_waits(large.model.setting(), large.model.windows(), {8, 1, 1, 1}), 0)
+      << "nothing is shared";
+  EXPECT_EQ(window_waits(small.model.setting(), small.model.windows(), {8, 1, 3, 1}), 0);
 }
 
 }  // namespace
