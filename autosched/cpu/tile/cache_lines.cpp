@@ -46,8 +46,8 @@ double streamed_lines(const TileSetting& t, const WindowReuse& windows,
 
 // A bound, where every line counts: only tiles that read as much as they multiply come near it, and
 // for these nothing hides what the L2 takes.
-double second_cache(const TileSetting& t, const WindowReuse& windows,
-                    const std::vector<int64_t>& factors, double above) {
+double l2_cycles(const TileSetting& t, const WindowReuse& windows,
+                 const std::vector<int64_t>& factors, double above) {
   double most = 0;  // a line for every vector, or for every element that is gathered
   for (size_t r = 0; r < t.p.accesses.reads.size(); ++r) {
     const MemoryAccess& access = t.p.accesses.reads[r];

@@ -25,8 +25,8 @@ double streamed_lines(const TileSetting& t, const WindowReuse& windows,
 
 /// Cycles in which L2 gives all lines of a step: what a tile waits for that reads more than it
 /// multiplies. Less than `above` is as good as 0.
-double second_cache(const TileSetting& t, const WindowReuse& windows,
-                    const std::vector<int64_t>& factors, double above = 0);
+double l2_cycles(const TileSetting& t, const WindowReuse& windows,
+                 const std::vector<int64_t>& factors, double above = 0);
 
 /// Cycles more for each load of a tile whose rows are far apart: they fall into the same sets of
 /// L1, more streams than that are not fetched ahead, and what comes from beyond L2 and is read once

@@ -129,7 +129,7 @@ double TileModel::step_of(const std::vector<int64_t>& factors) const {
   if (!steps && windows_.shared_read(factors))
     latency *= std::min(1.0, (work + loads) / t_.core.port_cycles / t_.core.look_ahead);
   const double others = std::max({work, loads, latency});
-  return std::max(others, second_cache(t_, windows_, factors, others)) +
+  return std::max(others, l2_cycles(t_, windows_, factors, others)) +
          t_.core.load_pressure * loads + t_.core.scattered_pressure * scattered +
          t_.core.far_line_cycles * far + asking + window_waits(t_, windows_, factors) +
          t_.core.streamed_line_cycles * streamed_lines(t_, windows_, factors) + t_.core.step_cycles;

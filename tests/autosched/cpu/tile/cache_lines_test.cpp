@@ -47,8 +47,8 @@ TEST(TileLines, TilesOfOneOperandWaitForTheSecondCache) {
   const TileProblem problem{g, stage, accesses, stage.domain.extents, target, 0, false};
   const TileModel model(problem, 2);
   const Factors rows{1, 12, 2, 1}, channels{12, 1, 2, 1};
-  EXPECT_EQ(second_cache(model.setting(), model.windows(), channels), 0);
-  EXPECT_GT(second_cache(model.setting(), model.windows(), rows), 12)
+  EXPECT_EQ(l2_cycles(model.setting(), model.windows(), channels), 0);
+  EXPECT_GT(l2_cycles(model.setting(), model.windows(), rows), 12)
       << "24 lines for 24 multiply-adds";
   EXPECT_GT(model.step(rows), 1.2 * model.step(channels));
 }

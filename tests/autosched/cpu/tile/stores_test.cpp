@@ -53,7 +53,7 @@ TEST(TileStores, LanesOfTheReductionAreFoldedTogether) {
             64 * 61 * folding(folded.model.setting(), {2, 4, 1}));
 }
 
-// Lanes whose rows are whole pages apart fall into one set of the first cache.
+// Lanes whose rows are whole pages apart fall into one set of the L1.
 TEST(TileStores, StoresWhoseLinesLeaveTheFirstCache) {
   const auto stored = [](int64_t columns, const Factors& factors) {
     const std::string n = std::to_string(columns);
