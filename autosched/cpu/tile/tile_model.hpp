@@ -1,9 +1,9 @@
 // autosched/cpu/tile/tile_model.hpp -- what one register tile costs.
 //
 // The model counts cycles of one step of the innermost reduction loop on a core with two FMA and
-// two load ports: max(arithmetic / 2, loads / 2, latency of the accumulators, lines from the second
-// cache), summed over whole and ragged tiles. For a matrix product this is the measured rule sum
-// over tiles of max(mr nv / 2, (mr + nv) / 2, 4).
+// two load ports: max(arithmetic / 2, loads / 2, latency of the accumulators, lines from L2),
+// summed over whole and ragged tiles. For a matrix product this is the measured rule sum over tiles
+// of max(mr nv / 2, (mr + nv) / 2, 4).
 #pragma once
 
 #include <cstdint>
