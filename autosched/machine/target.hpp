@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <numeric>
 
@@ -13,7 +14,7 @@ namespace adjit::sched {
 inline constexpr int64_t kLineBytes = 64;      // of every cache
 inline constexpr int64_t kPageBytes = 4096;    // where the caller's arrays lie
 inline constexpr int64_t kPagesAtHand = 64;    // that a core translates at once
-inline constexpr int64_t kCacheWays = 8;       // of the L1 that models have in mind
+inline constexpr int64_t kCacheWays = 8;       // of an L1, at least
 inline constexpr int64_t kLeastStreamed = 16;  // bytes of a vector that may be stored past them
 
 /// The defaults are the reference processor: a 2022 server core with two vector pipes of 256 bits,
@@ -57,11 +58,13 @@ inline double lanes_per_cycle(const Target& target, size_t bytes) {
   return static_cast<double>(target.fma_bits) / 8 / static_cast<double>(bytes);
 }
 
-/// Lines so many bytes apart that a cache of eight ways holds: those of one set, times the sets
-/// that they fall into.
+/// Lines so many bytes apart that a cache holds: those of one set, times the sets that they fall
+/// into. A way is the largest power of two in an eighth of the cache: 48 KB are twelve ways of 4
+/// KB.
 inline int64_t lines_kept(int64_t stride, int64_t cache_bytes) {
-  const int64_t way = cache_bytes / kCacheWays;
-  return kCacheWays * (way / std::max(kLineBytes, std::gcd(stride, way)));
+  const auto eighth = static_cast<uint64_t>(cache_bytes / kCacheWays);
+  const auto way = static_cast<int64_t>(std::bit_floor(eighth));
+  return cache_bytes / way * (way / std::max(kLineBytes, std::gcd(stride, way)));
 }
 
 /// Whether so many lines stay in the cache until they are read again, beside others.

@@ -1,0 +1,26 @@
+// tests/autosched/machine/target_test.cpp -- what follows from the facts of a target.
+#include "autosched/machine/target.hpp"
+
+#include <gtest/gtest.h>
+
+namespace adjit::sched {
+namespace {
+
+TEST(Target, ACacheKeepsTheLinesOfASetThatItHasWaysFor) {
+  EXPECT_EQ(lines_kept(4096, 32 << 10), 8) << "eight ways of 4 KB";
+  EXPECT_EQ(lines_kept(4096, 48 << 10), 12) << "twelve";
+  EXPECT_EQ(lines_kept(2048, 48 << 10), 24) << "two sets";
+  EXPECT_EQ(lines_kept(64, 48 << 10), 768) << "all of it";
+  EXPECT_FALSE(lines_stay(16, 4096, 48 << 10));
+  EXPECT_TRUE(lines_stay(9, 4096, 48 << 10)) << "beside others";
+}
+
+TEST(Target, ACoreTakesAsLongAsTheSlowerOfComputingAndMemory) {
+  const Target target{.ghz = 2, .memory_gb_per_core = 10};
+  EXPECT_EQ(microseconds_on_core(target, 4000), 2);
+  EXPECT_EQ(microseconds_on_core(target, 4000, 50000), 5);
+  EXPECT_EQ(memory_cycles(target, 50000), 10000);
+}
+
+}  // namespace
+}  // namespace adjit::sched
