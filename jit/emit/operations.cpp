@@ -219,9 +219,11 @@ Value* integer_operation(Builder& b, Op op, DType dtype, Values v) {
   const bool u = is_unsigned(dtype);
   switch (op) {
     case Op::Neg: return b.CreateNeg(v[0]);
-    case Op::Abs:
-      return u ? v[0]
-               : b.CreateSelect(b.CreateICmpSLT(v[0], zero_like(v[0])), b.CreateNeg(v[0]), v[0]);
+    case Op::Abs: {
+      if (u) return v[0];
+      Value* negated = b.CreateNeg(v[0]);
+      return b.CreateSelect(b.CreateICmpSLT(v[0], zero_like(v[0])), negated, v[0]);
+    }
     case Op::Sign: {
       Value* positive = b.CreateZExt(
           u ? b.CreateICmpNE(v[0], zero_like(v[0])) : b.CreateICmpSGT(v[0], zero_like(v[0])),
@@ -269,7 +271,8 @@ Value* truncate_saturating(Builder& b, DType to, llvm::Type* type, Value* v) {
   Value* lowest = llvm::ConstantFP::get(v->getType(), is_signed ? -std::ldexp(1.0, bits - 1) : 0.0);
   Value* above = b.CreateFCmpOGE(v, limit);
   Value* below = b.CreateFCmpOLT(v, lowest);
-  Value* outside = b.CreateOr(b.CreateOr(above, below), b.CreateFCmpUNO(v, v));
+  Value* unordered = b.CreateFCmpUNO(v, v);
+  Value* outside = b.CreateOr(b.CreateOr(above, below), unordered);
   Value* inside = b.CreateSelect(outside, zero_like(v), v);
   Value* result = is_signed ? b.CreateFPToSI(inside, type) : b.CreateFPToUI(inside, type);
   const auto end = [&](const llvm::APInt& value) { return llvm::ConstantInt::get(type, value); };

@@ -80,9 +80,10 @@ void StoreEmitter::store_result(size_t component, Value* value, const TileInstan
     return;
   }
   if (const auto live = lanes ? leading_lanes(lanes) : shape_.lanes; stride && live) {
-    for (unsigned lane = 0; lane < *live; ++lane)
-      builder_.CreateAlignedStore(builder_.CreateExtractElement(value, uint64_t{lane}),
-                                  lane_address(component, form, lane), align);
+    for (unsigned lane = 0; lane < *live; ++lane) {
+      Value* to = lane_address(component, form, lane);
+      builder_.CreateAlignedStore(builder_.CreateExtractElement(value, uint64_t{lane}), to, align);
+    }
     return;
   }
   Value* pointers = builder_.CreateInBoundsGEP(element, place.pointer, index_.vector(form));
@@ -195,9 +196,10 @@ bool StoreEmitter::store_by_lanes(size_t component, const std::vector<TileInstan
   const auto slot = [&](size_t instance) {
     return builder_.CreateConstInBoundsGEP1_64(element, slots, instance * shape_.lanes);
   };
-  for (size_t o = 0; o < instances.size(); ++o)
-    builder_.CreateAlignedStore(to_memory(builder_, context_.math, values[o], dtype), slot(o),
-                                align);
+  for (size_t o = 0; o < instances.size(); ++o) {
+    Value* to = slot(o);
+    builder_.CreateAlignedStore(to_memory(builder_, context_.math, values[o], dtype), to, align);
+  }
   Value* start =
       index_.address(context_.places[tensor].pointer, 0, element, index_.without_lanes(first));
   for (const auto& [live, group] : by_live_lanes)

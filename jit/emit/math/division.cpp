@@ -12,7 +12,8 @@ namespace adjit::emit::elementary {
 Divisor divisor(Floats d) {
   const double far = d.is_double() ? 0x1p512 : 0x1p64;
   const Floats size = fabs(d);
-  const Floats power = select(size < 1 / far, far, select(size > far, size.constant(1 / far), 1.0));
+  const Floats at_most = select(size > far, size.constant(1 / far), 1.0);
+  const Floats power = select(size < 1 / far, far, at_most);
   const Floats magnitude = size * power;
   return {copysign(power, d), magnitude, 1 / magnitude};
 }

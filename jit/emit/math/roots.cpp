@@ -89,9 +89,10 @@ Floats hypot(Floats a, Floats b) {
   const Floats x = fabs(a), y = fabs(b);
   const double far = x.is_double() ? 0x1p500 : 0x1p60, power = x.is_double() ? 0x1p600 : 0x1p90;
   const Floats size = select(x < y, y, x);
-  const Floats scale =
-      select(size < 1 / far, power, select(size > far, x.constant(1 / power), 1.0));
-  const Floats back = select(size < 1 / far, 1 / power, select(size > far, x.constant(power), 1.0));
+  const Floats smaller = select(size > far, x.constant(1 / power), 1.0);
+  const Floats scale = select(size < 1 / far, power, smaller);
+  const Floats larger = select(size > far, x.constant(power), 1.0);
+  const Floats back = select(size < 1 / far, 1 / power, larger);
   const Floats p = x * scale, q = y * scale;
   const Floats sum = multiply_add(p, p, q * q);
   const Floats length = sqrt(sum) * back;
