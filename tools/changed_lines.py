@@ -76,7 +76,7 @@ def without_silent(ranges: Ranges, lines: list[str]) -> Ranges:
 def changed_lines(root: Path, base: str) -> dict[str, Ranges]:
     """The lines of C and C++ files that differ from a commit; files git does not know, whole."""
     options = ("--unified=0", "--find-renames", "--no-color", "--no-ext-diff", "--diff-filter=d")
-    changed = added_lines(git(root, "diff", *options, base))
+    changed = added_lines(git(root, "diff-index", "--patch", *options, base))
     unknown = git(root, "ls-files", "--others", "--exclude-standard").splitlines()
     kept = {}
     for path in filter(is_source, [*changed, *unknown]):
