@@ -8,7 +8,9 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "bindings/c/adjit.h"
@@ -162,9 +164,15 @@ struct ScratchDirectory {
   std::filesystem::path path;
   ScratchDirectory() {
     std::string pattern = (std::filesystem::temp_directory_path() / "adjit-c-XXXXXX").string();
-    if (mkdtemp(pattern.data()) != nullptr) path = pattern;
+    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no directory " + pattern);
+    path = pattern;
   }
-  ~ScratchDirectory() { std::filesystem::remove_all(path); }
+  ~ScratchDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
 };
 
 }  // namespace adjit_test
