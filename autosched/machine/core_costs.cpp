@@ -7,13 +7,8 @@ namespace adjit::sched {
 namespace {
 
 constexpr std::array kCostRows{
-#define CORE_COST(type, name, value, unit, meaning, source)  \
-  TableRow<CoreCosts>{#name,                                 \
-                      unit,                                  \
-                      meaning,                               \
-                      source,                                \
-                      static_cast<double>(CoreCosts().name), \
-                      [](CoreCosts& c, double v) { return assign_rounded(c.name, v); }},
+#define CORE_COST(type, name, value, unit, meaning, finding) \
+  ADJIT_TABLE_ROW(CoreCosts, name, unit, meaning, finding),
 #include "autosched/machine/core_costs.def"
 #undef CORE_COST
 };

@@ -9,10 +9,10 @@
 
 namespace adjit::sched {
 
-/// The rows of core_costs.def, which has their units, meanings and sources. The defaults serve all
-/// processors; one whose costs differ sets them in its row (jit/cpu/machine.cpp).
+/// The rows of core_costs.def, which has their units, meanings and findings. The defaults serve all
+/// processors; those of one that differs are set in machine_of (jit/cpu/machine.cpp).
 struct CoreCosts {
-#define CORE_COST(type, name, value, unit, meaning, source) type name = value;
+#define CORE_COST(type, name, value, unit, meaning, finding) type name = value;
 #include "autosched/machine/core_costs.def"
 #undef CORE_COST
 };

@@ -28,3 +28,10 @@ double assign_rounded(T& field, double value) {
 }
 
 }  // namespace adjit::sched
+
+/// A row of the table `Table`, out of one of its fields.
+#define ADJIT_TABLE_ROW(Table, name, unit, meaning, finding)                         \
+  TableRow<Table> {                                                                  \
+    #name, unit, meaning, finding, static_cast<double>(Table().name),                \
+        [](Table& table, double value) { return assign_rounded(table.name, value); } \
+  }

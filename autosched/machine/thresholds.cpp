@@ -7,13 +7,8 @@ namespace adjit::sched {
 namespace {
 
 constexpr std::array kRows{
-#define THRESHOLD(type, name, value, unit, meaning, finding)   \
-  TableRow<Thresholds>{#name,                                  \
-                       unit,                                   \
-                       meaning,                                \
-                       finding,                                \
-                       static_cast<double>(Thresholds().name), \
-                       [](Thresholds& t, double v) { return assign_rounded(t.name, v); }},
+#define THRESHOLD(type, name, value, unit, meaning, finding) \
+  ADJIT_TABLE_ROW(Thresholds, name, unit, meaning, finding),
 #include "autosched/machine/thresholds.def"
 #undef THRESHOLD
 };

@@ -1,5 +1,5 @@
-// autosched/machine/thresholds.hpp -- the numbers of the schedule and of its costs that
-// measurements set, in one table.
+// autosched/machine/thresholds.hpp -- the numbers by which schedules are decided, in one
+// table.
 //
 // tests/schedules/thresholds moves each and says which schedules change. Limits of code size and of
 // compile time are no thresholds: they stand where they are asked (program/limits.hpp and others).

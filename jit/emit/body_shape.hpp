@@ -77,7 +77,7 @@ class BodyShape {
   const NestShape* nest;
   double work = 0;  // what its operations cost, in instructions on a vector
   /// Whether every read is in bounds, of a whole tensor, wherever the axes are in range: then
-  /// points outside the domain's rows may be evaluated, too.
+  /// points that fulfil no constraint of the domain may be evaluated, too.
   bool reads_anywhere = true;
 
  private:

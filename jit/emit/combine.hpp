@@ -25,8 +25,8 @@ class CombinerEmitter {
 
   /// Whether the payload of an accumulator without points is no_payload: the first point that an
   /// ArgMax or ArgMin visits wins even when its value is the identity. Where that point's payload
-  /// is 0, as it is for positions in a reduction that no row restricts, the identity (extreme, 0)
-  /// does without.
+  /// is 0, as it is for positions in a reduction that no constraint restricts, the identity
+  /// (extreme, 0) does without.
   bool marks_empty() const { return marks_empty_; }
 
   /// The register dtype of component k (half types accumulate in float32).

@@ -20,7 +20,8 @@ Emitted conjunction(const BodyContext& context, const std::vector<Emitted>& cond
     if (in_lanes) {
       value = context.splats(condition);
     } else if (auto* mask = llvm::dyn_cast<llvm::Constant>(value); mask && vector) {
-      if (!mask->isNullValue()) continue;  // a tail, or rows of one instance, with live lanes
+      if (!mask->isNullValue())
+        continue;  // a tail, or constraints of one instance, with live lanes
       value = builder.getFalse();
     } else if (vector) {
       value = context.scopes.at(condition.depth, [&] { return builder.CreateOrReduce(value); });

@@ -1,4 +1,4 @@
-// jit/emit/coordinates.cpp -- the 32-bit forms of indices that data decides.
+// jit/emit/coordinates.cpp -- indices that data decides, computed in 32 bits.
 #include "jit/emit/coordinates.hpp"
 
 #include <algorithm>

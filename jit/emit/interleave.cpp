@@ -10,7 +10,7 @@ namespace adjit::emit {
 namespace {
 
 constexpr size_t kTogether = 2;  // instances whose values the registers hold
-constexpr size_t kLong = 40;  // instructions of a instance that fill what a processor looks ahead
+constexpr size_t kLong = 40;  // instructions of an instance that fill what a processor looks ahead
 
 using Instructions = std::vector<llvm::Instruction*>;
 

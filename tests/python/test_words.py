@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 #: What is written instead of each.
 INSTEAD = {
-    r"(first|second|third)\s(//+\s)?caches?": "L1, L2, L3",
+    r"(first|second|third)\scaches?": "L1, L2, L3",
     r"dear(er|est)?": "costly, slowest, largest",
     r"(named|summed) rows": "indexed rows, gather_reduce",
     r"shared pairs": "values of pairs (share_pairwise)",
@@ -17,7 +17,7 @@ INSTEAD = {
 
 
 def test_sources_use_the_words_of_the_field() -> None:
-    """In comments, names and messages of the rooms and of their tests."""
+    """In comments and messages of the rooms and of their tests."""
     private = re.compile(rf"\b({'|'.join(INSTEAD)})\b", re.IGNORECASE)
     tops = ("runtime", "autosched", "jit", "bindings", "tests")
     files = [path for top in tops for path in sorted((ROOT / top).rglob("*.[chd][pe][pf]"))]

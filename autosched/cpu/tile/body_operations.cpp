@@ -44,13 +44,13 @@ BodyOperations::BodyOperations(const Graph& graph, const Stage& stage, const Cor
   by_axes.assign(costs.begin(), costs.end());
 }
 
-double BodyOperations::instances(const std::vector<int64_t>& factors) const {
+double BodyOperations::operations(const std::vector<int64_t>& factors) const {
   double sum = 0;
   for (const auto& [mask, cost] : by_axes) {
-    double instances = cost;
+    double in_tile = cost;
     for (size_t a = 0; a < factors.size(); ++a)
-      if (mask & bit(a)) instances *= static_cast<double>(factors[a]);
-    sum += instances;
+      if (mask & bit(a)) in_tile *= static_cast<double>(factors[a]);
+    sum += in_tile;
   }
   return std::max(1.0, sum);
 }

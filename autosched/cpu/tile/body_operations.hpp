@@ -16,7 +16,7 @@ struct BodyOperations {
   BodyOperations(const Graph& graph, const Stage& stage, const CoreCosts& core);
 
   /// Vector instructions of a tile with so many instances along each axis.
-  double instances(const std::vector<int64_t>& factors) const;
+  double operations(const std::vector<int64_t>& factors) const;
 
   /// Registers of the operand that is loaded, and of intermediate values.
   int64_t working_registers() const { return arithmetic > 2 ? 3 : 1; }

@@ -293,15 +293,12 @@ void append(std::vector<int64_t>& key, const MemoryAccess& access, const Graph& 
                          std::ranges::count(graph.inputs, access.tensor)});
 }
 
-// Everything of a problem that a tile depends on: expressions by their operations and operands, the
-// domain's rows, what the accesses move by.
+// Everything of a problem that a tile depends on, beside the target's caches and costs: expressions
+// by their operations and operands, the domain's rows, what the accesses move by.
 std::vector<int64_t> key_of(const TileProblem& problem) {
   const Stage& stage = problem.stage;
   const ExprPool& pool = problem.graph.pool;
   std::vector<int64_t> key{problem.target.vector_bits,
-                           problem.target.l1_bytes,
-                           problem.target.l2_bytes,
-                           problem.target.l3_bytes,
                            static_cast<int64_t>(problem.first_axis),
                            2 * problem.may_pack + problem.in_pieces,
                            static_cast<int64_t>(problem.calls),

@@ -123,7 +123,7 @@ double TileModel::step_of(const std::vector<int64_t>& factors) const {
     masks = border.any * (masks + rows.all) + border.lanes * (masks + rows.lanes);
     if (border.any < 1) asking = t_.core.border_cycles;
   }
-  const double work = body_.instances(factors) * t_.core.port_cycles + masks * t_.core.port_cycles;
+  const double work = body_.operations(factors) * t_.core.port_cycles + masks * t_.core.port_cycles;
   double latency = t_.core.accumulation_cycles * reduction;
   // Whole windows do not wait for each other, as far as they are in sight.
   if (!steps && windows_.shared_read(factors))

@@ -25,36 +25,36 @@ TEST(CoreCosts, EveryRowSaysWhatItIsAndIsNoThreshold) {
   }
 }
 
-// Each element of w is loaded for one of the lanes alone.
-TEST(CoreCosts, OfTheTargetDecideWhatATileTakes) {
-  const Graph graph = parse_graph(R"(
-def f(float(64, 64) w, float(64) x) -> (y) {
-  y(i) +=! w(i, r) * x(r) where i in 0:64, r in 0:64
-})");
-  const Stage& stage = graph.stages.back();
-  const Accesses accesses = accesses_of(graph, stage);
-  const auto cycles = [&](double gather_lane_cycles) {
-    Target target{.vector_bits = 256};
-    target.core.gather_lane_cycles = gather_lane_cycles;
-    const TileProblem problem{graph, stage, accesses, stage.domain.extents, target};
-    return TileModel(problem, 0).cycles({1, 1});
-  };
-  EXPECT_GT(cycles(2), cycles(1));
-}
+// y(i) += w(i, r) x(r) with lanes along i: each element of w is loaded for one of the lanes alone.
+struct Rows {
+  explicit Rows(const Target& target)
+      : problem{graph, graph.stages.back(), accesses, graph.stages.back().domain.extents, target} {}
 
-// 32 rows of 256 floats: as many lines as an L1 of 32 KB keeps for a second column, but not one of
-// 8 KB.
-TEST(CoreCosts, CachesOfTheTargetDecideWhichLinesStay) {
   const Graph graph = parse_graph(R"(
 def f(float(64, 256) w, float(256) x) -> (y) {
   y(i) +=! w(i, r) * x(r) where i in 0:64, r in 0:256
 })");
-  const Stage& stage = graph.stages.back();
-  const Accesses accesses = accesses_of(graph, stage);
-  const auto far = [&](int64_t l1_bytes) {
+  const Accesses accesses = accesses_of(graph, graph.stages.back());
+  const TileProblem problem;
+};
+
+TEST(CoreCosts, OfTheTargetDecideWhatATileTakes) {
+  const auto cycles = [](double gather_lane_cycles) {
+    Target target{.vector_bits = 256};
+    target.core.gather_lane_cycles = gather_lane_cycles;
+    const Rows rows(target);
+    return TileModel(rows.problem, 0).cycles({1, 1});
+  };
+  EXPECT_GT(cycles(2), cycles(1));
+}
+
+// Eight rows, a KB apart: their lines stay in an L1 of 32 KB for the next column, not in one of 4
+// KB.
+TEST(CoreCosts, CachesOfTheTargetDecideWhichLinesStay) {
+  const auto far = [](int64_t l1_bytes) {
     const Target target{.vector_bits = 256, .l1_bytes = l1_bytes};
-    const TileProblem problem{graph, stage, accesses, stage.domain.extents, target};
-    return far_lanes(TileSetting(problem, 0), accesses.reads[0], {1, 1});
+    const Rows rows(target);
+    return far_lanes(TileSetting(rows.problem, 0), rows.accesses.reads[0], {1, 1});
   };
   EXPECT_EQ(far(32 << 10), 0);
   EXPECT_GT(far(4 << 10), 0);

@@ -47,8 +47,8 @@ struct ShapedBody {
 };
 
 /// A function `void f(ptr, i64, i64, i64)` with its variables bound: the first is where all tensors
-/// are, then come the trips of the loops that are neither unrolled, which are at their first trips,
-/// nor in lanes. Nothing is run.
+/// are, then come the trips of the serial and parallel loops (at most three). Unrolled loops are at
+/// their first trips. Nothing is run.
 struct BodyBench {
   explicit BodyBench(Program program, std::vector<Interval> ranges = {})
       : body(std::move(program), std::move(ranges)),

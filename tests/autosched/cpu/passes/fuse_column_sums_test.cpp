@@ -42,7 +42,7 @@ TEST(PartChains, MeanTheSame) {
   const std::string text = normalisation(256, 24);
   Target target = small_caches();
   target.l2_bytes = 8 << 10;
-  Program p = initial_program(parse_graph(text), {2, 512});
+  Program p = initial_program(parse_graph(text), target);
   const size_t z = stage_of(p, "z");
   p = rfactor(std::move(p), z, 1, 16);
   ReductionPlans plans;

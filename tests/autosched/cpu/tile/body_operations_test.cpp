@@ -17,17 +17,17 @@ BodyOperations operations_of(const std::string& body) {
 TEST(BodyOperations, AProductGoesIntoItsSumForNothing) {
   const BodyOperations product = operations_of("w(i, r) * x(r)"),
                        sum = operations_of("w(i, r) + x(r)");
-  EXPECT_EQ(product.instances({1, 1}), 1) << "a multiply-add";
-  EXPECT_EQ(sum.instances({1, 1}), 2);
-  EXPECT_EQ(product.instances({4, 2}), 8);
+  EXPECT_EQ(product.operations({1, 1}), 1) << "a multiply-add";
+  EXPECT_EQ(sum.operations({1, 1}), 2);
+  EXPECT_EQ(product.operations({4, 2}), 8);
 }
 
 TEST(BodyOperations, WhatDependsOnOneAxisIsDoneOnceForTheOther) {
   const BodyOperations shared = operations_of("w(i, r) * exp(x(r))");
-  const double exponential = shared.instances({1, 1}) - 1;
+  const double exponential = shared.operations({1, 1}) - 1;
   EXPECT_GT(exponential, 5);
-  EXPECT_EQ(shared.instances({4, 1}), exponential + 4);
-  EXPECT_EQ(shared.instances({1, 4}), 4 * exponential + 4);
+  EXPECT_EQ(shared.operations({4, 1}), exponential + 4);
+  EXPECT_EQ(shared.operations({1, 4}), 4 * exponential + 4);
 }
 
 TEST(BodyOperations, BodiesWithIntermediateValuesTakeMoreRegisters) {

@@ -51,6 +51,11 @@ TEST(TileSetting, StepsOfAQuarterLineShareLines) {
 TEST(TileSetting, AxesOfASumComeInAnyOrder) {
   const Modelled m(parse_graph("def f(float(8, 5, 9) x) -> (y) { y(i) +=! x(i, r, s) }"), 0);
   EXPECT_TRUE(m.model.setting().stays_in_order(1));
+  Graph winners = m.graph;
+  winners.stages.back().combiner.kind = CombinerKind::ArgMax;
+  const Modelled first(std::move(winners), 0);
+  EXPECT_FALSE(first.model.setting().stays_in_order(1)) << "the first of equal ones";
+  EXPECT_TRUE(first.model.setting().stays_in_order(2)) << "the innermost axis";
 }
 
 TEST(TileSetting, OnlyAxesThatAConstraintMentionsAreMasked) {

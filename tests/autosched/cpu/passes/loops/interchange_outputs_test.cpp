@@ -26,7 +26,7 @@ struct Orders {
 };
 
 Orders orders_of(const Graph& graph, Choices choices = {}, Target target = {}) {
-  Program program = initial_program(graph, {1, target.vector_bits});
+  Program program = initial_program(graph, target);
   const Stage& s = graph.stages.front();
   program = vectorize(std::move(program), 0, s.domain.output_rank - 1, 16);
   if (s.domain.output_rank > 3) program = unroll(std::move(program), 0, 1, 6);

@@ -119,11 +119,11 @@ std::vector<size_t> around_images(int64_t apart) {
                   " * c + 16 * (r_y + p) + r_x + q) where c in 0:8, o in 0:16, p in 0:3, q in 0:3, "
                   "r_n in 0:64, "
                   "r_y in 0:14, r_x in 0:14 }");
-  Program program = initial_program(graph, {1, 512});
+  const Target target{.l1_bytes = 64 << 10};
+  Program program = initial_program(graph, target);
   program = unroll(vectorize(std::move(program), 0, 1, 16), 0, 0, 8);
   const Accesses accesses = accesses_of(graph, graph.stages[0]);
-  return reduction_loops(order_reductions(std::move(program), 0, accesses, {.l1_bytes = 64 << 10}),
-                         "w");
+  return reduction_loops(order_reductions(std::move(program), 0, accesses, target), "w");
 }
 
 TEST(OrderReductions, PagesStayAtHand) {
