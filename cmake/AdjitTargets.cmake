@@ -139,8 +139,11 @@ function(adjit_tests folder)
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE adjit_flags ${ARGN} GTest::gtest GTest::gtest_main)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  # tests/sanitizer.hpp
   target_compile_definitions(${name} PRIVATE
-    ADJIT_TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}/tests/${folder}")
+    ADJIT_TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}/tests/${folder}"
+    ADJIT_SANITIZED=$<BOOL:${ADJIT_SANITIZE}>
+    ADJIT_THREAD_SANITIZED=$<STREQUAL:${ADJIT_SANITIZE},tsan>)
   target_link_options(${name} PRIVATE -Wl,--as-needed)
   # Assertions expand to much code that runs once.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1> $<$<BOOL:${ADJIT_SANITIZE}>:-O0>)

@@ -11,7 +11,7 @@ thread_local size_t count = 0;
 
 size_t adjit::testing::allocation_count() { return count; }
 
-#ifndef ADJIT_SANITIZED
+#if !ADJIT_SANITIZED
 void* operator new(size_t size) {
   ++count;
   if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;

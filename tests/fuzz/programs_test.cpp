@@ -28,17 +28,14 @@
 #include "tests/fuzz/check.hpp"
 #include "tests/fuzz/shrink.hpp"
 #include "tests/rooms.hpp"
+#include "tests/sanitizer.hpp"
 
 namespace adjit::testing {
 namespace {
 
 constexpr uint64_t kParts = 8;
 // Sanitizers slow the wide interpreter down.
-#ifdef ADJIT_SANITIZED
-constexpr double kUsualCases = 80;
-#else
-constexpr double kUsualCases = 160;
-#endif
+constexpr double kUsualCases = test::kSanitized ? 80 : 160;
 
 double environment(const char* name, double otherwise) {
   const char* text = std::getenv(name);

@@ -94,3 +94,11 @@ def test_tests_of_the_scheduler_stand_in_its_rooms() -> None:
     for test in sorted((ROOT / "tests" / "autosched").rglob("*_test.cpp")):
         folder = test.parent.relative_to(ROOT / "tests")
         assert any((ROOT / folder).glob("*.cpp")), f"{test} is beside no source"
+
+
+def test_sanitizers_are_asked_of_cmake() -> None:
+    """By tests/sanitizer.hpp: g++'s own macro is undefined where LLVM's headers are read."""
+    macro = "__SANITIZE" + "_"
+    files = [path for path in (ROOT / "tests").rglob("*.[chd][pe][pf]") if path.is_file()]
+    assert len(files) > 300
+    assert [str(path) for path in files if macro in path.read_text()] == []

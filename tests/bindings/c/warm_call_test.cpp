@@ -11,6 +11,7 @@
 
 #include "tests/allocation_count.hpp"
 #include "tests/bindings/c/support.hpp"
+#include "tests/sanitizer.hpp"
 
 namespace {
 
@@ -23,7 +24,7 @@ F next(const char* name) {
 
 }  // namespace
 
-#ifndef ADJIT_SANITIZED
+#if !ADJIT_SANITIZED
 #pragma GCC visibility push(default)  // libadjit is to find them
 extern "C" {
 // NOLINTBEGIN(readability-inconsistent-declaration-parameter-name)
@@ -66,9 +67,7 @@ TEST(WarmCall, AllocatesNothingAndTakesNoLock) {
   const Computation f = square();
   Executable e;
   const Work first = work_of([&] { e = compiled(lowered(c, f)); });
-#ifdef ADJIT_SANITIZED
-  GTEST_SKIP() << "allocations and locks are the sanitizer's";
-#endif
+  if (adjit::test::kSanitized) GTEST_SKIP() << "allocations and locks are the sanitizer's";
   EXPECT_GT(first.allocations, 0U) << "the library's allocations are not counted here";
   EXPECT_GT(first.locks, 0U) << "the library's locks are not counted here";
   Floats in({3, 4}), out({3, 4});
@@ -98,9 +97,7 @@ TEST(WarmCall, AllocatesNothingAndTakesNoLock) {
 
 // Whether a test like the one above would notice.
 TEST(WarmCall, LocksAndAllocationsAreCounted) {
-#ifdef ADJIT_SANITIZED
-  GTEST_SKIP() << "allocations and locks are the sanitizer's";
-#endif
+  if (adjit::test::kSanitized) GTEST_SKIP() << "allocations and locks are the sanitizer's";
   std::mutex mutex;
   const Work work = work_of([&] {
     const std::scoped_lock lock(mutex);

@@ -21,6 +21,7 @@
 #include "jit/cache/entry.hpp"
 #include "jit/cache/log.hpp"
 #include "tests/forked_child.hpp"
+#include "tests/sanitizer.hpp"
 
 namespace adjit::cache::test {
 
@@ -130,18 +131,9 @@ class RememberingLog {
   std::vector<std::pair<Level, std::string>> messages_;
 };
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kSanitized = true;  // timings mean nothing
-#else
-inline constexpr bool kSanitized = false;
-#endif
-#if defined(__SANITIZE_THREAD__)
-inline constexpr bool kThreadsAfterFork = false;  // this sanitizer ends a child that starts one
-#else
-inline constexpr bool kThreadsAfterFork = true;
-#endif
-
 using adjit::test::in_child;
+using adjit::test::kSanitized;
+using adjit::test::kThreadsAfterFork;
 using adjit::test::start_child;
 using adjit::test::wait_for;
 

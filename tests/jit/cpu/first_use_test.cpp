@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <stdexcept>
 
+#include "tests/sanitizer.hpp"
+
 namespace adjit::cpu {
 namespace {
 
@@ -17,9 +19,8 @@ TEST(FirstUse, IsOneWhateverComesLater) {
 }
 
 TEST(FirstUse, BeginsNothingWithoutTheMemory) {
-#ifdef ADJIT_SANITIZED
-  GTEST_SKIP() << "the sanitizers' allocators end the process at such a size";
-#endif
+  if (test::kSanitized)
+    GTEST_SKIP() << "the sanitizers' allocators end the process at such a size";
   FirstUse first;
   int times = 0;
   EXPECT_THROW(first(SIZE_MAX / 2, [&] { ++times; }), std::bad_alloc);

@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/sanitizer.hpp"
+
 namespace adjit::cpu {
 namespace {
 
@@ -223,7 +225,7 @@ TEST(ThreadPool, AForkDuringARunLeavesAChildThatRunsAlone) {
 }
 
 // No memory for another thread's stack, and none left over from threads that have ended.
-[[maybe_unused]] void refuse_threads() {
+void refuse_threads() {
   size_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
   rlimit limit{};
@@ -239,9 +241,7 @@ TEST(ThreadPool, AForkDuringARunLeavesAChildThatRunsAlone) {
 
 // In a child, whose limits are its own.
 TEST(ThreadPool, RunsAloneWhereNoThreadCanStart) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers need their address space";
-#else
+  if (test::kSanitized) GTEST_SKIP() << "sanitizers need their address space";
   const pid_t child = fork();
   if (child == 0) {
     refuse_threads();
@@ -256,7 +256,6 @@ TEST(ThreadPool, RunsAloneWhereNoThreadCanStart) {
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
-#endif
 }
 
 }  // namespace

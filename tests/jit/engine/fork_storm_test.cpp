@@ -13,21 +13,17 @@
 #include "tests/forked_child.hpp"
 #include "tests/jit/engine/run_compiled.hpp"
 #include "tests/rooms.hpp"
+#include "tests/sanitizer.hpp"
 
 namespace adjit::testing {
 namespace {
 
-// Under a sanitizer only the busy threads run. The address sanitizer's allocator keeps, in the
-// child, locks that other threads held at the fork (g++ 12; one child of some 500 hung in it), and
-// its search for leaks takes what those threads held for lost; the thread sanitizer ends a child
-// that starts a thread.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kForksBesideThreads = false;
-#else
-constexpr bool kForksBesideThreads = true;
-#endif
-
+// Under a sanitizer none: only the busy threads run. The address sanitizer's allocator keeps, in
+// the child, locks that other threads held at the fork (g++ 12; one child of some 500 hung in it),
+// and its search for leaks takes what those threads held for lost; the thread sanitizer ends a
+// child that starts a thread.
 int forks() {
+  if (test::kSanitized) return 0;
   const char* wanted = std::getenv("ADJIT_FORK_STORM");
   return wanted ? std::atoi(wanted) : 60;
 }
@@ -105,7 +101,7 @@ TEST(ForkStorm, ChildrenOfABusyProcessCompileAndRun) {
       };
       const Busy one(compiling(1000)), other(compiling(50000));
       const Busy running([&](int) { wrong += !right(engine, parallel, large, 3); });
-      for (int n = 0; n < forks() && kForksBesideThreads; ++n) {
+      for (int n = 0; n < forks(); ++n) {
         std::fflush(stdout);  // what is buffered is not the child's to write
         const int status = test::in_child([&] {
           if (!right(engine, shared, 7, 100000)) return 1;

@@ -13,6 +13,7 @@
 #include "tests/rooms.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 #include "tests/runtime/diff/table.hpp"
+#include "tests/sanitizer.hpp"
 
 namespace adjit::testing {
 namespace {
@@ -91,11 +92,8 @@ TEST(Linear, DerivedSizeIsProportionalToTheForward) {
   }
 }
 
-#ifdef __SANITIZE_ADDRESS__
-constexpr int64_t kLong = 1000;  // a sanitizer's stack frames and checks cost ten times as much
-#else
-constexpr int64_t kLong = 10000;
-#endif
+// A sanitizer's stack frames and checks cost ten times as much.
+constexpr int64_t kLong = test::kSanitized ? 1000 : 10000;
 
 TEST(Linear, TenThousandDeep) {
   for (const auto& build : {chain, ladder, power}) {
