@@ -123,13 +123,13 @@ class KernelEmitter {
     for (TensorId id : tensors_in_memory(program_, kernel_)) {
       Value* slot = builder_.CreateInBoundsGEP(pointer, function_->getArg(0),
                                                builder_.getInt64(out_.tensors.size()));
-      places_[id] = {builder_.CreateAlignedLoad(pointer, slot, llvm::Align(8)),
-                     0,
-                     layouts_[id.value].strides,
-                     {},
-                     false,
-                     0,
-                     out_.tensors.size()};
+      places_.at(id) = {builder_.CreateAlignedLoad(pointer, slot, llvm::Align(8)),
+                        0,
+                        layouts_[id.value].strides,
+                        {},
+                        false,
+                        0,
+                        out_.tensors.size()};
       out_.tensors.push_back(id);
     }
   }
@@ -183,12 +183,12 @@ class KernelEmitter {
         llvm::AllocaInst* buffer = builder_.CreateAlloca(
             llvm::ArrayType::get(builder_.getInt8Ty(), static_cast<uint64_t>(bytes)));
         buffer->setAlignment(llvm::Align(64));
-        places_[id] = {buffer,
-                       0,
-                       contiguous_layout(rows.spans).strides,
-                       {nest->axis_base.begin(), nest->axis_base.begin() + rank},
-                       true,
-                       rows.lanes};
+        places_.at(id) = {buffer,
+                          0,
+                          contiguous_layout(rows.spans).strides,
+                          {nest->axis_base.begin(), nest->axis_base.begin() + rank},
+                          true,
+                          rows.lanes};
       }
     }
   }

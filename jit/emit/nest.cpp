@@ -61,7 +61,7 @@ size_t NestEmitter::emit_attached(size_t depth) {
     kernel.scopes.push_here();  // for the next one, too
     ++scopes;
     for (TensorId result : kernel.program.graph.stages[a.nest.stage].results)
-      kernel.places[result].depth = kernel.scopes.depth();
+      kernel.places.at(result).depth = kernel.scopes.depth();
   }
   if (scopes > 0 && shape.lane_loop)
     kernel.index.bind_lanes(shape.nest->loops[*shape.lane_loop].variable, shape.lanes);

@@ -32,7 +32,9 @@ struct TensorPlace {
 /// Where a kernel finds the tensors that it reads or writes.
 class TensorPlaces {
  public:
-  TensorPlace& operator[](TensorId tensor) { return places_[tensor.value]; }
+  /// The place to fill in of a tensor that has none yet, or to change.
+  TensorPlace& at(TensorId tensor) { return places_[tensor.value]; }
+  /// The place of a tensor that the kernel was given: another is an internal error.
   const TensorPlace& operator[](TensorId tensor) const {
     const auto found = places_.find(tensor.value);
     invariant(found != places_.end(), "a kernel reads a tensor that it was not given");

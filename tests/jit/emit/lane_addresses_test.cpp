@@ -36,7 +36,7 @@ TEST(LaneAddresses, WhatLanesShareGoesIntoThePointer) {
   EXPECT_EQ(c.index.lane_stride(c.form - shared), 5);
   const Affine beyond = c.form + Affine(24 * 5);
   EXPECT_EQ(emit::shared_offset(c.context, c.tensor, beyond), Affine()) << "outside the tensor";
-  c.body.places[c.tensor].origin = {Affine(), Affine()};
+  c.body.places.at(c.tensor).origin = {Affine(), Affine()};
   EXPECT_EQ(emit::shared_offset(c.context, c.tensor, c.form), Affine()) << "a buffer of our own";
 }
 
@@ -48,9 +48,9 @@ TEST(LaneAddresses, OffsetsOfFewElementsHave32Bits) {
     return emit::lane_offsets(c.context, c.tensor, address).value->getType()->getScalarSizeInBits();
   };
   EXPECT_EQ(width(), 32u);
-  c.body.places[c.tensor].strides = {int64_t{1} << 29, 1};
+  c.body.places.at(c.tensor).strides = {int64_t{1} << 29, 1};
   EXPECT_EQ(width(), 64u);
-  c.body.places[c.tensor].strides = {INT64_MAX, 1};
+  c.body.places.at(c.tensor).strides = {INT64_MAX, 1};
   EXPECT_EQ(width(), 64u) << "nobody knows how far";
 }
 
@@ -78,7 +78,7 @@ TEST(LaneAddresses, RowsAConstantApartTakeNoVector) {
 TEST(LaneAddresses, ElementsLieForwardsWhereNoStrideIsNegative) {
   Columns c;
   EXPECT_TRUE(emit::lies_forwards(c.body.places[c.tensor]));
-  c.body.places[c.tensor].strides = {-5, 1};
+  c.body.places.at(c.tensor).strides = {-5, 1};
   EXPECT_FALSE(emit::lies_forwards(c.body.places[c.tensor]));
 }
 

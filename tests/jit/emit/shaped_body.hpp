@@ -24,7 +24,7 @@ struct ShapedBody {
   explicit ShapedBody(Program of, std::vector<Interval> ranges = {}, bool in_memory = true)
       : program(std::move(of)), nest(program, program.kernels.back().root) {
     for (uint32_t t = 0; t < program.graph.tensors.size(); ++t) {
-      emit::TensorPlace& place = places[TensorId{t}];
+      emit::TensorPlace& place = places.at(TensorId{t});
       place.strides = emit::contiguous_layout(program.graph.info(TensorId{t}).shape).strides;
       if (in_memory) place.slot = t;
     }
@@ -62,7 +62,7 @@ struct BodyBench {
     builder.SetInsertPoint(llvm::BasicBlock::Create(llvm_context, "entry", function));
     scopes.push(nullptr);
     for (uint32_t t = 0; t < body.program.graph.tensors.size(); ++t)
-      body.places[TensorId{t}].pointer = function->getArg(0);
+      body.places.at(TensorId{t}).pointer = function->getArg(0);
     unsigned scalars = 0;
     for (const Loop& loop : body.nest.nest->loops) {
       if (loop.kind == LoopKind::Vector) {
