@@ -13,11 +13,6 @@
 namespace adjit::testing {
 namespace {
 
-std::string checked_ir(const Program& program) {
-  EXPECT_EQ(check_emitted(program, small_inputs(program.graph, 3)), "") << print(program);
-  return EmittedProgram(program).ir();
-}
-
 TEST(Body, SharedValuesAreComputedOnce) {
   const Graph graph = parse_graph(
       "def main(float(40) x) -> (y) { y(i) = let s = sqrt(abs(x(i))); s * s + s where i in 0:40 }");

@@ -12,11 +12,6 @@
 namespace adjit::testing {
 namespace {
 
-std::string checked_ir(const Program& program) {
-  EXPECT_EQ(check_emitted(program, small_inputs(program.graph, 3)), "") << print(program);
-  return EmittedProgram(program).ir();
-}
-
 // Sums of a triangle, four rows in a tile, lanes along the columns of a band.
 Program band(const std::string& conditions) {
   const Graph graph = parse_graph(

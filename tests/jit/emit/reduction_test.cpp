@@ -8,6 +8,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
+#include "tests/jit/emit/image_windows.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
@@ -140,15 +141,6 @@ TEST(Reduction, OrdersThatCombinersNeed) {
   }
 }
 
-// A window of an image with zeros around it.
-Graph image_windows(const std::string& constraints = "") {
-  return parse_graph(
-      "def main(float(3, 24, 32) x, float(3, 3) w) -> (y) { y(c, i, j) +=! x(c, i + r_a - 1, j + "
-      "r_b - 1) * w(r_a, r_b) where c in 0:3, i in 0:24, j in 0:32, r_a in 0:3, r_b in 0:3, i + "
-      "r_a >= 1, i + r_a <= 24, j + r_b >= 1, j + r_b <= 32" +
-      constraints + " }");
-}
-
 // A tile at the border asks for each row of the image once, and branches: 6 rows for 12 instances
 // of each column of the window.
 TEST(Reduction, RowsOfAnImageAreAskedOnceForAllThatReadThem) {
@@ -174,7 +166,7 @@ TEST(Reduction, BordersOfEveryKind) {
                                   ", r_b <= i", ", c + i >= 3", ", c + r_a >= 1"})
     for (const int64_t instances : {2, 5, 24}) {
       const Program p =
-          unroll(vectorize(plain(image_windows(constraints)), 0, 2, 8), 0, 1, instances);
+          unroll(vectorize(plain(image_windows("+", constraints)), 0, 2, 8), 0, 1, instances);
       expect_right(unroll(p, 0, 3, 3));
       expect_right(unroll(unroll(p, 0, 3, 3), 0, 4, 3));
       expect_right(unroll(unroll(p, 0, 3, 2), 0, 0, 2));

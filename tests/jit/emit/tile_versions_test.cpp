@@ -6,6 +6,7 @@
 #include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
+#include "tests/jit/emit/image_windows.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
@@ -15,20 +16,10 @@ namespace {
 using emit::Border;
 using emit::NestShape;
 
-// A sum of windows of an image with zeros around it.
-Graph windows(const std::string& how = "+", const std::string& constraints = "") {
-  return parse_graph(
-      "def main(float(3, 24, 32) x, float(3, 3) w) -> (y) { y(c, i, j) " + how +
-      "=! x(c, i + r_a - 1, j + r_b - 1) * w(r_a, r_b) where c in 0:3, i in 0:24, j "
-      "in 0:32, r_a in 0:3, r_b in 0:3, i + r_a >= 1, i + r_a <= 24, j + r_b >= 1, j "
-      "+ r_b <= 32" +
-      constraints + " }");
-}
-
 // In the middle of the image nothing is asked.
 TEST(TileVersions, TheInteriorHasNoMasks) {
   for (const char* how : {"+", "max"}) {
-    Program p = vectorize(plain(windows(how)), 0, 2, 8);
+    Program p = vectorize(plain(image_windows(how)), 0, 2, 8);
     p = unroll(unroll(std::move(p), 0, 3, 3), 0, 4, 3);
     expect_right(p);
     const std::string ir = EmittedProgram(p).ir();
@@ -51,7 +42,7 @@ TEST(TileVersions, TheInteriorHasNoMasks) {
 }
 
 TEST(TileVersions, VersionsOfEveryKindOfTile) {
-  const Graph image = windows();
+  const Graph image = image_windows();
   expect_right(vectorize(plain(image), 0, 2, 8));
   expect_right(unroll(vectorize(plain(image), 0, 2, 4), 0, 1, 5));
   expect_right(vectorize(plain(image), 0, 1, 8));
@@ -61,7 +52,7 @@ TEST(TileVersions, VersionsOfEveryKindOfTile) {
   for (const char* constraints :
        {", q = (i + r_b) // 2, i + r_b == 2 * q", ", r_a == r_b", ", r_b <= i"})
     for (int64_t lanes : {4, 8})
-      expect_right(unroll(vectorize(plain(windows("+", constraints)), 0, 2, lanes), 0, 3, 3));
+      expect_right(unroll(vectorize(plain(image_windows("+", constraints)), 0, 2, lanes), 0, 3, 3));
   const Graph weights = parse_graph(
       "def main(float(2, 32) x, float(2, 32) d) -> (y) { y(k) +=! x(r_b, k + r_i - 2) * d(r_b, "
       "r_i) "
@@ -76,9 +67,9 @@ TEST(TileVersions, OneVersionWhereTwoDoNotPay) {
   const auto versions = [](const Program& p) {
     return occurrences(EmittedProgram(p).ir(), "\neither");
   };
-  const Program p = vectorize(plain(windows()), 0, 2, 8);
+  const Program p = vectorize(plain(image_windows()), 0, 2, 8);
   EXPECT_EQ(versions(p), 1u);
-  EXPECT_EQ(versions(unroll(vectorize(plain(windows()), 0, 2, 32), 0, 4, 3)), 0u)
+  EXPECT_EQ(versions(unroll(vectorize(plain(image_windows()), 0, 2, 32), 0, 4, 3)), 0u)
       << "every row is at the border";
   const Graph corner = parse_graph(
       "def main(float(40) x) -> (y) { y(i) +=! x(r) where i in 0:40, r in 0:40, r + i <= 10 }");
