@@ -13,7 +13,7 @@ namespace adjit::sched {
 template <class Table>
 struct TableRow {
   std::string_view name, unit, meaning, finding;
-  double value;
+  double (*get)(const Table& table);
   /// Writes this value, rounded where the number is a whole one, and returns what it became.
   double (*set)(Table& table, double value);
 };
@@ -30,8 +30,9 @@ double assign_rounded(T& field, double value) {
 }  // namespace adjit::sched
 
 /// A row of the table `Table`, out of one of its fields.
-#define ADJIT_TABLE_ROW(Table, name, unit, meaning, finding)                         \
-  TableRow<Table> {                                                                  \
-    #name, unit, meaning, finding, static_cast<double>(Table().name),                \
-        [](Table& table, double value) { return assign_rounded(table.name, value); } \
+#define ADJIT_TABLE_ROW(Table, name, unit, meaning, finding)                        \
+  TableRow<Table> {                                                                 \
+    #name, unit, meaning, finding,                                                  \
+        [](const auto& table) { return static_cast<double>(table.name); },          \
+        [](auto& table, double value) { return assign_rounded(table.name, value); } \
   }

@@ -16,9 +16,12 @@
 namespace adjit::testing {
 namespace {
 
+using MoveCosts = std::function<void(CoreCosts& core)>;
+
+// Thresholds, and what becomes of each machine's costs.
 struct Numbers {
   Thresholds thresholds;
-  CoreCosts core;
+  std::vector<MoveCosts> costs;
 };
 
 // A graph's moves for every machine; a schedule that fails is told from one that does not.
@@ -27,7 +30,7 @@ std::string moves_under(const Graph& graph, const Numbers& numbers) {
   std::string moves;
   for (const Machine& machine : kMachines) {
     Target target = machine_of(cpu_of(machine), machine.cores);
-    target.core = numbers.core;
+    for (const MoveCosts& move_costs : numbers.costs) move_costs(target.core);
     try {
       moves += chosen_schedule(graph, target).moves_json;
     } catch (const Error& e) {
@@ -48,15 +51,16 @@ constexpr Way kWays[] = {{"down", 0.75}, {"up", 1.25}, {"least", 0}, {"most", 1e
 // most this share of the time" is asked until nothing does.
 template <class Table>
 void move(const TableRow<Table>& row, double factor, Table& table) {
+  const double value = row.get(table);
   const bool whole = row.set(table, 0.25) != 0.25;
-  double wanted = row.value * factor;
-  if (row.unit.starts_with("of ") && row.value < 1) wanted = std::min(wanted, (1 + row.value) / 2);
+  double wanted = value * factor;
+  if (row.unit.starts_with("of ") && value < 1) wanted = std::min(wanted, (1 + value) / 2);
   if (!whole)
     row.set(table, wanted);
   else if (factor < 1)
-    row.set(table, std::max(1.0, std::min(wanted, row.value - 1)));
+    row.set(table, std::max(1.0, std::min(wanted, value - 1)));
   else
-    row.set(table, std::max(wanted, row.value + 1));
+    row.set(table, std::max(wanted, value + 1));
 }
 
 // A row of either table.
@@ -75,7 +79,9 @@ std::vector<Movable> movable_rows(const std::string& only) {
   for (const TableRow<Thresholds>& row : threshold_rows())
     add(row.name, [&row](double factor, Numbers& n) { move(row, factor, n.thresholds); });
   for (const TableRow<CoreCosts>& row : core_cost_rows())
-    add(row.name, [&row](double factor, Numbers& n) { move(row, factor, n.core); });
+    add(row.name, [&row](double factor, Numbers& n) {
+      n.costs.push_back([&row, factor](CoreCosts& core) { move(row, factor, core); });
+    });
   return rows;
 }
 

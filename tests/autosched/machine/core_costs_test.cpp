@@ -21,7 +21,8 @@ TEST(CoreCosts, EveryRowSaysWhatItIsAndIsNoThreshold) {
     EXPECT_FALSE(row.unit.empty()) << row.name;
     EXPECT_FALSE(row.meaning.empty()) << row.name;
     CoreCosts changed;
-    EXPECT_EQ(row.set(changed, row.value), row.value) << row.name;
+    EXPECT_EQ(row.set(changed, 7), 7) << row.name;
+    EXPECT_EQ(row.get(changed), 7) << row.name;
   }
 }
 

@@ -24,7 +24,7 @@ TEST(Thresholds, EveryRowSaysWhatItIs) {
     EXPECT_TRUE(names.insert(r.name).second) << r.name << " stands there twice";
     EXPECT_FALSE(r.unit.empty()) << r.name;
     EXPECT_FALSE(r.meaning.empty()) << r.name;
-    EXPECT_GT(r.value, 0) << r.name;
+    EXPECT_GT(r.get({}), 0) << r.name;
   }
 }
 
@@ -54,7 +54,7 @@ def f(float(64, 64) x) -> (y) {
     EXPECT_EQ(thresholds().near_store_cost, 0);
     EXPECT_FALSE(inlines());
   }
-  EXPECT_EQ(thresholds().near_store_cost, row("near_store_cost").value);
+  EXPECT_EQ(thresholds().near_store_cost, row("near_store_cost").get({}));
   EXPECT_TRUE(inlines());
 }
 
