@@ -19,8 +19,7 @@ TEST(FirstUse, IsOneWhateverComesLater) {
 }
 
 TEST(FirstUse, BeginsNothingWithoutTheMemory) {
-  if (test::kSanitized)
-    GTEST_SKIP() << "the sanitizers' allocators end the process at such a size";
+  if (test::kSanitized) GTEST_SKIP() << "the sanitizers' allocators end the process at such a size";
   FirstUse first;
   int times = 0;
   EXPECT_THROW(first(SIZE_MAX / 2, [&] { ++times; }), std::bad_alloc);
