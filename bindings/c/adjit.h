@@ -423,8 +423,8 @@ ADJIT_API adjit_status adjit_lowered_schedule_json(adjit_lowered* lowered, const
  * to the default schedule with theirs, as text. */
 ADJIT_API adjit_status adjit_lowered_explain(adjit_lowered* lowered, const char** text);
 /* What the cost model predicts, with what it looks at: JSON object of microseconds, the names of
- * inputs and terms, and kernels with their nests (jit/engine/cost_report.hpp). For training the
- * model and for looking into it: names of inputs change with versions. */
+ * inputs and terms, and kernels with their nests (jit/engine/report/cost_report.hpp). For training
+ * the model and for looking into it: names of inputs change with versions. */
 ADJIT_API adjit_status adjit_lowered_cost(adjit_lowered* lowered, const char** json);
 /* Schedules worth measuring: JSON array of at most `count` objects with schedule (as
  * schedule_json), changes (in words) and predicted (microseconds). The default schedule comes

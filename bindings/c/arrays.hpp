@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bindings/c/adjit.h"
-#include "jit/engine/plan.hpp"
+#include "jit/engine/plan/plan.hpp"
 
 namespace adjit::c {
 

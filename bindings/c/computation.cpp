@@ -3,8 +3,8 @@
 #include "bindings/c/arrays.hpp"
 #include "bindings/c/boundary.hpp"
 #include "bindings/c/handles.hpp"
-#include "jit/engine/json_text.hpp"
-#include "jit/engine/stage_report.hpp"
+#include "jit/engine/report/json_text.hpp"
+#include "jit/engine/report/stage_report.hpp"
 #include "runtime/diff/partition/partition.hpp"
 #include "runtime/process/json.hpp"
 

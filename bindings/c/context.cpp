@@ -5,7 +5,7 @@
 #include "bindings/c/boundary.hpp"
 #include "bindings/c/handles.hpp"
 #include "bindings/c/logging.hpp"
-#include "jit/engine/json_text.hpp"
+#include "jit/engine/report/json_text.hpp"
 #include "runtime/process/json.hpp"
 
 namespace adjit::c {

@@ -4,11 +4,11 @@
 #include "bindings/c/arrays.hpp"
 #include "bindings/c/boundary.hpp"
 #include "bindings/c/handles.hpp"
-#include "jit/engine/cost_report.hpp"
-#include "jit/engine/export.hpp"
-#include "jit/engine/json_text.hpp"
-#include "jit/engine/profile.hpp"
-#include "jit/engine/stage_report.hpp"
+#include "jit/engine/export/export.hpp"
+#include "jit/engine/report/cost_report.hpp"
+#include "jit/engine/report/json_text.hpp"
+#include "jit/engine/report/profile.hpp"
+#include "jit/engine/report/stage_report.hpp"
 #include "runtime/process/json.hpp"
 
 namespace adjit::c {

@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-#include "jit/cache/key.hpp"
+#include "jit/cache/entry/key.hpp"
 #include "jit/cache/shared_failure.hpp"
 #include "runtime/expr/error.hpp"
 #include "runtime/process/cancellation.hpp"

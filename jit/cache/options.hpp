@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "jit/cache/file_system.hpp"
+#include "jit/cache/files/file_system.hpp"
 #include "jit/cache/log.hpp"
 
 namespace adjit::cache {

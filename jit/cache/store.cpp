@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "jit/cache/byte_size.hpp"
-#include "jit/cache/eviction.hpp"
-#include "jit/cache/free_name.hpp"
-#include "jit/cache/nearest.hpp"
-#include "jit/cache/uses.hpp"
+#include "jit/cache/contents/eviction.hpp"
+#include "jit/cache/contents/nearest.hpp"
+#include "jit/cache/contents/uses.hpp"
+#include "jit/cache/files/free_name.hpp"
 
 namespace adjit::cache {
 

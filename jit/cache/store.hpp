@@ -24,11 +24,11 @@
 #include <string>
 
 #include "jit/cache/background.hpp"
-#include "jit/cache/entry.hpp"
-#include "jit/cache/entry_file.hpp"
-#include "jit/cache/inventory.hpp"
+#include "jit/cache/contents/entry_file.hpp"
+#include "jit/cache/contents/inventory.hpp"
+#include "jit/cache/contents/published.hpp"
+#include "jit/cache/entry/entry.hpp"
 #include "jit/cache/options.hpp"
-#include "jit/cache/published.hpp"
 
 namespace adjit::cache {
 

@@ -16,10 +16,10 @@
 #include "jit/cpu/float_mode.hpp"
 #include "jit/cpu/parallel.hpp"
 #include "jit/cpu/target.hpp"
-#include "jit/engine/compile_kernels.hpp"
+#include "jit/engine/compile/compile_kernels.hpp"
 #include "jit/engine/computation.hpp"
-#include "jit/engine/executable.hpp"
-#include "jit/engine/export.hpp"
+#include "jit/engine/export/export.hpp"
+#include "jit/engine/run/executable.hpp"
 #include "runtime/process/cancellation.hpp"
 
 namespace adjit::engine {

@@ -13,7 +13,7 @@
 #include "jit/cpu/machine.hpp"
 #include "jit/cpu/object.hpp"
 #include "jit/emit/kernel.hpp"
-#include "jit/engine/kernel_list.hpp"
+#include "jit/engine/plan/kernel_list.hpp"
 #include "runtime/diff/checks/data_checks.hpp"
 #include "runtime/diff/reverse/reverse.hpp"
 #include "runtime/diff/simplify/simplify.hpp"

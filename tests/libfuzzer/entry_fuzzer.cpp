@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "jit/cache/entry.hpp"
-#include "jit/cache/uses.hpp"
+#include "jit/cache/contents/uses.hpp"
+#include "jit/cache/entry/entry.hpp"
 #include "tests/libfuzzer/fuzzing.hpp"
 
 namespace {

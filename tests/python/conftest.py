@@ -12,7 +12,7 @@ import pytest
 
 # Read when the first computation is lowered, so before any test runs.
 os.environ["ADJIT_CACHE"] = "off"
-# Every plan is checked: what a kernel reads is what the graph says (jit/engine/verify_plan.hpp).
+# Each plan is checked (jit/engine/plan/verify_plan.hpp): a kernel reads what the graph says.
 os.environ["ADJIT_VERIFY_PLANS"] = "1"
 
 import numpy as np

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "jit/cache/nearest.hpp"
+#include "jit/cache/contents/nearest.hpp"
 #include "runtime/process/json.hpp"
 #include "tools/adjit-cache/commands.hpp"
 #include "tools/adjit-cache/text.hpp"

@@ -3,9 +3,9 @@
 #include <cstdint>
 
 #include "jit/cache/byte_size.hpp"
-#include "jit/cache/eviction.hpp"
-#include "jit/cache/free_name.hpp"
-#include "jit/cache/uses.hpp"
+#include "jit/cache/contents/eviction.hpp"
+#include "jit/cache/contents/uses.hpp"
+#include "jit/cache/files/free_name.hpp"
 #include "tools/adjit-cache/commands.hpp"
 #include "tools/adjit-cache/text.hpp"
 

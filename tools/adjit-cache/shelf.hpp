@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "jit/cache/directory.hpp"
-#include "jit/cache/entry_file.hpp"
-#include "jit/cache/inventory.hpp"
+#include "jit/cache/contents/entry_file.hpp"
+#include "jit/cache/contents/inventory.hpp"
+#include "jit/cache/files/directory.hpp"
 
 namespace adjit::cache_tool {
 

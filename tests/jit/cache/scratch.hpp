@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "jit/cache/directory.hpp"
-#include "jit/cache/entry.hpp"
+#include "jit/cache/entry/entry.hpp"
+#include "jit/cache/files/directory.hpp"
 #include "jit/cache/log.hpp"
 #include "tests/forked_child.hpp"
 #include "tests/sanitizer.hpp"

@@ -8,7 +8,7 @@
 
 namespace adjit::cache::test {
 
-class StoreTest : public testing::Test {
+class StoreTest : public ::testing::Test {
  protected:
   StoreOptions options() {
     StoreOptions options;

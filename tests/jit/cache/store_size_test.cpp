@@ -1,9 +1,9 @@
 // tests/jit/cache/store_size_test.cpp -- recency, eviction, limits, orphans.
 #include <gtest/gtest.h>
 
-#include "jit/cache/eviction.hpp"
+#include "jit/cache/contents/eviction.hpp"
+#include "jit/cache/contents/uses.hpp"
 #include "jit/cache/store.hpp"
-#include "jit/cache/uses.hpp"
 #include "tests/jit/cache/store_fixture.hpp"
 
 namespace adjit::cache {

@@ -7,8 +7,8 @@
 
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/moves/moves.hpp"
-#include "jit/engine/kernel_list.hpp"
-#include "jit/engine/plan.hpp"
+#include "jit/engine/plan/kernel_list.hpp"
+#include "jit/engine/plan/plan.hpp"
 #include "runtime/graph/text.hpp"
 #include "tests/rooms.hpp"
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "jit/cache/entry_file.hpp"
-#include "jit/cache/uses.hpp"
+#include "jit/cache/contents/entry_file.hpp"
+#include "jit/cache/contents/uses.hpp"
 #include "tests/jit/cache/scratch.hpp"
 #include "tools/adjit-cache/commands.hpp"
 
@@ -18,7 +18,7 @@ namespace adjit::cache_tool::test {
 using cache::test::sample_entry;
 using cache::test::sample_key;
 
-class FilledShelf : public testing::Test {
+class FilledShelf : public ::testing::Test {
  protected:
   /// Publishes an entry written at this time; its id.
   std::string add(const cache::Entry& entry, int64_t written_unix_ms = 1'700'000'000'000) {

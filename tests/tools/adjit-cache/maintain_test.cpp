@@ -1,4 +1,4 @@
-#include "jit/cache/eviction.hpp"
+#include "jit/cache/contents/eviction.hpp"
 #include "tests/tools/adjit-cache/filled_shelf.hpp"
 
 namespace adjit::cache_tool {

@@ -1,0 +1,129 @@
+// jit/engine/export/library.cpp -- files, and the system's C compiler.
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "jit/engine/export/export.hpp"
+#include "runtime/expr/error.hpp"
+
+namespace adjit::engine {
+namespace {
+
+namespace fs = std::filesystem;
+
+void require_identifier(const std::string& name) {
+  const bool right = !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0])) &&
+                     std::ranges::all_of(name, [](unsigned char c) {
+                       return c < 0x80 && (std::isalnum(c) || c == '_');
+                     });
+  if (!right)
+    throw Error(ErrorCode::Invalid, "export: '" + name +
+                                        "' is no C identifier; name the library "
+                                        "and its functions with letters, digits "
+                                        "and _");
+}
+
+void write(const fs::path& path, std::string_view bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  if (!file.flush())
+    throw Error(ErrorCode::Invalid,
+                "export: cannot write " + path.string() + ": " + std::strerror(errno));
+}
+
+/// Intermediate files, removed in the end.
+class Scratch {
+ public:
+  explicit Scratch(const fs::path& directory) {
+    std::string pattern = (directory / "adjit-export-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr)
+      throw Error(ErrorCode::Invalid, "export: cannot make a folder in " + directory.string() +
+                                          ": " + std::strerror(errno));
+    path = pattern;
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  fs::path path;
+};
+
+std::string compiler() {
+  const char* named = std::getenv("CC");
+  return named != nullptr && *named != '\0' ? named : "cc";
+}
+
+// Runs the compiler without a shell; ErrorCode::Compile with what it said when it fails.
+void compile(std::vector<std::string> arguments, const fs::path& said) {
+  const std::string program = compiler();
+  arguments.insert(arguments.begin(), program);
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 2, said.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  pid_t child = 0;
+  const int failed = posix_spawnp(&child, program.c_str(), &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed != 0)
+    throw Error(ErrorCode::Compile, "export needs a C compiler, and '" + program +
+                                        "' cannot be run (" + std::strerror(failed) +
+                                        "); install one, or set CC to its path");
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
+  std::ifstream file(said);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  throw Error(ErrorCode::Compile,
+              "export: the C compiler '" + program + "' failed: " + text.substr(0, 2000));
+}
+
+}  // namespace
+
+void export_library(const std::string& library, std::span<const ExportedFunction> functions,
+                    const fs::path& directory) {
+  require_identifier(library);
+  for (const ExportedFunction& f : functions) {
+    require_identifier(f.name);
+    if (std::ranges::count(functions, f.name, &ExportedFunction::name) > 1)
+      throw Error(ErrorCode::Invalid, "export: two functions are named '" + f.name + "'");
+  }
+  const std::string source = export_source(library, functions);
+  std::error_code error;
+  fs::create_directories(directory, error);
+  const Scratch scratch(directory);
+  const fs::path header = directory / (library + ".h"), c = directory / (library + ".c");
+  write(header, export_header(library, functions));
+  write(c, source);
+
+  const fs::path said = scratch.path / "said", part = scratch.path / "plan.o";
+  compile({"-std=c11", "-O2", "-fPIC", "-fvisibility=default", "-c", c, "-o", part}, said);
+  std::vector<std::string> parts{part};
+  for (const ExportedFunction& f : functions)
+    for (size_t k = 0; k < f.objects.size(); ++k) {
+      if (f.objects[k].empty()) continue;  // an earlier one's code
+      parts.push_back(scratch.path / (f.name + "-" + std::to_string(k) + ".o"));
+      write(parts.back(), {f.objects[k].data(), f.objects[k].size()});
+    }
+  const fs::path whole = directory / (library + ".o");
+  std::vector<std::string> relocatable{"-r", "-nostdlib", "-o", whole};
+  relocatable.insert(relocatable.end(), parts.begin(), parts.end());
+  compile(relocatable, said);
+  compile({"-shared", "-Wl,-z,defs", "-Wl,-z,noexecstack", "-o",
+           directory / ("lib" + library + ".so"), whole, "-lm"},
+          said);
+}
+
+}  // namespace adjit::engine

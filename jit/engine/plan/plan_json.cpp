@@ -1,0 +1,238 @@
+// jit/engine/plan/plan_json.cpp -- an execution plan as JSON, and back.
+
+#include "jit/engine/plan/plan.hpp"
+#include "runtime/process/json.hpp"
+
+namespace adjit::engine {
+namespace {
+
+Json to_json(const std::vector<ArraySpec>& arrays) {
+  Json list = Json::array();
+  for (const ArraySpec& a : arrays)
+    list.push_back({{"dtype", name_of(a.dtype)}, {"shape", a.shape}, {"strides", a.strides}});
+  return list;
+}
+
+Json to_json(const std::vector<StepPlan>& steps) {
+  Json list = Json::array();
+  for (const StepPlan& step : steps) list.push_back({step.scan, step.number, step.waits});
+  return list;
+}
+
+Json to_json(const ScanPlan& scan) {
+  Json slices = Json::array(), carries = Json::array();
+  for (const ScanPlan::Slice& s : scan.slices) slices.push_back({s.buffer, s.of, s.bytes});
+  for (const ScanPlan::Carry& c : scan.carries)
+    carries.push_back({c.in, c.out, c.start, c.final, c.spares[0], c.spares[1], c.bytes});
+  return {{"trips", scan.trips},
+          {"reverse", scan.reverse},
+          {"conditional", scan.conditional},
+          {"tasks", scan.tasks},
+          {"slices", std::move(slices)},
+          {"carries", std::move(carries)},
+          {"before", to_json(scan.before)},
+          {"steps", to_json(scan.steps)}};
+}
+
+std::vector<ArraySpec> arrays_from(const Json& list) {
+  std::vector<ArraySpec> arrays;
+  for (const Json& a : list) {
+    const std::optional<DType> dtype = dtype_from_name(a.at("dtype").get<std::string>());
+    if (!dtype) throw Error(ErrorCode::Cache, "an execution plan names an unknown dtype");
+    arrays.push_back({*dtype, a.at("shape").get<std::vector<int64_t>>(),
+                      a.at("strides").get<std::vector<int64_t>>()});
+  }
+  return arrays;
+}
+
+std::vector<StepPlan> steps_from(const Json& list) {
+  std::vector<StepPlan> steps;
+  for (const Json& s : list)
+    steps.push_back(
+        {s.at(0).get<bool>(), s.at(1).get<size_t>(), s.at(2).get<std::vector<size_t>>()});
+  return steps;
+}
+
+ScanPlan scan_from(const Json& j) {
+  ScanPlan scan;
+  scan.trips = j.at("trips").get<int64_t>();
+  scan.reverse = j.at("reverse").get<bool>();
+  scan.conditional = j.at("conditional").get<bool>();
+  scan.tasks = j.at("tasks").get<int64_t>();
+  for (const Json& s : j.at("slices"))
+    scan.slices.push_back({s.at(0).get<size_t>(), s.at(1).get<size_t>(), s.at(2).get<int64_t>()});
+  for (const Json& c : j.at("carries"))
+    scan.carries.push_back({c.at(0).get<size_t>(),
+                            c.at(1).get<size_t>(),
+                            c.at(2).get<size_t>(),
+                            c.at(3).get<size_t>(),
+                            {c.at(4).get<int64_t>(), c.at(5).get<int64_t>()},
+                            c.at(6).get<int64_t>()});
+  scan.before = steps_from(j.at("before"));
+  scan.steps = steps_from(j.at("steps"));
+  return scan;
+}
+
+void require(bool holds) {
+  if (!holds) throw Error(ErrorCode::Cache, "an execution plan names what is not there");
+}
+
+// Counts that running relies on.
+void check_counts(const ExecutionPlan& plan) {
+  for (const auto* list : {&plan.inputs, &plan.outputs})
+    for (const ArraySpec& array : *list) require(array.shape.size() == array.strides.size());
+  require(plan.workspace_bytes >= 0 && plan.slot_bytes >= 0);
+  for (const KernelPlan& kernel : plan.kernels) require(kernel.tasks >= 0);
+  for (const ScanPlan& scan : plan.scans) {
+    require(scan.trips >= 0);
+    for (const ScanPlan::Carry& c : scan.carries)
+      for (int64_t spare : c.spares) require(spare >= 0 && spare <= plan.workspace_bytes);
+  }
+  for (const DataCheck& check : plan.checks) require(check.axes.size() == check.extents.size());
+}
+
+// Every number names something; inner scans come before the scans that run them.
+void check_numbers(const ExecutionPlan& plan) {
+  const auto check_steps = [&](const std::vector<StepPlan>& steps, size_t scans) {
+    size_t section = 0;  // behind the last scan
+    for (size_t k = 0; k < steps.size(); ++k) {
+      const StepPlan& s = steps[k];
+      if (s.scan) section = k + 1;
+      require(s.number < (s.scan ? scans : plan.kernels.size()));
+      for (size_t before : s.waits)
+        require(before >= section && before < k && !plan.kernels[steps[before].number].chained);
+      if (s.scan || !plan.kernels[s.number].chained) continue;
+      require(s.waits.empty());
+      require(k > 0 && !steps[k - 1].scan);
+      const KernelPlan &kernel = plan.kernels[s.number], &head = plan.kernels[steps[k - 1].number];
+      require(kernel.parallel && head.parallel && kernel.tasks == head.tasks);
+    }
+  };
+  for (const auto* list : {&plan.inputs, &plan.outputs})
+    for (const ArraySpec& array : *list) require(array.shape.size() == array.strides.size());
+  for (const DataCheck& check : plan.checks)
+    require(check.axes.size() == check.extents.size() && check.loops.size() <= check.axes.size());
+  require(plan.workspace_bytes >= 0);
+  const size_t buffers = plan.buffers.size();
+  for (const KernelPlan& kernel : plan.kernels) {
+    require(kernel.tasks >= 0 && kernel.in_turn >= 1 && kernel.tasks % kernel.in_turn == 0);
+    for (size_t buffer : kernel.tensors)
+      require(buffer < buffers &&
+              (kernel.parallel || plan.buffers[buffer].kind != Buffer::Kind::Slot));
+  }
+  for (size_t k = 0; k < plan.scans.size(); ++k) {
+    const ScanPlan& scan = plan.scans[k];
+    require(scan.conditional || scan.trips >= 1);
+    for (const ScanPlan::Slice& s : scan.slices) require(s.buffer < buffers && s.of < buffers);
+    for (const ScanPlan::Carry& c : scan.carries)
+      require(std::max({c.in, c.out, c.start, c.final}) < buffers &&
+              std::min(c.spares[0], c.spares[1]) >= 0 &&
+              std::max(c.spares[0], c.spares[1]) <= plan.workspace_bytes);
+    require(!scan.conditional || !scan.carries.empty());
+    check_steps(scan.before, k);
+    check_steps(scan.steps, k);
+    require(scan.tasks >= 0 && (scan.tasks == 0 || !(scan.conditional || scan.steps.empty())));
+    if (scan.tasks == 0) continue;
+    std::vector<bool> own(plan.kernels.size(), false), moves(buffers, false);
+    for (size_t s = 0; s < scan.steps.size(); ++s) {
+      require(!scan.steps[s].scan);
+      const KernelPlan& kernel = plan.kernels[scan.steps[s].number];
+      require(kernel.parallel && kernel.tasks == scan.tasks && kernel.in_turn == 1 &&
+              kernel.chained == (s > 0));
+      own[scan.steps[s].number] = true;
+    }
+    // A task moves these in the tables of its kernels.
+    for (const ScanPlan::Slice& s : scan.slices) moves[s.buffer] = true;
+    for (const ScanPlan::Carry& c : scan.carries) moves[c.in] = moves[c.out] = true;
+    for (size_t n = 0; n < plan.kernels.size(); ++n)
+      for (size_t buffer : plan.kernels[n].tensors) require(own[n] || !moves[buffer]);
+  }
+  check_steps(plan.steps, plan.scans.size());
+  const auto fits = [&](const Buffer& b) {
+    if (b.at < 0) return false;
+    const auto at = static_cast<size_t>(b.at);
+    switch (b.kind) {
+      case Buffer::Kind::Input: return at < plan.inputs.size();
+      case Buffer::Kind::Output: return at < plan.outputs.size();
+      case Buffer::Kind::Workspace: return b.at <= plan.workspace_bytes;
+      case Buffer::Kind::Slot:
+        return b.slice >= 0 && b.at <= plan.slot_bytes && b.slice <= plan.slot_bytes - b.at;
+      case Buffer::Kind::Constant: return at <= plan.constants.size();
+      case Buffer::Kind::Check: return at < 2 * plan.checks.size();
+      case Buffer::Kind::Step: return true;
+    }
+    return false;
+  };
+  for (const Buffer& buffer : plan.buffers) require(fits(buffer));  // an unknown kind does not
+}
+
+}  // namespace
+
+std::string to_json(const ExecutionPlan& plan) {
+  Json buffers = Json::array(), kernels = Json::array(), scans = Json::array(),
+       checks = Json::array();
+  for (const Buffer& b : plan.buffers) buffers.push_back({static_cast<int>(b.kind), b.at, b.slice});
+  for (const KernelPlan& k : plan.kernels)
+    kernels.push_back({{"symbol", k.symbol},
+                       {"tensors", k.tensors},
+                       {"tasks", k.tasks},
+                       {"in_turn", k.in_turn},
+                       {"parallel", k.parallel},
+                       {"chained", k.chained}});
+  for (const ScanPlan& scan : plan.scans) scans.push_back(to_json(scan));
+  for (const DataCheck& c : plan.checks)
+    checks.push_back({{"subject", c.subject},
+                      {"dimension", c.dimension},
+                      {"extent", c.extent},
+                      {"axes", c.axes},
+                      {"extents", c.extents},
+                      {"kind", static_cast<int>(c.kind)},
+                      {"loops", c.loops}});
+  return Json{{"inputs", to_json(plan.inputs)}, {"outputs", to_json(plan.outputs)},
+              {"buffers", std::move(buffers)},  {"kernels", std::move(kernels)},
+              {"scans", std::move(scans)},      {"steps", to_json(plan.steps)},
+              {"checks", std::move(checks)},    {"workspace_bytes", plan.workspace_bytes},
+              {"slot_bytes", plan.slot_bytes}}
+      .dump();
+}
+
+ExecutionPlan plan_from_json(std::string_view text, std::string constants) {
+  try {
+    const Json j = Json::parse(text);
+    ExecutionPlan plan;
+    plan.inputs = arrays_from(j.at("inputs"));
+    plan.outputs = arrays_from(j.at("outputs"));
+    plan.workspace_bytes = j.at("workspace_bytes").get<int64_t>();
+    plan.slot_bytes = j.at("slot_bytes").get<int64_t>();
+    plan.constants = std::move(constants);
+    for (const Json& b : j.at("buffers")) {
+      const int kind = b.at(0).get<int>();
+      require(kind >= 0 && kind <= static_cast<int>(Buffer::Kind::Step));
+      plan.buffers.push_back(
+          {static_cast<Buffer::Kind>(kind), b.at(1).get<int64_t>(), b.at(2).get<int64_t>()});
+    }
+    for (const Json& k : j.at("kernels"))
+      plan.kernels.push_back({k.at("symbol").get<std::string>(),
+                              k.at("tensors").get<std::vector<size_t>>(),
+                              k.at("tasks").get<int64_t>(), k.at("in_turn").get<int64_t>(),
+                              k.at("parallel").get<bool>(), k.at("chained").get<bool>()});
+    for (const Json& scan : j.at("scans")) plan.scans.push_back(scan_from(scan));
+    plan.steps = steps_from(j.at("steps"));
+    for (const Json& c : j.at("checks")) {
+      const int kind = c.at("kind").get<int>();
+      require(kind >= 0 && kind <= static_cast<int>(DataCheck::Kind::NaNInput));
+      plan.checks.push_back(
+          {c.at("subject").get<std::string>(), c.at("dimension").get<size_t>(),
+           c.at("extent").get<int64_t>(), c.at("axes").get<std::vector<std::string>>(),
+           c.at("extents").get<std::vector<int64_t>>(), static_cast<DataCheck::Kind>(kind),
+           c.at("loops").get<std::vector<size_t>>()});
+    }
+    check_counts(plan);
+    check_numbers(plan);
+    return plan;
+  } catch (const Json::exception& e) {
+    throw Error(ErrorCode::Cache, std::string("an execution plan cannot be read: ") + e.what());
+  }
+}
+
+}  // namespace adjit::engine

@@ -1,0 +1,45 @@
+// jit/engine/report/cost_report.cpp -- predicted costs as JSON.
+#include "jit/engine/report/cost_report.hpp"
+
+#include "autosched/cpu/cost/network_inputs.hpp"
+#include "autosched/program/nests.hpp"
+#include "jit/engine/report/json_text.hpp"
+#include "runtime/process/json.hpp"
+
+namespace adjit::engine {
+namespace {
+
+Json report(const KernelCost& kernel) {
+  const Graph& graph = kernel.program->graph;
+  Json nests = Json::array();
+  for (const NestCost& nest : kernel.nests)
+    nests.push_back({{"stage", stage_name(graph, graph.stages[nest.stage])},
+                     {"terms", nest.terms},
+                     {"analytic", nest.analytic},
+                     {"inputs", nest.inputs},
+                     {"microseconds", nest.microseconds}});
+  return {
+      {"calls", kernel.calls}, {"parallel", kernel.parallel},         {"tasks", kernel.tasks},
+      {"cores", kernel.cores}, {"microseconds", kernel.microseconds}, {"nests", std::move(nests)}};
+}
+
+}  // namespace
+
+std::string cost_json(const ProgramCost& cost, const Target& target) {
+  Json terms = Json::array(), kernels = Json::array();
+  for (size_t t = 0; t < kCostTerms; ++t) terms.push_back(name_of(static_cast<CostTerm>(t)));
+  for (const KernelCost& kernel : cost.kernels) kernels.push_back(report(kernel));
+  const Json j = {{"microseconds", cost.microseconds},
+                  {"inputs", network_input_names()},
+                  {"terms", std::move(terms)},
+                  {"machine",
+                   {{"call", target.call_microseconds},
+                    {"pool", target.pool_microseconds},
+                    {"task", target.task_microseconds},
+                    {"memory_share", target.memory_gb_per_core / target.memory_gb},
+                    {"vector_bits", target.vector_bits}}},
+                  {"kernels", std::move(kernels)}};
+  return json_text(j);
+}
+
+}  // namespace adjit::engine

@@ -1,0 +1,159 @@
+// tests/jit/engine/plan/plan_json_test.cpp -- what is stored reads back, and what is damaged is
+// refused.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "jit/engine/plan/plan.hpp"
+#include "tests/jit/engine/planned.hpp"
+#include "tests/rooms.hpp"
+
+namespace adjit::testing {
+namespace {
+
+using nlohmann::json;
+
+TEST(PlanJson, SurvivesJson) {
+  ExecutionPlan plan = planned(kChain).plan;
+  EXPECT_EQ(plan_from_json(to_json(plan), plan.constants), plan);
+  plan.checks = {{"the read \"x\" \n(i)", 1, 5, {"i"}, {4}}};
+  plan.buffers.push_back({Buffer::Kind::Check, 1, 0});
+  plan.buffers.push_back({Buffer::Kind::Step, 0, 0});
+  plan.kernels[0].tensors.push_back(plan.buffers.size() - 2);
+  plan.scans = {
+      {3, true, false, 0, {{1, 2, -8}}, {{1, 2, 3, 0, {64, 128}}}, {{false, 0}}, {{false, 1}}}};
+  plan.steps.push_back({true, 0});
+  plan.inputs[0].strides = {-3};
+  plan.kernels[1].parallel = true;
+  plan.kernels[1].tasks = 12;
+  plan.kernels[2] = {"k", {0, plan.buffers.size()}, 12, true, true};
+  plan.steps[2].waits.clear();
+  plan.steps[3].waits = {0, 1};
+  plan.buffers.push_back({Buffer::Kind::Slot, 64, 128});
+  plan.slot_bytes = 192;
+  EXPECT_EQ(plan_from_json(to_json(plan), plan.constants), plan);
+  const ExecutionPlan empty;
+  EXPECT_EQ(plan_from_json(to_json(empty), ""), empty);
+}
+
+void expect_refused(const std::string& text, const std::string& constants = "") {
+  try {
+    plan_from_json(text, constants);
+    ADD_FAILURE() << "taken: " << text;
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::Cache) << e.what();
+  }
+}
+
+TEST(PlanJson, TextThatIsCutOffIsRefused) {
+  const ExecutionPlan plan = planned(kChain).plan;
+  const std::string text = to_json(plan);
+  for (size_t size = 0; size < text.size(); ++size)
+    expect_refused(text.substr(0, size), plan.constants);
+}
+
+// Every value of the plan replaced by one of another type, and every member taken away.
+TEST(PlanJson, ValuesOfTheWrongTypeAreRefused) {
+  const ExecutionPlan plan = planned(kChain).plan;
+  const json whole = json::parse(to_json(plan));
+  ASSERT_TRUE(whole.contains("buffers"));
+  const json flat = whole.flatten();
+  for (const auto& [pointer, value] : flat.items()) {
+    json damaged = whole;
+    damaged[json::json_pointer(pointer)] = value.is_string() ? json(3) : json("rubbish");
+    expect_refused(damaged.dump(), plan.constants);
+  }
+  for (const auto& [name, value] : whole.items()) {
+    json damaged = whole;
+    damaged.erase(name);
+    expect_refused(damaged.dump(), plan.constants);
+  }
+  for (const auto& [name, value] : whole["kernels"][0].items()) {
+    json damaged = whole;
+    damaged["kernels"][0].erase(name);
+    expect_refused(damaged.dump(), plan.constants);
+  }
+}
+
+// Numbers that would make a call touch foreign memory.
+TEST(PlanJson, PlacesThatDoNotExistAreRefused) {
+  const ExecutionPlan plan = planned(kChain).plan;
+  const auto with = [&](const auto& damage) {
+    ExecutionPlan damaged = plan;
+    damage(damaged);
+    expect_refused(to_json(damaged), plan.constants);
+  };
+  for (int kind = 0; kind <= 5; ++kind)
+    for (int64_t at : {int64_t{-1}, int64_t{1} << 40, INT64_MAX, INT64_MIN})
+      with([&](ExecutionPlan& p) { p.buffers[2] = {static_cast<Buffer::Kind>(kind), at, 0}; });
+  for (int kind : {7, 9, 255})
+    with([&](ExecutionPlan& p) { p.buffers[0] = {static_cast<Buffer::Kind>(kind), 0, 0}; });
+  with([](ExecutionPlan& p) { p.buffers[0] = {Buffer::Kind::Input, 2, 0}; });
+  with([](ExecutionPlan& p) { p.buffers[0] = {Buffer::Kind::Check, 0, 0}; });
+  with([](ExecutionPlan& p) { p.kernels[0].tensors[0] = p.buffers.size(); });
+  with([](ExecutionPlan& p) { p.steps[0].number = 5; });
+  with([](ExecutionPlan& p) { p.steps[0] = {true, 0}; });
+  // Slots: of a task, inside the slot, and only where tasks run one by one.
+  const auto with_slot = [&](const Buffer& slot, bool parallel) {
+    with([&](ExecutionPlan& p) {
+      p.slot_bytes = 192;
+      p.kernels[0].parallel = parallel;
+      p.buffers[p.kernels[0].tensors[0]] = slot;
+    });
+  };
+  with_slot({Buffer::Kind::Slot, 64, 192}, true);
+  with_slot({Buffer::Kind::Slot, 0, -64}, true);
+  with_slot({Buffer::Kind::Slot, 64, INT64_MAX}, true);
+  with_slot({Buffer::Kind::Slot, 0, 64}, false);
+  with([](ExecutionPlan& p) { p.kernels[0].chained = true; });
+  with([](ExecutionPlan& p) {
+    p.kernels[1].chained = true;
+    p.kernels[1].tasks = 3;
+  });
+  with([](ExecutionPlan& p) { p.slot_bytes = -64; });
+  // Scans: their own steps, slices and carries; a scan that runs itself would never end.
+  const ScanPlan scan{
+      3, false, false, 0, {{1, 2, 8}}, {{1, 2, 0, 0, {0, 0}}}, {{false, 1}}, {{false, 0}}};
+  const auto with_scan = [&](const auto& damage) {
+    with([&](ExecutionPlan& p) {
+      p.scans = {scan};
+      damage(p.scans[0]);
+    });
+  };
+  with_scan([](ScanPlan& s) { s.trips = -1; });
+  with_scan([](ScanPlan& s) { s.steps[0] = {true, 0}; });
+  with_scan([](ScanPlan& s) { s.steps[0].number = 100; });
+  with_scan([](ScanPlan& s) { s.before[0].number = 100; });
+  with_scan([](ScanPlan& s) { s.before[0] = {true, 0}; });
+  with_scan([](ScanPlan& s) { s.tasks = -1; });
+  with_scan([](ScanPlan& s) { s.tasks = 7; });  // its kernel has others
+  // Tasks through all steps move buffers that only the steps' kernels may name.
+  const auto with_tasks = [&](size_t buffer) {
+    ExecutionPlan p = plan;
+    p.kernels[0].tasks = 4;
+    p.kernels[0].parallel = true;
+    p.scans = {scan};
+    p.scans[0].tasks = 4;
+    p.scans[0].slices = {{buffer, 2, 8}};
+    p.scans[0].carries.clear();
+    p.buffers.push_back({Buffer::Kind::Step, 0, 0});
+    return p;
+  };
+  const ExecutionPlan right = with_tasks(plan.buffers.size());
+  EXPECT_EQ(plan_from_json(to_json(right), right.constants), right);
+  expect_refused(to_json(with_tasks(plan.kernels[1].tensors[0])), plan.constants);
+  with_scan([](ScanPlan& s) { s.slices[0].buffer = 1000; });
+  with_scan([](ScanPlan& s) { s.slices[0].of = 1000; });
+  with_scan([](ScanPlan& s) { s.carries[0].final = 1000; });
+  with_scan([](ScanPlan& s) { s.carries[0].spares[1] = -64; });
+  with_scan([](ScanPlan& s) { s.carries[0].spares[0] = int64_t{1} << 40; });
+  with([](ExecutionPlan& p) { p.kernels[0].tasks = -1; });
+  with([](ExecutionPlan& p) { p.workspace_bytes = -64; });
+  with([](ExecutionPlan& p) { p.inputs[0].strides = {}; });
+  with([](ExecutionPlan& p) { p.checks = {{"x", 0, 5, {"i", "j"}, {4}}}; });
+  // The kernels were made for more constants than there are.
+  expect_refused(to_json(plan), "");
+}
+
+}  // namespace
+}  // namespace adjit::testing
