@@ -1,5 +1,7 @@
 // jit/engine/plan/plan_json.cpp -- an execution plan as JSON, and back.
 
+#include <algorithm>
+
 #include "jit/engine/plan/plan.hpp"
 #include "runtime/process/json.hpp"
 
@@ -77,93 +79,106 @@ void require(bool holds) {
   if (!holds) throw Error(ErrorCode::Cache, "an execution plan names what is not there");
 }
 
-// Counts that running relies on.
-void check_counts(const ExecutionPlan& plan) {
-  for (const auto* list : {&plan.inputs, &plan.outputs})
-    for (const ArraySpec& array : *list) require(array.shape.size() == array.strides.size());
-  require(plan.workspace_bytes >= 0 && plan.slot_bytes >= 0);
-  for (const KernelPlan& kernel : plan.kernels) require(kernel.tasks >= 0);
-  for (const ScanPlan& scan : plan.scans) {
-    require(scan.trips >= 0);
-    for (const ScanPlan::Carry& c : scan.carries)
-      for (int64_t spare : c.spares) require(spare >= 0 && spare <= plan.workspace_bytes);
-  }
-  for (const DataCheck& check : plan.checks) require(check.axes.size() == check.extents.size());
+// What running relies on, one function a struct: counts are possible, and every number names
+// something.
+
+void check(const ArraySpec& array) { require(array.shape.size() == array.strides.size()); }
+
+void check(const DataCheck& data_check) {
+  require(data_check.axes.size() == data_check.extents.size() &&
+          data_check.loops.size() <= data_check.axes.size());
 }
 
-// Every number names something; inner scans come before the scans that run them.
-void check_numbers(const ExecutionPlan& plan) {
-  const auto check_steps = [&](const std::vector<StepPlan>& steps, size_t scans) {
-    size_t section = 0;  // behind the last scan
-    for (size_t k = 0; k < steps.size(); ++k) {
-      const StepPlan& s = steps[k];
-      if (s.scan) section = k + 1;
-      require(s.number < (s.scan ? scans : plan.kernels.size()));
-      for (size_t before : s.waits)
-        require(before >= section && before < k && !plan.kernels[steps[before].number].chained);
-      if (s.scan || !plan.kernels[s.number].chained) continue;
-      require(s.waits.empty());
-      require(k > 0 && !steps[k - 1].scan);
-      const KernelPlan &kernel = plan.kernels[s.number], &head = plan.kernels[steps[k - 1].number];
-      require(kernel.parallel && head.parallel && kernel.tasks == head.tasks);
-    }
-  };
-  for (const auto* list : {&plan.inputs, &plan.outputs})
-    for (const ArraySpec& array : *list) require(array.shape.size() == array.strides.size());
-  for (const DataCheck& check : plan.checks)
-    require(check.axes.size() == check.extents.size() && check.loops.size() <= check.axes.size());
-  require(plan.workspace_bytes >= 0);
-  const size_t buffers = plan.buffers.size();
-  for (const KernelPlan& kernel : plan.kernels) {
-    require(kernel.tasks >= 0 && kernel.in_turn >= 1 && kernel.tasks % kernel.in_turn == 0);
-    for (size_t buffer : kernel.tensors)
-      require(buffer < buffers &&
-              (kernel.parallel || plan.buffers[buffer].kind != Buffer::Kind::Slot));
-  }
-  for (size_t k = 0; k < plan.scans.size(); ++k) {
-    const ScanPlan& scan = plan.scans[k];
-    require(scan.conditional || scan.trips >= 1);
-    for (const ScanPlan::Slice& s : scan.slices) require(s.buffer < buffers && s.of < buffers);
-    for (const ScanPlan::Carry& c : scan.carries)
-      require(std::max({c.in, c.out, c.start, c.final}) < buffers &&
-              std::min(c.spares[0], c.spares[1]) >= 0 &&
-              std::max(c.spares[0], c.spares[1]) <= plan.workspace_bytes);
-    require(!scan.conditional || !scan.carries.empty());
-    check_steps(scan.before, k);
-    check_steps(scan.steps, k);
-    require(scan.tasks >= 0 && (scan.tasks == 0 || !(scan.conditional || scan.steps.empty())));
-    if (scan.tasks == 0) continue;
-    std::vector<bool> own(plan.kernels.size(), false), moves(buffers, false);
-    for (size_t s = 0; s < scan.steps.size(); ++s) {
-      require(!scan.steps[s].scan);
-      const KernelPlan& kernel = plan.kernels[scan.steps[s].number];
-      require(kernel.parallel && kernel.tasks == scan.tasks && kernel.in_turn == 1 &&
-              kernel.chained == (s > 0));
-      own[scan.steps[s].number] = true;
-    }
-    // A task moves these in the tables of its kernels.
-    for (const ScanPlan::Slice& s : scan.slices) moves[s.buffer] = true;
-    for (const ScanPlan::Carry& c : scan.carries) moves[c.in] = moves[c.out] = true;
-    for (size_t n = 0; n < plan.kernels.size(); ++n)
-      for (size_t buffer : plan.kernels[n].tensors) require(own[n] || !moves[buffer]);
-  }
-  check_steps(plan.steps, plan.scans.size());
-  const auto fits = [&](const Buffer& b) {
-    if (b.at < 0) return false;
-    const auto at = static_cast<size_t>(b.at);
-    switch (b.kind) {
+void check(const ExecutionPlan& plan, const Buffer& buffer) {
+  const auto fits = [&] {
+    const auto at = static_cast<size_t>(buffer.at);
+    switch (buffer.kind) {
       case Buffer::Kind::Input: return at < plan.inputs.size();
       case Buffer::Kind::Output: return at < plan.outputs.size();
-      case Buffer::Kind::Workspace: return b.at <= plan.workspace_bytes;
+      case Buffer::Kind::Workspace: return buffer.at <= plan.workspace_bytes;
       case Buffer::Kind::Slot:
-        return b.slice >= 0 && b.at <= plan.slot_bytes && b.slice <= plan.slot_bytes - b.at;
+        return buffer.slice >= 0 && buffer.at <= plan.slot_bytes &&
+               buffer.slice <= plan.slot_bytes - buffer.at;
       case Buffer::Kind::Constant: return at <= plan.constants.size();
       case Buffer::Kind::Check: return at < 2 * plan.checks.size();
       case Buffer::Kind::Step: return true;
     }
-    return false;
+    return false;  // of an unknown kind
   };
-  for (const Buffer& buffer : plan.buffers) require(fits(buffer));  // an unknown kind does not
+  require(buffer.at >= 0 && fits());
+}
+
+void check(const ExecutionPlan& plan, const KernelPlan& kernel) {
+  require(kernel.tasks >= 0 && kernel.in_turn >= 1 && kernel.tasks % kernel.in_turn == 0);
+  for (size_t buffer : kernel.tensors)
+    require(buffer < plan.buffers.size() &&
+            (kernel.parallel || plan.buffers[buffer].kind != Buffer::Kind::Slot));
+}
+
+// They may run the first `scans` scans. Kernels must have been checked.
+void check(const ExecutionPlan& plan, const std::vector<StepPlan>& steps, size_t scans) {
+  size_t section = 0;  // behind the last scan
+  for (size_t k = 0; k < steps.size(); ++k) {
+    const StepPlan& s = steps[k];
+    if (s.scan) section = k + 1;
+    require(s.number < (s.scan ? scans : plan.kernels.size()));
+    for (size_t before : s.waits)
+      require(before >= section && before < k && !plan.kernels[steps[before].number].chained);
+    if (s.scan || !plan.kernels[s.number].chained) continue;
+    require(s.waits.empty());
+    require(k > 0 && !steps[k - 1].scan);
+    const KernelPlan &kernel = plan.kernels[s.number], &head = plan.kernels[steps[k - 1].number];
+    require(kernel.parallel && head.parallel && kernel.tasks == head.tasks);
+  }
+}
+
+void check(const ExecutionPlan& plan, const ScanPlan::Slice& slice) {
+  require(slice.buffer < plan.buffers.size() && slice.of < plan.buffers.size());
+}
+
+void check(const ExecutionPlan& plan, const ScanPlan::Carry& carry) {
+  require(std::max({carry.in, carry.out, carry.start, carry.final}) < plan.buffers.size());
+  for (int64_t spare : carry.spares) require(spare >= 0 && spare <= plan.workspace_bytes);
+}
+
+// A scan each of whose tasks goes through all steps alone: these are one chain of kernels, and only
+// they use the buffers that a task moves in its tables. Steps and buffers must have been checked.
+void check_tasks(const ExecutionPlan& plan, const ScanPlan& scan) {
+  require(!scan.conditional && !scan.steps.empty());
+  std::vector<bool> own(plan.kernels.size(), false), moves(plan.buffers.size(), false);
+  for (size_t s = 0; s < scan.steps.size(); ++s) {
+    require(!scan.steps[s].scan);
+    const KernelPlan& kernel = plan.kernels[scan.steps[s].number];
+    require(kernel.parallel && kernel.tasks == scan.tasks && kernel.in_turn == 1 &&
+            kernel.chained == (s > 0));
+    own[scan.steps[s].number] = true;
+  }
+  for (const ScanPlan::Slice& s : scan.slices) moves[s.buffer] = true;
+  for (const ScanPlan::Carry& c : scan.carries) moves[c.in] = moves[c.out] = true;
+  for (size_t n = 0; n < plan.kernels.size(); ++n)
+    for (size_t buffer : plan.kernels[n].tensors) require(own[n] || !moves[buffer]);
+}
+
+// Its steps run none but the first `earlier` scans. Kernels must have been checked.
+void check(const ExecutionPlan& plan, const ScanPlan& scan, size_t earlier) {
+  require(scan.trips >= (scan.conditional ? 0 : 1) && scan.tasks >= 0);
+  require(!scan.conditional || !scan.carries.empty());
+  for (const ScanPlan::Slice& slice : scan.slices) check(plan, slice);
+  for (const ScanPlan::Carry& carry : scan.carries) check(plan, carry);
+  check(plan, scan.before, earlier);
+  check(plan, scan.steps, earlier);
+  if (scan.tasks > 0) check_tasks(plan, scan);
+}
+
+void check(const ExecutionPlan& plan) {
+  for (const ArraySpec& array : plan.inputs) check(array);
+  for (const ArraySpec& array : plan.outputs) check(array);
+  for (const DataCheck& data_check : plan.checks) check(data_check);
+  require(plan.workspace_bytes >= 0 && plan.slot_bytes >= 0);
+  for (const Buffer& buffer : plan.buffers) check(plan, buffer);
+  for (const KernelPlan& kernel : plan.kernels) check(plan, kernel);
+  for (size_t k = 0; k < plan.scans.size(); ++k) check(plan, plan.scans[k], k);
+  check(plan, plan.steps, plan.scans.size());
 }
 
 }  // namespace
@@ -227,8 +242,7 @@ ExecutionPlan plan_from_json(std::string_view text, std::string constants) {
            c.at("extents").get<std::vector<int64_t>>(), static_cast<DataCheck::Kind>(kind),
            c.at("loops").get<std::vector<size_t>>()});
     }
-    check_counts(plan);
-    check_numbers(plan);
+    check(plan);
     return plan;
   } catch (const Json::exception& e) {
     throw Error(ErrorCode::Cache, std::string("an execution plan cannot be read: ") + e.what());
