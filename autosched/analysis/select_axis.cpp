@@ -48,12 +48,12 @@ std::optional<DecidingAxis> deciding_axis(const Graph& graph, const Stage& stage
       stage.running || stage.domain.output_rank < 2)
     return std::nullopt;
   const Work work = WorkMeter(graph.pool)(stage.bodies);
-  if (work.cost < thresholds().select_cost) return std::nullopt;
+  if (work.cost < thresholds().heavy_body) return std::nullopt;
   const std::vector<ExprId> nodes = reachable(graph.pool, stage.bodies);
   std::optional<DecidingAxis> best;
   for (size_t a = 0; a < stage.domain.output_rank; ++a) {
     const int64_t extent = stage.domain.extents[a];
-    if (extent < 2 || extent > thresholds().select_instances ||
+    if (extent < 2 || extent > thresholds().instances_at_once ||
         nodes.size() * static_cast<size_t>(extent) > kMostNodes ||
         !is_asked_for(graph.pool, nodes, a))
       continue;

@@ -1,6 +1,5 @@
 // autosched/analysis/traffic.cpp -- cache lines that enter each cache while a kernel runs.
 #include "autosched/analysis/traffic.hpp"
-#include "autosched/machine/thresholds.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -59,8 +58,11 @@ class PerShared {
 
 class TrafficCount {
  public:
-  TrafficCount(const std::vector<PlacedNest>& nests, double program_bytes)
-      : nests_(nests), program_bytes_(program_bytes), sets_(nests.size()) {
+  TrafficCount(const std::vector<PlacedNest>& nests, double program_bytes, double store_traffic)
+      : nests_(nests),
+        program_bytes_(program_bytes),
+        store_traffic_(store_traffic),
+        sets_(nests.size()) {
     for (size_t n = 0; n < nests.size(); ++n)
       for (size_t d = nests[n].first; d <= nests[n].path.size(); ++d)
         sets_[n].push_back(working_set(n, d));
@@ -77,8 +79,7 @@ class TrafficCount {
         const size_t around = fits == 0 ? 0 : fits - 1, owner = owner_of(n, around);
         Lines lines = lines_touched(walk, nests_[n].path, around);
         const bool fetched = walk.store && !nests_[n].nest->streamed;
-        const double times =
-            (fetched ? thresholds().store_traffic : 1) * iterations_of(owner, around);
+        const double times = (fetched ? store_traffic_ : 1) * iterations_of(owner, around);
         lines = {times * lines.count, times * lines.places};
         Lines& before = counted[{owner, around, &walk}];
         traffic[n].streamed[cache] += std::max(0.0, lines.count - before.count);
@@ -134,7 +135,7 @@ class TrafficCount {
   }
 
   const std::vector<PlacedNest>& nests_;
-  double program_bytes_;
+  double program_bytes_, store_traffic_;
   PerShared<double> lines_;                // while one of these is counted
   std::vector<std::vector<double>> sets_;  // per nest, per depth of its own loops
 };
@@ -157,7 +158,7 @@ Target beside_streams(Target target) {
 std::vector<Traffic> traffic(const std::vector<PlacedNest>& nests, const Target& target,
                              double program_bytes) {
   std::vector<Traffic> found(nests.size());
-  const TrafficCount count(nests, program_bytes);
+  const TrafficCount count(nests, program_bytes, target.core.store_traffic);
   const std::array<int64_t, kCaches> caches{target.l1_bytes, target.l2_bytes, target.l3_bytes};
   for (size_t c = 0; c < kCaches; ++c) {
     const auto bytes = static_cast<double>(caches[c]);

@@ -137,9 +137,8 @@ class Planner {
     double points = 1, row = 1;
     for (size_t a = 0; a < domain.rank(); ++a) {
       const auto extent = static_cast<double>(std::max<int64_t>(domain.extents[a], 1));
-      if (depends[a] || domain.extents[a] > thresholds().shared_instances) points *= extent;
-      if (!depends[a] && domain.extents[a] > thresholds().shared_instances &&
-          a + 1 == domain.rank())
+      if (depends[a] || domain.extents[a] > thresholds().few_points) points *= extent;
+      if (!depends[a] && domain.extents[a] > thresholds().few_points && a + 1 == domain.rank())
         row = extent;
     }
     return points <= most && domain.reduction_rank() == 0 ? points / row : points;
@@ -235,7 +234,7 @@ std::vector<size_t> sums_worth_expanding(const Program& program, const Shapes& a
     for (size_t a = stage.domain.output_rank; a < stage.domain.rank(); ++a)
       terms *= static_cast<double>(stage.domain.extents[a]);
     const TensorInfo& info = program.graph.info(stage.results[0]);
-    if (terms < 1 || terms > thresholds().expanded_terms ||
+    if (terms < 1 || terms > static_cast<double>(thresholds().few_points) ||
         accumulator_of(info.dtype) != info.dtype)
       continue;
     const bool large =

@@ -1,7 +1,7 @@
 // tests/schedules/record.cpp -- the moves and the LLVM IR of graphs, as hashes: what a change that
 // must not change schedules is checked by.
 //
-//   record_schedules [--programs COUNT] [FILE...]
+//   record_schedules [--with NAME=VALUE]... [--programs COUNT] [FILE...]
 //   record_schedules --show MACHINE FILE|program_SEED
 //   record_schedules --thresholds WAY,WAY... all|NAME,NAME... FILE|program_SEED...
 //
@@ -11,15 +11,20 @@
 // be the one that this runs on. Prints one JSON object, {graph: {machine: "MOVES IR"}}, where both
 // are hashes in hexadecimal; IR is hashed without the names of its values. --show prints the moves
 // and the IR of one graph instead; --thresholds what thresholds decide (move_thresholds.hpp).
+// --with gives a threshold another value.
 #include <llvm/IR/Function.h>
 #include <llvm/IR/InstIterator.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <map>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/passes/parallel_for.hpp"
 #include "autosched/search/search.hpp"
 #include "jit/cache/entry/key.hpp"
@@ -102,12 +107,31 @@ int record_all(const std::vector<std::string>& sources) {
   return 0;
 }
 
-int run(const std::vector<std::string>& arguments) {
+// The usual thresholds, but for those that the arguments NAME=VALUE name.
+Thresholds thresholds_with(std::span<const std::string> arguments) {
+  Thresholds moved;
+  for (const std::string& argument : arguments) {
+    const size_t equals = std::min(argument.find('='), argument.size());
+    const std::string name = argument.substr(0, equals);
+    const auto row = std::ranges::find(threshold_rows(), name, &TableRow<Thresholds>::name);
+    if (row == threshold_rows().end() || equals == argument.size())
+      throw std::invalid_argument("--with " + argument + ": no NAME=VALUE of a threshold");
+    row->set(moved, std::strtod(argument.c_str() + equals + 1, nullptr));
+  }
+  return moved;
+}
+
+int run(std::vector<std::string> arguments) {
   if (arguments.size() == 3 && arguments[0] == "--show") return show(arguments[1], arguments[2]);
   if (arguments.size() >= 3 && arguments[0] == "--thresholds")
     return move_thresholds({arguments.begin() + 3, arguments.end()}, arguments[1],
                            arguments[2] == "all" ? "" : arguments[2]);
-  std::vector<std::string> sources;
+  std::vector<std::string> sources, moved;
+  while (arguments.size() >= 2 && arguments[0] == "--with") {
+    moved.push_back(arguments[1]);
+    arguments.erase(arguments.begin(), arguments.begin() + 2);
+  }
+  const MovedThresholds during(thresholds_with(moved));
   size_t first = 0;
   if (arguments.size() >= 2 && arguments[0] == "--programs") {
     const uint64_t count = std::strtoull(arguments[1].c_str(), nullptr, 10);

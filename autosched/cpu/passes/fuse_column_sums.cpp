@@ -90,12 +90,11 @@ class PartChainer {
 }  // namespace
 
 int64_t parts_of_columns(double bytes, int64_t rows, int64_t fewest, const Target& target) {
-  const double wanted =
-      bytes / (thresholds().column_sum_share * static_cast<double>(target.l2_bytes));
+  const double wanted = bytes / (thresholds().column_share * static_cast<double>(target.l2_bytes));
   if (wanted <= static_cast<double>(fewest)) return fewest;
+  constexpr int64_t kMostParts = 4096;
   int64_t most = fewest;  // of equal size
-  for (int64_t parts = fewest;
-       parts <= std::min(rows / thresholds().column_sum_rows, thresholds().column_sum_parts);
+  for (int64_t parts = fewest; parts <= std::min(rows / thresholds().part_rows, kMostParts);
        ++parts) {
     if (rows % parts != 0) continue;
     most = parts;

@@ -24,7 +24,7 @@ bool is_product(const Program& program, size_t s) {
   return stage.kind == StageKind::Compute && !stage.running && is_product_sum(graph, stage) &&
          domain.is_box() && domain.output_rank >= 2 && domain.reduction_rank() >= 1 &&
          is_short_sum(domain) &&
-         box_points(domain) >= thresholds().epilogue_results * std::max(1.0, terms_of(domain)) &&
+         box_points(domain) >= thresholds().large_stage * std::max(1.0, terms_of(domain)) &&
          program.scopes[stage.results.front().value] == Scope::Workspace;
 }
 
@@ -61,7 +61,7 @@ bool takes_each_once(const Program& program, size_t reader, size_t product) {
     if (graph.pool.read_predicate(read).valid() || !is_same_point(graph.pool, read, stage.domain))
       return false;
   }
-  if (WorkMeter(graph.pool)(stage.bodies).cost > thresholds().epilogue_work) return false;
+  if (WorkMeter(graph.pool)(stage.bodies).cost > thresholds().near_store_cost) return false;
   const size_t lanes = made.domain.output_rank - 1;
   const Accesses accesses = accesses_of(graph, stage);
   return accesses.result.contiguous(lanes) &&
@@ -109,7 +109,7 @@ std::pair<std::vector<size_t>, size_t> tiles_first(const Nest& nest, const TileC
 
 bool is_short_sum(const Domain& domain) {
   return terms_of(domain) <=
-         (domain.reduction_rank() > 1 ? thresholds().epilogue_taps : thresholds().epilogue_terms);
+         (domain.reduction_rank() > 1 ? thresholds().many_terms : thresholds().short_sum);
 }
 
 std::optional<size_t> epilogue_of(const Program& program, size_t product, const Target& target,

@@ -133,8 +133,7 @@ class RowGrouper {
     if (where.refusal) return std::nullopt;
     if (!covers_exactly_once(program_, nest, depth, stage, where.region)) return std::nullopt;
     const int64_t bytes = local_bytes(program_, stage, where.region) + local_bytes(program_, nest);
-    if (!where.whole &&
-        bytes > (is_row(where.region) ? thresholds().local_row_bytes : thresholds().local_bytes))
+    if (!where.whole && bytes > ((is_row(where.region) ? 2 : 1) * thresholds().local_bytes))
       return false;
     if (!enough_rows(nest, depth, program_.graph.stages[stage])) return false;
     const bool wanted = fills_lanes(stage, nest, depth, where.region);
@@ -161,7 +160,7 @@ class RowGrouper {
                                         : std::max(longest, row[a]);
     for (size_t l = depth; l < host.loops.size(); ++l)
       inside = std::max(inside, host.spans[host.loops[l].axis]);
-    if (std::max(longest, inside) < thresholds().empty_lanes_row) return false;
+    if (std::max(longest, inside) < thresholds().filled_row) return false;
     return !across_memory(producer, row) && !cuts_lines(producer, region);
   }
 
@@ -171,7 +170,7 @@ class RowGrouper {
     const Accesses accesses = accesses_of(program_.graph, stage);
     for (size_t a = 0; a < region.spans.size(); ++a)
       if (accesses.result.contiguous(a) && region.spans[a] <= 1 && stage.domain.extents[a] > 1)
-        return points(region.spans) >= thresholds().empty_lanes_row;
+        return points(region.spans) >= thresholds().filled_row;
     return false;
   }
 
@@ -188,8 +187,8 @@ class RowGrouper {
     };
     for (const MemoryAccess& access : accesses.reads) look(access);
     look(accesses.result);
-    return in_row < thresholds().empty_lanes_row && in_all >= thresholds().long_axis &&
-           points(row) >= thresholds().empty_lanes_row;
+    return in_row < thresholds().filled_row && in_all >= thresholds().long_axis &&
+           points(row) >= thresholds().filled_row;
   }
 
   static int64_t points(const std::vector<int64_t>& spans) {
@@ -212,10 +211,10 @@ class RowGrouper {
       row = std::max(row, points(attached.nest.spans));
     }
     const int64_t trips = nest.loops[depth - 1].trips;
-    int64_t rows = std::min({thresholds().rows_at_once, thresholds().points_side_by_side / row,
-                             trips / thresholds().row_groups});
+    int64_t rows = std::min({thresholds().instances_at_once, thresholds().points_side_by_side / row,
+                             trips / thresholds().work_parts});
     while (rows > 1 && trips % rows != 0) --rows;
-    if (!reduces || rows < thresholds().fewest_rows_at_once) return;
+    if (!reduces || rows < thresholds().chains) return;
     if (choices_.pick(Decision::Interleave, program_.graph, program_.graph.stages[host],
                       [&] { return std::vector<std::string>{std::to_string(rows), "1"}; }) == 0)
       program_ = interleave(std::move(program_), host, depth, rows);
@@ -275,7 +274,7 @@ class RowGrouper {
   bool enough_rows(const Nest& host, size_t depth, const Stage& producer) const {
     double rows = 1;
     for (size_t l = 0; l < depth; ++l) rows *= static_cast<double>(host.loops[l].trips);
-    return rows >= thresholds().attached_rows ||
+    return rows >= static_cast<double>(thresholds().work_parts) ||
            box_points(producer.domain) < thresholds().attached_points;
   }
 

@@ -32,7 +32,7 @@ Program inline_and_share(const Program& program, const Target& target, Reduction
     Choices trial = choices;
     ReductionPlans planned;
     Program shared = share_pairs(inline_cheap_stages(program, {shape}), target, planned, trial);
-    if (planned.empty() || work_of(shared) > thresholds().share_more_work * work_of(usual))
+    if (planned.empty() || work_of(shared) > (1 + thresholds().extra_work) * work_of(usual))
       continue;
     choices = std::move(trial);
     plans = std::move(planned);

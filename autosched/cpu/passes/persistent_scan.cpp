@@ -21,7 +21,7 @@ namespace {
 // Whether what the steps of a scan are given fixed stays in every core's cache while its tasks go
 // through the steps, and all steps take long enough for several cores.
 bool whole_steps_pay(const Program& program, const Scan& scan, const Target& target) {
-  if (target.cores < 2 || scan.conditional || scan.trips < thresholds().persistent_steps)
+  if (target.cores < 2 || scan.conditional || scan.trips < thresholds().steps_that_pay)
     return false;
   double bytes = 0, points = 0;
   const std::vector<TensorId>& inputs = program.graph.inputs;

@@ -84,14 +84,14 @@ class PairSharer {
     const size_t reduced = reduced_axis(stage);
     if (std::min(domain.extents.front(), domain.extents[reduced]) < thresholds().pair_points)
       return false;
-    if (results_of(stage) * terms_of(stage) > thresholds().pair_terms) return false;
+    if (results_of(stage) * terms_of(stage) > thresholds().short_sum) return false;
     for (TensorId id : stage.results) {
       const DType dtype = program_.graph.info(id).dtype;
       if (!is_float(dtype) || accumulator_of(dtype) != dtype) return false;
     }
     const size_t axes[] = {0, reduced};
     return WorkMeter(program_.graph.pool)(hoistable(program_.graph, stage, axes)).cost >=
-           thresholds().pair_cost;
+           thresholds().near_store_cost;
   }
 
   static double results_of(const Stage& stage) {
@@ -144,7 +144,8 @@ class PairSharer {
             stage(s).domain.extents[axes[1]] != group.columns)
           continue;
         member.values = hoisted_values(scratch, stage(s), axes);
-        if (s != first && saved_by(scratch, group.values, member.values) < thresholds().pair_cost)
+        if (s != first &&
+            saved_by(scratch, group.values, member.values) < thresholds().near_store_cost)
           continue;
         if (s != first && !reads_before(scratch, member.values, first)) continue;
         std::vector<size_t> stages{s};
@@ -228,12 +229,10 @@ class PairSharer {
     for (ExprId value : group.values)
       bytes += group.columns * static_cast<int64_t>(size_of(graph.pool.dtype(value)));
     int64_t rows =
-        std::min(target_.l2_bytes / bytes, ceil_div(group.rows, thresholds().pair_tasks));
-    rows = std::max(rows, thresholds().pair_rows) / thresholds().pair_tile_rows *
-           thresholds().pair_tile_rows;
-    while (rows > thresholds().pair_tile_rows &&
-           ceil_div(group.rows, ceil_div(group.rows, rows)) != rows)
-      rows -= thresholds().pair_tile_rows;
+        std::min(target_.l2_bytes / bytes, ceil_div(group.rows, 4 * thresholds().work_parts));
+    rows = std::max(rows, thresholds().part_rows) / thresholds().chains * thresholds().chains;
+    while (rows > thresholds().chains && ceil_div(group.rows, ceil_div(group.rows, rows)) != rows)
+      rows -= thresholds().chains;
     return rows;
   }
 
@@ -261,10 +260,11 @@ class PairSharer {
     const auto size = static_cast<double>(size_of(program_.graph.info(first.results[0]).dtype));
     const double transfers = static_cast<double>(group.values.size());
     double sums = 0;  // what the members do with the values
-    double saved = -meter(group.values).cost - thresholds().pair_transfer * transfers, partial = 0;
+    double saved = -meter(group.values).cost - target_.core.l2_transfer_cost * transfers,
+           partial = 0;
     for (const PairReduction& member : group.members) {
       saved += meter(member.values).cost -
-               thresholds().pair_transfer * static_cast<double>(member.values.size());
+               target_.core.l2_transfer_cost * static_cast<double>(member.values.size());
       if (member.over_rows) partial += member.results;
       sums += operations_of_sums(stage(member.stage), pair_axes(graph, member));
     }
@@ -272,7 +272,7 @@ class PairSharer {
              target_.core.port_cycles;
     const double vectors =
         static_cast<double>(group.rows) * static_cast<double>(group.columns) / (bytes / size);
-    return saved >= std::max(thresholds().pair_saving, thresholds().pair_saving_share * sums) &&
+    return saved >= std::max(thresholds().near_store_cost, thresholds().pair_saving_share * sums) &&
            microseconds_on_core(target_, vectors * saved * target_.core.port_cycles) >=
                thresholds().pair_microseconds;
   }
@@ -374,7 +374,7 @@ class PairSharer {
       std::vector<int64_t> best = factors;
       const int64_t most =
           repeated == 0 ? task_points : ceil_div(extents[lanes_axis], plan.tile.lanes);
-      for (int64_t factor = 2; factor <= std::min(thresholds().pair_instances, most); ++factor) {
+      for (int64_t factor = 2; factor <= std::min(thresholds().short_axis, most); ++factor) {
         if (task_points % factor != 0 && repeated == 0) continue;
         if (!try_factor(repeated, factor)) break;
         if (model.cycles(factors) < model.cycles(best)) best = factors;
@@ -386,7 +386,7 @@ class PairSharer {
 
   // As many points of a short axis as a tile may hold, without a rest.
   static int64_t copies_of(int64_t extent) {
-    int64_t instances = thresholds().pair_instances;
+    int64_t instances = thresholds().short_axis;
     while (extent % instances != 0) --instances;
     return instances;
   }

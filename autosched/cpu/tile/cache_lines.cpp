@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/program/points.hpp"
 
 namespace adjit::sched {

@@ -140,7 +140,7 @@ TileChoice best_of(const TileProblem& problem, const std::vector<TileChoice>& fo
   best.factors.assign(problem.spans.size(), 1);
   best.cycles = std::numeric_limits<double>::infinity();
   for (const TileChoice& choice : found)
-    if (choice.cycles < best.cycles * (1 - thresholds().lanes_gain)) best = choice;
+    if (choice.cycles < best.cycles * (1 - thresholds().order_gain)) best = choice;
   if (!best.vector_axis) best.cycles = 4 * box_points(problem.stage.domain);
   return best;
 }

@@ -36,7 +36,7 @@ double row_bytes(const Stage& stage, int64_t rows) {
   double bytes = 4 * static_cast<double>(rows);
   for (size_t a = stage.domain.output_rank; a < stage.domain.rank(); ++a)
     bytes *= static_cast<double>(stage.domain.extents[a] > thresholds().whole_reduction
-                                     ? thresholds().reduction_block
+                                     ? thresholds().whole_reduction / 2
                                      : stage.domain.extents[a]);
   return bytes;
 }
@@ -54,9 +54,9 @@ bool copies_panels(const Graph& graph, const Stage& stage, const MemoryAccess& o
     if (a != lanes && operand.depends_on(a) && stage.domain.extents[a] > 1) return false;
   const auto element = static_cast<int64_t>(size_of(graph.info(operand.tensor).dtype));
   const int64_t rows_extent = stage.domain.extents[*rows];
-  return static_cast<double>(rows_extent) >= thresholds().panel_reuse &&
-         operand.strides[reduction] * element >= thresholds().far_row_bytes &&
-         stage.domain.extents[lanes] * element >= thresholds().far_row_bytes &&
+  return static_cast<double>(rows_extent) >= thresholds().contraction_reuse &&
+         operand.strides[reduction] * element >= thresholds().long_row_bytes &&
+         stage.domain.extents[lanes] * element >= thresholds().long_row_bytes &&
          operand.elements * static_cast<double>(element) >=
              thresholds().panel_share * static_cast<double>(target.l2_bytes) &&
          row_bytes(stage, rows_extent) <= static_cast<double>(target.l2_bytes) / 2;
@@ -73,7 +73,7 @@ int64_t streamed_steps(const Graph& graph, const Stage& stage, const TileChoice&
   const Domain& domain = stage.domain;
   if (!rows_axis(stage, tile, accesses) ||
       domain.extents[domain.output_rank] <
-          thresholds().streamed_blocks * thresholds().streamed_steps)
+          thresholds().steps_that_pay * thresholds().streamed_steps)
     return 0;
   const int64_t result = tensor_bytes(graph, stage.results.front());
   return result / std::max(1, target.cores) <= target.l2_bytes / 2 ? thresholds().streamed_steps

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "autosched/machine/thresholds.hpp"
+
 namespace adjit::sched {
 
 double TilePredicates::mask_cost(const std::vector<bool>& row,

@@ -10,6 +10,7 @@
 #include "autosched/cpu/tile/cache_lines.hpp"
 #include "autosched/cpu/tile/loads.hpp"
 #include "autosched/cpu/tile/stores.hpp"
+#include "autosched/machine/thresholds.hpp"
 #include "autosched/program/points.hpp"
 
 namespace adjit::sched {

@@ -9,13 +9,12 @@
 
 #include "autosched/analysis/access.hpp"
 #include "autosched/machine/target.hpp"
-#include "autosched/machine/thresholds.hpp"
 
 namespace adjit::sched {
 
 /// Bytes of L3 that one core may count on.
 inline double l3_share_bytes(const Target& target) {
-  return thresholds().l3_share * static_cast<double>(target.l3_bytes);
+  return target.core.l3_share * static_cast<double>(target.l3_bytes);
 }
 
 /// What is to be tiled.

@@ -46,7 +46,7 @@ std::optional<Program> attached_at(Program program, size_t first, size_t host, s
     for (int64_t span : where.region.spans) points *= span;
     for (TensorId id : program.graph.stages[s].results)
       bytes += points * static_cast<int64_t>(size_of(program.graph.info(id).dtype));
-    if (bytes > thresholds().indexed_bytes) return std::nullopt;
+    if (bytes > thresholds().local_bytes) return std::nullopt;
     program = compute_at(std::move(program), s, host, depth);
   }
   return program;
@@ -89,7 +89,7 @@ TileChoice tile_of_rows(const Program& program, size_t stage, size_t along) {
     tile.factors[along] = thresholds().indexed_tile;
   int64_t corners = 1;
   for (size_t a = row + 1; a < sums.domain.rank(); ++a)
-    if (corners * sums.domain.extents[a] <= thresholds().indexed_rows)
+    if (corners * sums.domain.extents[a] <= thresholds().instances_at_once)
       corners *= tile.factors[a] = sums.domain.extents[a];
   tile.cycles = 2 * box_points(sums.domain) / static_cast<double>(tile.lanes);
   return tile;
@@ -131,7 +131,7 @@ double points_along(const Domain& domain, AxisSet axes) {
 }
 
 bool is_few(double rows) {
-  return rows >= 2 && rows <= static_cast<double>(thresholds().indexed_rows);
+  return rows >= 2 && rows <= static_cast<double>(thresholds().instances_at_once);
 }
 
 // Weights or places of neighbouring points in lanes, of all corners at once: they share most of
@@ -147,7 +147,7 @@ TileChoice tile_of_corners(const Program& program, size_t stage) {
   tile.factors.assign(ahead.domain.rank(), 1);
   int64_t corners = 1;
   for (size_t a = 0; a < last; ++a)
-    if (nest.spans[a] > 1 && corners * nest.spans[a] <= thresholds().indexed_rows)
+    if (nest.spans[a] > 1 && corners * nest.spans[a] <= thresholds().instances_at_once)
       corners *= tile.factors[a] = nest.spans[a];
   tile.cycles = 2 * box_points(ahead.domain) / static_cast<double>(tile.lanes);
   return tile;
@@ -184,7 +184,7 @@ std::optional<Program> weighed(const Program& program, size_t stage, ReductionPl
   const bool by_data = std::ranges::any_of(before.target, [&](ExprId target) {
     return contains_read(program.graph.pool, {&target, 1});
   });
-  if (!by_data || elements < thresholds().indexed_row ||
+  if (!by_data || elements < thresholds().filled_row ||
       elements % lanes_for(elements, lanes) != 0 ||
       !is_few(points_along(before.domain, rows.corners)) ||
       before.domain.extents[rows.side] < lanes)
@@ -225,7 +225,7 @@ std::optional<Program> with_summed_rows(const Program& program, size_t stage, Te
   const int64_t elements = info.shape[rows];
   const int64_t lanes =
       full_lanes(program.graph, program.graph.stages[stage], program.target.vector_bits);
-  if (elements < thresholds().indexed_row) return std::nullopt;
+  if (elements < thresholds().filled_row) return std::nullopt;
   Packing whole = packing;
   whole.padding_before.assign(info.shape.size(), 0);
   whole.padding_after.assign(info.shape.size(), 0);

@@ -49,8 +49,8 @@ OrderedResults order_results(Program program, size_t stage, const Target& target
     return {std::move(program)};
 
   const DType dtype = accumulator_of(program.graph.info(s.results.front()).dtype);
-  const double gain = thresholds().interchange_gain * box_points(s.domain) /
-                      lanes_per_cycle(target, size_of(dtype));
+  const double gain =
+      thresholds().traffic_gain * box_points(s.domain) / lanes_per_cycle(target, size_of(dtype));
   const LoneNest lone(program, path->kernel, target);
   Order best(nest.loops.size());
   std::iota(best.begin(), best.end(), size_t{0});
@@ -64,7 +64,7 @@ OrderedResults order_results(Program program, size_t stage, const Target& target
         Order order = moved(around, from, to);
         const double cycles = lone.cycles(order).beyond_l2();
         if (cycles >= least) continue;
-        least = thresholds().interchange_share * cycles;
+        least = (1 - thresholds().order_gain) * cycles;
         best = std::move(order);
         better = true;
       }

@@ -115,7 +115,7 @@ Program sum_in_strips(Program program, size_t stage, const Target& target, Choic
   for (size_t l = parallel_depth(nest); l < outputs; ++l)
     outside *= static_cast<double>(nest.loops[l].trips);
   double best =
-      cost(whole, as_they_are(nest.loops.size())) - thresholds().strip_gain * partial.arithmetic;
+      cost(whole, as_they_are(nest.loops.size())) - thresholds().traffic_gain * partial.arithmetic;
   int64_t height = 0;  // of the best strips
   std::vector<size_t> found;
   for (const int64_t rows : {1, 2, 4, 8, 16}) {

@@ -108,7 +108,7 @@ OrderedResults order_product(Program program, size_t stage, const TileChoice& ti
       row_bytes(s, s.domain.extents[*rows]) > static_cast<double>(target.l2_bytes) / 2)
     return {std::move(program)};
   const TaskCosts costs(program, stage, tile, target);
-  if (costs.along(*tile.vector_axis) > thresholds().column_tasks_share * costs.along(*rows))
+  if (costs.along(*tile.vector_axis) > (1 - thresholds().tasks_gain) * costs.along(*rows))
     return {std::move(program)};
   if (!choices.keeps(Decision::Order, program.graph, s)) return {std::move(program)};
   std::vector<size_t> order(nest.loops.size());

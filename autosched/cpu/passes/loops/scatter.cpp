@@ -80,8 +80,8 @@ Program interleave_axes(Program program, size_t stage, std::span<const size_t> a
   for (size_t k = axes.size(); k-- > 0;)
     for (const Loop& loop : nest_of(program, stage).loops)
       if (loop.axis == axes[k] && loop.kind == LoopKind::Serial &&
-          loop.trips >= thresholds().running_chains && (width == 1 || loop.step == width))
-        return unroll(std::move(program), stage, axes[k], thresholds().running_chains);
+          loop.trips >= thresholds().chains && (width == 1 || loop.step == width))
+        return unroll(std::move(program), stage, axes[k], thresholds().chains);
   return program;
 }
 
@@ -99,13 +99,13 @@ Program compute_in_lanes(Program program, size_t stage, const Target& target) {
   size_t axis = extents.size();
   while (axis-- > 0) {
     if (extents[axis] >= lanes) break;
-    if (in_order || extents[axis] > thresholds().scatter_instances) return program;
+    if (in_order || extents[axis] > thresholds().short_axis) return program;
   }
   if (axis >= extents.size()) return program;
   program = vectorize(std::move(program), stage, axis, lanes);
   int64_t instances = 1;
   for (size_t a = axis + 1; a < extents.size(); ++a) {
-    if (extents[a] < 2 || instances * extents[a] > thresholds().scatter_instances) continue;
+    if (extents[a] < 2 || instances * extents[a] > thresholds().short_axis) continue;
     instances *= extents[a];
     program = unroll(std::move(program), stage, a, extents[a]);
   }
@@ -187,7 +187,7 @@ Program with_rows(Program program, size_t stage, size_t dimension) {
   const Stage& s = program.graph.stages[stage];
   const int64_t elements = program.graph.info(s.results[0]).shape[dimension];
   const int64_t lanes = full_lanes(program.graph, s, program.target.vector_bits);
-  if (elements >= thresholds().indexed_row) {
+  if (elements >= thresholds().filled_row) {
     Program trial = scatter_layout(program, stage, dimension, whole_row(elements, lanes));
     const RowScatter rows = row_scatter(trial.graph, trial.graph.stages[stage + 1]);
     if (!rows.refusal && rows.elements == elements) return trial;
@@ -223,7 +223,7 @@ std::optional<size_t> axis_of_parts(const Graph& graph, const Stage& stage, int 
   for (const bool spares_rows : {true, false}) {
     for (size_t axis = 0; axis < stage.domain.rank(); ++axis) {
       if (spares_rows && rows && (axis == rows->axis || axis == rows->lanes_axis)) continue;
-      if (stage.domain.extents[axis] < 4 * thresholds().scatter_parts) continue;
+      if (stage.domain.extents[axis] < 4 * thresholds().work_parts) continue;
       if (!best || stage.domain.extents[axis] > stage.domain.extents[*best]) best = axis;
     }
     if (best) break;
@@ -234,17 +234,17 @@ std::optional<size_t> axis_of_parts(const Graph& graph, const Stage& stage, int 
 // About so many that leave no rest, if there are such numbers.
 int64_t parts_of(int64_t extent) {
   for (const int64_t parts :
-       {thresholds().scatter_parts, thresholds().scatter_parts - 1, thresholds().scatter_parts + 1,
-        thresholds().scatter_parts - 2, thresholds().scatter_parts + 2})
+       {thresholds().work_parts, thresholds().work_parts - 1, thresholds().work_parts + 1,
+        thresholds().work_parts - 2, thresholds().work_parts + 2})
     if (extent % parts == 0) return parts;
-  return thresholds().scatter_parts;
+  return thresholds().work_parts;
 }
 
 // Vectors of a row that come together, without a loop: the processor then sees more rows ahead,
 // each of which waits for memory. A task's part of the row is made of whole ones.
 int64_t instances_of_row(int64_t vectors, int tasks) {
   const int64_t part = std::max<int64_t>(1, ceil_div(vectors, tasks));
-  int64_t instances = std::min(thresholds().scatter_instances, part);
+  int64_t instances = std::min(thresholds().short_axis, part);
   while (part % instances != 0) --instances;
   return instances;
 }
@@ -261,7 +261,8 @@ Program unroll_corners(Program program, size_t stage) {
   int64_t instances = 1;
   for (size_t l = tile_begin(nest); l-- > nest.attached.front().depth;) {
     const Loop& loop = nest.loops[l];
-    if ((of_values & bit(loop.axis)) != 0 || instances * loop.trips > thresholds().indexed_rows)
+    if ((of_values & bit(loop.axis)) != 0 ||
+        instances * loop.trips > thresholds().instances_at_once)
       continue;
     instances *= loop.trips;
     program = unroll(std::move(program), stage, loop.axis, loop.trips);
@@ -280,7 +281,7 @@ Program split_scatters(Program program) {
     const auto elements = static_cast<double>(program.graph.info(stage.results[0]).element_count());
     if (microseconds_on_core(program.target, cycles_of(stage, program.target)) <
             thresholds().rfactor_microseconds ||
-        elements * static_cast<double>(thresholds().scatter_parts) * 4 > points)
+        elements * static_cast<double>(thresholds().work_parts) * 4 > points)
       continue;
     if (const std::optional<size_t> axis =
             axis_of_parts(program.graph, stage, program.target.vector_bits))

@@ -93,7 +93,7 @@ Tasks choose_tasks(const Nest& nest, size_t output_loops, int cores, int64_t few
     count *= nest.loops[loops - 1].trips;
     if (count < 2 || (count < fewest * cores && loops < output_loops)) continue;
     const Chunks chunks = choose_chunks(nest, loops, cores, fewest, largest_chunk);
-    if (chunks.efficiency <= best + thresholds().efficiency_gain) continue;
+    if (chunks.efficiency <= best + thresholds().tasks_gain) continue;
     best = chunks.efficiency;
     tasks = {loops, chunks.chunk};
     if (best >= thresholds().even_share) break;

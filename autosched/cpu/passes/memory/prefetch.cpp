@@ -42,10 +42,9 @@ bool reads_rows(const Program& program, const Nest& nest, const MemoryAccess& ac
     moves += static_cast<double>(access.strides[a] * around.step *
                                  nest.axis_base[a].coefficient(around.variable));
   }
-  if (bytes > thresholds().prefetch_far_bytes &&
-      work < thresholds().prefetch_work * points_in(nest))
+  if (bytes > thresholds().prefetch_far_bytes && work < thresholds().heavy_body * points_in(nest))
     return false;
-  return bytes >= thresholds().prefetch_row_bytes &&
+  return bytes >= static_cast<double>(thresholds().long_row_bytes) &&
          4 * bytes <= static_cast<double>(target.l2_bytes) && std::abs(moves) * size >= bytes;
 }
 

@@ -34,7 +34,7 @@ bool wants_lanes_innermost(const Program& program, size_t stage, const TileChoic
   const size_t bytes = size_of(program.graph.info(s.results.front()).dtype);
   const double points = box_points(domain);
   return target.core.scattered_copy_cycles * points / terms_of(domain) <=
-             thresholds().output_copy_share * points / lanes_per_cycle(target, bytes) &&
+             thresholds().extra_work * points / lanes_per_cycle(target, bytes) &&
          comes_in_passes(program, stage, tile, target);
 }
 

@@ -49,7 +49,7 @@ void prepare(LayoutContext& c, size_t s) {
       plan != c.plans.end() && plan->second.task_points > 0)
     return;
   if (box_points(c.stage(s).domain) * static_cast<double>(c.repeats.times) <
-      thresholds().layout_points)
+      thresholds().large_stage)
     return;
   if (c.task_axes.contains(stage_key(c.stage(s)))) {
     if (!pair_operands(c, s)) pack_operands(c, widen_operands(c, s));

@@ -31,7 +31,7 @@ bool down_columns(const LayoutContext& c, const Stage& whole, const Accesses& ac
     if (reuse(whole, access) >= 2 &&
         elements_touched(access, whole.domain) > thresholds().shared_elements)
       return false;
-    if (reduction_rows(c.program.graph, whole, access).stride >= thresholds().far_row_bytes)
+    if (reduction_rows(c.program.graph, whole, access).stride >= thresholds().long_row_bytes)
       bytes += static_cast<double>(tensor_bytes(c.program.graph, access.tensor));
   }
   return bytes > thresholds().column_share * static_cast<double>(c.target.l2_bytes);
@@ -56,16 +56,16 @@ bool rfactor_long_sum(LayoutContext& c, size_t s) {
     tiles *= ceil_div(whole.domain.extents[a],
                       tile.factors[a] * (tile.vector_axis == a ? tile.lanes : 1));
   const bool columns = down_columns(c, whole, accesses, tile);
-  if (tiles >= thresholds().rfactor_tiles && !columns) return false;
+  if (tiles >= thresholds().work_parts && !columns) return false;
   for (size_t a = whole.domain.output_rank; a < whole.domain.rank(); ++a) {
     const int64_t extent = whole.domain.extents[a];
-    if (extent < 4 || (tile.vector_axis == a && extent < 16 * thresholds().rfactor_parts)) continue;
+    if (extent < 4 || (tile.vector_axis == a && extent < 32 * thresholds().work_parts)) continue;
     if (!c.keeps(Decision::Rfactor, s)) return false;
     const bool follows =
         !in_reduction(tile, whole) && follows_rows(c.program.graph, whole, accesses, a);
     const int64_t parts =
-        follows ? parts_of_columns(bytes, extent, thresholds().rfactor_parts, c.target)
-                : thresholds().rfactor_parts;
+        follows ? parts_of_columns(bytes, extent, 2 * thresholds().work_parts, c.target)
+                : 2 * thresholds().work_parts;
     c.program = rfactor(std::move(c.program), s, a, std::min(parts, extent));
     ReductionPlan plan;
     const Stage& partial = c.stage(s);

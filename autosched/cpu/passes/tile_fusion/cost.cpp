@@ -45,9 +45,9 @@ double RowCosts::bytes_of_row(const RowGroup& group) const {
 
 void RowCosts::choose_blocks(RowGroup& group) const {
   const auto rows = static_cast<int64_t>(near() / bytes_of_row(group));
-  const int64_t runs = group.sums.empty() ? 1 : ceil_div(thresholds().block_runs, group.batches);
+  const int64_t runs = group.sums.empty() ? 1 : ceil_div(thresholds().work_parts, group.batches);
   group.block = std::clamp(std::min(rows, group.rows / (2 * runs)), thresholds().block_rows,
-                           thresholds().largest_block_rows) /
+                           4 * thresholds().block_rows) /
                 16 * 16;
   while (group.parts < runs && 4 * group.parts * group.block <= group.rows) group.parts *= 2;
   // Blocks of equal length, if there are such: results in them lie as they would as a whole.
@@ -94,7 +94,7 @@ double RowCosts::arithmetic_of(size_t s) const {
 }
 
 double RowCosts::cycles_again(size_t s) const {
-  return arithmetic_of(s) / (reads_.is_contraction(s) ? thresholds().block_peak : 1);
+  return arithmetic_of(s) / (reads_.is_contraction(s) ? target_.core.contraction_peak : 1);
 }
 
 double RowCosts::added_by_sums(const RowGroup& group) const {
@@ -114,7 +114,7 @@ bool RowCosts::is_right_size(const RowGroup& group) const {
   if (group.rows < 2 * group.block || stored <= 2 * static_cast<double>(target_.l2_bytes))
     return false;
   // Batches that stay near a core are tasks as they are (task_chains.hpp).
-  if (group.batches >= thresholds().block_runs && stored / batches <= near()) return false;
+  if (group.batches >= thresholds().work_parts && stored / batches <= near()) return false;
   const double task = bytes_of_row(group) * static_cast<double>(group.block);
   return task <= std::max(near(), last / 4);
 }
