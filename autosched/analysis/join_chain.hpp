@@ -3,9 +3,9 @@
 //
 // A concatenation or stack of tensors is such a chain,
 //   select(i < 64, a(i, j), select(i < 128, b(i - 64, j), ... z(i - 960, j))).
-// Compiled, a point of it is one load, from the tensor whose number i tells (jit/emit/join.hpp), as
-// long as the parts are tensors in memory: what computes them is neither substituted into the chain
-// nor computed in its reader's loops.
+// Compiled, a point of it is one load, from the tensor whose number i tells
+// (jit/emit/shape/join.hpp), as long as the parts are tensors in memory: what computes them is
+// neither substituted into the chain nor computed in its reader's loops.
 #pragma once
 
 #include <optional>

@@ -19,7 +19,7 @@ double operation_cost(Op op, DType dtype);
 double operation_cost(const ExprPool& pool, ExprId id);
 
 /// Cycles to fold the lanes of one partial result of so many that are folded together
-/// (jit/emit/combine.hpp).
+/// (jit/emit/operations/combine.hpp).
 double fold_cost(int64_t partials, int64_t lanes);
 
 /// Expressions counted once each; index arithmetic of reads, and of joins (join_chain.hpp), is left

@@ -8,7 +8,7 @@
 #include "autosched/program/limits.hpp"
 #include "autosched/program/nests.hpp"
 #include "jit/emit/nest.hpp"
-#include "jit/emit/streaming.hpp"
+#include "jit/emit/tile/streaming.hpp"
 
 namespace adjit::emit {
 namespace {

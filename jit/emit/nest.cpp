@@ -2,8 +2,8 @@
 #include "jit/emit/nest.hpp"
 
 #include "autosched/program/nests.hpp"
-#include "jit/emit/pointwise.hpp"
-#include "jit/emit/tile_versions.hpp"
+#include "jit/emit/shape/tile_versions.hpp"
+#include "jit/emit/tile/pointwise.hpp"
 
 namespace adjit::emit {
 

@@ -5,11 +5,11 @@
 // instance and lane. Then the tile: unrolled instances of the body over vectors of lanes.
 #pragma once
 
-#include "jit/emit/accumulators.hpp"
-#include "jit/emit/nest_context.hpp"
 #include "jit/emit/nest_loops.hpp"
-#include "jit/emit/reduction.hpp"
-#include "jit/emit/scatter.hpp"
+#include "jit/emit/tile/accumulators.hpp"
+#include "jit/emit/tile/nest_context.hpp"
+#include "jit/emit/tile/reduction.hpp"
+#include "jit/emit/tile/scatter.hpp"
 
 namespace adjit::emit {
 

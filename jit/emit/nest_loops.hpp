@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "jit/emit/loops.hpp"
-#include "jit/emit/nest_context.hpp"
+#include "jit/emit/scopes/loops.hpp"
+#include "jit/emit/tile/nest_context.hpp"
 
 namespace adjit::emit {
 

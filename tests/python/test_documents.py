@@ -16,6 +16,7 @@ DOCUMENTS = [
     ROOT / "CONTRIBUTING.md",
     ROOT / "runtime" / "diff" / "README.md",
     ROOT / "autosched" / "README.md",
+    ROOT / "jit" / "emit" / "README.md",
     ROOT / "jit" / "cache" / "README.md",
     ROOT / "jit" / "engine" / "README.md",
     ROOT / "bindings" / "python" / "README.md",

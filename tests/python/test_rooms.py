@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 
 #: The header of an interface, one list that its users read from end to end.
@@ -89,9 +91,10 @@ def test_files_stay_below_500_lines() -> None:
     assert {path for path, count in lines.items() if count > 500} == MAY_BE_LONG
 
 
-def test_tests_of_the_scheduler_stand_in_its_rooms() -> None:
+@pytest.mark.parametrize("room", ["autosched", "jit/emit"])
+def test_tests_stand_in_the_rooms_of_what_they_test(room: str) -> None:
     """Each is beside the tests of the sources that it is about."""
-    for test in sorted((ROOT / "tests" / "autosched").rglob("*_test.cpp")):
+    for test in sorted((ROOT / "tests" / room).rglob("*_test.cpp")):
         folder = test.parent.relative_to(ROOT / "tests")
         assert any((ROOT / folder).glob("*.cpp")), f"{test} is beside no source"
 

@@ -179,7 +179,7 @@ class NestCounter {
   }
 
   // Vectors that one access takes beyond the first: whole vectors and shuffles for small distances
-  // (jit/emit/lane_windows.hpp), else an element at a time.
+  // (jit/emit/shape/lane_windows.hpp), else an element at a time.
   double lanes_apart(const Walk& walk) const {
     if (!vector_) return 0;
     const Stride& stride = walk.strides[placed_.first + *vector_];

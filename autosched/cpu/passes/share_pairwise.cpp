@@ -355,7 +355,7 @@ class PairSharer {
     const TileProblem problem{program_.graph,  planned, accesses, extents,
                               program_.target, 0,       false};
     if (planned.combiner.kind == CombinerKind::None) {
-      // Copies of a body with functions come in turn (jit/emit/interleave.hpp).
+      // Copies of a body with functions come in turn (jit/emit/tile/interleave.hpp).
       if (TileChoice best = choose_pointwise_tile(problem); best.vector_axis == lanes_axis)
         plan.tile.factors = std::move(best.factors);
     } else {

@@ -10,7 +10,7 @@
 namespace adjit::sched {
 
 /// Cycles of a load whose lanes are apart: whole vectors and shuffles for small distances
-/// (jit/emit/lane_windows.hpp), else an element at a time.
+/// (jit/emit/shape/lane_windows.hpp), else an element at a time.
 double gather_cost(const MemoryAccess& access, size_t axis, int64_t lanes, const CoreCosts& core);
 
 /// Cycles to load a piece of each lane's row and to transpose them: a load a lane, insertions that

@@ -1,6 +1,6 @@
 // autosched/cpu/tile/predicates.hpp -- constraints of the domain that differ between the points of
 // a register tile: masks, versions of the tile that ask fewer of them, tiles that are left out
-// (jit/emit/tile_versions.hpp).
+// (jit/emit/shape/tile_versions.hpp).
 #pragma once
 
 #include <map>

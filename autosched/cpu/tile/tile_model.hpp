@@ -33,8 +33,8 @@ class TileModel {
   // Registers that hold an operand from one instance to those that use it again. Instances come in
   // the order of the axes, the lanes' one innermost: what does not depend on an axis is kept over
   // all instances inside it. Where instances along a reduction share what one operand reads, they
-  // come in the order of its elements (jit/emit/contributions.hpp), and all other operands are
-  // kept.
+  // come in the order of its elements (jit/emit/shape/contributions.hpp), and all other operands
+  // are kept.
   int64_t live_values(const MemoryAccess& access, const std::vector<int64_t>& factors) const;
 
   // What finds no register and is loaded again by every instance.

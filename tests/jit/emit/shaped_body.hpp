@@ -9,10 +9,10 @@
 #include <llvm/IR/Module.h>
 
 #include "autosched/program/program.hpp"
-#include "jit/emit/body_context.hpp"
-#include "jit/emit/body_shape.hpp"
+#include "jit/emit/addresses/body_context.hpp"
 #include "jit/emit/layout.hpp"
-#include "jit/emit/nest_shape.hpp"
+#include "jit/emit/shape/body_shape.hpp"
+#include "jit/emit/shape/nest_shape.hpp"
 #include "tests/jit/emit/emitted_function.hpp"
 #include "tests/rooms.hpp"
 

@@ -19,8 +19,8 @@ std::optional<size_t> transposed_along(const Stage& stage, const TileChoice& til
                                        const Accesses& accesses);
 
 /// Makes of a transposing stage's tile one vector of rows, and of each as many elements as the
-/// emitter transposes at once (jit/emit/transposed_load.hpp), unless something hangs on the loop
-/// over them. `axis` is that of transposed_along.
+/// emitter transposes at once (jit/emit/loads/transposed_load.hpp), unless something hangs on the
+/// loop over them. `axis` is that of transposed_along.
 void take_pieces(const Graph& graph, const Nest& nest, size_t axis, size_t task_loops,
                  TileChoice& tile);
 

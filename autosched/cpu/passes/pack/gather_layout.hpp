@@ -4,8 +4,8 @@
 // A gather takes an element for every lane. Where the places of the lanes are data's choice, but an
 // axis of the stage walks the operand by itself (the channels of an image that a flow samples), a
 // tile that has several points of that axis takes a piece of a row for every lane, and transposes
-// the pieces in registers (jit/emit/transposed_load.hpp): a quarter of the loads of float32. The
-// rows must lie contiguously; where they do not, a copy of the operand with that dimension
+// the pieces in registers (jit/emit/loads/transposed_load.hpp): a quarter of the loads of float32.
+// The rows must lie contiguously; where they do not, a copy of the operand with that dimension
 // innermost may pay.
 #pragma once
 

@@ -1,0 +1,65 @@
+// jit/emit/addresses/address.cpp -- where a stage's reads and writes find their elements.
+#include "jit/emit/addresses/address.hpp"
+
+#include <algorithm>
+
+namespace adjit::emit {
+
+using llvm::Value;
+
+Affine placed(const BodyContext& context, const Affine& domain_form) {
+  const Domain& domain = context.shape.domain();
+  Affine sum(domain_form.constant());
+  for (size_t k = 0; k < domain_form.size(); ++k) {
+    const int64_t c = domain_form.coefficient(k);
+    if (c == 0) continue;
+    if (k < domain.rank()) {
+      sum += context.index.resolve(context.shape.nest->axes[k]) * c;
+    } else {
+      const Division& division = domain.divisions[k - domain.rank()];
+      const Affine numerator = placed(context, division.numerator);
+      sum += context.index.floor_div(numerator, division.divisor) * c;
+    }
+  }
+  return sum;
+}
+
+Affine placed(const BodyContext& context, ExprId index) {
+  return placed(context, *context.shape.form(index));
+}
+
+std::optional<Affine> plain_address(const BodyContext& context, ExprId read) {
+  const ExprPool& pool = context.pool();
+  if (pool.read_predicate(read).valid()) return std::nullopt;
+  const TensorPlace& place = context.places[pool.read_tensor(read)];
+  const std::span<const ExprId> index = pool.read_index(read);
+  Affine form;
+  for (size_t d = 0; d < index.size(); ++d) {
+    if (!context.shape.form(index[d])) return std::nullopt;
+    form += placed(context, index[d]) * place.strides[d];
+    if (!place.origin.empty()) form -= context.index.resolve(place.origin[d]) * place.strides[d];
+  }
+  return form;
+}
+
+Emitted index_value(IndexEmitter& index, const Affine& form) {
+  Value* value = index.in_lanes(form) ? index.vector(form, 64) : index.scalar(form);
+  return {value, index.depth(form)};
+}
+
+bool differs_by_data(const Address& address) {
+  return std::ranges::any_of(
+      address.data, [](const DataCoordinate& d) { return d.index.value->getType()->isVectorTy(); });
+}
+
+Value* moved_by_data(llvm::IRBuilder<>& builder, Value* pointer, llvm::Type* element,
+                     const Address& address) {
+  for (const auto& [index, stride] : address.data)
+    if (!index.value->getType()->isVectorTy())
+      pointer = builder.CreateInBoundsGEP(
+          element, pointer,
+          builder.CreateMul(index.value, builder.getInt64(static_cast<uint64_t>(stride))));
+  return pointer;
+}
+
+}  // namespace adjit::emit

@@ -1,0 +1,248 @@
+// jit/emit/loads/load.cpp -- reads as loads.
+#include "jit/emit/loads/load.hpp"
+
+#include <algorithm>
+
+#include <llvm/IR/Module.h>
+
+#include "jit/emit/addresses/conditions.hpp"
+#include "jit/emit/addresses/lane_addresses.hpp"
+#include "jit/emit/ir/lane_memory.hpp"
+#include "jit/emit/loads/load_windows.hpp"
+#include "jit/emit/loads/prefetch.hpp"
+#include "jit/emit/operations/memory_types.hpp"
+#include "jit/emit/shape/instance_number.hpp"
+
+namespace adjit::emit {
+namespace {
+
+using llvm::Value;
+
+// The pointer where a condition holds, else one to a zero of our own: loads need no branch.
+Value* or_zero(llvm::IRBuilder<>& builder, Value* condition, Value* pointer) {
+  llvm::Module* module = builder.GetInsertBlock()->getModule();
+  llvm::Type* zero_type = llvm::ArrayType::get(builder.getInt8Ty(), 16);
+  auto* zero = llvm::cast<llvm::GlobalVariable>(module->getOrInsertGlobal("adjit_zero", zero_type));
+  if (!zero->hasInitializer()) {
+    zero->setInitializer(llvm::Constant::getNullValue(zero_type));
+    zero->setConstant(true);
+    zero->setLinkage(llvm::GlobalValue::InternalLinkage);
+    zero->setAlignment(llvm::Align(16));
+  }
+  return builder.CreateSelect(condition, pointer, zero);
+}
+
+}  // namespace
+
+Emitted LoadEmitter::read(ExprId id, const Point& point) {
+  const bool predicated = context_.pool().read_predicate(id).valid();
+  const Access access = access_of(id, point);
+  const auto& [read, place, address, conditions, lanes] = access;
+  if (lanes && !predicated && (differs_by_data(address) || !reads_whole_vectors(address)))
+    if (const auto piece = load_transposed(context_, tile_, id, point, address)) {
+      for (size_t e = 0; e < piece->values.size(); ++e) {
+        const int64_t trip = piece->first + static_cast<int64_t>(e);
+        values_.remember(id, {with_trip(point.instance, piece->loop, trip), point.active},
+                         piece->values[e]);
+      }
+      return *values_.find(id, point);
+    }
+  if (!address.data.empty() || predicated) return load(access);
+  const PointKey key{context_.pool().read_tensor(id).value,
+                     static_cast<uint64_t>(address.form.constant()),
+                     conditions.empty() ? nullptr : point.active.value};
+  if (const Loaded* known = loaded_.find(key); known && known->form == address.form)
+    return known->emitted;
+  const Emitted loaded = load(access);
+  loaded_.remember(key, {address.form, loaded}, loaded.depth);
+  return loaded;
+}
+
+LoadEmitter::Access LoadEmitter::access_of(ExprId id, const Point& point) const {
+  const ExprPool& pool = context_.pool();
+  const IndexEmitter& index = context_.index;
+  Access access{id, context_.places[pool.read_tensor(id)], {}, {}};
+  Address& address = access.address;
+  const std::span<const ExprId> coordinates = pool.read_index(id);
+  for (size_t d = 0; d < coordinates.size(); ++d) {
+    const int64_t stride = access.place.strides[d];
+    if (!access.place.origin.empty())
+      address.form -= index.resolve(access.place.origin[d]) * stride;
+    if (context_.shape.form(coordinates[d])) {
+      address.form += placed(context_, coordinates[d]) * stride;
+    } else {
+      address.data.push_back({coordinates_(coordinates[d], point), stride});
+    }
+  }
+  access.lanes = index.in_lanes(address.form) || differs_by_data(address);
+  // Lanes past the end of a row are read and not used where there is room behind it.
+  const bool tail = point.active.value && llvm::isa<llvm::Constant>(point.active.value);
+  const bool beyond = tail && access.lanes && index.lane_stride(address.form) == 1 &&
+                      ((access.place.readable_beyond && address.data.empty()) ||
+                       (!differs_by_data(address) && has_room_in_row(id, access.place)));
+  if (point.active.value && !beyond && (access.lanes || !context_.shape[id].in_bounds))
+    access.conditions.push_back(point.active);
+  if (const ExprId predicate = pool.read_predicate(id); predicate.valid())
+    access.conditions.push_back(*values_.find(predicate, point));
+  return access;
+}
+
+// Whether all lanes read elements of one row of a tensor, also those of no points.
+bool LoadEmitter::has_room_in_row(ExprId read, const TensorPlace& place) const {
+  const std::span<const ExprId> index = context_.pool().read_index(read);
+  if (index.empty() || !place.origin.empty() || place.strides.back() != 1) return false;
+  if (!context_.shape.form(index.back())) return false;
+  const Affine last = placed(context_, index.back());
+  if (context_.index.lane_stride(last) != 1) return false;
+  const Interval range = context_.index.range(last);
+  return range.lo >= 0 &&
+         range.hi < context_.graph().info(context_.pool().read_tensor(read)).shape.back();
+}
+
+// Whether the lanes' elements are next to each other, or so near that few vectors hold them.
+bool LoadEmitter::reads_whole_vectors(const Address& address) const {
+  const std::optional<int64_t> stride = context_.index.lane_stride(address.form);
+  if (stride && (*stride == 1 || *stride == -1)) return true;
+  const auto pattern = context_.index.lane_pattern(address.form);
+  return pattern && LaneWindows(*pattern).worthwhile();
+}
+
+Emitted LoadEmitter::load(const Access& access) {
+  return access.lanes ? load_in_lanes(access) : load_uniform(access);
+}
+
+Emitted LoadEmitter::load_uniform(const Access& access) {
+  const auto& [read, place, address, conditions, lanes] = access;
+  llvm::IRBuilder<>& builder = context_.builder;
+  const DType dtype = context_.pool().dtype(read);
+  llvm::Type* type = memory_type(builder, dtype);
+  size_t depth = std::max(place.depth, context_.index.depth(address.form));
+  for (const DataCoordinate& d : address.data) depth = std::max(depth, d.index.depth);
+  // What is in bounds only under a loop's bounds or a guard stays inside it.
+  if (!context_.shape[read].in_bounds) depth = context_.scopes.depth();
+  const Emitted condition = conjunction(context_, conditions, false);
+  depth = std::max(depth, condition.depth);
+  Value* pointer = context_.index.address(place.pointer, place.depth, type, address.form);
+  Emitted result = context_.scopes.emit(depth, [&] {
+    pointer = moved_by_data(builder, pointer, type, access.address);
+    if (condition.value) pointer = or_zero(builder, condition.value, pointer);
+    return from_memory(builder, context_.math,
+                       builder.CreateAlignedLoad(type, pointer, llvm::Align(size_of(dtype))),
+                       dtype);
+  });
+  // A predicate that differs between lanes selects lane by lane.
+  for (const Emitted& c : conditions) {
+    if (!c.value->getType()->isVectorTy()) continue;
+    Value* wide = context_.splats(result);
+    result = context_.scopes.emit(std::max(result.depth, c.depth), [&] {
+      return builder.CreateSelect(c.value, wide, llvm::Constant::getNullValue(wide->getType()));
+    });
+  }
+  return result;
+}
+
+Emitted LoadEmitter::load_in_lanes(const Access& access) {
+  const auto& [read, place, address, conditions, lanes] = access;
+  const IndexEmitter& index = context_.index;
+  const Emitted mask = conjunction(context_, conditions, true);
+  size_t depth = std::max({place.depth, index.depth(address.form), mask.depth});
+  if (!context_.shape[read].in_bounds || (tile_.branched && depth + 1 == context_.scopes.depth()))
+    depth = context_.scopes.depth();
+  const std::optional<int64_t> stride =
+      differs_by_data(address) ? std::nullopt : index.lane_stride(address.form);
+  if (stride && (*stride == 1 || *stride == -1))
+    return load_contiguous(access, mask, depth, *stride == -1);
+  if (address.data.empty())
+    if (const auto pattern = index.lane_pattern(address.form))
+      if (const LaneWindows windows(*pattern); windows.worthwhile())
+        return load_from_windows(access, windows, mask, depth);
+  return load_apart(access, mask, depth);
+}
+
+// Lanes side by side in memory.
+Emitted LoadEmitter::load_contiguous(const Access& access, const Emitted& mask, size_t depth,
+                                     bool reversed) {
+  llvm::IRBuilder<>& builder = context_.builder;
+  const Address& address = access.address;
+  const DType dtype = context_.pool().dtype(access.read);
+  const llvm::Align align(size_of(dtype));
+  const int64_t lanes = context_.index.lanes();
+  auto* type = llvm::FixedVectorType::get(memory_type(builder, dtype), context_.index.lanes());
+  llvm::Type* element = type->getElementType();
+  const Affine first = reversed ? address.form + Affine(1 - lanes) : address.form;
+  Value* pointer = context_.index.address(access.place.pointer, access.place.depth, element, first);
+  for (const DataCoordinate& d : address.data) depth = std::max(depth, d.index.depth);
+  return context_.scopes.emit(depth, [&] {
+    pointer = moved_by_data(builder, pointer, element, address);
+    pointer = near_tensor(pointer, first, access);
+    Value* on = mask.value;
+    if (on && reversed) on = builder.CreateVectorReverse(on);
+    if (ahead_ && address.data.empty()) fetch_ahead(builder, type, pointer, first, *ahead_);
+    Value* loaded = on ? load_lanes(builder, context_.math.features(), type, pointer, align, on)
+                       : builder.CreateAlignedLoad(type, pointer, align);
+    if (reversed) loaded = builder.CreateVectorReverse(loaded);
+    return from_memory(builder, context_.math, loaded, dtype);
+  });
+}
+
+// The pointer of a masked load, or the tensor's start where conditions that all lanes share turn it
+// off and it might lie far from the tensor: a load whose lanes are all off takes hundreds of cycles
+// in a page that is not there.
+Value* LoadEmitter::near_tensor(Value* pointer, const Affine& first, const Access& access) {
+  const TensorInfo& tensor = context_.graph().info(context_.pool().read_tensor(access.read));
+  const int64_t page = 4096 / static_cast<int64_t>(size_of(tensor.dtype));
+  const auto range = context_.index.range(first);
+  if (range.lo >= -page && range.hi < elements_with_gaps(tensor) + page) return pointer;
+  for (const Emitted& condition : access.conditions)
+    if (!condition.value->getType()->isVectorTy() && !llvm::isa<llvm::Constant>(condition.value))
+      pointer = context_.builder.CreateSelect(condition.value, pointer, access.place.pointer);
+  return pointer;
+}
+
+// Whole vectors of memory, of which every lane takes one element.
+Emitted LoadEmitter::load_from_windows(const Access& access, const LaneWindows& windows,
+                                       const Emitted& mask, size_t depth) {
+  llvm::IRBuilder<>& builder = context_.builder;
+  const DType dtype = context_.pool().dtype(access.read);
+  auto* type = llvm::FixedVectorType::get(memory_type(builder, dtype), context_.index.lanes());
+  std::vector<Value*> pointers;
+  for (const LaneWindows::Window& window : windows.windows())
+    pointers.push_back(context_.index.address(
+        access.place.pointer, access.place.depth, type->getElementType(),
+        context_.index.without_lanes(access.address.form) + Affine(window.start)));
+  return context_.scopes.emit(depth, [&] {
+    Value* loaded = load_windows(builder, context_.math.features(), type, pointers,
+                                 llvm::Align(size_of(dtype)), windows, mask.value);
+    return from_memory(builder, context_.math, loaded, dtype);
+  });
+}
+
+// An element a lane.
+Emitted LoadEmitter::load_apart(const Access& access, const Emitted& mask, size_t depth) {
+  const auto& [read, place, address, conditions, lanes] = access;
+  llvm::IRBuilder<>& builder = context_.builder;
+  const TensorId tensor = context_.pool().read_tensor(read);
+  const DType dtype = context_.pool().dtype(read);
+  llvm::Type* element = memory_type(builder, dtype);
+  if (context_.graph().info(tensor).element_count() == 0)
+    return {llvm::Constant::getNullValue(
+                llvm::FixedVectorType::get(register_type(builder, dtype), context_.index.lanes())),
+            0};
+  // Without a mask, every lane's element is in the tensor, and what they share goes into the
+  // pointer.
+  const bool apart = !mask.value;
+  const Affine shared = apart ? shared_offset(context_, tensor, address.form) : Affine();
+  Value* pointer = context_.index.address(place.pointer, place.depth, element, shared);
+  const Affine rest = address.form - shared;
+  const bool forwards = lies_forwards(place) && (!apart || context_.index.range(rest).lo >= 0);
+  const Emitted offsets = lane_offsets(context_, tensor, {rest, address.data});
+  depth = std::max(depth, offsets.depth);
+  Value* on = mask.value ? context_.splats(mask) : nullptr;
+  return context_.scopes.emit(depth, [&] {
+    Value* loaded =
+        gather(builder, context_.math.features(), element, pointer, offsets.value, on, forwards);
+    return from_memory(builder, context_.math, loaded, dtype);
+  });
+}
+
+}  // namespace adjit::emit

@@ -1,0 +1,222 @@
+// jit/emit/scopes/index.cpp -- affine forms over loop variables as machine values.
+#include "jit/emit/scopes/index.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "runtime/expr/floor_form.hpp"
+
+namespace adjit::emit {
+
+using llvm::Value;
+
+IndexEmitter::IndexEmitter(llvm::IRBuilder<>& builder, Scopes& scopes, size_t loop_variables)
+    : KernelVariables(loop_variables),
+      builder_(builder),
+      scopes_(scopes),
+      loop_variables_(loop_variables),
+      values_(loop_variables),
+      quotients_(scopes),
+      sums_(scopes),
+      not_negative_(scopes),
+      zero_(scopes),
+      addresses_(scopes) {}
+
+size_t IndexEmitter::FormHash::operator()(const Affine& form) const {
+  auto hash = static_cast<uint64_t>(form.constant());
+  for (const int64_t c : form.coefficients())
+    hash = (hash ^ static_cast<uint64_t>(c)) * 0x9e3779b97f4a7c15ull + (hash >> 29);
+  return hash;
+}
+
+size_t IndexEmitter::FormHash::operator()(const std::pair<Value*, Affine>& from) const {
+  return (*this)(from.second) ^ reinterpret_cast<uintptr_t>(from.first) * 0xc2b2ae3d27d4eb4full;
+}
+
+size_t IndexEmitter::FormHash::operator()(const std::pair<int64_t, Affine>& divided) const {
+  return (*this)(divided.second) ^ static_cast<uint64_t>(divided.first) * 0xc2b2ae3d27d4eb4full;
+}
+
+void IndexEmitter::bind_scalar(size_t variable, Value* trip, Interval trips, int64_t step) {
+  KernelVariables::bind_scalar(variable, trips, step, scopes_.depth());
+  values_[variable] = trip;
+}
+
+Affine IndexEmitter::floor_div(const Affine& form, int64_t divisor) {
+  const FloorForm floor = floor_form(form, divisor, [&](const Affine& f) { return range(f); });
+  if (floor.rest.is_constant()) return floor.whole;
+  return floor.whole + Affine::variable(quotient(floor.rest, floor.divisor));
+}
+
+size_t IndexEmitter::quotient(const Affine& numerator, int64_t divisor) {
+  const std::pair key(divisor, numerator);
+  const size_t known_from = depth(numerator);
+  // A variable bound again further inside holds everything that depends on it there.
+  if (const size_t* known = quotients_.find(key);
+      known && depth(Affine::variable(*known)) == known_from)
+    return *known;
+  const Interval r = range(numerator);
+  if (in_lanes(numerator)) {
+    // The quotient of a numerator that may be negative needs head room for its shift (see divide).
+    const bool small = fits_32(r) && divisor <= INT32_MAX &&
+                       fits_32({r.lo, r.hi - std::min<int64_t>(r.lo, 0) + divisor});
+    Value* numerators = vector(numerator, small ? 32 : 64);
+    values_.push_back(scopes_.at(known_from, [&] {
+      Value* quotients = divide(numerators, r, divisor);
+      return builder_.CreateSExt(quotients,
+                                 llvm::FixedVectorType::get(builder_.getInt64Ty(), lanes()));
+    }));
+  } else {
+    Value* value = scalar(numerator);
+    values_.push_back(scopes_.at(known_from, [&] { return divide(value, r, divisor); }));
+  }
+  // A dead quotient's number is not reused: forms that mention it are dead, too.
+  return quotients_.remember(key, add_quotient(numerator, divisor), known_from);
+}
+
+// floor(value / divisor) on i32 or i64, scalar or vector.
+Value* IndexEmitter::divide(Value* value, Interval range, int64_t divisor) {
+  llvm::Type* type = value->getType();
+  const bool power = std::has_single_bit(static_cast<uint64_t>(divisor));
+  if (power)
+    return builder_.CreateAShr(
+        value, llvm::ConstantInt::get(
+                   type, static_cast<uint64_t>(std::countr_zero(static_cast<uint64_t>(divisor)))));
+  Value* d = llvm::ConstantInt::get(type, static_cast<uint64_t>(divisor));
+  if (range.lo >= 0) return builder_.CreateUDiv(value, d);
+  if (range.lo < divisor - INT64_MAX) {
+    // The shift below may leave 64 bits. With s = -1 where x < 0, else 0: ~floor(x / d) = ~x / d.
+    Value* sign = builder_.CreateAShr(value, type->getScalarSizeInBits() - 1);
+    return builder_.CreateXor(builder_.CreateUDiv(builder_.CreateXor(value, sign), d), sign);
+  }
+  // floor(x / d) = (x + shift) / d - shift / d for a multiple `shift` of d that makes the numerator
+  // non-negative. The sum has at most 64 bits, which the division takes without a sign.
+  const int64_t shift = checked_mul(ceil_div(-range.lo, divisor), divisor);
+  invariant(type->getScalarSizeInBits() == 64 || range.hi + shift <= INT32_MAX,
+            "a lane division leaves 32 bits");
+  Value* moved =
+      builder_.CreateAdd(value, llvm::ConstantInt::get(type, static_cast<uint64_t>(shift)));
+  return builder_.CreateSub(builder_.CreateUDiv(moved, d),
+                            llvm::ConstantInt::get(type, static_cast<uint64_t>(shift / divisor)));
+}
+
+Value* IndexEmitter::scalar(const Affine& form) {
+  Value* total = nullptr;
+  Affine prefix;
+  for (const auto& [depth, terms] : by_depth(form)) {
+    prefix += terms;
+    if (Value* const* known = sums_.find(prefix)) {
+      total = *known;
+      continue;
+    }
+    Value* sum = scopes_.at(depth, [&, &group = terms, outer = total] {
+      Value* sum = outer;
+      for (size_t k = 0; k < group.size(); ++k) {
+        const int64_t c = group.coefficient(k);
+        if (c == 0) continue;
+        Value* term = values_[k];
+        if (c != 1)
+          term = builder_.CreateMul(term, builder_.getInt64(static_cast<uint64_t>(c)), "", false,
+                                    true);
+        sum = sum ? builder_.CreateAdd(sum, term, "", false, true) : term;
+      }
+      return sum;
+    });
+    total = sums_.remember(prefix, sum, depth);
+  }
+  Value* constant = builder_.getInt64(static_cast<uint64_t>(form.constant()));
+  if (!total) return constant;
+  if (form.constant() == 0) return total;
+  return scopes_.at(depth(form),
+                    [&] { return builder_.CreateAdd(total, constant, "", false, true); });
+}
+
+Value* IndexEmitter::vector(const Affine& form, std::optional<unsigned> bits) {
+  const unsigned width = bits ? *bits : fits_32(range(form)) ? 32 : 64;
+  llvm::IntegerType* element = builder_.getIntNTy(width);
+  auto* type = llvm::FixedVectorType::get(element, lanes());
+  const Affine same = without_lanes(form), different = form - same;
+  Value* base = scalar(same);
+  return scopes_.at(depth(form), [&] {
+    Value* narrow = builder_.CreateTrunc(base, element);
+    Value* total = builder_.CreateVectorSplat(lanes(), narrow);
+    for (size_t k = 0; k < different.size(); ++k)
+      if (const int64_t c = different.coefficient(k); c != 0)
+        total = builder_.CreateAdd(total, in_lanes_times(k, c, type));
+    return total;
+  });
+}
+
+// What a variable that differs between lanes is in each, times a number.
+Value* IndexEmitter::in_lanes_times(size_t variable, int64_t scale, llvm::FixedVectorType* type) {
+  if (variable >= loop_variables_)
+    return builder_.CreateMul(builder_.CreateTrunc(values_[variable], type),
+                              llvm::ConstantInt::get(type, static_cast<uint64_t>(scale), true));
+  llvm::SmallVector<llvm::Constant*, 64> steps;
+  for (unsigned lane = 0; lane < lanes(); ++lane)
+    steps.push_back(llvm::ConstantInt::getSigned(type->getElementType(), scale * int64_t{lane}));
+  return llvm::ConstantVector::get(steps);
+}
+
+Value* IndexEmitter::address(Value* pointer, size_t pointer_depth, llvm::Type* element,
+                             const Affine& form) {
+  Value* at = pointer;
+  size_t depth_so_far = pointer_depth;
+  Affine prefix;
+  for (const auto& [depth, terms] : by_depth(without_lanes(form))) {
+    prefix += terms;
+    depth_so_far = std::max(depth_so_far, depth);
+    const std::pair key(pointer, prefix);
+    if (Value* const* known = addresses_.find(key)) {
+      at = *known;
+      continue;
+    }
+    Value* offset = scalar(terms);
+    Value* moved = scopes_.at(
+        depth_so_far, [&, from = at] { return builder_.CreateInBoundsGEP(element, from, offset); });
+    at = addresses_.remember(key, moved, depth_so_far);
+  }
+  if (form.constant() == 0) return at;
+  return scopes_.at(depth_so_far, [&] {
+    return builder_.CreateInBoundsGEP(element, at,
+                                      builder_.getInt64(static_cast<uint64_t>(form.constant())));
+  });
+}
+
+// Instances ask the same of many points: one value, so that what it masks is one value, too.
+Value* IndexEmitter::condition(const Affine& form, bool equality) {
+  const Interval r = range(form);
+  if (equality ? (r.lo == 0 && r.hi == 0) : r.lo >= 0) return builder_.getTrue();
+  if (equality ? (r.lo > 0 || r.hi < 0) : r.hi < 0) return builder_.getFalse();
+  FormMemo& memo = equality ? zero_ : not_negative_;
+  if (Value* const* known = memo.find(form)) return *known;
+  const auto [left, right] = compared_with_zero(form);
+  const auto predicate = equality ? llvm::CmpInst::ICMP_EQ : llvm::CmpInst::ICMP_SGE;
+  const size_t known_from = depth(form);
+  Value* holds = scopes_.at(known_from, [&, left = left, right = right] {
+    Value* with = right ? builder_.CreateVectorSplat(
+                              lanes(), builder_.CreateTrunc(right, builder_.getInt32Ty()))
+                        : llvm::Constant::getNullValue(left->getType());
+    return builder_.CreateICmp(predicate, left, with);
+  });
+  return memo.remember(form, holds, known_from);
+}
+
+// A form as a value to compare with zero; or, where the lanes' part is a constant, that part and
+// the number of the loops to compare it with.
+std::pair<Value*, Value*> IndexEmitter::compared_with_zero(const Affine& form) {
+  if (!in_lanes(form)) return {scalar(form), nullptr};
+  const auto stride = lane_stride(form);
+  if (!stride || !fits_32(Interval{*stride, *stride}) || !fits_32(range(-without_lanes(form))) ||
+      !fits_32(Interval{-std::abs(*stride) * lanes(), std::abs(*stride) * lanes()}))
+    return {vector(form), nullptr};
+  llvm::SmallVector<llvm::Constant*, 64> steps;
+  for (unsigned lane = 0; lane < lanes(); ++lane)
+    steps.push_back(llvm::ConstantInt::getSigned(builder_.getInt32Ty(), *stride * lane));
+  return {llvm::ConstantVector::get(steps), scalar(-without_lanes(form))};
+}
+
+Value* IndexEmitter::at_least_zero(const Affine& form) { return condition(form, false); }
+Value* IndexEmitter::equals_zero(const Affine& form) { return condition(form, true); }
+
+}  // namespace adjit::emit

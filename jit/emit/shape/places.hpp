@@ -1,0 +1,52 @@
+// jit/emit/shape/places.hpp -- where a kernel finds the tensors that it reads or writes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/expr/affine.hpp"
+#include "runtime/graph/graph.hpp"
+
+namespace llvm {
+class Value;
+}
+
+namespace adjit::emit {
+
+/// Where a kernel finds a tensor.
+struct TensorPlace {
+  llvm::Value* pointer = nullptr;
+  size_t depth = 0;              // scope from which on its elements may be read
+  std::vector<int64_t> strides;  // in elements
+  std::vector<Affine>
+      origin;  // per dimension, over kernel variables: what index 0 of the buffer stands for
+  /// Buffers of the kernel: vectors may be read past the end of a row (of the last one, too), and
+  /// vectors of `row_lanes` from the beginning of a row may be stored past it (0: they may not).
+  bool readable_beyond = false;
+  int64_t row_lanes = 0;
+  std::optional<size_t> slot = {};  // of a tensor in memory: see TensorPlaces::pointers
+};
+
+/// Where a kernel finds the tensors that it reads or writes.
+class TensorPlaces {
+ public:
+  /// The place to fill in of a tensor that has none yet, or to change.
+  TensorPlace& at(TensorId tensor) { return places_[tensor.value]; }
+  /// The place of a tensor that the kernel was given: another is an internal error.
+  const TensorPlace& operator[](TensorId tensor) const {
+    const auto found = places_.find(tensor.value);
+    invariant(found != places_.end(), "a kernel reads a tensor that it was not given");
+    return found->second;
+  }
+  /// The array of the pointers that the kernel was given: a tensor's is at its slot.
+  llvm::Value* pointers() const { return pointers_; }
+  void set_pointers(llvm::Value* pointers) { pointers_ = pointers; }
+
+ private:
+  std::unordered_map<uint32_t, TensorPlace> places_;  // a graph has many more
+  llvm::Value* pointers_ = nullptr;
+};
+
+}  // namespace adjit::emit

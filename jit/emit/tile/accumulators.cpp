@@ -1,0 +1,157 @@
+// jit/emit/tile/accumulators.cpp -- accumulators begin, are folded, and become results.
+#include "jit/emit/tile/accumulators.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace adjit::emit {
+
+using llvm::Value;
+
+AccumulatorEmitter::AccumulatorEmitter(NestContext& nest)
+    : nest_(nest),
+      shape_(nest.shape),
+      builder_(nest.kernel.builder),
+      combiner_(nest.combiner),
+      components_(nest.shape.stage->bodies.size()) {}
+
+// Whether the reduction loops outside the accumulators are at their first iteration.
+Value* AccumulatorEmitter::is_first_pass() {
+  Affine done;
+  for (size_t k = 0; k < shape_.reduction_begin; ++k)
+    if (const Loop& loop = shape_.nest->loops[k]; shape_.is_reduction(loop))
+      done += Affine::variable(loop.variable);
+  return nest_.kernel.index.equals_zero(nest_.kernel.index.resolve(done));
+}
+
+// Whether they leave no point to a later iteration.
+Value* AccumulatorEmitter::is_last_pass() {
+  IndexEmitter& index = nest_.kernel.index;
+  Value* last = builder_.getTrue();
+  const Domain& domain = shape_.stage->domain;
+  for (size_t axis = domain.output_rank; axis < domain.rank(); ++axis) {
+    Affine behind(-shape_.nest->spans[axis]);
+    int64_t step = shape_.nest->spans[axis];
+    for (size_t k = 0; k < shape_.reduction_begin; ++k) {
+      const Loop& loop = shape_.nest->loops[k];
+      if (loop.axis != axis) continue;
+      behind += Affine::variable(loop.variable);
+      step = loop.step;
+    }
+    last = builder_.CreateAnd(last, index.at_least_zero(index.resolve(behind + Affine(step))));
+  }
+  return last;
+}
+
+Carried AccumulatorEmitter::initial() {
+  const std::vector<TileInstance> outputs = shape_.instances(nest_.limits, false);
+  const size_t chains = shape_.chain_count(nest_.limits);
+  Value* first = is_first_pass();
+  const bool resumes = first != builder_.getTrue();
+  Carried accumulators;
+  for (const TileInstance& instance : outputs)
+    for (size_t chain = 0; chain < chains; ++chain)
+      for (size_t k = 0; k < components_; ++k) {
+        Value* start = combiner_.identity(k);
+        if (shape_.lane_loop) start = builder_.CreateVectorSplat(shape_.lanes, start);
+        if (resumes && chain == 0) {
+          Value* stored = nest_.stores.load_result(k, instance);
+          if (shape_.lanes_in_reduction())
+            stored = builder_.CreateInsertElement(start, stored, uint64_t{0});
+          start = builder_.CreateSelect(first, start, stored);
+        }
+        accumulators.push_back(start);
+      }
+  return accumulators;
+}
+
+void AccumulatorEmitter::store(const Carried& accumulators) {
+  const std::vector<TileInstance> outputs = shape_.instances(nest_.limits, false);
+  std::vector<Partial> partials = folded_chains(accumulators, outputs.size());
+  if (shape_.lanes_in_reduction()) {
+    store_folded_lanes(outputs, std::move(partials));
+  } else {
+    store_results(outputs, std::move(partials));
+  }
+}
+
+// One partial result for each instance: a fixed tree over the chains.
+std::vector<Partial> AccumulatorEmitter::folded_chains(const Carried& accumulators,
+                                                       size_t outputs) {
+  const size_t chains = accumulators.size() / components_ / outputs;
+  std::vector<Partial> partials;
+  for (size_t o = 0; o < outputs; ++o) {
+    std::vector<Partial> tree;
+    for (size_t chain = 0; chain < chains; ++chain) {
+      const auto begin =
+          accumulators.begin() + static_cast<long>((o * chains + chain) * components_);
+      tree.emplace_back(begin, begin + static_cast<long>(components_));
+    }
+    for (size_t stride = 1; stride < chains; stride *= 2)
+      for (size_t chain = 0; chain + stride < chains; chain += 2 * stride)
+        tree[chain] = combiner_.combine(tree[chain], tree[chain + stride]);
+    partials.push_back(std::move(tree[0]));
+  }
+  return partials;
+}
+
+// Lanes are folded by a fixed tree, too. Those of results that lie one behind the other are folded
+// and stored together.
+void AccumulatorEmitter::store_folded_lanes(const std::vector<TileInstance>& outputs,
+                                            std::vector<Partial> partials) {
+  std::vector<TileInstance> apart;
+  std::vector<Partial> scalars;
+  for (size_t begin = 0; begin < outputs.size();) {
+    const size_t count = std::bit_floor(std::min<size_t>(outputs.size() - begin, shape_.lanes));
+    const auto from = partials.begin() + static_cast<long>(begin);
+    const Partial folded = combiner_.fold_lanes({from, from + static_cast<long>(count)});
+    const std::span<const TileInstance> together(outputs.data() + begin, count);
+    begin += count;
+    if (!combiner_.marks_empty() &&
+        nest_.stores.store_folded(together, folded, nest_.constraints.results))
+      continue;
+    for (size_t o = 0; o < count; ++o) {
+      Partial scalar;
+      for (Value* component : folded)
+        scalar.push_back(builder_.CreateExtractElement(component, uint64_t{o}));
+      apart.push_back(together[o]);
+      scalars.push_back(std::move(scalar));
+    }
+  }
+  if (!apart.empty()) store_results(apart, std::move(scalars));
+}
+
+void AccumulatorEmitter::store_results(const std::vector<TileInstance>& outputs,
+                                       std::vector<Partial> partials) {
+  std::vector<Carried> results(components_);
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    nest_.masks.select(outputs[o]);
+    if (const Emitted there = nest_.masks.all_of(nest_.constraints.results); there.value)
+      for (size_t k = 0; k < components_; ++k)
+        partials[o][k] = or_identity(there, partials[o][k], k);
+    if (combiner_.marks_empty()) partials[o][1] = without_mark(partials[o][1]);
+    for (size_t k = 0; k < components_; ++k) results[k].push_back(partials[o][k]);
+  }
+  for (size_t k = 0; k < components_; ++k) nest_.stores.store_results(k, outputs, results[k]);
+}
+
+// The value where the mask holds, else what a reduction over nothing gives.
+Value* AccumulatorEmitter::or_identity(const Emitted& mask, Value* value, size_t component) {
+  Value* identity = combiner_.identity(component);
+  Value* condition = mask.value;
+  if (value->getType()->isVectorTy()) {
+    identity = builder_.CreateVectorSplat(shape_.lanes, identity);
+    condition = nest_.splats(mask);
+  }
+  return builder_.CreateSelect(condition, value, identity);
+}
+
+// A payload that no point has given is 0, but only once no point can come any more.
+Value* AccumulatorEmitter::without_mark(Value* payload) {
+  Value* none = builder_.CreateICmpEQ(payload, no_payload(payload->getType()));
+  Value* replaced =
+      builder_.CreateSelect(none, llvm::Constant::getNullValue(payload->getType()), payload);
+  return builder_.CreateSelect(is_last_pass(), replaced, payload);
+}
+
+}  // namespace adjit::emit

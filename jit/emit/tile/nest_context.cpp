@@ -1,0 +1,86 @@
+// jit/emit/tile/nest_context.cpp -- what the emitters of one nest share, and how much they may
+// emit.
+#include "jit/emit/tile/nest_context.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "autosched/cpu/tile/tile_model.hpp"
+
+namespace adjit::emit {
+namespace {
+
+/// Where the nest's first point along each axis may be.
+std::vector<Interval> first_points(const KernelContext& kernel, const Nest& nest) {
+  std::vector<Interval> ranges;
+  for (const Affine& base : nest.axis_base) {
+    Interval range = kernel.index.range(kernel.index.resolve(base));
+    for (const auto& [origin, last] : kernel.origins)
+      if (const Affine shift = base - origin; shift.is_constant())
+        range.hi = std::min(range.hi, checked_add(last, shift.constant()));
+    ranges.push_back(range);
+  }
+  return ranges;
+}
+
+/// The values that each axis takes.
+std::vector<Interval> axis_ranges(std::vector<Interval> first_points, const Nest& nest) {
+  for (size_t a = 0; a < first_points.size(); ++a)
+    first_points[a].hi = checked_add(first_points[a].hi, std::max<int64_t>(nest.spans[a] - 1, 0));
+  return first_points;
+}
+
+double instance_work(const Program& program, const NestShape& shape, double body) {
+  const double vectors =
+      static_cast<double>(shape.lanes) /
+      static_cast<double>(full_lanes(program.graph, *shape.stage, program.target.vector_bits));
+  if (shape.unrolled_loops.empty() && vectors <= 1) return 0;
+  return body * std::max(vectors, 1.0);
+}
+
+}  // namespace
+
+NestContext::NestContext(KernelContext& kernel, const Nest& nest)
+    : kernel(kernel),
+      shape(kernel.program, nest),
+      limits(shape.tile_points),
+      combiner(kernel.program.graph, *shape.stage, kernel.builder, kernel.math),
+      body_shape(kernel.program.graph, shape, axis_ranges(first_points(kernel, nest), nest),
+                 kernel.places),
+      splats(kernel.builder, kernel.scopes, kernel.index),
+      body({body_shape, kernel.places, kernel.builder, kernel.scopes, kernel.index, kernel.math,
+            splats},
+           nest.ahead),
+      constraints(kernel.program, shape, first_points(kernel, nest), body_shape.reads_anywhere),
+      masks(body.context()),
+      stores(kernel, shape, limits, constraints.has_place, splats, masks),
+      instance_work(emit::instance_work(kernel.program, shape, body_shape.work)) {}
+
+llvm::Value* NestContext::at_least_zero(const std::vector<Affine>& forms) {
+  llvm::Value* all = kernel.builder.getTrue();
+  for (const Affine& form : forms)
+    all = kernel.builder.CreateAnd(all, kernel.index.at_least_zero(form));
+  return all;
+}
+
+void count_instance(NestContext& nest) {
+  constexpr size_t kMostOperations = 1 << 18;
+  constexpr double kMostUnrolledWork = 1 << 17;
+  KernelContext& kernel = nest.kernel;
+  const auto stage = [&] {
+    return "stage '" + kernel.program.graph.info(nest.shape.stage->results[0]).name + "'";
+  };
+  kernel.operations += nest.body_shape.node_count();
+  if (kernel.operations > kMostOperations)
+    throw Error(ErrorCode::Schedule, "the kernel is unrolled to more than " +
+                                         std::to_string(kMostOperations) + " operations at " +
+                                         stage() + ": unroll less");
+  kernel.unrolled_work += nest.instance_work;
+  if (kernel.unrolled_work > kMostUnrolledWork)
+    throw Error(ErrorCode::Schedule, "instances of the long body of " + stage() +
+                                         " would take more than " +
+                                         std::to_string(static_cast<int64_t>(kMostUnrolledWork)) +
+                                         " instructions: unroll less, or take fewer lanes");
+}
+
+}  // namespace adjit::emit
