@@ -5,7 +5,7 @@
 #include "autosched/analysis/verify.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/required_region.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/print/printer.hpp"
 
 namespace adjit::sched {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "autosched/cpu/schedule.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/print/printer.hpp"
 
 namespace adjit::sched {
 namespace {

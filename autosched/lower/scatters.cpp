@@ -6,7 +6,7 @@
 #include "autosched/analysis/shared_buffers.hpp"
 #include "runtime/domain/bounds.hpp"
 #include "runtime/expr/interval.hpp"
-#include "runtime/graph/accumulator.hpp"
+#include "runtime/graph/identity.hpp"
 
 namespace adjit::sched {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "runtime/expr/interval.hpp"
 #include "runtime/expr/scalar.hpp"
-#include "runtime/graph/accumulator.hpp"
+#include "runtime/graph/identity.hpp"
 #include "runtime/graph/subgraphs.hpp"
 
 namespace adjit::sched {

@@ -7,7 +7,7 @@
 #include "autosched/moves/moves.hpp"
 #include "autosched/moves/record/record.hpp"
 #include "autosched/program/graph_edit.hpp"
-#include "runtime/graph/accumulator.hpp"
+#include "runtime/graph/identity.hpp"
 
 namespace adjit::sched {
 namespace {

@@ -22,7 +22,7 @@
 #include "autosched/program/nests.hpp"
 #include "autosched/program/program.hpp"
 #include "autosched/program/required_region.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/print/printer.hpp"
 
 namespace adjit::sched {
 namespace {

@@ -6,6 +6,7 @@
 #include "jit/engine/report/json_text.hpp"
 #include "jit/engine/report/stage_report.hpp"
 #include "runtime/diff/partition/partition.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "runtime/process/json.hpp"
 
 namespace adjit::c {

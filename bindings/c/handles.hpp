@@ -8,7 +8,7 @@
 
 #include "bindings/c/adjit.h"
 #include "jit/engine/engine.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "runtime/process/fork.hpp"
 #include "runtime/trace/index_notation.hpp"
 #include "runtime/trace/trace.hpp"

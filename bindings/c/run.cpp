@@ -9,6 +9,7 @@
 #include "jit/engine/report/json_text.hpp"
 #include "jit/engine/report/profile.hpp"
 #include "jit/engine/report/stage_report.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "runtime/process/json.hpp"
 
 namespace adjit::c {

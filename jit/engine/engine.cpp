@@ -22,7 +22,7 @@
 #include "jit/engine/plan/verify_plan.hpp"
 #include "jit/engine/report/dump.hpp"
 #include "jit/engine/stopwatch.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "runtime/process/fork.hpp"
 
 namespace adjit::engine {

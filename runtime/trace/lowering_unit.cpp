@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "runtime/expr/interval.hpp"
-#include "runtime/graph/accumulator.hpp"
-#include "runtime/graph/verify.hpp"
+#include "runtime/graph/identity.hpp"
+#include "runtime/graph/verify/verify.hpp"
 #include "runtime/trace/lowering.hpp"
 #include "runtime/trace/rows.hpp"
 

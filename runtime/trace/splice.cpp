@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "runtime/graph/splice.hpp"
-#include "runtime/graph/verify.hpp"
+#include "runtime/graph/verify/verify.hpp"
 #include "runtime/trace/trace.hpp"
 
 namespace adjit::trace {

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <utility>
 
-#include "runtime/graph/verify.hpp"
+#include "runtime/graph/verify/verify.hpp"
 
 namespace adjit::trace {
 

@@ -5,7 +5,7 @@
 
 #include "autosched/machine/target.hpp"
 #include "runtime/graph/graph.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 
 namespace adjit::sched {
 

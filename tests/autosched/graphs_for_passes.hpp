@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/attention.hpp"
 #include "tests/autosched/named_rows.hpp"
 #include "tests/autosched/programs.hpp"

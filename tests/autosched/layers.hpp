@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

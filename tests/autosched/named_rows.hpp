@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 
 namespace adjit::sched {
 

@@ -9,8 +9,8 @@
 
 #include "autosched/analysis/shared_buffers.hpp"
 #include "autosched/program/nests.hpp"
-#include "runtime/graph/accumulator.hpp"
-#include "runtime/graph/evaluator.hpp"
+#include "runtime/graph/interpret/accumulator.hpp"
+#include "runtime/graph/interpret/evaluator.hpp"
 
 namespace adjit::sched {
 namespace {

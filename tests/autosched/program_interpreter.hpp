@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "autosched/program/program.hpp"
-#include "runtime/graph/interpreter.hpp"
+#include "runtime/graph/interpret/interpreter.hpp"
 
 namespace adjit::sched {
 

@@ -11,7 +11,7 @@
 
 #include "autosched/analysis/verify.hpp"
 #include "autosched/program/program.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/program_interpreter.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/documents/print_moves.hpp"
 #include "tests/documents/print_walkthrough.hpp"
 

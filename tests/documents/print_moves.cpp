@@ -5,7 +5,8 @@
 
 #include "autosched/moves/moves.hpp"
 #include "autosched/moves/record/table.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/moves/move_examples.hpp"
 
 namespace adjit::testing {

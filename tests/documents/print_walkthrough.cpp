@@ -19,7 +19,7 @@
 #include "runtime/diff/simplify/simplify.hpp"
 #include "runtime/domain/fibre.hpp"
 #include "runtime/domain/fibre_system.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/print/printer.hpp"
 
 namespace adjit::testing {
 namespace {

@@ -1,7 +1,7 @@
 // tests/fuzz/found_test.cpp -- programs that the fuzzer found wrong, and what it must find.
 #include <gtest/gtest.h>
 
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/fuzz/check.hpp"
 #include "tests/fuzz/shrink.hpp"
 #include "tests/rooms.hpp"

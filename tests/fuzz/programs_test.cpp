@@ -24,7 +24,6 @@
 #include <cstdlib>
 #include <memory>
 
-#include "runtime/graph/text.hpp"
 #include "tests/fuzz/check.hpp"
 #include "tests/fuzz/shrink.hpp"
 #include "tests/rooms.hpp"

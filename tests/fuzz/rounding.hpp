@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "runtime/graph/interpreter.hpp"
+#include "runtime/graph/interpret/interpreter.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "runtime/diff/reverse/calls.hpp"
-#include "runtime/graph/text.hpp"
-#include "runtime/graph/verify.hpp"
+#include "runtime/graph/print/printer.hpp"
+#include "runtime/graph/verify/verify.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

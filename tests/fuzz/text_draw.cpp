@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

@@ -1,15 +1,15 @@
 // tests/fuzz/wide_interpreter.hpp -- the meaning of a graph in higher precision, with bounds on the
 // errors of computing it (wide.hpp).
 //
-// It shares no code with runtime/graph/interpreter.hpp but integer operations, so that each checks
-// the other. Unlike there, values are not rounded to their types: the results are smooth where the
-// mathematical function is, and differences of them are derivatives to 12 digits.
+// It shares no code with runtime/graph/interpret/interpreter.hpp but integer operations, so that
+// each checks the other. Unlike there, values are not rounded to their types: the results are
+// smooth where the mathematical function is, and differences of them are derivatives to 12 digits.
 #pragma once
 
 #include <span>
 #include <vector>
 
-#include "runtime/graph/interpreter.hpp"
+#include "runtime/graph/interpret/interpreter.hpp"
 #include "tests/fuzz/wide.hpp"
 #include "tests/rooms.hpp"
 

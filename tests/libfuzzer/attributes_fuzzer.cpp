@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "runtime/diff/reverse/reverse.hpp"
-#include "runtime/graph/verify.hpp"
+#include "runtime/graph/verify/verify.hpp"
 #include "runtime/process/json.hpp"
 #include "runtime/trace/ops/operator.hpp"
 #include "runtime/trace/trace.hpp"

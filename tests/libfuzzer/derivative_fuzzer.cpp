@@ -6,7 +6,8 @@
 #include "autosched/cpu/schedule.hpp"
 #include "autosched/lower/final_graph.hpp"
 #include "runtime/diff/reverse/reverse.hpp"
-#include "runtime/graph/verify.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/verify/verify.hpp"
 #include "tests/libfuzzer/literal_run.hpp"
 
 namespace {

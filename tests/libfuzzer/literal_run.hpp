@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "autosched/program/program.hpp"
-#include "runtime/graph/interpreter.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/interpret/interpreter.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/program_interpreter.hpp"
 #include "tests/libfuzzer/fuzzing.hpp"
 #include "tests/runtime/graph/random_values.hpp"

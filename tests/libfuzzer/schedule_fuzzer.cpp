@@ -6,6 +6,7 @@
 
 #include "autosched/cpu/cost/cost.hpp"
 #include "autosched/moves/moves.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/libfuzzer/literal_run.hpp"
 
 namespace {

@@ -5,9 +5,10 @@
 #include <vector>
 
 #include "autosched/program/points.hpp"
-#include "runtime/graph/interpreter.hpp"
-#include "runtime/graph/text.hpp"
-#include "runtime/graph/verify.hpp"
+#include "runtime/graph/interpret/interpreter.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
+#include "runtime/graph/verify/verify.hpp"
 #include "tests/libfuzzer/fuzzing.hpp"
 
 namespace {

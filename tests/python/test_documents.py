@@ -14,6 +14,7 @@ DOCUMENTS = [
     ROOT / "README.md",
     ROOT / "ARCHITECTURE.md",
     ROOT / "CONTRIBUTING.md",
+    ROOT / "runtime" / "graph" / "README.md",
     ROOT / "runtime" / "diff" / "README.md",
     ROOT / "autosched" / "README.md",
     ROOT / "jit" / "emit" / "README.md",

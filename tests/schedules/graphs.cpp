@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "jit/engine/engine.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/fuzz/program_draw.hpp"
 #include "tests/jit/engine/run_compiled.hpp"
 

@@ -33,7 +33,6 @@
 #include "jit/cpu/parallel.hpp"
 #include "jit/engine/engine.hpp"
 #include "jit/engine/plan/kernel_list.hpp"
-#include "runtime/graph/text.hpp"
 #include "runtime/process/json.hpp"
 #include "tests/schedules/graphs.hpp"
 #include "tests/schedules/move_thresholds.hpp"

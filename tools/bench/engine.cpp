@@ -12,7 +12,7 @@
 #include <random>
 
 #include "jit/engine/engine.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "runtime/process/json.hpp"
 #include "runtime/trace/ops/operator.hpp"
 #include "tools/bench/fma_peak.hpp"

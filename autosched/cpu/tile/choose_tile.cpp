@@ -13,7 +13,7 @@
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/print/printer.hpp"
 
 namespace adjit::sched {
 namespace {

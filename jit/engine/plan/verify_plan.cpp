@@ -9,7 +9,7 @@
 #include "autosched/program/nests.hpp"
 #include "jit/engine/plan/arrangement.hpp"
 #include "jit/engine/plan/plan_memory.hpp"
-#include "runtime/graph/evaluator.hpp"
+#include "runtime/graph/interpret/evaluator.hpp"
 
 namespace adjit::engine {
 namespace {

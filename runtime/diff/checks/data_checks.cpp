@@ -6,8 +6,8 @@
 
 #include "runtime/diff/rewrite/rewrite.hpp"
 #include "runtime/diff/simplify/split_domain.hpp"
-#include "runtime/graph/text.hpp"
-#include "runtime/graph/verify_bounds.hpp"
+#include "runtime/graph/print/printer.hpp"
+#include "runtime/graph/verify/verify_bounds.hpp"
 
 namespace adjit::diff {
 namespace {

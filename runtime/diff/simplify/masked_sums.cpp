@@ -12,7 +12,7 @@
 #include "runtime/diff/rewrite/factors.hpp"
 #include "runtime/diff/rewrite/rewrite.hpp"
 #include "runtime/diff/simplify/simplify.hpp"
-#include "runtime/graph/verify_bounds.hpp"
+#include "runtime/graph/verify/verify_bounds.hpp"
 
 namespace adjit::diff {
 namespace {

@@ -4,7 +4,7 @@
 #include <random>
 #include <set>
 
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

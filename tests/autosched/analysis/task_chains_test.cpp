@@ -4,7 +4,7 @@
 #include "autosched/analysis/verify.hpp"
 #include "autosched/cpu/schedule.hpp"
 #include "autosched/lower/initial_program.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include "autosched/cpu/cost/features.hpp"
 #include "autosched/lower/initial_program.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "autosched/program/nests.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

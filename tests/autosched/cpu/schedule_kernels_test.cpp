@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "autosched/program/nests.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

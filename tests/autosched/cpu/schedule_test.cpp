@@ -10,7 +10,8 @@
 
 #include "autosched/analysis/verify.hpp"
 #include "autosched/cpu/tile/choose_tile.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/autosched/random_moves.hpp"
 #include "tests/autosched/same_results.hpp"

@@ -4,9 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "runtime/diff/reverse/reverse.hpp"
-#include "runtime/graph/interpreter.hpp"
-#include "runtime/graph/text.hpp"
-#include "runtime/graph/verify.hpp"
+#include "runtime/graph/interpret/interpreter.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
+#include "runtime/graph/verify/verify.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

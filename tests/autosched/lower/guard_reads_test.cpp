@@ -1,7 +1,7 @@
 #include "autosched/lower/guard_reads.hpp"
 
 #include "autosched/program/required_region.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

@@ -2,7 +2,7 @@
 #include "autosched/lower/initial_program.hpp"
 
 #include "autosched/analysis/verify.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

@@ -3,7 +3,7 @@
 #include "autosched/analysis/access.hpp"
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/moves/moves.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

@@ -7,7 +7,7 @@
 #include "autosched/cpu/schedule.hpp"
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/moves/moves.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/runtime/graph/random_values.hpp"
 

@@ -5,9 +5,10 @@
 
 #include <set>
 #include "autosched/analysis/verify.hpp"
-#include "runtime/graph/interpreter.hpp"
-#include "runtime/graph/text.hpp"
-#include "runtime/graph/verify.hpp"
+#include "runtime/graph/interpret/interpreter.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
+#include "runtime/graph/verify/verify.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 

@@ -6,9 +6,10 @@
 
 #include "autosched/analysis/verify.hpp"
 #include "autosched/program/points.hpp"
-#include "runtime/graph/interpreter.hpp"
-#include "runtime/graph/text.hpp"
-#include "runtime/graph/verify.hpp"
+#include "runtime/graph/interpret/interpreter.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
+#include "runtime/graph/verify/verify.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

@@ -7,7 +7,7 @@
 
 #include "autosched/cpu/tile/loads.hpp"
 #include "autosched/machine/thresholds.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/modelled.hpp"
 
 namespace adjit::sched {

@@ -1,5 +1,6 @@
 #include "autosched/program/required_region.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

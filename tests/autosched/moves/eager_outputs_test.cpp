@@ -1,6 +1,7 @@
 // tests/autosched/moves/eager_outputs_test.cpp -- an order in which results live short.
 #include "autosched/moves/moves.hpp"
 
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/layers.hpp"
 
 namespace adjit::sched {

@@ -1,7 +1,8 @@
 // Two axes of results in one: what they compute stays the same, and lies where it did.
 #include "autosched/analysis/access.hpp"
 #include "autosched/moves/moves.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

@@ -1,7 +1,7 @@
 // tests/autosched/moves/fuse_siblings_test.cpp -- one pass for several stages over the same points.
 #include <gtest/gtest.h>
 
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

@@ -1,7 +1,8 @@
 #include <array>
 
 #include "autosched/analysis/verify.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

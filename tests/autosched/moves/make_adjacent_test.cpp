@@ -1,6 +1,6 @@
 // tests/autosched/moves/make_adjacent_test.cpp -- kernels put next to each other.
 #include "autosched/moves/moves.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

@@ -1,6 +1,6 @@
 // tests/autosched/moves/materialize_common_test.cpp -- values computed once for several stages.
 #include "autosched/moves/moves.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

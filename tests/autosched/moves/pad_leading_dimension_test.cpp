@@ -1,7 +1,7 @@
 // Gaps behind the rows of the workspace.
 #include "autosched/analysis/access.hpp"
 #include "autosched/moves/moves.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

@@ -1,7 +1,7 @@
 // tests/autosched/moves/privatize_scatter_test.cpp -- parts of a scatter that do not share an
 // element.
 #include "autosched/moves/moves.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

@@ -1,6 +1,7 @@
 // tests/autosched/moves/rematerialize_test.cpp -- a stage computed a second time.
 #include "autosched/moves/moves.hpp"
 
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/layers.hpp"
 
 namespace adjit::sched {

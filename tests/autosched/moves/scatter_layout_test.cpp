@@ -1,7 +1,8 @@
 // tests/autosched/moves/scatter_layout_test.cpp -- scatters into arrays that have another dimension
 // innermost.
 #include "autosched/moves/moves.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

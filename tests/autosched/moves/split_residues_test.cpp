@@ -1,6 +1,7 @@
 // tests/autosched/moves/split_residues_test.cpp -- an output axis taken apart by its residues.
 #include "autosched/moves/moves.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

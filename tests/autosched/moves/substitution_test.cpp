@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "autosched/program/limits.hpp"
-#include "runtime/graph/interpreter.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/interpret/interpreter.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

@@ -1,6 +1,6 @@
 // Results with another dimension innermost: what they are stays the same, and lies where it did.
 #include "autosched/moves/moves.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

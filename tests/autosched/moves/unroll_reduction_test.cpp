@@ -1,7 +1,7 @@
 // tests/autosched/moves/unroll_reduction_test.cpp -- a short sum written out.
 #include <gtest/gtest.h>
 
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

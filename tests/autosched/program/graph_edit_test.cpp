@@ -7,7 +7,7 @@
 #include "autosched/analysis/verify.hpp"
 #include "autosched/program/limits.hpp"
 #include "autosched/program/nests.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

@@ -1,7 +1,8 @@
 // tests/autosched/program/print_test.cpp -- a program as readable text.
 #include <gtest/gtest.h>
 
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

@@ -13,7 +13,7 @@
 #include "jit/cpu/code.hpp"
 #include "jit/cpu/target.hpp"
 #include "jit/emit/kernel.hpp"
-#include "runtime/graph/interpreter.hpp"
+#include "runtime/graph/interpret/interpreter.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

@@ -8,7 +8,7 @@
 
 #include "autosched/cpu/schedule.hpp"
 #include "autosched/lower/initial_program.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/emit/emitted_function.hpp"
 #include "tests/jit/emit/emitted_program.hpp"

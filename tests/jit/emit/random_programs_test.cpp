@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "autosched/cpu/schedule.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/autosched/random_moves.hpp"
 #include "tests/fuzz/rounding.hpp"

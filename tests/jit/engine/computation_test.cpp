@@ -6,8 +6,8 @@
 
 #include <thread>
 
-#include "runtime/graph/interpreter.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/interpret/interpreter.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 

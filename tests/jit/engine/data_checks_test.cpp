@@ -5,8 +5,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "runtime/graph/text.hpp"
-#include "runtime/graph/verify_bounds.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
+#include "runtime/graph/verify/verify_bounds.hpp"
 #include "tests/jit/engine/run_compiled.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"

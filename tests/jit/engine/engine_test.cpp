@@ -10,7 +10,7 @@
 
 #include "autosched/cpu/schedule.hpp"
 #include "runtime/diff/simplify/long_sums.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/engine/run_compiled.hpp"
 #include "tests/rooms.hpp"

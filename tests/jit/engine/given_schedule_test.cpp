@@ -3,7 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "autosched/cpu/schedule.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/mutated_moves.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/autosched/random_moves.hpp"

@@ -9,7 +9,7 @@
 #include "autosched/moves/moves.hpp"
 #include "jit/engine/plan/kernel_list.hpp"
 #include "jit/engine/plan/plan.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

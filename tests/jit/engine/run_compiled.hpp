@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "jit/engine/engine.hpp"
-#include "runtime/graph/interpreter.hpp"
+#include "runtime/graph/interpret/interpreter.hpp"
 #include "tests/fuzz/rounding.hpp"
 #include "tests/rooms.hpp"
 

@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "runtime/diff/reverse/reverse.hpp"
-#include "runtime/graph/text.hpp"
-#include "runtime/graph/verify.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
+#include "runtime/graph/verify/verify.hpp"
 #include "tests/jit/engine/run_compiled.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"

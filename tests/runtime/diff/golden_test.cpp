@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "runtime/diff/reverse/reverse.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 #include "tests/runtime/diff/table.hpp"

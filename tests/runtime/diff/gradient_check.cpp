@@ -7,8 +7,8 @@
 
 #include "runtime/diff/reverse/reverse.hpp"
 #include "runtime/domain/count.hpp"
-#include "runtime/graph/text.hpp"
-#include "runtime/graph/verify.hpp"
+#include "runtime/graph/print/printer.hpp"
+#include "runtime/graph/verify/verify.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

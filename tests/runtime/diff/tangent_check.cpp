@@ -6,8 +6,8 @@
 
 #include "runtime/diff/forward/forward.hpp"
 #include "runtime/diff/reverse/reverse.hpp"
-#include "runtime/graph/text.hpp"
-#include "runtime/graph/verify.hpp"
+#include "runtime/graph/print/printer.hpp"
+#include "runtime/graph/verify/verify.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 
 namespace adjit::testing {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/graph/graph.hpp"
-#include "runtime/graph/interpreter.hpp"
+#include "runtime/graph/interpret/interpreter.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_values.hpp"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/expr/scalar.hpp"
-#include "runtime/graph/interpreter.hpp"
+#include "runtime/graph/interpret/interpreter.hpp"
 
 namespace adjit::graph {
 namespace {

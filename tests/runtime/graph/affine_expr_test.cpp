@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/expr/scalar.hpp"
-#include "runtime/graph/evaluator.hpp"
+#include "runtime/graph/interpret/evaluator.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
 namespace adjit::graph {

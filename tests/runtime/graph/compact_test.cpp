@@ -1,7 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "runtime/graph/text.hpp"
-#include "runtime/graph/verify.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
+#include "runtime/graph/verify/verify.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
 namespace adjit::graph {

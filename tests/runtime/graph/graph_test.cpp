@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 
 namespace adjit::graph {
 namespace {

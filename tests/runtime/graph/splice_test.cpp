@@ -6,7 +6,7 @@
 #include <functional>
 #include <set>
 
-#include "runtime/graph/verify.hpp"
+#include "runtime/graph/verify/verify.hpp"
 #include "tests/runtime/graph/texts.hpp"
 
 namespace adjit::graph {

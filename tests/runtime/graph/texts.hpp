@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/graph/interpreter.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/interpret/interpreter.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
 
 namespace adjit::graph {
 

@@ -5,7 +5,7 @@
 
 #include "runtime/diff/reverse/reverse.hpp"
 #include "runtime/diff/simplify/simplify.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 #include "tests/runtime/trace/operator_examples.hpp"

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/graph/interpreter.hpp"
+#include "runtime/graph/interpret/interpreter.hpp"
 #include "runtime/process/json.hpp"
 #include "runtime/trace/ops/operator.hpp"
 #include "runtime/trace/trace.hpp"

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "autosched/lower/initial_program.hpp"
-#include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

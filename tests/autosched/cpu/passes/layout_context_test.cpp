@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/graph/text.hpp"
 #include "tests/autosched/layout.hpp"
 
 namespace adjit::sched {

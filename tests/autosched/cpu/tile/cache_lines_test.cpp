@@ -3,7 +3,7 @@
 #include "autosched/cpu/tile/cache_lines.hpp"
 
 #include "autosched/cpu/tile/tile_model.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/modelled.hpp"
 #include "tests/autosched/programs.hpp"
 

@@ -1,7 +1,8 @@
 // Which stages are like a matrix product, and which copy panels.
 #include "autosched/cpu/tile/matmul_like.hpp"
 #include "autosched/cpu/schedule.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
 
 #include "autosched/cpu/tile/choose_tile.hpp"
 #include "tests/autosched/programs.hpp"

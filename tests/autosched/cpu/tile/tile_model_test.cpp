@@ -4,7 +4,7 @@
 
 #include "autosched/cpu/tile/choose_tile.hpp"
 #include "autosched/cpu/tile/stores.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/modelled.hpp"
 #include "tests/autosched/programs.hpp"
 

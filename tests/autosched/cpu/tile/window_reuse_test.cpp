@@ -3,7 +3,7 @@
 #include <set>
 
 #include "autosched/cpu/tile/choose_tile.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/modelled.hpp"
 #include "tests/autosched/programs.hpp"
 

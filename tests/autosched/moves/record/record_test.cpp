@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "autosched/program/limits.hpp"
-#include "runtime/graph/text.hpp"
 #include "runtime/process/json.hpp"
 #include "tests/autosched/programs.hpp"
 

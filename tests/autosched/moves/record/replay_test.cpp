@@ -10,7 +10,7 @@
 #include "autosched/cpu/schedule.hpp"
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/moves/record/table.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/graphs_for_passes.hpp"
 #include "tests/autosched/mutated_moves.hpp"
 #include "tests/autosched/programs.hpp"

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <set>
 
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/moves/move_examples.hpp"
 #include "tests/autosched/programs.hpp"
 

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "jit/cpu/object.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
 #include "tests/rooms.hpp"

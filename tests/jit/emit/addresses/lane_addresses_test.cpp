@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "jit/cpu/object.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
 #include "tests/jit/emit/shaped_body.hpp"

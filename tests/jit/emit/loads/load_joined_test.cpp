@@ -3,7 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "autosched/lower/initial_program.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/joins.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/emit/emitted_program.hpp"

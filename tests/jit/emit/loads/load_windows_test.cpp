@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
 #include "tests/rooms.hpp"

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "autosched/lower/initial_program.hpp"
-#include "runtime/graph/text.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
 #include "tests/rooms.hpp"

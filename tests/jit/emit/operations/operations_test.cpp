@@ -10,7 +10,7 @@
 
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/moves/moves.hpp"
-#include "runtime/graph/verify.hpp"
+#include "runtime/graph/verify/verify.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"

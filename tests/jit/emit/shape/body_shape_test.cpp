@@ -5,7 +5,7 @@
 
 #include "autosched/moves/moves.hpp"
 #include "jit/emit/shape/instance_number.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/joins.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/emit/shaped_body.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "autosched/lower/initial_program.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
 #include "tests/rooms.hpp"

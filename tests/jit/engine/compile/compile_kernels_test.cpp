@@ -10,7 +10,8 @@
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/moves/moves.hpp"
 #include "jit/engine/run/executable.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 

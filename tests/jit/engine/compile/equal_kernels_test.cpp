@@ -8,7 +8,7 @@
 #include "autosched/moves/moves.hpp"
 #include "jit/cpu/object.hpp"
 #include "jit/engine/plan/kernel_list.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

@@ -7,7 +7,7 @@
 
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/moves/moves.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

@@ -8,7 +8,7 @@
 
 #include "autosched/cpu/schedule.hpp"
 #include "autosched/moves/moves.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/jit/engine/planned.hpp"
 #include "tests/rooms.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "autosched/analysis/verify.hpp"
 #include "autosched/search/search.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/engine/run_compiled.hpp"
 #include "tests/rooms.hpp"

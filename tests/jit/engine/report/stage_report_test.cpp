@@ -7,7 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "autosched/program/points.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 

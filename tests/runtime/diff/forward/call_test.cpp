@@ -7,9 +7,10 @@
 
 #include "runtime/diff/forward/forward.hpp"
 #include "runtime/diff/reverse/reverse.hpp"
-#include "runtime/graph/interpreter.hpp"
-#include "runtime/graph/text.hpp"
-#include "runtime/graph/verify.hpp"
+#include "runtime/graph/interpret/interpreter.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
+#include "runtime/graph/verify/verify.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/diff/forwards.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"

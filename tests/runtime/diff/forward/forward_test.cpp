@@ -8,7 +8,8 @@
 #include <cstdlib>
 
 #include "runtime/diff/reverse/reverse.hpp"
-#include "runtime/graph/verify.hpp"
+#include "runtime/graph/print/printer.hpp"
+#include "runtime/graph/verify/verify.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/diff/forwards.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"

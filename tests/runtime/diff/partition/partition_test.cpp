@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "runtime/diff/reverse/reverse.hpp"
-#include "runtime/graph/text.hpp"
-#include "runtime/graph/verify.hpp"
+#include "runtime/graph/print/printer.hpp"
+#include "runtime/graph/verify/verify.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 #include "tests/runtime/diff/table.hpp"

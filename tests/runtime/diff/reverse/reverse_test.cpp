@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/diff/forwards.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"

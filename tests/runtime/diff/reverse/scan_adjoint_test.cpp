@@ -5,8 +5,8 @@
 
 #include "runtime/diff/partition/partition.hpp"
 #include "runtime/diff/reverse/reverse.hpp"
-#include "runtime/graph/text.hpp"
-#include "runtime/graph/verify.hpp"
+#include "runtime/graph/print/printer.hpp"
+#include "runtime/graph/verify/verify.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/diff/forwards.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

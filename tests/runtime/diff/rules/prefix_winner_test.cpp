@@ -7,7 +7,8 @@
 #include "runtime/diff/forward/forward.hpp"
 #include "runtime/diff/reverse/reverse.hpp"
 #include "runtime/domain/count.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 

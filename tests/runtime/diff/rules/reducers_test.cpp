@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "runtime/diff/reverse/reverse.hpp"
-#include "runtime/graph/interpreter.hpp"
-#include "runtime/graph/text.hpp"
-#include "runtime/graph/verify.hpp"
+#include "runtime/graph/interpret/interpreter.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/verify/verify.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/diff/forwards.hpp"
 #include "tests/runtime/graph/array_values.hpp"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/graph/interpreter.hpp"
+#include "runtime/graph/interpret/interpreter.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

@@ -8,8 +8,9 @@
 
 #include "runtime/diff/reverse/reverse.hpp"
 #include "runtime/domain/count.hpp"
-#include "runtime/graph/interpreter.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/interpret/interpreter.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 #include "tests/runtime/diff/index_values.hpp"

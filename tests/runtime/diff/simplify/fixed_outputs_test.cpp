@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "runtime/diff/simplify/simplify.hpp"
-#include "runtime/graph/interpreter.hpp"
-#include "runtime/graph/text.hpp"
-#include "runtime/graph/verify.hpp"
+#include "runtime/graph/interpret/interpreter.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/verify/verify.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 

@@ -5,9 +5,10 @@
 
 #include "runtime/diff/reverse/reverse.hpp"
 #include "runtime/diff/simplify/simplify.hpp"
-#include "runtime/graph/interpreter.hpp"
-#include "runtime/graph/text.hpp"
-#include "runtime/graph/verify.hpp"
+#include "runtime/graph/interpret/interpreter.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
+#include "runtime/graph/verify/verify.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 
 namespace adjit::diff {

@@ -4,7 +4,8 @@
 #include <functional>
 
 #include "runtime/diff/simplify/simplify.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/diff/forwards.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"

@@ -2,7 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "runtime/diff/simplify/simplify.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "tests/runtime/diff/gradient_check.hpp"
 
 namespace adjit::diff {

@@ -8,7 +8,8 @@
 #include "autosched/lower/prefix.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/search/search.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

@@ -1,7 +1,7 @@
 // Which sums of products of bfloat16 take two points of their reduction at once.
 #include "autosched/cpu/passes/pack/bf16_pairs.hpp"
 
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

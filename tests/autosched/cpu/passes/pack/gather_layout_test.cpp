@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "autosched/cpu/schedule.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

@@ -1,7 +1,7 @@
 // tests/autosched/cpu/passes/pack/panels_test.cpp -- layouts of copied operands.
 #include "autosched/cpu/passes/pack/panels.hpp"
 
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

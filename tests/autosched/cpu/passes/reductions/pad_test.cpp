@@ -2,7 +2,7 @@
 #include "autosched/cpu/passes/reductions/pad.hpp"
 
 #include "autosched/cpu/schedule.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/layout.hpp"
 #include "tests/autosched/programs.hpp"
 

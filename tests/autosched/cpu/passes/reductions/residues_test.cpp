@@ -1,7 +1,7 @@
 // tests/autosched/cpu/passes/reductions/residues_test.cpp -- which axes are split by residues.
 #include "autosched/cpu/passes/reductions/residues.hpp"
 
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/layout.hpp"
 
 namespace adjit::sched {

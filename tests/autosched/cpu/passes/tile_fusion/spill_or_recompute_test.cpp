@@ -5,7 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "autosched/cpu/schedule.hpp"
-#include "runtime/graph/text.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/attention.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/autosched/rows.hpp"
