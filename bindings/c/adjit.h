@@ -88,7 +88,7 @@ typedef uint32_t adjit_expr;   /* a scalar expression of a trace's index notatio
  * -------------------------------------------------------------------------------------------------
  */
 
-/* "0.1.0"; static storage. */
+/* "0.2.0"; static storage. */
 ADJIT_API const char* adjit_version(void);
 ADJIT_API uint32_t adjit_abi_version(void);
 /* What this thread's last failed call said, or "". Valid until this thread's next failed call. */
