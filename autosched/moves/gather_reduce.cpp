@@ -31,6 +31,85 @@ void without_axes(ExprPool& pool, Stage& stage, AxisSet axes, std::vector<ExprId
   stage.domain.output_rank = output_rank;
 }
 
+// The one read of the operand; else says why there is none.
+const char* find_read(const Graph& graph, const Stage& stage, TensorId operand, RowSum& sum) {
+  const ExprPool& pool = graph.pool;
+  for (ExprId read : reads_of(graph, stage)) {
+    if (pool.read_tensor(read) != operand) continue;
+    if (sum.read.valid() || pool.read_predicate(read).valid())
+      return "its operand is read twice, or under a condition";
+    sum.read = read;
+  }
+  return sum.read.valid() ? nullptr : "it does not read the operand";
+}
+
+// The factors of the bodies, by whether they are the same along a row; else says why they are not.
+const char* take_terms_apart(ExprPool& pool, const Stage& stage, AxisSet in_row, RowSum& sum) {
+  std::vector<Product> products;
+  for (ExprId body : stage.bodies) {
+    Product& product = products.emplace_back(factors_with_signs(pool, body));
+    const auto found = std::ranges::find(product.factors, sum.read, &Factor::expr);
+    if (pool.dtype(body) != pool.dtype(sum.read) || found == product.factors.end() ||
+        found->inverse)
+      return "its operand is no factor of the terms by itself";
+    product.factors.erase(found);
+    for (const Factor& factor : product.factors) {
+      if ((factor.axes & sum.corners) == 0) continue;
+      if ((factor.axes & in_row) != 0) return "what weighs a row differs along it";
+      sum.points |= factor.axes & ~sum.corners;
+    }
+  }
+  // What is the same along a row is taken in before that is multiplied by others.
+  for (Product& product : products) {
+    RowSum::Term& term = sum.terms.emplace_back();
+    term.values.negative = product.negative;
+    for (const Factor& factor : product.factors) {
+      const bool of_points = (factor.axes & ~(sum.corners | sum.points)) == 0 && !factor.inverse;
+      const bool weighs = (factor.axes & sum.corners) != 0 || of_points;
+      (weighs ? term.weights : term.values).factors.push_back(factor);
+    }
+  }
+  return nullptr;
+}
+
+// The rows to sum.
+struct RowStage {
+  WeighedRows rows;            // over points and a row's elements, and over the corners
+  std::vector<int64_t> shape;  // of their sums
+  std::vector<ExprId> here;    // where a point of the whole stage finds these
+};
+
+RowStage row_stage(ExprPool& pool, const Domain& whole, const RowSum& sum) {
+  const DType dtype = pool.dtype(sum.read);
+  std::vector<ExprId> places(pool.read_index(sum.read).begin(), pool.read_index(sum.read).end());
+  const ExprId in_row = places.back();
+  places.pop_back();
+  RowStage made;
+  std::vector<ExprId> there(whole.rank(), pool.axis(0));
+  std::vector<int64_t>& extents = made.rows.domain.extents;
+  for (size_t a : axes_of(sum.points)) {
+    if (a == sum.side) made.rows.along = extents.size();
+    there[a] = pool.axis(extents.size());
+    made.here.push_back(pool.axis(a));
+    extents.push_back(whole.extents[a]);
+  }
+  made.here.push_back(in_row);
+  extents.push_back(sum.elements);
+  made.rows.domain.output_rank = extents.size();
+  made.shape = extents;
+  for (size_t a : axes_of(sum.corners)) {
+    there[a] = pool.axis(extents.size());
+    extents.push_back(whole.extents[a]);
+  }
+  for (const RowSum::Term& term : sum.terms)
+    made.rows.weights.push_back(
+        term.weights.factors.empty()
+            ? ExprId{}
+            : body_at(pool, product_of(pool, term.weights, dtype), there, {}));
+  for (ExprId place : places) made.rows.places.push_back(body_at(pool, place, there, {}));
+  return made;
+}
+
 }  // namespace
 
 RowSum row_sum(Graph& graph, const Stage& stage, TensorId operand) {
@@ -49,13 +128,7 @@ RowSum row_sum(Graph& graph, const Stage& stage, TensorId operand) {
     return refuse("its operand has no rows as wide as the sums");
   if (!has_short_places(info.shape)) return refuse("its operand has too many rows");
   RowSum sum;
-  for (ExprId read : reads_of(graph, stage)) {
-    if (pool.read_tensor(read) != operand) continue;
-    if (sum.read.valid() || pool.read_predicate(read).valid())
-      return refuse("its operand is read twice, or under a condition");
-    sum.read = read;
-  }
-  if (!sum.read.valid()) return refuse("it does not read the operand");
+  if (const char* reason = find_read(graph, stage, operand, sum)) return refuse(reason);
   const std::span<const ExprId> index = pool.read_index(sum.read);
   const AxisSet in_row = axes_used(pool, index.back());
   AxisSet named = 0;
@@ -70,29 +143,7 @@ RowSum row_sum(Graph& graph, const Stage& stage, TensorId operand) {
   if (in_row == 0 || (named & in_row) != 0 || sum.corners == 0)
     return refuse("its rows are not named by other axes of the sum than those along them");
   sum.points = named & ~sum.corners;
-  std::vector<Product> products;
-  for (ExprId body : stage.bodies) {
-    Product& product = products.emplace_back(factors_with_signs(pool, body));
-    const auto found = std::ranges::find(product.factors, sum.read, &Factor::expr);
-    if (pool.dtype(body) != info.dtype || found == product.factors.end() || found->inverse)
-      return refuse("its operand is no factor of the terms by itself");
-    product.factors.erase(found);
-    for (const Factor& factor : product.factors) {
-      if ((factor.axes & sum.corners) == 0) continue;
-      if ((factor.axes & in_row) != 0) return refuse("what weighs a row differs along it");
-      sum.points |= factor.axes & ~sum.corners;
-    }
-  }
-  // What is the same along a row is taken in before that is multiplied by others.
-  for (Product& product : products) {
-    RowSum::Term& term = sum.terms.emplace_back();
-    term.values.negative = product.negative;
-    for (const Factor& factor : product.factors) {
-      const bool of_points = (factor.axes & ~(sum.corners | sum.points)) == 0 && !factor.inverse;
-      const bool weighs = (factor.axes & sum.corners) != 0 || of_points;
-      (weighs ? term.weights : term.values).factors.push_back(factor);
-    }
-  }
+  if (const char* reason = take_terms_apart(pool, stage, in_row, sum)) return refuse(reason);
   bool beside = false;
   for (size_t a : axes_of(sum.points))
     if (a < stage.domain.output_rank) {
@@ -112,35 +163,7 @@ Program gather_reduce(Program program, size_t stage, TensorId operand) {
   const RowSum sum = row_sum(graph, whole, operand);
   if (sum.refusal) move.refuse(sum.refusal);
   move.own_kernel("rows are summed before stages are attached");
-  std::vector<ExprId> places(pool.read_index(sum.read).begin(), pool.read_index(sum.read).end());
-  const ExprId in_row = places.back();
-  places.pop_back();
-
-  // The sums of rows: points and a row's elements, over the corners.
-  std::vector<ExprId> there(whole.domain.rank(), pool.axis(0)), here;
-  WeighedRows rows;
-  std::vector<int64_t>& extents = rows.domain.extents;
-  for (size_t a : axes_of(sum.points)) {
-    if (a == sum.side) rows.along = extents.size();
-    there[a] = pool.axis(extents.size());
-    here.push_back(pool.axis(a));
-    extents.push_back(whole.domain.extents[a]);
-  }
-  here.push_back(in_row);
-  const size_t row_axis = extents.size();
-  extents.push_back(sum.elements);
-  rows.domain.output_rank = extents.size();
-  const std::vector<int64_t> shape = extents;
-  for (size_t a : axes_of(sum.corners)) {
-    there[a] = pool.axis(extents.size());
-    extents.push_back(whole.domain.extents[a]);
-  }
-  for (const RowSum::Term& term : sum.terms)
-    rows.weights.push_back(
-        term.weights.factors.empty()
-            ? ExprId{}
-            : body_at(pool, product_of(pool, term.weights, info.dtype), there, {}));
-  for (ExprId place : places) rows.places.push_back(body_at(pool, place, there, {}));
+  auto [rows, shape, here] = row_stage(pool, whole.domain, sum);
   const std::string name = stage_name(graph, whole);
   compute_ahead(program, stage, name, rows);
 
@@ -149,7 +172,7 @@ Program gather_reduce(Program program, size_t stage, TensorId operand) {
   sums.combiner = whole.combiner;
   sums.lines = whole.lines;
   sums.region = whole.region;
-  rows.places.push_back(pool.axis(row_axis));
+  rows.places.push_back(pool.axis(shape.size() - 1));
   const ExprId row = pool.read(operand, info.dtype, rows.places);
   std::vector<ExprId> bodies;
   for (size_t k = 0; k < sum.terms.size(); ++k) {

@@ -121,26 +121,70 @@ std::vector<ExprId> hoisted_values(Graph& graph, const Stage& stage, std::span<c
   return values;
 }
 
-Program materialize_common(Program program, std::span<const Hoisted> readers) {
-  if (readers.empty()) throw Error(ErrorCode::Schedule, "hoist: needs a stage");
-  Json names = Json::array(), axes = Json::array();
-  std::vector<int64_t> extents;
-  size_t first = SIZE_MAX;
+namespace {
+
+// Whether they may share what they compute over axes of these extents.
+void check_readers(Program& program, std::span<const Hoisted> readers,
+                   const std::vector<int64_t>& extents) {
   for (size_t k = 0; k < readers.size(); ++k) {
-    const Hoisted& reader = readers[k];
-    const Move move = begin_move("materialize_common", program, reader.stage);
-    move.require(std::ranges::find(readers.first(k), reader.stage, &Hoisted::stage) ==
+    const Move move = begin_move("materialize_common", program, readers[k].stage);
+    move.require(std::ranges::find(readers.first(k), readers[k].stage, &Hoisted::stage) ==
                      readers.first(k).end(),
                  "a stage is there twice");
-    if (extents.empty())
-      for (size_t a : reader.axes)
-        if (a < move.stage_ref().domain.rank())
-          extents.push_back(move.stage_ref().domain.extents[a]);
-    check(move, reader.axes, extents);
-    names.push_back(stage_name(program.graph, move.stage_ref()));
-    axes.push_back(reader.axes);
-    first = std::min(first, reader.stage);
+    check(move, readers[k].axes, extents);
   }
+}
+
+// The extents of the shared axes.
+std::vector<int64_t> extents_of(Program& program, const Hoisted& reader) {
+  const Domain& domain = begin_move("materialize_common", program, reader.stage).stage_ref().domain;
+  std::vector<int64_t> extents;
+  for (size_t a : reader.axes)
+    if (a < domain.rank()) extents.push_back(domain.extents[a]);
+  return extents;
+}
+
+// Whether all that the shared values are made of is there before a stage.
+void check_operands(const Move& move, std::span<const ExprId> values) {
+  const Graph& graph = move.program.graph;
+  const std::vector<size_t> producers = defining_stages(graph);
+  for (ExprId id : reachable(graph.pool, values))
+    if (graph.pool.is(id, Op::Read)) {
+      const size_t producer = producers[graph.pool.read_tensor(id).value];
+      move.require(producer == SIZE_MAX || producer < move.stage,
+                   "a later one needs values that are not there yet");
+    }
+}
+
+// Lets a reader read `values` from the shared stage.
+void read_shared(Graph& graph, const Hoisted& reader, std::span<const ExprId> values,
+                 const Stage& shared) {
+  ExprPool& pool = graph.pool;
+  Stage& stage = graph.stages[reader.stage];
+  std::vector<ExprId> index;
+  for (size_t a : reader.axes) index.push_back(pool.axis(a));
+  const std::vector<ExprId> before = hoistable(graph, stage, reader.axes);
+  std::map<ExprId, ExprId> replacements;
+  for (size_t v = 0; v < before.size(); ++v) {
+    const auto at = std::ranges::find(shared.bodies, values[v]) - shared.bodies.begin();
+    replacements[before[v]] =
+        pool.read(shared.results[static_cast<size_t>(at)], pool.dtype(before[v]), index);
+  }
+  for (ExprId& body : stage.bodies) body = replaced(pool, body, replacements);
+}
+
+}  // namespace
+
+Program materialize_common(Program program, std::span<const Hoisted> readers) {
+  if (readers.empty()) throw Error(ErrorCode::Schedule, "hoist: needs a stage");
+  const std::vector<int64_t> extents = extents_of(program, readers[0]);
+  check_readers(program, readers, extents);
+  Json names = Json::array(), axes = Json::array();
+  for (const Hoisted& reader : readers) {
+    names.push_back(stage_name(program.graph, program.graph.stages[reader.stage]));
+    axes.push_back(reader.axes);
+  }
+  const size_t first = std::ranges::min(readers, {}, &Hoisted::stage).stage;
   const Move move = begin_move("materialize_common", program, first);
   ExprPool& pool = program.graph.pool;
   Stage shared;
@@ -158,28 +202,11 @@ Program materialize_common(Program program, std::span<const Hoisted> readers) {
         shared.bodies.push_back(value);
   }
   move.require(!shared.bodies.empty(), "nothing in the stages is computed of these axes alone");
-  const std::vector<size_t> producers = defining_stages(program.graph);
-  for (ExprId body : reachable(pool, shared.bodies))
-    if (pool.is(body, Op::Read)) {
-      const size_t producer = producers[pool.read_tensor(body).value];
-      move.require(producer == SIZE_MAX || producer < first,
-                   "a later one needs values that are not there yet");
-    }
+  check_operands(move, shared.bodies);
   for (ExprId body : shared.bodies)
     shared.results.push_back(add_tensor(program.graph, name, pool.dtype(body), extents));
-  for (size_t k = 0; k < readers.size(); ++k) {
-    Stage& stage = program.graph.stages[readers[k].stage];
-    std::vector<ExprId> index;
-    for (size_t a : readers[k].axes) index.push_back(pool.axis(a));
-    const std::vector<ExprId> before = hoistable(program.graph, stage, readers[k].axes);
-    std::map<ExprId, ExprId> replacements;
-    for (size_t v = 0; v < before.size(); ++v) {
-      const auto at = std::ranges::find(shared.bodies, values[k][v]) - shared.bodies.begin();
-      replacements[before[v]] =
-          pool.read(shared.results[static_cast<size_t>(at)], pool.dtype(before[v]), index);
-    }
-    for (ExprId& body : stage.bodies) body = replaced(pool, body, replacements);
-  }
+  for (size_t k = 0; k < readers.size(); ++k)
+    read_shared(program.graph, readers[k], values[k], shared);
   insert_stage(program, first, std::move(shared));
   append_move(program,
               {{"move", "materialize_common"}, {"stages", std::move(names)}, {"axes", axes}});

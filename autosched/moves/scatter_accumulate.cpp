@@ -33,6 +33,80 @@ std::optional<std::vector<size_t>> digits_of(const Affine& form, const Domain& d
   return axes;
 }
 
+// The axes of the stages that are made, and what an axis of the whole scatter is over them.
+struct RowAxes {
+  std::vector<int64_t> extents;   // of the scatter: points, corners, elements of a row
+  std::vector<int64_t> shape;     // of the values: points, then the axes along a row
+  std::vector<ExprId> there;      // axes of the whole over the scatter's; none along a row
+  std::vector<ExprId> of_values;  // axes of the whole over the values'
+  std::vector<ExprId> index;      // of a value, over the scatter's axes
+  ExprId element;
+  size_t side = 0;  // of the scatter's axes: the last of the points
+};
+
+// `elements`: of a row, with those that are only room.
+RowAxes row_axes(ExprPool& pool, const Domain& whole, const RowScatter& rows, int64_t elements) {
+  RowAxes axes;
+  std::vector<int64_t>& extents = axes.extents;
+  axes.there.assign(whole.rank(), pool.axis(0));
+  axes.of_values = axes.there;
+  for (size_t a : axes_of(rows.points)) {
+    if (a == rows.side) axes.side = extents.size();
+    axes.of_values[a] = axes.there[a] = pool.axis(extents.size());
+    axes.index.push_back(axes.there[a]);
+    extents.push_back(whole.extents[a]);
+  }
+  axes.shape = extents;
+  for (size_t a : axes_of(rows.corners)) {
+    axes.there[a] = pool.axis(extents.size());
+    extents.push_back(whole.extents[a]);
+  }
+  axes.element = pool.axis(extents.size());
+  extents.push_back(elements);
+  int64_t below = rows.elements;
+  const int64_t padded = elements / (below / whole.extents[rows.row.front()]);
+  for (size_t k = 0; k < rows.row.size(); ++k) {
+    const int64_t extent = whole.extents[rows.row[k]];
+    below /= extent;
+    ExprId digit = below == 1 ? axes.element
+                              : pool.make(Op::FloorDiv, {axes.element, pool.constant_int(below)});
+    if (k > 0) digit = pool.make(Op::Mod, {digit, pool.constant_int(extent)});
+    axes.index.push_back(digit);
+    const ExprId axis = pool.axis(axes.shape.size());
+    const bool beyond = k == 0 && padded > extent;
+    axes.of_values[rows.row[k]] =
+        beyond ? pool.make(Op::Min, {axis, pool.constant_int(extent - 1)}) : axis;
+    axes.shape.push_back(beyond ? padded : extent);
+  }
+  return axes;
+}
+
+// The weight of a row, and the coordinates that name it.
+WeighedRows weighed_rows(ExprPool& pool, const Stage& whole, const RowScatter& rows,
+                         const RowAxes& axes) {
+  WeighedRows weighed;
+  weighed.domain.extents = axes.extents;
+  weighed.along = axes.side;
+  weighed.weights.resize(1);
+  if (!rows.weights.factors.empty())
+    weighed.weights[0] =
+        body_at(pool, product_of(pool, rows.weights, pool.dtype(whole.bodies[0])), axes.there, {});
+  for (size_t d = 0; d + 1 < whole.target.size(); ++d)
+    weighed.places.push_back(body_at(pool, whole.target[d], axes.there, {}));
+  return weighed;
+}
+
+// A place from memory might be anything, where the one that was computed could be no other.
+void keep_never_negative(ExprPool& pool, std::span<const ExprId> before, WeighedRows& weighed) {
+  const auto never_negative = [&](ExprId place) {
+    const auto range = interval_of(pool, place, weighed.domain.extents);
+    return range && range->lo >= 0;
+  };
+  for (size_t d = 0; d < before.size(); ++d)
+    if (ExprId& place = weighed.places[d]; never_negative(before[d]) && !never_negative(place))
+      place = pool.make(Op::Max, {place, pool.constant_int(0)});
+}
+
 }  // namespace
 
 RowScatter row_scatter(Graph& graph, const Stage& stage) {
@@ -108,70 +182,28 @@ Program scatter_accumulate(Program program, size_t stage) {
   if (rows.refusal) move.refuse(rows.refusal);
   move.own_kernel("rows are weighed before stages are attached");
   const DType dtype = pool.dtype(whole.bodies[0]);
-  // The new points: those of values, corners, elements of a row.
-  WeighedRows weighed;
-  std::vector<int64_t>& extents = weighed.domain.extents;
-  std::vector<ExprId> there(whole.domain.rank(), pool.axis(0)), of_values = there, value_index;
-  Stage values;
-  for (size_t a : axes_of(rows.points)) {
-    if (a == rows.side) weighed.along = extents.size();
-    of_values[a] = there[a] = pool.axis(extents.size());
-    value_index.push_back(there[a]);
-    extents.push_back(whole.domain.extents[a]);
-  }
-  std::vector<int64_t> shape = extents;
-  for (size_t a : axes_of(rows.corners)) {
-    there[a] = pool.axis(extents.size());
-    extents.push_back(whole.domain.extents[a]);
-  }
-  const ExprId element = pool.axis(extents.size());
   const int64_t elements = elements_with_room(program, stage, rows);
-  int64_t below = rows.elements;
-  const int64_t padded = elements / (below / whole.domain.extents[rows.row.front()]);
-  extents.push_back(elements);
-  for (size_t k = 0; k < rows.row.size(); ++k) {
-    const int64_t extent = whole.domain.extents[rows.row[k]];
-    below /= extent;
-    ExprId digit =
-        below == 1 ? element : pool.make(Op::FloorDiv, {element, pool.constant_int(below)});
-    if (k > 0) digit = pool.make(Op::Mod, {digit, pool.constant_int(extent)});
-    value_index.push_back(digit);
-    const ExprId axis = pool.axis(shape.size());
-    const bool beyond = k == 0 && padded > extent;
-    of_values[rows.row[k]] =
-        beyond ? pool.make(Op::Min, {axis, pool.constant_int(extent - 1)}) : axis;
-    shape.push_back(beyond ? padded : extent);
-  }
-  weighed.weights.resize(1);
-  if (!rows.weights.factors.empty())
-    weighed.weights[0] = body_at(pool, product_of(pool, rows.weights, dtype), there, {});
-  for (size_t d = 0; d + 1 < whole.target.size(); ++d)
-    weighed.places.push_back(body_at(pool, whole.target[d], there, {}));
+  const RowAxes axes = row_axes(pool, whole.domain, rows, elements);
+  WeighedRows weighed = weighed_rows(pool, whole, rows, axes);
   const std::string name = stage_name(graph, whole);
   const std::vector<ExprId> named = weighed.places;
   compute_ahead(program, stage, name, weighed);
-  // A place from memory might be anything, where the one that was computed could be no other.
-  const auto never_negative = [&](ExprId place) {
-    const auto range = interval_of(pool, place, extents);
-    return range && range->lo >= 0;
-  };
-  for (size_t d = 0; d < named.size(); ++d)
-    if (ExprId& place = weighed.places[d]; never_negative(named[d]) && !never_negative(place))
-      place = pool.make(Op::Max, {place, pool.constant_int(0)});
+  keep_never_negative(pool, named, weighed);
 
-  values.domain = shape_box(shape);
-  values.bodies = {body_at(pool, product_of(pool, rows.values, dtype), of_values, {})};
-  values.results = {add_tensor(graph, name + "_values", dtype, shape)};
+  Stage values;
+  values.domain = shape_box(axes.shape);
+  values.bodies = {body_at(pool, product_of(pool, rows.values, dtype), axes.of_values, {})};
+  values.results = {add_tensor(graph, name + "_values", dtype, axes.shape)};
   values.lines = whole.lines;
   values.region = whole.region;
   Stage& scatter = graph.stages[stage];
-  scatter.domain = shape_box(extents);
+  scatter.domain = shape_box(axes.extents);
   scatter.domain.output_rank = 0;
-  const ExprId value = pool.read(values.results[0], dtype, value_index);
+  const ExprId value = pool.read(values.results[0], dtype, axes.index);
   const ExprId weight = weighed.weights[0];
   scatter.bodies = {weight.valid() ? pool.mul(weight, value) : value};
   scatter.target = weighed.places;
-  scatter.target.push_back(element);
+  scatter.target.push_back(axes.element);
   reset_nest(program, stage);
   insert_stage(program, stage, std::move(values));
   Move{move.name, program, stage + 1}.record(Json::object());

@@ -37,6 +37,30 @@ std::string parenthesised(std::span<const std::string> items) {
   return items.empty() ? "" : "(" + joined(items) + ")";
 }
 
+// Where a nest's result is kept.
+std::string storage(const Program& program, const Nest& nest, TensorId result) {
+  const TensorInfo& tensor = program.graph.info(result);
+  const Scope scope = program.scopes[result.value];
+  std::string text(name_of(scope));
+  if (scope == Scope::Local) {
+    auto bytes = static_cast<double>(size_of(tensor.dtype));
+    for (size_t a = 0; a < program.graph.stages[nest.stage].domain.output_rank; ++a)
+      bytes *= static_cast<double>(nest.spans[a]);
+    text += ", " + std::to_string(static_cast<int64_t>(std::min(bytes, 0x1p62))) + " bytes";
+  }
+  if (tensor.row_gap > 0)
+    text += ", rows " + std::to_string(tensor.shape.back() + tensor.row_gap) + " apart";
+  return text + (nest.streamed ? ", streamed" : "");
+}
+
+size_t operation_count(const Graph& graph, const Stage& stage) {
+  const ExprPool& pool = graph.pool;
+  size_t count = 0;
+  for (ExprId id : expr::reachable(pool, expressions_of(stage)))
+    if (!pool.is(id, Op::Axis) && !pool.is(id, Op::Constant) && !pool.is(id, Op::Read)) ++count;
+  return count;
+}
+
 class Printer {
  public:
   explicit Printer(const Program& program)
@@ -52,8 +76,9 @@ class Printer {
 
  private:
   const Stage& stage_of(const Nest& nest) const { return program_.graph.stages[nest.stage]; }
-  const TensorInfo& info(TensorId id) const { return program_.graph.info(id); }
-  std::string declared(TensorId id) const { return graph::declaration(info(id), names_[id.value]); }
+  std::string declared(TensorId id) const {
+    return graph::declaration(program_.graph.info(id), names_[id.value]);
+  }
 
   void line(size_t indent, const std::string& text) {
     text_ += std::string(2 * indent, ' ') + text + "\n";
@@ -64,7 +89,7 @@ class Printer {
     variables_.assign(kernel.variable_count, "");
     std::vector<std::string> results;
     for (TensorId id : stage_of(kernel.root).results)
-      results.push_back(declared(id) + " (" + storage(kernel.root, id) + ")");
+      results.push_back(declared(id) + " (" + storage(program_, kernel.root, id) + ")");
     std::string head = "kernel " + std::to_string(number) + ": " + joined(results);
     if (parallel_depth(kernel.root) > 0)
       head += ", " + std::to_string(task_count(kernel.root)) + " tasks";
@@ -83,21 +108,6 @@ class Printer {
     line(0, declared(stage.results[0]) + " is " +
                 names_[program_.graph.pool.read_tensor(stage.bodies[0]).value] +
                 " in another shape");
-  }
-
-  std::string storage(const Nest& nest, TensorId result) const {
-    const Scope scope = program_.scopes[result.value];
-    std::string text(name_of(scope));
-    if (scope == Scope::Local) {
-      auto bytes = static_cast<double>(size_of(info(result).dtype));
-      for (size_t a = 0; a < stage_of(nest).domain.output_rank; ++a)
-        bytes *= static_cast<double>(nest.spans[a]);
-      text += ", " + std::to_string(static_cast<int64_t>(std::min(bytes, 0x1p62))) + " bytes";
-    }
-    const TensorInfo& tensor = info(result);
-    if (tensor.row_gap > 0)
-      text += ", rows " + std::to_string(tensor.shape.back() + tensor.row_gap) + " apart";
-    return text + (nest.streamed ? ", streamed" : "");
   }
 
   void nest(const Nest& nest, size_t indent, const std::string& head) {
@@ -139,8 +149,8 @@ class Printer {
   void attached(const Nest& nest, size_t indent) {
     std::vector<std::string> results;
     for (TensorId id : stage_of(nest).results)
-      results.push_back(names_[id.value] + parenthesised(region(nest)) + " (" + storage(nest, id) +
-                        ")");
+      results.push_back(names_[id.value] + parenthesised(region(nest)) + " (" +
+                        storage(program_, nest, id) + ")");
     this->nest(nest, indent + 1, "with " + joined(results));
   }
 
@@ -170,7 +180,7 @@ class Printer {
   void statement(const Nest& nest, size_t indent) {
     constexpr size_t kMostOperations = 60;  // longer ones are read in the graph
     const graph::StatementText& text = statements_[nest.stage];
-    const size_t count = operations(stage_of(nest));
+    const size_t count = operation_count(program_.graph, stage_of(nest));
     if (count > kMostOperations) {
       line(indent, text.target + " " + std::to_string(count) + " operations on " +
                        operands(stage_of(nest)));
@@ -198,14 +208,6 @@ class Printer {
       if (text != axes[a]) values.push_back(axes[a] + " = " + text);
     }
     return values;
-  }
-
-  size_t operations(const Stage& stage) const {
-    const ExprPool& pool = program_.graph.pool;
-    size_t count = 0;
-    for (ExprId id : expr::reachable(pool, expressions_of(stage)))
-      if (!pool.is(id, Op::Axis) && !pool.is(id, Op::Constant) && !pool.is(id, Op::Read)) ++count;
-    return count;
   }
 
   std::string operands(const Stage& stage) const {

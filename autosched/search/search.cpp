@@ -51,15 +51,49 @@ void stage_costs(const Program& program, const ProgramCost& cost, const std::str
   }
 }
 
+// The default schedule with some answers changed, and how that reads.
+struct Wanted {
+  Answers answers;
+  std::string changes;
+};
+
+// `from` with one more answer.
+Wanted changed(const Priced& from, const Offer& offer, size_t option) {
+  Wanted wanted{from.candidate.answers, from.candidate.changes};
+  wanted.answers[offer.subject] = option;
+  wanted.changes += (wanted.changes.empty() ? "" : "; ") +
+                    std::string(name_of(offer.subject.decision)) + " of " + offer.subject.stage +
+                    ": " + offer.options[option] + " instead of " + offer.options[offer.taken];
+  return wanted;
+}
+
+// What `make` gives; nothing for a combination of answers that one of the moves refuses.
+template <class Result, class Make>
+Result unless_refused(Make&& make) {
+  try {
+    return make();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::Schedule) throw;
+    return {};
+  }
+}
+
+Answers not_about_loops(Answers answers) {
+  std::erase_if(answers,
+                [](const auto& answer) { return phase_of(answer.first.decision) == Phase::Loops; });
+  return answers;
+}
+
+void dearest_first(const Prices& prices, std::vector<Offer>& offers) {
+  std::ranges::stable_sort(offers, std::ranges::greater{}, [&](const Offer& offer) {
+    const auto found = prices.stages.find(offer.subject.stage);
+    return found == prices.stages.end() ? 0.0 : found->second;
+  });
+}
+
 class Search {
  public:
   Search(const Graph& graph, const Target& target) : graph_(graph), target_(target) {}
-
-  /// The default schedule with some answers changed, and how that reads.
-  struct Wanted {
-    Answers answers;
-    std::string changes;
-  };
 
   /// The default schedule.
   const Priced& start() {
@@ -69,16 +103,6 @@ class Search {
     const size_t moves = std::hash<std::string>()(made.moves_json);
     const auto price = prices_.try_emplace(moves, prices_of(made, moves)).first;
     return made_[Answers{}].emplace(Priced{{{}, "", price->second.microseconds}, {}, moves});
-  }
-
-  /// `from` with one more answer.
-  static Wanted changed(const Priced& from, const Offer& offer, size_t option) {
-    Wanted wanted{from.candidate.answers, from.candidate.changes};
-    wanted.answers[offer.subject] = option;
-    wanted.changes += (wanted.changes.empty() ? "" : "; ") +
-                      std::string(name_of(offer.subject.decision)) + " of " + offer.subject.stage +
-                      ": " + offer.options[option] + " instead of " + offer.options[offer.taken];
-    return wanted;
   }
 
   /// Null when a move refuses the answers. The pointer stays valid.
@@ -137,24 +161,6 @@ class Search {
     Prices prices;
   };
   using Memory = std::shared_ptr<TileMemory>;
-
-  // What `make` gives; nothing for a combination of answers that one of the moves refuses.
-  template <class Result, class Make>
-  static Result unless_refused(Make&& make) {
-    try {
-      return make();
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::Schedule) throw;
-      return {};
-    }
-  }
-
-  static Answers not_about_loops(Answers answers) {
-    std::erase_if(answers, [](const auto& answer) {
-      return phase_of(answer.first.decision) == Phase::Loops;
-    });
-    return answers;
-  }
 
   // How many threads so many programs take. Each has a memory of tiles, which starts with what the
   // first one has found so far.
@@ -232,13 +238,6 @@ class Search {
     return prices;
   }
 
-  static void dearest_first(const Prices& prices, std::vector<Offer>& offers) {
-    std::ranges::stable_sort(offers, std::ranges::greater{}, [&](const Offer& offer) {
-      const auto found = prices.stages.find(offer.subject.stage);
-      return found == prices.stages.end() ? 0.0 : found->second;
-    });
-  }
-
   const Graph& graph_;
   const Target& target_;
   std::map<Answers, std::optional<Priced>> made_;     // none: refused
@@ -282,7 +281,7 @@ std::vector<Candidate> found_by(Search& search, const SearchOptions& options) {
   for (size_t level = 0; level < options.levels && !beam.empty(); ++level) {
     // Every level has its share of the budget, or wide graphs would never combine two answers.
     const size_t limit = options.programs * (level + 1) / options.levels;
-    std::vector<Search::Wanted> wanted;
+    std::vector<Wanted> wanted;
     std::set<Answers> more;  // of these, what has not been made
     // Every decision's second option before any third one.
     for (size_t option = 0; option < kMostOptions; ++option)
@@ -291,12 +290,12 @@ std::vector<Candidate> found_by(Search& search, const SearchOptions& options) {
           if (option >= offer.options.size() || option == offer.taken) continue;
           if (std::ranges::count(options.fixed, offer.subject.decision) > 0) continue;
           if (search.made() + more.size() >= limit) continue;
-          wanted.push_back(Search::changed(from, offer, option));
+          wanted.push_back(changed(from, offer, option));
           if (!search.is_made(wanted.back().answers)) more.insert(wanted.back().answers);
         }
     search.price_all(wanted);
     std::vector<Priced> next;
-    for (const Search::Wanted& one : wanted)
+    for (const Wanted& one : wanted)
       if (const Priced* made = search.price(one); made && search.is_new(*made))
         next.push_back(*made);
     std::ranges::stable_sort(next, cheaper);
@@ -349,7 +348,7 @@ std::vector<Candidate> random_candidates(const Graph& graph, const Target& targe
       if (made->offers.empty()) return candidates_of(std::move(all));
       const Offer& offer = made->offers[below(made->offers.size())];
       const size_t option = below(offer.options.size());
-      if (option != offer.taken) made = search.price(Search::changed(*made, offer, option));
+      if (option != offer.taken) made = search.price(changed(*made, offer, option));
     }
     if (made && search.is_new(*made)) all.push_back(*made);
   }

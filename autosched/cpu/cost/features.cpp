@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <span>
 #include <unordered_map>
 
 #include "autosched/analysis/exact_counts.hpp"
@@ -32,6 +33,20 @@ double share_of_box(const Stage& stage, std::optional<size_t> vector_axis) {
   return points ? static_cast<double>(*points) / box_points(domain) : 1;
 }
 
+bool reduces(const Stage& stage, size_t axis) {
+  return stage.kind != StageKind::Scatter && axis >= stage.domain.output_rank;
+}
+
+// Whether partial results go through memory: a serial reduction loop above an output loop.
+bool accumulates_in_memory(const Stage& stage, const Nest& nest) {
+  bool reduced = false;
+  for (const Loop& loop : std::span(nest.loops).first(tile_begin(nest))) {
+    if (!reduces(stage, loop.axis) && reduced) return true;
+    reduced = reduced || reduces(stage, loop.axis);
+  }
+  return false;
+}
+
 class NestCounter {
  public:
   NestCounter(const Program& program, const PlacedNest& placed)
@@ -54,6 +69,7 @@ class NestCounter {
     count_.points = scale_;
     for (int64_t span : nest_.spans)
       count_.points *= static_cast<double>(std::max<int64_t>(span, 1));
+    count_.in_memory = accumulates_in_memory(stage_, nest_);
     count_operations();
     count_accesses();
     count_reduction();
@@ -61,7 +77,6 @@ class NestCounter {
     for (size_t d = 1; d <= tile_; ++d) count_.loop_steps += scale_ * iterations(nest_, d);
     count_.accumulates =
         stage_.kind == StageKind::Scatter || nest_.spans.size() > stage_.domain.output_rank;
-    count_.in_memory = in_memory();
     count_.attached = placed_.host != SIZE_MAX;
     count_.tile = tile_features_of(program_, placed_, accesses_);
     return count_;
@@ -143,7 +158,7 @@ class NestCounter {
       outputs[a] = stage_.kind == StageKind::Scatter;
     const double count = static_cast<double>(stage_.results.size()) * executions(outputs);
     count_.stores += count;
-    if (in_memory() || stage_.kind == StageKind::Scatter) count_.loads += count;
+    if (count_.in_memory || stage_.kind == StageKind::Scatter) count_.loads += count;
     const double apart =
         stage_.kind == StageKind::Scatter ? scatter_apart() : lanes_apart(placed_.walks.back());
     count_.apart += 2 * count * apart;
@@ -160,16 +175,6 @@ class NestCounter {
     for (size_t a = 0; a < instances.size(); ++a)
       if (access.depends_on(a)) all *= static_cast<double>(instances[a]);
     return distinct_reads(access, instances, stage_.domain.output_rank, lanes_axis()) / all;
-  }
-
-  // Whether partial results go through memory: a serial reduction loop above an output loop.
-  bool in_memory() const {
-    bool reduced = false;
-    for (size_t l = 0; l < tile_; ++l) {
-      if (!reduces(nest_.loops[l].axis) && reduced) return true;
-      reduced = reduced || reduces(nest_.loops[l].axis);
-    }
-    return false;
   }
 
   void widen(TensorId id) {
@@ -198,21 +203,17 @@ class NestCounter {
                : 2 * static_cast<double>(nest_.loops[*vector_].trips);
   }
 
-  bool reduces(size_t axis) const {
-    return stage_.kind != StageKind::Scatter && axis >= stage_.domain.output_rank;
-  }
-
   void count_reduction() {
     const bool runs_on = stage_.running.has_value();
     if (stage_.combiner.kind == CombinerKind::None && !runs_on) return;
-    bool reduction_lanes = lanes_axis() && reduces(*lanes_axis());
+    bool reduction_lanes = lanes_axis() && reduces(stage_, *lanes_axis());
     double instances = 1;  // through one accumulator
     double accumulators = 1;
     for (size_t l = tile_; l < nest_.loops.size(); ++l) {
       const Loop& loop = nest_.loops[l];
       if (loop.kind == LoopKind::Vector) continue;
-      const bool chained =
-          runs_on ? loop.axis == stage_.running->axis : reduces(loop.axis) && !reduction_lanes;
+      const bool chained = runs_on ? loop.axis == stage_.running->axis
+                                   : reduces(stage_, loop.axis) && !reduction_lanes;
       (chained ? instances : accumulators) *= static_cast<double>(loop.trips);
     }
     count_.waits = instances * count_.steps;
@@ -247,7 +248,7 @@ class NestCounter {
         bool masked = false, reduced = false;
         for (size_t a = 0; a < axes.size(); ++a) {
           masked = masked || (axes[a] && in_tile[a]);
-          reduced = reduced || (axes[a] && reduces(a));
+          reduced = reduced || (axes[a] && reduces(stage_, a));
         }
         if (masked) count_.masks += (reduced ? 3 * asking : 1) * executions(axes);
       }

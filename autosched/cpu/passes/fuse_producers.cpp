@@ -20,12 +20,17 @@ bool is_row(const Region& region) {
   return std::ranges::count_if(region.spans, [](int64_t span) { return span > 1; }) <= 1;
 }
 
+int64_t points(const std::vector<int64_t>& spans) {
+  int64_t count = 1;
+  for (int64_t span : spans) count *= std::max<int64_t>(span, 1);
+  return count;
+}
+
 int64_t local_bytes(const Program& program, size_t stage, const Region& region) {
-  int64_t points = 1;
-  for (int64_t span : region.spans) points *= std::max<int64_t>(span, 1);
+  const int64_t count = points(region.spans);
   int64_t bytes = 0;
   for (TensorId id : program.graph.stages[stage].results)
-    bytes += points * static_cast<int64_t>(size_of(program.graph.info(id).dtype));
+    bytes += count * static_cast<int64_t>(size_of(program.graph.info(id).dtype));
   return bytes;
 }
 
@@ -36,6 +41,13 @@ int64_t local_bytes(const Program& program, const Nest& host) {
         Scope::Local)
       bytes += local_bytes(program, attached.nest.stage, placed_region(program, attached.nest));
   return bytes;
+}
+
+// Whether an axis of the results does not move the access.
+bool is_shared(const Stage& stage, const MemoryAccess& access) {
+  for (size_t a = 0; a < stage.domain.output_rank; ++a)
+    if (stage.domain.extents[a] > 1 && !access.depends_on(a)) return true;
+  return false;
 }
 
 class RowGrouper {
@@ -191,12 +203,6 @@ class RowGrouper {
            points(row) >= thresholds().filled_row;
   }
 
-  static int64_t points(const std::vector<int64_t>& spans) {
-    int64_t count = 1;
-    for (int64_t span : spans) count *= std::max<int64_t>(span, 1);
-    return count;
-  }
-
   // Reductions of short rows wait for each other: several rows at once do not.
   void put_side_by_side(size_t host) {
     const Nest& nest = nest_at(program_, *find_nest(program_, host));
@@ -261,13 +267,6 @@ class RowGrouper {
              return reuse >= thresholds().contraction_reuse ||
                     (reuse >= thresholds().shared_contraction_reuse && is_shared(stage, access));
            });
-  }
-
-  // Whether an axis of the results does not move the access.
-  static bool is_shared(const Stage& stage, const MemoryAccess& access) {
-    for (size_t a = 0; a < stage.domain.output_rank; ++a)
-      if (stage.domain.extents[a] > 1 && !access.depends_on(a)) return true;
-    return false;
   }
 
   // A row must not take so long that the cores wait for the last one.

@@ -60,6 +60,134 @@ std::vector<ExprId> joined(const std::vector<ExprId>& a, const std::vector<ExprI
   return both;
 }
 
+double results_per_row(const Stage& stage) {
+  auto results = static_cast<double>(stage.results.size());
+  for (size_t a = 1; a < stage.domain.output_rank; ++a)
+    results *= static_cast<double>(stage.domain.extents[a]);
+  return results;
+}
+
+double terms_per_pair(const Stage& stage) {
+  const std::vector<int64_t>& extents = stage.domain.extents;
+  double terms = 1;
+  for (size_t a = stage.domain.output_rank; a < extents.size(); ++a)
+    terms *= static_cast<double>(extents[a]);
+  return terms / static_cast<double>(extents[reduced_axis(stage)]);
+}
+
+// Reads of tensors of pairs with the rows contiguous, less those with the columns so.
+int reads_across(const Graph& graph, const Group& group) {
+  int across = 0;
+  for (ExprId id : reachable(graph.pool, group.values)) {
+    if (!graph.pool.is(id, Op::Read)) continue;
+    const std::span<const ExprId> index = graph.pool.read_index(id);
+    if (index.size() != 2 || !graph.pool.is(index[0], Op::Axis) ||
+        !graph.pool.is(index[1], Op::Axis) || index[0] == index[1])
+      continue;
+    across += graph.pool.axis_number(index[1]) == 0 ? 1 : -1;
+  }
+  return across;
+}
+
+// Partial results of a block, when blocks are of columns or (`rows`) of rows.
+double partial_results(const Group& group, bool rows) {
+  double results = 0;
+  for (const PairReduction& member : group.members)
+    if (member.over_rows == rows)
+      results += member.results * static_cast<double>(rows ? group.columns : group.rows);
+  return results;
+}
+
+double saved_by(const Graph& graph, const std::vector<ExprId>& a, const std::vector<ExprId>& b) {
+  WorkMeter meter(graph.pool);
+  return meter(a).cost + meter(b).cost - meter(joined(a, b)).cost;
+}
+
+// Whether all that the values are made of is there before a stage.
+bool reads_before(const Graph& graph, const std::vector<ExprId>& values, size_t first) {
+  const std::vector<size_t> producers = defining_stages(graph);
+  return std::ranges::all_of(reachable(graph.pool, values), [&](ExprId id) {
+    if (!graph.pool.is(id, Op::Read)) return true;
+    const size_t producer = producers[graph.pool.read_tensor(id).value];
+    return producer == SIZE_MAX || producer < first;
+  });
+}
+
+// Whether one of them reads what another gives.
+bool waits(const Program& program, const std::vector<size_t>& stages) {
+  for (size_t s : stages)
+    for (TensorId id : program.graph.stages[s].results)
+      for (size_t reader : program.readers[id.value])
+        if (std::ranges::find(stages, reader) != stages.end()) return true;
+  return false;
+}
+
+// What a stage does for each pair besides computing values of it, its other axes being copies.
+double operations_of_sums(const ExprPool& pool, const Stage& stage,
+                          const std::vector<size_t>& axes) {
+  std::map<ExprId, bool> copied;  // whether it depends on other axes
+  auto cost = static_cast<double>(stage.bodies.size());
+  for (ExprId id : reachable(pool, stage.bodies)) {
+    bool& here = copied[id];
+    here = pool.is(id, Op::Axis) && std::ranges::find(axes, pool.axis_number(id)) == axes.end();
+    for (ExprId operand : pool.operands(id)) here |= copied.at(operand);
+    if (here && is_float(pool.dtype(id)) && !pool.is(id, Op::Read))
+      cost += operation_cost(pool, id);
+  }
+  return cost * results_per_row(stage) / static_cast<double>(stage.bodies.size()) *
+         terms_per_pair(stage);
+}
+
+// Whether every read of it is at the point itself.
+bool reads_upright(const Graph& graph, TensorId id, const Stage& reader) {
+  return std::ranges::all_of(reads_of(graph, reader), [&](ExprId read) {
+    const ExprPool& pool = graph.pool;
+    return pool.read_tensor(read) != id ||
+           (!pool.read_predicate(read).valid() && is_identity(pool, pool.read_index(read)));
+  });
+}
+
+// Sums for every pair that only the stage of all values reads: a task makes its rows of them.
+std::vector<TensorId> operands_of_pairs(const Program& program, TensorId pairs) {
+  const Graph& graph = program.graph;
+  const std::vector<size_t> producers = defining_stages(graph);
+  const Stage& reader = graph.stages[producers[pairs.value]];
+  std::vector<TensorId> found;
+  for (ExprId read : reads_of(graph, reader)) {
+    const TensorId id = graph.pool.read_tensor(read);
+    if (producers[id.value] == SIZE_MAX || std::ranges::find(found, id) != found.end()) continue;
+    const Stage& producer = graph.stages[producers[id.value]];
+    if (producer.kind == StageKind::Compute && !producer.running && producer.domain.is_box() &&
+        producer.results.size() == 1 && producer.combiner.kind != CombinerKind::None &&
+        graph.info(id).shape == reader.domain.extents &&
+        std::ranges::find(graph.outputs, id) == graph.outputs.end() &&
+        program.readers[id.value].size() == 1 && reads_upright(graph, id, reader))
+      found.push_back(id);
+  }
+  return found;
+}
+
+// The dimension of a tensor that the lanes walk in all reads of it that depend on them, if it is
+// not the last one.
+std::optional<size_t> strided_dimension(const Graph& graph, const Accesses& accesses,
+                                        TensorId tensor, size_t lanes_axis) {
+  const ExprPool& pool = graph.pool;
+  std::optional<size_t> found;
+  for (const MemoryAccess& access : accesses.reads) {
+    if (access.tensor != tensor) continue;
+    if (access.guarded) return std::nullopt;
+    if (!access.depends_on(lanes_axis)) continue;
+    const std::span<const ExprId> index = pool.read_index(access.read);
+    std::optional<size_t> here;
+    for (size_t d = 0; d < index.size(); ++d)
+      if (pool.is(index[d], Op::Axis) && pool.axis_number(index[d]) == lanes_axis) here = d;
+    if (!here || access.irregular[lanes_axis] || (found && found != here)) return std::nullopt;
+    found = here;
+  }
+  if (!found || *found + 1 == graph.info(tensor).shape.size()) return std::nullopt;
+  return found;
+}
+
 class PairSharer {
  public:
   PairSharer(Program program, const Target& target, ReductionPlans& plans, Choices& choices)
@@ -84,7 +212,7 @@ class PairSharer {
     const size_t reduced = reduced_axis(stage);
     if (std::min(domain.extents.front(), domain.extents[reduced]) < thresholds().pair_points)
       return false;
-    if (results_of(stage) * terms_of(stage) > thresholds().short_sum) return false;
+    if (results_per_row(stage) * terms_per_pair(stage) > thresholds().short_sum) return false;
     for (TensorId id : stage.results) {
       const DType dtype = program_.graph.info(id).dtype;
       if (!is_float(dtype) || accumulator_of(dtype) != dtype) return false;
@@ -92,22 +220,6 @@ class PairSharer {
     const size_t axes[] = {0, reduced};
     return WorkMeter(program_.graph.pool)(hoistable(program_.graph, stage, axes)).cost >=
            thresholds().near_store_cost;
-  }
-
-  static double results_of(const Stage& stage) {
-    auto results = static_cast<double>(stage.results.size());
-    for (size_t a = 1; a < stage.domain.output_rank; ++a)
-      results *= static_cast<double>(stage.domain.extents[a]);
-    return results;
-  }
-
-  // Of a sum, for each pair.
-  static double terms_of(const Stage& stage) {
-    const std::vector<int64_t>& extents = stage.domain.extents;
-    double terms = 1;
-    for (size_t a = stage.domain.output_rank; a < extents.size(); ++a)
-      terms *= static_cast<double>(extents[a]);
-    return terms / static_cast<double>(extents[reduced_axis(stage)]);
   }
 
   std::optional<Group> next_group() {
@@ -138,7 +250,7 @@ class PairSharer {
       if (s < first) continue;
       for (const bool over_rows : {false, true}) {
         if (s == first && over_rows) continue;
-        PairReduction member{s, over_rows, results_of(stage(s)), {}};
+        PairReduction member{s, over_rows, results_per_row(stage(s)), {}};
         const std::vector<size_t> axes = pair_axes(scratch, member);
         if (stage(s).domain.extents[axes[0]] != group.rows ||
             stage(s).domain.extents[axes[1]] != group.columns)
@@ -150,7 +262,7 @@ class PairSharer {
         if (s != first && !reads_before(scratch, member.values, first)) continue;
         std::vector<size_t> stages{s};
         for (const PairReduction& m : group.members) stages.push_back(m.stage);
-        if (waits(stages) || !can_gather(program_, stages)) continue;
+        if (waits(program_, stages) || !can_gather(program_, stages)) continue;
         group.values = joined(group.values, member.values);
         group.members.push_back(std::move(member));
         break;
@@ -164,29 +276,6 @@ class PairSharer {
     return group;
   }
 
-  // Reads of tensors of pairs with the rows contiguous, less those with the columns so.
-  static int reads_across(const Graph& graph, const Group& group) {
-    int across = 0;
-    for (ExprId id : reachable(graph.pool, group.values)) {
-      if (!graph.pool.is(id, Op::Read)) continue;
-      const std::span<const ExprId> index = graph.pool.read_index(id);
-      if (index.size() != 2 || !graph.pool.is(index[0], Op::Axis) ||
-          !graph.pool.is(index[1], Op::Axis) || index[0] == index[1])
-        continue;
-      across += graph.pool.axis_number(index[1]) == 0 ? 1 : -1;
-    }
-    return across;
-  }
-
-  // Partial results of a block, when blocks are of columns or (`rows`) of rows.
-  static double partial_results(const Group& group, bool rows) {
-    double results = 0;
-    for (const PairReduction& member : group.members)
-      if (member.over_rows == rows)
-        results += member.results * static_cast<double>(rows ? group.columns : group.rows);
-    return results;
-  }
-
   void transpose(Graph& scratch, Group& group) const {
     std::swap(group.rows, group.columns);
     group.values.clear();
@@ -195,31 +284,6 @@ class PairSharer {
       member.values = hoisted_values(scratch, stage(member.stage), pair_axes(scratch, member));
       group.values = joined(group.values, member.values);
     }
-  }
-
-  static double saved_by(const Graph& graph, const std::vector<ExprId>& a,
-                         const std::vector<ExprId>& b) {
-    WorkMeter meter(graph.pool);
-    return meter(a).cost + meter(b).cost - meter(joined(a, b)).cost;
-  }
-
-  // Whether all that the values are made of is there before a stage.
-  bool reads_before(const Graph& graph, const std::vector<ExprId>& values, size_t first) const {
-    const std::vector<size_t> producers = defining_stages(program_.graph);
-    return std::ranges::all_of(reachable(graph.pool, values), [&](ExprId id) {
-      if (!graph.pool.is(id, Op::Read)) return true;
-      const size_t producer = producers[graph.pool.read_tensor(id).value];
-      return producer == SIZE_MAX || producer < first;
-    });
-  }
-
-  // Whether one of them reads what another gives.
-  bool waits(const std::vector<size_t>& stages) const {
-    for (size_t s : stages)
-      for (TensorId id : stage(s).results)
-        for (size_t reader : program_.readers[id.value])
-          if (std::ranges::find(stages, reader) != stages.end()) return true;
-    return false;
   }
 
   // Rows of a block: as many as stay in the second-level cache, but not so few that partial sums
@@ -234,21 +298,6 @@ class PairSharer {
     while (rows > thresholds().chains && ceil_div(group.rows, ceil_div(group.rows, rows)) != rows)
       rows -= thresholds().chains;
     return rows;
-  }
-
-  // What a stage does for each pair besides computing values of it, its other axes being copies.
-  double operations_of_sums(const Stage& stage, const std::vector<size_t>& axes) const {
-    const ExprPool& pool = program_.graph.pool;
-    std::map<ExprId, bool> copied;  // whether it depends on other axes
-    auto cost = static_cast<double>(stage.bodies.size());
-    for (ExprId id : reachable(pool, stage.bodies)) {
-      bool& here = copied[id];
-      here = pool.is(id, Op::Axis) && std::ranges::find(axes, pool.axis_number(id)) == axes.end();
-      for (ExprId operand : pool.operands(id)) here |= copied.at(operand);
-      if (here && is_float(pool.dtype(id)) && !pool.is(id, Op::Read))
-        cost += operation_cost(pool, id);
-    }
-    return cost * results_of(stage) / static_cast<double>(stage.bodies.size()) * terms_of(stage);
   }
 
   // Evaluations saved against what storing and loading them takes, and partial results through the
@@ -266,7 +315,8 @@ class PairSharer {
       saved += meter(member.values).cost -
                target_.core.l2_transfer_cost * static_cast<double>(member.values.size());
       if (member.over_rows) partial += member.results;
-      sums += operations_of_sums(stage(member.stage), pair_axes(graph, member));
+      sums +=
+          operations_of_sums(program_.graph.pool, stage(member.stage), pair_axes(graph, member));
     }
     saved -= 2 * partial * bytes / static_cast<double>(group.block) / target_.l3_bytes_per_cycle /
              target_.core.port_cycles;
@@ -289,7 +339,7 @@ class PairSharer {
     }
     program_ = materialize_common(std::move(program_), readers);
     const TensorId pairs = stage(group.members.front().stage).results.front();
-    for (TensorId operand : operands_of_pairs(pairs)) {
+    for (TensorId operand : operands_of_pairs(program_, pairs)) {
       names.push_back(operand);
       plan(operand, 1, rows);
     }
@@ -309,34 +359,6 @@ class PairSharer {
     std::vector<size_t> chain;
     for (TensorId name : names) chain.push_back(stage_of(name));
     program_ = make_adjacent(std::move(program_), chain);
-  }
-
-  // Sums for every pair that only the stage of all values reads: a task makes its rows of them.
-  std::vector<TensorId> operands_of_pairs(TensorId pairs) const {
-    const Graph& graph = program_.graph;
-    const size_t reader = stage_of(pairs);
-    const std::vector<size_t> producers = defining_stages(graph);
-    std::vector<TensorId> found;
-    for (ExprId read : reads_of(graph, stage(reader))) {
-      const TensorId id = graph.pool.read_tensor(read);
-      if (producers[id.value] == SIZE_MAX || std::ranges::find(found, id) != found.end()) continue;
-      const Stage& producer = stage(producers[id.value]);
-      if (producer.kind == StageKind::Compute && !producer.running && producer.domain.is_box() &&
-          producer.results.size() == 1 && producer.combiner.kind != CombinerKind::None &&
-          graph.info(id).shape == stage(reader).domain.extents &&
-          std::ranges::find(graph.outputs, id) == graph.outputs.end() &&
-          program_.readers[id.value].size() == 1 && reads_upright(id, reader))
-        found.push_back(id);
-    }
-    return found;
-  }
-
-  bool reads_upright(TensorId id, size_t reader) const {
-    return std::ranges::all_of(reads_of(program_.graph, stage(reader)), [&](ExprId read) {
-      const ExprPool& pool = program_.graph.pool;
-      return pool.read_tensor(read) != id ||
-             (!pool.read_predicate(read).valid() && is_identity(pool, pool.read_index(read)));
-    });
   }
 
   // Lanes along the columns, all results of a row or column in one tile, and several rows, or
@@ -398,7 +420,8 @@ class PairSharer {
     for (const MemoryAccess& access : accesses.reads) {
       if (std::ranges::find(done, access.tensor) != done.end()) continue;
       done.push_back(access.tensor);
-      const std::optional<size_t> dim = strided_dimension(accesses, access.tensor, lanes_axis);
+      const std::optional<size_t> dim =
+          strided_dimension(program_.graph, accesses, access.tensor, lanes_axis);
       if (!dim ||
           access.elements * thresholds().pair_reuse > box_points(stage(stage_of(name)).domain))
         continue;
@@ -408,27 +431,6 @@ class PairSharer {
       packing.dimensions.push_back({*dim, 1, 0});
       program_ = pack(std::move(program_), stage_of(name), access.tensor, packing);
     }
-  }
-
-  // The dimension of a tensor that the lanes walk in all reads of it that depend on them, if it is
-  // not the last one.
-  std::optional<size_t> strided_dimension(const Accesses& accesses, TensorId tensor,
-                                          size_t lanes_axis) const {
-    const ExprPool& pool = program_.graph.pool;
-    std::optional<size_t> found;
-    for (const MemoryAccess& access : accesses.reads) {
-      if (access.tensor != tensor) continue;
-      if (access.guarded) return std::nullopt;
-      if (!access.depends_on(lanes_axis)) continue;
-      const std::span<const ExprId> index = pool.read_index(access.read);
-      std::optional<size_t> here;
-      for (size_t d = 0; d < index.size(); ++d)
-        if (pool.is(index[d], Op::Axis) && pool.axis_number(index[d]) == lanes_axis) here = d;
-      if (!here || access.irregular[lanes_axis] || (found && found != here)) return std::nullopt;
-      found = here;
-    }
-    if (!found || *found + 1 == program_.graph.info(tensor).shape.size()) return std::nullopt;
-    return found;
   }
 
   Program program_;

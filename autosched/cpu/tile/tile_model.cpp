@@ -6,14 +6,25 @@
 #include <functional>
 #include <numeric>
 
-#include "autosched/analysis/gather_access.hpp"
 #include "autosched/cpu/tile/cache_lines.hpp"
+#include "autosched/cpu/tile/factor_choices.hpp"
 #include "autosched/cpu/tile/loads.hpp"
 #include "autosched/cpu/tile/stores.hpp"
 #include "autosched/machine/thresholds.hpp"
 #include "autosched/program/points.hpp"
 
 namespace adjit::sched {
+
+namespace {
+
+int64_t accumulators(const TileSetting& t, const std::vector<int64_t>& factors) {
+  auto count = static_cast<int64_t>(t.p.stage.bodies.size());
+  for (size_t a = 0; a < factors.size(); ++a)
+    if (a < t.output_rank || (t.in_reduction && a == t.v)) count *= factors[a];
+  return count;
+}
+
+}  // namespace
 
 TileModel::TileModel(const TileProblem& problem, size_t vector_axis)
     : t_(problem, vector_axis),
@@ -39,25 +50,18 @@ bool TileModel::fits(const std::vector<int64_t>& factors) const {
   if (instances == 1) return true;
   const MemoryAccess* shared = windows_.shared_read(factors);
   for (size_t a = t_.output_rank; a < factors.size() && !shared; ++a)
-    if (a != t_.v && factors[a] > 1 && !takes_rows(a, factors[a]) &&
-        !(takes_taps(a) && factors[a] == t_.p.spans[a]))
+    if (a != t_.v && factors[a] > 1 && !takes_rows(t_, a, factors[a]) &&
+        !(takes_taps(t_, a) && factors[a] == t_.p.spans[a]))
       return false;
-  return accumulators(factors) + body_.working_registers() + thresholds().spare_registers <=
+  return accumulators(t_, factors) + body_.working_registers() + thresholds().spare_registers <=
              t_.registers &&
          (body_.arithmetic > thresholds().heavy_body || spilled(factors) == 0) &&
          instances <= (shared ? thresholds().sharing_instances : thresholds().tile_instances) &&
          static_cast<double>(instances) * body_.arithmetic <= 600;
 }
 
-int64_t TileModel::accumulators(const std::vector<int64_t>& factors) const {
-  auto count = static_cast<int64_t>(t_.p.stage.bodies.size());
-  for (size_t a = 0; a < factors.size(); ++a)
-    if (a < t_.output_rank || (t_.in_reduction && a == t_.v)) count *= factors[a];
-  return count;
-}
-
 int64_t TileModel::spilled(const std::vector<int64_t>& factors) const {
-  int64_t live = accumulators(factors) + body_.working_registers();
+  int64_t live = accumulators(t_, factors) + body_.working_registers();
   for (const MemoryAccess& access : t_.p.accesses.reads) live += live_values(access, factors);
   return std::max<int64_t>(0, live - t_.registers);
 }
@@ -176,58 +180,7 @@ double TileModel::code(const std::vector<int64_t>& factors) const {
 }
 
 std::vector<int64_t> TileModel::choices(size_t axis) const {
-  const int64_t extent = t_.p.spans[axis];
-  std::vector<int64_t> found;
-  if (!t_.p.may_tile(axis)) return {1};
-  if (axis == t_.v) {
-    const int64_t vectors = ceil_div(extent, t_.lanes);
-    for (int64_t f : {1, 2, 3, 4, 6, 8})
-      if (f <= vectors && (t_.in_reduction ? f % 3 != 0 : f != 8)) found.push_back(f);
-  } else if (axis < t_.output_rank) {
-    if (is_picked(axis)) return {1};
-    // What is read once streams through: a few accumulators hide the latency; eight fold best.
-    const bool any = !t_.in_reduction || reuses_, folds = t_.p.spans[t_.v] <= 8 * t_.lanes;
-    for (int64_t f : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16})
-      if (f <= extent && (f <= 4 || any || (folds && f == 8))) found.push_back(f);
-  } else {
-    found.push_back(1);
-    if (takes_taps(axis)) found.push_back(extent);
-    if (window_along(t_, axis) && t_.stays_in_order(axis)) {
-      for (int64_t f : {2, 4})
-        if (extent > thresholds().window_taps && f <= extent) found.push_back(f);
-      if (extent > found.back() && extent <= thresholds().window_taps) found.push_back(extent);
-    }
-    for (const MemoryAccess& access : t_.p.accesses.reads)
-      if (const int64_t piece = row_piece(t_.p.graph, access.tensor);
-          piece > found.back() && takes_rows(axis, piece))
-        found.push_back(piece);
-  }
-  return found;
-}
-
-// Taps: their masks are then computed outside the other reduction loops.
-bool TileModel::takes_taps(size_t axis) const {
-  return !t_.in_reduction && t_.p.spans[axis] > 1 && t_.p.spans[axis] <= 4 && t_.is_masked(axis) &&
-         t_.stays_in_order(axis);
-}
-
-// Such rows are loaded in pieces.
-bool TileModel::takes_rows(size_t axis, int64_t factor) const {
-  return !t_.in_reduction && t_.p.spans[axis] % factor == 0 && t_.stays_in_order(axis) &&
-         std::ranges::any_of(t_.p.accesses.reads, [&](const MemoryAccess& access) {
-           return t_.lies_apart(access) && access.strides[axis] == 1 &&
-                  row_piece(t_.p.graph, access.tensor) == factor;
-         });
-}
-
-bool TileModel::is_picked(size_t axis) const {
-  const Domain& domain = t_.p.stage.domain;
-  return std::ranges::any_of(domain.equalities, [&](const Affine& row) {
-    std::vector<bool> axes(domain.rank(), false);
-    domain.mark_axes(row, axes);
-    return axes[axis] && std::find(axes.begin() + static_cast<std::ptrdiff_t>(t_.output_rank),
-                                   axes.end(), true) == axes.end();
-  });
+  return factor_choices(t_, reuses_, axis);
 }
 
 }  // namespace adjit::sched

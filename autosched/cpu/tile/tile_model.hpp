@@ -52,20 +52,10 @@ class TileModel {
   double cycles(const std::vector<int64_t>& factors) const;
   double total(const std::vector<int64_t>& factors) const;
 
+  // Factors to try along an axis.
   std::vector<int64_t> choices(size_t axis) const;
 
  private:
-  int64_t accumulators(const std::vector<int64_t>& factors) const;
-
-  // Whether an equality of output axes alone picks some points of the axis: loops skip all others,
-  // a tile would compute them.
-  bool is_picked(size_t axis) const;
-
-  // Whether instances along a reduction axis are of use by themselves, beside those that share
-  // reads.
-  bool takes_taps(size_t axis) const;
-  bool takes_rows(size_t axis, int64_t factor) const;
-
   struct FactorsHash {
     size_t operator()(const std::vector<int64_t>& factors) const {
       size_t hash = 0;

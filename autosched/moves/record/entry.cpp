@@ -16,6 +16,13 @@ std::string names_of(const Graph& graph) {
   return graph.stages.size() > kMost ? text + ", ..." : text;
 }
 
+[[noreturn]] void refuse_stage(const MoveArgument& argument, const std::string& stage,
+                               const Graph& graph) {
+  const std::string quoted = shown(Json(stage));
+  argument.refuse("there is no stage '" + quoted.substr(1, quoted.size() - 2) + "'; there are " +
+                  names_of(graph));
+}
+
 }  // namespace
 
 std::string shown(const Json& json) {
@@ -27,7 +34,7 @@ std::string shown(const Json& json) {
 MoveEntry::MoveEntry(const Json& json, const Program& program) : json_(json), program_(program) {
   if (!json.is_object()) throw Error(ErrorCode::Schedule, "a move must be an object");
   kind_ = "a move";
-  kind_ = text("move", member("move"));
+  kind_ = (*this)["move"].text();
 }
 
 std::string MoveEntry::subject() const {
@@ -53,18 +60,56 @@ void MoveEntry::allow_only(std::span<const MoveMember> members) const {
   }
 }
 
-const Json& MoveEntry::member(const char* name) const {
-  const auto found = json_.find(name);
-  if (found == json_.end()) throw Error(ErrorCode::Schedule, subject() + " lacks \"" + name + "\"");
-  return *found;
+MoveArgument MoveEntry::operator[](const char* member) const {
+  const auto found = json_.find(member);
+  if (found == json_.end())
+    throw Error(ErrorCode::Schedule, subject() + " lacks \"" + member + "\"");
+  return {*this, member, *found};
 }
 
-void MoveEntry::refuse(const char* name, const std::string& reason) const {
+size_t MoveEntry::axis(const char* member, size_t stage) const {
+  return (*this)[member].position(program_.graph.stages[stage].domain.rank());
+}
+
+size_t MoveEntry::stage(const char* member) const {
+  const MoveArgument argument = (*this)[member];
+  const std::string& wanted = argument.text();
+  const std::vector<Stage>& stages = program_.graph.stages;
+  for (size_t s = 0; s < stages.size(); ++s)
+    if (stage_name(program_.graph, stages[s]) == wanted) return s;
+  refuse_stage(argument, wanted, program_.graph);
+}
+
+std::vector<size_t> MoveEntry::stages(const char* member) const {
+  // Long lists occur (every inlined stage): one map instead of a search for each.
+  std::unordered_map<std::string, size_t> numbers;
+  const Graph& graph = program_.graph;
+  for (size_t s = 0; s < graph.stages.size(); ++s)
+    numbers.emplace(stage_name(graph, graph.stages[s]), s);
+  std::vector<size_t> found;
+  const MoveArgument argument = (*this)[member];
+  for (const std::string& name : argument.texts()) {
+    const auto at = numbers.find(name);
+    if (at == numbers.end()) refuse_stage(argument, name, graph);
+    found.push_back(at->second);
+  }
+  return found;
+}
+
+TensorId MoveEntry::tensor(const char* member) const {
+  const MoveArgument argument = (*this)[member];
+  const std::vector<TensorInfo>& tensors = program_.graph.tensors;
+  for (uint32_t t = 0; t < tensors.size(); ++t)
+    if (tensors[t].name == argument.text()) return TensorId{t};
+  argument.refuse("there is no such tensor");
+}
+
+void MoveArgument::refuse(const std::string& reason) const {
   throw Error(ErrorCode::Schedule,
-              subject() + ": \"" + name + "\" is " + shown(member(name)) + "; " + reason);
+              entry_.subject() + ": \"" + name_ + "\" is " + shown(json_) + "; " + reason);
 }
 
-int64_t MoveEntry::checked(const char* name, const Json& value, Interval range) const {
+int64_t MoveArgument::number_of(const Json& value, Interval range) const {
   const bool large = value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX;
   if (value.is_number_integer() && !large)
     if (const auto number = value.get<int64_t>(); number >= range.lo && number <= range.hi)
@@ -77,94 +122,49 @@ int64_t MoveEntry::checked(const char* name, const Json& value, Interval range) 
   } else {
     wanted += " from " + std::to_string(range.lo) + " to " + std::to_string(range.hi);
   }
-  const bool inside = &value != &member(name);
-  refuse(name, (inside ? shown(value) + " must be " : "it must be ") + wanted);
+  refuse((&value != &json_ ? shown(value) + " must be " : "it must be ") + wanted);
 }
 
-const Json& MoveEntry::list(const char* name, const Json& value) const {
+std::vector<int64_t> MoveArgument::numbers_of(const Json& value, Interval range) const {
+  std::vector<int64_t> found;
+  for (const Json& number : list_of(value)) found.push_back(number_of(number, range));
+  return found;
+}
+
+const Json& MoveArgument::list_of(const Json& value) const {
   if (value.is_array()) return value;
-  refuse(name, &value == &member(name) ? "it must be a list" : shown(value) + " must be a list");
+  refuse((&value == &json_ ? "it" : shown(value)) + " must be a list");
 }
 
-const std::string& MoveEntry::text(const char* name, const Json& value) const {
-  if (!value.is_string())
-    refuse(name, (&value == &member(name) ? "it" : shown(value)) + " must be a name");
+const std::string& MoveArgument::text_of(const Json& value) const {
+  if (!value.is_string()) refuse((&value == &json_ ? "it" : shown(value)) + " must be a name");
   return value.get_ref<const std::string&>();
 }
 
-int64_t MoveEntry::number(const char* name, Interval range) const {
-  return checked(name, member(name), range);
-}
-
-std::vector<int64_t> MoveEntry::numbers(const char* name, Interval range) const {
-  std::vector<int64_t> found;
-  for (const Json& value : list(name, member(name))) found.push_back(checked(name, value, range));
-  return found;
-}
-
-std::vector<std::vector<int64_t>> MoveEntry::lists(const char* name, Interval range) const {
+std::vector<std::vector<int64_t>> MoveArgument::lists(Interval range) const {
   std::vector<std::vector<int64_t>> found;
-  for (const Json& inner : list(name, member(name))) {
-    found.emplace_back();
-    for (const Json& value : list(name, inner)) found.back().push_back(checked(name, value, range));
-  }
+  for (const Json& inner : list_of(json_)) found.push_back(numbers_of(inner, range));
   return found;
 }
 
-size_t MoveEntry::position(const char* name, size_t end) const {
-  return static_cast<size_t>(number(name, {0, static_cast<int64_t>(end) - 1}));
+size_t MoveArgument::position(size_t end) const {
+  return static_cast<size_t>(number({0, static_cast<int64_t>(end) - 1}));
 }
 
-std::vector<size_t> MoveEntry::positions(const char* name, size_t end) const {
-  const std::vector<int64_t> found = numbers(name, {0, static_cast<int64_t>(end) - 1});
+std::vector<size_t> MoveArgument::positions(size_t end) const {
+  const std::vector<int64_t> found = numbers({0, static_cast<int64_t>(end) - 1});
   return {found.begin(), found.end()};
 }
 
-size_t MoveEntry::axis(const char* name, size_t stage) const {
-  return position(name, program_.graph.stages[stage].domain.rank());
+bool MoveArgument::flag() const {
+  if (!json_.is_boolean()) refuse("it must be true or false");
+  return json_.get<bool>();
 }
 
-bool MoveEntry::flag(const char* name) const {
-  const Json& value = member(name);
-  if (!value.is_boolean()) refuse(name, "it must be true or false");
-  return value.get<bool>();
-}
-
-size_t MoveEntry::stage(const char* name) const {
-  const std::string& wanted = text(name, member(name));
-  const std::vector<Stage>& stages = program_.graph.stages;
-  for (size_t s = 0; s < stages.size(); ++s)
-    if (stage_name(program_.graph, stages[s]) == wanted) return s;
-  refuse_stage(name, wanted);
-}
-
-std::vector<size_t> MoveEntry::stages(const char* name) const {
-  // Long lists occur (every inlined stage): one map instead of a search for each.
-  std::unordered_map<std::string, size_t> numbers;
-  const Graph& graph = program_.graph;
-  for (size_t s = 0; s < graph.stages.size(); ++s)
-    numbers.emplace(stage_name(graph, graph.stages[s]), s);
-  std::vector<size_t> found;
-  for (const Json& one : list(name, member(name))) {
-    const auto at = numbers.find(text(name, one));
-    if (at == numbers.end()) refuse_stage(name, one.get_ref<const std::string&>());
-    found.push_back(at->second);
-  }
+std::vector<std::string> MoveArgument::texts() const {
+  std::vector<std::string> found;
+  for (const Json& value : list_of(json_)) found.push_back(text_of(value));
   return found;
-}
-
-TensorId MoveEntry::tensor(const char* name) const {
-  const std::string& wanted = text(name, member(name));
-  const std::vector<TensorInfo>& tensors = program_.graph.tensors;
-  for (uint32_t t = 0; t < tensors.size(); ++t)
-    if (tensors[t].name == wanted) return TensorId{t};
-  refuse(name, "there is no such tensor");
-}
-
-void MoveEntry::refuse_stage(const char* name, const std::string& stage) const {
-  const std::string quoted = shown(Json(stage));
-  refuse(name, "there is no stage '" + quoted.substr(1, quoted.size() - 2) + "'; there are " +
-                   names_of(program_.graph));
 }
 
 }  // namespace adjit::sched

@@ -23,8 +23,10 @@ struct MoveMember {
   std::string_view value;  // for people
 };
 
-/// What a member lacks raises ErrorCode::Schedule naming the move's kind, its stage, the member and
-/// its value: `tile of 'C': "axis" is -1; it must be 0 to 2`.
+class MoveArgument;
+
+/// A move of a program. What is wrong with it raises ErrorCode::Schedule naming the move's kind,
+/// its stage, the member and its value: `tile of 'C': "axis" is -1; it must be 0 to 2`.
 class MoveEntry {
  public:
   /// Refuses what is no object with a move's name. Both must outlive the entry.
@@ -37,33 +39,50 @@ class MoveEntry {
   void allow_only(std::span<const MoveMember> members) const;
   bool has(const char* member) const { return json_.contains(member); }
   /// Refuses a move without it.
-  const Json& member(const char* name) const;
-  [[noreturn]] void refuse(const char* name, const std::string& reason) const;
+  MoveArgument operator[](const char* member) const;
 
-  int64_t number(const char* name, Interval range) const;
-  std::vector<int64_t> numbers(const char* name, Interval range) const;
-  std::vector<std::vector<int64_t>> lists(const char* name, Interval range) const;
-  /// Numbers from 0 on, below `end`.
-  size_t position(const char* name, size_t end) const;
-  std::vector<size_t> positions(const char* name, size_t end) const;
   /// An axis of the stage.
-  size_t axis(const char* name, size_t stage) const;
-  bool flag(const char* name) const;
-
+  size_t axis(const char* member, size_t stage) const;
   /// By name.
-  size_t stage(const char* name) const;
-  std::vector<size_t> stages(const char* name) const;
-  TensorId tensor(const char* name) const;
+  size_t stage(const char* member) const;
+  std::vector<size_t> stages(const char* member) const;
+  TensorId tensor(const char* member) const;
 
  private:
-  int64_t checked(const char* name, const Json& value, Interval range) const;
-  const Json& list(const char* name, const Json& value) const;
-  const std::string& text(const char* name, const Json& value) const;
-  [[noreturn]] void refuse_stage(const char* name, const std::string& stage) const;
-
   const Json& json_;
   const Program& program_;
   std::string kind_;
+};
+
+/// A member of a move, asked for with the values that it may have.
+class MoveArgument {
+ public:
+  /// All must outlive it.
+  MoveArgument(const MoveEntry& entry, const char* name, const Json& json)
+      : entry_(entry), name_(name), json_(json) {}
+
+  const Json& json() const { return json_; }
+  [[noreturn]] void refuse(const std::string& reason) const;
+
+  int64_t number(Interval range) const { return number_of(json_, range); }
+  std::vector<int64_t> numbers(Interval range) const { return numbers_of(json_, range); }
+  std::vector<std::vector<int64_t>> lists(Interval range) const;
+  /// Numbers from 0 on, below `end`.
+  size_t position(size_t end) const;
+  std::vector<size_t> positions(size_t end) const;
+  bool flag() const;
+  const std::string& text() const { return text_of(json_); }
+  std::vector<std::string> texts() const;
+
+ private:
+  int64_t number_of(const Json& value, Interval range) const;
+  std::vector<int64_t> numbers_of(const Json& value, Interval range) const;
+  const Json& list_of(const Json& value) const;
+  const std::string& text_of(const Json& value) const;
+
+  const MoveEntry& entry_;
+  const char* name_;
+  const Json& json_;
 };
 
 }  // namespace adjit::sched

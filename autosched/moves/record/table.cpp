@@ -11,17 +11,17 @@ namespace {
 
 Packing packing_of(const MoveEntry& entry, size_t rank) {
   Packing packing;
-  for (const std::vector<int64_t>& d : entry.lists("dimensions", {0, INT64_MAX})) {
+  for (const std::vector<int64_t>& d : entry["dimensions"].lists({0, INT64_MAX})) {
     if (d.size() != 3 || d[0] >= static_cast<int64_t>(rank) || d[1] < 1)
-      entry.refuse("dimensions", "each is [one of the operand's " + std::to_string(rank) +
-                                     " dimensions, a divisor from 1 on, a modulus, or 0 for none]");
+      entry["dimensions"].refuse("each is [one of the operand's " + std::to_string(rank) +
+                                 " dimensions, a divisor from 1 on, a modulus, or 0 for none]");
     packing.dimensions.push_back({static_cast<size_t>(d[0]), d[1], d[2]});
   }
-  packing.padding_before = entry.numbers("before", {0, INT64_MAX});
-  packing.padding_after = entry.numbers("after", {0, INT64_MAX});
-  packing.instead_of_rows = entry.flag("instead_of_rows");
-  packing.widen = entry.flag("widen");
-  if (entry.has("read")) packing.read = entry.position("read", kNodeLimit);
+  packing.padding_before = entry["before"].numbers({0, INT64_MAX});
+  packing.padding_after = entry["after"].numbers({0, INT64_MAX});
+  packing.instead_of_rows = entry["instead_of_rows"].flag();
+  packing.widen = entry["widen"].flag();
+  if (entry.has("read")) packing.read = entry["read"].position(kNodeLimit);
   return packing;
 }
 
@@ -35,7 +35,7 @@ constexpr MoveRow kMoves[] = {
        {"steps", "steps of the new loops, descending, each a multiple of the next"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
-       const std::vector<int64_t> steps = e.numbers("steps", kPositive);
+       const std::vector<int64_t> steps = e["steps"].numbers(kPositive);
        p = tile(std::move(p), stage, axis, steps);
      }},
     {"reorder",
@@ -46,7 +46,7 @@ constexpr MoveRow kMoves[] = {
        {"order", "for each loop, outermost first: its number before"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
-       const std::vector<size_t> order = e.positions("order", kLoopLimit);
+       const std::vector<size_t> order = e["order"].positions(kLoopLimit);
        p = reorder(std::move(p), stage, order);
      }},
     {"vectorize",
@@ -58,7 +58,7 @@ constexpr MoveRow kMoves[] = {
        {"lanes", "a power of two"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
-       p = vectorize(std::move(p), stage, axis, e.number("lanes", {2, kLaneLimit}));
+       p = vectorize(std::move(p), stage, axis, e["lanes"].number({2, kLaneLimit}));
      }},
     {"unroll",
      "",
@@ -69,7 +69,7 @@ constexpr MoveRow kMoves[] = {
        {"factor", "instances"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
-       p = unroll(std::move(p), stage, axis, e.number("factor", {2, kUnrollLimit}));
+       p = unroll(std::move(p), stage, axis, e["factor"].number({2, kUnrollLimit}));
      }},
     {"parallel",
      "",
@@ -77,7 +77,7 @@ constexpr MoveRow kMoves[] = {
      {{{"stage", "a stage, by name"}, {"loops", "how many loops, from the outermost"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
-       p = parallel(std::move(p), stage, e.position("loops", kLoopLimit + 1));
+       p = parallel(std::move(p), stage, e["loops"].position(kLoopLimit + 1));
      }},
     {"store_nontemporal",
      "stream",
@@ -103,7 +103,7 @@ constexpr MoveRow kMoves[] = {
        {"depth", "how many loops of the host go around the stage"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), host = e.stage("host");
-       p = compute_at(std::move(p), stage, host, e.position("depth", kLoopLimit + 1));
+       p = compute_at(std::move(p), stage, host, e["depth"].position(kLoopLimit + 1));
      }},
     {"interleave",
      "group_rows",
@@ -113,8 +113,8 @@ constexpr MoveRow kMoves[] = {
        {"depth", "how many loops go around what is attached"},
        {"rows", "iterations in a group; it divides the loop's trips"}}},
      [](Program& p, const MoveEntry& e) {
-       const size_t stage = e.stage("stage"), depth = e.position("depth", kLoopLimit + 1);
-       p = interleave(std::move(p), stage, depth, e.number("rows", kPositive));
+       const size_t stage = e.stage("stage"), depth = e["depth"].position(kLoopLimit + 1);
+       p = interleave(std::move(p), stage, depth, e["rows"].number(kPositive));
      }},
     {"inline",
      "",
@@ -160,7 +160,7 @@ constexpr MoveRow kMoves[] = {
        {"parts", "how many partial results"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
-       p = rfactor(std::move(p), stage, axis, e.number("parts", kPositive));
+       p = rfactor(std::move(p), stage, axis, e["parts"].number(kPositive));
      }},
     {"privatize_scatter",
      "split_scatter",
@@ -171,7 +171,7 @@ constexpr MoveRow kMoves[] = {
        {"parts", "how many arrays"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
-       p = privatize_scatter(std::move(p), stage, axis, e.number("parts", kPositive));
+       p = privatize_scatter(std::move(p), stage, axis, e["parts"].number(kPositive));
      }},
     {"scatter_layout",
      "scatter_rows",
@@ -184,8 +184,8 @@ constexpr MoveRow kMoves[] = {
         "has"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
-       const int64_t width = e.has("width") ? e.number("width", kPositive) : 0;
-       p = scatter_layout(std::move(p), stage, e.position("dimension", kAxisLimit), width);
+       const int64_t width = e.has("width") ? e["width"].number(kPositive) : 0;
+       p = scatter_layout(std::move(p), stage, e["dimension"].position(kAxisLimit), width);
      }},
     {"scatter_accumulate",
      "weigh_rows",
@@ -210,7 +210,7 @@ constexpr MoveRow kMoves[] = {
      {{{"stage", "a stage, by name"}, {"moves", "the moves on the steps"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
-       const Json& moves = e.member("moves");
+       const Json& moves = e["moves"].json();
        if (p.graph.stages[stage].kind != StageKind::Scan)
          throw Error(ErrorCode::Schedule, e.subject() + ": that is no scan");
        Program steps =
@@ -227,8 +227,8 @@ constexpr MoveRow kMoves[] = {
        {"inside", "true: the axis of residues stands behind the quotient's; left out: false"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
-       p = split_residues(std::move(p), stage, axis, e.number("modulus", kPositive),
-                          e.has("inside") && e.flag("inside"));
+       p = split_residues(std::move(p), stage, axis, e["modulus"].number(kPositive),
+                          e.has("inside") && e["inside"].flag());
      }},
     {"pack",
      "",
@@ -267,8 +267,8 @@ constexpr MoveRow kMoves[] = {
        {"axes", "for each stage, the axes that the expressions depend on"}}},
      [](Program& p, const MoveEntry& e) {
        const std::vector<size_t> stages = e.stages("stages");
-       const std::vector<std::vector<int64_t>> axes = e.lists("axes", {0, kAxisLimit - 1});
-       if (axes.size() != stages.size()) e.refuse("axes", "it must be a list for every stage");
+       const std::vector<std::vector<int64_t>> axes = e["axes"].lists({0, kAxisLimit - 1});
+       if (axes.size() != stages.size()) e["axes"].refuse("it must be a list for every stage");
        std::vector<Hoisted> readers;
        for (size_t k = 0; k < stages.size(); ++k)
          readers.push_back({stages[k], {axes[k].begin(), axes[k].end()}});
@@ -283,9 +283,9 @@ constexpr MoveRow kMoves[] = {
        {"steps", "points of a block; further numbers split the block again"}}},
      [](Program& p, const MoveEntry& e) {
        const std::vector<size_t> stages = e.stages("stages"),
-                                 axes = e.positions("axes", kAxisLimit);
-       const std::vector<int64_t> steps = e.numbers("steps", kPositive);
-       if (axes.size() != stages.size()) e.refuse("axes", "it must name an axis for every stage");
+                                 axes = e["axes"].positions(kAxisLimit);
+       const std::vector<int64_t> steps = e["steps"].numbers(kPositive);
+       if (axes.size() != stages.size()) e["axes"].refuse("it must name an axis for every stage");
        std::vector<StageAxis> blocked;
        for (size_t k = 0; k < stages.size(); ++k) blocked.push_back({stages[k], axes[k]});
        p = split_axis(std::move(p), blocked, steps);
@@ -315,7 +315,7 @@ constexpr MoveRow kMoves[] = {
      {{{"stage", "a stage, by name"}, {"gap", "elements behind each row"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
-       p = pad_leading_dimension(std::move(p), stage, e.number("gap", kPositive));
+       p = pad_leading_dimension(std::move(p), stage, e["gap"].number(kPositive));
      }},
     {"alias_reshape",
      "in_place",

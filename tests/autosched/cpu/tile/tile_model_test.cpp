@@ -93,16 +93,6 @@ TEST(TileModel, CodeHasToBeEarned) {
       << "a shorter tile at the end";
 }
 
-// Where an equality has terms at one of two residues only, a tile of both computes the other's too.
-TEST(TileModel, PickedPointsStayOutside) {
-  const Modelled tiled(parse_graph("def f(float(40, 9) x, float(9, 64) w) -> (y) { y(p, i, j) +=! "
-                                   "x(i, r) * w(r, j) where p in "
-                                   "0:2, i in 0:40, j in 0:64, r in 0:9, p == 1 }"),
-                       2);
-  EXPECT_EQ(tiled.model.choices(0), (Factors{1}));
-  EXPECT_GT(tiled.model.choices(1).size(), 4u);
-}
-
 // Of two axes to take copies of, the one along which a scalar operand stays in its line.
 TEST(TileModel, CopiesThatShareLinesAreCheaper) {
   const auto strided = [](const std::string& index) {

@@ -43,12 +43,12 @@ TEST(MoveEntry, MembersAreReadAsWhatTheyAre) {
   EXPECT_EQ(e.subject(), "tile of 'C'");
   EXPECT_TRUE(e.has("axis"));
   EXPECT_FALSE(e.has("depth"));
-  EXPECT_EQ(e.number("axis", {0, 2}), 2);
+  EXPECT_EQ(e["axis"].number({0, 2}), 2);
   EXPECT_EQ(e.axis("axis", 0), 2u);
-  EXPECT_EQ(e.numbers("steps", kPositive), (std::vector<int64_t>{8, 4}));
-  EXPECT_EQ(e.positions("steps", 9), (std::vector<size_t>{8, 4}));
-  EXPECT_EQ(e.lists("of", kPositive), (std::vector<std::vector<int64_t>>{{1, 2}, {}}));
-  EXPECT_TRUE(e.flag("flag"));
+  EXPECT_EQ(e["steps"].numbers(kPositive), (std::vector<int64_t>{8, 4}));
+  EXPECT_EQ(e["steps"].positions(9), (std::vector<size_t>{8, 4}));
+  EXPECT_EQ(e["of"].lists(kPositive), (std::vector<std::vector<int64_t>>{{1, 2}, {}}));
+  EXPECT_TRUE(e["flag"].flag());
   EXPECT_EQ(e.stage("stage"), 0u);
   EXPECT_EQ(e.stages("stages"), (std::vector<size_t>{0, 0}));
   EXPECT_EQ(e.tensor("operand"), entry.program.graph.inputs[1]);
@@ -70,24 +70,24 @@ TEST(MoveEntry, NumbersOutOfRangeNameTheRange) {
             "tile of 'C': \"axis\" is -1; it must be an integer from 0 to 2");
   for (const char* value : {"3", "1.0", "\"1\"", "null", "18446744073709551615", "1e300"})
     EXPECT_NE(refusal_of(with(value), axis).find("from 0 to 2"), std::string::npos) << value;
-  EXPECT_EQ(refusal_of(with("0"), [](const MoveEntry& e) { e.number("axis", kPositive); }),
+  EXPECT_EQ(refusal_of(with("0"), [](const MoveEntry& e) { e["axis"].number(kPositive); }),
             "tile of 'C': \"axis\" is 0; it must be an integer from 1 on");
-  EXPECT_NE(refusal_of(with("0"), [](const MoveEntry& e) { e.position("axis", 0); })
+  EXPECT_NE(refusal_of(with("0"), [](const MoveEntry& e) { e["axis"].position(0); })
                 .find("it must be one of none"),
             std::string::npos);
 }
 
 TEST(MoveEntry, OfListsTheElementThatIsWrongIsNamed) {
-  const auto numbers = [](const MoveEntry& e) { e.numbers("steps", kPositive); };
+  const auto numbers = [](const MoveEntry& e) { e["steps"].numbers(kPositive); };
   EXPECT_EQ(refusal_of(R"({"move": "tile", "steps": [4, 0]})", numbers),
             "tile: \"steps\" is [4,0]; 0 must be an integer from 1 on");
   EXPECT_EQ(refusal_of(R"({"move": "tile", "steps": 4})", numbers),
             "tile: \"steps\" is 4; it must be a list");
   EXPECT_EQ(refusal_of(R"({"move": "tile", "of": [[1], 2]})",
-                       [](const MoveEntry& e) { e.lists("of", kPositive); }),
+                       [](const MoveEntry& e) { e["of"].lists(kPositive); }),
             "tile: \"of\" is [[1],2]; 2 must be a list");
   EXPECT_EQ(
-      refusal_of(R"({"move": "tile", "flag": 1})", [](const MoveEntry& e) { e.flag("flag"); }),
+      refusal_of(R"({"move": "tile", "flag": 1})", [](const MoveEntry& e) { e["flag"].flag(); }),
       "tile: \"flag\" is 1; it must be true or false");
 }
 
