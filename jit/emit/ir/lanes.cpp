@@ -138,7 +138,8 @@ Floats odd_sum(Floats a, Floats b) {
   const Mask inexact{a.context(), ir.CreateFCmpONE(sum.low.value(), a.constant(0).value())};
   const Mask is_even = (bits & 1) == 0;
   // Away from zero where the rest has the sum's sign, else towards it.
-  const Ints signs = sum.high.bits() ^ sum.low.bits();
+  const Ints low_bits = sum.low.bits();
+  const Ints signs = sum.high.bits() ^ low_bits;
   const Ints step = bits.constant(1) - ((signs >> 63) << 1);
   const Mask moved = inexact & is_even;
   return select(moved, (bits + step).as_floats(), sum.high);
@@ -146,11 +147,12 @@ Floats odd_sum(Floats a, Floats b) {
 
 Floats fused_in_double(Floats a, Floats b, Floats c) {
   llvm::IRBuilder<>& ir = builder(a);
-  llvm::Type* wide = with_element(a.value()->getType(), ir.getDoubleTy());
+  llvm::Type* type = with_element(a.value()->getType(), ir.getDoubleTy());
   const auto widened = [&](Floats x) {
-    return Floats(x.context(), ir.CreateFPExt(x.value(), wide));
+    return Floats(x.context(), ir.CreateFPExt(x.value(), type));
   };
-  const Floats product = widened(a) * widened(b);  // exact: 48 bits
+  const Floats wide = widened(b);
+  const Floats product = widened(a) * wide;  // exact: 48 bits
   const Floats sum = odd_sum(product, widened(c));
   return {a.context(), ir.CreateFPTrunc(sum.value(), a.value()->getType())};
 }
@@ -162,7 +164,8 @@ Floats fused_by_parts(Floats a, Floats b, Floats c) {
   const Pair low = exact_sum(c, product.low);
   const Pair high = exact_sum(product.high, low.high);
   const Floats result = high.high + odd_sum(low.low, high.low);
-  const Mask usable = (fabs(result) < result.infinity()) & (result != 0);  // a zero has a sign
+  const Mask nonzero = result != 0;  // a zero has a sign
+  const Mask usable = (fabs(result) < result.infinity()) & nonzero;
   return select(usable, result, a * b + c);
 }
 
@@ -191,7 +194,8 @@ Floats polynomial(Floats x, std::span<const double> coefficients) {
 Pair exact_sum(Floats a, Floats b) {
   const Floats sum = a + b;
   const Floats b_part = sum - a;
-  return {sum, (a - (sum - b_part)) + (b - b_part)};
+  const Floats b_rest = b - b_part;
+  return {sum, (a - (sum - b_part)) + b_rest};
 }
 Pair exact_sum_ordered(Floats a, Floats b) {
   const Floats sum = a + b;
@@ -209,7 +213,9 @@ Pair exact_product(Floats a, Floats b) {
   if (!a.context().features.fma) {
     if (!a.is_double()) return {product, fused_in_double(a, b, -product)};
     const Pair x = halves(a), y = halves(b);
-    const Floats rest = ((x.high * y.high - product) + x.high * y.low) + x.low * y.high;
+    const Floats low_high = x.low * y.high;
+    const Floats high_low = x.high * y.low;
+    const Floats rest = ((x.high * y.high - product) + high_low) + low_high;
     return {product, rest + x.low * y.low};
   }
   return {product, fused(a, b, -product)};

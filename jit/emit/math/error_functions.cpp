@@ -11,10 +11,12 @@ Floats erfc_of_positive(Floats a) {
   const double k = a.is_double() ? 4 : 2;            // as in polynomials.py
   const double largest = a.is_double() ? 28 : 10.5;  // erfc is 0 beyond
   a = select(a > largest, largest, a);
-  const Floats t = (a - k) / (a + k);
+  const Floats sum = a + k;
+  const Floats t = (a - k) / sum;
   const Floats g = polynomial(t, by_type(a, polynomials::kF32Erfcx, polynomials::kF64Erfcx));
   const Pair square = exact_product(a, a);
-  return exp_times({-square.high, -square.low}, g / multiply_add(a, 2, 1));
+  const Floats factor = g / multiply_add(a, 2, 1);
+  return exp_times({-square.high, -square.low}, factor);
 }
 
 // Up to kMiddle erf(x) = x + x P(x^2).
@@ -29,7 +31,10 @@ Floats erf_near_zero(Floats x) {
 Floats erf(Floats x) {
   const Floats a = fabs(x);
   const Floats small = erf_near_zero(a);
-  if (x.is_double()) return copysign(select(a < kMiddle, small, 1 - erfc_of_positive(a)), x);
+  if (x.is_double()) {
+    const Floats large = 1 - erfc_of_positive(a);
+    return copysign(select(a < kMiddle, small, large), x);
+  }
   // In float erfc(a) = e^(-a - a P(a)) is precise enough beside 1.
   const Floats bounded = select(a > 4, 4, a);
   const Floats q = polynomial(bounded, polynomials::kF32LogErfc);
@@ -40,8 +45,11 @@ Floats erf(Floats x) {
 Floats erfc(Floats x) {
   const Floats a = fabs(x);
   const Floats value = erfc_of_positive(a);
+  const Floats mirrored = 2 - value;
+  const Floats far = select(x < 0, mirrored, value);
   // Down to 1/4 the difference is the more precise.
-  return select(a < 0.8125, 1 - erf_near_zero(x), select(x < 0, 2 - value, value));
+  const Floats near = 1 - erf_near_zero(x);
+  return select(a < 0.8125, near, far);
 }
 
 }  // namespace adjit::emit::elementary

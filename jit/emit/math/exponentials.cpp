@@ -42,7 +42,8 @@ Reduction reduce(Floats x) {
 
 // e^r - 1
 Floats exp_minus_one_of_reduced(Floats r) {
-  return multiply_add(r * r, polynomial(r, by_type(r, kF32Exp, kF64Exp)), r);
+  const Floats p = polynomial(r, by_type(r, kF32Exp, kF64Exp));
+  return multiply_add(r * r, p, r);
 }
 
 Floats scale_register(Floats p, Floats n, llvm::Intrinsic::ID id) {
@@ -98,7 +99,8 @@ Floats exp_in_register(Floats x) {
   const Floats n = shifted - kShifter;
   const Floats rest = less_multiple_of_ln2(x, n);
   const Floats r = bounded ? within(rest, kMost) : rest;
-  const Floats q = multiply_add(r * r, polynomial(r, polynomials::kF32ExpStep), r);  // e^r - 1
+  const Floats p = polynomial(r, polynomials::kF32ExpStep);
+  const Floats q = multiply_add(r * r, p, r);  // e^r - 1
   const Floats power = sixteenth_power(shifted.bits());
   return scale(multiply_add(power, q, power), n);
 }
@@ -125,8 +127,10 @@ Floats scale(Floats p, Floats n) {
     const ID id = d ? x86_avx512_mask_scalef_pd_512 : x86_avx512_mask_scalef_ps_512;
     const unsigned count = d ? 8 : 16;
     std::vector<Floats> parts;
-    for (unsigned first = 0; first < p.lanes(); first += count)
-      parts.push_back(scale_register(part(p, first, count), part(n, first, count), id));
+    for (unsigned first = 0; first < p.lanes(); first += count) {
+      const Floats exponents = part(n, first, count);
+      parts.push_back(scale_register(part(p, first, count), exponents, id));
+    }
     return concatenate(std::move(parts));
   }
   if (features.avx512vl && bits == 256)
@@ -135,7 +139,8 @@ Floats scale(Floats p, Floats n) {
     return scale_register(p, n, d ? x86_avx512_mask_scalef_pd_128 : x86_avx512_mask_scalef_ps_128);
   // In two steps, the first of them exact: 2^n itself may be out of range.
   const Floats half = nearest_integer(n, 0.5).value;
-  return p * power_of_two(half) * power_of_two(n - half);
+  const Floats rest = power_of_two(n - half);
+  return p * power_of_two(half) * rest;
 }
 
 Floats exp(Floats x) {
@@ -169,10 +174,16 @@ Floats expm1(Floats x) {
   const Floats r = reduced.r;
   const Floats h = power_of_two(reduced.n - 1);
   const Floats below = h - 0.5;
-  const Floats half =
-      x.is_double() ? multiply_add(r * r * polynomial(r, kF64Exp), h, multiply_add(r, h, below))
-                    : multiply_add(exp_minus_one_of_reduced(r), h, below);
-  return select(fabs(x) < (x.is_double() ? 0x1p-54 : 0x1p-25), x, half * 2);  // keeps -0
+  Floats half = below;
+  if (x.is_double()) {
+    const Floats with_r = multiply_add(r, h, below);
+    const Floats p = polynomial(r, kF64Exp);
+    half = multiply_add(r * r * p, h, with_r);
+  } else {
+    half = multiply_add(exp_minus_one_of_reduced(r), h, below);
+  }
+  const Floats whole = half * 2;
+  return select(fabs(x) < (x.is_double() ? 0x1p-54 : 0x1p-25), x, whole);  // keeps -0
 }
 
 // e = e^-|x| does not overflow, and gives the small side its relative precision: e - e s with
@@ -183,7 +194,8 @@ Floats sigmoid(Floats x) {
   if (!x.is_double()) {
     const Floats e = exp(negative);
     const Floats from = select(x >= 0, 1, e);
-    return multiply_add(-from, e / (1 + e), from);
+    const Floats s = e / (1 + e);
+    return multiply_add(-from, s, from);
   }
   const Reduction reduced = reduce(clamp(negative, -746, 0));
   const Floats q = exp_minus_one_of_reduced(reduced.r);
@@ -193,7 +205,8 @@ Floats sigmoid(Floats x) {
   const Floats small = e / denominator.high, rest = 1 - small;
   const Floats correction = multiply_add(e_low, rest, -(small * denominator.low));
   const Floats corrected = multiply_add(correction, rest, small);
-  return select(x >= 0, 1 - corrected, corrected);
+  const Floats mirrored = 1 - corrected;
+  return select(x >= 0, mirrored, corrected);
 }
 
 }  // namespace adjit::emit::elementary

@@ -35,13 +35,16 @@ Floats round_to_odd(Floats x) {
   const auto one_where = [&](Mask mask) {
     return Ints(x.context(), b.CreateZExt(mask.value(), like(x.value(), b.getInt32Ty())));
   };
-  const Ints towards_zero = nearest.bits() - one_where(fabs(back) > fabs(x));
+  const Floats size = fabs(x);
+  const Ints one_too_many = one_where(fabs(back) > size);
+  const Ints towards_zero = nearest.bits() - one_too_many;
   const Mask inexact{x.context(), b.CreateFCmpONE(back.value(), x.value())};
   return (towards_zero | one_where(inexact)).as_floats();
 }
 
 Floats select_by_bits(Mask mask, Ints yes, Ints no) {
-  return select(mask, yes.as_floats(), no.as_floats());
+  const Floats otherwise = no.as_floats();
+  return select(mask, yes.as_floats(), otherwise);
 }
 
 // The bits that extend_bfloat made a value of, null of any other: they need no rounding. A body
@@ -70,10 +73,13 @@ llvm::Value* extend_half(const LaneContext& context, llvm::Value* bits) {
   const Ints magnitude = (wide & 0x7fff) << 13;
   const Ints normal = magnitude + (int64_t{112} << 23);
   const Floats subnormal = (magnitude + (int64_t{113} << 23)).as_floats() - 0x1p-14;
-  const Floats finite = select_by_bits(magnitude.as_floats() < 0x1p-126, subnormal.bits(), normal);
+  const Ints small = subnormal.bits();
+  const Floats finite = select_by_bits(magnitude.as_floats() < 0x1p-126, small, normal);
   const Mask special = magnitude.as_floats() >= 0x1p-96;
-  const Floats value = select_by_bits(special, magnitude | 0x7f800000, finite.bits());
-  return (value.bits() | ((wide & 0x8000) << 16)).as_floats().value();
+  const Ints ordinary = finite.bits();
+  const Floats value = select_by_bits(special, magnitude | 0x7f800000, ordinary);
+  const Ints sign = (wide & 0x8000) << 16;
+  return (value.bits() | sign).as_floats().value();
 }
 
 llvm::Value* truncate_half(Floats value) {
@@ -93,9 +99,11 @@ llvm::Value* truncate_half(Floats value) {
   const Ints odd = (magnitude >> 13) & 1;
   const Ints normal = (magnitude + odd + (0xfff - (int64_t{112} << 23))) >> 13;
   const Floats finite = select_by_bits(size < 0x1p-14, subnormal, normal);
-  const Floats bounded = select_by_bits(size >= 65520.0, bits.constant(0x7c00), finite.bits());
+  const Ints rounded = finite.bits();
+  const Floats bounded = select_by_bits(size >= 65520.0, bits.constant(0x7c00), rounded);
   const Ints quiet = ((magnitude >> 13) & 0x3ff) | 0x7e00;
-  const Floats any = select_by_bits(is_nan(x), quiet, bounded.bits());
+  const Ints number = bounded.bits();
+  const Floats any = select_by_bits(is_nan(x), quiet, number);
   return narrow(any.bits() | sign);
 }
 

@@ -37,9 +37,11 @@ Floats tanh(Floats x) {
   }
   const Mask is_small = a < 0.65;
   const Floats numerator = z * polynomial(z, kTanhNumerator);
-  const Floats quotient =
-      select(is_small, numerator, -2) / select(is_small, polynomial(z, kTanhDenominator), e + 1);
-  const Floats value = select(is_small, multiply_add(a, quotient, a), 1 + quotient);
+  const Floats past = e + 1;
+  const Floats denominator = select(is_small, polynomial(z, kTanhDenominator), past);
+  const Floats quotient = select(is_small, numerator, -2) / denominator;
+  const Floats large = 1 + quotient;
+  const Floats value = select(is_small, multiply_add(a, quotient, a), large);
   return copysign(value, x);
 }
 

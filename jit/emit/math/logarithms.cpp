@@ -69,7 +69,10 @@ LongTail long_tail(Floats f) {
 
 // log(1 + f) - f, in float with the coefficients of a range of f.
 Floats log_tail(Floats f, std::span<const double> coefficients) {
-  if (!f.is_double()) return f * f * multiply_add(polynomial(f, coefficients), f, -0.5);
+  if (!f.is_double()) {
+    const Floats factor = multiply_add(polynomial(f, coefficients), f, -0.5);
+    return f * f * factor;
+  }
   const LongTail tail = long_tail(f);
   return multiply_add(tail.s, tail.factor, -tail.half_square);
 }
@@ -136,9 +139,11 @@ Floats log2(Floats x) {
   const LongTail tail = long_tail(f);
   if (!x.context().features.fma) {  // a product of f alone would be the larger for its rounding
     const Floats log = f + (tail.s * tail.factor - tail.half_square);
-    return with_special_values(x, parts.k + (log * factor.high + log * factor.low));
+    const Floats low = log * factor.low;
+    return with_special_values(x, parts.k + (log * factor.high + low));
   }
-  const Floats rest = multiply_add(tail.s * tail.factor, factor.high, f * factor.low);
+  const Floats f_low = f * factor.low;
+  const Floats rest = multiply_add(tail.s * tail.factor, factor.high, f_low);
   const Floats low = multiply_add(tail.half_square, -factor.high, rest);
   return with_special_values(x, parts.k + multiply_add(f, factor.high, low));
 }
@@ -203,12 +208,14 @@ Pair log_pair(Floats x) {
   const Floats f = split.m - 1;  // exact
   const Pair denominator = exact_sum_ordered(f.constant(2), f);
   const Floats s = f / denominator.high;
-  const Floats s_low = (fused(-s, denominator.high, f) - s * denominator.low) / denominator.high;
+  const Floats of_low = s * denominator.low;
+  const Floats s_low = (fused(-s, denominator.high, f) - of_low) / denominator.high;
   const Pair s_pair{s, s_low};
   const Pair z = product(s_pair, s_pair);
   const Pair two_thirds{f.constant(0x1.5555555555555p-1), f.constant(0x1.5555555555555p-55)};
   const Pair cube = product(product(z, s_pair), two_thirds);
-  const Floats rest = z.high * z.high * s * polynomial(z.high, polynomials::kF64LogSecond);
+  const Floats p = polynomial(z.high, polynomials::kF64LogSecond);
+  const Floats rest = z.high * z.high * s * p;
   const Pair linear{s * 2, s_low * 2};
   const Pair mantissa = sum(linear, {cube.high, cube.low + rest});
   const Pair ln2{f.constant(0x1.62e42fefa39efp-1), f.constant(0x1.abc9e3b39803fp-56)};
@@ -221,7 +228,8 @@ Floats positive_power_f64(Floats x, Floats y) {
   const Floats high = log.high * y;
   const Floats low = multiply_add(log.low, y, fused(log.high, y, -high));
   // Out of range either way; y or the product may be infinite and the low part NaN.
-  const Floats bounded = select(high > 720, 720, select(high < -760, -760, high));
+  const Floats at_least = select(high < -760, -760, high);
+  const Floats bounded = select(high > 720, 720, at_least);
   const Floats bounded_low = select(fabs(high) < 800, low, 0);
   return exp_times({bounded, bounded_low}, x.constant(1));
 }
@@ -236,7 +244,10 @@ Floats pow(Floats x, Floats y) {
   // 0 and infinity, as base or exponent, give 0 or infinity.
   const Mask grows_with_y = a > 1;
   const Mask positive_y = y > 0;
-  const Mask extreme = (a == 0) | (a == infinite) | ((fabs(y) == infinite) & (a == a));
+  const Mask number = a == a;
+  const Mask extreme_y = (fabs(y) == infinite) & number;
+  const Mask infinite_a = a == infinite;
+  const Mask extreme = (a == 0) | infinite_a | extreme_y;
   const Mask same{x.context(),
                   x.context().builder.CreateICmpEQ(grows_with_y.value(), positive_y.value())};
   const Floats limit = select(same, infinite, x.constant(0));
@@ -246,10 +257,14 @@ Floats pow(Floats x, Floats y) {
   const Floats half = y * 0.5;
   const Mask integer = trunc(y) == y;
   const Mask odd = integer & (trunc(half) != half);
-  result = select(odd & sign_bit(x), -result, result);
-  result = select((x < 0) & (a < infinite) & !integer, x.nan(), result);
+  const Floats negated = -result;
+  result = select(odd & sign_bit(x), negated, result);
+  const Mask fraction = !integer;
+  const Mask finite = a < infinite;
+  result = select((x < 0) & finite & fraction, x.nan(), result);
   result = select(is_nan(x), x, result);  // the split into k and m loses it
-  return select((x == 1) | (y == 0), 1, result);
+  const Mask zero_y = y == 0;
+  return select((x == 1) | zero_y, 1, result);
 }
 
 }  // namespace adjit::emit::elementary

@@ -37,7 +37,8 @@ Floats with_sign(Floats x, Ints sign) { return (x.bits() ^ sign).as_floats(); }
 // is no rest that could be computed so.)
 Operands in_range(Floats x, Floats y, Ints sign) {
   if (x.context().features.fma || !x.is_double()) return {x, y, {}, sign};
-  const Mask small = (y < 0x1p-400) & (fabs(x) < 0x1p400), large = fabs(x) > 0x1p900;
+  const Mask not_large = fabs(x) < 0x1p400;
+  const Mask small = (y < 0x1p-400) & not_large, large = fabs(x) > 0x1p900;
   const auto power = [&](double up, double down) {
     return select(large, down, select(small, up, x.constant(1)));
   };
@@ -48,9 +49,14 @@ Operands in_range(Floats x, Floats y, Ints sign) {
 // A floored rest has the divisor's sign, a truncated one the numerator's.
 Operands for_floored(Floats x, Floats y) {
   const Ints sign = sign_of(y);
-  return in_range(with_sign(x, sign), fabs(y), sign);
+  const Floats size = fabs(y);
+  return in_range(with_sign(x, sign), size, sign);
 }
-Operands for_truncated(Floats x, Floats y) { return in_range(fabs(x), fabs(y), sign_of(x)); }
+Operands for_truncated(Floats x, Floats y) {
+  const Ints sign = sign_of(x);
+  const Floats size = fabs(y);
+  return in_range(fabs(x), size, sign);
+}
 
 struct Division {
   Floats ratio, whole;
@@ -64,7 +70,8 @@ Division divide(const Operands& o) {
 double exact_quotients(Floats x) { return x.is_double() ? 0x1p53 : 0x1p24; }
 
 Floats rest(const Operands& o, Floats left) {
-  const Floats inside = select(left < 0, left + o.y, left);
+  const Floats one_less = left + o.y;
+  const Floats inside = select(left < 0, one_less, left);
   return with_sign(o.back ? inside * *o.back : inside, o.sign);
 }
 
@@ -72,8 +79,8 @@ template <Operands (*operands)(Floats, Floats)>
 Quick quick_rest(Arguments v) {
   const Operands o = operands(v[0], v[1]);
   const Division d = divide(o);
-  // The latter also where the divisor is infinite.
-  const Mask doubtful = (fabs(d.ratio) >= exact_quotients(d.ratio)) | is_nan(d.left);
+  const Mask undefined = is_nan(d.left);  // also where the divisor is infinite
+  const Mask doubtful = (fabs(d.ratio) >= exact_quotients(d.ratio)) | undefined;
   return {{rest(o, d.left)}, doubtful};
 }
 
@@ -82,7 +89,8 @@ Quick quick_rest(Arguments v) {
 Mask divides_again(Floats ratio) {
   const Floats size = fabs(ratio);
   const bool by_parts = ratio.is_double() && !ratio.context().features.fma;
-  return (size >= exact_quotients(ratio)) & (by_parts ? size < 0x1p960 : size < size.infinity());
+  const Mask bounded = by_parts ? size < 0x1p960 : size < size.infinity();
+  return (size >= exact_quotients(ratio)) & bounded;
 }
 
 Floats with_small_quotient(const Operands& o) {
@@ -138,9 +146,11 @@ Floats floor_div(Floats x, Floats y) {
   const Operands o = for_floored(x, y);
   const Division d = divide(o);
   const Floats left = select(o.y == o.y.infinity(), o.x, d.left);
-  const Mask past = (left < 0) & (fabs(d.ratio) < exact_quotients(x));
+  const Mask exact = fabs(d.ratio) < exact_quotients(x);
+  const Mask past = (left < 0) & exact;
   // An infinity has no rest, hence no quotient, but by 0, which is plain division.
-  const Mask undefined = (fabs(x) == x.infinity()) & (y != 0);
+  const Mask nonzero = y != 0;
+  const Mask undefined = (fabs(x) == x.infinity()) & nonzero;
   return select(undefined, x.nan(), select(past, d.whole - 1, d.whole));
 }
 

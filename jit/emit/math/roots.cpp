@@ -27,12 +27,16 @@ Floats reciprocal_root_estimate(Floats x) {
 
 // One Newton step from an estimate y of 1 / sqrt(x): y + y / 2 (1 - x y^2). NaN where the estimate
 // is 0 or infinite.
-Floats improved(Floats x, Floats y) { return fused(y * 0.5, fused(-(x * y), y, y.constant(1)), y); }
+Floats improved(Floats x, Floats y) {
+  const Floats error = fused(-(x * y), y, y.constant(1));
+  return fused(y * 0.5, error, y);
+}
 
 // The same with what rounding takes of the product x y.
 Floats improved_exactly(Floats x, Floats y) {
   const Floats root = x * y;
-  const Floats error = fused(-fused(x, y, -root), y, fused(-root, y, y.constant(1)));
+  const Floats rounded = fused(-root, y, y.constant(1));
+  const Floats error = fused(-fused(x, y, -root), y, rounded);
   return fused(y * 0.5, error, y);
 }
 
@@ -71,7 +75,8 @@ std::optional<int> quarters_of(Floats y) {
 
 Floats quarter_power(Floats x, int quarters) {
   // As pow has it: +0 of -0, and infinity counts without its sign.
-  const Floats base = select(x == -x.infinity(), x.infinity(), x + 0.0);
+  const Floats positive_zero = x + 0.0;
+  const Floats base = select(x == -x.infinity(), x.infinity(), positive_zero);
   const int count = quarters < 0 ? -quarters : quarters;
   if (quarters < 0 && !x.is_double() && x.context().features.avx512f)
     return reciprocal_power(base, count);
@@ -96,7 +101,8 @@ Floats hypot(Floats a, Floats b) {
   const Floats p = x * scale, q = y * scale;
   const Floats sum = multiply_add(p, p, q * q);
   const Floats length = sqrt(sum) * back;
-  const Mask infinite = (x == x.infinity()) | (y == y.infinity());
+  const Mask infinite_y = y == y.infinity();
+  const Mask infinite = (x == x.infinity()) | infinite_y;
   return select(infinite, x.infinity(), length);
 }
 

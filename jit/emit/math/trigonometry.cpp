@@ -61,7 +61,8 @@ Quarter quarter_turns(Floats x) {
   const Floats second = n.constant(-parts.second);
   const Floats r = fused(second, n, rest);
   const Floats low = fused(n.constant(-parts.third), n, fused(second, n, rest - r));
-  return {bits, r, low, fabs(r) < fabs(n) * (4 * parts.second)};
+  const Floats cancelled = fabs(n) * (4 * parts.second);
+  return {bits, r, low, fabs(r) < cancelled};
 }
 
 // In float each part can be subtracted with one rounding: enough for sine and cosine.
@@ -87,33 +88,39 @@ Floats cos_of_reduced(const Quarter& q) {
   if (!z.is_double()) return multiply_add(z, multiply_add(z, tail, -0.5), 1);
   const Floats half = z * 0.5;
   const Floats main = 1 - half;
-  return main + (((1 - main) - half) + multiply_add(z * z, tail, -(q.r * *q.low)));
+  const Floats of_low = -(q.r * *q.low);
+  const Floats rest = multiply_add(z * z, tail, of_low);
+  return main + (((1 - main) - half) + rest);
 }
 
 // Flips the sign where bit 1 of n is set.
 Floats negate_if_second_bit(Floats x, Ints n) {
   const int to_sign = x.is_double() ? 62 : 30;
-  return (x.bits() ^ ((n & 2) << to_sign)).as_floats();
+  const Ints flipped = (n & 2) << to_sign;
+  return (x.bits() ^ flipped).as_floats();
 }
 
 Results sine_and_cosine(Floats x, const Quarter& q) {
   const Floats sine = sin_of_reduced(q), cosine = cos_of_reduced(q);
   const Mask even = (q.n & 1) == 0;
   const Floats s = negate_if_second_bit(select(even, sine, cosine), q.n);
-  return {select(fabs(x) < 0x1p-30, x, s),  // keeps -0
-          negate_if_second_bit(select(even, cosine, sine), q.n + 1)};
+  const Floats of_sine = select(fabs(x) < 0x1p-30, x, s);  // keeps -0
+  const Ints next = q.n + 1;
+  return {of_sine, negate_if_second_bit(select(even, cosine, sine), next)};
 }
 
 Results tangent(Floats x, const Quarter& q) {
   const Floats sine = sin_of_reduced(q), cosine = cos_of_reduced(q);
   const Mask even = (q.n & 1) == 0;
-  const Floats value = select(even, sine, -cosine) / select(even, cosine, sine);
+  const Floats denominator = select(even, cosine, sine);
+  const Floats value = select(even, sine, -cosine) / denominator;
   return {select(fabs(x) < 0x1p-30, x, value)};
 }
 
 Mask is_large(Floats x) {
   const Floats size = fabs(x);
-  return (size > (x.is_double() ? kLargestF64 : kLargestF32)) & (size < size.infinity());
+  const Mask finite = size < size.infinity();
+  return (size > (x.is_double() ? kLargestF64 : kLargestF32)) & finite;
 }
 
 using Reduce = Quarter (*)(Floats);
@@ -167,12 +174,14 @@ constexpr long double kPi = std::numbers::pi_v<long double>;
 // atan(t) - t for |t| <= 1
 Floats atan_tail(Floats t) {
   const Floats z = t * t;
-  return t * z * polynomial(z, by_type(t, polynomials::kF32Atan, polynomials::kF64Atan));
+  const Floats p = polynomial(z, by_type(t, polynomials::kF32Atan, polynomials::kF64Atan));
+  return t * z * p;
 }
 
 // asin(x) - x for x^2 = z <= 1/4
 Floats asin_tail(Floats x, Floats z) {
-  return x * z * polynomial(z, by_type(x, polynomials::kF32Asin, polynomials::kF64Asin));
+  const Floats p = polynomial(z, by_type(x, polynomials::kF32Asin, polynomials::kF64Asin));
+  return x * z * p;
 }
 
 /// asin of |x| as an angle: directly up to 1/2, beyond as pi / 2 - 2 asin(s) with s = sqrt((1 -
@@ -185,7 +194,8 @@ struct ArcSine {
 ArcSine arc_sine(Floats x) {
   const Floats a = fabs(x);
   const Mask direct = a <= 0.5;
-  const Floats z = select(direct, a * a, (1 - a) * 0.5);
+  const Floats beyond = (1 - a) * 0.5;
+  const Floats z = select(direct, a * a, beyond);
   const Floats t = select(direct, a, sqrt(z));
   return {direct, t, asin_tail(t, z)};
 }
@@ -199,7 +209,8 @@ Floats tan(Floats x) { return outlined_result(kTangent, {&x, 1}, 0); }
 Floats asin(Floats x) {
   const ArcSine s = arc_sine(x);
   const Pair quarter = constant_pair(x, kPi / 2);
-  const Floats beyond = quarter.high - (s.t * 2 + (s.tail * 2 - quarter.low));
+  const Floats low = s.tail * 2 - quarter.low;
+  const Floats beyond = quarter.high - (s.t * 2 + low);
   return copysign(select(s.direct, s.t + s.tail, beyond), x);
 }
 
@@ -209,7 +220,8 @@ Floats acos(Floats x) {
   const Mask negative = sign_bit(x);
   const Floats t = copysign(s.t, x), tail = copysign(s.tail, x);
   const Floats direct = quarter.high - (t + (tail - quarter.low));
-  const Floats twice = s.t * 2 + s.tail * 2;
+  const Floats twice_tail = s.tail * 2;
+  const Floats twice = s.t * 2 + twice_tail;
   const Floats beyond = select(negative, half.high - (twice - half.low), twice);
   return select(s.direct, direct, beyond);
 }
@@ -217,7 +229,8 @@ Floats acos(Floats x) {
 Floats atan(Floats x) {
   const Floats a = fabs(x);
   const Mask steep = a > 1;
-  const Floats t = select(steep, x.constant(-1), a) / select(steep, a, 1);
+  const Floats denominator = select(steep, a, 1);
+  const Floats t = select(steep, x.constant(-1), a) / denominator;
   const Pair quarter = constant_pair(x, kPi / 2);
   const Floats tail = atan_tail(t);
   const Floats beyond = quarter.high + (t + (tail + quarter.low));
@@ -241,9 +254,13 @@ Floats atan2(Floats y, Floats x) {
   const Floats base_low = select(steep, quarter.low, select(behind, half.low, 0));
   const Floats signed_t = select(subtract, -t, t), signed_tail = select(subtract, -tail, tail);
   const Floats angle = base + (signed_t + (signed_tail + base_low));
-  const Floats plain = select(steep | behind, angle, t + tail);
-  const Floats with_nan = select(is_nan(x) | is_nan(y), x + y, plain);
-  return select(is_nan(with_nan), with_nan, copysign(with_nan, y));
+  const Floats direct = t + tail;
+  const Floats plain = select(steep | behind, angle, direct);
+  const Floats nan = x + y;
+  const Mask nan_in_y = is_nan(y);
+  const Floats with_nan = select(is_nan(x) | nan_in_y, nan, plain);
+  const Floats with_sign = copysign(with_nan, y);
+  return select(is_nan(with_nan), with_nan, with_sign);
 }
 
 }  // namespace adjit::emit::elementary

@@ -110,7 +110,8 @@ Value* quotient(Builder& b, bool is_unsigned, Value* a, Value* d) {
   const auto converted = [&](Value* v) {
     return b.CreateSIToFP(is_unsigned ? b.CreateZExt(v, whole) : b.CreateSExt(v, whole), real);
   };
-  Value* ratio = b.CreateFDiv(converted(a), converted(d));
+  Value* divisor = converted(d);
+  Value* ratio = b.CreateFDiv(converted(a), divisor);
   return b.CreateTrunc(b.CreateFPToSI(ratio, whole), a->getType());
 }
 
@@ -129,8 +130,8 @@ Value* divide(Builder& b, Op op, DType dtype, Value* a, Value* d) {
   Value* whole = quotient(b, false, a, safe);
   Value* remainder = b.CreateSub(a, b.CreateMul(whole, safe));
   // The truncated remainder has the sign of a; the floored one that of d.
-  Value* differs = b.CreateAnd(b.CreateICmpNE(remainder, zero_like(a)),
-                               b.CreateICmpSLT(b.CreateXor(remainder, safe), zero_like(a)));
+  Value* signs = b.CreateICmpSLT(b.CreateXor(remainder, safe), zero_like(a));
+  Value* differs = b.CreateAnd(b.CreateICmpNE(remainder, zero_like(a)), signs);
   Value* result;
   if (op == Op::Fmod) {
     result = remainder;
@@ -169,9 +170,9 @@ Value* power(Builder& b, DType dtype, Value* base, Value* exponent) {
   Value* odd = b.CreateTrunc(exponent, shaped(b.getInt1Ty(), exponent));
   Value* minus_one = constant_like(base, -1);
   Value* of_minus_one = b.CreateSelect(odd, minus_one, one);
-  Value* negative = b.CreateSelect(
-      b.CreateICmpEQ(base, one), one,
-      b.CreateSelect(b.CreateICmpEQ(base, minus_one), of_minus_one, zero_like(base)));
+  Value* of_others =
+      b.CreateSelect(b.CreateICmpEQ(base, minus_one), of_minus_one, zero_like(base));
+  Value* negative = b.CreateSelect(b.CreateICmpEQ(base, one), one, of_others);
   return b.CreateSelect(b.CreateICmpSLT(exponent, zero_like(exponent)), negative, result);
 }
 

@@ -25,7 +25,8 @@ class Conditions {
   }
   // Loads at `read` are not just before stores at `result`, in their pages.
   void not_before(Value* read, Value* result) {
-    Value* ahead = b_.CreateSub(number(read), number(result));
+    Value* stored = number(result);
+    Value* ahead = b_.CreateSub(number(read), stored);
     Value* offset = b_.CreateAnd(ahead, b_.getInt64(kPage - 1));
     require(b_.CreateICmpULE(offset, b_.getInt64(kPage - kApart)));
   }
