@@ -3,6 +3,7 @@
 #include "jit/emit/operations/operations.hpp"
 
 #include <cmath>
+#include <string>
 
 #include "jit/emit/math/elementary.hpp"
 #include "runtime/expr/error.hpp"
@@ -35,9 +36,25 @@ Value* constant_like(Value* v, int64_t value) {
   return llvm::ConstantInt::getSigned(v->getType(), value);
 }
 
-Value* float_operation(Builder& b, VectorMath& math, Op op, Values v) {
+// What is one instruction of LLVM; else null.
+Value* float_instruction(Builder& b, Op op, Values v) {
   switch (op) {
     case Op::Neg: return b.CreateFNeg(v[0]);
+    case Op::Add: return b.CreateFAdd(v[0], v[1]);
+    case Op::Sub: return b.CreateFSub(v[0], v[1]);
+    case Op::Mul: return b.CreateFMul(v[0], v[1]);
+    case Op::Div: return b.CreateFDiv(v[0], v[1]);
+    case Op::Eq: return b.CreateFCmpOEQ(v[0], v[1]);
+    case Op::Ne: return b.CreateFCmpUNE(v[0], v[1]);
+    case Op::Lt: return b.CreateFCmpOLT(v[0], v[1]);
+    case Op::Le: return b.CreateFCmpOLE(v[0], v[1]);
+    default: return nullptr;
+  }
+}
+
+Value* float_operation(Builder& b, VectorMath& math, Op op, Values v) {
+  if (Value* instruction = float_instruction(b, op, v)) return instruction;
+  switch (op) {
     case Op::Abs: return math(emit::fabs, v[0]);
     case Op::Sign: return math(elementary::sign, v[0]);
     case Op::Exp: return math(elementary::exp, v[0]);
@@ -73,10 +90,6 @@ Value* float_operation(Builder& b, VectorMath& math, Op op, Values v) {
     case Op::Round: return math(elementary::round, v[0]);
     case Op::IsNan: return math(emit::is_nan, v[0]);
     case Op::IsInf: return math(elementary::is_inf, v[0]);
-    case Op::Add: return b.CreateFAdd(v[0], v[1]);
-    case Op::Sub: return b.CreateFSub(v[0], v[1]);
-    case Op::Mul: return b.CreateFMul(v[0], v[1]);
-    case Op::Div: return b.CreateFDiv(v[0], v[1]);
     case Op::FloorDiv: return math(elementary::floor_div, v[0], v[1]);
     case Op::Mod: return math(elementary::floor_mod, v[0], v[1]);
     case Op::Fmod: return math(elementary::fmod, v[0], v[1]);
@@ -86,10 +99,6 @@ Value* float_operation(Builder& b, VectorMath& math, Op op, Values v) {
     case Op::Pow: return math(elementary::pow, v[0], v[1]);
     case Op::Atan2: return math(elementary::atan2, v[0], v[1]);
     case Op::Hypot: return math(elementary::hypot, v[0], v[1]);
-    case Op::Eq: return b.CreateFCmpOEQ(v[0], v[1]);
-    case Op::Ne: return b.CreateFCmpUNE(v[0], v[1]);
-    case Op::Lt: return b.CreateFCmpOLT(v[0], v[1]);
-    case Op::Le: return b.CreateFCmpOLE(v[0], v[1]);
     case Op::Fma: return math(emit::multiply_add, v[0], v[1], v[2]);
     default: break;
   }
@@ -170,8 +179,7 @@ Value* power(Builder& b, DType dtype, Value* base, Value* exponent) {
   Value* odd = b.CreateTrunc(exponent, shaped(b.getInt1Ty(), exponent));
   Value* minus_one = constant_like(base, -1);
   Value* of_minus_one = b.CreateSelect(odd, minus_one, one);
-  Value* of_others =
-      b.CreateSelect(b.CreateICmpEQ(base, minus_one), of_minus_one, zero_like(base));
+  Value* of_others = b.CreateSelect(b.CreateICmpEQ(base, minus_one), of_minus_one, zero_like(base));
   Value* negative = b.CreateSelect(b.CreateICmpEQ(base, one), one, of_others);
   return b.CreateSelect(b.CreateICmpSLT(exponent, zero_like(exponent)), negative, result);
 }
