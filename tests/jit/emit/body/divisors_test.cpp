@@ -43,5 +43,23 @@ TEST(Divisors, FewDivisionsAreDivisions) {
       << "a power of two: the back end multiplies";
 }
 
+TEST(Divisors, AreMadeReadyAgainOnceForgotten) {
+  if (!target_has_fma()) GTEST_SKIP() << "needs FMA";
+  BodyBench bench(
+      vectorize(plain(parse_graph("def f(float(5, 16) x) -> (y) { y(i, j) = x(i, j) }")), 0, 1, 8));
+  emit::Divisors divisors(bench.context);
+  const emit::Emitted x{bench.unknown_lanes(bench.builder.getFloatTy()), 0};
+  const emit::Emitted by{bench.unknown(bench.builder.getFloatTy()), 0};
+  const auto instructions = [&] {
+    const size_t before = bench.instructions();
+    divisors.divided(x, by);
+    return bench.instructions() - before;
+  };
+  const size_t first = instructions();
+  EXPECT_LT(instructions(), first) << "it is ready";
+  divisors.forget();
+  EXPECT_EQ(instructions(), first);
+}
+
 }  // namespace
 }  // namespace adjit::testing

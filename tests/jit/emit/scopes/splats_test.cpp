@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
@@ -45,6 +47,21 @@ TEST(Splats, ANumberIsOneVectorForAllWhoAsk) {
   EXPECT_NE(bench.splats({number, 0}), lanes);
 }
 
+TEST(Splats, WhatIsComputedOfLoadedNumbersIsComputedOnceMore) {
+  BodyBench bench(rows());
+  llvm::Value* left = bench.unknown(bench.builder.getFloatTy());
+  llvm::Value* right = bench.unknown(bench.builder.getFloatTy());
+  llvm::Value* sum = bench.builder.CreateFAdd(left, right);
+  const emit::Emitted operands[] = {{left, 0}, {right, 0}};
+  bench.splats.note(Op::Add, sum, operands);
+  const size_t before = bench.instructions();
+  llvm::Value* lanes = bench.splats({sum, 0});
+  EXPECT_EQ(bench.instructions(), before + 5) << "two numbers are spread, by two each, and added";
+  EXPECT_EQ(bench.splats({sum, 0}), lanes);
+  bench.splats({left, 0});
+  EXPECT_EQ(bench.instructions(), before + 5) << "all of it is known";
+}
+
 TEST(Splats, DifferencesOfLoadedNumbersAreTakenInAllLanes) {
   const Graph graph = parse_graph(
       "def main(float(8, 6) x, float(6) m, float(6, 16) w) -> (y) { y(i, j) +=! (x(i, r) - m(r)) * "
@@ -57,14 +74,18 @@ TEST(Splats, DifferencesOfLoadedNumbersAreTakenInAllLanes) {
 }
 
 TEST(Splats, SumsAndProductsOfLoadedNumbers) {
-  for (const auto& [factor, name] :
-       {std::pair{"(x(i, r) + m(r))", "fadd"}, std::pair{"(x(i, r) * m(r))", "fmul"},
-        std::pair{"(2.5 - m(r))", "fsub"}}) {
+  // Once for each of four rows, or for all of them.
+  for (const auto& [factor, name, count] :
+       {std::tuple{"(x(i, r) + m(r))", "fadd", 4u}, std::tuple{"(x(i, r) * m(r))", "fmul", 4u},
+        std::tuple{"(2.5 - m(r))", "fsub", 1u}}) {
     const Graph graph = parse_graph(
         std::string("def main(float(8, 6) x, float(6) m, float(6, 16) w) -> (y) { y(i, j) +=! ") +
         factor + " * w(r, j) where i in 0:8, j in 0:16, r in 0:6 }");
     const std::string ir = checked_ir(vectorize(unroll(plain(graph, 1), 0, 0, 4), 0, 1, 8));
-    EXPECT_GT(occurrences(ir, std::string("@llvm.experimental.constrained.") + name), 0u) << ir;
+    EXPECT_EQ(
+        occurrences(ir, std::string("call <8 x float> @llvm.experimental.constrained.") + name),
+        count)
+        << ir;
   }
 }
 

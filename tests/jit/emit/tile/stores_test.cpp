@@ -1,8 +1,12 @@
 // tests/jit/emit/tile/stores_test.cpp -- results whose lanes lie apart: element by element, or in
 // pieces of rows.
+#include "jit/emit/tile/stores.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+#include <tuple>
 
 #include "autosched/lower/initial_program.hpp"
 #include "runtime/graph/parse/text_module.hpp"
@@ -14,16 +18,32 @@
 namespace adjit::testing {
 namespace {
 
+constexpr const char* kTypes[] = {"float", "double", "float16", "bfloat16", "int32", "int64"};
+
+// The first stage in lanes along its first axis, and instances along its second.
+Program in_columns(Program p, int64_t lanes, int64_t instances) {
+  p = vectorize(std::move(p), 0, 0, lanes);
+  return instances > 1 ? unroll(std::move(p), 0, 1, instances) : p;
+}
+
 // y(i, j), a sum of products, in lanes along i and `instances` of j, in tasks of rows.
 Program columns(int64_t m, int64_t n, int64_t lanes, int64_t instances, const std::string& type,
                 const std::string& how = "+") {
   const std::string rows = std::to_string(m), cols = std::to_string(n);
-  Program p =
-      initial_program(parse_graph("def main(" + type + "(" + rows + ", 11) a, " + type + "(11, " +
-                                  cols + ") b) -> (y) { y(i, j) " + how + "=! a(i, r) * b(r, j) }"),
-                      {2, 256});
-  p = vectorize(std::move(p), 0, 0, lanes);
-  return instances > 1 ? unroll(std::move(p), 0, 1, instances) : p;
+  const Graph graph = parse_graph("def main(" + type + "(" + rows + ", 11) a, " + type + "(11, " +
+                                  cols + ") b) -> (y) { y(i, j) " + how + "=! a(i, r) * b(r, j) }");
+  return in_columns(initial_program(graph, {2, 256}), lanes, instances);
+}
+
+// y(k, i, j) in lanes of 8 along i, which lie three elements apart, `rows` vectors of them.
+Program far_apart(int64_t m, int64_t rows, const std::string& type) {
+  const std::string n = std::to_string(m);
+  const Graph graph = parse_graph("def main(" + type + "(" + n + ", 9) a, " + type +
+                                  "(9, 3) b) -> (y) { y(k, i, j) +=! a(i, r) * b(r, j) * a(k, r) "
+                                  "where k in 0:2, i in 0:" +
+                                  n + ", j in 0:3 }");
+  const Program p = vectorize(initial_program(graph, {2, 256}), 0, 1, 8);
+  return unroll(unroll(p, 0, 1, rows), 0, 0, 2);
 }
 
 TEST(Stores, PiecesOfRows) {
@@ -36,26 +56,14 @@ TEST(Stores, PiecesOfRows) {
 // Many lanes far apart, and no instances side by side: a loop over the lanes, one for each number
 // of them.
 TEST(Stores, LanesInALoop) {
-  const auto apart = [](int64_t m, int64_t n, int64_t lanes, int64_t rows, const char* type) {
-    const std::string t = type;
-    Program p =
-        initial_program(parse_graph("def main(" + t + "(" + std::to_string(m) + ", 9) a, " + t +
-                                    "(9, " + std::to_string(n) +
-                                    ") b) -> (y) { y(k, i, j) +=! a(i, r) * b(r, j) * a(k, r) "
-                                    "where k in 0:2, i in 0:" +
-                                    std::to_string(m) + ", j in 0:" + std::to_string(n) + " }"),
-                        {2, 256});
-    p = vectorize(std::move(p), 0, 1, lanes);
-    return unroll(unroll(std::move(p), 0, 1, rows), 0, 0, 2);
-  };
-  const std::string ir = checked_ir(apart(32, 3, 8, 4, "float"));
+  const std::string ir = checked_ir(far_apart(32, 4, "float"));
   EXPECT_EQ(occurrences(ir, "store float"), 8u) << "one for each instance\n" << ir;
   EXPECT_EQ(occurrences(ir, "store <8 x float>"), 8u) << "to the stack";
   EXPECT_EQ(occurrences(ir, "extractelement"), 0u);
-  EXPECT_EQ(occurrences(checked_ir(apart(16, 3, 8, 2, "float")), "store float"), 32u)
+  EXPECT_EQ(occurrences(checked_ir(far_apart(16, 2, "float")), "store float"), 32u)
       << "few lanes go one by one";
-  for (const char* type : {"float", "double", "float16", "bfloat16", "int32", "int64"})
-    for (const int64_t m : {32, 29, 61, 40}) checked_ir(apart(m, 3, 8, 4, type));
+  for (const char* type : kTypes)
+    for (const int64_t m : {32, 29, 61, 40}) checked_ir(far_apart(m, 4, type));
 }
 
 TEST(Stores, PiecesAndTheirRests) {
@@ -63,7 +71,7 @@ TEST(Stores, PiecesAndTheirRests) {
   const std::string ir = checked_ir(columns(8, 6, 8, 6, "float"));
   EXPECT_EQ(occurrences(ir, "store <4 x float>"), 8u);
   EXPECT_EQ(occurrences(ir, "store float"), 16u);
-  for (const char* type : {"float", "double", "float16", "bfloat16", "int32", "int64"})
+  for (const char* type : kTypes)
     for (const auto& [m, n, lanes, instances] :
          {std::tuple{16, 8, 8, 8}, {13, 9, 8, 4}, {9, 21, 4, 6}, {7, 5, 4, 2}, {24, 16, 16, 8}})
       checked_ir(columns(m, n, lanes, instances, type));
@@ -79,14 +87,12 @@ TEST(Stores, TranspositionsInPieces) {
                                     {"bfloat16", "store <8 x"}})
     for (const auto& [m, n] : {std::pair{16, 16}, {13, 11}, {8, 9}, {3, 8}}) {
       const std::string rows = std::to_string(m), columns = std::to_string(n), t = type;
-      Program p =
-          initial_program(parse_graph("def main(" + t + "(" + rows + ", " + columns +
-                                      ") a) -> (y, z) {\n"
-                                      " (y, z)(i, j) = (a(j, i), a(j, i) * a(j, i)) where i in 0:" +
-                                      columns + ", j in 0:" + rows + "\n}"),
-                          {1, 256});
-      p = unroll(vectorize(std::move(p), 0, 0, 8), 0, 1, std::min<int64_t>(m, 8));
-      const std::string ir = checked_ir(p);
+      const Graph graph = parse_graph(
+          "def main(" + t + "(" + rows + ", " + columns +
+          ") a) -> (y, z) {\n (y, z)(i, j) = (a(j, i), a(j, i) * a(j, i)) where i in 0:" + columns +
+          ", j in 0:" + rows + "\n}");
+      const std::string ir =
+          checked_ir(in_columns(initial_program(graph, {1, 256}), 8, std::min<int64_t>(m, 8)));
       if (m == 16) {
         EXPECT_GE(occurrences(ir, piece), 8u) << t << "\n" << ir;
         EXPECT_EQ(occurrences(ir, "masked.scatter"), 0u);
@@ -97,8 +103,7 @@ TEST(Stores, TranspositionsInPieces) {
 TEST(Stores, WinnersAndTheirPlaces) {
   const Graph graph = parse_graph(
       "def main(float(14, 10, 9) x) -> (v, w) { (v, w)(i, j) argmax=! (x(i, j, r), r) }");
-  const std::string ir =
-      checked_ir(unroll(vectorize(initial_program(graph, {1, 256}), 0, 0, 4), 0, 1, 4));
+  const std::string ir = checked_ir(in_columns(initial_program(graph, {1, 256}), 4, 4));
   EXPECT_GE(occurrences(ir, "store <4 x float>"), 4u);
   EXPECT_GE(occurrences(ir, "store <2 x i64>"), 8u);
 }
@@ -108,7 +113,7 @@ TEST(Stores, ResumedInPieces) {
   Program p = initial_program(matmul_graph(13, 10, 23), {1, 256});
   p = tile(std::move(p), 0, 2, std::vector<int64_t>{10});
   p = reorder(std::move(p), 0, std::vector<size_t>{2, 0, 1, 3});
-  const std::string ir = checked_ir(unroll(vectorize(std::move(p), 0, 0, 8), 0, 1, 4));
+  const std::string ir = checked_ir(in_columns(std::move(p), 8, 4));
   EXPECT_GE(occurrences(ir, "store <4 x float>"), 8u);
 }
 
@@ -133,7 +138,7 @@ TEST(Stores, LocalRegions) {
   p = tile(std::move(p), 1, 1, std::vector<int64_t>{8});
   p = reorder(std::move(p), 1, std::vector<size_t>{1, 0, 2});
   p = compute_at(std::move(p), 0, 1, 1);
-  checked_ir(unroll(vectorize(std::move(p), 0, 0, 8), 0, 1, 4));
+  checked_ir(in_columns(std::move(p), 8, 4));
 }
 
 TEST(Stores, ResultsWhoseLanesAreApartAreStoredOneByOne) {
