@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "jit/emit/addresses/body_context.hpp"
+#include "jit/emit/scopes/emitted.hpp"
 
 namespace adjit::emit {
 

@@ -6,6 +6,7 @@
 
 #include "jit/emit/addresses/body_context.hpp"
 #include "jit/emit/addresses/point_memo.hpp"
+#include "jit/emit/scopes/emitted.hpp"
 
 namespace adjit::emit {
 

@@ -5,6 +5,9 @@
 
 #include "jit/emit/addresses/address.hpp"
 #include "jit/emit/addresses/body_context.hpp"
+#include "jit/emit/ir/target.hpp"
+#include "jit/emit/scopes/emitted.hpp"
+#include "jit/emit/shape/places.hpp"
 
 namespace adjit::emit {
 

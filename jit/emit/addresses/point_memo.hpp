@@ -3,6 +3,7 @@
 
 #include "jit/emit/scopes/emitted.hpp"
 #include "jit/emit/scopes/scoped_memo.hpp"
+#include "jit/emit/scopes/scopes.hpp"
 #include "jit/emit/shape/body_shape.hpp"
 
 namespace adjit::emit {

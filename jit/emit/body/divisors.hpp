@@ -4,6 +4,8 @@
 #include <span>
 
 #include "jit/emit/addresses/body_context.hpp"
+#include "jit/emit/math/vector_math.hpp"
+#include "jit/emit/scopes/emitted.hpp"
 #include "jit/emit/scopes/scoped_memo.hpp"
 
 namespace adjit::emit {

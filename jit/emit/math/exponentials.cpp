@@ -2,6 +2,8 @@
 // by 2^n.
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numbers>
 #include <vector>

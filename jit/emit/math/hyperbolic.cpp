@@ -2,7 +2,6 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include <array>
-#include <numbers>
 
 #include "jit/emit/math/elementary.hpp"
 #include "jit/emit/math/polynomials.hpp"

@@ -2,6 +2,9 @@
 // function of our own.
 #include <llvm/IR/Module.h>
 
+#include <algorithm>
+#include <array>
+#include <span>
 #include <string>
 
 #include "jit/emit/ir/stack_slots.hpp"

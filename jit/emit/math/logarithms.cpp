@@ -4,9 +4,9 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IntrinsicInst.h>
 
-#include <cmath>
 #include <numbers>
 #include <optional>
+#include <span>
 
 #include "jit/emit/math/elementary.hpp"
 #include "jit/emit/math/polynomials.hpp"

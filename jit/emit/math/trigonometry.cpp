@@ -1,6 +1,7 @@
 // jit/emit/math/trigonometry.cpp -- circular functions and their inverses.
 #include <numbers>
 #include <optional>
+#include <span>
 
 #include "jit/emit/ir/outlined.hpp"
 #include "jit/emit/math/elementary.hpp"

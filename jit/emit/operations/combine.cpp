@@ -2,7 +2,7 @@
 #include "jit/emit/operations/combine.hpp"
 
 #include <bit>
-#include <limits>
+#include <optional>
 #include <unordered_map>
 
 #include "jit/emit/operations/memory_types.hpp"

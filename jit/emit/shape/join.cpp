@@ -1,8 +1,6 @@
 // jit/emit/shape/join.cpp -- where the parts of a join are read.
 #include "jit/emit/shape/join.hpp"
 
-#include <algorithm>
-
 namespace adjit::emit {
 namespace {
 

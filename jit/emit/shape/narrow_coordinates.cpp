@@ -2,6 +2,9 @@
 #include "jit/emit/shape/narrow_coordinates.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <span>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "runtime/expr/interval.hpp"

@@ -2,6 +2,7 @@
 #include "jit/emit/shape/tile_versions.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "autosched/machine/thresholds.hpp"

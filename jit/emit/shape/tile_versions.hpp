@@ -19,6 +19,7 @@
 
 #include "jit/emit/scopes/kernel_variables.hpp"
 #include "jit/emit/shape/nest_constraints.hpp"
+#include "jit/emit/shape/nest_shape.hpp"
 
 namespace adjit::emit {
 
