@@ -8,6 +8,12 @@
 #include "autosched/program/limits.hpp"
 #include "autosched/program/nests.hpp"
 #include "jit/emit/nest.hpp"
+#include "jit/emit/scopes/index.hpp"
+#include "jit/emit/scopes/kernel_variables.hpp"
+#include "jit/emit/scopes/loops.hpp"
+#include "jit/emit/scopes/scopes.hpp"
+#include "jit/emit/shape/places.hpp"
+#include "jit/emit/tile/kernel_context.hpp"
 #include "jit/emit/tile/streaming.hpp"
 
 namespace adjit::emit {
@@ -55,10 +61,11 @@ class KernelEmitter {
     collect_nests(kernel_.root, nests_);
     builder_.SetInsertPoint(llvm::BasicBlock::Create(*out_.context, "entry", function_));
     scopes_.push(nullptr);
-    IndexEmitter index(builder_, scopes_, kernel_.variable_count);
+    KernelVariables variables(kernel_.variable_count);
+    IndexEmitter index(builder_, scopes_, variables);
     load_addresses();
     allocate_locals();
-    KernelContext context{program_, builder_, scopes_, index, math_, places_};
+    KernelContext context{{builder_, scopes_, variables, index, math_}, program_, places_};
     out_.tasks = task_count(kernel_.root);
     if (const std::vector<StreamedNest> streamed = streamed_nests(); streamed.empty()) {
       emit_tasks(context);

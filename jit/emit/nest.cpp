@@ -4,6 +4,7 @@
 #include "autosched/program/nests.hpp"
 #include "jit/emit/shape/tile_versions.hpp"
 #include "jit/emit/tile/pointwise.hpp"
+#include "jit/emit/tile/scatter.hpp"
 
 namespace adjit::emit {
 
@@ -14,22 +15,22 @@ NestEmitter::NestEmitter(KernelContext& context, const Nest& nest)
       loops_(nest_,
              [this](size_t depth, Carried carried) { return inside(depth, std::move(carried)); }),
       accumulators_(nest_),
-      reduction_(nest_, accumulators_),
-      scatter_(nest_) {}
+      reduction_(nest_, accumulators_) {}
 
 void NestEmitter::emit(Value* task) {
   const NestShape& shape = nest_.shape;
-  IndexEmitter& index = nest_.kernel.index;
+  KernelVariables& variables = nest_.kernel.variables;
   for (size_t a = 0; a < shape.stage->domain.output_rank; ++a)
     if (shape.stage->domain.extents[a] == 0) return;
   if (shape.is_scatter() && shape.empty_reduction) return;
-  if (shape.lane_loop) index.bind_lanes(shape.nest->loops[*shape.lane_loop].variable, shape.lanes);
+  if (shape.lane_loop)
+    variables.bind_lanes(shape.nest->loops[*shape.lane_loop].variable, shape.lanes);
   if (task) {
     loops_.emit_task(task);
   } else {
     inside(0, {});
   }
-  for (const Loop& loop : shape.nest->loops) index.unbind(loop.variable);
+  for (const Loop& loop : shape.nest->loops) variables.unbind(loop.variable);
 }
 
 // Everything inside loops [0, depth).
@@ -64,7 +65,7 @@ size_t NestEmitter::emit_attached(size_t depth) {
       kernel.places.at(result).depth = kernel.scopes.depth();
   }
   if (scopes > 0 && shape.lane_loop)
-    kernel.index.bind_lanes(shape.nest->loops[*shape.lane_loop].variable, shape.lanes);
+    kernel.variables.bind_lanes(shape.nest->loops[*shape.lane_loop].variable, shape.lanes);
   return scopes;
 }
 
@@ -90,8 +91,8 @@ void NestEmitter::emit_points() {
     return;
   }
   const Emitted any =
-      nest_.masks.at_least_zero(may_have_results(shape, nest_.constraints, nest_.kernel.index));
-  const Emitted enter = nest_.masks.both(nest_.masks.all_of(nest_.constraints.outer), any);
+      nest_.masks.at_least_zero(may_have_results(shape, nest_.constraints, nest_.kernel.variables));
+  const Emitted enter = nest_.masks.conjunction(nest_.masks.all_of(nest_.constraints.outer), any);
   const Carried accumulators = reduce(enter, accumulators_.initial());
   if (!shape.stage->running) accumulators_.store(accumulators);
 }
@@ -112,7 +113,7 @@ Carried NestEmitter::reduce(const Emitted& condition, Carried accumulators) {
 
 Carried NestEmitter::emit_tile(Carried accumulators) {
   if (!nest_.shape.is_scatter()) return reduction_.accumulate(std::move(accumulators));
-  scatter_.write_instances();
+  emit_scatter(nest_);
   return accumulators;
 }
 

@@ -6,10 +6,10 @@
 #pragma once
 
 #include "jit/emit/nest_loops.hpp"
+#include "jit/emit/scopes/loops.hpp"
 #include "jit/emit/tile/accumulators.hpp"
 #include "jit/emit/tile/nest_context.hpp"
 #include "jit/emit/tile/reduction.hpp"
-#include "jit/emit/tile/scatter.hpp"
 
 namespace adjit::emit {
 
@@ -34,7 +34,6 @@ class NestEmitter {
   NestLoops loops_;
   AccumulatorEmitter accumulators_;
   ReductionEmitter reduction_;
-  ScatterEmitter scatter_;
 };
 
 }  // namespace adjit::emit

@@ -23,9 +23,7 @@ NestLoops::NestLoops(NestContext& nest, Inside inside)
     : nest_(nest),
       shape_(nest.shape),
       loops_(nest.shape.nest->loops),
-      builder_(nest.kernel.builder),
-      scopes_(nest.kernel.scopes),
-      index_(nest.kernel.index),
+      kernel_(nest.kernel),
       inside_(std::move(inside)) {}
 
 // Splits the task number into the parallel loops' variables, the innermost fastest. Where several
@@ -36,37 +34,38 @@ void NestLoops::emit_task(Value* task) {
   task_trips_.resize(depth);
   Value* rest = task;
   for (size_t k = depth; k-- > 0;) {
-    Value* count = builder_.getInt64(static_cast<uint64_t>(loops_[k].trips));
-    task_trips_[k] = k == 0 ? rest : builder_.CreateURem(rest, count);
-    if (k > 0) rest = builder_.CreateUDiv(rest, count);
+    Value* count = kernel_.builder.getInt64(static_cast<uint64_t>(loops_[k].trips));
+    task_trips_[k] = k == 0 ? rest : kernel_.builder.CreateURem(rest, count);
+    if (k > 0) rest = kernel_.builder.CreateUDiv(rest, count);
   }
-  scopes_.push_here();
+  kernel_.scopes.push_here();
   for (size_t k = 0; k < depth; ++k) bind_task(k);
-  Value* any = builder_.getTrue();
+  Value* any = kernel_.builder.getTrue();
   for (size_t k = 0; k < depth; ++k)
-    any = builder_.CreateAnd(index_.at_least_zero(left_after(k) + Affine(-1)), any);
-  emit_if(builder_, scopes_, any, {}, [&](Carried none) {
+    any = kernel_.builder.CreateAnd(kernel_.index.at_least_zero(left_after(k) + Affine(-1)), any);
+  emit_if(kernel_.builder, kernel_.scopes, any, {}, [&](Carried none) {
     for (size_t k = 0; k < depth; ++k) bind_task(k);
     return inside_(0, std::move(none));
   });
-  scopes_.pop();
+  kernel_.scopes.pop();
 }
 
 // Binds a parallel loop's variable in the current scope: what depends on it is computed in here.
 void NestLoops::bind_task(size_t k) {
   const Loop& loop = loops_[k];
-  index_.bind_scalar(loop.variable, task_trips_[k], {0, loop.trips - 1}, loop.step);
+  kernel_.index.bind_scalar(loop.variable, task_trips_[k], {0, loop.trips - 1}, loop.step);
 }
 
 // Points of its axis from the current iteration of a bound loop on.
 Affine NestLoops::left_after(size_t k) const {
-  return index_.resolve(shape_.available(k)) - index_.resolve(Affine::variable(loops_[k].variable));
+  return kernel_.variables.resolve(shape_.available(k)) -
+         kernel_.variables.resolve(Affine::variable(loops_[k].variable));
 }
 
 Carried NestLoops::emit(size_t k, Carried carried) {
   const Loop& loop = loops_[k];
   if (shape_.is_reduction(loop) && shape_.empty_reduction) {
-    index_.bind_fixed(loop.variable, 0);
+    kernel_.variables.bind_fixed(loop.variable, 0);
     return inside_(k + 1, std::move(carried));
   }
   return loop.kind == LoopKind::Parallel ? parallel(k, std::move(carried))
@@ -79,29 +78,30 @@ Carried NestLoops::parallel(size_t k, Carried carried) {
   const int64_t span = shape_.nest->spans[loop.axis];
   if (!shape_.covers_tile(k) || span % loop.step == 0) return inside_(k + 1, std::move(carried));
   const Affine left = left_after(k);
-  Value* whole = index_.at_least_zero(left + Affine(-loop.step));
-  Value* ragged = index_.at_least_zero(Affine(loop.step - 1) - left);
+  Value* whole = kernel_.index.at_least_zero(left + Affine(-loop.step));
+  Value* ragged = kernel_.index.at_least_zero(Affine(loop.step - 1) - left);
   const auto version = [&](Carried none) {
     bind_task(k);  // what whole tiles read may lie outside for the ragged one
     return inside_(k + 1, std::move(none));
   };
-  emit_if(builder_, scopes_, whole, {}, version);
+  emit_if(kernel_.builder, kernel_.scopes, whole, {}, version);
   nest_.limits[loop.axis] = span % loop.step;
-  emit_if(builder_, scopes_, ragged, {}, version);
+  emit_if(kernel_.builder, kernel_.scopes, ragged, {}, version);
   nest_.limits[loop.axis] = loop.step;
   return carried;
 }
 
 // Points that the loop and those inside it have.
 Value* NestLoops::points_of(size_t k) {
-  const Affine left = index_.resolve(shape_.available(k));
-  const Interval range = index_.range(left);
+  const Affine left = kernel_.variables.resolve(shape_.available(k));
+  const Interval range = kernel_.variables.range(left);
   const int64_t most = loops_[k].step * loops_[k].trips;
   if (range.lo >= std::min(most, range.hi))
-    return builder_.getInt64(static_cast<uint64_t>(std::min(most, range.hi)));
-  Value* left_value = index_.scalar(left);
-  return scopes_.at(index_.depth(left), [&] {
-    return minimum(builder_, left_value, builder_.getInt64(static_cast<uint64_t>(most)));
+    return kernel_.builder.getInt64(static_cast<uint64_t>(std::min(most, range.hi)));
+  Value* left_value = kernel_.index.scalar(left);
+  return kernel_.scopes.at(kernel_.variables.depth(left), [&] {
+    return minimum(kernel_.builder, left_value,
+                   kernel_.builder.getInt64(static_cast<uint64_t>(most)));
   });
 }
 
@@ -114,7 +114,7 @@ Carried NestLoops::serial(size_t k, Carried carried) {
   const Bounds found = bounds(k, points);
   const auto* constant_hi = llvm::dyn_cast<llvm::ConstantInt>(found.hi);
   if (!found.narrowed && constant_hi && constant_hi->getSExtValue() <= loop.step) {
-    index_.bind_fixed(loop.variable, 0);
+    kernel_.variables.bind_fixed(loop.variable, 0);
     carried = guarded(k, std::move(carried));
     nest_.body.forget();
     return carried;
@@ -126,10 +126,10 @@ Carried NestLoops::serial(size_t k, Carried carried) {
 
 // The trips [lo, hi) of a loop.
 Carried NestLoops::iterations(size_t k, Value* lo, Value* hi, bool at_least_once, Carried carried) {
-  return emit_loop(builder_, scopes_, lo, hi, at_least_once, std::move(carried),
+  return emit_loop(kernel_.builder, kernel_.scopes, lo, hi, at_least_once, std::move(carried),
                    [&](Value* trip, Carried inner) {
                      const Loop& loop = loops_[k];
-                     index_.bind_scalar(loop.variable, trip, {0, loop.trips - 1}, loop.step);
+                     kernel_.index.bind_scalar(loop.variable, trip, {0, loop.trips - 1}, loop.step);
                      return guarded(k, std::move(inner));
                    });
 }
@@ -138,32 +138,34 @@ Carried NestLoops::iterations(size_t k, Value* lo, Value* hi, bool at_least_once
 Value* NestLoops::trips_before(size_t k, Value* points) {
   const int64_t step = loops_[k].step;
   if (step == 1) return points;
-  Value* last = builder_.CreateAdd(points, builder_.getInt64(static_cast<uint64_t>(step - 1)));
-  return builder_.CreateUDiv(last, builder_.getInt64(static_cast<uint64_t>(step)));
+  Value* last =
+      kernel_.builder.CreateAdd(points, kernel_.builder.getInt64(static_cast<uint64_t>(step - 1)));
+  return kernel_.builder.CreateUDiv(last, kernel_.builder.getInt64(static_cast<uint64_t>(step)));
 }
 
 // Whole tiles in a loop, then the ragged rest once.
 Carried NestLoops::whole_and_ragged(size_t k, Value* points, Carried carried) {
   const Loop& loop = loops_[k];
   const int64_t span = shape_.nest->spans[loop.axis];
-  Value* step = builder_.getInt64(static_cast<uint64_t>(loop.step));
-  Value* rest = builder_.CreateURem(points, step);
-  Value* whole = builder_.CreateUDiv(points, step);
+  Value* step = kernel_.builder.getInt64(static_cast<uint64_t>(loop.step));
+  Value* rest = kernel_.builder.CreateURem(points, step);
+  Value* whole = kernel_.builder.CreateUDiv(points, step);
   const auto* constant_whole = llvm::dyn_cast<llvm::ConstantInt>(whole);
   const auto [lo, hi, narrowed] = bounds(k, points);
-  Value* end = narrowed ? minimum(builder_, whole, trips_before(k, hi)) : whole;
+  Value* end = narrowed ? minimum(kernel_.builder, whole, trips_before(k, hi)) : whole;
   if (!constant_whole || constant_whole->getSExtValue() > 0)
     carried = iterations(k, trips_before(k, lo), end, constant_whole != nullptr && !narrowed,
                          std::move(carried));
   nest_.limits[loop.axis] = span % loop.step;
-  Value* left = builder_.CreateICmpNE(rest, builder_.getInt64(0));
+  Value* left = kernel_.builder.CreateICmpNE(rest, kernel_.builder.getInt64(0));
   if (narrowed)
-    left = builder_.CreateAnd(left, builder_.CreateICmpSGT(hi, builder_.CreateMul(whole, step)));
-  carried = emit_if(builder_, scopes_, left, std::move(carried), [&](Carried inner) {
+    left = kernel_.builder.CreateAnd(
+        left, kernel_.builder.CreateICmpSGT(hi, kernel_.builder.CreateMul(whole, step)));
+  carried = emit_if(kernel_.builder, kernel_.scopes, left, std::move(carried), [&](Carried inner) {
     if (constant_whole) {
-      index_.bind_fixed(loop.variable, constant_whole->getSExtValue() * loop.step);
+      kernel_.variables.bind_fixed(loop.variable, constant_whole->getSExtValue() * loop.step);
     } else {
-      index_.bind_scalar(loop.variable, whole, {0, loop.trips - 1}, loop.step);
+      kernel_.index.bind_scalar(loop.variable, whole, {0, loop.trips - 1}, loop.step);
     }
     return guarded(k, std::move(inner));
   });
@@ -178,11 +180,12 @@ Carried NestLoops::guarded(size_t k, Carried carried) {
   for (const AffineConstraint& constraint : nest_.constraints.loops[k]) {
     if (loops_[k].step == 1 && !shape_.divides_by(constraint.form, k)) continue;  // a bound
     const Affine form = placed(nest_.body.context(), constraint.form);
-    Value* holds = constraint.equality ? index_.equals_zero(form) : index_.at_least_zero(form);
-    all = nest_.masks.both(all, {holds, index_.depth(form)});
+    Value* holds =
+        constraint.equality ? kernel_.index.equals_zero(form) : kernel_.index.at_least_zero(form);
+    all = nest_.masks.conjunction(all, {holds, kernel_.variables.depth(form)});
   }
   if (!all.value) return inside_(k + 1, std::move(carried));
-  return emit_if(builder_, scopes_, all.value, std::move(carried),
+  return emit_if(kernel_.builder, kernel_.scopes, all.value, std::move(carried),
                  [&](Carried inner) { return inside_(k + 1, std::move(inner)); });
 }
 
@@ -190,21 +193,21 @@ Carried NestLoops::guarded(size_t k, Carried carried) {
 // c v + rest >= 0.
 NestLoops::Bounds NestLoops::bounds(size_t k, Value* points) {
   const Loop& loop = loops_[k];
-  Bounds found{builder_.getInt64(0), points, false};
+  Bounds found{kernel_.builder.getInt64(0), points, false};
   // lower: v >= ceil(-rest / scale) = -floor(rest / scale); upper: v <= floor(rest / -scale).
   const auto bound = [&](const Affine& rest, int64_t scale, bool lower) {
     found.narrowed = true;
-    const Affine quotient = index_.floor_div(rest, scale > 0 ? scale : -scale);
+    const Affine quotient = kernel_.index.floor_div(rest, scale > 0 ? scale : -scale);
     if (lower) {
-      found.lo = maximum(builder_, found.lo, index_.scalar(quotient * -1));
+      found.lo = maximum(kernel_.builder, found.lo, kernel_.index.scalar(quotient * -1));
     } else {
-      found.hi = minimum(builder_, found.hi, index_.scalar(quotient + Affine(1)));
+      found.hi = minimum(kernel_.builder, found.hi, kernel_.index.scalar(quotient + Affine(1)));
     }
   };
   for (const auto& [form, equality] : nest_.constraints.loops[k]) {
     if (loop.step != 1 || shape_.divides_by(form, k)) continue;
     const int64_t scale = form.coefficient(loop.axis);
-    index_.bind_fixed(loop.variable, 0);
+    kernel_.variables.bind_fixed(loop.variable, 0);
     const Affine rest = placed(nest_.body.context(), form);
     for (const bool lower : {true, false}) {
       if (!equality && lower != (scale > 0)) continue;
@@ -214,11 +217,12 @@ NestLoops::Bounds NestLoops::bounds(size_t k, Value* points) {
   for (const AffineConstraint& constraint : nest_.constraints.tile) {
     if (!bounds_loop(shape_, constraint, k)) continue;
     const int64_t scale = constraint.form.coefficient(loop.axis);
-    index_.bind_fixed(loop.variable, 0);
-    bound(index_.resolve(extreme_in_tile(shape_, constraint.form, Extreme::Largest)), scale,
-          scale > 0);
+    kernel_.variables.bind_fixed(loop.variable, 0);
+    bound(kernel_.variables.resolve(extreme_in_tile(shape_, constraint.form, Extreme::Largest)),
+          scale, scale > 0);
   }
-  if (found.narrowed && loop.step > 1) found.hi = maximum(builder_, found.hi, builder_.getInt64(0));
+  if (found.narrowed && loop.step > 1)
+    found.hi = maximum(kernel_.builder, found.hi, kernel_.builder.getInt64(0));
   return found;
 }
 

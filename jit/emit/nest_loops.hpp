@@ -6,8 +6,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
-#include <utility>
 #include <vector>
 
 #include "jit/emit/scopes/loops.hpp"
@@ -47,9 +45,7 @@ class NestLoops {
   NestContext& nest_;
   const NestShape& shape_;
   const std::vector<Loop>& loops_;
-  llvm::IRBuilder<>& builder_;
-  Scopes& scopes_;
-  IndexEmitter& index_;
+  KernelContext& kernel_;
   const Inside inside_;
   std::vector<llvm::Value*> task_trips_;  // per parallel loop
 };

@@ -2,6 +2,7 @@
 #include "jit/emit/addresses/address.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace adjit::emit {
 
@@ -14,7 +15,7 @@ Affine placed(const BodyContext& context, const Affine& domain_form) {
     const int64_t c = domain_form.coefficient(k);
     if (c == 0) continue;
     if (k < domain.rank()) {
-      sum += context.index.resolve(context.shape.nest->axes[k]) * c;
+      sum += context.variables.resolve(context.shape.nest->axes[k]) * c;
     } else {
       const Division& division = domain.divisions[k - domain.rank()];
       const Affine numerator = placed(context, division.numerator);
@@ -37,14 +38,16 @@ std::optional<Affine> plain_address(const BodyContext& context, ExprId read) {
   for (size_t d = 0; d < index.size(); ++d) {
     if (!context.shape.form(index[d])) return std::nullopt;
     form += placed(context, index[d]) * place.strides[d];
-    if (!place.origin.empty()) form -= context.index.resolve(place.origin[d]) * place.strides[d];
+    if (!place.origin.empty())
+      form -= context.variables.resolve(place.origin[d]) * place.strides[d];
   }
   return form;
 }
 
-Emitted index_value(IndexEmitter& index, const Affine& form) {
-  Value* value = index.in_lanes(form) ? index.vector(form, 64) : index.scalar(form);
-  return {value, index.depth(form)};
+Emitted index_value(const Emission& emission, const Affine& form) {
+  IndexEmitter& index = emission.index;
+  Value* value = emission.variables.in_lanes(form) ? index.vector(form, 64) : index.scalar(form);
+  return {value, emission.variables.depth(form)};
 }
 
 bool differs_by_data(const Address& address) {

@@ -31,7 +31,7 @@ Affine placed(const BodyContext& context, ExprId index);
 std::optional<Affine> plain_address(const BodyContext& context, ExprId read);
 
 /// A resolved form as a value, i64 in lanes where it differs between them.
-Emitted index_value(IndexEmitter& index, const Affine& form);
+Emitted index_value(const Emission& emission, const Affine& form);
 
 /// Whether data decides where each lane's element is.
 bool differs_by_data(const Address& address);

@@ -2,6 +2,7 @@
 #include "jit/emit/addresses/coordinates.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "jit/emit/addresses/address.hpp"
 #include "jit/emit/shape/narrow_coordinates.hpp"
@@ -24,7 +25,7 @@ Emitted Coordinates::made_narrow(ExprId id, const Point& point) {
   llvm::IRBuilder<>& builder = context_.builder;
   if (context_.shape.form(id)) {
     const Affine form = placed(context_, id);
-    return {context_.index.vector(form, 32), context_.index.depth(form)};
+    return {context_.index.vector(form, 32), context_.variables.depth(form)};
   }
   const std::span<const ExprId> operands = context_.pool().operands(id);
   const Op op = context_.pool()[id].op;
@@ -55,7 +56,7 @@ Emitted Coordinates::made_narrow(ExprId id, const Point& point) {
 // integer.
 Value* Coordinates::truncated(Value* value) {
   llvm::IRBuilder<>& builder = context_.builder;
-  auto* type = llvm::FixedVectorType::get(builder.getInt32Ty(), context_.index.lanes());
+  auto* type = llvm::FixedVectorType::get(builder.getInt32Ty(), context_.variables.lanes());
   const auto number = [&](double x) { return llvm::ConstantFP::get(value->getType(), x); };
   const auto integer = [&](int64_t k) { return llvm::ConstantInt::getSigned(type, k); };
   const auto limit = static_cast<double>(kFarCoordinate);

@@ -2,6 +2,7 @@
 #include "jit/emit/addresses/lane_addresses.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "jit/emit/operations/memory_types.hpp"
 
@@ -41,8 +42,8 @@ Value* offset_of_lane(llvm::IRBuilder<>& builder, Value* offsets, unsigned lane,
 
 Affine shared_offset(const BodyContext& context, TensorId tensor, const Affine& form) {
   if (!context.places[tensor].origin.empty()) return Affine();
-  const Affine shared = context.index.without_lanes(form);
-  const Interval at = context.index.range(shared);
+  const Affine shared = context.variables.without_lanes(form);
+  const Interval at = context.variables.range(shared);
   const std::optional<Interval> range = reach(context, tensor);
   return range && at.lo >= range->lo && at.hi <= range->hi ? shared : Affine();
 }
@@ -53,12 +54,13 @@ bool lies_forwards(const TensorPlace& place) {
 
 Emitted lane_offsets(const BodyContext& context, TensorId tensor, const Address& address) {
   IndexEmitter& index = context.index;
+  const KernelVariables& variables = context.variables;
   llvm::IRBuilder<>& builder = context.builder;
   const Affine& form = address.form;
-  if (address.data.empty()) return {index.vector(form), index.depth(form)};
+  if (address.data.empty()) return {index.vector(form), variables.depth(form)};
   const std::optional<Interval> range = reach(context, tensor);
   const unsigned bits = range && range->hi - range->lo <= INT32_MAX ? 32 : 64;
-  llvm::Type* type = llvm::FixedVectorType::get(builder.getIntNTy(bits), index.lanes());
+  llvm::Type* type = llvm::FixedVectorType::get(builder.getIntNTy(bits), variables.lanes());
   // What is known outside most loops is added up there.
   std::vector<DataCoordinate> data = address.data;
   std::ranges::stable_sort(data, {}, [](const DataCoordinate& d) { return d.index.depth; });
@@ -82,29 +84,30 @@ Emitted lane_offsets(const BodyContext& context, TensorId tensor, const Address&
                           }),
         depth);
   }
-  if (form != Affine()) add(index.vector(form, bits), index.depth(form));
+  if (form != Affine()) add(index.vector(form, bits), variables.depth(form));
   return total;
 }
 
 LaneRows rows_of_lanes(const BodyContext& context, TensorId tensor, const Address& address,
                        unsigned live) {
   IndexEmitter& index = context.index;
+  const KernelVariables& variables = context.variables;
   llvm::IRBuilder<>& builder = context.builder;
   const TensorPlace& place = context.places[tensor];
   const Affine& begin = address.form;
   llvm::Type* element = memory_type(builder, context.graph().info(tensor).dtype);
   std::vector<Value*> pointers;
-  if (const auto stride = index.lane_stride(begin); stride && address.data.empty()) {
+  if (const auto stride = variables.lane_stride(begin); stride && address.data.empty()) {
     for (unsigned lane = 0; lane < live; ++lane)
-      pointers.push_back(
-          index.address(place.pointer, place.depth, element,
-                        index.without_lanes(begin) + Affine(static_cast<int64_t>(lane) * *stride)));
-    return {pointers, std::max(place.depth, index.depth(begin))};
+      pointers.push_back(index.address(
+          place.pointer, place.depth, element,
+          variables.without_lanes(begin) + Affine(static_cast<int64_t>(lane) * *stride)));
+    return {pointers, std::max(place.depth, variables.depth(begin))};
   }
   const Affine shared = shared_offset(context, tensor, begin);
   const Affine rest = begin - shared;
   Value* pointer = index.address(place.pointer, place.depth, element, shared);
-  const bool forwards = lies_forwards(place) && index.range(rest).lo >= 0;
+  const bool forwards = lies_forwards(place) && variables.range(rest).lo >= 0;
   const Emitted offsets = lane_offsets(context, tensor, {rest, address.data});
   std::vector<Value*> apart;
   context.scopes.at(offsets.depth, [&] {
@@ -112,7 +115,7 @@ LaneRows rows_of_lanes(const BodyContext& context, TensorId tensor, const Addres
       apart.push_back(offset_of_lane(builder, offsets.value, lane, forwards));
     return apart.front();
   });
-  const size_t depth = std::max({place.depth, index.depth(shared), offsets.depth});
+  const size_t depth = std::max({place.depth, variables.depth(shared), offsets.depth});
   context.scopes.at(depth, [&] {
     for (Value* offset : apart)
       pointers.push_back(builder.CreateInBoundsGEP(element, pointer, offset));

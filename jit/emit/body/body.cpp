@@ -4,6 +4,7 @@
 #include <llvm/IR/Constants.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "jit/emit/addresses/address.hpp"
 #include "jit/emit/operations/memory_types.hpp"
@@ -66,7 +67,7 @@ Emitted BodyEmitter::evaluate(ExprId id, const Point& point) {
     }
     case Making::Read: return loads_.read(id, point);
     case Making::Join: return joined_loads_(*node.join, point);
-    case Making::Form: return index_value(context_.index, placed(context_, id));
+    case Making::Form: return index_value(context_, placed(context_, id));
     case Making::ComparedForms: {
       const Affine right = placed(context_, operands[1]);
       return comparison(pool[id].op, placed(context_, operands[0]), right);
@@ -84,13 +85,13 @@ Emitted BodyEmitter::evaluate(ExprId id, const Point& point) {
 // An index as another dtype.
 Emitted BodyEmitter::form_cast(ExprId id, const Affine& form) {
   const DType dtype = context_.pool().dtype(id);
-  IndexEmitter& index = context_.index;
-  if (!index.in_lanes(form) || dtype == DType::Bool || !fits_32(index.range(form))) {
-    const Emitted value = index_value(index, form);
+  const KernelVariables& variables = context_.variables;
+  if (!variables.in_lanes(form) || dtype == DType::Bool || !fits_32(variables.range(form))) {
+    const Emitted value = index_value(context_, form);
     return operation(id, {&value, 1});
   }
-  Value* lanes = index.vector(form, 32);
-  return context_.scopes.emit(index.depth(form), [&] {
+  Value* lanes = context_.index.vector(form, 32);
+  return context_.scopes.emit(variables.depth(form), [&] {
     return emit_operation(context_.builder, context_.math, Op::Cast, DType::Int32, dtype, {lanes});
   });
 }
@@ -99,7 +100,7 @@ Emitted BodyEmitter::comparison(Op op, const Affine& left, const Affine& right) 
   // Integers: a < b is b - a - 1 >= 0.
   const Affine difference = right - left;
   IndexEmitter& index = context_.index;
-  const size_t depth = index.depth(difference);
+  const size_t depth = context_.variables.depth(difference);
   switch (op) {
     case Op::Le: return {index.at_least_zero(difference), depth};
     case Op::Lt: return {index.at_least_zero(difference + Affine(-1)), depth};
@@ -126,7 +127,7 @@ Emitted BodyEmitter::position_comparison(ExprId id, const Emitted& number) {
   });
   limited = context_.splats({limited, number.depth});
   Value* lanes = context_.index.vector(form, 32);
-  const size_t depth = std::max(number.depth, context_.index.depth(form));
+  const size_t depth = std::max(number.depth, context_.variables.depth(form));
   return context_.scopes.emit(depth, [&] {
     Value* values[] = {position == 0 ? lanes : limited, position == 0 ? limited : lanes};
     return emit_operation(builder, context_.math, context_.pool()[id].op, DType::Int32, DType::Bool,

@@ -4,11 +4,7 @@
 
 #include <optional>
 #include <span>
-#include <vector>
 
-#include <llvm/IR/IRBuilder.h>
-
-#include "autosched/program/program.hpp"
 #include "jit/emit/addresses/body_context.hpp"
 #include "jit/emit/addresses/coordinates.hpp"
 #include "jit/emit/addresses/point_memo.hpp"
@@ -18,6 +14,7 @@
 #include "jit/emit/loads/load_joined.hpp"
 #include "jit/emit/scopes/emitted.hpp"
 #include "jit/emit/shape/body_shape.hpp"
+#include "jit/emit/shape/tile_at_hand.hpp"
 
 namespace adjit::emit {
 
@@ -36,10 +33,10 @@ class BodyEmitter {
   Emitted operator()(ExprId root, const Point& point);
   /// See Coordinates.
   Emitted coordinate(ExprId id, const Point& point) { return coordinates_(id, point); }
-  /// See Bfloat16Loads.
+  /// See BFloat16Loads.
   Emitted bfloat16_pair(ExprId read, const Point& point) { return bfloat16_loads_(read, point); }
   /// The version of the tile at hand.
-  TileVersion& tile() { return loads_.tile(); }
+  TileAtHand& tile() { return loads_.tile(); }
   /// Drops what is remembered, of splats, too: to be called when a loop variable that is not
   /// unrolled becomes fixed or stops being so.
   void forget();
@@ -56,7 +53,7 @@ class BodyEmitter {
   Coordinates coordinates_;
   LoadEmitter loads_;
   JoinedLoads joined_loads_;
-  Bfloat16Loads bfloat16_loads_;
+  BFloat16Loads bfloat16_loads_;
   Divisors divisors_;
 };
 

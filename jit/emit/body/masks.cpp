@@ -11,10 +11,10 @@ using llvm::Value;
 
 void Masks::select(const TileInstance& instance) {
   for (size_t c = 0; c < instance.values.size(); ++c)
-    context_.index.bind_fixed(context_.shape.unrolled(c).variable, instance.values[c]);
+    context_.variables.bind_fixed(context_.shape.unrolled(c).variable, instance.values[c]);
 }
 
-Emitted Masks::both(Emitted a, Emitted b) {
+Emitted Masks::conjunction(Emitted a, Emitted b) {
   const auto is_one = [](const Value* value) {
     const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value);
     return constant && constant->isOne();
@@ -37,9 +37,9 @@ Emitted Masks::all_of(const Constraints& constraints) {
   Emitted all;
   for (const AffineConstraint& constraint : constraints) {
     const Affine form = placed(context_, constraint.form);
-    all = both(all, {constraint.equality ? context_.index.equals_zero(form)
-                                         : context_.index.at_least_zero(form),
-                     context_.index.depth(form)});
+    all = conjunction(all, {constraint.equality ? context_.index.equals_zero(form)
+                                                : context_.index.at_least_zero(form),
+                            context_.variables.depth(form)});
   }
   return all;
 }
@@ -47,7 +47,7 @@ Emitted Masks::all_of(const Constraints& constraints) {
 Emitted Masks::at_least_zero(const std::vector<Affine>& forms) {
   Emitted all;
   for (const Affine& form : forms)
-    all = both(all, {context_.index.at_least_zero(form), context_.index.depth(form)});
+    all = conjunction(all, {context_.index.at_least_zero(form), context_.variables.depth(form)});
   return all;
 }
 

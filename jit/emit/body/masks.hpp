@@ -5,7 +5,10 @@
 #include <vector>
 
 #include "jit/emit/addresses/body_context.hpp"
+#include "jit/emit/scopes/emitted.hpp"
+#include "jit/emit/scopes/scoped_memo.hpp"
 #include "jit/emit/shape/nest_constraints.hpp"
+#include "jit/emit/shape/nest_shape.hpp"
 
 namespace adjit::emit {
 
@@ -23,7 +26,7 @@ class Masks {
   /// The first lanes of the nest's; no value where that is all of them.
   Emitted first_lanes(unsigned live_lanes);
   /// The conjunction; no value is true. One value for each pair.
-  Emitted both(Emitted a, Emitted b);
+  Emitted conjunction(Emitted a, Emitted b);
 
  private:
   using Pair = std::pair<llvm::Value*, llvm::Value*>;

@@ -3,12 +3,13 @@
 
 #include "jit/emit/addresses/body_context.hpp"
 #include "jit/emit/addresses/point_memo.hpp"
+#include "jit/emit/scopes/emitted.hpp"
 
 namespace adjit::emit {
 
-class Bfloat16Loads {
+class BFloat16Loads {
  public:
-  explicit Bfloat16Loads(const BodyContext& context)
+  explicit BFloat16Loads(const BodyContext& context)
       : context_(context), pairs_(context.shape, context.scopes) {}
 
   /// Two neighbouring bfloat16 as one i32: those of a read that has a plain address, and of what

@@ -2,6 +2,7 @@
 #include "jit/emit/loads/load.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include <llvm/IR/Module.h>
 
@@ -10,6 +11,7 @@
 #include "jit/emit/ir/lane_memory.hpp"
 #include "jit/emit/loads/load_windows.hpp"
 #include "jit/emit/loads/prefetch.hpp"
+#include "jit/emit/loads/transposed_load.hpp"
 #include "jit/emit/operations/memory_types.hpp"
 #include "jit/emit/shape/instance_number.hpp"
 
@@ -60,24 +62,24 @@ Emitted LoadEmitter::read(ExprId id, const Point& point) {
 
 LoadEmitter::Access LoadEmitter::access_of(ExprId id, const Point& point) const {
   const ExprPool& pool = context_.pool();
-  const IndexEmitter& index = context_.index;
+  const KernelVariables& variables = context_.variables;
   Access access{id, context_.places[pool.read_tensor(id)], {}, {}};
   Address& address = access.address;
   const std::span<const ExprId> coordinates = pool.read_index(id);
   for (size_t d = 0; d < coordinates.size(); ++d) {
     const int64_t stride = access.place.strides[d];
     if (!access.place.origin.empty())
-      address.form -= index.resolve(access.place.origin[d]) * stride;
+      address.form -= variables.resolve(access.place.origin[d]) * stride;
     if (context_.shape.form(coordinates[d])) {
       address.form += placed(context_, coordinates[d]) * stride;
     } else {
       address.data.push_back({coordinates_(coordinates[d], point), stride});
     }
   }
-  access.lanes = index.in_lanes(address.form) || differs_by_data(address);
+  access.lanes = variables.in_lanes(address.form) || differs_by_data(address);
   // Lanes past the end of a row are read and not used where there is room behind it.
   const bool tail = point.active.value && llvm::isa<llvm::Constant>(point.active.value);
-  const bool beyond = tail && access.lanes && index.lane_stride(address.form) == 1 &&
+  const bool beyond = tail && access.lanes && variables.lane_stride(address.form) == 1 &&
                       ((access.place.readable_beyond && address.data.empty()) ||
                        (!differs_by_data(address) && has_room_in_row(id, access.place)));
   if (point.active.value && !beyond && (access.lanes || !context_.shape[id].in_bounds))
@@ -93,17 +95,17 @@ bool LoadEmitter::has_room_in_row(ExprId read, const TensorPlace& place) const {
   if (index.empty() || !place.origin.empty() || place.strides.back() != 1) return false;
   if (!context_.shape.form(index.back())) return false;
   const Affine last = placed(context_, index.back());
-  if (context_.index.lane_stride(last) != 1) return false;
-  const Interval range = context_.index.range(last);
+  if (context_.variables.lane_stride(last) != 1) return false;
+  const Interval range = context_.variables.range(last);
   return range.lo >= 0 &&
          range.hi < context_.graph().info(context_.pool().read_tensor(read)).shape.back();
 }
 
 // Whether the lanes' elements are next to each other, or so near that few vectors hold them.
 bool LoadEmitter::reads_whole_vectors(const Address& address) const {
-  const std::optional<int64_t> stride = context_.index.lane_stride(address.form);
+  const std::optional<int64_t> stride = context_.variables.lane_stride(address.form);
   if (stride && (*stride == 1 || *stride == -1)) return true;
-  const auto pattern = context_.index.lane_pattern(address.form);
+  const auto pattern = context_.variables.lane_pattern(address.form);
   return pattern && LaneWindows(*pattern).worthwhile();
 }
 
@@ -116,7 +118,7 @@ Emitted LoadEmitter::load_uniform(const Access& access) {
   llvm::IRBuilder<>& builder = context_.builder;
   const DType dtype = context_.pool().dtype(read);
   llvm::Type* type = memory_type(builder, dtype);
-  size_t depth = std::max(place.depth, context_.index.depth(address.form));
+  size_t depth = std::max(place.depth, context_.variables.depth(address.form));
   for (const DataCoordinate& d : address.data) depth = std::max(depth, d.index.depth);
   // What is in bounds only under a loop's bounds or a guard stays inside it.
   if (!context_.shape[read].in_bounds) depth = context_.scopes.depth();
@@ -143,17 +145,17 @@ Emitted LoadEmitter::load_uniform(const Access& access) {
 
 Emitted LoadEmitter::load_in_lanes(const Access& access) {
   const auto& [read, place, address, conditions, lanes] = access;
-  const IndexEmitter& index = context_.index;
+  const KernelVariables& variables = context_.variables;
   const Emitted mask = conjunction(context_, conditions, true);
-  size_t depth = std::max({place.depth, index.depth(address.form), mask.depth});
+  size_t depth = std::max({place.depth, variables.depth(address.form), mask.depth});
   if (!context_.shape[read].in_bounds || (tile_.branched && depth + 1 == context_.scopes.depth()))
     depth = context_.scopes.depth();
   const std::optional<int64_t> stride =
-      differs_by_data(address) ? std::nullopt : index.lane_stride(address.form);
+      differs_by_data(address) ? std::nullopt : variables.lane_stride(address.form);
   if (stride && (*stride == 1 || *stride == -1))
     return load_contiguous(access, mask, depth, *stride == -1);
   if (address.data.empty())
-    if (const auto pattern = index.lane_pattern(address.form))
+    if (const auto pattern = variables.lane_pattern(address.form))
       if (const LaneWindows windows(*pattern); windows.worthwhile())
         return load_from_windows(access, windows, mask, depth);
   return load_apart(access, mask, depth);
@@ -166,8 +168,8 @@ Emitted LoadEmitter::load_contiguous(const Access& access, const Emitted& mask, 
   const Address& address = access.address;
   const DType dtype = context_.pool().dtype(access.read);
   const llvm::Align align(size_of(dtype));
-  const int64_t lanes = context_.index.lanes();
-  auto* type = llvm::FixedVectorType::get(memory_type(builder, dtype), context_.index.lanes());
+  const int64_t lanes = context_.variables.lanes();
+  auto* type = llvm::FixedVectorType::get(memory_type(builder, dtype), context_.variables.lanes());
   llvm::Type* element = type->getElementType();
   const Affine first = reversed ? address.form + Affine(1 - lanes) : address.form;
   Value* pointer = context_.index.address(access.place.pointer, access.place.depth, element, first);
@@ -191,7 +193,7 @@ Emitted LoadEmitter::load_contiguous(const Access& access, const Emitted& mask, 
 Value* LoadEmitter::near_tensor(Value* pointer, const Affine& first, const Access& access) {
   const TensorInfo& tensor = context_.graph().info(context_.pool().read_tensor(access.read));
   const int64_t page = 4096 / static_cast<int64_t>(size_of(tensor.dtype));
-  const auto range = context_.index.range(first);
+  const auto range = context_.variables.range(first);
   if (range.lo >= -page && range.hi < elements_with_gaps(tensor) + page) return pointer;
   for (const Emitted& condition : access.conditions)
     if (!condition.value->getType()->isVectorTy() && !llvm::isa<llvm::Constant>(condition.value))
@@ -204,12 +206,12 @@ Emitted LoadEmitter::load_from_windows(const Access& access, const LaneWindows& 
                                        const Emitted& mask, size_t depth) {
   llvm::IRBuilder<>& builder = context_.builder;
   const DType dtype = context_.pool().dtype(access.read);
-  auto* type = llvm::FixedVectorType::get(memory_type(builder, dtype), context_.index.lanes());
+  auto* type = llvm::FixedVectorType::get(memory_type(builder, dtype), context_.variables.lanes());
   std::vector<Value*> pointers;
   for (const LaneWindows::Window& window : windows.windows())
     pointers.push_back(context_.index.address(
         access.place.pointer, access.place.depth, type->getElementType(),
-        context_.index.without_lanes(access.address.form) + Affine(window.start)));
+        context_.variables.without_lanes(access.address.form) + Affine(window.start)));
   return context_.scopes.emit(depth, [&] {
     Value* loaded = load_windows(builder, context_.math.features(), type, pointers,
                                  llvm::Align(size_of(dtype)), windows, mask.value);
@@ -225,8 +227,8 @@ Emitted LoadEmitter::load_apart(const Access& access, const Emitted& mask, size_
   const DType dtype = context_.pool().dtype(read);
   llvm::Type* element = memory_type(builder, dtype);
   if (context_.graph().info(tensor).element_count() == 0)
-    return {llvm::Constant::getNullValue(
-                llvm::FixedVectorType::get(register_type(builder, dtype), context_.index.lanes())),
+    return {llvm::Constant::getNullValue(llvm::FixedVectorType::get(register_type(builder, dtype),
+                                                                    context_.variables.lanes())),
             0};
   // Without a mask, every lane's element is in the tensor, and what they share goes into the
   // pointer.
@@ -234,7 +236,7 @@ Emitted LoadEmitter::load_apart(const Access& access, const Emitted& mask, size_
   const Affine shared = apart ? shared_offset(context_, tensor, address.form) : Affine();
   Value* pointer = context_.index.address(place.pointer, place.depth, element, shared);
   const Affine rest = address.form - shared;
-  const bool forwards = lies_forwards(place) && (!apart || context_.index.range(rest).lo >= 0);
+  const bool forwards = lies_forwards(place) && (!apart || context_.variables.range(rest).lo >= 0);
   const Emitted offsets = lane_offsets(context_, tensor, {rest, address.data});
   depth = std::max(depth, offsets.depth);
   Value* on = mask.value ? context_.splats(mask) : nullptr;

@@ -9,8 +9,10 @@
 #include "jit/emit/addresses/body_context.hpp"
 #include "jit/emit/addresses/coordinates.hpp"
 #include "jit/emit/addresses/point_memo.hpp"
-#include "jit/emit/loads/transposed_load.hpp"
+#include "jit/emit/scopes/emitted.hpp"
+#include "jit/emit/scopes/scoped_memo.hpp"
 #include "jit/emit/shape/lane_windows.hpp"
+#include "jit/emit/shape/tile_at_hand.hpp"
 
 namespace adjit::emit {
 
@@ -29,7 +31,7 @@ class LoadEmitter {
 
   /// What a read reads: its inputs are among the values.
   Emitted read(ExprId id, const Point& point);
-  TileVersion& tile() { return tile_; }
+  TileAtHand& tile() { return tile_; }
   void forget() { loaded_.forget(); }
 
  private:
@@ -62,7 +64,7 @@ class LoadEmitter {
   PointMemo& values_;
   Coordinates& coordinates_;
   const std::optional<size_t> ahead_;
-  TileVersion tile_;
+  TileAtHand tile_;
   /// By tensor and constant of the address: other instances, or other reads, load the same element,
   /// x(k + r) of k, r = 0, 1 and 1, 0.
   ScopedMemo<PointKey, Loaded, PointKeyHash> loaded_;

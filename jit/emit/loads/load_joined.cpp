@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
+#include <limits>
+#include <string>
 
 #include <llvm/IR/Module.h>
 
@@ -49,7 +52,7 @@ Value* JoinedLoads::looked_up(llvm::Type* element, Value* array, Value* part) {
   const llvm::Align align(8);
   Value* address = builder.CreateInBoundsGEP(element, array, part);
   if (!part->getType()->isVectorTy()) return builder.CreateAlignedLoad(element, address, align);
-  const unsigned lanes = context_.index.lanes();
+  const unsigned lanes = context_.variables.lanes();
   auto* type = llvm::FixedVectorType::get(element, lanes);
   Value* all = llvm::ConstantInt::getTrue(llvm::FixedVectorType::get(builder.getInt1Ty(), lanes));
   return builder.CreateMaskedGather(type, address, align, all, llvm::Constant::getNullValue(type));
@@ -60,7 +63,7 @@ Value* JoinedLoads::of_part(const std::vector<int64_t>& numbers, Value* part) {
   llvm::Type* type = context_.builder.getInt64Ty();
   if (!all_equal(numbers)) return looked_up(type, constant_table(numbers), part);
   if (part->getType()->isVectorTy())
-    type = llvm::FixedVectorType::get(type, context_.index.lanes());
+    type = llvm::FixedVectorType::get(type, context_.variables.lanes());
   return llvm::ConstantInt::getSigned(type, numbers[0]);
 }
 
@@ -79,8 +82,8 @@ Emitted JoinedLoads::quotient(const Join& join, const Affine& position, int64_t 
   llvm::IRBuilder<>& builder = context_.builder;
   const auto last = static_cast<int64_t>(join.reads.size()) - 1;
   const Affine part = context_.index.floor_div(position - Affine(join.begins[0]), width);
-  const Emitted number = index_value(context_.index, part);
-  const Interval range = context_.index.range(part);
+  const Emitted number = index_value(context_, part);
+  const Interval range = context_.variables.range(part);
   if (range.lo >= 0 && range.hi <= last) return number;
   return context_.scopes.emit(number.depth, [&] {
     llvm::Type* type = number.value->getType();
@@ -96,7 +99,7 @@ Emitted JoinedLoads::last_begun(const Join& join, const Affine& position) {
   llvm::IRBuilder<>& builder = context_.builder;
   std::vector<int64_t> begins = join.begins;
   begins.resize(std::bit_ceil(begins.size()), std::numeric_limits<int64_t>::max());
-  const Emitted at = index_value(context_.index, position);
+  const Emitted at = index_value(context_, position);
   return context_.scopes.emit(at.depth, [&] {
     llvm::Type* type = at.value->getType();
     Value* part = llvm::Constant::getNullValue(type);
@@ -165,14 +168,14 @@ JoinedLoads::Parts JoinedLoads::parts_of(const Join& join) const {
 Emitted JoinedLoads::moved_along(size_t variable, const std::vector<int64_t>& coefficients,
                                  llvm::Type* element, const Emitted& pointer, const Emitted& part) {
   llvm::IRBuilder<>& builder = context_.builder;
-  const Emitted value = index_value(context_.index, Affine::variable(variable));
+  const Emitted value = index_value(context_, Affine::variable(variable));
   return context_.scopes.emit(std::max(pointer.depth, value.depth), [&] {
     Value* scale = of_part(coefficients, part.value);
     Value* number = value.value;
     const bool wide = number->getType()->isVectorTy();
     if (wide != scale->getType()->isVectorTy())
       (wide ? scale : number) =
-          builder.CreateVectorSplat(context_.index.lanes(), wide ? scale : number);
+          builder.CreateVectorSplat(context_.variables.lanes(), wide ? scale : number);
     return builder.CreateGEP(element, pointer.value, builder.CreateMul(scale, number));
   });
 }
@@ -183,23 +186,24 @@ Emitted JoinedLoads::load_at(const Emitted& pointer, const Affine& form, DType d
                              size_t written, const Point& point) {
   llvm::IRBuilder<>& builder = context_.builder;
   IndexEmitter& index = context_.index;
+  const KernelVariables& variables = context_.variables;
   llvm::Type* element = memory_type(builder, dtype);
   const llvm::Align align(size_of(dtype));
   const bool apart = pointer.value->getType()->isVectorTy();
-  const size_t depth = std::max({written, pointer.depth, index.depth(form)});
+  const size_t depth = std::max({written, pointer.depth, variables.depth(form)});
   const auto loaded = [&](Value* memory) {
     return from_memory(builder, context_.math, memory, dtype);
   };
-  if (!apart && !index.in_lanes(form)) {
+  if (!apart && !variables.in_lanes(form)) {
     Value* address = index.address(pointer.value, pointer.depth, element, form);
     return context_.scopes.emit(
         depth, [&] { return loaded(builder.CreateAlignedLoad(element, address, align)); });
   }
-  auto* type = llvm::FixedVectorType::get(element, index.lanes());
+  auto* type = llvm::FixedVectorType::get(element, variables.lanes());
   const Emitted mask = conjunction(
       context_, point.active.value ? std::vector{point.active} : std::vector<Emitted>{}, true);
   const size_t inner = std::max(depth, mask.depth);
-  if (!apart && index.lane_stride(form) == 1) {
+  if (!apart && variables.lane_stride(form) == 1) {
     Value* address = index.address(pointer.value, pointer.depth, element, form);
     return context_.scopes.emit(inner, [&] {
       return loaded(mask.value ? load_lanes(builder, context_.math.features(), type, address, align,
@@ -207,7 +211,7 @@ Emitted JoinedLoads::load_at(const Emitted& pointer, const Affine& form, DType d
                                : builder.CreateAlignedLoad(type, address, align));
     });
   }
-  Value* offsets = index.in_lanes(form) ? index.vector(form, 64) : index.scalar(form);
+  Value* offsets = variables.in_lanes(form) ? index.vector(form, 64) : index.scalar(form);
   return context_.scopes.emit(inner, [&] {
     Value* address = builder.CreateGEP(element, pointer.value, offsets);
     return loaded(builder.CreateMaskedGather(type, address, align, mask.value,

@@ -2,13 +2,14 @@
 #include "jit/emit/loads/transposed_load.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "autosched/analysis/gather_access.hpp"
 #include "jit/emit/addresses/lane_addresses.hpp"
 #include "jit/emit/ir/lane_memory.hpp"
+#include "jit/emit/ir/transpose.hpp"
 #include "jit/emit/operations/memory_types.hpp"
 #include "jit/emit/shape/instance_number.hpp"
-#include "jit/emit/shape/row_pieces.hpp"
 
 namespace adjit::emit {
 namespace {
@@ -27,7 +28,7 @@ bool stays_inside(const BodyContext& context, ExprId read, size_t loop, int64_t 
   for (size_t d = 0; d < index.size(); ++d) {
     if (!(context.shape[index[d]].dependence.trips & trip_bits(loop))) continue;
     const int64_t moves = context.shape.moved_by(*context.shape.form(index[d]), loop);
-    const Interval range = context.index.range(placed(context, index[d]));
+    const Interval range = context.variables.range(placed(context, index[d]));
     if (range.lo + std::min<int64_t>(0, moves * past) < 0 ||
         range.hi + std::max<int64_t>(0, moves * past) >= shape[d])
       return false;
@@ -63,16 +64,16 @@ std::vector<Value*> pieces_side_by_side(llvm::IRBuilder<>& builder, llvm::FixedV
 
 }  // namespace
 
-std::optional<TransposedLoad> load_transposed(const BodyContext& context, const TileVersion& tile,
+std::optional<TransposedLoad> load_transposed(const BodyContext& context, const TileAtHand& tile,
                                               ExprId read, const Point& point,
                                               const Address& address) {
   const ExprPool& pool = context.pool();
   const DType dtype = pool.dtype(read);
-  const unsigned lanes = context.index.lanes();
+  const unsigned lanes = context.variables.lanes();
   const TensorId tensor = pool.read_tensor(read);
   const auto group = static_cast<unsigned>(row_piece(context.graph(), tensor));
   if (group == 0 || tile.trips.empty() || lanes % group != 0) return std::nullopt;
-  if (address.data.empty() && !context.index.lane_stride(address.form)) return std::nullopt;
+  if (address.data.empty() && !context.variables.lane_stride(address.form)) return std::nullopt;
   const std::optional<unsigned> live =
       point.active.value ? leading_lanes(point.active.value) : lanes;
   const std::optional<size_t> loop =

@@ -15,19 +15,10 @@
 
 #include "jit/emit/addresses/address.hpp"
 #include "jit/emit/addresses/body_context.hpp"
+#include "jit/emit/scopes/emitted.hpp"
+#include "jit/emit/shape/tile_at_hand.hpp"
 
 namespace adjit::emit {
-
-/// The tile at hand.
-struct TileVersion {
-  std::vector<int64_t> trips;  // of each unrolled loop; empty: not known
-  /// Whether the domain's constraints hold for all instances, so that each may read what the others
-  /// do.
-  bool constraints_hold = false;
-  /// Whether the innermost scope is one of several branches in a row: vectors that it could load
-  /// before it are loaded in it, since no registers hold all those of all branches.
-  bool branched = false;
-};
 
 /// What the instances at some trips of an unrolled loop read.
 struct TransposedLoad {
@@ -38,7 +29,7 @@ struct TransposedLoad {
 
 /// What a read without a predicate loads at a point and at its neighbours along an unrolled loop;
 /// nothing where these are not contiguous, or not certainly there.
-std::optional<TransposedLoad> load_transposed(const BodyContext& context, const TileVersion& tile,
+std::optional<TransposedLoad> load_transposed(const BodyContext& context, const TileAtHand& tile,
                                               ExprId read, const Point& point,
                                               const Address& address);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 
 #include "runtime/expr/floor_form.hpp"
 
@@ -10,12 +11,12 @@ namespace adjit::emit {
 
 using llvm::Value;
 
-IndexEmitter::IndexEmitter(llvm::IRBuilder<>& builder, Scopes& scopes, size_t loop_variables)
-    : KernelVariables(loop_variables),
-      builder_(builder),
+IndexEmitter::IndexEmitter(llvm::IRBuilder<>& builder, Scopes& scopes, KernelVariables& variables)
+    : builder_(builder),
       scopes_(scopes),
-      loop_variables_(loop_variables),
-      values_(loop_variables),
+      variables_(variables),
+      loop_variables_(variables.count()),
+      values_(variables.count()),
       quotients_(scopes),
       sums_(scopes),
       not_negative_(scopes),
@@ -38,40 +39,41 @@ size_t IndexEmitter::FormHash::operator()(const std::pair<int64_t, Affine>& divi
 }
 
 void IndexEmitter::bind_scalar(size_t variable, Value* trip, Interval trips, int64_t step) {
-  KernelVariables::bind_scalar(variable, trips, step, scopes_.depth());
+  variables_.bind_scalar(variable, trips, step, scopes_.depth());
   values_[variable] = trip;
 }
 
 Affine IndexEmitter::floor_div(const Affine& form, int64_t divisor) {
-  const FloorForm floor = floor_form(form, divisor, [&](const Affine& f) { return range(f); });
+  const FloorForm floor =
+      floor_form(form, divisor, [&](const Affine& f) { return variables_.range(f); });
   if (floor.rest.is_constant()) return floor.whole;
   return floor.whole + Affine::variable(quotient(floor.rest, floor.divisor));
 }
 
 size_t IndexEmitter::quotient(const Affine& numerator, int64_t divisor) {
   const std::pair key(divisor, numerator);
-  const size_t known_from = depth(numerator);
+  const size_t known_from = variables_.depth(numerator);
   // A variable bound again further inside holds everything that depends on it there.
   if (const size_t* known = quotients_.find(key);
-      known && depth(Affine::variable(*known)) == known_from)
+      known && variables_.depth(Affine::variable(*known)) == known_from)
     return *known;
-  const Interval r = range(numerator);
-  if (in_lanes(numerator)) {
+  const Interval r = variables_.range(numerator);
+  if (variables_.in_lanes(numerator)) {
     // The quotient of a numerator that may be negative needs head room for its shift (see divide).
     const bool small = fits_32(r) && divisor <= INT32_MAX &&
                        fits_32({r.lo, r.hi - std::min<int64_t>(r.lo, 0) + divisor});
     Value* numerators = vector(numerator, small ? 32 : 64);
     values_.push_back(scopes_.at(known_from, [&] {
       Value* quotients = divide(numerators, r, divisor);
-      return builder_.CreateSExt(quotients,
-                                 llvm::FixedVectorType::get(builder_.getInt64Ty(), lanes()));
+      return builder_.CreateSExt(
+          quotients, llvm::FixedVectorType::get(builder_.getInt64Ty(), variables_.lanes()));
     }));
   } else {
     Value* value = scalar(numerator);
     values_.push_back(scopes_.at(known_from, [&] { return divide(value, r, divisor); }));
   }
   // A dead quotient's number is not reused: forms that mention it are dead, too.
-  return quotients_.remember(key, add_quotient(numerator, divisor), known_from);
+  return quotients_.remember(key, variables_.add_quotient(numerator, divisor), known_from);
 }
 
 // floor(value / divisor) on i32 or i64, scalar or vector.
@@ -103,7 +105,7 @@ Value* IndexEmitter::divide(Value* value, Interval range, int64_t divisor) {
 Value* IndexEmitter::scalar(const Affine& form) {
   Value* total = nullptr;
   Affine prefix;
-  for (const auto& [depth, terms] : by_depth(form)) {
+  for (const auto& [depth, terms] : variables_.by_depth(form)) {
     prefix += terms;
     if (Value* const* known = sums_.find(prefix)) {
       total = *known;
@@ -127,19 +129,19 @@ Value* IndexEmitter::scalar(const Affine& form) {
   Value* constant = builder_.getInt64(static_cast<uint64_t>(form.constant()));
   if (!total) return constant;
   if (form.constant() == 0) return total;
-  return scopes_.at(depth(form),
+  return scopes_.at(variables_.depth(form),
                     [&] { return builder_.CreateAdd(total, constant, "", false, true); });
 }
 
 Value* IndexEmitter::vector(const Affine& form, std::optional<unsigned> bits) {
-  const unsigned width = bits ? *bits : fits_32(range(form)) ? 32 : 64;
+  const unsigned width = bits ? *bits : fits_32(variables_.range(form)) ? 32 : 64;
   llvm::IntegerType* element = builder_.getIntNTy(width);
-  auto* type = llvm::FixedVectorType::get(element, lanes());
-  const Affine same = without_lanes(form), different = form - same;
+  auto* type = llvm::FixedVectorType::get(element, variables_.lanes());
+  const Affine same = variables_.without_lanes(form), different = form - same;
   Value* base = scalar(same);
-  return scopes_.at(depth(form), [&] {
+  return scopes_.at(variables_.depth(form), [&] {
     Value* narrow = builder_.CreateTrunc(base, element);
-    Value* total = builder_.CreateVectorSplat(lanes(), narrow);
+    Value* total = builder_.CreateVectorSplat(variables_.lanes(), narrow);
     for (size_t k = 0; k < different.size(); ++k)
       if (const int64_t c = different.coefficient(k); c != 0)
         total = builder_.CreateAdd(total, in_lanes_times(k, c, type));
@@ -153,7 +155,7 @@ Value* IndexEmitter::in_lanes_times(size_t variable, int64_t scale, llvm::FixedV
     return builder_.CreateMul(builder_.CreateTrunc(values_[variable], type),
                               llvm::ConstantInt::get(type, static_cast<uint64_t>(scale), true));
   llvm::SmallVector<llvm::Constant*, 64> steps;
-  for (unsigned lane = 0; lane < lanes(); ++lane)
+  for (unsigned lane = 0; lane < variables_.lanes(); ++lane)
     steps.push_back(llvm::ConstantInt::getSigned(type->getElementType(), scale * int64_t{lane}));
   return llvm::ConstantVector::get(steps);
 }
@@ -163,7 +165,7 @@ Value* IndexEmitter::address(Value* pointer, size_t pointer_depth, llvm::Type* e
   Value* at = pointer;
   size_t depth_so_far = pointer_depth;
   Affine prefix;
-  for (const auto& [depth, terms] : by_depth(without_lanes(form))) {
+  for (const auto& [depth, terms] : variables_.by_depth(variables_.without_lanes(form))) {
     prefix += terms;
     depth_so_far = std::max(depth_so_far, depth);
     const std::pair key(pointer, prefix);
@@ -185,18 +187,19 @@ Value* IndexEmitter::address(Value* pointer, size_t pointer_depth, llvm::Type* e
 
 // Instances ask the same of many points: one value, so that what it masks is one value, too.
 Value* IndexEmitter::condition(const Affine& form, bool equality) {
-  const Interval r = range(form);
+  const Interval r = variables_.range(form);
   if (equality ? (r.lo == 0 && r.hi == 0) : r.lo >= 0) return builder_.getTrue();
   if (equality ? (r.lo > 0 || r.hi < 0) : r.hi < 0) return builder_.getFalse();
   FormMemo& memo = equality ? zero_ : not_negative_;
   if (Value* const* known = memo.find(form)) return *known;
   const auto [left, right] = compared_with_zero(form);
   const auto predicate = equality ? llvm::CmpInst::ICMP_EQ : llvm::CmpInst::ICMP_SGE;
-  const size_t known_from = depth(form);
+  const size_t known_from = variables_.depth(form);
   Value* holds = scopes_.at(known_from, [&, left = left, right = right] {
-    Value* with = right ? builder_.CreateVectorSplat(
-                              lanes(), builder_.CreateTrunc(right, builder_.getInt32Ty()))
-                        : llvm::Constant::getNullValue(left->getType());
+    Value* with = right
+                      ? builder_.CreateVectorSplat(
+                            variables_.lanes(), builder_.CreateTrunc(right, builder_.getInt32Ty()))
+                      : llvm::Constant::getNullValue(left->getType());
     return builder_.CreateICmp(predicate, left, with);
   });
   return memo.remember(form, holds, known_from);
@@ -205,15 +208,17 @@ Value* IndexEmitter::condition(const Affine& form, bool equality) {
 // A form as a value to compare with zero; or, where the lanes' part is a constant, that part and
 // the number of the loops to compare it with.
 std::pair<Value*, Value*> IndexEmitter::compared_with_zero(const Affine& form) {
-  if (!in_lanes(form)) return {scalar(form), nullptr};
-  const auto stride = lane_stride(form);
-  if (!stride || !fits_32(Interval{*stride, *stride}) || !fits_32(range(-without_lanes(form))) ||
-      !fits_32(Interval{-std::abs(*stride) * lanes(), std::abs(*stride) * lanes()}))
+  if (!variables_.in_lanes(form)) return {scalar(form), nullptr};
+  const auto stride = variables_.lane_stride(form);
+  if (!stride || !fits_32(Interval{*stride, *stride}) ||
+      !fits_32(variables_.range(-variables_.without_lanes(form))) ||
+      !fits_32(Interval{-std::abs(*stride) * variables_.lanes(),
+                        std::abs(*stride) * variables_.lanes()}))
     return {vector(form), nullptr};
   llvm::SmallVector<llvm::Constant*, 64> steps;
-  for (unsigned lane = 0; lane < lanes(); ++lane)
+  for (unsigned lane = 0; lane < variables_.lanes(); ++lane)
     steps.push_back(llvm::ConstantInt::getSigned(builder_.getInt32Ty(), *stride * lane));
-  return {llvm::ConstantVector::get(steps), scalar(-without_lanes(form))};
+  return {llvm::ConstantVector::get(steps), scalar(-variables_.without_lanes(form))};
 }
 
 Value* IndexEmitter::at_least_zero(const Affine& form) { return condition(form, false); }

@@ -21,10 +21,12 @@ namespace adjit::emit {
 
 inline bool fits_32(Interval r) { return r.lo >= INT32_MIN && r.hi <= INT32_MAX; }
 
-/// The variables and the machine values of forms over them. All functions take resolved forms.
-class IndexEmitter : public KernelVariables {
+/// The machine values of forms over a kernel's variables. All functions take resolved forms.
+class IndexEmitter {
  public:
-  IndexEmitter(llvm::IRBuilder<>& builder, Scopes& scopes, size_t loop_variables);
+  /// All must outlive it. `variables`: those of the loops, of which none is bound; quotients are
+  /// added to them.
+  IndexEmitter(llvm::IRBuilder<>& builder, Scopes& scopes, KernelVariables& variables);
 
   /// A loop variable that is step * trip, in the current scope: `trip` is an i64 in the range
   /// `trips`.
@@ -61,6 +63,7 @@ class IndexEmitter : public KernelVariables {
 
   llvm::IRBuilder<>& builder_;
   Scopes& scopes_;
+  KernelVariables& variables_;
   const size_t loop_variables_;
   /// Per variable that is a scalar, i64; per quotient in lanes, <lanes x i64>.
   std::vector<llvm::Value*> values_;

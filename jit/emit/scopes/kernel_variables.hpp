@@ -22,9 +22,12 @@ namespace adjit::emit {
 class KernelVariables {
  public:
   explicit KernelVariables(size_t loop_variables) : variables_(loop_variables) {}
+  /// Quotients included.
+  size_t count() const { return variables_.size(); }
 
   /// A loop variable that is step * trip, known in the scope at a depth. Resolved forms are over
-  /// trips, so that a tile's loop is a multiple of its step to every division.
+  /// trips, so that a tile's loop is a multiple of its step to every division. Where forms become
+  /// values, IndexEmitter's is to be called, which knows the trip's.
   void bind_scalar(size_t variable, Interval trips, int64_t step, size_t depth);
   void bind_lanes(size_t variable, unsigned lanes);  // 0 .. lanes-1
   void bind_fixed(size_t variable, int64_t value);

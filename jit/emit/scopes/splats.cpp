@@ -13,14 +13,15 @@ using llvm::Value;
 Value* Splats::operator()(const Emitted& value) {
   if (value.value->getType()->isVectorTy()) return value.value;
   if (auto* constant = llvm::dyn_cast<llvm::Constant>(value.value))
-    return llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(index_.lanes()), constant);
+    return llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(variables_.lanes()),
+                                          constant);
   if (Value* const* known = splats_.find(value.value)) return *known;
   Value* lanes = nullptr;
   if (const auto uniform = uniform_.find(value.value); uniform != uniform_.end()) {
     lanes = in_all_lanes(uniform->second, value.depth);
   } else {
     lanes = scopes_.at(value.depth,
-                       [&] { return builder_.CreateVectorSplat(index_.lanes(), value.value); });
+                       [&] { return builder_.CreateVectorSplat(variables_.lanes(), value.value); });
   }
   return splats_.remember(value.value, lanes, value.depth);
 }

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <span>
+#include <unordered_map>
 
 #include <llvm/IR/IRBuilder.h>
 
 #include "jit/emit/scopes/emitted.hpp"
-#include "jit/emit/scopes/index.hpp"
+#include "jit/emit/scopes/kernel_variables.hpp"
 #include "jit/emit/scopes/scoped_memo.hpp"
+#include "jit/emit/scopes/scopes.hpp"
 #include "runtime/expr/op.hpp"
 
 namespace adjit::emit {
@@ -15,8 +17,8 @@ namespace adjit::emit {
 class Splats {
  public:
   /// All must outlive it.
-  Splats(llvm::IRBuilder<>& builder, Scopes& scopes, const IndexEmitter& index)
-      : builder_(builder), scopes_(scopes), index_(index), splats_(scopes) {}
+  Splats(llvm::IRBuilder<>& builder, Scopes& scopes, const KernelVariables& variables)
+      : builder_(builder), scopes_(scopes), variables_(variables), splats_(scopes) {}
 
   /// A value in all lanes: itself if it is a vector, else one vector for all who ask.
   llvm::Value* operator()(const Emitted& value);
@@ -35,7 +37,7 @@ class Splats {
 
   llvm::IRBuilder<>& builder_;
   Scopes& scopes_;
-  const IndexEmitter& index_;
+  const KernelVariables& variables_;
   ScopedMemo<llvm::Value*, llvm::Value*> splats_;
   std::unordered_map<llvm::Value*, Uniform> uniform_;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 
 namespace adjit::emit {
 
@@ -11,7 +12,7 @@ using llvm::Value;
 AccumulatorEmitter::AccumulatorEmitter(NestContext& nest)
     : nest_(nest),
       shape_(nest.shape),
-      builder_(nest.kernel.builder),
+      kernel_(nest.kernel),
       combiner_(nest.combiner),
       components_(nest.shape.stage->bodies.size()) {}
 
@@ -21,13 +22,12 @@ Value* AccumulatorEmitter::is_first_pass() {
   for (size_t k = 0; k < shape_.reduction_begin; ++k)
     if (const Loop& loop = shape_.nest->loops[k]; shape_.is_reduction(loop))
       done += Affine::variable(loop.variable);
-  return nest_.kernel.index.equals_zero(nest_.kernel.index.resolve(done));
+  return kernel_.index.equals_zero(kernel_.variables.resolve(done));
 }
 
 // Whether they leave no point to a later iteration.
 Value* AccumulatorEmitter::is_last_pass() {
-  IndexEmitter& index = nest_.kernel.index;
-  Value* last = builder_.getTrue();
+  Value* last = kernel_.builder.getTrue();
   const Domain& domain = shape_.stage->domain;
   for (size_t axis = domain.output_rank; axis < domain.rank(); ++axis) {
     Affine behind(-shape_.nest->spans[axis]);
@@ -38,7 +38,8 @@ Value* AccumulatorEmitter::is_last_pass() {
       behind += Affine::variable(loop.variable);
       step = loop.step;
     }
-    last = builder_.CreateAnd(last, index.at_least_zero(index.resolve(behind + Affine(step))));
+    last = kernel_.builder.CreateAnd(
+        last, kernel_.index.at_least_zero(kernel_.variables.resolve(behind + Affine(step))));
   }
   return last;
 }
@@ -47,18 +48,18 @@ Carried AccumulatorEmitter::initial() {
   const std::vector<TileInstance> outputs = shape_.instances(nest_.limits, false);
   const size_t chains = shape_.chain_count(nest_.limits);
   Value* first = is_first_pass();
-  const bool resumes = first != builder_.getTrue();
+  const bool resumes = first != kernel_.builder.getTrue();
   Carried accumulators;
   for (const TileInstance& instance : outputs)
     for (size_t chain = 0; chain < chains; ++chain)
       for (size_t k = 0; k < components_; ++k) {
         Value* start = combiner_.identity(k);
-        if (shape_.lane_loop) start = builder_.CreateVectorSplat(shape_.lanes, start);
+        if (shape_.lane_loop) start = kernel_.builder.CreateVectorSplat(shape_.lanes, start);
         if (resumes && chain == 0) {
           Value* stored = nest_.stores.load_result(k, instance);
           if (shape_.lanes_in_reduction())
-            stored = builder_.CreateInsertElement(start, stored, uint64_t{0});
-          start = builder_.CreateSelect(first, start, stored);
+            stored = kernel_.builder.CreateInsertElement(start, stored, uint64_t{0});
+          start = kernel_.builder.CreateSelect(first, start, stored);
         }
         accumulators.push_back(start);
       }
@@ -113,7 +114,7 @@ void AccumulatorEmitter::store_folded_lanes(const std::vector<TileInstance>& out
     for (size_t o = 0; o < count; ++o) {
       Partial scalar;
       for (Value* component : folded)
-        scalar.push_back(builder_.CreateExtractElement(component, uint64_t{o}));
+        scalar.push_back(kernel_.builder.CreateExtractElement(component, uint64_t{o}));
       apart.push_back(together[o]);
       scalars.push_back(std::move(scalar));
     }
@@ -140,18 +141,18 @@ Value* AccumulatorEmitter::or_identity(const Emitted& mask, Value* value, size_t
   Value* identity = combiner_.identity(component);
   Value* condition = mask.value;
   if (value->getType()->isVectorTy()) {
-    identity = builder_.CreateVectorSplat(shape_.lanes, identity);
+    identity = kernel_.builder.CreateVectorSplat(shape_.lanes, identity);
     condition = nest_.splats(mask);
   }
-  return builder_.CreateSelect(condition, value, identity);
+  return kernel_.builder.CreateSelect(condition, value, identity);
 }
 
 // A payload that no point has given is 0, but only once no point can come any more.
 Value* AccumulatorEmitter::without_mark(Value* payload) {
-  Value* none = builder_.CreateICmpEQ(payload, no_payload(payload->getType()));
+  Value* none = kernel_.builder.CreateICmpEQ(payload, no_payload(payload->getType()));
   Value* replaced =
-      builder_.CreateSelect(none, llvm::Constant::getNullValue(payload->getType()), payload);
-  return builder_.CreateSelect(is_last_pass(), replaced, payload);
+      kernel_.builder.CreateSelect(none, llvm::Constant::getNullValue(payload->getType()), payload);
+  return kernel_.builder.CreateSelect(is_last_pass(), replaced, payload);
 }
 
 }  // namespace adjit::emit

@@ -6,9 +6,10 @@
 // partial results that the one before stored.
 #pragma once
 
-#include <span>
 #include <vector>
 
+#include "jit/emit/operations/combine.hpp"
+#include "jit/emit/scopes/loops.hpp"
 #include "jit/emit/tile/nest_context.hpp"
 
 namespace adjit::emit {
@@ -33,7 +34,7 @@ class AccumulatorEmitter {
 
   NestContext& nest_;
   const NestShape& shape_;
-  llvm::IRBuilder<>& builder_;
+  KernelContext& kernel_;
   CombinerEmitter& combiner_;
   const size_t components_;
 };

@@ -90,14 +90,14 @@ bool BFloat16PairEmitter::are_neighbours(const TileInstance& instance) {
   first.values[*pair_loop_] = 0;
   second.values[*pair_loop_] = 1;
   const auto reads = *bfloat16_factors(nest_.kernel.program.graph.pool, shape.stage->bodies[0]);
-  const IndexEmitter& index = nest_.kernel.index;
+  const KernelVariables& variables = nest_.kernel.variables;
   const bool both = std::ranges::all_of(reads, [&](ExprId read) {
     nest_.masks.select(first);
     const std::optional<Affine> here = plain_address(nest_.body.context(), read);
     nest_.masks.select(second);
     const std::optional<Affine> behind = plain_address(nest_.body.context(), read);
     if (!here || !behind || !is_one(*behind - *here)) return false;
-    return !index.in_lanes(*here) || index.lane_stride(*here) == 2;
+    return !variables.in_lanes(*here) || variables.lane_stride(*here) == 2;
   });
   nest_.masks.select(instance);
   return both;

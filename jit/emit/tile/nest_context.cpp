@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "autosched/cpu/tile/tile_model.hpp"
+#include "autosched/cpu/tile/tile_setting.hpp"
 
 namespace adjit::emit {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 std::vector<Interval> first_points(const KernelContext& kernel, const Nest& nest) {
   std::vector<Interval> ranges;
   for (const Affine& base : nest.axis_base) {
-    Interval range = kernel.index.range(kernel.index.resolve(base));
+    Interval range = kernel.variables.range(kernel.variables.resolve(base));
     for (const auto& [origin, last] : kernel.origins)
       if (const Affine shift = base - origin; shift.is_constant())
         range.hi = std::min(range.hi, checked_add(last, shift.constant()));
@@ -30,7 +30,7 @@ std::vector<Interval> axis_ranges(std::vector<Interval> first_points, const Nest
   return first_points;
 }
 
-double instance_work(const Program& program, const NestShape& shape, double body) {
+double work_of_instance(const Program& program, const NestShape& shape, double body) {
   const double vectors =
       static_cast<double>(shape.lanes) /
       static_cast<double>(full_lanes(program.graph, *shape.stage, program.target.vector_bits));
@@ -47,16 +47,14 @@ NestContext::NestContext(KernelContext& kernel, const Nest& nest)
       combiner(kernel.program.graph, *shape.stage, kernel.builder, kernel.math),
       body_shape(kernel.program.graph, shape, axis_ranges(first_points(kernel, nest), nest),
                  kernel.places),
-      splats(kernel.builder, kernel.scopes, kernel.index),
-      body({body_shape, kernel.places, kernel.builder, kernel.scopes, kernel.index, kernel.math,
-            splats},
-           nest.ahead),
+      splats(kernel.builder, kernel.scopes, kernel.variables),
+      body({kernel, body_shape, kernel.places, splats}, nest.ahead),
       constraints(kernel.program, shape, first_points(kernel, nest), body_shape.reads_anywhere),
       masks(body.context()),
       stores(kernel, shape, limits, constraints.has_place, splats, masks),
-      instance_work(emit::instance_work(kernel.program, shape, body_shape.work)) {}
+      instance_work(work_of_instance(kernel.program, shape, body_shape.work)) {}
 
-llvm::Value* NestContext::at_least_zero(const std::vector<Affine>& forms) {
+llvm::Value* NestContext::all_at_least_zero(const std::vector<Affine>& forms) {
   llvm::Value* all = kernel.builder.getTrue();
   for (const Affine& form : forms)
     all = kernel.builder.CreateAnd(all, kernel.index.at_least_zero(form));

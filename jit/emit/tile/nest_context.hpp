@@ -2,14 +2,16 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
+#include "jit/emit/body/body.hpp"
 #include "jit/emit/body/masks.hpp"
 #include "jit/emit/operations/combine.hpp"
+#include "jit/emit/scopes/splats.hpp"
+#include "jit/emit/shape/body_shape.hpp"
 #include "jit/emit/shape/nest_constraints.hpp"
 #include "jit/emit/shape/nest_shape.hpp"
-#include "jit/emit/tile/context.hpp"
+#include "jit/emit/tile/kernel_context.hpp"
 #include "jit/emit/tile/stores.hpp"
 
 namespace adjit::emit {
@@ -21,7 +23,7 @@ struct NestContext {
   NestContext& operator=(const NestContext&) = delete;
 
   /// Whether all forms are at least 0.
-  llvm::Value* at_least_zero(const std::vector<Affine>& forms);
+  llvm::Value* all_at_least_zero(const std::vector<Affine>& forms);
 
   KernelContext& kernel;
   const NestShape shape;

@@ -2,6 +2,8 @@
 // none.
 #include "jit/emit/tile/pointwise.hpp"
 
+#include <vector>
+
 #include "jit/emit/operations/memory_types.hpp"
 #include "jit/emit/shape/tile_versions.hpp"
 #include "jit/emit/tile/interleave.hpp"
@@ -52,9 +54,9 @@ void store_instances(NestContext& nest, const Constraints& asked) {
     count_instance(nest);
     nest.masks.select(instance);
     const Emitted here = nest.masks.all_of(asked);
-    const Emitted inside = nest.masks.both(nest.masks.all_of(nest.constraints.outer), here);
+    const Emitted inside = nest.masks.conjunction(nest.masks.all_of(nest.constraints.outer), here);
     const Emitted tail = nest.masks.first_lanes(instance.live_lanes);
-    const Point point{instance.number, nest.masks.both(inside, tail)};
+    const Point point{instance.number, nest.masks.conjunction(inside, tail)};
     for (size_t k = 0; k < bodies.size(); ++k) {
       Value* value = value_at(nest, bodies[k], point, inside);
       if (in_rows[k]) {
@@ -82,15 +84,15 @@ void emit_pointwise(NestContext& nest) {
     };
   };
   const auto some = [&](Carried none) {
-    if (!has_interior(nest.shape, tile, kernel.index, nest.body_shape.node_count()))
+    if (!has_interior(nest.shape, tile, kernel.variables, nest.body_shape.node_count()))
       return version(Border::Any)(std::move(none));
-    Value* in_lanes = nest.at_least_zero(interior(nest.shape, tile, kernel.index, true));
-    Value* in_all = nest.at_least_zero(interior(nest.shape, tile, kernel.index, false));
+    Value* in_lanes = nest.all_at_least_zero(interior(nest.shape, tile, kernel.variables, true));
+    Value* in_all = nest.all_at_least_zero(interior(nest.shape, tile, kernel.variables, false));
     return emit_either(kernel.builder, kernel.scopes, kernel.builder.CreateAnd(in_all, in_lanes),
                        std::move(none), version(Border::None), version(Border::Any));
   };
   const Emitted any =
-      nest.masks.at_least_zero(may_have_results(nest.shape, nest.constraints, kernel.index));
+      nest.masks.at_least_zero(may_have_results(nest.shape, nest.constraints, kernel.variables));
   if (!any.value) {
     some({});
     return;

@@ -2,6 +2,7 @@
 #include "jit/emit/tile/reduction.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "autosched/program/nests.hpp"
@@ -15,14 +16,13 @@ ReductionEmitter::ReductionEmitter(NestContext& nest, AccumulatorEmitter& accumu
     : nest_(nest),
       shape_(nest.shape),
       stage_(*nest.shape.stage),
-      builder_(nest.kernel.builder),
-      scopes_(nest.kernel.scopes),
+      kernel_(nest.kernel),
       accumulators_(accumulators),
       pairs_(nest) {}
 
 Carried ReductionEmitter::accumulate(Carried accumulators) {
   const Constraints& tile = nest_.constraints.tile;
-  const KernelVariables& variables = nest_.kernel.index;
+  const KernelVariables& variables = kernel_.variables;
   const size_t nodes = nest_.body_shape.node_count();
   const std::vector<LeftOut> left_out =
       vectors_left_out(shape_, nest_.constraints, nest_.limits, variables, nodes);
@@ -34,31 +34,31 @@ Carried ReductionEmitter::accumulate(Carried accumulators) {
     };
   };
   const auto inside = [&](bool in_lanes) {
-    return nest_.at_least_zero(interior(shape_, tile, variables, in_lanes));
+    return nest_.all_at_least_zero(interior(shape_, tile, variables, in_lanes));
   };
   if (!has_interior(shape_, tile, variables, nodes))
     return version(Border::Any)(std::move(accumulators));
   // What others than sums do beside their masks takes longer: not worth a third version.
   if (stage_.combiner.kind != CombinerKind::Sum) {
     Value* in_lanes = inside(true);
-    Value* all = builder_.CreateAnd(inside(false), in_lanes);
-    return emit_either(builder_, scopes_, all, std::move(accumulators), version(Border::None),
-                       version(Border::Any));
+    Value* all = kernel_.builder.CreateAnd(inside(false), in_lanes);
+    return emit_either(kernel_.builder, kernel_.scopes, all, std::move(accumulators),
+                       version(Border::None), version(Border::Any));
   }
   const auto at_most_in_lanes = [&](Carried carried) {
-    return emit_either(builder_, scopes_, inside(true), std::move(carried), version(Border::None),
-                       version(Border::Lanes));
+    return emit_either(kernel_.builder, kernel_.scopes, inside(true), std::move(carried),
+                       version(Border::None), version(Border::Lanes));
   };
-  return emit_either(builder_, scopes_, inside(false), std::move(accumulators), at_most_in_lanes,
-                     version(Border::Any));
+  return emit_either(kernel_.builder, kernel_.scopes, inside(false), std::move(accumulators),
+                     at_most_in_lanes, version(Border::Any));
 }
 
 // Versions that leave out more and more of the vectors that may be.
 Carried ReductionEmitter::without_vectors(Carried accumulators, const Version& version) {
   const auto here = [&](Carried carried) { return add_instances(std::move(carried), version); };
   if (version.count == version.left_out.size()) return here(std::move(accumulators));
-  return emit_either(builder_, scopes_,
-                     nest_.kernel.index.at_least_zero(version.left_out[version.count].condition),
+  return emit_either(kernel_.builder, kernel_.scopes,
+                     kernel_.index.at_least_zero(version.left_out[version.count].condition),
                      std::move(accumulators), here, [&](Carried carried) {
                        Version next = version;
                        ++next.count;
@@ -71,7 +71,7 @@ Carried ReductionEmitter::add_instances(Carried accumulators, const Version& ver
   nest_.body.tile() = {shape_.instance_trips(nest_.limits), version.asked.empty()};
   Tile tile{{shape_, nest_.limits}, std::move(accumulators)};
   if (stage_.running && stage_.running->exclusive) accumulators_.store(tile.accumulators);
-  InstanceSequence sequence(builder_);
+  InstanceSequence sequence(kernel_.builder);
   const auto add_all = [&](const std::vector<Contribution>& some, const Constraints& asked) {
     for (const Contribution& one : some) {
       sequence.mark();
@@ -106,7 +106,7 @@ std::vector<Contribution> ReductionEmitter::order_of(const ReductionInstances& i
   const size_t outputs = instances.outputs.size(), reductions = instances.reductions.size();
   if (outputs < 2 || reductions < 2 || stage_.running || !is_commutative(stage_.combiner.kind))
     return all_contributions(outputs, reductions);
-  const ExprPool& pool = nest_.kernel.program.graph.pool;
+  const ExprPool& pool = kernel_.program.graph.pool;
   std::vector<ReadPlaces> reads;
   for (ExprId id : reachable(pool, stage_.bodies))
     if (pool.is(id, Op::Read)) reads.push_back(places_of(id, instances));
@@ -144,7 +144,7 @@ std::vector<ContributionGroup> ReductionEmitter::groups_of(const std::vector<Con
       if (differs_in_lanes(shape_, constraint)) continue;
       if (!has_extremes(shape_, constraint)) return {};
       Affine form = placed(nest_.body.context(), constraint.form);
-      if (nest_.kernel.index.range(form).lo < 0) of_one.push_back(std::move(form));
+      if (kernel_.variables.range(form).lo < 0) of_one.push_back(std::move(form));
     }
   }
   return groups_by_conditions(order, std::move(conditions));
@@ -166,8 +166,8 @@ void ReductionEmitter::add_branch(const ContributionGroup& group, Tile& tile,
     for (size_t k = 0; k < stage_.bodies.size(); ++k) changed.insert(place_of(one, tile) + k);
   Carried inside;
   for (const size_t at : changed) inside.push_back(tile.accumulators[at]);
-  Value* all = nest_.at_least_zero(group.conditions);
-  inside = emit_if(builder_, scopes_, all, std::move(inside), [&](Carried carried) {
+  Value* all = nest_.all_at_least_zero(group.conditions);
+  inside = emit_if(kernel_.builder, kernel_.scopes, all, std::move(inside), [&](Carried carried) {
     const Carried before = tile.accumulators;
     nest_.body.tile().branched = true;
     add();
@@ -185,7 +185,7 @@ void ReductionEmitter::add(const Contribution& one, Tile& tile, const Version& v
                            const Constraints& constraints) {
   if (version.count < version.left_out.size()) {
     const Constraints fewer =
-        asked_of_vector(shape_, constraints, nest_.kernel.index, tile.instances.vector_of(one),
+        asked_of_vector(shape_, constraints, kernel_.variables, tile.instances.vector_of(one),
                         version.left_out[version.count].condition);
     add(one, tile, fewer);
   } else {
@@ -200,7 +200,7 @@ void ReductionEmitter::add(const Contribution& one, Tile& tile, const Constraint
   const Emitted holds = nest_.masks.all_of(asked);
   const Emitted tail = nest_.masks.first_lanes(
       std::min(instance.live_lanes, tile.instances.reductions[one.reduction].live_lanes));
-  const Point point{instance.number, nest_.masks.both(holds, tail)};
+  const Point point{instance.number, nest_.masks.conjunction(holds, tail)};
   // Lanes past the end of an output axis compute garbage that is never stored; of a reduction axis
   // they must not count.
   const Emitted keep = shape_.lanes_in_reduction() ? point.active : holds;
@@ -239,14 +239,14 @@ Partial ReductionEmitter::combined(const Partial& accumulator, const Point& poin
 }
 
 bool ReductionEmitter::is_summed_product(ExprId body) const {
-  const ExprPool& pool = nest_.kernel.program.graph.pool;
+  const ExprPool& pool = kernel_.program.graph.pool;
   return stage_.combiner.kind == CombinerKind::Sum && pool.is(body, Op::Mul) &&
          is_float(pool.dtype(body));
 }
 
 // Sums, each by itself, some of them of products: these are multiply-adds.
 Partial ReductionEmitter::with_products(const Partial& accumulator, const Point& point) {
-  const ExprPool& pool = nest_.kernel.program.graph.pool;
+  const ExprPool& pool = kernel_.program.graph.pool;
   Partial sums;
   for (size_t k = 0; k < stage_.bodies.size(); ++k) {
     const ExprId body = stage_.bodies[k];
@@ -256,7 +256,7 @@ Partial ReductionEmitter::with_products(const Partial& accumulator, const Point&
     }
     Value* right = value_of(pool.operand(body, 1), point);
     Value* left = value_of(pool.operand(body, 0), point);
-    sums.push_back(nest_.kernel.math(emit::multiply_add, left, right, accumulator[k]));
+    sums.push_back(kernel_.math(emit::multiply_add, left, right, accumulator[k]));
   }
   return sums;
 }

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "jit/emit/operations/combine.hpp"
+#include "jit/emit/scopes/loops.hpp"
 #include "jit/emit/shape/contributions.hpp"
 #include "jit/emit/shape/tile_versions.hpp"
 #include "jit/emit/tile/accumulators.hpp"
@@ -54,8 +56,7 @@ class ReductionEmitter {
   NestContext& nest_;
   const NestShape& shape_;
   const Stage& stage_;
-  llvm::IRBuilder<>& builder_;
-  Scopes& scopes_;
+  KernelContext& kernel_;
   AccumulatorEmitter& accumulators_;
   BFloat16PairEmitter pairs_;
 };

@@ -3,7 +3,7 @@
 // Lanes that lie one behind the other are stored whole. Lanes that lie a constant apart are stored
 // one by one at addresses known when the code is made; where neighbouring instances of the tile are
 // neighbours in memory, 16 bytes of each lane's row at once, transposed in registers
-// (row_pieces.hpp). Where a tile has many such lanes, a loop over them stores those of all
+// (ir/transpose.hpp). Where a tile has many such lanes, a loop over them stores those of all
 // instances: the values pass through the stack, but 28 vectors of 16 lanes are 56 instructions
 // instead of 900, most of which a code generator would spend its time on. Addresses that only a
 // vector can hold are left to a scatter.
@@ -14,6 +14,7 @@
 
 #include "jit/emit/ir/lane_memory.hpp"
 #include "jit/emit/ir/stack_slots.hpp"
+#include "jit/emit/ir/transpose.hpp"
 #include "jit/emit/operations/memory_types.hpp"
 #include "jit/emit/shape/row_pieces.hpp"
 #include "jit/emit/tile/streaming.hpp"
@@ -22,24 +23,20 @@ namespace adjit::emit {
 
 using llvm::Value;
 
-StoreEmitter::StoreEmitter(KernelContext& context, const NestShape& shape,
+StoreEmitter::StoreEmitter(KernelContext& kernel, const NestShape& shape,
                            std::span<const int64_t> limits, const Constraints& has_place,
                            Splats& splats, Masks& masks)
-    : context_(context),
-      program_(context.program),
+    : kernel_(kernel),
       stage_(*shape.stage),
       shape_(shape),
       limits_(limits),
       has_place_(has_place),
-      builder_(context.builder),
-      scopes_(context.scopes),
-      index_(context.index),
       splats_(splats),
       masks_(masks) {}
 
 // Whether the lanes at a form lie so many vectors behind element 0.
 bool StoreEmitter::is_vector_aligned(const Affine& form) const {
-  const Affine first = index_.without_lanes(form);
+  const Affine first = kernel_.variables.without_lanes(form);
   const auto aligned = [&](int64_t elements) { return elements % int64_t{shape_.lanes} == 0; };
   return aligned(first.constant()) && std::ranges::all_of(first.coefficients(), aligned);
 }
@@ -48,33 +45,34 @@ bool StoreEmitter::is_vector_aligned(const Affine& form) const {
 StoreEmitter::ResultPlace StoreEmitter::place_of(size_t component, const TileInstance& instance) {
   masks_.select(instance);
   const TensorId tensor = stage_.results[component];
-  const DType dtype = program_.graph.info(tensor).dtype;
+  const DType dtype = kernel_.program.graph.info(tensor).dtype;
   const Affine form = result_form(component);
-  return {context_.places[tensor],     dtype, memory_type(builder_, dtype),
+  return {kernel_.places[tensor],      dtype, memory_type(kernel_.builder, dtype),
           llvm::Align(size_of(dtype)), form,  stored_mask(instance)};
 }
 
 void StoreEmitter::store_result(size_t component, Value* value, const TileInstance& instance) {
   const auto& [place, dtype, element, align, form, mask] = place_of(component, instance);
-  value = to_memory(builder_, context_.math, value, dtype);
+  value = to_memory(kernel_.builder, kernel_.math, value, dtype);
   if (!value->getType()->isVectorTy()) {
-    emit_if(builder_, scopes_, mask.value ? mask.value : builder_.getTrue(), {}, [&](Carried none) {
-      Value* pointer = index_.address(place.pointer, 0, element, form);
-      builder_.CreateAlignedStore(value, pointer, align);
-      return none;
-    });
+    emit_if(kernel_.builder, kernel_.scopes, mask.value ? mask.value : kernel_.builder.getTrue(),
+            {}, [&](Carried none) {
+              Value* pointer = kernel_.index.address(place.pointer, 0, element, form);
+              kernel_.builder.CreateAlignedStore(value, pointer, align);
+              return none;
+            });
     return;
   }
   Value* lanes = mask.value ? splats_(mask) : nullptr;
-  const std::optional<int64_t> stride = index_.lane_stride(form);
+  const std::optional<int64_t> stride = kernel_.variables.lane_stride(form);
   if (stride == 1) {
-    Value* pointer = index_.address(place.pointer, 0, element, form);
+    Value* pointer = kernel_.index.address(place.pointer, 0, element, form);
     const bool only_tail = lanes && llvm::isa<llvm::Constant>(lanes);
     if (lanes && !(only_tail && place.row_lanes == shape_.lanes)) {
-      store_lanes(builder_, context_.math.features(), value, pointer, align, lanes);
+      store_lanes(kernel_.builder, kernel_.math.features(), value, pointer, align, lanes);
     } else {
-      llvm::StoreInst* store = builder_.CreateAlignedStore(value, pointer, align);
-      if (shape_.nest->streamed && context_.streams && is_vector_aligned(form))
+      llvm::StoreInst* store = kernel_.builder.CreateAlignedStore(value, pointer, align);
+      if (shape_.nest->streamed && kernel_.streams && is_vector_aligned(form))
         store_past_caches(*store, shape_.lanes * static_cast<uint64_t>(size_of(dtype)));
     }
     return;
@@ -82,25 +80,29 @@ void StoreEmitter::store_result(size_t component, Value* value, const TileInstan
   if (const auto live = lanes ? leading_lanes(lanes) : shape_.lanes; stride && live) {
     for (unsigned lane = 0; lane < *live; ++lane) {
       Value* to = lane_address(component, form, lane);
-      builder_.CreateAlignedStore(builder_.CreateExtractElement(value, uint64_t{lane}), to, align);
+      kernel_.builder.CreateAlignedStore(
+          kernel_.builder.CreateExtractElement(value, uint64_t{lane}), to, align);
     }
     return;
   }
-  Value* pointers = builder_.CreateInBoundsGEP(element, place.pointer, index_.vector(form));
-  builder_.CreateMaskedScatter(value, pointers, align, lanes);
+  Value* pointers =
+      kernel_.builder.CreateInBoundsGEP(element, place.pointer, kernel_.index.vector(form));
+  kernel_.builder.CreateMaskedScatter(value, pointers, align, lanes);
 }
 
 // Where a lane's element is, for lanes a constant apart.
 Value* StoreEmitter::lane_address(size_t component, const Affine& form, unsigned lane) {
   const TensorId tensor = stage_.results[component];
-  return index_.address(
-      context_.places[tensor].pointer, 0, memory_type(builder_, program_.graph.info(tensor).dtype),
-      index_.without_lanes(form) + Affine(int64_t{lane} * *index_.lane_stride(form)));
+  return kernel_.index.address(
+      kernel_.places[tensor].pointer, 0,
+      memory_type(kernel_.builder, kernel_.program.graph.info(tensor).dtype),
+      kernel_.variables.without_lanes(form) +
+          Affine(int64_t{lane} * *kernel_.variables.lane_stride(form)));
 }
 
 std::optional<size_t> StoreEmitter::results_in_rows(size_t component) {
-  const TensorPlace& place = context_.places[stage_.results[component]];
-  const int64_t piece = elements_in_piece(program_, stage_, component);
+  const TensorPlace& place = kernel_.places[stage_.results[component]];
+  const int64_t piece = elements_in_piece(kernel_.program, stage_, component);
   if (!shape_.lane_loop || shape_.lanes_in_reduction() || piece < 2 || shape_.lanes % piece != 0)
     return std::nullopt;
   const std::vector<int64_t> trips = shape_.instance_trips(limits_);
@@ -125,14 +127,14 @@ void StoreEmitter::store_results(size_t component, const std::vector<TileInstanc
     std::vector<const TileInstance*> piece;
     if (along)
       piece = piece_with(instances, instances[o], *along,
-                         elements_in_piece(program_, stage_, component));
+                         elements_in_piece(kernel_.program, stage_, component));
     const auto everywhere = [&](const TileInstance* instance) {
       masks_.select(*instance);
       const Emitted mask = stored_mask(*instance);
       return !mask.value || leading_lanes(mask.value) == instance->live_lanes;
     };
     masks_.select(instances[o]);
-    const bool apart = index_.lane_stride(result_form(component)).value_or(1) != 1;
+    const bool apart = kernel_.variables.lane_stride(result_form(component)).value_or(1) != 1;
     if (piece.empty() || !apart || !std::ranges::all_of(piece, everywhere)) {
       store_result(component, values[o], instances[o]);
     } else if (piece.front() == &instances[o]) {
@@ -159,11 +161,11 @@ bool StoreEmitter::store_folded(std::span<const TileInstance> instances, const P
   masks_.select(instances[0]);
   for (size_t k = 0; k < folded.size(); ++k) {
     const TensorId tensor = stage_.results[k];
-    const DType dtype = program_.graph.info(tensor).dtype;
-    Value* pointer = index_.address(context_.places[tensor].pointer, 0,
-                                    memory_type(builder_, dtype), result_form(k));
-    builder_.CreateAlignedStore(to_memory(builder_, context_.math, folded[k], dtype), pointer,
-                                llvm::Align(size_of(dtype)));
+    const DType dtype = kernel_.program.graph.info(tensor).dtype;
+    Value* pointer = kernel_.index.address(kernel_.places[tensor].pointer, 0,
+                                           memory_type(kernel_.builder, dtype), result_form(k));
+    kernel_.builder.CreateAlignedStore(to_memory(kernel_.builder, kernel_.math, folded[k], dtype),
+                                       pointer, llvm::Align(size_of(dtype)));
   }
   return true;
 }
@@ -175,7 +177,7 @@ bool StoreEmitter::store_by_lanes(size_t component, const std::vector<TileInstan
   if (!shape_.lane_loop || shape_.lanes_in_reduction()) return false;
   masks_.select(instances[0]);
   const Affine first = result_form(component);
-  const std::optional<int64_t> stride = index_.lane_stride(first);
+  const std::optional<int64_t> stride = kernel_.variables.lane_stride(first);
   if (!stride || *stride == 1) return false;
   std::map<unsigned, std::vector<size_t>> by_live_lanes;
   std::vector<int64_t> offsets;  // of lane 0, from the first instance's
@@ -183,38 +185,40 @@ bool StoreEmitter::store_by_lanes(size_t component, const std::vector<TileInstan
     masks_.select(instances[o]);
     const Affine form = result_form(component), offset = form - first;
     const Emitted mask = stored_mask(instances[o]);
-    if (index_.lane_stride(form) != stride || !offset.is_constant()) return false;
+    if (kernel_.variables.lane_stride(form) != stride || !offset.is_constant()) return false;
     if (mask.value && leading_lanes(mask.value) != instances[o].live_lanes) return false;
     by_live_lanes[instances[o].live_lanes].push_back(o);
     offsets.push_back(offset.constant());
   }
   const TensorId tensor = stage_.results[component];
-  const DType dtype = program_.graph.info(tensor).dtype;
-  llvm::Type* element = memory_type(builder_, dtype);
+  const DType dtype = kernel_.program.graph.info(tensor).dtype;
+  llvm::Type* element = memory_type(kernel_.builder, dtype);
   const llvm::Align align(size_of(dtype));
-  Value* slots = stack_slots(builder_, element, instances.size() * shape_.lanes);
+  Value* slots = stack_slots(kernel_.builder, element, instances.size() * shape_.lanes);
   const auto slot = [&](size_t instance) {
-    return builder_.CreateConstInBoundsGEP1_64(element, slots, instance * shape_.lanes);
+    return kernel_.builder.CreateConstInBoundsGEP1_64(element, slots, instance * shape_.lanes);
   };
   for (size_t o = 0; o < instances.size(); ++o) {
     Value* to = slot(o);
-    builder_.CreateAlignedStore(to_memory(builder_, context_.math, values[o], dtype), to, align);
+    kernel_.builder.CreateAlignedStore(to_memory(kernel_.builder, kernel_.math, values[o], dtype),
+                                       to, align);
   }
-  Value* start =
-      index_.address(context_.places[tensor].pointer, 0, element, index_.without_lanes(first));
+  Value* start = kernel_.index.address(kernel_.places[tensor].pointer, 0, element,
+                                       kernel_.variables.without_lanes(first));
   for (const auto& [live, group] : by_live_lanes)
-    emit_loop(builder_, scopes_, builder_.getInt64(0), builder_.getInt64(live), true, {},
-              [&](Value* lane, Carried none) {
-                Value* apart = builder_.CreateMul(lane, builder_.getInt64(*stride));
-                Value* row = builder_.CreateInBoundsGEP(element, start, apart);
-                Value* from = builder_.CreateInBoundsGEP(element, slots, lane);
+    emit_loop(kernel_.builder, kernel_.scopes, kernel_.builder.getInt64(0),
+              kernel_.builder.getInt64(live), true, {}, [&](Value* lane, Carried none) {
+                Value* apart = kernel_.builder.CreateMul(lane, kernel_.builder.getInt64(*stride));
+                Value* row = kernel_.builder.CreateInBoundsGEP(element, start, apart);
+                Value* from = kernel_.builder.CreateInBoundsGEP(element, slots, lane);
                 for (size_t o : group) {
                   const auto at = [&](Value* base, int64_t elements) {
-                    return builder_.CreateInBoundsGEP(element, base, builder_.getInt64(elements));
+                    return kernel_.builder.CreateInBoundsGEP(element, base,
+                                                             kernel_.builder.getInt64(elements));
                   };
-                  Value* value = builder_.CreateAlignedLoad(
+                  Value* value = kernel_.builder.CreateAlignedLoad(
                       element, at(from, static_cast<int64_t>(o * shape_.lanes)), align);
-                  builder_.CreateAlignedStore(value, at(row, offsets[o]), align);
+                  kernel_.builder.CreateAlignedStore(value, at(row, offsets[o]), align);
                 }
                 return none;
               });
@@ -224,57 +228,59 @@ bool StoreEmitter::store_by_lanes(size_t component, const std::vector<TileInstan
 // The values of a piece's instances, a vector each, become a piece of a row for each lane.
 void StoreEmitter::store_rows(size_t component, const TileInstance& first,
                               std::vector<Value*> vectors) {
-  const DType dtype = program_.graph.info(stage_.results[component]).dtype;
-  for (Value*& vector : vectors) vector = to_memory(builder_, context_.math, vector, dtype);
-  const std::vector<Value*> rows =
-      pieces_of_rows(builder_, shape_.lanes, transposed(builder_, shape_.lanes, vectors));
+  const DType dtype = kernel_.program.graph.info(stage_.results[component]).dtype;
+  for (Value*& vector : vectors) vector = to_memory(kernel_.builder, kernel_.math, vector, dtype);
+  const std::vector<Value*> rows = pieces_of_rows(
+      kernel_.builder, shape_.lanes, transposed(kernel_.builder, shape_.lanes, vectors));
   masks_.select(first);
   const Affine form = result_form(component);
   for (unsigned lane = 0; lane < first.live_lanes; ++lane)
-    builder_.CreateAlignedStore(rows[lane], lane_address(component, form, lane),
-                                llvm::Align(size_of(dtype)));
+    kernel_.builder.CreateAlignedStore(rows[lane], lane_address(component, form, lane),
+                                       llvm::Align(size_of(dtype)));
 }
 
 // Lanes of the selected instance (or whether it, without lanes) that have a place in memory; no
 // value when all do.
 Emitted StoreEmitter::stored_mask(const TileInstance& instance) {
-  return masks_.both(masks_.all_of(has_place_), shape_.lanes_in_reduction()
-                                                    ? Emitted{}
-                                                    : masks_.first_lanes(instance.live_lanes));
+  return masks_.conjunction(
+      masks_.all_of(has_place_),
+      shape_.lanes_in_reduction() ? Emitted{} : masks_.first_lanes(instance.live_lanes));
 }
 
 // Element of component `k`'s buffer that the selected instance defines.
 Affine StoreEmitter::result_form(size_t component) const {
-  const TensorPlace& place = context_.places[stage_.results[component]];
+  const TensorPlace& place = kernel_.places[stage_.results[component]];
   Affine form;
   for (size_t d = 0; d < stage_.domain.output_rank; ++d) {
     form += shape_.axes[d] * place.strides[d];
     if (!place.origin.empty()) form -= place.origin[d] * place.strides[d];
   }
-  return index_.resolve(form);
+  return kernel_.variables.resolve(form);
 }
 
 Value* StoreEmitter::load_result(size_t component, const TileInstance& instance) {
   const auto& [place, dtype, element, align, form, mask] = place_of(component, instance);
   if (!shape_.lane_loop || shape_.lanes_in_reduction()) {
-    Value* pointer = index_.address(place.pointer, 0, element, form);
-    if (mask.value) pointer = builder_.CreateSelect(mask.value, pointer, place.pointer);
-    return from_memory(builder_, context_.math, builder_.CreateAlignedLoad(element, pointer, align),
-                       dtype);
+    Value* pointer = kernel_.index.address(place.pointer, 0, element, form);
+    if (mask.value) pointer = kernel_.builder.CreateSelect(mask.value, pointer, place.pointer);
+    return from_memory(kernel_.builder, kernel_.math,
+                       kernel_.builder.CreateAlignedLoad(element, pointer, align), dtype);
   }
   auto* type = llvm::FixedVectorType::get(element, shape_.lanes);
   Value* zero = llvm::Constant::getNullValue(type);
   Value* lanes = mask.value ? splats_(mask) : nullptr;
-  if (index_.lane_stride(form) != 1) {
-    Value* pointers = builder_.CreateInBoundsGEP(element, place.pointer, index_.vector(form));
-    return from_memory(builder_, context_.math,
-                       builder_.CreateMaskedGather(type, pointers, align, lanes, zero), dtype);
+  if (kernel_.variables.lane_stride(form) != 1) {
+    Value* pointers =
+        kernel_.builder.CreateInBoundsGEP(element, place.pointer, kernel_.index.vector(form));
+    return from_memory(kernel_.builder, kernel_.math,
+                       kernel_.builder.CreateMaskedGather(type, pointers, align, lanes, zero),
+                       dtype);
   }
-  Value* pointer = index_.address(place.pointer, 0, element, form);
-  Value* loaded = lanes
-                      ? load_lanes(builder_, context_.math.features(), type, pointer, align, lanes)
-                      : builder_.CreateAlignedLoad(type, pointer, align);
-  return from_memory(builder_, context_.math, loaded, dtype);
+  Value* pointer = kernel_.index.address(place.pointer, 0, element, form);
+  Value* loaded =
+      lanes ? load_lanes(kernel_.builder, kernel_.math.features(), type, pointer, align, lanes)
+            : kernel_.builder.CreateAlignedLoad(type, pointer, align);
+  return from_memory(kernel_.builder, kernel_.math, loaded, dtype);
 }
 
 }  // namespace adjit::emit

@@ -8,7 +8,10 @@
 #include "jit/emit/body/masks.hpp"
 #include "jit/emit/operations/combine.hpp"
 #include "jit/emit/scopes/loops.hpp"
-#include "jit/emit/tile/context.hpp"
+#include "jit/emit/scopes/splats.hpp"
+#include "jit/emit/shape/nest_constraints.hpp"
+#include "jit/emit/shape/places.hpp"
+#include "jit/emit/tile/kernel_context.hpp"
 
 namespace adjit::emit {
 
@@ -18,7 +21,7 @@ class StoreEmitter {
  public:
   /// `limits`: per axis, the points of the tile inside it in the version at hand. `has_place`: what
   /// holds for points that have a place in memory. References must outlive it.
-  StoreEmitter(KernelContext& context, const NestShape& shape, std::span<const int64_t> limits,
+  StoreEmitter(KernelContext& kernel, const NestShape& shape, std::span<const int64_t> limits,
                const Constraints& has_place, Splats& splats, Masks& masks);
 
   void store_result(size_t component, llvm::Value* value, const TileInstance& instance);
@@ -53,15 +56,11 @@ class StoreEmitter {
   llvm::Value* lane_address(size_t component, const Affine& form, unsigned lane);
   bool is_vector_aligned(const Affine& form) const;
 
-  KernelContext& context_;
-  const Program& program_;
+  KernelContext& kernel_;
   const Stage& stage_;
   const NestShape& shape_;
   const std::span<const int64_t> limits_;
   const Constraints& has_place_;
-  llvm::IRBuilder<>& builder_;
-  Scopes& scopes_;
-  IndexEmitter& index_;
   Splats& splats_;
   Masks& masks_;
 };

@@ -58,7 +58,7 @@ struct BodyBench {
                                      builder.getInt64Ty()},
                                     false),
             llvm::GlobalValue::ExternalLinkage, "f", module)),
-        index(builder, scopes, body.program.kernels.back().variable_count) {
+        variables(body.program.kernels.back().variable_count) {
     builder.SetInsertPoint(llvm::BasicBlock::Create(llvm_context, "entry", function));
     scopes.push(nullptr);
     for (uint32_t t = 0; t < body.program.graph.tensors.size(); ++t)
@@ -66,9 +66,9 @@ struct BodyBench {
     unsigned scalars = 0;
     for (const Loop& loop : body.nest.nest->loops) {
       if (loop.kind == LoopKind::Vector) {
-        index.bind_lanes(loop.variable, static_cast<unsigned>(loop.trips));
+        variables.bind_lanes(loop.variable, static_cast<unsigned>(loop.trips));
       } else if (loop.kind == LoopKind::Unrolled) {
-        index.bind_fixed(loop.variable, 0);
+        variables.bind_fixed(loop.variable, 0);
       } else {
         index.bind_scalar(loop.variable, function->getArg(++scalars), {0, loop.trips - 1},
                           loop.step);
@@ -81,7 +81,7 @@ struct BodyBench {
     return builder.CreateAlignedLoad(type, function->getArg(0), llvm::Align(1));
   }
   llvm::Value* unknown_lanes(llvm::Type* element) {
-    return unknown(llvm::FixedVectorType::get(element, index.lanes()));
+    return unknown(llvm::FixedVectorType::get(element, variables.lanes()));
   }
 
   ShapedBody body;
@@ -90,10 +90,12 @@ struct BodyBench {
   llvm::IRBuilder<> builder{llvm_context};
   llvm::Function* function;
   emit::Scopes scopes{builder};
-  emit::IndexEmitter index;
+  emit::KernelVariables variables;
+  emit::IndexEmitter index{builder, scopes, variables};
   VectorMath math{builder, native_features()};
-  emit::Splats splats{builder, scopes, index};
-  emit::BodyContext context{*body.shape, body.places, builder, scopes, index, math, splats};
+  emit::Splats splats{builder, scopes, variables};
+  emit::BodyContext context{
+      {builder, scopes, variables, index, math}, *body.shape, body.places, splats};
 };
 
 }  // namespace adjit::testing

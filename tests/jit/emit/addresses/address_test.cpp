@@ -33,7 +33,7 @@ TEST(Address, PlainOnesAreFormsOfTheKernelsVariables) {
   ASSERT_TRUE(form);
   EXPECT_EQ(*form, Affine::variable(i, 4 * 24) - Affine::variable(j, 8) - Affine::variable(lane) +
                        Affine(23));
-  b.index.bind_fixed(variable(b, LoopKind::Unrolled, 0), 3);
+  b.variables.bind_fixed(variable(b, LoopKind::Unrolled, 0), 3);
   EXPECT_EQ(*emit::plain_address(b.context, b.body.body()) - *form, Affine(3 * 24))
       << "at another instance";
 }
@@ -54,10 +54,10 @@ TEST(Address, WhatDataOrAPredicateDecidesIsNotPlain) {
 TEST(Address, IndicesAreVectorsWhereLanesDiffer) {
   BodyBench b(element_of_x("i, j"));
   const std::span<const ExprId> index = b.body.pool().read_index(b.body.body());
-  EXPECT_TRUE(emit::index_value(b.index, emit::placed(b.context, index[0]))
+  EXPECT_TRUE(emit::index_value(b.context, emit::placed(b.context, index[0]))
                   .value->getType()
                   ->isIntegerTy(64));
-  EXPECT_EQ(emit::index_value(b.index, emit::placed(b.context, index[1])).value->getType(),
+  EXPECT_EQ(emit::index_value(b.context, emit::placed(b.context, index[1])).value->getType(),
             llvm::FixedVectorType::get(b.builder.getInt64Ty(), 8));
 }
 

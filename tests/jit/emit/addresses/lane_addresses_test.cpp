@@ -32,8 +32,8 @@ struct Columns : BodyBench {
 TEST(LaneAddresses, WhatLanesShareGoesIntoThePointer) {
   Columns c;
   const Affine shared = emit::shared_offset(c.context, c.tensor, c.form);
-  EXPECT_FALSE(c.index.in_lanes(shared));
-  EXPECT_EQ(c.index.lane_stride(c.form - shared), 5);
+  EXPECT_FALSE(c.variables.in_lanes(shared));
+  EXPECT_EQ(c.variables.lane_stride(c.form - shared), 5);
   const Affine beyond = c.form + Affine(24 * 5);
   EXPECT_EQ(emit::shared_offset(c.context, c.tensor, beyond), Affine()) << "outside the tensor";
   c.body.places.at(c.tensor).origin = {Affine(), Affine()};

@@ -13,13 +13,13 @@
 namespace adjit::testing {
 namespace {
 
-TEST(Bfloat16Loads, APairIsANumberOf32Bits) {
+TEST(BFloat16Loads, APairIsANumberOf32Bits) {
   BodyBench b(vectorize(
       plain(parse_graph("def f(bfloat16(4, 2) x, bfloat16(4, 16, 2) w) -> (y) { y(i, j) = "
                         "float(x(i, 0)) * float(w(i, j, 0)) where i in 0:4, j in 0:16 }"),
             1),
       0, 1, 16));
-  emit::Bfloat16Loads pairs(b.context);
+  emit::BFloat16Loads pairs(b.context);
   const ExprPool& pool = b.body.pool();
   const auto read = [&](size_t k) {
     const ExprId factor = b.body.operand(k);

@@ -21,15 +21,16 @@ struct Bench {
   llvm::IRBuilder<> builder{context};
   llvm::Function* function;
   Scopes scopes{builder};
-  IndexEmitter index;
+  KernelVariables variables;
+  IndexEmitter index{builder, scopes, variables};
 
-  explicit Bench(size_t variables)
+  explicit Bench(size_t loop_variables)
       : function(llvm::Function::Create(
             llvm::FunctionType::get(
                 llvm::Type::getVoidTy(context),
                 {llvm::Type::getInt64Ty(context), llvm::Type::getInt64Ty(context)}, false),
             llvm::GlobalValue::ExternalLinkage, "f", module)),
-        index(builder, scopes, variables) {
+        variables(loop_variables) {
     builder.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", function));
     scopes.push(nullptr);
   }
@@ -44,59 +45,60 @@ Affine variable(size_t k, int64_t scale = 1, int64_t constant = 0) {
 TEST(Index, ATileOfItsDivisorDividesAway) {
   Bench b(2);
   b.index.bind_scalar(0, b.trip(0), {0, 9}, 32);
-  b.index.bind_lanes(1, 32);
-  const Affine i = b.index.resolve(variable(0) + variable(1));
+  b.variables.bind_lanes(1, 32);
+  const Affine i = b.variables.resolve(variable(0) + variable(1));
   EXPECT_EQ(i, variable(0, 32) + variable(1));
   EXPECT_EQ(b.index.floor_div(i, 32), variable(0));
   EXPECT_EQ(i - b.index.floor_div(i, 32) * 32, variable(1));  // i % 32
   EXPECT_EQ(b.index.floor_div(i + Affine(64), 32), variable(0) + Affine(2));
   EXPECT_EQ(b.index.floor_div(i, 64).size(), 3u) << "32 t + v over 64 is not affine";
-  EXPECT_EQ(b.index.lane_stride(b.index.floor_div(i, 16)), std::nullopt)
+  EXPECT_EQ(b.variables.lane_stride(b.index.floor_div(i, 16)), std::nullopt)
       << "two values of v // 16 in one vector";
 }
 
 TEST(Index, EqualDivisionsAreOneVariableUntilTheirScopeEnds) {
   Bench b(2);
   b.index.bind_scalar(0, b.trip(0), {0, 99}, 1);
-  const Affine i = b.index.resolve(variable(0));
+  const Affine i = b.variables.resolve(variable(0));
   const Affine q = b.index.floor_div(i, 7);
   EXPECT_EQ(b.index.floor_div(i, 7), q);
   EXPECT_NE(b.index.floor_div(i, 9), q);
   b.scopes.push_here();
   b.index.bind_scalar(1, b.trip(1), {0, 99}, 1);
-  const Affine j = b.index.resolve(variable(1));
+  const Affine j = b.variables.resolve(variable(1));
   const Affine r = b.index.floor_div(j, 7);
   EXPECT_EQ(b.index.floor_div(i, 7), q) << "the outer scope is still open";
   b.scopes.pop();
   b.scopes.push_here();
   b.index.bind_scalar(1, b.trip(1), {0, 99}, 1);
-  EXPECT_NE(b.index.floor_div(b.index.resolve(variable(1)), 7), r) << "its value is out of scope";
+  EXPECT_NE(b.index.floor_div(b.variables.resolve(variable(1)), 7), r)
+      << "its value is out of scope";
 }
 
 TEST(Index, AVariableBoundAgainKeepsItsDivisionsInside) {
   Bench b(1);
   b.index.bind_scalar(0, b.trip(0), {0, 99}, 1);
-  const Affine q = b.index.floor_div(b.index.resolve(variable(0)), 7);
-  EXPECT_EQ(b.index.depth(q), 0u);
+  const Affine q = b.index.floor_div(b.variables.resolve(variable(0)), 7);
+  EXPECT_EQ(b.variables.depth(q), 0u);
   b.scopes.push_here();
   b.index.bind_scalar(0, b.trip(0), {0, 99}, 1);
-  EXPECT_EQ(b.index.depth(b.index.floor_div(b.index.resolve(variable(0)), 7)), 1u);
+  EXPECT_EQ(b.variables.depth(b.index.floor_div(b.variables.resolve(variable(0)), 7)), 1u);
 }
 
 TEST(Index, ConditionsThatRangesDecideAreConstants) {
   Bench b(2);
   b.index.bind_scalar(0, b.trip(0), {0, 9}, 1);
-  b.index.bind_lanes(1, 8);
-  const Affine i = b.index.resolve(variable(0) - variable(1));
+  b.variables.bind_lanes(1, 8);
+  const Affine i = b.variables.resolve(variable(0) - variable(1));
   const size_t before = b.instructions();
   EXPECT_EQ(b.index.at_least_zero(i + Affine(7)), b.builder.getTrue());
   EXPECT_EQ(b.index.at_least_zero(i - Affine(10)), b.builder.getFalse());
   EXPECT_EQ(b.index.equals_zero(i + Affine(8)), b.builder.getFalse());
-  EXPECT_EQ(b.index.equals_zero(b.index.resolve(Affine())), b.builder.getTrue());
+  EXPECT_EQ(b.index.equals_zero(b.variables.resolve(Affine())), b.builder.getTrue());
   EXPECT_EQ(b.instructions(), before) << "nothing was worth an instruction";
   EXPECT_TRUE(b.index.at_least_zero(i + Affine(6))->getType()->isVectorTy());
   EXPECT_FALSE(
-      b.index.at_least_zero(b.index.resolve(variable(0) - Affine(1)))->getType()->isVectorTy());
+      b.index.at_least_zero(b.variables.resolve(variable(0) - Affine(1)))->getType()->isVectorTy());
 }
 
 TEST(Index, SumsOfOuterLoopsAreComputedOnceInTheirLoop) {
@@ -104,8 +106,8 @@ TEST(Index, SumsOfOuterLoopsAreComputedOnceInTheirLoop) {
   b.index.bind_scalar(0, b.trip(0), {0, 9}, 1);
   b.scopes.push_here();
   b.index.bind_scalar(1, b.trip(1), {0, 9}, 1);
-  const Affine i = b.index.resolve(variable(0, 6) + variable(1, 2));
-  EXPECT_EQ(b.index.depth(i), 1u);
+  const Affine i = b.variables.resolve(variable(0, 6) + variable(1, 2));
+  EXPECT_EQ(b.variables.depth(i), 1u);
   llvm::Value* first = b.index.scalar(i);
   const size_t before = b.instructions();
   EXPECT_EQ(b.index.scalar(i), first);
@@ -136,16 +138,17 @@ class RandomForms {
     for (size_t k = 0; k < kFixed; ++k) fixed_.push_back(random_.between(0, 40));
   }
 
-  void bind(IndexEmitter& index, Scopes& scopes, const std::vector<llvm::Value*>& trips) {
-    index.bind_lanes(kScalars + kFixed, lanes_);
+  void bind(KernelVariables& variables, IndexEmitter& index, Scopes& scopes,
+            const std::vector<llvm::Value*>& trips) {
+    variables.bind_lanes(kScalars + kFixed, lanes_);
     for (size_t k = 0; k < kScalars; ++k) {
       if (k > 0) scopes.push_here();
       index.bind_scalar(k, trips[k], {0, kTrips - 1}, steps_[k]);
     }
-    for (size_t k = 0; k < kFixed; ++k) index.bind_fixed(kScalars + k, fixed_[k]);
+    for (size_t k = 0; k < kFixed; ++k) variables.bind_fixed(kScalars + k, fixed_[k]);
   }
 
-  Form affine(IndexEmitter& index) {
+  Form affine(const KernelVariables& variables) {
     const int64_t unit =
         random_.chance(90) ? 1 : random_.pick(std::vector<int64_t>{int64_t{1} << 32, kFar});
     Affine form(random_.between(-40, 40));
@@ -158,7 +161,7 @@ class RandomForms {
       point.push_back(lane);
       return form.evaluate(point);
     };
-    return {index.resolve(form), value};
+    return {variables.resolve(form), value};
   }
 
   Form divided(IndexEmitter& index, const Form& a) {
@@ -172,12 +175,12 @@ class RandomForms {
             }};
   }
 
-  Form any(IndexEmitter& index) {
-    Form form = affine(index);
+  Form any(const KernelVariables& variables, IndexEmitter& index) {
+    Form form = affine(variables);
     for (int64_t n = random_.between(0, 3); n > 0; --n) {
       const Form q = divided(index, form);
       const int64_t scale = random_.between(-6, 6);
-      const Form other = affine(index);
+      const Form other = affine(variables);
       form = {other.affine + q.affine * scale,
               [q, scale, other](const std::vector<int64_t>& trips, int64_t lane) {
                 return other.value(trips, lane) + scale * q.value(trips, lane);
@@ -195,7 +198,7 @@ class RandomForms {
   std::vector<int64_t> steps_, fixed_;
 };
 
-struct Emission {
+struct EmittedForms {
   std::vector<Form> forms;
   std::vector<Interval> ranges;
   std::vector<std::optional<int64_t>> strides;
@@ -204,10 +207,11 @@ struct Emission {
 
 // Stores, per form: its value in each lane, whether it is >= 0, whether it is 0.
 void emit_forms(RandomForms& random, size_t count, llvm::IRBuilder<>& b, llvm::Function& function,
-                Emission& out) {
+                EmittedForms& out) {
   Scopes scopes(b);
   scopes.push(nullptr);
-  IndexEmitter index(b, scopes, RandomForms::kScalars + RandomForms::kFixed + 1);
+  KernelVariables variables(RandomForms::kScalars + RandomForms::kFixed + 1);
+  IndexEmitter index(b, scopes, variables);
   llvm::Value* source = pointer_argument(b, function, 0);
   llvm::Value* target = pointer_argument(b, function, 1);
   std::vector<llvm::Value*> trips;
@@ -215,7 +219,7 @@ void emit_forms(RandomForms& random, size_t count, llvm::IRBuilder<>& b, llvm::F
     trips.push_back(b.CreateAlignedLoad(b.getInt64Ty(),
                                         b.CreateInBoundsGEP(b.getInt64Ty(), source, b.getInt64(k)),
                                         llvm::Align(8)));
-  random.bind(index, scopes, trips);
+  random.bind(variables, index, scopes, trips);
   auto* wide = llvm::FixedVectorType::get(b.getInt64Ty(), random.lanes());
   size_t row = 0;
   const auto store = [&](llvm::Value* value, bool is_signed) {
@@ -226,12 +230,12 @@ void emit_forms(RandomForms& random, size_t count, llvm::IRBuilder<>& b, llvm::F
     b.CreateAlignedStore(value, at, llvm::Align(8));
   };
   for (size_t k = 0; k < count; ++k) {
-    const Form form = random.any(index);
+    const Form form = random.any(variables, index);
     out.forms.push_back(form);
-    out.ranges.push_back(index.range(form.affine));
-    out.strides.push_back(index.lane_stride(form.affine));
-    out.in_lanes.push_back(index.in_lanes(form.affine));
-    store(index.in_lanes(form.affine) ? index.vector(form.affine) : index.scalar(form.affine),
+    out.ranges.push_back(variables.range(form.affine));
+    out.strides.push_back(variables.lane_stride(form.affine));
+    out.in_lanes.push_back(variables.in_lanes(form.affine));
+    store(variables.in_lanes(form.affine) ? index.vector(form.affine) : index.scalar(form.affine),
           true);
     store(index.at_least_zero(form.affine), false);
     store(index.equals_zero(form.affine), false);
@@ -239,7 +243,7 @@ void emit_forms(RandomForms& random, size_t count, llvm::IRBuilder<>& b, llvm::F
   while (scopes.depth() > 0) scopes.pop();
 }
 
-void check_forms(const Emission& e, const std::vector<int64_t>& trips,
+void check_forms(const EmittedForms& e, const std::vector<int64_t>& trips,
                  const std::vector<int64_t>& values, unsigned lanes) {
   for (size_t k = 0; k < e.forms.size(); ++k)
     for (unsigned lane = 0; lane < lanes; ++lane) {
@@ -264,7 +268,7 @@ TEST(Index, RandomFormsWithDivisionsAgainstIntegers) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomForms random(seed, 4u << seed % 3);
     constexpr size_t kForms = 40;
-    Emission emission;
+    EmittedForms emission;
     const EmittedFunction function([&](llvm::IRBuilder<>& b, llvm::Function& f) {
       emit_forms(random, kForms, b, f, emission);
     });
@@ -285,13 +289,14 @@ TEST(Index, AddressesAreElementsFromThePointer) {
   const EmittedFunction function([&](llvm::IRBuilder<>& b, llvm::Function& f) {
     Scopes scopes(b);
     scopes.push(nullptr);
-    IndexEmitter index(b, scopes, 3);
+    KernelVariables variables(3);
+    IndexEmitter index(b, scopes, variables);
     llvm::Value* memory = pointer_argument(b, f, 0);
     index.bind_scalar(0, f.getArg(1), {0, 3}, 2);
     scopes.push_here();
     index.bind_scalar(1, f.getArg(2), {0, 5}, 1);
-    index.bind_lanes(2, 4);  // count as lane 0
-    const Affine at = index.resolve(variable(0, 10) - variable(1, 3) + variable(2, 5, 40));
+    variables.bind_lanes(2, 4);  // count as lane 0
+    const Affine at = variables.resolve(variable(0, 10) - variable(1, 3) + variable(2, 5, 40));
     llvm::Value* address = index.address(memory, 0, b.getInt16Ty(), at);
     b.CreateAlignedStore(b.getInt16(77), address, llvm::Align(2));
     EXPECT_EQ(index.address(memory, 0, b.getInt16Ty(), at - Affine(40)),

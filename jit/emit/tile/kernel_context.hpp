@@ -1,21 +1,18 @@
-// jit/emit/tile/context.hpp -- what all nests of a kernel share.
+// jit/emit/tile/kernel_context.hpp -- what all nests of a kernel share.
 #pragma once
 
 #include <utility>
 #include <vector>
 
 #include "autosched/program/program.hpp"
-#include "jit/emit/body/body.hpp"
+#include "jit/emit/scopes/emission.hpp"
+#include "jit/emit/shape/places.hpp"
 
 namespace adjit::emit {
 
 /// What all nests of a kernel share.
-struct KernelContext {
+struct KernelContext : Emission {
   const Program& program;
-  llvm::IRBuilder<>& builder;
-  Scopes& scopes;
-  IndexEmitter& index;
-  VectorMath& math;
   TensorPlaces& places;
   size_t operations = 0;     // of the instances of bodies emitted so far
   double unrolled_work = 0;  // vector instructions of the unrolled ones among them
