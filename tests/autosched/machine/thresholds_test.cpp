@@ -32,8 +32,8 @@ TEST(Thresholds, WholeNumbersAreRounded) {
   Thresholds moved;
   EXPECT_EQ(row("join_parts").set(moved, 9.6), 10);
   EXPECT_EQ(moved.join_parts, 10u);
-  EXPECT_EQ(row("column_sum_share").set(moved, 0.9), 0.9);
-  EXPECT_EQ(moved.column_sum_share, 0.9);
+  EXPECT_EQ(row("column_share").set(moved, 0.9), 0.9);
+  EXPECT_EQ(moved.column_share, 0.9);
 }
 
 // Cheap stages are inlined: a store and a load cost more than computing them again.
