@@ -78,10 +78,10 @@ std::vector<std::byte> hex_bytes(const SymbolTable& scope, const NameSyntax& hex
 std::vector<std::byte> listed_bytes(const SymbolTable& scope, const StatementSyntax& s) {
   const size_t size = size_of(s.type->dtype);
   std::vector<std::byte> bytes(s.elements.size() * size);
-  ExpressionBuilder builder(scope);
+  ExpressionContext expressions(scope);
   for (size_t k = 0; k < s.elements.size(); ++k) {
-    const ExprId element =
-        scope.graph->pool.cast(builder.build(s.elements[k], s.type->dtype), s.type->dtype);
+    const ExprId element = scope.graph->pool.cast(
+        build_expression(expressions, s.elements[k], s.type->dtype), s.type->dtype);
     const Node& node = scope.graph->pool[element];
     if (node.op != Op::Constant)
       scope.fail(scope.node(s.elements[k]).offset, "an element must be a literal");

@@ -27,7 +27,7 @@ Op accumulation_of(CombinerKind kind) {
 class PointwiseBuilder {
  public:
   PointwiseBuilder(Block& block, const StatementSyntax& statement)
-      : block_(block), scope_(block.scope), statement_(statement), builder_(block.scope) {
+      : block_(block), scope_(block.scope), statement_(statement), expressions_(block.scope) {
     const auto old = scope_.tensors.find(statement.results[0].text);
     if (old != scope_.tensors.end() && statement.results.size() == 1) {
       existing_ = old->second;
@@ -78,13 +78,14 @@ class PointwiseBuilder {
   void name_variables() {
     for (size_t k = 0; k < domain_.indices.size(); ++k) {
       const ExprId axis = pool().axis(k);
-      builder_.variables[domain_.indices[k].text] =
+      expressions_.variables[domain_.indices[k].text] =
           domain_.shifts[k] == 0 ? axis : pool().add(axis, pool().constant_int(domain_.shifts[k]));
     }
     for (const WhereSyntax& w : statement_.where)
-      if (w.kind == WhereSyntax::Kind::Let) builder_.variables[w.name] = builder_.build(w.first);
+      if (w.kind == WhereSyntax::Kind::Let)
+        expressions_.variables[w.name] = build_expression(expressions_, w.first);
     for (const LetSyntax& let : statement_.lets)
-      builder_.variables[let.name] = builder_.build(let.value);
+      expressions_.variables[let.name] = build_expression(expressions_, let.value);
   }
 
   ExprId body(size_t k) {
@@ -97,7 +98,8 @@ class PointwiseBuilder {
     else if (existing_.valid())
       wanted = scope_.graph->info(existing_).dtype;
     if (index) wanted = DType::Int64;
-    const ExprId built = wanted ? builder_.build(root, *wanted) : builder_.build(root);
+    const ExprId built = wanted ? build_expression(expressions_, root, *wanted)
+                                : build_expression(expressions_, root);
     if (index && numbers_points(built)) return built;
     return statement_.type || index ? pool().cast(built, *wanted) : built;
   }
@@ -148,21 +150,21 @@ class PointwiseBuilder {
   ExprId asked_conditions() {
     ExprId all = pool().constant_int(1, DType::Bool);
     for (SyntaxId condition : domain_.asked)
-      all = pool().logical_and(all, builder_.build(condition));
+      all = pool().logical_and(all, build_expression(expressions_, condition));
     return all;
   }
 
   void custom(Stage& s) {
-    ExpressionBuilder combine(scope_);
+    ExpressionContext combine(scope_);
     const size_t n = s.bodies.size();
     const auto dtype = [&](size_t k) { return accumulator_of(pool().dtype(s.bodies[k % n])); };
     for (size_t k = 0; k < 2 * n; ++k)
       combine.variables[statement_.arguments[k].text] = pool().argument(k, dtype(k));
     for (const LetSyntax& let : statement_.combine_lets)
-      combine.variables[let.name] = combine.build(let.value);
+      combine.variables[let.name] = build_expression(combine, let.value);
     for (size_t k = 0; k < n; ++k) {
-      s.combiner.combine.push_back(combine.build(statement_.combine[k], dtype(k)));
-      const ExprId identity = combine.build(statement_.identity[k], dtype(k));
+      s.combiner.combine.push_back(build_expression(combine, statement_.combine[k], dtype(k)));
+      const ExprId identity = build_expression(combine, statement_.identity[k], dtype(k));
       if (!pool().is(identity, Op::Constant)) fail("the identity must be constant");
       s.combiner.identity.push_back(identity);
     }
@@ -248,7 +250,7 @@ class PointwiseBuilder {
       fail("a scatter cannot combine with " + std::string(name_of(kind)));
     Stage s = stage();
     s.kind = StageKind::Scatter;
-    for (SyntaxId index : statement_.left) s.target.push_back(builder_.build_index(index));
+    for (SyntaxId index : statement_.left) s.target.push_back(build_index(expressions_, index));
     if (statement_.from)
       s.initial = block_.find(*statement_.from);
     else if (keeps)
@@ -278,7 +280,7 @@ class PointwiseBuilder {
   Block& block_;
   const SymbolTable& scope_;
   const StatementSyntax& statement_;
-  ExpressionBuilder builder_;
+  ExpressionContext expressions_;
   TensorId existing_;
   std::vector<int64_t> existing_shape_;
   StatementDomain domain_;
