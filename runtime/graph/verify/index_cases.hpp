@@ -13,21 +13,15 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "runtime/expr/interval.hpp"
 #include "runtime/graph/graph.hpp"
+#include "runtime/graph/verify/index_variables.hpp"
 #include "runtime/graph/verify/linear_system.hpp"
 
 namespace adjit::graph {
-
-/// Inclusive; absent ends are unbounded.
-struct OpenInterval {
-  std::optional<int64_t> low, high;
-};
 
 class IndexCases {
  public:
@@ -39,39 +33,30 @@ class IndexCases {
 
   IndexCases(const ExprPool& pool, const Domain& domain);
 
-  /// Rows that hold at every point: the box, the domain's rows, the meaning of divisions and of
-  /// other variables.
-  const LinearSystem& always() const { return always_; }
+  /// What the rows of cases and conditions are written in. Cases that are asked for add to it.
+  const IndexVariables& variables() const { return variables_; }
   /// The cases of an Int64 expression; together they cover every point. At least one.
   const std::vector<Case>& cases(ExprId expr);
   /// What a condition (or its negation) says. A part that says nothing affine is left out, so that
   /// the result is implied by the condition.
   const Conjunctions& conditions(ExprId condition, bool holds);
-  /// Bounds of a form over the box.
-  OpenInterval range(const Affine& form) const;
 
  private:
-  Affine add_variable(OpenInterval interval);
-  const std::vector<Case>& exact(ExprId id);
-  std::vector<Case> split_where_it_wraps(ExprId id);
-  Affine floor_form(const Affine& numerator, int64_t divisor);
-  std::vector<Case> convert(ExprId id);
-  std::vector<Case> absolute(ExprId id);
-  std::vector<Case> opaque(ExprId id);
-  std::vector<Case> sum(ExprId id);
-  std::vector<Case> product_of(ExprId id);
-  std::vector<Case> binary(ExprId id);
-  std::vector<Case> split(const Affine& a, const Affine& b, bool larger) const;
-  std::vector<Case> select(ExprId id);
-  Conjunctions convert_condition(ExprId id, bool holds);
-  Conjunctions comparison(ExprId id, bool holds);
   void prepare(ExprId root);
+  /// Modulo 2^64; the node is prepared.
+  const std::vector<Case>& congruent(ExprId id) const { return congruent_.at(id.value); }
+  /// As a number; the node is prepared.
+  const std::vector<Case>& exact(ExprId id);
+  std::vector<Case> convert(ExprId id);
+  std::vector<Case> split_where_it_wraps(ExprId id);
+  std::vector<Case> product(ExprId id);
+  std::vector<Case> of_numbers(ExprId id);
+  std::vector<Case> opaque(ExprId id);
+  Conjunctions convert_condition(ExprId id, bool holds);
 
   const ExprPool& pool_;
   Intervals bounds_;
-  LinearSystem always_;
-  std::vector<OpenInterval> intervals_;  // per variable
-  std::vector<std::pair<Division, Affine>> divisions_;
+  IndexVariables variables_;
   std::unordered_map<uint32_t, std::vector<Case>> congruent_;  // values modulo 2^64
   std::unordered_map<uint32_t, std::vector<Case>> exact_;
   std::unordered_map<uint32_t, Conjunctions> conditions_[2];

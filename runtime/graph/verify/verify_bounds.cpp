@@ -126,7 +126,7 @@ class BoundsVerifier {
   bool bounded(const OpenIndex& access) {
     try {
       return std::ranges::all_of(index_cases_.cases(access.index), [&](const auto& c) {
-        const OpenInterval range = index_cases_.range(c.value);
+        const OpenInterval range = range_of(index_cases_.variables(), c.value);
         return range.low && range.high && *range.low >= 0 && *range.high < access.extent;
       });
     } catch (const Overflow&) {
@@ -191,7 +191,7 @@ class BoundsVerifier {
     for (const IndexCases::Case& c : index_cases_.cases(access.index))
       for (const LinearSystem& path : reached)
         for (const Affine& outside : {-c.value + Affine(-1), c.value - Affine(access.extent)}) {
-          LinearSystem system = index_cases_.always();
+          LinearSystem system = index_cases_.variables().always;
           for (const LinearSystem* rows : {&c.rows, &path}) {
             system.inequalities.insert(system.inequalities.end(), rows->inequalities.begin(),
                                        rows->inequalities.end());
@@ -334,7 +334,7 @@ class BoundsVerifier {
   std::string range_text(ExprId index) {
     try {
       const std::vector<IndexCases::Case>& cases = index_cases_.cases(index);
-      const OpenInterval r = index_cases_.range(cases[0].value);
+      const OpenInterval r = range_of(index_cases_.variables(), cases[0].value);
       if (cases.size() == 1 && r.low && r.high)
         return ", the index runs from " + std::to_string(*r.low) + " to " + std::to_string(*r.high);
     } catch (const Overflow&) {

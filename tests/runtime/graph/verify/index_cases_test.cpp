@@ -22,14 +22,15 @@ TEST_F(IndexCasesTest, AffineFormsAndTheirRanges) {
   IndexCases c = cases();
   const auto& found = c.cases(pool.sub(pool.mul(i, n(2)), pool.add(j, n(1))));
   ASSERT_EQ(found.size(), 1u);
-  const OpenInterval range = c.range(found[0].value);
+  const OpenInterval range = range_of(c.variables(), found[0].value);
   EXPECT_EQ(range.low, -4);
   EXPECT_EQ(range.high, 17);
 }
 
 TEST_F(IndexCasesTest, DivisionsBecomeVariables) {
   IndexCases c = cases();
-  const OpenInterval quotient = c.range(c.cases(pool.make(Op::FloorDiv, {i, n(4)}))[0].value);
+  const Affine value = c.cases(pool.make(Op::FloorDiv, {i, n(4)}))[0].value;
+  const OpenInterval quotient = range_of(c.variables(), value);
   EXPECT_EQ(quotient.low, 0);
   EXPECT_EQ(quotient.high, 2);
 }
@@ -46,7 +47,8 @@ TEST_F(IndexCasesTest, ElementsHaveTheRangeOfTheirDType) {
   const ExprId byte =
       pool.cast(pool.read(TensorId{0}, DType::UInt8, std::span(&i, 1)), DType::Int64);
   IndexCases c = cases();
-  const OpenInterval range = c.range(c.cases(byte)[0].value);
+  const Affine value = c.cases(byte)[0].value;
+  const OpenInterval range = range_of(c.variables(), value);
   EXPECT_EQ(range.low, 0);
   EXPECT_EQ(range.high, 255);
 }
