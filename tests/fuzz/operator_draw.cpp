@@ -6,7 +6,7 @@
 #include <set>
 
 #include "runtime/process/json.hpp"
-#include "runtime/trace/ops/operator_call.hpp"
+#include "runtime/trace/ops/signature.hpp"
 #include "tests/fuzz/notation_draw.hpp"
 #include "tests/rooms.hpp"
 

@@ -16,7 +16,7 @@ namespace {
 using Elements = std::span<const Formula>;
 
 std::vector<TensorId> activate(OperatorCall& call, const ElementFormula& formula) {
-  for (size_t k = 0; k < call.operand_count(); ++k)
+  for (size_t k = 0; k < call.operands().size(); ++k)
     if (call.operand(k).tensor.valid()) require_float(call.trace(), call.tensor(k), "the operand");
   return {map(call.trace(), call.name(), call.operands(), formula)};
 }
@@ -40,15 +40,15 @@ std::vector<TensorId> relu6(OperatorCall& call) {
   return activate(call, [](Elements x) { return hard_clip(x[0], 0, 6); });
 }
 std::vector<TensorId> leaky_relu(OperatorCall& call) {
-  const double slope = call.real("negative_slope", 0.01);
+  const double slope = call.attributes().real("negative_slope", 0.01);
   return activate(call, [=](Elements x) { return select(x[0] > 0, x[0], x[0] * slope); });
 }
 std::vector<TensorId> elu(OperatorCall& call) {
-  const double alpha = call.real("alpha", 1);
+  const double alpha = call.attributes().real("alpha", 1);
   return activate(call, [=](Elements x) { return select(x[0] > 0, x[0], expm1(x[0]) * alpha); });
 }
 std::vector<TensorId> celu(OperatorCall& call) {
-  const double alpha = call.real("alpha", 1);
+  const double alpha = call.attributes().real("alpha", 1);
   return activate(call,
                   [=](Elements x) { return select(x[0] > 0, x[0], expm1(x[0] / alpha) * alpha); });
 }
@@ -60,13 +60,13 @@ std::vector<TensorId> selu(OperatorCall& call) {
   });
 }
 std::vector<TensorId> gelu(OperatorCall& call) {
-  const std::string approximate = call.text("approximate", "none");
+  const std::string approximate = call.attributes().text("approximate", "none");
   if (approximate == "none")
     return activate(call, [](Elements x) {
       return x[0] * 0.5 * (1.0 + erf(x[0] * (1 / std::numbers::sqrt2)));
     });
   if (approximate != "tanh")
-    call.fail(ErrorCode::Invalid, "approximate is 'none' or 'tanh', not '" + approximate + "'");
+    throw Error(ErrorCode::Invalid, "approximate is 'none' or 'tanh', not '" + approximate + "'");
   const double scale = std::sqrt(2 / std::numbers::pi);
   return activate(call, [=](Elements x) {
     const Formula cubic = x[0] + x[0] * x[0] * x[0] * 0.044715;
@@ -80,7 +80,8 @@ std::vector<TensorId> mish(OperatorCall& call) {
   return activate(call, [](Elements x) { return x[0] * tanh(softplus_of(x[0])); });
 }
 std::vector<TensorId> softplus(OperatorCall& call) {
-  const double beta = call.real("beta", 1), threshold = call.real("threshold", 20);
+  const double beta = call.attributes().real("beta", 1),
+               threshold = call.attributes().real("threshold", 20);
   return activate(call, [=](Elements x) {
     const Formula scaled = x[0] * beta;
     return select(scaled > threshold, x[0], softplus_of(scaled) / beta);
@@ -99,8 +100,9 @@ std::vector<TensorId> logsigmoid(OperatorCall& call) {
                   [](Elements x) { return select(x[0] < 0, x[0], 0) - log1p_exp_below(x[0]); });
 }
 std::vector<TensorId> hardtanh(OperatorCall& call) {
-  const double low = call.real("min_val", -1), high = call.real("max_val", 1);
-  if (low > high) call.fail(ErrorCode::Invalid, "min_val exceeds max_val");
+  const double low = call.attributes().real("min_val", -1),
+               high = call.attributes().real("max_val", 1);
+  if (low > high) throw Error(ErrorCode::Invalid, "min_val exceeds max_val");
   return activate(call, [=](Elements x) { return hard_clip(x[0], low, high); });
 }
 std::vector<TensorId> hardsigmoid(OperatorCall& call) {
@@ -112,11 +114,11 @@ std::vector<TensorId> hardswish(OperatorCall& call) {
   });
 }
 std::vector<TensorId> hardshrink(OperatorCall& call) {
-  const double lambda = call.real("lambd", 0.5);
+  const double lambda = call.attributes().real("lambd", 0.5);
   return activate(call, [=](Elements x) { return select(abs(x[0]) <= lambda, 0, x[0]); });
 }
 std::vector<TensorId> softshrink(OperatorCall& call) {
-  const double lambda = call.real("lambd", 0.5);
+  const double lambda = call.attributes().real("lambd", 0.5);
   return activate(call, [=](Elements x) {
     return select(x[0] > lambda, x[0] - lambda, select(x[0] < -lambda, x[0] + lambda, x[0] * 0.0));
   });
@@ -125,7 +127,8 @@ std::vector<TensorId> tanhshrink(OperatorCall& call) {
   return activate(call, [](Elements x) { return x[0] - tanh(x[0]); });
 }
 std::vector<TensorId> threshold(OperatorCall& call) {
-  const double at = call.real("threshold", 0), value = call.real("value", 0);
+  const double at = call.attributes().real("threshold", 0),
+               value = call.attributes().real("value", 0);
   return activate(call, [=](Elements x) { return select(x[0] <= at, value, x[0]); });
 }
 
@@ -135,10 +138,10 @@ std::vector<TensorId> prelu(OperatorCall& call) {
   require_float(trace, call.tensor(0), "x");
   const Shape shape = call.shape(0);
   TensorId slope = call.tensor(1);
-  if (call.rank(1) > 1) call.fail_shape("the weight of prelu is a vector or a scalar");
+  if (call.rank(1) > 1) fail_shape(call, "the weight of prelu is a vector or a scalar");
   if (element_count(call.shape(1)) != 1) {
     if (shape.size() < 2 || shape[1] != call.shape(1)[0])
-      call.fail_shape("the weight of prelu has one element, or one per channel (dimension 1)");
+      fail_shape(call, "the weight of prelu has one element, or one per channel (dimension 1)");
     Shape stretched(shape.size() - 1, 1);
     stretched[0] = shape[1];
     slope = reshape(trace, slope, stretched);
@@ -153,9 +156,9 @@ std::vector<TensorId> prelu(OperatorCall& call) {
 std::vector<TensorId> glu(OperatorCall& call) {
   Trace& trace = call.trace();
   require_float(trace, call.tensor(0), "x");
-  const size_t axis = call.axis_of(0, -1, "dim");
+  const size_t axis = axis_of(call, 0, -1, "dim");
   Shape shape = call.shape(0);
-  if (shape[axis] % 2 != 0) call.fail_shape("glu halves an axis: its extent must be even");
+  if (shape[axis] % 2 != 0) fail_shape(call, "glu halves an axis: its extent must be even");
   shape[axis] /= 2;
   StageBuilder stage(trace, call.name(), shape);
   std::vector<Formula> index = stage.axes();

@@ -21,7 +21,7 @@ Classes classes_of(OperatorCall& call) {
   Trace& trace = call.trace();
   if (call.has_operand(2)) call.promote({0, 2});
   require_float(trace, call.tensor(0), "input");
-  if (call.rank(0) == 0) call.fail_shape("the input needs a class dimension");
+  if (call.rank(0) == 0) fail_shape(call, "the input needs a class dimension");
   Classes c;
   c.logp = widened(trace, call.tensor(0));
   c.axis = call.rank(0) == 1 ? 0 : 1;
@@ -29,7 +29,7 @@ Classes classes_of(OperatorCall& call) {
   c.dtype = trace.dtype(c.logp);
   if (call.has_operand(2)) {
     if (call.shape(2) != Shape{c.count})
-      call.fail_shape("weight needs one element per class: " + to_string(Shape{c.count}));
+      fail_shape(call, "weight needs one element per class: " + to_string(Shape{c.count}));
     c.weight = widened(trace, call.tensor(2));
   }
   return c;
@@ -93,9 +93,10 @@ TensorId averaged(Trace& trace, TensorId losses, TensorId weights) {
 std::vector<TensorId> index_loss(OperatorCall& call, const Classes& c, double smoothing) {
   Trace& trace = call.trace();
   if (call.shape(1) != sample_shape(trace, c))
-    call.fail_shape("a target of class indices needs the shape " +
-                    to_string(sample_shape(trace, c)));
-  const TensorId target = existing(call, c, call.tensor(1), call.integer("ignore_index", -100));
+    fail_shape(call,
+               "a target of class indices needs the shape " + to_string(sample_shape(trace, c)));
+  const TensorId target =
+      existing(call, c, call.tensor(1), call.attributes().integer("ignore_index", -100));
   const double even = smoothing / static_cast<double>(std::max<int64_t>(c.count, 1));
   TensorId losses = over_classes(trace, call.name(), c, target, [&](const Term& t) {
     const Formula hit = t.own_class == t.target;
@@ -104,7 +105,7 @@ std::vector<TensorId> index_loss(OperatorCall& call, const Classes& c, double sm
     return select(hit, cost * (1 - smoothing + even), cost * even);
   });
   losses = counted(trace, losses, target);
-  if (call.text("reduction", "mean") != "mean") return {reduced_loss(call, losses)};
+  if (call.attributes().text("reduction", "mean") != "mean") return {reduced_loss(call, losses)};
   const TensorId weights = over_classes(trace, "weights", c, target, [](const Term& t) {
     return select(t.own_class == t.target, t.weight, 0);
   });
@@ -114,7 +115,7 @@ std::vector<TensorId> index_loss(OperatorCall& call, const Classes& c, double sm
 std::vector<TensorId> probability_loss(OperatorCall& call, const Classes& c, double smoothing) {
   Trace& trace = call.trace();
   if (call.shape(1) != call.shape(0))
-    call.fail_shape("a target of class probabilities needs the input's shape");
+    fail_shape(call, "a target of class probabilities needs the input's shape");
   const double even = smoothing / static_cast<double>(std::max<int64_t>(c.count, 1));
   const TensorId losses = over_classes(trace, call.name(), c, call.tensor(1), [&](const Term& t) {
     return -(t.logp * t.weight * (t.target * (1 - smoothing) + even));
@@ -129,9 +130,9 @@ std::vector<TensorId> rounded(OperatorCall& call, std::vector<TensorId> results)
 std::vector<TensorId> cross_entropy(OperatorCall& call) {
   Trace& trace = call.trace();
   Classes c = classes_of(call);
-  const double smoothing = call.real("label_smoothing", 0);
+  const double smoothing = call.attributes().real("label_smoothing", 0);
   if (smoothing < 0 || smoothing > 1)
-    call.fail(ErrorCode::Invalid, "label_smoothing lies between 0 and 1");
+    throw Error(ErrorCode::Invalid, "label_smoothing lies between 0 and 1");
   c.logp = log_softmax(trace, c.logp, c.axis);
   const bool probabilities = is_float(trace.dtype(call.tensor(1)));
   if (!probabilities) require_integer(trace, call.tensor(1), "target");

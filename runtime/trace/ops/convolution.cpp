@@ -33,22 +33,22 @@ struct ConvolutionLayout {
 ConvolutionLayout layout_of(const OperatorCall& call, size_t spatial) {
   static constexpr std::string_view kFirst[] = {"NCW", "NCHW", "NCDHW"};
   static constexpr std::string_view kLast[] = {"NWC", "NHWC", "NDHWC"};
-  const std::string name = call.text("layout", kFirst[spatial - 1]);
+  const std::string name = call.attributes().text("layout", kFirst[spatial - 1]);
   if (name != kFirst[spatial - 1] && name != kLast[spatial - 1])
-    call.fail(ErrorCode::Invalid, "layout is '" + std::string(kFirst[spatial - 1]) + "' or '" +
-                                      std::string(kLast[spatial - 1]) + "', not '" + name + "'");
+    throw Error(ErrorCode::Invalid, "layout is '" + std::string(kFirst[spatial - 1]) + "' or '" +
+                                        std::string(kLast[spatial - 1]) + "', not '" + name + "'");
   return {name == kLast[spatial - 1], spatial};
 }
 
 // x with a batch dimension; torch lets it be missing.
 TensorId batched(OperatorCall& call, size_t spatial) {
   if (call.rank(1) != spatial + 2)
-    call.fail_shape("the weight of a convolution over " + std::to_string(spatial) +
-                    " dimensions has rank " + std::to_string(spatial + 2));
+    fail_shape(call, "the weight of a convolution over " + std::to_string(spatial) +
+                         " dimensions has rank " + std::to_string(spatial + 2));
   if (call.rank(0) == spatial + 2) return call.tensor(0);
   if (call.rank(0) != spatial + 1)
-    call.fail_shape("the input of a convolution over " + std::to_string(spatial) +
-                    " dimensions has rank " + std::to_string(spatial + 2));
+    fail_shape(call, "the input of a convolution over " + std::to_string(spatial) +
+                         " dimensions has rank " + std::to_string(spatial + 2));
   const size_t front[] = {0};
   return expand_dims(call.trace(), call.tensor(0), front);
 }
@@ -58,8 +58,8 @@ TensorId with_bias(OperatorCall& call, TensorId y, const ConvolutionLayout& layo
   if (!call.has_operand(2)) return y;
   const int64_t channels = trace.shape(y)[layout.channel_axis()];
   if (call.shape(2) != Shape{channels})
-    call.fail_shape("the bias needs one element for each of the " + std::to_string(channels) +
-                    " output channels");
+    fail_shape(call, "the bias needs one element for each of the " + std::to_string(channels) +
+                         " output channels");
   Shape stretched(layout.channels_last ? 1 : layout.spatial + 1, 1);
   stretched[0] = channels;
   const TensorId bias =
@@ -81,8 +81,9 @@ Shape space_of(const Shape& shape, const ConvolutionLayout& layout) {
 void require_groups(const OperatorCall& call, int64_t groups, int64_t channels,
                     int64_t weight_channels, int64_t divided) {
   if (groups < 1 || channels != Exact(weight_channels) * groups || divided % groups != 0)
-    call.fail_shape("with groups=" + std::to_string(groups) + " the input's " +
-                    std::to_string(channels) + " channels and the weight's extents do not fit");
+    fail_shape(call, "with groups=" + std::to_string(groups) + " the input's " +
+                         std::to_string(channels) +
+                         " channels and the weight's extents do not fit");
 }
 
 // y[n, o, h...] = sum over c, p... of x[n, group(o) * Cg + c, h * stride + p * dilation - pad...] *
@@ -94,7 +95,7 @@ std::vector<TensorId> convolve(OperatorCall& call, size_t spatial) {
   const TensorId x = batched(call, spatial), w = call.tensor(1);
   const Shape in = trace.shape(x), weight = trace.shape(w);
   require_float(trace, x, "x");
-  const int64_t groups = call.integer("groups", 1);
+  const int64_t groups = call.attributes().integer("groups", 1);
   require_groups(call, groups, in[layout.channel_axis()], weight[1], weight[0]);
   const std::vector<SlidingWindow> windows = windows_of(
       call, space_of(in, layout), Shape(weight.begin() + 2, weight.end()), Shape(spatial, 1));
@@ -125,20 +126,21 @@ std::vector<TensorId> convolve_transposed(OperatorCall& call, size_t spatial) {
   const TensorId x = batched(call, spatial), w = call.tensor(1);
   const Shape in = trace.shape(x), weight = trace.shape(w);
   require_float(trace, x, "x");
-  const int64_t groups = call.integer("groups", 1), channels = in[layout.channel_axis()];
+  const int64_t groups = call.attributes().integer("groups", 1),
+                channels = in[layout.channel_axis()];
   if (groups < 1 || channels != weight[0] || channels % groups != 0)
-    call.fail_shape("the weight of a transposed convolution is (C, O/groups, ...)");
-  const Shape strides = call.repeated("stride", spatial, 1);
-  const Shape padding = call.repeated("padding", spatial, 0);
-  const Shape dilations = call.repeated("dilation", spatial, 1);
-  const Shape extra = call.repeated("output_padding", spatial, 0);
+    fail_shape(call, "the weight of a transposed convolution is (C, O/groups, ...)");
+  const Shape strides = call.attributes().repeated("stride", spatial, 1);
+  const Shape padding = call.attributes().repeated("padding", spatial, 0);
+  const Shape dilations = call.attributes().repeated("dilation", spatial, 1);
+  const Shape extra = call.attributes().repeated("output_padding", spatial, 0);
   Shape space;
   for (size_t k = 0; k < spatial; ++k) {
     const Exact reach = Exact(dilations[k]) * (weight[k + 2] - 1);
     const Exact extent = (Exact(in[layout.space_axis(k)]) - 1) * strides[k] -
                          Exact(2) * padding[k] + reach + extra[k] + 1;
     if (extent < 0 || strides[k] < 1 || dilations[k] < 1)
-      call.fail_shape("the padding removes more than there is");
+      fail_shape(call, "the padding removes more than there is");
     space.push_back(extent);
   }
   StageBuilder stage(trace, call.name(),

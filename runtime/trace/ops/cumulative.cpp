@@ -19,12 +19,12 @@ struct Line {
 
 // axis=None flattens, as NumPy does.
 TensorId operand_of(OperatorCall& call, Line& line) {
-  line = {0, call.flag("reverse", false)};
-  if (!call.has("axis"))
+  line = {0, call.attributes().flag("reverse", false)};
+  if (!call.attributes().has("axis"))
     return call.rank(0) == 1
                ? call.tensor(0)
                : reshape(call.trace(), call.tensor(0), {element_count(call.shape(0))});
-  line.axis = call.axis_of(0, 0);
+  line.axis = axis_of(call, 0, 0);
   return call.tensor(0);
 }
 

@@ -14,18 +14,18 @@ namespace {
 // An index from data, made legal as `mode` says: "raise" counts negative ones from the end and
 // leaves the rest to be checked at run time.
 Formula legal_index(const OperatorCall& call, Formula i, int64_t extent) {
-  const std::string mode = call.text("mode", "raise");
+  const std::string mode = call.attributes().text("mode", "raise");
   i = i.cast(DType::Int64);
   if (mode == "clip") return maximum(minimum(i, extent - 1), 0);
   if (mode == "wrap") return i % extent;
   if (mode != "raise" && mode != "error")
-    call.fail(ErrorCode::Invalid, "mode is 'raise', 'clip' or 'wrap', not '" + mode + "'");
+    throw Error(ErrorCode::Invalid, "mode is 'raise', 'clip' or 'wrap', not '" + mode + "'");
   return select(i < 0, i + extent, i);
 }
 
-void require_not_empty(const OperatorCall& call, const Shape& indices, int64_t extent) {
+void require_not_empty(const Shape& indices, int64_t extent) {
   if (extent == 0 && element_count(indices) > 0)
-    call.fail(ErrorCode::Bounds, "no index is in range: the indexed axis is empty");
+    throw Error(ErrorCode::Bounds, "no index is in range: the indexed axis is empty");
 }
 
 // indices as a tensor, or as an attribute: then checked now.
@@ -34,16 +34,16 @@ TensorId indices_of(OperatorCall& call, int64_t extent) {
     require_integer(call.trace(), call.tensor(1), "indices");
     return call.tensor(1);
   }
-  const Json* given = call.find("indices");
-  const std::optional<Shape> list = call.integers("indices");
-  if (!list) call.fail(ErrorCode::Invalid, "indices are missing");
+  const Json* given = call.attributes().find("indices");
+  const std::optional<Shape> list = call.attributes().integers("indices");
+  if (!list) throw Error(ErrorCode::Invalid, "indices are missing");
   std::vector<std::byte> bytes(list->size() * sizeof(int64_t));
   for (size_t k = 0; k < list->size(); ++k) {
     const int64_t i = (*list)[k];
-    if (call.text("mode", "raise") == "raise" && (i < -extent || i >= extent))
-      call.fail(ErrorCode::Bounds, "index " + std::to_string(i) +
-                                       " is out of range for an axis of extent " +
-                                       std::to_string(extent));
+    if (call.attributes().text("mode", "raise") == "raise" && (i < -extent || i >= extent))
+      throw Error(ErrorCode::Bounds, "index " + std::to_string(i) +
+                                         " is out of range for an axis of extent " +
+                                         std::to_string(extent));
     std::copy_n(reinterpret_cast<const std::byte*>(&i), sizeof i,
                 bytes.begin() + static_cast<long>(k * sizeof i));
   }
@@ -55,12 +55,12 @@ TensorId indices_of(OperatorCall& call, int64_t extent) {
 std::vector<TensorId> take(OperatorCall& call) {
   Trace& trace = call.trace();
   TensorId x = call.tensor(0);
-  if (!call.has("axis")) x = reshape(trace, x, {element_count(call.shape(0))});
+  if (!call.attributes().has("axis")) x = reshape(trace, x, {element_count(call.shape(0))});
   const Shape shape = trace.shape(x);
-  const size_t axis = call.has("axis") ? call.axis_of(0, 0) : 0;
+  const size_t axis = call.attributes().has("axis") ? axis_of(call, 0, 0) : 0;
   const TensorId indices = indices_of(call, shape[axis]);
   const Shape positions = trace.shape(indices);
-  require_not_empty(call, positions, shape[axis]);
+  require_not_empty(positions, shape[axis]);
   Shape result(shape.begin(), shape.begin() + static_cast<long>(axis));
   result.insert(result.end(), positions.begin(), positions.end());
   result.insert(result.end(), shape.begin() + static_cast<long>(axis) + 1, shape.end());
@@ -80,12 +80,12 @@ std::vector<TensorId> take_along_axis(OperatorCall& call) {
   Trace& trace = call.trace();
   const TensorId x = call.tensor(0), indices = call.tensor(1);
   require_integer(trace, indices, "indices");
-  const size_t axis = call.axis_of(0, -1);
-  if (call.rank(0) != call.rank(1)) call.fail_shape("x and indices need the same rank");
+  const size_t axis = axis_of(call, 0, -1);
+  if (call.rank(0) != call.rank(1)) fail_shape(call, "x and indices need the same rank");
   for (size_t k = 0; k < call.rank(0); ++k)
     if (k != axis && call.shape(1)[k] > call.shape(0)[k])
-      call.fail_shape("indices exceed x beside the indexed axis");
-  require_not_empty(call, call.shape(1), call.shape(0)[axis]);
+      fail_shape(call, "indices exceed x beside the indexed axis");
+  require_not_empty(call.shape(1), call.shape(0)[axis]);
   StageBuilder stage(trace, call.name(), call.shape(1));
   std::vector<Formula> index = stage.axes();
   index[axis] = legal_index(call, stage.read(indices, index), call.shape(0)[axis]);
@@ -98,9 +98,9 @@ std::vector<TensorId> scatter_along_axis(OperatorCall& call, CombinerKind kind) 
   call.promote({0, 2});
   const TensorId x = call.tensor(0), indices = call.tensor(1), source = call.tensor(2);
   require_integer(trace, indices, "indices");
-  const size_t axis = call.axis_of(0, -1);
+  const size_t axis = axis_of(call, 0, -1);
   if (call.rank(0) != call.rank(1) || call.shape(1) != call.shape(2))
-    call.fail_shape("scatter needs x and indices of one rank, indices and src of one shape");
+    fail_shape(call, "scatter needs x and indices of one rank, indices and src of one shape");
   Domain domain;
   domain.extents = call.shape(1);
   ExprPool& pool = trace.pool();
@@ -126,11 +126,11 @@ std::vector<TensorId> index_add(OperatorCall& call) {
   call.promote({0, 2});
   const TensorId x = call.tensor(0), indices = call.tensor(1), source = call.tensor(2);
   require_integer(trace, indices, "indices");
-  const size_t axis = call.axis_of(0, 0);
+  const size_t axis = axis_of(call, 0, 0);
   Shape wanted = call.shape(0);
-  if (call.rank(1) != 1) call.fail_shape("indices must be a vector");
+  if (call.rank(1) != 1) fail_shape(call, "indices must be a vector");
   wanted[axis] = call.shape(1)[0];
-  if (wanted != call.shape(2)) call.fail_shape("source must have shape " + to_string(wanted));
+  if (wanted != call.shape(2)) fail_shape(call, "source must have shape " + to_string(wanted));
   Domain domain;
   domain.extents = wanted;
   ExprPool& pool = trace.pool();
@@ -149,10 +149,10 @@ std::vector<TensorId> index_add(OperatorCall& call) {
 std::vector<TensorId> one_hot(OperatorCall& call) {
   Trace& trace = call.trace();
   require_integer(trace, call.tensor(0), "x");
-  const int64_t classes = call.integer("num_classes");
-  const DType dtype = call.dtype("dtype").value_or(DType::Int64);
+  const int64_t classes = call.attributes().integer("num_classes");
+  const DType dtype = call.attributes().dtype("dtype").value_or(DType::Int64);
   Shape shape = call.shape(0);
-  const size_t axis = normalized_axis(call.integer("axis", -1), shape.size() + 1);
+  const size_t axis = normalized_axis(call.attributes().integer("axis", -1), shape.size() + 1);
   shape.insert(shape.begin() + static_cast<long>(axis), classes);
   StageBuilder stage(trace, call.name(), shape);
   std::vector<Formula> index = stage.axes();

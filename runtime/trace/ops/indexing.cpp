@@ -18,9 +18,9 @@ struct Range {
 };
 
 // Python's slice over an extent; null bounds are nullopt.
-Range resolve_slice(const OperatorCall& call, std::optional<int64_t> start,
-                    std::optional<int64_t> stop, int64_t step, int64_t extent) {
-  if (step == 0) call.fail(ErrorCode::Invalid, "the step of a slice must not be 0");
+Range resolve_slice(std::optional<int64_t> start, std::optional<int64_t> stop, int64_t step,
+                    int64_t extent) {
+  if (step == 0) throw Error(ErrorCode::Invalid, "the step of a slice must not be 0");
   const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? extent : extent - 1;
   const auto bound = [&](std::optional<int64_t> b, int64_t otherwise) {
     if (!b) return otherwise;
@@ -33,10 +33,10 @@ Range resolve_slice(const OperatorCall& call, std::optional<int64_t> start,
   return {from, std::max<int64_t>(count, 0), count > 1 ? step : 1};
 }
 
-std::optional<int64_t> bound_of(const OperatorCall& call, const Json& value) {
+std::optional<int64_t> bound_of(const Json& value) {
   if (value.is_null()) return std::nullopt;
   const std::optional<int64_t> bound = integer_of(value);
-  if (!bound) call.fail(ErrorCode::Invalid, "the bounds of a slice are ints of 64 bits or None");
+  if (!bound) throw Error(ErrorCode::Invalid, "the bounds of a slice are ints of 64 bits or None");
   return bound;
 }
 
@@ -62,42 +62,43 @@ Item resolve_item(const OperatorCall& call, const Json& item, size_t dimension) 
   if (const std::optional<int64_t> given = integer_of(item)) {
     const int64_t value = *given;
     if (value < -extent || value >= extent)
-      call.fail(ErrorCode::Bounds, "index " + std::to_string(value) + " is out of range for axis " +
-                                       std::to_string(dimension) + " of extent " +
-                                       std::to_string(extent) + " (shape " + to_string(shape) +
-                                       ")");
+      throw Error(ErrorCode::Bounds, "index " + std::to_string(value) +
+                                         " is out of range for axis " + std::to_string(dimension) +
+                                         " of extent " + std::to_string(extent) + " (shape " +
+                                         to_string(shape) + ")");
     return Integer{dimension, value < 0 ? value + extent : value};
   }
   if (item.is_array() && item.size() == 3) {
-    const std::optional<int64_t> step = bound_of(call, item[2]);
-    return Slice{dimension, resolve_slice(call, bound_of(call, item[0]), bound_of(call, item[1]),
-                                          step.value_or(1), extent)};
+    const std::optional<int64_t> step = bound_of(item[2]);
+    return Slice{dimension,
+                 resolve_slice(bound_of(item[0]), bound_of(item[1]), step.value_or(1), extent)};
   }
   if (item.is_object() && item.contains("tensor")) {
     const size_t number = item["tensor"].get<size_t>() + 1;  // operand 0 is x
-    if (number >= call.operand_count()) call.fail(ErrorCode::Invalid, "an index tensor is missing");
+    if (number >= call.operands().size())
+      throw Error(ErrorCode::Invalid, "an index tensor is missing");
     const TensorId index = call.tensor(number);
     if (call.trace().dtype(index) == DType::Bool)
-      call.fail(ErrorCode::DType,
-                "a boolean index would make a shape that depends on data: use where");
+      throw Error(ErrorCode::DType,
+                  "a boolean index would make a shape that depends on data: use where");
     require_integer(call.trace(), index, "an index tensor");
     return IndexTensor{dimension, index};
   }
-  call.fail(ErrorCode::Invalid, "'" + item.dump() + "' is not a subscript");
+  throw Error(ErrorCode::Invalid, "'" + item.dump() + "' is not a subscript");
 }
 
 bool takes_dimension(const Json& item) { return item != "newaxis" && item != "..."; }
 
 std::vector<Item> resolve_items(const OperatorCall& call) {
-  const Json* items = call.find("items");
-  if (!items || !items->is_array()) call.fail(ErrorCode::Invalid, "items must be a list");
+  const Json* items = call.attributes().find("items");
+  if (!items || !items->is_array()) throw Error(ErrorCode::Invalid, "items must be a list");
   const size_t rank = call.rank(0);
   const size_t named = static_cast<size_t>(std::ranges::count_if(*items, takes_dimension));
   const auto ellipses = std::ranges::count(*items, "...");
   if (named > rank)
-    call.fail_shape(std::to_string(named) + " indices are too many for a tensor of rank " +
-                    std::to_string(rank));
-  if (ellipses > 1) call.fail(ErrorCode::Invalid, "an index may hold one ellipsis");
+    fail_shape(call, std::to_string(named) + " indices are too many for a tensor of rank " +
+                         std::to_string(rank));
+  if (ellipses > 1) throw Error(ErrorCode::Invalid, "an index may hold one ellipsis");
   std::vector<Item> resolved;
   const auto whole = [&](size_t count) {
     for (size_t k = 0; k < count; ++k) {
@@ -199,22 +200,22 @@ std::vector<TensorId> getitem(OperatorCall& call) {
 // default).
 std::vector<TensorId> strided_slice(OperatorCall& call) {
   const auto list = [&](std::string_view key) {
-    const Json* value = call.find(key);
+    const Json* value = call.attributes().find(key);
     return value && value->is_array() ? *value : Json::array();
   };
   const Json starts = list("starts"), stops = list("stops"), steps = list("steps");
   Shape named;
   for (size_t k = 0; k < starts.size(); ++k) named.push_back(static_cast<int64_t>(k));
   const std::vector<size_t> axes =
-      normalized_axes(call.integers("axes").value_or(named), call.rank(0), "axes");
+      normalized_axes(call.attributes().integers("axes").value_or(named), call.rank(0), "axes");
   if (axes.size() != starts.size() || stops.size() != starts.size() ||
       (!steps.empty() && steps.size() != starts.size()))
-    call.fail(ErrorCode::Invalid, "starts, stops, steps and axes must have equal lengths");
+    throw Error(ErrorCode::Invalid, "starts, stops, steps and axes must have equal lengths");
   TensorId x = call.tensor(0);
   for (size_t k = 0; k < axes.size(); ++k) {
-    const int64_t step = steps.empty() ? 1 : bound_of(call, steps[k]).value_or(1);
-    const Range range = resolve_slice(call, bound_of(call, starts[k]), bound_of(call, stops[k]),
-                                      step, call.shape(0)[axes[k]]);
+    const int64_t step = steps.empty() ? 1 : bound_of(steps[k]).value_or(1);
+    const Range range =
+        resolve_slice(bound_of(starts[k]), bound_of(stops[k]), step, call.shape(0)[axes[k]]);
     x = slice(call.trace(), x, axes[k], range.start, range.extent, range.step);
   }
   return {x};
@@ -222,12 +223,12 @@ std::vector<TensorId> strided_slice(OperatorCall& call) {
 
 std::vector<TensorId> slice_like(OperatorCall& call) {
   const Shape wanted = call.shape(1);  // a copy: slicing adds tensors, which moves the others
-  std::vector<size_t> axes = call.axes_of(0, "axes");
-  if (!call.has("axes") && wanted.size() < axes.size()) axes.resize(wanted.size());
+  std::vector<size_t> axes = axes_of(call, 0, "axes");
+  if (!call.attributes().has("axes") && wanted.size() < axes.size()) axes.resize(wanted.size());
   TensorId x = call.tensor(0);
   for (size_t axis : axes) {
     if (axis >= wanted.size() || wanted[axis] > call.shape(0)[axis])
-      call.fail_shape("slice_like cuts to a shape that is not smaller");
+      fail_shape(call, "slice_like cuts to a shape that is not smaller");
     x = slice(call.trace(), x, axis, 0, wanted[axis], 1);
   }
   return {x};

@@ -18,7 +18,7 @@ TensorId join(OperatorCall& call, const Shape& shape, size_t axis, const Shape& 
   StageBuilder stage(trace, call.name(), shape);
   const std::vector<Formula> axes = stage.axes();
   const Formula i = axes[axis];
-  const std::vector<TensorId> parts = call.tensors();
+  const std::vector<TensorId> parts = tensors_of(call);
   Formula joined = stage.constant(0, accumulator_of(dtype));
   for (size_t k = parts.size(); k-- > 0;) {
     if (begins[k] == begins[k + 1]) continue;  // an empty part
@@ -34,19 +34,20 @@ TensorId join(OperatorCall& call, const Shape& shape, size_t axis, const Shape& 
 }
 
 std::vector<TensorId> concat(OperatorCall& call) {
-  if (call.operand_count() == 0) call.fail(ErrorCode::Invalid, "concat needs at least one tensor");
+  if (call.operands().size() == 0)
+    throw Error(ErrorCode::Invalid, "concat needs at least one tensor");
   Trace& trace = call.trace();
   Shape shape = call.shape(0);
-  if (shape.empty()) call.fail_shape("scalars cannot be joined: use stack");
-  const size_t axis = call.axis_of(0, 0);
+  if (shape.empty()) fail_shape(call, "scalars cannot be joined: use stack");
+  const size_t axis = axis_of(call, 0, 0);
   Shape begins{0};
-  for (TensorId part : call.tensors()) {
+  for (TensorId part : tensors_of(call)) {
     Shape other = trace.shape(part);
     const int64_t extent = other.size() == shape.size() ? other[axis] : 0;
     if (other.size() == shape.size()) other[axis] = shape[axis];
     if (other != shape)
-      call.fail_shape("concat along axis " + std::to_string(axis) +
-                      " needs equal extents everywhere else");
+      fail_shape(call, "concat along axis " + std::to_string(axis) +
+                           " needs equal extents everywhere else");
     begins.push_back(Exact(begins.back()) + extent);
   }
   shape[axis] = begins.back();
@@ -58,14 +59,16 @@ std::vector<TensorId> concat(OperatorCall& call) {
 }
 
 std::vector<TensorId> stack(OperatorCall& call) {
-  if (call.operand_count() == 0) call.fail(ErrorCode::Invalid, "stack needs at least one tensor");
+  if (call.operands().size() == 0)
+    throw Error(ErrorCode::Invalid, "stack needs at least one tensor");
   Shape shape = call.shape(0);
-  for (TensorId part : call.tensors())
-    if (call.trace().shape(part) != shape) call.fail_shape("stack needs equal shapes");
-  const size_t axis = normalized_axis(call.integer("axis", 0), shape.size() + 1);
+  for (TensorId part : tensors_of(call))
+    if (call.trace().shape(part) != shape) fail_shape(call, "stack needs equal shapes");
+  const size_t axis = normalized_axis(call.attributes().integer("axis", 0), shape.size() + 1);
   Shape begins;
-  for (size_t k = 0; k <= call.operand_count(); ++k) begins.push_back(static_cast<int64_t>(k));
-  shape.insert(shape.begin() + static_cast<long>(axis), static_cast<int64_t>(call.operand_count()));
+  for (size_t k = 0; k <= call.operands().size(); ++k) begins.push_back(static_cast<int64_t>(k));
+  shape.insert(shape.begin() + static_cast<long>(axis),
+               static_cast<int64_t>(call.operands().size()));
   return {join(call, shape, axis, begins, [&](std::span<const Formula> axes, Formula) {
     std::vector<Formula> index(axes.begin(), axes.end());
     index.erase(index.begin() + static_cast<long>(axis));
@@ -77,26 +80,26 @@ std::vector<TensorId> stack(OperatorCall& call) {
 void require_few(const OperatorCall& call, int64_t parts) {
   constexpr int64_t kMostParts = 100'000;
   if (parts > kMostParts)
-    call.fail_shape("this makes " + std::to_string(parts) + " tensors, more than " +
-                    std::to_string(kMostParts) + ": index or reshape the tensor instead");
+    fail_shape(call, "this makes " + std::to_string(parts) + " tensors, more than " +
+                         std::to_string(kMostParts) + ": index or reshape the tensor instead");
 }
 
 // numpy.split: a number of equal sections, or the positions to split at.
 std::vector<TensorId> split(OperatorCall& call) {
-  const size_t axis = call.axis_of(0, 0);
+  const size_t axis = axis_of(call, 0, 0);
   const int64_t extent = call.shape(0)[axis];
-  const Json* given = call.find("sections_or_indices");
+  const Json* given = call.attributes().find("sections_or_indices");
   Shape cuts{0};
   if (given && given->is_number_integer()) {
-    const int64_t sections = call.integer("sections_or_indices");
+    const int64_t sections = call.attributes().integer("sections_or_indices");
     require_few(call, sections);
     if (sections < 1 || extent % sections != 0)
-      call.fail_shape("axis " + std::to_string(axis) + " of extent " + std::to_string(extent) +
-                      " does not split into " + std::to_string(sections) + " equal sections");
+      fail_shape(call, "axis " + std::to_string(axis) + " of extent " + std::to_string(extent) +
+                           " does not split into " + std::to_string(sections) + " equal sections");
     for (int64_t k = 1; k <= sections; ++k) cuts.push_back(k * (extent / sections));
   } else {
-    const std::optional<Shape> indices = call.integers("sections_or_indices");
-    if (!indices) call.fail(ErrorCode::Invalid, "sections_or_indices is missing");
+    const std::optional<Shape> indices = call.attributes().integers("sections_or_indices");
+    if (!indices) throw Error(ErrorCode::Invalid, "sections_or_indices is missing");
     for (int64_t cut : *indices)
       cuts.push_back(std::clamp<int64_t>(cut < 0 ? cut + extent : cut, 0, extent));
     cuts.push_back(extent);
@@ -109,7 +112,7 @@ std::vector<TensorId> split(OperatorCall& call) {
 }
 
 std::vector<TensorId> unstack(OperatorCall& call) {
-  const size_t axis = call.axis_of(0, 0);
+  const size_t axis = axis_of(call, 0, 0);
   const Shape shape = call.shape(0);
   Shape rest = shape;
   rest.erase(rest.begin() + static_cast<long>(axis));
@@ -127,12 +130,12 @@ std::vector<TensorId> unstack(OperatorCall& call) {
 
 // indexing "xy" exchanges the first two dimensions.
 std::vector<TensorId> meshgrid(OperatorCall& call) {
-  const std::vector<TensorId> vectors = call.tensors();
-  const bool swapped = call.text("indexing", "xy") == "xy" && vectors.size() >= 2;
+  const std::vector<TensorId> vectors = tensors_of(call);
+  const bool swapped = call.attributes().text("indexing", "xy") == "xy" && vectors.size() >= 2;
   const auto place = [&](size_t k) { return swapped && k < 2 ? 1 - k : k; };
   Shape shape(vectors.size());
   for (size_t k = 0; k < vectors.size(); ++k) {
-    if (call.rank(k) != 1) call.fail_shape("meshgrid takes vectors");
+    if (call.rank(k) != 1) fail_shape(call, "meshgrid takes vectors");
     shape[place(k)] = call.shape(k)[0];
   }
   std::vector<TensorId> grids;

@@ -9,7 +9,7 @@ namespace adjit::trace {
 
 TensorId reduced_loss(OperatorCall& call, TensorId losses) {
   Trace& trace = call.trace();
-  const std::string how = call.text("reduction", "mean");
+  const std::string how = call.attributes().text("reduction", "mean");
   const Reduced all{all_axes(trace.rank(losses)), false};
   if (how == "none") return losses;
   if (how == "sum") return sum(trace, losses, all);
@@ -19,7 +19,7 @@ TensorId reduced_loss(OperatorCall& call, TensorId losses) {
     return map(trace, call.name(), {sum(trace, losses, all), batch},
                [](auto e) { return e[0] / e[1]; });
   }
-  call.fail(ErrorCode::Invalid, "reduction is 'mean', 'sum' or 'none', not '" + how + "'");
+  throw Error(ErrorCode::Invalid, "reduction is 'mean', 'sum' or 'none', not '" + how + "'");
 }
 
 namespace {
@@ -32,7 +32,7 @@ std::vector<TensorId> elementwise_loss(OperatorCall& call, const ElementFormula&
   for (const Operand& o : call.operands())
     if (o.given()) operands.push_back(o.tensor.valid() ? Operand(widened(trace, o.tensor)) : o);
   const DType dtype = common_dtype(trace, call.operands());
-  if (!is_float(dtype)) call.fail(ErrorCode::DType, "a loss needs float types: cast with astype");
+  if (!is_float(dtype)) throw Error(ErrorCode::DType, "a loss needs float types: cast with astype");
   return {astype(trace, reduced_loss(call, map(trace, call.name(), operands, formula)), dtype)};
 }
 
@@ -43,8 +43,8 @@ std::vector<TensorId> l1_loss(OperatorCall& call) {
   return elementwise_loss(call, [](Elements e) { return abs(e[0] - e[1]); });
 }
 std::vector<TensorId> smooth_l1_loss(OperatorCall& call) {
-  const double beta = call.real("beta", 1);
-  if (beta < 0) call.fail(ErrorCode::Invalid, "beta must not be negative");
+  const double beta = call.attributes().real("beta", 1);
+  if (beta < 0) throw Error(ErrorCode::Invalid, "beta must not be negative");
   return elementwise_loss(call, [=](Elements e) {
     const Formula d = e[0] - e[1];
     if (beta == 0) return abs(d);
@@ -52,8 +52,8 @@ std::vector<TensorId> smooth_l1_loss(OperatorCall& call) {
   });
 }
 std::vector<TensorId> huber_loss(OperatorCall& call) {
-  const double delta = call.real("delta", 1);
-  if (!(delta > 0)) call.fail(ErrorCode::Invalid, "delta must be positive");
+  const double delta = call.attributes().real("delta", 1);
+  if (!(delta > 0)) throw Error(ErrorCode::Invalid, "delta must be positive");
   return elementwise_loss(call, [=](Elements e) {
     const Formula d = e[0] - e[1];
     return select(abs(d) < delta, d * d * 0.5, (abs(d) - 0.5 * delta) * delta);
@@ -83,7 +83,7 @@ std::vector<TensorId> binary_cross_entropy_with_logits(OperatorCall& call) {
   });
 }
 std::vector<TensorId> kl_div(OperatorCall& call) {
-  const bool logarithmic = call.flag("log_target", false);
+  const bool logarithmic = call.attributes().flag("log_target", false);
   return elementwise_loss(call, [=](Elements e) {
     if (logarithmic) return exp(e[1]) * (e[1] - e[0]);
     return select(e[1] == 0, 0, e[1] * log(e[1])) - e[1] * e[0];
@@ -95,9 +95,10 @@ std::vector<TensorId> cosine_similarity(OperatorCall& call) {
   call.promote({0, 1});
   const TensorId operands[] = {widened(trace, call.tensor(0)), widened(trace, call.tensor(1))};
   const Shape shape = common_shape(trace, call.operands());
-  const Reduced over{{normalized_axis(call.integer("dim", 1), shape.size(), "dim")}, false};
+  const Reduced over{{normalized_axis(call.attributes().integer("dim", 1), shape.size(), "dim")},
+                     false};
   const DType dtype = trace.dtype(operands[0]);
-  const double eps = call.real("eps", 1e-8);
+  const double eps = call.attributes().real("eps", 1e-8);
   const auto total = [&](size_t a, size_t b) {
     return reduce_map(trace, "dot", CombinerKind::Sum, operands, over, dtype,
                       [=](Elements e) { return e[a] * e[b]; });

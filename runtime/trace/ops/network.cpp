@@ -16,7 +16,7 @@ std::vector<TensorId> linear(OperatorCall& call) {
   Trace& trace = call.trace();
   if (call.rank(0) < 1 || call.rank(1) < 1 || call.rank(1) > 2 ||
       call.shape(0).back() != call.shape(1).back())
-    call.fail_shape("linear takes x (..., K) and w (N, K)");
+    fail_shape(call, "linear takes x (..., K) and w (N, K)");
   Labels x, w, out;
   for (size_t k = 0; k + 1 < call.rank(0); ++k) x.push_back(static_cast<int>(k));
   out = x;
@@ -32,14 +32,14 @@ std::vector<TensorId> linear(OperatorCall& call) {
   const TensorId y = contract(trace, call.name(), operands, labels, out);
   if (!call.has_operand(2)) return {y};
   const Shape wanted = call.rank(1) == 2 ? Shape{call.shape(1)[0]} : Shape{};
-  if (call.shape(2) != wanted) call.fail_shape("the bias needs the shape " + to_string(wanted));
+  if (call.shape(2) != wanted) fail_shape(call, "the bias needs the shape " + to_string(wanted));
   return {map(trace, "bias_add", {y, call.tensor(2)}, [](auto e) { return e[0] + e[1]; })};
 }
 
 std::vector<TensorId> bias_add(OperatorCall& call) {
-  const size_t axis = call.axis_of(0, 1);
+  const size_t axis = axis_of(call, 0, 1);
   if (call.shape(1) != Shape{call.shape(0)[axis]})
-    call.fail_shape("the bias needs one element per index of axis " + std::to_string(axis));
+    fail_shape(call, "the bias needs one element per index of axis " + std::to_string(axis));
   Shape stretched(call.rank(0) - axis, 1);
   stretched[0] = call.shape(0)[axis];
   const TensorId bias = reshape(call.trace(), call.tensor(1), stretched);
@@ -52,16 +52,16 @@ std::vector<TensorId> bias_add(OperatorCall& call) {
 std::vector<TensorId> embedding(OperatorCall& call) {
   Trace& trace = call.trace();
   require_integer(trace, call.tensor(0), "input");
-  if (call.rank(1) != 2) call.fail_shape("the weight of an embedding is (rows, columns)");
+  if (call.rank(1) != 2) fail_shape(call, "the weight of an embedding is (rows, columns)");
   const int64_t rows = call.shape(1)[0], columns = call.shape(1)[1];
   Shape shape = call.shape(0);
   shape.push_back(columns);
   TensorId fixed;
-  int64_t padding = call.integer("padding_idx", 0);
-  if (call.has("padding_idx")) {
+  int64_t padding = call.attributes().integer("padding_idx", 0);
+  if (call.attributes().has("padding_idx")) {
     if (padding < -rows || padding >= rows)
-      call.fail(ErrorCode::Bounds, "padding_idx=" + std::to_string(padding) +
-                                       " is out of range for " + std::to_string(rows) + " rows");
+      throw Error(ErrorCode::Bounds, "padding_idx=" + std::to_string(padding) +
+                                         " is out of range for " + std::to_string(rows) + " rows");
     padding = floor_mod(padding, rows);
     StageBuilder row(trace, "padding_row", {columns});
     row.stop_gradient();
@@ -102,14 +102,14 @@ TensorId repeated_heads(Trace& trace, TensorId x, int64_t times) {
 TensorId masked_scores(OperatorCall& call, TensorId scores, double scale) {
   Trace& trace = call.trace();
   const Shape shape = trace.shape(scores);
-  const bool causal = call.flag("is_causal", false), masked = call.has_operand(3);
+  const bool causal = call.attributes().flag("is_causal", false), masked = call.has_operand(3);
   StageBuilder stage(trace, "masked", shape);
   const size_t rank = shape.size();
   Formula s = stage.read(scores, stage.axes()) * scale;
   constexpr double kNever = -std::numeric_limits<double>::infinity();
   if (masked) {
     if (broadcast(call.shape(3), shape) != shape)
-      call.fail_shape("attn_mask does not broadcast to the scores " + to_string(shape));
+      fail_shape(call, "attn_mask does not broadcast to the scores " + to_string(shape));
     const Formula mask = stage.read_broadcast(call.tensor(3));
     s = mask.dtype() == DType::Bool ? select(mask, s, kNever) : s + mask.cast(s.dtype());
   }
@@ -121,19 +121,19 @@ std::vector<TensorId> attention(OperatorCall& call) {
   Trace& trace = call.trace();
   require_float(trace, call.tensor(0), "query");
   call.promote({0, 1, 2});
-  if (call.real("dropout_p", 0) != 0)
-    call.fail(ErrorCode::Invalid,
-              "dropout_p must be 0: random numbers need a key; use nn.dropout on the weights");
+  if (call.attributes().real("dropout_p", 0) != 0)
+    throw Error(ErrorCode::Invalid,
+                "dropout_p must be 0: random numbers need a key; use nn.dropout on the weights");
   const TensorId q = widened(trace, call.tensor(0));
   TensorId k = widened(trace, call.tensor(1)), v = widened(trace, call.tensor(2));
   const size_t rank = trace.rank(q);
   if (rank < 2 || trace.rank(k) != rank || trace.rank(v) != rank)
-    call.fail_shape("query, key and value need one rank of at least 2");
-  if (call.flag("enable_gqa", false)) {
+    fail_shape(call, "query, key and value need one rank of at least 2");
+  if (call.attributes().flag("enable_gqa", false)) {
     const int64_t own = rank < 3 ? 1 : trace.shape(q)[rank - 3];
     const int64_t other = rank < 3 ? 1 : trace.shape(k)[rank - 3];
     if (other == 0 || own % other != 0)
-      call.fail_shape("with enable_gqa the heads of query are a multiple of those of key");
+      fail_shape(call, "with enable_gqa the heads of query are a multiple of those of key");
     if (own != other) {
       k = repeated_heads(trace, k, own / other);
       v = repeated_heads(trace, v, own / other);
@@ -141,14 +141,15 @@ std::vector<TensorId> attention(OperatorCall& call) {
   }
   if (trace.shape(q).back() != trace.shape(k).back() ||
       trace.shape(k)[rank - 2] != trace.shape(v)[rank - 2])
-    call.fail_shape("attention takes query (..., L, E), key (..., S, E), value (..., S, V)");
+    fail_shape(call, "attention takes query (..., L, E), key (..., S, E), value (..., S, V)");
   constexpr int kL = 1, kS = 2, kE = 3, kV = 4;
   const size_t batch = rank - 2;
   const TensorId qk[] = {q, k};
   const Labels qk_labels[] = {attention_labels(batch, kL, kE), attention_labels(batch, kS, kE)};
   const TensorId scores = contract(trace, "scores", qk, qk_labels, attention_labels(batch, kL, kS));
   const double width = static_cast<double>(trace.shape(q).back());
-  const TensorId masked = masked_scores(call, scores, call.real("scale", 1 / std::sqrt(width)));
+  const TensorId masked =
+      masked_scores(call, scores, call.attributes().real("scale", 1 / std::sqrt(width)));
   // Without a mask of the caller's every query sees a key.
   const TensorId weights = call.has_operand(3) ? masked_softmax(trace, masked, rank - 1)
                                                : softmax(trace, masked, rank - 1);

@@ -16,7 +16,7 @@ namespace {
 TensorId per_channel(OperatorCall& call, size_t operand, size_t rank) {
   const int64_t channels = call.shape(0)[1];
   if (call.shape(operand) != Shape{channels})
-    call.fail_shape("a per-channel operand needs the shape " + to_string(Shape{channels}));
+    fail_shape(call, "a per-channel operand needs the shape " + to_string(Shape{channels}));
   Shape stretched(rank - 1, 1);
   stretched[0] = channels;
   return reshape(call.trace(), widened(call.trace(), call.tensor(operand)), stretched);
@@ -42,7 +42,7 @@ TensorId updated(OperatorCall& call, size_t operand, TensorId batch, double mome
   Trace& trace = call.trace();
   const Shape channels{trace.shape(batch)[1]};
   if (call.shape(operand) != channels)
-    call.fail_shape("a running value needs the shape " + to_string(channels));
+    fail_shape(call, "a running value needs the shape " + to_string(channels));
   StageBuilder stage(trace, "running", channels);
   stage.stop_gradient();
   const Formula old = stage.read_broadcast(call.tensor(operand));
@@ -59,13 +59,13 @@ std::vector<TensorId> batch_norm(OperatorCall& call) {
   Trace& trace = call.trace();
   require_float(trace, call.tensor(0), "x");
   const size_t rank = call.rank(0);
-  if (rank < 2) call.fail_shape("batch_norm takes (N, C, ...)");
+  if (rank < 2) fail_shape(call, "batch_norm takes (N, C, ...)");
   const bool running = call.has_operand(1) && call.has_operand(2);
-  const bool training = call.flag("training", false);
+  const bool training = call.attributes().flag("training", false);
   if (!running && !training)
-    call.fail(ErrorCode::Invalid, "without running_mean and running_var, training must be True");
+    throw Error(ErrorCode::Invalid, "without running_mean and running_var, training must be True");
   const TensorId x = widened(trace, call.tensor(0));
-  const double momentum = call.real("momentum", 0.1);
+  const double momentum = call.attributes().real("momentum", 0.1);
   TensorId average, spread;
   std::vector<TensorId> updates;
   if (training) {
@@ -77,7 +77,7 @@ std::vector<TensorId> batch_norm(OperatorCall& call) {
     if (running) {
       const double count = static_cast<double>(reduced_count(trace, x, over));
       if (count < 2)
-        call.fail_shape("training needs more than one value per channel for its variance");
+        fail_shape(call, "training needs more than one value per channel for its variance");
       updates = {updated(call, 1, average, momentum, 1),
                  updated(call, 2, spread, momentum, count / (count - 1))};
     }
@@ -88,8 +88,8 @@ std::vector<TensorId> batch_norm(OperatorCall& call) {
   }
   const Operand weight = call.has_operand(3) ? Operand(per_channel(call, 3, rank)) : Operand();
   const Operand bias = call.has_operand(4) ? Operand(per_channel(call, 4, rank)) : Operand();
-  const TensorId y =
-      normalized(trace, call.name(), x, average, spread, call.real("eps", 1e-5), weight, bias);
+  const TensorId y = normalized(trace, call.name(), x, average, spread,
+                                call.attributes().real("eps", 1e-5), weight, bias);
   std::vector<TensorId> results{astype(trace, y, trace.dtype(call.tensor(0)))};
   results.insert(results.end(), updates.begin(), updates.end());
   return results;
@@ -97,14 +97,14 @@ std::vector<TensorId> batch_norm(OperatorCall& call) {
 
 // The trailing dimensions that "normalized_shape" names.
 Reduced trailing(const OperatorCall& call) {
-  const std::optional<Shape> given = call.integers("normalized_shape");
+  const std::optional<Shape> given = call.attributes().integers("normalized_shape");
   const Shape shape = call.shape(0);
   const size_t count = given ? given->size() : 1;
   Reduced over{{}, true};
   if (count > shape.size() || count == 0 ||
       (given && !std::equal(given->begin(), given->end(), shape.end() - static_cast<long>(count))))
-    call.fail_shape("normalized_shape " + to_string(given.value_or(Shape{})) +
-                    " is not what the input ends with");
+    fail_shape(call, "normalized_shape " + to_string(given.value_or(Shape{})) +
+                         " is not what the input ends with");
   for (size_t k = shape.size() - count; k < shape.size(); ++k) over.axes.push_back(k);
   return over;
 }
@@ -114,7 +114,7 @@ Operand trailing_operand(OperatorCall& call, size_t operand, const Reduced& over
   const Shape shape = call.shape(0);
   const Shape wanted(shape.begin() + static_cast<long>(over.axes[0]), shape.end());
   if (call.shape(operand) != wanted)
-    call.fail_shape("the weight and bias need the shape " + to_string(wanted));
+    fail_shape(call, "the weight and bias need the shape " + to_string(wanted));
   return widened(call.trace(), call.tensor(operand));
 }
 
@@ -125,8 +125,9 @@ std::vector<TensorId> layer_norm(OperatorCall& call) {
   const TensorId x = widened(trace, call.tensor(0));
   const TensorId average = mean(trace, x, over);
   const TensorId spread = variance(trace, x, average, over, 0);
-  const TensorId y = normalized(trace, call.name(), x, average, spread, call.real("eps", 1e-5),
-                                trailing_operand(call, 1, over), trailing_operand(call, 2, over));
+  const TensorId y =
+      normalized(trace, call.name(), x, average, spread, call.attributes().real("eps", 1e-5),
+                 trailing_operand(call, 1, over), trailing_operand(call, 2, over));
   return {astype(trace, y, trace.dtype(call.tensor(0)))};
 }
 
@@ -137,7 +138,7 @@ std::vector<TensorId> rms_norm(OperatorCall& call) {
   const TensorId x = widened(trace, call.tensor(0));
   const double smallest = trace.dtype(x) == DType::Float64 ? std::numeric_limits<double>::epsilon()
                                                            : std::numeric_limits<float>::epsilon();
-  const double eps = call.real("eps", smallest);
+  const double eps = call.attributes().real("eps", smallest);
   const double count = static_cast<double>(reduced_count(trace, x, over));
   const TensorId squares = reduce_map(trace, "squares", CombinerKind::Sum, x, over, trace.dtype(x),
                                       [](Formula e) { return e * e; });
@@ -157,8 +158,8 @@ TensorId grouped(OperatorCall& call, int64_t groups, double eps) {
   require_float(trace, call.tensor(0), "x");
   const Shape shape = call.shape(0);
   if (shape.size() < 2 || groups < 1 || shape[1] % groups != 0)
-    call.fail_shape("the channels (dimension 1) must divide into " + std::to_string(groups) +
-                    " groups");
+    fail_shape(call,
+               "the channels (dimension 1) must divide into " + std::to_string(groups) + " groups");
   Shape split{shape[0], groups, shape[1] / groups};
   split.insert(split.end(), shape.begin() + 2, shape.end());
   const TensorId x = reshape(trace, widened(trace, call.tensor(0)), split);
@@ -176,11 +177,12 @@ TensorId grouped(OperatorCall& call, int64_t groups, double eps) {
   return astype(trace, y, trace.dtype(call.tensor(0)));
 }
 std::vector<TensorId> group_norm(OperatorCall& call) {
-  return {grouped(call, call.integer("num_groups"), call.real("eps", 1e-5))};
+  return {
+      grouped(call, call.attributes().integer("num_groups"), call.attributes().real("eps", 1e-5))};
 }
 std::vector<TensorId> instance_norm(OperatorCall& call) {
-  if (call.rank(0) < 3) call.fail_shape("instance_norm takes (N, C, ...)");
-  return {grouped(call, call.shape(0)[1], call.real("eps", 1e-5))};
+  if (call.rank(0) < 3) fail_shape(call, "instance_norm takes (N, C, ...)");
+  return {grouped(call, call.shape(0)[1], call.attributes().real("eps", 1e-5))};
 }
 
 // x / max(norm, eps).
@@ -188,8 +190,8 @@ std::vector<TensorId> normalize(OperatorCall& call) {
   Trace& trace = call.trace();
   require_float(trace, call.tensor(0), "x");
   const TensorId x = widened(trace, call.tensor(0));
-  const Reduced over{{call.axis_of(0, 1, "dim")}, true};
-  const double p = call.real("p", 2), eps = call.real("eps", 1e-12);
+  const Reduced over{{axis_of(call, 0, 1, "dim")}, true};
+  const double p = call.attributes().real("p", 2), eps = call.attributes().real("eps", 1e-12);
   const bool largest = std::isinf(p) && p > 0, smallest = std::isinf(p) && p < 0;
   const bool direct = p == 0 || p == 1 || largest || smallest;  // no root is taken
   const TensorId total = reduce_map(trace, "norm",
@@ -214,8 +216,8 @@ std::vector<TensorId> normalize(OperatorCall& call) {
 std::vector<TensorId> local_response_norm(OperatorCall& call) {
   Trace& trace = call.trace();
   require_float(trace, call.tensor(0), "x");
-  const int64_t size = call.integer("size");
-  if (call.rank(0) < 3 || size < 1) call.fail_shape("local_response_norm takes (N, C, H...)");
+  const int64_t size = call.attributes().integer("size");
+  if (call.rank(0) < 3 || size < 1) fail_shape(call, "local_response_norm takes (N, C, H...)");
   const TensorId x = widened(trace, call.tensor(0));
   StageBuilder stage(trace, "squares", trace.shape(x));
   std::vector<Formula> index = stage.axes();
@@ -223,8 +225,9 @@ std::vector<TensorId> local_response_norm(OperatorCall& call) {
   stage.between(index[1], 0, trace.shape(x)[1]);
   const Formula e = stage.read(x, index);
   const TensorId squares = stage.finish(CombinerKind::Sum, e * e, trace.dtype(x));
-  const double alpha = call.real("alpha", 1e-4), beta = call.real("beta", 0.75);
-  const double k = call.real("k", 1);
+  const double alpha = call.attributes().real("alpha", 1e-4),
+               beta = call.attributes().real("beta", 0.75);
+  const double k = call.attributes().real("k", 1);
   const TensorId y = map(trace, call.name(), {x, squares}, [&](auto v) {
     return v[0] * power(v[1] * (alpha / static_cast<double>(size)) + k, -beta);
   });

@@ -56,6 +56,21 @@ std::string nearest_names(std::string_view name) {
   return text;
 }
 
+// Whether a result of that type is weak: made of weak operands, and of none that are not (bools,
+// and indices beside floats, do not count). One whose dtype was asked for is not.
+bool is_weak(const OperatorCall& call, DType result) {
+  if (call.attributes().has("dtype") || result == DType::Bool) return false;
+  bool weak = false;
+  for (const Operand& o : call.operands()) {
+    if (!o.given()) continue;
+    const OperandType type = type_of(call.trace(), o);
+    if (is_float(type.dtype) && (!type.weak || !is_float(result))) return false;
+    if (is_integer(type.dtype) && !type.weak && !is_float(result)) return false;
+    weak |= type.weak && type.dtype != DType::Bool;
+  }
+  return weak;
+}
+
 }  // namespace
 
 std::span<const Operator> all_operators() {
@@ -86,7 +101,7 @@ std::vector<TensorId> Operator::trace(Trace& trace, std::span<const TensorId> in
     OperatorCall call(trace, *this, inputs, attributes);
     std::vector<TensorId> made = build(call);
     for (TensorId result : made)
-      if (results != Results::Created && call.is_weak(trace.dtype(result))) trace.set_weak(result);
+      if (results != Results::Created && is_weak(call, trace.dtype(result))) trace.set_weak(result);
     trace.set_operation(outer);
     return made;
   } catch (const Overflow& e) {

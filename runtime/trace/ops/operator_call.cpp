@@ -1,115 +1,39 @@
-// runtime/trace/ops/operator_call.cpp -- binding operands to a signature, reading attributes.
+// runtime/trace/ops/operator_call.cpp -- binding operands to a signature.
 #include "runtime/trace/ops/operator_call.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <optional>
 
-#include "runtime/process/json.hpp"
 #include "runtime/trace/ops/elementwise.hpp"
+#include "runtime/trace/ops/signature.hpp"
 
 namespace adjit::trace {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
-// Splits at commas outside parentheses.
-std::vector<std::string_view> split_parameters(std::string_view text) {
-  std::vector<std::string_view> parts;
-  int depth = 0;
-  size_t begin = 0;
-  for (size_t k = 0; k <= text.size(); ++k) {
-    if (k == text.size() || (text[k] == ',' && depth == 0)) {
-      const std::string_view part = trimmed(text.substr(begin, k - begin));
-      if (!part.empty()) parts.push_back(part);
-      begin = k + 1;
-    } else if (text[k] == '(') {
-      ++depth;
-    } else if (text[k] == ')') {
-      --depth;
-    }
-  }
-  return parts;
-}
-
-}  // namespace
-
-OperatorSignature parse_signature(std::string_view signature) {
-  OperatorSignature result;
-  bool attributes = false;
-  for (std::string_view part : split_parameters(signature.substr(1, signature.size() - 2))) {
-    if (part == "*") {
-      attributes = true;
-      continue;
-    }
-    const size_t equals = part.find('=');
-    std::string_view name = part.substr(0, equals);
-    if (attributes) {
-      result.attributes.push_back(name);
-      continue;
-    }
-    if (name.ends_with("...")) {
-      name.remove_suffix(3);
-      result.variadic = true;
-    }
-    result.tensors.push_back({name, equals != std::string_view::npos});
-  }
-  return result;
-}
-
-std::optional<int64_t> integer_of(const Json& value) {
-  if (!value.is_number_integer()) return std::nullopt;
-  if (value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX) return std::nullopt;
-  return value.get<int64_t>();
-}
-
-std::optional<WeakScalar> scalar_of(const Json& value) {
-  if (value.is_boolean()) return WeakScalar::of(value.get<bool>());
-  if (const std::optional<int64_t> integer = integer_of(value)) return WeakScalar::of(*integer);
-  // An int beyond int64 is a float: it meets floats only.
-  if (value.is_number()) return WeakScalar::of(value.get<double>());
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (value == "inf") return WeakScalar::of(kInfinity);
-  if (value == "-inf") return WeakScalar::of(-kInfinity);
-  if (value == "nan") return WeakScalar::of(std::nan(""));
-  return std::nullopt;
-}
-
-OperatorCall::OperatorCall(Trace& trace, const Operator& op, std::span<const TensorId> inputs,
-                           const Json& attributes)
-    : trace_(trace), op_(op), attributes_(attributes) {
-  if (!attributes.is_object() && !attributes.is_null())
-    fail(ErrorCode::Invalid, "attributes must be a JSON object");
-  bind(inputs);
-  check_attribute_names();
-}
-
 // A number is weak; {"dtype": "float64", "value": 0.1} is not.
-Operand OperatorCall::literal_of(const Json& entry) const {
+Operand literal_of(const Attributes& attributes, const Json& entry) {
   const bool typed = entry.is_object() && entry.contains("dtype") && entry.contains("value") &&
                      entry["dtype"].is_string();
   const std::optional<WeakScalar> literal = scalar_of(typed ? entry["value"] : entry);
-  if (!literal) fail_attribute("scalars", "numbers, bools, null or {dtype, value}");
+  if (!literal) fail_attribute(attributes, "scalars", "numbers, bools, null or {dtype, value}");
   if (!typed) return *literal;
   const std::string name = entry["dtype"].get<std::string>();
   const std::optional<DType> dtype = dtype_from_name(name);
-  if (!dtype) fail(ErrorCode::DType, "there is no dtype '" + name + "'");
+  if (!dtype) throw Error(ErrorCode::DType, "there is no dtype '" + name + "'");
   return {*literal, *dtype};
 }
 
-void OperatorCall::bind(std::span<const TensorId> inputs) {
-  const OperatorSignature signature = parse_signature(op_.signature);
-  const Json* scalars = find("scalars");
-  const Json* optional = find("optional");
-  if (scalars && !scalars->is_array()) fail_attribute("scalars", "a list");
+// The operands that are given, in the order of the signature.
+std::vector<Operand> bound(const Operator& op, const OperatorSignature& signature,
+                           std::span<const TensorId> inputs, const Attributes& attributes) {
+  const Json* scalars = attributes.find("scalars");
+  const Json* optional = attributes.find("optional");
+  if (scalars && !scalars->is_array()) fail_attribute(attributes, "scalars", "a list");
+  std::vector<Operand> operands;
   size_t next = 0;
   const auto take = [&](size_t position) -> Operand {
     if (scalars && position < scalars->size() && !(*scalars)[position].is_null()) {
-      return literal_of((*scalars)[position]);
+      return literal_of(attributes, (*scalars)[position]);
     }
     if (next < inputs.size()) return inputs[next++];
     return {};
@@ -118,34 +42,44 @@ void OperatorCall::bind(std::span<const TensorId> inputs) {
     const OperatorSignature::Parameter& parameter = signature.tensors[k];
     if (signature.variadic && k + 1 == signature.tensors.size()) {
       const size_t scalar_count = scalars ? scalars->size() : 0;
-      while (next < inputs.size() || operands_.size() < scalar_count)
-        operands_.push_back(take(operands_.size()));
+      while (next < inputs.size() || operands.size() < scalar_count)
+        operands.push_back(take(operands.size()));
       break;
     }
     const bool named =
         !optional || !parameter.optional ||
         std::find(optional->begin(), optional->end(), parameter.name) != optional->end();
-    operands_.push_back(named ? take(k) : Operand{});
-    if (!operands_.back().given() && !parameter.optional)
-      fail(ErrorCode::Invalid, "the operand '" + std::string(parameter.name) +
-                                   "' is missing; the signature is " + std::string(op_.name) +
-                                   std::string(op_.signature));
+    operands.push_back(named ? take(k) : Operand{});
+    if (!operands.back().given() && !parameter.optional)
+      throw Error(ErrorCode::Invalid, "the operand '" + std::string(parameter.name) +
+                                          "' is missing; the signature is " + std::string(op.name) +
+                                          std::string(op.signature));
   }
   if (next < inputs.size())
-    fail(ErrorCode::Invalid, std::to_string(inputs.size()) +
-                                 " tensors are too many; the signature is " +
-                                 std::string(op_.name) + std::string(op_.signature));
+    throw Error(ErrorCode::Invalid, std::to_string(inputs.size()) +
+                                        " tensors are too many; the signature is " +
+                                        std::string(op.name) + std::string(op.signature));
+  return operands;
 }
 
-void OperatorCall::check_attribute_names() const {
-  const OperatorSignature signature = parse_signature(op_.signature);
-  for (const auto& [key, value] : attributes_.items()) {
+void check_names(const Operator& op, const OperatorSignature& signature, const Json& attributes) {
+  for (const auto& [key, value] : attributes.items()) {
     if (key == "scalars" || key == "optional") continue;
     if (std::ranges::find(signature.attributes, std::string_view(key)) ==
         signature.attributes.end())
-      fail(ErrorCode::Invalid, "there is no parameter '" + key + "'; the signature is " +
-                                   std::string(op_.name) + std::string(op_.signature));
+      throw Error(ErrorCode::Invalid, "there is no parameter '" + key + "'; the signature is " +
+                                          std::string(op.name) + std::string(op.signature));
   }
+}
+
+}  // namespace
+
+OperatorCall::OperatorCall(Trace& trace, const Operator& op, std::span<const TensorId> inputs,
+                           const Json& attributes)
+    : trace_(trace), op_(op), attributes_(attributes) {
+  const OperatorSignature signature = parse_signature(op.signature);
+  operands_ = bound(op, signature, inputs, attributes_);
+  check_names(op, signature, attributes);
 }
 
 const Operand& OperatorCall::operand(size_t k) const {
@@ -184,122 +118,26 @@ DType OperatorCall::promote(std::initializer_list<size_t> operands) {
   return dtype;
 }
 
-bool OperatorCall::is_weak(DType result) const {
-  if (has("dtype") || result == DType::Bool) return false;
-  bool weak = false;
-  for (const Operand& o : operands_) {
-    if (!o.given()) continue;
-    const OperandType type = type_of(trace_, o);
-    if (is_float(type.dtype) && (!type.weak || !is_float(result))) return false;
-    if (is_integer(type.dtype) && !type.weak && !is_float(result)) return false;
-    weak |= type.weak && type.dtype != DType::Bool;
-  }
-  return weak;
-}
-
-std::vector<TensorId> OperatorCall::tensors() const {
+std::vector<TensorId> tensors_of(const OperatorCall& call) {
   std::vector<TensorId> all;
-  for (size_t k = 0; k < operands_.size(); ++k) all.push_back(tensor(k));
+  for (size_t k = 0; k < call.operands().size(); ++k) all.push_back(call.tensor(k));
   return all;
 }
 
-const Json* OperatorCall::find(std::string_view key) const {
-  if (!attributes_.is_object()) return nullptr;
-  const auto at = attributes_.find(key);
-  return at == attributes_.end() || at->is_null() ? nullptr : &*at;
+size_t axis_of(const OperatorCall& call, size_t k, int64_t otherwise, std::string_view key) {
+  return normalized_axis(call.attributes().integer(key, otherwise), call.rank(k), key);
 }
 
-bool OperatorCall::has(std::string_view key) const { return find(key) != nullptr; }
-
-void OperatorCall::fail_attribute(std::string_view key, std::string_view wanted) const {
-  const Json* value = find(key);
-  fail(ErrorCode::Invalid, std::string(key) + " must be " + std::string(wanted) +
-                               (value ? ", not " + value->dump() : "; it is missing"));
+std::vector<size_t> axes_of(const OperatorCall& call, size_t k, std::string_view key) {
+  const std::optional<Shape> axes = call.attributes().integers(key);
+  return axes ? normalized_axes(*axes, call.rank(k), key) : all_axes(call.rank(k));
 }
 
-void OperatorCall::fail_shape(const std::string& what) const {
+void fail_shape(const OperatorCall& call, const std::string& what) {
   std::string text = what + " (shapes:";
-  for (const Operand& o : operands_)
-    if (o.tensor.valid()) text += " " + to_string(trace_.shape(o.tensor));
+  for (const Operand& o : call.operands())
+    if (o.tensor.valid()) text += " " + to_string(call.trace().shape(o.tensor));
   throw Error(ErrorCode::Shape, text + ")");
-}
-
-int64_t OperatorCall::integer(std::string_view key) const {
-  const Json* value = find(key);
-  const std::optional<int64_t> given = value ? integer_of(*value) : std::nullopt;
-  if (!given) fail_attribute(key, "an int of 64 bits");
-  return *given;
-}
-
-int64_t OperatorCall::integer(std::string_view key, int64_t otherwise) const {
-  return has(key) ? integer(key) : otherwise;
-}
-
-double OperatorCall::real(std::string_view key, double otherwise) const {
-  const Json* value = find(key);
-  if (!value) return otherwise;
-  const std::optional<WeakScalar> literal = scalar_of(*value);
-  if (!literal || literal->kind == WeakScalar::Kind::Bool) fail_attribute(key, "a number");
-  return literal->value();
-}
-
-bool OperatorCall::flag(std::string_view key, bool otherwise) const {
-  const Json* value = find(key);
-  if (!value) return otherwise;
-  if (!value->is_boolean()) fail_attribute(key, "True or False");
-  return value->get<bool>();
-}
-
-std::string OperatorCall::text(std::string_view key, std::string_view otherwise) const {
-  const Json* value = find(key);
-  if (!value) return std::string(otherwise);
-  if (!value->is_string()) fail_attribute(key, "a string");
-  return value->get<std::string>();
-}
-
-std::optional<Shape> OperatorCall::integers(std::string_view key) const {
-  const Json* value = find(key);
-  if (!value) return std::nullopt;
-  if (const std::optional<int64_t> one = integer_of(*value)) return Shape{*one};
-  if (!value->is_array()) fail_attribute(key, "an int or a list of ints");
-  Shape result;
-  for (const Json& item : *value) {
-    const std::optional<int64_t> one = integer_of(item);
-    if (!one) fail_attribute(key, "an int or a list of ints of 64 bits");
-    result.push_back(*one);
-  }
-  return result;
-}
-
-Shape OperatorCall::repeated(std::string_view key, size_t count, int64_t otherwise) const {
-  const Shape given = integers(key).value_or(Shape{otherwise});
-  if (given.size() == count) return given;
-  if (given.size() != 1) fail_attribute(key, "an int or " + std::to_string(count) + " ints");
-  return Shape(count, given[0]);
-}
-
-std::optional<DType> OperatorCall::dtype(std::string_view key) const {
-  if (!has(key)) return std::nullopt;
-  const std::string name = text(key, "");
-  if (const std::optional<DType> found = dtype_from_name(name)) return found;
-  fail(ErrorCode::DType, "there is no dtype '" + name + "'");
-}
-
-std::optional<WeakScalar> OperatorCall::scalar(std::string_view key) const {
-  const Json* value = find(key);
-  if (!value) return std::nullopt;
-  const std::optional<WeakScalar> literal = scalar_of(*value);
-  if (!literal) fail_attribute(key, "a number");
-  return literal;
-}
-
-size_t OperatorCall::axis_of(size_t k, int64_t otherwise, std::string_view key) const {
-  return normalized_axis(integer(key, otherwise), rank(k), key);
-}
-
-std::vector<size_t> OperatorCall::axes_of(size_t k, std::string_view key) const {
-  const std::optional<Shape> axes = integers(key);
-  return axes ? normalized_axes(*axes, rank(k), key) : all_axes(rank(k));
 }
 
 }  // namespace adjit::trace

@@ -16,15 +16,15 @@ struct Widths {
 // NumPy's pad_width: an int, [before, behind] for all, or one pair per dimension.
 std::vector<Widths> numpy_widths(const OperatorCall& call) {
   const size_t rank = call.rank(0);
-  const Json* given = call.find("pad_width");
-  if (!given) call.fail(ErrorCode::Invalid, "pad_width is missing");
+  const Json* given = call.attributes().find("pad_width");
+  if (!given) throw Error(ErrorCode::Invalid, "pad_width is missing");
   std::vector<Widths> widths;
   const auto pair = [&](const Json& value) -> Widths {
     if (const std::optional<int64_t> both = integer_of(value)) return {*both, *both};
     if (value.is_array() && value.size() == 2)
       if (const auto before = integer_of(value[0]), behind = integer_of(value[1]); before && behind)
         return {*before, *behind};
-    call.fail(ErrorCode::Invalid, "pad_width holds ints or pairs, not " + value.dump());
+    throw Error(ErrorCode::Invalid, "pad_width holds ints or pairs, not " + value.dump());
   };
   if (given->is_array() && !given->empty() && (*given)[0].is_array()) {
     for (const Json& value : *given) widths.push_back(pair(value));
@@ -33,16 +33,16 @@ std::vector<Widths> numpy_widths(const OperatorCall& call) {
     widths.assign(rank, pair(*given));
   }
   if (widths.size() != rank)
-    call.fail_shape("pad_width has " + std::to_string(widths.size()) +
-                    " pairs for a tensor of rank " + std::to_string(rank));
+    fail_shape(call, "pad_width has " + std::to_string(widths.size()) +
+                         " pairs for a tensor of rank " + std::to_string(rank));
   return widths;
 }
 
 // torch's pad: pairs from the last dimension backwards.
 std::vector<Widths> torch_widths(const OperatorCall& call) {
-  const std::optional<Shape> given = call.integers("pad");
+  const std::optional<Shape> given = call.attributes().integers("pad");
   if (!given || given->size() % 2 != 0 || given->size() / 2 > call.rank(0))
-    call.fail_shape("pad needs a pair of ints for each of some last dimensions");
+    fail_shape(call, "pad needs a pair of ints for each of some last dimensions");
   std::vector<Widths> widths(call.rank(0));
   for (size_t k = 0; k < given->size() / 2; ++k)
     widths[call.rank(0) - 1 - k] = {(*given)[2 * k], (*given)[2 * k + 1]};
@@ -53,7 +53,7 @@ Shape padded_shape(const OperatorCall& call, const std::vector<Widths>& widths) 
   Shape shape = call.shape(0);
   for (size_t k = 0; k < shape.size(); ++k) {
     shape[k] = Exact(shape[k]) + widths[k].before + widths[k].behind;
-    if (shape[k] < 0) call.fail_shape("negative padding removes more than there is");
+    if (shape[k] < 0) fail_shape(call, "negative padding removes more than there is");
   }
   return shape;
 }
@@ -89,7 +89,7 @@ struct Run {
 // After how many elements a mirrored line turns.
 int64_t period_of(const OperatorCall& call, const std::string& mode, int64_t extent) {
   const int64_t period = mode == "reflect" ? extent - 1 : extent;
-  if (period == 0) call.fail_shape("an axis of extent 1 has nothing to reflect: use mode='edge'");
+  if (period == 0) fail_shape(call, "an axis of extent 1 has nothing to reflect: use mode='edge'");
   return period;
 }
 
@@ -181,32 +181,32 @@ std::vector<TensorId> pad_with(OperatorCall& call, const std::vector<Widths>& wi
                                const std::string& mode, const WeakScalar& value) {
   if (mode == "constant") return {pad_constant(call, widths, value)};
   if (mode != "edge" && mode != "reflect" && mode != "symmetric" && mode != "wrap")
-    call.fail(ErrorCode::Invalid,
-              "there is no padding mode '" + mode + "': constant, edge, reflect, symmetric, wrap");
+    throw Error(ErrorCode::Invalid, "there is no padding mode '" + mode +
+                                        "': constant, edge, reflect, symmetric, wrap");
   TensorId x = call.tensor(0);
   padded_shape(call, widths);
   for (size_t axis = 0; axis < widths.size(); ++axis) {
     const Widths& w = widths[axis];
     if (w.before == 0 && w.behind == 0) continue;
     if (w.before < 0 || w.behind < 0)
-      call.fail(ErrorCode::Invalid, "negative padding needs mode='constant'");
-    if (call.shape(0)[axis] == 0) call.fail_shape("an empty axis has nothing to repeat");
+      throw Error(ErrorCode::Invalid, "negative padding needs mode='constant'");
+    if (call.shape(0)[axis] == 0) fail_shape(call, "an empty axis has nothing to repeat");
     x = mode == "wrap" ? pad_wrap(call, x, axis, w) : pad_runs(call, x, axis, w, mode);
   }
   return {x};
 }
 
 std::vector<TensorId> pad(OperatorCall& call) {
-  return pad_with(call, numpy_widths(call), call.text("mode", "constant"),
-                  call.scalar("constant_values").value_or(WeakScalar::of(int64_t{0})));
+  return pad_with(call, numpy_widths(call), call.attributes().text("mode", "constant"),
+                  call.attributes().scalar("constant_values").value_or(WeakScalar::of(int64_t{0})));
 }
 
 std::vector<TensorId> nn_pad(OperatorCall& call) {
-  std::string mode = call.text("mode", "constant");
+  std::string mode = call.attributes().text("mode", "constant");
   if (mode == "replicate") mode = "edge";
   if (mode == "circular") mode = "wrap";
   return pad_with(call, torch_widths(call), mode,
-                  call.scalar("value").value_or(WeakScalar::of(int64_t{0})));
+                  call.attributes().scalar("value").value_or(WeakScalar::of(int64_t{0})));
 }
 
 constexpr std::string_view kPaddingGradient = "g at the sources, added up where one is repeated";

@@ -16,21 +16,22 @@ namespace {
 size_t leading(const OperatorCall& call, size_t spatial) {
   const size_t rank = call.rank(0);
   if (rank != spatial + 1 && rank != spatial + 2)
-    call.fail_shape("a pool over " + std::to_string(spatial) + " dimensions takes rank " +
-                    std::to_string(spatial + 1) + " or " + std::to_string(spatial + 2));
+    fail_shape(call, "a pool over " + std::to_string(spatial) + " dimensions takes rank " +
+                         std::to_string(spatial + 1) + " or " + std::to_string(spatial + 2));
   return rank - spatial;
 }
 
 std::vector<SlidingWindow> pool_windows(const OperatorCall& call, size_t spatial, size_t first) {
-  if (!call.has("kernel_size")) call.fail(ErrorCode::Invalid, "kernel_size is missing");
-  const Shape kernels = call.repeated("kernel_size", spatial, 1);
+  if (!call.attributes().has("kernel_size"))
+    throw Error(ErrorCode::Invalid, "kernel_size is missing");
+  const Shape kernels = call.attributes().repeated("kernel_size", spatial, 1);
   const Shape shape = call.shape(0);
   const std::vector<SlidingWindow> windows =
       windows_of(call, Shape(shape.begin() + static_cast<long>(first), shape.end()), kernels,
-                 kernels, call.flag("ceil_mode", false));
+                 kernels, call.attributes().flag("ceil_mode", false));
   for (const SlidingWindow& w : windows)
     if (w.before > w.kernel / 2 || w.behind > w.kernel / 2)
-      call.fail(ErrorCode::Invalid, "the padding of a pool is at most half its kernel");
+      throw Error(ErrorCode::Invalid, "the padding of a pool is at most half its kernel");
   return windows;
 }
 
@@ -74,12 +75,12 @@ bool always_full(const SlidingWindow& w, bool include_padding) {
 TensorId averaged(OperatorCall& call, TensorId total, const std::vector<SlidingWindow>& windows,
                   size_t first) {
   Trace& trace = call.trace();
-  const bool include = call.flag("count_include_pad", true);
+  const bool include = call.attributes().flag("count_include_pad", true);
   StageBuilder stage(trace, call.name(), trace.shape(total));
   const Formula sum = stage.read(total, stage.axes());
-  if (call.has("divisor_override")) {
-    const int64_t divisor = call.integer("divisor_override");
-    if (divisor == 0) call.fail(ErrorCode::Invalid, "divisor_override must not be 0");
+  if (call.attributes().has("divisor_override")) {
+    const int64_t divisor = call.attributes().integer("divisor_override");
+    if (divisor == 0) throw Error(ErrorCode::Invalid, "divisor_override must not be 0");
     return stage.finish(sum / divisor);
   }
   Formula count = stage.integer(1);
@@ -114,13 +115,14 @@ std::vector<TensorId> adaptive_pool(OperatorCall& call, CombinerKind kind, size_
   Trace& trace = call.trace();
   const TensorId x = call.tensor(0);
   const size_t first = leading(call, spatial);
-  if (!call.has("output_size")) call.fail(ErrorCode::Invalid, "output_size is missing");
-  const Shape sizes = call.repeated("output_size", spatial, 1);
+  if (!call.attributes().has("output_size"))
+    throw Error(ErrorCode::Invalid, "output_size is missing");
+  const Shape sizes = call.attributes().repeated("output_size", spatial, 1);
   Shape shape = call.shape(0);
   std::vector<Adaptive> pools;
   for (size_t k = 0; k < spatial; ++k) {
     if (sizes[k] < 1 || shape[first + k] < 1)
-      call.fail_shape("an adaptive pool needs extents of at least 1");
+      fail_shape(call, "an adaptive pool needs extents of at least 1");
     pools.push_back({shape[first + k], sizes[k]});
     static_cast<void>(Exact(pools[k].output) * pools[k].input + pools[k].output);  // as in end()
     shape[first + k] = sizes[k];
@@ -152,14 +154,14 @@ std::vector<TensorId> global_pool(OperatorCall& call, CombinerKind kind) {
   Trace& trace = call.trace();
   const TensorId x = call.tensor(0);
   const size_t rank = call.rank(0);
-  if (rank < 3) call.fail_shape("a global pool takes (N, C, H...)");
+  if (rank < 3) fail_shape(call, "a global pool takes (N, C, H...)");
   Reduced over{{}, true};
   for (size_t k = 2; k < rank; ++k) over.axes.push_back(k);
   if (kind == CombinerKind::Sum) {
     require_float(trace, x, "x");
     return {mean(trace, x, over)};
   }
-  if (reduced_count(trace, x, over) == 0) call.fail_shape("nothing to pool");
+  if (reduced_count(trace, x, over) == 0) fail_shape(call, "nothing to pool");
   return {reduce_map(
       trace, call.name(), kind, x, over, trace.dtype(x), [](Formula e) { return e; }, Ties::First)};
 }

@@ -38,7 +38,7 @@ Words philox(Words c, Formula k0, Formula k1) {
 
 void require_key(const OperatorCall& call, size_t operand) {
   if (call.shape(operand) != Shape{2} || !is_integer(call.trace().dtype(call.tensor(operand))))
-    call.fail_shape("a key is an integer tensor of shape (2,): make one with random.key(seed)");
+    fail_shape(call, "a key is an integer tensor of shape (2,): make one with random.key(seed)");
 }
 
 // The words at the builder's point: the counter is the row-major position and a stream number.
@@ -67,11 +67,13 @@ Formula uniform_of(Formula a, Formula b, DType dtype) {
   return whole_of(a, b, dtype) * std::ldexp(1.0, -bits_of(dtype));
 }
 
-Shape drawn_shape(const OperatorCall& call) { return call.integers("shape").value_or(Shape{}); }
+Shape drawn_shape(const OperatorCall& call) {
+  return call.attributes().integers("shape").value_or(Shape{});
+}
 
 DType float_dtype(const OperatorCall& call) {
-  const DType dtype = call.dtype("dtype").value_or(DType::Float32);
-  if (!is_float(dtype)) call.fail(ErrorCode::DType, "the dtype must be a float type");
+  const DType dtype = call.attributes().dtype("dtype").value_or(DType::Float32);
+  if (!is_float(dtype)) throw Error(ErrorCode::DType, "the dtype must be a float type");
   return dtype;
 }
 
@@ -82,7 +84,7 @@ std::vector<TensorId> key(OperatorCall& call) {
   const std::optional<WeakScalar>& literal = call.operand(0).scalar;
   if (literal ? literal->kind == WeakScalar::Kind::Float
               : is_float(call.trace().dtype(call.tensor(0))))
-    call.fail(ErrorCode::DType, "a seed is an integer in [-2^63, 2^63)");
+    throw Error(ErrorCode::DType, "a seed is an integer in [-2^63, 2^63)");
   StageBuilder stage(call.trace(), call.name(), {2});
   const Formula seed =
       literal ? stage.integer(literal->integer)
@@ -92,7 +94,7 @@ std::vector<TensorId> key(OperatorCall& call) {
 
 std::vector<TensorId> split_key(OperatorCall& call) {
   require_key(call, 0);
-  const int64_t count = call.integer("num", 2);
+  const int64_t count = call.attributes().integer("num", 2);
   StageBuilder stage(call.trace(), call.name(), {count, 2});
   const Formula which = stage.axis(1);
   // Both words of a new key come from one counter: the position is the key's number.
@@ -157,21 +159,22 @@ std::string shortest(double value) {
 
 // The interval of a call as a grid. No number in it, or numbers beyond the dtype's, is an error.
 Grid drawn_grid(const OperatorCall& call, DType dtype) {
-  const double low = call.real("minval", 0), high = call.real("maxval", 1);
+  const double low = call.attributes().real("minval", 0),
+               high = call.attributes().real("maxval", 1);
   const std::string interval = "[" + shortest(low) + ", " + shortest(high) + ")";
   if (!std::isfinite(low) || !std::isfinite(high) || low > high)
-    call.fail(
+    throw Error(
         ErrorCode::Invalid,
         "minval and maxval are finite and minval does not exceed maxval; they are " + interval);
   const FloatFormat format = format_of(dtype);
   const Grid grid = grid_of(low, high, format);
   const double last = std::ldexp(grid.first + std::max(grid.count - 1, 0.0), grid.exponent);
   if (std::max(std::abs(low), std::abs(last)) > format.max)
-    call.fail(ErrorCode::Invalid,
-              interval + " exceeds the range of " + std::string(name_of(dtype)));
+    throw Error(ErrorCode::Invalid,
+                interval + " exceeds the range of " + std::string(name_of(dtype)));
   if (grid.count < 1 && low < high)
-    call.fail(ErrorCode::Invalid, "there is no number of type " + std::string(name_of(dtype)) +
-                                      " in " + interval + ": draw a wider interval, or float64");
+    throw Error(ErrorCode::Invalid, "there is no number of type " + std::string(name_of(dtype)) +
+                                        " in " + interval + ": draw a wider interval, or float64");
   return grid;
 }
 
@@ -181,7 +184,8 @@ std::vector<TensorId> uniform(OperatorCall& call) {
   const DType dtype = float_dtype(call), held = accumulator_of(dtype);
   const Grid grid = drawn_grid(call, dtype);
   StageBuilder stage(call.trace(), call.name(), shape);
-  if (grid.count < 1) return {stage.finish(stage.constant(call.real("minval", 0), held), dtype)};
+  if (grid.count < 1)
+    return {stage.finish(stage.constant(call.attributes().real("minval", 0), held), dtype)};
   const Words w = words_at(call, stage, 0, shape, kDraw);
   Formula k = whole_of(w[0], w[1], held);
   // Below `count` after rounding too: k is at most 2^bits - 1.
@@ -206,8 +210,8 @@ std::vector<TensorId> normal(OperatorCall& call) {
 std::vector<TensorId> bernoulli(OperatorCall& call) {
   require_key(call, 0);
   const Shape shape = drawn_shape(call);
-  const double p = call.real("p", 0.5);
-  if (!(p >= 0 && p <= 1)) call.fail(ErrorCode::Invalid, "p lies between 0 and 1");
+  const double p = call.attributes().real("p", 0.5);
+  if (!(p >= 0 && p <= 1)) throw Error(ErrorCode::Invalid, "p lies between 0 and 1");
   StageBuilder stage(call.trace(), call.name(), shape);
   const Words w = words_at(call, stage, 0, shape, kDraw);
   return {stage.finish(uniform_of(w[0], w[1], DType::Float64) < p)};
@@ -218,11 +222,12 @@ std::vector<TensorId> dropout(OperatorCall& call) {
   Trace& trace = call.trace();
   const TensorId x = call.tensor(0);
   require_float(trace, x, "x");
-  const double p = call.real("p", 0.5);
-  if (!(p >= 0 && p <= 1)) call.fail(ErrorCode::Invalid, "p lies between 0 and 1");
-  if (p == 0 || !call.flag("training", true)) return {x};
+  const double p = call.attributes().real("p", 0.5);
+  if (!(p >= 0 && p <= 1)) throw Error(ErrorCode::Invalid, "p lies between 0 and 1");
+  if (p == 0 || !call.attributes().flag("training", true)) return {x};
   if (!call.has_operand(1))
-    call.fail(ErrorCode::Invalid, "dropout in training needs key=: make one with random.key(seed)");
+    throw Error(ErrorCode::Invalid,
+                "dropout in training needs key=: make one with random.key(seed)");
   require_key(call, 1);
   const Shape shape = trace.shape(x);
   StageBuilder stage(trace, call.name(), shape);

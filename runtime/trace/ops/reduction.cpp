@@ -69,7 +69,7 @@ TensorId reduce_map(Trace& trace, std::string_view name, CombinerKind kind, Tens
 
 DType sum_dtype(const OperatorCall& call) {
   const DType dtype = call.trace().dtype(call.tensor(0));
-  if (const std::optional<DType> asked = call.dtype("dtype")) return *asked;
+  if (const std::optional<DType> asked = call.attributes().dtype("dtype")) return *asked;
   return is_float(dtype) ? dtype : DType::Int64;
 }
 

@@ -10,7 +10,7 @@ namespace adjit::trace {
 namespace {
 
 Reduced reduced(const OperatorCall& call) {
-  return {call.axes_of(0), call.flag("keepdims", false)};
+  return {axes_of(call, 0), call.attributes().flag("keepdims", false)};
 }
 
 Formula identity(Formula x) { return x; }
@@ -28,7 +28,7 @@ std::vector<TensorId> extreme(OperatorCall& call, CombinerKind kind) {
   const TensorId x = call.tensor(0);
   const Reduced over = reduced(call);
   if (!over.axes.empty() && reduced_count(trace, x, over) == 0)
-    call.fail_shape("the extreme of no elements does not exist: a reduced axis is empty");
+    fail_shape(call, "the extreme of no elements does not exist: a reduced axis is empty");
   return {reduce_map(trace, call.name(), kind, x, over, trace.dtype(x), identity)};
 }
 std::vector<TensorId> max(OperatorCall& call) { return extreme(call, CombinerKind::Max); }
@@ -52,11 +52,11 @@ std::vector<TensorId> arg_extreme(OperatorCall& call, CombinerKind kind) {
   Trace& trace = call.trace();
   const TensorId x = call.tensor(0);
   const Shape shape = trace.shape(x);
-  const bool keepdims = call.flag("keepdims", false);
+  const bool keepdims = call.attributes().flag("keepdims", false);
   std::vector<size_t> axes = all_axes(shape.size());
-  if (call.has("axis")) axes = {call.axis_of(0, 0)};
+  if (call.attributes().has("axis")) axes = {axis_of(call, 0, 0)};
   if (axes.empty() || reduced_count(trace, x, {axes, false}) == 0)
-    call.fail_shape("the position of an extreme needs at least one element and one axis");
+    fail_shape(call, "the position of an extreme needs at least one element and one axis");
   Shape kept;
   for (size_t k = 0; k < shape.size(); ++k) {
     const bool goes = axes.size() == shape.size() || k == axes[0];
@@ -101,7 +101,8 @@ TensorId variance_of(OperatorCall& call) {
   Trace& trace = call.trace();
   const TensorId x = widened(trace, astype(trace, call.tensor(0), sample_type(call).dtype));
   const Reduced over = reduced(call);
-  return variance(trace, x, mean(trace, x, {over.axes, true}), over, call.real("correction", 0));
+  return variance(trace, x, mean(trace, x, {over.axes, true}), over,
+                  call.attributes().real("correction", 0));
 }
 std::vector<TensorId> var(OperatorCall& call) { return {statistic(call, variance_of(call))}; }
 std::vector<TensorId> std_operator(OperatorCall& call) {
@@ -123,7 +124,7 @@ std::vector<TensorId> vector_norm(OperatorCall& call) {
   require_float(trace, call.tensor(0), "x");
   const TensorId x = widened(trace, call.tensor(0));
   const DType held = trace.dtype(x), dtype = trace.dtype(call.tensor(0));
-  const double order = call.real("ord", 2);
+  const double order = call.attributes().real("ord", 2);
   const Reduced over = reduced(call);
   if (std::isinf(order))
     return {reduce_map(trace, call.name(), order > 0 ? CombinerKind::Max : CombinerKind::Min, x,

@@ -123,7 +123,7 @@ TensorId resample(OperatorCall& call, size_t first, const Shape& sizes, Method m
     const size_t axis = first + k;
     Shape shape = trace.shape(x);
     const int64_t input = shape[axis], output = sizes[k];
-    if (input < 1 || output < 1) call.fail_shape("resizing needs extents of at least 1");
+    if (input < 1 || output < 1) fail_shape(call, "resizing needs extents of at least 1");
     shape[axis] = output;
     const Step step = (steps.empty() ? std::nullopt : steps[k]).value_or(Step{input, output});
     if (input == output && step.numerator == step.denominator) continue;
@@ -137,25 +137,25 @@ TensorId resample(OperatorCall& call, size_t first, const Shape& sizes, Method m
   return astype(trace, x, trace.dtype(call.tensor(0)));
 }
 
-Method method_of(const OperatorCall& call, const std::string& name) {
+Method method_of(const std::string& name) {
   if (name.starts_with("nearest")) return Method::Nearest;
   if (name == "linear" || name == "bilinear" || name == "trilinear") return Method::Linear;
   if (name == "cubic" || name == "bicubic") return Method::Cubic;
-  call.fail(ErrorCode::Invalid, "there is no resampling method '" + name +
-                                    "': nearest, linear, bilinear, trilinear, cubic, bicubic");
+  throw Error(ErrorCode::Invalid, "there is no resampling method '" + name +
+                                      "': nearest, linear, bilinear, trilinear, cubic, bicubic");
 }
 
 // "scale_factor" by spatial dimension.
 std::vector<double> factors_of(const OperatorCall& call) {
   const size_t spatial = call.rank(0) - 2;
-  const Json* factor = call.find("scale_factor");
-  if (!factor) call.fail(ErrorCode::Invalid, "size or scale_factor is missing");
+  const Json* factor = call.attributes().find("scale_factor");
+  if (!factor) throw Error(ErrorCode::Invalid, "size or scale_factor is missing");
   if (factor->is_array() && factor->size() != spatial)
-    call.fail(ErrorCode::Invalid, "scale_factor needs one number per spatial dimension");
+    throw Error(ErrorCode::Invalid, "scale_factor needs one number per spatial dimension");
   std::vector<double> factors;
   for (size_t k = 0; k < spatial; ++k) {
     const Json& own = factor->is_array() ? (*factor)[k] : *factor;
-    if (!own.is_number()) call.fail(ErrorCode::Invalid, "scale_factor holds numbers");
+    if (!own.is_number()) throw Error(ErrorCode::Invalid, "scale_factor holds numbers");
     factors.push_back(own.get<double>());
   }
   return factors;
@@ -163,9 +163,9 @@ std::vector<double> factors_of(const OperatorCall& call) {
 
 // The spatial dimensions follow (N, C); "size" as given, or the extents times "scale_factor".
 Shape sizes_of(const OperatorCall& call) {
-  if (call.rank(0) < 3) call.fail_shape("resizing takes (N, C, H...)");
+  if (call.rank(0) < 3) fail_shape(call, "resizing takes (N, C, H...)");
   const size_t spatial = call.rank(0) - 2;
-  if (call.has("size")) return call.repeated("size", spatial, 1);
+  if (call.attributes().has("size")) return call.attributes().repeated("size", spatial, 1);
   Shape sizes;
   for (double own : factors_of(call))
     sizes.push_back(extent_of(
@@ -174,10 +174,10 @@ Shape sizes_of(const OperatorCall& call) {
 }
 
 std::vector<TensorId> resize(OperatorCall& call) {
-  const Method method = method_of(call, call.text("method", "bilinear"));
-  const std::string mode = call.text("coordinate_mode", "half_pixel");
+  const Method method = method_of(call.attributes().text("method", "bilinear"));
+  const std::string mode = call.attributes().text("coordinate_mode", "half_pixel");
   if (mode != "half_pixel" && mode != "align_corners" && mode != "asymmetric")
-    call.fail(
+    throw Error(
         ErrorCode::Invalid,
         "coordinate_mode is 'half_pixel', 'align_corners' or 'asymmetric', not '" + mode + "'");
   const Alignment alignment = mode == "half_pixel"      ? Alignment::HalfPixel
@@ -189,16 +189,16 @@ std::vector<TensorId> resize(OperatorCall& call) {
 // torch's: nearest rounds down from asymmetric positions, nearest-exact from centres; a scale
 // factor says where outputs lie also where its product with the extent is no integer.
 std::vector<TensorId> interpolate(OperatorCall& call) {
-  const std::string mode = call.text("mode", "nearest");
-  const Method method = method_of(call, mode);
+  const std::string mode = call.attributes().text("mode", "nearest");
+  const Method method = method_of(mode);
   Alignment alignment =
-      call.flag("align_corners", false) ? Alignment::Corners : Alignment::HalfPixel;
-  if (method == Method::Nearest && call.flag("align_corners", false))
-    call.fail(ErrorCode::Invalid, "align_corners goes with linear and cubic modes only");
+      call.attributes().flag("align_corners", false) ? Alignment::Corners : Alignment::HalfPixel;
+  if (method == Method::Nearest && call.attributes().flag("align_corners", false))
+    throw Error(ErrorCode::Invalid, "align_corners goes with linear and cubic modes only");
   if (mode == "nearest") alignment = Alignment::Asymmetric;
   const Shape sizes = sizes_of(call);
   std::vector<std::optional<Step>> steps;
-  if (!call.has("size"))
+  if (!call.attributes().has("size"))
     for (double factor : factors_of(call)) steps.push_back(step_of(factor));
   return {resample(call, 2, sizes, method, alignment, steps)};
 }

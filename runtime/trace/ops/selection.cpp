@@ -12,7 +12,7 @@ TensorId choose(OperatorCall& call, const Operand& condition, const Operand& a, 
   const Operand branches[] = {a, b}, all[] = {condition, a, b};
   const Operand tests[] = {condition};
   if (common_dtype(trace, tests) != DType::Bool)
-    call.fail(ErrorCode::DType, "the condition must be bool: compare it with something");
+    throw Error(ErrorCode::DType, "the condition must be bool: compare it with something");
   const DType dtype = common_dtype(trace, branches);
   StageBuilder stage(trace, call.name(), common_shape(trace, all));
   const Formula test = element(trace, stage, condition, DType::Bool);
@@ -50,7 +50,7 @@ std::vector<TensorId> lerp(OperatorCall& call) {
 }
 
 std::vector<TensorId> addcmul(OperatorCall& call) {
-  const double value = call.real("value", 1);
+  const double value = call.attributes().real("value", 1);
   return {map(call.trace(), call.name(), call.operands(),
               [=](std::span<const Formula> x) { return x[0] + x[1] * x[2] * value; })};
 }

@@ -54,9 +54,9 @@ std::vector<TensorId> along_axis(OperatorCall& call, TensorId (*function)(Trace&
                                  bool negated) {
   Trace& trace = call.trace();
   require_float(trace, call.tensor(0), "x");
-  if (call.rank(0) == 0) call.fail_shape("softmax needs an axis");
+  if (call.rank(0) == 0) fail_shape(call, "softmax needs an axis");
   // torch's name is dim; axis is taken too.
-  const size_t axis = call.axis_of(0, -1, call.has("axis") ? "axis" : "dim");
+  const size_t axis = axis_of(call, 0, -1, call.attributes().has("axis") ? "axis" : "dim");
   TensorId x = widened(trace, call.tensor(0));
   if (negated) x = map(trace, "negative", {x}, [](auto v) { return -v[0]; });
   return {astype(trace, function(trace, x, axis), trace.dtype(call.tensor(0)))};

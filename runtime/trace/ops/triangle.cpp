@@ -12,9 +12,9 @@ namespace {
 // Zeros are never read: the read is guarded by the triangle.
 std::vector<TensorId> triangle(OperatorCall& call, bool lower) {
   Trace& trace = call.trace();
-  const int64_t k = call.integer("k", 0);
+  const int64_t k = call.attributes().integer("k", 0);
   const size_t rank = call.rank(0);
-  if (rank < 2) call.fail_shape("a triangle needs two dimensions");
+  if (rank < 2) fail_shape(call, "a triangle needs two dimensions");
   StageBuilder stage(trace, call.name(), call.shape(0));
   const std::vector<Formula> index = stage.axes();
   const Formula row = index[rank - 2], column = index[rank - 1];
@@ -33,10 +33,10 @@ struct Diagonal {
 
 Diagonal diagonal_of(const OperatorCall& call) {
   const Shape shape = call.shape(0);
-  if (shape.size() < 2) call.fail_shape("a diagonal needs two dimensions");
-  const int64_t offset = call.integer("offset", 0);
-  Diagonal d{call.axis_of(0, 0, "axis1"), call.axis_of(0, 1, "axis2"), 0, 0, 0, {}};
-  if (d.rows == d.columns) call.fail(ErrorCode::Invalid, "axis1 and axis2 are the same");
+  if (shape.size() < 2) fail_shape(call, "a diagonal needs two dimensions");
+  const int64_t offset = call.attributes().integer("offset", 0);
+  Diagonal d{axis_of(call, 0, 0, "axis1"), axis_of(call, 0, 1, "axis2"), 0, 0, 0, {}};
+  if (d.rows == d.columns) throw Error(ErrorCode::Invalid, "axis1 and axis2 are the same");
   d.row_start = std::max<int64_t>(-Exact(offset), 0);
   d.column_start = std::max<int64_t>(offset, 0);
   d.extent = std::max<int64_t>(
@@ -85,9 +85,9 @@ std::vector<TensorId> trace_operator(OperatorCall& call) {
 // The last dimension becomes a diagonal of a square matrix that is zero elsewhere.
 std::vector<TensorId> diag_embed(OperatorCall& call) {
   Trace& trace = call.trace();
-  const int64_t offset = call.integer("offset", 0);
+  const int64_t offset = call.attributes().integer("offset", 0);
   Shape shape = call.shape(0);
-  if (shape.empty()) call.fail_shape("a diagonal needs one dimension");
+  if (shape.empty()) fail_shape(call, "a diagonal needs one dimension");
   const size_t rank = shape.size();
   shape.back() = Exact(shape.back()) + (offset < 0 ? -Exact(offset) : Exact(offset));
   shape.push_back(shape.back());

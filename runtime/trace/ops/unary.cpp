@@ -111,8 +111,8 @@ std::vector<TensorId> isfinite(OperatorCall& call) {
 }
 
 std::vector<TensorId> astype_operator(OperatorCall& call) {
-  const std::optional<DType> dtype = call.dtype("dtype");
-  if (!dtype) call.fail(ErrorCode::Invalid, "dtype is missing");
+  const std::optional<DType> dtype = call.attributes().dtype("dtype");
+  if (!dtype) throw Error(ErrorCode::Invalid, "dtype is missing");
   return {astype(call.trace(), call.tensor(0), *dtype)};
 }
 

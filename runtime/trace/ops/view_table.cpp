@@ -16,22 +16,22 @@ Shape resolved_shape(const OperatorCall& call, Shape shape) {
   const auto unknown = std::ranges::find(shape, -1);
   for (int64_t extent : shape)
     if (extent < -1 || (extent == -1 && std::ranges::count(shape, -1) > 1))
-      call.fail(ErrorCode::Shape,
-                "shape " + to_string(shape) + " may hold one -1 and no other negative extent");
+      throw Error(ErrorCode::Shape,
+                  "shape " + to_string(shape) + " may hold one -1 and no other negative extent");
   if (unknown == shape.end()) return shape;
   *unknown = 1;
   const int64_t rest = element_count(shape);
   if (rest == 0 || count % rest != 0) {
     *unknown = -1;
-    call.fail_shape("the -1 of " + to_string(shape) + " has no solution");
+    fail_shape(call, "the -1 of " + to_string(shape) + " has no solution");
   }
   *unknown = count / rest;
   return shape;
 }
 
 Shape required_shape(const OperatorCall& call) {
-  const std::optional<Shape> shape = call.integers("shape");
-  if (!shape) call.fail(ErrorCode::Invalid, "shape is missing");
+  const std::optional<Shape> shape = call.attributes().integers("shape");
+  if (!shape) throw Error(ErrorCode::Invalid, "shape is missing");
   return *shape;
 }
 
@@ -46,9 +46,10 @@ std::vector<TensorId> reshape_like(OperatorCall& call) {
 std::vector<TensorId> flatten(OperatorCall& call) {
   const Shape shape = call.shape(0);
   const size_t rank = std::max<size_t>(shape.size(), 1);
-  const size_t begin = normalized_axis(call.integer("start_dim", 0), rank, "start_dim");
-  const size_t end = normalized_axis(call.integer("end_dim", -1), rank, "end_dim");
-  if (begin > end) call.fail(ErrorCode::Invalid, "start_dim lies behind end_dim");
+  const size_t begin =
+      normalized_axis(call.attributes().integer("start_dim", 0), rank, "start_dim");
+  const size_t end = normalized_axis(call.attributes().integer("end_dim", -1), rank, "end_dim");
+  if (begin > end) throw Error(ErrorCode::Invalid, "start_dim lies behind end_dim");
   Shape flat;
   Exact merged = 1;
   for (size_t k = 0; k < shape.size(); ++k) {
@@ -64,16 +65,16 @@ std::vector<TensorId> permute_dims(OperatorCall& call) {
   const size_t rank = call.rank(0);
   std::vector<size_t> order(rank);
   std::iota(order.rbegin(), order.rend(), size_t{0});  // reversed, for axes=None
-  if (const std::optional<Shape> axes = call.integers("axes"))
+  if (const std::optional<Shape> axes = call.attributes().integers("axes"))
     order = normalized_axes(*axes, rank, "axes");
   if (order.size() != rank)
-    call.fail_shape("axes must name each of the " + std::to_string(rank) + " dimensions once");
+    fail_shape(call, "axes must name each of the " + std::to_string(rank) + " dimensions once");
   return {permute(call.trace(), call.tensor(0), order)};
 }
 
 std::vector<TensorId> matrix_transpose(OperatorCall& call) {
   const size_t rank = call.rank(0);
-  if (rank < 2) call.fail_shape("a matrix needs two dimensions");
+  if (rank < 2) fail_shape(call, "a matrix needs two dimensions");
   std::vector<size_t> order = all_axes(rank);
   std::swap(order[rank - 1], order[rank - 2]);
   return {permute(call.trace(), call.tensor(0), order)};
@@ -81,20 +82,20 @@ std::vector<TensorId> matrix_transpose(OperatorCall& call) {
 
 std::vector<TensorId> swapaxes(OperatorCall& call) {
   std::vector<size_t> order = all_axes(call.rank(0));
-  std::swap(order[call.axis_of(0, 0, "axis1")], order[call.axis_of(0, 1, "axis2")]);
+  std::swap(order[axis_of(call, 0, 0, "axis1")], order[axis_of(call, 0, 1, "axis2")]);
   return {permute(call.trace(), call.tensor(0), order)};
 }
 
 std::vector<TensorId> moveaxis(OperatorCall& call) {
   const size_t rank = call.rank(0);
   const auto list = [&](std::string_view key) {
-    const std::optional<Shape> axes = call.integers(key);
-    if (!axes) call.fail(ErrorCode::Invalid, std::string(key) + " is missing");
+    const std::optional<Shape> axes = call.attributes().integers(key);
+    if (!axes) throw Error(ErrorCode::Invalid, std::string(key) + " is missing");
     return normalized_axes(*axes, rank, key);
   };
   const std::vector<size_t> source = list("source"), destination = list("destination");
   if (source.size() != destination.size())
-    call.fail(ErrorCode::Invalid, "source and destination name different numbers of axes");
+    throw Error(ErrorCode::Invalid, "source and destination name different numbers of axes");
   std::vector<size_t> order(rank, rank), rest;
   for (size_t k = 0; k < rank; ++k)
     if (std::ranges::find(source, k) == source.end()) rest.push_back(k);
@@ -106,15 +107,15 @@ std::vector<TensorId> moveaxis(OperatorCall& call) {
 }
 
 std::vector<TensorId> expand_dims_operator(OperatorCall& call) {
-  const Shape axes = call.integers("axis").value_or(Shape{0});
+  const Shape axes = call.attributes().integers("axis").value_or(Shape{0});
   return {
       expand_dims(call.trace(), call.tensor(0), normalized_axes(axes, call.rank(0) + axes.size()))};
 }
 
 std::vector<TensorId> squeeze_operator(OperatorCall& call) {
   std::vector<size_t> axes;
-  if (call.has("axis")) {
-    axes = call.axes_of(0);
+  if (call.attributes().has("axis")) {
+    axes = axes_of(call, 0);
   } else {
     for (size_t k = 0; k < call.rank(0); ++k)
       if (call.shape(0)[k] == 1) axes.push_back(k);
@@ -133,13 +134,13 @@ std::vector<TensorId> broadcast_to_like(OperatorCall& call) {
 std::vector<TensorId> broadcast_arrays(OperatorCall& call) {
   const Shape shape = common_shape(call.trace(), call.operands());
   std::vector<TensorId> results;
-  for (TensorId x : call.tensors()) results.push_back(broadcast_to(call.trace(), x, shape));
+  for (TensorId x : tensors_of(call)) results.push_back(broadcast_to(call.trace(), x, shape));
   return results;
 }
 
 std::vector<TensorId> flip(OperatorCall& call) {
   const Shape shape = call.shape(0);
-  const std::vector<size_t> axes = call.axes_of(0);
+  const std::vector<size_t> axes = axes_of(call, 0);
   return {view(call.trace(), call.name(), call.tensor(0), shape, [&](auto index) {
     std::vector<Formula> from(index.begin(), index.end());
     for (size_t axis : axes) from[axis] = (shape[axis] - 1) - from[axis];
@@ -151,11 +152,11 @@ std::vector<TensorId> flip(OperatorCall& call) {
 std::vector<TensorId> roll(OperatorCall& call) {
   Trace& trace = call.trace();
   const Shape shape = call.shape(0);
-  const bool flat = !call.has("axis");
+  const bool flat = !call.attributes().has("axis");
   const TensorId x = flat ? reshape(trace, call.tensor(0), {element_count(shape)}) : call.tensor(0);
   const Shape own = trace.shape(x);
-  const std::vector<size_t> axes = flat ? std::vector<size_t>{0} : call.axes_of(0);
-  const Shape shifts = call.repeated("shift", axes.size(), 0);
+  const std::vector<size_t> axes = flat ? std::vector<size_t>{0} : axes_of(call, 0);
+  const Shape shifts = call.attributes().repeated("shift", axes.size(), 0);
   const TensorId rolled = view(trace, call.name(), x, own, [&](auto index) {
     std::vector<Formula> from(index.begin(), index.end());
     for (size_t k = 0; k < axes.size(); ++k) {
@@ -171,7 +172,7 @@ std::vector<TensorId> roll(OperatorCall& call) {
 
 std::vector<TensorId> tile(OperatorCall& call) {
   Shape shape = call.shape(0);
-  Shape repetitions = call.integers("repetitions").value_or(Shape{1});
+  Shape repetitions = call.attributes().integers("repetitions").value_or(Shape{1});
   while (repetitions.size() < shape.size()) repetitions.insert(repetitions.begin(), 1);
   const size_t added = repetitions.size() - shape.size();
   Shape result = repetitions;
@@ -189,12 +190,12 @@ std::vector<TensorId> tile(OperatorCall& call) {
 // Each element `repeats` times along an axis, or of the flattened tensor for axis=None.
 std::vector<TensorId> repeat(OperatorCall& call) {
   Trace& trace = call.trace();
-  const int64_t repeats = call.integer("repeats");
-  if (repeats < 0) call.fail(ErrorCode::Invalid, "repeats must not be negative");
+  const int64_t repeats = call.attributes().integer("repeats");
+  if (repeats < 0) throw Error(ErrorCode::Invalid, "repeats must not be negative");
   TensorId x = call.tensor(0);
   size_t axis = 0;
-  if (call.has("axis")) {
-    axis = call.axis_of(0, 0);
+  if (call.attributes().has("axis")) {
+    axis = axis_of(call, 0, 0);
   } else {
     x = reshape(trace, x, {element_count(call.shape(0))});
   }
@@ -210,12 +211,12 @@ std::vector<TensorId> repeat(OperatorCall& call) {
 // Depth-to-space: channel c r r + dy r + dx of pixel (h, w) becomes pixel (h r + dy, w r + dx) of
 // channel c.
 std::vector<TensorId> pixel_shuffle(OperatorCall& call) {
-  const int64_t r = call.integer("upscale_factor");
+  const int64_t r = call.attributes().integer("upscale_factor");
   Shape shape = call.shape(0);
   const size_t rank = shape.size();
   // r * r may exceed 64 bits, but divides no number of channels then.
   if (rank < 3 || r < 1 || shape[rank - 3] % r != 0 || shape[rank - 3] / r % r != 0)
-    call.fail_shape("pixel_shuffle needs (..., C*r*r, H, W)");
+    fail_shape(call, "pixel_shuffle needs (..., C*r*r, H, W)");
   shape[rank - 3] /= r;
   shape[rank - 3] /= r;
   shape[rank - 2] = Exact(shape[rank - 2]) * r;
@@ -232,11 +233,11 @@ std::vector<TensorId> pixel_shuffle(OperatorCall& call) {
 }
 
 std::vector<TensorId> pixel_unshuffle(OperatorCall& call) {
-  const int64_t r = call.integer("downscale_factor");
+  const int64_t r = call.attributes().integer("downscale_factor");
   Shape shape = call.shape(0);
   const size_t rank = shape.size();
   if (rank < 3 || r < 1 || shape[rank - 2] % r != 0 || shape[rank - 1] % r != 0)
-    call.fail_shape("pixel_unshuffle needs (..., C, H*r, W*r)");
+    fail_shape(call, "pixel_unshuffle needs (..., C, H*r, W*r)");
   const int64_t square = Exact(r) * r;
   shape[rank - 3] = Exact(shape[rank - 3]) * square;
   shape[rank - 2] /= r;
