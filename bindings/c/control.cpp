@@ -1,6 +1,7 @@
 // bindings/c/control.cpp -- loops, and functions whose derivative is a matter of their own.
 #include "bindings/c/boundary.hpp"
 #include "bindings/c/handles.hpp"
+#include "runtime/trace/splice.hpp"
 
 namespace adjit::c {
 namespace {
@@ -54,8 +55,8 @@ adjit_status adjit_trace_scan(adjit_trace* trace, const adjit_computation* step,
                                "carries than outputs of the step");
     scan.fixed = static_cast<size_t>(operand_count) - scan.carries - scan.scanned;
     scan.stacked = scan.body->outputs.size() - scan.carries;
-    give(t.scan(std::move(scan), tensors(t, operand_count, operands, "operands")), result_count,
-         results);
+    give(add_scan(t, std::move(scan), tensors(t, operand_count, operands, "operands")),
+         result_count, results);
   });
 }
 
@@ -73,8 +74,8 @@ adjit_status adjit_trace_while(adjit_trace* trace, const adjit_computation* body
       throw adjit::expr::Error(adjit::expr::ErrorCode::Invalid,
                                "there are more carries than operands");
     scan.fixed = static_cast<size_t>(operand_count) - scan.carries;
-    give(t.scan(std::move(scan), tensors(t, operand_count, operands, "operands")), result_count,
-         results);
+    give(add_scan(t, std::move(scan), tensors(t, operand_count, operands, "operands")),
+         result_count, results);
   });
 }
 
@@ -86,7 +87,7 @@ adjit_status adjit_trace_checkpoint(adjit_trace* trace, const adjit_computation*
     adjit::trace::Call call;
     call.body = graph_of(computation, "computation");
     call.recompute = true;
-    give(t.call_apart(std::move(call), tensors(t, argument_count, arguments, "arguments")),
+    give(add_call(t, std::move(call), tensors(t, argument_count, arguments, "arguments")),
          result_count, results);
   });
 }
@@ -103,7 +104,7 @@ adjit_status adjit_trace_custom_vjp(adjit_trace* trace, const adjit_computation*
     call.forward = graph_of(forward, "forward");
     call.backward = graph_of(backward, "backward");
     call.closed = counted(closed, "the number of closed arguments");
-    give(t.call_apart(std::move(call), tensors(t, argument_count, arguments, "arguments")),
+    give(add_call(t, std::move(call), tensors(t, argument_count, arguments, "arguments")),
          result_count, results);
   });
 }

@@ -6,6 +6,7 @@
 #include "bindings/c/handles.hpp"
 #include "runtime/process/json.hpp"
 #include "runtime/trace/ops/operator.hpp"
+#include "runtime/trace/splice.hpp"
 
 namespace adjit::c {
 
@@ -81,13 +82,13 @@ std::vector<TensorId> call(Trace& trace, const Computation& callee,
                            const std::vector<TensorId>& given) {
   const size_t first = callee.first_cotangent();
   std::vector<bool> zero;
-  for (size_t k = first; k < given.size(); ++k) zero.push_back(trace.is_zero(given[k]));
+  for (size_t k = first; k < given.size(); ++k) zero.push_back(is_zero(trace, given[k]));
   if (given.size() != callee.inputs().size() || std::ranges::find(zero, true) == zero.end())
-    return trace.call(callee.graph(), given);
+    return splice(trace, callee.graph(), given);
   const Computation::Specialised special = callee.without_cotangents(zero);
   std::vector<TensorId> taken;
   for (const size_t k : special.inputs) taken.push_back(given[k]);
-  return trace.call(*special.graph, taken);
+  return splice(trace, *special.graph, taken);
 }
 
 }  // namespace
@@ -121,11 +122,10 @@ adjit_status adjit_trace_input(adjit_trace* trace, const char* name, adjit_dtype
   return guarded([&] {
     required(tensor, "tensor");
     const std::span<const int64_t> extents = elements(shape, rank, "shape");
-    *tensor = required(trace, "trace")
-                  .trace
-                  .input(name == nullptr ? "x" : name, dtype_of(dtype),
-                         std::vector<int64_t>(extents.begin(), extents.end()), weak != 0)
-                  .value;
+    *tensor =
+        add_input(required(trace, "trace").trace, name == nullptr ? "x" : name, dtype_of(dtype),
+                  std::vector<int64_t>(extents.begin(), extents.end()), weak != 0)
+            .value;
   });
 }
 
@@ -136,12 +136,9 @@ adjit_status adjit_trace_constant(adjit_trace* trace, const char* name, const DL
     const DLTensor& array = required(data, "data");
     const adjit::expr::DType dtype = dtype_of(array.dtype);
     const std::span<const int64_t> shape = shape_of(array);
-    *tensor =
-        required(trace, "trace")
-            .trace
-            .constant(name == nullptr ? "c" : name, dtype,
-                      std::vector<int64_t>(shape.begin(), shape.end()), gathered(array, dtype))
-            .value;
+    *tensor = add_constant(required(trace, "trace").trace, name == nullptr ? "c" : name, dtype,
+                           std::vector<int64_t>(shape.begin(), shape.end()), gathered(array, dtype))
+                  .value;
   });
 }
 

@@ -20,18 +20,20 @@ ScalarExpr IndexNotation::add(ExprId expr, DType dtype, bool weak) {
 
 const IndexNotation::Value& IndexNotation::at(ScalarExpr expr) const {
   if (expr.value >= values_.size())
-    trace_->fail(ErrorCode::Invalid, "a scalar expression that this builder did not make");
+    fail(*trace_, ErrorCode::Invalid, "a scalar expression that this builder did not make");
   return values_[expr.value];
 }
 
 AxisHandle IndexNotation::axis(int64_t lo, int64_t hi, std::string name) {
   if (hi < lo)
-    trace_->fail(ErrorCode::Shape, "an axis from " + std::to_string(lo) + " to " +
-                                       std::to_string(hi) + " has a negative extent");
+    fail(*trace_, ErrorCode::Shape,
+         "an axis from " + std::to_string(lo) + " to " + std::to_string(hi) +
+             " has a negative extent");
   int64_t extent = 0;
   if (__builtin_sub_overflow(hi, lo, &extent))
-    trace_->fail(ErrorCode::Shape, "an axis from " + std::to_string(lo) + " to " +
-                                       std::to_string(hi) + " has more points than 64 bits count");
+    fail(*trace_, ErrorCode::Shape,
+         "an axis from " + std::to_string(lo) + " to " + std::to_string(hi) +
+             " has more points than 64 bits count");
   axes_.push_back({lo, hi, std::move(name)});
   extents_.push_back(extent);
   return AxisHandle{static_cast<uint32_t>(axes_.size() - 1)};
@@ -46,9 +48,9 @@ std::vector<uint32_t> IndexNotation::axis_numbers(std::span<const AxisHandle> ax
   std::vector<uint32_t> numbers;
   for (AxisHandle axis : axes) {
     if (axis.value >= axes_.size())
-      trace_->fail(ErrorCode::Invalid, "an axis that this builder did not make");
+      fail(*trace_, ErrorCode::Invalid, "an axis that this builder did not make");
     if (std::ranges::find(numbers, axis.value) != numbers.end())
-      trace_->fail(ErrorCode::Invalid, "the same axis is given twice");
+      fail(*trace_, ErrorCode::Invalid, "the same axis is given twice");
     numbers.push_back(axis.value);
   }
   return numbers;
@@ -81,7 +83,7 @@ ExprId IndexNotation::as(const Value& value, DType dtype) {
   try {
     return to_constant(pool_, scalar, held);
   } catch (const Error& e) {
-    trace_->fail(e.code(), e.what());
+    fail(*trace_, e.code(), e.what());
   }
 }
 
@@ -99,18 +101,18 @@ OperandType IndexNotation::common_type(std::string_view operation,
   try {
     return promoted(types);
   } catch (const Error& e) {
-    trace_->fail(e.code(), "'" + std::string(operation) + "': " + e.what());
+    fail(*trace_, e.code(), "'" + std::string(operation) + "': " + e.what());
   }
 }
 
 ScalarExpr IndexNotation::apply(Op op, std::span<const ScalarExpr> operands) {
   const OpInfo& row = info(op);
   if (row.rule == TypeRule::Leaf || op == Op::Cast || op == Op::Select)
-    trace_->fail(ErrorCode::Invalid, "apply does not make '" + std::string(row.name) + "'");
+    fail(*trace_, ErrorCode::Invalid, "apply does not make '" + std::string(row.name) + "'");
   if (operands.size() != static_cast<size_t>(row.arity))
-    trace_->fail(ErrorCode::Invalid, "'" + std::string(row.name) + "' takes " +
-                                         std::to_string(row.arity) + " operands but gets " +
-                                         std::to_string(operands.size()));
+    fail(*trace_, ErrorCode::Invalid,
+         "'" + std::string(row.name) + "' takes " + std::to_string(row.arity) +
+             " operands but gets " + std::to_string(operands.size()));
   std::vector<Value> values;
   for (ScalarExpr operand : operands) values.push_back(at(operand));
   OperandType type = common_type(row.name, values);
@@ -124,16 +126,16 @@ ScalarExpr IndexNotation::apply(Op op, std::span<const ScalarExpr> operands) {
       return add(result, DType::Bool, type.weak && pool_.is(result, Op::Constant));
     return add(result, type.dtype, type.weak);
   } catch (const Error& e) {
-    trace_->fail(e.code(), e.what());
+    fail(*trace_, e.code(), e.what());
   }
 }
 
 ExprId IndexNotation::as_condition(ScalarExpr condition, std::string_view what) {
   const Value& value = at(condition);
   if (pool_.dtype(value.expr) != DType::Bool)
-    trace_->fail(ErrorCode::DType, std::string(what) + " must be bool, not " +
-                                       std::string(name_of(value.dtype)) +
-                                       "; compare it with something");
+    fail(*trace_, ErrorCode::DType,
+         std::string(what) + " must be bool, not " + std::string(name_of(value.dtype)) +
+             "; compare it with something");
   return value.expr;
 }
 
@@ -155,9 +157,9 @@ ExprId IndexNotation::checked_index(TensorId tensor, size_t dimension, const Val
   const TensorInfo& info = trace_->info(tensor);
   const int64_t extent = info.shape[dimension];
   if (!is_integer(index.dtype))
-    trace_->fail(ErrorCode::DType, "index " + std::to_string(dimension) + " of '" + info.name +
-                                       "' is " + std::string(name_of(index.dtype)) +
-                                       "; an index is an integer: cast it with astype");
+    fail(*trace_, ErrorCode::DType,
+         "index " + std::to_string(dimension) + " of '" + info.name + "' is " +
+             std::string(name_of(index.dtype)) + "; an index is an integer: cast it with astype");
   const ExprId expr = pool_.cast(index.expr, DType::Int64);
   const std::optional<int64_t> constant = pool_.int_value(expr);
   if (!constant) return expr;
@@ -175,9 +177,10 @@ bool IndexNotation::stays_inside(ExprId index, int64_t extent) const {
 ScalarExpr IndexNotation::read(TensorId tensor, std::span<const ScalarExpr> index, IndexMode mode) {
   const TensorInfo& info = trace_->info(tensor);
   if (index.size() != info.shape.size())
-    trace_->fail(ErrorCode::Shape, "'" + info.name + "' of shape " + to_string(info.shape) +
-                                       " is read with " + std::to_string(index.size()) +
-                                       " indices; it needs " + std::to_string(info.shape.size()));
+    fail(*trace_, ErrorCode::Shape,
+         "'" + info.name + "' of shape " + to_string(info.shape) + " is read with " +
+             std::to_string(index.size()) + " indices; it needs " +
+             std::to_string(info.shape.size()));
   std::vector<ExprId> exprs;
   std::vector<ExprId> in_range;
   const ExprId zero = pool_.constant_int(0);
@@ -186,8 +189,9 @@ ScalarExpr IndexNotation::read(TensorId tensor, std::span<const ScalarExpr> inde
     const ExprId extent = pool_.constant_int(info.shape[d]);
     if (mode != IndexMode::Error && !stays_inside(e, info.shape[d])) {
       if (info.shape[d] == 0 && mode != IndexMode::Drop)
-        trace_->fail(ErrorCode::Bounds, "axis " + std::to_string(d) + " of '" + info.name +
-                                            "' is empty: no index can be moved into it");
+        fail(*trace_, ErrorCode::Bounds,
+             "axis " + std::to_string(d) + " of '" + info.name +
+                 "' is empty: no index can be moved into it");
       if (mode == IndexMode::Clip) {
         const ExprId last = pool_.constant_int(info.shape[d] - 1);
         e = pool_.make(Op::Max, {pool_.make(Op::Min, {e, last}), zero});
@@ -234,15 +238,16 @@ ScalarExpr IndexNotation::reduce(CombinerKind kind, ScalarExpr body,
                                  std::span<const AxisHandle> axes, ScalarExpr where, Ties ties) {
   const std::string name(name_of(kind));
   if (kind == CombinerKind::None || kind == CombinerKind::Custom)
-    trace_->fail(ErrorCode::Invalid, "'" + name + "' is not a reduction over axes");
+    fail(*trace_, ErrorCode::Invalid, "'" + name + "' is not a reduction over axes");
   if (axes.empty())
-    trace_->fail(ErrorCode::Invalid, "'" + name + "' needs at least one axis: axis=k");
+    fail(*trace_, ErrorCode::Invalid, "'" + name + "' needs at least one axis: axis=k");
   const Value value = at(body);
   DType dtype = value.dtype;
   const bool logical = kind == CombinerKind::Any || kind == CombinerKind::All;
   if (logical && dtype != DType::Bool)
-    trace_->fail(ErrorCode::DType, "'" + name + "' over " + std::string(name_of(dtype)) +
-                                       "; compare with something: it needs bool");
+    fail(*trace_, ErrorCode::DType,
+         "'" + name + "' over " + std::string(name_of(dtype)) +
+             "; compare with something: it needs bool");
   // Sums and products of bools and narrow integers do not wrap, as those of tensors.
   const bool adds = kind == CombinerKind::Sum || kind == CombinerKind::Product;
   if (adds && !is_float(dtype)) dtype = DType::Int64;
@@ -269,11 +274,11 @@ std::vector<ScalarExpr> IndexNotation::reduce_custom(std::span<const ScalarExpr>
                                                      std::span<const AxisHandle> axes,
                                                      ScalarExpr where) {
   if (bodies.empty() || combine.size() != bodies.size() || identity.size() != bodies.size())
-    trace_->fail(ErrorCode::Invalid, "a reducer over " + std::to_string(bodies.size()) +
-                                         " values needs as many results of "
-                                         "combine and identities; it has " +
-                                         std::to_string(combine.size()) + " and " +
-                                         std::to_string(identity.size()));
+    fail(*trace_, ErrorCode::Invalid,
+         "a reducer over " + std::to_string(bodies.size()) +
+             " values needs as many results of "
+             "combine and identities; it has " +
+             std::to_string(combine.size()) + " and " + std::to_string(identity.size()));
   Reduction reduction{.combiner = {CombinerKind::Custom, Ties::Even, {}, {}},
                       .bodies = {},
                       .axes = axis_numbers(axes),
@@ -284,11 +289,11 @@ std::vector<ScalarExpr> IndexNotation::reduce_custom(std::span<const ScalarExpr>
     const DType dtype = created_dtype(type_of(body));
     types.push_back({dtype, false});
     if (!folded.weak && folded.dtype != dtype)
-      trace_->fail(ErrorCode::DType, "a reducer over " + std::string(name_of(dtype)) +
-                                         " combines to " + std::string(name_of(folded.dtype)) +
-                                         "; cast the result of combine with astype");
+      fail(*trace_, ErrorCode::DType,
+           "a reducer over " + std::string(name_of(dtype)) + " combines to " +
+               std::string(name_of(folded.dtype)) + "; cast the result of combine with astype");
     if (!pool_.is(start.expr, Op::Constant))
-      trace_->fail(ErrorCode::Invalid, "the identity of a reducer must be a constant");
+      fail(*trace_, ErrorCode::Invalid, "the identity of a reducer must be a constant");
     reduction.bodies.push_back(as(body, dtype));
     reduction.combiner.combine.push_back(as(folded, dtype));
     reduction.combiner.identity.push_back(as(start, dtype));

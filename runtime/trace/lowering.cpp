@@ -115,10 +115,10 @@ void Lowering::add_roots(std::span<const ExprId> roots, const PathCondition& con
   for (ExprId root : roots) {
     for (uint32_t axis : free_axes(root))
       if (!contains(outputs_, axis)) {
-        trace_.fail(ErrorCode::Invalid,
-                    "the axis " + shown(axis) +
-                        " is neither an output axis nor reduced where it is used; reduce over it "
-                        "with axis=");
+        fail(trace_, ErrorCode::Invalid,
+             "the axis " + shown(axis) +
+                 " is neither an output axis nor reduced where it is used; reduce over it "
+                 "with axis=");
       }
     conditions_.add_root(root, condition);
   }
@@ -176,26 +176,26 @@ void Lowering::lift(uint32_t reduction) {
     verify_alone(*stage);
   }
   const std::string name = name_ + "_" + std::string(name_of(stage->combiner.kind));
-  lifted.results = trace_.compute(name, std::move(stage->domain), std::move(stage->combiner),
-                                  std::move(stage->bodies));
+  lifted.results = add_compute(trace_, name, std::move(stage->domain), std::move(stage->combiner),
+                               std::move(stage->bodies));
   lifted_.emplace(reduction, std::move(lifted));
 }
 
 TensorId Lowering::compute_reduction(uint32_t reduction, uint32_t component, DType dtype) {
   Lowered stage = lower(unit_of(reduction, outputs_));
   verify_alone(stage);
-  const std::vector<TensorId> results = trace_.compute(
-      name_, std::move(stage.domain), std::move(stage.combiner), std::move(stage.bodies));
+  const std::vector<TensorId> results = add_compute(
+      trace_, name_, std::move(stage.domain), std::move(stage.combiner), std::move(stage.bodies));
   TensorId result = results[component];
-  if (trace_.dtype(result) == dtype) return result;
+  if (dtype_of(trace_, result) == dtype) return result;
   // A half-typed reduction accumulates in float32 and is rounded once, here.
   Domain domain;
-  domain.extents = trace_.shape(result);
+  domain.extents = shape_of(trace_, result);
   domain.output_rank = domain.rank();
   std::vector<ExprId> index;
   for (size_t k = 0; k < domain.rank(); ++k) index.push_back(trace_.pool().axis(k));
-  const ExprId body = trace_.pool().cast(trace_.read(result, index), dtype);
-  return trace_.compute(name_, std::move(domain), {}, {body})[0];
+  const ExprId body = trace_.pool().cast(read(trace_, result, index), dtype);
+  return add_compute(trace_, name_, std::move(domain), {}, {body})[0];
 }
 
 std::vector<TensorId> Lowering::compute_plain(std::span<const ScalarExpr> bodies) {
@@ -205,7 +205,7 @@ std::vector<TensorId> Lowering::compute_plain(std::span<const ScalarExpr> bodies
   for (size_t k = 0; k < bodies.size(); ++k)
     stage.bodies[k] = trace_.pool().cast(stage.bodies[k], n_.dtype(bodies[k]));
   verify_alone(stage);
-  return trace_.compute(name_, std::move(stage.domain), {}, std::move(stage.bodies));
+  return add_compute(trace_, name_, std::move(stage.domain), {}, std::move(stage.bodies));
 }
 
 std::vector<TensorId> Lowering::compute(std::span<const ScalarExpr> bodies) {
@@ -254,9 +254,10 @@ TensorId Lowering::scatter(const ScatterArguments& arguments) {
   for (size_t d = 0; d < arguments.target.size(); ++d) {
     const IndexNotation::Value coordinate = n_.at(arguments.target[d]);
     if (!is_integer(coordinate.dtype))
-      trace_.fail(ErrorCode::DType, "coordinate " + std::to_string(d) + " of the target is " +
-                                        std::string(name_of(coordinate.dtype)) +
-                                        "; it must be an integer: cast it with astype");
+      fail(trace_, ErrorCode::DType,
+           "coordinate " + std::to_string(d) + " of the target is " +
+               std::string(name_of(coordinate.dtype)) +
+               "; it must be an integer: cast it with astype");
     unit.target.push_back(n_.pool_.cast(n_.as(coordinate, coordinate.dtype), DType::Int64));
   }
   PathCondition where =
@@ -268,8 +269,8 @@ TensorId Lowering::scatter(const ScatterArguments& arguments) {
   lift_all();
   Lowered stage = lower(std::move(unit));
   const ExprId body = trace_.pool().cast(stage.bodies[0], arguments.dtype);
-  return trace_.scatter(name_, arguments.shape, std::move(stage.domain), arguments.kind, body,
-                        std::move(stage.target), arguments.initial, arguments.out_of_range);
+  return add_scatter(trace_, name_, arguments.shape, std::move(stage.domain), arguments.kind, body,
+                     std::move(stage.target), arguments.initial, arguments.out_of_range);
 }
 
 TensorId IndexNotation::compute(std::string_view name, std::span<const AxisHandle> axes,
@@ -289,27 +290,28 @@ TensorId IndexNotation::scatter(std::string_view name, std::vector<int64_t> shap
                                 CombinerKind kind, TensorId initial, OutOfRange out_of_range,
                                 ScalarExpr where) {
   if (target.size() != shape.size())
-    trace_->fail(ErrorCode::Shape, "a scatter into shape " + to_string(shape) + " needs " +
-                                       std::to_string(shape.size()) + " coordinates but gets " +
-                                       std::to_string(target.size()));
+    fail(*trace_, ErrorCode::Shape,
+         "a scatter into shape " + to_string(shape) + " needs " + std::to_string(shape.size()) +
+             " coordinates but gets " + std::to_string(target.size()));
   // Beside integers what depends on axes stays int64.
   const bool adapts = is_float(at(value).dtype) || pool_.is(at(value).expr, Op::Constant);
   OperandType type{at(value).dtype, at(value).weak && adapts};
   if (initial.valid()) {
-    const OperandType both[] = {type, {trace_->dtype(initial), trace_->is_weak(initial)}};
+    const OperandType both[] = {type, {dtype_of(*trace_, initial), trace_->is_weak(initial)}};
     try {
       type = promoted(both);
     } catch (const Error& e) {
-      trace_->fail(e.code(), e.what());
+      fail(*trace_, e.code(), e.what());
     }
   }
   const DType dtype = created_dtype(type);
-  if (initial.valid() && (trace_->shape(initial) != shape || trace_->dtype(initial) != dtype))
-    trace_->fail(ErrorCode::Shape, "a scatter of " + std::string(name_of(dtype)) + " into shape " +
-                                       to_string(shape) + " starts from '" +
-                                       trace_->info(initial).name + "', which is " +
-                                       std::string(name_of(trace_->dtype(initial))) +
-                                       to_string(trace_->shape(initial)));
+  if (initial.valid() &&
+      (shape_of(*trace_, initial) != shape || dtype_of(*trace_, initial) != dtype))
+    fail(*trace_, ErrorCode::Shape,
+         "a scatter of " + std::string(name_of(dtype)) + " into shape " + to_string(shape) +
+             " starts from '" + trace_->info(initial).name + "', which is " +
+             std::string(name_of(dtype_of(*trace_, initial))) +
+             to_string(shape_of(*trace_, initial)));
   const ExprId condition = where.valid() ? as_condition(where, "where=") : ExprId{};
   return Lowering(*this, std::string(name), axis_numbers(axes))
       .scatter({std::move(shape),

@@ -109,9 +109,9 @@ class UnitLowering {
   void add_bodies(const std::vector<ExprId>& selecting) {
     const CombinerKind kind = unit_.combiner.kind;
     if (!selecting.empty() && !unit_.target.empty() && kind == CombinerKind::None)
-      whole_.trace_.fail(ErrorCode::Invalid,
-                         "where= of a scatter that sets must be affine in its axes; a write cannot "
-                         "be masked by data");
+      fail(whole_.trace_, ErrorCode::Invalid,
+           "where= of a scatter that sets must be affine in its axes; a write cannot "
+           "be masked by data");
     ExprId selected = target_.constant_int(1, DType::Bool);
     for (ExprId factor : selecting) selected = target_.logical_and(selected, rebuild_(factor));
     for (size_t k = 0; k < unit_.bodies.size(); ++k) {
@@ -134,7 +134,7 @@ class UnitLowering {
     const TensorId tensor = lifted.results[notation_.placeholders_[placeholder].component];
     std::vector<ExprId> index;
     for (uint32_t a : lifted.axes) index.push_back(axis(a));
-    return target_.read(tensor, whole_.trace_.dtype(tensor), index);
+    return target_.read(tensor, dtype_of(whole_.trace_, tensor), index);
   }
 
   // A read that its index alone does not keep in bounds carries the conditions under which it is
@@ -166,7 +166,7 @@ class UnitLowering {
   }
 
   bool stays_in_bounds(ExprId read, std::span<const ExprId> index) const {
-    const std::vector<int64_t>& shape = whole_.trace_.shape(source_.read_tensor(read));
+    const std::vector<int64_t>& shape = shape_of(whole_.trace_, source_.read_tensor(read));
     for (size_t d = 0; d < index.size(); ++d) {
       const std::optional<ValueRange> range = interval_of(target_, index[d], stage_.domain.extents);
       if (!range || range->lo < 0 || range->hi >= shape[d]) return false;
@@ -218,7 +218,7 @@ void Lowering::verify_alone(const Lowered& stage) const {
     alone.outputs = add_compute(alone, name_, stage.domain, std::move(combiner), std::move(bodies),
                                 std::move(lines));
   } catch (const Error& e) {  // the graph knows no source lines
-    trace_.fail(e.code(), e.what());
+    fail(trace_, e.code(), e.what());
   }
   verify(alone);
 }

@@ -28,116 +28,25 @@ void Trace::set_source(std::string file, int line) {
 
 void Trace::set_operation(std::string operation) { source_.operation = std::move(operation); }
 
-std::string Trace::where() const { return to_string(source_); }
-
-void Trace::fail(ErrorCode code, const std::string& what) const {
-  const std::string prefix = where();
-  throw Error(code, prefix.empty() ? what : prefix + ": " + what);
-}
-
 void Trace::require_open() const {
   if (finished_)
-    fail(ErrorCode::Invalid, "the trace '" + graph_.name +
-                                 "' has ended; nothing can be added after its function returned");
+    fail(*this, ErrorCode::Invalid,
+         "the trace '" + graph_.name +
+             "' has ended; nothing can be added after its function returned");
 }
 
-std::vector<SourceLine> Trace::lines() const {
-  if (source_.file.empty() && source_.operation.empty()) return {};
-  return {source_};
-}
-
-TensorId Trace::input(std::string_view name, DType dtype, std::vector<int64_t> shape, bool weak) {
+Graph& Trace::open() {
   require_open();
-  const TensorId id = add_input(graph_, name, dtype, std::move(shape));
-  if (weak) set_weak(id);
-  return id;
-}
-
-TensorId Trace::constant(std::string_view name, DType dtype, std::vector<int64_t> shape,
-                         std::vector<std::byte> bytes) {
-  require_open();
-  return add_constant(graph_, name, dtype, std::move(shape), std::move(bytes));
+  return graph_;
 }
 
 const TensorInfo& Trace::info(TensorId tensor) const {
   require_open();
   if (tensor.value >= graph_.tensors.size())
-    fail(ErrorCode::Invalid, "no tensor with number " + std::to_string(tensor.value) +
-                                 " in the trace '" + graph_.name + "'");
+    fail(*this, ErrorCode::Invalid,
+         "no tensor with number " + std::to_string(tensor.value) + " in the trace '" + graph_.name +
+             "'");
   return graph_.info(tensor);
-}
-
-bool Trace::is_zero(TensorId tensor) const {
-  if (!is_float(info(tensor).dtype)) return false;
-  for (const ConstantData& constant : graph_.constants)
-    if (constant.tensor == tensor)
-      return std::ranges::all_of(constant.bytes, [](std::byte b) { return b == std::byte{0}; });
-  for (auto stage = graph_.stages.rbegin(); stage != graph_.stages.rend(); ++stage) {
-    const auto made = std::ranges::find(stage->results, tensor);
-    if (made == stage->results.end()) continue;
-    if (stage->kind != StageKind::Compute || stage->combiner.kind != CombinerKind::None)
-      return false;
-    const ExprId body = stage->bodies[static_cast<size_t>(made - stage->results.begin())];
-    if (const auto value = graph_.pool.value(body)) return *value == 0;
-    return graph_.pool.is(body, Op::Read) && is_zero(graph_.pool.read_tensor(body));
-  }
-  return false;
-}
-
-TensorId Trace::resolve(const TracedTensor& handle) const {
-  if (handle.trace != id_)
-    fail(ErrorCode::Invalid,
-         "a value traced in another function call is used here; traced values live only while "
-         "their function is "
-         "traced: pass it as an argument or return it as a result");
-  require_open();
-  info(handle.tensor);
-  return handle.tensor;
-}
-
-ExprPool& Trace::pool() {
-  require_open();
-  return graph_.pool;
-}
-
-ExprId Trace::read(TensorId tensor, std::span<const ExprId> index, ExprId predicate) {
-  require_open();
-  info(tensor);
-  const ExprId element = graph::read(graph_, tensor, index, predicate);
-  return graph_.pool.cast(element, accumulator_of(graph_.pool.dtype(element)));
-}
-
-std::vector<TensorId> Trace::compute(std::string_view name, Domain domain, Combiner combiner,
-                                     std::vector<ExprId> bodies, bool stop_gradient) {
-  require_open();
-  try {
-    std::vector<TensorId> results = add_compute(graph_, name, std::move(domain),
-                                                std::move(combiner), std::move(bodies), lines());
-    graph_.stages.back().stop_gradient = stop_gradient;
-    return results;
-  } catch (const Error& e) {  // the graph knows no source lines
-    fail(e.code(), e.what());
-  }
-}
-
-TensorId Trace::scatter(std::string_view name, std::vector<int64_t> shape, Domain domain,
-                        CombinerKind kind, ExprId body, std::vector<ExprId> target,
-                        TensorId initial, OutOfRange out_of_range) {
-  require_open();
-  invariant(domain.output_rank == 0, "all axes of a scatter are reduction axes");
-  const TensorId result = add_tensor(graph_, name, graph_.pool.dtype(body), std::move(shape));
-  Stage stage;
-  stage.kind = StageKind::Scatter;
-  stage.results = {result};
-  stage.domain = std::move(domain);
-  stage.combiner.kind = kind;
-  stage.bodies = {body};
-  stage.target = std::move(target);
-  stage.initial = initial;
-  stage.out_of_range = out_of_range;
-  stage.lines = lines();
-  graph_.stages.push_back(std::move(stage));
-  return result;
 }
 
 Graph Trace::finish(std::span<const TensorId> outputs) {
@@ -150,6 +59,100 @@ Graph Trace::finish(std::span<const TensorId> outputs) {
   const std::string name = std::move(graph_.name);
   graph_ = Graph{};  // its memory goes now; the name stays for messages
   graph_.name = name;
+  return result;
+}
+
+std::string where(const Trace& trace) { return to_string(trace.source()); }
+
+void fail(const Trace& trace, ErrorCode code, const std::string& what) {
+  const std::string prefix = where(trace);
+  throw Error(code, prefix.empty() ? what : prefix + ": " + what);
+}
+
+std::vector<SourceLine> source_lines(const Trace& trace) {
+  const SourceLine& source = trace.source();
+  if (source.file.empty() && source.operation.empty()) return {};
+  return {source};
+}
+
+TensorId add_input(Trace& trace, std::string_view name, DType dtype, std::vector<int64_t> shape,
+                   bool weak) {
+  const TensorId id = add_input(trace.open(), name, dtype, std::move(shape));
+  if (weak) trace.set_weak(id);
+  return id;
+}
+
+TensorId add_constant(Trace& trace, std::string_view name, DType dtype, std::vector<int64_t> shape,
+                      std::vector<std::byte> bytes) {
+  return add_constant(trace.open(), name, dtype, std::move(shape), std::move(bytes));
+}
+
+bool is_zero(const Trace& trace, TensorId tensor) {
+  if (!is_float(dtype_of(trace, tensor))) return false;
+  const Graph& graph = trace.graph();
+  for (const ConstantData& constant : graph.constants)
+    if (constant.tensor == tensor)
+      return std::ranges::all_of(constant.bytes, [](std::byte b) { return b == std::byte{0}; });
+  for (auto stage = graph.stages.rbegin(); stage != graph.stages.rend(); ++stage) {
+    const auto made = std::ranges::find(stage->results, tensor);
+    if (made == stage->results.end()) continue;
+    if (stage->kind != StageKind::Compute || stage->combiner.kind != CombinerKind::None)
+      return false;
+    const ExprId body = stage->bodies[static_cast<size_t>(made - stage->results.begin())];
+    if (const auto value = graph.pool.value(body)) return *value == 0;
+    return graph.pool.is(body, Op::Read) && is_zero(trace, graph.pool.read_tensor(body));
+  }
+  return false;
+}
+
+TensorId resolve(const Trace& trace, const TracedTensor& handle) {
+  if (handle.trace != trace.id())
+    fail(trace, ErrorCode::Invalid,
+         "a value traced in another function call is used here; traced values live only while "
+         "their function is "
+         "traced: pass it as an argument or return it as a result");
+  trace.info(handle.tensor);
+  return handle.tensor;
+}
+
+ExprId read(Trace& trace, TensorId tensor, std::span<const ExprId> index, ExprId predicate) {
+  trace.info(tensor);
+  Graph& graph = trace.open();
+  const ExprId element = read(graph, tensor, index, predicate);
+  return graph.pool.cast(element, accumulator_of(graph.pool.dtype(element)));
+}
+
+std::vector<TensorId> add_compute(Trace& trace, std::string_view name, Domain domain,
+                                  Combiner combiner, std::vector<ExprId> bodies,
+                                  bool stop_gradient) {
+  Graph& graph = trace.open();
+  try {
+    std::vector<TensorId> results = add_compute(graph, name, std::move(domain), std::move(combiner),
+                                                std::move(bodies), source_lines(trace));
+    graph.stages.back().stop_gradient = stop_gradient;
+    return results;
+  } catch (const Error& e) {  // the graph knows no source lines
+    fail(trace, e.code(), e.what());
+  }
+}
+
+TensorId add_scatter(Trace& trace, std::string_view name, std::vector<int64_t> shape, Domain domain,
+                     CombinerKind kind, ExprId body, std::vector<ExprId> target, TensorId initial,
+                     OutOfRange out_of_range) {
+  Graph& graph = trace.open();
+  invariant(domain.output_rank == 0, "all axes of a scatter are reduction axes");
+  const TensorId result = add_tensor(graph, name, graph.pool.dtype(body), std::move(shape));
+  Stage stage;
+  stage.kind = StageKind::Scatter;
+  stage.results = {result};
+  stage.domain = std::move(domain);
+  stage.combiner.kind = kind;
+  stage.bodies = {body};
+  stage.target = std::move(target);
+  stage.initial = initial;
+  stage.out_of_range = out_of_range;
+  stage.lines = source_lines(trace);
+  graph.stages.push_back(std::move(stage));
   return result;
 }
 

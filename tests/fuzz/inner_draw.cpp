@@ -10,6 +10,7 @@
 #include "runtime/graph/print/printer.hpp"
 #include "runtime/process/json.hpp"
 #include "runtime/trace/ops/operator.hpp"
+#include "runtime/trace/splice.hpp"
 #include "tests/fuzz/notation_draw.hpp"
 #include "tests/rooms.hpp"
 
@@ -133,7 +134,7 @@ bool InnerDraw::scan() {
     scan.stacked = 1;
   }
   scan.body = std::make_shared<const Graph>(step.trace().finish(results));
-  return scope_.add([&] { return scope_.trace().scan(scan, operands); });
+  return scope_.add([&] { return add_scan(scope_.trace(), scan, operands); });
 }
 
 bool InnerDraw::while_loop() {
@@ -174,7 +175,7 @@ bool InnerDraw::while_loop() {
   scan.fixed = operands.size() - 3;
   scan.conditional = true;
   scan.body = std::make_shared<const Graph>(step.trace().finish(results));
-  return scope_.add([&] { return scope_.trace().scan(scan, operands); });
+  return scope_.add([&] { return add_scan(scope_.trace(), scan, operands); });
 }
 
 bool InnerDraw::recomputed() {
@@ -184,7 +185,7 @@ bool InnerDraw::recomputed() {
   Call call;
   call.recompute = random_.chance(85);
   call.body = std::make_shared<const Graph>(std::move(inner.graph));
-  return scope_.add([&] { return scope_.trace().call_apart(call, operands); });
+  return scope_.add([&] { return add_call(scope_.trace(), call, operands); });
 }
 
 // The gradient by hand is the derived one, on operands that forward hands over.
@@ -201,7 +202,7 @@ bool InnerDraw::custom() {
   call.backward = std::make_shared<const Graph>(vjp(inner.graph, {.wrt = wrt, .outputs = outputs}));
   call.forward = std::make_shared<const Graph>(std::move(forward));
   call.body = std::make_shared<const Graph>(std::move(inner.graph));
-  return scope_.add([&] { return scope_.trace().call_apart(call, operands); });
+  return scope_.add([&] { return add_call(scope_.trace(), call, operands); });
 }
 
 // Both branches are computed, each result is selected.
@@ -216,8 +217,8 @@ bool InnerDraw::branches() {
     chosen = scope_.last()[0];
   if (!yes.fine || !no.fine || !chosen.valid()) return false;
   return scope_.add([&] {
-    const TensorId a = scope_.trace().call(yes.graph, operands)[0];
-    const TensorId b = scope_.trace().call(no.graph, operands)[0];
+    const TensorId a = splice(scope_.trace(), yes.graph, operands)[0];
+    const TensorId b = splice(scope_.trace(), no.graph, operands)[0];
     const TensorId all[] = {chosen, a, b};
     return find_operator("where").trace(scope_.trace(), all, Json::object());
   });
@@ -251,7 +252,7 @@ bool InnerDraw::batched() {
     out.push_back(static_cast<size_t>(
         random_.between(0, static_cast<int64_t>(inner.graph.info(id).shape.size()))));
   return scope_.add(
-      [&] { return scope_.trace().call(vmap(inner.graph, axes, size, out), operands); });
+      [&] { return splice(scope_.trace(), vmap(inner.graph, axes, size, out), operands); });
 }
 
 // A derivative among other operations.
@@ -272,7 +273,7 @@ bool InnerDraw::derived() {
   return scope_.add([&] {
     const Graph graph = reverse ? vjp(inner.graph, {.wrt = wrt, .outputs = outputs})
                                 : jvp(inner.graph, {.wrt = wrt});
-    return scope_.trace().call(graph, operands);
+    return splice(scope_.trace(), graph, operands);
   });
 }
 
@@ -281,7 +282,7 @@ bool InnerDraw::through_text() {
   Body inner = body(values_of(operands), {}, static_cast<size_t>(random_.between(1, 2)));
   if (!inner.fine) return false;
   const Graph parsed = parse_graph(print(inner.graph));
-  return scope_.add([&] { return scope_.trace().call(parsed, operands); });
+  return scope_.add([&] { return splice(scope_.trace(), parsed, operands); });
 }
 
 bool InnerDraw::draw() {

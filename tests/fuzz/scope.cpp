@@ -21,7 +21,8 @@ void Scope::grow() {
 }
 
 TensorId Scope::input(const WideArray& value) {
-  const TensorId id = trace_.input("x" + std::to_string(inputs_.size()), value.dtype, value.shape);
+  const TensorId id =
+      add_input(trace_, "x" + std::to_string(inputs_.size()), value.dtype, value.shape);
   grow();
   values_[id.value] = std::make_unique<WideArray>(value);
   inputs_.push_back(value);

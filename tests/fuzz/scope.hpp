@@ -38,8 +38,8 @@ class Scope {
 
   const std::vector<TensorId>& available() const { return available_; }
   const WideArray& value(TensorId tensor) const { return *values_[tensor.value]; }
-  DType dtype(TensorId tensor) const { return trace_.dtype(tensor); }
-  const std::vector<int64_t>& shape(TensorId tensor) const { return trace_.shape(tensor); }
+  DType dtype(TensorId tensor) const { return dtype_of(trace_, tensor); }
+  const std::vector<int64_t>& shape(TensorId tensor) const { return shape_of(trace_, tensor); }
   /// How many operations have used it (note_use).
   int uses(TensorId tensor) const { return uses_[tensor.value]; }
   void note_use(TensorId tensor) { ++uses_[tensor.value]; }

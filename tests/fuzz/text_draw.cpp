@@ -6,6 +6,7 @@
 
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/graph/print/printer.hpp"
+#include "runtime/trace/splice.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {
@@ -179,7 +180,7 @@ bool TextDraw::draw() {
     if (print(inferred) != written)
       throw std::logic_error("other ranges are inferred:\n" + program(false) + print(inferred) +
                              "instead of\n" + written);
-    const std::vector<TensorId> results = scope_.trace().call(inferred, operands_);
+    const std::vector<TensorId> results = splice(scope_.trace(), inferred, operands_);
     for (TensorId id : operands_) scope_.note_use(id);
     return results;
   });

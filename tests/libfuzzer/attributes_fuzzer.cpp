@@ -19,7 +19,7 @@ void check(const testing::OperatorExample& example, const Json& attributes) {
   Trace trace("f");
   std::vector<TensorId> inputs;
   for (const testing::ExampleInput& input : example.inputs)
-    inputs.push_back(trace.input("x", input.dtype, input.shape));
+    inputs.push_back(add_input(trace, "x", input.dtype, input.shape));
   std::vector<TensorId> results = find_operator(example.name).trace(trace, inputs, attributes);
   // Of split() into thousands of parts, each of which is one stage more to derive.
   if (results.size() > 8) results.resize(8);

@@ -63,8 +63,8 @@ std::shared_ptr<const Computation> matmul(int64_t n) {
 // The gradient step of a 3x3 convolution with padding, as one operator.
 std::shared_ptr<const Computation> convolution_adjoint() {
   Trace trace("conv");
-  const TensorId x = trace.input("x", DType::Float32, {8, 64, 28, 28});
-  const TensorId w = trace.input("w", DType::Float32, {64, 64, 3, 3});
+  const TensorId x = add_input(trace, "x", DType::Float32, {8, 64, 28, 28});
+  const TensorId w = add_input(trace, "w", DType::Float32, {64, 64, 3, 3});
   const std::vector<TensorId> y =
       find_operator("nn.conv2d").trace(trace, std::vector{x, w}, {{"padding", 1}});
   return adjoint(Computation(trace.finish(y)));

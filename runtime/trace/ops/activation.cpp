@@ -32,7 +32,7 @@ Formula softplus_of(Formula x) { return select(x < 0, 0, x) + log1p_exp_below(x)
 
 std::vector<TensorId> relu(OperatorCall& call) {
   Trace& trace = call.trace();
-  if (!is_float(trace.dtype(call.tensor(0))))
+  if (!is_float(dtype_of(trace, call.tensor(0))))
     return {map(trace, call.name(), call.operands(), [](Elements x) { return maximum(x[0], 0); })};
   return activate(call, [](Elements x) { return relu_of(x[0]); });
 }
@@ -165,7 +165,7 @@ std::vector<TensorId> glu(OperatorCall& call) {
   const Formula value = stage.read(call.tensor(0), index);
   index[axis] = index[axis] + shape[axis];
   return {stage.finish(value * sigmoid(stage.read(call.tensor(0), index)),
-                       trace.dtype(call.tensor(0)))};
+                       dtype_of(trace, call.tensor(0)))};
 }
 
 constexpr std::string_view kActivationShapes = "(...) -> (...)";

@@ -26,7 +26,7 @@ Classes classes_of(OperatorCall& call) {
   c.logp = widened(trace, call.tensor(0));
   c.axis = call.rank(0) == 1 ? 0 : 1;
   c.count = call.shape(0)[c.axis];
-  c.dtype = trace.dtype(c.logp);
+  c.dtype = dtype_of(trace, c.logp);
   if (call.has_operand(2)) {
     if (call.shape(2) != Shape{c.count})
       fail_shape(call, "weight needs one element per class: " + to_string(Shape{c.count}));
@@ -36,7 +36,7 @@ Classes classes_of(OperatorCall& call) {
 }
 
 Shape sample_shape(Trace& trace, const Classes& c) {
-  Shape shape = trace.shape(c.logp);
+  Shape shape = shape_of(trace, c.logp);
   shape.erase(shape.begin() + static_cast<long>(c.axis));
   return shape;
 }
@@ -52,7 +52,7 @@ TensorId over_classes(Trace& trace, std::string_view name, const Classes& c, Ten
   std::vector<Formula> sample = stage.axes(), point = sample;
   const Formula own = stage.reduce(c.count);
   point.insert(point.begin() + static_cast<long>(c.axis), own);
-  const bool probabilities = is_float(trace.dtype(target));
+  const bool probabilities = is_float(dtype_of(trace, target));
   const Formula goal = probabilities ? stage.read(target, point).cast(c.dtype)
                                      : stage.read(target, sample).cast(DType::Int64);
   const Formula weight =
@@ -65,7 +65,7 @@ TensorId over_classes(Trace& trace, std::string_view name, const Classes& c, Ten
 // read, whatever it is: a class that does not exist is an index out of range, in the gradient too,
 // which compares classes only.
 TensorId existing(OperatorCall& call, const Classes& c, TensorId target, int64_t ignored) {
-  StageBuilder stage(call.trace(), "classes", call.trace().shape(target));
+  StageBuilder stage(call.trace(), "classes", shape_of(call.trace(), target));
   std::vector<Formula> point = stage.axes();
   const Formula own = stage.read(target, point).cast(DType::Int64);
   point.insert(point.begin() + static_cast<long>(c.axis), own);
@@ -78,14 +78,14 @@ TensorId existing(OperatorCall& call, const Classes& c, TensorId target, int64_t
 
 // An ignored sample counts 0.
 TensorId counted(Trace& trace, TensorId losses, TensorId classes) {
-  StageBuilder stage(trace, "counted", trace.shape(losses));
+  StageBuilder stage(trace, "counted", shape_of(trace, losses));
   const Formula loss = stage.read(losses, stage.axes());
   return stage.finish(select(stage.read(classes, stage.axes()) < 0, 0, loss));
 }
 
 // total / the weights of the samples that count.
 TensorId averaged(Trace& trace, TensorId losses, TensorId weights) {
-  const Reduced all{all_axes(trace.rank(losses)), false};
+  const Reduced all{all_axes(rank_of(trace, losses)), false};
   return map(trace, "mean", {sum(trace, losses, all), sum(trace, weights, all)},
              [](auto e) { return e[0] / e[1]; });
 }
@@ -124,7 +124,7 @@ std::vector<TensorId> probability_loss(OperatorCall& call, const Classes& c, dou
 }
 
 std::vector<TensorId> rounded(OperatorCall& call, std::vector<TensorId> results) {
-  return {astype(call.trace(), results[0], call.trace().dtype(call.tensor(0)))};
+  return {astype(call.trace(), results[0], dtype_of(call.trace(), call.tensor(0)))};
 }
 
 std::vector<TensorId> cross_entropy(OperatorCall& call) {
@@ -134,7 +134,7 @@ std::vector<TensorId> cross_entropy(OperatorCall& call) {
   if (smoothing < 0 || smoothing > 1)
     throw Error(ErrorCode::Invalid, "label_smoothing lies between 0 and 1");
   c.logp = log_softmax(trace, c.logp, c.axis);
-  const bool probabilities = is_float(trace.dtype(call.tensor(1)));
+  const bool probabilities = is_float(dtype_of(trace, call.tensor(1)));
   if (!probabilities) require_integer(trace, call.tensor(1), "target");
   return rounded(
       call, probabilities ? probability_loss(call, c, smoothing) : index_loss(call, c, smoothing));

@@ -56,7 +56,7 @@ TensorId batched(OperatorCall& call, size_t spatial) {
 TensorId with_bias(OperatorCall& call, TensorId y, const ConvolutionLayout& layout) {
   Trace& trace = call.trace();
   if (!call.has_operand(2)) return y;
-  const int64_t channels = trace.shape(y)[layout.channel_axis()];
+  const int64_t channels = shape_of(trace, y)[layout.channel_axis()];
   if (call.shape(2) != Shape{channels})
     fail_shape(call, "the bias needs one element for each of the " + std::to_string(channels) +
                          " output channels");
@@ -93,7 +93,7 @@ std::vector<TensorId> convolve(OperatorCall& call, size_t spatial) {
   const ConvolutionLayout layout = layout_of(call, spatial);
   const DType dtype = call.promote({0, 1});
   const TensorId x = batched(call, spatial), w = call.tensor(1);
-  const Shape in = trace.shape(x), weight = trace.shape(w);
+  const Shape in = shape_of(trace, x), weight = shape_of(trace, w);
   require_float(trace, x, "x");
   const int64_t groups = call.attributes().integer("groups", 1);
   require_groups(call, groups, in[layout.channel_axis()], weight[1], weight[0]);
@@ -124,7 +124,7 @@ std::vector<TensorId> convolve_transposed(OperatorCall& call, size_t spatial) {
   const ConvolutionLayout layout = layout_of(call, spatial);
   const DType dtype = call.promote({0, 1});
   const TensorId x = batched(call, spatial), w = call.tensor(1);
-  const Shape in = trace.shape(x), weight = trace.shape(w);
+  const Shape in = shape_of(trace, x), weight = shape_of(trace, w);
   require_float(trace, x, "x");
   const int64_t groups = call.attributes().integer("groups", 1),
                 channels = in[layout.channel_axis()];

@@ -36,7 +36,8 @@ std::vector<TensorId> zeros(OperatorCall& call) { return constant_fill(call, fal
 std::vector<TensorId> ones(OperatorCall& call) { return constant_fill(call, true); }
 
 std::vector<TensorId> fill_like(OperatorCall& call, bool one) {
-  const DType dtype = call.attributes().dtype("dtype").value_or(call.trace().dtype(call.tensor(0)));
+  const DType dtype =
+      call.attributes().dtype("dtype").value_or(dtype_of(call.trace(), call.tensor(0)));
   return {filled(call, call.shape(0), number(dtype, one), dtype)};
 }
 std::vector<TensorId> zeros_like(OperatorCall& call) { return fill_like(call, false); }
@@ -48,7 +49,7 @@ TensorId full_of(OperatorCall& call, const Shape& shape, const Operand& value,
   Trace& trace = call.trace();
   if (!dtype) dtype = created_dtype(type_of(trace, value));
   if (value.scalar) return filled(call, shape, *value.scalar, *dtype);
-  const Shape own = trace.shape(value.tensor);
+  const Shape own = shape_of(trace, value.tensor);
   if (own.size() > shape.size() || broadcast(shape, own) != shape)
     throw Error(ErrorCode::Shape, "a value of shape " + to_string(own) +
                                       " does not broadcast to the shape " + to_string(shape) +
@@ -60,7 +61,8 @@ std::vector<TensorId> full(OperatorCall& call) {
   return {full_of(call, shape_of(call), call.operand(0), call.attributes().dtype("dtype"))};
 }
 std::vector<TensorId> full_like(OperatorCall& call) {
-  const DType dtype = call.attributes().dtype("dtype").value_or(call.trace().dtype(call.tensor(0)));
+  const DType dtype =
+      call.attributes().dtype("dtype").value_or(dtype_of(call.trace(), call.tensor(0)));
   return {full_of(call, call.shape(0), call.operand(1), dtype)};
 }
 

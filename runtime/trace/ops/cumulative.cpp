@@ -34,11 +34,11 @@ TensorId running(Trace& trace, std::string_view name, CombinerKind kind, TensorI
                  const Line& line, DType dtype,
                  const std::function<Formula(const StageBuilder&, Formula)>& formula,
                  bool stop_gradient = false) {
-  StageBuilder stage(trace, name, trace.shape(x));
+  StageBuilder stage(trace, name, shape_of(trace, x));
   if (stop_gradient) stage.stop_gradient();
   std::vector<Formula> index = stage.axes();
   const Formula i = index[line.axis];
-  const Formula r = stage.reduce(trace.shape(x)[line.axis]);
+  const Formula r = stage.reduce(shape_of(trace, x)[line.axis]);
   index[line.axis] = r;
   stage.where(line.reverse ? r >= i : i >= r);
   return stage.finish(kind, formula(stage, stage.read(x, index)), dtype, Ties::First);
@@ -47,7 +47,7 @@ TensorId running(Trace& trace, std::string_view name, CombinerKind kind, TensorI
 std::vector<TensorId> running_fold(OperatorCall& call, CombinerKind kind) {
   Line line{};
   const TensorId x = operand_of(call, line);
-  const DType own = call.trace().dtype(x);
+  const DType own = dtype_of(call.trace(), x);
   const bool adds = kind == CombinerKind::Sum || kind == CombinerKind::Product;
   const DType dtype = adds ? sum_dtype(call) : own;
   return {running(call.trace(), call.name(), kind, x, line, dtype,
@@ -79,14 +79,14 @@ Combiner composed_steps(ExprPool& pool, DType dtype, bool reverse) {
 // Where everything so far is -inf, or something was inf, 0 stands for m.
 TensorId running_sumexp(Trace& trace, TensorId x, TensorId largest, TensorId shift,
                         const Line& line) {
-  const DType dtype = trace.dtype(x);
-  const int64_t count = trace.shape(x)[line.axis];
+  const DType dtype = dtype_of(trace, x);
+  const int64_t count = shape_of(trace, x)[line.axis];
   if (count < kShortestRunning)  // summed as it is defined
     return running(trace, "sumexp", CombinerKind::Sum, x, line, dtype,
                    [&](const StageBuilder& stage, Formula e) {
                      return exp(e - stage.read(shift, stage.axes()));
                    });
-  StageBuilder stage(trace, "sumexp", trace.shape(x));
+  StageBuilder stage(trace, "sumexp", shape_of(trace, x));
   std::vector<Formula> here = stage.axes();
   const Formula i = here[line.axis], r = stage.reduce(count);
   stage.where(line.reverse ? r >= i : i >= r);
@@ -108,7 +108,7 @@ std::vector<TensorId> logcumsumexp(OperatorCall& call) {
   const TensorId given = operand_of(call, line);
   require_float(trace, given, "x");
   const TensorId x = widened(trace, given);
-  const DType dtype = trace.dtype(x);
+  const DType dtype = dtype_of(trace, x);
   const TensorId largest = running(
       trace, "cummax", CombinerKind::Max, x, line, dtype,
       [](const StageBuilder&, Formula e) { return e; }, true);
@@ -121,7 +121,7 @@ std::vector<TensorId> logcumsumexp(OperatorCall& call) {
     return select(none, -std::numeric_limits<double>::infinity(),
                   log(select(none, 1, e[0])) + e[1]);
   });
-  return {astype(trace, y, trace.dtype(given))};
+  return {astype(trace, y, dtype_of(trace, given))};
 }
 
 constexpr std::string_view kCumulativeSignature = "(x, *, axis=None, dtype=None, reverse=False)";

@@ -20,14 +20,14 @@ LabelledExtents extents_of(const Trace& trace, std::span<const TensorId> operand
                            std::span<const Labels> labels) {
   LabelledExtents extents;
   for (size_t k = 0; k < operands.size(); ++k) {
-    const Shape& shape = trace.shape(operands[k]);
+    const Shape& shape = shape_of(trace, operands[k]);
     invariant(shape.size() == labels[k].size(), "one label per dimension");
     for (size_t d = 0; d < shape.size(); ++d) {
       const auto [at, fresh] = extents.try_emplace(labels[k][d], shape[d]);
       if (fresh || at->second == shape[d] || shape[d] == 1) continue;
       if (at->second != 1) {
         std::string shapes;
-        for (TensorId x : operands) shapes += " " + to_string(trace.shape(x));
+        for (TensorId x : operands) shapes += " " + to_string(shape_of(trace, x));
         throw Error(ErrorCode::Shape, "the contracted extents " + std::to_string(at->second) +
                                           " and " + std::to_string(shape[d]) +
                                           " differ (shapes:" + shapes + ")");
@@ -77,7 +77,8 @@ TensorId contract(Trace& trace, std::string_view name, std::span<const TensorId>
   for (size_t k = 0; k < operands.size(); ++k) {
     std::vector<Formula> index;
     for (size_t d = 0; d < labels[k].size(); ++d)
-      index.push_back(trace.shape(operands[k])[d] == 1 ? stage.integer(0) : axis.at(labels[k][d]));
+      index.push_back(shape_of(trace, operands[k])[d] == 1 ? stage.integer(0)
+                                                           : axis.at(labels[k][d]));
     const Formula value = stage.read(operands[k], index).cast(accumulator_of(dtype));
     product = product ? *product * value : value;
   }

@@ -29,7 +29,7 @@ DType common_dtype(const Trace& trace, std::span<const Operand> operands) {
 Shape common_shape(const Trace& trace, std::span<const Operand> operands) {
   Shape shape;
   for (const Operand& operand : operands)
-    if (operand.tensor.valid()) shape = broadcast(shape, trace.shape(operand.tensor));
+    if (operand.tensor.valid()) shape = broadcast(shape, shape_of(trace, operand.tensor));
   return shape;
 }
 
@@ -61,27 +61,27 @@ TensorId map(Trace& trace, std::string_view name, std::span<const Operand> opera
 }
 
 TensorId astype(Trace& trace, TensorId x, DType dtype) {
-  if (trace.dtype(x) == dtype && !trace.is_weak(x)) return x;
-  StageBuilder stage(trace, "astype", trace.shape(x));
+  if (dtype_of(trace, x) == dtype && !trace.is_weak(x)) return x;
+  StageBuilder stage(trace, "astype", shape_of(trace, x));
   return stage.finish(stage.read_broadcast(x), dtype);
 }
 
 TensorId widened(Trace& trace, TensorId x) {
-  const DType dtype = accumulator_of(trace.dtype(x));
-  return dtype == trace.dtype(x) ? x : astype(trace, x, dtype);
+  const DType dtype = accumulator_of(dtype_of(trace, x));
+  return dtype == dtype_of(trace, x) ? x : astype(trace, x, dtype);
 }
 
 void require_float(const Trace& trace, TensorId x, std::string_view what) {
-  if (!is_float(trace.dtype(x)))
+  if (!is_float(dtype_of(trace, x)))
     throw Error(ErrorCode::DType, std::string(what) + " is " +
-                                      std::string(name_of(trace.dtype(x))) +
+                                      std::string(name_of(dtype_of(trace, x))) +
                                       "; it must be a float type: cast it with astype");
 }
 
 void require_integer(const Trace& trace, TensorId x, std::string_view what) {
-  if (!is_integer(trace.dtype(x)))
+  if (!is_integer(dtype_of(trace, x)))
     throw Error(ErrorCode::DType, std::string(what) + " is " +
-                                      std::string(name_of(trace.dtype(x))) +
+                                      std::string(name_of(dtype_of(trace, x))) +
                                       "; it must be an integer type: cast it with astype");
 }
 

@@ -48,7 +48,7 @@ TensorId indices_of(OperatorCall& call, int64_t extent) {
                 bytes.begin() + static_cast<long>(k * sizeof i));
   }
   const Shape shape = given->is_array() ? Shape{static_cast<int64_t>(list->size())} : Shape{};
-  return call.trace().constant("indices", DType::Int64, shape, std::move(bytes));
+  return add_constant(call.trace(), "indices", DType::Int64, shape, std::move(bytes));
 }
 
 // result[before, indices..., behind] = x[before, indices[...], behind].
@@ -56,10 +56,10 @@ std::vector<TensorId> take(OperatorCall& call) {
   Trace& trace = call.trace();
   TensorId x = call.tensor(0);
   if (!call.attributes().has("axis")) x = reshape(trace, x, {element_count(call.shape(0))});
-  const Shape shape = trace.shape(x);
+  const Shape shape = shape_of(trace, x);
   const size_t axis = call.attributes().has("axis") ? axis_of(call, 0, 0) : 0;
   const TensorId indices = indices_of(call, shape[axis]);
-  const Shape positions = trace.shape(indices);
+  const Shape positions = shape_of(trace, indices);
   require_not_empty(positions, shape[axis]);
   Shape result(shape.begin(), shape.begin() + static_cast<long>(axis));
   result.insert(result.end(), positions.begin(), positions.end());
@@ -72,7 +72,7 @@ std::vector<TensorId> take(OperatorCall& call) {
     index.push_back(k < axis    ? stage.axis(k)
                     : k == axis ? i
                                 : stage.axis(k + positions.size() - 1));
-  return {stage.finish(stage.read(x, index), trace.dtype(x))};
+  return {stage.finish(stage.read(x, index), dtype_of(trace, x))};
 }
 
 // result[i...] = x[i... with dimension `axis` replaced by indices[i...]].
@@ -89,7 +89,7 @@ std::vector<TensorId> take_along_axis(OperatorCall& call) {
   StageBuilder stage(trace, call.name(), call.shape(1));
   std::vector<Formula> index = stage.axes();
   index[axis] = legal_index(call, stage.read(indices, index), call.shape(0)[axis]);
-  return {stage.finish(stage.read(x, index), trace.dtype(x))};
+  return {stage.finish(stage.read(x, index), dtype_of(trace, x))};
 }
 
 // x with src[i...] combined into position (i... with dimension `axis` replaced by indices[i...]).
@@ -106,12 +106,12 @@ std::vector<TensorId> scatter_along_axis(OperatorCall& call, CombinerKind kind) 
   ExprPool& pool = trace.pool();
   std::vector<ExprId> at, target;
   for (size_t k = 0; k < domain.rank(); ++k) at.push_back(pool.axis(k));
-  const Formula i = legal_index(call, {pool, trace.read(indices, at)}, call.shape(0)[axis]);
+  const Formula i = legal_index(call, {pool, read(trace, indices, at)}, call.shape(0)[axis]);
   target = at;
   target[axis] = i.id();
-  const ExprId value = pool.read(source, trace.dtype(source), at);
-  return {
-      trace.scatter(call.name(), call.shape(0), domain, kind, value, target, x, OutOfRange::Error)};
+  const ExprId value = pool.read(source, dtype_of(trace, source), at);
+  return {add_scatter(trace, call.name(), call.shape(0), domain, kind, value, target, x,
+                      OutOfRange::Error)};
 }
 std::vector<TensorId> scatter(OperatorCall& call) {
   return scatter_along_axis(call, CombinerKind::None);
@@ -136,12 +136,12 @@ std::vector<TensorId> index_add(OperatorCall& call) {
   ExprPool& pool = trace.pool();
   std::vector<ExprId> at;
   for (size_t k = 0; k < domain.rank(); ++k) at.push_back(pool.axis(k));
-  const ExprId value = pool.read(source, trace.dtype(source), at);
-  const ExprId row = trace.read(indices, std::span(&at[axis], 1));
+  const ExprId value = pool.read(source, dtype_of(trace, source), at);
+  const ExprId row = read(trace, indices, std::span(&at[axis], 1));
   std::vector<ExprId> target = at;
   target[axis] = legal_index(call, {pool, row}, call.shape(0)[axis]).id();
-  return {trace.scatter(call.name(), call.shape(0), domain, CombinerKind::Sum, value, target, x,
-                        OutOfRange::Error)};
+  return {add_scatter(trace, call.name(), call.shape(0), domain, CombinerKind::Sum, value, target,
+                      x, OutOfRange::Error)};
 }
 
 // A select, not a gather: its derivative (there is none) and its code need no data-dependent

@@ -78,7 +78,7 @@ Item resolve_item(const OperatorCall& call, const Json& item, size_t dimension) 
     if (number >= call.operands().size())
       throw Error(ErrorCode::Invalid, "an index tensor is missing");
     const TensorId index = call.tensor(number);
-    if (call.trace().dtype(index) == DType::Bool)
+    if (dtype_of(call.trace(), index) == DType::Bool)
       throw Error(ErrorCode::DType,
                   "a boolean index would make a shape that depends on data: use where");
     require_integer(call.trace(), index, "an index tensor");
@@ -136,7 +136,7 @@ IndexLayout layout_of(const OperatorCall& call, const std::vector<Item>& items) 
   size_t first = items.size(), last = 0;
   for (size_t k = 0; k < items.size(); ++k)
     if (const auto* index = std::get_if<IndexTensor>(&items[k])) {
-      layout.index_shape = broadcast(layout.index_shape, call.trace().shape(index->tensor));
+      layout.index_shape = broadcast(layout.index_shape, shape_of(call.trace(), index->tensor));
       first = std::min(first, k);
       last = k;
     }
@@ -169,7 +169,7 @@ IndexLayout layout_of(const OperatorCall& call, const std::vector<Item>& items) 
 // The element of an index tensor at the result's point, negative values counted from the end.
 Formula index_element(Trace& trace, const StageBuilder& stage, const IndexTensor& item,
                       const IndexLayout& layout, int64_t extent) {
-  const Shape& own = trace.shape(item.tensor);
+  const Shape& own = shape_of(trace, item.tensor);
   const size_t skipped = layout.index_shape.size() - own.size();
   std::vector<Formula> at;
   for (size_t k = 0; k < own.size(); ++k)
@@ -193,7 +193,7 @@ std::vector<TensorId> getitem(OperatorCall& call) {
       index.push_back(
           index_element(trace, stage, *tensor, layout, call.shape(0)[tensor->dimension]));
   }
-  return {stage.finish(stage.read(call.tensor(0), index), trace.dtype(call.tensor(0)))};
+  return {stage.finish(stage.read(call.tensor(0), index), dtype_of(trace, call.tensor(0)))};
 }
 
 // torch's and NumPy's slicing by lists: starts, stops, steps for the axes named (all, in order, by

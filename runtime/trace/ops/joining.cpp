@@ -42,7 +42,7 @@ std::vector<TensorId> concat(OperatorCall& call) {
   const size_t axis = axis_of(call, 0, 0);
   Shape begins{0};
   for (TensorId part : tensors_of(call)) {
-    Shape other = trace.shape(part);
+    Shape other = shape_of(trace, part);
     const int64_t extent = other.size() == shape.size() ? other[axis] : 0;
     if (other.size() == shape.size()) other[axis] = shape[axis];
     if (other != shape)
@@ -63,7 +63,7 @@ std::vector<TensorId> stack(OperatorCall& call) {
     throw Error(ErrorCode::Invalid, "stack needs at least one tensor");
   Shape shape = call.shape(0);
   for (TensorId part : tensors_of(call))
-    if (call.trace().shape(part) != shape) fail_shape(call, "stack needs equal shapes");
+    if (shape_of(call.trace(), part) != shape) fail_shape(call, "stack needs equal shapes");
   const size_t axis = normalized_axis(call.attributes().integer("axis", 0), shape.size() + 1);
   Shape begins;
   for (size_t k = 0; k <= call.operands().size(); ++k) begins.push_back(static_cast<int64_t>(k));

@@ -10,12 +10,12 @@ namespace adjit::trace {
 TensorId reduced_loss(OperatorCall& call, TensorId losses) {
   Trace& trace = call.trace();
   const std::string how = call.attributes().text("reduction", "mean");
-  const Reduced all{all_axes(trace.rank(losses)), false};
+  const Reduced all{all_axes(rank_of(trace, losses)), false};
   if (how == "none") return losses;
   if (how == "sum") return sum(trace, losses, all);
   if (how == "mean") return mean(trace, losses, all);
-  if (how == "batchmean" && call.name() == "nn.kl_div" && trace.rank(losses) > 0) {
-    const double batch = static_cast<double>(trace.shape(losses)[0]);
+  if (how == "batchmean" && call.name() == "nn.kl_div" && rank_of(trace, losses) > 0) {
+    const double batch = static_cast<double>(shape_of(trace, losses)[0]);
     return map(trace, call.name(), {sum(trace, losses, all), batch},
                [](auto e) { return e[0] / e[1]; });
   }
@@ -97,7 +97,7 @@ std::vector<TensorId> cosine_similarity(OperatorCall& call) {
   const Shape shape = common_shape(trace, call.operands());
   const Reduced over{{normalized_axis(call.attributes().integer("dim", 1), shape.size(), "dim")},
                      false};
-  const DType dtype = trace.dtype(operands[0]);
+  const DType dtype = dtype_of(trace, operands[0]);
   const double eps = call.attributes().real("eps", 1e-8);
   const auto total = [&](size_t a, size_t b) {
     return reduce_map(trace, "dot", CombinerKind::Sum, operands, over, dtype,
@@ -106,7 +106,7 @@ std::vector<TensorId> cosine_similarity(OperatorCall& call) {
   const TensorId y =
       map(trace, call.name(), {total(0, 1), total(0, 0), total(1, 1)},
           [=](Elements e) { return e[0] / (maximum(sqrt(e[1]), eps) * maximum(sqrt(e[2]), eps)); });
-  return {astype(trace, y, trace.dtype(call.tensor(0)))};
+  return {astype(trace, y, dtype_of(trace, call.tensor(0)))};
 }
 
 constexpr std::string_view kLossShapes = "(...), (...) -> (), or (...) for reduction='none'";

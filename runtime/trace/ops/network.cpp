@@ -66,7 +66,7 @@ std::vector<TensorId> embedding(OperatorCall& call) {
     StageBuilder row(trace, "padding_row", {columns});
     row.stop_gradient();
     fixed = row.finish(row.read(call.tensor(1), {row.integer(padding), row.axis(0)}),
-                       trace.dtype(call.tensor(1)));
+                       dtype_of(trace, call.tensor(1)));
   }
   StageBuilder stage(trace, call.name(), shape);
   std::vector<Formula> index = stage.axes();
@@ -75,7 +75,7 @@ std::vector<TensorId> embedding(OperatorCall& call) {
   const Formula row = stage.read(call.tensor(0), index).cast(DType::Int64);
   Formula value = stage.read(call.tensor(1), {row, column});
   if (fixed.valid()) value = select(row == padding, stage.read(fixed, {column}), value);
-  return {stage.finish(value, trace.dtype(call.tensor(1)))};
+  return {stage.finish(value, dtype_of(trace, call.tensor(1)))};
 }
 
 Labels attention_labels(size_t batch, int row, int column) {
@@ -88,7 +88,7 @@ Labels attention_labels(size_t batch, int row, int column) {
 
 // Every head of k and v serves `times` heads of q (grouped-query attention).
 TensorId repeated_heads(Trace& trace, TensorId x, int64_t times) {
-  Shape shape = trace.shape(x);
+  Shape shape = shape_of(trace, x);
   const size_t heads = shape.size() - 3;
   shape[heads] = Exact(shape[heads]) * times;
   return view(trace, "repeat_heads", x, shape, [&](auto index) {
@@ -101,7 +101,7 @@ TensorId repeated_heads(Trace& trace, TensorId x, int64_t times) {
 // scale q k^T, masked: False or a future position is -inf, a float mask is added.
 TensorId masked_scores(OperatorCall& call, TensorId scores, double scale) {
   Trace& trace = call.trace();
-  const Shape shape = trace.shape(scores);
+  const Shape shape = shape_of(trace, scores);
   const bool causal = call.attributes().flag("is_causal", false), masked = call.has_operand(3);
   StageBuilder stage(trace, "masked", shape);
   const size_t rank = shape.size();
@@ -126,12 +126,12 @@ std::vector<TensorId> attention(OperatorCall& call) {
                 "dropout_p must be 0: random numbers need a key; use nn.dropout on the weights");
   const TensorId q = widened(trace, call.tensor(0));
   TensorId k = widened(trace, call.tensor(1)), v = widened(trace, call.tensor(2));
-  const size_t rank = trace.rank(q);
-  if (rank < 2 || trace.rank(k) != rank || trace.rank(v) != rank)
+  const size_t rank = rank_of(trace, q);
+  if (rank < 2 || rank_of(trace, k) != rank || rank_of(trace, v) != rank)
     fail_shape(call, "query, key and value need one rank of at least 2");
   if (call.attributes().flag("enable_gqa", false)) {
-    const int64_t own = rank < 3 ? 1 : trace.shape(q)[rank - 3];
-    const int64_t other = rank < 3 ? 1 : trace.shape(k)[rank - 3];
+    const int64_t own = rank < 3 ? 1 : shape_of(trace, q)[rank - 3];
+    const int64_t other = rank < 3 ? 1 : shape_of(trace, k)[rank - 3];
     if (other == 0 || own % other != 0)
       fail_shape(call, "with enable_gqa the heads of query are a multiple of those of key");
     if (own != other) {
@@ -139,15 +139,15 @@ std::vector<TensorId> attention(OperatorCall& call) {
       v = repeated_heads(trace, v, own / other);
     }
   }
-  if (trace.shape(q).back() != trace.shape(k).back() ||
-      trace.shape(k)[rank - 2] != trace.shape(v)[rank - 2])
+  if (shape_of(trace, q).back() != shape_of(trace, k).back() ||
+      shape_of(trace, k)[rank - 2] != shape_of(trace, v)[rank - 2])
     fail_shape(call, "attention takes query (..., L, E), key (..., S, E), value (..., S, V)");
   constexpr int kL = 1, kS = 2, kE = 3, kV = 4;
   const size_t batch = rank - 2;
   const TensorId qk[] = {q, k};
   const Labels qk_labels[] = {attention_labels(batch, kL, kE), attention_labels(batch, kS, kE)};
   const TensorId scores = contract(trace, "scores", qk, qk_labels, attention_labels(batch, kL, kS));
-  const double width = static_cast<double>(trace.shape(q).back());
+  const double width = static_cast<double>(shape_of(trace, q).back());
   const TensorId masked =
       masked_scores(call, scores, call.attributes().real("scale", 1 / std::sqrt(width)));
   // Without a mask of the caller's every query sees a key.
@@ -156,7 +156,7 @@ std::vector<TensorId> attention(OperatorCall& call) {
   const TensorId wv[] = {weights, v};
   const Labels wv_labels[] = {attention_labels(batch, kL, kS), attention_labels(batch, kS, kV)};
   const TensorId y = contract(trace, call.name(), wv, wv_labels, attention_labels(batch, kL, kV));
-  return {astype(trace, y, trace.dtype(call.tensor(0)))};
+  return {astype(trace, y, dtype_of(trace, call.tensor(0)))};
 }
 
 const Operator kNetworkOperators[] = {

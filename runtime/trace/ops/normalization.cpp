@@ -40,17 +40,17 @@ TensorId normalized(Trace& trace, std::string_view name, TensorId x, TensorId me
 TensorId updated(OperatorCall& call, size_t operand, TensorId batch, double momentum,
                  double scale) {
   Trace& trace = call.trace();
-  const Shape channels{trace.shape(batch)[1]};
+  const Shape channels{shape_of(trace, batch)[1]};
   if (call.shape(operand) != channels)
     fail_shape(call, "a running value needs the shape " + to_string(channels));
   StageBuilder stage(trace, "running", channels);
   stage.stop_gradient();
   const Formula old = stage.read_broadcast(call.tensor(operand));
-  std::vector<Formula> at(trace.rank(batch), stage.integer(0));
+  std::vector<Formula> at(rank_of(trace, batch), stage.integer(0));
   at[1] = stage.axis(0);
   const Formula now = stage.read(batch, at);
   return stage.finish(old * (1 - momentum) + now.cast(old.dtype()) * (momentum * scale),
-                      trace.dtype(call.tensor(operand)));
+                      dtype_of(trace, call.tensor(operand)));
 }
 
 // Operands: x, running_mean, running_var, weight, bias. Results: y, then the running values when
@@ -90,7 +90,7 @@ std::vector<TensorId> batch_norm(OperatorCall& call) {
   const Operand bias = call.has_operand(4) ? Operand(per_channel(call, 4, rank)) : Operand();
   const TensorId y = normalized(trace, call.name(), x, average, spread,
                                 call.attributes().real("eps", 1e-5), weight, bias);
-  std::vector<TensorId> results{astype(trace, y, trace.dtype(call.tensor(0)))};
+  std::vector<TensorId> results{astype(trace, y, dtype_of(trace, call.tensor(0)))};
   results.insert(results.end(), updates.begin(), updates.end());
   return results;
 }
@@ -128,7 +128,7 @@ std::vector<TensorId> layer_norm(OperatorCall& call) {
   const TensorId y =
       normalized(trace, call.name(), x, average, spread, call.attributes().real("eps", 1e-5),
                  trailing_operand(call, 1, over), trailing_operand(call, 2, over));
-  return {astype(trace, y, trace.dtype(call.tensor(0)))};
+  return {astype(trace, y, dtype_of(trace, call.tensor(0)))};
 }
 
 std::vector<TensorId> rms_norm(OperatorCall& call) {
@@ -136,12 +136,13 @@ std::vector<TensorId> rms_norm(OperatorCall& call) {
   require_float(trace, call.tensor(0), "x");
   const Reduced over = trailing(call);
   const TensorId x = widened(trace, call.tensor(0));
-  const double smallest = trace.dtype(x) == DType::Float64 ? std::numeric_limits<double>::epsilon()
-                                                           : std::numeric_limits<float>::epsilon();
+  const double smallest = dtype_of(trace, x) == DType::Float64
+                              ? std::numeric_limits<double>::epsilon()
+                              : std::numeric_limits<float>::epsilon();
   const double eps = call.attributes().real("eps", smallest);
   const double count = static_cast<double>(reduced_count(trace, x, over));
-  const TensorId squares = reduce_map(trace, "squares", CombinerKind::Sum, x, over, trace.dtype(x),
-                                      [](Formula e) { return e * e; });
+  const TensorId squares = reduce_map(trace, "squares", CombinerKind::Sum, x, over,
+                                      dtype_of(trace, x), [](Formula e) { return e * e; });
   const Operand weight = trailing_operand(call, 1, over);
   std::vector<Operand> operands{x, squares};
   if (weight.given()) operands.push_back(weight);
@@ -149,7 +150,7 @@ std::vector<TensorId> rms_norm(OperatorCall& call) {
     const Formula scaled = e[0] * rsqrt(e[1] / count + eps);
     return weight.given() ? scaled * e[2] : scaled;
   });
-  return {astype(trace, y, trace.dtype(call.tensor(0)))};
+  return {astype(trace, y, dtype_of(trace, call.tensor(0)))};
 }
 
 // Groups of channels of one sample share statistics.
@@ -174,7 +175,7 @@ TensorId grouped(OperatorCall& call, int64_t groups, double eps) {
     y = map(trace, call.name(), {y, per_channel(call, k, shape.size())},
             [&](auto e) { return k == 1 ? e[0] * e[1] : e[0] + e[1]; });
   }
-  return astype(trace, y, trace.dtype(call.tensor(0)));
+  return astype(trace, y, dtype_of(trace, call.tensor(0)));
 }
 std::vector<TensorId> group_norm(OperatorCall& call) {
   return {
@@ -198,7 +199,7 @@ std::vector<TensorId> normalize(OperatorCall& call) {
                                     largest    ? CombinerKind::Max
                                     : smallest ? CombinerKind::Min
                                                : CombinerKind::Sum,
-                                    x, over, trace.dtype(x), [&](Formula e) {
+                                    x, over, dtype_of(trace, x), [&](Formula e) {
                                       if (p == 0)
                                         return (e != 0).cast(e.dtype());  // how many are not 0
                                       return p == 2 ? e * e : direct ? abs(e) : power(abs(e), p);
@@ -209,7 +210,7 @@ std::vector<TensorId> normalize(OperatorCall& call) {
     // would let through.
     return select(norm <= eps, e[0] / eps, e[0] / norm);
   });
-  return {astype(trace, y, trace.dtype(call.tensor(0)))};
+  return {astype(trace, y, dtype_of(trace, call.tensor(0)))};
 }
 
 // x / (k + alpha * mean of squares over `size` neighbouring channels) ^ beta.
@@ -219,19 +220,19 @@ std::vector<TensorId> local_response_norm(OperatorCall& call) {
   const int64_t size = call.attributes().integer("size");
   if (call.rank(0) < 3 || size < 1) fail_shape(call, "local_response_norm takes (N, C, H...)");
   const TensorId x = widened(trace, call.tensor(0));
-  StageBuilder stage(trace, "squares", trace.shape(x));
+  StageBuilder stage(trace, "squares", shape_of(trace, x));
   std::vector<Formula> index = stage.axes();
   index[1] = index[1] + stage.reduce(size) - size / 2;
-  stage.between(index[1], 0, trace.shape(x)[1]);
+  stage.between(index[1], 0, shape_of(trace, x)[1]);
   const Formula e = stage.read(x, index);
-  const TensorId squares = stage.finish(CombinerKind::Sum, e * e, trace.dtype(x));
+  const TensorId squares = stage.finish(CombinerKind::Sum, e * e, dtype_of(trace, x));
   const double alpha = call.attributes().real("alpha", 1e-4),
                beta = call.attributes().real("beta", 0.75);
   const double k = call.attributes().real("k", 1);
   const TensorId y = map(trace, call.name(), {x, squares}, [&](auto v) {
     return v[0] * power(v[1] * (alpha / static_cast<double>(size)) + k, -beta);
   });
-  return {astype(trace, y, trace.dtype(call.tensor(0)))};
+  return {astype(trace, y, dtype_of(trace, call.tensor(0)))};
 }
 
 constexpr std::string_view kSame = "(N, C, ...) -> (N, C, ...)";

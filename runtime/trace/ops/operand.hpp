@@ -30,7 +30,7 @@ struct Operand {
 inline OperandType type_of(const Trace& trace, const Operand& operand) {
   if (operand.scalar_dtype) return {*operand.scalar_dtype, false};
   if (operand.scalar) return {operand.scalar->dtype(), true};
-  return {trace.dtype(operand.tensor), trace.is_weak(operand.tensor)};
+  return {dtype_of(trace, operand.tensor), trace.is_weak(operand.tensor)};
 }
 
 }  // namespace adjit::trace

@@ -92,7 +92,7 @@ std::vector<TensorId> Operator::trace(Trace& trace, std::span<const TensorId> in
   const std::string outer = trace.source().operation;
   trace.set_operation(std::string(name));
   const auto failed = [&](ErrorCode code, std::string message) {
-    const std::string prefix = trace.where() + ": ";
+    const std::string prefix = where(trace) + ": ";
     if (!message.starts_with(prefix)) message.insert(0, prefix);  // the trace itself failed
     trace.set_operation(outer);
     return Error(code, message);
@@ -101,7 +101,8 @@ std::vector<TensorId> Operator::trace(Trace& trace, std::span<const TensorId> in
     OperatorCall call(trace, *this, inputs, attributes);
     std::vector<TensorId> made = build(call);
     for (TensorId result : made)
-      if (results != Results::Created && is_weak(call, trace.dtype(result))) trace.set_weak(result);
+      if (results != Results::Created && is_weak(call, dtype_of(trace, result)))
+        trace.set_weak(result);
     trace.set_operation(outer);
     return made;
   } catch (const Overflow& e) {

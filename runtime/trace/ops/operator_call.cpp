@@ -114,7 +114,7 @@ DType OperatorCall::promote(std::initializer_list<size_t> operands) {
   for (size_t k : operands) meeting.push_back(tensor(k));
   const DType dtype = common_dtype(trace_, meeting);
   for (size_t k : operands)
-    if (trace_.dtype(tensors_[k]) != dtype) tensors_[k] = astype(trace_, tensors_[k], dtype);
+    if (dtype_of(trace_, tensors_[k]) != dtype) tensors_[k] = astype(trace_, tensors_[k], dtype);
   return dtype;
 }
 
@@ -136,7 +136,7 @@ std::vector<size_t> axes_of(const OperatorCall& call, size_t k, std::string_view
 void fail_shape(const OperatorCall& call, const std::string& what) {
   std::string text = what + " (shapes:";
   for (const Operand& o : call.operands())
-    if (o.tensor.valid()) text += " " + to_string(call.trace().shape(o.tensor));
+    if (o.tensor.valid()) text += " " + to_string(shape_of(call.trace(), o.tensor));
   throw Error(ErrorCode::Shape, text + ")");
 }
 

@@ -36,7 +36,7 @@ class OperatorCall {
   /// From here on tensor() gives these operands in the dtype that they agree on, which is returned.
   DType promote(std::initializer_list<size_t> operands);
   /// A copy: the trace's own moves when a stage is added, which tensor() of a scalar operand does.
-  Shape shape(size_t k) const { return trace_.shape(tensor(k)); }
+  Shape shape(size_t k) const { return shape_of(trace_, tensor(k)); }
   size_t rank(size_t k) const { return shape(k).size(); }
 
  private:

@@ -63,8 +63,8 @@ TensorId pad_constant(OperatorCall& call, const std::vector<Widths>& widths,
                       const WeakScalar& value) {
   Trace& trace = call.trace();
   const TensorId x = call.tensor(0);
-  const DType dtype = trace.dtype(x), held = accumulator_of(dtype);
-  const Shape own = trace.shape(x);
+  const DType dtype = dtype_of(trace, x), held = accumulator_of(dtype);
+  const Shape own = shape_of(trace, x);
   StageBuilder stage(trace, call.name(), padded_shape(call, widths));
   std::vector<Formula> index = stage.axes();
   Formula inside(trace.pool(), trace.pool().constant_int(1, DType::Bool));
@@ -123,7 +123,7 @@ std::vector<Run> runs_of(const OperatorCall& call, const std::string& mode, cons
 TensorId pad_mirrored(OperatorCall& call, TensorId x, size_t axis, const Widths& widths,
                       const std::string& mode) {
   Trace& trace = call.trace();
-  Shape shape = trace.shape(x);
+  Shape shape = shape_of(trace, x);
   const int64_t extent = shape[axis], period = period_of(call, mode, extent);
   const int64_t both = Exact(2) * period;
   shape[axis] = Exact(extent) + widths.before + widths.behind;
@@ -136,13 +136,13 @@ TensorId pad_mirrored(OperatorCall& call, TensorId x, size_t axis, const Widths&
   // Reflected lines meet in their last element, symmetric ones repeat it.
   index[axis] = (mode == "reflect" ? both : both - 1) - at;
   const Formula back = stage.read_where(!there, x, index);
-  return stage.finish(select(there, forward, back), trace.dtype(x));
+  return stage.finish(select(there, forward, back), dtype_of(trace, x));
 }
 
 TensorId pad_runs(OperatorCall& call, TensorId x, size_t axis, const Widths& widths,
                   const std::string& mode) {
   Trace& trace = call.trace();
-  Shape shape = trace.shape(x);
+  Shape shape = shape_of(trace, x);
   const int64_t extent = shape[axis];
   constexpr int64_t kMostTurns = 16;
   if (mode != "edge" &&
@@ -162,11 +162,11 @@ TensorId pad_runs(OperatorCall& call, TensorId x, size_t axis, const Widths& wid
     const Formula value = stage.read_where(inside, x, index);
     padded = padded ? select(i < run.end, value, *padded) : value;
   }
-  return stage.finish(*padded, trace.dtype(x));
+  return stage.finish(*padded, dtype_of(trace, x));
 }
 
 TensorId pad_wrap(OperatorCall& call, TensorId x, size_t axis, const Widths& widths) {
-  Shape shape = call.trace().shape(x);
+  Shape shape = shape_of(call.trace(), x);
   const int64_t extent = shape[axis];
   shape[axis] += widths.before + widths.behind;
   return view(call.trace(), call.name(), x, shape, [&](auto index) {

@@ -49,13 +49,13 @@ TensorId pool(OperatorCall& call, CombinerKind kind, const std::vector<SlidingWi
     index[first + k] = windows[k].position(index[first + k], taps[k]);
     stage.between(index[first + k], 0, windows[k].input);
   }
-  return stage.finish(kind, stage.read(x, index), accumulator_of(trace.dtype(x)), Ties::First);
+  return stage.finish(kind, stage.read(x, index), accumulator_of(dtype_of(trace, x)), Ties::First);
 }
 
 std::vector<TensorId> max_pool(OperatorCall& call, size_t spatial) {
   const size_t first = leading(call, spatial);
   const TensorId y = pool(call, CombinerKind::Max, pool_windows(call, spatial, first), first);
-  return {astype(call.trace(), y, call.trace().dtype(call.tensor(0)))};
+  return {astype(call.trace(), y, dtype_of(call.trace(), call.tensor(0)))};
 }
 
 // How many positions of the window at h count along one dimension.
@@ -76,7 +76,7 @@ TensorId averaged(OperatorCall& call, TensorId total, const std::vector<SlidingW
                   size_t first) {
   Trace& trace = call.trace();
   const bool include = call.attributes().flag("count_include_pad", true);
-  StageBuilder stage(trace, call.name(), trace.shape(total));
+  StageBuilder stage(trace, call.name(), shape_of(trace, total));
   const Formula sum = stage.read(total, stage.axes());
   if (call.attributes().has("divisor_override")) {
     const int64_t divisor = call.attributes().integer("divisor_override");
@@ -97,7 +97,7 @@ std::vector<TensorId> avg_pool(OperatorCall& call, size_t spatial) {
   const size_t first = leading(call, spatial);
   const std::vector<SlidingWindow> windows = pool_windows(call, spatial, first);
   const TensorId total = pool(call, CombinerKind::Sum, windows, first);
-  return {astype(trace, averaged(call, total, windows, first), trace.dtype(call.tensor(0)))};
+  return {astype(trace, averaged(call, total, windows, first), dtype_of(trace, call.tensor(0)))};
 }
 
 // SlidingWindow i of an adaptive pool: from floor(i * input / output) to ceil((i + 1) * input /
@@ -136,9 +136,9 @@ std::vector<TensorId> adaptive_pool(OperatorCall& call, CombinerKind kind, size_
     // Where the extents divide, every window has the same length and no row is needed.
     if (pools[k].input % pools[k].output != 0) stage.where(index[first + k] < pools[k].end(i));
   }
-  const DType wide = accumulator_of(trace.dtype(x));
+  const DType wide = accumulator_of(dtype_of(trace, x));
   const TensorId folded = stage.finish(kind, stage.read(x, index), wide, Ties::First);
-  if (kind == CombinerKind::Max) return {astype(trace, folded, trace.dtype(x))};
+  if (kind == CombinerKind::Max) return {astype(trace, folded, dtype_of(trace, x))};
   StageBuilder average(trace, call.name(), shape);
   Formula count = average.integer(1);
   for (size_t k = 0; k < spatial; ++k) {
@@ -147,7 +147,8 @@ std::vector<TensorId> adaptive_pool(OperatorCall& call, CombinerKind kind, size_
                          ? average.integer(pools[k].input / pools[k].output)
                          : pools[k].end(i) - pools[k].begin(i));
   }
-  return {average.finish(average.read(folded, average.axes()) / count.cast(wide), trace.dtype(x))};
+  return {
+      average.finish(average.read(folded, average.axes()) / count.cast(wide), dtype_of(trace, x))};
 }
 
 std::vector<TensorId> global_pool(OperatorCall& call, CombinerKind kind) {
@@ -163,7 +164,8 @@ std::vector<TensorId> global_pool(OperatorCall& call, CombinerKind kind) {
   }
   if (reduced_count(trace, x, over) == 0) fail_shape(call, "nothing to pool");
   return {reduce_map(
-      trace, call.name(), kind, x, over, trace.dtype(x), [](Formula e) { return e; }, Ties::First)};
+      trace, call.name(), kind, x, over, dtype_of(trace, x), [](Formula e) { return e; },
+      Ties::First)};
 }
 
 std::vector<TensorId> max_pool1d(OperatorCall& call) { return max_pool(call, 1); }

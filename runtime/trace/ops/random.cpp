@@ -37,7 +37,7 @@ Words philox(Words c, Formula k0, Formula k1) {
 }
 
 void require_key(const OperatorCall& call, size_t operand) {
-  if (call.shape(operand) != Shape{2} || !is_integer(call.trace().dtype(call.tensor(operand))))
+  if (call.shape(operand) != Shape{2} || !is_integer(dtype_of(call.trace(), call.tensor(operand))))
     fail_shape(call, "a key is an integer tensor of shape (2,): make one with random.key(seed)");
 }
 
@@ -83,7 +83,7 @@ constexpr int64_t kDraw = 0, kSplit = 1;
 std::vector<TensorId> key(OperatorCall& call) {
   const std::optional<WeakScalar>& literal = call.operand(0).scalar;
   if (literal ? literal->kind == WeakScalar::Kind::Float
-              : is_float(call.trace().dtype(call.tensor(0))))
+              : is_float(dtype_of(call.trace(), call.tensor(0))))
     throw Error(ErrorCode::DType, "a seed is an integer in [-2^63, 2^63)");
   StageBuilder stage(call.trace(), call.name(), {2});
   const Formula seed =
@@ -229,13 +229,13 @@ std::vector<TensorId> dropout(OperatorCall& call) {
     throw Error(ErrorCode::Invalid,
                 "dropout in training needs key=: make one with random.key(seed)");
   require_key(call, 1);
-  const Shape shape = trace.shape(x);
+  const Shape shape = shape_of(trace, x);
   StageBuilder stage(trace, call.name(), shape);
   const Words w = words_at(call, stage, 1, shape, kDraw);
   const Formula value = stage.read(x, stage.axes());
   const Formula kept = uniform_of(w[0], w[1], DType::Float32) >= p;
   const double scale = p < 1 ? 1 / (1 - p) : 0;
-  return {stage.finish(select(kept, value * scale, 0), trace.dtype(x))};
+  return {stage.finish(select(kept, value * scale, 0), dtype_of(trace, x))};
 }
 
 constexpr std::string_view kRandomNone = "none: a draw is a constant";

@@ -26,7 +26,7 @@ Shape shape_after(const Shape& shape, const Reduced& over) {
 
 int64_t reduced_count(const Trace& trace, TensorId x, const Reduced& over) {
   Shape extents;
-  for (size_t axis : over.axes) extents.push_back(trace.shape(x)[axis]);
+  for (size_t axis : over.axes) extents.push_back(shape_of(trace, x)[axis]);
   return element_count(extents);
 }
 
@@ -34,7 +34,7 @@ TensorId reduce_map(Trace& trace, std::string_view name, CombinerKind kind,
                     std::span<const TensorId> operands, const Reduced& over, DType dtype,
                     const ElementFormula& formula, Ties ties, bool stop_gradient) {
   Shape shape;
-  for (TensorId x : operands) shape = broadcast(shape, trace.shape(x));
+  for (TensorId x : operands) shape = broadcast(shape, shape_of(trace, x));
   StageBuilder stage(trace, name, shape_after(shape, over));
   if (stop_gradient) stage.stop_gradient();
   std::vector<Formula> point;  // over the operands' dimensions
@@ -48,7 +48,7 @@ TensorId reduce_map(Trace& trace, std::string_view name, CombinerKind kind,
   }
   std::vector<Formula> elements;
   for (TensorId x : operands) {
-    const Shape& own = trace.shape(x);
+    const Shape& own = shape_of(trace, x);
     std::vector<Formula> index;
     for (size_t k = 0; k < own.size(); ++k)
       index.push_back(own[k] == 1 ? stage.integer(0) : point[shape.size() - own.size() + k]);
@@ -68,28 +68,28 @@ TensorId reduce_map(Trace& trace, std::string_view name, CombinerKind kind, Tens
 }
 
 DType sum_dtype(const OperatorCall& call) {
-  const DType dtype = call.trace().dtype(call.tensor(0));
+  const DType dtype = dtype_of(call.trace(), call.tensor(0));
   if (const std::optional<DType> asked = call.attributes().dtype("dtype")) return *asked;
   return is_float(dtype) ? dtype : DType::Int64;
 }
 
 TensorId sum(Trace& trace, TensorId x, const Reduced& over) {
-  return reduce_map(trace, "sum", CombinerKind::Sum, x, over, trace.dtype(x),
+  return reduce_map(trace, "sum", CombinerKind::Sum, x, over, dtype_of(trace, x),
                     [](Formula e) { return e; });
 }
 
 TensorId maximum_over(Trace& trace, TensorId x, const Reduced& over, bool stop_gradient) {
   if (!over.axes.empty() && reduced_count(trace, x, over) == 0)
     throw Error(ErrorCode::Shape, "the largest of no elements does not exist: the shape " +
-                                      to_string(trace.shape(x)) + " has an empty reduced axis");
+                                      to_string(shape_of(trace, x)) + " has an empty reduced axis");
   return reduce_map(
-      trace, "max", CombinerKind::Max, std::span<const TensorId>(&x, 1), over, trace.dtype(x),
+      trace, "max", CombinerKind::Max, std::span<const TensorId>(&x, 1), over, dtype_of(trace, x),
       [](std::span<const Formula> e) { return e[0]; }, Ties::Even, stop_gradient);
 }
 
 TensorId mean(Trace& trace, TensorId x, const Reduced& over) {
   const double count = static_cast<double>(reduced_count(trace, x, over));
-  const DType dtype = trace.dtype(x);
+  const DType dtype = dtype_of(trace, x);
   const TensorId total = sum(trace, widened(trace, x), over);
   return astype(trace, map(trace, "mean", {total, count}, [](auto e) { return e[0] / e[1]; }),
                 dtype);
@@ -99,7 +99,7 @@ TensorId variance(Trace& trace, TensorId x, TensorId mean, const Reduced& over, 
   const double count = static_cast<double>(reduced_count(trace, x, over));
   const TensorId operands[] = {x, mean};
   const TensorId squares =
-      reduce_map(trace, "squares", CombinerKind::Sum, operands, over, trace.dtype(x),
+      reduce_map(trace, "squares", CombinerKind::Sum, operands, over, dtype_of(trace, x),
                  [](std::span<const Formula> e) { return (e[0] - e[1]) * (e[0] - e[1]); });
   return map(trace, "var", {squares, std::max(count - correction, 0.0)},
              [](auto e) { return e[0] / e[1]; });
@@ -123,9 +123,9 @@ TensorId logsumexp(Trace& trace, TensorId x, const Reduced& over) {
       map(trace, "logsumexp", {total, shift}, [](auto e) { return log(e[0]) + e[1]; });
   if (over.keepdims) return result;
   // Every reduced axis has extent 1: dropping it reads at 0.
-  StageBuilder stage(trace, "logsumexp", shape_after(trace.shape(x), over));
+  StageBuilder stage(trace, "logsumexp", shape_after(shape_of(trace, x), over));
   std::vector<Formula> index;
-  for (size_t k = 0, kept = 0; k < trace.rank(x); ++k)
+  for (size_t k = 0, kept = 0; k < rank_of(trace, x); ++k)
     index.push_back(goes(over, k) ? stage.integer(0) : stage.axis(kept++));
   return stage.finish(stage.read(result, index));
 }

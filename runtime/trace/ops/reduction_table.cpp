@@ -29,7 +29,7 @@ std::vector<TensorId> extreme(OperatorCall& call, CombinerKind kind) {
   const Reduced over = reduced(call);
   if (!over.axes.empty() && reduced_count(trace, x, over) == 0)
     fail_shape(call, "the extreme of no elements does not exist: a reduced axis is empty");
-  return {reduce_map(trace, call.name(), kind, x, over, trace.dtype(x), identity)};
+  return {reduce_map(trace, call.name(), kind, x, over, dtype_of(trace, x), identity)};
 }
 std::vector<TensorId> max(OperatorCall& call) { return extreme(call, CombinerKind::Max); }
 std::vector<TensorId> min(OperatorCall& call) { return extreme(call, CombinerKind::Min); }
@@ -51,7 +51,7 @@ std::vector<TensorId> count_nonzero(OperatorCall& call) {
 std::vector<TensorId> arg_extreme(OperatorCall& call, CombinerKind kind) {
   Trace& trace = call.trace();
   const TensorId x = call.tensor(0);
-  const Shape shape = trace.shape(x);
+  const Shape shape = shape_of(trace, x);
   const bool keepdims = call.attributes().flag("keepdims", false);
   std::vector<size_t> axes = all_axes(shape.size());
   if (call.attributes().has("axis")) axes = {axis_of(call, 0, 0)};
@@ -116,14 +116,14 @@ std::vector<TensorId> logsumexp_operator(OperatorCall& call) {
   Trace& trace = call.trace();
   require_float(trace, call.tensor(0), "x");
   const TensorId y = logsumexp(trace, widened(trace, call.tensor(0)), reduced(call));
-  return {astype(trace, y, trace.dtype(call.tensor(0)))};
+  return {astype(trace, y, dtype_of(trace, call.tensor(0)))};
 }
 
 std::vector<TensorId> vector_norm(OperatorCall& call) {
   Trace& trace = call.trace();
   require_float(trace, call.tensor(0), "x");
   const TensorId x = widened(trace, call.tensor(0));
-  const DType held = trace.dtype(x), dtype = trace.dtype(call.tensor(0));
+  const DType held = dtype_of(trace, x), dtype = dtype_of(trace, call.tensor(0));
   const double order = call.attributes().real("ord", 2);
   const Reduced over = reduced(call);
   if (std::isinf(order))

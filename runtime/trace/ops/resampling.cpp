@@ -54,7 +54,7 @@ std::optional<Step> step_of(double factor) {
 // x at position `at` along an axis, positions outside taken as the nearest end: each case a
 // guarded, affine read.
 Formula clamped_read(Trace& trace, const StageBuilder& stage, TensorId x, size_t axis, Formula at) {
-  const int64_t extent = trace.shape(x)[axis];
+  const int64_t extent = shape_of(trace, x)[axis];
   std::vector<Formula> index = stage.axes();
   const auto read = [&](Formula inside, Formula position) {
     index[axis] = position;
@@ -76,12 +76,12 @@ TensorId resample_nearest(Trace& trace, TensorId x, size_t axis, Shape shape, co
   index[axis] = alignment == Alignment::Asymmetric
                     ? floor_div(i, p.denominator)
                     : floor_div(i * 2 + p.denominator, p.denominator * 2);
-  return stage.finish(stage.read(x, index), trace.dtype(x));
+  return stage.finish(stage.read(x, index), dtype_of(trace, x));
 }
 
 TensorId resample_linear(Trace& trace, TensorId x, size_t axis, Shape shape, const Position& p) {
   StageBuilder stage(trace, "resize", shape);
-  const DType dtype = trace.dtype(x);
+  const DType dtype = dtype_of(trace, x);
   const Formula i = stage.axis(axis) * p.scale + p.offset;
   const Formula left = floor_div(i, p.denominator);
   const Formula share = (i % p.denominator).cast(dtype) / static_cast<double>(p.denominator);
@@ -94,7 +94,7 @@ TensorId resample_linear(Trace& trace, TensorId x, size_t axis, Shape shape, con
 TensorId resample_cubic(Trace& trace, TensorId x, size_t axis, Shape shape, const Position& p) {
   constexpr double kA = -0.75;
   StageBuilder stage(trace, "resize", shape);
-  const DType dtype = trace.dtype(x);
+  const DType dtype = dtype_of(trace, x);
   const Formula i = stage.axis(axis) * p.scale + p.offset;
   const Formula left = floor_div(i, p.denominator);
   const Formula t = (i % p.denominator).cast(dtype) / static_cast<double>(p.denominator);
@@ -121,7 +121,7 @@ TensorId resample(OperatorCall& call, size_t first, const Shape& sizes, Method m
   }
   for (size_t k = 0; k < sizes.size(); ++k) {
     const size_t axis = first + k;
-    Shape shape = trace.shape(x);
+    Shape shape = shape_of(trace, x);
     const int64_t input = shape[axis], output = sizes[k];
     if (input < 1 || output < 1) fail_shape(call, "resizing needs extents of at least 1");
     shape[axis] = output;
@@ -134,7 +134,7 @@ TensorId resample(OperatorCall& call, size_t first, const Shape& sizes, Method m
         : method == Method::Linear ? resample_linear(trace, x, axis, shape, p)
                                    : resample_cubic(trace, x, axis, shape, p);
   }
-  return astype(trace, x, trace.dtype(call.tensor(0)));
+  return astype(trace, x, dtype_of(trace, call.tensor(0)));
 }
 
 Method method_of(const std::string& name) {

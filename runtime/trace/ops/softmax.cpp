@@ -15,7 +15,7 @@ namespace {
 TensorId largest(Trace& trace, TensorId x, size_t axis) {
   const TensorId operands[] = {x};
   return reduce_map(
-      trace, "max", CombinerKind::Max, operands, {{axis}, true}, trace.dtype(x),
+      trace, "max", CombinerKind::Max, operands, {{axis}, true}, dtype_of(trace, x),
       [](std::span<const Formula> e) { return e[0]; }, Ties::Even, true);
 }
 
@@ -59,7 +59,7 @@ std::vector<TensorId> along_axis(OperatorCall& call, TensorId (*function)(Trace&
   const size_t axis = axis_of(call, 0, -1, call.attributes().has("axis") ? "axis" : "dim");
   TensorId x = widened(trace, call.tensor(0));
   if (negated) x = map(trace, "negative", {x}, [](auto v) { return -v[0]; });
-  return {astype(trace, function(trace, x, axis), trace.dtype(call.tensor(0)))};
+  return {astype(trace, function(trace, x, axis), dtype_of(trace, call.tensor(0)))};
 }
 std::vector<TensorId> softmax_operator(OperatorCall& call) {
   return along_axis(call, softmax, false);

@@ -42,18 +42,18 @@ Formula StageBuilder::constant(double value, DType dtype) const {
 Formula StageBuilder::read(TensorId tensor, std::span<const Formula> index) const {
   std::vector<ExprId> ids;
   for (const Formula& coordinate : index) ids.push_back(coordinate.id());
-  return {trace_.pool(), trace_.read(tensor, ids)};
+  return {trace_.pool(), trace::read(trace_, tensor, ids)};
 }
 
 Formula StageBuilder::read_where(Formula predicate, TensorId tensor,
                                  std::span<const Formula> index) const {
   std::vector<ExprId> ids;
   for (const Formula& coordinate : index) ids.push_back(coordinate.id());
-  return {trace_.pool(), trace_.read(tensor, ids, predicate.id())};
+  return {trace_.pool(), trace::read(trace_, tensor, ids, predicate.id())};
 }
 
 Formula StageBuilder::read_broadcast(TensorId tensor) const {
-  const Shape& shape = trace_.shape(tensor);
+  const Shape& shape = shape_of(trace_, tensor);
   invariant(shape.size() <= rank(), "broadcasting to a smaller rank");
   const size_t skipped = rank() - shape.size();
   std::vector<Formula> index;
@@ -75,15 +75,15 @@ void StageBuilder::where(Formula condition) {
 }
 
 TensorId StageBuilder::finish(Formula body, DType dtype) {
-  return trace_.compute(name_, domain_, {}, {body.cast(dtype).id()}, stop_gradient_)[0];
+  return add_compute(trace_, name_, domain_, {}, {body.cast(dtype).id()}, stop_gradient_)[0];
 }
 
 TensorId StageBuilder::finish(CombinerKind kind, Formula body, DType dtype, Ties ties) {
   if (accumulator_of(dtype) == dtype) body = body.cast(dtype);
   const TensorId wide =
-      trace_.compute(name_, domain_, {kind, ties, {}, {}}, {body.id()}, stop_gradient_)[0];
-  if (trace_.dtype(wide) == dtype) return wide;
-  StageBuilder rounding(trace_, name_, trace_.shape(wide));
+      add_compute(trace_, name_, domain_, {kind, ties, {}, {}}, {body.id()}, stop_gradient_)[0];
+  if (dtype_of(trace_, wide) == dtype) return wide;
+  StageBuilder rounding(trace_, name_, shape_of(trace_, wide));
   rounding.stop_gradient_ = stop_gradient_;
   return rounding.finish(rounding.read(wide, rounding.axes()), dtype);
 }
@@ -95,7 +95,7 @@ std::vector<TensorId> StageBuilder::finish(CombinerKind kind, std::span<const Fo
 std::vector<TensorId> StageBuilder::finish(Combiner combiner, std::span<const Formula> bodies) {
   std::vector<ExprId> ids;
   for (const Formula& body : bodies) ids.push_back(body.id());
-  return trace_.compute(name_, domain_, std::move(combiner), std::move(ids), stop_gradient_);
+  return add_compute(trace_, name_, domain_, std::move(combiner), std::move(ids), stop_gradient_);
 }
 
 }  // namespace adjit::trace

@@ -19,8 +19,8 @@ std::vector<TensorId> triangle(OperatorCall& call, bool lower) {
   const std::vector<Formula> index = stage.axes();
   const Formula row = index[rank - 2], column = index[rank - 1];
   const Formula inside = lower ? column <= row + k : row + k <= column;
-  return {
-      stage.finish(stage.read_where(inside, call.tensor(0), index), trace.dtype(call.tensor(0)))};
+  return {stage.finish(stage.read_where(inside, call.tensor(0), index),
+                       dtype_of(trace, call.tensor(0)))};
 }
 std::vector<TensorId> tril(OperatorCall& call) { return triangle(call, true); }
 std::vector<TensorId> triu(OperatorCall& call) { return triangle(call, false); }
@@ -97,7 +97,7 @@ std::vector<TensorId> diag_embed(OperatorCall& call) {
   index.pop_back();
   index[rank - 1] = offset >= 0 ? row : column;
   return {stage.finish(stage.read_where(row + offset == column, call.tensor(0), index),
-                       trace.dtype(call.tensor(0)))};
+                       dtype_of(trace, call.tensor(0)))};
 }
 
 const Operator kTriangleOperators[] = {

@@ -120,7 +120,8 @@ std::vector<TensorId> astype_operator(OperatorCall& call) {
 std::vector<TensorId> stop_gradient(OperatorCall& call) {
   StageBuilder stage(call.trace(), call.name(), call.shape(0));
   stage.stop_gradient();
-  return {stage.finish(stage.read_broadcast(call.tensor(0)), call.trace().dtype(call.tensor(0)))};
+  return {
+      stage.finish(stage.read_broadcast(call.tensor(0)), dtype_of(call.trace(), call.tensor(0)))};
 }
 
 constexpr std::string_view kUnaryShapes = "(...) -> (...)";

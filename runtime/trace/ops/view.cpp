@@ -12,7 +12,7 @@ TensorId view(Trace& trace, std::string_view name, TensorId x, Shape shape, cons
   // Elements are moved as they are, half types too.
   std::vector<ExprId> ids;
   for (const Formula& coordinate : index) ids.push_back(coordinate.id());
-  const ExprId element = trace.pool().read(x, trace.dtype(x), ids);
+  const ExprId element = trace.pool().read(x, dtype_of(trace, x), ids);
   const TensorId result = stage.finish({trace.pool(), element});
   if (trace.is_weak(x)) trace.set_weak(result);
   return result;
@@ -76,7 +76,7 @@ std::vector<Formula> reshaped_index(const Shape& from, const Shape& to,
 }
 
 TensorId reshape(Trace& trace, TensorId x, const Shape& shape) {
-  const Shape from = trace.shape(x);
+  const Shape from = shape_of(trace, x);
   if (element_count(from) != element_count(shape))
     throw Error(ErrorCode::Shape, "a tensor of shape " + to_string(from) + " has " +
                                       std::to_string(element_count(from)) +
@@ -90,7 +90,7 @@ TensorId reshape(Trace& trace, TensorId x, const Shape& shape) {
 
 TensorId permute(Trace& trace, TensorId x, std::span<const size_t> order) {
   Shape shape;
-  for (size_t axis : order) shape.push_back(trace.shape(x)[axis]);
+  for (size_t axis : order) shape.push_back(shape_of(trace, x)[axis]);
   return view(trace, "permute", x, shape, [&](std::span<const Formula> index) {
     std::vector<Formula> from(index.begin(), index.end());
     for (size_t k = 0; k < order.size(); ++k) from[order[k]] = index[k];
@@ -99,7 +99,7 @@ TensorId permute(Trace& trace, TensorId x, std::span<const size_t> order) {
 }
 
 TensorId broadcast_to(Trace& trace, TensorId x, const Shape& shape) {
-  const Shape from = trace.shape(x);
+  const Shape from = shape_of(trace, x);
   if (from == shape) return x;
   if (from.size() > shape.size() || broadcast(from, shape) != shape)
     throw Error(ErrorCode::Shape, "a tensor of shape " + to_string(from) +
@@ -116,13 +116,13 @@ TensorId broadcast_to(Trace& trace, TensorId x, const Shape& shape) {
 
 TensorId expand_dims(Trace& trace, TensorId x, std::span<const size_t> positions) {
   Shape shape;
-  const size_t rank = trace.rank(x) + positions.size();
+  const size_t rank = rank_of(trace, x) + positions.size();
   std::vector<size_t> kept;
   for (size_t k = 0; k < rank; ++k) {
     if (std::ranges::find(positions, k) != positions.end()) {
       shape.push_back(1);
     } else {
-      shape.push_back(trace.shape(x)[kept.size()]);
+      shape.push_back(shape_of(trace, x)[kept.size()]);
       kept.push_back(k);
     }
   }
@@ -134,7 +134,7 @@ TensorId expand_dims(Trace& trace, TensorId x, std::span<const size_t> positions
 }
 
 TensorId squeeze(Trace& trace, TensorId x, std::span<const size_t> axes) {
-  const Shape from = trace.shape(x);
+  const Shape from = shape_of(trace, x);
   Shape shape;
   for (size_t k = 0; k < from.size(); ++k) {
     const bool goes = std::ranges::find(axes, k) != axes.end();
@@ -148,7 +148,7 @@ TensorId squeeze(Trace& trace, TensorId x, std::span<const size_t> axes) {
 }
 
 TensorId slice(Trace& trace, TensorId x, size_t axis, int64_t start, int64_t extent, int64_t step) {
-  Shape shape = trace.shape(x);
+  Shape shape = shape_of(trace, x);
   shape[axis] = extent;
   return view(trace, "slice", x, shape, [&](std::span<const Formula> index) {
     std::vector<Formula> from(index.begin(), index.end());

@@ -154,7 +154,7 @@ std::vector<TensorId> roll(OperatorCall& call) {
   const Shape shape = call.shape(0);
   const bool flat = !call.attributes().has("axis");
   const TensorId x = flat ? reshape(trace, call.tensor(0), {element_count(shape)}) : call.tensor(0);
-  const Shape own = trace.shape(x);
+  const Shape own = shape_of(trace, x);
   const std::vector<size_t> axes = flat ? std::vector<size_t>{0} : axes_of(call, 0);
   const Shape shifts = call.attributes().repeated("shift", axes.size(), 0);
   const TensorId rolled = view(trace, call.name(), x, own, [&](auto index) {
@@ -199,7 +199,7 @@ std::vector<TensorId> repeat(OperatorCall& call) {
   } else {
     x = reshape(trace, x, {element_count(call.shape(0))});
   }
-  Shape shape = trace.shape(x);
+  Shape shape = shape_of(trace, x);
   shape[axis] = Exact(shape[axis]) * repeats;
   return {view(trace, call.name(), x, shape, [&](auto index) {
     std::vector<Formula> from(index.begin(), index.end());

@@ -221,7 +221,7 @@ TEST(IndexNotation, HalfTypesComputeInFloat32) {
   const TensorId A = b.input(array(DType::Float16, {3000}, Values(3000, 1)));
   const AxisHandle k = b.n.axis(0, 3000);
   const TensorId total = b.compute({}, b.sum(b.at(A, {b.v(k)}), {k}));
-  EXPECT_EQ(b.trace.dtype(total), DType::Float16);
+  EXPECT_EQ(dtype_of(b.trace, total), DType::Float16);
   EXPECT_EQ(b.run(total), (Values{3000}));
 }
 

@@ -18,7 +18,7 @@ struct NotationBuilder {
   NotationBuilder() { trace.set_source("user.py", 5); }
   TensorId input(const Array& array) {
     arrays.push_back(array);
-    return trace.input("A", array.dtype, array.shape);
+    return add_input(trace, "A", array.dtype, array.shape);
   }
   ScalarExpr at(TensorId tensor, std::initializer_list<ScalarExpr> index,
                 IndexMode mode = IndexMode::Error) {

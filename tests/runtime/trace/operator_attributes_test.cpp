@@ -58,7 +58,7 @@ void trace_and_derive(const OperatorExample& example, const Json& attributes) {
   Trace trace("call");
   std::vector<TensorId> inputs;
   for (const ExampleInput& input : example.inputs)
-    inputs.push_back(trace.input("x", input.dtype, input.shape));
+    inputs.push_back(add_input(trace, "x", input.dtype, input.shape));
   std::vector<TensorId> results = find_operator(example.name).trace(trace, inputs, attributes);
   if (results.size() > 8) results.resize(8);
   const Graph graph = trace.finish(results);

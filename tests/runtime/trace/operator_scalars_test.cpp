@@ -21,7 +21,7 @@ void call_with_numbers(const OperatorExample& example, unsigned numbers) {
     const ExampleInput& input = example.inputs[k];
     const bool number = numbers >> k & 1;
     scalars.push_back(!number ? Json(nullptr) : is_float(input.dtype) ? Json(0.25) : Json(1));
-    if (!number) inputs.push_back(trace.input("x", input.dtype, input.shape));
+    if (!number) inputs.push_back(add_input(trace, "x", input.dtype, input.shape));
   }
   attributes["scalars"] = scalars;
   try {

@@ -109,7 +109,7 @@ TEST(Promotion, AveragesAndCreation) {
 }
 
 TensorId input(Trace& trace, OperandType type) {
-  return trace.input("x", type.dtype, {}, type.weak);
+  return add_input(trace, "x", type.dtype, {}, type.weak);
 }
 
 // The same table where tensors are added, of numbers as inputs and as literals.
@@ -120,13 +120,13 @@ TEST(Promotion, OfOperators) {
     Trace trace("f");
     const TensorId both[] = {input(trace, row.a), input(trace, row.b)};
     const TensorId sum = find_operator("add").trace(trace, both, {})[0];
-    EXPECT_EQ((OperandType{trace.dtype(sum), trace.is_weak(sum)}), row.together);
+    EXPECT_EQ((OperandType{dtype_of(trace, sum), trace.is_weak(sum)}), row.together);
     const TensorId chosen = find_operator("concat").trace(
         trace,
         std::vector{find_operator("expand_dims").trace(trace, {both, 1}, {{"axis", 0}})[0],
                     find_operator("expand_dims").trace(trace, {both + 1, 1}, {{"axis", 0}})[0]},
         {})[0];
-    EXPECT_EQ(trace.dtype(chosen), row.together.dtype);
+    EXPECT_EQ(dtype_of(trace, chosen), row.together.dtype);
     EXPECT_EQ(trace.is_weak(chosen) && is_float(row.together.dtype),
               row.together.weak && is_float(row.together.dtype));
   }

@@ -1,6 +1,7 @@
 // tests/runtime/trace/splice_test.cpp -- whole graphs inside a trace: calls and scans.
 #include <gtest/gtest.h>
 
+#include "runtime/trace/splice.hpp"
 #include "runtime/trace/trace.hpp"
 #include "tests/runtime/trace/messages.hpp"
 #include "tests/runtime/trace/traced_call.hpp"
@@ -12,7 +13,7 @@ namespace {
 Graph doubled() {
   Trace trace("doubled");
   trace.set_source("inner.py", 3);
-  const TensorId x = trace.input("x", DType::Float64, {3});
+  const TensorId x = add_input(trace, "x", DType::Float64, {3});
   const TensorId inputs[] = {x, x};
   return trace.finish(find_operator("add").trace(trace, inputs, {}));
 }
@@ -21,10 +22,10 @@ TEST(TraceSplice, ACallHasTheSourceLinesOfItsGraph) {
   const Graph inner = doubled();
   Trace trace("outer");
   trace.set_source("outer.py", 9);
-  const TensorId x = trace.input("x", DType::Float64, {3});
+  const TensorId x = add_input(trace, "x", DType::Float64, {3});
   const TensorId first[] = {x};
-  const std::vector<TensorId> once = trace.call(inner, first);
-  const std::vector<TensorId> twice = trace.call(inner, once);
+  const std::vector<TensorId> once = splice(trace, inner, first);
+  const std::vector<TensorId> twice = splice(trace, inner, once);
   const Graph graph = trace.finish(twice);
   ASSERT_EQ(graph.stages.size(), 2u);
   EXPECT_EQ(graph.stages[1].lines.at(0).file, "inner.py");
@@ -35,12 +36,13 @@ TEST(TraceSplice, AnArgumentThatDoesNotFitIsNamed) {
   const Graph inner = doubled();
   Trace trace("outer");
   trace.set_source("outer.py", 9);
-  const TensorId narrow[] = {trace.input("x", DType::Float32, {3})};
-  const TensorId longer[] = {trace.input("y", DType::Float64, {4})};
-  expect_words(message_of(ErrorCode::DType, [&] { trace.call(inner, narrow); }),
+  const TensorId narrow[] = {add_input(trace, "x", DType::Float32, {3})};
+  const TensorId longer[] = {add_input(trace, "y", DType::Float64, {4})};
+  expect_words(message_of(ErrorCode::DType, [&] { splice(trace, inner, narrow); }),
                {"outer.py:9", "argument 0", "float64", "float32", "astype"});
-  expect_words(message_of(ErrorCode::Shape, [&] { trace.call(inner, longer); }), {"(3,)", "(4,)"});
-  message_of(ErrorCode::Invalid, [&] { trace.call(inner, {}); });
+  expect_words(message_of(ErrorCode::Shape, [&] { splice(trace, inner, longer); }),
+               {"(3,)", "(4,)"});
+  message_of(ErrorCode::Invalid, [&] { splice(trace, inner, {}); });
 }
 
 TEST(TraceSplice, AScanRunsItsBody) {
@@ -48,21 +50,21 @@ TEST(TraceSplice, AScanRunsItsBody) {
   auto body = std::make_shared<Graph>();
   {
     Trace inner("body");
-    const TensorId both[] = {inner.input("c", DType::Float64, {}),
-                             inner.input("x", DType::Float64, {})};
+    const TensorId both[] = {add_input(inner, "c", DType::Float64, {}),
+                             add_input(inner, "x", DType::Float64, {})};
     const TensorId next = find_operator("add").trace(inner, both, {})[0];
     const TensorId out = find_operator("multiply").trace(inner, both, {})[0];
     const TensorId outputs[] = {next, out};
     *body = inner.finish(outputs);
   }
   Trace trace("f");
-  const TensorId operands[] = {trace.input("c", DType::Float64, {}),
-                               trace.input("xs", DType::Float64, {3})};
+  const TensorId operands[] = {add_input(trace, "c", DType::Float64, {}),
+                               add_input(trace, "xs", DType::Float64, {3})};
   Scan scan;
   scan.body = body;
   scan.trips = 3;
   scan.carries = scan.scanned = scan.stacked = 1;
-  const std::vector<TensorId> results = trace.scan(scan, operands);
+  const std::vector<TensorId> results = add_scan(trace, scan, operands);
   const Graph graph = trace.finish(results);
   const std::vector<Array> out = interpret(graph, {{f64({}, {10}), f64({3}, {1, 2, 3})}});
   EXPECT_EQ(values(out[0]), (std::vector<double>{16}));

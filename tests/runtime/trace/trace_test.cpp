@@ -15,25 +15,25 @@ TEST(Trace, IdsAreUnique) { EXPECT_NE(Trace("a").id(), Trace("a").id()); }
 
 TEST(Trace, ResolvesItsOwnHandles) {
   Trace trace("f");
-  const TensorId x = trace.input("x", DType::Float32, {2});
-  EXPECT_EQ(trace.resolve(trace.handle(x)), x);
+  const TensorId x = add_input(trace, "x", DType::Float32, {2});
+  EXPECT_EQ(resolve(trace, handle_of(trace, x)), x);
 }
 
 TEST(Trace, RefusesAValueOfAnotherTrace) {
   Trace a("f"), b("g");
   b.set_source("user.py", 40);
-  const TracedTensor x = a.handle(a.input("x", DType::Float32, {2}));
-  expect_words(message_of(ErrorCode::Invalid, [&] { b.resolve(x); }), {"user.py:40", "another"});
+  const TracedTensor x = handle_of(a, add_input(a, "x", DType::Float32, {2}));
+  expect_words(message_of(ErrorCode::Invalid, [&] { resolve(b, x); }), {"user.py:40", "another"});
 }
 
 TEST(Trace, RefusesAValueUsedAfterItsTrace) {
   Trace trace("f");
-  const TracedTensor x = trace.handle(trace.input("x", DType::Float32, {2}));
+  const TracedTensor x = handle_of(trace, add_input(trace, "x", DType::Float32, {2}));
   const TensorId outputs[] = {x.tensor};
   trace.finish(outputs);
-  expect_words(message_of(ErrorCode::Invalid, [&] { trace.resolve(x); }), {"'f'", "ended"});
+  expect_words(message_of(ErrorCode::Invalid, [&] { resolve(trace, x); }), {"'f'", "ended"});
   message_of(ErrorCode::Invalid, [&] { trace.pool(); });
-  message_of(ErrorCode::Invalid, [&] { trace.input("y", DType::Float32, {}); });
+  message_of(ErrorCode::Invalid, [&] { add_input(trace, "y", DType::Float32, {}); });
 }
 
 TEST(Trace, KnowsZerosAsTheyAreWritten) {
@@ -43,25 +43,26 @@ TEST(Trace, KnowsZerosAsTheyAreWritten) {
     const std::vector<TensorId> list(operands);
     return find_operator(name).trace(trace, list, Json::parse(attributes))[0];
   };
-  const TensorId x = trace.input("x", DType::Float32, {2});
+  const TensorId x = add_input(trace, "x", DType::Float32, {2});
   const TensorId zeros = with("zeros_like", {x}), ones = with("ones_like", {x});
-  EXPECT_TRUE(trace.is_zero(zeros));
-  EXPECT_TRUE(trace.is_zero(with("broadcast_to", {zeros}, R"({"shape": [3, 2]})")));
-  EXPECT_FALSE(trace.is_zero(ones));
-  EXPECT_FALSE(trace.is_zero(x));
-  EXPECT_FALSE(trace.is_zero(with("multiply", {zeros, x}))) << "NaN where x is infinite";
+  EXPECT_TRUE(is_zero(trace, zeros));
+  EXPECT_TRUE(is_zero(trace, with("broadcast_to", {zeros}, R"({"shape": [3, 2]})")));
+  EXPECT_FALSE(is_zero(trace, ones));
+  EXPECT_FALSE(is_zero(trace, x));
+  EXPECT_FALSE(is_zero(trace, with("multiply", {zeros, x}))) << "NaN where x is infinite";
   std::vector<std::byte> bytes(8);
-  EXPECT_TRUE(trace.is_zero(trace.constant("c", DType::Float32, {2}, bytes)));
+  EXPECT_TRUE(is_zero(trace, add_constant(trace, "c", DType::Float32, {2}, bytes)));
   bytes[3] = std::byte{1};
-  EXPECT_FALSE(trace.is_zero(trace.constant("c", DType::Float32, {2}, bytes)));
-  EXPECT_FALSE(trace.is_zero(trace.constant("c", DType::Int64, {1}, std::vector<std::byte>(8))))
+  EXPECT_FALSE(is_zero(trace, add_constant(trace, "c", DType::Float32, {2}, bytes)));
+  EXPECT_FALSE(
+      is_zero(trace, add_constant(trace, "c", DType::Int64, {1}, std::vector<std::byte>(8))))
       << "no number that has a cotangent";
 }
 
 TEST(Trace, FinishDropsWhatNobodyNeedsAndKeepsInputs) {
   Trace trace("f");
-  const TensorId x = trace.input("x", DType::Float32, {2});
-  const TensorId unused = trace.input("unused", DType::Float32, {2});
+  const TensorId x = add_input(trace, "x", DType::Float32, {2});
+  const TensorId unused = add_input(trace, "unused", DType::Float32, {2});
   const TensorId pair[] = {x, unused};
   find_operator("add").trace(trace, pair, {});
   const TensorId outputs[] = {x};

@@ -53,7 +53,7 @@ inline Graph trace_call(std::string_view name, const std::vector<Array>& inputs,
   Trace trace(std::string("call"));
   trace.set_source("test.py", 7);
   std::vector<TensorId> ids;
-  for (const Array& input : inputs) ids.push_back(trace.input("x", input.dtype, input.shape));
+  for (const Array& input : inputs) ids.push_back(add_input(trace, "x", input.dtype, input.shape));
   const std::vector<TensorId> results =
       find_operator(name).trace(trace, ids, Json::parse(attributes));
   return trace.finish(results);

@@ -33,7 +33,7 @@ TEST(Operator, ErrorsNameOperatorAndLine) {
 TEST(Operator, AnEndedTraceIsNamedOnce) {
   Trace trace("f");
   trace.set_source("user.py", 40);
-  const TensorId x = trace.input("x", DType::Float32, {2});
+  const TensorId x = add_input(trace, "x", DType::Float32, {2});
   const TensorId only[] = {x};
   trace.finish(only);
   EXPECT_EQ(message_of(ErrorCode::Invalid, [&] { find_operator("exp").trace(trace, only, {}); }),
@@ -43,11 +43,11 @@ TEST(Operator, AnEndedTraceIsNamedOnce) {
 
 TEST(Operator, WeakTensorsAdapt) {
   Trace trace("f");
-  const TensorId x = trace.input("x", DType::Float16, {2});
-  const TensorId rate = trace.input("rate", DType::Float64, {}, true);
+  const TensorId x = add_input(trace, "x", DType::Float16, {2});
+  const TensorId rate = add_input(trace, "rate", DType::Float64, {}, true);
   const TensorId both[] = {x, rate};
   const TensorId y = find_operator("multiply").trace(trace, both, {})[0];
-  EXPECT_EQ(trace.dtype(y), DType::Float16);
+  EXPECT_EQ(dtype_of(trace, y), DType::Float16);
   EXPECT_FALSE(trace.is_weak(y));
   const TensorId only[] = {rate};
   EXPECT_TRUE(trace.is_weak(find_operator("negative").trace(trace, only, {})[0]));

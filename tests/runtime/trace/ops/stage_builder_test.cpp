@@ -15,7 +15,7 @@ struct Built {
 
   TensorId input(const Array& array) {
     arrays.push_back(array);
-    return trace.input("x", array.dtype, array.shape);
+    return add_input(trace, "x", array.dtype, array.shape);
   }
   Graph graph(TensorId result) {
     const TensorId outputs[] = {result};
