@@ -5,6 +5,8 @@
 #include "bindings/c/arrays.hpp"
 #include "bindings/c/boundary.hpp"
 #include "bindings/c/handles.hpp"
+#include "runtime/trace/index_reduction.hpp"
+#include "runtime/trace/lowering.hpp"
 
 namespace adjit::c {
 namespace {
@@ -133,26 +135,26 @@ adjit_status adjit_axis_create(adjit_trace* trace, int64_t lo, int64_t hi, const
                                adjit_axis* axis) {
   return guarded([&] {
     required(axis, "axis");
-    *axis = open_notation(trace).axis(lo, hi, name == nullptr ? "" : name).value;
+    *axis = add_axis(open_notation(trace), lo, hi, name == nullptr ? "" : name).value;
   });
 }
 
 adjit_status adjit_expr_axis(adjit_trace* trace, adjit_axis axis, adjit_expr* expr) {
-  return expression(trace, expr, [&](IndexNotation& n) { return n.value({axis}); });
+  return expression(trace, expr, [&](IndexNotation& n) { return axis_value(n, {axis}); });
 }
 adjit_status adjit_expr_int(adjit_trace* trace, int64_t value, adjit_expr* expr) {
   return expression(trace, expr, [&](IndexNotation& n) {
-    return n.literal(adjit::trace::WeakScalar::of(value));
+    return literal(n, adjit::trace::WeakScalar::of(value));
   });
 }
 adjit_status adjit_expr_float(adjit_trace* trace, double value, adjit_expr* expr) {
   return expression(trace, expr, [&](IndexNotation& n) {
-    return n.literal(adjit::trace::WeakScalar::of(value));
+    return literal(n, adjit::trace::WeakScalar::of(value));
   });
 }
 adjit_status adjit_expr_bool(adjit_trace* trace, int32_t value, adjit_expr* expr) {
   return expression(trace, expr, [&](IndexNotation& n) {
-    return n.literal(adjit::trace::WeakScalar::of(value != 0));
+    return literal(n, adjit::trace::WeakScalar::of(value != 0));
   });
 }
 
@@ -162,8 +164,8 @@ adjit_status adjit_expr_read(adjit_trace* trace, adjit_tensor tensor, int32_t ra
     if (tensor >= trace->trace.graph().tensors.size())
       throw adjit::expr::Error(adjit::expr::ErrorCode::Invalid,
                                std::to_string(tensor) + " is no tensor of this trace");
-    return n.read(adjit::expr::TensorId{tensor}, exprs(rank, index),
-                  named(kIndexModes, mode == nullptr ? "error" : mode, "index mode"));
+    return read(n, adjit::expr::TensorId{tensor}, exprs(rank, index),
+                named(kIndexModes, mode == nullptr ? "error" : mode, "index mode"));
   });
 }
 
@@ -177,23 +179,23 @@ adjit_status adjit_expr_apply(adjit_trace* trace, const char* operation, int32_t
     if (wanted.op == adjit::expr::Op::Select) {
       if (values.size() != 3)
         throw adjit::expr::Error(adjit::expr::ErrorCode::Invalid, "select takes three operands");
-      return n.select(values[0], values[1], values[2]);
+      return select(n, values[0], values[1], values[2]);
     }
     if (wanted.swapped && values.size() == 2) std::swap(values[0], values[1]);
-    return n.apply(wanted.op, values);
+    return apply(n, wanted.op, values);
   });
 }
 
 adjit_status adjit_expr_cast(adjit_trace* trace, adjit_expr operand, adjit_dtype dtype,
                              adjit_expr* expr) {
   return expression(trace, expr,
-                    [&](IndexNotation& n) { return n.cast({operand}, dtype_of(dtype)); });
+                    [&](IndexNotation& n) { return cast(n, {operand}, dtype_of(dtype)); });
 }
 
 adjit_status adjit_expr_dtype(adjit_trace* trace, adjit_expr expr, adjit_dtype* dtype) {
   return guarded([&] {
     required(dtype, "dtype");
-    *dtype = static_cast<adjit_dtype>(open_notation(trace).dtype({expr}));
+    *dtype = static_cast<adjit_dtype>(dtype_of(open_notation(trace), {expr}));
   });
 }
 
@@ -201,9 +203,9 @@ adjit_status adjit_expr_reduce(adjit_trace* trace, const char* reducer, adjit_ex
                                int32_t axis_count, const adjit_axis* axis_ids, adjit_expr where,
                                const char* ties, adjit_expr* expr) {
   return expression(trace, expr, [&](IndexNotation& n) {
-    return n.reduce(named(kReducers, &required(reducer, "reducer"), "reducer"), {body},
-                    axes(axis_count, axis_ids), {where},
-                    named(kTies, ties == nullptr ? "even" : ties, "rule for ties"));
+    return reduce(n, named(kReducers, &required(reducer, "reducer"), "reducer"), {body},
+                  axes(axis_count, axis_ids), {where},
+                  named(kTies, ties == nullptr ? "even" : ties, "rule for ties"));
   });
 }
 
@@ -212,7 +214,7 @@ adjit_status adjit_expr_argument(adjit_trace* trace, int32_t number, adjit_dtype
   return expression(trace, expr, [&](IndexNotation& n) {
     if (number < 0)
       throw adjit::expr::Error(adjit::expr::ErrorCode::Invalid, "an argument has a number >= 0");
-    return n.argument(static_cast<size_t>(number), dtype_of(dtype));
+    return argument(n, static_cast<size_t>(number), dtype_of(dtype));
   });
 }
 
@@ -223,8 +225,8 @@ adjit_status adjit_expr_reduce_custom(adjit_trace* trace, int32_t n, const adjit
   return guarded([&] {
     required(results, "results");
     const std::vector<adjit::trace::ScalarExpr> made =
-        open_notation(trace).reduce_custom(exprs(n, bodies), exprs(n, combine), exprs(n, identity),
-                                           axes(axis_count, axis_ids), {where});
+        reduce_custom(open_notation(trace), exprs(n, bodies), exprs(n, combine), exprs(n, identity),
+                      axes(axis_count, axis_ids), {where});
     for (size_t k = 0; k < made.size(); ++k) results[k] = made[k].value;
   });
 }
@@ -234,8 +236,9 @@ adjit_status adjit_trace_compute(adjit_trace* trace, const char* name, int32_t a
                                  const adjit_expr* bodies, adjit_tensor* results) {
   return guarded([&] {
     required(results, "results");
-    const std::vector<adjit::expr::TensorId> made = open_notation(trace).compute(
-        name == nullptr ? "t" : name, axes(axis_count, axis_ids), exprs(body_count, bodies));
+    const std::vector<adjit::expr::TensorId> made =
+        compute(open_notation(trace), name == nullptr ? "t" : name, axes(axis_count, axis_ids),
+                exprs(body_count, bodies));
     for (size_t k = 0; k < made.size(); ++k) results[k] = made[k].value;
   });
 }
@@ -249,12 +252,11 @@ adjit_status adjit_trace_scatter(adjit_trace* trace, const char* name, int32_t r
     required(result, "result");
     const std::span<const int64_t> extents = elements(shape, rank, "shape");
     *result =
-        open_notation(trace)
-            .scatter(name == nullptr ? "t" : name, {extents.begin(), extents.end()},
-                     axes(axis_count, axis_ids), exprs(rank, target), {value},
-                     named(kScatters, combine == nullptr ? "add" : combine, "scatter"),
-                     adjit::expr::TensorId{initial},
-                     named(kOutOfRange, mode == nullptr ? "error" : mode, "index mode"), {where})
+        scatter(open_notation(trace), name == nullptr ? "t" : name,
+                {extents.begin(), extents.end()}, axes(axis_count, axis_ids), exprs(rank, target),
+                {value}, named(kScatters, combine == nullptr ? "add" : combine, "scatter"),
+                adjit::expr::TensorId{initial},
+                named(kOutOfRange, mode == nullptr ? "error" : mode, "index mode"), {where})
             .value;
   });
 }

@@ -1,12 +1,15 @@
 // runtime/trace/lowering_unit.cpp -- one unit of index notation as the parts of one stage.
+#include "runtime/trace/lowering_unit.hpp"
+
 #include <algorithm>
+#include <optional>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
 #include "runtime/expr/interval.hpp"
 #include "runtime/graph/identity.hpp"
 #include "runtime/graph/verify/verify.hpp"
-#include "runtime/trace/lowering.hpp"
 #include "runtime/trace/rows.hpp"
 
 namespace adjit::trace {
@@ -40,17 +43,25 @@ std::vector<ExprId> peel_selects(ExprPool& pool, const Combiner& combiner,
   return conditions;
 }
 
-}  // namespace
+// Whether an expression can be written over these axes now: its reductions, if any, are lifted.
+bool expressible(Lowering& whole, ExprId expr, const Axes& axes) {
+  if (!subset(whole.free.of(expr), axes)) return false;
+  for (ExprId id : reachable(whole.n.pool, std::span(&expr, 1))) {
+    const std::optional<Placeholder> r = placeholder_of(whole.n, id);
+    if (r && !whole.lifted.contains(r->reduction)) return false;
+  }
+  return true;
+}
 
 // Turns one unit into the parts of a stage: axes get positions, conditions become rows, then bodies
 // are rebuilt in the trace's pool.
 class UnitLowering {
  public:
-  UnitLowering(Lowering& whole, Lowering::Unit unit)
+  UnitLowering(Lowering& whole, LoweringUnit unit)
       : whole_(whole),
-        notation_(whole.n_),
-        source_(whole.n_.pool_),
-        target_(whole.trace_.pool()),
+        notation_(whole.n),
+        source_(whole.n.pool),
+        target_(whole.n.trace.pool()),
         unit_(std::move(unit)),
         rebuild_(source_, target_,
                  [this](ExprId leaf, std::span<const ExprId> operands) {
@@ -64,7 +75,7 @@ class UnitLowering {
     stage_.domain.output_rank = unit_.outer.size();
   }
 
-  Lowering::Lowered operator()() {
+  LoweredUnit operator()() {
     const std::vector<ExprId> selecting = add_rows();
     for (ExprId target : unit_.target) stage_.target.push_back(rebuild_(target));
     stage_.combiner.kind = unit_.combiner.kind;
@@ -76,10 +87,10 @@ class UnitLowering {
   }
 
  private:
-  void add_axes(const Lowering::Axes& axes) {
+  void add_axes(const Axes& axes) {
     for (uint32_t a : axes) {
       position_[a] = stage_.domain.extents.size();
-      stage_.domain.extents.push_back(notation_.axes_[a].hi - notation_.axes_[a].lo);
+      stage_.domain.extents.push_back(notation_.axes[a].hi - notation_.axes[a].lo);
       axes_.push_back(a);
     }
   }
@@ -100,7 +111,7 @@ class UnitLowering {
   // Only what as_affine takes is lowered here: reads wait until all rows are known.
   bool add_row_of(ExprId factor) {
     for (ExprId node : reachable(source_, std::span(&factor, 1)))
-      if (source_.is(node, Op::Read) || whole_.reduction_at(node)) return false;
+      if (source_.is(node, Op::Read) || placeholder_of(notation_, node)) return false;
     if (!add_row(target_, rebuild_(factor), stage_.domain)) return false;
     rows_.push_back(factor);
     return true;
@@ -109,7 +120,7 @@ class UnitLowering {
   void add_bodies(const std::vector<ExprId>& selecting) {
     const CombinerKind kind = unit_.combiner.kind;
     if (!selecting.empty() && !unit_.target.empty() && kind == CombinerKind::None)
-      fail(whole_.trace_, ErrorCode::Invalid,
+      fail(notation_.trace, ErrorCode::Invalid,
            "where= of a scatter that sets must be affine in its axes; a write cannot "
            "be masked by data");
     ExprId selected = target_.constant_int(1, DType::Bool);
@@ -127,14 +138,13 @@ class UnitLowering {
   ExprId lower_leaf(ExprId leaf, std::span<const ExprId> operands, const PathCondition& condition) {
     if (source_.is(leaf, Op::Axis)) return axis(static_cast<uint32_t>(source_.axis_number(leaf)));
     if (source_.is(leaf, Op::Read)) return lower_read(leaf, operands, condition);
-    const std::optional<uint32_t> reduction = whole_.reduction_at(leaf);
-    if (!reduction) return {};
-    const Lowering::Lifted& lifted = whole_.lifted_.at(*reduction);
-    const uint64_t placeholder = source_[leaf].payload - IndexNotation::kPlaceholder;
-    const TensorId tensor = lifted.results[notation_.placeholders_[placeholder].component];
+    const std::optional<Placeholder> reduced = placeholder_of(notation_, leaf);
+    if (!reduced) return {};
+    const LiftedReduction& lifted = whole_.lifted.at(reduced->reduction);
+    const TensorId tensor = lifted.results[reduced->component];
     std::vector<ExprId> index;
     for (uint32_t a : lifted.axes) index.push_back(axis(a));
-    return target_.read(tensor, dtype_of(whole_.trace_, tensor), index);
+    return target_.read(tensor, dtype_of(notation_.trace, tensor), index);
   }
 
   // A read that its index alone does not keep in bounds carries the conditions under which it is
@@ -145,11 +155,11 @@ class UnitLowering {
     const bool guarded = source_.read_predicate(read).valid();
     const std::vector<ExprId> index(operands.begin(), operands.end() - (guarded ? 1 : 0));
     ExprId predicate = guarded ? operands.back() : ExprId{};
-    if (whole_.conditions_.reached(read) && !stays_in_bounds(read, index)) {
+    if (whole_.conditions.reached(read) && !stays_in_bounds(read, index)) {
       lowering_.push_back(read);
-      for (ExprId factor : both(whole_.conditions_.of(read), condition)) {
-        if (std::ranges::find(rows_, factor) != rows_.end() || !whole_.expressible(factor, axes_) ||
-            asks_for_what_is_lowered(factor))
+      for (ExprId factor : both(whole_.conditions.of(read), condition)) {
+        if (std::ranges::find(rows_, factor) != rows_.end() ||
+            !expressible(whole_, factor, axes_) || asks_for_what_is_lowered(factor))
           continue;
         const ExprId lowered = rebuild_guard_(factor);
         predicate = predicate.valid() ? target_.logical_and(predicate, lowered) : lowered;
@@ -166,7 +176,7 @@ class UnitLowering {
   }
 
   bool stays_in_bounds(ExprId read, std::span<const ExprId> index) const {
-    const std::vector<int64_t>& shape = shape_of(whole_.trace_, source_.read_tensor(read));
+    const std::vector<int64_t>& shape = shape_of(notation_.trace, source_.read_tensor(read));
     for (size_t d = 0; d < index.size(); ++d) {
       const std::optional<ValueRange> range = interval_of(target_, index[d], stage_.domain.extents);
       if (!range || range->lo < 0 || range->hi >= shape[d]) return false;
@@ -180,22 +190,55 @@ class UnitLowering {
   IndexNotation& notation_;
   ExprPool& source_;
   ExprPool& target_;
-  Lowering::Unit unit_;
-  Lowering::Lowered stage_;
-  Lowering::Axes axes_;
+  LoweringUnit unit_;
+  LoweredUnit stage_;
+  Axes axes_;
   std::unordered_map<uint32_t, size_t> position_;
   std::vector<ExprId> rows_;      // factors of the source pool that the domain ensures
   std::vector<ExprId> lowering_;  // reads whose conditions are being lowered, outermost first
   Rebuilder rebuild_, rebuild_guard_;
 };
 
-Lowering::Lowered Lowering::lower(Unit unit) { return UnitLowering(*this, std::move(unit))(); }
+}  // namespace
 
-// Raises ErrorCode::Bounds for a read that can leave its tensor, while the user's line is at hand.
-void Lowering::verify_alone(const Lowered& stage) const {
-  const Graph& graph = trace_.graph();
+Lowering::Lowering(IndexNotation& notation, std::string results, Axes output_axes)
+    : n(notation),
+      name(std::move(results)),
+      outputs(std::move(output_axes)),
+      free(notation),
+      conditions(notation.pool, [this](ExprId leaf) {
+        std::vector<PathConditions::Inner> inner;
+        const std::optional<Placeholder> r = placeholder_of(n, leaf);
+        if (!r) return inner;
+        const Reduction& reduction = n.reductions[r->reduction];
+        // Conditions from outside that name the reduced axes mean other axes of the same name.
+        const auto outside = [this, &reduction](const PathCondition& condition) {
+          PathCondition kept;
+          for (ExprId factor : condition)
+            if (disjoint(free.of(factor), reduction.axes)) kept.push_back(factor);
+          return kept;
+        };
+        const auto inside = [this, &reduction, outside](const PathCondition& condition) {
+          PathCondition factors = reduction.where.valid()
+                                      ? normalized_conjuncts(n.pool, reduction.where)
+                                      : PathCondition{};
+          std::ranges::sort(factors);
+          return both(outside(condition), factors);
+        };
+        for (ExprId body : reduction.bodies) inner.push_back({body, inside});
+        if (reduction.where.valid()) inner.push_back({reduction.where, outside});
+        return inner;
+      }) {}
+
+LoweredUnit lower(Lowering& whole, LoweringUnit unit) {
+  return UnitLowering(whole, std::move(unit))();
+}
+
+void verify_alone(const Lowering& whole, const LoweredUnit& stage) {
+  const Trace& trace = whole.n.trace;
+  const Graph& graph = trace.graph();
   Graph alone;
-  alone.name = name_;
+  alone.name = whole.name;
   std::unordered_map<uint32_t, TensorId> renamed;
   Rebuilder rebuild(graph.pool, alone.pool, [&](ExprId leaf, std::span<const ExprId> operands) {
     if (!graph.pool.is(leaf, Op::Read)) return ExprId{};
@@ -213,12 +256,12 @@ void Lowering::verify_alone(const Lowered& stage) const {
     for (ExprId& id : *list) id = rebuild(id);
   std::vector<ExprId> bodies;
   for (ExprId id : stage.bodies) bodies.push_back(rebuild(id));
-  std::vector<SourceLine> lines{trace_.source()};
+  std::vector<SourceLine> lines{trace.source()};
   try {
-    alone.outputs = add_compute(alone, name_, stage.domain, std::move(combiner), std::move(bodies),
-                                std::move(lines));
+    alone.outputs = add_compute(alone, whole.name, stage.domain, std::move(combiner),
+                                std::move(bodies), std::move(lines));
   } catch (const Error& e) {  // the graph knows no source lines
-    fail(trace_, e.code(), e.what());
+    fail(trace, e.code(), e.what());
   }
   verify(alone);
 }

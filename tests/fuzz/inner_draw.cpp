@@ -9,6 +9,7 @@
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/graph/print/printer.hpp"
 #include "runtime/process/json.hpp"
+#include "runtime/trace/lowering.hpp"
 #include "runtime/trace/ops/operator.hpp"
 #include "runtime/trace/splice.hpp"
 #include "tests/fuzz/notation_draw.hpp"
@@ -92,7 +93,7 @@ bool InnerDraw::scan() {
   if (counts) {
     const bool made = scope_.add([&] {
       IndexNotation n(scope_.trace());
-      return std::vector<TensorId>{n.compute("n", {}, n.literal(WeakScalar::of(int64_t{0})))};
+      return std::vector<TensorId>{compute(n, "n", {}, literal(n, WeakScalar::of(int64_t{0})))};
     });
     if (!made) return false;
     operands.push_back(scope_.last()[0]);
@@ -122,8 +123,9 @@ bool InnerDraw::scan() {
   if (counts) {
     const bool made = step.add([&] {
       IndexNotation n(step.trace());
-      return std::vector<TensorId>{n.compute(
-          "n", {}, n.apply(Op::Add, {n.read(ids[1], {}), n.literal(WeakScalar::of(int64_t{1}))}))};
+      return std::vector<TensorId>{compute(
+          n, "n", {},
+          apply(n, Op::Add, {read(n, ids[1], {}), literal(n, WeakScalar::of(int64_t{1}))}))};
     });
     if (!made) return false;
     results.push_back(step.last()[0]);
@@ -141,14 +143,14 @@ bool InnerDraw::while_loop() {
   const TensorId carried = scope_.pick(
       [&](TensorId t) { return scope_.dtype(t) == DType::Float64 && scope_.shape(t).size() <= 2; });
   if (!carried.valid()) return false;
-  const auto literal = [](IndexNotation& n, int64_t v) { return n.literal(WeakScalar::of(v)); };
+  const auto number = [](IndexNotation& n, int64_t v) { return literal(n, WeakScalar::of(v)); };
   std::vector<TensorId> operands{carried};
   const bool made = scope_.add([&] {
     IndexNotation n(scope_.trace());
-    const TensorId zero = n.compute("n", {}, literal(n, 0));
+    const TensorId zero = compute(n, "n", {}, number(n, 0));
     return std::vector<TensorId>{
-        zero, n.compute("on", {},
-                        n.apply(Op::Lt, {n.read(zero, {}), literal(n, random_.between(0, 6))}))};
+        zero, compute(n, "on", {},
+                      apply(n, Op::Lt, {read(n, zero, {}), number(n, random_.between(0, 6))}))};
   });
   if (!made) return false;
   operands.insert(operands.end(), scope_.last().begin(), scope_.last().end());
@@ -164,9 +166,9 @@ bool InnerDraw::while_loop() {
   if (!step.add([&] {
         IndexNotation n(step.trace());
         const TensorId count =
-            n.compute("n", {}, n.apply(Op::Add, {n.read(ids[1], {}), literal(n, 1)}));
+            compute(n, "n", {}, apply(n, Op::Add, {read(n, ids[1], {}), number(n, 1)}));
         return std::vector<TensorId>{
-            count, n.compute("on", {}, n.apply(Op::Lt, {n.read(count, {}), literal(n, steps)}))};
+            count, compute(n, "on", {}, apply(n, Op::Lt, {read(n, count, {}), number(n, steps)}))};
       }))
     return false;
   const std::vector<TensorId> results{next, step.last()[0], step.last()[1]};

@@ -1,5 +1,7 @@
 // tests/fuzz/notation_draw.cpp -- random stages in index notation.
 #include "tests/fuzz/notation_draw.hpp"
+#include "runtime/trace/index_reduction.hpp"
+#include "runtime/trace/lowering.hpp"
 #include "tests/rooms.hpp"
 
 #include <algorithm>
@@ -33,7 +35,7 @@ std::vector<AxisHandle> NotationDraw::draw_axes(int64_t rank) {
   std::vector<AxisHandle> axes;
   for (int64_t extent : draw_shape(random_, rank)) {
     const int64_t low = random_.chance(15) ? random_.between(-2, 2) : 0;
-    axes.push_back(n_.axis(low, low + extent));
+    axes.push_back(add_axis(n_, low, low + extent));
     lows_[axes.back().value] = low;
   }
   return axes;
@@ -64,13 +66,14 @@ ScalarExpr NotationDraw::number(int64_t low, int64_t high) {
 
 ScalarExpr NotationDraw::affine() {
   if (axes_.empty()) return number(-2, 4);
-  ScalarExpr form = n_.value(random_.pick(axes_));
-  if (random_.chance(25)) form = n_.apply(Op::Mul, {form, number(-2, 3)});
+  ScalarExpr form = axis_value(n_, random_.pick(axes_));
+  if (random_.chance(25)) form = apply(n_, Op::Mul, {form, number(-2, 3)});
   if (random_.chance(35))
-    form = n_.apply(random_.chance(70) ? Op::Add : Op::Sub, {form, n_.value(random_.pick(axes_))});
-  if (random_.chance(50)) form = n_.apply(Op::Add, {form, number(-3, 3)});
+    form = apply(n_, random_.chance(70) ? Op::Add : Op::Sub,
+                 {form, axis_value(n_, random_.pick(axes_))});
+  if (random_.chance(50)) form = apply(n_, Op::Add, {form, number(-3, 3)});
   if (random_.chance(12))
-    form = n_.apply(random_.chance(50) ? Op::FloorDiv : Op::Mod, {form, number(2, 3)});
+    form = apply(n_, random_.chance(50) ? Op::FloorDiv : Op::Mod, {form, number(2, 3)});
   return form;
 }
 
@@ -78,31 +81,31 @@ ScalarExpr NotationDraw::affine() {
 ScalarExpr NotationDraw::clamped(ScalarExpr at, int64_t extent) {
   const ScalarExpr zero = literal(int64_t{0}), last = literal(extent - 1);
   switch (random_.between(0, 4)) {
-    case 0: return n_.apply(Op::Mod, {at, literal(extent)});
+    case 0: return apply(n_, Op::Mod, {at, literal(extent)});
     case 1: {  // -1 is 1, the first behind the end is the last but one
-      const ScalarExpr once = n_.apply(Op::Abs, {at});
+      const ScalarExpr once = apply(n_, Op::Abs, {at});
       const ScalarExpr folded =
-          n_.apply(Op::Sub, {last, n_.apply(Op::Abs, {n_.apply(Op::Sub, {last, once})})});
-      return n_.apply(Op::Min, {n_.apply(Op::Max, {folded, zero}), last});
+          apply(n_, Op::Sub, {last, apply(n_, Op::Abs, {apply(n_, Op::Sub, {last, once})})});
+      return apply(n_, Op::Min, {apply(n_, Op::Max, {folded, zero}), last});
     }
     case 2: {
-      const ScalarExpr inside = n_.apply(
-          Op::And, {n_.apply(Op::Le, {zero, at}), n_.apply(Op::Lt, {at, literal(extent)})});
-      return n_.select(inside, at, random_.chance(50) ? zero : last);
+      const ScalarExpr inside = apply(
+          n_, Op::And, {apply(n_, Op::Le, {zero, at}), apply(n_, Op::Lt, {at, literal(extent)})});
+      return select(n_, inside, at, random_.chance(50) ? zero : last);
     }
-    case 3: return n_.apply(Op::Max, {n_.apply(Op::Min, {at, last}), zero});
-    default: return n_.apply(Op::Min, {n_.apply(Op::Max, {at, zero}), last});
+    case 3: return apply(n_, Op::Max, {apply(n_, Op::Min, {at, last}), zero});
+    default: return apply(n_, Op::Min, {apply(n_, Op::Max, {at, zero}), last});
   }
 }
 
 ScalarExpr NotationDraw::index(int64_t extent, IndexMode& mode, int depth) {
   std::vector<AxisHandle> fitting;
   for (AxisHandle axis : axes_)
-    if (n_.extent(axis) == extent) fitting.push_back(axis);
+    if (extent_of(n_, axis) == extent) fitting.push_back(axis);
   if (!fitting.empty() && random_.chance(50)) {
     const AxisHandle axis = random_.pick(fitting);
-    const ScalarExpr plain = n_.apply(Op::Sub, {n_.value(axis), literal(lows_[axis.value])});
-    if (random_.chance(15)) return n_.apply(Op::Sub, {literal(extent - 1), plain});
+    const ScalarExpr plain = apply(n_, Op::Sub, {axis_value(n_, axis), literal(lows_[axis.value])});
+    if (random_.chance(15)) return apply(n_, Op::Sub, {literal(extent - 1), plain});
     return plain;
   }
   ScalarExpr at = affine();
@@ -124,7 +127,7 @@ ScalarExpr NotationDraw::element_of(TensorId tensor, int depth) {
   std::vector<ScalarExpr> coordinates;
   for (int64_t extent : shape) coordinates.push_back(index(extent, mode, depth));
   // A mode of one index is that of all.
-  return n_.read(tensor, coordinates, mode);
+  return read(n_, tensor, coordinates, mode);
 }
 
 ScalarExpr NotationDraw::element(DType dtype, int depth) {
@@ -137,20 +140,20 @@ ScalarExpr NotationDraw::element(DType dtype, int depth) {
   if (!tensor.valid()) {
     tensor = scope_.pick(readable);
     if (!tensor.valid() || dtype == DType::Int64)
-      return dtype == DType::Bool    ? n_.apply(Op::Lt, {affine(), number(2, 2)})
+      return dtype == DType::Bool    ? apply(n_, Op::Lt, {affine(), number(2, 2)})
              : dtype == DType::Int64 ? affine()
-                                     : n_.constant(0.75, dtype);
+                                     : constant(n_, 0.75, dtype);
   }
   return as(element_of(tensor, depth), dtype);
 }
 
 ScalarExpr NotationDraw::as(ScalarExpr value, DType to) {
-  const DType from = n_.dtype(value);
+  const DType from = dtype_of(n_, value);
   if (from == to) return value;
   if (is_float(from) && to == DType::Int64)
-    return n_.cast(n_.apply(Op::Mul, {value, literal(2.5)}), to);
-  if (is_float(from) && to == DType::Bool) return n_.apply(Op::Lt, {literal(0.25), value});
-  return n_.cast(value, to);
+    return cast(n_, apply(n_, Op::Mul, {value, literal(2.5)}), to);
+  if (is_float(from) && to == DType::Bool) return apply(n_, Op::Lt, {literal(0.25), value});
+  return cast(n_, value, to);
 }
 
 ScalarExpr NotationDraw::real(int depth) {
@@ -158,37 +161,38 @@ ScalarExpr NotationDraw::real(int depth) {
                                        Op::Max, Op::Min, Op::Add, Op::Hypot};
   static const std::vector<Op> kUnary{Op::Neg,  Op::Abs,     Op::Tanh, Op::Sin,  Op::Cos,
                                       Op::Atan, Op::Sigmoid, Op::Erf,  Op::Floor};
-  if (random_.chance(30)) return n_.apply(random_.pick(kUnary), {value(DType::Float64, depth - 1)});
+  if (random_.chance(30))
+    return apply(n_, random_.pick(kUnary), {value(DType::Float64, depth - 1)});
   if (random_.chance(12)) {
-    const ScalarExpr below = n_.apply(Op::Abs, {value(DType::Float64, depth - 1)});
-    return n_.apply(Op::Div,
-                    {value(DType::Float64, depth - 1), n_.apply(Op::Add, {below, literal(1.5)})});
+    const ScalarExpr below = apply(n_, Op::Abs, {value(DType::Float64, depth - 1)});
+    return apply(n_, Op::Div,
+                 {value(DType::Float64, depth - 1), apply(n_, Op::Add, {below, literal(1.5)})});
   }
-  if (random_.chance(10)) return n_.cast(value(DType::Int64, depth - 1), DType::Float64);
+  if (random_.chance(10)) return cast(n_, value(DType::Int64, depth - 1), DType::Float64);
   const ScalarExpr a = value(DType::Float64, depth - 1);
-  return n_.apply(random_.pick(kBinary), {a, value(DType::Float64, depth - 1)});
+  return apply(n_, random_.pick(kBinary), {a, value(DType::Float64, depth - 1)});
 }
 
 ScalarExpr NotationDraw::whole(int depth) {
   static const std::vector<Op> kBinary{Op::Add, Op::Sub, Op::Max, Op::Min, Op::FloorDiv, Op::Mod};
   const ScalarExpr a = value(DType::Int64, depth - 1);
-  return n_.apply(random_.pick(kBinary), {a, value(DType::Int64, depth - 1)});
+  return apply(n_, random_.pick(kBinary), {a, value(DType::Int64, depth - 1)});
 }
 
 ScalarExpr NotationDraw::truth(int depth) {
   static const std::vector<Op> kCompare{Op::Lt, Op::Le, Op::Eq, Op::Ne};
   if (random_.chance(30)) {
     const ScalarExpr a = value(DType::Bool, depth - 1);
-    return n_.apply(random_.chance(50) ? Op::And : Op::Or, {a, value(DType::Bool, depth - 1)});
+    return apply(n_, random_.chance(50) ? Op::And : Op::Or, {a, value(DType::Bool, depth - 1)});
   }
-  if (random_.chance(15)) return n_.apply(Op::Not, {value(DType::Bool, depth - 1)});
-  if (random_.chance(40)) return n_.apply(random_.pick(kCompare), {affine(), affine()});
+  if (random_.chance(15)) return apply(n_, Op::Not, {value(DType::Bool, depth - 1)});
+  if (random_.chance(40)) return apply(n_, random_.pick(kCompare), {affine(), affine()});
   if (random_.chance(40)) {
     const ScalarExpr a = value(DType::Int64, depth - 1);
-    return n_.apply(random_.pick(kCompare), {a, value(DType::Int64, depth - 1)});
+    return apply(n_, random_.pick(kCompare), {a, value(DType::Int64, depth - 1)});
   }
   const ScalarExpr a = value(DType::Float64, depth - 1);
-  return n_.apply(random_.chance(50) ? Op::Lt : Op::Le, {a, value(DType::Float64, depth - 1)});
+  return apply(n_, random_.chance(50) ? Op::Lt : Op::Le, {a, value(DType::Float64, depth - 1)});
 }
 
 ScalarExpr NotationDraw::custom_reduction(int depth) {
@@ -197,17 +201,17 @@ ScalarExpr NotationDraw::custom_reduction(int depth) {
   const ScalarExpr a = value(DType::Float64, depth - 1), b = value(DType::Float64, depth - 1);
   std::vector<AxisHandle> over = draw_axes(1);
   axes_.push_back(over[0]);
-  const ScalarExpr scale = n_.apply(Op::Tanh, {value(DType::Float64, depth - 1)});
-  const ScalarExpr shift = n_.apply(Op::Sin, {n_.apply(Op::Add, {a, element(DType::Float64)})});
+  const ScalarExpr scale = apply(n_, Op::Tanh, {value(DType::Float64, depth - 1)});
+  const ScalarExpr shift = apply(n_, Op::Sin, {apply(n_, Op::Add, {a, element(DType::Float64)})});
   axes_.pop_back();
-  const auto argument = [&](size_t k) { return n_.argument(k, DType::Float64); };
+  const auto argument = [&](size_t k) { return trace::argument(n_, k, DType::Float64); };
   const ScalarExpr combine[] = {
-      n_.apply(Op::Mul, {argument(0), argument(2)}),
-      n_.apply(Op::Add, {n_.apply(Op::Mul, {argument(1), argument(2)}), argument(3)})};
-  const ScalarExpr identity[] = {n_.constant(1, DType::Float64), n_.constant(0, DType::Float64)};
+      apply(n_, Op::Mul, {argument(0), argument(2)}),
+      apply(n_, Op::Add, {apply(n_, Op::Mul, {argument(1), argument(2)}), argument(3)})};
+  const ScalarExpr identity[] = {constant(n_, 1, DType::Float64), constant(n_, 0, DType::Float64)};
   const ScalarExpr bodies[] = {scale, shift};
-  const std::vector<ScalarExpr> found = n_.reduce_custom(bodies, combine, identity, over);
-  return n_.apply(Op::Add, {n_.apply(Op::Mul, {found[0], b}), found[1]});
+  const std::vector<ScalarExpr> found = reduce_custom(n_, bodies, combine, identity, over);
+  return apply(n_, Op::Add, {apply(n_, Op::Mul, {found[0], b}), found[1]});
 }
 
 ScalarExpr NotationDraw::reduction(DType dtype, int depth) {
@@ -228,9 +232,9 @@ ScalarExpr NotationDraw::reduction(DType dtype, int depth) {
   }
   ScalarExpr body = value(of, depth - 1);
   if (kind == CombinerKind::Sum && of == DType::Float64 && random_.chance(50))
-    body = n_.apply(Op::Mul, {body, value(of, depth - 1)});
+    body = apply(n_, Op::Mul, {body, value(of, depth - 1)});
   axes_.resize(axes_.size() - over.size());
-  return n_.reduce(kind, body, over, where, random_.chance(70) ? Ties::Even : Ties::First);
+  return reduce(n_, kind, body, over, where, random_.chance(70) ? Ties::Even : Ties::First);
 }
 
 ScalarExpr NotationDraw::value(DType dtype, int depth) {
@@ -245,7 +249,7 @@ ScalarExpr NotationDraw::value(DType dtype, int depth) {
   if (random_.chance(15)) {
     const ScalarExpr condition = truth(depth - 1), a = value(dtype, depth - 1);
     const ScalarExpr b = value(dtype, depth - 1);
-    return n_.select(condition, as(a, dtype), as(b, dtype));
+    return select(n_, condition, as(a, dtype), as(b, dtype));
   }
   if (dtype == DType::Bool) return truth(depth);
   return dtype == DType::Int64 ? whole(depth) : real(depth);
@@ -259,9 +263,9 @@ bool NotationDraw::compute() {
     const auto body = [&] {
       return as(value(dtype, static_cast<int>(random_.between(1, 3))), dtype);
     };
-    if (random_.chance(85)) return std::vector<TensorId>{n_.compute("y", axes_, body())};
+    if (random_.chance(85)) return std::vector<TensorId>{trace::compute(n_, "y", axes_, body())};
     const ScalarExpr bodies[] = {body(), body()};
-    return n_.compute("y", axes_, bodies);
+    return trace::compute(n_, "y", axes_, bodies);
   });
 }
 
@@ -292,9 +296,9 @@ bool NotationDraw::scatter(bool any_kind) {
     ScalarExpr where;
     if (random_.chance(20)) where = truth(1);
     const ScalarExpr value = as(this->value(DType::Float64, 2), DType::Float64);
-    return std::vector<TensorId>{n_.scatter("s", shape, axes_, target, value,
-                                            kKinds[random_.between(0, any_kind ? 6 : 3)], initial,
-                                            kModes[random_.between(0, 2)], where)};
+    return std::vector<TensorId>{trace::scatter(n_, "s", shape, axes_, target, value,
+                                                kKinds[random_.between(0, any_kind ? 6 : 3)],
+                                                initial, kModes[random_.between(0, 2)], where)};
   });
 }
 
@@ -302,23 +306,23 @@ bool NotationDraw::adapted(DType dtype, const std::vector<int64_t>& shape, doubl
                            bool bounded) {
   return scope_.add([&] {
     axes_.clear();
-    for (int64_t extent : shape) axes_.push_back(n_.axis(0, extent));
+    for (int64_t extent : shape) axes_.push_back(add_axis(n_, 0, extent));
     ScalarExpr value = element(dtype == DType::Bool || random_.chance(70) ? DType::Float64 : dtype);
     if (is_float(dtype)) {
       value = as(value, DType::Float64);
       if (bounded)
-        value = n_.apply(
-            Op::Add, {literal(low),
-                      n_.apply(Op::Mul, {literal(high - low), n_.apply(Op::Sigmoid, {value})})});
+        value = apply(n_, Op::Add,
+                      {literal(low),
+                       apply(n_, Op::Mul, {literal(high - low), apply(n_, Op::Sigmoid, {value})})});
       value = as(value, dtype);
     } else if (dtype != DType::Bool) {
       const auto span = static_cast<int64_t>(high - low) + 1;
-      value = n_.apply(Op::Mod, {as(value, DType::Int64), literal(span)});
-      value = as(n_.apply(Op::Add, {value, literal(static_cast<int64_t>(low))}), dtype);
+      value = apply(n_, Op::Mod, {as(value, DType::Int64), literal(span)});
+      value = as(apply(n_, Op::Add, {value, literal(static_cast<int64_t>(low))}), dtype);
     } else {
       value = as(value, DType::Bool);
     }
-    return std::vector<TensorId>{n_.compute("a", axes_, value)};
+    return std::vector<TensorId>{trace::compute(n_, "a", axes_, value)};
   });
 }
 

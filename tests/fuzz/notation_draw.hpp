@@ -36,8 +36,8 @@ class NotationDraw {
                bool bounded);
 
  private:
-  ScalarExpr literal(int64_t value) { return n_.literal(WeakScalar::of(value)); }
-  ScalarExpr literal(double value) { return n_.literal(WeakScalar::of(value)); }
+  ScalarExpr literal(int64_t value) { return trace::literal(n_, WeakScalar::of(value)); }
+  ScalarExpr literal(double value) { return trace::literal(n_, WeakScalar::of(value)); }
   /// A small number, or rarely one beside the ends of int32 and int64 or a power of two.
   ScalarExpr number(int64_t low, int64_t high);
   ScalarExpr value(DType dtype, int depth);

@@ -1,8 +1,10 @@
-// tests/runtime/trace/index_notation_test.cpp -- compute, reductions anywhere, guards, scatter.
+// tests/runtime/trace/index_notation_test.cpp -- leaves, operations and their types.
 #include "runtime/trace/index_notation.hpp"
 
 #include <gtest/gtest.h>
 
+#include "runtime/trace/index_reduction.hpp"
+#include "runtime/trace/lowering.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/trace/notation_builder.hpp"
 
@@ -26,7 +28,7 @@ TEST(IndexNotation, MatmulIsOneStage) {
   NotationBuilder b;
   const TensorId A = b.input(f64({2, 3}, {1, 2, 3, 4, 5, 6})),
                  B = b.input(f64({3, 2}, {1, 0, 0, 1, 1, 1}));
-  const AxisHandle i = b.n.axis(0, 2), j = b.n.axis(0, 2), k = b.n.axis(0, 3);
+  const AxisHandle i = add_axis(b.n, 0, 2), j = add_axis(b.n, 0, 2), k = add_axis(b.n, 0, 3);
   const ScalarExpr product = b.op(Op::Mul, b.at(A, {b.v(i), b.v(k)}), b.at(B, {b.v(k), b.v(j)}));
   const Graph graph = b.finish(b.compute({i, j}, b.sum(product, {k})));
   ASSERT_EQ(graph.stages.size(), 1u);
@@ -39,7 +41,7 @@ TEST(IndexNotation, MatmulIsOneStage) {
 TEST(IndexNotation, AxesMayStartAnywhere) {
   NotationBuilder b;
   const TensorId A = b.input(f64({5}, {1, 2, 4, 8, 16}));
-  const AxisHandle i = b.n.axis(1, 4), k = b.n.axis(-1, 2);
+  const AxisHandle i = add_axis(b.n, 1, 4), k = add_axis(b.n, -1, 2);
   const ScalarExpr body = b.at(A, {b.op(Op::Add, b.v(i), b.v(k))});
   EXPECT_EQ(b.run(b.compute({i}, b.sum(body, {k}))), (Values{7, 14, 28}));
 }
@@ -47,13 +49,13 @@ TEST(IndexNotation, AxesMayStartAnywhere) {
 TEST(IndexNotation, LiteralsAreWeak) {
   NotationBuilder b;
   const TensorId A = b.input(f32({2}, {1, 2})), I = b.input(i64({2}, {5, 7}));
-  const AxisHandle i = b.n.axis(0, 2);
-  EXPECT_EQ(b.n.dtype(b.op(Op::Mul, b.at(A, {b.v(i)}), b.lit(int64_t{2}))), DType::Float32);
-  EXPECT_EQ(b.n.dtype(b.op(Op::Mul, b.at(I, {b.v(i)}), b.lit(int64_t{2}))), DType::Int64);
+  const AxisHandle i = add_axis(b.n, 0, 2);
+  EXPECT_EQ(dtype_of(b.n, b.op(Op::Mul, b.at(A, {b.v(i)}), b.lit(int64_t{2}))), DType::Float32);
+  EXPECT_EQ(dtype_of(b.n, b.op(Op::Mul, b.at(I, {b.v(i)}), b.lit(int64_t{2}))), DType::Int64);
   const ScalarExpr halved = b.op(Op::Mul, b.at(I, {b.v(i)}), b.lit(0.5));
-  EXPECT_EQ(b.n.dtype(halved), DType::Float32) << "as it is stored";
-  EXPECT_EQ(b.n.dtype(b.op(Op::Mul, b.at(A, {b.v(i)}), halved)), DType::Float32);
-  EXPECT_EQ(b.n.dtype(b.op(Op::Mul, b.at(A, {b.v(i)}), b.at(I, {b.v(i)}))), DType::Float32);
+  EXPECT_EQ(dtype_of(b.n, halved), DType::Float32) << "as it is stored";
+  EXPECT_EQ(dtype_of(b.n, b.op(Op::Mul, b.at(A, {b.v(i)}), halved)), DType::Float32);
+  EXPECT_EQ(dtype_of(b.n, b.op(Op::Mul, b.at(A, {b.v(i)}), b.at(I, {b.v(i)}))), DType::Float32);
   // Literals alone fold, and stay weak.
   const ScalarExpr half = b.op(Op::Div, b.lit(int64_t{1}), b.lit(int64_t{2}));
   EXPECT_EQ(b.run(b.compute({i}, b.op(Op::Add, b.at(A, {b.v(i)}), half))), (Values{1.5, 2.5}));
@@ -63,17 +65,17 @@ TEST(IndexNotation, AxesTakeTheFloatBesideThem) {
   NotationBuilder b;
   const TensorId A = b.input(f32({3}, {1, 2, 4})), D = b.input(f64({3}, {1, 2, 4}));
   const TensorId S = b.input(array(DType::Int8, {3}, {100, 1, 2}));
-  const AxisHandle i = b.n.axis(0, 3);
+  const AxisHandle i = add_axis(b.n, 0, 3);
   const ScalarExpr half = b.op(Op::Mul, b.v(i), b.lit(0.5));
-  EXPECT_EQ(b.n.dtype(b.v(i)), DType::Int64);
-  EXPECT_EQ(b.n.dtype(half), DType::Float32);
-  EXPECT_EQ(b.n.dtype(b.op(Op::Add, b.v(i), b.at(A, {b.v(i)}))), DType::Float32);
-  EXPECT_EQ(b.n.dtype(b.op(Op::Add, half, b.at(D, {b.v(i)}))), DType::Float64);
-  EXPECT_EQ(b.n.dtype(b.op(Op::Exp, b.v(i))), DType::Float32);
+  EXPECT_EQ(dtype_of(b.n, b.v(i)), DType::Int64);
+  EXPECT_EQ(dtype_of(b.n, half), DType::Float32);
+  EXPECT_EQ(dtype_of(b.n, b.op(Op::Add, b.v(i), b.at(A, {b.v(i)}))), DType::Float32);
+  EXPECT_EQ(dtype_of(b.n, b.op(Op::Add, half, b.at(D, {b.v(i)}))), DType::Float64);
+  EXPECT_EQ(dtype_of(b.n, b.op(Op::Exp, b.v(i))), DType::Float32);
   // Beside integers it stays wide: 100 + 100 is no int8.
   const ScalarExpr wide =
       b.op(Op::Add, b.op(Op::Mul, b.v(i), b.lit(int64_t{100})), b.at(S, {b.v(i)}));
-  EXPECT_EQ(b.n.dtype(wide), DType::Int64);
+  EXPECT_EQ(dtype_of(b.n, wide), DType::Int64);
   const TensorId results[] = {b.compute({i}, b.op(Op::Add, half, b.at(D, {b.v(i)}))),
                               b.compute({i}, wide),
                               b.compute({i}, b.op(Op::Div, b.v(i), b.lit(int64_t{2})))};
@@ -87,13 +89,13 @@ TEST(IndexNotation, IntegersAndBoolsMeetFloats) {
   NotationBuilder b;
   const TensorId S = b.input(array(DType::Int32, {3}, {1, 2, 3}));
   const TensorId D = b.input(f64({3}, {0.5, 1, 2}));
-  const AxisHandle i = b.n.axis(0, 3);
+  const AxisHandle i = add_axis(b.n, 0, 3);
   const ScalarExpr s = b.at(S, {b.v(i)}), half = b.op(Op::Mul, b.v(i), b.lit(0.5));
   message_at_line(ErrorCode::DType, [&] { b.at(S, {half}); });
   message_at_line(ErrorCode::DType, [&] { b.op(Op::Exp, s); });
   // A condition counts as 0 or 1 beside numbers.
   const ScalarExpr early = b.op(Op::Lt, b.v(i), b.lit(int64_t{2}));
-  EXPECT_EQ(b.n.dtype(b.op(Op::Mul, early, s)), DType::Int32);
+  EXPECT_EQ(dtype_of(b.n, b.op(Op::Mul, early, s)), DType::Int32);
   const ScalarExpr kept = b.op(Op::Mul, early, b.at(D, {b.v(i)}));
   EXPECT_EQ(b.run(b.compute({i}, b.op(Op::Add, kept, b.op(Op::Add, s, half)))),
             (Values{1.5, 3.5, 4}));
@@ -102,38 +104,24 @@ TEST(IndexNotation, IntegersAndBoolsMeetFloats) {
 TEST(IndexNotation, WhatIsWeakOnlyStaysWeak) {
   NotationBuilder b;
   const TensorId D = b.input(f64({3}, {0.5, 1, 2})), A = b.input(f32({3}, {0.5, 1, 2}));
-  const AxisHandle i = b.n.axis(0, 3), k = b.n.axis(0, 3);
+  const AxisHandle i = add_axis(b.n, 0, 3), k = add_axis(b.n, 0, 3);
   const ScalarExpr early = b.op(Op::Lt, b.v(i), b.lit(int64_t{2}));
-  const ScalarExpr chosen = b.n.select(early, b.lit(0.1), b.lit(0.0));
+  const ScalarExpr chosen = select(b.n, early, b.lit(0.1), b.lit(0.0));
   const ScalarExpr total = b.sum(b.op(Op::Mul, b.v(k), b.lit(0.1)), {k});
   for (const ScalarExpr weak : {chosen, total}) {
-    EXPECT_EQ(b.n.dtype(b.op(Op::Mul, weak, b.at(D, {b.v(i)}))), DType::Float64);
-    EXPECT_EQ(b.n.dtype(b.op(Op::Mul, weak, b.at(A, {b.v(i)}))), DType::Float32);
-    EXPECT_EQ(b.n.dtype(weak), DType::Float32) << "as it is stored";
+    EXPECT_EQ(dtype_of(b.n, b.op(Op::Mul, weak, b.at(D, {b.v(i)}))), DType::Float64);
+    EXPECT_EQ(dtype_of(b.n, b.op(Op::Mul, weak, b.at(A, {b.v(i)}))), DType::Float32);
+    EXPECT_EQ(dtype_of(b.n, weak), DType::Float32) << "as it is stored";
   }
   // 0.1 is no float32 on its way to float64.
   const ScalarExpr product = b.op(Op::Mul, chosen, b.at(D, {b.v(i)}));
   EXPECT_EQ(b.run(b.compute({i}, product)), (Values{0.1 * 0.5, 0.1, 0}));
 }
 
-TEST(IndexNotation, SumsOfNarrowIntegersDoNotWrap) {
-  const auto folded = [](CombinerKind kind, bool counted) {
-    NotationBuilder b;
-    const TensorId S = b.input(array(DType::UInt8, {3}, {200, 100, 3}));
-    const AxisHandle over[] = {b.n.axis(0, 3)};
-    const ScalarExpr s = b.at(S, {b.v(over[0])});
-    const ScalarExpr body = counted ? b.op(Op::Lt, b.lit(int64_t{50}), s) : s;
-    return b.run(b.compute({}, b.n.reduce(kind, body, over)));
-  };
-  EXPECT_EQ(folded(CombinerKind::Sum, false), (Values{303}));
-  EXPECT_EQ(folded(CombinerKind::Sum, true), (Values{2}));
-  EXPECT_EQ(folded(CombinerKind::Product, false), (Values{60000}));
-}
-
 TEST(IndexNotation, ConstantIndicesWrapOrRaise) {
   NotationBuilder b;
   const TensorId A = b.input(f64({2, 3}, {1, 2, 3, 4, 5, 6}));
-  const AxisHandle i = b.n.axis(0, 2);
+  const AxisHandle i = add_axis(b.n, 0, 2);
   const std::string message = message_at_line(
       ErrorCode::Bounds, [&] { b.compute({i}, b.at(A, {b.v(i), b.lit(int64_t{3})})); });
   for (const char* word : {"index 3", "dimension 1", "extent 3"})
@@ -148,99 +136,27 @@ TEST(IndexNotation, ConstantIndicesWrapOrRaise) {
 TEST(IndexNotation, ConstantIndicesOutOfRangeMayBeGuarded) {
   NotationBuilder b;
   const TensorId A = b.input(f64({2}, {1, 2}));
-  const AxisHandle i = b.n.axis(0, 2);
+  const AxisHandle i = add_axis(b.n, 0, 2);
   const ScalarExpr never = b.op(Op::Lt, b.v(i), b.lit(int64_t{0}));
-  const ScalarExpr guarded = b.n.select(never, b.at(A, {b.lit(int64_t{5})}), b.lit(7.0));
+  const ScalarExpr guarded = select(b.n, never, b.at(A, {b.lit(int64_t{5})}), b.lit(7.0));
   EXPECT_EQ(b.run(b.compute({i}, guarded)), (Values{7, 7}));
 }
 
 TEST(IndexNotation, ReadsThatCanLeaveTheirTensorRaise) {
   NotationBuilder b;
   const TensorId A = b.input(f64({4}, {1, 2, 3, 4}));
-  const AxisHandle i = b.n.axis(0, 4);
+  const AxisHandle i = add_axis(b.n, 0, 4);
   const ScalarExpr left = b.at(A, {b.op(Op::Sub, b.v(i), b.lit(int64_t{1}))});
   message_at_line(ErrorCode::Bounds, [&] { b.compute({i}, left); });
   const ScalarExpr guard = b.op(Op::Lt, b.lit(int64_t{0}), b.v(i));
-  EXPECT_EQ(b.run(b.compute({i}, b.n.select(guard, left, b.lit(int64_t{-1})))),
+  EXPECT_EQ(b.run(b.compute({i}, select(b.n, guard, left, b.lit(int64_t{-1})))),
             (Values{-1, 1, 2, 3}));
-}
-
-TEST(IndexNotation, UnboundAxesRaise) {
-  NotationBuilder b;
-  const TensorId A = b.input(f64({4}, {1, 2, 3, 4}));
-  const AxisHandle i = b.n.axis(0, 4), k = b.n.axis(0, 4, "k");
-  EXPECT_NE(message_at_line(ErrorCode::Invalid, [&] { b.compute({i}, b.at(A, {b.v(k)})); })
-                .find("the axis 'k' (over 0:4)"),
-            std::string::npos);
-  const AxisHandle nameless = b.n.axis(1, 3);
-  EXPECT_NE(message_at_line(ErrorCode::Invalid, [&] { b.compute({i}, b.at(A, {b.v(nameless)})); })
-                .find("the axis over 1:3 is neither"),
-            std::string::npos);
-}
-
-TEST(IndexNotation, EveryReducer) {
-  NotationBuilder b;
-  const TensorId A = b.input(f64({2, 2}, {3, 7, 7, 2}));
-  const AxisHandle i = b.n.axis(0, 2), k = b.n.axis(0, 2);
-  const AxisHandle one[] = {k}, two[] = {i, k};
-  const ScalarExpr read = b.at(A, {b.v(i), b.v(k)});
-  const auto rows = [&](CombinerKind kind, ScalarExpr body) {
-    return b.compute({i}, b.n.reduce(kind, body, one));
-  };
-  const ScalarExpr big = b.op(Op::Lt, b.lit(5.0), read);
-  const TensorId results[] = {rows(CombinerKind::Product, read),
-                              rows(CombinerKind::Max, read),
-                              rows(CombinerKind::Min, read),
-                              rows(CombinerKind::ArgMax, read),
-                              rows(CombinerKind::ArgMin, read),
-                              rows(CombinerKind::Any, big),
-                              rows(CombinerKind::All, big),
-                              b.compute({}, b.n.reduce(CombinerKind::ArgMax, read, two))};
-  const std::vector<Array> out = interpret(b.trace.finish(results), b.arrays);
-  const Values wanted[] = {{21, 14}, {7, 7}, {3, 2}, {1, 0}, {0, 1}, {1, 1}, {0, 0}, {1}};
-  for (size_t k2 = 0; k2 < out.size(); ++k2) EXPECT_EQ(values(out[k2]), wanted[k2]) << k2;
-}
-
-TEST(IndexNotation, CustomReducers) {
-  // Mean and count in one pass: (s, n) pairs added.
-  NotationBuilder b;
-  const TensorId A = b.input(f64({4}, {1, 2, 3, 6}));
-  const AxisHandle k = b.n.axis(0, 4);
-  const AxisHandle axes[] = {k};
-  const ScalarExpr bodies[] = {b.at(A, {b.v(k)}), b.n.constant(1, DType::Float64)};
-  const auto arg = [&](size_t number) { return b.n.argument(number, DType::Float64); };
-  const ScalarExpr combine[] = {b.op(Op::Add, arg(0), arg(2)), b.op(Op::Add, arg(1), arg(3))};
-  const ScalarExpr identity[] = {b.lit(int64_t{0}), b.lit(int64_t{0})};
-  const std::vector<ScalarExpr> both = b.n.reduce_custom(bodies, combine, identity, axes);
-  EXPECT_EQ(b.run(b.compute({}, b.op(Op::Div, both[0], both[1]))), (Values{3}));
-}
-
-TEST(IndexNotation, HalfTypesComputeInFloat32) {
-  NotationBuilder b;
-  // 1 + 2048 halves of 1: a float16 accumulator would stop at 2048.
-  const TensorId A = b.input(array(DType::Float16, {3000}, Values(3000, 1)));
-  const AxisHandle k = b.n.axis(0, 3000);
-  const TensorId total = b.compute({}, b.sum(b.at(A, {b.v(k)}), {k}));
-  EXPECT_EQ(dtype_of(b.trace, total), DType::Float16);
-  EXPECT_EQ(b.run(total), (Values{3000}));
-}
-
-TEST(IndexNotation, Scatter) {
-  // A histogram: H[I[r]] += 1.
-  NotationBuilder b;
-  const TensorId I = b.input(i64({5}, {0, 2, 2, 1, 2}));
-  const AxisHandle r = b.n.axis(0, 5);
-  const AxisHandle axes[] = {r};
-  const ScalarExpr target[] = {b.at(I, {b.v(r)})};
-  const TensorId h =
-      b.n.scatter("H", {4}, axes, target, b.n.constant(1, DType::Float64), CombinerKind::Sum);
-  EXPECT_EQ(b.run(h), (Values{1, 1, 3, 0}));
 }
 
 TEST(IndexNotation, IndexModes) {
   NotationBuilder b;
   const TensorId A = b.input(f64({3}, {1, 2, 3})), I = b.input(i64({3}, {-1, 1, 7}));
-  const AxisHandle i = b.n.axis(0, 3);
+  const AxisHandle i = add_axis(b.n, 0, 3);
   const ScalarExpr at = b.at(I, {b.v(i)});
   const TensorId results[] = {b.compute({i}, b.at(A, {at}, IndexMode::Clip)),
                               b.compute({i}, b.at(A, {at}, IndexMode::Wrap)),
@@ -249,13 +165,6 @@ TEST(IndexNotation, IndexModes) {
   EXPECT_EQ(values(out[0]), (Values{1, 2, 3}));
   EXPECT_EQ(values(out[1]), (Values{3, 2, 2}));
   EXPECT_EQ(values(out[2]), (Values{0, 2, 0}));
-}
-
-TEST(IndexNotation, ZeroExtents) {
-  NotationBuilder b;
-  const TensorId A = b.input(f64({2, 0}, {}));
-  const AxisHandle i = b.n.axis(0, 2), k = b.n.axis(0, 0);
-  EXPECT_EQ(b.run(b.compute({i}, b.sum(b.at(A, {b.v(i), b.v(k)}), {k}))), (Values{0, 0}));
 }
 
 }  // namespace

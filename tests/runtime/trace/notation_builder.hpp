@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "runtime/trace/index_notation.hpp"
+#include "runtime/trace/index_reduction.hpp"
+#include "runtime/trace/lowering.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/trace/traced_call.hpp"
 
@@ -22,18 +24,18 @@ struct NotationBuilder {
   }
   ScalarExpr at(TensorId tensor, std::initializer_list<ScalarExpr> index,
                 IndexMode mode = IndexMode::Error) {
-    return n.read(tensor, std::span(index.begin(), index.size()), mode);
+    return read(n, tensor, std::span(index.begin(), index.size()), mode);
   }
-  ScalarExpr v(AxisHandle axis) { return n.value(axis); }
-  ScalarExpr lit(int64_t value) { return n.literal(WeakScalar::of(value)); }
-  ScalarExpr lit(double value) { return n.literal(WeakScalar::of(value)); }
-  ScalarExpr op(Op op, ScalarExpr a) { return n.apply(op, {a}); }
-  ScalarExpr op(Op op, ScalarExpr a, ScalarExpr b) { return n.apply(op, {a, b}); }
+  ScalarExpr v(AxisHandle axis) { return axis_value(n, axis); }
+  ScalarExpr lit(int64_t value) { return literal(n, WeakScalar::of(value)); }
+  ScalarExpr lit(double value) { return literal(n, WeakScalar::of(value)); }
+  ScalarExpr op(Op op, ScalarExpr a) { return apply(n, op, {a}); }
+  ScalarExpr op(Op op, ScalarExpr a, ScalarExpr b) { return apply(n, op, {a, b}); }
   ScalarExpr sum(ScalarExpr body, std::initializer_list<AxisHandle> axes, ScalarExpr where = {}) {
-    return n.reduce(CombinerKind::Sum, body, std::span(axes.begin(), axes.size()), where);
+    return reduce(n, CombinerKind::Sum, body, std::span(axes.begin(), axes.size()), where);
   }
   TensorId compute(std::initializer_list<AxisHandle> axes, ScalarExpr body) {
-    return n.compute("C", std::span(axes.begin(), axes.size()), body);
+    return trace::compute(n, "C", std::span(axes.begin(), axes.size()), body);
   }
   Graph finish(TensorId result) {
     const TensorId outputs[] = {result};

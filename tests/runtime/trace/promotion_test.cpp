@@ -140,12 +140,13 @@ TEST(Promotion, OfIndexNotation) {
     Trace trace("f");
     IndexNotation n(trace);
     const auto expr = [&](OperandType type) {
-      if (!type.weak) return n.read(input(trace, type), {});
-      if (type.dtype == DType::Bool) return n.literal(WeakScalar::of(true));
-      return type.dtype == DType::Int64 ? n.literal(WeakScalar::of(int64_t{1}))
-                                        : n.literal(WeakScalar::of(0.5));
+      if (!type.weak) return read(n, input(trace, type), {});
+      if (type.dtype == DType::Bool) return literal(n, WeakScalar::of(true));
+      return type.dtype == DType::Int64 ? literal(n, WeakScalar::of(int64_t{1}))
+                                        : literal(n, WeakScalar::of(0.5));
     };
-    EXPECT_EQ(n.dtype(n.apply(Op::Add, {expr(row.a), expr(row.b)})), created_dtype(row.together));
+    EXPECT_EQ(dtype_of(n, apply(n, Op::Add, {expr(row.a), expr(row.b)})),
+              created_dtype(row.together));
   }
 }
 
