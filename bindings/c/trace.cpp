@@ -5,7 +5,7 @@
 #include "bindings/c/boundary.hpp"
 #include "bindings/c/handles.hpp"
 #include "runtime/process/json.hpp"
-#include "runtime/trace/ops/operator.hpp"
+#include "runtime/trace/ops/operator_table.hpp"
 #include "runtime/trace/splice.hpp"
 
 namespace adjit::c {

@@ -10,7 +10,7 @@
 #include "runtime/graph/print/printer.hpp"
 #include "runtime/process/json.hpp"
 #include "runtime/trace/lowering.hpp"
-#include "runtime/trace/ops/operator.hpp"
+#include "runtime/trace/ops/operator_table.hpp"
 #include "runtime/trace/splice.hpp"
 #include "tests/fuzz/notation_draw.hpp"
 #include "tests/rooms.hpp"

@@ -6,7 +6,8 @@
 #include <set>
 
 #include "runtime/process/json.hpp"
-#include "runtime/trace/ops/signature.hpp"
+#include "runtime/trace/ops/call/signature.hpp"
+#include "runtime/trace/ops/operator_table.hpp"
 #include "tests/fuzz/notation_draw.hpp"
 #include "tests/rooms.hpp"
 

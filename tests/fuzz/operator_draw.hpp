@@ -1,14 +1,14 @@
 // tests/fuzz/operator_draw.hpp -- random calls of operators, drawn from the operator table.
 //
-// Nothing here names an operator. The table (runtime/trace/ops/operator.hpp) gives names, operands
-// and attributes with their defaults; the table of examples, which a test holds to have every
-// operator, gives dtypes, ranges of values and shapes that fit. Extents, operands and attributes
-// are then drawn anew, and what the operator refuses is drawn again. So a new operator takes part
-// as soon as it has its example.
+// Nothing here names an operator. The table (runtime/trace/ops/operator_table.hpp) gives names,
+// operands and attributes with their defaults; the table of examples, which a test holds to have
+// every operator, gives dtypes, ranges of values and shapes that fit. Extents, operands and
+// attributes are then drawn anew, and what the operator refuses is drawn again. So a new operator
+// takes part as soon as it has its example.
 #pragma once
 
 #include "runtime/process/json.hpp"
-#include "runtime/trace/ops/operator.hpp"
+#include "runtime/trace/ops/call/operator.hpp"
 #include "tests/fuzz/scope.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/trace/operator_examples.hpp"

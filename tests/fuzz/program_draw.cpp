@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "runtime/process/json.hpp"
-#include "runtime/trace/ops/operator.hpp"
+#include "runtime/trace/ops/operator_table.hpp"
 #include "tests/fuzz/inner_draw.hpp"
 #include "tests/fuzz/notation_draw.hpp"
 #include "tests/fuzz/operator_draw.hpp"

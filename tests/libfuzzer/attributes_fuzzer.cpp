@@ -6,7 +6,7 @@
 #include "runtime/diff/reverse/reverse.hpp"
 #include "runtime/graph/verify/verify.hpp"
 #include "runtime/process/json.hpp"
-#include "runtime/trace/ops/operator.hpp"
+#include "runtime/trace/ops/operator_table.hpp"
 #include "runtime/trace/trace.hpp"
 #include "tests/libfuzzer/fuzzing.hpp"
 #include "tests/runtime/trace/operator_examples.hpp"

@@ -16,6 +16,7 @@ DOCUMENTS = [
     ROOT / "CONTRIBUTING.md",
     ROOT / "runtime" / "graph" / "README.md",
     ROOT / "runtime" / "diff" / "README.md",
+    ROOT / "runtime" / "trace" / "ops" / "README.md",
     ROOT / "autosched" / "README.md",
     ROOT / "jit" / "emit" / "README.md",
     ROOT / "jit" / "cache" / "README.md",

@@ -14,7 +14,7 @@
 #include "jit/engine/engine.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/process/json.hpp"
-#include "runtime/trace/ops/operator.hpp"
+#include "runtime/trace/ops/operator_table.hpp"
 #include "tools/bench/fma_peak.hpp"
 
 namespace adjit::bench {

@@ -7,7 +7,7 @@
 
 #include "runtime/diff/reverse/reverse.hpp"
 #include "runtime/process/json.hpp"
-#include "runtime/trace/ops/signature.hpp"
+#include "runtime/trace/ops/call/signature.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/trace/operator_examples.hpp"
 #include "tests/runtime/trace/traced_call.hpp"

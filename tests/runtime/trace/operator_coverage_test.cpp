@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "runtime/trace/ops/operator_call.hpp"
+#include "runtime/trace/ops/call/operator_call.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/trace/operator_examples.hpp"
 #include "tests/runtime/trace/traced_call.hpp"

@@ -12,7 +12,7 @@
 
 #include "runtime/graph/interpret/interpreter.hpp"
 #include "runtime/process/json.hpp"
-#include "runtime/trace/ops/operator.hpp"
+#include "runtime/trace/ops/operator_table.hpp"
 #include "runtime/trace/trace.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/graph/array_values.hpp"
