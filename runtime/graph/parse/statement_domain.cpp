@@ -14,299 +14,295 @@ namespace {
 
 using Kind = WhereSyntax::Kind;
 
-class DomainBuilder {
- public:
-  DomainBuilder(const SymbolTable& scope, const StatementSyntax& statement,
-                const std::vector<int64_t>* existing)
-      : scope_(scope), statement_(statement), existing_(existing) {}
+// A domain as far as it is built.
+struct DomainState {
+  const SymbolTable& scope;
+  const StatementSyntax& statement;
+  const std::vector<int64_t>* existing;
+  StatementDomain out = {};
+  AffineReader::Names names = {};
+  std::unordered_set<std::string_view> known = {};
+  std::unordered_set<std::string_view> wrapping = {};  // names of what may leave int64
+  std::vector<std::pair<size_t, int64_t>> fixed = {};  // indices that are constants, their values
+};
 
-  StatementDomain operator()() {
-    out_.scatter = statement_.kind == StatementSyntax::Kind::Scatter || !left_is_indices();
-    number_indices();
-    const std::vector<IndexRange> ranges = find_ranges();
-    shape_domain(ranges);
-    add_conditions();
-    return std::move(out_);
-  }
+bool is_index_name(const DomainState& d, SyntaxId id) {
+  const SyntaxNode& node = d.scope.node(id);
+  if (node.kind != SyntaxKind::Name || d.scope.symbols.contains(node.text)) return false;
+  return std::ranges::none_of(d.statement.where, [&](const WhereSyntax& w) {
+    return w.kind == Kind::Let && w.name == node.text;
+  });
+}
 
- private:
-  bool is_index_name(SyntaxId id) const {
-    const SyntaxNode& node = scope_.node(id);
-    if (node.kind != SyntaxKind::Name || scope_.symbols.contains(node.text)) return false;
-    return std::ranges::none_of(statement_.where, [&](const WhereSyntax& w) {
-      return w.kind == Kind::Let && w.name == node.text;
-    });
-  }
-
-  // Distinct indices, and in a new result of no declared shape constants, too: `O(0) +=! x(i)`
-  // makes a result of one element.
-  bool left_is_indices() const {
-    const bool has_shape =
-        existing_ != nullptr || (statement_.type && !statement_.type->extents.empty());
-    std::unordered_set<std::string_view> seen;
-    return std::ranges::all_of(statement_.left, [&](SyntaxId id) {
-      if (is_constant(id)) return !has_shape;
-      return is_index_name(id) && seen.insert(scope_.node(id).text).second;
-    });
-  }
-
-  // An integer expression of literals and symbols.
-  bool is_constant(SyntaxId root) const {
-    for (SyntaxId id = scope_.node(root).subtree; id <= root; ++id) {
-      const SyntaxNode& node = scope_.node(id);
-      const bool symbol = node.kind == SyntaxKind::Name && scope_.symbols.contains(node.text);
-      if (!symbol && node.kind != SyntaxKind::Integer && node.kind != SyntaxKind::Operation &&
-          node.kind != SyntaxKind::Dimension)
-        return false;
-    }
-    return true;
-  }
-
-  void number_indices() {
-    for (const LetSyntax& let : statement_.lets) known_.insert(let.name);
-    for (const WhereSyntax& w : statement_.where)
-      if (w.kind == Kind::Let) known_.insert(w.name);
-    if (!out_.scatter)
-      for (SyntaxId id : statement_.left) add_left(id);
-    out_.left_count = out_.indices.size();
-    for (const WhereSyntax& w : statement_.where)
-      if (w.kind == Kind::Range) add_index(w.name, w.offset);
-    for (SyntaxId root : roots())
-      for (SyntaxId id = scope_.node(root).subtree; id <= root; ++id) {
-        const SyntaxNode& node = scope_.node(id);
-        check_callee(node);
-        const bool other = node.kind != SyntaxKind::Name || scope_.symbols.contains(node.text) ||
-                           scope_.tensors.contains(node.text);
-        if (!other) add_index(node.text, node.offset);
-      }
-  }
-
-  // Before ranges are inferred: an unknown tensor is a better message than a range that depends on
-  // it.
-  void check_callee(const SyntaxNode& node) const {
-    const bool call = node.kind == SyntaxKind::Call || node.kind == SyntaxKind::GuardedRead;
-    if (call && !scope_.tensors.contains(node.text) && !function_from_name(node.text) &&
-        !type_from_name(node.text))
-      scope_.fail(node.offset, "there is no tensor or function '" + std::string(node.text) + "'");
-  }
-
-  // A constant is an index that no expression can name, over one value.
-  void add_left(SyntaxId id) {
-    const SyntaxNode& node = scope_.node(id);
-    if (!is_constant(id)) return add_index(node.text, node.offset);
-    const int64_t value = evaluate_integer(scope_, id);
-    if (value < 0)
-      scope_.fail(node.offset,
-                  "the index " + std::to_string(value) + " is negative: a result begins at 0");
-    fixed_.push_back({out_.indices.size(), value});
-    out_.indices.push_back({node.text, node.offset});
-  }
-
-  void add_index(std::string_view name, uint32_t offset) {
-    if (!known_.insert(name).second) return;
-    names_.emplace(name, Affine::variable(out_.indices.size()));
-    out_.indices.push_back({name, offset});
-  }
-
-  // Every expression whose names and reads count.
-  std::vector<SyntaxId> roots() const {
-    std::vector<SyntaxId> list;
-    if (out_.scatter) list = statement_.left;
-    for (const LetSyntax& let : statement_.lets) list.push_back(let.value);
-    list.insert(list.end(), statement_.bodies.begin(), statement_.bodies.end());
-    for (const WhereSyntax& w : statement_.where)
-      if (w.kind != Kind::Range) list.push_back(w.first);
-    return list;
-  }
-
-  std::vector<IndexRange> find_ranges() {
-    std::vector<std::optional<IndexRange>> ranges(out_.indices.size());
-    for (const WhereSyntax& w : statement_.where) {
-      if (w.kind != Kind::Range) continue;
-      const auto at = names_.find(w.name);
-      if (at == names_.end())
-        scope_.fail(w.offset, "'" + std::string(w.name) + "' is a let, not an index");
-      auto& range = ranges[at->second.size() - 1];  // the form of index k has size k + 1
-      if (range) scope_.fail(w.offset, "'" + std::string(w.name) + "' has a range already");
-      range = IndexRange{evaluate_integer(scope_, w.first), evaluate_integer(scope_, w.second)};
-      if (range->to < range->from)
-        scope_.fail(w.offset, "the range " + std::to_string(range->from) + ":" +
-                                  std::to_string(range->to) + " of '" + std::string(w.name) +
-                                  "' ends before it begins: write from:to, `to` not included");
-    }
-    for (const auto& [index, value] : fixed_)
-      ranges[index] = IndexRange{value, checked_add(value, 1)};
-    declared_ranges(ranges);
-    infer(ranges);
-    std::vector<IndexRange> found;
-    for (size_t k = 0; k < ranges.size(); ++k) {
-      if (!ranges[k])
-        scope_.fail(out_.indices[k].offset, "the range of '" + std::string(out_.indices[k].text) +
-                                                "' cannot be inferred: add `where " +
-                                                std::string(out_.indices[k].text) + " in 0:...`");
-      found.push_back(*ranges[k]);
-    }
-    return found;
-  }
-
-  void infer(std::vector<std::optional<IndexRange>>& ranges) const {
-    if (std::ranges::all_of(ranges, [](const auto& r) { return r.has_value(); })) return;
-    AffineReader::Names forms = names_;
-    for (const LetSyntax& let : statement_.lets)
-      if (const auto form = AffineReader(scope_, forms, nullptr)(let.value))
-        forms.emplace(let.name, *form);
-    for (const WhereSyntax& w : statement_.where)
-      if (w.kind == Kind::Let)
-        if (const auto form = AffineReader(scope_, forms, nullptr)(w.first))
-          forms.emplace(w.name, *form);
-    infer_ranges(scope_, forms, roots(), out_.left_count, ranges);
-  }
-
-  // Ranges of indices on the left from the result's declared or existing shape.
-  void declared_ranges(std::vector<std::optional<IndexRange>>& ranges) const {
-    if (out_.scatter) return;
-    const bool typed = statement_.type && !statement_.type->extents.empty();
-    for (size_t k = 0; k < out_.left_count; ++k) {
-      if (ranges[k]) continue;
-      if (existing_ != nullptr && k < existing_->size()) {
-        ranges[k] = IndexRange{0, (*existing_)[k]};
-      } else if (typed && k < statement_.type->extents.size()) {
-        ranges[k] = IndexRange{0, evaluate_integer(scope_, statement_.type->extents[k])};
-      }
-    }
-  }
-
-  void shape_domain(const std::vector<IndexRange>& ranges) {
-    Domain& domain = out_.domain;
-    domain.output_rank = out_.left_count;
-    std::vector<Affine> rows;
-    for (size_t k = 0; k < ranges.size(); ++k) {
-      const bool left = k < out_.left_count;
-      const IndexRange r{ranges[k].from, std::max(ranges[k].from, ranges[k].to)};
-      if (left && r.from < 0)
-        scope_.fail(out_.indices[k].offset, "'" + std::string(out_.indices[k].text) +
-                                                "' is negative: a result begins at 0");
-      out_.shifts.push_back(left ? 0 : r.from);
-      domain.extents.push_back(left ? r.to : checked_sub(r.to, r.from));
-      if (!left) continue;
-      if (r.from > 0) rows.push_back(Affine::variable(k, 1, -r.from));
-      if (existing_ == nullptr || k >= existing_->size()) continue;
-      if (r.to > (*existing_)[k])
-        scope_.fail(out_.indices[k].offset, "'" + std::string(out_.indices[k].text) +
-                                                "' runs past the end of '" +
-                                                std::string(statement_.results[0].text) + "'");
-      if (r.to < (*existing_)[k]) rows.push_back(Affine::variable(k, -1, r.to - 1));
-      domain.extents[k] = (*existing_)[k];
-    }
-    domain.inequalities = std::move(rows);
-    for (size_t k = 0; k < out_.indices.size(); ++k)
-      names_[out_.indices[k].text] = Affine::variable(k, 1, out_.shifts[k]);
-  }
-
-  // Names for divisions keep their place in the domain; other conditions become rows.
-  void add_conditions() {
-    for (const WhereSyntax& w : statement_.where) {
-      if (w.kind == Kind::Let) add_let(w);
-      if (w.kind == Kind::Condition) add_condition(w.first);
-    }
-    const auto restricts_left = [&](const Affine& row) { return row.size() <= out_.left_count; };
-    out_.partial = std::ranges::any_of(out_.domain.inequalities, restricts_left) ||
-                   std::ranges::any_of(out_.domain.equalities, restricts_left) ||
-                   (!out_.domain.is_box() && !out_.domain.divisions.empty()) || !out_.asked.empty();
-  }
-
-  void add_let(const WhereSyntax& w) {
-    const SyntaxNode& node = scope_.node(w.first);
-    AffineReader reader(scope_, names_, &out_.domain);
-    if (node.kind == SyntaxKind::Operation && node.op == Op::FloorDiv) {
-      const auto numerator = reader(scope_.syntax->child(w.first, 0));
-      const auto divisor = reader(scope_.syntax->child(w.first, 1));
-      const bool plain = numerator && divisor && divisor->is_constant() && divisor->constant() > 0;
-      if (plain && fits(*numerator)) {
-        out_.domain.divisions.push_back({*numerator, divisor->constant()});
-        names_[w.name] = Affine::variable(out_.domain.variable_count() - 1);
-        return;
-      }
-    }
-    if (const auto form = reader(w.first))
-      names_[w.name] = *form;
-    else if (reader.overflowed() || mentions_wrapping(w.first))
-      wrapping_.insert(w.name);
-  }
-
-  bool fits(const Affine& form) const {
-    try {
-      (void)out_.domain.box_range(form);
-      return true;
-    } catch (const Overflow&) {
+// An integer expression of literals and symbols.
+bool is_constant(const DomainState& d, SyntaxId root) {
+  for (SyntaxId id = d.scope.node(root).subtree; id <= root; ++id) {
+    const SyntaxNode& node = d.scope.node(id);
+    const bool symbol = node.kind == SyntaxKind::Name && d.scope.symbols.contains(node.text);
+    if (!symbol && node.kind != SyntaxKind::Integer && node.kind != SyntaxKind::Operation &&
+        node.kind != SyntaxKind::Dimension)
       return false;
+  }
+  return true;
+}
+
+// Distinct indices, and in a new result of no declared shape constants, too: `O(0) +=! x(i)`
+// makes a result of one element.
+bool left_is_indices(const DomainState& d) {
+  const bool has_shape =
+      d.existing != nullptr || (d.statement.type && !d.statement.type->extents.empty());
+  std::unordered_set<std::string_view> seen;
+  return std::ranges::all_of(d.statement.left, [&](SyntaxId id) {
+    if (is_constant(d, id)) return !has_shape;
+    return is_index_name(d, id) && seen.insert(d.scope.node(id).text).second;
+  });
+}
+
+// Before ranges are inferred: an unknown tensor is a better message than a range that depends on
+// it.
+void check_callee(const DomainState& d, const SyntaxNode& node) {
+  const bool call = node.kind == SyntaxKind::Call || node.kind == SyntaxKind::GuardedRead;
+  if (call && !d.scope.tensors.contains(node.text) && !function_from_name(node.text) &&
+      !type_from_name(node.text))
+    d.scope.fail(node.offset, "there is no tensor or function '" + std::string(node.text) + "'");
+}
+
+void add_index(DomainState& d, std::string_view name, uint32_t offset) {
+  if (!d.known.insert(name).second) return;
+  d.names.emplace(name, Affine::variable(d.out.indices.size()));
+  d.out.indices.push_back({name, offset});
+}
+
+// A constant is an index that no expression can name, over one value.
+void add_left(DomainState& d, SyntaxId id) {
+  const SyntaxNode& node = d.scope.node(id);
+  if (!is_constant(d, id)) return add_index(d, node.text, node.offset);
+  const int64_t value = evaluate_integer(d.scope, id);
+  if (value < 0)
+    d.scope.fail(node.offset,
+                 "the index " + std::to_string(value) + " is negative: a result begins at 0");
+  d.fixed.push_back({d.out.indices.size(), value});
+  d.out.indices.push_back({node.text, node.offset});
+}
+
+// Every expression whose names and reads count.
+std::vector<SyntaxId> roots(const DomainState& d) {
+  std::vector<SyntaxId> list;
+  if (d.out.scatter) list = d.statement.left;
+  for (const LetSyntax& let : d.statement.lets) list.push_back(let.value);
+  list.insert(list.end(), d.statement.bodies.begin(), d.statement.bodies.end());
+  for (const WhereSyntax& w : d.statement.where)
+    if (w.kind != Kind::Range) list.push_back(w.first);
+  return list;
+}
+
+void number_indices(DomainState& d) {
+  for (const LetSyntax& let : d.statement.lets) d.known.insert(let.name);
+  for (const WhereSyntax& w : d.statement.where)
+    if (w.kind == Kind::Let) d.known.insert(w.name);
+  if (!d.out.scatter)
+    for (SyntaxId id : d.statement.left) add_left(d, id);
+  d.out.left_count = d.out.indices.size();
+  for (const WhereSyntax& w : d.statement.where)
+    if (w.kind == Kind::Range) add_index(d, w.name, w.offset);
+  for (SyntaxId root : roots(d))
+    for (SyntaxId id = d.scope.node(root).subtree; id <= root; ++id) {
+      const SyntaxNode& node = d.scope.node(id);
+      check_callee(d, node);
+      const bool other = node.kind != SyntaxKind::Name || d.scope.symbols.contains(node.text) ||
+                         d.scope.tensors.contains(node.text);
+      if (!other) add_index(d, node.text, node.offset);
+    }
+}
+
+void infer_missing(const DomainState& d, std::vector<std::optional<IndexRange>>& ranges) {
+  if (std::ranges::all_of(ranges, [](const auto& r) { return r.has_value(); })) return;
+  AffineReader::Names forms = d.names;
+  for (const LetSyntax& let : d.statement.lets)
+    if (const auto form = AffineReader(d.scope, forms, nullptr)(let.value))
+      forms.emplace(let.name, *form);
+  for (const WhereSyntax& w : d.statement.where)
+    if (w.kind == Kind::Let)
+      if (const auto form = AffineReader(d.scope, forms, nullptr)(w.first))
+        forms.emplace(w.name, *form);
+  infer_ranges(d.scope, forms, roots(d), d.out.left_count, ranges);
+}
+
+// Ranges of indices on the left from the result's declared or existing shape.
+void declared_ranges(const DomainState& d, std::vector<std::optional<IndexRange>>& ranges) {
+  if (d.out.scatter) return;
+  const bool typed = d.statement.type && !d.statement.type->extents.empty();
+  for (size_t k = 0; k < d.out.left_count; ++k) {
+    if (ranges[k]) continue;
+    if (d.existing != nullptr && k < d.existing->size()) {
+      ranges[k] = IndexRange{0, (*d.existing)[k]};
+    } else if (typed && k < d.statement.type->extents.size()) {
+      ranges[k] = IndexRange{0, evaluate_integer(d.scope, d.statement.type->extents[k])};
     }
   }
+}
 
-  // Whether a condition uses a name that has no form for numbers of more than 64 bits.
-  bool mentions_wrapping(SyntaxId root) const {
-    for (SyntaxId id = scope_.node(root).subtree; id <= root; ++id)
-      if (wrapping_.contains(scope_.node(id).text)) return true;
+std::vector<IndexRange> find_ranges(DomainState& d) {
+  std::vector<std::optional<IndexRange>> ranges(d.out.indices.size());
+  for (const WhereSyntax& w : d.statement.where) {
+    if (w.kind != Kind::Range) continue;
+    const auto at = d.names.find(w.name);
+    if (at == d.names.end())
+      d.scope.fail(w.offset, "'" + std::string(w.name) + "' is a let, not an index");
+    auto& range = ranges[at->second.size() - 1];  // the form of index k has size k + 1
+    if (range) d.scope.fail(w.offset, "'" + std::string(w.name) + "' has a range already");
+    range = IndexRange{evaluate_integer(d.scope, w.first), evaluate_integer(d.scope, w.second)};
+    if (range->to < range->from)
+      d.scope.fail(w.offset, "the range " + std::to_string(range->from) + ":" +
+                                 std::to_string(range->to) + " of '" + std::string(w.name) +
+                                 "' ends before it begins: write from:to, `to` not included");
+  }
+  for (const auto& [index, value] : d.fixed)
+    ranges[index] = IndexRange{value, checked_add(value, 1)};
+  declared_ranges(d, ranges);
+  infer_missing(d, ranges);
+  std::vector<IndexRange> found;
+  for (size_t k = 0; k < ranges.size(); ++k) {
+    if (!ranges[k])
+      d.scope.fail(d.out.indices[k].offset, "the range of '" + std::string(d.out.indices[k].text) +
+                                                "' cannot be inferred: add `where " +
+                                                std::string(d.out.indices[k].text) + " in 0:...`");
+    found.push_back(*ranges[k]);
+  }
+  return found;
+}
+
+void shape_domain(DomainState& d, const std::vector<IndexRange>& ranges) {
+  Domain& domain = d.out.domain;
+  domain.output_rank = d.out.left_count;
+  std::vector<Affine> rows;
+  for (size_t k = 0; k < ranges.size(); ++k) {
+    const bool left = k < d.out.left_count;
+    const IndexRange r{ranges[k].from, std::max(ranges[k].from, ranges[k].to)};
+    if (left && r.from < 0)
+      d.scope.fail(d.out.indices[k].offset, "'" + std::string(d.out.indices[k].text) +
+                                                "' is negative: a result begins at 0");
+    d.out.shifts.push_back(left ? 0 : r.from);
+    domain.extents.push_back(left ? r.to : checked_sub(r.to, r.from));
+    if (!left) continue;
+    if (r.from > 0) rows.push_back(Affine::variable(k, 1, -r.from));
+    if (d.existing == nullptr || k >= d.existing->size()) continue;
+    if (r.to > (*d.existing)[k])
+      d.scope.fail(d.out.indices[k].offset, "'" + std::string(d.out.indices[k].text) +
+                                                "' runs past the end of '" +
+                                                std::string(d.statement.results[0].text) + "'");
+    if (r.to < (*d.existing)[k]) rows.push_back(Affine::variable(k, -1, r.to - 1));
+    domain.extents[k] = (*d.existing)[k];
+  }
+  domain.inequalities = std::move(rows);
+  for (size_t k = 0; k < d.out.indices.size(); ++k)
+    d.names[d.out.indices[k].text] = Affine::variable(k, 1, d.out.shifts[k]);
+}
+
+bool fits_box(const DomainState& d, const Affine& form) {
+  try {
+    (void)d.out.domain.box_range(form);
+    return true;
+  } catch (const Overflow&) {
     return false;
   }
+}
 
-  void add_condition(SyntaxId root) {
-    std::vector<SyntaxId> open{root};
-    while (!open.empty()) {
-      const SyntaxId id = open.back();
-      open.pop_back();
-      const SyntaxNode& node = scope_.node(id);
-      const bool operation = node.kind == SyntaxKind::Operation && node.child_count == 2;
-      if (operation && node.op == Op::And) {
-        open.push_back(scope_.syntax->child(id, 1));
-        open.push_back(scope_.syntax->child(id, 0));
-      } else if (!operation || !add_row(id, node)) {
-        scope_.fail(
-            node.offset,
-            "a condition on the domain must be an affine comparison of indices (with // and "
-            "% by positive constants); put others into select(condition, value, 0)");
-      }
+// Whether a condition uses a name that has no form for numbers of more than 64 bits.
+bool mentions_wrapping(const DomainState& d, SyntaxId root) {
+  for (SyntaxId id = d.scope.node(root).subtree; id <= root; ++id)
+    if (d.wrapping.contains(d.scope.node(id).text)) return true;
+  return false;
+}
+
+void add_let(DomainState& d, const WhereSyntax& w) {
+  const SyntaxNode& node = d.scope.node(w.first);
+  AffineReader reader(d.scope, d.names, &d.out.domain);
+  if (node.kind == SyntaxKind::Operation && node.op == Op::FloorDiv) {
+    const auto numerator = reader(d.scope.syntax->child(w.first, 0));
+    const auto divisor = reader(d.scope.syntax->child(w.first, 1));
+    const bool plain = numerator && divisor && divisor->is_constant() && divisor->constant() > 0;
+    if (plain && fits_box(d, *numerator)) {
+      d.out.domain.divisions.push_back({*numerator, divisor->constant()});
+      d.names[w.name] = Affine::variable(d.out.domain.variable_count() - 1);
+      return;
     }
   }
+  if (const auto form = reader(w.first))
+    d.names[w.name] = *form;
+  else if (reader.overflowed() || mentions_wrapping(d, w.first))
+    d.wrapping.insert(w.name);
+}
 
-  bool add_row(SyntaxId id, const SyntaxNode& node) {
-    if (node.op != Op::Le && node.op != Op::Lt && node.op != Op::Eq) return false;
-    Domain& domain = out_.domain;
-    const size_t before = domain.divisions.size();
-    AffineReader reader(scope_, names_, &domain);
-    const auto left = reader(scope_.syntax->child(id, 0));
-    const auto right = reader(scope_.syntax->child(id, 1));
-    if (left && right) {
-      const bool left_is_larger = node.swapped || node.op == Op::Eq;  // left - right == 0
-      const auto row = left_is_larger ? affine_constraint(node.op, *right, *left, domain)
-                                      : affine_constraint(node.op, *left, *right, domain);
-      if (row) {
-        (row->equality ? domain.equalities : domain.inequalities).push_back(row->form);
-        return true;
-      }
-    } else if (!reader.overflowed() && !mentions_wrapping(id)) {
-      return false;
+bool add_comparison(DomainState& d, SyntaxId id, const SyntaxNode& node) {
+  if (node.op != Op::Le && node.op != Op::Lt && node.op != Op::Eq) return false;
+  Domain& domain = d.out.domain;
+  const size_t before = domain.divisions.size();
+  AffineReader reader(d.scope, d.names, &domain);
+  const auto left = reader(d.scope.syntax->child(id, 0));
+  const auto right = reader(d.scope.syntax->child(id, 1));
+  if (left && right) {
+    const bool left_is_larger = node.swapped || node.op == Op::Eq;  // left - right == 0
+    const auto row = left_is_larger ? affine_constraint(node.op, *right, *left, domain)
+                                    : affine_constraint(node.op, *left, *right, domain);
+    if (row) {
+      (row->equality ? domain.equalities : domain.inequalities).push_back(row->form);
+      return true;
     }
-    domain.divisions.resize(before);
-    out_.asked.push_back(id);
-    return true;
+  } else if (!reader.overflowed() && !mentions_wrapping(d, id)) {
+    return false;
   }
+  domain.divisions.resize(before);
+  d.out.asked.push_back(id);
+  return true;
+}
 
-  const SymbolTable& scope_;
-  const StatementSyntax& statement_;
-  const std::vector<int64_t>* existing_;
-  StatementDomain out_;
-  AffineReader::Names names_;
-  std::unordered_set<std::string_view> known_;
-  std::unordered_set<std::string_view> wrapping_;  // names of what may leave int64
-  std::vector<std::pair<size_t, int64_t>> fixed_;  // indices that are constants, their values
-};
+void add_condition(DomainState& d, SyntaxId root) {
+  std::vector<SyntaxId> open{root};
+  while (!open.empty()) {
+    const SyntaxId id = open.back();
+    open.pop_back();
+    const SyntaxNode& node = d.scope.node(id);
+    const bool operation = node.kind == SyntaxKind::Operation && node.child_count == 2;
+    if (operation && node.op == Op::And) {
+      open.push_back(d.scope.syntax->child(id, 1));
+      open.push_back(d.scope.syntax->child(id, 0));
+    } else if (!operation || !add_comparison(d, id, node)) {
+      d.scope.fail(node.offset,
+                   "a condition on the domain must be an affine comparison of indices (with // and "
+                   "% by positive constants); put others into select(condition, value, 0)");
+    }
+  }
+}
+
+// Names for divisions keep their place in the domain; other conditions become rows.
+void add_conditions(DomainState& d) {
+  for (const WhereSyntax& w : d.statement.where) {
+    if (w.kind == Kind::Let) add_let(d, w);
+    if (w.kind == Kind::Condition) add_condition(d, w.first);
+  }
+  const auto restricts_left = [&](const Affine& row) { return row.size() <= d.out.left_count; };
+  d.out.partial = std::ranges::any_of(d.out.domain.inequalities, restricts_left) ||
+                  std::ranges::any_of(d.out.domain.equalities, restricts_left) ||
+                  (!d.out.domain.is_box() && !d.out.domain.divisions.empty()) ||
+                  !d.out.asked.empty();
+}
+
+StatementDomain build_domain(DomainState& d) {
+  d.out.scatter = d.statement.kind == StatementSyntax::Kind::Scatter || !left_is_indices(d);
+  number_indices(d);
+  const std::vector<IndexRange> ranges = find_ranges(d);
+  shape_domain(d, ranges);
+  add_conditions(d);
+  return std::move(d.out);
+}
 
 }  // namespace
 
 StatementDomain statement_domain(const SymbolTable& scope, const StatementSyntax& statement,
                                  const std::vector<int64_t>* existing) {
-  return DomainBuilder(scope, statement, existing)();
+  DomainState state{scope, statement, existing};
+  return build_domain(state);
 }
 
 }  // namespace adjit::graph
