@@ -43,7 +43,6 @@ class Trace {
 
   /// Unique in the process, never 0, never reused.
   uint64_t id() const { return id_; }
-  bool finished() const { return finished_; }
 
   // The user's position: put on every stage added from here on, and into every message.
 

@@ -77,7 +77,7 @@ TensorId contract(Trace& trace, std::string_view name, std::span<const TensorId>
   for (size_t k = 0; k < operands.size(); ++k) {
     std::vector<Formula> index;
     for (size_t d = 0; d < labels[k].size(); ++d)
-      index.push_back(shape_of(trace, operands[k])[d] == 1 ? stage.integer(0)
+      index.push_back(shape_of(trace, operands[k])[d] == 1 ? integer(stage, 0)
                                                            : axis.at(labels[k][d]));
     const Formula value = stage.read(operands[k], index).cast(accumulator_of(dtype));
     product = product ? *product * value : value;

@@ -55,7 +55,7 @@ TensorId full_of(OperatorCall& call, const Shape& shape, const Operand& value,
                                       " does not broadcast to the shape " + to_string(shape) +
                                       " that is filled");
   StageBuilder stage(trace, call.name(), shape);
-  return stage.finish(stage.read_broadcast(value.tensor), *dtype);
+  return stage.finish(read_broadcast(stage, value.tensor), *dtype);
 }
 std::vector<TensorId> full(OperatorCall& call) {
   return {full_of(call, shape_of(call), call.operand(0), call.attributes().dtype("dtype"))};
@@ -111,7 +111,7 @@ std::vector<TensorId> linspace(OperatorCall& call) {
   const DType held = accumulator_of(dtype);
   const Formula i = stage.axis(0);
   const Formula value = i.cast(held) * step + start;
-  return {stage.finish(select(i == steps, stage.constant(stop, held), value), dtype)};
+  return {stage.finish(select(i == steps, constant(stage, stop, held), value), dtype)};
 }
 
 std::vector<TensorId> eye(OperatorCall& call) {
@@ -120,7 +120,7 @@ std::vector<TensorId> eye(OperatorCall& call) {
   const DType dtype = call.attributes().dtype("dtype").value_or(DType::Float32);
   StageBuilder stage(call.trace(), call.name(), {rows, columns});
   const Formula hot = stage.axis(0) + call.attributes().integer("k", 0) == stage.axis(1);
-  return {stage.finish(select(hot, stage.constant(1, accumulator_of(dtype)), 0), dtype)};
+  return {stage.finish(select(hot, constant(stage, 1, accumulator_of(dtype)), 0), dtype)};
 }
 
 constexpr std::string_view kCreationNone = "none: nothing is differentiable";

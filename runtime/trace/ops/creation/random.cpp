@@ -45,12 +45,12 @@ void require_key(const OperatorCall& call, size_t operand) {
 // The words at the builder's point: the counter is the row-major position and a stream number.
 Words words_at(const OperatorCall& call, const StageBuilder& stage, size_t key, const Shape& shape,
                int64_t stream) {
-  Formula position = stage.integer(0);
+  Formula position = integer(stage, 0);
   for (size_t k = 0; k < shape.size(); ++k) position = position * shape[k] + stage.axis(k);
   const auto word = [&](int64_t k) {
-    return low(stage.read(call.tensor(key), {stage.integer(k)}).cast(DType::Int64));
+    return low(stage.read(call.tensor(key), {integer(stage, k)}).cast(DType::Int64));
   };
-  const Words counter{low(position), high(position), stage.integer(stream), stage.integer(0)};
+  const Words counter{low(position), high(position), integer(stage, stream), integer(stage, 0)};
   return philox(counter, word(0), word(1));
 }
 
@@ -88,7 +88,7 @@ std::vector<TensorId> key(OperatorCall& call) {
     throw Error(ErrorCode::DType, "a seed is an integer in [-2^63, 2^63)");
   StageBuilder stage(call.trace(), call.name(), {2});
   const Formula seed =
-      literal ? stage.integer(literal->integer)
+      literal ? integer(stage, literal->integer)
               : stage.read(call.tensor(0), std::span<const Formula>()).cast(DType::Int64);
   return {stage.finish(select(stage.axis(0) == 0, low(seed), high(seed)))};
 }
@@ -99,9 +99,9 @@ std::vector<TensorId> split_key(OperatorCall& call) {
   StageBuilder stage(call.trace(), call.name(), {count, 2});
   const Formula which = stage.axis(1);
   // Both words of a new key come from one counter: the position is the key's number.
-  const Words counter{stage.axis(0), stage.integer(0), stage.integer(kSplit), stage.integer(0)};
+  const Words counter{stage.axis(0), integer(stage, 0), integer(stage, kSplit), integer(stage, 0)};
   const auto word = [&](int64_t k) {
-    return low(stage.read(call.tensor(0), {stage.integer(k)}).cast(DType::Int64));
+    return low(stage.read(call.tensor(0), {integer(stage, k)}).cast(DType::Int64));
   };
   const Words words = philox(counter, word(0), word(1));
   return {stage.finish(select(which == 0, words[0], words[1]))};
@@ -186,7 +186,7 @@ std::vector<TensorId> uniform(OperatorCall& call) {
   const Grid grid = drawn_grid(call, dtype);
   StageBuilder stage(call.trace(), call.name(), shape);
   if (grid.count < 1)
-    return {stage.finish(stage.constant(call.attributes().real("minval", 0), held), dtype)};
+    return {stage.finish(constant(stage, call.attributes().real("minval", 0), held), dtype)};
   const Words w = words_at(call, stage, 0, shape, kDraw);
   Formula k = whole_of(w[0], w[1], held);
   // Below `count` after rounding too: k is at most 2^bits - 1.
@@ -233,7 +233,7 @@ std::vector<TensorId> dropout(OperatorCall& call) {
   const Shape shape = shape_of(trace, x);
   StageBuilder stage(trace, call.name(), shape);
   const Words w = words_at(call, stage, 1, shape, kDraw);
-  const Formula value = stage.read(x, stage.axes());
+  const Formula value = stage.read(x, output_axes(stage));
   const Formula kept = uniform_of(w[0], w[1], DType::Float32) >= p;
   const double scale = p < 1 ? 1 / (1 - p) : 0;
   return {stage.finish(select(kept, value * scale, 0), dtype_of(trace, x))};

@@ -162,7 +162,7 @@ std::vector<TensorId> glu(OperatorCall& call) {
   if (shape[axis] % 2 != 0) fail_shape(call, "glu halves an axis: its extent must be even");
   shape[axis] /= 2;
   StageBuilder stage(trace, call.name(), shape);
-  std::vector<Formula> index = stage.axes();
+  std::vector<Formula> index = output_axes(stage);
   const Formula value = stage.read(call.tensor(0), index);
   index[axis] = index[axis] + shape[axis];
   return {stage.finish(value * sigmoid(stage.read(call.tensor(0), index)),

@@ -121,7 +121,7 @@ std::vector<TensorId> stop_gradient(OperatorCall& call) {
   StageBuilder stage(call.trace(), call.name(), call.shape(0));
   stage.stop_gradient();
   return {
-      stage.finish(stage.read_broadcast(call.tensor(0)), dtype_of(call.trace(), call.tensor(0)))};
+      stage.finish(read_broadcast(stage, call.tensor(0)), dtype_of(call.trace(), call.tensor(0)))};
 }
 
 constexpr std::string_view kUnaryShapes = "(...) -> (...)";

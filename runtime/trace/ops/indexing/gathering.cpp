@@ -87,7 +87,7 @@ std::vector<TensorId> take_along_axis(OperatorCall& call) {
       fail_shape(call, "indices exceed x beside the indexed axis");
   require_not_empty(call.shape(1), call.shape(0)[axis]);
   StageBuilder stage(trace, call.name(), call.shape(1));
-  std::vector<Formula> index = stage.axes();
+  std::vector<Formula> index = output_axes(stage);
   index[axis] = legal_index(call, stage.read(indices, index), call.shape(0)[axis]);
   return {stage.finish(stage.read(x, index), dtype_of(trace, x))};
 }
@@ -155,7 +155,7 @@ std::vector<TensorId> one_hot(OperatorCall& call) {
   const size_t axis = normalized_axis(call.attributes().integer("axis", -1), shape.size() + 1);
   shape.insert(shape.begin() + static_cast<long>(axis), classes);
   StageBuilder stage(trace, call.name(), shape);
-  std::vector<Formula> index = stage.axes();
+  std::vector<Formula> index = output_axes(stage);
   const Formula own = index[axis];
   index.erase(index.begin() + static_cast<long>(axis));
   const Formula hot = stage.read(call.tensor(0), index).cast(DType::Int64) == own;

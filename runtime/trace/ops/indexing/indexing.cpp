@@ -173,7 +173,7 @@ Formula index_element(Trace& trace, const StageBuilder& stage, const IndexTensor
   const size_t skipped = layout.index_shape.size() - own.size();
   std::vector<Formula> at;
   for (size_t k = 0; k < own.size(); ++k)
-    at.push_back(own[k] == 1 ? stage.integer(0) : stage.axis(layout.index_at + skipped + k));
+    at.push_back(own[k] == 1 ? integer(stage, 0) : stage.axis(layout.index_at + skipped + k));
   const Formula i = stage.read(item.tensor, at).cast(DType::Int64);
   return select(i < 0, i + extent, i);
 }
@@ -186,7 +186,7 @@ std::vector<TensorId> getitem(OperatorCall& call) {
   std::vector<Formula> index;
   for (size_t k = 0; k < items.size(); ++k) {
     if (const auto* constant = std::get_if<Integer>(&items[k]))
-      index.push_back(stage.integer(constant->value));
+      index.push_back(integer(stage, constant->value));
     if (const auto* range = std::get_if<Slice>(&items[k]))
       index.push_back(stage.axis(layout.at[k]) * range->range.step + range->range.start);
     if (const auto* tensor = std::get_if<IndexTensor>(&items[k]))

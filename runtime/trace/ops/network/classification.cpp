@@ -49,14 +49,14 @@ struct Term {
 TensorId over_classes(Trace& trace, std::string_view name, const Classes& c, TensorId target,
                       const std::function<Formula(const Term&)>& formula) {
   StageBuilder stage(trace, name, sample_shape(trace, c));
-  std::vector<Formula> sample = stage.axes(), point = sample;
+  std::vector<Formula> sample = output_axes(stage), point = sample;
   const Formula own = stage.reduce(c.count);
   point.insert(point.begin() + static_cast<long>(c.axis), own);
   const bool probabilities = is_float(dtype_of(trace, target));
   const Formula goal = probabilities ? stage.read(target, point).cast(c.dtype)
                                      : stage.read(target, sample).cast(DType::Int64);
   const Formula weight =
-      c.weight.valid() ? stage.read(c.weight, {own}) : stage.constant(1, c.dtype);
+      c.weight.valid() ? stage.read(c.weight, {own}) : constant(stage, 1, c.dtype);
   return stage.finish(CombinerKind::Sum, formula({own, stage.read(c.logp, point), weight, goal}),
                       c.dtype);
 }
@@ -66,7 +66,7 @@ TensorId over_classes(Trace& trace, std::string_view name, const Classes& c, Ten
 // which compares classes only.
 TensorId existing(OperatorCall& call, const Classes& c, TensorId target, int64_t ignored) {
   StageBuilder stage(call.trace(), "classes", shape_of(call.trace(), target));
-  std::vector<Formula> point = stage.axes();
+  std::vector<Formula> point = output_axes(stage);
   const Formula own = stage.read(target, point).cast(DType::Int64);
   point.insert(point.begin() + static_cast<long>(c.axis), own);
   const Formula element = stage.read(call.tensor(0), point);
@@ -79,8 +79,8 @@ TensorId existing(OperatorCall& call, const Classes& c, TensorId target, int64_t
 // An ignored sample counts 0.
 TensorId counted(Trace& trace, TensorId losses, TensorId classes) {
   StageBuilder stage(trace, "counted", shape_of(trace, losses));
-  const Formula loss = stage.read(losses, stage.axes());
-  return stage.finish(select(stage.read(classes, stage.axes()) < 0, 0, loss));
+  const Formula loss = stage.read(losses, output_axes(stage));
+  return stage.finish(select(stage.read(classes, output_axes(stage)) < 0, 0, loss));
 }
 
 // total / the weights of the samples that count.

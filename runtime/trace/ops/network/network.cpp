@@ -65,11 +65,11 @@ std::vector<TensorId> embedding(OperatorCall& call) {
     padding = floor_mod(padding, rows);
     StageBuilder row(trace, "padding_row", {columns});
     row.stop_gradient();
-    fixed = row.finish(row.read(call.tensor(1), {row.integer(padding), row.axis(0)}),
+    fixed = row.finish(row.read(call.tensor(1), {integer(row, padding), row.axis(0)}),
                        dtype_of(trace, call.tensor(1)));
   }
   StageBuilder stage(trace, call.name(), shape);
-  std::vector<Formula> index = stage.axes();
+  std::vector<Formula> index = output_axes(stage);
   const Formula column = index.back();
   index.pop_back();
   const Formula row = stage.read(call.tensor(0), index).cast(DType::Int64);
@@ -105,12 +105,12 @@ TensorId masked_scores(OperatorCall& call, TensorId scores, double scale) {
   const bool causal = call.attributes().flag("is_causal", false), masked = call.has_operand(3);
   StageBuilder stage(trace, "masked", shape);
   const size_t rank = shape.size();
-  Formula s = stage.read(scores, stage.axes()) * scale;
+  Formula s = stage.read(scores, output_axes(stage)) * scale;
   constexpr double kNever = -std::numeric_limits<double>::infinity();
   if (masked) {
     if (broadcast(call.shape(3), shape) != shape)
       fail_shape(call, "attn_mask does not broadcast to the scores " + to_string(shape));
-    const Formula mask = stage.read_broadcast(call.tensor(3));
+    const Formula mask = read_broadcast(stage, call.tensor(3));
     s = mask.dtype() == DType::Bool ? select(mask, s, kNever) : s + mask.cast(s.dtype());
   }
   if (causal) s = select(stage.axis(rank - 1) <= stage.axis(rank - 2), s, kNever);

@@ -36,7 +36,7 @@ TensorId running(Trace& trace, std::string_view name, CombinerKind kind, TensorI
                  bool stop_gradient = false) {
   StageBuilder stage(trace, name, shape_of(trace, x));
   if (stop_gradient) stage.stop_gradient();
-  std::vector<Formula> index = stage.axes();
+  std::vector<Formula> index = output_axes(stage);
   const Formula i = index[line.axis];
   const Formula r = stage.reduce(shape_of(trace, x)[line.axis]);
   index[line.axis] = r;
@@ -84,10 +84,10 @@ TensorId running_sumexp(Trace& trace, TensorId x, TensorId largest, TensorId shi
   if (count < kShortestRunning)  // summed as it is defined
     return running(trace, "sumexp", CombinerKind::Sum, x, line, dtype,
                    [&](const StageBuilder& stage, Formula e) {
-                     return exp(e - stage.read(shift, stage.axes()));
+                     return exp(e - stage.read(shift, output_axes(stage)));
                    });
   StageBuilder stage(trace, "sumexp", shape_of(trace, x));
-  std::vector<Formula> here = stage.axes();
+  std::vector<Formula> here = output_axes(stage);
   const Formula i = here[line.axis], r = stage.reduce(count);
   stage.where(line.reverse ? r >= i : i >= r);
   here[line.axis] = r;

@@ -45,8 +45,8 @@ TensorId updated(OperatorCall& call, size_t operand, TensorId batch, double mome
     fail_shape(call, "a running value needs the shape " + to_string(channels));
   StageBuilder stage(trace, "running", channels);
   stage.stop_gradient();
-  const Formula old = stage.read_broadcast(call.tensor(operand));
-  std::vector<Formula> at(rank_of(trace, batch), stage.integer(0));
+  const Formula old = read_broadcast(stage, call.tensor(operand));
+  std::vector<Formula> at(rank_of(trace, batch), integer(stage, 0));
   at[1] = stage.axis(0);
   const Formula now = stage.read(batch, at);
   return stage.finish(old * (1 - momentum) + now.cast(old.dtype()) * (momentum * scale),
@@ -221,7 +221,7 @@ std::vector<TensorId> local_response_norm(OperatorCall& call) {
   if (call.rank(0) < 3 || size < 1) fail_shape(call, "local_response_norm takes (N, C, H...)");
   const TensorId x = widened(trace, call.tensor(0));
   StageBuilder stage(trace, "squares", shape_of(trace, x));
-  std::vector<Formula> index = stage.axes();
+  std::vector<Formula> index = output_axes(stage);
   index[1] = index[1] + stage.reduce(size) - size / 2;
   stage.between(index[1], 0, shape_of(trace, x)[1]);
   const Formula e = stage.read(x, index);

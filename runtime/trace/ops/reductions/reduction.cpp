@@ -51,7 +51,7 @@ TensorId reduce_map(Trace& trace, std::string_view name, CombinerKind kind,
     const Shape& own = shape_of(trace, x);
     std::vector<Formula> index;
     for (size_t k = 0; k < own.size(); ++k)
-      index.push_back(own[k] == 1 ? stage.integer(0) : point[shape.size() - own.size() + k]);
+      index.push_back(own[k] == 1 ? integer(stage, 0) : point[shape.size() - own.size() + k]);
     elements.push_back(stage.read(x, index));
   }
   const Formula body = formula(elements);
@@ -126,7 +126,7 @@ TensorId logsumexp(Trace& trace, TensorId x, const Reduced& over) {
   StageBuilder stage(trace, "logsumexp", shape_after(shape_of(trace, x), over));
   std::vector<Formula> index;
   for (size_t k = 0, kept = 0; k < rank_of(trace, x); ++k)
-    index.push_back(goes(over, k) ? stage.integer(0) : stage.axis(kept++));
+    index.push_back(goes(over, k) ? integer(stage, 0) : stage.axis(kept++));
   return stage.finish(stage.read(result, index));
 }
 

@@ -64,7 +64,7 @@ std::vector<TensorId> arg_extreme(OperatorCall& call, CombinerKind kind) {
   }
   StageBuilder stage(trace, call.name(), kept);
   std::vector<Formula> index;
-  Formula position = stage.integer(0);
+  Formula position = integer(stage, 0);
   for (size_t k = 0, next = 0; k < shape.size(); ++k) {
     if (axes.size() == shape.size() || k == axes[0]) {
       index.push_back(stage.reduce(shape[k]));
@@ -75,7 +75,7 @@ std::vector<TensorId> arg_extreme(OperatorCall& call, CombinerKind kind) {
     }
   }
   const Formula bodies[] = {stage.read(x, index), position};
-  return {stage.finish(kind, bodies)[1]};
+  return {stage.finish({kind, Ties::First, {}, {}}, bodies)[1]};
 }
 std::vector<TensorId> argmax(OperatorCall& call) { return arg_extreme(call, CombinerKind::ArgMax); }
 std::vector<TensorId> argmin(OperatorCall& call) { return arg_extreme(call, CombinerKind::ArgMin); }

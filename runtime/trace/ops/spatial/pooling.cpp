@@ -43,7 +43,7 @@ TensorId pool(OperatorCall& call, CombinerKind kind, const std::vector<SlidingWi
   Shape shape = call.shape(0);
   for (size_t k = 0; k < windows.size(); ++k) shape[first + k] = windows[k].output;
   StageBuilder stage(trace, call.name(), shape);
-  std::vector<Formula> index = stage.axes(), taps;
+  std::vector<Formula> index = output_axes(stage), taps;
   for (const SlidingWindow& w : windows) taps.push_back(stage.reduce(w.kernel));
   for (size_t k = 0; k < windows.size(); ++k) {
     index[first + k] = windows[k].position(index[first + k], taps[k]);
@@ -77,13 +77,13 @@ TensorId averaged(OperatorCall& call, TensorId total, const std::vector<SlidingW
   Trace& trace = call.trace();
   const bool include = call.attributes().flag("count_include_pad", true);
   StageBuilder stage(trace, call.name(), shape_of(trace, total));
-  const Formula sum = stage.read(total, stage.axes());
+  const Formula sum = stage.read(total, output_axes(stage));
   if (call.attributes().has("divisor_override")) {
     const int64_t divisor = call.attributes().integer("divisor_override");
     if (divisor == 0) throw Error(ErrorCode::Invalid, "divisor_override must not be 0");
     return stage.finish(sum / divisor);
   }
-  Formula count = stage.integer(1);
+  Formula count = integer(stage, 1);
   for (size_t k = 0; k < windows.size(); ++k)
     count = always_full(windows[k], include)
                 ? count * windows[k].kernel
@@ -128,7 +128,7 @@ std::vector<TensorId> adaptive_pool(OperatorCall& call, CombinerKind kind, size_
     shape[first + k] = sizes[k];
   }
   StageBuilder stage(trace, call.name(), shape);
-  std::vector<Formula> index = stage.axes(), taps;
+  std::vector<Formula> index = output_axes(stage), taps;
   for (const Adaptive& p : pools) taps.push_back(stage.reduce(p.longest()));
   for (size_t k = 0; k < spatial; ++k) {
     const Formula i = index[first + k];
@@ -140,15 +140,15 @@ std::vector<TensorId> adaptive_pool(OperatorCall& call, CombinerKind kind, size_
   const TensorId folded = stage.finish(kind, stage.read(x, index), wide, Ties::First);
   if (kind == CombinerKind::Max) return {astype(trace, folded, dtype_of(trace, x))};
   StageBuilder average(trace, call.name(), shape);
-  Formula count = average.integer(1);
+  Formula count = integer(average, 1);
   for (size_t k = 0; k < spatial; ++k) {
     const Formula i = average.axis(first + k);
     count = count * (pools[k].input % pools[k].output == 0
-                         ? average.integer(pools[k].input / pools[k].output)
+                         ? integer(average, pools[k].input / pools[k].output)
                          : pools[k].end(i) - pools[k].begin(i));
   }
-  return {
-      average.finish(average.read(folded, average.axes()) / count.cast(wide), dtype_of(trace, x))};
+  return {average.finish(average.read(folded, output_axes(average)) / count.cast(wide),
+                         dtype_of(trace, x))};
 }
 
 std::vector<TensorId> global_pool(OperatorCall& call, CombinerKind kind) {

@@ -55,7 +55,7 @@ std::optional<Step> step_of(double factor) {
 // guarded, affine read.
 Formula clamped_read(Trace& trace, const StageBuilder& stage, TensorId x, size_t axis, Formula at) {
   const int64_t extent = shape_of(trace, x)[axis];
-  std::vector<Formula> index = stage.axes();
+  std::vector<Formula> index = output_axes(stage);
   const auto read = [&](Formula inside, Formula position) {
     index[axis] = position;
     return stage.read_where(inside, x, index);
@@ -69,7 +69,7 @@ Formula clamped_read(Trace& trace, const StageBuilder& stage, TensorId x, size_t
 TensorId resample_nearest(Trace& trace, TensorId x, size_t axis, Shape shape, const Position& p,
                           Alignment alignment) {
   StageBuilder stage(trace, "resize", shape);
-  std::vector<Formula> index = stage.axes();
+  std::vector<Formula> index = output_axes(stage);
   // Half-pixel centres and corners round to the nearest; asymmetric positions round down, as
   // torch's "nearest" does.
   const Formula i = index[axis] * p.scale + p.offset;

@@ -37,10 +37,10 @@ Formula element(const Trace& trace, const StageBuilder& stage, const Operand& op
                 DType dtype) {
   const DType held = accumulator_of(dtype);
   if (operand.scalar) {
-    ExprPool& pool = stage.pool();
+    ExprPool& pool = stage.trace().pool();
     return {pool, to_constant(pool, *operand.scalar, held)};
   }
-  const Formula value = stage.read_broadcast(operand.tensor);
+  const Formula value = read_broadcast(stage, operand.tensor);
   if (trace.is_weak(operand.tensor) || value.dtype() != held) return value.cast(held);
   return value;
 }
@@ -63,7 +63,7 @@ TensorId map(Trace& trace, std::string_view name, std::span<const Operand> opera
 TensorId astype(Trace& trace, TensorId x, DType dtype) {
   if (dtype_of(trace, x) == dtype && !trace.is_weak(x)) return x;
   StageBuilder stage(trace, "astype", shape_of(trace, x));
-  return stage.finish(stage.read_broadcast(x), dtype);
+  return stage.finish(read_broadcast(stage, x), dtype);
 }
 
 TensorId widened(Trace& trace, TensorId x) {

@@ -19,24 +19,10 @@ Formula StageBuilder::axis(size_t output_axis) const {
   return {trace_.pool(), trace_.pool().axis(output_axis)};
 }
 
-std::vector<Formula> StageBuilder::axes() const {
-  std::vector<Formula> all;
-  for (size_t k = 0; k < domain_.output_rank; ++k) all.push_back(axis(k));
-  return all;
-}
-
 Formula StageBuilder::reduce(int64_t extent) {
   invariant(domain_.divisions.empty() && domain_.is_box(), "reduction axes come before rows");
   domain_.extents.push_back(extent);
   return {trace_.pool(), trace_.pool().axis(domain_.rank() - 1)};
-}
-
-Formula StageBuilder::integer(int64_t value) const {
-  return {trace_.pool(), trace_.pool().constant_int(value)};
-}
-
-Formula StageBuilder::constant(double value, DType dtype) const {
-  return {trace_.pool(), trace_.pool().constant(value, dtype)};
 }
 
 Formula StageBuilder::read(TensorId tensor, std::span<const Formula> index) const {
@@ -50,16 +36,6 @@ Formula StageBuilder::read_where(Formula predicate, TensorId tensor,
   std::vector<ExprId> ids;
   for (const Formula& coordinate : index) ids.push_back(coordinate.id());
   return {trace_.pool(), trace::read(trace_, tensor, ids, predicate.id())};
-}
-
-Formula StageBuilder::read_broadcast(TensorId tensor) const {
-  const Shape& shape = shape_of(trace_, tensor);
-  invariant(shape.size() <= rank(), "broadcasting to a smaller rank");
-  const size_t skipped = rank() - shape.size();
-  std::vector<Formula> index;
-  for (size_t k = 0; k < shape.size(); ++k)
-    index.push_back(shape[k] == 1 ? integer(0) : axis(skipped + k));
-  return read(tensor, index);
 }
 
 void StageBuilder::between(Formula e, int64_t lo, int64_t hi) {
@@ -85,17 +61,37 @@ TensorId StageBuilder::finish(CombinerKind kind, Formula body, DType dtype, Ties
   if (dtype_of(trace_, wide) == dtype) return wide;
   StageBuilder rounding(trace_, name_, shape_of(trace_, wide));
   rounding.stop_gradient_ = stop_gradient_;
-  return rounding.finish(rounding.read(wide, rounding.axes()), dtype);
-}
-
-std::vector<TensorId> StageBuilder::finish(CombinerKind kind, std::span<const Formula> bodies) {
-  return finish(Combiner{kind, Ties::First, {}, {}}, bodies);
+  return rounding.finish(rounding.read(wide, output_axes(rounding)), dtype);
 }
 
 std::vector<TensorId> StageBuilder::finish(Combiner combiner, std::span<const Formula> bodies) {
   std::vector<ExprId> ids;
   for (const Formula& body : bodies) ids.push_back(body.id());
   return add_compute(trace_, name_, domain_, std::move(combiner), std::move(ids), stop_gradient_);
+}
+
+std::vector<Formula> output_axes(const StageBuilder& stage) {
+  std::vector<Formula> all;
+  for (size_t k = 0; k < stage.rank(); ++k) all.push_back(stage.axis(k));
+  return all;
+}
+
+Formula integer(const StageBuilder& stage, int64_t value) {
+  return {stage.trace().pool(), stage.trace().pool().constant_int(value)};
+}
+
+Formula constant(const StageBuilder& stage, double value, DType dtype) {
+  return {stage.trace().pool(), stage.trace().pool().constant(value, dtype)};
+}
+
+Formula read_broadcast(const StageBuilder& stage, TensorId tensor) {
+  const Shape& shape = shape_of(stage.trace(), tensor);
+  invariant(shape.size() <= stage.rank(), "broadcasting to a smaller rank");
+  const size_t skipped = stage.rank() - shape.size();
+  std::vector<Formula> index;
+  for (size_t k = 0; k < shape.size(); ++k)
+    index.push_back(shape[k] == 1 ? integer(stage, 0) : stage.axis(skipped + k));
+  return stage.read(tensor, index);
 }
 
 }  // namespace adjit::trace

@@ -23,14 +23,11 @@ class StageBuilder {
  public:
   StageBuilder(Trace& trace, std::string_view name, Shape shape);
 
-  ExprPool& pool() const { return trace_.pool(); }
+  Trace& trace() const { return trace_; }
   size_t rank() const { return domain_.output_rank; }
   Formula axis(size_t output_axis) const;
-  std::vector<Formula> axes() const;
   /// A new reduction axis. All of them come before any row.
   Formula reduce(int64_t extent);
-  Formula integer(int64_t value) const;
-  Formula constant(double value, DType dtype) const;
 
   /// An element; half types arrive as float32. With a predicate: 0 where it is false.
   Formula read(TensorId tensor, std::span<const Formula> index) const;
@@ -38,9 +35,6 @@ class StageBuilder {
     return read(tensor, std::span<const Formula>(index.begin(), index.size()));
   }
   Formula read_where(Formula predicate, TensorId tensor, std::span<const Formula> index) const;
-  /// The element that broadcasting to the output axes puts here: trailing dimensions aligned,
-  /// extents 1 read at 0.
-  Formula read_broadcast(TensorId tensor) const;
 
   /// Restricts the domain to lo <= e < hi; rows that always hold are left out. `e` must be
   /// quasi-affine.
@@ -55,7 +49,6 @@ class StageBuilder {
   /// stage rounds.
   TensorId finish(CombinerKind kind, Formula body, DType dtype, Ties ties = Ties::Even);
   /// The stage with several bodies (ArgMax: value and position).
-  std::vector<TensorId> finish(CombinerKind kind, std::span<const Formula> bodies);
   std::vector<TensorId> finish(Combiner combiner, std::span<const Formula> bodies);
 
   /// The derivative takes the result for a constant.
@@ -67,5 +60,13 @@ class StageBuilder {
   Domain domain_;
   bool stop_gradient_ = false;
 };
+
+/// All output axes, in order.
+std::vector<Formula> output_axes(const StageBuilder& stage);
+Formula integer(const StageBuilder& stage, int64_t value);
+Formula constant(const StageBuilder& stage, double value, DType dtype);
+/// The element that broadcasting to the output axes puts there: trailing dimensions aligned,
+/// extents 1 read at 0.
+Formula read_broadcast(const StageBuilder& stage, TensorId tensor);
 
 }  // namespace adjit::trace

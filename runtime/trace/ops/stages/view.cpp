@@ -8,7 +8,7 @@ namespace adjit::trace {
 
 TensorId view(Trace& trace, std::string_view name, TensorId x, Shape shape, const IndexMap& map) {
   StageBuilder stage(trace, name, std::move(shape));
-  const std::vector<Formula> index = map(stage.axes());
+  const std::vector<Formula> index = map(output_axes(stage));
   // Elements are moved as they are, half types too.
   std::vector<ExprId> ids;
   for (const Formula& coordinate : index) ids.push_back(coordinate.id());

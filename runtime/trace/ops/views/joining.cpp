@@ -16,10 +16,10 @@ TensorId join(OperatorCall& call, const Shape& shape, size_t axis, const Shape& 
   Trace& trace = call.trace();
   const DType dtype = common_dtype(trace, call.operands());
   StageBuilder stage(trace, call.name(), shape);
-  const std::vector<Formula> axes = stage.axes();
+  const std::vector<Formula> axes = output_axes(stage);
   const Formula i = axes[axis];
   const std::vector<TensorId> parts = tensors_of(call);
-  Formula joined = stage.constant(0, accumulator_of(dtype));
+  Formula joined = constant(stage, 0, accumulator_of(dtype));
   for (size_t k = parts.size(); k-- > 0;) {
     if (begins[k] == begins[k + 1]) continue;  // an empty part
     const bool first = begins[k] == 0, last = begins[k + 1] == shape[axis];

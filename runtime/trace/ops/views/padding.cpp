@@ -66,7 +66,7 @@ TensorId pad_constant(OperatorCall& call, const std::vector<Widths>& widths,
   const DType dtype = dtype_of(trace, x), held = accumulator_of(dtype);
   const Shape own = shape_of(trace, x);
   StageBuilder stage(trace, call.name(), padded_shape(call, widths));
-  std::vector<Formula> index = stage.axes();
+  std::vector<Formula> index = output_axes(stage);
   Formula inside(trace.pool(), trace.pool().constant_int(1, DType::Bool));
   for (size_t k = 0; k < own.size(); ++k) {
     index[k] = index[k] - widths[k].before;
@@ -128,7 +128,7 @@ TensorId pad_mirrored(OperatorCall& call, TensorId x, size_t axis, const Widths&
   const int64_t both = Exact(2) * period;
   shape[axis] = Exact(extent) + widths.before + widths.behind;
   StageBuilder stage(trace, call.name(), shape);
-  std::vector<Formula> index = stage.axes();
+  std::vector<Formula> index = output_axes(stage);
   const Formula at = (index[axis] + floor_mod(-widths.before, both)) % both;
   const Formula there = at < period;
   index[axis] = at;
@@ -151,7 +151,7 @@ TensorId pad_runs(OperatorCall& call, TensorId x, size_t axis, const Widths& wid
   const std::vector<Run> runs = runs_of(call, mode, widths, extent);
   shape[axis] += widths.before + widths.behind;
   StageBuilder stage(trace, call.name(), shape);
-  std::vector<Formula> index = stage.axes();
+  std::vector<Formula> index = output_axes(stage);
   const Formula i = index[axis];
   std::optional<Formula> padded;
   for (size_t k = runs.size(); k-- > 0;) {

@@ -16,7 +16,7 @@ std::vector<TensorId> triangle(OperatorCall& call, bool lower) {
   const size_t rank = call.rank(0);
   if (rank < 2) fail_shape(call, "a triangle needs two dimensions");
   StageBuilder stage(trace, call.name(), call.shape(0));
-  const std::vector<Formula> index = stage.axes();
+  const std::vector<Formula> index = output_axes(stage);
   const Formula row = index[rank - 2], column = index[rank - 1];
   const Formula inside = lower ? column <= row + k : row + k <= column;
   return {stage.finish(stage.read_where(inside, call.tensor(0), index),
@@ -75,7 +75,7 @@ std::vector<TensorId> diagonal(OperatorCall& call) {
 std::vector<TensorId> trace_operator(OperatorCall& call) {
   const Diagonal d = diagonal_of(call);
   StageBuilder stage(call.trace(), call.name(), d.rest);
-  const std::vector<Formula> others = stage.axes();
+  const std::vector<Formula> others = output_axes(stage);
   const Formula along = stage.reduce(d.extent);
   const DType dtype = sum_dtype(call);
   const Formula element = stage.read(call.tensor(0), point_on(d, others, along));
@@ -93,7 +93,7 @@ std::vector<TensorId> diag_embed(OperatorCall& call) {
   shape.push_back(shape.back());
   StageBuilder stage(trace, call.name(), shape);
   const Formula row = stage.axis(rank - 1), column = stage.axis(rank);
-  std::vector<Formula> index = stage.axes();
+  std::vector<Formula> index = output_axes(stage);
   index.pop_back();
   index[rank - 1] = offset >= 0 ? row : column;
   return {stage.finish(stage.read_where(row + offset == column, call.tensor(0), index),

@@ -63,7 +63,7 @@ TEST(StageBuilder, BroadcastReadsAreAlignedAtTheEnd) {
   const TensorId x = b.input(f64({3, 1}, {1, 2, 3})), y = b.input(f64({2}, {10, 20}));
   trace::StageBuilder stage(b.trace, "sum", {3, 2});
   EXPECT_EQ(stage.rank(), 2u);
-  const Graph g = b.graph(stage.finish(stage.read_broadcast(x) + stage.read_broadcast(y)));
+  const Graph g = b.graph(stage.finish(read_broadcast(stage, x) + read_broadcast(stage, y)));
   EXPECT_EQ(values(interpret(g, b.arrays)[0]), (Values{11, 21, 12, 22, 13, 23}));
 }
 
