@@ -31,6 +31,36 @@
 
 namespace adjit::cache {
 
+/// How making a value ended, for those who wait.
+template <class T>
+struct Outcome {
+  std::shared_ptr<T> value;
+  std::optional<SharedFailure> failure;
+};
+
+/// A value being made; `promise` says by whom.
+template <class T>
+struct Flight {
+  const std::promise<Outcome<T>>* promise;
+  std::thread::id maker;
+  std::shared_future<Outcome<T>> outcome;
+};
+
+/// The value; nullopt: its maker was cancelled.
+template <class T>
+std::optional<Outcome<T>> wait_for(const Flight<T>& flight) {
+  invariant(flight.maker != std::this_thread::get_id(), "a value needs itself to be made");
+  while (flight.outcome.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready)
+    check_cancelled();
+  const Outcome<T>& outcome = flight.outcome.get();
+  try {
+    if (outcome.failure) outcome.failure->rethrow();
+  } catch (const Cancelled&) {
+    return std::nullopt;
+  }
+  return outcome;
+}
+
 /// Owns its values together with whoever holds a pointer to one. Any thread may call anything.
 /// Locks are never held while a value is made, measured or destroyed. A forked child keeps the
 /// values and forgets what other threads were making.
@@ -45,7 +75,19 @@ class MemoryTier {
   explicit MemoryTier(size_t capacity = kUnbounded, SizeOf size_of = {})
       : capacity_(capacity),
         size_of_(std::move(size_of)),
-        fork_([this] { lock_all(); }, [this] { unlock_all(); }, [this] { continue_in_child(); }) {}
+        fork_(
+            [this] {
+              for (Shard& shard : shards_) shard.mutex.lock();
+            },
+            [this] {
+              for (Shard& shard : shards_) shard.mutex.unlock();
+            },
+            [this] {
+              // The makers of all values but this thread's are gone, and nobody else waits for its
+              // own.
+              for (Shard& shard : shards_) shard.flights.clear();
+              for (Shard& shard : shards_) shard.mutex.unlock();
+            }) {}
 
   /// The value, or null. Counts as a use.
   Pointer find(const Signature& key) {
@@ -119,18 +161,8 @@ class MemoryTier {
   };
   using Slots = std::list<Slot>;
 
-  /// How making a value ended, for those who wait.
-  struct Outcome {
-    Pointer value;
-    std::optional<SharedFailure> failure;
-  };
-
-  /// A value being made; `promise` says by whom.
-  struct Flight {
-    const std::promise<Outcome>* promise;
-    std::thread::id maker;
-    std::shared_future<Outcome> outcome;
-  };
+  using Outcome = cache::Outcome<T>;
+  using Flight = cache::Flight<T>;
 
   struct alignas(64) Shard {
     mutable std::mutex mutex;
@@ -138,20 +170,6 @@ class MemoryTier {
     std::unordered_map<Signature, typename Slots::iterator, SignatureHash> index;
     std::unordered_map<Signature, Flight, SignatureHash> flights;
   };
-
-  /// nullopt: its maker was cancelled.
-  static std::optional<Outcome> wait_for(const Flight& flight) {
-    invariant(flight.maker != std::this_thread::get_id(), "a value needs itself to be made");
-    while (flight.outcome.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready)
-      check_cancelled();
-    const Outcome& outcome = flight.outcome.get();
-    try {
-      if (outcome.failure) outcome.failure->rethrow();
-    } catch (const Cancelled&) {
-      return std::nullopt;
-    }
-    return outcome;
-  }
 
   // The table uses the low half of a signature, so shards go by the high one.
   Shard& shard_of(const Signature& key) { return shards_[key.high % shards_.size()]; }
@@ -233,18 +251,6 @@ class MemoryTier {
       oldest_use = shard.slots.back().last_use;
     }
     return oldest;
-  }
-
-  void lock_all() {
-    for (Shard& shard : shards_) shard.mutex.lock();
-  }
-  void unlock_all() {
-    for (Shard& shard : shards_) shard.mutex.unlock();
-  }
-  /// The makers of all flights but this thread's are gone, and nobody else waits for its own.
-  void continue_in_child() {
-    for (Shard& shard : shards_) shard.flights.clear();
-    unlock_all();
   }
 
   const size_t capacity_;

@@ -14,21 +14,19 @@
 //
 // Entries are written by one thread in the background, so a load right after a save may still miss:
 // that is the memory tier's to serve. The loser of a race between processes overwrites the winner's
-// equal entry; no file is ever locked. ENOSPC, EDQUOT, EROFS, EACCES, EPERM and EFBIG end writing
-// for the life of this store.
+// equal entry; no file is ever locked. Some errors end writing for the life of this store
+// (store_writer.hpp).
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "jit/cache/background.hpp"
-#include "jit/cache/contents/entry_file.hpp"
-#include "jit/cache/contents/inventory.hpp"
-#include "jit/cache/contents/published.hpp"
 #include "jit/cache/entry/entry.hpp"
 #include "jit/cache/options.hpp"
+#include "jit/cache/store_state.hpp"
+#include "jit/cache/store_writer.hpp"
 
 namespace adjit::cache {
 
@@ -78,38 +76,11 @@ class Store {
   bool writable() const;
 
   StoreCounts counts() const;
-  const StoreOptions& options() const { return options_; }
+  const StoreOptions& options() const { return state_.options; }
 
  private:
-  struct Counters {
-    std::atomic<uint64_t> hits, misses, published, deleted, evicted;
-  };
-
-  Directory open(Sharing sharing);
-  Lookup load_from(Sharing sharing, const Signature& id, const Key& key);
-  Lookup reject(Sharing sharing, int directory, const Signature& id, const EntryRead& read);
-  void remove(int directory, const Signature& id, const std::string& reason);
-  void warn_once(std::atomic<bool>& warned, const std::string& message);
-
-  // On the writer thread.
-  void publish(const Entry& entry);
-  void record_use(const Signature& id);
-  Directory open_for_writing();
-  void give_up_on(int error, const std::string& what);
-  void account(int directory, uint64_t bytes);
-
-  const StoreOptions options_;
-  FileSystem& files_;
-  Counters counters_{};
-  std::atomic<bool> latched_{false};  // no more writing
-  std::atomic<bool> warned_of_directory_{false};
-  std::atomic<bool> warned_of_shared_{false};
-
-  // The writer thread's own.
-  Published published_;        // by all writers
-  uint64_t stored_bytes_ = 0;  // of all files, at least: as counted, and published since
-  uint64_t journal_limit_;     // rewrite the journal of uses when it exceeds this many bytes
-
+  StoreState state_;
+  StoreWriter writer_;     // of the background thread
   Background background_;  // last: its jobs use everything above
 };
 
