@@ -78,6 +78,23 @@ TensorId source_of(const Graph& graph, const Stage& stage) {
   return from;
 }
 
+// Whether a scatter needs what it starts from for more than that.
+bool reads_in_points(const Graph& graph, const Stage& stage) {
+  std::vector<ExprId> roots = stage.bodies;
+  roots.insert(roots.end(), stage.target.begin(), stage.target.end());
+  return std::ranges::any_of(reachable(graph.pool, roots), [&](ExprId id) {
+    return graph.pool.is(id, Op::Read) && graph.pool.read_tensor(id) == stage.initial;
+  });
+}
+
+// Every step of a short scan; of a long one the first four and the last, in the same buffers.
+int64_t next_step(int64_t n, int64_t trips) {
+  constexpr int64_t kFirst = 4;
+  if (n + 1 < kFirst || trips <= 2 * kFirst) return n + 1;
+  if (n + 1 > kFirst) return n + 1;
+  return (trips - 1) % 2 == 0 ? trips - 1 : trips - 2;
+}
+
 class PlanRun {
  public:
   PlanRun(const ExecutionPlan& plan, const Program& program, std::span<const EmittedKernel> emitted)
@@ -238,15 +255,6 @@ class PlanRun {
     }
   }
 
-  // Whether a scatter needs what it starts from for more than that.
-  static bool reads_in_points(const Graph& graph, const Stage& stage) {
-    std::vector<ExprId> roots = stage.bodies;
-    roots.insert(roots.end(), stage.target.begin(), stage.target.end());
-    return std::ranges::any_of(reachable(graph.pool, roots), [&](ExprId id) {
-      return graph.pool.is(id, Op::Read) && graph.pool.read_tensor(id) == stage.initial;
-    });
-  }
-
   // Steps of a program, all of them or those before a scan's loop.
   // `apart`: per kernel, whether it runs before the others; may be empty.
   void run(const Program& program, const std::vector<StepPlan>& steps,
@@ -349,14 +357,6 @@ class PlanRun {
       }
     }
     finish_scan(outer, stage, scan, carried, stacked, values);
-  }
-
-  // Every step of a short scan; of a long one the first four and the last, in the same buffers.
-  static int64_t next_step(int64_t n, int64_t trips) {
-    constexpr int64_t kFirst = 4;
-    if (n + 1 < kFirst || trips <= 2 * kFirst) return n + 1;
-    if (n + 1 > kFirst) return n + 1;
-    return (trips - 1) % 2 == 0 ? trips - 1 : trips - 2;
   }
 
   void place_step(const ScanPlan& scan, const Scan& what, int64_t n, int64_t trips) {
