@@ -5,6 +5,7 @@
 #include "bindings/c/boundary.hpp"
 #include "bindings/c/handles.hpp"
 #include "bindings/c/logging.hpp"
+#include "jit/engine/keys.hpp"
 #include "jit/engine/report/json_text.hpp"
 #include "runtime/process/json.hpp"
 
@@ -113,7 +114,7 @@ adjit_status adjit_context_info(adjit_context* context, const char** text) {
     static constexpr const char* kModes[] = {"off", "ro", "rw"};
     const adjit::process::Json info = {
         {"version", ADJIT_VERSION},
-        {"llvm", adjit::engine::Engine::llvm_version()},
+        {"llvm", adjit::engine::llvm_version()},
         {"compiler", __VERSION__},
         {"target",
          {{"triple", target.triple},
@@ -122,7 +123,7 @@ adjit_status adjit_context_info(adjit_context* context, const char** text) {
           {"vector_bits", target.vector.vector_bits}}},
         {"threads", engine.threads()},
         {"subnormals",
-         engine.float_mode() == adjit::cpu::FloatMode::KeepSubnormals ? "keep" : "flush"},
+         engine.options().float_mode == adjit::cpu::FloatMode::KeepSubnormals ? "keep" : "flush"},
         {"gpus", adjit::process::Json::array()},
         {"cache",
          {{"directory", store.directory.string()},

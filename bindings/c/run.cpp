@@ -5,6 +5,7 @@
 #include "bindings/c/boundary.hpp"
 #include "bindings/c/handles.hpp"
 #include "jit/engine/export/export.hpp"
+#include "jit/engine/inspect.hpp"
 #include "jit/engine/report/cost_report.hpp"
 #include "jit/engine/report/json_text.hpp"
 #include "jit/engine/report/profile.hpp"
@@ -107,7 +108,7 @@ std::string report_json(const adjit_executable& handle) {
 // None of a handle that is missing, which the call itself refuses.
 template <class Handle>
 CancelHook hook_of(const Handle* handle) {
-  return handle ? handle->engine->cancel() : CancelHook{};
+  return handle ? handle->engine->options().cancel : CancelHook{};
 }
 
 CancelHook run_hook(const adjit_run_options& options, const CancelHook& usual) {
@@ -164,7 +165,7 @@ adjit_status adjit_lowered_text(adjit_lowered* lowered, const char** text) {
     adjit_lowered& l = required(lowered, "lowered");
     required(text, "text");
     *text = kept(l.mutex, l.text,
-                 [&] { return adjit::graph::print(l.engine->final_graph(l.request)); });
+                 [&] { return adjit::graph::print(adjit::engine::final_graph(l.request)); });
   });
 }
 
@@ -173,7 +174,7 @@ adjit_status adjit_lowered_stages(adjit_lowered* lowered, const char** text) {
     adjit_lowered& l = required(lowered, "lowered");
     required(text, "json");
     *text = kept(l.mutex, l.stages,
-                 [&] { return adjit::engine::stages_json(l.engine->final_graph(l.request)); });
+                 [&] { return adjit::engine::stages_json(adjit::engine::final_graph(l.request)); });
   });
 }
 
@@ -181,8 +182,9 @@ adjit_status adjit_lowered_schedule(adjit_lowered* lowered, const char** text) {
   return cancellable(hook_of(lowered), [&] {
     adjit_lowered& l = required(lowered, "lowered");
     required(text, "text");
-    *text = kept(l.mutex, l.schedule,
-                 [&] { return adjit::sched::print(l.engine->schedule(l.request)); });
+    *text = kept(l.mutex, l.schedule, [&] {
+      return adjit::sched::print(adjit::engine::schedule_of(l.engine->compiler(), l.request));
+    });
   });
 }
 
@@ -190,8 +192,9 @@ adjit_status adjit_lowered_schedule_json(adjit_lowered* lowered, const char** te
   return cancellable(hook_of(lowered), [&] {
     adjit_lowered& l = required(lowered, "lowered");
     required(text, "json");
-    *text =
-        kept(l.mutex, l.schedule_json, [&] { return l.engine->schedule(l.request).moves_json; });
+    *text = kept(l.mutex, l.schedule_json, [&] {
+      return adjit::engine::schedule_of(l.engine->compiler(), l.request).moves_json;
+    });
   });
 }
 
@@ -199,7 +202,8 @@ adjit_status adjit_lowered_explain(adjit_lowered* lowered, const char** text) {
   return cancellable(hook_of(lowered), [&] {
     adjit_lowered& l = required(lowered, "lowered");
     required(text, "text");
-    *text = kept(l.mutex, l.explanation, [&] { return l.engine->explain(l.request); });
+    *text = kept(l.mutex, l.explanation,
+                 [&] { return adjit::engine::explain(l.engine->compiler(), l.request); });
   });
 }
 
@@ -208,8 +212,9 @@ adjit_status adjit_lowered_cost(adjit_lowered* lowered, const char** text) {
     adjit_lowered& l = required(lowered, "lowered");
     required(text, "json");
     *text = kept(l.mutex, l.cost, [&] {
-      const adjit::sched::Program program = l.engine->schedule(l.request);
-      const adjit::sched::Target target = l.engine->schedule_target();
+      const adjit::sched::Program program =
+          adjit::engine::schedule_of(l.engine->compiler(), l.request);
+      const adjit::sched::Target target = adjit::engine::schedule_target(l.engine->compiler());
       return adjit::engine::cost_json(adjit::sched::predict(program, target), target);
     });
   });
@@ -225,7 +230,8 @@ adjit_status adjit_lowered_proposals(adjit_lowered* lowered, int32_t count, uint
           adjit::expr::ErrorCode::Invalid,
           "count is " + std::to_string(count) + "; ask for at least one schedule");
     adjit::process::Json list = adjit::process::Json::array();
-    for (const auto& p : l.engine->proposals(l.request, static_cast<size_t>(count), seed))
+    for (const auto& p : adjit::engine::proposals(l.engine->compiler(), l.request,
+                                                  static_cast<size_t>(count), seed))
       list.push_back({{"schedule", adjit::process::Json::parse(p.schedule_json)},
                       {"changes", p.changes},
                       {"predicted", p.predicted}});
@@ -270,7 +276,7 @@ adjit_status adjit_executable_run(adjit_executable* executable, int32_t input_co
   return status_of([&] {
     adjit::engine::Executable& e = *required(executable, "executable").executable;
     const CheckedArrays arrays(e.plan(), input_count, inputs, output_count, outputs);
-    e.run(arrays.inputs(), arrays.outputs(), executable->engine->cancel());
+    e.run(arrays.inputs(), arrays.outputs(), executable->engine->options().cancel);
   });
 }
 
@@ -299,10 +305,11 @@ adjit_status adjit_executable_profile(adjit_executable* executable, int32_t inpu
     adjit::engine::Executable& e = *handle.executable;
     const CheckedArrays arrays(e.plan(), input_count, inputs, output_count, outputs);
     const auto times =
-        e.profile(arrays.inputs(), arrays.outputs(), repeats, handle.engine->cancel());
-    std::string made = adjit::engine::profile_json(handle.engine->schedule(handle.inspected),
-                                                   handle.request.layouts, e.plan(), times,
-                                                   handle.engine->schedule_target());
+        e.profile(arrays.inputs(), arrays.outputs(), repeats, handle.engine->options().cancel);
+    std::string made = adjit::engine::profile_json(
+        adjit::engine::schedule_of(handle.engine->compiler(), handle.inspected),
+        handle.request.layouts, e.plan(), times,
+        adjit::engine::schedule_target(handle.engine->compiler()));
     const adjit::process::BriefLock lock(handle.mutex);
     handle.profile = std::move(made);
     *text = handle.profile.c_str();
@@ -328,7 +335,8 @@ adjit_status adjit_executable_llvm(adjit_executable* executable, const char** te
   return cancellable(hook_of(executable), [&] {
     adjit_executable& e = required(executable, "executable");
     required(text, "text");
-    *text = kept(e.mutex, e.llvm, [&] { return e.engine->llvm(e.inspected); });
+    *text = kept(e.mutex, e.llvm,
+                 [&] { return adjit::engine::llvm_text(e.engine->compiler(), e.inspected); });
   });
 }
 
@@ -336,7 +344,8 @@ adjit_status adjit_executable_assembly(adjit_executable* executable, const char*
   return cancellable(hook_of(executable), [&] {
     adjit_executable& e = required(executable, "executable");
     required(text, "text");
-    *text = kept(e.mutex, e.assembly, [&] { return e.engine->assembly(e.inspected); });
+    *text = kept(e.mutex, e.assembly,
+                 [&] { return adjit::engine::assembly_text(e.engine->compiler(), e.inspected); });
   });
 }
 
@@ -350,9 +359,9 @@ adjit_status adjit_lowered_export(const char* name, int32_t function_count,
     std::vector<adjit::engine::ExportedFunction> exported;
     for (adjit_lowered* lowered : elements(functions, function_count, "functions")) {
       const adjit_lowered& l = required(lowered, "functions");
-      const adjit::process::Cancellable call(l.engine->cancel());
-      exported.push_back(
-          l.engine->exported(l.request, &required(names[exported.size()], "function_names")));
+      const adjit::process::Cancellable call(l.engine->options().cancel);
+      exported.push_back(adjit::engine::exported(
+          l.engine->compiler(), l.request, &required(names[exported.size()], "function_names")));
     }
     adjit::engine::export_library(library, exported, folder);
   });

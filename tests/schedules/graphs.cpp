@@ -33,11 +33,11 @@ Graph gradient_of_program(uint64_t seed) {
     request.computation = Computation::transformed(
         *request.computation, {.kind = Transformation::Kind::Vjp, .wrt = wrt, .outputs = outputs});
   try {
-    return engine.final_graph(request);
+    return final_graph(request);
   } catch (const Error& e) {
     if (e.code() != ErrorCode::NotDifferentiable) throw;
     request.computation = std::make_shared<const Computation>(random_program(seed).graph);
-    return engine.final_graph(request);
+    return final_graph(request);
   }
 }
 

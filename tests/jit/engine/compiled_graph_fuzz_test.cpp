@@ -52,7 +52,7 @@ void compare(uint64_t first, uint64_t count, const RandomGraphOptions& options,
     ASSERT_EQ(engine.compile(request_of(graph)).executable->report().fallbacks,
               std::vector<std::string>{});
     ASSERT_EQ(first_difference(graph, inputs, compiled), "")
-        << print(engine.schedule(request_of(graph)));
+        << print(schedule_of(engine.compiler(), request_of(graph)));
   }
 }
 

@@ -54,19 +54,10 @@ TEST_F(EngineOnDisk, CompilesOnceThenMemoryThenDisk) {
   EXPECT_EQ(origin(*engine()), "disk");
 }
 
-// Entries of other sources are others: docs/internals/cache.md.
-TEST_F(EngineOnDisk, TheKeyNamesTheVersionAndTheSources) {
-  const cache::Key key = engine()->key(request_of(parse_graph(kMatmul)));
-  const std::string* made_by = key.find("adjit");
-  ASSERT_NE(made_by, nullptr);
-  const size_t slash = made_by->find('/');
-  EXPECT_EQ(made_by->substr(0, slash), ADJIT_VERSION);
-  EXPECT_TRUE(cache::signature_from_hex(made_by->substr(slash + 1))) << "128 bits of a hash";
-}
-
 // Of schedules that passes made; moves that are given have none.
 TEST_F(EngineOnDisk, ADumpHasTheProgramAfterEachPass) {
-  const std::string moves = engine()->schedule(request_of(parse_graph(kMatmul))).moves_json;
+  const std::string moves =
+      schedule_of(engine()->compiler(), request_of(parse_graph(kMatmul))).moves_json;
   const auto passes_of = [&](const std::string& given) -> std::optional<std::string> {
     const std::filesystem::path dumped = directory_ / "dump";
     std::filesystem::remove_all(dumped);
@@ -124,25 +115,6 @@ TEST_F(EngineOnDisk, ADamagedEntryIsAMiss) {
   }
   ASSERT_GT(damaged, 0);
   EXPECT_EQ(origin(*engine()), "miss");
-}
-
-// An executable is inspected by the schedule of this name.
-TEST(Engine, ItsOwnScheduleIsWhatCompilingTakesWhereNothingWasKept) {
-  const Engine engine(memory_only(2));
-  size_t searched = 0;
-  for (const Graph& graph :
-       {matmul_graph(96, 700, 40), softmax_graph(2000, 24), softmax_graph(100000, 10),
-        total_graph(300, 130), conv_graph(2, 16, 14, 14, 32, 1, true), column_sum_graph(2000, 120),
-        matmul_graph(4, 4, 4), softmax_graph(32, 10), softmax_graph(64, 17),
-        product_graph(200, 300, 100, true, true)}) {
-    Request request = request_of(graph);
-    const std::string taken = engine.schedule(request).moves_json;
-    const Graph scheduled = long_sums_in_float64(graph);  // what the engine schedules
-    searched += taken != default_schedule(scheduled, engine.schedule_target()).moves_json;
-    request.schedule_json = kOwnSchedule;
-    EXPECT_EQ(engine.schedule(request).moves_json, taken);
-  }
-  EXPECT_EQ(searched > 0, engine.schedule_target().vector_bits > 128);  // else nothing is searched
 }
 
 TEST(Engine, ReadsNegativeAndTransposedStridesInPlace) {

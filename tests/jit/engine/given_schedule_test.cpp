@@ -51,7 +51,7 @@ TEST(GivenSchedules, MutatedOnesAreRefusedOrMeanTheSame) {
   for (const Graph& graph :
        {matmul_graph(20, 37, 24), softmax_graph(18, 33), conv_graph(1, 3, 9, 10, 4, 2, true),
         column_sum_graph(300, 5), parse_graph(kRecurrence), parse_graph(kHistogram)}) {
-    const std::string own = engine.schedule(request_of(graph)).moves_json;
+    const std::string own = schedule_of(engine.compiler(), request_of(graph)).moves_json;
     for (uint64_t n = 0; n < fuzz_cases(200); ++n, ++seed) {
       compile(engine, graph, MutatedMoves(own, seed)(), seed, counts);
       if (::testing::Test::HasFatalFailure()) return;

@@ -20,7 +20,7 @@ void expect_same(Engine& engine, const Graph& graph, uint64_t seed = 1) {
   std::vector<Array> compiled;
   ASSERT_NO_THROW(compiled = run_compiled(engine, request_of(graph), inputs));
   EXPECT_EQ(first_difference(graph, inputs, compiled), "")
-      << print(engine.schedule(request_of(graph)));
+      << print(schedule_of(engine.compiler(), request_of(graph)));
   EXPECT_EQ(first_difference(graph, inputs, run_compiled(engine, request_of(graph), inputs)), "");
 }
 
@@ -229,9 +229,9 @@ TEST(CompiledScans, SchedulesReplay) {
   Engine engine(memory_only(2));
   for (const Graph& graph :
        {parse_graph(recurrent(4, false)), parse_graph(recurrent(9, true, 21, 40))}) {
-    const Program program = engine.schedule(request_of(graph));
+    const Program program = schedule_of(engine.compiler(), request_of(graph));
     const Request again = request_of(graph, program.moves_json);
-    EXPECT_EQ(print(engine.schedule(again)), print(program));
+    EXPECT_EQ(print(schedule_of(engine.compiler(), again)), print(program));
     const ExecutionPlan& plan = engine.compile(again).executable->plan();
     EXPECT_EQ(plan_from_json(to_json(plan), plan.constants), plan);
   }

@@ -33,7 +33,8 @@ void compare(const std::vector<Graph>& graphs, uint64_t seed) {
   Engine engine(memory_only(1));
   std::vector<ExportedFunction> functions;
   for (size_t k = 0; k < graphs.size(); ++k)
-    functions.push_back(engine.exported(request_of(graphs[k]), "f" + std::to_string(k)));
+    functions.push_back(
+        exported(engine.compiler(), request_of(graphs[k]), "f" + std::to_string(k)));
   const ExportFolder folder;
   export_library("all", functions, folder.path);
   void* library = dlopen((folder.path / "liball.so").c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -100,7 +101,7 @@ def f(float(4, 4) v, float(4, 4) w, float(4) x) -> (d, s) {
   }
 })");
   Engine engine(memory_only(1));
-  const ExportedFunction f = engine.exported(request_of(layers), "f");
+  const ExportedFunction f = exported(engine.compiler(), request_of(layers), "f");
   EXPECT_GT(std::ranges::count_if(f.objects, [](const auto& object) { return object.empty(); }), 1);
   compare({layers, layers}, 3);
 }
@@ -112,8 +113,8 @@ TEST(ExportSource, SubnormalNumbersAreFlushedOrKeptAsByTheEngine) {
   for (const FloatMode mode : {FloatMode::FlushSubnormals, FloatMode::KeepSubnormals}) {
     EngineOptions options = memory_only(1);
     options.float_mode = mode;
-    functions.push_back(
-        Engine(options).exported(request_of(graph), functions.empty() ? "flush" : "keep"));
+    functions.push_back(exported(Engine(options).compiler(), request_of(graph),
+                                 functions.empty() ? "flush" : "keep"));
   }
   const ExportFolder folder;
   export_library("tails", functions, folder.path);
@@ -136,7 +137,8 @@ TEST(ExportSource, SubnormalNumbersAreFlushedOrKeptAsByTheEngine) {
 TEST(ExportSource, IsTheSameEveryTime) {
   Engine engine(memory_only(1));
   const Request request = request_of(random_graph(3, {}));
-  const ExportedFunction a = engine.exported(request, "f"), b = engine.exported(request, "f");
+  const ExportedFunction a = exported(engine.compiler(), request, "f"),
+                         b = exported(engine.compiler(), request, "f");
   EXPECT_EQ(a.objects, b.objects);
   EXPECT_EQ(export_source("l", {&a, 1}), export_source("l", {&b, 1}));
 }

@@ -76,7 +76,7 @@ TEST(Executable, SubnormalNumbersCountAsZerosUnlessKept) {
       EngineOptions options = memory_only(2);
       options.float_mode = wanted;
       Engine engine(options);
-      EXPECT_EQ(engine.float_mode(), wanted);
+      EXPECT_EQ(engine.options().float_mode, wanted);
       std::vector<Array> results;
       {
         const FloatModeScope scope(callers);

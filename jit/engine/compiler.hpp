@@ -1,0 +1,55 @@
+// jit/engine/compiler.hpp -- the steps from a request to objects and a plan: each a function from
+// one value to the next, without the caches of compiled code.
+#pragma once
+
+#include <string>
+
+#include "autosched/machine/target.hpp"
+#include "autosched/program/program.hpp"
+#include "jit/cpu/target.hpp"
+#include "jit/engine/compile/compile_kernels.hpp"
+#include "jit/engine/export/export.hpp"
+#include "jit/engine/kept_schedules.hpp"
+#include "jit/engine/options.hpp"
+#include "jit/engine/plan/plan.hpp"
+#include "jit/engine/request.hpp"
+#include "runtime/diff/checks/data_checks.hpp"
+
+namespace adjit::engine {
+
+/// What the steps use besides the request. Any thread may call anything with it.
+struct Compiler {
+  Compiler(EngineOptions options, cache::Store& store);
+
+  EngineOptions options;
+  mutable TargetMachines machines;
+  KeptSchedules kept;
+};
+
+/// What schedules aim at: this processor with the cores that the process may use.
+Target schedule_target(const Compiler& compiler);
+
+/// After derivation, clean-up and contraction: what is scheduled, but for the checks of indices.
+Graph final_graph(const Request& request);
+/// With these checks, and those for NaN where the compiler is to look for it.
+CheckedGraph checked_graph(const Compiler& compiler, const Request& request);
+
+/// The moves that were kept for the request; "": none.
+std::string kept_schedule(const Compiler& compiler, const Request& request);
+/// By the request's own schedule, the kept one, or the one that is chosen. ErrorCode::Schedule when
+/// its own is not legal here. `graph`: the request's checked_graph().
+Program schedule_of(const Compiler& compiler, const Request& request, const Graph& graph);
+Program schedule_of(const Compiler& compiler, const Request& request);
+
+/// What the emitter refuses of a schedule of our own becomes plain loops: then `program` changes.
+CompiledKernels compile_program(const Compiler& compiler, const Request& request,
+                                const Graph& graph, Program& program,
+                                const KernelNames& names = kernel_symbol);
+ExecutionPlan plan_of(const Compiler& compiler, const Request& request, const Program& program,
+                      const CompiledKernels& compiled, std::vector<DataCheck> checks);
+
+/// All steps, for a library that needs no adjit (export.hpp).
+ExportedFunction exported(const Compiler& compiler, const Request& request,
+                          const std::string& name);
+
+}  // namespace adjit::engine

@@ -1,0 +1,79 @@
+// jit/engine/inspect.cpp -- predictions, alternatives, LLVM and assembly of a request.
+#include "jit/engine/inspect.hpp"
+
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "autosched/search/explain.hpp"
+#include "autosched/search/search.hpp"
+#include "jit/cpu/object.hpp"
+#include "jit/engine/plan/memory_budget.hpp"
+
+namespace adjit::engine {
+
+std::string explain(const Compiler& compiler, const Request& request) {
+  const Program program = schedule_of(compiler, request);
+  const Target target = schedule_target(compiler);
+  std::string text = print(predict(program, target), target);
+  if (is_scheduled(request)) return text;
+  if (request.memory_budget > 0) return text;  // alternatives need other memory
+  constexpr size_t kPrinted = 8;
+  const Graph graph = checked_graph(compiler, request).graph;
+  const std::vector<Candidate> found = search(graph, target, {});
+  if (!request.schedule_json.empty() || kept_schedule(compiler, request).empty())
+    if (const std::optional<Candidate> chosen = choice(graph, target))
+      text += print_choice(*chosen, found.front());
+  return text + print_rejected(found, kPrinted);
+}
+
+std::vector<Proposal> proposals(const Compiler& compiler, const Request& request, size_t count,
+                                uint64_t seed) {
+  const Graph graph = checked_graph(compiler, request).graph;
+  const Target target = schedule_target(compiler);
+  std::vector<Candidate> candidates = search(graph, target, {2 * count, 3, 3});
+  if (candidates.size() > (count + 1) / 2) candidates.resize((count + 1) / 2);
+  if (std::optional<Candidate> own = choice(graph, target)) {
+    candidates.front().changes = "the default schedule";
+    own->changes.clear();
+    candidates.insert(candidates.begin(), *std::move(own));
+  }
+  for (Candidate& one : random_candidates(graph, target, count, seed))
+    if (!one.answers.empty()) candidates.push_back(std::move(one));
+  std::vector<Proposal> found;
+  std::set<std::string> seen;
+  const int64_t budget = request.memory_budget;
+  if (budget > 0) {
+    const Program within = schedule_within(graph, target, budget);
+    seen.insert(within.moves_json);
+    found.push_back({within.moves_json, "", predict(within, target).microseconds});
+  }
+  for (const Candidate& candidate : candidates) {
+    const Program program = program_of(graph, target, candidate);
+    if (found.size() >= count || (budget > 0 && workspace_of(program) > budget)) continue;
+    if (seen.insert(program.moves_json).second)
+      found.push_back({program.moves_json, candidate.changes, candidate.microseconds});
+  }
+  return found;
+}
+
+std::string llvm_text(const Compiler& compiler, const Request& request) {
+  const Program program = schedule_of(compiler, request);
+  std::string text;
+  for_each_different(
+      KernelList(program, request.layouts), compiler.machines,
+      [&](const EmittedKernel& kernel, CodegenLevel) { text += ir_text(*kernel.module); });
+  return text;
+}
+
+std::string assembly_text(const Compiler& compiler, const Request& request) {
+  const Program program = schedule_of(compiler, request);
+  std::string text;
+  for_each_different(KernelList(program, request.layouts), compiler.machines,
+                     [&](const EmittedKernel& kernel, CodegenLevel level) {
+                       text += assembly_of(*kernel.module, compiler.machines, level);
+                     });
+  return text;
+}
+
+}  // namespace adjit::engine

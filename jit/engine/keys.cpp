@@ -1,0 +1,60 @@
+// jit/engine/keys.cpp -- the components of keys, by name.
+#include "jit/engine/keys.hpp"
+
+#include <llvm/Config/llvm-config.h>
+
+#include <string>
+
+#include "jit/cpu/parallel.hpp"
+
+namespace adjit::engine {
+
+extern const char kCodeRevision[];  // the build writes it: cmake/code_revision.cmake
+
+namespace {
+
+std::string layouts_text(const Request& request) {
+  std::string text;
+  for (size_t k = 0; k < request.layouts.size(); ++k) {
+    if (request.layouts[k] == contiguous_layout(request.computation->inputs()[k].shape)) continue;
+    text += std::to_string(k) + ":";
+    for (int64_t stride : request.layouts[k].strides) text += std::to_string(stride) + ",";
+    text += ";";
+  }
+  return text;
+}
+
+}  // namespace
+
+const char* llvm_version() { return LLVM_VERSION_STRING; }
+
+cache::Key code_key(const Request& request, const CpuTarget& target, bool check_nan) {
+  cache::Key key;
+  key.add("adjit", std::string(ADJIT_VERSION) + "/" + kCodeRevision)
+      .add("graph", request.computation->base_hash())
+      .add("transformations", request.computation->transformations())
+      .add("strides", layouts_text(request))
+      .add("schedule", request.schedule_json.empty() ? "default" : "given " + request.schedule_json)
+      .add("cores", std::to_string(ThreadPool::available_threads()))
+      .add("triple", target.triple)
+      .add("cpu", target.cpu)
+      .add("features", target.features)
+      .add("llvm", llvm_version());
+  if (check_nan) key.add("checks", "nan");
+  if (request.memory_budget > 0) key.add("memory budget", std::to_string(request.memory_budget));
+  return key;
+}
+
+cache::Key kept_schedule_key(const Request& request, const CpuTarget& target) {
+  cache::Key key;
+  key.add("kept schedule", "1")
+      .add("graph", request.computation->base_hash())
+      .add("transformations", request.computation->transformations())
+      .add("strides", layouts_text(request))
+      .add("cores", std::to_string(ThreadPool::available_threads()))
+      .add("cpu", target.cpu)
+      .add("features", target.features);
+  return key;
+}
+
+}  // namespace adjit::engine

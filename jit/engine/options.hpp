@@ -1,0 +1,25 @@
+// jit/engine/options.hpp -- what an engine is told when it is made.
+#pragma once
+
+#include <string>
+
+#include "jit/cache/log.hpp"
+#include "jit/cache/options.hpp"
+#include "jit/cpu/float_mode.hpp"
+#include "runtime/process/cancellation.hpp"
+
+namespace adjit::engine {
+
+struct EngineOptions {
+  int threads = 0;  // 0: ADJIT_NUM_THREADS, else the cores this process may use
+  cache::StoreOptions store;
+  cache::Log log;          // compilations at Info and Debug; never called under a lock
+  bool check_nan = false;  // every stage is watched; the first that makes a NaN is an error
+  /// Every plan is checked (verify_plan.hpp): ErrorCode::Internal says what is wrong. For tests.
+  bool verify_plans = false;
+  FloatMode float_mode = FloatMode::FlushSubnormals;  // of the kernels' arithmetic
+  CancelHook cancel;  // of whatever is asked of the engine and what it compiled; thread-safe
+  std::string target_features;  // as cpu_target() takes it; "": ADJIT_CPU, else this machine
+};
+
+}  // namespace adjit::engine
