@@ -15,7 +15,7 @@ namespace adjit::engine {
 namespace {
 
 Json report(const Program& program, const Kernel& kernel, const KernelPlan& plan,
-            const Executable::KernelTime& time, const KernelCost& cost, const Target& target,
+            const KernelTime& time, const KernelCost& cost, const Target& target,
             bool from_memory) {
   const Graph& graph = program.graph;
   Json stages = Json::array();
@@ -47,7 +47,7 @@ Json report(const Program& program, const Kernel& kernel, const KernelPlan& plan
 }  // namespace
 
 std::string profile_json(const Program& program, std::span<const TensorLayout> input_layouts,
-                         const ExecutionPlan& plan, std::span<const Executable::KernelTime> times,
+                         const ExecutionPlan& plan, std::span<const KernelTime> times,
                          const Target& target) {
   const KernelList kernels(program, input_layouts);
   const ProgramCost cost = predict(program, target);

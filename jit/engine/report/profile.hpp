@@ -17,7 +17,7 @@ namespace adjit::engine {
 /// (microseconds of as many calls by autosched/cpu/cost/cost.hpp) and roofline (the least that its
 /// flops and bytes take on all cores).
 std::string profile_json(const Program& program, std::span<const TensorLayout> input_layouts,
-                         const ExecutionPlan& plan, std::span<const Executable::KernelTime> times,
+                         const ExecutionPlan& plan, std::span<const KernelTime> times,
                          const Target& target);
 
 }  // namespace adjit::engine

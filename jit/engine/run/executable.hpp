@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -11,7 +10,8 @@
 #include "jit/cpu/float_mode.hpp"
 #include "jit/cpu/parallel.hpp"
 #include "jit/engine/plan/plan.hpp"
-#include "jit/engine/run/task_graph.hpp"
+#include "jit/engine/run/frame.hpp"
+#include "jit/engine/run/loaded_plan.hpp"
 #include "runtime/process/cancellation.hpp"
 
 namespace adjit::engine {
@@ -40,7 +40,7 @@ class Executable {
 
   /// Bytes that one call takes besides its arguments, threads' slots included.
   int64_t workspace_bytes() const;
-  const ExecutionPlan& plan() const { return plan_; }
+  const ExecutionPlan& plan() const { return loaded_.plan; }
   const CompileReport& report() const { return report_; }
   /// Objects that are linked into the process for it.
   size_t object_count() const { return object_count_; }
@@ -53,72 +53,19 @@ class Executable {
   /// where its stack is too small; a single kernel of one task is never asked for.
   void run(const void* const* inputs, void* const* outputs, const CancelHook& hook = {});
 
-  /// How long a kernel took within one run: in all its calls (a scan's step makes several).
-  struct KernelTime {
-    int64_t calls = 0;
-    double seconds = 0;
-  };
   /// run() `repeats` times; per kernel of the plan, the run in which it was fastest.
   std::vector<KernelTime> profile(const void* const* inputs, void* const* outputs, int repeats,
                                   const CancelHook& hook = {});
 
  private:
-  // Addresses of all buffers, the tensor tables of all kernels, and the workspace of one call in
-  // progress.
-  struct Frame;
-  struct LoadedKernel {
-    KernelFunction function;
-    size_t table, tensors;  // position of its first tensor, and their number
-    int64_t tasks, in_turn;
-    bool parallel, chained;
-    std::vector<std::pair<size_t, Buffer>> slots;  // position in the kernel's table
-  };
-  struct Chain;
-  // Steps without a scan among them, or a scan alone. With kernels that are worth several threads,
-  // and more than one chain, they are a task graph: number `graph` of graphs_; SIZE_MAX: none.
-  struct Section {
-    size_t begin = 0, end = 0;  // of the steps
-    size_t graph = SIZE_MAX;
-    std::vector<std::pair<size_t, size_t>> chains;  // of the graph's groups: begin, end
-  };
-  using Sections = std::vector<Section>;
-  struct ScanSections {
-    Sections before, steps;
-  };
-
-  std::unique_ptr<Frame> make_frame() const;
-  void set(Frame& frame, size_t buffer, void* address) const;
   void run_in(Frame& frame, const void* const* inputs, void* const* outputs,
               const CancelHook& hook) const;
-  void run_here(Frame& frame, const void* const* inputs, void* const* outputs) const;
-  Sections sections_of(const std::vector<StepPlan>& steps);
-  void run_steps(Frame& frame, const std::vector<StepPlan>& steps, const Sections& sections) const;
-  void run_graph(Frame& frame, const std::vector<StepPlan>& steps, const Section& section) const;
-  std::span<const StepPlan> chain_at(std::span<const StepPlan> steps, size_t step,
-                                     size_t end) const;
-  int64_t tasks_in_turn(std::span<const StepPlan> kernels) const;
-  void run_chain(Frame& frame, std::span<const StepPlan> kernels, const ScanPlan* scan) const;
-  void run_tasks(const Chain& chain, int64_t begin, int64_t end) const;
-  void run_range(const LoadedKernel& kernel, const Frame& frame, int64_t begin, int64_t end) const;
-  template <typename Set>
-  void place_step(const Frame& frame, const ScanPlan& scan, int64_t number, Set&& set) const;
-  void run_scan(Frame& frame, size_t number) const;
-  void run_conditional(Frame& frame, size_t number) const;
 
-  ExecutionPlan plan_;
-  std::vector<std::shared_ptr<LoadedCode>> code_;  // per kernel
-  size_t object_count_ = 0;
-  std::shared_ptr<ThreadPool> pool_;
+  const LoadedPlan loaded_;
   CompileReport report_;
   FloatMode mode_;
-  std::vector<LoadedKernel> kernels_;
-  std::vector<TaskGraph> graphs_;
-  Sections sections_;                        // of the plan's steps
-  std::vector<ScanSections> scan_sections_;  // per scan
-  std::vector<std::vector<size_t>> uses_;    // per buffer: positions in the tables
-  std::vector<size_t> arguments_;            // buffers that are the caller's
-  size_t table_size_ = 0;
-  bool short_ = false;                  // one kernel of one task: there is no moment to cancel it
+  bool brief_;  // there is no moment to cancel a call
+  size_t object_count_ = 0;
   std::atomic<Frame*> spare_{nullptr};  // kept for the next call
 };
 

@@ -15,8 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-json profiled(const Planned& p, const std::vector<Executable::KernelTime>& times,
-              const Target& target = {}) {
+json profiled(const Planned& p, const std::vector<KernelTime>& times, const Target& target = {}) {
   return json::parse(profile_json(p.program, row_major(p.program.graph, p.program.graph.inputs),
                                   p.plan, times, target));
 }

@@ -1,0 +1,56 @@
+// jit/engine/run/frame.hpp -- what one call in progress writes: addresses, tables, workspace.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "jit/engine/plan/workspace.hpp"
+#include "jit/engine/run/loaded_plan.hpp"
+#include "jit/engine/run/task_graph.hpp"
+#include "runtime/process/cancellation.hpp"
+
+namespace adjit::engine {
+
+/// How long a kernel took within one run: in all its calls (a scan's step makes several).
+struct KernelTime {
+  int64_t calls = 0;
+  double seconds = 0;
+};
+
+struct Frame {
+  std::vector<void*> addresses;  // per buffer
+  std::vector<void*> table;      // of all kernels
+  WorkspaceBlock workspace;
+  WorkspaceBlock slots;  // slot_bytes for each worker of the pool
+  std::vector<int64_t> checks;
+  std::vector<std::unique_ptr<TaskGraph::Run, TaskGraph::Delete>> runs;  // per task graph
+  std::vector<KernelTime>* times = nullptr;  // of this run, while it is profiled
+  Cancellable* call = nullptr;               // of this run, where it has a hook
+};
+
+/// With the addresses of all buffers that no call moves. ErrorCode::Memory without room for the
+/// workspace.
+std::unique_ptr<Frame> make_frame(const LoadedPlan& loaded);
+
+/// Puts a buffer's address into the table of every kernel that takes it.
+inline void set_address(Frame& frame, const LoadedPlan& loaded, size_t buffer, void* address) {
+  frame.addresses[buffer] = address;
+  for (size_t position : loaded.uses[buffer]) frame.table[position] = address;
+}
+
+/// Where step number n of a scan finds its slices and carries, by set(buffer, address).
+template <typename Set>
+void place_step(const Frame& frame, const ScanPlan& scan, int64_t n, Set&& set) {
+  const int64_t t = scan.reverse ? scan.trips - 1 - n : n;
+  for (const ScanPlan::Slice& s : scan.slices)
+    set(s.buffer, static_cast<std::byte*>(frame.addresses[s.of]) + t * s.bytes);
+  std::byte* workspace = frame.workspace.get();
+  for (const ScanPlan::Carry& c : scan.carries) {
+    set(c.in, n == 0 ? frame.addresses[c.start] : workspace + c.spares[(n - 1) % 2]);
+    set(c.out, n + 1 == scan.trips ? frame.addresses[c.final] : workspace + c.spares[n % 2]);
+  }
+}
+
+}  // namespace adjit::engine
