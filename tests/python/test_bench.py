@@ -65,7 +65,7 @@ def test_two_rows(tmp_path: Path) -> None:
 def test_rows_of_other_dtypes(part: Any) -> None:
     row_of, measure = part("row").row_of, part("measure")
     for dtype in ("float64", "bfloat16", "float16"):
-        workload = part("contractions").matmul(8, 16, 8).of(dtype)
+        workload = part("workloads.contractions").matmul(8, 16, 8).of(dtype)
         row = row_of(workload)
         assert [x.dtype.name for x in (*row.inputs, row.cotangent)] == [dtype] * 3
         wide = jax.config.jax_enable_x64
@@ -77,9 +77,9 @@ def test_rows_of_other_dtypes(part: Any) -> None:
 
 
 def test_names_differ(part: Any) -> None:
-    names = [w.name for rows in part("catalogue").SETS.values() for w in rows()]
+    names = [w.name for rows in part("workloads.catalogue").SETS.values() for w in rows()]
     assert len(names) == len(set(names))
-    assert len(part("catalogue").SETS["listed"]()) == 26
+    assert len(part("workloads.catalogue").SETS["listed"]()) == 26
 
 
 @pytest.mark.parametrize(
@@ -88,14 +88,14 @@ def test_names_differ(part: Any) -> None:
      "global_max", "chosen_log_likelihood", "volume_rendering", "conv1d_d4"],
 )  # fmt: skip
 def test_one_forward_means_the_same_in_three_libraries(part: Any, name: str) -> None:
-    rows = {w.name: w for w in part("parts").parts()}
+    rows = {w.name: w for w in part("workloads.parts").parts()}
     found = part("measure").measure(rows[name], ["adjit", "torch", "jax"], 0.01)
     for framework, entry in found.items():
         assert "error" not in entry, (framework, entry)
 
 
 def test_wrong_gradients_are_refused(part: Any) -> None:
-    right = part("elementwise").tiny(4)
+    right = part("workloads.elementwise").tiny(4)
     wrong = dataclasses.replace(right, ours=lambda x, s: right.ours(x, s) * 1.01)
     found = part("measure").measure(wrong, ["adjit", "jax"], 0.01)
     assert "differs from torch" in found["adjit"]["error"] and "minimum" not in found["adjit"]
@@ -103,7 +103,7 @@ def test_wrong_gradients_are_refused(part: Any) -> None:
 
 
 def test_wrong_values_are_refused_however_small_beside_the_gradients(part: Any) -> None:
-    right = part("elementwise").tiny(4)
+    right = part("workloads.elementwise").tiny(4)
 
     def torch_forward(x: Any, s: Any) -> Any:
         return right.torch(x, s) * 1e-6
@@ -122,7 +122,7 @@ def test_wrong_values_are_refused_however_small_beside_the_gradients(part: Any) 
 def test_a_step_gives_the_value_and_the_gradients_in_every_framework(part: Any) -> None:
     frameworks = part("frameworks").FRAMEWORKS
     for with_value in (True, False):
-        row = part("row").row_of(part("contractions").matmul(3, 4, 5), with_value)
+        row = part("row").row_of(part("workloads.contractions").matmul(3, 4, 5), with_value)
         a, b, c = *row.inputs, row.cotangent
         wanted = [*([a @ b] if with_value else []), c @ b.T, a.T @ c]
         for name in ("adjit", "torch", "jax", "openblas", "onednn"):
@@ -136,11 +136,11 @@ def test_a_step_gives_the_value_and_the_gradients_in_every_framework(part: Any) 
 
 
 def test_the_least_work_of_a_step_has_the_values_in_it(part: Any) -> None:
-    row = part("contractions").matmul(2, 3, 5)
+    row = part("workloads.contractions").matmul(2, 3, 5)
     assert row.least(with_value=False).flops == 4 * 30
     assert row.least(with_value=True).flops == 6 * 30
     assert row.least(with_value=True).floats == 2 * (6 + 15) + 2 * 10
-    work = part("workload").Work
+    work = part("workloads.workload").Work
     summed = work(calls={"exp": 1}) + work(calls={"exp": 2, "log": 3}, gathers=4)
     assert summed.calls == {"exp": 3, "log": 3} and summed.gathers == 4
 
@@ -149,7 +149,7 @@ def test_failures_are_rows(part: Any) -> None:
     def refuse(x: Any, s: Any) -> Any:
         raise ValueError("not today")
 
-    row = dataclasses.replace(part("elementwise").tiny(4), ours=refuse)
+    row = dataclasses.replace(part("workloads.elementwise").tiny(4), ours=refuse)
     found = part("measure").measure(row, ["adjit", "torch"], 0.01)
     assert found["adjit"] == {"error": "ValueError: not today"}
     merged = part("report").merged("tiny", None, {"default": found})
@@ -204,7 +204,7 @@ def test_session_outlives_its_process(part: Any) -> None:
 
 def test_limit(part: Any) -> None:
     machine = part("machine").Machine(flops=1e9, bandwidth=1e9, gathers=1e9)
-    work = part("workload").Work
+    work = part("workloads.workload").Work
     limit = part("limits").limit_ms
     assert limit(work(flops=1e6, floats=1e5), machine) == pytest.approx(1.0)
     assert limit(work(flops=1e6, floats=1e6), machine) == pytest.approx(4.0)
@@ -214,7 +214,7 @@ def test_limit(part: Any) -> None:
 
 def test_share_of_what_limits(part: Any) -> None:
     machine = part("machine").Machine(flops=1e9, bandwidth=1e9, gathers=1e9)
-    work, reached = part("workload").Work, part("limits").reached
+    work, reached = part("workloads.workload").Work, part("limits").reached
     assert reached(work(flops=8e5, floats=1e5), machine, 1.0) == {
         "limited_by": "fma", "share": pytest.approx(0.8)
     }  # fmt: skip
@@ -264,7 +264,7 @@ def test_workspace_of_peers(part: Any) -> None:
     changes = [(1, 10), (9, -5), (2, 7), (2, -7), (3, 30), (2, 20), (3, -30), (1, -10)]
     assert workspace.peak(changes, {2}) == 40
     assert workspace.peak(changes, set()) == 60
-    points = part("points").gaussian_kernel(300, 200, 3, 2)
+    points = part("workloads.points").gaussian_kernel(300, 200, 3, 2)
     found = part("measure").measure(points, ["torch", "jax"], 0.01)
     assert 12 * 300 * 200 < found["torch"]["workspace_bytes"] < 120 * 300 * 200
     assert 4 * 300 * 200 < found["jax"]["workspace_bytes"] < 120 * 300 * 200

@@ -56,7 +56,7 @@ def test_every_anchor_is_a_row(part: Any) -> None:
 
 def test_disagreement_is_refused(part: Any) -> None:
     primal = part("primal")
-    right = primal.of_row(part("elementwise").tiny(4))
+    right = primal.of_row(part("workloads.elementwise").tiny(4))
     assert set(primal.measure(right, 0.01)) == {"value", "gradient", "both"}
     wrong = dataclasses.replace(right, value=lambda *arguments: right.value(*arguments) * 2)
     with pytest.raises(RuntimeError, match="differ"):

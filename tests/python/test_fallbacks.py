@@ -40,8 +40,8 @@ def test_pools_of_joined_images(pool: str, shape: tuple[int, ...]) -> None:
 
 def test_the_rows_of_the_benchmarks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "tools" / "bench"))
-    catalogue = importlib.import_module("comparison.catalogue")
-    workload = importlib.import_module("comparison.workload")
+    catalogue = importlib.import_module("comparison.workloads.catalogue")
+    workload = importlib.import_module("comparison.workloads.workload")
     rows = [w for name in ("listed", "parts") for w in catalogue.SETS[name]()]
     assert len(rows) > 50
     for row in rows:

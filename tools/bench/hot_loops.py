@@ -23,7 +23,7 @@ from comparison.environment import use_checkout
 use_checkout()
 
 import adjit as aj  # noqa: E402
-from comparison.catalogue import SETS  # noqa: E402
+from comparison.workloads.catalogue import SETS  # noqa: E402
 from rank_schedules import step_of  # noqa: E402
 
 _LABEL = re.compile(r"^(\.L\w+):")

@@ -53,7 +53,7 @@ class Number:
 
 
 def _workload(row: str) -> Any:
-    from comparison.catalogue import SETS
+    from comparison.workloads.catalogue import SETS
 
     return next(w for w in SETS["listed"]() if w.name == row)
 
@@ -62,7 +62,7 @@ def _gradient(workload: Any, inputs: list[Any]) -> Callable[..., Any]:
     """The gradients of a row for all its float inputs, as a user asks for them: the function takes
     the cotangent of the row's result, then its inputs."""
     import adjit as aj
-    from comparison.workload import is_float
+    from comparison.workloads.workload import is_float
 
     def loss(cotangent: Any, *inputs: Any) -> Any:
         return aj.sum(workload.ours(*inputs) * cotangent)
@@ -217,7 +217,7 @@ def _child(repeats: int, name: str, *arguments: str, **environment: str) -> Any:
 
 
 def cold(repeats: int) -> list[Number]:
-    from comparison.listed import listed
+    from comparison.workloads.listed import listed
 
     return [
         Number(f"cold, {w.name}", _child(repeats, "first", w.name, "miss", "warm",

@@ -23,8 +23,8 @@ use_checkout()
 import adjit as aj  # noqa: E402
 import numpy as np  # noqa: E402
 from adjit import tuning  # noqa: E402
-from comparison.catalogue import SETS  # noqa: E402
-from comparison.workload import Workload, of_floats  # noqa: E402
+from comparison.workloads.catalogue import SETS  # noqa: E402
+from comparison.workloads.workload import Workload, of_floats  # noqa: E402
 
 
 def spearman(a: list[float], b: list[float]) -> float:

@@ -17,7 +17,7 @@ from . import budget, workspace
 from .row import Row, Step, torch_tensor
 from .with_drjit import drjit
 from .with_halide import halide
-from .workload import of_floats
+from .workloads.workload import of_floats
 
 
 def adjit(row: Row) -> Step:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from .machine import Machine
-from .workload import Work
+from .workloads.workload import Work
 
 #: What a function's evaluation costs, as FLOPs at the peak: 0.11 ns for exp, 0.2 for log and 0.22
 #: for tanh on a core of 244 GFLOP/s, measured with the polynomials that we emit. A sine is an exp

@@ -14,7 +14,7 @@ from . import timing
 from .budget import BudgetExceeded
 from .frameworks import FRAMEWORKS, float64_for, torch_eager
 from .row import Row, row_of
-from .workload import Workload, is_float
+from .workloads.workload import Workload, is_float
 
 #: Largest difference to torch's result, relative to that result's largest number. Half types
 #: are compared with torch's float32 on the same numbers.

@@ -19,7 +19,7 @@ import numpy as np
 
 from . import timing
 from .measure import TOLERANCE, difference
-from .workload import Function, Input, of_floats
+from .workloads.workload import Function, Input, of_floats
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ import adjit as aj
 import numpy as np
 
 from . import bundle, timing
-from .listed import listed
 from .measure import TOLERANCE, difference
-from .workload import Workload, of_floats
+from .workloads.listed import listed
+from .workloads.workload import Workload, of_floats
 
 KINDS = ("value", "gradient", "both")
 

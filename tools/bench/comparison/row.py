@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from .workload import Workload, differentiated, numpy_dtype
+from .workloads.workload import Workload, differentiated, numpy_dtype
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .environment import variables, with_checkout
-from .workload import Work
+from .workloads.workload import Work
 
 
 class Session:

@@ -48,8 +48,8 @@ def main() -> None:
 
 def _compared(options: argparse.Namespace) -> tuple[dict[str, Any], Callable[..., Any]]:
     """Name of a row -> its work; and what measures it in all frameworks but some."""
-    from . import catalogue
     from .measure import measure
+    from .workloads import catalogue
 
     rows = {w.name: w for w in catalogue.SETS[options.rows]()}
     with_value = not options.gradients
