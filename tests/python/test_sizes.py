@@ -1,0 +1,175 @@
+"""Files, functions, classes and folders are small enough to be read at once."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cpp_sizes import Sized, Sizes, cpp_sizes
+
+ROOT = Path(__file__).resolve().parents[2]
+LINES_OF_A_FILE, LINES_OF_A_FUNCTION, METHODS_OF_A_CLASS, FILES_OF_A_FOLDER = 500, 60, 15, 30
+
+ROOMS = ("autosched", "bindings", "jit", "runtime", "tools")
+SUFFIXES = (".c", ".cpp", ".h", ".hpp", ".py")
+
+#: The header of an interface, one list that its users read from end to end.
+LONG_FILES = {"bindings/c/adjit.h"}
+
+#: Tables: a row a network.
+LONG_FUNCTIONS = {"tools/bench/comparison/workloads/parts.py networks"}
+
+#: Interfaces: a constructor for each type that users give as an attribute; all that they ask of a
+#: computation.
+LARGE_CLASSES = {
+    "bindings/cpp/attributes.hpp Attribute",
+    "bindings/cpp/computation.hpp Computation",
+}
+
+#: What is still to be taken apart, with its size. No entry may be added or made larger; whoever
+#: takes one apart drops its line.
+STILL_LONG_FUNCTIONS: dict[str, int] = {}
+STILL_LARGE_CLASSES: dict[str, int] = {
+    "jit/emit/ir/lanes.hpp Ints": 19,
+    "jit/emit/scopes/kernel_variables.hpp KernelVariables": 16,
+    "runtime/diff/batch/batch.cpp Batcher": 18,
+    "runtime/diff/checks/data_checks.cpp Checker": 20,
+    "runtime/diff/forward/scatter.cpp ScatterTangent": 21,
+    "runtime/diff/reverse/scan_adjoint.cpp ReverseScan": 21,
+    "runtime/diff/rules/prefix_chain.cpp ReverseChain": 19,
+    "runtime/diff/simplify/factor_hoisting.cpp Hoister": 16,
+    "runtime/diff/simplify/window_sums.cpp WindowSums": 17,
+    "runtime/expr/affine.hpp Affine": 21,
+    "runtime/expr/expr.hpp ExprPool": 35,
+    "runtime/graph/print/printer.cpp GraphPrinter": 27,
+}
+STILL_FULL_FOLDERS: dict[str, int] = {
+    "tests/fuzz": 32,
+    "tests/python": 82,
+}
+
+
+def sources(*tops: str) -> Iterator[tuple[str, Path]]:
+    """(path from the project's top, file) of the sources below these folders."""
+    for top in tops:
+        for path in sorted((ROOT / top).rglob("*")):
+            if path.suffix in SUFFIXES and "__pycache__" not in path.parts:
+                yield path.relative_to(ROOT).as_posix(), path
+
+
+def python_functions(source: str) -> list[Sized]:
+    """With their lines, but for those of functions inside, which count by themselves."""
+    functions = [
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    ]
+    lines = {node: set(range(node.lineno, (node.end_lineno or 0) + 1)) for node in functions}
+    for outer, inner in itertools.permutations(functions, 2):
+        if outer.lineno < inner.lineno and lines[inner] <= lines[outer]:
+            lines[outer] = lines[outer] - lines[inner]
+    return [Sized(node.name, len(lines[node])) for node in functions]
+
+
+def check(sizes: dict[str, int], limit: int, still: dict[str, int]) -> None:
+    """Nothing is above the limit but what is `still`, and that is no larger than it says."""
+    above = {name: size for name, size in sizes.items() if size > limit}
+    larger = {name: size for name, size in above.items() if size > still.get(name, limit)}
+    assert not larger, f"above {limit}"
+    assert set(still) == set(above), "drop from the list what is small by now"
+
+
+@pytest.fixture(scope="module")
+def in_cpp() -> dict[str, Sizes]:
+    """By path."""
+    return {
+        name: cpp_sizes(path.read_text())
+        for name, path in sources(*ROOMS)
+        if path.suffix in (".cpp", ".hpp")
+    }
+
+
+def test_files_stay_below_500_lines() -> None:
+    """Past that there is a second idea in it."""
+    lines = {
+        name: path.read_text().count("\n") for name, path in sources(*ROOMS, "examples", "tests")
+    }
+    assert len(lines) > 1000
+    assert {name for name, count in lines.items() if count > LINES_OF_A_FILE} == LONG_FILES
+
+
+def test_functions_fit_on_a_screen(in_cpp: dict[str, Sizes]) -> None:
+    """But for tables."""
+    found = [
+        (f"{path} {function.name}", function.size)
+        for path, sizes in in_cpp.items()
+        for function in sizes.functions
+    ]
+    found += [
+        (f"{name} {function.name}", function.size)
+        for name, path in sources(*ROOMS)
+        if path.suffix == ".py"
+        for function in python_functions(path.read_text())
+    ]
+    assert len(found) > 5000
+    longest: dict[str, int] = {}
+    for name, size in found:  # overloads share a name
+        longest[name] = max(size, longest.get(name, 0))
+    assert all(longest.pop(name) > LINES_OF_A_FUNCTION for name in LONG_FUNCTIONS)
+    check(longest, LINES_OF_A_FUNCTION, STILL_LONG_FUNCTIONS)
+
+
+def test_classes_declare_few_methods(in_cpp: dict[str, Sizes]) -> None:
+    """What needs no access to a class's members is a function beside it."""
+    methods = {
+        f"{path} {of.name}": of.size for path, sizes in in_cpp.items() for of in sizes.classes
+    }
+    assert len(methods) > 500
+    assert all(methods.pop(name) > METHODS_OF_A_CLASS for name in LARGE_CLASSES)
+    check(methods, METHODS_OF_A_CLASS, STILL_LARGE_CLASSES)
+
+
+def test_folders_hold_few_files() -> None:
+    """A reader finds the one that is sought."""
+    files = Counter(str(Path(name).parent) for name, _ in sources(*ROOMS, "examples", "tests"))
+    check(dict(files), FILES_OF_A_FOLDER, STILL_FULL_FOLDERS)
+
+
+def test_a_class_of_16_methods_is_seen() -> None:
+    methods = "".join(f"  int f{k}(std::function<void(int)> g) const;\n" for k in range(12))
+    source = (
+        "namespace {\ntemplate <class T>\nclass alignas(64) Large : public Base<T> {\n public:\n"
+        "  explicit Large(int a) : a_{a}, b_(a) {\n    if (a) b();\n  }\n"
+        "  ~Large();\n  Large(const Large&) = delete;\n"
+        "  bool operator<(const Large& other) const { return a_ < other.a_; }\n" + methods + " "
+        "private:\n  struct Inner {\n    void g() {}\n    int h = 0;\n  };\n"
+        "  // int not_this();\n  using F = void (*)(int);\n  friend void f(Large);\n"
+        "  int a_ = make(1);\n  std::function<void(int)> b_;\n  void (*c_)(int);\n"
+        "  std::map<int, int> d_{{1, f(2)}};\n};\n}  // namespace\n"
+    )
+    assert cpp_sizes(source).classes == [("Inner", 1), ("Large", 16)]
+
+
+def test_a_function_of_61_lines_is_seen() -> None:
+    body = '  auto f = [] { return "}"; };  // {\n' * 59
+    source = (
+        '#include "a.hpp"\n\nconstexpr int kTable[] = {f(1), 2};\n\n'
+        f"template <class T>\nvoid A<T>::f(B b = {{}}) {{\n{body}}}\n\n"
+        f'int g() {{\n{body}}}\n\nbool operator==(A a, A b) {{\n  return R"({{)";\n}}\n'
+    )
+    assert cpp_sizes(source).functions == [("A::f", 62), ("g", 61), ("operator==", 3)]
+    python = (
+        "def f():\n" + " a = 1\n" * 60 + "\ndef g():\n def h():\n" + "  a = 1\n" * 60 + " h()\n"
+    )
+    assert python_functions(python) == [("f", 61), ("g", 2), ("h", 61)]
+
+
+def test_only_what_is_still_large_is_let_through() -> None:
+    check({"a": 3, "b": 9}, 5, {"b": 10})
+    for still in ({}, {"b": 8}, {"a": 3, "b": 10}):
+        with pytest.raises(AssertionError):
+            check({"a": 3, "b": 9}, 5, still)
