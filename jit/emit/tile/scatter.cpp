@@ -124,8 +124,9 @@ void combine_contiguous(NestContext& nest, const Point& point, Value* pointer, V
   const TargetFeatures& features = kernel.math.features();
   if (!active) {
     Value* before = kernel.builder.CreateAlignedLoad(type, pointer, align);
-    kernel.builder.CreateAlignedStore(
-        with_product(nest, point, before).value_or(combined(nest, before, now)), pointer, align);
+    std::optional<Value*> sum = with_product(nest, point, before);
+    if (!sum) sum = combined(nest, before, now);
+    kernel.builder.CreateAlignedStore(*sum, pointer, align);
     return;
   }
   Value* before = load_lanes(kernel.builder, features, type, pointer, align, active);

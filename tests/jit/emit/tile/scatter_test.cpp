@@ -69,8 +69,11 @@ TEST(EmittedScatter, RowsTakeMultiplyAdds) {
                                      {1, 512}),
                      1, 1, 16);
   };
-  for (const char* type : {"float", "double"})
-    EXPECT_EQ(occurrences(checked_scatter(rows(type, "+=!")), "llvm.fma") > 0, target_has_fma());
+  for (const char* type : {"float", "double"}) {
+    const std::string ir = checked_scatter(rows(type, "+=!"));
+    EXPECT_EQ(occurrences(ir, "llvm.fma") > 0, target_has_fma());
+    EXPECT_NE(occurrences(ir, "fadd") > 0, target_has_fma()) << "no sum beside them\n" << ir;
+  }
   EXPECT_EQ(occurrences(checked_scatter(rows("float", "max=!")), "llvm.fma"), 0u);
   EXPECT_EQ(occurrences(checked_scatter(rows("int32", "+=!")), "llvm.fma"), 0u);
   checked_scatter(rows("half", "+=!"));
