@@ -15,8 +15,8 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("jax")
 
-_BENCH = Path(__file__).parents[2] / "tools" / "bench"
-_BUILT = Path(__file__).parents[2] / "build" / "release"
+_BENCH = Path(__file__).parents[3] / "tools" / "bench"
+_BUILT = Path(__file__).parents[3] / "build" / "release"
 
 
 def child(*arguments: str, **environment: str) -> Any:

@@ -14,7 +14,7 @@ import adjit as aj
 import numpy as np
 import pytest
 
-_ROOT = Path(__file__).parents[2]
+_ROOT = Path(__file__).parents[3]
 _SAMPLE = Path(__file__).parent / "cost_samples.jsonl"
 
 

@@ -10,7 +10,7 @@ import adjit as aj
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def compiled(f: Any, *args: Any) -> Any:

@@ -15,7 +15,7 @@ pytest.importorskip("skimage")
 pytest.importorskip("sklearn")
 F = torch.nn.functional
 
-_EXAMPLES = Path(__file__).parents[2] / "examples"
+_EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from pathlib import Path
 import browser as browsers
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 MAKE = ROOT / "tools" / "documents" / "site" / "make"
 PAGES = {
     "": "adjit",

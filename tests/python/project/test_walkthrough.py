@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 BUILD = Path(os.environ.get("ADJIT_LIBRARY", ROOT / "build" / "release" / "lib")).resolve().parent
 PAGES = sorted((ROOT / "docs" / "walkthrough").glob("*.md"))
 

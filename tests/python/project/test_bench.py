@@ -19,7 +19,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("jax")
 
-_BENCH = Path(__file__).parents[2] / "tools" / "bench"
+_BENCH = Path(__file__).parents[3] / "tools" / "bench"
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from types import ModuleType
 import adjit as aj
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ pytest.importorskip("torch")
 from range_cases import CASES, WITHOUT_FLOATS
 from range_ends import Difference, differences
 
-_DOCUMENT = Path(__file__).parents[2] / "docs" / "numerics.md"
+_DOCUMENT = Path(__file__).parents[3] / "docs" / "numerics.md"
 
 
 class Allowed(NamedTuple):

@@ -11,7 +11,7 @@ import adjit as aj
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "limits.md").read_text()
 X = np.linspace(0.5, 1.5, 4, dtype=np.float32)
 

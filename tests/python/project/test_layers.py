@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-PACKAGE = Path(__file__).resolve().parents[2] / "bindings" / "python" / "adjit"
+PACKAGE = Path(__file__).resolve().parents[3] / "bindings" / "python" / "adjit"
 
 #: From the lowest; what is in none of these folders stands on all of them.
 LAYERS = ("_core", "_arrays", "_trace", "_run", "transforms")

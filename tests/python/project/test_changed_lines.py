@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-TOOLS = Path(__file__).resolve().parents[2] / "tools"
+TOOLS = Path(__file__).resolve().parents[3] / "tools"
 sys.path.insert(0, str(TOOLS))
 from changed_lines import base_of, changed_lines, git, includers, line_filters  # noqa: E402
 
