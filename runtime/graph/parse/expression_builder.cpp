@@ -148,9 +148,7 @@ DType common_dtype(const ExpressionContext& c, SyntaxId id, Op op, size_t first)
     float_literal = float_literal || b.open == OpenLiteral::Float;
     if (b.open != OpenLiteral::No) continue;
     const DType t = pool_of(c).dtype(b.expr);
-    if (!common)
-      common = t;
-    else if (is_float(t) && !is_float(*common))
+    if (!common || (is_float(t) && !is_float(*common)))
       common = t;
     else if (!is_float(t) && !is_float(*common))
       common = wider_integer(t, *common);
@@ -286,7 +284,7 @@ void build_nodes(ExpressionContext& c, SyntaxId root) {
       c.built[id] = build_node(c, id);
     } catch (const Error& error) {
       const bool located = error.code() != ErrorCode::DType && error.code() != ErrorCode::Shape;
-      if (located || std::string_view(error.what()).find("\n") != std::string_view::npos) throw;
+      if (located || std::string_view(error.what()).find('\n') != std::string_view::npos) throw;
       throw Error(error.code(),
                   graph::located(*c.scope.source, c.scope.node(id).offset, error.what()));
     }

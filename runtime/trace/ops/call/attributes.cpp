@@ -91,7 +91,7 @@ std::optional<Shape> Attributes::integers(std::string_view key) const {
 }
 
 Shape Attributes::repeated(std::string_view key, size_t count, int64_t otherwise) const {
-  const Shape given = integers(key).value_or(Shape{otherwise});
+  Shape given = integers(key).value_or(Shape{otherwise});
   if (given.size() == count) return given;
   if (given.size() != 1) fail_attribute(*this, key, "an int or " + std::to_string(count) + " ints");
   return Shape(count, given[0]);
