@@ -48,7 +48,7 @@ NestContext::NestContext(KernelContext& kernel, const Nest& nest)
       body_shape(kernel.program.graph, shape, axis_ranges(first_points(kernel, nest), nest),
                  kernel.places),
       splats(kernel.builder, kernel.scopes, kernel.variables),
-      body({kernel, body_shape, kernel.places, splats}, nest.ahead),
+      body({static_cast<const Emission&>(kernel), body_shape, kernel.places, splats}, nest.ahead),
       constraints(kernel.program, shape, first_points(kernel, nest), body_shape.reads_anywhere),
       masks(body.context()),
       stores(kernel, shape, limits, constraints.has_place, splats, masks),
