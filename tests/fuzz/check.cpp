@@ -11,7 +11,7 @@
 #include "runtime/diff/reverse/reverse.hpp"
 #include "tests/autosched/program_interpreter.hpp"
 #include "tests/fuzz/differences.hpp"
-#include "tests/fuzz/wide_interpreter.hpp"
+#include "tests/fuzz/oracle/wide_interpreter.hpp"
 #include "tests/jit/engine/run_compiled.hpp"
 #include "tests/rooms.hpp"
 

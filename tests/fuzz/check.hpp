@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "jit/engine/engine.hpp"
-#include "tests/fuzz/program_draw.hpp"
+#include "tests/fuzz/draw/program_draw.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "tests/fuzz/program_draw.hpp"
+#include "tests/fuzz/draw/program_draw.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

@@ -9,7 +9,7 @@
 
 #include "jit/engine/engine.hpp"
 #include "runtime/graph/parse/text_module.hpp"
-#include "tests/fuzz/program_draw.hpp"
+#include "tests/fuzz/draw/program_draw.hpp"
 #include "tests/jit/engine/run_compiled.hpp"
 
 namespace adjit::testing {

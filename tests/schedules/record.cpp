@@ -6,11 +6,12 @@
 //   record_schedules --thresholds WAY,WAY... all|NAME,NAME... FILE|program_SEED...
 //
 // Each FILE holds one final graph in text notation; `program_7` is the gradient of the random
-// program of seed 7 (tests/fuzz/program_draw.hpp), and --programs adds those of the first COUNT
-// seeds. Each graph is scheduled and emitted for every machine of kMachines, none of which has to
-// be the one that this runs on. Prints one JSON object, {graph: {machine: "MOVES IR"}}, where both
-// are hashes in hexadecimal; IR is hashed without the names of its values. --show prints the moves
-// and the IR of one graph instead; --thresholds what thresholds decide (move_thresholds.hpp).
+// program of seed 7 (tests/fuzz/draw/program_draw.hpp), and --programs adds those of the first
+// COUNT seeds. Each graph is scheduled and emitted for every machine of kMachines, none of which
+// has to be the one that this runs on. Prints one JSON object, {graph: {machine: "MOVES IR"}},
+// where both are hashes in hexadecimal; IR is hashed without the names of its values. --show prints
+// the moves and the IR of one graph instead; --thresholds what thresholds decide
+// (move_thresholds.hpp).
 // --with gives a threshold another value.
 #include <llvm/IR/Function.h>
 #include <llvm/IR/InstIterator.h>

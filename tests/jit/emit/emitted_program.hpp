@@ -58,7 +58,7 @@ size_t gathers(std::string_view ir);
 /// The first element in which two results differ, as text; "" when none does. Floats may differ by
 /// `tolerance` times max(1, magnitude); where `wide` (the graph in float64) is given, elements that
 /// rounding alone moves by more do not count, nor do those that `excused` answers true for, given
-/// the output, the element and the value found (tests/fuzz/rounding.hpp).
+/// the output, the element and the value found (tests/fuzz/oracle/rounding.hpp).
 using Excused = std::function<bool(size_t, int64_t, double)>;
 std::string difference(std::span<const Array> expected, std::span<const Array> actual,
                        double tolerance, std::span<const Array> wide = {},

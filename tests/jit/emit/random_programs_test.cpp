@@ -7,7 +7,7 @@
 #include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/autosched/random_moves.hpp"
-#include "tests/fuzz/rounding.hpp"
+#include "tests/fuzz/oracle/rounding.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
 #include "tests/rooms.hpp"
 

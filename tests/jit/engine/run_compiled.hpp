@@ -9,7 +9,7 @@
 
 #include "jit/engine/engine.hpp"
 #include "runtime/graph/interpret/interpreter.hpp"
-#include "tests/fuzz/rounding.hpp"
+#include "tests/fuzz/oracle/rounding.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {
@@ -52,7 +52,7 @@ inline std::vector<Array> run_compiled(Engine& engine, const Request& request,
 
 /// The first element in which compiled outputs differ from the interpreter's, as text; "" when none
 /// does. Elements that rounding alone moves far do not count: the interpreter in float64 says
-/// which, and the wide one where a decision hangs on rounding (tests/fuzz/rounding.hpp).
+/// which, and the wide one where a decision hangs on rounding (tests/fuzz/oracle/rounding.hpp).
 inline std::string first_difference(const Graph& graph, const std::vector<Array>& inputs,
                                     const std::vector<Array>& compiled) {
   const std::vector<Array> exact = interpret(graph, inputs);

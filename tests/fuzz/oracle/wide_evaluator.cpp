@@ -1,5 +1,6 @@
-// tests/fuzz/wide_evaluator.cpp -- scalar expressions at one point of a domain, in wide values.
-#include "tests/fuzz/wide_evaluator.hpp"
+// tests/fuzz/oracle/wide_evaluator.cpp -- scalar expressions at one point of a domain, in wide
+// values.
+#include "tests/fuzz/oracle/wide_evaluator.hpp"
 #include "tests/rooms.hpp"
 
 #include <array>

@@ -1,5 +1,5 @@
-// tests/fuzz/inner_draw.cpp -- programs inside programs.
-#include "tests/fuzz/inner_draw.hpp"
+// tests/fuzz/draw/inner_draw.cpp -- programs inside programs.
+#include "tests/fuzz/draw/inner_draw.hpp"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@
 #include "runtime/trace/lowering.hpp"
 #include "runtime/trace/ops/operator_table.hpp"
 #include "runtime/trace/splice.hpp"
-#include "tests/fuzz/notation_draw.hpp"
+#include "tests/fuzz/draw/notation_draw.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

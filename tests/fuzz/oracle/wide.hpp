@@ -1,5 +1,5 @@
-// tests/fuzz/wide.hpp -- numbers in higher precision that carry a bound on the error which the same
-// computation makes in its own types.
+// tests/fuzz/oracle/wide.hpp -- numbers in higher precision that carry a bound on the error which
+// the same computation makes in its own types.
 //
 // The value is what the operations mean without rounding (long double, 64 bits of fraction); the
 // error bounds how far a computation that rounds after each operation, in any order of its sums,

@@ -1,4 +1,5 @@
-// tests/fuzz/wide_evaluator.hpp -- scalar expressions at one point of a domain, in wide values.
+// tests/fuzz/oracle/wide_evaluator.hpp -- scalar expressions at one point of a domain, in wide
+// values.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +7,7 @@
 #include <vector>
 
 #include "runtime/graph/graph.hpp"
-#include "tests/fuzz/wide_interpreter.hpp"
+#include "tests/fuzz/oracle/wide_interpreter.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

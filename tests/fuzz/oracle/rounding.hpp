@@ -1,5 +1,5 @@
-// tests/fuzz/rounding.hpp -- whether a difference between two computations of one graph may be due
-// to rounding alone.
+// tests/fuzz/oracle/rounding.hpp -- whether a difference between two computations of one graph may
+// be due to rounding alone.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// tests/fuzz/notation_draw.cpp -- random stages in index notation.
-#include "tests/fuzz/notation_draw.hpp"
+// tests/fuzz/draw/notation_draw.cpp -- random stages in index notation.
+#include "tests/fuzz/draw/notation_draw.hpp"
 #include "runtime/trace/index_reduction.hpp"
 #include "runtime/trace/lowering.hpp"
 #include "tests/rooms.hpp"

@@ -1,5 +1,5 @@
-// tests/fuzz/wide_interpreter.hpp -- the meaning of a graph in higher precision, with bounds on the
-// errors of computing it (wide.hpp).
+// tests/fuzz/oracle/wide_interpreter.hpp -- the meaning of a graph in higher precision, with bounds
+// on the errors of computing it (wide.hpp).
 //
 // It shares no code with runtime/graph/interpret/interpreter.hpp but integer operations, so that
 // each checks the other. Unlike there, values are not rounded to their types: the results are
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/graph/interpret/interpreter.hpp"
-#include "tests/fuzz/wide.hpp"
+#include "tests/fuzz/oracle/wide.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

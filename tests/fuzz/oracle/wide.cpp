@@ -1,5 +1,5 @@
-// tests/fuzz/wide.cpp -- operations on numbers with error bounds.
-#include "tests/fuzz/wide.hpp"
+// tests/fuzz/oracle/wide.cpp -- operations on numbers with error bounds.
+#include "tests/fuzz/oracle/wide.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,6 @@
-// tests/fuzz/wide_interpreter_test.cpp -- values in higher precision, error bounds, decisions.
-#include "tests/fuzz/wide_interpreter.hpp"
+// tests/fuzz/oracle/wide_interpreter_test.cpp -- values in higher precision, error bounds,
+// decisions.
+#include "tests/fuzz/oracle/wide_interpreter.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// tests/fuzz/scope.cpp -- stages evaluated as they are added.
-#include "tests/fuzz/scope.hpp"
+// tests/fuzz/draw/scope.cpp -- stages evaluated as they are added.
+#include "tests/fuzz/draw/scope.hpp"
 #include "autosched/program/points.hpp"
 #include "tests/rooms.hpp"
 

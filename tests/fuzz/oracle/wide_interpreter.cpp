@@ -1,5 +1,5 @@
-// tests/fuzz/wide_interpreter.cpp -- stages on arrays of wide values.
-#include "tests/fuzz/wide_interpreter.hpp"
+// tests/fuzz/oracle/wide_interpreter.cpp -- stages on arrays of wide values.
+#include "tests/fuzz/oracle/wide_interpreter.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -7,7 +7,7 @@
 
 #include "runtime/expr/integer.hpp"
 #include "runtime/expr/scalar.hpp"
-#include "tests/fuzz/wide_evaluator.hpp"
+#include "tests/fuzz/oracle/wide_evaluator.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

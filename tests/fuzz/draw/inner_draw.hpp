@@ -1,8 +1,8 @@
-// tests/fuzz/inner_draw.hpp -- programs inside programs: scans, calls, branches, batches,
+// tests/fuzz/draw/inner_draw.hpp -- programs inside programs: scans, calls, branches, batches,
 // derivatives.
 #pragma once
 
-#include "tests/fuzz/scope.hpp"
+#include "tests/fuzz/draw/scope.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

@@ -1,5 +1,5 @@
-// tests/fuzz/rounding_test.cpp -- what rounding excuses, and what it does not.
-#include "tests/fuzz/rounding.hpp"
+// tests/fuzz/oracle/rounding_test.cpp -- what rounding excuses, and what it does not.
+#include "tests/fuzz/oracle/rounding.hpp"
 
 #include <gtest/gtest.h>
 

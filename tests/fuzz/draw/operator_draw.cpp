@@ -1,5 +1,5 @@
-// tests/fuzz/operator_draw.cpp -- random calls of operators, drawn from the operator table.
-#include "tests/fuzz/operator_draw.hpp"
+// tests/fuzz/draw/operator_draw.cpp -- random calls of operators, drawn from the operator table.
+#include "tests/fuzz/draw/operator_draw.hpp"
 
 #include <algorithm>
 #include <map>
@@ -8,7 +8,7 @@
 #include "runtime/process/json.hpp"
 #include "runtime/trace/ops/call/signature.hpp"
 #include "runtime/trace/ops/operator_table.hpp"
-#include "tests/fuzz/notation_draw.hpp"
+#include "tests/fuzz/draw/notation_draw.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

@@ -1,4 +1,4 @@
-// tests/fuzz/text_draw.hpp -- random statements of the text notation, whose ranges the library
+// tests/fuzz/draw/text_draw.hpp -- random statements of the text notation, whose ranges the library
 // infers.
 //
 // The same statement with all its ranges written must parse as the same graph. What these are is
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/fuzz/scope.hpp"
+#include "tests/fuzz/draw/scope.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

@@ -1,10 +1,10 @@
-// tests/fuzz/notation_draw.hpp -- random stages in index notation.
+// tests/fuzz/draw/notation_draw.hpp -- random stages in index notation.
 #pragma once
 
 #include <map>
 
 #include "runtime/trace/index_notation.hpp"
-#include "tests/fuzz/scope.hpp"
+#include "tests/fuzz/draw/scope.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

@@ -1,4 +1,4 @@
-// tests/fuzz/program_draw.hpp -- random programs: traced graphs with inputs.
+// tests/fuzz/draw/program_draw.hpp -- random programs: traced graphs with inputs.
 //
 // A program is 20 to 60 operations: calls of operators (operator_draw.hpp), stages in index
 // notation that gather and scatter (notation_draw.hpp), statements of text with open ranges

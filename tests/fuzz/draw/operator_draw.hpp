@@ -1,4 +1,4 @@
-// tests/fuzz/operator_draw.hpp -- random calls of operators, drawn from the operator table.
+// tests/fuzz/draw/operator_draw.hpp -- random calls of operators, drawn from the operator table.
 //
 // Nothing here names an operator. The table (runtime/trace/ops/operator_table.hpp) gives names,
 // operands and attributes with their defaults; the table of examples, which a test holds to have
@@ -9,7 +9,7 @@
 
 #include "runtime/process/json.hpp"
 #include "runtime/trace/ops/call/operator.hpp"
-#include "tests/fuzz/scope.hpp"
+#include "tests/fuzz/draw/scope.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/trace/operator_examples.hpp"
 

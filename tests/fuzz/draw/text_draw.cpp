@@ -1,5 +1,5 @@
-// tests/fuzz/text_draw.cpp -- random statements of the text notation.
-#include "tests/fuzz/text_draw.hpp"
+// tests/fuzz/draw/text_draw.cpp -- random statements of the text notation.
+#include "tests/fuzz/draw/text_draw.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// tests/fuzz/scope.hpp -- a trace under construction that knows the values of its tensors.
+// tests/fuzz/draw/scope.hpp -- a trace under construction that knows the values of its tensors.
 //
 // Whoever draws the next operation sees what it would read: so indices from data stay in range or
 // are refused, functions get numbers of their domain, and nothing grows without bound.
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/trace/trace.hpp"
-#include "tests/fuzz/wide_interpreter.hpp"
+#include "tests/fuzz/oracle/wide_interpreter.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 

@@ -1,15 +1,15 @@
-// tests/fuzz/program_draw.cpp -- random programs: traced graphs with inputs.
-#include "tests/fuzz/program_draw.hpp"
+// tests/fuzz/draw/program_draw.cpp -- random programs: traced graphs with inputs.
+#include "tests/fuzz/draw/program_draw.hpp"
 
 #include <algorithm>
 
 #include "runtime/process/json.hpp"
 #include "runtime/trace/ops/operator_table.hpp"
-#include "tests/fuzz/inner_draw.hpp"
-#include "tests/fuzz/notation_draw.hpp"
-#include "tests/fuzz/operator_draw.hpp"
-#include "tests/fuzz/scope.hpp"
-#include "tests/fuzz/text_draw.hpp"
+#include "tests/fuzz/draw/inner_draw.hpp"
+#include "tests/fuzz/draw/notation_draw.hpp"
+#include "tests/fuzz/draw/operator_draw.hpp"
+#include "tests/fuzz/draw/scope.hpp"
+#include "tests/fuzz/draw/text_draw.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {

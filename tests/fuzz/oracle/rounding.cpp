@@ -1,9 +1,9 @@
-// tests/fuzz/rounding.cpp -- asks the wide interpreter.
-#include "tests/fuzz/rounding.hpp"
+// tests/fuzz/oracle/rounding.cpp -- asks the wide interpreter.
+#include "tests/fuzz/oracle/rounding.hpp"
 
 #include <cmath>
 
-#include "tests/fuzz/wide_interpreter.hpp"
+#include "tests/fuzz/oracle/wide_interpreter.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {
