@@ -17,7 +17,7 @@ void mark_data(const ExprPool& pool, ExprId index, std::vector<bool>& marks) {
 }
 
 // `domain` takes up the divisions of the indices.
-MemoryAccess access_of(const Graph& graph, Domain& domain, ExprId read) {
+MemoryAccess access_of(const LoweredGraph& graph, Domain& domain, ExprId read) {
   const ExprPool& pool = graph.pool;
   MemoryAccess access;
   access.tensor = pool.read_tensor(read);
@@ -27,7 +27,7 @@ MemoryAccess access_of(const Graph& graph, Domain& domain, ExprId read) {
   access.by_data.assign(domain.rank(), false);
   access.guarded = pool.read_predicate(read).valid();
   access.elements = static_cast<double>(graph.info(access.tensor).element_count());
-  const std::vector<int64_t> strides = strides_of(graph.info(access.tensor));
+  const std::vector<int64_t> strides = strides_of(graph, access.tensor);
   const std::span<const ExprId> index = pool.read_index(read);
   // Divisions of several indices may cancel each other, as in a reshaped tensor's.
   Affine address;
@@ -56,13 +56,13 @@ MemoryAccess access_of(const Graph& graph, Domain& domain, ExprId read) {
 
 }  // namespace
 
-Accesses accesses_of(const Graph& graph, const Stage& stage) {
+Accesses accesses_of(const LoweredGraph& graph, const Stage& stage) {
   Accesses accesses;
   Domain domain = stage.domain;
   for (ExprId read : reads_of(graph, stage))
     accesses.reads.push_back(access_of(graph, domain, read));
   accesses.result.tensor = stage.results.front();
-  accesses.result.strides = strides_of(graph.info(stage.results.front()));
+  accesses.result.strides = strides_of(graph, stage.results.front());
   accesses.result.strides.resize(stage.domain.rank(), 0);
   accesses.result.irregular.assign(stage.domain.rank(), false);
   accesses.result.by_data.assign(stage.domain.rank(), false);

@@ -31,7 +31,7 @@ struct Accesses {
   std::vector<MemoryAccess> reads;
   MemoryAccess result;
 };
-Accesses accesses_of(const Graph& graph, const Stage& stage);
+Accesses accesses_of(const LoweredGraph& graph, const Stage& stage);
 
 /// Distinct elements of its tensor that an access can touch over the box of the axes (an upper
 /// bound).

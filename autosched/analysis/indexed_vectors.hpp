@@ -43,7 +43,7 @@ struct RowSum {
   size_t side = 0;          // the last of these among the results' axes
   int64_t elements = 0;     // of a row that are read
 };
-RowSum row_sum(Graph& graph, const Stage& stage, TensorId operand);
+RowSum row_sum(LoweredGraph& graph, const Stage& stage, TensorId operand);
 
 /// A scatter into rows that data names, taken apart.
 struct RowScatter {

@@ -43,9 +43,9 @@ double cost_of_copies(const ExprPool& pool, const Stage& stage, size_t axis) {
 
 }  // namespace
 
-std::optional<DecidingAxis> deciding_axis(const Graph& graph, const Stage& stage) {
+std::optional<DecidingAxis> deciding_axis(const LoweredGraph& graph, const Stage& stage) {
   if (stage.kind != StageKind::Compute || stage.combiner.kind != CombinerKind::None ||
-      stage.running || stage.domain.output_rank < 2)
+      running_of(graph, stage) || stage.domain.output_rank < 2)
     return std::nullopt;
   const Work work = WorkMeter(graph.pool)(stage.bodies);
   if (work.cost < thresholds().heavy_body) return std::nullopt;

@@ -8,7 +8,7 @@
 
 #include <optional>
 
-#include "runtime/graph/graph.hpp"
+#include "autosched/program/lowered_graph.hpp"
 
 namespace adjit::sched {
 
@@ -19,6 +19,6 @@ struct DecidingAxis {
 
 /// The short output axis of a stage without a combiner along which copies compute the least, where
 /// that is much less than the body at every point.
-std::optional<DecidingAxis> deciding_axis(const Graph& graph, const Stage& stage);
+std::optional<DecidingAxis> deciding_axis(const LoweredGraph& graph, const Stage& stage);
 
 }  // namespace adjit::sched

@@ -11,9 +11,10 @@
 namespace adjit::sched {
 namespace {
 
-bool fits(const TensorInfo& from, const TensorInfo& to) {
-  return from.dtype == to.dtype && from.element_count() == to.element_count() &&
-         from.row_gap == 0 && to.row_gap == 0;
+bool fits(const LoweredGraph& graph, TensorId from, TensorId to) {
+  const TensorInfo &a = graph.info(from), &b = graph.info(to);
+  return a.dtype == b.dtype && a.element_count() == b.element_count() &&
+         row_gap(graph, from) == 0 && row_gap(graph, to) == 0;
 }
 
 // Whether what a scatter adds, or where to, depends on the tensor.
@@ -27,14 +28,13 @@ bool reads_in_points(const Graph& graph, const Stage& stage, TensorId tensor) {
 
 }  // namespace
 
-bool only_reshapes(const Graph& graph, const Stage& stage) {
+bool only_reshapes(const LoweredGraph& graph, const Stage& stage) {
   const ExprPool& pool = graph.pool;
   if (stage.kind != StageKind::Compute || stage.combiner.kind != CombinerKind::None ||
-      stage.running || stage.bodies.size() != 1 || !stage.domain.is_box() ||
+      running_of(graph, stage) || stage.bodies.size() != 1 || !stage.domain.is_box() ||
       !pool.is(stage.bodies[0], Op::Read) || pool.read_predicate(stage.bodies[0]).valid())
     return false;
-  if (!fits(graph.info(pool.read_tensor(stage.bodies[0])), graph.info(stage.results[0])))
-    return false;
+  if (!fits(graph, pool.read_tensor(stage.bodies[0]), stage.results[0])) return false;
   const Accesses accesses = accesses_of(graph, stage);
   // Others are those of the indices: a permutation is no other shape, whatever it is read by.
   const auto read = std::ranges::find(accesses.reads, stage.bodies[0], &MemoryAccess::read);
@@ -48,7 +48,7 @@ bool only_reshapes(const Graph& graph, const Stage& stage) {
                               [&](ExprId id) { return pool.is(id, Op::Read); });
 }
 
-BufferSharing::BufferSharing(const Graph& graph, std::span<const size_t> in_place)
+BufferSharing::BufferSharing(const LoweredGraph& graph, std::span<const size_t> in_place)
     : graph_(graph),
       producers_(defining_stages(graph)),
       wanted_(graph.tensors.size()),
@@ -74,7 +74,7 @@ const char* BufferSharing::refusal(size_t stage, TensorId from) const {
   const size_t producer = producers_[from.value];
   if (producer == SIZE_MAX) return "what it reads is the caller's";
   if (returned_[from.value]) return "the caller wants what it reads, too";
-  if (writer.results.size() != 1 || !fits(graph_.info(from), graph_.info(writer.results[0])))
+  if (writer.results.size() != 1 || !fits(graph_, from, writer.results[0]))
     return "it does not read every element once, in their order";
   const size_t elsewhere = moved_to_[from.value];
   if (moved_to_[writer.results[0].value] != SIZE_MAX || in_place_[producer] ||

@@ -23,7 +23,7 @@ class BufferSharing {
  public:
   /// Linear in the graph, which must outlive this. `in_place`: stages whose results lie where what
   /// they read does already.
-  explicit BufferSharing(const Graph& graph, std::span<const size_t> in_place = {});
+  explicit BufferSharing(const LoweredGraph& graph, std::span<const size_t> in_place = {});
 
   /// Why the result of a stage may not lie in the buffer of `from`, which the stage reads; null: it
   /// may. Holds for any order of the stages in which each comes behind what it reads.
@@ -36,7 +36,7 @@ class BufferSharing {
   const char* refusal_of_values(size_t stage, TensorId from) const;
   const char* refusal_of_start(size_t stage, TensorId from) const;
 
-  const Graph& graph_;
+  const LoweredGraph& graph_;
   std::vector<size_t> producers_;            // per tensor
   std::vector<std::vector<size_t>> wanted_;  // per tensor: stages that read it
   std::vector<bool> returned_;               // per tensor: an output
@@ -47,7 +47,7 @@ class BufferSharing {
 
 /// Whether a stage only gives a tensor another shape: its result has the elements of the tensor
 /// that its body reads, in their order.
-bool only_reshapes(const Graph& graph, const Stage& stage);
+bool only_reshapes(const LoweredGraph& graph, const Stage& stage);
 
 /// Per tensor of a program, the one whose buffer it lies in: itself, if it lies in its own.
 std::vector<uint32_t> shared_buffers(const Program& program);

@@ -64,7 +64,7 @@ bool may_chain(const Program& program, const Kernel& kernel) {
   bool all = !kernel.steps;
   for_each_nest(kernel.root, [&](const Nest& nest) {
     const Stage& stage = program.graph.stages[nest.stage];
-    all &= stage.kind == StageKind::Compute && !stage.running;
+    all &= stage.kind == StageKind::Compute && !running_of(program.graph, stage);
   });
   return all;
 }

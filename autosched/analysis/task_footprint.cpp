@@ -61,7 +61,7 @@ int64_t TaskRegions::slice(size_t k, TensorId id) const {
     elements *= task.step;
   }
   if (loop < depth) return 0;
-  const int64_t gap = program_.graph.info(id).row_gap;
+  const int64_t gap = row_gap(program_.graph, id);
   if (gap == 0) return elements;
   // A row is a part of one task.
   if (region.spans.back() < shape.back()) return 0;

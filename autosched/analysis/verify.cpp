@@ -18,6 +18,7 @@ class Verifier {
   void operator()() {
     if (program_.scopes.size() != program_.graph.tensors.size())
       fail("there must be one scope for each tensor");
+    if (const std::string fault = fault_in_tables(program_.graph); !fault.empty()) fail(fault);
     for (size_t k = 0; k < program_.kernels.size(); ++k) check_kernel(k);
     std::string outside;
     if (!locals_stay_inside(program_, &outside))

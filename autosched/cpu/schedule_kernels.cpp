@@ -48,7 +48,7 @@ Program schedule_root(Program program, size_t root, std::optional<size_t> epilog
     return schedule_epilogue(std::move(program), root, *epilogue, plans, context.choices);
   const Stage& stage = program.graph.stages[root];
   if (stage.kind == StageKind::Scan) return schedule_steps_of(std::move(program), root, context);
-  if (stage.kind == StageKind::Scatter || stage.running)
+  if (stage.kind == StageKind::Scatter || running_of(program.graph, stage))
     return schedule_scatter(std::move(program), root, context.target, plans, context.choices);
   return schedule_kernel(std::move(program), root, context.target, plans, context.plans.task_loops,
                          {}, context.choices);

@@ -111,12 +111,11 @@ class StageGuard {
 
 }  // namespace
 
-Graph guard_reads(const Graph& graph) {
-  Graph result = graph;
-  for (Stage& stage : result.stages)
+LoweredGraph guard_reads(LoweredGraph graph) {
+  for (Stage& stage : graph.stages)
     if (stage.kind == StageKind::Compute || stage.kind == StageKind::Scatter)
-      StageGuard(result.pool, result, stage)();
-  return result;
+      StageGuard(graph.pool, graph, stage)();
+  return graph;
 }
 
 }  // namespace adjit::sched

@@ -8,12 +8,12 @@
 // that depends on data from touching foreign memory.
 #pragma once
 
-#include "runtime/graph/graph.hpp"
+#include "autosched/program/lowered_graph.hpp"
 
 namespace adjit::sched {
 
 /// Same results on every input for which the graph has any. Reads that are in bounds at every point
 /// of their stage's domain where their predicate holds stay as they are.
-Graph guard_reads(const Graph& graph);
+LoweredGraph guard_reads(LoweredGraph graph);
 
 }  // namespace adjit::sched

@@ -28,8 +28,9 @@ void refuse_uncompilable(const Graph& graph, const Stage& stage) {
 
 Program initial_program(const Graph& source, const Target& target) {
   Program program;
-  program.graph = guard_reads(lower_running(lower_scatters(near_indices(lower_scans(source)))));
-  const Graph& graph = program.graph;
+  program.graph =
+      guard_reads(lower_running(lower_scatters(near_indices(LoweredGraph(lower_scans(source))))));
+  const LoweredGraph& graph = program.graph;
   program.target = target;
   program.scopes.assign(graph.tensors.size(), Scope::None);
   for (TensorId id : graph.inputs) program.scopes[id.value] = Scope::Argument;

@@ -18,7 +18,8 @@ constexpr int64_t kFarthest = int64_t{1} << 56;
 
 class NearIndices {
  public:
-  NearIndices(Graph& graph, Stage& stage) : graph_(graph), pool_(graph.pool), stage_(stage) {}
+  NearIndices(LoweredGraph& graph, Stage& stage)
+      : graph_(graph), pool_(graph.pool), stage_(stage) {}
 
   void operator()() {
     bring_constraints(stage_.domain.inequalities, false);
@@ -27,7 +28,7 @@ class NearIndices {
     if (!far_.empty()) rebuild();
     if (stage_.kind != StageKind::Scatter) return;
     const TensorInfo& result = graph_.info(stage_.results[0]);
-    const std::vector<int64_t> strides = strides_of(result);
+    const std::vector<int64_t> strides = strides_of(graph_, stage_.results[0]);
     for (size_t d = 0; d < stage_.target.size(); ++d)
       if (is_far(stage_.target[d], result.shape[d], strides[d]))
         stage_.target[d] = near_target(stage_.target[d], result.shape[d]);
@@ -67,7 +68,7 @@ class NearIndices {
   void find_reads() {
     for (ExprId read : reads_of(graph_, stage_)) {
       const TensorInfo& tensor = graph_.info(pool_.read_tensor(read));
-      const std::vector<int64_t> strides = strides_of(tensor);
+      const std::vector<int64_t> strides = strides_of(graph_, pool_.read_tensor(read));
       const std::span<const ExprId> index = pool_.read_index(read);
       for (size_t d = 0; d < index.size(); ++d)
         if (is_far(index[d], tensor.shape[d], strides[d])) far_[read.value].push_back(d);
@@ -101,7 +102,7 @@ class NearIndices {
     return between(0, target, extent - 1);  // an affine target is in range wherever it is an error
   }
 
-  Graph& graph_;
+  LoweredGraph& graph_;
   ExprPool& pool_;
   Stage& stage_;
   std::unordered_map<uint32_t, std::vector<size_t>> far_;  // reads to dimensions
@@ -109,9 +110,9 @@ class NearIndices {
 
 }  // namespace
 
-void near_indices(Graph& graph, Stage& stage) { NearIndices(graph, stage)(); }
+void near_indices(LoweredGraph& graph, Stage& stage) { NearIndices(graph, stage)(); }
 
-Graph near_indices(Graph graph) {
+LoweredGraph near_indices(LoweredGraph graph) {
   for (Stage& stage : graph.stages)
     if (stage.kind == StageKind::Compute || stage.kind == StageKind::Scatter)
       near_indices(graph, stage);

@@ -8,14 +8,14 @@
 // wrapped as before. Constraints become what near_constraint.hpp says.
 #pragma once
 
-#include "runtime/graph/graph.hpp"
+#include "autosched/program/lowered_graph.hpp"
 
 namespace adjit::sched {
 
 /// Same results. Raises Overflow for a constraint that 64 bits cannot ask and that has no nearer
 /// form. Other indices and constraints stay as they are, most graphs whole.
-Graph near_indices(Graph graph);
+LoweredGraph near_indices(LoweredGraph graph);
 /// Of one Compute or Scatter stage: after a substitution, which may make an index affine.
-void near_indices(Graph& graph, Stage& stage);
+void near_indices(LoweredGraph& graph, Stage& stage);
 
 }  // namespace adjit::sched

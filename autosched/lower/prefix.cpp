@@ -6,8 +6,7 @@
 
 namespace adjit::sched {
 
-Graph lower_running(const Graph& source) {
-  Graph graph = source;
+LoweredGraph lower_running(LoweredGraph graph) {
   for (Stage& stage : graph.stages) {
     const std::optional<Running> running = prefix_reduction(graph.pool, stage);
     if (!running) continue;
@@ -16,7 +15,7 @@ Graph lower_running(const Graph& source) {
     stage.bodies = substitute_axes(graph.pool, stage.bodies, now);
     stage.domain.extents.pop_back();
     stage.domain.inequalities.clear();
-    stage.running = running;
+    graph.running.emplace(stage_key(stage), *running);
   }
   return graph;
 }

@@ -13,9 +13,9 @@ namespace {
 
 class ScatterLowering {
  public:
-  explicit ScatterLowering(const Graph& graph) : graph_(graph), sharing_(graph) {}
+  explicit ScatterLowering(const LoweredGraph& graph) : graph_(graph), sharing_(graph) {}
 
-  Graph operator()() {
+  LoweredGraph operator()() {
     std::vector<Stage> stages = std::move(graph_.stages);
     graph_.stages.clear();
     for (size_t s = 0; s < stages.size(); ++s) {
@@ -130,13 +130,13 @@ class ScatterLowering {
            implies(domain, Affine(extent - 1) - *form);
   }
 
-  Graph graph_;
+  LoweredGraph graph_;
   BufferSharing sharing_;  // of the graph as it was
 };
 
 }  // namespace
 
-Graph lower_scatters(const Graph& graph) {
+LoweredGraph lower_scatters(const LoweredGraph& graph) {
   if (std::ranges::none_of(graph.stages,
                            [](const Stage& s) { return s.kind == StageKind::Scatter; }))
     return graph;

@@ -14,11 +14,11 @@
 //    that write nothing and in range at all others (at a point, one negative target is enough).
 #pragma once
 
-#include "runtime/graph/graph.hpp"
+#include "autosched/program/lowered_graph.hpp"
 
 namespace adjit::sched {
 
 /// Every scatter of the graph lowered; other stages stay as they are, in their order.
-Graph lower_scatters(const Graph& graph);
+LoweredGraph lower_scatters(const LoweredGraph& graph);
 
 }  // namespace adjit::sched

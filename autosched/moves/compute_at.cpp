@@ -82,8 +82,9 @@ Attachment attachment(const Program& program, size_t stage, size_t host, size_t 
   if (!from) return refuse("the stage is in no kernel");
   if (!from->steps.empty()) return refuse("the stage is attached already");
   if (program.graph.stages[stage].kind != StageKind::Compute ||
-      program.graph.stages[host].kind == StageKind::Scan || program.graph.stages[stage].running ||
-      program.graph.stages[host].running)
+      program.graph.stages[host].kind == StageKind::Scan ||
+      running_of(program.graph, program.graph.stages[stage]) ||
+      running_of(program.graph, program.graph.stages[host]))
     return refuse("scatters, scans and running reductions stay kernels of their own");
   const Nest& nest = nest_at(program, *from);
   if (!nest.attached.empty())

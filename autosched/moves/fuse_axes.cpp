@@ -41,7 +41,7 @@ Domain merged(const Domain& domain, size_t axis) {
 Program fuse_axes(Program program, size_t stage, size_t axis) {
   const Move move = begin_move("fuse_axes", program, stage);
   const Stage& whole = move.stage_ref();
-  move.require(whole.kind == StageKind::Compute && !whole.running,
+  move.require(whole.kind == StageKind::Compute && !running_of(program.graph, whole),
                "only compute stages have axes that can be merged");
   move.require(axis < whole.domain.output_rank && axis + 1 < whole.domain.output_rank,
                "the stage has no two such output axes");

@@ -35,7 +35,8 @@ std::vector<size_t> topological_order(const Program& program) {
 
 void check(const Move& move, const Stage& first) {
   const Stage& stage = move.stage_ref();
-  move.require(stage.kind == StageKind::Compute && !stage.running && combines_each(stage.combiner),
+  move.require(stage.kind == StageKind::Compute && !running_of(move.program.graph, stage) &&
+                   combines_each(stage.combiner),
                "only stages whose results are combined each by itself can share a pass");
   move.require(stage.combiner.kind == first.combiner.kind, "the combiners differ");
   move.require(stage.domain == first.domain, "the domains differ");

@@ -112,7 +112,7 @@ RowStage row_stage(ExprPool& pool, const Domain& whole, const RowSum& sum) {
 
 }  // namespace
 
-RowSum row_sum(Graph& graph, const Stage& stage, TensorId operand) {
+RowSum row_sum(LoweredGraph& graph, const Stage& stage, TensorId operand) {
   const auto refuse = [](const char* reason) {
     RowSum refused;
     refused.refusal = reason;
@@ -120,7 +120,7 @@ RowSum row_sum(Graph& graph, const Stage& stage, TensorId operand) {
   };
   ExprPool& pool = graph.pool;
   const TensorInfo& info = graph.info(operand);
-  if (stage.kind != StageKind::Compute || stage.running || !stage.domain.is_box() ||
+  if (stage.kind != StageKind::Compute || running_of(graph, stage) || !stage.domain.is_box() ||
       stage.combiner.kind != CombinerKind::Sum || stage.domain.rank() > kMostRowAxes)
     return refuse("only sums over a box have rows of products");
   if (box_is_empty(stage.domain)) return refuse("it has no points");
@@ -155,7 +155,7 @@ RowSum row_sum(Graph& graph, const Stage& stage, TensorId operand) {
 
 Program gather_reduce(Program program, size_t stage, TensorId operand) {
   const Move move = begin_move("gather_reduce", program, stage);
-  Graph& graph = program.graph;
+  LoweredGraph& graph = program.graph;
   ExprPool& pool = graph.pool;
   const Stage whole = graph.stages[stage];  // what is inserted moves the graph's
   move.require(operand.value < graph.tensors.size(), "there is no such operand");

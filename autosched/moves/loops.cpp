@@ -58,7 +58,8 @@ void move_inwards(const Move& move, Nest& nest, size_t from, size_t to) {
 
 void require_reducible(const Move& move, size_t axis) {
   const Stage& stage = move.stage_ref();
-  if (stage.running && stage.running->axis == axis)
+  if (const Running* running = running_of(move.program.graph, stage);
+      running && running->axis == axis)
     move.refuse("the reduction runs on along this axis");
   if (stage.kind == StageKind::Scatter) return;
   if (axis >= stage.domain.output_rank && !has_partial_results(stage.combiner.kind))
@@ -197,8 +198,9 @@ Program unroll(Program program, size_t stage, size_t axis, int64_t factor) {
 
 Program store_nontemporal(Program program, size_t stage) {
   const Move move = begin_move("store_nontemporal", program, stage);
-  move.require(move.stage_ref().kind == StageKind::Compute && !move.stage_ref().running,
-               "it reads what it has stored");
+  move.require(
+      move.stage_ref().kind == StageKind::Compute && !running_of(program.graph, move.stage_ref()),
+      "it reads what it has stored");
   move.require(program.scopes[move.stage_ref().results.front().value] != Scope::Local,
                "its results are in a buffer of the kernel");
   Nest& nest = nest_at(program, move.path());

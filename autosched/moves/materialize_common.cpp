@@ -64,8 +64,9 @@ std::vector<ExprId> index_of(ExprPool& pool, size_t rank, std::span<const size_t
 void check(const Move& move, std::span<const size_t> axes, const std::vector<int64_t>& extents) {
   const Stage& stage = move.stage_ref();
   const Domain& domain = stage.domain;
-  move.require(stage.kind == StageKind::Compute && !stage.running && domain.is_box(),
-               "only stages over a box can share what they compute");
+  move.require(
+      stage.kind == StageKind::Compute && !running_of(move.program.graph, stage) && domain.is_box(),
+      "only stages over a box can share what they compute");
   std::vector<size_t> sorted(axes.begin(), axes.end());
   std::ranges::sort(sorted);
   constexpr size_t kMostAxes = 62;  // a bit each

@@ -29,7 +29,7 @@ Program pad_leading_dimension(Program program, size_t stage, int64_t gap) {
             [&](size_t reader) { return program.graph.stages[reader].kind == StageKind::Compute; }),
         "a scan or a scatter takes its results as they are");
   }
-  for (TensorId id : padded.results) program.graph.tensors[id.value].row_gap = gap;
+  for (TensorId id : padded.results) program.graph.row_gaps[id] = gap;
   move.record({{"gap", gap}});
   return program;
 }

@@ -101,7 +101,10 @@ Program rematerialize(Program program, size_t stage, size_t reader) {
   }
   for (const Stage& other : program.graph.stages)
     again.region = std::max(again.region, other.region + 1);
+  const auto running = program.graph.running.find(stage_key(again));
   again.results = std::move(results);
+  if (running != program.graph.running.end())
+    program.graph.running.emplace(stage_key(again), running->second);
   again.bodies = std::move(bodies);
   for (size_t s = reader; s < program.graph.stages.size(); ++s)
     redirection.apply(program.graph.stages[s]);

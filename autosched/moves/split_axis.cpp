@@ -202,7 +202,7 @@ Program split_axis(Program program, std::span<const StageAxis> stages,
     const Stage& stage = move.stage_ref();
     move.require(!member[s.stage], "a stage is there twice");
     member[s.stage] = true;
-    move.require(stage.kind == StageKind::Compute && !stage.running,
+    move.require(stage.kind == StageKind::Compute && !running_of(program.graph, stage),
                  "only compute stages have axes that can be taken apart");
     move.require(s.axis < stage.domain.rank(), "the stage has no such axis");
     if (names.empty()) extent = stage.domain.extents[s.axis];

@@ -77,7 +77,7 @@ int64_t residue_modulus(const Graph& graph, const Stage& stage, size_t axis) {
 Program split_residues(Program program, size_t stage, size_t axis, int64_t modulus, bool inside) {
   const Move move = begin_move("split_residues", program, stage);
   const Stage& whole = move.stage_ref();
-  move.require(whole.kind == StageKind::Compute && !whole.running,
+  move.require(whole.kind == StageKind::Compute && !running_of(program.graph, whole),
                "only compute stages have output axes that can be taken apart");
   move.require(axis < whole.domain.output_rank, "that is not an output axis");
   move.require(modulus >= 2 && modulus <= whole.domain.extents[axis],

@@ -31,7 +31,7 @@ Domain permuted(const Domain& domain, std::span<const size_t> place) {
 Program transpose_output(Program program, size_t stage, size_t axis) {
   const Move move = begin_move("transpose_output", program, stage);
   const Stage& whole = move.stage_ref();
-  move.require(whole.kind == StageKind::Compute && !whole.running,
+  move.require(whole.kind == StageKind::Compute && !running_of(program.graph, whole),
                "only compute stages have results that can be transposed");
   const size_t outputs = whole.domain.output_rank;
   move.require(axis < outputs && axis + 1 < outputs,

@@ -27,7 +27,7 @@ Program unroll_reduction(Program program, size_t stage) {
   const Stage& whole = move.stage_ref();
   const Domain& domain = whole.domain;
   move.require(whole.kind == StageKind::Compute && whole.combiner.kind == CombinerKind::Sum &&
-                   whole.bodies.size() == 1 && !whole.running,
+                   whole.bodies.size() == 1 && !running_of(program.graph, whole),
                "only a sum can be written out");
   move.require(domain.is_box(), "conditions restrict its points");
   const DType dtype = program.graph.info(whole.results.front()).dtype;

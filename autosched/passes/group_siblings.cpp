@@ -37,7 +37,7 @@ bool independent(const Program& program, const std::vector<size_t>& producers,
 constexpr size_t kMostSums = 8;  // of a reduction: each needs accumulators of its own
 
 // Contractions want their registers for one tile.
-bool is_contraction(const Graph& graph, const Stage& stage) {
+bool is_contraction(const LoweredGraph& graph, const Stage& stage) {
   if (!is_product_sum(graph, stage)) return false;
   const Accesses accesses = accesses_of(graph, stage);
   return std::ranges::all_of(accesses.reads, [&](const MemoryAccess& access) {
@@ -45,8 +45,9 @@ bool is_contraction(const Graph& graph, const Stage& stage) {
   });
 }
 
-bool may_fuse(const Graph& graph, const Stage& stage) {
-  if (stage.kind != StageKind::Compute || stage.running || !combines_each(stage.combiner))
+bool may_fuse(const LoweredGraph& graph, const Stage& stage) {
+  if (stage.kind != StageKind::Compute || running_of(graph, stage) ||
+      !combines_each(stage.combiner))
     return false;
   if (stage.combiner.kind == CombinerKind::None) return stage.domain.is_box();
   return stage.domain.reduction_rank() > 0 && !is_contraction(graph, stage);
@@ -100,7 +101,7 @@ class Siblings {
 
   // An earlier stage and those that join it, empty when there are no more.
   std::vector<size_t> next(const Program& program) {
-    const Graph& graph = program.graph;
+    const LoweredGraph& graph = program.graph;
     const std::vector<size_t> producers = defining_stages(graph);
     WorkMeter meter(graph.pool);
     std::map<std::vector<int64_t>, SiblingGroup> open;  // the latest of its key

@@ -195,7 +195,9 @@ class Planner {
     for (TensorId id : stage.results)
       for (size_t reader : readers_[id.value]) {
         const Stage& user = scratch_.stages[reader];
-        if (user.running && user.running->axis + 1 == user.domain.output_rank) return true;
+        if (const Running* running = running_of(scratch_, user);
+            running && running->axis + 1 == user.domain.output_rank)
+          return true;
       }
     return false;
   }
@@ -204,7 +206,7 @@ class Planner {
     return std::ranges::find(again_, scratch_.info(stage.results[0]).shape) != again_.end();
   }
 
-  Graph scratch_;  // bodies with what is substituted so far
+  LoweredGraph scratch_;  // bodies with what is substituted so far
   const Shapes& again_;
   const std::vector<std::vector<size_t>>& readers_;
   WorkMeter meter_;
@@ -228,7 +230,7 @@ std::vector<size_t> sums_worth_expanding(const Program& program, const Shapes& a
   for (size_t s = 0; s < program.graph.stages.size(); ++s) {
     const Stage& stage = program.graph.stages[s];
     if (stage.kind != StageKind::Compute || stage.combiner.kind != CombinerKind::Sum ||
-        stage.bodies.size() != 1 || stage.running || !stage.domain.is_box())
+        stage.bodies.size() != 1 || running_of(program.graph, stage) || !stage.domain.is_box())
       continue;
     double terms = 1;
     for (size_t a = stage.domain.output_rank; a < stage.domain.rank(); ++a)

@@ -109,6 +109,7 @@ void remove_stages(Program& program, std::span<const size_t> stages) {
     ++kept;
   }
   program.graph.stages.resize(kept);
+  forget_removed(program.graph);
   std::erase_if(program.kernels, [&](const Kernel& k) { return dead[k.root.stage]; });
   for (Kernel& kernel : program.kernels) drop_attached(kernel.root, dead);
   renumber_stages(program, [&](size_t s) { return now[s]; });

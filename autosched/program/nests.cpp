@@ -144,15 +144,17 @@ bool writes_apart(const Graph& graph, const Stage& stage, size_t axis) {
   });
 }
 
-bool is_independent(const Graph& graph, const Stage& stage, size_t axis) {
-  if (stage.running && stage.running->axis == axis) return false;
+bool is_independent(const LoweredGraph& graph, const Stage& stage, size_t axis) {
+  if (const Running* running = running_of(graph, stage); running && running->axis == axis)
+    return false;
   return stage.kind == StageKind::Scatter ? writes_apart(graph, stage, axis)
                                           : axis < stage.domain.output_rank;
 }
 
-bool goes_on_in_memory(const Graph& graph, const Stage& stage, size_t axis) {
-  return stage.kind == StageKind::Compute && !stage.running && axis >= stage.domain.output_rank &&
-         stage.domain.extents[axis] > 0 && has_partial_results(stage.combiner.kind) &&
+bool goes_on_in_memory(const LoweredGraph& graph, const Stage& stage, size_t axis) {
+  return stage.kind == StageKind::Compute && !running_of(graph, stage) &&
+         axis >= stage.domain.output_rank && stage.domain.extents[axis] > 0 &&
+         has_partial_results(stage.combiner.kind) &&
          std::ranges::all_of(stage.results, [&](TensorId id) {
            const DType dtype = graph.info(id).dtype;
            return accumulator_of(dtype) == dtype;
@@ -160,18 +162,18 @@ bool goes_on_in_memory(const Graph& graph, const Stage& stage, size_t axis) {
 }
 
 // Serial loops, with nothing but the tile inside them.
-static bool runs_innermost(const Stage& stage, const Nest& nest) {
+static bool runs_innermost(const Running& running, const Nest& nest) {
   bool found = false;
   for (size_t l = 0; l < nest.loops.size(); ++l) {
-    const bool runs = nest.loops[l].axis == stage.running->axis;
+    const bool runs = nest.loops[l].axis == running.axis;
     if (runs ? l >= tile_begin(nest) : found && l < tile_begin(nest)) return false;
     found |= runs;
   }
   return true;
 }
 
-bool order_is_legal(const Graph& graph, const Stage& stage, const Nest& nest) {
-  if (stage.running) return runs_innermost(stage, nest);
+bool order_is_legal(const LoweredGraph& graph, const Stage& stage, const Nest& nest) {
+  if (const Running* running = running_of(graph, stage)) return runs_innermost(*running, nest);
   if (stage.kind != StageKind::Scatter)
     return is_commutative(stage.combiner.kind) || keeps_reduction_order(stage, nest);
   if (stage.combiner.kind != CombinerKind::None) return true;

@@ -16,7 +16,7 @@ const std::string& stage_name(const Graph& graph, const Stage& stage);
 
 /// One serial loop for each axis whose extent is not 1, in domain order, numbered from
 /// variable_count.
-Nest plain_nest(const Graph& graph, size_t stage, uint32_t& variable_count);
+Nest plain_nest(const LoweredGraph& graph, size_t stage, uint32_t& variable_count);
 
 /// Fills Program::readers; rewriting the graph calls for it again.
 void index_readers(Program& program);
@@ -65,16 +65,16 @@ int64_t width_below(const Nest& nest, size_t axis, size_t depth);
 bool keeps_reduction_order(const Stage& stage, const Nest& nest);
 bool is_commutative(CombinerKind kind);
 /// Whether the nest visits its points in an order that gives the stage's results (up to rounding).
-bool order_is_legal(const Graph& graph, const Stage& stage, const Nest& nest);
+bool order_is_legal(const LoweredGraph& graph, const Stage& stage, const Nest& nest);
 /// Whether points of a scatter that differ in this axis always write different elements: a target
 /// is an affine form of the axis alone.
 bool writes_apart(const Graph& graph, const Stage& stage, size_t axis);
 /// Whether the loops over this axis may run in parallel: output axes along which nothing runs on,
 /// and those that write apart.
-bool is_independent(const Graph& graph, const Stage& stage, size_t axis);
+bool is_independent(const LoweredGraph& graph, const Stage& stage, size_t axis);
 /// Whether tasks may be parts of this reduction axis, one after the other: there are some, and
 /// their partial results are as wide as what is stored.
-bool goes_on_in_memory(const Graph& graph, const Stage& stage, size_t axis);
+bool goes_on_in_memory(const LoweredGraph& graph, const Stage& stage, size_t axis);
 /// The first point of the axis in one iteration of the loops [0, depth), over the kernel's
 /// variables.
 Affine origin_above(const Nest& nest, size_t axis, size_t depth);

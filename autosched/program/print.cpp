@@ -48,8 +48,8 @@ std::string storage(const Program& program, const Nest& nest, TensorId result) {
       bytes *= static_cast<double>(nest.spans[a]);
     text += ", " + std::to_string(static_cast<int64_t>(std::min(bytes, 0x1p62))) + " bytes";
   }
-  if (tensor.row_gap > 0)
-    text += ", rows " + std::to_string(tensor.shape.back() + tensor.row_gap) + " apart";
+  if (const int64_t gap = row_gap(program.graph, result); gap > 0)
+    text += ", rows " + std::to_string(tensor.shape.back() + gap) + " apart";
   return text + (nest.streamed ? ", streamed" : "");
 }
 

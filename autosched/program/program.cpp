@@ -20,7 +20,7 @@ std::string_view name_of(Scope scope) {
   return kNames[static_cast<size_t>(scope)];
 }
 
-Nest plain_nest(const Graph& graph, size_t stage, uint32_t& variable_count) {
+Nest plain_nest(const LoweredGraph& graph, size_t stage, uint32_t& variable_count) {
   const Domain& domain = graph.stages[stage].domain;
   Nest nest;
   nest.stage = stage;
@@ -30,7 +30,7 @@ Nest plain_nest(const Graph& graph, size_t stage, uint32_t& variable_count) {
     if (domain.extents[axis] != 1)
       nest.loops.push_back({axis, 1, domain.extents[axis], LoopKind::Serial, variable_count++});
   };
-  const std::optional<Running>& running = graph.stages[stage].running;
+  const Running* running = running_of(graph, graph.stages[stage]);
   for (size_t axis = 0; axis < domain.rank(); ++axis)
     if (!running || axis != running->axis) add(axis);
   if (running) add(running->axis);

@@ -22,8 +22,9 @@
 // write apart (nests.hpp) may be parallel, all others are serial, unrolled or lanes. Lanes along an
 // axis that does not write apart are computed together and written one after the other.
 //
-// Running reductions. A stage with `running` has accumulators that go on along that axis: its loops
-// over the axis are serial, the last ones above the tile, and every point of it is stored.
+// Running reductions. A stage that runs on (lowered_graph.hpp) has accumulators that go on along
+// that axis: its loops over the axis are serial, the last ones above the tile, and every point of
+// it is stored.
 //
 // Scans. A (lowered) scan is a kernel of its own, which runs a program, that of its body, once a
 // step.
@@ -60,12 +61,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "autosched/machine/target.hpp"
+#include "autosched/program/lowered_graph.hpp"
 #include "runtime/expr/affine.hpp"
-#include "runtime/graph/graph.hpp"
 
 namespace adjit::sched {
 
@@ -113,14 +113,8 @@ enum class Scope : uint8_t {
 };
 std::string_view name_of(Scope scope);
 
-/// What tables about stages have as their key: passes put stages in between, so that numbers of
-/// stages change, but a stage keeps its first result.
-using StageKey = uint32_t;
-inline StageKey stage_key(const Stage& stage) { return stage.results.front().value; }
-using StageSet = std::unordered_set<StageKey>;
-
 struct Program {
-  Graph graph;
+  LoweredGraph graph;
   std::vector<Kernel> kernels;  // in execution order; a stage is in one nest, or in place
   size_t in_place = 0;          // stages that are, after which only loops are moved
   std::vector<Scope> scopes;    // per tensor

@@ -170,7 +170,8 @@ std::vector<ExprId> reads_of(const Graph& graph, const Stage& stage) {
   return reads;
 }
 
-Nest placed_nest(const Graph& graph, size_t stage, const Region& region, uint32_t& variable_count) {
+Nest placed_nest(const LoweredGraph& graph, size_t stage, const Region& region,
+                 uint32_t& variable_count) {
   Nest nest = plain_nest(graph, stage, variable_count);
   std::ranges::copy(region.base, nest.axis_base.begin());
   std::ranges::copy(region.spans, nest.spans.begin());

@@ -31,7 +31,8 @@ std::vector<ExprId> reads_of(const Graph& graph, const Stage& stage);
 
 /// One serial loop for each axis of which the region has more than one point, numbered from
 /// variable_count.
-Nest placed_nest(const Graph& graph, size_t stage, const Region& region, uint32_t& variable_count);
+Nest placed_nest(const LoweredGraph& graph, size_t stage, const Region& region,
+                 uint32_t& variable_count);
 /// The region of the output axes at which a nest is placed.
 Region placed_region(const Program& program, const Nest& nest);
 

@@ -94,7 +94,7 @@ void NestEmitter::emit_points() {
       nest_.masks.at_least_zero(may_have_results(shape, nest_.constraints, nest_.kernel.variables));
   const Emitted enter = nest_.masks.conjunction(nest_.masks.all_of(nest_.constraints.outer), any);
   const Carried accumulators = reduce(enter, accumulators_.initial());
-  if (!shape.stage->running) accumulators_.store(accumulators);
+  if (!shape.running) accumulators_.store(accumulators);
 }
 
 // All steps of the reduction, where a condition holds.

@@ -26,22 +26,6 @@ std::string to_string(const SourceLine& line) {
   return text;
 }
 
-std::vector<int64_t> strides_of(const TensorInfo& tensor) {
-  const std::vector<int64_t>& shape = tensor.shape;
-  std::vector<int64_t> strides(shape.size(), 1);
-  for (size_t d = shape.size(); d-- > 1;)
-    strides[d - 1] =
-        strides[d] * std::max<int64_t>(shape[d], 1) + (d + 1 == shape.size() ? tensor.row_gap : 0);
-  return strides;
-}
-
-int64_t elements_with_gaps(const TensorInfo& tensor) {
-  const int64_t elements = tensor.element_count();
-  if (tensor.row_gap == 0 || elements == 0) return elements;
-  const int64_t row = tensor.shape.back();
-  return checked_mul(elements / row, checked_add(row, tensor.row_gap));
-}
-
 int64_t TensorInfo::element_count() const {
   int64_t count = 1;
   for (int64_t extent : shape) {

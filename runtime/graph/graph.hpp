@@ -35,20 +35,11 @@ struct TensorInfo {
   std::string name;  // unique within its graph, an identifier of the text notation
   DType dtype = DType::Float32;
   std::vector<int64_t> shape;  // row-major meaning; strides belong to buffers, not to tensors
-  /// Elements behind each innermost row that belong to none: of a scheduled program's workspace
-  /// only (pad_rows in autosched/moves/moves.hpp). No part of what a computation is.
-  int64_t row_gap = 0;
   int64_t element_count() const;
   double bytes() const {
     return static_cast<double>(element_count()) * static_cast<double>(size_of(dtype));
   }
 };
-
-/// Elements from one index to the next, per dimension, where a program keeps a tensor: row-major,
-/// with the gap behind its rows.
-std::vector<int64_t> strides_of(const TensorInfo& tensor);
-/// Elements that it takes there.
-int64_t elements_with_gaps(const TensorInfo& tensor);
 
 /// How a stage folds its body over the reduction axes.
 enum class CombinerKind : uint8_t {
@@ -123,13 +114,6 @@ struct Call {
   size_t closed = 0;  // the last operands, which the function closes over: no gradient reaches them
 };
 
-/// A reduction that runs on along an output axis: the point i of the axis holds the combination of
-/// the bodies at all points before it (behind it, if reverse) and, unless exclusive, its own.
-struct Running {
-  size_t axis = 0;
-  bool reverse = false, exclusive = false;
-};
-
 struct Stage {
   StageKind kind = StageKind::Compute;
   std::vector<TensorId> results;  // one per tuple component
@@ -149,7 +133,6 @@ struct Stage {
   std::vector<TensorId> operands;    // Scan, Call: the tensors they read
   bool stop_gradient = false;        // the derivative sees a constant here
   uint32_t region = 0;  // stages of different regions compute the same twice: they never merge
-  std::optional<Running> running;  // of lowered programs only (autosched/lower/prefix.hpp)
   std::vector<SourceLine> lines;
 };
 

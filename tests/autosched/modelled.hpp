@@ -44,7 +44,7 @@ struct Modelled {
     throw std::logic_error("the stage does not read that tensor");
   }
 
-  const Graph graph;
+  const LoweredGraph graph;
   const Accesses accesses;
   const Target target;
   const TileProblem problem;

@@ -134,7 +134,7 @@ class ProgramInterpreter {
     for (TensorId id : stage.results)
       if (program_.scopes[id.value] == Scope::Local) poison(id);
     loop(e, 0);
-    if (stage.kind != StageKind::Scatter && !stage.running) store(e);
+    if (stage.kind != StageKind::Scatter && !running_of(graph_, stage)) store(e);
   }
 
   void loop(Execution& e, size_t l) {
@@ -174,7 +174,7 @@ class ProgramInterpreter {
     if (++e.visits[static_cast<size_t>(linear(relative, e.nest.spans))] > 1)
       throw std::logic_error("a point is visited twice");
     ++visited_;
-    if (e.stage.running) return run_on(e, at);
+    if (const Running* running = running_of(graph_, e.stage)) return run_on(e, *running, at);
     if (!e.stage.domain.contains(at)) return;
     e.bodies.move_to(at);
     if (e.stage.kind == StageKind::Scatter) return write(e);
@@ -185,8 +185,7 @@ class ProgramInterpreter {
 
   // A point of a running reduction: its loops are serial, so points along the axis come in order
   // (from the back, the loop counts from the end). Taken by its definition here.
-  void run_on(Execution& e, std::vector<int64_t> at) {
-    const Running& running = *e.stage.running;
+  void run_on(Execution& e, const Running& running, std::vector<int64_t> at) {
     const int64_t extent = e.stage.domain.extents[running.axis];
     int64_t& moving = at[running.axis];
     if (running.reverse) moving = extent - 1 - moving;
@@ -244,7 +243,7 @@ class ProgramInterpreter {
   }
 
   const Program& program_;
-  const Graph& graph_;
+  const LoweredGraph& graph_;
   std::vector<Array> arrays_;
   std::vector<const Array*> pointers_;
   std::vector<std::vector<uint32_t>> sharing_;  // per tensor: those in its buffer, itself too

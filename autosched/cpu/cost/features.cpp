@@ -204,16 +204,16 @@ class NestCounter {
   }
 
   void count_reduction() {
-    const bool runs_on = stage_.running.has_value();
-    if (stage_.combiner.kind == CombinerKind::None && !runs_on) return;
+    const Running* running = running_of(program_.graph, stage_);
+    if (stage_.combiner.kind == CombinerKind::None && !running) return;
     bool reduction_lanes = lanes_axis() && reduces(stage_, *lanes_axis());
     double instances = 1;  // through one accumulator
     double accumulators = 1;
     for (size_t l = tile_; l < nest_.loops.size(); ++l) {
       const Loop& loop = nest_.loops[l];
       if (loop.kind == LoopKind::Vector) continue;
-      const bool chained = runs_on ? loop.axis == stage_.running->axis
-                                   : reduces(stage_, loop.axis) && !reduction_lanes;
+      const bool chained =
+          running ? loop.axis == running->axis : reduces(stage_, loop.axis) && !reduction_lanes;
       (chained ? instances : accumulators) *= static_cast<double>(loop.trips);
     }
     count_.waits = instances * count_.steps;

@@ -54,8 +54,9 @@ class PartChainer {
         tasks_.contains(key_of_root(program_, k - 1)) || tasks_.contains(key_of_root(program_, k)))
       return std::nullopt;
     const Stage& row = program_.graph.stages[rows.stage];
-    if (row.kind != StageKind::Compute || row.running || rows.loops.size() < 2 ||
-        parts.loops.empty() || rows.loops[0].axis >= row.domain.output_rank)
+    if (row.kind != StageKind::Compute || running_of(program_.graph, row) ||
+        rows.loops.size() < 2 || parts.loops.empty() ||
+        rows.loops[0].axis >= row.domain.output_rank)
       return std::nullopt;
     const Loop& loop = rows.loops[0];  // over rows, or groups of them
     const int64_t count = parts.loops[0].trips, height = loop.trips * loop.step / count;
@@ -103,13 +104,14 @@ int64_t parts_of_columns(double bytes, int64_t rows, int64_t fewest, const Targe
   return most;
 }
 
-bool follows_rows(const Graph& graph, const Stage& sum, const Accesses& accesses, size_t axis) {
+bool follows_rows(const LoweredGraph& graph, const Stage& sum, const Accesses& accesses,
+                  size_t axis) {
   const std::vector<size_t> producers = defining_stages(graph);
   return std::ranges::any_of(accesses.reads, [&](const MemoryAccess& access) {
     const size_t producer = producers[access.tensor.value];
     if (producer == SIZE_MAX || !access.depends_on(axis)) return false;
     const Stage& made = graph.stages[producer];
-    if (made.kind != StageKind::Compute || made.running) return false;
+    if (made.kind != StageKind::Compute || running_of(graph, made)) return false;
     if (made.combiner.kind == CombinerKind::None && made.domain.output_rank > 1) return true;
     for (size_t a = 0; a < sum.domain.output_rank; ++a)
       if (access.depends_on(a)) return false;

@@ -20,7 +20,8 @@ int64_t parts_of_columns(double bytes, int64_t rows, int64_t fewest, const Targe
 
 /// Whether a sum down columns along that axis reads what may be computed row by row right before
 /// it: something of each row, or rows that were made point by point.
-bool follows_rows(const Graph& graph, const Stage& sum, const Accesses& accesses, size_t axis);
+bool follows_rows(const LoweredGraph& graph, const Stage& sum, const Accesses& accesses,
+                  size_t axis);
 
 /// Takes the loop over rows of such kernels apart, and settles the tasks of both. What reads rows
 /// must stand behind the kernel that computes something of them; all nests must have plain loops.

@@ -18,12 +18,12 @@ namespace {
 
 // A product of two matrices, batches of them, a convolution of few channels: any short sum.
 bool is_product(const Program& program, size_t s) {
-  const Graph& graph = program.graph;
+  const LoweredGraph& graph = program.graph;
   const Stage& stage = graph.stages[s];
   const Domain& domain = stage.domain;
-  return stage.kind == StageKind::Compute && !stage.running && is_product_sum(graph, stage) &&
-         domain.is_box() && domain.output_rank >= 2 && domain.reduction_rank() >= 1 &&
-         is_short_sum(domain) &&
+  return stage.kind == StageKind::Compute && !running_of(graph, stage) &&
+         is_product_sum(graph, stage) && domain.is_box() && domain.output_rank >= 2 &&
+         domain.reduction_rank() >= 1 && is_short_sum(domain) &&
          box_points(domain) >= thresholds().large_stage * std::max(1.0, terms_of(domain)) &&
          program.scopes[stage.results.front().value] == Scope::Workspace;
 }
@@ -48,9 +48,9 @@ bool is_same_point(const ExprPool& pool, ExprId read, const Domain& domain) {
 
 // Whether the stage takes the product's results point by point, and can be computed in its lanes.
 bool takes_each_once(const Program& program, size_t reader, size_t product) {
-  const Graph& graph = program.graph;
+  const LoweredGraph& graph = program.graph;
   const Stage &stage = graph.stages[reader], &made = graph.stages[product];
-  if (stage.kind != StageKind::Compute || stage.running ||
+  if (stage.kind != StageKind::Compute || running_of(graph, stage) ||
       stage.combiner.kind != CombinerKind::None || !stage.domain.is_box())
     return false;
   const std::vector<int64_t>& extents = stage.domain.extents;

@@ -69,7 +69,7 @@ std::optional<Program> schedule_whole_steps(const Program& program, const Scan& 
   for (size_t k = 0; k < program.kernels.size(); ++k) {
     const Kernel& kernel = program.kernels[k];
     const Stage& stage = program.graph.stages[kernel.root.stage];
-    if (stage.kind != StageKind::Compute || stage.running) return std::nullopt;
+    if (stage.kind != StageKind::Compute || running_of(program.graph, stage)) return std::nullopt;
     roots.push_back(kernel.root.stage);
     if (before[k]) once.insert(kernel.root.stage);
     if (before[k] || points_of(program, kernel) <= most) continue;

@@ -149,7 +149,7 @@ bool reads_upright(const Graph& graph, TensorId id, const Stage& reader) {
 
 // Sums for every pair that only the stage of all values reads: a task makes its rows of them.
 std::vector<TensorId> operands_of_pairs(const Program& program, TensorId pairs) {
-  const Graph& graph = program.graph;
+  const LoweredGraph& graph = program.graph;
   const std::vector<size_t> producers = defining_stages(graph);
   const Stage& reader = graph.stages[producers[pairs.value]];
   std::vector<TensorId> found;
@@ -157,8 +157,9 @@ std::vector<TensorId> operands_of_pairs(const Program& program, TensorId pairs) 
     const TensorId id = graph.pool.read_tensor(read);
     if (producers[id.value] == SIZE_MAX || std::ranges::find(found, id) != found.end()) continue;
     const Stage& producer = graph.stages[producers[id.value]];
-    if (producer.kind == StageKind::Compute && !producer.running && producer.domain.is_box() &&
-        producer.results.size() == 1 && producer.combiner.kind != CombinerKind::None &&
+    if (producer.kind == StageKind::Compute && !running_of(graph, producer) &&
+        producer.domain.is_box() && producer.results.size() == 1 &&
+        producer.combiner.kind != CombinerKind::None &&
         graph.info(id).shape == reader.domain.extents &&
         std::ranges::find(graph.outputs, id) == graph.outputs.end() &&
         program.readers[id.value].size() == 1 && reads_upright(graph, id, reader))
@@ -205,7 +206,7 @@ class PairSharer {
   // pairs.
   bool may_share(const Stage& stage) const {
     const Domain& domain = stage.domain;
-    if (stage.kind != StageKind::Compute || stage.running || !domain.is_box() ||
+    if (stage.kind != StageKind::Compute || running_of(program_.graph, stage) || !domain.is_box() ||
         !has_partial_results(stage.combiner.kind) || domain.reduction_rank() == 0 ||
         domain.output_rank == 0 || plans_.contains(stage_key(stage)))
       return false;

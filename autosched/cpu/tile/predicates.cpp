@@ -69,7 +69,7 @@ TilePredicates::Shares TilePredicates::shares_of(const Affine& row,
 }
 
 double TilePredicates::touched(const Affine& row, std::vector<int64_t> factors) const {
-  if (t_.p.stage.kind == StageKind::Scatter || t_.p.stage.running) return 1;
+  if (t_.p.stage.kind == StageKind::Scatter || running_of(t_.p.graph, t_.p.stage)) return 1;
   if (t_.v < t_.output_rank) factors[t_.v] = 1;  // vectors of a tile are left out one by one
   size_t axes = 0;
   int64_t places = 0;

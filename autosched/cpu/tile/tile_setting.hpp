@@ -19,7 +19,7 @@ inline double l3_share_bytes(const Target& target) {
 
 /// What is to be tiled.
 struct TileProblem {
-  const Graph& graph;
+  const LoweredGraph& graph;
   const Stage& stage;
   const Accesses& accesses;
   std::vector<int64_t> spans;  // per axis

@@ -14,7 +14,7 @@ struct BodyContext : Emission {
   const TensorPlaces& places;
   Splats& splats;
 
-  const Graph& graph() const { return *shape.graph; }
+  const LoweredGraph& graph() const { return *shape.graph; }
   const ExprPool& pool() const { return shape.graph->pool; }
 };
 

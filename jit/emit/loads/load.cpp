@@ -191,10 +191,11 @@ Emitted LoadEmitter::load_contiguous(const Access& access, const Emitted& mask, 
 // off and it might lie far from the tensor: a load whose lanes are all off takes hundreds of cycles
 // in a page that is not there.
 Value* LoadEmitter::near_tensor(Value* pointer, const Affine& first, const Access& access) {
-  const TensorInfo& tensor = context_.graph().info(context_.pool().read_tensor(access.read));
-  const int64_t page = 4096 / static_cast<int64_t>(size_of(tensor.dtype));
+  const LoweredGraph& graph = context_.graph();
+  const TensorId tensor = context_.pool().read_tensor(access.read);
+  const int64_t page = 4096 / static_cast<int64_t>(size_of(graph.info(tensor).dtype));
   const auto range = context_.variables.range(first);
-  if (range.lo >= -page && range.hi < elements_with_gaps(tensor) + page) return pointer;
+  if (range.lo >= -page && range.hi < elements_with_gaps(graph, tensor) + page) return pointer;
   for (const Emitted& condition : access.conditions)
     if (!condition.value->getType()->isVectorTy() && !llvm::isa<llvm::Constant>(condition.value))
       pointer = context_.builder.CreateSelect(condition.value, pointer, access.place.pointer);

@@ -161,8 +161,8 @@ class BodyAnalysis {
 
 }  // namespace
 
-BodyShape::BodyShape(const Graph& graph, const NestShape& nest, std::vector<Interval> axis_ranges,
-                     const TensorPlaces& places)
+BodyShape::BodyShape(const LoweredGraph& graph, const NestShape& nest,
+                     std::vector<Interval> axis_ranges, const TensorPlaces& places)
     : graph(&graph), nest(&nest), forms_(graph.pool, nest.stage->domain, std::move(axis_ranges)) {
   const size_t loops = nest.unrolled_loops.size();
   if (loops > kMaxUnrolledLoops)

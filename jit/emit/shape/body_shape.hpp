@@ -54,7 +54,7 @@ class BodyShape {
   /// `axis_ranges`: the values that each axis of the nest's stage takes (more than its extent where
   /// a region is clipped). Raises ErrorCode::Schedule where more than kMaxUnrolledLoops are
   /// unrolled. Graph and nest must outlive it.
-  BodyShape(const Graph& graph, const NestShape& nest, std::vector<Interval> axis_ranges,
+  BodyShape(const LoweredGraph& graph, const NestShape& nest, std::vector<Interval> axis_ranges,
             const TensorPlaces& places);
 
   const BodyNode& operator[](ExprId id) const { return nodes_.at(id.value); }
@@ -73,7 +73,7 @@ class BodyShape {
   /// One of the tile's unrolled loops, as instances number them.
   const Loop& unrolled(size_t loop) const { return nest->nest->loops[nest->unrolled_loops[loop]]; }
 
-  const Graph* graph;
+  const LoweredGraph* graph;
   const NestShape* nest;
   double work = 0;  // what its operations cost, in instructions on a vector
   /// Whether every read is in bounds, of a whole tensor, wherever the axes are in range: then

@@ -12,7 +12,7 @@ namespace {
 bool asks_results_at_the_end(const NestShape& shape, bool reads_anywhere) {
   const Stage& stage = *shape.stage;
   return reads_anywhere && stage.combiner.kind != CombinerKind::None && !shape.is_scatter() &&
-         !stage.running;
+         !shape.running;
 }
 
 /// An axis of the form, from the tile's first point.
@@ -70,7 +70,7 @@ bool differs_in_lanes(const NestShape& shape, const AffineConstraint& constraint
 }
 
 bool bounds_loop(const NestShape& shape, const AffineConstraint& constraint, size_t loop) {
-  if (loop < shape.reduction_begin || !has_extremes(shape, constraint) || shape.stage->running)
+  if (loop < shape.reduction_begin || !has_extremes(shape, constraint) || shape.running)
     return false;
   for (size_t l = loop; l < shape.tile_begin; ++l)
     if ((constraint.form.coefficient(shape.nest->loops[l].axis) != 0) != (l == loop)) return false;

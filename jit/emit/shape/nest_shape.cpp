@@ -11,7 +11,10 @@
 namespace adjit::emit {
 
 NestShape::NestShape(const Program& program, const Nest& of)
-    : nest(&of), stage(&program.graph.stages[of.stage]), axes(of.axis_base) {
+    : nest(&of),
+      stage(&program.graph.stages[of.stage]),
+      running(running_of(program.graph, *stage)),
+      axes(of.axis_base) {
   const Domain& domain = stage->domain;
   tile_points.assign(domain.rank(), 0);
   tile_begin = sched::tile_begin(of);
@@ -33,9 +36,9 @@ NestShape::NestShape(const Program& program, const Nest& of)
                                            " instances are made");
     unrolled_loops.push_back(k);
   }
-  if (stage->running && stage->running->reverse) {
-    Affine& axis = axes[stage->running->axis];
-    axis = Affine(domain.extents[stage->running->axis] - 1) - axis;
+  if (running && running->reverse) {
+    Affine& axis = axes[running->axis];
+    axis = Affine(domain.extents[running->axis] - 1) - axis;
   }
   reduction_begin = tile_begin;
   while (reduction_begin > 0 && is_reduction(of.loops[reduction_begin - 1]) &&
@@ -47,8 +50,7 @@ NestShape::NestShape(const Program& program, const Nest& of)
 }
 
 bool NestShape::is_reduction(const Loop& loop) const {
-  return loop.axis >= stage->domain.output_rank ||
-         (stage->running && stage->running->axis == loop.axis);
+  return loop.axis >= stage->domain.output_rank || (running && running->axis == loop.axis);
 }
 
 bool NestShape::uses_reduction(const Affine& form) const {

@@ -59,6 +59,7 @@ class NestShape {
 
   const Nest* nest;
   const Stage* stage;
+  const Running* running;      // how its results run on along an axis; null: they do not
   std::vector<Affine> axes;    // per axis, over the kernel's variables
   size_t tile_begin = 0;       // first loop of the tile
   size_t reduction_begin = 0;  // first of the reduction loops that carry accumulators

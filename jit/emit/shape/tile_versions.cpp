@@ -99,7 +99,7 @@ std::vector<LeftOut> vectors_left_out(const NestShape& shape, const NestConstrai
                                       std::span<const int64_t> limits,
                                       const KernelVariables& variables, size_t nodes) {
   std::vector<LeftOut> found;
-  if (shape.is_scatter() || shape.stage->running || !shape.lane_loop || shape.lanes_in_reduction())
+  if (shape.is_scatter() || shape.running || !shape.lane_loop || shape.lanes_in_reduction())
     return found;
   const Constraints all = with_results(constraints);
   std::set<int64_t> vectors;

@@ -47,7 +47,7 @@ BFloat16PairEmitter::BFloat16PairEmitter(NestContext& nest) : nest_(nest) {
   const NestShape& shape = nest.shape;
   const Stage& stage = *shape.stage;
   if (stage.combiner.kind != CombinerKind::Sum || stage.bodies.size() != 1 || shape.is_scatter() ||
-      stage.running || !shape.lane_loop ||
+      shape.running || !shape.lane_loop ||
       !bfloat16_factors(nest.kernel.program.graph.pool, stage.bodies[0]) ||
       dot_product(shape.lanes, nest.kernel.math.features()) == llvm::Intrinsic::not_intrinsic)
     return;

@@ -70,7 +70,7 @@ Carried ReductionEmitter::without_vectors(Carried accumulators, const Version& v
 Carried ReductionEmitter::add_instances(Carried accumulators, const Version& version) {
   nest_.body.tile() = {shape_.instance_trips(nest_.limits), version.asked.empty()};
   Tile tile{{shape_, nest_.limits}, std::move(accumulators)};
-  if (stage_.running && stage_.running->exclusive) accumulators_.store(tile.accumulators);
+  if (shape_.running && shape_.running->exclusive) accumulators_.store(tile.accumulators);
   InstanceSequence sequence(kernel_.builder);
   const auto add_all = [&](const std::vector<Contribution>& some, const Constraints& asked) {
     for (const Contribution& one : some) {
@@ -98,13 +98,13 @@ Carried ReductionEmitter::add_instances(Carried accumulators, const Version& ver
   if (groups.empty()) add_all(order, version.asked);
   sequence.mark();
   sequence.interleave();
-  if (stage_.running && !stage_.running->exclusive) accumulators_.store(tile.accumulators);
+  if (shape_.running && !shape_.running->exclusive) accumulators_.store(tile.accumulators);
   return std::move(tile.accumulators);
 }
 
 std::vector<Contribution> ReductionEmitter::order_of(const ReductionInstances& instances) {
   const size_t outputs = instances.outputs.size(), reductions = instances.reductions.size();
-  if (outputs < 2 || reductions < 2 || stage_.running || !is_commutative(stage_.combiner.kind))
+  if (outputs < 2 || reductions < 2 || shape_.running || !is_commutative(stage_.combiner.kind))
     return all_contributions(outputs, reductions);
   const ExprPool& pool = kernel_.program.graph.pool;
   std::vector<ReadPlaces> reads;
@@ -134,7 +134,7 @@ ReadPlaces ReductionEmitter::places_of(ExprId read, const ReductionInstances& in
 std::vector<ContributionGroup> ReductionEmitter::groups_of(const std::vector<Contribution>& order,
                                                            const ReductionInstances& instances,
                                                            const Constraints& asked) {
-  if (stage_.running || !shape_.lane_loop || pairs_.any() || !is_commutative(stage_.combiner.kind))
+  if (shape_.running || !shape_.lane_loop || pairs_.any() || !is_commutative(stage_.combiner.kind))
     return {};
   std::vector<std::vector<Affine>> conditions;
   for (const Contribution& one : order) {
@@ -231,7 +231,7 @@ Partial ReductionEmitter::combined(const Partial& accumulator, const Point& poin
   Partial values;
   for (ExprId id : stage_.bodies) values.push_back(value_of(id, point));
   // From the back, the new point stands before those that the accumulator holds.
-  const bool backwards = stage_.running && stage_.running->reverse;
+  const bool backwards = shape_.running && shape_.running->reverse;
   if (mask && !backwards) return combiner.combine_where(mask, accumulator, values);
   const Partial both =
       backwards ? combiner.combine(values, accumulator) : combiner.combine(accumulator, values);

@@ -51,10 +51,10 @@ std::vector<TensorId> tensors_of(const Program& program, const Kernel& kernel) {
 }
 
 // A scan's block: the workspace of a step, then two spares per carry.
-int64_t spares_end(const Graph& graph, const Stage& scan, const Arrangement& steps) {
+int64_t spares_end(const LoweredGraph& graph, const Stage& scan, const Arrangement& steps) {
   int64_t end = aligned(steps.bytes);
   for (size_t k = 0; k < scan.scan->carries; ++k)
-    end = checked_add(end, 2 * aligned(bytes_of(graph.info(scan.operands[k]))));
+    end = checked_add(end, 2 * aligned(bytes_of(graph, scan.operands[k])));
   return end;
 }
 
@@ -106,7 +106,8 @@ class Arranger {
     if (const int64_t slice = made_.chains.slices[id.value]; slice > 0)
       return slots_.use(id, checked_mul(slice, item_bytes(info)), position);
     const auto [at, fresh] = index_.emplace(id.value, made_.occupants.size());
-    if (fresh) made_.occupants.push_back({id.value, kernel, {bytes_of(info), first_, last_}});
+    if (fresh)
+      made_.occupants.push_back({id.value, kernel, {bytes_of(program_.graph, id), first_, last_}});
     Lifetime& life = made_.occupants[at->second].life;
     life.last = std::max(life.last, last_);
   }
@@ -144,8 +145,8 @@ class Arranger {
 
 }  // namespace
 
-int64_t bytes_of(const TensorInfo& tensor) {
-  return checked_mul(elements_with_gaps(tensor), item_bytes(tensor));
+int64_t bytes_of(const LoweredGraph& graph, TensorId id) {
+  return checked_mul(elements_with_gaps(graph, id), item_bytes(graph.info(id)));
 }
 
 Arrangement arrange(const Program& program, const Scan* scan) { return Arranger(program, scan)(); }

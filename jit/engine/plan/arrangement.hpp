@@ -39,6 +39,6 @@ struct Arrangement {
 Arrangement arrange(const Program& program, const Scan* scan = nullptr);
 
 /// Bytes of a tensor, row-major, with its gaps.
-int64_t bytes_of(const TensorInfo& tensor);
+int64_t bytes_of(const LoweredGraph& graph, TensorId id);
 
 }  // namespace adjit::engine

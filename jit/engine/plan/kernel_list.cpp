@@ -26,11 +26,12 @@ void KernelList::add(const Program& program, std::span<const TensorLayout> input
   }
 }
 
-std::vector<TensorLayout> layouts_of(const Graph& graph,
+std::vector<TensorLayout> layouts_of(const LoweredGraph& graph,
                                      std::span<const TensorLayout> input_layouts) {
   std::vector<TensorLayout> layouts;
   layouts.reserve(graph.tensors.size());
-  for (const TensorInfo& t : graph.tensors) layouts.push_back({strides_of(t)});
+  for (uint32_t t = 0; t < graph.tensors.size(); ++t)
+    layouts.push_back({strides_of(graph, TensorId{t})});
   for (size_t k = 0; k < graph.inputs.size(); ++k)
     layouts[graph.inputs[k].value] = input_layouts[k];
   return layouts;

@@ -33,7 +33,7 @@ class KernelList {
 };
 
 /// Row-major, but for the inputs.
-std::vector<TensorLayout> layouts_of(const Graph& graph,
+std::vector<TensorLayout> layouts_of(const LoweredGraph& graph,
                                      std::span<const TensorLayout> input_layouts);
 /// The layouts in which a scan's step finds its inputs.
 std::vector<TensorLayout> step_layouts(const Graph& graph, const Stage& scan,

@@ -77,7 +77,7 @@ class Planner {
   }
 
   ExecutionPlan operator()() {
-    const Graph& graph = program_.graph;
+    const LoweredGraph& graph = program_.graph;
     std::unordered_map<uint32_t, size_t> bound;
     for (size_t k = 0; k < graph.inputs.size(); ++k) {
       bound[graph.inputs[k].value] = add(Buffer::Kind::Input, static_cast<int64_t>(k));
@@ -146,7 +146,7 @@ class Planner {
       list.add_kernel(plan_.kernels.size(), step.chained);
       const std::vector<TensorId> written = tensors_written(program, program.kernels[k]);
       for (TensorId id : kernel.tensors)
-        list.use(buffer(id), bytes_of(program.graph.info(id)),
+        list.use(buffer(id), bytes_of(program.graph, id),
                  std::ranges::find(written, id) != written.end());
       plan_.kernels.push_back(std::move(step));
     }
@@ -159,7 +159,7 @@ class Planner {
     const Program& program = *outer.kernels[k].steps;
     const Stage& stage = outer.graph.stages[outer.kernels[k].root.stage];
     const Scan& scan = *stage.scan;
-    const Graph& body = program.graph;
+    const LoweredGraph& body = program.graph;
     ScanPlan plan;
     plan.trips = scan.trips;
     plan.reverse = scan.reverse;
@@ -167,7 +167,7 @@ class Planner {
     std::unordered_map<uint32_t, size_t> bound;
     int64_t spare = base + aligned(arrangement.bytes);
     for (size_t c = 0; c < scan.carries; ++c) {
-      const int64_t size = bytes_of(outer.graph.info(stage.operands[c])), bytes = aligned(size);
+      const int64_t size = bytes_of(outer.graph, stage.operands[c]), bytes = aligned(size);
       ScanPlan::Carry carry{add(Buffer::Kind::Step, 0),
                             add(Buffer::Kind::Step, 0),
                             operands[c],
@@ -194,7 +194,7 @@ class Planner {
       slice(body.inputs[s], operands[s], layouts[operand.value].strides[0] * item);
     }
     for (size_t s = scan.carries; s < results.size(); ++s)
-      slice(body.outputs[s], results[s], bytes_of(body.info(body.outputs[s])));
+      slice(body.outputs[s], results[s], bytes_of(body, body.outputs[s]));
     plan.tasks = arrangement.chains.tasks;
     Steps steps =
         steps_of(program, arrangement, base,

@@ -106,7 +106,7 @@ class PlanRun {
   }
 
   void operator()() {
-    const Graph& graph = program_.graph;
+    const LoweredGraph& graph = program_.graph;
     Values values(program_);
     for (size_t k = 0; k < graph.inputs.size(); ++k) {
       memory_.write(argument(Buffer::Kind::Input, k), values.now[graph.inputs[k].value] = made());
@@ -117,7 +117,7 @@ class PlanRun {
     for (size_t k = 0; k < graph.outputs.size(); ++k) {
       const PlanRange where =
           argument(k < results ? Buffer::Kind::Output : Buffer::Kind::Check,
-                   k < results ? k : k - results, bytes_of(graph.info(graph.outputs[k])));
+                   k < results ? k : k - results, bytes_of(graph, graph.outputs[k]));
       expect(where, values.of(graph.outputs[k]), "the caller", graph, graph.outputs[k]);
     }
     for (size_t k = 0; k < runs_.size(); ++k)
@@ -214,7 +214,7 @@ class PlanRun {
   void run_kernel(size_t number, Values& values, Step& step) {
     const PlacedKernel& placed = kernels_[number];
     const Program& program = *placed.program;
-    const Graph& graph = program.graph;
+    const LoweredGraph& graph = program.graph;
     ++runs_[number];
     std::vector<TensorId> reads, writes, on_top;
     for_each_nest(placed.root(), [&](const Nest& nest) {
@@ -228,7 +228,7 @@ class PlanRun {
     const std::string name = "kernel of '" + placed.name() + "'";
     const auto use = [&](TensorId id, bool writing) {
       const size_t buffer = buffer_in(number, id);
-      const PlanRange where = range_of(buffer, bytes_of(graph.info(id)));
+      const PlanRange where = range_of(buffer, bytes_of(graph, id));
       if (writing && is_fixed(where.space)) fault(name + " writes what is not ours");
       step.uses.push_back({where, values.of(id), writing});
       return where;
@@ -330,7 +330,7 @@ class PlanRun {
 
   void run_scan(const Program& outer, size_t kernel, const ScanPlan& scan, Values& values) {
     const Program& program = *outer.kernels[kernel].steps;
-    const Graph& body = program.graph;
+    const LoweredGraph& body = program.graph;
     const Stage& stage = outer.graph.stages[outer.kernels[kernel].root.stage];
     const Scan& what = *stage.scan;
     Values inside(program);
@@ -351,7 +351,7 @@ class PlanRun {
       for (size_t k = 0; k < what.stacked; ++k) {
         const TensorId id = body.outputs[what.carries + k];
         const ScanPlan::Slice& slice = scan.slices[what.scanned + k];
-        const PlanRange where = range_of(slice.buffer, bytes_of(body.info(id)));
+        const PlanRange where = range_of(slice.buffer, bytes_of(body, id));
         expect(where, inside.of(id), "a scan", body, id);
         stacked.emplace_back(where, inside.of(id));
       }
@@ -382,10 +382,10 @@ class PlanRun {
                    const std::vector<Version>& carried,
                    const std::vector<std::pair<PlanRange, Version>>& stacked, Values& values) {
     const Scan& what = *stage.scan;
-    const Graph& graph = outer.graph;
+    const LoweredGraph& graph = outer.graph;
     for (size_t c = 0; c < what.carries; ++c) {
       const TensorId id = stage.results[c];
-      const int64_t bytes = bytes_of(graph.info(id));
+      const int64_t bytes = bytes_of(graph, id);
       expect(range_of(scan.carries[c].out, bytes), carried[c], "a scan", graph, id);
       values.now[id.value] = carried[c];
       if (!what.conditional) continue;  // else copied
@@ -397,7 +397,7 @@ class PlanRun {
     for (size_t k = 0; k < what.stacked; ++k) {
       const TensorId id = stage.results[what.carries + k];
       const ScanPlan::Slice& slice = scan.slices[what.scanned + k];
-      const int64_t bytes = bytes_of(graph.info(id));
+      const int64_t bytes = bytes_of(graph, id);
       if (slice.bytes * what.trips != bytes) fault("slices do not make up what is stacked");
       memory_.write(range_of(slice.of, bytes), values.now[id.value] = made());
       names_[latest_] = "what a scan stacks";

@@ -13,6 +13,13 @@
 
 namespace adjit::diff {
 
+/// A reduction that runs on along an output axis: the point i of the axis holds the combination of
+/// the bodies at all points before it (behind it, if reverse) and, unless exclusive, its own.
+struct Running {
+  size_t axis = 0;
+  bool reverse = false, exclusive = false;
+};
+
 /// Steps below which a triangle is as good as a reduction that runs on.
 inline constexpr int64_t kShortestRunning = 8;
 

@@ -11,7 +11,7 @@ namespace adjit::sched {
 namespace {
 
 MemoryAccess access(const Graph& graph) {
-  return accesses_of(graph, graph.stages.back()).reads.front();
+  return accesses_of(LoweredGraph(graph), graph.stages.back()).reads.front();
 }
 
 TEST(Access, StridesOfAxes) {
@@ -35,7 +35,7 @@ TEST(Access, DivisionsAreIrregular) {
 TEST(Access, ResultsAreRowMajor) {
   const Graph graph =
       parse_graph("def f(float(7, 9) x) -> (y) { y(i, j) = x(j, i) where i in 0:9, j in 0:7 }");
-  const MemoryAccess result = accesses_of(graph, graph.stages.back()).result;
+  const MemoryAccess result = accesses_of(LoweredGraph(graph), graph.stages.back()).result;
   EXPECT_EQ(result.strides, (std::vector<int64_t>{7, 1}));
   EXPECT_TRUE(result.contiguous(1));
   EXPECT_FALSE(result.read.valid());
@@ -64,8 +64,9 @@ TEST(Access, OtherStridesDoNotCancel) {
 }
 
 TEST(Access, ByData) {
-  const Graph graph = parse_graph(
-      "def f(float(50, 8) x, int64(9) n) -> (y) { y(i, j) = x(n(i), j) where i in 0:9, j in 0:8 }");
+  const LoweredGraph graph(
+      parse_graph("def f(float(50, 8) x, int64(9) n) -> (y) { y(i, j) = x(n(i), j) where i in 0:9, "
+                  "j in 0:8 }"));
   for (const MemoryAccess& a : accesses_of(graph, graph.stages.back()).reads) {
     const bool gathers = graph.info(a.tensor).name == "x";
     EXPECT_EQ(a.by_data, (std::vector<bool>{gathers, false}));

@@ -26,19 +26,19 @@ Graph columns(int64_t extent, const std::string& rows = "4000") {
 
 TEST(DecidingAxis, IsFoundWhereSelectsAskForIt) {
   for (const int64_t extent : {3, 11, 16}) {
-    const Graph graph = columns(extent);
+    const LoweredGraph graph(columns(extent));
     const auto found = deciding_axis(graph, graph.stages[1]);
     ASSERT_TRUE(found) << extent;
     EXPECT_EQ(found->axis, 1u);
     EXPECT_LT(found->cost, 40.0 * static_cast<double>(extent)) << "every part once";
   }
-  const Graph wide = columns(17);
+  const LoweredGraph wide(columns(17));
   EXPECT_FALSE(deciding_axis(wide, wide.stages[1])) << "too many copies";
   for (const char* body : {"select(j == i, sin(x(i)), cos(x(i)))", "sin(x(i)) * cos(x(j))",
                            "select(x(j) < 1.0, sin(x(i)), cos(x(i)))", "select(j == 0, x(i), 2.0)",
                            "select(j == 0, sin(x(i)), 0.0) + cos(x(i) * x(j))"}) {
-    const Graph graph = parse_graph(std::string("def main(float(64) x) -> (d) { d(i, j) = ") +
-                                    body + " where i in 0:64, j in 0:8 }");
+    const LoweredGraph graph(parse_graph(std::string("def main(float(64) x) -> (d) { d(i, j) = ") +
+                                         body + " where i in 0:64, j in 0:8 }"));
     EXPECT_FALSE(deciding_axis(graph, graph.stages[0])) << body;
   }
 }

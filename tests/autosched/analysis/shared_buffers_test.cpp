@@ -21,7 +21,7 @@ Graph graph_of(const std::string& stages, const std::string& results = "y") {
 
 // The tensor that the last scatter starts from, once it is lowered.
 std::string start_of(const Graph& graph) {
-  const Graph lowered = lower_scatters(graph);
+  const LoweredGraph lowered = lower_scatters(LoweredGraph(graph));
   std::string name;
   for (const Stage& stage : lowered.stages)
     if (stage.kind == StageKind::Scatter) name = lowered.info(stage.initial).name;
@@ -81,7 +81,7 @@ TEST(SharedBuffers, AScatterWritesOverItsStartWhereNobodyWantsIt) {
     const Graph graph =
         graph_of("s(i) = h(i) * 2.0 + 1.0\n" + std::string(start.stages), start.results);
     if (std::string(start.title) != "a later scatter") {
-      EXPECT_EQ(start_of(graph) == "s", start.on_top) << print(lower_scatters(graph));
+      EXPECT_EQ(start_of(graph) == "s", start.on_top) << print(lower_scatters(LoweredGraph(graph)));
     }
     expect_right(graph);
   }
@@ -122,7 +122,7 @@ TEST(SharedBuffers, OnlyOtherShapesLieInPlace) {
                      (flat ? "\nc(i) +=! g(r) where i in 0:6, r in 0:6, r <= i\ny(i) = c(i) + s(i)"
                            : "\ny(i) = s(i) * 2.0"),
                  flat ? "y" : "y, g");
-    EXPECT_EQ(only_reshapes(graph, graph.stages[1]), gather.reshapes);
+    EXPECT_EQ(only_reshapes(LoweredGraph(graph), graph.stages[1]), gather.reshapes);
     const Program plain = initial_program(graph, {2, 512});
     const BufferSharing sharing(plain.graph);
     EXPECT_EQ(!sharing.refusal(1, plain.graph.stages[0].results[0]), gather.reshapes);

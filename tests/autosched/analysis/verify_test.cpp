@@ -40,6 +40,11 @@ TEST(VerifyProgram, EveryTensorHasAScopeThatFits) {
                  "scope none");
 }
 
+TEST(VerifyProgram, TablesNameStagesAndTensorsThatExist) {
+  expect_illegal([](Program& p) { p.graph.running.emplace(99, Running{}); }, "runs on");
+  expect_illegal([](Program& p) { p.graph.row_gaps[TensorId{99}] = 1; }, "rows have gaps");
+}
+
 TEST(VerifyProgram, EveryStageIsInOneNest) {
   Program missing = plain(softmax_graph(12, 40));
   missing.kernels.erase(missing.kernels.begin());

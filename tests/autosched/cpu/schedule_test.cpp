@@ -284,10 +284,11 @@ TEST(Heuristic, RowsOfEmptyAxes) {
                     ", i in 0:" + at(1) + ", r in 0:" + at(2) + ", r + j <= 50, r - j <= 3 }");
     const Program p = default_schedule(graph, {.cores = 2, .vector_bits = 256});
     expect_faithful(p, graph);
-    const Accesses accesses = accesses_of(graph, graph.stages[0]);
+    const LoweredGraph lowered(graph);
+    const Stage& stage = lowered.stages[0];
+    const Accesses accesses = accesses_of(lowered, stage);
     const Target target{.vector_bits = 256};
-    const TileProblem problem{
-        graph, graph.stages[0], accesses, graph.stages[0].domain.extents, target, 0, true};
+    const TileProblem problem{lowered, stage, accesses, stage.domain.extents, target, 0, true};
     choose_reduction_tile(problem);
   }
 }

@@ -18,7 +18,7 @@ ExprId predicate_of(const Graph& g, TensorId tensor) {
 TEST(GuardReads, ReadsInBoundsStayAsTheyAre) {
   for (const Graph& g : {matmul_graph(3, 4, 5), softmax_graph(3, 4), conv_graph(1, 2, 5, 5, 2),
                          conv_graph(1, 2, 5, 5, 2, 1, true)}) {
-    const Graph guarded = guard_reads(g);
+    const Graph guarded = guard_reads(LoweredGraph(g));
     for (size_t s = 0; s < g.stages.size(); ++s)
       EXPECT_EQ(guarded.stages[s].bodies, g.stages[s].bodies);
   }
@@ -32,7 +32,7 @@ TEST(GuardReads, AnArmOfASelectGetsTheMissingSideOnly) {
   const ExprId inside = p.make(Op::Lt, {b.integer(0), b.axis(0)});
   b.output(b.stage("y", {8}, 1, CombinerKind::None,
                    p.select(inside, b.at(x, {before}), p.constant_float(2, DType::Float32))));
-  Graph g = guard_reads(b.graph);
+  LoweredGraph g = guard_reads(LoweredGraph(b.graph));
   EXPECT_EQ(predicate_of(g, x), g.pool.make(Op::Le, {g.pool.constant_int(0), before}));
   EXPECT_EQ(guard_reads(g).stages[0].bodies, g.stages[0].bodies);  // nothing left to do
   const std::vector<Array> inputs = some_inputs(b.graph);
@@ -44,7 +44,7 @@ TEST(GuardReads, DataNeverLeadsOutside) {
   const TensorId x = b.input("x", {3});
   const TensorId where = add_input(b.graph, "where", DType::Int64, {4});
   b.output(b.stage("y", {4}, 1, CombinerKind::None, b.at(x, {b.at(where, {b.axis(0)})})));
-  const Graph g = guard_reads(b.graph);
+  const Graph g = guard_reads(LoweredGraph(b.graph));
   const ExprId predicate = predicate_of(g, x);
   ASSERT_TRUE(predicate.valid());
   const std::vector<double> values{1, 2, 4}, places{2, -1, 3, 0};
@@ -60,8 +60,8 @@ TEST(GuardReads, WhatMinAndMaxKeepInsideStaysAsItIs) {
                                       {"max(min(I(i), 3), 0)", false},
                                       {"min(I(i), 2)", false},
                                       {"I(i) % 3", true}}) {
-    const Graph g = parse_graph("def f(float(3) x, int64(9) I) -> (y) { y(i) = x(" +
-                                std::string(index) + ") }");
+    const LoweredGraph g(parse_graph("def f(float(3) x, int64(9) I) -> (y) { y(i) = x(" +
+                                     std::string(index) + ") }"));
     const Graph guarded = guard_reads(g);
     EXPECT_EQ(guarded.stages[0].bodies == g.stages[0].bodies, inside) << index;
   }

@@ -26,8 +26,8 @@ TEST(NearIndices, IndicesOfNoAddressAreBroughtToTheTensor) {
            "scatter float(8) y(3 - i * 1152921504606846976) +=![clip] x(i) where i in 0:8",
            "scatter float(7) y(i * 1152921504606846976) +=![wrap] x(i) where i in 0:7",
        }) {
-    const Graph g = graph_of(statement);
-    const Graph near = near_indices(g);
+    const LoweredGraph g(graph_of(statement));
+    const LoweredGraph near = near_indices(g);
     const Stage &before = g.stages[0], &after = near.stages[0];
     EXPECT_TRUE(before.bodies != after.bodies || before.target != after.target) << statement;
     EXPECT_NO_THROW((void)accesses_of(near, after)) << statement;
@@ -39,7 +39,8 @@ TEST(NearIndices, IndicesOfNoAddressAreBroughtToTheTensor) {
 TEST(NearIndices, ConstraintsAreBroughtToWhatLoopsCount) {
   for (const char* where : {"1 <= i + 4611686018427387908 * j", "i + 4611686018427387908 * j == 0",
                             "4611686018427387908 * j <= i + 4611686018427387900"}) {
-    const Graph g = graph_of("y() +=! z(i, j) where i in 0:4, j in 0:2, " + std::string(where));
+    const LoweredGraph g(
+        graph_of("y() +=! z(i, j) where i in 0:4, j in 0:2, " + std::string(where)));
     const Domain domain = near_indices(g).stages[0].domain;
     EXPECT_FALSE(domain.is_box());
     for (const auto* constraints : {&domain.inequalities, &domain.equalities})
@@ -51,7 +52,7 @@ TEST(NearIndices, ConstraintsAreBroughtToWhatLoopsCount) {
 
 // Such constraints come from derivatives, not from text: 2^55 i has more than 64 bits at i = 1,023.
 TEST(NearIndices, ConstraintsThatLeave64BitsTogether) {
-  Graph g = graph::parse_graph("def f(float(1024, 3) x) -> (y) { y() +=! x(i, j) }");
+  LoweredGraph g(graph::parse_graph("def f(float(1024, 3) x) -> (y) { y() +=! x(i, j) }"));
   const int64_t scale = int64_t{1} << 55;
   g.stages[0].domain.inequalities.push_back(Affine::variable(0, scale) +
                                             Affine::variable(1, -1, -100 * scale));
@@ -73,7 +74,7 @@ TEST(NearIndices, OthersStay) {
            "y(i, j) = z(3 - i, j) where i in 0:4, j in 0:8",
            "scatter float(8) y(i * 1000 - 3) +=![drop] x(i) where i in 0:8",
        }) {
-    const Graph g = graph_of(statement);
+    const LoweredGraph g(graph_of(statement));
     const Graph near = near_indices(g);
     EXPECT_EQ(g.stages[0].bodies, near.stages[0].bodies) << statement;
     EXPECT_EQ(g.stages[0].target, near.stages[0].target) << statement;

@@ -41,8 +41,8 @@ void expect_lowered(const Graph& graph) {
 
 Graph lowered(const std::string& body, const std::vector<Array>& inputs,
               const std::string& arguments = "float(6) x, int64(6) n, float(4) h0") {
-  const Graph graph = parse_graph("def f(" + arguments + ") -> (h) {\n" + body + "\n}");
-  const Graph result = lower_scatters(graph);
+  const LoweredGraph graph(parse_graph("def f(" + arguments + ") -> (h) {\n" + body + "\n}"));
+  const Graph result = lower_scatters(LoweredGraph(graph));
   verify(result);
   expect_lowered(result);
   expect_close(interpret(graph, inputs), interpret(result, inputs));
@@ -111,7 +111,7 @@ TEST(LowerScatters, OneThatNeverWritesVisitsNothing) {
 }
 
 TEST(LowerScatters, OtherGraphsStayAsTheyAre) {
-  const Graph graph = matmul_graph(2, 3, 4);
+  const LoweredGraph graph(matmul_graph(2, 3, 4));
   EXPECT_EQ(print(lower_scatters(graph)), print(graph));
 }
 

@@ -31,10 +31,10 @@ struct Rows {
   explicit Rows(const Target& target)
       : problem{graph, graph.stages.back(), accesses, graph.stages.back().domain.extents, target} {}
 
-  const Graph graph = parse_graph(R"(
+  const LoweredGraph graph{parse_graph(R"(
 def f(float(64, 256) w, float(256) x) -> (y) {
   y(i) +=! w(i, r) * x(r) where i in 0:64, r in 0:256
-})");
+})")};
   const Accesses accesses = accesses_of(graph, graph.stages.back());
   const TileProblem problem;
 };

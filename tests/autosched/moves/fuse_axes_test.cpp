@@ -14,7 +14,7 @@ const char* const kBatch =
     "  y(i, j, k) = exp(p(i, j, k))\n}";
 
 TEST(MergeAxes, RowsOfABatch) {
-  const Graph graph = parse_graph(kBatch);
+  const LoweredGraph graph(parse_graph(kBatch));
   Program p = fuse_axes(plain(graph), 0, 0);
   const Stage& merged = p.graph.stages[stage_of(p, "p_merged")];
   EXPECT_EQ(merged.domain.extents, (std::vector<int64_t>{15, 4, 7}));

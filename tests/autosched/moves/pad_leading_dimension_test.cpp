@@ -12,9 +12,9 @@ TEST(PadRows, MovesRowsApart) {
       "def main(float(3, 4, 8) x) -> (y) {\n"
       "  t(i, j, k) = exp(x(i, j, k))\n  y(i, k) +=! t(i, r, k)\n}");
   const Program p = pad_leading_dimension(plain(graph), 0, 2);
-  const TensorInfo& t = p.graph.info(p.graph.stages[0].results[0]);
-  EXPECT_EQ(strides_of(t), (std::vector<int64_t>{40, 10, 1}));
-  EXPECT_EQ(elements_with_gaps(t), 3 * 4 * 10);
+  const TensorId t = p.graph.stages[0].results[0];
+  EXPECT_EQ(strides_of(p.graph, t), (std::vector<int64_t>{40, 10, 1}));
+  EXPECT_EQ(elements_with_gaps(p.graph, t), 3 * 4 * 10);
   EXPECT_EQ(accesses_of(p.graph, p.graph.stages[1]).reads[0].strides,
             (std::vector<int64_t>{40, 1, 10}));
   expect_faithful(p, graph);

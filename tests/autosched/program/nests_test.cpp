@@ -102,9 +102,9 @@ TEST(Nests, CombinersThatTakeTheFirstKeepTheirOrder) {
 
 // A point writes element (2 i, n(j)): different i write apart, different j may meet.
 TEST(Nests, PointsOfAScatterWriteApartAlongAxesThatAloneNameTheElement) {
-  const Graph g = parse_graph(
+  const LoweredGraph g(parse_graph(
       "def f(float(4, 6) x, int64(6) n) -> (h) {\n"
-      " scatter float(8, 9) h(2 * i, n(j)) +=![drop] x(i, j) where i in 0:4, j in 0:6\n}");
+      " scatter float(8, 9) h(2 * i, n(j)) +=![drop] x(i, j) where i in 0:4, j in 0:6\n}"));
   const Stage& stage = g.stages[0];
   EXPECT_TRUE(writes_apart(g, stage, 0));
   EXPECT_FALSE(writes_apart(g, stage, 1));
@@ -118,7 +118,7 @@ TEST(Nests, PointsOfAScatterWriteApartAlongAxesThatAloneNameTheElement) {
 
 TEST(Nests, ReductionsGoOnInMemoryWherePartialResultsAreStoredWhole) {
   const auto goes_on = [](const std::string& text, size_t axis) {
-    const Graph g = parse_graph(text);
+    const LoweredGraph g(parse_graph(text));
     return goes_on_in_memory(g, g.stages[0], axis);
   };
   EXPECT_TRUE(goes_on("def f(float(4, 6) x) -> (y) { y(i) +=! x(i, r) }", 1));

@@ -12,7 +12,7 @@ namespace adjit::sched {
 namespace {
 
 TEST(Program, APlainNestHasALoopForEveryAxisOfSeveralPoints) {
-  const Graph g = parse_graph("def f(float(4, 1, 6) x) -> (y) { y(i, j) +=! x(i, j, r) }");
+  const LoweredGraph g(parse_graph("def f(float(4, 1, 6) x) -> (y) { y(i, j) +=! x(i, j, r) }"));
   uint32_t variables = 3;
   const Nest nest = plain_nest(g, 0, variables);
   ASSERT_EQ(nest.loops.size(), 2u);
@@ -26,10 +26,10 @@ TEST(Program, APlainNestHasALoopForEveryAxisOfSeveralPoints) {
 }
 
 TEST(Program, TheLoopThatResultsRunAlongIsTheInnermost) {
-  const Graph g = lower_running(parse_graph(
+  const LoweredGraph g = lower_running(LoweredGraph(parse_graph(
       "def f(float(20, 4) x) -> (y) { y(i, j) +=! x(r, j) where i in 0:20, j in 0:4, r in 0:20, "
-      "r <= i }"));
-  ASSERT_TRUE(g.stages[0].running);
+      "r <= i }")));
+  ASSERT_TRUE(running_of(g, g.stages[0]));
   uint32_t variables = 0;
   EXPECT_EQ(plain_nest(g, 0, variables).loops.back().axis, 0u);
 }

@@ -133,7 +133,7 @@ TEST(RequiredRegion, LocalTensorsStayWithTheirHost) {
 }
 
 TEST(RequiredRegion, APlacedNestHasLoopsOverAxesOfSeveralPoints) {
-  const Graph g = softmax_graph(12, 10);
+  const LoweredGraph g(softmax_graph(12, 10));
   uint32_t variables = 4;
   const Region region{{Affine::variable(2), Affine()}, {1, 10}};
   const Nest nest = placed_nest(g, 1, region, variables);

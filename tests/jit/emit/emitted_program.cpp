@@ -129,8 +129,8 @@ EmittedProgram::EmittedProgram(Program program, const std::string& target,
                                std::vector<TensorLayout> layouts)
     : program_(std::move(program)), layouts_(std::move(layouts)) {
   if (layouts_.empty())
-    for (const TensorInfo& tensor : program_.graph.tensors)
-      layouts_.push_back({strides_of(tensor)});
+    for (uint32_t t = 0; t < program_.graph.tensors.size(); ++t)
+      layouts_.push_back({strides_of(program_.graph, TensorId{t})});
   TargetMachines& machines = machines_for(target);
   for (size_t k = 0; k < program_.kernels.size(); ++k) {
     EmittedKernel kernel =

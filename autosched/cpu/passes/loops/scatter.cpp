@@ -27,7 +27,7 @@ double cycles_of(const Stage& stage, const Target& target) {
   return target.core.scatter_point_cycles * box_points(stage.domain);
 }
 
-std::vector<size_t> independent_axes(const Graph& graph, const Stage& stage) {
+std::vector<size_t> independent_axes(const LoweredGraph& graph, const Stage& stage) {
   std::vector<size_t> axes;
   for (size_t a = 0; a < stage.domain.rank(); ++a)
     if (stage.domain.extents[a] > 1 && is_independent(graph, stage, a)) axes.push_back(a);
@@ -50,7 +50,7 @@ int64_t stride_of(const Graph& graph, const Stage& stage, size_t axis) {
   return stride;
 }
 
-std::optional<size_t> lanes_axis(const Graph& graph, const Stage& stage) {
+std::optional<size_t> lanes_axis(const LoweredGraph& graph, const Stage& stage) {
   for (size_t axis : independent_axes(graph, stage))
     if (stride_of(graph, stage, axis) == 1) return axis;
   return std::nullopt;
@@ -121,7 +121,7 @@ struct NamedRows {
 };
 
 // The axis along which most reads of the values are contiguous, the last one of several.
-std::optional<size_t> values_along(const Graph& graph, const Stage& stage, int64_t lanes) {
+std::optional<size_t> values_along(const LoweredGraph& graph, const Stage& stage, int64_t lanes) {
   const Accesses accesses = accesses_of(graph, stage);
   std::optional<size_t> best;
   int64_t most = 1;
@@ -135,7 +135,7 @@ std::optional<size_t> values_along(const Graph& graph, const Stage& stage, int64
   return best;
 }
 
-std::optional<NamedRows> rows_of(const Graph& graph, const Stage& stage, int vector_bits) {
+std::optional<NamedRows> rows_of(const LoweredGraph& graph, const Stage& stage, int vector_bits) {
   const Domain& domain = stage.domain;
   const int64_t piece = row_piece(graph, stage.results[0]);
   NamedRows rows{.lanes = full_lanes(graph, stage, vector_bits), .piece = piece};
@@ -217,7 +217,8 @@ Program write_scatters_by_rows(Program program) {
 namespace {
 
 // The longest axis, but for those that whole rows of results want for themselves.
-std::optional<size_t> axis_of_parts(const Graph& graph, const Stage& stage, int vector_bits) {
+std::optional<size_t> axis_of_parts(const LoweredGraph& graph, const Stage& stage,
+                                    int vector_bits) {
   const std::optional<NamedRows> rows = rows_of(graph, stage, vector_bits);
   std::optional<size_t> best;
   for (const bool spares_rows : {true, false}) {
@@ -313,14 +314,15 @@ Program schedule_scatter(Program program, size_t stage, const Target& target,
       program = unroll_corners(std::move(program), stage);
     else if (const int64_t instances =
                  instances_of_row(ceil_div(extents[*lanes], width), program.target.cores);
-             instances > 1 && width > 1 && !s.running) {
+             instances > 1 && width > 1 && !running_of(program.graph, s)) {
       program = unroll(std::move(program), stage, *lanes, instances);
       width *= instances;
     }
   }
   if (!by_rows && !lanes && s.kind == StageKind::Scatter)
     program = compute_in_lanes(std::move(program), stage, target);
-  if (s.running) program = interleave_axes(std::move(program), stage, apart, width);
+  if (running_of(program.graph, s))
+    program = interleave_axes(std::move(program), stage, apart, width);
   // An axis that is in the tile as a whole has no loop for tasks.
   const Nest& nest = nest_of(program, stage);
   const size_t outside = nest.attached.empty() ? nest.loops.size() : nest.attached.front().depth;

@@ -83,8 +83,9 @@ Program stream_results(Program program, const Target& target, Choices& choices) 
     if (program.kernels[k].steps) continue;
     for_each_nest(program.kernels[k].root, [&](const Nest& nest) {
       const Stage& stage = program.graph.stages[nest.stage];
-      if (stage.kind == StageKind::Compute && !stage.running && are_left(program, stage, target) &&
-          stores_once(nest, stage) && writes_lines(program, nest, stage))
+      if (stage.kind == StageKind::Compute && !running_of(program.graph, stage) &&
+          are_left(program, stage, target) && stores_once(nest, stage) &&
+          writes_lines(program, nest, stage))
         could.emplace_back(k, nest.stage);
     });
   }

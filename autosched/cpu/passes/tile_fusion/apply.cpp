@@ -93,7 +93,7 @@ std::optional<BlockTasks> copies_in_chain(const Program& program, const Stage& s
                                           const TaskAxes& task_axes,
                                           const std::vector<size_t>& producers) {
   const ExprPool& pool = program.graph.pool;
-  if (stage.kind != StageKind::Compute || stage.running ||
+  if (stage.kind != StageKind::Compute || running_of(program.graph, stage) ||
       stage.combiner.kind != CombinerKind::None || stage.bodies.size() != 1)
     return std::nullopt;
   ExprId read = stage.bodies[0];

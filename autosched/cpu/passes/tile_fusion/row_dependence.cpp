@@ -86,8 +86,8 @@ class Joining {
 
   bool may_join(const Stage& one, const RowPlace& axes) const {
     const Domain& domain = one.domain;
-    if (one.kind != StageKind::Compute || one.running || taken_.contains(one.results[0].value) ||
-        domain.extents[axes.row] != made_.rows)
+    if (one.kind != StageKind::Compute || running_of(program_.graph, one) ||
+        taken_.contains(one.results[0].value) || domain.extents[axes.row] != made_.rows)
       return false;
     int64_t count = 1;
     for (size_t b : axes.batch) {

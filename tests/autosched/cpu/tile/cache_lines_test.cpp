@@ -17,9 +17,9 @@ TEST(TileLines, FromTheSecondCache) {
   const auto lines = [](const std::string& steps, const std::string& w, const Factors& factors,
                         size_t axis = 1, int bits = 512) {
     const bool transposed = w == "w(j, r)";
-    const Graph g = parse_graph("def f(float(64, " + steps + ") x, float(" +
-                                (transposed ? "64, " + steps : steps + ", 64") +
-                                ") w) -> (y) { y(i, j) +=! x(i, r) * " + w + " }");
+    const LoweredGraph g(parse_graph("def f(float(64, " + steps + ") x, float(" +
+                                     (transposed ? "64, " + steps : steps + ", 64") +
+                                     ") w) -> (y) { y(i, j) +=! x(i, r) * " + w + " }"));
     const Stage& stage = g.stages.back();
     const Accesses accesses = accesses_of(g, stage);
     const Target target{.vector_bits = bits};
@@ -38,9 +38,9 @@ TEST(TileLines, FromTheSecondCache) {
 
 // Rows of an image in a tile are walked for every channel; channels in a tile walk one row.
 TEST(TileLines, TilesOfOneOperandWaitForTheSecondCache) {
-  const Graph g = parse_graph(
+  const LoweredGraph g(parse_graph(
       "def f(float(64, 112, 112) x, float(60, 64) w) -> (y) { y(i, j, k) +=! x(r, j, k) * w(i, r) "
-      "}");
+      "}"));
   const Stage& stage = g.stages.back();
   const Accesses accesses = accesses_of(g, stage);
   const Target target{.vector_bits = 512};
@@ -56,10 +56,11 @@ TEST(TileLines, TilesOfOneOperandWaitForTheSecondCache) {
 // An operand that memory gives, walked once or by four passes of the columns.
 TEST(TileLines, SeveralPassesLeaveMemoryIdle) {
   const auto waits = [](int64_t rows, int64_t columns) {
-    const Graph g = parse_graph("def f(float(" + std::to_string(rows) +
-                                ", 2048) x, float(16, 2048) w) -> (y) { y(i, j) +=! x(i, r) * w(j, "
-                                "r) where i in 0:" +
-                                std::to_string(rows) + ", j in 0:16, r in 0:2048 }");
+    const LoweredGraph g(
+        parse_graph("def f(float(" + std::to_string(rows) +
+                    ", 2048) x, float(16, 2048) w) -> (y) { y(i, j) +=! x(i, r) * w(j, "
+                    "r) where i in 0:" +
+                    std::to_string(rows) + ", j in 0:16, r in 0:2048 }"));
     const Stage& stage = g.stages.back();
     const Accesses accesses = accesses_of(g, stage);
     const Target target{.vector_bits = 256};

@@ -13,7 +13,8 @@ namespace {
 
 using Copies = std::vector<int64_t>;
 
-TileChoice tile_of(const Graph& g, int bits) {
+TileChoice tile_of(const Graph& graph, int bits) {
+  const LoweredGraph g(graph);
   const Stage& stage = g.stages[0];
   const Accesses accesses = accesses_of(g, stage);
   const Target target{.vector_bits = bits};
@@ -42,10 +43,11 @@ TEST(TileChoice, CopiesComeOutEven) {
     const TensorId x = b.input("x", {10, extent});
     b.output(b.stage("y", {10, extent}, 2, CombinerKind::None,
                      b.graph.pool.make(Op::Exp, {b.at(x, {b.axis(0), b.axis(1)})})));
-    const Stage& stage = b.graph.stages[0];
+    const LoweredGraph graph(b.graph);
+    const Stage& stage = graph.stages[0];
     const Target target;
-    return choose_pointwise_tile({b.graph, stage, accesses_of(b.graph, stage), stage.domain.extents,
-                                  target, 0, false})
+    return choose_pointwise_tile(
+               {graph, stage, accesses_of(graph, stage), stage.domain.extents, target, 0, false})
         .factors[1];
   };
   EXPECT_EQ(instances(48), 3);

@@ -31,7 +31,7 @@ struct Product {
     return streamed_steps(graph, stage, tile, accesses, target);
   }
 
-  Graph graph;
+  LoweredGraph graph;
   Stage stage;
   Accesses accesses;
   TileChoice tile;

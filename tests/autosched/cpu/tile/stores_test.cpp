@@ -57,10 +57,10 @@ TEST(TileStores, LanesOfTheReductionAreFoldedTogether) {
 TEST(TileStores, StoresWhoseLinesLeaveTheFirstCache) {
   const auto stored = [](int64_t columns, const Factors& factors) {
     const std::string n = std::to_string(columns);
-    const Graph g = parse_graph("def f(float(64, 64) x, float(64, " + n +
-                                ") w) -> (y) { y(i, j) +=! "
-                                "x(r, i) * w(r, j) where i in 0:64, j in 0:" +
-                                n + ", r in 0:64 }");
+    const LoweredGraph g(parse_graph("def f(float(64, 64) x, float(64, " + n +
+                                     ") w) -> (y) { y(i, j) +=! "
+                                     "x(r, i) * w(r, j) where i in 0:64, j in 0:" +
+                                     n + ", r in 0:64 }"));
     const Stage& stage = g.stages.back();
     const Accesses accesses = accesses_of(g, stage);
     const Target target{.vector_bits = 512};
@@ -76,8 +76,9 @@ TEST(TileStores, StoresWhoseLinesLeaveTheFirstCache) {
 // Columns of the result as lanes: pieces of its rows where copies lie side by side, else elements.
 TEST(TileStores, ResultsApartAreStoredInRows) {
   const auto stored = [](const std::string& result, const Factors& factors) {
-    const Graph g = parse_graph("def f(float(64, 64) x, float(64, 64) w) -> (y) { y(" + result +
-                                ") +=! x(r, i) * w(r, j) where i in 0:64, j in 0:64, r in 0:64 }");
+    const LoweredGraph g(
+        parse_graph("def f(float(64, 64) x, float(64, 64) w) -> (y) { y(" + result +
+                    ") +=! x(r, i) * w(r, j) where i in 0:64, j in 0:64, r in 0:64 }"));
     const Stage& stage = g.stages.back();
     const Accesses accesses = accesses_of(g, stage);
     const Target target{.vector_bits = 256};

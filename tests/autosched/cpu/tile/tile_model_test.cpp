@@ -107,9 +107,9 @@ TEST(TileModel, CopiesThatShareLinesAreCheaper) {
 // Fourteen accumulators, the operand that they share and the one that is loaded fill sixteen
 // registers: there is no room to load ahead, nor for a mask.
 TEST(TileModel, RegistersAreLeftForOperands) {
-  const Graph g = parse_graph(
-      "def f(float(64, 64) x, float(64, 64) w) -> (y) { y(i, j) +=! x(i, r) * w(r, j) "
-      "where i in 0:64, j in 0:64, r in 0:64 }");
+  const LoweredGraph g(
+      parse_graph("def f(float(64, 64) x, float(64, 64) w) -> (y) { y(i, j) +=! x(i, r) * w(r, j) "
+                  "where i in 0:64, j in 0:64, r in 0:64 }"));
   const Stage& stage = g.stages.back();
   const Accesses accesses = accesses_of(g, stage);
   const auto fits = [&](int bits, const Factors& factors) {

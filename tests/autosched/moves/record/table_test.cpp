@@ -51,8 +51,8 @@ TEST(MoveTable, HasTheMembersOfItsExamples) {
 // A move changes the graph, the loops, or where rows lie.
 std::string shown(const Program& program) {
   std::string text = print(program.graph) + print(program);
-  for (const TensorInfo& info : program.graph.tensors)
-    text += " " + std::to_string(elements_with_gaps(info));
+  for (uint32_t t = 0; t < program.graph.tensors.size(); ++t)
+    text += " " + std::to_string(elements_with_gaps(program.graph, TensorId{t}));
   return text;
 }
 

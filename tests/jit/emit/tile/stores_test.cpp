@@ -124,7 +124,7 @@ TEST(Stores, RunningSums) {
                     "0:12, r in 0:12, ") +
         row + " }");
     Program p = initial_program(graph, {1, 256});
-    ASSERT_TRUE(p.graph.stages[0].running.has_value());
+    ASSERT_TRUE(running_of(p.graph, p.graph.stages[0]));
     checked_ir(vectorize(std::move(p), 0, 0, 4));
   }
 }

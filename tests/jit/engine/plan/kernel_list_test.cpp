@@ -51,7 +51,7 @@ TEST(KernelList, KernelsOfStepsStandWhereTheScanRuns) {
 }
 
 TEST(KernelList, InputsKeepTheirStridesAndSlicesLoseTheLeadingOne) {
-  const Graph graph = parse_graph(kNested);
+  const LoweredGraph graph(parse_graph(kNested));
   std::vector<TensorLayout> inputs = row_major(graph, graph.inputs);
   inputs[0].strides = {1, 3};  // x by columns
   const std::vector<TensorLayout> layouts = layouts_of(graph, inputs);

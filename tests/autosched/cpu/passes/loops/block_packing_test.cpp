@@ -30,7 +30,7 @@ Loops chunks_of(const Graph& graph) {
   Program program = initial_program(graph, {1, 512});
   program = vectorize(std::move(program), 0, graph.stages[0].domain.output_rank - 1, 16);
   Loops loops{loops_of(program), {}};
-  const Accesses accesses = accesses_of(graph, graph.stages[0]);
+  const Accesses accesses = accesses_of(LoweredGraph(graph), graph.stages[0]);
   program = copy_in_chunks(std::move(program), 0, accesses);
   loops.after = loops_of(program);
   expect_faithful(program, graph);

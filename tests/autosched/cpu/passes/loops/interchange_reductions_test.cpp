@@ -26,7 +26,7 @@ Graph convolution(int64_t channels, int64_t side, bool padded = true) {
 
 std::optional<size_t> long_axis_of(const Graph& graph) {
   const Stage& stage = graph.stages.back();
-  return long_axis(graph, stage, accesses_of(graph, stage));
+  return long_axis(graph, stage, accesses_of(LoweredGraph(graph), stage));
 }
 
 TEST(LongAxis, ChannelsBesideTaps) {
@@ -123,7 +123,7 @@ std::vector<size_t> around_images(int64_t apart) {
   const Target target{.l1_bytes = 64 << 10};
   Program program = initial_program(graph, target);
   program = unroll(vectorize(std::move(program), 0, 1, 16), 0, 0, 8);
-  const Accesses accesses = accesses_of(graph, graph.stages[0]);
+  const Accesses accesses = accesses_of(LoweredGraph(graph), graph.stages[0]);
   return reduction_loops(order_reductions(std::move(program), 0, accesses, target), "w");
 }
 

@@ -19,7 +19,7 @@ struct TiledProduct {
     plan.tile.factors = {12, 2, 1};
     program = apply_tile(plain(graph, 1), 0, plan.tile);
   }
-  Accesses accesses() const { return accesses_of(graph, graph.stages[0]); }
+  Accesses accesses() const { return accesses_of(program.graph, graph.stages[0]); }
   // Axes of the loops outside the tile, outermost first.
   static std::vector<size_t> axes(const Program& p) {
     const Nest& nest = nest_of(p, 0);
@@ -95,7 +95,8 @@ TEST(OrderLoops, TheOrderIsADecision) {
 }
 
 TEST(OrderLoops, PartsOfSumsDownColumnsTakeTheirReductionOutside) {
-  const Graph graph = parse_graph("def f(float(4, 1000, 64) x) -> (y) { y(p, j) +=! x(p, r, j) }");
+  const LoweredGraph graph(
+      parse_graph("def f(float(4, 1000, 64) x) -> (y) { y(p, j) +=! x(p, r, j) }"));
   ReductionPlan plan;
   plan.tile.vector_axis = 1;
   plan.tile.lanes = 16;
@@ -119,7 +120,7 @@ TEST(OrderLoops, HalfTheSecondCacheHoldsTheRowsOperand) {
   EXPECT_EQ(rows_in_cache(product.graph.stages[0], product.plan.tile, product.accesses(), target),
             4)
       << "at least";
-  const Graph sum = total_graph(100, 100);
+  const LoweredGraph sum(total_graph(100, 100));
   EXPECT_EQ(
       rows_in_cache(sum.stages[0], product.plan.tile, accesses_of(sum, sum.stages[0]), target),
       INT64_MAX)

@@ -177,7 +177,7 @@ TEST(ScatterSchedule, RunningSumsInterleaveRows) {
       "def f(float(64, 400) x) -> (y) { y(i, j) +=! x(i, r) where i in 0:64, j in 0:400, r in "
       "0:400, r <= j }");
   Program p = plain(graph, 4);
-  ASSERT_TRUE(p.graph.stages[0].running.has_value());
+  ASSERT_TRUE(running_of(p.graph, p.graph.stages[0]));
   p = scheduled_scatter(std::move(p), 0, kFourCores);
   EXPECT_EQ(loops(p, 0, LoopKind::Unrolled).size(), 1u) << print(p);
   EXPECT_EQ(loops(p, 0, LoopKind::Unrolled)[0]->axis, 0u);
@@ -187,10 +187,11 @@ TEST(ScatterSchedule, RunningSumsInterleaveRows) {
 // Rows go four at a time through one core: a task's share of them is a multiple of that.
 TEST(RunningSchedule, TasksTakeWholeGroupsOfRows) {
   for (int64_t rows : {1902, 588, 577, 1024}) {
-    const Graph g = parse_graph("def f(float(" + std::to_string(rows) +
-                                ", 976) x) -> (y) { y(i, j) +=! x(i, r_k) where i in 0:" +
-                                std::to_string(rows) + ", j in 0:976, r_k in 0:976, r_k <= j }");
-    ASSERT_TRUE(lower_running(g).stages[0].running);
+    const LoweredGraph g(parse_graph(
+        "def f(float(" + std::to_string(rows) +
+        ", 976) x) -> (y) { y(i, j) +=! x(i, r_k) where i in 0:" + std::to_string(rows) +
+        ", j in 0:976, r_k in 0:976, r_k <= j }"));
+    ASSERT_EQ(lower_running(LoweredGraph(g)).running.size(), 1u);
     const Program program = default_schedule(g, {2, 512});
     EXPECT_EQ(parallel_depth(program.kernels[0].root), 1u) << rows;
     EXPECT_NO_THROW(verify(program)) << rows;
@@ -205,7 +206,7 @@ TEST(RunningSchedule, TasksTakeAnAxisThatHasALoop) {
         parse_graph("def f(double(" + n +
                     ", 392, 32) x) -> (y) { y(i, j, k) +=! x(i, r_l, k) where i in 0:" + n +
                     ", j in 0:392, k in 0:32, r_l in 0:392, r_l <= j }");
-    ASSERT_TRUE(lower_running(g).stages[0].running);
+    ASSERT_EQ(lower_running(LoweredGraph(g)).running.size(), 1u);
     const Program program = default_schedule(g, {2, 512});
     EXPECT_NO_THROW(verify(program)) << n;
     EXPECT_EQ(parallel_depth(program.kernels[0].root), outer > 1 ? 1u : 0u) << print(program);

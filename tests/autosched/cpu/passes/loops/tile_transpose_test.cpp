@@ -29,12 +29,12 @@ TileChoice lanes_along(const Stage& stage, size_t axis) {
 }
 
 TEST(Transposition, IsWhereLanesLieApart) {
-  const Graph g = panels_of_weights(128);
+  const LoweredGraph g(panels_of_weights(128));
   const Stage& stage = g.stages.back();
   const Accesses accesses = accesses_of(g, stage);
   EXPECT_EQ(transposed_along(stage, lanes_along(stage, 4), accesses), 3u);
   EXPECT_EQ(transposed_along(stage, lanes_along(stage, 3), accesses), 4u) << "its stores lie apart";
-  const Graph plain = parse_graph("def f(float(8, 64) x) -> (y) { y(i, j) = x(i, j) }");
+  const LoweredGraph plain(parse_graph("def f(float(8, 64) x) -> (y) { y(i, j) = x(i, j) }"));
   const Stage& copy = plain.stages.back();
   EXPECT_FALSE(transposed_along(copy, lanes_along(copy, 1), accesses_of(plain, copy)));
 }
@@ -42,9 +42,9 @@ TEST(Transposition, IsWhereLanesLieApart) {
 // A step along a channel's number moves by one element within a pair, and by a row after it: the
 // operand is not contiguous along it.
 TEST(Transposition, IsNotAlongAxesThatDivide) {
-  const Graph g = parse_graph(
+  const LoweredGraph g(parse_graph(
       "def f(float(8, 16, 112, 112) x) -> (y) { y(i, j, k, l) = x(i, j // 4, 2 * k + j // 2 % 2, "
-      "2 * l + j % 2) where i in 0:8, j in 0:64, k in 0:56, l in 0:56 }");
+      "2 * l + j % 2) where i in 0:8, j in 0:64, k in 0:56, l in 0:56 }"));
   const Stage& stage = g.stages.back();
   EXPECT_FALSE(transposed_along(stage, lanes_along(stage, 3), accesses_of(g, stage)));
   const Program program = default_schedule(g, Target{.cores = 2});
@@ -70,7 +70,7 @@ TEST(Transposition, CopiesReadTheirOperandInOrder) {
 
 // Of a plain transposition the rows of the result stay whole: nothing moves.
 TEST(Transposition, RowsOfResultsStayWhole) {
-  const Graph g = parse_graph("def f(float(300, 700) x) -> (y) { y(i, j) = x(j, i) }");
+  const LoweredGraph g(parse_graph("def f(float(300, 700) x) -> (y) { y(i, j) = x(j, i) }"));
   Program program = vectorize(initial_program(g, {1, 512}), 0, 1, 16);
   const std::string before = print(program);
   program = walk_operand(std::move(program), 0, accesses_of(g, g.stages.back()));
@@ -79,10 +79,10 @@ TEST(Transposition, RowsOfResultsStayWhole) {
 
 // Two operands lie in different orders.
 TEST(Transposition, OfTwoOperandsNeitherIsPreferred) {
-  const Graph g = parse_graph(
+  const LoweredGraph g(parse_graph(
       "def f(float(64, 64, 512) x, float(64, 64, 512) z) -> (y) { y(i, j, k) = x(j, i, k) + z(i, "
       "j, "
-      "k) }");
+      "k) }"));
   const Program before = vectorize(initial_program(g, {1, 512}), 0, 2, 16);
   const Program after = walk_operand(before, 0, accesses_of(g, g.stages.back()));
   EXPECT_EQ(print(after), print(before));

@@ -16,7 +16,8 @@ Graph product(int64_t terms, const std::string& type = "bfloat16") {
 std::optional<size_t> pairs(const Graph& graph, bool available = true) {
   Target target{2, 512};
   target.bfloat16_pairs = available;
-  return pair_axis(graph, graph.stages[0], accesses_of(graph, graph.stages[0]), target);
+  return pair_axis(graph, graph.stages[0], accesses_of(LoweredGraph(graph), graph.stages[0]),
+                   target);
 }
 
 TEST(OperandPairs, AlongTheReductionOfBfloat16) {
@@ -28,7 +29,7 @@ TEST(OperandPairs, AlongTheReductionOfBfloat16) {
 }
 
 TEST(OperandPairs, LieSideBySideInnermost) {
-  const Graph graph = product(64);
+  const LoweredGraph graph(product(64));
   const Stage& stage = graph.stages[0];
   const Accesses accesses = accesses_of(graph, stage);
   TileChoice tile;

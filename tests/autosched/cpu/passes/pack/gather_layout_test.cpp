@@ -17,7 +17,7 @@ std::vector<size_t> copied(const std::string& read, const std::string& type = "f
       parse_graph("def f(" + type + "(4, 16, 9, 9) x, int64(4, 64, 2) I) -> (y) {" +
                   " y(b, i) +=! " + read + " where b in 0:4, i in 0:64, r_c in 0:16, r_k in 0:3 }");
   const Stage& stage = graph.stages.back();
-  const Accesses accesses = accesses_of(graph, stage);
+  const Accesses accesses = accesses_of(LoweredGraph(graph), stage);
   for (const MemoryAccess& access : accesses.reads) {
     if (graph.info(access.tensor).name != "x") continue;
     std::vector<size_t> order;

@@ -23,7 +23,7 @@ const MemoryAccess& access_to(const Graph& graph, const Accesses& accesses, cons
 }
 
 TEST(Panels, GoWhereTheirColumnsAre) {
-  const Graph graph = products();
+  const LoweredGraph graph(products());
   const Stage& stage = graph.stages[0];
   const Accesses accesses = accesses_of(graph, stage);
   const MemoryAccess& w = access_to(graph, accesses, "w");
@@ -40,7 +40,7 @@ TEST(Panels, GoWhereTheirColumnsAre) {
 
 // Of tasks that walk a reduction: a task's part lies in one piece.
 TEST(Panels, TasksStayOutermost) {
-  const Graph graph = products();
+  const LoweredGraph graph(products());
   const Stage& stage = graph.stages[0];
   const Accesses accesses = accesses_of(graph, stage);
   const MemoryAccess& w = access_to(graph, accesses, "w");
@@ -53,7 +53,7 @@ TEST(Panels, TasksStayOutermost) {
 }
 
 TEST(Panels, InPairs) {
-  const Graph graph = products();
+  const LoweredGraph graph(products());
   const Stage& stage = graph.stages[0];
   const Accesses accesses = accesses_of(graph, stage);
   const MemoryAccess& w = access_to(graph, accesses, "w");

@@ -22,7 +22,7 @@ Found found(int64_t steps, int64_t rows, int64_t columns, int fma_bits) {
       parse_graph("def f(float(" + text(steps) + ", " + text(rows) + ") a, float(" + text(steps) +
                   ", " + text(columns) + ") b) -> (t) { t(i, j) +=! a(r, i) * b(r, j) }");
   const Stage& stage = g.stages.back();
-  const Accesses accesses = accesses_of(g, stage);
+  const Accesses accesses = accesses_of(LoweredGraph(g), stage);
   Target target{2, 512};
   target.fma_bits = fma_bits;
   const TileChoice tile{

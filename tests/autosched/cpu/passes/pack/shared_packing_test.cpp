@@ -56,11 +56,11 @@ TEST(SharedCopies, NotByWhatIsNoProduct) {
 }
 
 TEST(SharedCopies, TilesThatAnotherProblemMayNotHave) {
-  const Graph graph = parse_graph(
-      "def main(float(64, 96) a, float(96, 48) b, double(96, 48) d) -> (s, k, t) {\n"
-      "  s(i, j) +=! a(i, r) * b(r, j)\n"
-      "  (m, k)(i, j) argmax=! (a(i, r) * b(r, j), r)\n"
-      "  t(i, j) +=! double(a(i, r)) * d(r, j)\n}");
+  const LoweredGraph graph(
+      parse_graph("def main(float(64, 96) a, float(96, 48) b, double(96, 48) d) -> (s, k, t) {\n"
+                  "  s(i, j) +=! a(i, r) * b(r, j)\n"
+                  "  (m, k)(i, j) argmax=! (a(i, r) * b(r, j), r)\n"
+                  "  t(i, j) +=! double(a(i, r)) * d(r, j)\n}"));
   const auto problem_of = [&](size_t s, const Accesses& accesses) {
     static const Target target{.vector_bits = 512};
     return TileProblem{graph, graph.stages[s], accesses, graph.stages[s].domain.extents, target};
