@@ -79,6 +79,7 @@ class NestCounter {
         stage_.kind == StageKind::Scatter || nest_.spans.size() > stage_.domain.output_rank;
     count_.attached = placed_.host != SIZE_MAX;
     count_.tile = tile_features_of(program_, placed_, accesses_);
+    count_.spills = count_.tile.spilled * count_.steps;
     return count_;
   }
 

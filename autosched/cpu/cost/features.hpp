@@ -21,6 +21,7 @@ struct NestFeatures {
   double masks = 0;       // vectors that compute which lanes run
   double loads = 0;       // vectors loaded
   double stores = 0;      // vectors stored
+  double spills = 0;      // vectors that go to the stack and come back
   double apart = 0;       // vectors more for accesses whose lanes lie apart
   double waits = 0;       // operations in the longest chain of accumulations
   double folds = 0;       // accumulators whose lanes are combined

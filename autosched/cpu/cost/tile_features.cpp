@@ -131,6 +131,7 @@ class TileCounter {
     const TileModel model(problem, *tile_.lanes_axis);
     for (const MemoryAccess& access : accesses_.reads)
       found_.registers += static_cast<double>(model.live_values(access, tile_.factors));
+    found_.spilled = static_cast<double>(model.spilled(tile_.factors));
     found_.tile_cycles = model.cycles(tile_.factors);
   }
 

@@ -17,6 +17,7 @@ struct TileFeatures {
   double instances = 1;       // of the body
   double accumulators = 0;    // vectors that results are gathered in
   double registers = 0;       // these, and operands that stay until they are used again
+  double spilled = 0;         // vectors that the registers do not hold
   double uniform_loads = 0;   // that serve all lanes
   double far_rows = 0;        // rows at least a page apart that are read together
   double colliding_rows = 0;  // those of them at multiples of a page
