@@ -265,7 +265,7 @@ Lines lines_touched(const Walk& walk, const std::vector<Loop>& path, size_t from
   }
   rows *= count;
   const bool unforeseen =
-      places > 1 || (unit >= kPage && extent < static_cast<double>(thresholds().long_row_bytes));
+      places > 1 || (unit >= kPage && extent < static_cast<double>(thresholds().stream_row_bytes));
   const double most = std::max(1.0, walk.most_bytes / kLineBytes);
   const double each = rows * std::max(1.0, extent / kLineBytes);
   return {std::min(places * each, most), unforeseen ? std::min(places * rows, most) : 0};

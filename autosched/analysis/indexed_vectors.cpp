@@ -88,7 +88,7 @@ void compute_ahead(Program& program, size_t& stage, const std::string& name, Wei
   ExprPool& pool = program.graph.pool;
   for (ExprId& weights : rows.weights)
     if (weights.valid() && axes_used(pool, weights) &&
-        WorkMeter(pool)(std::span(&weights, 1)).cost > thresholds().one_operation)
+        WorkMeter(pool)(std::span(&weights, 1)).cost > thresholds().cost_in_turn)
       weights = ahead(program, stage, name + "_weights", rows, weights);
   for (ExprId& place : rows.places) {
     Domain domain = rows.domain;

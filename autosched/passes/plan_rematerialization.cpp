@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "autosched/analysis/work.hpp"
-#include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
@@ -266,7 +265,7 @@ class RematerializationPlanner {
       const size_t before = *(std::ranges::lower_bound(uses, *from) - 1);
       double spared = 0;
       for (uint32_t t : step.writes)
-        if (now.bytes[t] >= thresholds().rematerialized_bytes && now.uses[t].back() >= *from)
+        if (now.uses[t].back() >= *from)
           spared -= beyond(now, before, *from - 1, -now.bytes[t], aim);
       if (spared > 0) add_groups(now, step, *from, spared, aim, found);
     }

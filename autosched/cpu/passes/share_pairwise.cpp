@@ -325,7 +325,7 @@ class PairSharer {
         static_cast<double>(group.rows) * static_cast<double>(group.columns) / (bytes / size);
     return saved >= std::max(thresholds().near_store_cost, thresholds().pair_saving_share * sums) &&
            microseconds_on_core(target_, vectors * saved * target_.core.port_cycles) >=
-               thresholds().pair_microseconds;
+               thresholds().rewrite_microseconds;
   }
 
   size_t stage_of(TensorId name) const { return defining_stages(program_.graph)[name.value]; }
@@ -424,7 +424,7 @@ class PairSharer {
       const std::optional<size_t> dim =
           strided_dimension(program_.graph, accesses, access.tensor, lanes_axis);
       if (!dim ||
-          access.elements * thresholds().pair_reuse > box_points(stage(stage_of(name)).domain))
+          access.elements * thresholds().pack_reuse > box_points(stage(stage_of(name)).domain))
         continue;
       Packing packing;
       for (size_t d = 0; d < program_.graph.info(access.tensor).shape.size(); ++d)

@@ -55,8 +55,8 @@ bool copies_panels(const Graph& graph, const Stage& stage, const MemoryAccess& o
   const auto element = static_cast<int64_t>(size_of(graph.info(operand.tensor).dtype));
   const int64_t rows_extent = stage.domain.extents[*rows];
   return static_cast<double>(rows_extent) >= thresholds().contraction_reuse &&
-         operand.strides[reduction] * element >= thresholds().long_row_bytes &&
-         stage.domain.extents[lanes] * element >= thresholds().long_row_bytes &&
+         operand.strides[reduction] * element >= thresholds().stream_row_bytes &&
+         stage.domain.extents[lanes] * element >= thresholds().stream_row_bytes &&
          operand.elements * static_cast<double>(element) >=
              thresholds().panel_share * static_cast<double>(target.l2_bytes) &&
          row_bytes(stage, rows_extent) <= static_cast<double>(target.l2_bytes) / 2;

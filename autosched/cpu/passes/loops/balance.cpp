@@ -26,9 +26,9 @@ std::optional<EvenParts> even_parts(const Program& program, size_t stage, const 
     return model.fits(choice.factors) ? static_cast<double>(rounds) * model.cycles(choice.factors)
                                       : std::numeric_limits<double>::infinity();
   };
-  double best = thresholds().balance_share * time(std::min(tile.factors[0], rows), tile);
+  double best = (1 - thresholds().tasks_gain) * time(std::min(tile.factors[0], rows), tile);
   std::optional<EvenParts> found;
-  for (int64_t tasks = 1; tasks <= thresholds().balance_tasks; ++tasks) {
+  for (int64_t tasks = 1; tasks <= thresholds().work_parts; ++tasks) {
     const int64_t part = ceil_div(rows, tasks * target.cores);
     if (ceil_div(rows, part) < target.cores) continue;
     for (int64_t factor = 1; factor <= part; ++factor) {

@@ -33,7 +33,7 @@ bool hops(const Program& program, const MemoryAccess& read, std::span<const Loop
   const Loop& panels = loops[first - 1];
   if (read.irregular[panels.axis]) return false;
   const int64_t beside = hop(program, read, panels);
-  return panels.trips > 1 && nearest >= thresholds().long_row_bytes && beside % kLineBytes != 0 &&
+  return panels.trips > 1 && nearest >= thresholds().stream_row_bytes && beside % kLineBytes != 0 &&
          2 * beside <= nearest && rows * std::min(nearest, kPageBytes) > kPagesAtHand * kPageBytes;
 }
 

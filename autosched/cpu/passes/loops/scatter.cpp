@@ -206,7 +206,7 @@ Program write_scatters_by_rows(Program program) {
     const double points = box_points(stage.domain);
     if (rows->dimension + 1 == result.shape.size() ||
         microseconds_on_core(program.target, cycles_of(stage, program.target)) <
-            thresholds().scatter_microseconds ||
+            thresholds().rewrite_microseconds ||
         points < thresholds().scatter_reuse * static_cast<double>(result.element_count()))
       continue;
     program = with_rows(std::move(program), s, rows->dimension);
@@ -334,7 +334,7 @@ Program schedule_scatter(Program program, size_t stage, const Target& target,
         break;
       }
   if (free.empty() ||
-      microseconds_on_core(program.target, cycles) < thresholds().scatter_microseconds)
+      microseconds_on_core(program.target, cycles) < thresholds().rewrite_microseconds)
     return program;
   // The axis with the most independent steps; one in the tile by whole vectors or pieces.
   const auto unit_of = [&](size_t axis) -> int64_t {

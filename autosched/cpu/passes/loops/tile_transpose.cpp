@@ -49,7 +49,7 @@ Program walk_operand(Program program, size_t stage, const Accesses& accesses) {
   // Axes from `rows` on make whole rows of the result.
   size_t rows = s.domain.output_rank;
   auto bytes = static_cast<int64_t>(size_of(program.graph.info(s.results.front()).dtype));
-  while (rows > 0 && bytes < thresholds().long_row_bytes) bytes *= s.domain.extents[--rows];
+  while (rows > 0 && bytes < thresholds().stream_row_bytes) bytes *= s.domain.extents[--rows];
   const size_t end = tile_begin(nest);
   size_t outer = 0;
   while (outer < end && nest.loops[outer].axis < rows) ++outer;

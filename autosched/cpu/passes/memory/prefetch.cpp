@@ -44,7 +44,7 @@ bool reads_rows(const Program& program, const Nest& nest, const MemoryAccess& ac
   }
   if (bytes > thresholds().prefetch_far_bytes && work < thresholds().heavy_body * points_in(nest))
     return false;
-  return bytes >= static_cast<double>(thresholds().long_row_bytes) &&
+  return bytes >= static_cast<double>(thresholds().stream_row_bytes) &&
          4 * bytes <= static_cast<double>(target.l2_bytes) && std::abs(moves) * size >= bytes;
 }
 

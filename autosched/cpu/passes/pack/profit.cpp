@@ -67,7 +67,7 @@ bool OperandRows::far(const MemoryAccess& access) const {
       rows > lines_kept(stride, target_.l1_bytes))
     return true;
   return (stride > 0 && stride % kPageBytes == 0) || rows > lines_kept(stride, target_.l2_bytes) ||
-         (stride >= thresholds().long_row_bytes &&
+         (stride >= thresholds().stream_row_bytes &&
           tensor_bytes(graph_, access.tensor) > thresholds().far_operand_bytes);
 }
 

@@ -31,7 +31,7 @@ bool down_columns(const LayoutContext& c, const Stage& whole, const Accesses& ac
     if (reuse(whole, access) >= 2 &&
         elements_touched(access, whole.domain) > thresholds().shared_elements)
       return false;
-    if (reduction_rows(c.program.graph, whole, access).stride >= thresholds().long_row_bytes)
+    if (reduction_rows(c.program.graph, whole, access).stride >= thresholds().stream_row_bytes)
       bytes += static_cast<double>(tensor_bytes(c.program.graph, access.tensor));
   }
   return bytes > thresholds().column_share * static_cast<double>(c.target.l2_bytes);

@@ -21,7 +21,7 @@ Program pad_block_rows(Program program, TensorId id) {
   const TensorInfo& info = program.graph.info(id);
   const auto size = static_cast<int64_t>(size_of(info.dtype));
   const size_t s = defining_stages(program.graph)[id.value];
-  if (info.shape.back() * size % thresholds().long_row_bytes != 0 ||
+  if (info.shape.back() * size % thresholds().stream_row_bytes != 0 ||
       program.graph.stages[s].results.size() != 1)
     return program;
   return pad_leading_dimension(std::move(program), s, kLineBytes / size);
