@@ -430,7 +430,8 @@ class PairSharer {
       for (size_t d = 0; d < program_.graph.info(access.tensor).shape.size(); ++d)
         if (d != *dim) packing.dimensions.push_back({d, 1, 0});
       packing.dimensions.push_back({*dim, 1, 0});
-      program_ = pack(std::move(program_), stage_of(name), access.tensor, packing);
+      const size_t reader = stage_of(name);
+      program_ = pack(std::move(program_), reader, access.tensor, packing);
     }
   }
 

@@ -39,8 +39,8 @@ TEST(ComputeAt, WhatAScatterReads) {
   p = attach(std::move(p), "t", "h", 1);
   EXPECT_EQ(p.scopes[p.graph.stages[stage_of(p, "v")].results[0].value], Scope::Local);
   expect_faithful(p, g);
-  p = vectorize(std::move(p), stage_of(p, "h"), 1, 4);
-  p = vectorize(std::move(p), stage_of(p, "v"), 1, 4);
+  p = vectorize(p, stage_of(p, "h"), 1, 4);
+  p = vectorize(p, stage_of(p, "v"), 1, 4);
   expect_faithful(p, g);
   Graph returned = g;
   returned.outputs.push_back(returned.stages[0].results[0]);

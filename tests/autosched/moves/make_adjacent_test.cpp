@@ -41,8 +41,8 @@ TEST(Gather, BesideWhatIsAttached) {
       "  f(i) +=! u(i, r) * t(i, r)\n"
       "  g(i) max=! a(i, r)\n}");
   Program p = plain(graph);
-  p = compute_at(std::move(p), stage_of(p, "u"), stage_of(p, "f"), 1);
-  p = compute_at(std::move(p), stage_of(p, "t"), stage_of(p, "f"), 1);
+  p = compute_at(p, stage_of(p, "u"), stage_of(p, "f"), 1);
+  p = compute_at(p, stage_of(p, "t"), stage_of(p, "f"), 1);
   const Stages rows{stage_of(p, "a"), stage_of(p, "b"), stage_of(p, "g")};
   const Program gathered = make_adjacent(p, rows);
   expect_faithful(gathered, graph);
@@ -60,7 +60,7 @@ TEST(Gather, BehindWhatAnotherHasAttached) {
       "  g(i) +=! t(i, r)\n"
       "  e(i) +=! x(i, r)\n}");
   Program p = plain(graph);
-  p = compute_at(std::move(p), stage_of(p, "t"), stage_of(p, "f"), 1);
+  p = compute_at(p, stage_of(p, "t"), stage_of(p, "f"), 1);
   const Stages both{stage_of(p, "e"), stage_of(p, "f")};
   expect_faithful(make_adjacent(p, both), graph);
   const Stages around{stage_of(p, "f"), stage_of(p, "g"), stage_of(p, "e")};

@@ -25,14 +25,14 @@ TEST(WeighRows, ValuesWeightsAndPlacesGoInFront) {
 TEST(WeighRows, OfRowsThatAreLongerThanWhatIsWritten) {
   const Graph graph = flow_gradient(3, 4, 5, false);
   Program p = plain(graph);
-  p = scatter_layout(std::move(p), scatter_in(p), 1, 16);
-  p = scatter_accumulate(std::move(p), scatter_in(p));
+  p = scatter_layout(p, scatter_in(p), 1, 16);
+  p = scatter_accumulate(p, scatter_in(p));
   expect_faithful(p, graph);
   EXPECT_EQ(p.graph.stages[scatter_in(p)].domain.extents.back(), 16);
   // 14 elements are no whole number of groups of 4.
   p = plain(graph);
-  p = scatter_layout(std::move(p), scatter_in(p), 1, 14);
-  p = scatter_accumulate(std::move(p), scatter_in(p));
+  p = scatter_layout(p, scatter_in(p), 1, 14);
+  p = scatter_accumulate(p, scatter_in(p));
   expect_faithful(p, graph);
   EXPECT_EQ(p.graph.stages[scatter_in(p)].domain.extents.back(), 12);
 }

@@ -49,15 +49,15 @@ TEST(LoweredGraph, MovesKeepBothTables) {
   const TensorId t = p.graph.stages[0].results[0];
   EXPECT_EQ(elements_with_gaps(p.graph, t), 20 * 9);
   // A copy of what runs on runs on.
-  p = rematerialize(std::move(p), stage_of(p, "c"), stage_of(p, "s"));
+  p = rematerialize(p, stage_of(p, "c"), stage_of(p, "s"));
   EXPECT_EQ(running_stages(p.graph), 2u);
   EXPECT_EQ(fault_in_tables(p.graph), "");
   expect_faithful(p, graph);
   // Two stages become one: the rows of one of its results have room.
-  p = fuse_siblings(std::move(p), std::vector<size_t>{stage_of(p, "t"), stage_of(p, "u")});
+  p = fuse_siblings(p, std::vector<size_t>{stage_of(p, "t"), stage_of(p, "u")});
   EXPECT_EQ(row_gap(p.graph, t), 3);
   expect_faithful(p, graph);
-  p = inline_stages(std::move(p), std::vector<size_t>{stage_of(p, "t")});
+  p = inline_stages(p, std::vector<size_t>{stage_of(p, "t")});
   EXPECT_TRUE(p.graph.row_gaps.empty()) << "nothing gives it";
   EXPECT_EQ(running_stages(p.graph), 2u);
   expect_faithful(p, graph);

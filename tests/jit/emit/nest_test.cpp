@@ -112,9 +112,9 @@ TEST(Nest, RowsOfARaggedTaskAreNotAsked) {
       "  r(i, j) = x(i, max(min(n(i), 3), 0), j) * 2.0\n  y(i, j) = r(i, j) * r(i, 11 - j) }");
   for (const int64_t rows : {4, 5, 13}) {
     Program p = attach(plain(graph), "r", "y", 1);
-    p = vectorize(std::move(p), stage_of(p, "r"), 1, 16);
-    if (rows < 13) p = tile(std::move(p), stage_of(p, "y"), 0, Steps{rows});
-    p = parallel(std::move(p), stage_of(p, "y"), 1);
+    p = vectorize(p, stage_of(p, "r"), 1, 16);
+    if (rows < 13) p = tile(p, stage_of(p, "y"), 0, Steps{rows});
+    p = parallel(p, stage_of(p, "y"), 1);
     expect_right(p);
     EXPECT_EQ(gathers(EmittedProgram(p).ir()), 0u) << rows;
   }

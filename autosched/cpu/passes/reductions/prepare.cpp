@@ -56,8 +56,10 @@ void prepare(LayoutContext& c, size_t s) {
     return;
   }
   if (wants_one_axis_of_columns(c.program, s, c.accessed_by(c.stage(s))) &&
-      c.keeps(Decision::FuseAxes, s))
-    c.program = fuse_axes(std::move(c.program), s, c.stage(s).domain.output_rank - 2);
+      c.keeps(Decision::FuseAxes, s)) {
+    const size_t columns = c.stage(s).domain.output_rank - 2;
+    c.program = fuse_axes(std::move(c.program), s, columns);
+  }
   s = pad_operand(c, s);
   if (rfactor_long_sum(c, s)) return;
   if (take_residues(c, s)) s = pad_operand(c, s);

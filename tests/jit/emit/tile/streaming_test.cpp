@@ -111,10 +111,10 @@ TEST(Streaming, TakesMemoryAnywhere) {
 TEST(Streaming, InTasksWithAttachedNests) {
   Program p = initial_program(softmax_graph(6, 64), {2, 256});
   for (const char* name : {"s", "e", "m"})
-    p = compute_at(std::move(p), stage_of(p, name), stage_of(p, "y"), 1);
-  p = vectorize(std::move(p), stage_of(p, "y"), 1, 8);
-  p = parallel(std::move(p), stage_of(p, "y"), 1);
-  p = store_nontemporal(std::move(p), stage_of(p, "y"));
+    p = compute_at(p, stage_of(p, name), stage_of(p, "y"), 1);
+  p = vectorize(p, stage_of(p, "y"), 1, 8);
+  p = parallel(p, stage_of(p, "y"), 1);
+  p = store_nontemporal(p, stage_of(p, "y"));
   EXPECT_EQ(occurrences(EmittedProgram(p).ir(), kPastCaches), 1u);
   EXPECT_EQ(check_emitted(p, small_inputs(p.graph, 1)), "");
 }
