@@ -83,7 +83,10 @@ constexpr MoveRow kMoves[] = {
      "stream",
      "Stores the results of a stage past the caches (non-temporal stores).",
      {{{"stage", "a stage, by name"}}},
-     [](Program& p, const MoveEntry& e) { p = store_nontemporal(std::move(p), e.stage("stage")); }},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage");
+       p = store_nontemporal(std::move(p), stage);
+     }},
     {"prefetch",
      "fetch_ahead",
      "Fetches into the caches, in each iteration of a loop, what the stage reads in the next one.",
@@ -150,7 +153,10 @@ constexpr MoveRow kMoves[] = {
      "expand_reduction",
      "Writes a short sum out as one expression without a reduction axis.",
      {{{"stage", "a stage, by name"}}},
-     [](Program& p, const MoveEntry& e) { p = unroll_reduction(std::move(p), e.stage("stage")); }},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage");
+       p = unroll_reduction(std::move(p), stage);
+     }},
     {"rfactor",
      "split_reduction",
      "Splits a reduction into partial results over equal ranges of an axis, and a stage that "
@@ -193,7 +199,8 @@ constexpr MoveRow kMoves[] = {
      "at a time, with lanes along it. Stages in front compute values, weights and indices.",
      {{{"stage", "a stage, by name"}}},
      [](Program& p, const MoveEntry& e) {
-       p = scatter_accumulate(std::move(p), e.stage("stage"));
+       const size_t stage = e.stage("stage");
+       p = scatter_accumulate(std::move(p), stage);
      }},
     {"gather_reduce",
      "sum_rows",
@@ -202,7 +209,8 @@ constexpr MoveRow kMoves[] = {
      {{{"stage", "a stage, by name"}, {"operand", "the tensor whose rows are read, by name"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
-       p = gather_reduce(std::move(p), stage, e.tensor("operand"));
+       const TensorId operand = e.tensor("operand");
+       p = gather_reduce(std::move(p), stage, operand);
      }},
     {"schedule_scan",
      "schedule_steps",
@@ -297,7 +305,8 @@ constexpr MoveRow kMoves[] = {
      {{{"stage", "a stage, by name"}, {"axis", "the first of the two axes, by number"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
-       p = fuse_axes(std::move(p), stage, e.axis("axis", stage));
+       const size_t axis = e.axis("axis", stage);
+       p = fuse_axes(std::move(p), stage, axis);
      }},
     {"transpose_output",
      "transpose_results",
@@ -306,7 +315,8 @@ constexpr MoveRow kMoves[] = {
      {{{"stage", "a stage, by name"}, {"axis", "an output axis, not the last, by number"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
-       p = transpose_output(std::move(p), stage, e.axis("axis", stage));
+       const size_t axis = e.axis("axis", stage);
+       p = transpose_output(std::move(p), stage, axis);
      }},
     {"pad_leading_dimension",
      "pad_rows",
@@ -322,7 +332,10 @@ constexpr MoveRow kMoves[] = {
      "Removes the kernel of a stage that only reads a tensor in another shape: its result is that "
      "tensor's memory.",
      {{{"stage", "a stage, by name"}}},
-     [](Program& p, const MoveEntry& e) { p = alias_reshape(std::move(p), e.stage("stage")); }},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage");
+       p = alias_reshape(std::move(p), stage);
+     }},
     {"make_adjacent",
      "gather",
      "Puts the kernels of stages next to each other, in their order.",

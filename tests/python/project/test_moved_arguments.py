@@ -12,8 +12,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 
-#: Member functions that read the member whose name begins the pattern.
-READERS = {"program_": r"\b(stage_of|stage|nest_of)\(", ".program": r"\bstage\("}
+#: Who reads a program without naming it: members of the class that has it, and a move's entry.
+READERS = {
+    "program_": r"\b(stage_of|stage|nest_of)\(",
+    ".program": r"\bstage\(",
+    "p": r"\be\.(stage|tensor|axis)\(",
+}
 
 
 def opening(text: str, at: int) -> int | None:
@@ -85,6 +89,7 @@ def test_such_arguments_are_seen() -> None:
         "p = f(g(std::move(p)), {p.size()});",
         "program_ = pack(std::move(program_), stage_of(name));",
         "c.program = fuse(std::move(c.program), c.stage(s).rank - 2);",
+        'p = split(std::move(p), e.stage("stage"));',
     ]
     fine = [
         "p = f(std::move(p), stage);",
