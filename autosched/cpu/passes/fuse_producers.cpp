@@ -274,7 +274,7 @@ class RowGrouper {
     double rows = 1;
     for (size_t l = 0; l < depth; ++l) rows *= static_cast<double>(host.loops[l].trips);
     return rows >= static_cast<double>(thresholds().work_parts) ||
-           box_points(producer.domain) < thresholds().large_stage;
+           box_points(producer.domain) < thresholds().large_loop;
   }
 
   Program program_;

@@ -31,7 +31,7 @@ bool whole_steps_pay(const Program& program, const Scan& scan, const Target& tar
   }
   for (const Kernel& kernel : program.kernels) points += points_of(program, kernel);
   return bytes <= thresholds().l2_share * static_cast<double>(target.l2_bytes) &&
-         points * static_cast<double>(scan.trips) >= thresholds().large_stage;
+         points * static_cast<double>(scan.trips) >= thresholds().large_loop;
 }
 
 // Schedules the steps' kernels, the first of `roots` before the others, whose tasks follow it;

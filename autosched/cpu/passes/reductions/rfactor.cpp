@@ -29,7 +29,7 @@ bool down_columns(const LayoutContext& c, const Stage& whole, const Accesses& ac
   double bytes = 0;
   for (const MemoryAccess& access : accesses.reads) {
     if (reuse(whole, access) >= 2 &&
-        elements_touched(access, whole.domain) > thresholds().shared_elements)
+        elements_touched(access, whole.domain) > thresholds().large_stage)
       return false;
     if (reduction_rows(c.program.graph, whole, access).stride >= thresholds().stream_row_bytes)
       bytes += static_cast<double>(tensor_bytes(c.program.graph, access.tensor));
