@@ -13,7 +13,8 @@
 
 namespace {
 
-using namespace adjit;  // NOLINT: a program of its own
+using namespace adjit;        // NOLINT: a program of its own
+using namespace adjit::fuzz;  // NOLINT
 
 void check(const testing::OperatorExample& example, const Json& attributes) {
   Trace trace("f");

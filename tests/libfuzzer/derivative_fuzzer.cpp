@@ -12,7 +12,8 @@
 
 namespace {
 
-using namespace adjit;  // NOLINT: a program of its own
+using namespace adjit;        // NOLINT: a program of its own
+using namespace adjit::fuzz;  // NOLINT
 
 void check_schedule(const Graph& graph) {
   const Graph final = final_graph(graph);  // as the engine does

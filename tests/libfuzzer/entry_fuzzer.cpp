@@ -11,7 +11,8 @@
 
 namespace {
 
-using namespace adjit;  // NOLINT: a program of its own
+using namespace adjit;        // NOLINT: a program of its own
+using namespace adjit::fuzz;  // NOLINT
 
 void put(std::string& bytes, size_t at, uint64_t value) {
   for (size_t k = 0; k < 8; ++k) bytes[at + k] = static_cast<char>(value >> (8 * k));

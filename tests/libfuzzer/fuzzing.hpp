@@ -15,8 +15,11 @@
 #include <string>
 
 #include "runtime/expr/error.hpp"
+#include "runtime/process/rooms.hpp"
 
 namespace adjit::fuzz {
+
+using namespace sched;  // NOLINT(google-build-using-namespace): as rooms.hpp does
 
 inline void require(bool holds, const char* promise, const std::string& context) {
   if (holds) return;

@@ -11,7 +11,8 @@
 
 namespace {
 
-using namespace adjit;  // NOLINT: a program of its own
+using namespace adjit;        // NOLINT: a program of its own
+using namespace adjit::fuzz;  // NOLINT
 
 const std::vector<Graph>& programs() {
   static const std::vector<Graph> all = [] {

@@ -13,7 +13,8 @@
 
 namespace {
 
-using namespace adjit;  // NOLINT: a program of its own
+using namespace adjit;        // NOLINT: a program of its own
+using namespace adjit::fuzz;  // NOLINT
 
 // Points and elements that are walked in a moment.
 bool is_small(const Graph& graph) {
