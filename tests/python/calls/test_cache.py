@@ -44,9 +44,9 @@ def test_same_process_hits_memory() -> None:
     import adjit as aj
     import numpy as np
 
-    before = len(aj.compilations)
     for _ in range(2):
         np.testing.assert_array_equal(
             aj.jit(lambda x: x * 3 - 1)(np.arange(5.0)), np.arange(5) * 3 - 1
         )
-    assert [r["cache"] for r in list(aj.compilations)[before:]] == ["miss", "memory"]
+    # Only the last so many are kept.
+    assert [r["cache"] for r in list(aj.compilations)[-2:]] == ["miss", "memory"]
