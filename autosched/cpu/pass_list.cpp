@@ -56,7 +56,7 @@ Program rematerialize_some(Program program, ScheduleContext& context) {
 }
 
 Program accumulate_scattered_rows(Program program, ScheduleContext& context) {
-  return weigh_named_rows(std::move(program), context.plans.reductions);
+  return accumulate_indexed_rows(std::move(program), context.plans.reductions);
 }
 
 Program lay_out_reductions(Program program, ScheduleContext& context) {

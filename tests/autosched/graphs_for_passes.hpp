@@ -7,7 +7,7 @@
 
 #include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/attention.hpp"
-#include "tests/autosched/named_rows.hpp"
+#include "tests/autosched/indexed_rows.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

@@ -1,4 +1,4 @@
-// tests/autosched/named_rows.hpp -- graphs whose reads and writes go to rows that data names.
+// tests/autosched/indexed_rows.hpp -- graphs whose reads and writes go to rows that data names.
 #pragma once
 
 #include <string>

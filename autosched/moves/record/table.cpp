@@ -25,7 +25,8 @@ Packing packing_of(const MoveEntry& entry, size_t rank) {
   return packing;
 }
 
-// Arguments are looked up before the program moves on.
+// Every argument has a name before the program moves on: an entry asks the program, for stages and
+// for what its errors say, and the order of a call's arguments is the compiler's.
 constexpr MoveRow kMoves[] = {
     {"tile",
      "",
@@ -58,7 +59,8 @@ constexpr MoveRow kMoves[] = {
        {"lanes", "a power of two"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
-       p = vectorize(std::move(p), stage, axis, e["lanes"].number({2, kLaneLimit}));
+       const int64_t lanes = e["lanes"].number({2, kLaneLimit});
+       p = vectorize(std::move(p), stage, axis, lanes);
      }},
     {"unroll",
      "",
@@ -69,7 +71,8 @@ constexpr MoveRow kMoves[] = {
        {"factor", "instances"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
-       p = unroll(std::move(p), stage, axis, e["factor"].number({2, kUnrollLimit}));
+       const int64_t factor = e["factor"].number({2, kUnrollLimit});
+       p = unroll(std::move(p), stage, axis, factor);
      }},
     {"parallel",
      "",
@@ -77,7 +80,8 @@ constexpr MoveRow kMoves[] = {
      {{{"stage", "a stage, by name"}, {"loops", "how many loops, from the outermost"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
-       p = parallel(std::move(p), stage, e["loops"].position(kLoopLimit + 1));
+       const size_t loops = e["loops"].position(kLoopLimit + 1);
+       p = parallel(std::move(p), stage, loops);
      }},
     {"store_nontemporal",
      "stream",
@@ -106,7 +110,8 @@ constexpr MoveRow kMoves[] = {
        {"depth", "how many loops of the host go around the stage"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), host = e.stage("host");
-       p = compute_at(std::move(p), stage, host, e["depth"].position(kLoopLimit + 1));
+       const size_t depth = e["depth"].position(kLoopLimit + 1);
+       p = compute_at(std::move(p), stage, host, depth);
      }},
     {"interleave",
      "group_rows",
@@ -117,7 +122,8 @@ constexpr MoveRow kMoves[] = {
        {"rows", "iterations in a group; it divides the loop's trips"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), depth = e["depth"].position(kLoopLimit + 1);
-       p = interleave(std::move(p), stage, depth, e["rows"].number(kPositive));
+       const int64_t rows = e["rows"].number(kPositive);
+       p = interleave(std::move(p), stage, depth, rows);
      }},
     {"inline",
      "",
@@ -166,7 +172,8 @@ constexpr MoveRow kMoves[] = {
        {"parts", "how many partial results"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
-       p = rfactor(std::move(p), stage, axis, e["parts"].number(kPositive));
+       const int64_t parts = e["parts"].number(kPositive);
+       p = rfactor(std::move(p), stage, axis, parts);
      }},
     {"privatize_scatter",
      "split_scatter",
@@ -177,7 +184,8 @@ constexpr MoveRow kMoves[] = {
        {"parts", "how many arrays"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
-       p = privatize_scatter(std::move(p), stage, axis, e["parts"].number(kPositive));
+       const int64_t parts = e["parts"].number(kPositive);
+       p = privatize_scatter(std::move(p), stage, axis, parts);
      }},
     {"scatter_layout",
      "scatter_rows",
@@ -191,7 +199,8 @@ constexpr MoveRow kMoves[] = {
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
        const int64_t width = e.has("width") ? e["width"].number(kPositive) : 0;
-       p = scatter_layout(std::move(p), stage, e["dimension"].position(kAxisLimit), width);
+       const size_t dimension = e["dimension"].position(kAxisLimit);
+       p = scatter_layout(std::move(p), stage, dimension, width);
      }},
     {"scatter_accumulate",
      "weigh_rows",
@@ -235,8 +244,9 @@ constexpr MoveRow kMoves[] = {
        {"inside", "true: the axis of residues stands behind the quotient's; left out: false"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
-       p = split_residues(std::move(p), stage, axis, e["modulus"].number(kPositive),
-                          e.has("inside") && e["inside"].flag());
+       const int64_t modulus = e["modulus"].number(kPositive);
+       const bool inside = e.has("inside") && e["inside"].flag();
+       p = split_residues(std::move(p), stage, axis, modulus, inside);
      }},
     {"pack",
      "",
@@ -325,7 +335,8 @@ constexpr MoveRow kMoves[] = {
      {{{"stage", "a stage, by name"}, {"gap", "elements behind each row"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");
-       p = pad_leading_dimension(std::move(p), stage, e["gap"].number(kPositive));
+       const int64_t gap = e["gap"].number(kPositive);
+       p = pad_leading_dimension(std::move(p), stage, gap);
      }},
     {"alias_reshape",
      "in_place",

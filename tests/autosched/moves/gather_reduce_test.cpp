@@ -1,7 +1,7 @@
 // tests/autosched/moves/gather_reduce_test.cpp -- sums over rows that data names, first of rows.
 #include "autosched/analysis/indexed_vectors.hpp"
 #include "autosched/moves/moves.hpp"
-#include "tests/autosched/named_rows.hpp"
+#include "tests/autosched/indexed_rows.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

@@ -2,7 +2,7 @@
 // a time.
 #include "autosched/analysis/indexed_vectors.hpp"
 #include "autosched/moves/moves.hpp"
-#include "tests/autosched/named_rows.hpp"
+#include "tests/autosched/indexed_rows.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

@@ -95,10 +95,26 @@ def _goes_on(code: str, head: str, close: int) -> bool:
     return head.count("(") > head.count(")") or code[close + 1 :].lstrip()[:1] in (",", "{")
 
 
+def _without(opening: str, head: str, brackets: str) -> str:
+    """Without what a pattern opens, up to the bracket that closes it."""
+    while match := re.search(opening, head):
+        depth, inside, k = 1, 0, match.end()
+        while depth > 0 and k < len(head):
+            if brackets == "<>":  # comparisons stand in parentheses
+                inside += (head[k] == "(") - (head[k] == ")")
+            if inside == 0:
+                depth += (head[k] == brackets[0]) - (head[k] == brackets[1] and head[k - 1] != "-")
+            k += 1
+        head = head[: match.start()] + head[k:]
+    return head
+
+
 @functools.cache
 def _plain(head: str) -> str:
     """Without attributes, access labels, arguments of templates and initial values in braces."""
-    head = re.sub(r"\[\[.*?\]\]|\b(?:public|private|protected):|\balignas\([^)]*\)", "", head)
+    head = re.sub(r"\[\[.*?\]\]|\b(?:public|private|protected):", "", head)
+    head = _without(r"\b(?:__attribute__|alignas|decltype|requires)\s*\(", head, "()")
+    head = _without(r"\btemplate\s*<", head, "<>")
     head = re.sub(r"operator\s*(?:<=>|<<=?|>>=?|<=?|>=?|->\*?)", "operator", head)
     head = head.replace("->", "")
     while (shorter := re.sub(r"<[^<>;{}]*>|\{[^{}]*\}", "", head)) != head:
@@ -132,7 +148,10 @@ def _is_function(head: str) -> bool:
 def _name(head: str) -> str:
     plain = _plain(head)
     if _opens_class(head):
-        found = re.search(r"\b(?:class|struct|union)\s+([\w:]+)", plain)
+        # The last word before the bases: macros of visibility stand between.
+        found = re.search(
+            r"\b(?:class|struct|union)\b[\w:\s]*?([\w:]*\w)\s*(?:final\s*)?(?::|$)", plain
+        )
     else:
         found = re.search(r"([\w:~]+|operator\W*)\s*\(", plain)
     return found[1] if found else "unnamed"

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[3]
 READERS = {
     "program_": r"\b(stage_of|stage|nest_of)\(",
     ".program": r"\bstage\(",
-    "p": r"\be\.(stage|tensor|axis)\(",
+    "p": r"\be(\.\w+\(|\[)",
 }
 
 
@@ -54,19 +54,19 @@ def arguments(text: str, begin: int) -> list[str]:
 def read_beside_move(text: str) -> Iterator[tuple[int, str]]:
     """(line, argument) for each argument that reads what one beside it has moved from."""
     text = re.sub(r'"(\\.|[^"\\\n])*"|//[^\n]*', "", text)
-    for move in re.finditer(r"\bstd::move\(([\w.\->]+)\)", text):
+    for move in re.finditer(r"\bstd::move\(([\w.\->*\[\]]+)\)", text):
         name = move[1]
-        reads = [rf"(?<![\w.>:]){re.escape(name)}\b(?!\()"]
+        reads = [rf"(?<![\w.>:]){re.escape(name)}(?![\w(])"]
         reads += [reader for end, reader in READERS.items() if name.endswith(end)]
         at: int | None = move.start()
         while (at := opening(text, at or 0)) is not None:
-            if (
-                text[at] == "{"
-            ):  # evaluated from left to right; the body of a function ends the call
-                if re.search(r"[;{})]\s*$", text[:at]):
-                    break
-                continue
-            for argument in arguments(text, at):
+            others = arguments(text, at)
+            if text[at] == "{":
+                if any(";" in of for of in others):
+                    break  # a block
+                # From left to right: what stands before the move is read before it.
+                others = others[next(k for k, of in enumerate(others) if move[0] in of) :]
+            for argument in others:
                 if move[0] not in argument and any(re.search(read, argument) for read in reads):
                     yield text.count("\n", 0, move.start()) + 1, argument.strip()
 
@@ -90,11 +90,15 @@ def test_such_arguments_are_seen() -> None:
         "program_ = pack(std::move(program_), stage_of(name));",
         "c.program = fuse(std::move(c.program), c.stage(s).rank - 2);",
         'p = split(std::move(p), e.stage("stage"));',
+        'p = unroll(std::move(p), stage, e["factor"].number());',
+        "const P p{std::move(q), q.size()};",
+        "add(std::move(parts[k]), parts[k].size());",
+        "take(std::move(*p), *p);",
     ]
     fine = [
         "p = f(std::move(p), stage);",
         "add(std::move(stage.domain), stage.bodies);",
-        "const P p{std::move(q), q.size()};",
+        "const P p{q.size(), std::move(q)};",
         "run(std::move(p)); use(p);",
         "f(std::move(x), [&] { return 1; });",
         'f("x", std::move(x));',

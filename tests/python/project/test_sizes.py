@@ -122,9 +122,11 @@ def test_functions_fit_on_a_screen(in_cpp: dict[str, Sizes]) -> None:
 
 def test_classes_declare_few_methods(in_cpp: dict[str, Sizes]) -> None:
     """What needs no access to a class's members is a function beside it."""
-    methods = {
-        f"{path} {of.name}": of.size for path, sizes in in_cpp.items() for of in sizes.classes
-    }
+    methods: dict[str, int] = {}
+    for path, sizes in in_cpp.items():
+        for of in sizes.classes:  # specialisations, and classes inside others, may share a name
+            name = f"{path} {of.name}"
+            methods[name] = max(of.size, methods.get(name, 0))
     assert len(methods) > 500
     assert all(methods.pop(name) > METHODS_OF_A_CLASS for name in LARGE_CLASSES)
     check(methods, METHODS_OF_A_CLASS, STILL_LARGE_CLASSES)
@@ -149,6 +151,24 @@ def test_a_class_of_16_methods_is_seen() -> None:
         "  std::map<int, int> d_{{1, f(2)}};\n};\n}  // namespace\n"
     )
     assert cpp_sizes(source).classes == [("Inner", 1), ("Large", 16)]
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "class A",
+        "class ADJIT_API A final : public B<int>",
+        "class __attribute__((visibility(0))) A",
+        "template <class T>\n  requires(sizeof(T) > 1)\nclass A",
+        "template <int N = (1 << 3)>\nclass A",
+        "class A : public decltype(f())",
+        "struct ns::A<int>",
+    ],
+)
+def test_methods_are_counted_behind_every_head(head: str) -> None:
+    source = head + " {\n" + "  void f();\n" * 16 + "};\n"
+    (seen,) = cpp_sizes(source).classes
+    assert (seen.name.removeprefix("ns::"), seen.size) == ("A", 16)
 
 
 def test_a_function_of_61_lines_is_seen() -> None:

@@ -209,7 +209,7 @@ int64_t whole_row(int64_t elements, int64_t lanes) {
   return 4 * elements >= 3 * width ? width : elements;
 }
 
-Program weigh_named_rows(Program program, ReductionPlans& plans) {
+Program accumulate_indexed_rows(Program program, ReductionPlans& plans) {
   for (size_t s = program.graph.stages.size(); s-- > 0;)
     if (program.graph.stages[s].kind == StageKind::Scatter)
       if (std::optional<Program> made = weighed(program, s, plans)) program = std::move(*made);

@@ -14,7 +14,7 @@ int64_t whole_row(int64_t elements, int64_t lanes);
 
 /// Scatters to which scatter_accumulate() can be applied, their rows innermost and in whole
 /// vectors; what it makes is attached to them.
-Program weigh_named_rows(Program program, ReductionPlans& plans);
+Program accumulate_indexed_rows(Program program, ReductionPlans& plans);
 
 /// A stage with gather_reduce() applied to an operand, its rows innermost and in whole vectors by
 /// `packing`, and what that makes attached to it; `plans` gets the tile of the sums. nullopt where

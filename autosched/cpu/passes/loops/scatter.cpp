@@ -114,7 +114,7 @@ Program compute_in_lanes(Program program, size_t stage, const Target& target) {
 
 // A scatter whose lanes write rows: data names the row, and `axis` walks it. The values of a row's
 // points come from vectors along `lanes_axis`.
-struct NamedRows {
+struct IndexedTarget {
   size_t axis = 0, dimension = 0;  // of the stage, of its result
   size_t lanes_axis = 0;
   int64_t lanes = 1, piece = 1;
@@ -135,10 +135,11 @@ std::optional<size_t> values_along(const LoweredGraph& graph, const Stage& stage
   return best;
 }
 
-std::optional<NamedRows> rows_of(const LoweredGraph& graph, const Stage& stage, int vector_bits) {
+std::optional<IndexedTarget> rows_of(const LoweredGraph& graph, const Stage& stage,
+                                     int vector_bits) {
   const Domain& domain = stage.domain;
   const int64_t piece = row_piece(graph, stage.results[0]);
-  NamedRows rows{.lanes = full_lanes(graph, stage, vector_bits), .piece = piece};
+  IndexedTarget rows{.lanes = full_lanes(graph, stage, vector_bits), .piece = piece};
   if (stage.kind != StageKind::Scatter || !has_partial_results(stage.combiner.kind) || piece < 2 ||
       rows.lanes % piece != 0)
     return std::nullopt;
@@ -162,7 +163,7 @@ std::optional<NamedRows> rows_of(const LoweredGraph& graph, const Stage& stage, 
 // Vectors of values, as many of them as a piece of a row has elements. What walks the rows steps
 // innermost, then short axes (the corners of a cell): what does not depend on them is computed
 // outside their loops.
-Program write_rows(Program program, size_t stage, const NamedRows& rows) {
+Program write_rows(Program program, size_t stage, const IndexedTarget& rows) {
   program = vectorize(std::move(program), stage, rows.lanes_axis, rows.lanes);
   program = unroll(std::move(program), stage, rows.axis, rows.piece);
   const Stage& s = program.graph.stages[stage];
@@ -200,7 +201,8 @@ Program with_rows(Program program, size_t stage, size_t dimension) {
 Program write_scatters_by_rows(Program program) {
   for (size_t s = program.graph.stages.size(); s-- > 0;) {
     const Stage& stage = program.graph.stages[s];
-    const std::optional<NamedRows> rows = rows_of(program.graph, stage, program.target.vector_bits);
+    const std::optional<IndexedTarget> rows =
+        rows_of(program.graph, stage, program.target.vector_bits);
     if (!rows || lanes_axis(program.graph, stage)) continue;
     const TensorInfo& result = program.graph.info(stage.results[0]);
     const double points = box_points(stage.domain);
@@ -219,7 +221,7 @@ namespace {
 // The longest axis, but for those that whole rows of results want for themselves.
 std::optional<size_t> axis_of_parts(const LoweredGraph& graph, const Stage& stage,
                                     int vector_bits) {
-  const std::optional<NamedRows> rows = rows_of(graph, stage, vector_bits);
+  const std::optional<IndexedTarget> rows = rows_of(graph, stage, vector_bits);
   std::optional<size_t> best;
   for (const bool spares_rows : {true, false}) {
     for (size_t axis = 0; axis < stage.domain.rank(); ++axis) {
@@ -299,7 +301,7 @@ Program schedule_scatter(Program program, size_t stage, const Target& target,
   const std::vector<int64_t> extents = s.domain.extents;
   const std::vector<size_t> apart = independent_axes(program.graph, s);
   const double cycles = cycles_of(s, program.target);
-  const std::optional<NamedRows> rows = rows_of(program.graph, s, program.target.vector_bits);
+  const std::optional<IndexedTarget> rows = rows_of(program.graph, s, program.target.vector_bits);
   const bool weighed = !nest_of(program, stage).attached.empty();
   const bool by_rows = rows && !weighed && rows->dimension + 1 == s.target.size();
   const std::optional<size_t> lanes = by_rows ? std::nullopt : lanes_axis(program.graph, s);

@@ -3,7 +3,7 @@
 #include "autosched/cpu/passes/indexed/indexed_rows.hpp"
 
 #include "autosched/cpu/schedule.hpp"
-#include "tests/autosched/named_rows.hpp"
+#include "tests/autosched/indexed_rows.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {
@@ -28,7 +28,7 @@ const Nest& kernel_of(const Program& p, const char* stage) {
   return p.kernels[find_nest(p, stage_of(p, stage))->kernel].root;
 }
 
-TEST(NamedRows, SumsAreComputedWhereTheyAreRead) {
+TEST(IndexedRows, SumsAreComputedWhereTheyAreRead) {
   const Graph graph = images(12, 24, 64);
   const Program p = default_schedule(graph, kTarget);
   EXPECT_TRUE(has_move(p, "gather_reduce")) << print(p);
@@ -48,7 +48,7 @@ TEST(NamedRows, SumsAreComputedWhereTheyAreRead) {
   expect_faithful(p, graph);
 }
 
-TEST(NamedRows, LongRowsOfPointsComeInBlocks) {
+TEST(IndexedRows, LongRowsOfPointsComeInBlocks) {
   const Graph graph = images(16, 4, 1024);
   const Program p = default_schedule(graph, kTarget);
   EXPECT_TRUE(has_move(p, "gather_reduce")) << print(p);
@@ -56,12 +56,12 @@ TEST(NamedRows, LongRowsOfPointsComeInBlocks) {
   expect_faithful(p, graph);
 }
 
-TEST(NamedRows, NotOfShortOnesAndNotWithoutLanes) {
+TEST(IndexedRows, NotOfShortOnesAndNotWithoutLanes) {
   EXPECT_FALSE(has_move(default_schedule(images(4, 24, 64), kTarget), "gather_reduce"));
   EXPECT_FALSE(has_move(default_schedule(images(12, 96, 12), kTarget), "gather_reduce"));
 }
 
-TEST(NamedRows, ScattersTakeValuesOfWholeRows) {
+TEST(IndexedRows, ScattersTakeValuesOfWholeRows) {
   const Graph graph = flow_gradient(3, 4, 32, false);
   const Program p = default_schedule(graph, kTarget);
   EXPECT_TRUE(has_move(p, "scatter_accumulate")) << print(p);
@@ -75,7 +75,7 @@ TEST(NamedRows, ScattersTakeValuesOfWholeRows) {
   expect_faithful(p, graph);
 }
 
-TEST(NamedRows, ScattersOfRowsThatAreNoVectorsStayAsTheyAre) {
+TEST(IndexedRows, ScattersOfRowsThatAreNoVectorsStayAsTheyAre) {
   // Twelve elements that lie so: masked stores, and what reads them again waits.
   const Graph graph = flow_gradient(3, 4, 32);
   const Program p = default_schedule(graph, kTarget);
@@ -83,7 +83,7 @@ TEST(NamedRows, ScattersOfRowsThatAreNoVectorsStayAsTheyAre) {
   expect_faithful(p, graph);
 }
 
-TEST(NamedRows, ValuesOfPartOfARow) {
+TEST(IndexedRows, ValuesOfPartOfARow) {
   const Graph graph = parse_graph(
       "def f(float(64, 256, 8) d, int64(64, 256) n, float(64, 256, 2) w) -> (h) {\n"
       "  scatter float(40, 16) h(max(min(n(b, i) + k, 39), 0), c) +=! d(b, i, c) * (w(b, i, k) + "
@@ -95,7 +95,7 @@ TEST(NamedRows, ValuesOfPartOfARow) {
 }
 
 // Lists of points, in blocks that need not be powers of two, of every width of lanes.
-TEST(NamedRows, BlocksOfAnySize) {
+TEST(IndexedRows, BlocksOfAnySize) {
   for (const char* type : {"float", "double"})
     for (const int64_t points : {16384, 25000, 30000, 50000})
       for (const int bits : {128, 256, 512}) {
@@ -112,7 +112,7 @@ TEST(NamedRows, BlocksOfAnySize) {
 }
 
 // The sum along rows is a product with reuse itself: its operands are not copied again.
-TEST(NamedRows, SumsAlongRowsThatAreProducts) {
+TEST(IndexedRows, SumsAlongRowsThatAreProducts) {
   const Graph graph = parse_graph(
       "def f(float(16, 5, 5) x, int64(64, 3) I, float(32, 16, 64) d, float(3, 2) q) -> (y) {\n"
       "  y(b, z) +=! d(r_x, r_c, z) * q(r_n, b) * x(r_c, max(min(I(z, r_n) + r_m, 4), 0), r_m + "
@@ -123,7 +123,7 @@ TEST(NamedRows, SumsAlongRowsThatAreProducts) {
   expect_faithful(p, graph);
 }
 
-TEST(NamedRows, BesideRowsInBlocks) {
+TEST(IndexedRows, BesideRowsInBlocks) {
   const Graph graph = parse_graph(
       "def f(float(2, 24, 20) x, float(2, 16, 64) t, float(2, 24, 16, 64) d, float(4096, 128) a, "
       "float(128, 512) w) -> (y, g) {\n"
@@ -139,7 +139,7 @@ TEST(NamedRows, BesideRowsInBlocks) {
     EXPECT_TRUE(has_move(p, move)) << print(p);
 }
 
-TEST(NamedRows, WholeVectors) {
+TEST(IndexedRows, WholeVectors) {
   EXPECT_EQ(whole_row(12, 16), 16);
   EXPECT_EQ(whole_row(16, 16), 16);
   EXPECT_EQ(whole_row(9, 16), 9) << "almost twice as much";
