@@ -17,6 +17,11 @@ inline constexpr int64_t kUnrollLimit = 64;
 /// Copies that all unrolled loops of a register tile make together (schedulers: up to 160), and
 /// their points with lanes.
 inline constexpr int64_t kTileCopyLimit = 512, kTilePointLimit = 8192;
+/// Instances of the body in a register tile that schedulers choose; more where they share what they
+/// read.
+inline constexpr int64_t kTileInstances = 96, kSharingInstances = 160;
+/// Nodes of all instances of a body that has a version without masks.
+inline constexpr double kInteriorNodes = 1500;
 /// Points of a step that goes past its axis: a loop of one trip.
 inline constexpr int64_t kStepLimit = 4096;
 /// Loops of a nest, and nests that are attached within each other: code is made by walking down.

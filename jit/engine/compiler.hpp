@@ -1,5 +1,5 @@
 // jit/engine/compiler.hpp -- the steps from a request to objects and a plan: each a function from
-// one value to the next, without the caches of compiled code.
+// one value to the next. They read kept schedules, but no compiled code.
 #pragma once
 
 #include <string>
@@ -17,7 +17,8 @@
 
 namespace adjit::engine {
 
-/// What the steps use besides the request. Any thread may call anything with it.
+/// What the steps use besides the request. The store, for kept schedules, must outlive it. Any
+/// thread may call anything with it.
 struct Compiler {
   Compiler(EngineOptions options, cache::Store& store);
 

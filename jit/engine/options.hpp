@@ -18,7 +18,9 @@ struct EngineOptions {
   /// Every plan is checked (verify_plan.hpp): ErrorCode::Internal says what is wrong. For tests.
   bool verify_plans = false;
   FloatMode float_mode = FloatMode::FlushSubnormals;  // of the kernels' arithmetic
-  CancelHook cancel;  // of whatever is asked of the engine and what it compiled; thread-safe
+  /// Whoever calls the engine, or a function of its compiler, constructs a Cancellable with it
+  /// (runtime/process/cancellation.hpp): it is not asked otherwise. Thread-safe.
+  CancelHook cancel;
   std::string target_features;  // as cpu_target() takes it; "": ADJIT_CPU, else this machine
 };
 

@@ -59,7 +59,7 @@ ScalarExpr add_value(IndexNotation& n, const NotationValue& value) {
 
 const NotationValue& value_of(const IndexNotation& n, ScalarExpr expr) {
   if (expr.value >= n.values.size())
-    fail(n.trace, ErrorCode::Invalid, "a scalar expression that this builder did not make");
+    fail(n.trace, ErrorCode::Invalid, "a scalar expression that this notation did not make");
   return n.values[expr.value];
 }
 
@@ -91,7 +91,7 @@ std::vector<uint32_t> axis_numbers(const IndexNotation& n, std::span<const AxisH
   std::vector<uint32_t> numbers;
   for (AxisHandle axis : axes) {
     if (axis.value >= n.axes.size())
-      fail(n.trace, ErrorCode::Invalid, "an axis that this builder did not make");
+      fail(n.trace, ErrorCode::Invalid, "an axis that this notation did not make");
     if (std::ranges::find(numbers, axis.value) != numbers.end())
       fail(n.trace, ErrorCode::Invalid, "the same axis is given twice");
     numbers.push_back(axis.value);

@@ -1,5 +1,5 @@
-// runtime/trace/index_notation.hpp -- tensor expressions by index: the builder behind aj.compute
-// and aj.scatter.
+// runtime/trace/index_notation.hpp -- tensor expressions by index: what is behind
+// aj.compute and aj.scatter.
 //
 // Worked example, C[i, j] = sum_k A[i, k] * B[k, j]:
 //   IndexNotation n(trace);
@@ -8,7 +8,7 @@
 //   ScalarExpr b = read(n, B, {{axis_value(n, k), axis_value(n, j)}});
 //   ScalarExpr product = apply(n, Op::Mul, {{a, b}});
 //   TensorId C = compute(n, "C", {{i, j}}, reduce(n, CombinerKind::Sum, product, {{k}}));
-// which adds one stage with reduction axis k.
+// which adds one stage with reduction axis k (reduce: index_reduction.hpp, compute: lowering.hpp).
 //
 // Reductions may stand anywhere: compute() lifts each to a stage of its own over the axes it uses,
 // guarded by the condition under which it is needed; a reduction that is the whole expression is

@@ -184,7 +184,7 @@ class UnitLowering {
     return true;
   }
 
-  ExprId axis(uint32_t builder_axis) { return target_.axis(position_.at(builder_axis)); }
+  ExprId axis(uint32_t notation_axis) { return target_.axis(position_.at(notation_axis)); }
 
   Lowering& whole_;
   IndexNotation& notation_;

@@ -2,7 +2,7 @@
 // must not change schedules is checked by.
 //
 //   record_schedules [--with NAME=VALUE]... [--programs COUNT] [FILE...]
-//   record_schedules --show MACHINE FILE|program_SEED
+//   record_schedules [--with NAME=VALUE]... --show MACHINE FILE|program_SEED
 //   record_schedules --thresholds WAY,WAY... all|NAME,NAME... FILE|program_SEED...
 //
 // Each FILE holds one final graph in text notation; `program_7` is the gradient of the random
@@ -116,22 +116,27 @@ Thresholds thresholds_with(std::span<const std::string> arguments) {
     const auto row = std::ranges::find(threshold_rows(), name, &TableRow<Thresholds>::name);
     if (row == threshold_rows().end() || equals == argument.size())
       throw std::invalid_argument("--with " + argument + ": no NAME=VALUE of a threshold");
-    row->set(moved, std::strtod(argument.c_str() + equals + 1, nullptr));
+    const char* const value = argument.c_str() + equals + 1;
+    char* end = nullptr;
+    const double number = std::strtod(value, &end);
+    if (end == value || *end != '\0' || !(number > 0))
+      throw std::invalid_argument("--with " + argument + ": the value is no number above 0");
+    row->set(moved, number);
   }
   return moved;
 }
 
 int run(std::vector<std::string> arguments) {
-  if (arguments.size() == 3 && arguments[0] == "--show") return show(arguments[1], arguments[2]);
-  if (arguments.size() >= 3 && arguments[0] == "--thresholds")
-    return move_thresholds({arguments.begin() + 3, arguments.end()}, arguments[1],
-                           arguments[2] == "all" ? "" : arguments[2]);
   std::vector<std::string> sources, moved;
   while (arguments.size() >= 2 && arguments[0] == "--with") {
     moved.push_back(arguments[1]);
     arguments.erase(arguments.begin(), arguments.begin() + 2);
   }
   const MovedThresholds during(thresholds_with(moved));
+  if (arguments.size() == 3 && arguments[0] == "--show") return show(arguments[1], arguments[2]);
+  if (arguments.size() >= 3 && arguments[0] == "--thresholds" && moved.empty())
+    return move_thresholds({arguments.begin() + 3, arguments.end()}, arguments[1],
+                           arguments[2] == "all" ? "" : arguments[2]);
   size_t first = 0;
   if (arguments.size() >= 2 && arguments[0] == "--programs") {
     const uint64_t count = std::strtoull(arguments[1].c_str(), nullptr, 10);

@@ -24,7 +24,8 @@ CostTerms cost_terms(const NestFeatures& f, const Target& target) {
   at(terms, CostTerm::Arithmetic) =
       us * per_operation * (f.operations + f.masks + target.core.fold_operations * f.folds);
   at(terms, CostTerm::Loads) =
-      us * (per_load * (f.loads + 2 * f.stores + 3 * f.spills) + target.core.apart_load * f.apart);
+      us * (per_load * (f.loads + 2 * f.stores + target.core.spill_cost * f.spills) +
+            target.core.apart_load * f.apart);
   at(terms, CostTerm::Latency) = us * target.core.accumulation_cycles * f.waits;
   at(terms, CostTerm::Loops) =
       us * (target.core.loop_step_cycles * f.loop_steps + target.core.nest_entry_cycles * f.runs);

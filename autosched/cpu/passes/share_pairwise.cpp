@@ -290,14 +290,15 @@ class PairSharer {
   // Rows of a block: as many as stay in the second-level cache, but not so few that partial sums
   // outgrow what they are sums of, nor so many that cores are left over; parts of equal length.
   int64_t rows_of_block(const Graph& graph, const Group& group) const {
+    constexpr int64_t kTileRows = 4;  // which share operands: a block has whole tiles of them
     int64_t bytes = 0;
     for (ExprId value : group.values)
       bytes += group.columns * static_cast<int64_t>(size_of(graph.pool.dtype(value)));
     int64_t rows =
         std::min(target_.l2_bytes / bytes, ceil_div(group.rows, 4 * thresholds().work_parts));
-    rows = std::max(rows, thresholds().part_rows) / thresholds().chains * thresholds().chains;
-    while (rows > thresholds().chains && ceil_div(group.rows, ceil_div(group.rows, rows)) != rows)
-      rows -= thresholds().chains;
+    rows = std::max({rows, thresholds().part_rows, kTileRows}) / kTileRows * kTileRows;
+    while (rows > kTileRows && ceil_div(group.rows, ceil_div(group.rows, rows)) != rows)
+      rows -= kTileRows;
     return rows;
   }
 
@@ -397,7 +398,7 @@ class PairSharer {
       std::vector<int64_t> best = factors;
       const int64_t most =
           repeated == 0 ? task_points : ceil_div(extents[lanes_axis], plan.tile.lanes);
-      for (int64_t factor = 2; factor <= std::min(thresholds().short_axis, most); ++factor) {
+      for (int64_t factor = 2; factor <= std::min(thresholds().axis_instances, most); ++factor) {
         if (task_points % factor != 0 && repeated == 0) continue;
         if (!try_factor(repeated, factor)) break;
         if (model.cycles(factors) < model.cycles(best)) best = factors;
@@ -409,7 +410,7 @@ class PairSharer {
 
   // As many points of a short axis as a tile may hold, without a rest.
   static int64_t copies_of(int64_t extent) {
-    int64_t instances = thresholds().short_axis;
+    int64_t instances = thresholds().axis_instances;
     while (extent % instances != 0) --instances;
     return instances;
   }

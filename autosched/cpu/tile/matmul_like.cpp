@@ -32,11 +32,13 @@ std::optional<size_t> rows_axis(const Stage& stage, const TileChoice& tile,
   return best;
 }
 
+int64_t reduction_block() { return std::max<int64_t>(1, thresholds().whole_reduction / 2); }
+
 double row_bytes(const Stage& stage, int64_t rows) {
   double bytes = 4 * static_cast<double>(rows);
   for (size_t a = stage.domain.output_rank; a < stage.domain.rank(); ++a)
     bytes *= static_cast<double>(stage.domain.extents[a] > thresholds().whole_reduction
-                                     ? thresholds().whole_reduction / 2
+                                     ? reduction_block()
                                      : stage.domain.extents[a]);
   return bytes;
 }

@@ -18,6 +18,8 @@ namespace adjit::sched {
 std::optional<size_t> rows_axis(const Stage& stage, const TileChoice& tile,
                                 const Accesses& accesses);
 
+/// Steps of a product's reduction before the next results, where it does not run as a whole.
+int64_t reduction_block();
 /// Bytes of the rows' operand that so many rows walk in one block of the reduction.
 double row_bytes(const Stage& stage, int64_t rows);
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "autosched/machine/thresholds.hpp"
+#include "autosched/program/limits.hpp"
 
 namespace adjit::sched {
 
@@ -123,8 +124,7 @@ TilePredicates::Border TilePredicates::border(const std::vector<int64_t>& factor
   const bool is_sum = t_.p.stage.combiner.kind == CombinerKind::Sum;  // others gain less by it
   double instances = static_cast<double>(nodes_);
   for (const int64_t factor : factors) instances *= static_cast<double>(factor);
-  if (!is_sum || instances > thresholds().interior_nodes || t_.plain_rows.size() < t_.rows.size())
-    return {1, 0};
+  if (!is_sum || instances > kInteriorNodes || t_.plain_rows.size() < t_.rows.size()) return {1, 0};
   double inside = 1, inside_lanes = 1;
   for (const Affine* row : t_.plain_rows) {
     const double share = shares_of(*row, factors).inside /

@@ -11,6 +11,7 @@
 #include "autosched/cpu/tile/loads.hpp"
 #include "autosched/cpu/tile/stores.hpp"
 #include "autosched/machine/thresholds.hpp"
+#include "autosched/program/limits.hpp"
 #include "autosched/program/points.hpp"
 
 namespace adjit::sched {
@@ -56,7 +57,7 @@ bool TileModel::fits(const std::vector<int64_t>& factors) const {
   return accumulators(t_, factors) + body_.working_registers() + thresholds().spare_registers <=
              t_.registers &&
          (body_.arithmetic > thresholds().heavy_body || spilled(factors) == 0) &&
-         instances <= (shared ? thresholds().sharing_instances : thresholds().tile_instances) &&
+         instances <= (shared ? kSharingInstances : kTileInstances) &&
          static_cast<double>(instances) * body_.arithmetic <= 600;
 }
 

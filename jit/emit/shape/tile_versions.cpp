@@ -6,6 +6,7 @@
 #include <set>
 
 #include "autosched/machine/thresholds.hpp"
+#include "autosched/program/limits.hpp"
 
 namespace adjit::emit {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 bool are_small(const NestShape& shape, size_t nodes, size_t versions) {
   auto all = static_cast<double>(nodes * versions);
   for (size_t c : shape.unrolled_loops) all *= static_cast<double>(shape.nest->loops[c].trips);
-  return all <= thresholds().interior_nodes;
+  return all <= kInteriorNodes;
 }
 
 Constraints with_results(const NestConstraints& constraints) {

@@ -138,7 +138,10 @@ void check(const ExecutionPlan& plan, const ScanPlan::Slice& slice) {
 
 void check(const ExecutionPlan& plan, const ScanPlan::Carry& carry) {
   require(std::max({carry.in, carry.out, carry.start, carry.final}) < plan.buffers.size());
-  for (int64_t spare : carry.spares) require(spare >= 0 && spare <= plan.workspace_bytes);
+  require(carry.bytes >= 0);
+  for (int64_t spare : carry.spares)
+    require(spare >= 0 && spare <= plan.workspace_bytes &&
+            carry.bytes <= plan.workspace_bytes - spare);
 }
 
 // A scan each of whose tasks goes through all steps alone: these are one chain of kernels, and only

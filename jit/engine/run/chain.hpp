@@ -10,15 +10,14 @@
 
 namespace adjit::engine {
 
-/// Kernels of which each task runs through all, the scan whose steps they are if every task goes
-/// through all of these, and where the seconds go that each takes in each worker (null: they are
-/// not asked for).
+/// Kernels of which each task runs through all. Several, and those of a scan, are parallel: a plan
+/// is refused otherwise (plan_json.cpp).
 struct Chain {
   const LoadedPlan* loaded;
   const Frame* frame;
   std::span<const StepPlan> kernels;
-  const ScanPlan* scan;
-  std::vector<double>* seconds;
+  const ScanPlan* scan;  // whose steps they are, if each task goes through all steps; or null
+  std::vector<double>* seconds;  // of each kernel in each worker; null: nobody asks
 };
 
 /// Tasks begin .. end-1, in the calling thread.

@@ -30,8 +30,8 @@ struct Frame {
   Cancellable* call = nullptr;               // of this run, where it has a hook
 };
 
-/// With the addresses of all buffers that no call moves. ErrorCode::Memory without room for the
-/// workspace.
+/// With the addresses of all buffers that no call moves, those of constants inside `loaded`: it
+/// must outlive the frame and stay where it is. ErrorCode::Memory without room for the workspace.
 std::unique_ptr<Frame> make_frame(const LoadedPlan& loaded);
 
 /// Puts a buffer's address into the table of every kernel that takes it.

@@ -40,6 +40,39 @@ TEST(Keys, DifferByWhatCodeDependsOn) {
   EXPECT_FALSE(first_difference(plain, code_key(titled, target, false)));
 }
 
+// A loss here would be an entry that is taken for another one.
+TEST(Keys, NameEachThingThatCodeDependsOn) {
+  const CpuTarget target = cpu_target();
+  const Request request = sample_request();
+  Request tripled =
+      request_of(parse_graph("def main(float(3, 4) x) -> (y) { y(i, j) = x(i, j) * 3.0 }"));
+  Transformation gradient;
+  gradient.kind = Transformation::Kind::Gradient;
+  gradient.wrt = {0};
+  gradient.outputs = {0};
+  Request derived = request;
+  derived.computation = Computation::transformed(*request.computation, gradient);
+  CpuTarget triple = target, cpu = target, features = target;
+  triple.triple += "x";
+  cpu.cpu += "x";
+  features.features += ",+x";
+  const auto expect = [&](const cache::Key& plain, const auto& key_of) {
+    const auto difference = [&](const Request& r, const CpuTarget& t) {
+      return first_difference(plain, key_of(r, t));
+    };
+    EXPECT_EQ(difference(tripled, target), "graph");
+    EXPECT_EQ(difference(derived, target), "transformations");
+    EXPECT_EQ(difference(request, cpu), "cpu");
+    EXPECT_EQ(difference(request, features), "features");
+    ASSERT_NE(plain.find("cores"), nullptr);
+    EXPECT_EQ(*plain.find("cores"), std::to_string(ThreadPool::available_threads()));
+  };
+  const auto code = [](const Request& r, const CpuTarget& t) { return code_key(r, t, false); };
+  expect(code(request, target), code);
+  expect(kept_schedule_key(request, target), kept_schedule_key);
+  EXPECT_EQ(first_difference(code(request, target), code(request, triple)), "triple");
+}
+
 TEST(Keys, AScheduleIsKeptForAnyScheduleAndBudget) {
   const CpuTarget target = cpu_target();
   const Request request = sample_request();

@@ -28,7 +28,8 @@ std::optional<EvenParts> even_parts(const Program& program, size_t stage, const 
   };
   double best = (1 - thresholds().tasks_gain) * time(std::min(tile.factors[0], rows), tile);
   std::optional<EvenParts> found;
-  for (int64_t tasks = 1; tasks <= thresholds().work_parts; ++tasks) {
+  constexpr int64_t kMostTasks = 4;  // of a core
+  for (int64_t tasks = 1; tasks <= kMostTasks; ++tasks) {
     const int64_t part = ceil_div(rows, tasks * target.cores);
     if (ceil_div(rows, part) < target.cores) continue;
     for (int64_t factor = 1; factor <= part; ++factor) {

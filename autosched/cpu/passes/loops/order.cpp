@@ -46,7 +46,7 @@ Program block_reduction(Program program, size_t stage, const ReductionPlan& plan
   const size_t axis = s.domain.output_rank;
   const int64_t extent = s.domain.extents[axis];
   if (extent <= thresholds().whole_reduction) return program;
-  const int64_t blocks = ceil_div(extent, thresholds().whole_reduction / 2);
+  const int64_t blocks = ceil_div(extent, reduction_block());
   const int64_t steps[] = {ceil_div(ceil_div(extent, blocks), 16) * 16};
   return tile(std::move(program), stage, axis, steps);
 }

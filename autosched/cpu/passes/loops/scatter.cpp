@@ -99,13 +99,13 @@ Program compute_in_lanes(Program program, size_t stage, const Target& target) {
   size_t axis = extents.size();
   while (axis-- > 0) {
     if (extents[axis] >= lanes) break;
-    if (in_order || extents[axis] > thresholds().short_axis) return program;
+    if (in_order || extents[axis] > thresholds().axis_instances) return program;
   }
   if (axis >= extents.size()) return program;
   program = vectorize(std::move(program), stage, axis, lanes);
   int64_t instances = 1;
   for (size_t a = axis + 1; a < extents.size(); ++a) {
-    if (extents[a] < 2 || instances * extents[a] > thresholds().short_axis) continue;
+    if (extents[a] < 2 || instances * extents[a] > thresholds().axis_instances) continue;
     instances *= extents[a];
     program = unroll(std::move(program), stage, a, extents[a]);
   }
@@ -247,7 +247,7 @@ int64_t parts_of(int64_t extent) {
 // each of which waits for memory. A task's part of the row is made of whole ones.
 int64_t instances_of_row(int64_t vectors, int tasks) {
   const int64_t part = std::max<int64_t>(1, ceil_div(vectors, tasks));
-  int64_t instances = std::min(thresholds().short_axis, part);
+  int64_t instances = std::min(thresholds().axis_instances, part);
   while (part % instances != 0) --instances;
   return instances;
 }

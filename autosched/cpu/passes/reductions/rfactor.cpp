@@ -57,15 +57,14 @@ bool rfactor_long_sum(LayoutContext& c, size_t s) {
                       tile.factors[a] * (tile.vector_axis == a ? tile.lanes : 1));
   const bool columns = down_columns(c, whole, accesses, tile);
   if (tiles >= thresholds().work_parts && !columns) return false;
+  const int64_t usual = 2 * thresholds().work_parts;
   for (size_t a = whole.domain.output_rank; a < whole.domain.rank(); ++a) {
     const int64_t extent = whole.domain.extents[a];
-    if (extent < 4 || (tile.vector_axis == a && extent < 32 * thresholds().work_parts)) continue;
+    if (extent < 4 || (tile.vector_axis == a && extent < 16 * usual)) continue;
     if (!c.keeps(Decision::Rfactor, s)) return false;
     const bool follows =
         !in_reduction(tile, whole) && follows_rows(c.program.graph, whole, accesses, a);
-    const int64_t parts =
-        follows ? parts_of_columns(bytes, extent, 2 * thresholds().work_parts, c.target)
-                : 2 * thresholds().work_parts;
+    const int64_t parts = follows ? parts_of_columns(bytes, extent, usual, c.target) : usual;
     c.program = rfactor(std::move(c.program), s, a, std::min(parts, extent));
     ReductionPlan plan;
     const Stage& partial = c.stage(s);

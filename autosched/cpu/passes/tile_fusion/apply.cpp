@@ -9,7 +9,6 @@
 
 #include "autosched/analysis/exact_counts.hpp"
 #include "autosched/cpu/passes/tile_fusion/find_groups.hpp"
-#include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"
 
@@ -21,8 +20,8 @@ Program pad_block_rows(Program program, TensorId id) {
   const TensorInfo& info = program.graph.info(id);
   const auto size = static_cast<int64_t>(size_of(info.dtype));
   const size_t s = defining_stages(program.graph)[id.value];
-  if (info.shape.back() * size % thresholds().stream_row_bytes != 0 ||
-      program.graph.stages[s].results.size() != 1)
+  constexpr int64_t kAlikeBytes = 1024;  // rows so far apart fall into few sets of a cache
+  if (info.shape.back() * size % kAlikeBytes != 0 || program.graph.stages[s].results.size() != 1)
     return program;
   return pad_leading_dimension(std::move(program), s, kLineBytes / size);
 }

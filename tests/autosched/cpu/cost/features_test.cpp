@@ -26,7 +26,17 @@ TEST(Features, CountATile) {
   EXPECT_EQ(f.stores, 48 * 64 / 16);
   EXPECT_EQ(f.waits, f.steps);  // each accumulator once a step
   EXPECT_EQ(f.folds, 0);
+  EXPECT_EQ(f.spills, 0);
   EXPECT_EQ(f.bytes_per_vector, 64);
+}
+
+// 20 x 2 accumulators and what is worked on, of 32 registers, once a step.
+TEST(Features, VectorsBeyondTheRegistersAreSpilled) {
+  const Program lanes = vectorize(plain(matmul_graph(40, 64, 100), 1), 0, 1, 16);
+  const NestFeatures f = only_nest(unroll(unroll(lanes, 0, 0, 20), 0, 1, 2));
+  EXPECT_GE(f.tile.spilled, 40 - 32);
+  EXPECT_LE(f.tile.spilled, 40 - 32 + 8);
+  EXPECT_EQ(f.spills, f.tile.spilled * 2 * 2 * 100);
 }
 
 TEST(Features, CountRaggedTilesAsTheyAre) {

@@ -28,6 +28,7 @@ TEST(TileFeatures, OfAProductAreItsAccumulatorsCopiesAndLoads) {
   EXPECT_EQ(f.instances, 24);
   EXPECT_EQ(f.accumulators, 24);
   EXPECT_GT(f.registers, 24) << "operands stay, too";
+  EXPECT_EQ(f.spilled, 0);
   EXPECT_EQ(f.uniform_loads, 12);
   EXPECT_EQ(f.ragged_axes, 0);
   EXPECT_EQ(f.reads, 2);

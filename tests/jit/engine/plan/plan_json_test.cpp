@@ -26,7 +26,11 @@ TEST(PlanJson, SurvivesJson) {
   plan.inputs[0].strides = {-3};
   plan.kernels[1].parallel = true;
   plan.kernels[1].tasks = 12;
-  plan.kernels[2] = {"k", {0, plan.buffers.size()}, 12, true, true};
+  plan.kernels[2] = {.symbol = "k",
+                     .tensors = {0, plan.buffers.size()},
+                     .tasks = 12,
+                     .parallel = true,
+                     .chained = true};
   plan.steps[2].waits.clear();
   plan.steps[3].waits = {0, 1};
   plan.buffers.push_back({Buffer::Kind::Slot, 64, 128});
@@ -147,6 +151,19 @@ TEST(PlanJson, PlacesThatDoNotExistAreRefused) {
   with_scan([](ScanPlan& s) { s.carries[0].final = 1000; });
   with_scan([](ScanPlan& s) { s.carries[0].spares[1] = -64; });
   with_scan([](ScanPlan& s) { s.carries[0].spares[0] = int64_t{1} << 40; });
+  with_scan([](ScanPlan& s) { s.carries[0].bytes = -1; });
+  with_scan([](ScanPlan& s) { s.carries[0].bytes = int64_t{1} << 40; });
+  with_scan([](ScanPlan& s) {
+    s.conditional = true;
+    s.carries.clear();
+  });
+  with([](ExecutionPlan& p) { p.kernels[0].in_turn = 0; });
+  with([](ExecutionPlan& p) {
+    p.kernels[0].tasks = 3;
+    p.kernels[0].in_turn = 2;
+  });
+  for (const size_t before : {size_t{1}, size_t{1000}})
+    with([&](ExecutionPlan& p) { p.steps[1].waits = {before}; });
   with([](ExecutionPlan& p) { p.kernels[0].tasks = -1; });
   with([](ExecutionPlan& p) { p.workspace_bytes = -64; });
   with([](ExecutionPlan& p) { p.inputs[0].strides = {}; });
