@@ -46,12 +46,12 @@ TEST(Keys, NameEachThingThatCodeDependsOn) {
   const Request request = sample_request();
   Request tripled =
       request_of(parse_graph("def main(float(3, 4) x) -> (y) { y(i, j) = x(i, j) * 3.0 }"));
-  Transformation gradient;
-  gradient.kind = Transformation::Kind::Gradient;
-  gradient.wrt = {0};
-  gradient.outputs = {0};
+  Transformation pullback;
+  pullback.kind = Transformation::Kind::Vjp;
+  pullback.wrt = {0};
+  pullback.outputs = {0};
   Request derived = request;
-  derived.computation = Computation::transformed(*request.computation, gradient);
+  derived.computation = Computation::transformed(*request.computation, pullback);
   CpuTarget triple = target, cpu = target, features = target;
   triple.triple += "x";
   cpu.cpu += "x";
