@@ -88,6 +88,8 @@ CompiledKernels compile_program(const Compiler& compiler, const Request& request
   } catch (const Error& error) {
     if (is_scheduled(request) || error.code() != ErrorCode::Schedule) throw;
     program = plain_schedule(graph, schedule_target(compiler), error.what());
+    if (const int64_t budget = request.memory_budget; budget > 0 && workspace_of(program) > budget)
+      refuse_workspace(program, budget);
   }
   return compile_kernels(KernelList(program, request.layouts), compiler.machines, names);
 }

@@ -94,8 +94,8 @@ void report_build(const Compiler& compiler, const Request& request, const Compil
                      {"3-derived.txt", print(graph)},
                      {"4-schedule.txt", print(program)},
                      {"4-schedule.json", program.moves_json},
-                     {"5-llvm.ll", llvm_text(compiler, request)},
-                     {"6-assembly.s", assembly_text(compiler, request)}};
+                     {"5-llvm.ll", llvm_text(compiler, request, program)},
+                     {"6-assembly.s", assembly_text(compiler, request, program)}};
   if (!is_scheduled(request) && report.kept_schedule.empty() && request.memory_budget <= 0) {
     const std::optional<Candidate> chosen = choice(graph, schedule_target(compiler));
     files.emplace_back("4-passes.txt", print_passes(graph, schedule_target(compiler),

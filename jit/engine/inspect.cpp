@@ -57,8 +57,7 @@ std::vector<Proposal> proposals(const Compiler& compiler, const Request& request
   return found;
 }
 
-std::string llvm_text(const Compiler& compiler, const Request& request) {
-  const Program program = schedule_of(compiler, request);
+std::string llvm_text(const Compiler& compiler, const Request& request, const Program& program) {
   std::string text;
   for_each_different(
       KernelList(program, request.layouts), compiler.machines,
@@ -66,14 +65,22 @@ std::string llvm_text(const Compiler& compiler, const Request& request) {
   return text;
 }
 
-std::string assembly_text(const Compiler& compiler, const Request& request) {
-  const Program program = schedule_of(compiler, request);
+std::string assembly_text(const Compiler& compiler, const Request& request,
+                          const Program& program) {
   std::string text;
   for_each_different(KernelList(program, request.layouts), compiler.machines,
                      [&](const EmittedKernel& kernel, CodegenLevel level) {
                        text += assembly_of(*kernel.module, compiler.machines, level);
                      });
   return text;
+}
+
+std::string llvm_text(const Compiler& compiler, const Request& request) {
+  return llvm_text(compiler, request, schedule_of(compiler, request));
+}
+
+std::string assembly_text(const Compiler& compiler, const Request& request) {
+  return assembly_text(compiler, request, schedule_of(compiler, request));
 }
 
 }  // namespace adjit::engine

@@ -24,7 +24,10 @@ struct Proposal {
 std::vector<Proposal> proposals(const Compiler& compiler, const Request& request, size_t count,
                                 uint64_t seed);
 
-/// Of the kernels that are compiled, in order.
+/// Of a program's kernels for the request's layouts, in order.
+std::string llvm_text(const Compiler& compiler, const Request& request, const Program& program);
+std::string assembly_text(const Compiler& compiler, const Request& request, const Program& program);
+/// Of the program that schedule_of() gives for the request.
 std::string llvm_text(const Compiler& compiler, const Request& request);
 std::string assembly_text(const Compiler& compiler, const Request& request);
 
