@@ -144,8 +144,8 @@ class TrafficCount {
 
 CacheCycles cache_cycles(const Traffic& traffic, const Target& target) {
   const auto stream = [&](size_t cache) { return traffic.streamed[cache] * kLineBytes; };
-  CacheCycles cycles{stream(0) / target.l2_bytes_per_cycle, stream(1) / target.l3_bytes_per_cycle,
-                     stream(2) * target.ghz / target.memory_gb_per_core};
+  CacheCycles cycles{cycles_from_l2(target, stream(0)), cycles_from_l3(target, stream(1)),
+                     cycles_from_memory(target, stream(2))};
   for (size_t c = 0; c < kCaches; ++c) cycles.scattered += kScattered[c] * traffic.scattered[c];
   return cycles;
 }

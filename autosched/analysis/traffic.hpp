@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "autosched/analysis/footprint.hpp"
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/core_time.hpp"
 
 namespace adjit::sched {
 
@@ -26,6 +26,7 @@ struct Traffic {
 /// nothing foresees is waited for.
 struct CacheCycles {
   double l2 = 0, l3 = 0, memory = 0, scattered = 0;
+  double all() const { return std::max({l2, l3, memory}) + scattered; }
   /// Beyond L2, whose lines computing hides.
   double beyond_l2() const { return std::max(l3, memory) + scattered; }
 };

@@ -42,22 +42,6 @@ struct Target {
   CoreCosts core = {};
 };
 
-/// Cycles of a core in which so many bytes come from memory.
-inline double memory_cycles(const Target& target, double bytes) {
-  return bytes / target.memory_gb_per_core * target.ghz;
-}
-
-/// Microseconds that a core takes to compute for so many cycles, or to draw so many bytes from
-/// memory where that takes longer.
-inline double microseconds_on_core(const Target& target, double cycles, double bytes = 0) {
-  return 1e-3 * std::max(cycles, memory_cycles(target, bytes)) / target.ghz;
-}
-
-/// Multiply-adds of elements of so many bytes that one core starts in a cycle.
-inline double lanes_per_cycle(const Target& target, size_t bytes) {
-  return static_cast<double>(target.fma_bits) / 8 / static_cast<double>(bytes);
-}
-
 /// Lines so many bytes apart that a cache holds: those of one set, times the sets that they fall
 /// into. A way is the largest power of two in an eighth of the cache: 48 KB are twelve ways of 4
 /// KB.

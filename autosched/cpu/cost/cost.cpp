@@ -37,21 +37,10 @@ CostTerms cost_terms(const NestFeatures& f, const Target& target) {
   return terms;
 }
 
-// What the core does, and what the caches do meanwhile.
-struct Sides {
-  double core = 0, caches = 0;
-  double together(double hidden_share) const {
-    return std::max(core, caches) + (1 - hidden_share) * std::min(core, caches);
-  }
-};
-
-Sides sides_of(const CostTerms& terms) {
-  return {
-      std::max({at(terms, CostTerm::Arithmetic), at(terms, CostTerm::Loads),
-                at(terms, CostTerm::Latency)}) +
-          at(terms, CostTerm::Loops),
-      std::max({at(terms, CostTerm::L2), at(terms, CostTerm::L3), at(terms, CostTerm::Memory)}) +
-          at(terms, CostTerm::Scattered)};
+CoreTime time_of(const CostTerms& terms) {
+  const CacheCycles caches{at(terms, CostTerm::L2), at(terms, CostTerm::L3),
+                           at(terms, CostTerm::Memory), at(terms, CostTerm::Scattered)};
+  return {compute_time(terms), caches.all()};
 }
 
 // The cores that tasks of equal length keep busy.
@@ -77,7 +66,7 @@ NestCost nest_cost(const NestFeatures& features, const NestPlace& place, const M
     for (size_t t = 0; t < kCostTerms; ++t)
       nest.terms[t] *= corrections.terms[t] * corrections.nest;
   }
-  nest.microseconds = sides_of(nest.terms).together(model.target.core.hidden_share);
+  nest.microseconds = together(model.target, time_of(nest.terms));
   return nest;
 }
 
@@ -104,21 +93,18 @@ KernelCost cost_of(const Program& program, size_t number, const Model& model,
   }
   const NestPlace place{static_cast<double>(features.nests.size()), cost.tasks, cost.cores,
                         residence.bytes};
-  Sides alone;  // the nests of a kernel overlap, too
+  CoreTime alone;  // the nests of a kernel overlap, too
   double memory = 0;
   for (const NestFeatures& f : features.nests) {
     NestCost nest = nest_cost(f, place, model);
-    const Sides sides = sides_of(nest.terms);
-    alone = {alone.core + sides.core, alone.caches + sides.caches};
+    alone = alone + time_of(nest.terms);
     memory += at(nest.terms, CostTerm::Memory);
     cost.nests.push_back(std::move(nest));
   }
   cost.parallel = features.parallel;
   cost.entry = entry_of(features, cost.cores, model);
-  // All cores share the memory.
-  const double shared = memory * target.memory_gb_per_core / target.memory_gb;
-  cost.microseconds =
-      cost.entry + std::max(alone.together(target.core.hidden_share) / cost.cores, shared);
+  cost.microseconds = cost.entry + std::max(together(target, alone) / cost.cores,
+                                            from_shared_memory(target, memory));
   return cost;
 }
 
@@ -144,6 +130,12 @@ void add(const Program& program, const Model& model, int64_t calls, const Scan* 
 }
 
 }  // namespace
+
+double compute_time(const CostTerms& terms) {
+  return std::max({at(terms, CostTerm::Arithmetic), at(terms, CostTerm::Loads),
+                   at(terms, CostTerm::Latency)}) +
+         at(terms, CostTerm::Loops);
+}
 
 std::string_view name_of(CostTerm term) {
   switch (term) {

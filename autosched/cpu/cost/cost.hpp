@@ -39,6 +39,8 @@ std::string_view name_of(CostTerm term);
 
 /// Microseconds by term, on one core, as if nothing else were done.
 using CostTerms = std::array<double, kCostTerms>;
+/// In which the core computes: the longest of what it does at once, and its loops.
+double compute_time(const CostTerms& terms);
 
 struct NestCost {
   size_t stage = 0;

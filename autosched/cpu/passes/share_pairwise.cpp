@@ -9,6 +9,7 @@
 
 #include "autosched/analysis/work.hpp"
 #include "autosched/cpu/passes/loops/tasks.hpp"
+#include "autosched/machine/core_time.hpp"
 #include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"
@@ -320,12 +321,12 @@ class PairSharer {
       sums +=
           operations_of_sums(program_.graph.pool, stage(member.stage), pair_axes(graph, member));
     }
-    saved -= 2 * partial * bytes / static_cast<double>(group.block) / target_.l3_bytes_per_cycle /
+    saved -= cycles_from_l3(target_, 2 * partial * bytes / static_cast<double>(group.block)) /
              target_.core.port_cycles;
     const double vectors =
         static_cast<double>(group.rows) * static_cast<double>(group.columns) / (bytes / size);
     return saved >= std::max(thresholds().near_store_cost, thresholds().pair_saving_share * sums) &&
-           microseconds_on_core(target_, vectors * saved * target_.core.port_cycles) >=
+           microseconds(target_, {vectors * saved * target_.core.port_cycles}) >=
                thresholds().rewrite_microseconds;
   }
 

@@ -15,12 +15,5 @@ TEST(Target, ACacheKeepsTheLinesOfASetThatItHasWaysFor) {
   EXPECT_TRUE(lines_stay(9, 4096, 48 << 10)) << "beside others";
 }
 
-TEST(Target, ACoreTakesAsLongAsTheSlowerOfComputingAndMemory) {
-  const Target target{.ghz = 2, .memory_gb_per_core = 10};
-  EXPECT_EQ(microseconds_on_core(target, 4000), 2);
-  EXPECT_EQ(microseconds_on_core(target, 4000, 50000), 5);
-  EXPECT_EQ(memory_cycles(target, 50000), 10000);
-}
-
 }  // namespace
 }  // namespace adjit::sched

@@ -7,6 +7,7 @@
 
 #include "autosched/cpu/cost/interchange_cost.hpp"
 #include "autosched/cpu/passes/pack/panels.hpp"
+#include "autosched/machine/core_time.hpp"
 #include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"

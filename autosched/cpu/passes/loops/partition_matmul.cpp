@@ -6,6 +6,7 @@
 
 #include "autosched/analysis/exact_counts.hpp"
 #include "autosched/cpu/tile/matmul_like.hpp"
+#include "autosched/machine/core_time.hpp"
 #include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"
@@ -54,8 +55,7 @@ class TaskCosts {
         accesses_(accesses_of(program.graph, stage_)) {}
 
   double along(size_t axis) const {
-    return (tile_.cycles - tile_.packing) * share(axis) +
-           elsewhere(axis) / target_.l3_bytes_per_cycle;
+    return (tile_.cycles - tile_.packing) * share(axis) + cycles_from_l3(target_, elsewhere(axis));
   }
 
  private:

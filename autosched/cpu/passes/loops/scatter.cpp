@@ -13,6 +13,7 @@
 #include "autosched/cpu/passes/loops/kernel.hpp"
 #include "autosched/cpu/passes/loops/tasks.hpp"
 #include "autosched/cpu/tile/choose_tile.hpp"
+#include "autosched/machine/core_time.hpp"
 #include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"
@@ -207,7 +208,7 @@ Program write_scatters_by_rows(Program program) {
     const TensorInfo& result = program.graph.info(stage.results[0]);
     const double points = box_points(stage.domain);
     if (rows->dimension + 1 == result.shape.size() ||
-        microseconds_on_core(program.target, cycles_of(stage, program.target)) <
+        microseconds(program.target, {cycles_of(stage, program.target)}) <
             thresholds().rewrite_microseconds ||
         points < thresholds().scatter_reuse * static_cast<double>(result.element_count()))
       continue;
@@ -282,7 +283,7 @@ Program split_scatters(Program program) {
     if (!independent_axes(program.graph, stage).empty()) continue;
     const double points = box_points(stage.domain);
     const auto elements = static_cast<double>(program.graph.info(stage.results[0]).element_count());
-    if (microseconds_on_core(program.target, cycles_of(stage, program.target)) <
+    if (microseconds(program.target, {cycles_of(stage, program.target)}) <
             thresholds().rfactor_microseconds ||
         elements * static_cast<double>(thresholds().work_parts) * 4 > points)
       continue;
@@ -335,8 +336,7 @@ Program schedule_scatter(Program program, size_t stage, const Target& target,
         free.push_back(a);
         break;
       }
-  if (free.empty() ||
-      microseconds_on_core(program.target, cycles) < thresholds().rewrite_microseconds)
+  if (free.empty() || microseconds(program.target, {cycles}) < thresholds().rewrite_microseconds)
     return program;
   // The axis with the most independent steps; one in the tile by whole vectors or pieces.
   const auto unit_of = [&](size_t axis) -> int64_t {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "autosched/machine/core_time.hpp"
 #include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"
@@ -135,9 +136,8 @@ Program make_tasks(Program program, size_t stage, const Tasks& tasks) {
 Program run_in_parallel(Program program, size_t stage, double cycles, const TaskLimits& limits,
                         Choices& choices) {
   const Nest& nest = nest_of(program, stage);
-  if (microseconds_on_core(program.target, cycles, bytes_moved(program, nest)) <
-      thresholds().parallel_microseconds)
-    return program;
+  const CoreTime time{cycles, cycles_from_memory(program.target, bytes_moved(program, nest))};
+  if (microseconds(program.target, time) < thresholds().parallel_microseconds) return program;
   const size_t output_rank = program.graph.stages[stage].domain.output_rank;
   size_t output_loops = 0;
   while (output_loops < std::min(limits.loops, tile_begin(nest)) &&

@@ -8,6 +8,7 @@
 #include "autosched/analysis/exact_counts.hpp"
 #include "autosched/cpu/cost/cost.hpp"
 #include "autosched/cpu/cost/features.hpp"
+#include "autosched/machine/core_time.hpp"
 #include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"
@@ -64,13 +65,10 @@ bool writes_lines(const Program& program, const Nest& nest, const Stage& stage) 
 bool waits_for_memory(const KernelCost& cost, const Target& target) {
   double core = 0, memory = 0;
   for (const NestCost& nest : cost.nests) {
-    const auto term = [&](CostTerm t) { return nest.analytic[static_cast<size_t>(t)]; };
-    core += std::max({term(CostTerm::Arithmetic), term(CostTerm::Loads), term(CostTerm::Latency)}) +
-            term(CostTerm::Loops);
-    memory += term(CostTerm::Memory);
+    core += compute_time(nest.analytic);
+    memory += nest.analytic[static_cast<size_t>(CostTerm::Memory)];
   }
-  return memory * target.memory_gb_per_core / target.memory_gb >
-         thresholds().nontemporal_share * core / cost.cores;
+  return from_shared_memory(target, memory) > thresholds().nontemporal_share * core / cost.cores;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "autosched/analysis/exact_counts.hpp"
+#include "autosched/machine/core_time.hpp"
 #include "autosched/machine/thresholds.hpp"
 #include "autosched/program/points.hpp"
 
@@ -55,7 +56,7 @@ OperandRows::OperandRows(const Graph& graph, const Stage& stage, const Accesses&
   for (size_t a = 0; a < stage.domain.output_rank; ++a)
     operations *= static_cast<double>(tile.factors[a]);
   const double cycles = operations * target.vector_bits / target.fma_bits;
-  starved_ = lines * static_cast<double>(kLineBytes) / target.l2_bytes_per_cycle >
+  starved_ = cycles_from_l2(target, lines * static_cast<double>(kLineBytes)) >
              share_that_shows(target) * cycles;
 }
 

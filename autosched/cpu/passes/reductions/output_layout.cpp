@@ -4,6 +4,7 @@
 
 #include "autosched/cpu/passes/loops/kernel.hpp"
 #include "autosched/cpu/passes/loops/outer_reduction.hpp"
+#include "autosched/machine/core_time.hpp"
 #include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"

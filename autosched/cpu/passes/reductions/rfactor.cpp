@@ -9,6 +9,7 @@
 #include "autosched/cpu/passes/loops/tasks.hpp"
 #include "autosched/cpu/passes/pack/profit.hpp"
 #include "autosched/cpu/tile/matmul_like.hpp"
+#include "autosched/machine/core_time.hpp"
 #include "autosched/machine/thresholds.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
@@ -49,8 +50,8 @@ bool rfactor_long_sum(LayoutContext& c, size_t s) {
   double bytes = 0;
   for (TensorId id : tensors_read(c.program.graph, whole))
     bytes += static_cast<double>(tensor_bytes(c.program.graph, id));
-  if (microseconds_on_core(c.target, tile.cycles, bytes) < thresholds().rfactor_microseconds)
-    return false;
+  const CoreTime time{tile.cycles, cycles_from_memory(c.target, bytes)};
+  if (microseconds(c.target, time) < thresholds().rfactor_microseconds) return false;
   int64_t tiles = 1;
   for (size_t a = 0; a < whole.domain.output_rank; ++a)
     tiles *= ceil_div(whole.domain.extents[a],

@@ -5,6 +5,7 @@
 
 #include "autosched/analysis/exact_counts.hpp"
 #include "autosched/analysis/work.hpp"
+#include "autosched/machine/core_time.hpp"
 #include "autosched/machine/thresholds.hpp"
 #include "autosched/program/points.hpp"
 
@@ -81,7 +82,7 @@ double RowCosts::passes_of(TensorId id, const std::vector<size_t>& sums) const {
 }
 
 double RowCosts::cycles_of(double bytes, bool from_memory) const {
-  return from_memory ? memory_cycles(target_, bytes) : bytes / target_.l3_bytes_per_cycle;
+  return from_memory ? cycles_from_memory(target_, bytes) : cycles_from_l3(target_, bytes);
 }
 
 double RowCosts::arithmetic_of(size_t s) const {

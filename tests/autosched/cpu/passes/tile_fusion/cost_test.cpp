@@ -1,5 +1,6 @@
 // tests/autosched/cpu/passes/tile_fusion/cost_test.cpp -- what blocks of rows cost and save.
 #include "autosched/cpu/passes/tile_fusion/cost.hpp"
+#include "autosched/machine/core_time.hpp"
 #include "autosched/machine/thresholds.hpp"
 
 #include <gtest/gtest.h>

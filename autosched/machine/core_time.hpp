@@ -1,0 +1,55 @@
+// autosched/machine/core_time.hpp -- what work takes of one core: the currency of all estimates.
+//
+// Register tiles, orders of loops, blocks of rows and whole programs are priced where different
+// things are known of them (cpu/tile/tile_model.hpp, cpu/cost/interchange_cost.hpp,
+// cpu/passes/tile_fusion/cost.hpp, cpu/cost/cost.hpp). All of them turn bytes into time, and
+// computing and moving into one number, by the functions below.
+#pragma once
+
+#include <algorithm>
+
+#include "autosched/machine/target.hpp"
+
+namespace adjit::sched {
+
+/// Multiply-adds of elements of so many bytes that one core starts in a cycle.
+inline double lanes_per_cycle(const Target& target, size_t bytes) {
+  return static_cast<double>(target.fma_bits) / 8 / static_cast<double>(bytes);
+}
+
+/// Cycles in which so many bytes come from there to one core, as if nothing else were done.
+inline double cycles_from_l2(const Target& target, double bytes) {
+  return bytes / target.l2_bytes_per_cycle;
+}
+inline double cycles_from_l3(const Target& target, double bytes) {
+  return bytes / target.l3_bytes_per_cycle;
+}
+inline double cycles_from_memory(const Target& target, double bytes) {
+  return bytes * target.ghz / target.memory_gb_per_core;
+}
+/// Of a time in which one core draws from memory by itself: when all cores draw as much in turn.
+inline double from_shared_memory(const Target& target, double time) {
+  return time * target.memory_gb_per_core / target.memory_gb;
+}
+
+/// In which a core computes, and in which its caches are filled: two numbers of one unit.
+struct CoreTime {
+  double compute = 0;
+  double move = 0;
+};
+inline CoreTime operator+(const CoreTime& a, const CoreTime& b) {
+  return {a.compute + b.compute, a.move + b.move};
+}
+
+/// How long both take, most of the shorter one hidden behind the longer one.
+inline double together(const Target& target, const CoreTime& time) {
+  return std::max(time.compute, time.move) +
+         (1 - target.core.hidden_share) * std::min(time.compute, time.move);
+}
+
+/// The same of cycles.
+inline double microseconds(const Target& target, const CoreTime& cycles) {
+  return 1e-3 * together(target, cycles) / target.ghz;
+}
+
+}  // namespace adjit::sched
