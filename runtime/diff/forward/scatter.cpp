@@ -11,168 +11,199 @@
 namespace adjit::diff {
 namespace {
 
-class ScatterTangent {
- public:
-  ScatterTangent(Graph& graph, TangentMap& map, size_t stage)
-      : graph_(graph),
-        pool_(graph.pool),
-        map_(map),
-        stage_(graph.stages[stage]),
-        info_(graph.info(stage_.results[0])),
-        wide_(accumulator_of(info_.dtype)),
-        out_axes_(axes(pool_, info_.shape.size())) {}
+// A scatter as it stands before its tangent's stages are added, which share its points and the
+// elements of its result.
+struct PrimalScatter {
+  Graph& graph;
+  ExprPool& pool;
+  const Stage stage;
+  const TensorInfo info;  // of the result
+  const DType wide;       // the result's accumulator
+  const std::vector<ExprId> element;
 
-  void operator()() {
-    const ExprId roots[] = {stage_.bodies[0]};
-    body_ = tangents(pool_, roots, [&](ExprId r) { return tangent_of_read(graph_, map_, r); })[0];
-    initial_ = stage_.initial.valid() ? map_.of(stage_.initial) : TensorId{};
-    if (!body_.valid() && !initial_.valid()) return;
-    switch (stage_.combiner.kind) {
-      case CombinerKind::Sum: return sum();
-      case CombinerKind::None:
-        return finish(scattered("t_", CombinerKind::None, tangent(), initial_));
-      case CombinerKind::Product: return product();
-      case CombinerKind::Max:
-      case CombinerKind::Min: return stage_.combiner.ties == Ties::Even ? even() : first();
-      default: return;  // any, all: bool
-    }
-  }
-
- private:
-  ExprId number(double value) { return pool_.constant(value, wide_); }
-  ExprId wide(ExprId value) { return pool_.cast(value, wide_); }
-  ExprId tangent() { return body_.valid() ? body_ : number(0); }
-  ExprId initial_tangent() {
-    return initial_.valid() ? wide(read(graph_, initial_, out_axes_)) : number(0);
-  }
-  ExprId initial_value() { return wide(read(graph_, stage_.initial, out_axes_)); }
-  ExprId result() { return read(graph_, stage_.results[0], out_axes_); }
-
-  void finish(TensorId tangent) { map_.set(stage_.results[0], tangent); }
-
-  // A tensor of the result's shape, one element per point of out_axes_.
-  TensorId mapped(std::string_view prefix, ExprId body) {
-    Domain box;
-    box.extents = info_.shape;
-    box.output_rank = info_.shape.size();
-    return add_compute(graph_, std::string(prefix) + info_.name, box, Combiner{}, {body},
-                       stage_.lines)[0];
-  }
-
-  // A scatter to the same elements.
-  TensorId scattered(std::string_view prefix, CombinerKind kind, ExprId body, TensorId initial) {
-    return scattered(prefix, kind, body, initial,
-                     initial.valid() ? graph_.info(initial).dtype : info_.dtype);
-  }
-  TensorId scattered(std::string_view prefix, CombinerKind kind, ExprId body, TensorId initial,
-                     DType dtype) {
-    Stage stage = stage_;
-    stage.combiner = Combiner{};
-    stage.combiner.kind = kind;
-    stage.bodies = {pool_.cast(body, dtype)};
-    stage.initial = initial;
-    stage.results = {add_tensor(graph_, std::string(prefix) + info_.name, dtype, info_.shape)};
-    graph_.stages.push_back(stage);
-    return stage.results[0];
-  }
-
-  // Both parts of a quantity that every point and the initial value have.
-  TensorId scattered_from(std::string_view prefix, CombinerKind kind, ExprId body,
-                          ExprId initial_body) {
-    return scattered_from(prefix, kind, body, initial_body, info_.dtype);
-  }
-  TensorId scattered_from(std::string_view prefix, CombinerKind kind, ExprId body,
-                          ExprId initial_body, DType dtype) {
-    const TensorId initial =
-        stage_.initial.valid() ? mapped("initial_", pool_.cast(initial_body, dtype)) : TensorId{};
-    return scattered(prefix, kind, body, initial, dtype);
-  }
-
-  void sum() {
-    finish(body_.valid() ? scattered("t_", CombinerKind::Sum, body_, initial_) : initial_);
-  }
-
-  // The value of a tensor at the element that a point reaches.
-  ExprId at_target(TensorId tensor) {
-    const Reached reached = reached_element(graph_, stage_);
-    return read(graph_, tensor, reached.index, reached.inside);
-  }
-
-  // The condition that a point, or the initial value, holds the result.
-  ExprId point_wins() {
-    const ExprId inside = reached_element(graph_, stage_).inside;
-    return both(pool_, inside,
-                pool_.make(Op::Eq, {stage_.bodies[0], at_target(stage_.results[0])}));
-  }
-  ExprId initial_wins() {
-    return pool_.make(Op::Eq, {read(graph_, stage_.initial, out_axes_), result()});
-  }
-
-  void even() {
-    const ExprId won = point_wins();
-    const ExprId kept = stage_.initial.valid() ? initial_wins() : ExprId{};
-    const auto initial = [&](ExprId value) {
-      return stage_.initial.valid() ? guard(pool_, kept, value) : ExprId{};
-    };
-    const TensorId winners = scattered_from("winners_", CombinerKind::Sum,
-                                            guard(pool_, won, number(1)), initial(number(1)));
-    const TensorId total = scattered_from("t_sum_", CombinerKind::Sum, guard(pool_, won, tangent()),
-                                          initial(initial_tangent()));
-    const ExprId count = wide(read(graph_, winners, out_axes_));
-    const ExprId share = pool_.div(wide(read(graph_, total, out_axes_)), count);
-    const ExprId written = pool_.make(Op::Lt, {number(0), count});  // else nothing reached it
-    finish(mapped("t_", pool_.cast(guard(pool_, written, share), info_.dtype)));
-  }
-
-  void first() {
-    const ExprId won = point_wins();
-    const ExprId point = linear_index(pool_, stage_.domain, 0, stage_.domain.rank());
-    const ExprId never = pool_.constant_int(std::numeric_limits<int64_t>::max());
-    const ExprId from = stage_.initial.valid()
-                            ? pool_.select(initial_wins(), pool_.constant_int(-1), never)
-                            : never;
-    const TensorId winner = scattered("winner_", CombinerKind::Min, pool_.select(won, point, never),
-                                      mapped("initial_", from));
-    const ExprId taken = both(pool_, won, pool_.make(Op::Eq, {at_target(winner), point}));
-    const ExprId kept =
-        pool_.make(Op::Eq, {read(graph_, winner, out_axes_), pool_.constant_int(-1)});
-    finish(scattered_from("t_", CombinerKind::Sum, guard(pool_, taken, tangent()),
-                          guard(pool_, kept, initial_tangent())));
-  }
-
-  void product() {
-    const FactorParts point = parts_of(pool_, wide(stage_.bodies[0]));
-    const FactorParts initial =
-        parts_of(pool_, stage_.initial.valid() ? initial_value() : number(1));
-    const TensorId p = scattered_from("nonzero_", CombinerKind::Product, point.nonzero,
-                                      initial.nonzero, DType::Float64);
-    const TensorId z = scattered_from("zeros_", CombinerKind::Sum, point.zeros, initial.zeros);
-    const TensorId n =
-        scattered_from("infinities_", CombinerKind::Sum, point.infinities, initial.infinities);
-    const ExprId others =
-        product_of_others(pool_, point, {at_target(p), wide(at_target(z)), wide(at_target(n))});
-    const auto here = [&](TensorId tensor) { return read(graph_, tensor, out_axes_); };
-    const ExprId initial_others =
-        product_of_others(pool_, initial, {here(p), wide(here(z)), wide(here(n))});
-    finish(scattered_from("t_", CombinerKind::Sum, pool_.mul(others, tangent()),
-                          pool_.mul(initial_others, initial_tangent())));
-  }
-
-  Graph& graph_;
-  ExprPool& pool_;
-  TangentMap& map_;
-  const Stage stage_;  // copies: stages and tensors are added
-  const TensorInfo info_;
-  const DType wide_;
-  const std::vector<ExprId> out_axes_;
-  ExprId body_;  // the tangent of the body; invalid: zero
-  TensorId initial_;
+  PrimalScatter(Graph& of, size_t number)
+      : graph(of),
+        pool(of.pool),
+        stage(of.stages[number]),
+        info(of.info(stage.results[0])),
+        wide(accumulator_of(info.dtype)),
+        element(axes(pool, info.shape.size())) {}
 };
+
+// Invalid: zero.
+struct ScatterTangents {
+  ExprId body;  // of the accumulator dtype
+  TensorId initial;
+};
+
+ExprId number(const PrimalScatter& scatter, double value) {
+  return scatter.pool.constant(value, scatter.wide);
+}
+
+ExprId widened(const PrimalScatter& scatter, ExprId value) {
+  return scatter.pool.cast(value, scatter.wide);
+}
+
+ExprId at_element(const PrimalScatter& scatter, TensorId tensor) {
+  return read(scatter.graph, tensor, scatter.element);
+}
+
+// The value of a tensor at the element that a point reaches.
+ExprId at_target(const PrimalScatter& scatter, TensorId tensor) {
+  const Reached reached = reached_element(scatter.graph, scatter.stage);
+  return read(scatter.graph, tensor, reached.index, reached.inside);
+}
+
+ExprId body_tangent(const PrimalScatter& scatter, const ScatterTangents& tangents) {
+  return tangents.body.valid() ? tangents.body : number(scatter, 0);
+}
+
+ExprId initial_tangent(const PrimalScatter& scatter, const ScatterTangents& tangents) {
+  return tangents.initial.valid() ? widened(scatter, at_element(scatter, tangents.initial))
+                                  : number(scatter, 0);
+}
+
+// A tensor of the result's shape, one value per element.
+TensorId mapped(const PrimalScatter& scatter, std::string_view prefix, ExprId body) {
+  Domain box;
+  box.extents = scatter.info.shape;
+  box.output_rank = scatter.info.shape.size();
+  return add_compute(scatter.graph, std::string(prefix) + scatter.info.name, box, Combiner{},
+                     {body}, scatter.stage.lines)[0];
+}
+
+// A scatter of this dtype to the same elements, from a tensor or from the combiner's identity.
+TensorId scattered(const PrimalScatter& scatter, std::string_view prefix, CombinerKind kind,
+                   DType dtype, ExprId body, TensorId initial) {
+  Stage stage = scatter.stage;
+  stage.combiner = Combiner{};
+  stage.combiner.kind = kind;
+  stage.bodies = {scatter.pool.cast(body, dtype)};
+  stage.initial = initial;
+  stage.results = {add_tensor(scatter.graph, std::string(prefix) + scatter.info.name, dtype,
+                              scatter.info.shape)};
+  scatter.graph.stages.push_back(stage);
+  return stage.results[0];
+}
+
+// The same of a quantity that every point has, and the initial value where there is one.
+TensorId scattered_with_initial(const PrimalScatter& scatter, std::string_view prefix,
+                                CombinerKind kind, DType dtype, ExprId body, ExprId initial_body) {
+  const TensorId initial = scatter.stage.initial.valid()
+                               ? mapped(scatter, "initial_", scatter.pool.cast(initial_body, dtype))
+                               : TensorId{};
+  return scattered(scatter, prefix, kind, dtype, body, initial);
+}
+
+// The condition that a point holds the result of the element that it reaches.
+ExprId point_wins(const PrimalScatter& scatter) {
+  ExprPool& pool = scatter.pool;
+  const ExprId inside = reached_element(scatter.graph, scatter.stage).inside;
+  return both(
+      pool, inside,
+      pool.make(Op::Eq, {scatter.stage.bodies[0], at_target(scatter, scatter.stage.results[0])}));
+}
+
+// The condition that the initial value of an element is its result.
+ExprId initial_wins(const PrimalScatter& scatter) {
+  return scatter.pool.make(Op::Eq, {at_element(scatter, scatter.stage.initial),
+                                    at_element(scatter, scatter.stage.results[0])});
+}
+
+TensorId tangent_of_even_ties(const PrimalScatter& scatter, const ScatterTangents& tangents) {
+  ExprPool& pool = scatter.pool;
+  const bool starts = scatter.stage.initial.valid();
+  const DType dtype = scatter.info.dtype;
+  const ExprId won = point_wins(scatter);
+  const ExprId kept = starts ? initial_wins(scatter) : ExprId{};
+  const auto initial = [&](ExprId value) { return starts ? guard(pool, kept, value) : ExprId{}; };
+  const TensorId winners =
+      scattered_with_initial(scatter, "winners_", CombinerKind::Sum, dtype,
+                             guard(pool, won, number(scatter, 1)), initial(number(scatter, 1)));
+  const TensorId total = scattered_with_initial(scatter, "t_sum_", CombinerKind::Sum, dtype,
+                                                guard(pool, won, body_tangent(scatter, tangents)),
+                                                initial(initial_tangent(scatter, tangents)));
+  const ExprId count = widened(scatter, at_element(scatter, winners));
+  const ExprId share = pool.div(widened(scatter, at_element(scatter, total)), count);
+  const ExprId written = pool.make(Op::Lt, {number(scatter, 0), count});  // else nothing reached it
+  return mapped(scatter, "t_", pool.cast(guard(pool, written, share), dtype));
+}
+
+TensorId tangent_of_first_ties(const PrimalScatter& scatter, const ScatterTangents& tangents) {
+  ExprPool& pool = scatter.pool;
+  const Domain& domain = scatter.stage.domain;
+  const ExprId won = point_wins(scatter);
+  const ExprId point = linear_index(pool, domain, 0, domain.rank());
+  const ExprId never = pool.constant_int(std::numeric_limits<int64_t>::max());
+  const ExprId from = scatter.stage.initial.valid()
+                          ? pool.select(initial_wins(scatter), pool.constant_int(-1), never)
+                          : never;
+  const TensorId start = mapped(scatter, "initial_", from);
+  const TensorId winner = scattered(scatter, "winner_", CombinerKind::Min, DType::Int64,
+                                    pool.select(won, point, never), start);
+  const ExprId taken = both(pool, won, pool.make(Op::Eq, {at_target(scatter, winner), point}));
+  const ExprId kept = pool.make(Op::Eq, {at_element(scatter, winner), pool.constant_int(-1)});
+  return scattered_with_initial(scatter, "t_", CombinerKind::Sum, scatter.info.dtype,
+                                guard(pool, taken, body_tangent(scatter, tangents)),
+                                guard(pool, kept, initial_tangent(scatter, tangents)));
+}
+
+TensorId tangent_of_product(const PrimalScatter& scatter, const ScatterTangents& tangents) {
+  ExprPool& pool = scatter.pool;
+  const DType dtype = scatter.info.dtype;
+  const auto wide = [&](ExprId value) { return widened(scatter, value); };
+  const FactorParts point = parts_of(pool, wide(scatter.stage.bodies[0]));
+  const FactorParts initial = parts_of(pool, scatter.stage.initial.valid()
+                                                 ? wide(at_element(scatter, scatter.stage.initial))
+                                                 : number(scatter, 1));
+  const TensorId p = scattered_with_initial(scatter, "nonzero_", CombinerKind::Product,
+                                            DType::Float64, point.nonzero, initial.nonzero);
+  const TensorId z = scattered_with_initial(scatter, "zeros_", CombinerKind::Sum, dtype,
+                                            point.zeros, initial.zeros);
+  const TensorId n = scattered_with_initial(scatter, "infinities_", CombinerKind::Sum, dtype,
+                                            point.infinities, initial.infinities);
+  const auto there = [&](TensorId tensor) { return at_target(scatter, tensor); };
+  const auto here = [&](TensorId tensor) { return at_element(scatter, tensor); };
+  const ExprId others = product_of_others(pool, point, {there(p), wide(there(z)), wide(there(n))});
+  const ExprId initial_others =
+      product_of_others(pool, initial, {here(p), wide(here(z)), wide(here(n))});
+  return scattered_with_initial(scatter, "t_", CombinerKind::Sum, dtype,
+                                pool.mul(others, body_tangent(scatter, tangents)),
+                                pool.mul(initial_others, initial_tangent(scatter, tangents)));
+}
+
+// The tensor of the tangent; an invalid id: zero.
+TensorId tangent_of_scatter(const PrimalScatter& scatter, const ScatterTangents& tangents) {
+  const Combiner& combiner = scatter.stage.combiner;
+  switch (combiner.kind) {
+    case CombinerKind::Sum:
+      if (!tangents.body.valid()) return tangents.initial;
+      return scattered(scatter, "t_", combiner.kind, scatter.info.dtype, tangents.body,
+                       tangents.initial);
+    case CombinerKind::None:
+      return scattered(scatter, "t_", combiner.kind, scatter.info.dtype,
+                       body_tangent(scatter, tangents), tangents.initial);
+    case CombinerKind::Product: return tangent_of_product(scatter, tangents);
+    case CombinerKind::Max:
+    case CombinerKind::Min:
+      return combiner.ties == Ties::Even ? tangent_of_even_ties(scatter, tangents)
+                                         : tangent_of_first_ties(scatter, tangents);
+    default: return {};  // any, all: bool
+  }
+}
 
 }  // namespace
 
 void push_scatter(Graph& graph, TangentMap& map, size_t stage) {
-  ScatterTangent(graph, map, stage)();
+  const PrimalScatter scatter(graph, stage);
+  const ExprId roots[] = {scatter.stage.bodies[0]};
+  const auto leaf = [&](ExprId read) { return tangent_of_read(graph, map, read); };
+  ScatterTangents tangents;
+  tangents.body = diff::tangents(graph.pool, roots, leaf)[0];
+  if (scatter.stage.initial.valid()) tangents.initial = map.of(scatter.stage.initial);
+  if (!tangents.body.valid() && !tangents.initial.valid()) return;
+  if (const TensorId tangent = tangent_of_scatter(scatter, tangents); tangent.valid())
+    map.set(scatter.stage.results[0], tangent);
 }
 
 }  // namespace adjit::diff
