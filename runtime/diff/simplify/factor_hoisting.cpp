@@ -44,12 +44,175 @@ double size_of(const Domain& domain) {
   return static_cast<double>(exact ? *exact : domain.box_points());
 }
 
+bool applies(const Stage& stage) {
+  return stage.kind == StageKind::Compute && stage.combiner.kind == CombinerKind::Sum &&
+         stage.bodies.size() == 1 && !stage.stop_gradient && stage.domain.rank() < 63 &&
+         stage.domain.reduction_rank() > 0 && stage.domain.box_points() > 0;
+}
+
+bool in_rows(const Domain& domain, size_t axis) {
+  const auto depends = [&](const Affine& form) { return form.coefficient(axis) != 0; };
+  return std::ranges::any_of(domain.inequalities, depends) ||
+         std::ranges::any_of(domain.equalities, depends) ||
+         std::ranges::any_of(domain.divisions, depends, &Division::numerator);
+}
+
+// Takes reduction axes out of a sum: its domain becomes `outer` (without them, and without rows
+// that know them), its body `body`, which is over the axes as they were.
+void remove_axes(ExprPool& pool, Stage& stage, AxisSet dropped, Domain outer, ExprId body) {
+  std::vector<ExprId> renumbered;
+  size_t next = 0;
+  for (size_t k = 0; k < stage.domain.rank(); ++k) {
+    renumbered.push_back(pool.axis(next));
+    if (!(dropped & bit(k))) ++next;
+  }
+  stage.domain = std::move(outer);
+  if (stage.domain.reduction_rank() == 0) stage.combiner.kind = CombinerKind::None;
+  stage.bodies = {substitute_axes(pool, body, renumbered)};
+}
+
+// A sum over axes that body and rows lack is a product with their extents.
+bool drop_unused_axes(ExprPool& pool, Stage& stage, const Product& product) {
+  AxisSet used = 0;
+  for (const Factor& f : product.factors) used |= f.axes;
+  AxisSet dropped = 0;
+  for (size_t k = stage.domain.output_rank; k < stage.domain.rank(); ++k)
+    if (!(used & bit(k)) && !in_rows(stage.domain, k)) dropped |= bit(k);
+  if (dropped == 0) return false;
+  const DType dtype = pool.dtype(stage.bodies[0]);
+  if (!is_float(dtype) || accumulator_of(dtype) != dtype) return false;
+  const ExprId count = pool.constant(points(stage.domain, dropped), dtype);
+  const ExprId body = pool.mul(stage.bodies[0], count);
+  std::vector<size_t> others;
+  for (size_t k = 0; k < stage.domain.rank(); ++k)
+    if (!(dropped & bit(k))) others.push_back(k);
+  remove_axes(pool, stage, dropped, select_axes(stage.domain, others, stage.domain.output_rank),
+              body);
+  return true;
+}
+
+// An intermediate may be as large as twice the largest tensor around.
+double memory_bound(const Graph& graph, const Stage& stage) {
+  double largest = static_cast<double>(graph.info(stage.results[0]).element_count());
+  for (TensorId t : tensors_read(graph, stage))
+    largest = std::max(largest, static_cast<double>(graph.info(t).element_count()));
+  return 2 * largest;
+}
+
+// The factors that use `axis`, and every reduction axis that only they use.
+Split split_at(const Domain& domain, const Product& product, size_t axis) {
+  Split split;
+  AxisSet used = 0, outside = 0;
+  for (const Factor& f : product.factors) {
+    const bool in = (f.axes & bit(axis)) != 0;
+    split.inner.push_back(in);
+    (in ? used : outside) |= f.axes;
+  }
+  for (size_t k = domain.output_rank; k < domain.rank(); ++k)
+    if ((used & bit(k)) && !(outside & bit(k))) split.reduced |= bit(k);
+  split.kept = (used | row_neighbours(domain, split.reduced)) & ~split.reduced;
+  return split;
+}
+
+// All reduction axes inside, factors without any of them outside: worth it when a product stays
+// inside (it accumulates with fma) or when what leaves is more than a value that is read.
+std::optional<Split> invariant_split(const Graph& graph, const Stage& stage,
+                                     const Product& product) {
+  const AxisSet outputs = bit(stage.domain.output_rank) - 1;
+  Split split;
+  size_t inside = 0, outside = 0;
+  bool costly = false;
+  for (const Factor& f : product.factors) {
+    const bool in = (f.axes & ~outputs) != 0;
+    split.inner.push_back(in);
+    split.kept |= in ? f.axes & outputs : 0;
+    split.reduced |= f.axes & ~outputs;
+    (in ? inside : outside) += 1;
+    const Op op = graph.pool[f.expr].op;
+    costly = costly || (!in && (f.inverse || (op != Op::Read && op != Op::Constant)));
+  }
+  constexpr double kFewPoints = 4;
+  if (outside == 0 || inside == 0 || (inside < 2 && !costly)) return std::nullopt;
+  if (points(stage.domain, split.reduced) < kFewPoints) return std::nullopt;
+  split.kept |= row_neighbours(stage.domain, split.reduced) & ~split.reduced;
+  if (!stage.domain.is_box() && points(stage.domain, split.kept) > memory_bound(graph, stage))
+    return std::nullopt;
+  std::optional<SplitDomain> domains = split_domain(stage.domain, split.kept, split.reduced);
+  if (!domains) return std::nullopt;
+  split.domains = std::move(*domains);
+  return split;
+}
+
+// The split that leaves least work; only one that takes at least 40 % off, or that leaves
+// invariant factors of a product of three or more (or costly ones) outside.
+std::optional<Split> best_split(const Graph& graph, const Stage& stage, const Product& product) {
+  const double work = size_of(stage.domain);
+  std::optional<Split> best;
+  double least = 0.6 * work;
+  for (size_t axis = stage.domain.output_rank; axis < stage.domain.rank(); ++axis) {
+    Split split = split_at(stage.domain, product, axis);
+    const bool whole = std::ranges::all_of(split.inner, [](char in) { return in != 0; });
+    if (whole || split.reduced == 0) continue;
+    if (points(stage.domain, split.kept) > memory_bound(graph, stage)) continue;
+    std::optional<SplitDomain> domains = split_domain(stage.domain, split.kept, split.reduced);
+    if (!domains) continue;
+    const double cost = size_of(domains->inner) + size_of(domains->outer);
+    if (cost < least) {
+      least = cost;
+      split.domains = std::move(*domains);
+      best = std::move(split);
+    }
+  }
+  return best ? best : invariant_split(graph, stage, product);
+}
+
+bool reads_each_once(const ExprPool& pool, ExprId factor, const Stage& reader) {
+  if (!pool.is(factor, Op::Read) || pool.read_predicate(factor).valid()) return false;
+  const std::span<const ExprId> index = pool.read_index(factor);
+  return index.size() == reader.domain.rank() && reader.domain.is_box() &&
+         std::ranges::all_of(index, [&](ExprId at) { return pool.is(at, Op::Axis); }) &&
+         std::popcount(axes_used(pool, factor)) == static_cast<int>(index.size());
+}
+
+// One flag per tensor: sums alone read it, as a factor, each element once.
+std::vector<char> only_summed_tensors(const Graph& graph) {
+  std::vector<int> others(graph.tensors.size(), 0);
+  for (TensorId output : graph.outputs) ++others[output.value];
+  for (const Stage& stage : graph.stages) {
+    for (TensorId tensor : tensors_read(graph, stage)) ++others[tensor.value];
+    if (!applies(stage)) continue;
+    for (const Factor& factor : factors_of(graph.pool, stage.bodies[0]).factors)
+      if (reads_each_once(graph.pool, factor.expr, stage))
+        --others[graph.pool.read_tensor(factor.expr).value];
+  }
+  std::vector<char> flags;
+  for (int count : others) flags.push_back(count == 0);
+  return flags;
+}
+
+// Whether a stage maps a product of few reads that has a number or a sign to take out: what is
+// computed again where several sums write it out is one multiplication.
+bool maps_scaled_product(const ExprPool& pool, const Stage& stage) {
+  if (stage.kind != StageKind::Compute || stage.bodies.size() != 1 ||
+      stage.combiner.kind != CombinerKind::None || !stage.domain.is_box() || stage.stop_gradient)
+    return false;
+  const Product product = factors_of(pool, stage.bodies[0]);
+  constexpr int64_t kMostReads = 2;
+  const auto is = [&](Op op) {
+    return std::ranges::count_if(product.factors,
+                                 [&](const Factor& f) { return pool.is(f.expr, op); });
+  };
+  const int64_t constants = is(Op::Constant), reads = is(Op::Read);
+  const bool only_these = constants + reads == static_cast<int64_t>(product.factors.size());
+  return only_these && reads <= kMostReads && (constants > 0 || product.negative);
+}
+
 class Hoister {
  public:
-  explicit Hoister(Graph graph) : graph_(std::move(graph)), pool_(graph_.pool) {}
+  explicit Hoister(Graph graph)
+      : graph_(std::move(graph)), pool_(graph_.pool), only_summed_(only_summed_tensors(graph_)) {}
 
   Graph operator()() {
-    find_products_of_sums();
     std::vector<Stage> stages = std::move(graph_.stages);
     graph_.stages.clear();
     for (Stage& stage : stages) hoist(std::move(stage));
@@ -64,35 +227,13 @@ class Hoister {
       if (round == 0) stage.bodies[0] = with_products_written_out(stage);
       stage.bodies[0] = common_factor_out(pool_, stage.bodies[0]);
       const Product product = factors_of(pool_, stage.bodies[0]);
-      if (drop_unused_axes(stage, product)) continue;
-      const std::optional<Split> split = best_split(stage, product);
+      if (drop_unused_axes(pool_, stage, product)) continue;
+      const std::optional<Split> split = best_split(graph_, stage, product);
       if (!split) break;
       stage = apply(stage, product, *split);
     }
     for (TensorId result : stage.results) stage_of_[result.value] = graph_.stages.size();
     graph_.stages.push_back(std::move(stage));
-  }
-
-  // Tensors of which sums alone read, as a factor, each element once.
-  void find_products_of_sums() {
-    std::vector<int> others(graph_.tensors.size(), 0);
-    for (TensorId output : graph_.outputs) ++others[output.value];
-    for (const Stage& stage : graph_.stages) {
-      for (TensorId tensor : tensors_read(graph_, stage)) ++others[tensor.value];
-      if (!applies(stage)) continue;
-      for (const Factor& factor : factors_of(pool_, stage.bodies[0]).factors)
-        if (reads_each_once(factor.expr, stage)) --others[pool_.read_tensor(factor.expr).value];
-    }
-    only_summed_.assign(others.size(), 0);
-    for (size_t t = 0; t < others.size(); ++t) only_summed_[t] = others[t] == 0;
-  }
-
-  bool reads_each_once(ExprId factor, const Stage& reader) const {
-    if (!pool_.is(factor, Op::Read) || pool_.read_predicate(factor).valid()) return false;
-    const std::span<const ExprId> index = pool_.read_index(factor);
-    return index.size() == reader.domain.rank() && reader.domain.is_box() &&
-           std::ranges::all_of(index, [&](ExprId at) { return pool_.is(at, Op::Axis); }) &&
-           std::popcount(axes_used(pool_, factor)) == static_cast<int>(index.size());
   }
 
   // The body with the products that it has for factors written out, where these have a number or a
@@ -111,149 +252,15 @@ class Hoister {
     return any ? product_of(pool_, product, pool_.dtype(stage.bodies[0])) : stage.bodies[0];
   }
 
-  // The stage of products with a constant factor of which a sum reads each element once; else null.
+  // The stage of products of which a sum reads each element once; null where there is none.
   const Stage* product_read(ExprId factor, const Stage& reader) const {
-    if (!reads_each_once(factor, reader)) return nullptr;
+    if (!reads_each_once(pool_, factor, reader)) return nullptr;
     const TensorId tensor = pool_.read_tensor(factor);
     if (tensor.value >= only_summed_.size() || !only_summed_[tensor.value]) return nullptr;
     const auto found = stage_of_.find(tensor.value);
     if (found == stage_of_.end()) return nullptr;
     const Stage& inner = graph_.stages[found->second];
-    if (inner.kind != StageKind::Compute || inner.bodies.size() != 1 ||
-        inner.combiner.kind != CombinerKind::None || !inner.domain.is_box() ||
-        inner.region != reader.region || inner.stop_gradient)
-      return nullptr;
-    const Product product = factors_of(pool_, inner.bodies[0]);
-    // Other sums may read the stage, too: what is computed again is one multiplication.
-    constexpr int64_t kMostReads = 2;
-    const auto is = [&](Op op) {
-      return std::ranges::count_if(product.factors,
-                                   [&](const Factor& f) { return pool_.is(f.expr, op); });
-    };
-    const int64_t constants = is(Op::Constant), reads = is(Op::Read);
-    const bool only_these = constants + reads == static_cast<int64_t>(product.factors.size());
-    return only_these && reads <= kMostReads && (constants > 0 || product.negative) ? &inner
-                                                                                    : nullptr;
-  }
-
-  static bool applies(const Stage& stage) {
-    return stage.kind == StageKind::Compute && stage.combiner.kind == CombinerKind::Sum &&
-           stage.bodies.size() == 1 && !stage.stop_gradient && stage.domain.rank() < 63 &&
-           stage.domain.reduction_rank() > 0 && stage.domain.box_points() > 0;
-  }
-
-  // A sum over axes that body and rows lack is a product with their extents.
-  bool drop_unused_axes(Stage& stage, const Product& product) {
-    AxisSet used = 0;
-    for (const Factor& f : product.factors) used |= f.axes;
-    AxisSet dropped = 0;
-    for (size_t k = stage.domain.output_rank; k < stage.domain.rank(); ++k)
-      if (!(used & bit(k)) && !in_rows(stage.domain, k)) dropped |= bit(k);
-    if (dropped == 0) return false;
-    const DType dtype = pool_.dtype(stage.bodies[0]);
-    if (!is_float(dtype) || accumulator_of(dtype) != dtype) return false;
-    const ExprId count = pool_.constant(points(stage.domain, dropped), dtype);
-    const ExprId body = pool_.mul(stage.bodies[0], count);
-    std::vector<size_t> others;
-    for (size_t k = 0; k < stage.domain.rank(); ++k)
-      if (!(dropped & bit(k))) others.push_back(k);
-    remove_axes(stage, dropped, select_axes(stage.domain, others, stage.domain.output_rank));
-    stage.bodies = {substitute_axes(pool_, body, renumbering_)};
-    return true;
-  }
-
-  static bool in_rows(const Domain& domain, size_t axis) {
-    const auto depends = [&](const Affine& form) { return form.coefficient(axis) != 0; };
-    return std::ranges::any_of(domain.inequalities, depends) ||
-           std::ranges::any_of(domain.equalities, depends) ||
-           std::ranges::any_of(domain.divisions, depends, &Division::numerator);
-  }
-
-  // Takes reduction axes out of the stage, whose domain becomes `outer` (without them, and without
-  // rows that know them); renumbering_ then maps old axes to new ones.
-  void remove_axes(Stage& stage, AxisSet dropped, Domain outer) {
-    renumbering_.clear();
-    size_t next = 0;
-    for (size_t k = 0; k < stage.domain.rank(); ++k) {
-      renumbering_.push_back(pool_.axis(next));
-      if (!(dropped & bit(k))) ++next;
-    }
-    stage.domain = std::move(outer);
-    if (stage.domain.reduction_rank() == 0) stage.combiner.kind = CombinerKind::None;
-  }
-
-  // The split that leaves least work; only one that takes at least 40 % off, or that leaves
-  // invariant factors of a product of three or more (or costly ones) outside.
-  std::optional<Split> best_split(const Stage& stage, const Product& product) {
-    const double work = size_of(stage.domain);
-    std::optional<Split> best;
-    double least = 0.6 * work;
-    for (size_t axis = stage.domain.output_rank; axis < stage.domain.rank(); ++axis) {
-      Split split = split_at(stage.domain, product, axis);
-      const bool whole = std::ranges::all_of(split.inner, [](char in) { return in != 0; });
-      if (whole || split.reduced == 0) continue;
-      if (points(stage.domain, split.kept) > memory_bound(stage)) continue;
-      std::optional<SplitDomain> domains = split_domain(stage.domain, split.kept, split.reduced);
-      if (!domains) continue;
-      const double cost = size_of(domains->inner) + size_of(domains->outer);
-      if (cost < least) {
-        least = cost;
-        split.domains = std::move(*domains);
-        best = std::move(split);
-      }
-    }
-    return best ? best : invariant_split(stage, product);
-  }
-
-  // The factors that use `axis`, and every reduction axis that only they use.
-  static Split split_at(const Domain& domain, const Product& product, size_t axis) {
-    Split split;
-    AxisSet used = 0, outside = 0;
-    for (const Factor& f : product.factors) {
-      const bool in = (f.axes & bit(axis)) != 0;
-      split.inner.push_back(in);
-      (in ? used : outside) |= f.axes;
-    }
-    for (size_t k = domain.output_rank; k < domain.rank(); ++k)
-      if ((used & bit(k)) && !(outside & bit(k))) split.reduced |= bit(k);
-    split.kept = (used | row_neighbours(domain, split.reduced)) & ~split.reduced;
-    return split;
-  }
-
-  // All reduction axes inside, factors without any of them outside: worth it when a product stays
-  // inside (it accumulates with fma) or when what leaves is more than a value that is read.
-  std::optional<Split> invariant_split(const Stage& stage, const Product& product) {
-    const AxisSet outputs = bit(stage.domain.output_rank) - 1;
-    Split split;
-    size_t inside = 0, outside = 0;
-    bool costly = false;
-    for (const Factor& f : product.factors) {
-      const bool in = (f.axes & ~outputs) != 0;
-      split.inner.push_back(in);
-      split.kept |= in ? f.axes & outputs : 0;
-      split.reduced |= f.axes & ~outputs;
-      (in ? inside : outside) += 1;
-      const Op op = pool_[f.expr].op;
-      costly = costly || (!in && (f.inverse || (op != Op::Read && op != Op::Constant)));
-    }
-    constexpr double kFewPoints = 4;
-    if (outside == 0 || inside == 0 || (inside < 2 && !costly)) return std::nullopt;
-    if (points(stage.domain, split.reduced) < kFewPoints) return std::nullopt;
-    split.kept |= row_neighbours(stage.domain, split.reduced) & ~split.reduced;
-    if (!stage.domain.is_box() && points(stage.domain, split.kept) > memory_bound(stage))
-      return std::nullopt;
-    std::optional<SplitDomain> domains = split_domain(stage.domain, split.kept, split.reduced);
-    if (!domains) return std::nullopt;
-    split.domains = std::move(*domains);
-    return split;
-  }
-
-  // An intermediate may be as large as twice the largest tensor around.
-  double memory_bound(const Stage& stage) const {
-    double largest = static_cast<double>(graph_.info(stage.results[0]).element_count());
-    for (TensorId t : tensors_read(graph_, stage))
-      largest = std::max(largest, static_cast<double>(graph_.info(t).element_count()));
-    return 2 * largest;
+    return inner.region == reader.region && maps_scaled_product(pool_, inner) ? &inner : nullptr;
   }
 
   // Emits the inner stage (hoisted itself) and returns the outer one.
@@ -290,16 +297,14 @@ class Hoister {
     Stage outer = stage;
     outside.factors.push_back({part, false, split.kept});
     const ExprId body = product_of(pool_, outside, dtype);
-    remove_axes(outer, split.reduced, split.domains.outer);
-    outer.bodies = {substitute_axes(pool_, body, renumbering_)};
+    remove_axes(pool_, outer, split.reduced, split.domains.outer, body);
     return outer;
   }
 
   Graph graph_;
   ExprPool& pool_;
-  std::vector<char> only_summed_;                  // per tensor of the graph as it came
+  const std::vector<char> only_summed_;            // per tensor of the graph as it came
   std::unordered_map<uint32_t, size_t> stage_of_;  // that defines a tensor
-  std::vector<ExprId> renumbering_;
 };
 
 }  // namespace
