@@ -27,7 +27,7 @@
 namespace adjit::diff {
 namespace {
 
-// Terms of a window: 4 x 4 corners of a bicubic cell, 2^5 of a linear one in five dimensions.
+// LinearTerms of a window: 4 x 4 corners of a bicubic cell, 2^5 of a linear one in five dimensions.
 constexpr size_t kMostWindowTerms = 32;
 
 using Factors = std::vector<ExprId>;
@@ -141,224 +141,225 @@ class WindowWeights {
   DType dtype_;
 };
 
-class WindowSums {
- public:
-  explicit WindowSums(Graph graph) : graph_(std::move(graph)), pool_(graph_.pool) {}
+// A read at a place that data names, widened where it is of a half type.
+ExprId read_of(const ExprPool& pool, ExprId element) {
+  return pool.is(element, Op::Cast) ? pool.operand(element, 0) : element;
+}
 
-  Graph operator()() {
-    ExpandedBodies bodies(graph_);
-    const size_t count = graph_.stages.size();
-    std::vector<std::vector<Stage>> now(count);  // what takes a stage's place
-    std::vector<char> dead(count, 0);
-    bool any = false;
-    // From the last stage on: a sum may take in the stages that it reads.
-    for (size_t s = count; s-- > 0;) {
-      const Stage& stage = graph_.stages[s];
-      if (!dead[s] && bodies.gathers_twice(s) && may_apply(stage)) {
-        const ExpandedBodies::Expansion expansion = bodies(s);
-        now[s] = rewritten(stage, expansion.body);
-        if (!now[s].empty()) {
-          for (size_t inner : expansion.taken) dead[inner] = 1;
-          take_lines(now[s], expansion.taken);
-        }
-      }
-      any = any || !now[s].empty();
+TensorId tensor_of(const ExprPool& pool, ExprId element) {
+  return pool.read_tensor(read_of(pool, element));
+}
+
+// The reads of the body whose index names data, ascending.
+std::vector<ExprId> data_reads(const ExprPool& pool, ExprId body) {
+  std::vector<ExprId> reads;
+  for (ExprId id : reachable(pool, std::span(&body, 1)))
+    if (pool.is(id, Op::Read) && is_float(pool.dtype(id)) &&
+        contains_read(pool, pool.read_index(id)))
+      reads.push_back(id);
+  return reads;
+}
+
+using LinearTerms = std::vector<LinearTerm>;
+
+bool has_zero(const ExprPool& pool, const LinearTerm& term) {
+  return std::ranges::any_of(term.factors, [&](ExprId factor) { return pool.is_zero(factor); });
+}
+
+// The start of a sum that a loop wrote.
+bool is_zero(const ExprPool& pool, const LinearTerm& term) {
+  return !term.element.valid() && term.factors.size() == 1 && has_zero(pool, term);
+}
+
+// The term without its element.
+ExprId weight_of(ExprPool& pool, const LinearTerm& term, DType dtype) {
+  const ExprId product = product_of_factors(pool, term.factors, dtype);
+  return term.negative ? pool.neg(product) : product;
+}
+
+ExprId product_of(ExprPool& pool, LinearTerm term, DType dtype) {
+  if (term.element.valid()) term.factors.push_back(term.element);
+  return weight_of(pool, term, dtype);
+}
+
+// LinearTerms that read the same tensor, in the order of their first ones; the others last.
+std::vector<LinearTerms> by_tensor(const ExprPool& pool, const LinearTerms& terms) {
+  std::vector<LinearTerms> groups;
+  for (const LinearTerm& term : terms) {
+    const auto same = std::ranges::find_if(groups, [&](const LinearTerms& group) {
+      const ExprId element = group[0].element;
+      return element.valid() == term.element.valid() &&
+             (!term.element.valid() || tensor_of(pool, element) == tensor_of(pool, term.element));
+    });
+    if (same == groups.end()) {
+      groups.push_back({term});
+    } else {
+      same->push_back(term);
     }
-    if (!any) return std::move(graph_);
-    std::vector<Stage> stages = std::move(graph_.stages);
-    graph_.stages.clear();
-    for (size_t s = 0; s < count; ++s) {
-      if (now[s].empty()) now[s].push_back(std::move(stages[s]));
-      std::ranges::move(now[s], std::back_inserter(graph_.stages));
-    }
-    return compact(std::move(graph_));
   }
+  return groups;
+}
 
- private:
-  using Terms = std::vector<LinearTerm>;
-
-  // What has taken other stages in has their lines, too.
-  void take_lines(std::vector<Stage>& stages, const std::vector<size_t>& taken) const {
-    for (Stage& stage : stages)
-      for (size_t inner : taken)
-        for (const SourceLine& line : graph_.stages[inner].lines)
-          if (std::ranges::find(stage.lines, line) == stage.lines.end())
-            stage.lines.push_back(line);
+// LinearTerms of one element as one, weighed by the sum of their weights: a + f * (b - a) has two
+// of a.
+LinearTerms with_elements_apart(ExprPool& pool, const LinearTerms& terms) {
+  LinearTerms apart;
+  std::map<ExprId, std::vector<const LinearTerm*>> of;
+  for (const LinearTerm& term : terms) of[term.element].push_back(&term);
+  for (const LinearTerm& term : terms) {
+    const std::vector<const LinearTerm*>& all = of[term.element];
+    if (all[0] != &term) continue;
+    apart.push_back(term);
+    if (all.size() == 1) continue;
+    const DType dtype = pool.dtype(term.element);
+    std::vector<ExprId> weights;
+    for (const LinearTerm* one : all) weights.push_back(weight_of(pool, *one, dtype));
+    apart.back() = {false, {balanced_sum(pool, weights)}, term.element};
   }
+  return apart;
+}
 
-  static bool may_apply(const Stage& stage) {
-    const CombinerKind kind = stage.combiner.kind;
-    return stage.kind == StageKind::Compute && stage.bodies.size() == 1 &&
-           (kind == CombinerKind::None || kind == CombinerKind::Sum) && stage.domain.is_box() &&
-           stage.domain.divisions.empty() &&
-           std::ranges::none_of(stage.domain.extents, [](int64_t e) { return e == 0; });
-  }
-
-  // The stage with windows in place of terms, behind their sums; nothing where it has none.
-  std::vector<Stage> rewritten(const Stage& stage, ExprId expanded) {
-    const DType dtype = pool_.dtype(expanded);
-    if (!is_float(dtype) || accumulator_of(dtype) != dtype) return {};
-    const ExprId body =
-        with_weighed_ends(pool_, folded_by_ranges(pool_, expanded, stage.domain.extents));
-    find_data_reads(body);
-    if (data_reads_.size() < 2) return {};
-    const std::optional<Terms> terms = linear_form(
-        pool_, body, [&](ExprId id) { return is_element(id, dtype); }, kMostWindowTerms);
-    if (!terms) return {};
-    std::vector<Terms> groups = by_tensor(*terms);
-    std::vector<std::pair<Window, Terms>> windows;
-    Terms rest;
-    for (Terms& group : groups) {
-      std::optional<Window> window = window_of(group, stage.domain.rank());
-      if (window) {
-        windows.emplace_back(std::move(*window), std::move(group));
-      } else {
-        std::ranges::remove_copy_if(group, std::back_inserter(rest),
-                                    [&](const LinearTerm& term) { return is_zero(term); });
-      }
-    }
-    if (windows.empty()) return {};
-    if (windows.size() == 1 && rest.empty()) return {reduced(stage, windows[0].first, dtype)};
-    if (stage.combiner.kind != CombinerKind::None) return {};
-    return with_sums(stage, windows, rest, dtype);
-  }
-
-  bool has_zero(const LinearTerm& term) const {
-    return std::ranges::any_of(term.factors, [&](ExprId factor) { return pool_.is_zero(factor); });
-  }
-
-  // The start of a sum that a loop wrote.
-  bool is_zero(const LinearTerm& term) const {
-    return !term.element.valid() && term.factors.size() == 1 && has_zero(term);
-  }
-
-  // The reads of the body whose index names data.
-  void find_data_reads(ExprId body) {
-    data_reads_.clear();
-    for (ExprId id : reachable(pool_, std::span(&body, 1)))
-      if (pool_.is(id, Op::Read) && is_float(pool_.dtype(id)) &&
-          contains_read(pool_, pool_.read_index(id)))
-        data_reads_.push_back(id);
-  }
-
-  // A read at a place that data names, widened where it is of a half type.
-  bool is_element(ExprId id, DType dtype) const {
-    const ExprId read = pool_.is(id, Op::Cast) ? pool_.operand(id, 0) : id;
-    return pool_.dtype(id) == dtype && std::ranges::binary_search(data_reads_, read);
-  }
-
-  TensorId tensor_of(ExprId element) const {
-    return pool_.read_tensor(pool_.is(element, Op::Cast) ? pool_.operand(element, 0) : element);
-  }
-
-  // Terms that read the same tensor, in the order of their first ones; the others last.
-  std::vector<Terms> by_tensor(const Terms& terms) const {
-    std::vector<Terms> groups;
-    for (const LinearTerm& term : terms) {
-      const auto same = std::ranges::find_if(groups, [&](const Terms& group) {
-        return group[0].element.valid() == term.element.valid() &&
-               (!term.element.valid() || tensor_of(group[0].element) == tensor_of(term.element));
-      });
-      if (same == groups.end()) {
-        groups.push_back({term});
-      } else {
-        same->push_back(term);
-      }
-    }
-    return groups;
-  }
-
-  // The terms of one tensor as a window, if they read each of its places once.
-  std::optional<Window> window_of(const Terms& terms, size_t first_axis) {
-    if (terms.size() < 2 || !terms[0].element.valid()) return std::nullopt;
-    for (int64_t extent : graph_.info(tensor_of(terms[0].element)).shape)
-      if (extent > kLargestGeneralized) return std::nullopt;
-    const Terms own = with_elements_apart(terms);
-    // Weighed by nothing it would be read nowhere, in range or not.
-    if (std::ranges::any_of(own, [&](const LinearTerm& term) { return has_zero(term); }))
-      return std::nullopt;
-    std::vector<ExprId> elements;
-    for (const LinearTerm& term : own) elements.push_back(term.element);
-    std::optional<AntiUnified> read = anti_unify(pool_, elements, first_axis);
-    if (!read || !is_whole_box(*read)) return std::nullopt;
-    Window window{std::move(*read), {}};
-    for (const LinearTerm& term : own) {
-      Factors factors = term.factors;
-      if (term.negative) factors.push_back(pool_.constant(-1, pool_.dtype(term.element)));
-      std::ranges::sort(factors);
-      window.weights.push_back(std::move(factors));
-    }
-    return window;
-  }
-
-  // Terms of one element as one, weighed by the sum of their weights: a + f * (b - a) has two of a.
-  Terms with_elements_apart(const Terms& terms) {
-    Terms apart;
-    std::map<ExprId, std::vector<const LinearTerm*>> of;
-    for (const LinearTerm& term : terms) of[term.element].push_back(&term);
-    for (const LinearTerm& term : terms) {
-      const std::vector<const LinearTerm*>& all = of[term.element];
-      if (all[0] != &term) continue;
-      apart.push_back(term);
-      if (all.size() == 1) continue;
-      const DType dtype = pool_.dtype(term.element);
-      std::vector<ExprId> weights;
-      for (const LinearTerm* one : all) weights.push_back(product_of(*one, dtype, false));
-      apart.back() = {false, {balanced_sum(pool_, weights)}, term.element};
-    }
-    return apart;
-  }
-
-  ExprId body_of(const Window& window, size_t first_axis, DType dtype) {
-    const ExprId weight = WindowWeights(pool_, window, first_axis, dtype)();
-    return pool_.mul(weight, window.read.expr);
-  }
-
-  // The stage as a sum over the window, too.
-  Stage reduced(Stage stage, const Window& window, DType dtype) {
-    const size_t first_axis = stage.domain.rank();
-    stage.bodies[0] = body_of(window, first_axis, dtype);
-    stage.combiner.kind = CombinerKind::Sum;
-    stage.domain.extents.insert(stage.domain.extents.end(), window.read.extents.begin(),
-                                window.read.extents.end());
-    return stage;
-  }
-
-  // A stage for every window's sum, and the stage, which reads them in place of the terms.
-  std::vector<Stage> with_sums(Stage stage, const std::vector<std::pair<Window, Terms>>& windows,
-                               const Terms& rest, DType dtype) {
-    std::vector<Stage> stages;
-    std::vector<ExprId> sum;
-    const std::vector<ExprId> point = axes(pool_, stage.domain.rank());
-    for (const auto& [window, terms] : windows) {
-      stages.push_back(reduced(stage, window, dtype));
-      stages.back().results = {add_tensor(graph_, graph_.info(stage.results[0]).name + "_window",
-                                          dtype, stage.domain.extents)};
-      sum.push_back(read(graph_, stages.back().results[0], point));
-    }
-    for (const LinearTerm& term : rest) sum.push_back(product_of(term, dtype));
-    stage.bodies[0] = balanced_sum(pool_, sum);
-    stages.push_back(std::move(stage));
-    return stages;
-  }
-
-  // The term as an expression; without its element if `whole` is false.
-  ExprId product_of(const LinearTerm& term, DType dtype, bool whole = true) {
+// The terms of one tensor as a window, if they read each of its places once.
+std::optional<Window> window_of(Graph& graph, const LinearTerms& terms, size_t first_axis) {
+  ExprPool& pool = graph.pool;
+  if (terms.size() < 2 || !terms[0].element.valid()) return std::nullopt;
+  for (int64_t extent : graph.info(tensor_of(pool, terms[0].element)).shape)
+    if (extent > kLargestGeneralized) return std::nullopt;
+  const LinearTerms own = with_elements_apart(pool, terms);
+  // Weighed by nothing it would be read nowhere, in range or not.
+  if (std::ranges::any_of(own, [&](const LinearTerm& term) { return has_zero(pool, term); }))
+    return std::nullopt;
+  std::vector<ExprId> elements;
+  for (const LinearTerm& term : own) elements.push_back(term.element);
+  std::optional<AntiUnified> read = anti_unify(pool, elements, first_axis);
+  if (!read || !is_whole_box(*read)) return std::nullopt;
+  Window window{std::move(*read), {}};
+  for (const LinearTerm& term : own) {
     Factors factors = term.factors;
-    if (whole && term.element.valid()) factors.push_back(term.element);
-    const ExprId product = product_of_factors(pool_, factors, dtype);
-    return term.negative ? pool_.neg(product) : product;
+    if (term.negative) factors.push_back(pool.constant(-1, pool.dtype(term.element)));
+    std::ranges::sort(factors);
+    window.weights.push_back(std::move(factors));
   }
+  return window;
+}
 
-  Graph graph_;
-  ExprPool& pool_;
-  std::vector<ExprId> data_reads_;  // of the body looked at, ascending
+// A sum as the windows in it and the terms that are in none.
+struct WindowedSum {
+  std::vector<Window> windows;
+  LinearTerms rest;
 };
+
+// The body of a stage as such a sum, over its axes and, behind these, those of a window. Without
+// windows where it has none.
+WindowedSum windowed_sum(Graph& graph, const Domain& domain, ExprId body) {
+  ExprPool& pool = graph.pool;
+  const DType dtype = pool.dtype(body);
+  body = with_weighed_ends(pool, folded_by_ranges(pool, body, domain.extents));
+  const std::vector<ExprId> reads = data_reads(pool, body);
+  if (reads.size() < 2) return {};
+  const auto is_element = [&](ExprId id) {
+    return pool.dtype(id) == dtype && std::ranges::binary_search(reads, read_of(pool, id));
+  };
+  const std::optional<LinearTerms> terms = linear_form(pool, body, is_element, kMostWindowTerms);
+  if (!terms) return {};
+  WindowedSum sum;
+  for (const LinearTerms& group : by_tensor(pool, *terms)) {
+    if (std::optional<Window> window = window_of(graph, group, domain.rank())) {
+      sum.windows.push_back(std::move(*window));
+    } else {
+      std::ranges::remove_copy_if(group, std::back_inserter(sum.rest),
+                                  [&](const LinearTerm& term) { return is_zero(pool, term); });
+    }
+  }
+  return sum;
+}
+
+// The stage as a sum over the window, too.
+Stage reduced(ExprPool& pool, Stage stage, const Window& window) {
+  const size_t first_axis = stage.domain.rank();
+  const DType dtype = pool.dtype(window.read.expr);
+  const ExprId weight = WindowWeights(pool, window, first_axis, dtype)();
+  stage.bodies[0] = pool.mul(weight, window.read.expr);
+  stage.combiner.kind = CombinerKind::Sum;
+  stage.domain.extents.insert(stage.domain.extents.end(), window.read.extents.begin(),
+                              window.read.extents.end());
+  return stage;
+}
+
+// A stage for every window's sum, and the stage, which reads them in place of the terms.
+std::vector<Stage> with_sums(Graph& graph, Stage stage, const WindowedSum& windowed, DType dtype) {
+  ExprPool& pool = graph.pool;
+  std::vector<Stage> stages;
+  std::vector<ExprId> sum;
+  const std::vector<ExprId> point = axes(pool, stage.domain.rank());
+  for (const Window& window : windowed.windows) {
+    stages.push_back(reduced(pool, stage, window));
+    stages.back().results = {add_tensor(graph, graph.info(stage.results[0]).name + "_window", dtype,
+                                        stage.domain.extents)};
+    sum.push_back(read(graph, stages.back().results[0], point));
+  }
+  for (const LinearTerm& term : windowed.rest) sum.push_back(product_of(pool, term, dtype));
+  stage.bodies[0] = balanced_sum(pool, sum);
+  stages.push_back(std::move(stage));
+  return stages;
+}
+
+bool may_apply(const Stage& stage) {
+  const CombinerKind kind = stage.combiner.kind;
+  return stage.kind == StageKind::Compute && stage.bodies.size() == 1 &&
+         (kind == CombinerKind::None || kind == CombinerKind::Sum) && stage.domain.is_box() &&
+         stage.domain.divisions.empty() &&
+         std::ranges::none_of(stage.domain.extents, [](int64_t e) { return e == 0; });
+}
+
+// The stage with windows in place of terms, behind their sums; nothing where it has none.
+std::vector<Stage> with_windows(Graph& graph, const Stage& stage, ExprId expanded) {
+  const DType dtype = graph.pool.dtype(expanded);
+  if (!is_float(dtype) || accumulator_of(dtype) != dtype) return {};
+  const WindowedSum sum = windowed_sum(graph, stage.domain, expanded);
+  if (sum.windows.empty()) return {};
+  if (sum.windows.size() == 1 && sum.rest.empty())
+    return {reduced(graph.pool, stage, sum.windows[0])};
+  if (stage.combiner.kind != CombinerKind::None) return {};
+  return with_sums(graph, stage, sum, dtype);
+}
+
+// What has taken other stages in has their lines, too.
+void take_lines(const Graph& graph, std::vector<Stage>& stages, const std::vector<size_t>& taken) {
+  for (Stage& stage : stages)
+    for (size_t inner : taken)
+      for (const SourceLine& line : graph.stages[inner].lines)
+        if (std::ranges::find(stage.lines, line) == stage.lines.end()) stage.lines.push_back(line);
+}
 
 }  // namespace
 
-Graph window_sums(Graph graph) {
-  return WindowSums(with_subgraphs(std::move(graph), window_sums))();
+Graph window_sums(Graph source) {
+  Graph graph = with_subgraphs(std::move(source), window_sums);
+  ExpandedBodies bodies(graph);
+  const size_t count = graph.stages.size();
+  std::vector<std::vector<Stage>> now(count);  // what takes a stage's place
+  std::vector<char> dead(count, 0);
+  bool any = false;
+  // From the last stage on: a sum may take in the stages that it reads.
+  for (size_t s = count; s-- > 0;) {
+    const Stage& stage = graph.stages[s];
+    if (dead[s] || !bodies.gathers_twice(s) || !may_apply(stage)) continue;
+    const ExpandedBodies::Expansion expansion = bodies(s);
+    now[s] = with_windows(graph, stage, expansion.body);
+    if (now[s].empty()) continue;
+    any = true;
+    for (size_t inner : expansion.taken) dead[inner] = 1;
+    take_lines(graph, now[s], expansion.taken);
+  }
+  if (!any) return graph;
+  std::vector<Stage> stages = std::move(graph.stages);
+  graph.stages.clear();
+  for (size_t s = 0; s < count; ++s) {
+    if (now[s].empty()) now[s].push_back(std::move(stages[s]));
+    std::ranges::move(now[s], std::back_inserter(graph.stages));
+  }
+  return compact(std::move(graph));
 }
 
 }  // namespace adjit::diff
