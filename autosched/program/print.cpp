@@ -23,6 +23,7 @@
 #include "autosched/program/program.hpp"
 #include "autosched/program/required_region.hpp"
 #include "runtime/graph/print/printer.hpp"
+#include "runtime/graph/print/statement.hpp"
 
 namespace adjit::sched {
 namespace {

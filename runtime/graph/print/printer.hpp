@@ -34,17 +34,6 @@ std::string declaration(const TensorInfo& info, const std::string& name);
 /// The names that tensors print with, by TensorId: their own, or with a suffix where the notation
 /// reserves the word or two are equal.
 std::vector<std::string> printed_tensor_names(const Graph& graph);
-/// A line of that text in parts: "m(i) max=!", "let t0 = ...;", "t0 * x(i, r_j)", "r_j <= i".
-struct StatementText {
-  std::vector<std::string> axes;  // their names in it, which no tensor has
-  std::string target;
-  std::vector<std::string> lets;
-  std::string value;
-  std::vector<std::string> clauses;     // "from start", "combine ..."
-  std::vector<std::string> conditions;  // on the axes: divisions and constraints
-};
-/// The statement of every stage; of scans and calls, nothing.
-std::vector<StatementText> statement_texts(const Graph& graph);
 /// One expression, with these names for its axes.
 std::string print_expr(const Graph& graph, ExprId expr, std::span<const std::string> axis_names);
 
