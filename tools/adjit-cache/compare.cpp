@@ -24,12 +24,23 @@ void print_values(const std::string& name_a, std::string_view a, const std::stri
       << "  " << name_b << "  " << printable(b.substr(0, b.find('\n'))) << '\n';
 }
 
+/// The key holds a hash of the graph. The entries hold its text, which says more where it differs;
+/// constants, which the text leaves out, may be all that does.
+void print_graphs(const std::string& name_a, const cache::Entry& a, const std::string& name_b,
+                  const cache::Entry& b, std::ostream& out) {
+  const std::string* text_a = a.section("graph");
+  const std::string* text_b = b.section("graph");
+  if (text_a && text_b && *text_a != *text_b) print_values(name_a, *text_a, name_b, *text_b, out);
+}
+
 ExitCode why(const Shelf& shelf, const cache::Signature& a, const cache::Signature& b,
              std::ostream& out) {
   const std::string name_a = abbreviate(shelf, a);
   const std::string name_b = abbreviate(shelf, b);
-  const cache::Key key_a = take(shelf, a).key;
-  const cache::Key key_b = take(shelf, b).key;
+  const cache::Entry entry_a = take(shelf, a);
+  const cache::Entry entry_b = take(shelf, b);
+  const cache::Key& key_a = entry_a.key;
+  const cache::Key& key_b = entry_b.key;
   for (const cache::Component& component : key_a.components) {
     const std::string* other = key_b.find(component.name);
     if (other == nullptr) {
@@ -37,6 +48,7 @@ ExitCode why(const Shelf& shelf, const cache::Signature& a, const cache::Signatu
     } else if (*other != component.value) {
       out << printable(component.name) << '\n';
       print_values(name_a, component.value, name_b, *other, out);
+      if (component.name == "graph") print_graphs(name_a, entry_a, name_b, entry_b, out);
     }
   }
   for (const cache::Component& component : key_b.components)

@@ -21,6 +21,21 @@ TEST_F(CompareTest, WhyNamesEveryDifferenceAndItsFirstLine) {
             "no component differs\n");
 }
 
+TEST_F(CompareTest, WhyShowsTheTextOfGraphs) {
+  const auto with_text = [&](const char* hash, const char* text) {
+    return add(test::sample_entry(key(hash, "znver5")).add("graph", text));
+  };
+  const std::string a = with_text("1", "def f\n  x * 2.0\n"),
+                    b = with_text("2", "def f\n  x * 3.0\n"),
+                    same = with_text("3", "def f\n  x * 2.0\n");
+  const std::string in_a = "  " + a.substr(0, 8), in_b = "  " + b.substr(0, 8);
+  EXPECT_EQ(printed([&](std::ostream& out) { return why(shelf(), a, b, out); }),
+            "graph\n" + in_a + "  1\n" + in_b + "  2\n" + in_a + "    x * 2.0\n" + in_b +
+                "    x * 3.0\n");
+  EXPECT_EQ(printed([&](std::ostream& out) { return why(shelf(), a, same, out); }),
+            "graph\n" + in_a + "  1\n  " + same.substr(0, 8) + "  3\n");
+}
+
 TEST_F(CompareTest, WhyLastTakesTheNewestAndItsNearest) {
   std::ostringstream none;
   failure(ExitCode::Usage, [&] { why_last(shelf(), none); });
