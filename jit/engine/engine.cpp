@@ -70,6 +70,12 @@ cache::Provenance provenance_of(const Request& request, const CompileReport& rep
   return p;
 }
 
+void report_no_dump(const cache::Log& log, const std::string& title) {
+  cache::say(log, cache::Level::Warning,
+             "ADJIT_DUMP: '" + title + "' came from the cache and was not compiled, so no files " +
+                 "are written; set ADJIT_CACHE=off to see its steps");
+}
+
 // One line in the log, and files where ADJIT_DUMP asks for them.
 void report_build(const Compiler& compiler, const Request& request, const CompileReport& report,
                   const Graph& graph, const Program& program) {
@@ -82,8 +88,8 @@ void report_build(const Compiler& compiler, const Request& request, const Compil
   cache::say(compiler.options.log, cache::Level::Info,
              "compiled '" + title + "' (" + report.id.substr(0, 12) + "): derived in " +
                  ms(report.derive_ms) + " ms, scheduled in " + ms(report.schedule_ms) +
-                 " ms, compiled in " + ms(report.compile_ms) + " ms; not cached because " +
-                 report.miss_reason);
+                 " ms, compiled in " + ms(report.compile_ms) +
+                 " ms; cache miss: " + report.miss_reason);
   for (const std::string& fallback : report.fallbacks)
     cache::say(compiler.options.log, cache::Level::Warning,
                "the schedule of '" + title + "' goes without what was refused: " + fallback);
@@ -157,6 +163,7 @@ std::shared_ptr<Executable> Engine::load(const cache::Key& key, std::string* mis
     const std::string* kept = lookup.entry->section("kept schedule");
     report.kept_schedule = kept ? *kept : "";
     report.load_ms = watch.milliseconds();
+    if (!dump_directory().empty()) report_no_dump(options().log, lookup.entry->provenance.title);
     return std::make_shared<Executable>(std::move(plan), std::move(code), pool_, std::move(report),
                                         options().float_mode);
   } catch (const Error& e) {

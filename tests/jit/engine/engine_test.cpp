@@ -31,12 +31,13 @@ class EngineOnDisk : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(directory_); }
 
-  std::unique_ptr<Engine> engine() const {
+  EngineOptions options() const {
     EngineOptions options = memory_only(1);
     options.store.mode = cache::Mode::ReadWrite;
     options.store.directory = directory_;
-    return std::make_unique<Engine>(options);
+    return options;
   }
+  std::unique_ptr<Engine> engine() const { return std::make_unique<Engine>(options()); }
 
   std::filesystem::path directory_;
 };
@@ -52,6 +53,23 @@ TEST_F(EngineOnDisk, CompilesOnceThenMemoryThenDisk) {
   EXPECT_EQ(origin(*first), "memory");
   first->store().flush();
   EXPECT_EQ(origin(*engine()), "disk");
+}
+
+TEST_F(EngineOnDisk, AHitSaysThatNothingIsDumped) {
+  auto first = engine();
+  EXPECT_EQ(origin(*first), "miss");
+  first->store().flush();
+  std::vector<std::string> warnings;
+  EngineOptions logged = options();
+  logged.log = [&](cache::Level level, const std::string& message) {
+    if (level == cache::Level::Warning) warnings.push_back(message);
+  };
+  ::setenv("ADJIT_DUMP", (directory_ / "dump").c_str(), 1);
+  Engine(std::move(logged)).compile(request_of(parse_graph(kMatmul)));
+  ::unsetenv("ADJIT_DUMP");
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("set ADJIT_CACHE=off"), std::string::npos) << warnings[0];
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "dump"));
 }
 
 // Of schedules that passes made; moves that are given have none.
