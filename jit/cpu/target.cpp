@@ -146,14 +146,20 @@ void require_known(const std::string& features, const llvm::MCSubtargetInfo& any
 
 void require_host_has(const llvm::MCSubtargetInfo& subtarget, const llvm::StringMap<bool>& host,
                       const Wanted& wanted) {
+  std::string lacking, without;
   for (const llvm::SubtargetFeatureKV& feature : subtarget.getAllProcessorFeatures()) {
     const auto found = host.find(feature.Key);
-    if (subtarget.getFeatureBits().test(feature.Value) && found != host.end() && !found->second)
-      throw Error(ErrorCode::Invalid,
-                  wanted.quoted() + " needs " + feature.Key +
-                      ", which this CPU lacks: the code could not run here; use native or a level "
-                      "below");
+    if (!subtarget.getFeatureBits().test(feature.Value) || found == host.end() || found->second)
+      continue;
+    lacking += (lacking.empty() ? "" : ", ") + std::string(feature.Key);
+    without += ",-" + std::string(feature.Key);
   }
+  if (!lacking.empty())
+    throw Error(ErrorCode::Invalid,
+                wanted.quoted() + " needs " + lacking +
+                    ", which this CPU lacks: the code could not run here; use native, a level "
+                    "below, or '" +
+                    wanted.text + without + "'");
 }
 
 /// Every feature that is on, and with "-" those that the CPU's name would switch on and that are
