@@ -45,7 +45,8 @@ TEST(PassList, EveryPassChangesAProgram) {
     if (pass.name == "fuse tasks") continue;
     // Does what is answered, and is never offered: plan_rematerialization_test.cpp.
     if (pass.name == "rematerialize") continue;
-    EXPECT_TRUE(changing.contains(std::string(pass.name))) << pass.name;
+    EXPECT_TRUE(changing.contains(std::string(pass.name)))
+        << "'" << pass.name << "' changes none of graphs_for_decisions()";
   }
 }
 
@@ -60,7 +61,8 @@ TEST(PassList, EveryDecisionIsOffered) {
   for (const Pass& pass : passes())
     for (Decision decision : pass.decisions) {
       if (decision == Decision::EagerOutputs || decision == Decision::Rematerialize) continue;
-      EXPECT_TRUE(offered.contains(decision)) << name_of(decision);
+      EXPECT_TRUE(offered.contains(decision))
+          << "'" << name_of(decision) << "' is asked about none of graphs_for_decisions()";
     }
 }
 
