@@ -12,10 +12,11 @@ from typing import Any
 
 _INTRODUCTION = """\
 Operators of `adjit` (`aj.add`), of `adjit.nn` (`aj.nn.relu`) and so on, by family. Each takes
-traced tensors or arrays; arguments behind `*` are by keyword. Shapes are those of inputs and
-results; the last column says the gradient of each tensor for a cotangent `g`, or why there is none.
-`tools/documents/update` makes this page of the library's table (`runtime/trace/ops`), the one that
-Python, C and C++ find operators in."""
+traced tensors or arrays; arguments behind `*` are no tensors: Python takes them by keyword, or
+behind the tensors by position. Shapes are those of inputs and results; the last column says the
+gradient of each tensor for a cotangent `g`, or why there is none. `tools/documents/update` makes
+this page of the library's table (`runtime/trace/ops`), the one that Python, C and C++ find
+operators in."""
 
 
 def pages(build: Path) -> dict[str, str]:
