@@ -11,14 +11,18 @@ namespace adjit::cache {
 
 namespace {
 
-bool same_names(const Key& a, const Key& b) {
-  return std::ranges::equal(a.components, b.components, {}, &Component::name, &Component::name);
+bool same_kind(const Key& a, const Key& b) {
+  return !a.components.empty() && !b.components.empty() &&
+         a.components.front().name == b.components.front().name;
 }
 
 size_t count_differences(const Key& a, const Key& b) {
   size_t count = 0;
-  for (size_t k = 0; k < a.components.size(); ++k)
-    count += a.components[k].value != b.components[k].value;
+  for (const Component& component : a.components) {
+    const std::string* other = b.find(component.name);
+    count += other == nullptr || *other != component.value;
+  }
+  for (const Component& component : b.components) count += a.find(component.name) == nullptr;
   return count;
 }
 
@@ -33,7 +37,7 @@ std::optional<Nearest> find_nearest(FileSystem& files, int directory, const Key&
   std::optional<Nearest> nearest;
   for (const EntryFile& file : inventory.entries) {
     const EntryRead read = read_entry(files, directory, file.id, Sharing::Private);
-    if (!read.entry || read.entry->key == key || !same_names(read.entry->key, key)) continue;
+    if (!read.entry || read.entry->key == key || !same_kind(read.entry->key, key)) continue;
     const size_t differing = count_differences(read.entry->key, key);
     if (!nearest || differing < nearest->differing)
       nearest = Nearest{file.id, differing, *first_difference(read.entry->key, key)};

@@ -16,9 +16,9 @@ struct Nearest {
   std::string difference;  // the first of them
 };
 
-/// Among the `most` latest entries whose components have the same names, the one with the fewest
-/// different values; the later one at a tie. The key's own entry does not count. Changes nothing.
-/// Throws only std::bad_alloc.
+/// Among the `most` latest entries whose keys begin with the same component, the one with the
+/// fewest components that differ or that one of the two lacks; the later one at a tie. The key's
+/// own entry does not count. Changes nothing. Throws only std::bad_alloc.
 std::optional<Nearest> find_nearest(FileSystem& files, int directory, const Key& key, size_t most);
 
 }  // namespace adjit::cache

@@ -32,7 +32,7 @@ TEST(Nearest, FindsTheFewestDifferences) {
   EXPECT_FALSE(nearest(scratch, wanted));
   publish(scratch, wanted, 9'000);  // itself does not count
   EXPECT_FALSE(nearest(scratch, wanted));
-  publish(scratch, Key().add("graph", "x"), 8'000);  // nor another kind of key
+  publish(scratch, Key().add("kept schedule", "1").add("graph", "x"), 8'000);  // nor another kind
   EXPECT_FALSE(nearest(scratch, wanted));
   publish(scratch, key("y", "znver4", "19"), 7'000);
   EXPECT_EQ(nearest(scratch, wanted)->differing, 2U);
@@ -44,6 +44,20 @@ TEST(Nearest, FindsTheFewestDifferences) {
   EXPECT_EQ(nearest(scratch, wanted)->difference, "cpu");
   EXPECT_EQ(nearest(scratch, wanted)->id, signature_of(key("x", "znver4", "19")));
   EXPECT_EQ(nearest(scratch, wanted, 3)->difference, "graph");  // only the latest three
+}
+
+// With ADJIT_CHECK_NAN, or with a memory budget, keys have a component more.
+TEST(Nearest, AComponentThatOneKeyLacksIsADifference) {
+  const Scratch scratch;
+  const Key plain = key("x", "znver5", "19");
+  publish(scratch, plain, 1'000);
+  publish(scratch, key("y", "znver5", "18"), 2'000);
+  const std::optional<Nearest> found = nearest(scratch, Key(plain).add("checks", "nan"));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->id, signature_of(plain));
+  EXPECT_EQ(found->differing, 1U);
+  EXPECT_EQ(found->difference, "checks");
+  EXPECT_EQ(nearest(scratch, key("x", "znver5", "20"))->id, signature_of(plain));
 }
 
 }  // namespace
