@@ -1,4 +1,4 @@
-// jit/cache/background.cpp -- the queue and its thread.
+// jit/cache/background.cpp -- the queue, and who works it off: its thread, or a caller.
 #include "jit/cache/background.hpp"
 
 #include <pthread.h>
@@ -28,6 +28,7 @@ struct Background::State {
   uint64_t done = 0;    // ever
   bool ending = false;
   std::thread thread;
+  std::thread::id at_work;  // whoever works the queue off: the thread, or a caller for a while
 };
 
 namespace {
@@ -42,7 +43,7 @@ void run(Background::Job& job) noexcept {
 
 /// Blocks every signal in this thread for its lifetime, but for those of a crash. A thread inherits
 /// its creator's mask: the user's handlers never run on ours, and a file-size limit is an error of
-/// write() and no SIGXFSZ.
+/// write() and no SIGXFSZ, which would otherwise wait for the end.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -51,7 +52,14 @@ class SignalsBlocked {
     for (int crash : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) sigdelset(&all, crash);
     pthread_sigmask(SIG_SETMASK, &all, &before_);
   }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  ~SignalsBlocked() {
+    sigset_t file_size;
+    sigemptyset(&file_size);
+    sigaddset(&file_size, SIGXFSZ);
+    constexpr timespec kAtOnce{};
+    if (sigismember(&before_, SIGXFSZ) == 0) sigtimedwait(&file_size, nullptr, &kAtOnce);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
   SignalsBlocked(const SignalsBlocked&) = delete;
   SignalsBlocked& operator=(const SignalsBlocked&) = delete;
 
@@ -74,28 +82,35 @@ Background::~Background() {
   if (state->thread.joinable()) state->thread.join();
 }
 
+/// Does the first job, with the state locked before and after it, but not meanwhile.
+void Background::do_first(State& state, std::unique_lock<std::mutex>& lock) {
+  State::Item item = std::move(state.items.front());
+  state.items.pop_front();
+  lock.unlock();
+  run(item.job);
+  lock.lock();
+  ++state.done;
+  state.bytes -= item.bytes;
+  state.progress.notify_all();
+}
+
 void Background::work(State& state) {
   std::unique_lock lock(state.mutex);
   for (;;) {
     state.work_or_end.wait(lock, [&] { return state.ending || !state.items.empty(); });
     if (state.items.empty()) return;
-    State::Item item = std::move(state.items.front());
-    state.items.pop_front();
-    lock.unlock();
-    run(item.job);
-    lock.lock();
-    ++state.done;
-    state.bytes -= item.bytes;
-    state.progress.notify_all();
+    do_first(state, lock);
   }
 }
 
-/// With the state locked. False when there is no thread to be had.
+/// With the state locked. Whether the queue is being worked off: false when nobody is at it and
+/// there is no thread to be had.
 bool Background::start(State& state) {
-  if (state.thread.joinable()) return true;
+  if (state.at_work != std::thread::id()) return true;
   const SignalsBlocked blocked;
   try {
     state.thread = std::thread([&state] { work(state); });
+    state.at_work = state.thread.get_id();
     return true;
   } catch (const std::system_error&) {
     return false;
@@ -104,17 +119,19 @@ bool Background::start(State& state) {
 
 void Background::enqueue(Job job, size_t bytes) {
   State& state = *state_.load();
-  {
-    const std::lock_guard lock(state.mutex);
-    if (start(state)) {
-      state.items.push_back({std::move(job), bytes});
-      state.bytes += bytes;
-      ++state.queued;
-      state.work_or_end.notify_one();
-      return;
-    }
+  std::unique_lock lock(state.mutex);
+  const bool started = start(state);
+  state.items.push_back({std::move(job), bytes});
+  state.bytes += bytes;
+  ++state.queued;
+  if (started) {
+    state.work_or_end.notify_one();
+    return;
   }
-  run(job);
+  const SignalsBlocked blocked;
+  state.at_work = std::this_thread::get_id();
+  while (!state.items.empty()) do_first(state, lock);
+  state.at_work = {};
 }
 
 size_t Background::waiting_bytes() const {
@@ -126,7 +143,7 @@ size_t Background::waiting_bytes() const {
 void Background::flush() {
   State& state = *state_.load();
   std::unique_lock lock(state.mutex);
-  if (state.thread.get_id() == std::this_thread::get_id()) return;
+  if (state.at_work == std::this_thread::get_id()) return;
   const uint64_t target = state.queued;
   state.progress.wait(lock, [&] { return state.done >= target; });
 }

@@ -5,15 +5,17 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <mutex>
 
 #include "runtime/process/fork.hpp"
 
 namespace adjit::cache {
 
 /// The thread starts with the first job, takes no signals, and ends with this object. Where no
-/// thread can be had, jobs run in the caller. After a fork the child has an empty queue and starts
-/// its own thread when it has a job: what was queued is the parent's to do. Any thread may call;
-/// destruction must not race with calls.
+/// thread can be had, a caller does its job before it returns, and what others queue meanwhile: no
+/// two jobs ever run at once, and no lock is held while one runs. After a fork the child has an
+/// empty queue and starts its own thread when it has a job: what was queued is the parent's to do.
+/// Any thread may call; destruction must not race with calls.
 class Background {
  public:
   using Job = std::function<void()>;
@@ -35,6 +37,7 @@ class Background {
 
  private:
   struct State;
+  static void do_first(State& state, std::unique_lock<std::mutex>& lock);
   static void work(State& state);
   static bool start(State& state);
 

@@ -80,7 +80,7 @@ class Store {
 
  private:
   StoreState state_;
-  StoreWriter writer_;     // of the background thread
+  StoreWriter writer_;     // of the background's jobs
   Background background_;  // last: its jobs use everything above
 };
 

@@ -12,7 +12,7 @@
 
 namespace adjit::cache {
 
-/// Belongs to one thread, the store's writer. Blocks on the disk.
+/// One thread at a time: used by the jobs of the store's background alone. Blocks on the disk.
 class StoreWriter {
  public:
   explicit StoreWriter(StoreState& store) : store_(store) {}

@@ -3,13 +3,16 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
+#include <atomic>
 #include <chrono>
+#include <csignal>
 #include <future>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
 #include "tests/jit/cache/scratch.hpp"
+#include "tests/refused_threads.hpp"
 
 namespace adjit::cache {
 namespace {
@@ -120,6 +123,90 @@ TEST(Background, AForkedChildStartsAfresh) {
   gate.set_value();
   background->flush();
   EXPECT_EQ(done, 2);
+}
+
+// In a child: its threads wait for this before more are refused.
+void spin_until(const std::atomic<bool>& flag) {
+  while (!flag) std::this_thread::yield();
+}
+
+TEST(Background, WithoutAThreadCallersDoOneJobAtATime) {
+  if (test::kSanitized) GTEST_SKIP() << "sanitizers need their address space";
+  EXPECT_EQ(test::in_child([] {
+              Background background;
+              std::atomic<bool> refused{false}, overlap{false};
+              std::atomic<int> inside{0}, done{0};
+              std::vector<std::thread> threads;
+              for (int t = 0; t < 4; ++t)
+                threads.emplace_back([&] {
+                  spin_until(refused);
+                  for (int k = 0; k < 50; ++k)
+                    background.enqueue([&] {
+                      if (++inside != 1) overlap = true;
+                      std::this_thread::sleep_for(std::chrono::microseconds(50));
+                      --inside;
+                      ++done;
+                    });
+                  background.flush();
+                });
+              adjit::test::refuse_threads();
+              refused = true;
+              for (std::thread& thread : threads) thread.join();
+              if (overlap) return 1;
+              return done == 200 && background.waiting_bytes() == 0 ? 0 : 2;
+            }),
+            0);
+}
+
+TEST(Background, WithoutAThreadAJobMayQueueFlushAndWriteTooMuch) {
+  if (test::kSanitized) GTEST_SKIP() << "sanitizers need their address space";
+  EXPECT_EQ(test::in_child([] {
+              adjit::test::refuse_threads();
+              Background background;
+              std::vector<int> done;
+              background.enqueue([&] {
+                background.enqueue([&] { done.push_back(2); });
+                background.flush();
+                raise(SIGXFSZ);  // as write() does beyond the limit of a file's size
+                done.push_back(1);
+              });
+              background.flush();
+              return done == std::vector<int>{1, 2} ? 0 : 1;
+            }),
+            0);
+}
+
+// A caller is in the middle of a job when the process forks: the child does not wait for it.
+TEST(Background, WithoutAThreadAForkedChildStartsAfresh) {
+  if (test::kSanitized) GTEST_SKIP() << "sanitizers need their address space";
+  EXPECT_EQ(test::in_child([] {
+              Background background;
+              std::atomic<bool> refused{false}, started{false}, open{false};
+              std::atomic<int> done{0};
+              std::thread caller([&] {
+                spin_until(refused);
+                background.enqueue([&] {
+                  started = true;
+                  spin_until(open);
+                  ++done;
+                });
+              });
+              adjit::test::refuse_threads();
+              refused = true;
+              spin_until(started);
+              background.enqueue([&] { ++done; }, 9);  // the caller at work does it
+              const int child = test::in_child([&] {
+                if (background.waiting_bytes() != 0) return 1;
+                background.enqueue([&] { done += 10; });
+                background.flush();
+                return done == 10 ? 0 : 2;
+              });
+              open = true;
+              caller.join();
+              background.flush();
+              return child != 0 ? child : done == 2 ? 0 : 3;
+            }),
+            0);
 }
 
 }  // namespace

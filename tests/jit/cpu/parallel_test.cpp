@@ -1,22 +1,19 @@
 #include "jit/cpu/parallel.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <fstream>
 #include <mutex>
-#include <semaphore>
 #include <stdexcept>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "tests/refused_threads.hpp"
 #include "tests/sanitizer.hpp"
 
 namespace adjit::cpu {
@@ -224,27 +221,12 @@ TEST(ThreadPool, AForkDuringARunLeavesAChildThatRunsAlone) {
   EXPECT_TRUE(each_ran_once(pool, 100));
 }
 
-// No memory for another thread's stack, and none left over from threads that have ended.
-void refuse_threads() {
-  size_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  rlimit limit{};
-  getrlimit(RLIMIT_AS, &limit);
-  limit.rlim_cur = pages * static_cast<size_t>(sysconf(_SC_PAGESIZE)) + (size_t{1} << 20);
-  setrlimit(RLIMIT_AS, &limit);
-  static std::counting_semaphore never(0);
-  try {
-    while (true) std::thread([] { never.acquire(); }).detach();
-  } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): that is what was wanted
-  }
-}
-
 // In a child, whose limits are its own.
 TEST(ThreadPool, RunsAloneWhereNoThreadCanStart) {
   if (test::kSanitized) GTEST_SKIP() << "sanitizers need their address space";
   const pid_t child = fork();
   if (child == 0) {
-    refuse_threads();
+    test::refuse_threads();
     ThreadPool pool(4);
     bool right = false;
     try {
