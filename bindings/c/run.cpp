@@ -100,7 +100,7 @@ std::string report_json(const adjit_executable& handle) {
                         {"workspace_bytes", executable.workspace_bytes()},
                         {"code_bytes", r.code_bytes},
                         {"id", r.id},
-                        {"kept_schedule", !r.kept_schedule.empty()},
+                        {"kept_schedule", r.kept_schedule},
                         {"fallbacks", r.fallbacks},
                         {"key", std::move(key)}});
 }
@@ -183,7 +183,7 @@ adjit_status adjit_lowered_schedule(adjit_lowered* lowered, const char** text) {
     adjit_lowered& l = required(lowered, "lowered");
     required(text, "text");
     *text = kept(l.mutex, l.schedule, [&] {
-      return adjit::sched::print(adjit::engine::schedule_of(l.engine->compiler(), l.request));
+      return adjit::sched::print(adjit::engine::compiled_program(l.engine->compiler(), l.request));
     });
   });
 }
@@ -193,7 +193,7 @@ adjit_status adjit_lowered_schedule_json(adjit_lowered* lowered, const char** te
     adjit_lowered& l = required(lowered, "lowered");
     required(text, "json");
     *text = kept(l.mutex, l.schedule_json, [&] {
-      return adjit::engine::schedule_of(l.engine->compiler(), l.request).moves_json;
+      return adjit::engine::compiled_program(l.engine->compiler(), l.request).moves_json;
     });
   });
 }
@@ -213,7 +213,7 @@ adjit_status adjit_lowered_cost(adjit_lowered* lowered, const char** text) {
     required(text, "json");
     *text = kept(l.mutex, l.cost, [&] {
       const adjit::sched::Program program =
-          adjit::engine::schedule_of(l.engine->compiler(), l.request);
+          adjit::engine::compiled_program(l.engine->compiler(), l.request);
       const adjit::sched::Target target = adjit::engine::schedule_target(l.engine->compiler());
       return adjit::engine::cost_json(adjit::sched::predict(program, target), target);
     });
@@ -259,10 +259,8 @@ adjit_status adjit_lowered_compile(adjit_lowered* lowered, adjit_executable** ex
     adjit::engine::Compiled compiled = l.engine->compile(l.request);
     handle->executable = std::move(compiled.executable);
     handle->inspected = l.request;
-    if (l.request.schedule_json.empty()) {  // what is kept may change
-      const std::string& kept = handle->executable->report().kept_schedule;
-      handle->inspected.schedule_json = kept.empty() ? adjit::engine::kOwnSchedule : kept;
-    }
+    // What is kept may change, and what was scheduled may have been refused.
+    handle->inspected.schedule_json = handle->executable->report().schedule;
     handle->from_memory = compiled.from_memory;
     *executable = handle.release();
   });

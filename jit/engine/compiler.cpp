@@ -32,6 +32,17 @@ std::optional<Program> kept_program(const Compiler& compiler, const Request& req
   }
 }
 
+// Plain loops in place of a program that the emitter refuses. In the handler of that error, which
+// is thrown on where it is no refusal, or the schedule not ours to change.
+Program plain_instead(const Compiler& compiler, const Request& request, const Graph& graph,
+                      const Error& error) {
+  if (is_scheduled(request) || error.code() != ErrorCode::Schedule) throw;
+  Program plain = plain_schedule(graph, schedule_target(compiler), error.what());
+  if (const int64_t budget = request.memory_budget; budget > 0 && workspace_of(plain) > budget)
+    refuse_workspace(plain, budget);
+  return plain;
+}
+
 }  // namespace
 
 Compiler::Compiler(EngineOptions what, cache::Store& store)
@@ -81,15 +92,31 @@ Program schedule_of(const Compiler& compiler, const Request& request) {
   return schedule_of(compiler, request, checked_graph(compiler, request).graph);
 }
 
+bool replace_refused(const Compiler& compiler, const Request& request, const Graph& graph,
+                     Program& program) {
+  if (is_scheduled(request)) return false;
+  try {
+    check_emission(KernelList(program, request.layouts), compiler.machines);
+    return false;
+  } catch (const Error& error) {
+    program = plain_instead(compiler, request, graph, error);
+    return true;
+  }
+}
+
+Program compiled_program(const Compiler& compiler, const Request& request) {
+  const Graph graph = checked_graph(compiler, request).graph;
+  Program program = schedule_of(compiler, request, graph);
+  replace_refused(compiler, request, graph, program);
+  return program;
+}
+
 CompiledKernels compile_program(const Compiler& compiler, const Request& request,
                                 const Graph& graph, Program& program, const KernelNames& names) {
   try {
     return compile_kernels(KernelList(program, request.layouts), compiler.machines, names);
   } catch (const Error& error) {
-    if (is_scheduled(request) || error.code() != ErrorCode::Schedule) throw;
-    program = plain_schedule(graph, schedule_target(compiler), error.what());
-    if (const int64_t budget = request.memory_budget; budget > 0 && workspace_of(program) > budget)
-      refuse_workspace(program, budget);
+    program = plain_instead(compiler, request, graph, error);
   }
   return compile_kernels(KernelList(program, request.layouts), compiler.machines, names);
 }

@@ -42,7 +42,15 @@ std::string kept_schedule(const Compiler& compiler, const Request& request);
 Program schedule_of(const Compiler& compiler, const Request& request, const Graph& graph);
 Program schedule_of(const Compiler& compiler, const Request& request);
 
-/// What the emitter refuses of a schedule of our own becomes plain loops: then `program` changes.
+/// A schedule of our own that the emitter refuses becomes plain loops; returns whether it did.
+/// Emits the program to find out. ErrorCode::Schedule where plain loops exceed the request's
+/// budget.
+bool replace_refused(const Compiler& compiler, const Request& request, const Graph& graph,
+                     Program& program);
+/// What compiling makes of a request: its schedule_of(), replaced where that is refused.
+Program compiled_program(const Compiler& compiler, const Request& request);
+
+/// As replace_refused(), and compiles: then, too, `program` may change.
 CompiledKernels compile_program(const Compiler& compiler, const Request& request,
                                 const Graph& graph, Program& program,
                                 const KernelNames& names = kernel_symbol);

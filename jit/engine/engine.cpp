@@ -76,9 +76,9 @@ void report_no_dump(const cache::Log& log, const std::string& title) {
                  "are written; set ADJIT_CACHE=off to see its steps");
 }
 
-// One line in the log, and files where ADJIT_DUMP asks for them.
+// One line in the log, and files where ADJIT_DUMP asks for them. `emitted`: as it was scheduled.
 void report_build(const Compiler& compiler, const Request& request, const CompileReport& report,
-                  const Graph& graph, const Program& program) {
+                  const Graph& graph, const Program& program, bool emitted) {
   const std::string& title = title_of(request);
   const auto ms = [](double value) {
     char text[32];
@@ -99,10 +99,10 @@ void report_build(const Compiler& compiler, const Request& request, const Compil
                      {"2-transformations.txt", request.computation->transformations() + "\n"},
                      {"3-derived.txt", print(graph)},
                      {"4-schedule.txt", print(program)},
-                     {"4-schedule.json", program.moves_json},
+                     {"4-schedule.json", report.schedule},
                      {"5-llvm.ll", llvm_text(compiler, request, program)},
                      {"6-assembly.s", assembly_text(compiler, request, program)}};
-  if (!is_scheduled(request) && report.kept_schedule.empty() && request.memory_budget <= 0) {
+  if (emitted && !is_scheduled(request) && !report.kept_schedule && request.memory_budget <= 0) {
     const std::optional<Candidate> chosen = choice(graph, schedule_target(compiler));
     files.emplace_back("4-passes.txt", print_passes(graph, schedule_target(compiler),
                                                     chosen ? chosen->answers : Answers{}));
@@ -149,7 +149,8 @@ std::shared_ptr<Executable> Engine::load(const cache::Key& key, std::string* mis
     const std::string* plan_text = lookup.entry->section("plan");
     const std::string* constants = lookup.entry->section("constants");
     const std::string* objects = lookup.entry->section("objects");
-    if (!plan_text || !constants || !objects)
+    const std::string* schedule = lookup.entry->section("schedule");
+    if (!plan_text || !constants || !objects || !schedule)
       throw Error(ErrorCode::Cache, "the entry lacks a section");
     ExecutionPlan plan = plan_from_json(*plan_text, *constants);
     std::vector<std::shared_ptr<LoadedCode>> code =
@@ -160,8 +161,8 @@ std::shared_ptr<Executable> Engine::load(const cache::Key& key, std::string* mis
     report.schedule_ms = lookup.entry->provenance.schedule_ms;
     report.compile_ms = lookup.entry->provenance.compile_ms;
     report.id = to_hex(signature_of(key));
-    const std::string* kept = lookup.entry->section("kept schedule");
-    report.kept_schedule = kept ? *kept : "";
+    report.schedule = *schedule;
+    report.kept_schedule = lookup.entry->section("kept schedule") != nullptr;
     report.load_ms = watch.milliseconds();
     if (!dump_directory().empty()) report_no_dump(options().log, lookup.entry->provenance.title);
     return std::make_shared<Executable>(std::move(plan), std::move(code), pool_, std::move(report),
@@ -184,11 +185,13 @@ std::shared_ptr<Executable> Engine::build(const Request& request, const cache::K
   const Stopwatch scheduling;
   Program program = schedule_of(compiler_, request, checked.graph);
   report.schedule_ms = scheduling.milliseconds();
-  if (request.schedule_json.empty() && program.moves_json == kept_schedule(compiler_, request))
-    report.kept_schedule = program.moves_json;
+  const std::string wanted = program.moves_json;
   const Stopwatch compiling;
   CompiledKernels compiled = compile_program(compiler_, request, checked.graph, program);
   report.fallbacks = fallbacks_of(program);
+  report.schedule = program.moves_json;
+  report.kept_schedule =
+      request.schedule_json.empty() && report.schedule == kept_schedule(compiler_, request);
   report.compile_ms = compiling.milliseconds();
   const Stopwatch loading;
   ExecutionPlan plan = plan_of(compiler_, request, program, compiled, std::move(checked.checks));
@@ -203,14 +206,14 @@ std::shared_ptr<Executable> Engine::build(const Request& request, const cache::K
     // To be read: constants of any size are stored once, where the plan has them.
     entry.add("graph", print(request.computation->base(), LongConstants::Elided))
         .add("text", print(graph, LongConstants::Elided))
-        .add("schedule", program.moves_json)
+        .add("schedule", report.schedule)
         .add("plan", to_json(plan))
         .add("constants", plan.constants)
         .add("objects", join_objects(compiled.objects));
-    if (!report.kept_schedule.empty()) entry.add("kept schedule", report.kept_schedule);
+    if (report.kept_schedule) entry.add("kept schedule", "yes");
     store_.save(std::move(entry));
   }
-  report_build(compiler_, request, report, checked.graph, program);
+  report_build(compiler_, request, report, checked.graph, program, report.schedule == wanted);
   return std::make_shared<Executable>(std::move(plan), std::move(code), pool_, std::move(report),
                                       options().float_mode);
 }

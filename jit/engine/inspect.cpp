@@ -13,13 +13,16 @@
 namespace adjit::engine {
 
 std::string explain(const Compiler& compiler, const Request& request) {
-  const Program program = schedule_of(compiler, request);
+  const Graph graph = checked_graph(compiler, request).graph;
+  Program program = schedule_of(compiler, request, graph);
+  const bool refused = replace_refused(compiler, request, graph, program);
   const Target target = schedule_target(compiler);
   std::string text = print(predict(program, target), target);
-  if (is_scheduled(request)) return text;
+  for (const std::string& fallback : fallbacks_of(program))
+    text += "without what was refused: " + fallback + "\n";
+  if (refused || is_scheduled(request)) return text;
   if (request.memory_budget > 0) return text;  // alternatives need other memory
   constexpr size_t kPrinted = 8;
-  const Graph graph = checked_graph(compiler, request).graph;
   const std::vector<Candidate> found = search(graph, target, {});
   if (!request.schedule_json.empty() || kept_schedule(compiler, request).empty())
     if (const std::optional<Candidate> chosen = choice(graph, target))
@@ -76,11 +79,11 @@ std::string assembly_text(const Compiler& compiler, const Request& request,
 }
 
 std::string llvm_text(const Compiler& compiler, const Request& request) {
-  return llvm_text(compiler, request, schedule_of(compiler, request));
+  return llvm_text(compiler, request, compiled_program(compiler, request));
 }
 
 std::string assembly_text(const Compiler& compiler, const Request& request) {
-  return assembly_text(compiler, request, schedule_of(compiler, request));
+  return assembly_text(compiler, request, compiled_program(compiler, request));
 }
 
 }  // namespace adjit::engine

@@ -10,8 +10,9 @@
 
 namespace adjit::engine {
 
-/// What the parts of its schedule are predicted to cost, and for the default schedule what the best
-/// alternatives to it would (autosched/search/explain.hpp).
+/// What the parts of the schedule that is compiled are predicted to cost, what was refused of the
+/// one that was wanted, and for the default schedule what the best alternatives to it would
+/// (autosched/search/explain.hpp).
 std::string explain(const Compiler& compiler, const Request& request);
 
 /// A schedule worth measuring.
@@ -27,7 +28,7 @@ std::vector<Proposal> proposals(const Compiler& compiler, const Request& request
 /// Of a program's kernels for the request's layouts, in order.
 std::string llvm_text(const Compiler& compiler, const Request& request, const Program& program);
 std::string assembly_text(const Compiler& compiler, const Request& request, const Program& program);
-/// Of the program that schedule_of() gives for the request.
+/// Of the program that is compiled for the request.
 std::string llvm_text(const Compiler& compiler, const Request& request);
 std::string assembly_text(const Compiler& compiler, const Request& request);
 

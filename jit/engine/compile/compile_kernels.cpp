@@ -175,6 +175,13 @@ CompiledKernels compile_kernels(const KernelList& list, TargetMachines& machines
   return compiled;
 }
 
+void check_emission(const KernelList& list, TargetMachines& machines) {
+  const KernelNames names = kernel_symbol;
+  KernelPasses passes(list, machines, names);
+  in_parallel(list.entries().size(), static_cast<size_t>(ThreadPool::available_threads()),
+              [&](size_t k, size_t) { passes.emit(k); });
+}
+
 void for_each_different(const KernelList& list, TargetMachines& machines,
                         const std::function<void(const EmittedKernel&, CodegenLevel)>& visit) {
   const KernelNames names = kernel_symbol;

@@ -48,6 +48,9 @@ CodegenLevel level_of(bool register_tile, size_t different, double points, bool 
 CompiledKernels compile_kernels(const KernelList& list, TargetMachines& machines,
                                 const KernelNames& names = kernel_symbol);
 
+/// Emits every kernel, for the errors of the emitter alone.
+void check_emission(const KernelList& list, TargetMachines& machines);
+
 /// Visits the kernels that compile_kernels() compiles, in order and one at a time.
 void for_each_different(const KernelList& list, TargetMachines& machines,
                         const std::function<void(const EmittedKernel&, CodegenLevel)>& visit);

@@ -23,7 +23,8 @@ struct CompileReport {
   double derive_ms = 0, schedule_ms = 0, compile_ms = 0, load_ms = 0;
   size_t code_bytes = 0;
   std::vector<std::string> fallbacks;  // what its schedule wanted and moves refused; of misses
-  std::string kept_schedule;           // its moves, when it was made by a kept schedule
+  std::string schedule;                // the moves of the program that it was made of
+  bool kept_schedule = false;          // whether these were kept (Engine::keep_schedule)
   std::string id;                      // the cache key's hash
 };
 

@@ -8,13 +8,13 @@
 #include "runtime/diff/simplify/long_sums.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
+#include "tests/jit/engine/refused_by_emitter.hpp"
 #include "tests/jit/engine/run_compiled.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {
 namespace {
 
-// An executable is inspected by the schedule of this name.
 TEST(Compiler, ItsOwnScheduleIsWhatCompilingTakesWhereNothingWasKept) {
   const Engine engine(memory_only(2));
   size_t searched = 0;
@@ -61,6 +61,25 @@ TEST(Compiler, AGivenScheduleIsTakenOrRefused) {
   EXPECT_EQ(schedule_of(engine.compiler(), plain).moves_json, "[]");
   const Request wrong = request_of(matmul_graph(4, 4, 4), R"([{"move": "none such"}])");
   EXPECT_THROW(schedule_of(engine.compiler(), wrong), Error);
+}
+
+TEST(Compiler, PlainLoopsReplaceWhatTheEmitterRefuses) {
+  cache::StoreOptions off;
+  off.mode = cache::Mode::Off;
+  cache::Store store(off);
+  Compiler compiler(memory_only(2), store);
+  Request request = request_of(parse_graph(kLongBody));
+  compiler.kept.keep(kept_schedule_key(request, compiler.machines.target()), kUnrolled, {});
+  const Graph graph = checked_graph(compiler, request).graph;
+  Program program = schedule_of(compiler, request, graph);
+  EXPECT_TRUE(replace_refused(compiler, request, graph, program));
+  EXPECT_EQ(program.moves_json, "[]");
+  EXPECT_EQ(program.fallbacks.size(), 1u);
+  EXPECT_FALSE(replace_refused(compiler, request, graph, program)) << "plain loops are emitted";
+  request.schedule_json = kUnrolled;
+  program = schedule_of(compiler, request, graph);
+  EXPECT_FALSE(replace_refused(compiler, request, graph, program)) << "the request's own";
+  EXPECT_THROW(compile_program(compiler, request, graph, program), Error);
 }
 
 TEST(Compiler, ExportedKernelsAreNamedByTheirFunction) {

@@ -6,12 +6,14 @@
 #include <filesystem>
 #include <fstream>
 #include <numeric>
+#include <set>
 #include <sstream>
 
 #include "autosched/cpu/schedule.hpp"
 #include "runtime/diff/simplify/long_sums.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
+#include "tests/jit/engine/refused_by_emitter.hpp"
 #include "tests/jit/engine/run_compiled.hpp"
 #include "tests/rooms.hpp"
 
@@ -97,6 +99,49 @@ TEST_F(EngineOnDisk, ADumpHasTheProgramAfterEachPass) {
   EXPECT_TRUE(made->starts_with("# start\ndef main"));
   EXPECT_NE(made->find("# schedule kernels\nkernel 0: float(5, 6) C"), std::string::npos) << *made;
   EXPECT_EQ(passes_of(moves), std::nullopt);
+}
+
+// A kept schedule that is legal, but unrolls more than the emitter does.
+TEST_F(EngineOnDisk, AScheduleThatTheEmitterRefusesIsNotWhatIsDescribed) {
+  const Request request = request_of(parse_graph(kLongBody));
+  std::set<std::string> dumped;
+  {
+    auto first = engine();
+    const std::string chosen = schedule_of(first->compiler(), request).moves_json;
+    EXPECT_NE(chosen, "[]");
+    first->keep_schedule(request, kUnrolled);
+    EXPECT_NE(schedule_of(first->compiler(), request).moves_json, chosen);
+    EXPECT_EQ(compiled_program(first->compiler(), request).moves_json, "[]");
+    const std::filesystem::path folder = directory_ / "dump";
+    ::setenv("ADJIT_DUMP", folder.c_str(), 1);
+    const CompileReport report = first->compile(request).executable->report();
+    ::unsetenv("ADJIT_DUMP");
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
+      dumped.insert(entry.path().filename());
+    EXPECT_TRUE(dumped.contains("4-schedule.txt"));
+    EXPECT_FALSE(dumped.contains("4-passes.txt"));
+    EXPECT_EQ(report.fallbacks.size(), 1u);
+    EXPECT_EQ(report.schedule, "[]");
+    EXPECT_FALSE(report.kept_schedule);
+    std::filesystem::remove_all(folder);
+    first->store().flush();
+  }
+  const CompileReport report = engine()->compile(request).executable->report();
+  EXPECT_EQ(report.cache, "disk");
+  EXPECT_EQ(report.schedule, "[]");
+  EXPECT_FALSE(report.kept_schedule);
+}
+
+TEST_F(EngineOnDisk, AKeptScheduleIsReportedFromMemoryAndFromDisk) {
+  const Request request = request_of(parse_graph(kMatmul));
+  for (const char* cache : {"miss", "disk"}) {
+    auto first = engine();
+    if (std::string_view(cache) == "miss") first->keep_schedule(request, "[]");
+    const CompileReport report = first->compile(request).executable->report();
+    EXPECT_EQ(report.cache, cache);
+    EXPECT_EQ(report.schedule, "[]");
+    EXPECT_TRUE(report.kept_schedule);
+  }
 }
 
 TEST_F(EngineOnDisk, ConstantsAreStoredOnce) {

@@ -5,7 +5,9 @@
 
 #include <set>
 
+#include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
+#include "tests/jit/engine/refused_by_emitter.hpp"
 #include "tests/jit/engine/run_compiled.hpp"
 #include "tests/rooms.hpp"
 
@@ -35,6 +37,20 @@ TEST(Inspect, OnlyTheDefaultScheduleIsComparedWithOthers) {
   EXPECT_FALSE(given.empty());
   EXPECT_GT(by_default.size(), given.size());
   EXPECT_NE(by_default.find(given), std::string::npos);
+}
+
+TEST(Inspect, WhatTheEmitterRefusesIsNamedAndNotShown) {
+  Engine engine(memory_only(1));
+  const Request kept = request_of(parse_graph(kLongBody));
+  const Request plain = request_of(parse_graph(kLongBody), "[]");
+  engine.keep_schedule(kept, kUnrolled);
+  const std::string text = explain(engine.compiler(), kept);
+  EXPECT_NE(text.find("without what was refused: all loops: instances of the long body"),
+            std::string::npos)
+      << text;
+  EXPECT_TRUE(text.starts_with(explain(engine.compiler(), plain))) << text;
+  EXPECT_EQ(llvm_text(engine.compiler(), kept), llvm_text(engine.compiler(), plain));
+  EXPECT_EQ(assembly_text(engine.compiler(), kept), assembly_text(engine.compiler(), plain));
 }
 
 TEST(Inspect, TextsHaveEveryDifferentKernelOnce) {

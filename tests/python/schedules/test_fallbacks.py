@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import json
 from pathlib import Path
 from typing import Any
 
 import adjit as aj
 import numpy as np
 import pytest
+from adjit import tuning
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -36,6 +38,35 @@ def test_pools_of_joined_images(pool: str, shape: tuple[int, ...]) -> None:
     np.testing.assert_allclose(run(x), want.detach().numpy(), rtol=1e-12)
     gradient = aj.grad(lambda x: aj.sum(f(x)))(x)
     np.testing.assert_allclose(gradient, t.grad.numpy(), rtol=1e-10, atol=1e-12)
+
+
+def test_what_is_described_is_what_was_compiled() -> None:
+    """A kept schedule unrolls more than the emitter does: plain loops are compiled instead."""
+
+    def f(x: Any) -> Any:
+        return aj.exp(aj.sin(x) * aj.tanh(x)) + aj.lgamma(x)
+
+    x = np.random.default_rng(0).standard_normal((9, 9, 9, 35)).astype(np.float32)
+    low = aj.lower(f, x)
+    inner = ["sin", "tanh", "multiply", "exp", "lgamma"]
+    moves: list[dict[str, Any]] = [{"move": "inline", "stages": inner}]
+    moves += [{"move": "vectorize", "stage": "add", "axis": 3, "lanes": 16}]
+    moves += [{"move": "unroll", "stage": "add", "axis": axis, "factor": 8} for axis in range(3)]
+    tuning.keep(low, json.dumps(moves))
+    with pytest.raises(aj.Error, match="unroll less"):
+        low.with_schedule(json.dumps(moves)).compile()
+    plain = low.with_schedule("[]").compile()
+    low = aj.lower(f, x)
+    run = low.compile()
+    (refused,) = run.report["fallbacks"]
+    assert refused.startswith("all loops: ")
+    assert refused in low.explain()
+    assert low.schedule_json == "[]"
+    assert not run.report["kept_schedule"]
+    tuning.keep(low, None)  # an executable goes on describing itself
+    assert (run.llvm, run.asm) == (plain.llvm, plain.asm)
+    assert [k.tasks for k in run.profile(x)] == [k.tasks for k in plain.profile(x)]
+    np.testing.assert_array_equal(run(x), plain(x))
 
 
 def test_the_rows_of_the_benchmarks(monkeypatch: pytest.MonkeyPatch) -> None:
