@@ -173,6 +173,47 @@ void check(const ExecutionPlan& plan, const ScanPlan& scan, size_t earlier) {
   if (scan.tasks > 0) check_tasks(plan, scan);
 }
 
+// Steps name only buffers that have an address by then. `placed`: those, of which a scan adds what
+// it moves while it runs. A thread's slots have addresses in tables of kernels alone. `run`: per
+// scan, whether it has been met. All else must have been checked.
+void check_addresses(const ExecutionPlan& plan, const std::vector<StepPlan>& steps,
+                     std::vector<bool>& placed, std::vector<bool>& run) {
+  const auto has_address = [&](size_t buffer) {
+    return placed[buffer] && plan.buffers[buffer].kind != Buffer::Kind::Slot;
+  };
+  for (const StepPlan& step : steps) {
+    if (!step.scan) {
+      for (size_t buffer : plan.kernels[step.number].tensors) require(placed[buffer]);
+      continue;
+    }
+    require(!run[step.number]);
+    run[step.number] = true;
+    const ScanPlan& scan = plan.scans[step.number];
+    check_addresses(plan, scan.before, placed, run);
+    std::vector<size_t> moved;
+    for (const ScanPlan::Slice& slice : scan.slices) {
+      require(has_address(slice.of));
+      moved.push_back(slice.buffer);
+    }
+    for (const ScanPlan::Carry& carry : scan.carries) {
+      require(has_address(carry.start) && has_address(carry.final));
+      moved.insert(moved.end(), {carry.in, carry.out});
+    }
+    for (size_t buffer : moved) {
+      require(!placed[buffer]);  // else it is no Step buffer, or is moved twice
+      placed[buffer] = true;
+    }
+    check_addresses(plan, scan.steps, placed, run);
+    for (size_t buffer : moved) placed[buffer] = false;
+  }
+}
+
+void check_addresses(const ExecutionPlan& plan) {
+  std::vector<bool> placed(plan.buffers.size()), run(plan.scans.size());
+  for (size_t b = 0; b < placed.size(); ++b) placed[b] = plan.buffers[b].kind != Buffer::Kind::Step;
+  check_addresses(plan, plan.steps, placed, run);
+}
+
 void check(const ExecutionPlan& plan) {
   for (const ArraySpec& array : plan.inputs) check(array);
   for (const ArraySpec& array : plan.outputs) check(array);
@@ -182,6 +223,7 @@ void check(const ExecutionPlan& plan) {
   for (const KernelPlan& kernel : plan.kernels) check(plan, kernel);
   for (size_t k = 0; k < plan.scans.size(); ++k) check(plan, plan.scans[k], k);
   check(plan, plan.steps, plan.scans.size());
+  check_addresses(plan);
 }
 
 }  // namespace

@@ -17,11 +17,18 @@ TEST(PlanJson, SurvivesJson) {
   ExecutionPlan plan = planned(kChain).plan;
   EXPECT_EQ(plan_from_json(to_json(plan), plan.constants), plan);
   plan.checks = {{"the read \"x\" \n(i)", 1, 5, {"i"}, {4}}};
+  const size_t check = plan.buffers.size(), slice = check + 1, in = check + 2, out = check + 3;
   plan.buffers.push_back({Buffer::Kind::Check, 1, 0});
-  plan.buffers.push_back({Buffer::Kind::Step, 0, 0});
-  plan.kernels[0].tensors.push_back(plan.buffers.size() - 2);
-  plan.scans = {
-      {3, true, false, 0, {{1, 2, -8}}, {{1, 2, 3, 0, {64, 128}}}, {{false, 0}}, {{false, 1}}}};
+  for (int k = 0; k < 3; ++k) plan.buffers.push_back({Buffer::Kind::Step, 0, 0});
+  plan.kernels[0].tensors.push_back(check);
+  plan.scans = {{3,
+                 true,
+                 false,
+                 0,
+                 {{slice, 2, -8}},
+                 {{in, out, 3, 0, {64, 128}}},
+                 {{false, 0}},
+                 {{false, 1}}}};
   plan.steps.push_back({true, 0});
   plan.inputs[0].strides = {-3};
   plan.kernels[1].parallel = true;
@@ -115,14 +122,39 @@ TEST(PlanJson, PlacesThatDoNotExistAreRefused) {
     p.kernels[1].tasks = 3;
   });
   with([](ExecutionPlan& p) { p.slot_bytes = -64; });
-  // Scans: their own steps, slices and carries; a scan that runs itself would never end.
+  with([](ExecutionPlan& p) { p.kernels[0].in_turn = 0; });
+  with([](ExecutionPlan& p) {
+    p.kernels[0].tasks = 3;
+    p.kernels[0].in_turn = 2;
+  });
+  for (const size_t before : {size_t{1}, size_t{1000}})
+    with([&](ExecutionPlan& p) { p.steps[1].waits = {before}; });
+  with([](ExecutionPlan& p) { p.kernels[0].tasks = -1; });
+  with([](ExecutionPlan& p) { p.workspace_bytes = -64; });
+  with([](ExecutionPlan& p) { p.inputs[0].strides = {}; });
+  with([](ExecutionPlan& p) { p.checks = {{"x", 0, 5, {"i", "j"}, {4}}}; });
+  // The kernels were made for more constants than there are.
+  expect_refused(to_json(plan), "");
+}
+
+// A scan has its own steps, slices and carries; one that runs itself would never end.
+TEST(PlanJson, ScansOfWhatDoesNotExistAreRefused) {
+  const ExecutionPlan plan = planned(kChain).plan;
+  const size_t slice = plan.buffers.size(), in = slice + 1, out = slice + 2, slot = slice + 3;
   const ScanPlan scan{
-      3, false, false, 0, {{1, 2, 8}}, {{1, 2, 0, 0, {0, 0}}}, {{false, 1}}, {{false, 0}}};
+      3, false, false, 0, {{slice, 2, 8}}, {{in, out, 0, 0, {0, 0}}}, {{false, 1}}, {{false, 0}}};
+  ExecutionPlan scanning = plan;
+  for (int k = 0; k < 3; ++k) scanning.buffers.push_back({Buffer::Kind::Step, 0, 0});
+  scanning.buffers.push_back({Buffer::Kind::Slot, 0, 64});
+  scanning.slot_bytes = 64;
+  scanning.kernels[0].tensors.insert(scanning.kernels[0].tensors.end(), {slice, in, out});
+  scanning.scans = {scan};
+  scanning.steps = {{true, 0}};
+  EXPECT_EQ(plan_from_json(to_json(scanning), scanning.constants), scanning);
   const auto with_scan = [&](const auto& damage) {
-    with([&](ExecutionPlan& p) {
-      p.scans = {scan};
-      damage(p.scans[0]);
-    });
+    ExecutionPlan damaged = scanning;
+    damage(damaged.scans[0]);
+    expect_refused(to_json(damaged), damaged.constants);
   };
   with_scan([](ScanPlan& s) { s.trips = -1; });
   with_scan([](ScanPlan& s) { s.steps[0] = {true, 0}; });
@@ -131,12 +163,30 @@ TEST(PlanJson, PlacesThatDoNotExistAreRefused) {
   with_scan([](ScanPlan& s) { s.before[0] = {true, 0}; });
   with_scan([](ScanPlan& s) { s.tasks = -1; });
   with_scan([](ScanPlan& s) { s.tasks = 7; });  // its kernel has others
+  // A slot's address is its thread's, and those of a scan's slices and carries are the scan's.
+  with_scan([&](ScanPlan& s) { s.slices[0].of = slot; });
+  with_scan([&](ScanPlan& s) { s.slices[0].of = slice; });
+  with_scan([&](ScanPlan& s) { s.slices[0].buffer = 2; });
+  with_scan([&](ScanPlan& s) { s.carries[0].start = slot; });
+  with_scan([&](ScanPlan& s) { s.carries[0].start = in; });
+  with_scan([&](ScanPlan& s) { s.carries[0].final = slot; });
+  with_scan([&](ScanPlan& s) { s.carries[0].in = slice; });
+  with_scan([&](ScanPlan& s) { s.carries[0].out = slot; });
+  with_scan([](ScanPlan& s) { s.slices.clear(); });
+  with_scan([](ScanPlan& s) { s.before = {{false, 0}}; });
+  for (const std::vector<StepPlan>& steps :
+       {std::vector<StepPlan>{{true, 0}, {true, 0}}, {{false, 0}}, {{true, 0}, {false, 0}}}) {
+    ExecutionPlan damaged = scanning;
+    damaged.steps = steps;
+    expect_refused(to_json(damaged), damaged.constants);
+  }
   // Tasks through all steps move buffers that only the steps' kernels may name.
   const auto with_tasks = [&](size_t buffer) {
     ExecutionPlan p = plan;
     p.kernels[0].tasks = 4;
     p.kernels[0].parallel = true;
     p.scans = {scan};
+    p.steps = {{true, 0}};
     p.scans[0].tasks = 4;
     p.scans[0].slices = {{buffer, 2, 8}};
     p.scans[0].carries.clear();
@@ -157,19 +207,6 @@ TEST(PlanJson, PlacesThatDoNotExistAreRefused) {
     s.conditional = true;
     s.carries.clear();
   });
-  with([](ExecutionPlan& p) { p.kernels[0].in_turn = 0; });
-  with([](ExecutionPlan& p) {
-    p.kernels[0].tasks = 3;
-    p.kernels[0].in_turn = 2;
-  });
-  for (const size_t before : {size_t{1}, size_t{1000}})
-    with([&](ExecutionPlan& p) { p.steps[1].waits = {before}; });
-  with([](ExecutionPlan& p) { p.kernels[0].tasks = -1; });
-  with([](ExecutionPlan& p) { p.workspace_bytes = -64; });
-  with([](ExecutionPlan& p) { p.inputs[0].strides = {}; });
-  with([](ExecutionPlan& p) { p.checks = {{"x", 0, 5, {"i", "j"}, {4}}}; });
-  // The kernels were made for more constants than there are.
-  expect_refused(to_json(plan), "");
 }
 
 }  // namespace
