@@ -10,7 +10,7 @@ from ._arrays import arrays
 from ._core import dtypes
 from ._core.errors import Error
 from ._core.library import Handle, call, ints, longs
-from ._trace import operators, scalars
+from ._trace import calls, operators, scalars
 from ._trace.tensor import Tensor
 from ._trace.trace import current_trace
 from ._trace.user_line import user_line
@@ -108,8 +108,8 @@ class Definition:
             for t in tensors
         )
         trace.mark(self.__name__)
-        results = trace.call(
-            self._instance(specs), [trace.resolve(t) for t in tensors], len(self.outputs)
+        results = calls.splice(
+            trace, self._instance(specs), [trace.resolve(t) for t in tensors], len(self.outputs)
         )
         return results[0] if len(results) == 1 else tuple(results)
 

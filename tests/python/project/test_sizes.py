@@ -64,6 +64,18 @@ def python_functions(source: str) -> list[Sized]:
     return [Sized(node.name, len(lines[node])) for node in functions]
 
 
+def python_classes(source: str) -> list[Sized]:
+    """With their methods, of which special ones and properties are some, as in C++."""
+    return [
+        Sized(
+            node.name,
+            sum(isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef)) for part in node.body),
+        )
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ClassDef)
+    ]
+
+
 def check(sizes: dict[str, int], limit: int, still: dict[str, int]) -> None:
     """Nothing is above the limit but what is `still`, and that is no larger than it says."""
     above = {name: size for name, size in sizes.items() if size > limit}
@@ -114,9 +126,13 @@ def test_functions_fit_on_a_screen(in_cpp: dict[str, Sizes]) -> None:
 
 def test_classes_declare_few_methods(in_cpp: dict[str, Sizes]) -> None:
     """What needs no access to a class's members is a function beside it."""
+    classes = {path: sizes.classes for path, sizes in in_cpp.items()}
+    for path, file in sources(*ROOMS):
+        if file.suffix == ".py":
+            classes[path] = python_classes(file.read_text())
     methods: dict[str, int] = {}
-    for path, sizes in in_cpp.items():
-        for of in sizes.classes:  # specialisations, and classes inside others, may share a name
+    for path, found in classes.items():
+        for of in found:  # specialisations, and classes inside others, may share a name
             name = f"{path} {of.name}"
             methods[name] = max(of.size, methods.get(name, 0))
     assert len(methods) > 500
@@ -143,6 +159,16 @@ def test_a_class_of_16_methods_is_seen() -> None:
         "  std::map<int, int> d_{{1, f(2)}};\n};\n}  // namespace\n"
     )
     assert cpp_sizes(source).classes == [("Inner", 1), ("Large", 16)]
+
+
+def test_a_python_class_of_16_methods_is_seen() -> None:
+    methods = "".join(f"  def f{k}(self):\n   def g(): pass\n" for k in range(13))
+    source = (
+        "class Large(Base):\n  field = staticmethod(f)\n  def __init__(self): pass\n"
+        "  @property\n  def size(self): return 1\n  async def wait(self): pass\n" + methods + " "
+        " class Inner:\n   def f(self): pass\n"
+    )
+    assert python_classes(source) == [("Large", 16), ("Inner", 1)]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import numpy as np
 from .._arrays import arrays
 from .._core import dtypes
 from .._core.errors import Error
-from .._core.library import NONE, Handle, ScanOptions, call, ids, longs
+from .._core.library import Handle, call, ids, longs
 from .tensor import Tensor
 from .user_line import user_line, user_place
 
@@ -139,73 +139,6 @@ class Trace:
             text, ctypes.byref(count), out,
         )  # fmt: skip
         return [self.tensor(out[k]) for k in range(count.value)]
-
-    def call(self, computation: Handle, arguments: Sequence[int], results: int) -> list[Tensor]:
-        """Splices a finished computation."""
-        out = ids([NONE] * results)
-        call(
-            "adjit_trace_call", self.handle.value, computation.value, len(arguments),
-            ids(arguments), results, out,
-        )  # fmt: skip
-        return [self.tensor(out[k]) for k in range(results)]
-
-    def scan(
-        self,
-        step: Handle,
-        operands: Sequence[int],
-        counts: tuple[int, int],
-        steps: int,
-        results: int,
-        reverse: bool = False,
-        segment: int = 0,
-    ) -> list[Tensor]:
-        """A loop over time. ``counts``: carries and scanned operands; the others are fixed."""
-        carries, scanned = counts
-        options = ScanOptions(
-            ctypes.sizeof(ScanOptions), carries, scanned, int(reverse), steps, segment
-        )
-        out = ids([NONE] * results)
-        call(
-            "adjit_trace_scan", self.handle.value, step.value, ctypes.byref(options),
-            len(operands), ids(operands), results, out,
-        )  # fmt: skip
-        return [self.tensor(out[k]) for k in range(results)]
-
-    def while_loop(self, body: Handle, carries: int, operands: Sequence[int]) -> list[Tensor]:
-        """A loop as long as its last carry is true."""
-        out = ids([NONE] * carries)
-        call(
-            "adjit_trace_while", self.handle.value, body.value, carries, len(operands),
-            ids(operands), carries, out,
-        )  # fmt: skip
-        return [self.tensor(out[k]) for k in range(carries)]
-
-    def checkpoint(
-        self, computation: Handle, arguments: Sequence[int], results: int
-    ) -> list[Tensor]:
-        """A call whose intermediates the derivative computes again."""
-        out = ids([NONE] * results)
-        call(
-            "adjit_trace_checkpoint", self.handle.value, computation.value, len(arguments),
-            ids(arguments), results, out,
-        )  # fmt: skip
-        return [self.tensor(out[k]) for k in range(results)]
-
-    def custom_vjp(
-        self,
-        computations: tuple[Handle, Handle, Handle],
-        arguments: Sequence[int],
-        closed: int,
-        results: int,
-    ) -> list[Tensor]:
-        """A call with a gradient by hand: (primal, forward, backward)."""
-        primal, forward, backward = computations
-        out = ids([NONE] * results)
-        call(
-            "adjit_trace_custom_vjp", self.handle.value, primal.value, forward.value,
-            backward.value, closed, len(arguments), ids(arguments), results, out,
-        )  # fmt: skip
-        return [self.tensor(out[k]) for k in range(results)]
 
     def finish(self, outputs: Sequence[int]) -> Handle:
         """Ends the trace; the computation's handle."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._core import pytree
 from .._run.computation import tensor_specs
+from .._trace import calls
 from .._trace.trace import current_trace
 from .leaves import as_traced
 from .transformed import Transformed
@@ -24,7 +25,9 @@ class Checkpoint(Transformed):
         arguments = [trace.resolve(v) for v in [*leaves, *traced_call.traced.captured]]
         count = len(tensor_specs(traced_call.computation, True))
         trace.mark(self.title)
-        return traced_call.spliced(trace.checkpoint(traced_call.computation, arguments, count))
+        return traced_call.spliced(
+            calls.checkpoint(trace, traced_call.computation, arguments, count)
+        )
 
 
 def checkpoint(f: Callable[..., Any], static_argnums: Any = ()) -> Any:

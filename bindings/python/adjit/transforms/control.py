@@ -11,7 +11,7 @@ import numpy as np
 from .._core import dtypes, pytree
 from .._core.errors import DTypeError, Error, ShapeError
 from .._run.traced import as_tensor, output_number
-from .._trace import operators, scalars
+from .._trace import calls, operators, scalars
 from .._trace.tensor import Tensor
 from .._trace.trace import Trace, current_trace
 from .._trace.user_line import user_place
@@ -96,9 +96,9 @@ class _Loop:
         step = inner.finish([number for _, _, number in [*carry, *ys]])
         operands = [self.trace.resolve(v) for v in [*self.init, *self.xs, *inner.captured]]
         self.trace.mark("scan")
-        results = self.trace.scan(
-            step, operands, (len(self.init), len(self.xs)), self.steps, len(carry) + len(ys),
-            reverse, self._segment(checkpoint),
+        results = calls.scan(
+            self.trace, step, operands, (len(self.init), len(self.xs)), self.steps,
+            len(carry) + len(ys), reverse, self._segment(checkpoint),
         )  # fmt: skip
         set_weak(results, weak)
         return (
@@ -255,7 +255,7 @@ def while_loop(cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], ini
     body = inner.finish([number for _, _, number in carry])
     operands = [trace.resolve(v) for v in [*loop.init, *inner.captured]]
     trace.mark("while_loop")
-    results = trace.while_loop(body, len(carry), operands)
+    results = calls.while_loop(trace, body, len(carry), operands)
     set_weak(results, weak)
     return pytree.unflatten(loop.carry_structure, results)[0]
 

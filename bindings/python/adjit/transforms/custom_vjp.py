@@ -15,7 +15,7 @@ from .._core.library import Handle
 from .._core.pickling import ByName
 from .._run.computation import tensor_specs
 from .._run.traced import Traced
-from .._trace import operators
+from .._trace import calls, operators
 from .._trace.tensor import Tensor
 from .._trace.trace import Trace, current_trace
 from .._trace.user_line import user_place
@@ -114,7 +114,9 @@ class _Rule:
         )
         arguments = [self.trace.resolve(v) for v in [*self.leaves, *closed]]
         self.trace.mark(self.title)
-        results = self.trace.custom_vjp(computations, arguments, len(closed), primal.output_count)
+        results = calls.custom_vjp(
+            self.trace, computations, arguments, len(closed), primal.output_count
+        )
         return pytree.unflatten(primal.structure, results)
 
     def _all(self, given: Sequence[Any]) -> list[Any]:
@@ -173,7 +175,7 @@ class _Rule:
         with Trace(inner.name) as trace:
             inputs = {k: trace.input(f"x{k}", *specs[k]).number for k in order}
             given = [inputs[k] for k in range(len(specs))]
-            results = [t.number for t in trace.call(computation, given, len(numbers))]
+            results = [t.number for t in calls.splice(trace, computation, given, len(numbers))]
         return trace.finish(results)
 
     def _gradients(self, inner: Trace, gradients: Any) -> list[int]:
@@ -251,7 +253,7 @@ def _aligned(
             trace.input(f"x{k}", dtype, shape).number for k, (dtype, shape) in enumerate(specs)
         ]
         given = inputs[:own] + [inputs[own + k] for k in captured]
-        results = [t.number for t in trace.call(computation, given, count)]
+        results = [t.number for t in calls.splice(trace, computation, given, count)]
     return trace.finish(results + [inputs[own + k] for k in passed_on])
 
 

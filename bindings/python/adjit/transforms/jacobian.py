@@ -16,7 +16,7 @@ from .._core import dtypes, pytree
 from .._core.errors import NotDifferentiableError
 from .._run.computation import tensor_specs
 from .._run.traced import Traced, as_tensor
-from .._trace import operators
+from .._trace import calls, operators
 from .._trace.trace import current_trace
 from .grad import checked_argnums, own_structure, positions, vjp_of
 from .jit import Jit
@@ -86,7 +86,7 @@ class _Site:
 
     def values(self) -> list[Any]:
         """The function's own results."""
-        return self.trace.call(self.computation, self.arguments, len(self.outputs))
+        return calls.splice(self.trace, self.computation, self.arguments, len(self.outputs))
 
 
 # table[k][j]: the derivative of result k with respect to input wrt[j].
@@ -103,7 +103,9 @@ def _row(site: _Site, k: int) -> list[Any]:
     axes = [None] * len(site.arguments)
     size = int(np.prod(shape, dtype=np.int64))
     rows = batched(pullback, [*axes, 0], size, [0] * len(site.wrt))
-    found = site.trace.call(rows, [*site.arguments, site.basis(dtype, shape)], len(site.wrt))
+    found = calls.splice(
+        site.trace, rows, [*site.arguments, site.basis(dtype, shape)], len(site.wrt)
+    )
     return [
         _reshaped(g, (*shape, *site.inputs[j][1])) for g, j in zip(found, site.wrt, strict=True)
     ]
@@ -121,7 +123,9 @@ def _column(site: _Site, j: int, count: int) -> list[Any]:
     axes = [None] * len(site.arguments)
     size = int(np.prod(shape, dtype=np.int64))
     columns = batched(pushed, [*axes, 0], size, [len(s) for s in floats])
-    found = site.trace.call(columns, [*site.arguments, site.basis(dtype, shape)], len(floats))
+    found = calls.splice(
+        site.trace, columns, [*site.arguments, site.basis(dtype, shape)], len(floats)
+    )
     return [_reshaped(found[k], (*site.outputs[k][1], *shape)) for k in range(count)]
 
 

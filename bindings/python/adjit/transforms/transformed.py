@@ -21,6 +21,7 @@ from .._run.context import check_cpu
 from .._run.out_arguments import OutArguments
 from .._run.traced import Traced, as_tensor
 from .._run.traced_call import TracedCall
+from .._trace import calls
 from .._trace.tensor import Tensor
 from .._trace.trace import current_trace, stack
 
@@ -78,7 +79,7 @@ class Transformed(ByName):
         count = len(tensor_specs(traced_call.computation, True))
         trace.mark(traced_call.title)
         return traced_call.spliced(
-            trace.call(traced_call.computation, traced_call.order_inputs(arguments), count)
+            calls.splice(trace, traced_call.computation, traced_call.order_inputs(arguments), count)
         )
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:

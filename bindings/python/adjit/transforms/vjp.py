@@ -14,6 +14,7 @@ from .._core.library import Handle, call
 from .._run.computation import checked_memory_budget, lower_computation, tensor_specs
 from .._run.program import Program
 from .._run.traced import Traced, abstract, as_tensor
+from .._trace import calls
 from .._trace.tensor import Tensor
 from .._trace.trace import current_trace
 from .grad import own_structure, vjp_of
@@ -99,7 +100,7 @@ class _Joint:
         # Numbers become tensors of the outer trace once: forward and backward see the same.
         self.leaves = [as_tensor(v) for v in self.leaves]
         arguments = [trace.resolve(v) for v in [*self.leaves, *self.traced.captured]]
-        values = trace.call(self.traced.computation, arguments, len(self.outputs))
+        values = calls.splice(trace, self.traced.computation, arguments, len(self.outputs))
 
         def pullback(cotangent: Any) -> tuple[Any, ...]:
             inner = current_trace()
@@ -111,7 +112,7 @@ class _Joint:
             backward = vjp_of(self.traced.computation, self.wrt, self.seeded, False)
             given = [inner.resolve(v) for v in [*self.leaves, *self.traced.captured]]
             given += [inner.resolve(c) for c in self._cotangents(cotangent)]
-            return self._gradients(inner.call(backward, given, len(self.wrt)))
+            return self._gradients(calls.splice(inner, backward, given, len(self.wrt)))
 
         return self._results(list(values), pullback)
 
@@ -136,7 +137,7 @@ class _Joint:
             inner = current_trace()
             if inner is not None:
                 given = [inner.resolve(v) for v in [*residuals, *self._cotangents(cotangent)]]
-                return self._gradients(inner.call(backward, given, len(self.wrt)))
+                return self._gradients(calls.splice(inner, backward, given, len(self.wrt)))
             seeds = [arrays.view(c) for c in self._cotangents(cotangent)]
             inputs = [*[arrays.view(r) for r in residuals], *seeds]
             signature = tuple([v.signature for v in inputs])

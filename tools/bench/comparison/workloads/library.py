@@ -98,26 +98,18 @@ class _Adjit(Library):
 
 
 class _Torch(Library):
-    def fused_attention(self, q: Any, k: Any, v: Any) -> Any:
-        return functional.scaled_dot_product_attention(q, k, v)
-
-    def constant(self, value: Any) -> Any:
-        return torch.from_numpy(value)
-
-    def relu(self, x: Any) -> Any:
-        return functional.relu(x)
-
-    def sigmoid(self, x: Any) -> Any:
-        return torch.sigmoid(x)
+    constant = staticmethod(torch.from_numpy)
+    relu = staticmethod(functional.relu)
+    sigmoid = staticmethod(torch.sigmoid)
+    gelu = staticmethod(functional.gelu)
+    max_pool2d = staticmethod(functional.max_pool2d)
+    fused_attention = staticmethod(functional.scaled_dot_product_attention)
 
     def softmax(self, x: Any, axis: int = -1) -> Any:
         return functional.softmax(x, axis)
 
     def log_softmax(self, x: Any, axis: int = -1) -> Any:
         return functional.log_softmax(x, axis)
-
-    def gelu(self, x: Any) -> Any:
-        return functional.gelu(x)
 
     def permute(self, x: Any, order: Sequence[int]) -> Any:
         return x.permute(*order)
@@ -133,9 +125,6 @@ class _Torch(Library):
     ) -> Any:
         of_rank = getattr(functional, f"conv{w.ndim - 2}d")
         return of_rank(x, w, stride=stride, padding=padding, dilation=dilation, groups=groups)
-
-    def max_pool2d(self, x: Any, size: int) -> Any:
-        return functional.max_pool2d(x, size)
 
     def max(self, x: Any, axis: Any) -> Any:
         return torch.amax(x, axis)
