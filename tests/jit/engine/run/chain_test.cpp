@@ -4,14 +4,114 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "jit/engine/run/executable.hpp"
 #include "runtime/graph/parse/text_module.hpp"
+#include "tests/jit/engine/run/by_hand.hpp"
 #include "tests/jit/engine/run_compiled.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
 namespace adjit::testing {
 namespace {
+
+// Buffer 0 is the list, 1 a part of the slot, 2 to 4 what a scan moves and where it starts.
+ExecutionPlan two_in_a_chain() {
+  ExecutionPlan plan;
+  plan.buffers = {{Buffer::Kind::Input, 0, 0},
+                  {Buffer::Kind::Slot, 64, 16},
+                  {Buffer::Kind::Step, 0, 0},
+                  {Buffer::Kind::Step, 0, 0},
+                  {Buffer::Kind::Input, 1, 0}};
+  plan.kernels = {kernel_of({0, 1}, 9), kernel_of({0, 1, 2, 3}, 9, true)};
+  plan.steps = {{false, 0}, {false, 1}};
+  plan.slot_bytes = 128;
+  plan.workspace_bytes = 128;
+  return plan;
+}
+
+std::unique_ptr<Frame> frame_with(const LoadedPlan& loaded, RanList& ran) {
+  std::unique_ptr<Frame> frame = make_frame(loaded);
+  set_address(*frame, loaded, 0, &ran);
+  return frame;
+}
+
+TEST(Chain, EachTaskRunsThroughAllKernelsInItsPartOfTheSlot) {
+  const LoadedPlan loaded = by_hand(two_in_a_chain(), {note<0, 1>, note<1, 1>});
+  RanList ran;
+  const std::unique_ptr<Frame> frame = frame_with(loaded, ran);
+  run_tasks({&loaded, frame.get(), loaded.plan.steps, nullptr, nullptr}, 2, 4);
+  std::byte* const slot = frame->slots.get() + 64;  // of element 0 of task 0
+  EXPECT_EQ(ran, (RanList{{0, 2, 3, {slot - 32}},
+                          {1, 2, 3, {slot - 32}},
+                          {0, 3, 4, {slot - 48}},
+                          {1, 3, 4, {slot - 48}}}));
+}
+
+TEST(Chain, EachTaskGoesThroughAllStepsOfAScan) {
+  ExecutionPlan plan = two_in_a_chain();
+  ScanPlan scan;
+  scan.trips = 2;
+  scan.tasks = 9;
+  scan.carries = {{2, 3, 4, 4, {0, 64}, 8}};
+  scan.steps = plan.steps;
+  plan.scans = {scan};
+  const LoadedPlan loaded = by_hand(plan, {note<0>, note<1, 3>});
+  RanList ran;
+  const std::unique_ptr<Frame> frame = frame_with(loaded, ran);
+  int64_t carry = 0;
+  set_address(*frame, loaded, 4, &carry);
+  run_tasks({&loaded, frame.get(), loaded.plan.scans[0].steps, loaded.plan.scans.data(), nullptr},
+            4, 6);
+  ASSERT_EQ(ran.size(), 8u);
+  std::byte* const spare = frame->workspace.get();
+  for (size_t k = 0; k < ran.size(); ++k) {
+    EXPECT_EQ(ran[k].kernel, static_cast<int>(k % 2));
+    EXPECT_EQ(ran[k].begin, k < 4 ? 4 : 5);
+    if (k % 2 == 0) continue;
+    const bool first = k % 4 == 1;
+    EXPECT_EQ(ran[k].addresses[1], first ? static_cast<void*>(&carry) : spare);
+    EXPECT_EQ(ran[k].addresses[2], first ? static_cast<void*>(spare) : &carry);
+  }
+}
+
+TEST(Chain, AKernelAloneTakesItsTasksAtOnceUnlessACallMayEnd) {
+  ExecutionPlan plan;
+  plan.buffers.resize(1);
+  plan.kernels = {kernel_of({0}, 9)};
+  plan.steps = {{false, 0}};
+  const LoadedPlan loaded = by_hand(plan, {note<0>});
+  RanList ran;
+  const std::unique_ptr<Frame> frame = frame_with(loaded, ran);
+  const Chain chain{&loaded, frame.get(), loaded.plan.steps, nullptr, nullptr};
+  run_tasks(chain, 1, 9);
+  EXPECT_EQ(ran, (RanList{{0, 1, 9}}));
+  Cancellable call({[](void*) { return 0; }, nullptr});
+  frame->call = &call;
+  ran.clear();
+  run_tasks(chain, 1, 9);
+  ASSERT_GT(ran.size(), 1u);
+  EXPECT_EQ(ran.front(), (Ran{0, 1, 2})) << "one task, which may take long";
+  for (size_t k = 1; k < ran.size(); ++k) EXPECT_EQ(ran[k].begin, ran[k - 1].end);
+  EXPECT_EQ(ran.back().end, 9);
+}
+
+TEST(Chain, TasksInTurnStayTogetherInAPool) {
+  ExecutionPlan plan = two_in_a_chain();
+  plan.kernels[1].in_turn = 3;
+  const LoadedPlan loaded = by_hand(plan, {note<0>, note<1>});
+  RanList ran;
+  const std::unique_ptr<Frame> frame = frame_with(loaded, ran);
+  std::vector<KernelTime> times(2);
+  frame->times = &times;
+  run_chain(loaded, *frame, loaded.plan.steps, nullptr);
+  ASSERT_EQ(ran.size(), 18u);
+  for (size_t k = 0; k < ran.size(); ++k)
+    EXPECT_EQ(ran[k], (Ran{static_cast<int>(k % 2), static_cast<int64_t>(k / 2),
+                           static_cast<int64_t>(k / 2 + 1)}));
+  for (const KernelTime& time : times) EXPECT_EQ(time.calls, 1);
+}
 
 // Kernels whose tasks follow each other, with what passes between them in the threads' slots.
 TEST(Chain, TasksRunThroughAllKernels) {
