@@ -158,9 +158,9 @@ ADJIT_API adjit_status adjit_context_create(const adjit_context_options* options
 ADJIT_API void adjit_context_destroy(adjit_context* context);
 /* Blocks until the cache's queue is written. */
 ADJIT_API adjit_status adjit_context_flush(adjit_context* context);
-/* JSON: version, build, llvm, target {triple, cpu, features}, threads, subnormals, gpus, cache
- * {directory, mode, bytes, entries}. The string lives until this context's next call of this
- * function. */
+/* JSON: version, llvm, compiler, target {triple, cpu, features, vector_bits}, threads, subnormals,
+ * gpus, cache {directory, mode, writable, max_bytes}. The string lives until this context's next
+ * call of this function. */
 ADJIT_API adjit_status adjit_context_info(adjit_context* context, const char** json);
 
 /* ---- Tracing
@@ -519,9 +519,10 @@ ADJIT_API adjit_status adjit_executable_profile(adjit_executable* executable, in
                                                 const DLTensor* const* inputs, int32_t output_count,
                                                 DLTensor* const* outputs, int32_t repeats,
                                                 const char** json);
-/* JSON: cache ("memory", "disk", "miss"), miss_reason, derive_ms, schedule_ms, compile_ms, load_ms,
- * kernels, workspace_bytes, code_bytes, kept_schedule (whether it has one that was kept), key
- * (components in clear), id. */
+/* JSON: cache ("memory", "disk", "miss"), miss_reason, trace_ms, derive_ms, schedule_ms,
+ * compile_ms, load_ms, kernels, workspace_bytes, code_bytes, kept_schedule (whether it has one that
+ * was kept), fallbacks (of a miss: what its schedule wanted and was refused), key (components in
+ * clear), id. */
 ADJIT_API adjit_status adjit_executable_report(adjit_executable* executable, const char** json);
 /* Of all kernels whose code differs, one after the other. */
 ADJIT_API adjit_status adjit_executable_llvm(adjit_executable* executable, const char** text);

@@ -1,6 +1,9 @@
 // tests/bindings/c/context_test.cpp -- contexts, their options, logs.
 #include <fstream>
 #include <mutex>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 
 #include "tests/bindings/c/support.hpp"
 
@@ -44,6 +47,29 @@ TEST(ContextApi, TellsAboutItself) {
   EXPECT_FAILURE(adjit_context_info(c.get(), nullptr), ADJIT_INVALID, "json");
   EXPECT_FAILURE(adjit_context_flush(nullptr), ADJIT_INVALID, "context");
   EXPECT_EQ(text, untouched<char>());
+}
+
+TEST(ContextApi, TellsWhatItsHeaderSays) {
+  const Context c = context();
+  const char* json = nullptr;
+  ADJIT_OK_OR_FAIL(adjit_context_info(c.get(), &json));
+  const auto members = [](const nlohmann::json& object) {
+    std::set<std::string> names;
+    for (const auto& [name, value] : object.items()) names.insert(name);
+    return names;
+  };
+  using Names = std::set<std::string>;
+  const nlohmann::json info = nlohmann::json::parse(json);
+  EXPECT_EQ(members(info), (Names{"version", "llvm", "compiler", "target", "threads", "subnormals",
+                                  "gpus", "cache"}));
+  EXPECT_EQ(members(info["target"]), (Names{"triple", "cpu", "features", "vector_bits"}));
+  EXPECT_EQ(members(info["cache"]), (Names{"directory", "mode", "writable", "max_bytes"}));
+  const Executable e = compiled(lowered(c, square()));
+  ADJIT_OK_OR_FAIL(adjit_executable_report(e.get(), &json));
+  EXPECT_EQ(members(nlohmann::json::parse(json)),
+            (Names{"cache", "miss_reason", "trace_ms", "derive_ms", "schedule_ms", "compile_ms",
+                   "load_ms", "kernels", "workspace_bytes", "code_bytes", "kept_schedule",
+                   "fallbacks", "key", "id"}));
 }
 
 TEST(ContextApi, OfAnOlderCpuGivesTheSameResults) {

@@ -65,6 +65,31 @@ TEST(RunApi, ProposesAndKeepsSchedules) {
   EXPECT_FAILURE(adjit_lowered_keep_schedule(l.get(), ""), ADJIT_SCHEDULE, "empty text");
 }
 
+TEST(RunApi, RunsNeitherOnADeviceNorInMemoryOfTheCaller) {
+  Ready r;
+  Floats in({3, 4}), out({3, 4}, 7);
+  const DLTensor* inputs[] = {&in.tensor};
+  DLTensor* outputs[] = {&out.tensor};
+  const auto run = [&](auto change) {
+    adjit_run_options options{};
+    options.struct_size = sizeof options;
+    change(options);
+    return adjit_executable_run_with(r.e.get(), 1, inputs, 1, outputs, &options);
+  };
+  int stream = 0;
+  EXPECT_FAILURE(run([](auto& o) { o.device = 1; }), ADJIT_DEVICE, "CPU");
+  EXPECT_FAILURE(run([&](auto& o) { o.stream = &stream; }), ADJIT_DEVICE, "CPU");
+  EXPECT_FAILURE(
+      run([](auto& o) { o.allocate = [](void*, size_t) { return static_cast<void*>(nullptr); }; }),
+      ADJIT_INVALID, "memory_budget");
+  EXPECT_FAILURE(run([](auto& o) { o.free = [](void*, void*) {}; }), ADJIT_INVALID,
+                 "memory_budget");
+  EXPECT_FAILURE(run([](auto& o) { o.struct_size = 0; }), ADJIT_INVALID, "struct_size");
+  EXPECT_EQ(out.data[5], 12) << "nothing has run";
+  ADJIT_OK_OR_FAIL(run([](auto&) {}));
+  EXPECT_EQ(out.data[5], 30);
+}
+
 TEST(RunApi, AProfileHasEveryKernelWithItsWork) {
   Ready r;
   Floats in({3, 4}), out({3, 4});

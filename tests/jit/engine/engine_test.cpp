@@ -180,6 +180,21 @@ TEST_F(EngineOnDisk, ADamagedEntryIsAMiss) {
   EXPECT_EQ(origin(*engine()), "miss");
 }
 
+TEST_F(EngineOnDisk, AnEntryThatLacksASectionIsAMissAndIsReplaced) {
+  const Request request = request_of(parse_graph(kMatmul));
+  auto first = engine();
+  cache::Entry entry;
+  entry.key = first->key(request);
+  entry.add("schedule", "[]");
+  first->store().save(entry);
+  first->store().flush();
+  const CompileReport report = first->compile(request).executable->report();
+  EXPECT_EQ(report.cache, "miss");
+  EXPECT_EQ(report.miss_reason, "the entry cannot be used: the entry lacks a section");
+  first->store().flush();
+  EXPECT_EQ(origin(*engine()), "disk");
+}
+
 TEST(Engine, ReadsNegativeAndTransposedStridesInPlace) {
   Engine engine(memory_only(1));
   const Graph graph = parse_graph(

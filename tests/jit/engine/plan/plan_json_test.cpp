@@ -74,6 +74,9 @@ TEST(PlanJson, ValuesOfTheWrongTypeAreRefused) {
     damaged[json::json_pointer(pointer)] = value.is_string() ? json(3) : json("rubbish");
     expect_refused(damaged.dump(), plan.constants);
   }
+  json renamed = whole;
+  renamed["inputs"][0]["dtype"] = "float33";
+  expect_refused(renamed.dump(), plan.constants);
   for (const auto& [name, value] : whole.items()) {
     json damaged = whole;
     damaged.erase(name);
