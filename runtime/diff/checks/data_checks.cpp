@@ -64,14 +64,14 @@ void add_scalar(Graph& graph, const char* name, ExprId body, const std::vector<S
 
 // The condition that the index is evaluated.
 ExprId evaluated(ExprPool& pool, const Stage& stage, const OpenIndex& open) {
-  if (!open.paths.exact) {
+  if (!open.where.exact) {
     const std::vector<ExprId> roots = expressions_of(stage);
     const ExprId where = evaluated_where(pool, roots, open.read);
     const ExprId predicate = pool.read_predicate(open.read);
     return predicate.valid() ? pool.logical_and(where, predicate) : where;
   }
   ExprId reached = pool.constant_int(0, DType::Bool);
-  for (const PathCondition& way : open.paths.ways) {
+  for (const Way& way : open.where.ways) {
     ExprId all = pool.constant_int(1, DType::Bool);
     for (const auto& [condition, holds] : way)
       all = pool.logical_and(all, holds ? condition : pool.make(Op::Not, {condition}));

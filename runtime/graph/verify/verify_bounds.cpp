@@ -107,15 +107,15 @@ std::vector<OpenIndex> accesses(BoundsProof& p) {
     if (!bounded(p, access)) found.push_back(std::move(access));
   };
   const std::vector<ExprId> roots = expressions_of(p.stage);
-  std::unordered_map<uint32_t, Paths> conditions = path_conditions(p.pool, roots);
+  std::unordered_map<uint32_t, WaysToRead> all = ways_to_reads(p.pool, roots);
   for (ExprId read : reachable(p.pool, roots)) {
     if (!p.pool.is(read, Op::Read)) continue;
-    Paths& paths = conditions.at(read.value);
+    WaysToRead& where = all.at(read.value);
     if (const ExprId predicate = p.pool.read_predicate(read); predicate.valid())
-      for (PathCondition& way : paths.ways) way.emplace_back(predicate, true);
+      for (Way& way : where.ways) way.emplace_back(predicate, true);
     const TensorInfo& tensor = p.graph.info(p.pool.read_tensor(read));
     const std::span<const ExprId> index = p.pool.read_index(read);
-    for (size_t d = 0; d < index.size(); ++d) add({read, index[d], d, tensor.shape[d], paths});
+    for (size_t d = 0; d < index.size(); ++d) add({read, index[d], d, tensor.shape[d], where});
   }
   if (p.stage.kind != StageKind::Scatter || p.stage.out_of_range != OutOfRange::Error) return found;
   const TensorInfo& result = p.graph.info(p.stage.results[0]);
@@ -124,7 +124,7 @@ std::vector<OpenIndex> accesses(BoundsProof& p) {
   return found;
 }
 
-bool proven(BoundsProof& p, const OpenIndex& access, const PathCondition& way) {
+bool proven(BoundsProof& p, const OpenIndex& access, const Way& way) {
   IndexCases::Conjunctions reached{{}};
   for (const auto& [condition, value] : way)
     reached = both_hold(reached, p.index_cases.conditions(condition, value));
@@ -144,7 +144,7 @@ bool proven(BoundsProof& p, const OpenIndex& access, const PathCondition& way) {
   return true;
 }
 
-bool surely(BoundsProof& p, const OpenIndex& access, const PathCondition& way) {
+bool surely(BoundsProof& p, const OpenIndex& access, const Way& way) {
   try {
     return proven(p, access, way);
   } catch (const Overflow&) {
@@ -172,7 +172,7 @@ std::vector<size_t> axes_to_try(const BoundsProof& p, const PartialEvaluator& ev
 }
 
 // Whether the index is evaluated at a point and leaves its dimension there.
-bool is_outside(const OpenIndex& access, const PathCondition& way, PartialEvaluator& evaluator,
+bool is_outside(const OpenIndex& access, const Way& way, PartialEvaluator& evaluator,
                 std::span<const int64_t> point) {
   evaluator.move_to(point);
   const int64_t at = evaluator.value(access.index)->i;
@@ -210,8 +210,8 @@ std::string range_text(BoundsProof& p, ExprId index) {
                   (access.read.valid() ? ", or read it with at(..., mode=)" : ""));
 }
 
-void try_point(BoundsProof& p, const OpenIndex& access, const PathCondition& way,
-               PartialEvaluator& evaluator, std::span<const int64_t> point) {
+void try_point(BoundsProof& p, const OpenIndex& access, const Way& way, PartialEvaluator& evaluator,
+               std::span<const int64_t> point) {
   if (!p.stage.domain.contains(point) || !is_outside(access, way, evaluator, point)) return;
   const int64_t at = evaluator.value(access.index)->i;
   std::string where;
@@ -222,7 +222,7 @@ void try_point(BoundsProof& p, const OpenIndex& access, const PathCondition& way
 
 // Looks for a point out of bounds: corners of the box first, then all points while the budget
 // lasts. Whether it lasted.
-bool tried_all_points(BoundsProof& p, const OpenIndex& access, const PathCondition& way,
+bool tried_all_points(BoundsProof& p, const OpenIndex& access, const Way& way,
                       PartialEvaluator evaluator) {
   const std::vector<int64_t>& extents = p.stage.domain.extents;
   const std::vector<size_t> axes = axes_to_try(p, evaluator);
@@ -274,7 +274,7 @@ Domain connected(const BoundsProof& p, std::vector<bool>& axes) {
 
 // Whether the index stays inside at all points of the axes that it depends on and that rows
 // connect with these: what other rows ask of other axes can only leave out points.
-bool none_outside(BoundsProof& p, const OpenIndex& access, const PathCondition& way,
+bool none_outside(BoundsProof& p, const OpenIndex& access, const Way& way,
                   PartialEvaluator evaluator) {
   std::vector<bool> tried(p.stage.domain.rank());
   evaluator.add_axes(tried);
@@ -293,7 +293,7 @@ bool none_outside(BoundsProof& p, const OpenIndex& access, const PathCondition& 
   return false;
 }
 
-bool all_tried_among(BoundsProof& p, const OpenIndex& access, const PathCondition& way) {
+bool all_tried_among(BoundsProof& p, const OpenIndex& access, const Way& way) {
   const ExprPool& pool = p.extended ? *p.extended : p.pool;
   std::vector<ExprId> roots{access.index};
   for (const auto& [condition, value] : way) roots.push_back(condition);
@@ -320,16 +320,16 @@ bool inside_everywhere(BoundsProof& p, const OpenIndex& access) {
 
 // Whether no point is out of bounds, one by one. False when data decides or there are too many.
 // Conditions that mention more axes than the index make more points: most indices need none.
-bool all_tried(BoundsProof& p, const OpenIndex& access, const PathCondition& way) {
+bool all_tried(BoundsProof& p, const OpenIndex& access, const Way& way) {
   std::vector<ExprId> roots{access.index};
   if (PartialEvaluator(p.pool, roots).reads_data()) return false;
   if (inside_everywhere(p, access)) return true;
   // A point counts against the stage only where the read is evaluated.
-  if (!access.paths.exact) return all_tried_among(p, access, {{evaluated(p, access.read), true}});
+  if (!access.where.exact) return all_tried_among(p, access, {{evaluated(p, access.read), true}});
   return all_tried_among(p, access, way);
 }
 
-void check(BoundsProof& p, const OpenIndex& access, const PathCondition& way) {
+void check(BoundsProof& p, const OpenIndex& access, const Way& way) {
   if (surely(p, access, way) || all_tried(p, access, way)) return;
   if (access.read.valid() && !left_to_the_run(p.graph, std::span(&access.index, 1)))
     fail(p, access, "could not be proved to stay in bounds (no counterexample was found, either)");
@@ -337,7 +337,7 @@ void check(BoundsProof& p, const OpenIndex& access, const PathCondition& way) {
 
 void check_stage_bounds(BoundsProof& p) {
   for (const OpenIndex& access : accesses(p))
-    for (const PathCondition& way : access.paths.ways) check(p, access, way);
+    for (const Way& way : access.where.ways) check(p, access, way);
 }
 
 std::vector<OpenIndex> open_accesses(BoundsProof& p) {
@@ -347,10 +347,10 @@ std::vector<OpenIndex> open_accesses(BoundsProof& p) {
     // prove.
     const bool checked_later = left_to_the_run(p.graph, std::span(&access.index, 1));
     if (access.read.valid() && !checked_later) continue;
-    std::erase_if(access.paths.ways, [&](const PathCondition& way) {
+    std::erase_if(access.where.ways, [&](const Way& way) {
       return surely(p, access, way) || (access.read.valid() && all_tried(p, access, way));
     });
-    if (!access.paths.ways.empty()) found.push_back(std::move(access));
+    if (!access.where.ways.empty()) found.push_back(std::move(access));
   }
   return found;
 }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/graph/graph.hpp"
-#include "runtime/graph/verify/path_conditions.hpp"
+#include "runtime/graph/verify/ways_to_reads.hpp"
 
 namespace adjit::graph {
 
@@ -32,7 +32,7 @@ struct OpenIndex {
   ExprId index;  // Int64, over the stage's axes
   size_t dimension = 0;
   int64_t extent = 0;  // of that dimension
-  Paths paths;         // where it is evaluated (none: everywhere), the read's predicate included
+  WaysToRead where;    // where it is evaluated (none: everywhere), the read's predicate included
 };
 /// Those of a verified stage, in the order of its expressions: whoever runs it has to check them.
 std::vector<OpenIndex> open_indices(const Graph& graph, const Stage& stage);

@@ -1,6 +1,5 @@
-// runtime/graph/verify/path_conditions.cpp -- under which conditions each node of an expression is
-// evaluated.
-#include "runtime/graph/verify/path_conditions.hpp"
+// runtime/graph/verify/ways_to_reads.cpp -- one walk from the roots down to the reads.
+#include "runtime/graph/verify/ways_to_reads.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -12,39 +11,37 @@ namespace {
 constexpr size_t kMaxWays = 8;
 constexpr size_t kMaxConditions = 64;
 
-bool implies(const PathCondition& strong, const PathCondition& weak) {
-  return std::ranges::includes(strong, weak);
-}
+bool implies(const Way& strong, const Way& weak) { return std::ranges::includes(strong, weak); }
 
 // Conditions are sorted.
-void add_way(Paths& paths, const PathCondition& way) {
-  std::vector<PathCondition>& ways = paths.ways;
-  for (const PathCondition& known : ways)
+void add_way(WaysToRead& read, const Way& way) {
+  std::vector<Way>& ways = read.ways;
+  for (const Way& known : ways)
     if (implies(way, known)) return;
-  std::erase_if(ways, [&](const PathCondition& known) { return implies(known, way); });
+  std::erase_if(ways, [&](const Way& known) { return implies(known, way); });
   ways.push_back(way);
   if (ways.size() <= kMaxWays) return;
-  PathCondition common = ways[0];
-  for (const PathCondition& other : ways) {
-    PathCondition both;
+  Way common = ways[0];
+  for (const Way& other : ways) {
+    Way both;
     std::ranges::set_intersection(common, other, std::back_inserter(both));
     common = std::move(both);
   }
   ways = {common};
-  paths.exact = false;
+  read.exact = false;
 }
 
 // Adds the way, longer by a condition.
-void add_longer(Paths& paths, const PathCondition& way, ExprId condition, bool value) {
-  PathCondition longer = way;
+void add_longer(WaysToRead& read, const Way& way, ExprId condition, bool value) {
+  Way longer = way;
   const std::pair<ExprId, bool> literal{condition, value};
   const auto at = std::ranges::lower_bound(longer, literal);
   const bool known = at != longer.end() && *at == literal;
   if (!known && longer.size() < kMaxConditions)
     longer.insert(at, literal);
   else if (!known)
-    paths.exact = false;
-  add_way(paths, longer);
+    read.exact = false;
+  add_way(read, longer);
 }
 
 // Under which condition a node evaluates its operand k; nullopt: always.
@@ -82,35 +79,35 @@ std::unordered_set<uint32_t> above_reads(const ExprPool& pool, std::span<const E
 
 }  // namespace
 
-std::unordered_map<uint32_t, Paths> path_conditions(const ExprPool& pool,
-                                                    std::span<const ExprId> roots) {
+std::unordered_map<uint32_t, WaysToRead> ways_to_reads(const ExprPool& pool,
+                                                       std::span<const ExprId> roots) {
   const std::vector<ExprId> nodes = reachable(pool, roots);
   const std::unordered_set<uint32_t> reads = above_reads(pool, nodes, [](ExprId) { return true; });
-  std::unordered_map<uint32_t, Paths> paths;
-  for (ExprId root : roots) paths[root.value] = {{{}}, true};
+  std::unordered_map<uint32_t, WaysToRead> all;
+  for (ExprId root : roots) all[root.value] = {{{}}, true};
   // Parents have larger ids than their operands: downwards every way to a node is known when it is
   // met.
   for (size_t n = nodes.size(); n-- > 0;) {
     const ExprId id = nodes[n];
     if (!reads.contains(id.value)) continue;
-    const Paths here = paths.at(id.value);
+    const WaysToRead here = all.at(id.value);
     const std::span<const ExprId> operands = pool.operands(id);
     for (size_t k = 0; k < operands.size(); ++k) {
       if (!reads.contains(operands[k].value)) continue;
       const auto needed = needed_for(pool, id, k);
-      Paths& there = paths[operands[k].value];
+      WaysToRead& there = all[operands[k].value];
       there.exact = there.exact && here.exact;
-      for (const PathCondition& way : here.ways) {
+      for (const Way& way : here.ways) {
         if (needed)
           add_longer(there, way, needed->first, needed->second);
         else
           add_way(there, way);
       }
     }
-    if (!pool.is(id, Op::Read)) paths.erase(id.value);
+    if (!pool.is(id, Op::Read)) all.erase(id.value);
   }
-  std::erase_if(paths, [&](const auto& entry) { return !pool.is(ExprId{entry.first}, Op::Read); });
-  return paths;
+  std::erase_if(all, [&](const auto& entry) { return !pool.is(ExprId{entry.first}, Op::Read); });
+  return all;
 }
 
 ExprId evaluated_where(ExprPool& pool, std::span<const ExprId> roots, ExprId read) {

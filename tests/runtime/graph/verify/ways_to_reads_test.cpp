@@ -1,4 +1,4 @@
-#include "runtime/graph/verify/path_conditions.hpp"
+#include "runtime/graph/verify/ways_to_reads.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 namespace adjit::graph {
 namespace {
 
-class PathConditions : public ::testing::Test {
+class WaysToReads : public ::testing::Test {
  protected:
   ExprPool pool;
   const ExprId i = pool.axis(0);
@@ -33,67 +33,64 @@ class PathConditions : public ::testing::Test {
   ExprId below(int64_t n) { return pool.make(Op::Lt, {i, pool.constant_int(n)}); }
   ExprId number(int64_t n) { return pool.constant(static_cast<double>(n), DType::Float32); }
   ExprId zero() { return pool.constant(0, DType::Float32); }
-  std::vector<PathCondition> ways(ExprId root, ExprId to) {
-    return path_conditions(pool, std::span(&root, 1)).at(to.value).ways;
+  std::vector<Way> ways(ExprId root, ExprId to) {
+    return ways_to_reads(pool, std::span(&root, 1)).at(to.value).ways;
   }
 };
 
-TEST_F(PathConditions, UnconditionalReads) {
-  EXPECT_EQ(ways(pool.neg(x), x), std::vector<PathCondition>{{}});
-}
+TEST_F(WaysToReads, UnconditionalReads) { EXPECT_EQ(ways(pool.neg(x), x), std::vector<Way>{{}}); }
 
-TEST_F(PathConditions, BranchesOfSelects) {
+TEST_F(WaysToReads, BranchesOfSelects) {
   const ExprId inner = pool.select(below(3), x, zero());
   const ExprId outer = pool.select(below(2), zero(), inner);
   EXPECT_EQ(ways(outer, x).size(), 1u);
-  PathCondition expected{{below(3), true}, {below(2), false}};
+  Way expected{{below(3), true}, {below(2), false}};
   std::ranges::sort(expected);
   EXPECT_EQ(ways(outer, x)[0], expected);
 }
 
-TEST_F(PathConditions, SecondOperandsOfLogic) {
+TEST_F(WaysToReads, SecondOperandsOfLogic) {
   const ExprId positive = pool.make(Op::Lt, {zero(), x});
-  EXPECT_EQ(ways(pool.logical_and(below(3), positive), x),
-            (std::vector<PathCondition>{{{below(3), true}}}));
+  EXPECT_EQ(ways(pool.logical_and(below(3), positive), x), (std::vector<Way>{{{below(3), true}}}));
   EXPECT_EQ(ways(pool.make(Op::Or, {below(3), positive}), x),
-            (std::vector<PathCondition>{{{below(3), false}}}));
-  EXPECT_EQ(ways(pool.logical_and(positive, below(3)), x), std::vector<PathCondition>{{}});
+            (std::vector<Way>{{{below(3), false}}}));
+  EXPECT_EQ(ways(pool.logical_and(positive, below(3)), x), std::vector<Way>{{}});
 }
 
-TEST_F(PathConditions, TwoWaysAreBothKept) {
+TEST_F(WaysToReads, TwoWaysAreBothKept) {
   const ExprId sum = pool.add(pool.select(below(2), x, zero()), pool.select(below(3), x, zero()));
   EXPECT_EQ(ways(sum, x).size(), 2u);
-  EXPECT_EQ(ways(pool.add(sum, x), x), std::vector<PathCondition>{{}});
+  EXPECT_EQ(ways(pool.add(sum, x), x), std::vector<Way>{{}});
 }
 
-TEST_F(PathConditions, PredicatesGuardTheirIndices) {
+TEST_F(WaysToReads, PredicatesGuardTheirIndices) {
   const ExprId at = pool.read(TensorId{1}, DType::Int64, std::span(&i, 1));
   const ExprId guarded = element(at, below(4));
-  EXPECT_EQ(ways(guarded, at), (std::vector<PathCondition>{{{below(4), true}}}));
-  EXPECT_EQ(ways(guarded, guarded), std::vector<PathCondition>{{}});
+  EXPECT_EQ(ways(guarded, at), (std::vector<Way>{{{below(4), true}}}));
+  EXPECT_EQ(ways(guarded, guarded), std::vector<Way>{{}});
 }
 
-TEST_F(PathConditions, ManyWaysAreWeakened) {
+TEST_F(WaysToReads, ManyWaysAreWeakened) {
   ExprId sum = zero();
   for (int64_t n = 1; n < 30; ++n)
     sum = pool.add(sum, pool.select(below(100), pool.select(below(n), x, zero()), zero()));
-  const std::vector<PathCondition> found = ways(sum, x);
+  const std::vector<Way> found = ways(sum, x);
   EXPECT_LE(found.size(), 8u);
-  for (const PathCondition& way : found)
+  for (const Way& way : found)
     EXPECT_TRUE(std::ranges::count(way, std::pair(below(100), true))) << way.size();
 }
 
-TEST_F(PathConditions, OnlyManyWaysAreInexact) {
+TEST_F(WaysToReads, OnlyManyWaysAreInexact) {
   ExprId sum = zero();
   for (int64_t n = 1; n < 12; ++n) {
     sum = pool.add(sum, pool.select(below(n), pool.mul(x, number(n)), zero()));
-    const bool exact = path_conditions(pool, std::span(&sum, 1)).at(x.value).exact;
+    const bool exact = ways_to_reads(pool, std::span(&sum, 1)).at(x.value).exact;
     EXPECT_EQ(exact, n <= 8) << n;
   }
 }
 
 // At every point of the axis, as the expression itself decides.
-TEST_F(PathConditions, WhereAReadIsEvaluatedOfAnyNumberOfWays) {
+TEST_F(WaysToReads, WhereAReadIsEvaluatedOfAnyNumberOfWays) {
   ExprId sum = zero(), inner = pool.select(below(40), x, zero());
   for (int64_t n = 1; n < 30; n += 2) {
     const ExprId equal = pool.make(Op::Eq, {pool.axis(0), pool.constant_int(n)});
@@ -105,7 +102,7 @@ TEST_F(PathConditions, WhereAReadIsEvaluatedOfAnyNumberOfWays) {
   EXPECT_EQ(pool.value(evaluated_where(pool, std::span(&x, 1), x)), 1.0);
 }
 
-TEST_F(PathConditions, DeepChainsOfSelects) {
+TEST_F(WaysToReads, DeepChainsOfSelects) {
   ExprId chain = x;
   for (int64_t n = 1; n < 5000; ++n)
     chain = pool.select(below(n), pool.make(Op::Sin, {chain}), chain);
