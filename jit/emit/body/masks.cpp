@@ -51,6 +51,13 @@ Emitted Masks::at_least_zero(const std::vector<Affine>& forms) {
   return all;
 }
 
+Value* Masks::at_least_zero_here(const std::vector<Affine>& forms) {
+  Value* all = context_.builder.getTrue();
+  for (const Affine& form : forms)
+    all = context_.builder.CreateAnd(all, context_.index.at_least_zero(form));
+  return all;
+}
+
 Emitted Masks::first_lanes(unsigned live_lanes) {
   const NestShape& nest = *context_.shape.nest;
   if (!nest.lane_loop || live_lanes == nest.lanes) return {};

@@ -23,6 +23,8 @@ class Masks {
   Emitted all_of(const Constraints& constraints);
   /// Whether all (resolved) forms are at least 0; no value where they are everywhere.
   Emitted at_least_zero(const std::vector<Affine>& forms);
+  /// The same as one value, joined where the builder stands: for a branch that alone asks.
+  llvm::Value* at_least_zero_here(const std::vector<Affine>& forms);
   /// The first lanes of the nest's; no value where that is all of them.
   Emitted first_lanes(unsigned live_lanes);
   /// The conjunction; no value is true. One value for each pair.

@@ -54,13 +54,6 @@ NestContext::NestContext(KernelContext& kernel, const Nest& nest)
       stores(kernel, shape, limits, constraints.has_place, splats, masks),
       instance_work(work_of_instance(kernel.program, shape, body_shape.work)) {}
 
-llvm::Value* NestContext::all_at_least_zero(const std::vector<Affine>& forms) {
-  llvm::Value* all = kernel.builder.getTrue();
-  for (const Affine& form : forms)
-    all = kernel.builder.CreateAnd(all, kernel.index.at_least_zero(form));
-  return all;
-}
-
 void count_instance(NestContext& nest) {
   constexpr size_t kMostOperations = 1 << 18;
   constexpr double kMostUnrolledWork = 1 << 17;

@@ -22,9 +22,6 @@ struct NestContext {
   NestContext(const NestContext&) = delete;  // members refer to others
   NestContext& operator=(const NestContext&) = delete;
 
-  /// Whether all forms are at least 0.
-  llvm::Value* all_at_least_zero(const std::vector<Affine>& forms);
-
   KernelContext& kernel;
   const NestShape shape;
   std::vector<int64_t> limits;  // per axis, points of the tile inside it, in the version at hand

@@ -86,8 +86,10 @@ void emit_pointwise(NestContext& nest) {
   const auto some = [&](Carried none) {
     if (!has_interior(nest.shape, tile, kernel.variables, nest.body_shape.node_count()))
       return version(Border::Any)(std::move(none));
-    Value* in_lanes = nest.all_at_least_zero(interior(nest.shape, tile, kernel.variables, true));
-    Value* in_all = nest.all_at_least_zero(interior(nest.shape, tile, kernel.variables, false));
+    Value* in_lanes =
+        nest.masks.at_least_zero_here(interior(nest.shape, tile, kernel.variables, true));
+    Value* in_all =
+        nest.masks.at_least_zero_here(interior(nest.shape, tile, kernel.variables, false));
     return emit_either(kernel.builder, kernel.scopes, kernel.builder.CreateAnd(in_all, in_lanes),
                        std::move(none), version(Border::None), version(Border::Any));
   };

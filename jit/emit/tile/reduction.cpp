@@ -34,7 +34,7 @@ Carried ReductionEmitter::accumulate(Carried accumulators) {
     };
   };
   const auto inside = [&](bool in_lanes) {
-    return nest_.all_at_least_zero(interior(shape_, tile, variables, in_lanes));
+    return nest_.masks.at_least_zero_here(interior(shape_, tile, variables, in_lanes));
   };
   if (!has_interior(shape_, tile, variables, nodes))
     return version(Border::Any)(std::move(accumulators));
@@ -166,7 +166,7 @@ void ReductionEmitter::add_branch(const ContributionGroup& group, Tile& tile,
     for (size_t k = 0; k < stage_.bodies.size(); ++k) changed.insert(place_of(one, tile) + k);
   Carried inside;
   for (const size_t at : changed) inside.push_back(tile.accumulators[at]);
-  Value* all = nest_.all_at_least_zero(group.conditions);
+  Value* all = nest_.masks.at_least_zero_here(group.conditions);
   inside = emit_if(kernel_.builder, kernel_.scopes, all, std::move(inside), [&](Carried carried) {
     const Carried before = tile.accumulators;
     nest_.body.tile().branched = true;

@@ -44,7 +44,7 @@ Written written_by(NestContext& nest, const Point& point) {
   };
   require(point.active);
   for (size_t d = 0; d < stage.target.size(); ++d) {
-    if (context.shape.form(stage.target[d])) {
+    if (nest.body_shape.form(stage.target[d])) {
       written.address.form += placed(context, stage.target[d]) * place.strides[d];
       continue;
     }
