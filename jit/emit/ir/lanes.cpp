@@ -57,35 +57,27 @@ Floats Ints::as_floats() const {
       value_->getType()->getScalarSizeInBits() == 64 ? b.getDoubleTy() : b.getFloatTy();
   return {*context_, b.CreateBitCast(value_, with_element(value_->getType(), element))};
 }
-Ints Ints::operator+(Ints other) const {
-  return {*context_, context_->builder.CreateAdd(value_, other.value_)};
+
+Ints operator+(Ints a, Ints b) { return {a.context(), builder(a).CreateAdd(a.value(), b.value())}; }
+Ints operator-(Ints a, Ints b) { return {a.context(), builder(a).CreateSub(a.value(), b.value())}; }
+Ints operator&(Ints a, Ints b) { return {a.context(), builder(a).CreateAnd(a.value(), b.value())}; }
+Ints operator|(Ints a, Ints b) { return {a.context(), builder(a).CreateOr(a.value(), b.value())}; }
+Ints operator^(Ints a, Ints b) { return {a.context(), builder(a).CreateXor(a.value(), b.value())}; }
+Ints operator<<(Ints a, int64_t bits) {
+  return {a.context(), builder(a).CreateShl(a.value(), a.constant(bits).value())};
 }
-Ints Ints::operator-(Ints other) const {
-  return {*context_, context_->builder.CreateSub(value_, other.value_)};
+Ints operator>>(Ints a, int64_t bits) {
+  return {a.context(), builder(a).CreateLShr(a.value(), a.constant(bits).value())};
 }
-Ints Ints::operator&(Ints other) const {
-  return {*context_, context_->builder.CreateAnd(value_, other.value_)};
+
+Mask operator==(Ints a, int64_t b) {
+  return {a.context(), builder(a).CreateICmpEQ(a.value(), a.constant(b).value())};
 }
-Ints Ints::operator|(Ints other) const {
-  return {*context_, context_->builder.CreateOr(value_, other.value_)};
+Mask operator!=(Ints a, int64_t b) {
+  return {a.context(), builder(a).CreateICmpNE(a.value(), a.constant(b).value())};
 }
-Ints Ints::operator^(Ints other) const {
-  return {*context_, context_->builder.CreateXor(value_, other.value_)};
-}
-Ints Ints::operator<<(int64_t bits) const {
-  return {*context_, context_->builder.CreateShl(value_, constant(bits).value_)};
-}
-Ints Ints::operator>>(int64_t bits) const {
-  return {*context_, context_->builder.CreateLShr(value_, constant(bits).value_)};
-}
-Mask Ints::operator==(int64_t other) const {
-  return {*context_, context_->builder.CreateICmpEQ(value_, constant(other).value_)};
-}
-Mask Ints::operator!=(int64_t other) const {
-  return {*context_, context_->builder.CreateICmpNE(value_, constant(other).value_)};
-}
-Mask Ints::negative() const {
-  return {*context_, context_->builder.CreateICmpSLT(value_, constant(0).value_)};
+Mask is_negative(Ints a) {
+  return {a.context(), builder(a).CreateICmpSLT(a.value(), a.constant(0).value())};
 }
 
 Floats operator+(Floats a, Floats b) {
@@ -125,7 +117,7 @@ Floats copysign(Floats magnitude, Floats sign) {
   return {magnitude.context(), builder(magnitude).CreateBinaryIntrinsic(
                                    llvm::Intrinsic::copysign, magnitude.value(), sign.value())};
 }
-Mask sign_bit(Floats a) { return a.bits().negative(); }
+Mask sign_bit(Floats a) { return is_negative(a.bits()); }
 
 namespace {
 

@@ -57,7 +57,8 @@ class Floats {
   llvm::Value* value_;
 };
 
-/// Integers as wide as the float type that they were made from.
+/// Integers as wide as the float type that they were made from. A number beside one stands for a
+/// constant of its type.
 class Ints {
  public:
   Ints(const LaneContext& context, llvm::Value* value) : context_(&context), value_(value) {}
@@ -66,25 +67,25 @@ class Ints {
   Ints constant(int64_t value) const;
   Floats as_floats() const;  // the same bits
 
-  Ints operator+(Ints other) const;
-  Ints operator-(Ints other) const;
-  Ints operator&(Ints other) const;
-  Ints operator|(Ints other) const;
-  Ints operator^(Ints other) const;
-  Ints operator<<(int64_t bits) const;
-  Ints operator>>(int64_t bits) const;  // logical
-  Ints operator+(int64_t other) const { return *this + constant(other); }
-  Ints operator-(int64_t other) const { return *this - constant(other); }
-  Ints operator&(int64_t other) const { return *this & constant(other); }
-  Ints operator|(int64_t other) const { return *this | constant(other); }
-  Mask operator==(int64_t other) const;
-  Mask operator!=(int64_t other) const;
-  Mask negative() const;
-
  private:
   const LaneContext* context_;
   llvm::Value* value_;
 };
+
+Ints operator+(Ints a, Ints b);
+Ints operator-(Ints a, Ints b);
+Ints operator&(Ints a, Ints b);
+Ints operator|(Ints a, Ints b);
+Ints operator^(Ints a, Ints b);
+Ints operator<<(Ints a, int64_t bits);
+Ints operator>>(Ints a, int64_t bits);  // logical
+inline Ints operator+(Ints a, int64_t b) { return a + a.constant(b); }
+inline Ints operator-(Ints a, int64_t b) { return a - a.constant(b); }
+inline Ints operator&(Ints a, int64_t b) { return a & a.constant(b); }
+inline Ints operator|(Ints a, int64_t b) { return a | a.constant(b); }
+Mask operator==(Ints a, int64_t b);
+Mask operator!=(Ints a, int64_t b);
+Mask is_negative(Ints a);
 
 Floats operator+(Floats a, Floats b);
 Floats operator-(Floats a, Floats b);
