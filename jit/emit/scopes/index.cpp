@@ -105,7 +105,7 @@ Value* IndexEmitter::divide(Value* value, Interval range, int64_t divisor) {
 Value* IndexEmitter::scalar(const Affine& form) {
   Value* total = nullptr;
   Affine prefix;
-  for (const auto& [depth, terms] : variables_.by_depth(form)) {
+  for (const auto& [depth, terms] : by_depth(variables_, form)) {
     prefix += terms;
     if (Value* const* known = sums_.find(prefix)) {
       total = *known;
@@ -165,7 +165,7 @@ Value* IndexEmitter::address(Value* pointer, size_t pointer_depth, llvm::Type* e
   Value* at = pointer;
   size_t depth_so_far = pointer_depth;
   Affine prefix;
-  for (const auto& [depth, terms] : variables_.by_depth(variables_.without_lanes(form))) {
+  for (const auto& [depth, terms] : by_depth(variables_, variables_.without_lanes(form))) {
     prefix += terms;
     depth_so_far = std::max(depth_so_far, depth);
     const std::pair key(pointer, prefix);

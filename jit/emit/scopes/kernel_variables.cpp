@@ -118,11 +118,14 @@ size_t KernelVariables::depth(const Affine& form) const {
   return depth;
 }
 
-std::vector<std::pair<size_t, Affine>> KernelVariables::by_depth(const Affine& form) const {
+std::vector<std::pair<size_t, Affine>> by_depth(const KernelVariables& variables,
+                                                const Affine& form) {
   std::map<size_t, Affine> groups;
-  for (size_t k = 0; k < form.size(); ++k)
-    if (form.coefficient(k) != 0)
-      groups[variables_[k].depth].set_coefficient(k, form.coefficient(k));
+  for (size_t k = 0; k < form.size(); ++k) {
+    if (form.coefficient(k) == 0) continue;
+    const Affine term = Affine::variable(k, form.coefficient(k));
+    groups[variables.depth(term)] += term;
+  }
   return {groups.begin(), groups.end()};
 }
 

@@ -52,8 +52,6 @@ class KernelVariables {
   std::optional<std::vector<int64_t>> lane_pattern(const Affine& form) const;
   /// The outermost scope in which the form is known.
   size_t depth(const Affine& form) const;
-  /// The form's terms by the depth of their variables, outermost first.
-  std::vector<std::pair<size_t, Affine>> by_depth(const Affine& form) const;
   unsigned lanes() const { return lanes_; }
 
  private:
@@ -72,5 +70,9 @@ class KernelVariables {
   std::vector<Variable> variables_;
   std::map<size_t, std::vector<int64_t>> lane_values_;  // of quotients that have the same anywhere
 };
+
+/// The terms of a resolved form by the depth of their variables, outermost first.
+std::vector<std::pair<size_t, Affine>> by_depth(const KernelVariables& variables,
+                                                const Affine& form);
 
 }  // namespace adjit::emit

@@ -50,7 +50,7 @@ TEST(KernelVariables, FormsAreKnownInTheInnermostScopeOfTheirVariables) {
   EXPECT_EQ(v.depth(form), 2u);
   EXPECT_EQ(v.depth(term(1)), 1u);
   EXPECT_EQ(v.depth(Affine(6)), 0u);
-  EXPECT_EQ(v.by_depth(form),
+  EXPECT_EQ(by_depth(v, form),
             (std::vector<std::pair<size_t, Affine>>{{1, term(1, -1)}, {2, term(0, 4)}}));
 }
 
