@@ -41,7 +41,7 @@ class Position {
 
   /// What data adds is left out.
   int64_t operator()(std::span<const int64_t> axes) const {
-    if (divided_) return form_.evaluate(domain_.variables_at(axes));
+    if (divided_) return evaluate(form_, domain_.variables_at(axes));
     int64_t position = 0;
     for (size_t a = 0; a < axes.size(); ++a) position += access_.strides[a] * axes[a];
     return position;

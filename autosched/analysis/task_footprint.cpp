@@ -115,7 +115,7 @@ bool TaskRegions::covers(size_t writer, size_t producer, size_t reader, const Re
   for (size_t d = 0; d < shape.size(); ++d) {
     if (read.spans[d] == 0) return true;  // nothing
     if (written.base[d] == Affine() && written.spans[d] >= shape[d]) continue;
-    const Affine shift = read.base[d] - written.base[d].substitute(renamed);
+    const Affine shift = read.base[d] - substitute(written.base[d], renamed);
     if (!shift.is_constant() || shift.constant() < 0 ||
         shift.constant() + read.spans[d] > written.spans[d])
       return false;

@@ -104,11 +104,11 @@ class AxisBlocker {
     made.output_rank = domain.output_rank + (axis < domain.output_rank ? steps_.size() : 0);
     std::vector<Affine> now = whole_axes(domain.rank(), axis);
     for (const Division& d : domain.divisions) {
-      made.divisions.push_back({d.numerator.substitute(now), d.divisor});
+      made.divisions.push_back({substitute(d.numerator, now), d.divisor});
       now.push_back(Affine::variable(now.size() + steps_.size()));
     }
-    for (const Affine& row : domain.inequalities) made.inequalities.push_back(row.substitute(now));
-    for (const Affine& row : domain.equalities) made.equalities.push_back(row.substitute(now));
+    for (const Affine& row : domain.inequalities) made.inequalities.push_back(substitute(row, now));
+    for (const Affine& row : domain.equalities) made.equalities.push_back(substitute(row, now));
     if (extent_ % steps_[0] != 0) made.inequalities.push_back(Affine(extent_ - 1) - now[axis]);
     return made;
   }

@@ -47,9 +47,9 @@ bool has_partial_results(CombinerKind kind) {
 }
 
 void substitute_variables(Domain& domain, const std::vector<Affine>& now) {
-  for (Division& d : domain.divisions) d.numerator = d.numerator.substitute(now);
-  for (Affine& row : domain.inequalities) row = row.substitute(now);
-  for (Affine& row : domain.equalities) row = row.substitute(now);
+  for (Division& d : domain.divisions) d.numerator = substitute(d.numerator, now);
+  for (Affine& row : domain.inequalities) row = substitute(row, now);
+  for (Affine& row : domain.equalities) row = substitute(row, now);
 }
 
 std::vector<Affine> whole_axes(const Domain& domain, size_t axis, int64_t chunk) {
@@ -68,11 +68,12 @@ Domain partial_domain(const Domain& domain, size_t axis, int64_t parts, int64_t 
   partial.output_rank = domain.output_rank + 1;
   std::vector<Affine> now = whole_axes(domain, axis, chunk);
   for (const Division& d : domain.divisions) {
-    partial.divisions.push_back({d.numerator.substitute(now), d.divisor});
+    partial.divisions.push_back({substitute(d.numerator, now), d.divisor});
     now.push_back(Affine::variable(now.size() + 1));
   }
-  for (const Affine& row : domain.inequalities) partial.inequalities.push_back(row.substitute(now));
-  for (const Affine& row : domain.equalities) partial.equalities.push_back(row.substitute(now));
+  for (const Affine& row : domain.inequalities)
+    partial.inequalities.push_back(substitute(row, now));
+  for (const Affine& row : domain.equalities) partial.equalities.push_back(substitute(row, now));
   if (parts * chunk != domain.extents[axis])
     partial.inequalities.push_back(Affine(domain.extents[axis] - 1) - now[axis]);
   return partial;

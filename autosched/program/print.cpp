@@ -163,7 +163,7 @@ class Printer {
       ordered.set_coefficient(k, form.coefficient(open_[k]));
       names.push_back(variables_[open_[k]]);
     }
-    return ordered.to_string(names);
+    return to_string(ordered, names);
   }
 
   // Per axis of the results: the element, or first:end of those that the nest computes.

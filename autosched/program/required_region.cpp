@@ -108,7 +108,7 @@ class RegionReader {
       window.seen = window.whole = true;
       return;
     }
-    const Affine origin = index->substitute(origins);
+    const Affine origin = substitute(*index, origins);
     Affine base;
     int64_t lo = origin.constant(), hi = lo;
     const auto widen = [&](int64_t scale, int64_t range) {

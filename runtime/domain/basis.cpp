@@ -159,7 +159,7 @@ void settle_divisions(FibreSystem& system, const Domain& source, std::vector<siz
     const auto remainder = [&] {
       std::vector<Affine> variables = system.axes;
       variables.insert(variables.end(), system.divisions.begin(), system.divisions.end());
-      return source.divisions[q].numerator.substitute(variables) -
+      return substitute(source.divisions[q].numerator, variables) -
              system.divisions[q] * source.divisions[q].divisor;
     };
     if (gcd_over(remainder(), columns) == 0) continue;

@@ -13,7 +13,7 @@ namespace {
 
 /// Whether `axis` == m * form + constant for some m != 0; the sign of m, 0 when not.
 int parallel_sign(const Affine& axis, const Affine& form) {
-  const int64_t a = axis.gcd(), b = form.gcd();
+  const int64_t a = gcd_of_coefficients(axis), b = gcd_of_coefficients(form);
   if (a == 0 || axis.size() != form.size()) return 0;
   const auto same = [&](int64_t sign) {
     for (size_t k = 0; k < form.size(); ++k)

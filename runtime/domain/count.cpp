@@ -47,16 +47,16 @@ Domain restrict_to(const Domain& domain, std::span<const size_t> representative,
     const size_t variable = domain.rank() + q;
     if (representative[variable] != component) continue;
     part.divisions.push_back(
-        {domain.divisions[q].numerator.substitute(numbers), domain.divisions[q].divisor});
+        {substitute(domain.divisions[q].numerator, numbers), domain.divisions[q].divisor});
     numbers[variable] = Affine::variable(next++);
   }
   const auto belongs = [&](const Affine& row) {
     return !row.is_constant() && representative[row.size() - 1] == component;
   };
   for (const Affine& row : domain.inequalities)
-    if (belongs(row)) part.inequalities.push_back(row.substitute(numbers));
+    if (belongs(row)) part.inequalities.push_back(substitute(row, numbers));
   for (const Affine& row : domain.equalities)
-    if (belongs(row)) part.equalities.push_back(row.substitute(numbers));
+    if (belongs(row)) part.equalities.push_back(substitute(row, numbers));
   return part;
 }
 

@@ -106,10 +106,10 @@ std::vector<size_t> first_axes(const Domain& domain) {
 
 void rewrite(FibrePiece& piece, std::span<const Affine> replacements) {
   for (Division& division : piece.domain.divisions)
-    division.numerator = division.numerator.substitute(replacements);
-  for (Affine& row : piece.domain.inequalities) row = row.substitute(replacements);
-  for (Affine& row : piece.domain.equalities) row = row.substitute(replacements);
-  for (Affine& axis : piece.original) axis = axis.substitute(replacements);
+    division.numerator = substitute(division.numerator, replacements);
+  for (Affine& row : piece.domain.inequalities) row = substitute(row, replacements);
+  for (Affine& row : piece.domain.equalities) row = substitute(row, replacements);
+  for (Affine& axis : piece.original) axis = substitute(axis, replacements);
 }
 
 void simplify_divisions(FibrePiece& piece) {
@@ -122,7 +122,7 @@ void simplify_divisions(FibrePiece& piece) {
   for (size_t k = 0; k < simple.rank(); ++k) replacements.push_back(Affine::variable(k));
   for (const Division& division : old) {
     SimpleFloor floor =
-        simplest(simple, division.numerator.substitute(replacements), division.divisor);
+        simplest(simple, substitute(division.numerator, replacements), division.divisor);
     if (floor.divisor == 1) {
       floor.quotient += floor.rest;
     } else if (!floor.rest.is_constant()) {

@@ -14,7 +14,7 @@ enum class Outcome { Pending, Done, NoSolution };
 
 /// row: a condition on parameters alone.
 Outcome add_guard(FibreSystem& system, Affine row) {
-  const int64_t g = row.gcd();
+  const int64_t g = gcd_of_coefficients(row);
   if (g == 0) return row.constant() == 0 ? Outcome::Done : Outcome::NoSolution;
   if (row.constant() % g != 0) return Outcome::NoSolution;
   row = exact_quotient(row, g);
@@ -52,7 +52,7 @@ Outcome divide_by_gcd(FibreSystem& system, Affine& row, int64_t g) {
 Outcome normalise(FibreSystem& system, Affine& row) {
   int64_t g = system.column_gcd(row);
   if (g == 0) return add_guard(system, row);
-  const int64_t common = std::gcd(row.gcd(), row.constant());
+  const int64_t common = std::gcd(gcd_of_coefficients(row), row.constant());
   row = exact_quotient(row, common);
   g /= common;
   return g == 1 ? Outcome::Pending : divide_by_gcd(system, row, g);

@@ -108,7 +108,7 @@ Affine FibreSystem::to_parameters(const Affine& form) const {
 bool FibreSystem::tidy_inequalities() {
   std::vector<Affine> kept;
   for (Affine& row : inequalities) {
-    const int64_t g = row.gcd();
+    const int64_t g = gcd_of_coefficients(row);
     if (g == 0 && row.constant() < 0) return false;
     if (g == 0) continue;
     if (g > 1) {

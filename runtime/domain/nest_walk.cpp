@@ -17,12 +17,12 @@ struct Walker {
   void update_divisions() {
     for (size_t q = 0; q < domain.divisions.size(); ++q) {
       const Division& division = domain.divisions[q];
-      values[domain.rank() + q] = floor_div(division.numerator.evaluate(values), division.divisor);
+      values[domain.rank() + q] = floor_div(evaluate(division.numerator, values), division.divisor);
     }
   }
 
   bool hold(std::span<const Affine> ge, std::span<const Affine> eq) const {
-    const auto value = [this](const Affine& row) { return row.evaluate(values); };
+    const auto value = [this](const Affine& row) { return evaluate(row, values); };
     return std::ranges::all_of(ge, [&](const Affine& row) { return value(row) >= 0; }) &&
            std::ranges::all_of(eq, [&](const Affine& row) { return value(row) == 0; });
   }
@@ -30,9 +30,9 @@ struct Walker {
   Interval range(const LoopBounds& loop) const {
     Interval result{INT64_MIN, INT64_MAX};
     for (const Bound& bound : loop.lower)
-      result.lo = std::max(result.lo, ceil_div(bound.form.evaluate(values), bound.divisor));
+      result.lo = std::max(result.lo, ceil_div(evaluate(bound.form, values), bound.divisor));
     for (const Bound& bound : loop.upper)
-      result.hi = std::min(result.hi, floor_div(bound.form.evaluate(values), bound.divisor));
+      result.hi = std::min(result.hi, floor_div(evaluate(bound.form, values), bound.divisor));
     return result;
   }
 

@@ -37,19 +37,19 @@ FibrePiece number(const FibreSystem& system) {
   const std::span derived = std::span(replacements).subspan(system.columns);
   for (size_t q = 0; q < system.parameters.divisions.size(); ++q) {
     const Division& division = system.parameters.divisions[q];
-    piece.domain.divisions.push_back({division.numerator.substitute(derived), division.divisor});
+    piece.domain.divisions.push_back({substitute(division.numerator, derived), division.divisor});
     derived[outputs + q] = Affine::variable(variable++);
   }
   for (const Quotient& quotient : system.quotients) {
     piece.domain.divisions.push_back(
-        {quotient.numerator.substitute(replacements), quotient.divisor});
+        {substitute(quotient.numerator, replacements), quotient.divisor});
     replacements[quotient.column] = Affine::variable(variable++);
   }
   for (const Affine& row : system.inequalities)
-    piece.domain.inequalities.push_back(row.substitute(replacements));
+    piece.domain.inequalities.push_back(substitute(row, replacements));
   for (const Affine& row : system.guards)
-    piece.domain.equalities.push_back(row.substitute(replacements));
-  for (const Affine& axis : system.axes) piece.original.push_back(axis.substitute(replacements));
+    piece.domain.equalities.push_back(substitute(row, replacements));
+  for (const Affine& axis : system.axes) piece.original.push_back(substitute(axis, replacements));
   return piece;
 }
 

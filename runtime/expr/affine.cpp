@@ -12,12 +12,6 @@ Affine Affine::variable(size_t index, int64_t scale, int64_t constant) {
   return form;
 }
 
-int64_t Affine::gcd() const {
-  int64_t g = 0;
-  for (int64_t c : coefficients_) g = std::gcd(g, c);
-  return g;
-}
-
 void Affine::set_coefficient(size_t index, int64_t value) {
   if (index >= coefficients_.size()) {
     if (value == 0) return;
@@ -57,31 +51,42 @@ Affine& Affine::operator+=(int64_t constant) {
   return *this;
 }
 
-int64_t Affine::evaluate(std::span<const int64_t> point) const {
-  int64_t value = constant_;
-  for (size_t k = 0; k < size(); ++k)
-    value = checked_add(value, checked_mul(coefficients_[k], point[k]));
-  return value;
+void Affine::trim() {
+  while (!coefficients_.empty() && coefficients_.back() == 0) coefficients_.pop_back();
 }
 
-int Affine::sign_at(std::span<const int64_t> point) const {
-  __extension__ typedef __int128 Wide;
-  Wide value = constant_;
-  for (size_t k = 0; k < size(); ++k)
-    if (__builtin_add_overflow(value, Wide{coefficients_[k]} * point[k], &value)) throw Overflow();
-  return (value > 0) - (value < 0);
-}
-
-Affine Affine::substitute(std::span<const Affine> replacements) const {
-  Affine result(constant_);
-  for (size_t k = 0; k < size(); ++k) {
-    if (coefficients_[k] == 0) continue;
-    result += (k < replacements.size() ? replacements[k] : variable(k)) * coefficients_[k];
+Affine substitute(const Affine& form, std::span<const Affine> replacements) {
+  Affine result(form.constant());
+  for (size_t k = 0; k < form.size(); ++k) {
+    const int64_t c = form.coefficients()[k];
+    if (c != 0) result += (k < replacements.size() ? replacements[k] : Affine::variable(k)) * c;
   }
   return result;
 }
 
-std::string Affine::to_string(std::span<const std::string> names) const {
+int64_t gcd_of_coefficients(const Affine& form) {
+  int64_t g = 0;
+  for (int64_t c : form.coefficients()) g = std::gcd(g, c);
+  return g;
+}
+
+int64_t evaluate(const Affine& form, std::span<const int64_t> point) {
+  int64_t value = form.constant();
+  for (size_t k = 0; k < form.size(); ++k)
+    value = checked_add(value, checked_mul(form.coefficients()[k], point[k]));
+  return value;
+}
+
+int sign_at(const Affine& form, std::span<const int64_t> point) {
+  __extension__ typedef __int128 Wide;
+  Wide value = form.constant();
+  for (size_t k = 0; k < form.size(); ++k)
+    if (__builtin_add_overflow(value, Wide{form.coefficients()[k]} * point[k], &value))
+      throw Overflow();
+  return (value > 0) - (value < 0);
+}
+
+std::string to_string(const Affine& form, std::span<const std::string> names) {
   std::string text;
   const auto term = [&](int64_t scale, const std::string& what) {
     if (scale == 0) return;
@@ -98,13 +103,9 @@ std::string Affine::to_string(std::span<const std::string> names) const {
       text += what;
     }
   };
-  for (size_t k = 0; k < size(); ++k) term(coefficients_[k], names[k]);
-  term(constant_, "");
+  for (size_t k = 0; k < form.size(); ++k) term(form.coefficient(k), names[k]);
+  term(form.constant(), "");
   return text.empty() ? "0" : text;
-}
-
-void Affine::trim() {
-  while (!coefficients_.empty() && coefficients_.back() == 0) coefficients_.pop_back();
 }
 
 }  // namespace adjit::expr

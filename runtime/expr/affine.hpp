@@ -29,8 +29,6 @@ class Affine {
   }
   std::span<const int64_t> coefficients() const { return coefficients_; }
   bool is_constant() const { return coefficients_.empty(); }
-  /// gcd of the coefficients (0 when constant); the constant does not take part.
-  int64_t gcd() const;
 
   void set_coefficient(size_t index, int64_t value);
   void set_constant(int64_t value) { constant_ = with_negative(value); }
@@ -46,23 +44,21 @@ class Affine {
   friend Affine operator-(Affine a) { return a *= -1; }
   bool operator==(const Affine&) const = default;
 
-  /// Value at a point; `point[k]` is variable k and must cover size().
-  int64_t evaluate(std::span<const int64_t> point) const;
-  /// -1, 0 or 1: the value's sign there, which may have more than 64 bits.
-  int sign_at(std::span<const int64_t> point) const;
-  /// Replaces variable k by replacements[k] for k < replacements.size(); others stay.
-  Affine substitute(std::span<const Affine> replacements) const;
-  /// e.g. "2*a + b - 3" with names[k] for variable k.
-  std::string to_string(std::span<const std::string> names) const;
-
  private:
-  static int64_t with_negative(int64_t value) {
-    if (value == INT64_MIN) throw Overflow();
-    return value;
-  }
   void trim();
   std::vector<int64_t> coefficients_;
   int64_t constant_ = 0;
 };
+
+/// The form with variable k replaced by replacements[k] for k < replacements.size(); others stay.
+Affine substitute(const Affine& form, std::span<const Affine> replacements);
+/// 0 for a constant form.
+int64_t gcd_of_coefficients(const Affine& form);
+/// Value at a point; `point[k]` is variable k and must cover size().
+int64_t evaluate(const Affine& form, std::span<const int64_t> point);
+/// -1, 0 or 1: the value's sign there, which may have more than 64 bits.
+int sign_at(const Affine& form, std::span<const int64_t> point);
+/// e.g. "2*a + b - 3" with names[k] for variable k.
+std::string to_string(const Affine& form, std::span<const std::string> names);
 
 }  // namespace adjit::expr

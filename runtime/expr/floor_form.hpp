@@ -57,7 +57,7 @@ FloorForm floor_form(const Affine& form, int64_t divisor, const RangeOf& range) 
     return found;
   }
   // Of single terms; and of all, which leaves whatever the rest is.
-  std::vector<int64_t> factors{std::gcd(found.rest.gcd(), divisor)};
+  std::vector<int64_t> factors{std::gcd(gcd_of_coefficients(found.rest), divisor)};
   for (const int64_t c : found.rest.coefficients())
     if (c != 0) factors.push_back(std::gcd(c, divisor));
   std::ranges::sort(factors, std::greater());

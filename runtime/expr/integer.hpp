@@ -34,6 +34,11 @@ inline int64_t checked_mul(int64_t a, int64_t b) {
   if (__builtin_mul_overflow(a, b, &r)) throw Overflow();
   return r;
 }
+/// The value, which has a magnitude and a negative: Overflow for INT64_MIN.
+inline int64_t with_negative(int64_t value) {
+  if (value == INT64_MIN) throw Overflow();
+  return value;
+}
 
 /// An int64 whose sums, differences and products are exact or raise Overflow: what extents, strides
 /// and attributes are computed in. Mixes with built-in integers on either side.

@@ -71,7 +71,7 @@ std::vector<int64_t> Domain::variables_at(std::span<const int64_t> axes) const {
   std::vector<int64_t> values(axes.begin(), axes.end());
   values.reserve(variable_count());
   for (const Division& d : divisions)
-    values.push_back(floor_div(d.numerator.evaluate(values), d.divisor));
+    values.push_back(floor_div(evaluate(d.numerator, values), d.divisor));
   return values;
 }
 
@@ -79,9 +79,9 @@ bool Domain::contains(std::span<const int64_t> axes) const {
   if (is_box()) return true;
   const std::vector<int64_t> values = variables_at(axes);
   for (const Affine& row : inequalities)
-    if (row.sign_at(values) < 0) return false;
+    if (sign_at(row, values) < 0) return false;
   for (const Affine& row : equalities)
-    if (row.sign_at(values) != 0) return false;
+    if (sign_at(row, values) != 0) return false;
   return true;
 }
 

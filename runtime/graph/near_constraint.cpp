@@ -43,7 +43,7 @@ class NearConstraint {
 
   // nullopt: holds nowhere.
   std::optional<Affine> divided_by_gcd(const Affine& form) const {
-    const int64_t gcd = std::max<int64_t>(form.gcd(), 1);
+    const int64_t gcd = std::max<int64_t>(gcd_of_coefficients(form), 1);
     if (equality_ && form.constant() % gcd != 0) return std::nullopt;
     Affine divided(expr::floor_div(form.constant(), gcd));
     for (size_t k = 0; k < form.size(); ++k) divided.set_coefficient(k, form.coefficient(k) / gcd);

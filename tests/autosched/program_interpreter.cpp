@@ -125,7 +125,7 @@ class ProgramInterpreter {
     Execution e{nest, stage, PointEvaluator(graph_, roots, pointers_), {}, {}, {}};
     int64_t outputs = 1, all = 1;
     for (size_t a = 0; a < nest.spans.size(); ++a) {
-      e.base.push_back(nest.axis_base[a].evaluate(variables_));
+      e.base.push_back(evaluate(nest.axis_base[a], variables_));
       all *= nest.spans[a];
       if (a < stage.domain.output_rank) outputs *= nest.spans[a];
     }

@@ -65,8 +65,8 @@ std::string print_system(const Domain& source, std::span<const Affine> index,
   const domain::FibreSystem system(source, index, shape);
   const std::vector<std::string> names = with_parameters(source, shape.size());
   std::vector<std::string> lines;
-  for (const Affine& form : system.equalities) lines.push_back(form.to_string(names) + " == 0");
-  for (const Affine& form : system.inequalities) lines.push_back(form.to_string(names) + " >= 0");
+  for (const Affine& form : system.equalities) lines.push_back(to_string(form, names) + " == 0");
+  for (const Affine& form : system.inequalities) lines.push_back(to_string(form, names) + " >= 0");
   return joined(lines);
 }
 
@@ -82,17 +82,17 @@ std::string print_piece(const FibrePiece& piece, const Domain& source) {
     lines.push_back(names[k] + " in 0:" + std::to_string(piece.domain.extents[k]));
   for (const Division& division : piece.domain.divisions) {
     const std::string name = "q" + std::to_string(names.size() - piece.domain.rank());
-    lines.push_back(name + " = (" + division.numerator.to_string(names) + ") // " +
+    lines.push_back(name + " = (" + to_string(division.numerator, names) + ") // " +
                     std::to_string(division.divisor));
     names.push_back(name);
   }
   for (const Affine& form : piece.domain.equalities)
-    lines.push_back(form.to_string(names) + " == 0");
+    lines.push_back(to_string(form, names) + " == 0");
   for (const Affine& form : piece.domain.inequalities)
-    lines.push_back(form.to_string(names) + " >= 0");
+    lines.push_back(to_string(form, names) + " >= 0");
   const std::vector<std::string> axes = default_axis_names(source);
   for (size_t k = 0; k < piece.original.size(); ++k)
-    lines.push_back(axes[k] + " = " + piece.original[k].to_string(names));
+    lines.push_back(axes[k] + " = " + to_string(piece.original[k], names));
   return joined(lines);
 }
 

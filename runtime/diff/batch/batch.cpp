@@ -38,9 +38,9 @@ Domain with_leading_axis(const Domain& domain, int64_t extent, bool output) {
   Domain result = domain;
   result.extents.insert(result.extents.begin(), extent);
   result.output_rank += output ? 1 : 0;
-  for (Division& d : result.divisions) d.numerator = d.numerator.substitute(moved);
+  for (Division& d : result.divisions) d.numerator = substitute(d.numerator, moved);
   for (auto* rows : {&result.inequalities, &result.equalities})
-    for (Affine& row : *rows) row = row.substitute(moved);
+    for (Affine& row : *rows) row = substitute(row, moved);
   return result;
 }
 

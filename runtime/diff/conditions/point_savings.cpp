@@ -46,7 +46,7 @@ bool always_has_terms(const Domain& domain) {
     axes[axis] = value;
     return implies(outputs, value) && implies(outputs, Affine(domain.extents[axis] - 1) - value) &&
            std::ranges::all_of(domain.inequalities, [&](const Affine& row) {
-             return implies(outputs, row.substitute(axes));
+             return implies(outputs, substitute(row, axes));
            });
   };
   try {

@@ -49,7 +49,8 @@ size_t first_variable(const Affine& form) {
 
 // The form divided by the gcd of its coefficients, the first one positive, without its constant.
 Affine direction_of(const Affine& form) {
-  const int64_t gcd = form.coefficient(first_variable(form)) < 0 ? -form.gcd() : form.gcd();
+  const int64_t gcd = form.coefficient(first_variable(form)) < 0 ? -gcd_of_coefficients(form)
+                                                                 : gcd_of_coefficients(form);
   Affine direction;
   for (size_t k = 0; k < form.size(); ++k) direction.set_coefficient(k, form.coefficient(k) / gcd);
   return direction;
@@ -66,11 +67,11 @@ Affine common_form(const Parts& parts) {
     const Affine own = direction_of(part);
     if (gcd == 0) direction = own;
     if (own != direction) return {};
-    gcd = std::gcd(gcd, part.gcd());
+    gcd = std::gcd(gcd, gcd_of_coefficients(part));
   }
   std::optional<int64_t> constant;
   for (const auto& [node, part] : parts) {
-    if (part.is_constant() || part.gcd() != gcd) continue;
+    if (part.is_constant() || gcd_of_coefficients(part) != gcd) continue;
     const bool same = part.coefficient(first_variable(part)) > 0;
     const int64_t own = same ? part.constant() : -part.constant();
     constant = constant ? std::min(*constant, own) : own;
@@ -136,7 +137,7 @@ std::optional<Piecewise> pieces_on_line(ExprPool& pool, ExprId index, int64_t fi
     if (!part || part->empty() || piece.index[0].size() > 1) return std::nullopt;
     const std::array<int64_t, 1> at{part->lo};
     found.push_back({checked_add(first, part->lo), checked_add(first, checked_add(part->hi, 1)),
-                     piece.index[0].evaluate(at), piece.index[0].coefficient(0)});
+                     evaluate(piece.index[0], at), piece.index[0].coefficient(0)});
     check_reach(found.back());
   }
   std::ranges::sort(found, {}, &AffinePiece::begin);

@@ -22,8 +22,8 @@ std::string row_text(const Affine& row, std::string_view relation,
     (c > 0 ? left : right).set_coefficient(k, c > 0 ? c : -c);
   }
   if (left.is_constant() && relation == ">=")
-    return right.to_string(names) + " <= " + left.to_string(names);
-  return left.to_string(names) + " " + std::string(relation) + " " + right.to_string(names);
+    return to_string(right, names) + " <= " + to_string(left, names);
+  return to_string(left, names) + " " + std::string(relation) + " " + to_string(right, names);
 }
 
 // The name, with underscores where a tensor or a name of `also` is the same.
@@ -48,7 +48,7 @@ std::vector<std::string> conditions(const Domain& domain, std::span<const std::s
   std::vector<std::string> items;
   for (size_t q = 0; q < domain.divisions.size(); ++q) {
     const Division& d = domain.divisions[q];
-    const std::string numerator = d.numerator.to_string(variables);
+    const std::string numerator = to_string(d.numerator, variables);
     const bool bare = numerator.find_first_of(" *-") == std::string::npos;
     items.push_back(variables[domain.rank() + q] + " = " +
                     (bare ? numerator : "(" + numerator + ")") + " // " +

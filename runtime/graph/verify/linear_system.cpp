@@ -44,7 +44,7 @@ class Eliminator {
   // Keeps the tightest constant per direction; two opposite directions that miss each other are a
   // contradiction.
   void add(const Affine& given) {
-    const int64_t g = given.gcd();
+    const int64_t g = gcd_of_coefficients(given);
     if (g == 0) {
       if (given.constant() < 0) throw Contradiction();
       return;
@@ -68,7 +68,7 @@ class Eliminator {
   }
 
   void use_equality(const Affine& given) {
-    const int64_t g = given.gcd();
+    const int64_t g = gcd_of_coefficients(given);
     if (g == 0) {
       if (given.constant() != 0) throw Contradiction();
       return;

@@ -77,7 +77,7 @@ TEST(GraphEdit, PartsOfADomainHaveItsPoints) {
         for (int64_t r = 0; r < chunk; ++r) {
           const std::vector<int64_t> point{p, i, r};
           if (!partial.contains(point)) continue;
-          found.push_back({whole[0].evaluate(point), whole[1].evaluate(point)});
+          found.push_back({evaluate(whole[0], point), evaluate(whole[1], point)});
         }
     for (int64_t i = 0; i < 4; ++i)
       for (int64_t r = 0; r < 10; ++r)

@@ -93,7 +93,7 @@ TEST(RequiredRegion, HoldsEveryElementThatIsRead) {
                                    {2 * axes[0], axes[1] + axes[3]}};
       for (const auto& read : reads)
         for (size_t d = 0; d < 2; ++d) {
-          const int64_t from = region.base[d].evaluate(variables);
+          const int64_t from = evaluate(region.base[d], variables);
           ASSERT_GE(read[d], from) << "depth " << depth;
           ASSERT_LT(read[d], from + region.spans[d]) << "depth " << depth;
         }

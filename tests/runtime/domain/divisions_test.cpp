@@ -21,8 +21,8 @@ std::string simplified(const Build& build) {
   simplify_divisions(piece);
   order_divisions(piece);
   for_each_point(before.extents, [&](const Point& j) {
-    EXPECT_EQ(piece.original[0].evaluate(piece.domain.variables_at(j)),
-              original.evaluate(before.variables_at(j)));
+    EXPECT_EQ(evaluate(piece.original[0], piece.domain.variables_at(j)),
+              evaluate(original, before.variables_at(j)));
   });
   return to_text(piece);
 }

@@ -36,9 +36,9 @@ TEST(Equations, CommonFactorsBecomeGuardsAndFloors) {
   const Affine& i = system.axes[0];
   std::vector<int64_t> values{0, 9};
   values.push_back(
-      floor_div(system.parameters.divisions[0].numerator.evaluate(std::vector<int64_t>{9}), 4));
-  EXPECT_EQ(i.evaluate(values), 2);
-  EXPECT_EQ(system.guards[0].evaluate(values), 0);
+      floor_div(evaluate(system.parameters.divisions[0].numerator, std::vector<int64_t>{9}), 4));
+  EXPECT_EQ(evaluate(i, values), 2);
+  EXPECT_EQ(evaluate(system.guards[0], values), 0);
 }
 
 TEST(Equations, ParityContradictionsAreFound) {
@@ -77,10 +77,10 @@ TEST(Equations, HermiteStepsKeepAllSolutions) {
       values.push_back(j);
       for (const Division& division : system.parameters.divisions)
         values.push_back(
-            floor_div(division.numerator.evaluate(std::span(values).subspan(system.columns)),
+            floor_div(evaluate(division.numerator, std::span(values).subspan(system.columns)),
                       division.divisor));
       std::vector<int64_t> point;
-      for (const Affine& axis : system.axes) point.push_back(axis.evaluate(values));
+      for (const Affine& axis : system.axes) point.push_back(evaluate(axis, values));
       EXPECT_EQ(6 * point[0] + 10 * point[1] + 15 * point[2], j);
       bool inside = true;
       for (int64_t x : point) inside = inside && x >= 0 && x < 7;

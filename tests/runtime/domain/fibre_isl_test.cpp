@@ -49,10 +49,10 @@ Names conditions_of(const Domain& domain, const Names& variables) {
     all.push_back("0 <= " + variables[k] + " < " + std::to_string(domain.extents[k]));
   for (size_t q = 0; q < domain.divisions.size(); ++q)
     all.push_back(variables[domain.rank() + q] + " = floor((" +
-                  domain.divisions[q].numerator.to_string(variables) + ")/" +
+                  to_string(domain.divisions[q].numerator, variables) + ")/" +
                   std::to_string(domain.divisions[q].divisor) + ")");
-  for (const Affine& row : domain.inequalities) all.push_back(row.to_string(variables) + " >= 0");
-  for (const Affine& row : domain.equalities) all.push_back(row.to_string(variables) + " = 0");
+  for (const Affine& row : domain.inequalities) all.push_back(to_string(row, variables) + " >= 0");
+  for (const Affine& row : domain.equalities) all.push_back(to_string(row, variables) + " = 0");
   return all;
 }
 
@@ -83,7 +83,7 @@ std::string source_text(const IndexMap& map, const std::vector<int64_t>& target)
   tuple.insert(tuple.end(), x.begin(), x.end());
   Names conditions = conditions_of(map.source, variables);
   for (size_t k = 0; k < target.size(); ++k) {
-    conditions.push_back(j[k] + " = " + map.index[k].to_string(variables));
+    conditions.push_back(j[k] + " = " + to_string(map.index[k], variables));
     conditions.push_back("0 <= " + j[k] + " < " + std::to_string(target[k]));
   }
   return set_text(tuple, divisions, conditions);
@@ -103,7 +103,7 @@ std::string piece_text(const FibrePiece& piece) {
   tuple.insert(tuple.end(), x.begin(), x.end());
   Names conditions = conditions_of(domain, variables);
   for (size_t k = 0; k < x.size(); ++k)
-    conditions.push_back(x[k] + " = " + piece.original[k].to_string(variables));
+    conditions.push_back(x[k] + " = " + to_string(piece.original[k], variables));
   return set_text(tuple, hidden, conditions);
 }
 

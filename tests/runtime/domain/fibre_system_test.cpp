@@ -25,8 +25,8 @@ TEST(FibreSystem, ItsRowsHoldAtThePointsOfTheFibreAndNowhereElse) {
   for_each_point(std::vector<int64_t>{7, 6, 6, 4}, [&](const Point& at) {
     const Point values{at[0] - 1, at[1] - 1, at[2] - 1, at[3]};  // also around the box
     bool holds = true;
-    for (const Affine& row : system.inequalities) holds = holds && row.evaluate(values) >= 0;
-    for (const Affine& row : system.equalities) holds = holds && row.evaluate(values) == 0;
+    for (const Affine& row : system.inequalities) holds = holds && evaluate(row, values) >= 0;
+    for (const Affine& row : system.equalities) holds = holds && evaluate(row, values) == 0;
     const bool inside = values[0] >= 0 && values[0] < 5 && values[1] >= 0 && values[1] < 4 &&
                         values[2] == floor_div(values[0] + values[1], 2) && values[2] == values[3];
     EXPECT_EQ(holds, inside);
@@ -53,11 +53,11 @@ TEST(FibreSystem, AChangedColumnLeavesTheSourcesAxesWhatTheyWere) {
     Point changed = values;
     changed[0] = 1 - values[0] - 2 * values[1];
     for (size_t k = 0; k < before.axes.size(); ++k)
-      EXPECT_EQ(after.axes[k].evaluate(changed), before.axes[k].evaluate(values));
+      EXPECT_EQ(evaluate(after.axes[k], changed), evaluate(before.axes[k], values));
     for (size_t k = 0; k < before.inequalities.size(); ++k)
-      EXPECT_EQ(after.inequalities[k].evaluate(changed), before.inequalities[k].evaluate(values));
+      EXPECT_EQ(evaluate(after.inequalities[k], changed), evaluate(before.inequalities[k], values));
     for (size_t k = 0; k < before.equalities.size(); ++k)
-      EXPECT_EQ(after.equalities[k].evaluate(changed), before.equalities[k].evaluate(values));
+      EXPECT_EQ(evaluate(after.equalities[k], changed), evaluate(before.equalities[k], values));
   });
 }
 

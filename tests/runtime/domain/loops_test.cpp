@@ -20,12 +20,12 @@ std::string nest_text(const Domain& domain, const std::vector<size_t>& order) {
     names.push_back(std::string(1, static_cast<char>('p' + q)));
   std::ostringstream text;
   const auto guards = [&](std::span<const Affine> ge, std::span<const Affine> eq) {
-    for (const Affine& row : ge) text << " if " << row.to_string(names) << " >= 0";
-    for (const Affine& row : eq) text << " if " << row.to_string(names) << " == 0";
+    for (const Affine& row : ge) text << " if " << to_string(row, names) << " >= 0";
+    for (const Affine& row : eq) text << " if " << to_string(row, names) << " == 0";
   };
   const auto side = [&](std::span<const Bound> bounds) {
     for (const Bound& bound : bounds) {
-      text << " " << bound.form.to_string(names);
+      text << " " << to_string(bound.form, names);
       if (bound.divisor != 1) text << " / " << bound.divisor;
     }
   };

@@ -71,7 +71,7 @@ void RandomRead::fit_target(IndexMap& map, std::vector<int64_t>& target) {
   for (Affine& index : map.index) {
     int64_t low = INT64_MAX, high = INT64_MIN;
     for_each_point(map.source.extents, [&](const Point& point) {
-      const int64_t value = index.evaluate(map.source.variables_at(point));
+      const int64_t value = evaluate(index, map.source.variables_at(point));
       low = std::min(low, value);
       high = std::max(high, value);
     });

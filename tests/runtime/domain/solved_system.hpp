@@ -48,13 +48,13 @@ inline std::vector<Point> source_points(const FibreSystem& system, const Point& 
       values[free[k]] = system.ranges[free[k]].lo + offset[k];
     values.insert(values.end(), parameters.begin(), parameters.end());
     for (const Quotient& quotient : system.quotients)
-      values[quotient.column] = floor_div(quotient.numerator.evaluate(values), quotient.divisor);
+      values[quotient.column] = floor_div(evaluate(quotient.numerator, values), quotient.divisor);
     for (const Affine& row : system.inequalities)
-      if (row.evaluate(values) < 0) return;
+      if (evaluate(row, values) < 0) return;
     for (const Affine& row : system.guards)
-      if (row.evaluate(values) != 0) return;
+      if (evaluate(row, values) != 0) return;
     Point point;
-    for (const Affine& axis : system.axes) point.push_back(axis.evaluate(values));
+    for (const Affine& axis : system.axes) point.push_back(evaluate(axis, values));
     points.push_back(point);
   });
   std::ranges::sort(points);

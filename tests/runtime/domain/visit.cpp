@@ -15,9 +15,9 @@ std::vector<int64_t> values_of(const Domain& domain, const Point& axes) {
 bool holds(std::span<const Affine> ge, std::span<const Affine> eq,
            const std::vector<int64_t>& values) {
   for (const Affine& row : ge)
-    if (row.evaluate(values) < 0) return false;
+    if (evaluate(row, values) < 0) return false;
   for (const Affine& row : eq)
-    if (row.evaluate(values) != 0) return false;
+    if (evaluate(row, values) != 0) return false;
   return true;
 }
 
@@ -39,9 +39,9 @@ struct Runner {
     const std::vector<int64_t> outside = values_of(domain, axes);
     int64_t low = INT64_MIN, high = INT64_MAX, points = 0;
     for (const Bound& b : loop_bounds.lower)
-      low = std::max(low, ceil_div(b.form.evaluate(outside), b.divisor));
+      low = std::max(low, ceil_div(evaluate(b.form, outside), b.divisor));
     for (const Bound& b : loop_bounds.upper)
-      high = std::min(high, floor_div(b.form.evaluate(outside), b.divisor));
+      high = std::min(high, floor_div(evaluate(b.form, outside), b.divisor));
     for (int64_t value = low; value <= high; ++value) {
       axes[loop_bounds.axis] = value;
       for (size_t d = depth + 1; d < nest.loops.size(); ++d) axes[nest.loops[d].axis] = 0;
@@ -92,7 +92,7 @@ std::vector<Visit> brute_force(const Domain& source, std::span<const Affine> ind
     const std::vector<int64_t> values = source.variables_at(point);
     Point j;
     for (size_t k = 0; k < index.size(); ++k) {
-      j.push_back(index[k].evaluate(values));
+      j.push_back(evaluate(index[k], values));
       if (j[k] < 0 || j[k] >= target[k]) return;
     }
     visits.emplace_back(std::move(j), point);
@@ -121,7 +121,7 @@ std::vector<Visit> visits_of(std::span<const FibrePiece> pieces, std::span<const
       const NestRun one = run_nest(piece.domain, nest, j, [&](const Point& axes) {
         const std::vector<int64_t> values = piece.domain.variables_at(axes);
         Point source;
-        for (const Affine& axis : piece.original) source.push_back(axis.evaluate(values));
+        for (const Affine& axis : piece.original) source.push_back(evaluate(axis, values));
         visits.emplace_back(j, std::move(source));
       });
       run.points += one.points;
@@ -140,10 +140,10 @@ std::string to_text(const Domain& domain) {
     text << (k == domain.output_rank ? " | " : " ") << names[k] << ":" << domain.extents[k];
   for (size_t q = 0; q < domain.divisions.size(); ++q)
     text << "; " << names[domain.rank() + q] << " = ("
-         << domain.divisions[q].numerator.to_string(names) << ") // "
+         << to_string(domain.divisions[q].numerator, names) << ") // "
          << domain.divisions[q].divisor;
-  for (const Affine& row : domain.inequalities) text << "; " << row.to_string(names) << " >= 0";
-  for (const Affine& row : domain.equalities) text << "; " << row.to_string(names) << " == 0";
+  for (const Affine& row : domain.inequalities) text << "; " << to_string(row, names) << " >= 0";
+  for (const Affine& row : domain.equalities) text << "; " << to_string(row, names) << " == 0";
   return text.str();
 }
 
@@ -152,7 +152,7 @@ std::string to_text(const FibrePiece& piece) {
   std::ostringstream text;
   text << to_text(piece.domain) << "; source (";
   for (size_t k = 0; k < piece.original.size(); ++k)
-    text << (k == 0 ? "" : ", ") << piece.original[k].to_string(names);
+    text << (k == 0 ? "" : ", ") << to_string(piece.original[k], names);
   text << ")";
   return text.str();
 }

@@ -48,7 +48,7 @@ TEST(FloorForm, HugeDivisorsLeaveSmallRemainders) {
         const FloorForm one = floor_form(form({c}, constant), divisor, Box{{2}});
         for (int64_t point : {0, 1}) {
           const int64_t at[] = {point};
-          EXPECT_EQ(one.whole.evaluate(at) + floor_div(one.rest.evaluate(at), one.divisor),
+          EXPECT_EQ(evaluate(one.whole, at) + floor_div(evaluate(one.rest, at), one.divisor),
                     floor_div(c * point + constant, divisor))
               << c << " " << constant << " " << divisor;
         }
@@ -106,7 +106,7 @@ TEST(FloorForm, MeansTheQuotientEverywhere) {
     const FloorForm f = floor_form(numerator, divisor, box);
     reduced += f.divisor != divisor;
     if (!f.rest.is_constant()) {
-      EXPECT_EQ(std::gcd(f.rest.gcd(), f.divisor), 1);
+      EXPECT_EQ(std::gcd(gcd_of_coefficients(f.rest), f.divisor), 1);
     }
     for (size_t k = 0; k < f.rest.size(); ++k) {
       EXPECT_GE(f.rest.coefficient(k), 0);
@@ -116,8 +116,8 @@ TEST(FloorForm, MeansTheQuotientEverywhere) {
     for (p[0] = 0; p[0] < box.extents[0]; ++p[0])
       for (p[1] = 0; p[1] < box.extents[1]; ++p[1])
         for (p[2] = 0; p[2] < box.extents[2]; ++p[2])
-          ASSERT_EQ(f.whole.evaluate(p) + floor_div(f.rest.evaluate(p), f.divisor),
-                    floor_div(numerator.evaluate(p), divisor));
+          ASSERT_EQ(evaluate(f.whole, p) + floor_div(evaluate(f.rest, p), f.divisor),
+                    floor_div(evaluate(numerator, p), divisor));
   }
   EXPECT_GT(reduced, 100);
 }

@@ -36,6 +36,8 @@ TEST(Integer, CheckedOperationsThrow) {
   EXPECT_THROW(checked_add(INT64_MAX, 1), Overflow);
   EXPECT_THROW(checked_sub(INT64_MIN, 1), Overflow);
   EXPECT_THROW(checked_mul(INT64_MAX, 2), Overflow);
+  EXPECT_EQ(with_negative(-INT64_MAX), -INT64_MAX);
+  EXPECT_THROW(with_negative(INT64_MIN), Overflow);
   try {
     checked_mul(INT64_MIN, -1);
     FAIL();

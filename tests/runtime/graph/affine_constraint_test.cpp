@@ -74,7 +74,7 @@ TEST(AffineConstraint, RowsHoldWhereWrappedComparisonsDo) {
                                  : op == Op::Le ? value <= bound
                                                 : value == bound;
               const int64_t at[] = {i, 0};
-              const int64_t found = row->form.evaluate(domain.variables_at(at));
+              const int64_t found = evaluate(row->form, domain.variables_at(at));
               EXPECT_EQ(row->equality ? found == 0 : found >= 0, holds)
                   << i << " * " << scale << " + " << shift << " against " << bound;
             }
@@ -116,7 +116,7 @@ TEST(AffineConstraint, ConditionsHoldWhereTheirRowsDo) {
             for (int64_t i = 0; i < 6; ++i)
               for (int64_t j = 0; j < 3; ++j) {
                 const int64_t at[] = {i, j};
-                const int sign = form.sign_at(domain.variables_at(at));
+                const int sign = sign_at(form, domain.variables_at(at));
                 EXPECT_EQ(found.at(3 * i + j) != 0, equality ? sign == 0 : sign >= 0)
                     << a << " " << b << " " << q << " " << c << " at " << i << ", " << j;
               }

@@ -43,7 +43,7 @@ TEST(AffineExpr, FormsAgreeWithTheExpressionEverywhere) {
       for (int64_t j = 0; j < 5; ++j) {
         const int64_t point[] = {i, j};
         evaluator.move_to(point);
-        ASSERT_EQ(form->evaluate(domain.variables_at(point)), evaluator.value(0).i);
+        ASSERT_EQ(evaluate(*form, domain.variables_at(point)), evaluator.value(0).i);
         ASSERT_EQ(evaluator.value(1).i, evaluator.value(0).i);
       }
   }

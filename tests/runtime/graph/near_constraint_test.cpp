@@ -31,8 +31,8 @@ void expect_same(const Affine& form, const std::optional<Affine>& near, bool equ
       return;
     }
     const std::vector<int64_t> all = domain.variables_at(point);
-    EXPECT_EQ(holds(form.sign_at(all), equality), !near || holds(near->sign_at(all), equality))
-        << form.to_string(std::vector<std::string>{"a", "b", "c", "d"});
+    EXPECT_EQ(holds(sign_at(form, all), equality), !near || holds(sign_at(*near, all), equality))
+        << to_string(form, std::vector<std::string>{"a", "b", "c", "d"});
   };
   visit(visit, 0);
 }

@@ -159,7 +159,7 @@ class RandomForms {
       for (size_t k = 0; k < kScalars; ++k) point.push_back(steps_[k] * trips[k]);
       point.insert(point.end(), fixed_.begin(), fixed_.end());
       point.push_back(lane);
-      return form.evaluate(point);
+      return evaluate(form, point);
     };
     return {variables.resolve(form), value};
   }

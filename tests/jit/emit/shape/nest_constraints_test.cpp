@@ -104,8 +104,8 @@ Interval values_in_tile(const NestShape& shape, const Affine& form, std::vector<
     if (l == loops.size()) {
       if (vector && lane_offset / shape.lanes * shape.lanes != *vector) return;
       std::vector<int64_t> point;
-      for (const Affine& axis : shape.axes) point.push_back(axis.evaluate(variables));
-      const int64_t value = form.evaluate(point);
+      for (const Affine& axis : shape.axes) point.push_back(evaluate(axis, variables));
+      const int64_t value = evaluate(form, point);
       found = {std::min(found.lo, value), std::max(found.hi, value)};
       return;
     }
@@ -132,13 +132,14 @@ TEST(NestConstraints, ExtremesAreThoseOfTheTilesPoints) {
       for (const int64_t r : {-1, 0, 5}) {
         const Affine form = kI * i + kJ * j + kR * r + Affine(7);
         const Interval all = values_in_tile(shape, form, variables);
-        EXPECT_EQ(emit::extreme_in_tile(shape, form, Extreme::Smallest).evaluate(variables),
+        EXPECT_EQ(evaluate(emit::extreme_in_tile(shape, form, Extreme::Smallest), variables),
                   all.lo);
-        EXPECT_EQ(emit::extreme_in_tile(shape, form, Extreme::Largest).evaluate(variables), all.hi);
+        EXPECT_EQ(evaluate(emit::extreme_in_tile(shape, form, Extreme::Largest), variables),
+                  all.hi);
         for (const int64_t vector : {0, 4}) {
           const Interval some = values_in_tile(shape, form, variables, vector);
           const auto extreme = [&](Extreme which) {
-            return emit::extreme_in_vector(shape, form, vector, which).evaluate(variables);
+            return evaluate(emit::extreme_in_vector(shape, form, vector, which), variables);
           };
           EXPECT_EQ(extreme(Extreme::Smallest), some.lo) << vector;
           EXPECT_EQ(extreme(Extreme::Largest), some.hi) << vector;

@@ -25,7 +25,7 @@ TEST(IndexChoices, TheSignTellsTheValue) {
     const std::optional<IndexChoice> choice = choice_of(pool, node, domain);
     ASSERT_TRUE(choice);
     for_each_point(domain, [&](const std::vector<int64_t>& point) {
-      const int64_t form = choice->form.evaluate(point);
+      const int64_t form = evaluate(choice->form, point);
       const Sign sign = form < 0 ? Sign::Negative : form == 0 ? Sign::Zero : Sign::Positive;
       EXPECT_EQ(value_at(pool, chosen(pool, node, sign), point), value_at(pool, node, point));
       int holding = 0;  // the signs that are told apart split the points

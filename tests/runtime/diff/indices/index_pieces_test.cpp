@@ -24,7 +24,7 @@ void expect_exact(ExprPool& pool, const Domain& domain, const std::vector<ExprId
       ++holding;
       const std::vector<int64_t> variables = piece.domain.variables_at(point);
       for (size_t d = 0; d < coordinates.size(); ++d)
-        EXPECT_EQ(piece.index[d].evaluate(variables), value_at(pool, coordinates[d], point));
+        EXPECT_EQ(evaluate(piece.index[d], variables), value_at(pool, coordinates[d], point));
     }
     EXPECT_EQ(holding, condition.valid() ? value_at(pool, condition, point) : 1);
   });

@@ -41,7 +41,7 @@ void expect_pieces(const std::string& expression, size_t count) {
   EXPECT_EQ(found.index->map.size(), count) << expression;
   const Stage& stage = found.graph.stages[0];
   testing::for_each_point(stage.domain, [&](const std::vector<int64_t>& point) {
-    const int64_t t = found.index->form.evaluate(found.domain.variables_at(point));
+    const int64_t t = evaluate(found.index->form, found.domain.variables_at(point));
     EXPECT_EQ(value_of(found.index->map, t),
               testing::value_at(found.graph.pool, stage.bodies[0], point))
         << expression << " at " << t;

@@ -54,8 +54,8 @@ TEST(LinearSystem, AgreesWithEnumeration) {
       for (int64_t b = 0; b < extents[1]; ++b)
         for (int64_t c = 0; c < extents[2]; ++c) {
           const std::array<int64_t, 3> point{a, b, c};
-          const auto holds = [&](const Affine& f) { return f.evaluate(point) >= 0; };
-          const auto zero = [&](const Affine& f) { return f.evaluate(point) == 0; };
+          const auto holds = [&](const Affine& f) { return evaluate(f, point) >= 0; };
+          const auto zero = [&](const Affine& f) { return evaluate(f, point) == 0; };
           found = found || (std::ranges::all_of(system.inequalities, holds) &&
                             std::ranges::all_of(system.equalities, zero));
         }
