@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "autosched/analysis/work.hpp"
 #include "autosched/program/required_region.hpp"
@@ -16,34 +17,25 @@ void mark_data(const ExprPool& pool, ExprId index, std::vector<bool>& marks) {
     if (pool.is(id, Op::Axis)) marks[pool.axis_number(id)] = true;
 }
 
-// `domain` takes up the divisions of the indices.
-MemoryAccess access_of(const LoweredGraph& graph, Domain& domain, ExprId read) {
+MemoryAccess access_of(const LoweredGraph& graph, ExprId read, const IndexMap& map) {
   const ExprPool& pool = graph.pool;
   MemoryAccess access;
   access.tensor = pool.read_tensor(read);
   access.read = read;
+  const Domain& domain = map.domain;
   access.strides.assign(domain.rank(), 0);
   access.irregular.assign(domain.rank(), false);
   access.by_data.assign(domain.rank(), false);
   access.guarded = pool.read_predicate(read).valid();
   access.elements = static_cast<double>(graph.info(access.tensor).element_count());
-  const std::vector<int64_t> strides = strides_of(graph, access.tensor);
   const std::span<const ExprId> index = pool.read_index(read);
-  // Divisions of several indices may cancel each other, as in a reshaped tensor's.
-  Affine address;
   for (size_t d = 0; d < index.size(); ++d) {
-    if (pool.is(index[d], Op::Axis)) {
-      address += Affine::variable(pool.axis_number(index[d]), strides[d]);
-      continue;
-    }
-    const std::optional<Affine> form = as_affine(pool, index[d], domain);
-    if (!form) {
-      mark_data(pool, index[d], access.irregular);
-      mark_data(pool, index[d], access.by_data);
-      continue;
-    }
-    address += *form * strides[d];
+    if (map.forms[d]) continue;
+    mark_data(pool, index[d], access.irregular);
+    mark_data(pool, index[d], access.by_data);
   }
+  // Divisions of several indices may cancel each other, as in a reshaped tensor's.
+  const Affine address = address_of(map, strides_of(graph, access.tensor));
   for (size_t v = 0; v < address.size(); ++v) {
     if (v < domain.rank()) {
       access.strides[v] = address.coefficient(v);
@@ -58,9 +50,12 @@ MemoryAccess access_of(const LoweredGraph& graph, Domain& domain, ExprId read) {
 
 Accesses accesses_of(const LoweredGraph& graph, const Stage& stage) {
   Accesses accesses;
-  Domain domain = stage.domain;
-  for (ExprId read : reads_of(graph, stage))
-    accesses.reads.push_back(access_of(graph, domain, read));
+  Domain domain = stage.domain;  // with the divisions of all reads
+  for (ExprId read : reads_of(graph, stage)) {
+    IndexMap map = index_map(graph.pool, graph.pool.read_index(read), std::move(domain));
+    accesses.reads.push_back(access_of(graph, read, map));
+    domain = std::move(map.domain);
+  }
   accesses.result.tensor = stage.results.front();
   accesses.result.strides = strides_of(graph, stage.results.front());
   accesses.result.strides.resize(stage.domain.rank(), 0);
@@ -69,6 +64,27 @@ Accesses accesses_of(const LoweredGraph& graph, const Stage& stage) {
   accesses.result.elements =
       static_cast<double>(graph.info(accesses.result.tensor).element_count());
   return accesses;
+}
+
+Affine address_of(const IndexMap& map, std::span<const int64_t> strides) {
+  Affine address;
+  for (size_t d = 0; d < map.forms.size(); ++d) {
+    if (!map.forms[d]) continue;
+    // Term by term: searches ask very often, and a product of a form would be allocated.
+    const Affine& form = *map.forms[d];
+    for (size_t k = 0; k < form.size(); ++k)
+      if (const int64_t c = form.coefficient(k); c != 0)
+        address.set_coefficient(k, checked_add(address.coefficient(k), checked_mul(c, strides[d])));
+    address += checked_mul(form.constant(), strides[d]);
+  }
+  return address;
+}
+
+Affine row_major_address(const IndexMap& map, const std::vector<int64_t>& shape) {
+  std::vector<int64_t> strides(shape.size(), 1);
+  for (size_t d = shape.size(); d-- > 1;)
+    strides[d - 1] = strides[d] * std::max<int64_t>(shape[d], 1);
+  return address_of(map, strides);
 }
 
 double elements_touched(const MemoryAccess& access, const Domain& domain) {

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "autosched/program/program.hpp"
+#include "runtime/graph/index_map.hpp"
 
 namespace adjit::sched {
 
@@ -32,6 +34,12 @@ struct Accesses {
   MemoryAccess result;
 };
 Accesses accesses_of(const LoweredGraph& graph, const Stage& stage);
+
+/// The element that an index map names, of a tensor with these strides; what an index without a
+/// form adds is left out.
+Affine address_of(const IndexMap& map, std::span<const int64_t> strides);
+/// As address_of, of a row-major tensor.
+Affine row_major_address(const IndexMap& map, const std::vector<int64_t>& shape);
 
 /// Distinct elements of its tensor that an access can touch over the box of the axes (an upper
 /// bound).

@@ -25,17 +25,13 @@ double region_bytes(const Program& program, const Nest& producer, TensorId id) {
 // The position of an access in its (row-major) tensor, at points of the stage's axes.
 class Position {
  public:
-  Position(const Graph& graph, const Stage& stage, const MemoryAccess& access)
-      : access_(access), domain_(stage.domain) {
+  Position(const Graph& graph, const Stage& stage, const MemoryAccess& access) : access_(access) {
     divided_ =
         access.read.valid() && std::ranges::find(access.irregular, true) != access.irregular.end();
     if (!divided_) return;
-    int64_t stride = 1;
-    const std::vector<int64_t>& shape = graph.info(access.tensor).shape;
-    const std::span<const ExprId> index = graph.pool.read_index(access.read);
-    for (size_t d = shape.size(); d-- > 0; stride *= std::max<int64_t>(shape[d], 1))
-      if (const std::optional<Affine> form = as_affine(graph.pool, index[d], domain_))
-        form_ += *form * stride;
+    IndexMap map = index_map(graph.pool, graph.pool.read_index(access.read), stage.domain);
+    form_ = row_major_address(map, graph.info(access.tensor).shape);
+    domain_ = std::move(map.domain);
     divided_ = is_countable();
   }
 
@@ -56,7 +52,7 @@ class Position {
   }
 
   const MemoryAccess& access_;
-  Domain domain_;  // with the divisions of the index
+  Domain domain_;  // the stage's, with the divisions of the index
   Affine form_;    // over the axes and divisions
   bool divided_ = false;
 };
@@ -87,19 +83,14 @@ Stride stride_along(const Position& position, const std::vector<int64_t>& origin
 
 // Where a scatter writes: some of its axes move it by data.
 MemoryAccess scatter_result(const Graph& graph, const Stage& stage, MemoryAccess result) {
-  Domain domain = stage.domain;
-  result.strides.assign(domain.rank(), 0);
-  int64_t stride = 1;
-  const std::vector<int64_t>& shape = graph.info(result.tensor).shape;
-  for (size_t d = stage.target.size(); d-- > 0; stride *= std::max<int64_t>(shape[d], 1)) {
-    const std::optional<Affine> form = as_affine(graph.pool, stage.target[d], domain);
+  const IndexMap map = index_map(graph.pool, stage.target, stage.domain);
+  const Affine address = row_major_address(map, graph.info(result.tensor).shape);
+  for (size_t a = 0; a < stage.domain.rank(); ++a) result.strides[a] = address.coefficient(a);
+  for (size_t d = 0; d < stage.target.size(); ++d) {
+    if (map.forms[d]) continue;
     const ExprId roots[] = {stage.target[d]};
-    for (ExprId id : reachable(graph.pool, roots)) {
-      if (!graph.pool.is(id, Op::Axis)) continue;
-      const size_t a = graph.pool.axis_number(id);
-      result.strides[a] += form ? form->coefficient(a) * stride : 0;
-      if (!form) result.by_data[a] = true;
-    }
+    for (ExprId id : reachable(graph.pool, roots))
+      if (graph.pool.is(id, Op::Axis)) result.by_data[graph.pool.axis_number(id)] = true;
   }
   return result;
 }
@@ -108,11 +99,11 @@ MemoryAccess scatter_result(const Graph& graph, const Stage& stage, MemoryAccess
 // indexes.
 double data_lines(const Graph& graph, const Stage& stage, TensorId tensor,
                   std::span<const ExprId> index) {
-  Domain domain = stage.domain;
+  const IndexMap map = index_map(graph.pool, index, stage.domain);
   const TensorInfo& info = graph.info(tensor);
   double places = 1, inner = 0, stride = static_cast<double>(size_of(info.dtype));
   for (size_t d = index.size(); d-- > 0; stride *= static_cast<double>(info.shape[d])) {
-    if (as_affine(graph.pool, index[d], domain)) continue;
+    if (map.forms[d]) continue;
     if (inner == 0) inner = stride;
     places *= static_cast<double>(info.shape[d]);
   }

@@ -1,6 +1,7 @@
 // autosched/analysis/gather_access.cpp -- questions about the coordinates of reads.
 #include "autosched/analysis/gather_access.hpp"
 #include "autosched/machine/thresholds.hpp"
+#include "runtime/graph/index_map.hpp"
 
 #include <algorithm>
 
@@ -19,12 +20,11 @@ bool moves_with(const ExprPool& pool, ExprId coordinate, size_t axis) {
 
 std::optional<size_t> dimension_walked(const ExprPool& pool, const Stage& stage,
                                        std::span<const ExprId> index, size_t axis) {
+  const IndexMap map = index_map(pool, index, stage.domain);
   std::optional<size_t> walked;
   for (size_t d = 0; d < index.size(); ++d) {
     if (!moves_with(pool, index[d], axis)) continue;
-    Domain domain = stage.domain;
-    const std::optional<Affine> form = as_affine(pool, index[d], domain);
-    if (walked || !form || form->coefficient(axis) != 1) return std::nullopt;
+    if (walked || !map.forms[d] || map.forms[d]->coefficient(axis) != 1) return std::nullopt;
     walked = d;
   }
   return walked;

@@ -7,6 +7,7 @@
 #include "autosched/analysis/work.hpp"
 #include "autosched/machine/thresholds.hpp"
 #include "autosched/program/graph_edit.hpp"
+#include "runtime/graph/index_map.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -91,8 +92,8 @@ void compute_ahead(Program& program, size_t& stage, const std::string& name, Wei
         WorkMeter(pool)(std::span(&weights, 1)).cost > thresholds().cost_in_turn)
       weights = ahead(program, stage, name + "_weights", rows, weights);
   for (ExprId& place : rows.places) {
-    Domain domain = rows.domain;
-    if ((axes_used(pool, place) & bit(rows.along)) == 0 || as_affine(pool, place, domain)) continue;
+    if ((axes_used(pool, place) & bit(rows.along)) == 0 || index_form(pool, place, rows.domain))
+      continue;
     const ExprId short_place = pool.cast(place, DType::Int32);
     place = pool.cast(ahead(program, stage, name + "_places", rows, short_place), DType::Int64);
   }

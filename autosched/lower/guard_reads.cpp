@@ -7,6 +7,7 @@
 #include "runtime/diff/conditions/guards.hpp"
 #include "runtime/domain/bounds.hpp"
 #include "runtime/expr/interval.hpp"
+#include "runtime/graph/index_map.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -64,18 +65,18 @@ class StageGuard {
   void examine(ExprId read) {
     const std::vector<int64_t>& shape = graph_.info(pool_.read_tensor(read)).shape;
     const std::vector<ExprId> index(pool_.read_index(read).begin(), pool_.read_index(read).end());
-    Domain domain = domain_;
+    IndexMap map = index_map(pool_, index, domain_);
     bool restricted = false, any = false;
     std::vector<Sides> needed(shape.size());
     for (size_t d = 0; d < shape.size(); ++d) {
-      if (pool_.is(index[d], Op::Axis) && domain.extents[pool_.axis_number(index[d])] <= shape[d])
+      if (pool_.is(index[d], Op::Axis) && domain_.extents[pool_.axis_number(index[d])] <= shape[d])
         continue;
-      const std::optional<Affine> form = as_affine(pool_, index[d], domain);
-      needed[d] = form ? sides(*form, shape[d], domain) : sides(index[d], shape[d]);
+      const std::optional<Affine>& form = map.forms[d];
+      needed[d] = form ? sides(*form, shape[d], map.domain) : sides(index[d], shape[d]);
       if (form && needed[d].any() && pool_.read_predicate(read).valid()) {
         if (!std::exchange(restricted, true))
-          restrict_by(pool_, pool_.read_predicate(read), domain);
-        needed[d] = sides(*form, shape[d], domain);
+          restrict_by(pool_, pool_.read_predicate(read), map.domain);
+        needed[d] = sides(*form, shape[d], map.domain);
       }
       // A remainder is x - n (x // n) as a form, which forgets that both are of the same x.
       if (form && needed[d].any()) {

@@ -8,6 +8,7 @@
 
 #include "autosched/program/points.hpp"
 #include "autosched/program/required_region.hpp"
+#include "runtime/graph/index_map.hpp"
 #include "runtime/graph/near_constraint.hpp"
 
 namespace adjit::sched {
@@ -50,15 +51,15 @@ class NearIndices {
   // Whether multiples of the form, over the box, are farther than that.
   bool is_far(ExprId index, int64_t extent, int64_t stride) const {
     if (pool_.is(index, Op::Axis)) return false;
-    Domain domain = stage_.domain;
-    const std::optional<Affine> form = as_affine(pool_, index, domain);
-    if (!form) return false;
+    const std::optional<IndexForm> at = index_form(pool_, index, stage_.domain);
+    if (!at) return false;
+    const Affine& form = at->form;
     try {
-      const ValueRange range = domain.box_range(*form);
+      const ValueRange range = at->domain.box_range(form);
       // An axis of one point has a coefficient that the range does not show.
-      Exact reach = std::max({Exact(0) - range.lo, Exact(range.hi), Exact(form->constant()),
-                              -Exact(form->constant())});
-      for (const int64_t c : form->coefficients()) reach = std::max({reach, Exact(c), -Exact(c)});
+      Exact reach = std::max(
+          {Exact(0) - range.lo, Exact(range.hi), Exact(form.constant()), -Exact(form.constant())});
+      for (const int64_t c : form.coefficients()) reach = std::max({reach, Exact(c), -Exact(c)});
       return reach > extent && reach * stride * int64_t{8} > kFarthest;
     } catch (const Overflow&) {
       return true;

@@ -7,6 +7,7 @@
 #include "runtime/domain/bounds.hpp"
 #include "runtime/expr/interval.hpp"
 #include "runtime/graph/identity.hpp"
+#include "runtime/graph/index_map.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -119,15 +120,15 @@ class ScatterLowering {
     });
   }
 
-  bool proven(Domain domain, ExprId index, int64_t extent) const {
+  bool proven(const Domain& domain, ExprId index, int64_t extent) const {
     if (const auto range = interval_of(graph_.pool, index, domain.extents))
       if (range->lo >= 0 && range->hi < extent) return true;
-    const std::optional<Affine> form = as_affine(graph_.pool, index, domain);
-    if (!form) return false;
-    const std::optional<Interval> range = box_interval(domain, *form);
+    const std::optional<IndexForm> at = index_form(graph_.pool, index, domain);
+    if (!at) return false;
+    const std::optional<Interval> range = box_interval(at->domain, at->form);
     if (range && (range->empty() || (range->lo >= 0 && range->hi < extent))) return true;
-    return !domain.is_box() && implies(domain, *form) &&
-           implies(domain, Affine(extent - 1) - *form);
+    return !domain.is_box() && implies(at->domain, at->form) &&
+           implies(at->domain, Affine(extent - 1) - at->form);
   }
 
   LoweredGraph graph_;

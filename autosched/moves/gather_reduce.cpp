@@ -12,6 +12,7 @@
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/required_region.hpp"
 #include "runtime/domain/bounds.hpp"
+#include "runtime/graph/index_map.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -135,9 +136,8 @@ RowSum row_sum(LoweredGraph& graph, const Stage& stage, TensorId operand) {
   for (ExprId place : index.first(index.size() - 1)) named |= axes_used(pool, place);
   for (size_t a = stage.domain.output_rank; a < stage.domain.rank(); ++a)
     sum.corners |= named & bit(a);
-  Domain domain = stage.domain;
-  const std::optional<Affine> form = as_affine(pool, index.back(), domain);
-  const std::optional<Interval> range = form ? box_interval(domain, *form) : std::nullopt;
+  const std::optional<IndexForm> last = index_form(pool, index.back(), stage.domain);
+  const auto range = last ? box_interval(last->domain, last->form) : std::nullopt;
   if (!range || range->lo != 0) return refuse("its rows are not read from their beginning on");
   sum.elements = range->hi + 1;
   if (in_row == 0 || (named & in_row) != 0 || sum.corners == 0)

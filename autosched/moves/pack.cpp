@@ -17,6 +17,7 @@
 #include "runtime/diff/rewrite/factors.hpp"
 #include "runtime/domain/bounds.hpp"
 #include "runtime/domain/count.hpp"
+#include "runtime/graph/index_map.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -133,17 +134,15 @@ bool told_by_zeros(const ExprPool& pool, ExprId literal, std::span<const ExprId>
   return false;
 }
 
-// From the extents of the axes alone.
-std::optional<Interval> index_range(const ExprPool& pool, Domain box, ExprId index) {
-  const std::optional<Affine> form = as_affine(pool, index, box);
-  return form ? box_interval(box, *form) : std::nullopt;
+// Of index d, from the extents of the axes alone.
+std::optional<Interval> index_range(const IndexMap& map, size_t d) {
+  return map.forms[d] ? box_interval(map.domain, *map.forms[d]) : std::nullopt;
 }
 
 // Whether at every point of the box the index stays within the operand and the zeros around it.
-bool stays_in_padding(const ExprPool& pool, const Domain& box, std::span<const ExprId> index,
-                      const Layout& layout) {
-  for (size_t d = 0; d < index.size(); ++d) {
-    const std::optional<Interval> range = index_range(pool, box, index[d]);
+bool stays_in_padding(const IndexMap& map, const Layout& layout) {
+  for (size_t d = 0; d < map.forms.size(); ++d) {
+    const std::optional<Interval> range = index_range(map, d);
     if (!range || range->lo < -layout.before[d] || range->hi >= layout.padded[d] - layout.before[d])
       return false;
   }
@@ -165,24 +164,22 @@ Domain without_rows(const ExprPool& pool, const Stage& stage, TensorId operand,
                     const Layout& layout) {
   Domain domain = stage.domain;
   for (ExprId read : reads_of_operand(pool, stage, operand)) {
-    const std::vector<ExprId> index(pool.read_index(read).begin(), pool.read_index(read).end());
-    if (!stays_in_padding(pool, domain, index, layout)) continue;
-    for (size_t d = 0; d < index.size(); ++d) {
-      Domain with_divisions = domain;
-      const Affine form = *as_affine(pool, index[d], with_divisions);
-      std::erase(domain.inequalities, form);
-      std::erase(domain.inequalities, Affine(layout.shape[d] - 1) - form);
+    const IndexMap map = index_map(pool, pool.read_index(read), domain);
+    if (!stays_in_padding(map, layout)) continue;
+    for (size_t d = 0; d < map.forms.size(); ++d) {
+      std::erase(domain.inequalities, *map.forms[d]);
+      std::erase(domain.inequalities, Affine(layout.shape[d] - 1) - *map.forms[d]);
     }
   }
   return domain;
 }
 
 // Of an index, whether the domain proves that it is not negative, and that it is below the extent.
-std::array<bool, 2> proven_sides(const ExprPool& pool, Domain domain, ExprId index,
+std::array<bool, 2> proven_sides(const ExprPool& pool, const Domain& domain, ExprId index,
                                  int64_t extent) {
-  const std::optional<Affine> form = as_affine(pool, index, domain);
-  if (!form) return {false, false};
-  return {implies(domain, *form), implies(domain, Affine(extent - 1) - *form)};
+  const std::optional<IndexForm> at = index_form(pool, index, domain);
+  if (!at) return {false, false};
+  return {implies(at->domain, at->form), implies(at->domain, Affine(extent - 1) - at->form)};
 }
 
 // Whether the reads of other operands, too, are inside theirs without those rows. What the rows did
@@ -205,9 +202,8 @@ bool others_stay_inside(const Graph& graph, const Stage& stage, TensorId operand
 
 enum class Divided : uint8_t { Nothing, Few, Many };
 
-// The axes that an index divides: the interval of one of few points is still tight.
-Divided divided_axes(const ExprPool& pool, Domain domain, ExprId index) {
-  const Affine form = *as_affine(pool, index, domain);
+// The axes that a form divides: the interval of one of few points is still tight.
+Divided divided_axes(const Domain& domain, const Affine& form) {
   Divided found = Divided::Nothing;
   for (size_t q = domain.rank(); q < form.size(); ++q) {
     if (form.coefficient(q) == 0) continue;
@@ -269,7 +265,7 @@ class Reader {
     const std::vector<ExprId> index(operands.begin(),
                                     operands.begin() + static_cast<std::ptrdiff_t>(rank));
     ExprId predicate = operands.size() > rank ? operands.back() : ExprId{};
-    if (predicate.valid() && stays_in_padding(pool_, stage_.domain, index, layout_))
+    if (predicate.valid() && stays_in_padding(index_map(pool_, index, stage_.domain), layout_))
       predicate = what_zeros_do_not_say(predicate, index);
     std::vector<ExprId> coordinates;
     for (const PackedDimension& p : layout_.packing.dimensions) {
@@ -389,20 +385,20 @@ size_t read_number(const Graph& graph, const Stage& stage, ExprId read) {
 
 std::optional<Packing> zeros_around(const Graph& graph, const Stage& stage, ExprId read) {
   const std::vector<int64_t>& shape = graph.info(graph.pool.read_tensor(read)).shape;
-  const std::span<const ExprId> index = graph.pool.read_index(read);
+  const IndexMap map = index_map(graph.pool, graph.pool.read_index(read), stage.domain);
   Packing packing;
   packing.instead_of_rows = true;
   bool any = false;
   Divided divided = Divided::Nothing;
   for (size_t d = 0; d < shape.size(); ++d) {
-    const std::optional<Interval> range = index_range(graph.pool, stage.domain, index[d]);
+    const std::optional<Interval> range = index_range(map, d);
     if (!range || range->empty() || shape[d] == 0) return std::nullopt;
     packing.dimensions.push_back({d, 1, 0});
     packing.padding_before.push_back(std::max<int64_t>(0, -range->lo));
     packing.padding_after.push_back(std::max<int64_t>(0, range->hi - shape[d] + 1));
     if (range->lo >= 0 && range->hi < shape[d]) continue;
     any = true;
-    divided = std::max(divided, divided_axes(graph.pool, stage.domain, index[d]));
+    divided = std::max(divided, divided_axes(map.domain, *map.forms[d]));
     if (divided == Divided::Many) return std::nullopt;
   }
   if (!any) return std::nullopt;

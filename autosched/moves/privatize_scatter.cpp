@@ -8,6 +8,7 @@
 #include "autosched/moves/record/record.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "runtime/graph/identity.hpp"
+#include "runtime/graph/index_map.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -66,9 +67,8 @@ class Splitter {
     ExprPool& pool = graph_.pool;
     Stage stage = whole_;
     stage.domain = partial_domain(whole_.domain, axis_, parts_, chunk_);
-    std::vector<ExprId> now;
-    for (const Affine& form : whole_axes(whole_.domain, axis_, chunk_))
-      now.push_back(to_expr(pool, form, stage.domain));
+    const std::vector<ExprId> now =
+        to_exprs(pool, whole_axes(whole_.domain, axis_, chunk_), stage.domain);
     stage.domain.output_rank = 0;
     stage.bodies = {body_at(pool, whole_.bodies[0], now, {})};
     stage.target = {pool.axis(0)};

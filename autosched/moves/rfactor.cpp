@@ -9,6 +9,7 @@
 #include "autosched/moves/moves.hpp"
 #include "autosched/moves/record/record.hpp"
 #include "autosched/program/graph_edit.hpp"
+#include "runtime/graph/index_map.hpp"
 
 namespace adjit::sched {
 Program rfactor(Program program, size_t stage, size_t axis, int64_t parts) {
@@ -29,9 +30,7 @@ Program rfactor(Program program, size_t stage, size_t axis, int64_t parts) {
 
   Stage partial = whole;
   partial.domain = partial_domain(domain, axis, ceil_div(domain.extents[axis], chunk), chunk);
-  std::vector<ExprId> now;
-  for (const Affine& form : whole_axes(domain, axis, chunk))
-    now.push_back(to_expr(pool, form, partial.domain));
+  const std::vector<ExprId> now = to_exprs(pool, whole_axes(domain, axis, chunk), partial.domain);
   for (ExprId& body : partial.bodies) body = body_at(pool, body, now, {});
   const std::vector<int64_t> shape(
       partial.domain.extents.begin(),

@@ -13,6 +13,7 @@
 #include "autosched/program/required_region.hpp"
 #include "runtime/domain/bounds.hpp"
 #include "runtime/expr/interval.hpp"
+#include "runtime/graph/index_map.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -125,9 +126,8 @@ RowScatter row_scatter(Graph& graph, const Stage& stage) {
   if (!has_short_places(info.shape)) return refuse("its result has too many rows");
   RowScatter found;
   if (box_is_empty(stage.domain)) return refuse("it has no points");
-  Domain domain = stage.domain;
-  const std::optional<Affine> form = as_affine(pool, stage.target.back(), domain);
-  const auto digits = form ? digits_of(*form, stage.domain) : std::nullopt;
+  const std::optional<IndexForm> last = index_form(pool, stage.target.back(), stage.domain);
+  const auto digits = last ? digits_of(last->form, stage.domain) : std::nullopt;
   if (!digits || digits->empty())
     return refuse("its axes do not walk rows from their beginning on");
   found.row = *digits;
@@ -164,9 +164,8 @@ int64_t elements_with_room(const Program& program, size_t stage, const RowScatte
     if (r.kind != StageKind::Compute) return rows.elements;
     for (ExprId read : reads_of(program.graph, r)) {
       if (pool.read_tensor(read) != result) continue;
-      Domain domain = r.domain;
-      const auto form = as_affine(pool, pool.read_index(read).back(), domain);
-      const auto range = form ? box_interval(domain, *form) : std::nullopt;
+      const auto last = index_form(pool, pool.read_index(read).back(), r.domain);
+      const auto range = last ? box_interval(last->domain, last->form) : std::nullopt;
       if (!range || range->hi >= rows.elements) return rows.elements;
     }
   }

@@ -14,6 +14,7 @@
 #include "autosched/moves/record/record.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/required_region.hpp"
+#include "runtime/graph/index_map.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -136,9 +137,8 @@ class AxisBlocker {
     const Stage whole = stage(s);
     Stage made = whole;
     made.domain = blocked(whole.domain, axis);
-    std::vector<ExprId> now;
-    for (const Affine& form : whole_axes(whole.domain.rank(), axis))
-      now.push_back(to_expr(program_.graph.pool, form, made.domain));
+    const std::vector<ExprId> now =
+        to_exprs(program_.graph.pool, whole_axes(whole.domain.rank(), axis), made.domain);
     for (ExprId& body : made.bodies) body = blocked(body, axis, now);
     Stage together;  // of the results that others read
     for (TensorId& id : made.results) {

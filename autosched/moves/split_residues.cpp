@@ -12,6 +12,7 @@
 #include "autosched/moves/record/record.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/required_region.hpp"
+#include "runtime/graph/index_map.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -25,14 +26,18 @@ Domain residue_domain(ExprPool& pool, const Domain& domain, size_t axis, int64_t
   result.extents[axis] = ceil_div(domain.extents[axis], modulus);
   result.extents.insert(result.extents.begin() + static_cast<std::ptrdiff_t>(place), modulus);
   result.output_rank = domain.output_rank + 1;
-  const auto rewritten = [&](const Affine& row) {
-    const ExprId there = body_at(pool, to_expr(pool, row, domain), now, {});
-    const std::optional<Affine> form = as_affine(pool, there, result);
-    invariant(form.has_value(), "a row stays affine when an axis is taken apart");
-    return *form;
+  const auto rewritten = [&](const std::vector<Affine>& rows) {
+    std::vector<ExprId> there = to_exprs(pool, rows, domain);
+    for (ExprId& row : there) row = body_at(pool, row, now, {});
+    IndexMap map = index_map(pool, there, std::move(result));
+    invariant(map.is_affine(), "a row stays affine when an axis is taken apart");
+    result = std::move(map.domain);
+    std::vector<Affine> forms;
+    for (std::optional<Affine>& form : map.forms) forms.push_back(std::move(*form));
+    return forms;
   };
-  for (const Affine& row : domain.inequalities) result.inequalities.push_back(rewritten(row));
-  for (const Affine& row : domain.equalities) result.equalities.push_back(rewritten(row));
+  result.inequalities = rewritten(domain.inequalities);
+  result.equalities = rewritten(domain.equalities);
   if (domain.extents[axis] % modulus != 0)
     result.inequalities.push_back(Affine::variable(place, -1, domain.extents[axis] - 1) -
                                   Affine::variable(axis < place ? axis : axis + 1, modulus));
@@ -57,20 +62,19 @@ int64_t modulus_of(const Domain& domain, const Affine& form, size_t axis) {
 }  // namespace
 
 int64_t residue_modulus(const Graph& graph, const Stage& stage, size_t axis) {
-  Domain domain = stage.domain;
   int64_t modulus = 1;
-  const auto join = [&](const Affine& form) {
+  const auto join = [&](const Domain& domain, const Affine& form) {
     const int64_t m = modulus_of(domain, form, axis);
     modulus = m == 0 || modulus == 0 ? 0 : std::lcm(modulus, m);
     if (modulus > kLargestGroup) modulus = 0;
   };
-  for (const Affine& row : stage.domain.inequalities) join(row);
-  for (const Affine& row : stage.domain.equalities) join(row);
-  for (ExprId read : reads_of(graph, stage))
-    for (ExprId index : graph.pool.read_index(read)) {
-      const std::optional<Affine> form = as_affine(graph.pool, index, domain);
-      if (form) join(*form);
-    }
+  for (const Affine& row : stage.domain.inequalities) join(stage.domain, row);
+  for (const Affine& row : stage.domain.equalities) join(stage.domain, row);
+  for (ExprId read : reads_of(graph, stage)) {
+    const IndexMap map = index_map(graph.pool, graph.pool.read_index(read), stage.domain);
+    for (const std::optional<Affine>& form : map.forms)
+      if (form) join(map.domain, *form);
+  }
   return modulus;
 }
 

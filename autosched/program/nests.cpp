@@ -3,6 +3,7 @@
 
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/points.hpp"
+#include "runtime/graph/index_map.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -134,9 +135,8 @@ bool keeps_reduction_order(const Stage& stage, const Nest& nest) {
 
 bool writes_apart(const Graph& graph, const Stage& stage, size_t axis) {
   if (stage.kind != StageKind::Scatter) return false;
-  Domain domain = stage.domain;
-  return std::ranges::any_of(stage.target, [&](ExprId target) {
-    const std::optional<Affine> form = as_affine(graph.pool, target, domain);
+  const IndexMap map = index_map(graph.pool, stage.target, stage.domain);
+  return std::ranges::any_of(map.forms, [&](const std::optional<Affine>& form) {
     if (!form || form->coefficient(axis) == 0) return false;
     for (size_t v = 0; v < form->size(); ++v)
       if (v != axis && form->coefficient(v) != 0) return false;

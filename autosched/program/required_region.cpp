@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "runtime/graph/index_map.hpp"
+
 namespace adjit::sched {
 namespace {
 
@@ -84,10 +86,9 @@ class RegionReader {
 
   void add_reads(const Nest& nest, size_t depth) {
     const Stage& stage = program_.graph.stages[nest.stage];
-    Domain domain = stage.domain;
     std::vector<Affine> origins;
     std::vector<int64_t> widths;
-    for (size_t axis = 0; axis < domain.rank(); ++axis) {
+    for (size_t axis = 0; axis < stage.domain.rank(); ++axis) {
       origins.push_back(origin_above(nest, axis, depth));
       widths.push_back(width_below(nest, axis, depth));
       if (widths.back() == 0) return;  // runs never
@@ -95,9 +96,9 @@ class RegionReader {
     const ExprPool& pool = program_.graph.pool;
     for (ExprId read : reads_of(program_.graph, stage)) {
       if (std::ranges::find(results_, pool.read_tensor(read)) == results_.end()) continue;
-      const std::span<const ExprId> index = pool.read_index(read);
-      for (size_t d = 0; d < index.size(); ++d)
-        add_index(windows_[d], as_affine(pool, index[d], domain), origins, widths);
+      const IndexMap map = index_map(pool, pool.read_index(read), stage.domain);
+      for (size_t d = 0; d < map.forms.size(); ++d)
+        add_index(windows_[d], map.forms[d], origins, widths);
     }
   }
 

@@ -114,6 +114,8 @@ class Converter {
 }  // namespace
 
 std::optional<Affine> as_affine(const ExprPool& pool, ExprId expr, Domain& domain) {
+  if (pool.is(expr, Op::Axis) && pool.axis_number(expr) < domain.rank())  // as most indices are
+    return Affine::variable(pool.axis_number(expr));
   const auto before = static_cast<std::ptrdiff_t>(domain.divisions.size());
   std::optional<Affine> form;
   try {

@@ -7,6 +7,7 @@
 
 #include "jit/emit/operations/memory_types.hpp"
 #include "jit/emit/operations/operations.hpp"
+#include "runtime/graph/index_map.hpp"
 
 namespace adjit::emit {
 namespace {
@@ -30,14 +31,13 @@ llvm::Constant* extreme(llvm::Type* type, DType dtype, bool lowest) {
 // Whether the payload is 0 at the first point of every reduction.
 bool starts_at_zero(const Graph& graph, const Stage& stage) {
   if (!stage.domain.is_box()) return false;
-  Domain domain = stage.domain;
   ExprId payload = stage.bodies[1];
   if (graph.pool.is(payload, Op::Cast)) payload = graph.pool.operand(payload, 0);
   if (graph.pool.dtype(payload) != DType::Int64) return false;
-  const std::optional<Affine> form = as_affine(graph.pool, payload, domain);
-  if (!form || form->constant() != 0 || form->size() > domain.rank()) return false;
-  for (size_t a = 0; a < domain.output_rank; ++a)
-    if (form->coefficient(a) != 0) return false;
+  const std::optional<IndexForm> at = index_form(graph.pool, payload, stage.domain);
+  if (!at || at->form.constant() != 0 || at->form.size() > stage.domain.rank()) return false;
+  for (size_t a = 0; a < stage.domain.output_rank; ++a)
+    if (at->form.coefficient(a) != 0) return false;
   return true;
 }
 

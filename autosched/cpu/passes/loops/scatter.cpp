@@ -20,6 +20,7 @@
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
 #include "autosched/program/required_region.hpp"
+#include "runtime/graph/index_map.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -38,17 +39,12 @@ std::vector<size_t> independent_axes(const LoweredGraph& graph, const Stage& sta
 // Elements between what neighbouring points of the axis write.
 int64_t stride_of(const Graph& graph, const Stage& stage, size_t axis) {
   const std::vector<int64_t>& shape = graph.info(stage.results[0]).shape;
-  Domain domain = stage.domain;
-  int64_t stride = 0, scale = 1;
-  for (size_t d = shape.size(); d-- > 0;) {
-    if (stage.kind == StageKind::Compute) {
-      stride += d == axis ? scale : 0;
-    } else if (const auto form = as_affine(graph.pool, stage.target[d], domain)) {
-      stride += form->coefficient(axis) * scale;
-    }
-    scale *= std::max<int64_t>(shape[d], 1);
-  }
-  return stride;
+  IndexMap written;
+  if (stage.kind == StageKind::Scatter)
+    written = index_map(graph.pool, stage.target, stage.domain);
+  else
+    for (size_t d = 0; d < shape.size(); ++d) written.forms.push_back(Affine::variable(d));
+  return row_major_address(written, shape).coefficient(axis);
 }
 
 std::optional<size_t> lanes_axis(const LoweredGraph& graph, const Stage& stage) {
@@ -144,9 +140,7 @@ std::optional<IndexedTarget> rows_of(const LoweredGraph& graph, const Stage& sta
   if (stage.kind != StageKind::Scatter || !has_partial_results(stage.combiner.kind) || piece < 2 ||
       rows.lanes % piece != 0)
     return std::nullopt;
-  Domain divided = domain;
-  const bool by_data = std::ranges::any_of(
-      stage.target, [&](ExprId target) { return !as_affine(graph.pool, target, divided); });
+  const bool by_data = !index_map(graph.pool, stage.target, domain).is_affine();
   const std::optional<size_t> along = values_along(graph, stage, rows.lanes);
   if (!by_data || !along) return std::nullopt;
   rows.lanes_axis = *along;

@@ -8,6 +8,7 @@
 #include "autosched/analysis/exact_counts.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/required_region.hpp"
+#include "runtime/graph/index_map.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -18,10 +19,9 @@ constexpr size_t kMostStagesInCommon = 256;  // of a chain
 std::optional<size_t> axis_at(const ExprPool& pool, ExprId index, const Domain& domain) {
   if (pool.is(index, Op::Axis)) return pool.axis_number(index);
   if (!pool.is(index, Op::FloorDiv)) return std::nullopt;
-  Domain own = domain;
-  const std::optional<Affine> form = as_affine(pool, index, own);
-  for (size_t a = 0; form && a < domain.rank(); ++a)
-    if (*form == Affine::variable(a)) return a;
+  const std::optional<IndexForm> at = index_form(pool, index, domain);
+  for (size_t a = 0; at && a < domain.rank(); ++a)
+    if (at->form == Affine::variable(a)) return a;
   return std::nullopt;
 }
 
