@@ -108,7 +108,7 @@ class UnitLowering {
     return selecting;
   }
 
-  // Only what as_affine takes is lowered here: reads wait until all rows are known.
+  // Only what may be affine is lowered here: reads wait until all rows are known.
   bool add_row_of(ExprId factor) {
     for (ExprId node : reachable(source_, std::span(&factor, 1)))
       if (source_.is(node, Op::Read) || placeholder_of(notation_, node)) return false;

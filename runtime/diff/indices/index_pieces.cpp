@@ -8,6 +8,7 @@
 #include "runtime/diff/indices/index_choices.hpp"
 #include "runtime/diff/indices/indices.hpp"
 #include "runtime/domain/bounds.hpp"
+#include "runtime/graph/index_map.hpp"
 
 namespace adjit::diff {
 namespace {
@@ -101,13 +102,11 @@ class IndexSplitter {
   // The piece of a part whose coordinates have no choice left; false when one is not affine.
   bool finish(Part part) {
     IndexPiece piece;
-    for (ExprId coordinate : part.coordinates) {
-      std::optional<Affine> form = as_affine(pool_, coordinate, part.domain);
-      if (!form) return false;
-      piece.index.push_back(std::move(*form));
-    }
+    IndexMap map = index_map(pool_, part.coordinates, std::move(part.domain));
+    if (!map.is_affine()) return false;
+    for (std::optional<Affine>& form : map.forms) piece.index.push_back(std::move(*form));
     piece.condition = both(pool_, data_, part.literals);
-    piece.domain = std::move(part.domain);
+    piece.domain = std::move(map.domain);
     found_.push_back(std::move(piece));
     return true;
   }

@@ -7,6 +7,7 @@
 
 #include "runtime/diff/indices/index_choices.hpp"
 #include "runtime/diff/rewrite/rewrite.hpp"
+#include "runtime/graph/index_map.hpp"
 
 namespace adjit::diff {
 namespace {
@@ -19,12 +20,12 @@ size_t divisions_in(const ExprPool& pool, ExprId index) {
 }
 
 // The index as an affine form where that divides less often; else as it is.
-ExprId simpler(ExprPool& pool, ExprId index, Domain domain) {
+ExprId simpler(ExprPool& pool, ExprId index, const Domain& domain) {
   const size_t divisions = divisions_in(pool, index);
   if (divisions == 0) return index;
-  const std::optional<Affine> form = as_affine(pool, index, domain);
-  if (!form) return index;
-  const ExprId made = to_expr(pool, *form, domain);
+  const std::optional<IndexForm> found = index_form(pool, index, domain);
+  if (!found) return index;
+  const ExprId made = to_expr(pool, found->form, found->domain);
   return divisions_in(pool, made) < divisions ? made : index;
 }
 

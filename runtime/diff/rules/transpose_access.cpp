@@ -10,6 +10,7 @@
 #include "runtime/diff/rewrite/rewrite.hpp"
 #include "runtime/domain/bounds.hpp"
 #include "runtime/domain/fibre.hpp"
+#include "runtime/graph/index_map.hpp"
 
 namespace adjit::diff {
 namespace {
@@ -48,11 +49,11 @@ std::optional<FibrePiece> permuted(const Domain& domain, std::span<const Affine>
 bool in_bounds(const Graph& graph, ExprId read, const Domain& domain) {
   const ExprPool& pool = graph.pool;
   const std::vector<int64_t>& shape = graph.info(pool.read_tensor(read)).shape;
-  Domain extended = domain;
+  const IndexMap map = index_map(pool, pool.read_index(read), domain);
   for (size_t d = 0; d < shape.size(); ++d) {
-    const auto index = as_affine(pool, pool.read_index(read)[d], extended);
-    if (!index || !implies(extended, *index)) return false;
-    if (!implies(extended, Affine(shape[d] - 1) - *index)) return false;
+    const std::optional<Affine>& form = map.forms[d];
+    if (!form || !implies(map.domain, *form)) return false;
+    if (!implies(map.domain, Affine(shape[d] - 1) - *form)) return false;
   }
   return true;
 }
@@ -88,8 +89,7 @@ ExprId support_of(Graph& graph, const Domain& domain, ExprId condition) {
 
 Contribution gather(Graph& graph, FibrePiece piece, ExprId condition, ExprId value) {
   ExprPool& pool = graph.pool;
-  std::vector<ExprId> original;
-  for (const Affine& form : piece.original) original.push_back(to_expr(pool, form, piece.domain));
+  const std::vector<ExprId> original = to_exprs(pool, piece.original, piece.domain);
   const ExprId roots[] = {value, condition};
   const std::vector<ExprId> rewritten = substitute_axes(pool, roots, original);
   Contribution result;
@@ -121,10 +121,9 @@ std::vector<ExprId> excluding_target(ExprPool& pool, const Domain& domain,
       target[d] = pool.select(condition, index[d], pool.constant_int(-1));
     excluded = true;
   };
-  for (size_t d = 0; d < index.size(); ++d) {
-    Domain extended = domain;
-    if (!as_affine(pool, index[d], extended)) exclude(d);
-  }
+  const IndexMap map = index_map(pool, index, domain);
+  for (size_t d = 0; d < index.size(); ++d)
+    if (!map.forms[d]) exclude(d);
   if (!excluded && !index.empty()) exclude(0);
   return target;
 }

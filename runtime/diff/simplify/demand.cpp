@@ -12,6 +12,7 @@
 #include "runtime/diff/rewrite/rewrite.hpp"
 #include "runtime/diff/simplify/simplify.hpp"
 #include "runtime/domain/bounds.hpp"
+#include "runtime/graph/index_map.hpp"
 
 namespace adjit::diff {
 namespace {
@@ -94,16 +95,9 @@ class NeedRestrictor {
 
   // Whether all points at which it reads are inside the row.
   bool keeps(const Reader& reader, const Affine& row) {
-    Domain domain = graph_.stages[reader.stage].domain;
-    const std::span<const ExprId> index = graph_.pool.read_index(reader.read);
-    Affine there(row.constant());
-    for (size_t d = 0; d < row.size(); ++d) {
-      if (row.coefficient(d) == 0) continue;
-      const std::optional<Affine> at = as_affine(graph_.pool, index[d], domain);
-      if (!at) return false;
-      there += *at * row.coefficient(d);
-    }
-    return implies(domain, there);
+    const std::optional<IndexForm> there = at_index(
+        graph_.pool, row, graph_.pool.read_index(reader.read), graph_.stages[reader.stage].domain);
+    return there && implies(there->domain, there->form);
   }
 
   void drop_decided_selects(Stage& stage) {

@@ -9,6 +9,7 @@
 #include "runtime/diff/indices/index_choices.hpp"
 #include "runtime/diff/rewrite/rewrite.hpp"
 #include "runtime/diff/rewrite/unconditional_reads.hpp"
+#include "runtime/graph/index_map.hpp"
 
 namespace adjit::diff {
 namespace {
@@ -42,14 +43,15 @@ bool is_cheap(const ExprPool& pool, ExprId body) {
 bool reads_all(const ExprPool& pool, const Stage& reader, const Stage& inner, ExprId read) {
   if (!reader.domain.is_box() || !reader.domain.divisions.empty()) return false;
   std::vector<char> used(reader.domain.rank(), 0);
+  const IndexMap map = index_map(pool, pool.read_index(read), reader.domain);
+  if (!map.is_affine() || !map.domain.divisions.empty()) return false;
   for (size_t d = 0; d < inner.domain.rank(); ++d) {
-    Domain domain = reader.domain;
-    const std::optional<Affine> form = as_affine(pool, pool.read_index(read)[d], domain);
-    if (!form || !domain.divisions.empty() || form->constant() != 0) return false;
+    const Affine& form = *map.forms[d];
+    if (form.constant() != 0) return false;
     int64_t covered = 1;
     std::vector<std::pair<int64_t, size_t>> digits;  // coefficient, axis
-    for (size_t k = 0; k < form->size(); ++k)
-      if (form->coefficient(k) != 0) digits.emplace_back(form->coefficient(k), k);
+    for (size_t k = 0; k < form.size(); ++k)
+      if (form.coefficient(k) != 0) digits.emplace_back(form.coefficient(k), k);
     std::ranges::sort(digits);
     for (const auto& [coefficient, axis] : digits) {
       if (coefficient != covered || used[axis]) return false;

@@ -12,6 +12,7 @@
 #include "runtime/diff/conditions/guards.hpp"
 #include "runtime/diff/rewrite/rewrite.hpp"
 #include "runtime/diff/simplify/simplify.hpp"
+#include "runtime/graph/index_map.hpp"
 
 namespace adjit::diff {
 namespace {
@@ -163,27 +164,23 @@ class ViewInliner {
     const ExprId predicate = pool_.read_predicate(id);
     const ExprId element = substitute_axes(pool_, view.element, index);
     if (!pool_.is(element, Op::Read)) return guard(pool_, predicate, element);
-    Domain before = domain, after = domain;
-    size_t view_divisions = 0;
-    for (ExprId coordinate : index) (void)as_affine(pool_, coordinate, before);
-    if (reader_is_view) view_divisions = divisions_of(pool_.read_tensor(id), view.element);
+    const IndexMap map = index_map(pool_, pool_.read_index(element), domain);
+    if (!map.is_affine()) return {};
+    size_t allowed = divisions_of(index, domain);
+    if (reader_is_view)
+      allowed =
+          std::max(allowed, divisions_of(pool_.read_index(view.element),
+                                         shape_box(graph_.info(pool_.read_tensor(id)).shape)));
+    if (map.domain.divisions.size() > allowed) return {};
     std::vector<ExprId> coordinates;
-    for (size_t k = 0; k < pool_.read_index(element).size(); ++k) {
-      const ExprId coordinate = pool_.read_index(element)[k];
-      const std::optional<Affine> form = as_affine(pool_, coordinate, after);
-      if (!form) return {};
-      coordinates.push_back(to_expr(pool_, *form, after));
-    }
-    if (after.divisions.size() > std::max(before.divisions.size(), view_divisions)) return {};
+    for (const std::optional<Affine>& form : map.forms)
+      coordinates.push_back(to_expr(pool_, *form, map.domain));
     return pool_.read(pool_.read_tensor(element), pool_.dtype(element), coordinates,
                       both(pool_, predicate, pool_.read_predicate(element)));
   }
 
-  size_t divisions_of(TensorId view, ExprId element) {
-    Domain domain;
-    domain.extents = graph_.info(view).shape;
-    for (ExprId coordinate : pool_.read_index(element)) (void)as_affine(pool_, coordinate, domain);
-    return domain.divisions.size();
+  size_t divisions_of(std::span<const ExprId> index, const Domain& domain) const {
+    return index_map(pool_, index, domain).domain.divisions.size();
   }
 
   Graph graph_;

@@ -23,6 +23,7 @@
 
 #include "runtime/diff/conditions/prefix_reduction.hpp"
 #include "runtime/diff/rewrite/rewrite.hpp"
+#include "runtime/graph/index_map.hpp"
 #include "runtime/graph/subgraphs.hpp"
 
 namespace adjit::diff {
@@ -95,30 +96,22 @@ struct Groups {
   int64_t left_over;
 };
 
-// The row-major place of what is read, if it is a quasi-affine form; adds its divisions to
-// `domain`.
-std::optional<Affine> place_of(const Graph& graph, ExprId read, Domain& domain) {
-  const std::vector<int64_t>& shape = graph.info(graph.pool.read_tensor(read)).shape;
+// The row-major place of what is read, if it is a quasi-affine form.
+std::optional<IndexForm> place_of(const Graph& graph, ExprId read, const Domain& domain) {
   Affine place;
-  try {
-    for (size_t d = 0; d < shape.size(); ++d) {
-      const std::optional<Affine> form = as_affine(graph.pool, graph.pool.operand(read, d), domain);
-      if (!form) return {};
-      place = place * shape[d] + *form;
-    }
-  } catch (const Overflow&) {
-    return {};
-  }
-  return place;
+  int64_t stride = 1;
+  const std::vector<int64_t>& shape = graph.info(graph.pool.read_tensor(read)).shape;
+  for (size_t d = shape.size(); d-- > 0; stride *= shape[d]) place.set_coefficient(d, stride);
+  return at_index(graph.pool, place, graph.pool.read_index(read), domain);
 }
 
 // Whether the sum goes through an operand from element to element along the axis.
 bool walks_elements(const Graph& graph, const Stage& stage, size_t axis) {
-  Domain domain = stage.domain;
   return std::ranges::any_of(reachable(graph.pool, stage.bodies), [&](ExprId id) {
     if (!passes_through(graph, stage.domain, id)) return false;
-    const std::optional<Affine> place = place_of(graph, id, domain);
-    return place && domain.mentions(*place, axis) && std::abs(place->coefficient(axis)) <= 1;
+    const std::optional<IndexForm> place = place_of(graph, id, stage.domain);
+    return place && place->domain.mentions(place->form, axis) &&
+           std::abs(place->form.coefficient(axis)) <= 1;
   });
 }
 

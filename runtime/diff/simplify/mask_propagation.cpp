@@ -25,6 +25,7 @@
 #include "runtime/diff/simplify/simplify.hpp"
 #include "runtime/domain/bounds.hpp"
 #include "runtime/expr/scalar.hpp"
+#include "runtime/graph/index_map.hpp"
 
 namespace adjit::diff {
 namespace {
@@ -71,19 +72,6 @@ bool all_points(const Domain& domain, const Affine& row) {
          std::ranges::all_of(domain.inequalities, [&](const Affine& other) {
            return is_plain(domain, other) && implies(box, other);
          });
-}
-
-// A row over a tensor's axes as one over those of a stage that reads it; `domain` takes divisions.
-std::optional<Affine> at_index(const ExprPool& pool, const Affine& row,
-                               std::span<const ExprId> index, Domain& domain) {
-  Affine form(row.constant());
-  for (size_t d = 0; d < row.size(); ++d) {
-    if (row.coefficient(d) == 0) continue;
-    const std::optional<Affine> at = as_affine(pool, index[d], domain);
-    if (!at) return std::nullopt;
-    form += *at * row.coefficient(d);
-  }
-  return form;
 }
 
 // Values of expressions at the points of a domain, where they are one constant there.
@@ -176,9 +164,8 @@ class Evaluator {
     return known != known_.end() &&
            std::ranges::any_of(known->second.backgrounds, [&](const Background& background) {
              if (background.value != 0) return false;
-             Domain domain = domain_;
-             const auto row = at_index(pool_, background.row, pool_.read_index(id), domain);
-             return !row || !implies(domain, *row);
+             const auto row = at_index(pool_, background.row, pool_.read_index(id), domain_);
+             return !row || !implies(row->domain, row->form);
            });
   }
 
@@ -199,9 +186,8 @@ class Evaluator {
     const bool guarded = pool_.read_predicate(id).valid();
     for (const Background& background : known->second.backgrounds) {
       if (guarded && background.value != 0) continue;
-      Domain domain = domain_;
-      const auto row = at_index(pool_, background.row, pool_.read_index(id), domain);
-      if (row && implies(domain, Affine(-1) - *row)) return background.value;
+      const auto row = at_index(pool_, background.row, pool_.read_index(id), domain_);
+      if (row && implies(row->domain, Affine(-1) - row->form)) return background.value;
     }
     return std::nullopt;
   }
@@ -319,11 +305,9 @@ class SupportRestrictor {
       } else if (pool.is(id, Op::Read)) {
         const auto known = known_.find(pool.read_tensor(id).value);
         if (known == known_.end()) continue;
-        for (const Background& background : known->second.backgrounds) {
-          Domain domain = stage.domain;
-          if (const auto row = at_index(pool, background.row, pool.read_index(id), domain))
-            add(stage.domain, *row);
-        }
+        for (const Background& background : known->second.backgrounds)
+          if (const auto row = at_index(pool, background.row, pool.read_index(id), stage.domain))
+            add(stage.domain, row->form);
       }
     }
     return rows;
@@ -347,9 +331,8 @@ class SupportRestrictor {
       for (const Background& background : known->second.backgrounds) {
         if (!std::isinf(background.value)) continue;
         infinite = true;
-        Domain domain = stage.domain;
-        const auto row = at_index(pool, background.row, pool.read_index(id), domain);
-        if (!row || !implies(domain, *row)) return true;
+        const auto row = at_index(pool, background.row, pool.read_index(id), stage.domain);
+        if (!row || !implies(row->domain, row->form)) return true;
       }
       return !infinite;  // it came from elsewhere
     });

@@ -7,6 +7,7 @@
 #include "runtime/diff/conditions/condition.hpp"
 #include "runtime/diff/rewrite/rewrite.hpp"
 #include "runtime/graph/affine_constraint.hpp"
+#include "runtime/graph/index_map.hpp"
 
 namespace adjit::diff {
 namespace {
@@ -20,9 +21,9 @@ bool uses_axis(const ExprPool& pool, ExprId expr, size_t axis) {
 
 // The form without new divisions; nullopt when there is none.
 std::optional<Affine> plain_form(const ExprPool& pool, ExprId expr, const Domain& domain) {
-  Domain extended = domain;
-  std::optional<Affine> form = as_affine(pool, expr, extended);
-  return form && extended.divisions.size() == domain.divisions.size() ? form : std::nullopt;
+  const std::optional<IndexForm> found = index_form(pool, expr, domain);
+  if (!found || found->domain.divisions.size() != domain.divisions.size()) return std::nullopt;
+  return found->form;
 }
 
 // The longest reduction axis that stands in the form with 1 or -1 and in none of its divisions.

@@ -18,6 +18,7 @@
 #include "runtime/diff/simplify/simplify.hpp"
 #include "runtime/domain/count.hpp"
 #include "runtime/domain/fibre.hpp"
+#include "runtime/graph/index_map.hpp"
 
 namespace adjit::diff {
 namespace {
@@ -120,9 +121,7 @@ void eliminate_fixed_axes(ExprPool& pool, Stage& stage) {
   auto pieces = fibre(stage.domain, index, shape);
   if (!pieces || pieces->size() != 1) return;
   FibrePiece& piece = pieces->front();
-  std::vector<ExprId> original;
-  for (const Affine& form : piece.original) original.push_back(to_expr(pool, form, piece.domain));
-  stage.bodies = substitute_axes(pool, stage.bodies, original);
+  stage.bodies = substitute_axes(pool, stage.bodies, to_exprs(pool, piece.original, piece.domain));
   if (piece.domain.is_box()) piece.domain.divisions.clear();
   stage.domain = std::move(piece.domain);
   if (stage.domain.reduction_rank() == 0) stage.combiner.kind = CombinerKind::None;
