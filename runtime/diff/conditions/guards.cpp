@@ -43,6 +43,21 @@ void add_row(Domain& domain, const AffineConstraint& row, bool& empty) {
   rows.push_back(row.form);
 }
 
+// A form over `from` as one over `to`, which has the axes that it uses and takes its divisions.
+Affine form_over(const Affine& form, const Domain& from, Domain& to) {
+  Affine there(form.constant());
+  for (size_t k = 0; k < form.size(); ++k) {
+    if (form.coefficient(k) == 0) continue;
+    size_t variable = k;
+    if (k >= from.rank()) {
+      const Division& division = from.divisions[k - from.rank()];
+      variable = to.add_division(form_over(division.numerator, from, to), division.divisor);
+    }
+    there += Affine::variable(variable, form.coefficient(k));
+  }
+  return there;
+}
+
 // Of parallel inequalities the tightest says all.
 void keep_tightest(Domain& domain) {
   std::vector<Affine>& rows = domain.inequalities;
@@ -100,23 +115,34 @@ const RestrictedDomain& Restrictions::operator()(ExprId condition) {
   return *found;
 }
 
-ExprId rows_condition(ExprPool& pool, const Domain& domain, size_t axis_limit) {
-  // Which variables use only axes below the limit.
-  std::vector<char> allowed(domain.variable_count(), 0);
-  const auto uses_allowed = [&](const Affine& form) {
-    for (size_t k = 0; k < form.size(); ++k)
-      if (form.coefficient(k) != 0 && !allowed[k]) return false;
-    return true;
+bool add_rows(Domain& domain, const Domain& from) {
+  bool empty = false;
+  const auto add = [&](const Affine& row, bool equality) {
+    std::vector<bool> used(from.rank(), false);
+    from.mark_axes(row, used);
+    const auto others = used.begin() + static_cast<std::ptrdiff_t>(domain.rank());
+    if (std::find(others, used.end(), true) == used.end())
+      add_row(domain, {form_over(row, from, domain), equality}, empty);
   };
-  for (size_t k = 0; k < std::min(axis_limit, domain.rank()); ++k) allowed[k] = 1;
-  for (size_t q = 0; q < domain.divisions.size(); ++q)
-    allowed[domain.rank() + q] = uses_allowed(domain.divisions[q].numerator);
+  for (const Affine& row : from.equalities) add(row, true);
+  for (const Affine& row : from.inequalities) add(row, false);
+  return !empty;
+}
+
+ExprId rows_condition(ExprPool& pool, const Domain& domain) {
   ExprId condition;
   for (const Affine& row : domain.equalities)
-    if (uses_allowed(row)) condition = both(pool, condition, to_condition(pool, row, true, domain));
+    condition = both(pool, condition, to_condition(pool, row, true, domain));
   for (const Affine& row : domain.inequalities)
-    if (uses_allowed(row))
-      condition = both(pool, condition, to_condition(pool, row, false, domain));
+    condition = both(pool, condition, to_condition(pool, row, false, domain));
+  return condition;
+}
+
+ExprId condition_of(ExprPool& pool, const RestrictedDomain& restricted) {
+  if (restricted.empty) return pool.constant_int(0, DType::Bool);
+  ExprId condition = rows_condition(pool, restricted.domain);
+  for (ExprId literal : conjuncts(pool, restricted.rest))
+    condition = both(pool, condition, literal);
   return condition;
 }
 

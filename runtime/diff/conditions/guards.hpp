@@ -23,7 +23,17 @@ struct RestrictedDomain {
   Domain domain;
   ExprId rest;
   bool empty = false;
+  /// Whether the condition leaves no point of the box out.
+  bool everywhere() const { return domain.is_box() && !rest.valid() && !empty; }
 };
+
+/// The same as a condition again: its rows and the rest; invalid where it is everywhere.
+ExprId condition_of(ExprPool& pool, const RestrictedDomain& restricted);
+
+/// Adds the rows of `from` that use no axes but those of `domain`, which are the first of `from`,
+/// and the divisions that these rows need. Rows that the domain implies are dropped. False when a
+/// row never holds.
+bool add_rows(Domain& domain, const Domain& from);
 
 /// One domain under many conditions. Conjunctions that begin alike, as those of a chain of selects
 /// do, share the rows of their beginning: n of them take n steps, not n * n.
@@ -43,8 +53,7 @@ class Restrictions {
   size_t restricted_ = 0;
 };
 
-/// The rows of a domain as one condition (invalid when it has none), only those that use no axis
-/// from `axis_limit` on.
-ExprId rows_condition(ExprPool& pool, const Domain& domain, size_t axis_limit);
+/// The rows of a domain as one condition; invalid when it has none.
+ExprId rows_condition(ExprPool& pool, const Domain& domain);
 
 }  // namespace adjit::diff

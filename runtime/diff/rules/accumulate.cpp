@@ -103,9 +103,8 @@ class Accumulator {
                             });
     if (one_domain && pointwise.size() <= kTermsPerStage) rows_ = pointwise[0]->domain;
     for (const Contribution* c : pointwise)
-      terms.push_back(rows_ == c->domain
-                          ? c->body
-                          : guard(pool_, rows_condition(pool_, c->domain, box_.rank()), c->body));
+      terms.push_back(rows_ == c->domain ? c->body
+                                         : guard(pool_, rows_condition(pool_, c->domain), c->body));
     return shortened(std::move(terms));
   }
 
@@ -161,7 +160,7 @@ class Accumulator {
   // and the odd half of a tensor do. Within a budget: false means "not proven".
   bool cover_box(const std::vector<Contribution>& all) {
     constexpr size_t kMostContributions = 16, kMostParts = 16;
-    if (std::ranges::any_of(all, [](const Contribution& c) { return !c.support.valid(); }))
+    if (std::ranges::any_of(all, [](const Contribution& c) { return c.support.everywhere(); }))
       return true;
     if (all.size() > kMostContributions) return false;
     std::vector<Domain> open{box_};
@@ -169,7 +168,8 @@ class Accumulator {
       Domain taken = open.empty() ? box_ : open.front();
       taken.inequalities.clear();
       taken.equalities.clear();
-      const Restriction r = restrict_by(pool_, c.support, taken);
+      if (c.support.empty || !add_rows(taken, c.support.domain)) continue;
+      const Restriction r = restrict_by(pool_, c.support.rest, taken);
       if (r.empty || r.rest.valid()) continue;
       std::vector<Domain> left;
       for (const Domain& part : open) open_without(part, taken, left);
@@ -182,10 +182,9 @@ class Accumulator {
 
   ExprId support(const std::vector<Contribution>& all) {
     if (cover_box(all)) return {};
-    ExprId any = all[0].support;
-    if (any.valid()) any = with_reads_in_range(any);
+    ExprId any = condition_at_elements(all[0].support);
     for (const Contribution& c : all) {
-      any = either(pool_, any, c.support.valid() ? with_reads_in_range(c.support) : c.support);
+      any = either(pool_, any, condition_at_elements(c.support));
       if (!any.valid()) return any;
       const ExprId roots[] = {any};
       if (reachable(pool_, roots).size() > kInlineSupportNodes)
@@ -197,7 +196,9 @@ class Accumulator {
   // A support is evaluated on the whole tensor, but its reads were in range on the contribution's
   // domain only: those that may leave it get a predicate. What they give there does not matter, the
   // rows of the domain are false.
-  ExprId with_reads_in_range(ExprId condition) {
+  ExprId condition_at_elements(const RestrictedDomain& support) {
+    const ExprId condition = condition_of(pool_, support);
+    if (!condition.valid()) return condition;
     Rebuilder rebuild(pool_, pool_, [&](ExprId leaf, std::span<const ExprId> operands) {
       if (!pool_.is(leaf, Op::Read)) return ExprId{};
       const TensorId tensor = pool_.read_tensor(leaf);

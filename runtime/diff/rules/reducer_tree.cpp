@@ -132,7 +132,7 @@ class Tree {
   // they leave, as a last component: a combiner need not take two identities.
   void elements() {
     std::vector<ExprId> bodies(stage_.bodies);
-    const ExprId inside = rows_condition(pool_, stage_.domain, stage_.domain.rank());
+    const ExprId inside = rows_condition(pool_, stage_.domain);
     partial_ = inside.valid();
     for (size_t k = 0; k < bodies.size(); ++k) {
       bodies[k] = pool_.cast(bodies[k], accumulator_of(pool_.dtype(bodies[k])));

@@ -61,15 +61,14 @@ bool in_bounds(const Graph& graph, ExprId read, const Domain& domain) {
 // Where a gather may be non-zero: a condition over the tensor's axes alone, which holds at least
 // there. It is evaluated at every element, so its reads are guarded by the rows that keep them in
 // bounds, and a conjunct with a read that these rows do not keep in bounds is left out.
-ExprId support_of(Graph& graph, const Domain& domain, ExprId condition) {
+RestrictedDomain support_of(Graph& graph, const Domain& domain, ExprId condition) {
   ExprPool& pool = graph.pool;
   const size_t rank = domain.output_rank;
-  const ExprId rows = rows_condition(pool, domain, rank);
-  Domain box;
-  box.extents.assign(domain.extents.begin(), domain.extents.begin() + static_cast<long>(rank));
-  box.output_rank = rank;
-  restrict_by(pool, rows, box);
-  ExprId kept = rows;
+  RestrictedDomain support;
+  support.domain = shape_box(
+      {domain.extents.begin(), domain.extents.begin() + static_cast<std::ptrdiff_t>(rank)});
+  support.empty = !add_rows(support.domain, domain);
+  const ExprId rows = rows_condition(pool, support.domain);
   for (ExprId literal : conjuncts(pool, condition)) {
     const ExprId roots[] = {literal};
     bool usable = true;
@@ -77,14 +76,14 @@ ExprId support_of(Graph& graph, const Domain& domain, ExprId condition) {
     for (ExprId id : reachable(pool, roots)) {
       usable = usable && !(pool.is(id, Op::Axis) && pool.axis_number(id) >= rank);
       if (!usable || !pool.is(id, Op::Read)) continue;
-      usable = in_bounds(graph, id, box);
+      usable = in_bounds(graph, id, support.domain);
       const std::vector<ExprId> index(pool.read_index(id).begin(), pool.read_index(id).end());
       guarded.emplace(id.value, pool.read(pool.read_tensor(id), pool.dtype(id), index,
                                           both(pool, pool.read_predicate(id), rows)));
     }
-    if (usable) kept = both(pool, kept, replace_nodes(pool, roots, guarded)[0]);
+    if (usable) support.rest = both(pool, support.rest, replace_nodes(pool, roots, guarded)[0]);
   }
-  return kept;
+  return support;
 }
 
 Contribution gather(Graph& graph, FibrePiece piece, ExprId condition, ExprId value) {

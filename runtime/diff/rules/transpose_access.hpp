@@ -16,9 +16,9 @@
 namespace adjit::diff {
 
 struct Contribution {
-  Domain domain;   // gather: output axes are the tensor's; scatter: output_rank 0
-  ExprId body;     // guarded; dtype: accumulator_of the tensor's
-  ExprId support;  // over the tensor's axes: where it may be non-zero; invalid: everywhere
+  Domain domain;             // gather: output axes are the tensor's; scatter: output_rank 0
+  ExprId body;               // guarded; dtype: accumulator_of the tensor's
+  RestrictedDomain support;  // over the tensor's axes: where it may be non-zero
   std::vector<ExprId>
       target;  // scatter: one index per dimension of the tensor; empty with `scatter` false
   bool scatter = false;

@@ -95,7 +95,7 @@ View view_of(ExprPool& pool, const Stage& stage, size_t k) {
   if (stage.kind != StageKind::Compute || stage.combiner.kind != CombinerKind::None) return {};
   if (stage.stop_gradient || stage.domain.reduction_rank() != 0) return {};
   const ExprId body = stage.bodies[k];
-  const ExprId rows = rows_condition(pool, stage.domain, stage.domain.rank());
+  const ExprId rows = rows_condition(pool, stage.domain);
   if (pool.is(body, Op::Constant) || is_counting(pool, body)) return {guard(pool, rows, body)};
   if (const ExprId indicator = indicator_of(pool, body); indicator.valid())
     return {guard(pool, rows, indicator)};

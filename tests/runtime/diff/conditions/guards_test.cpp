@@ -92,6 +92,45 @@ TEST(Restrictions, SayWhatOneRestrictionSays) {
   EXPECT_EQ(restrictions(ExprId{}).domain, box);
 }
 
+TEST(Restrictions, AreConditionsAgain) {
+  ExprPool pool;
+  const ExprId i = pool.axis(0), j = pool.axis(1);
+  const ExprId data = pool.read(TensorId{0}, DType::Bool, std::vector{i, j});
+  Restrictions restrictions(pool, shape_box({9, 9}));
+  const ExprId row = pool.make(Op::Le, {i, j});
+  for (ExprId condition : {row, diff::both(pool, row, data)}) {
+    const RestrictedDomain& found = restrictions(condition);
+    EXPECT_FALSE(found.everywhere());
+    const RestrictedDomain& again = restrictions(condition_of(pool, found));
+    EXPECT_EQ(again.domain, found.domain);
+    EXPECT_EQ(again.rest, found.rest);
+  }
+  EXPECT_TRUE(restrictions(ExprId{}).everywhere());
+  EXPECT_FALSE(condition_of(pool, restrictions(ExprId{})).valid());
+  EXPECT_TRUE(pool.is_false(condition_of(pool, restrictions(pool.constant_int(0, DType::Bool)))));
+}
+
+// (i | t) with d0 = floor((i + 1) / 2): rows of i alone, with their division, become rows over i.
+TEST(Restrictions, RowsOfTheFirstAxesAreAdded) {
+  Domain whole;
+  whole.extents = {9, 4};
+  whole.output_rank = 1;
+  whole.divisions = {{Affine::variable(1, 1, 2), 3}, {Affine::variable(0, 1, 1), 2}};
+  const Affine even = Affine::variable(0, 1, 1) - Affine::variable(3, 2);
+  whole.equalities = {even};
+  whole.inequalities = {Affine::variable(0, 1, -3), Affine::variable(0) - Affine::variable(1),
+                        Affine::variable(0) - Affine::variable(2), Affine::variable(0)};
+  Domain first = shape_box({9});
+  EXPECT_TRUE(add_rows(first, whole));
+  EXPECT_EQ(first.divisions, (std::vector<Division>{{Affine::variable(0, 1, 1), 2}}));
+  EXPECT_EQ(first.equalities,
+            (std::vector<Affine>{Affine::variable(0, 1, 1) - Affine::variable(1, 2)}));
+  EXPECT_EQ(first.inequalities, (std::vector<Affine>{Affine::variable(0, 1, -3)}))
+      << "that of the box is dropped";
+  whole.inequalities = {Affine(-1)};
+  EXPECT_FALSE(add_rows(first, whole));
+}
+
 // The gradient by n joined parts has as many stages as parts, each with the part's own points.
 TEST(Restrictions, JoinedPartsGetTheirOwnPoints) {
   constexpr int kParts = 40;

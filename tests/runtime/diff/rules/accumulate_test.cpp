@@ -183,15 +183,21 @@ TEST(Accumulate, ATermOfFewerElementsIsGuardedBesideOthers) {
 TEST(Accumulate, SupportsThatCoverTheTensorAreEverywhere) {
   Contributions c;
   const ExprId i = c.pool().axis(0);
-  const ExprId early = c.pool().make(Op::Lt, {i, c.n(3)}),
-               late = c.pool().make(Op::Le, {c.n(3), i});
-  const ExprId last = c.pool().make(Op::Le, {c.n(5), i});
+  const auto where = [&](ExprId condition) {
+    RestrictedDomain support{shape_box({6}), {}};
+    support.rest = restrict_by(c.pool(), condition, support.domain).rest;
+    return support;
+  };
+  const RestrictedDomain early = where(c.pool().make(Op::Lt, {i, c.n(3)})),
+                         late = where(c.pool().make(Op::Le, {c.n(3), i})),
+                         last = where(c.pool().make(Op::Le, {c.n(5), i}));
   c.all = {c.pointwise(0), c.pointwise(1)};
   c.all[0].support = early;
   c.all[1].support = late;
   EXPECT_FALSE(c.summed().support.valid());
   c.all[1].support = last;
-  EXPECT_EQ(c.summed().support, c.pool().make(Op::Or, {early, last}));
+  EXPECT_EQ(c.summed().support,
+            c.pool().make(Op::Or, {condition_of(c.pool(), early), condition_of(c.pool(), last)}));
   c.all[1].support = {};
   EXPECT_FALSE(c.summed().support.valid()) << "one is everywhere";
 }
