@@ -14,6 +14,10 @@ if(ADJIT_TESTS)
   find_path(ADJIT_ISL_INCLUDE isl/set.h)
   find_library(ADJIT_ISL_LIBRARY isl)
   mark_as_advanced(ADJIT_ISL_INCLUDE ADJIT_ISL_LIBRARY)
+  # What our declarations of the CUDA driver are compared with, where it is.
+  find_path(ADJIT_CUDA_INCLUDE cuda.h HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda
+            PATH_SUFFIXES include NO_CMAKE_SYSTEM_PATH NO_SYSTEM_ENVIRONMENT_PATH)
+  mark_as_advanced(ADJIT_CUDA_INCLUDE)
 endif()
 if(ADJIT_BENCH)
   find_package(benchmark QUIET)

@@ -159,6 +159,14 @@ function(adjit_tests folder)
   endforeach()
 endfunction()
 
+# adjit_fake_driver(<name> <source>): a shared library that tests load in place of the CUDA driver's.
+function(adjit_fake_driver name source)
+  add_library(${name} SHARED ${PROJECT_SOURCE_DIR}/${source})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE adjit_flags)
+  set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET default UNITY_BUILD OFF)
+endfunction()
+
 # adjit_test_program(<name> <folder> <dependency>...): a program of <folder>/*.cpp that a test runs.
 function(adjit_test_program name folder)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)

@@ -35,6 +35,9 @@ using namespace sched;
 namespace cpu {  // the processor: machine code, threads
 using namespace emit;
 }
+namespace cuda {  // the CUDA driver and its GPUs
+using namespace expr;
+}
 namespace cache {  // compiled code on disk; its names are qualified everywhere else
 using namespace expr;
 }

@@ -1,0 +1,56 @@
+// jit/cuda/context.hpp -- the context of a GPU that everybody in the process shares, current for a
+// while.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <string>
+
+#include "jit/cuda/driver.hpp"
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::cuda {
+
+/// A device's primary context: the one that PyTorch, JAX and CUDA's own runtime use, so that
+/// arrays and streams go from one to the other. It is retained when it is first needed and stays so
+/// until the process ends: at that time the driver may be gone before us. Any thread.
+class PrimaryContext {
+ public:
+  PrimaryContext(const Driver& driver, int ordinal) : driver_(driver), ordinal_(ordinal) {}
+  PrimaryContext(const PrimaryContext&) = delete;
+  PrimaryContext& operator=(const PrimaryContext&) = delete;
+
+  const Driver& driver() const { return driver_; }
+  int ordinal() const { return ordinal_; }
+  /// Retained by the first call. ErrorCode::Device where it cannot be, or was lost.
+  ContextHandle handle();
+
+  /// Throws what a failed result stands for, as require(); where that loses the context, handle()
+  /// fails from now on with what was said here first.
+  void require(Result result, const std::string& call);
+
+ private:
+  const Driver& driver_;
+  const int ordinal_;
+  std::mutex mutex_;
+  std::atomic<ContextHandle> handle_ = nullptr;
+  std::atomic<bool> lost_ = false;
+  std::string lost_by_;  // written once, before `lost_`
+};
+
+/// While it lives, the context is the calling thread's current one; then what was before. Ends in
+/// the thread that made it. ErrorCode::Device as PrimaryContext::handle().
+class CurrentContext {
+ public:
+  explicit CurrentContext(PrimaryContext& context);
+  ~CurrentContext();
+  CurrentContext(const CurrentContext&) = delete;
+  CurrentContext& operator=(const CurrentContext&) = delete;
+
+ private:
+  const Driver& driver_;
+  ContextHandle before_ = nullptr;
+  bool changed_ = false;
+};
+
+}  // namespace adjit::cuda

@@ -1,0 +1,49 @@
+// jit/cuda/driver.hpp -- the CUDA driver's library, loaded when it is first needed.
+//
+// adjit is built without CUDA's headers and libraries: what it calls is declared in
+// driver_functions.def and looked up by name. ADJIT_CUDA_LIBRARY names another library than
+// libcuda.so.1; the tests' fake one is tests/fake_cuda.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <type_traits>
+
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::cuda {
+
+/// CUresult: 0, or what went wrong (result.hpp).
+using Result = int;
+/// CUdevice. The others are pointers that only the driver looks behind.
+using DeviceHandle = int;
+using ContextHandle = struct ContextOfDriver*;
+using ModuleHandle = struct ModuleOfDriver*;
+using FunctionHandle = struct FunctionOfDriver*;
+using LinkHandle = struct LinkOfDriver*;
+
+/// The driver's functions. Each may be called by any thread; most of them on the device of the
+/// thread's current context (context.hpp).
+struct Driver {
+#define DRIVER_FUNCTION(name, symbol, parameters) \
+  std::add_pointer_t<Result parameters> name = nullptr;
+#include "jit/cuda/driver_functions.def"
+#undef DRIVER_FUNCTION
+  std::string library;  // the file that they are from, as it was asked for
+};
+
+/// The functions of a library, which stays loaded until the process ends: the driver has threads of
+/// its own. ErrorCode::Device names a library that cannot be loaded, with the loader's reason, and
+/// symbols that it lacks.
+Driver load_driver(const std::string& library);
+
+/// The process's driver, loaded from ADJIT_CUDA_LIBRARY or libcuda.so.1 and initialised (cuInit) by
+/// the first call that succeeds. Nothing else in adjit makes the process use CUDA, so that a
+/// process that never asks may fork. ErrorCode::Device where there is no driver or no GPU, and in
+/// a child that was forked after the first call: CUDA does not work there.
+const Driver& driver();
+
+/// Whether driver() was called with success in this process, before any fork.
+bool is_driver_initialised();
+
+}  // namespace adjit::cuda

@@ -1,0 +1,36 @@
+// tests/fake_cuda/fake_cuda.hpp -- how tests steer the fake CUDA driver (fake_cuda.cpp).
+//
+// ADJIT_CUDA_LIBRARY, or load_driver(), names its library. The functions below are exported beside
+// the driver's own; FakeCuda finds them in the library that is loaded already.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace adjit::tests {
+
+/// What the fake driver counts and does, for all threads. Reset by the constructor.
+class FakeCuda {
+ public:
+  /// `library`: the path that is, or will be, given to the code under test.
+  explicit FakeCuda(const std::string& library);
+
+  /// So many GPUs of this compute capability (90 for 9.0), at first one of 9.0.
+  void show_devices(int count, int capability = 90);
+  /// Call number `nth` from now on of a function, by its exported name, fails with `result`.
+  void fail(const std::string& symbol, int result, int nth = 1);
+  /// Calls of a function since the reset.
+  int calls(const std::string& symbol) const;
+  /// Contexts retained, modules and links that were not given back.
+  int live() const;
+  /// The calling thread's current context; null: none.
+  void* current_context() const;
+  void set_current_context(void* context) const;
+
+ private:
+  template <typename Function>
+  Function* found(const char* name) const;
+  void* handle_;
+};
+
+}  // namespace adjit::tests
