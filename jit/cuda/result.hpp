@@ -14,11 +14,12 @@ inline constexpr Result kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotI
                         kShutDown = 4, kStubLibrary = 34, kDeviceUnavailable = 46, kNoDevice = 100,
                         kInvalidDevice = 101, kInvalidImage = 200, kInvalidContext = 201,
                         kNoBinary = 209, kUncorrectableMemory = 214, kInvalidPtx = 218,
-                        kNoPtxCompiler = 221, kPtxTooNew = 222, kIllegalAddress = 700,
-                        kTooManyResources = 701, kTimeout = 702, kContextDestroyed = 709,
-                        kAssert = 710, kStackError = 714, kIllegalInstruction = 715,
-                        kMisaligned = 716, kInvalidAddressSpace = 717, kInvalidCounter = 718,
-                        kLaunchFailed = 719, kDriverMismatch = 803, kNoForwardCompatibility = 804;
+                        kNoPtxCompiler = 221, kPtxTooNew = 222, kNotFound = 500,
+                        kIllegalAddress = 700, kTooManyResources = 701, kTimeout = 702,
+                        kContextDestroyed = 709, kAssert = 710, kStackError = 714,
+                        kIllegalInstruction = 715, kMisaligned = 716, kInvalidAddressSpace = 717,
+                        kInvalidCounter = 718, kLaunchFailed = 719, kDriverMismatch = 803,
+                        kNoForwardCompatibility = 804;
 }  // namespace result
 
 /// The error that a failed call stands for: Memory, Compile, Device, or Internal where the call

@@ -1,0 +1,156 @@
+// jit/cuda/assembler.cpp -- ptxas, the assembler of CUDA's toolkit, where it is installed.
+#include "jit/cuda/assembler.hpp"
+
+#include <llvm/ADT/ArrayRef.h>
+#include <llvm/Support/Program.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <system_error>
+
+#include "runtime/expr/error.hpp"
+
+namespace adjit::cuda {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+// A folder that is gone when it is left.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "adjit-ptxas-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr)
+      throw Error(ErrorCode::Device, "no folder for the assembler's files at " + name + ": " +
+                                         std::generic_category().message(errno) +
+                                         "; set TMPDIR to one that can be written");
+    path_ = name;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  fs::path operator/(const char* name) const { return path_ / name; }
+
+ private:
+  fs::path path_;
+};
+
+void write(const fs::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file)
+    throw Error(ErrorCode::Device, "the assembler's input cannot be written to " + path.string() +
+                                       "; is the disk full?");
+}
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+struct Ran {
+  int status = 0;       // < 0: it was not run, or was killed
+  std::string printed;  // on both streams
+  std::string failure;  // why it was not run
+};
+
+Ran run(const std::string& program, const std::vector<std::string>& arguments,
+        const fs::path& printed) {
+  std::vector<llvm::StringRef> all{program};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  const std::string log = printed.string();
+  const std::optional<llvm::StringRef> streams[] = {llvm::StringRef(), llvm::StringRef(log),
+                                                    llvm::StringRef(log)};
+  Ran ran;
+  ran.status = llvm::sys::ExecuteAndWait(program, all, std::nullopt, streams, 0, 0, &ran.failure);
+  ran.printed = read(printed);
+  return ran;
+}
+
+// nullopt: it does not run, or says no version.
+std::optional<Assembler> assembler_at(const std::string& path) {
+  const Folder folder;
+  const Ran ran = run(path, {"--version"}, folder / "printed");
+  static const std::regex version(R"(V(\d+\.\d+\.\d+))");
+  std::smatch found;
+  if (ran.status != 0 || !std::regex_search(ran.printed, found, version)) return std::nullopt;
+  return Assembler{path, found[1]};
+}
+
+}  // namespace
+
+std::optional<Assembler> find_assembler() {
+  if (const std::string named = variable("ADJIT_PTXAS"); !named.empty()) {
+    if (named == "off") return std::nullopt;
+    if (std::optional<Assembler> found = assembler_at(named)) return found;
+    throw Error(ErrorCode::Invalid, "ADJIT_PTXAS is '" + named +
+                                        "', which is no ptxas that runs; name the program, or "
+                                        "\"off\" to let the driver assemble");
+  }
+  std::vector<std::string> places;
+  if (llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName("ptxas"))
+    places.push_back(*found);
+  for (const char* name : {"CUDA_HOME", "CUDA_PATH"})
+    if (const std::string root = variable(name); !root.empty())
+      places.push_back(root + "/bin/ptxas");
+  places.emplace_back("/usr/local/cuda/bin/ptxas");
+  for (const std::string& place : places)
+    if (std::optional<Assembler> found = assembler_at(place)) return found;
+  return std::nullopt;
+}
+
+Assembled assemble(const Assembler& assembler, const std::string& ptx,
+                   const std::string& architecture) {
+  const Folder folder;
+  const fs::path input = folder / "kernels.ptx", output = folder / "kernels.cubin";
+  write(input, ptx);
+  const Ran ran = run(
+      assembler.path,
+      {"--verbose", "--gpu-name", architecture, input.string(), "--output-file", output.string()},
+      folder / "printed");
+  if (ran.status < 0)
+    throw Error(ErrorCode::Device, assembler.path + " was not run to its end: " +
+                                       (ran.failure.empty() ? "it was killed" : ran.failure));
+  Assembled made{read(output), facts_in(ran.printed)};
+  if (ran.status != 0 || made.cubin.empty())
+    throw Error(ErrorCode::Compile, "ptxas " + assembler.version + " refuses the code for " +
+                                        architecture + ":\n" + ran.printed);
+  return made;
+}
+
+std::vector<KernelFacts> facts_in(const std::string& printed) {
+  static const std::regex line(
+      R"(Compiling entry function '([^']+)'|)"
+      R"((\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads|)"
+      R"(Used (\d+) registers|(\d+) bytes smem)");
+  std::vector<KernelFacts> found;
+  for (std::sregex_iterator at(printed.begin(), printed.end(), line), end; at != end; ++at) {
+    const std::smatch& match = *at;
+    const auto number = [&](size_t group) { return std::stoi(match[group]); };
+    if (match[1].matched) found.push_back({.name = match[1]});
+    if (found.empty()) continue;
+    KernelFacts& kernel = found.back();
+    if (match[2].matched) {
+      kernel.stack_bytes = number(2);
+      kernel.spill_bytes = number(3) + number(4);
+    }
+    if (match[5].matched) kernel.registers = number(5);
+    if (match[6].matched) kernel.shared_bytes = number(6);
+  }
+  return found;
+}
+
+}  // namespace adjit::cuda

@@ -1,0 +1,124 @@
+// tests/jit/cuda/assembler_test.cpp -- ptxas, found, run and understood.
+#include "jit/cuda/assembler.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "runtime/expr/error.hpp"
+#include "tests/jit/cuda/ptx.hpp"
+
+namespace adjit::cuda {
+namespace {
+
+// Sets a variable of the environment for a while.
+class With {
+ public:
+  With(const char* name, const std::string& value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    setenv(name, value.c_str(), 1);
+  }
+  ~With() { before_ ? setenv(name_, before_->c_str(), 1) : unsetenv(name_); }
+  With(const With&) = delete;
+  With& operator=(const With&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+// A program in place of ptxas.
+std::string program_that(const std::string& does) {
+  const std::filesystem::path path =
+      std::filesystem::path(testing::TempDir()) / ("ptxas-" + std::to_string(::getpid()));
+  std::ofstream(path) << "#!/bin/sh\n" << does << "\n";
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  return path.string();
+}
+
+std::string refusal(ErrorCode code, const Assembler& assembler, const std::string& ptx) {
+  try {
+    assemble(assembler, ptx, "sm_90");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Assembler, FactsAreReadFromWhatIsPrinted) {
+  const std::vector<KernelFacts> found = facts_in(
+      "ptxas info    : 0 bytes gmem\n"
+      "ptxas info    : Compiling entry function 'one' for 'sm_90'\n"
+      "ptxas info    : Function properties for one\n"
+      "    24 bytes stack frame, 8 bytes spill stores, 16 bytes spill loads\n"
+      "ptxas info    : Used 255 registers, used 1 barriers, 4096 bytes smem, 368 bytes cmem[0]\n"
+      "ptxas info    : Compiling entry function 'two' for 'sm_90'\n"
+      "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+      "ptxas info    : Used 8 registers, used 0 barriers\n");
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].name, "one");
+  EXPECT_EQ(found[0].registers, 255);
+  EXPECT_EQ(found[0].stack_bytes, 24);
+  EXPECT_EQ(found[0].spill_bytes, 24);
+  EXPECT_EQ(found[0].shared_bytes, 4096);
+  EXPECT_EQ(found[1].name, "two");
+  EXPECT_EQ(found[1].registers, 8);
+  EXPECT_EQ(found[1].spill_bytes + found[1].stack_bytes + found[1].shared_bytes, 0);
+}
+
+TEST(Assembler, IsNotLookedForWhereItIsOff) {
+  const With off("ADJIT_PTXAS", "off");
+  EXPECT_EQ(find_assembler(), std::nullopt);
+}
+
+TEST(Assembler, IsTheOneThatIsNamed) {
+  const With named("ADJIT_PTXAS", program_that("echo 'release 12.4, V12.4.131'"));
+  const std::optional<Assembler> found = find_assembler();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->version, "12.4.131");
+}
+
+TEST(Assembler, ANameThatIsNoneIsAnError) {
+  for (const std::string& name : {std::string("/nowhere/ptxas"), program_that("echo hello")}) {
+    const With named("ADJIT_PTXAS", name);
+    EXPECT_THROW(find_assembler(), Error) << name;
+  }
+}
+
+TEST(Assembler, AProgramThatIsKilledOrIsNotThereIsADevicesError) {
+  EXPECT_NE(refusal(ErrorCode::Device, {program_that("kill -9 $$"), "1"}, kPtx), "");
+  EXPECT_NE(refusal(ErrorCode::Device, {"/nowhere/ptxas", "1"}, kPtx), "");
+}
+
+TEST(Assembler, WithoutRoomForItsFilesItSaysSo) {
+  const With nowhere("TMPDIR", "/proc");
+  EXPECT_NE(refusal(ErrorCode::Device, {"/bin/true", "1"}, kPtx).find("TMPDIR"), std::string::npos);
+}
+
+TEST(Assembler, ItsWordsAreInTheError) {
+  const std::string said =
+      refusal(ErrorCode::Compile, {program_that("echo line 9: error; exit 255"), "1.2.3"}, kPtx);
+  EXPECT_NE(said.find("ptxas 1.2.3 refuses the code for sm_90:\nline 9: error"), std::string::npos)
+      << said;
+}
+
+TEST(Assembler, MakesCodeOfPtx) {
+  const std::optional<Assembler> assembler = find_assembler();
+  if (!assembler) GTEST_SKIP() << "no ptxas on this machine";
+  const Assembled made = assemble(*assembler, kPtx, "sm_90");
+  EXPECT_TRUE(made.cubin.starts_with("\177ELF"));
+  ASSERT_EQ(made.kernels.size(), 1u);
+  EXPECT_EQ(made.kernels[0].name, "twice");
+  EXPECT_GT(made.kernels[0].registers, 0);
+  EXPECT_EQ(made.kernels[0].spill_bytes, 0);
+  EXPECT_EQ(assemble(*assembler, kPtx, "sm_90").cubin, made.cubin)
+      << "the same text, the same code";
+  EXPECT_NE(refusal(ErrorCode::Compile, *assembler, "no ptx").find("sm_90"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace adjit::cuda
