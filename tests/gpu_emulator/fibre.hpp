@@ -1,0 +1,35 @@
+// tests/gpu_emulator/fibre.hpp -- threads of execution that one thread of the process runs in turn.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+namespace adjit::tests {
+
+/// A stack with a function on it. enter() runs it until it calls leave() or returns; then enter()
+/// returns, and another enter() goes on where it left. x86-64 only.
+class Fibre {
+ public:
+  /// Calls work(argument) on the first enter().
+  Fibre(void (*work)(void*), void* argument);
+  Fibre(const Fibre&) = delete;  // its stack knows where it is
+  Fibre& operator=(const Fibre&) = delete;
+
+  void enter();
+  /// From inside.
+  void leave();
+  bool is_done() const { return done_; }
+
+ private:
+  static constexpr size_t kStackBytes = 64 << 10;
+  static void begin(Fibre* self);
+
+  void (*work_)(void*);
+  void* argument_;
+  std::unique_ptr<std::byte[]> stack_;
+  void* inside_ = nullptr;   // stack pointer of the fibre
+  void* outside_ = nullptr;  // of whoever entered it
+  bool done_ = false;
+};
+
+}  // namespace adjit::tests

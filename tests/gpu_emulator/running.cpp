@@ -1,0 +1,170 @@
+// tests/gpu_emulator/running.cpp -- a launch in progress: what its threads do to memory.
+#include "tests/gpu_emulator/running.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace adjit::tests {
+namespace {
+
+constexpr uintptr_t kSector = 32, kBankBytes = 4, kBanks = 32;
+constexpr size_t kNoInstruction = SIZE_MAX;
+
+thread_local Running* the_running = nullptr;
+
+// 32-bit words of shared memory by bank: a bank gives one word at a time, to all who want it.
+// Accesses of more than 4 bytes go in as many parts of the warp.
+int64_t passes_of(const std::vector<std::pair<uintptr_t, size_t>>& lanes) {
+  const size_t bytes = lanes.empty() ? 4 : lanes.front().second;
+  const size_t together = std::max<size_t>(1, kBanks * kBankBytes / std::max<size_t>(bytes, 4));
+  int64_t passes = 0;
+  for (size_t first = 0; first < lanes.size(); first += together) {
+    std::map<uintptr_t, std::set<uintptr_t>> words;  // by bank
+    for (size_t k = first; k < std::min(lanes.size(), first + together); ++k)
+      for (uintptr_t word = lanes[k].first / kBankBytes;
+           word <= (lanes[k].first + lanes[k].second - 1) / kBankBytes; ++word)
+        words[word % kBanks].insert(word);
+    size_t most = 1;
+    for (const auto& [bank, of_it] : words) most = std::max(most, of_it.size());
+    passes += static_cast<int64_t>(most) - 1;
+  }
+  return passes;
+}
+
+}  // namespace
+
+Running::Running(const HostModule& module, std::span<const DeviceArray> arrays,
+                 const Launch& launch, std::span<std::byte> shared)
+    : module_(module), arrays_(arrays.begin(), arrays.end()), launch_(launch), shared_(shared) {
+  the_running = this;
+}
+
+Running::~Running() { the_running = nullptr; }
+
+Running& Running::now() { return *the_running; }
+
+bool Running::run_block(int number, uint64_t seed, const std::function<void()>& kernel) {
+  number_ = number;
+  std::memset(shared_.data(), 0xff, shared_.size());  // NaN
+  shadow_.forget(reinterpret_cast<uintptr_t>(shared_.data()), shared_.size());
+  times_.clear();
+  requests_.clear();
+  copies_.clear();
+  Block block(launch_.threads, seed, [&](int) { kernel(); });
+  block_ = &block;
+  if (const std::string why = block.run(); !why.empty()) {
+    fault("wait", kNoInstruction, why);
+    lost_ = true;
+  }
+  report_.barriers += block.barriers();
+  count_requests();
+  for (const auto& [thread, copies] : copies_)
+    if (!copies.groups.empty() || !copies.open.empty())
+      fault("copy", kNoInstruction, "an asynchronous copy that nobody waits for");
+  block_ = nullptr;
+  return !lost_;
+}
+
+Moment Running::moment() const {
+  return {number_, block_->thread(), block_->barriers(), block_->warp_barriers()};
+}
+
+bool Running::is_shared(uintptr_t address) const {
+  const auto begin = reinterpret_cast<uintptr_t>(shared_.data());
+  return address >= begin && address < begin + shared_.size();
+}
+
+void Running::fault(const std::string& kind, size_t instruction, const std::string& text) {
+  if (!told_.emplace(kind, instruction).second) return;
+  report_.faults.push_back(text + (instruction < module_.instructions.size()
+                                       ? ", by" + module_.instructions[instruction]
+                                       : ""));
+}
+
+void Running::require_room(uintptr_t address, size_t bytes, size_t instruction) {
+  const auto holds = [&](const void* data, size_t size) {
+    const auto begin = reinterpret_cast<uintptr_t>(data);
+    return address >= begin && address + bytes <= begin + size;
+  };
+  const bool there = holds(shared_.data(), shared_.size()) ||
+                     std::ranges::any_of(arrays_, [&](const DeviceArray& array) {
+                       return holds(array.data, array.bytes);
+                     });
+  if (there && address % bytes == 0) return;
+  fault("room", instruction,
+        "thread " + std::to_string(block_->thread()) + " of block " + std::to_string(number_) +
+            (there ? " uses an address that " + std::to_string(bytes) + " does not divide"
+                   : " uses " + std::to_string(bytes) + " bytes outside all arrays"));
+  lost_ = true;
+  block_->stop();
+}
+
+void Running::use(uintptr_t address, size_t bytes, Use use, size_t instruction) {
+  require_room(address, bytes, instruction);
+  const bool shared = is_shared(address);
+  if (shared && use != Use::Write && !shadow_.is_written(address, bytes))
+    fault("unwritten", instruction, "shared memory is read that no thread of the block wrote");
+  if (const auto wrong = shadow_.use(address, bytes, use, moment()))
+    fault("race", instruction, *wrong);
+  const int thread = block_->thread();
+  const int64_t time = times_[{thread, instruction}]++;
+  Request& request = requests_[{thread / kWarpThreads, instruction, time}];
+  request.shared = shared;
+  request.lanes.emplace_back(address, bytes);
+}
+
+void Running::count_requests() {
+  for (const auto& [key, request] : requests_) {
+    if (request.shared) {
+      ++report_.shared_requests;
+      report_.conflicts += passes_of(request.lanes);
+      continue;
+    }
+    ++report_.requests;
+    std::set<uintptr_t> sectors;
+    for (const auto& [address, bytes] : request.lanes)
+      for (uintptr_t at = address / kSector; at <= (address + bytes - 1) / kSector; ++at)
+        sectors.insert(at);
+    report_.sectors += static_cast<int64_t>(sectors.size());
+  }
+}
+
+void Running::begin_copy(void* to, const void* from, size_t bytes) {
+  const auto target = reinterpret_cast<uintptr_t>(to), source = reinterpret_cast<uintptr_t>(from);
+  require_room(target, bytes, kNoInstruction);
+  require_room(source, bytes, kNoInstruction);
+  if (const auto wrong = shadow_.use(source, bytes, Use::Read, moment()))
+    fault("race", kNoInstruction, *wrong);
+  if (const auto wrong = shadow_.use(target, bytes, Use::Write, moment()))
+    fault("race", kNoInstruction, *wrong);
+  std::memset(to, 0xff, bytes);
+  shadow_.begin_copy(target, bytes);
+  copies_[block_->thread()].open.push_back({to, from, bytes});
+}
+
+void Running::commit_copies() {
+  Copies& copies = copies_[block_->thread()];
+  copies.groups.push_back(std::exchange(copies.open, {}));
+}
+
+void Running::wait_for_copies(size_t groups_left) {
+  Copies& copies = copies_[block_->thread()];
+  while (copies.groups.size() > groups_left) {
+    for (const Copy& copy : copies.groups.front()) {
+      const auto target = reinterpret_cast<uintptr_t>(copy.to);
+      std::memcpy(copy.to, copy.from, copy.bytes);
+      shadow_.end_copy(target, copy.bytes);
+      if (const auto wrong = shadow_.use(target, copy.bytes, Use::Write, moment()))
+        fault("race", kNoInstruction, *wrong);
+    }
+    copies.groups.pop_front();
+  }
+}
+
+extern "C" void emulate_use(void* address, int64_t bytes, int32_t use, int64_t instruction,
+                            int32_t) {
+  Running::now().use(reinterpret_cast<uintptr_t>(address), static_cast<size_t>(bytes),
+                     static_cast<Use>(use), static_cast<size_t>(instruction));
+}
+
+}  // namespace adjit::tests
