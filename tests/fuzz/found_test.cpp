@@ -237,5 +237,30 @@ def program(double(5, 6, 8) x1, double(1, 2, 1) mean, double(3, 5) s_25) -> (squ
                11030144);
 }
 
+// A writer's number that is read to know a summation axis, where only that axis's rows keep the
+// read in range.
+TEST(Found, Seed20261128009471) {
+  expect_right(R"(
+def program(double(1, 1, 3) slice_7) -> (where_) {
+  call (where_) = program[recompute](double(1, 1, 3) x0 = slice_7) -> (where_) {
+    a() = 0.25 < x0(0, 0, 0)
+    y(i, j, k) = atan(min(-1.25, x0(k, k, j + i - 1 where 0 <= j + i - 1 && j + i - 1 < 3)))
+      where i in 0:7, j in 0:4, k in 0:1
+    diagonal(i, j) = y(j, j + 1, i) where i in 0:1, j in 0:3
+    scatter double(1, 1, 3) s(j - i + 1, 0, min(max(abs(abs(i - 3) * -1 + 2) * -1 + 2, 0), 2)) =[clip] (x0(min(max(j - 2, 0), 0), 0, max(min(i, 2), 0)) + diagonal(min(max(j * -1 + i, 0), 0), min(max(j * -1 + i - 1, 0), 2))) * select(i != j, diagonal(0, max(min(i, 2), 0)), x0(max(min(j * -1, 0), 0), 0, min(max(i, 0), 2)))
+      from x0
+      where i in 0:5, j in 0:7
+    lgamma_(i, j, k) = lgamma(s(0, 0, k)) where i in 0:1, j in 0:1, k in 0:3
+    a_6(i) = -1.5 + 3.0 * sigmoid(lgamma_(0, 0, i % 3)) where i in 0:8
+    a_6_7(i) = -1.5 + 3.0 * sigmoid(x0(0, 0, i % 3)) where i in 0:8
+    where_(i) = select(a(), a_6(i), a_6_7(i)) where i in 0:8
+  }
+}
+)",
+               {Array::of(*dtype_from_name("float64"), {1, 1, 3},
+                          Values{-1.2639727815609145, -1.2639727815609145, -1.2639727815609145})},
+               20261128009471);
+}
+
 }  // namespace
 }  // namespace adjit::testing

@@ -2,10 +2,14 @@
 #include "runtime/diff/simplify/one_hot.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "runtime/diff/conditions/condition.hpp"
 #include "runtime/diff/rewrite/rewrite.hpp"
+#include "runtime/domain/inequalities.hpp"
+#include "runtime/expr/interval.hpp"
 #include "runtime/graph/affine_constraint.hpp"
 #include "runtime/graph/index_map.hpp"
 
@@ -50,6 +54,66 @@ std::vector<char> dependents(const Domain& domain, size_t axis) {
   return depends;
 }
 
+// Whether a read of the expressions may be out of range at a point of the box.
+bool may_leave(const Graph& graph, std::span<const ExprId> exprs, const Domain& box) {
+  Intervals ranges(graph.pool, box.extents);
+  return std::ranges::any_of(reachable(graph.pool, exprs), [&](ExprId id) {
+    if (!graph.pool.is(id, Op::Read)) return false;
+    const std::vector<int64_t>& shape = graph.info(graph.pool.read_tensor(id)).shape;
+    const std::span<const ExprId> index = graph.pool.read_index(id);
+    for (size_t d = 0; d < shape.size(); ++d) {
+      const std::optional<ValueRange> range = ranges.of(index[d]);
+      if (!range || range->lo < 0 || range->hi >= shape[d]) return true;
+    }
+    return false;
+  });
+}
+
+// Adds to `domain`, which has none of the rows that know the axis, what these say of the other axes
+// in `before`: at its points there is a value of the axis that fulfils them. False where they could
+// not be told so exactly.
+bool project(Domain& domain, const Domain& before, size_t axis) {
+  const std::vector<char> depends = dependents(before, axis);
+  std::vector<size_t> columns;
+  for (size_t k = 0; k < depends.size(); ++k)
+    if (depends[k]) columns.push_back(k);
+  try {
+    domain::Rows rows = domain::domain_rows(before);
+    const domain::Elimination how = domain::eliminate_all(rows, columns);
+    if (how != domain::Elimination::Exact && how != domain::Elimination::Inexact) return false;
+    domain::Rows known = domain::domain_rows(domain);
+    for (const domain::Row& row : rows) {
+      if (domain::implied(known, row)) continue;
+      known.push_back(row);
+      add_constraint(domain, {domain::to_affine(row), false});
+    }
+    return how == domain::Elimination::Exact;
+  } catch (const Overflow&) {
+    return false;
+  }
+}
+
+// The expression with a predicate at each read that names no element where its index is out of
+// range.
+ExprId with_predicates(Graph& graph, ExprId expr) {
+  if (!expr.valid()) return expr;
+  ExprPool& pool = graph.pool;
+  Rebuilder rebuild(pool, pool, [&](ExprId leaf, std::span<const ExprId> operands) -> ExprId {
+    if (!pool.is(leaf, Op::Read)) return {};
+    const TensorId tensor = pool.read_tensor(leaf);
+    const DType dtype = pool.dtype(leaf);
+    const std::vector<int64_t> shape = graph.info(tensor).shape;
+    const std::vector<ExprId> index(operands.begin(), operands.begin() + shape.size());
+    ExprId inside = operands.size() > shape.size() ? operands[shape.size()] : ExprId{};
+    for (size_t d = 0; d < shape.size(); ++d) {
+      inside = both(pool, inside, pool.make(Op::Le, {pool.constant_int(0), index[d]}));
+      inside = both(pool, inside, pool.make(Op::Lt, {index[d], pool.constant_int(shape[d])}));
+    }
+    return pool.read(tensor, dtype, index, inside);
+  });
+  return rebuild(expr);
+}
+
 // Takes the rows that know the axis out of the domain; their conjunction, the axis still in it.
 ExprId rows_of(ExprPool& pool, Domain& domain, size_t axis) {
   const std::vector<char> depends = dependents(domain, axis);
@@ -90,12 +154,21 @@ std::optional<FixedAxis> fixed_axis(ExprPool& pool, ExprId literal, ExprId reach
   return std::nullopt;
 }
 
-void fix_axis(ExprPool& pool, Stage& stage, const FixedAxis& fixed) {
+void fix_axis(Graph& graph, Stage& stage, FixedAxis fixed) {
+  ExprPool& pool = graph.pool;
+  const Domain before = stage.domain;
+  ExprId rows = rows_of(pool, stage.domain, fixed.axis);
+  // What is read to know the value may be there only where the axis had one.
+  std::vector<ExprId> asked{fixed.value};
+  if (fixed.reached.valid()) asked.push_back(fixed.reached);
+  if (may_leave(graph, asked, before) && !project(stage.domain, before, fixed.axis)) {
+    fixed.value = with_predicates(graph, fixed.value);
+    fixed.reached = with_predicates(graph, fixed.reached);
+  }
   const ExprId zero = pool.constant_int(0);
-  const ExprId extent = pool.constant_int(stage.domain.extents[fixed.axis]);
+  const ExprId extent = pool.constant_int(before.extents[fixed.axis]);
   ExprId inside = pool.logical_and(pool.make(Op::Le, {zero, fixed.value}),
                                    pool.make(Op::Lt, {fixed.value, extent}));
-  ExprId rows = rows_of(pool, stage.domain, fixed.axis);
   std::vector<ExprId> now = axes(pool, stage.domain.rank());
   now[fixed.axis] = fixed.value;
   if (rows.valid()) inside = pool.logical_and(inside, substitute_axes(pool, rows, now));

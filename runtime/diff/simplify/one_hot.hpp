@@ -29,7 +29,9 @@ std::optional<FixedAxis> fixed_axis(ExprPool& pool, ExprId literal, ExprId reach
 
 /// Puts the value in the axis' place in the body of a Sum of one result, under a guard that it lies
 /// on the axis and fulfils the rows that knew it. The axis stays in the domain, unused, with the
-/// row axis == 0.
-void fix_axis(ExprPool& pool, Stage& stage, const FixedAxis& fixed);
+/// row axis == 0. What the value reads is in range at every point of the new domain: where only the
+/// rows of the axis kept it so, their projection on the other axes joins the domain, or, where that
+/// is not exact, the reads get predicates. `stage` is none of the graph's.
+void fix_axis(Graph& graph, Stage& stage, FixedAxis fixed);
 
 }  // namespace adjit::diff

@@ -209,7 +209,7 @@ class DomainRestrictor {
       Restrictor restrictor(graph_.pool, stage.domain);
       stage.bodies[0] = restrictor.strip(stage.bodies[0]);
       more = restrictor.fixed().has_value();
-      if (more) fix_axis(graph_.pool, stage, *restrictor.fixed());
+      if (more) fix_axis(graph_, stage, *restrictor.fixed());
       eliminate_fixed_axes(graph_.pool, stage);
     }
   }

@@ -93,6 +93,16 @@ constexpr AxisCase kAxisCases[] = {
     {"one_by_another", R"(def f(double(5, 6) w, int64(4) n, int64(5) m) -> (y) {
        y(i) +=! select(k == n(i) && l == m(k), w(k, l), 0.0) where i in 0:4, k in 0:5, l in 0:6 })",
      4},
+    {"read_where_the_axis_is", R"(def f(double(5) w, int64(3) n) -> (y) {
+       y(i) +=! select(k == n(i - 1), w(k), 0.0) where i in 0:4, k in 0:3, k <= i - 1 })",
+     3},
+    {"read_where_a_quotient_is", R"(def f(double(9) w, int64(3) n) -> (y) {
+       y(i) +=! select(k == n(i - 1), w(k), 0.0)
+         where i in 0:4, k in 0:9, q = k // 3, 3 * q == k, q <= i - 1, 2 * q <= 5 * i - 4 })",
+     3},
+    {"reached_where_the_axis_is", R"(def f(double(5) w, int64(3) n, int64(4) m) -> (y) {
+       y(i) +=! select(n(i - 1) < 4 && k == m(i), w(k), 0.0) where i in 0:4, k in 0:3, k <= i - 1 })",
+     3},
     {"not_by_itself", R"(def f(double(5) w, int64(5) n) -> (y) {
        y(i) +=! select(k == n(k), w(k) * w(i), 0.0) where i in 0:5, k in 0:5 })",
      5 * 5, false},
