@@ -70,20 +70,21 @@ Value* combined(NestContext& nest, Value* before, Value* now) {
   return to_memory(kernel.builder, kernel.math, now, dtype);
 }
 
-// A row's elements before and a product, by one multiply-add; nothing where that is not what is
-// combined.
-std::optional<Value*> with_product(NestContext& nest, const Point& point, Value* before) {
+// Whether elements become themselves and a product, which one multiply-add gives.
+bool adds_products(const NestContext& nest) {
   const ExprPool& pool = nest.kernel.program.graph.pool;
   const ExprId body = stage_of(nest).bodies[0];
   const DType dtype = pool.dtype(body);
-  if (stage_of(nest).combiner.kind != CombinerKind::Sum || !pool.is(body, Op::Mul) ||
-      !is_float(dtype) || result_dtype(nest) != dtype || accumulator_of(dtype) != dtype)
-    return std::nullopt;
-  const auto factor = [&](size_t k) {
-    return nest.splats(nest.body(pool.operand(body, k), point));
-  };
-  Value* right = factor(1);
-  return nest.kernel.math(emit::multiply_add, factor(0), right, before);
+  return stage_of(nest).combiner.kind == CombinerKind::Sum && pool.is(body, Op::Mul) &&
+         is_float(dtype) && result_dtype(nest) == dtype && accumulator_of(dtype) == dtype;
+}
+
+// The address of lane 0, without the coordinates that differ between lanes.
+Value* first_pointer(NestContext& nest, const Address& address) {
+  const TensorPlace& place = nest.kernel.places[result_of(nest)];
+  llvm::Type* element = memory_type(nest.kernel.builder, result_dtype(nest));
+  Value* pointer = nest.kernel.index.address(place.pointer, place.depth, element, address.form);
+  return moved_by_data(nest.kernel.builder, pointer, element, address);
 }
 
 // Lanes that may write one element: one after the other, as their points come. `values`: an element
@@ -114,23 +115,40 @@ void combine_in_turn(NestContext& nest, const Written& written, const std::vecto
   }
 }
 
+llvm::FixedVectorType* vector_type(NestContext& nest) {
+  return llvm::FixedVectorType::get(memory_type(nest.kernel.builder, result_dtype(nest)),
+                                    nest.shape.lanes);
+}
+
 // Lanes that write elements side by side, from `pointer` on; `active`: those that do, null: all.
-void combine_contiguous(NestContext& nest, const Point& point, Value* pointer, Value* now,
-                        Value* active) {
+void combine_contiguous(NestContext& nest, Value* pointer, Value* now, Value* active) {
   KernelContext& kernel = nest.kernel;
   const llvm::Align align(size_of(result_dtype(nest)));
-  auto* type =
-      llvm::FixedVectorType::get(memory_type(kernel.builder, result_dtype(nest)), nest.shape.lanes);
-  const TargetFeatures& features = kernel.math.features();
+  llvm::FixedVectorType* type = vector_type(nest);
   if (!active) {
     Value* before = kernel.builder.CreateAlignedLoad(type, pointer, align);
-    std::optional<Value*> sum = with_product(nest, point, before);
-    if (!sum) sum = combined(nest, before, now);
-    kernel.builder.CreateAlignedStore(*sum, pointer, align);
+    kernel.builder.CreateAlignedStore(combined(nest, before, now), pointer, align);
     return;
   }
+  const TargetFeatures& features = kernel.math.features();
   Value* before = load_lanes(kernel.builder, features, type, pointer, align, active);
   store_lanes(kernel.builder, features, combined(nest, before, now), pointer, align, active);
+}
+
+// The same of all lanes, where what they add is a product.
+void add_contiguous_products(NestContext& nest, const Point& point, const Address& address) {
+  llvm::IRBuilder<>& builder = nest.kernel.builder;
+  const llvm::Align align(size_of(result_dtype(nest)));
+  const ExprPool& pool = nest.kernel.program.graph.pool;
+  const ExprId body = stage_of(nest).bodies[0];
+  const Emitted left = nest.body(pool.operand(body, 0), point);
+  const Emitted right = nest.body(pool.operand(body, 1), point);
+  Value* one = nest.splats(left);
+  Value* other = nest.splats(right);
+  Value* pointer = first_pointer(nest, address);
+  Value* before = builder.CreateAlignedLoad(vector_type(nest), pointer, align);
+  Value* sum = nest.kernel.math(emit::multiply_add, one, other, before);
+  builder.CreateAlignedStore(sum, pointer, align);
 }
 
 // Lanes that write different elements, wherever these are.
@@ -153,29 +171,31 @@ void combine_apart(NestContext& nest, const Address& address, Value* now, Value*
 void combine_at(NestContext& nest, const Point& point, const Written& written) {
   const NestShape& shape = nest.shape;
   llvm::IRBuilder<>& builder = nest.kernel.builder;
-  const TensorPlace& place = nest.kernel.places[result_of(nest)];
-  llvm::Type* element = memory_type(builder, result_dtype(nest));
-  const llvm::Align align(size_of(result_dtype(nest)));
   const auto& [address, uniform, mask] = written;
+  const bool apart = shape.lane_loop && writes_apart(nest.kernel.program.graph, stage_of(nest),
+                                                     shape.nest->loops[*shape.lane_loop].axis);
+  const bool contiguous =
+      apart && !differs_by_data(address) && nest.kernel.variables.lane_stride(address.form) == 1;
+  if (contiguous && !mask.value && adds_products(nest))
+    return add_contiguous_products(nest, point, address);
   const Emitted value = nest.body(stage_of(nest).bodies[0], point);
-  // The address of lane 0, without the coordinates that differ between lanes.
-  Value* pointer = nest.kernel.index.address(place.pointer, place.depth, element, address.form);
-  pointer = moved_by_data(builder, pointer, element, address);
+  Value* pointer = first_pointer(nest, address);
   if (!shape.lane_loop) {
+    llvm::Type* element = memory_type(builder, result_dtype(nest));
+    const llvm::Align align(size_of(result_dtype(nest)));
     Value* before = builder.CreateAlignedLoad(element, pointer, align);
     builder.CreateAlignedStore(combined(nest, before, value.value), pointer, align);
     return;
   }
   Value* active = mask.value ? nest.splats(mask) : nullptr;
   Value* now = nest.splats(value);
-  if (!writes_apart(nest.kernel.program.graph, stage_of(nest),
-                    shape.nest->loops[*shape.lane_loop].axis)) {
+  if (!apart) {
     std::vector<Value*> values;
     for (unsigned lane = 0; lane < shape.lanes; ++lane)
       values.push_back(builder.CreateExtractElement(now, uint64_t{lane}));
     combine_in_turn(nest, written, values);
-  } else if (!differs_by_data(address) && nest.kernel.variables.lane_stride(address.form) == 1) {
-    combine_contiguous(nest, point, pointer, now, active);
+  } else if (contiguous) {
+    combine_contiguous(nest, pointer, now, active);
   } else {
     combine_apart(nest, address, now, active);
   }

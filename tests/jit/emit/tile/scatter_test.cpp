@@ -73,6 +73,7 @@ TEST(EmittedScatter, RowsTakeMultiplyAdds) {
     const std::string ir = checked_scatter(rows(type, "+=!"));
     EXPECT_EQ(occurrences(ir, "llvm.fma") > 0, target_has_fma());
     EXPECT_NE(occurrences(ir, "fadd") > 0, target_has_fma()) << "no sum beside them\n" << ir;
+    EXPECT_NE(occurrences(ir, "fmul") > 0, target_has_fma()) << "no product beside them\n" << ir;
   }
   EXPECT_EQ(occurrences(checked_scatter(rows("float", "max=!")), "llvm.fma"), 0u);
   EXPECT_EQ(occurrences(checked_scatter(rows("int32", "+=!")), "llvm.fma"), 0u);
