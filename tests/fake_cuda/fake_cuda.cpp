@@ -267,6 +267,7 @@ void fake_cuda_reset() {
   s.capability = 90;
   s.calls.clear();
   s.failures.clear();
+  current = nullptr;
 }
 
 void fake_cuda_devices(int count, int capability) {

@@ -9,7 +9,8 @@
 
 namespace adjit::tests {
 
-/// What the fake driver counts and does, for all threads. Reset by the constructor.
+/// What the fake driver counts and does, for all threads. Reset by the constructor, with the
+/// calling thread's context.
 class FakeCuda {
  public:
   /// `library`: the path that is, or will be, given to the code under test.

@@ -54,7 +54,6 @@ class ToHost {
     for (llvm::GlobalVariable& variable : module_.globals())
       if (variable.getAddressSpace() == kShared) variables.push_back(&variable);
     if (variables.empty()) return;
-    // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): it is the module's
     auto* base = new llvm::GlobalVariable(module_, builder_.getInt8Ty(), false,
                                           llvm::GlobalValue::ExternalLinkage, nullptr, kSharedBase,
                                           nullptr, llvm::GlobalValue::NotThreadLocal, kShared);
@@ -78,6 +77,7 @@ class ToHost {
     }
     made_.shared_bytes = (made_.shared_bytes + 15) / 16 * 16;
     for (llvm::GlobalVariable* variable : dynamic) place(*variable);
+    // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): the module owns `base`
     for (llvm::GlobalVariable* variable : variables) variable->eraseFromParent();
   }
 
