@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "jit/cuda/driver.hpp"
@@ -30,8 +31,9 @@ struct State {
   std::map<std::string, int> calls;
   std::map<std::string, Failure> failures;
   std::map<int, int> retained;  // by device
-  std::map<void*, std::set<std::string>> modules;
-  std::map<void*, std::string> links;
+  // By their handles, which are the addresses of the values.
+  std::map<void*, std::unique_ptr<std::set<std::string>>> modules;
+  std::map<void*, std::unique_ptr<std::string>> links;
   std::vector<std::unique_ptr<std::string>> names;  // of functions, whose addresses are handles
 };
 
@@ -179,26 +181,24 @@ int cuModuleLoadDataEx(ModuleHandle* module, const void* image, unsigned, int*, 
   if (current == nullptr) return kInvalidContext;
   const std::string text = static_cast<const char*>(image);
   if (!text.starts_with(kHeader)) return kInvalidImage;
-  auto made = std::make_unique<char>();
+  auto functions = std::make_unique<std::set<std::string>>();
   std::istringstream lines(text.substr(std::strlen(kHeader)));
-  std::set<std::string>& functions = state().modules[made.get()];
-  for (std::string line; std::getline(lines, line);) functions.insert(line);
-  *module = reinterpret_cast<ModuleHandle>(made.release());
+  for (std::string line; std::getline(lines, line);) functions->insert(line);
+  *module = reinterpret_cast<ModuleHandle>(functions.get());
+  state().modules[*module] = std::move(functions);
   return 0;
 }
 
 int cuModuleUnload(ModuleHandle module) {
   FAKE_CALL(cuModuleUnload);
-  if (state().modules.erase(module) == 0) return kInvalidHandle;
-  delete reinterpret_cast<char*>(module);
-  return 0;
+  return state().modules.erase(module) == 0 ? kInvalidHandle : 0;
 }
 
 int cuModuleGetFunction(FunctionHandle* function, ModuleHandle module, const char* name) {
   FAKE_CALL(cuModuleGetFunction);
   const auto found = state().modules.find(module);
   if (found == state().modules.end()) return kInvalidHandle;
-  if (!found->second.contains(name)) return kNotFound;
+  if (!found->second->contains(name)) return kNotFound;
   state().names.push_back(std::make_unique<std::string>(name));
   *function = reinterpret_cast<FunctionHandle>(state().names.back().get());
   return 0;
@@ -219,9 +219,9 @@ int cuFuncSetAttribute(FunctionHandle function, int, int) {
 int cuLinkCreate_v2(unsigned, int*, void**, LinkHandle* link) {
   FAKE_CALL(cuLinkCreate_v2);
   if (current == nullptr) return kInvalidContext;
-  auto made = std::make_unique<char>();
-  state().links[made.get()] = kHeader;
-  *link = reinterpret_cast<LinkHandle>(made.release());
+  auto image = std::make_unique<std::string>(kHeader);
+  *link = reinterpret_cast<LinkHandle>(image.get());
+  state().links[*link] = std::move(image);
   return 0;
 }
 
@@ -237,7 +237,7 @@ int cuLinkAddData_v2(LinkHandle link, int kind, void* data, size_t size, const c
   if (kind != 1 || at == std::string::npos) return kInvalidPtx;
   for (; at != std::string::npos; at = text.find(entry, at + 1)) {
     const size_t begin = at + entry.size();
-    found->second += text.substr(begin, text.find_first_of("(\n ", begin) - begin) + "\n";
+    *found->second += text.substr(begin, text.find_first_of("(\n ", begin) - begin) + "\n";
   }
   return 0;
 }
@@ -246,16 +246,14 @@ int cuLinkComplete(LinkHandle link, void** image, size_t* size) {
   FAKE_CALL(cuLinkComplete);
   const auto found = state().links.find(link);
   if (found == state().links.end()) return kInvalidHandle;
-  *image = found->second.data();
-  *size = found->second.size() + 1;
+  *image = found->second->data();
+  *size = found->second->size() + 1;
   return 0;
 }
 
 int cuLinkDestroy(LinkHandle link) {
   FAKE_CALL(cuLinkDestroy);
-  if (state().links.erase(link) == 0) return kInvalidHandle;
-  delete reinterpret_cast<char*>(link);
-  return 0;
+  return state().links.erase(link) == 0 ? kInvalidHandle : 0;
 }
 
 // ---- For tests (fake_cuda.hpp).
