@@ -14,12 +14,7 @@ def splice(
     trace: Trace, computation: Handle, arguments: Sequence[int], results: int
 ) -> list[Tensor]:
     """Splices a finished computation."""
-    out = ids([NONE] * results)
-    call(
-        "adjit_trace_call", trace.handle.value, computation.value, len(arguments),
-        ids(arguments), results, out,
-    )  # fmt: skip
-    return _tensors(trace, out)
+    return _called("adjit_trace_call", trace, (computation.value,), arguments, results)
 
 
 def scan(
@@ -37,34 +32,20 @@ def scan(
     options = ScanOptions(
         ctypes.sizeof(ScanOptions), carries, scanned, int(reverse), steps, segment
     )
-    out = ids([NONE] * results)
-    call(
-        "adjit_trace_scan", trace.handle.value, step.value, ctypes.byref(options),
-        len(operands), ids(operands), results, out,
-    )  # fmt: skip
-    return _tensors(trace, out)
+    named = (step.value, ctypes.byref(options))
+    return _called("adjit_trace_scan", trace, named, operands, results)
 
 
 def while_loop(trace: Trace, body: Handle, carries: int, operands: Sequence[int]) -> list[Tensor]:
     """A loop as long as its last carry is true."""
-    out = ids([NONE] * carries)
-    call(
-        "adjit_trace_while", trace.handle.value, body.value, carries, len(operands),
-        ids(operands), carries, out,
-    )  # fmt: skip
-    return _tensors(trace, out)
+    return _called("adjit_trace_while", trace, (body.value, carries), operands, carries)
 
 
 def checkpoint(
     trace: Trace, computation: Handle, arguments: Sequence[int], results: int
 ) -> list[Tensor]:
     """A call whose intermediates the derivative computes again."""
-    out = ids([NONE] * results)
-    call(
-        "adjit_trace_checkpoint", trace.handle.value, computation.value, len(arguments),
-        ids(arguments), results, out,
-    )  # fmt: skip
-    return _tensors(trace, out)
+    return _called("adjit_trace_checkpoint", trace, (computation.value,), arguments, results)
 
 
 def custom_vjp(
@@ -75,14 +56,14 @@ def custom_vjp(
     results: int,
 ) -> list[Tensor]:
     """A call with a gradient by hand: (primal, forward, backward)."""
-    primal, forward, backward = computations
+    named = (*(computation.value for computation in computations), closed)
+    return _called("adjit_trace_custom_vjp", trace, named, arguments, results)
+
+
+def _called(
+    function: str, trace: Trace, named: Sequence[object], arguments: Sequence[int], results: int
+) -> list[Tensor]:
+    """The results of a C function that takes `named`, then tensors, and gives tensors."""
     out = ids([NONE] * results)
-    call(
-        "adjit_trace_custom_vjp", trace.handle.value, primal.value, forward.value,
-        backward.value, closed, len(arguments), ids(arguments), results, out,
-    )  # fmt: skip
-    return _tensors(trace, out)
-
-
-def _tensors(trace: Trace, numbers: Sequence[int]) -> list[Tensor]:
-    return [trace.tensor(number) for number in numbers]
+    call(function, trace.handle.value, *named, len(arguments), ids(arguments), results, out)
+    return [trace.tensor(number) for number in out]
