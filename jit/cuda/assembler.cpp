@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "runtime/expr/error.hpp"
+#include "runtime/process/scratch_folder.hpp"
 
 namespace adjit::cuda {
 namespace {
@@ -24,28 +25,15 @@ std::string variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-// A folder that is gone when it is left.
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "adjit-ptxas-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr)
-      throw Error(ErrorCode::Device, "no folder for the assembler's files at " + name + ": " +
-                                         std::generic_category().message(errno) +
-                                         "; set TMPDIR to one that can be written");
-    path_ = name;
+process::ScratchFolder folder() {
+  const fs::path parent = fs::temp_directory_path();
+  try {
+    return {parent, "adjit-ptxas"};
+  } catch (const std::system_error& error) {
+    throw Error(ErrorCode::Device, std::string("no folder for the assembler's files: ") +
+                                       error.what() + "; set TMPDIR to one that can be written");
   }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  fs::path operator/(const char* name) const { return path_ / name; }
-
- private:
-  fs::path path_;
-};
+}
 
 void write(const fs::path& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
@@ -82,8 +70,8 @@ Ran run(const std::string& program, const std::vector<std::string>& arguments,
 
 // nullopt: it does not run, or says no version.
 std::optional<Assembler> assembler_at(const std::string& path) {
-  const Folder folder;
-  const Ran ran = run(path, {"--version"}, folder / "printed");
+  const process::ScratchFolder files = folder();
+  const Ran ran = run(path, {"--version"}, files / "printed");
   static const std::regex version(R"(V(\d+\.\d+\.\d+))");
   std::smatch found;
   if (ran.status != 0 || !std::regex_search(ran.printed, found, version)) return std::nullopt;
@@ -114,13 +102,13 @@ std::optional<Assembler> find_assembler() {
 
 Assembled assemble(const Assembler& assembler, const std::string& ptx,
                    const std::string& architecture) {
-  const Folder folder;
-  const fs::path input = folder / "kernels.ptx", output = folder / "kernels.cubin";
+  const process::ScratchFolder files = folder();
+  const fs::path input = files / "kernels.ptx", output = files / "kernels.cubin";
   write(input, ptx);
   const Ran ran = run(
       assembler.path,
       {"--verbose", "--gpu-name", architecture, input.string(), "--output-file", output.string()},
-      folder / "printed");
+      files / "printed");
   if (ran.status < 0)
     throw Error(ErrorCode::Device, assembler.path + " was not run to its end: " +
                                        (ran.failure.empty() ? "it was killed" : ran.failure));

@@ -10,9 +10,11 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <system_error>
 
 #include "jit/engine/export/export.hpp"
 #include "runtime/expr/error.hpp"
+#include "runtime/process/scratch_folder.hpp"
 
 namespace adjit::engine {
 namespace {
@@ -39,24 +41,14 @@ void write(const fs::path& path, std::string_view bytes) {
                 "export: cannot write " + path.string() + ": " + std::strerror(errno));
 }
 
-/// Intermediate files, removed in the end.
-class Scratch {
- public:
-  explicit Scratch(const fs::path& directory) {
-    std::string pattern = (directory / "adjit-export-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr)
-      throw Error(ErrorCode::Invalid, "export: cannot make a folder in " + directory.string() +
-                                          ": " + std::strerror(errno));
-    path = pattern;
+// For intermediate files.
+process::ScratchFolder scratch_in(const fs::path& directory) {
+  try {
+    return {directory, "adjit-export"};
+  } catch (const std::system_error& error) {
+    throw Error(ErrorCode::Invalid, std::string("export: cannot make a folder: ") + error.what());
   }
-  ~Scratch() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  fs::path path;
-};
+}
 
 std::string compiler() {
   const char* named = std::getenv("CC");
@@ -103,18 +95,18 @@ void export_library(const std::string& library, std::span<const ExportedFunction
   const std::string source = export_source(library, functions);
   std::error_code error;
   fs::create_directories(directory, error);
-  const Scratch scratch(directory);
+  const process::ScratchFolder scratch = scratch_in(directory);
   const fs::path header = directory / (library + ".h"), c = directory / (library + ".c");
   write(header, export_header(library, functions));
   write(c, source);
 
-  const fs::path said = scratch.path / "said", part = scratch.path / "plan.o";
+  const fs::path said = scratch / "said", part = scratch / "plan.o";
   compile({"-std=c11", "-O2", "-fPIC", "-fvisibility=default", "-c", c, "-o", part}, said);
   std::vector<std::string> parts{part};
   for (const ExportedFunction& f : functions)
     for (size_t k = 0; k < f.objects.size(); ++k) {
       if (f.objects[k].empty()) continue;  // an earlier one's code
-      parts.push_back(scratch.path / (f.name + "-" + std::to_string(k) + ".o"));
+      parts.push_back(scratch / (f.name + "-" + std::to_string(k) + ".o"));
       write(parts.back(), {f.objects[k].data(), f.objects[k].size()});
     }
   const fs::path whole = directory / (library + ".o");
