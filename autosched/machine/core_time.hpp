@@ -2,8 +2,8 @@
 //
 // Register tiles, orders of loops, blocks of rows and whole programs are priced where different
 // things are known of them (cpu/tile/tile_model.hpp, cpu/cost/interchange_cost.hpp,
-// cpu/passes/tile_fusion/cost.hpp, cpu/cost/cost.hpp). All of them turn bytes into time, and
-// computing and moving into one number, by the functions below.
+// cpu/passes/tile_fusion/cost.hpp, cpu/cost/cost.hpp). What they share stands here: how long bytes
+// take to come from each place, and how computing and moving overlap.
 #pragma once
 
 #include <algorithm>
@@ -27,12 +27,12 @@ inline double cycles_from_l3(const Target& target, double bytes) {
 inline double cycles_from_memory(const Target& target, double bytes) {
   return bytes * target.ghz / target.memory_gb_per_core;
 }
-/// Of a time in which one core draws from memory by itself: when all cores draw as much in turn.
+/// Time for bytes drawn while all cores draw at once, from the time that one core would take alone.
 inline double from_shared_memory(const Target& target, double time) {
   return time * target.memory_gb_per_core / target.memory_gb;
 }
 
-/// In which a core computes, and in which its caches are filled: two numbers of one unit.
+/// Time that a core computes, and time that its caches are filled, in one unit.
 struct CoreTime {
   double compute = 0;
   double move = 0;

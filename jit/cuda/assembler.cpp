@@ -26,9 +26,8 @@ std::string variable(const char* name) {
 }
 
 process::ScratchFolder folder() {
-  const fs::path parent = fs::temp_directory_path();
   try {
-    return {parent, "adjit-ptxas"};
+    return {fs::temp_directory_path(), "adjit-ptxas"};
   } catch (const std::system_error& error) {
     throw Error(ErrorCode::Device, std::string("no folder for the assembler's files: ") +
                                        error.what() + "; set TMPDIR to one that can be written");

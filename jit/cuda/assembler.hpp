@@ -1,7 +1,7 @@
 // jit/cuda/assembler.hpp -- ptxas, the assembler of CUDA's toolkit, where it is installed.
 //
 // It makes of PTX what a GPU runs (a cubin), in 10 to 100 ms a kernel, without a GPU. Machines
-// without it let the driver do the same (linker.hpp).
+// without it let the driver do the same (module.hpp).
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ struct Assembler {
 
 /// ptxas by ADJIT_PTXAS ("off": none), or in PATH, in the folder bin of CUDA_HOME or CUDA_PATH, or
 /// in /usr/local/cuda/bin. nullopt: there is none that runs. ErrorCode::Invalid where ADJIT_PTXAS
-/// names what does not. Starts a process; any thread.
+/// names what does not; ErrorCode::Device without room for a file. Starts a process; any thread.
 std::optional<Assembler> find_assembler();
 
 /// What a kernel takes of a multiprocessor: static costs, by the assembler's own words.

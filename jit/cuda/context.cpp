@@ -1,11 +1,20 @@
 // jit/cuda/context.cpp -- the context of a GPU that everybody in the process shares.
 #include "jit/cuda/context.hpp"
 
+#include <new>
+
 #include "jit/cuda/result.hpp"
 
 namespace adjit::cuda {
 
+PrimaryContext::PrimaryContext(const Driver& driver, int ordinal)
+    : driver_(driver), ordinal_(ordinal), handler_({}, {}, [this] {
+        forked_ = true;
+        new (&mutex_) std::mutex;  // whoever held it is not here
+      }) {}
+
 ContextHandle PrimaryContext::handle() {
+  if (forked_) refuse_forked();
   if (lost_.load(std::memory_order_acquire))
     throw Error(ErrorCode::Device, "cuda:" + std::to_string(ordinal_) +
                                        " cannot be used any more in this process: " + lost_by_);

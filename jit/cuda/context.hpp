@@ -7,6 +7,7 @@
 #include <string>
 
 #include "jit/cuda/driver.hpp"
+#include "runtime/process/fork.hpp"
 #include "runtime/process/rooms.hpp"
 
 namespace adjit::cuda {
@@ -16,13 +17,14 @@ namespace adjit::cuda {
 /// until the process ends: at that time the driver may be gone before us. Any thread.
 class PrimaryContext {
  public:
-  PrimaryContext(const Driver& driver, int ordinal) : driver_(driver), ordinal_(ordinal) {}
+  PrimaryContext(const Driver& driver, int ordinal);
   PrimaryContext(const PrimaryContext&) = delete;
   PrimaryContext& operator=(const PrimaryContext&) = delete;
 
   const Driver& driver() const { return driver_; }
   int ordinal() const { return ordinal_; }
-  /// Retained by the first call. ErrorCode::Device where it cannot be, or was lost.
+  /// Retained by the first call. ErrorCode::Device where it cannot be, or was lost, and in a child
+  /// that was forked since the object was made.
   ContextHandle handle();
 
   /// Throws what a failed result stands for, as require(); where that loses the context, handle()
@@ -36,6 +38,8 @@ class PrimaryContext {
   std::atomic<ContextHandle> handle_ = nullptr;
   std::atomic<bool> lost_ = false;
   std::string lost_by_;  // written once, before `lost_`
+  std::atomic<bool> forked_ = false;
+  process::ForkHandler handler_;
 };
 
 /// While it lives, the context is the calling thread's current one; then what was before. Ends in

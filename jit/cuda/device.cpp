@@ -5,34 +5,17 @@
 #include <charconv>
 #include <string_view>
 
+#include "jit/cuda/driver_numbers.hpp"
 #include "jit/cuda/result.hpp"
 
 namespace adjit::cuda {
 namespace {
 
-/// CUdevice_attribute's numbers.
-enum Attribute {
-  kBlockThreads = 1,
-  kClockKhz = 13,
-  kMultiprocessors = 16,
-  kMemoryClockKhz = 36,
-  kMemoryBusBits = 37,
-  kL2Bytes = 38,
-  kThreads = 39,
-  kCapabilityMajor = 75,
-  kCapabilityMinor = 76,
-  kSharedBytes = 81,
-  kRegisters = 82,
-  kCooperative = 95,
-  kBlockSharedBytes = 97,
-  kMemoryPools = 115,
-};
-
 DeviceFacts facts_of(const Driver& driver, int ordinal) {
   const std::string which = "of device " + std::to_string(ordinal);
   DeviceHandle device = 0;
   require(driver, driver.device(&device, ordinal), "cuDeviceGet " + which);
-  const auto attribute = [&](Attribute number) {
+  const auto asked = [&](int number) {
     int value = 0;
     require(driver, driver.device_attribute(&value, number, device),
             "cuDeviceGetAttribute(" + std::to_string(number) + ") " + which);
@@ -44,19 +27,19 @@ DeviceFacts facts_of(const Driver& driver, int ordinal) {
   require(driver, driver.device_name(name.data(), name.size() - 1, device),
           "cuDeviceGetName " + which);
   facts.name = name.data();
-  facts.capability = 10 * attribute(kCapabilityMajor) + attribute(kCapabilityMinor);
-  facts.multiprocessors = attribute(kMultiprocessors);
-  facts.threads = attribute(kThreads);
-  facts.block_threads = attribute(kBlockThreads);
-  facts.registers = attribute(kRegisters);
-  facts.shared_bytes = attribute(kSharedBytes);
-  facts.block_shared_bytes = attribute(kBlockSharedBytes);
-  facts.l2_bytes = attribute(kL2Bytes);
-  facts.ghz = 1e-6 * attribute(kClockKhz);
+  facts.capability = 10 * asked(attribute::kCapabilityMajor) + asked(attribute::kCapabilityMinor);
+  facts.multiprocessors = asked(attribute::kMultiprocessors);
+  facts.threads = asked(attribute::kThreads);
+  facts.block_threads = asked(attribute::kBlockThreads);
+  facts.registers = asked(attribute::kRegisters);
+  facts.shared_bytes = asked(attribute::kSharedBytes);
+  facts.block_shared_bytes = asked(attribute::kBlockSharedBytes);
+  facts.l2_bytes = asked(attribute::kL2Bytes);
+  facts.ghz = 1e-6 * asked(attribute::kClockKhz);
   // Two transfers a clock.
-  facts.memory_gb = 2e-6 * attribute(kMemoryClockKhz) * attribute(kMemoryBusBits) / 8;
-  facts.cooperative = attribute(kCooperative) != 0;
-  facts.memory_pools = attribute(kMemoryPools) != 0;
+  facts.memory_gb = 2e-6 * asked(attribute::kMemoryClockKhz) * asked(attribute::kMemoryBusBits) / 8;
+  facts.cooperative = asked(attribute::kCooperative) != 0;
+  facts.memory_pools = asked(attribute::kMemoryPools) != 0;
   size_t bytes = 0;
   require(driver, driver.device_memory(&bytes, device), "cuDeviceTotalMem " + which);
   facts.memory_bytes = static_cast<int64_t>(bytes);
@@ -73,8 +56,8 @@ int count_of(const Driver& driver) {
 
 std::vector<DeviceFacts> devices(const Driver& driver) {
   std::vector<DeviceFacts> found;
-  for (int ordinal = 0; ordinal < count_of(driver); ++ordinal)
-    found.push_back(facts_of(driver, ordinal));
+  const int count = count_of(driver);
+  for (int ordinal = 0; ordinal < count; ++ordinal) found.push_back(facts_of(driver, ordinal));
   return found;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <new>
 
 #include "jit/cuda/result.hpp"
 #include "runtime/expr/error.hpp"
@@ -19,15 +20,14 @@ namespace {
 // initialising fails: a child that was forked in between has half of a driver.
 class DriverOfProcess {
  public:
-  DriverOfProcess() : handler_({}, {}, [this] { forked_ = touched_.load(); }) {}
+  DriverOfProcess()
+      : handler_({}, {}, [this] {
+          forked_ = touched_.load();
+          new (&mutex_) std::mutex;  // whoever held it is not here
+        }) {}
 
   const Driver& get() {
-    // Before the lock: in a child, the thread that held it is not there.
-    if (forked_)
-      throw Error(ErrorCode::Device,
-                  "CUDA cannot be used in a process that was forked after CUDA was initialised; "
-                  "start it with the method 'spawn' or 'forkserver', or fork before the first use "
-                  "of a GPU");
+    if (forked_) refuse_forked();
     if (const Driver* ready = ready_.load(std::memory_order_acquire)) return *ready;
     const std::lock_guard lock(mutex_);
     if (const Driver* ready = ready_.load(std::memory_order_relaxed)) return *ready;
@@ -60,6 +60,12 @@ DriverOfProcess& of_process() {
 }
 
 }  // namespace
+
+void refuse_forked() {
+  throw Error(ErrorCode::Device,
+              "CUDA cannot be used in a process that was forked after CUDA was initialised; start "
+              "it with the method 'spawn' or 'forkserver', or fork before the first use of a GPU");
+}
 
 Driver load_driver(const std::string& library) {
   Driver driver;

@@ -43,6 +43,9 @@ Driver load_driver(const std::string& library);
 /// a child that was forked after the first call: CUDA does not work there.
 const Driver& driver();
 
+/// Throws ErrorCode::Device: this process was forked from one that uses CUDA.
+[[noreturn]] void refuse_forked();
+
 /// Whether driver() was called with success in this process, before any fork.
 bool is_driver_initialised();
 

@@ -5,14 +5,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "jit/cuda/driver_numbers.hpp"
 #include "jit/cuda/result.hpp"
 
 namespace adjit::cuda {
 namespace {
-
-/// CUjit_option, CUjitInputType and CUfunction_attribute, as far as they are needed.
-enum JitOption { kErrorLog = 5, kErrorLogBytes = 6 };
-constexpr int kPtxInput = 1, kDynamicSharedBytes = 8;
 
 // What the driver writes down while it links or loads.
 class ErrorLog {

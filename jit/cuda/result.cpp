@@ -37,6 +37,8 @@ constexpr Meaning kMeanings[] = {
      "the GPU's context was destroyed by other code of this process"},
     {result::kNoBinary, ErrorCode::Compile, false, "the code is not for this GPU"},
     {result::kUncorrectableMemory, ErrorCode::Device, true, kAfterFault},
+    {result::kUncorrectableLink, ErrorCode::Device, true, kAfterFault},
+    {result::kContained, ErrorCode::Device, true, kAfterFault},
     {result::kInvalidPtx, ErrorCode::Compile, false, "the driver refuses the code"},
     {result::kNoPtxCompiler, ErrorCode::Compile, false,
      "the driver's compiler, libnvidia-ptxjitcompiler.so.1, is not installed; install it, or "
@@ -55,6 +57,9 @@ constexpr Meaning kMeanings[] = {
     {result::kInvalidAddressSpace, ErrorCode::Device, true, kAfterFault},
     {result::kInvalidCounter, ErrorCode::Device, true, kAfterFault},
     {result::kLaunchFailed, ErrorCode::Device, true, kAfterFault},
+    {result::kTensorMemoryLeak, ErrorCode::Device, true, kAfterFault},
+    {result::kServerEnded, ErrorCode::Device, true, kAfterFault},
+    {result::kExternalDevice, ErrorCode::Device, true, kAfterFault},
     {result::kDriverMismatch, ErrorCode::Device, false,
      "the driver's library and its kernel module are of two versions; restart the machine"},
     {result::kNoForwardCompatibility, ErrorCode::Device, false,
@@ -76,10 +81,6 @@ ErrorCode code_of(Result failure) {
 bool loses_context(Result failure) {
   const Meaning* meaning = meaning_of(failure);
   return meaning && meaning->loses_context;
-}
-
-bool says_shut_down(Result failure) {
-  return failure == result::kShutDown || failure == result::kContextDestroyed;
 }
 
 std::string describe(const Driver& driver, Result failure) {

@@ -4,6 +4,7 @@
 // Images are text: "adjit fake cubin" and then the name of each function on a line.
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -24,6 +25,11 @@ struct Failure {
   int result = 0;
 };
 
+struct Link {
+  std::unique_ptr<std::string> image;
+  std::function<void(const std::string&)> log;  // while its options live, as the driver says
+};
+
 struct State {
   std::mutex mutex;
   bool initialised = false;
@@ -33,7 +39,7 @@ struct State {
   std::map<int, int> retained;  // by device
   // By their handles, which are the addresses of the values.
   std::map<void*, std::unique_ptr<std::set<std::string>>> modules;
-  std::map<void*, std::unique_ptr<std::string>> links;
+  std::map<void*, Link> links;
   std::vector<std::unique_ptr<std::string>> names;  // of functions, whose addresses are handles
 };
 
@@ -60,6 +66,18 @@ int begin(const char* symbol, bool needs_init = true) {
   return needs_init && !s.initialised ? kNotInitialised : 0;
 }
 
+// Writes into the error log that the options name, if they do: CU_JIT_ERROR_LOG_BUFFER and its
+// size.
+void log_error(const std::string& text, unsigned count, const int* options, void** values) {
+  char* log = nullptr;
+  size_t room = 0;
+  for (unsigned k = 0; k < count; ++k) {
+    if (options[k] == 5) log = static_cast<char*>(values[k]);
+    if (options[k] == 6) room = reinterpret_cast<size_t>(values[k]);
+  }
+  if (log != nullptr && room > text.size()) std::strcpy(log, text.c_str());
+}
+
 bool exists(int device) { return device >= 0 && device < state().devices; }
 
 }  // namespace
@@ -75,12 +93,6 @@ int cuInit(unsigned) {
   FAKE_CALL(cuInit, false);
   if (state().devices == 0) return kNoDevice;
   state().initialised = true;
-  return 0;
-}
-
-int cuDriverGetVersion(int* version) {
-  FAKE_CALL(cuDriverGetVersion, false);
-  *version = 13000;
   return 0;
 }
 
@@ -157,13 +169,6 @@ int cuDevicePrimaryCtxRetain(ContextHandle* context, int device) {
   return 0;
 }
 
-int cuDevicePrimaryCtxRelease_v2(int device) {
-  FAKE_CALL(cuDevicePrimaryCtxRelease_v2);
-  if (state().retained[device] == 0) return kInvalidContext;
-  --state().retained[device];
-  return 0;
-}
-
 int cuCtxGetCurrent(ContextHandle* context) {
   FAKE_CALL(cuCtxGetCurrent);
   *context = static_cast<ContextHandle>(current);
@@ -176,11 +181,15 @@ int cuCtxSetCurrent(ContextHandle context) {
   return 0;
 }
 
-int cuModuleLoadDataEx(ModuleHandle* module, const void* image, unsigned, int*, void**) {
+int cuModuleLoadDataEx(ModuleHandle* module, const void* image, unsigned count, int* options,
+                       void** values) {
   FAKE_CALL(cuModuleLoadDataEx);
   if (current == nullptr) return kInvalidContext;
   const std::string text = static_cast<const char*>(image);
-  if (!text.starts_with(kHeader)) return kInvalidImage;
+  if (!text.starts_with(kHeader)) {
+    log_error("fake: no image", count, options, values);
+    return kInvalidImage;
+  }
   auto functions = std::make_unique<std::set<std::string>>();
   std::istringstream lines(text.substr(std::strlen(kHeader)));
   for (std::string line; std::getline(lines, line);) functions->insert(line);
@@ -204,24 +213,19 @@ int cuModuleGetFunction(FunctionHandle* function, ModuleHandle module, const cha
   return 0;
 }
 
-int cuFuncGetAttribute(int* value, int attribute, FunctionHandle function) {
-  FAKE_CALL(cuFuncGetAttribute);
-  if (function == nullptr) return kInvalidHandle;
-  *value = attribute == 4 ? 32 : 0;  // registers; nothing spilled, nothing shared
-  return 0;
-}
-
-int cuFuncSetAttribute(FunctionHandle function, int, int) {
+int cuFuncSetAttribute(FunctionHandle function, int attribute, int value) {
   FAKE_CALL(cuFuncSetAttribute);
-  return function == nullptr ? kInvalidHandle : 0;
+  if (function == nullptr) return kInvalidHandle;
+  return attribute == 8 && value <= 232448 ? 0 : kInvalidValue;  // dynamic shared bytes
 }
 
-int cuLinkCreate_v2(unsigned, int*, void**, LinkHandle* link) {
+int cuLinkCreate_v2(unsigned count, int* options, void** values, LinkHandle* link) {
   FAKE_CALL(cuLinkCreate_v2);
   if (current == nullptr) return kInvalidContext;
   auto image = std::make_unique<std::string>(kHeader);
   *link = reinterpret_cast<LinkHandle>(image.get());
-  state().links[*link] = std::move(image);
+  state().links[*link] = {
+      std::move(image), [=](const std::string& text) { log_error(text, count, options, values); }};
   return 0;
 }
 
@@ -234,10 +238,13 @@ int cuLinkAddData_v2(LinkHandle link, int kind, void* data, size_t size, const c
   const std::string text(static_cast<const char*>(data), size);
   const std::string entry = ".entry ";
   size_t at = text.find(entry);
-  if (kind != 1 || at == std::string::npos) return kInvalidPtx;
+  if (kind != 1 || at == std::string::npos) {
+    found->second.log("fake: no entry");
+    return kInvalidPtx;
+  }
   for (; at != std::string::npos; at = text.find(entry, at + 1)) {
     const size_t begin = at + entry.size();
-    *found->second += text.substr(begin, text.find_first_of("(\n ", begin) - begin) + "\n";
+    *found->second.image += text.substr(begin, text.find_first_of("(\n ", begin) - begin) + "\n";
   }
   return 0;
 }
@@ -246,8 +253,8 @@ int cuLinkComplete(LinkHandle link, void** image, size_t* size) {
   FAKE_CALL(cuLinkComplete);
   const auto found = state().links.find(link);
   if (found == state().links.end()) return kInvalidHandle;
-  *image = found->second->data();
-  *size = found->second->size() + 1;
+  *image = found->second.image->data();
+  *size = found->second.image->size() + 1;
   return 0;
 }
 

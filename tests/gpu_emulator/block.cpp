@@ -2,6 +2,7 @@
 #include "tests/gpu_emulator/block.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <utility>
 
@@ -76,6 +77,8 @@ void Block::stop() {
 // Lets go the threads of a warp that are together at a place, where all of their mask are.
 bool Block::release_warp(size_t warp) {
   const size_t first = warp * kWarpThreads;
+  const int threads_of_warp =
+      static_cast<int>(std::min<size_t>(kWarpThreads, threads_.size() - first));
   const WarpStep& wanted = threads_[static_cast<size_t>(current_)].step;
   const WarpStep* steps[kWarpThreads] = {};
   for (size_t lane = 0; lane < kWarpThreads; ++lane) {
@@ -93,7 +96,8 @@ bool Block::release_warp(size_t warp) {
       thread.result = wanted.combine != nullptr ? wanted.combine(steps, lane) : 0;
       thread.state = State::Ready;
     }
-  if (wanted.orders_memory) ++warp_barriers_[warp];
+  if (wanted.orders_memory && std::popcount(wanted.mask) == threads_of_warp)
+    ++warp_barriers_[warp];  // one of some lanes orders nothing that is kept here
   return true;
 }
 

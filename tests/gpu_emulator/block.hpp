@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "tests/gpu_emulator/fibre.hpp"
+#include "tests/gpu_emulator/shadow.hpp"
 
 namespace adjit::tests {
-
-inline constexpr int kWarpThreads = 32;
 
 /// What a warp does together: each thread gives two numbers, and gets one when all that the mask
 /// names have come to the same place.

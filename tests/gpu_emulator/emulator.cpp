@@ -20,7 +20,6 @@ namespace adjit::tests {
 struct GpuEmulator::Code {
   HostModule host;
   std::unique_ptr<llvm::orc::LLJIT> jit;
-  std::byte* shared = nullptr;  // of the process, for the module's accesses
 };
 
 namespace {

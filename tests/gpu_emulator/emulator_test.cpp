@@ -28,10 +28,16 @@ declare void @llvm.nvvm.barrier0()
 declare void @llvm.nvvm.bar.warp.sync(i32)
 declare float @llvm.nvvm.shfl.sync.bfly.f32(i32, float, i32, i32)
 declare float @llvm.nvvm.shfl.sync.down.f32(i32, float, i32, i32)
+declare i32 @llvm.nvvm.shfl.sync.up.i32(i32, i32, i32, i32)
+declare i32 @llvm.nvvm.shfl.sync.idx.i32(i32, i32, i32, i32)
+declare i1 @llvm.nvvm.vote.any.sync(i32, i1)
+declare i1 @llvm.nvvm.vote.all.sync(i32, i1)
+declare i32 @llvm.nvvm.vote.ballot.sync(i32, i1)
 declare i32 @llvm.nvvm.match.any.sync.i32(i32, i32)
 declare void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(3), ptr addrspace(1))
 declare void @llvm.nvvm.cp.async.commit.group()
 declare void @llvm.nvvm.cp.async.wait.group(i32)
+declare void @llvm.nvvm.cp.async.wait.all()
 define ptx_kernel void @k(ptr addrspace(1) %x) {
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %b = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
@@ -178,6 +184,47 @@ TEST(GpuEmulator, AMatchNamesTheLanesOfOneValue) {
   EXPECT_EQ(ran.x[6], 0x4444);
 }
 
+TEST(GpuEmulator, ALaneTakesFromTheOneBeforeItOrFromAnyLane) {
+  const Ran ran = run(R"(
+  %u = call i32 @llvm.nvvm.shfl.sync.up.i32(i32 -1, i32 %t, i32 1, i32 0)
+  %five = call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 %t, i32 5, i32 31)
+  %hundreds = mul i32 %u, 100
+  %sum = add i32 %hundreds, %five
+  %f = uitofp i32 %sum to float
+  store float %f, ptr addrspace(1) %px)",
+                      {.threads = 32});
+  EXPECT_EQ(ran.x[0], 5) << "the first lane keeps its own";
+  EXPECT_EQ(ran.x[9], 805);
+}
+
+// A vote asks for the lowest bit: the others of a truncated number are anything.
+TEST(GpuEmulator, VotesCountWhatEachLaneSays) {
+  const Ran ran = run(R"(
+  %odd = trunc i32 %t to i1
+  %even = xor i1 %odd, true
+  %both = or i1 %odd, %even
+  %none = and i1 %odd, %even
+  %any.odd = call i1 @llvm.nvvm.vote.any.sync(i32 -1, i1 %odd)
+  %all.odd = call i1 @llvm.nvvm.vote.all.sync(i32 -1, i1 %odd)
+  %all.both = call i1 @llvm.nvvm.vote.all.sync(i32 -1, i1 %both)
+  %any.none = call i1 @llvm.nvvm.vote.any.sync(i32 -1, i1 %none)
+  %bits = call i32 @llvm.nvvm.vote.ballot.sync(i32 -1, i1 %odd)
+  %low = and i32 %bits, 255
+  %va = select i1 %any.odd, i32 1000, i32 0
+  %vb = select i1 %all.odd, i32 2000, i32 0
+  %vc = select i1 %all.both, i32 4000, i32 0
+  %vd = select i1 %any.none, i32 8000, i32 0
+  %ab = add i32 %va, %vb
+  %cd = add i32 %vc, %vd
+  %abcd = add i32 %ab, %cd
+  %sum = add i32 %abcd, %low
+  %f = uitofp i32 %sum to float
+  store float %f, ptr addrspace(1) %px)",
+                      {.threads = 32});
+  EXPECT_EQ(ran.report.faults, std::vector<std::string>());
+  EXPECT_EQ(ran.x[7], 5000 + 0xaa);
+}
+
 // Half of the threads branch away.
 std::string of_half(const std::string& body) {
   return "\n  %half = lshr i32 %n, 1\n  %first = icmp ult i32 %t, %half\n"
@@ -231,6 +278,25 @@ TEST(GpuEmulator, FindsBlocksThatWriteWhereOthersReadOrWrite) {
   EXPECT_EQ(atomics.x[0], 32);
 }
 
+// In whatever order threads run: an atomic use hides no plain one, nor the other way round.
+TEST(GpuEmulator, FindsPlainUsesBesideAtomicOnes) {
+  const std::string add = "\n  %old = atomicrmw fadd ptr addrspace(1) %x, float 1.0 monotonic";
+  const std::string first_writes =
+      "\n  %first = icmp eq i32 %t, 0\n  br i1 %first, label %in, label %out\nin:"
+      "\n  store float 0.0, ptr addrspace(1) %x\n  br label %out\nout:";
+  const std::string read = "\n  %seen = load float, ptr addrspace(1) %x";
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    const Launch launch{.threads = 8, .seed = seed};
+    EXPECT_NE(run(first_writes + add, launch).report.faults.size(), 0u) << seed;
+    EXPECT_NE(run(add + read, launch).report.faults.size(), 0u) << seed;
+    EXPECT_EQ(run(first_writes + "\n  call void @llvm.nvvm.barrier0()" + add +
+                      "\n  call void @llvm.nvvm.barrier0()" + read,
+                  launch)
+                  .report.faults,
+              std::vector<std::string>());
+  }
+}
+
 std::string copied(const std::string& wait) {
   return R"(
   call void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(3) %pa, ptr addrspace(1) %px)
@@ -252,6 +318,45 @@ TEST(GpuEmulator, AnAsynchronousCopyIsThereWhenItWasWaitedForByAll) {
   EXPECT_NE(run(copied(barrier + wait), {.threads = 64}).report.faults.size(), 0u)
       << "each thread waits for its own copies only";
   EXPECT_TRUE(run(copied(barrier), {.threads = 64}).finds("that nobody waits for"));
+  EXPECT_EQ(run(copied("  call void @llvm.nvvm.cp.async.wait.all()\n" + barrier), {.threads = 64})
+                .report.faults,
+            std::vector<std::string>());
+  // 2 requests to global memory a warp: the copy and the last store; 2 to shared memory.
+  EXPECT_EQ(right.report.requests, 4);
+  EXPECT_EQ(right.report.shared_requests, 4);
+}
+
+TEST(GpuEmulator, EmptyGroupsOfCopiesNeedNoWait) {
+  const std::string wait = "  call void @llvm.nvvm.cp.async.wait.group(i32 1)\n";
+  EXPECT_EQ(run(copied("  call void @llvm.nvvm.cp.async.commit.group()\n" + wait +
+                       "  call void @llvm.nvvm.barrier0()\n"),
+                {.threads = 64})
+                .report.faults,
+            std::vector<std::string>());
+}
+
+TEST(GpuEmulator, FindsAWriteToWhatACopyReads) {
+  EXPECT_TRUE(run(copied("  store float 9.0, ptr addrspace(1) %px\n"
+                         "  call void @llvm.nvvm.cp.async.wait.group(i32 0)\n"
+                         "  call void @llvm.nvvm.barrier0()\n"),
+                  {.threads = 64})
+                  .finds("has not been waited for"));
+}
+
+TEST(GpuEmulator, ABarrierOfSomeLanesOrdersNothing) {
+  const Ran ran = run(R"(
+  %v = load float, ptr addrspace(1) %px
+  store float %v, ptr addrspace(3) %pa
+  %low = icmp ult i32 %t, 16
+  br i1 %low, label %in, label %out
+in:
+  call void @llvm.nvvm.bar.warp.sync(i32 65535)
+  br label %out
+out:
+  %w = load float, ptr addrspace(3) %pm
+  store float %w, ptr addrspace(1) %px)",
+                      {.threads = 32});
+  EXPECT_NE(ran.report.faults.size(), 0u);
 }
 
 TEST(GpuEmulator, CountsConflictsOfBanks) {
@@ -266,6 +371,20 @@ TEST(GpuEmulator, CountsConflictsOfBanks) {
   EXPECT_EQ(strided(32).report.conflicts, 31);
   EXPECT_EQ(strided(33).report.conflicts, 0);
   EXPECT_EQ(strided(33).report.shared_requests, 1);
+}
+
+// Whatever the order in which lanes ran: half a warp, or a quarter, is served at a time.
+TEST(GpuEmulator, WideAccessesSideBySideHaveNoConflicts) {
+  for (uint64_t seed = 1; seed <= 5; ++seed)
+    for (const int width : {2, 4}) {
+      const std::string number = std::to_string(width);
+      const Ran ran = run("\n  %o = mul i32 %t, " + number +
+                              "\n  %p = getelementptr float, ptr addrspace(3) @dynamic, i32 %o"
+                              "\n  store <" +
+                              number + " x float> zeroinitializer, ptr addrspace(3) %p",
+                          {.threads = 32, .shared_bytes = 512, .seed = seed});
+      EXPECT_EQ(ran.report.conflicts, 0) << width << " floats, seed " << seed;
+    }
 }
 
 TEST(GpuEmulator, NamesWhatItDoesNotEmulate) {

@@ -66,7 +66,6 @@ Fibre::Fibre(void (*work)(void*), void* argument)
 
 void Fibre::begin(Fibre* self) {
   self->work_(self->argument_);
-  self->done_ = true;
   self->leave();
 }
 

@@ -18,7 +18,6 @@ class Fibre {
   void enter();
   /// From inside.
   void leave();
-  bool is_done() const { return done_; }
 
  private:
   static constexpr size_t kStackBytes = 64 << 10;
@@ -29,7 +28,6 @@ class Fibre {
   std::unique_ptr<std::byte[]> stack_;
   void* inside_ = nullptr;   // stack pointer of the fibre
   void* outside_ = nullptr;  // of whoever entered it
-  bool done_ = false;
 };
 
 }  // namespace adjit::tests

@@ -31,7 +31,7 @@ class ToHost {
     llvm::Type* const pointer = builder_.getPtrTy();
     llvm::Type* const number = builder_.getInt64Ty();
     use_ = module.getOrInsertFunction(kUseFunction, builder_.getVoidTy(), pointer, number,
-                                      builder_.getInt32Ty(), number, builder_.getInt32Ty());
+                                      builder_.getInt32Ty(), number);
   }
 
   HostModule run() {
@@ -81,18 +81,32 @@ class ToHost {
     for (llvm::GlobalVariable* variable : variables) variable->eraseFromParent();
   }
 
-  void watch(llvm::Instruction& instruction, llvm::Value* pointer, llvm::Type* type, Use use) {
+  void watch(llvm::Instruction& instruction, llvm::Value* pointer, uint64_t bytes, Use use) {
     const unsigned space = pointer->getType()->getPointerAddressSpace();
     if (space == 0 && llvm::isa<llvm::AllocaInst>(pointer->stripInBoundsOffsets())) return;
     if (space != 0 && space != kGlobal && space != kShared) return;
     builder_.SetInsertPoint(&instruction);
     llvm::Value* const address =
         space == 0 ? pointer : builder_.CreateAddrSpaceCast(pointer, builder_.getPtrTy());
-    const uint64_t bytes = module_.getDataLayout().getTypeStoreSize(type).getFixedValue();
     builder_.CreateCall(
         use_, {address, builder_.getInt64(bytes), builder_.getInt32(static_cast<uint32_t>(use)),
                builder_.getInt64(made_.instructions.size()), builder_.getInt32(space)});
     made_.instructions.push_back(text_of(instruction));
+  }
+
+  uint64_t size_of(llvm::Type* type) const {
+    return module_.getDataLayout().getTypeStoreSize(type).getFixedValue();
+  }
+
+  // "llvm.nvvm.cp.async.ca.shared.global.16" writes 16 bytes at its first argument, and reads them
+  // at its second one.
+  void watch_copy(llvm::CallBase& call) {
+    const llvm::StringRef name = call.getCalledFunction()->getName();
+    uint64_t bytes = 0;
+    if (!name.contains(".shared.global.") || name.rsplit('.').second.getAsInteger(10, bytes))
+      return;
+    watch(call, call.getArgOperand(1), bytes, Use::Read);
+    watch(call, call.getArgOperand(0), bytes, Use::Write);
   }
 
   void watch_accesses(llvm::Function& function) {
@@ -100,12 +114,13 @@ class ToHost {
     for (llvm::Instruction& instruction : llvm::instructions(function)) all.push_back(&instruction);
     for (llvm::Instruction* i : all) {
       if (auto* load = llvm::dyn_cast<llvm::LoadInst>(i)) {
-        watch(*load, load->getPointerOperand(), load->getType(), Use::Read);
+        watch(*load, load->getPointerOperand(), size_of(load->getType()), Use::Read);
       } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(i)) {
-        watch(*store, store->getPointerOperand(), store->getValueOperand()->getType(), Use::Write);
+        watch(*store, store->getPointerOperand(), size_of(store->getValueOperand()->getType()),
+              Use::Write);
       } else if (auto* atomic = llvm::dyn_cast<llvm::AtomicRMWInst>(i)) {
-        watch(*atomic, atomic->getPointerOperand(), atomic->getType(), Use::Atomic);
-      } else if (const auto* call = llvm::dyn_cast<llvm::CallBase>(i)) {
+        watch(*atomic, atomic->getPointerOperand(), size_of(atomic->getType()), Use::Atomic);
+      } else if (auto* call = llvm::dyn_cast<llvm::CallBase>(i)) {
         // NVVM's own are emulated as they stand; others that touch memory are not.
         const bool nvvm = call->getCalledFunction() != nullptr &&
                           call->getCalledFunction()->getName().starts_with(kNvvm);
@@ -115,6 +130,7 @@ class ToHost {
             (call->mayReadOrWriteMemory() && !nvvm && !marker &&
              (call->getCalledFunction() == nullptr || call->getCalledFunction()->isDeclaration())))
           throw std::runtime_error("not emulated: " + text_of(*call));
+        if (nvvm) watch_copy(*call);
       } else if (i->mayReadOrWriteMemory() && !llvm::isa<llvm::FenceInst>(i)) {
         throw std::runtime_error("not emulated: " + text_of(*i));
       }

@@ -1,7 +1,6 @@
 // tests/gpu_emulator/host_module.hpp -- a module for NVPTX made one for the host.
 #pragma once
 
-#include <llvm/ADT/StringMap.h>
 #include <llvm/IR/Module.h>
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 namespace adjit::tests {
 
 /// What the host's module calls before each access to memory of the grid or of the block:
-/// adjit_emulate_use(address, bytes, use, number of the instruction, its address space).
+/// adjit_emulate_use(address, bytes, use, number of the instruction).
 inline constexpr const char* kUseFunction = "adjit_emulate_use";
 /// For "llvm.nvvm.barrier0" it calls "adjit_emulate.barrier0".
 inline constexpr const char* kIntrinsicPrefix = "adjit_emulate.";

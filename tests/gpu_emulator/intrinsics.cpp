@@ -83,14 +83,15 @@ uint64_t vote(const void* place, uint32_t mask, uint64_t value, WarpStep::Combin
   return Running::now().block().step_with_warp(
       {.place = place, .mask = mask, .value = value, .combine = combine});
 }
-int32_t ballot(uint32_t mask, bool value) {
-  return static_cast<int32_t>(vote(__builtin_return_address(0), mask, value ? 1 : 0, ballot_of));
+// Of an i1 parameter only the lowest bit is told.
+int32_t ballot(uint32_t mask, uint8_t value) {
+  return static_cast<int32_t>(vote(__builtin_return_address(0), mask, value & 1, ballot_of));
 }
-bool any(uint32_t mask, bool value) {
-  return vote(__builtin_return_address(0), mask, value ? 1 : 0, any_of) != 0;
+bool any(uint32_t mask, uint8_t value) {
+  return vote(__builtin_return_address(0), mask, value & 1, any_of) != 0;
 }
-bool all(uint32_t mask, bool value) {
-  return vote(__builtin_return_address(0), mask, value ? 1 : 0, all_of) != 0;
+bool all(uint32_t mask, uint8_t value) {
+  return vote(__builtin_return_address(0), mask, value & 1, all_of) != 0;
 }
 int32_t match(uint32_t mask, int32_t value) {
   return static_cast<int32_t>(

@@ -7,28 +7,31 @@
 namespace adjit::tests {
 namespace {
 
-constexpr uintptr_t kSector = 32, kBankBytes = 4, kBanks = 32;
+constexpr uintptr_t kSector = 32;
+constexpr size_t kBankBytes = 4, kBanks = 32;
 constexpr size_t kNoInstruction = SIZE_MAX;
 
 thread_local Running* the_running = nullptr;
 
 // 32-bit words of shared memory by bank: a bank gives one word at a time, to all who want it.
-// Accesses of more than 4 bytes go in as many parts of the warp.
-int64_t passes_of(const std::vector<std::pair<uintptr_t, size_t>>& lanes) {
-  const size_t bytes = lanes.empty() ? 4 : lanes.front().second;
-  const size_t together = std::max<size_t>(1, kBanks * kBankBytes / std::max<size_t>(bytes, 4));
-  int64_t passes = 0;
-  for (size_t first = 0; first < lanes.size(); first += together) {
-    std::map<uintptr_t, std::set<uintptr_t>> words;  // by bank
-    for (size_t k = first; k < std::min(lanes.size(), first + together); ++k)
-      for (uintptr_t word = lanes[k].first / kBankBytes;
-           word <= (lanes[k].first + lanes[k].second - 1) / kBankBytes; ++word)
-        words[word % kBanks].insert(word);
-    size_t most = 1;
-    for (const auto& [bank, of_it] : words) most = std::max(most, of_it.size());
-    passes += static_cast<int64_t>(most) - 1;
+// Accesses of more than 4 bytes are served in so many parts of the warp, lanes in their order.
+int64_t conflicts_of(const std::map<int, std::pair<uintptr_t, size_t>>& lanes) {
+  std::map<std::pair<size_t, uintptr_t>, std::set<uintptr_t>> words;  // by part and bank
+  std::map<size_t, size_t> passes;                                    // by part
+  for (const auto& [lane, access] : lanes) {
+    const auto& [address, bytes] = access;
+    const size_t part =
+        static_cast<size_t>(lane) * std::max(bytes, kBankBytes) / kBanks / kBankBytes;
+    for (uintptr_t word = address / kBankBytes; word <= (address + bytes - 1) / kBankBytes;
+         ++word) {
+      std::set<uintptr_t>& of_bank = words[{part, word % kBanks}];
+      of_bank.insert(word);
+      passes[part] = std::max(passes[part], of_bank.size());
+    }
   }
-  return passes;
+  int64_t conflicts = 0;
+  for (const auto& [part, count] : passes) conflicts += static_cast<int64_t>(count) - 1;
+  return conflicts;
 }
 
 }  // namespace
@@ -58,8 +61,9 @@ bool Running::run_block(int number, uint64_t seed, const std::function<void()>& 
   }
   report_.barriers += block.barriers();
   count_requests();
+  const auto waits = [](const std::vector<Copy>& group) { return !group.empty(); };
   for (const auto& [thread, copies] : copies_)
-    if (!copies.groups.empty() || !copies.open.empty())
+    if (!lost_ && (waits(copies.open) || std::ranges::any_of(copies.groups, waits)))
       fault("copy", kNoInstruction, "an asynchronous copy that nobody waits for");
   block_ = nullptr;
   return !lost_;
@@ -110,35 +114,31 @@ void Running::use(uintptr_t address, size_t bytes, Use use, size_t instruction) 
   const int64_t time = times_[{thread, instruction}]++;
   Request& request = requests_[{thread / kWarpThreads, instruction, time}];
   request.shared = shared;
-  request.lanes.emplace_back(address, bytes);
+  request.lanes[thread % kWarpThreads] = {address, bytes};
 }
 
 void Running::count_requests() {
   for (const auto& [key, request] : requests_) {
     if (request.shared) {
       ++report_.shared_requests;
-      report_.conflicts += passes_of(request.lanes);
+      report_.conflicts += conflicts_of(request.lanes);
       continue;
     }
     ++report_.requests;
     std::set<uintptr_t> sectors;
-    for (const auto& [address, bytes] : request.lanes)
+    for (const auto& [lane, access] : request.lanes) {
+      const auto& [address, bytes] = access;
       for (uintptr_t at = address / kSector; at <= (address + bytes - 1) / kSector; ++at)
         sectors.insert(at);
+    }
     report_.sectors += static_cast<int64_t>(sectors.size());
   }
 }
 
+// Its uses of memory were seen before (host_module.cpp).
 void Running::begin_copy(void* to, const void* from, size_t bytes) {
-  const auto target = reinterpret_cast<uintptr_t>(to), source = reinterpret_cast<uintptr_t>(from);
-  require_room(target, bytes, kNoInstruction);
-  require_room(source, bytes, kNoInstruction);
-  if (const auto wrong = shadow_.use(source, bytes, Use::Read, moment()))
-    fault("race", kNoInstruction, *wrong);
-  if (const auto wrong = shadow_.use(target, bytes, Use::Write, moment()))
-    fault("race", kNoInstruction, *wrong);
   std::memset(to, 0xff, bytes);
-  shadow_.begin_copy(target, bytes);
+  shadow_.begin_copy(reinterpret_cast<uintptr_t>(to), reinterpret_cast<uintptr_t>(from), bytes);
   copies_[block_->thread()].open.push_back({to, from, bytes});
 }
 
@@ -153,7 +153,7 @@ void Running::wait_for_copies(size_t groups_left) {
     for (const Copy& copy : copies.groups.front()) {
       const auto target = reinterpret_cast<uintptr_t>(copy.to);
       std::memcpy(copy.to, copy.from, copy.bytes);
-      shadow_.end_copy(target, copy.bytes);
+      shadow_.end_copy(target, reinterpret_cast<uintptr_t>(copy.from), copy.bytes);
       if (const auto wrong = shadow_.use(target, copy.bytes, Use::Write, moment()))
         fault("race", kNoInstruction, *wrong);
     }
@@ -161,8 +161,7 @@ void Running::wait_for_copies(size_t groups_left) {
   }
 }
 
-extern "C" void emulate_use(void* address, int64_t bytes, int32_t use, int64_t instruction,
-                            int32_t) {
+extern "C" void emulate_use(void* address, int64_t bytes, int32_t use, int64_t instruction) {
   Running::now().use(reinterpret_cast<uintptr_t>(address), static_cast<size_t>(bytes),
                      static_cast<Use>(use), static_cast<size_t>(instruction));
 }

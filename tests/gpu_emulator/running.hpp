@@ -55,7 +55,7 @@ class Running {
   };
   /// Accesses of a warp when an instruction ran for the n-th time in each of its threads.
   struct Request {
-    std::vector<std::pair<uintptr_t, size_t>> lanes;
+    std::map<int, std::pair<uintptr_t, size_t>> lanes;  // address and bytes, by lane
     bool shared = false;
   };
 
@@ -81,7 +81,6 @@ class Running {
 };
 
 /// kUseFunction (host_module.hpp).
-extern "C" void emulate_use(void* address, int64_t bytes, int32_t use, int64_t instruction,
-                            int32_t space);
+extern "C" void emulate_use(void* address, int64_t bytes, int32_t use, int64_t instruction);
 
 }  // namespace adjit::tests

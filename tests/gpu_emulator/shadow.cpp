@@ -9,8 +9,6 @@
 namespace adjit::tests {
 namespace {
 
-constexpr int kWarp = 32;
-
 bool is_same_thread(const Moment& a, const Moment& b) {
   return a.block == b.block && a.thread == b.thread;
 }
@@ -25,7 +23,7 @@ bool is_ordered(const Moment& first, const Moment& second) {
   if (first.block != second.block) return false;
   if (first.thread == second.thread) return true;
   if (first.block_barriers < second.block_barriers) return true;
-  return first.thread / kWarp == second.thread / kWarp &&
+  return first.thread / kWarpThreads == second.thread / kWarpThreads &&
          first.warp_barriers < second.warp_barriers;
 }
 
@@ -35,50 +33,59 @@ Shadow::Byte& Shadow::at(uintptr_t address) {
   return (*page)[address % kPage];
 }
 
-// What all threads read has many readers. Two of each warp, of its last moment, are enough to race
-// with any writer: one of them is another thread than it.
-void Shadow::thin_out(std::vector<Access>& readers) {
-  std::map<std::pair<int, int>, std::vector<Access>> by_warp;
-  for (const Access& reader : readers)
-    by_warp[{reader.moment.block, reader.moment.thread / kWarp}].push_back(reader);
-  readers.clear();
+// The last moment of each thread, or of some.
+void Shadow::add(std::vector<Moment>& list, const Moment& moment) {
+  const auto own =
+      std::ranges::find_if(list, [&](const Moment& m) { return is_same_thread(m, moment); });
+  if (own != list.end())
+    *own = moment;
+  else
+    list.push_back(moment);
+  if (list.size() > 4 * kWarpThreads) thin_out(list);
+}
+
+// What all threads use has many users. Two of each warp, of its last moment, are enough to race
+// with any other thread: one of them is not that thread.
+void Shadow::thin_out(std::vector<Moment>& list) {
+  std::map<std::pair<int, int>, std::vector<Moment>> by_warp;
+  for (const Moment& moment : list)
+    by_warp[{moment.block, moment.thread / kWarpThreads}].push_back(moment);
+  list.clear();
   for (auto& [warp, of_it] : by_warp) {
-    std::ranges::stable_sort(of_it, std::greater(), [](const Access& r) {
-      return std::pair(r.moment.block_barriers, r.moment.warp_barriers);
+    std::ranges::stable_sort(of_it, std::greater(), [](const Moment& m) {
+      return std::pair(m.block_barriers, m.warp_barriers);
     });
     of_it.resize(std::min<size_t>(of_it.size(), 2));
-    readers.insert(readers.end(), of_it.begin(), of_it.end());
+    list.insert(list.end(), of_it.begin(), of_it.end());
   }
 }
 
 std::optional<std::string> Shadow::use(uintptr_t address, size_t bytes, Use use,
                                        const Moment& moment) {
   std::optional<std::string> found;
-  const auto race = [&](const char* what, const Access& earlier) {
-    if (!found && earlier.there && !is_ordered(earlier.moment, moment) &&
-        !(earlier.atomic && use == Use::Atomic))
-      found = words(moment) + what + words(earlier.moment) + " with no barrier between";
+  const auto race = [&](const char* what, const Moment& earlier) {
+    if (!found && !is_ordered(earlier, moment))
+      found = words(moment) + what + words(earlier) + " with no barrier between";
   };
-  const Access access{moment, true, use == Use::Atomic};
+  const bool reads = use == Use::Read;
   for (size_t k = 0; k < bytes; ++k) {
     Byte& byte = at(address + k);
-    if (byte.pending && !found)
+    if (!found && (byte.copies_to > 0 || (!reads && byte.copies_from > 0)))
       found = words(moment) + " uses what an asynchronous copy has not been waited for";
-    race(use == Use::Read ? " reads what was written by " : " overwrites what was written by ",
-         byte.writer);
-    if (use == Use::Read) {
-      const auto own = std::ranges::find_if(
-          byte.readers, [&](const Access& r) { return is_same_thread(r.moment, moment); });
-      if (own != byte.readers.end())
-        *own = access;
-      else
-        byte.readers.push_back(access);
-      if (byte.readers.size() > 4 * kWarp) thin_out(byte.readers);
-      continue;
+    const char* const written =
+        reads ? " reads what was written by " : " overwrites what was written by ";
+    if (byte.writer) race(written, *byte.writer);
+    if (use != Use::Atomic)
+      for (const Moment& atomic : byte.atomics) race(written, atomic);
+    if (!reads)
+      for (const Moment& reader : byte.readers) race(" overwrites what is read by ", reader);
+    if (use == Use::Write) {
+      byte.writer = moment;
+      byte.readers.clear();
+      byte.atomics.clear();
+    } else {
+      add(reads ? byte.readers : byte.atomics, moment);
     }
-    for (const Access& reader : byte.readers) race(" overwrites what is read by ", reader);
-    byte.writer = access;
-    byte.readers.clear();
   }
   return found;
 }
@@ -89,12 +96,15 @@ void Shadow::forget(uintptr_t address, size_t bytes) {
 
 bool Shadow::is_written(uintptr_t address, size_t bytes) {
   for (size_t k = 0; k < bytes; ++k)
-    if (!at(address + k).writer.there) return false;
+    if (const Byte& byte = at(address + k); !byte.writer && byte.atomics.empty()) return false;
   return true;
 }
 
-void Shadow::set_pending(uintptr_t address, size_t bytes, bool pending) {
-  for (size_t k = 0; k < bytes; ++k) at(address + k).pending = pending;
+void Shadow::add_copy(uintptr_t to, uintptr_t from, size_t bytes, int by) {
+  for (size_t k = 0; k < bytes; ++k) {
+    at(to + k).copies_to += by;
+    at(from + k).copies_from += by;
+  }
 }
 
 }  // namespace adjit::tests

@@ -12,6 +12,8 @@
 
 namespace adjit::tests {
 
+inline constexpr int kWarpThreads = 32;
+
 enum class Use : uint8_t { Read, Write, Atomic };
 
 /// A thread at a moment: how many barriers of its block, and of its warp, are behind it.
@@ -24,7 +26,8 @@ struct Moment {
 
 /// Of one launch; bytes by their addresses. Two uses of a byte of which one writes, by two threads,
 /// are a race unless a barrier stands between them: one of their block, or of their warp where they
-/// are in one. Atomic uses race with others only. Between blocks there are no barriers.
+/// are in one. Atomic uses write, too, but do not race with each other. Between blocks there are no
+/// barriers.
 class Shadow {
  public:
   /// What is wrong with a use, in words; nullopt: nothing.
@@ -34,27 +37,25 @@ class Shadow {
   void forget(uintptr_t address, size_t bytes);
   bool is_written(uintptr_t address, size_t bytes);
 
-  /// Bytes that an asynchronous copy of a thread will write: nobody may use them until it is waited
-  /// for (as a write of that thread at that moment).
-  void begin_copy(uintptr_t address, size_t bytes) { set_pending(address, bytes, true); }
-  void end_copy(uintptr_t address, size_t bytes) { set_pending(address, bytes, false); }
+  /// An asynchronous copy from its issue until it is waited for: nobody may use what it writes, nor
+  /// write what it reads.
+  void begin_copy(uintptr_t to, uintptr_t from, size_t bytes) { add_copy(to, from, bytes, 1); }
+  void end_copy(uintptr_t to, uintptr_t from, size_t bytes) { add_copy(to, from, bytes, -1); }
 
  private:
-  struct Access {
-    Moment moment;
-    bool there = false, atomic = false;
-  };
   struct Byte {
-    Access writer;
-    std::vector<Access> readers;  // since, one of each thread, or some of them (thin_out)
-    bool pending = false;
+    std::optional<Moment> writer;  // the last one that was not atomic
+    std::vector<Moment> readers;   // since, one of each thread, or some of them (thin_out)
+    std::vector<Moment> atomics;   // since, likewise
+    int copies_to = 0, copies_from = 0;
   };
   static constexpr uintptr_t kPage = 256;
   using Page = std::array<Byte, kPage>;
 
   Byte& at(uintptr_t address);
-  static void thin_out(std::vector<Access>& readers);
-  void set_pending(uintptr_t address, size_t bytes, bool pending);
+  static void add(std::vector<Moment>& list, const Moment& moment);
+  static void thin_out(std::vector<Moment>& list);
+  void add_copy(uintptr_t to, uintptr_t from, size_t bytes, int by);
 
   std::unordered_map<uintptr_t, std::unique_ptr<Page>> pages_;
 };

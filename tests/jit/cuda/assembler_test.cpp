@@ -95,8 +95,11 @@ TEST(Assembler, AProgramThatIsKilledOrIsNotThereIsADevicesError) {
 }
 
 TEST(Assembler, WithoutRoomForItsFilesItSaysSo) {
-  const With nowhere("TMPDIR", "/proc");
-  EXPECT_NE(refusal(ErrorCode::Device, {"/bin/true", "1"}, kPtx).find("TMPDIR"), std::string::npos);
+  for (const char* nowhere : {"/proc", "/nowhere"}) {
+    const With set("TMPDIR", nowhere);
+    EXPECT_NE(refusal(ErrorCode::Device, {"/bin/true", "1"}, kPtx).find("TMPDIR"),
+              std::string::npos);
+  }
 }
 
 TEST(Assembler, ItsWordsAreInTheError) {

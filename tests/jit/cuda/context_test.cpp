@@ -2,6 +2,8 @@
 #include "jit/cuda/context.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <thread>
 #include <vector>
@@ -81,6 +83,17 @@ TEST_F(Contexts, ALostOneIsNamedOnceAndForAll) {
   EXPECT_NE(later.find("cuda:0 cannot be used any more"), std::string::npos) << later;
   EXPECT_NE(later.find("cuLaunchKernel of 'grad'"), std::string::npos) << later;
   EXPECT_EQ(later.find("cuStreamSynchronize"), std::string::npos) << later;
+}
+
+TEST_F(Contexts, AChildIsRefused) {
+  PrimaryContext context(driver, 0);
+  context.handle();
+  const pid_t child = fork();
+  if (child == 0)
+    _exit(refusal([&] { context.handle(); }).find("'spawn'") != std::string::npos ? 0 : 1);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 TEST_F(Contexts, OtherFailuresLoseNothing) {

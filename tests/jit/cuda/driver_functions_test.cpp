@@ -10,8 +10,10 @@
 #include <cuda.h>
 
 #include <type_traits>
+#include <utility>
 
 #include "jit/cuda/driver.hpp"
+#include "jit/cuda/driver_numbers.hpp"
 
 namespace adjit::cuda {
 namespace {
@@ -41,6 +43,65 @@ TEST(DriverFunctions, AreDeclaredAsInTheHeaderOfCuda) {
   EXPECT_TRUE((kAlike<decltype(::symbol), Result parameters>)) << #symbol;
 #include "jit/cuda/driver_functions.def"
 #undef DRIVER_FUNCTION
+}
+
+TEST(DriverFunctions, NumbersAreThoseOfTheHeaderOfCuda) {
+  const std::pair<int, int> pairs[] = {
+      {result::kOutOfMemory, CUDA_ERROR_OUT_OF_MEMORY},
+      {result::kNotInitialised, CUDA_ERROR_NOT_INITIALIZED},
+      {result::kShutDown, CUDA_ERROR_DEINITIALIZED},
+      {result::kStubLibrary, CUDA_ERROR_STUB_LIBRARY},
+      {result::kDeviceUnavailable, CUDA_ERROR_DEVICE_UNAVAILABLE},
+      {result::kNoDevice, CUDA_ERROR_NO_DEVICE},
+      {result::kInvalidDevice, CUDA_ERROR_INVALID_DEVICE},
+      {result::kInvalidImage, CUDA_ERROR_INVALID_IMAGE},
+      {result::kInvalidContext, CUDA_ERROR_INVALID_CONTEXT},
+      {result::kNoBinary, CUDA_ERROR_NO_BINARY_FOR_GPU},
+      {result::kUncorrectableMemory, CUDA_ERROR_ECC_UNCORRECTABLE},
+      {result::kInvalidPtx, CUDA_ERROR_INVALID_PTX},
+      {result::kUncorrectableLink, CUDA_ERROR_NVLINK_UNCORRECTABLE},
+      {result::kNoPtxCompiler, CUDA_ERROR_JIT_COMPILER_NOT_FOUND},
+      {result::kPtxTooNew, CUDA_ERROR_UNSUPPORTED_PTX_VERSION},
+      {result::kNotFound, CUDA_ERROR_NOT_FOUND},
+      {result::kIllegalAddress, CUDA_ERROR_ILLEGAL_ADDRESS},
+      {result::kTooManyResources, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES},
+      {result::kTimeout, CUDA_ERROR_LAUNCH_TIMEOUT},
+      {result::kContextDestroyed, CUDA_ERROR_CONTEXT_IS_DESTROYED},
+      {result::kAssert, CUDA_ERROR_ASSERT},
+      {result::kStackError, CUDA_ERROR_HARDWARE_STACK_ERROR},
+      {result::kIllegalInstruction, CUDA_ERROR_ILLEGAL_INSTRUCTION},
+      {result::kMisaligned, CUDA_ERROR_MISALIGNED_ADDRESS},
+      {result::kInvalidAddressSpace, CUDA_ERROR_INVALID_ADDRESS_SPACE},
+      {result::kInvalidCounter, CUDA_ERROR_INVALID_PC},
+      {result::kLaunchFailed, CUDA_ERROR_LAUNCH_FAILED},
+      {result::kDriverMismatch, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH},
+      {result::kNoForwardCompatibility, CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE},
+      {result::kServerEnded, CUDA_ERROR_MPS_CLIENT_TERMINATED},
+      {result::kExternalDevice, CUDA_ERROR_EXTERNAL_DEVICE},
+#if CUDA_VERSION >= 13000  // older headers do not know them
+      {result::kContained, CUDA_ERROR_CONTAINED},
+      {result::kTensorMemoryLeak, CUDA_ERROR_TENSOR_MEMORY_LEAK},
+#endif
+      {attribute::kBlockThreads, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK},
+      {attribute::kClockKhz, CU_DEVICE_ATTRIBUTE_CLOCK_RATE},
+      {attribute::kMultiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT},
+      {attribute::kMemoryClockKhz, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE},
+      {attribute::kMemoryBusBits, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH},
+      {attribute::kL2Bytes, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE},
+      {attribute::kThreads, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR},
+      {attribute::kCapabilityMajor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR},
+      {attribute::kCapabilityMinor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR},
+      {attribute::kSharedBytes, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR},
+      {attribute::kRegisters, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR},
+      {attribute::kCooperative, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH},
+      {attribute::kBlockSharedBytes, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN},
+      {attribute::kMemoryPools, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED},
+      {kErrorLog, CU_JIT_ERROR_LOG_BUFFER},
+      {kErrorLogBytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES},
+      {kPtxInput, CU_JIT_INPUT_PTX},
+      {kDynamicSharedBytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES},
+  };
+  for (const auto& [ours, theirs] : pairs) EXPECT_EQ(ours, theirs);
 }
 
 }  // namespace

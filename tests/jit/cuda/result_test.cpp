@@ -47,11 +47,5 @@ TEST(Result, FaultsOfKernelsLoseTheContext) {
     EXPECT_FALSE(loses_context(failure)) << failure;
 }
 
-TEST(Result, TheEndOfTheProcessIsNoNews) {
-  EXPECT_TRUE(says_shut_down(result::kShutDown));
-  EXPECT_TRUE(says_shut_down(result::kContextDestroyed));
-  EXPECT_FALSE(says_shut_down(result::kIllegalAddress));
-}
-
 }  // namespace
 }  // namespace adjit::cuda
