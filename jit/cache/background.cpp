@@ -43,7 +43,7 @@ void run(Background::Job& job) noexcept {
 
 /// Blocks every signal in this thread for its lifetime, but for those of a crash. A thread inherits
 /// its creator's mask: the user's handlers never run on ours, and a file-size limit is an error of
-/// write() and no SIGXFSZ, which would otherwise wait for the end.
+/// write() and no SIGXFSZ.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -52,6 +52,8 @@ class SignalsBlocked {
     for (int crash : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) sigdelset(&all, crash);
     pthread_sigmask(SIG_SETMASK, &all, &before_);
   }
+  // A SIGXFSZ that was raised meanwhile is pending; it is taken off here, or it would end the
+  // process as soon as it is not blocked any more.
   ~SignalsBlocked() {
     sigset_t file_size;
     sigemptyset(&file_size);

@@ -76,7 +76,8 @@ void report_no_dump(const cache::Log& log, const std::string& title) {
                  "are written; set ADJIT_CACHE=off to see its steps");
 }
 
-// One line in the log, and files where ADJIT_DUMP asks for them. `emitted`: as it was scheduled.
+// One line in the log, and files where ADJIT_DUMP asks for them. `emitted`: the
+// schedule that was wanted is the one compiled, not plain loops in its place.
 void report_build(const Compiler& compiler, const Request& request, const CompileReport& report,
                   const Graph& graph, const Program& program, bool emitted) {
   const std::string& title = title_of(request);
@@ -186,12 +187,13 @@ std::shared_ptr<Executable> Engine::build(const Request& request, const cache::K
   Program program = schedule_of(compiler_, request, checked.graph);
   report.schedule_ms = scheduling.milliseconds();
   const std::string wanted = program.moves_json;
+  // Asked now: another schedule may be kept while this one is compiled.
+  const bool kept = request.schedule_json.empty() && wanted == kept_schedule(compiler_, request);
   const Stopwatch compiling;
   CompiledKernels compiled = compile_program(compiler_, request, checked.graph, program);
   report.fallbacks = fallbacks_of(program);
   report.schedule = program.moves_json;
-  report.kept_schedule =
-      request.schedule_json.empty() && report.schedule == kept_schedule(compiler_, request);
+  report.kept_schedule = kept && report.schedule == wanted;
   report.compile_ms = compiling.milliseconds();
   const Stopwatch loading;
   ExecutionPlan plan = plan_of(compiler_, request, program, compiled, std::move(checked.checks));

@@ -11,8 +11,8 @@
 namespace adjit::engine {
 
 /// What the parts of the schedule that is compiled are predicted to cost, what was refused of the
-/// one that was wanted, and for the default schedule what the best alternatives to it would
-/// (autosched/search/explain.hpp).
+/// one that was wanted, and what the best alternatives to the default schedule would, where that is
+/// compiled and memory is not limited (autosched/search/explain.hpp).
 std::string explain(const Compiler& compiler, const Request& request);
 
 /// A schedule worth measuring.

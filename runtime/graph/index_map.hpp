@@ -14,7 +14,8 @@
 
 namespace adjit::graph {
 
-/// One index as a form over `domain`, the domain asked about with the divisions that the form uses.
+/// One index as a form over `domain`, the domain asked about with the divisions that making the
+/// form added, of which it may not use all.
 struct IndexForm {
   Affine form;
   Domain domain;
@@ -25,7 +26,7 @@ std::optional<IndexForm> index_form(const ExprPool& pool, ExprId index, Domain d
 
 /// The indices of a read, or of a scatter's target, as forms over one domain.
 struct IndexMap {
-  Domain domain;  // the domain asked about, with the divisions of all forms
+  Domain domain;                             // the domain asked about, with divisions likewise
   std::vector<std::optional<Affine>> forms;  // one per index; nullopt: as in index_form
   /// Whether every index has a form.
   bool is_affine() const;

@@ -75,7 +75,7 @@ void log_error(const std::string& text, unsigned count, const int* options, void
     if (options[k] == 5) log = static_cast<char*>(values[k]);
     if (options[k] == 6) room = reinterpret_cast<size_t>(values[k]);
   }
-  if (log != nullptr && room > text.size()) std::strcpy(log, text.c_str());
+  if (log != nullptr && room > text.size()) log[text.copy(log, room - 1)] = 0;
 }
 
 bool exists(int device) { return device >= 0 && device < state().devices; }

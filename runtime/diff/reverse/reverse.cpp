@@ -208,6 +208,7 @@ class Reverse {
     c.body = read_cotangent(graph_, cotangent, point);
     if (stage.combiner.kind == CombinerKind::None) {
       const ExprId writer = read(graph_, last_writer(graph_, stage), point);
+      c.support.domain = shape_box(c.domain.extents);
       c.support.rest = graph_.pool.make(Op::Lt, {writer, graph_.pool.constant_int(0)});
       c.body = guard(graph_.pool, c.support.rest, c.body);
     }

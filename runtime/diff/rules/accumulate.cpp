@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/diff/conditions/guards.hpp"
+#include "runtime/diff/rewrite/reads_in_box.hpp"
 #include "runtime/diff/rewrite/rewrite.hpp"
 #include "runtime/domain/bounds.hpp"
 
@@ -194,32 +195,9 @@ class Accumulator {
   }
 
   // A support is evaluated on the whole tensor, but its reads were in range on the contribution's
-  // domain only: those that may leave it get a predicate. What they give there does not matter, the
-  // rows of the domain are false.
+  // domain only. What they give elsewhere does not matter, the rows of the domain are false.
   ExprId condition_at_elements(const RestrictedDomain& support) {
-    const ExprId condition = condition_of(pool_, support);
-    if (!condition.valid()) return condition;
-    Rebuilder rebuild(pool_, pool_, [&](ExprId leaf, std::span<const ExprId> operands) {
-      if (!pool_.is(leaf, Op::Read)) return ExprId{};
-      const TensorId tensor = pool_.read_tensor(leaf);
-      const bool guarded = pool_.read_predicate(leaf).valid();
-      const std::vector<ExprId> index(operands.begin(), operands.end() - (guarded ? 1 : 0));
-      ExprId inside = guarded ? operands.back() : ExprId{};
-      for (size_t d = 0; d < index.size(); ++d)
-        inside = both(pool_, inside, coordinate_inside(index[d], graph_.info(tensor).shape[d]));
-      return read(graph_, tensor, index, inside);
-    });
-    return rebuild(condition);
-  }
-
-  // Invalid where it is so without a check.
-  ExprId coordinate_inside(ExprId coordinate, int64_t extent) {
-    if (const auto constant = pool_.int_value(coordinate))
-      if (*constant >= 0 && *constant < extent) return {};
-    if (pool_.is(coordinate, Op::Axis) && box_.extents[pool_.axis_number(coordinate)] <= extent)
-      return {};
-    const ExprId low = pool_.make(Op::Le, {pool_.constant_int(0), coordinate});
-    return both(pool_, low, pool_.make(Op::Lt, {coordinate, pool_.constant_int(extent)}));
+    return with_reads_in_box(graph_, condition_of(pool_, support), box_);
   }
 
   Graph& graph_;

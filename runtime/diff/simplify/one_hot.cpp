@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/diff/conditions/condition.hpp"
+#include "runtime/diff/rewrite/reads_in_box.hpp"
 #include "runtime/diff/rewrite/rewrite.hpp"
 #include "runtime/domain/inequalities.hpp"
 #include "runtime/expr/interval.hpp"
@@ -93,27 +94,6 @@ bool project(Domain& domain, const Domain& before, size_t axis) {
   }
 }
 
-// The expression with a predicate at each read that names no element where its index is out of
-// range.
-ExprId with_predicates(Graph& graph, ExprId expr) {
-  if (!expr.valid()) return expr;
-  ExprPool& pool = graph.pool;
-  Rebuilder rebuild(pool, pool, [&](ExprId leaf, std::span<const ExprId> operands) -> ExprId {
-    if (!pool.is(leaf, Op::Read)) return {};
-    const TensorId tensor = pool.read_tensor(leaf);
-    const DType dtype = pool.dtype(leaf);
-    const std::vector<int64_t> shape = graph.info(tensor).shape;
-    const std::vector<ExprId> index(operands.begin(), operands.begin() + shape.size());
-    ExprId inside = operands.size() > shape.size() ? operands[shape.size()] : ExprId{};
-    for (size_t d = 0; d < shape.size(); ++d) {
-      inside = both(pool, inside, pool.make(Op::Le, {pool.constant_int(0), index[d]}));
-      inside = both(pool, inside, pool.make(Op::Lt, {index[d], pool.constant_int(shape[d])}));
-    }
-    return pool.read(tensor, dtype, index, inside);
-  });
-  return rebuild(expr);
-}
-
 // Takes the rows that know the axis out of the domain; their conjunction, the axis still in it.
 ExprId rows_of(ExprPool& pool, Domain& domain, size_t axis) {
   const std::vector<char> depends = dependents(domain, axis);
@@ -162,8 +142,8 @@ void fix_axis(Graph& graph, Stage& stage, FixedAxis fixed) {
   std::vector<ExprId> asked{fixed.value};
   if (fixed.reached.valid()) asked.push_back(fixed.reached);
   if (may_leave(graph, asked, before) && !project(stage.domain, before, fixed.axis)) {
-    fixed.value = with_predicates(graph, fixed.value);
-    fixed.reached = with_predicates(graph, fixed.reached);
+    fixed.value = with_reads_in_box(graph, fixed.value, before);
+    fixed.reached = with_reads_in_box(graph, fixed.reached, before);
   }
   const ExprId zero = pool.constant_int(0);
   const ExprId extent = pool.constant_int(before.extents[fixed.axis]);

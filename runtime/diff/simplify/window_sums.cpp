@@ -27,7 +27,7 @@
 namespace adjit::diff {
 namespace {
 
-// LinearTerms of a window: 4 x 4 corners of a bicubic cell, 2^5 of a linear one in five dimensions.
+// Terms of a window: 4 x 4 corners of a bicubic cell, 2^5 of a linear one in five dimensions.
 constexpr size_t kMostWindowTerms = 32;
 
 using Factors = std::vector<ExprId>;
@@ -182,7 +182,7 @@ ExprId product_of(ExprPool& pool, LinearTerm term, DType dtype) {
   return weight_of(pool, term, dtype);
 }
 
-// LinearTerms that read the same tensor, in the order of their first ones; the others last.
+// Terms that read the same tensor, in the order of their first ones; the others last.
 std::vector<LinearTerms> by_tensor(const ExprPool& pool, const LinearTerms& terms) {
   std::vector<LinearTerms> groups;
   for (const LinearTerm& term : terms) {
@@ -200,7 +200,7 @@ std::vector<LinearTerms> by_tensor(const ExprPool& pool, const LinearTerms& term
   return groups;
 }
 
-// LinearTerms of one element as one, weighed by the sum of their weights: a + f * (b - a) has two
+// Terms of one element as one, weighed by the sum of their weights: a + f * (b - a) has two
 // of a.
 LinearTerms with_elements_apart(ExprPool& pool, const LinearTerms& terms) {
   LinearTerms apart;

@@ -103,6 +103,9 @@ constexpr AxisCase kAxisCases[] = {
     {"reached_where_the_axis_is", R"(def f(double(5) w, int64(3) n, int64(4) m) -> (y) {
        y(i) +=! select(n(i - 1) < 4 && k == m(i), w(k), 0.0) where i in 0:4, k in 0:3, k <= i - 1 })",
      3},
+    {"body_where_the_axis_is", R"(def f(double(5) w, double(3) v, int64(4) n) -> (y) {
+       y(i) +=! select(k == n(i), w(k) * v(i - 1), 0.0) where i in 0:4, k in 0:3, k <= i - 1 })",
+     4},
     {"not_by_itself", R"(def f(double(5) w, int64(5) n) -> (y) {
        y(i) +=! select(k == n(k), w(k) * w(i), 0.0) where i in 0:5, k in 0:5 })",
      5 * 5, false},
