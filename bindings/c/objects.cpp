@@ -99,7 +99,7 @@ adjit_status adjit_executable_run_objects(adjit_executable* executable,
                                  "output " + std::to_string(k) + " may not be written");
     }
     require_apart(plan, in.data(), out.data());
-    e.run(in.data(), out.data(), executable->engine->options().cancel);
+    e.run(in.data(), out.data(), {.cancel = executable->engine->options().cancel});
   });
 }
 

@@ -214,7 +214,8 @@ adjit_status adjit_lowered_cost(adjit_lowered* lowered, const char** text) {
     *text = kept(l.mutex, l.cost, [&] {
       const adjit::sched::Program program =
           adjit::engine::compiled_program(l.engine->compiler(), l.request);
-      const adjit::sched::Target target = adjit::engine::schedule_target(l.engine->compiler());
+      const adjit::sched::Target target =
+          adjit::engine::schedule_target(l.engine->compiler(), l.request);
       return adjit::engine::cost_json(adjit::sched::predict(program, target), target);
     });
   });
@@ -274,7 +275,7 @@ adjit_status adjit_executable_run(adjit_executable* executable, int32_t input_co
   return status_of([&] {
     adjit::engine::Executable& e = *required(executable, "executable").executable;
     const CheckedArrays arrays(e.plan(), input_count, inputs, output_count, outputs);
-    e.run(arrays.inputs(), arrays.outputs(), executable->engine->options().cancel);
+    e.run(arrays.inputs(), arrays.outputs(), {.cancel = executable->engine->options().cancel});
   });
 }
 
@@ -285,7 +286,7 @@ adjit_status adjit_executable_run_with(adjit_executable* executable, int32_t inp
     adjit::engine::Executable& e = *required(executable, "executable").executable;
     const adjit::process::CancelHook hook = run_hook(options_from(options), hook_of(executable));
     const CheckedArrays arrays(e.plan(), input_count, inputs, output_count, outputs);
-    e.run(arrays.inputs(), arrays.outputs(), hook);
+    e.run(arrays.inputs(), arrays.outputs(), {.cancel = hook});
   });
 }
 
@@ -302,12 +303,12 @@ adjit_status adjit_executable_profile(adjit_executable* executable, int32_t inpu
           "repeats is " + std::to_string(repeats) + "; profile at least one run");
     adjit::engine::Executable& e = *handle.executable;
     const CheckedArrays arrays(e.plan(), input_count, inputs, output_count, outputs);
-    const auto times =
-        e.profile(arrays.inputs(), arrays.outputs(), repeats, handle.engine->options().cancel);
+    const auto times = e.profile(arrays.inputs(), arrays.outputs(), repeats,
+                                 {.cancel = handle.engine->options().cancel});
     std::string made = adjit::engine::profile_json(
         adjit::engine::schedule_of(handle.engine->compiler(), handle.inspected),
         handle.request.layouts, e.plan(), times,
-        adjit::engine::schedule_target(handle.engine->compiler()));
+        adjit::engine::schedule_target(handle.engine->compiler(), handle.inspected));
     const adjit::process::BriefLock lock(handle.mutex);
     handle.profile = std::move(made);
     *text = handle.profile.c_str();
@@ -317,7 +318,8 @@ adjit_status adjit_executable_profile(adjit_executable* executable, int32_t inpu
 adjit_status adjit_executable_run_raw(adjit_executable* executable, const void* const* inputs,
                                       void* const* outputs) {
   return status_of([&] {
-    required(executable, "executable").executable->run(inputs, outputs, hook_of(executable));
+    required(executable, "executable")
+        .executable->run(inputs, outputs, {.cancel = hook_of(executable)});
   });
 }
 

@@ -2,15 +2,17 @@
 #include "jit/engine/compiler.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "autosched/cpu/schedule.hpp"
 #include "autosched/lower/final_graph.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/search/search.hpp"
-#include "jit/cpu/machine.hpp"
-#include "jit/cpu/parallel.hpp"
+#include "jit/engine/compile/compile_kernels.hpp"
 #include "jit/engine/keys.hpp"
 #include "jit/engine/plan/memory_budget.hpp"
 #include "jit/engine/plan/verify_plan.hpp"
@@ -37,19 +39,51 @@ std::optional<Program> kept_program(const Compiler& compiler, const Request& req
 Program plain_instead(const Compiler& compiler, const Request& request, const Graph& graph,
                       const Error& error) {
   if (is_scheduled(request) || error.code() != ErrorCode::Schedule) throw;
-  Program plain = plain_schedule(graph, schedule_target(compiler), error.what());
+  Program plain = plain_schedule(graph, schedule_target(compiler, request), error.what());
   if (const int64_t budget = request.memory_budget; budget > 0 && workspace_of(plain) > budget)
     refuse_workspace(plain, budget);
   return plain;
 }
 
+// compile(list) of the program's kernels, or of plain loops where these are refused.
+template <typename Compile>
+auto compiled_or_plain(const Compiler& compiler, const Request& request, const Graph& graph,
+                       Program& program, Compile&& compile) {
+  try {
+    return compile(KernelList(program, request.layouts));
+  } catch (const Error& error) {
+    program = plain_instead(compiler, request, graph, error);
+  }
+  return compile(KernelList(program, request.layouts));
+}
+
+int threads_from(const EngineOptions& options) {
+  if (options.threads > 0) return options.threads;
+  const char* variable = std::getenv("ADJIT_NUM_THREADS");
+  const std::string_view text = variable == nullptr ? "" : variable;
+  if (!text.empty()) {
+    int wanted = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), wanted);
+    if (error != std::errc() || end != text.data() + text.size() || wanted < 1 || wanted > 4096)
+      throw Error(ErrorCode::Invalid, "ADJIT_NUM_THREADS is '" + std::string(text) +
+                                          "'; it must be a number of threads from 1 to 4096");
+    return wanted;
+  }
+  return ThreadPool::available_threads();
+}
+
 }  // namespace
 
 Compiler::Compiler(EngineOptions what, cache::Store& store)
-    : options(std::move(what)), machines(cpu_target(options.target_features)), kept(store) {}
+    : options(std::move(what)),
+      cpu(std::make_unique<CpuBackend>(cpu_target(options.target_features), threads_from(options),
+                                       options.float_mode)),
+      kept(store) {}
 
-Target schedule_target(const Compiler& compiler) {
-  return machine_of(compiler.machines.target(), ThreadPool::available_threads());
+Backend& backend_of(const Compiler& compiler, const Request& /*request*/) { return *compiler.cpu; }
+
+Target schedule_target(const Compiler& compiler, const Request& request) {
+  return backend_of(compiler, request).schedule_target();
 }
 
 Graph final_graph(const Request& request) {
@@ -67,11 +101,12 @@ CheckedGraph checked_graph(const Compiler& compiler, const Request& request) {
 }
 
 std::string kept_schedule(const Compiler& compiler, const Request& request) {
-  return compiler.kept.find(kept_schedule_key(request, compiler.machines.target()));
+  return compiler.kept.find(
+      kept_schedule_key(request, backend_of(compiler, request).schedule_components()));
 }
 
 Program schedule_of(const Compiler& compiler, const Request& request, const Graph& graph) {
-  const Target target = schedule_target(compiler);
+  const Target target = schedule_target(compiler, request);
   const int64_t budget = request.memory_budget;
   const auto fits = [&](const Program& program) {
     return budget <= 0 || workspace_of(program) <= budget;
@@ -96,7 +131,7 @@ bool replace_refused(const Compiler& compiler, const Request& request, const Gra
                      Program& program) {
   if (is_scheduled(request)) return false;
   try {
-    check_emission(KernelList(program, request.layouts), compiler.machines);
+    backend_of(compiler, request).check_emission(KernelList(program, request.layouts));
     return false;
   } catch (const Error& error) {
     program = plain_instead(compiler, request, graph, error);
@@ -111,20 +146,17 @@ Program compiled_program(const Compiler& compiler, const Request& request) {
   return program;
 }
 
-CompiledKernels compile_program(const Compiler& compiler, const Request& request,
-                                const Graph& graph, Program& program, const KernelNames& names) {
-  try {
-    return compile_kernels(KernelList(program, request.layouts), compiler.machines, names);
-  } catch (const Error& error) {
-    program = plain_instead(compiler, request, graph, error);
-  }
-  return compile_kernels(KernelList(program, request.layouts), compiler.machines, names);
+MachineCode compile_program(const Compiler& compiler, const Request& request, const Graph& graph,
+                            Program& program) {
+  return compiled_or_plain(compiler, request, graph, program, [&](const KernelList& list) {
+    return backend_of(compiler, request).compile(list);
+  });
 }
 
 ExecutionPlan plan_of(const Compiler& compiler, const Request& request, const Program& program,
-                      const CompiledKernels& compiled, std::vector<DataCheck> checks) {
-  ExecutionPlan plan = make_plan(program, compiled.kernels, request.layouts, std::move(checks));
-  if (compiler.options.verify_plans) verify_plan(plan, program, compiled.kernels);
+                      std::span<const EmittedKernel> kernels, std::vector<DataCheck> checks) {
+  ExecutionPlan plan = make_plan(program, kernels, request.layouts, std::move(checks));
+  if (compiler.options.verify_plans) verify_plan(plan, program, kernels);
   return plan;
 }
 
@@ -133,8 +165,10 @@ ExportedFunction exported(const Compiler& compiler, const Request& request,
   CheckedGraph checked = checked_graph(compiler, request);
   Program program = schedule_of(compiler, request, checked.graph);
   CompiledKernels compiled =
-      compile_program(compiler, request, checked.graph, program,
-                      [&](size_t kernel) { return exported_symbol(name, kernel); });
+      compiled_or_plain(compiler, request, checked.graph, program, [&](const KernelList& list) {
+        return compile_kernels(list, compiler.cpu->machines(),
+                               [&](size_t kernel) { return exported_symbol(name, kernel); });
+      });
   ExportedFunction function;
   function.float_mode = compiler.options.float_mode;
   function.name = name;
@@ -142,7 +176,7 @@ ExportedFunction exported(const Compiler& compiler, const Request& request,
     function.inputs.push_back(input.name);
   for (const Computation::Tensor& output : request.computation->outputs())
     function.outputs.push_back(output.name);
-  function.plan = plan_of(compiler, request, program, compiled, std::move(checked.checks));
+  function.plan = plan_of(compiler, request, program, compiled.kernels, std::move(checked.checks));
   function.objects = std::move(compiled.objects);
   return function;
 }

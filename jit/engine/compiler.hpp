@@ -2,12 +2,14 @@
 // one value to the next. They read kept schedules, but no compiled code.
 #pragma once
 
+#include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "autosched/machine/target.hpp"
 #include "autosched/program/program.hpp"
-#include "jit/cpu/target.hpp"
-#include "jit/engine/compile/compile_kernels.hpp"
+#include "jit/engine/backend/cpu_backend.hpp"
 #include "jit/engine/export/export.hpp"
 #include "jit/engine/kept_schedules.hpp"
 #include "jit/engine/options.hpp"
@@ -23,12 +25,14 @@ struct Compiler {
   Compiler(EngineOptions options, cache::Store& store);
 
   EngineOptions options;
-  mutable TargetMachines machines;
+  std::unique_ptr<CpuBackend> cpu;
   KeptSchedules kept;
 };
 
-/// What schedules aim at: this processor with the cores that the process may use.
-Target schedule_target(const Compiler& compiler);
+/// The machine that a request is for.
+Backend& backend_of(const Compiler& compiler, const Request& request);
+/// What its schedules aim at.
+Target schedule_target(const Compiler& compiler, const Request& request);
 
 /// After derivation, clean-up and contraction: what is scheduled, but for the checks of indices.
 Graph final_graph(const Request& request);
@@ -51,11 +55,10 @@ bool replace_refused(const Compiler& compiler, const Request& request, const Gra
 Program compiled_program(const Compiler& compiler, const Request& request);
 
 /// As replace_refused(), and compiles: then, too, `program` may change.
-CompiledKernels compile_program(const Compiler& compiler, const Request& request,
-                                const Graph& graph, Program& program,
-                                const KernelNames& names = kernel_symbol);
+MachineCode compile_program(const Compiler& compiler, const Request& request, const Graph& graph,
+                            Program& program);
 ExecutionPlan plan_of(const Compiler& compiler, const Request& request, const Program& program,
-                      const CompiledKernels& compiled, std::vector<DataCheck> checks);
+                      std::span<const EmittedKernel> kernels, std::vector<DataCheck> checks);
 
 /// All steps, for a library that needs no adjit (export.hpp).
 ExportedFunction exported(const Compiler& compiler, const Request& request,

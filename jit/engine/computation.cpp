@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "jit/engine/stopwatch.hpp"
+#include "jit/engine/report/stopwatch.hpp"
 #include "runtime/process/fork.hpp"
 
 namespace adjit::engine {

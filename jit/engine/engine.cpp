@@ -2,21 +2,18 @@
 #include "jit/engine/engine.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <utility>
 
 #include "autosched/cpu/print_passes.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/search/search.hpp"
-#include "jit/engine/compile/compile_kernels.hpp"
 #include "jit/engine/inspect.hpp"
 #include "jit/engine/keys.hpp"
 #include "jit/engine/report/dump.hpp"
-#include "jit/engine/stopwatch.hpp"
+#include "jit/engine/report/stopwatch.hpp"
 #include "runtime/graph/print/printer.hpp"
 
 namespace adjit::engine {
@@ -29,21 +26,6 @@ constexpr size_t kMaxExecutables = 4096, kMaxObjects = 8192;
 static_assert(3 * 2 * kMaxObjects < 65'530);
 size_t share_of_objects(const Executable& executable) {
   return std::max(executable.object_count(), kMaxObjects / kMaxExecutables);
-}
-
-int threads_from(const EngineOptions& options) {
-  if (options.threads > 0) return options.threads;
-  const char* variable = std::getenv("ADJIT_NUM_THREADS");
-  const std::string_view text = variable == nullptr ? "" : variable;
-  if (!text.empty()) {
-    int wanted = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), wanted);
-    if (error != std::errc() || end != text.data() + text.size() || wanted < 1 || wanted > 4096)
-      throw Error(ErrorCode::Invalid, "ADJIT_NUM_THREADS is '" + std::string(text) +
-                                          "'; it must be a number of threads from 1 to 4096");
-    return wanted;
-  }
-  return ThreadPool::available_threads();
 }
 
 cache::Provenance provenance_of(const Request& request, const CompileReport& report,
@@ -104,8 +86,8 @@ void report_build(const Compiler& compiler, const Request& request, const Compil
                      {"5-llvm.ll", llvm_text(compiler, request, program)},
                      {"6-assembly.s", assembly_text(compiler, request, program)}};
   if (emitted && !is_scheduled(request) && !report.kept_schedule && request.memory_budget <= 0) {
-    const std::optional<Candidate> chosen = choice(graph, schedule_target(compiler));
-    files.emplace_back("4-passes.txt", print_passes(graph, schedule_target(compiler),
+    const std::optional<Candidate> chosen = choice(graph, schedule_target(compiler, request));
+    files.emplace_back("4-passes.txt", print_passes(graph, schedule_target(compiler, request),
                                                     chosen ? chosen->answers : Answers{}));
   }
   dump(directory, title, report.id, files, compiler.options.log);
@@ -114,16 +96,14 @@ void report_build(const Compiler& compiler, const Request& request, const Compil
 }  // namespace
 
 Engine::Engine(EngineOptions options)
-    : threads_(threads_from(options)),
-      store_(options.store),
+    : store_(options.store),
       compiler_(std::move(options), store_),
-      pool_(std::make_shared<ThreadPool>(threads_)),
       executables_(kMaxObjects, share_of_objects) {}
 
 Engine::~Engine() = default;
 
 cache::Key Engine::key(const Request& request) const {
-  return code_key(request, target(), options().check_nan);
+  return code_key(request, backend_of(compiler_, request).code_components(), options().check_nan);
 }
 
 Compiled Engine::compile(const Request& request) {
@@ -133,13 +113,14 @@ Compiled Engine::compile(const Request& request) {
       executables_.get_or_create(signature_of(key), [&]() -> std::shared_ptr<Executable> {
         from_memory = false;
         std::string miss_reason;
-        if (std::shared_ptr<Executable> loaded = load(key, &miss_reason)) return loaded;
+        if (std::shared_ptr<Executable> loaded = load(request, key, &miss_reason)) return loaded;
         return build(request, key, std::move(miss_reason));
       });
   return {std::move(executable), from_memory};
 }
 
-std::shared_ptr<Executable> Engine::load(const cache::Key& key, std::string* miss_reason) {
+std::shared_ptr<Executable> Engine::load(const Request& request, const cache::Key& key,
+                                         std::string* miss_reason) {
   const Stopwatch watch;
   const cache::Lookup lookup = store_.load(key);
   if (!lookup.entry) {
@@ -147,27 +128,21 @@ std::shared_ptr<Executable> Engine::load(const cache::Key& key, std::string* mis
     return nullptr;
   }
   try {
-    const std::string* plan_text = lookup.entry->section("plan");
-    const std::string* constants = lookup.entry->section("constants");
-    const std::string* objects = lookup.entry->section("objects");
-    const std::string* schedule = lookup.entry->section("schedule");
-    if (!plan_text || !constants || !objects || !schedule)
-      throw Error(ErrorCode::Cache, "the entry lacks a section");
-    ExecutionPlan plan = plan_from_json(*plan_text, *constants);
-    std::vector<std::shared_ptr<LoadedCode>> code =
-        load_objects(loader_, split_objects(*objects), plan);
+    const std::vector<cache::Section>& sections = lookup.entry->sections;
+    ExecutionPlan plan =
+        plan_from_json(section_of(sections, "plan"), section_of(sections, "constants"));
     CompileReport report;
     report.cache = "disk";
     report.derive_ms = lookup.entry->provenance.derive_ms;
     report.schedule_ms = lookup.entry->provenance.schedule_ms;
     report.compile_ms = lookup.entry->provenance.compile_ms;
     report.id = to_hex(signature_of(key));
-    report.schedule = *schedule;
+    report.schedule = section_of(sections, "schedule");
     report.kept_schedule = lookup.entry->section("kept schedule") != nullptr;
-    report.load_ms = watch.milliseconds();
+    std::shared_ptr<Executable> loaded =
+        backend_of(compiler_, request).load(sections, std::move(plan), std::move(report), watch);
     if (!dump_directory().empty()) report_no_dump(options().log, lookup.entry->provenance.title);
-    return std::make_shared<Executable>(std::move(plan), std::move(code), pool_, std::move(report),
-                                        options().float_mode);
+    return loaded;
   } catch (const Error& e) {
     *miss_reason = std::string("the entry cannot be used: ") + e.what();
     store_.discard(key, *miss_reason);
@@ -190,34 +165,37 @@ std::shared_ptr<Executable> Engine::build(const Request& request, const cache::K
   // Asked now: another schedule may be kept while this one is compiled.
   const bool kept = request.schedule_json.empty() && wanted == kept_schedule(compiler_, request);
   const Stopwatch compiling;
-  CompiledKernels compiled = compile_program(compiler_, request, checked.graph, program);
+  MachineCode code = compile_program(compiler_, request, checked.graph, program);
   report.fallbacks = fallbacks_of(program);
   report.schedule = program.moves_json;
   report.kept_schedule = kept && report.schedule == wanted;
   report.compile_ms = compiling.milliseconds();
   const Stopwatch loading;
-  ExecutionPlan plan = plan_of(compiler_, request, program, compiled, std::move(checked.checks));
-  std::vector<std::shared_ptr<LoadedCode>> code = load_objects(loader_, compiled.objects, plan);
-  report.load_ms = loading.milliseconds();
+  ExecutionPlan plan =
+      plan_of(compiler_, request, program, code.kernels, std::move(checked.checks));
+  std::shared_ptr<Executable> executable =
+      backend_of(compiler_, request)
+          .load(code.sections, std::move(plan), std::move(report), loading);
+  if (store_.writable()) save(request, key, checked.graph, *executable, std::move(code.sections));
+  report_build(compiler_, request, executable->report(), checked.graph, program,
+               executable->report().schedule == wanted);
+  return executable;
+}
 
-  if (store_.writable()) {
-    cache::Entry entry;
-    const Graph& graph = checked.graph;
-    entry.key = key;
-    entry.provenance = provenance_of(request, report, graph);
-    // To be read: constants of any size are stored once, where the plan has them.
-    entry.add("graph", print(request.computation->base(), LongConstants::Elided))
-        .add("text", print(graph, LongConstants::Elided))
-        .add("schedule", report.schedule)
-        .add("plan", to_json(plan))
-        .add("constants", plan.constants)
-        .add("objects", join_objects(compiled.objects));
-    if (report.kept_schedule) entry.add("kept schedule", "yes");
-    store_.save(std::move(entry));
-  }
-  report_build(compiler_, request, report, checked.graph, program, report.schedule == wanted);
-  return std::make_shared<Executable>(std::move(plan), std::move(code), pool_, std::move(report),
-                                      options().float_mode);
+void Engine::save(const Request& request, const cache::Key& key, const Graph& graph,
+                  const Executable& made, std::vector<cache::Section> code) {
+  cache::Entry entry;
+  entry.key = key;
+  entry.provenance = provenance_of(request, made.report(), graph);
+  // To be read: constants of any size are stored once, where the plan has them.
+  entry.add("graph", print(request.computation->base(), LongConstants::Elided))
+      .add("text", print(graph, LongConstants::Elided))
+      .add("schedule", made.report().schedule)
+      .add("plan", to_json(made.plan()))
+      .add("constants", made.plan().constants);
+  for (cache::Section& section : code) entry.add(std::move(section.name), std::move(section.bytes));
+  if (made.report().kept_schedule) entry.add("kept schedule", "yes");
+  store_.save(std::move(entry));
 }
 
 void Engine::keep_schedule(const Request& request, const std::string& schedule_json) {
@@ -226,9 +204,10 @@ void Engine::keep_schedule(const Request& request, const std::string& schedule_j
   const CheckedGraph checked = checked_graph(compiler_, request);
   std::string moves;  // as a program writes them down
   if (!schedule_json.empty())
-    moves = replay(checked.graph, schedule_json, schedule_target(compiler_)).moves_json;
-  compiler_.kept.keep(kept_schedule_key(by_default, target()), moves,
-                      provenance_of(by_default, {}, checked.graph));
+    moves = replay(checked.graph, schedule_json, schedule_target(compiler_, request)).moves_json;
+  compiler_.kept.keep(
+      kept_schedule_key(by_default, backend_of(compiler_, request).schedule_components()), moves,
+      provenance_of(by_default, {}, checked.graph));
   // What was compiled with the schedule of before.
   const cache::Key key = this->key(by_default);
   store_.discard(key, "its schedule was tuned");

@@ -4,11 +4,10 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "jit/cache/memory_tier.hpp"
 #include "jit/cache/store.hpp"
-#include "jit/cpu/code.hpp"
-#include "jit/cpu/parallel.hpp"
 #include "jit/cpu/target.hpp"
 #include "jit/engine/compiler.hpp"
 #include "jit/engine/options.hpp"
@@ -23,7 +22,7 @@ struct Compiled {
   bool from_memory = false;
 };
 
-/// Caches, compiler and threads. Any thread may call anything; concurrent requests for the same
+/// Caches and compiler. Any thread may call anything; concurrent requests for the same
 /// code share one compilation. Outlived by its executables.
 class Engine {
  public:
@@ -43,19 +42,19 @@ class Engine {
   /// For the steps one by one (compiler.hpp, inspect.hpp).
   const Compiler& compiler() const { return compiler_; }
   const EngineOptions& options() const { return compiler_.options; }
-  const CpuTarget& target() const { return compiler_.machines.target(); }
-  int threads() const { return threads_; }
+  const CpuTarget& target() const { return compiler_.cpu->target(); }
+  int threads() const { return compiler_.cpu->threads(); }
 
  private:
-  std::shared_ptr<Executable> load(const cache::Key& key, std::string* miss_reason);
+  std::shared_ptr<Executable> load(const Request& request, const cache::Key& key,
+                                   std::string* miss_reason);
   std::shared_ptr<Executable> build(const Request& request, const cache::Key& key,
                                     std::string miss_reason);
+  void save(const Request& request, const cache::Key& key, const Graph& graph,
+            const Executable& made, std::vector<cache::Section> code);
 
-  int threads_;
   cache::Store store_;
   Compiler compiler_;
-  std::shared_ptr<ThreadPool> pool_;
-  CodeLoader loader_;
   cache::MemoryTier<Executable> executables_;
 };
 

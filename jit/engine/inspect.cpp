@@ -7,7 +7,6 @@
 
 #include "autosched/search/explain.hpp"
 #include "autosched/search/search.hpp"
-#include "jit/cpu/object.hpp"
 #include "jit/engine/plan/memory_budget.hpp"
 
 namespace adjit::engine {
@@ -16,7 +15,7 @@ std::string explain(const Compiler& compiler, const Request& request) {
   const Graph graph = checked_graph(compiler, request).graph;
   Program program = schedule_of(compiler, request, graph);
   const bool refused = replace_refused(compiler, request, graph, program);
-  const Target target = schedule_target(compiler);
+  const Target target = schedule_target(compiler, request);
   std::string text = print(predict(program, target), target);
   for (const std::string& fallback : fallbacks_of(program))
     text += "without what was refused: " + fallback + "\n";
@@ -33,7 +32,7 @@ std::string explain(const Compiler& compiler, const Request& request) {
 std::vector<Proposal> proposals(const Compiler& compiler, const Request& request, size_t count,
                                 uint64_t seed) {
   const Graph graph = checked_graph(compiler, request).graph;
-  const Target target = schedule_target(compiler);
+  const Target target = schedule_target(compiler, request);
   std::vector<Candidate> candidates = search(graph, target, {2 * count, 3, 3});
   if (candidates.size() > (count + 1) / 2) candidates.resize((count + 1) / 2);
   if (std::optional<Candidate> own = choice(graph, target)) {
@@ -61,21 +60,12 @@ std::vector<Proposal> proposals(const Compiler& compiler, const Request& request
 }
 
 std::string llvm_text(const Compiler& compiler, const Request& request, const Program& program) {
-  std::string text;
-  for_each_different(
-      KernelList(program, request.layouts), compiler.machines,
-      [&](const EmittedKernel& kernel, CodegenLevel) { text += ir_text(*kernel.module); });
-  return text;
+  return backend_of(compiler, request).llvm_text(KernelList(program, request.layouts));
 }
 
 std::string assembly_text(const Compiler& compiler, const Request& request,
                           const Program& program) {
-  std::string text;
-  for_each_different(KernelList(program, request.layouts), compiler.machines,
-                     [&](const EmittedKernel& kernel, CodegenLevel level) {
-                       text += assembly_of(*kernel.module, compiler.machines, level);
-                     });
-  return text;
+  return backend_of(compiler, request).assembly_text(KernelList(program, request.layouts));
 }
 
 std::string llvm_text(const Compiler& compiler, const Request& request) {

@@ -3,9 +3,9 @@
 
 #include <llvm/Config/llvm-config.h>
 
+#include <iterator>
 #include <string>
-
-#include "jit/cpu/parallel.hpp"
+#include <utility>
 
 namespace adjit::engine {
 
@@ -24,36 +24,37 @@ std::string layouts_text(const Request& request) {
   return text;
 }
 
+void add_all(cache::Key& key, Components components) {
+  key.components.insert(key.components.end(), std::make_move_iterator(components.begin()),
+                        std::make_move_iterator(components.end()));
+}
+
 }  // namespace
 
 const char* llvm_version() { return LLVM_VERSION_STRING; }
 
-cache::Key code_key(const Request& request, const CpuTarget& target, bool check_nan) {
+cache::Key code_key(const Request& request, Components machine, bool check_nan) {
   cache::Key key;
   key.add("adjit", std::string(ADJIT_VERSION) + "/" + kCodeRevision)
       .add("graph", request.computation->base_hash())
       .add("transformations", request.computation->transformations())
       .add("strides", layouts_text(request))
-      .add("schedule", request.schedule_json.empty() ? "default" : "given " + request.schedule_json)
-      .add("cores", std::to_string(ThreadPool::available_threads()))
-      .add("triple", target.triple)
-      .add("cpu", target.cpu)
-      .add("features", target.features)
-      .add("llvm", llvm_version());
+      .add("schedule",
+           request.schedule_json.empty() ? "default" : "given " + request.schedule_json);
+  add_all(key, std::move(machine));
+  key.add("llvm", llvm_version());
   if (check_nan) key.add("checks", "nan");
   if (request.memory_budget > 0) key.add("memory budget", std::to_string(request.memory_budget));
   return key;
 }
 
-cache::Key kept_schedule_key(const Request& request, const CpuTarget& target) {
+cache::Key kept_schedule_key(const Request& request, Components machine) {
   cache::Key key;
   key.add("kept schedule", "1")
       .add("graph", request.computation->base_hash())
       .add("transformations", request.computation->transformations())
-      .add("strides", layouts_text(request))
-      .add("cores", std::to_string(ThreadPool::available_threads()))
-      .add("cpu", target.cpu)
-      .add("features", target.features);
+      .add("strides", layouts_text(request));
+  add_all(key, std::move(machine));
   return key;
 }
 

@@ -1,4 +1,4 @@
-// jit/engine/export/source.cpp -- an execution plan as C: run/executable.cpp, written out.
+// jit/engine/export/source.cpp -- an execution plan as C: run/cpu_executable.cpp, written out.
 #include "jit/engine/export/export.hpp"
 #include "jit/engine/export/math.hpp"
 

@@ -6,7 +6,8 @@
 
 #include "autosched/machine/target.hpp"
 #include "autosched/program/program.hpp"
-#include "jit/engine/run/executable.hpp"
+#include "jit/engine/plan/plan.hpp"
+#include "jit/engine/run/kernel_time.hpp"
 
 namespace adjit::engine {
 

@@ -1,17 +1,12 @@
-// jit/engine/run/executable.hpp -- loaded code with its plan: what a call runs.
+// jit/engine/run/executable.hpp -- loaded code with its plan: what a call runs, on any machine.
 #pragma once
 
-#include <atomic>
-#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "jit/cpu/code.hpp"
-#include "jit/cpu/float_mode.hpp"
-#include "jit/cpu/parallel.hpp"
 #include "jit/engine/plan/plan.hpp"
-#include "jit/engine/run/frame.hpp"
-#include "jit/engine/run/loaded_plan.hpp"
+#include "jit/engine/run/kernel_time.hpp"
 #include "runtime/process/cancellation.hpp"
 
 namespace adjit::engine {
@@ -28,46 +23,47 @@ struct CompileReport {
   std::string id;                      // the cache key's hash
 };
 
-/// Immutable after construction; run() may be called by any number of threads at once. Allocates
-/// nothing in run() once each concurrent caller's frame exists.
+/// What a call may be told besides its arrays.
+struct RunOptions {
+  CancelHook cancel = {};
+};
+
+/// Immutable after construction; run() may be called by any number of threads at once.
 class Executable {
  public:
-  /// `code[k]` defines the symbol of the plan's kernel k; kernels may share code.
-  Executable(ExecutionPlan plan, std::vector<std::shared_ptr<LoadedCode>> code,
-             std::shared_ptr<ThreadPool> pool, CompileReport report, FloatMode mode);
-  ~Executable();
+  virtual ~Executable() = default;
   Executable(const Executable&) = delete;
   Executable& operator=(const Executable&) = delete;
 
-  /// Bytes that one call takes besides its arguments, threads' slots included.
-  int64_t workspace_bytes() const;
-  const ExecutionPlan& plan() const { return loaded_.plan; }
   const CompileReport& report() const { return report_; }
+  virtual const ExecutionPlan& plan() const = 0;
+  /// Bytes that one call takes besides its arguments.
+  virtual int64_t workspace_bytes() const = 0;
   /// Objects that are linked into the process for it.
-  size_t object_count() const { return object_count_; }
+  virtual size_t object_count() const = 0;
 
   /// Addresses of element 0 of every input and output, laid out as the plan says; not checked.
   /// ErrorCode::Bounds when an index that depends on data is out of range: the outputs then hold
   /// what 0 in its place gives. ErrorCode::Memory without room for the workspace. Cancelled when
-  /// the hook says so: it is asked (cancellation.hpp) between kernels, ranges of tasks of a kernel,
-  /// and steps of a scan or a loop, in the calling thread, or in the one that works in its place
-  /// where its stack is too small; a single kernel of one task is never asked for.
-  void run(const void* const* inputs, void* const* outputs, const CancelHook& hook = {});
+  /// the hook says so.
+  void run(const void* const* inputs, void* const* outputs, const RunOptions& options = {}) {
+    run_call(inputs, outputs, options);
+  }
 
   /// run() `repeats` times; per kernel of the plan, the run in which it was fastest.
   std::vector<KernelTime> profile(const void* const* inputs, void* const* outputs, int repeats,
-                                  const CancelHook& hook = {});
+                                  const RunOptions& options = {}) {
+    return profile_calls(inputs, outputs, repeats, options);
+  }
 
- private:
-  void run_in(Frame& frame, const void* const* inputs, void* const* outputs,
-              const CancelHook& hook) const;
+ protected:
+  explicit Executable(CompileReport report) : report_(std::move(report)) {}
+  virtual void run_call(const void* const* inputs, void* const* outputs,
+                        const RunOptions& options) = 0;
+  virtual std::vector<KernelTime> profile_calls(const void* const* inputs, void* const* outputs,
+                                                int repeats, const RunOptions& options) = 0;
 
-  const LoadedPlan loaded_;
-  CompileReport report_;
-  FloatMode mode_;
-  bool brief_;  // there is no moment to cancel a call
-  size_t object_count_ = 0;
-  std::atomic<Frame*> spare_{nullptr};  // kept for the next call
+  CompileReport report_;  // not changed after construction
 };
 
 }  // namespace adjit::engine

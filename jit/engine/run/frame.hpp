@@ -7,17 +7,12 @@
 #include <vector>
 
 #include "jit/engine/plan/workspace.hpp"
+#include "jit/engine/run/kernel_time.hpp"
 #include "jit/engine/run/loaded_plan.hpp"
 #include "jit/engine/run/task_graph.hpp"
 #include "runtime/process/cancellation.hpp"
 
 namespace adjit::engine {
-
-/// How long a kernel took within one run: in all its calls (a scan's step makes several).
-struct KernelTime {
-  int64_t calls = 0;
-  double seconds = 0;
-};
 
 struct Frame {
   std::vector<void*> addresses;  // per buffer

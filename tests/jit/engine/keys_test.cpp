@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "jit/engine/backend/cpu_backend.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "tests/jit/engine/run_compiled.hpp"
 #include "tests/rooms.hpp"
@@ -16,7 +17,7 @@ Request sample_request() {
 
 // Entries of other sources are others: docs/internals/cache.md.
 TEST(Keys, NameTheVersionAndTheSources) {
-  const cache::Key key = code_key(sample_request(), cpu_target(), false);
+  const cache::Key key = code_key(sample_request(), code_components(cpu_target()), false);
   const std::string* made_by = key.find("adjit");
   ASSERT_NE(made_by, nullptr);
   const size_t slash = made_by->find('/');
@@ -26,18 +27,18 @@ TEST(Keys, NameTheVersionAndTheSources) {
 }
 
 TEST(Keys, DifferByWhatCodeDependsOn) {
-  const CpuTarget target = cpu_target();
+  const Components machine = code_components(cpu_target());
   const Request request = sample_request();
-  const cache::Key plain = code_key(request, target, false);
+  const cache::Key plain = code_key(request, machine, false);
   Request strided = request, scheduled = request, bounded = request, titled = request;
   strided.layouts[0].strides = {1, 3};
   scheduled.schedule_json = "[]";
   bounded.memory_budget = 1 << 20;
   titled.title = "for people";
   for (const Request& other : {strided, scheduled, bounded})
-    EXPECT_TRUE(first_difference(plain, code_key(other, target, false)));
-  EXPECT_EQ(first_difference(plain, code_key(request, target, true)), "checks");
-  EXPECT_FALSE(first_difference(plain, code_key(titled, target, false)));
+    EXPECT_TRUE(first_difference(plain, code_key(other, machine, false)));
+  EXPECT_EQ(first_difference(plain, code_key(request, machine, true)), "checks");
+  EXPECT_FALSE(first_difference(plain, code_key(titled, machine, false)));
 }
 
 // A loss here would be an entry that is taken for another one.
@@ -67,22 +68,27 @@ TEST(Keys, NameEachThingThatCodeDependsOn) {
     ASSERT_NE(plain.find("cores"), nullptr);
     EXPECT_EQ(*plain.find("cores"), std::to_string(ThreadPool::available_threads()));
   };
-  const auto code = [](const Request& r, const CpuTarget& t) { return code_key(r, t, false); };
+  const auto code = [](const Request& r, const CpuTarget& t) {
+    return code_key(r, code_components(t), false);
+  };
   expect(code(request, target), code);
-  expect(kept_schedule_key(request, target), kept_schedule_key);
+  const auto kept = [](const Request& r, const CpuTarget& t) {
+    return kept_schedule_key(r, schedule_components(t));
+  };
+  expect(kept(request, target), kept);
   EXPECT_EQ(first_difference(code(request, target), code(request, triple)), "triple");
 }
 
 TEST(Keys, AScheduleIsKeptForAnyScheduleAndBudget) {
-  const CpuTarget target = cpu_target();
+  const Components machine = schedule_components(cpu_target());
   const Request request = sample_request();
   Request other = request, strided = request;
   other.schedule_json = "[]";
   other.memory_budget = 1 << 20;
   strided.layouts[0].strides = {1, 3};
-  const cache::Key key = kept_schedule_key(request, target);
-  EXPECT_FALSE(first_difference(key, kept_schedule_key(other, target)));
-  EXPECT_EQ(first_difference(key, kept_schedule_key(strided, target)), "strides");
+  const cache::Key key = kept_schedule_key(request, machine);
+  EXPECT_FALSE(first_difference(key, kept_schedule_key(other, machine)));
+  EXPECT_EQ(first_difference(key, kept_schedule_key(strided, machine)), "strides");
 }
 
 }  // namespace

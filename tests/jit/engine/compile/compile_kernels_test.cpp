@@ -9,7 +9,7 @@
 #include "autosched/cpu/schedule.hpp"
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/moves/moves.hpp"
-#include "jit/engine/run/executable.hpp"
+#include "jit/engine/run/cpu_executable.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/graph/print/printer.hpp"
 #include "tests/rooms.hpp"
@@ -117,8 +117,8 @@ TEST(CompileKernels, EqualKernelsAreCompiledOnce) {
   ASSERT_EQ(code.size(), kKernels);
   for (size_t k = 2; k < kKernels; ++k) EXPECT_EQ(code[k], code[k % 2]);
   const size_t one = code[0]->bytes(), other = code[1]->bytes();
-  Executable executable(plan, code, std::make_shared<ThreadPool>(2), {},
-                        FloatMode::FlushSubnormals);
+  CpuExecutable executable(plan, code, std::make_shared<ThreadPool>(2), {},
+                           FloatMode::FlushSubnormals);
   EXPECT_EQ(executable.report().code_bytes, one + other) << "each counts once";
   std::vector<float> x(9, 7), y(9, 0);
   const void* inputs[] = {x.data()};

@@ -56,7 +56,8 @@ TEST(MemoryBudget, EnginesKeepIt) {
   EXPECT_EQ(first_difference(graph, inputs, run_compiled(engine, request, inputs)), "");
   // A schedule that is given is refused, not changed.
   Request given = request;
-  given.schedule_json = chosen_schedule(graph, schedule_target(engine.compiler())).moves_json;
+  given.schedule_json =
+      chosen_schedule(graph, schedule_target(engine.compiler(), given)).moves_json;
   EXPECT_THROW(engine.compile(given), Error);
 }
 

@@ -1,6 +1,6 @@
-// tests/jit/engine/run/executable_test.cpp -- calls: repeated, at once, of nothing; the report.
+// tests/jit/engine/run/cpu_executable_test.cpp -- calls: repeated, at once, of nothing; the report.
 // (What callers may get wrong is checked at the C boundary: tests/bindings/c/run_test.cpp.)
-#include "jit/engine/run/executable.hpp"
+#include "jit/engine/run/cpu_executable.hpp"
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ Graph pipeline() {
       " t(i, j) = tanh(h(i, j)) * c(j % 3)\n y(i) +=! t(i, r)\n s(j) max=! t(r, j)\n}");
 }
 
-TEST(Executable, CallsDoNotRememberEachOther) {
+TEST(CpuExecutable, CallsDoNotRememberEachOther) {
   Engine engine(memory_only(2));
   const Graph graph = pipeline();
   const Request request = request_of(graph);
@@ -41,7 +41,7 @@ TEST(Executable, CallsDoNotRememberEachOther) {
 }
 
 // Each thread its own arrays, all of them one executable.
-TEST(Executable, AnyNumberOfCallsAtOnce) {
+TEST(CpuExecutable, AnyNumberOfCallsAtOnce) {
   Engine engine(memory_only(2));
   const Graph graph = pipeline();
   const Request request = request_of(graph);
@@ -61,7 +61,7 @@ TEST(Executable, AnyNumberOfCallsAtOnce) {
 
 // Whatever the caller's thread does to subnormal numbers and however it rounds: both stay as they
 // were.
-TEST(Executable, SubnormalNumbersCountAsZerosUnlessKept) {
+TEST(CpuExecutable, SubnormalNumbersCountAsZerosUnlessKept) {
   const Graph graph = parse_graph(
       "def main(float(2, 3000) x) -> (y, s) {\n y(i, j) = x(i, j) * 0.25\n"
       " s(i) +=! y(i, r) * 1048576.0\n}");
@@ -95,7 +95,7 @@ TEST(Executable, SubnormalNumbersCountAsZerosUnlessKept) {
     }
 }
 
-TEST(Executable, OutlivesItsEngine) {
+TEST(CpuExecutable, OutlivesItsEngine) {
   const Graph graph = pipeline();
   const std::vector<Array> inputs = small_inputs(graph, 5);
   auto engine = std::make_unique<Engine>(memory_only(2));
@@ -109,7 +109,7 @@ TEST(Executable, OutlivesItsEngine) {
   EXPECT_EQ(first_difference(graph, inputs, outputs), "");
 }
 
-TEST(Executable, ArraysOfNothingNeedNoAddress) {
+TEST(CpuExecutable, ArraysOfNothingNeedNoAddress) {
   Engine engine(memory_only(2));
   const Graph graph = parse_graph(
       "def main(float(0, 5) x) -> (y, s) {\n y(i, j) = x(i, j) * 2.0\n s(j) +=! x(r, j)\n}");
@@ -120,14 +120,14 @@ TEST(Executable, ArraysOfNothingNeedNoAddress) {
   EXPECT_EQ(s, std::vector<float>(5, 0));
 }
 
-TEST(Executable, WithoutInputs) {
+TEST(CpuExecutable, WithoutInputs) {
   Engine engine(memory_only(1));
   const Graph graph = parse_graph("def main() -> (y) { y(i) = float(i) * 0.5 where i in 0:7 }");
   EXPECT_EQ(first_difference(graph, {}, run_compiled(engine, request_of(graph), {})), "");
 }
 
 // An input may be given twice, and outputs of the call before may be inputs of the next.
-TEST(Executable, InputsMayShareMemory) {
+TEST(CpuExecutable, InputsMayShareMemory) {
   Engine engine(memory_only(2));
   const Graph graph =
       parse_graph("def main(float(9) x, float(9) z) -> (y) { y(i) = x(i) - 2.0 * z(8 - i) }");
@@ -140,7 +140,7 @@ TEST(Executable, InputsMayShareMemory) {
   EXPECT_EQ(first_difference(graph, same, out), "");
 }
 
-TEST(Executable, ReportsHowItCameToBe) {
+TEST(CpuExecutable, ReportsHowItCameToBe) {
   Engine engine(memory_only(2));
   const std::shared_ptr<Executable> executable = compiled(engine, pipeline());
   const CompileReport& report = executable->report();

@@ -1,5 +1,5 @@
-// jit/engine/run/executable.cpp -- a call: its frame, its stack, its arguments, its checks.
-#include "jit/engine/run/executable.hpp"
+// jit/engine/run/cpu_executable.cpp -- a call: its frame, its stack, its arguments, its checks.
+#include "jit/engine/run/cpu_executable.hpp"
 
 #include <set>
 
@@ -31,10 +31,10 @@ void run_here(const LoadedPlan& loaded, FloatMode mode, Frame& frame, const void
 
 }  // namespace
 
-Executable::Executable(ExecutionPlan plan, std::vector<std::shared_ptr<LoadedCode>> code,
-                       std::shared_ptr<ThreadPool> pool, CompileReport report, FloatMode mode)
-    : loaded_(load_plan(std::move(plan), std::move(code), std::move(pool))),
-      report_(std::move(report)),
+CpuExecutable::CpuExecutable(ExecutionPlan plan, std::vector<std::shared_ptr<LoadedCode>> code,
+                             std::shared_ptr<ThreadPool> pool, CompileReport report, FloatMode mode)
+    : Executable(std::move(report)),
+      loaded_(load_plan(std::move(plan), std::move(code), std::move(pool))),
       mode_(mode),
       brief_(is_brief(loaded_)) {
   const std::set objects(loaded_.code.begin(), loaded_.code.end());
@@ -42,39 +42,41 @@ Executable::Executable(ExecutionPlan plan, std::vector<std::shared_ptr<LoadedCod
   for (const auto& object : objects) report_.code_bytes += object->bytes();
 }
 
-Executable::~Executable() { delete spare_.load(); }
+CpuExecutable::~CpuExecutable() { delete spare_.load(); }
 
-int64_t Executable::workspace_bytes() const {
+int64_t CpuExecutable::workspace_bytes() const {
   return plan().workspace_bytes + plan().slot_bytes * loaded_.pool->workers();
 }
 
-void Executable::run(const void* const* inputs, void* const* outputs, const CancelHook& hook) {
+void CpuExecutable::run_call(const void* const* inputs, void* const* outputs,
+                             const RunOptions& options) {
   std::unique_ptr<Frame> frame(spare_.exchange(nullptr, std::memory_order_acquire));
   if (!frame) frame = make_frame(loaded_);
-  run_in(*frame, inputs, outputs, hook);
+  run_in(*frame, inputs, outputs, options.cancel);
   Frame* mine = frame.release();
   Frame* nobody = nullptr;
   if (!spare_.compare_exchange_strong(nobody, mine, std::memory_order_release)) delete mine;
 }
 
-std::vector<KernelTime> Executable::profile(const void* const* inputs, void* const* outputs,
-                                            int repeats, const CancelHook& hook) {
+std::vector<KernelTime> CpuExecutable::profile_calls(const void* const* inputs,
+                                                     void* const* outputs, int repeats,
+                                                     const RunOptions& options) {
   const std::unique_ptr<Frame> frame = make_frame(loaded_);
   std::vector<KernelTime> best(loaded_.kernels.size()), times;
   for (int n = 0; n < repeats; ++n) {
     times.assign(best.size(), {});
     frame->times = &times;
-    run_in(*frame, inputs, outputs, hook);
+    run_in(*frame, inputs, outputs, options.cancel);
     for (size_t k = 0; k < best.size(); ++k)
       if (n == 0 || times[k].seconds < best[k].seconds) best[k] = times[k];
   }
   return best;
 }
 
-void Executable::run_in(Frame& frame, const void* const* inputs, void* const* outputs,
-                        const CancelHook& hook) const {
+void CpuExecutable::run_in(Frame& frame, const void* const* inputs, void* const* outputs,
+                           const CancelHook& hook) const {
   struct Call {
-    const Executable* executable;
+    const CpuExecutable* executable;
     Frame* frame;
     const void* const* inputs;
     void* const* outputs;
@@ -85,7 +87,7 @@ void Executable::run_in(Frame& frame, const void* const* inputs, void* const* ou
       static_cast<size_t>(kMaxLocalBytes) + kFrames,
       [](void* context) {
         const Call& c = *static_cast<const Call*>(context);
-        const Executable& e = *c.executable;
+        const CpuExecutable& e = *c.executable;
         if (!c.hook->cancelled || e.brief_)
           return run_here(e.loaded_, e.mode_, *c.frame, c.inputs, c.outputs);
         Cancellable cancellable(*c.hook);

@@ -1,4 +1,4 @@
-// jit/engine/stopwatch.hpp -- wall-clock milliseconds.
+// jit/engine/report/stopwatch.hpp -- wall-clock milliseconds.
 #pragma once
 
 #include <chrono>

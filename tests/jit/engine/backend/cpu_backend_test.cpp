@@ -1,0 +1,70 @@
+// tests/jit/engine/backend/cpu_backend_test.cpp -- objects for this processor, made, stored and
+// linked.
+#include "jit/engine/backend/cpu_backend.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/jit/engine/planned.hpp"
+#include "tests/rooms.hpp"
+
+namespace adjit::testing {
+namespace {
+
+struct ChainOnCpu {
+  CpuBackend backend{cpu_target(), 1, FloatMode::FlushSubnormals};
+  Program program = initial_program(parse_graph(kChain), {1, 128});
+  std::vector<TensorLayout> layouts = row_major(program.graph, program.graph.inputs);
+  KernelList list{program, layouts};
+  MachineCode code = backend.compile(list);
+  ExecutionPlan plan = make_plan(program, code.kernels, layouts, {});
+};
+
+TEST(CpuBackend, LoadsWhatItCompiled) {
+  ChainOnCpu c;
+  ASSERT_EQ(c.code.sections.size(), 1u);
+  EXPECT_EQ(c.code.sections[0].name, "objects");
+  CompileReport report;
+  report.cache = "disk";
+  const std::shared_ptr<Executable> executable =
+      c.backend.load(c.code.sections, c.plan, report, Stopwatch());
+  EXPECT_EQ(executable->plan(), c.plan);
+  EXPECT_EQ(executable->report().cache, "disk");
+  EXPECT_GT(executable->report().load_ms, 0);
+  const std::vector<float> x(100, 2), z(100, 1);
+  std::vector<float> d(100);
+  float s = 0;
+  const void* in[] = {x.data(), z.data()};
+  void* out[] = {d.data(), &s};
+  executable->run(in, out);
+  EXPECT_EQ(d, std::vector<float>(100, 10));  // (x + 5) z + 3
+  EXPECT_EQ(s, 1000);
+}
+
+TEST(CpuBackend, RefusesSectionsThatDoNotFitThePlan) {
+  ChainOnCpu c;
+  const auto code_of = [&](const std::vector<cache::Section>& sections) {
+    try {
+      c.backend.load(sections, c.plan, {}, Stopwatch());
+    } catch (const Error& error) {
+      return error.code();
+    }
+    return ErrorCode::Internal;
+  };
+  EXPECT_EQ(code_of({}), ErrorCode::Cache);
+  EXPECT_EQ(code_of({{"objects", ""}}), ErrorCode::Cache);
+}
+
+TEST(CpuBackend, HasTextsOfItsKernels) {
+  ChainOnCpu c;
+  EXPECT_NE(c.backend.llvm_text(c.list).find("define void @adjit_kernel_0"), std::string::npos);
+  EXPECT_NE(c.backend.assembly_text(c.list).find("adjit_kernel_0:"), std::string::npos);
+}
+
+TEST(CpuBackend, SchedulesAimAtAllCores) {
+  CpuBackend backend(cpu_target(), 1, FloatMode::FlushSubnormals);
+  EXPECT_EQ(backend.threads(), 1);
+  EXPECT_EQ(backend.schedule_target().cores, ThreadPool::available_threads());
+}
+
+}  // namespace
+}  // namespace adjit::testing
