@@ -159,11 +159,15 @@ function(adjit_tests folder)
   endforeach()
 endfunction()
 
-# adjit_fake_driver(<name> <source>): a shared library that tests load in place of the CUDA driver's.
-function(adjit_fake_driver name source)
-  add_library(${name} SHARED ${PROJECT_SOURCE_DIR}/${source})
+# adjit_fake_driver(<name> <sources>): a shared library that tests load in place of the CUDA
+# driver's. It keeps the copy of LLVM that its emulator runs to itself.
+function(adjit_fake_driver name)
+  set(sources ${ARGN})
+  list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/)
+  add_library(${name} SHARED ${sources})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE adjit_flags)
+  target_link_options(${name} PRIVATE -Wl,--exclude-libs,ALL -Wl,-Bsymbolic -Wl,--gc-sections)
   set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET default UNITY_BUILD OFF)
 endfunction()
 

@@ -43,17 +43,17 @@ void PrimaryContext::require(Result result, const std::string& call) {
   }
 }
 
-CurrentContext::CurrentContext(PrimaryContext& context) : driver_(context.driver()) {
+CurrentContext::CurrentContext(PrimaryContext& context) : context_(context) {
   const ContextHandle wanted = context.handle();
-  context.require(driver_.current_context(&before_), "cuCtxGetCurrent");
+  context.require(driver().current_context(&before_), "cuCtxGetCurrent");
   if (before_ == wanted) return;
-  context.require(driver_.set_current_context(wanted), "cuCtxSetCurrent");
+  context.require(driver().set_current_context(wanted), "cuCtxSetCurrent");
   changed_ = true;
 }
 
 // Whatever is said here, the caller's own next call will say it, too.
 CurrentContext::~CurrentContext() {
-  if (changed_) static_cast<void>(driver_.set_current_context(before_));
+  if (changed_) static_cast<void>(driver().set_current_context(before_));
 }
 
 }  // namespace adjit::cuda

@@ -51,8 +51,14 @@ class CurrentContext {
   CurrentContext(const CurrentContext&) = delete;
   CurrentContext& operator=(const CurrentContext&) = delete;
 
+  const Driver& driver() const { return context_.driver(); }
+  /// As PrimaryContext's.
+  void require(Result result, const char* call) const {
+    if (result != 0) context_.require(result, call);
+  }
+
  private:
-  const Driver& driver_;
+  PrimaryContext& context_;
   ContextHandle before_ = nullptr;
   bool changed_ = false;
 };

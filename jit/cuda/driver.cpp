@@ -91,6 +91,7 @@ Driver load_driver(const std::string& library) {
   if (!missing.empty())
     throw Error(ErrorCode::Device, "the CUDA driver '" + library + "' lacks " + missing +
                                        "; adjit needs the driver of CUDA 12.0 (525) or later");
+  driver.takes_bitcode = dlsym(handle, "adjit_driver_takes_bitcode") != nullptr;
   return driver;
 }
 

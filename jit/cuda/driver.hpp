@@ -21,6 +21,21 @@ using ContextHandle = struct ContextOfDriver*;
 using ModuleHandle = struct ModuleOfDriver*;
 using FunctionHandle = struct FunctionOfDriver*;
 using LinkHandle = struct LinkOfDriver*;
+using PoolHandle = struct PoolOfDriver*;
+using StreamHandle = struct StreamOfDriver*;  // null: the legacy default stream
+using EventHandle = struct EventOfDriver*;
+/// CUdeviceptr.
+using DevicePointer = unsigned long long;
+
+/// CUmemPoolProps: memory of one device, for this process.
+struct PoolProperties {
+  int allocation = 1;     // pinned
+  int shared_as = 0;      // with no other process
+  int location_type = 1;  // a device, by its ordinal
+  int device = 0;
+  void* security = nullptr;
+  unsigned char reserved[64] = {};
+};
 
 /// The driver's functions. Each may be called by any thread; most of them on the device of the
 /// thread's current context (context.hpp).
@@ -30,6 +45,9 @@ struct Driver {
 #include "jit/cuda/driver_functions.def"
 #undef DRIVER_FUNCTION
   std::string library;  // the file that they are from, as it was asked for
+  /// Modules are bitcode of LLVM in its wrapper, not cubins: the driver runs the very code that was
+  /// emitted. The tests' fake does; it says so by exporting adjit_driver_takes_bitcode.
+  bool takes_bitcode = false;
 };
 
 /// The functions of a library, which stays loaded until the process ends: the driver has threads of

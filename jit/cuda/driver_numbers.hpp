@@ -13,12 +13,12 @@ inline constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInit
                      kInvalidDevice = 101, kInvalidImage = 200, kInvalidContext = 201,
                      kNoBinary = 209, kUncorrectableMemory = 214, kInvalidPtx = 218,
                      kUncorrectableLink = 220, kNoPtxCompiler = 221, kPtxTooNew = 222,
-                     kContained = 226, kNotFound = 500, kIllegalAddress = 700,
+                     kContained = 226, kNotFound = 500, kNotReady = 600, kIllegalAddress = 700,
                      kTooManyResources = 701, kTimeout = 702, kContextDestroyed = 709,
                      kAssert = 710, kStackError = 714, kIllegalInstruction = 715, kMisaligned = 716,
                      kInvalidAddressSpace = 717, kInvalidCounter = 718, kLaunchFailed = 719,
                      kTensorMemoryLeak = 721, kDriverMismatch = 803, kNoForwardCompatibility = 804,
-                     kServerEnded = 810, kExternalDevice = 911;
+                     kServerEnded = 810, kNotWhileCapturing = 900, kExternalDevice = 911;
 }  // namespace result
 
 /// CUdevice_attribute.
@@ -33,5 +33,14 @@ inline constexpr int kBlockThreads = 1, kClockKhz = 13, kMultiprocessors = 16, k
 inline constexpr int kErrorLog = 5, kErrorLogBytes = 6;
 inline constexpr int kPtxInput = 1;
 inline constexpr int kDynamicSharedBytes = 8;
+
+/// CUmemPool_attribute, and flags of cuMemHostAlloc, cuStreamCreate and cuEventCreate.
+inline constexpr int kReleaseThreshold = 4;
+inline constexpr unsigned kForAllContexts = 1, kMapped = 2;
+inline constexpr unsigned kBesideDefaultStream = 1;
+inline constexpr unsigned kUntimed = 2;
+
+/// CUstreamCaptureMode: calls that captures of others do not see are allowed.
+inline constexpr int kRelaxedCapture = 2;
 
 }  // namespace adjit::cuda

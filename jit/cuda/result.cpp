@@ -60,6 +60,8 @@ constexpr Meaning kMeanings[] = {
     {result::kTensorMemoryLeak, ErrorCode::Device, true, kAfterFault},
     {result::kServerEnded, ErrorCode::Device, true, kAfterFault},
     {result::kExternalDevice, ErrorCode::Device, true, kAfterFault},
+    {result::kNotWhileCapturing, ErrorCode::Device, false,
+     "the stream is being captured into a graph; run what waits or copies before"},
     {result::kDriverMismatch, ErrorCode::Device, false,
      "the driver's library and its kernel module are of two versions; restart the machine"},
     {result::kNoForwardCompatibility, ErrorCode::Device, false,

@@ -22,8 +22,18 @@ class FakeCuda {
   void fail(const std::string& symbol, int result, int nth = 1);
   /// Calls of a function since the reset.
   int calls(const std::string& symbol) const;
-  /// Contexts retained, modules and links that were not given back.
+  /// Contexts retained, modules, links, memory, streams and events that were not given back.
   int live() const;
+  /// So many bytes of memory, for all devices together and for what is pinned; at first 80 GB.
+  void have_memory(size_t bytes);
+  /// Bytes that are taken of it.
+  size_t taken() const;
+  /// Whether kernels run: they do nothing in builds without the emulator.
+  bool runs_kernels() const;
+  /// What kernels did since the reset that may not be done, a line each. Calls fail after that.
+  std::string faults() const;
+  /// From now on what goes into a stream would be captured, or no more.
+  void capture(void* stream, bool captured);
   /// The calling thread's current context; null: none.
   void* current_context() const;
   void set_current_context(void* context) const;

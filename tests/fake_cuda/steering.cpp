@@ -28,6 +28,15 @@ int FakeCuda::calls(const std::string& symbol) const {
   return found<int(const char*)>("fake_cuda_calls")(symbol.c_str());
 }
 int FakeCuda::live() const { return found<int()>("fake_cuda_live")(); }
+void FakeCuda::have_memory(size_t bytes) { found<void(size_t)>("fake_cuda_memory")(bytes); }
+size_t FakeCuda::taken() const { return found<size_t()>("fake_cuda_taken")(); }
+bool FakeCuda::runs_kernels() const {
+  return dlsym(handle_, "adjit_driver_takes_bitcode") != nullptr;
+}
+std::string FakeCuda::faults() const { return found<const char*()>("fake_cuda_faults")(); }
+void FakeCuda::capture(void* stream, bool captured) {
+  found<void(void*, int)>("fake_cuda_capture")(stream, captured ? 1 : 0);
+}
 void* FakeCuda::current_context() const { return found<void*()>("fake_cuda_current")(); }
 void FakeCuda::set_current_context(void* context) const {
   found<void(void*)>("fake_cuda_set_current")(context);

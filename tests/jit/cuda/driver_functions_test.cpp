@@ -9,6 +9,7 @@
 
 #include <cuda.h>
 
+#include <cstddef>
 #include <type_traits>
 #include <utility>
 
@@ -45,6 +46,13 @@ TEST(DriverFunctions, AreDeclaredAsInTheHeaderOfCuda) {
 #undef DRIVER_FUNCTION
 }
 
+TEST(DriverFunctions, PropertiesOfPoolsLieAsInTheHeaderOfCuda) {
+  static_assert(sizeof(PoolProperties) == sizeof(CUmemPoolProps));
+  static_assert(offsetof(PoolProperties, shared_as) == offsetof(CUmemPoolProps, handleTypes));
+  static_assert(offsetof(PoolProperties, device) ==
+                offsetof(CUmemPoolProps, location) + offsetof(CUmemLocation, id));
+}
+
 TEST(DriverFunctions, NumbersAreThoseOfTheHeaderOfCuda) {
   const std::pair<int, int> pairs[] = {
       {result::kOutOfMemory, CUDA_ERROR_OUT_OF_MEMORY},
@@ -63,6 +71,8 @@ TEST(DriverFunctions, NumbersAreThoseOfTheHeaderOfCuda) {
       {result::kNoPtxCompiler, CUDA_ERROR_JIT_COMPILER_NOT_FOUND},
       {result::kPtxTooNew, CUDA_ERROR_UNSUPPORTED_PTX_VERSION},
       {result::kNotFound, CUDA_ERROR_NOT_FOUND},
+      {result::kNotReady, CUDA_ERROR_NOT_READY},
+      {result::kNotWhileCapturing, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED},
       {result::kIllegalAddress, CUDA_ERROR_ILLEGAL_ADDRESS},
       {result::kTooManyResources, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES},
       {result::kTimeout, CUDA_ERROR_LAUNCH_TIMEOUT},
@@ -100,6 +110,15 @@ TEST(DriverFunctions, NumbersAreThoseOfTheHeaderOfCuda) {
       {kErrorLogBytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES},
       {kPtxInput, CU_JIT_INPUT_PTX},
       {kDynamicSharedBytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES},
+      {kReleaseThreshold, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD},
+      {int{kForAllContexts}, CU_MEMHOSTALLOC_PORTABLE},
+      {kMapped, CU_MEMHOSTALLOC_DEVICEMAP},
+      {kBesideDefaultStream, CU_STREAM_NON_BLOCKING},
+      {kUntimed, CU_EVENT_DISABLE_TIMING},
+      {kRelaxedCapture, CU_STREAM_CAPTURE_MODE_RELAXED},
+      {PoolProperties{}.allocation, CU_MEM_ALLOCATION_TYPE_PINNED},
+      {PoolProperties{}.shared_as, CU_MEM_HANDLE_TYPE_NONE},
+      {PoolProperties{}.location_type, CU_MEM_LOCATION_TYPE_DEVICE},
   };
   for (const auto& [ours, theirs] : pairs) EXPECT_EQ(ours, theirs);
 }

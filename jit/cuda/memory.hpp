@@ -1,0 +1,80 @@
+// jit/cuda/memory.hpp -- a GPU's memory, and memory of the host that it sees.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "jit/cuda/context.hpp"
+
+namespace adjit::cuda {
+
+class DeviceMemory;
+
+/// Blocks of one device, taken by any stream. Of what is given back it keeps some for the next
+/// blocks: taking memory from the driver's reserve waits for the whole device. Outlived by no
+/// block. Any thread.
+class MemoryPool {
+ public:
+  /// `pooled`: DeviceFacts::memory_pools; else each block is the driver's.
+  MemoryPool(PrimaryContext& context, bool pooled) : context_(context), pooled_(pooled) {}
+  ~MemoryPool();
+  MemoryPool(const MemoryPool&) = delete;
+  MemoryPool& operator=(const MemoryPool&) = delete;
+
+  /// Aligned to 256 bytes, contents unspecified; nothing for 0 bytes. ErrorCode::Memory with the
+  /// bytes where there are none, also after what was kept went back. Also while a stream of the
+  /// process is captured.
+  DeviceMemory allocate(int64_t bytes);
+
+  PrimaryContext& context() const { return context_; }
+
+ private:
+  Result take(const CurrentContext& current, DevicePointer* memory, size_t bytes);
+
+  PrimaryContext& context_;
+  const bool pooled_;
+  std::mutex mutex_;
+  PoolHandle pool_ = nullptr;
+  StreamHandle stream_ = nullptr;  // on which blocks are taken, so that no other stream waits
+};
+
+/// A block of a pool, which goes back when this ends: whoever owns it has waited for the kernels
+/// that use it. Without a call where the context was lost.
+class DeviceMemory {
+ public:
+  DeviceMemory() = default;
+  DeviceMemory(PrimaryContext& context, DevicePointer address)
+      : context_(&context), address_(address) {}
+  DeviceMemory(DeviceMemory&& other) noexcept;
+  DeviceMemory& operator=(DeviceMemory&& other) noexcept;
+  ~DeviceMemory();
+
+  DevicePointer address() const { return address_; }
+
+ private:
+  PrimaryContext* context_ = nullptr;
+  DevicePointer address_ = 0;
+};
+
+/// Memory of the host that kernels read and write by an address of the device, and that copies do
+/// not stop at. As DeviceMemory otherwise.
+class PinnedMemory {
+ public:
+  /// ErrorCode::Memory where there is none.
+  PinnedMemory(PrimaryContext& context, int64_t bytes);
+  PinnedMemory(const PinnedMemory&) = delete;
+  PinnedMemory& operator=(const PinnedMemory&) = delete;
+  ~PinnedMemory();
+
+  void* host() const { return host_; }
+  DevicePointer device() const { return device_; }
+
+ private:
+  PrimaryContext& context_;
+  void* host_ = nullptr;
+  DevicePointer device_ = 0;
+};
+
+}  // namespace adjit::cuda

@@ -1,0 +1,129 @@
+// tests/fake_cuda/code.cpp -- modules, links and launches of the fake CUDA driver.
+//
+// An image is text, "adjit fake cubin" and then the name of each function on a line, whose kernels
+// do nothing; or bitcode, whose kernels the emulator runs.
+#include <cstring>
+#include <exception>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include "tests/fake_cuda/state.hpp"
+
+using namespace adjit::cuda;   // NOLINT(google-build-using-namespace)
+using namespace adjit::tests;  // NOLINT(google-build-using-namespace)
+
+extern "C" {
+
+int cuModuleLoadDataEx(ModuleHandle* module, const void* image, unsigned count, int* options,
+                       void** values) {
+  FAKE_CALL(cuModuleLoadDataEx);
+  auto made = std::make_unique<FakeModule>();
+  try {
+    made->kernels = kernels_of(image);
+  } catch (const std::exception& error) {
+    log_error(std::string("fake: ") + error.what(), count, options, values);
+    return kInvalidImage;
+  }
+  if (made->kernels) {
+    made->functions = made->kernels->names();
+  } else {
+    const std::string text = static_cast<const char*>(image);
+    if (!text.starts_with(kHeader)) {
+      log_error("fake: no image", count, options, values);
+      return kInvalidImage;
+    }
+    std::istringstream lines(text.substr(std::strlen(kHeader)));
+    for (std::string line; std::getline(lines, line);) made->functions.insert(line);
+  }
+  *module = reinterpret_cast<ModuleHandle>(made.get());
+  state().modules[*module] = std::move(made);
+  return 0;
+}
+
+int cuModuleUnload(ModuleHandle module) {
+  FAKE_CALL(cuModuleUnload);
+  return state().modules.erase(module) == 0 ? kInvalidHandle : 0;
+}
+
+int cuModuleGetFunction(FunctionHandle* function, ModuleHandle module, const char* name) {
+  FAKE_CALL(cuModuleGetFunction);
+  const auto found = state().modules.find(module);
+  if (found == state().modules.end()) return kInvalidHandle;
+  if (!found->second->functions.contains(name)) return kNotFound;
+  state().functions.push_back(std::make_unique<FakeFunction>(found->second.get(), name));
+  *function = reinterpret_cast<FunctionHandle>(state().functions.back().get());
+  return 0;
+}
+
+int cuFuncSetAttribute(FunctionHandle function, int attribute, int value) {
+  FAKE_CALL(cuFuncSetAttribute);
+  if (function == nullptr) return kInvalidHandle;
+  return attribute == 8 && value <= 232448 ? 0 : kInvalidValue;  // dynamic shared bytes
+}
+
+// A fault is told by the calls that follow, as a GPU does it.
+int cuLaunchKernel(FunctionHandle function, unsigned blocks, unsigned blocks_y, unsigned blocks_z,
+                   unsigned threads, unsigned threads_y, unsigned threads_z, unsigned shared_bytes,
+                   StreamHandle stream, void** parameters, void** extra) {
+  FAKE_CALL(cuLaunchKernel);
+  State& s = state();
+  if (reinterpret_cast<uintptr_t>(stream) > 2 && !s.streams.contains(stream)) return kInvalidHandle;
+  if (blocks == 0 || threads == 0 || threads > 1024 || blocks_y != 1 || blocks_z != 1 ||
+      threads_y != 1 || threads_z != 1 || extra != nullptr)
+    return kInvalidValue;
+  const auto& launched = *reinterpret_cast<const FakeFunction*>(function);
+  ++s.moment;
+  if (!launched.module->kernels) return 0;
+  const std::string faults = launched.module->kernels->run(
+      launched.name, parameters, static_cast<int>(blocks), static_cast<int>(threads),
+      static_cast<int>(shared_bytes), static_cast<unsigned long long>(s.moment), s.memory);
+  if (!faults.empty()) s.lost = kIllegalAddress;
+  s.faults += faults;
+  return 0;
+}
+
+int cuLinkCreate_v2(unsigned count, int* options, void** values, LinkHandle* link) {
+  FAKE_CALL(cuLinkCreate_v2);
+  auto image = std::make_unique<std::string>(kHeader);
+  *link = reinterpret_cast<LinkHandle>(image.get());
+  state().links[*link] = {
+      std::move(image), [=](const std::string& text) { log_error(text, count, options, values); }};
+  return 0;
+}
+
+// Of PTX it understands the names of entries: ".visible .entry name(".
+int cuLinkAddData_v2(LinkHandle link, int kind, void* data, size_t size, const char*, unsigned,
+                     int*, void**) {
+  FAKE_CALL(cuLinkAddData_v2);
+  const auto found = state().links.find(link);
+  if (found == state().links.end()) return kInvalidHandle;
+  const std::string text(static_cast<const char*>(data), size);
+  const std::string entry = ".entry ";
+  size_t at = text.find(entry);
+  if (kind != 1 || at == std::string::npos) {
+    found->second.log("fake: no entry");
+    return kInvalidPtx;
+  }
+  for (; at != std::string::npos; at = text.find(entry, at + 1)) {
+    const size_t begin = at + entry.size();
+    *found->second.image += text.substr(begin, text.find_first_of("(\n ", begin) - begin) + "\n";
+  }
+  return 0;
+}
+
+int cuLinkComplete(LinkHandle link, void** image, size_t* size) {
+  FAKE_CALL(cuLinkComplete);
+  const auto found = state().links.find(link);
+  if (found == state().links.end()) return kInvalidHandle;
+  *image = found->second.image->data();
+  *size = found->second.image->size() + 1;
+  return 0;
+}
+
+int cuLinkDestroy(LinkHandle link) {
+  FAKE_CALL(cuLinkDestroy);
+  return state().links.erase(link) == 0 ? kInvalidHandle : 0;
+}
+
+}  // extern "C"
