@@ -9,8 +9,8 @@
 #include "autosched/cpu/cost/network.hpp"
 #include "autosched/cpu/schedule.hpp"
 #include "autosched/cpu/tile/choose_tile.hpp"
-#include "autosched/passes/parallel_for.hpp"
 #include "autosched/program/nests.hpp"
+#include "runtime/process/in_parallel.hpp"
 
 namespace adjit::sched {
 namespace {

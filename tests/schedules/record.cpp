@@ -26,7 +26,6 @@
 #include <vector>
 
 #include "autosched/machine/thresholds.hpp"
-#include "autosched/passes/parallel_for.hpp"
 #include "autosched/search/search.hpp"
 #include "jit/cache/entry/key.hpp"
 #include "jit/cpu/machine.hpp"
@@ -34,6 +33,7 @@
 #include "jit/cpu/parallel.hpp"
 #include "jit/engine/engine.hpp"
 #include "jit/engine/plan/kernel_list.hpp"
+#include "runtime/process/in_parallel.hpp"
 #include "runtime/process/json.hpp"
 #include "tests/schedules/graphs.hpp"
 #include "tests/schedules/move_thresholds.hpp"

@@ -9,12 +9,12 @@
 #include <unordered_map>
 
 #include "autosched/analysis/work.hpp"
-#include "autosched/passes/parallel_for.hpp"
 #include "autosched/program/nests.hpp"
 #include "jit/cpu/object.hpp"
 #include "jit/cpu/parallel.hpp"
 #include "jit/engine/compile/equal_kernels.hpp"
 #include "runtime/process/fork.hpp"
+#include "runtime/process/in_parallel.hpp"
 
 namespace adjit::engine {
 

@@ -1,5 +1,5 @@
-// autosched/passes/parallel_for.cpp -- steps are taken in order, by whichever thread is free.
-#include "autosched/passes/parallel_for.hpp"
+// runtime/process/in_parallel.cpp -- steps are taken in order, by whichever thread is free.
+#include "runtime/process/in_parallel.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -10,7 +10,7 @@
 
 #include "runtime/process/cancellation.hpp"
 
-namespace adjit::sched {
+namespace adjit::process {
 
 void in_parallel(size_t count, size_t threads,
                  const std::function<void(size_t step, size_t thread)>& run) {
@@ -44,4 +44,4 @@ void in_parallel(size_t count, size_t threads,
     if (failure) std::rethrow_exception(failure);
 }
 
-}  // namespace adjit::sched
+}  // namespace adjit::process

@@ -1,4 +1,4 @@
-#include "autosched/passes/parallel_for.hpp"
+#include "runtime/process/in_parallel.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-namespace adjit::sched {
+namespace adjit::process {
 namespace {
 
 TEST(InParallel, EveryStepRunsOnceOnAThreadWithANumber) {
@@ -79,4 +79,4 @@ TEST(InParallel, WithoutMoreThreadsTheCallerDoesAll) {
 }
 
 }  // namespace
-}  // namespace adjit::sched
+}  // namespace adjit::process

@@ -1,4 +1,4 @@
-// autosched/passes/parallel_for.hpp -- independent steps of a compilation on several threads.
+// runtime/process/in_parallel.hpp -- independent steps of a compilation on several threads.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 #include "runtime/process/rooms.hpp"
 
-namespace adjit::sched {
+namespace adjit::process {
 
 /// run(0, w) ... run(count - 1, w) on at most so many threads, the calling one among them; `w` is
 /// the number of the thread that a step runs on, 0 the caller's. Fewer where the system gives none.
@@ -15,4 +15,4 @@ namespace adjit::sched {
 void in_parallel(size_t count, size_t threads,
                  const std::function<void(size_t step, size_t thread)>& run);
 
-}  // namespace adjit::sched
+}  // namespace adjit::process
