@@ -3,6 +3,7 @@
 
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/limits.hpp"
+#include "runtime/graph/affine_constraint.hpp"
 
 namespace adjit::sched {
 
@@ -10,7 +11,7 @@ Substitution::Substitution(Graph& graph)
     : graph_(graph), body_of_(graph.tensors.size()), condition_of_(graph.tensors.size()) {}
 
 void Substitution::replace(const Stage& stage) {
-  const ExprId condition = rows_as_condition(graph_.pool, stage.domain);
+  const ExprId condition = rows_condition(graph_.pool, stage.domain);
   for (size_t k = 0; k < stage.results.size(); ++k) {
     body_of_[stage.results[k].value] = stage.bodies[k];
     condition_of_[stage.results[k].value] = condition;

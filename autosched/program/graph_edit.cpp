@@ -5,7 +5,6 @@
 
 #include "autosched/program/limits.hpp"
 #include "autosched/program/nests.hpp"
-#include "runtime/graph/affine_constraint.hpp"
 
 namespace adjit::sched {
 
@@ -28,17 +27,6 @@ ExprId body_at(ExprPool& pool, ExprId body, std::span<const ExprId> index, ExprI
     return pool.read(pool.read_tensor(leaf), pool.dtype(leaf), coordinates, both);
   });
   return rebuild(body);
-}
-
-ExprId rows_as_condition(ExprPool& pool, const Domain& domain) {
-  ExprId condition;
-  const auto add = [&](const Affine& row, bool equality) {
-    const ExprId literal = to_condition(pool, row, equality, domain);
-    condition = condition.valid() ? pool.logical_and(condition, literal) : literal;
-  };
-  for (const Affine& row : domain.inequalities) add(row, false);
-  for (const Affine& row : domain.equalities) add(row, true);
-  return condition;
 }
 
 bool has_partial_results(CombinerKind kind) {

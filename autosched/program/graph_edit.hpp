@@ -14,8 +14,6 @@ namespace adjit::sched {
 ExprId body_at(ExprPool& pool, ExprId body, std::span<const ExprId> index, ExprId predicate);
 /// Whether index[k] is axis k for every k.
 bool is_identity(const ExprPool& pool, std::span<const ExprId> index);
-/// The rows of a domain as a condition; invalid for a box.
-ExprId rows_as_condition(ExprPool& pool, const Domain& domain);
 
 /// Sum, Product, Max, Min, Any, All: what can be reduced in parts that are combined afterwards.
 bool has_partial_results(CombinerKind kind);

@@ -70,6 +70,17 @@ ExprId to_condition(ExprPool& pool, const Affine& form, bool equality, const Dom
   return equality ? pool.make(Op::Eq, {value, zero}) : pool.make(Op::Le, {zero, value});
 }
 
+ExprId rows_condition(ExprPool& pool, const Domain& domain) {
+  ExprId condition;
+  const auto add = [&](const Affine& row, bool equality) {
+    const ExprId literal = to_condition(pool, row, equality, domain);
+    condition = condition.valid() ? pool.logical_and(condition, literal) : literal;
+  };
+  for (const Affine& row : domain.equalities) add(row, true);
+  for (const Affine& row : domain.inequalities) add(row, false);
+  return condition;
+}
+
 void add_constraint(Domain& domain, AffineConstraint constraint) {
   const Affine& row = constraint.form;
   std::vector<Affine>& rows = constraint.equality ? domain.equalities : domain.inequalities;

@@ -34,6 +34,9 @@ std::optional<AffineConstraint> affine_constraint(const ExprPool& pool, ExprId l
 /// it (near_constraint.hpp). Raises Overflow where none is found.
 ExprId to_condition(ExprPool& pool, const Affine& form, bool equality, const Domain& domain);
 
+/// All rows of a domain as one such condition; invalid when it has none.
+ExprId rows_condition(ExprPool& pool, const Domain& domain);
+
 /// Adds the row, unless the domain has it or it holds always.
 void add_constraint(Domain& domain, AffineConstraint constraint);
 

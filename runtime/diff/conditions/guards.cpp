@@ -129,15 +129,6 @@ bool add_rows(Domain& domain, const Domain& from) {
   return !empty;
 }
 
-ExprId rows_condition(ExprPool& pool, const Domain& domain) {
-  ExprId condition;
-  for (const Affine& row : domain.equalities)
-    condition = both(pool, condition, to_condition(pool, row, true, domain));
-  for (const Affine& row : domain.inequalities)
-    condition = both(pool, condition, to_condition(pool, row, false, domain));
-  return condition;
-}
-
 ExprId condition_of(ExprPool& pool, const RestrictedDomain& restricted) {
   if (restricted.empty) return pool.constant_int(0, DType::Bool);
   ExprId condition = rows_condition(pool, restricted.domain);

@@ -53,7 +53,4 @@ class Restrictions {
   size_t restricted_ = 0;
 };
 
-/// The rows of a domain as one condition; invalid when it has none.
-ExprId rows_condition(ExprPool& pool, const Domain& domain);
-
 }  // namespace adjit::diff

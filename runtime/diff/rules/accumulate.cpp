@@ -7,6 +7,7 @@
 #include "runtime/diff/rewrite/reads_in_box.hpp"
 #include "runtime/diff/rewrite/rewrite.hpp"
 #include "runtime/domain/bounds.hpp"
+#include "runtime/graph/affine_constraint.hpp"
 
 namespace adjit::diff {
 namespace {
@@ -183,9 +184,10 @@ class Accumulator {
 
   ExprId support(const std::vector<Contribution>& all) {
     if (cover_box(all)) return {};
-    ExprId any = condition_at_elements(all[0].support);
+    ExprId any;
     for (const Contribution& c : all) {
-      any = either(pool_, any, condition_at_elements(c.support));
+      const ExprId here = condition_at_elements(c.support);
+      any = &c == &all.front() ? here : either(pool_, any, here);
       if (!any.valid()) return any;
       const ExprId roots[] = {any};
       if (reachable(pool_, roots).size() > kInlineSupportNodes)

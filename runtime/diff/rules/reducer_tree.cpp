@@ -10,6 +10,7 @@
 #include "runtime/diff/conditions/prefix_reduction.hpp"
 #include "runtime/diff/rewrite/rewrite.hpp"
 #include "runtime/diff/rules/reducers.hpp"
+#include "runtime/graph/affine_constraint.hpp"
 #include "runtime/graph/interpret/evaluator.hpp"
 
 namespace adjit::diff {

@@ -10,6 +10,7 @@
 #include "runtime/diff/rewrite/rewrite.hpp"
 #include "runtime/domain/bounds.hpp"
 #include "runtime/domain/fibre.hpp"
+#include "runtime/graph/affine_constraint.hpp"
 #include "runtime/graph/index_map.hpp"
 
 namespace adjit::diff {

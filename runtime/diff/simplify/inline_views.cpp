@@ -12,6 +12,7 @@
 #include "runtime/diff/conditions/guards.hpp"
 #include "runtime/diff/rewrite/rewrite.hpp"
 #include "runtime/diff/simplify/simplify.hpp"
+#include "runtime/graph/affine_constraint.hpp"
 #include "runtime/graph/index_map.hpp"
 
 namespace adjit::diff {

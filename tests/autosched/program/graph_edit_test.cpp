@@ -40,24 +40,6 @@ TEST(GraphEdit, APredicateIsAddedToEveryRead) {
                      b.at(x, {pool.sub(i, b.integer(1))}, pool.logical_and(inside, own))));
 }
 
-TEST(GraphEdit, RowsAreAConditionThatHoldsAtTheirPoints) {
-  const Graph g = parse_graph(
-      "def f(float(9) x) -> (y) { y(i) +=! x(r) where i in 0:9, r in 0:9, r <= i, i % 2 == 0 }");
-  Graph now = g;
-  const ExprId condition = rows_as_condition(now.pool, now.stages[0].domain);
-  const Graph written = [&] {
-    Graph h = now;
-    h.stages[0].bodies[0] =
-        h.pool.select(condition, h.stages[0].bodies[0], h.pool.constant(0, DType::Float32));
-    h.stages[0].domain.inequalities.clear();
-    h.stages[0].domain.equalities.clear();
-    return h;
-  }();
-  // Without rows the reads are as they were: x holds 9 elements.
-  expect_close(interpret(g, some_inputs(g)), interpret(written, some_inputs(g)));
-  EXPECT_FALSE(rows_as_condition(now.pool, shape_box({3})).valid());
-}
-
 // Points of parts and of the whole domain correspond, also where the parts are not even.
 TEST(GraphEdit, PartsOfADomainHaveItsPoints) {
   Domain domain;

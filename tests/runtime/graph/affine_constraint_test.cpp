@@ -137,5 +137,21 @@ TEST(AffineConstraint, RowsThatSayNothingNewAreNotAdded) {
   EXPECT_EQ(domain.inequalities.size(), 2u);
 }
 
+// All rows together, at every point of the box.
+TEST(AffineConstraint, TheRowsOfADomainAreOneCondition) {
+  Graph graph;
+  Domain domain = box();
+  EXPECT_FALSE(rows_condition(graph.pool, domain).valid());
+  const Affine i = Affine::variable(0), j = Affine::variable(1);
+  domain.inequalities = {i - j, Affine(4) - i};
+  domain.equalities = {i - j * 2};
+  const ExprId body = graph.pool.cast(rows_condition(graph.pool, domain), DType::Float32);
+  graph.outputs = add_compute(graph, "y", shape_box({6, 3}), {}, {body});
+  const Array found = interpret(graph, {})[0];
+  for (int64_t a = 0; a < 6; ++a)
+    for (int64_t b = 0; b < 3; ++b)
+      EXPECT_EQ(found.at(3 * a + b) != 0, b <= a && a <= 4 && a == 2 * b) << a << ", " << b;
+}
+
 }  // namespace
 }  // namespace adjit::graph
