@@ -45,17 +45,22 @@ std::vector<Proposal> proposals(const Compiler& compiler, const Request& request
   std::vector<Proposal> found;
   std::set<std::string> seen;
   const int64_t budget = request.memory_budget;
-  if (budget > 0) {
-    const Program within = schedule_within(graph, target, budget);
-    seen.insert(within.moves_json);
-    found.push_back({within.moves_json, "", predict(within, target).microseconds});
-  }
-  for (const Candidate& candidate : candidates) {
-    const Program program = program_of(graph, target, candidate);
-    if (found.size() >= count || (budget > 0 && workspace_of(program) > budget)) continue;
+  // The first is what compiling makes, so that others are compared with that.
+  const auto add = [&](Program program, const std::string& changes, double predicted) {
+    if (found.empty() && replace_refused(compiler, request, graph, program))
+      predicted = predict(program, target).microseconds;
+    if (budget > 0 && workspace_of(program) > budget) return;
     if (seen.insert(program.moves_json).second)
-      found.push_back({program.moves_json, candidate.changes, candidate.microseconds});
+      found.push_back({program.moves_json, changes, predicted});
+  };
+  if (budget > 0) {
+    Program within = schedule_within(graph, target, budget);
+    const double predicted = predict(within, target).microseconds;
+    add(std::move(within), "", predicted);
   }
+  for (const Candidate& candidate : candidates)
+    if (found.size() < count)
+      add(program_of(graph, target, candidate), candidate.changes, candidate.microseconds);
   return found;
 }
 
