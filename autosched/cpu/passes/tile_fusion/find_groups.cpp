@@ -126,7 +126,7 @@ bool RowGroupFinder::pays(const RowGroup& group) const {
   // Blocks cost what they have around them, too.
   if (!group.closed && 2 * stored < static_cast<double>(reads_.target().l3_bytes)) return false;
   return costs_.cycles_as_wholes(group.stored, group.sums) - costs_.added_by_sums(group) >
-         thresholds().extra_work * arithmetic;
+         thresholds().blocks_gain * arithmetic;
 }
 
 // Whether groups of all levels, with what is computed again for them and what is kept, take less
@@ -162,7 +162,7 @@ bool RowGroupFinder::pays_again(const RowStages& common, const RowLevels& levels
     if (common.passed.contains(id)) added += costs_.cost_of_keeping(common, id, {});
   return costs_.bytes_of(stored) > static_cast<double>(reads_.target().l3_bytes) &&
          (passing.too_much ||
-          costs_.cycles_as_wholes(stored, sums) - added > thresholds().extra_work * arithmetic);
+          costs_.cycles_as_wholes(stored, sums) - added > thresholds().blocks_gain * arithmetic);
 }
 
 }  // namespace adjit::sched
