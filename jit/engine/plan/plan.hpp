@@ -39,6 +39,7 @@ struct KernelPlan {
   int64_t in_turn = 1;    // of them, which one thread runs one after the other (program.hpp)
   bool parallel = false;  // worth the context's threads
   bool chained = false;   // continues the step before it, task by task (task_chains.hpp)
+  bool by_table = false;  // of a GPU: takes one table of addresses, not each as a parameter
   bool operator==(const KernelPlan&) const = default;
 };
 

@@ -232,13 +232,15 @@ std::string to_json(const ExecutionPlan& plan) {
   Json buffers = Json::array(), kernels = Json::array(), scans = Json::array(),
        checks = Json::array();
   for (const Buffer& b : plan.buffers) buffers.push_back({static_cast<int>(b.kind), b.at, b.slice});
-  for (const KernelPlan& k : plan.kernels)
+  for (const KernelPlan& k : plan.kernels) {
     kernels.push_back({{"symbol", k.symbol},
                        {"tensors", k.tensors},
                        {"tasks", k.tasks},
                        {"in_turn", k.in_turn},
                        {"parallel", k.parallel},
                        {"chained", k.chained}});
+    if (k.by_table) kernels.back()["by_table"] = true;  // else as it was before there were GPUs
+  }
   for (const ScanPlan& scan : plan.scans) scans.push_back(to_json(scan));
   for (const DataCheck& c : plan.checks)
     checks.push_back({{"subject", c.subject},
@@ -272,10 +274,10 @@ ExecutionPlan plan_from_json(std::string_view text, std::string constants) {
           {static_cast<Buffer::Kind>(kind), b.at(1).get<int64_t>(), b.at(2).get<int64_t>()});
     }
     for (const Json& k : j.at("kernels"))
-      plan.kernels.push_back({k.at("symbol").get<std::string>(),
-                              k.at("tensors").get<std::vector<size_t>>(),
-                              k.at("tasks").get<int64_t>(), k.at("in_turn").get<int64_t>(),
-                              k.at("parallel").get<bool>(), k.at("chained").get<bool>()});
+      plan.kernels.push_back(
+          {k.at("symbol").get<std::string>(), k.at("tensors").get<std::vector<size_t>>(),
+           k.at("tasks").get<int64_t>(), k.at("in_turn").get<int64_t>(),
+           k.at("parallel").get<bool>(), k.at("chained").get<bool>(), k.value("by_table", false)});
     for (const Json& scan : j.at("scans")) plan.scans.push_back(scan_from(scan));
     plan.steps = steps_from(j.at("steps"));
     for (const Json& c : j.at("checks")) {

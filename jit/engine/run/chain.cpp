@@ -8,6 +8,8 @@
 #include <chrono>
 #include <numeric>
 
+#include "jit/engine/run/place_step.hpp"
+
 namespace adjit::engine {
 namespace {
 
@@ -67,7 +69,8 @@ void run_tasks(const Chain& chain, int64_t begin, int64_t end) {
     }
     for (int64_t n = 0; n < steps; ++n) {
       if (chain.frame->call) chain.frame->call->check();
-      if (chain.scan) place_step(*chain.frame, *chain.scan, n, set);
+      if (chain.scan)
+        place_step(chain.frame->addresses, chain.frame->workspace.get(), *chain.scan, n, set);
       for (size_t k = 0; k < chain.kernels.size(); ++k) {
         const LoadedKernel& kernel = loaded.kernels[chain.kernels[k].number];
         if (!chain.seconds) {

@@ -1,6 +1,9 @@
 // jit/engine/run/executable.hpp -- loaded code with its plan: what a call runs, on any machine.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,9 +26,24 @@ struct CompileReport {
   std::string id;                      // the cache key's hash
 };
 
-/// What a call may be told besides its arrays.
+/// What a call may be told besides its arrays. All but `cancel` is for a GPU.
 struct RunOptions {
   CancelHook cancel = {};
+  /// Of each input, then of each output: whether it lies in the memory of the executable's device.
+  /// Empty: all lie in the host's.
+  std::span<const bool> on_device = {};
+  /// CUstream of the device; null: the legacy default one, or, where all arrays are the host's, one
+  /// of our own.
+  void* stream = nullptr;
+  /// Where the workspace comes from, in the order of the stream; null: it is kept with the stream.
+  void* (*allocate)(void* user, size_t bytes) = nullptr;
+  void (*free)(void* user, void* memory) = nullptr;  // with `allocate`
+  void* user = nullptr;
+
+  bool is_on_device(size_t argument) const { return !on_device.empty() && on_device[argument]; }
+  bool is_all_on_device(size_t arguments) const {
+    return on_device.size() == arguments && std::ranges::find(on_device, false) == on_device.end();
+  }
 };
 
 /// Immutable after construction; run() may be called by any number of threads at once.
@@ -41,11 +59,16 @@ class Executable {
   virtual int64_t workspace_bytes() const = 0;
   /// Objects that are linked into the process for it.
   virtual size_t object_count() const = 0;
+  /// The ordinal of the GPU that it runs on; -1: the CPU.
+  virtual int device() const { return -1; }
+  /// Until all its calls are done; raises what they could not (run()).
+  virtual void synchronize() {}
 
   /// Addresses of element 0 of every input and output, laid out as the plan says; not checked.
   /// ErrorCode::Bounds when an index that depends on data is out of range: the outputs then hold
   /// what 0 in its place gives. ErrorCode::Memory without room for the workspace. Cancelled when
-  /// the hook says so.
+  /// the hook says so. On a GPU, with arrays of the device, it returns before the call is done:
+  /// then a later call on the stream, or synchronize(), raises what goes wrong.
   void run(const void* const* inputs, void* const* outputs, const RunOptions& options = {}) {
     run_call(inputs, outputs, options);
   }

@@ -35,17 +35,4 @@ inline void set_address(Frame& frame, const LoadedPlan& loaded, size_t buffer, v
   for (size_t position : loaded.uses[buffer]) frame.table[position] = address;
 }
 
-/// Where step number n of a scan finds its slices and carries, by set(buffer, address).
-template <typename Set>
-void place_step(const Frame& frame, const ScanPlan& scan, int64_t n, Set&& set) {
-  const int64_t t = scan.reverse ? scan.trips - 1 - n : n;
-  for (const ScanPlan::Slice& s : scan.slices)
-    set(s.buffer, static_cast<std::byte*>(frame.addresses[s.of]) + t * s.bytes);
-  std::byte* workspace = frame.workspace.get();
-  for (const ScanPlan::Carry& c : scan.carries) {
-    set(c.in, n == 0 ? frame.addresses[c.start] : workspace + c.spares[(n - 1) % 2]);
-    set(c.out, n + 1 == scan.trips ? frame.addresses[c.final] : workspace + c.spares[n % 2]);
-  }
-}
-
 }  // namespace adjit::engine

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "jit/engine/run/chain.hpp"
+#include "jit/engine/run/place_step.hpp"
 
 namespace adjit::engine {
 namespace {
@@ -57,7 +58,7 @@ void run_scan(const LoadedPlan& loaded, Frame& frame, size_t number) {
   if (scan.conditional) return run_conditional(loaded, frame, number);
   if (scan.tasks > 0) return run_chain(loaded, frame, scan.steps, &scan);
   for (int64_t n = 0; n < scan.trips; ++n) {
-    place_step(frame, scan, n,
+    place_step(frame.addresses, frame.workspace.get(), scan, n,
                [&](size_t buffer, void* address) { set_address(frame, loaded, buffer, address); });
     run_steps(loaded, frame, scan.steps, sections.steps);
     if (frame.call) frame.call->check();

@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "jit/engine/run/place_step.hpp"
 #include "tests/jit/engine/run/loaded.hpp"
 #include "tests/rooms.hpp"
 
@@ -55,7 +56,8 @@ TEST(Frame, AStepFindsItsSliceAndWhatTheStepBeforeLeft) {
     const std::array<const void*, 3> in{first.data(), one, other}, out{one, other, last.data()};
     for (int64_t n = 0; n < 3; ++n) {
       std::map<size_t, void*> found;
-      place_step(frame, scan, n, [&](size_t buffer, void* address) { found[buffer] = address; });
+      place_step(frame.addresses, frame.workspace.get(), scan, n,
+                 [&](size_t buffer, void* address) { found[buffer] = address; });
       EXPECT_EQ(found[0], stacked.data() + 4 * (reverse ? 2 - n : n));
       EXPECT_EQ(found[2], in[static_cast<size_t>(n)]);
       EXPECT_EQ(found[3], out[static_cast<size_t>(n)]);

@@ -1,0 +1,268 @@
+// jit/engine/run/cuda_executable.cpp -- a call on a GPU: its frame, its arrays, its checks.
+#include "jit/engine/run/cuda_executable.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "jit/engine/run/cuda_steps.hpp"
+#include "runtime/expr/error.hpp"
+
+namespace adjit::engine {
+namespace {
+
+// Bytes from element 0 down to the lowest of an array, and up behind the highest.
+struct Reach {
+  int64_t below = 0, above = 0;
+};
+Reach reach_of(const ArraySpec& spec) {
+  Reach reach;
+  const auto size = static_cast<int64_t>(size_of(spec.dtype));
+  for (size_t d = 0; d < spec.shape.size(); ++d) {
+    if (spec.shape[d] == 0) return {};
+    const int64_t last = (spec.shape[d] - 1) * spec.strides[d] * size;
+    (last < 0 ? reach.below : reach.above) += last < 0 ? -last : last;
+  }
+  reach.above += size;
+  return reach;
+}
+
+// The arrays of a call, which knows where each lies.
+class Arrays {
+ public:
+  Arrays(const CudaPlan& loaded, const void* const* inputs, void* const* outputs,
+         const RunOptions& options)
+      : loaded_(loaded), inputs_(inputs), outputs_(outputs), options_(options) {}
+
+  /// In front of the kernels: addresses, and copies of what lies in the host's memory.
+  void place(const CudaCall& call) const {
+    for (size_t b : loaded_.arguments) {
+      const Buffer& buffer = loaded_.plan.buffers[b];
+      const size_t argument = argument_of(buffer);
+      void* const address = given(buffer);
+      if (options_.is_on_device(argument)) {
+        set_address(call.frame, b, address);
+        continue;
+      }
+      const Reach reach = reach_of(spec(buffer));
+      const int64_t bytes = reach.below + reach.above;
+      DeviceMemory& staged = call.frame.staged[argument];
+      if (staged.address() == 0) staged = loaded_.gpu->memory.allocate(bytes);
+      set_address(call.frame, b, pointer_to(staged.address()) + reach.below);
+      if (buffer.kind == Buffer::Kind::Input)
+        copy_to_device(call.current, staged.address(),
+                       static_cast<const std::byte*>(address) - reach.below, bytes, call.stream);
+    }
+  }
+
+  /// Behind the kernels: whether something goes to the host, which is to be waited for.
+  bool copy_back(const CudaCall& call) const {
+    bool copied = false;
+    for (size_t b : loaded_.arguments) {
+      const Buffer& buffer = loaded_.plan.buffers[b];
+      if (buffer.kind != Buffer::Kind::Output || options_.is_on_device(argument_of(buffer)))
+        continue;
+      const Reach reach = reach_of(spec(buffer));  // outputs are row-major
+      copy_to_host(call.current, given(buffer), address_of(call.frame.addresses[b]), reach.above,
+                   call.stream);
+      copied = true;
+    }
+    return copied;
+  }
+
+ private:
+  // Inputs, then outputs.
+  size_t argument_of(const Buffer& buffer) const {
+    const auto at = static_cast<size_t>(buffer.at);
+    return buffer.kind == Buffer::Kind::Output ? loaded_.plan.inputs.size() + at : at;
+  }
+  const ArraySpec& spec(const Buffer& buffer) const {
+    const auto at = static_cast<size_t>(buffer.at);
+    return buffer.kind == Buffer::Kind::Output ? loaded_.plan.outputs[at] : loaded_.plan.inputs[at];
+  }
+  void* given(const Buffer& buffer) const {
+    const auto at = static_cast<size_t>(buffer.at);
+    return buffer.kind == Buffer::Kind::Output ? outputs_[at] : const_cast<void*>(inputs_[at]);
+  }
+
+  const CudaPlan& loaded_;
+  const void* const* inputs_;
+  void* const* outputs_;
+  const RunOptions& options_;
+};
+
+// A call's workspace from its caller, given back when the call is in the stream: the allocator is
+// one that knows the stream's order.
+class BorrowedWorkspace {
+ public:
+  BorrowedWorkspace(const RunOptions& options, int64_t bytes) : options_(options) {
+    block_ = options.allocate(options.user, static_cast<size_t>(bytes));
+    if (block_ == nullptr)
+      throw Error(ErrorCode::Memory, "the caller's allocator gives no " + std::to_string(bytes) +
+                                         " bytes of workspace; give a memory_budget");
+    constexpr uintptr_t kAlignment = 256;
+    if (reinterpret_cast<uintptr_t>(block_) % kAlignment == 0) return;
+    options.free(options.user, block_);
+    throw Error(ErrorCode::Invalid,
+                "the caller's allocator gives memory that 256 does not divide; align it");
+  }
+  ~BorrowedWorkspace() { options_.free(options_.user, block_); }
+  BorrowedWorkspace(const BorrowedWorkspace&) = delete;
+  BorrowedWorkspace& operator=(const BorrowedWorkspace&) = delete;
+
+  std::byte* block() const { return static_cast<std::byte*>(block_); }
+
+ private:
+  const RunOptions& options_;
+  void* block_ = nullptr;
+};
+
+void require_capturable(const CudaPlan& loaded, const RunOptions& options) {
+  const char* what = nullptr;
+  if (!options.is_all_on_device(loaded.plan.inputs.size() + loaded.plan.outputs.size()))
+    what = "has arrays in the host's memory";
+  else if (std::ranges::any_of(loaded.plan.scans, &ScanPlan::conditional))
+    what = "has a loop that ends where data says so";
+  else if (std::ranges::any_of(loaded.kernels, &CudaKernel::by_table))
+    what = "has a kernel of too many arrays";
+  if (what)
+    throw Error(ErrorCode::Device, std::string("the stream is being captured into a graph, and the "
+                                               "call ") +
+                                       what + ": run it outside the capture");
+}
+
+}  // namespace
+
+CudaExecutable::CudaExecutable(CudaPlan loaded, CompileReport report)
+    : Executable(std::move(report)), loaded_(std::move(loaded)) {
+  waits_ = std::ranges::any_of(loaded_.plan.checks, [](const DataCheck& check) {
+    return check.kind != DataCheck::Kind::Index;
+  });
+}
+
+CudaExecutable::~CudaExecutable() = default;
+
+// Calls of one stream at once have a frame each. (Nobody holds a lock while a hook is asked.)
+class CudaExecutable::FrameInUse {
+ public:
+  FrameInUse(CudaExecutable& executable, std::unique_ptr<CudaFrame> frame)
+      : executable_(executable), frame_(std::move(frame)) {}
+  ~FrameInUse() { executable_.give_back(std::move(frame_)); }
+  FrameInUse(const FrameInUse&) = delete;
+  FrameInUse& operator=(const FrameInUse&) = delete;
+
+  CudaFrame& operator*() const { return *frame_; }
+
+ private:
+  CudaExecutable& executable_;
+  std::unique_ptr<CudaFrame> frame_;
+};
+
+// The one used last of a stream, or of no caller's stream.
+std::unique_ptr<CudaFrame> CudaExecutable::take(std::optional<unsigned long long> stream) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (size_t k = frames_.size(); k-- > 0;)
+      if (frames_[k]->id == stream) {
+        std::unique_ptr<CudaFrame> taken = std::move(frames_[k]);
+        frames_.erase(frames_.begin() + static_cast<std::ptrdiff_t>(k));
+        return taken;
+      }
+  }
+  return std::make_unique<CudaFrame>(loaded_, stream);
+}
+
+void CudaExecutable::give_back(std::unique_ptr<CudaFrame> frame) {
+  std::unique_ptr<CudaFrame> oldest;  // ends behind the lock: that waits for the device
+  const std::lock_guard lock(mutex_);
+  if (frame->captured) {
+    captured_.push_back(std::move(frame));
+    return;
+  }
+  frames_.push_back(std::move(frame));
+  if (frames_.size() <= kMaxFrames) return;
+  oldest = std::move(frames_.front());
+  frames_.erase(frames_.begin());
+}
+
+CudaExecutable::FrameInUse CudaExecutable::frame_for(const CurrentContext& current,
+                                                     const RunOptions& options) {
+  if (options.on_device.empty() && options.stream == nullptr) return {*this, take(std::nullopt)};
+  const auto stream = static_cast<StreamHandle>(options.stream);
+  const unsigned long long id = id_of(current, stream);
+  if (!is_captured(current, stream)) return {*this, take(id)};
+  require_capturable(loaded_, options);
+  auto frame = std::make_unique<CudaFrame>(loaded_, id);
+  frame->captured = true;
+  return {*this, std::move(frame)};
+}
+
+void CudaExecutable::run_call(const void* const* inputs, void* const* outputs,
+                              const RunOptions& options) {
+  const CurrentContext current(loaded_.gpu->context);
+  const FrameInUse frame = frame_for(current, options);
+  run_in(*frame, current, inputs, outputs, options, nullptr);
+}
+
+void CudaExecutable::run_in(CudaFrame& frame, const CurrentContext& current,
+                            const void* const* inputs, void* const* outputs,
+                            const RunOptions& options, std::vector<KernelTime>* times) {
+  std::optional<Cancellable> cancellable;
+  if (options.cancel.cancelled) cancellable.emplace(options.cancel);
+  const CudaCall call{frame, current,
+                      frame.own ? frame.own->handle() : static_cast<StreamHandle>(options.stream),
+                      cancellable ? &*cancellable : nullptr, times};
+  if (frame.checks) {
+    frame.checks->raise_earlier(current, false);
+    std::byte* const found = pointer_to(frame.checks->begin(current));
+    for (size_t b : loaded_.checks)
+      set_address(frame, b,
+                  found + loaded_.plan.buffers[b].at * static_cast<int64_t>(sizeof(int64_t)));
+  }
+  const int64_t bytes = loaded_.plan.workspace_bytes;
+  std::optional<BorrowedWorkspace> borrowed;
+  if (options.allocate != nullptr && bytes > 0) {
+    borrowed.emplace(options, bytes);
+    set_workspace(frame, borrowed->block());
+  } else {
+    if (frame.workspace.address() == 0) frame.workspace = loaded_.gpu->memory.allocate(bytes);
+    set_workspace(frame, pointer_to(frame.workspace.address()));
+  }
+  const Arrays arrays(loaded_, inputs, outputs, options);
+  arrays.place(call);
+  run_steps(call, loaded_.plan.steps);
+  const bool copied = arrays.copy_back(call);
+  if (copied || frame.own || waits_ || times != nullptr) {
+    cuda::synchronize(current, call.stream);
+    if (frame.checks) frame.checks->raise();
+  } else if (frame.checks && !frame.captured) {
+    frame.checks->end(current, call.stream);
+  }
+}
+
+// Of calls that are at work in other threads, those threads see to it.
+void CudaExecutable::synchronize() {
+  const CurrentContext current(loaded_.gpu->context);
+  cuda::synchronize(current);
+  const std::lock_guard lock(mutex_);
+  for (const std::unique_ptr<CudaFrame>& frame : frames_)
+    if (frame->checks) frame->checks->raise_earlier(current, true);
+}
+
+std::vector<KernelTime> CudaExecutable::profile_calls(const void* const* inputs,
+                                                      void* const* outputs, int repeats,
+                                                      const RunOptions& options) {
+  const CurrentContext current(loaded_.gpu->context);
+  const FrameInUse frame = frame_for(current, options);
+  std::vector<KernelTime> best(loaded_.kernels.size()), times;
+  for (int n = 0; n < repeats; ++n) {
+    times.assign(best.size(), {});
+    run_in(*frame, current, inputs, outputs, options, &times);
+    for (size_t k = 0; k < best.size(); ++k)
+      if (n == 0 || times[k].seconds < best[k].seconds) best[k] = times[k];
+  }
+  return best;
+}
+
+}  // namespace adjit::engine

@@ -1,0 +1,28 @@
+// jit/engine/run/cuda_steps.hpp -- the steps of a call on a GPU, in order: kernels, scans, loops.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "jit/engine/run/cuda_frame.hpp"
+#include "jit/engine/run/kernel_time.hpp"
+#include "runtime/process/cancellation.hpp"
+
+namespace adjit::engine {
+
+/// A call that puts its work into a stream.
+struct CudaCall {
+  CudaFrame& frame;
+  const CurrentContext& current;
+  StreamHandle stream;
+  Cancellable* cancellable = nullptr;        // asked before each kernel; null: nobody asks
+  std::vector<KernelTime>* times = nullptr;  // of each kernel; each is waited for then
+};
+
+/// Puts steps into the stream, in a frame with the addresses of the call's arrays. Returns before
+/// they are done, but for loops that end where data says so: each of their steps is waited for.
+/// Recursive over scans within scans.
+void run_steps(const CudaCall& call, std::span<const StepPlan> steps);
+
+}  // namespace adjit::engine
