@@ -159,7 +159,8 @@ ADJIT_API void adjit_context_destroy(adjit_context* context);
 /* Blocks until the cache's queue is written. */
 ADJIT_API adjit_status adjit_context_flush(adjit_context* context);
 /* JSON: version, llvm, compiler, target {triple, cpu, features, vector_bits}, threads, subnormals,
- * gpus, cache {directory, mode, writable, max_bytes}. The string lives until this context's next
+ * gpus (name; target, capability and memory_bytes once the process uses GPUs), cache {directory,
+ * mode, writable, max_bytes}. The string lives until this context's next
  * call of this function. */
 ADJIT_API adjit_status adjit_context_info(adjit_context* context, const char** json);
 
@@ -388,7 +389,10 @@ ADJIT_API adjit_status adjit_computation_partition(const adjit_computation* join
 
 typedef struct adjit_lower_options {
   uint32_t struct_size;
-  const char* target; /* NULL or "cpu"; "cuda" raises ADJIT_DEVICE in this version */
+  const char* target; /* "cpu", "cuda" (the first GPU) or "cuda:1"; NULL: what ADJIT_TARGET says, else
+                         "cpu". ADJIT_DEVICE where that is not there: the first target of a GPU in a
+                         process loads libcuda.so.1 and initialises it, after which a forked child
+                         cannot use GPUs */
   const char*
       title; /* what adjit-cache lists, such as "grad(loss)"; NULL: the computation's name */
   const char* schedule_json; /* a schedule to use; NULL: the one kept by
@@ -445,31 +449,41 @@ ADJIT_API void adjit_executable_destroy(adjit_executable* executable);
 /* Runs on the calling thread and the context's threads; returns when done. Arrays: CPU, shapes,
  * dtypes and strides as lowered (ADJIT_SHAPE, ADJIT_DTYPE otherwise); outputs row-major,
  * overlapping neither inputs nor each other (ADJIT_INVALID otherwise). Allocates nothing once warm.
- */
+ *
+ * Of a GPU: arrays lie on its device (kDLCUDA, kDLCUDAManaged) or in the host's memory, each as it
+ * is. With an output in the host's memory, or none on the device, the call is done when it returns.
+ * Else it only puts its kernels into the stream (adjit_executable_run_with; here the legacy default
+ * one): what an index out of range would raise is then raised by a later call of the executable on
+ * that stream, or by adjit_executable_synchronize. */
 ADJIT_API adjit_status adjit_executable_run(adjit_executable* executable, int32_t input_count,
                                             const DLTensor* const* inputs, int32_t output_count,
                                             DLTensor* const* outputs);
 /* What a run may be told besides its arrays. */
 typedef struct adjit_run_options {
   uint32_t struct_size;
-  int32_t device;                              /* 0 */
-  void* stream;                                /* NULL */
-  void* (*allocate)(void* user, size_t bytes); /* NULL: workspace is the library's */
-  void (*free)(void* user, void* memory);      /* NULL */
+  int32_t device; /* of a GPU: that of the stream, which is the executable's; or 0 */
+  void* stream;   /* of a GPU: a CUstream; NULL: the legacy default stream */
+  void* (*allocate)(void* user, size_t bytes); /* of a GPU: gives workspace on its device, aligned to
+                                                  256 bytes, that the stream may use until free;
+                                                  NULL: it is the library's and kept */
+  void (*free)(void* user, void* memory);      /* called when the call is in the stream */
   void* user;                                  /* given to these and to cancel */
   adjit_cancel_function cancel;                /* NULL: the context's, if it has one */
 } adjit_run_options;
 /* adjit_executable_run with options (NULL: none). ADJIT_CANCELLED when the hook says so; besides,
- * ADJIT_DEVICE for a device or a stream, ADJIT_INVALID for allocate or free: this version runs on
- * the CPU, in memory of its own. */
+ * ADJIT_DEVICE for a device or a stream, ADJIT_INVALID for allocate or free, of an executable that
+ * runs on the CPU, in memory of its own. */
 ADJIT_API adjit_status adjit_executable_run_with(adjit_executable* executable, int32_t input_count,
                                                  const DLTensor* const* inputs,
                                                  int32_t output_count, DLTensor* const* outputs,
                                                  const adjit_run_options* options);
 /* The same from bare addresses of element 0, laid out as lowered: no check at all. For callers that
- * have checked already. */
+ * have checked already. Also for a GPU they are of the host's memory. */
 ADJIT_API adjit_status adjit_executable_run_raw(adjit_executable* executable,
                                                 const void* const* inputs, void* const* outputs);
+/* Waits for all calls of an executable of a GPU, and raises what an index out of range in one of
+ * them is to raise. Of the CPU: nothing. Any thread. */
+ADJIT_API adjit_status adjit_executable_synchronize(adjit_executable* executable);
 /* Where objects keep what describes their arrays, and containers their objects, in bytes from their
  * addresses: for languages whose arrays are objects of a known form, such as CPython with NumPy. */
 typedef struct adjit_object_form {
@@ -519,7 +533,7 @@ ADJIT_API adjit_status adjit_executable_profile(adjit_executable* executable, in
                                                 const DLTensor* const* inputs, int32_t output_count,
                                                 DLTensor* const* outputs, int32_t repeats,
                                                 const char** json);
-/* JSON: cache ("memory", "disk", "miss"), miss_reason, trace_ms, derive_ms, schedule_ms,
+/* JSON: target, cache ("memory", "disk", "miss"), miss_reason, trace_ms, derive_ms, schedule_ms,
  * compile_ms, load_ms, kernels, workspace_bytes, code_bytes, kept_schedule (whether it has one that
  * was kept), fallbacks (of a miss: what its schedule wanted and was refused), key (components in
  * clear), id. */
@@ -527,6 +541,8 @@ ADJIT_API adjit_status adjit_executable_report(adjit_executable* executable, con
 /* Of all kernels whose code differs, one after the other. */
 ADJIT_API adjit_status adjit_executable_llvm(adjit_executable* executable, const char** text);
 ADJIT_API adjit_status adjit_executable_assembly(adjit_executable* executable, const char** text);
+/* The module of all kernels, of a GPU; ADJIT_DEVICE of the CPU. */
+ADJIT_API adjit_status adjit_executable_ptx(adjit_executable* executable, const char** text);
 
 /* ---- Exporting
  * --------------------------------------------------------------------------------------------------

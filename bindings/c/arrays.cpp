@@ -87,16 +87,37 @@ TensorLayout layout_of(const DLTensor& tensor) {
   return empty ? plain : layout;
 }
 
-void* address_of(const DLTensor& tensor) {
-  if (tensor.device.device_type != kDLCPU)
+bool lies_on(const DLTensor& tensor, int device) {
+  const DLDeviceType type = tensor.device.device_type;
+  if (type == kDLCPU) return false;
+  const bool cuda = type == kDLCUDA || type == kDLCUDAManaged;
+  if (device < 0 || (!cuda && type != kDLCUDAHost))
     throw Error(ErrorCode::Device,
-                "an array lies on a device (DLPack type " +
-                    std::to_string(static_cast<int>(tensor.device.device_type)) +
-                    "), but this executable runs on the CPU: copy it to CPU memory");
+                "an array lies on a device (DLPack type " + std::to_string(static_cast<int>(type)) +
+                    "), but this executable runs on " +
+                    (device < 0 ? "the CPU: copy it to CPU memory"
+                                : "cuda:" + std::to_string(device) + ": copy it there"));
+  if (cuda && tensor.device.device_id != device)
+    throw Error(ErrorCode::Device,
+                "an array lies on cuda:" + std::to_string(tensor.device.device_id) +
+                    ", but this executable runs on cuda:" + std::to_string(device) +
+                    "; copy it there, or lower for its device");
+  return cuda;
+}
+
+void* address_of(const DLTensor& tensor) { return address_on(tensor, -1); }
+
+void* address_on(const DLTensor& tensor, int device) {
+  static_cast<void>(lies_on(tensor, device));
   const std::span<const int64_t> shape(tensor.shape, static_cast<size_t>(tensor.ndim));
   if (tensor.data == nullptr && std::ranges::find(shape, 0) == shape.end())
     throw Error(ErrorCode::Invalid, "an array with elements has no data: its address is NULL");
   return static_cast<char*>(tensor.data) + tensor.byte_offset;
+}
+
+std::span<const bool> Places::on_device() const {
+  const std::span<const bool> all(more_ ? more_.get() : few_.data(), count_);
+  return std::ranges::find(all, true) == all.end() ? std::span<const bool>() : all;
 }
 
 Extent extent_of(const void* first, const ArraySpec& spec) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -26,6 +27,12 @@ TensorLayout layout_of(const DLTensor& tensor);
 /// ErrorCode::Invalid when it has elements but no data.
 void* address_of(const DLTensor& tensor);
 
+/// Whether a tensor lies in the memory of this GPU (-1: of none), not in the host's.
+/// ErrorCode::Device when it lies elsewhere.
+bool lies_on(const DLTensor& tensor, int device);
+/// As address_of(), of a tensor that lies on the device or in the host's memory.
+void* address_on(const DLTensor& tensor, int device);
+
 /// The bytes between the lowest and the highest element of an array; none when it is empty.
 struct Extent {
   uintptr_t begin = 0, end = 0;
@@ -42,6 +49,21 @@ class Addresses {
  private:
   std::array<void*, 32> few_;
   std::vector<void*> more_;
+};
+
+/// Of each array of a call, whether it lies on a device: likewise.
+class Places {
+ public:
+  explicit Places(size_t count)
+      : more_(count > few_.size() ? std::make_unique<bool[]>(count) : nullptr), count_(count) {}
+  bool* data() { return more_ ? more_.get() : few_.data(); }
+  /// Empty where none does.
+  std::span<const bool> on_device() const;
+
+ private:
+  std::array<bool, 64> few_{};
+  std::unique_ptr<bool[]> more_;  // NOLINT(modernize-avoid-c-arrays): vector<bool> has no bools
+  size_t count_;
 };
 
 /// ErrorCode::Invalid unless a call has as many inputs and outputs as the plan.

@@ -5,6 +5,8 @@
 #include "bindings/c/boundary.hpp"
 #include "bindings/c/handles.hpp"
 #include "bindings/c/logging.hpp"
+#include "jit/cuda/device.hpp"
+#include "jit/cuda/installed.hpp"
 #include "jit/engine/keys.hpp"
 #include "jit/engine/report/json_text.hpp"
 #include "runtime/process/json.hpp"
@@ -73,6 +75,23 @@ EngineOptions engine_options(const adjit_context_options& options) {
   return engine;
 }
 
+// Of a process that uses GPUs, what the driver shows it; of others what is installed, since asking
+// the driver would initialise it: then forked children could not use GPUs.
+Json gpus() {
+  Json list = Json::array();
+  if (!cuda::is_driver_initialised()) {
+    for (const std::string& name : cuda::installed_gpus()) list.push_back({{"name", name}});
+    return list;
+  }
+  for (const cuda::DeviceFacts& gpu : cuda::devices(cuda::driver()))
+    list.push_back({{"name", gpu.name},
+                    {"target", "cuda:" + std::to_string(gpu.ordinal)},
+                    {"capability", std::to_string(gpu.capability / 10) + "." +
+                                       std::to_string(gpu.capability % 10)},
+                    {"memory_bytes", gpu.memory_bytes}});
+  return list;
+}
+
 }  // namespace
 }  // namespace adjit::c
 
@@ -124,7 +143,7 @@ adjit_status adjit_context_info(adjit_context* context, const char** text) {
         {"threads", engine.threads()},
         {"subnormals",
          engine.options().float_mode == adjit::cpu::FloatMode::KeepSubnormals ? "keep" : "flush"},
-        {"gpus", adjit::process::Json::array()},
+        {"gpus", gpus()},
         {"cache",
          {{"directory", store.directory.string()},
           {"mode", kModes[static_cast<size_t>(store.mode)]},

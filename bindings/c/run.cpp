@@ -16,21 +16,18 @@
 namespace adjit::c {
 namespace {
 
+std::string target_of(const adjit_lower_options& options) {
+  const char* usual = std::getenv("ADJIT_TARGET");
+  return options.target != nullptr            ? options.target
+         : usual != nullptr && *usual != '\0' ? usual
+                                              : "cpu";
+}
+
 adjit_lower_options lower_options(const adjit_lower_options* given) {
   const adjit_lower_options options = options_from(given);
-  const char* usual = std::getenv("ADJIT_TARGET");
-  const std::string target = options.target != nullptr            ? options.target
-                             : usual != nullptr && *usual != '\0' ? usual
-                                                                  : "cpu";
-  if (target.starts_with("cuda"))
-    throw Error(ErrorCode::Device, "target '" + target +
-                                       "': this version of adjit generates code for the CPU only; "
-                                       "use target=\"cpu\" or leave it out");
   if (options.memory_budget < 0)
     throw Error(ErrorCode::Invalid, "memory_budget is " + std::to_string(options.memory_budget) +
                                         "; it is a number of bytes, or 0 for no bound");
-  if (target != "cpu")
-    throw Error(ErrorCode::Device, "there is no target '" + target + "'; use \"cpu\"");
   return options;
 }
 
@@ -57,30 +54,44 @@ std::vector<TensorLayout> input_layouts(const Computation& computation, int32_t 
 // The addresses of arrays that fit a plan; raises what adjit_executable_run's comment says.
 class CheckedArrays {
  public:
-  CheckedArrays(const ExecutionPlan& plan, int32_t input_count, const DLTensor* const* inputs,
+  CheckedArrays(const Executable& executable, int32_t input_count, const DLTensor* const* inputs,
                 int32_t output_count, DLTensor* const* outputs)
-      : in_(plan.inputs.size()), out_(plan.outputs.size()) {
+      : plan_(executable.plan()),
+        device_(executable.device()),
+        in_(plan_.inputs.size()),
+        out_(plan_.outputs.size()),
+        places_(device_ < 0 ? 0 : plan_.inputs.size() + plan_.outputs.size()) {
+    const ExecutionPlan& plan = plan_;
     require_counts(plan, input_count, output_count);
     elements(inputs, input_count, "inputs");
     elements(outputs, output_count, "outputs");
     for (size_t k = 0; k < plan.inputs.size(); ++k) {
       const DLTensor& tensor = required(inputs[k], "inputs");
       check_array(tensor, plan.inputs[k], "input", k);
-      in_.data()[k] = address_of(tensor);
+      in_.data()[k] = placed(tensor, k);
     }
     for (size_t k = 0; k < plan.outputs.size(); ++k) {
       const DLTensor& tensor = required(outputs[k], "outputs");
       check_array(tensor, plan.outputs[k], "output", k);
-      out_.data()[k] = address_of(tensor);
+      out_.data()[k] = placed(tensor, plan.inputs.size() + k);
     }
     require_apart(plan, in_.data(), out_.data());
   }
 
   void* const* inputs() const { return in_.data(); }
   void* const* outputs() const { return out_.data(); }
+  std::span<const bool> on_device() const { return places_.on_device(); }
 
  private:
+  void* placed(const DLTensor& tensor, size_t argument) {
+    if (device_ >= 0) places_.data()[argument] = lies_on(tensor, device_);
+    return address_on(tensor, device_);
+  }
+
+  const ExecutionPlan& plan_;
+  const int device_;
   Addresses in_, out_;
+  Places places_;
 };
 
 std::string report_json(const adjit_executable& handle) {
@@ -89,7 +100,8 @@ std::string report_json(const adjit_executable& handle) {
   Json key = Json::array();
   for (const cache::Component& c : handle.engine->key(handle.request).components)
     key.push_back({{"name", c.name}, {"value", c.value}});
-  return json_text(Json{{"cache", handle.from_memory ? "memory" : r.cache},
+  return json_text(Json{{"target", handle.request.target},
+                        {"cache", handle.from_memory ? "memory" : r.cache},
                         {"miss_reason", handle.from_memory ? "" : r.miss_reason},
                         {"trace_ms", handle.request.trace_ms},
                         {"derive_ms", r.derive_ms},
@@ -111,16 +123,25 @@ CancelHook hook_of(const Handle* handle) {
   return handle ? handle->engine->options().cancel : CancelHook{};
 }
 
-CancelHook run_hook(const adjit_run_options& options, const CancelHook& usual) {
-  if (options.device != 0 || options.stream != nullptr)
+RunOptions run_options(const adjit_run_options& options, int device, const CancelHook& usual) {
+  if (device < 0 && (options.device != 0 || options.stream != nullptr))
     throw Error(ErrorCode::Device,
-                "a device or a stream is given: this version of adjit runs on the CPU only; leave "
-                "both zero");
-  if (options.allocate != nullptr || options.free != nullptr)
+                "a device or a stream is given: this executable runs on the CPU; leave both zero");
+  if (device >= 0 && options.device != 0 && options.device != device)
+    throw Error(ErrorCode::Device, "device " + std::to_string(options.device) +
+                                       " is given: this executable runs on cuda:" +
+                                       std::to_string(device) + "; lower for that device");
+  if (device < 0 && (options.allocate != nullptr || options.free != nullptr))
     throw Error(ErrorCode::Invalid,
-                "allocate and free are given: this version takes its workspace itself (see "
+                "allocate and free are given: on the CPU adjit takes its workspace itself (see "
                 "memory_budget); leave both NULL");
-  return options.cancel ? CancelHook{options.cancel, options.user} : usual;
+  if ((options.allocate == nullptr) != (options.free == nullptr))
+    throw Error(ErrorCode::Invalid, "of allocate and free one is NULL; give both or none");
+  return {.cancel = options.cancel ? CancelHook{options.cancel, options.user} : usual,
+          .stream = options.stream,
+          .allocate = options.allocate,
+          .free = options.free,
+          .user = options.user};
 }
 
 // "" where there is none; empty text is none by mistake.
@@ -154,6 +175,8 @@ adjit_status adjit_computation_lower(adjit_context* context, const adjit_computa
     handle->request.schedule_json = given_schedule(o.schedule_json);
     handle->request.trace_ms = o.trace_ms;
     handle->request.memory_budget = o.memory_budget;
+    handle->request.target = target_of(o);
+    static_cast<void>(backend_of(handle->engine->compiler(), handle->request));  // is it there?
     *lowered = handle.release();
   });
 }
@@ -274,8 +297,9 @@ adjit_status adjit_executable_run(adjit_executable* executable, int32_t input_co
                                   DLTensor* const* outputs) {
   return status_of([&] {
     adjit::engine::Executable& e = *required(executable, "executable").executable;
-    const CheckedArrays arrays(e.plan(), input_count, inputs, output_count, outputs);
-    e.run(arrays.inputs(), arrays.outputs(), {.cancel = executable->engine->options().cancel});
+    const CheckedArrays arrays(e, input_count, inputs, output_count, outputs);
+    e.run(arrays.inputs(), arrays.outputs(),
+          {.cancel = executable->engine->options().cancel, .on_device = arrays.on_device()});
   });
 }
 
@@ -284,9 +308,11 @@ adjit_status adjit_executable_run_with(adjit_executable* executable, int32_t inp
                                        DLTensor* const* outputs, const adjit_run_options* options) {
   return status_of([&] {
     adjit::engine::Executable& e = *required(executable, "executable").executable;
-    const adjit::process::CancelHook hook = run_hook(options_from(options), hook_of(executable));
-    const CheckedArrays arrays(e.plan(), input_count, inputs, output_count, outputs);
-    e.run(arrays.inputs(), arrays.outputs(), {.cancel = hook});
+    adjit::engine::RunOptions told =
+        run_options(options_from(options), e.device(), hook_of(executable));
+    const CheckedArrays arrays(e, input_count, inputs, output_count, outputs);
+    told.on_device = arrays.on_device();
+    e.run(arrays.inputs(), arrays.outputs(), told);
   });
 }
 
@@ -302,9 +328,10 @@ adjit_status adjit_executable_profile(adjit_executable* executable, int32_t inpu
           adjit::expr::ErrorCode::Invalid,
           "repeats is " + std::to_string(repeats) + "; profile at least one run");
     adjit::engine::Executable& e = *handle.executable;
-    const CheckedArrays arrays(e.plan(), input_count, inputs, output_count, outputs);
-    const auto times = e.profile(arrays.inputs(), arrays.outputs(), repeats,
-                                 {.cancel = handle.engine->options().cancel});
+    const CheckedArrays arrays(e, input_count, inputs, output_count, outputs);
+    const auto times =
+        e.profile(arrays.inputs(), arrays.outputs(), repeats,
+                  {.cancel = handle.engine->options().cancel, .on_device = arrays.on_device()});
     std::string made = adjit::engine::profile_json(
         adjit::engine::schedule_of(handle.engine->compiler(), handle.inspected),
         handle.request.layouts, e.plan(), times,
@@ -321,6 +348,10 @@ adjit_status adjit_executable_run_raw(adjit_executable* executable, const void* 
     required(executable, "executable")
         .executable->run(inputs, outputs, {.cancel = hook_of(executable)});
   });
+}
+
+adjit_status adjit_executable_synchronize(adjit_executable* executable) {
+  return status_of([&] { required(executable, "executable").executable->synchronize(); });
 }
 
 adjit_status adjit_executable_report(adjit_executable* executable, const char** text) {
@@ -344,6 +375,19 @@ adjit_status adjit_executable_assembly(adjit_executable* executable, const char*
   return cancellable(hook_of(executable), [&] {
     adjit_executable& e = required(executable, "executable");
     required(text, "text");
+    *text = kept(e.mutex, e.assembly,
+                 [&] { return adjit::engine::assembly_text(e.engine->compiler(), e.inspected); });
+  });
+}
+
+adjit_status adjit_executable_ptx(adjit_executable* executable, const char** text) {
+  return cancellable(hook_of(executable), [&] {
+    adjit_executable& e = required(executable, "executable");
+    required(text, "text");
+    if (e.executable->device() < 0)
+      throw adjit::expr::Error(adjit::expr::ErrorCode::Device,
+                               "the executable is the CPU's, which has no PTX; ask for its "
+                               "assembly, or lower with target \"cuda\"");
     *text = kept(e.mutex, e.assembly,
                  [&] { return adjit::engine::assembly_text(e.engine->compiler(), e.inspected); });
   });

@@ -170,6 +170,10 @@ class Executable {
   std::string report() const { return detail::text(adjit_executable_report, get()); }
   std::string llvm() const { return detail::text(adjit_executable_llvm, get()); }
   std::string assembly() const { return detail::text(adjit_executable_assembly, get()); }
+  /// Of a GPU; DeviceError of the CPU.
+  std::string ptx() const { return detail::text(adjit_executable_ptx, get()); }
+  /// Waits for calls on a GPU and raises what they could not.
+  void synchronize() const { detail::check(adjit_executable_synchronize(get())); }
   adjit_executable* get() const { return handle_.get(); }
 
  private:

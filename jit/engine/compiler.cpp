@@ -76,11 +76,13 @@ int threads_from(const EngineOptions& options) {
 
 Compiler::Compiler(EngineOptions what, cache::Store& store)
     : options(std::move(what)),
-      cpu(std::make_unique<CpuBackend>(cpu_target(options.target_features), threads_from(options),
-                                       options.float_mode)),
+      backends(std::make_unique<Backends>(cpu_target(options.target_features),
+                                          threads_from(options), options.float_mode)),
       kept(store) {}
 
-Backend& backend_of(const Compiler& compiler, const Request& /*request*/) { return *compiler.cpu; }
+Backend& backend_of(const Compiler& compiler, const Request& request) {
+  return compiler.backends->named(request.target);
+}
 
 Target schedule_target(const Compiler& compiler, const Request& request) {
   return backend_of(compiler, request).schedule_target();
@@ -166,7 +168,7 @@ ExportedFunction exported(const Compiler& compiler, const Request& request,
   Program program = schedule_of(compiler, request, checked.graph);
   CompiledKernels compiled =
       compiled_or_plain(compiler, request, checked.graph, program, [&](const KernelList& list) {
-        return compile_kernels(list, compiler.cpu->machines(),
+        return compile_kernels(list, compiler.backends->cpu().machines(),
                                [&](size_t kernel) { return exported_symbol(name, kernel); });
       });
   ExportedFunction function;

@@ -9,7 +9,7 @@
 
 #include "autosched/machine/target.hpp"
 #include "autosched/program/program.hpp"
-#include "jit/engine/backend/cpu_backend.hpp"
+#include "jit/engine/backends.hpp"
 #include "jit/engine/export/export.hpp"
 #include "jit/engine/kept_schedules.hpp"
 #include "jit/engine/options.hpp"
@@ -25,11 +25,11 @@ struct Compiler {
   Compiler(EngineOptions options, cache::Store& store);
 
   EngineOptions options;
-  std::unique_ptr<CpuBackend> cpu;
+  std::unique_ptr<Backends> backends;
   KeptSchedules kept;
 };
 
-/// The machine that a request is for.
+/// The machine that a request is for. ErrorCode::Device where it is not there.
 Backend& backend_of(const Compiler& compiler, const Request& request);
 /// What its schedules aim at.
 Target schedule_target(const Compiler& compiler, const Request& request);

@@ -42,8 +42,8 @@ class Engine {
   /// For the steps one by one (compiler.hpp, inspect.hpp).
   const Compiler& compiler() const { return compiler_; }
   const EngineOptions& options() const { return compiler_.options; }
-  const CpuTarget& target() const { return compiler_.cpu->target(); }
-  int threads() const { return compiler_.cpu->threads(); }
+  const CpuTarget& target() const { return compiler_.backends->cpu().target(); }
+  int threads() const { return compiler_.backends->cpu().threads(); }
 
  private:
   std::shared_ptr<Executable> load(const Request& request, const cache::Key& key,

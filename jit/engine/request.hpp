@@ -18,6 +18,7 @@ struct Request {
   std::shared_ptr<const Computation> computation;
   std::vector<TensorLayout> layouts;  // per input
   std::string title;                  // for people
+  std::string target = "cpu";         // or "cuda", "cuda:1" (jit/cuda/device.hpp)
   std::string schedule_json;          // "": what was kept (keep_schedule), else what is chosen
   double trace_ms = 0;                // for the records
   int64_t memory_budget = 0;          // bytes of workspace (memory_budget.hpp); 0: no bound

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._arrays import arguments, arrays
+from ._arrays.view import View
 from ._core import dtypes, pytree
 from ._core.errors import Error, ScheduleError
 from ._run.compiled import Compiled, FastPath
 from ._run.computation import checked_memory_budget, lower_computation
-from ._run.context import check_cpu
+from ._run.context import checked_target
 from ._run.out_arguments import OutArguments
 from ._run.traced_call import TracedCall
 from .transforms.jit import jit
@@ -101,7 +102,7 @@ def lower(
 
     ``memory_budget`` as for ``jit``, whose own is taken where none is given.
     """
-    check_cpu(target)
+    checked_target(target)
     leaves, structure = pytree.flatten((args, {}))
     plain = [np.zeros(x.shape, x.dtype) if isinstance(x, ShapeDtype) else x for x in leaves]
     concrete = pytree.unflatten(structure, plain)
@@ -111,7 +112,7 @@ def lower(
     leaves, structure = pytree.flatten((positional, keyword))
     views = arguments.views(leaves, traced_call.title, arguments.Names(structure, bound))
     budget = checked_memory_budget(memory_budget) or function._memory_budget
-    return Lowered(traced_call, views, structure[-1][0], None, budget)
+    return Lowered(traced_call, views, structure[-1][0], None, budget, target or function._target)
 
 
 class Lowered:
@@ -120,21 +121,23 @@ class Lowered:
     def __init__(
         self,
         traced_call: TracedCall,
-        views: list[arrays.View],
+        views: list[View],
         structure: Any,
         schedule_json: str | None,
         memory_budget: int | None = None,
+        target: str | None = None,
     ) -> None:
         """``structure`` is that of the arguments, a tuple; ``views`` are those of its leaves."""
         self._traced_call = traced_call
         self._structure = structure
         self._memory_budget = memory_budget
+        self._target = target
         self._views = views
         self._hidden = [arrays.view(v) for v in [*traced_call.traced.captured, *traced_call.seeds]]
         self._handle = lower_computation(
             traced_call.computation, traced_call.order_inputs([*views, *self._hidden]),
             traced_call.title, schedule_json, traced_call.traced.trace_ms,
-            memory_budget=memory_budget,
+            target=target, memory_budget=memory_budget,
         )  # fmt: skip
 
     @property
@@ -170,7 +173,7 @@ class Lowered:
         """
         text = schedule_text("with_schedule", schedule_json)
         changed = Lowered(
-            self._traced_call, self._views, self._structure, text, self._memory_budget
+            self._traced_call, self._views, self._structure, text, self._memory_budget, self._target
         )
         _ = changed.schedule  # replayed now, so that an illegal one is refused here
         return changed
@@ -206,7 +209,7 @@ class Executable:
         self._title = compiled.traced_call.title
         self._fast_path: FastPath | None = None  # how the latest arguments could run as they were
 
-    def _fitting(self, leaves: list[Any], structure: Any) -> list[arrays.View]:
+    def _fitting(self, leaves: list[Any], structure: Any) -> list[View]:
         """Views of the leaves; Error unless all inputs are like those that were lowered for."""
         compiled = self._compiled
         if structure != self._structure:
@@ -216,11 +219,11 @@ class Executable:
         captured = [arrays.view(v) for v in compiled.captured]
         wanted = [*compiled.signatures, *[v.signature for v in compiled.hidden]]
         for k, (given, signature) in enumerate(zip([*views, *captured], wanted, strict=True)):
-            if given.signature != signature:
+            if given.layout != signature[:3]:  # of the device, the library knows more
                 what = names[k] if k < len(leaves) else f"captured array {k - len(leaves)}"
                 raise Error(
-                    f"{what} has (dtype, shape, strides) {given.signature}, but the "
-                    f"executable was compiled for {signature}"
+                    f"{what} has (dtype, shape, strides) {given.layout}, but the "
+                    f"executable was compiled for {signature[:3]}"
                 )
         compiled.hidden = captured
         return views
@@ -285,8 +288,14 @@ class Executable:
 
     @property
     def ptx(self) -> str:
-        """PTX: there is none on the CPU."""
-        return ""
+        """PTX of all kernels, of a GPU; "" of the CPU."""
+        if self._compiled.program.report["target"] == "cpu":
+            return ""
+        return self._compiled.program.handle.text("adjit_executable_ptx")
+
+    def synchronize(self) -> None:
+        """Waits for all calls on a GPU; raises what an index out of range in one of them raises."""
+        self._compiled.program.synchronize()
 
     @property
     def report(self) -> dict[str, Any]:

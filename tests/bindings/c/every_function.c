@@ -201,6 +201,8 @@ static adjit_executable* compile(adjit_context* context, const adjit_computation
   CHECK(strstr(text, "define") != NULL);
   OK(adjit_executable_assembly(executable, &text));
   CHECK(strlen(text) > 0);
+  CHECK(adjit_executable_ptx(executable, &text) == ADJIT_DEVICE);
+  OK(adjit_executable_synchronize(executable));
   return executable;
 }
 

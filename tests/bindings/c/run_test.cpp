@@ -176,8 +176,10 @@ TEST(LowerApi, RefusesWhatItCannotTake) {
   options.struct_size = 3;
   EXPECT_FAILURE(lower(&options), ADJIT_INVALID, "struct_size");
   options.struct_size = sizeof options;
+  setenv("ADJIT_CUDA_LIBRARY", "/nowhere/libcuda.so.1", 1);
   options.target = "cuda:1";
-  EXPECT_FAILURE(lower(&options), ADJIT_DEVICE, "cuda:1");
+  EXPECT_FAILURE(lower(&options), ADJIT_DEVICE, "/nowhere/libcuda.so.1");
+  unsetenv("ADJIT_CUDA_LIBRARY");
   options.target = "tpu";
   EXPECT_FAILURE(lower(&options), ADJIT_DEVICE, "tpu");
   Floats wrong({3, 5});
@@ -276,6 +278,10 @@ TEST(LowerApi, NullIsRefusedAndTouchesNothing) {
   EXPECT_FAILURE(adjit_executable_llvm(e.get(), nullptr), ADJIT_INVALID, "text");
   EXPECT_FAILURE(adjit_executable_assembly(nullptr, &text), ADJIT_INVALID, "executable");
   EXPECT_FAILURE(adjit_executable_assembly(e.get(), nullptr), ADJIT_INVALID, "text");
+  EXPECT_FAILURE(adjit_executable_ptx(nullptr, &text), ADJIT_INVALID, "executable");
+  EXPECT_FAILURE(adjit_executable_ptx(e.get(), nullptr), ADJIT_INVALID, "text");
+  EXPECT_FAILURE(adjit_executable_ptx(e.get(), &text), ADJIT_DEVICE, "which has no PTX");
+  EXPECT_FAILURE(adjit_executable_synchronize(nullptr), ADJIT_INVALID, "executable");
   EXPECT_EQ(text, untouched<char>());
   EXPECT_EQ(made, untouched<adjit_executable>());
 }
@@ -286,7 +292,8 @@ TEST(ExecutableApi, ShowsItsInside) {
   const Executable e = compiled(l), again = compiled(l);
   const char *report = nullptr, *llvm = nullptr, *assembly = nullptr;
   ADJIT_OK_OR_FAIL(adjit_executable_report(e.get(), &report));
-  for (const char* part : {"\"cache\":\"miss\"", "\"compile_ms\"", "\"kernels\":1", "\"key\""})
+  for (const char* part :
+       {"\"target\":\"cpu\"", "\"cache\":\"miss\"", "\"compile_ms\"", "\"kernels\":1", "\"key\""})
     EXPECT_NE(std::string(report).find(part), std::string::npos) << report;
   ADJIT_OK_OR_FAIL(adjit_executable_report(again.get(), &report));
   EXPECT_NE(std::string(report).find("\"cache\":\"memory\""), std::string::npos) << report;

@@ -31,9 +31,9 @@ TEST(Compiler, ItsOwnScheduleIsWhatCompilingTakesWhereNothingWasKept) {
     request.schedule_json = kOwnSchedule;
     EXPECT_EQ(schedule_of(engine.compiler(), request).moves_json, taken);
   }
-  EXPECT_EQ(
-      searched > 0,
-      engine.compiler().cpu->schedule_target().vector_bits > 128);  // else nothing is searched
+  EXPECT_EQ(searched > 0,
+            engine.compiler().backends->cpu().schedule_target().vector_bits >
+                128);  // else nothing is searched
 }
 
 TEST(Compiler, AKeptScheduleComesFirstAndOneThatIsNoMoreLegalIsLeftOut) {
@@ -46,7 +46,7 @@ TEST(Compiler, AKeptScheduleComesFirstAndOneThatIsNoMoreLegalIsLeftOut) {
   Compiler compiler(options, store);
   Request request = request_of(matmul_graph(4, 4, 4));
   const std::string chosen = schedule_of(compiler, request).moves_json;
-  const cache::Key key = kept_schedule_key(request, compiler.cpu->schedule_components());
+  const cache::Key key = kept_schedule_key(request, compiler.backends->cpu().schedule_components());
   compiler.kept.keep(key, "[]", {});
   EXPECT_EQ(kept_schedule(compiler, request), "[]");
   EXPECT_EQ(schedule_of(compiler, request).moves_json, "[]");
@@ -71,8 +71,8 @@ TEST(Compiler, PlainLoopsReplaceWhatTheEmitterRefuses) {
   cache::Store store(off);
   Compiler compiler(memory_only(2), store);
   Request request = request_of(parse_graph(kLongBody));
-  compiler.kept.keep(kept_schedule_key(request, compiler.cpu->schedule_components()), kUnrolled,
-                     {});
+  compiler.kept.keep(kept_schedule_key(request, compiler.backends->cpu().schedule_components()),
+                     kUnrolled, {});
   const Graph graph = checked_graph(compiler, request).graph;
   Program program = schedule_of(compiler, request, graph);
   EXPECT_TRUE(replace_refused(compiler, request, graph, program));

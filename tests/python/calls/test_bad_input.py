@@ -214,7 +214,7 @@ def test_parse_error_has_line_column_and_caret() -> None:
     assert isinstance(caught.value, SyntaxError)
 
 
-@pytest.mark.parametrize("target", ["cuda", "cuda:1", "abacus"])
+@pytest.mark.parametrize("target", ["abacus", "cuda:x", "cuda:", "gpu"])
 def test_other_targets_raise(target: str) -> None:
     with pytest.raises(aj.DeviceError, match=target):
         aj.jit(lambda x: x, target=target)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.view import View
 from .._core import dtypes, pytree
 from .._core.errors import DTypeError, Error
 from . import arrays
@@ -51,9 +52,9 @@ def _parameters(function: Callable[..., Any]) -> list[str]:
     return [p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
 
-def views(leaves: Sequence[Any], title: str, names: Callable[[int], str]) -> list[arrays.View]:
+def views(leaves: Sequence[Any], title: str, names: Callable[[int], str]) -> list[View]:
     """Views of all leaves; an error names the first that cannot be had."""
-    made: list[arrays.View] = []
+    made: list[View] = []
     try:
         for leaf in leaves:
             made.append(view(leaf))
@@ -62,7 +63,7 @@ def views(leaves: Sequence[Any], title: str, names: Callable[[int], str]) -> lis
     return made
 
 
-def view(leaf: Any) -> arrays.View:
+def view(leaf: Any) -> View:
     """A view of an array or a number. The errors' messages go on after what names the leaf."""
     kind = type(leaf)
     if kind in WEAK:

@@ -6,30 +6,16 @@ import ctypes
 import math
 import sys
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .._core import dtypes
 from .._core.errors import DeviceError, DTypeError, Error
 from .._core.library import DLTensor, longs
-from . import output_arena
+from . import gpu, output_arena
 from .numpy_abi import address_of
-
-
-class View(NamedTuple):
-    """A borrowed array: ``owner`` keeps the memory alive. Strides count elements."""
-
-    address: int
-    dtype: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    owner: Any
-
-    @property
-    def signature(self) -> tuple[Any, ...]:
-        return (self.dtype, self.shape, self.strides)
-
+from .view import View
 
 _ndarray = np.ndarray  # read in every call
 
@@ -69,7 +55,11 @@ def is_array(value: Any) -> bool:
         return True
     if isinstance(value, np.generic | bool | int | float):
         return False
-    return hasattr(value, "__dlpack__") or hasattr(value, "__array_interface__")
+    return (
+        hasattr(value, "__dlpack__")
+        or hasattr(value, "__array_interface__")
+        or gpu.has_interface(value)
+    )
 
 
 def _check_plain(array: Any) -> None:
@@ -96,10 +86,12 @@ def _check_plain(array: Any) -> None:
 
 
 def framework_of(value: Any) -> str:
-    """numpy, torch or jax: where results that go with this value belong."""
+    """numpy, torch, jax or cupy: where results that go with this value belong."""
     module = type(value).__module__
     if module.startswith("torch") or is_torch(value):
         return "torch"
+    if module.startswith("cupy"):
+        return "cupy"
     return "jax" if module.startswith("jax") else "numpy"
 
 
@@ -107,6 +99,8 @@ def view(value: Any) -> View:
     """Zero copy for any strides that are multiples of the item size; else one copy."""
     if framework_of(value) == "torch":
         return _view_torch(value)
+    if not isinstance(value, np.ndarray) and gpu.has_interface(value):
+        return gpu.view(value)
     array = value if isinstance(value, np.ndarray) else _to_numpy(value)
     _check_plain(array)
     if not array.dtype.isnative:
@@ -131,7 +125,9 @@ def _to_numpy(value: Any) -> Any:
         )
     device = getattr(value, "__dlpack_device__", None)
     if device is not None and device()[0] != 1:
-        raise DeviceError("an array lies on a device; copy it to CPU memory first")
+        raise DeviceError(
+            "an array lies on a device and has no __cuda_array_interface__; copy it to CPU memory"
+        )
     if hasattr(value, "__array_interface__"):
         return np.asarray(value)
     try:
@@ -142,9 +138,10 @@ def _to_numpy(value: Any) -> Any:
 
 def _view_torch(tensor: Any) -> View:
     torch = _torch()
-    if tensor.device.type != "cpu":
+    if tensor.device.type not in ("cpu", "cuda"):
         raise DeviceError(
-            f"a torch tensor lies on {tensor.device}; this version runs on the CPU: use .cpu()"
+            f"a torch tensor lies on {tensor.device}; adjit runs on the CPU and on CUDA's GPUs: "
+            "use .cpu()"
         )
     if requires_grad(tensor):
         raise Error(
@@ -158,7 +155,7 @@ def _view_torch(tensor: Any) -> View:
     if tensor.is_conj() or tensor.is_neg():
         tensor = tensor.resolve_conj().resolve_neg()
     if tensor._is_zerotensor():
-        tensor = torch.zeros(tensor.shape, dtype=tensor.dtype, device="cpu")
+        tensor = torch.zeros(tensor.shape, dtype=tensor.dtype, device=tensor.device)
     name = str(tensor.dtype).removeprefix("torch.")
     if name not in dtypes.NAMES:
         raise DTypeError(f"torch tensors of {tensor.dtype} are not supported")
@@ -174,6 +171,7 @@ def _view_torch(tensor: Any) -> View:
         tuple(tensor.shape),
         tuple(tensor.stride()),
         tensor,
+        tensor.device.index if tensor.is_cuda else -1,
     )
 
 
@@ -262,7 +260,8 @@ def dl_tensor(source: View) -> DLTensor:
     """A DLTensor that borrows from the view (keep both alive)."""
     code, bits = dtypes.DLPACK[source.dtype]
     tensor = DLTensor(
-        source.address, 1, 0, len(source.shape), code, bits, 1,
+        source.address, 1 if source.device < 0 else 2, max(source.device, 0),
+        len(source.shape), code, bits, 1,
         longs(source.shape), longs(source.strides), 0,
     )  # fmt: skip
     return tensor

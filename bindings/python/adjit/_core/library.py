@@ -76,6 +76,20 @@ class LowerOptions(ctypes.Structure):
     ]
 
 
+class RunOptions(ctypes.Structure):
+    """adjit_run_options."""
+
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("device", c_int32),
+        ("stream", c_void_p),
+        ("allocate", c_void_p),
+        ("free", c_void_p),
+        ("user", c_void_p),
+        ("cancel", c_void_p),
+    ]
+
+
 class ObjectForm(ctypes.Structure):
     """adjit_object_form."""
 
@@ -188,6 +202,10 @@ _FUNCTIONS: dict[str, list[Any]] = {
     "adjit_lowered_compile": [_handle, _out],
     "adjit_lowered_export": [c_char_p, c_int32, _out, _text, c_char_p],
     "adjit_executable_run": [_handle, c_int32, _tensors, c_int32, _tensors],
+    "adjit_executable_run_with": [
+        _handle, c_int32, _tensors, c_int32, _tensors, POINTER(RunOptions),
+    ],
+    "adjit_executable_synchronize": [_handle],
     "adjit_executable_profile": [
         _handle, c_int32, c_void_p, c_int32, c_void_p, c_int32, _text,
     ],
@@ -196,6 +214,7 @@ _FUNCTIONS: dict[str, list[Any]] = {
     "adjit_executable_report": [_handle, _text],
     "adjit_executable_llvm": [_handle, _text],
     "adjit_executable_assembly": [_handle, _text],
+    "adjit_executable_ptx": [_handle, _text],
 }  # fmt: skip
 
 _DESTROYERS = ("context", "trace", "text_module", "computation", "lowered", "executable")

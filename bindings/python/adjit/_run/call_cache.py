@@ -7,6 +7,7 @@ from typing import Any
 
 from .._arrays import arrays
 from .._arrays.arguments import WEAK
+from .._arrays.view import View
 from .._core import pytree
 from .compiled import Compiled, FastPath
 
@@ -41,7 +42,7 @@ class CallCache:
         structure: Any,
         static: Any,
         leaves: Sequence[Any],
-        views: Sequence[arrays.View],
+        views: Sequence[View],
         compiled_now: Callable[[], Compiled],
     ) -> Compiled:
         """For arguments of a structure with these leaves; ``static``: the values of the others."""
@@ -57,7 +58,7 @@ class CallCache:
         compiled: Compiled,
         structure: Any,
         leaves: Sequence[Any],
-        views: Sequence[arrays.View],
+        views: Sequence[View],
     ) -> None:
         """For calls by position with arrays like these, if they can be taken as they are."""
         fast_path = compiled.fast_path(leaves, structure, views)

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from .._arrays import arrays, torch_fast_path
+from .._arrays.view import View
 from .._core import pytree
+from .._core.errors import DeviceError
 from .._core.library import Handle
 from .computation import lower_computation
 from .out_arguments import OutArguments
@@ -45,8 +47,8 @@ class Compiled:
     def __init__(
         self,
         traced_call: TracedCall,
-        views: Sequence[arrays.View],
-        hidden: Sequence[arrays.View],
+        views: Sequence[View],
+        hidden: Sequence[View],
         lowered: Handle,
     ) -> None:
         """``views`` of the leaves of a call and ``hidden`` of the captured arrays, as lowered."""
@@ -69,7 +71,7 @@ class Compiled:
         return True
 
     def fast_path(
-        self, leaves: Sequence[Any], structure: Any, views: Sequence[arrays.View]
+        self, leaves: Sequence[Any], structure: Any, views: Sequence[View]
     ) -> FastPath | None:
         """What runs arguments like these; None where some need a copy or are of two frameworks.
 
@@ -77,7 +79,7 @@ class Compiled:
         """
         kinds = set()
         for array, view in zip((*leaves, *self.captured), (*views, *self.hidden), strict=True):
-            if array is not view.owner:
+            if array is not view.owner or view.device >= 0:
                 return None
             kinds.add(type(array))
         if kinds == {np.ndarray}:
@@ -151,31 +153,36 @@ class Compiled:
             return tuple
         return lambda args: tuple(traced_call.order_inputs([*args, *captured]))
 
-    def run(
-        self, views: Sequence[arrays.View], framework: str, into: OutArguments | None = None
-    ) -> Any:
+    def run(self, views: Sequence[View], framework: str, into: OutArguments | None = None) -> Any:
         """The result for leaves that lie as compiled for.
 
         In fresh arrays of the framework, or in those of ``into``.
         """
         hidden = self.hidden  # kept alive, should another thread look again
         given = self.traced_call.order_inputs([*views, *hidden])
-        addresses = [v.address for v in given]
         if into is None:
-            return self.traced_call.rebuild(self.program.run(addresses, framework))
+            return self.traced_call.rebuild(self.program.run(given, framework))
+        if any(v.device >= 0 for v in given):
+            raise DeviceError(
+                f"{into.title}: out= takes results in CPU memory, and arguments lie on a GPU; "
+                "call without out="
+            )
         targets = into.buffers(self.traced_call, self.program.outputs, given, framework)
-        self.program.run_into(addresses, targets.addresses)
+        self.program.run_into([v.address for v in given], targets.addresses)
         targets.finish()
         return into.out
 
 
 def compile_call(
-    traced_call: TracedCall, views: Sequence[arrays.View], memory_budget: int | None = None
+    traced_call: TracedCall,
+    views: Sequence[View],
+    memory_budget: int | None = None,
+    target: str | None = None,
 ) -> Compiled:
     """Machine code for leaves that lie like these."""
     hidden = [arrays.view(v) for v in [*traced_call.traced.captured, *traced_call.seeds]]
     lowered = lower_computation(
         traced_call.computation, traced_call.order_inputs([*views, *hidden]), traced_call.title,
-        trace_ms=traced_call.traced.trace_ms, memory_budget=memory_budget,
+        trace_ms=traced_call.traced.trace_ms, target=target, memory_budget=memory_budget,
     )  # fmt: skip
     return Compiled(traced_call, views, hidden, lowered)

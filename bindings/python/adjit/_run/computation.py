@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from .._arrays import arrays
+from .._arrays.view import View
 from .._core.errors import Error
 from .._core.library import Handle, LowerOptions, call
-from .context import context
+from .context import context, target_for
 
 
 def tensor_specs(computation: Handle, outputs: bool) -> list[tuple[int, tuple[int, ...]]]:
@@ -36,14 +37,18 @@ def tensor_specs(computation: Handle, outputs: bool) -> list[tuple[int, tuple[in
 
 def lower_computation(
     computation: Handle,
-    views: Sequence[arrays.View] | None,
+    views: Sequence[View] | None,
     title: str,
     schedule_json: str | None = None,
     trace_ms: float = 0.0,
     target: str | None = None,
     memory_budget: int | None = None,
 ) -> Handle:
-    """A lowered computation for these input layouts (None: row-major)."""
+    """A lowered computation for these input layouts (None: row-major).
+
+    ``target`` as in ``target_for``.
+    """
+    target = target_for(target, views or ())
     options = LowerOptions(
         ctypes.sizeof(LowerOptions),
         None if target is None else target.encode(),

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import re
+from collections.abc import Sequence
 
+from .._arrays.view import View
 from .._core import interrupts
 from .._core.errors import DeviceError
 from .._core.library import ContextOptions, Handle, call, library
@@ -23,13 +26,32 @@ def flush() -> None:
     call("adjit_context_flush", context().value)
 
 
-def check_cpu(target: str | None) -> None:
-    """DeviceError for targets that this version has no code for."""
-    if target is None or target == "cpu":
-        return
-    if str(target).startswith("cuda"):
+def checked_target(target: str | None) -> str | None:
+    """The target; DeviceError for what names none. Whether a GPU is there shows when it is used."""
+    if target is None or re.fullmatch(r"cpu|cuda(:\d+)?", str(target)):
+        return target
+    raise DeviceError(f'there is no target {target!r}; use "cpu", "cuda" or "cuda:1"')
+
+
+def target_for(target: str | None, views: Sequence[View]) -> str | None:
+    """The target of a call with these arrays: where they lie, unless they lie in CPU memory.
+
+    None: what ADJIT_TARGET says, else the CPU. DeviceError where they lie on several GPUs, or on
+    another one than the target names.
+    """
+    devices = {v.device for v in views if v.device >= 0}
+    if not devices:
+        return target
+    if len(devices) > 1:
+        first, second, *_ = sorted(devices)
         raise DeviceError(
-            f"target={target!r}: this version of adjit generates code for the CPU only; "
-            'use target="cpu" or leave it out'
+            f"arrays lie on cuda:{first} and on cuda:{second}; copy them to one of them"
         )
-    raise DeviceError(f'there is no target {target!r}; use "cpu"')
+    (device,) = devices
+    own = f"cuda:{device}"
+    if target not in (None, "cuda", own):
+        raise DeviceError(
+            f"an array lies on {own}, but target={target!r} is given; copy the array, or leave the "
+            "target out"
+        )
+    return own

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import arrays
+from .._arrays.view import View
 from .._core import dtypes, pytree
 from .._core.errors import DTypeError, Error, ShapeError
 from .traced_call import TracedCall
@@ -30,7 +31,7 @@ class OutArguments:
 
     def buffers(
         self, traced_call: TracedCall, specs: Sequence[tuple[int, tuple[int, ...]]],
-        inputs: Sequence[arrays.View], framework: str,
+        inputs: Sequence[View], framework: str,
     ) -> OutBuffers:  # fmt: skip
         """Where each output goes.
 
@@ -69,7 +70,7 @@ class OutArguments:
 
     def _writable(
         self, leaf: Any, name: str, dtype: int, shape: tuple[int, ...]
-    ) -> tuple[Any, arrays.View | None]:
+    ) -> tuple[Any, View | None]:
         """An ndarray on the array's memory, and a view if kernels may write it as it lies."""
         where = f"{self.title}: {name}"
         if arrays.is_torch(leaf):
@@ -130,7 +131,7 @@ class _OutBuffer:
     def __init__(self, dtype: int, shape: tuple[int, ...]) -> None:
         self.spec = (dtype, shape)
         self.leaf: Any = None
-        self.direct: arrays.View | None = None
+        self.direct: View | None = None
         self.fresh: Any = None
 
     def address(self) -> int:
@@ -175,14 +176,14 @@ def _bytes_of(array: Any) -> tuple[int, int]:
     return first + low, first + high + array.itemsize
 
 
-def _extents(views: Sequence[arrays.View]) -> tuple[list[int], list[int]]:
+def _extents(views: Sequence[View]) -> tuple[list[int], list[int]]:
     """Where arrays begin, ascending, and the farthest end of those up to there."""
     extents = sorted(_bytes_of(arrays.memory_of(v)) for v in views if math.prod(v.shape))
     ends = itertools.accumulate([end for _, end in extents], max)
     return [begin for begin, _ in extents], [*ends]
 
 
-def _overlaps(view: arrays.View, taken: tuple[list[int], list[int]]) -> bool:
+def _overlaps(view: View, taken: tuple[list[int], list[int]]) -> bool:
     if not math.prod(view.shape):
         return False
     begin, end = _bytes_of(arrays.memory_of(view))

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import arrays, numpy_abi, output_arena
+from .._arrays import arrays, gpu, numpy_abi, output_arena
+from .._arrays.view import View
 from .._core import dtypes
-from .._core.library import Handle, call, failure, library
+from .._core.library import Handle, RunOptions, call, failure, library
 from .computation import tensor_specs
 
 #: Reports of the latest compilations of this process, oldest first (dicts: title, cache, trace_ms,
@@ -37,11 +38,36 @@ class Program:
         }  # fmt: skip
         compilations.append(self.report)
 
-    def run(self, addresses: Sequence[int], framework: str) -> list[Any]:
-        """Fresh outputs for inputs at these addresses, which lie as compiled for."""
+    def run(self, views: Sequence[View], framework: str) -> list[Any]:
+        """Fresh outputs for inputs that lie as compiled for, where these lie."""
+        if any(v.device >= 0 for v in views):
+            return self._run_on_gpu(views, framework)
         made = [arrays.empty(framework, dtype, shape) for dtype, shape in self.outputs]
-        self.run_into(addresses, [address for _, address in made])
+        self.run_into([v.address for v in views], [address for _, address in made])
         return [arrays.finish(framework, array) for array, _ in made]
+
+    def _run_on_gpu(self, views: Sequence[View], framework: str) -> list[Any]:
+        """In the current stream of the inputs' framework, and without a wait.
+
+        Where the framework has no arrays of its own on a GPU, outputs lie in CPU memory.
+        """
+        device = next(v.device for v in views if v.device >= 0)
+        made = []
+        for dtype, shape in self.outputs:
+            array = gpu.empty(framework, dtype, shape, device)
+            made.append(arrays.empty(framework, dtype, shape)[0] if array is None else array)
+        inputs = [arrays.dl_tensor(v) for v in views]
+        outputs = [arrays.dl_tensor(arrays.view(array)) for array in made]
+        options = RunOptions(ctypes.sizeof(RunOptions), device, gpu.stream_of(views))
+        call(
+            "adjit_executable_run_with", self.handle.value, len(inputs), arrays.pointers(inputs),
+            len(outputs), arrays.pointers(outputs), ctypes.byref(options),
+        )  # fmt: skip
+        return [arrays.finish(framework, array) for array in made]
+
+    def synchronize(self) -> None:
+        """Waits for calls on a GPU; raises what an index out of range in one of them raises."""
+        call("adjit_executable_synchronize", self.handle.value)
 
     def run_numpy(self, given: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """The same for any arrays; None unless they are ndarrays that lie as compiled for."""
@@ -79,7 +105,7 @@ class Program:
         if status:
             raise failure(status)
 
-    def profile(self, views: Sequence[arrays.View], repeats: int) -> list[dict[str, Any]]:
+    def profile(self, views: Sequence[View], repeats: int) -> list[dict[str, Any]]:
         """Per kernel: time, calls, flops, bytes (see adjit.h), over that many runs."""
         made = [arrays.empty("numpy", dtype, shape)[0] for dtype, shape in self.outputs]
         inputs = [arrays.dl_tensor(v) for v in views]

@@ -45,7 +45,10 @@ def jit(
 ) -> Any:
     """Compiles ``f``: traced once per signature (structure, shapes, dtypes, strides).
 
-    ``target``: None or "cpu". Static arguments are compared by value and may be anything hashable.
+    ``target``: "cpu", "cuda" or "cuda:1"; None: where the arguments lie, and for arrays in CPU
+    memory what ADJIT_TARGET says, else the CPU.
+
+    Static arguments are compared by value and may be anything hashable.
 
     ``memory_budget``: bytes that a call may take besides its arguments and results. Where the
     program would take more, intermediate results (activations that wait for the backward, say) are

@@ -17,7 +17,7 @@ from .._core.static_value import StaticValue
 from .._run.call_cache import CallCache
 from .._run.compiled import compile_call
 from .._run.computation import checked_memory_budget, tensor_specs
-from .._run.context import check_cpu
+from .._run.context import checked_target
 from .._run.out_arguments import OutArguments
 from .._run.traced import Traced, as_tensor
 from .._run.traced_call import TracedCall
@@ -38,12 +38,12 @@ class Transformed(ByName):
         static_argnames: Sequence[str] = (),
         memory_budget: int | None = None,
     ) -> None:
-        check_cpu(target)
         if not callable(function):
             raise TypeError(f"{function!r} is not callable")
         functools.update_wrapper(self, function, updated=())
         self.function = function
         self.title = title
+        self._target = checked_target(target)
         self._memory_budget = checked_memory_budget(memory_budget)
         self._static_numbers = tuple(static_argnums)
         self._static_names = frozenset(static_argnames)
@@ -149,7 +149,8 @@ class Transformed(ByName):
         compiled = self._calls.compiled(
             structure, static, leaves, views,
             lambda: compile_call(
-                self.build(function, (positional, keyword)), views, self._memory_budget
+                self.build(function, (positional, keyword)), views, self._memory_budget,
+                self._target,
             ),
         )  # fmt: skip
         if not kwargs and not static:

@@ -128,7 +128,7 @@ class _Joint:
         )
         # JAX would narrow residuals of 64 bits: they stay NumPy's.
         own = "numpy" if framework == "jax" else framework
-        made = program.run([v.address for v in views], own)
+        made = program.run(views, own)
         values = [arrays.finish(framework, v) for v in made[: len(self.outputs)]]
         residuals = made[len(self.outputs) :]
         programs: dict[Any, Program] = {}
@@ -146,7 +146,7 @@ class _Joint:
                 title = self.title + ".pullback"
                 program = Program(lower_computation(backward, inputs, title), backward, title)
                 programs[signature] = program
-            return self._gradients(program.run([v.address for v in inputs], framework))
+            return self._gradients(program.run(inputs, framework))
 
         return self._results(values, pullback)
 
