@@ -267,13 +267,14 @@ def main():
         "// Printed by polynomials.py, which says what each one approximates; in front of each its"
     )
     print("// error over its interval, relative to the function that it serves.")
-    print("#pragma once\n\n#include <array>\n\nnamespace adjit::polynomials {\n")
+    print("#pragma once\n\n#include <array>\n")
+    print('#include "runtime/process/rooms.hpp"\n\nnamespace adjit::emit::polynomials {\n')
     for name, kind, coefficients, bits in fits:
         print(f"// 2^-{mp.nstr(bits, 4)}")
         print(f"inline constexpr std::array k{kind.upper()}{name[1:]}{{")
         print("    " + ",\n    ".join(float(c).hex() for c in coefficients) + "};")
         sys.stderr.write(f"{name} {kind} 2^-{mp.nstr(bits, 4)}\n")
-    print("\n}  // namespace adjit::polynomials")
+    print("\n}  // namespace adjit::emit::polynomials")
 
 
 def fit_row(k):
