@@ -17,35 +17,6 @@ std::string symbol_of(const Outlined& outlined, Floats x) {
   return "adjit." + std::string(outlined.name) + "." + type;
 }
 
-/// With the attributes of the function that calls it.
-llvm::Function* empty_function(const llvm::Function& calling, llvm::Module& module,
-                               const std::string& symbol, llvm::Type* type, size_t arguments,
-                               size_t results) {
-  llvm::Type* returned =
-      results == 1
-          ? type
-          : llvm::StructType::get(module.getContext(), std::vector<llvm::Type*>(results, type));
-  const std::vector<llvm::Type*> taken(arguments, type);
-  auto* function = llvm::Function::Create(llvm::FunctionType::get(returned, taken, false),
-                                          llvm::GlobalValue::InternalLinkage, symbol, module);
-  function->addFnAttrs(
-      llvm::AttrBuilder(module.getContext(), calling.getAttributes().getFnAttrs()));
-  function->addFnAttr(llvm::Attribute::NoInline);
-  function->removeFnAttr(llvm::Attribute::AlwaysInline);
-  return function;
-}
-
-void return_all(Builder& b, const Results& results) {
-  if (results.size() == 1) {
-    b.CreateRet(results[0].value());
-    return;
-  }
-  llvm::Value* all = llvm::PoisonValue::get(b.getCurrentFunctionReturnType());
-  for (unsigned k = 0; k < results.size(); ++k)
-    all = b.CreateInsertValue(all, results[k].value(), k);
-  b.CreateRet(all);
-}
-
 llvm::BasicBlock* new_block(const Builder& b, const char* name) {
   return llvm::BasicBlock::Create(b.getContext(), name, b.GetInsertBlock()->getParent());
 }
@@ -106,6 +77,34 @@ llvm::CallInst* earlier_call(llvm::Function* function, Arguments arguments) {
 }
 
 }  // namespace
+
+llvm::Function* empty_function(const llvm::Function& calling, llvm::Module& module,
+                               const std::string& symbol, llvm::Type* type, size_t arguments,
+                               size_t results) {
+  llvm::Type* returned =
+      results == 1
+          ? type
+          : llvm::StructType::get(module.getContext(), std::vector<llvm::Type*>(results, type));
+  const std::vector<llvm::Type*> taken(arguments, type);
+  auto* function = llvm::Function::Create(llvm::FunctionType::get(returned, taken, false),
+                                          llvm::GlobalValue::InternalLinkage, symbol, module);
+  function->addFnAttrs(
+      llvm::AttrBuilder(module.getContext(), calling.getAttributes().getFnAttrs()));
+  function->addFnAttr(llvm::Attribute::NoInline);
+  function->removeFnAttr(llvm::Attribute::AlwaysInline);
+  return function;
+}
+
+void return_all(llvm::IRBuilder<>& b, const Results& results) {
+  if (results.size() == 1) {
+    b.CreateRet(results[0].value());
+    return;
+  }
+  llvm::Value* all = llvm::PoisonValue::get(b.getCurrentFunctionReturnType());
+  for (unsigned k = 0; k < results.size(); ++k)
+    all = b.CreateInsertValue(all, results[k].value(), k);
+  b.CreateRet(all);
+}
 
 llvm::Value* any_lane(Mask mask) {
   Builder& b = mask.context().builder;

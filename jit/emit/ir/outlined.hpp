@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -35,6 +36,14 @@ struct Outlined {
 /// Result k of a call at the builder's position. Calls of one value in a block, for its different
 /// results, are one call.
 Floats outlined_result(const Outlined& outlined, Arguments arguments, unsigned k);
+
+/// An internal function of the module with the attributes of the one that calls it, never inlined:
+/// of so many arguments of a type, and results of the same.
+llvm::Function* empty_function(const llvm::Function& calling, llvm::Module& module,
+                               const std::string& symbol, llvm::Type* type, size_t arguments,
+                               size_t results);
+/// Ends such a function.
+void return_all(llvm::IRBuilder<>& builder, const Results& results);
 
 /// Whether the mask has a lane: i1.
 llvm::Value* any_lane(Mask mask);
