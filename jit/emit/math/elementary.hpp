@@ -42,6 +42,9 @@ Floats pow(Floats x, Floats y);
 /// half a unit of the result: kept, it is added to first order.
 Floats log_of_sum(Pair x, Floats k, bool keep_rest = false);
 
+/// log(x) to about 2^-65 of the result, of doubles that are positive numbers.
+Pair log_pair(Floats x);
+
 // exact_operations.cpp: exact, or correctly rounded, but for rsqrt, an exact division by a root.
 Floats sqrt(Floats x);
 Floats rsqrt(Floats x);

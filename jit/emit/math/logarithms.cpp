@@ -9,6 +9,7 @@
 #include <span>
 
 #include "jit/emit/math/elementary.hpp"
+#include "jit/emit/math/pairs.hpp"
 #include "jit/emit/math/polynomials.hpp"
 
 namespace adjit::emit::elementary {
@@ -191,17 +192,9 @@ Floats positive_power_f32(Floats x, Floats y) {
   return {x.context(), b.CreateFPTrunc(power.value(), x.value()->getType())};
 }
 
-Pair product(Pair a, Pair b) {
-  const Pair p = exact_product(a.high, b.high);
-  return exact_sum_ordered(p.high, p.low + multiply_add(a.high, b.low, a.low * b.high));
-}
+}  // namespace
 
-Pair sum(Pair a, Pair b) {
-  const Pair s = exact_sum(a.high, b.high);
-  return exact_sum_ordered(s.high, s.low + (a.low + b.low));
-}
-
-// log(x) to about 2^-65: the first two terms of 2 atanh(s) = 2 s + 2/3 s^3 + ... in pairs, the rest
+// The first two terms of 2 atanh(s) = 2 s + 2/3 s^3 + ... in pairs, the rest
 // is small enough.
 Pair log_pair(Floats x) {
   const Split split = split_subnormal(x);
@@ -222,6 +215,8 @@ Pair log_pair(Floats x) {
   const Pair whole = exact_product(split.k, ln2.high);
   return sum({whole.high, multiply_add(split.k, ln2.low, whole.low)}, mantissa);
 }
+
+namespace {
 
 Floats positive_power_f64(Floats x, Floats y) {
   const Pair log = log_pair(x);
