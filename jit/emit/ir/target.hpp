@@ -19,6 +19,8 @@ struct TargetFeatures {
   bool avx512dq = false;    // 64-bit integer products and conversions
   bool avx512bf16 = false;  // float32 to bfloat16; products of pairs of bfloat16 summed in float32
   int vector_bits = 128;    // widest vector worth using
+  // Functions of jit/cpu/math_symbols.hpp can be called; if not, the module holds what it needs.
+  bool has_library = true;
 
   /// Lanes of one register for elements of so many bytes.
   int lanes(int element_bytes) const { return vector_bits / (8 * element_bytes); }

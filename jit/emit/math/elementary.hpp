@@ -77,6 +77,14 @@ Floats acos(Floats x);
 Floats atan(Floats x);
 Floats atan2(Floats y, Floats x);
 
+// far_reduction.cpp
+/// x = n pi / 2 + angle, of a double that is no vector and at least 2^15; n in its low bits.
+struct FarQuarters {
+  Ints n;
+  Pair angle;
+};
+FarQuarters far_quarters(Floats x);
+
 // hyperbolic.cpp
 Floats sinh(Floats x);
 Floats cosh(Floats x);
@@ -108,14 +116,16 @@ Floats floor_mod(Floats x, Floats y);
 /// x - y trunc(x / y): exact, with the sign of x.
 Floats fmod(Floats x, Floats y);
 
+// gamma_functions.cpp, polygamma.cpp, inverse_error_function.cpp: of the library where there is one.
+Floats lgamma(Floats x);
+Floats digamma(Floats x);
+Floats polygamma(Floats order, Floats x);
+Floats erfinv(Floats x);
+
 // library_calls.cpp
 /// Calls `adjit_math_<name>_f32|f64` on the lanes of `x` (and of `y`, stored behind them) through
 /// the stack.
 Floats library_call(const char* name, Floats x);
 Floats library_call(const char* name, Floats x, Floats y);
-Floats erfinv(Floats x);
-Floats lgamma(Floats x);
-Floats digamma(Floats x);
-Floats polygamma(Floats order, Floats x);
 
 }  // namespace adjit::emit::elementary

@@ -46,9 +46,4 @@ Floats library_call(const char* name, Floats x, Floats y) {
   return through_stack(name, arguments);
 }
 
-Floats erfinv(Floats x) { return library_call("erfinv", x); }
-Floats lgamma(Floats x) { return library_call("lgamma", x); }
-Floats digamma(Floats x) { return library_call("digamma", x); }
-Floats polygamma(Floats order, Floats x) { return library_call("polygamma", order, x); }
-
 }  // namespace adjit::emit::elementary

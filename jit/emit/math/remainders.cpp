@@ -112,6 +112,65 @@ Floats with_small_quotient(const Operands& o) {
   return x;
 }
 
+// The exact double of a float that is not negative, and back: by integers where it is subnormal,
+// since those may count as zeros.
+Floats widened_exactly(Floats x) {
+  const LaneContext& context = x.context();
+  llvm::IRBuilder<>& b = context.builder;
+  llvm::Type* wide = b.getDoubleTy();
+  if (x.lanes()) wide = llvm::FixedVectorType::get(wide, x.lanes());
+  const Ints bits = x.bits();
+  const Floats units(context, b.CreateUIToFP(bits.value(), wide));
+  const Mask subnormal = is_negative(bits - 0x00800000);
+  return select(subnormal, units * 0x1p-149, {context, b.CreateFPExt(x.value(), wide)});
+}
+
+Floats narrowed_exactly(Floats x, llvm::Type* narrow) {
+  const LaneContext& context = x.context();
+  llvm::IRBuilder<>& b = context.builder;
+  const Mask subnormal = x < 0x1p-126;
+  const Floats units = select(subnormal, x * 0x1p149, 0);
+  const Floats rounded(context, b.CreateFPTrunc(x.value(), narrow));
+  const Ints bits = rounded.bits();
+  const Ints of_subnormal(context, b.CreateFPToUI(units.value(), bits.value()->getType()));
+  return select(subnormal, of_subnormal.as_floats(), rounded);
+}
+
+// What is left of x by y, both positive doubles, by division until the quotient is small. A
+// quotient that no double holds is taken by multiples of y first, which need a y below 1. Needs
+// FMA.
+Floats rest_of_doubles(Floats x, Floats y) {
+  constexpr double kStep = 0x1p550;
+  const Ints none = sign_of(y);
+  const Floats far = select(y < 0x1p-100, y * kStep, y) * kStep;
+  const Mask finite = x < x.infinity();
+  const Floats number = select(finite, x, 0);
+  const Floats below_far = with_small_quotient({number, far, {}, none});
+  const Floats below_near = with_small_quotient({below_far, y * kStep, {}, none});
+  const Operands o{with_small_quotient({below_near, y, {}, none}), y, {}, none};
+  const Floats left = rest(o, divide(o).left);
+  const Mask nonzero = y != 0;
+  return select(finite & nonzero, left, x.nan());
+}
+
+// As the library has it, for quotients that are no finite numbers: the rest is as coarse as y.
+Floats far_rest(Arguments v, bool floored) {
+  const Floats x = fabs(v[0]), y = fabs(v[1]);
+  const bool wide = x.is_double();
+  const Floats divisor = wide ? y : widened_exactly(y);
+  const Floats left = rest_of_doubles(wide ? x : widened_exactly(x), divisor);
+  const auto as_before = [&](Floats rest) {
+    return wide ? rest : narrowed_exactly(rest, x.value()->getType());
+  };
+  const Ints sign = sign_of(v[0]);
+  if (!floored) return with_sign(as_before(left), sign);
+  const Ints sign_of_divisor = sign_of(v[1]);
+  const Mask opposite = is_negative(sign ^ sign_of_divisor);
+  const Mask some = left > 0;
+  const Floats floored_rest = select(opposite & some, divisor - left, left);
+  return with_sign(as_before(floored_rest), sign_of_divisor);
+}
+
 template <Operands (*operands)(Floats, Floats)>
 Results exact_rest(Arguments v, const char* library) {
   Operands o = operands(v[0], v[1]);
@@ -121,8 +180,11 @@ Results exact_rest(Arguments v, const char* library) {
   const Mask all = infinite & (fabs(o.x) < o.x.infinity());
   const Results found{rest(o, select(all, o.x + 0.0, d.left))};  // no -0
   const Mask beyond = (fabs(d.ratio) >= exact_quotients(d.ratio));
-  return unless_any(beyond, found,
-                    [&] { return mixed(beyond, {library_call(library, v[0], v[1])}, found); });
+  return unless_any(beyond, found, [&] {
+    const Floats far = v[0].context().features.has_library ? library_call(library, v[0], v[1])
+                                                           : far_rest(v, operands == for_floored);
+    return mixed(beyond, {far}, found);
+  });
 }
 
 const Outlined kFlooredRest{"remainder", 1, quick_rest<for_floored>,

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "jit/emit/ir/outlined.hpp"
+#include "jit/emit/ir/scalar_functions.hpp"
 #include "jit/emit/math/elementary.hpp"
 #include "jit/emit/math/polynomials.hpp"
 
@@ -135,31 +136,49 @@ Quick quick(Arguments arguments) {
   return {polynomials(x, reduced), reduced.doubtful ? large | *reduced.doubtful : large};
 }
 
-// The reduction in pairs where the quick one is doubtful; the C library where that one is.
+// Of large arguments, of any size, by a function of the module.
+template <OfReduced polynomials>
+Results of_far(Arguments x) {
+  const FarQuarters far = far_quarters(x[0]);
+  return polynomials(x[0], {far.n, far.angle.high, far.angle.low});
+}
+
+struct Far {
+  ScalarFunction in_module;
+  std::span<const char* const> in_library;  // one name for each result
+};
+
+Results far_results(const Far& far, Floats x) {
+  if (!x.context().features.has_library) return in_each_lane(far.in_module, {&x, 1});
+  Results called;
+  for (const char* name : far.in_library) called.push_back(library_call(name, x));
+  return called;
+}
+
+// The reduction in pairs where the quick one is doubtful, and beyond it the far one.
 template <Reduce reduce, OfReduced polynomials>
-Results exact(Floats x, std::span<const char* const> library) {
+Results exact(Floats x, const Far& far) {
   const Quarter reduced = reduce(x);
   Results found = polynomials(x, reduced);
   if (reduced.doubtful)
     found = mixed(*reduced.doubtful, polynomials(x, quarter_turns_in_pairs(x)), found);
   const Mask large = is_large(x);
-  return unless_any(large, found, [&] {
-    Results called;
-    for (const char* name : library) called.push_back(library_call(name, x));
-    return mixed(large, called, found);
-  });
+  return unless_any(large, found, [&] { return mixed(large, far_results(far, x), found); });
 }
 
-const Outlined kSineCosine{"sincos", 2, quick<rounded_quarter_turns, sine_and_cosine>,
-                           [](Arguments x) {
-                             static constexpr const char* kLibrary[] = {"sin", "cos"};
-                             return exact<rounded_quarter_turns, sine_and_cosine>(x[0], kLibrary);
-                           }};
+constexpr const char* kSineAndCosine[] = {"sin", "cos"};
+constexpr Far kFarSineCosine{{"far_sincos", 2, of_far<sine_and_cosine>}, kSineAndCosine};
+constexpr const char* kTangentAlone[] = {"tan"};
+constexpr Far kFarTangent{{"far_tan", 1, of_far<tangent>}, kTangentAlone};
+
+const Outlined kSineCosine{
+    "sincos", 2, quick<rounded_quarter_turns, sine_and_cosine>, [](Arguments x) {
+      return exact<rounded_quarter_turns, sine_and_cosine>(x[0], kFarSineCosine);
+    }};
 // The reduced argument of a tangent must not be rounded: it is the numerator's and the
 // denominator's.
 const Outlined kTangent{"tan", 1, quick<quarter_turns, tangent>, [](Arguments x) {
-                          static constexpr const char* kLibrary[] = {"tan"};
-                          return exact<quarter_turns, tangent>(x[0], kLibrary);
+                          return exact<quarter_turns, tangent>(x[0], kFarTangent);
                         }};
 
 /// A number as its nearest float and the rest.

@@ -63,7 +63,9 @@ CompiledFunction::CompiledFunction(Element in, Element out, size_t operands, con
         b.CreateInBoundsGEP(element_type(b, in), function->getArg(static_cast<unsigned>(k)), i);
     values.push_back(b.CreateAlignedLoad(vector(in), address, llvm::Align(2)));
   }
-  VectorMath math(b, machines.target().vector);
+  TargetFeatures features = machines.target().vector;
+  features.has_library = options.library;
+  VectorMath math(b, features);
   llvm::Value* result = emit(b, math, values);
   b.CreateAlignedStore(result, b.CreateInBoundsGEP(element_type(b, out), function->getArg(3), i),
                        llvm::Align(2));

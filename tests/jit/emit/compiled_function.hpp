@@ -29,6 +29,7 @@ struct CompileOptions {
   unsigned lanes = 16;      // 0: scalar
   std::string target = {};  // as cpu_target() takes it
   CodegenLevel level = CodegenLevel::Fast;
+  bool library = true;  // TargetFeatures::has_library
 };
 
 /// A loop over whole vectors that reads arrays of one element type and writes one of another.

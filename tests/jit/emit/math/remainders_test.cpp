@@ -22,14 +22,15 @@ using Binary = VectorMath::Binary;
 const std::string kTargets[] = {"native", "x86-64-v3", "x86-64-v2"};
 
 template <class T>
-CompiledFunction compiled_binary(Binary function, const std::string& target, size_t lanes) {
+CompiledFunction compiled_binary(Binary function, const std::string& target, size_t lanes,
+                                 bool library = true) {
   return {element_of<T>(),
           element_of<T>(),
           2,
           [=](llvm::IRBuilder<>&, VectorMath& math, std::span<llvm::Value*> v) {
             return math(function, v[0], v[1]);
           },
-          {.lanes = static_cast<unsigned>(lanes), .target = target}};
+          {.lanes = static_cast<unsigned>(lanes), .target = target, .library = library}};
 }
 
 /// Quotients of all sizes, those beside integers among them, over the whole range of numbers.
@@ -92,6 +93,60 @@ void expect_exact(const std::string& type) {
 
 TEST(Remainders, FloatsAreExact) { expect_exact<float>("float"); }
 TEST(Remainders, DoublesAreExact) { expect_exact<double>("double"); }
+
+// Quotients that no number of the type holds, of all exponents; subnormal numbers among them.
+template <class T>
+Operands<T> with_far_quotients() {
+  using Limits = std::numeric_limits<T>;
+  Operands<T> operands;
+  std::mt19937_64 random(6);
+  std::uniform_real_distribution<double> unit(1, 2);
+  constexpr int kLowest = Limits::min_exponent - Limits::digits;
+  std::uniform_int_distribution<int> low(kLowest, 0), high(0, Limits::max_exponent - 1);
+  for (int k = 0; k < 20'000; ++k) {
+    const T x = std::ldexp(static_cast<T>(unit(random)), high(random)),
+            y = std::ldexp(static_cast<T>(unit(random)), low(random));
+    operands.x.push_back(k % 2 ? x : -x);
+    operands.y.push_back(k % 4 < 2 ? y : -y);
+  }
+  return operands;
+}
+
+template <class T>
+void expect_exact_without_library(FloatMode mode) {
+  const Operands<T> operands = with_far_quotients<T>();
+  for (size_t lanes : {size_t{0}, size_t{32} / sizeof(T)}) {
+    const auto check = [&](Binary function, T (*right)(T, T), const char* name) {
+      const auto compiled = compiled_binary<T>(function, "native", lanes, false);
+      const auto with_library = compiled_binary<T>(function, "native", lanes);
+      std::vector<T> got, library;
+      {
+        const FloatModeScope scope(mode);
+        got = compiled.template map2<T>(operands.x, operands.y);
+        library = with_library.template map2<T>(operands.x, operands.y);
+      }
+      if (mode == FloatMode::KeepSubnormals)
+        expect_same<T>(got, operands.x, operands.y, right, name);
+      for (size_t k = 0; k < got.size(); ++k)
+        ASSERT_TRUE((got[k] == library[k] && std::signbit(got[k]) == std::signbit(library[k])) ||
+                    (std::isnan(got[k]) && std::isnan(library[k])))
+            << name << std::hexfloat << " of " << operands.x[k] << " and " << operands.y[k]
+            << " is " << got[k] << ", in the library " << library[k];
+    };
+    check(emit::elementary::floor_mod, floored_rest<T>, "remainder");
+    check(emit::elementary::fmod, truncated_rest<T>, "fmod");
+  }
+}
+
+TEST(Remainders, WithoutLibraryAreExact) {
+  expect_exact_without_library<float>(FloatMode::KeepSubnormals);
+  expect_exact_without_library<double>(FloatMode::KeepSubnormals);
+}
+
+// On a GPU float32 flushes and float64 does not.
+TEST(Remainders, WithoutLibraryAreTheLibrarysWhereSubnormalFloatsAreZeros) {
+  expect_exact_without_library<float>(FloatMode::FlushSubnormals);
+}
 
 // A quotient that is flushed to zero has no rest beside the divisor, and no floor of 0.
 TEST(Remainders, WhereSubnormalNumbersAreZeros) {
