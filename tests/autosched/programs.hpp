@@ -199,14 +199,6 @@ void expect_refused(F&& move, std::string_view reason) {
   }
 }
 
-// Nodes are numbered as they are made, and the order of two arguments that make some is the
-// compiler's: clang prints the terms of a sum exchanged where g++ recorded them.
-#ifdef __clang__
-inline constexpr bool kNodesInAnotherOrder = true;
-#else
-inline constexpr bool kNodesInAnotherOrder = false;
-#endif
-
 inline constexpr Target kOneCore{1, 512}, kTwoCores{2, 512};
 
 /// A kernel per stage with plain loops, vectors of 512 bits.

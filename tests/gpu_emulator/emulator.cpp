@@ -42,10 +42,14 @@ void check(llvm::Error error) {
 GpuEmulator::GpuEmulator(std::unique_ptr<llvm::Module> module,
                          std::unique_ptr<llvm::LLVMContext> context)
     : code_(std::make_unique<Code>()) {
+  // The module ends before its context, also where something throws: the order in which two
+  // parameters end is the compiler's.
+  llvm::orc::ThreadSafeModule owned(std::move(module), std::move(context));
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   code_->jit = checked(llvm::orc::LLJITBuilder().create());
-  code_->host = to_host(*module, code_->jit->getTargetTriple().str(), code_->jit->getDataLayout());
+  code_->host = to_host(*owned.getModuleUnlocked(), code_->jit->getTargetTriple().str(),
+                        code_->jit->getDataLayout());
   llvm::orc::SymbolMap symbols;
   const auto define = [&](const std::string& name, const void* address) {
     symbols[code_->jit->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(address),
@@ -62,8 +66,7 @@ GpuEmulator::GpuEmulator(std::unique_ptr<llvm::Module> module,
   check(library.define(llvm::orc::absoluteSymbols(std::move(symbols))));
   library.addGenerator(checked(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
       code_->jit->getDataLayout().getGlobalPrefix())));
-  check(
-      code_->jit->addIRModule(llvm::orc::ThreadSafeModule(std::move(module), std::move(context))));
+  check(code_->jit->addIRModule(std::move(owned)));
 }
 
 GpuEmulator::~GpuEmulator() = default;

@@ -15,6 +15,7 @@
 #include "tests/autosched/programs.hpp"
 #include "tests/autosched/random_moves.hpp"
 #include "tests/autosched/same_results.hpp"
+#include "tests/node_order.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -31,7 +32,7 @@ Graph tiny_graph() {
 }
 
 void expect_golden(const char* name, const Graph& graph) {
-  if (kNodesInAnotherOrder) GTEST_SKIP() << "recorded with g++";
+  if (testing::kNodesInAnotherOrder) GTEST_SKIP() << "recorded with g++";
   const std::string text = print(default_schedule(graph, kTwoCores));
   const std::string path = std::string(ADJIT_TEST_SOURCE_DIR) + "/golden/" + name + ".txt";
   if (std::getenv("ADJIT_UPDATE_GOLDEN")) std::ofstream(path) << text;
