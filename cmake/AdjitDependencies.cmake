@@ -37,13 +37,13 @@ add_library(adjit_xxhash INTERFACE)
 target_include_directories(adjit_xxhash SYSTEM INTERFACE ${ADJIT_XXHASH_INCLUDE})
 target_link_libraries(adjit_xxhash INTERFACE ${ADJIT_XXHASH_LIBRARY})
 
-# LLVM's static archives: the X86 back end and the ORC JIT. An archive that nothing refers to adds
-# nothing to the library, so the list names what the rooms may use, not what they must.
+# LLVM's static archives: the X86 and NVPTX back ends and the ORC JIT. An archive that nothing refers
+# to adds nothing to the library, so the list names what the rooms may use, not what they must.
 llvm_map_components_to_libnames(
   llvm_archives
   analysis asmparser bitreader bitwriter codegen core executionengine instcombine irreader jitlink
-  mc object orcjit passes scalaropts support target targetparser
-  transformutils X86)
+  linker mc object orcjit passes scalaropts support target targetparser
+  transformutils NVPTX X86)
 add_library(adjit_llvm INTERFACE)
 target_include_directories(adjit_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
 separate_arguments(llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")

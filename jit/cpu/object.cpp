@@ -2,20 +2,17 @@
 #include "jit/cpu/object.hpp"
 
 #include <llvm/ADT/SmallVector.h>
-#include <llvm/IR/DiagnosticInfo.h>
-#include <llvm/IR/DiagnosticPrinter.h>
-#include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
-#include <llvm/Support/PrettyStackTrace.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include <vector>
 
-#include "jit/cpu/first_use.hpp"
+#include "jit/codegen/emit_file.hpp"
+#include "jit/codegen/first_use.hpp"
 #include "jit/cpu/long_blocks.hpp"
 #include "jit/cpu/selection_faults.hpp"
 #include "jit/emit/ir/lost_if_thrown.hpp"
@@ -24,39 +21,6 @@
 
 namespace adjit::cpu {
 namespace {
-
-/// Keeps the first error that a context reports while this lives; other diagnostics are dropped.
-class ErrorCollector {
- public:
-  explicit ErrorCollector(llvm::LLVMContext& context)
-      : context_(context), previous_(context.getDiagnosticHandler()) {
-    context_.setDiagnosticHandler(std::make_unique<Handler>(first_));
-  }
-  ~ErrorCollector() { context_.setDiagnosticHandler(std::move(previous_)); }
-  ErrorCollector(const ErrorCollector&) = delete;
-  ErrorCollector& operator=(const ErrorCollector&) = delete;
-
-  void throw_if_any() const {
-    if (!first_.empty()) throw Error(ErrorCode::Compile, "LLVM: " + first_);
-  }
-
- private:
-  struct Handler : llvm::DiagnosticHandler {
-    explicit Handler(std::string& first) : first(first) {}
-    bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
-      if (info.getSeverity() == llvm::DS_Error && first.empty()) {
-        llvm::raw_string_ostream out(first);
-        llvm::DiagnosticPrinterRawOStream printer(out);
-        info.print(printer);
-      }
-      return true;
-    }
-    std::string& first;
-  };
-  llvm::LLVMContext& context_;
-  std::unique_ptr<llvm::DiagnosticHandler> previous_;
-  std::string first_;
-};
 
 constexpr unsigned kBlock = 512;  // instructions
 
@@ -82,24 +46,13 @@ std::string run_back_end(llvm::Module& module, TargetMachines& machines, Codegen
   if (level == CodegenLevel::Fast && !avx512) keep_loads_out_of_selects(module);
   if (level == CodegenLevel::Less && avx512) keep_choices_whole(module);
   if (level == CodegenLevel::Fast) cut_long_blocks(module, kBlock);
-  const ErrorCollector errors(module.getContext());
-  const void* pretty_stack = llvm::SavePrettyStackState();
   TargetMachines::Lease machine = machines.lease(level);
-  llvm::SmallVector<char, 0> bytes;
-  llvm::raw_svector_ostream out(bytes);
-  auto passes = std::make_unique<llvm::legacy::PassManager>();
   try {
-    if (machine->addPassesToEmitFile(*passes, out, nullptr, type, /*DisableVerify=*/true))
-      throw Error(ErrorCode::Compile, "LLVM cannot emit this kind of file");
-    passes->run(module);
+    return emit_file(module, *machine, type);
   } catch (...) {
-    llvm::RestorePrettyStackState(pretty_stack);
     machine.abandon();
-    [[maybe_unused]] const llvm::legacy::PassManager* lost = passes.release();
     throw;
   }
-  errors.throw_if_any();
-  return {bytes.begin(), bytes.end()};
 }
 
 }  // namespace

@@ -4,9 +4,6 @@
 #include <llvm/ADT/StringMap.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Support/CommandLine.h>
-#include <llvm/Support/ErrorHandling.h>
-#include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Target/TargetOptions.h>
 #include <llvm/TargetParser/Host.h>
@@ -17,60 +14,15 @@
 #include <new>
 #include <optional>
 
-#include "jit/cpu/first_use.hpp"
+#include "jit/codegen/targets.hpp"
 #include "runtime/expr/error.hpp"
 #include "runtime/process/fork.hpp"
 
 namespace adjit::cpu {
 namespace {
 
-// Passes of the back end that cost time and bring nothing on code whose vectors, addresses and
-// order the emitter chose; they would run at CodegenLevel::Less. Measured on Zen 4: a 12x32 product
-// of 504x512x512 compiles in 2.8 instead of 4.8 ms of CPU time at the same speed (109 GFLOP/s), e^x
-// + tanh x + log x in 2.9 instead of 4.2 ms at 1.06 instead of 1.01 ns per element. Such switches
-// are global to LLVM, of which the library has a private copy.
-void disable_needless_passes() {
-  constexpr std::array<std::pair<const char*, const char*>, 9> kSwitches{
-      {{"disable-lsr", "true"},
-       {"disable-cgp", "true"},
-       {"enable-misched", "false"},
-       {"disable-post-ra", "true"},
-       {"disable-select-optimize", "true"},
-       {"disable-constant-hoisting", "true"},
-       {"disable-early-ifcvt", "true"},
-       {"disable-early-taildup", "true"},
-       {"disable-tail-duplicate", "true"}}};
-  for (const auto& [name, value] : kSwitches) {
-    const auto& options = llvm::cl::getRegisteredOptions();
-    const auto found = options.find(name);
-    invariant(found != options.end(), "this LLVM lacks an option that switches off a pass");
-    found->second->addOccurrence(1, name, value);
-  }
-}
-
-// What LLVM calls fatal (an instruction that it cannot select) would end the process. The exception
-// passes through LLVM's frames, which have unwind tables but no destructors to run: what they held
-// is lost, so the caller abandons the target machine and the module as well.
-[[noreturn]] void throw_fatal_error(void*, const char* reason, bool) {
-  throw Error(ErrorCode::Compile, std::string("LLVM: ") + reason);
-}
-
-FirstUse registration;
-constexpr size_t kRegistrationBytes = size_t{1} << 20;  // more than it takes
-
-void register_target() {
-  // Where an allocation fails, LLVM's containers would end the process.
-  llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { throw std::bad_alloc(); });
-  llvm::install_fatal_error_handler(throw_fatal_error);
-  LLVMInitializeX86TargetInfo();
-  LLVMInitializeX86Target();
-  LLVMInitializeX86TargetMC();
-  LLVMInitializeX86AsmPrinter();
-  disable_needless_passes();
-}
-
 const llvm::Target& x86_64(const std::string& triple) {
-  registration(kRegistrationBytes, register_target);
+  register_targets();
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target) throw Error(ErrorCode::Compile, "no code generator for " + triple + ": " + error);

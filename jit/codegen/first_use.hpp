@@ -1,4 +1,4 @@
-// jit/cpu/first_use.hpp -- what LLVM does once in a process, where memory may run out.
+// jit/codegen/first_use.hpp -- what LLVM does once in a process, where memory may run out.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 
 #include "runtime/process/fork.hpp"
 
-namespace adjit::cpu {
+namespace adjit::emit {
 
 /// LLVM registers targets, options and passes when they are first used, under locks that it would
 /// keep for ever if an exception passed: it is built without cleanups. So there must be memory for
@@ -34,4 +34,4 @@ class FirstUse {
   std::atomic<bool> done_ = false;
 };
 
-}  // namespace adjit::cpu
+}  // namespace adjit::emit

@@ -1,5 +1,6 @@
-// tests/jit/cpu/first_use_test.cpp -- what is begun once, and only where there is memory for it.
-#include "jit/cpu/first_use.hpp"
+// tests/jit/codegen/first_use_test.cpp -- what is begun once, and only where there is memory for
+// it.
+#include "jit/codegen/first_use.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +9,7 @@
 
 #include "tests/sanitizer.hpp"
 
-namespace adjit::cpu {
+namespace adjit::emit {
 namespace {
 
 TEST(FirstUse, IsOneWhateverComesLater) {
@@ -37,4 +38,4 @@ TEST(FirstUse, ComesAgainIfItFailed) {
 }
 
 }  // namespace
-}  // namespace adjit::cpu
+}  // namespace adjit::emit
