@@ -70,6 +70,12 @@ void register_passes(llvm::TargetMachine& machine) {
   machine.addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::AssemblyFile, true);
 }
 
+// Of the functions and tables that the emitter writes by their names, the same into all modules.
+void set_linkage(llvm::Module& module, llvm::GlobalValue::LinkageTypes linkage) {
+  for (llvm::GlobalValue& value : module.global_values())
+    if (!value.isDeclaration() && value.getName().starts_with("adjit.")) value.setLinkage(linkage);
+}
+
 }  // namespace
 
 int ptx_version(int capability) { return known(capability).version; }
@@ -103,12 +109,11 @@ std::unique_ptr<llvm::Module> link_bitcode(llvm::LLVMContext& context,
     llvm::Expected<std::unique_ptr<llvm::Module>> one =
         llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "kernel"), context);
     if (!one) throw Error(ErrorCode::Compile, "LLVM: " + llvm::toString(one.takeError()));
+    set_linkage(**one, llvm::GlobalValue::LinkOnceODRLinkage);
     linker.linkInModule(std::move(*one));
     errors.throw_if_any();
   }
-  for (llvm::Function& function : *all)
-    if (!function.isDeclaration() && function.getCallingConv() != llvm::CallingConv::PTX_Kernel)
-      function.setLinkage(llvm::GlobalValue::InternalLinkage);
+  set_linkage(*all, llvm::GlobalValue::InternalLinkage);
   return all;
 }
 

@@ -28,9 +28,9 @@ void set_ptx_target(llvm::Module& module);
 /// an intrinsic.
 std::string ptx_of(llvm::Module& module, int capability);
 
-/// Modules of any contexts, as bitcode (bitcode.hpp), made one of `context`. Of functions with one name that may
-/// be merged one is left, and only kernels can be found from outside. ErrorCode::Compile where it
-/// is no bitcode, or two kernels have one name.
+/// Modules of any contexts, as bitcode (bitcode.hpp), made one of `context`. Of functions and
+/// tables that the emitter gives one name ("adjit.sin.f32"), which are the same in all modules, one
+/// is left. ErrorCode::Compile where it is no bitcode, or two kernels have one name.
 std::unique_ptr<llvm::Module> link_bitcode(llvm::LLVMContext& context,
                                            std::span<const std::string> modules);
 

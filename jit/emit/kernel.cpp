@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <new>
 
+#include "autosched/analysis/join_chain.hpp"
 #include "autosched/program/limits.hpp"
 #include "autosched/program/nests.hpp"
+#include "jit/emit/kernel_frame.hpp"
 #include "jit/emit/nest.hpp"
 #include "jit/emit/scopes/index.hpp"
 #include "jit/emit/scopes/kernel_variables.hpp"
@@ -21,27 +23,11 @@ namespace {
 
 using llvm::Value;
 
+constexpr int64_t kLocalAlignment = 64;
+
 void collect_nests(const Nest& nest, std::vector<const Nest*>& nests) {
   nests.push_back(&nest);
   for (const Nest::Attached& a : nest.attached) collect_nests(a.nest, nests);
-}
-
-llvm::Function* declare(llvm::Module& module, const std::string& symbol, unsigned vector_bits) {
-  llvm::LLVMContext& context = module.getContext();
-  llvm::Type* pointer = llvm::PointerType::getUnqual(context);
-  llvm::Type* i64 = llvm::Type::getInt64Ty(context);
-  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, i64, i64}, false);
-  llvm::Function* function =
-      llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, symbol, module);
-  function->addFnAttr(llvm::Attribute::NoUnwind);
-  function->addFnAttr("prefer-vector-width", std::to_string(vector_bits));
-  function->addFnAttr("min-legal-vector-width", std::to_string(vector_bits));
-  function->addFnAttr("no-trapping-math", "true");
-  function->addFnAttr("frame-pointer", "none");
-  // Vectors that find no register lie in whole cache lines of the stack.
-  function->addFnAttr("stackrealign");
-  for (llvm::Argument& argument : function->args()) argument.addAttr(llvm::Attribute::NoUndef);
-  return function;
 }
 
 class KernelEmitter {
@@ -54,21 +40,25 @@ class KernelEmitter {
         out_(out),
         builder_(*out.context),
         scopes_(builder_),
-        math_(builder_, features),
-        function_(declare(*out.module, out.symbol, static_cast<unsigned>(features.vector_bits))) {}
+        math_(builder_, features) {
+    collect_nests(kernel_.root, nests_);
+    out_.tensors = tensors_in_memory(program_, kernel_);
+    out_.by_table = features.gpu && needs_table();
+    function_ =
+        declare_kernel(*out.module, out.symbol, features, out_.tensors.size(), out_.by_table);
+  }
 
   void emit() {
-    collect_nests(kernel_.root, nests_);
     builder_.SetInsertPoint(llvm::BasicBlock::Create(*out_.context, "entry", function_));
     scopes_.push(nullptr);
     KernelVariables variables(kernel_.variable_count);
-    IndexEmitter index(builder_, scopes_, variables);
+    IndexEmitter index(builder_, scopes_, variables, math_.features().gpu);
     load_addresses();
     allocate_locals();
     KernelContext context{{builder_, scopes_, variables, index, math_}, program_, places_};
     out_.tasks = task_count(kernel_.root);
     if (const std::vector<StreamedNest> streamed = streamed_nests(); streamed.empty()) {
-      emit_tasks(context);
+      emit_all(context);
     } else {
       emit_streaming(context, streamed);
     }
@@ -78,16 +68,27 @@ class KernelEmitter {
   }
 
  private:
-  void emit_tasks(KernelContext& context) {
-    if (parallel_depth(kernel_.root) == 0) {
-      NestEmitter(context, kernel_.root).emit();
-      return;
+  // Joins look up by a number where a tensor is (loads/load_joined.hpp).
+  bool needs_table() const {
+    const Graph& graph = program_.graph;
+    return out_.tensors.size() > kMostParameters ||
+           std::ranges::any_of(nests_, [&](const Nest* nest) {
+             return !joined_tensors(graph, graph.stages[nest->stage]).empty();
+           });
+  }
+
+  // What a kernel without parallel loops does, a GPU's first thread does.
+  void emit_all(KernelContext& context) {
+    const bool parallel = parallel_depth(kernel_.root) > 0;
+    const auto task = [&](Value* number) {
+      NestEmitter(context, kernel_.root).emit(parallel ? number : nullptr);
+    };
+    if (!parallel && !math_.features().gpu) {
+      task(nullptr);
+    } else {
+      emit_tasks(builder_, scopes_, math_.features(), out_.tasks,
+                 tasks_in_turn(program_, kernel_.root), task);
     }
-    emit_loop(builder_, scopes_, function_->getArg(1), function_->getArg(2), false, {},
-              [&](Value* task, Carried none) {
-                NestEmitter(context, kernel_.root).emit(task);
-                return none;
-              });
   }
 
   // The caller may own the results: a version for those that can be streamed, and one for others.
@@ -98,7 +99,7 @@ class KernelEmitter {
         context.streams = streams;
         context.operations = 0;
         context.unrolled_work = 0;
-        emit_tasks(context);
+        emit_all(context);
         if (streams) end_streaming(builder_);
         return none;
       });
@@ -106,7 +107,7 @@ class KernelEmitter {
 
   std::vector<StreamedNest> streamed_nests() const {
     std::vector<StreamedNest> streamed;
-    if (!math_.features().sse41) return streamed;
+    if (!math_.features().sse41 || math_.features().gpu) return streamed;
     for (const Nest* nest : nests_) {
       if (!nest->streamed) continue;
       const Stage& stage = program_.graph.stages[nest->stage];
@@ -125,19 +126,15 @@ class KernelEmitter {
   }
 
   void load_addresses() {
-    llvm::Type* pointer = builder_.getPtrTy();
-    places_.set_pointers(function_->getArg(0));
-    for (TensorId id : tensors_in_memory(program_, kernel_)) {
-      Value* slot = builder_.CreateInBoundsGEP(pointer, function_->getArg(0),
-                                               builder_.getInt64(out_.tensors.size()));
-      places_.at(id) = {builder_.CreateAlignedLoad(pointer, slot, llvm::Align(8)),
-                        0,
-                        layouts_[id.value].strides,
-                        {},
-                        false,
-                        0,
-                        out_.tensors.size()};
-      out_.tensors.push_back(id);
+    Value* table = table_of(*function_, math_.features(), out_.by_table);
+    places_.set_table(table);
+    for (size_t k = 0; k < out_.tensors.size(); ++k) {
+      const TensorLayout& layout = layouts_[out_.tensors[k].value];
+      places_.at(out_.tensors[k]) = {.pointer = tensor_pointer(builder_, *function_, table, k),
+                                     .strides = layout.strides,
+                                     .origin = {},
+                                     .alignment = layout.alignment,
+                                     .slot = k};
     }
   }
 
@@ -189,13 +186,13 @@ class KernelEmitter {
                                                "'; compute it at an inner loop or at the root");
         llvm::AllocaInst* buffer = builder_.CreateAlloca(
             llvm::ArrayType::get(builder_.getInt8Ty(), static_cast<uint64_t>(bytes)));
-        buffer->setAlignment(llvm::Align(64));
-        places_.at(id) = {buffer,
-                          0,
-                          contiguous_layout(rows.spans).strides,
-                          {nest->axis_base.begin(), nest->axis_base.begin() + rank},
-                          true,
-                          rows.lanes};
+        buffer->setAlignment(llvm::Align(kLocalAlignment));
+        places_.at(id) = {.pointer = buffer,
+                          .strides = contiguous_layout(rows.spans).strides,
+                          .origin = {nest->axis_base.begin(), nest->axis_base.begin() + rank},
+                          .readable_beyond = true,
+                          .row_lanes = rows.lanes,
+                          .alignment = math_.features().gpu ? kLocalAlignment : 0};
       }
     }
   }
@@ -207,7 +204,7 @@ class KernelEmitter {
   llvm::IRBuilder<> builder_;
   Scopes scopes_;
   VectorMath math_;
-  llvm::Function* function_;
+  llvm::Function* function_ = nullptr;
   std::vector<const Nest*> nests_;
   TensorPlaces places_;
 };

@@ -15,9 +15,13 @@
 
 namespace adjit::emit {
 
-/// Compiled as `void symbol(void* const* tensors, int64_t begin, int64_t end)`: runs tasks begin ..
-/// end-1 of the kernel's task_count; tensors[k] is the address of element 0 of `tensors[k]` below.
-/// Tasks are independent of each other.
+/// Compiled for a CPU as `void symbol(void* const* tensors, int64_t begin, int64_t end)`: runs
+/// tasks begin .. end-1 of the kernel's task_count; tensors[k] is the address of element 0 of
+/// `tensors[k]` below. Tasks are independent of each other, but for tasks_in_turn().
+///
+/// For a GPU it is a kernel that takes these addresses as parameters, or that of their table
+/// (`by_table`); thread t of the grid runs the tasks from t * tasks_in_turn() on, as many as are in
+/// turn, where there are some: threads beyond these do nothing.
 using KernelFunction = void (*)(void* const* tensors, int64_t begin, int64_t end);
 
 /// Bytes of local buffers, which live on the stack of the thread that runs a task; more would
@@ -32,6 +36,7 @@ struct EmittedKernel {
   std::vector<TensorId> tensors;  // of the program's graph: what the kernel reads or writes
   int64_t tasks = 1;
   bool register_tile = false;  // wants real register allocation (see CodegenLevel)
+  bool by_table = false;       // for a GPU: its one parameter is a table of the tensors' addresses
 
   /// After std::bad_alloc from inside LLVM, whose frames release nothing: what they were at is in
   /// no state to be destroyed, so it is lost.

@@ -13,6 +13,8 @@ namespace adjit::emit {
 /// or 0 (inputs). Strides are part of the code: an executable serves one layout.
 struct TensorLayout {
   std::vector<int64_t> strides;
+  /// Bytes that divide the address of element 0, part of the code as well; 0: those of an element.
+  int64_t alignment = 0;
   bool operator==(const TensorLayout&) const = default;
 };
 

@@ -34,7 +34,7 @@ void NestLoops::emit_task(Value* task) {
   task_trips_.resize(depth);
   Value* rest = task;
   for (size_t k = depth; k-- > 0;) {
-    Value* count = kernel_.builder.getInt64(static_cast<uint64_t>(loops_[k].trips));
+    Value* count = llvm::ConstantInt::get(task->getType(), static_cast<uint64_t>(loops_[k].trips));
     task_trips_[k] = k == 0 ? rest : kernel_.builder.CreateURem(rest, count);
     if (k > 0) rest = kernel_.builder.CreateUDiv(rest, count);
   }
@@ -124,8 +124,14 @@ Carried NestLoops::serial(size_t k, Carried carried) {
   return iterations(k, lo, hi, !found.narrowed, std::move(carried));
 }
 
-// The trips [lo, hi) of a loop.
+// The trips [lo, hi) of a loop, counted in 32 bits where numbers are narrow.
 Carried NestLoops::iterations(size_t k, Value* lo, Value* hi, bool at_least_once, Carried carried) {
+  if (kernel_.index.narrow() && loops_[k].trips < INT32_MAX) {
+    const auto* first = llvm::dyn_cast<llvm::ConstantInt>(lo);
+    if (!first || !first->isZero()) lo = minimum(kernel_.builder, lo, hi);
+    lo = kernel_.builder.CreateTrunc(lo, kernel_.builder.getInt32Ty());
+    hi = kernel_.builder.CreateTrunc(hi, kernel_.builder.getInt32Ty());
+  }
   return emit_loop(kernel_.builder, kernel_.scopes, lo, hi, at_least_once, std::move(carried),
                    [&](Value* trip, Carried inner) {
                      const Loop& loop = loops_[k];

@@ -37,6 +37,10 @@ class Block {
 
   // From inside a thread.
   int thread() const { return current_; }
+  /// Whether an address is in the thread's own memory.
+  bool is_local(uintptr_t address) const {
+    return threads_[static_cast<size_t>(current_)].fibre->holds(address);
+  }
   int barriers() const { return barriers_; }
   int warp_barriers() const { return warp_barriers_[static_cast<size_t>(current_ / kWarpThreads)]; }
   void wait_for_block(const void* place);

@@ -1,6 +1,7 @@
 // tests/gpu_emulator/emulator.cpp -- kernels for NVPTX, run on the CPU as a GPU might run them.
 #include "tests/gpu_emulator/emulator.hpp"
 
+#include <llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/Support/TargetSelect.h>
 
@@ -47,7 +48,10 @@ GpuEmulator::GpuEmulator(std::unique_ptr<llvm::Module> module,
   llvm::orc::ThreadSafeModule owned(std::move(module), std::move(context));
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
-  code_->jit = checked(llvm::orc::LLJITBuilder().create());
+  auto machine = checked(llvm::orc::JITTargetMachineBuilder::detectHost());
+  machine.setCodeGenOptLevel(llvm::CodeGenOptLevel::Less);  // code runs once
+  code_->jit =
+      checked(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(machine)).create());
   code_->host = to_host(*owned.getModuleUnlocked(), code_->jit->getTargetTriple().str(),
                         code_->jit->getDataLayout());
   llvm::orc::SymbolMap symbols;
@@ -77,7 +81,11 @@ Report GpuEmulator::run(const std::string& kernel, std::span<void* const> parame
   auto* const function = address.toPtr<void (*)(void* const*)>();
   const int64_t bytes = code_->host.shared_bytes + launch.shared_bytes;
   if (bytes > kSharedBytes) throw std::runtime_error("more shared memory than a GPU has");
-  Running running(code_->host, arrays, launch, {shared_memory, static_cast<size_t>(bytes)});
+  std::vector<DeviceArray> memory(arrays.begin(), arrays.end());
+  for (const HostModule::Constant& constant : code_->host.constants)
+    memory.push_back(
+        {checked(code_->jit->lookup(constant.name)).toPtr<const void*>(), constant.bytes});
+  Running running(code_->host, memory, launch, {shared_memory, static_cast<size_t>(bytes)});
   std::mt19937_64 random(launch.seed);
   std::vector<int> order(static_cast<size_t>(launch.blocks));
   std::iota(order.begin(), order.end(), 0);

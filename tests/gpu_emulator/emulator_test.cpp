@@ -64,10 +64,11 @@ struct Ran {
 };
 
 // On x = 0, 1, 2, ...
-Ran run(const std::string& body, const Launch& launch) {
+Ran run(const std::string& body, const Launch& launch, const std::string& declared = "") {
   auto context = std::make_unique<llvm::LLVMContext>();
   llvm::SMDiagnostic error;
-  std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(kernel(body), error, *context);
+  std::unique_ptr<llvm::Module> module =
+      llvm::parseAssemblyString(kernel(body) + declared, error, *context);
   if (!module) throw std::runtime_error(error.getMessage().str());
   GpuEmulator emulator(std::move(module), std::move(context));
   Ran ran;
@@ -261,12 +262,48 @@ TEST(GpuEmulator, StopsAtAnAccessOutsideAllArrays) {
 }
 
 TEST(GpuEmulator, StopsAtAVectorAtAnOddAddress) {
-  const Ran ran = run(R"(
+  const auto copied = [](const std::string& align) {
+    return run(R"(
   %p = getelementptr float, ptr addrspace(1) %x, i32 1
-  %v = load <4 x float>, ptr addrspace(1) %p, align 4
-  store <4 x float> %v, ptr addrspace(1) %x)",
-                      {.threads = 1});
-  EXPECT_TRUE(ran.finds("an address that 16 does not divide"));
+  %v = load <4 x float>, ptr addrspace(1) %p, align )" +
+                   align + "\n  store <4 x float> %v, ptr addrspace(1) %x, align 16",
+               {.threads = 1});
+  };
+  EXPECT_TRUE(copied("16").finds("an address that 16 does not divide"));
+  const Ran apart = copied("4");
+  EXPECT_EQ(apart.report.faults, std::vector<std::string>());
+  EXPECT_EQ(apart.report.requests, 5) << "four loads and a store";
+}
+
+TEST(GpuEmulator, MaskedLanesAreNotTouched) {
+  const std::string body = R"(
+  %end = getelementptr float, ptr addrspace(1) %x, i32 252
+  %far = getelementptr float, ptr addrspace(1) %x, i32 254
+  %v = call <4 x float> @llvm.masked.load.v4f32.p1(ptr addrspace(1) %far, i32 4,
+    <4 x i1> <i1 1, i1 1, i1 0, i1 0>, <4 x float> zeroinitializer)
+  store <4 x float> %v, ptr addrspace(1) %end, align 16)";
+  const std::string declared =
+      "declare <4 x float> @llvm.masked.load.v4f32.p1(ptr addrspace(1), i32, <4 x i1>, "
+      "<4 x float>)\n";
+  const Ran ran = run(body, {.threads = 1}, declared);
+  EXPECT_EQ(ran.report.faults, std::vector<std::string>());
+  EXPECT_EQ(ran.x[252], 254);
+  EXPECT_EQ(ran.x[254], 0);
+}
+
+TEST(GpuEmulator, ConstantsOfTheModuleAndAThreadsOwnMemoryMayBeUsed) {
+  const Ran ran =
+      run(R"(
+  %own = alloca [64 x float], align 16
+  %mine = getelementptr [64 x float], ptr %own, i32 0, i32 %t
+  %c = getelementptr [64 x float], ptr addrspace(1) @table, i32 0, i32 %t
+  %v = load float, ptr addrspace(1) %c
+  store float %v, ptr %mine
+  %w = load float, ptr %mine
+  store float %w, ptr addrspace(1) %px)",
+          {.threads = 32}, "@table = private addrspace(1) constant [64 x float] zeroinitializer\n");
+  EXPECT_EQ(ran.report.faults, std::vector<std::string>());
+  EXPECT_EQ(ran.x[31], 0);
 }
 
 TEST(GpuEmulator, FindsBlocksThatWriteWhereOthersReadOrWrite) {

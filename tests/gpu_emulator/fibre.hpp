@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 namespace adjit::tests {
@@ -18,9 +19,14 @@ class Fibre {
   void enter();
   /// From inside.
   void leave();
+  /// Whether an address is on its stack.
+  bool holds(uintptr_t address) const {
+    const auto begin = reinterpret_cast<uintptr_t>(stack_.get());
+    return address >= begin && address < begin + kStackBytes;
+  }
 
  private:
-  static constexpr size_t kStackBytes = 64 << 10;
+  static constexpr size_t kStackBytes = 640 << 10;  // 512 KB of local memory, and calls
   static void begin(Fibre* self);
 
   void (*work_)(void*);

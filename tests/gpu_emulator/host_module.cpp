@@ -7,8 +7,12 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/Pass.h>
 #include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/Scalar.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "tests/gpu_emulator/shadow.hpp"
@@ -35,7 +39,9 @@ class ToHost {
   }
 
   HostModule run() {
+    branch_around_masked_lanes();
     place_shared_variables();
+    show_constants();
     for (llvm::Function& function : module_)
       if (!function.isDeclaration()) watch_accesses(function);
     replace_intrinsics();
@@ -47,6 +53,22 @@ class ToHost {
   }
 
  private:
+  // As the back end of NVPTX does.
+  void branch_around_masked_lanes() {
+    llvm::legacy::PassManager passes;
+    passes.add(llvm::createScalarizeMaskedMemIntrinLegacyPass());
+    passes.run(module_);
+  }
+
+  void show_constants() {
+    for (llvm::GlobalVariable& variable : module_.globals()) {
+      if (variable.getAddressSpace() != kGlobal || !variable.isConstant()) continue;
+      variable.setLinkage(llvm::GlobalValue::ExternalLinkage);
+      variable.setName("adjit_emulate_constant");
+      made_.constants.push_back({variable.getName().str(), size_of(variable.getValueType())});
+    }
+  }
+
   // What was told of shared variables, at the front of the array in the order of the module; one
   // without a size begins behind them, where a launch's dynamic bytes are.
   void place_shared_variables() {
@@ -81,17 +103,24 @@ class ToHost {
     for (llvm::GlobalVariable* variable : variables) variable->eraseFromParent();
   }
 
-  void watch(llvm::Instruction& instruction, llvm::Value* pointer, uint64_t bytes, Use use) {
+  // An access is as many as its alignment makes of it, of at most 16 bytes each.
+  void watch(llvm::Instruction& instruction, llvm::Value* pointer, uint64_t bytes, Use use,
+             uint64_t align) {
+    constexpr uint64_t kMost = 16;
+    const uint64_t piece = std::min({bytes & -bytes, align, kMost});
     const unsigned space = pointer->getType()->getPointerAddressSpace();
     if (space == 0 && llvm::isa<llvm::AllocaInst>(pointer->stripInBoundsOffsets())) return;
     if (space != 0 && space != kGlobal && space != kShared) return;
     builder_.SetInsertPoint(&instruction);
     llvm::Value* const address =
         space == 0 ? pointer : builder_.CreateAddrSpaceCast(pointer, builder_.getPtrTy());
-    builder_.CreateCall(
-        use_, {address, builder_.getInt64(bytes), builder_.getInt32(static_cast<uint32_t>(use)),
-               builder_.getInt64(made_.instructions.size()), builder_.getInt32(space)});
-    made_.instructions.push_back(text_of(instruction));
+    for (uint64_t first = 0; first < bytes; first += piece) {
+      llvm::Value* const at = builder_.CreateConstGEP1_64(builder_.getInt8Ty(), address, first);
+      builder_.CreateCall(
+          use_, {at, builder_.getInt64(piece), builder_.getInt32(static_cast<uint32_t>(use)),
+                 builder_.getInt64(made_.instructions.size()), builder_.getInt32(space)});
+      made_.instructions.push_back(text_of(instruction));
+    }
   }
 
   uint64_t size_of(llvm::Type* type) const {
@@ -105,8 +134,8 @@ class ToHost {
     uint64_t bytes = 0;
     if (!name.contains(".shared.global.") || name.rsplit('.').second.getAsInteger(10, bytes))
       return;
-    watch(call, call.getArgOperand(1), bytes, Use::Read);
-    watch(call, call.getArgOperand(0), bytes, Use::Write);
+    watch(call, call.getArgOperand(1), bytes, Use::Read, bytes);
+    watch(call, call.getArgOperand(0), bytes, Use::Write, bytes);
   }
 
   void watch_accesses(llvm::Function& function) {
@@ -114,12 +143,14 @@ class ToHost {
     for (llvm::Instruction& instruction : llvm::instructions(function)) all.push_back(&instruction);
     for (llvm::Instruction* i : all) {
       if (auto* load = llvm::dyn_cast<llvm::LoadInst>(i)) {
-        watch(*load, load->getPointerOperand(), size_of(load->getType()), Use::Read);
+        watch(*load, load->getPointerOperand(), size_of(load->getType()), Use::Read,
+              load->getAlign().value());
       } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(i)) {
         watch(*store, store->getPointerOperand(), size_of(store->getValueOperand()->getType()),
-              Use::Write);
+              Use::Write, store->getAlign().value());
       } else if (auto* atomic = llvm::dyn_cast<llvm::AtomicRMWInst>(i)) {
-        watch(*atomic, atomic->getPointerOperand(), size_of(atomic->getType()), Use::Atomic);
+        watch(*atomic, atomic->getPointerOperand(), size_of(atomic->getType()), Use::Atomic,
+              atomic->getAlign().value());
       } else if (auto* call = llvm::dyn_cast<llvm::CallBase>(i)) {
         // NVVM's own are emulated as they stand; others that touch memory are not.
         const bool nvvm = call->getCalledFunction() != nullptr &&

@@ -20,6 +20,11 @@ inline constexpr const char* kLaunchPrefix = "adjit_launch.";
 inline constexpr const char* kSharedBase = "adjit_emulate_shared";
 
 struct HostModule {
+  struct Constant {
+    std::string name;
+    size_t bytes;
+  };
+  std::vector<Constant> constants;        // in global memory, which kernels may read
   std::vector<std::string> intrinsics;    // that it calls, without the prefix
   std::vector<std::string> instructions;  // that access memory, as text, by their numbers
   int64_t shared_bytes = 0;               // static ones of all kernels

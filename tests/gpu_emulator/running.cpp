@@ -104,6 +104,7 @@ void Running::require_room(uintptr_t address, size_t bytes, size_t instruction) 
 }
 
 void Running::use(uintptr_t address, size_t bytes, Use use, size_t instruction) {
+  if (block_->is_local(address)) return;
   require_room(address, bytes, instruction);
   const bool shared = is_shared(address);
   if (shared && use != Use::Write && !shadow_.is_written(address, bytes))

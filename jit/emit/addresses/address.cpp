@@ -2,6 +2,7 @@
 #include "jit/emit/addresses/address.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 
 namespace adjit::emit {
@@ -42,6 +43,22 @@ std::optional<Affine> plain_address(const BodyContext& context, ExprId read) {
       form -= context.variables.resolve(place.origin[d]) * place.strides[d];
   }
   return form;
+}
+
+llvm::Align alignment_at(const KernelVariables& variables, const TensorPlace& place,
+                         int64_t element_bytes, const Affine& form,
+                         const std::vector<DataCoordinate>& data) {
+  constexpr int64_t kMost = 16;
+  if (place.alignment == 0) return llvm::Align(static_cast<uint64_t>(element_bytes));
+  int64_t divides = std::gcd(kMost, place.alignment);
+  const auto moved_by = [&](int64_t elements) {
+    divides = std::gcd(divides, element_bytes * (elements % kMost));
+  };
+  const Affine first = variables.without_lanes(form);
+  moved_by(first.constant());
+  std::ranges::for_each(first.coefficients(), moved_by);
+  for (const DataCoordinate& coordinate : data) moved_by(coordinate.stride);
+  return llvm::Align(static_cast<uint64_t>(std::max(divides, element_bytes)));
 }
 
 Emitted index_value(const Emission& emission, const Affine& form) {

@@ -30,6 +30,13 @@ Affine placed(const BodyContext& context, ExprId index);
 /// start; nothing where that depends on data or a predicate.
 std::optional<Affine> plain_address(const BodyContext& context, ExprId read);
 
+/// What is known to divide the address of a buffer's element at a resolved form (of the first lane)
+/// plus coordinates that data decides, up to the 16 bytes of a GPU's largest access: an element's
+/// size, and more where the buffer's own alignment is known.
+llvm::Align alignment_at(const KernelVariables& variables, const TensorPlace& place,
+                         int64_t element_bytes, const Affine& form,
+                         const std::vector<DataCoordinate>& data = {});
+
 /// A resolved form as a value, i64 in lanes where it differs between them.
 Emitted index_value(const Emission& emission, const Affine& form);
 

@@ -130,7 +130,7 @@ Value* gather(llvm::IRBuilder<>& builder, const TargetFeatures& features, llvm::
   const unsigned lanes = llvm::cast<llvm::FixedVectorType>(offsets->getType())->getNumElements();
   auto* type = llvm::FixedVectorType::get(element, lanes);
   Value* zero = llvm::Constant::getNullValue(type);
-  if (features.avx512f) {
+  if (features.avx512f || (features.gpu && mask)) {
     Value* pointers = builder.CreateInBoundsGEP(element, pointer, offsets);
     return builder.CreateMaskedGather(type, pointers, align, mask, zero, "gathered");
   }

@@ -33,7 +33,7 @@ LaneRows rows_of_lanes(const BodyContext& context, TensorId tensor, const Addres
 
 /// Elements at offsets from a pointer, zeros where the mask (null: none) does not hold; element 0
 /// must be there. `forwards`: no offset is negative. Before AVX-512, gathers are slow or taken
-/// apart into branches: one load a lane instead.
+/// apart into branches: one load a lane instead. A GPU branches around lanes that are off.
 llvm::Value* gather(llvm::IRBuilder<>& builder, const TargetFeatures& features, llvm::Type* element,
                     llvm::Value* pointer, llvm::Value* offsets, llvm::Value* mask, bool forwards);
 

@@ -18,7 +18,7 @@ BodyEmitter::BodyEmitter(const BodyContext& context, std::optional<size_t> ahead
     : context_(context),
       values_(context.shape, context.scopes),
       coordinates_(context_, [this](ExprId id, const Point& point) { return (*this)(id, point); }),
-      loads_(context_, values_, coordinates_, ahead),
+      loads_(context_, values_, coordinates_, context.math.features().gpu ? std::nullopt : ahead),
       joined_loads_(context_),
       bfloat16_loads_(context_),
       divisors_(context_) {}
@@ -86,11 +86,13 @@ Emitted BodyEmitter::evaluate(ExprId id, const Point& point) {
 Emitted BodyEmitter::form_cast(ExprId id, const Affine& form) {
   const DType dtype = context_.pool().dtype(id);
   const KernelVariables& variables = context_.variables;
-  if (!variables.in_lanes(form) || dtype == DType::Bool || !fits_32(variables.range(form))) {
+  const bool in_lanes = variables.in_lanes(form);
+  if ((!in_lanes && !context_.index.narrow()) || dtype == DType::Bool ||
+      !fits_32(variables.range(form))) {
     const Emitted value = index_value(context_, form);
     return operation(id, {&value, 1});
   }
-  Value* lanes = context_.index.vector(form, 32);
+  Value* lanes = in_lanes ? context_.index.vector(form, 32) : context_.index.number(form);
   return context_.scopes.emit(variables.depth(form), [&] {
     return emit_operation(context_.builder, context_.math, Op::Cast, DType::Int32, dtype, {lanes});
   });
@@ -153,7 +155,8 @@ Emitted BodyEmitter::operation(ExprId id, std::span<const Emitted> operands) {
     return emit_operation(context_.builder, context_.math, pool[id].op, operand_dtype,
                           pool.dtype(id), values);
   });
-  if (!in_lanes) context_.splats.note(pool[id].op, made.value, operands);
+  if (!in_lanes && !context_.math.features().gpu)
+    context_.splats.note(pool[id].op, made.value, operands);
   return made;
 }
 

@@ -47,6 +47,18 @@ Value* load_lanes(llvm::IRBuilder<>& builder, const TargetFeatures& features,
   return builder.CreateShuffleVector(halves[0], halves[1], all);
 }
 
+// One lane under a mask, which the back end makes a branch and a load of: here it stays one
+// instruction, that may be put wherever its operands are known.
+Value* load_where(llvm::IRBuilder<>& builder, llvm::Type* type, Value* pointer, llvm::Align align,
+                  Value* condition) {
+  auto* lane = llvm::FixedVectorType::get(type, 1);
+  Value* mask =
+      builder.CreateBitCast(condition, llvm::FixedVectorType::get(builder.getInt1Ty(), 1));
+  Value* zero = llvm::Constant::getNullValue(lane);
+  Value* loaded = builder.CreateMaskedLoad(lane, pointer, align, mask, zero);
+  return builder.CreateExtractElement(loaded, uint64_t{0});
+}
+
 void store_lanes(llvm::IRBuilder<>& builder, const TargetFeatures& features, Value* value,
                  Value* pointer, llvm::Align align, Value* mask) {
   const std::optional<unsigned> leading = leading_lanes(mask);

@@ -19,6 +19,11 @@ llvm::Value* load_lanes(llvm::IRBuilder<>& builder, const TargetFeatures& featur
                         llvm::FixedVectorType* type, llvm::Value* pointer, llvm::Align align,
                         llvm::Value* mask);
 
+/// A number of memory where a condition holds, else 0: nothing is touched then. For a GPU, which
+/// branches around it; code for a CPU reads something else instead.
+llvm::Value* load_where(llvm::IRBuilder<>& builder, llvm::Type* type, llvm::Value* pointer,
+                        llvm::Align align, llvm::Value* condition);
+
 /// Stores the lanes of the mask. Lanes that are known to be the first few go as pieces of a power
 /// of two each: without mask registers a masked store is a microprogram on some processors (42
 /// operations on Zen 3).

@@ -110,6 +110,7 @@ llvm::Value* any_lane(Mask mask) {
   Builder& b = mask.context().builder;
   const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(mask.value()->getType());
   if (!vector) return mask.value();
+  if (mask.context().features.gpu) return b.CreateOrReduce(mask.value());
   llvm::Type* bits = b.getIntNTy(vector->getNumElements());
   return b.CreateICmpNE(b.CreateBitCast(mask.value(), bits), llvm::Constant::getNullValue(bits));
 }

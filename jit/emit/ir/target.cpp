@@ -1,4 +1,4 @@
-// jit/emit/ir/target.cpp -- reading LLVM's feature strings.
+// jit/emit/ir/target.cpp -- LLVM's feature strings, and what GPUs have.
 #include "jit/emit/ir/target.hpp"
 
 #include <array>
@@ -32,6 +32,14 @@ TargetFeatures from_feature_string(std::string_view features) {
   f.avx512dq = f.avx512dq && f.avx512f;
   f.avx512bf16 = f.avx512bf16 && f.avx512f;
   f.vector_bits = f.avx512f ? 512 : f.avx2 ? 256 : 128;
+  return f;
+}
+
+TargetFeatures gpu_features(bool flushes_subnormals) {
+  TargetFeatures f;
+  f.sse41 = f.fma = f.f16c = f.gpu = true;
+  f.has_library = false;
+  f.flushes_subnormals = flushes_subnormals;
   return f;
 }
 

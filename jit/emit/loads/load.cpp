@@ -78,7 +78,11 @@ LoadEmitter::Access LoadEmitter::access_of(ExprId id, const Point& point) const 
   }
   access.lanes = variables.in_lanes(address.form) || differs_by_data(address);
   // Lanes past the end of a row are read and not used where there is room behind it.
-  const bool tail = point.active.value && llvm::isa<llvm::Constant>(point.active.value);
+  const auto* known = llvm::dyn_cast_or_null<llvm::Constant>(point.active.value);
+  // An instance without any lane may lie outside in other directions. What it loads is selected
+  // away: code for a CPU leaves it to the back end to drop the load.
+  const bool none = known && known->isNullValue() && context_.math.features().gpu;
+  const bool tail = known && !none;
   const bool beyond = tail && access.lanes && variables.lane_stride(address.form) == 1 &&
                       ((access.place.readable_beyond && address.data.empty()) ||
                        (!differs_by_data(address) && has_room_in_row(id, access.place)));
@@ -126,10 +130,13 @@ Emitted LoadEmitter::load_uniform(const Access& access) {
   depth = std::max(depth, condition.depth);
   Value* pointer = context_.index.address(place.pointer, place.depth, type, address.form);
   Emitted result = context_.scopes.emit(depth, [&] {
+    const llvm::Align align(size_of(dtype));
     pointer = moved_by_data(builder, pointer, type, access.address);
+    if (condition.value && context_.math.features().gpu)
+      return from_memory(builder, context_.math,
+                         load_where(builder, type, pointer, align, condition.value), dtype);
     if (condition.value) pointer = or_zero(builder, condition.value, pointer);
-    return from_memory(builder, context_.math,
-                       builder.CreateAlignedLoad(type, pointer, llvm::Align(size_of(dtype))),
+    return from_memory(builder, context_.math, builder.CreateAlignedLoad(type, pointer, align),
                        dtype);
   });
   // A predicate that differs between lanes selects lane by lane.
@@ -167,11 +174,12 @@ Emitted LoadEmitter::load_contiguous(const Access& access, const Emitted& mask, 
   llvm::IRBuilder<>& builder = context_.builder;
   const Address& address = access.address;
   const DType dtype = context_.pool().dtype(access.read);
-  const llvm::Align align(size_of(dtype));
   const int64_t lanes = context_.variables.lanes();
   auto* type = llvm::FixedVectorType::get(memory_type(builder, dtype), context_.variables.lanes());
   llvm::Type* element = type->getElementType();
   const Affine first = reversed ? address.form + Affine(1 - lanes) : address.form;
+  const llvm::Align align = alignment_at(context_.variables, access.place,
+                                         static_cast<int64_t>(size_of(dtype)), first, address.data);
   Value* pointer = context_.index.address(access.place.pointer, access.place.depth, element, first);
   for (const DataCoordinate& d : address.data) depth = std::max(depth, d.index.depth);
   return context_.scopes.emit(depth, [&] {
@@ -195,6 +203,7 @@ Value* LoadEmitter::near_tensor(Value* pointer, const Affine& first, const Acces
   const TensorId tensor = context_.pool().read_tensor(access.read);
   const int64_t page = 4096 / static_cast<int64_t>(size_of(graph.info(tensor).dtype));
   const auto range = context_.variables.range(first);
+  if (context_.math.features().gpu) return pointer;  // a branch turns it off
   if (range.lo >= -page && range.hi < elements_with_gaps(graph, tensor) + page) return pointer;
   for (const Emitted& condition : access.conditions)
     if (!condition.value->getType()->isVectorTy() && !llvm::isa<llvm::Constant>(condition.value))

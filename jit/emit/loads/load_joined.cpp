@@ -35,11 +35,10 @@ Value* JoinedLoads::constant_table(const std::vector<int64_t>& numbers) {
         context_.builder.getContext(),
         llvm::ArrayRef(reinterpret_cast<const uint64_t*>(numbers.data()), numbers.size()));
     const std::string name = "adjit_table_" + std::to_string(module->global_size());
+    const unsigned space = address_space(context_.math.features());
     auto* global =
-        llvm::cast<llvm::GlobalVariable>(module->getOrInsertGlobal(name, data->getType()));
-    global->setInitializer(data);
-    global->setConstant(true);
-    global->setLinkage(llvm::GlobalValue::PrivateLinkage);
+        new llvm::GlobalVariable(*module, data->getType(), true, llvm::GlobalValue::PrivateLinkage,
+                                 data, name, nullptr, llvm::GlobalValue::NotThreadLocal, space);
     global->setAlignment(llvm::Align(8));
     table = global;
   }
@@ -121,7 +120,9 @@ Emitted JoinedLoads::operator()(const Join& join, const Point& point) {
   const Emitted number = part_number(join);
   Emitted pointer = context_.scopes.emit(number.depth, [&] {
     Value* slot = of_part(parts.slots, number.value);
-    Value* start = looked_up(builder.getPtrTy(), context_.places.pointers(), slot);
+    llvm::Type* pointer =
+        context_.places[context_.pool().read_tensor(join.reads[0])].pointer->getType();
+    Value* start = looked_up(pointer, context_.places.table(), slot);
     return builder.CreateGEP(element, start, of_part(parts.constants, number.value));
   });
   // Variables that move the address alike in all parts are one form; the others' products are added

@@ -54,7 +54,8 @@ Floats trunc(Floats x);
 Floats round(Floats x);  // half to even
 Floats sign(Floats x);   // -1, 0, 1; NaN for NaN
 Mask is_inf(Floats x);
-/// NaN if an operand is; of two equal operands the first (which matters for -0 and 0).
+/// NaN if an operand is; of two equal operands the first (which matters for -0 and 0; on a GPU -0
+/// is the lesser one of them in float).
 Floats minimum(Floats a, Floats b);
 Floats maximum(Floats a, Floats b);
 /// Whether it is known when the code is made, the same in all lanes, and no NaN.

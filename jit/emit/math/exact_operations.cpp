@@ -27,13 +27,22 @@ Floats sign(Floats x) {
 
 Mask is_inf(Floats x) { return fabs(x) == x.infinity(); }
 
+// A GPU has one instruction for float32.
+bool has_ordered_extremes(Floats a) { return a.context().features.gpu && !a.is_double(); }
+
+Floats extreme(llvm::Intrinsic::ID id, Floats a, Floats b) {
+  return {a.context(), a.context().builder.CreateBinaryIntrinsic(id, a.value(), b.value())};
+}
+
 // b < a ? b : a is one instruction and gives a where either is NaN; a constant b needs no more.
 Floats minimum(Floats a, Floats b) {
+  if (has_ordered_extremes(a)) return extreme(llvm::Intrinsic::minimum, a, b);
   const Floats least = select(b < a, b, a);
   return is_constant_number(b) ? least : select(is_nan(b), b, least);
 }
 
 Floats maximum(Floats a, Floats b) {
+  if (has_ordered_extremes(a)) return extreme(llvm::Intrinsic::maximum, a, b);
   const Floats greatest = select(b > a, b, a);
   return is_constant_number(b) ? greatest : select(is_nan(b), b, greatest);
 }

@@ -109,10 +109,10 @@ Value* float_operation(Builder& b, VectorMath& math, Op op, Values v) {
 // The quotient, cut towards zero, of a divisor that is not 0. There is no vector instruction for
 // it: lanes of up to 32 bits are divided as floats of twice as many. A quotient of n bits is exact
 // or further from the next integer than the division rounds. A constant divisor is a
-// multiplication.
-Value* quotient(Builder& b, bool is_unsigned, Value* a, Value* d) {
+// multiplication; on a GPU lanes are numbers each by itself.
+Value* quotient(Builder& b, bool gpu, bool is_unsigned, Value* a, Value* d) {
   const unsigned bits = a->getType()->getScalarSizeInBits();
-  if (!a->getType()->isVectorTy() || bits > 32 || llvm::isa<llvm::Constant>(d))
+  if (!a->getType()->isVectorTy() || bits > 32 || gpu || llvm::isa<llvm::Constant>(d))
     return is_unsigned ? b.CreateUDiv(a, d) : b.CreateSDiv(a, d);
   llvm::Type* real = shaped(bits == 32 ? b.getDoubleTy() : b.getFloatTy(), a);
   llvm::Type* whole = shaped(b.getInt32Ty(), a);
@@ -126,17 +126,17 @@ Value* quotient(Builder& b, bool is_unsigned, Value* a, Value* d) {
 
 // Quotient and remainder without traps: a zero divisor gives 0, and so does the one overflow,
 // lowest / -1 (whose remainder is 0 and whose quotient wraps to itself).
-Value* divide(Builder& b, Op op, DType dtype, Value* a, Value* d) {
+Value* divide(Builder& b, bool gpu, Op op, DType dtype, Value* a, Value* d) {
   Value* by_zero = b.CreateICmpEQ(d, zero_like(d));
   if (is_unsigned(dtype)) {
     Value* safe = b.CreateSelect(by_zero, constant_like(d, 1), d);
-    Value* whole = quotient(b, true, a, safe);
+    Value* whole = quotient(b, gpu, true, a, safe);
     Value* result = op == Op::FloorDiv ? whole : b.CreateSub(a, b.CreateMul(whole, safe));
     return b.CreateSelect(by_zero, zero_like(a), result);
   }
   Value* minus_one = b.CreateICmpEQ(d, constant_like(d, -1));
   Value* safe = b.CreateSelect(b.CreateOr(by_zero, minus_one), constant_like(d, 1), d);
-  Value* whole = quotient(b, false, a, safe);
+  Value* whole = quotient(b, gpu, false, a, safe);
   Value* remainder = b.CreateSub(a, b.CreateMul(whole, safe));
   // The truncated remainder has the sign of a; the floored one that of d.
   Value* signs = b.CreateICmpSLT(b.CreateXor(remainder, safe), zero_like(a));
@@ -224,7 +224,7 @@ Value* bool_operation(Builder& b, Op op, Values v) {
   throw Error(ErrorCode::Compile, "'" + std::string(info(op).name) + "' has no code for bool");
 }
 
-Value* integer_operation(Builder& b, Op op, DType dtype, Values v) {
+Value* integer_operation(Builder& b, bool gpu, Op op, DType dtype, Values v) {
   const bool u = is_unsigned(dtype);
   switch (op) {
     case Op::Neg: return b.CreateNeg(v[0]);
@@ -247,7 +247,7 @@ Value* integer_operation(Builder& b, Op op, DType dtype, Values v) {
     case Op::Mul: return b.CreateMul(v[0], v[1]);
     case Op::FloorDiv:
     case Op::Mod:
-    case Op::Fmod: return divide(b, op, dtype, v[0], v[1]);
+    case Op::Fmod: return divide(b, gpu, op, dtype, v[0], v[1]);
     case Op::Min: return b.CreateSelect(compare(b, Op::Lt, dtype, v), v[0], v[1]);
     case Op::Max: return b.CreateSelect(compare(b, Op::Lt, dtype, v), v[1], v[0]);
     case Op::Pow: return power(b, dtype, v[0], v[1]);
@@ -323,7 +323,7 @@ Value* emit_operation(Builder& builder, VectorMath& math, Op op, DType operand, 
   if (is_float(operand)) return float_operation(builder, math, op, values);
   if (info(op).rule == TypeRule::Comparison) return compare(builder, op, operand, values);
   if (operand == DType::Bool) return bool_operation(builder, op, values);
-  return integer_operation(builder, op, operand, values);
+  return integer_operation(builder, math.features().gpu, op, operand, values);
 }
 
 }  // namespace adjit::emit

@@ -11,14 +11,18 @@ namespace adjit::emit {
 
 using llvm::Value;
 
-IndexEmitter::IndexEmitter(llvm::IRBuilder<>& builder, Scopes& scopes, KernelVariables& variables)
+IndexEmitter::IndexEmitter(llvm::IRBuilder<>& builder, Scopes& scopes, KernelVariables& variables,
+                           bool narrow)
     : builder_(builder),
       scopes_(scopes),
       variables_(variables),
+      narrow_(narrow),
       loop_variables_(variables.count()),
       values_(variables.count()),
       quotients_(scopes),
       sums_(scopes),
+      narrow_sums_(scopes),
+      widened_(scopes),
       not_negative_(scopes),
       zero_(scopes),
       addresses_(scopes) {}
@@ -58,10 +62,10 @@ size_t IndexEmitter::quotient(const Affine& numerator, int64_t divisor) {
       known && variables_.depth(Affine::variable(*known)) == known_from)
     return *known;
   const Interval r = variables_.range(numerator);
+  // The quotient of a numerator that may be negative needs head room for its shift (see divide).
+  const bool small = fits_32(r) && divisor <= INT32_MAX &&
+                     fits_32({r.lo, r.hi - std::min<int64_t>(r.lo, 0) + divisor});
   if (variables_.in_lanes(numerator)) {
-    // The quotient of a numerator that may be negative needs head room for its shift (see divide).
-    const bool small = fits_32(r) && divisor <= INT32_MAX &&
-                       fits_32({r.lo, r.hi - std::min<int64_t>(r.lo, 0) + divisor});
     Value* numerators = vector(numerator, small ? 32 : 64);
     values_.push_back(scopes_.at(known_from, [&] {
       Value* quotients = divide(numerators, r, divisor);
@@ -69,7 +73,7 @@ size_t IndexEmitter::quotient(const Affine& numerator, int64_t divisor) {
           quotients, llvm::FixedVectorType::get(builder_.getInt64Ty(), variables_.lanes()));
     }));
   } else {
-    Value* value = scalar(numerator);
+    Value* value = sum(numerator, narrow_ && small ? 32 : 64);
     values_.push_back(scopes_.at(known_from, [&] { return divide(value, r, divisor); }));
   }
   // A dead quotient's number is not reused: forms that mention it are dead, too.
@@ -95,19 +99,53 @@ Value* IndexEmitter::divide(Value* value, Interval range, int64_t divisor) {
   // non-negative. The sum has at most 64 bits, which the division takes without a sign.
   const int64_t shift = checked_mul(ceil_div(-range.lo, divisor), divisor);
   invariant(type->getScalarSizeInBits() == 64 || range.hi + shift <= INT32_MAX,
-            "a lane division leaves 32 bits");
+            "a division leaves 32 bits");
   Value* moved =
       builder_.CreateAdd(value, llvm::ConstantInt::get(type, static_cast<uint64_t>(shift)));
   return builder_.CreateSub(builder_.CreateUDiv(moved, d),
                             llvm::ConstantInt::get(type, static_cast<uint64_t>(shift / divisor)));
 }
 
+unsigned IndexEmitter::bits_of(const Affine& form) const {
+  return narrow_ && fits_32(variables_.range(form)) ? 32 : 64;
+}
+
+Value* IndexEmitter::number(const Affine& form) { return sum(form, bits_of(form)); }
+
 Value* IndexEmitter::scalar(const Affine& form) {
+  Value* value = number(form);
+  if (value->getType()->isIntegerTy(64)) return value;
+  if (Value* const* known = widened_.find(form)) return *known;
+  const size_t depth = variables_.depth(form);
+  const bool positive = variables_.range(form).lo >= 0;
+  Value* wide = scopes_.at(depth, [&] {
+    return positive ? builder_.CreateZExt(value, builder_.getInt64Ty())
+                    : builder_.CreateSExt(value, builder_.getInt64Ty());
+  });
+  return widened_.remember(form, wide, depth);
+}
+
+// The value of a variable as another type.
+Value* IndexEmitter::as_wide_as(size_t variable, llvm::IntegerType* type) {
+  if (values_[variable]->getType() == type) return values_[variable];
+  const bool positive = variables_.range(Affine::variable(variable)).lo >= 0;
+  return positive ? builder_.CreateZExtOrTrunc(values_[variable], type)
+                  : builder_.CreateSExtOrTrunc(values_[variable], type);
+}
+
+// A form in so many bits. Terms may leave 32 of them where the form does not: they come back.
+Value* IndexEmitter::sum(const Affine& form, unsigned bits) {
+  FormMemo& sums = bits == 32 ? narrow_sums_ : sums_;
+  llvm::IntegerType* type = builder_.getIntNTy(bits);
+  const bool exact = bits == 64;
+  const auto constant_of = [&](int64_t number) {
+    return llvm::ConstantInt::get(type, static_cast<uint64_t>(number), true);
+  };
   Value* total = nullptr;
   Affine prefix;
   for (const auto& [depth, terms] : by_depth(variables_, form)) {
     prefix += terms;
-    if (Value* const* known = sums_.find(prefix)) {
+    if (Value* const* known = sums.find(prefix)) {
       total = *known;
       continue;
     }
@@ -116,21 +154,19 @@ Value* IndexEmitter::scalar(const Affine& form) {
       for (size_t k = 0; k < group.size(); ++k) {
         const int64_t c = group.coefficient(k);
         if (c == 0) continue;
-        Value* term = values_[k];
-        if (c != 1)
-          term = builder_.CreateMul(term, builder_.getInt64(static_cast<uint64_t>(c)), "", false,
-                                    true);
-        sum = sum ? builder_.CreateAdd(sum, term, "", false, true) : term;
+        Value* term = as_wide_as(k, type);
+        if (c != 1) term = builder_.CreateMul(term, constant_of(c), "", false, exact);
+        sum = sum ? builder_.CreateAdd(sum, term, "", false, exact) : term;
       }
       return sum;
     });
-    total = sums_.remember(prefix, sum, depth);
+    total = sums.remember(prefix, sum, depth);
   }
-  Value* constant = builder_.getInt64(static_cast<uint64_t>(form.constant()));
+  Value* constant = constant_of(form.constant());
   if (!total) return constant;
   if (form.constant() == 0) return total;
   return scopes_.at(variables_.depth(form),
-                    [&] { return builder_.CreateAdd(total, constant, "", false, true); });
+                    [&] { return builder_.CreateAdd(total, constant, "", false, exact); });
 }
 
 Value* IndexEmitter::vector(const Affine& form, std::optional<unsigned> bits) {
@@ -138,10 +174,10 @@ Value* IndexEmitter::vector(const Affine& form, std::optional<unsigned> bits) {
   llvm::IntegerType* element = builder_.getIntNTy(width);
   auto* type = llvm::FixedVectorType::get(element, variables_.lanes());
   const Affine same = variables_.without_lanes(form), different = form - same;
-  Value* base = scalar(same);
+  Value* base = number(same);
   return scopes_.at(variables_.depth(form), [&] {
-    Value* narrow = builder_.CreateTrunc(base, element);
-    Value* total = builder_.CreateVectorSplat(variables_.lanes(), narrow);
+    Value* sized = builder_.CreateSExtOrTrunc(base, element);
+    Value* total = builder_.CreateVectorSplat(variables_.lanes(), sized);
     for (size_t k = 0; k < different.size(); ++k)
       if (const int64_t c = different.coefficient(k); c != 0)
         total = builder_.CreateAdd(total, in_lanes_times(k, c, type));
@@ -173,7 +209,7 @@ Value* IndexEmitter::address(Value* pointer, size_t pointer_depth, llvm::Type* e
       at = *known;
       continue;
     }
-    Value* offset = scalar(terms);
+    Value* offset = number(terms);
     Value* moved = scopes_.at(
         depth_so_far, [&, from = at] { return builder_.CreateInBoundsGEP(element, from, offset); });
     at = addresses_.remember(key, moved, depth_so_far);
@@ -208,7 +244,7 @@ Value* IndexEmitter::condition(const Affine& form, bool equality) {
 // A form as a value to compare with zero; or, where the lanes' part is a constant, that part and
 // the number of the loops to compare it with.
 std::pair<Value*, Value*> IndexEmitter::compared_with_zero(const Affine& form) {
-  if (!variables_.in_lanes(form)) return {scalar(form), nullptr};
+  if (!variables_.in_lanes(form)) return {number(form), nullptr};
   const auto stride = variables_.lane_stride(form);
   if (!stride || !fits_32(Interval{*stride, *stride}) ||
       !fits_32(variables_.range(-variables_.without_lanes(form))) ||
@@ -218,7 +254,7 @@ std::pair<Value*, Value*> IndexEmitter::compared_with_zero(const Affine& form) {
   llvm::SmallVector<llvm::Constant*, 64> steps;
   for (unsigned lane = 0; lane < variables_.lanes(); ++lane)
     steps.push_back(llvm::ConstantInt::getSigned(builder_.getInt32Ty(), *stride * lane));
-  return {llvm::ConstantVector::get(steps), scalar(-variables_.without_lanes(form))};
+  return {llvm::ConstantVector::get(steps), number(-variables_.without_lanes(form))};
 }
 
 Value* IndexEmitter::at_least_zero(const Affine& form) { return condition(form, false); }

@@ -25,11 +25,14 @@ inline bool fits_32(Interval r) { return r.lo >= INT32_MIN && r.hi <= INT32_MAX;
 class IndexEmitter {
  public:
   /// All must outlive it. `variables`: those of the loops, of which none is bound; quotients are
-  /// added to them.
-  IndexEmitter(llvm::IRBuilder<>& builder, Scopes& scopes, KernelVariables& variables);
+  /// added to them. `narrow`: numbers of 32 bits are computed in so many, for processors on which
+  /// 64 take several instructions.
+  IndexEmitter(llvm::IRBuilder<>& builder, Scopes& scopes, KernelVariables& variables,
+               bool narrow = false);
 
+  bool narrow() const { return narrow_; }
   /// A loop variable that is step * trip, in the current scope: `trip` is an i64 in the range
-  /// `trips`.
+  /// `trips`, or an i32 where numbers are narrow.
   void bind_scalar(size_t variable, llvm::Value* trip, Interval trips, int64_t step);
 
   /// floor(form / divisor) for a positive divisor.
@@ -37,6 +40,8 @@ class IndexEmitter {
 
   /// Value of a resolved form: i64 scalar (no lanes).
   llvm::Value* scalar(const Affine& form);
+  /// The same as i32 where numbers are narrow and the form's range is.
+  llvm::Value* number(const Affine& form);
   /// Value in each lane: <lanes x iN>, N = 32 when the range fits, else 64, or as asked.
   llvm::Value* vector(const Affine& form, std::optional<unsigned> bits = std::nullopt);
   /// pointer + form elements, for the part of the form without lanes (its lanes count as 0).
@@ -55,6 +60,9 @@ class IndexEmitter {
   };
   using FormMemo = ScopedMemo<Affine, llvm::Value*, FormHash>;
 
+  unsigned bits_of(const Affine& form) const;
+  llvm::Value* sum(const Affine& form, unsigned bits);
+  llvm::Value* as_wide_as(size_t variable, llvm::IntegerType* type);
   size_t quotient(const Affine& numerator, int64_t divisor);
   llvm::Value* divide(llvm::Value* value, Interval range, int64_t divisor);
   llvm::Value* condition(const Affine& form, bool equality);
@@ -64,11 +72,12 @@ class IndexEmitter {
   llvm::IRBuilder<>& builder_;
   Scopes& scopes_;
   KernelVariables& variables_;
+  const bool narrow_;
   const size_t loop_variables_;
-  /// Per variable that is a scalar, i64; per quotient in lanes, <lanes x i64>.
+  /// Per variable that is a scalar, i64 or i32; per quotient in lanes, <lanes x i64>.
   std::vector<llvm::Value*> values_;
   ScopedMemo<std::pair<int64_t, Affine>, size_t, FormHash> quotients_;  // their variables
-  FormMemo sums_, not_negative_, zero_;
+  FormMemo sums_, narrow_sums_, widened_, not_negative_, zero_;
   ScopedMemo<std::pair<llvm::Value*, Affine>, llvm::Value*, FormHash> addresses_;
 };
 

@@ -29,7 +29,7 @@ Carried emit_loop(llvm::IRBuilder<>& builder, Scopes& scopes, Value* lo, Value* 
                                  : builder.CreateCondBr(builder.CreateICmpSLT(lo, hi), loop, after);
 
   builder.SetInsertPoint(loop);
-  llvm::PHINode* i = builder.CreatePHI(builder.getInt64Ty(), 2);
+  llvm::PHINode* i = builder.CreatePHI(lo->getType(), 2);
   i->addIncoming(lo, before);
   std::vector<llvm::PHINode*> phis;
   Carried inside;
@@ -41,7 +41,7 @@ Carried emit_loop(llvm::IRBuilder<>& builder, Scopes& scopes, Value* lo, Value* 
   scopes.push(entry, trips_of(lo, hi));
   const Carried next = body(i, inside);
   BasicBlock* latch = builder.GetInsertBlock();
-  Value* advanced = builder.CreateAdd(i, builder.getInt64(1), "", true, true);
+  Value* advanced = builder.CreateAdd(i, llvm::ConstantInt::get(i->getType(), 1), "", true, true);
   i->addIncoming(advanced, latch);
   for (size_t k = 0; k < phis.size(); ++k) phis[k]->addIncoming(next[k], latch);
   builder.CreateCondBr(builder.CreateICmpSLT(advanced, hi), loop, after);

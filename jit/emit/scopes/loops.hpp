@@ -12,7 +12,8 @@ namespace adjit::emit {
 
 using Carried = std::vector<llvm::Value*>;
 
-/// for (i = lo; i < hi; ++i) carried = body(i, carried); each iteration is a scope.
+/// for (i = lo; i < hi; ++i) carried = body(i, carried); each iteration is a scope. The bounds are
+/// of one type, which is i's.
 /// `at_least_once` says that lo < hi is known.
 Carried emit_loop(llvm::IRBuilder<>& builder, Scopes& scopes, llvm::Value* lo, llvm::Value* hi,
                   bool at_least_once, Carried carried,

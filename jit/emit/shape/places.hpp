@@ -26,7 +26,9 @@ struct TensorPlace {
   /// vectors of `row_lanes` from the beginning of a row may be stored past it (0: they may not).
   bool readable_beyond = false;
   int64_t row_lanes = 0;
-  std::optional<size_t> slot = {};  // of a tensor in memory: see TensorPlaces::pointers
+  int64_t alignment =
+      0;  // bytes that divide the address of the buffer's element 0; 0: an element's
+  std::optional<size_t> slot = {};  // of a tensor in memory: see TensorPlaces::table
 };
 
 /// Where a kernel finds the tensors that it reads or writes.
@@ -40,13 +42,17 @@ class TensorPlaces {
     invariant(found != places_.end(), "a kernel reads a tensor that it was not given");
     return found->second;
   }
-  /// The array of the pointers that the kernel was given: a tensor's is at its slot.
-  llvm::Value* pointers() const { return pointers_; }
-  void set_pointers(llvm::Value* pointers) { pointers_ = pointers; }
+  /// The array of the pointers that the kernel was given: a tensor's is at its slot. A kernel that
+  /// was given the pointers themselves has none.
+  llvm::Value* table() const {
+    invariant(table_ != nullptr, "a kernel looks up a tensor in a table that it was not given");
+    return table_;
+  }
+  void set_table(llvm::Value* table) { table_ = table; }
 
  private:
   std::unordered_map<uint32_t, TensorPlace> places_;  // a graph has many more
-  llvm::Value* pointers_ = nullptr;
+  llvm::Value* table_ = nullptr;
 };
 
 }  // namespace adjit::emit

@@ -5,13 +5,14 @@
 // neighbours in memory, 16 bytes of each lane's row at once, transposed in registers
 // (ir/transpose.hpp). Where a tile has many such lanes, a loop over them stores those of all
 // instances: the values pass through the stack, but 28 vectors of 16 lanes are 56 instructions
-// instead of 900, most of which a code generator would spend its time on. Addresses that only a
-// vector can hold are left to a scatter.
+// instead of 900, most of which a code generator would spend its time on (not on a GPU, where a
+// thread's stack lies in memory). Addresses that only a vector can hold are left to a scatter.
 #include "jit/emit/tile/stores.hpp"
 
 #include <algorithm>
 #include <map>
 
+#include "jit/emit/addresses/address.hpp"
 #include "jit/emit/ir/lane_memory.hpp"
 #include "jit/emit/ir/stack_slots.hpp"
 #include "jit/emit/ir/transpose.hpp"
@@ -71,7 +72,8 @@ void StoreEmitter::store_result(size_t component, Value* value, const TileInstan
     if (lanes && !(only_tail && place.row_lanes == shape_.lanes)) {
       store_lanes(kernel_.builder, kernel_.math.features(), value, pointer, align, lanes);
     } else {
-      llvm::StoreInst* store = kernel_.builder.CreateAlignedStore(value, pointer, align);
+      llvm::StoreInst* store =
+          kernel_.builder.CreateAlignedStore(value, pointer, alignment(component, form));
       if (shape_.nest->streamed && kernel_.streams && is_vector_aligned(form))
         store_past_caches(*store, shape_.lanes * static_cast<uint64_t>(size_of(dtype)));
     }
@@ -88,6 +90,13 @@ void StoreEmitter::store_result(size_t component, Value* value, const TileInstan
   Value* pointers =
       kernel_.builder.CreateInBoundsGEP(element, place.pointer, kernel_.index.vector(form));
   kernel_.builder.CreateMaskedScatter(value, pointers, align, lanes);
+}
+
+// What divides the address of the lanes' first element.
+llvm::Align StoreEmitter::alignment(size_t component, const Affine& form) const {
+  const TensorId tensor = stage_.results[component];
+  const auto bytes = static_cast<int64_t>(size_of(kernel_.program.graph.info(tensor).dtype));
+  return alignment_at(kernel_.variables, kernel_.places[tensor], bytes, form);
 }
 
 // Where a lane's element is, for lanes a constant apart.
@@ -120,7 +129,8 @@ void StoreEmitter::store_results(size_t component, const std::vector<TileInstanc
                                  const Carried& values) {
   constexpr size_t kLanesInLoop = 64;  // of all instances, from which on a loop stores them
   const std::optional<size_t> along = results_in_rows(component);
-  if (!along && instances.size() * shape_.lanes >= kLanesInLoop &&
+  const bool many = instances.size() * shape_.lanes >= kLanesInLoop;
+  if (!along && many && !kernel_.math.features().gpu &&
       store_by_lanes(component, instances, values))
     return;
   for (size_t o = 0; o < instances.size(); ++o) {
@@ -262,6 +272,9 @@ Value* StoreEmitter::load_result(size_t component, const TileInstance& instance)
   const auto& [place, dtype, element, align, form, mask] = place_of(component, instance);
   if (!shape_.lane_loop || shape_.lanes_in_reduction()) {
     Value* pointer = kernel_.index.address(place.pointer, 0, element, form);
+    if (mask.value && kernel_.math.features().gpu)
+      return from_memory(kernel_.builder, kernel_.math,
+                         load_where(kernel_.builder, element, pointer, align, mask.value), dtype);
     if (mask.value) pointer = kernel_.builder.CreateSelect(mask.value, pointer, place.pointer);
     return from_memory(kernel_.builder, kernel_.math,
                        kernel_.builder.CreateAlignedLoad(element, pointer, align), dtype);
@@ -279,7 +292,7 @@ Value* StoreEmitter::load_result(size_t component, const TileInstance& instance)
   Value* pointer = kernel_.index.address(place.pointer, 0, element, form);
   Value* loaded =
       lanes ? load_lanes(kernel_.builder, kernel_.math.features(), type, pointer, align, lanes)
-            : kernel_.builder.CreateAlignedLoad(type, pointer, align);
+            : kernel_.builder.CreateAlignedLoad(type, pointer, alignment(component, form));
   return from_memory(kernel_.builder, kernel_.math, loaded, dtype);
 }
 

@@ -53,6 +53,7 @@ class StoreEmitter {
   bool store_by_lanes(size_t component, const std::vector<TileInstance>& instances,
                       const Carried& values);
   void store_rows(size_t component, const TileInstance& first, std::vector<llvm::Value*> vectors);
+  llvm::Align alignment(size_t component, const Affine& form) const;
   llvm::Value* lane_address(size_t component, const Affine& form, unsigned lane);
   bool is_vector_aligned(const Affine& form) const;
 

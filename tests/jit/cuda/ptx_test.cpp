@@ -29,11 +29,11 @@ std::unique_ptr<llvm::Module> parsed(llvm::LLVMContext& context, const std::stri
 // A kernel `name` that stores f(tid) + 1, of a function that modules may share.
 std::string kernel(const std::string& name, const std::string& body = "%r = add i32 %t, 1") {
   return "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
-         "define linkonce_odr i32 @f(i32 %x) noinline {\n %y = mul i32 %x, %x\n ret i32 %y\n}\n"
+         "define internal i32 @adjit.f(i32 %x) noinline {\n %y = mul i32 %x, %x\n ret i32 %y\n}\n"
          "define ptx_kernel void @" +
          name +
          "(ptr addrspace(1) %p) {\n %i = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
-         " %t = call i32 @f(i32 %i)\n " +
+         " %t = call i32 @adjit.f(i32 %i)\n " +
          body +
          "\n %q = getelementptr i32, ptr addrspace(1) %p, i32 %i\n"
          " store i32 %r, ptr addrspace(1) %q\n ret void\n}\n";

@@ -22,6 +22,8 @@
 #include "jit/cpu/object.hpp"
 #include "tests/autosched/program_interpreter.hpp"
 #include "tests/jit/emit/emitted_function.hpp"
+#include "tests/jit/emit/emulated_program.hpp"
+#include "tests/jit/emit/strided.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
@@ -93,34 +95,11 @@ struct Placed {
 };
 
 Placed place(const TensorInfo& info, const TensorLayout& layout, bool at_start) {
-  int64_t low = 0, high = 0;
-  for (size_t d = 0; d < info.shape.size(); ++d) {
-    const int64_t reach = (std::max<int64_t>(info.shape[d], 1) - 1) * layout.strides[d];
-    (reach < 0 ? low : high) += reach;
-  }
-  const auto size = static_cast<int64_t>(size_of(info.dtype));
-  const bool empty = std::ranges::find(info.shape, 0) != info.shape.end();
+  const Extent extent = extent_of(info, layout);
   Placed placed;
-  placed.memory = std::make_unique<WatchedMemory>(
-      empty ? 0 : static_cast<size_t>((high - low + 1) * size), at_start);
-  placed.first = placed.memory->data() - low * size;
+  placed.memory = std::make_unique<WatchedMemory>(static_cast<size_t>(extent.bytes), at_start);
+  placed.first = placed.memory->data() + extent.before;
   return placed;
-}
-
-// Calls visit(offset of the element in the row-major array, its address).
-template <class Visit>
-void each_element(const Array& array, const TensorLayout& layout, std::byte* first, Visit&& visit) {
-  const size_t size = size_of(array.dtype);
-  std::vector<int64_t> index(array.shape.size(), 0);
-  for (int64_t k = 0; k < array.element_count(); ++k) {
-    int64_t at = 0;
-    for (size_t d = 0; d < index.size(); ++d) at += index[d] * layout.strides[d];
-    visit(static_cast<size_t>(k) * size, first + at * static_cast<int64_t>(size));
-    for (size_t d = index.size(); d-- > 0;) {
-      if (++index[d] < array.shape[d]) break;
-      index[d] = 0;
-    }
-  }
 }
 
 }  // namespace
@@ -158,10 +137,7 @@ std::vector<Array> EmittedProgram::operator()(std::span<const Array> inputs, boo
                         ? memory[buffer[t]]
                         : std::make_shared<Placed>(place(graph.tensors[t], layouts_[t], at_start));
   const auto fill = [&](TensorId id, const Array& array) {
-    each_element(array, layouts_[id.value], memory[id.value]->first,
-                 [&](size_t offset, std::byte* at) {
-                   std::memcpy(at, array.bytes.data() + offset, size_of(array.dtype));
-                 });
+    put(array, layouts_[id.value], memory[id.value]->first);
   };
   for (size_t k = 0; k < inputs.size(); ++k) fill(graph.inputs[k], inputs[k]);
   for (const ConstantData& constant : graph.constants) {
@@ -189,13 +165,7 @@ std::vector<Array> EmittedProgram::operator()(std::span<const Array> inputs, boo
   }
   std::vector<Array> outputs;
   for (TensorId id : graph.outputs) {
-    const TensorInfo& info = graph.info(id);
-    Array array = Array::zeros(info.dtype, info.shape);
-    each_element(array, layouts_[id.value], memory[id.value]->first,
-                 [&](size_t offset, const std::byte* at) {
-                   std::memcpy(array.bytes.data() + offset, at, size_of(array.dtype));
-                 });
-    outputs.push_back(std::move(array));
+    outputs.push_back(taken(graph.info(id), layouts_[id.value], memory[id.value]->first));
   }
   return outputs;
 }
@@ -252,7 +222,13 @@ std::string check_emitted(const Program& program, std::span<const Array> inputs,
     } catch (const std::runtime_error& fault) {
       return fault.what();
     }
-  return "";
+  try {
+    return check_emulated(program, inputs, [&](std::span<const Array> actual) {
+      return difference(expected, actual, tolerance);
+    });
+  } catch (const std::runtime_error& fault) {
+    return fault.what();
+  }
 }
 
 void expect_right(const Program& program) {

@@ -65,7 +65,8 @@ std::string difference(std::span<const Array> expected, std::span<const Array> a
                        const Excused& excused = {});
 
 /// What compiled code gives against the program interpreter on the inputs, both with the memory
-/// before and the memory behind the tensors watched; "" when they agree.
+/// before and the memory behind the tensors watched, and what code for a GPU gives
+/// (emulated_program.hpp); "" when they agree.
 std::string check_emitted(const Program& program, std::span<const Array> inputs,
                           double tolerance = 1e-5);
 

@@ -9,6 +9,7 @@
 #include "tests/autosched/random_moves.hpp"
 #include "tests/fuzz/oracle/rounding.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
+#include "tests/jit/emit/emulated_program.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {
@@ -31,12 +32,17 @@ void compare(const Graph& graph, const Program& program, uint64_t seed, Counts& 
   std::string wrong;
   try {
     const EmittedProgram emitted(program);
-    const std::vector<Array> actual = emitted(inputs, seed % 2 == 0);
-    wrong = difference(interpret(program, inputs), actual, 2e-4, interpret_in_double(graph, inputs),
-                       [&](size_t output, int64_t element, double value) {
-                         return rounding_may_give(graph, inputs, output, element, value);
-                       });
+    const std::vector<Array> expected = interpret(program, inputs);
+    const std::vector<Array> wide = interpret_in_double(graph, inputs);
+    const auto differs = [&](std::span<const Array> actual) {
+      return difference(expected, actual, 2e-4, wide,
+                        [&](size_t output, int64_t element, double value) {
+                          return rounding_may_give(graph, inputs, output, element, value);
+                        });
+    };
+    wrong = differs(emitted(inputs, seed % 2 == 0));
     ++counts.compared;
+    if (wrong.empty()) wrong = check_emulated(program, inputs, differs);
   } catch (const Error& error) {
     // What cannot be emitted says so, naming its stage.
     if (error.code() != ErrorCode::Schedule) FAIL() << error.what();

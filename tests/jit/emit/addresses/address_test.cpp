@@ -51,6 +51,25 @@ TEST(Address, WhatDataOrAPredicateDecidesIsNotPlain) {
   }
 }
 
+TEST(Address, WhatDividesItFollowsFromTheBufferAndTheForm) {
+  BodyBench b(element_of_x("i, j"));
+  const size_t i = variable(b, LoopKind::Serial, 0), lane = variable(b, LoopKind::Vector, 1);
+  const auto divides = [&](int64_t buffer, const Affine& form,
+                           const std::vector<emit::DataCoordinate>& data = {}) {
+    const emit::TensorPlace place{.strides = {}, .origin = {}, .alignment = buffer};
+    return emit::alignment_at(b.variables, place, 4, form, data).value();
+  };
+  const Affine rows = Affine::variable(i, 96) + Affine::variable(lane);
+  EXPECT_EQ(divides(0, rows), 4u) << "nothing is known";
+  EXPECT_EQ(divides(256, rows), 16u);
+  EXPECT_EQ(divides(8, rows), 8u);
+  EXPECT_EQ(divides(256, rows + Affine(2)), 8u);
+  EXPECT_EQ(divides(256, rows + Affine(-1)), 4u);
+  EXPECT_EQ(divides(256, Affine::variable(i, 6)), 8u);
+  EXPECT_EQ(divides(256, rows, {{{}, 24}}), 16u);
+  EXPECT_EQ(divides(256, rows, {{{}, 1}}), 4u);
+}
+
 TEST(Address, IndicesAreVectorsWhereLanesDiffer) {
   BodyBench b(element_of_x("i, j"));
   const std::span<const ExprId> index = b.body.pool().read_index(b.body.body());

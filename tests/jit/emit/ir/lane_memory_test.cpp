@@ -55,6 +55,22 @@ TEST(LaneMemory, LanesThatAreOffAreZeroAndNotRead) {
   }
 }
 
+TEST(LaneMemory, ANumberIsLoadedWhereAConditionHoldsAndElseNothingIsTouched) {
+  const EmittedFunction function([](llvm::IRBuilder<>& b, llvm::Function& f) {
+    llvm::Value* from = pointer_argument(b, f, 0);
+    llvm::Value* there = b.CreateICmpNE(f.getArg(1), b.getInt64(0));
+    llvm::Value* loaded = emit::load_where(b, b.getFloatTy(), from, llvm::Align(4), there);
+    b.CreateAlignedStore(loaded, pointer_argument(b, f, 1), llvm::Align(4));
+  });
+  float x = 3, y = -1;
+  void* pointers[] = {&x, &y};
+  function(pointers, 1);
+  EXPECT_EQ(y, 3);
+  pointers[0] = nullptr;
+  function(pointers, 0);
+  EXPECT_EQ(y, 0);
+}
+
 // The first lanes go as a power of two each where there are no mask registers.
 TEST(LaneMemory, FirstLanesAreStoredAndNoOther) {
   for (unsigned live = 0; live <= 8; ++live) {

@@ -27,5 +27,15 @@ TEST(FromFeatureString, AnExtensionNeedsWhatItBuildsOn) {
   EXPECT_FALSE(from_feature_string("+sse4.1,+avx2,+fma,+f16c,+avx512vl").avx512vl);
 }
 
+TEST(GpuFeatures, AreNoProcessors) {
+  const TargetFeatures f = gpu_features();
+  EXPECT_TRUE(f.gpu && f.fma && f.f16c);
+  EXPECT_FALSE(f.has_library || f.avx2 || f.avx512f || f.flushes_subnormals);
+  EXPECT_EQ(f.lanes(4), 4);
+  EXPECT_EQ(address_space(f), 1u);
+  EXPECT_EQ(address_space(from_feature_string("+sse4.1,+avx2")), 0u);
+  EXPECT_TRUE(gpu_features(true).flushes_subnormals);
+}
+
 }  // namespace
 }  // namespace adjit::emit

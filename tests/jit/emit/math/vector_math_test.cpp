@@ -14,6 +14,8 @@
 
 #include "jit/cpu/float_mode.hpp"
 #include "tests/jit/emit/compiled_function.hpp"
+#include "tests/jit/emit/emulated_function.hpp"
+#include "tests/jit/emit/emulated_program.hpp"
 #include "tests/jit/emit/function_samples.hpp"
 #include "tests/jit/emit/hardest_arguments.hpp"
 #include "tests/jit/emit/math/bounded_functions.hpp"
@@ -193,6 +195,35 @@ TEST_P(UnaryFunctions, NumberOfLanesChangesNoBit) {
   }
   expect_same_bits(f, narrow);
   expect_same_bits(f, wide);
+}
+
+template <class T, class W>
+void expect_within_on_gpu(VectorMath::Unary formula, const std::vector<T>& x, W (*reference)(W),
+                          double bound, const char* name) {
+  for (const unsigned lanes : {0u, 4u}) {
+    const std::vector<T> y = emulate(emitted(formula), lanes, x);
+    for (size_t k = 0; k < x.size(); ++k)
+      ASSERT_LE(ulps(y[k], reference(static_cast<W>(x[k]))), bound)
+          << name << "(" << x[k] << ") = " << y[k] << " on a GPU, " << lanes << " lanes";
+  }
+}
+
+// Few points: the formulas are those of a processor with FMA.
+TEST_P(UnaryFunctions, OnAGpuItIsWithinItsBounds) {
+  if (!kEmulates) GTEST_SKIP() << "no emulator";
+  const UnaryFunction& f = GetParam();
+  std::vector<float> narrow = sampled_floats();
+  std::vector<double> wide = sampled_doubles(f.low, f.high);
+  const auto thin_out = [](auto& samples) {
+    const size_t special = special_values<float>().size();
+    const size_t step = samples.size() / 1000;
+    for (size_t k = 0; k < 1000; ++k) samples[special + k] = samples[special + k * (step - 1)];
+    samples.resize(special + 1000);
+  };
+  thin_out(narrow);
+  thin_out(wide);
+  expect_within_on_gpu(f.formula, narrow, f.reference_f32, f.bound_f32, f.name);
+  expect_within_on_gpu(f.formula, wide, f.reference_f64, f.bound_f64, f.name);
 }
 
 TEST(VectorMath, FmaRoundsOnceOnEveryTarget) {

@@ -206,12 +206,12 @@ struct EmittedForms {
 };
 
 // Stores, per form: its value in each lane, whether it is >= 0, whether it is 0.
-void emit_forms(RandomForms& random, size_t count, llvm::IRBuilder<>& b, llvm::Function& function,
-                EmittedForms& out) {
+void emit_forms(RandomForms& random, size_t count, bool narrow, llvm::IRBuilder<>& b,
+                llvm::Function& function, EmittedForms& out) {
   Scopes scopes(b);
   scopes.push(nullptr);
   KernelVariables variables(RandomForms::kScalars + RandomForms::kFixed + 1);
-  IndexEmitter index(b, scopes, variables);
+  IndexEmitter index(b, scopes, variables, narrow);
   llvm::Value* source = pointer_argument(b, function, 0);
   llvm::Value* target = pointer_argument(b, function, 1);
   std::vector<llvm::Value*> trips;
@@ -219,6 +219,8 @@ void emit_forms(RandomForms& random, size_t count, llvm::IRBuilder<>& b, llvm::F
     trips.push_back(b.CreateAlignedLoad(b.getInt64Ty(),
                                         b.CreateInBoundsGEP(b.getInt64Ty(), source, b.getInt64(k)),
                                         llvm::Align(8)));
+  if (narrow)
+    for (llvm::Value*& trip : trips) trip = b.CreateTrunc(trip, b.getInt32Ty());
   random.bind(variables, index, scopes, trips);
   auto* wide = llvm::FixedVectorType::get(b.getInt64Ty(), random.lanes());
   size_t row = 0;
@@ -263,14 +265,16 @@ void check_forms(const EmittedForms& e, const std::vector<int64_t>& trips,
     }
 }
 
+// As they are for a CPU, and in 32 bits where these hold them.
 TEST(Index, RandomFormsWithDivisionsAgainstIntegers) {
-  for (uint64_t seed = 1; seed <= 12; ++seed) {
+  for (uint64_t seed = 1; seed <= 24; ++seed) {
+    const bool narrow = seed > 12;
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomForms random(seed, 4u << seed % 3);
     constexpr size_t kForms = 40;
     EmittedForms emission;
     const EmittedFunction function([&](llvm::IRBuilder<>& b, llvm::Function& f) {
-      emit_forms(random, kForms, b, f, emission);
+      emit_forms(random, kForms, narrow, b, f, emission);
     });
     std::vector<int64_t> values(3 * kForms * random.lanes());
     for (int point = 0; point < 40; ++point) {
@@ -283,6 +287,21 @@ TEST(Index, RandomFormsWithDivisionsAgainstIntegers) {
       if (::testing::Test::HasFatalFailure()) return;
     }
   }
+}
+
+TEST(Index, NarrowNumbersAreWidenedOnceAndWideOnesStay) {
+  Bench b(2);
+  IndexEmitter index(b.builder, b.scopes, b.variables, true);
+  llvm::Value* trip = b.builder.CreateTrunc(b.trip(0), b.builder.getInt32Ty());
+  index.bind_scalar(0, trip, {0, 99}, 1);
+  index.bind_scalar(1, b.trip(1), {0, int64_t{1} << 40}, 1);
+  const Affine near = b.variables.resolve(variable(0, 7, -3)), far = near * (int64_t{1} << 30);
+  EXPECT_TRUE(index.number(near)->getType()->isIntegerTy(32));
+  llvm::Value* wide = index.scalar(near);
+  EXPECT_TRUE(wide->getType()->isIntegerTy(64));
+  EXPECT_EQ(index.scalar(near), wide);
+  EXPECT_TRUE(index.number(far)->getType()->isIntegerTy(64));
+  EXPECT_TRUE(index.number(near + variable(1))->getType()->isIntegerTy(64));
 }
 
 TEST(Index, AddressesAreElementsFromThePointer) {

@@ -1,0 +1,39 @@
+// jit/emit/kernel_frame.hpp -- a kernel's function: what it is called with, and which tasks a call
+// runs.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include "jit/emit/ir/target.hpp"
+#include "jit/emit/scopes/scopes.hpp"
+
+namespace adjit::emit {
+
+/// Tensors that a GPU's kernel takes as parameters, of which there is room for 4 KB; more come in a
+/// table.
+inline constexpr size_t kMostParameters = 500;
+
+/// Declares the function of a kernel of so many tensors: for a CPU a KernelFunction (kernel.hpp),
+/// which has a table of them; for a GPU a kernel that takes a pointer for each, or the table's.
+llvm::Function* declare_kernel(llvm::Module& module, const std::string& symbol,
+                               const TargetFeatures& features, size_t tensors, bool by_table);
+
+/// The table of the tensors; null where they are parameters.
+llvm::Value* table_of(llvm::Function& kernel, const TargetFeatures& features, bool by_table);
+/// Tensor k of it, or parameter k.
+llvm::Value* tensor_pointer(llvm::IRBuilder<>& builder, llvm::Function& kernel, llvm::Value* table,
+                            size_t k);
+
+/// Emits `task(number)` for the tasks of a call, one after the other: for a CPU those that it
+/// names, for a GPU those of a thread: `in_turn` that follow each other. Numbers are i64, on a GPU
+/// i32 where that holds all.
+void emit_tasks(llvm::IRBuilder<>& builder, Scopes& scopes, const TargetFeatures& features,
+                int64_t tasks, int64_t in_turn, const std::function<void(llvm::Value*)>& task);
+
+}  // namespace adjit::emit
