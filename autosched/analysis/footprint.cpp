@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "autosched/analysis/work.hpp"
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 #include "autosched/machine/thresholds.hpp"
 #include "autosched/program/points.hpp"
 

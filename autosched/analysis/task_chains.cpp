@@ -75,6 +75,7 @@ TaskChains task_chains(const Program& program, const Scan* scan) {
   chains.before = scan ? invariant_kernels(program, *scan) : std::vector<bool>(count, false);
   chains.continues.assign(count, false);
   chains.slices.assign(program.graph.tensors.size(), 0);
+  if (!runs_chains(program.target)) return chains;
   const TaskRegions regions(program);
   if (scan) {
     const std::vector<size_t> kernels =

@@ -35,7 +35,8 @@ struct TaskChains {
   /// any other program.
   int64_t tasks = 0;
 };
-/// Linear in the program; `scan`: whose steps it is, or null.
+/// Linear in the program; `scan`: whose steps it is, or null. Without chains where the program's
+/// target runs none.
 TaskChains task_chains(const Program& program, const Scan* scan = nullptr);
 
 /// Whether all stages of a kernel only compute. Scans, scatters and running reductions stand alone.

@@ -142,28 +142,28 @@ class TrafficCount {
 
 }  // namespace
 
-CacheCycles cache_cycles(const Traffic& traffic, const Target& target) {
+CacheCycles cache_cycles(const Traffic& traffic, const CpuMachine& machine) {
   const auto stream = [&](size_t cache) { return traffic.streamed[cache] * kLineBytes; };
-  CacheCycles cycles{cycles_from_l2(target, stream(0)), cycles_from_l3(target, stream(1)),
-                     cycles_from_memory(target, stream(2))};
+  CacheCycles cycles{cycles_from_l2(machine, stream(0)), cycles_from_l3(machine, stream(1)),
+                     cycles_from_memory(machine, stream(2))};
   for (size_t c = 0; c < kCaches; ++c) cycles.scattered += kScattered[c] * traffic.scattered[c];
   return cycles;
 }
 
-Target beside_streams(Target target) {
-  target.l2_bytes /= 2;
-  return target;
+CpuMachine beside_streams(CpuMachine machine) {
+  machine.l2_bytes /= 2;
+  return machine;
 }
 
-std::vector<Traffic> traffic(const std::vector<PlacedNest>& nests, const Target& target,
+std::vector<Traffic> traffic(const std::vector<PlacedNest>& nests, const CpuMachine& machine,
                              double program_bytes) {
   std::vector<Traffic> found(nests.size());
-  const TrafficCount count(nests, program_bytes, target.core.store_traffic);
-  const std::array<int64_t, kCaches> caches{target.l1_bytes, target.l2_bytes, target.l3_bytes};
+  const TrafficCount count(nests, program_bytes, machine.core.store_traffic);
+  const std::array<int64_t, kCaches> caches{machine.l1_bytes, machine.l2_bytes, machine.l3_bytes};
   for (size_t c = 0; c < kCaches; ++c) {
     const auto bytes = static_cast<double>(caches[c]);
     // L3 is every core's, and a program's other arrays pass through it.
-    count.count(c, bytes, c + 1 < kCaches ? bytes : bytes / (4 * target.cores), found);
+    count.count(c, bytes, c + 1 < kCaches ? bytes : bytes / (4 * machine.cores), found);
   }
   return found;
 }

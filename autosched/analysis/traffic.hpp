@@ -30,15 +30,15 @@ struct CacheCycles {
   /// Beyond L2, whose lines computing hides.
   double beyond_l2() const { return std::max(l3, memory) + scattered; }
 };
-CacheCycles cache_cycles(const Traffic& traffic, const Target& target);
+CacheCycles cache_cycles(const Traffic& traffic, const CpuMachine& machine);
 
-/// The target, for what is to stay in L2: what is walked once passes through half of
+/// The machine, for what is to stay in L2: what is walked once passes through half of
 /// it.
-Target beside_streams(Target target);
+CpuMachine beside_streams(CpuMachine machine);
 
 /// Per nest, in one run of the kernel by one core. What fits into a cache together with everything
 /// else of the program (`program_bytes`), or of its task, is there from before.
-std::vector<Traffic> traffic(const std::vector<PlacedNest>& nests, const Target& target,
+std::vector<Traffic> traffic(const std::vector<PlacedNest>& nests, const CpuMachine& machine,
                              double program_bytes);
 
 }  // namespace adjit::sched

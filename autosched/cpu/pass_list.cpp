@@ -36,7 +36,7 @@ Program privatize_scatters(Program program, ScheduleContext&) {
 
 Program inline_stages_of(Program program, ScheduleContext& context) {
   if (context.scan) return inline_cheap_stages(std::move(program), {});
-  return inline_and_share(program, context.target, context.plans.reductions, context.choices);
+  return inline_and_share(program, context.machine, context.plans.reductions, context.choices);
 }
 
 Program fuse_siblings_of(Program program, ScheduleContext& context) {
@@ -46,7 +46,7 @@ Program fuse_siblings_of(Program program, ScheduleContext& context) {
 
 // NOLINTNEXTLINE(performance-unnecessary-value-param): passes take their program so
 Program fuse_tiles(Program program, ScheduleContext& context) {
-  return block_rows(program, context.target, context.plans.reductions, context.plans.task_axes,
+  return block_rows(program, context.machine, context.plans.reductions, context.plans.task_axes,
                     context.choices);
 }
 
@@ -60,7 +60,7 @@ Program accumulate_scattered_rows(Program program, ScheduleContext& context) {
 }
 
 Program lay_out_reductions(Program program, ScheduleContext& context) {
-  return prepare_reductions(std::move(program), context.target, repeats_of_steps(context),
+  return prepare_reductions(std::move(program), context.machine, repeats_of_steps(context),
                             context.plans.reductions, context.plans.task_axes, context.choices);
 }
 
@@ -75,12 +75,12 @@ Program fuse_producers(Program program, ScheduleContext& context) {
 }
 
 Program fuse_column_sums(Program program, ScheduleContext& context) {
-  return chain_parts(std::move(program), context.target, context.plans.reductions,
+  return chain_parts(std::move(program), context.machine, context.plans.reductions,
                      context.plans.task_loops);
 }
 
 Program fuse_tasks(Program program, ScheduleContext& context) {
-  context.plans.task_loops = plan_chains(program, context.target, context.plans.reductions,
+  context.plans.task_loops = plan_chains(program, context.machine, context.plans.reductions,
                                          std::move(context.plans.task_loops));
   return program;
 }
@@ -90,11 +90,11 @@ Program alias_reshapes(Program program, ScheduleContext&) {
 }
 
 Program prefetch_rows(Program program, ScheduleContext& context) {
-  return fetch_rows(std::move(program), context.target, context.choices);
+  return fetch_rows(std::move(program), context.machine, context.choices);
 }
 
 Program store_nontemporally(Program program, ScheduleContext& context) {
-  return stream_results(std::move(program), context.target, context.choices);
+  return stream_results(std::move(program), context.machine, context.choices);
 }
 
 }  // namespace
@@ -135,7 +135,7 @@ std::span<const Pass> passes() {
 }
 
 Program start_of(const Graph& graph, const ScheduleContext& context) {
-  Program program = initial_program(graph, context.target);
+  Program program = initial_program(graph, context.machine);
   program.calls = static_cast<double>(repeats_of_steps(context).times);
   if (context.listener) context.listener(kStart, program);
   return program;

@@ -15,7 +15,7 @@
 #include "autosched/cpu/passes/stage_plans.hpp"
 #include "autosched/decisions/attempts.hpp"
 #include "autosched/decisions/choices.hpp"
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 #include "autosched/program/program.hpp"
 
 namespace adjit::sched {
@@ -26,7 +26,7 @@ using PassListener = std::function<void(const std::string& pass, const Program& 
 
 /// What passes read and write beside the program.
 struct ScheduleContext {
-  const Target& target;
+  const CpuMachine& machine;
   Choices& choices;
   Attempts& attempts;
   StagePlans plans = {};

@@ -44,10 +44,10 @@ class PassPrinter {
 
 }  // namespace
 
-std::string print_passes(const Graph& graph, const Target& target, const Answers& answers) {
+std::string print_passes(const Graph& graph, const CpuMachine& machine, const Answers& answers) {
   PassPrinter printer;
   Choices choices(answers);
-  schedule_with(graph, target, choices, std::ref(printer));
+  schedule_with(graph, machine, choices, std::ref(printer));
   return printer.text();
 }
 

@@ -16,40 +16,40 @@ Program run_all(const Graph& graph, ScheduleContext context) {
 
 }  // namespace
 
-Program default_schedule(const Graph& graph, const Target& target) {
+Program default_schedule(const Graph& graph, const CpuMachine& machine) {
   Choices own;
-  return schedule_with(graph, target, own);
+  return schedule_with(graph, machine, own);
 }
 
-Program schedule_with(const Graph& graph, const Target& target, Choices& choices,
+Program schedule_with(const Graph& graph, const CpuMachine& machine, Choices& choices,
                       const PassListener& listener) {
   Choices trial = choices;
   try {
     Attempts sure;
-    Program made = run_all(graph, {target, trial, sure, {}, nullptr, listener});
+    Program made = run_all(graph, {machine, trial, sure, {}, nullptr, listener});
     choices = std::move(trial);
     return made;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::Schedule) throw;
   }
   Attempts attempts = Attempts::with_caution();
-  return cautious_schedule(graph, target, choices, attempts, listener);
+  return cautious_schedule(graph, machine, choices, attempts, listener);
 }
 
-Program cautious_schedule(const Graph& graph, const Target& target, Choices& choices,
+Program cautious_schedule(const Graph& graph, const CpuMachine& machine, Choices& choices,
                           Attempts& attempts, const PassListener& listener) {
   try {
-    Program made = run_all(graph, {target, choices, attempts, {}, nullptr, listener});
+    Program made = run_all(graph, {machine, choices, attempts, {}, nullptr, listener});
     verify(made);
     return made;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::Schedule) throw;
-    return plain_schedule(graph, target, error.what());
+    return plain_schedule(graph, machine, error.what());
   }
 }
 
-Program plain_schedule(const Graph& graph, const Target& target, const std::string& reason) {
-  Program plain = initial_program(graph, target);
+Program plain_schedule(const Graph& graph, const CpuMachine& machine, const std::string& reason) {
+  Program plain = initial_program(graph, machine);
   plain.fallbacks = {"all loops: " + reason};
   return plain;
 }

@@ -21,7 +21,7 @@ Program schedule_steps_of(Program program, size_t root, ScheduleContext& context
   const Stage& stage = program.graph.stages[root];
   const std::string& name = stage_name(program.graph, stage);
   const Choices::Inside inside(context.choices, name);
-  ScheduleContext of_steps{context.target, context.choices, context.attempts};
+  ScheduleContext of_steps{context.machine, context.choices, context.attempts};
   of_steps.scan = stage.scan.get();
   if (context.listener)
     of_steps.listener = [&](const std::string& pass, const Program& steps) {
@@ -33,7 +33,7 @@ Program schedule_steps_of(Program program, size_t root, ScheduleContext& context
   context.attempts(steps, "whole steps of '" + name + "'", [&](Program& p) {
     Choices trial = context.choices;
     whole =
-        schedule_whole_steps(p, *of_steps.scan, context.target, of_steps.plans.reductions, trial);
+        schedule_whole_steps(p, *of_steps.scan, context.machine, of_steps.plans.reductions, trial);
     if (whole) context.choices = std::move(trial);
   });
   if (!whole) whole = run_passes(std::move(steps), of_steps, Phase::Loops, Phase::Loops);
@@ -49,8 +49,8 @@ Program schedule_root(Program program, size_t root, std::optional<size_t> epilog
   const Stage& stage = program.graph.stages[root];
   if (stage.kind == StageKind::Scan) return schedule_steps_of(std::move(program), root, context);
   if (stage.kind == StageKind::Scatter || running_of(program.graph, stage))
-    return schedule_scatter(std::move(program), root, context.target, plans, context.choices);
-  return schedule_kernel(std::move(program), root, context.target, plans, context.plans.task_loops,
+    return schedule_scatter(std::move(program), root, context.machine, plans, context.choices);
+  return schedule_kernel(std::move(program), root, context.machine, plans, context.plans.task_loops,
                          {}, context.choices);
 }
 
@@ -77,7 +77,7 @@ Program schedule_kernels(Program program, ScheduleContext& context) {
     const std::string& name = stage_name(program.graph, program.graph.stages[root]);
     context.attempts(program, "loops of '" + name + "'", [&](Program& p) {
       const std::optional<size_t> epilogue =
-          epilogue_of(p, root, context.target, plans, context.plans.task_loops, context.choices);
+          epilogue_of(p, root, context.machine, plans, context.plans.task_loops, context.choices);
       p = schedule_root(std::move(p), root, epilogue, context);
       if (epilogue) done.insert(*epilogue);
     });

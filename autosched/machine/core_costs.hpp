@@ -1,4 +1,4 @@
-// autosched/machine/core_costs.hpp -- what a core takes for what nests do: fields of the target.
+// autosched/machine/core_costs.hpp -- what a core takes for what nests do: fields of CpuMachine.
 #pragma once
 
 #include <cstdint>

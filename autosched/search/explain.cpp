@@ -45,9 +45,9 @@ std::string name(const KernelCost& kernel, size_t stage) {
 
 }  // namespace
 
-std::string print(const ProgramCost& cost, const Target& target) {
+std::string print(const ProgramCost& cost, const CpuMachine& machine) {
   std::string text = "predicted " + number(cost.microseconds) + " us on " +
-                     std::to_string(target.cores) + (target.cores == 1 ? " core\n" : " cores\n");
+                     std::to_string(machine.cores) + (machine.cores == 1 ? " core\n" : " cores\n");
   for (size_t k = 0; k < cost.kernels.size(); ++k) {
     const KernelCost& kernel = cost.kernels[k];
     text += "kernel " + std::to_string(k) + ": " + name(kernel, kernel.nests.front().stage);

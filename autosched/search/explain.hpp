@@ -10,7 +10,7 @@ namespace adjit::sched {
 
 /// One line a kernel, and one a nest in it with its terms, the largest first; terms below a
 /// hundredth of the nest's time are left out. Microseconds.
-std::string print(const ProgramCost& cost, const Target& target);
+std::string print(const ProgramCost& cost, const CpuMachine& machine);
 
 /// What compiling takes instead of the default schedule, in a line.
 std::string print_choice(const Candidate& chosen, const Candidate& by_default);

@@ -93,13 +93,13 @@ void dearest_first(const Prices& prices, std::vector<Offer>& offers) {
 
 class Search {
  public:
-  Search(const Graph& graph, const Target& target) : graph_(graph), target_(target) {}
+  Search(const Graph& graph, const CpuMachine& machine) : graph_(graph), machine_(machine) {}
 
   /// The default schedule.
   const Priced& start() {
     if (const Priced* made = price({{}, ""})) return *made;
     // A move refuses it: what goes without that has no alternatives.
-    const Program made = default_schedule(graph_, target_);
+    const Program made = default_schedule(graph_, machine_);
     const size_t moves = std::hash<std::string>()(made.moves_json);
     const auto price = prices_.try_emplace(moves, prices_of(made, moves)).first;
     return made_[Answers{}].emplace(Priced{{{}, "", price->second.microseconds}, {}, moves});
@@ -112,7 +112,7 @@ class Search {
     return made ? &*made : nullptr;
   }
 
-  /// Several at once, on up to kMostThreads of the target's cores: these change no result.
+  /// Several at once, on up to kMostThreads of the machine's cores: these change no result.
   void price_all(const std::vector<Wanted>& wanted) {
     std::vector<const Wanted*> missing;
     for (const Wanted& one : wanted)
@@ -139,7 +139,7 @@ class Search {
     } catch (const Error& error) {
       if (error.code() != ErrorCode::Schedule) throw;
     }
-    return schedule_with(graph_, target_, choices);
+    return schedule_with(graph_, machine_, choices);
   }
 
   /// Whether no program before was the same; once.
@@ -166,7 +166,7 @@ class Search {
   // first one has found so far.
   size_t threads_for(size_t wanted) {
     const size_t threads =
-        std::min(wanted, static_cast<size_t>(std::clamp(target_.cores, 1, kMostThreads)));
+        std::min(wanted, static_cast<size_t>(std::clamp(machine_.cores, 1, kMostThreads)));
     while (memories_.size() < threads)
       memories_.push_back(std::make_shared<TileMemory>(*memories_.front()));
     return threads;
@@ -216,14 +216,14 @@ class Search {
 
   Known before_loops(Choices& choices) const {
     Attempts sure;
-    ScheduleContext context{target_, choices, sure};
+    ScheduleContext context{machine_, choices, sure};
     Program start = start_of(graph_, context);
     Program program = run_passes(std::move(start), context, Phase::Stages, Phase::Layouts);
     return {std::move(program), std::move(context.plans), choices.offers()};
   }
   Program with_loops(const Known& known, Choices& choices) const {
     Attempts sure;
-    ScheduleContext context{target_, choices, sure, known.plans};
+    ScheduleContext context{machine_, choices, sure, known.plans};
     return run_passes(known.program, context, Phase::Loops, Phase::Loops);
   }
 
@@ -231,7 +231,7 @@ class Search {
   Prices prices_of(const Program& program, size_t moves) const {
     const auto before = prices_.find(moves);
     if (before != prices_.end()) return before->second;
-    const ProgramCost cost = predict(program, target_);
+    const ProgramCost cost = predict(program, machine_);
     Prices prices{cost.microseconds, {}};
     size_t next = 0;
     stage_costs(program, cost, "", next, prices.stages);
@@ -239,7 +239,7 @@ class Search {
   }
 
   const Graph& graph_;
-  const Target& target_;
+  const CpuMachine& machine_;
   std::map<Answers, std::optional<Priced>> made_;     // none: refused
   std::map<Answers, std::optional<Known>> prepared_;  // by answers that are not about loops
   std::unordered_map<size_t, Prices> prices_;         // by signature of moves
@@ -307,10 +307,11 @@ std::vector<Candidate> found_by(Search& search, const SearchOptions& options) {
 }
 
 // nullopt: the default schedule.
-std::optional<Candidate> clearly_best(Search& search, const Graph& graph, const Target& target) {
+std::optional<Candidate> clearly_best(Search& search, const Graph& graph,
+                                      const CpuMachine& machine) {
   const size_t programs =
       std::min(kMostPrograms, kStageSchedules / std::max<size_t>(stage_count(graph), 1));
-  if (programs < kFewestPrograms || !CostNetwork::shipped_for(target)) return std::nullopt;
+  if (programs < kFewestPrograms || !CostNetwork::shipped_for(machine)) return std::nullopt;
   const std::vector<Candidate> found = found_by(search, {programs, 3, 2, fixed_decisions()});
   const bool clear =
       found.size() > 1 && found[1].microseconds * (1 + kMargin) < found[0].microseconds;
@@ -321,23 +322,23 @@ std::optional<Candidate> clearly_best(Search& search, const Graph& graph, const 
 
 std::vector<Candidate> search(const Graph& graph, const Target& target,
                               const SearchOptions& options) {
-  Search search(graph, target);
+  Search search(graph, cpu_of(target));
   return found_by(search, options);
 }
 
 std::optional<Candidate> choice(const Graph& graph, const Target& target) {
-  Search search(graph, target);
-  return clearly_best(search, graph, target);
+  Search search(graph, cpu_of(target));
+  return clearly_best(search, graph, cpu_of(target));
 }
 
 Program chosen_schedule(const Graph& graph, const Target& target) {
-  Search search(graph, target);
-  return search.program(clearly_best(search, graph, target));
+  Search search(graph, cpu_of(target));
+  return search.program(clearly_best(search, graph, cpu_of(target)));
 }
 
 std::vector<Candidate> random_candidates(const Graph& graph, const Target& target, size_t count,
                                          uint64_t seed) {
-  Search search(graph, target);
+  Search search(graph, cpu_of(target));
   std::vector<Priced> all{search.start()};
   search.is_new(all.front());
   std::mt19937_64 random(seed);
@@ -357,7 +358,7 @@ std::vector<Candidate> random_candidates(const Graph& graph, const Target& targe
 
 Program program_of(const Graph& graph, const Target& target, const Candidate& candidate) {
   Choices choices(candidate.answers);
-  return schedule_with(graph, target, choices);
+  return schedule_with(graph, cpu_of(target), choices);
 }
 
 }  // namespace adjit::sched

@@ -35,26 +35,26 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-Target machine_of(const CpuTarget& cpu, int cores) {
-  Target target;
-  target.cores = cores;
-  target.vector_bits = cpu.vector.vector_bits;
-  target.bfloat16_pairs = cpu.vector.avx512bf16;
+CpuMachine machine_of(const CpuTarget& cpu, int cores) {
+  CpuMachine machine;
+  machine.cores = cores;
+  machine.vector_bits = cpu.vector.vector_bits;
+  machine.bfloat16_pairs = cpu.vector.avx512bf16;
   const Row* row = std::ranges::find(kRows, std::string_view(cpu.cpu), &Row::name);
   if (row != std::end(kRows)) {
-    target.l1_bytes = row->l1;
-    target.l2_bytes = row->l2;
-    target.l3_bytes = row->l3;
-    target.ghz = row->ghz;
-    target.fma_bits = row->fma_bits;
-    target.load_bits = row->load_bits;
-    target.l2_bytes_per_cycle = row->l2_bytes;
-    target.l3_bytes_per_cycle = row->l3_bytes;
+    machine.l1_bytes = row->l1;
+    machine.l2_bytes = row->l2;
+    machine.l3_bytes = row->l3;
+    machine.ghz = row->ghz;
+    machine.fma_bits = row->fma_bits;
+    machine.load_bits = row->load_bits;
+    machine.l2_bytes_per_cycle = row->l2_bytes;
+    machine.l3_bytes_per_cycle = row->l3_bytes;
   }
   // With narrower vectors than the processor has; without FMA a multiply-add is two instructions.
-  target.fma_bits = std::min(target.fma_bits, 2 * target.vector_bits / (cpu.vector.fma ? 1 : 2));
-  target.load_bits = std::min(target.load_bits, 2 * target.vector_bits);
-  return target;
+  machine.fma_bits = std::min(machine.fma_bits, 2 * machine.vector_bits / (cpu.vector.fma ? 1 : 2));
+  machine.load_bits = std::min(machine.load_bits, 2 * machine.vector_bits);
+  return machine;
 }
 
 std::vector<std::string_view> known_machines() {

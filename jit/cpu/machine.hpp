@@ -4,15 +4,15 @@
 #include <string_view>
 #include <vector>
 
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 #include "jit/cpu/target.hpp"
 
 namespace adjit::cpu {
 
 /// Caches, ports and bandwidths of the processor, with so many cores; those of the reference
-/// (autosched/machine/target.hpp) where the table has no row. A function of `cpu` alone, whose name
-/// is in the cache key.
-Target machine_of(const CpuTarget& cpu, int cores);
+/// (autosched/machine/cpu_machine.hpp) where the table has no row. A function of `cpu` alone, whose
+/// name is in the cache key.
+CpuMachine machine_of(const CpuTarget& cpu, int cores);
 
 /// The names in the table.
 std::vector<std::string_view> known_machines();

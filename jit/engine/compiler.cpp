@@ -39,7 +39,7 @@ std::optional<Program> kept_program(const Compiler& compiler, const Request& req
 Program plain_instead(const Compiler& compiler, const Request& request, const Graph& graph,
                       const Error& error) {
   if (is_scheduled(request) || error.code() != ErrorCode::Schedule) throw;
-  Program plain = plain_schedule(graph, schedule_target(compiler, request), error.what());
+  Program plain = plain_schedule(graph, cpu_of(schedule_target(compiler, request)), error.what());
   if (const int64_t budget = request.memory_budget; budget > 0 && workspace_of(plain) > budget)
     refuse_workspace(plain, budget);
   return plain;

@@ -87,8 +87,9 @@ void report_build(const Compiler& compiler, const Request& request, const Compil
                      {"6-assembly.s", assembly_text(compiler, request, program)}};
   if (emitted && !is_scheduled(request) && !report.kept_schedule && request.memory_budget <= 0) {
     const std::optional<Candidate> chosen = choice(graph, schedule_target(compiler, request));
-    files.emplace_back("4-passes.txt", print_passes(graph, schedule_target(compiler, request),
-                                                    chosen ? chosen->answers : Answers{}));
+    files.emplace_back("4-passes.txt",
+                       print_passes(graph, cpu_of(schedule_target(compiler, request)),
+                                    chosen ? chosen->answers : Answers{}));
   }
   dump(directory, title, report.id, files, compiler.options.log);
 }

@@ -16,7 +16,7 @@ std::string explain(const Compiler& compiler, const Request& request) {
   Program program = schedule_of(compiler, request, graph);
   const bool refused = replace_refused(compiler, request, graph, program);
   const Target target = schedule_target(compiler, request);
-  std::string text = print(predict(program, target), target);
+  std::string text = print(predict(program, cpu_of(target)), cpu_of(target));
   for (const std::string& fallback : fallbacks_of(program))
     text += "without what was refused: " + fallback + "\n";
   if (refused || is_scheduled(request)) return text;
@@ -48,14 +48,14 @@ std::vector<Proposal> proposals(const Compiler& compiler, const Request& request
   // The first is what compiling makes, so that others are compared with that.
   const auto add = [&](Program program, const std::string& changes, double predicted) {
     if (found.empty() && replace_refused(compiler, request, graph, program))
-      predicted = predict(program, target).microseconds;
+      predicted = predict(program, cpu_of(target)).microseconds;
     if (budget > 0 && workspace_of(program) > budget) return;
     if (seen.insert(program.moves_json).second)
       found.push_back({program.moves_json, changes, predicted});
   };
   if (budget > 0) {
     Program within = schedule_within(graph, target, budget);
-    const double predicted = predict(within, target).microseconds;
+    const double predicted = predict(within, cpu_of(target)).microseconds;
     add(std::move(within), "", predicted);
   }
   for (const Candidate& candidate : candidates)

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 #include "runtime/graph/graph.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 
@@ -65,12 +65,12 @@ inline Graph layer(int64_t heads, int64_t rows, int64_t columns, int64_t width) 
 }
 
 /// Small caches: what tests can interpret is large.
-inline Target small_caches(int cores = 2, int64_t l3_bytes = 256 << 10) {
-  Target target{cores, 512};
-  target.l1_bytes = 2 << 10;
-  target.l2_bytes = 12 << 10;
-  target.l3_bytes = l3_bytes;
-  return target;
+inline CpuMachine small_caches(int cores = 2, int64_t l3_bytes = 256 << 10) {
+  CpuMachine machine{cores, 512};
+  machine.l1_bytes = 2 << 10;
+  machine.l2_bytes = 12 << 10;
+  machine.l3_bytes = l3_bytes;
+  return machine;
 }
 
 }  // namespace adjit::sched

@@ -15,7 +15,7 @@ namespace adjit::sched {
 struct NamedGraph {
   std::string name;
   Graph graph;
-  Target target = {.cores = 2};
+  CpuMachine machine = {.cores = 2};
 };
 
 /// Of which golden files show every pass.
@@ -57,7 +57,7 @@ def f(float(64, 128) h0, float(20, 64, 128) x, float(128, 128) w) -> (h) {
 /// With those above: of which every pass changes one, and every decision is about a stage of one.
 inline std::vector<NamedGraph> graphs_for_decisions() {
   std::vector<NamedGraph> graphs = graphs_for_passes();
-  const Target small{.cores = 2, .l2_bytes = 16 << 10};
+  const CpuMachine small{.cores = 2, .l2_bytes = 16 << 10};
   graphs.push_back({"reshape", parse_graph(R"(
 def f(float(600, 40) x, float(40, 50) w) -> (y) {
   c(i, j) +=! x(i, r) * w(r, j)

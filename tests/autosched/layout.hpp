@@ -9,13 +9,13 @@ namespace adjit::sched {
 
 /// What a LayoutContext refers to, and the context.
 struct Layout {
-  explicit Layout(const Graph& graph, Target aim = {.cores = 2})
-      : target(aim),
-        context{initial_program(graph, aim), target, repeats, plans, task_axes, choices} {}
+  explicit Layout(const Graph& graph, CpuMachine aim = {.cores = 2})
+      : machine(aim),
+        context{initial_program(graph, aim), machine, repeats, plans, task_axes, choices} {}
   Layout(const Layout&) = delete;
   Layout& operator=(const Layout&) = delete;
 
-  Target target;
+  CpuMachine machine;
   Repeats repeats;
   ReductionPlans plans;
   TaskAxes task_axes;

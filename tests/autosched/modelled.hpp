@@ -27,10 +27,10 @@ struct Modelled {
   Modelled(Graph of, size_t vector_axis, How how)
       : graph(std::move(of)),
         accesses(accesses_of(graph, graph.stages.back())),
-        target{.vector_bits = how.bits},
+        machine{.vector_bits = how.bits},
         problem{graph,        graph.stages.back(),
                 accesses,     graph.stages.back().domain.extents,
-                target,       0,
+                machine,      0,
                 how.may_pack, how.calls,
                 how.passes,   std::move(how.task_axes)},
         model(problem, vector_axis) {}
@@ -46,7 +46,7 @@ struct Modelled {
 
   const LoweredGraph graph;
   const Accesses accesses;
-  const Target target;
+  const CpuMachine machine;
   const TileProblem problem;
   const TileModel model;
 };

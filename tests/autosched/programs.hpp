@@ -12,7 +12,7 @@
 
 #include "autosched/analysis/verify.hpp"
 #include "autosched/lower/initial_program.hpp"
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/program.hpp"
@@ -60,7 +60,7 @@ inline Graph matmul_graph(int64_t m, int64_t n, int64_t k) {
 
 /// C(48, 64) += A(48, 100) B(100, 64) in register tiles of 12 rows and two vectors of 16.
 inline Program tiled_product() {
-  Program p = initial_program(matmul_graph(48, 64, 100), {1, 512});
+  Program p = initial_program(matmul_graph(48, 64, 100), CpuMachine{1, 512});
   p = vectorize(std::move(p), 0, 1, 16);
   p = unroll(std::move(p), 0, 0, 12);
   return unroll(std::move(p), 0, 1, 2);
@@ -199,11 +199,11 @@ void expect_refused(F&& move, std::string_view reason) {
   }
 }
 
-inline constexpr Target kOneCore{1, 512}, kTwoCores{2, 512};
+inline constexpr CpuMachine kOneCore{1, 512}, kTwoCores{2, 512};
 
 /// A kernel per stage with plain loops, vectors of 512 bits.
 inline Program plain(const Graph& graph, int cores = 2) {
-  return initial_program(graph, {cores, 512});
+  return initial_program(graph, CpuMachine{cores, 512});
 }
 
 /// The first stage that scatters.

@@ -191,7 +191,7 @@ inline Program random_move(Program p, Random& random) {
 inline Program random_program(const Graph& graph, uint64_t seed, int attempts,
                               size_t* made = nullptr) {
   Random random(seed);
-  Program program = initial_program(graph, {2, 512});
+  Program program = initial_program(graph, CpuMachine{2, 512});
   for (int attempt = 0; attempt < attempts; ++attempt) try {
       program = random_move(program, random);
       if (made) ++*made;

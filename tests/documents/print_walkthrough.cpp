@@ -145,16 +145,16 @@ std::string excerpt(const std::string& ir, size_t lines) {
 
 void add_program(Json& blocks, const Graph& traced) {
   const CpuTarget cpu = fixed_cpu();
-  const Target target = machine_of(cpu, 1);
+  const CpuMachine machine = machine_of(cpu, 1);
   const std::vector<size_t> wrt = {0};
   const Graph derived = gradient(traced, wrt, 0, true);
   blocks["gradient"] = print(derived);
   const CheckedGraph checked = with_data_checks(final_graph(derived, true));
   blocks["final"] = print(checked.graph);
-  const std::optional<Candidate> chosen = choice(checked.graph, target);
+  const std::optional<Candidate> chosen = choice(checked.graph, machine);
   const Answers answers = chosen ? chosen->answers : Answers{};
-  blocks["passes"] = print_passes(checked.graph, target, answers);
-  const Program program = chosen_schedule(checked.graph, target);
+  blocks["passes"] = print_passes(checked.graph, machine, answers);
+  const Program program = chosen_schedule(checked.graph, machine);
   blocks["program"] = print(program);
   blocks["moves"] = program.moves_json + "\n";
   std::vector<TensorLayout> layouts;

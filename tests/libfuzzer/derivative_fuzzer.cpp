@@ -18,7 +18,7 @@ using namespace adjit::fuzz;  // NOLINT
 void check_schedule(const Graph& graph) {
   const Graph final = final_graph(graph);  // as the engine does
   verify(final);
-  fuzz::require_meaning(final, default_schedule(final, Target{.cores = 2}));
+  fuzz::require_meaning(final, default_schedule(final, CpuMachine{.cores = 2}));
 }
 
 void check_derivative(const Graph& graph) {

@@ -52,8 +52,8 @@ def chain(float(5, 8) x, float(8, 8) w) -> (o) {
 
 void check(const Graph& graph, std::string_view moves) {
   try {
-    const Program program = replay(graph, moves, {2, 512});
-    fuzz::require(std::isfinite(predict(program, Target{.cores = 2}).microseconds),
+    const Program program = replay(graph, moves, CpuMachine{2, 512});
+    fuzz::require(std::isfinite(predict(program, CpuMachine{.cores = 2}).microseconds),
                   "a schedule without a price", program.moves_json);
     fuzz::require_meaning(graph, program);
   } catch (const Error& error) {

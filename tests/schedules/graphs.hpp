@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "autosched/machine/target.hpp"
 #include "jit/cpu/target.hpp"
 #include "runtime/graph/graph.hpp"
 #include "tests/rooms.hpp"

@@ -29,10 +29,10 @@ std::string moves_under(const Graph& graph, const Numbers& numbers) {
   const MovedThresholds during(numbers.thresholds);
   std::string moves;
   for (const Machine& machine : kMachines) {
-    Target target = machine_of(cpu_of(machine), machine.cores);
-    for (const MoveCosts& move_costs : numbers.costs) move_costs(target.core);
+    CpuMachine moved = machine_of(cpu_of(machine), machine.cores);
+    for (const MoveCosts& move_costs : numbers.costs) move_costs(moved.core);
     try {
-      moves += chosen_schedule(graph, target).moves_json;
+      moves += chosen_schedule(graph, moved).moves_json;
     } catch (const Error& e) {
       moves += std::string("error: ") + e.what();
     }

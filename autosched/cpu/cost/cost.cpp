@@ -14,22 +14,22 @@ namespace {
 double& at(CostTerms& terms, CostTerm term) { return terms[static_cast<size_t>(term)]; }
 double at(const CostTerms& terms, CostTerm term) { return terms[static_cast<size_t>(term)]; }
 
-CostTerms cost_terms(const NestFeatures& f, const Target& target) {
-  const double us = 1e-3 / target.ghz;  // of one cycle
+CostTerms cost_terms(const NestFeatures& f, const CpuMachine& machine) {
+  const double us = 1e-3 / machine.ghz;  // of one cycle
   const double bits = 8 * f.bytes_per_vector;
   // Narrow vectors gain nothing beyond two pipes.
-  const double per_operation = std::max(0.5, bits / target.fma_bits);
-  const double per_load = std::max(0.5, bits / target.load_bits);
+  const double per_operation = std::max(0.5, bits / machine.fma_bits);
+  const double per_load = std::max(0.5, bits / machine.load_bits);
   CostTerms terms{};
   at(terms, CostTerm::Arithmetic) =
-      us * per_operation * (f.operations + f.masks + target.core.fold_operations * f.folds);
+      us * per_operation * (f.operations + f.masks + machine.core.fold_operations * f.folds);
   at(terms, CostTerm::Loads) =
-      us * (per_load * (f.loads + 2 * f.stores + target.core.spill_cost * f.spills) +
-            target.core.apart_load * f.apart);
-  at(terms, CostTerm::Latency) = us * target.core.accumulation_cycles * f.waits;
+      us * (per_load * (f.loads + 2 * f.stores + machine.core.spill_cost * f.spills) +
+            machine.core.apart_load * f.apart);
+  at(terms, CostTerm::Latency) = us * machine.core.accumulation_cycles * f.waits;
   at(terms, CostTerm::Loops) =
-      us * (target.core.loop_step_cycles * f.loop_steps + target.core.nest_entry_cycles * f.runs);
-  const CacheCycles caches = cache_cycles(f.traffic, target);
+      us * (machine.core.loop_step_cycles * f.loop_steps + machine.core.nest_entry_cycles * f.runs);
+  const CacheCycles caches = cache_cycles(f.traffic, machine);
   at(terms, CostTerm::L2) = us * caches.l2;
   at(terms, CostTerm::L3) = us * caches.l3;
   at(terms, CostTerm::Memory) = us * caches.memory;
@@ -51,45 +51,45 @@ double busy_cores(double tasks, int cores) {
 
 // The model: what is known of the machine, and what was learned of the difference.
 struct Model {
-  const Target& target;
+  const CpuMachine& machine;
   const CostNetwork* network;  // null: nothing
 };
 
 NestCost nest_cost(const NestFeatures& features, const NestPlace& place, const Model& model) {
   NestCost nest;
   nest.stage = features.stage;
-  nest.analytic = cost_terms(features, model.target);
+  nest.analytic = cost_terms(features, model.machine);
   nest.terms = nest.analytic;
-  nest.inputs = network_inputs(features, nest.analytic, place, model.target);
+  nest.inputs = network_inputs(features, nest.analytic, place, model.machine);
   if (model.network) {
     const Corrections corrections = (*model.network)(nest.inputs);
     for (size_t t = 0; t < kCostTerms; ++t)
       nest.terms[t] *= corrections.terms[t] * corrections.nest;
   }
-  nest.microseconds = together(model.target, time_of(nest.terms));
+  nest.microseconds = together(model.machine, time_of(nest.terms));
   return nest;
 }
 
 // Microseconds to call a kernel and to hand out its tasks.
 double entry_of(const KernelFeatures& features, double cores, const Model& model) {
-  const Target& target = model.target;
+  const CpuMachine& machine = model.machine;
   const CostNetwork* network = model.network;
-  const double call = target.call_microseconds * (network ? network->call() : 1);
+  const double call = machine.call_microseconds * (network ? network->call() : 1);
   if (!features.parallel) return call;
-  return call + target.pool_microseconds * (network ? network->pool() : 1) +
-         target.task_microseconds * (network ? network->task() : 1) * features.tasks / cores;
+  return call + machine.pool_microseconds * (network ? network->pool() : 1) +
+         machine.task_microseconds * (network ? network->task() : 1) * features.tasks / cores;
 }
 
 KernelCost cost_of(const Program& program, size_t number, const Model& model,
                    const Residence& residence) {
-  const Target& target = model.target;
-  const KernelFeatures features = features_of(program, program.kernels[number], target, residence);
+  const CpuMachine& machine = model.machine;
+  const KernelFeatures features = features_of(program, program.kernels[number], machine, residence);
   KernelCost cost;
   cost.program = &program;
   cost.kernel = number;
   if (features.parallel) {
     cost.tasks = features.tasks;
-    cost.cores = busy_cores(cost.tasks, std::max(1, target.cores));
+    cost.cores = busy_cores(cost.tasks, std::max(1, machine.cores));
   }
   const NestPlace place{static_cast<double>(features.nests.size()), cost.tasks, cost.cores,
                         residence.bytes};
@@ -103,8 +103,8 @@ KernelCost cost_of(const Program& program, size_t number, const Model& model,
   }
   cost.parallel = features.parallel;
   cost.entry = entry_of(features, cost.cores, model);
-  cost.microseconds = cost.entry + std::max(together(target, alone) / cost.cores,
-                                            from_shared_memory(target, memory));
+  cost.microseconds = cost.entry + std::max(together(machine, alone) / cost.cores,
+                                            from_shared_memory(machine, memory));
   return cost;
 }
 
@@ -151,28 +151,28 @@ std::string_view name_of(CostTerm term) {
   return "";
 }
 
-ProgramCost predict(const Program& program, const Target& target) {
-  return predict(program, target, CostNetwork::shipped_for(target));
+ProgramCost predict(const Program& program, const CpuMachine& machine) {
+  return predict(program, machine, CostNetwork::shipped_for(machine));
 }
 
-ProgramCost predict(const Program& program, const Target& target, const CostNetwork* network) {
+ProgramCost predict(const Program& program, const CpuMachine& machine, const CostNetwork* network) {
   ProgramCost total;
-  add(program, {target, network}, 1, nullptr, 1, total);
+  add(program, {machine, network}, 1, nullptr, 1, total);
   return total;
 }
 
-KernelCost kernel_cost(const Program& program, size_t kernel, const Target& target,
+KernelCost kernel_cost(const Program& program, size_t kernel, const CpuMachine& machine,
                        const CostNetwork* network) {
-  return cost_of(program, kernel, {target, network}, {program_bytes(program), {}});
+  return cost_of(program, kernel, {machine, network}, {program_bytes(program), {}});
 }
 
-double roofline(double flops, double bytes, const Target& target, bool from_memory) {
+double roofline(double flops, double bytes, const CpuMachine& machine, bool from_memory) {
   // A multiply-add of float32 lanes is two operations.
-  const double per_cycle = 2.0 * target.fma_bits / 32;
-  const double arithmetic = 1e-3 * flops / (per_cycle * target.ghz * target.cores);
+  const double per_cycle = 2.0 * machine.fma_bits / 32;
+  const double arithmetic = 1e-3 * flops / (per_cycle * machine.ghz * machine.cores);
   const double gb = from_memory
-                        ? std::min(target.memory_gb, target.cores * target.memory_gb_per_core)
-                        : target.cores * target.l3_bytes_per_cycle * target.ghz;
+                        ? std::min(machine.memory_gb, machine.cores * machine.memory_gb_per_core)
+                        : machine.cores * machine.l3_bytes_per_cycle * machine.ghz;
   return std::max(arithmetic, 1e-3 * bytes / gb);
 }
 

@@ -1,10 +1,10 @@
 // autosched/cpu/cost/cost.hpp -- how long a program would take: a roofline over what its kernels
 // do.
 //
-// An analytic model: the features of each nest (features.hpp) times what the target needs for one
+// An analytic model: the features of each nest (features.hpp) times what the machine needs for one
 // of each. A core computes while its caches are filled, so a nest takes the larger of the two
 // sides, and a part of the smaller. A small network (network.hpp) then says how far each term
-// of a nest like this one is off. Everything is a pure function of program and target: nothing is
+// of a nest like this one is off. Everything is a pure function of program and machine: nothing is
 // measured.
 //
 // Worked example, C = A B with 512^3 in a 12 x 32 tile on the reference core (512-bit multiply-adds
@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "autosched/cpu/cost/features.hpp"
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 #include "autosched/program/program.hpp"
 
 namespace adjit::sched {
@@ -71,15 +71,15 @@ struct ProgramCost {
 };
 
 /// Linear in the program's size. `program` must outlive the result.
-ProgramCost predict(const Program& program, const Target& target);
+ProgramCost predict(const Program& program, const CpuMachine& machine);
 /// With other weights than those that the library was built with; null: the analytic model alone.
-ProgramCost predict(const Program& program, const Target& target, const CostNetwork* network);
+ProgramCost predict(const Program& program, const CpuMachine& machine, const CostNetwork* network);
 /// Of one kernel, which is no scan, called once and by itself: as if it were in no chain.
-KernelCost kernel_cost(const Program& program, size_t kernel, const Target& target,
+KernelCost kernel_cost(const Program& program, size_t kernel, const CpuMachine& machine,
                        const CostNetwork* network);
 
 /// The least microseconds that so many floating operations and bytes through memory take on all
 /// cores: the roofline. 0 flops: unknown, bytes only.
-double roofline(double flops, double bytes, const Target& target, bool from_memory);
+double roofline(double flops, double bytes, const CpuMachine& machine, bool from_memory);
 
 }  // namespace adjit::sched

@@ -149,7 +149,7 @@ class NestCounter {
       const double count = executions(axes) * distinct_share(access);
       count_.loads += count;
       count_.apart += count * lanes_apart(placed_.walks[r]);
-      if (access.guarded) count_.masks += program_.target.core.guard_cost * count;
+      if (access.guarded) count_.masks += cpu_of(program_.target).core.guard_cost * count;
       widen(access.tensor);
       const DType dtype = program_.graph.info(access.tensor).dtype;
       if (accumulator_of(dtype) != dtype) count_.operations += 2 * count;  // widened to float32
@@ -190,11 +190,12 @@ class NestCounter {
     if (!vector_) return 0;
     const Stride& stride = walk.strides[placed_.first + *vector_];
     const auto lanes = static_cast<double>(nest_.loops[*vector_].trips);
-    if (stride.data) return program_.target.core.apart_lane_cost * lanes;
+    if (stride.data) return cpu_of(program_.target).core.apart_lane_cost * lanes;
     const double elements = std::abs(stride.bytes) / walk.element_bytes;
     if (stride.even && elements <= 1) return stride.bytes < 0 ? 1 : 0;
-    return elements <= std::max(2.0, lanes / 4) ? 2 * std::max(1.0, elements)
-                                                : program_.target.core.apart_lane_cost * lanes;
+    return elements <= std::max(2.0, lanes / 4)
+               ? 2 * std::max(1.0, elements)
+               : cpu_of(program_.target).core.apart_lane_cost * lanes;
   }
 
   double scatter_apart() const {
@@ -236,8 +237,8 @@ class NestCounter {
     }
     double asking = 1;
     if (vector_ && !stage_.domain.inequalities.empty()) {
-      const TileProblem problem{program_.graph,  stage_, accesses_, nest_.spans,
-                                program_.target, 0,      false};
+      const TileProblem problem{program_.graph,          stage_, accesses_, nest_.spans,
+                                cpu_of(program_.target), 0,      false};
       const TileModel model(problem, *lanes_axis());
       if (model.predicates().visited(instances) < 1)
         asking = model.predicates().asking(instances);  // behind a diagonal
@@ -255,7 +256,7 @@ class NestCounter {
       }
     // A ragged vector loop masks its loads and stores.
     if (vector_ && nest_.spans[*lanes_axis()] % nest_.loops[*vector_].trips != 0)
-      count_.masks += program_.target.core.tail_cost * count_.steps;
+      count_.masks += cpu_of(program_.target).core.tail_cost * count_.steps;
   }
 
   const Program& program_;
@@ -280,14 +281,14 @@ double bytes_in_memory(const Program& program, TensorId id) {
 
 }  // namespace
 
-KernelFeatures features_of(const Program& program, const Kernel& kernel, const Target& target,
+KernelFeatures features_of(const Program& program, const Kernel& kernel, const CpuMachine& machine,
                            const Residence& residence) {
   KernelFeatures features;
   std::vector<PlacedNest> nests = placed_nests(program, kernel);
   if (!residence.in_task.empty())
     for (PlacedNest& nest : nests)
       for (Walk& walk : nest.walks) walk.in_task = residence.in_task[walk.tensor.value];
-  const std::vector<Traffic> moved = traffic(nests, target, residence.bytes);
+  const std::vector<Traffic> moved = traffic(nests, machine, residence.bytes);
   for (size_t n = 0; n < nests.size(); ++n) {
     features.nests.push_back(NestCounter(program, nests[n])());
     features.nests.back().traffic = moved[n];
@@ -311,7 +312,7 @@ Residence residence_of(const Program& program, const Scan* scan) {
   double held = 0;             // of them, by a task
   const auto close = [&] {
     for (uint32_t id : open) residence.in_task[id] = held;
-    residence.bytes += held * program.target.cores;
+    residence.bytes += held * cpu_of(program.target).cores;
     open.clear();
     held = 0;
   };

@@ -53,7 +53,7 @@ struct Residence {
 Residence residence_of(const Program& program, const Scan* scan = nullptr);
 
 /// Linear in the kernel's size. Not for scans, whose steps have kernels of their own.
-KernelFeatures features_of(const Program& program, const Kernel& kernel, const Target& target,
+KernelFeatures features_of(const Program& program, const Kernel& kernel, const CpuMachine& machine,
                            const Residence& residence);
 
 /// Bytes of every array of a program that is not local to a kernel, as if there were no chains.

@@ -17,11 +17,11 @@ std::vector<T> in_order(const std::vector<T>& list, const std::vector<size_t>& o
 
 }  // namespace
 
-LoneNest::LoneNest(const Program& program, size_t kernel, const Target& target)
+LoneNest::LoneNest(const Program& program, size_t kernel, const CpuMachine& machine)
     : placed_(placed_nests(program, program.kernels[kernel]).front()),
       nest_(program.kernels[kernel].root),
-      target_(beside_streams(target)),
-      bytes_(program_bytes(program, static_cast<double>(target.l3_bytes))) {}
+      machine_(beside_streams(machine)),
+      bytes_(program_bytes(program, static_cast<double>(machine.l3_bytes))) {}
 
 LoneNest LoneNest::with_split(size_t loop, int64_t trips) const {
   const auto at = static_cast<std::ptrdiff_t>(loop);
@@ -46,7 +46,7 @@ CacheCycles LoneNest::cycles(const std::vector<size_t>& order) const {
   placed.nest = &nest;
   placed.path = nest.loops;
   for (Walk& walk : placed.walks) walk.strides = in_order(walk.strides, order);
-  return cache_cycles(traffic({std::move(placed)}, target_, bytes_).front(), target_);
+  return cache_cycles(traffic({std::move(placed)}, machine_, bytes_).front(), machine_);
 }
 
 }  // namespace adjit::sched

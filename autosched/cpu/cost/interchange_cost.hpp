@@ -13,7 +13,7 @@ class LoneNest {
  public:
   /// `program` must outlive it. Lines are those beside what streams through the caches
   /// (beside_streams).
-  LoneNest(const Program& program, size_t kernel, const Target& target);
+  LoneNest(const Program& program, size_t kernel, const CpuMachine& machine);
 
   /// The same with a loop in two: an outer one whose trips take so many of its own.
   LoneNest with_split(size_t loop, int64_t trips) const;
@@ -24,7 +24,7 @@ class LoneNest {
  private:
   PlacedNest placed_;
   Nest nest_;
-  Target target_;
+  CpuMachine machine_;
   double bytes_;  // of the program, or more than the caches hold
 };
 

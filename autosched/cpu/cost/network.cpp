@@ -77,10 +77,10 @@ std::map<int, CostNetwork> read_networks(std::string_view text) {
   return networks;
 }
 
-const CostNetwork* CostNetwork::shipped_for(const Target& target) {
+const CostNetwork* CostNetwork::shipped_for(const CpuMachine& machine) {
   const ForkDelay no_fork;
   static const std::map<int, CostNetwork> networks = read_networks(kCostWeights);
-  const auto found = networks.find(target.vector_bits);
+  const auto found = networks.find(machine.vector_bits);
   return found == networks.end() ? nullptr : &found->second;
 }
 

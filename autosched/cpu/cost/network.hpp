@@ -34,12 +34,12 @@ class CostNetwork {
 
   /// The one that the library was built with for targets like this; null if there is none: of
   /// vectors of another width no network knows anything.
-  static const CostNetwork* shipped_for(const Target& target);
+  static const CostNetwork* shipped_for(const CpuMachine& machine);
 
   /// `inputs`: network_inputs of a nest.
   Corrections operator()(std::span<const double> inputs) const;
 
-  /// Factors of Target's call_microseconds, pool_microseconds and task_microseconds.
+  /// Factors of CpuMachine's call_microseconds, pool_microseconds and task_microseconds.
   double call() const { return call_; }
   double pool() const { return pool_; }
   double task() const { return task_; }

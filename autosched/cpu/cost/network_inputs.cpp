@@ -56,13 +56,13 @@ void add_lines(const NestFeatures& f, std::vector<double>& to) {
   to.push_back(count(16 * std::accumulate(scattered.begin(), scattered.end(), 0.0) / loads));
 }
 
-void add_tile(const NestFeatures& f, const CostTerms& terms, const Target& target,
+void add_tile(const NestFeatures& f, const CostTerms& terms, const CpuMachine& machine,
               std::vector<double>& to) {
   const TileFeatures& t = f.tile;
-  const double registers = target.vector_bits >= 512 ? 32 : 16;
+  const double registers = machine.vector_bits >= 512 ? 32 : 16;
   const double core = *std::max_element(terms.begin(), terms.begin() + 3);
   const double tile_cycles =
-      t.tile_cycles > 0 ? ratio(1e-3 * t.tile_cycles * std::max(f.runs, 1.0) / target.ghz, core)
+      t.tile_cycles > 0 ? ratio(1e-3 * t.tile_cycles * std::max(f.runs, 1.0) / machine.ghz, core)
                         : 0;
   to.insert(to.end(), {f.bytes_per_vector / 64,
                        count(t.lanes),
@@ -81,8 +81,8 @@ void add_tile(const NestFeatures& f, const CostTerms& terms, const Target& targe
                        count(t.reads),
                        count(t.inner_trips),
                        std::clamp(tile_cycles, -4.0, 4.0),
-                       ratio(t.inner_bytes, static_cast<double>(target.l1_bytes)),
-                       ratio(t.around_bytes, static_cast<double>(target.l1_bytes)),
+                       ratio(t.inner_bytes, static_cast<double>(machine.l1_bytes)),
+                       ratio(t.around_bytes, static_cast<double>(machine.l1_bytes)),
                        t.reduction_lanes ? 1.0 : 0.0,
                        t.inner_reduces ? 1.0 : 0.0});
 }
@@ -96,18 +96,18 @@ double log2_by_lines(double x) {
 }
 
 std::vector<double> network_inputs(const NestFeatures& f, const CostTerms& terms,
-                                   const NestPlace& place, const Target& target) {
+                                   const NestPlace& place, const CpuMachine& machine) {
   std::vector<double> inputs;
   inputs.reserve(kNames.size());
   add_pass(f, inputs);
   const double all = std::accumulate(terms.begin(), terms.end(), 1e-9);
   for (double term : terms) inputs.push_back(term / all);
   add_lines(f, inputs);
-  add_tile(f, terms, target, inputs);
+  add_tile(f, terms, machine, inputs);
   inputs.insert(inputs.end(),
                 {f.accumulates ? 1.0 : 0.0, f.in_memory ? 1.0 : 0.0, f.attached ? 1.0 : 0.0,
                  count(place.nests), count(place.tasks), place.cores,
-                 ratio(place.program_bytes, static_cast<double>(target.l2_bytes))});
+                 ratio(place.program_bytes, static_cast<double>(machine.l2_bytes))});
   return inputs;
 }
 

@@ -27,7 +27,7 @@ struct NestPlace {
 
 /// In the order of network_input_names. `terms` are the analytic ones.
 std::vector<double> network_inputs(const NestFeatures& features, const CostTerms& terms,
-                                   const NestPlace& place, const Target& target);
+                                   const NestPlace& place, const CpuMachine& machine);
 
 /// Names, for weights and samples: what was trained with others is not used.
 std::span<const std::string_view> network_input_names();

@@ -6,7 +6,7 @@
 
 #include "autosched/analysis/work.hpp"
 #include "autosched/cpu/tile/tile_model.hpp"
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 #include "autosched/program/nests.hpp"
 
 namespace adjit::sched {
@@ -126,8 +126,8 @@ class TileCounter {
   void ask_the_tile_model() {
     found_.registers = found_.accumulators;
     if (!tile_.lanes_axis) return;
-    const TileProblem problem{program_.graph,  stage_, accesses_, nest_.spans,
-                              program_.target, 0,      false};
+    const TileProblem problem{program_.graph,          stage_, accesses_, nest_.spans,
+                              cpu_of(program_.target), 0,      false};
     const TileModel model(problem, *tile_.lanes_axis);
     for (const MemoryAccess& access : accesses_.reads)
       found_.registers += static_cast<double>(model.live_values(access, tile_.factors));

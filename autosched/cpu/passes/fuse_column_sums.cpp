@@ -26,8 +26,9 @@ struct Pair {
 
 class PartChainer {
  public:
-  PartChainer(Program program, const Target& target, const ReductionPlans& plans, TaskLoops& tasks)
-      : program_(std::move(program)), target_(target), plans_(plans), tasks_(tasks) {}
+  PartChainer(Program program, const CpuMachine& machine, const ReductionPlans& plans,
+              TaskLoops& tasks)
+      : program_(std::move(program)), machine_(machine), plans_(plans), tasks_(tasks) {}
 
   Program operator()() {
     for (size_t k = 1; k < program_.kernels.size(); ++k) {
@@ -77,21 +78,21 @@ class PartChainer {
       if (std::ranges::binary_search(second, id)) common += bytes;
     }
     const double count = static_cast<double>(program_.kernels[pair.parts].root.loops.front().trips);
-    const auto cache = static_cast<double>(target_.l2_bytes);
-    return count >= 4 * target_.cores && common >= cache * std::max(target_.cores, 2) &&
+    const auto cache = static_cast<double>(machine_.l2_bytes);
+    return count >= 4 * machine_.cores && common >= cache * std::max(machine_.cores, 2) &&
            all / count <= cache;
   }
 
   Program program_;
-  const Target& target_;
+  const CpuMachine& machine_;
   const ReductionPlans& plans_;
   TaskLoops& tasks_;
 };
 
 }  // namespace
 
-int64_t parts_of_columns(double bytes, int64_t rows, int64_t fewest, const Target& target) {
-  const double wanted = bytes / (thresholds().column_share * static_cast<double>(target.l2_bytes));
+int64_t parts_of_columns(double bytes, int64_t rows, int64_t fewest, const CpuMachine& machine) {
+  const double wanted = bytes / (thresholds().column_share * static_cast<double>(machine.l2_bytes));
   if (wanted <= static_cast<double>(fewest)) return fewest;
   constexpr int64_t kMostParts = 4096;
   int64_t most = fewest;  // of equal size
@@ -119,9 +120,9 @@ bool follows_rows(const LoweredGraph& graph, const Stage& sum, const Accesses& a
   });
 }
 
-Program chain_parts(Program program, const Target& target, const ReductionPlans& plans,
+Program chain_parts(Program program, const CpuMachine& machine, const ReductionPlans& plans,
                     TaskLoops& tasks) {
-  return PartChainer(std::move(program), target, plans, tasks)();
+  return PartChainer(std::move(program), machine, plans, tasks)();
 }
 
 }  // namespace adjit::sched

@@ -8,7 +8,7 @@
 
 #include "autosched/analysis/access.hpp"
 #include "autosched/cpu/passes/loops/kernel.hpp"
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 #include "autosched/program/program.hpp"
 
 namespace adjit::sched {
@@ -16,7 +16,7 @@ namespace adjit::sched {
 /// Parts of sums down columns of so many bytes altogether: of equal size, as small as a core's
 /// cache wants them, but of 16 rows or more; `fewest` where there are none such. They follow from
 /// the shapes and the caches, not from the number of cores, so that results do not either.
-int64_t parts_of_columns(double bytes, int64_t rows, int64_t fewest, const Target& target);
+int64_t parts_of_columns(double bytes, int64_t rows, int64_t fewest, const CpuMachine& machine);
 
 /// Whether a sum down columns along that axis reads what may be computed row by row right before
 /// it: something of each row, or rows that were made point by point.
@@ -25,7 +25,7 @@ bool follows_rows(const LoweredGraph& graph, const Stage& sum, const Accesses& a
 
 /// Takes the loop over rows of such kernels apart, and settles the tasks of both. What reads rows
 /// must stand behind the kernel that computes something of them; all nests must have plain loops.
-Program chain_parts(Program program, const Target& target, const ReductionPlans& plans,
+Program chain_parts(Program program, const CpuMachine& machine, const ReductionPlans& plans,
                     TaskLoops& tasks);
 
 }  // namespace adjit::sched

@@ -84,8 +84,8 @@ TileChoice tile_of(const Program& program, size_t product, const ReductionPlans&
   const auto planned = plans.find(stage_key(stage));
   if (planned != plans.end()) return planned->second.tile;
   const Accesses accesses = accesses_of(program.graph, stage);
-  const TileProblem problem{program.graph,  stage, accesses, stage.domain.extents,
-                            program.target, 0,     false,    program.calls};
+  const TileProblem problem{program.graph,          stage, accesses, stage.domain.extents,
+                            cpu_of(program.target), 0,     false,    program.calls};
   return choose_tile(problem, choices, Decision::Tile);
 }
 
@@ -112,11 +112,11 @@ bool is_short_sum(const Domain& domain) {
          (domain.reduction_rank() > 1 ? thresholds().many_terms : thresholds().short_sum);
 }
 
-std::optional<size_t> epilogue_of(const Program& program, size_t product, const Target& target,
+std::optional<size_t> epilogue_of(const Program& program, size_t product, const CpuMachine& machine,
                                   const ReductionPlans& plans, const TaskLoops& tasks,
                                   Choices& choices) {
   if (!is_product(program, product) || !is_plain_root(program, product) ||
-      lanes_bytes(program, product) > target.l2_bytes / 2)
+      lanes_bytes(program, product) > machine.l2_bytes / 2)
     return std::nullopt;
   const Stage& stage = program.graph.stages[product];
   const uint32_t result = stage_key(stage);

@@ -17,7 +17,7 @@ bool is_short_sum(const Domain& domain);
 
 /// The stage to run as epilogue of a product (the root of a kernel with plain loops), if there is
 /// one and it is worth it.
-std::optional<size_t> epilogue_of(const Program& program, size_t product, const Target& target,
+std::optional<size_t> epilogue_of(const Program& program, size_t product, const CpuMachine& machine,
                                   const ReductionPlans& plans, const TaskLoops& tasks,
                                   Choices& choices);
 

@@ -15,10 +15,10 @@ namespace {
 
 class ChainPlanner {
  public:
-  ChainPlanner(const Program& program, const Target& target, const ReductionPlans& plans,
+  ChainPlanner(const Program& program, const CpuMachine& machine, const ReductionPlans& plans,
                TaskLoops settled)
       : program_(program),
-        target_(target),
+        machine_(machine),
         plans_(plans),
         settled_(std::move(settled)),
         regions_(program) {
@@ -93,18 +93,18 @@ class ChainPlanner {
       const TensorInfo& info = program_.graph.info(id);
       bytes += static_cast<double>(info.element_count()) * static_cast<double>(size_of(info.dtype));
     }
-    const auto cache = static_cast<double>(target_.l2_bytes);
-    const auto last = static_cast<double>(target_.l3_bytes);
-    const double near = bytes > last
-                            ? std::max(thresholds().task_caches * cache, last / (8 * target_.cores))
-                            : thresholds().task_caches * cache;
-    return tasks >= 4 * target_.cores && bytes >= cache * std::max(target_.cores, 2) &&
+    const auto cache = static_cast<double>(machine_.l2_bytes);
+    const auto last = static_cast<double>(machine_.l3_bytes);
+    const double near =
+        bytes > last ? std::max(thresholds().task_caches * cache, last / (8 * machine_.cores))
+                     : thresholds().task_caches * cache;
+    return tasks >= 4 * machine_.cores && bytes >= cache * std::max(machine_.cores, 2) &&
            bytes / tasks >= std::min(cache / 16, thresholds().small_task_bytes) &&
            bytes / tasks <= near;
   }
 
   const Program& program_;
-  const Target& target_;
+  const CpuMachine& machine_;
   const ReductionPlans& plans_;
   const TaskLoops settled_;
   TaskRegions regions_;
@@ -113,9 +113,9 @@ class ChainPlanner {
 
 }  // namespace
 
-TaskLoops plan_chains(const Program& program, const Target& target, const ReductionPlans& plans,
-                      TaskLoops settled) {
-  return ChainPlanner(program, target, plans, std::move(settled))();
+TaskLoops plan_chains(const Program& program, const CpuMachine& machine,
+                      const ReductionPlans& plans, TaskLoops settled) {
+  return ChainPlanner(program, machine, plans, std::move(settled))();
 }
 
 }  // namespace adjit::sched

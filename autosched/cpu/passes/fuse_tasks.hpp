@@ -2,7 +2,7 @@
 #pragma once
 
 #include "autosched/cpu/passes/stage_plans.hpp"
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 #include "autosched/program/program.hpp"
 
 namespace adjit::sched {
@@ -12,7 +12,7 @@ namespace adjit::sched {
 /// the caches as a whole, but one task's part of it stays in one. Stages with plans keep their
 /// register tiles: their leading loops are not taken where a tile is over them. Those that are
 /// `settled` are among the result as they are.
-TaskLoops plan_chains(const Program& program, const Target& target, const ReductionPlans& plans,
-                      TaskLoops settled = {});
+TaskLoops plan_chains(const Program& program, const CpuMachine& machine,
+                      const ReductionPlans& plans, TaskLoops settled = {});
 
 }  // namespace adjit::sched

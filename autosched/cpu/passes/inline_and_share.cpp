@@ -24,21 +24,21 @@ double work_of(const Program& program) {
 
 }  // namespace
 
-Program inline_and_share(const Program& program, const Target& target, ReductionPlans& plans,
+Program inline_and_share(const Program& program, const CpuMachine& machine, ReductionPlans& plans,
                          Choices& choices) {
   Program usual = inline_cheap_stages(program, {});
-  const Shapes shapes = shapes_of_pairs(usual, target);
+  const Shapes shapes = shapes_of_pairs(usual, machine);
   for (const std::vector<int64_t>& shape : shapes) {
     Choices trial = choices;
     ReductionPlans planned;
-    Program shared = share_pairs(inline_cheap_stages(program, {shape}), target, planned, trial);
+    Program shared = share_pairs(inline_cheap_stages(program, {shape}), machine, planned, trial);
     if (planned.empty() || work_of(shared) > (1 + thresholds().extra_work) * work_of(usual))
       continue;
     choices = std::move(trial);
     plans = std::move(planned);
     return shared;
   }
-  return share_pairs(std::move(usual), target, plans, choices);
+  return share_pairs(std::move(usual), machine, plans, choices);
 }
 
 }  // namespace adjit::sched

@@ -4,7 +4,7 @@
 
 #include "autosched/cpu/passes/stage_plans.hpp"
 #include "autosched/decisions/choices.hpp"
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 #include "autosched/program/program.hpp"
 
 namespace adjit::sched {
@@ -13,7 +13,7 @@ namespace adjit::sched {
 /// whose plans are noted. Pairs are first looked for where their values are computed again by all
 /// readers. Where sums are found to share them, that is how it stays, unless others than these
 /// would compute more for it. All nests must have plain loops.
-Program inline_and_share(const Program& program, const Target& target, ReductionPlans& plans,
+Program inline_and_share(const Program& program, const CpuMachine& machine, ReductionPlans& plans,
                          Choices& choices);
 
 }  // namespace adjit::sched

@@ -27,7 +27,7 @@ TileProblem LayoutContext::problem_of(const Stage& stage, const Accesses& access
                                       size_t first_axis, bool may_pack) const {
   const std::span<const size_t> tasks = tasks_of(stage);
   return {
-      program.graph, stage,    accesses,      stage.domain.extents, program.target,
+      program.graph, stage,    accesses,      stage.domain.extents, cpu_of(program.target),
       first_axis,    may_pack, program.calls, passes_of(stage),     {tasks.begin(), tasks.end()}};
 }
 

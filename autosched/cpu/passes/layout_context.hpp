@@ -11,7 +11,7 @@
 #include "autosched/cpu/passes/stage_plans.hpp"
 #include "autosched/cpu/tile/choose_tile.hpp"
 #include "autosched/decisions/choices.hpp"
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 #include "autosched/moves/moves.hpp"
 
 namespace adjit::sched {
@@ -19,7 +19,7 @@ namespace adjit::sched {
 /// A program whose reductions get their layouts, one after the other; all nests have plain loops.
 struct LayoutContext {
   Program program;
-  const Target& target;
+  const CpuMachine& machine;
   const Repeats& repeats;
   ReductionPlans& plans;
   const TaskAxes& task_axes;

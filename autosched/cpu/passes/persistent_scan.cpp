@@ -20,8 +20,8 @@ namespace {
 
 // Whether what the steps of a scan are given fixed stays in every core's cache while its tasks go
 // through the steps, and all steps take long enough for several cores.
-bool whole_steps_pay(const Program& program, const Scan& scan, const Target& target) {
-  if (target.cores < 2 || scan.conditional || scan.trips < thresholds().steps_that_pay)
+bool whole_steps_pay(const Program& program, const Scan& scan, const CpuMachine& machine) {
+  if (machine.cores < 2 || scan.conditional || scan.trips < thresholds().steps_that_pay)
     return false;
   double bytes = 0, points = 0;
   const std::vector<TensorId>& inputs = program.graph.inputs;
@@ -30,35 +30,35 @@ bool whole_steps_pay(const Program& program, const Scan& scan, const Target& tar
     bytes += static_cast<double>(info.element_count()) * static_cast<double>(size_of(info.dtype));
   }
   for (const Kernel& kernel : program.kernels) points += points_of(program, kernel);
-  return bytes <= thresholds().l2_share * static_cast<double>(target.l2_bytes) &&
+  return bytes <= thresholds().l2_share * static_cast<double>(machine.l2_bytes) &&
          points * static_cast<double>(scan.trips) >= thresholds().large_loop;
 }
 
 // Schedules the steps' kernels, the first of `roots` before the others, whose tasks follow it;
 // nullopt where tasks would need each other, or are too few.
-std::optional<Program> try_whole_steps(Program program, const Scan& scan, const Target& target,
+std::optional<Program> try_whole_steps(Program program, const Scan& scan, const CpuMachine& machine,
                                        const ReductionPlans& plans, SharedTasks shared,
                                        const std::vector<size_t>& roots,
                                        const std::set<size_t>& once, Choices& choices) {
   for (size_t root : roots) {
     const bool apart = once.contains(root);
-    program = schedule_kernel(std::move(program), root, target, plans, {},
+    program = schedule_kernel(std::move(program), root, machine, plans, {},
                               apart ? SharedTasks{} : shared, choices);
     const Nest& nest = nest_of(program, root);
     if (apart) continue;
     if (parallel_depth(nest) != 1) return std::nullopt;
     shared.points = nest.loops[0].step;
   }
-  if (task_chains(program, &scan).tasks < target.cores) return std::nullopt;
+  if (task_chains(program, &scan).tasks < machine.cores) return std::nullopt;
   return program;
 }
 
 }  // namespace
 
 std::optional<Program> schedule_whole_steps(const Program& program, const Scan& scan,
-                                            const Target& target, const ReductionPlans& plans,
+                                            const CpuMachine& machine, const ReductionPlans& plans,
                                             Choices& choices) {
-  if (!whole_steps_pay(program, scan, target)) return std::nullopt;
+  if (!whole_steps_pay(program, scan, machine)) return std::nullopt;
   // A large operand would be read again by every task, in every step.
   if (std::ranges::any_of(plans, [](const auto& plan) { return plan.second.reads_much(); }))
     return std::nullopt;
@@ -79,17 +79,17 @@ std::optional<Program> schedule_whole_steps(const Program& program, const Scan& 
   if (most < 0) return std::nullopt;
   const StageKey first = stage_key(program.graph.stages[roots.front()]);
   if (const auto planned = plans.find(first); planned != plans.end())
-    if (const auto parts = even_parts(program, roots.front(), planned->second.tile, target)) {
+    if (const auto parts = even_parts(program, roots.front(), planned->second.tile, machine)) {
       ReductionPlans even = plans;
       even[first].tile = parts->tile;
       Choices trial = choices;
       if (std::optional<Program> whole = try_whole_steps(
-              program, scan, target, even, {true, parts->points}, roots, once, trial)) {
+              program, scan, machine, even, {true, parts->points}, roots, once, trial)) {
         choices = std::move(trial);
         return whole;
       }
     }
-  return try_whole_steps(program, scan, target, plans, {true, 0}, roots, once, choices);
+  return try_whole_steps(program, scan, machine, plans, {true, 0}, roots, once, choices);
 }
 
 }  // namespace adjit::sched

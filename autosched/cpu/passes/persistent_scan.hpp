@@ -6,7 +6,7 @@
 
 #include "autosched/cpu/passes/stage_plans.hpp"
 #include "autosched/decisions/choices.hpp"
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 #include "autosched/program/program.hpp"
 
 namespace adjit::sched {
@@ -16,7 +16,7 @@ namespace adjit::sched {
 /// parts of the first axis, of the size that suits the kernel of the most points. nullopt where
 /// there are none, where operands are too large for it, or steps too short.
 std::optional<Program> schedule_whole_steps(const Program& program, const Scan& scan,
-                                            const Target& target, const ReductionPlans& plans,
+                                            const CpuMachine& machine, const ReductionPlans& plans,
                                             Choices& choices);
 
 }  // namespace adjit::sched

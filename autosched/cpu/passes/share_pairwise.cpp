@@ -192,8 +192,8 @@ std::optional<size_t> strided_dimension(const Graph& graph, const Accesses& acce
 
 class PairSharer {
  public:
-  PairSharer(Program program, const Target& target, ReductionPlans& plans, Choices& choices)
-      : program_(std::move(program)), target_(target), plans_(plans), choices_(choices) {}
+  PairSharer(Program program, const CpuMachine& machine, ReductionPlans& plans, Choices& choices)
+      : program_(std::move(program)), machine_(machine), plans_(plans), choices_(choices) {}
 
   Program operator()() {
     while (const std::optional<Group> group = next_group()) apply(*group);
@@ -296,7 +296,7 @@ class PairSharer {
     for (ExprId value : group.values)
       bytes += group.columns * static_cast<int64_t>(size_of(graph.pool.dtype(value)));
     int64_t rows =
-        std::min(target_.l2_bytes / bytes, ceil_div(group.rows, 4 * thresholds().work_parts));
+        std::min(machine_.l2_bytes / bytes, ceil_div(group.rows, 4 * thresholds().work_parts));
     rows = std::max({rows, thresholds().part_rows, kTileRows}) / kTileRows * kTileRows;
     while (rows > kTileRows && ceil_div(group.rows, ceil_div(group.rows, rows)) != rows)
       rows -= kTileRows;
@@ -308,25 +308,25 @@ class PairSharer {
   bool pays(const Graph& graph, const Group& group) const {
     WorkMeter meter(graph.pool);
     const Stage& first = stage(group.members.front().stage);
-    const auto bytes = static_cast<double>(target_.vector_bits) / 8;
+    const auto bytes = static_cast<double>(machine_.vector_bits) / 8;
     const auto size = static_cast<double>(size_of(program_.graph.info(first.results[0]).dtype));
     const double transfers = static_cast<double>(group.values.size());
     double sums = 0;  // what the members do with the values
-    double saved = -meter(group.values).cost - target_.core.l2_transfer_cost * transfers,
+    double saved = -meter(group.values).cost - machine_.core.l2_transfer_cost * transfers,
            partial = 0;
     for (const PairReduction& member : group.members) {
       saved += meter(member.values).cost -
-               target_.core.l2_transfer_cost * static_cast<double>(member.values.size());
+               machine_.core.l2_transfer_cost * static_cast<double>(member.values.size());
       if (member.over_rows) partial += member.results;
       sums +=
           operations_of_sums(program_.graph.pool, stage(member.stage), pair_axes(graph, member));
     }
-    saved -= cycles_from_l3(target_, 2 * partial * bytes / static_cast<double>(group.block)) /
-             target_.core.port_cycles;
+    saved -= cycles_from_l3(machine_, 2 * partial * bytes / static_cast<double>(group.block)) /
+             machine_.core.port_cycles;
     const double vectors =
         static_cast<double>(group.rows) * static_cast<double>(group.columns) / (bytes / size);
     return saved >= std::max(thresholds().near_store_cost, thresholds().pair_saving_share * sums) &&
-           microseconds(target_, {vectors * saved * target_.core.port_cycles}) >=
+           microseconds(machine_, {vectors * saved * machine_.core.port_cycles}) >=
                thresholds().rewrite_microseconds;
   }
 
@@ -373,12 +373,13 @@ class PairSharer {
     ReductionPlan plan;
     plan.task_points = task_points;
     plan.tile.vector_axis = lanes_axis;
-    plan.tile.lanes = lanes_for(extents[lanes_axis],
-                                full_lanes(program_.graph, planned, program_.target.vector_bits));
+    plan.tile.lanes =
+        lanes_for(extents[lanes_axis],
+                  full_lanes(program_.graph, planned, cpu_of(program_.target).vector_bits));
     plan.tile.factors.assign(extents.size(), 1);
     const Accesses accesses = accesses_of(program_.graph, planned);
-    const TileProblem problem{program_.graph,  planned, accesses, extents,
-                              program_.target, 0,       false};
+    const TileProblem problem{program_.graph,          planned, accesses, extents,
+                              cpu_of(program_.target), 0,       false};
     if (planned.combiner.kind == CombinerKind::None) {
       // Copies of a body with functions come in turn (jit/emit/tile/interleave.hpp).
       if (TileChoice best = choose_pointwise_tile(problem); best.vector_axis == lanes_axis)
@@ -438,7 +439,7 @@ class PairSharer {
   }
 
   Program program_;
-  const Target& target_;
+  const CpuMachine& machine_;
   ReductionPlans& plans_;
   Choices& choices_;
   std::vector<TensorId> declined_;
@@ -446,7 +447,7 @@ class PairSharer {
 
 }  // namespace
 
-Shapes shapes_of_pairs(const Program& program, const Target& target) {
+Shapes shapes_of_pairs(const Program& program, const CpuMachine& machine) {
   constexpr size_t kMost = 4;  // each is tried
   Shapes shapes;
   for (const Stage& stage : program.graph.stages) {
@@ -458,7 +459,7 @@ Shapes shapes_of_pairs(const Program& program, const Target& target) {
       });
       if (reduced && std::ranges::min(info.shape) >= thresholds().pair_points &&
           shapes.size() < kMost &&
-          info.element_count() * static_cast<int64_t>(size_of(info.dtype)) > target.l2_bytes &&
+          info.element_count() * static_cast<int64_t>(size_of(info.dtype)) > machine.l2_bytes &&
           std::ranges::find(shapes, info.shape) == shapes.end())
         shapes.push_back(info.shape);
     }
@@ -466,9 +467,9 @@ Shapes shapes_of_pairs(const Program& program, const Target& target) {
   return shapes;
 }
 
-Program share_pairs(Program program, const Target& target, ReductionPlans& plans,
+Program share_pairs(Program program, const CpuMachine& machine, ReductionPlans& plans,
                     Choices& choices) {
-  return PairSharer(std::move(program), target, plans, choices)();
+  return PairSharer(std::move(program), machine, plans, choices)();
 }
 
 }  // namespace adjit::sched

@@ -29,11 +29,12 @@ namespace adjit::sched {
 
 /// Shapes of stored pairs that leave a second-level cache and that a reduction reads: what might be
 /// shared where readers compute them again.
-Shapes shapes_of_pairs(const Program& program, const Target& target);
+Shapes shapes_of_pairs(const Program& program, const CpuMachine& machine);
 
 /// Rewrites groups of reductions so, where what it saves in evaluations is clearly more than what
 /// it takes in loads, stores and partial sums. Tiles and tasks of the group are noted in `plans`.
 /// All nests must have plain loops.
-Program share_pairs(Program program, const Target& target, ReductionPlans& plans, Choices& choices);
+Program share_pairs(Program program, const CpuMachine& machine, ReductionPlans& plans,
+                    Choices& choices);
 
 }  // namespace adjit::sched

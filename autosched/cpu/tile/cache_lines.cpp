@@ -106,7 +106,7 @@ bool fetches_far(const TileSetting& t, const MemoryAccess& access) {
   const auto size = static_cast<int64_t>(size_of(t.p.graph.info(access.tensor).dtype));
   return std::abs(access.strides[t.output_rank]) * size >= t.core.long_row_bytes &&
          elements_touched(access, t.p.stage.domain) * static_cast<double>(size) >
-             static_cast<double>(t.p.target.l2_bytes);
+             static_cast<double>(t.p.machine.l2_bytes);
 }
 
 double memory_waits(const TileSetting& t, const std::vector<int64_t>& factors, double computing) {
@@ -117,7 +117,8 @@ double memory_waits(const TileSetting& t, const std::vector<int64_t>& factors, d
     const auto size = static_cast<double>(size_of(t.p.graph.info(access.tensor).dtype));
     const double bytes = elements_touched(access, domain) * size;
     // Rows along the lanes of results are copied or streamed (matmul_like.hpp).
-    if (bytes < l3_share_bytes(t.p.target) || (!t.in_reduction && access.depends_on(t.v))) continue;
+    if (bytes < l3_share_bytes(t.p.machine) || (!t.in_reduction && access.depends_on(t.v)))
+      continue;
     double passes = 1;
     for (size_t a = 0; a < t.output_rank; ++a)
       if (!access.depends_on(a))
@@ -144,9 +145,9 @@ double distance_cycles(const TileSetting& t, const MemoryAccess& access,
     return collide ? t.core.collision_cycles : 0;  // a line serves 16 steps
   const auto streams = static_cast<double>(std::max<int64_t>(0, rows - t.core.streams));
   double apart = 0;
-  if (t.in_reduction && rows > 1 && t.passing > static_cast<double>(t.p.target.l2_bytes))
-    apart = (t.passing > l3_share_bytes(t.p.target) ? t.core.memory_rows_cycles
-                                                    : t.core.l3_rows_cycles) *
+  if (t.in_reduction && rows > 1 && t.passing > static_cast<double>(t.p.machine.l2_bytes))
+    apart = (t.passing > l3_share_bytes(t.p.machine) ? t.core.memory_rows_cycles
+                                                     : t.core.l3_rows_cycles) *
             static_cast<double>(t.lanes * size) / kLineBytes;
   return std::min(t.core.most_stream_cycles, t.core.stream_cycles * streams) +
          (collide ? t.core.colliding_rows_cycles : 0) + apart;

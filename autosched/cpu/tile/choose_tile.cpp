@@ -61,8 +61,8 @@ TileChoice descend(const TileModel& model, size_t vector_axis, std::vector<int64
 // short axis (the taps of a stencil, which share what they read), and from a window's.
 TileChoice descend(const TileProblem& problem, size_t vector_axis) {
   // Their loads come from farther than the model knows, and 16 registers do not hold a window.
-  const double sharing_gain = problem.target.vector_bits >= 512 ? thresholds().window_gain
-                                                                : thresholds().narrow_window_gain;
+  const double sharing_gain = problem.machine.vector_bits >= 512 ? thresholds().window_gain
+                                                                 : thresholds().narrow_window_gain;
   const TileModel model(problem, vector_axis);
   std::vector<int64_t> start(problem.spans.size(), 1);
   TileChoice best = descend(model, vector_axis, start);
@@ -122,9 +122,9 @@ double apart_cost(const TileProblem& problem, int64_t lanes) {
   const int64_t piece = row_piece(problem.graph, result.tensor);
   for (size_t a = 0; a < problem.stage.domain.output_rank; ++a)
     if (result.contiguous(a) && piece > 1 && lanes % piece == 0 && problem.spans[a] >= piece)
-      return problem.target.core.row_store_cycles * static_cast<double>(lanes) +
-             problem.target.core.piece_store_cost;
-  return problem.target.core.apart_store_cycles * static_cast<double>(lanes);
+      return problem.machine.core.row_store_cycles * static_cast<double>(lanes) +
+             problem.machine.core.piece_store_cost;
+  return problem.machine.core.apart_store_cycles * static_cast<double>(lanes);
 }
 
 // The best tiles of a stage with a combiner, for each axis worth trying as lanes.
@@ -182,7 +182,7 @@ TileChoice choose_pointwise_tile(const TileProblem& problem) {
   TileChoice best;
   best.factors.assign(problem.spans.size(), 1);
   best.cycles = std::numeric_limits<double>::infinity();
-  const int64_t full = full_lanes(problem.graph, problem.stage, problem.target.vector_bits);
+  const int64_t full = full_lanes(problem.graph, problem.stage, problem.machine.vector_bits);
   WorkMeter meter(problem.graph.pool);
   const Work work = meter(problem.stage.bodies);
   double points = 1;
@@ -194,13 +194,13 @@ TileChoice choose_pointwise_tile(const TileProblem& problem) {
       decides ? decides->cost / static_cast<double>(problem.spans[decides->axis]) : work.cost;
   for (size_t axis : axes) {
     const int64_t extent = problem.spans[axis], lanes = lanes_for(extent, full);
-    double cycles = cost * problem.target.core.port_cycles;
+    double cycles = cost * problem.machine.core.port_cycles;
     for (const MemoryAccess& access : problem.accesses.reads) {
       if (!access.depends_on(axis)) {
-        cycles += problem.target.core.broadcast_load;
+        cycles += problem.machine.core.broadcast_load;
       } else {
         cycles +=
-            access.contiguous(axis) ? 1 : gather_cost(access, axis, lanes, problem.target.core);
+            access.contiguous(axis) ? 1 : gather_cost(access, axis, lanes, problem.machine.core);
       }
     }
     const bool contiguous = problem.accesses.result.contiguous(axis);
@@ -293,12 +293,12 @@ void append(std::vector<int64_t>& key, const MemoryAccess& access, const Graph& 
                          std::ranges::count(graph.inputs, access.tensor)});
 }
 
-// Everything of a problem that a tile depends on, beside the target's caches and costs: expressions
-// by their operations and operands, the domain's rows, what the accesses move by.
+// Everything of a problem that a tile depends on, beside the machine's caches and costs:
+// expressions by their operations and operands, the domain's rows, what the accesses move by.
 std::vector<int64_t> key_of(const TileProblem& problem) {
   const Stage& stage = problem.stage;
   const ExprPool& pool = problem.graph.pool;
-  std::vector<int64_t> key{problem.target.vector_bits,
+  std::vector<int64_t> key{problem.machine.vector_bits,
                            static_cast<int64_t>(problem.first_axis),
                            2 * problem.may_pack + problem.in_pieces,
                            static_cast<int64_t>(problem.calls),

@@ -31,7 +31,7 @@ TileChoice choose_reduction_tile(const TileProblem& problem);
 /// The lanes and instances of a stage without one.
 TileChoice choose_pointwise_tile(const TileProblem& problem);
 
-/// Tiles that were found before, for one target: a search schedules one graph again and again, and
+/// Tiles that were found before, for one machine: a search schedules one graph again and again, and
 /// most of its tile problems are the same each time.
 class TileMemory {
  public:

@@ -70,7 +70,7 @@ double far_lanes(const TileSetting& t, const MemoryAccess& access,
     if (factors[a] > 1) return 0;
     read_again |= a >= t.output_rank && t.p.spans[a] > 1;
   }
-  if (!read_again || lines_stay(t.lanes * factors[t.v], stride, t.p.target.l1_bytes)) return 0;
+  if (!read_again || lines_stay(t.lanes * factors[t.v], stride, t.p.machine.l1_bytes)) return 0;
   return t.core.far_element_cycles * static_cast<double>(t.lanes);
 }
 

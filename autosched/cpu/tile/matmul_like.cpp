@@ -44,7 +44,7 @@ double row_bytes(const Stage& stage, int64_t rows) {
 }
 
 bool copies_panels(const Graph& graph, const Stage& stage, const MemoryAccess& operand,
-                   const TileChoice& tile, const Accesses& accesses, const Target& target) {
+                   const TileChoice& tile, const Accesses& accesses, const CpuMachine& machine) {
   const std::optional<size_t> rows = rows_axis(stage, tile, accesses);
   if (!rows || !stage.domain.is_box() || stage.domain.reduction_rank() != 1) return false;
   const size_t lanes = *tile.vector_axis, reduction = stage.domain.output_rank;
@@ -60,26 +60,26 @@ bool copies_panels(const Graph& graph, const Stage& stage, const MemoryAccess& o
          operand.strides[reduction] * element >= thresholds().stream_row_bytes &&
          stage.domain.extents[lanes] * element >= thresholds().stream_row_bytes &&
          operand.elements * static_cast<double>(element) >=
-             thresholds().panel_share * static_cast<double>(target.l2_bytes) &&
-         row_bytes(stage, rows_extent) <= static_cast<double>(target.l2_bytes) / 2;
+             thresholds().panel_share * static_cast<double>(machine.l2_bytes) &&
+         row_bytes(stage, rows_extent) <= static_cast<double>(machine.l2_bytes) / 2;
 }
 
-bool leaves_caches(const Graph& graph, const MemoryAccess& operand, const Target& target) {
+bool leaves_caches(const Graph& graph, const MemoryAccess& operand, const CpuMachine& machine) {
   const size_t element = size_of(graph.info(operand.tensor).dtype);
   return operand.elements * static_cast<double>(element) >=
-         2 * static_cast<double>(target.l2_bytes);
+         2 * static_cast<double>(machine.l2_bytes);
 }
 
 int64_t streamed_steps(const Graph& graph, const Stage& stage, const TileChoice& tile,
-                       const Accesses& accesses, const Target& target) {
+                       const Accesses& accesses, const CpuMachine& machine) {
   const Domain& domain = stage.domain;
   if (!rows_axis(stage, tile, accesses) ||
       domain.extents[domain.output_rank] <
           thresholds().steps_that_pay * thresholds().streamed_steps)
     return 0;
   const int64_t result = tensor_bytes(graph, stage.results.front());
-  return result / std::max(1, target.cores) <= target.l2_bytes / 2 ? thresholds().streamed_steps
-                                                                   : 0;
+  return result / std::max(1, machine.cores) <= machine.l2_bytes / 2 ? thresholds().streamed_steps
+                                                                     : 0;
 }
 
 }  // namespace adjit::sched

@@ -9,7 +9,7 @@
 
 #include "autosched/analysis/access.hpp"
 #include "autosched/cpu/tile/choose_tile.hpp"
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 
 namespace adjit::sched {
 
@@ -28,15 +28,15 @@ double row_bytes(const Stage& stage, int64_t rows);
 /// (so that the whole copy would go through the next one), and all rows of the result that use a
 /// panel of it run next to each other, their operand staying in the cache.
 bool copies_panels(const Graph& graph, const Stage& stage, const MemoryAccess& operand,
-                   const TileChoice& tile, const Accesses& accesses, const Target& target);
+                   const TileChoice& tile, const Accesses& accesses, const CpuMachine& machine);
 
 /// Whether the cores' L2 caches keep nothing of an operand from one pass to the next.
-bool leaves_caches(const Graph& graph, const MemoryAccess& operand, const Target& target);
+bool leaves_caches(const Graph& graph, const MemoryAccess& operand, const CpuMachine& machine);
 
 /// Steps of the reduction that run over all columns of a task before the next ones, in place of
 /// copied panels: rows of the operand are then read where they lie, and fetched before their turn.
 /// For few rows, whose results stay in L2 meanwhile; 0: they do not.
 int64_t streamed_steps(const Graph& graph, const Stage& stage, const TileChoice& tile,
-                       const Accesses& accesses, const Target& target);
+                       const Accesses& accesses, const CpuMachine& machine);
 
 }  // namespace adjit::sched

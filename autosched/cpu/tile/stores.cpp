@@ -22,7 +22,7 @@ double stored_apart(const TileSetting& t, const std::vector<int64_t>& factors) {
       return t.core.row_store_cycles +
              (stride % kPageBytes == 0 && rows > t.core.set_lines ? t.core.missed_store_cycles : 0);
   return t.core.apart_store_cycles +
-         (lines_stay(rows, stride, t.p.target.l1_bytes) ? 0 : t.core.missed_store_cycles);
+         (lines_stay(rows, stride, t.p.machine.l1_bytes) ? 0 : t.core.missed_store_cycles);
 }
 
 double storing(const TileSetting& t, const std::vector<int64_t>& factors) {

@@ -23,13 +23,13 @@ int64_t lanes_for(int64_t extent, int64_t full) {
 
 TileSetting::TileSetting(const TileProblem& problem, size_t vector_axis)
     : p(problem),
-      core(problem.target.core),
+      core(problem.machine.core),
       v(vector_axis),
       lanes(lanes_for(problem.spans[vector_axis],
-                      full_lanes(problem.graph, problem.stage, problem.target.vector_bits))),
+                      full_lanes(problem.graph, problem.stage, problem.machine.vector_bits))),
       output_rank(problem.stage.domain.output_rank),
       in_reduction(vector_axis >= output_rank),
-      registers(problem.target.vector_bits >= 512 ? 32 : 16) {
+      registers(problem.machine.vector_bits >= 512 ? 32 : 16) {
   for (const MemoryAccess& access : p.accesses.reads) {
     const double elements = elements_touched(access, p.stage.domain);
     passing += elements * static_cast<double>(size_of(p.graph.info(access.tensor).dtype));

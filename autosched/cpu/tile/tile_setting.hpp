@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "autosched/analysis/access.hpp"
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 
 namespace adjit::sched {
 
 /// Bytes of L3 that one core may count on.
-inline double l3_share_bytes(const Target& target) {
-  return target.core.l3_share * static_cast<double>(target.l3_bytes);
+inline double l3_share_bytes(const CpuMachine& machine) {
+  return machine.core.l3_share * static_cast<double>(machine.l3_bytes);
 }
 
 /// What is to be tiled.
@@ -23,7 +23,7 @@ struct TileProblem {
   const Stage& stage;
   const Accesses& accesses;
   std::vector<int64_t> spans;  // per axis
-  const Target& target;
+  const CpuMachine& machine;
   size_t first_axis = 0;  // axes before this one have loops that others depend on: not in the tile
   bool may_pack = false;
   double calls = 1;  // of the stage, in one run of the scan whose step it is in

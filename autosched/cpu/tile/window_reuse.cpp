@@ -76,7 +76,7 @@ double window_waits(const TileSetting& t, const WindowReuse& windows,
     (t.shares_lines(*shared, a) ? steps : walked) *= count;
   }
   const double bytes = elements_touched(*shared, t.p.stage.domain) * size;
-  if (bytes > l3_share_bytes(t.p.target))
+  if (bytes > l3_share_bytes(t.p.machine))
     return steps > 1 ? t.core.window_line_cycles * vectors / steps : 0;
   return walked > t.core.near_bytes ? t.core.l2_line_cycles * vectors / steps : 0;
 }

@@ -33,7 +33,7 @@ std::vector<Interval> axis_ranges(std::vector<Interval> first_points, const Nest
 double work_of_instance(const Program& program, const NestShape& shape, double body) {
   const double vectors =
       static_cast<double>(shape.lanes) /
-      static_cast<double>(full_lanes(program.graph, *shape.stage, program.target.vector_bits));
+      static_cast<double>(full_lanes(program.graph, *shape.stage, vector_bits_of(program.target)));
   if (shape.unrolled_loops.empty() && vectors <= 1) return 0;
   return body * std::max(vectors, 1.0);
 }

@@ -5,7 +5,7 @@
 
 #include <llvm/IR/IntrinsicsX86.h>
 
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 
 namespace adjit::emit {
 namespace {

@@ -63,7 +63,7 @@ std::string peak_text(const Program& program, const Arrangement& arrangement) {
   if (!peak.live.empty()) text += peak.live.size() > kNamed ? ", ...)" : ")";
   if (arrangement.slot_bytes > 0)
     text += ", besides " + std::to_string(arrangement.slot_bytes) + " for each of " +
-            std::to_string(program.target.cores) + " threads";
+            std::to_string(workers_of(program.target)) + " threads";
   return text;
 }
 
@@ -79,7 +79,7 @@ std::string slots_text(const Program& program, const Arrangement& arrangement) {
       most = slot->second.slice;
       stage = described(graph, one);
     }
-  const std::string threads = std::to_string(program.target.cores) + " threads";
+  const std::string threads = std::to_string(workers_of(program.target)) + " threads";
   const std::string each = std::to_string(arrangement.slot_bytes) + " for each of " + threads;
   return (stage.empty() ? "the steps of a scan need " + each
                         : "kernels that run task by task need " + each + ", " +
@@ -90,7 +90,8 @@ std::string slots_text(const Program& program, const Arrangement& arrangement) {
 
 int64_t workspace_of(const Program& program) {
   const Arrangement arrangement = arrange(program);
-  return checked_add(arrangement.bytes, checked_mul(arrangement.slot_bytes, program.target.cores));
+  return checked_add(arrangement.bytes,
+                     checked_mul(arrangement.slot_bytes, workers_of(program.target)));
 }
 
 Program schedule_within(const Graph& graph, const Target& target, int64_t budget) {
@@ -99,7 +100,7 @@ Program schedule_within(const Graph& graph, const Target& target, int64_t budget
   if (least <= budget) return best;
   Choices usual;
   Attempts attempts = Attempts::with_caution();
-  ScheduleContext context{target, usual, attempts};
+  ScheduleContext context{cpu_of(target), usual, attempts};
   Program start = start_of(graph, context);
   const Program stages = run_passes(std::move(start), context, Phase::Stages, Phase::Stages);
   const Rematerialization plan =
@@ -108,7 +109,7 @@ Program schedule_within(const Graph& graph, const Target& target, int64_t budget
   double scale = 1;  // what is measured, of what was estimated
   for (size_t step = 0;;) {
     Choices choices(answers_for(plan, plan.steps[step]));
-    Program program = schedule_with(graph, target, choices);
+    Program program = schedule_with(graph, cpu_of(target), choices);
     const int64_t bytes = workspace_of(program);
     if (bytes <= budget) return program;
     // What other budgets would come by, too.
@@ -131,7 +132,7 @@ Program schedule_within(const Graph& graph, const Target& target, int64_t budget
 
 void refuse_workspace(const Program& program, int64_t budget) {
   const Arrangement arrangement = arrange(program);
-  const int64_t slots = checked_mul(arrangement.slot_bytes, program.target.cores);
+  const int64_t slots = checked_mul(arrangement.slot_bytes, workers_of(program.target));
   throw Error(ErrorCode::Schedule,
               "a memory budget of " + std::to_string(budget) + " bytes is not enough: " +
                   (slots > arrangement.bytes ? slots_text(program, arrangement)

@@ -25,7 +25,7 @@ Json report(const KernelCost& kernel) {
 
 }  // namespace
 
-std::string cost_json(const ProgramCost& cost, const Target& target) {
+std::string cost_json(const ProgramCost& cost, const CpuMachine& machine) {
   Json terms = Json::array(), kernels = Json::array();
   for (size_t t = 0; t < kCostTerms; ++t) terms.push_back(name_of(static_cast<CostTerm>(t)));
   for (const KernelCost& kernel : cost.kernels) kernels.push_back(report(kernel));
@@ -33,11 +33,11 @@ std::string cost_json(const ProgramCost& cost, const Target& target) {
                   {"inputs", network_input_names()},
                   {"terms", std::move(terms)},
                   {"machine",
-                   {{"call", target.call_microseconds},
-                    {"pool", target.pool_microseconds},
-                    {"task", target.task_microseconds},
-                    {"memory_share", target.memory_gb_per_core / target.memory_gb},
-                    {"vector_bits", target.vector_bits}}},
+                   {{"call", machine.call_microseconds},
+                    {"pool", machine.pool_microseconds},
+                    {"task", machine.task_microseconds},
+                    {"memory_share", machine.memory_gb_per_core / machine.memory_gb},
+                    {"vector_bits", machine.vector_bits}}},
                   {"kernels", std::move(kernels)}};
   return json_text(j);
 }

@@ -13,6 +13,6 @@ namespace adjit::engine {
 /// vector_bits) and kernels, in the order of ProgramCost: calls, parallel, tasks, cores,
 /// microseconds, and nests with stage (its name), terms, analytic (both microseconds by term),
 /// inputs and microseconds.
-std::string cost_json(const ProgramCost& cost, const Target& target);
+std::string cost_json(const ProgramCost& cost, const CpuMachine& machine);
 
 }  // namespace adjit::engine

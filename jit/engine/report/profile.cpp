@@ -15,7 +15,7 @@ namespace adjit::engine {
 namespace {
 
 Json report(const Program& program, const Kernel& kernel, const KernelPlan& plan,
-            const KernelTime& time, const KernelCost& cost, const Target& target,
+            const KernelTime& time, const KernelCost& cost, const CpuMachine& machine,
             bool from_memory) {
   const Graph& graph = program.graph;
   Json stages = Json::array();
@@ -40,7 +40,7 @@ Json report(const Program& program, const Kernel& kernel, const KernelPlan& plan
   if (flops) j["flops"] = *flops;
   j["predicted"] = static_cast<double>(time.calls) * cost.microseconds;
   j["roofline"] = roofline(static_cast<double>(flops.value_or(0)),
-                           static_cast<double>(bytes * time.calls), target, from_memory);
+                           static_cast<double>(bytes * time.calls), machine, from_memory);
   return j;
 }
 
@@ -48,20 +48,20 @@ Json report(const Program& program, const Kernel& kernel, const KernelPlan& plan
 
 std::string profile_json(const Program& program, std::span<const TensorLayout> input_layouts,
                          const ExecutionPlan& plan, std::span<const KernelTime> times,
-                         const Target& target) {
+                         const CpuMachine& machine) {
   const KernelList kernels(program, input_layouts);
-  const ProgramCost cost = predict(program, target);
+  const ProgramCost cost = predict(program, machine);
   invariant(kernels.entries().size() == times.size() && cost.kernels.size() == times.size(),
             "a profile of another program");
   Json list = Json::array();
   std::map<const Program*, bool> from_memory;
   for (const KernelList::Entry& entry : kernels.entries())
     if (const auto [at, fresh] = from_memory.try_emplace(entry.program); fresh)
-      at->second = residence_of(*entry.program).bytes > static_cast<double>(target.l3_bytes);
+      at->second = residence_of(*entry.program).bytes > static_cast<double>(machine.l3_bytes);
   for (size_t k = 0; k < times.size(); ++k) {
     const KernelList::Entry& entry = kernels.entries()[k];
     list.push_back(report(*entry.program, entry.program->kernels[entry.kernel], plan.kernels[k],
-                          times[k], cost.kernels[k], target, from_memory[entry.program]));
+                          times[k], cost.kernels[k], machine, from_memory[entry.program]));
   }
   return json_text(list);
 }

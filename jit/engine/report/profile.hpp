@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 #include "autosched/program/program.hpp"
 #include "jit/engine/plan/plan.hpp"
 #include "jit/engine/run/kernel_time.hpp"
@@ -19,6 +19,6 @@ namespace adjit::engine {
 /// flops and bytes take on all cores).
 std::string profile_json(const Program& program, std::span<const TensorLayout> input_layouts,
                          const ExecutionPlan& plan, std::span<const KernelTime> times,
-                         const Target& target);
+                         const CpuMachine& machine);
 
 }  // namespace adjit::engine

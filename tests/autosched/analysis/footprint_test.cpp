@@ -29,14 +29,14 @@ TEST(Footprint, TapsShareWhatTheyTouch) {
   const TensorId x = b.input("x", {1002});
   b.output(b.stage("y", {1000, 3}, 1, CombinerKind::Sum,
                    b.at(x, {b.graph.pool.add(b.axis(0), b.axis(1))})));
-  const Program p = initial_program(b.graph, {1, 512});
+  const Program p = initial_program(b.graph, CpuMachine{1, 512});
   const PlacedNest placed = placed_nests(p, p.kernels[0]).front();
   EXPECT_NEAR(lines_touched(placed.walks[0], placed.path, 0).count, 1002 * 4 / 64.0, 1e-9);
 }
 
 TEST(Footprint, PackedOperandsAreStreams) {
   // P[j / 32, k, j % 32]: a tile of 32 steps evenly through it.
-  Program p = initial_program(matmul_graph(48, 64, 100), {1, 512});
+  Program p = initial_program(matmul_graph(48, 64, 100), CpuMachine{1, 512});
   Packing packing;
   packing.dimensions = {{1, 32, 0}, {0, 1, 0}, {1, 1, 32}};
   p = pack(p, 0, p.graph.inputs[1], packing);
@@ -76,7 +76,7 @@ TEST(Footprint, PlacesThatDataNamesAreLinesOfTheirOwn) {
   const TensorId x = b.input("x", {100000});
   const TensorId n = add_input(b.graph, "n", DType::Int64, {1000});
   b.output(b.stage("y", {1000}, 1, CombinerKind::None, b.at(x, {b.at(n, {b.axis(0)})})));
-  const Program p = initial_program(b.graph, {1, 512});
+  const Program p = initial_program(b.graph, CpuMachine{1, 512});
   const PlacedNest placed = placed_nests(p, p.kernels[0]).front();
   const Walk& walk = *std::ranges::find(placed.walks, x, &Walk::tensor);
   EXPECT_TRUE(walk.strides[0].data);

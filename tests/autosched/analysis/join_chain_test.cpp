@@ -69,7 +69,7 @@ TEST(JoinChain, CountsAsOneLookUp) {
 TEST(JoinChain, PartsAreStoredInMemory) {
   for (size_t axis : {0u, 1u}) {
     const Graph graph = parse_graph(join_text(widths(20), axis, 64, "float", "sin"));
-    const Program program = default_schedule(graph, Target{});
+    const Program program = default_schedule(graph, CpuMachine{});
     EXPECT_EQ(program.kernels.size(), 21u);
     for (TensorId id : joined_tensors(program.graph, program.graph.stages.back()))
       EXPECT_NE(program.scopes[id.value], Scope::Local);
@@ -81,7 +81,7 @@ TEST(JoinChain, PartsAreStoredWhereTheJoinIsAttached) {
   std::string text = join_text(widths(20), 1, 512, "float", "sin");
   text.replace(text.find("-> (y)"), 6, "-> (z)");
   text.insert(text.rfind('}'), "  m(i) max=! y(i, r)\n  z(i, j) = exp(y(i, j) - m(i))\n");
-  const Program program = default_schedule(parse_graph(text), Target{});
+  const Program program = default_schedule(parse_graph(text), CpuMachine{});
   size_t joins = 0;
   for (const Stage& stage : program.graph.stages)
     for (TensorId id : joined_tensors(program.graph, stage)) {

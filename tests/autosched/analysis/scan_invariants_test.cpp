@@ -19,7 +19,7 @@ std::vector<bool> invariant(const std::string& steps, const std::string& outputs
       " scan (c, ys) = step[4](carry float(6) s = h, over float(6) v = x, fixed float(6, 6) w = W)"
       " -> (" +
       outputs + ") {\n" + steps + " }\n}");
-  const Program program = initial_program(graph, {2, 512});
+  const Program program = initial_program(graph, CpuMachine{2, 512});
   return invariant_kernels(*program.kernels.back().steps,
                            *program.graph.stages[program.kernels.back().root.stage].scan);
 }
@@ -54,7 +54,7 @@ TEST(StepInvariants, WhatLiesInPlaceOfAResultIsMadeInEveryStep) {
       " scan (c, ys) = step[4](carry float(6) s = h, fixed float(6, 6) w = W) -> (n, b) {"
       " a(i) max=! w(i, r)\n b(i, j) = a(3 * i + j) where i in 0:2, j in 0:3\n"
       " n(i) = s(i) + a(i)\n }\n}");
-  const Program program = initial_program(graph, {2, 512});
+  const Program program = initial_program(graph, CpuMachine{2, 512});
   const Kernel& scan = program.kernels.back();
   const Scan& of = *program.graph.stages[scan.root.stage].scan;
   const size_t b = stage_of(*scan.steps, "b");

@@ -45,8 +45,8 @@ TEST(DecidingAxis, IsFoundWhereSelectsAskForIt) {
 
 TEST(DecidingAxis, IsInTheTileAsAWhole) {
   const Graph graph = columns(11, "600");
-  for (const Target& target : {kOneCore, kTwoCores}) {
-    const Program p = default_schedule(graph, target);
+  for (const CpuMachine& machine : {kOneCore, kTwoCores}) {
+    const Program p = default_schedule(graph, machine);
     expect_faithful(p, graph);
     const Nest& nest = nest_of(p, stage_of(p, "d"));
     EXPECT_TRUE(nest.attached.empty()) << "no loop over rows\n" << print(p);

@@ -31,7 +31,7 @@ std::string start_of(const Graph& graph) {
 // Compiled or not, by any schedule, a graph means the same.
 void expect_right(const Graph& graph) {
   for (uint64_t seed = 1; seed <= 3; ++seed) {
-    testing::expect_same_results(graph, initial_program(graph, {2, 512}), seed);
+    testing::expect_same_results(graph, initial_program(graph, CpuMachine{2, 512}), seed);
     testing::expect_same_results(graph, default_schedule(graph, kTwoCores), seed);
   }
 }
@@ -123,7 +123,7 @@ TEST(SharedBuffers, OnlyOtherShapesLieInPlace) {
                            : "\ny(i) = s(i) * 2.0"),
                  flat ? "y" : "y, g");
     EXPECT_EQ(only_reshapes(LoweredGraph(graph), graph.stages[1]), gather.reshapes);
-    const Program plain = initial_program(graph, {2, 512});
+    const Program plain = initial_program(graph, CpuMachine{2, 512});
     const BufferSharing sharing(plain.graph);
     EXPECT_EQ(!sharing.refusal(1, plain.graph.stages[0].results[0]), gather.reshapes);
     if (!gather.reshapes) expect_refused([&] { alias_reshape(plain, 1); }, "in their order");
@@ -139,14 +139,14 @@ TEST(SharedBuffers, ViewsCountAsReaders) {
       "s(i) = h(i) * 2.0\n"
       "v(a, b) = s(2 * a + b) where a in 0:3, b in 0:2\n"
       "scatter float(3, 2) y(n(i) % 3, i % 2) += v(2 - i // 2, i % 2) from v where i in 0:6");
-  Program program = initial_program(graph, {2, 512});
+  Program program = initial_program(graph, CpuMachine{2, 512});
   EXPECT_EQ(stages_in_place(reshapes_in_place(program)), std::vector<size_t>{1});
   expect_right(graph);
   const Graph start = graph_of(
       "s(i) = h(i) * 2.0\n"
       "v(a, b) = s(2 * a + b) where a in 0:3, b in 0:2\n"
       "scatter float(3, 2) y(n(i) % 3, i % 2) += x(i) from v where i in 0:6");
-  expect_refused([&] { alias_reshape(initial_program(start, {2, 512}), 1); },
+  expect_refused([&] { alias_reshape(initial_program(start, CpuMachine{2, 512}), 1); },
                  "a scatter writes over it");
   expect_right(start);
 }
@@ -155,7 +155,7 @@ TEST(SharedBuffers, ViewsCountAsReaders) {
 TEST(SharedBuffers, VerifyRefusesWhatMayNotBeShared) {
   const Graph graph =
       graph_of("s(i) = h(i) * 2.0\nscatter float(6) y(n(i) % 6) += x(i) from s where i in 0:6");
-  Program program = initial_program(graph, {2, 512});
+  Program program = initial_program(graph, CpuMachine{2, 512});
   ASSERT_NO_THROW(verify(program));
   Stage& scatter = program.graph.stages[1];
   const std::vector<ExprId> here{program.graph.pool.axis(0)};
@@ -164,7 +164,7 @@ TEST(SharedBuffers, VerifyRefusesWhatMayNotBeShared) {
   expect_refused([&] { verify(program); }, "its points read what it starts from");
 
   const Graph gather = graph_of("s(i) = h(i) * 2.0\ny(i) = s(n(i) % 6) where i in 0:6");
-  Program moved = initial_program(gather, {2, 512});
+  Program moved = initial_program(gather, CpuMachine{2, 512});
   moved.kernels.pop_back();
   ++moved.in_place;
   expect_refused([&] { verify(moved); }, "in their order");

@@ -14,7 +14,7 @@ using Steps = std::vector<int64_t>;
 
 // Every stage's first `loops` loops in parallel, after tiling the axis of the last of them.
 Program in_tasks(const std::string& text, size_t loops, int64_t chunk = 1) {
-  Program p = initial_program(parse_graph(text), {2, 512});
+  Program p = initial_program(parse_graph(text), CpuMachine{2, 512});
   for (size_t s = 0; s < p.graph.stages.size(); ++s) {
     if (chunk > 1) p = tile(std::move(p), s, loops - 1, Steps{chunk});
     p = parallel(std::move(p), s, loops);
@@ -45,6 +45,13 @@ TEST(TaskChains, TasksThatReadTheirOwn) {
   EXPECT_EQ(slice_of(p, "u"), 4);
 }
 
+TEST(TaskChains, AreNotOfKernelsThatAreLaunchedOneByOne) {
+  Program p = in_tasks(kBatched, 2);
+  p.target = GpuMachine{};
+  EXPECT_EQ(task_chains(p).continues, std::vector<bool>(3, false));
+  EXPECT_EQ(slice_of(p, "t"), 0);
+}
+
 // Parts of several points: next to each other, if rows of tasks end where the dimension does.
 TEST(TaskChains, PartsOfSeveralPoints) {
   EXPECT_EQ(slice_of(in_tasks(kBatched, 1, 4), "t"), 4 * 4 * 5) << "the last part is shorter";
@@ -60,7 +67,7 @@ TEST(TaskChains, SumsInTurn) {
       "def main(float(2, 12, 6) x) -> (v, z) {\n"
       " t(h, i, j) = exp(x(h, i, j))\n v(h, j) +=! t(h, r, j) where h in 0:2, j in 0:6, r in 0:12\n"
       " z(h, i, j) = t(h, i, j) + v(h, j) where h in 0:2, i in 0:12, j in 0:6\n}");
-  Program p = split_axis(initial_program(graph, {2, 512}),
+  Program p = split_axis(initial_program(graph, CpuMachine{2, 512}),
                          std::vector<StageAxis>{{0, 1}, {1, 2}, {2, 1}}, Steps{4});
   const size_t v = stage_of(p, "v");
   p = reorder(std::move(p), v, std::vector<size_t>{0, 2, 1, 3});
@@ -77,8 +84,8 @@ TEST(TaskChains, SumsInTurn) {
       "def main(float(2, 12, 6) x) -> (v) {\n"
       " t(h, i, j) = exp(x(h, i, j))\n"
       " v(h, j) +=! t(h, r, j) where h in 0:2, j in 0:6, r in 0:12\n}");
-  p = split_axis(initial_program(without, {2, 512}), std::vector<StageAxis>{{0, 1}, {1, 2}},
-                 Steps{4});
+  p = split_axis(initial_program(without, CpuMachine{2, 512}),
+                 std::vector<StageAxis>{{0, 1}, {1, 2}}, Steps{4});
   p = pad_leading_dimension(std::move(p), 0, 3);
   p = reorder(std::move(p), 1, std::vector<size_t>{0, 2, 1, 3});
   for (size_t s : {0, 1}) p = parallel(std::move(p), s, 2);
@@ -93,13 +100,13 @@ TEST(TaskChains, PartsOfSums) {
       "def main(float(10, 6) x) -> (v) {\n"
       " t(i, j) = exp(x(i, j))\n v(j) +=! t(r, j) where j in 0:6, r in 0:10\n}");
   for (const int64_t block : {4, 5}) {
-    Program p = rfactor(initial_program(graph, {2, 512}), 1, 1, ceil_div(10, block));
+    Program p = rfactor(initial_program(graph, CpuMachine{2, 512}), 1, 1, ceil_div(10, block));
     p = parallel(tile(std::move(p), 0, 0, Steps{block}), 0, 1);
     p = parallel(std::move(p), 1, 1);
     EXPECT_EQ(task_chains(p).continues, (std::vector<bool>{false, true, false}));
     EXPECT_EQ(slice_of(p, "t"), 6 * block);
   }
-  Program p = rfactor(initial_program(graph, {2, 512}), 1, 1, 5);
+  Program p = rfactor(initial_program(graph, CpuMachine{2, 512}), 1, 1, 5);
   p = parallel(tile(std::move(p), 0, 0, Steps{4}), 0, 1);
   p = parallel(std::move(p), 1, 1);
   EXPECT_FALSE(task_chains(p).continues[1]) << "other parts";
@@ -108,7 +115,7 @@ TEST(TaskChains, PartsOfSums) {
       "def main(float(10, 6) x) -> (z) {\n t(i, j) = exp(x(i, j))\n"
       " v(p, j) +=! t(2 * p + r, j) where p in 0:5, j in 0:6, r in 0:2\n"
       " z(i, j) = t(i, j) + v(0, j)\n}");
-  p = initial_program(shared, {2, 512});
+  p = initial_program(shared, CpuMachine{2, 512});
   for (size_t s : {0, 2}) p = tile(std::move(p), s, 0, Steps{2});
   for (size_t s : {0, 1, 2}) p = parallel(std::move(p), s, 1);
   EXPECT_EQ(task_chains(p).continues, (std::vector<bool>{false, true, false}));
@@ -126,8 +133,8 @@ TEST(TaskChains, OthersReadsBreakThem) {
   const Program rows = in_tasks(
       "def main(float(6, 4) x) -> (z) { t(i, j) = x(i, j) * 2.0 z(i, j) = t(i, j) + x(i, j) }", 1);
   EXPECT_TRUE(task_chains(rows).continues[1]);
-  EXPECT_FALSE(
-      task_chains(tile(initial_program(rows.graph, {2, 512}), 0, 0, Steps{2})).continues[1])
+  EXPECT_FALSE(task_chains(tile(initial_program(rows.graph, CpuMachine{2, 512}), 0, 0, Steps{2}))
+                   .continues[1])
       << "no tasks";
 }
 
@@ -164,7 +171,7 @@ TEST(TaskChains, AttachedNestsWriteTheirRows) {
   Program p = initial_program(
       parse_graph("def main(float(6, 4) x) -> (z) {\n t(i, j) = x(i, j) * 2.0\n"
                   " u(i, j) = t(i, j) + t(i, 3 - j)\n z(i, j) = u(i, j) * t(i, 3 - j)\n}"),
-      {2, 512});
+      CpuMachine{2, 512});
   p = compute_at(p, stage_of(p, "t"), stage_of(p, "u"), 1);
   p = parallel(p, stage_of(p, "u"), 1);
   p = parallel(p, stage_of(p, "z"), 1);
@@ -180,7 +187,7 @@ TEST(TaskChains, NestsAttachedBetweenParallelLoopsBreakThem) {
   Program p =
       initial_program(parse_graph("def main(float(6, 4) x) -> (z) {\n t(i, j) = x(i, j) * 2.0\n"
                                   " s(i) +=! t(i, r)\n z(i, j) = s(i) + x(i, j)\n}"),
-                      {2, 512});
+                      CpuMachine{2, 512});
   p = compute_at(p, stage_of(p, "s"), stage_of(p, "z"), 1);
   p = parallel(p, stage_of(p, "t"), 2);
   p = parallel(p, stage_of(p, "z"), 2);

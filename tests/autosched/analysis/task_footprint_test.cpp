@@ -16,7 +16,7 @@ TensorId named(const Program& p, const std::string& name) {
 
 // Stages over 6 rows, two rows a task.
 Program in_pairs(const std::string& text) {
-  Program p = initial_program(parse_graph(text), {2, 512});
+  Program p = initial_program(parse_graph(text), CpuMachine{2, 512});
   for (size_t s = 0; s < p.graph.stages.size(); ++s)
     p = parallel(tile(std::move(p), s, 0, std::vector<int64_t>{2}), s, 1);
   return p;

@@ -29,7 +29,7 @@ TEST(Traffic, WhatStaysInATaskIsNear) {
   const Graph graph = parse_graph(
       "def main(float(40, 30000) x) -> (z) {\n"
       "  t(i, j) = exp(x(i, j))\n  z(i) +=! t(i, r)\n}");
-  Program p = initial_program(graph, {2, 512});
+  Program p = initial_program(graph, CpuMachine{2, 512});
   const Residence whole = residence_of(p);
   EXPECT_TRUE(whole.in_task.empty()) << "no tasks";
   EXPECT_EQ(whole.bytes, 4 * (2 * 40 * 30000 + 40));
@@ -39,10 +39,10 @@ TEST(Traffic, WhatStaysInATaskIsNear) {
   EXPECT_EQ(tasks.in_task[t.value], 4 * 30000);
   EXPECT_EQ(tasks.in_task[x.value], 0);
   EXPECT_EQ(tasks.bytes, 4 * (40 * 30000 + 40) + 2 * 4 * 30000) << "a part for each core";
-  Target target{2, 512};
-  target.l3_bytes = 4 << 20;
+  CpuMachine machine{2, 512};
+  machine.l3_bytes = 4 << 20;
   const auto lines = [&](const Residence& residence, size_t cache) {
-    return features_of(p, p.kernels[1], target, residence).nests[0].traffic.streamed[cache];
+    return features_of(p, p.kernels[1], machine, residence).nests[0].traffic.streamed[cache];
   };
   const Residence apart{tasks.bytes, {}};
   for (const size_t cache : {1, 2}) {
@@ -66,7 +66,7 @@ TEST(Traffic, WhatComesFromDifferentPlacesOverlaps) {
 }
 
 TEST(Traffic, BesideStreamsTheSecondCacheIsHalf) {
-  const Target half = beside_streams(kOneCore);
+  const CpuMachine half = beside_streams(kOneCore);
   EXPECT_EQ(2 * half.l2_bytes, kOneCore.l2_bytes);
   EXPECT_EQ(half.l1_bytes, kOneCore.l1_bytes);
 }

@@ -32,13 +32,15 @@ TEST(PassList, EveryPassChangesAProgram) {
   for (const NamedGraph& one : graphs_for_decisions()) {
     Choices own;
     std::map<std::string, std::string> moves;  // by scan
-    schedule_with(one.graph, one.target, own, [&](const std::string& pass, const Program& program) {
-      const size_t slash = pass.rfind(" / ");
-      const bool inside = slash != std::string::npos;
-      std::string& before = moves[inside ? pass.substr(0, slash) : ""];
-      if (before != program.moves_json) changing.insert(inside ? pass.substr(slash + 3) : pass);
-      before = program.moves_json;
-    });
+    schedule_with(one.graph, one.machine, own,
+                  [&](const std::string& pass, const Program& program) {
+                    const size_t slash = pass.rfind(" / ");
+                    const bool inside = slash != std::string::npos;
+                    std::string& before = moves[inside ? pass.substr(0, slash) : ""];
+                    if (before != program.moves_json)
+                      changing.insert(inside ? pass.substr(slash + 3) : pass);
+                    before = program.moves_json;
+                  });
   }
   for (const Pass& pass : passes()) {
     // Decides which loops of kernels are tasks; what comes of it, the next pass does.
@@ -55,7 +57,7 @@ TEST(PassList, EveryDecisionIsOffered) {
   std::set<Decision> offered;
   for (const NamedGraph& one : graphs_for_decisions()) {
     Choices recording{Answers{}};
-    schedule_with(one.graph, one.target, recording);
+    schedule_with(one.graph, one.machine, recording);
     for (const Offer& offer : recording.offers()) offered.insert(offer.subject.decision);
   }
   for (const Pass& pass : passes())

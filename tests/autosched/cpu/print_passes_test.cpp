@@ -31,7 +31,7 @@ std::string first_difference(const std::string& text, const std::string& stored)
 TEST(PrintPasses, AsRecorded) {
   if (testing::kNodesInAnotherOrder) GTEST_SKIP() << "recorded with g++";
   for (const NamedGraph& one : graphs_for_passes()) {
-    const std::string text = print_passes(one.graph, one.target);
+    const std::string text = print_passes(one.graph, one.machine);
     const std::string path =
         std::string(ADJIT_TEST_SOURCE_DIR) + "/golden/passes/" + one.name + ".txt";
     if (std::getenv("ADJIT_UPDATE_GOLDEN")) std::ofstream(path) << text;

@@ -91,7 +91,7 @@ TEST(Heuristic, MeansTheGraphWhereItRewritesIt) {
 }
 
 TEST(Heuristic, MeansTheGraphWithPanels) {
-  const Target small{.cores = 2, .l2_bytes = 16 << 10};
+  const CpuMachine small{.cores = 2, .l2_bytes = 16 << 10};
   for (const Graph& g : {matmul_graph(8, 1100, 250), matmul_graph(9, 1031, 200)}) {
     const Program p = default_schedule(g, small);
     EXPECT_EQ(p.kernels.size(), 1U);
@@ -101,7 +101,7 @@ TEST(Heuristic, MeansTheGraphWithPanels) {
 }
 
 TEST(Heuristic, MeansTheGraphWithAStreamedOperand) {
-  const Target small{.cores = 2, .l2_bytes = 16 << 10};
+  const CpuMachine small{.cores = 2, .l2_bytes = 16 << 10};
   for (const Graph& g : {matmul_graph(8, 300, 250), matmul_graph(9, 331, 200)}) {
     const Program p = default_schedule(g, small);
     EXPECT_EQ(p.kernels.size(), 1U);
@@ -289,8 +289,8 @@ TEST(Heuristic, RowsOfEmptyAxes) {
     const LoweredGraph lowered(graph);
     const Stage& stage = lowered.stages[0];
     const Accesses accesses = accesses_of(lowered, stage);
-    const Target target{.vector_bits = 256};
-    const TileProblem problem{lowered, stage, accesses, stage.domain.extents, target, 0, true};
+    const CpuMachine machine{.vector_bits = 256};
+    const TileProblem problem{lowered, stage, accesses, stage.domain.extents, machine, 0, true};
     choose_reduction_tile(problem);
   }
 }

@@ -35,7 +35,7 @@ TEST(Attempts, WindowsAlongLoopsWithRowsAttached) {
       const Graph graph = pool_of_concat(combiner);
       const Program program = default_schedule(graph, {2, bits});
       EXPECT_EQ(program.fallbacks, std::vector<std::string>{});
-      EXPECT_TRUE(chosen_schedule(graph, {2, bits}).fallbacks.empty());
+      EXPECT_TRUE(chosen_schedule(graph, CpuMachine{2, bits}).fallbacks.empty());
       testing::expect_same_results(graph, program, 1);
     }
 }
@@ -86,7 +86,7 @@ TEST(Attempts, PlainLoopsAreAlwaysLegal) {
 
 // What is no refusal of a move is an error as ever.
 TEST(Attempts, OtherErrorsPass) {
-  Program program = initial_program(matmul_graph(2, 3, 4), {2, 512});
+  Program program = initial_program(matmul_graph(2, 3, 4), CpuMachine{2, 512});
   Attempts attempts = Attempts::with_caution();
   EXPECT_THROW(
       attempts(program, "a step", [](Program&) { throw Error(ErrorCode::Internal, "a fault"); }),

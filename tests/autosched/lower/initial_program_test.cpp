@@ -10,9 +10,9 @@ namespace {
 
 TEST(InitialProgram, IsOneKernelAStageWithSerialLoopsInDomainOrder) {
   const Graph graph = matmul_graph(3, 1, 4);
-  const Program program = initial_program(graph, {2, 256});
-  EXPECT_EQ(program.target.cores, 2);
-  EXPECT_EQ(program.target.vector_bits, 256);
+  const Program program = initial_program(graph, CpuMachine{2, 256});
+  EXPECT_EQ(cpu_of(program.target).cores, 2);
+  EXPECT_EQ(cpu_of(program.target).vector_bits, 256);
   ASSERT_EQ(program.kernels.size(), graph.stages.size());
   const Nest& nest = program.kernels[0].root;
   ASSERT_EQ(nest.loops.size(), 2u) << "none over an axis of one point";
@@ -27,7 +27,7 @@ TEST(InitialProgram, OfAScanHasAProgramOfItsSteps) {
       "def f(float(4) h, float(7, 4) x) -> (c) {\n"
       " scan (c) = step[7](carry float(4) s = h, over float(4) v = x) -> (n) {\n"
       "  n(i) = s(i) * v(i)\n }\n}");
-  const Program program = initial_program(graph, {1, 512});
+  const Program program = initial_program(graph, CpuMachine{1, 512});
   ASSERT_TRUE(program.kernels.back().steps);
   EXPECT_NO_THROW(verify(*program.kernels.back().steps));
   expect_faithful(program, graph);
@@ -36,7 +36,7 @@ TEST(InitialProgram, OfAScanHasAProgramOfItsSteps) {
 TEST(InitialProgram, RefusesCallsByName) {
   const Graph graph = parse_graph("def f(float(4) x) -> (y) { call (float(4) y) = unknown(x) }");
   try {
-    initial_program(graph, {1, 512});
+    initial_program(graph, CpuMachine{1, 512});
     FAIL() << "was not refused";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::Compile);

@@ -87,7 +87,7 @@ TEST(NearIndices, SubstitutionsThatMakeAnIndexAffine) {
       "t(i, k) = z(k * 3 + 9223372036854775807, i where k < 0) where i in 0:8, k in 0:3 "
       "y(i) = t(i, 0)");
   const std::vector<size_t> first{0};
-  const Program inlined = inline_stages(initial_program(g, {1, 256}), first);
+  const Program inlined = inline_stages(initial_program(g, CpuMachine{1, 256}), first);
   EXPECT_NO_THROW((void)accesses_of(inlined.graph, inlined.graph.stages[0]));
   const std::vector<Array> inputs = some_inputs(g);
   expect_close(interpret(g, inputs), interpret(inlined.graph, inputs));

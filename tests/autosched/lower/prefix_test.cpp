@@ -43,7 +43,7 @@ TEST(LowerRunning, RowsRunInFourDirections) {
     EXPECT_EQ(found->axis, 0u);
     EXPECT_EQ(found->reverse, c.reverse);
     EXPECT_EQ(found->exclusive, c.exclusive);
-    expect_faithful(initial_program(g, {2, 512}), g);
+    expect_faithful(initial_program(g, CpuMachine{2, 512}), g);
     expect_faithful(default_schedule(g, {2, 512}), g);
   }
 }
@@ -66,7 +66,7 @@ TEST(LowerRunning, WhatIsNoPrefixStays) {
 
 TEST(LowerRunning, TheLoopStaysSerialAndInnermost) {
   const Graph g = running_sum("r_k <= i");
-  const auto start = [&] { return initial_program(g, {2, 512}); };
+  const auto start = [&] { return initial_program(g, CpuMachine{2, 512}); };
   const std::vector<size_t> swapped{1, 0};
   expect_refused([&] { reorder(start(), 0, swapped); }, "in order");
   expect_refused([&] { vectorize(start(), 0, 0, 4); }, "runs on");

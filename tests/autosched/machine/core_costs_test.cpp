@@ -28,8 +28,9 @@ TEST(CoreCosts, EveryRowSaysWhatItIsAndIsNoThreshold) {
 
 // y(i) += w(i, r) x(r) with lanes along i: each element of w is loaded for one of the lanes alone.
 struct Rows {
-  explicit Rows(const Target& target)
-      : problem{graph, graph.stages.back(), accesses, graph.stages.back().domain.extents, target} {}
+  explicit Rows(const CpuMachine& machine)
+      : problem{graph, graph.stages.back(), accesses, graph.stages.back().domain.extents, machine} {
+  }
 
   const LoweredGraph graph{parse_graph(R"(
 def f(float(64, 256) w, float(256) x) -> (y) {
@@ -41,9 +42,9 @@ def f(float(64, 256) w, float(256) x) -> (y) {
 
 TEST(CoreCosts, OfTheTargetDecideWhatATileTakes) {
   const auto cycles = [](double gather_lane_cycles) {
-    Target target{.vector_bits = 256};
-    target.core.gather_lane_cycles = gather_lane_cycles;
-    const Rows rows(target);
+    CpuMachine machine{.vector_bits = 256};
+    machine.core.gather_lane_cycles = gather_lane_cycles;
+    const Rows rows(machine);
     return TileModel(rows.problem, 0).cycles({1, 1});
   };
   EXPECT_GT(cycles(2), cycles(1));
@@ -53,8 +54,8 @@ TEST(CoreCosts, OfTheTargetDecideWhatATileTakes) {
 // KB.
 TEST(CoreCosts, CachesOfTheTargetDecideWhichLinesStay) {
   const auto far = [](int64_t l1_bytes) {
-    const Target target{.vector_bits = 256, .l1_bytes = l1_bytes};
-    const Rows rows(target);
+    const CpuMachine machine{.vector_bits = 256, .l1_bytes = l1_bytes};
+    const Rows rows(machine);
     return far_lanes(TileSetting(rows.problem, 0), rows.accesses.reads[0], {1, 1});
   };
   EXPECT_EQ(far(32 << 10), 0);

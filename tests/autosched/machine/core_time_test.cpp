@@ -6,29 +6,29 @@
 namespace adjit::sched {
 namespace {
 
-Target round_numbers() {
-  Target target{.ghz = 2, .l2_bytes_per_cycle = 32, .l3_bytes_per_cycle = 8};
-  target.memory_gb_per_core = 10;
-  target.memory_gb = 40;
-  target.core.hidden_share = 0.75;
-  return target;
+CpuMachine round_numbers() {
+  CpuMachine machine{.ghz = 2, .l2_bytes_per_cycle = 32, .l3_bytes_per_cycle = 8};
+  machine.memory_gb_per_core = 10;
+  machine.memory_gb = 40;
+  machine.core.hidden_share = 0.75;
+  return machine;
 }
 
 TEST(CoreTime, BytesTakeLongerTheFartherTheyCome) {
-  const Target target = round_numbers();
-  EXPECT_EQ(cycles_from_l2(target, 64), 2);
-  EXPECT_EQ(cycles_from_l3(target, 64), 8);
-  EXPECT_EQ(cycles_from_memory(target, 50000), 10000) << "10 GB/s are 5 bytes a cycle";
-  EXPECT_EQ(from_shared_memory(target, 100), 25) << "where all cores together draw 40 GB/s";
+  const CpuMachine machine = round_numbers();
+  EXPECT_EQ(cycles_from_l2(machine, 64), 2);
+  EXPECT_EQ(cycles_from_l3(machine, 64), 8);
+  EXPECT_EQ(cycles_from_memory(machine, 50000), 10000) << "10 GB/s are 5 bytes a cycle";
+  EXPECT_EQ(from_shared_memory(machine, 100), 25) << "where all cores together draw 40 GB/s";
 }
 
 TEST(CoreTime, MostOfTheShorterSideIsHidden) {
-  const Target target = round_numbers();
-  EXPECT_EQ(together(target, {100, 0}), 100);
-  EXPECT_EQ(together(target, {100, 40}), 110);
-  EXPECT_EQ(together(target, {40, 100}), 110);
-  EXPECT_EQ(microseconds(target, {4000}), 2);
-  EXPECT_EQ(microseconds(target, {4000, 8000}), 4.5);
+  const CpuMachine machine = round_numbers();
+  EXPECT_EQ(together(machine, {100, 0}), 100);
+  EXPECT_EQ(together(machine, {100, 40}), 110);
+  EXPECT_EQ(together(machine, {40, 100}), 110);
+  EXPECT_EQ(microseconds(machine, {4000}), 2);
+  EXPECT_EQ(microseconds(machine, {4000, 8000}), 4.5);
 }
 
 }  // namespace

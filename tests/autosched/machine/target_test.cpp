@@ -1,4 +1,4 @@
-// tests/autosched/machine/target_test.cpp -- what follows from the facts of a target.
+// tests/autosched/machine/target_test.cpp -- what neutral code asks of a target.
 #include "autosched/machine/target.hpp"
 
 #include <gtest/gtest.h>
@@ -6,13 +6,27 @@
 namespace adjit::sched {
 namespace {
 
-TEST(Target, ACacheKeepsTheLinesOfASetThatItHasWaysFor) {
-  EXPECT_EQ(lines_kept(4096, 32 << 10), 8) << "eight ways of 4 KB";
-  EXPECT_EQ(lines_kept(4096, 48 << 10), 12) << "twelve";
-  EXPECT_EQ(lines_kept(2048, 48 << 10), 24) << "two sets";
-  EXPECT_EQ(lines_kept(64, 48 << 10), 768) << "all of it";
-  EXPECT_FALSE(lines_stay(16, 4096, 48 << 10));
-  EXPECT_TRUE(lines_stay(9, 4096, 48 << 10)) << "beside others";
+TEST(Target, IsAProcessorUnlessItIsSaidToBeAGpu) {
+  EXPECT_EQ(cpu_of(Target{}).vector_bits, CpuMachine{}.vector_bits);
+  EXPECT_EQ(cpu_of(CpuMachine{.cores = 7}).cores, 7);
+  EXPECT_EQ(gpu_of(GpuMachine{.capability = 80}).capability, 80);
+  EXPECT_THROW(gpu_of(CpuMachine{}), Error);
+  EXPECT_THROW(cpu_of(GpuMachine{}), Error);
+}
+
+TEST(Target, TellsTheWidestAccessOfAThread) {
+  EXPECT_EQ(vector_bits_of(CpuMachine{.vector_bits = 256}), 256);
+  EXPECT_EQ(vector_bits_of(GpuMachine{}), 128);
+}
+
+TEST(Target, RunsATaskACoreOrAThread) {
+  EXPECT_EQ(workers_of(CpuMachine{.cores = 3}), 3);
+  EXPECT_EQ(workers_of(GpuMachine{.multiprocessors = 10, .threads = 1536}), 15360);
+}
+
+TEST(Target, LaunchesTheKernelsOfAGpuOneByOne) {
+  EXPECT_TRUE(runs_chains(CpuMachine{}));
+  EXPECT_FALSE(runs_chains(GpuMachine{}));
 }
 
 }  // namespace

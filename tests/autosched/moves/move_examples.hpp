@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {
@@ -17,6 +17,6 @@ struct MoveExample {
 
 /// In the order of move_table(). The programs are for two cores and vectors of 256 bits.
 std::span<const MoveExample> move_examples();
-inline constexpr Target kExampleTarget{.cores = 2, .vector_bits = 256};
+inline constexpr CpuMachine kExampleMachine{.cores = 2, .vector_bits = 256};
 
 }  // namespace adjit::testing

@@ -26,7 +26,7 @@ TEST(Pack, OneReadOfSeveralMayHaveItsOwnCopy) {
     expect_faithful(pack(p, 1, x, packing), g);
     packing.read = 1;
     expect_refused([&] { pack(p, 1, x, packing); }, "as often");
-    const Program again = replay(g, p.moves_json, {1, 256});
+    const Program again = replay(g, p.moves_json, CpuMachine{1, 256});
     EXPECT_EQ(print(again), print(p));
   }
 }
@@ -43,7 +43,7 @@ TEST(Pack, SmallCopiesGoBeforeMuchLargerOnes) {
       p = pack(std::move(p), sum, g.inputs[operand], operand == 0 ? image : weights);
     }
     expect_faithful(p, g);
-    EXPECT_EQ(print(replay(g, p.moves_json, {1, 256})), print(p));
+    EXPECT_EQ(print(replay(g, p.moves_json, CpuMachine{1, 256})), print(p));
     std::vector<std::string> order;
     for (const Stage& stage : p.graph.stages) order.push_back(stage_name(p.graph, stage));
     return order;

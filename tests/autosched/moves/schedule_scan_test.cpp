@@ -32,7 +32,7 @@ Program step_program(const Program& program) {
 
 TEST(ScheduleSteps, TheKernelRunsWhatItIsGiven) {
   const Graph graph = scan_graph();
-  const Program p = initial_program(graph, {2, 512});
+  const Program p = initial_program(graph, CpuMachine{2, 512});
   const size_t scan = scan_in(p);
   Program steps = step_program(p);
   ASSERT_EQ(steps.graph.stages.size(), 2u);
@@ -45,19 +45,19 @@ TEST(ScheduleSteps, TheKernelRunsWhatItIsGiven) {
   ASSERT_TRUE(kernel->steps);
   EXPECT_EQ(kernel->steps->kernels.size(), 1u);
   EXPECT_NE(scheduled.moves_json.find("schedule_scan"), std::string::npos);
-  const Program again = replay(graph, scheduled.moves_json, {2, 512});
+  const Program again = replay(graph, scheduled.moves_json, CpuMachine{2, 512});
   EXPECT_EQ(print(again), print(scheduled));
   EXPECT_EQ(again.moves_json, scheduled.moves_json);
 }
 
 TEST(ScheduleSteps, IsRefusedForOtherStages) {
-  const Program p = initial_program(scan_graph(), {2, 512});
+  const Program p = initial_program(scan_graph(), CpuMachine{2, 512});
   expect_refused([&] { schedule_scan(p, 0, step_program(p)); }, "no scan");
 }
 
 TEST(ScheduleSteps, WhatIsWrongInAStepIsNamed) {
   const Graph graph = scan_graph();
-  const Program p = initial_program(graph, {2, 512});
+  const Program p = initial_program(graph, CpuMachine{2, 512});
   const std::string scan = stage_name(p.graph, p.graph.stages[scan_in(p)]);
   const auto refused = [&](const std::string& moves, const std::string& reason) {
     expect_refused(
@@ -65,7 +65,7 @@ TEST(ScheduleSteps, WhatIsWrongInAStepIsNamed) {
           replay(graph,
                  R"([{"move": "eager_outputs"}, {"move": "schedule_scan", "stage": ")" + scan +
                      R"(", "moves": )" + moves + "}]",
-                 {2, 512});
+                 CpuMachine{2, 512});
         },
         "move 1: schedule_scan of '" + scan + "': " + reason);
   };

@@ -112,8 +112,9 @@ TEST(BlockAxis, IsRefused) {
   (void)attached;
   const Graph running = parse_graph(
       "def main(float(8) x) -> (y) {\n  y(i) +=! x(r_k) where i in 0:8, r_k in 0:8, r_k <= i\n}");
-  expect_refused([&] { split_axis(initial_program(running, {2, 512}), Axes{{0, 0}}, Steps{4}); },
-                 "only compute stages");
+  expect_refused(
+      [&] { split_axis(initial_program(running, CpuMachine{2, 512}), Axes{{0, 0}}, Steps{4}); },
+      "only compute stages");
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ TEST(UnrollReduction, IsTheSumWrittenOut) {
     EXPECT_EQ(p.graph.stages[s].domain.reduction_rank(), 0u);
   }
   expect_faithful(p, graph);
-  expect_faithful(replay(graph, p.moves_json, {2, 512}), graph);
+  expect_faithful(replay(graph, p.moves_json, CpuMachine{2, 512}), graph);
   expect_refused([&] { unroll_reduction(plain(graph), 2); }, "only a sum");
   const Graph long_one = parse_graph("def main(float(6, 99) x) -> (d) { d(i) +=! x(i, r_k) }");
   expect_refused([&] { unroll_reduction(plain(long_one), 0); }, "too many terms");

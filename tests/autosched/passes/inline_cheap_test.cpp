@@ -44,7 +44,7 @@ TEST(Inlining, LargeArraysReadAcrossTheirRowsAreComputedAgain) {
   EXPECT_EQ(sums_worth_expanding(plain(kernel(100, "r_j, i"))), StageList{})
       << "stays in the caches";
   const Graph crossed = kernel(2000, "r_j, i");
-  const Program p = default_schedule(crossed, Target{.cores = 2, .vector_bits = 512});
+  const Program p = default_schedule(crossed, CpuMachine{.cores = 2, .vector_bits = 512});
   const TaskChains chains = task_chains(p);
   for (size_t t = 0; t < p.graph.tensors.size(); ++t) {
     const TensorInfo& info = p.graph.tensors[t];

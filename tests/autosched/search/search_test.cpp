@@ -136,13 +136,13 @@ TEST(Choice, KeepsStreamedOperands) {
 TEST(Choice, NeedsAModelOfTheTarget) {
   const Graph g = conv_graph(2, 16, 14, 14, 32, 1, true);
   for (const int bits : {128, 256, 512}) {
-    const Target target{2, bits};
-    const Program program = default_schedule(g, target);
-    const double learned = predict(program, target).microseconds;
-    const double analytic = predict(program, target, nullptr).microseconds;
+    const CpuMachine machine{2, bits};
+    const Program program = default_schedule(g, machine);
+    const double learned = predict(program, machine).microseconds;
+    const double analytic = predict(program, machine, nullptr).microseconds;
     if (bits == 128) {
       EXPECT_EQ(learned, analytic);
-      EXPECT_FALSE(choice(g, target).has_value());
+      EXPECT_FALSE(choice(g, machine).has_value());
     } else {
       EXPECT_NE(learned, analytic) << bits;
     }
@@ -185,7 +185,7 @@ TEST(Search, EveryCandidateOfAScanIsLegal) {
     SCOPED_TRACE(candidate.changes);
     const Program p = program_of(g, kTwoCores, candidate);
     EXPECT_NO_THROW(verify(p));
-    EXPECT_EQ(print(replay(g, p.moves_json, {2, 512})), print(p));
+    EXPECT_EQ(print(replay(g, p.moves_json, CpuMachine{2, 512})), print(p));
     for (const Kernel& kernel : p.kernels)
       if (kernel.steps)
         expect_faithful(*kernel.steps, *p.graph.stages[kernel.root.stage].scan->body);

@@ -32,7 +32,7 @@ TEST(Machine, EveryNameOfTheTableIsKnownToLLVM) {
 TEST(Machine, EveryProcessorHasCachesThatGrowAndSlowDown) {
   for (std::string_view name : known_machines()) {
     SCOPED_TRACE(name);
-    const Target machine = machine_of(processor(name), 1);
+    const CpuMachine machine = machine_of(processor(name), 1);
     EXPECT_GE(machine.l1_bytes, 32 << 10);
     EXPECT_GE(machine.l2_bytes, 4 * machine.l1_bytes);
     EXPECT_GE(machine.l3_bytes, 4 * machine.l2_bytes);
@@ -44,7 +44,7 @@ TEST(Machine, EveryProcessorHasCachesThatGrowAndSlowDown) {
 }
 
 TEST(Machine, AKnownProcessorIsAsItsEntrySays) {
-  const Target machine = machine_of(processor("icelake-server"), 3);
+  const CpuMachine machine = machine_of(processor("icelake-server"), 3);
   EXPECT_EQ(machine.cores, 3);
   EXPECT_EQ(machine.vector_bits, 512);
   EXPECT_EQ(machine.l1_bytes, 48 << 10);
@@ -58,7 +58,7 @@ TEST(Machine, AKnownProcessorIsAsItsEntrySays) {
 }
 
 TEST(Machine, AnUnknownProcessorIsTheReference) {
-  const Target machine = machine_of(processor("i486"), 2), reference;
+  const CpuMachine machine = machine_of(processor("i486"), 2), reference;
   EXPECT_EQ(machine.l1_bytes, reference.l1_bytes);
   EXPECT_EQ(machine.l2_bytes, reference.l2_bytes);
   EXPECT_EQ(machine.l3_bytes, reference.l3_bytes);

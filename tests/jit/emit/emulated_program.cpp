@@ -192,7 +192,7 @@ namespace {
 Program plain_program(LoweredGraph graph) {
   Program program;
   program.graph = std::move(graph);
-  program.target = Target{1, 128};
+  program.target = GpuMachine{};
   program.scopes.assign(program.graph.tensors.size(), Scope::None);
   const auto mark = [&](TensorId id, Scope scope) { program.scopes[id.value] = scope; };
   for (TensorId id : program.graph.inputs) mark(id, Scope::Argument);
@@ -237,7 +237,7 @@ Program made_flat(Program program) {
 
 }  // namespace
 
-Program flat_program(const Graph& graph) { return made_flat(initial_program(graph, {1, 128})); }
+Program flat_program(const Graph& graph) { return made_flat(initial_program(graph, GpuMachine{})); }
 
 std::string check_emulated(const Program& program, std::span<const Array> inputs,
                            const std::function<std::string(std::span<const Array>)>& differs) {

@@ -103,7 +103,7 @@ void expect_code(Op op, DType dtype, int64_t lanes) {
   domain.extents = {64};
   domain.output_rank = 1;
   graph.outputs = add_compute(graph, "y", domain, {}, {body});
-  Program p = initial_program(graph, {1, 128});
+  Program p = initial_program(graph, GpuMachine{});
   if (lanes > 0) p = vectorize(std::move(p), 0, 0, lanes);
   p = parallel(std::move(p), 0, 1);
   try {
@@ -138,7 +138,7 @@ TEST(GpuKernels, EveryCastHasCode) {
         domain.extents = {64};
         domain.output_rank = 1;
         graph.outputs = add_compute(graph, "y", domain, {}, {graph.pool.cast(x, to)});
-        Program p = initial_program(graph, {1, 128});
+        Program p = initial_program(graph, GpuMachine{});
         if (lanes > 0) p = vectorize(std::move(p), 0, 0, lanes);
         try {
           EmulatedProgram(p).ptx();

@@ -73,7 +73,7 @@ TEST(KernelFrame, ManyTensorsComeInATable) {
 TEST(KernelFrame, TasksInTurnAreOneThreads) {
   const Graph graph =
       parse_graph("def main(float(6, 8) x) -> (s) { s(i) +=! x(i, r) where i in 0:6, r in 0:8 }");
-  Program p = initial_program(graph, {2, 128});
+  Program p = initial_program(graph, CpuMachine{2, 128});
   p = parallel(std::move(p), 0, 2);
   EXPECT_EQ(EmulatedProgram(p).kernel(0).tasks, 48);
   EXPECT_EQ(tasks_in_turn(p, p.kernels[0].root), 8);

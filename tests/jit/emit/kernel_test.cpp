@@ -40,14 +40,14 @@ TEST(Kernel, TakesWhatItReadsAndWrites) {
   const Graph graph = parse_graph(
       "def main(float(4) x, float(4) unused, float(4) z) -> (y, w) {\n"
       " const float(4) c = [1.0, 2.0, 3.0, 4.0]\n y(i) = x(i) * c(i)\n w(i) = y(i) + z(i)\n}");
-  const Program program = initial_program(graph, {1, 512});
+  const Program program = initial_program(graph, CpuMachine{1, 512});
   EXPECT_EQ(names(program, emit(program, 0)), (std::vector<std::string>{"c", "x", "y"}));
   EXPECT_EQ(names(program, emit(program, 1)), (std::vector<std::string>{"w", "y", "z"}));
   EXPECT_EQ(check_emitted(program, small_inputs(graph, 1)), "");
 }
 
 TEST(Kernel, LocalBuffersAreNoArguments) {
-  Program p = initial_program(softmax_graph(6, 9), {2, 512});
+  Program p = initial_program(softmax_graph(6, 9), CpuMachine{2, 512});
   for (const char* name : {"s", "e", "m"}) {
     const size_t s = stage_of(p, name), y = stage_of(p, "y");
     p = compute_at(std::move(p), s, y, 1);
@@ -55,13 +55,14 @@ TEST(Kernel, LocalBuffersAreNoArguments) {
   const EmittedKernel kernel = emit(p);
   EXPECT_EQ(names(p, kernel), (std::vector<std::string>{"x", "y"}));
   EXPECT_TRUE(kernel.register_tile) << "an attached nest has accumulators";
-  EXPECT_FALSE(emit(initial_program(
-                        parse_graph("def main(float(4) x) -> (y) { y(i) = x(i) + 1.0 }"), {1, 512}))
-                   .register_tile);
+  EXPECT_FALSE(
+      emit(initial_program(parse_graph("def main(float(4) x) -> (y) { y(i) = x(i) + 1.0 }"),
+                           CpuMachine{1, 512}))
+          .register_tile);
 }
 
 TEST(Kernel, TasksAreTheParallelIterations) {
-  Program p = initial_program(matmul_graph(10, 21, 4), {2, 512});
+  Program p = initial_program(matmul_graph(10, 21, 4), CpuMachine{2, 512});
   EXPECT_EQ(emit(p).tasks, 1);
   p = tile(std::move(p), 0, 0, std::vector<int64_t>{4});
   EXPECT_EQ(emit(parallel(p, 0, 1)).tasks, 3);
@@ -72,7 +73,7 @@ TEST(Kernel, TasksAreTheParallelIterations) {
 // A range of no tasks does nothing; ranges may be cut anywhere.
 TEST(Kernel, RunsTheTasksItIsGiven) {
   const Graph graph = parse_graph("def main(float(6) x) -> (y) { y(i) = x(i) + 1.0 }");
-  const EmittedProgram emitted(parallel(initial_program(graph, {2, 512}), 0, 1));
+  const EmittedProgram emitted(parallel(initial_program(graph, CpuMachine{2, 512}), 0, 1));
   ASSERT_EQ(emitted.kernel(0).tasks, 6);
   std::vector<float> x{1, 2, 3, 4, 5, 6}, y(6, -1);
   void* tensors[] = {x.data(), y.data()};
@@ -89,13 +90,13 @@ TEST(Kernel, LocalBuffersBeyondTheStackAreRefused) {
   const Graph graph = parse_graph(
       "def main(float(4, 200000) x) -> (y) {\n huge(i, j) = exp(x(i, j))\n"
       " y(i, j) = huge(i, j) * huge(i, 199999 - j) where i in 0:4, j in 0:200000\n}");
-  Program p = initial_program(graph, {2, 512});
+  Program p = initial_program(graph, CpuMachine{2, 512});
   p = compute_at(std::move(p), 0, 1, 1);
   expect_refused([&] { emit(p); }, "huge");
 }
 
 TEST(Kernel, FunctionsTellTheWidthOfTheirVectors) {
-  const Program program = initial_program(matmul_graph(4, 4, 4), {1, 512});
+  const Program program = initial_program(matmul_graph(4, 4, 4), CpuMachine{1, 512});
   for (int bits : {128, 256, 512}) {
     TargetFeatures features;
     features.vector_bits = bits;
@@ -111,7 +112,7 @@ TEST(Kernel, FunctionsTellTheWidthOfTheirVectors) {
 TEST(Kernel, EmissionIsDeterministic) {
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     const Graph graph = random_graph(seed, {.stages = 4, .max_extent = 20});
-    const Program program = default_schedule(graph, {2, 512});
+    const Program program = default_schedule(graph, CpuMachine{2, 512});
     const EmittedProgram once(program), again(program);
     for (size_t k = 0; k < program.kernels.size(); ++k) EXPECT_EQ(once.ir(k), again.ir(k));
   }
@@ -143,8 +144,9 @@ TEST(Kernel, EveryDTypeOfConstants) {
         parse_graph(std::string("def main() -> (y) {\n const ") + dtype + "(3) c = " + values +
                     "\n y(i, j) = c((i + j) % 3) where i in "
                     "0:4, j in 0:9\n}");
-    EXPECT_EQ(check_emitted(initial_program(graph, {1, 512}), {}, 0), "") << dtype;
-    EXPECT_EQ(check_emitted(vectorize(initial_program(graph, {1, 512}), 0, 1, 8), {}, 0), "")
+    EXPECT_EQ(check_emitted(initial_program(graph, CpuMachine{1, 512}), {}, 0), "") << dtype;
+    EXPECT_EQ(check_emitted(vectorize(initial_program(graph, CpuMachine{1, 512}), 0, 1, 8), {}, 0),
+              "")
         << dtype;
   }
 }

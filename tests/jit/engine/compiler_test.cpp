@@ -26,14 +26,14 @@ TEST(Compiler, ItsOwnScheduleIsWhatCompilingTakesWhereNothingWasKept) {
     Request request = request_of(graph);
     const std::string taken = schedule_of(engine.compiler(), request).moves_json;
     const Graph scheduled = long_sums_in_float64(graph);  // what the engine schedules
-    searched += taken !=
-                default_schedule(scheduled, schedule_target(engine.compiler(), request)).moves_json;
+    searched +=
+        taken !=
+        default_schedule(scheduled, cpu_of(schedule_target(engine.compiler(), request))).moves_json;
     request.schedule_json = kOwnSchedule;
     EXPECT_EQ(schedule_of(engine.compiler(), request).moves_json, taken);
   }
-  EXPECT_EQ(searched > 0,
-            engine.compiler().backends->cpu().schedule_target().vector_bits >
-                128);  // else nothing is searched
+  EXPECT_EQ(searched > 0, vector_bits_of(engine.compiler().backends->cpu().schedule_target()) >
+                              128);  // else nothing is searched
 }
 
 TEST(Compiler, AKeptScheduleComesFirstAndOneThatIsNoMoreLegalIsLeftOut) {

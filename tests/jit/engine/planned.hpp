@@ -38,7 +38,7 @@ inline Planned planned(Program program) {
 }
 
 inline Planned planned(const std::string& text) {
-  return planned(initial_program(parse_graph(text), {1, 512}));
+  return planned(initial_program(parse_graph(text), CpuMachine{1, 512}));
 }
 
 inline constexpr const char* kChain =

@@ -80,7 +80,8 @@ TileChoice tile_of_rows(const Program& program, size_t stage, size_t along) {
   const int64_t elements = sums.domain.extents[row];
   TileChoice tile;
   tile.vector_axis = row;
-  tile.lanes = lanes_for(elements, full_lanes(program.graph, sums, program.target.vector_bits));
+  tile.lanes =
+      lanes_for(elements, full_lanes(program.graph, sums, cpu_of(program.target).vector_bits));
   tile.factors.assign(sums.domain.rank(), 1);
   int64_t& vectors = tile.factors[row];
   vectors = std::min(thresholds().indexed_vectors, ceil_div(elements, tile.lanes));
@@ -100,8 +101,8 @@ TileChoice tile_along_rows(const Program& program, size_t stage, const RowSum& s
                            Choices& choices) {
   const Stage& s = program.graph.stages[stage];
   const Accesses accesses = accesses_of(program.graph, s);
-  TileProblem problem{program.graph,  s, accesses, s.domain.extents,
-                      program.target, 0, false,    program.calls};
+  TileProblem problem{program.graph,          s, accesses, s.domain.extents,
+                      cpu_of(program.target), 0, false,    program.calls};
   problem.task_axes = axes_of(sum.points & ~bit(sum.side));
   problem.in_pieces = true;
   if (block > 0) problem.spans[sum.side] = block;
@@ -142,8 +143,8 @@ TileChoice tile_of_corners(const Program& program, size_t stage) {
   const size_t last = ahead.domain.rank() - 1;
   TileChoice tile;
   tile.vector_axis = last;
-  tile.lanes =
-      lanes_for(nest.spans[last], full_lanes(program.graph, ahead, program.target.vector_bits));
+  tile.lanes = lanes_for(nest.spans[last],
+                         full_lanes(program.graph, ahead, cpu_of(program.target).vector_bits));
   tile.factors.assign(ahead.domain.rank(), 1);
   int64_t corners = 1;
   for (size_t a = 0; a < last; ++a)
@@ -167,7 +168,7 @@ TileChoice tile_of_values(const Program& program, size_t stage, size_t side) {
   const Stage& values = program.graph.stages[stage];
   TileChoice tile;
   tile.vector_axis = side;
-  tile.lanes = full_lanes(program.graph, values, program.target.vector_bits);
+  tile.lanes = full_lanes(program.graph, values, cpu_of(program.target).vector_bits);
   tile.factors.assign(values.domain.rank(), 1);
   tile.cycles = 4 * box_points(values.domain) / static_cast<double>(tile.lanes);
   return tile;
@@ -179,7 +180,7 @@ std::optional<Program> weighed(const Program& program, size_t stage, ReductionPl
   const Stage& before = program.graph.stages[stage];
   const RowScatter rows = row_scatter(made.graph, before);
   if (rows.refusal) return std::nullopt;
-  const int64_t lanes = full_lanes(program.graph, before, program.target.vector_bits);
+  const int64_t lanes = full_lanes(program.graph, before, cpu_of(program.target).vector_bits);
   const int64_t elements = elements_with_room(program, stage, rows);
   const bool by_data = std::ranges::any_of(before.target, [&](ExprId target) {
     return contains_read(program.graph.pool, {&target, 1});
@@ -224,7 +225,7 @@ std::optional<Program> with_summed_rows(const Program& program, size_t stage, Te
   const size_t rows = packing.dimensions.back().dim;
   const int64_t elements = info.shape[rows];
   const int64_t lanes =
-      full_lanes(program.graph, program.graph.stages[stage], program.target.vector_bits);
+      full_lanes(program.graph, program.graph.stages[stage], cpu_of(program.target).vector_bits);
   if (elements < thresholds().filled_row) return std::nullopt;
   Packing whole = packing;
   whole.padding_before.assign(info.shape.size(), 0);

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "autosched/cpu/tile/choose_tile.hpp"
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 #include "autosched/program/program.hpp"
 
 namespace adjit::sched {
@@ -22,6 +22,6 @@ struct EvenParts {
 /// The tile's rows and the tasks' points of a stage's first axis for which the core with the most
 /// to do is done first; nullopt where the tile as it is, a row of tiles a task, is about as good.
 std::optional<EvenParts> even_parts(const Program& program, size_t stage, const TileChoice& tile,
-                                    const Target& target);
+                                    const CpuMachine& machine);
 
 }  // namespace adjit::sched

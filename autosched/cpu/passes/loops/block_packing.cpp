@@ -6,7 +6,7 @@
 #include <numeric>
 #include <span>
 
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 #include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"

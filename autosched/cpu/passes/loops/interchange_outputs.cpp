@@ -38,7 +38,7 @@ size_t loops_over_results(const Nest& nest, const Domain& domain) {
 
 }  // namespace
 
-OrderedResults order_results(Program program, size_t stage, const Target& target,
+OrderedResults order_results(Program program, size_t stage, const CpuMachine& machine,
                              Choices& choices) {
   constexpr size_t kFewest = 3;  // matrix products have their own order (kernel.cpp)
   const std::optional<NestPath> path = find_nest(program, stage);
@@ -51,8 +51,8 @@ OrderedResults order_results(Program program, size_t stage, const Target& target
 
   const DType dtype = accumulator_of(program.graph.info(s.results.front()).dtype);
   const double gain =
-      thresholds().traffic_gain * box_points(s.domain) / lanes_per_cycle(target, size_of(dtype));
-  const LoneNest lone(program, path->kernel, target);
+      thresholds().traffic_gain * box_points(s.domain) / lanes_per_cycle(machine, size_of(dtype));
+  const LoneNest lone(program, path->kernel, machine);
   Order best(nest.loops.size());
   std::iota(best.begin(), best.end(), size_t{0});
   double least = lone.cycles(best).beyond_l2() - gain;

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "autosched/decisions/choices.hpp"
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 #include "autosched/program/program.hpp"
 
 namespace adjit::sched {
@@ -21,6 +21,7 @@ struct OrderedResults {
 /// are made of them, where that spares enough of the cycles in which lines come from
 /// L3 and from memory. As it is where something is attached to the nest, and for stages that are
 /// no sums of products.
-OrderedResults order_results(Program program, size_t stage, const Target& target, Choices& choices);
+OrderedResults order_results(Program program, size_t stage, const CpuMachine& machine,
+                             Choices& choices);
 
 }  // namespace adjit::sched

@@ -36,7 +36,7 @@ bool bounded_tap(const Domain& domain, size_t axis) {
 // until they are read again, with room for other operands and for rows that end in another line,
 // and their pages at hand.
 bool stays_close(const Graph& graph, const Stage& stage, std::span<const MemoryAccess> reads,
-                 size_t axis, std::span<const int64_t> factors, const Target& target) {
+                 size_t axis, std::span<const int64_t> factors, const CpuMachine& machine) {
   return std::ranges::all_of(reads, [&](const MemoryAccess& access) {
     const auto size = static_cast<int64_t>(size_of(graph.info(access.tensor).dtype));
     const auto bytes = [&](size_t a) { return std::abs(access.strides[a]) * size; };
@@ -49,7 +49,7 @@ bool stays_close(const Graph& graph, const Stage& stage, std::span<const MemoryA
     }
     const bool few_pages =
         bytes(axis) < kPageBytes || points * ceil_div(beside, kPageBytes) <= kMostPages;
-    return few_pages && !access.irregular[axis] && lines_stay(lines, bytes(axis), target.l1_bytes);
+    return few_pages && !access.irregular[axis] && lines_stay(lines, bytes(axis), machine.l1_bytes);
   });
 }
 
@@ -92,7 +92,7 @@ Packing as_walked(const Graph& graph, const Stage& stage, const Accesses& access
 }
 
 bool walks_closely(const Graph& graph, const Stage& stage, const Accesses& accesses,
-                   const Accesses& before, const TileChoice& tile, const Target& target) {
+                   const Accesses& before, const TileChoice& tile, const CpuMachine& machine) {
   const std::optional<size_t> axis = long_axis(graph, stage, accesses);
   if (!axis || !tile.vector_axis) return false;
   std::vector<MemoryAccess> reads;
@@ -103,11 +103,11 @@ bool walks_closely(const Graph& graph, const Stage& stage, const Accesses& acces
     if (is_copy && access.depends_on(*tile.vector_axis)) return false;
     if (std::ranges::find(tile.packed, r) == tile.packed.end()) reads.push_back(access);
   }
-  return stays_close(graph, stage, reads, *axis, tile.factors, target);
+  return stays_close(graph, stage, reads, *axis, tile.factors, machine);
 }
 
 Program order_reductions(Program program, size_t stage, const Accesses& accesses,
-                         const Target& target) {
+                         const CpuMachine& machine) {
   const Nest& nest = nest_of(program, stage);
   const Stage& s = program.graph.stages[stage];
   const Domain& domain = s.domain;
@@ -130,7 +130,7 @@ Program order_reductions(Program program, size_t stage, const Accesses& accesses
     std::stable_partition(first, last, tap);
   if (const std::optional<size_t> inside = long_axis(program.graph, s, accesses);
       inside && stays_close(program.graph, s, accesses.reads, *inside,
-                            factors_of(nest, domain.rank()), target))
+                            factors_of(nest, domain.rank()), machine))
     std::stable_partition(first, last, [&](size_t l) { return axis(l) != *inside; });
   return with_order(std::move(program), stage, order);
 }

@@ -6,7 +6,7 @@
 
 #include "autosched/analysis/access.hpp"
 #include "autosched/cpu/tile/choose_tile.hpp"
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 #include "autosched/moves/moves.hpp"
 
 namespace adjit::sched {
@@ -28,12 +28,12 @@ Packing as_walked(const Graph& graph, const Stage& stage, const Accesses& access
 /// operand in that order (`before`: its accesses before): the lanes read other operands, which the
 /// tile packs or whose lines stay in L1.
 bool walks_closely(const Graph& graph, const Stage& stage, const Accesses& accesses,
-                   const Accesses& before, const TileChoice& tile, const Target& target);
+                   const Accesses& before, const TileChoice& tile, const CpuMachine& machine);
 
 /// Puts small axes (taps of a convolution) and axes that an operand walks contiguously inside the
 /// other reduction loops, `long_axis` inside these where the rows that it reads stay in
 /// L1, and axes of few points whose bounds depend on conditions outside. Any thread.
 Program order_reductions(Program program, size_t stage, const Accesses& accesses,
-                         const Target& target);
+                         const CpuMachine& machine);
 
 }  // namespace adjit::sched

@@ -25,8 +25,8 @@ namespace {
 TileChoice choose(const Program& program, const Nest& nest, const Accesses& accesses,
                   size_t task_loops, Choices& choices) {
   const Stage& stage = program.graph.stages[nest.stage];
-  TileProblem problem{program.graph,  stage, accesses, nest.spans,
-                      program.target, 0,     false,    program.calls};
+  TileProblem problem{program.graph,          stage, accesses, nest.spans,
+                      cpu_of(program.target), 0,     false,    program.calls};
   for (size_t l = 0; l < task_loops; ++l) {
     const Loop& loop = nest.loops[l];
     problem.task_axes.push_back(loop.axis);
@@ -122,7 +122,7 @@ ReductionPlan plan_of(const Program& program, size_t stage, const ReductionPlans
 
 // Lanes and instances of a nest of the root's kernel, and the order of its reduction.
 Program schedule_nest(Program program, size_t root, size_t stage, size_t task_loops,
-                      const Target& target, ReductionPlan& plan) {
+                      const CpuMachine& machine, ReductionPlan& plan) {
   const Stage& s = program.graph.stages[stage];
   const Accesses accesses = accesses_of(program.graph, s);
   if (stage != root && s.combiner.kind == CombinerKind::None)
@@ -131,7 +131,7 @@ Program schedule_nest(Program program, size_t root, size_t stage, size_t task_lo
     take_pieces(program.graph, nest_of(program, stage), *axis, task_loops, plan.tile);
   program = apply_tile(std::move(program), stage, plan.tile);
   if (program.graph.stages[stage].domain.reduction_rank() > 0)
-    program = order_reductions(std::move(program), stage, accesses, target);
+    program = order_reductions(std::move(program), stage, accesses, machine);
   return program;
 }
 
@@ -142,7 +142,7 @@ struct TiledKernel {
   double cycles = 0;   // of one core
 };
 
-TiledKernel tile_nests(Program program, size_t root, size_t task_loops, const Target& target,
+TiledKernel tile_nests(Program program, size_t root, size_t task_loops, const CpuMachine& machine,
                        const ReductionPlans& plans, const SharedTasks& shared, Choices& choices) {
   TiledKernel kernel;
   std::vector<size_t> stages;
@@ -153,7 +153,7 @@ TiledKernel tile_nests(Program program, size_t root, size_t task_loops, const Ta
     ReductionPlan plan = plan_of(program, s, plans, own_tasks, choices);
     if (s == root) divide_evenly(shared.points, plan.tile);
     kernel.cycles += (plan.tile.cycles - plan.tile.packing) * (s == root ? 1 : iterations);
-    program = schedule_nest(std::move(program), root, s, own_tasks, target, plan);
+    program = schedule_nest(std::move(program), root, s, own_tasks, machine, plan);
     if (s == root) kernel.plan = std::move(plan);
   }
   kernel.program = std::move(program);
@@ -163,7 +163,7 @@ TiledKernel tile_nests(Program program, size_t root, size_t task_loops, const Ta
 // Tasks that nothing has settled. Loops over results go into the order that the caches want, if any
 // do; the result says whether they are.
 OrderedResults choose_tasks_of(TiledKernel kernel, size_t root, const Accesses& accesses,
-                               bool transposed, const Target& target, Choices& choices) {
+                               bool transposed, const CpuMachine& machine, Choices& choices) {
   const ReductionPlan& plan = kernel.plan;
   TaskLimits limits;
   limits.fewest = plan.streamed_steps > 0 ? 1 : 2;
@@ -171,13 +171,13 @@ OrderedResults choose_tasks_of(TiledKernel kernel, size_t root, const Accesses& 
   if (plan.reads_much())
     limits.serial_axis = rows_axis(stage, plan.tile, accesses);
   else
-    limits.largest_chunk = rows_in_cache(stage, plan.tile, accesses, target);
+    limits.largest_chunk = rows_in_cache(stage, plan.tile, accesses, machine);
   OrderedResults made{std::move(kernel.program), false};
   if (!plan.reads_much() && !plan.reduction_outside) {
-    made = order_results(std::move(made.program), root, target, choices);
+    made = order_results(std::move(made.program), root, machine, choices);
     if (!made.moved) {
       OrderedResults product =
-          order_product(std::move(made.program), root, plan.tile, target, choices);
+          order_product(std::move(made.program), root, plan.tile, machine, choices);
       made.program = std::move(product.program);
       // Of columns: all rows stay in the cache.
       if (product.moved) limits.largest_chunk = INT64_MAX;
@@ -191,12 +191,12 @@ OrderedResults choose_tasks_of(TiledKernel kernel, size_t root, const Accesses& 
 // Tasks as they are settled, if they are: by the root's plan, for all kernels, or as so many loops.
 OrderedResults make_tasks_of(TiledKernel kernel, size_t root, const Accesses& accesses,
                              bool transposed, size_t task_loops, const SharedTasks& shared,
-                             const Target& target, Choices& choices) {
+                             const CpuMachine& machine, Choices& choices) {
   if (kernel.plan.task_points > 0)
     return {share_tasks(std::move(kernel.program), root, {true, kernel.plan.task_points}), false};
   if (shared.first_axis) return {share_tasks(std::move(kernel.program), root, shared), false};
   if (task_loops > 0) return {parallel(std::move(kernel.program), root, task_loops), false};
-  return choose_tasks_of(std::move(kernel), root, accesses, transposed, target, choices);
+  return choose_tasks_of(std::move(kernel), root, accesses, transposed, machine, choices);
 }
 
 }  // namespace
@@ -212,7 +212,7 @@ Program apply_tile(Program program, size_t stage, const TileChoice& choice) {
   return program;
 }
 
-Program schedule_attached(Program program, size_t root, const Target& target,
+Program schedule_attached(Program program, size_t root, const CpuMachine& machine,
                           const ReductionPlans& plans, Choices& choices) {
   std::vector<size_t> stages;
   for_each_nest(nest_of(program, root), [&](const Nest& nest) {
@@ -220,18 +220,18 @@ Program schedule_attached(Program program, size_t root, const Target& target,
   });
   for (size_t s : stages) {
     ReductionPlan plan = plan_of(program, s, plans, 0, choices);
-    program = schedule_nest(std::move(program), root, s, 0, target, plan);
+    program = schedule_nest(std::move(program), root, s, 0, machine, plan);
   }
   return program;
 }
 
-Program schedule_kernel(Program program, size_t root_stage, const Target& target,
+Program schedule_kernel(Program program, size_t root_stage, const CpuMachine& machine,
                         const ReductionPlans& plans, const TaskLoops& tasks,
                         const SharedTasks& shared, Choices& choices) {
   const auto settled = tasks.find(stage_key(program.graph.stages[root_stage]));
   const size_t task_loops = settled == tasks.end() ? 0 : settled->second;
   TiledKernel kernel =
-      tile_nests(std::move(program), root_stage, task_loops, target, plans, shared, choices);
+      tile_nests(std::move(program), root_stage, task_loops, machine, plans, shared, choices);
   const ReductionPlan plan = kernel.plan;
   const Accesses accesses =
       accesses_of(kernel.program.graph, kernel.program.graph.stages[root_stage]);
@@ -241,17 +241,17 @@ Program schedule_kernel(Program program, size_t root_stage, const Target& target
     kernel.program =
         panels_outside_rows(std::move(kernel.program), root_stage, plan.tile, accesses);
   OrderedResults made = make_tasks_of(std::move(kernel), root_stage, accesses,
-                                      transposed.has_value(), task_loops, shared, target, choices);
+                                      transposed.has_value(), task_loops, shared, machine, choices);
   program = std::move(made.program);
   if (transposed) return order_transposition(std::move(program), root_stage, *transposed);
   if (program.graph.stages[root_stage].domain.reduction_rank() == 0)
     return copy_in_chunks(std::move(program), root_stage, accesses);
   program = block_reduction(std::move(program), root_stage, plan, accesses);
   program =
-      order_outputs(std::move(program), root_stage, plan, accesses, target, made.moved, choices);
+      order_outputs(std::move(program), root_stage, plan, accesses, machine, made.moved, choices);
   if (plan.streamed_steps > 0) return stream_operand(std::move(program), root_stage, plan);
-  program = sum_in_passes(std::move(program), root_stage, target, choices);
-  program = sum_in_strips(std::move(program), root_stage, target, choices);
+  program = sum_in_passes(std::move(program), root_stage, machine, choices);
+  program = sum_in_strips(std::move(program), root_stage, machine, choices);
   return attach_panels(std::move(program), root_stage, plan);
 }
 

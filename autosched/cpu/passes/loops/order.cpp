@@ -24,11 +24,11 @@ bool is_block(const Nest& nest, size_t loop) {
 }  // namespace
 
 int64_t rows_in_cache(const Stage& stage, const TileChoice& tile, const Accesses& accesses,
-                      const Target& target) {
+                      const CpuMachine& machine) {
   const std::optional<size_t> rows = rows_axis(stage, tile, accesses);
   if (!rows) return INT64_MAX;
   const double trips =
-      static_cast<double>(target.l2_bytes) / 2 / row_bytes(stage, tile.factors[*rows]);
+      static_cast<double>(machine.l2_bytes) / 2 / row_bytes(stage, tile.factors[*rows]);
   return std::max<int64_t>(4, static_cast<int64_t>(trips));
 }
 
@@ -52,7 +52,7 @@ Program block_reduction(Program program, size_t stage, const ReductionPlan& plan
 }
 
 Program order_outputs(Program program, size_t stage, const ReductionPlan& plan,
-                      const Accesses& accesses, const Target& target, bool ordered,
+                      const Accesses& accesses, const CpuMachine& machine, bool ordered,
                       Choices& choices) {
   const Stage& s = program.graph.stages[stage];
   const Nest& nest = nest_of(program, stage);
@@ -73,7 +73,7 @@ Program order_outputs(Program program, size_t stage, const ReductionPlan& plan,
     const Loop& inner = nest.loops[order[static_cast<size_t>(k + 1)]];
     if (outer.axis != *rows || inner.axis != *plan.tile.vector_axis) continue;
     const double bytes = row_bytes(s, plan.tile.factors[*rows] * outer.trips);
-    if (bytes <= static_cast<double>(target.l2_bytes) * thresholds().l2_share &&
+    if (bytes <= static_cast<double>(machine.l2_bytes) * thresholds().l2_share &&
         choices.keeps(Decision::Order, program.graph, s))
       std::swap(order[static_cast<size_t>(k)], order[static_cast<size_t>(k + 1)]);
     break;

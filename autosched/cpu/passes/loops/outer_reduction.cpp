@@ -18,21 +18,21 @@ namespace {
 // What partial results of a stage cost, beside what computing them takes.
 struct PartialResults {
   PartialResults(const Program& program, const Stage& stage, const Nest& nest,
-                 const Target& target) {
+                 const CpuMachine& machine) {
     const DType dtype = program.graph.info(stage.results.front()).dtype;
     const Loop& last = nest.loops.back();
     const bool folds = last.kind == LoopKind::Vector && last.axis >= stage.domain.output_rank;
     const double points = box_points(stage.domain), terms = terms_of(stage.domain);
     const double vectors =
-        static_cast<double>(target.vector_bits) / 8 / static_cast<double>(size_of(dtype));
-    arithmetic = points / lanes_per_cycle(target, size_of(dtype));
+        static_cast<double>(machine.vector_bits) / 8 / static_cast<double>(size_of(dtype));
+    arithmetic = points / lanes_per_cycle(machine, size_of(dtype));
     steps = terms / (folds ? vectors : 1);
     const bool apart = last.kind == LoopKind::Vector &&
                        !accesses_of(program.graph, stage).result.contiguous(last.axis);
     resume = points / terms *
-             (folds   ? target.core.fold_cycles
-              : apart ? target.core.resume_apart_cycles
-                      : target.core.resume_cycles / vectors);
+             (folds   ? machine.core.fold_cycles
+              : apart ? machine.core.resume_apart_cycles
+                      : machine.core.resume_cycles / vectors);
   }
 
   double arithmetic = 0;  // cycles
@@ -56,7 +56,7 @@ std::vector<size_t> as_they_are(size_t loops) {
 
 }  // namespace
 
-Program sum_in_passes(Program program, size_t stage, const Target& target, Choices& choices) {
+Program sum_in_passes(Program program, size_t stage, const CpuMachine& machine, Choices& choices) {
   const std::optional<NestPath> path = find_nest(program, stage);
   const Nest& nest = nest_at(program, *path);
   const Stage& s = program.graph.stages[stage];
@@ -66,8 +66,8 @@ Program sum_in_passes(Program program, size_t stage, const Target& target, Choic
   while (reductions < end && nest.loops[reductions].axis < s.domain.output_rank) ++reductions;
   if (reductions == first) return program;
 
-  const PartialResults partial(program, s, nest, target);
-  const LoneNest lone(program, path->kernel, target);
+  const PartialResults partial(program, s, nest, machine);
+  const LoneNest lone(program, path->kernel, machine);
   const std::vector<size_t> order = as_they_are(nest.loops.size());
   const double before = lone.cycles(order).l3;
   double steps = partial.steps, passes = 1, best = thresholds().pass_gain * partial.arithmetic;
@@ -90,7 +90,7 @@ Program sum_in_passes(Program program, size_t stage, const Target& target, Choic
   return reorder(std::move(program), stage, found);
 }
 
-Program sum_in_strips(Program program, size_t stage, const Target& target, Choices& choices) {
+Program sum_in_strips(Program program, size_t stage, const CpuMachine& machine, Choices& choices) {
   const std::optional<NestPath> path = find_nest(program, stage);
   const Nest& nest = nest_at(program, *path);
   const Stage& s = program.graph.stages[stage];
@@ -104,12 +104,12 @@ Program sum_in_strips(Program program, size_t stage, const Target& target, Choic
   if (strips == outputs || strips + 1 >= end || s.domain.is_bounded(nest.loops[strips].axis))
     return program;
 
-  const PartialResults partial(program, s, nest, target);
+  const PartialResults partial(program, s, nest, machine);
   const auto cost = [&](const LoneNest& lone, const std::vector<size_t>& order) {
     const CacheCycles cycles = lone.cycles(order);
     return cycles.l2 + cycles.l3;
   };
-  const LoneNest whole(program, path->kernel, target);
+  const LoneNest whole(program, path->kernel, machine);
   const int64_t trips = nest.loops[strips].trips;
   double outside = 1;  // passes that are there
   for (size_t l = parallel_depth(nest); l < outputs; ++l)

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "autosched/decisions/choices.hpp"
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 #include "autosched/program/program.hpp"
 
 namespace adjit::sched {
@@ -17,12 +17,12 @@ namespace adjit::sched {
 /// Brings outer reduction loops of a kernel's root outside its tasks' output loops where that
 /// spares more cycles of L3 than storing and loading partial results takes. Terms are
 /// added in the same order; lanes along the reduction are folded in every pass.
-Program sum_in_passes(Program program, size_t stage, const Target& target, Choices& choices);
+Program sum_in_passes(Program program, size_t stage, const CpuMachine& machine, Choices& choices);
 
 /// The same for L1, further in: the outermost of several reduction loops above the
 /// tile, or strips of its steps, goes outside loops over results (a convolution's taps), which then
 /// walk lines that are near. Counts what L2 and L3 give, and what storing and
 /// loading partial results takes.
-Program sum_in_strips(Program program, size_t stage, const Target& target, Choices& choices);
+Program sum_in_strips(Program program, size_t stage, const CpuMachine& machine, Choices& choices);
 
 }  // namespace adjit::sched

@@ -47,15 +47,15 @@ std::optional<size_t> written_along(const Program& program, TensorId tensor) {
 // Cycles of the core that gets the most.
 class TaskCosts {
  public:
-  TaskCosts(const Program& program, size_t stage, const TileChoice& tile, const Target& target)
+  TaskCosts(const Program& program, size_t stage, const TileChoice& tile, const CpuMachine& machine)
       : program_(program),
         stage_(program.graph.stages[stage]),
         tile_(tile),
-        target_(target),
+        machine_(machine),
         accesses_(accesses_of(program.graph, stage_)) {}
 
   double along(size_t axis) const {
-    return (tile_.cycles - tile_.packing) * share(axis) + cycles_from_l3(target_, elsewhere(axis));
+    return (tile_.cycles - tile_.packing) * share(axis) + cycles_from_l3(machine_, elsewhere(axis));
   }
 
  private:
@@ -63,14 +63,16 @@ class TaskCosts {
   double share(size_t axis) const {
     const int64_t points = tile_.factors[axis] * (tile_.vector_axis == axis ? tile_.lanes : 1);
     const int64_t trips = ceil_div(stage_.domain.extents[axis], points);
-    return static_cast<double>(ceil_div(trips, program_.target.cores)) / static_cast<double>(trips);
+    return static_cast<double>(ceil_div(trips, cpu_of(program_.target).cores)) /
+           static_cast<double>(trips);
   }
 
   // Bytes that a core reads of what others wrote, here or in a later kernel, which has its tasks
   // along the first axis more often than not.
   double elsewhere(size_t axis) const {
     const Graph& graph = program_.graph;
-    const double others = static_cast<double>(program_.target.cores - 1) / program_.target.cores;
+    const double others =
+        static_cast<double>(cpu_of(program_.target).cores - 1) / cpu_of(program_.target).cores;
     double bytes = 0;
     for (const MemoryAccess& access : accesses_.reads) {
       const std::optional<size_t> dim = written_along(program_, access.tensor);
@@ -89,15 +91,15 @@ class TaskCosts {
   const Program& program_;
   const Stage& stage_;
   const TileChoice& tile_;
-  const Target& target_;
+  const CpuMachine& machine_;
   Accesses accesses_;
 };
 
 }  // namespace
 
 OrderedResults order_product(Program program, size_t stage, const TileChoice& tile,
-                             const Target& target, Choices& choices) {
-  if (program.target.cores < 2) return {std::move(program)};
+                             const CpuMachine& machine, Choices& choices) {
+  if (cpu_of(program.target).cores < 2) return {std::move(program)};
   const Stage& s = program.graph.stages[stage];
   const std::optional<size_t> rows = rows_axis(s, tile, accesses_of(program.graph, s));
   const Nest& nest = nest_of(program, stage);
@@ -105,9 +107,9 @@ OrderedResults order_product(Program program, size_t stage, const TileChoice& ti
       nest.loops[1].axis != *tile.vector_axis)
     return {std::move(program)};
   if (terms_of(s.domain) < thresholds().many_terms ||
-      row_bytes(s, s.domain.extents[*rows]) > static_cast<double>(target.l2_bytes) / 2)
+      row_bytes(s, s.domain.extents[*rows]) > static_cast<double>(machine.l2_bytes) / 2)
     return {std::move(program)};
-  const TaskCosts costs(program, stage, tile, target);
+  const TaskCosts costs(program, stage, tile, machine);
   if (costs.along(*tile.vector_axis) > (1 - thresholds().tasks_gain) * costs.along(*rows))
     return {std::move(program)};
   if (!choices.keeps(Decision::Order, program.graph, s)) return {std::move(program)};

@@ -9,7 +9,7 @@
 #include "autosched/cpu/passes/loops/interchange_outputs.hpp"
 #include "autosched/cpu/tile/choose_tile.hpp"
 #include "autosched/decisions/choices.hpp"
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 #include "autosched/program/program.hpp"
 
 namespace adjit::sched {
@@ -19,6 +19,6 @@ namespace adjit::sched {
 /// kernels of its operands have their tasks. As it is for stages that are no matrix products, and
 /// where the rows' operand does not stay in L2 while columns pass.
 OrderedResults order_product(Program program, size_t stage, const TileChoice& tile,
-                             const Target& target, Choices& choices);
+                             const CpuMachine& machine, Choices& choices);
 
 }  // namespace adjit::sched

@@ -25,8 +25,8 @@
 namespace adjit::sched {
 namespace {
 
-double cycles_of(const Stage& stage, const Target& target) {
-  return target.core.scatter_point_cycles * box_points(stage.domain);
+double cycles_of(const Stage& stage, const CpuMachine& machine) {
+  return machine.core.scatter_point_cycles * box_points(stage.domain);
 }
 
 std::vector<size_t> independent_axes(const LoweredGraph& graph, const Stage& stage) {
@@ -84,14 +84,14 @@ Program interleave_axes(Program program, size_t stage, std::span<const size_t> a
 
 // Values and targets that take some arithmetic are computed in lanes, though written in turn; short
 // axes inside the lanes' one (the corners of a cell) are unrolled, and share it.
-Program compute_in_lanes(Program program, size_t stage, const Target& target) {
+Program compute_in_lanes(Program program, size_t stage, const CpuMachine& machine) {
   const Graph& graph = program.graph;
   const Stage& s = graph.stages[stage];
   const std::vector<int64_t> extents = s.domain.extents;
   std::vector<ExprId> roots = s.bodies;
   roots.insert(roots.end(), s.target.begin(), s.target.end());
   if (WorkMeter(graph.pool)(roots).cost < thresholds().scatter_lanes_cost) return program;
-  const int64_t lanes = full_lanes(graph, s, target.vector_bits);
+  const int64_t lanes = full_lanes(graph, s, machine.vector_bits);
   const bool in_order = s.combiner.kind == CombinerKind::None;  // the last writer wins
   size_t axis = extents.size();
   while (axis-- > 0) {
@@ -182,7 +182,7 @@ Program write_rows(Program program, size_t stage, const IndexedTarget& rows) {
 Program with_rows(Program program, size_t stage, size_t dimension) {
   const Stage& s = program.graph.stages[stage];
   const int64_t elements = program.graph.info(s.results[0]).shape[dimension];
-  const int64_t lanes = full_lanes(program.graph, s, program.target.vector_bits);
+  const int64_t lanes = full_lanes(program.graph, s, cpu_of(program.target).vector_bits);
   if (elements >= thresholds().filled_row) {
     Program trial = scatter_layout(program, stage, dimension, whole_row(elements, lanes));
     const RowScatter rows = row_scatter(trial.graph, trial.graph.stages[stage + 1]);
@@ -197,12 +197,12 @@ Program write_scatters_by_rows(Program program) {
   for (size_t s = program.graph.stages.size(); s-- > 0;) {
     const Stage& stage = program.graph.stages[s];
     const std::optional<IndexedTarget> rows =
-        rows_of(program.graph, stage, program.target.vector_bits);
+        rows_of(program.graph, stage, cpu_of(program.target).vector_bits);
     if (!rows || lanes_axis(program.graph, stage)) continue;
     const TensorInfo& result = program.graph.info(stage.results[0]);
     const double points = box_points(stage.domain);
     if (rows->dimension + 1 == result.shape.size() ||
-        microseconds(program.target, {cycles_of(stage, program.target)}) <
+        microseconds(cpu_of(program.target), {cycles_of(stage, cpu_of(program.target))}) <
             thresholds().rewrite_microseconds ||
         points < thresholds().scatter_reuse * static_cast<double>(result.element_count()))
       continue;
@@ -277,26 +277,27 @@ Program split_scatters(Program program) {
     if (!independent_axes(program.graph, stage).empty()) continue;
     const double points = box_points(stage.domain);
     const auto elements = static_cast<double>(program.graph.info(stage.results[0]).element_count());
-    if (microseconds(program.target, {cycles_of(stage, program.target)}) <
+    if (microseconds(cpu_of(program.target), {cycles_of(stage, cpu_of(program.target))}) <
             thresholds().rfactor_microseconds ||
         elements * static_cast<double>(thresholds().work_parts) * 4 > points)
       continue;
     if (const std::optional<size_t> axis =
-            axis_of_parts(program.graph, stage, program.target.vector_bits))
+            axis_of_parts(program.graph, stage, cpu_of(program.target).vector_bits))
       program =
           privatize_scatter(std::move(program), s, *axis, parts_of(stage.domain.extents[*axis]));
   }
   return program;
 }
 
-Program schedule_scatter(Program program, size_t stage, const Target& target,
+Program schedule_scatter(Program program, size_t stage, const CpuMachine& machine,
                          const ReductionPlans& plans, Choices& choices) {
-  program = schedule_attached(std::move(program), stage, target, plans, choices);
+  program = schedule_attached(std::move(program), stage, machine, plans, choices);
   const Stage& s = program.graph.stages[stage];
   const std::vector<int64_t> extents = s.domain.extents;
   const std::vector<size_t> apart = independent_axes(program.graph, s);
-  const double cycles = cycles_of(s, program.target);
-  const std::optional<IndexedTarget> rows = rows_of(program.graph, s, program.target.vector_bits);
+  const CpuMachine target = cpu_of(program.target);
+  const double cycles = cycles_of(s, target);
+  const std::optional<IndexedTarget> rows = rows_of(program.graph, s, target.vector_bits);
   const bool weighed = !nest_of(program, stage).attached.empty();
   const bool by_rows = rows && !weighed && rows->dimension + 1 == s.target.size();
   const std::optional<size_t> lanes = by_rows ? std::nullopt : lanes_axis(program.graph, s);
@@ -305,19 +306,19 @@ Program schedule_scatter(Program program, size_t stage, const Target& target,
   if (lanes) {
     const auto bytes = static_cast<int64_t>(size_of(program.graph.info(s.results[0]).dtype));
     const auto needed = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extents[*lanes])));
-    width = std::min<int64_t>(target.vector_bits / 8 / bytes, needed);
+    width = std::min<int64_t>(machine.vector_bits / 8 / bytes, needed);
     if (width > 1) program = vectorize(std::move(program), stage, *lanes, width);
     if (weighed)
       program = unroll_corners(std::move(program), stage);
     else if (const int64_t instances =
-                 instances_of_row(ceil_div(extents[*lanes], width), program.target.cores);
+                 instances_of_row(ceil_div(extents[*lanes], width), target.cores);
              instances > 1 && width > 1 && !running_of(program.graph, s)) {
       program = unroll(std::move(program), stage, *lanes, instances);
       width *= instances;
     }
   }
   if (!by_rows && !lanes && s.kind == StageKind::Scatter)
-    program = compute_in_lanes(std::move(program), stage, target);
+    program = compute_in_lanes(std::move(program), stage, machine);
   if (running_of(program.graph, s))
     program = interleave_axes(std::move(program), stage, apart, width);
   // An axis that is in the tile as a whole has no loop for tasks.
@@ -330,7 +331,7 @@ Program schedule_scatter(Program program, size_t stage, const Target& target,
         free.push_back(a);
         break;
       }
-  if (free.empty() || microseconds(program.target, {cycles}) < thresholds().rewrite_microseconds)
+  if (free.empty() || microseconds(target, {cycles}) < thresholds().rewrite_microseconds)
     return program;
   // The axis with the most independent steps; one in the tile by whole vectors or pieces.
   const auto unit_of = [&](size_t axis) -> int64_t {
@@ -342,7 +343,7 @@ Program schedule_scatter(Program program, size_t stage, const Target& target,
   const size_t axis = *std::ranges::max_element(free, {}, steps);
   const int64_t unit = unit_of(axis);
   // Every task walks all indices: with lanes, as few tasks as there are cores, of wide rows.
-  const int64_t wanted = unit > 1 ? program.target.cores : 4 * std::max(program.target.cores, 2);
+  const int64_t wanted = unit > 1 ? target.cores : 4 * std::max(target.cores, 2);
   if (steps(axis) < 2 || wanted < 2) return program;
   const int64_t tasks = std::min<int64_t>(steps(axis), wanted);
   return run_in_parallel(std::move(program), stage, axis, unit * ceil_div(steps(axis), tasks));

@@ -5,7 +5,7 @@
 
 #include "autosched/cpu/passes/stage_plans.hpp"
 #include "autosched/decisions/choices.hpp"
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 #include "autosched/program/program.hpp"
 
 namespace adjit::sched {
@@ -19,7 +19,7 @@ Program split_scatters(Program program);
 Program write_scatters_by_rows(Program program);
 
 /// The loops of one scatter's, or one running reduction's, nest.
-Program schedule_scatter(Program program, size_t stage, const Target& target,
+Program schedule_scatter(Program program, size_t stage, const CpuMachine& machine,
                          const ReductionPlans& plans, Choices& choices);
 
 }  // namespace adjit::sched

@@ -136,15 +136,17 @@ Program make_tasks(Program program, size_t stage, const Tasks& tasks) {
 Program run_in_parallel(Program program, size_t stage, double cycles, const TaskLimits& limits,
                         Choices& choices) {
   const Nest& nest = nest_of(program, stage);
-  const CoreTime time{cycles, cycles_from_memory(program.target, bytes_moved(program, nest))};
-  if (microseconds(program.target, time) < thresholds().parallel_microseconds) return program;
+  const CoreTime time{cycles,
+                      cycles_from_memory(cpu_of(program.target), bytes_moved(program, nest))};
+  if (microseconds(cpu_of(program.target), time) < thresholds().parallel_microseconds)
+    return program;
   const size_t output_rank = program.graph.stages[stage].domain.output_rank;
   size_t output_loops = 0;
   while (output_loops < std::min(limits.loops, tile_begin(nest)) &&
          nest.loops[output_loops].axis < output_rank &&
          nest.loops[output_loops].axis != limits.serial_axis)
     ++output_loops;
-  const int cores = std::max(program.target.cores, 2);
+  const int cores = std::max(cpu_of(program.target).cores, 2);
   const size_t answer = choices.pick(
       Decision::Tasks, program.graph, program.graph.stages[stage],
       [] { return std::vector<std::string>{"two a core", "one for all", "eight a core"}; });
@@ -165,9 +167,10 @@ Program share_tasks(Program program, size_t stage, const SharedTasks& shared) {
     return program;
   const int64_t step = nest.loops[0].step;
   if (shared.points % step != 0) return program;
-  const Tasks tasks = shared.points > 0
-                          ? Tasks{1, shared.points / step}
-                          : choose_tasks(nest, 1, std::max(program.target.cores, 2), 2, INT64_MAX);
+  const Tasks tasks =
+      shared.points > 0
+          ? Tasks{1, shared.points / step}
+          : choose_tasks(nest, 1, std::max(cpu_of(program.target).cores, 2), 2, INT64_MAX);
   if (tasks.loops == 0) return program;
   return make_tasks(std::move(program), stage, tasks);
 }

@@ -17,10 +17,10 @@ namespace adjit::sched {
 namespace {
 
 // Whether nothing in the program reads the stage's results again, which leave L2.
-bool are_left(const Program& program, const Stage& stage, const Target& target) {
+bool are_left(const Program& program, const Stage& stage, const CpuMachine& machine) {
   return std::ranges::all_of(stage.results, [&](TensorId id) {
     return program.scopes[id.value] == Scope::Argument && program.readers[id.value].empty() &&
-           tensor_bytes(program.graph, id) > target.l2_bytes;
+           tensor_bytes(program.graph, id) > machine.l2_bytes;
   });
 }
 
@@ -57,24 +57,24 @@ bool writes_lines(const Program& program, const Nest& nest, const Stage& stage) 
   // The rest of a line is written by the next steps.
   size_t next = tile;
   while (next > 0 && nest.loops[next - 1].axis >= rank) --next;
-  return rows <= program.target.core.open_lines && next > 0 &&
+  return rows <= cpu_of(program.target).core.open_lines && next > 0 &&
          nest.loops[next - 1].axis == lanes.axis;
 }
 
 // Whether the memory takes about as long as the cores.
-bool waits_for_memory(const KernelCost& cost, const Target& target) {
+bool waits_for_memory(const KernelCost& cost, const CpuMachine& machine) {
   double core = 0, memory = 0;
   for (const NestCost& nest : cost.nests) {
     core += compute_time(nest.analytic);
     memory += nest.analytic[static_cast<size_t>(CostTerm::Memory)];
   }
-  return from_shared_memory(target, memory) > thresholds().nontemporal_share * core / cost.cores;
+  return from_shared_memory(machine, memory) > thresholds().nontemporal_share * core / cost.cores;
 }
 
 }  // namespace
 
-Program stream_results(Program program, const Target& target, Choices& choices) {
-  const auto last = static_cast<double>(target.l3_bytes);
+Program stream_results(Program program, const CpuMachine& machine, Choices& choices) {
+  const auto last = static_cast<double>(machine.l3_bytes);
   if (program_bytes(program, last) <= last) return program;
   std::vector<std::pair<size_t, size_t>> could;  // kernels, stages
   for (size_t k = 0; k < program.kernels.size(); ++k) {
@@ -82,7 +82,7 @@ Program stream_results(Program program, const Target& target, Choices& choices) 
     for_each_nest(program.kernels[k].root, [&](const Nest& nest) {
       const Stage& stage = program.graph.stages[nest.stage];
       if (stage.kind == StageKind::Compute && !running_of(program.graph, stage) &&
-          are_left(program, stage, target) && stores_once(nest, stage) &&
+          are_left(program, stage, machine) && stores_once(nest, stage) &&
           writes_lines(program, nest, stage))
         could.emplace_back(k, nest.stage);
     });
@@ -91,7 +91,7 @@ Program stream_results(Program program, const Target& target, Choices& choices) 
   std::optional<size_t> kernel;
   bool waits = false;
   for (const auto& [k, stage] : could) {
-    if (kernel != k) waits = waits_for_memory(kernel_cost(program, k, target, nullptr), target);
+    if (kernel != k) waits = waits_for_memory(kernel_cost(program, k, machine, nullptr), machine);
     kernel = k;
     if (waits && choices.keeps(Decision::Nontemporal, program.graph, program.graph.stages[stage]))
       streamed.push_back(stage);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "autosched/decisions/choices.hpp"
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 #include "autosched/program/program.hpp"
 
 namespace adjit::sched {
@@ -11,6 +11,6 @@ namespace adjit::sched {
 /// cache does not hold: a stored line is then neither fetched first, nor does it drive out what is
 /// read. Only nests that write whole lines, a few at a time, in order. To be done last, when tiles
 /// and attachments stand.
-Program stream_results(Program program, const Target& target, Choices& choices);
+Program stream_results(Program program, const CpuMachine& machine, Choices& choices);
 
 }  // namespace adjit::sched

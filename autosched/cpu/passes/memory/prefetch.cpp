@@ -30,7 +30,7 @@ double work_in(const Graph& graph, const Nest& nest) {
 // Whether the nest reads whole rows of the tensor, along its lanes, that the iterations of the loop
 // around it do not share, and that L2 holds beside others.
 bool reads_rows(const Program& program, const Nest& nest, const MemoryAccess& access,
-                const Loop& around, double work, const Target& target) {
+                const Loop& around, double work, const CpuMachine& machine) {
   if (access.guarded || nest.loops.empty() || nest.loops.back().kind != LoopKind::Vector ||
       !access.contiguous(nest.loops.back().axis))
     return false;
@@ -45,25 +45,25 @@ bool reads_rows(const Program& program, const Nest& nest, const MemoryAccess& ac
   if (bytes > thresholds().prefetch_far_bytes && work < thresholds().heavy_body * points_in(nest))
     return false;
   return bytes >= static_cast<double>(thresholds().stream_row_bytes) &&
-         4 * bytes <= static_cast<double>(target.l2_bytes) && std::abs(moves) * size >= bytes;
+         4 * bytes <= static_cast<double>(machine.l2_bytes) && std::abs(moves) * size >= bytes;
 }
 
 // Per tensor: whether it comes from beyond L2. What passes along a chain of tasks
 // does not, however much all of them pass on.
-std::vector<bool> far_tensors(const Program& program, const Target& target) {
+std::vector<bool> far_tensors(const Program& program, const CpuMachine& machine) {
   const std::vector<int64_t> slices = task_chains(program).slices;
   std::vector<bool> far(program.scopes.size());
   for (uint32_t t = 0; t < far.size(); ++t) {
     const Scope scope = program.scopes[t];
     far[t] = (scope == Scope::Argument || (scope == Scope::Workspace && slices[t] == 0)) &&
-             tensor_bytes(program.graph, TensorId{t}) > target.l2_bytes;
+             tensor_bytes(program.graph, TensorId{t}) > machine.l2_bytes;
   }
   return far;
 }
 
 // Of the nests attached inside the first `depth` loops, what fetches the rows of each far tensor.
 std::vector<size_t> fetchers(const Program& program, const Nest& root, size_t depth,
-                             const std::vector<bool>& far, const Target& target) {
+                             const std::vector<bool>& far, const CpuMachine& machine) {
   struct Fetcher {
     TensorId tensor;
     double work;
@@ -78,7 +78,7 @@ std::vector<size_t> fetchers(const Program& program, const Nest& root, size_t de
     for (const MemoryAccess& access :
          accesses_of(program.graph, program.graph.stages[nest.stage]).reads) {
       if (!far[access.tensor.value] ||
-          !reads_rows(program, nest, access, root.loops[depth - 1], work, target))
+          !reads_rows(program, nest, access, root.loops[depth - 1], work, machine))
         continue;
       const auto known = std::ranges::find(found, access.tensor, &Fetcher::tensor);
       if (known == found.end()) {
@@ -102,17 +102,17 @@ std::vector<size_t> fetchers(const Program& program, const Nest& root, size_t de
 
 }  // namespace
 
-Program fetch_rows(Program program, const Target& target, Choices& choices) {
+Program fetch_rows(Program program, const CpuMachine& machine, Choices& choices) {
   const auto has_rows = [](const Kernel& kernel) { return !kernel.root.attached.empty(); };
   if (std::ranges::none_of(program.kernels, has_rows)) return program;
-  const std::vector<bool> far = far_tensors(program, target);
+  const std::vector<bool> far = far_tensors(program, machine);
   std::vector<size_t> all;
   for (const Kernel& kernel : program.kernels) {
     const Nest& root = kernel.root;
     for (size_t depth = 1; depth <= tile_begin(root); ++depth) {
       const Loop& loop = root.loops[depth - 1];
       if (loop.kind != LoopKind::Serial || loop.trips < 2) continue;
-      const std::vector<size_t> stages = fetchers(program, root, depth, far, target);
+      const std::vector<size_t> stages = fetchers(program, root, depth, far, machine);
       all.insert(all.end(), stages.begin(), stages.end());
     }
   }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "autosched/decisions/choices.hpp"
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 #include "autosched/program/program.hpp"
 
 namespace adjit::sched {
@@ -11,6 +11,6 @@ namespace adjit::sched {
 /// the result), the one that computes most meanwhile fetches the next iteration's row: the others
 /// read faster than memory gives, and between rows memory would have nothing to do. To be done when
 /// tiles, tasks and attachments stand.
-Program fetch_rows(Program program, const Target& target, Choices& choices);
+Program fetch_rows(Program program, const CpuMachine& machine, Choices& choices);
 
 }  // namespace adjit::sched

@@ -22,8 +22,8 @@ bool is_product_of_bfloat16(const Graph& graph, const Stage& stage) {
 }  // namespace
 
 std::optional<size_t> pair_axis(const Graph& graph, const Stage& stage, const Accesses& accesses,
-                                const Target& target) {
-  if (!target.bfloat16_pairs || !is_product_of_bfloat16(graph, stage)) return std::nullopt;
+                                const CpuMachine& machine) {
+  if (!machine.bfloat16_pairs || !is_product_of_bfloat16(graph, stage)) return std::nullopt;
   if (accesses.reads.size() != 2 || accesses.reads[0].tensor == accesses.reads[1].tensor)
     return std::nullopt;
   for (const MemoryAccess& access : accesses.reads)

@@ -10,7 +10,7 @@
 
 #include "autosched/analysis/access.hpp"
 #include "autosched/cpu/tile/choose_tile.hpp"
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 #include "autosched/moves/moves.hpp"
 
 namespace adjit::sched {
@@ -18,7 +18,7 @@ namespace adjit::sched {
 /// The reduction axis whose points come in pairs: an index by itself in both operands. Where it is
 /// contiguous already, nothing has to be copied for it.
 std::optional<size_t> pair_axis(const Graph& graph, const Stage& stage, const Accesses& accesses,
-                                const Target& target);
+                                const CpuMachine& machine);
 
 /// The copy that puts an operand's pairs along `axis` side by side, for the lanes or for the rows
 /// of the tile, `tasks` being axes that stay outermost; nothing where the lanes would still not be.

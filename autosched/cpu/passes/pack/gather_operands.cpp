@@ -26,7 +26,7 @@ size_t gather_rows(LayoutContext& c, size_t s) {
     const size_t moved = s + trial.graph.stages.size() - c.program.graph.stages.size();
     std::swap(c.program, trial);
     const double then = c.choose(c.stage(moved), c.accessed_by(c.stage(moved)), 0, true).cycles +
-                        c.target.core.scattered_copy_cycles * access.elements / access.repeats;
+                        c.machine.core.scattered_copy_cycles * access.elements / access.repeats;
     std::swap(c.program, trial);
     if (then > (1 - thresholds().traffic_gain) * now) continue;
     if (auto summed = with_summed_rows(c.program, s, access.tensor, *packing, c.plans, c.choices)) {

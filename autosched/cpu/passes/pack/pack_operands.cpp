@@ -26,17 +26,17 @@ Stage of_one_pass(const LayoutContext& c, Stage stage) {
 bool in_panels(const LayoutContext& c, const Stage& stage, const Accesses& accesses,
                const MemoryAccess& access, const TileChoice& tile) {
   return access.repeats == 1 &&
-         copies_panels(c.program.graph, stage, access, tile, accesses, c.target);
+         copies_panels(c.program.graph, stage, access, tile, accesses, c.machine);
 }
 
 // Steps of blocks in which an operand is streamed in place of its panels; 0: none is.
 int64_t streamed(const LayoutContext& c, const Stage& stage, const Accesses& accesses,
                  const TileChoice& tile) {
   const bool any = std::ranges::any_of(accesses.reads, [&](const MemoryAccess& access) {
-    return !access.guarded && leaves_caches(c.program.graph, access, c.target) &&
+    return !access.guarded && leaves_caches(c.program.graph, access, c.machine) &&
            in_panels(c, stage, accesses, access, tile);
   });
-  return any ? streamed_steps(c.program.graph, stage, tile, accesses, c.target) : 0;
+  return any ? streamed_steps(c.program.graph, stage, tile, accesses, c.machine) : 0;
 }
 
 // Whether all reads of the tensor have the axis as the same dimension and are not guarded: one
@@ -61,10 +61,10 @@ void pack_operands(LayoutContext& c, size_t s) {
   const int64_t steps = streamed(c, before, accesses, tile);
   if (steps == 0)
     tile = choose_tile(problem, c.choices, Decision::PackedTile,
-                       c.copies.tile_for(problem, tile, c.target));
+                       c.copies.tile_for(problem, tile, c.machine));
   if (!tile.vector_axis || *tile.vector_axis >= before.domain.output_rank) return;
   const size_t lanes_axis = *tile.vector_axis;
-  const OperandRows rows(c.program.graph, before, accesses, tile, c.target);
+  const OperandRows rows(c.program.graph, before, accesses, tile, c.machine);
   std::vector<TensorId> done, panelled;  // of the former, all reads
   bool copied = false, streams = false;
   const auto copy = [&](const MemoryAccess& access, Packing packing) {
@@ -80,7 +80,7 @@ void pack_operands(LayoutContext& c, size_t s) {
     if (access.guarded || std::ranges::find(done, access.tensor) != done.end()) continue;
     const auto shape = wanted_panels(c.program.graph, rows, accesses, tile, r);
     if (in_panels(c, before, accesses, access, tile) &&
-        (shape || leaves_caches(c.program.graph, access, c.target))) {
+        (shape || leaves_caches(c.program.graph, access, c.machine))) {
       if (!c.keeps(Decision::Pack, s)) continue;
       streams = steps > 0;
       if (streams) continue;
@@ -92,7 +92,7 @@ void pack_operands(LayoutContext& c, size_t s) {
     c.copies.add(before, access.tensor, tile, *shape);
     Packing packing =
         panels(c.program.graph, before, access, shape->dimension, shape->width, c.tasks_of(before));
-    if (walks_closely(c.program.graph, before, accesses, accesses, tile, c.target))
+    if (walks_closely(c.program.graph, before, accesses, accesses, tile, c.machine))
       packing = as_walked(c.program.graph, before, accesses, access, std::move(packing));
     copy(access, std::move(packing));
   }

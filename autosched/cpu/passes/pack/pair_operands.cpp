@@ -13,7 +13,7 @@ namespace adjit::sched {
 bool pair_operands(LayoutContext& c, size_t s) {
   const Stage before = c.stage(s);
   const Accesses accesses = c.accessed_by(before);
-  const std::optional<size_t> axis = pair_axis(c.program.graph, before, accesses, c.target);
+  const std::optional<size_t> axis = pair_axis(c.program.graph, before, accesses, c.machine);
   if (!axis) return false;
   TileChoice tile = c.choose(before, accesses, 0, true);
   if (!tile.vector_axis || *tile.vector_axis >= before.domain.output_rank) return false;

@@ -15,11 +15,11 @@ namespace adjit::sched {
 namespace {
 
 // Two multiply-adds of a whole vector start in a cycle: what an operand lacks shows sooner.
-bool hurries(const Target& target) { return target.fma_bits >= 2 * target.vector_bits; }
+bool hurries(const CpuMachine& machine) { return machine.fma_bits >= 2 * machine.vector_bits; }
 
 // Lines of unpacked operands matter from this share of the time that multiply-adds take.
-double share_that_shows(const Target& target) {
-  return hurries(target) ? thresholds().hurried_lines_share : thresholds().lines_share;
+double share_that_shows(const CpuMachine& machine) {
+  return hurries(machine) ? thresholds().hurried_lines_share : thresholds().lines_share;
 }
 
 }  // namespace
@@ -49,15 +49,15 @@ bool walks_rows_of_data(const Stage& stage, const Accesses& accesses, const Tile
 }
 
 OperandRows::OperandRows(const Graph& graph, const Stage& stage, const Accesses& accesses,
-                         const TileChoice& tile, const Target& target)
-    : graph_(graph), stage_(stage), tile_(tile), target_(target) {
+                         const TileChoice& tile, const CpuMachine& machine)
+    : graph_(graph), stage_(stage), tile_(tile), machine_(machine) {
   double lines = 0, operations = 1;
   for (const MemoryAccess& access : accesses.reads) lines += lines_per_step(access);
   for (size_t a = 0; a < stage.domain.output_rank; ++a)
     operations *= static_cast<double>(tile.factors[a]);
-  const double cycles = operations * target.vector_bits / target.fma_bits;
-  starved_ = cycles_from_l2(target, lines * static_cast<double>(kLineBytes)) >
-             share_that_shows(target) * cycles;
+  const double cycles = operations * machine.vector_bits / machine.fma_bits;
+  starved_ = cycles_from_l2(machine, lines * static_cast<double>(kLineBytes)) >
+             share_that_shows(machine) * cycles;
 }
 
 bool OperandRows::far(const MemoryAccess& access) const {
@@ -65,9 +65,9 @@ bool OperandRows::far(const MemoryAccess& access) const {
   const auto [stride, rows] = reduction_rows(graph_, stage_, access);
   // Copied once for many runs: as soon as a panel's rows drive each other out of L1.
   if (access.repeats > 1 && reuse(stage_, access) >= thresholds().column_reuse &&
-      rows > lines_kept(stride, target_.l1_bytes))
+      rows > lines_kept(stride, machine_.l1_bytes))
     return true;
-  return (stride > 0 && stride % kPageBytes == 0) || rows > lines_kept(stride, target_.l2_bytes) ||
+  return (stride > 0 && stride % kPageBytes == 0) || rows > lines_kept(stride, machine_.l2_bytes) ||
          (stride >= thresholds().stream_row_bytes &&
           tensor_bytes(graph_, access.tensor) > thresholds().far_operand_bytes);
 }
@@ -111,14 +111,14 @@ double OperandRows::lines_per_step(const MemoryAccess& access) const {
           size * static_cast<double>(tile_.factors[a] * (tile_.vector_axis == a ? tile_.lanes : 1));
   const bool aligned = stride % kLineBytes == 0;
   const double lines = aligned ? std::ceil(bytes / kLine) : (bytes + kLine - size) / kLine;
-  const auto kept = static_cast<double>(lines_kept(stride, target_.l1_bytes));
+  const auto kept = static_cast<double>(lines_kept(stride, machine_.l1_bytes));
   return static_cast<double>(rows) * lines > kept ? lines : 0;
 }
 
 // Whether what the tile walks of an operand lies on more pages than a core translates at once, and
 // the multiply-adds do not hide it.
 bool OperandRows::on_many_pages(const MemoryAccess& access) const {
-  if (!hurries(target_)) return false;
+  if (!hurries(machine_)) return false;
   const auto size = static_cast<int64_t>(size_of(graph_.info(access.tensor).dtype));
   const auto [stride, rows] = reduction_rows(graph_, stage_, access);
   int64_t bytes = rows * std::min(stride, kPageBytes);

@@ -8,7 +8,7 @@
 
 #include "autosched/analysis/access.hpp"
 #include "autosched/cpu/tile/choose_tile.hpp"
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 
 namespace adjit::sched {
 
@@ -30,7 +30,7 @@ class OperandRows {
  public:
   /// `tile` has lanes along an output axis.
   OperandRows(const Graph& graph, const Stage& stage, const Accesses& accesses,
-              const TileChoice& tile, const Target& target);
+              const TileChoice& tile, const CpuMachine& machine);
 
   /// Whether rows of the lanes' operand collide in the caches, or leave them: 4096 bytes apart, or
   /// 2 MB in all.
@@ -50,7 +50,7 @@ class OperandRows {
   const Graph& graph_;
   const Stage& stage_;
   const TileChoice& tile_;
-  const Target& target_;
+  const CpuMachine& machine_;
   bool starved_ = false;  // lines from L2 take time that shows
 };
 

@@ -28,7 +28,7 @@ void SharedCopies::add(const Stage& stage, TensorId operand, const TileChoice& t
 }
 
 std::optional<TileChoice> SharedCopies::tile_for(const TileProblem& problem, const TileChoice& own,
-                                                 const Target& target) const {
+                                                 const CpuMachine& machine) const {
   const Graph& graph = problem.graph;
   const Stage& stage = problem.stage;
   const Accesses& accesses = problem.accesses;
@@ -39,9 +39,9 @@ std::optional<TileChoice> SharedCopies::tile_for(const TileProblem& problem, con
   // By number; nothing of what is copied inside the product's own loops.
   const auto panels_of = [&](const TileChoice& tile, size_t read) -> std::optional<PanelShape> {
     const MemoryAccess& access = accesses.reads[read];
-    if (access.guarded || copies_panels(graph, stage, access, tile, accesses, target))
+    if (access.guarded || copies_panels(graph, stage, access, tile, accesses, machine))
       return std::nullopt;
-    return wanted_panels(graph, OperandRows(graph, stage, accesses, tile, target), accesses, tile,
+    return wanted_panels(graph, OperandRows(graph, stage, accesses, tile, machine), accesses, tile,
                          read);
   };
   for (size_t r = 0; r < accesses.reads.size(); ++r) {
@@ -54,7 +54,7 @@ std::optional<TileChoice> SharedCopies::tile_for(const TileProblem& problem, con
         continue;
       const std::optional<TileChoice> other = tile_with(problem, copy.tile);
       if (other && along_results(*other) && panels_of(*other, r) == copy.shape &&
-          other->cycles < own.cycles + target.core.shared_copy_cycles * access.elements)
+          other->cycles < own.cycles + machine.core.shared_copy_cycles * access.elements)
         return other;
     }
   }

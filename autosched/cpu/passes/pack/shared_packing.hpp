@@ -10,7 +10,7 @@
 
 #include "autosched/cpu/passes/pack/profit.hpp"
 #include "autosched/cpu/tile/choose_tile.hpp"
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 
 namespace adjit::sched {
 
@@ -36,7 +36,7 @@ class SharedCopies {
   /// `own` tile would make in another width: where that costs no more than the copy. nullopt: there
   /// is none.
   std::optional<TileChoice> tile_for(const TileProblem& problem, const TileChoice& own,
-                                     const Target& target) const;
+                                     const CpuMachine& machine) const;
 
  private:
   struct Copied {

@@ -39,7 +39,7 @@ bool wants_one_axis_of_columns(const Program& program, size_t stage, const Acces
   const auto bytes = static_cast<int64_t>(size_of(program.graph.info(product.results[0]).dtype));
   if (domain.extents[axis] < 2 || domain.extents[axis + 1] < 2 || domain.is_bounded(axis) ||
       domain.is_bounded(axis + 1) ||
-      domain.extents[axis + 1] * bytes % (program.target.vector_bits / 8) == 0)
+      domain.extents[axis + 1] * bytes % (cpu_of(program.target).vector_bits / 8) == 0)
     return false;
   const auto reads = [&](auto&& any) { return std::ranges::any_of(accesses.reads, any); };
   return !reads([&](const auto& a) { return !is_walked_as_one(a, domain, axis); }) &&

@@ -14,16 +14,16 @@ namespace adjit::sched {
 namespace {
 
 bool comes_in_passes(const Program& program, size_t stage, const TileChoice& tile,
-                     const Target& target) {
+                     const CpuMachine& machine) {
   Choices own;
-  const Program tiled = sum_in_passes(apply_tile(program, stage, tile), stage, target, own);
+  const Program tiled = sum_in_passes(apply_tile(program, stage, tile), stage, machine, own);
   return nest_of(tiled, stage).loops.front().axis >= program.graph.stages[stage].domain.output_rank;
 }
 
 }  // namespace
 
 bool wants_lanes_innermost(const Program& program, size_t stage, const TileChoice& tile,
-                           const Target& target) {
+                           const CpuMachine& machine) {
   const Stage& s = program.graph.stages[stage];
   const Domain& domain = s.domain;
   if (!is_product_sum(program.graph, s) || domain.reduction_rank() < 2 || !tile.vector_axis ||
@@ -34,9 +34,9 @@ bool wants_lanes_innermost(const Program& program, size_t stage, const TileChoic
     if ((a == *tile.vector_axis || tile.factors[a] > 1) && result.contiguous(a)) return false;
   const size_t bytes = size_of(program.graph.info(s.results.front()).dtype);
   const double points = box_points(domain);
-  return target.core.scattered_copy_cycles * points / terms_of(domain) <=
-             thresholds().extra_work * points / lanes_per_cycle(target, bytes) &&
-         comes_in_passes(program, stage, tile, target);
+  return machine.core.scattered_copy_cycles * points / terms_of(domain) <=
+             thresholds().extra_work * points / lanes_per_cycle(machine, bytes) &&
+         comes_in_passes(program, stage, tile, machine);
 }
 
 }  // namespace adjit::sched

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "autosched/cpu/tile/choose_tile.hpp"
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 #include "autosched/program/program.hpp"
 
 namespace adjit::sched {
@@ -17,6 +17,6 @@ namespace adjit::sched {
 /// itself, with no copies beside it in its row, its reduction comes in passes, and beside its
 /// arithmetic a copy of the results is little.
 bool wants_lanes_innermost(const Program& program, size_t stage, const TileChoice& tile,
-                           const Target& target);
+                           const CpuMachine& machine);
 
 }  // namespace adjit::sched

@@ -48,7 +48,7 @@ size_t pad_operand(LayoutContext& c, size_t s) {
           s, access.tensor, as_walked(c.program.graph, before, accesses, access, *packing));
       const Accesses after = c.accessed_by(c.stage(walked));
       const TileChoice tile = c.choose(c.stage(walked), after, 0, true);
-      if (walks_closely(c.program.graph, c.stage(walked), after, accesses, tile, c.target))
+      if (walks_closely(c.program.graph, c.stage(walked), after, accesses, tile, c.machine))
         return walked;
       c.program = std::move(apart);
     }

@@ -29,7 +29,7 @@ namespace {
 void transpose_results_of(LayoutContext& c, size_t s) {
   if (c.plans.contains(stage_key(c.stage(s)))) return;  // its loops are settled
   const TileChoice tile = c.choose(c.stage(s), c.accessed_by(c.stage(s)), 0, true);
-  if (!wants_lanes_innermost(c.program, s, tile, c.target) ||
+  if (!wants_lanes_innermost(c.program, s, tile, c.machine) ||
       !c.keeps(Decision::TransposeOutput, s))
     return;
   c.program = transpose_output(std::move(c.program), s, *tile.vector_axis);
@@ -73,9 +73,9 @@ void prepare(LayoutContext& c, size_t s) {
 
 }  // namespace
 
-Program prepare_reductions(Program program, const Target& target, const Repeats& repeats,
+Program prepare_reductions(Program program, const CpuMachine& machine, const Repeats& repeats,
                            ReductionPlans& plans, const TaskAxes& task_axes, Choices& choices) {
-  LayoutContext c{std::move(program), target, repeats, plans, task_axes, choices};
+  LayoutContext c{std::move(program), machine, repeats, plans, task_axes, choices};
   // New stages come in just before the one at hand: by name, not by number.
   std::vector<TensorId> names;
   for (const Stage& stage : c.program.graph.stages)

@@ -13,7 +13,7 @@ namespace adjit::sched {
 /// few to occupy the cores. Rewrites the graph; all loops stay plain. The decisions that the loops
 /// must agree with are noted in `plans`. `task_axes`: of stages whose tasks are settled; copies of
 /// their operands keep these outermost.
-Program prepare_reductions(Program program, const Target& target, const Repeats& repeats,
+Program prepare_reductions(Program program, const CpuMachine& machine, const Repeats& repeats,
                            ReductionPlans& plans, const TaskAxes& task_axes, Choices& choices);
 
 }  // namespace adjit::sched

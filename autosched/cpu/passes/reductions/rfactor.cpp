@@ -35,7 +35,7 @@ bool down_columns(const LayoutContext& c, const Stage& whole, const Accesses& ac
     if (reduction_rows(c.program.graph, whole, access).stride >= thresholds().stream_row_bytes)
       bytes += static_cast<double>(tensor_bytes(c.program.graph, access.tensor));
   }
-  return bytes > thresholds().column_share * static_cast<double>(c.target.l2_bytes);
+  return bytes > thresholds().column_share * static_cast<double>(c.machine.l2_bytes);
 }
 
 }  // namespace
@@ -50,8 +50,8 @@ bool rfactor_long_sum(LayoutContext& c, size_t s) {
   double bytes = 0;
   for (TensorId id : tensors_read(c.program.graph, whole))
     bytes += static_cast<double>(tensor_bytes(c.program.graph, id));
-  const CoreTime time{tile.cycles, cycles_from_memory(c.target, bytes)};
-  if (microseconds(c.target, time) < thresholds().rfactor_microseconds) return false;
+  const CoreTime time{tile.cycles, cycles_from_memory(c.machine, bytes)};
+  if (microseconds(c.machine, time) < thresholds().rfactor_microseconds) return false;
   int64_t tiles = 1;
   for (size_t a = 0; a < whole.domain.output_rank; ++a)
     tiles *= ceil_div(whole.domain.extents[a],
@@ -65,7 +65,7 @@ bool rfactor_long_sum(LayoutContext& c, size_t s) {
     if (!c.keeps(Decision::Rfactor, s)) return false;
     const bool follows =
         !in_reduction(tile, whole) && follows_rows(c.program.graph, whole, accesses, a);
-    const int64_t parts = follows ? parts_of_columns(bytes, extent, usual, c.target) : usual;
+    const int64_t parts = follows ? parts_of_columns(bytes, extent, usual, c.machine) : usual;
     c.program = rfactor(std::move(c.program), s, a, std::min(parts, extent));
     ReductionPlan plan;
     const Stage& partial = c.stage(s);

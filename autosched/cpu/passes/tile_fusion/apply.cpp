@@ -122,15 +122,15 @@ std::optional<BlockTasks> copies_in_chain(const Program& program, const Stage& s
 
 }  // namespace
 
-Program block_rows(const Program& program, const Target& target, const ReductionPlans& plans,
+Program block_rows(const Program& program, const CpuMachine& machine, const ReductionPlans& plans,
                    TaskAxes& task_axes, Choices& choices) {
-  Program apart = take_batches_apart(program, target);
+  Program apart = take_batches_apart(program, machine);
   std::unordered_set<uint32_t> taken;
   for (const auto& [name, plan] : plans) taken.insert(name);
   std::set<TensorId> seen, settled, kept;
   size_t failures = 0, chains = 0;
   while (const std::optional<RowsFound> found =
-             RowGroupFinder(apart, target, taken, kept)(seen, settled, failures)) {
+             RowGroupFinder(apart, machine, taken, kept)(seen, settled, failures)) {
     const size_t first = found->again.empty() ? found->group.stages.begin()->first
                                               : defining_stages(apart.graph)[found->from.value];
     if (!choices.keeps(Decision::TileFusion, apart.graph, apart.graph.stages[first])) continue;
@@ -139,7 +139,7 @@ Program block_rows(const Program& program, const Target& target, const Reduction
       settled.insert(found->from);
       seen.erase(found->from);
       Program again = compute_rows_again(apart, found->again);
-      const RowGroupFinder finder(again, target, taken, found->kept);
+      const RowGroupFinder finder(again, machine, taken, found->kept);
       if (!std::ranges::all_of(found->expected, [&](TensorId id) { return finder.finds_from(id); }))
         continue;
       apart = std::move(again);

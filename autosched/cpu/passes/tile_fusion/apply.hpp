@@ -29,14 +29,14 @@
 
 #include "autosched/cpu/passes/stage_plans.hpp"
 #include "autosched/decisions/choices.hpp"
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 #include "autosched/program/program.hpp"
 
 namespace adjit::sched {
 
 /// Takes rows apart so, where what the tensors between contractions take of the memory's time is
 /// a clear part of that of the contractions. All nests must have plain loops.
-Program block_rows(const Program& program, const Target& target, const ReductionPlans& plans,
+Program block_rows(const Program& program, const CpuMachine& machine, const ReductionPlans& plans,
                    TaskAxes& task_axes, Choices& choices);
 
 /// Puts the kernels of each chain next to each other, with copies that were made meanwhile of what

@@ -15,7 +15,7 @@ double RowCosts::cost_of_keeping(const RowStages& common, TensorId id,
   double bytes = static_cast<double>(tensor_bytes(reads_.program().graph, id)), all = bytes;
   for (TensorId other : kept)
     all += static_cast<double>(tensor_bytes(reads_.program().graph, other));
-  if (all > static_cast<double>(target_.kept_bytes)) return kNever;
+  if (all > static_cast<double>(machine_.kept_bytes)) return kNever;
   // Of blocks that do not divide the rows, a copy is put together.
   RowGroup one;
   one.rows = common.rows;
@@ -23,13 +23,13 @@ double RowCosts::cost_of_keeping(const RowStages& common, TensorId id,
   one.stored = {id};
   choose_blocks(one);
   if (one.rows % (one.parts * one.block) != 0) bytes *= 2;
-  return cycles_of(2 * bytes, bytes > static_cast<double>(target_.l3_bytes) / 2);
+  return cycles_of(2 * bytes, bytes > static_cast<double>(machine_.l3_bytes) / 2);
 }
 
 // Bytes that a task may have.
 double RowCosts::near() const {
-  return std::max(thresholds().task_caches * static_cast<double>(target_.l2_bytes),
-                  static_cast<double>(target_.l3_bytes) / 16);
+  return std::max(thresholds().task_caches * static_cast<double>(machine_.l2_bytes),
+                  static_cast<double>(machine_.l3_bytes) / 16);
 }
 
 double RowCosts::bytes_of(const std::vector<TensorId>& tensors) const {
@@ -82,12 +82,12 @@ double RowCosts::passes_of(TensorId id, const std::vector<size_t>& sums) const {
 }
 
 double RowCosts::cycles_of(double bytes, bool from_memory) const {
-  return from_memory ? cycles_from_memory(target_, bytes) : cycles_from_l3(target_, bytes);
+  return from_memory ? cycles_from_memory(machine_, bytes) : cycles_from_l3(machine_, bytes);
 }
 
 double RowCosts::arithmetic_of(size_t s) const {
   const double lanes = lanes_per_cycle(
-      target_, size_of(reads_.program().graph.info(reads_.stage(s).results[0]).dtype));
+      machine_, size_of(reads_.program().graph.info(reads_.stage(s).results[0]).dtype));
   const double points = box_points(reads_.stage(s).domain) / lanes;
   return reads_.is_contraction(s)
              ? points
@@ -95,11 +95,11 @@ double RowCosts::arithmetic_of(size_t s) const {
 }
 
 double RowCosts::cycles_again(size_t s) const {
-  return arithmetic_of(s) / (reads_.is_contraction(s) ? target_.core.contraction_peak : 1);
+  return arithmetic_of(s) / (reads_.is_contraction(s) ? machine_.core.contraction_peak : 1);
 }
 
 double RowCosts::added_by_sums(const RowGroup& group) const {
-  const auto last = static_cast<double>(target_.l3_bytes);
+  const auto last = static_cast<double>(machine_.l3_bytes);
   const auto blocks = static_cast<double>(group.rows) / static_cast<double>(group.block);
   const auto parts = static_cast<double>(group.parts);
   double sums = 0;
@@ -110,9 +110,9 @@ double RowCosts::added_by_sums(const RowGroup& group) const {
 
 bool RowCosts::is_right_size(const RowGroup& group) const {
   const double stored = bytes_of(group.stored);
-  const auto last = static_cast<double>(target_.l3_bytes);
+  const auto last = static_cast<double>(machine_.l3_bytes);
   const auto batches = static_cast<double>(group.batches);
-  if (group.rows < 2 * group.block || stored <= 2 * static_cast<double>(target_.l2_bytes))
+  if (group.rows < 2 * group.block || stored <= 2 * static_cast<double>(machine_.l2_bytes))
     return false;
   // Batches that stay near a core are tasks as they are (task_chains.hpp).
   if (group.batches >= thresholds().work_parts && stored / batches <= near()) return false;
@@ -125,7 +125,7 @@ double RowCosts::cycles_as_wholes(const std::vector<TensorId>& tensors,
   double moved = 0;
   for (TensorId id : tensors)
     moved += passes_of(id, sums) * static_cast<double>(tensor_bytes(reads_.program().graph, id));
-  return cycles_of(moved, bytes_of(tensors) > static_cast<double>(target_.l3_bytes));
+  return cycles_of(moved, bytes_of(tensors) > static_cast<double>(machine_.l3_bytes));
 }
 
 }  // namespace adjit::sched

@@ -24,7 +24,7 @@ struct RowGroup {
 /// Costs of what is done with rows in one program; `reads` must outlive it.
 class RowCosts {
  public:
-  explicit RowCosts(const RowReads& reads) : reads_(reads), target_(reads.target()) {}
+  explicit RowCosts(const RowReads& reads) : reads_(reads), machine_(reads.machine()) {}
 
   /// The group's blocks and parts: as many rows as stay near a core, parts of a batch where
   /// batches are few.
@@ -44,7 +44,7 @@ class RowCosts {
   /// For sums over rows to go on from block to block, and from part to part.
   double added_by_sums(const RowGroup& group) const;
   /// To write a large result of `common` as a whole and to read it in the next level; kNever where
-  /// with `kept` that is more than may be kept (Target::kept_bytes).
+  /// with `kept` that is more than may be kept (CpuMachine::kept_bytes).
   double cost_of_keeping(const RowStages& common, TensorId id,
                          const std::set<TensorId>& kept) const;
   static constexpr double kNever = 1e30;
@@ -55,7 +55,7 @@ class RowCosts {
   double passes_of(TensorId id, const std::vector<size_t>& sums) const;
 
   const RowReads& reads_;
-  const Target& target_;
+  const CpuMachine& machine_;
 };
 
 }  // namespace adjit::sched

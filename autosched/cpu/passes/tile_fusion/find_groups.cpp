@@ -124,7 +124,7 @@ bool RowGroupFinder::pays(const RowGroup& group) const {
     if (reads_.is_contraction(s)) arithmetic += costs_.arithmetic_of(s);
   const double stored = costs_.bytes_of(group.stored);
   // Blocks cost what they have around them, too.
-  if (!group.closed && 2 * stored < static_cast<double>(reads_.target().l3_bytes)) return false;
+  if (!group.closed && 2 * stored < static_cast<double>(reads_.machine().l3_bytes)) return false;
   return costs_.cycles_as_wholes(group.stored, group.sums) - costs_.added_by_sums(group) >
          thresholds().blocks_gain * arithmetic;
 }
@@ -160,7 +160,7 @@ bool RowGroupFinder::pays_again(const RowStages& common, const RowLevels& levels
     for (TensorId name : stages.stages) added += costs_.cycles_again(reads_.producer(name));
   for (TensorId id : passing.kept)
     if (common.passed.contains(id)) added += costs_.cost_of_keeping(common, id, {});
-  return costs_.bytes_of(stored) > static_cast<double>(reads_.target().l3_bytes) &&
+  return costs_.bytes_of(stored) > static_cast<double>(reads_.machine().l3_bytes) &&
          (passing.too_much ||
           costs_.cycles_as_wholes(stored, sums) - added > thresholds().blocks_gain * arithmetic);
 }

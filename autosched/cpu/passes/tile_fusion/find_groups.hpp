@@ -25,9 +25,9 @@ class RowGroupFinder {
  public:
   /// `taken`: first results of stages that may not join, by number; `kept`: what passes between
   /// levels of groups that were found before.
-  RowGroupFinder(const Program& program, const Target& target,
+  RowGroupFinder(const Program& program, const CpuMachine& machine,
                  const std::unordered_set<uint32_t>& taken, const std::set<TensorId>& kept)
-      : reads_(program, target), costs_(reads_), taken_(taken), kept_(kept) {}
+      : reads_(program, machine), costs_(reads_), taken_(taken), kept_(kept) {}
   RowGroupFinder(const RowGroupFinder&) = delete;
   RowGroupFinder& operator=(const RowGroupFinder&) = delete;
 

@@ -25,10 +25,10 @@ std::optional<size_t> axis_at(const ExprPool& pool, ExprId index, const Domain& 
   return std::nullopt;
 }
 
-bool is_large_in(const Program& program, const Target& target, const std::vector<size_t>& producers,
-                 TensorId id) {
+bool is_large_in(const Program& program, const CpuMachine& machine,
+                 const std::vector<size_t>& producers, TensorId id) {
   return program.scopes[id.value] == Scope::Workspace && producers[id.value] != SIZE_MAX &&
-         tensor_bytes(program.graph, id) > target.l2_bytes;
+         tensor_bytes(program.graph, id) > machine.l2_bytes;
 }
 
 // The stages that have their rows in common with one tensor.
@@ -151,13 +151,13 @@ bool follows_rows(const RowReads& reads, const RowStages& common, size_t s, Tens
 
 }  // namespace
 
-RowReads::RowReads(const Program& program, const Target& target)
-    : program_(program), target_(target), producers_(defining_stages(program.graph)) {
+RowReads::RowReads(const Program& program, const CpuMachine& machine)
+    : program_(program), machine_(machine), producers_(defining_stages(program.graph)) {
   for (const Stage& s : program.graph.stages) read_by_.push_back(tensors_read(program.graph, s));
 }
 
 bool RowReads::is_large(TensorId id) const {
-  return is_large_in(program_, target_, producers_, id);
+  return is_large_in(program_, machine_, producers_, id);
 }
 
 bool RowReads::is_contraction(size_t s) const { return is_product_sum(program_.graph, stage(s)); }
@@ -258,14 +258,14 @@ RowLevels levels_of(const RowReads& reads, const RowStages& common,
   return levels;
 }
 
-Program take_batches_apart(Program program, const Target& target) {
+Program take_batches_apart(Program program, const CpuMachine& machine) {
   const ExprPool& pool = program.graph.pool;
   std::vector<size_t> producers = defining_stages(program.graph);
   for (size_t s = 0; s < program.graph.stages.size(); ++s) {
     if (!is_product_sum(program.graph, program.graph.stages[s])) continue;
     std::optional<std::pair<size_t, int64_t>> part;  // axis and divisor
     for (ExprId read : reads_of(program.graph, program.graph.stages[s])) {
-      if (!is_large_in(program, target, producers, pool.read_tensor(read))) continue;
+      if (!is_large_in(program, machine, producers, pool.read_tensor(read))) continue;
       for (ExprId index : pool.read_index(read)) {
         if (!pool.is(index, Op::FloorDiv)) continue;
         const Domain& domain = program.graph.stages[s].domain;

@@ -15,7 +15,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "autosched/machine/target.hpp"
+#include "autosched/machine/cpu_machine.hpp"
 #include "autosched/program/program.hpp"
 
 namespace adjit::sched {
@@ -30,10 +30,10 @@ struct RowPlace {
 /// How the stages of one program, which must outlive it, read each other's rows.
 class RowReads {
  public:
-  RowReads(const Program& program, const Target& target);
+  RowReads(const Program& program, const CpuMachine& machine);
 
   const Program& program() const { return program_; }
-  const Target& target() const { return target_; }
+  const CpuMachine& machine() const { return machine_; }
   const Stage& stage(size_t s) const { return program_.graph.stages[s]; }
   /// SIZE_MAX for inputs and constants.
   size_t producer(TensorId id) const { return producers_[id.value]; }
@@ -54,7 +54,7 @@ class RowReads {
 
  private:
   const Program& program_;
-  const Target& target_;
+  const CpuMachine& machine_;
   std::vector<size_t> producers_;               // per tensor
   std::vector<std::vector<TensorId>> read_by_;  // per stage
 };
@@ -86,6 +86,6 @@ RowLevels levels_of(const RowReads& reads, const RowStages& common, const std::s
 
 /// Axes whose quotient names the part of a large tensor that a contraction reads (heads that lie
 /// side by side: `S[k // 64, i, j]`), taken apart into quotient and residue: then they are a batch.
-Program take_batches_apart(Program program, const Target& target);
+Program take_batches_apart(Program program, const CpuMachine& machine);
 
 }  // namespace adjit::sched

@@ -11,14 +11,14 @@ namespace adjit::sched {
 namespace {
 
 // What holds of the analytic model; the learned part is tested in network_test.cpp.
-ProgramCost analytic(const Program& program, const Target& target = kOneCore) {
-  return predict(program, target, nullptr);
+ProgramCost analytic(const Program& program, const CpuMachine& machine = kOneCore) {
+  return predict(program, machine, nullptr);
 }
-double cost(const Program& program, const Target& target = kOneCore) {
-  return analytic(program, target).microseconds;
+double cost(const Program& program, const CpuMachine& machine = kOneCore) {
+  return analytic(program, machine).microseconds;
 }
-Program scheduled(const Graph& graph, const Target& target = kOneCore) {
-  return default_schedule(graph, target);
+Program scheduled(const Graph& graph, const CpuMachine& machine = kOneCore) {
+  return default_schedule(graph, machine);
 }
 double term(const KernelCost& kernel, CostTerm which) {
   double sum = 0;
@@ -117,7 +117,7 @@ TEST(Cost, ArithmeticByHand) {
   const ProgramCost c = analytic(scheduled(matmul_graph(256, 256, 256)), kOneCore);
   const double expected = 256.0 * 256 * 256 / 16 / (1e3 * kOneCore.ghz);
   EXPECT_NEAR(term(c.kernels.back(), CostTerm::Arithmetic), expected, 0.01 * expected);
-  Target wide = kOneCore;
+  CpuMachine wide = kOneCore;
   wide.fma_bits = 1024;
   const ProgramCost half = analytic(scheduled(matmul_graph(256, 256, 256)), wide);
   EXPECT_NEAR(term(half.kernels.back(), CostTerm::Arithmetic), expected / 2, 0.01 * expected);
@@ -126,7 +126,7 @@ TEST(Cost, ArithmeticByHand) {
 TEST(Cost, TasksThatDoNotEvenOutLeaveCoresIdle) {
   const Graph g = chain(1, 3 << 14);
   const int64_t third[] = {1 << 14}, half[] = {3 << 13};
-  Target two = kOneCore;
+  CpuMachine two = kOneCore;
   two.cores = 2;
   two.memory_gb = 1e6;
   two.pool_microseconds = two.task_microseconds = 0;
@@ -139,7 +139,8 @@ TEST(Cost, TasksThatDoNotEvenOutLeaveCoresIdle) {
 TEST(Cost, IsAFunctionOfProgramAndTarget) {
   const Program p = scheduled(conv_graph(2, 16, 28, 28, 32, 2, true));
   EXPECT_EQ(cost(p), cost(p));
-  const Program again = replay(conv_graph(2, 16, 28, 28, 32, 2, true), p.moves_json, {1, 512});
+  const Program again =
+      replay(conv_graph(2, 16, 28, 28, 32, 2, true), p.moves_json, CpuMachine{1, 512});
   EXPECT_EQ(cost(again), cost(p));
 }
 

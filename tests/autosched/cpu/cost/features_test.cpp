@@ -40,20 +40,20 @@ TEST(Features, VectorsBeyondTheRegistersAreSpilled) {
 }
 
 TEST(Features, CountRaggedTilesAsTheyAre) {
-  Program p = initial_program(matmul_graph(50, 64, 100), {1, 512});
+  Program p = initial_program(matmul_graph(50, 64, 100), CpuMachine{1, 512});
   p = unroll(vectorize(std::move(p), 0, 1, 16), 0, 0, 12);
   EXPECT_EQ(only_nest(p).operations, 50.0 * 64 * 100 / 16);
   EXPECT_EQ(only_nest(p).steps, 5 * 4 * 100);
 }
 
 TEST(Features, LanesOfAReductionAreFolded) {
-  const Program p = vectorize(initial_program(total_graph(64, 256), {1, 512}), 0, 1, 16);
+  const Program p = vectorize(initial_program(total_graph(64, 256), CpuMachine{1, 512}), 0, 1, 16);
   EXPECT_EQ(only_nest(p).folds, 1);
   EXPECT_EQ(only_nest(p).loads, 64 * 256 / 16);
 }
 
 TEST(Features, PartialResultsInMemoryAreLoadedAndStored) {
-  const Program p = initial_program(column_sum_graph(64, 256), {1, 512});
+  const Program p = initial_program(column_sum_graph(64, 256), CpuMachine{1, 512});
   EXPECT_EQ(only_nest(p).stores, 256);
   const size_t order[] = {1, 0};
   const NestFeatures f = only_nest(reorder(p, 0, order));

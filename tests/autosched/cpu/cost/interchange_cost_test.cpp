@@ -12,12 +12,12 @@ namespace adjit::sched {
 namespace {
 
 TEST(LoneNest, OtherOrdersAsIfTheyWereMade) {
-  Target target;
-  target.l1_bytes = 8 << 10;
-  target.l2_bytes = 64 << 10;
-  target.l3_bytes = 256 << 10;
+  CpuMachine machine;
+  machine.l1_bytes = 8 << 10;
+  machine.l2_bytes = 64 << 10;
+  machine.l3_bytes = 256 << 10;
   const Program program = unroll(vectorize(plain(matmul_graph(96, 160, 200)), 0, 1, 16), 0, 0, 6);
-  const LoneNest lone(program, 0, target);
+  const LoneNest lone(program, 0, machine);
   std::vector<size_t> order(program.kernels[0].root.loops.size());
   std::iota(order.begin(), order.end(), size_t{0});
   double least = 1e300, most = 0;
@@ -29,9 +29,9 @@ TEST(LoneNest, OtherOrdersAsIfTheyWereMade) {
       continue;  // the tile stays innermost
     }
     const CacheCycles expected = cache_cycles(
-        traffic(placed_nests(made, made.kernels[0]), beside_streams(target), program_bytes(made))
+        traffic(placed_nests(made, made.kernels[0]), beside_streams(machine), program_bytes(made))
             .front(),
-        target);
+        machine);
     const CacheCycles found = lone.cycles(order);
     EXPECT_DOUBLE_EQ(found.l2, expected.l2);
     EXPECT_DOUBLE_EQ(found.l3, expected.l3);
@@ -44,9 +44,9 @@ TEST(LoneNest, OtherOrdersAsIfTheyWereMade) {
 }
 
 TEST(LoneNest, ALoopInTwo) {
-  Target target;
-  target.l1_bytes = 8 << 10;
-  target.l2_bytes = 64 << 10;
+  CpuMachine machine;
+  machine.l1_bytes = 8 << 10;
+  machine.l2_bytes = 64 << 10;
   const Program program = unroll(vectorize(plain(matmul_graph(96, 160, 200)), 0, 1, 16), 0, 0, 6);
   const Nest& nest = program.kernels[0].root;
   size_t reduction = 0;
@@ -59,8 +59,8 @@ TEST(LoneNest, ALoopInTwo) {
     std::rotate(order.begin() + static_cast<std::ptrdiff_t>(to),
                 order.begin() + static_cast<std::ptrdiff_t>(reduction),
                 order.begin() + static_cast<std::ptrdiff_t>(reduction + 1));
-    const CacheCycles expected = LoneNest(made, 0, target).cycles(order);
-    const CacheCycles found = LoneNest(program, 0, target).with_split(reduction, 40).cycles(order);
+    const CacheCycles expected = LoneNest(made, 0, machine).cycles(order);
+    const CacheCycles found = LoneNest(program, 0, machine).with_split(reduction, 40).cycles(order);
     EXPECT_DOUBLE_EQ(found.l2, expected.l2);
     EXPECT_DOUBLE_EQ(found.l3, expected.l3);
     EXPECT_DOUBLE_EQ(found.memory, expected.memory);

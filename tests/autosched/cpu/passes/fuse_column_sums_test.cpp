@@ -20,12 +20,12 @@ std::string normalisation(int64_t rows, int64_t columns) {
          "  z(j) +=! g(r, j) * (x(r, j) - m(r)) where j in 0:" + c + ", r in 0:" + n + "\n}";
 }
 
-Target small_caches() {
-  Target target{2, 512};
-  target.l1_bytes = 8 << 10;
-  target.l2_bytes = 64 << 10;
-  target.l3_bytes = 1 << 20;
-  return target;
+CpuMachine small_caches() {
+  CpuMachine machine{2, 512};
+  machine.l1_bytes = 8 << 10;
+  machine.l2_bytes = 64 << 10;
+  machine.l3_bytes = 1 << 20;
+  return machine;
 }
 
 TEST(PartChains, RowsRunPartByPart) {
@@ -41,9 +41,9 @@ TEST(PartChains, RowsRunPartByPart) {
 
 TEST(PartChains, MeanTheSame) {
   const std::string text = normalisation(256, 24);
-  Target target = small_caches();
-  target.l2_bytes = 8 << 10;
-  Program p = initial_program(parse_graph(text), target);
+  CpuMachine machine = small_caches();
+  machine.l2_bytes = 8 << 10;
+  Program p = initial_program(parse_graph(text), machine);
   const size_t z = stage_of(p, "z");
   p = rfactor(std::move(p), z, 1, 16);
   ReductionPlans plans;
@@ -54,31 +54,31 @@ TEST(PartChains, MeanTheSame) {
     const size_t row = stage_of(p, name);
     p = compute_at(std::move(p), row, y, 1);
   }
-  p = chain_parts(std::move(p), target, plans, tasks);
+  p = chain_parts(std::move(p), machine, plans, tasks);
   EXPECT_EQ(tasks.size(), 2u) << print(p);
   EXPECT_EQ(nest_of(p, stage_of(p, "y")).loops[0].trips, 16);
   expect_faithful(p, parse_graph(text));
 }
 
 TEST(PartChains, OnlyWhereRowsLeaveTheCachesAndPartsDoNot) {
-  const auto tasks = [](const Target& target) {
-    const Program p = default_schedule(parse_graph(normalisation(8192, 64)), target);
+  const auto tasks = [](const CpuMachine& machine) {
+    const Program p = default_schedule(parse_graph(normalisation(8192, 64)), machine);
     return task_count(p.kernels[find_nest(p, stage_of(p, "y"))->kernel].root);
   };
   EXPECT_GE(tasks(small_caches()), 64);
-  Target large = small_caches();
+  CpuMachine large = small_caches();
   large.l2_bytes = 64 << 20;
   EXPECT_LE(tasks(large), 8) << "a few a core, as everywhere";
 }
 
 TEST(PartChains, PartsFollowFromBytesAndRows) {
-  const Target target = small_caches();
-  EXPECT_EQ(parts_of_columns(1 << 20, 4096, 16, target), 32);
-  EXPECT_EQ(parts_of_columns(1 << 18, 4096, 16, target), 16);
-  EXPECT_EQ(parts_of_columns(1 << 24, 4096, 16, target), 256) << "16 rows at least";
-  EXPECT_EQ(parts_of_columns(1 << 20, 5000, 16, target), 40) << "of equal size";
-  EXPECT_EQ(parts_of_columns(1 << 24, 400, 16, target), 25);
-  EXPECT_EQ(parts_of_columns(1 << 24, 4099, 16, target), 16) << "a prime number of rows";
+  const CpuMachine machine = small_caches();
+  EXPECT_EQ(parts_of_columns(1 << 20, 4096, 16, machine), 32);
+  EXPECT_EQ(parts_of_columns(1 << 18, 4096, 16, machine), 16);
+  EXPECT_EQ(parts_of_columns(1 << 24, 4096, 16, machine), 256) << "16 rows at least";
+  EXPECT_EQ(parts_of_columns(1 << 20, 5000, 16, machine), 40) << "of equal size";
+  EXPECT_EQ(parts_of_columns(1 << 24, 400, 16, machine), 25);
+  EXPECT_EQ(parts_of_columns(1 << 24, 4099, 16, machine), 16) << "a prime number of rows";
 }
 
 }  // namespace

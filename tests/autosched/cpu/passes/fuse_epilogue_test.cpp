@@ -26,9 +26,9 @@ bool is_epilogue(const Program& program) {
   return product && reader && product->kernel == reader->kernel && !product->steps.empty();
 }
 
-Program scheduled(const std::string& text, const Target& target = kTwoCores) {
+Program scheduled(const std::string& text, const CpuMachine& machine = kTwoCores) {
   const Graph graph = parse_graph(text);
-  Program program = default_schedule(graph, target);
+  Program program = default_schedule(graph, machine);
   verify(program);
   EXPECT_EQ(print(replay(graph, program.moves_json, program.target)), print(program));
   return program;
@@ -52,8 +52,8 @@ TEST(Epilogue, MeansWhatTheGraphMeans) {
   for (const auto& [m, k, n] :
        {std::tuple{130, 3, 129}, std::tuple{257, 5, 64}, std::tuple{128, 2, 131}}) {
     const std::string text = layer(m, k, n, "p(i, j) * 2.0 + b(j)");
-    for (const Target& target : {kTwoCores, Target{2, 256}, Target{1, 128}}) {
-      const Program p = scheduled(text, target);
+    for (const CpuMachine& machine : {kTwoCores, CpuMachine{2, 256}, CpuMachine{1, 128}}) {
+      const Program p = scheduled(text, machine);
       EXPECT_TRUE(is_epilogue(p)) << print(p);
       expect_faithful(p, parse_graph(text));
     }

@@ -21,7 +21,7 @@ Graph attention(int64_t heads, int64_t length, int64_t width) {
 }
 
 TEST(PlanChains, HeadsThatFitTheCacheWhereAllDoNot) {
-  const Target small{.cores = 2, .l2_bytes = 32 << 10};
+  const CpuMachine small{.cores = 2, .l2_bytes = 32 << 10};
   const Graph graph = attention(12, 64, 8);
   const Program p = default_schedule(graph, small);
   const TaskChains chains = task_chains(p);
@@ -33,7 +33,7 @@ TEST(PlanChains, HeadsThatFitTheCacheWhereAllDoNot) {
   expect_faithful(p, graph);
   // A head that leaves L2 is still near in the last one, if that holds not all.
   const Graph many = attention(48, 64, 8);
-  Target last{.cores = 2, .l2_bytes = 8 << 10, .l3_bytes = 1 << 20};
+  CpuMachine last{.cores = 2, .l2_bytes = 8 << 10, .l3_bytes = 1 << 20};
   EXPECT_EQ(task_count(default_schedule(many, last).kernels.front().root), 48);
   last.l3_bytes = 64 << 20;
   EXPECT_LT(task_count(default_schedule(many, last).kernels.front().root), 48);
@@ -72,7 +72,7 @@ TEST(PlanChains, ImagesOfAStridedConvolutionsAdjoint) {
 
 // What a task must pass on to be worth its call does not grow with the cache.
 TEST(PlanChains, SmallHeadsOfALargeCache) {
-  const Target large{.cores = 2, .l2_bytes = 2 << 20};
+  const CpuMachine large{.cores = 2, .l2_bytes = 2 << 20};
   EXPECT_EQ(task_count(default_schedule(attention(96, 96, 8), large).kernels.front().root), 96);
   EXPECT_LT(task_count(default_schedule(attention(400, 48, 8), large).kernels.front().root), 400);
 }
@@ -82,7 +82,7 @@ TEST(PlanChains, StreamedOperandsAreSharedByAllTasks) {
   const Graph graph = parse_graph(
       "def f(float(16, 8, 2048) x, float(2048, 512) w) -> (y) {\n m(b, i) max=! x(b, i, r)\n"
       " e(b, i, k) = exp(x(b, i, k) - m(b, i))\n y(b, i, j) +=! e(b, i, r) * w(r, j)\n}");
-  const Target small{.cores = 2, .l2_bytes = 256 << 10};
+  const CpuMachine small{.cores = 2, .l2_bytes = 256 << 10};
   const Program p = default_schedule(graph, small);
   const Nest& product = nest_of(p, stage_of(p, "y"));
   ASSERT_TRUE(product.ahead.has_value() || !product.attached.empty()) << print(p);

@@ -34,7 +34,7 @@ TEST(InlineAndShare, SumsOverPairsShareTheirValues) {
   const NamedGraph& pairs = named(graphs, "pairs");
   ReductionPlans plans;
   Choices own;
-  const Program p = inline_and_share(plain(pairs.graph), pairs.target, plans, own);
+  const Program p = inline_and_share(plain(pairs.graph), pairs.machine, plans, own);
   EXPECT_TRUE(has_move(p, "materialize_common")) << print(p);
   EXPECT_FALSE(plans.empty());
   expect_faithful(p, pairs.graph);
@@ -45,14 +45,14 @@ TEST(InlineAndShare, SharingIsADecision) {
   const NamedGraph& pairs = named(graphs, "pairs");
   ReductionPlans plans;
   Choices asked((Answers()));
-  inline_and_share(plain(pairs.graph), pairs.target, plans, asked);
+  inline_and_share(plain(pairs.graph), pairs.machine, plans, asked);
   Answers no;
   for (const Offer& offer : asked.offers())
     if (offer.subject.decision == Decision::SharePairwise) no[offer.subject] = 1;
   ASSERT_FALSE(no.empty());
   ReductionPlans none;
   Choices turned_down(no);
-  const Program p = inline_and_share(plain(pairs.graph), pairs.target, none, turned_down);
+  const Program p = inline_and_share(plain(pairs.graph), pairs.machine, none, turned_down);
   EXPECT_FALSE(has_move(p, "materialize_common")) << print(p);
   EXPECT_TRUE(none.empty());
 }

@@ -23,7 +23,7 @@ int64_t tasks_of_steps(const std::string& body, int cores = 2, int64_t steps = 5
       "](carry float(40, 64) s = h, over float(40, 64) v = x, fixed float(64, 64) w = W) -> (n, y) "
       "{\n" +
       body + " }\n}");
-  const Program program = default_schedule(graph, Target{cores, 512});
+  const Program program = default_schedule(graph, CpuMachine{cores, 512});
   const Kernel& kernel = program.kernels.back();
   return task_chains(*kernel.steps, program.graph.stages[kernel.root.stage].scan.get()).tasks;
 }
@@ -44,9 +44,9 @@ TEST(PersistentScan, LargeOperandsAreReadInStepsThatAllCoresShare) {
       "def f(float(2, 48, 512) h, float(6, 512, 512) x) -> (c) {\n"
       " scan (c) = step[6](carry float(2, 48, 512) s = h, over float(512, 512) w = x) -> (n) {\n"
       "  p(b, i, j) +=! s(b, i, k) * w(k, j)\n  n(b, i, j) = tanh(p(b, i, j))\n }\n}");
-  Target target{2, 256};
-  target.l2_bytes = 512 << 10;
-  const Program program = default_schedule(graph, target);
+  CpuMachine machine{2, 256};
+  machine.l2_bytes = 512 << 10;
+  const Program program = default_schedule(graph, machine);
   verify(program);
   const Kernel& kernel = program.kernels.back();
   EXPECT_EQ(task_chains(*kernel.steps, program.graph.stages[kernel.root.stage].scan.get()).tasks,

@@ -15,7 +15,7 @@ namespace adjit::sched {
 namespace {
 
 // Small caches, so that few pairs leave them; bodies so costly that few of them take long.
-constexpr Target kSmall{.cores = 2, .l2_bytes = 16 << 10};
+constexpr CpuMachine kSmall{.cores = 2, .l2_bytes = 16 << 10};
 std::string value(const std::string& at) { return "tanh(exp(-tanh(t(" + at + "))))"; }
 
 // With other text for $1, $2, ...
@@ -42,9 +42,10 @@ std::string gradients(int64_t n, int64_t m, bool all = true, const char* type = 
                 {type, std::to_string(n), std::to_string(m), all ? ", db" : "", of_ij, of_rj});
 }
 
-Program scheduled(const std::string& text, const Target& target = kSmall, Choices choices = {}) {
+Program scheduled(const std::string& text, const CpuMachine& machine = kSmall,
+                  Choices choices = {}) {
   const Graph graph = parse_graph(text);
-  Program p = schedule_with(graph, target, choices);
+  Program p = schedule_with(graph, machine, choices);
   verify(p);
   EXPECT_EQ(print(replay(graph, p.moves_json, p.target)), print(p));
   return p;
@@ -128,9 +129,9 @@ TEST(SharedPairs, MeansWhatTheGraphMeans) {
 // Partial sums, so results, are the same whatever the number of cores.
 TEST(SharedPairs, BlocksFollowFromShapesAndCaches) {
   const auto parts = [](int cores) {
-    Target target = kSmall;
-    target.cores = cores;
-    const Program p = scheduled(gradients(400, 300), target);
+    CpuMachine machine = kSmall;
+    machine.cores = cores;
+    const Program p = scheduled(gradients(400, 300), machine);
     const size_t s = pairs_in(p);
     EXPECT_NE(s, SIZE_MAX);
     return s == SIZE_MAX ? 0 : nest_of(p, s).loops.front().trips;
@@ -146,7 +147,7 @@ TEST(SharedPairs, NotWhatCostsLittle) {
 TEST(SharedPairs, NotFewPairs) {
   EXPECT_EQ(pairs_in(scheduled(gradients(70, 80))), SIZE_MAX);
   EXPECT_EQ(pairs_in(scheduled(gradients(40, 4000))), SIZE_MAX) << "a short axis";
-  Target large = kSmall;
+  CpuMachine large = kSmall;
   large.l2_bytes = 1 << 20;
   EXPECT_EQ(pairs_in(scheduled(gradients(200, 300), large)), SIZE_MAX)
       << "all pairs stay in the second-level cache";

@@ -22,8 +22,8 @@ TEST(TileLines, FromTheSecondCache) {
                                      ") w) -> (y) { y(i, j) +=! x(i, r) * " + w + " }"));
     const Stage& stage = g.stages.back();
     const Accesses accesses = accesses_of(g, stage);
-    const Target target{.vector_bits = bits};
-    const TileProblem problem{g, stage, accesses, stage.domain.extents, target, 0, true};
+    const CpuMachine machine{.vector_bits = bits};
+    const TileProblem problem{g, stage, accesses, stage.domain.extents, machine, 0, true};
     return streamed_lines(TileModel(problem, axis).setting(), TileModel(problem, axis).windows(),
                           factors);
   };
@@ -43,8 +43,8 @@ TEST(TileLines, TilesOfOneOperandWaitForTheSecondCache) {
       "}"));
   const Stage& stage = g.stages.back();
   const Accesses accesses = accesses_of(g, stage);
-  const Target target{.vector_bits = 512};
-  const TileProblem problem{g, stage, accesses, stage.domain.extents, target, 0, false};
+  const CpuMachine machine{.vector_bits = 512};
+  const TileProblem problem{g, stage, accesses, stage.domain.extents, machine, 0, false};
   const TileModel model(problem, 2);
   const Factors rows{1, 12, 2, 1}, channels{12, 1, 2, 1};
   EXPECT_EQ(l2_cycles(model.setting(), model.windows(), channels), 0);
@@ -63,8 +63,8 @@ TEST(TileLines, SeveralPassesLeaveMemoryIdle) {
                     std::to_string(rows) + ", j in 0:16, r in 0:2048 }"));
     const Stage& stage = g.stages.back();
     const Accesses accesses = accesses_of(g, stage);
-    const Target target{.vector_bits = 256};
-    const TileProblem problem{g, stage, accesses, stage.domain.extents, target, 0, false};
+    const CpuMachine machine{.vector_bits = 256};
+    const TileProblem problem{g, stage, accesses, stage.domain.extents, machine, 0, false};
     return memory_waits(TileModel(problem, 2).setting(), {4, columns, 1}, 1e6);
   };
   EXPECT_GT(waits(4096, 4), 0);

@@ -17,8 +17,8 @@ TileChoice tile_of(const Graph& graph, int bits) {
   const LoweredGraph g(graph);
   const Stage& stage = g.stages[0];
   const Accesses accesses = accesses_of(g, stage);
-  const Target target{.vector_bits = bits};
-  return choose_reduction_tile({g, stage, accesses, stage.domain.extents, target, 0, false});
+  const CpuMachine machine{.vector_bits = bits};
+  return choose_reduction_tile({g, stage, accesses, stage.domain.extents, machine, 0, false});
 }
 
 // Lanes along what the reads have contiguous; of the results, four neighbours together.
@@ -45,9 +45,9 @@ TEST(TileChoice, CopiesComeOutEven) {
                      b.graph.pool.make(Op::Exp, {b.at(x, {b.axis(0), b.axis(1)})})));
     const LoweredGraph graph(b.graph);
     const Stage& stage = graph.stages[0];
-    const Target target;
+    const CpuMachine machine;
     return choose_pointwise_tile(
-               {graph, stage, accesses_of(graph, stage), stage.domain.extents, target, 0, false})
+               {graph, stage, accesses_of(graph, stage), stage.domain.extents, machine, 0, false})
         .factors[1];
   };
   EXPECT_EQ(instances(48), 3);

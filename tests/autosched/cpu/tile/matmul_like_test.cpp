@@ -10,7 +10,7 @@
 namespace adjit::sched {
 namespace {
 
-constexpr Target kReference;
+constexpr CpuMachine kReference;
 
 struct Product {
   explicit Product(Graph of)
@@ -20,15 +20,15 @@ struct Product {
         tile(choose_reduction_tile({graph, stage, accesses, stage.domain.extents, kReference})) {}
 
   // Of the operand that the lanes walk.
-  bool panels(const Target& target = {}) const {
+  bool panels(const CpuMachine& machine = {}) const {
     for (const MemoryAccess& access : accesses.reads)
       if (access.depends_on(*tile.vector_axis))
-        return copies_panels(graph, stage, access, tile, accesses, target);
+        return copies_panels(graph, stage, access, tile, accesses, machine);
     return false;
   }
 
-  int64_t streamed(const Target& target = {}) const {
-    return streamed_steps(graph, stage, tile, accesses, target);
+  int64_t streamed(const CpuMachine& machine = {}) const {
+    return streamed_steps(graph, stage, tile, accesses, machine);
   }
 
   LoweredGraph graph;
@@ -62,11 +62,11 @@ TEST(CopiesPanels, WhereALargeOperandIsUsedByFewRows) {
 // Panels are made in the product's loops where a tile waits for the operand; larger ones than the
 // caches keep are streamed where rows are few.
 TEST(MatrixProduct, PanelsOfWhatStaysInTheCaches) {
-  Target target{2, 512};
-  target.l2_bytes = 2 << 20;
-  target.fma_bits = 1024;
+  CpuMachine machine{2, 512};
+  machine.l2_bytes = 2 << 20;
+  machine.fma_bits = 1024;
   const auto scheduled = [&](int64_t rows, int64_t columns, int64_t steps) {
-    return print(default_schedule(matmul_graph(rows, columns, steps), target));
+    return print(default_schedule(matmul_graph(rows, columns, steps), machine));
   };
   const std::string near = scheduled(256, 784, 512);
   EXPECT_NE(near.find("with B_packed(0:512, j0 + j1 : j0 + j1 + 32) (local"), std::string::npos)

@@ -63,8 +63,8 @@ TEST(TileStores, StoresWhoseLinesLeaveTheFirstCache) {
                                      n + ", r in 0:64 }"));
     const Stage& stage = g.stages.back();
     const Accesses accesses = accesses_of(g, stage);
-    const Target target{.vector_bits = 512};
-    const TileProblem problem{g, stage, accesses, stage.domain.extents, target, 0, false};
+    const CpuMachine machine{.vector_bits = 512};
+    const TileProblem problem{g, stage, accesses, stage.domain.extents, machine, 0, false};
     return stored_apart(TileSetting(problem, 0), factors);
   };
   EXPECT_GT(stored(1024, {2, 4, 1}), 4 * stored(1000, {2, 4, 1})) << "pieces of rows";
@@ -81,8 +81,8 @@ TEST(TileStores, ResultsApartAreStoredInRows) {
                     ") +=! x(r, i) * w(r, j) where i in 0:64, j in 0:64, r in 0:64 }"));
     const Stage& stage = g.stages.back();
     const Accesses accesses = accesses_of(g, stage);
-    const Target target{.vector_bits = 256};
-    const TileProblem problem{g, stage, accesses, stage.domain.extents, target, 0, false};
+    const CpuMachine machine{.vector_bits = 256};
+    const TileProblem problem{g, stage, accesses, stage.domain.extents, machine, 0, false};
     return stored_apart(TileSetting(problem, 0), factors);
   };
   EXPECT_LT(stored("i, j", {2, 4, 1}), 0.5 * stored("i, j", {2, 3, 1}));

@@ -113,8 +113,8 @@ TEST(TileModel, RegistersAreLeftForOperands) {
   const Stage& stage = g.stages.back();
   const Accesses accesses = accesses_of(g, stage);
   const auto fits = [&](int bits, const Factors& factors) {
-    const Target target{.vector_bits = bits};
-    const TileProblem problem{g, stage, accesses, stage.domain.extents, target, 0, false};
+    const CpuMachine machine{.vector_bits = bits};
+    const TileProblem problem{g, stage, accesses, stage.domain.extents, machine, 0, false};
     return TileModel(problem, 1).fits(factors);
   };
   EXPECT_FALSE(fits(256, {14, 1, 1}));

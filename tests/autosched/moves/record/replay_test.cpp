@@ -24,7 +24,7 @@ namespace {
 void expect_foreign(const std::string& json, std::string_view reason) {
   SCOPED_TRACE(json);
   const Graph g = matmul_graph(4, 5, 6);
-  expect_refused([&] { replay(g, json, {2, 512}); }, reason);
+  expect_refused([&] { replay(g, json, CpuMachine{2, 512}); }, reason);
 }
 
 TEST(Replay, RefusesWhatIsNoListOfMoves) {
@@ -109,7 +109,8 @@ TEST(Replay, RefusesPackingsThatAreNone) {
            dimensions +
            R"(, "before": [], "after": [], "instead_of_rows": false, "widen": false}])";
   };
-  EXPECT_NO_THROW(replay(matmul_graph(4, 5, 6), pack("[[1, 1, 0], [0, 1, 0]]"), {2, 512}));
+  EXPECT_NO_THROW(
+      replay(matmul_graph(4, 5, 6), pack("[[1, 1, 0], [0, 1, 0]]"), CpuMachine{2, 512}));
   for (const char* dimensions : {"[[0, 1]]", "[[2, 1, 0]]", "[[0, 0, 0]]", "[[]]"})
     expect_foreign(pack(dimensions), "each is [one of the operand's 2 dimensions");
   expect_foreign(pack("[[0, 1, 0], [1, -1, 0]]"), "-1 must be an integer from 0 on");
@@ -138,7 +139,7 @@ TEST(Replay, ReadsOldNamesOfMoves) {
   size_t renamed = 0;
   for (const NamedGraph& one : graphs_for_decisions()) {
     SCOPED_TRACE(one.name);
-    const Program program = default_schedule(one.graph, one.target);
+    const Program program = default_schedule(one.graph, one.machine);
     std::string moves = program.moves_json;
     for (const auto& [name, old_name] : kOldNames) {
       const std::string now = R"("move":")" + std::string(name) + '"';
@@ -160,7 +161,7 @@ TEST(Replay, ShowsLittleOfMuch) {
   const std::string json =
       R"([{"move": "store_nontemporal", "stage": ")" + std::string(100'000, 'x') + "\u00e9\"}]";
   try {
-    replay(matmul_graph(4, 5, 6), json, {2, 512});
+    replay(matmul_graph(4, 5, 6), json, CpuMachine{2, 512});
     ADD_FAILURE() << "was not refused";
   } catch (const Error& error) {
     EXPECT_LT(std::string_view(error.what()).size(), 1000u);
@@ -170,7 +171,7 @@ TEST(Replay, ShowsLittleOfMuch) {
 
 TEST(Replay, LoopMovesAndRewritingMovesMix) {
   const Graph g = softmax_graph(8, 12);
-  Program p = initial_program(g, {2, 512});
+  Program p = initial_program(g, CpuMachine{2, 512});
   p = tile(p, stage_of(p, "y"), 0, std::vector<int64_t>{2});
   p = inline_stages(p, std::vector<size_t>{stage_of(p, "e")});
   p = rfactor(p, stage_of(p, "m"), 1, 3);
@@ -237,7 +238,7 @@ void expect_refused_or_faithful(const Graph& graph, const std::string& moves, ui
   SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + print(graph) + moves);
   std::optional<Program> program;
   try {
-    program = replay(graph, moves, {2, 512});
+    program = replay(graph, moves, CpuMachine{2, 512});
   } catch (const Error& error) {
     ++counts.refused;
     ASSERT_EQ(error.code(), ErrorCode::Schedule) << error.what();

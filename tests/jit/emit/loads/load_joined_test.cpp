@@ -28,7 +28,7 @@ std::vector<Array> numbers(const Graph& graph) {
 
 std::vector<Program> schedules(const Graph& graph) {
   std::vector<Program> all;
-  const auto plain = [&] { return initial_program(graph, {1, 512}); };
+  const auto plain = [&] { return initial_program(graph, CpuMachine{1, 512}); };
   all.push_back(plain());
   for (size_t axis : {0u, 1u}) {
     all.push_back(vectorize(plain(), 0, axis, 8));
@@ -64,7 +64,9 @@ TEST(LoadJoinedCode, DoesNotGrowWithTheParts) {
     for (size_t lanes_along : {0u, 1u}) {
       const auto ir = [&](size_t parts, int64_t width) {
         const Graph graph = parse_graph(join_text(std::vector<int64_t>(parts, width), axis, 32));
-        return EmittedProgram(vectorize(initial_program(graph, {1, 512}), 0, lanes_along, 8)).ir();
+        return EmittedProgram(
+                   vectorize(initial_program(graph, CpuMachine{1, 512}), 0, lanes_along, 8))
+            .ir();
       };
       const std::string few = ir(8, 2), many = ir(64, 2);
       for (const char* part : {"load float", "load <8 x float>", "gather", "select", "icmp"})
@@ -113,7 +115,7 @@ TEST(LoadJoinedCode, WaitsForPartsOfTheSameKernel) {
   for (int k = 0; k < 9; ++k) outputs += ", fx" + std::to_string(k);
   text.replace(text.find("-> (y"), 5, outputs);
   const Graph graph = parse_graph(text);
-  Program program = initial_program(graph, {1, 512});
+  Program program = initial_program(graph, CpuMachine{1, 512});
   for (size_t k = 0; k < 9; ++k) program = compute_at(std::move(program), k, 9, 1);
   ASSERT_EQ(program.kernels.size(), 1u);
   EXPECT_LT(occurrences(EmittedProgram(program).ir(), "select"), 8u) << "a join";

@@ -30,7 +30,7 @@ Loads loads_of(const std::string& ir) {
 // One stage, its last axis in 8 lanes.
 Program in_lanes(const Graph& graph) {
   const size_t axes = graph.stages[0].domain.output_rank;
-  return vectorize(initial_program(graph, {1, 512}), 0, axes - 1, 8);
+  return vectorize(initial_program(graph, CpuMachine{1, 512}), 0, axes - 1, 8);
 }
 
 Loads checked(const std::string& text) { return loads_of(checked_ir(in_lanes(parse_graph(text)))); }
@@ -94,7 +94,7 @@ TEST(Load, IndicesFromDataAreGathered) {
   for (int64_t k = 0; k < inputs[1].element_count(); ++k)
     inputs[1].set(k, static_cast<double>((5 * k + 3) % 9));
   EXPECT_EQ(check_emitted(in_lanes(graph), inputs), "");
-  EXPECT_EQ(check_emitted(initial_program(graph, {1, 512}), inputs), "");
+  EXPECT_EQ(check_emitted(initial_program(graph, CpuMachine{1, 512}), inputs), "");
 }
 
 TEST(Load, IndicesFromDataThatAreEqualInAllLanesAreScalars) {
@@ -118,7 +118,7 @@ TEST(Load, RowsWithRoomBehindAreWholeVectors) {
                                     "j) * 2.0 where i in 0:3, j in 0:12 }");
     std::vector<Array> inputs = small_inputs(graph, 8);
     for (int64_t k = 0; k < 3; ++k) inputs[1].set(k, static_cast<double>(8 - 4 * k));
-    const Program program = vectorize(initial_program(graph, {1, 512}), 0, 1, 16);
+    const Program program = vectorize(initial_program(graph, CpuMachine{1, 512}), 0, 1, 16);
     EXPECT_EQ(check_emitted(program, inputs), "");
     EXPECT_EQ(occurrences(EmittedProgram(program).ir(), "llvm.masked.load") == 0, whole) << columns;
   }
@@ -133,7 +133,7 @@ TEST(Load, PredicatesMaskWhatLiesOutside) {
     const std::string ir = checked_ir(in_lanes(graph));
     EXPECT_EQ(loads_of(ir).gathers, 0u);
     EXPECT_EQ(loads_of(ir).vectors, 0u) << "every vector may reach outside";
-    checked_ir(initial_program(graph, {1, 512}));
+    checked_ir(initial_program(graph, CpuMachine{1, 512}));
   }
 }
 
@@ -144,7 +144,7 @@ TEST(Load, PredicatesOfUniformReads) {
         parse_graph(std::string("def main(float(3) x) -> (y) { y(i, j) = x(i - 1 where ") +
                     condition + ") where i in 0:4, j in 0:12 }");
     EXPECT_EQ(loads_of(checked_ir(in_lanes(graph))).gathers, 0u);
-    checked_ir(initial_program(graph, {1, 512}));
+    checked_ir(initial_program(graph, CpuMachine{1, 512}));
   }
 }
 
@@ -168,9 +168,9 @@ TEST(Load, RowsKeepReadsInside) {
       "def main(float(9) x) -> (y) { y(i, j) +=! x(j - i) where i in 0:9, j in 0:9, r in 0:1, i <= "
       "j "
       "}");
-  checked_ir(initial_program(graph, {1, 512}));
-  checked_ir(vectorize(initial_program(graph, {1, 512}), 0, 1, 8));
-  checked_ir(vectorize(unroll(initial_program(graph, {1, 512}), 0, 0, 3), 0, 1, 4));
+  checked_ir(initial_program(graph, CpuMachine{1, 512}));
+  checked_ir(vectorize(initial_program(graph, CpuMachine{1, 512}), 0, 1, 8));
+  checked_ir(vectorize(unroll(initial_program(graph, CpuMachine{1, 512}), 0, 0, 3), 0, 1, 4));
 }
 
 // i <= v <= k with v in lanes and i, k unrolled: copies whose lanes are all dead read nothing.
@@ -178,7 +178,7 @@ TEST(Load, InstancesWithoutLiveLanesReadNothing) {
   const Graph graph = parse_graph(
       "def main(float(6) x) -> (y) { y(i, k, v) +=! x(k - i) where i in 0:6, k in 0:6, v in 0:8, r "
       "in 0:1, i <= v, v <= k }");
-  Program program = initial_program(graph, {1, 512});
+  Program program = initial_program(graph, CpuMachine{1, 512});
   program = unroll(std::move(program), 0, 0, 6);
   program = unroll(std::move(program), 0, 1, 6);
   checked_ir(vectorize(std::move(program), 0, 2, 8));
@@ -196,7 +196,7 @@ TEST(Load, EveryDTypeInEveryClass) {
                     "j) = x(j, i)\n"
                     " d(i, j) = x(i, i) where i in 0:21, j in 0:21\n"
                     " e(i, j) = x(i, j - 1 where 1 <= j) where i in 0:21, j in 0:21\n}");
-    Program program = initial_program(graph, {1, 512});
+    Program program = initial_program(graph, CpuMachine{1, 512});
     EXPECT_EQ(check_emitted(program, small_inputs(graph, 5), 0), "");
     for (size_t s = 0; s < 5; ++s) program = vectorize(std::move(program), s, 1, 8);
     EXPECT_EQ(check_emitted(program, small_inputs(graph, 5), 0), "");
@@ -222,7 +222,7 @@ TEST(Load, InputsOfAnyStrides) {
       for (int64_t k = 0; k < x.element_count(); ++k)
         x.set(k, static_cast<double>((strides[0] ? k / 19 : 0) * 3 + (strides[1] ? k % 19 : 0)));
     const std::vector<Array> expected = interpret(graph, std::vector<Array>{x});
-    for (const Program& program : {initial_program(graph, {1, 512}), in_lanes(graph)}) {
+    for (const Program& program : {initial_program(graph, CpuMachine{1, 512}), in_lanes(graph)}) {
       std::vector<TensorLayout> layouts;
       for (const TensorInfo& t : program.graph.tensors)
         layouts.push_back(contiguous_layout(t.shape));
@@ -240,7 +240,7 @@ TEST(Load, PartsOfWideVectorsThatAreOff) {
       "def main(float(195) x) -> (y) { y(i, j) min=! x(2 * j - r + 1) where i in 0:3, j in 0:100, "
       "r in 0:7, 2 * j - r + 1 >= 0, 2 * j - r + 1 <= 194 }");
   for (const int64_t lanes : {16, 32})
-    EXPECT_EQ(check_emitted(vectorize(initial_program(graph, {1, 256}), 0, 1, lanes),
+    EXPECT_EQ(check_emitted(vectorize(initial_program(graph, CpuMachine{1, 256}), 0, 1, lanes),
                             small_inputs(graph, 3)),
               "")
         << lanes;

@@ -14,7 +14,7 @@ namespace {
 // What the next iteration of the loop around reads is fetched, once a line.
 TEST(Prefetch, NestsThatFetchAhead) {
   const Graph graph = softmax_graph(5, 40);
-  Program p = initial_program(graph, {1, 256});
+  Program p = initial_program(graph, CpuMachine{1, 256});
   for (const char* name : {"s", "e", "m"}) {
     const size_t stage = stage_of(p, name), host = stage_of(p, "y");
     p = compute_at(std::move(p), stage, host, 1);
@@ -31,8 +31,8 @@ TEST(Prefetch, NestsThatFetchAhead) {
 
 // Iterations that are neighbours in memory come too soon: a later one is fetched.
 TEST(Prefetch, NeighboursAreFetchedFromFurtherOn) {
-  const Program p =
-      prefetch(vectorize(initial_program(matmul_graph(3, 800, 5), {1, 512}), 0, 1, 16), 0, 1);
+  const Program p = prefetch(
+      vectorize(initial_program(matmul_graph(3, 800, 5), CpuMachine{1, 512}), 0, 1, 16), 0, 1);
   const std::string ir = checked_ir(p);
   EXPECT_EQ(occurrences(ir, "call void @llvm.prefetch"), 1u) << ir;
   EXPECT_NE(ir.find("i64 128"), std::string::npos) << "512 bytes on, 64 of them a vector\n" << ir;

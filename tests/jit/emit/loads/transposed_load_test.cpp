@@ -21,7 +21,7 @@ std::string text_of(const char* dtype, int64_t rows, int64_t columns, const char
 // y[j, i] from x[i, j], lanes along i, copies along j.
 Program copy(const char* dtype, int64_t rows, int64_t columns, int64_t lanes, int64_t copies) {
   const Graph graph = parse_graph(text_of(dtype, rows, columns, "y(j, i) = x(i, j)"));
-  Program p = vectorize(initial_program(graph, {2, 512}), 0, 1, lanes);
+  Program p = vectorize(initial_program(graph, CpuMachine{2, 512}), 0, 1, lanes);
   return unroll(std::move(p), 0, 0, copies);
 }
 
@@ -52,7 +52,7 @@ TEST(TransposedLoad, BesideOtherReads) {
         "y(j, i) = x(i, 23 - j)", "y(j, i) = j <= i ? x(i, j) : 2.0",
         "y(j, i) +=! x(i, j) * x(r, j) where j in 0:24, i in 0:24, r in 0:24"}) {
     const Graph graph = parse_graph(text_of("float", 24, 24, body));
-    Program p = vectorize(initial_program(graph, {2, 512}), 0, 1, 16);
+    Program p = vectorize(initial_program(graph, CpuMachine{2, 512}), 0, 1, 16);
     p = unroll(std::move(p), 0, 0, 4);
     SCOPED_TRACE(body);
     EXPECT_EQ(check_emitted(p, small_inputs(graph, 5)), "");
@@ -64,7 +64,7 @@ TEST(TransposedLoad, RowsOfABufferOfOurOwn) {
   const Graph graph = parse_graph(
       "def main(float(5, 32, 11) x) -> (y) { r(i, j, k) = x(i, j, k) * 2.0\n"
       " y(i, c, j) +=! r(i, j, c + 4 * q) where i in 0:5, c in 0:3, j in 0:32, q in 0:3 }");
-  Program p = compute_at(initial_program(graph, {1, 512}), 0, 1, 1);
+  Program p = compute_at(initial_program(graph, CpuMachine{1, 512}), 0, 1, 1);
   p = vectorize(std::move(p), 1, 2, 16);
   p = unroll(std::move(p), 1, 1, 3);
   EXPECT_EQ(check_emitted(p, small_inputs(graph, 7)), "") << print(p);
@@ -76,7 +76,7 @@ TEST(TransposedLoad, InstancesOfAReduction) {
   for (int64_t columns : {8, 37, 40}) {
     const Graph graph = parse_graph(text_of("float", 21, columns, "y(i) +=! x(i, r)"));
     for (int64_t copies : {4, 6, 8}) {
-      Program p = vectorize(initial_program(graph, {2, 512}), 0, 0, 8);
+      Program p = vectorize(initial_program(graph, CpuMachine{2, 512}), 0, 0, 8);
       p = unroll(std::move(p), 0, 1, copies);
       EXPECT_EQ(check_emitted(p, small_inputs(graph, 5)), "") << print(p);
     }
@@ -91,7 +91,7 @@ Program sampled(const char* dtype, int64_t rows, int64_t channels, int64_t point
       parse_graph("def main(" + type + "(" + std::to_string(rows) + ", " + c + ") x, " + type +
                   "(" + c + ", " + n + ") w, int64(" + n + ") I) -> (y) { y(i) +=! x(" + index +
                   ", r) * w(r, i) where i in 0:" + n + ", r in 0:" + c + " }");
-  Program p = vectorize(initial_program(graph, {2, 512}), 0, 0, lanes);
+  Program p = vectorize(initial_program(graph, CpuMachine{2, 512}), 0, 0, lanes);
   return unroll(std::move(p), 0, 1, copies);
 }
 
@@ -138,7 +138,7 @@ TEST(TransposedLoad, PiecesLongerThanTheTile) {
         std::string("def main(float(5, 8) x, float(3, 16) w, int64(16) I) -> (y) { y(i) +=! "
                     "x(I(i) % 5, r + ") +
         column + ") * w(r, i) where i in 0:16, r in 0:3 }");
-    Program p = vectorize(initial_program(graph, {2, 512}), 0, 0, 8);
+    Program p = vectorize(initial_program(graph, CpuMachine{2, 512}), 0, 0, 8);
     return unroll(std::move(p), 0, 1, 3);
   };
   for (const char* column : {"0", "4", "5"}) {
@@ -157,7 +157,7 @@ TEST(TransposedLoad, PiecesOfReversedRows) {
         std::string("def main(float(5, 8) x, float(3, 16) w, int64(16) I) -> (y) { y(i) +=! "
                     "x(I(i) % 5, ") +
         column + ") * w(r, i) where i in 0:16, r in 0:3 }");
-    Program p = vectorize(initial_program(graph, {2, 512}), 0, 0, 8);
+    Program p = vectorize(initial_program(graph, CpuMachine{2, 512}), 0, 0, 8);
     p = unroll(std::move(p), 0, 1, 3);
     std::vector<TensorLayout> layouts;
     for (const TensorInfo& info : p.graph.tensors) layouts.push_back(contiguous_layout(info.shape));
@@ -174,7 +174,7 @@ TEST(TransposedLoad, RowsOfAllLanes) {
   const Graph graph = parse_graph(
       "def main(float(6, 40) x, int64(9) I) -> (y) { y(j, i) = x(I(j) % 6, i) where j in 0:9, i in "
       "0:40 }");
-  Program p = vectorize(initial_program(graph, {2, 512}), 0, 1, 8);
+  Program p = vectorize(initial_program(graph, CpuMachine{2, 512}), 0, 1, 8);
   EXPECT_EQ(gathers(EmittedProgram(p).ir()), 0u);
   EXPECT_EQ(check_emitted(p, small_inputs(graph, 5)), "");
   p = unroll(std::move(p), 0, 1, 4);
@@ -191,7 +191,8 @@ TEST(TransposedLoad, NeighboursThatRowsExclude) {
                     "w(r) where j in 0:32, i in 0:20, r in 0:3, i + r >= 1, i + r <= 20, ") +
         rows + " }");
     for (const int64_t taps : {1, 3}) {
-      const Program p = unroll(vectorize(initial_program(graph, {2, 512}), 0, 0, 16), 0, 1, 4);
+      const Program p =
+          unroll(vectorize(initial_program(graph, CpuMachine{2, 512}), 0, 0, 16), 0, 1, 4);
       EXPECT_EQ(check_emitted(taps > 1 ? unroll(p, 0, 2, taps) : p, small_inputs(graph, 7)), "")
           << rows;
     }

@@ -110,7 +110,7 @@ void check(CombinerKind kind, DType dtype) {
   const std::vector<Array> inputs = terms(graph, kind);
   const std::vector<Array> expected = interpret(graph, inputs);
   for (const auto& [name, schedule] : schedules(takes_lanes(kind))) {
-    Program program = initial_program(graph, {1, 512});
+    Program program = initial_program(graph, CpuMachine{1, 512});
     try {
       program = schedule(std::move(program));
     } catch (const Error& error) {
@@ -142,12 +142,12 @@ INSTANTIATE_TEST_SUITE_P(DTypes, Combiners,
 
 TEST(Combine, ArgMaxAndCustomHaveNoLanesOfTheReduction) {
   const Graph argmax = reduction(CombinerKind::ArgMax, DType::Float32);
-  expect_refused([&] { vectorize(initial_program(argmax, {1, 512}), 0, 1, 8); }, "");
+  expect_refused([&] { vectorize(initial_program(argmax, CpuMachine{1, 512}), 0, 1, 8); }, "");
   const Graph custom = parse_graph(
       "def main(float(3, 20) x) -> (m, n) {"
       " (m, n)(i) custom=! (x(i, r), 1) combine (a, b), (c, d) -> (max(a, c), b + d)"
       " identity (-inf, 0) }");
-  expect_refused([&] { vectorize(initial_program(custom, {1, 512}), 0, 1, 8); }, "");
+  expect_refused([&] { vectorize(initial_program(custom, CpuMachine{1, 512}), 0, 1, 8); }, "");
 }
 
 TEST(Combine, OnlineSoftmaxInLanesOfTheResult) {
@@ -158,9 +158,11 @@ TEST(Combine, OnlineSoftmaxInLanesOfTheResult) {
   const std::vector<Array> inputs = small_inputs(graph, 4);
   const std::vector<Array> expected = interpret(graph, inputs);
   for (const auto& [name, schedule] : schedules(false))
-    EXPECT_EQ(difference(expected,
-                         EmittedProgram(schedule(initial_program(graph, {1, 512})))(inputs), 1e-5),
-              "")
+    EXPECT_EQ(
+        difference(expected,
+                   EmittedProgram(schedule(initial_program(graph, CpuMachine{1, 512})))(inputs),
+                   1e-5),
+        "")
         << name;
 }
 
@@ -176,7 +178,7 @@ TEST(Combine, ArgumentsOfSpecialValues) {
                                     -inf, -inf, -inf, -inf, -inf, inf,  inf, inf, inf, inf,
                                     0,    -0.0, 0,    -0.0, 0,    -inf, nan, inf, 5,   nan})};
   for (const bool lanes : {false, true}) {
-    Program program = initial_program(graph, {1, 512});
+    Program program = initial_program(graph, CpuMachine{1, 512});
     if (lanes)
       for (size_t s : {0, 1}) program = vectorize(std::move(program), s, 0, 4);
     EXPECT_EQ(check_emitted(program, inputs), "");
@@ -197,12 +199,15 @@ TEST(Combine, ArgumentsOfWindowsThatSkipTheirFirstPoints) {
     const std::vector<Array> inputs{Array::of(DType::Float32, {33}, values)};
     const std::vector<Array> expected = interpret(graph, inputs);
     for (const auto& [name, schedule] : schedules(false))
-      EXPECT_EQ(difference(expected,
-                           EmittedProgram(schedule(initial_program(graph, {1, 512})))(inputs), 0),
-                "")
+      EXPECT_EQ(
+          difference(expected,
+                     EmittedProgram(schedule(initial_program(graph, CpuMachine{1, 512})))(inputs),
+                     0),
+          "")
           << name;
     // Passes of passes, the last of them short.
-    Program program = tile(initial_program(graph, {1, 512}), 0, 1, std::vector<int64_t>{20, 5});
+    Program program =
+        tile(initial_program(graph, CpuMachine{1, 512}), 0, 1, std::vector<int64_t>{20, 5});
     program = reorder(std::move(program), 0, std::vector<size_t>{1, 2, 0, 3});
     EXPECT_EQ(difference(expected, EmittedProgram(program)(inputs), 0), "");
   }
@@ -223,7 +228,7 @@ TEST(Combine, ArgumentsOf32Bits) {
     for (size_t k = 0; k < values.size(); k += 5) values[k] = static_cast<double>(k % 7);
     const std::vector<Array> inputs{Array::of(DType::Float32, {9, 41}, values)};
     for (const bool copies : {false, true}) {
-      Program program = vectorize(initial_program(graph, {1, 256}), 0, 1, 8);
+      Program program = vectorize(initial_program(graph, CpuMachine{1, 256}), 0, 1, 8);
       if (copies) program = unroll(std::move(program), 0, 3, 3);
       EXPECT_EQ(check_emitted(program, inputs), "");
     }
@@ -240,7 +245,8 @@ TEST(Combine, PayloadsOfDataStay64Bits) {
   for (size_t k = 0; k < 24; k += 3) values[k] = 5, payloads[k] = -2147483648.0;
   const std::vector<Array> inputs{Array::of(DType::Float32, {8, 3}, values),
                                   Array::of(DType::Int64, {8, 3}, payloads)};
-  EXPECT_EQ(check_emitted(vectorize(initial_program(graph, {1, 256}), 0, 0, 8), inputs), "");
+  EXPECT_EQ(check_emitted(vectorize(initial_program(graph, CpuMachine{1, 256}), 0, 0, 8), inputs),
+            "");
 }
 
 TEST(Combine, NothingReducedIsTheIdentity) {
@@ -250,7 +256,7 @@ TEST(Combine, NothingReducedIsTheIdentity) {
                                     statement + " where i in 0:5, r in 0:0 }");
     const std::vector<Array> inputs{Array::zeros(DType::Float32, {5, 0})};
     EXPECT_EQ(difference(interpret(graph, inputs),
-                         EmittedProgram(initial_program(graph, {1, 512}))(inputs), 0),
+                         EmittedProgram(initial_program(graph, CpuMachine{1, 512}))(inputs), 0),
               "")
         << statement;
   }
@@ -272,7 +278,7 @@ TEST(Combine, HalvesAccumulateInFloat) {
     for (const auto& [name, schedule] : schedules(true)) {
       if (std::string_view(name).find("resumed") != std::string_view::npos) continue;
       const std::vector<Array> y =
-          EmittedProgram(schedule(initial_program(graph, {1, 512})))(inputs);
+          EmittedProgram(schedule(initial_program(graph, CpuMachine{1, 512})))(inputs);
       EXPECT_EQ(y[0].at(1), 4096) << name_of(dtype) << ", " << name;
     }
   }
@@ -281,11 +287,12 @@ TEST(Combine, HalvesAccumulateInFloat) {
 // Sums of products are fused; lanes of a reduction are folded by shuffles, not through memory.
 TEST(Combine, SumsStayInRegisters) {
   const Graph graph = matmul_graph(8, 16, 40);
-  const EmittedProgram plain(initial_program(graph, {1, 512}));
+  const EmittedProgram plain(initial_program(graph, CpuMachine{1, 512}));
   EXPECT_EQ(occurrences(plain.ir(), target_has_fma() ? "call float @llvm.fma.f32" : "fmul float"),
             1u);
   EXPECT_EQ(occurrences(plain.ir(), "store float"), 1u);
-  const EmittedProgram lanes(vectorize(initial_program(total_graph(4, 64), {1, 512}), 0, 1, 16));
+  const EmittedProgram lanes(
+      vectorize(initial_program(total_graph(4, 64), CpuMachine{1, 512}), 0, 1, 16));
   EXPECT_EQ(occurrences(lanes.ir(), "shufflevector"), 8u) << "16 lanes halve four times";
   EXPECT_EQ(occurrences(lanes.ir(), "store float"), 1u);
   EXPECT_EQ(occurrences(lanes.ir(), "alloca"), 0u);
@@ -298,7 +305,7 @@ TEST(Combine, LanesOfSeveralResultsAreFoldedTogether) {
     const std::string m = std::to_string(rows), n = std::to_string(columns);
     Program p = initial_program(
         parse_graph("def f(float(" + m + ", " + n + ", 64) x) -> (y) { y(i, j) +=! x(i, j, r) }"),
-        {1, 512});
+        CpuMachine{1, 512});
     return checked_ir(vectorize(unroll(std::move(p), 0, 0, rows), 0, 2, 16));
   };
   const std::string eight = sums(8);

@@ -140,7 +140,7 @@ bool same(double expected, double actual, const Case& c, DType dtype) {
 void check(DType dtype, DType third, bool in_lanes) {
   const std::vector<Array> arrays = operands(dtype, third);
   const Battery battery(dtype, third, arrays[0].shape[0]);
-  Program program = initial_program(battery.graph, {1, 512});
+  Program program = initial_program(battery.graph, CpuMachine{1, 512});
   if (in_lanes) program = vectorize(std::move(program), 0, 0, 8);
   const std::vector<Array> expected = interpret(battery.graph, arrays);
   const std::vector<Array> actual = EmittedProgram(program)(arrays);
@@ -193,7 +193,7 @@ TEST(Division, OfVectorsIsExact) {
     std::vector<ExprId> bodies;
     for (Op op : {Op::FloorDiv, Op::Mod, Op::Fmod}) bodies.push_back(graph.pool.make(op, {a, d}));
     graph.outputs = add_compute(graph, "r", domain, {}, bodies);
-    const Program p = vectorize(initial_program(graph, {1, 512}), 0, 0, 16);
+    const Program p = vectorize(initial_program(graph, CpuMachine{1, 512}), 0, 0, 16);
     const std::vector<Array> inputs{Array::of(dtype, {65536}, x), Array::of(dtype, {65536}, y)};
     EXPECT_EQ(difference(interpret(graph, inputs), EmittedProgram(p)(inputs), 0), "")
         << name_of(dtype);
@@ -230,7 +230,7 @@ TEST_P(Operations, Casts) {
   const std::vector<Array> inputs{Array::of(from, {count}, values)};
   const std::vector<Array> expected = interpret(graph, inputs);
   for (const bool in_lanes : {false, true}) {
-    Program program = initial_program(graph, {1, 512});
+    Program program = initial_program(graph, CpuMachine{1, 512});
     if (in_lanes) program = vectorize(std::move(program), 0, 0, 8);
     const std::vector<Array> actual = EmittedProgram(program)(inputs);
     for (size_t to = 0; to < expected.size(); ++to)

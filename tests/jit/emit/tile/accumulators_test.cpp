@@ -18,7 +18,7 @@ using Steps = std::vector<int64_t>;
 TEST(Accumulators, ChainsOfAReductionAreFoldedByATree) {
   for (int64_t n : {64, 67, 40, 33}) {
     SCOPED_TRACE(n);
-    Program p = vectorize(initial_program(total_graph(3, n), {1, 512}), 0, 1, 8);
+    Program p = vectorize(initial_program(total_graph(3, n), CpuMachine{1, 512}), 0, 1, 8);
     p = unroll(std::move(p), 0, 1, 4);
     const std::string ir = checked_ir(p);
     EXPECT_EQ(occurrences(ir, "alloca"), 0u);
@@ -33,7 +33,7 @@ TEST(Accumulators, IdleLanesOfAReductionDoNotCount) {
       "abs(x(i, "
       "r))\n n(i) min=! 1.0 + abs(x(i, r))\n a(i) all=! x(i, r) < 100.0\n}");
   for (size_t axis : {0, 1}) {
-    Program p = initial_program(graph, {1, 512});
+    Program p = initial_program(graph, CpuMachine{1, 512});
     for (size_t s = 0; s < 4; ++s) p = vectorize(std::move(p), s, axis, 8);
     checked_ir(p);
   }
@@ -43,21 +43,22 @@ TEST(Accumulators, ResumedReductionsReadWhatTheyStored) {
   const auto order = std::vector<size_t>{2, 0, 1, 3};
   for (int64_t m : {8, 11})
     for (int64_t n : {16, 21}) {
-      Program p = tile(initial_program(matmul_graph(m, n, 23), {1, 512}), 0, 2, Steps{10});
+      Program p =
+          tile(initial_program(matmul_graph(m, n, 23), CpuMachine{1, 512}), 0, 2, Steps{10});
       p = reorder(std::move(p), 0, order);
       checked_ir(p);
       p = vectorize(std::move(p), 0, 1, 8);
       p = unroll(std::move(p), 0, 0, 3);
       checked_ir(p);
       // In lanes along columns of the result: stored by scatters, resumed by gathers.
-      p = tile(initial_program(matmul_graph(m, n, 23), {1, 512}), 0, 2, Steps{10});
+      p = tile(initial_program(matmul_graph(m, n, 23), CpuMachine{1, 512}), 0, 2, Steps{10});
       checked_ir(vectorize(reorder(std::move(p), 0, order), 0, 0, 4));
     }
 }
 
 TEST(Accumulators, EveryReductionLoopOutsideEveryOutputLoop) {
-  Program p =
-      reorder(initial_program(matmul_graph(5, 9, 7), {1, 512}), 0, std::vector<size_t>{2, 1, 0});
+  Program p = reorder(initial_program(matmul_graph(5, 9, 7), CpuMachine{1, 512}), 0,
+                      std::vector<size_t>{2, 1, 0});
   checked_ir(p);
   checked_ir(vectorize(p, 0, 1, 8));
   checked_ir(unroll(p, 0, 0, 3));
@@ -68,20 +69,20 @@ TEST(Accumulators, ConstraintsOfOutputsAloneAreAskedOnce) {
   const Graph graph = parse_graph(
       "def main(float(40, 12) x, float(40, 12) y) -> (t) {\n"
       "  t(i, j) +=! x(r_k, i) * y(r_k, j) where i in 0:12, j in 0:12, r_k in 0:40, i >= j\n}");
-  Program p = unroll(vectorize(initial_program(graph, {1, 512}), 0, 1, 8), 0, 0, 4);
+  Program p = unroll(vectorize(initial_program(graph, CpuMachine{1, 512}), 0, 1, 8), 0, 0, 4);
   checked_ir(p);
   const std::string ir = x86_ir(p, true);
   EXPECT_EQ(occurrences(ir, "select <8 x i1>"),
             occurrences(ir, "store <8 x float>") + occurrences(ir, "call void @llvm.masked.store"))
       << ir;
-  checked_ir(vectorize(initial_program(graph, {1, 512}), 0, 2, 8));
+  checked_ir(vectorize(initial_program(graph, CpuMachine{1, 512}), 0, 2, 8));
   // What is packed into panels is in range at every point, too.
   const Graph panels = parse_graph(
       "def main(float(40, 12) x, float(3, 40, 8) y) -> (t) {\n"
       "  t(i, j) +=! x(r_k, i) * y(j // 8, r_k, j % 8) where i in 0:12, j in 0:24, r_k in 0:40, i "
       ">= "
       "j\n}");
-  p = unroll(vectorize(initial_program(panels, {1, 512}), 0, 1, 8), 0, 0, 4);
+  p = unroll(vectorize(initial_program(panels, CpuMachine{1, 512}), 0, 1, 8), 0, 0, 4);
   checked_ir(p);
   const std::string packed = x86_ir(p, true);
   EXPECT_EQ(occurrences(packed, "select <8 x i1>"), occurrences(packed, "store <8 x float>"));
@@ -90,7 +91,7 @@ TEST(Accumulators, ConstraintsOfOutputsAloneAreAskedOnce) {
       "def main(float(30) x, float(40, 21) y) -> (t) {\n"
       "  t(i, j) +=! x(r_k + i - j) * y(r_k, j) where i in 0:12, j in 0:21, r_k in 0:19, i >= "
       "j\n}");
-  checked_ir(unroll(vectorize(initial_program(guarded, {1, 512}), 0, 1, 8), 0, 0, 4));
+  checked_ir(unroll(vectorize(initial_program(guarded, CpuMachine{1, 512}), 0, 1, 8), 0, 0, 4));
 }
 
 // Sums that share a pass, in every way that a tile can be made.
@@ -99,7 +100,8 @@ TEST(Accumulators, SiblingReductionsHaveAccumulatorsEach) {
       "def main(float(6, 40) x, float(6, 40) y) -> (a, b) {\n"
       "  a(i) +=! x(i, r_k) * y(i, r_k)\n"
       "  b(i) +=! x(i, r_k)\n}");
-  const Program p = fuse_siblings(initial_program(graph, {1, 512}), std::vector<size_t>{0, 1});
+  const Program p =
+      fuse_siblings(initial_program(graph, CpuMachine{1, 512}), std::vector<size_t>{0, 1});
   checked_ir(p);
   const std::string ir = checked_ir(unroll(vectorize(p, 0, 1, 8), 0, 0, 2));
   EXPECT_EQ(multiply_adds(ir), 2u) << "a product for each row";

@@ -25,7 +25,7 @@ Program paired(int64_t m, int64_t k, int64_t n, int64_t rows, int64_t lanes) {
                                   "float(b(r_k, j))\n}");
   Packing packing;
   packing.dimensions = {{1, lanes, 0}, {0, 2, 0}, {1, 1, lanes}, {0, 1, 2}};
-  Program p = pack(initial_program(graph, {1, 512}), 0, graph.inputs[1], packing);
+  Program p = pack(initial_program(graph, CpuMachine{1, 512}), 0, graph.inputs[1], packing);
   p = vectorize(std::move(p), 1, 1, lanes);
   if (rows > 1) p = unroll(std::move(p), 1, 0, rows);
   return unroll(std::move(p), 1, 2, 2);
@@ -62,17 +62,18 @@ TEST(BFloat16Pairs, WhatIsNoPairIsMultipliedAlone) {
   const Graph graph = parse_graph(
       "def main(bfloat16(6, 10) a, bfloat16(10, 32) b) -> (c) {\n"
       "  c(i, j) +=! float(a(i, r_k)) * float(b(r_k, j))\n}");
-  const Program plain = unroll(vectorize(initial_program(graph, {1, 512}), 0, 1, 16), 0, 2, 2);
+  const Program plain =
+      unroll(vectorize(initial_program(graph, CpuMachine{1, 512}), 0, 1, 16), 0, 2, 2);
   EXPECT_EQ(check_emitted(plain, small_inputs(graph, 3)), "");
   EXPECT_EQ(dot_products(EmittedProgram(plain).ir()), 0u);
 }
 
 // What the default schedule makes of products and convolutions.
 TEST(BFloat16Pairs, DefaultSchedules) {
-  Target target{.cores = 1};
-  target.vector_bits = cpu_target().vector.vector_bits;
+  CpuMachine machine{.cores = 1};
+  machine.vector_bits = cpu_target().vector.vector_bits;
   for (const bool pairs : {false, true}) {
-    target.bfloat16_pairs = pairs;
+    machine.bfloat16_pairs = pairs;
     for (const char* text :
          {"def main(bfloat16(48, 64) a, bfloat16(64, 80) b) -> (c) {\n"
           "  c(i, j) +=! float(a(i, r_k)) * float(b(r_k, j))\n}",
@@ -84,7 +85,7 @@ TEST(BFloat16Pairs, DefaultSchedules) {
           "    where h in 0:12, v in 0:14, r_p in 0:3, r_q in 0:3, h + r_p >= 1, h + r_p <= 12, "
           "v + r_q >= 1, v + r_q <= 14\n}"}) {
       const Graph graph = parse_graph(text);
-      const Program p = default_schedule(graph, target);
+      const Program p = default_schedule(graph, machine);
       EXPECT_EQ(check_emitted(p, small_inputs(graph, 7)), "") << print(p);
       size_t found = 0;
       const EmittedProgram emitted(p);
@@ -102,7 +103,7 @@ TEST(BFloat16Pairs, RowsBetweenTheTwoPoints) {
                     "float(a(i, q, p)) * float(b(q, j, p)) where i in 0:24, j in 0:32, q in 0:8, "
                     "p in 0:2, ") +
         row + " }");
-    const Program p = vectorize(initial_program(graph, {1, 512}), 0, 1, 16);
+    const Program p = vectorize(initial_program(graph, CpuMachine{1, 512}), 0, 1, 16);
     EXPECT_EQ(check_emitted(unroll(p, 0, 3, 2), small_inputs(graph, 3)), "") << row;
     EXPECT_EQ(check_emitted(unroll(unroll(p, 0, 0, 3), 0, 3, 2), small_inputs(graph, 3)), "")
         << row;

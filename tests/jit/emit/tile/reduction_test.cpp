@@ -17,7 +17,7 @@ namespace {
 
 // `rows` x `columns` tile of a product, in lanes of 8.
 Program product_tile(int64_t m, int64_t n, int64_t k, int64_t rows, int64_t columns) {
-  Program p = initial_program(matmul_graph(m, n, k), {2, 512});
+  Program p = initial_program(matmul_graph(m, n, k), CpuMachine{2, 512});
   p = reorder(std::move(p), 0, std::vector<size_t>{0, 1, 2});
   p = vectorize(std::move(p), 0, 1, 8);
   if (columns > 8) p = unroll(std::move(p), 0, 1, columns / 8);
@@ -74,12 +74,12 @@ TEST(Reduction, OperandsAreReadOncePerStep) {
 TEST(Reduction, ConvolutionsWithPaddingByConstraintsAndByPredicates) {
   for (const bool rows : {false, true})
     for (int64_t stride : {1, 2}) {
-      Program p = initial_program(conv_graph(2, 3, 7, 11, 4, stride, rows), {2, 512});
+      Program p = initial_program(conv_graph(2, 3, 7, 11, 4, stride, rows), CpuMachine{2, 512});
       checked_ir(p);
       p = vectorize(std::move(p), 0, 3, 4);
       checked_ir(p);
       checked_ir(unroll(std::move(p), 0, 1, 2));
-      p = initial_program(conv_graph(2, 3, 7, 11, 8, stride, rows), {2, 512});
+      p = initial_program(conv_graph(2, 3, 7, 11, 8, stride, rows), CpuMachine{2, 512});
       p = vectorize(std::move(p), 0, 1, 4);
       checked_ir(unroll(std::move(p), 0, 3, 3));
     }

@@ -42,7 +42,7 @@ Program histogram(const std::string& how, const std::string& target = "I(i)") {
   return initial_program(
       parse_graph("def main(int64(37) I, float(37) x) -> (h) { scatter float(7) h(" + target +
                   ") " + how + " x(i) * 2.0 }"),
-      {1, 512});
+      CpuMachine{1, 512});
 }
 
 TEST(EmittedScatter, LanesThatMeetTakeTurns) {
@@ -66,7 +66,7 @@ TEST(EmittedScatter, RowsTakeMultiplyAdds) {
                                                  type + "(9) w) -> (h) { scatter " + type +
                                                  "(7, 16) h(max(min(I(i), 6), 0), c) " + how +
                                                  " x(i, c) * w(i) where i in 0:9, c in 0:16 }"),
-                                     {1, 512}),
+                                     CpuMachine{1, 512}),
                      1, 1, 16);
   };
   for (const char* type : {"float", "double"}) {
@@ -92,7 +92,7 @@ TEST(EmittedScatter, LanesThatWriteApartWriteAtOnce) {
   const Program program = initial_program(
       parse_graph("def main(int64(9) I, float(9, 21) x) -> (h) { scatter float(7, 21) h(I(i), j) "
                   "+=![drop] x(i, j) }"),
-      {1, 512});
+      CpuMachine{1, 512});
   const std::string ir = checked_scatter(vectorize(program, scatter_of(program), 1, 8));
   EXPECT_GT(occurrences(ir, "store <8 x float>"), 0u);
 }
@@ -109,7 +109,7 @@ Program in_rows(const std::string& how, int64_t points, int64_t columns, int64_t
                                   " x(j, i) * x(0, i) "
                                   "where i in 0:" +
                                   n + ", j in 0:" + c + " }"),
-                      {1, 512});
+                      CpuMachine{1, 512});
   const size_t s = scatter_of(program);
   return unroll(vectorize(program, s, 0, lanes), s, 1, instances);
 }
@@ -121,7 +121,7 @@ TEST(EmittedScatter, CopiesOfTheLanesAxisAreNoRows) {
     const Program program =
         initial_program(parse_graph("def main(int64(9) I, " + t + "(9, 40) x) -> (h) { scatter " +
                                     t + "(7, 40) h(I(i), j) +=![drop] x(i, j) }"),
-                        {1, 512});
+                        CpuMachine{1, 512});
     const size_t s = scatter_of(program);
     for (const int64_t lanes : {4, 8})
       for (const int64_t instances : {2, 4}) {

@@ -32,7 +32,7 @@ Program columns(int64_t m, int64_t n, int64_t lanes, int64_t instances, const st
   const std::string rows = std::to_string(m), cols = std::to_string(n);
   const Graph graph = parse_graph("def main(" + type + "(" + rows + ", 11) a, " + type + "(11, " +
                                   cols + ") b) -> (y) { y(i, j) " + how + "=! a(i, r) * b(r, j) }");
-  return in_columns(initial_program(graph, {2, 256}), lanes, instances);
+  return in_columns(initial_program(graph, CpuMachine{2, 256}), lanes, instances);
 }
 
 // y(k, i, j) in lanes of 8 along i, which lie three elements apart, `rows` vectors of them.
@@ -42,7 +42,7 @@ Program far_apart(int64_t m, int64_t rows, const std::string& type) {
                                   "(9, 3) b) -> (y) { y(k, i, j) +=! a(i, r) * b(r, j) * a(k, r) "
                                   "where k in 0:2, i in 0:" +
                                   n + ", j in 0:3 }");
-  const Program p = vectorize(initial_program(graph, {2, 256}), 0, 1, 8);
+  const Program p = vectorize(initial_program(graph, CpuMachine{2, 256}), 0, 1, 8);
   return unroll(unroll(p, 0, 1, rows), 0, 0, 2);
 }
 
@@ -91,8 +91,8 @@ TEST(Stores, TranspositionsInPieces) {
           "def main(" + t + "(" + rows + ", " + columns +
           ") a) -> (y, z) {\n (y, z)(i, j) = (a(j, i), a(j, i) * a(j, i)) where i in 0:" + columns +
           ", j in 0:" + rows + "\n}");
-      const std::string ir =
-          checked_ir(in_columns(initial_program(graph, {1, 256}), 8, std::min<int64_t>(m, 8)));
+      const std::string ir = checked_ir(
+          in_columns(initial_program(graph, CpuMachine{1, 256}), 8, std::min<int64_t>(m, 8)));
       if (m == 16) {
         EXPECT_GE(occurrences(ir, piece), 8u) << t << "\n" << ir;
         EXPECT_EQ(occurrences(ir, "masked.scatter"), 0u);
@@ -103,14 +103,14 @@ TEST(Stores, TranspositionsInPieces) {
 TEST(Stores, WinnersAndTheirPlaces) {
   const Graph graph = parse_graph(
       "def main(float(14, 10, 9) x) -> (v, w) { (v, w)(i, j) argmax=! (x(i, j, r), r) }");
-  const std::string ir = checked_ir(in_columns(initial_program(graph, {1, 256}), 4, 4));
+  const std::string ir = checked_ir(in_columns(initial_program(graph, CpuMachine{1, 256}), 4, 4));
   EXPECT_GE(occurrences(ir, "store <4 x float>"), 4u);
   EXPECT_GE(occurrences(ir, "store <2 x i64>"), 8u);
 }
 
 // A reduction whose outer part runs outside the results resumes what it stored.
 TEST(Stores, ResumedInPieces) {
-  Program p = initial_program(matmul_graph(13, 10, 23), {1, 256});
+  Program p = initial_program(matmul_graph(13, 10, 23), CpuMachine{1, 256});
   p = tile(std::move(p), 0, 2, std::vector<int64_t>{10});
   p = reorder(std::move(p), 0, std::vector<size_t>{2, 0, 1, 3});
   const std::string ir = checked_ir(in_columns(std::move(p), 8, 4));
@@ -123,7 +123,7 @@ TEST(Stores, RunningSums) {
         std::string("def main(float(9, 12) x) -> (y) { y(i, j) +=! x(i, r) where i in 0:9, j in "
                     "0:12, r in 0:12, ") +
         row + " }");
-    Program p = initial_program(graph, {1, 256});
+    Program p = initial_program(graph, CpuMachine{1, 256});
     ASSERT_TRUE(running_of(p.graph, p.graph.stages[0]));
     checked_ir(vectorize(std::move(p), 0, 0, 4));
   }
@@ -134,7 +134,7 @@ TEST(Stores, LocalRegions) {
   const Graph graph = parse_graph(
       "def main(float(24, 11) a, float(11, 16) b) -> (z) {\n t(i, j) +=! a(i, r) * b(r, j)\n"
       " z(j, i) = t(i, j) + 1.0\n}");
-  Program p = initial_program(graph, {1, 256});
+  Program p = initial_program(graph, CpuMachine{1, 256});
   p = tile(std::move(p), 1, 1, std::vector<int64_t>{8});
   p = reorder(std::move(p), 1, std::vector<size_t>{1, 0, 2});
   p = compute_at(std::move(p), 0, 1, 1);
@@ -143,8 +143,8 @@ TEST(Stores, LocalRegions) {
 
 TEST(Stores, ResultsWhoseLanesAreApartAreStoredOneByOne) {
   const Graph graph = parse_graph("def main(float(9, 5) x) -> (y) { y(i, j) = x(i, j) * 2.0 }");
-  const std::string ir = checked_ir(
-      vectorize(reorder(initial_program(graph, {1, 512}), 0, std::vector<size_t>{1, 0}), 0, 0, 4));
+  const std::string ir = checked_ir(vectorize(
+      reorder(initial_program(graph, CpuMachine{1, 512}), 0, std::vector<size_t>{1, 0}), 0, 0, 4));
   EXPECT_EQ(occurrences(ir, "masked.scatter"), 0u);
   EXPECT_EQ(occurrences(ir, "store float"), 5u) << "whole vectors, and the tail";
 }

@@ -54,7 +54,8 @@ Program doubled(int64_t rows, int64_t columns, const char* dtype = "float") {
   const std::string shape =
       std::string(dtype) + "(" + std::to_string(rows) + ", " + std::to_string(columns) + ")";
   Program p = initial_program(
-      parse_graph("def main(" + shape + " x) -> (y) { y(i, j) = x(i, j) + x(i, j) }"), {2, 256});
+      parse_graph("def main(" + shape + " x) -> (y) { y(i, j) = x(i, j) + x(i, j) }"),
+      CpuMachine{2, 256});
   p = vectorize(std::move(p), 0, 1, 8);
   if (columns >= 32) p = unroll(std::move(p), 0, 1, 2);
   return store_nontemporal(std::move(p), 0);
@@ -82,7 +83,8 @@ TEST(Streaming, WhatIsNoAlignedVectorGoesThroughTheCaches) {
     EXPECT_EQ(occurrences(EmittedProgram(p).ir(), kPastCaches), 0u) << print(p);
     EXPECT_EQ(check_emitted(p, small_inputs(p.graph, 1)), "");
   }
-  const Program p = store_nontemporal(initial_program(matmul_graph(3, 4, 5), {1, 256}), 0);
+  const Program p =
+      store_nontemporal(initial_program(matmul_graph(3, 4, 5), CpuMachine{1, 256}), 0);
   EXPECT_EQ(occurrences(EmittedProgram(p).ir(), kPastCaches), 0u);
   EXPECT_EQ(check_emitted(p, small_inputs(p.graph, 1)), "");
 }
@@ -109,7 +111,7 @@ TEST(Streaming, TakesMemoryAnywhere) {
 
 // The kernel is one also when several nests store, with tasks and attached nests.
 TEST(Streaming, InTasksWithAttachedNests) {
-  Program p = initial_program(softmax_graph(6, 64), {2, 256});
+  Program p = initial_program(softmax_graph(6, 64), CpuMachine{2, 256});
   for (const char* name : {"s", "e", "m"})
     p = compute_at(p, stage_of(p, name), stage_of(p, "y"), 1);
   p = vectorize(p, stage_of(p, "y"), 1, 8);

@@ -12,7 +12,7 @@ namespace {
 
 struct ChainOnCpu {
   CpuBackend backend{cpu_target(), 1, FloatMode::FlushSubnormals};
-  Program program = initial_program(parse_graph(kChain), {1, 128});
+  Program program = initial_program(parse_graph(kChain), CpuMachine{1, 128});
   std::vector<TensorLayout> layouts = row_major(program.graph, program.graph.inputs);
   KernelList list{program, layouts};
   MachineCode code = backend.compile(list);
@@ -63,7 +63,7 @@ TEST(CpuBackend, HasTextsOfItsKernels) {
 TEST(CpuBackend, SchedulesAimAtAllCores) {
   CpuBackend backend(cpu_target(), 1, FloatMode::FlushSubnormals);
   EXPECT_EQ(backend.threads(), 1);
-  EXPECT_EQ(backend.schedule_target().cores, ThreadPool::available_threads());
+  EXPECT_EQ(cpu_of(backend.schedule_target()).cores, ThreadPool::available_threads());
 }
 
 }  // namespace

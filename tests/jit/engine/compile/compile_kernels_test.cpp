@@ -34,7 +34,7 @@ Program several_kernels(int count) {
   for (int k = 1; k <= count; ++k)
     text += " y" + std::to_string(k) + "(i) = " + (k == 1 ? "x" : "y" + std::to_string(k - 1)) +
             "(i) * " + std::to_string(k) + ".0\n";
-  return initial_program(parse_graph(text + "}"), {2, 512});
+  return initial_program(parse_graph(text + "}"), CpuMachine{2, 512});
 }
 
 TEST(CompileKernels, ManyKernelsInOrder) {
@@ -98,7 +98,7 @@ TEST(CompileKernels, EqualKernelsAreCompiledOnce) {
   for (size_t k = 1; k <= kKernels; ++k)
     text += " y" + std::to_string(k) + "(i) = " + (k == 1 ? "x" : "y" + std::to_string(k - 1)) +
             (k % 2 ? "(i) * 0.5\n" : "(i) + 3.0\n");
-  const Program program = initial_program(parse_graph(text + "}"), {2, 512});
+  const Program program = initial_program(parse_graph(text + "}"), CpuMachine{2, 512});
   TargetMachines machines(cpu_target());
   const CompiledKernels compiled = compiled_kernels(program, machines);
   ASSERT_EQ(compiled.kernels.size(), kKernels);
@@ -135,7 +135,7 @@ Program different_kernels(size_t different, size_t equal) {
   for (size_t k = 1; k <= different + equal; ++k)
     text += " y" + std::to_string(k) + "(i) = " + (k == 1 ? "x" : "y" + std::to_string(k - 1)) +
             "(i) * " + std::to_string(std::min(k, different)) + ".0\n";
-  return initial_program(parse_graph(text + "}"), {2, 512});
+  return initial_program(parse_graph(text + "}"), CpuMachine{2, 512});
 }
 
 // Modules beyond the first 64 are not kept between the passes.
@@ -180,7 +180,8 @@ TEST(CompileKernels, LevelsAreThoseOfAllEqualKernels) {
       text.rfind('}'),
       "  scan (s) = step[500](carry float(9) h = x) -> (n) {\n    n(i) = h(i) * 0.25\n  }\n");
   text.replace(text.find("(y65)"), 5, "(y65, s)");
-  const std::vector<CodegenLevel> scan = levels(initial_program(parse_graph(text), {2, 512}));
+  const std::vector<CodegenLevel> scan =
+      levels(initial_program(parse_graph(text), CpuMachine{2, 512}));
   ASSERT_GT(scan.size(), 65u);
   EXPECT_EQ(scan[0], CodegenLevel::Fast);
   EXPECT_EQ(std::ranges::count(scan, usual), 1) << "500 steps of nine points";
@@ -193,7 +194,7 @@ TEST(CompileKernels, OtherKernelsAreNotEqual) {
                              a + "\n z" + b + "\n}";
     TargetMachines machines(cpu_target());
     const CompiledKernels compiled =
-        compiled_kernels(initial_program(parse_graph(text), {2, 512}), machines);
+        compiled_kernels(initial_program(parse_graph(text), CpuMachine{2, 512}), machines);
     return !compiled.objects[1].empty();
   };
   const std::string one = "(i) = x(i) * 2.0";
@@ -210,7 +211,8 @@ TEST(CompileKernels, KernelsThatCallOtherFunctionsAreNotEqual) {
   TargetMachines machines(cpu_target());
   const Graph graph = parse_graph(
       "def main(double(5) x) -> (y, z) {\n y(i) = lgamma(x(i))\n z(i) = digamma(x(i))\n}");
-  const CompiledKernels compiled = compiled_kernels(initial_program(graph, {2, 512}), machines);
+  const CompiledKernels compiled =
+      compiled_kernels(initial_program(graph, CpuMachine{2, 512}), machines);
   EXPECT_FALSE(compiled.objects[1].empty());
 }
 
@@ -218,7 +220,7 @@ TEST(CompileKernels, DifferentOnesAreVisitedInOrder) {
   const Program program = initial_program(
       parse_graph("def main(float(9) x) -> (a, b, c) {\n a(i) = x(i) * 2.0\n b(i) = x(i) * 2.0\n"
                   " c(i) = x(i) * 3.0\n}"),
-      {2, 512});
+      CpuMachine{2, 512});
   TargetMachines machines(cpu_target());
   std::vector<std::string> visited;
   for_each_different(KernelList(program, input_layouts(program)), machines,
@@ -231,7 +233,7 @@ TEST(CompileKernels, DifferentOnesAreVisitedInOrder) {
 
 TEST(CompileKernels, TheSameProgramIsTheSameBytes) {
   const Program program =
-      default_schedule(random_graph(5, {.stages = 6, .max_extent = 20}), {2, 512});
+      default_schedule(random_graph(5, {.stages = 6, .max_extent = 20}), CpuMachine{2, 512});
   TargetMachines one(cpu_target()), other(cpu_target());
   const std::string first = join_objects(compiled_kernels(program, one).objects);
   EXPECT_EQ(join_objects(compiled_kernels(program, one).objects), first);
@@ -248,7 +250,7 @@ TEST(CompileKernels, AnErrorOfOneKernelIsTheCallers) {
   const std::vector<ExprId> at{graph.pool.axis(0)};
   graph.outputs.push_back(
       add_compute(graph, "tile_of_nine", domain, {}, {read(graph, graph.outputs[0], at)})[0]);
-  Program program = initial_program(graph, {2, 512});
+  Program program = initial_program(graph, CpuMachine{2, 512});
   for (size_t axis = 0; axis < 9; ++axis) program = unroll(std::move(program), 1, axis, 2);
   TargetMachines machines(cpu_target());
   try {

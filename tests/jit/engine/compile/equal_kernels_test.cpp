@@ -26,7 +26,7 @@ def main(float(9) x) -> (a, b, c, d, e) {
   d(i) = x(i) + 2.0
   e(i) = x(i) * 2.0
 })"),
-                                 {2, 512})) {}
+                                 CpuMachine{2, 512})) {}
 
   EmittedKernel operator()(size_t k) const {
     return emit_kernel(program_, k, layouts_of(program_.graph, layouts_),

@@ -18,7 +18,7 @@ constexpr const char* kStages =
     " a(i) = x(i) * 2.0\n b(i) = a(i) + 1.0\n c(i) = b(i) * a(i)\n y(i) = c(i) + b(i)\n}";
 
 TEST(Arrangement, TensorsLiveFromTheirWriterToTheirLastReader) {
-  const Program program = initial_program(parse_graph(kStages), {2, 512});
+  const Program program = initial_program(parse_graph(kStages), CpuMachine{2, 512});
   const Arrangement made = arrange(program);
   EXPECT_EQ(made.order, (std::vector<size_t>{0, 1, 2, 3}));
   std::vector<std::tuple<std::string, size_t, size_t, int64_t>> lives;
@@ -33,7 +33,7 @@ TEST(Arrangement, TensorsLiveFromTheirWriterToTheirLastReader) {
 
 // Kernels of a chain keep a task's part in the thread's slot.
 TEST(Arrangement, ChainsUseSlots) {
-  Program program = initial_program(parse_graph(kStages), {2, 512});
+  Program program = initial_program(parse_graph(kStages), CpuMachine{2, 512});
   for (size_t s = 0; s < 4; ++s) {
     const int64_t steps[] = {16};
     program = parallel(tile(std::move(program), s, 0, steps), s, 1);
@@ -49,7 +49,7 @@ TEST(Arrangement, AScanHasABlockForItsStepsAndSpareCarries) {
       initial_program(parse_graph("def main(float(16) x) -> (y) {\n"
                                   " scan (y) = step[5](carry float(16) c = x) -> (n) {\n"
                                   "  t(i) +=! c(r) * c(i)\n  n(i) = t(i) + t(15 - i)\n }\n}"),
-                      {2, 512});
+                      CpuMachine{2, 512});
   const Arrangement made = arrange(program);
   const auto scan = std::ranges::find(made.occupants, UINT32_MAX, &Occupant::tensor);
   ASSERT_NE(scan, made.occupants.end());

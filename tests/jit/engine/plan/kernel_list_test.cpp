@@ -28,7 +28,7 @@ constexpr const char* kNested = R"(def f(float(3, 4) x, float c0, float(4) w) ->
 
 TEST(KernelList, KernelsOfStepsStandWhereTheScanRuns) {
   const Program program =
-      default_schedule(parse_graph(kNested), Target{.cores = 1, .vector_bits = 512});
+      default_schedule(parse_graph(kNested), CpuMachine{.cores = 1, .vector_bits = 512});
   const KernelList list(program, row_major(program.graph, program.graph.inputs));
   std::vector<const Program*> programs;
   for (const KernelList::Entry& entry : list.entries()) {

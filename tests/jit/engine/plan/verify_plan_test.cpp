@@ -15,7 +15,7 @@ namespace adjit::testing {
 namespace {
 
 Planned with_plain_loops(const std::string& text) {
-  return planned(initial_program(parse_graph(text), {2, 512}));
+  return planned(initial_program(parse_graph(text), CpuMachine{2, 512}));
 }
 
 void expect_found(const Planned& p, const std::string& what) {
@@ -44,7 +44,7 @@ TEST(VerifyPlan, PlansAsTheyAreMade) {
                      "y(a, b) = v(a, b) where a in 0:3, b in 0:2")}) {
     const Planned p = with_plain_loops(text);
     EXPECT_NO_THROW(verify_plan(p.plan, p.program, p.kernels)) << text;
-    const Planned scheduled = planned(default_schedule(parse_graph(text), {2, 512}));
+    const Planned scheduled = planned(default_schedule(parse_graph(text), CpuMachine{2, 512}));
     EXPECT_NO_THROW(verify_plan(scheduled.plan, scheduled.program, scheduled.kernels)) << text;
   }
 }
@@ -53,7 +53,7 @@ TEST(VerifyPlan, PlansAsTheyAreMade) {
 TEST(VerifyPlan, FindsAScatterWhosePointsReadItsStart) {
   Program program = initial_program(
       parse_graph(behind_start("scatter float(6) y(n(i) % 6) += x(i) from s where i in 0:6")),
-      {2, 512});
+      CpuMachine{2, 512});
   Stage& scatter = program.graph.stages[1];
   ASSERT_EQ(program.graph.info(scatter.initial).name, "s");
   const std::vector<ExprId> here{program.graph.pool.axis(0)};
@@ -66,7 +66,7 @@ TEST(VerifyPlan, FindsALaterReaderOfAScattersStart) {
   Program program = initial_program(
       parse_graph(behind_start("scatter float(6) t(n(i) % 6) += x(i) from s where i in "
                                "0:6\ny(i) = t(i) + h(i)")),
-      {2, 512});
+      CpuMachine{2, 512});
   const std::vector<ExprId> here{program.graph.pool.axis(0)};
   program.graph.stages[2].bodies = {
       program.graph.pool.add(read(program.graph, program.graph.stages[1].results[0], here),
@@ -81,7 +81,7 @@ TEST(VerifyPlan, FindsPermutationsTakenForOtherShapes) {
                                                         {"5 - i", "element 0 of 'y' is element 5"},
                                                         {"min(i + 1, 5)", "is element 1 of 's'"}}) {
     Program program = initial_program(
-        parse_graph(behind_start("y(i) = s(" + index + ") where i in 0:6")), {2, 512});
+        parse_graph(behind_start("y(i) = s(" + index + ") where i in 0:6")), CpuMachine{2, 512});
     program.kernels.pop_back();
     ++program.in_place;
     expect_found(planned(program), what);

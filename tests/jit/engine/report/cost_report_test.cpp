@@ -15,15 +15,15 @@ namespace {
 using nlohmann::json;
 
 /// Every number another one, so that none can stand for another.
-Target unlike_any() {
-  Target target;
-  target.vector_bits = 256;
-  target.call_microseconds = 0.25;
-  target.pool_microseconds = 5.5;
-  target.task_microseconds = 0.75;
-  target.memory_gb_per_core = 12;
-  target.memory_gb = 48;
-  return target;
+CpuMachine unlike_any() {
+  CpuMachine machine;
+  machine.vector_bits = 256;
+  machine.call_microseconds = 0.25;
+  machine.pool_microseconds = 5.5;
+  machine.task_microseconds = 0.75;
+  machine.memory_gb_per_core = 12;
+  machine.memory_gb = 48;
+  return machine;
 }
 
 TEST(CostReport, NamesTermsAndInputsInTheOrderOfTheNumbers) {
@@ -39,13 +39,13 @@ TEST(CostReport, NamesTermsAndInputsInTheOrderOfTheNumbers) {
 
 TEST(CostReport, HasTheMachineThatWasAskedAbout) {
   const Planned p = planned(kChain);
-  const Target target = unlike_any();
-  const json machine = json::parse(cost_json(predict(p.program, target), target))["machine"];
-  EXPECT_EQ(machine, (json{{"call", 0.25},
-                           {"pool", 5.5},
-                           {"task", 0.75},
-                           {"memory_share", 0.25},
-                           {"vector_bits", 256}}));
+  const CpuMachine machine = unlike_any();
+  const json reported = json::parse(cost_json(predict(p.program, machine), machine))["machine"];
+  EXPECT_EQ(reported, (json{{"call", 0.25},
+                            {"pool", 5.5},
+                            {"task", 0.75},
+                            {"memory_share", 0.25},
+                            {"vector_bits", 256}}));
 }
 
 TEST(CostReport, HasEveryKernelAndNestAsPredicted) {

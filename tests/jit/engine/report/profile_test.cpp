@@ -15,9 +15,10 @@ namespace {
 
 using nlohmann::json;
 
-json profiled(const Planned& p, const std::vector<KernelTime>& times, const Target& target = {}) {
+json profiled(const Planned& p, const std::vector<KernelTime>& times,
+              const CpuMachine& machine = {}) {
   return json::parse(profile_json(p.program, row_major(p.program.graph, p.program.graph.inputs),
-                                  p.plan, times, target));
+                                  p.plan, times, machine));
 }
 
 constexpr const char* kTwo =
@@ -58,11 +59,11 @@ TEST(Profile, FlopsBytesAndPredictionAreThoseOfAllCalls) {
 
 TEST(Profile, TheRooflineIsThatOfCachesWhereTheProgramFitsInL3) {
   const Planned p = planned(kTwo);
-  Target small;
+  CpuMachine small;
   small.l3_bytes = 64;
-  for (const auto& [target, from_memory] : {std::pair{Target{}, false}, {small, true}}) {
-    const json first = profiled(p, {{1, 1e-6}, {1, 1e-6}}, target)[0];
-    EXPECT_EQ(first["roofline"], roofline(2 * 10 * 20, 4 * (10 * 20 + 10), target, from_memory));
+  for (const auto& [machine, from_memory] : {std::pair{CpuMachine{}, false}, {small, true}}) {
+    const json first = profiled(p, {{1, 1e-6}, {1, 1e-6}}, machine)[0];
+    EXPECT_EQ(first["roofline"], roofline(2 * 10 * 20, 4 * (10 * 20 + 10), machine, from_memory));
   }
 }
 

@@ -17,7 +17,7 @@ namespace adjit::testing {
 
 /// The graph in text notation, scheduled by these moves, for so many threads.
 inline LoadedPlan loaded(const std::string& text, int threads, const std::string& moves = "[]") {
-  const Program program = replay(parse_graph(text), moves, {threads, 512});
+  const Program program = replay(parse_graph(text), moves, CpuMachine{threads, 512});
   const std::vector<TensorLayout> inputs = row_major(program.graph, program.graph.inputs);
   TargetMachines machines(cpu_target());
   const CompiledKernels compiled = compile_kernels(KernelList(program, inputs), machines);

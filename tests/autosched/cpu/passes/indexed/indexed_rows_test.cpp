@@ -9,7 +9,7 @@
 namespace adjit::sched {
 namespace {
 
-constexpr Target kTarget{.cores = 2, .vector_bits = 512};
+constexpr CpuMachine kTarget{.cores = 2, .vector_bits = 512};
 
 // x has its channels in front of the pixels.
 Graph images(int64_t channels, int64_t height, int64_t width) {
@@ -106,8 +106,8 @@ TEST(IndexedRows, BlocksOfAnySize) {
                         "16), 0)) * v(r_c, p) "
                         "* select(r_a == 0, at(p), 0.5) * (at(p) - 0.25) where p in 0:" +
                         n + ", r_a in 0:2, r_b in 0:2, r_c in 0:48 }");
-        const Target target{.cores = 2, .vector_bits = bits};
-        EXPECT_NO_THROW(default_schedule(graph, target)) << type << " " << points << " " << bits;
+        const CpuMachine machine{.cores = 2, .vector_bits = bits};
+        EXPECT_NO_THROW(default_schedule(graph, machine)) << type << " " << points << " " << bits;
       }
 }
 

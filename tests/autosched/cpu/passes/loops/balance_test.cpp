@@ -12,10 +12,10 @@ namespace adjit::sched {
 namespace {
 
 std::optional<EvenParts> parts_of(int64_t rows, int cores, int64_t tile_rows) {
-  const Program program = initial_program(matmul_graph(rows, 512, 128), {cores, 512});
+  const Program program = initial_program(matmul_graph(rows, 512, 128), CpuMachine{cores, 512});
   const TileChoice tile{
       .vector_axis = 1, .lanes = 16, .factors = {tile_rows, 2, 1}, .cycles = 1, .packed = {}};
-  return even_parts(program, 0, tile, Target{cores, 512});
+  return even_parts(program, 0, tile, CpuMachine{cores, 512});
 }
 
 TEST(EvenParts, AllCoresTakeTheSameRows) {
@@ -38,7 +38,7 @@ TEST(EvenParts, AreLeftWhereTheyAreEven) {
 
 // The tasks' points of the kernels of a scan's steps that run over so many rows.
 std::vector<int64_t> points_of_steps(const Graph& graph, int64_t rows) {
-  const Program program = default_schedule(graph, Target{2, 512});
+  const Program program = default_schedule(graph, CpuMachine{2, 512});
   const auto scan = std::ranges::find_if(
       program.kernels, [](const Kernel& kernel) { return kernel.steps != nullptr; });
   std::vector<int64_t> points;

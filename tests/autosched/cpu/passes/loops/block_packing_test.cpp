@@ -27,7 +27,7 @@ std::string loops_of(const Program& program) {
 }
 
 Loops chunks_of(const Graph& graph) {
-  Program program = initial_program(graph, {1, 512});
+  Program program = initial_program(graph, CpuMachine{1, 512});
   program = vectorize(std::move(program), 0, graph.stages[0].domain.output_rank - 1, 16);
   Loops loops{loops_of(program), {}};
   const Accesses accesses = accesses_of(LoweredGraph(graph), graph.stages[0]);

@@ -26,8 +26,8 @@ struct Orders {
   std::string before, after;
 };
 
-Orders orders_of(const Graph& graph, Choices choices = {}, Target target = {}) {
-  Program program = initial_program(graph, target);
+Orders orders_of(const Graph& graph, Choices choices = {}, CpuMachine machine = {}) {
+  Program program = initial_program(graph, machine);
   const Stage& s = graph.stages.front();
   program = vectorize(std::move(program), 0, s.domain.output_rank - 1, 16);
   if (s.domain.output_rank > 3) program = unroll(std::move(program), 0, 1, 6);
@@ -39,7 +39,7 @@ Orders orders_of(const Graph& graph, Choices choices = {}, Target target = {}) {
     return axes;
   };
   const std::string before = order();
-  program = order_results(std::move(program), 0, target, choices).program;
+  program = order_results(std::move(program), 0, machine, choices).program;
   return {before, order()};
 }
 
@@ -75,17 +75,17 @@ TEST(ResultOrder, IsADecision) {
 // What a 1 x 1 convolution of 2 images of 224 x 224 brings from beyond L2: once for
 // every tile of channels, or once.
 TEST(ResultOrder, OneCoreWaitsForTheThirdCache) {
-  const Target target;
-  Program program = initial_program(convolution(224), {1, 512});
+  const CpuMachine machine;
+  Program program = initial_program(convolution(224), CpuMachine{1, 512});
   program = vectorize(std::move(program), 0, 3, 16);
   program = unroll(std::move(program), 0, 1, 6);
   const auto l3 = [&] {
     const auto nests = placed_nests(program, program.kernels.front());
-    return cache_cycles(traffic(nests, target, 1e9).front(), target).l3;
+    return cache_cycles(traffic(nests, machine, 1e9).front(), machine).l3;
   };
   const double before = l3();
   Choices choices;
-  OrderedResults ordered = order_results(std::move(program), 0, target, choices);
+  OrderedResults ordered = order_results(std::move(program), 0, machine, choices);
   EXPECT_TRUE(ordered.moved);
   program = std::move(ordered.program);
   EXPECT_GT(before, 4 * l3());
@@ -97,7 +97,7 @@ TEST(ResultOrder, IsTheLastOne) {
   const Graph g = parse_graph(
       "def f(float(4, 256, 28) x, float(28, 16, 512) w) -> (y) { y(a, b, c, d) +=! x(a, b, r) * "
       "w(r, c, d) where a in 0:4, b in 0:256, c in 0:16, d in 0:512, r in 0:28 }");
-  const Program program = default_schedule(g, Target{.cores = 2});
+  const Program program = default_schedule(g, CpuMachine{.cores = 2});
   const std::string& moves = program.moves_json;
   size_t orders = 0;
   for (size_t at = moves.find("reorder"); at != std::string::npos;

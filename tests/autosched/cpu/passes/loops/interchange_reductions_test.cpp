@@ -74,25 +74,25 @@ std::vector<size_t> reduction_loops(const Program& p, const std::string& name) {
 
 TEST(OrderReductions, ChannelsInsideTaps) {
   using Axes = std::vector<size_t>;
-  const Target target{.cores = 2, .vector_bits = 256};
+  const CpuMachine machine{.cores = 2, .vector_bits = 256};
   const Graph graph = convolution(32, 20);
-  const Program p = default_schedule(graph, target);
+  const Program p = default_schedule(graph, machine);
   EXPECT_EQ(reduction_loops(p, "y"), (Axes{1, 2, 0})) << print(p);
   const std::string text = print(p);
   EXPECT_NE(text.find("float(4, 22, 32, 22) x_packed"), std::string::npos) << text;
   EXPECT_NE(text.find("3, 3, 32, "), std::string::npos) << "panels of w:\n" << text;
   // Channels of 64 x 64 images are 16 kB apart, two lines of a set of L1.
-  const Program far = default_schedule(convolution(32, 64, false), target);
+  const Program far = default_schedule(convolution(32, 64, false), machine);
   EXPECT_EQ(reduction_loops(far, "y"), (Axes{0, 1, 2})) << print(far);
-  const Program near = default_schedule(convolution(32, 29, false), target);
+  const Program near = default_schedule(convolution(32, 29, false), machine);
   EXPECT_EQ(reduction_loops(near, "y"), (Axes{1, 2, 0})) << print(near);
   // 14 rows of weights that no copy puts next to each other: 4,032 lines a walk.
-  const Program small = default_schedule(convolution(512, 7), target);
+  const Program small = default_schedule(convolution(512, 7), machine);
   EXPECT_NE(reduction_loops(small, "y").back(), 0u) << print(small);
   EXPECT_NE(print(small).find("float(4, 512, 9, 9) x_packed"), std::string::npos)
       << "what the lanes read stays in its order\n"
       << print(small);
-  expect_faithful(default_schedule(convolution(16, 7), target), convolution(16, 7));
+  expect_faithful(default_schedule(convolution(16, 7), machine), convolution(16, 7));
 }
 
 // Eight rows of 64 channels would take all 512 lines of L1, but rows of 17 elements
@@ -120,11 +120,11 @@ std::vector<size_t> around_images(int64_t apart) {
                   " * c + 16 * (r_y + p) + r_x + q) where c in 0:8, o in 0:16, p in 0:3, q in 0:3, "
                   "r_n in 0:64, "
                   "r_y in 0:14, r_x in 0:14 }");
-  const Target target{.l1_bytes = 64 << 10};
-  Program program = initial_program(graph, target);
+  const CpuMachine machine{.l1_bytes = 64 << 10};
+  Program program = initial_program(graph, machine);
   program = unroll(vectorize(std::move(program), 0, 1, 16), 0, 0, 8);
   const Accesses accesses = accesses_of(LoweredGraph(graph), graph.stages[0]);
-  return reduction_loops(order_reductions(std::move(program), 0, accesses, target), "w");
+  return reduction_loops(order_reductions(std::move(program), 0, accesses, machine), "w");
 }
 
 TEST(OrderReductions, PagesStayAtHand) {

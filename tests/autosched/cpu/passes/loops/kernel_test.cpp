@@ -10,12 +10,12 @@
 namespace adjit::sched {
 namespace {
 
-Program scheduled_kernel(const Graph& graph, const Target& target = kTwoCores,
+Program scheduled_kernel(const Graph& graph, const CpuMachine& machine = kTwoCores,
                          const ReductionPlans& plans = {}, const TaskLoops& tasks = {},
                          const SharedTasks& shared = {}) {
   Choices own;
-  return schedule_kernel(plain(graph, target.cores), graph.stages.size() - 1, target, plans, tasks,
-                         shared, own);
+  return schedule_kernel(plain(graph, machine.cores), graph.stages.size() - 1, machine, plans,
+                         tasks, shared, own);
 }
 
 TEST(KernelLoops, AProductHasLanesATileAndTasks) {

@@ -75,10 +75,10 @@ TEST(OrderLoops, RowsThatLeaveTheSecondCacheStayOutsideTheColumns) {
   TiledProduct product(1200, 640, 400);
   Choices choices;
   const auto order = [&](int64_t l2_bytes, bool ordered) {
-    Target target = kOneCore;
-    target.l2_bytes = l2_bytes;
+    CpuMachine machine = kOneCore;
+    machine.l2_bytes = l2_bytes;
     return TiledProduct::axes(order_outputs(product.program, 0, product.plan, product.accesses(),
-                                            target, ordered, choices));
+                                            machine, ordered, choices));
   };
   EXPECT_EQ(order(8 << 20, false), (Axes{1, 0, 2}));
   EXPECT_EQ(order(256 << 10, false), (Axes{0, 1, 2}));
@@ -111,18 +111,18 @@ TEST(OrderLoops, PartsOfSumsDownColumnsTakeTheirReductionOutside) {
 
 TEST(OrderLoops, HalfTheSecondCacheHoldsTheRowsOperand) {
   TiledProduct product(1200, 640, 400);
-  Target target = kOneCore;
+  CpuMachine machine = kOneCore;
   const int64_t rows =
-      rows_in_cache(product.graph.stages[0], product.plan.tile, product.accesses(), target);
-  EXPECT_NEAR(static_cast<double>(rows * 12 * 400 * 4), static_cast<double>(target.l2_bytes) / 2,
+      rows_in_cache(product.graph.stages[0], product.plan.tile, product.accesses(), machine);
+  EXPECT_NEAR(static_cast<double>(rows * 12 * 400 * 4), static_cast<double>(machine.l2_bytes) / 2,
               12 * 400 * 4);
-  target.l2_bytes = 1 << 10;
-  EXPECT_EQ(rows_in_cache(product.graph.stages[0], product.plan.tile, product.accesses(), target),
+  machine.l2_bytes = 1 << 10;
+  EXPECT_EQ(rows_in_cache(product.graph.stages[0], product.plan.tile, product.accesses(), machine),
             4)
       << "at least";
   const LoweredGraph sum(total_graph(100, 100));
   EXPECT_EQ(
-      rows_in_cache(sum.stages[0], product.plan.tile, accesses_of(sum, sum.stages[0]), target),
+      rows_in_cache(sum.stages[0], product.plan.tile, accesses_of(sum, sum.stages[0]), machine),
       INT64_MAX)
       << "no product";
 }

@@ -24,11 +24,11 @@ Graph weight_gradient(int64_t images, bool shifted = false, const std::string& s
 
 // Whether the loop over the images runs outside all loops over results but the tasks'.
 bool in_passes(const Graph& graph, int64_t l2_bytes, Answers answers = {}) {
-  Target target{2, 512};
-  target.fma_bits = 1024;
-  target.l2_bytes = l2_bytes;
+  CpuMachine machine{2, 512};
+  machine.fma_bits = 1024;
+  machine.l2_bytes = l2_bytes;
   Choices choices(std::move(answers));
-  const Program program = schedule_with(graph, target, choices);
+  const Program program = schedule_with(graph, machine, choices);
   const auto kernel = std::ranges::find_if(program.kernels, [&](const Kernel& k) {
     return program.graph.stages[k.root.stage].domain.reduction_rank() > 0;
   });
@@ -71,13 +71,13 @@ TEST(ReductionPasses, AreADecision) {
 // strips where they pay; by axes.
 std::string strips(const Graph& graph, int64_t l1_bytes, size_t lanes_axis = 2,
                    Answers answers = {}) {
-  Target target{1, 512};
-  target.fma_bits = 1024;
-  target.l1_bytes = l1_bytes;
-  Program program = initial_program(graph, {1, 512});
+  CpuMachine machine{1, 512};
+  machine.fma_bits = 1024;
+  machine.l1_bytes = l1_bytes;
+  Program program = initial_program(graph, CpuMachine{1, 512});
   program = unroll(vectorize(std::move(program), 0, lanes_axis, 16), 0, 0, 4);
   Choices choices(std::move(answers));
-  program = sum_in_strips(std::move(program), 0, target, choices);
+  program = sum_in_strips(std::move(program), 0, machine, choices);
   expect_faithful(program, graph);
   const Nest& nest = nest_of(program, 0);
   std::string order;

@@ -27,19 +27,19 @@ Order tiled(Program program, size_t stage, int64_t rows) {
   return {std::move(program), stage, rows};
 }
 
-std::string outer(Order of, const Target& target = {.cores = 2}, Choices choices = {}) {
+std::string outer(Order of, const CpuMachine& machine = {.cores = 2}, Choices choices = {}) {
   TileChoice tile;
   tile.vector_axis = 1;
   tile.lanes = 16;
   tile.factors = {of.rows, 2, 1};
   tile.cycles = 4e6;
   const Program ordered =
-      order_product(std::move(of.program), of.stage, tile, target, choices).program;
+      order_product(std::move(of.program), of.stage, tile, machine, choices).program;
   return nest_of(ordered, of.stage).loops.front().axis == 0 ? "rows" : "columns";
 }
 
 Order product(int64_t m, int64_t n, int64_t k, int64_t rows, int cores = 2) {
-  return tiled(initial_program(matmul_graph(m, n, k), {cores, 512}), 0, rows);
+  return tiled(initial_program(matmul_graph(m, n, k), CpuMachine{cores, 512}), 0, rows);
 }
 
 TEST(ProductTasks, AreOfTheAxisThatComesOutEvenly) {
@@ -74,14 +74,14 @@ Order after(const std::string& made, size_t tasks_axis) {
           (x ? "a(i, j) where i in 0:112, j in 0:256" : "b(i, j) where i in 0:256, j in 0:512") +
           "  y(i, j) +=! " + (x ? "x(i, r) * b(r, j)" : "a(i, r) * w(r, j)") +
           " where i in 0:112, j in 0:512, r in 0:256 }"),
-      {2, 512});
+      CpuMachine{2, 512});
   if (tasks_axis == 1) program = reorder(std::move(program), 0, std::vector<size_t>{1, 0});
   return tiled(parallel(std::move(program), 0, 1), 1, 14);
 }
 
 TEST(ProductTasks, AreOfTheOperandThatAnotherCoreWouldHaveWritten) {
   // Bytes that come slowly from other cores.
-  const Target far{.cores = 2, .l3_bytes_per_cycle = 1};
+  const CpuMachine far{.cores = 2, .l3_bytes_per_cycle = 1};
   EXPECT_EQ(outer(after("w", 1), far), "columns") << "each core its own columns";
   EXPECT_EQ(outer(after("w", 0), far), "rows") << "half of w, either way, and the result later";
   EXPECT_EQ(outer(after("x", 0), far), "rows") << "each core its own rows";
@@ -95,7 +95,7 @@ TEST(ProductTasks, AreOfASumThatDataPlaced) {
       "b), c) += x(a, b, c) y(i, j) +=! h(i, r) * w(r, j) where i in 0:126, j in 0:512, r in 0:512 "
       "}");
   for (const size_t axis : {size_t{0}, size_t{1}, size_t{2}}) {
-    Program program = initial_program(graph, {2, 512});
+    Program program = initial_program(graph, CpuMachine{2, 512});
     std::vector<size_t> order{0, 1, 2};
     std::swap(order[0], order[axis]);
     const size_t scatter = program.graph.stages.size() - 2;

@@ -15,7 +15,7 @@
 namespace adjit::sched {
 namespace {
 
-constexpr Target kFourCores{.cores = 4, .vector_bits = 512};
+constexpr CpuMachine kFourCores{.cores = 4, .vector_bits = 512};
 
 std::vector<const Loop*> loops(const Program& program, size_t stage, LoopKind kind) {
   std::vector<const Loop*> found;
@@ -24,9 +24,9 @@ std::vector<const Loop*> loops(const Program& program, size_t stage, LoopKind ki
   return found;
 }
 
-Program scheduled_scatter(Program program, size_t stage, const Target& target) {
+Program scheduled_scatter(Program program, size_t stage, const CpuMachine& machine) {
   Choices own;
-  return schedule_scatter(std::move(program), stage, target, {}, own);
+  return schedule_scatter(std::move(program), stage, machine, {}, own);
 }
 
 Graph embedding_gradient(int64_t rows, int64_t width) {
@@ -117,15 +117,15 @@ Graph image_gradient(int64_t batch, int64_t channels, int64_t side) {
 }
 
 TEST(ScatterSchedule, LanesWriteRowsWhereDataNamesThem) {
-  const Target target{.cores = 4, .vector_bits = 256};
+  const CpuMachine machine{.cores = 4, .vector_bits = 256};
   const auto rows = [&](int64_t batch, int64_t channels, int64_t side) {
-    Program p = initial_program(image_gradient(batch, channels, side), {4, 256});
+    Program p = initial_program(image_gradient(batch, channels, side), CpuMachine{4, 256});
     return write_scatters_by_rows(std::move(p));
   };
   Program p = rows(2, 8, 32);
   const size_t s = scatter_in(p);
   EXPECT_EQ(p.graph.info(p.graph.stages[s].results[0]).shape, (std::vector<int64_t>{2, 32, 32, 8}));
-  p = scheduled_scatter(std::move(p), s, target);
+  p = scheduled_scatter(std::move(p), s, machine);
   ASSERT_EQ(loops(p, s, LoopKind::Vector).size(), 1u) << print(p);
   EXPECT_EQ(loops(p, s, LoopKind::Vector)[0]->axis, 3u);
   ASSERT_EQ(loops(p, s, LoopKind::Unrolled).size(), 1u);
@@ -134,7 +134,8 @@ TEST(ScatterSchedule, LanesWriteRowsWhereDataNamesThem) {
   EXPECT_EQ(loops(p, s, LoopKind::Parallel).size(), 1u);
   const auto moved = [&](int64_t batch, int64_t channels, int64_t side) {
     return rows(batch, channels, side).graph.stages.size() -
-           initial_program(image_gradient(batch, channels, side), {4, 256}).graph.stages.size();
+           initial_program(image_gradient(batch, channels, side), CpuMachine{4, 256})
+               .graph.stages.size();
   };
   EXPECT_EQ(moved(2, 8, 32), 2u);
   EXPECT_EQ(moved(2, 6, 32), 0u) << "no whole pieces";
@@ -151,7 +152,7 @@ TEST(ScatterSchedule, PartsKeepTheirRows) {
       "def f(float(2, 36, 65) d, int64(36, 65) I) -> (h) { scatter float(8, 9) h(b * 4 + c, "
       "max(min(I(i, j) + k, 8), 0)) +=[drop] d(b, i, j) where b in 0:2, i in 0:36, j in 0:65, k in "
       "0:24, c in 0:4 }");
-  Program p = split_scatters(initial_program(graph, {4, 256}));
+  Program p = split_scatters(initial_program(graph, CpuMachine{4, 256}));
   const size_t s = scatter_in(p);
   const Stage& parts = p.graph.stages[s];
   EXPECT_EQ(p.graph.info(parts.results[0]).shape, (std::vector<int64_t>{9, 8, 9}));
@@ -162,7 +163,7 @@ TEST(ScatterSchedule, PartsKeepTheirRows) {
 TEST(ScatterSchedule, RowsInOneTaskOrMany) {
   for (const auto& [batch, channels] : {std::pair{1, 4}, {1, 16}, {3, 8}}) {
     const Graph graph = image_gradient(batch, channels, 13);
-    Program p = initial_program(graph, {4, 256});
+    Program p = initial_program(graph, CpuMachine{4, 256});
     const size_t scatter = scatter_in(p);
     p = scatter_layout(std::move(p), scatter, 1);
     const size_t rows = scatter_in(p);
@@ -210,7 +211,7 @@ TEST(RunningSchedule, TasksTakeAnAxisThatHasALoop) {
     const Program program = default_schedule(g, {2, 512});
     EXPECT_NO_THROW(verify(program)) << n;
     EXPECT_EQ(parallel_depth(program.kernels[0].root), outer > 1 ? 1u : 0u) << print(program);
-    EXPECT_NO_THROW(chosen_schedule(g, {2, 512})) << n;
+    EXPECT_NO_THROW(chosen_schedule(g, CpuMachine{2, 512})) << n;
   }
 }
 

@@ -14,7 +14,7 @@ TEST(RunInParallel, LongKernelsButNotShortOnes) {
   Choices choices;
   const Program large = run_in_parallel(plain(matmul_graph(64, 64, 64)), 0, 1e7, {}, choices);
   EXPECT_GT(parallel_depth(large.kernels[0].root), 0u);
-  EXPECT_GE(task_count(large.kernels[0].root), 2 * large.target.cores);
+  EXPECT_GE(task_count(large.kernels[0].root), 2 * cpu_of(large.target).cores);
   const Program small = run_in_parallel(plain(matmul_graph(4, 4, 4)), 0, 100, {}, choices);
   EXPECT_EQ(parallel_depth(small.kernels[0].root), 0u);
   const TaskLimits none{.serial_axis = 0};

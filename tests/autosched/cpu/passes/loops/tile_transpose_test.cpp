@@ -47,7 +47,7 @@ TEST(Transposition, IsNotAlongAxesThatDivide) {
       "2 * l + j % 2) where i in 0:8, j in 0:64, k in 0:56, l in 0:56 }"));
   const Stage& stage = g.stages.back();
   EXPECT_FALSE(transposed_along(stage, lanes_along(stage, 3), accesses_of(g, stage)));
-  const Program program = default_schedule(g, Target{.cores = 2});
+  const Program program = default_schedule(g, CpuMachine{.cores = 2});
   const Nest& nest = program.kernels.back().root;
   std::vector<size_t> axes;
   for (size_t l = 0; l < tile_begin(nest); ++l)
@@ -58,20 +58,20 @@ TEST(Transposition, IsNotAlongAxesThatDivide) {
 // 1152 bytes of the panels are written at a time, and read one after the other.
 TEST(Transposition, CopiesReadTheirOperandInOrder) {
   const Graph g = panels_of_weights(256);
-  const Program program = default_schedule(g, Target{.cores = 2});
+  const Program program = default_schedule(g, CpuMachine{.cores = 2});
   const Nest& nest = program.kernels.back().root;
   std::vector<size_t> axes;
   for (size_t l = 0; l < tile_begin(nest); ++l)
     if (axes.empty() || axes.back() != nest.loops[l].axis) axes.push_back(nest.loops[l].axis);
   EXPECT_EQ(axes, (std::vector<size_t>{1, 0, 2, 4, 3})) << print(program);
-  expect_faithful(default_schedule(panels_of_weights(64), Target{.cores = 2}),
+  expect_faithful(default_schedule(panels_of_weights(64), CpuMachine{.cores = 2}),
                   panels_of_weights(64));
 }
 
 // Of a plain transposition the rows of the result stay whole: nothing moves.
 TEST(Transposition, RowsOfResultsStayWhole) {
   const LoweredGraph g(parse_graph("def f(float(300, 700) x) -> (y) { y(i, j) = x(j, i) }"));
-  Program program = vectorize(initial_program(g, {1, 512}), 0, 1, 16);
+  Program program = vectorize(initial_program(g, CpuMachine{1, 512}), 0, 1, 16);
   const std::string before = print(program);
   program = walk_operand(std::move(program), 0, accesses_of(g, g.stages.back()));
   EXPECT_EQ(print(program), before);
@@ -83,7 +83,7 @@ TEST(Transposition, OfTwoOperandsNeitherIsPreferred) {
       "def f(float(64, 64, 512) x, float(64, 64, 512) z) -> (y) { y(i, j, k) = x(j, i, k) + z(i, "
       "j, "
       "k) }"));
-  const Program before = vectorize(initial_program(g, {1, 512}), 0, 2, 16);
+  const Program before = vectorize(initial_program(g, CpuMachine{1, 512}), 0, 2, 16);
   const Program after = walk_operand(before, 0, accesses_of(g, g.stages.back()));
   EXPECT_EQ(print(after), print(before));
 }

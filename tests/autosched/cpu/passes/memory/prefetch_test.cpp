@@ -12,7 +12,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-constexpr Target kSmallCaches{.cores = 2, .vector_bits = 256, .l2_bytes = 512 << 10};
+constexpr CpuMachine kSmallCaches{.cores = 2, .vector_bits = 256, .l2_bytes = 512 << 10};
 
 // Names of the stages that fetch ahead in the default schedule.
 Names fetching(const Graph& graph, Choices choices = {}) {

@@ -14,10 +14,10 @@ Graph product(int64_t terms, const std::string& type = "bfloat16") {
 }
 
 std::optional<size_t> pairs(const Graph& graph, bool available = true) {
-  Target target{2, 512};
-  target.bfloat16_pairs = available;
+  CpuMachine machine{2, 512};
+  machine.bfloat16_pairs = available;
   return pair_axis(graph, graph.stages[0], accesses_of(LoweredGraph(graph), graph.stages[0]),
-                   target);
+                   machine);
 }
 
 TEST(OperandPairs, AlongTheReductionOfBfloat16) {

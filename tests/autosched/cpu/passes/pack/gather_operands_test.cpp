@@ -33,9 +33,9 @@ bool has_copy(const Program& program) {
 
 TEST(GatherOperands, ACopyWhereItPays) {
   for (int bits : {128, 256}) {
-    const Target target{.cores = 2, .vector_bits = bits};
-    EXPECT_TRUE(has_copy(default_schedule(bilinear_samples(16, 64), target))) << bits;
-    EXPECT_FALSE(has_copy(default_schedule(bilinear_samples(2, 64), target)))
+    const CpuMachine machine{.cores = 2, .vector_bits = bits};
+    EXPECT_TRUE(has_copy(default_schedule(bilinear_samples(16, 64), machine))) << bits;
+    EXPECT_FALSE(has_copy(default_schedule(bilinear_samples(2, 64), machine)))
         << "two channels are no piece";
   }
   const Graph small = bilinear_samples(8, 7);

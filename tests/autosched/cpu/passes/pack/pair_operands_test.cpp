@@ -16,10 +16,10 @@ Graph bfloat16_product(int64_t terms) {
                      ", 64) b) -> (c) {\n  c(i, j) +=! float(a(i, r)) * float(b(r, j))\n}");
 }
 
-Target with_pairs() {
-  Target target{2, 512};
-  target.bfloat16_pairs = true;
-  return target;
+CpuMachine with_pairs() {
+  CpuMachine machine{2, 512};
+  machine.bfloat16_pairs = true;
+  return machine;
 }
 
 TEST(PairOperands, AreCopiedWithTwoPointsSideBySideAndATilePlanned) {

@@ -23,11 +23,11 @@ Found found(int64_t steps, int64_t rows, int64_t columns, int fma_bits) {
                   ", " + text(columns) + ") b) -> (t) { t(i, j) +=! a(r, i) * b(r, j) }");
   const Stage& stage = g.stages.back();
   const Accesses accesses = accesses_of(LoweredGraph(g), stage);
-  Target target{2, 512};
-  target.fma_bits = fma_bits;
+  CpuMachine machine{2, 512};
+  machine.fma_bits = fma_bits;
   const TileChoice tile{
       .vector_axis = 1, .lanes = 16, .factors = {14, 2, 1}, .cycles = 1, .packed = {}};
-  const OperandRows operands(g, stage, accesses, tile, target);
+  const OperandRows operands(g, stage, accesses, tile, machine);
   const bool first = accesses.reads[0].depends_on(1);
   const MemoryAccess &b = accesses.reads[first ? 0 : 1], &a = accesses.reads[first ? 1 : 0];
   return {operands.far(b), operands.waits_for(b), operands.conflicting(a)};
@@ -61,9 +61,9 @@ TEST(PackingProfit, SmallTilesDoNotWaitForLines) {
     const std::string n = std::to_string(rows);
     const Graph graph = parse_graph("def main(float(" + n + ", 513) x, float(" + n +
                                     ", 509) y) -> (t) { t(i, j) +=! x(r, i) * y(r, j) }");
-    Target target{2, vector_bits};
-    target.fma_bits = fma_bits;
-    const std::string text = print(default_schedule(graph, target));
+    CpuMachine machine{2, vector_bits};
+    machine.fma_bits = fma_bits;
+    const std::string text = print(default_schedule(graph, machine));
     return std::pair(text.find("x_packed") != text.npos, text.find("y_packed") != text.npos);
   };
   EXPECT_EQ(packed(511, 256), std::pair(true, true));

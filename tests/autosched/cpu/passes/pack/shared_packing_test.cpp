@@ -13,9 +13,9 @@ namespace adjit::sched {
 namespace {
 
 Program with_copies(const std::string& text) {
-  Target target{2, 512};
-  target.l2_bytes = 2 << 20;
-  return default_schedule(parse_graph(text), target);
+  CpuMachine machine{2, 512};
+  machine.l2_bytes = 2 << 20;
+  return default_schedule(parse_graph(text), machine);
 }
 
 int64_t copies_of(const Program& p, const std::string& name) {
@@ -62,8 +62,8 @@ TEST(SharedCopies, TilesThatAnotherProblemMayNotHave) {
                   "  (m, k)(i, j) argmax=! (a(i, r) * b(r, j), r)\n"
                   "  t(i, j) +=! double(a(i, r)) * d(r, j)\n}"));
   const auto problem_of = [&](size_t s, const Accesses& accesses) {
-    static const Target target{.vector_bits = 512};
-    return TileProblem{graph, graph.stages[s], accesses, graph.stages[s].domain.extents, target};
+    static const CpuMachine machine{.vector_bits = 512};
+    return TileProblem{graph, graph.stages[s], accesses, graph.stages[s].domain.extents, machine};
   };
   std::vector<Accesses> accesses;
   for (const Stage& stage : graph.stages) accesses.push_back(accesses_of(graph, stage));

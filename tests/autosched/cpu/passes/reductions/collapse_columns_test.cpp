@@ -18,7 +18,7 @@ bool wants(const std::string& body, const std::string& conditions = "") {
                   "float(28, 28) m) -> (y) {\n  y(b, i, k, l) +=! " +
                   body + " where b in 0:4, i in 0:64, k in 0:28, l in 0:28, r in 0:128" +
                   conditions + "\n}"),
-      {2, 512});
+      CpuMachine{2, 512});
   return wants_one_axis_of_columns(p, 0, accesses_of(p.graph, p.graph.stages[0]));
 }
 
@@ -45,7 +45,7 @@ TEST(ImageColumns, OfADefaultSchedule) {
         parse_graph("def main(float(4, " + c + ", " + n + ", " + n + ") x, float(64, " + c +
                     ") w) -> (" + (read ? "z" : "y") + ") {\n" +
                     "  y(b, i, k, l) +=! w(i, r) * x(b, r, k, l)\n" + (read ? square : "") + "}"),
-        Target{2, 512});
+        CpuMachine{2, 512});
   };
   EXPECT_TRUE(has_move(scheduled(28, 128, true), "fuse_axes"));
   EXPECT_TRUE(has_move(scheduled(28, 32, false), "fuse_axes"));

@@ -21,11 +21,11 @@ Graph weights(int64_t images, int64_t stride) {
 }
 
 bool transposes(const Graph& graph, int64_t l2_bytes) {
-  Target target;
-  target.cores = 2;
-  target.vector_bits = 512;
-  target.l2_bytes = l2_bytes;
-  return has_move(default_schedule(graph, target), "transpose_output");
+  CpuMachine machine;
+  machine.cores = 2;
+  machine.vector_bits = 512;
+  machine.l2_bytes = l2_bytes;
+  return has_move(default_schedule(graph, machine), "transpose_output");
 }
 
 TEST(ResultLayout, OfSumsInPasses) {
@@ -36,17 +36,17 @@ TEST(ResultLayout, OfSumsInPasses) {
 
 TEST(ResultLayout, WhatItWants) {
   const Program program = plain(weights(8, 2));
-  Target target;
-  target.cores = 2;
-  target.vector_bits = 512;
-  target.l2_bytes = 1 << 20;
+  CpuMachine machine;
+  machine.cores = 2;
+  machine.vector_bits = 512;
+  machine.l2_bytes = 1 << 20;
   TileChoice tile;
   tile.lanes = 16;
   const auto wants = [&](std::optional<size_t> lanes, const Program& of) {
     tile.vector_axis = lanes;
     tile.factors = {1, 12, 1, 1, 1, 1, 1};
     if (lanes == 0) tile.factors[0] = 2;
-    return wants_lanes_innermost(of, 0, tile, target);
+    return wants_lanes_innermost(of, 0, tile, machine);
   };
   EXPECT_TRUE(wants(0, program));
   EXPECT_FALSE(wants(3, program)) << "it is innermost";
@@ -54,7 +54,7 @@ TEST(ResultLayout, WhatItWants) {
   EXPECT_FALSE(wants(std::nullopt, program));
   EXPECT_FALSE(wants(0, plain(weights(1, 2)))) << "no passes over one image";
   tile.factors[3] = 3;
-  EXPECT_FALSE(wants_lanes_innermost(program, 0, tile, target)) << "copies lie in rows";
+  EXPECT_FALSE(wants_lanes_innermost(program, 0, tile, machine)) << "copies lie in rows";
 }
 
 }  // namespace

@@ -47,11 +47,11 @@ TEST(PrepareReductions, PacksRowsThatTheSecondCacheDoesNotHold) {
   const auto kernels = [](int64_t l2_bytes, int64_t columns) {
     ReductionPlans plans;
     Choices own;
-    Target target{1, 256};
-    target.l2_bytes = l2_bytes;
-    target.fma_bits = 256;
-    Program program = initial_program(matmul_graph(512, columns, 512), {1, 256});
-    return prepare_reductions(std::move(program), target, {}, plans, {}, own).kernels.size();
+    CpuMachine machine{1, 256};
+    machine.l2_bytes = l2_bytes;
+    machine.fma_bits = 256;
+    Program program = initial_program(matmul_graph(512, columns, 512), CpuMachine{1, 256});
+    return prepare_reductions(std::move(program), machine, {}, plans, {}, own).kernels.size();
   };
   EXPECT_EQ(kernels(512 << 10, 512), 2u);
   EXPECT_EQ(kernels(1 << 20, 512), 1u);

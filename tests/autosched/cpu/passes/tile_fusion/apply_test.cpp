@@ -55,9 +55,9 @@ TEST(RowBlocks, SumsOverTheRowsThatAreNoProducts) {
       "  dm(c, j) +=! s(c, r) * q(c, r, j)\n"
       "  dx(p, j) +=! v(p, r_c, r_i) * q(r_c, r_i, j)\n"
       "  dq(c, i, j) +=! v(r, c, i) * (x(r, j) - m(c, j))\n}");
-  Target target{2, 512};
-  target.l2_bytes = 1 << 20;
-  const Program p = default_schedule(graph, target);
+  CpuMachine machine{2, 512};
+  machine.l2_bytes = 1 << 20;
+  const Program p = default_schedule(graph, machine);
   ASSERT_TRUE(has_move(p, "split_axis")) << print(p);
   const TaskChains chains = task_chains(p);
   const size_t sums = stage_of(p, "s_parts");

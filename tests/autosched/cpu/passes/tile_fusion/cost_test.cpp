@@ -13,8 +13,8 @@ namespace adjit::sched {
 namespace {
 
 struct Rows {
-  explicit Rows(int64_t heads, int64_t rows, int64_t columns, Target aim = small_caches())
-      : program(plain(attention(heads, rows, columns, 4))), target(aim) {}
+  explicit Rows(int64_t heads, int64_t rows, int64_t columns, CpuMachine aim = small_caches())
+      : program(plain(attention(heads, rows, columns, 4))), machine(aim) {}
   Rows(const Rows&) = delete;
 
   // The scores, over all rows of all heads.
@@ -28,8 +28,8 @@ struct Rows {
   }
 
   const Program program;
-  const Target target;
-  const RowReads reads{program, target};
+  const CpuMachine machine;
+  const RowReads reads{program, machine};
   const RowCosts costs{reads};
 };
 
@@ -62,7 +62,7 @@ TEST(RowCosts, TheRightSizeIsMoreThanTheSecondCacheInBlocksNearACore) {
   RowGroup one_block = group;
   one_block.block = group.rows;
   EXPECT_FALSE(r.costs.is_right_size(one_block)) << "two blocks at least";
-  const Rows held(2, 512, 48, Target{2, 512});
+  const Rows held(2, 512, 48, CpuMachine{2, 512});
   RowGroup fits = held.group();
   held.costs.choose_blocks(fits);
   EXPECT_FALSE(held.costs.is_right_size(fits)) << "fits the caches as it is";
@@ -94,7 +94,7 @@ TEST(RowCosts, WholesCostMoreWhereMoreReadersTakeThem) {
 TEST(RowCosts, ArithmeticIsOfThePeakForProductsAndOfWorkForOthers) {
   const Rows r(2, 512, 48);
   const size_t s = stage_of(r.program, "s"), e = stage_of(r.program, "e");
-  const double lanes = lanes_per_cycle(r.target, 4);
+  const double lanes = lanes_per_cycle(r.machine, 4);
   EXPECT_EQ(r.costs.arithmetic_of(s), 2.0 * 512 * 48 * 4 / lanes);
   EXPECT_GT(r.costs.arithmetic_of(e), 2.0 * 512 * 48 / lanes) << "an exponential is more than one";
   EXPECT_GT(r.costs.cycles_again(s), r.costs.arithmetic_of(s)) << "below the peak";
@@ -102,9 +102,9 @@ TEST(RowCosts, ArithmeticIsOfThePeakForProductsAndOfWorkForOthers) {
 }
 
 TEST(RowCosts, MoreThanMayBeKeptIsNeverKept) {
-  Target target = small_caches();
-  target.kept_bytes = 4 * 2 * 512 * 48;
-  const Rows r(2, 512, 48, target);
+  CpuMachine machine = small_caches();
+  machine.kept_bytes = 4 * 2 * 512 * 48;
+  const Rows r(2, 512, 48, machine);
   RowStages common;
   common.rows = 512;
   common.batches = 2;

@@ -27,8 +27,8 @@ TEST(FindGroups, OfManyValuesInReasonableTime) {
                "  e1(h, i, j) +=! e0(h, i, r) * u(r, j)\n" +
                    values + "  e(h, i, j) = exp(e40(h, i, j))\n");
   text.replace(text.find(") w) ->"), 7, ") w, float(48, 48) u) ->");
-  Target target = small_caches(2, 160 << 10);
-  verify(default_schedule(parse_graph(text), target));
+  CpuMachine machine = small_caches(2, 160 << 10);
+  verify(default_schedule(parse_graph(text), machine));
 }
 
 // Heads that lie side by side in a row of all of them.
@@ -48,7 +48,8 @@ TEST(FindGroups, OfHeadsSideBySide) {
 }
 
 TEST(FindGroups, OnlyWhereBlocksPay) {
-  EXPECT_FALSE(has_move(default_schedule(attention(2, 64, 64, 16), Target{2, 512}), "split_axis"))
+  EXPECT_FALSE(
+      has_move(default_schedule(attention(2, 64, 64, 16), CpuMachine{2, 512}), "split_axis"))
       << "fits the caches";
   // Columns are reduced by what others need of them: no rows are apart.
   const Graph columns = parse_graph(
@@ -64,11 +65,11 @@ TEST(FindGroups, OnlyWhereBlocksPay) {
 
 TEST(FindGroups, WhereMemoryIsFastBlocksSaveNothing) {
   const Graph graph = attention(2, 256, 48, 8);
-  Target target = small_caches();
-  EXPECT_TRUE(has_move(default_schedule(graph, target), "split_axis"));
-  target.memory_gb_per_core = 1e6;
-  target.l3_bytes_per_cycle = 1e6;
-  EXPECT_FALSE(has_move(default_schedule(graph, target), "split_axis"));
+  CpuMachine machine = small_caches();
+  EXPECT_TRUE(has_move(default_schedule(graph, machine), "split_axis"));
+  machine.memory_gb_per_core = 1e6;
+  machine.l3_bytes_per_cycle = 1e6;
+  EXPECT_FALSE(has_move(default_schedule(graph, machine), "split_axis"));
 }
 
 }  // namespace

@@ -24,8 +24,8 @@ std::string at_level(const Program& p, const RowStages& common, const RowLevels&
 
 TEST(RowsInCommon, HaveLevelsWhereHeadsAreMixed) {
   const Program p = plain(layer(2, 256, 48, 4));
-  const Target target = small_caches(2, 160 << 10);
-  const RowReads reads(p, target);
+  const CpuMachine machine = small_caches(2, 160 << 10);
+  const RowReads reads(p, machine);
   const RowStages common = stages_in_common(reads, tensor_named(p, "s"), {1, {0}}, {});
   const RowLevels levels = levels_of(reads, common, {});
   EXPECT_EQ(levels.last, 1);
@@ -37,8 +37,8 @@ TEST(RowsInCommon, HaveLevelsWhereHeadsAreMixed) {
 
 TEST(RowsInCommon, AreOneLevelWhereTheGradientIsGiven) {
   const Program p = plain(attention(2, 256, 48, 4));
-  const Target target = small_caches();
-  const RowReads reads(p, target);
+  const CpuMachine machine = small_caches();
+  const RowReads reads(p, machine);
   const RowStages common = stages_in_common(reads, tensor_named(p, "s"), {1, {0}}, {});
   EXPECT_EQ(levels_of(reads, common, {}).last, 0);
   EXPECT_EQ(common.stages.size(), 12u);
@@ -55,7 +55,7 @@ TEST(RowsInCommon, BatchesAreTakenApart) {
   const Program p = take_batches_apart(plain(graph), small_caches());
   EXPECT_EQ(p.graph.info(tensor_named(p, "o_residues")).shape, (std::vector<int64_t>{256, 3, 4}));
   expect_faithful(p, graph);
-  EXPECT_EQ(take_batches_apart(plain(graph), Target{2, 512}).graph.stages.size(), 2u)
+  EXPECT_EQ(take_batches_apart(plain(graph), CpuMachine{2, 512}).graph.stages.size(), 2u)
       << "fits the caches";
 }
 

@@ -17,9 +17,9 @@ namespace {
 TEST(SpillOrRecompute, WhatIsNotTooMuchIsKept) {
   const Program p = plain(layer(2, 256, 48, 4));
   const auto passing = [&](int64_t kept_bytes) {
-    Target target = small_caches(2, 160 << 10);
-    target.kept_bytes = kept_bytes;
-    const RowReads reads(p, target);
+    CpuMachine machine = small_caches(2, 160 << 10);
+    machine.kept_bytes = kept_bytes;
+    const RowReads reads(p, machine);
     const RowStages common = stages_in_common(reads, tensor_named(p, "s"), {1, {0}}, {});
     return *passing_of(reads, common, levels_of(reads, common, {}), {});
   };
@@ -39,8 +39,8 @@ TEST(SpillOrRecompute, WhatIsNotTooMuchIsKept) {
 
 TEST(SpillOrRecompute, WhatWaitsForOtherHeadsIsKeptOnce) {
   const Graph graph = layer(2, 256, 48, 4);
-  Target target = small_caches(2, 160 << 10);
-  const Program p = default_schedule(graph, target);
+  CpuMachine machine = small_caches(2, 160 << 10);
+  const Program p = default_schedule(graph, machine);
   EXPECT_EQ(count_moves(p, "split_axis"), 2u) << print(p);
   EXPECT_EQ(whole_scores(p, 2 * 256 * 48), 1u) << print(p);
   expect_faithful(p, graph);
@@ -49,9 +49,9 @@ TEST(SpillOrRecompute, WhatWaitsForOtherHeadsIsKeptOnce) {
 TEST(SpillOrRecompute, WhatIsTooMuchToKeepIsComputedAgain) {
   for (const int64_t rows : {256, 259}) {
     const Graph graph = layer(2, rows, 48, 4);
-    Target target = small_caches(2, 160 << 10);
-    target.kept_bytes = 0;
-    const Program p = default_schedule(graph, target);
+    CpuMachine machine = small_caches(2, 160 << 10);
+    machine.kept_bytes = 0;
+    const Program p = default_schedule(graph, machine);
     EXPECT_EQ(count_moves(p, "split_axis"), 2u) << print(p);
     EXPECT_GE(count_moves(p, "rematerialize"), 2u) << print(p);
     EXPECT_EQ(whole_scores(p, 2 * rows * 48), 0u) << print(p);
@@ -72,18 +72,18 @@ TEST(SpillOrRecompute, WhatOnlyTheBackwardReadsIsNotThereTwice) {
     change("p(h, r, j) * c", "a(h, r, j) * c");
     change("  dp(h,", "  a(h, i, j) = tanh(s(h, i, j)) * p(h, i, j)\n  dp(h,");
     const Graph graph = parse_graph(text);
-    Target target = small_caches(2, 160 << 10);
-    target.kept_bytes = kept;
-    expect_faithful(default_schedule(graph, target), graph);
+    CpuMachine machine = small_caches(2, 160 << 10);
+    machine.kept_bytes = kept;
+    expect_faithful(default_schedule(graph, machine), graph);
   }
 }
 
 TEST(SpillOrRecompute, WhatIsComputedFasterThanItIsMovedIsNotKept) {
   const Program p = plain(layer(2, 256, 48, 4));
   const auto kept = [&](double memory_gb_per_core) {
-    Target target = small_caches(2, 160 << 10);
-    target.memory_gb_per_core = memory_gb_per_core;
-    const RowReads reads(p, target);
+    CpuMachine machine = small_caches(2, 160 << 10);
+    machine.memory_gb_per_core = memory_gb_per_core;
+    const RowReads reads(p, machine);
     const RowStages common = stages_in_common(reads, tensor_named(p, "s"), {1, {0}}, {});
     const RowPassing passing = *passing_of(reads, common, levels_of(reads, common, {}), {});
     EXPECT_FALSE(passing.too_much);
