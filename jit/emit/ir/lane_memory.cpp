@@ -51,6 +51,12 @@ Value* load_lanes(llvm::IRBuilder<>& builder, const TargetFeatures& features,
 // instruction, that may be put wherever its operands are known.
 Value* load_where(llvm::IRBuilder<>& builder, llvm::Type* type, Value* pointer, llvm::Align align,
                   Value* condition) {
+  if (type->isVectorTy()) {
+    // The lanes as one, or there would be a branch for each.
+    const auto bits = static_cast<unsigned>(type->getPrimitiveSizeInBits().getFixedValue());
+    llvm::Type* together = builder.getIntNTy(bits);
+    return builder.CreateBitCast(load_where(builder, together, pointer, align, condition), type);
+  }
   auto* lane = llvm::FixedVectorType::get(type, 1);
   Value* mask =
       builder.CreateBitCast(condition, llvm::FixedVectorType::get(builder.getInt1Ty(), 1));

@@ -19,8 +19,8 @@ llvm::Value* load_lanes(llvm::IRBuilder<>& builder, const TargetFeatures& featur
                         llvm::FixedVectorType* type, llvm::Value* pointer, llvm::Align align,
                         llvm::Value* mask);
 
-/// A number of memory where a condition holds, else 0: nothing is touched then. For a GPU, which
-/// branches around it; code for a CPU reads something else instead.
+/// A number, or a vector, of memory where a condition holds, else 0: nothing is touched then. For a
+/// GPU, which branches around it; code for a CPU reads something else instead.
 llvm::Value* load_where(llvm::IRBuilder<>& builder, llvm::Type* type, llvm::Value* pointer,
                         llvm::Align align, llvm::Value* condition);
 

@@ -153,14 +153,19 @@ Emitted LoadEmitter::load_uniform(const Access& access) {
 Emitted LoadEmitter::load_in_lanes(const Access& access) {
   const auto& [read, place, address, conditions, lanes] = access;
   const KernelVariables& variables = context_.variables;
-  const Emitted mask = conjunction(context_, conditions, true);
+  const std::optional<int64_t> stride =
+      differs_by_data(address) ? std::nullopt : variables.lane_stride(address.form);
+  const bool contiguous = stride && (*stride == 1 || *stride == -1);
+  // A GPU branches once around lanes that lie side by side.
+  const bool together = contiguous && context_.math.features().gpu &&
+                        std::ranges::none_of(conditions, [](const Emitted& condition) {
+                          return condition.value->getType()->isVectorTy();
+                        });
+  const Emitted mask = conjunction(context_, conditions, !together);
   size_t depth = std::max({place.depth, variables.depth(address.form), mask.depth});
   if (!context_.shape[read].in_bounds || (tile_.branched && depth + 1 == context_.scopes.depth()))
     depth = context_.scopes.depth();
-  const std::optional<int64_t> stride =
-      differs_by_data(address) ? std::nullopt : variables.lane_stride(address.form);
-  if (stride && (*stride == 1 || *stride == -1))
-    return load_contiguous(access, mask, depth, *stride == -1);
+  if (contiguous) return load_contiguous(access, mask, depth, *stride == -1);
   if (address.data.empty())
     if (const auto pattern = variables.lane_pattern(address.form))
       if (const LaneWindows windows(*pattern); windows.worthwhile())
@@ -186,10 +191,13 @@ Emitted LoadEmitter::load_contiguous(const Access& access, const Emitted& mask, 
     pointer = moved_by_data(builder, pointer, element, address);
     pointer = near_tensor(pointer, first, access);
     Value* on = mask.value;
-    if (on && reversed) on = builder.CreateVectorReverse(on);
+    const bool in_lanes = on && on->getType()->isVectorTy();
+    if (in_lanes && reversed) on = builder.CreateVectorReverse(on);
     if (ahead_ && address.data.empty()) fetch_ahead(builder, type, pointer, first, *ahead_);
-    Value* loaded = on ? load_lanes(builder, context_.math.features(), type, pointer, align, on)
-                       : builder.CreateAlignedLoad(type, pointer, align);
+    Value* loaded = in_lanes
+                        ? load_lanes(builder, context_.math.features(), type, pointer, align, on)
+                    : on ? load_where(builder, type, pointer, align, on)
+                         : builder.CreateAlignedLoad(type, pointer, align);
     if (reversed) loaded = builder.CreateVectorReverse(loaded);
     return from_memory(builder, context_.math, loaded, dtype);
   });

@@ -62,6 +62,18 @@ TEST(GpuKernels, VectorsAreLoadedAndStoredWholeWhereTheyAreAligned) {
   expect_right_for_seeds(p);
 }
 
+// One branch for all lanes that a condition turns off together.
+TEST(GpuKernels, AVectorUnderAConditionIsLoadedWhole) {
+  const Program p = flat_program(parse_graph(
+      "def main(float(64, 128) x) -> (y) { y(i, j) = x(i - 1, j where 1 <= i) where i in 0:65, j "
+      "in 0:128 }"));
+  const std::string ptx = EmulatedProgram(p).ptx();
+  EXPECT_LE(occurrences(ptx, "ld.global"), 2u) << ptx;
+  EXPECT_EQ(occurrences(ptx, "bra"), 2u) << ptx;
+  expect_in_registers(EmulatedProgram(p));
+  expect_right_for_seeds(p);
+}
+
 TEST(GpuKernels, PositionsAreComputedInHalfTheBits) {
   const std::string ptx = EmulatedProgram(flat_program(parse_graph(kMuladd))).ptx();
   EXPECT_EQ(occurrences(ptx, "mul.lo.s64") + occurrences(ptx, "rem.u64"), 0u) << ptx;
