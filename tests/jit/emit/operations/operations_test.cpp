@@ -175,7 +175,7 @@ void check(DType dtype, DType third, bool in_lanes) {
 void check_on_gpu(DType dtype, DType third, int64_t lanes) {
   const std::vector<Array> arrays = operands(dtype, third);
   const Battery battery(dtype, third, arrays[0].shape[0]);
-  Program program = initial_program(battery.graph, {1, 128});
+  Program program = initial_program(battery.graph, GpuMachine{});
   if (lanes > 0) program = vectorize(std::move(program), 0, 0, lanes);
   const EmulatedProgram emulated(parallel(std::move(program), 0, 1));
   compare(battery, arrays, emulated(arrays), " on a GPU", true);
