@@ -9,6 +9,7 @@
 #include "autosched/cpu/cost/network.hpp"
 #include "autosched/cpu/schedule.hpp"
 #include "autosched/cpu/tile/choose_tile.hpp"
+#include "autosched/gpu/flat_schedule.hpp"
 #include "autosched/program/nests.hpp"
 #include "runtime/process/in_parallel.hpp"
 
@@ -332,6 +333,7 @@ std::optional<Candidate> choice(const Graph& graph, const Target& target) {
 }
 
 Program chosen_schedule(const Graph& graph, const Target& target) {
+  if (const auto* gpu = std::get_if<GpuMachine>(&target)) return flat_schedule(graph, *gpu);
   Search search(graph, cpu_of(target));
   return search.program(clearly_best(search, graph, cpu_of(target)));
 }
