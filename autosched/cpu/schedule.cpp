@@ -48,8 +48,8 @@ Program cautious_schedule(const Graph& graph, const CpuMachine& machine, Choices
   }
 }
 
-Program plain_schedule(const Graph& graph, const CpuMachine& machine, const std::string& reason) {
-  Program plain = initial_program(graph, machine);
+Program plain_schedule(const Graph& graph, const Target& target, const std::string& reason) {
+  Program plain = initial_program(graph, target);
   plain.fallbacks = {"all loops: " + reason};
   return plain;
 }

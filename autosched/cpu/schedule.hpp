@@ -24,6 +24,6 @@ Program schedule_with(const Graph& graph, const CpuMachine& machine, Choices& ch
 Program cautious_schedule(const Graph& graph, const CpuMachine& machine, Choices& choices,
                           Attempts& attempts, const PassListener& listener = {});
 /// Plain loops, for this reason.
-Program plain_schedule(const Graph& graph, const CpuMachine& machine, const std::string& reason);
+Program plain_schedule(const Graph& graph, const Target& target, const std::string& reason);
 
 }  // namespace adjit::sched

@@ -235,10 +235,10 @@ adjit_status adjit_lowered_cost(adjit_lowered* lowered, const char** text) {
     adjit_lowered& l = required(lowered, "lowered");
     required(text, "json");
     *text = kept(l.mutex, l.cost, [&] {
+      const adjit::sched::CpuMachine machine =
+          adjit::engine::priced_machine(l.engine->compiler(), l.request);
       const adjit::sched::Program program =
           adjit::engine::compiled_program(l.engine->compiler(), l.request);
-      const adjit::sched::CpuMachine machine =
-          adjit::sched::cpu_of(adjit::engine::schedule_target(l.engine->compiler(), l.request));
       return adjit::engine::cost_json(adjit::sched::predict(program, machine), machine);
     });
   });
@@ -335,8 +335,7 @@ adjit_status adjit_executable_profile(adjit_executable* executable, int32_t inpu
     std::string made = adjit::engine::profile_json(
         adjit::engine::schedule_of(handle.engine->compiler(), handle.inspected),
         handle.request.layouts, e.plan(), times,
-        adjit::sched::cpu_of(
-            adjit::engine::schedule_target(handle.engine->compiler(), handle.inspected)));
+        adjit::engine::schedule_target(handle.engine->compiler(), handle.inspected));
     const adjit::process::BriefLock lock(handle.mutex);
     handle.profile = std::move(made);
     *text = handle.profile.c_str();

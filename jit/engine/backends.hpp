@@ -1,10 +1,14 @@
 // jit/engine/backends.hpp -- the machines of an engine, by the names of targets.
 #pragma once
 
+#include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
 #include "jit/engine/backend/cpu_backend.hpp"
+#include "jit/engine/backend/cuda_backend.hpp"
 
 namespace adjit::engine {
 
@@ -12,7 +16,7 @@ namespace adjit::engine {
 class Backends {
  public:
   Backends(CpuTarget target, int threads, FloatMode mode)
-      : cpu_(std::move(target), threads, mode) {}
+      : cpu_(std::move(target), threads, mode), mode_(mode) {}
 
   CpuBackend& cpu() { return cpu_; }
   /// "cpu", "cuda", "cuda:1". The first GPU initialises the process's driver. ErrorCode::Device
@@ -21,6 +25,10 @@ class Backends {
 
  private:
   CpuBackend cpu_;
+  const FloatMode mode_;
+  std::mutex mutex_;  // of what follows, held while a GPU is looked up
+  std::map<std::string, std::shared_ptr<CudaBackend>> gpus_;  // by the names that were asked for
+  std::map<int, std::shared_ptr<CudaBackend>> by_ordinal_;
 };
 
 }  // namespace adjit::engine

@@ -39,7 +39,7 @@ std::optional<Program> kept_program(const Compiler& compiler, const Request& req
 Program plain_instead(const Compiler& compiler, const Request& request, const Graph& graph,
                       const Error& error) {
   if (is_scheduled(request) || error.code() != ErrorCode::Schedule) throw;
-  Program plain = plain_schedule(graph, cpu_of(schedule_target(compiler, request)), error.what());
+  Program plain = plain_schedule(graph, schedule_target(compiler, request), error.what());
   if (const int64_t budget = request.memory_budget; budget > 0 && workspace_of(plain) > budget)
     refuse_workspace(plain, budget);
   return plain;
@@ -86,6 +86,14 @@ Backend& backend_of(const Compiler& compiler, const Request& request) {
 
 Target schedule_target(const Compiler& compiler, const Request& request) {
   return backend_of(compiler, request).schedule_target();
+}
+
+CpuMachine priced_machine(const Compiler& compiler, const Request& request) {
+  const Target target = schedule_target(compiler, request);
+  if (const auto* machine = std::get_if<CpuMachine>(&target)) return *machine;
+  throw Error(ErrorCode::Device, "target '" + request.target +
+                                     "': costs and alternatives are predicted for the CPU only in "
+                                     "this version; measure with profile()");
 }
 
 Graph final_graph(const Request& request) {
@@ -164,6 +172,10 @@ ExecutionPlan plan_of(const Compiler& compiler, const Request& request, const Pr
 
 ExportedFunction exported(const Compiler& compiler, const Request& request,
                           const std::string& name) {
+  if (request.target != "cpu")
+    throw Error(ErrorCode::Device, "'" + title_of(request) + "' is for target '" + request.target +
+                                       "': libraries are exported for the CPU only; lower it for "
+                                       "\"cpu\"");
   CheckedGraph checked = checked_graph(compiler, request);
   Program program = schedule_of(compiler, request, checked.graph);
   CompiledKernels compiled =

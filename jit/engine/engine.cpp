@@ -85,11 +85,12 @@ void report_build(const Compiler& compiler, const Request& request, const Compil
                      {"4-schedule.json", report.schedule},
                      {"5-llvm.ll", llvm_text(compiler, request, program)},
                      {"6-assembly.s", assembly_text(compiler, request, program)}};
-  if (emitted && !is_scheduled(request) && !report.kept_schedule && request.memory_budget <= 0) {
-    const std::optional<Candidate> chosen = choice(graph, schedule_target(compiler, request));
+  const Target target = schedule_target(compiler, request);
+  if (emitted && !is_scheduled(request) && !report.kept_schedule && request.memory_budget <= 0 &&
+      std::holds_alternative<CpuMachine>(target)) {
+    const std::optional<Candidate> chosen = choice(graph, target);
     files.emplace_back("4-passes.txt",
-                       print_passes(graph, cpu_of(schedule_target(compiler, request)),
-                                    chosen ? chosen->answers : Answers{}));
+                       print_passes(graph, cpu_of(target), chosen ? chosen->answers : Answers{}));
   }
   dump(directory, title, report.id, files, compiler.options.log);
 }
@@ -107,11 +108,19 @@ cache::Key Engine::key(const Request& request) const {
   return code_key(request, backend_of(compiler_, request).code_components(), options().check_nan);
 }
 
+// Code of one key is loaded for each device that it runs on.
+cache::Signature Engine::place_of(const Request& request, const cache::Key& key) const {
+  const int device = backend_of(compiler_, request).device();
+  if (device < 0) return signature_of(key);
+  cache::Key on_device = key;
+  return signature_of(on_device.add("device", std::to_string(device)));
+}
+
 Compiled Engine::compile(const Request& request) {
   const cache::Key key = this->key(request);
   bool from_memory = true;
   std::shared_ptr<Executable> executable =
-      executables_.get_or_create(signature_of(key), [&]() -> std::shared_ptr<Executable> {
+      executables_.get_or_create(place_of(request, key), [&]() -> std::shared_ptr<Executable> {
         from_memory = false;
         std::string miss_reason;
         if (std::shared_ptr<Executable> loaded = load(request, key, &miss_reason)) return loaded;
@@ -212,7 +221,7 @@ void Engine::keep_schedule(const Request& request, const std::string& schedule_j
   // What was compiled with the schedule of before.
   const cache::Key key = this->key(by_default);
   store_.discard(key, "its schedule was tuned");
-  executables_.erase(signature_of(key));
+  executables_.erase(place_of(by_default, key));
 }
 
 }  // namespace adjit::engine

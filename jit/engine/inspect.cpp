@@ -12,11 +12,11 @@
 namespace adjit::engine {
 
 std::string explain(const Compiler& compiler, const Request& request) {
+  const CpuMachine target = priced_machine(compiler, request);
   const Graph graph = checked_graph(compiler, request).graph;
   Program program = schedule_of(compiler, request, graph);
   const bool refused = replace_refused(compiler, request, graph, program);
-  const Target target = schedule_target(compiler, request);
-  std::string text = print(predict(program, cpu_of(target)), cpu_of(target));
+  std::string text = print(predict(program, target), target);
   for (const std::string& fallback : fallbacks_of(program))
     text += "without what was refused: " + fallback + "\n";
   if (refused || is_scheduled(request)) return text;
@@ -31,8 +31,8 @@ std::string explain(const Compiler& compiler, const Request& request) {
 
 std::vector<Proposal> proposals(const Compiler& compiler, const Request& request, size_t count,
                                 uint64_t seed) {
+  const CpuMachine target = priced_machine(compiler, request);
   const Graph graph = checked_graph(compiler, request).graph;
-  const Target target = schedule_target(compiler, request);
   std::vector<Candidate> candidates = search(graph, target, {2 * count, 3, 3});
   if (candidates.size() > (count + 1) / 2) candidates.resize((count + 1) / 2);
   if (std::optional<Candidate> own = choice(graph, target)) {
@@ -48,14 +48,14 @@ std::vector<Proposal> proposals(const Compiler& compiler, const Request& request
   // The first is what compiling makes, so that others are compared with that.
   const auto add = [&](Program program, const std::string& changes, double predicted) {
     if (found.empty() && replace_refused(compiler, request, graph, program))
-      predicted = predict(program, cpu_of(target)).microseconds;
+      predicted = predict(program, target).microseconds;
     if (budget > 0 && workspace_of(program) > budget) return;
     if (seen.insert(program.moves_json).second)
       found.push_back({program.moves_json, changes, predicted});
   };
   if (budget > 0) {
     Program within = schedule_within(graph, target, budget);
-    const double predicted = predict(within, cpu_of(target)).microseconds;
+    const double predicted = predict(within, target).microseconds;
     add(std::move(within), "", predicted);
   }
   for (const Candidate& candidate : candidates)

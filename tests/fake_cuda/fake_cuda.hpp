@@ -26,6 +26,9 @@ class FakeCuda {
   int live() const;
   /// So many bytes of memory, for all devices together and for what is pinned; at first 80 GB.
   void have_memory(size_t bytes);
+  /// A block of it, as others in the process would take one.
+  void* allocate(size_t bytes);
+  void give_back(void* memory);
   /// Bytes that are taken of it.
   size_t taken() const;
   /// Whether kernels run: they do nothing in builds without the emulator.

@@ -160,6 +160,17 @@ int cuMemsetD8Async(DevicePointer memory, unsigned char value, size_t bytes, Str
   return 0;
 }
 
+void* fake_cuda_allocate(size_t bytes) {
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  DevicePointer made = 0;
+  return take(&made, bytes) == 0 ? pointer(made) : nullptr;
+}
+
+void fake_cuda_free(void* memory) {
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  give_back(reinterpret_cast<uintptr_t>(memory));
+}
+
 int cuCtxSynchronize() {
   FAKE_CALL(cuCtxSynchronize);
   return 0;

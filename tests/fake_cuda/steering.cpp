@@ -29,6 +29,8 @@ int FakeCuda::calls(const std::string& symbol) const {
 }
 int FakeCuda::live() const { return found<int()>("fake_cuda_live")(); }
 void FakeCuda::have_memory(size_t bytes) { found<void(size_t)>("fake_cuda_memory")(bytes); }
+void* FakeCuda::allocate(size_t bytes) { return found<void*(size_t)>("fake_cuda_allocate")(bytes); }
+void FakeCuda::give_back(void* memory) { found<void(void*)>("fake_cuda_free")(memory); }
 size_t FakeCuda::taken() const { return found<size_t()>("fake_cuda_taken")(); }
 bool FakeCuda::runs_kernels() const {
   return dlsym(handle_, "adjit_driver_takes_bitcode") != nullptr;

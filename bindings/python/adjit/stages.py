@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import reprlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -45,8 +46,8 @@ class Stage(NamedTuple):
 class KernelTime(NamedTuple):
     """One kernel in one run: all but ``tasks`` are of all its calls.
 
-    Kernels whose code is the same share a ``symbol``. ``predicted`` is the cost model's time and
-    ``roofline`` the least that flops and bytes take.
+    Kernels whose code is the same share a ``symbol``. ``predicted`` is the cost model's time (NaN
+    on a GPU) and ``roofline`` the least that flops and bytes take.
     """
 
     symbol: str
@@ -271,7 +272,7 @@ class Executable:
         return Profile([
             KernelTime(
                 k["symbol"], k["stages"], k["calls"], k["microseconds"], k["tasks"], k["flops"],
-                k["bytes"], k["predicted"], k["roofline"],
+                k["bytes"], math.nan if k["predicted"] is None else k["predicted"], k["roofline"],
             )
             for k in self._compiled.program.profile(arranged, repeats)
         ])  # fmt: skip

@@ -32,6 +32,8 @@ class Backend {
   Backend(const Backend&) = delete;
   Backend& operator=(const Backend&) = delete;
 
+  /// The ordinal of the GPU that executables run on; -1: the CPU.
+  virtual int device() const { return -1; }
   /// What schedules aim at.
   virtual Target schedule_target() const = 0;
   /// What of the machine its code depends on, and what a schedule that was kept for it does.

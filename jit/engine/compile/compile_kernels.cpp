@@ -1,19 +1,12 @@
 // jit/engine/compile/compile_kernels.cpp -- parallel compilation, and objects as bytes.
 #include "jit/engine/compile/compile_kernels.hpp"
 
-#include <algorithm>
-#include <cstring>
-#include <new>
-#include <numeric>
 #include <string_view>
 #include <unordered_map>
 
-#include "autosched/analysis/work.hpp"
-#include "autosched/program/nests.hpp"
 #include "jit/cpu/object.hpp"
 #include "jit/cpu/parallel.hpp"
-#include "jit/engine/compile/equal_kernels.hpp"
-#include "runtime/process/fork.hpp"
+#include "jit/engine/compile/kernel_passes.hpp"
 #include "runtime/process/in_parallel.hpp"
 
 namespace adjit::engine {
@@ -34,124 +27,10 @@ CodegenLevel level_of(bool register_tile, size_t different, double points, bool 
 
 namespace {
 
-// Whether a point takes as much as a function: copies need few registers.
-bool has_long_body(const Program& program, const Kernel& kernel) {
-  constexpr double kLong = 10;
-  double most = 0;
-  for_each_nest(kernel.root, [&](const Nest& nest) {
-    double cost = 0;
-    const std::vector<ExprId>& bodies = program.graph.stages[nest.stage].bodies;
-    for (ExprId id : reachable(program.graph.pool, bodies))
-      if (program.graph.pool.dtype(id) != DType::Int64)
-        cost += operation_cost(program.graph.pool, id);
-    most = std::max(most, cost);
-  });
-  return most >= kLong;
+KernelPasses passes_of(const KernelList& list, TargetMachines& machines, const KernelNames& names) {
+  return {list, machines.target().vector,
+          [&machines](llvm::Module& module) { set_target(module, machines); }, names};
 }
-
-// The kernels of a list in two passes: all are emitted, then those that equal no earlier one are
-// given to be compiled, at the level that all of them together deserve.
-class KernelPasses {
- public:
-  KernelPasses(const KernelList& list, TargetMachines& machines, const KernelNames& names)
-      : list_(list),
-        machines_(machines),
-        names_(names),
-        kernels_(list.entries().size()),
-        equal_(kernels_.size()),
-        instructions_(kernels_.size()),
-        points_(kernels_.size()) {}
-
-  void emit(size_t k) {
-    const ForkDelay no_fork;
-    kernels_[k] = emitted(k);
-    or_abandon(k, [&] {
-      instructions_[k] = kernels_[k].module->getInstructionCount();
-      if (equal_.show(k, kernels_[k]) != k || k >= kKept) drop_module(k);
-    });
-  }
-
-  /// Once all have been emitted.
-  void count() {
-    for (size_t k = 0; k < kernels_.size(); ++k) {
-      const KernelList::Entry& entry = list_.entries()[k];
-      points_[equal_.first_of(k)] +=
-          points_of(*entry.program, entry.program->kernels[entry.kernel]) *
-          static_cast<double>(entry.calls);
-    }
-  }
-
-  /// All of them, those of the most code first: the last thread to finish has a short one.
-  std::vector<size_t> longest_first() const {
-    std::vector<size_t> order(kernels_.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::ranges::stable_sort(order, std::ranges::greater{},
-                             [&](size_t k) { return instructions_[k]; });
-    return order;
-  }
-
-  /// Kernel k is one to be compiled: calls visit(kernel, level) for it.
-  template <typename Visit>
-  void compile(size_t k, Visit&& visit) {
-    const ForkDelay no_fork;
-    EmittedKernel& kernel = kernels_[k];
-    if (const size_t first = equal_.first_of(k); first != k) {
-      kernel.symbol = names_(first);
-    } else {
-      if (!kernel.module) kernel = emitted(k);
-      or_abandon(k, [&] {
-        const KernelList::Entry& entry = list_.entries()[k];
-        visit(kernel, level_of(kernel.register_tile, equal_.different(), points_[k],
-                               has_long_body(*entry.program, entry.program->kernels[entry.kernel]),
-                               machines_.target().vector, instructions_[k]));
-      });
-    }
-    drop_module(k);
-  }
-
-  std::vector<EmittedKernel> take() { return std::move(kernels_); }
-
- private:
-  // Modules kept from one pass to the other. They are large: later ones are emitted twice.
-  static constexpr size_t kKept = 64;
-
-  EmittedKernel emitted(size_t k) const {
-    const KernelList::Entry& entry = list_.entries()[k];
-    EmittedKernel kernel = emit_kernel(*entry.program, entry.kernel, *entry.layouts,
-                                       machines_.target().vector, names_(k));
-    try {
-      set_target(*kernel.module, machines_);
-    } catch (const std::bad_alloc&) {
-      kernel.abandon();
-      throw;
-    }
-    return kernel;
-  }
-
-  // Work with the module of kernel k, inside LLVM.
-  template <typename Work>
-  void or_abandon(size_t k, Work&& work) {
-    try {
-      work();
-    } catch (const std::bad_alloc&) {
-      kernels_[k].abandon();
-      throw;
-    }
-  }
-
-  void drop_module(size_t k) {
-    kernels_[k].module.reset();
-    kernels_[k].context.reset();
-  }
-
-  const KernelList& list_;
-  TargetMachines& machines_;
-  const KernelNames& names_;
-  std::vector<EmittedKernel> kernels_;
-  EqualKernels equal_;
-  std::vector<unsigned> instructions_;
-  std::vector<double> points_;  // of all calls of a kernel and of those that equal it
-};
 
 }  // namespace
 
@@ -160,7 +39,7 @@ CompiledKernels compile_kernels(const KernelList& list, TargetMachines& machines
   const size_t count = list.entries().size();
   CompiledKernels compiled;
   compiled.objects.resize(count);
-  KernelPasses passes(list, machines, names);
+  KernelPasses passes = passes_of(list, machines, names);
   const auto threads = static_cast<size_t>(ThreadPool::available_threads());
   in_parallel(count, threads, [&](size_t k, size_t) { passes.emit(k); });
   passes.count();
@@ -177,7 +56,7 @@ CompiledKernels compile_kernels(const KernelList& list, TargetMachines& machines
 
 void check_emission(const KernelList& list, TargetMachines& machines) {
   const KernelNames names = kernel_symbol;
-  KernelPasses passes(list, machines, names);
+  KernelPasses passes = passes_of(list, machines, names);
   in_parallel(list.entries().size(), static_cast<size_t>(ThreadPool::available_threads()),
               [&](size_t k, size_t) { passes.emit(k); });
 }
@@ -185,7 +64,7 @@ void check_emission(const KernelList& list, TargetMachines& machines) {
 void for_each_different(const KernelList& list, TargetMachines& machines,
                         const std::function<void(const EmittedKernel&, CodegenLevel)>& visit) {
   const KernelNames names = kernel_symbol;
-  KernelPasses passes(list, machines, names);
+  KernelPasses passes = passes_of(list, machines, names);
   for (size_t k = 0; k < list.entries().size(); ++k) passes.emit(k);
   passes.count();
   for (size_t k = 0; k < list.entries().size(); ++k) passes.compile(k, visit);

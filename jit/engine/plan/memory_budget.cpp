@@ -98,6 +98,7 @@ Program schedule_within(const Graph& graph, const Target& target, int64_t budget
   Program best = chosen_schedule(graph, target);
   int64_t least = workspace_of(best);
   if (least <= budget) return best;
+  if (!std::holds_alternative<CpuMachine>(target)) refuse_workspace(best, budget);
   Choices usual;
   Attempts attempts = Attempts::with_caution();
   ScheduleContext context{cpu_of(target), usual, attempts};

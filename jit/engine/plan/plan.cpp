@@ -142,6 +142,7 @@ class Planner {
       KernelPlan step{kernel.symbol,    {},
                       kernel.tasks,     tasks_in_turn(program, program.kernels[k].root),
                       kernel.tasks > 1, arrangement.chains.continues[k]};
+      step.by_table = kernel.by_table;
       for (TensorId id : kernel.tensors) step.tensors.push_back(buffer(id));
       list.add_kernel(plan_.kernels.size(), step.chained);
       const std::vector<TensorId> written = tensors_written(program, program.kernels[k]);

@@ -1,6 +1,7 @@
 // jit/engine/report/profile.cpp -- kernels with their times, flops and bytes.
 #include "jit/engine/report/profile.hpp"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -15,8 +16,7 @@ namespace adjit::engine {
 namespace {
 
 Json report(const Program& program, const Kernel& kernel, const KernelPlan& plan,
-            const KernelTime& time, const KernelCost& cost, const CpuMachine& machine,
-            bool from_memory) {
+            const KernelTime& time) {
   const Graph& graph = program.graph;
   Json stages = Json::array();
   std::set<uint32_t> arrays;
@@ -38,31 +38,59 @@ Json report(const Program& program, const Kernel& kernel, const KernelPlan& plan
             {"tasks", plan.tasks},         {"parallel", plan.parallel},
             {"bytes", bytes * time.calls}, {"flops", nullptr}};
   if (flops) j["flops"] = *flops;
-  j["predicted"] = static_cast<double>(time.calls) * cost.microseconds;
-  j["roofline"] = roofline(static_cast<double>(flops.value_or(0)),
-                           static_cast<double>(bytes * time.calls), machine, from_memory);
   return j;
+}
+
+// Microseconds of multiply-adds in float32, or of the bytes.
+double roofline(double flops, double bytes, const GpuMachine& machine) {
+  constexpr double kLanes = 128;  // of a multiprocessor, each a multiply-add a cycle
+  const double gigaflops = 2 * kLanes * machine.multiprocessors * machine.ghz;
+  return 1e-3 * std::max(flops / gigaflops, bytes / machine.memory_gb);
+}
+
+// No costs are predicted of a GPU yet.
+void add_bounds(Json& list, const GpuMachine& machine) {
+  for (Json& kernel : list) {
+    kernel["predicted"] = nullptr;
+    kernel["roofline"] = roofline(kernel["flops"].is_null() ? 0 : kernel["flops"].get<double>(),
+                                  kernel["bytes"].get<double>(), machine);
+  }
+}
+
+void add_bounds(Json& list, const Program& program, const KernelList& kernels,
+                const CpuMachine& machine) {
+  const ProgramCost cost = predict(program, machine);
+  invariant(cost.kernels.size() == list.size(), "a profile of another program");
+  std::map<const Program*, bool> from_memory;
+  for (const KernelList::Entry& entry : kernels.entries())
+    if (const auto [at, fresh] = from_memory.try_emplace(entry.program); fresh)
+      at->second = residence_of(*entry.program).bytes > static_cast<double>(machine.l3_bytes);
+  for (size_t k = 0; k < list.size(); ++k) {
+    Json& kernel = list[k];
+    kernel["predicted"] = kernel["calls"].get<double>() * cost.kernels[k].microseconds;
+    kernel["roofline"] =
+        roofline(kernel["flops"].is_null() ? 0 : kernel["flops"].get<double>(),
+                 kernel["bytes"].get<double>(), machine, from_memory[kernels.entries()[k].program]);
+  }
 }
 
 }  // namespace
 
 std::string profile_json(const Program& program, std::span<const TensorLayout> input_layouts,
                          const ExecutionPlan& plan, std::span<const KernelTime> times,
-                         const CpuMachine& machine) {
+                         const Target& target) {
   const KernelList kernels(program, input_layouts);
-  const ProgramCost cost = predict(program, machine);
-  invariant(kernels.entries().size() == times.size() && cost.kernels.size() == times.size(),
-            "a profile of another program");
+  invariant(kernels.entries().size() == times.size(), "a profile of another program");
   Json list = Json::array();
-  std::map<const Program*, bool> from_memory;
-  for (const KernelList::Entry& entry : kernels.entries())
-    if (const auto [at, fresh] = from_memory.try_emplace(entry.program); fresh)
-      at->second = residence_of(*entry.program).bytes > static_cast<double>(machine.l3_bytes);
   for (size_t k = 0; k < times.size(); ++k) {
     const KernelList::Entry& entry = kernels.entries()[k];
-    list.push_back(report(*entry.program, entry.program->kernels[entry.kernel], plan.kernels[k],
-                          times[k], cost.kernels[k], machine, from_memory[entry.program]));
+    list.push_back(
+        report(*entry.program, entry.program->kernels[entry.kernel], plan.kernels[k], times[k]));
   }
+  if (std::holds_alternative<CpuMachine>(target))
+    add_bounds(list, program, kernels, cpu_of(target));
+  else
+    add_bounds(list, gpu_of(target));
   return json_text(list);
 }
 
