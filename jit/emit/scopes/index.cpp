@@ -11,6 +11,44 @@ namespace adjit::emit {
 
 using llvm::Value;
 
+namespace {
+
+// floor(value / divisor) on i32 or i64, scalar or vector.
+Value* divide(llvm::IRBuilder<>& builder, Value* value, Interval range, int64_t divisor) {
+  llvm::Type* type = value->getType();
+  const bool power = std::has_single_bit(static_cast<uint64_t>(divisor));
+  if (power)
+    return builder.CreateAShr(
+        value, llvm::ConstantInt::get(
+                   type, static_cast<uint64_t>(std::countr_zero(static_cast<uint64_t>(divisor)))));
+  Value* d = llvm::ConstantInt::get(type, static_cast<uint64_t>(divisor));
+  if (range.lo >= 0) return builder.CreateUDiv(value, d);
+  if (range.lo < divisor - INT64_MAX) {
+    // The shift below may leave 64 bits. With s = -1 where x < 0, else 0: ~floor(x / d) = ~x / d.
+    Value* sign = builder.CreateAShr(value, type->getScalarSizeInBits() - 1);
+    return builder.CreateXor(builder.CreateUDiv(builder.CreateXor(value, sign), d), sign);
+  }
+  // floor(x / d) = (x + shift) / d - shift / d for a multiple `shift` of d that makes the numerator
+  // non-negative. The sum has at most 64 bits, which the division takes without a sign.
+  const int64_t shift = checked_mul(ceil_div(-range.lo, divisor), divisor);
+  invariant(type->getScalarSizeInBits() == 64 || range.hi + shift <= INT32_MAX,
+            "a division leaves 32 bits");
+  Value* moved =
+      builder.CreateAdd(value, llvm::ConstantInt::get(type, static_cast<uint64_t>(shift)));
+  return builder.CreateSub(builder.CreateUDiv(moved, d),
+                           llvm::ConstantInt::get(type, static_cast<uint64_t>(shift / divisor)));
+}
+
+// 0, step, 2 * step, ...: a number in each lane.
+llvm::Constant* lane_steps(unsigned lanes, int64_t step, llvm::IntegerType* type) {
+  llvm::SmallVector<llvm::Constant*, 64> steps;
+  for (unsigned lane = 0; lane < lanes; ++lane)
+    steps.push_back(llvm::ConstantInt::getSigned(type, step * int64_t{lane}));
+  return llvm::ConstantVector::get(steps);
+}
+
+}  // namespace
+
 IndexEmitter::IndexEmitter(llvm::IRBuilder<>& builder, Scopes& scopes, KernelVariables& variables,
                            bool narrow)
     : builder_(builder),
@@ -68,49 +106,21 @@ size_t IndexEmitter::quotient(const Affine& numerator, int64_t divisor) {
   if (variables_.in_lanes(numerator)) {
     Value* numerators = vector(numerator, small ? 32 : 64);
     values_.push_back(scopes_.at(known_from, [&] {
-      Value* quotients = divide(numerators, r, divisor);
+      Value* quotients = divide(builder_, numerators, r, divisor);
       return builder_.CreateSExt(
           quotients, llvm::FixedVectorType::get(builder_.getInt64Ty(), variables_.lanes()));
     }));
   } else {
     Value* value = sum(numerator, narrow_ && small ? 32 : 64);
-    values_.push_back(scopes_.at(known_from, [&] { return divide(value, r, divisor); }));
+    values_.push_back(scopes_.at(known_from, [&] { return divide(builder_, value, r, divisor); }));
   }
   // A dead quotient's number is not reused: forms that mention it are dead, too.
   return quotients_.remember(key, variables_.add_quotient(numerator, divisor), known_from);
 }
 
-// floor(value / divisor) on i32 or i64, scalar or vector.
-Value* IndexEmitter::divide(Value* value, Interval range, int64_t divisor) {
-  llvm::Type* type = value->getType();
-  const bool power = std::has_single_bit(static_cast<uint64_t>(divisor));
-  if (power)
-    return builder_.CreateAShr(
-        value, llvm::ConstantInt::get(
-                   type, static_cast<uint64_t>(std::countr_zero(static_cast<uint64_t>(divisor)))));
-  Value* d = llvm::ConstantInt::get(type, static_cast<uint64_t>(divisor));
-  if (range.lo >= 0) return builder_.CreateUDiv(value, d);
-  if (range.lo < divisor - INT64_MAX) {
-    // The shift below may leave 64 bits. With s = -1 where x < 0, else 0: ~floor(x / d) = ~x / d.
-    Value* sign = builder_.CreateAShr(value, type->getScalarSizeInBits() - 1);
-    return builder_.CreateXor(builder_.CreateUDiv(builder_.CreateXor(value, sign), d), sign);
-  }
-  // floor(x / d) = (x + shift) / d - shift / d for a multiple `shift` of d that makes the numerator
-  // non-negative. The sum has at most 64 bits, which the division takes without a sign.
-  const int64_t shift = checked_mul(ceil_div(-range.lo, divisor), divisor);
-  invariant(type->getScalarSizeInBits() == 64 || range.hi + shift <= INT32_MAX,
-            "a division leaves 32 bits");
-  Value* moved =
-      builder_.CreateAdd(value, llvm::ConstantInt::get(type, static_cast<uint64_t>(shift)));
-  return builder_.CreateSub(builder_.CreateUDiv(moved, d),
-                            llvm::ConstantInt::get(type, static_cast<uint64_t>(shift / divisor)));
+Value* IndexEmitter::number(const Affine& form) {
+  return sum(form, narrow_ && fits_32(variables_.range(form)) ? 32 : 64);
 }
-
-unsigned IndexEmitter::bits_of(const Affine& form) const {
-  return narrow_ && fits_32(variables_.range(form)) ? 32 : 64;
-}
-
-Value* IndexEmitter::number(const Affine& form) { return sum(form, bits_of(form)); }
 
 Value* IndexEmitter::scalar(const Affine& form) {
   Value* value = number(form);
@@ -180,20 +190,14 @@ Value* IndexEmitter::vector(const Affine& form, std::optional<unsigned> bits) {
     Value* total = builder_.CreateVectorSplat(variables_.lanes(), sized);
     for (size_t k = 0; k < different.size(); ++k)
       if (const int64_t c = different.coefficient(k); c != 0)
-        total = builder_.CreateAdd(total, in_lanes_times(k, c, type));
+        total = builder_.CreateAdd(
+            total,
+            k < loop_variables_
+                ? lane_steps(variables_.lanes(), c, element)
+                : builder_.CreateMul(builder_.CreateTrunc(values_[k], type),
+                                     llvm::ConstantInt::get(type, static_cast<uint64_t>(c), true)));
     return total;
   });
-}
-
-// What a variable that differs between lanes is in each, times a number.
-Value* IndexEmitter::in_lanes_times(size_t variable, int64_t scale, llvm::FixedVectorType* type) {
-  if (variable >= loop_variables_)
-    return builder_.CreateMul(builder_.CreateTrunc(values_[variable], type),
-                              llvm::ConstantInt::get(type, static_cast<uint64_t>(scale), true));
-  llvm::SmallVector<llvm::Constant*, 64> steps;
-  for (unsigned lane = 0; lane < variables_.lanes(); ++lane)
-    steps.push_back(llvm::ConstantInt::getSigned(type->getElementType(), scale * int64_t{lane}));
-  return llvm::ConstantVector::get(steps);
 }
 
 Value* IndexEmitter::address(Value* pointer, size_t pointer_depth, llvm::Type* element,
@@ -251,10 +255,8 @@ std::pair<Value*, Value*> IndexEmitter::compared_with_zero(const Affine& form) {
       !fits_32(Interval{-std::abs(*stride) * variables_.lanes(),
                         std::abs(*stride) * variables_.lanes()}))
     return {vector(form), nullptr};
-  llvm::SmallVector<llvm::Constant*, 64> steps;
-  for (unsigned lane = 0; lane < variables_.lanes(); ++lane)
-    steps.push_back(llvm::ConstantInt::getSigned(builder_.getInt32Ty(), *stride * lane));
-  return {llvm::ConstantVector::get(steps), number(-variables_.without_lanes(form))};
+  return {lane_steps(variables_.lanes(), *stride, builder_.getInt32Ty()),
+          number(-variables_.without_lanes(form))};
 }
 
 Value* IndexEmitter::at_least_zero(const Affine& form) { return condition(form, false); }

@@ -60,14 +60,11 @@ class IndexEmitter {
   };
   using FormMemo = ScopedMemo<Affine, llvm::Value*, FormHash>;
 
-  unsigned bits_of(const Affine& form) const;
   llvm::Value* sum(const Affine& form, unsigned bits);
   llvm::Value* as_wide_as(size_t variable, llvm::IntegerType* type);
   size_t quotient(const Affine& numerator, int64_t divisor);
-  llvm::Value* divide(llvm::Value* value, Interval range, int64_t divisor);
   llvm::Value* condition(const Affine& form, bool equality);
   std::pair<llvm::Value*, llvm::Value*> compared_with_zero(const Affine& form);
-  llvm::Value* in_lanes_times(size_t variable, int64_t scale, llvm::FixedVectorType* type);
 
   llvm::IRBuilder<>& builder_;
   Scopes& scopes_;
