@@ -16,6 +16,7 @@ using namespace adjit::tests;  // NOLINT(google-build-using-namespace)
 constexpr size_t kAlignment = 256;
 
 void* pointer(DevicePointer address) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's addresses are numbers
   return reinterpret_cast<void*>(static_cast<uintptr_t>(address));
 }
 

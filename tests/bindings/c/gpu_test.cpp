@@ -93,7 +93,8 @@ TEST_F(GpuApi, ACallIsToldItsStreamAndWhereItsWorkspaceComesFrom) {
   DLTensor* outputs[] = {&result};
   adjit_run_options options{};
   options.struct_size = sizeof options;
-  options.stream = reinterpret_cast<void*>(uintptr_t{2});  // of the thread
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's name for the thread's own stream
+  options.stream = reinterpret_cast<void*>(uintptr_t{2});
   const auto run = [&] {
     return adjit_executable_run_with(e.get(), 1, inputs, 1, outputs, &options);
   };
