@@ -77,6 +77,18 @@ TEST_F(CudaBackends, HandPtxToTheAssemblerAndKeepBoth) {
   }
 }
 
+TEST_F(CudaBackends, HavePtxasAssembleTheProgramWhereItIsInstalled) {
+  driver.takes_bitcode = false;
+  std::optional<Assembler> assembler = cuda::find_assembler();
+  if (!assembler) GTEST_SKIP() << "no ptxas on this machine";
+  for (const int capability : {80, 90}) {
+    fake.show_devices(1, capability);
+    const MachineCode code = backend(FloatMode::FlushSubnormals, assembler)->compile(list);
+    EXPECT_TRUE(section_of(code.sections, "cubin").starts_with("\177ELF"));
+    EXPECT_EQ(fake.calls("cuLinkCreate_v2"), 0);
+  }
+}
+
 TEST_F(CudaBackends, KeysNameTheModelNotTheDevice) {
   fake.show_devices(2);
   const auto machine = backend();
