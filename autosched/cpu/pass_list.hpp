@@ -6,9 +6,7 @@
 // pass "schedule kernels" takes through the same list.
 #pragma once
 
-#include <functional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,13 +14,10 @@
 #include "autosched/decisions/attempts.hpp"
 #include "autosched/decisions/choices.hpp"
 #include "autosched/machine/cpu_machine.hpp"
+#include "autosched/passes/pass_listener.hpp"
 #include "autosched/program/program.hpp"
 
 namespace adjit::sched {
-
-/// Called with "start" before the first pass, and after each pass with its name; of a pass over the
-/// steps of scan 'h', "h / name".
-using PassListener = std::function<void(const std::string& pass, const Program& program)>;
 
 /// What passes read and write beside the program.
 struct ScheduleContext {
@@ -44,9 +39,6 @@ struct Pass {
 
 /// In the order in which they run.
 std::span<const Pass> passes();
-
-/// What listeners get as the name of what the passes begin with.
-inline constexpr const char* kStart = "start";
 
 /// The plain loops that the passes begin with.
 Program start_of(const Graph& graph, const ScheduleContext& context);

@@ -3,15 +3,18 @@
 
 #include <utility>
 
-#include "autosched/analysis/verify.hpp"
-#include "autosched/lower/initial_program.hpp"
+#include "autosched/passes/fallbacks.hpp"
 
 namespace adjit::sched {
 namespace {
 
-Program run_all(const Graph& graph, ScheduleContext context) {
-  Program start = start_of(graph, context);
-  return run_passes(std::move(start), context, Phase::Stages, Phase::Loops);
+MakeSchedule all_passes(const Graph& graph, const CpuMachine& machine,
+                        const PassListener& listener) {
+  return [&](Choices& choices, Attempts& attempts) {
+    ScheduleContext context{machine, choices, attempts, {}, nullptr, listener};
+    Program start = start_of(graph, context);
+    return run_passes(std::move(start), context, Phase::Stages, Phase::Loops);
+  };
 }
 
 }  // namespace
@@ -23,35 +26,22 @@ Program default_schedule(const Graph& graph, const CpuMachine& machine) {
 
 Program schedule_with(const Graph& graph, const CpuMachine& machine, Choices& choices,
                       const PassListener& listener) {
-  Choices trial = choices;
-  try {
-    Attempts sure;
-    Program made = run_all(graph, {machine, trial, sure, {}, nullptr, listener});
-    choices = std::move(trial);
-    return made;
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::Schedule) throw;
-  }
-  Attempts attempts = Attempts::with_caution();
-  return cautious_schedule(graph, machine, choices, attempts, listener);
+  return schedule_or_fall_back(graph, machine, choices, all_passes(graph, machine, listener));
 }
 
 Program cautious_schedule(const Graph& graph, const CpuMachine& machine, Choices& choices,
                           Attempts& attempts, const PassListener& listener) {
-  try {
-    Program made = run_all(graph, {machine, choices, attempts, {}, nullptr, listener});
-    verify(made);
-    return made;
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::Schedule) throw;
-    return plain_schedule(graph, machine, error.what());
-  }
+  return schedule_with_caution(graph, machine, choices, attempts,
+                               all_passes(graph, machine, listener));
 }
 
-Program plain_schedule(const Graph& graph, const Target& target, const std::string& reason) {
-  Program plain = initial_program(graph, target);
-  plain.fallbacks = {"all loops: " + reason};
-  return plain;
+Rematerialization rematerialization_of(const Graph& graph, const CpuMachine& machine) {
+  Choices usual;
+  Attempts attempts = Attempts::with_caution();
+  ScheduleContext context{machine, usual, attempts};
+  Program start = start_of(graph, context);
+  const Program stages = run_passes(std::move(start), context, Phase::Stages, Phase::Stages);
+  return plan_rematerialization(stages, planned_stages(context.plans.reductions));
 }
 
 }  // namespace adjit::sched

@@ -2,18 +2,17 @@
 // the graph's size.
 #pragma once
 
-#include <string>
-
 #include "autosched/cpu/pass_list.hpp"
 #include "autosched/decisions/attempts.hpp"
 #include "autosched/decisions/choices.hpp"
 #include "autosched/machine/cpu_machine.hpp"
+#include "autosched/passes/plan_rematerialization.hpp"
 #include "autosched/program/program.hpp"
 
 namespace adjit::sched {
 
 /// Schedules a final graph (after simplify and contract) by the list of passes (pass_list.hpp).
-/// Never ErrorCode::Schedule: what a move refuses is left out (attempts.hpp). ErrorCode::Compile
+/// Never ErrorCode::Schedule: what a move refuses is left out (fallbacks.hpp). ErrorCode::Compile
 /// for stages that this version does not compile.
 Program default_schedule(const Graph& graph, const CpuMachine& machine);
 /// The same with other answers to some of its decisions. `listener`, which may be empty, gets the
@@ -23,7 +22,8 @@ Program schedule_with(const Graph& graph, const CpuMachine& machine, Choices& ch
 /// The same with caution from the beginning.
 Program cautious_schedule(const Graph& graph, const CpuMachine& machine, Choices& choices,
                           Attempts& attempts, const PassListener& listener = {});
-/// Plain loops, for this reason.
-Program plain_schedule(const Graph& graph, const Target& target, const std::string& reason);
+
+/// What the schedule may compute a second time to need less memory.
+Rematerialization rematerialization_of(const Graph& graph, const CpuMachine& machine);
 
 }  // namespace adjit::sched

@@ -23,10 +23,7 @@ Program schedule_steps_of(Program program, size_t root, ScheduleContext& context
   const Choices::Inside inside(context.choices, name);
   ScheduleContext of_steps{context.machine, context.choices, context.attempts};
   of_steps.scan = stage.scan.get();
-  if (context.listener)
-    of_steps.listener = [&](const std::string& pass, const Program& steps) {
-      context.listener(name + " / " + pass, steps);
-    };
+  of_steps.listener = listener_inside(context.listener, name);
   Program steps =
       run_passes(start_of(*stage.scan->body, of_steps), of_steps, Phase::Stages, Phase::Layouts);
   std::optional<Program> whole;

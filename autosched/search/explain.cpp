@@ -25,22 +25,27 @@ std::string number(double value) {
   return text;
 }
 
-std::string terms(const NestCost& nest) {
-  std::array<size_t, kCostTerms> order;
+// Largest first; without those below a hundredth of all.
+template <class Term, size_t count>
+std::string terms(const std::array<double, count>& values, double microseconds) {
+  std::array<size_t, count> order;
   std::iota(order.begin(), order.end(), size_t{0});
-  std::ranges::stable_sort(order, std::ranges::greater{}, [&](size_t t) { return nest.terms[t]; });
+  std::ranges::stable_sort(order, std::ranges::greater{}, [&](size_t t) { return values[t]; });
   std::string text;
   for (size_t t : order) {
-    if (nest.terms[t] < 0.01 * nest.microseconds || nest.terms[t] < 5e-3) continue;
+    if (values[t] < 0.01 * microseconds || values[t] < 5e-3) continue;
     text += text.empty() ? "" : ", ";
-    text += std::string(name_of(static_cast<CostTerm>(t))) + " " + number(nest.terms[t]);
+    text += std::string(name_of(static_cast<Term>(t))) + " " + number(values[t]);
   }
   return text.empty() ? "nothing that counts" : text;
 }
 
-std::string name(const KernelCost& kernel, size_t stage) {
-  const Graph& graph = kernel.program->graph;
-  return stage_name(graph, graph.stages[stage]);
+const std::string& name(const Program& program, size_t stage) {
+  return stage_name(program.graph, program.graph.stages[stage]);
+}
+
+std::string calls_text(int64_t calls) {
+  return calls == 1 ? "" : ", " + std::to_string(calls) + " calls";
 }
 
 }  // namespace
@@ -50,14 +55,30 @@ std::string print(const ProgramCost& cost, const CpuMachine& machine) {
                      std::to_string(machine.cores) + (machine.cores == 1 ? " core\n" : " cores\n");
   for (size_t k = 0; k < cost.kernels.size(); ++k) {
     const KernelCost& kernel = cost.kernels[k];
-    text += "kernel " + std::to_string(k) + ": " + name(kernel, kernel.nests.front().stage);
+    text +=
+        "kernel " + std::to_string(k) + ": " + name(*kernel.program, kernel.nests.front().stage);
     if (kernel.tasks > 1)
       text += ", " + std::to_string(static_cast<int64_t>(kernel.tasks)) + " tasks";
-    if (kernel.calls != 1) text += ", " + std::to_string(kernel.calls) + " calls";
-    text += ": " + number(static_cast<double>(kernel.calls) * kernel.microseconds) + " us\n";
+    text += calls_text(kernel.calls) + ": " +
+            number(static_cast<double>(kernel.calls) * kernel.microseconds) + " us\n";
     for (const NestCost& nest : kernel.nests)
-      text += "  " + name(kernel, nest.stage) + "  " + number(nest.microseconds) +
-              " us of a core: " + terms(nest) + "\n";
+      text += "  " + name(*kernel.program, nest.stage) + "  " + number(nest.microseconds) +
+              " us of a core: " + terms<CostTerm>(nest.terms, nest.microseconds) + "\n";
+  }
+  return text;
+}
+
+std::string print(const GpuProgramCost& cost, const GpuMachine& machine) {
+  std::string text = "predicted " + number(cost.microseconds) + " us on " +
+                     std::to_string(machine.multiprocessors) + " multiprocessors\n";
+  for (size_t k = 0; k < cost.kernels.size(); ++k) {
+    const GpuKernelCost& kernel = cost.kernels[k];
+    text += "kernel " + std::to_string(k) + ": " +
+            name(*kernel.program, kernel.program->kernels[kernel.kernel].root.stage) + ", " +
+            std::to_string(static_cast<int64_t>(kernel.threads)) +
+            (kernel.threads == 1 ? " thread" : " threads") + calls_text(kernel.calls) + ": " +
+            number(static_cast<double>(kernel.calls) * kernel.microseconds) +
+            " us: " + terms<GpuCostTerm>(kernel.terms, kernel.microseconds) + "\n";
   }
   return text;
 }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "autosched/cpu/cost/cost.hpp"
+#include "autosched/gpu/cost/cost.hpp"
 #include "autosched/search/search.hpp"
 
 namespace adjit::sched {
@@ -11,6 +12,8 @@ namespace adjit::sched {
 /// One line a kernel, and one a nest in it with its terms, the largest first; terms below a
 /// hundredth of the nest's time are left out. Microseconds.
 std::string print(const ProgramCost& cost, const CpuMachine& machine);
+/// One line a kernel, with its terms.
+std::string print(const GpuProgramCost& cost, const GpuMachine& machine);
 
 /// What compiling takes instead of the default schedule, in a line.
 std::string print_choice(const Candidate& chosen, const Candidate& by_default);

@@ -9,8 +9,10 @@
 #include "autosched/cpu/cost/network.hpp"
 #include "autosched/cpu/schedule.hpp"
 #include "autosched/cpu/tile/choose_tile.hpp"
-#include "autosched/gpu/flat_schedule.hpp"
+#include "autosched/gpu/cost/cost.hpp"
+#include "autosched/gpu/schedule.hpp"
 #include "autosched/program/nests.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/process/in_parallel.hpp"
 
 namespace adjit::sched {
@@ -319,27 +321,35 @@ std::optional<Candidate> clearly_best(Search& search, const Graph& graph,
   return clear ? std::optional(found[1]) : std::nullopt;
 }
 
+// A GPU's schedule offers no alternatives yet.
+std::vector<Candidate> default_alone(const Graph& graph, const GpuMachine& machine) {
+  return {{{}, "", predict(default_schedule(graph, machine), machine).microseconds}};
+}
+
 }  // namespace
 
 std::vector<Candidate> search(const Graph& graph, const Target& target,
                               const SearchOptions& options) {
+  if (const auto* gpu = std::get_if<GpuMachine>(&target)) return default_alone(graph, *gpu);
   Search search(graph, cpu_of(target));
   return found_by(search, options);
 }
 
 std::optional<Candidate> choice(const Graph& graph, const Target& target) {
+  if (std::holds_alternative<GpuMachine>(target)) return std::nullopt;
   Search search(graph, cpu_of(target));
   return clearly_best(search, graph, cpu_of(target));
 }
 
 Program chosen_schedule(const Graph& graph, const Target& target) {
-  if (const auto* gpu = std::get_if<GpuMachine>(&target)) return flat_schedule(graph, *gpu);
+  if (const auto* gpu = std::get_if<GpuMachine>(&target)) return default_schedule(graph, *gpu);
   Search search(graph, cpu_of(target));
   return search.program(clearly_best(search, graph, cpu_of(target)));
 }
 
 std::vector<Candidate> random_candidates(const Graph& graph, const Target& target, size_t count,
                                          uint64_t seed) {
+  if (const auto* gpu = std::get_if<GpuMachine>(&target)) return default_alone(graph, *gpu);
   Search search(graph, cpu_of(target));
   std::vector<Priced> all{search.start()};
   search.is_new(all.front());
@@ -360,7 +370,7 @@ std::vector<Candidate> random_candidates(const Graph& graph, const Target& targe
 
 Program program_of(const Graph& graph, const Target& target, const Candidate& candidate) {
   Choices choices(candidate.answers);
-  return schedule_with(graph, cpu_of(target), choices);
+  return schedule_with(graph, target, choices);
 }
 
 }  // namespace adjit::sched

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "autosched/cpu/cost/cost.hpp"
 #include "autosched/decisions/choices.hpp"
 #include "autosched/machine/target.hpp"
 #include "autosched/program/program.hpp"
@@ -32,7 +31,8 @@ struct SearchOptions {
 };
 
 /// What a search has priced: first the default schedule, then the others by predicted time; equal
-/// programs once.
+/// programs once. The default schedule alone for a machine whose schedule offers no alternatives,
+/// as a GPU's.
 std::vector<Candidate> search(const Graph& graph, const Target& target,
                               const SearchOptions& options);
 

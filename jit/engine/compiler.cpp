@@ -8,9 +8,9 @@
 #include <string_view>
 #include <utility>
 
-#include "autosched/cpu/schedule.hpp"
 #include "autosched/lower/final_graph.hpp"
 #include "autosched/moves/moves.hpp"
+#include "autosched/passes/fallbacks.hpp"
 #include "autosched/search/search.hpp"
 #include "jit/engine/compile/compile_kernels.hpp"
 #include "jit/engine/keys.hpp"

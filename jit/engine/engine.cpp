@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
-#include "autosched/cpu/print_passes.hpp"
 #include "autosched/moves/moves.hpp"
+#include "autosched/search/print_passes.hpp"
 #include "autosched/search/search.hpp"
 #include "jit/engine/inspect.hpp"
 #include "jit/engine/keys.hpp"
@@ -86,11 +86,10 @@ void report_build(const Compiler& compiler, const Request& request, const Compil
                      {"5-llvm.ll", llvm_text(compiler, request, program)},
                      {"6-assembly.s", assembly_text(compiler, request, program)}};
   const Target target = schedule_target(compiler, request);
-  if (emitted && !is_scheduled(request) && !report.kept_schedule && request.memory_budget <= 0 &&
-      std::holds_alternative<CpuMachine>(target)) {
+  if (emitted && !is_scheduled(request) && !report.kept_schedule && request.memory_budget <= 0) {
     const std::optional<Candidate> chosen = choice(graph, target);
     files.emplace_back("4-passes.txt",
-                       print_passes(graph, cpu_of(target), chosen ? chosen->answers : Answers{}));
+                       print_passes(graph, target, chosen ? chosen->answers : Answers{}));
   }
   dump(directory, title, report.id, files, compiler.options.log);
 }

@@ -6,9 +6,9 @@
 #include <span>
 #include <stdexcept>
 
-#include "autosched/cpu/print_passes.hpp"
 #include "autosched/lower/final_graph.hpp"
 #include "autosched/program/nests.hpp"
+#include "autosched/search/print_passes.hpp"
 #include "autosched/search/search.hpp"
 #include "jit/cpu/machine.hpp"
 #include "jit/cpu/object.hpp"

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <optional>
 
+#include "autosched/search/scheduler.hpp"
 #include "runtime/diff/forward/forward.hpp"
 #include "runtime/diff/reverse/reverse.hpp"
 #include "tests/autosched/program_interpreter.hpp"
@@ -328,11 +329,15 @@ class ProgramCheck {
     return outputs;
   }
 
-  // The loop nests that code would be made of, one point after the other.
+  // The loop nests that code would be made of, for a processor or for a GPU of so few threads that
+  // each computes several results, one point after the other.
   std::vector<Array> by_schedule(Request& request, const std::vector<Array>& inputs) {
     const double start = seconds();
     for (const Array& array : inputs) request.layouts.push_back(contiguous_layout(array.shape));
-    const Program program = schedule_of(engine_.compiler(), request);
+    const Program program = random_.chance(50)
+                                ? schedule_of(engine_.compiler(), request)
+                                : default_schedule(checked_graph(engine_.compiler(), request).graph,
+                                                   GpuMachine{.multiprocessors = 1, .threads = 8});
     ++counts_.scheduled;
     const double ready = seconds();
     counts_.schedule_s += ready - start;

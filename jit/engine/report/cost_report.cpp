@@ -42,4 +42,30 @@ std::string cost_json(const ProgramCost& cost, const CpuMachine& machine) {
   return json_text(j);
 }
 
+std::string cost_json(const GpuProgramCost& cost, const GpuMachine& machine) {
+  Json terms = Json::array(), kernels = Json::array();
+  for (size_t t = 0; t < kGpuCostTerms; ++t) terms.push_back(name_of(static_cast<GpuCostTerm>(t)));
+  for (const GpuKernelCost& kernel : cost.kernels) {
+    const Graph& graph = kernel.program->graph;
+    const size_t root = kernel.program->kernels[kernel.kernel].root.stage;
+    kernels.push_back({{"stage", stage_name(graph, graph.stages[root])},
+                       {"calls", kernel.calls},
+                       {"threads", kernel.threads},
+                       {"terms", kernel.terms},
+                       {"microseconds", kernel.microseconds}});
+  }
+  const Json j = {
+      {"microseconds", cost.microseconds},
+      {"terms", std::move(terms)},
+      {"machine",
+       {{"multiprocessors", machine.multiprocessors}, {"launch", machine.launch_microseconds}}},
+      {"kernels", std::move(kernels)}};
+  return json_text(j);
+}
+
+std::string cost_json(const Program& program, const Target& target) {
+  return std::visit(
+      [&](const auto& machine) { return cost_json(predict(program, machine), machine); }, target);
+}
+
 }  // namespace adjit::engine

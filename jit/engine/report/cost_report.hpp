@@ -5,6 +5,8 @@
 #include <string>
 
 #include "autosched/cpu/cost/cost.hpp"
+#include "autosched/gpu/cost/cost.hpp"
+#include "autosched/machine/target.hpp"
 
 namespace adjit::engine {
 
@@ -14,5 +16,12 @@ namespace adjit::engine {
 /// microseconds, and nests with stage (its name), terms, analytic (both microseconds by term),
 /// inputs and microseconds.
 std::string cost_json(const ProgramCost& cost, const CpuMachine& machine);
+/// JSON object: microseconds, terms (names), machine (multiprocessors, launch: microseconds) and
+/// kernels, in the order of GpuProgramCost: stage (the name of its root), calls, threads, terms
+/// (microseconds) and microseconds.
+std::string cost_json(const GpuProgramCost& cost, const GpuMachine& machine);
+
+/// Of what is predicted for the target.
+std::string cost_json(const Program& program, const Target& target);
 
 }  // namespace adjit::engine

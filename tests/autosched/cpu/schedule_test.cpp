@@ -158,7 +158,7 @@ TEST(Heuristic, StridedAdjointsAreDenseInsideTheirTaps) {
       "+ "
       "1 >= l + 2*r_o\n}");
   for (const int bits : {256, 512}) {
-    const Program p = default_schedule(g, {1, bits});
+    const Program p = default_schedule(g, CpuMachine{1, bits});
     const std::string graph = print(p.graph), text = print(p);
     EXPECT_NE(graph.find("g_packed(i, j, k, l) = g("), std::string::npos) << graph;
     EXPECT_EQ(graph.find("w_packed(i, j, k, l) ="), std::string::npos) << graph;  // no zeros there
@@ -183,7 +183,7 @@ TEST(Heuristic, StridedAdjointsOfOneTapMultiplyNoZeros) {
       " where i in 0:2, j in 0:16, k in 0:16, l in 0:16, r_m in 0:32, q0 = k // 2, q1 = l // 2, "
       "2*q0 >= k, 2*q1 >= l\n}");
   for (const int bits : {256, 512}) {
-    const Program p = default_schedule(g, {1, bits});
+    const Program p = default_schedule(g, CpuMachine{1, bits});
     for (const TensorInfo& tensor : p.graph.tensors)
       EXPECT_EQ(tensor.shape == (std::vector<int64_t>{32, 16, 2, 2}), false) << print(p.graph);
     expect_faithful(p, g);
@@ -200,7 +200,7 @@ TEST(Heuristic, StridedAdjointsOfChannelsAreTakenApart) {
       " where i in 0:8, j in 0:4, k in 0:17, l in 0:17, r_m in 0:2, r_n in 0:2, q0 = (k + 1) // 2, "
       "q1 = (l + 1) // 2, r_m + 8 >= q0, r_n + 8 >= q1, 2*q0 + 1 >= k + 2*r_m, 2*q1 + 1 >= l + "
       "2*r_n\n}");
-  const Program p = default_schedule(g, {1, 256});
+  const Program p = default_schedule(g, CpuMachine{1, 256});
   EXPECT_NE(print(p).find(" d_residues (workspace)"), std::string::npos) << print(p);
   expect_faithful(p, g);
 }
@@ -216,7 +216,7 @@ TEST(Heuristic, GroupedAdjointsHaveZerosAroundTheImage) {
       ">= "
       "r_n, r_n + 10 >= k, l + 1 >= r_o, r_o + 10 >= l\n}");
   for (const int bits : {256, 512}) {
-    const Program p = default_schedule(g, {1, bits});
+    const Program p = default_schedule(g, CpuMachine{1, bits});
     const std::string graph = print(p.graph);
     EXPECT_NE(graph.find("i in 0:2, j in 0:16, k in 0:14, l in 0:14"), std::string::npos) << graph;
     for (const Stage& stage : p.graph.stages) EXPECT_TRUE(stage.domain.inequalities.empty());
@@ -233,7 +233,7 @@ TEST(Heuristic, EmptyAndScalarGraphs) {
 TEST(Heuristic, OlderVectorsFitTheirRegisters) {
   for (int bits : {128, 256}) {
     const Graph g = matmul_graph(64, 64, 64);
-    const Program p = default_schedule(g, {2, bits});
+    const Program p = default_schedule(g, CpuMachine{2, bits});
     const Nest& nest = p.kernels.back().root;
     int64_t accumulators = 1;
     for (size_t l = tile_begin(nest); l < nest.loops.size(); ++l)
@@ -263,7 +263,7 @@ TEST(Heuristic, LastTapsOfAWindowsMaximumAreUnrolled) {
       " (v, at)(n, i, j) argmax=! (x(n, 2 * i + a - 1, 2 * j + b - 1), int32(3 * a + b))"
       " where n in 0:16, i in 0:28, j in 0:28, a in 0:3, b in 0:3, 2 * i + a >= 1, 2 * j + b >= 1 "
       "}");
-  const Program p = default_schedule(graph, {2, 256});
+  const Program p = default_schedule(graph, CpuMachine{2, 256});
   verify(p);
   const Nest& nest = nest_of(p, 0);
   const auto unrolled = [&](size_t axis) {
@@ -284,7 +284,7 @@ TEST(Heuristic, RowsOfEmptyAxes) {
         parse_graph("def f(float(" + at(0) + ", " + at(2) + ") w, float(" + at(2) + ", " + at(1) +
                     ") x) -> (y) { y(j, i) +=! w(j, r) * x(r, i) where j in 0:" + at(0) +
                     ", i in 0:" + at(1) + ", r in 0:" + at(2) + ", r + j <= 50, r - j <= 3 }");
-    const Program p = default_schedule(graph, {.cores = 2, .vector_bits = 256});
+    const Program p = default_schedule(graph, CpuMachine{.cores = 2, .vector_bits = 256});
     expect_faithful(p, graph);
     const LoweredGraph lowered(graph);
     const Stage& stage = lowered.stages[0];
@@ -307,7 +307,8 @@ TEST(RandomGraphs, DefaultScheduleMeansTheGraph) {
     const Graph graph = testing::random_graph(
         seed,
         {.stages = 7, .scatters = true, .custom_combiners = true, .zero_extents = seed % 4 == 0});
-    expect_scheduled(graph, default_schedule(graph, {2, seed % 2 == 0 ? 512 : 256}), seed);
+    expect_scheduled(graph, default_schedule(graph, CpuMachine{2, seed % 2 == 0 ? 512 : 256}),
+                     seed);
     if (::testing::Test::HasFatalFailure()) return;
   }
 }
@@ -316,7 +317,8 @@ TEST(RandomGraphs, DefaultScheduleOfWhatSharesBuffers) {
   for (uint64_t seed = 1; seed <= testing::fuzz_cases(250); ++seed) {
     const Graph graph = testing::random_graph(
         seed, {.stages = 6, .max_extent = seed % 3 == 0 ? 9 : 5, .sharing = true});
-    expect_scheduled(graph, default_schedule(graph, {2, seed % 2 == 0 ? 512 : 256}), seed);
+    expect_scheduled(graph, default_schedule(graph, CpuMachine{2, seed % 2 == 0 ? 512 : 256}),
+                     seed);
     if (::testing::Test::HasFatalFailure()) return;
   }
 }

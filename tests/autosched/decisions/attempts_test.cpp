@@ -4,6 +4,7 @@
 
 #include "autosched/cpu/schedule.hpp"
 #include "autosched/lower/initial_program.hpp"
+#include "autosched/passes/fallbacks.hpp"
 #include "autosched/search/search.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/graph/print/printer.hpp"
@@ -33,7 +34,7 @@ TEST(Attempts, WindowsAlongLoopsWithRowsAttached) {
   for (const char* combiner : {"max", "+"})
     for (int bits : {256, 512}) {
       const Graph graph = pool_of_concat(combiner);
-      const Program program = default_schedule(graph, {2, bits});
+      const Program program = default_schedule(graph, CpuMachine{2, bits});
       EXPECT_EQ(program.fallbacks, std::vector<std::string>{});
       EXPECT_TRUE(chosen_schedule(graph, CpuMachine{2, bits}).fallbacks.empty());
       testing::expect_same_results(graph, program, 1);

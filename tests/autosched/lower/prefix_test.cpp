@@ -44,7 +44,7 @@ TEST(LowerRunning, RowsRunInFourDirections) {
     EXPECT_EQ(found->reverse, c.reverse);
     EXPECT_EQ(found->exclusive, c.exclusive);
     expect_faithful(initial_program(g, CpuMachine{2, 512}), g);
-    expect_faithful(default_schedule(g, {2, 512}), g);
+    expect_faithful(default_schedule(g, CpuMachine{2, 512}), g);
   }
 }
 
@@ -52,7 +52,7 @@ TEST(LowerRunning, EveryCombiner) {
   for (const char* by : {"+", "*", "max", "min"}) {
     const Graph g = running_sum("r_k <= i", by);
     ASSERT_TRUE(found_in(g)) << by;
-    expect_faithful(default_schedule(g, {2, 512}), g);
+    expect_faithful(default_schedule(g, CpuMachine{2, 512}), g);
   }
 }
 
@@ -80,7 +80,7 @@ TEST(LowerRunning, TheLoopStaysSerialAndInnermost) {
 
 TEST(LowerRunning, EveryPointIsVisitedOnce) {
   const Graph g = running_sum("r_k <= i");
-  const Program p = default_schedule(g, {2, 512});
+  const Program p = default_schedule(g, CpuMachine{2, 512});
   int64_t visited = 0;
   interpret(p, testing::small_inputs(g, 1), &visited);
   EXPECT_EQ(visited, 20 * 6);

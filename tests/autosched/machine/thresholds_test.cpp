@@ -44,7 +44,9 @@ def f(float(64, 64) x) -> (y) {
   y(i, j) = e(i, j) + e(j, i) where i in 0:64, j in 0:64
 }
 )");
-  const auto inlines = [&] { return has_move(default_schedule(graph, {1, 512}), "inline"); };
+  const auto inlines = [&] {
+    return has_move(default_schedule(graph, CpuMachine{1, 512}), "inline");
+  };
   ASSERT_TRUE(inlines());
   {
     Thresholds moved;

@@ -79,7 +79,7 @@ TEST(Inlining, CostlyTermsOfRunningSumsAreComputedInLanesBefore) {
                              ") where i in 0:64, j in 0:64, r_k in 0:64, " + row + " }";
     const Graph g = parse_graph(text);
     EXPECT_EQ(lower_running(LoweredGraph(g)).running.size(), 1u) << text;
-    Program program = default_schedule(g, {2, 512});
+    Program program = default_schedule(g, CpuMachine{2, 512});
     expect_faithful(program, g);
     return program.kernels.size();
   };

@@ -124,7 +124,7 @@ TEST(Kernel, OlderCpusGetCodeThatGivesTheSame) {
     const std::vector<Array> inputs = small_inputs(graph, seed);
     const std::vector<Array> wide = interpret_in_double(graph, inputs);
     for (const auto& [level, bits] : {std::pair{"x86-64-v2", 128}, {"x86-64-v3", 256}}) {
-      const Program program = default_schedule(graph, {2, bits});
+      const Program program = default_schedule(graph, CpuMachine{2, bits});
       EXPECT_EQ(difference(interpret(program, inputs), EmittedProgram(program, level)(inputs), 2e-4,
                            wide),
                 "")

@@ -81,7 +81,7 @@ TEST(RandomPrograms, DefaultSchedules) {
   Counts counts;
   for (uint64_t seed = 200000; seed < 200000 + cases(50); ++seed) {
     const Graph graph = random_graph(seed, {.stages = 4, .max_extent = 33, .scatters = true});
-    const Program program = default_schedule(graph, {2, seed % 2 == 0 ? 512 : 256});
+    const Program program = default_schedule(graph, CpuMachine{2, seed % 2 == 0 ? 512 : 256});
     EXPECT_EQ(program.fallbacks, std::vector<std::string>{}) << "seed " << seed;
     compare(graph, program, seed, counts);
     if (::testing::Test::HasFailure()) return;

@@ -87,7 +87,7 @@ TEST(RowGroups, LanesAreNoMoreThanWasStoredTogether) {
   const Graph g = parse_graph(
       "def f(float(512, 40) x) -> (y) {\n s(i) +=! x(i, r)\n t(i) = 1 / s(i)\n"
       " y(i, j) = x(i, j) * t(i)\n}");
-  const Program p = default_schedule(g, {2, 512});
+  const Program p = default_schedule(g, CpuMachine{2, 512});
   const Nest* sum = nullptr;
   const Nest* inverse = nullptr;
   for (const Nest::Attached& attached : nest_of(p, stage_of(p, "y")).attached)
@@ -136,7 +136,7 @@ TEST(RowGroups, RowsThatCutLinesAreNotAttached) {
       "def f(float(37, 611) w, float(37, 4) a, float(611, 4) b) -> (x, y) {\n"
       " d(i, j, k) = w(i, j) * exp(a(i, k) - b(j, k))\n"
       " x(i, k) +=! d(i, r, k)\n y(j, k) +=! d(r, j, k)\n}");
-  const Program p = default_schedule(g, {1, 256});
+  const Program p = default_schedule(g, CpuMachine{1, 256});
   EXPECT_TRUE(nest_of(p, stage_of(p, "x")).attached.empty()) << print(p);
   expect_faithful(p, g);
 }

@@ -38,7 +38,7 @@ TEST(PlanChains, HeadsThatFitTheCacheWhereAllDoNot) {
   last.l3_bytes = 64 << 20;
   EXPECT_LT(task_count(default_schedule(many, last).kernels.front().root), 48);
   // In a large cache all heads fit: few tasks.
-  const Program whole = default_schedule(graph, {.cores = 2, .l2_bytes = 64 << 20});
+  const Program whole = default_schedule(graph, CpuMachine{.cores = 2, .l2_bytes = 64 << 20});
   EXPECT_LT(task_count(whole.kernels.front().root), 12);
 }
 
@@ -60,14 +60,14 @@ Graph strided_adjoint(int64_t n, int64_t channels, int64_t inputs, int64_t h) {
 
 // An image's zeros around it, its sums by residues, and the image that these are put together to.
 TEST(PlanChains, ImagesOfAStridedConvolutionsAdjoint) {
-  const Program p = default_schedule(strided_adjoint(8, 128, 64, 56), {.cores = 2});
+  const Program p = default_schedule(strided_adjoint(8, 128, 64, 56), CpuMachine{.cores = 2});
   const TaskChains chains = task_chains(p);
   ASSERT_EQ(p.kernels.size(), 4u) << print(p);
   EXPECT_EQ(stage_name(p.graph, p.graph.stages[p.kernels[0].root.stage]), "w_packed");
   EXPECT_EQ(chains.continues, (std::vector<bool>{false, false, true, true})) << print(p);
   for (size_t k = 1; k < p.kernels.size(); ++k) EXPECT_EQ(task_count(p.kernels[k].root), 8);
   const Graph small = strided_adjoint(4, 4, 8, 10);
-  expect_faithful(default_schedule(small, {.cores = 2}), small);
+  expect_faithful(default_schedule(small, CpuMachine{.cores = 2}), small);
 }
 
 // What a task must pass on to be worth its call does not grow with the cache.

@@ -26,7 +26,7 @@ TEST(TileChoice, TranspositionsGoInPiecesOfRows) {
   const Graph g = parse_graph(
       "def f(float(40, 24) a, float(40, 24) b) -> (y) {\n y(i, j) = a(j, i) * b(j, i) where i in "
       "0:24, j in 0:40\n}");
-  const Program p = default_schedule(g, {1, 256});
+  const Program p = default_schedule(g, CpuMachine{1, 256});
   const Nest& nest = nest_of(p, stage_of(p, "y"));
   EXPECT_EQ(nest.loops.back().axis, 0U) << print(p);
   EXPECT_EQ(nest.loops.back().kind, LoopKind::Vector);

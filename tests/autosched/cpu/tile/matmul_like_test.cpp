@@ -95,7 +95,7 @@ TEST(MatrixProduct, NoPanelsOfWhatLoopsInsideTheLanesWalk) {
       "def f(float(512, 8) a, float(8, 512, 512) b) -> (y) {\n"
       "  y(i, j, k) +=! a(i, r) * b(r, j, k) where i in 0:512, j in 0:512, k in 0:512, r in "
       "0:8\n}");
-  const Program program = default_schedule(graph, {.cores = 2, .vector_bits = 512});
+  const Program program = default_schedule(graph, CpuMachine{.cores = 2, .vector_bits = 512});
   for (const Kernel& kernel : program.kernels)
     EXPECT_TRUE(kernel.root.attached.empty()) << print(program);
 }

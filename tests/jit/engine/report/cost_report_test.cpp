@@ -28,7 +28,7 @@ CpuMachine unlike_any() {
 
 TEST(CostReport, NamesTermsAndInputsInTheOrderOfTheNumbers) {
   const Planned p = planned(kChain);
-  const json report = json::parse(cost_json(predict(p.program, {}), {}));
+  const json report = json::parse(cost_json(predict(p.program, CpuMachine{}), {}));
   ASSERT_EQ(report["terms"].size(), kCostTerms);
   for (size_t t = 0; t < kCostTerms; ++t)
     EXPECT_EQ(report["terms"][t], name_of(static_cast<CostTerm>(t)));
@@ -50,8 +50,8 @@ TEST(CostReport, HasTheMachineThatWasAskedAbout) {
 
 TEST(CostReport, HasEveryKernelAndNestAsPredicted) {
   const Planned p = planned(kChain);
-  const ProgramCost cost = predict(p.program, {});
-  const json report = json::parse(cost_json(cost, {}));
+  const ProgramCost cost = predict(p.program, CpuMachine{});
+  const json report = json::parse(cost_json(cost, CpuMachine{}));
   EXPECT_EQ(report["microseconds"], cost.microseconds);
   ASSERT_EQ(report["kernels"].size(), cost.kernels.size());
   size_t nests = 0;

@@ -52,7 +52,7 @@ TEST(Profile, FlopsBytesAndPredictionAreThoseOfAllCalls) {
   EXPECT_EQ(list[0]["bytes"], 4 * (10 * 20 + 10));
   EXPECT_EQ(list[1]["flops"], 4 * 2 * 5);
   EXPECT_EQ(list[1]["bytes"], 4 * 4 * (10 + 5));
-  const ProgramCost cost = predict(p.program, {});
+  const ProgramCost cost = predict(p.program, CpuMachine{});
   EXPECT_EQ(list[0]["predicted"], cost.kernels[0].microseconds);
   EXPECT_EQ(list[1]["predicted"], 4 * cost.kernels[1].microseconds);
 }

@@ -104,7 +104,7 @@ TEST(OrderReductions, LinesLeaveRoomInTheFirstCache) {
       "w(r_m + j // 19 * 64, j - j // 19 * 19, r_n, r_o)\n where i in 0:4, j in 0:76, k in 0:16, "
       "l in 0:16, r_m in 0:64, r_n in 0:2, r_o in 0:2\n}");
   Choices whole_groups({{{Decision::Residues, "d"}, 1}});
-  const Program p = schedule_with(graph, {.cores = 1, .vector_bits = 256}, whole_groups);
+  const Program p = schedule_with(graph, CpuMachine{.cores = 1, .vector_bits = 256}, whole_groups);
   const std::vector<size_t> loops = reduction_loops(p, "d");
   ASSERT_GE(loops.size(), 2u) << print(p);  // a tile may take the window's rows as a whole
   EXPECT_EQ(loops.front(), 0u) << print(p);

@@ -112,14 +112,15 @@ TEST(ProductTasks, AreOfASumThatDataPlaced) {
 TEST(ProductTasks, OfADefaultSchedulePackAndMultiplyTheSameRows) {
   const Graph graph = product_graph(256, 784, 512, false, true);
   const Program program =
-      default_schedule(graph, {.cores = 2, .l2_bytes = 2 << 20, .fma_bits = 1024});
+      default_schedule(graph, CpuMachine{.cores = 2, .l2_bytes = 2 << 20, .fma_bits = 1024});
   const std::string text = print(program);
   EXPECT_NE(text.find("packed (workspace), 4 tasks\n  parallel i0 in 0:8:2\n"), std::string::npos)
       << text;
   EXPECT_NE(text.find("4 tasks\n  parallel i0 in 0:256:64\n"), std::string::npos) << text;
   const Graph small = product_graph(32, 24, 512, false, true);  // what an interpreter can do
-  expect_faithful(default_schedule(small, {.cores = 2, .l2_bytes = 2 << 20, .fma_bits = 1024}),
-                  small);
+  expect_faithful(
+      default_schedule(small, CpuMachine{.cores = 2, .l2_bytes = 2 << 20, .fma_bits = 1024}),
+      small);
 }
 
 }  // namespace

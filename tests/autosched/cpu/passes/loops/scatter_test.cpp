@@ -193,7 +193,7 @@ TEST(RunningSchedule, TasksTakeWholeGroupsOfRows) {
         ", 976) x) -> (y) { y(i, j) +=! x(i, r_k) where i in 0:" + std::to_string(rows) +
         ", j in 0:976, r_k in 0:976, r_k <= j }"));
     ASSERT_EQ(lower_running(LoweredGraph(g)).running.size(), 1u);
-    const Program program = default_schedule(g, {2, 512});
+    const Program program = default_schedule(g, CpuMachine{2, 512});
     EXPECT_EQ(parallel_depth(program.kernels[0].root), 1u) << rows;
     EXPECT_NO_THROW(verify(program)) << rows;
   }
@@ -208,7 +208,7 @@ TEST(RunningSchedule, TasksTakeAnAxisThatHasALoop) {
                     ", 392, 32) x) -> (y) { y(i, j, k) +=! x(i, r_l, k) where i in 0:" + n +
                     ", j in 0:392, k in 0:32, r_l in 0:392, r_l <= j }");
     ASSERT_EQ(lower_running(LoweredGraph(g)).running.size(), 1u);
-    const Program program = default_schedule(g, {2, 512});
+    const Program program = default_schedule(g, CpuMachine{2, 512});
     EXPECT_NO_THROW(verify(program)) << n;
     EXPECT_EQ(parallel_depth(program.kernels[0].root), outer > 1 ? 1u : 0u) << print(program);
     EXPECT_NO_THROW(chosen_schedule(g, CpuMachine{2, 512})) << n;

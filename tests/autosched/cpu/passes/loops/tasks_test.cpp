@@ -39,8 +39,9 @@ TEST(Tasks, OfManyCoresAreLegalForEveryShape) {
                                       "  p(i) +=! x(i, r) * x(i, r)\n"
                                       "  y(i, j) = exp(x(i, j) / sqrt(p(i) + 0.5))\n}");
       for (const int cores : {3, 12, 16, 24, 32, 48, 64, 96, 128})
-        for (const int bits : {256, 512}) EXPECT_NO_THROW(default_schedule(graph, {cores, bits}));
-      if (rows == 600) expect_faithful(default_schedule(graph, {64, 512}), graph);
+        for (const int bits : {256, 512})
+          EXPECT_NO_THROW(default_schedule(graph, CpuMachine{cores, bits}));
+      if (rows == 600) expect_faithful(default_schedule(graph, CpuMachine{64, 512}), graph);
     }
 }
 

@@ -39,7 +39,7 @@ TEST(GatherOperands, ACopyWhereItPays) {
         << "two channels are no piece";
   }
   const Graph small = bilinear_samples(8, 7);
-  expect_faithful(default_schedule(small, {.cores = 2, .vector_bits = 256}), small);
+  expect_faithful(default_schedule(small, CpuMachine{.cores = 2, .vector_bits = 256}), small);
 }
 
 }  // namespace

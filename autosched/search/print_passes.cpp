@@ -1,11 +1,12 @@
-// autosched/cpu/print_passes.cpp -- the program after each pass of a schedule, as text for people.
-#include "autosched/cpu/print_passes.hpp"
+// autosched/search/print_passes.cpp -- the program after each pass of a schedule, as text for
+// people.
+#include "autosched/search/print_passes.hpp"
 
 #include <functional>
 #include <map>
 #include <utility>
 
-#include "autosched/cpu/schedule.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/graph/print/printer.hpp"
 
 namespace adjit::sched {
@@ -44,10 +45,10 @@ class PassPrinter {
 
 }  // namespace
 
-std::string print_passes(const Graph& graph, const CpuMachine& machine, const Answers& answers) {
+std::string print_passes(const Graph& graph, const Target& target, const Answers& answers) {
   PassPrinter printer;
   Choices choices(answers);
-  schedule_with(graph, machine, choices, std::ref(printer));
+  schedule_with(graph, target, choices, std::ref(printer));
   return printer.text();
 }
 

@@ -1,6 +1,6 @@
-// tests/autosched/cpu/print_passes_test.cpp -- the program after each pass, as recorded for some
+// tests/autosched/search/print_passes_test.cpp -- the program after each pass, as recorded for some
 // graphs (ADJIT_UPDATE_GOLDEN=1 rewrites the files).
-#include "autosched/cpu/print_passes.hpp"
+#include "autosched/search/print_passes.hpp"
 
 #include <cstdlib>
 #include <fstream>

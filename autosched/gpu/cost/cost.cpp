@@ -1,0 +1,200 @@
+// autosched/gpu/cost/cost.cpp -- how long a program of the flat mapping would take on a GPU.
+#include "autosched/gpu/cost/cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "autosched/analysis/exact_counts.hpp"
+#include "autosched/analysis/footprint.hpp"
+#include "autosched/analysis/scan_invariants.hpp"
+#include "autosched/analysis/work.hpp"
+#include "autosched/program/nests.hpp"
+
+namespace adjit::sched {
+namespace {
+
+constexpr double kLanesOfScheduler = 32;  // instructions of lanes that a scheduler starts a cycle
+constexpr double kAddressOperations = 2;  // of an access
+// A load from memory takes about 650 ns (measured); a thread has about four at once.
+constexpr double kStepMicroseconds = 0.65 / 4;
+// A copy reaches nine tenths of what the memory's clock and width say (3010 of 3350, measured).
+constexpr double kMemoryShare = 0.9;
+
+double& at(GpuCostTerms& terms, GpuCostTerm term) { return terms[static_cast<size_t>(term)]; }
+
+double lanes_of(const GpuMachine& machine) {
+  return kLanesOfScheduler * kWarpSchedulers * machine.multiprocessors;
+}
+
+bool moves(const Stride& stride) { return stride.bytes != 0 || stride.data; }
+
+// What the threads of a warp and the lanes of a thread do for one access.
+struct WarpAccess {
+  double instructions = 1;  // of a thread
+  double sectors = 1;       // of the warp
+};
+
+// So many places these many bytes apart, each of `bytes`.
+double sectors_of(double places, const Stride& stride, double bytes) {
+  const double sector = kSectorBytes;
+  const double own = std::ceil(bytes / sector);
+  if (!moves(stride)) return own;
+  if (stride.data || std::abs(stride.bytes) >= sector) return places * own;
+  return std::ceil((places - 1) * std::abs(stride.bytes) / sector + bytes / sector);
+}
+
+WarpAccess access_of(const Walk& walk, const std::vector<Loop>& path) {
+  WarpAccess access;
+  double bytes = walk.element_bytes;
+  double apart = 1;
+  if (!path.empty() && path.back().kind == LoopKind::Vector) {
+    const Stride& stride = walk.strides.back();
+    const auto lanes = static_cast<double>(path.back().trips);
+    if (!stride.data && std::abs(stride.bytes) == walk.element_bytes)
+      bytes *= lanes;
+    else if (moves(stride))
+      access.instructions = apart = lanes;
+  }
+  size_t last = path.size();
+  for (size_t l = 0; l < path.size(); ++l)
+    if (path[l].kind == LoopKind::Parallel) last = l;
+  if (last == path.size()) {
+    access.sectors = apart * std::ceil(bytes / kSectorBytes);
+    return access;
+  }
+  const double neighbours =
+      std::clamp<double>(static_cast<double>(path[last].trips), 1, kWarpThreads);
+  access.sectors =
+      apart * kWarpThreads / neighbours * sectors_of(neighbours, walk.strides[last], bytes);
+  return access;
+}
+
+// How often a thread's loops run the access, all threads together; loops inside the last one that
+// moves it keep what it read.
+double executions_of(const Walk& walk, const std::vector<Loop>& path) {
+  size_t end = 0;
+  for (size_t l = 0; l < path.size(); ++l)
+    if (moves(walk.strides[l])) end = l + 1;
+  double count = 1;
+  for (size_t l = 0; l < path.size(); ++l)
+    if (path[l].kind == LoopKind::Parallel || (l < end && path[l].kind != LoopKind::Vector))
+      count *= static_cast<double>(path[l].trips);
+  return count;
+}
+
+class KernelCounter {
+ public:
+  KernelCounter(const Program& program, size_t kernel, const GpuMachine& machine, bool from_memory)
+      : program_(program), machine_(machine), from_memory_(from_memory) {
+    cost_.program = &program;
+    cost_.kernel = kernel;
+    cost_.threads = static_cast<double>(
+        std::max<int64_t>(1, task_count(root()) / tasks_in_turn(program, root())));
+  }
+
+  GpuKernelCost operator()() {
+    for (const PlacedNest& nest : placed_nests(program_, program_.kernels[cost_.kernel])) add(nest);
+    const double busy = std::min(1.0, cost_.threads / lanes_of(machine_));
+    const double resident =
+        static_cast<double>(machine_.multiprocessors) * static_cast<double>(machine_.threads);
+    at(cost_.terms, GpuCostTerm::Launch) = machine_.launch_microseconds;
+    at(cost_.terms, GpuCostTerm::Arithmetic) =
+        1e-3 * instructions_ / (busy * lanes_of(machine_) * machine_.ghz);
+    at(cost_.terms, GpuCostTerm::L2) = 1e-3 * sectors_ * kSectorBytes / machine_.l2_gb;
+    if (from_memory_)
+      at(cost_.terms, GpuCostTerm::Memory) = 1e-3 * bytes_ / (kMemoryShare * machine_.memory_gb);
+    at(cost_.terms, GpuCostTerm::Latency) =
+        std::max(1.0, cost_.threads / resident) * steps_ * kStepMicroseconds;
+    cost_.microseconds =
+        cost_.terms[0] + *std::ranges::max_element(cost_.terms.begin() + 1, cost_.terms.end());
+    return cost_;
+  }
+
+ private:
+  const Nest& root() const { return program_.kernels[cost_.kernel].root; }
+
+  void add(const PlacedNest& placed) {
+    const Stage& stage = program_.graph.stages[placed.nest->stage];
+    double points = 1, vectors = 1, steps = 1;
+    for (const Loop& loop : placed.path) {
+      const auto trips = static_cast<double>(loop.trips);
+      points *= trips;
+      if (loop.kind != LoopKind::Vector) vectors *= trips;
+      if (loop.kind == LoopKind::Serial) steps *= trips;
+    }
+    WorkMeter meter(program_.graph.pool);
+    instructions_ += meter(stage.bodies).cost * points;
+    steps_ += steps;
+    for (const Walk& walk : placed.walks) {
+      if (walk.local) continue;
+      const WarpAccess access = access_of(walk, placed.path);
+      const double executions = std::min(executions_of(walk, placed.path), vectors);
+      instructions_ += executions * (access.instructions + kAddressOperations);
+      sectors_ += executions / kWarpThreads * access.sectors;
+      bytes_ += std::min(walk.most_bytes, points * walk.element_bytes);
+    }
+  }
+
+  const Program& program_;
+  const GpuMachine& machine_;
+  bool from_memory_;
+  GpuKernelCost cost_;
+  double instructions_ = 0, sectors_ = 0, bytes_ = 0, steps_ = 0;
+};
+
+// Recursive over scans within scans. The program runs `calls` times, kernels that no step of
+// `scan`, whose steps it is (or null), changes as often as that: `scans`.
+void add(const Program& program, const GpuMachine& machine, int64_t calls, const Scan* scan,
+         int64_t scans, GpuProgramCost& total) {
+  const bool from_memory = leaves_l2(program, machine);
+  const std::vector<bool> before =
+      scan ? invariant_kernels(program, *scan) : std::vector<bool>(program.kernels.size(), false);
+  for (size_t k = 0; k < program.kernels.size(); ++k) {
+    const Kernel& kernel = program.kernels[k];
+    if (kernel.steps) {
+      const Scan& inner = *program.graph.stages[kernel.root.stage].scan;
+      add(*kernel.steps, machine, calls * std::max<int64_t>(inner.trips, 0), &inner, calls, total);
+      continue;
+    }
+    GpuKernelCost cost = KernelCounter(program, k, machine, from_memory)();
+    cost.calls = before[k] ? scans : calls;
+    total.microseconds += static_cast<double>(cost.calls) * cost.microseconds;
+    total.kernels.push_back(std::move(cost));
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(GpuCostTerm term) {
+  switch (term) {
+    case GpuCostTerm::Launch: return "launch";
+    case GpuCostTerm::Arithmetic: return "arithmetic";
+    case GpuCostTerm::L2: return "L2";
+    case GpuCostTerm::Memory: return "memory";
+    case GpuCostTerm::Latency: return "latency";
+  }
+  return "";
+}
+
+GpuProgramCost predict(const Program& program, const GpuMachine& machine) {
+  GpuProgramCost total;
+  add(program, machine, 1, nullptr, 1, total);
+  return total;
+}
+
+double roofline(double flops, double bytes, const GpuMachine& machine, bool from_memory) {
+  // A multiply-add of float32 is two operations.
+  const double arithmetic = 1e-3 * flops / (2 * lanes_of(machine) * machine.ghz);
+  return std::max(arithmetic, 1e-3 * bytes / (from_memory ? machine.memory_gb : machine.l2_gb));
+}
+
+bool leaves_l2(const Program& program, const GpuMachine& machine) {
+  double bytes = 0;
+  for (uint32_t t = 0; t < program.graph.tensors.size(); ++t)
+    if (program.scopes[t] == Scope::Argument || program.scopes[t] == Scope::Workspace)
+      bytes += static_cast<double>(tensor_bytes(program.graph, TensorId{t}));
+  return bytes > static_cast<double>(machine.l2_bytes);
+}
+
+}  // namespace adjit::sched

@@ -1,0 +1,19 @@
+// autosched/gpu/flat_loops.hpp -- the loops of a kernel whose threads compute a few results each.
+#pragma once
+
+#include "autosched/machine/gpu_machine.hpp"
+#include "autosched/program/program.hpp"
+
+namespace adjit::sched {
+
+/// Elements that a thread computes side by side along the last axis of the results, as many as one
+/// access of 16 bytes moves: 2, 4 or 8. 1 where the axis is no multiple of them, where what is read
+/// does not lie so, or where the threads would be too few to hide the memory's latency.
+int64_t thread_lanes(const Program& program, size_t stage, const GpuMachine& machine);
+
+/// Gives the plain nest of a kernel's root the loops of the flat mapping: all that may run at once
+/// is parallel, a task a thread, the results' last axis innermost, so that the threads of a warp
+/// work on neighbours; what is left, reductions and the rest of a scatter, is serial.
+Program flat_loops(Program program, size_t stage, const GpuMachine& machine);
+
+}  // namespace adjit::sched

@@ -1,0 +1,160 @@
+// autosched/gpu/schedule.cpp -- a schedule for a GPU at once, without search.
+#include "autosched/gpu/schedule.hpp"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "autosched/analysis/scan_invariants.hpp"
+#include "autosched/gpu/flat_loops.hpp"
+#include "autosched/gpu/split_reductions.hpp"
+#include "autosched/lower/initial_program.hpp"
+#include "autosched/moves/moves.hpp"
+#include "autosched/passes/fallbacks.hpp"
+#include "autosched/passes/group_siblings.hpp"
+#include "autosched/passes/inline_cheap.hpp"
+#include "autosched/program/nests.hpp"
+#include "runtime/process/cancellation.hpp"
+
+namespace adjit::sched {
+namespace {
+
+// What passes read beside the program.
+struct Context {
+  const GpuMachine& machine;
+  Choices& choices;
+  Attempts& attempts;
+  const Scan* scan = nullptr;  // whose steps the program is, or null
+  PassListener listener = {};  // may be empty
+};
+
+struct GpuPass {
+  std::string_view name;
+  std::vector<Decision> decisions;  // that it may ask; another one is ErrorCode::Internal
+  bool of_steps;                    // whether it runs over the steps of scans, too
+  Program (*run)(Program program, Context& context);
+};
+
+Program run_passes(Program program, Context& context, std::span<const GpuPass> passes);
+std::span<const GpuPass> all_passes();
+
+Program start_of(const Graph& graph, const Context& context) {
+  Program program = initial_program(graph, context.machine);
+  if (context.scan) program.calls = static_cast<double>(repeats_of(*context.scan).times);
+  if (context.listener) context.listener(kStart, program);
+  return program;
+}
+
+Program inline_stages_of(Program program, Context&) {
+  return inline_cheap_stages(std::move(program));
+}
+
+Program fuse_siblings_of(Program program, Context& context) {
+  return fuse_sibling_groups(std::move(program), {}, context.choices);
+}
+
+Program rematerialize_some(Program program, Context& context) {
+  return rematerialize_stages(std::move(program), {}, context.choices);
+}
+
+Program split_reductions(Program program, Context& context) {
+  return split_long_reductions(std::move(program), context.machine);
+}
+
+Program schedule_steps_of(Program program, size_t root, Context& context) {
+  const Stage& stage = program.graph.stages[root];
+  const std::string& name = stage_name(program.graph, stage);
+  const Choices::Inside inside(context.choices, name);
+  Context of_steps{context.machine, context.choices, context.attempts, stage.scan.get(),
+                   listener_inside(context.listener, name)};
+  Program steps = run_passes(start_of(*stage.scan->body, of_steps), of_steps, all_passes());
+  return schedule_scan(std::move(program), root, std::move(steps));
+}
+
+Program schedule_kernels(Program program, Context& context) {
+  for (size_t k = 0; k < program.kernels.size(); ++k) {
+    check_cancelled();
+    const size_t root = program.kernels[k].root.stage;
+    const Stage& stage = program.graph.stages[root];
+    const bool scans = stage.kind == StageKind::Scan;
+    context.attempts(program, "loops of '" + stage_name(program.graph, stage) + "'",
+                     [&](Program& p) {
+                       p = scans ? schedule_steps_of(std::move(p), root, context)
+                                 : flat_loops(std::move(p), root, context.machine);
+                     });
+  }
+  return program;
+}
+
+Program alias_reshapes(Program program, Context&) { return reshapes_in_place(std::move(program)); }
+
+std::span<const GpuPass> all_passes() {
+  using enum Decision;
+  // What scans' steps are made of needs all passes but the last: what a step of a scan leaves is
+  // what the next one reads, it stays where it is.
+  static const std::vector<GpuPass> passes = {
+      // name, decisions, also over the steps of scans, function
+      {"inline", {}, true, inline_stages_of},
+      {"fuse siblings", {FuseSiblings}, true, fuse_siblings_of},
+      {"rematerialize", {EagerOutputs, Rematerialize}, true, rematerialize_some},
+      {"split reductions", {}, true, split_reductions},
+      {"schedule kernels", {}, true, schedule_kernels},
+      {"alias reshapes", {}, false, alias_reshapes},
+  };
+  return passes;
+}
+
+// Of these, rewriting the graph for its own sake: what comes next depends on how much memory it
+// needs.
+std::span<const GpuPass> passes_before_rematerialization() { return all_passes().first(2); }
+
+Program run_passes(Program program, Context& context, std::span<const GpuPass> passes) {
+  for (const GpuPass& pass : passes) {
+    if (context.scan && !pass.of_steps) continue;
+    check_cancelled();
+    const Choices::Only only(context.choices, pass.decisions);
+    context.attempts(program, std::string(pass.name),
+                     [&](Program& p) { p = pass.run(std::move(p), context); });
+    if (context.listener) context.listener(std::string(pass.name), program);
+  }
+  return program;
+}
+
+MakeSchedule scheduling(const Graph& graph, const GpuMachine& machine,
+                        const PassListener& listener) {
+  return [&](Choices& choices, Attempts& attempts) {
+    Context context{machine, choices, attempts, nullptr, listener};
+    return run_passes(start_of(graph, context), context, all_passes());
+  };
+}
+
+}  // namespace
+
+Program default_schedule(const Graph& graph, const GpuMachine& machine) {
+  Choices own;
+  return schedule_with(graph, machine, own);
+}
+
+Program schedule_with(const Graph& graph, const GpuMachine& machine, Choices& choices,
+                      const PassListener& listener) {
+  return schedule_or_fall_back(graph, machine, choices, scheduling(graph, machine, listener));
+}
+
+Program cautious_schedule(const Graph& graph, const GpuMachine& machine, Choices& choices,
+                          Attempts& attempts, const PassListener& listener) {
+  return schedule_with_caution(graph, machine, choices, attempts,
+                               scheduling(graph, machine, listener));
+}
+
+Rematerialization rematerialization_of(const Graph& graph, const GpuMachine& machine) {
+  Choices usual;
+  Attempts attempts = Attempts::with_caution();
+  Context context{machine, usual, attempts};
+  const Program stages =
+      run_passes(start_of(graph, context), context, passes_before_rematerialization());
+  return plan_rematerialization(stages, {});
+}
+
+}  // namespace adjit::sched

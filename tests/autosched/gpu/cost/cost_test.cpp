@@ -1,0 +1,88 @@
+// tests/autosched/gpu/cost/cost_test.cpp -- what kernels of the flat mapping are predicted to take.
+#include "autosched/gpu/cost/cost.hpp"
+
+#include <algorithm>
+
+#include "autosched/gpu/schedule.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "tests/autosched/gpu/machines.hpp"
+#include "tests/autosched/programs.hpp"
+
+namespace adjit::sched {
+namespace {
+
+GpuProgramCost cost_of(const Program& program) { return predict(program, kGpu); }
+
+double term(const GpuKernelCost& kernel, GpuCostTerm term) {
+  return kernel.terms[static_cast<size_t>(term)];
+}
+
+Program copy_of(int64_t rows, int64_t columns, bool transposed = false) {
+  const std::string size = std::to_string(rows) + ", " + std::to_string(columns);
+  return default_schedule(
+      parse_graph("def f(float(" + size + ") x) -> (y) { y(i, j) = x" +
+                  (transposed ? std::string("(j, i)") : std::string("(i, j)")) + " + 1.0 }"),
+      kGpu);
+}
+
+TEST(GpuCost, ASmallKernelIsItsLaunch) {
+  const Program p = copy_of(8, 8);
+  const GpuProgramCost cost = cost_of(p);
+  ASSERT_EQ(cost.kernels.size(), 1u);
+  EXPECT_EQ(cost.kernels[0].threads, 64);
+  EXPECT_EQ(term(cost.kernels[0], GpuCostTerm::Launch), kGpu.launch_microseconds);
+  EXPECT_EQ(term(cost.kernels[0], GpuCostTerm::Memory), 0) << "all of it stays in L2";
+  EXPECT_LT(cost.microseconds, 1.2 * kGpu.launch_microseconds);
+}
+
+TEST(GpuCost, ALargeCopyIsItsBytes) {
+  const Program p = copy_of(16384, 16384);
+  const GpuKernelCost kernel = cost_of(p).kernels.at(0);
+  const double bytes = 2 * 4 * 16384.0 * 16384.0;
+  EXPECT_NEAR(term(kernel, GpuCostTerm::Memory), 1e-3 * bytes / 3010, 5);
+  EXPECT_EQ(kernel.microseconds, kGpu.launch_microseconds + term(kernel, GpuCostTerm::Memory));
+}
+
+TEST(GpuCost, ColumnsTakeASectorAnElement) {
+  const Program rows = copy_of(4096, 4096), columns = copy_of(4096, 4096, true);
+  const double along = term(cost_of(rows).kernels.at(0), GpuCostTerm::L2),
+               across = term(cost_of(columns).kernels.at(0), GpuCostTerm::L2);
+  EXPECT_NEAR(across / along, (8 + 1) / 2.0, 0.01) << "the result is written in rows";
+}
+
+TEST(GpuCost, AThreadAloneWaits) {
+  const Program p = initial_program(total_graph(256, 256), kGpu);
+  const GpuKernelCost kernel = cost_of(p).kernels.at(0);
+  EXPECT_EQ(kernel.threads, 1);
+  EXPECT_EQ(kernel.microseconds, kernel.terms[0] + term(kernel, GpuCostTerm::Latency));
+  const Program split = default_schedule(total_graph(256, 256), kGpu);
+  EXPECT_LT(cost_of(split).microseconds, kernel.microseconds / 10);
+}
+
+TEST(GpuCost, StepsOfScansAreCalls) {
+  const Program p = default_schedule(parse_graph(R"(
+def f(float(8) h0, float(8, 8) w) -> (h) {
+  scan (h) = step[7](carry float(8) c = h0, fixed float(8, 8) u = w) -> (n) {
+    n(i) +=! tanh(c(r) * u(r, i))
+  }
+})"),
+                                     kGpu);
+  const GpuProgramCost cost = cost_of(p);
+  int64_t most = 0;
+  double total = 0;
+  for (const GpuKernelCost& kernel : cost.kernels) {
+    most = std::max(most, kernel.calls);
+    total += static_cast<double>(kernel.calls) * kernel.microseconds;
+  }
+  EXPECT_EQ(most, 7);
+  EXPECT_DOUBLE_EQ(cost.microseconds, total);
+}
+
+TEST(GpuCost, RooflineIsThePeakOrTheMemory) {
+  EXPECT_NEAR(roofline(66.9e6, 0, kGpu, true), 1, 0.01) << "TFLOP/s of float32";
+  EXPECT_EQ(roofline(0, 3350e3, kGpu, true), 1);
+  EXPECT_EQ(roofline(0, 5500e3, kGpu, false), 1);
+}
+
+}  // namespace
+}  // namespace adjit::sched

@@ -1,0 +1,13 @@
+// tests/autosched/gpu/machines.hpp -- GPUs that tests schedule for.
+#pragma once
+
+#include "autosched/machine/gpu_machine.hpp"
+#include "runtime/process/rooms.hpp"
+
+namespace adjit::sched {
+
+inline constexpr GpuMachine kGpu;
+/// So small that programs of a few dozen points keep it busy.
+inline constexpr GpuMachine kSmallGpu{.multiprocessors = 1, .threads = 8};
+
+}  // namespace adjit::sched

@@ -1,0 +1,192 @@
+// tests/autosched/gpu/schedule_test.cpp -- the schedule for GPUs: golden prints
+// (ADJIT_UPDATE_GOLDEN=1 rewrites the files), and that there is one for every graph.
+#include "autosched/gpu/schedule.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "autosched/analysis/verify.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "runtime/graph/print/printer.hpp"
+#include "tests/autosched/gpu/machines.hpp"
+#include "tests/autosched/graphs_for_passes.hpp"
+#include "tests/autosched/programs.hpp"
+#include "tests/autosched/same_results.hpp"
+#include "tests/node_order.hpp"
+#include "tests/runtime/graph/random_scan.hpp"
+
+namespace adjit::sched {
+namespace {
+
+void expect_golden(const std::string& name, const Graph& graph) {
+  if (testing::kNodesInAnotherOrder) GTEST_SKIP() << "recorded with g++";
+  const Program program = default_schedule(graph, kGpu);
+  EXPECT_TRUE(fallbacks_of(program).empty());
+  const std::string text = print(program.graph) + "\n" + print(program);
+  const std::string path = std::string(ADJIT_TEST_SOURCE_DIR) + "/golden/gpu/" + name + ".txt";
+  if (std::getenv("ADJIT_UPDATE_GOLDEN")) std::ofstream(path) << text;
+  std::ostringstream stored;
+  stored << std::ifstream(path).rdbuf();
+  EXPECT_EQ(text, stored.str()) << "set ADJIT_UPDATE_GOLDEN=1 to accept";
+}
+
+TEST(GpuGolden, ElementwiseWithSeveralResults) {
+  expect_golden("elementwise", parse_graph(R"(
+def f(float(2048, 1024) x, float(1024) b) -> (y, dx, s) {
+  t(i, j) = tanh(x(i, j) + b(j))
+  y(i, j) = t(i, j) * t(i, j)
+  dx(i, j) = 2.0 * t(i, j) * (1.0 - t(i, j) * t(i, j))
+  s(i, j) = sqrt(y(i, j) + 1.0)
+})"));
+}
+TEST(GpuGolden, GradientOfASoftmax) {
+  expect_golden("softmax_gradient", parse_graph(R"(
+def f(float(4096, 1024) y, float(4096, 1024) g) -> (dx) {
+  s(i) +=! y(i, r) * g(i, r)
+  dx(i, j) = y(i, j) * (g(i, j) - s(i))
+})"));
+}
+TEST(GpuGolden, Product) { expect_golden("product", matmul_graph(1024, 2048, 512)); }
+TEST(GpuGolden, Scatter) {
+  expect_golden("scatter", parse_graph(R"(
+def f(int64(65536) k, float(65536, 512) g) -> (d) {
+  scatter float(50000, 512) d(k(p), j) +=![drop] g(p, j) where p in 0:65536, j in 0:512
+})"));
+}
+
+void expect_scheduled(const Graph& graph, const Program& program) {
+  EXPECT_TRUE(fallbacks_of(program).empty()) << fallbacks_of(program).front();
+  for (const Kernel& kernel : program.kernels) {
+    EXPECT_TRUE(kernel.root.attached.empty());
+    EXPECT_EQ(tasks_in_turn(program, kernel.root), 1);
+  }
+  ASSERT_EQ(print(replay(graph, program.moves_json, program.target)), print(program));
+}
+
+void expect_scheduled_for(const Graph& graph, const GpuMachine& machine, uint64_t seed) {
+  const Program program = default_schedule(graph, machine);
+  expect_scheduled(graph, program);
+  testing::expect_same_results(graph, program, seed);
+}
+
+TEST(GpuSchedule, MeansTheGraph) {
+  for (const Graph& g :
+       {matmul_graph(13, 37, 21), matmul_graph(16, 64, 16), matmul_graph(1, 1, 1),
+        softmax_graph(9, 21), softmax_graph(40, 32), conv_graph(2, 3, 7, 9, 5),
+        conv_graph(1, 4, 8, 8, 18, 2), conv_graph(2, 6, 9, 9, 20, 1, true), chain(1200, 3),
+        column_sum_graph(600, 64), total_graph(60, 50), product_graph(20, 40, 110, false, true),
+        matmul_graph(0, 5, 4), matmul_graph(5, 0, 4), matmul_graph(5, 4, 0), softmax_graph(0, 4)})
+    for (const GpuMachine& machine : {kGpu, kSmallGpu})
+      expect_faithful(default_schedule(g, machine), g);
+}
+
+TEST(GpuSchedule, IsThereForWhatEachPassOfTheProcessorsIsFor) {
+  for (const NamedGraph& one : graphs_for_decisions()) {
+    SCOPED_TRACE(one.name);
+    for (const GpuMachine& machine : {kGpu, kSmallGpu}) {
+      const Program program = default_schedule(one.graph, machine);
+      verify(program);
+      expect_scheduled(one.graph, program);
+    }
+  }
+}
+
+TEST(GpuSchedule, IsThereForStepsOfScans) {
+  const Graph graph = parse_graph(R"(
+def f(float(4, 8) h0, float(5, 4, 8) x, float(8, 8) w) -> (h, hs) {
+  scan (h, hs) = step[5](carry float(4, 8) c = h0, over float(4, 8) v = x,
+                         fixed float(8, 8) u = w) -> (n, n) {
+    p(i, j) +=! c(i, r) * u(r, j)
+    n(i, j) = tanh(p(i, j) + v(i, j))
+  }
+})");
+  const Program program = default_schedule(graph, kGpu);
+  const auto scan = std::ranges::find_if(
+      program.kernels, [](const Kernel& kernel) { return kernel.steps != nullptr; });
+  ASSERT_NE(scan, program.kernels.end());
+  const Program& steps = *scan->steps;
+  EXPECT_EQ(steps.calls, 5);
+  for (const Kernel& kernel : steps.kernels) EXPECT_EQ(parallel_depth(kernel.root), 2u);
+  expect_scheduled_for(graph, kGpu, 1);
+}
+
+// Each step in turn is refused: it is left out and noted, and the rest means the same.
+TEST(GpuSchedule, AnyStepMayBeRefused) {
+  for (const Graph& graph : {softmax_graph(8, 16), testing::random_scan(3, {.stages = 4})}) {
+    Attempts all = Attempts::with_caution();
+    Choices usual;
+    EXPECT_TRUE(fallbacks_of(cautious_schedule(graph, kSmallGpu, usual, all)).empty());
+    for (size_t step = 0; step < all.made(); ++step) {
+      Attempts attempts = Attempts::with_caution(step);
+      Choices choices;
+      const Program program = cautious_schedule(graph, kSmallGpu, choices, attempts);
+      EXPECT_EQ(fallbacks_of(program).size(), 1u) << step;
+      testing::expect_same_results(graph, program, step);
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(GpuSchedule, ShowsItsPasses) {
+  std::vector<std::string> seen;
+  Choices own;
+  schedule_with(softmax_graph(8, 16), kGpu, own,
+                [&](const std::string& pass, const Program&) { seen.push_back(pass); });
+  EXPECT_EQ(seen,
+            (std::vector<std::string>{"start", "inline", "fuse siblings", "rematerialize",
+                                      "split reductions", "schedule kernels", "alias reshapes"}));
+}
+
+TEST(GpuSchedule, ComputesAgainWhatIsAskedFor) {
+  constexpr int kLayers = 8;
+  std::string text = "def main(float(64, 8) x0, float(8, 8) w) -> (g) {\n";
+  for (int k = 0; k < kLayers; ++k)
+    text += "  x" + std::to_string(k + 1) + "(i, j) +=! tanh(x" + std::to_string(k) +
+            "(i, k)) * w(k, j)\n";
+  std::string d = "x" + std::to_string(kLayers);
+  for (int k = kLayers; k-- > 0; d = "d" + std::to_string(k))
+    text += "  d" + std::to_string(k) + "(i, k) +=! " + d + "(i, j) * w(k, j) * cos(x" +
+            std::to_string(k) + "(i, k))\n";
+  const Graph graph = parse_graph(text + "  g(i, k) = " + d + "(i, k) * 2.0\n}");
+  const Rematerialization plan = rematerialization_of(graph, kGpu);
+  ASSERT_GT(plan.steps.size(), 1u);
+  Choices choices(answers_for(plan, plan.steps.back()));
+  const Program program = schedule_with(graph, kGpu, choices);
+  EXPECT_GT(program.graph.stages.size(), default_schedule(graph, kGpu).graph.stages.size());
+  testing::expect_same_results(graph, program, 1);
+}
+
+TEST(GpuRandomGraphs, ScheduleMeansTheGraph) {
+  for (uint64_t seed = 1; seed <= testing::fuzz_cases(200); ++seed) {
+    const Graph graph = testing::random_graph(seed, {.stages = 7,
+                                                     .max_extent = seed % 3 == 0 ? 17 : 6,
+                                                     .scatters = true,
+                                                     .custom_combiners = true,
+                                                     .zero_extents = seed % 4 == 0,
+                                                     .all_dtypes = seed % 5 == 0});
+    expect_scheduled_for(graph, seed % 2 == 0 ? kGpu : kSmallGpu, seed);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST(GpuRandomGraphs, ScheduleOfWhatSharesBuffers) {
+  for (uint64_t seed = 1; seed <= testing::fuzz_cases(200); ++seed) {
+    const Graph graph = testing::random_graph(
+        seed, {.stages = 6, .max_extent = seed % 3 == 0 ? 9 : 5, .sharing = true});
+    expect_scheduled_for(graph, kSmallGpu, seed);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST(GpuRandomGraphs, ScheduleOfScans) {
+  for (uint64_t seed = 1; seed <= testing::fuzz_cases(100); ++seed) {
+    const Graph graph = testing::random_scan(seed, {.stages = 5, .scatters = seed % 2 == 0});
+    expect_scheduled_for(graph, kSmallGpu, seed);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace adjit::sched
