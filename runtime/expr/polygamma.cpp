@@ -1,10 +1,9 @@
-// runtime/expr/polygamma.cpp -- recurrence, Euler's and Maclaurin's sum, reflection.
+// runtime/expr/polygamma.cpp -- recurrence, Euler's and Maclaurin's sum, on both sides of 0.
 #include "runtime/expr/polygamma.hpp"
 
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <vector>
 
 namespace adjit::expr {
 namespace {
@@ -32,25 +31,14 @@ Wide zeta(int s, Wide x) {
   return sum;
 }
 
-// The derivative of that order of pi cot(pi x): pi^(order + 1) P(cot), where P_0 = c and
-// P_{n+1} = -(1 + c^2) P_n'.
-Wide cotangent_derivative(int order, Wide x) {
-  std::vector<Wide> p{0, 1};
-  for (int n = 0; n < order; ++n) {
-    std::vector<Wide> next(p.size() + 1, 0);
-    for (size_t k = 1; k < p.size(); ++k) {
-      const Wide slope = static_cast<Wide>(k) * p[k];
-      next[k - 1] -= slope;
-      next[k + 1] -= slope;
-    }
-    p = std::move(next);
-  }
-  constexpr Wide kPi = std::numbers::pi_v<Wide>;
-  const Wide fraction = x - std::round(x);  // the cotangent has period pi
-  const Wide c = 1 / std::tan(kPi * fraction);
-  Wide value = 0;
-  for (size_t k = p.size(); k-- > 0;) value = value * c + p[k];
-  return value * std::pow(kPi, static_cast<Wide>(order + 1));
+// The same for an x < 0 that is no whole number. Of the numbers x + k, those below 0 are -f, -f -
+// 1,
+// ... x, the others g, g + 1, ...: their parts are taken apart, so that what is large and of
+// opposite sign is exactly so.
+Wide zeta_below(int s, Wide x) {
+  const Wide f = -x - std::floor(-x), g = x + std::ceil(-x);
+  const Wide sign = s % 2 == 0 ? 1 : -1;
+  return (zeta(s, g) + sign * zeta(s, f)) - sign * zeta(s, 1 - x);
 }
 
 // log(y) - 1/(2y) - sum of B_2j / (2j y^2j), with y >= 16.
@@ -63,12 +51,6 @@ Wide digamma(Wide x) {
                     1.0L / 252, -1.0L / 120, 1.0L / 12})
     tail = r * (term + tail);
   return sum + std::log(x) - 0.5L / x - tail;
-}
-
-Wide at_positive(int order, Wide x) {
-  if (order == 0) return digamma(x);
-  const Wide size = std::tgamma(static_cast<Wide>(order + 1)) * zeta(order + 1, x);
-  return order % 2 == 0 ? -size : size;
 }
 
 }  // namespace
@@ -85,9 +67,16 @@ double polygamma(double order, double x) {
     if (n % 2 == 1) return kInf;
     return x == 0 ? std::copysign(kInf, -x) : kNaN;
   }
-  if (x > 0) return static_cast<double>(at_positive(n, x));
-  const Wide mirrored = at_positive(n, 1 - static_cast<Wide>(x));
-  return static_cast<double>((n % 2 == 0 ? mirrored : -mirrored) - cotangent_derivative(n, x));
+  const Wide wide = x;
+  if (n == 0 && x > 0) return static_cast<double>(digamma(wide));
+  if (n == 0) {
+    constexpr Wide kPi = std::numbers::pi_v<Wide>;
+    const Wide fraction = wide - std::round(wide);  // the cotangent has period pi
+    return static_cast<double>(digamma(1 - wide) - kPi / std::tan(kPi * fraction));
+  }
+  const Wide sum = x > 0 ? zeta(n + 1, wide) : zeta_below(n + 1, wide);
+  const Wide size = std::tgamma(static_cast<Wide>(n + 1)) * sum;
+  return static_cast<double>(n % 2 == 0 ? -size : size);
 }
 
 }  // namespace adjit::expr

@@ -128,9 +128,13 @@ Floats of_negative(Floats n, Floats size, Mask odd) {
     return Pair{select(above, yes.high, no.high), select(above, yes.low, no.low)};
   };
   const Pair of_f = chosen(near, far), of_g = chosen(far, near);
-  const Pair below = sum(of_g, negated(beyond));
-  const Pair signed_below{select(odd, below.high, -below.high), select(odd, below.low, -below.low)};
-  return times_factors(d, n, sum(of_f, signed_below));
+  const auto signed_by_order = [&](Pair part) {
+    return Pair{select(odd, part.high, -part.high), select(odd, part.low, -part.low)};
+  };
+  // Midway between two poles f's and g's parts are the same: what is left of them is exactly 0, and
+  // the part beyond is all there is.
+  const Pair both = sum(of_f, signed_by_order(of_g));
+  return times_factors(d, n, sum(both, signed_by_order(negated(beyond))));
 }
 
 Results polygamma_of_double(Arguments arguments) {

@@ -29,6 +29,23 @@ TEST(Polygamma, ClosedForms) {
   expect_close(polygamma(1, -0.5), kPi * kPi / 2 + 4);
 }
 
+// Between two poles derivatives of even order have a zero, those of high order so near to the middle
+// that the value there is a number by itself. By the sum, with 400 digits.
+TEST(Polygamma, MiddlesBetweenPoles) {
+  expect_close(polygamma(2, -0.5), -0.8287966442343199956);
+  expect_close(polygamma(2, -2.5), -0.108204051641727403);
+  expect_close(polygamma(3, -7.75), 1558.5419205916065598);
+  expect_close(polygamma(4, -3.5), -0.022300753478290832644);
+  expect_close(polygamma(10, -1.5), -156.22959659323299476);
+  expect_close(polygamma(51, -0.5), 1.3971235678624886309e+82);
+  expect_close(polygamma(100, -0.5), -1.530334926217600409e+140);
+  expect_close(polygamma(100, -2.5), -1.0450358166692752617e+103);
+  expect_close(polygamma(100, -0.75), -5.9987778449433916243e+218);
+  expect_close(polygamma(170, -0.5), -5.6127628949062966701e+276);
+  expect_close(polygamma(170, -6.5), -1.6799871313946691825e+157);
+  EXPECT_EQ(polygamma(169, -1.25), kInfinity);
+}
+
 TEST(Polygamma, Recurrence) {
   for (int n : {0, 1, 2, 3, 7, 20})
     for (double x : {-7.75, -0.5, 0.25, 1.5, 3.0, 40.0}) {
