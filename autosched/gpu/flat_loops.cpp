@@ -73,8 +73,8 @@ int64_t thread_lanes(const Program& program, size_t stage, const GpuMachine& mac
 
 Program flat_loops(Program program, size_t stage, const GpuMachine& machine) {
   const int64_t lanes = thread_lanes(program, stage, machine);
-  program = with_order(std::move(program), stage,
-                       independent_first(program.graph, nest_of(program, stage)));
+  const std::vector<size_t> order = independent_first(program.graph, nest_of(program, stage));
+  program = with_order(std::move(program), stage, order);
   if (lanes > 1) {
     const size_t axis = program.graph.stages[stage].domain.output_rank - 1;
     program = vectorize(std::move(program), stage, axis, lanes);

@@ -160,7 +160,7 @@ void add(const Program& program, const GpuMachine& machine, int64_t calls, const
     GpuKernelCost cost = KernelCounter(program, k, machine, from_memory)();
     cost.calls = before[k] ? scans : calls;
     total.microseconds += static_cast<double>(cost.calls) * cost.microseconds;
-    total.kernels.push_back(std::move(cost));
+    total.kernels.push_back(cost);
   }
 }
 
