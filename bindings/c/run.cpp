@@ -235,11 +235,11 @@ adjit_status adjit_lowered_cost(adjit_lowered* lowered, const char** text) {
     adjit_lowered& l = required(lowered, "lowered");
     required(text, "json");
     *text = kept(l.mutex, l.cost, [&] {
-      const adjit::sched::CpuMachine machine =
-          adjit::engine::priced_machine(l.engine->compiler(), l.request);
+      const adjit::sched::Target target =
+          adjit::engine::schedule_target(l.engine->compiler(), l.request);
       const adjit::sched::Program program =
           adjit::engine::compiled_program(l.engine->compiler(), l.request);
-      return adjit::engine::cost_json(adjit::sched::predict(program, machine), machine);
+      return adjit::engine::cost_json(program, target);
     });
   });
 }

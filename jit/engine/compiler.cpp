@@ -88,14 +88,6 @@ Target schedule_target(const Compiler& compiler, const Request& request) {
   return backend_of(compiler, request).schedule_target();
 }
 
-CpuMachine priced_machine(const Compiler& compiler, const Request& request) {
-  const Target target = schedule_target(compiler, request);
-  if (const auto* machine = std::get_if<CpuMachine>(&target)) return *machine;
-  throw Error(ErrorCode::Device, "target '" + request.target +
-                                     "': costs and alternatives are predicted for the CPU only in "
-                                     "this version; measure with profile()");
-}
-
 Graph final_graph(const Request& request) {
   const Graph& graph = request.computation->graph();
   // Derivatives come simplified, but for what calls in them, or inside scans, stand for.

@@ -33,8 +33,6 @@ struct Compiler {
 Backend& backend_of(const Compiler& compiler, const Request& request);
 /// What its schedules aim at.
 Target schedule_target(const Compiler& compiler, const Request& request);
-/// The same where costs are predicted; ErrorCode::Device for a GPU.
-CpuMachine priced_machine(const Compiler& compiler, const Request& request);
 
 /// After derivation, clean-up and contraction: what is scheduled, but for the checks of indices.
 Graph final_graph(const Request& request);

@@ -6,17 +6,18 @@
 #include <utility>
 
 #include "autosched/search/explain.hpp"
+#include "autosched/search/prediction.hpp"
 #include "autosched/search/search.hpp"
 #include "jit/engine/plan/memory_budget.hpp"
 
 namespace adjit::engine {
 
 std::string explain(const Compiler& compiler, const Request& request) {
-  const CpuMachine target = priced_machine(compiler, request);
+  const Target target = schedule_target(compiler, request);
   const Graph graph = checked_graph(compiler, request).graph;
   Program program = schedule_of(compiler, request, graph);
   const bool refused = replace_refused(compiler, request, graph, program);
-  std::string text = print(predict(program, target), target);
+  std::string text = print_prediction(program, target);
   for (const std::string& fallback : fallbacks_of(program))
     text += "without what was refused: " + fallback + "\n";
   if (refused || is_scheduled(request)) return text;
@@ -31,7 +32,7 @@ std::string explain(const Compiler& compiler, const Request& request) {
 
 std::vector<Proposal> proposals(const Compiler& compiler, const Request& request, size_t count,
                                 uint64_t seed) {
-  const CpuMachine target = priced_machine(compiler, request);
+  const Target target = schedule_target(compiler, request);
   const Graph graph = checked_graph(compiler, request).graph;
   std::vector<Candidate> candidates = search(graph, target, {2 * count, 3, 3});
   if (candidates.size() > (count + 1) / 2) candidates.resize((count + 1) / 2);

@@ -46,8 +46,8 @@ class Stage(NamedTuple):
 class KernelTime(NamedTuple):
     """One kernel in one run: all but ``tasks`` are of all its calls.
 
-    Kernels whose code is the same share a ``symbol``. ``predicted`` is the cost model's time (NaN
-    on a GPU) and ``roofline`` the least that flops and bytes take.
+    Kernels whose code is the same share a ``symbol``. ``predicted`` is the cost model's time and
+    ``roofline`` the least that flops and bytes take.
     """
 
     symbol: str

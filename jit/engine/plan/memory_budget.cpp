@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <string>
 
-#include "autosched/cpu/schedule.hpp"
 #include "autosched/passes/plan_rematerialization.hpp"
 #include "autosched/program/nests.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "autosched/search/search.hpp"
 #include "jit/engine/plan/arrangement.hpp"
 
@@ -98,19 +98,12 @@ Program schedule_within(const Graph& graph, const Target& target, int64_t budget
   Program best = chosen_schedule(graph, target);
   int64_t least = workspace_of(best);
   if (least <= budget) return best;
-  if (!std::holds_alternative<CpuMachine>(target)) refuse_workspace(best, budget);
-  Choices usual;
-  Attempts attempts = Attempts::with_caution();
-  ScheduleContext context{cpu_of(target), usual, attempts};
-  Program start = start_of(graph, context);
-  const Program stages = run_passes(std::move(start), context, Phase::Stages, Phase::Stages);
-  const Rematerialization plan =
-      plan_rematerialization(stages, planned_stages(context.plans.reductions));
+  const Rematerialization plan = rematerialization_of(graph, target);
   const size_t last = plan.steps.size() - 1;
   double scale = 1;  // what is measured, of what was estimated
   for (size_t step = 0;;) {
     Choices choices(answers_for(plan, plan.steps[step]));
-    Program program = schedule_with(graph, cpu_of(target), choices);
+    Program program = schedule_with(graph, target, choices);
     const int64_t bytes = workspace_of(program);
     if (bytes <= budget) return program;
     // What other budgets would come by, too.

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "autosched/analysis/exact_counts.hpp"
-#include "autosched/cpu/cost/cost.hpp"
 #include "autosched/program/nests.hpp"
+#include "autosched/search/prediction.hpp"
 #include "jit/engine/plan/kernel_list.hpp"
 #include "jit/engine/report/json_text.hpp"
 #include "runtime/process/json.hpp"
@@ -41,36 +41,20 @@ Json report(const Program& program, const Kernel& kernel, const KernelPlan& plan
   return j;
 }
 
-// Microseconds of multiply-adds in float32, or of the bytes.
-double roofline(double flops, double bytes, const GpuMachine& machine) {
-  constexpr double kLanes = 128;  // of a multiprocessor, each a multiply-add a cycle
-  const double gigaflops = 2 * kLanes * machine.multiprocessors * machine.ghz;
-  return 1e-3 * std::max(flops / gigaflops, bytes / machine.memory_gb);
-}
-
-// No costs are predicted of a GPU yet.
-void add_bounds(Json& list, const GpuMachine& machine) {
-  for (Json& kernel : list) {
-    kernel["predicted"] = nullptr;
-    kernel["roofline"] = roofline(kernel["flops"].is_null() ? 0 : kernel["flops"].get<double>(),
-                                  kernel["bytes"].get<double>(), machine);
-  }
-}
-
 void add_bounds(Json& list, const Program& program, const KernelList& kernels,
-                const CpuMachine& machine) {
-  const ProgramCost cost = predict(program, machine);
-  invariant(cost.kernels.size() == list.size(), "a profile of another program");
-  std::map<const Program*, bool> from_memory;
+                const Target& target) {
+  const Prediction prediction = predict(program, target);
+  invariant(prediction.kernels.size() == list.size(), "a profile of another program");
+  std::map<const Program*, Roofline> rooflines;
   for (const KernelList::Entry& entry : kernels.entries())
-    if (const auto [at, fresh] = from_memory.try_emplace(entry.program); fresh)
-      at->second = residence_of(*entry.program).bytes > static_cast<double>(machine.l3_bytes);
+    if (!rooflines.contains(entry.program))
+      rooflines.emplace(entry.program, roofline_of(*entry.program, target));
   for (size_t k = 0; k < list.size(); ++k) {
     Json& kernel = list[k];
-    kernel["predicted"] = kernel["calls"].get<double>() * cost.kernels[k].microseconds;
-    kernel["roofline"] =
-        roofline(kernel["flops"].is_null() ? 0 : kernel["flops"].get<double>(),
-                 kernel["bytes"].get<double>(), machine, from_memory[kernels.entries()[k].program]);
+    kernel["predicted"] = kernel["calls"].get<double>() * prediction.kernels[k];
+    kernel["roofline"] = rooflines.at(kernels.entries()[k].program)(
+        kernel["flops"].is_null() ? 0 : kernel["flops"].get<double>(),
+        kernel["bytes"].get<double>());
   }
 }
 
@@ -87,10 +71,7 @@ std::string profile_json(const Program& program, std::span<const TensorLayout> i
     list.push_back(
         report(*entry.program, entry.program->kernels[entry.kernel], plan.kernels[k], times[k]));
   }
-  if (std::holds_alternative<CpuMachine>(target))
-    add_bounds(list, program, kernels, cpu_of(target));
-  else
-    add_bounds(list, gpu_of(target));
+  add_bounds(list, program, kernels, target);
   return json_text(list);
 }
 
