@@ -13,6 +13,8 @@
 namespace adjit::testing {
 namespace {
 
+using Polygamma = WithoutLibrary;
+
 using emit::elementary::polygamma;
 
 /// Values by mpmath to 20 digits.
@@ -51,7 +53,7 @@ const OrderPoint kPolygammaPoints[] = {
     {170, -9.9, -kNoLimit},
 };
 
-TEST(Polygamma, IsGoodToItsBound) {
+TEST_F(Polygamma, IsGoodToItsBound) {
   std::vector<double> orders, x;
   for (const OrderPoint& point : kPolygammaPoints) {
     orders.push_back(point.order);
@@ -98,7 +100,7 @@ void expect_library_everywhere(double relative) {
   expect_library(orders, x, relative);
 }
 
-TEST(Polygamma, IsTheLibrarysWithinItsBound) {
+TEST_F(Polygamma, IsTheLibrarysWithinItsBound) {
   expect_library_everywhere<double>(2e-15);
   expect_library_everywhere<float>(2e-7);
 }
