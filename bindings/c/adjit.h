@@ -389,10 +389,10 @@ ADJIT_API adjit_status adjit_computation_partition(const adjit_computation* join
 
 typedef struct adjit_lower_options {
   uint32_t struct_size;
-  const char* target; /* "cpu", "cuda" (the first GPU) or "cuda:1"; NULL: what ADJIT_TARGET says, else
-                         "cpu". ADJIT_DEVICE where that is not there: the first target of a GPU in a
-                         process loads libcuda.so.1 and initialises it, after which a forked child
-                         cannot use GPUs */
+  const char* target; /* "cpu", "cuda" (the first GPU) or "cuda:1"; NULL: what ADJIT_TARGET says,
+                         else "cpu". ADJIT_DEVICE where that is not there: the first target of a GPU
+                         in a process loads libcuda.so.1 and initialises it, after which a forked
+                         child cannot use GPUs */
   const char*
       title; /* what adjit-cache lists, such as "grad(loss)"; NULL: the computation's name */
   const char* schedule_json; /* a schedule to use; NULL: the one kept by
@@ -463,8 +463,8 @@ typedef struct adjit_run_options {
   uint32_t struct_size;
   int32_t device; /* of a GPU: that of the stream, which is the executable's; or 0 */
   void* stream;   /* of a GPU: a CUstream; NULL: the legacy default stream */
-  void* (*allocate)(void* user, size_t bytes); /* of a GPU: gives workspace on its device, aligned to
-                                                  256 bytes, that the stream may use until free;
+  void* (*allocate)(void* user, size_t bytes); /* of a GPU: gives workspace on its device, aligned
+                                                  to 256 bytes, that the stream may use until free;
                                                   NULL: it is the library's and kept */
   void (*free)(void* user, void* memory);      /* called when the call is in the stream */
   void* user;                                  /* given to these and to cancel */

@@ -117,7 +117,8 @@ Floats floor_mod(Floats x, Floats y);
 /// x - y trunc(x / y): exact, with the sign of x.
 Floats fmod(Floats x, Floats y);
 
-// gamma_functions.cpp, polygamma.cpp, inverse_error_function.cpp: of the library where there is one.
+// gamma_functions.cpp, polygamma.cpp, inverse_error_function.cpp: of the library where there is
+// one.
 Floats lgamma(Floats x);
 Floats digamma(Floats x);
 Floats polygamma(Floats order, Floats x);

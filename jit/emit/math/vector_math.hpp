@@ -19,8 +19,8 @@ namespace adjit::emit {
 /// (jit/cpu/float_mode.hpp). The builder stays in its basic block.
 /// sin, cos and tan become calls of functions that they add to the module, because they
 /// branch (outlined.hpp): arguments beyond 2^15 (float) or 2^30 (double) are left to the C library.
-/// So do fmod and floor_mod, for quotients that no number of the type holds. lgamma, digamma, polygamma
-/// and erfinv have no polynomial: they store the vector, call
+/// So do fmod and floor_mod, for quotients that no number of the type holds. lgamma, digamma,
+/// polygamma and erfinv have no polynomial: they store the vector, call
 /// `adjit_math_<name>_f32|f64(values, count)` of our own table (jit/cpu/math_symbols.hpp) and load
 /// it back. Where the features say that there is no library, all of these become calls, lane by
 /// lane, of scalar functions of the module (scalar_functions.hpp) with the same bounds, which need

@@ -29,8 +29,8 @@ TEST(Polygamma, ClosedForms) {
   expect_close(polygamma(1, -0.5), kPi * kPi / 2 + 4);
 }
 
-// Between two poles derivatives of even order have a zero, those of high order so near to the middle
-// that the value there is a number by itself. By the sum, with 400 digits.
+// Between two poles derivatives of even order have a zero, those of high order so near to the
+// middle that the value there is a number by itself. By the sum, with 400 digits.
 TEST(Polygamma, MiddlesBetweenPoles) {
   expect_close(polygamma(2, -0.5), -0.8287966442343199956);
   expect_close(polygamma(2, -2.5), -0.108204051641727403);
