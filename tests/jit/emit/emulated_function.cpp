@@ -13,6 +13,12 @@
 #include "tests/gpu_emulator/emulator.hpp"
 
 namespace adjit::testing {
+
+#if ADJIT_SANITIZED
+void emulate(Element, const Emit&, unsigned, const EmulatedArrays&) {
+  throw std::logic_error("there is no emulator");
+}
+#else
 namespace {
 
 std::unique_ptr<llvm::Module> module_of(llvm::LLVMContext& context, Element element,
@@ -43,11 +49,6 @@ std::unique_ptr<llvm::Module> module_of(llvm::LLVMContext& context, Element elem
 
 }  // namespace
 
-#if ADJIT_SANITIZED
-void emulate(Element, const Emit&, unsigned, const EmulatedArrays&) {
-  throw std::logic_error("there is no emulator");
-}
-#else
 void emulate(Element element, const Emit& emit, unsigned lanes, const EmulatedArrays& arrays) {
   auto context = std::make_unique<llvm::LLVMContext>();
   std::unique_ptr<llvm::Module> module = module_of(*context, element, emit, lanes);
