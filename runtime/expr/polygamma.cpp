@@ -2,6 +2,7 @@
 #include "runtime/expr/polygamma.hpp"
 
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <numbers>
 
