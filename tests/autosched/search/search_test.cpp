@@ -5,6 +5,7 @@
 #include <set>
 
 #include "autosched/analysis/verify.hpp"
+#include "autosched/cpu/cost/cost.hpp"
 #include "autosched/cpu/schedule.hpp"
 #include "tests/autosched/programs.hpp"
 
