@@ -57,6 +57,8 @@ def test_their_stream_is_that_of_the_interface() -> None:
     assert gpu.stream_of([arrays.view(array)]) == 0
     assert gpu.stream_of(views(None)) == 0
     assert gpu.stream_of([arrays.view(array), *views(7, 7)]) == 7
+    assert gpu.stream_of(views(None, 7)) == 7, "None asks for no order"
+    assert gpu.stream_of(views(None, 1)) == 0, "1 is the legacy default stream"
     with pytest.raises(aj.DeviceError, match="2 streams"):
         gpu.stream_of(views(7, 8))
 
@@ -92,3 +94,16 @@ def test_results_in_given_arrays_are_the_cpus(monkeypatch: pytest.MonkeyPatch) -
     array = np.zeros(4, np.float32)
     with pytest.raises(aj.DeviceError):
         aj.jit(lambda x: x + 1)(OnGpu(array), out=array)
+
+
+def test_a_tensor_on_a_gpu_takes_no_results_of_the_cpu() -> None:
+    torch = pytest.importorskip("torch")
+
+    class Far(torch.Tensor):  # type: ignore[misc, name-defined]
+        device = torch.device("cuda", 0)
+        is_cuda = True
+
+    far = torch.zeros(4).as_subclass(Far)
+    with pytest.raises(aj.DeviceError, match=r"out lies on cuda:0; out= takes arrays in CPU"):
+        aj.jit(lambda x: x + 1)(np.ones(4, np.float32), out=far)
+    assert not far.as_subclass(torch.Tensor).any()

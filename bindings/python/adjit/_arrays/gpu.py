@@ -41,27 +41,33 @@ def view(value: Any) -> View:
 
 
 def device_of(value: Any) -> int:
-    """The ordinal of the GPU that an array with the interface lies on."""
-    number = getattr(getattr(value, "device", None), "id", None)  # CuPy's
-    if isinstance(number, int):
-        return number
+    """The ordinal of the GPU that an array with the interface lies on.
+
+    0 of an array that does not say it, neither by DLPack nor as CuPy's do.
+    """
     ask = getattr(value, "__dlpack_device__", None)
-    return int(ask()[1]) if ask is not None else 0
+    if ask is not None:
+        return int(ask()[1])
+    number = getattr(getattr(value, "device", None), "id", None)
+    return number if isinstance(number, int) else 0
 
 
 def stream_of(views: Sequence[View]) -> int:
     """The stream in whose order arrays of a GPU are computed; 0 is the legacy default one.
 
-    PyTorch's current one where a tensor is among them, else that of the interface. DeviceError
-    where these are several: somebody must wait.
+    PyTorch's current one of a tensor, else that of the interface, where None asks for no order and
+    1 is the legacy one. DeviceError where these are several: somebody must wait.
     """
     streams = set()
     for v in views:
         if v.device < 0:
             continue
         if has_torch_type(v.owner):
-            return int(sys.modules["torch"].cuda.current_stream(v.device).cuda_stream)
-        streams.add(v.owner.__cuda_array_interface__.get("stream") or 0)
+            stream = int(sys.modules["torch"].cuda.current_stream(v.device).cuda_stream)
+        else:
+            stream = v.owner.__cuda_array_interface__.get("stream")
+        if stream is not None:
+            streams.add(0 if stream == 1 else stream)
     if len(streams) > 1:
         raise DeviceError(
             f"arrays on a GPU are computed in {len(streams)} streams; synchronize them, and give "

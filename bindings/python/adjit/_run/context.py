@@ -28,7 +28,7 @@ def flush() -> None:
 
 def checked_target(target: str | None) -> str | None:
     """The target; DeviceError for what names none. Whether a GPU is there shows when it is used."""
-    if target is None or re.fullmatch(r"cpu|cuda(:\d+)?", str(target)):
+    if target is None or re.fullmatch(r"cpu|cuda(:(0|[1-9]\d*))?", str(target)):
         return target
     raise DeviceError(f'there is no target {target!r}; use "cpu", "cuda" or "cuda:1"')
 

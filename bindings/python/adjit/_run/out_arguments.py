@@ -14,7 +14,7 @@ import numpy as np
 from .._arrays import arrays
 from .._arrays.view import View
 from .._core import dtypes, pytree
-from .._core.errors import DTypeError, Error, ShapeError
+from .._core.errors import DeviceError, DTypeError, Error, ShapeError
 from .traced_call import TracedCall
 
 
@@ -93,6 +93,10 @@ class OutArguments:
             view = arrays.view(leaf)
         except Error as error:
             raise type(error)(f"{where}: {error}") from None
+        if view.device >= 0:
+            raise DeviceError(
+                f"{where} lies on cuda:{view.device}; out= takes arrays in CPU memory"
+            )
         if view.shape != shape:
             raise ShapeError(f"{where} has shape {view.shape}, but the result has {shape}")
         if view.dtype != dtype:
