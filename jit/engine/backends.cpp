@@ -30,4 +30,11 @@ Backend& Backends::named(const std::string& target) {
   return *(gpus_[target] = made);
 }
 
+std::vector<int> Backends::devices() {
+  const std::lock_guard lock(mutex_);
+  std::vector<int> ordinals;
+  for (const auto& [ordinal, backend] : by_ordinal_) ordinals.push_back(ordinal);
+  return ordinals;
+}
+
 }  // namespace adjit::engine

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "jit/engine/backend/cpu_backend.hpp"
 #include "jit/engine/backend/cuda_backend.hpp"
@@ -22,6 +23,8 @@ class Backends {
   /// "cpu", "cuda", "cuda:1". The first GPU initialises the process's driver. ErrorCode::Device
   /// where there is none of that name, and in a child that was forked since.
   Backend& named(const std::string& target);
+  /// The ordinals of the GPUs that were asked for.
+  std::vector<int> devices();
 
  private:
   CpuBackend cpu_;

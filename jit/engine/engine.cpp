@@ -108,8 +108,7 @@ cache::Key Engine::key(const Request& request) const {
 }
 
 // Code of one key is loaded for each device that it runs on.
-cache::Signature Engine::place_of(const Request& request, const cache::Key& key) const {
-  const int device = backend_of(compiler_, request).device();
+cache::Signature Engine::place_of(const cache::Key& key, int device) {
   if (device < 0) return signature_of(key);
   cache::Key on_device = key;
   return signature_of(on_device.add("device", std::to_string(device)));
@@ -118,8 +117,8 @@ cache::Signature Engine::place_of(const Request& request, const cache::Key& key)
 Compiled Engine::compile(const Request& request) {
   const cache::Key key = this->key(request);
   bool from_memory = true;
-  std::shared_ptr<Executable> executable =
-      executables_.get_or_create(place_of(request, key), [&]() -> std::shared_ptr<Executable> {
+  std::shared_ptr<Executable> executable = executables_.get_or_create(
+      place_of(key, backend_of(compiler_, request).device()), [&]() -> std::shared_ptr<Executable> {
         from_memory = false;
         std::string miss_reason;
         if (std::shared_ptr<Executable> loaded = load(request, key, &miss_reason)) return loaded;
@@ -153,6 +152,8 @@ std::shared_ptr<Executable> Engine::load(const Request& request, const cache::Ke
     if (!dump_directory().empty()) report_no_dump(options().log, lookup.entry->provenance.title);
     return loaded;
   } catch (const Error& e) {
+    // What a machine lacks is no fault of the entry.
+    if (e.code() == ErrorCode::Memory || e.code() == ErrorCode::Device) throw;
     *miss_reason = std::string("the entry cannot be used: ") + e.what();
     store_.discard(key, *miss_reason);
     return nullptr;
@@ -220,7 +221,11 @@ void Engine::keep_schedule(const Request& request, const std::string& schedule_j
   // What was compiled with the schedule of before.
   const cache::Key key = this->key(by_default);
   store_.discard(key, "its schedule was tuned");
-  executables_.erase(place_of(by_default, key));
+  if (request.target == "cpu")
+    executables_.erase(place_of(key, -1));
+  else
+    for (const int device : compiler_.backends->devices())
+      executables_.erase(place_of(key, device));
 }
 
 }  // namespace adjit::engine

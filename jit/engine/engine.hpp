@@ -46,7 +46,7 @@ class Engine {
   int threads() const { return compiler_.backends->cpu().threads(); }
 
  private:
-  cache::Signature place_of(const Request& request, const cache::Key& key) const;
+  static cache::Signature place_of(const cache::Key& key, int device);
   std::shared_ptr<Executable> load(const Request& request, const cache::Key& key,
                                    std::string* miss_reason);
   std::shared_ptr<Executable> build(const Request& request, const cache::Key& key,

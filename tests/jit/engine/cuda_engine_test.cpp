@@ -5,8 +5,10 @@
 #include <cstdlib>
 
 #include "jit/cuda/driver.hpp"
+#include "jit/cuda/driver_numbers.hpp"
 #include "jit/engine/engine.hpp"
 #include "runtime/graph/parse/text_module.hpp"
+#include "runtime/process/scratch_folder.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/fake_cuda/fake_cuda.hpp"
 #include "tests/jit/engine/run_compiled.hpp"
@@ -97,6 +99,29 @@ TEST_F(CudaEngine, DevicesOfOneModelShareAKeyNotAnExecutable) {
   EXPECT_EQ(engine.key(one), engine.key(two));
   EXPECT_EQ(engine.compile(one).executable->device(), 0);
   EXPECT_EQ(engine.compile(two).executable->device(), 1);
+  engine.keep_schedule(one, "[]");
+  for (const Request& request : {one, two})
+    EXPECT_TRUE(engine.compile(request).executable->report().kept_schedule) << request.target;
+}
+
+TEST_F(CudaEngine, EntriesOutliveAMachineThatCannotLoadThem) {
+  const process::ScratchFolder folder(::testing::TempDir(), "adjit-gpu-cache");
+  EngineOptions options;
+  options.store.directory = folder / "cache";
+  const Request request = for_gpu(matmul_graph(3, 4, 5));
+  {
+    Engine engine(options);
+    EXPECT_EQ(engine.compile(request).executable->report().cache, "miss");
+  }
+  Engine engine(options);
+  fake.fail("cuModuleLoadDataEx", cuda::result::kOutOfMemory);
+  try {
+    engine.compile(request);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::Memory);
+  }
+  EXPECT_EQ(engine.compile(request).executable->report().cache, "disk");
 }
 
 TEST_F(CudaEngine, RunsRandomGraphs) {
