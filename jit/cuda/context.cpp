@@ -3,6 +3,7 @@
 
 #include <new>
 
+#include "jit/cuda/driver_numbers.hpp"
 #include "jit/cuda/result.hpp"
 
 namespace adjit::cuda {
@@ -55,5 +56,12 @@ CurrentContext::CurrentContext(PrimaryContext& context) : context_(context) {
 CurrentContext::~CurrentContext() {
   if (changed_) static_cast<void>(driver().set_current_context(before_));
 }
+
+RelaxedCapture::RelaxedCapture(const CurrentContext& current)
+    : driver_(current.driver()), mode_(kRelaxedCapture) {
+  current.require(driver_.exchange_capture_mode(&mode_), "cuThreadExchangeStreamCaptureMode");
+}
+
+RelaxedCapture::~RelaxedCapture() { static_cast<void>(driver_.exchange_capture_mode(&mode_)); }
 
 }  // namespace adjit::cuda

@@ -63,4 +63,19 @@ class CurrentContext {
   bool changed_ = false;
 };
 
+/// While it lives, what the calling thread asks of the driver is no part of a graph that any thread
+/// captures, and may take memory, give it back, and wait: PyTorch captures so that these would end
+/// the capture. Ends in the thread that made it.
+class RelaxedCapture {
+ public:
+  explicit RelaxedCapture(const CurrentContext& current);
+  ~RelaxedCapture();
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+ private:
+  const Driver& driver_;
+  int mode_;  // then the one before
+};
+
 }  // namespace adjit::cuda

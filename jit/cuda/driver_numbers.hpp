@@ -18,7 +18,8 @@ inline constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInit
                      kAssert = 710, kStackError = 714, kIllegalInstruction = 715, kMisaligned = 716,
                      kInvalidAddressSpace = 717, kInvalidCounter = 718, kLaunchFailed = 719,
                      kTensorMemoryLeak = 721, kDriverMismatch = 803, kNoForwardCompatibility = 804,
-                     kServerEnded = 810, kNotWhileCapturing = 900, kExternalDevice = 911;
+                     kServerEnded = 810, kNotWhileCapturing = 900, kCaptureBroken = 901,
+                     kImplicitCapture = 906, kExternalDevice = 911;
 }  // namespace result
 
 /// CUdevice_attribute.

@@ -13,21 +13,6 @@ namespace {
 // What a pool keeps of what was given back.
 constexpr uint64_t kKeptBytes = uint64_t{256} << 20;
 
-// What is called while one lives is no part of a graph that is captured, and may allocate.
-class RelaxedCapture {
- public:
-  explicit RelaxedCapture(const CurrentContext& current) : driver_(current.driver()) {
-    current.require(driver_.exchange_capture_mode(&mode_), "cuThreadExchangeStreamCaptureMode");
-  }
-  ~RelaxedCapture() { static_cast<void>(driver_.exchange_capture_mode(&mode_)); }
-  RelaxedCapture(const RelaxedCapture&) = delete;
-  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
-
- private:
-  const Driver& driver_;
-  int mode_ = kRelaxedCapture;  // then the one before
-};
-
 }  // namespace
 
 // On success the block is there for every stream.
@@ -93,6 +78,7 @@ DeviceMemory::~DeviceMemory() {
   if (address_ == 0) return;
   try {
     const CurrentContext current(*context_);
+    const RelaxedCapture relaxed(current);
     static_cast<void>(current.driver().free(address_));
   } catch (const Error&) {
     return;  // it is gone with its context
@@ -116,6 +102,7 @@ PinnedMemory::PinnedMemory(PrimaryContext& context, int64_t bytes) : context_(co
 PinnedMemory::~PinnedMemory() {
   try {
     const CurrentContext current(context_);
+    const RelaxedCapture relaxed(current);
     static_cast<void>(current.driver().free_host(host_));
   } catch (const Error&) {
     return;

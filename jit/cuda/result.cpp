@@ -62,6 +62,11 @@ constexpr Meaning kMeanings[] = {
     {result::kExternalDevice, ErrorCode::Device, true, kAfterFault},
     {result::kNotWhileCapturing, ErrorCode::Device, false,
      "the stream is being captured into a graph; run what waits or copies before"},
+    {result::kCaptureBroken, ErrorCode::Device, false,
+     "a call that may not be captured ended the capture of the stream; begin it again"},
+    {result::kImplicitCapture, ErrorCode::Device, false,
+     "another stream is being captured, which the legacy default one may not disturb; give a stream"
+     " of your own"},
     {result::kDriverMismatch, ErrorCode::Device, false,
      "the driver's library and its kernel module are of two versions; restart the machine"},
     {result::kNoForwardCompatibility, ErrorCode::Device, false,

@@ -93,7 +93,7 @@ void launch(const CurrentContext& current, FunctionHandle function, int64_t bloc
   if (blocks > kMostBlocks)
     throw Error(ErrorCode::Schedule, "a kernel has " + std::to_string(blocks) +
                                          " blocks of threads; a GPU takes " +
-                                         std::to_string(kMostBlocks));
+                                         std::to_string(kMostBlocks) + ": split the computation");
   current.require(
       current.driver().launch(function, static_cast<unsigned>(blocks), 1, 1,
                               static_cast<unsigned>(threads), 1, 1, 0, stream, parameters, nullptr),

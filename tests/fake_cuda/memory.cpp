@@ -61,6 +61,20 @@ bool is_captured(StreamHandle stream) {
   return found != state().streams.end() && found->second->captured;
 }
 
+// The calling thread's mode of capturing; 2: it may do what ends others' captures.
+int& capture_mode() {
+  static thread_local int mode = 0;
+  return mode;
+}
+
+// Of calls that are unsafe while any thread captures.
+int refused_by_capture() {
+  if (capture_mode() == 2) return 0;
+  for (const auto& [handle, stream] : state().streams)
+    if (stream->captured) return kCaptureUnsupported;
+  return 0;
+}
+
 int move(void* to, const void* from, size_t bytes, StreamHandle stream) {
   if (!exists(stream)) return kInvalidHandle;
   std::memcpy(to, from, bytes);
@@ -109,16 +123,19 @@ int cuMemAllocFromPoolAsync(DevicePointer* memory, size_t bytes, PoolHandle pool
 
 int cuMemAlloc_v2(DevicePointer* memory, size_t bytes) {
   FAKE_CALL(cuMemAlloc_v2);
+  if (const int refused = refused_by_capture(); refused != 0) return refused;
   return take(memory, bytes);
 }
 
 int cuMemFree_v2(DevicePointer memory) {
   FAKE_CALL(cuMemFree_v2);
+  if (const int refused = refused_by_capture(); refused != 0) return refused;
   return give_back(memory);
 }
 
 int cuMemHostAlloc(void** memory, size_t bytes, unsigned flags) {
   FAKE_CALL(cuMemHostAlloc);
+  if (const int refused = refused_by_capture(); refused != 0) return refused;
   if ((flags & ~7U) != 0) return kInvalidValue;
   DevicePointer made = 0;
   if (const int result = take(&made, bytes); result != 0) return result;
@@ -128,6 +145,7 @@ int cuMemHostAlloc(void** memory, size_t bytes, unsigned flags) {
 
 int cuMemFreeHost(void* memory) {
   FAKE_CALL(cuMemFreeHost);
+  if (const int refused = refused_by_capture(); refused != 0) return refused;
   return give_back(reinterpret_cast<uintptr_t>(memory));
 }
 
@@ -174,6 +192,7 @@ void fake_cuda_free(void* memory) {
 
 int cuCtxSynchronize() {
   FAKE_CALL(cuCtxSynchronize);
+  if (const int refused = refused_by_capture(); refused != 0) return refused;
   return 0;
 }
 
@@ -214,8 +233,7 @@ int cuStreamIsCapturing(StreamHandle stream, int* status) {
 
 int cuThreadExchangeStreamCaptureMode(int* mode) {
   FAKE_CALL(cuThreadExchangeStreamCaptureMode);
-  static thread_local int own = 0;
-  std::swap(own, *mode);
+  std::swap(capture_mode(), *mode);
   return 0;
 }
 
@@ -241,6 +259,7 @@ int cuEventRecord(EventHandle event, StreamHandle stream) {
 
 int cuEventQuery(EventHandle event) {
   FAKE_CALL(cuEventQuery);
+  if (const int refused = refused_by_capture(); refused != 0) return refused;
   return state().events.contains(event) ? 0 : kInvalidHandle;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -35,8 +36,10 @@ class Arrays {
          const RunOptions& options)
       : loaded_(loaded), inputs_(inputs), outputs_(outputs), options_(options) {}
 
-  /// In front of the kernels: addresses, and copies of what lies in the host's memory.
-  void place(const CudaCall& call) const {
+  /// In front of the kernels: addresses, and copies of what lies in the host's memory; whether
+  /// there are some. Pinned memory is read later, by the device.
+  bool place(const CudaCall& call) const {
+    bool copied = false;
     for (size_t b : loaded_.arguments) {
       const Buffer& buffer = loaded_.plan.buffers[b];
       const size_t argument = argument_of(buffer);
@@ -50,10 +53,12 @@ class Arrays {
       DeviceMemory& staged = call.frame.staged[argument];
       if (staged.address() == 0) staged = loaded_.gpu->memory.allocate(bytes);
       set_address(call.frame, b, pointer_to(staged.address()) + reach.below);
-      if (buffer.kind == Buffer::Kind::Input)
-        copy_to_device(call.current, staged.address(),
-                       static_cast<const std::byte*>(address) - reach.below, bytes, call.stream);
+      if (buffer.kind != Buffer::Kind::Input) continue;
+      copy_to_device(call.current, staged.address(),
+                     static_cast<const std::byte*>(address) - reach.below, bytes, call.stream);
+      copied = true;
     }
+    return copied;
   }
 
   /// Behind the kernels: whether something goes to the host, which is to be waited for.
@@ -118,9 +123,11 @@ class BorrowedWorkspace {
   void* block_ = nullptr;
 };
 
-void require_capturable(const CudaPlan& loaded, const RunOptions& options) {
+void require_capturable(const CudaPlan& loaded, const RunOptions& options, bool waits) {
   const char* what = nullptr;
-  if (!options.is_all_on_device(loaded.plan.inputs.size() + loaded.plan.outputs.size()))
+  if (waits)
+    what = "looks for NaNs or measures times, which it waits for";
+  else if (!options.is_all_on_device(loaded.plan.inputs.size() + loaded.plan.outputs.size()))
     what = "has arrays in the host's memory";
   else if (std::ranges::any_of(loaded.plan.scans, &ScanPlan::conditional))
     what = "has a loop that ends where data says so";
@@ -130,6 +137,28 @@ void require_capturable(const CudaPlan& loaded, const RunOptions& options) {
     throw Error(ErrorCode::Device, std::string("the stream is being captured into a graph, and the "
                                                "call ") +
                                        what + ": run it outside the capture");
+}
+
+// A lost context has nothing at work, and says so again at the next call.
+void wait_quietly(const CudaCall& call) {
+  try {
+    cuda::synchronize(call.current, call.stream);
+  } catch (const Error&) {
+    return;
+  }
+}
+
+// Whether something is copied from or to the host's memory: the call is then over when that is.
+// Where it ends early, too: the caller's arrays may end with it.
+bool put_into_stream(const CudaCall& call, const Arrays& arrays) {
+  try {
+    const bool to_device = arrays.place(call);
+    run_steps(call, call.frame.loaded.plan.steps);
+    return arrays.copy_back(call) || to_device;
+  } catch (...) {
+    if (!call.frame.captured) wait_quietly(call);
+    throw;
+  }
 }
 
 }  // namespace
@@ -175,24 +204,34 @@ std::unique_ptr<CudaFrame> CudaExecutable::take(std::optional<unsigned long long
 
 void CudaExecutable::give_back(std::unique_ptr<CudaFrame> frame) {
   std::unique_ptr<CudaFrame> oldest;  // ends behind the lock: that waits for the device
-  const std::lock_guard lock(mutex_);
-  if (frame->captured) {
-    captured_.push_back(std::move(frame));
-    return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (frame->captured) {
+      captured_.push_back(std::move(frame));
+      return;
+    }
+    frames_.push_back(std::move(frame));
+    if (frames_.size() <= kMaxFrames) return;
+    oldest = std::move(frames_.front());
+    frames_.erase(frames_.begin());
   }
-  frames_.push_back(std::move(frame));
-  if (frames_.size() <= kMaxFrames) return;
-  oldest = std::move(frames_.front());
-  frames_.erase(frames_.begin());
+  if (!oldest->checks) return;
+  try {
+    oldest->checks->raise_earlier(CurrentContext(loaded_.gpu->context), true);
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    if (!lost_) lost_ = std::current_exception();
+  }
 }
 
 CudaExecutable::FrameInUse CudaExecutable::frame_for(const CurrentContext& current,
-                                                     const RunOptions& options) {
-  if (options.on_device.empty() && options.stream == nullptr) return {*this, take(std::nullopt)};
+                                                     const RunOptions& options, bool waits) {
+  if (options.on_device.empty() && options.stream == nullptr && options.allocate == nullptr)
+    return {*this, take(std::nullopt)};
   const auto stream = static_cast<StreamHandle>(options.stream);
   const unsigned long long id = id_of(current, stream);
   if (!is_captured(current, stream)) return {*this, take(id)};
-  require_capturable(loaded_, options);
+  require_capturable(loaded_, options, waits);
   auto frame = std::make_unique<CudaFrame>(loaded_, id);
   frame->captured = true;
   return {*this, std::move(frame)};
@@ -201,7 +240,8 @@ CudaExecutable::FrameInUse CudaExecutable::frame_for(const CurrentContext& curre
 void CudaExecutable::run_call(const void* const* inputs, void* const* outputs,
                               const RunOptions& options) {
   const CurrentContext current(loaded_.gpu->context);
-  const FrameInUse frame = frame_for(current, options);
+  raise_lost();
+  const FrameInUse frame = frame_for(current, options, waits_);
   run_in(*frame, current, inputs, outputs, options, nullptr);
 }
 
@@ -229,10 +269,7 @@ void CudaExecutable::run_in(CudaFrame& frame, const CurrentContext& current,
     if (frame.workspace.address() == 0) frame.workspace = loaded_.gpu->memory.allocate(bytes);
     set_workspace(frame, pointer_to(frame.workspace.address()));
   }
-  const Arrays arrays(loaded_, inputs, outputs, options);
-  arrays.place(call);
-  run_steps(call, loaded_.plan.steps);
-  const bool copied = arrays.copy_back(call);
+  const bool copied = put_into_stream(call, Arrays(loaded_, inputs, outputs, options));
   if (copied || frame.own || waits_ || times != nullptr) {
     cuda::synchronize(current, call.stream);
     if (frame.checks) frame.checks->raise();
@@ -241,10 +278,21 @@ void CudaExecutable::run_in(CudaFrame& frame, const CurrentContext& current,
   }
 }
 
+// What calls failed with whose frame is gone.
+void CudaExecutable::raise_lost() {
+  std::exception_ptr lost;
+  {
+    const std::lock_guard lock(mutex_);
+    lost = std::exchange(lost_, nullptr);
+  }
+  if (lost) std::rethrow_exception(lost);
+}
+
 // Of calls that are at work in other threads, those threads see to it.
 void CudaExecutable::synchronize() {
   const CurrentContext current(loaded_.gpu->context);
   cuda::synchronize(current);
+  raise_lost();
   const std::lock_guard lock(mutex_);
   for (const std::unique_ptr<CudaFrame>& frame : frames_)
     if (frame->checks) frame->checks->raise_earlier(current, true);
@@ -254,7 +302,7 @@ std::vector<KernelTime> CudaExecutable::profile_calls(const void* const* inputs,
                                                       void* const* outputs, int repeats,
                                                       const RunOptions& options) {
   const CurrentContext current(loaded_.gpu->context);
-  const FrameInUse frame = frame_for(current, options);
+  const FrameInUse frame = frame_for(current, options, true);
   std::vector<KernelTime> best(loaded_.kernels.size()), times;
   for (int n = 0; n < repeats; ++n) {
     times.assign(best.size(), {});

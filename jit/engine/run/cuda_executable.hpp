@@ -6,6 +6,7 @@
 // the host's memory are copied through the stream: such a call is done when it returns.
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -39,15 +40,17 @@ class CudaExecutable final : public Executable {
                                         int repeats, const RunOptions& options) override;
   void run_in(CudaFrame& frame, const CurrentContext& current, const void* const* inputs,
               void* const* outputs, const RunOptions& options, std::vector<KernelTime>* times);
-  FrameInUse frame_for(const CurrentContext& current, const RunOptions& options);
+  FrameInUse frame_for(const CurrentContext& current, const RunOptions& options, bool waits);
   std::unique_ptr<CudaFrame> take(std::optional<unsigned long long> stream);
   void give_back(std::unique_ptr<CudaFrame> frame);
+  void raise_lost();
 
   const CudaPlan loaded_;
   bool waits_ = false;                                // for its calls: they look for NaNs
   std::mutex mutex_;                                  // of what follows
   std::vector<std::unique_ptr<CudaFrame>> frames_;    // at rest, the least recently used first
   std::vector<std::unique_ptr<CudaFrame>> captured_;  // parts of graphs: they stay
+  std::exception_ptr lost_;  // the first that a call failed with whose frame is gone
 };
 
 }  // namespace adjit::engine

@@ -26,7 +26,10 @@ const int64_t* CheckResults::found(size_t room) const {
 }
 
 DevicePointer CheckResults::begin(const CurrentContext& current) {
-  if (rooms_[next_].waits) raise_earlier(current, true);
+  if (rooms_[next_].waits) {
+    rooms_[next_].done->wait(current);
+    raise_earlier(current, false);
+  }
   return memory_.device() +
          static_cast<DevicePointer>(next_) * static_cast<DevicePointer>(bytes_of_checks(loaded_));
 }
@@ -38,6 +41,8 @@ void CheckResults::end(const CurrentContext& current, StreamHandle stream) {
 }
 
 void CheckResults::raise_earlier(const CurrentContext& current, bool wait) {
+  if (std::ranges::none_of(rooms_, &Room::waits)) return;
+  const RelaxedCapture relaxed(current);
   for (size_t k = 0; k < rooms_.size(); ++k) {  // the oldest first
     const size_t at = (next_ + k) % rooms_.size();
     Room& room = rooms_[at];
@@ -91,6 +96,7 @@ CudaFrame::CudaFrame(const CudaPlan& plan, std::optional<unsigned long long> of)
 CudaFrame::~CudaFrame() {
   try {
     const CurrentContext current(loaded.gpu->context);
+    const RelaxedCapture relaxed(current);  // another thread's stream may be
     synchronize(current);
   } catch (const Error&) {
     return;  // a lost context has nothing at work

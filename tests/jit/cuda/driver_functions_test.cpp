@@ -73,6 +73,8 @@ TEST(DriverFunctions, NumbersAreThoseOfTheHeaderOfCuda) {
       {result::kNotFound, CUDA_ERROR_NOT_FOUND},
       {result::kNotReady, CUDA_ERROR_NOT_READY},
       {result::kNotWhileCapturing, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED},
+      {result::kCaptureBroken, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED},
+      {result::kImplicitCapture, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT},
       {result::kIllegalAddress, CUDA_ERROR_ILLEGAL_ADDRESS},
       {result::kTooManyResources, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES},
       {result::kTimeout, CUDA_ERROR_LAUNCH_TIMEOUT},

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <thread>
 
 #include "tests/jit/engine/run/on_fake_gpu.hpp"
@@ -60,8 +61,14 @@ TEST_F(CudaExecutables, SomeArraysMayBeTheHosts) {
   const void* in[] = {x.address(), z.data()};
   void* out[] = {y.address()};
   constexpr std::array on_device{true, false, true};
+  executable->run(in, out, {.on_device = on_device});  // takes memory, and waits for it
+  const int waits = fake.calls("cuStreamSynchronize");
   executable->run(in, out, {.on_device = on_device});
+  EXPECT_EQ(fake.calls("cuStreamSynchronize"), waits + 1) << "the host's array may end now";
   EXPECT_EQ(y.read()[7], 8 + 2 * 9);
+  fake.fail("cuLaunchKernel", cuda::result::kTooManyResources, 2);
+  EXPECT_THROW(executable->run(in, out, {.on_device = on_device}), Error);
+  EXPECT_EQ(fake.calls("cuStreamSynchronize"), waits + 2) << "also where the call fails";
 }
 
 TEST_F(CudaExecutables, StreamsHaveAWorkspaceEach) {
@@ -201,6 +208,18 @@ TEST_F(CudaExecutables, ChecksAreReadAtOnceForTheHostAndLaterForTheDevice) {
   EXPECT_EQ(error_of([&] { there(bad_there); }), "");
   EXPECT_NE(error_of([&] { executable->synchronize(); }).find("42"), std::string::npos);
   EXPECT_EQ(error_of([&] { executable->synchronize(); }), "");
+  // What failed with a frame that is gone.
+  {
+    const Stream stream(gpu->context);
+    const void* in[] = {bad_there.address()};
+    executable->run(in, out_there, {.on_device = on_device, .stream = stream.handle()});
+    in[0] = good_there.address();
+    for (size_t k = 0; k < CudaExecutable::kMaxFrames; ++k) {
+      const Stream other(gpu->context);
+      executable->run(in, out_there, {.on_device = on_device, .stream = other.handle()});
+    }
+    EXPECT_NE(error_of([&] { executable->synchronize(); }).find("42"), std::string::npos);
+  }
   // A stream that is behind by as many calls as there is room for.
   for (int k = 0; k < 30; ++k) {
     fake.fail("cuEventQuery", cuda::result::kNotReady);
@@ -228,6 +247,15 @@ TEST_F(CudaExecutables, CapturedCallsHaveFramesOfTheirOwnOrAreRefused) {
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("arrays in the host's memory"), std::string::npos);
   }
+  in[1] = z.address();
+  const int launches = fake.calls("cuLaunchKernel");
+  EXPECT_THROW(executable->profile(in, out, 1, {.on_device = on_device, .stream = stream.handle()}),
+               Error);
+  EXPECT_EQ(fake.calls("cuLaunchKernel"), launches) << "nothing is captured of it";
+  // Meanwhile other streams take memory, which would end the capture.
+  const Stream other(gpu->context);
+  executable->run(in, out, {.on_device = on_device, .stream = other.handle()});
+  EXPECT_EQ(y.read()[7], 8 + 2 * 9);
 }
 
 TEST_F(CudaExecutables, ProfilesHaveTheTimeOfEachKernel) {
@@ -263,26 +291,25 @@ TEST_F(CudaExecutables, WithoutRoomTheBytesAreNamedAndTheNextCallGoesOn) {
   EXPECT_EQ(y[7], 8 + 2 * 9);
 }
 
+// The hook is asked when a call has taken some 50 ms, between its kernels.
 TEST_F(CudaExecutables, ACancelledCallStops) {
   const auto executable = sum_of_three();
   const OnDevice x(*gpu, numbers(1)), y(*gpu, numbers(0));
   const void* in[] = {x.address(), x.address()};
   void* out[] = {y.address()};
   constexpr std::array on_device{true, true, true};
-  RunOptions options{.cancel = {[](void*) { return 1; }, nullptr}, .on_device = on_device};
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  bool cancelled = false;
-  // The hook is asked after some 50 ms of a call: one call is too short.
-  while (!cancelled && std::chrono::steady_clock::now() < until) {
-    try {
-      executable->run(in, out, options);
-      break;
-    } catch (const Cancelled&) {
-      cancelled = true;
-    }
-  }
-  options.cancel = {};
-  executable->run(in, out, options);
+  DeviceMemory block = gpu->memory.allocate(executable->workspace_bytes());
+  RunOptions slow{.cancel = {[](void*) { return 1; }, nullptr}, .on_device = on_device};
+  slow.user = &block;
+  slow.allocate = [](void* user, size_t) -> void* {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    return pointer_to(static_cast<DeviceMemory*>(user)->address());
+  };
+  slow.free = [](void*, void*) {};
+  const int waits = fake.calls("cuStreamSynchronize");
+  EXPECT_THROW(executable->run(in, out, slow), Cancelled);
+  EXPECT_EQ(fake.calls("cuStreamSynchronize"), waits + 1) << "the block may end now";
+  executable->run(in, out, {.on_device = on_device});
   EXPECT_EQ(y.read()[7], 24);
 }
 
