@@ -1,7 +1,10 @@
 // jit/engine/compile/gpu_modules.cpp -- all kernels of a program for a GPU, as bitcode.
 #include "jit/engine/compile/gpu_modules.hpp"
 
+#include <functional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "jit/cpu/parallel.hpp"
 #include "jit/cuda/bitcode.hpp"
@@ -12,9 +15,9 @@
 namespace adjit::engine {
 namespace {
 
-void emit_all(KernelPasses& passes) {
+void for_all(const KernelPasses& passes, const std::function<void(size_t k)>& visit) {
   in_parallel(passes.size(), static_cast<size_t>(ThreadPool::available_threads()),
-              [&](size_t k, size_t) { passes.emit(k); });
+              [&](size_t k, size_t) { visit(k); });
 }
 
 }  // namespace
@@ -22,13 +25,16 @@ void emit_all(KernelPasses& passes) {
 GpuModules emit_gpu_modules(const KernelList& list, const TargetFeatures& features) {
   const KernelNames names = kernel_symbol;
   KernelPasses passes(list, features, cuda::set_ptx_target, names);
-  emit_all(passes);
+  for_all(passes, [&](size_t k) { passes.emit(k); });
   passes.count();
   GpuModules modules;
-  for (size_t k = 0; k < passes.size(); ++k)
+  modules.bitcode.resize(passes.size());
+  for_all(passes, [&](size_t k) {
     passes.compile(k, [&](const EmittedKernel& kernel, CodegenLevel) {
-      modules.bitcode.push_back(cuda::wrapped_bitcode(*kernel.module));
+      modules.bitcode[k] = cuda::wrapped_bitcode(*kernel.module);
     });
+  });
+  std::erase(modules.bitcode, std::string());  // of those that equal an earlier one
   modules.kernels = passes.take();
   return modules;
 }
@@ -36,7 +42,7 @@ GpuModules emit_gpu_modules(const KernelList& list, const TargetFeatures& featur
 void check_gpu_emission(const KernelList& list, const TargetFeatures& features) {
   const KernelNames names = kernel_symbol;
   KernelPasses passes(list, features, cuda::set_ptx_target, names);
-  emit_all(passes);
+  for_all(passes, [&](size_t k) { passes.emit(k); });
 }
 
 }  // namespace adjit::engine
