@@ -5,6 +5,7 @@
 #include "autosched/analysis/verify.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/required_region.hpp"
+#include "autosched/program/threads.hpp"
 #include "runtime/graph/print/printer.hpp"
 
 namespace adjit::sched {
@@ -52,6 +53,8 @@ class Verifier {
     if (scans) verify(*kernel.steps);
     variable_used_.assign(kernel.variable_count, false);
     check_nest(kernel.root, k, true);
+    if (const auto fault = fault_in_threads(program_, kernel))
+      fail("nest of '" + name(fault->stage) + "': " + fault->what);
     std::string uncovered;
     if (!regions_cover_reads(program_, k, &uncovered))
       fail("the region computed of '" + uncovered + "' does not cover what is read of it");
@@ -131,7 +134,7 @@ class Verifier {
   }
 
   void check_kinds(const Nest& nest, const Domain& domain, bool root) {
-    static constexpr int kRank[] = {1, 0, 2, 3};  // serial, parallel, unrolled, vector
+    static constexpr int kRank[] = {1, 0, 2, 3, 1};  // by LoopKind
     for (size_t l = 0; l < nest.loops.size(); ++l) {
       const Loop& loop = nest.loops[l];
       if (loop.axis >= domain.rank()) fail(nest, "a loop over an axis that does not exist");
@@ -149,7 +152,9 @@ class Verifier {
       const int rank = kRank[static_cast<size_t>(loop.kind)];
       const int rank_before = kRank[static_cast<size_t>(before.kind)];
       if (rank < rank_before || (rank == 3 && rank_before == 3))
-        fail(nest, "loops must be parallel, then serial, then unrolled, then one vector loop");
+        fail(nest,
+             "loops must be parallel, then serial or of threads, then unrolled, then one vector "
+             "loop");
     }
   }
 

@@ -6,6 +6,7 @@
 #include "autosched/moves/record/record.hpp"
 #include "autosched/program/limits.hpp"
 #include "autosched/program/required_region.hpp"
+#include "autosched/program/threads.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -101,6 +102,8 @@ Attachment attachment(const Program& program, size_t stage, size_t host, size_t 
   if (depth < 1 || depth > tile_begin(host_nest))
     return refuse(
         "the depth must be 1 to the number of the host's loops outside its register tile");
+  if (lies_between_threads(host_nest, depth))
+    return refuse("the depth lies between two of the host's thread loops");
   const Readers readers = find_readers(program, *to, depth, stage);
   if (!readers.inside) return refuse("nothing in the host reads it there");
   Attachment result{nullptr, *from, *to, read_region(program, *to, depth, stage), false};

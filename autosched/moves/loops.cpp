@@ -1,5 +1,5 @@
 // autosched/moves/loops.cpp -- moves that change one nest: tile, reorder, vectorize, unroll,
-// parallel, stream.
+// parallel, threads, stream.
 #include <algorithm>
 #include <bit>
 
@@ -15,15 +15,31 @@ bool in_tile(const Loop& loop) {
   return loop.kind == LoopKind::Unrolled || loop.kind == LoopKind::Vector;
 }
 
-// The innermost loop over an axis, which must be serial.
+// The innermost serial loop over an axis, outside the tile and, where there are any, thread loops.
 size_t innermost_serial(const Move& move, const Nest& nest, size_t axis) {
   move.require(axis < move.stage_ref().domain.rank(), "the stage has no such axis");
+  bool threads = false;
   for (size_t l = nest.loops.size(); l-- > 0;) {
-    if (nest.loops[l].axis != axis || in_tile(nest.loops[l])) continue;
-    move.require(nest.loops[l].kind == LoopKind::Serial, "the axis has only parallel loops");
+    const Loop& loop = nest.loops[l];
+    if (loop.axis != axis || in_tile(loop)) continue;
+    threads |= loop.kind == LoopKind::Thread;
+    if (loop.kind == LoopKind::Thread) continue;
+    move.require(loop.kind == LoopKind::Serial, threads
+                                                    ? "the axis has only parallel and thread loops"
+                                                    : "the axis has only parallel loops");
     return l;
   }
+  if (threads) move.refuse("the axis has only thread loops");
   move.refuse("the axis has no loop left outside the register tile");
+}
+
+// The same for what goes into the tile: there is no thread loop between.
+size_t innermost_for_tile(const Move& move, const Nest& nest, size_t axis) {
+  const size_t found = innermost_serial(move, nest, axis);
+  for (size_t l = found; l < nest.loops.size(); ++l)
+    move.require(nest.loops[l].axis != axis || nest.loops[l].kind != LoopKind::Thread,
+                 "the axis' innermost loop outside the register tile goes to threads");
+  return found;
 }
 
 // Copies and lanes multiply: what registers do not hold goes through memory, and compiles slowly.
@@ -40,6 +56,14 @@ void require_small_tile(const Move& move, const Nest& nest) {
 void require_not_ahead(const Move& move, const Nest& nest, const Loop& loop) {
   move.require(nest.ahead != loop.variable,
                "the nest fetches what the loop's next iteration reads");
+}
+
+// The same, and nothing that is attached to the nest does.
+void require_none_ahead(const Move& move, const Nest& nest, const Loop& loop) {
+  for (const Nest::Attached& attached : nest.attached)
+    move.require(attached.nest.ahead != loop.variable,
+                 "a nest in the loop fetches what its next iteration reads");
+  require_not_ahead(move, nest, loop);
 }
 
 void require_order(const Move& move, const Nest& nest) {
@@ -93,13 +117,15 @@ Program tile(Program program, size_t stage, size_t axis, std::span<const int64_t
   }
   for (int64_t step : steps)
     move.split(nest, program.kernels[path.kernel].variable_count, l++, step);
+  move.require_threads(program.kernels[path.kernel]);
   move.record({{"axis", axis}, {"steps", steps}});
   return program;
 }
 
 Program reorder(Program program, size_t stage, std::span<const size_t> order) {
   const Move move = begin_move("reorder", program, stage);
-  Nest& nest = nest_at(program, move.path());
+  const NestPath path = move.path();
+  Nest& nest = nest_at(program, path);
   const size_t count = nest.loops.size();
   move.require(order.size() == count, "the order must name every loop once");
   std::vector<size_t> position(count, count);
@@ -116,19 +142,20 @@ Program reorder(Program program, size_t stage, std::span<const size_t> order) {
                    "the loops of one axis keep their order");
   const auto rank = [](const Loop& loop) {
     return loop.kind == LoopKind::Parallel   ? 0
-           : loop.kind == LoopKind::Serial   ? 1
            : loop.kind == LoopKind::Unrolled ? 2
-                                             : 3;
+           : loop.kind == LoopKind::Vector   ? 3
+                                             : 1;
   };
   for (size_t k = 1; k < count; ++k)
     move.require(rank(loops[k - 1]) <= rank(loops[k]),
-                 "parallel loops stay outside serial ones, the register tile inside");
+                 "parallel loops stay outside serial and thread loops, the register tile inside");
   for (const Nest::Attached& attached : nest.attached)
     for (size_t k = 0; k < attached.depth; ++k)
       move.require(order[k] < attached.depth,
                    "a nest attached here would get other loops around it");
   nest.loops = std::move(loops);
   require_order(move, nest);
+  move.require_threads(program.kernels[path.kernel]);
   move.record({{"order", order}});
   return program;
 }
@@ -148,7 +175,7 @@ Program vectorize(Program program, size_t stage, size_t axis, int64_t lanes) {
   for (const Loop& loop : nest.loops)
     move.require(loop.kind != LoopKind::Vector, "the nest has a vector loop already");
   require_reducible(move, axis);
-  size_t l = innermost_serial(move, nest, axis);
+  size_t l = innermost_for_tile(move, nest, axis);
   move.require(nest.loops[l].step == 1, "the axis' innermost loop is in the register tile already");
   if (nest.loops[l].trips > lanes) {
     for (size_t outer = 0; outer < l; ++outer)
@@ -165,6 +192,7 @@ Program vectorize(Program program, size_t stage, size_t axis, int64_t lanes) {
   move_inwards(move, nest, l, nest.loops.size() - 1);
   require_small_tile(move, nest);
   require_order(move, nest);
+  move.require_threads(program.kernels[path.kernel]);
   move.record({{"axis", axis}, {"lanes", lanes}});
   return program;
 }
@@ -177,7 +205,7 @@ Program unroll(Program program, size_t stage, size_t axis, int64_t factor) {
   for (const Loop& loop : nest.loops)
     move.require(loop.axis != axis || loop.kind != LoopKind::Unrolled,
                  "the axis is unrolled already");
-  size_t l = innermost_serial(move, nest, axis);
+  size_t l = innermost_for_tile(move, nest, axis);
   const int64_t step = nest.loops[l].step * factor;
   move.require(nest.loops[l].trips >= factor, "the loop has fewer trips than the factor");
   if (nest.loops[l].trips > factor) {
@@ -192,6 +220,7 @@ Program unroll(Program program, size_t stage, size_t axis, int64_t factor) {
   move_inwards(move, nest, l, nest.loops.size() - (vector ? 2 : 1));
   require_small_tile(move, nest);
   require_order(move, nest);
+  move.require_threads(program.kernels[path.kernel]);
   move.record({{"axis", axis}, {"factor", factor}});
   return program;
 }
@@ -244,15 +273,33 @@ Program parallel(Program program, size_t stage, size_t loops) {
     move.require(is_independent(program.graph, move.stage_ref(), nest.loops[l].axis) ||
                      goes_on_in_memory(program.graph, move.stage_ref(), nest.loops[l].axis),
                  "its combiner has no partial results that a task could leave to the next one");
-    move.require(std::ranges::none_of(nest.attached,
-                                      [&](const Nest::Attached& attached) {
-                                        return attached.nest.ahead == nest.loops[l].variable;
-                                      }),
-                 "a nest in the loop fetches what its next iteration reads");
-    require_not_ahead(move, nest, nest.loops[l]);
+    require_none_ahead(move, nest, nest.loops[l]);
     nest.loops[l].kind = LoopKind::Parallel;
   }
+  move.require_threads(program.kernels[path.kernel]);
   move.record({{"loops", loops}});
+  return program;
+}
+
+Program threads(Program program, size_t stage, size_t axis, int64_t count) {
+  const Move move = begin_move("threads", program, stage);
+  const NestPath path = move.path();
+  Nest& nest = nest_at(program, path);
+  size_t l = innermost_serial(move, nest, axis);
+  require_reducible(move, axis);
+  const Loop& loop = nest.loops[l];
+  move.require(count >= 1 && count <= loop.trips, "the loop has fewer trips than that");
+  if (loop.trips > count) {
+    const int64_t step = checked_mul(loop.step, count);
+    for (size_t outer = 0; outer < l; ++outer)
+      move.require(nest.loops[outer].axis != axis || nest.loops[outer].step % step == 0,
+                   "the outer loop's step must be a multiple of the threads' steps");
+    move.split(nest, program.kernels[path.kernel].variable_count, l++, step);
+  }
+  require_none_ahead(move, nest, nest.loops[l]);
+  nest.loops[l].kind = LoopKind::Thread;
+  move.require_threads(program.kernels[path.kernel]);
+  move.record({{"axis", axis}, {"count", count}});
   return program;
 }
 

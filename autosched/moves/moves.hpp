@@ -34,7 +34,7 @@ Program tile(Program program, size_t stage, size_t axis, std::span<const int64_t
 
 /// Puts the loops into another order: loop order[k] becomes loop k. Loops of one axis keep their
 /// order, the tile stays innermost, parallel loops outermost; a nest attached at depth d needs the
-/// same d loops around it.
+/// same d loops around it. Thread loops go where serial ones may.
 Program reorder(Program program, size_t stage, std::span<const size_t> order);
 /// The same, and no move where they are in that order.
 Program with_order(Program program, size_t stage, std::span<const size_t> order);
@@ -62,6 +62,12 @@ Program prefetch(Program program, size_t stage, std::optional<size_t> axis = std
 /// Runs the first `loops` loops of a kernel's root nest in parallel; all must be serial loops, over
 /// output axes or, for tasks in turn (program.hpp), reduction axes.
 Program parallel(Program program, size_t stage, size_t loops);
+
+/// Splits the innermost serial loop over an axis, outside the tile, into a serial loop and, inside
+/// it, one of `count` trips (at most the loop's own) for as many threads of a block (program.hpp).
+/// Over a reduction axis each thread has an accumulator (Sum, Product, Max, Min, Any, All only).
+/// For GPUs.
+Program threads(Program program, size_t stage, size_t axis, int64_t count);
 
 // ---- Where a stage is computed
 // ----------------------------------------------------------------------------------

@@ -13,7 +13,8 @@
 //
 // A loop is named by its axis, with a number where several loops over axes of that name are around
 // one statement; its range is first:end:step. `with` opens a nest that is attached there and says
-// which elements of its results it computes. The statement is the stage's in text notation.
+// which elements of its results it computes. What is local to a block of threads is "shared". The
+// statement is the stage's in text notation.
 #include <algorithm>
 #include <map>
 #include <sstream>
@@ -22,6 +23,7 @@
 #include "autosched/program/nests.hpp"
 #include "autosched/program/program.hpp"
 #include "autosched/program/required_region.hpp"
+#include "autosched/program/threads.hpp"
 #include "runtime/graph/print/printer.hpp"
 #include "runtime/graph/print/statement.hpp"
 
@@ -39,10 +41,10 @@ std::string parenthesised(std::span<const std::string> items) {
 }
 
 // Where a nest's result is kept.
-std::string storage(const Program& program, const Nest& nest, TensorId result) {
+std::string storage(const Program& program, const Nest& nest, TensorId result, RunBy by) {
   const TensorInfo& tensor = program.graph.info(result);
   const Scope scope = program.scopes[result.value];
-  std::string text(name_of(scope));
+  std::string text(scope == Scope::Local && by == RunBy::Block ? "shared" : name_of(scope));
   if (scope == Scope::Local) {
     auto bytes = static_cast<double>(size_of(tensor.dtype));
     for (size_t a = 0; a < program.graph.stages[nest.stage].domain.output_rank; ++a)
@@ -88,14 +90,16 @@ class Printer {
   void kernel(size_t number) {
     const Kernel& kernel = program_.kernels[number];
     variables_.assign(kernel.variable_count, "");
+    const RunBy by = root_run_by(kernel);
     std::vector<std::string> results;
     for (TensorId id : stage_of(kernel.root).results)
-      results.push_back(declared(id) + " (" + storage(program_, kernel.root, id) + ")");
+      results.push_back(declared(id) + " (" + storage(program_, kernel.root, id, by) + ")");
     std::string head = "kernel " + std::to_string(number) + ": " + joined(results);
     if (parallel_depth(kernel.root) > 0)
       head += ", " + std::to_string(task_count(kernel.root)) + " tasks";
+    if (by == RunBy::Block) head += ", " + std::to_string(block_threads(kernel)) + " threads";
     if (!kernel.steps) {
-      nest(kernel.root, 1, head);
+      nest(kernel.root, by, 1, head);
       return;
     }
     const Scan& scan = *stage_of(kernel.root).scan;
@@ -111,9 +115,9 @@ class Printer {
                 " in another shape");
   }
 
-  void nest(const Nest& nest, size_t indent, const std::string& head) {
+  void nest(const Nest& nest, RunBy by, size_t indent, const std::string& head) {
     const size_t before = text_.size();
-    loop(nest, 0, indent);
+    loop(nest, by, 0, indent);
     // The loop whose next reads are fetched may be its own, which has a name only now.
     const std::string fetches =
         nest.ahead ? ", prefetches the next " + variables_.at(*nest.ahead) : "";
@@ -121,9 +125,9 @@ class Printer {
   }
 
   // What is attached before loop l, the loop, and what is in it.
-  void loop(const Nest& nest, size_t l, size_t indent) {
+  void loop(const Nest& nest, RunBy by, size_t l, size_t indent) {
     for (const Nest::Attached& a : nest.attached)
-      if (a.depth == l) attached(a.nest, indent);
+      if (a.depth == l) attached(a.nest, attached_run_by(by, nest, l), indent);
     if (l == nest.loops.size()) {
       statement(nest, indent);
       return;
@@ -142,17 +146,17 @@ class Printer {
                      (loop.step == 1 ? "" : ":" + std::to_string(loop.step)));
     ++around;
     open_.push_back(loop.variable);
-    this->loop(nest, l + 1, indent + 1);
+    this->loop(nest, by, l + 1, indent + 1);
     open_.pop_back();
     --around_[axis];
   }
 
-  void attached(const Nest& nest, size_t indent) {
+  void attached(const Nest& nest, RunBy by, size_t indent) {
     std::vector<std::string> results;
     for (TensorId id : stage_of(nest).results)
       results.push_back(names_[id.value] + parenthesised(region(nest)) + " (" +
-                        storage(program_, nest, id) + ")");
-    this->nest(nest, indent + 1, "with " + joined(results));
+                        storage(program_, nest, id, by) + ")");
+    this->nest(nest, by, indent + 1, "with " + joined(results));
   }
 
   // Of open loops, outermost first.

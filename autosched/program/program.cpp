@@ -10,8 +10,8 @@
 namespace adjit::sched {
 
 std::string_view name_of(LoopKind kind) {
-  static constexpr std::array<std::string_view, 4> kNames{"serial", "parallel", "unrolled",
-                                                          "vector"};
+  static constexpr std::array<std::string_view, 5> kNames{"serial", "parallel", "unrolled",
+                                                          "vector", "thread"};
   return kNames[static_cast<size_t>(kind)];
 }
 

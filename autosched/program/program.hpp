@@ -12,10 +12,10 @@
 // the value of axis a is
 //     axis_base[a] + sum of the variables of the loops over a,
 // an affine form over the kernel's variables. Points past the axis' extent (the last tile of a
-// ragged axis) are not executed: serial loops stop early, unrolled loops have a second, shorter
-// copy, vector loops are masked. An axis of span 1 may have no loop at all. The trips of a vector
-// loop are its lanes (a power of two); where the axis is shorter than that, the loop is the axis'
-// only one and covers it with lanes to spare.
+// ragged axis) are not executed: serial loops stop early, threads are idle, unrolled loops have a
+// second, shorter copy, vector loops are masked. An axis of span 1 may have no loop at all. The
+// trips of a vector loop are its lanes (a power of two); where the axis is shorter than that, the
+// loop is the axis' only one and covers it with lanes to spare.
 //
 // Scatters. The nest of a (lowered) scatter has no accumulators: every point reads, combines and
 // writes the element that its target names, after what the buffer held before. Loops over axes that
@@ -37,13 +37,36 @@
 // have the same order, may be in no kernel: that tensor lies where the stage's result does.
 //
 // Order. `loops` go outermost first: first the parallel ones (a prefix), then
-// serial ones, last the tile: unrolled loops and, innermost, at most one vector loop, whose points
-// are computed together in registers. Reduction loops that stand directly above the tile keep their
-// accumulators in registers; a serial reduction loop above an output loop reads and updates the
-// partial result in memory. A vector loop over a reduction axis has one accumulator a lane (only
-// Sum, Product, Max, Min, Any, All), and then an unrolled loop over a reduction axis one
+// serial and thread loops, last the tile: unrolled loops and, innermost, at most one vector loop,
+// whose points are computed together in registers. Reduction loops that stand directly above the
+// tile keep their accumulators in registers; a serial reduction loop above an output loop reads and
+// updates the partial result in memory. A vector loop over a reduction axis has one accumulator a
+// lane (only Sum, Product, Max, Min, Any, All), and then an unrolled loop over a reduction axis one
 // accumulator an instance; all are combined by a fixed tree at the end. Without lanes of the
 // reduction, unrolled instances of a reduction go through one accumulator in order.
+//
+// Threads (threads.hpp). A kernel of a GPU with a thread loop in any of its nests is a block
+// kernel: a task is run by a block of threads; without one by a single thread. Trip k of a thread
+// loop is thread k's. A nest with several numbers its threads row by row, the last loop's trips
+// follow each other; the block has as many threads as the nest with the most, and those that a nest
+// has no trips for are idle in it. Thread loops over output axes divide the results among the
+// threads. A thread loop over a reduction axis has one accumulator a thread, as lanes have, and of
+// the same combiners; all are combined by a fixed tree at the end, and the thread with trip 0 of
+// these loops stores. A nest in which threads reduce together (such loops, or thread loops over
+// output axes inside serial loops of the reduction) keeps all its accumulators: from its first
+// thread loop in, outside the tile, all loops are thread loops or serial ones of the reduction;
+// further serial loops of the reduction stand directly outside of it; and an output axis with
+// thread loops that is in the tile, too, is divided by them evenly. Scatters and running reductions
+// have no thread loops, nor has what is computed in their loops.
+//
+// Who runs a nest of a block kernel follows from the tree. The block runs the root, and what is
+// attached to what the block runs, outside its first thread loop: its serial loops outside its own
+// first thread loop are gone through by all threads in step, the rest by each for itself, by thread
+// 0 alone where it has no thread loops. A thread runs what is attached inside all thread loops, and
+// what is attached to that; such a nest has no thread loops. Nothing is attached between two thread
+// loops. A local buffer of what the block runs is shared by its threads, that of what a thread runs
+// is its own. What the block's threads store is seen by all of them once the nest is done; until
+// then no thread reads, or writes again, what another one writes.
 //
 // Attachment. A nest computed at depth d of another runs inside its loops [0, d), before its loop
 // d, and produces the region of its tensor that the rest of that iteration reads: axis_base gives
@@ -69,7 +92,7 @@
 
 namespace adjit::sched {
 
-enum class LoopKind : uint8_t { Serial, Parallel, Unrolled, Vector };
+enum class LoopKind : uint8_t { Serial, Parallel, Unrolled, Vector, Thread };
 std::string_view name_of(LoopKind kind);
 
 struct Loop {
@@ -108,7 +131,7 @@ struct Kernel {
 enum class Scope : uint8_t {
   Argument,   // an input, output or constant: strides are the caller's
   Workspace,  // between kernels: planned by liveness, contiguous
-  Local,      // inside one iteration of a kernel: stack or registers
+  Local,      // inside one iteration of a kernel: stack, registers, or shared by a block
   None,       // inlined: never stored
 };
 std::string_view name_of(Scope scope);

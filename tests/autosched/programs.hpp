@@ -12,7 +12,7 @@
 
 #include "autosched/analysis/verify.hpp"
 #include "autosched/lower/initial_program.hpp"
-#include "autosched/machine/cpu_machine.hpp"
+#include "autosched/machine/target.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/program.hpp"
@@ -205,6 +205,9 @@ inline constexpr CpuMachine kOneCore{1, 512}, kTwoCores{2, 512};
 inline Program plain(const Graph& graph, int cores = 2) {
   return initial_program(graph, CpuMachine{cores, 512});
 }
+
+/// The same for a GPU.
+inline Program plain_on_gpu(const Graph& graph) { return initial_program(graph, GpuMachine()); }
 
 /// The first stage that scatters.
 inline size_t scatter_in(const Program& program) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "autosched/lower/initial_program.hpp"
+#include "autosched/machine/target.hpp"
 #include "autosched/moves/record/entry.hpp"
 #include "autosched/moves/record/table.hpp"
 #include "autosched/program/nests.hpp"
@@ -66,6 +67,7 @@ class MoveDraw {
         {"lanes", [&] { return Json(int64_t{2} << random_.between(0, 3)); }},
         {"factor", [&] { return number(2, 4); }},
         {"loops", [&] { return number(1, 2); }},
+        {"count", [&] { return number(1, 8); }},
         {"depth", [&] { return number(1, 3); }},
         {"rows", [&] { return number(2, 4); }},
         {"parts", [&] { return number(2, 4); }},
@@ -169,11 +171,20 @@ inline double work_of(const Program& p) {
   return work;
 }
 
+/// Any move; for a GPU, often one of those that make blocks of threads.
+inline const MoveRow& random_row(const Program& p, Random& random) {
+  const std::span<const MoveRow> rows = move_table();
+  if (std::holds_alternative<GpuMachine>(p.target) && random.chance(60)) {
+    static const std::vector<std::string_view> kOfBlocks{"threads",    "reorder",  "tile",
+                                                         "compute_at", "parallel", "vectorize"};
+    return *std::ranges::find(rows, random.pick(kOfBlocks), &MoveRow::name);
+  }
+  return rows[static_cast<size_t>(random.between(0, static_cast<int64_t>(rows.size()) - 1))];
+}
+
 /// The program after one random move, legal or not: ErrorCode::Schedule where it is not.
 inline Program random_move(Program p, Random& random) {
-  const std::span<const MoveRow> rows = move_table();
-  const MoveRow& row =
-      rows[static_cast<size_t>(random.between(0, static_cast<int64_t>(rows.size()) - 1))];
+  const MoveRow& row = random_row(p, random);
   const Json move = MoveDraw(p, random)(row);
   Program made = p;
   row.apply(made, MoveEntry(move, made));
@@ -189,9 +200,9 @@ inline Program random_move(Program p, Random& random) {
 /// The plainest program of a graph after `attempts` random moves, of which the illegal ones are
 /// refused; `made` (may be null) counts the others.
 inline Program random_program(const Graph& graph, uint64_t seed, int attempts,
-                              size_t* made = nullptr) {
+                              size_t* made = nullptr, const Target& target = CpuMachine{2, 512}) {
   Random random(seed);
-  Program program = initial_program(graph, CpuMachine{2, 512});
+  Program program = initial_program(graph, target);
   for (int attempt = 0; attempt < attempts; ++attempt) try {
       program = random_move(program, random);
       if (made) ++*made;

@@ -47,7 +47,9 @@ std::string program_text(const Program& program, bool graph, bool loops) {
 
 std::string example_of(const MoveExample& example) {
   const Graph graph = parse_graph(example.graph);
-  const auto made = [&](const Json& moves) { return replay(graph, moves.dump(), kExampleMachine); };
+  const auto made = [&](const Json& moves) {
+    return replay(graph, moves.dump(), target_of(example));
+  };
   Json moves = Json::parse(example.before);
   const Program before = made(moves);
   moves.push_back(Json::parse(example.move));

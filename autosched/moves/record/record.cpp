@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "autosched/program/limits.hpp"
+#include "autosched/program/threads.hpp"
 
 namespace adjit::sched {
 
@@ -14,9 +15,9 @@ Move begin_move(const char* name, Program& program, size_t stage) {
     throw Error(ErrorCode::Schedule,
                 std::string(name) + ": there is no stage " + std::to_string(stage));
   const Move move{name, program, stage};
-  constexpr std::array<std::string_view, 8> kOfLoops{
-      "tile",     "reorder",           "vectorize", "unroll",
-      "parallel", "store_nontemporal", "prefetch",  "alias_reshape"};
+  constexpr std::array<std::string_view, 9> kOfLoops{
+      "tile",    "reorder",           "vectorize", "unroll",       "parallel",
+      "threads", "store_nontemporal", "prefetch",  "alias_reshape"};
   move.require(program.in_place == 0 || std::ranges::find(kOfLoops, name) != kOfLoops.end(),
                "results lie in place of others: what is computed where is settled");
   return move;
@@ -36,6 +37,13 @@ size_t Move::own_kernel(const char* reason) const {
   const NestPath found = path();
   require(found.steps.empty() && nest_at(program, found).attached.empty(), reason);
   return found.kernel;
+}
+
+void Move::require_threads(const Kernel& kernel) const {
+  const std::optional<ThreadFault> fault = fault_in_threads(program, kernel);
+  if (!fault) return;
+  if (fault->stage == stage) refuse(fault->what);
+  refuse("'" + stage_name(program.graph, program.graph.stages[fault->stage]) + "': " + fault->what);
 }
 
 void Move::split(Nest& nest, uint32_t& variable_count, size_t l, int64_t step) const {

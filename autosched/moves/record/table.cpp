@@ -83,6 +83,19 @@ constexpr MoveRow kMoves[] = {
        const size_t loops = e["loops"].position(kLoopLimit + 1);
        p = parallel(std::move(p), stage, loops);
      }},
+    {"threads",
+     "",
+     "Gives the trips of a loop to the threads of a block, on a GPU: a task of the kernel is then "
+     "run by a block. Over a reduction axis each thread has a partial result, and they are "
+     "combined behind the loop.",
+     {{{"stage", "a stage, by name"},
+       {"axis", "an axis of the stage, by number"},
+       {"count", "threads, at most as many as the axis' innermost serial loop has trips"}}},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage"), axis = e.axis("axis", stage);
+       const int64_t count = e["count"].number(kPositive);
+       p = threads(std::move(p), stage, axis, count);
+     }},
     {"store_nontemporal",
      "stream",
      "Stores the results of a stage past the caches (non-temporal stores).",

@@ -102,6 +102,128 @@ TEST(VerifyProgram, WhatIsFetchedAheadIsOfALoopAroundIt) {
   expect_illegal([](Program& p) { root(p).ahead = 99; }, "it fetches what a loop reads next");
 }
 
+// ---- Threads of blocks. Changed by hand: moves would refuse.
+
+void expect_threads(const Program& p, std::string_view fault) {
+  if (fault.empty())
+    EXPECT_NO_THROW(verify(p)) << print(p);
+  else
+    expect_refused([&] { verify(p); }, fault);
+}
+
+// The product's loops i, j, k with some of them given to threads.
+Program product_with(std::initializer_list<size_t> order, std::initializer_list<size_t> threads) {
+  Program p = plain_on_gpu(matmul_graph(8, 16, 4));
+  p = with_order(std::move(p), 0, std::vector<size_t>(order));
+  for (const size_t l : threads) root(p).loops[l].kind = LoopKind::Thread;
+  return p;
+}
+
+TEST(VerifyProgram, ThreadLoopsStandAmongSerialOnesAndAreForGpus) {
+  Program p = product_with({0, 1, 2}, {1});
+  expect_threads(p, "");
+  p.target = kTwoCores;
+  expect_threads(p, "nest of 'C': it has thread loops, and a processor runs no blocks of threads");
+  Program outside = product_with({0, 1, 2}, {0});
+  root(outside).loops[1].kind = LoopKind::Parallel;
+  expect_threads(outside, "loops must be parallel, then serial or of threads");
+  Program inside = unroll(plain_on_gpu(matmul_graph(8, 16, 4)), 0, 1, 16);
+  root(inside).loops.back().kind = LoopKind::Thread;
+  expect_threads(inside, "");
+  std::swap(root(inside).loops[1], root(inside).loops[2]);
+  root(inside).loops[1].kind = LoopKind::Unrolled;
+  expect_threads(inside, "loops must be parallel, then serial or of threads");
+}
+
+TEST(VerifyProgram, ABlockHasALimitOfThreads) {
+  const auto threads = [](int64_t rows, int64_t columns) {
+    Program p = plain_on_gpu(column_sum_graph(rows, columns));
+    for (Loop& loop : root(p).loops) loop.kind = LoopKind::Thread;
+    return p;
+  };
+  expect_threads(threads(32, 32), "");
+  expect_threads(threads(32, 33), "more threads than a block may have");
+  expect_threads(threads(1, 1025), "more threads than a block may have");
+  expect_threads(threads(0, 4), "a thread loop has no trips");
+}
+
+TEST(VerifyProgram, ThreadsReduceWhatHasPartialResults) {
+  const Graph g = parse_graph("def f(float(4, 5) x) -> (v, n) { (v, n)(i) argmax=! (x(i, s), s) }");
+  Program p = plain_on_gpu(g);
+  root(p).loops[0].kind = LoopKind::Thread;
+  expect_threads(p, "");
+  root(p).loops[1].kind = LoopKind::Thread;
+  expect_threads(p, "its combiner keeps one accumulator");
+}
+
+TEST(VerifyProgram, ThreadsThatReduceTogetherKeepTheirAccumulators) {
+  expect_threads(product_with({0, 1, 2}, {0, 1}), "");     // each by itself
+  expect_threads(product_with({0, 2, 1}, {0}), "");        // through memory, of its own results
+  expect_threads(product_with({0, 1, 2}, {2}), "");        // over the reduction
+  expect_threads(product_with({0, 1, 2}, {0, 1, 2}), "");  // over all
+  expect_threads(product_with({2, 0, 1}, {1, 2}), "");     // inside the reduction's serial loop
+  expect_threads(product_with({0, 2, 1}, {0, 2}), "");     // around and inside it
+  constexpr std::string_view kInside = "another one than over the reduction is serial";
+  expect_threads(product_with({0, 2, 1}, {1}), kInside);
+  expect_threads(product_with({2, 0, 1}, {1}), kInside);
+  constexpr std::string_view kOutside = "does not stand directly outside theirs";
+  expect_threads(product_with({2, 0, 1}, {2}), kOutside);
+  Program in_turn = parallel(plain_on_gpu(column_sum_graph(8, 16)), 0, 2);
+  root(in_turn).loops[0].kind = LoopKind::Thread;
+  expect_threads(in_turn, "loops must be parallel");
+  Program tasks = tile(plain_on_gpu(column_sum_graph(8, 16)), 0, 1, std::vector<int64_t>{4});
+  tasks = parallel(with_order(std::move(tasks), 0, std::vector<size_t>{1, 0, 2}), 0, 1);
+  root(tasks).loops[1].kind = LoopKind::Thread;
+  expect_threads(tasks, "");
+  root(tasks).loops[2].kind = LoopKind::Thread;
+  expect_threads(tasks, kOutside);
+}
+
+TEST(VerifyProgram, ThreadsThatReduceTogetherHaveWholeTiles) {
+  // 24 columns, by threads of 4 lanes each.
+  const auto columns = [](int64_t trips, bool together) {
+    Program p = vectorize(plain_on_gpu(column_sum_graph(8, 24)), 0, 0, 4);
+    p = tile(std::move(p), 0, 0, std::vector<int64_t>{4 * trips});
+    if (together) p = with_order(std::move(p), 0, std::vector<size_t>{0, 2, 1, 3});
+    root(p).loops[together ? 2 : 1].kind = LoopKind::Thread;
+    return p;
+  };
+  expect_threads(columns(3, true), "");
+  expect_threads(columns(3, false), "");
+  expect_threads(columns(4, true), "their register tiles do not divide an output axis");
+  expect_threads(columns(4, false), "");
+}
+
+TEST(VerifyProgram, NestsAreOfTheBlockOrOfAThread) {
+  const auto rows = [](size_t depth) {
+    Program p = plain_on_gpu(softmax_graph(12, 40));
+    p = tile(std::move(p), 3, 1, std::vector<int64_t>{8});
+    for (size_t s : {2, 1, 0}) p = compute_at(std::move(p), s, 3, depth);
+    return p;
+  };
+  Program p = rows(1);
+  root(p).loops[1].kind = root(p).loops[2].kind = LoopKind::Thread;
+  expect_threads(p, "");
+  root(p).attached[1].nest.loops[0].kind = LoopKind::Thread;
+  expect_threads(p, "");
+  root(p).loops[0].kind = LoopKind::Thread;
+  expect_threads(p, "nest of 'm': it is computed between two thread loops");
+  root(p).loops[1].kind = root(p).loops[2].kind = LoopKind::Serial;
+  expect_threads(p, "nest of 'e': it is computed inside thread loops and has some itself");
+}
+
+TEST(VerifyProgram, KernelsOfScattersHaveNoThreadLoops) {
+  const auto expect_none = [](const char* text, size_t kernel, size_t loop) {
+    Program p = plain_on_gpu(parse_graph(text));
+    p.kernels.at(kernel).root.loops.at(loop).kind = LoopKind::Thread;
+    expect_threads(p, "kernels of scatters, scans and running reductions have no thread loops");
+  };
+  expect_none(
+      "def h(float(12) x, int64(12) n) -> (h) { "
+      "scatter float(4) h(n(i)) +=[drop] x(i) where i in 0:12 }",
+      1, 0);
+}
+
 TEST(VerifyProgram, ReductionsThatTakeTheFirstRunInOrder) {
   const Graph g =
       parse_graph("def f(float(4, 5) x) -> (v, n) { (v, n)() argmax=! (x(r, s), 5 * r + s) }");

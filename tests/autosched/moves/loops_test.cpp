@@ -1,6 +1,7 @@
 #include <array>
 
 #include "autosched/analysis/verify.hpp"
+#include "autosched/program/threads.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/programs.hpp"
@@ -100,6 +101,91 @@ TEST(LoopMoves, ParallelTakesReductionsInTurn) {
   EXPECT_EQ(tasks_in_turn(rows, rows.kernels[0].root), 1);
 }
 
+TEST(LoopMoves, ThreadsTakeTripsOfASerialLoop) {
+  const Graph g = matmul_graph(12, 40, 6);
+  Program p = threads(parallel(plain_on_gpu(g), 0, 1), 0, 1, 16);
+  const Nest& nest = p.kernels[0].root;
+  ASSERT_EQ(loops_over(nest, 1), (Order{1, 2}));
+  EXPECT_EQ(nest.loops[1].kind, LoopKind::Serial);
+  EXPECT_EQ(nest.loops[1].step, 16);
+  EXPECT_EQ(nest.loops[1].trips, 3);
+  EXPECT_EQ(nest.loops[2].kind, LoopKind::Thread);
+  EXPECT_EQ(nest.loops[2].trips, 16);
+  expect_faithful(p, g);
+  EXPECT_NE(print(p).find("C (argument), 12 tasks, 32 threads"), std::string::npos) << print(p);
+  EXPECT_NE(print(p).find("thread j1 in 0:16"), std::string::npos) << print(p);
+  const Program whole = threads(p, 0, 2, 6);  // the loop itself
+  EXPECT_EQ(whole.kernels[0].root.loops.size(), 4u);
+  expect_faithful(whole, g);
+  expect_faithful(tile(p, 0, 1, Steps{32}), g);  // what is left of the serial loop
+  expect_faithful(threads(p, 0, 1, 3), g);
+  expect_refused([&] { threads(p, 0, 2, 7); }, "fewer trips");
+  expect_refused([&] { threads(p, 0, 2, 0); }, "fewer trips");
+  expect_refused([&] { threads(p, 0, 0, 2); }, "only parallel loops");
+  expect_refused([&] { threads(threads(p, 0, 1, 3), 0, 1, 1); }, "only thread loops");
+  expect_refused([&] { threads(plain(g), 0, 1, 16); }, "a processor runs no blocks of threads");
+  expect_refused([&] { threads(tile(plain_on_gpu(g), 0, 1, Steps{20}), 0, 1, 16); },
+                 "multiple of the threads' steps");
+  expect_refused([&] { vectorize(p, 0, 1, 4); }, "goes to threads");
+  expect_refused([&] { unroll(p, 0, 1, 2); }, "goes to threads");
+}
+
+TEST(LoopMoves, ThreadsReduceTogether) {
+  const Graph g = matmul_graph(12, 40, 32);
+  const Program p = threads(parallel(plain_on_gpu(g), 0, 2), 0, 2, 8);
+  expect_faithful(p, g);
+  expect_faithful(threads(p, 0, 2, 4), g);
+  // A block's tile of results: threads over them inside the reduction's serial loop.
+  Program blocks = threads(threads(unroll(plain_on_gpu(g), 0, 0, 3), 0, 0, 4), 0, 1, 10);
+  blocks = reorder(std::move(blocks), 0, Order{1, 3, 0, 2, 4});
+  EXPECT_EQ(first_thread_loop(blocks.kernels[0].root), 2u);
+  expect_faithful(blocks, g);
+  expect_refused([&] { reorder(blocks, 0, Order{1, 0, 2, 3, 4}); }, "directly outside theirs");
+  expect_refused([&] { reorder(blocks, 0, Order{1, 2, 0, 3, 4}); }, "over the reduction is serial");
+  expect_refused([&] { threads(reorder(plain_on_gpu(g), 0, Order{2, 0, 1}), 0, 2, 4); },
+                 "over the reduction is serial");
+  // Five rows are no whole number of tiles.
+  Program ragged = reorder(plain_on_gpu(matmul_graph(5, 8, 6)), 0, Order{1, 0, 2});
+  ragged = threads(unroll(std::move(ragged), 0, 0, 2), 0, 0, 3);
+  expect_faithful(ragged, matmul_graph(5, 8, 6));
+  expect_refused([&] { threads(ragged, 0, 2, 6); }, "do not divide an output axis");
+}
+
+TEST(LoopMoves, ThreadsAndWhatIsAttachedToTheirLoops) {
+  const Graph twice = parse_graph(
+      "def f(float(12, 40) x) -> (y) { u(i, j) = 2.0 * x(i, j)  y(i, j) = exp(u(i, j)) + u(i, j) "
+      "}");
+  Program inside = tile(plain_on_gpu(twice), 1, 1, Steps{2});
+  inside = threads(unroll(std::move(inside), 1, 1, 2), 1, 1, 8);
+  inside = compute_at(std::move(inside), 0, 1, 3);
+  EXPECT_NE(print(inside).find("(local, 8 bytes)"), std::string::npos) << print(inside);
+  expect_faithful(inside, twice);
+  expect_refused([&] { threads(inside, 0, 1, 2); }, "inside thread loops and has some itself");
+  const Graph g = softmax_graph(12, 40);
+  Program p = threads(parallel(plain_on_gpu(g), 3, 1), 3, 1, 8);
+  const Program between = threads(plain_on_gpu(g), 3, 0, 4);  // serial i, thread i, serial j
+  const Program more = threads(between, 3, 1, 8);
+  expect_refused([&] { compute_at(more, 2, 3, 2); }, "between two of the host's thread loops");
+  expect_refused([&] { threads(compute_at(between, 2, 3, 2), 3, 1, 8); },
+                 "'s': it is computed between two thread loops");
+  p = threads(compute_at(std::move(p), 2, 3, 1), 2, 1, 5);
+  EXPECT_NE(print(p).find("with s(i) (shared, 4 bytes)"), std::string::npos) << print(p);
+  expect_faithful(p, g);
+  const Program rows = threads(compute_at(plain_on_gpu(g), 2, 3, 1), 2, 1, 5);
+  expect_refused([&] { threads(rows, 3, 0, 4); }, "inside thread loops and has some itself");
+  const Program ahead = prefetch(compute_at(plain_on_gpu(g), 2, 3, 1), 2);
+  expect_refused([&] { threads(ahead, 3, 0, 12); }, "fetches what its next iteration reads");
+  const Program scatter = plain_on_gpu(
+      parse_graph("def f(float(9) d, int64(9) n) -> (h) { scatter float(5) h(n(i)) +=[drop] d(i) "
+                  "where i in 0:9 }"));
+  expect_refused([&] { threads(scatter, scatter_in(scatter), 0, 3); }, "kernels of scatters");
+  const Program running =
+      plain_on_gpu(parse_graph("def f(float(9, 4) x) -> (y) { y(i, j) +=! x(k, j) where i in 0:9, "
+                               "j in 0:4, k in 0:9, k <= i }"));
+  ASSERT_FALSE(running.graph.running.empty());
+  expect_refused([&] { threads(running, 0, 1, 4); }, "running reductions");
+}
+
 TEST(LoopMoves, ArgMaxKeepsItsReductionSerial) {
   Builder b;
   const TensorId x = b.input("x", {4, 9});
@@ -113,6 +199,8 @@ TEST(LoopMoves, ArgMaxKeepsItsReductionSerial) {
   for (TensorId id : results) b.output(id);
   expect_refused([&] { vectorize(plain(b.graph), 0, 1, 4); }, "one accumulator");
   expect_refused([&] { parallel(plain(b.graph), 0, 2); }, "no partial results");
+  expect_refused([&] { threads(plain_on_gpu(b.graph), 0, 1, 3); }, "one accumulator");
+  expect_faithful(threads(plain_on_gpu(b.graph), 0, 0, 4), b.graph);
   expect_faithful(vectorize(plain(b.graph), 0, 0, 4), b.graph);
 }
 

@@ -28,6 +28,8 @@ constexpr MoveExample kExamples[] = {
      R"({"move": "unroll", "stage": "c", "axis": 0, "factor": 4})"},
     {kProduct, R"([{"move": "tile", "stage": "c", "axis": 0, "steps": [6]}])",
      R"({"move": "parallel", "stage": "c", "loops": 1})"},
+    {kSoftmax, R"([{"move": "parallel", "stage": "s", "loops": 1}])",
+     R"({"move": "threads", "stage": "s", "axis": 1, "count": 8})", true},
     {kTwice, "[]", R"({"move": "store_nontemporal", "stage": "y"})"},
     {kSoftmax, "[]", R"({"move": "prefetch", "stage": "s", "axis": 0})"},
     {kSoftmax, "[]", R"({"move": "compute_at", "stage": "s", "host": "y", "depth": 1})"},

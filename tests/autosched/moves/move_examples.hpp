@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "autosched/machine/cpu_machine.hpp"
+#include "autosched/machine/target.hpp"
 #include "tests/rooms.hpp"
 
 namespace adjit::testing {
@@ -13,10 +13,14 @@ struct MoveExample {
   std::string_view graph;   // in text notation
   std::string_view before;  // moves that lead to it, a list in JSON
   std::string_view move;    // in JSON; its "move" says which row of move_table() this is
+  bool on_gpu = false;
 };
 
-/// In the order of move_table(). The programs are for two cores and vectors of 256 bits.
+/// In the order of move_table().
 std::span<const MoveExample> move_examples();
-inline constexpr CpuMachine kExampleMachine{.cores = 2, .vector_bits = 256};
+/// Two cores with vectors of 256 bits, or a GPU.
+inline Target target_of(const MoveExample& example) {
+  return example.on_gpu ? Target(GpuMachine()) : CpuMachine{.cores = 2, .vector_bits = 256};
+}
 
 }  // namespace adjit::testing

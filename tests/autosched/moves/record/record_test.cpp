@@ -32,6 +32,20 @@ TEST(MoveRecord, RefusalsNameTheMoveAndItsStage) {
   expect_refused([&] { begin_move("tile", p, 1); }, "tile: there is no stage 1");
 }
 
+TEST(MoveRecord, ThreadLoopsThatMayNotBeAreRefusedWithTheirStage) {
+  Program p = plain_on_gpu(matmul_graph(4, 5, 6));
+  const Move move = begin_move("tile", p, 0);
+  p.kernels[0].root.loops[2].kind = LoopKind::Thread;
+  EXPECT_NO_THROW(move.require_threads(p.kernels[0]));
+  std::swap(p.kernels[0].root.loops[0], p.kernels[0].root.loops[2]);
+  expect_refused([&] { move.require_threads(p.kernels[0]); }, "tile of 'C': threads reduce");
+  Program rows = plain_on_gpu(softmax_graph(4, 5));
+  rows.kernels[3].root.loops[0].trips = 0;
+  rows.kernels[3].root.loops[0].kind = LoopKind::Thread;
+  expect_refused([&] { begin_move("tile", rows, 0).require_threads(rows.kernels[3]); },
+                 "tile of 'm': 'y': a thread loop has no trips");
+}
+
 TEST(MoveRecord, AStageWithOthersAttachedHasNoKernelOfItsOwn) {
   const Graph g = softmax_graph(6, 9);
   Program p = compute_at(plain(g), 2, 3, 1);
@@ -45,7 +59,7 @@ TEST(MoveRecord, AStageWithOthersAttachedHasNoKernelOfItsOwn) {
 TEST(MoveRecord, WhereResultsLieInPlaceOnlyLoopsAreMoved) {
   Program p = plain(matmul_graph(4, 5, 6));
   p.in_place = 1;
-  for (const char* name : {"tile", "reorder", "vectorize", "unroll", "parallel",
+  for (const char* name : {"tile", "reorder", "vectorize", "unroll", "parallel", "threads",
                            "store_nontemporal", "prefetch", "alias_reshape"})
     EXPECT_NO_THROW(begin_move(name, p, 0)) << name;
   for (const char* name : {"inline", "pack", "rfactor", "compute_at"})

@@ -10,6 +10,7 @@
 #include "autosched/cpu/schedule.hpp"
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/moves/record/table.hpp"
+#include "autosched/program/threads.hpp"
 #include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/graphs_for_passes.hpp"
 #include "tests/autosched/mutated_moves.hpp"
@@ -79,6 +80,7 @@ TEST(Replay, RefusesValuesOfOtherTypesAndSizes) {
                  "0 must be a list");
   expect_foreign(R"([{"move": "materialize_common", "stages": ["C"], "axes": []}])",
                  "for every stage");
+  expect_foreign(R"([{"move": "threads", "stage": "C", "axis": 0, "count": 0}])", "from 1 on");
   expect_foreign(R"([{"move": "fuse_axes", "stage": "C", "axis": -1}])", "from 0 to 2");
   expect_foreign(R"([{"move": "transpose_output", "stage": "C", "axis": "0"}])", "from 0 to 2");
   expect_foreign(R"([{"move": "gather_reduce", "stage": "C", "operand": 1}])", "it must be a name");
@@ -196,6 +198,19 @@ TEST(RandomGraphs, EveryLegalMoveOfWhatSharesBuffers) {
   }
 }
 
+TEST(RandomGraphs, EveryLegalMoveOnAGpuMeansTheGraph) {
+  size_t blocks = 0;
+  for (uint64_t seed = 1; seed <= testing::fuzz_cases(250); ++seed) {
+    const Graph graph = testing::random_graph(
+        seed, {.stages = 5, .max_extent = 9, .scatters = seed % 3 == 0, .sharing = seed % 3 == 1});
+    const Program program = testing::random_program(graph, seed, 60, nullptr, GpuMachine());
+    for (const Kernel& kernel : program.kernels) blocks += is_block_kernel(kernel);
+    expect_same_again(graph, program, seed);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+  EXPECT_GT(2 * blocks, testing::fuzz_cases(250));
+}
+
 TEST(RandomGraphs, EveryLegalMoveMeansTheGraph) {
   size_t made = 0;
   for (uint64_t seed = 1; seed <= testing::fuzz_cases(80); ++seed) {
@@ -216,7 +231,9 @@ TEST(RandomGraphs, EveryMoveIsDrawn) {
   for (uint64_t seed = 1; seed <= 300; ++seed) {
     const Graph graph = testing::random_graph(
         seed, {.stages = 5, .max_extent = 9, .scatters = true, .sharing = seed % 2 == 0});
-    const Program program = testing::random_program(graph, seed, 60);
+    const bool on_gpu = seed % 3 == 0;
+    const Program program = testing::random_program(
+        graph, seed, 60, nullptr, on_gpu ? Target(GpuMachine()) : CpuMachine{2, 512});
     for (const Json& move : Json::parse(program.moves_json))
       ++legal[move.at("move").get<std::string>()];
   }

@@ -61,7 +61,7 @@ TEST(MoveTable, HasMovesThatChangeTheProgramAndKeepItsMeaning) {
     SCOPED_TRACE(example.move);
     const Graph graph = parse_graph(example.graph);
     const auto made = [&](const std::string& moves) {
-      return replay(graph, moves, testing::kExampleMachine);
+      return replay(graph, moves, target_of(example));
     };
     const Program before = made(std::string(example.before)),
                   after = made(moves_of(example).dump());

@@ -1,0 +1,146 @@
+// autosched/program/threads.cpp -- the threads of a block, as the tree of nests has them.
+#include "autosched/program/threads.hpp"
+
+#include <algorithm>
+
+#include "autosched/machine/gpu_machine.hpp"
+#include "autosched/program/graph_edit.hpp"
+#include "autosched/program/nests.hpp"
+
+namespace adjit::sched {
+namespace {
+
+bool is_thread(const Loop& loop) { return loop.kind == LoopKind::Thread; }
+
+bool is_reduction(const Stage& stage, const Loop& loop) {
+  return loop.axis >= stage.domain.output_rank;
+}
+
+bool is_serial_reduction(const Stage& stage, const Loop& loop) {
+  return loop.kind == LoopKind::Serial && is_reduction(stage, loop);
+}
+
+// Axes of a register tile that Thread loops cut into parts of which the last one is shorter.
+bool has_ragged_tile(const Stage& stage, const Nest& nest) {
+  for (size_t axis = 0; axis < stage.domain.output_rank; ++axis) {
+    const std::vector<size_t> loops = loops_over(nest, axis);
+    const auto first =
+        std::ranges::find_if(loops, [&](size_t l) { return is_thread(nest.loops[l]); });
+    if (first == loops.end() || loops.back() < tile_begin(nest)) continue;
+    const Loop& loop = nest.loops[*first];
+    if (nest.spans[axis] % (loop.step * loop.trips) != 0) return true;
+  }
+  return false;
+}
+
+const char* fault_of_cooperation(const Stage& stage, const Nest& nest) {
+  size_t begin = first_thread_loop(nest);
+  for (size_t l = begin; l < tile_begin(nest); ++l)
+    if (!is_thread(nest.loops[l]) && !is_serial_reduction(stage, nest.loops[l]))
+      return "threads reduce together, and inside their first loop another one than over the "
+             "reduction is serial";
+  while (begin > 0 && is_serial_reduction(stage, nest.loops[begin - 1])) --begin;
+  for (size_t l = 0; l < begin; ++l)
+    if (is_reduction(stage, nest.loops[l]))
+      return "threads reduce together, and a loop over the reduction does not stand directly "
+             "outside theirs";
+  if (has_ragged_tile(stage, nest))
+    return "threads reduce together, and their register tiles do not divide an output axis";
+  return nullptr;
+}
+
+// Of a nest that has Thread loops.
+const char* fault_of_loops(const Program& program, const Nest& nest) {
+  const Stage& stage = program.graph.stages[nest.stage];
+  const auto* machine = std::get_if<GpuMachine>(&program.target);
+  if (!machine) return "it has thread loops, and a processor runs no blocks of threads";
+  int64_t threads = 1;
+  for (const Loop& loop : nest.loops) {
+    if (!is_thread(loop)) continue;
+    if (loop.trips < 1) return "a thread loop has no trips";
+    if (loop.trips > machine->block_threads / threads)
+      return "it has more threads than a block may have";
+    threads *= loop.trips;
+    if (is_reduction(stage, loop) && !has_partial_results(stage.combiner.kind))
+      return "its combiner keeps one accumulator: no thread loops over the reduction";
+  }
+  return is_cooperative(stage, nest) ? fault_of_cooperation(stage, nest) : nullptr;
+}
+
+std::optional<ThreadFault> fault_below(const Program& program, const Nest& nest, RunBy by) {
+  if (std::ranges::any_of(nest.loops, is_thread)) {
+    if (by == RunBy::Thread)
+      return ThreadFault{nest.stage, "it is computed inside thread loops and has some itself"};
+    if (const char* what = fault_of_loops(program, nest)) return ThreadFault{nest.stage, what};
+  }
+  for (const Nest::Attached& attached : nest.attached) {
+    if (by == RunBy::Block && lies_between_threads(nest, attached.depth))
+      return ThreadFault{attached.nest.stage, "it is computed between two thread loops"};
+    if (auto fault = fault_below(program, attached.nest, attached_run_by(by, nest, attached.depth)))
+      return fault;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool is_block_kernel(const Kernel& kernel) {
+  bool found = false;
+  for_each_nest(kernel.root,
+                [&](const Nest& nest) { found |= std::ranges::any_of(nest.loops, is_thread); });
+  return found;
+}
+
+int64_t threads_of(const Nest& nest) {
+  int64_t threads = 1;
+  for (const Loop& loop : nest.loops)
+    if (is_thread(loop)) threads *= loop.trips;
+  return threads;
+}
+
+int64_t block_threads(const Kernel& kernel) {
+  int64_t most = 1;
+  for_each_nest(kernel.root, [&](const Nest& nest) { most = std::max(most, threads_of(nest)); });
+  return ceil_div(most, kWarpThreads) * kWarpThreads;
+}
+
+size_t first_thread_loop(const Nest& nest) {
+  const auto found = std::ranges::find_if(nest.loops, is_thread);
+  return found == nest.loops.end() ? tile_begin(nest)
+                                   : static_cast<size_t>(found - nest.loops.begin());
+}
+
+RunBy root_run_by(const Kernel& kernel) {
+  return is_block_kernel(kernel) ? RunBy::Block : RunBy::Thread;
+}
+
+RunBy attached_run_by(RunBy host_by, const Nest& host, size_t depth) {
+  return host_by == RunBy::Block && depth <= first_thread_loop(host) ? RunBy::Block : RunBy::Thread;
+}
+
+bool lies_between_threads(const Nest& host, size_t depth) {
+  return std::ranges::any_of(host.loops.begin(), host.loops.begin() + static_cast<long>(depth),
+                             is_thread) &&
+         std::ranges::any_of(host.loops.begin() + static_cast<long>(depth), host.loops.end(),
+                             is_thread);
+}
+
+bool is_cooperative(const Stage& stage, const Nest& nest) {
+  bool in_reduction = false;
+  for (const Loop& loop : nest.loops) {
+    if (is_thread(loop) && (in_reduction || is_reduction(stage, loop))) return true;
+    in_reduction |= is_serial_reduction(stage, loop);
+  }
+  return false;
+}
+
+std::optional<ThreadFault> fault_in_threads(const Program& program, const Kernel& kernel) {
+  if (!is_block_kernel(kernel)) return std::nullopt;
+  const Stage& root = program.graph.stages[kernel.root.stage];
+  if (root.kind != StageKind::Compute || running_of(program.graph, root))
+    return ThreadFault{kernel.root.stage,
+                       "kernels of scatters, scans and running reductions have no thread loops"};
+  return fault_below(program, kernel.root, RunBy::Block);
+}
+
+}  // namespace adjit::sched

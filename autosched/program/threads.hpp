@@ -1,0 +1,46 @@
+// autosched/program/threads.hpp -- the threads of a block: how many a nest has, who runs which nest
+// of a kernel, and which thread loops are none.
+#pragma once
+
+#include <optional>
+
+#include "autosched/program/program.hpp"
+
+namespace adjit::sched {
+
+/// Whether a kernel's tasks are run by blocks of threads: one of its nests has a Thread loop.
+bool is_block_kernel(const Kernel& kernel);
+
+/// The product of the trips of a nest's Thread loops; 1: it has none, and thread 0 runs it.
+int64_t threads_of(const Nest& nest);
+/// Threads of a block of a block kernel: as many as the nest with the most, in whole warps.
+int64_t block_threads(const Kernel& kernel);
+
+/// Index of a nest's first Thread loop, or where it has none of its register tile: the threads of a
+/// block go through the loops in front of it in step.
+size_t first_thread_loop(const Nest& nest);
+
+/// Who runs a nest: the threads of a block together, or one thread by itself, as every nest of a
+/// kernel that is no block kernel.
+enum class RunBy : uint8_t { Block, Thread };
+/// For a walk from a kernel's root down: who runs the root, and who what is attached to a host at a
+/// depth (not between two of its Thread loops).
+RunBy root_run_by(const Kernel& kernel);
+RunBy attached_run_by(RunBy host_by, const Nest& host, size_t depth);
+/// Whether the depth lies behind a Thread loop of the host and before another one.
+bool lies_between_threads(const Nest& host, size_t depth);
+
+/// Whether the threads of a block add up results together: a Thread loop is over a reduction axis,
+/// or one over an output axis lies inside a serial loop over a reduction axis, so that every thread
+/// keeps accumulators while the block goes through that in step.
+bool is_cooperative(const Stage& stage, const Nest& nest);
+
+/// A nest whose Thread loops are not as program.hpp wants them, and why.
+struct ThreadFault {
+  size_t stage = 0;
+  const char* what = nullptr;
+};
+/// The first one of a kernel. Loops cover their axes and kinds are in order, but for that.
+std::optional<ThreadFault> fault_in_threads(const Program& program, const Kernel& kernel);
+
+}  // namespace adjit::sched

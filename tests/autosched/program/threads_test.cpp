@@ -1,0 +1,100 @@
+// tests/autosched/program/threads_test.cpp -- how many threads nests have, and who runs them.
+#include "autosched/program/threads.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tests/autosched/programs.hpp"
+
+namespace adjit::sched {
+namespace {
+
+using Steps = std::vector<int64_t>;
+
+// y = softmax(x): 40 columns go to 8 threads; e and s are computed in the loop of the rows, m in a
+// kernel of its own.
+Program rows() {
+  Program p = plain_on_gpu(softmax_graph(12, 40));
+  p = threads(std::move(p), 3, 1, 8);
+  p = compute_at(std::move(p), 2, 3, 1);
+  return compute_at(std::move(p), 1, 3, 1);
+}
+
+TEST(Threads, AKernelWithAThreadLoopIsABlockKernel) {
+  Program p = rows();
+  EXPECT_TRUE(is_block_kernel(p.kernels[1]));
+  EXPECT_FALSE(is_block_kernel(p.kernels[0]));
+  EXPECT_EQ(root_run_by(p.kernels[0]), RunBy::Thread);
+  // One in any of its nests is enough.
+  p.kernels[1].root.loops[2].kind = LoopKind::Serial;
+  EXPECT_FALSE(is_block_kernel(p.kernels[1]));
+  p = threads(std::move(p), 2, 1, 10);
+  EXPECT_TRUE(is_block_kernel(p.kernels[1]));
+  EXPECT_EQ(root_run_by(p.kernels[1]), RunBy::Block);
+}
+
+TEST(Threads, ABlockHasWholeWarpsForTheNestWithTheMost) {
+  Program p = rows();
+  const Nest& root = p.kernels[1].root;
+  EXPECT_EQ(threads_of(root), 8);
+  EXPECT_EQ(threads_of(root.attached[0].nest), 1);
+  EXPECT_EQ(block_threads(p.kernels[1]), 32);
+  p = threads(std::move(p), 2, 1, 40);
+  EXPECT_EQ(block_threads(p.kernels[1]), 64);
+}
+
+TEST(Threads, TheFirstThreadLoopIsWhereTheTileBeginsIfThereIsNone) {
+  Program p = plain_on_gpu(matmul_graph(12, 40, 6));
+  EXPECT_EQ(first_thread_loop(p.kernels[0].root), 3u);
+  p = vectorize(std::move(p), 0, 1, 4);
+  EXPECT_EQ(first_thread_loop(p.kernels[0].root), tile_begin(p.kernels[0].root));
+  p = threads(std::move(p), 0, 1, 10);
+  EXPECT_EQ(first_thread_loop(p.kernels[0].root), 1u);
+}
+
+TEST(Threads, WhoRunsANestFollowsFromTheTree) {
+  const Program p = rows();
+  const Nest& root = p.kernels[1].root;  // serial i, serial j, thread j
+  EXPECT_EQ(attached_run_by(RunBy::Block, root, 1), RunBy::Block);
+  EXPECT_EQ(attached_run_by(RunBy::Block, root, 2), RunBy::Block);
+  EXPECT_EQ(attached_run_by(RunBy::Block, root, 3), RunBy::Thread);
+  EXPECT_EQ(attached_run_by(RunBy::Thread, root, 1), RunBy::Thread);
+  const Nest& without = root.attached[0].nest;
+  EXPECT_EQ(attached_run_by(RunBy::Block, without, 1), RunBy::Block);
+  for (size_t depth : {1, 2, 3}) EXPECT_FALSE(lies_between_threads(root, depth));
+  Nest more = root;
+  more.loops[0].kind = LoopKind::Thread;
+  EXPECT_TRUE(lies_between_threads(more, 1));
+  EXPECT_TRUE(lies_between_threads(more, 2));
+  EXPECT_FALSE(lies_between_threads(more, 0));
+  EXPECT_FALSE(lies_between_threads(more, 3));
+}
+
+TEST(Threads, ReduceTogetherOverTheReductionOrInsideItsSerialLoops) {
+  const auto together = [](std::vector<size_t> order, std::vector<size_t> loops) {
+    Program p = with_order(plain_on_gpu(matmul_graph(8, 16, 4)), 0, order);
+    for (const size_t l : loops) p.kernels[0].root.loops[l].kind = LoopKind::Thread;
+    return is_cooperative(p.graph.stages[0], p.kernels[0].root);
+  };
+  EXPECT_FALSE(together({0, 1, 2}, {}));
+  EXPECT_FALSE(together({0, 1, 2}, {0, 1}));
+  EXPECT_TRUE(together({0, 1, 2}, {2}));
+  EXPECT_TRUE(together({0, 2, 1}, {2}));
+  EXPECT_FALSE(together({0, 2, 1}, {0}));
+}
+
+TEST(Threads, TheFirstFaultOfAKernelNamesItsStage) {
+  Program p = rows();
+  EXPECT_FALSE(fault_in_threads(p, p.kernels[1]));
+  p.kernels[1].root.attached[1].nest.loops[0].kind = LoopKind::Thread;
+  EXPECT_FALSE(fault_in_threads(p, p.kernels[1]));
+  p.kernels[1].root.attached[1].nest.loops[0].trips = 4096;
+  const std::optional<ThreadFault> fault = fault_in_threads(p, p.kernels[1]);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->stage, p.kernels[1].root.attached[1].nest.stage);
+  EXPECT_STREQ(fault->what, "it has more threads than a block may have");
+}
+
+}  // namespace
+}  // namespace adjit::sched
