@@ -24,6 +24,9 @@ using LinkHandle = struct LinkOfDriver*;
 using PoolHandle = struct PoolOfDriver*;
 using StreamHandle = struct StreamOfDriver*;  // null: the legacy default stream
 using EventHandle = struct EventOfDriver*;
+using GraphHandle = struct GraphOfDriver*;
+using GraphExecHandle = struct GraphExecOfDriver*;
+using NodeHandle = struct NodeOfDriver*;
 /// CUdeviceptr.
 using DevicePointer = unsigned long long;
 
@@ -37,6 +40,18 @@ struct PoolProperties {
   unsigned char reserved[64] = {};
 };
 
+/// CUDA_KERNEL_NODE_PARAMS_v2: a launch as a node of a graph.
+struct KernelNode {
+  FunctionHandle function = nullptr;
+  unsigned blocks_x = 1, blocks_y = 1, blocks_z = 1;
+  unsigned threads_x = 1, threads_y = 1, threads_z = 1;
+  unsigned shared_bytes = 0;
+  void** parameters = nullptr;
+  void** extra = nullptr;
+  void* kernel_of_library = nullptr;
+  ContextHandle context = nullptr;  // the current one
+};
+
 /// The driver's functions. Each may be called by any thread; most of them on the device of the
 /// thread's current context (context.hpp).
 struct Driver {
@@ -48,6 +63,8 @@ struct Driver {
   /// Modules are bitcode of LLVM in its wrapper, not cubins: the driver runs the very code that was
   /// emitted. The tests' fake does; it says so by exporting adjit_driver_takes_bitcode.
   bool takes_bitcode = false;
+  /// Whether the library has all functions of graphs.
+  bool has_graphs = false;
 };
 
 /// The functions of a library, which stays loaded until the process ends: the driver has threads of

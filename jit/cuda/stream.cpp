@@ -87,17 +87,20 @@ void fill(const CurrentContext& current, DevicePointer memory, unsigned char val
                   "cuMemsetD8Async");
 }
 
-void launch(const CurrentContext& current, FunctionHandle function, int64_t blocks, int threads,
-            void** parameters, StreamHandle stream) {
+unsigned grid_of(const KernelLaunch& kernel) {
   constexpr int64_t kMostBlocks = INT32_MAX;
-  if (blocks > kMostBlocks)
-    throw Error(ErrorCode::Schedule, "a kernel has " + std::to_string(blocks) +
+  if (kernel.blocks > kMostBlocks)
+    throw Error(ErrorCode::Schedule, "a kernel has " + std::to_string(kernel.blocks) +
                                          " blocks of threads; a GPU takes " +
                                          std::to_string(kMostBlocks) + ": split the computation");
-  current.require(
-      current.driver().launch(function, static_cast<unsigned>(blocks), 1, 1,
-                              static_cast<unsigned>(threads), 1, 1, 0, stream, parameters, nullptr),
-      "cuLaunchKernel");
+  return static_cast<unsigned>(kernel.blocks);
+}
+
+void launch(const CurrentContext& current, const KernelLaunch& kernel, StreamHandle stream) {
+  current.require(current.driver().launch(kernel.function, grid_of(kernel), 1, 1,
+                                          static_cast<unsigned>(kernel.threads), 1, 1, 0, stream,
+                                          kernel.parameters, nullptr),
+                  "cuLaunchKernel");
 }
 
 void synchronize(const CurrentContext& current, StreamHandle stream) {

@@ -46,6 +46,16 @@ class Event {
   EventHandle handle_ = nullptr;
 };
 
+/// A kernel, and what it runs on. `parameters[k]` is the address of the value of parameter k.
+struct KernelLaunch {
+  FunctionHandle function = nullptr;
+  int64_t blocks = 1;
+  int threads = 1;  // of a block
+  void** parameters = nullptr;
+};
+/// The blocks as the driver takes them. ErrorCode::Schedule for more than it takes.
+unsigned grid_of(const KernelLaunch& kernel);
+
 // All of these go into the stream and return; 0 bytes are no call.
 /// What is not pinned has been read when it returns.
 void copy_to_device(const CurrentContext& current, DevicePointer to, const void* from,
@@ -57,9 +67,8 @@ void copy_on_device(const CurrentContext& current, DevicePointer to, DevicePoint
                     int64_t bytes, StreamHandle stream);
 void fill(const CurrentContext& current, DevicePointer memory, unsigned char value, int64_t bytes,
           StreamHandle stream);
-/// `parameters[k]` is the address of the value of parameter k, read when it returns.
-void launch(const CurrentContext& current, FunctionHandle function, int64_t blocks, int threads,
-            void** parameters, StreamHandle stream);
+/// Parameters have been read when it returns.
+void launch(const CurrentContext& current, const KernelLaunch& kernel, StreamHandle stream);
 
 /// Until all that is in the stream is done. A fault of a kernel shows here.
 void synchronize(const CurrentContext& current, StreamHandle stream);

@@ -13,6 +13,30 @@
 using namespace adjit::cuda;   // NOLINT(google-build-using-namespace)
 using namespace adjit::tests;  // NOLINT(google-build-using-namespace)
 
+namespace adjit::tests {
+
+int refusal_of(const FakeLaunch& launch) {
+  const bool fits = launch.blocks > 0 && launch.threads > 0 && launch.threads <= 1024;
+  return fits && launch.function != nullptr ? 0 : kInvalidValue;
+}
+
+Ran run(const FakeLaunch& launch, void** parameters) {
+  State& s = state();
+  ++s.moment;
+  Kernels* const kernels = launch.function->module->kernels.get();
+  if (kernels == nullptr) return {};
+  return kernels->run(launch.function->name, parameters, static_cast<int>(launch.blocks),
+                      static_cast<int>(launch.threads), static_cast<int>(launch.shared_bytes),
+                      static_cast<unsigned long long>(s.moment), s.memory);
+}
+
+void tell(const std::string& faults) {
+  if (!faults.empty()) state().lost = kIllegalAddress;
+  state().faults += faults;
+}
+
+}  // namespace adjit::tests
+
 extern "C" {
 
 int cuModuleLoadDataEx(ModuleHandle* module, const void* image, unsigned count, int* options,
@@ -62,24 +86,17 @@ int cuFuncSetAttribute(FunctionHandle function, int attribute, int value) {
   return attribute == 8 && value <= 232448 ? 0 : kInvalidValue;  // dynamic shared bytes
 }
 
-// A fault is told by the calls that follow, as a GPU does it.
 int cuLaunchKernel(FunctionHandle function, unsigned blocks, unsigned blocks_y, unsigned blocks_z,
                    unsigned threads, unsigned threads_y, unsigned threads_z, unsigned shared_bytes,
                    StreamHandle stream, void** parameters, void** extra) {
   FAKE_CALL(cuLaunchKernel);
-  State& s = state();
-  if (reinterpret_cast<uintptr_t>(stream) > 2 && !s.streams.contains(stream)) return kInvalidHandle;
-  if (blocks == 0 || threads == 0 || threads > 1024 || blocks_y != 1 || blocks_z != 1 ||
-      threads_y != 1 || threads_z != 1 || extra != nullptr)
+  if (!exists(stream)) return kInvalidHandle;
+  if (blocks_y != 1 || blocks_z != 1 || threads_y != 1 || threads_z != 1 || extra != nullptr)
     return kInvalidValue;
-  const auto& launched = *reinterpret_cast<const FakeFunction*>(function);
-  ++s.moment;
-  if (!launched.module->kernels) return 0;
-  const std::string faults = launched.module->kernels->run(
-      launched.name, parameters, static_cast<int>(blocks), static_cast<int>(threads),
-      static_cast<int>(shared_bytes), static_cast<unsigned long long>(s.moment), s.memory);
-  if (!faults.empty()) s.lost = kIllegalAddress;
-  s.faults += faults;
+  const FakeLaunch launch{reinterpret_cast<const FakeFunction*>(function), blocks, threads,
+                          shared_bytes};
+  if (const int refused = refusal_of(launch); refused != 0) return refused;
+  tell(run(launch, parameters).faults);
   return 0;
 }
 

@@ -37,22 +37,25 @@ class EmulatedKernels final : public Kernels {
     return found;
   }
 
-  std::string run(const std::string& kernel, void** parameters, int blocks, int threads,
-                  int shared_bytes, unsigned long long seed,
-                  const std::map<unsigned long long, size_t>& memory) override {
+  size_t parameters(const std::string& kernel) const override { return parameters_.at(kernel); }
+
+  Ran run(const std::string& kernel, void** parameters, int blocks, int threads, int shared_bytes,
+          unsigned long long seed, const std::map<unsigned long long, size_t>& memory) override {
     std::vector<DeviceArray> arrays;
     for (const auto& [address, bytes] : memory)
       // NOLINTNEXTLINE(performance-no-int-to-ptr): of what the driver gave out
       arrays.push_back({reinterpret_cast<const void*>(static_cast<uintptr_t>(address)), bytes});
-    std::string faults;
+    Ran ran;
     try {
       const Report report = emulator_->run(kernel, std::span(parameters, parameters_.at(kernel)),
                                            arrays, {blocks, threads, shared_bytes, seed});
-      for (const std::string& fault : report.faults) faults += kernel + ": " + fault + "\n";
+      for (const std::string& fault : report.faults) ran.faults += kernel + ": " + fault + "\n";
+      for (const Span& span : report.read) ran.read.emplace_back(span.begin, span.end);
+      for (const Span& span : report.written) ran.written.emplace_back(span.begin, span.end);
     } catch (const std::exception& error) {
-      faults = kernel + ": " + error.what() + "\n";
+      ran.faults = kernel + ": " + error.what() + "\n";
     }
-    return faults;
+    return ran;
   }
 
  private:

@@ -182,7 +182,7 @@ int fake_cuda_live() {
   const std::lock_guard<std::mutex> lock(state().mutex);
   const State& s = state();
   size_t live = s.modules.size() + s.links.size() + s.streams.size() + s.events.size() +
-                s.pools.size() + s.memory.size();
+                s.graphs.size() + s.execs.size() + s.pools.size() + s.memory.size();
   for (const auto& [device, times] : s.retained) live += static_cast<size_t>(times);
   return static_cast<int>(live);
 }

@@ -22,7 +22,8 @@ class FakeCuda {
   void fail(const std::string& symbol, int result, int nth = 1);
   /// Calls of a function since the reset.
   int calls(const std::string& symbol) const;
-  /// Contexts retained, modules, links, memory, streams and events that were not given back.
+  /// Contexts retained, modules, links, memory, streams, events and graphs, as they were made and
+  /// instantiated, that were not given back.
   int live() const;
   /// So many bytes of memory, for all devices together and for what is pinned; at first 80 GB.
   void have_memory(size_t bytes);

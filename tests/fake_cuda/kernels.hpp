@@ -6,8 +6,17 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace adjit::tests {
+
+/// What a kernel did.
+struct Ran {
+  std::string faults;  // that may not be, a line each; "": nothing
+  /// Begin and end of bytes by their addresses, ascending.
+  std::vector<std::pair<unsigned long long, unsigned long long>> read, written;
+};
 
 class Kernels {
  public:
@@ -16,11 +25,12 @@ class Kernels {
   Kernels& operator=(const Kernels&) = delete;
 
   virtual std::set<std::string> names() const = 0;
-  /// What the kernel did that may not be done, a line each; "": nothing. `memory`: bytes by
-  /// address, all that there is.
-  virtual std::string run(const std::string& kernel, void** parameters, int blocks, int threads,
-                          int shared_bytes, unsigned long long seed,
-                          const std::map<unsigned long long, size_t>& memory) = 0;
+  /// Of a kernel; each takes 8 bytes.
+  virtual size_t parameters(const std::string& kernel) const = 0;
+  /// `memory`: bytes by address, all that there is.
+  virtual Ran run(const std::string& kernel, void** parameters, int blocks, int threads,
+                  int shared_bytes, unsigned long long seed,
+                  const std::map<unsigned long long, size_t>& memory) = 0;
 
  protected:
   Kernels() = default;

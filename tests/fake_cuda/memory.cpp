@@ -8,6 +8,10 @@
 
 #include "tests/fake_cuda/state.hpp"
 
+bool adjit::tests::exists(adjit::cuda::StreamHandle stream) {
+  return reinterpret_cast<uintptr_t>(stream) <= 2 || state().streams.contains(stream);
+}
+
 namespace {
 
 using namespace adjit::cuda;   // NOLINT(google-build-using-namespace)
@@ -49,11 +53,6 @@ bool holds(DevicePointer address, size_t bytes) {
   if (behind == state().memory.begin()) return false;
   const auto& [first, size] = *std::prev(behind);
   return address + bytes <= first + size;
-}
-
-// The default streams are 0, 1 and 2.
-bool exists(StreamHandle stream) {
-  return reinterpret_cast<uintptr_t>(stream) <= 2 || state().streams.contains(stream);
 }
 
 bool is_captured(StreamHandle stream) {

@@ -31,6 +31,31 @@ struct FakeFunction {
   std::string name;
 };
 
+/// A launch; of a graph's node without a function, none.
+struct FakeLaunch {
+  const FakeFunction* function = nullptr;
+  unsigned blocks = 0, threads = 0, shared_bytes = 0;
+};
+/// 0, or why the driver refuses it.
+int refusal_of(const FakeLaunch& launch);
+/// Runs the kernel, and says what it did.
+Ran run(const FakeLaunch& launch, void** parameters);
+/// A fault is told by the calls that follow, as a GPU does it.
+void tell(const std::string& faults);
+
+struct FakeNode {
+  FakeLaunch launch;
+  std::vector<unsigned long long> values;  // of the parameters
+  std::vector<size_t> after;               // earlier nodes
+};
+struct FakeGraph {
+  std::vector<std::unique_ptr<FakeNode>> nodes;
+};
+struct FakeExec {
+  const FakeGraph* of = nullptr;
+  std::vector<FakeNode> nodes;
+};
+
 struct FakeLink {
   std::unique_ptr<std::string> image;
   std::function<void(const std::string&)> log;  // while its options live, as the driver says
@@ -61,6 +86,8 @@ struct State {
   std::map<void*, FakeLink> links;
   std::map<void*, std::unique_ptr<FakeStream>> streams;
   std::map<void*, std::unique_ptr<FakeEvent>> events;
+  std::map<void*, std::unique_ptr<FakeGraph>> graphs;
+  std::map<void*, std::unique_ptr<FakeExec>> execs;
   std::set<void*> pools;
   std::map<unsigned long long, size_t> memory;  // of devices and pinned: bytes by address
   size_t taken = 0;                             // bytes of them
@@ -77,6 +104,9 @@ inline constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNotInitialised = 3, k
                      kInvalidPtx = 218, kInvalidHandle = 400, kNotFound = 500,
                      kIllegalAddress = 700, kLaunchFailed = 719, kCaptureUnsupported = 900;
 inline constexpr const char* kHeader = "adjit fake cubin\n";
+
+/// Whether the driver made it, or it is a default one: 0, 1 or 2.
+bool exists(adjit::cuda::StreamHandle stream);
 
 /// What a call answers before it does anything: 0, or what it was told to.
 int begin(const char* symbol, bool needs_init, bool needs_context);

@@ -32,6 +32,12 @@ struct DeviceArray {
   size_t bytes = 0;
 };
 
+/// Bytes of global memory by their addresses, end exclusive.
+struct Span {
+  uintptr_t begin = 0, end = 0;
+  bool operator==(const Span&) const = default;
+};
+
 struct Report {
   /// What a GPU must not be given, in words, each kind at each place once: races, reads of shared
   /// memory that nobody wrote, accesses outside all arrays or at odd addresses, barriers that not
@@ -42,6 +48,7 @@ struct Report {
   int64_t sectors = 0;          // of 32 bytes, that these touch
   int64_t shared_requests = 0;  // of warps to shared memory
   int64_t conflicts = 0;        // passes that these take beside the first, for banks
+  std::vector<Span> read, written;  // of global memory, ascending and apart from each other
 };
 
 class GpuEmulator {

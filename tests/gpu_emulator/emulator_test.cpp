@@ -114,6 +114,21 @@ TEST(GpuEmulator, CountsSectorsThatWarpsTouch) {
   EXPECT_EQ(apart.report.sectors, 32) << "one for each lane";
 }
 
+TEST(GpuEmulator, SaysWhichMemoryItReadAndWrote) {
+  const Report report = run(kTwice, {.blocks = 2, .threads = 48}).report;
+  ASSERT_EQ(report.read.size(), 1u);
+  EXPECT_EQ(report.read[0].end - report.read[0].begin, 2 * 48 * sizeof(float));
+  EXPECT_EQ(report.written, report.read);
+  const Report apart = run(R"(
+  %far = mul i32 %t, 4
+  %p = getelementptr float, ptr addrspace(1) %x, i32 %far
+  store float 1.0, ptr addrspace(1) %p)",
+                           {.threads = 32})
+                           .report;
+  EXPECT_EQ(apart.written.size(), 32u);
+  EXPECT_TRUE(apart.read.empty());
+}
+
 TEST(GpuEmulator, ABarrierOrdersThreadsWhateverTheirOrder) {
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     const Ran ran = run(mirrored("call void @llvm.nvvm.barrier0()"),

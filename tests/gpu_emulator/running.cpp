@@ -34,6 +34,18 @@ int64_t conflicts_of(const std::map<int, std::pair<uintptr_t, size_t>>& lanes) {
   return conflicts;
 }
 
+// Ascending, and one where they meet.
+void merge(std::vector<Span>& spans) {
+  std::ranges::sort(spans, {}, &Span::begin);
+  size_t kept = 0;
+  for (const Span& span : spans)
+    if (kept > 0 && span.begin <= spans[kept - 1].end)
+      spans[kept - 1].end = std::max(spans[kept - 1].end, span.end);
+    else
+      spans[kept++] = span;
+  spans.resize(kept);
+}
+
 }  // namespace
 
 Running::Running(const HostModule& module, std::span<const DeviceArray> arrays,
@@ -115,6 +127,7 @@ void Running::use(uintptr_t address, size_t bytes, Use use, size_t instruction) 
   const int64_t time = times_[{thread, instruction}]++;
   Request& request = requests_[{thread / kWarpThreads, instruction, time}];
   request.shared = shared;
+  request.writes = use != Use::Read;
   request.lanes[thread % kWarpThreads] = {address, bytes};
 }
 
@@ -129,11 +142,14 @@ void Running::count_requests() {
     std::set<uintptr_t> sectors;
     for (const auto& [lane, access] : request.lanes) {
       const auto& [address, bytes] = access;
+      (request.writes ? report_.written : report_.read).push_back({address, address + bytes});
       for (uintptr_t at = address / kSector; at <= (address + bytes - 1) / kSector; ++at)
         sectors.insert(at);
     }
     report_.sectors += static_cast<int64_t>(sectors.size());
   }
+  merge(report_.read);
+  merge(report_.written);
 }
 
 // Its uses of memory were seen before (host_module.cpp).

@@ -56,7 +56,7 @@ class Running {
   /// Accesses of a warp when an instruction ran for the n-th time in each of its threads.
   struct Request {
     std::map<int, std::pair<uintptr_t, size_t>> lanes;  // address and bytes, by lane
-    bool shared = false;
+    bool shared = false, writes = false;
   };
 
   Moment moment() const;

@@ -153,7 +153,7 @@ void wait_quietly(const CudaCall& call) {
 bool put_into_stream(const CudaCall& call, const Arrays& arrays) {
   try {
     const bool to_device = arrays.place(call);
-    run_steps(call, call.frame.loaded.plan.steps);
+    run_plan(call);
     return arrays.copy_back(call) || to_device;
   } catch (...) {
     if (!call.frame.captured) wait_quietly(call);

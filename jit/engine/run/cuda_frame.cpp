@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "jit/engine/run/section_graph.hpp"
 #include "runtime/expr/error.hpp"
 
 namespace adjit::engine {
@@ -76,6 +77,7 @@ CudaFrame::CudaFrame(const CudaPlan& plan, std::optional<unsigned long long> of)
   for (size_t k = 0; k < table.size(); ++k) parameters[k] = static_cast<void*>(&table[k]);
   tables.resize(loaded.kernels.size());
   stale.resize(loaded.kernels.size(), 1);
+  graphs.resize(loaded.sections.size());
   staged.resize(loaded.plan.inputs.size() + loaded.plan.outputs.size());
   MemoryPool& memory = loaded.gpu->memory;
   const auto by_table = std::ranges::any_of(loaded.kernels, &CudaKernel::by_table);
@@ -106,6 +108,7 @@ CudaFrame::~CudaFrame() {
 void set_address(CudaFrame& frame, size_t buffer, void* address) {
   if (frame.addresses[buffer] == address) return;
   frame.addresses[buffer] = address;
+  if (frame.loaded.plan.buffers[buffer].kind != Buffer::Kind::Step) ++frame.changes;
   for (const CudaPlan::Use& use : frame.loaded.uses[buffer]) {
     frame.table[use.position] = address;
     frame.stale[use.kernel] = 1;

@@ -44,6 +44,8 @@ class CheckResults {
   size_t next_ = 0;  // room; in turn
 };
 
+class SectionGraph;
+
 /// One call at a time uses it. Its memory ends when all work of the device has: kernels may be
 /// using it.
 struct CudaFrame {
@@ -57,7 +59,9 @@ struct CudaFrame {
   const std::optional<unsigned long long> id;  // of the stream
   std::unique_ptr<Stream> own;                 // where that is none of the caller's
   bool captured = false;          // its call is a part of a graph, which may run at any time
+  bool one_by_one = false;        // its kernels are launched so: there is no room for graphs
   std::vector<void*> addresses;   // per buffer, of the device
+  uint64_t changes = 0;           // of them, but for those that scans move
   std::vector<void*> table;       // of all kernels
   std::vector<void*> parameters;  // addresses of the table's places
   std::vector<void*> tables;      // per kernel that takes its part by a table: where its copy is
@@ -68,6 +72,7 @@ struct CudaFrame {
   std::vector<DeviceMemory> staged;    // per argument that lay in the host's memory once
   std::unique_ptr<PinnedMemory> flag;  // of loops, where there are some
   std::optional<CheckResults> checks;
+  std::vector<std::unique_ptr<SectionGraph>> graphs;  // per section; null: not made yet
 };
 
 /// Puts a buffer's address into the table of every kernel that takes it.

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "jit/cuda/stream.hpp"
 #include "runtime/expr/error.hpp"
 #include "runtime/expr/integer.hpp"
 
@@ -23,6 +22,10 @@ void add_kernel(CudaPlan& loaded, const KernelPlan& kernel) {
 
 }  // namespace
 
+KernelLaunch launch_of(const CudaKernel& kernel, void** parameters) {
+  return {kernel.function, kernel.blocks, kBlockThreads, parameters};
+}
+
 CudaPlan load_cuda_plan(ExecutionPlan plan, std::shared_ptr<Gpu> gpu, const std::string& image) {
   invariant(plan.slot_bytes == 0, "a plan for a GPU has slots of threads");
   CudaPlan loaded;
@@ -31,6 +34,7 @@ CudaPlan load_cuda_plan(ExecutionPlan plan, std::shared_ptr<Gpu> gpu, const std:
   loaded.module = std::make_unique<LoadedModule>(loaded.gpu->context, image);
   loaded.uses.resize(loaded.plan.buffers.size());
   for (const KernelPlan& kernel : loaded.plan.kernels) add_kernel(loaded, kernel);
+  loaded.sections = sections_of(loaded.plan);
   for (size_t b = 0; b < loaded.plan.buffers.size(); ++b) {
     const Buffer::Kind kind = loaded.plan.buffers[b].kind;
     if (kind == Buffer::Kind::Input || kind == Buffer::Kind::Output) loaded.arguments.push_back(b);

@@ -8,7 +8,9 @@
 
 #include "jit/cuda/gpu.hpp"
 #include "jit/cuda/module.hpp"
+#include "jit/cuda/stream.hpp"
 #include "jit/engine/plan/plan.hpp"
+#include "jit/engine/run/cuda_sections.hpp"
 
 namespace adjit::engine {
 using namespace cuda;  // NOLINT(google-build-using-namespace)
@@ -25,11 +27,14 @@ struct CudaKernel {
   bool by_table = false;          // it takes the address of a copy of its part of the table
 };
 
+KernelLaunch launch_of(const CudaKernel& kernel, void** parameters);
+
 struct CudaPlan {
   ExecutionPlan plan;
   std::shared_ptr<Gpu> gpu;
   std::unique_ptr<LoadedModule> module;
   std::vector<CudaKernel> kernels;
+  std::vector<CudaSection> sections;  // of the plan's steps
   struct Use {
     size_t position, kernel;
   };

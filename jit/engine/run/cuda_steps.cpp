@@ -1,17 +1,26 @@
-// jit/engine/run/cuda_steps.cpp -- launches of kernels, and the addresses that scans move.
+// jit/engine/run/cuda_steps.cpp -- launches of kernels and of graphs, and the addresses that scans
+// move.
 #include "jit/engine/run/cuda_steps.hpp"
 
+#include <cstdint>
+#include <memory>
+#include <span>
+
 #include "jit/engine/run/place_step.hpp"
+#include "jit/engine/run/section_graph.hpp"
+#include "runtime/expr/error.hpp"
 
 namespace adjit::engine {
 namespace {
+
+void run_steps(const CudaCall& call, std::span<const StepPlan> steps);
 
 void launch_kernel(const CudaCall& call, size_t number) {
   CudaFrame& frame = call.frame;
   const CudaKernel& kernel = frame.loaded.kernels[number];
   if (!kernel.by_table)
-    return launch(call.current, kernel.function, kernel.blocks, kBlockThreads,
-                  frame.parameters.data() + kernel.table, call.stream);
+    return launch(call.current, launch_of(kernel, frame.parameters.data() + kernel.table),
+                  call.stream);
   if (frame.stale[number] != 0) {
     copy_to_device(call.current, address_of(frame.tables[number]),
                    static_cast<const void*>(frame.table.data() + kernel.table),
@@ -19,7 +28,7 @@ void launch_kernel(const CudaCall& call, size_t number) {
     frame.stale[number] = 0;
   }
   void* parameter = static_cast<void*>(&frame.tables[number]);
-  launch(call.current, kernel.function, kernel.blocks, kBlockThreads, &parameter, call.stream);
+  launch(call.current, launch_of(kernel, &parameter), call.stream);
 }
 
 void run_kernel(const CudaCall& call, size_t number) {
@@ -70,14 +79,52 @@ void run_scan(const CudaCall& call, const ScanPlan& scan) {
   }
 }
 
-}  // namespace
-
+// Recursive over scans within scans.
 void run_steps(const CudaCall& call, std::span<const StepPlan> steps) {
   for (const StepPlan& step : steps)
     if (step.scan)
       run_scan(call, call.frame.loaded.plan.scans[step.number]);
     else
       run_kernel(call, step.number);
+}
+
+// The section's graph, made by the first call that asks; null: the call launches kernels.
+SectionGraph* graph_for(const CudaCall& call, size_t section) {
+  CudaFrame& frame = call.frame;
+  const CudaSection& steps = frame.loaded.sections[section];
+  if (steps.graph.empty() || frame.captured || frame.one_by_one || call.times ||
+      !call.current.driver().has_graphs)
+    return nullptr;
+  std::unique_ptr<SectionGraph>& graph = frame.graphs[section];
+  if (graph) return graph.get();
+  try {
+    graph = std::make_unique<SectionGraph>(call, steps);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::Memory) throw;
+    frame.one_by_one = true;  // kernels need less room
+  }
+  return graph.get();
+}
+
+void launch_graph(const CudaCall& call, size_t section, SectionGraph& graph) {
+  if (call.cancellable) call.cancellable->check();
+  try {
+    graph.launch(call, call.frame.loaded.sections[section]);
+  } catch (...) {
+    call.frame.graphs[section].reset();
+    throw;
+  }
+}
+
+}  // namespace
+
+void run_plan(const CudaCall& call) {
+  const CudaPlan& loaded = call.frame.loaded;
+  for (size_t k = 0; k < loaded.sections.size(); ++k)
+    if (SectionGraph* graph = graph_for(call, k))
+      launch_graph(call, k, *graph);
+    else
+      run_steps(call, steps_of(loaded.plan, loaded.sections[k]));
 }
 
 }  // namespace adjit::engine

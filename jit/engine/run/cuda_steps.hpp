@@ -1,8 +1,6 @@
 // jit/engine/run/cuda_steps.hpp -- the steps of a call on a GPU, in order: kernels, scans, loops.
 #pragma once
 
-#include <cstdint>
-#include <span>
 #include <vector>
 
 #include "jit/engine/run/cuda_frame.hpp"
@@ -20,9 +18,9 @@ struct CudaCall {
   std::vector<KernelTime>* times = nullptr;  // of each kernel; each is waited for then
 };
 
-/// Puts steps into the stream, in a frame with the addresses of the call's arrays. Returns before
+/// Puts all steps of the plan into the stream, in a frame with the addresses of the call's arrays:
+/// a section that has one as its graph, but for calls that are captured or measured. Returns before
 /// they are done, but for loops that end where data says so: each of their steps is waited for.
-/// Recursive over scans within scans.
-void run_steps(const CudaCall& call, std::span<const StepPlan> steps);
+void run_plan(const CudaCall& call);
 
 }  // namespace adjit::engine

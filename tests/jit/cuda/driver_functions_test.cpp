@@ -53,6 +53,17 @@ TEST(DriverFunctions, PropertiesOfPoolsLieAsInTheHeaderOfCuda) {
                 offsetof(CUmemPoolProps, location) + offsetof(CUmemLocation, id));
 }
 
+TEST(DriverFunctions, NodesOfGraphsLieAsInTheHeaderOfCuda) {
+  static_assert(sizeof(KernelNode) == sizeof(CUDA_KERNEL_NODE_PARAMS));
+  static_assert(offsetof(KernelNode, blocks_x) == offsetof(CUDA_KERNEL_NODE_PARAMS, gridDimX));
+  static_assert(offsetof(KernelNode, threads_x) == offsetof(CUDA_KERNEL_NODE_PARAMS, blockDimX));
+  static_assert(offsetof(KernelNode, shared_bytes) ==
+                offsetof(CUDA_KERNEL_NODE_PARAMS, sharedMemBytes));
+  static_assert(offsetof(KernelNode, parameters) ==
+                offsetof(CUDA_KERNEL_NODE_PARAMS, kernelParams));
+  static_assert(offsetof(KernelNode, context) == offsetof(CUDA_KERNEL_NODE_PARAMS, ctx));
+}
+
 TEST(DriverFunctions, NumbersAreThoseOfTheHeaderOfCuda) {
   const std::pair<int, int> pairs[] = {
       {result::kOutOfMemory, CUDA_ERROR_OUT_OF_MEMORY},

@@ -6,8 +6,12 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "runtime/expr/error.hpp"
+#include "runtime/process/scratch_folder.hpp"
 #include "tests/fake_cuda/fake_cuda.hpp"
 
 namespace adjit::cuda {
@@ -42,8 +46,34 @@ TEST(LoadDriver, NamesEverySymbolThatALibraryLacks) {
   const std::string said = refusal("libm.so.6");
 #define DRIVER_FUNCTION(name, symbol, parameters) \
   EXPECT_NE(said.find(#symbol), std::string::npos) << said;
+#define GRAPH_FUNCTION(name, symbol, parameters) \
+  EXPECT_EQ(said.find(#symbol), std::string::npos) << "adjit goes on without: " << said;
 #include "jit/cuda/driver_functions.def"
 #undef DRIVER_FUNCTION
+}
+
+// The fake driver's library, but with another name for one of its symbols.
+std::string library_without(const std::string& symbol, const process::ScratchFolder& folder) {
+  std::ifstream from(ADJIT_FAKE_CUDA, std::ios::binary);
+  std::string bytes(std::istreambuf_iterator<char>(from), {});
+  std::string other = symbol;
+  other.back() = '?';
+  for (size_t at = bytes.find(symbol); at != std::string::npos; at = bytes.find(symbol, at + 1))
+    bytes.replace(at, symbol.size(), other);
+  const std::string path = (folder / (symbol + ".so")).string();
+  std::ofstream(path, std::ios::binary) << bytes;
+  return path;
+}
+
+TEST(LoadDriver, GoesOnWithoutGraphs) {
+  EXPECT_TRUE(load_driver(ADJIT_FAKE_CUDA).has_graphs);
+  const process::ScratchFolder folder(std::filesystem::temp_directory_path(), "adjit-driver");
+  const Driver old = load_driver(library_without("cuGraphExecKernelNodeSetParams_v2", folder));
+  EXPECT_FALSE(old.has_graphs);
+  EXPECT_EQ(old.set_kernel_node, nullptr);
+  EXPECT_NE(old.launch, nullptr);
+  const std::string said = refusal(library_without("cuMemsetD8Async", folder));
+  EXPECT_NE(said.find("lacks cuMemsetD8Async; "), std::string::npos) << said;
 }
 
 // Of the process's driver there is one: each case has a process of its own, which says on its exit

@@ -62,6 +62,19 @@ TEST_F(CudaEngine, RunsScansWithinScans) {
       "}"));
 }
 
+TEST_F(CudaEngine, LaunchesScansAsOneGraph) {
+  expect_right(
+      parse_graph("def f(double(3) h0, double(6, 3) x, double(3, 3) w) -> (h, ys) {\n"
+                  "  scan (h, ys) = step[6](carry double(3) h = h0, over double(3) r = x, "
+                  "fixed double(3, 3) v = w) -> (n, n) {\n"
+                  "    p(i) +=! h(j) * v(j, i)\n"
+                  "    n(i) = tanh(p(i) + r(i))\n"
+                  "  }\n"
+                  "}"));
+  EXPECT_EQ(fake.calls("cuGraphLaunch"), 1);
+  EXPECT_EQ(fake.calls("cuLaunchKernel"), 0);
+}
+
 TEST_F(CudaEngine, FindsAnIndexOutOfRange) {
   Engine engine(memory_only(1));
   const Graph graph =

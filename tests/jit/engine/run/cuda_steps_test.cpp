@@ -39,6 +39,7 @@ TEST_F(CudaSteps, ScansMoveSlicesAndCarries) {
     plan.steps.push_back({true, 0, {}});
     add_kernel(plan, "add", {4, 6, 5}, &plan.scans[0].steps);
     add_kernel(plan, "twice", {5, 5, 7}, &plan.scans[0].steps);
+    plan.scans[0].steps[1].waits = {0};
     const auto executable = loaded(plan, pointwise_of("add", "fadd float %a, %b") +
                                              pointwise_of("twice", "fadd float %a, %b"));
     const std::vector<float> start = numbers(1);
