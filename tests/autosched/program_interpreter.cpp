@@ -2,22 +2,28 @@
 #include "tests/autosched/program_interpreter.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <optional>
+#include <random>
 #include <stdexcept>
 
 #include "autosched/analysis/shared_buffers.hpp"
 #include "autosched/program/nests.hpp"
+#include "autosched/program/threads.hpp"
 #include "runtime/graph/interpret/accumulator.hpp"
 #include "runtime/graph/interpret/evaluator.hpp"
+#include "tests/autosched/thread_memory.hpp"
 
 namespace adjit::sched {
 namespace {
 
 class ProgramInterpreter {
  public:
-  explicit ProgramInterpreter(const Program& program) : program_(program), graph_(program.graph) {}
+  ProgramInterpreter(const Program& program, uint32_t seed)
+      : program_(program), graph_(program.graph), seed_(seed), random_(seed) {}
 
   std::vector<Array> operator()(std::span<const Array> inputs) {
     arrays_.assign(graph_.tensors.size(), {});
@@ -30,17 +36,20 @@ class ProgramInterpreter {
     }
     for (size_t k = 0; k < inputs.size(); ++k) arrays_[graph_.inputs[k].value] = inputs[k];
     for (const ConstantData& c : graph_.constants) arrays_[c.tensor.value].bytes = c.bytes;
-    const std::vector<uint32_t> buffer = shared_buffers(program_);
+    buffer_ = shared_buffers(program_);
     sharing_.assign(arrays_.size(), {});
-    for (uint32_t a = 0; a < buffer.size(); ++a)
-      for (uint32_t b = 0; b < buffer.size(); ++b)
-        if (buffer[a] == buffer[b]) sharing_[a].push_back(b);
+    for (uint32_t a = 0; a < buffer_.size(); ++a)
+      for (uint32_t b = 0; b < buffer_.size(); ++b)
+        if (buffer_[a] == buffer_[b]) sharing_[a].push_back(b);
     for (const Kernel& kernel : program_.kernels) {
       variables_.assign(kernel.variable_count, 0);
+      own_.assign(arrays_.size(), false);
+      memory_.reset();
+      if (is_block_kernel(kernel)) memory_.emplace();
       if (kernel.steps)
         run_scan(graph_.stages[kernel.root.stage], *kernel.steps);
       else
-        run(kernel.root);
+        run(kernel.root, root_run_by(kernel));
     }
     std::vector<Array> outputs;
     for (TensorId id : graph_.outputs) outputs.push_back(arrays_[id.value]);
@@ -49,14 +58,22 @@ class ProgramInterpreter {
   int64_t visited() const { return visited_; }
 
  private:
-  // State of one execution of a nest: an accumulator per output point of its region.
+  // State of one execution of a nest: accumulators per output point of its region.
   struct Execution {
     const Nest& nest;
     const Stage& stage;
+    RunBy by;
     PointEvaluator bodies;
     std::vector<int64_t> base;        // of the region
-    std::vector<Accumulator> points;  // row-major over the output spans
+    std::vector<Accumulator> points;  // row-major over the output spans, then the reducers
     std::vector<int64_t> visits;      // per point of all axes' spans
+    // Of a block's threads:
+    bool keeps = true;                // accumulators stay with the threads until the end
+    size_t reducers = 1;              // the trips of Thread loops that reduce
+    std::vector<int64_t> trips = {};  // of the current thread, per loop
+    size_t reducer = 0;               // the current thread's
+    int64_t storer = 0;               // who stores what it reduces
+    std::vector<std::optional<int64_t>> writers = {};  // per output point
   };
 
   void poison(TensorId id) {
@@ -92,7 +109,7 @@ class ProgramInterpreter {
       std::vector<Array> inputs = carries;
       for (size_t k = 0; k < rows.size(); ++k)
         inputs.push_back(k < scan.scanned ? row_of(rows[k], t) : rows[k]);
-      std::vector<Array> outputs = interpret(steps, inputs);
+      std::vector<Array> outputs = interpret(steps, inputs, nullptr, seed_);
       for (size_t k = 0; k < scan.carries; ++k) carries[k] = std::move(outputs[k]);
       for (size_t k = scan.carries; k < scan.carries + scan.stacked; ++k)
         for (int64_t e = 0; e < outputs[k].element_count(); ++e)
@@ -118,21 +135,30 @@ class ProgramInterpreter {
     return position;
   }
 
-  void run(const Nest& nest) {
+  void run(const Nest& nest, RunBy by) {
     const Stage& stage = graph_.stages[nest.stage];
     std::vector<ExprId> roots = stage.bodies;
     roots.insert(roots.end(), stage.target.begin(), stage.target.end());
-    Execution e{nest, stage, PointEvaluator(graph_, roots, pointers_), {}, {}, {}};
+    Execution e{nest, stage, by, PointEvaluator(graph_, roots, pointers_), {}, {}, {}};
     int64_t outputs = 1, all = 1;
     for (size_t a = 0; a < nest.spans.size(); ++a) {
       e.base.push_back(evaluate(nest.axis_base[a], variables_));
       all *= nest.spans[a];
       if (a < stage.domain.output_rank) outputs *= nest.spans[a];
     }
-    for (int64_t k = 0; k < outputs; ++k) e.points.emplace_back(graph_, stage).reset();
+    for (const Loop& loop_ : nest.loops)
+      if (loop_.kind == LoopKind::Thread && loop_.axis >= stage.domain.output_rank)
+        e.reducers *= static_cast<size_t>(loop_.trips);
+    for (int64_t k = 0; k < outputs * static_cast<int64_t>(e.reducers); ++k)
+      e.points.emplace_back(graph_, stage).reset();
     e.visits.assign(static_cast<size_t>(all), 0);
-    for (TensorId id : stage.results)
-      if (program_.scopes[id.value] == Scope::Local) poison(id);
+    e.writers.resize(static_cast<size_t>(outputs));
+    e.keeps = keeps_accumulators(stage, nest);
+    for (TensorId id : stage.results) {
+      if (program_.scopes[id.value] != Scope::Local) continue;
+      poison(id);
+      own_[id.value] = by == RunBy::Thread;
+    }
     loop(e, 0);
     if (stage.kind != StageKind::Scatter && !running_of(graph_, stage)) store(e);
   }
@@ -140,16 +166,99 @@ class ProgramInterpreter {
   void loop(Execution& e, size_t l) {
     const size_t tile = tile_begin(e.nest);
     for (const Nest::Attached& attached : e.nest.attached)
-      if (attached.depth == l && l <= tile) run(attached.nest);
+      if (attached.depth == l && l <= tile) run(e, attached);
+    if (e.by == RunBy::Block && l == first_thread_loop(e.nest)) return run_threads(e, l);
+    iterate(e, l);
+  }
+
+  void iterate(Execution& e, size_t l) {
     if (l == e.nest.loops.size()) return point(e);
     const Loop& loop_ = e.nest.loops[l];
     const bool backwards =
         loop_.kind == LoopKind::Parallel && loop_.axis < e.stage.domain.output_rank;
+    const bool threads = loop_.kind == LoopKind::Thread;
+    if (threads && e.by == RunBy::Thread) throw std::logic_error("one thread runs a thread loop");
     for (int64_t trip = 0; trip < loop_.trips; ++trip) {
+      if (threads && trip != e.trips[l]) continue;
+      if (loop_.kind == LoopKind::Parallel && memory_) memory_->barrier();  // another block
       variables_[loop_.variable] = (backwards ? loop_.trips - 1 - trip : trip) * loop_.step;
       if (inside(e, loop_.axis)) loop(e, l + 1);
     }
     variables_[loop_.variable] = 0;
+  }
+
+  void run(const Execution& host, const Nest::Attached& attached) {
+    if (!memory_) return run(attached.nest, RunBy::Thread);
+    if (host.by == RunBy::Block && lies_between_threads(host.nest, attached.depth))
+      throw std::logic_error("a nest is attached between two thread loops");
+    const RunBy by = attached_run_by(host.by, host.nest, attached.depth);
+    if (by == RunBy::Block) memory_->barrier();
+    run(attached.nest, by);
+    if (by == RunBy::Block) memory_->barrier();
+  }
+
+  // Each thread's part of the loops from l on, one after the other, in any order.
+  void run_threads(Execution& e, size_t l) {
+    std::vector<int64_t> order(static_cast<size_t>(threads_of(e.nest)));
+    std::iota(order.begin(), order.end(), int64_t{0});
+    std::shuffle(order.begin(), order.end(), random_);
+    for (const int64_t thread : order) {
+      thread_ = thread;
+      bind_thread(e, thread);
+      iterate(e, l);
+    }
+    thread_ = 0;
+  }
+
+  // Threads are numbered row by row; those of a reduction among themselves, too.
+  void bind_thread(Execution& e, int64_t thread) {
+    e.trips.assign(e.nest.loops.size(), 0);
+    e.reducer = 0;
+    e.storer = thread;
+    size_t reducers = 1;
+    int64_t threads = 1;
+    for (size_t l = e.nest.loops.size(); l-- > 0;) {
+      const Loop& loop_ = e.nest.loops[l];
+      if (loop_.kind != LoopKind::Thread) continue;
+      const int64_t trip = thread / threads % loop_.trips;
+      e.trips[l] = trip;
+      if (loop_.axis >= e.stage.domain.output_rank) {
+        e.reducer += static_cast<size_t>(trip) * reducers;
+        reducers *= static_cast<size_t>(loop_.trips);
+        e.storer -= trip * threads;
+      }
+      threads *= loop_.trips;
+    }
+  }
+
+  // Whether all that a point of the results adds up stays with its threads until the end: from its
+  // first loop over a reduction axis in, there are only such loops and those of threads.
+  static bool keeps_accumulators(const Stage& stage, const Nest& nest) {
+    bool reduces = false;
+    for (size_t l = 0; l < tile_begin(nest); ++l) {
+      const Loop& loop_ = nest.loops[l];
+      const bool reduction = loop_.axis >= stage.domain.output_rank;
+      if (reduction && loop_.kind == LoopKind::Parallel) return false;
+      if (reduces && !reduction && loop_.kind != LoopKind::Thread) return false;
+      reduces |= reduction;
+    }
+    return true;
+  }
+
+  // Who writes the result's point that a thread adds to: what is not kept is in memory.
+  void add_writer(Execution& e, size_t output) {
+    const int64_t writer = e.by == RunBy::Block && e.keeps ? e.storer : thread_;
+    std::optional<int64_t>& known = e.writers[output];
+    if (known && *known != writer)
+      throw std::logic_error("threads " + std::to_string(*known) + " and " +
+                             std::to_string(writer) + " update one element of '" +
+                             stage_name(graph_, e.stage) + "'");
+    known = writer;
+  }
+
+  void record_reads(const Execution& e) {
+    for (const auto& [id, element] : e.bodies.elements_read())
+      memory_->read(buffer_[id.value], graph_.info(id).name, element, thread_, own_[id.value]);
   }
 
   // Position of an axis within its span, by all its loops (those not entered yet are at 0).
@@ -175,12 +284,14 @@ class ProgramInterpreter {
       throw std::logic_error("a point is visited twice");
     ++visited_;
     if (const Running* running = running_of(graph_, e.stage)) return run_on(e, *running, at);
+    const auto output = static_cast<size_t>(
+        linear(std::span(relative).first(e.stage.domain.output_rank), e.nest.spans));
+    if (memory_) add_writer(e, output);
     if (!e.stage.domain.contains(at)) return;
     e.bodies.move_to(at);
+    if (memory_) record_reads(e);
     if (e.stage.kind == StageKind::Scatter) return write(e);
-    const size_t rank = e.stage.domain.output_rank;
-    e.points[static_cast<size_t>(linear(std::span(relative).first(rank), e.nest.spans))].add(
-        e.bodies);
+    e.points[output * e.reducers + e.reducer].add(e.bodies);
   }
 
   // A point of a running reduction: its loops are serial, so points along the axis come in order
@@ -221,20 +332,55 @@ class ProgramInterpreter {
     put(e.stage.results[0], position, value.value(0));
   }
 
-  void store(const Execution& e) {
+  // What the threads of a reduction have, combined by a tree, in the first of them.
+  Accumulator& combined(Execution& e, size_t output) const {
+    const std::span<Accumulator> parts =
+        std::span(e.points).subspan(output * e.reducers, e.reducers);
+    for (size_t distance = std::bit_ceil(e.reducers) / 2; distance > 0; distance /= 2)
+      for (size_t k = 0; k < distance && k + distance < parts.size(); ++k)
+        add(e.stage, parts[k], parts[k + distance]);
+    return parts[0];
+  }
+
+  void add(const Stage& stage, Accumulator& to, const Accumulator& part) const {
+    for (size_t k = 0; k < stage.results.size(); ++k) {
+      const Scalar values[] = {to.value(k), part.value(k)};
+      const DType dtype = accumulator_of(graph_.pool.dtype(stage.bodies[k]));
+      to.set(k, apply(operation_of(stage.combiner.kind), dtype, dtype, values));
+    }
+  }
+
+  static Op operation_of(CombinerKind kind) {
+    switch (kind) {
+      case CombinerKind::Sum: return Op::Add;
+      case CombinerKind::Product: return Op::Mul;
+      case CombinerKind::Max: return Op::Max;
+      case CombinerKind::Min: return Op::Min;
+      case CombinerKind::Any: return Op::Or;
+      case CombinerKind::All: return Op::And;
+      default: throw std::logic_error("threads reduce what has no partial results");
+    }
+  }
+
+  void store(Execution& e) {
     const size_t rank = e.stage.domain.output_rank;
     std::vector<int64_t> at(rank, 0);
-    for (const Accumulator& values : e.points) {
+    for (size_t output = 0; output < e.writers.size(); ++output) {
+      const Accumulator& values = combined(e, output);
       bool valid = true;
       std::vector<int64_t> absolute;
       for (size_t a = 0; a < rank; ++a) {
         absolute.push_back(e.base[a] + at[a]);
         valid = valid && absolute[a] >= 0 && absolute[a] < e.stage.domain.extents[a];
       }
-      if (valid)
-        for (size_t k = 0; k < e.stage.results.size(); ++k)
-          put(e.stage.results[k], linear(absolute, arrays_[e.stage.results[k].value].shape),
-              values.value(k));
+      for (size_t k = 0; valid && k < e.stage.results.size(); ++k) {
+        const TensorId id = e.stage.results[k];
+        const int64_t element = linear(absolute, arrays_[id.value].shape);
+        put(id, element, values.value(k));
+        if (memory_)
+          memory_->write(buffer_[id.value], graph_.info(id).name, element,
+                         e.writers[output].value_or(thread_), own_[id.value]);
+      }
       for (size_t a = rank; a-- > 0;) {
         if (++at[a] < e.nest.spans[a]) break;
         at[a] = 0;
@@ -246,16 +392,22 @@ class ProgramInterpreter {
   const LoweredGraph& graph_;
   std::vector<Array> arrays_;
   std::vector<const Array*> pointers_;
+  std::vector<uint32_t> buffer_;                // per tensor: which others share it
   std::vector<std::vector<uint32_t>> sharing_;  // per tensor: those in its buffer, itself too
   std::vector<int64_t> variables_;
   int64_t visited_ = 0;
+  const uint32_t seed_;
+  std::mt19937 random_;                          // the order of a block's threads
+  std::optional<testing::ThreadMemory> memory_;  // of a block kernel
+  std::vector<bool> own_;                        // per tensor: each thread has its own
+  int64_t thread_ = 0;
 };
 
 }  // namespace
 
 std::vector<Array> interpret(const Program& program, std::span<const Array> inputs,
-                             int64_t* visited) {
-  ProgramInterpreter run(program);
+                             int64_t* visited, uint32_t seed) {
+  ProgramInterpreter run(program, seed);
   std::vector<Array> outputs = run(inputs);
   if (visited) *visited = run.visited();
   return outputs;

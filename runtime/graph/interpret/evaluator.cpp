@@ -145,9 +145,28 @@ Scalar PointEvaluator::execute(const Instruction& step) const {
   return apply(step.op, step.operand, step.dtype, std::span(v.data(), step.count));
 }
 
+std::vector<std::pair<TensorId, int64_t>> PointEvaluator::elements_read() const {
+  std::vector<std::pair<TensorId, int64_t>> found;
+  for (size_t s = 0; s < instructions_.size(); ++s)
+    if (const Instruction& step = instructions_[s];
+        step.op == Op::Read && stamps_[s] == epoch_ && touches(step))
+      found.emplace_back(TensorId{static_cast<uint32_t>(step.payload)}, element_of(step));
+  return found;
+}
+
+bool PointEvaluator::touches(const Instruction& step) const {
+  return !step.guarded || at(step, step.count - 1).i;
+}
+
 Scalar PointEvaluator::read(const Instruction& step) const {
-  const bool untouched = step.guarded && !at(step, step.count - 1).i;
-  if (untouched) return is_float(step.dtype) ? Scalar::of_float(0) : Scalar::of_int(0);
+  if (!touches(step)) return is_float(step.dtype) ? Scalar::of_float(0) : Scalar::of_int(0);
+  const Array* array = arrays_[step.payload];
+  return load_element(
+      array->bytes.data() + static_cast<size_t>(element_of(step)) * size_of(array->dtype),
+      array->dtype);
+}
+
+int64_t PointEvaluator::element_of(const Instruction& step) const {
   const Array* array = arrays_[step.payload];
   invariant(array != nullptr, "a stage reads a tensor that has no value yet");
   int64_t linear = 0;
@@ -156,8 +175,7 @@ Scalar PointEvaluator::read(const Instruction& step) const {
     if (coordinate < 0 || coordinate >= array->shape[d]) out_of_range(step, d);
     linear = linear * array->shape[d] + coordinate;
   }
-  return load_element(array->bytes.data() + static_cast<size_t>(linear) * size_of(array->dtype),
-                      array->dtype);
+  return linear;
 }
 
 void PointEvaluator::out_of_range(const Instruction& step, size_t dimension) const {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "runtime/expr/scalar.hpp"
@@ -32,6 +33,8 @@ class PointEvaluator {
   Scalar operand_value(size_t k, size_t operand) const {
     return at(instructions_[roots_[k]], operand);
   }
+  /// What was read at the current point: tensors, and elements in row-major order.
+  std::vector<std::pair<TensorId, int64_t>> elements_read() const;
 
  private:
   struct Instruction {
@@ -51,6 +54,9 @@ class PointEvaluator {
   bool is_decided(const Instruction& logic) const;  // by its first operand
   Scalar execute(const Instruction& instruction) const;
   Scalar read(const Instruction& instruction) const;
+  /// Whether a read's predicate, if any, holds.
+  bool touches(const Instruction& instruction) const;
+  int64_t element_of(const Instruction& instruction) const;
   [[noreturn]] void out_of_range(const Instruction& instruction, size_t dimension) const;
   // Constants carry the largest stamp: they are known at every point.
   bool known(uint32_t slot) const { return stamps_[slot] >= epoch_; }

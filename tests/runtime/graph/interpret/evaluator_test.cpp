@@ -2,6 +2,8 @@
 // runs.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "runtime/graph/interpret/evaluator.hpp"
 #include "tests/runtime/graph/texts.hpp"
 
@@ -12,6 +14,24 @@ TEST(Evaluator, GuardedReadsTouchNothing) {
   EXPECT_EQ(run_one("float(2) x", "y(i) = x(i - 1 where i >= 1 && i < 3) + 1 where i in 0:4",
                     {floats({2}, {5, 6})}),
             (List{1, 6, 7, 1}));
+}
+
+TEST(Evaluator, SaysWhatItReadAtAPoint) {
+  const Graph graph = parse_graph(R"(
+def main(float(4, 3) x, int64(2) n) -> (y) {
+  y(i) = select(i < 1, x(n(i), i + 1), x(i, i where i > 5)) where i in 0:2
+})");
+  const Array x = Array::zeros(DType::Float32, {4, 3}), n = longs({3, 9});
+  const std::vector<const Array*> arrays{&x, &n, nullptr};
+  PointEvaluator evaluator(graph, graph.stages[0].bodies, arrays);
+  using Read = std::pair<TensorId, int64_t>;
+  const int64_t first[] = {0}, second[] = {1};
+  evaluator.move_to(first);
+  std::vector<Read> read = evaluator.elements_read();
+  std::ranges::sort(read);
+  EXPECT_EQ(read, (std::vector<Read>{{graph.inputs[0], 10}, {graph.inputs[1], 0}}));
+  evaluator.move_to(second);
+  EXPECT_EQ(evaluator.elements_read(), std::vector<Read>{});
 }
 
 TEST(Evaluator, UnselectedBranchesAreNotEvaluated) {
