@@ -68,12 +68,12 @@ class CheckedArrays {
     for (size_t k = 0; k < plan.inputs.size(); ++k) {
       const DLTensor& tensor = required(inputs[k], "inputs");
       check_array(tensor, plan.inputs[k], "input", k);
-      in_.data()[k] = placed(tensor, k);
+      in_.data()[k] = placed(tensor, "input", k, k);
     }
     for (size_t k = 0; k < plan.outputs.size(); ++k) {
       const DLTensor& tensor = required(outputs[k], "outputs");
       check_array(tensor, plan.outputs[k], "output", k);
-      out_.data()[k] = placed(tensor, plan.inputs.size() + k);
+      out_.data()[k] = placed(tensor, "output", k, plan.inputs.size() + k);
     }
     require_apart(plan, in_.data(), out_.data());
   }
@@ -83,9 +83,14 @@ class CheckedArrays {
   std::span<const bool> on_device() const { return places_.on_device(); }
 
  private:
-  void* placed(const DLTensor& tensor, size_t argument) {
-    if (device_ >= 0) places_.data()[argument] = lies_on(tensor, device_);
-    return address_on(tensor, device_);
+  void* placed(const DLTensor& tensor, const char* role, size_t position, size_t argument) {
+    try {
+      if (device_ >= 0) places_.data()[argument] = lies_on(tensor, device_);
+      return address_on(tensor, device_);
+    } catch (const Error& error) {
+      throw Error(error.code(),
+                  std::string(role) + " " + std::to_string(position) + ": " + error.what());
+    }
   }
 
   const ExecutionPlan& plan_;

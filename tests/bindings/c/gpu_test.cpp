@@ -76,7 +76,7 @@ TEST_F(GpuApi, ArraysOfOtherDevicesAreRefusedWithBothNames) {
   const DLTensor* inputs[] = {&there};
   DLTensor* outputs[] = {&result};
   EXPECT_FAILURE(adjit_executable_run(e.get(), 1, inputs, 1, outputs), ADJIT_DEVICE,
-                 "lies on cuda:1, but this executable runs on cuda:0");
+                 "input 0: an array lies on cuda:1, but this executable runs on cuda:0");
   there.device = {kDLMetal, 0};
   EXPECT_FAILURE(adjit_executable_run(e.get(), 1, inputs, 1, outputs), ADJIT_DEVICE,
                  "runs on cuda:0");

@@ -24,16 +24,29 @@ context = ctypes.c_void_p()
 fake.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
 
 class OnGpu:
-    def __init__(self, array, stream=None):
-        array = np.ascontiguousarray(array)
+    def __init__(self, array, stream=None, read_only=False):
+        array = np.array(array, order="C")
         at = ctypes.c_uint64()
         fake.cuCtxSetCurrent(context)
         assert fake.cuMemAlloc_v2(ctypes.byref(at), ctypes.c_size_t(array.nbytes)) == 0
         ctypes.memmove(at.value, array.ctypes.data, array.nbytes)
         self.__cuda_array_interface__ = {
-            "shape": array.shape, "typestr": array.dtype.str, "data": (at.value, False),
+            "shape": array.shape, "typestr": array.dtype.str, "data": (at.value, read_only),
             "version": 3, "stream": stream,
         }
+
+    def numbers(self):
+        described = self.__cuda_array_interface__
+        there = np.empty(described["shape"], described["typestr"])
+        ctypes.memmove(there.ctypes.data, described["data"][0], there.nbytes)
+        return there
+
+def error_of(call):
+    try:
+        call()
+    except aj.Error as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
 
 x = np.arange(12, dtype=np.float32).reshape(3, 4)
 w = np.linspace(-1, 1, 8, dtype=np.float32).reshape(4, 2)
@@ -116,14 +129,77 @@ assert info()["gpus"][0]["target"] == "cuda:0"
 """)
 
 
-def test_results_in_given_arrays_are_refused() -> None:
+def test_results_are_written_into_given_arrays_of_the_gpu() -> None:
     run("""
-try:
-    aj.jit(lambda x: x + 1)(OnGpu(x), out=np.empty_like(x))
-except aj.DeviceError as error:
-    assert "out=" in str(error)
-else:
-    raise AssertionError
+f = lambda x, w: {"product": x @ w, "sum": aj.sum(x)}
+compiled = aj.lower(f, x, w, target="cuda").compile()
+for g in (aj.jit(f), compiled):
+    for args in ((OnGpu(x), OnGpu(w)), (OnGpu(x), w), (x, w)):
+        if args[0] is x and g is not compiled:
+            continue  # the CPU's
+        out = {"product": OnGpu(np.full((3, 2), np.nan, np.float32)),
+               "sum": OnGpu(np.full((), np.nan, np.float32))}
+        assert g(*args, out=out) is out
+        np.testing.assert_allclose(out["product"].numbers(), x @ w, rtol=1e-5)
+        assert out["sum"].numbers() == x.sum()
+# Some in CPU memory, which is waited for.
+out = {"product": np.empty((2, 3), np.float32).T, "sum": OnGpu(np.zeros((), np.float32))}
+aj.jit(f)(OnGpu(x), OnGpu(w), out=out)
+np.testing.assert_allclose(out["product"], x @ w, rtol=1e-5)
+assert out["sum"].numbers() == x.sum()
+""")
+
+
+def test_a_tensor_of_pytorch_on_the_gpu_takes_its_result() -> None:
+    pytest.importorskip("torch")
+    run("""
+import types, torch
+
+class Tensor(torch.Tensor):
+    device = torch.device("cuda", 0)
+    is_cuda = True
+
+def tensor(array):
+    there = OnGpu(array)
+    seen = np.ctypeslib.as_array((ctypes.c_float * array.size).from_address(
+        there.__cuda_array_interface__["data"][0])).reshape(array.shape)
+    return torch.from_numpy(seen).as_subclass(Tensor), seen
+
+torch.cuda.current_stream = lambda device: types.SimpleNamespace(cuda_stream=0)
+given, _ = tensor(x)
+out, numbers = tensor(np.zeros((3, 2), np.float32))
+before = out._version
+assert aj.jit(lambda x, w: x @ w)(given, w, out=out) is out
+np.testing.assert_allclose(numbers, x @ w, rtol=1e-5)
+assert out._version == before + 1
+out.requires_grad_()
+assert "requires a gradient" in error_of(lambda: aj.jit(lambda x: x @ w)(given, out=out))
+""")
+
+
+def test_arrays_of_the_gpu_that_cannot_take_their_result_are_named() -> None:
+    run("""
+fake.fake_cuda_devices(2, 90)
+f = aj.jit(lambda x: (x + 1, x * 2))
+there = OnGpu(x)
+fits = lambda: OnGpu(np.zeros((3, 4), np.float32))
+def refused(first, second):
+    return error_of(lambda: f(there, out=(first, second)))
+assert "ShapeError: " in refused(fits(), OnGpu(np.zeros((4, 3), np.float32)))
+assert "out[1] has shape (4, 3), but the result has (3, 4)" in refused(fits(), OnGpu(x.T.copy()))
+wide = OnGpu(x.astype(np.float64))
+assert "out[0] is float64, but the result is float32" in refused(wide, fits())
+assert "out[0] is read-only" in refused(OnGpu(x, read_only=True), fits())
+same = fits()
+assert "out[0] and out[1] overlap" in refused(same, same)
+assert "out[1] is a OnGpu on a GPU that is not row-major or overlaps an input" in refused(
+    fits(), there)
+far = fits()
+far.__dlpack_device__ = lambda: (2, 1)
+assert "out[1] lies on cuda:1, but the function runs on cuda:0" in refused(fits(), far)
+out = fits(), fits()
+assert f(there, out=out) is out
+np.testing.assert_array_equal(out[1].numbers(), 2 * x)
 """)
 
 

@@ -82,6 +82,12 @@ def has_torch_type(value: Any) -> bool:
     return kind is not None and isinstance(value, kind)
 
 
+def copy(to: Any, array: Any) -> None:
+    """Between two of CuPy's arrays on one GPU, in its current stream."""
+    with sys.modules["cupy"].cuda.Device(device_of(to)):
+        to[...] = array
+
+
 def empty(framework: str, dtype: int, shape: tuple[int, ...], device: int) -> Any:
     """A fresh row-major array on a GPU; None for a framework that has none of its own there."""
     if framework == "torch":

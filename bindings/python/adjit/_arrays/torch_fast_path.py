@@ -16,6 +16,7 @@ from typing import Any
 from .._core import dtypes
 from .._core.library import Handle, failure, library
 from . import arrays, output_arena
+from .view import row_major
 
 
 def _maker(dtype: int, shape: tuple[int, ...]) -> Callable[[], Any]:
@@ -38,13 +39,6 @@ def _reach(dtype: int, shape: Sequence[int], strides: Sequence[int]) -> int:
     return (last + 1) * dtypes.ITEM_SIZE[dtype]
 
 
-def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
-    strides = [1]
-    for extent in shape[:0:-1]:
-        strides.append(strides[-1] * max(extent, 1))
-    return tuple(reversed(strides[: len(shape)]))
-
-
 class Runner:
     """Runs an executable on tensors that all lie as compiled for; others do not fit.
 
@@ -60,7 +54,7 @@ class Runner:
     ) -> None:
         """By tensor: its dtype number, shape and, of inputs, strides in elements."""
         self._executable = executable
-        results = [(dtype, shape, _row_major(shape)) for dtype, shape in outputs]
+        results = [(dtype, shape, row_major(shape)) for dtype, shape in outputs]
         self._makers = [_maker(dtype, shape) for dtype, shape in outputs]
         self._addresses = _addresser(inputs)
         self._result_addresses = _addresser(results)

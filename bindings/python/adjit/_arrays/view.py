@@ -27,3 +27,11 @@ class View(NamedTuple):
     def signature(self) -> tuple[Any, ...]:
         """The same, and the GPU that it is for."""
         return self.layout if self.device < 0 else (*self.layout, self.device)
+
+
+def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of elements that lie one after the other, the last dimension's first."""
+    strides = [1]
+    for extent in shape[:0:-1]:
+        strides.append(strides[-1] * max(extent, 1))
+    return tuple(reversed(strides[: len(shape)]))

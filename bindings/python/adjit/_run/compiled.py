@@ -10,7 +10,6 @@ import numpy as np
 from .._arrays import arrays, torch_fast_path
 from .._arrays.view import View
 from .._core import pytree
-from .._core.errors import DeviceError
 from .._core.library import Handle
 from .computation import lower_computation
 from .out_arguments import OutArguments
@@ -162,13 +161,10 @@ class Compiled:
         given = self.traced_call.order_inputs([*views, *hidden])
         if into is None:
             return self.traced_call.rebuild(self.program.run(given, framework))
-        if any(v.device >= 0 for v in given):
-            raise DeviceError(
-                f"{into.title}: out= takes results in CPU memory, and arguments lie on a GPU; "
-                "call without out="
-            )
-        targets = into.buffers(self.traced_call, self.program.outputs, given, framework)
-        self.program.run_into([v.address for v in given], targets.addresses)
+        targets = into.buffers(
+            self.traced_call, self.program.outputs, given, framework, self.program.device
+        )
+        self.program.run_into(given, targets.views)
         targets.finish()
         return into.out
 

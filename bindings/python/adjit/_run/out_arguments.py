@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import arrays
-from .._arrays.view import View
+from .._arrays import arrays, gpu
+from .._arrays.view import View, row_major
 from .._core import dtypes, pytree
 from .._core.errors import DeviceError, DTypeError, Error, ShapeError
 from .traced_call import TracedCall
@@ -22,7 +22,8 @@ class OutArguments:
     """The arrays that a call's results go to: a tree of the structure of what it returns.
 
     Row-major memory that overlaps no input is written by the kernels. Other arrays get a copy of
-    the results, so an input may be given as its own result.
+    the results, so an input may be given as its own result. On a GPU they lie there or in CPU
+    memory, for which the call waits.
     """
 
     def __init__(self, out: Any, title: str) -> None:
@@ -31,12 +32,13 @@ class OutArguments:
 
     def buffers(
         self, traced_call: TracedCall, specs: Sequence[tuple[int, tuple[int, ...]]],
-        inputs: Sequence[View], framework: str,
+        inputs: Sequence[View], framework: str, device: int,
     ) -> OutBuffers:  # fmt: skip
         """Where each output goes.
 
         ``specs``: its dtype and shape; ``inputs``: those of the same call; ``framework``: of what
-        containers are shown. Error (ShapeError, DTypeError) where an array cannot take its result.
+        containers are shown; ``device``: the GPU that the call runs on, -1 for the CPU. Error
+        (ShapeError, DTypeError, DeviceError) where an array cannot take its result.
         """
         structure, numbers = traced_call.leaf_outputs(
             lambda: [arrays.stand_in(framework, *s) for s in specs]
@@ -62,16 +64,40 @@ class OutArguments:
             buffer = buffers[number]
             buffer.leaf = leaf
             array, view = self._writable(leaf, name, *buffer.spec)
+            self._check_device(name, view, device)
             memory.append((array, name))
-            if view is not None and not _overlaps(view, taken):
+            buffer.device = view.device
+            if view.owner is leaf and arrays.is_row_major(view) and not _overlaps(view, taken):
                 buffer.direct = view
+            elif not _can_copy(leaf):
+                raise Error(
+                    f"{self.title}: {name} is a {type(leaf).__name__} on a GPU that is not "
+                    "row-major or overlaps an input; only PyTorch's and CuPy's get a copy of the "
+                    "results then: pass a row-major array of its own"
+                )
         self._check_apart(memory)
-        return OutBuffers(buffers)
+        return OutBuffers(buffers, framework, device)
+
+    def _check_device(self, name: str, view: View, device: int) -> None:
+        if view.device < 0 or view.device == device:
+            return
+        raise DeviceError(
+            f"{self.title}: {name} lies on cuda:{view.device}, but the function runs on "
+            + (
+                'the CPU, where its arguments lie; pass these on that GPU, or target="cuda", or '
+                "take results in CPU memory"
+                if device < 0
+                else f"cuda:{device}; results lie there or in CPU memory"
+            )
+        )
 
     def _writable(
         self, leaf: Any, name: str, dtype: int, shape: tuple[int, ...]
-    ) -> tuple[Any, View | None]:
-        """An ndarray on the array's memory, and a view if kernels may write it as it lies."""
+    ) -> tuple[Any, View]:
+        """An ndarray on the array's memory (of a GPU's, never to be read), and its view.
+
+        The view's owner is another array where kernels cannot write this one as it lies.
+        """
         where = f"{self.title}: {name}"
         if arrays.is_torch(leaf):
             torch = sys.modules["torch"]
@@ -85,18 +111,18 @@ class OutArguments:
                 raise Error(f"{where} is read-only; pass an array that may be written")
         elif arrays.framework_of(leaf) == "jax":
             raise Error(f"{where} is a JAX array, which cannot be written; pass a NumPy array")
+        elif gpu.has_interface(leaf):
+            if leaf.__cuda_array_interface__["data"][1]:
+                raise Error(f"{where} is read-only; pass an array that may be written")
         else:
             raise DTypeError(
-                f"{where} is a {type(leaf).__name__}; NumPy arrays and torch tensors take results"
+                f"{where} is a {type(leaf).__name__}; NumPy arrays, torch tensors and arrays on a "
+                "GPU take results"
             )
         try:
             view = arrays.view(leaf)
         except Error as error:
             raise type(error)(f"{where}: {error}") from None
-        if view.device >= 0:
-            raise DeviceError(
-                f"{where} lies on cuda:{view.device}; out= takes arrays in CPU memory"
-            )
         if view.shape != shape:
             raise ShapeError(f"{where} has shape {view.shape}, but the result has {shape}")
         if view.dtype != dtype:
@@ -107,7 +133,7 @@ class OutArguments:
         repeats = any(e > 1 and s == 0 for e, s in zip(array.shape, array.strides, strict=True))
         if repeats and array.size:
             raise Error(f"{where} has several elements in one place; pass an array of its own")
-        return array, view if view.owner is leaf and arrays.is_row_major(view) else None
+        return array, view
 
     def _check_apart(self, memory: list[tuple[Any, str]]) -> None:
         """Error where two arrays have memory in common."""
@@ -135,15 +161,23 @@ class _OutBuffer:
     def __init__(self, dtype: int, shape: tuple[int, ...]) -> None:
         self.spec = (dtype, shape)
         self.leaf: Any = None
+        self.device = -1  # of the leaf
         self.direct: View | None = None
         self.fresh: Any = None
 
-    def address(self) -> int:
+    def place(self, framework: str, device: int) -> View:
+        """What kernels write: on that GPU, or -1, in a call of that framework."""
         if self.direct is not None:
-            return self.direct.address
-        framework = "torch" if arrays.is_torch(self.leaf) else "numpy"
-        self.fresh, address = arrays.empty(framework, *self.spec)
-        return address
+            return self.direct
+        if self.leaf is not None:
+            framework, device = arrays.framework_of(self.leaf), self.device
+        if device >= 0:
+            self.fresh = gpu.empty(framework, *self.spec, device)
+        if self.fresh is not None:
+            return arrays.view(self.fresh)
+        kind = "torch" if framework == "torch" else "numpy"
+        self.fresh, address = arrays.empty(kind, *self.spec)
+        return View(address, *self.spec, row_major(self.spec[1]), self.fresh)
 
     def finish(self) -> None:
         if self.leaf is None:
@@ -156,20 +190,30 @@ class _OutBuffer:
                 else:  # autograd must know that what it may have kept is another value now
                     torch.autograd.graph.increment_version(self.leaf)
         elif self.direct is None:
-            np.copyto(self.leaf, self.fresh)
+            if isinstance(self.leaf, np.ndarray):
+                np.copyto(self.leaf, self.fresh)
+            else:
+                gpu.copy(self.leaf, self.fresh)
 
 
 class OutBuffers:
     """Where the outputs of one call go."""
 
-    def __init__(self, buffers: list[_OutBuffer]) -> None:
+    def __init__(self, buffers: list[_OutBuffer], framework: str, device: int) -> None:
         self._buffers = buffers
-        self.addresses = [buffer.address() for buffer in buffers]
+        self.views = [buffer.place(framework, device) for buffer in buffers]
 
     def finish(self) -> None:
-        """Called when the outputs are there: what could not be written in place is copied."""
+        """Called when the outputs are there, or will be in the order of the call's stream.
+
+        What could not be written in place is copied.
+        """
         for buffer in self._buffers:
             buffer.finish()
+
+
+def _can_copy(leaf: Any) -> bool:
+    return isinstance(leaf, np.ndarray) or arrays.framework_of(leaf) in ("torch", "cupy")
 
 
 def _bytes_of(array: Any) -> tuple[int, int]:

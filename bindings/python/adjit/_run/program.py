@@ -36,6 +36,8 @@ class Program:
         self.report: dict[str, Any] = {
             "title": title, **json.loads(self.handle.text("adjit_executable_report"))
         }  # fmt: skip
+        kind, _, number = self.report["target"].partition(":")
+        self.device = int(number or 0) if kind == "cuda" else -1  # the GPU that it runs on
         compilations.append(self.report)
 
     def run(self, views: Sequence[View], framework: str) -> list[Any]:
@@ -43,27 +45,42 @@ class Program:
         if any(v.device >= 0 for v in views):
             return self._run_on_gpu(views, framework)
         made = [arrays.empty(framework, dtype, shape) for dtype, shape in self.outputs]
-        self.run_into([v.address for v in views], [address for _, address in made])
+        self._run_on_host([v.address for v in views], [address for _, address in made])
         return [arrays.finish(framework, array) for array, _ in made]
 
     def _run_on_gpu(self, views: Sequence[View], framework: str) -> list[Any]:
-        """In the current stream of the inputs' framework, and without a wait.
-
-        Where the framework has no arrays of its own on a GPU, outputs lie in CPU memory.
-        """
-        device = next(v.device for v in views if v.device >= 0)
+        """Where the framework has no arrays of its own on a GPU, outputs lie in CPU memory."""
         made = []
         for dtype, shape in self.outputs:
-            array = gpu.empty(framework, dtype, shape, device)
+            array = gpu.empty(framework, dtype, shape, self.device)
             made.append(arrays.empty(framework, dtype, shape)[0] if array is None else array)
-        inputs = [arrays.dl_tensor(v) for v in views]
-        outputs = [arrays.dl_tensor(arrays.view(array)) for array in made]
-        options = RunOptions(ctypes.sizeof(RunOptions), device, gpu.stream_of(views))
-        call(
-            "adjit_executable_run_with", self.handle.value, len(inputs), arrays.pointers(inputs),
-            len(outputs), arrays.pointers(outputs), ctypes.byref(options),
-        )  # fmt: skip
+        self.run_into(views, [arrays.view(array) for array in made])
         return [arrays.finish(framework, array) for array in made]
+
+    def run_into(self, views: Sequence[View], outputs: Sequence[View]) -> None:
+        """Runs into given memory, row-major.
+
+        On a GPU in the current stream of the arrays' framework, and without a wait unless some of
+        them lie in CPU memory.
+        """
+        if all(v.device < 0 for v in (*views, *outputs)):
+            self._run_on_host([v.address for v in views], [v.address for v in outputs])
+            return
+        given = [arrays.dl_tensor(v) for v in views]
+        made = [arrays.dl_tensor(v) for v in outputs]
+        stream = gpu.stream_of([*views, *outputs])
+        options = RunOptions(ctypes.sizeof(RunOptions), self.device, stream)
+        call(
+            "adjit_executable_run_with", self.handle.value, len(given), arrays.pointers(given),
+            len(made), arrays.pointers(made), ctypes.byref(options),
+        )  # fmt: skip
+
+    def _run_on_host(self, addresses: Sequence[int], out_addresses: Sequence[int]) -> None:
+        inputs = (ctypes.c_void_p * len(addresses))(*addresses)
+        outputs = (ctypes.c_void_p * len(out_addresses))(*out_addresses)
+        status = library.adjit_executable_run_raw(self.handle.value, inputs, outputs)
+        if status:
+            raise failure(status)
 
     def synchronize(self) -> None:
         """Waits for calls on a GPU; raises what an index out of range in one of them raises."""
@@ -96,14 +113,6 @@ class Program:
             for dtype, shape in self.outputs
         ]  # fmt: skip
         return self._makers
-
-    def run_into(self, addresses: Sequence[int], out_addresses: Sequence[int]) -> None:
-        """Runs into given memory, row-major."""
-        inputs = (ctypes.c_void_p * len(addresses))(*addresses)
-        outputs = (ctypes.c_void_p * len(out_addresses))(*out_addresses)
-        status = library.adjit_executable_run_raw(self.handle.value, inputs, outputs)
-        if status:
-            raise failure(status)
 
     def profile(self, views: Sequence[View], repeats: int) -> list[dict[str, Any]]:
         """Per kernel: time, calls, flops, bytes (see adjit.h), over that many runs."""
