@@ -171,20 +171,11 @@ inline double work_of(const Program& p) {
   return work;
 }
 
-/// Any move; for a GPU, often one of those that make blocks of threads.
-inline const MoveRow& random_row(const Program& p, Random& random) {
-  const std::span<const MoveRow> rows = move_table();
-  if (std::holds_alternative<GpuMachine>(p.target) && random.chance(60)) {
-    static const std::vector<std::string_view> kOfBlocks{"threads",    "reorder",  "tile",
-                                                         "compute_at", "parallel", "vectorize"};
-    return *std::ranges::find(rows, random.pick(kOfBlocks), &MoveRow::name);
-  }
-  return rows[static_cast<size_t>(random.between(0, static_cast<int64_t>(rows.size()) - 1))];
-}
-
 /// The program after one random move, legal or not: ErrorCode::Schedule where it is not.
 inline Program random_move(Program p, Random& random) {
-  const MoveRow& row = random_row(p, random);
+  const std::span<const MoveRow> rows = move_table();
+  const MoveRow& row =
+      rows[static_cast<size_t>(random.between(0, static_cast<int64_t>(rows.size()) - 1))];
   const Json move = MoveDraw(p, random)(row);
   Program made = p;
   row.apply(made, MoveEntry(move, made));

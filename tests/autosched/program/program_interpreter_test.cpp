@@ -1,5 +1,5 @@
-// tests/autosched/program/program_interpreter_test.cpp -- races that programs changed by hand have, each
-// found; a program without one, none.
+// tests/autosched/program/program_interpreter_test.cpp -- races that programs changed by hand have,
+// each found; in programs without one, none.
 #include "tests/autosched/program_interpreter.hpp"
 
 #include <gtest/gtest.h>

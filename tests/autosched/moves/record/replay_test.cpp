@@ -10,7 +10,6 @@
 #include "autosched/cpu/schedule.hpp"
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/moves/record/table.hpp"
-#include "autosched/program/threads.hpp"
 #include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/graphs_for_passes.hpp"
 #include "tests/autosched/mutated_moves.hpp"
@@ -196,19 +195,6 @@ TEST(RandomGraphs, EveryLegalMoveOfWhatSharesBuffers) {
     expect_same_again(graph, testing::random_program(graph, seed, 40), seed);
     if (::testing::Test::HasFatalFailure()) return;
   }
-}
-
-TEST(RandomGraphs, EveryLegalMoveOnAGpuMeansTheGraph) {
-  size_t blocks = 0;
-  for (uint64_t seed = 1; seed <= testing::fuzz_cases(250); ++seed) {
-    const Graph graph = testing::random_graph(
-        seed, {.stages = 5, .max_extent = 9, .scatters = seed % 3 == 0, .sharing = seed % 3 == 1});
-    const Program program = testing::random_program(graph, seed, 60, nullptr, GpuMachine());
-    for (const Kernel& kernel : program.kernels) blocks += is_block_kernel(kernel);
-    expect_same_again(graph, program, seed);
-    if (::testing::Test::HasFatalFailure()) return;
-  }
-  EXPECT_GT(2 * blocks, testing::fuzz_cases(250));
 }
 
 TEST(RandomGraphs, EveryLegalMoveMeansTheGraph) {
