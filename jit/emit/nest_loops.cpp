@@ -227,7 +227,8 @@ NestLoops::Bounds NestLoops::bounds(size_t k, Value* points) {
     bound(kernel_.variables.resolve(extreme_in_tile(shape_, constraint.form, Extreme::Largest)),
           scale, scale > 0);
   }
-  if (found.narrowed && loop.step > 1)
+  // A bound far below 0 means no trips: neither a division without a sign nor 32 bits may see it.
+  if (found.narrowed && (loop.step > 1 || kernel_.index.narrow()))
     found.hi = maximum(kernel_.builder, found.hi, kernel_.builder.getInt64(0));
   return found;
 }

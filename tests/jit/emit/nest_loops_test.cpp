@@ -220,5 +220,20 @@ TEST(NestLoops, LargeCoefficients) {
   }
 }
 
+// What a GPU counts in 32 bits ends before the loop begins, by more than these hold.
+TEST(NestLoops, BoundsFarBelowTheFirstPoint) {
+  for (const char* constraint :
+       {"4294967296 * i - 8589934591 - r >= 0", "r + 8589934591 >= 4294967296 * i + 12884901888",
+        "4294967296 * i == r + 8589934592 - 3"}) {
+    const Graph graph = parse_graph(std::string("def main(float(10) x) -> (y) { y(i) +=! x(r) "
+                                                "where i in 0:4, r in 0:10, ") +
+                                    constraint + " }");
+    const Program p = plain(graph);
+    expect_right(p);
+    expect_right(parallel(p, 0, 1));
+    expect_right(unroll(p, 0, 1, 4));
+  }
+}
+
 }  // namespace
 }  // namespace adjit::testing
