@@ -118,6 +118,14 @@ void WorkMeter::walk(std::span<const ExprId> roots, Visit&& visit) {
   }
 }
 
+int64_t full_lanes(const Graph& graph, const Stage& stage, int vector_bits) {
+  size_t widest = 4;
+  for (ExprId id : reachable(graph.pool, stage.bodies))
+    if (graph.pool.dtype(id) == DType::Float64) widest = 8;
+  for (TensorId id : stage.results) widest = std::max(widest, size_of(graph.info(id).dtype));
+  return vector_bits / 8 / static_cast<int64_t>(widest);
+}
+
 double fold_cost(int64_t partials, int64_t lanes) {
   const auto together = static_cast<double>(
       std::bit_floor(static_cast<uint64_t>(std::clamp<int64_t>(partials, 1, lanes))));

@@ -22,6 +22,9 @@ double operation_cost(const ExprPool& pool, ExprId id);
 /// (jit/emit/operations/combine.hpp).
 double fold_cost(int64_t partials, int64_t lanes);
 
+/// Lanes of a vector of the widest type that the stage computes with.
+int64_t full_lanes(const Graph& graph, const Stage& stage, int vector_bits);
+
 /// Expressions counted once each; index arithmetic of reads, and of joins (join_chain.hpp), is left
 /// out.
 struct Work {

@@ -4,18 +4,11 @@
 #include <bit>
 #include <cstdlib>
 
+#include "autosched/analysis/work.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
 
 namespace adjit::sched {
-
-int64_t full_lanes(const Graph& graph, const Stage& stage, int vector_bits) {
-  size_t widest = 4;
-  for (ExprId id : reachable(graph.pool, stage.bodies))
-    if (graph.pool.dtype(id) == DType::Float64) widest = 8;
-  for (TensorId id : stage.results) widest = std::max(widest, size_of(graph.info(id).dtype));
-  return vector_bits / 8 / static_cast<int64_t>(widest);
-}
 
 int64_t lanes_for(int64_t extent, int64_t full) {
   return std::min(full, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extent))));

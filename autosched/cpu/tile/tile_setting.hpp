@@ -38,9 +38,6 @@ struct TileProblem {
   }
 };
 
-/// Lanes of a vector of the widest type that the stage computes with.
-int64_t full_lanes(const Graph& graph, const Stage& stage, int vector_bits);
-
 /// Lanes for an axis of that extent: full ones, or the power of two that holds it.
 int64_t lanes_for(int64_t extent, int64_t full);
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "autosched/cpu/tile/tile_setting.hpp"
+#include "autosched/analysis/work.hpp"
 
 namespace adjit::emit {
 namespace {

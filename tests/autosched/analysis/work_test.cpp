@@ -21,6 +21,24 @@ TEST(WorkMeter, CountsSharedExpressionsOnce) {
   EXPECT_EQ(work.cost, operation_cost(Op::Exp, DType::Float32) + 2);
 }
 
+TEST(FullLanes, AreThoseOfTheWidestTypeOfTheBodiesAndResults) {
+  Builder b;
+  ExprPool& p = b.graph.pool;
+  const ExprId x = b.at(b.input("x", {4}), {b.axis(0)});
+  b.stage("s", {4}, 1, CombinerKind::None, x);
+  b.stage("d", {4}, 1, CombinerKind::None,
+          p.cast(p.make(Op::Exp, {p.cast(x, DType::Float64)}), DType::Float32));
+  b.stage("h", {4}, 1, CombinerKind::None, p.cast(x, DType::Float16));
+  b.stage("l", {4}, 1, CombinerKind::None, p.cast(x, DType::Int64));
+  const auto lanes = [&](size_t stage, int bits) {
+    return full_lanes(b.graph, b.graph.stages[stage], bits);
+  };
+  EXPECT_EQ(lanes(0, 512), 16);
+  EXPECT_EQ(lanes(1, 512), 8) << "a float64 in between";
+  EXPECT_EQ(lanes(2, 256), 8) << "computed in float32";
+  EXPECT_EQ(lanes(3, 128), 2);
+}
+
 TEST(WorkMeter, PowersOfQuartersAreRoots) {
   Builder b;
   ExprPool& p = b.graph.pool;

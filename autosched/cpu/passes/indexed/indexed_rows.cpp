@@ -7,6 +7,7 @@
 
 #include "autosched/analysis/gather_access.hpp"
 #include "autosched/analysis/indexed_vectors.hpp"
+#include "autosched/analysis/work.hpp"
 #include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/attachment.hpp"
 #include "autosched/program/nests.hpp"
