@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <unordered_map>
+#include <utility>
 
-#include "autosched/analysis/scan_invariants.hpp"
+#include "autosched/analysis/kernel_calls.hpp"
 #include "autosched/cpu/cost/network.hpp"
 #include "autosched/cpu/cost/network_inputs.hpp"
 
@@ -108,27 +111,6 @@ KernelCost cost_of(const Program& program, size_t number, const Model& model,
   return cost;
 }
 
-// Recursive over scans within scans. The program runs `calls` times, kernels that no step of
-// `scan`, whose steps it is (or null), changes as often as that: `scans`.
-void add(const Program& program, const Model& model, int64_t calls, const Scan* scan, int64_t scans,
-         ProgramCost& total) {
-  const Residence residence = residence_of(program, scan);
-  const std::vector<bool> before =
-      scan ? invariant_kernels(program, *scan) : std::vector<bool>(program.kernels.size(), false);
-  for (size_t k = 0; k < program.kernels.size(); ++k) {
-    const Kernel& kernel = program.kernels[k];
-    if (kernel.steps) {
-      const Scan& inner = *program.graph.stages[kernel.root.stage].scan;
-      add(*kernel.steps, model, calls * std::max<int64_t>(inner.trips, 0), &inner, calls, total);
-      continue;
-    }
-    KernelCost cost = cost_of(program, k, model, residence);
-    cost.calls = before[k] ? scans : calls;
-    total.microseconds += static_cast<double>(cost.calls) * cost.microseconds;
-    total.kernels.push_back(std::move(cost));
-  }
-}
-
 }  // namespace
 
 double compute_time(const CostTerms& terms) {
@@ -157,7 +139,15 @@ ProgramCost predict(const Program& program, const CpuMachine& machine) {
 
 ProgramCost predict(const Program& program, const CpuMachine& machine, const CostNetwork* network) {
   ProgramCost total;
-  add(program, {machine, network}, 1, nullptr, 1, total);
+  std::unordered_map<const Program*, std::optional<Residence>> residences;
+  for (const KernelCalls& called : kernel_calls(program)) {
+    auto& residence = residences[called.program];
+    if (!residence) residence = residence_of(*called.program, called.scan);
+    KernelCost cost = cost_of(*called.program, called.kernel, {machine, network}, *residence);
+    cost.calls = called.calls;
+    total.microseconds += static_cast<double>(cost.calls) * cost.microseconds;
+    total.kernels.push_back(std::move(cost));
+  }
   return total;
 }
 

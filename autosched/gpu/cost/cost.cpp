@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
+#include <unordered_map>
 
 #include "autosched/analysis/exact_counts.hpp"
 #include "autosched/analysis/footprint.hpp"
-#include "autosched/analysis/scan_invariants.hpp"
+#include "autosched/analysis/kernel_calls.hpp"
 #include "autosched/analysis/work.hpp"
 #include "autosched/program/nests.hpp"
 
@@ -143,27 +143,6 @@ class KernelCounter {
   double instructions_ = 0, sectors_ = 0, bytes_ = 0, steps_ = 0;
 };
 
-// Recursive over scans within scans. The program runs `calls` times, kernels that no step of
-// `scan`, whose steps it is (or null), changes as often as that: `scans`.
-void add(const Program& program, const GpuMachine& machine, int64_t calls, const Scan* scan,
-         int64_t scans, GpuProgramCost& total) {
-  const bool from_memory = leaves_l2(program, machine);
-  const std::vector<bool> before =
-      scan ? invariant_kernels(program, *scan) : std::vector<bool>(program.kernels.size(), false);
-  for (size_t k = 0; k < program.kernels.size(); ++k) {
-    const Kernel& kernel = program.kernels[k];
-    if (kernel.steps) {
-      const Scan& inner = *program.graph.stages[kernel.root.stage].scan;
-      add(*kernel.steps, machine, calls * std::max<int64_t>(inner.trips, 0), &inner, calls, total);
-      continue;
-    }
-    GpuKernelCost cost = KernelCounter(program, k, machine, from_memory)();
-    cost.calls = before[k] ? scans : calls;
-    total.microseconds += static_cast<double>(cost.calls) * cost.microseconds;
-    total.kernels.push_back(cost);
-  }
-}
-
 }  // namespace
 
 std::string_view name_of(GpuCostTerm term) {
@@ -179,7 +158,15 @@ std::string_view name_of(GpuCostTerm term) {
 
 GpuProgramCost predict(const Program& program, const GpuMachine& machine) {
   GpuProgramCost total;
-  add(program, machine, 1, nullptr, 1, total);
+  std::unordered_map<const Program*, bool> from_memory;
+  for (const KernelCalls& called : kernel_calls(program)) {
+    const auto [known, is_new] = from_memory.try_emplace(called.program, false);
+    if (is_new) known->second = leaves_l2(*called.program, machine);
+    GpuKernelCost cost = KernelCounter(*called.program, called.kernel, machine, known->second)();
+    cost.calls = called.calls;
+    total.microseconds += static_cast<double>(cost.calls) * cost.microseconds;
+    total.kernels.push_back(cost);
+  }
   return total;
 }
 
