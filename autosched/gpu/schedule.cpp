@@ -1,4 +1,4 @@
-// autosched/gpu/schedule.cpp -- a schedule for a GPU at once, without search.
+// autosched/gpu/schedule.cpp -- the default schedule of a GPU.
 #include "autosched/gpu/schedule.hpp"
 
 #include <span>
@@ -12,7 +12,6 @@
 #include "autosched/gpu/split_reductions.hpp"
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/moves/moves.hpp"
-#include "autosched/passes/fallbacks.hpp"
 #include "autosched/passes/group_siblings.hpp"
 #include "autosched/passes/inline_cheap.hpp"
 #include "autosched/program/nests.hpp"
@@ -38,7 +37,7 @@ struct GpuPass {
 };
 
 Program run_passes(Program program, Context& context, std::span<const GpuPass> passes);
-std::span<const GpuPass> all_passes();
+std::span<const GpuPass> pass_list();
 
 Program start_of(const Graph& graph, const Context& context) {
   Program program = initial_program(graph, context.machine);
@@ -69,7 +68,7 @@ Program schedule_steps_of(Program program, size_t root, Context& context) {
   const Choices::Inside inside(context.choices, name);
   Context of_steps{context.machine, context.choices, context.attempts, stage.scan.get(),
                    listener_inside(context.listener, name)};
-  Program steps = run_passes(start_of(*stage.scan->body, of_steps), of_steps, all_passes());
+  Program steps = run_passes(start_of(*stage.scan->body, of_steps), of_steps, pass_list());
   return schedule_scan(std::move(program), root, std::move(steps));
 }
 
@@ -90,7 +89,7 @@ Program schedule_kernels(Program program, Context& context) {
 
 Program alias_reshapes(Program program, Context&) { return reshapes_in_place(std::move(program)); }
 
-std::span<const GpuPass> all_passes() {
+std::span<const GpuPass> pass_list() {
   using enum Decision;
   // What scans' steps are made of needs all passes but the last: what a step of a scan leaves is
   // what the next one reads, it stays where it is.
@@ -108,7 +107,7 @@ std::span<const GpuPass> all_passes() {
 
 // Of these, rewriting the graph for its own sake: what comes next depends on how much memory it
 // needs.
-std::span<const GpuPass> passes_before_rematerialization() { return all_passes().first(2); }
+std::span<const GpuPass> passes_before_rematerialization() { return pass_list().first(2); }
 
 Program run_passes(Program program, Context& context, std::span<const GpuPass> passes) {
   for (const GpuPass& pass : passes) {
@@ -122,30 +121,14 @@ Program run_passes(Program program, Context& context, std::span<const GpuPass> p
   return program;
 }
 
-MakeSchedule scheduling(const Graph& graph, const GpuMachine& machine,
-                        const PassListener& listener) {
-  return [&](Choices& choices, Attempts& attempts) {
-    Context context{machine, choices, attempts, nullptr, listener};
-    return run_passes(start_of(graph, context), context, all_passes());
-  };
-}
-
 }  // namespace
 
-Program default_schedule(const Graph& graph, const GpuMachine& machine) {
-  Choices own;
-  return schedule_with(graph, machine, own);
-}
-
-Program schedule_with(const Graph& graph, const GpuMachine& machine, Choices& choices,
-                      const PassListener& listener) {
-  return schedule_or_fall_back(graph, machine, choices, scheduling(graph, machine, listener));
-}
-
-Program cautious_schedule(const Graph& graph, const GpuMachine& machine, Choices& choices,
-                          Attempts& attempts, const PassListener& listener) {
-  return schedule_with_caution(graph, machine, choices, attempts,
-                               scheduling(graph, machine, listener));
+MakeSchedule all_passes(const Graph& graph, const GpuMachine& machine,
+                        const PassListener& listener) {
+  return [&graph, &machine, listener](Choices& choices, Attempts& attempts) {
+    Context context{machine, choices, attempts, nullptr, listener};
+    return run_passes(start_of(graph, context), context, pass_list());
+  };
 }
 
 Rematerialization rematerialization_of(const Graph& graph, const GpuMachine& machine) {

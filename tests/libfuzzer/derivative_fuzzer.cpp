@@ -3,8 +3,8 @@
 #include <string_view>
 #include <vector>
 
-#include "autosched/cpu/schedule.hpp"
 #include "autosched/lower/final_graph.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/diff/reverse/reverse.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/graph/verify/verify.hpp"

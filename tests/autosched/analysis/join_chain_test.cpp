@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "autosched/analysis/work.hpp"
-#include "autosched/cpu/schedule.hpp"
 #include "autosched/machine/thresholds.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/joins.hpp"

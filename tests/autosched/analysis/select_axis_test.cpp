@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "autosched/cpu/schedule.hpp"
 #include "autosched/program/nests.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/programs.hpp"

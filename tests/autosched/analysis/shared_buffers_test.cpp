@@ -3,9 +3,9 @@
 #include "autosched/analysis/shared_buffers.hpp"
 
 #include "autosched/analysis/verify.hpp"
-#include "autosched/cpu/schedule.hpp"
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/lower/scatters.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/programs.hpp"

@@ -2,8 +2,8 @@
 #include "autosched/analysis/task_chains.hpp"
 
 #include "autosched/analysis/verify.hpp"
-#include "autosched/cpu/schedule.hpp"
 #include "autosched/lower/initial_program.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "autosched/cpu/schedule.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "tests/autosched/graphs_for_passes.hpp"
 #include "tests/autosched/programs.hpp"
 

@@ -10,6 +10,7 @@
 
 #include "autosched/analysis/verify.hpp"
 #include "autosched/cpu/tile/choose_tile.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/programs.hpp"

@@ -2,9 +2,9 @@
 // there is one.
 #include "autosched/decisions/attempts.hpp"
 
-#include "autosched/cpu/schedule.hpp"
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/passes/fallbacks.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "autosched/search/search.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/graph/print/printer.hpp"

@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <set>
 #include <stdexcept>
-#include "autosched/cpu/schedule.hpp"
+
+#include "autosched/search/scheduler.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "autosched/analysis/verify.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/gpu/machines.hpp"

@@ -1,7 +1,7 @@
 // Results that are another shape of what lies in the workspace.
 #include "autosched/analysis/task_chains.hpp"
-#include "autosched/cpu/schedule.hpp"
 #include "autosched/moves/moves.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/programs.hpp"

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "autosched/analysis/task_chains.hpp"
-#include "autosched/cpu/schedule.hpp"
 #include "autosched/lower/prefix.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 

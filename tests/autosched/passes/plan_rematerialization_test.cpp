@@ -2,7 +2,8 @@
 // what that spares.
 #include "autosched/passes/plan_rematerialization.hpp"
 
-#include "autosched/cpu/schedule.hpp"
+#include "autosched/cpu/pass_list.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 

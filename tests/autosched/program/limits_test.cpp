@@ -2,7 +2,7 @@
 #include "autosched/program/limits.hpp"
 
 #include "autosched/analysis/verify.hpp"
-#include "autosched/cpu/schedule.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "autosched/cpu/cost/cost.hpp"
-#include "autosched/cpu/schedule.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "autosched/cpu/schedule.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "tests/autosched/graphs_for_passes.hpp"
 #include "tests/node_order.hpp"
 

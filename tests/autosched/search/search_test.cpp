@@ -6,7 +6,7 @@
 
 #include "autosched/analysis/verify.hpp"
 #include "autosched/cpu/cost/cost.hpp"
-#include "autosched/cpu/schedule.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "autosched/cpu/schedule.hpp"
 #include "autosched/lower/initial_program.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 #include "tests/jit/emit/emitted_function.hpp"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "autosched/cpu/schedule.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "jit/engine/keys.hpp"
 #include "runtime/diff/simplify/long_sums.hpp"
 #include "runtime/graph/parse/text_module.hpp"

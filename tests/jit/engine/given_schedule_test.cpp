@@ -2,7 +2,7 @@
 // compiled to code of the same meaning.
 #include <gtest/gtest.h>
 
-#include "autosched/cpu/schedule.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/mutated_moves.hpp"

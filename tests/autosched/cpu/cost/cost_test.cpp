@@ -3,8 +3,8 @@
 
 #include <functional>
 
-#include "autosched/cpu/schedule.hpp"
 #include "autosched/search/explain.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

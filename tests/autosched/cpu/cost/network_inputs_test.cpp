@@ -8,8 +8,9 @@
 
 #include <algorithm>
 #include <set>
+
 #include "autosched/cpu/cost/cost.hpp"
-#include "autosched/cpu/schedule.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "autosched/cpu/cost/network_inputs.hpp"
-#include "autosched/cpu/schedule.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/expr/error.hpp"
 #include "runtime/process/json.hpp"
 #include "tests/autosched/programs.hpp"

@@ -3,7 +3,7 @@
 #include "autosched/cpu/passes/fuse_epilogue.hpp"
 
 #include "autosched/analysis/verify.hpp"
-#include "autosched/cpu/schedule.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/programs.hpp"

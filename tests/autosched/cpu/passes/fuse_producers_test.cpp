@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "autosched/analysis/verify.hpp"
-#include "autosched/cpu/schedule.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/programs.hpp"

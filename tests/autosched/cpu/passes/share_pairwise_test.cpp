@@ -6,7 +6,7 @@
 
 #include "autosched/analysis/task_chains.hpp"
 #include "autosched/analysis/verify.hpp"
-#include "autosched/cpu/schedule.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/programs.hpp"

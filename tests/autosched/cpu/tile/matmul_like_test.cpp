@@ -1,6 +1,6 @@
 // Which stages are like a matrix product, and which copy panels.
 #include "autosched/cpu/tile/matmul_like.hpp"
-#include "autosched/cpu/schedule.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/graph/print/printer.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "autosched/gpu/schedule.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/gpu/machines.hpp"
 #include "tests/autosched/programs.hpp"

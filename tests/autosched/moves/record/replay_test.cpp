@@ -7,9 +7,9 @@
 #include <set>
 
 #include "autosched/cpu/cost/cost.hpp"
-#include "autosched/cpu/schedule.hpp"
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/moves/record/table.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/graphs_for_passes.hpp"
 #include "tests/autosched/mutated_moves.hpp"

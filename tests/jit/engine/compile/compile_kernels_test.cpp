@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
-#include "autosched/cpu/schedule.hpp"
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/moves/moves.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "jit/engine/run/cpu_executable.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/graph/print/printer.hpp"

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <set>
 
-#include "autosched/cpu/schedule.hpp"
 #include "autosched/moves/moves.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "tests/jit/engine/planned.hpp"
 #include "tests/rooms.hpp"

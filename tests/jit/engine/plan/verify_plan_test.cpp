@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "autosched/cpu/schedule.hpp"
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/program/nests.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "jit/engine/plan/plan_memory.hpp"
 #include "tests/jit/engine/planned.hpp"
 #include "tests/jit/engine/run_compiled.hpp"

@@ -2,7 +2,7 @@
 // that data names as rows.
 #include "autosched/cpu/passes/indexed/indexed_rows.hpp"
 
-#include "autosched/cpu/schedule.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "tests/autosched/indexed_rows.hpp"
 #include "tests/autosched/programs.hpp"
 

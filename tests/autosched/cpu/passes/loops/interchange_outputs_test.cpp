@@ -3,9 +3,9 @@
 #include "autosched/cpu/passes/loops/interchange_outputs.hpp"
 
 #include "autosched/analysis/traffic.hpp"
-#include "autosched/cpu/schedule.hpp"
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/program/nests.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/programs.hpp"

@@ -2,8 +2,8 @@
 // and copies as these loops read them.
 #include "autosched/cpu/passes/loops/interchange_reductions.hpp"
 
-#include "autosched/cpu/schedule.hpp"
 #include "autosched/lower/initial_program.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/programs.hpp"

@@ -3,10 +3,10 @@
 #include "autosched/cpu/passes/loops/scatter.hpp"
 
 #include "autosched/analysis/verify.hpp"
-#include "autosched/cpu/schedule.hpp"
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/lower/prefix.hpp"
 #include "autosched/program/nests.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "autosched/search/search.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/graph/print/printer.hpp"

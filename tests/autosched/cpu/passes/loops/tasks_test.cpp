@@ -1,8 +1,8 @@
 // tests/autosched/cpu/passes/loops/tasks_test.cpp -- loops that become tasks.
 #include "autosched/cpu/passes/loops/tasks.hpp"
 
-#include "autosched/cpu/schedule.hpp"
 #include "autosched/program/nests.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/programs.hpp"

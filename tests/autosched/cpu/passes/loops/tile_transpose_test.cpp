@@ -2,8 +2,8 @@
 // they read.
 #include "autosched/cpu/passes/loops/tile_transpose.hpp"
 
-#include "autosched/cpu/schedule.hpp"
 #include "autosched/lower/initial_program.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/programs.hpp"

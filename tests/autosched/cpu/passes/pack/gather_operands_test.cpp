@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "autosched/cpu/schedule.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 

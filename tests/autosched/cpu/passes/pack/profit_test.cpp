@@ -1,7 +1,7 @@
 // tests/autosched/cpu/passes/pack/profit_test.cpp -- operands whose rows a tile waits for.
 #include "autosched/cpu/passes/pack/profit.hpp"
 
-#include "autosched/cpu/schedule.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/programs.hpp"

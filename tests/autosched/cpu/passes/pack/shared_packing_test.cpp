@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "autosched/cpu/schedule.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/programs.hpp"

@@ -1,8 +1,8 @@
 // Which sums of products have the axis of their lanes innermost in memory.
 #include "autosched/cpu/passes/reductions/output_layout.hpp"
 
-#include "autosched/cpu/schedule.hpp"
 #include "autosched/moves/moves.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/programs.hpp"
 

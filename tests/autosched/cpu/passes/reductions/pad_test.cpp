@@ -1,7 +1,7 @@
 // tests/autosched/cpu/passes/reductions/pad_test.cpp -- which operands get zeros around them.
 #include "autosched/cpu/passes/reductions/pad.hpp"
 
-#include "autosched/cpu/schedule.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "tests/autosched/layout.hpp"
 #include "tests/autosched/programs.hpp"

@@ -2,7 +2,7 @@
 #include "autosched/cpu/passes/tile_fusion/apply.hpp"
 
 #include "autosched/analysis/task_chains.hpp"
-#include "autosched/cpu/schedule.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "tests/autosched/attention.hpp"
 #include "tests/autosched/programs.hpp"
 
