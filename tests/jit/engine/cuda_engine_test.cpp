@@ -49,17 +49,7 @@ TEST_F(CudaEngine, RunsComputations) {
 }
 
 TEST_F(CudaEngine, RunsScansWithinScans) {
-  expect_right(parse_graph(
-      "def f(double(3) c0, double(4, 5, 3) x, double(3) w) -> (c, ys) {\n"
-      "  scan (c, ys) = outer[4](carry double(3) a = c0, over double(5, 3) rows = x, "
-      "fixed double(3) v = w) -> (last, s) {\n"
-      "    scan (last, inner) = inner[5, reverse](carry double(3) b = a, over double(3) r = rows, "
-      "fixed double(3) u = v) -> (n, n) {\n"
-      "      n(i) = sin(b(i) * u(i) + r(i))\n"
-      "    }\n"
-      "    s() +=! inner(t, i)\n"
-      "  }\n"
-      "}"));
+  expect_right(parse_graph(kScanInAScan));
 }
 
 TEST_F(CudaEngine, LaunchesScansAsOneGraph) {

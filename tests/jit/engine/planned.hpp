@@ -1,6 +1,8 @@
 // tests/jit/engine/planned.hpp -- a small program, its kernels and its plan.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "autosched/moves/moves.hpp"
 #include "jit/engine/plan/kernel_list.hpp"
 #include "jit/engine/plan/plan.hpp"
+#include "jit/engine/run/executable.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "tests/rooms.hpp"
 
@@ -46,5 +49,17 @@ inline constexpr const char* kChain =
     " const float(3) c = [1.0, 2.0, 3.0]\n const float(2) e = [4.0, 5.0]\n"
     " a(i) = x(i) * c(0)\n b(i) = a(i) + e(1)\n t(i) = b(i) * z(i)\n d(i) = t(i) + c(2)\n"
     " s() +=! d(i)\n}";
+
+/// Runs kChain on numbers whose results are exact.
+inline void expect_chain(Executable& executable) {
+  const std::vector<float> x(100, 2), z(100, 1);
+  std::vector<float> d(100);
+  float s = 0;
+  const void* in[] = {x.data(), z.data()};
+  void* out[] = {d.data(), &s};
+  executable.run(in, out);
+  EXPECT_EQ(d, std::vector<float>(100, 10));  // (x + 5) z + 3
+  EXPECT_EQ(s, 1000);
+}
 
 }  // namespace adjit::testing

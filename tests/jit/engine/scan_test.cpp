@@ -77,17 +77,7 @@ TEST(CompiledScans, CarriesThatStayOrSwap) {
 
 TEST(CompiledScans, OneInsideAnother) {
   Engine engine(memory_only(2));
-  const Graph graph = parse_graph(
-      "def f(double(3) c0, double(4, 5, 3) x, double(3) w) -> (c, ys) {\n"
-      "  scan (c, ys) = outer[4](carry double(3) a = c0, over double(5, 3) rows = x, "
-      "fixed double(3) v = w) -> (last, s) {\n"
-      "    scan (last, inner) = inner[5, reverse](carry double(3) b = a, over double(3) r = rows, "
-      "fixed double(3) u = v) -> (n, n) {\n"
-      "      n(i) = sin(b(i) * u(i) + r(i))\n"
-      "    }\n"
-      "    s() +=! inner(t, i)\n"
-      "  }\n"
-      "}");
+  const Graph graph = parse_graph(kScanInAScan);
   expect_same(engine, graph);
   expect_same(engine, vjp(graph, {.wrt = {0, 1, 2}, .outputs = {0, 1}}));
 }

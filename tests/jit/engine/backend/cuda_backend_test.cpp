@@ -44,14 +44,7 @@ TEST_F(CudaBackends, LoadWhatTheyCompiled) {
       machine->load(code.sections, plan, CompileReport(), Stopwatch());
   EXPECT_EQ(executable->device(), 0);
   EXPECT_GT(executable->report().code_bytes, 0u);
-  const std::vector<float> x(100, 2), z(100, 1);
-  std::vector<float> d(100);
-  float s = 0;
-  const void* in[] = {x.data(), z.data()};
-  void* out[] = {d.data(), &s};
-  executable->run(in, out);
-  EXPECT_EQ(d, std::vector<float>(100, 10));  // (x + 5) z + 3
-  EXPECT_EQ(s, 1000);
+  expect_chain(*executable);
   EXPECT_EQ(fake.faults(), "");
 }
 
