@@ -14,7 +14,7 @@
 #include "jit/codegen/error_collector.hpp"
 #include "runtime/expr/error.hpp"
 
-namespace adjit::emit {
+namespace adjit::codegen {
 
 std::string emit_file(llvm::Module& module, llvm::TargetMachine& machine,
                       llvm::CodeGenFileType type) {
@@ -36,4 +36,4 @@ std::string emit_file(llvm::Module& module, llvm::TargetMachine& machine,
   return {bytes.begin(), bytes.end()};
 }
 
-}  // namespace adjit::emit
+}  // namespace adjit::codegen

@@ -12,7 +12,7 @@ class Module;
 class TargetMachine;
 }  // namespace llvm
 
-namespace adjit::emit {
+namespace adjit::codegen {
 
 /// What the machine writes of a module. Runs no IR passes but the machine's own, and consumes the
 /// module. Whatever LLVM reports as an error is thrown as ErrorCode::Compile; after any exception
@@ -20,4 +20,4 @@ namespace adjit::emit {
 std::string emit_file(llvm::Module& module, llvm::TargetMachine& machine,
                       llvm::CodeGenFileType type);
 
-}  // namespace adjit::emit
+}  // namespace adjit::codegen

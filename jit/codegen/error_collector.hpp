@@ -12,7 +12,7 @@
 
 #include "runtime/expr/error.hpp"
 
-namespace adjit::emit {
+namespace adjit::codegen {
 
 /// Keeps the first error that a context reports while this lives; other diagnostics are dropped.
 class ErrorCollector {
@@ -47,4 +47,4 @@ class ErrorCollector {
   std::string first_;
 };
 
-}  // namespace adjit::emit
+}  // namespace adjit::codegen

@@ -8,7 +8,7 @@
 
 #include "runtime/process/fork.hpp"
 
-namespace adjit::emit {
+namespace adjit::codegen {
 
 /// LLVM registers targets, options and passes when they are first used, under locks that it would
 /// keep for ever if an exception passed: it is built without cleanups. So there must be memory for
@@ -34,4 +34,4 @@ class FirstUse {
   std::atomic<bool> done_ = false;
 };
 
-}  // namespace adjit::emit
+}  // namespace adjit::codegen

@@ -14,7 +14,7 @@
 #include "jit/codegen/first_use.hpp"
 #include "runtime/expr/error.hpp"
 
-namespace adjit::emit {
+namespace adjit::codegen {
 namespace {
 
 // Passes of the back end that cost time and bring nothing on code whose vectors, addresses and
@@ -70,4 +70,4 @@ void register_all() {
 
 void register_targets() { registration(kRegistrationBytes, register_all); }
 
-}  // namespace adjit::emit
+}  // namespace adjit::codegen

@@ -3,11 +3,11 @@
 
 #include "runtime/process/rooms.hpp"
 
-namespace adjit::emit {
+namespace adjit::codegen {
 
 /// Registers the code generators that there are, x86's and NVPTX's, once in a process; from then on
 /// what LLVM calls fatal is thrown as ErrorCode::Compile, and memory that it lacks as
 /// std::bad_alloc. Any thread.
 void register_targets();
 
-}  // namespace adjit::emit
+}  // namespace adjit::codegen

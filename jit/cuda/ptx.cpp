@@ -48,7 +48,7 @@ const Known& known(int capability) {
 }
 
 std::unique_ptr<llvm::TargetMachine> machine_for(const Known& gpu) {
-  emit::register_targets();
+  register_targets();
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(kTriple, error);
   if (!target) throw Error(ErrorCode::Compile, "no code generator for GPUs: " + error);
@@ -60,7 +60,7 @@ std::unique_ptr<llvm::TargetMachine> machine_for(const Known& gpu) {
 }
 
 // Passes are registered when they are first made.
-emit::FirstUse first_use;
+FirstUse first_use;
 constexpr size_t kFirstUseBytes = size_t{4} << 20;  // more than it takes
 
 void register_passes(llvm::TargetMachine& machine) {
@@ -91,7 +91,7 @@ std::string ptx_of(llvm::Module& module, int capability) {
   std::unique_ptr<llvm::TargetMachine> machine = machine_for(known(capability));
   first_use(kFirstUseBytes, [&] { register_passes(*machine); });
   try {
-    return emit::emit_file(module, *machine, llvm::CodeGenFileType::AssemblyFile);
+    return emit_file(module, *machine, llvm::CodeGenFileType::AssemblyFile);
   } catch (...) {
     [[maybe_unused]] const llvm::TargetMachine* lost = machine.release();
     throw;
@@ -103,7 +103,7 @@ std::unique_ptr<llvm::Module> link_bitcode(llvm::LLVMContext& context,
   const process::ForkDelay no_fork;
   auto all = std::make_unique<llvm::Module>("adjit", context);
   set_ptx_target(*all);
-  const emit::ErrorCollector errors(context);
+  const ErrorCollector errors(context);
   llvm::Linker linker(*all);
   for (const std::string& bitcode : modules) {
     llvm::Expected<std::unique_ptr<llvm::Module>> one =

@@ -32,18 +32,23 @@ using namespace trace;
 namespace emit {  // loop nests to LLVM IR
 using namespace sched;
 }
+namespace codegen {  // LLVM's back ends
+using namespace expr;
+}
 namespace cpu {  // the processor: machine code, threads
 using namespace emit;
-}
+using namespace codegen;
+}  // namespace cpu
 namespace cuda {  // the CUDA driver and its GPUs
-using namespace expr;
+using namespace codegen;
 }
 namespace cache {  // compiled code on disk; its names are qualified everywhere else
 using namespace expr;
 }
 namespace engine {  // graph in, executable out
 using namespace cpu;
-}
+using namespace cuda;
+}  // namespace engine
 namespace c {  // the C interface
 using namespace engine;
 }

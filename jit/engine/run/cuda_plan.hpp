@@ -13,7 +13,6 @@
 #include "jit/engine/run/cuda_sections.hpp"
 
 namespace adjit::engine {
-using namespace cuda;  // NOLINT(google-build-using-namespace)
 
 /// Threads of a block. Each runs as many tasks as a kernel runs in turn.
 inline constexpr int kBlockThreads = 128;

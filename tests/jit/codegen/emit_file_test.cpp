@@ -16,7 +16,7 @@
 #include "jit/codegen/targets.hpp"
 #include "runtime/expr/error.hpp"
 
-namespace adjit::emit {
+namespace adjit::codegen {
 namespace {
 
 constexpr const char* kTriple = "x86_64-pc-linux-gnu";
@@ -73,4 +73,4 @@ TEST(EmitFile, WhatItCannotSelectIsThrown) {
 }
 
 }  // namespace
-}  // namespace adjit::emit
+}  // namespace adjit::codegen

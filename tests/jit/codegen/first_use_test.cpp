@@ -9,7 +9,7 @@
 
 #include "tests/sanitizer.hpp"
 
-namespace adjit::emit {
+namespace adjit::codegen {
 namespace {
 
 TEST(FirstUse, IsOneWhateverComesLater) {
@@ -38,4 +38,4 @@ TEST(FirstUse, ComesAgainIfItFailed) {
 }
 
 }  // namespace
-}  // namespace adjit::emit
+}  // namespace adjit::codegen

@@ -9,7 +9,7 @@
 
 #include "runtime/expr/error.hpp"
 
-namespace adjit::emit {
+namespace adjit::codegen {
 namespace {
 
 TEST(Targets, AreX86AndNvptx) {
@@ -33,4 +33,4 @@ TEST(Targets, WhatLlvmCallsFatalIsThrown) {
 }
 
 }  // namespace
-}  // namespace adjit::emit
+}  // namespace adjit::codegen
