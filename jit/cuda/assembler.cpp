@@ -1,9 +1,6 @@
 // jit/cuda/assembler.cpp -- ptxas, the assembler of CUDA's toolkit, where it is installed.
 #include "jit/cuda/assembler.hpp"
 
-#include <llvm/ADT/ArrayRef.h>
-#include <llvm/Support/Program.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -13,6 +10,7 @@
 #include <system_error>
 
 #include "runtime/expr/error.hpp"
+#include "runtime/process/run_program.hpp"
 #include "runtime/process/scratch_folder.hpp"
 
 namespace adjit::cuda {
@@ -48,29 +46,10 @@ std::string read(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-struct Ran {
-  int status = 0;       // < 0: it was not run, or was killed
-  std::string printed;  // on both streams
-  std::string failure;  // why it was not run
-};
-
-Ran run(const std::string& program, const std::vector<std::string>& arguments,
-        const fs::path& printed) {
-  std::vector<llvm::StringRef> all{program};
-  all.insert(all.end(), arguments.begin(), arguments.end());
-  const std::string log = printed.string();
-  const std::optional<llvm::StringRef> streams[] = {llvm::StringRef(), llvm::StringRef(log),
-                                                    llvm::StringRef(log)};
-  Ran ran;
-  ran.status = llvm::sys::ExecuteAndWait(program, all, std::nullopt, streams, 0, 0, &ran.failure);
-  ran.printed = read(printed);
-  return ran;
-}
-
 // nullopt: it does not run, or says no version.
 std::optional<Assembler> assembler_at(const std::string& path) {
   const process::ScratchFolder files = folder();
-  const Ran ran = run(path, {"--version"}, files / "printed");
+  const process::ProgramRun ran = process::run_program(path, {"--version"}, files / "printed");
   static const std::regex version(R"(V(\d+\.\d+\.\d+))");
   std::smatch found;
   if (ran.status != 0 || !std::regex_search(ran.printed, found, version)) return std::nullopt;
@@ -88,8 +67,7 @@ std::optional<Assembler> find_assembler() {
                                         "\"off\" to let the driver assemble");
   }
   std::vector<std::string> places;
-  if (llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName("ptxas"))
-    places.push_back(*found);
+  if (std::optional<std::string> found = process::find_program("ptxas")) places.push_back(*found);
   for (const char* name : {"CUDA_HOME", "CUDA_PATH"})
     if (const std::string root = variable(name); !root.empty())
       places.push_back(root + "/bin/ptxas");
@@ -104,7 +82,7 @@ Assembled assemble(const Assembler& assembler, const std::string& ptx,
   const process::ScratchFolder files = folder();
   const fs::path input = files / "kernels.ptx", output = files / "kernels.cubin";
   write(input, ptx);
-  const Ran ran = run(
+  const process::ProgramRun ran = process::run_program(
       assembler.path,
       {"--verbose", "--gpu-name", architecture, input.string(), "--output-file", output.string()},
       files / "printed");

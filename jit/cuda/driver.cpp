@@ -31,11 +31,9 @@ class DriverOfProcess {
     if (const Driver* ready = ready_.load(std::memory_order_acquire)) return *ready;
     const std::lock_guard lock(mutex_);
     if (const Driver* ready = ready_.load(std::memory_order_relaxed)) return *ready;
-    const char* named = std::getenv("ADJIT_CUDA_LIBRARY");
     touched_ = true;
     try {
-      auto loaded = std::make_unique<Driver>(
-          load_driver(named != nullptr && *named != '\0' ? named : "libcuda.so.1"));
+      auto loaded = std::make_unique<Driver>(load_driver(driver_library()));
       require(*loaded, loaded->init(0), "cuInit");
       ready_.store(loaded.release(), std::memory_order_release);  // never destroyed
     } catch (...) {
@@ -65,6 +63,11 @@ void refuse_forked() {
   throw Error(ErrorCode::Device,
               "CUDA cannot be used in a process that was forked after CUDA was initialised; start "
               "it with the method 'spawn' or 'forkserver', or fork before the first use of a GPU");
+}
+
+std::string driver_library() {
+  const char* const named = std::getenv("ADJIT_CUDA_LIBRARY");
+  return named != nullptr && *named != '\0' ? named : "libcuda.so.1";
 }
 
 Driver load_driver(const std::string& library) {

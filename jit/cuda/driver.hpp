@@ -72,7 +72,10 @@ struct Driver {
 /// symbols that it lacks.
 Driver load_driver(const std::string& library);
 
-/// The process's driver, loaded from ADJIT_CUDA_LIBRARY or libcuda.so.1 and initialised (cuInit) by
+/// ADJIT_CUDA_LIBRARY or libcuda.so.1.
+std::string driver_library();
+
+/// The process's driver, loaded from driver_library() and initialised (cuInit) by
 /// the first call that succeeds. Nothing else in adjit makes the process use CUDA, so that a
 /// process that never asks may fork. ErrorCode::Device where there is no driver or no GPU, and in
 /// a child that was forked after the first call: CUDA does not work there.

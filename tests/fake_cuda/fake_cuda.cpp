@@ -62,6 +62,12 @@ int cuInit(unsigned) {
   return 0;
 }
 
+int cuDriverGetVersion(int* version) {
+  FAKE_CALL_AT_ANY_TIME(cuDriverGetVersion);
+  *version = 12080;
+  return 0;
+}
+
 int cuGetErrorName(int result, const char** name) {
   FAKE_CALL_AT_ANY_TIME(cuGetErrorName);
   if (result == 2) *name = "CUDA_ERROR_OUT_OF_MEMORY";

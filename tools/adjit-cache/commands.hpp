@@ -18,6 +18,7 @@ enum class ListOrder { Age, Size, Saved };
 // inspect.cpp
 ExitCode list(const Shelf& shelf, ListOrder order, std::ostream& out);
 ExitCode show(const Shelf& shelf, const std::string& id, std::ostream& out);
+/// "sass": what the section "cubin" holds, as text.
 ExitCode print_section(const Shelf& shelf, const std::string& id, const std::string& section,
                        std::ostream& out);
 ExitCode stats(const Shelf& shelf, uint64_t max_bytes, bool json, std::ostream& out);

@@ -1,33 +1,17 @@
-// tools/adjit-cache/doctor.cpp -- what would keep the cache from working.
+// tools/adjit-cache/doctor.cpp -- what would keep the cache, and GPUs, from working.
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "jit/cache/byte_size.hpp"
 #include "tools/adjit-cache/commands.hpp"
-#include "tools/adjit-cache/text.hpp"
+#include "tools/adjit-cache/gpus.hpp"
+#include "tools/adjit-cache/report.hpp"
 
 namespace adjit::cache_tool {
 
 namespace {
 
 using cache::format_byte_size;
-
-/// Prints one line a check and remembers whether one found something.
-class Report {
- public:
-  explicit Report(std::ostream& out) : out_(out) {}
-  void good(const std::string& what) { out_ << "ok       " << printable(what) << '\n'; }
-  void note(const std::string& what) { out_ << "note     " << printable(what) << '\n'; }
-  void problem(const std::string& what) {
-    out_ << "problem  " << printable(what) << '\n';
-    healthy_ = false;
-  }
-  ExitCode verdict() const { return healthy_ ? ExitCode::Ok : ExitCode::Findings; }
-
- private:
-  std::ostream& out_;
-  bool healthy_ = true;
-};
 
 void examine_mode(const cache::StoreOptions& options, Report& report) {
   switch (options.mode) {
@@ -76,7 +60,8 @@ void examine_contents(const Shelf& shelf, uint64_t max_bytes, Report& report) {
     report.note("'" + name + "' is not the cache's");
 }
 
-void examine_directory(const cache::StoreOptions& options, Report& report) {
+void examine_directory(const cache::StoreOptions& options, const std::set<int>& gpus,
+                       Report& report) {
   try {
     const Shelf shelf = open_shelf(options.directory);
     if (shelf.directory.absent)
@@ -85,6 +70,7 @@ void examine_directory(const cache::StoreOptions& options, Report& report) {
     report.good("'" + options.directory.string() + "' is ours and private");
     examine_space(shelf, options.max_bytes, report);
     examine_contents(shelf, options.max_bytes, report);
+    examine_gpu_entries(shelf, gpus, report);
   } catch (const Failure& failure) {
     report.problem(failure.what());
   }
@@ -107,8 +93,9 @@ void examine_shared(const cache::StoreOptions& options, Report& report) {
 
 ExitCode doctor(const cache::StoreOptions& options, std::ostream& out) {
   Report report(out);
+  const std::set<int> gpus = examine_gpus(report);
   examine_mode(options, report);
-  examine_directory(options, report);
+  examine_directory(options, gpus, report);
   examine_shared(options, report);
   return report.verdict();
 }

@@ -9,6 +9,7 @@
 #include "runtime/process/json.hpp"
 #include "tools/adjit-cache/age.hpp"
 #include "tools/adjit-cache/commands.hpp"
+#include "tools/adjit-cache/gpus.hpp"
 #include "tools/adjit-cache/text.hpp"
 
 namespace adjit::cache_tool {
@@ -109,6 +110,10 @@ ExitCode show(const Shelf& shelf, const std::string& id, std::ostream& out) {
 ExitCode print_section(const Shelf& shelf, const std::string& id, const std::string& section,
                        std::ostream& out) {
   const cache::Entry entry = take(shelf, resolve(shelf, id).id);
+  if (const std::string* cubin = section == "sass" ? entry.section("cubin") : nullptr) {
+    out << disassembled(*cubin);
+    return ExitCode::Ok;
+  }
   if (const std::string* bytes = entry.section(section)) {
     out.write(bytes->data(), static_cast<std::streamsize>(bytes->size()));
     return ExitCode::Ok;

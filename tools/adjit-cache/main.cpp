@@ -106,7 +106,7 @@ class CommandLine {
           return print_section(shelf, arguments_.id, arguments_.section, std::cout);
         });
     CLI::App* const which = cat->add_option_group("section")->require_option(1);
-    for (const char* name : {"graph", "text", "schedule", "llvm", "asm", "ptx", "object"})
+    for (const char* name : {"graph", "text", "schedule", "llvm", "asm", "ptx", "sass", "object"})
       which->add_flag_callback(std::string("--") + name,
                                [this, name] { arguments_.section = name; });
     which->add_option("--section", arguments_.section, "a section by name")->type_name("NAME");
@@ -157,7 +157,7 @@ class CommandLine {
 
     add_on_shelf("clear", "removes every entry",
                  [](const Shelf& shelf) { return clear(shelf, std::cout); });
-    add("doctor", "finds what keeps the cache from working",
+    add("doctor", "finds what keeps the cache, or GPUs, from working",
         [](const cache::StoreOptions& options) { return doctor(options, std::cout); });
   }
 

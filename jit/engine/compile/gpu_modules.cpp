@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "jit/cpu/parallel.hpp"
-#include "jit/cuda/bitcode.hpp"
-#include "jit/cuda/ptx.hpp"
+#include "jit/cuda/ptx/bitcode.hpp"
+#include "jit/cuda/ptx/ptx.hpp"
 #include "jit/engine/compile/kernel_passes.hpp"
 #include "runtime/process/in_parallel.hpp"
 

@@ -1,19 +1,16 @@
 // jit/engine/export/library.cpp -- files, and the system's C compiler.
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <system_error>
+#include <utility>
 
 #include "jit/engine/export/export.hpp"
 #include "runtime/expr/error.hpp"
+#include "runtime/process/run_program.hpp"
 #include "runtime/process/scratch_folder.hpp"
 
 namespace adjit::engine {
@@ -55,31 +52,17 @@ std::string compiler() {
   return named != nullptr && *named != '\0' ? named : "cc";
 }
 
-// Runs the compiler without a shell; ErrorCode::Compile with what it said when it fails.
+// ErrorCode::Compile with what the compiler said when it fails.
 void compile(std::vector<std::string> arguments, const fs::path& said) {
   const std::string program = compiler();
-  arguments.insert(arguments.begin(), program);
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 2, said.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  pid_t child = 0;
-  const int failed = posix_spawnp(&child, program.c_str(), &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0)
+  const process::ProgramRun ran = process::run_program(program, std::move(arguments), said);
+  if (!ran.failure.empty())
     throw Error(ErrorCode::Compile, "export needs a C compiler, and '" + program +
-                                        "' cannot be run (" + std::strerror(failed) +
+                                        "' cannot be run (" + ran.failure +
                                         "); install one, or set CC to its path");
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
-  std::ifstream file(said);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  throw Error(ErrorCode::Compile,
-              "export: the C compiler '" + program + "' failed: " + text.substr(0, 2000));
+  if (ran.status != 0)
+    throw Error(ErrorCode::Compile,
+                "export: the C compiler '" + program + "' failed: " + ran.printed.substr(0, 2000));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "jit/cuda/bitcode.hpp"
+#include "jit/cuda/ptx/bitcode.hpp"
 
 namespace adjit::cuda {
 

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "jit/cpu/object.hpp"
-#include "jit/cuda/ptx.hpp"
+#include "jit/cuda/ptx/ptx.hpp"
 #include "jit/emit/kernel_frame.hpp"
 #include "tests/gpu_emulator/emulator.hpp"
 

@@ -1,3 +1,5 @@
+#include <cstdlib>
+
 #include "tests/tools/adjit-cache/filled_shelf.hpp"
 
 namespace adjit::cache_tool {
@@ -8,7 +10,10 @@ class DoctorTest : public test::FilledShelf {
   std::string examine(ExitCode expected) {
     return printed([&](std::ostream& out) { return doctor(options, out); }, expected);
   }
-  void SetUp() override { options.directory = scratch.path(); }
+  void SetUp() override {
+    options.directory = scratch.path();
+    setenv("ADJIT_CUDA_LIBRARY", "/nowhere/libcuda.so.1", 1);
+  }
   cache::StoreOptions options;
 };
 

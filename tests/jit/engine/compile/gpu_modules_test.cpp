@@ -5,7 +5,7 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 
-#include "jit/cuda/ptx.hpp"
+#include "jit/cuda/ptx/ptx.hpp"
 #include "jit/engine/compile/compile_kernels.hpp"
 #include "tests/jit/engine/planned.hpp"
 #include "tests/rooms.hpp"

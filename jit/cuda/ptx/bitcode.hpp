@@ -1,4 +1,4 @@
-// jit/cuda/bitcode.hpp -- a module as the bitcode that a driver may take in place of a cubin.
+// jit/cuda/ptx/bitcode.hpp -- a module as the bitcode that a driver may take in place of a cubin.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// tests/jit/cuda/bitcode_test.cpp -- a module as the bitcode that a driver may take.
-#include "jit/cuda/bitcode.hpp"
+// tests/jit/cuda/ptx/bitcode_test.cpp -- a module as the bitcode that a driver may take.
+#include "jit/cuda/ptx/bitcode.hpp"
 
 #include <gtest/gtest.h>
 #include <llvm/Bitcode/BitcodeReader.h>

@@ -1,5 +1,5 @@
-// jit/cuda/bitcode.cpp -- a module as the bitcode that a driver may take in place of a cubin.
-#include "jit/cuda/bitcode.hpp"
+// jit/cuda/ptx/bitcode.cpp -- a module as the bitcode that a driver may take in place of a cubin.
+#include "jit/cuda/ptx/bitcode.hpp"
 
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/Support/raw_ostream.h>

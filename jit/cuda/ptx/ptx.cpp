@@ -1,5 +1,5 @@
-// jit/cuda/ptx.cpp -- LLVM's NVPTX back end, and its linker.
-#include "jit/cuda/ptx.hpp"
+// jit/cuda/ptx/ptx.cpp -- LLVM's NVPTX back end, and its linker.
+#include "jit/cuda/ptx/ptx.hpp"
 
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/Bitcode/BitcodeReader.h>

@@ -1,5 +1,5 @@
-// tests/jit/cuda/ptx_test.cpp -- modules of LLVM IR as PTX.
-#include "jit/cuda/ptx.hpp"
+// tests/jit/cuda/ptx/ptx_test.cpp -- modules of LLVM IR as PTX.
+#include "jit/cuda/ptx/ptx.hpp"
 
 #include <gtest/gtest.h>
 #include <llvm/AsmParser/Parser.h>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "jit/cuda/assembler.hpp"
-#include "jit/cuda/bitcode.hpp"
+#include "jit/cuda/ptx/bitcode.hpp"
 #include "runtime/expr/error.hpp"
 
 namespace adjit::cuda {

@@ -1,4 +1,4 @@
-// jit/cuda/ptx.hpp -- modules of LLVM IR to PTX, the text that assemblers of a GPU's code take.
+// jit/cuda/ptx/ptx.hpp -- modules of LLVM IR to PTX, the text that assemblers of a GPU's code take.
 #pragma once
 
 #include <memory>
