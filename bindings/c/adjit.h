@@ -454,7 +454,7 @@ ADJIT_API void adjit_executable_destroy(adjit_executable* executable);
  * is. With an output in the host's memory, or none on the device, the call is done when it returns.
  * Else it only puts its kernels into the stream (adjit_executable_run_with; here the legacy default
  * one): what an index out of range would raise is then raised by a later call of the executable on
- * that stream, or by adjit_executable_synchronize. */
+ * that stream, or by adjit_executable_synchronize, unless the call is told to wait for it. */
 ADJIT_API adjit_status adjit_executable_run(adjit_executable* executable, int32_t input_count,
                                             const DLTensor* const* inputs, int32_t output_count,
                                             DLTensor* const* outputs);
@@ -469,6 +469,9 @@ typedef struct adjit_run_options {
   void (*free)(void* user, void* memory);      /* called when the call is in the stream */
   void* user;                                  /* given to these and to cancel */
   adjit_cancel_function cancel;                /* NULL: the context's, if it has one */
+  int32_t wait_for_checks; /* of a GPU: not 0: where indices depend on data, the call waits for what
+                              it finds of them, and raises it itself */
+  int32_t reserved;        /* 0 */
 } adjit_run_options;
 /* adjit_executable_run with options (NULL: none). ADJIT_CANCELLED when the hook says so; besides,
  * ADJIT_DEVICE for a device or a stream, ADJIT_INVALID for allocate or free, of an executable that

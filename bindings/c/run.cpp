@@ -146,7 +146,8 @@ RunOptions run_options(const adjit_run_options& options, int device, const Cance
           .stream = options.stream,
           .allocate = options.allocate,
           .free = options.free,
-          .user = options.user};
+          .user = options.user,
+          .wait_for_checks = options.wait_for_checks != 0};
 }
 
 // "" where there is none; empty text is none by mistake.

@@ -1,6 +1,7 @@
 // jit/cuda/memory.cpp -- a GPU's memory, and memory of the host that it sees.
 #include "jit/cuda/memory.hpp"
 
+#include <new>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,12 @@ namespace {
 constexpr uint64_t kKeptBytes = uint64_t{256} << 20;
 
 }  // namespace
+
+// In a forked child, executables end, too.
+MemoryPool::MemoryPool(PrimaryContext& context, bool pooled)
+    : context_(context), pooled_(pooled), handler_({}, {}, [this] {
+        new (&keepers_mutex_) std::mutex;  // whoever held it is not here
+      }) {}
 
 // On success the block is there for every stream.
 Result MemoryPool::take(const CurrentContext& current, DevicePointer* memory, size_t bytes) {
@@ -52,7 +59,29 @@ MemoryPool::~MemoryPool() {
   }
 }
 
+void MemoryPool::add(MemoryKeeper& keeper) {
+  const std::lock_guard lock(keepers_mutex_);
+  keepers_.push_back(&keeper);
+}
+
+void MemoryPool::remove(MemoryKeeper& keeper) {
+  const std::lock_guard lock(keepers_mutex_);
+  std::erase(keepers_, &keeper);
+}
+
+bool MemoryPool::release_idle() {
+  const std::lock_guard lock(keepers_mutex_);
+  bool released = false;
+  for (MemoryKeeper* keeper : keepers_)
+    if (keeper->release_idle()) released = true;
+  return released;
+}
+
 DeviceMemory MemoryPool::allocate(int64_t bytes) {
+  return with_room([&] { return allocate_now(bytes); });
+}
+
+DeviceMemory MemoryPool::allocate_now(int64_t bytes) {
   if (bytes <= 0) return {};
   const CurrentContext current(context_);
   const RelaxedCapture relaxed(current);

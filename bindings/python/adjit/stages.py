@@ -15,7 +15,7 @@ from ._arrays.view import View
 from ._core import dtypes, pytree
 from ._core.errors import Error, ScheduleError
 from ._run.compiled import Compiled, FastPath
-from ._run.computation import checked_memory_budget, lower_computation
+from ._run.computation import checked_check, checked_memory_budget, lower_computation
 from ._run.context import checked_target
 from ._run.out_arguments import OutArguments
 from ._run.traced_call import TracedCall
@@ -98,10 +98,11 @@ def lower(
     *args: Any,
     target: str | None = None,
     memory_budget: int | None = None,
+    check: str | None = None,
 ) -> Lowered:
     """Derives and schedules ``f`` for these arguments (arrays, numbers or ShapeDtype).
 
-    ``memory_budget`` as for ``jit``, whose own is taken where none is given.
+    ``memory_budget`` and ``check`` as for ``jit``, whose own is taken where none is given.
     """
     checked_target(target)
     leaves, structure = pytree.flatten((args, {}))
@@ -113,7 +114,10 @@ def lower(
     leaves, structure = pytree.flatten((positional, keyword))
     views = arguments.views(leaves, traced_call.title, arguments.Names(structure, bound))
     budget = checked_memory_budget(memory_budget) or function._memory_budget
-    return Lowered(traced_call, views, structure[-1][0], None, budget, target or function._target)
+    return Lowered(
+        traced_call, views, structure[-1][0], None, budget, target or function._target,
+        checked_check(check) or function._check,
+    )  # fmt: skip
 
 
 class Lowered:
@@ -127,12 +131,14 @@ class Lowered:
         schedule_json: str | None,
         memory_budget: int | None = None,
         target: str | None = None,
+        check: str | None = None,
     ) -> None:
         """``structure`` is that of the arguments, a tuple; ``views`` are those of its leaves."""
         self._traced_call = traced_call
         self._structure = structure
         self._memory_budget = memory_budget
         self._target = target
+        self._check = check
         self._views = views
         self._hidden = [arrays.view(v) for v in [*traced_call.traced.captured, *traced_call.seeds]]
         self._handle = lower_computation(
@@ -174,8 +180,9 @@ class Lowered:
         """
         text = schedule_text("with_schedule", schedule_json)
         changed = Lowered(
-            self._traced_call, self._views, self._structure, text, self._memory_budget, self._target
-        )
+            self._traced_call, self._views, self._structure, text, self._memory_budget,
+            self._target, self._check,
+        )  # fmt: skip
         _ = changed.schedule  # replayed now, so that an illegal one is refused here
         return changed
 
@@ -197,7 +204,7 @@ class Lowered:
 
     def compile(self) -> Executable:
         """Machine code: from memory, from disk, or made now."""
-        compiled = Compiled(self._traced_call, self._views, self._hidden, self._handle)
+        compiled = Compiled(self._traced_call, self._views, self._hidden, self._handle, self._check)
         return Executable(compiled, self._structure)
 
 

@@ -101,11 +101,14 @@ class Arrays {
 // one that knows the stream's order.
 class BorrowedWorkspace {
  public:
-  BorrowedWorkspace(const RunOptions& options, int64_t bytes) : options_(options) {
-    block_ = options.allocate(options.user, static_cast<size_t>(bytes));
-    if (block_ == nullptr)
+  BorrowedWorkspace(const RunOptions& options, MemoryPool& kept, int64_t bytes)
+      : options_(options) {
+    block_ = kept.with_room([&] {
+      void* const block = options.allocate(options.user, static_cast<size_t>(bytes));
+      if (block != nullptr) return block;
       throw Error(ErrorCode::Memory, "the caller's allocator gives no " + std::to_string(bytes) +
                                          " bytes of workspace; give a memory_budget");
+    });
     constexpr uintptr_t kAlignment = 256;
     if (reinterpret_cast<uintptr_t>(block_) % kAlignment == 0) return;
     options.free(options.user, block_);
@@ -126,7 +129,7 @@ class BorrowedWorkspace {
 void require_capturable(const CudaPlan& loaded, const RunOptions& options, bool waits) {
   const char* what = nullptr;
   if (waits)
-    what = "looks for NaNs or measures times, which it waits for";
+    what = "is to wait, for what checks of its data find or to measure times";
   else if (!options.is_all_on_device(loaded.plan.inputs.size() + loaded.plan.outputs.size()))
     what = "has arrays in the host's memory";
   else if (std::ranges::any_of(loaded.plan.scans, &ScanPlan::conditional))
@@ -164,84 +167,50 @@ bool put_into_stream(const CudaCall& call, const Arrays& arrays) {
 }  // namespace
 
 CudaExecutable::CudaExecutable(CudaPlan loaded, CompileReport report)
-    : Executable(std::move(report)), loaded_(std::move(loaded)) {
-  waits_ = std::ranges::any_of(loaded_.plan.checks, [](const DataCheck& check) {
+    : Executable(std::move(report)), loaded_(std::move(loaded)), frames_(loaded_) {
+  looks_for_nans_ = std::ranges::any_of(loaded_.plan.checks, [](const DataCheck& check) {
     return check.kind != DataCheck::Kind::Index;
   });
 }
 
-CudaExecutable::~CudaExecutable() = default;
+bool CudaExecutable::waits(const RunOptions& options) const {
+  return looks_for_nans_ || (options.wait_for_checks && !loaded_.checks.empty());
+}
 
 // Calls of one stream at once have a frame each. (Nobody holds a lock while a hook is asked.)
 class CudaExecutable::FrameInUse {
  public:
-  FrameInUse(CudaExecutable& executable, std::unique_ptr<CudaFrame> frame)
-      : executable_(executable), frame_(std::move(frame)) {}
-  ~FrameInUse() { executable_.give_back(std::move(frame_)); }
+  FrameInUse(CudaFrames& frames, std::unique_ptr<CudaFrame> frame)
+      : frames_(frames), frame_(std::move(frame)) {}
+  ~FrameInUse() { frames_.give_back(std::move(frame_)); }
   FrameInUse(const FrameInUse&) = delete;
   FrameInUse& operator=(const FrameInUse&) = delete;
 
   CudaFrame& operator*() const { return *frame_; }
 
  private:
-  CudaExecutable& executable_;
+  CudaFrames& frames_;
   std::unique_ptr<CudaFrame> frame_;
 };
-
-// The one used last of a stream, or of no caller's stream.
-std::unique_ptr<CudaFrame> CudaExecutable::take(std::optional<unsigned long long> stream) {
-  {
-    const std::lock_guard lock(mutex_);
-    for (size_t k = frames_.size(); k-- > 0;)
-      if (frames_[k]->id == stream) {
-        std::unique_ptr<CudaFrame> taken = std::move(frames_[k]);
-        frames_.erase(frames_.begin() + static_cast<std::ptrdiff_t>(k));
-        return taken;
-      }
-  }
-  return std::make_unique<CudaFrame>(loaded_, stream);
-}
-
-void CudaExecutable::give_back(std::unique_ptr<CudaFrame> frame) {
-  std::unique_ptr<CudaFrame> oldest;  // ends behind the lock: that waits for the device
-  {
-    const std::lock_guard lock(mutex_);
-    if (frame->captured) {
-      captured_.push_back(std::move(frame));
-      return;
-    }
-    frames_.push_back(std::move(frame));
-    if (frames_.size() <= kMaxFrames) return;
-    oldest = std::move(frames_.front());
-    frames_.erase(frames_.begin());
-  }
-  if (!oldest->checks) return;
-  try {
-    oldest->checks->raise_earlier(CurrentContext(loaded_.gpu->context), true);
-  } catch (...) {
-    const std::lock_guard lock(mutex_);
-    if (!lost_) lost_ = std::current_exception();
-  }
-}
 
 CudaExecutable::FrameInUse CudaExecutable::frame_for(const CurrentContext& current,
                                                      const RunOptions& options, bool waits) {
   if (options.on_device.empty() && options.stream == nullptr && options.allocate == nullptr)
-    return {*this, take(std::nullopt)};
+    return {frames_, frames_.take(std::nullopt)};
   const auto stream = static_cast<StreamHandle>(options.stream);
   const unsigned long long id = id_of(current, stream);
-  if (!is_captured(current, stream)) return {*this, take(id)};
+  if (!is_captured(current, stream)) return {frames_, frames_.take(id)};
   require_capturable(loaded_, options, waits);
   auto frame = std::make_unique<CudaFrame>(loaded_, id);
   frame->captured = true;
-  return {*this, std::move(frame)};
+  return {frames_, std::move(frame)};
 }
 
 void CudaExecutable::run_call(const void* const* inputs, void* const* outputs,
                               const RunOptions& options) {
   const CurrentContext current(loaded_.gpu->context);
-  raise_lost();
-  const FrameInUse frame = frame_for(current, options, waits_);
+  frames_.raise_lost();
+  const FrameInUse frame = frame_for(current, options, waits(options));
   run_in(*frame, current, inputs, outputs, options, nullptr);
 }
 
@@ -263,39 +232,28 @@ void CudaExecutable::run_in(CudaFrame& frame, const CurrentContext& current,
   const int64_t bytes = loaded_.plan.workspace_bytes;
   std::optional<BorrowedWorkspace> borrowed;
   if (options.allocate != nullptr && bytes > 0) {
-    borrowed.emplace(options, bytes);
+    borrowed.emplace(options, loaded_.gpu->memory, bytes);
     set_workspace(frame, borrowed->block());
   } else {
     if (frame.workspace.address() == 0) frame.workspace = loaded_.gpu->memory.allocate(bytes);
     set_workspace(frame, pointer_to(frame.workspace.address()));
   }
   const bool copied = put_into_stream(call, Arrays(loaded_, inputs, outputs, options));
-  if (copied || frame.own || waits_ || times != nullptr) {
+  if (copied || frame.own || waits(options) || times != nullptr) {
     cuda::synchronize(current, call.stream);
     if (frame.checks) frame.checks->raise();
-  } else if (frame.checks && !frame.captured) {
-    frame.checks->end(current, call.stream);
+  } else if (!frame.captured) {
+    frame.checks ? frame.checks->end(current, call.stream)
+                 : frame.done.record(current, call.stream);
   }
-}
-
-// What calls failed with whose frame is gone.
-void CudaExecutable::raise_lost() {
-  std::exception_ptr lost;
-  {
-    const std::lock_guard lock(mutex_);
-    lost = std::exchange(lost_, nullptr);
-  }
-  if (lost) std::rethrow_exception(lost);
 }
 
 // Of calls that are at work in other threads, those threads see to it.
 void CudaExecutable::synchronize() {
   const CurrentContext current(loaded_.gpu->context);
   cuda::synchronize(current);
-  raise_lost();
-  const std::lock_guard lock(mutex_);
-  for (const std::unique_ptr<CudaFrame>& frame : frames_)
-    if (frame->checks) frame->checks->raise_earlier(current, true);
+  frames_.raise_lost();
+  frames_.raise_earlier(current);
 }
 
 std::vector<KernelTime> CudaExecutable::profile_calls(const void* const* inputs,

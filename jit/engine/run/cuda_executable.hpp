@@ -2,28 +2,21 @@
 //
 // Arrays in the device's memory are used as they are: a call puts its kernels into the caller's
 // stream and returns, without a wait and, once that stream's frame exists, without memory. What
-// data checks found is then raised by a later call on the stream, or by synchronize(). Arrays in
-// the host's memory are copied through the stream: such a call is done when it returns.
+// data checks found is then raised by a later call on the stream, or by synchronize(); a call that
+// is told to wait for it raises it itself. Arrays in the host's memory are copied through the
+// stream: such a call is done when it returns.
 #pragma once
 
-#include <exception>
-#include <memory>
-#include <mutex>
-#include <optional>
 #include <vector>
 
-#include "jit/engine/run/cuda_frame.hpp"
+#include "jit/engine/run/cuda_frames.hpp"
 #include "jit/engine/run/executable.hpp"
 
 namespace adjit::engine {
 
 class CudaExecutable final : public Executable {
  public:
-  /// Frames that are kept for later calls; the one used least recently goes first.
-  static constexpr size_t kMaxFrames = 32;
-
   CudaExecutable(CudaPlan loaded, CompileReport report);
-  ~CudaExecutable() override;
 
   const ExecutionPlan& plan() const override { return loaded_.plan; }
   int64_t workspace_bytes() const override { return loaded_.plan.workspace_bytes; }
@@ -41,16 +34,12 @@ class CudaExecutable final : public Executable {
   void run_in(CudaFrame& frame, const CurrentContext& current, const void* const* inputs,
               void* const* outputs, const RunOptions& options, std::vector<KernelTime>* times);
   FrameInUse frame_for(const CurrentContext& current, const RunOptions& options, bool waits);
-  std::unique_ptr<CudaFrame> take(std::optional<unsigned long long> stream);
-  void give_back(std::unique_ptr<CudaFrame> frame);
-  void raise_lost();
+  /// Whether a call returns when it is done, whatever its arrays are.
+  bool waits(const RunOptions& options) const;
 
   const CudaPlan loaded_;
-  bool waits_ = false;                                // for its calls: they look for NaNs
-  std::mutex mutex_;                                  // of what follows
-  std::vector<std::unique_ptr<CudaFrame>> frames_;    // at rest, the least recently used first
-  std::vector<std::unique_ptr<CudaFrame>> captured_;  // parts of graphs: they stay
-  std::exception_ptr lost_;  // the first that a call failed with whose frame is gone
+  CudaFrames frames_;
+  bool looks_for_nans_ = false;  // its calls do, and wait
 };
 
 }  // namespace adjit::engine

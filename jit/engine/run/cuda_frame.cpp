@@ -59,7 +59,8 @@ void CheckResults::raise_earlier(const CurrentContext& current, bool wait) {
     } catch (const Error& error) {
       throw Error(
           error.code(),
-          std::string("an earlier call of this function on the GPU failed: ") + error.what());
+          std::string("an earlier call of this function on the GPU failed: ") + error.what() +
+              "; a call with check=\"sync\" (C: wait_for_checks) waits, and raises it itself");
     }
   }
 }
@@ -68,8 +69,12 @@ void CheckResults::raise() {
   raise_failed_checks(loaded_.plan.checks, {found(next_), loaded_.checks.size()});
 }
 
+void CheckResults::wait(const CurrentContext& current) const {
+  for (const Room& room : rooms_) room.done->wait(current);
+}
+
 CudaFrame::CudaFrame(const CudaPlan& plan, std::optional<unsigned long long> of)
-    : loaded(plan), id(of) {
+    : loaded(plan), id(of), done(plan.gpu->context) {
   if (!id) own = std::make_unique<Stream>(loaded.gpu->context);
   addresses.resize(loaded.plan.buffers.size());
   table.resize(loaded.table_size);
@@ -99,7 +104,11 @@ CudaFrame::~CudaFrame() {
   try {
     const CurrentContext current(loaded.gpu->context);
     const RelaxedCapture relaxed(current);  // another thread's stream may be
-    synchronize(current);
+    if (captured)
+      synchronize(current);
+    else
+      done.wait(current);
+    if (checks) checks->wait(current);
   } catch (const Error&) {
     return;  // a lost context has nothing at work
   }

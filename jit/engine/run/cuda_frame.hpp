@@ -30,6 +30,8 @@ class CheckResults {
   void raise_earlier(const CurrentContext& current, bool wait);
   /// Throws where those of the call that was begun last failed. It is done.
   void raise();
+  /// Until all calls are done.
+  void wait(const CurrentContext& current) const;
 
  private:
   struct Room {
@@ -46,8 +48,8 @@ class CheckResults {
 
 class SectionGraph;
 
-/// One call at a time uses it. Its memory ends when all work of the device has: kernels may be
-/// using it.
+/// One call at a time uses it. Its memory ends when its calls are done, and with all work of the
+/// device where they are parts of a graph.
 struct CudaFrame {
   /// `id`: of the stream whose it is; nullopt for one of its own. ErrorCode::Memory without room.
   CudaFrame(const CudaPlan& loaded, std::optional<unsigned long long> id);
@@ -72,6 +74,7 @@ struct CudaFrame {
   std::vector<DeviceMemory> staged;    // per argument that lay in the host's memory once
   std::unique_ptr<PinnedMemory> flag;  // of loops, where there are some
   std::optional<CheckResults> checks;
+  Event done;  // of the last call that nobody waited for, if it checked nothing
   std::vector<std::unique_ptr<SectionGraph>> graphs;  // per section; null: not made yet
 };
 

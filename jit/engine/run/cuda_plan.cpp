@@ -31,7 +31,8 @@ CudaPlan load_cuda_plan(ExecutionPlan plan, std::shared_ptr<Gpu> gpu, const std:
   CudaPlan loaded;
   loaded.plan = std::move(plan);
   loaded.gpu = std::move(gpu);
-  loaded.module = std::make_unique<LoadedModule>(loaded.gpu->context, image);
+  loaded.module = loaded.gpu->memory.with_room(
+      [&] { return std::make_unique<LoadedModule>(loaded.gpu->context, image); });
   loaded.uses.resize(loaded.plan.buffers.size());
   for (const KernelPlan& kernel : loaded.plan.kernels) add_kernel(loaded, kernel);
   loaded.sections = sections_of(loaded.plan);

@@ -98,7 +98,8 @@ SectionGraph* graph_for(const CudaCall& call, size_t section) {
   std::unique_ptr<SectionGraph>& graph = frame.graphs[section];
   if (graph) return graph.get();
   try {
-    graph = std::make_unique<SectionGraph>(call, steps);
+    graph = frame.loaded.gpu->memory.with_room(
+        [&] { return std::make_unique<SectionGraph>(call, steps); });
   } catch (const Error& error) {
     if (error.code() != ErrorCode::Memory) throw;
     frame.one_by_one = true;  // kernels need less room

@@ -39,6 +39,8 @@ struct RunOptions {
   void* (*allocate)(void* user, size_t bytes) = nullptr;
   void (*free)(void* user, void* memory) = nullptr;  // with `allocate`
   void* user = nullptr;
+  /// Where the executable checks data: run() waits for what its own checks find, and raises it.
+  bool wait_for_checks = false;
 
   bool is_on_device(size_t argument) const { return !on_device.empty() && on_device[argument]; }
   bool is_all_on_device(size_t arguments) const {
@@ -67,8 +69,9 @@ class Executable {
   /// Addresses of element 0 of every input and output, laid out as the plan says; not checked.
   /// ErrorCode::Bounds when an index that depends on data is out of range: the outputs then hold
   /// what 0 in its place gives. ErrorCode::Memory without room for the workspace. Cancelled when
-  /// the hook says so. On a GPU, with arrays of the device, it returns before the call is done:
-  /// then a later call on the stream, or synchronize(), raises what goes wrong.
+  /// the hook says so. On a GPU, with arrays of the device, it returns before the call is done,
+  /// unless it is told to wait: then a later call on the stream, or synchronize(), raises what goes
+  /// wrong.
   void run(const void* const* inputs, void* const* outputs, const RunOptions& options = {}) {
     run_call(inputs, outputs, options);
   }

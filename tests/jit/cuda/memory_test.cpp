@@ -74,6 +74,30 @@ TEST_P(Memory, WhatAPoolKeptGoesBackBeforeItIsRefused) {
   EXPECT_EQ(fake.calls("cuMemPoolTrimTo"), 1);
 }
 
+TEST_P(Memory, WhatKeepersDoWithoutIsAskedForOnce) {
+  MemoryPool pool(context, GetParam());
+  struct Keeper final : MemoryKeeper {
+    bool release_idle() override {
+      ++asked;
+      const bool had = block.address() != 0;
+      block = {};
+      return had;
+    }
+    DeviceMemory block;
+    int asked = 0;
+  } keeper;
+  keeper.block = pool.allocate(4096);
+  pool.add(keeper);
+  fake.have_memory(taken_before + 5000);
+  EXPECT_NE(pool.allocate(4096).address(), 0u);
+  EXPECT_EQ(keeper.asked, 1);
+  EXPECT_THROW(pool.allocate(6000), Error);
+  EXPECT_EQ(keeper.asked, 2);
+  pool.remove(keeper);
+  EXPECT_THROW(pool.allocate(6000), Error);
+  EXPECT_EQ(keeper.asked, 2);
+}
+
 TEST_P(Memory, OfALostContextIsNotGivenBack) {
   MemoryPool pool(context, GetParam());
   {

@@ -112,6 +112,30 @@ np.testing.assert_array_equal(f(OnGpu(x), np.array([2, 0])), x[[2, 0]])
 """)
 
 
+def test_a_call_may_wait_for_its_checks() -> None:
+    run("""
+f = lambda x, i: aj.take(x, i, axis=0)
+there, good, bad = OnGpu(x), OnGpu(np.array([2, 0])), OnGpu(np.array([2, 7]))
+out = OnGpu(np.zeros((2, 4), np.float32))
+later = aj.jit(f)
+later(there, bad, out=out)
+said = error_of(lambda: later(there, good, out=out))
+assert "BoundsError: an earlier call" in said and 'check="sync"' in said, said
+for now in (aj.jit(f, check="sync"), aj.lower(f, there, good, check="sync").compile(),
+            aj.lower(aj.jit(f, check="sync"), there, good).compile()):
+    said = error_of(lambda: now(there, bad, out=out))
+    assert said.startswith("BoundsError: ") and "earlier" not in said and "7" in said, said
+    assert now(there, good, out=out) is out
+    np.testing.assert_array_equal(out.numbers(), x[[2, 0]])
+plain, into = aj.jit(lambda x: x + 1, check="sync"), OnGpu(x)
+plain(there, out=into)
+waits = calls("cuStreamSynchronize")
+plain(there, out=into)
+assert calls("cuStreamSynchronize") == waits, "nothing is checked"
+assert "check is 'async'" in error_of(lambda: aj.jit(f, check="async"))
+""")
+
+
 def test_a_forked_child_is_refused() -> None:
     run("""
 f = aj.jit(lambda x: x + 1, target="cuda")

@@ -87,6 +87,8 @@ class RunOptions(ctypes.Structure):
         ("free", c_void_p),
         ("user", c_void_p),
         ("cancel", c_void_p),
+        ("wait_for_checks", c_int32),
+        ("reserved", c_int32),
     ]
 
 

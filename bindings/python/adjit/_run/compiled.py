@@ -49,13 +49,19 @@ class Compiled:
         views: Sequence[View],
         hidden: Sequence[View],
         lowered: Handle,
+        check: str | None = None,
     ) -> None:
-        """``views`` of the leaves of a call and ``hidden`` of the captured arrays, as lowered."""
+        """``views`` of the leaves of a call and ``hidden`` of the captured arrays, as lowered.
+
+        ``check`` as for ``jit``.
+        """
         self.traced_call = traced_call
         self.signatures = [v.signature for v in views]  # the arrays themselves are not kept
         self.captured = [*traced_call.traced.captured, *traced_call.seeds]
         self.hidden = list(hidden)
-        self.program = Program(lowered, traced_call.computation, traced_call.title)
+        self.program = Program(
+            lowered, traced_call.computation, traced_call.title, check is not None
+        )
         self._fast_paths: dict[str, FastPath] = {}  # by framework
 
     def still_matches(self) -> bool:
@@ -174,6 +180,7 @@ def compile_call(
     views: Sequence[View],
     memory_budget: int | None = None,
     target: str | None = None,
+    check: str | None = None,
 ) -> Compiled:
     """Machine code for leaves that lie like these."""
     hidden = [arrays.view(v) for v in [*traced_call.traced.captured, *traced_call.seeds]]
@@ -181,4 +188,4 @@ def compile_call(
         traced_call.computation, traced_call.order_inputs([*views, *hidden]), traced_call.title,
         trace_ms=traced_call.traced.trace_ms, target=target, memory_budget=memory_budget,
     )  # fmt: skip
-    return Compiled(traced_call, views, hidden, lowered)
+    return Compiled(traced_call, views, hidden, lowered, check)

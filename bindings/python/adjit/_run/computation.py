@@ -76,3 +76,15 @@ def checked_memory_budget(given: Any) -> int | None:
     if given < 1:
         raise Error(f"memory_budget is {given}; it is a number of bytes from 1 on, or None")
     return min(int(given), 2**63 - 1)
+
+
+def checked_check(given: Any) -> str | None:
+    """Who raises what checks of data find; what is neither "sync" nor None is refused."""
+    if given is None:
+        return None
+    if given == "sync":
+        return "sync"
+    raise Error(
+        f'check is {given!r}; it is "sync", for calls on a GPU that wait for what checks of their '
+        "data find, or None, where later calls raise it"
+    )

@@ -26,12 +26,16 @@ compilations: collections.deque[dict[str, Any]] = collections.deque(maxlen=4096)
 class Program:
     """Compiled code with the layouts it was compiled for."""
 
-    def __init__(self, lowered: Handle, computation: Handle, title: str) -> None:
+    def __init__(
+        self, lowered: Handle, computation: Handle, title: str, waits: bool = False
+    ) -> None:
+        """``waits``: calls on a GPU wait for what checks of their data find."""
         self.handle = Handle(
             "executable", lambda out: call("adjit_lowered_compile", lowered.value, out)
         )
         self.outputs = tensor_specs(computation, True)
         self._run_objects = numpy_abi.runner(self.handle)
+        self._waits = waits
         self._makers: list[Callable[[], Any]] = []
         self.report: dict[str, Any] = {
             "title": title, **json.loads(self.handle.text("adjit_executable_report"))
@@ -69,7 +73,9 @@ class Program:
         given = [arrays.dl_tensor(v) for v in views]
         made = [arrays.dl_tensor(v) for v in outputs]
         stream = gpu.stream_of([*views, *outputs])
-        options = RunOptions(ctypes.sizeof(RunOptions), self.device, stream)
+        options = RunOptions(
+            ctypes.sizeof(RunOptions), self.device, stream, wait_for_checks=self._waits
+        )
         call(
             "adjit_executable_run_with", self.handle.value, len(given), arrays.pointers(given),
             len(made), arrays.pointers(made), ctypes.byref(options),

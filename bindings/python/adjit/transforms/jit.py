@@ -42,6 +42,7 @@ def jit(
     static_argnums: Any = (),
     static_argnames: Any = (),
     memory_budget: int | None = None,
+    check: str | None = None,
 ) -> Any:
     """Compiles ``f``: traced once per signature (structure, shapes, dtypes, strides).
 
@@ -56,12 +57,15 @@ def jit(
     that needs most. Memory that each thread needs for itself counts for as many threads as the
     process has cores. ``report["workspace_bytes"]`` of an executable is what a call takes. Inside
     other transformations (``grad(jit(f, memory_budget=...))``) the outermost ``jit`` decides.
+
+    ``check="sync"``: a call on a GPU whose indices depend on data waits for them and raises
+    BoundsError itself. By default it returns at once, and a later call of the function raises it.
     """
     numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     numbers, names = _static_both_ways(f, numbers, names)
     name = getattr(f, "title", None) or getattr(f, "__name__", "f")
-    return Jit(f, f"jit({name})", target, numbers, names, memory_budget)
+    return Jit(f, f"jit({name})", target, numbers, names, memory_budget, check)
 
 
 def _static_both_ways(

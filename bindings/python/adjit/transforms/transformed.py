@@ -16,7 +16,7 @@ from .._core.pickling import ByName
 from .._core.static_value import StaticValue
 from .._run.call_cache import CallCache
 from .._run.compiled import compile_call
-from .._run.computation import checked_memory_budget, tensor_specs
+from .._run.computation import checked_check, checked_memory_budget, tensor_specs
 from .._run.context import checked_target
 from .._run.out_arguments import OutArguments
 from .._run.traced import Traced, as_tensor
@@ -37,6 +37,7 @@ class Transformed(ByName):
         static_argnums: Sequence[int] = (),
         static_argnames: Sequence[str] = (),
         memory_budget: int | None = None,
+        check: str | None = None,
     ) -> None:
         if not callable(function):
             raise TypeError(f"{function!r} is not callable")
@@ -45,6 +46,7 @@ class Transformed(ByName):
         self.title = title
         self._target = checked_target(target)
         self._memory_budget = checked_memory_budget(memory_budget)
+        self._check = checked_check(check)
         self._static_numbers = tuple(static_argnums)
         self._static_names = frozenset(static_argnames)
         self._calls = CallCache()
@@ -150,7 +152,7 @@ class Transformed(ByName):
             structure, static, leaves, views,
             lambda: compile_call(
                 self.build(function, (positional, keyword)), views, self._memory_budget,
-                self._target,
+                self._target, self._check,
             ),
         )  # fmt: skip
         if not kwargs and not static:

@@ -49,7 +49,7 @@ TEST_F(CudaExecutables, ArraysOfTheDeviceAreUsedAsTheyAreAndNobodyWaits) {
     EXPECT_EQ(fake.calls("cuStreamSynchronize"), waits);
     EXPECT_EQ(fake.calls("cuMemAllocFromPoolAsync"), taken);
     EXPECT_EQ(fake.calls("cuLaunchKernel"), launches + 2);
-    EXPECT_EQ(fake.calls("cuEventRecord"), 0) << "nothing is checked";
+    EXPECT_EQ(fake.calls("cuEventRecord"), 2) << "when the frame may end";
     EXPECT_EQ(y.read()[7], 8 + 2 * 9);
   }
 }
@@ -69,25 +69,6 @@ TEST_F(CudaExecutables, SomeArraysMayBeTheHosts) {
   fake.fail("cuLaunchKernel", cuda::result::kTooManyResources, 2);
   EXPECT_THROW(executable->run(in, out, {.on_device = on_device}), Error);
   EXPECT_EQ(fake.calls("cuStreamSynchronize"), waits + 2) << "also where the call fails";
-}
-
-TEST_F(CudaExecutables, StreamsHaveAWorkspaceEach) {
-  const auto executable = sum_of_three();
-  const OnDevice x(*gpu, numbers(1)), z(*gpu, numbers(2)), y(*gpu, numbers(0));
-  const void* in[] = {x.address(), z.address()};
-  void* out[] = {y.address()};
-  constexpr std::array on_device{true, true, true};
-  const Stream one(gpu->context), two(gpu->context);
-  const size_t none = fake.taken();
-  for (const StreamHandle stream : {one.handle(), two.handle(), one.handle()})
-    executable->run(in, out, {.on_device = on_device, .stream = stream});
-  EXPECT_EQ(fake.taken(), none + 2 * static_cast<size_t>(executable->workspace_bytes()));
-  for (size_t k = 0; k < CudaExecutable::kMaxFrames + 5; ++k) {
-    const Stream other(gpu->context);
-    executable->run(in, out, {.on_device = on_device, .stream = other.handle()});
-  }
-  EXPECT_EQ(fake.taken(),
-            none + CudaExecutable::kMaxFrames * static_cast<size_t>(executable->workspace_bytes()));
 }
 
 TEST_F(CudaExecutables, AnyNumberOfCallsAtOnce) {
@@ -208,13 +189,20 @@ TEST_F(CudaExecutables, ChecksAreReadAtOnceForTheHostAndLaterForTheDevice) {
   EXPECT_EQ(error_of([&] { there(bad_there); }), "");
   EXPECT_NE(error_of([&] { executable->synchronize(); }).find("42"), std::string::npos);
   EXPECT_EQ(error_of([&] { executable->synchronize(); }), "");
+  // A call that waits raises what its own checks find.
+  const void* in_there[] = {bad_there.address()};
+  const std::string now = error_of([&] {
+    executable->run(in_there, out_there, {.on_device = on_device, .wait_for_checks = true});
+  });
+  EXPECT_TRUE(now.find("42") != std::string::npos && !now.starts_with("an earlier call")) << now;
+  EXPECT_EQ(error_of([&] { there(good_there); }), "");
   // What failed with a frame that is gone.
   {
     const Stream stream(gpu->context);
     const void* in[] = {bad_there.address()};
     executable->run(in, out_there, {.on_device = on_device, .stream = stream.handle()});
     in[0] = good_there.address();
-    for (size_t k = 0; k < CudaExecutable::kMaxFrames; ++k) {
+    for (size_t k = 0; k < CudaFrames::kMost; ++k) {
       const Stream other(gpu->context);
       executable->run(in, out_there, {.on_device = on_device, .stream = other.handle()});
     }

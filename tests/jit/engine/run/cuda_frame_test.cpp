@@ -9,9 +9,9 @@
 namespace adjit::testing {
 namespace {
 
-using CudaFrames = OnFakeGpu;
+using OneCudaFrame = OnFakeGpu;
 
-TEST_F(CudaFrames, PutAddressesIntoTheTablesOfWhoeverTakesThem) {
+TEST_F(OneCudaFrame, PutAddressesIntoTheTablesOfWhoeverTakesThem) {
   ExecutionPlan plan = arrays(2, 1);
   plan.buffers.push_back({Buffer::Kind::Workspace, 64});
   add_kernel(plan, "add", {0, 1, 3});
