@@ -1,6 +1,8 @@
 // tests/fake_cuda/fake_cuda.cpp -- a CUDA driver without a GPU: it counts calls, fails where it is
 // told to, knows what was not given back, and runs kernels where it can (emulated_kernels.cpp).
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <string>
 
@@ -50,6 +52,20 @@ namespace {
 char contexts[16];  // their addresses are handles
 
 bool exists(int device) { return device >= 0 && device < state().devices; }
+
+/// Lines "number value" of the file that ADJIT_FAKE_CUDA_CARD names: attributes of a card, and
+/// "memory bytes" (tools/bench/comparison/gpu/card.py writes them).
+const std::map<std::string, long long>& card() {
+  static const std::map<std::string, long long> the = [] {
+    std::map<std::string, long long> numbers;
+    const char* path = std::getenv("ADJIT_FAKE_CUDA_CARD");
+    std::ifstream file(path != nullptr ? path : "");
+    std::string what;
+    for (long long value = 0; file >> what >> value;) numbers[what] = value;
+    return numbers;
+  }();
+  return the;
+}
 
 }  // namespace
 
@@ -122,6 +138,10 @@ int cuDeviceGetAttribute(int* value, int attribute, int device) {
                                     {115, 1}};
   const auto found = known.find(attribute);
   if (found == known.end()) return kInvalidValue;
+  if (const auto told = card().find(std::to_string(attribute)); told != card().end()) {
+    *value = static_cast<int>(told->second);
+    return 0;
+  }
   *value = found->second;
   return 0;
 }
@@ -129,7 +149,8 @@ int cuDeviceGetAttribute(int* value, int attribute, int device) {
 int cuDeviceTotalMem_v2(size_t* bytes, int device) {
   FAKE_CALL_WITHOUT_CONTEXT(cuDeviceTotalMem_v2);
   if (!exists(device)) return kInvalidDevice;
-  *bytes = state().memory_bytes;
+  const auto told = card().find("memory");
+  *bytes = told != card().end() ? static_cast<size_t>(told->second) : state().memory_bytes;
   return 0;
 }
 

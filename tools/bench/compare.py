@@ -2,6 +2,7 @@
 """Training steps of adjit beside those of PyTorch, torch.compile, JAX and libraries.
 
     python tools/bench/compare.py [--only NAME,...] [--threads N] [--json FILE] [--chart FILE.svg]
+    python tools/bench/compare.py --device cuda [--minutes 8]
     python tools/bench/compare.py --primal
     python tools/bench/compare.py --phrasings
 
@@ -49,6 +50,8 @@ def arguments() -> argparse.Namespace:
     add("--dtypes", dest="rows", action="store_const", const="dtypes", help="f32, f64, bf16, f16")
     add("--primal", dest="rows", action="store_const", const="primal", help="gradient over value")
     add("--phrasings", dest="rows", action="store_const", const="phrasings", help="one, many ways")
+    add("--device", choices=["cpu", "cuda"], default="cpu", help="cuda: comparison/gpu instead")
+    add("--minutes", type=float, default=8, help="that --device cuda takes at most")
     add("--gradients", action="store_true", help="without the value: gradients alone")
     add("--frameworks", help=f"default: {','.join(_FRAMEWORKS)}, those that are installed")
     add("--threads", type=int, default=len(os.sched_getaffinity(0)))
@@ -64,6 +67,8 @@ def arguments() -> argparse.Namespace:
     alone = options.rows in ("primal", "phrasings")
     if alone and (options.chart or options.frameworks or options.gradients):
         parser.error(f"--{options.rows} is of adjit only: no --chart, --frameworks, --gradients")
+    if options.device == "cuda" and (alone or options.chart or options.gradients):
+        parser.error("--device cuda has its own rows, and no --chart, --gradients")
     return options
 
 
@@ -199,11 +204,32 @@ def measured(options: argparse.Namespace) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def on_gpu(options: argparse.Namespace) -> dict[str, Any]:
+    """All of comparison/gpu; exits where there is no GPU."""
+    from comparison.gpu import benchmark, card, driver
+    from comparison.gpu.clock import Clock
+
+    clock = Clock(60 * options.minutes)
+    try:
+        there = driver.Driver()
+    except driver.NoGpuError as error:
+        sys.exit(str(error))
+    facts = there.facts()
+    print(card.described(facts, driver.driver_version(), driver.ptxas()), flush=True)
+    only = options.only.split(",") if options.only else None
+    names = benchmark.taking_part(options.frameworks)
+    found = benchmark.benchmark(there, clock, "gpu", only, names, options.seconds)
+    return {"card": facts, **found}
+
+
 def main() -> None:
     start = time.monotonic()
     options = arguments()
-    hold_to(options.threads)
-    whole = measured(options)
+    if options.device == "cuda":
+        whole = on_gpu(options)
+    else:
+        hold_to(options.threads)
+        whole = measured(options)
     whole["seconds"] = time.monotonic() - start
     minutes, seconds = divmod(round(whole["seconds"]), 60)
     print(f"the run took {minutes} min {seconds} s")

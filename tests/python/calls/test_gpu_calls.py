@@ -1,4 +1,7 @@
-"""Calls with target="cuda", which a driver without a GPU runs (tests/fake_cuda)."""
+"""Calls with target="cuda", which a driver without a GPU runs (tests/fake_cuda).
+
+tools/gpu-check runs them on a GPU: ADJIT_GPU_TESTS says that the driver that is there shows one.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,11 @@ from pathlib import Path
 
 import pytest
 
+ON_GPU = bool(os.environ.get("ADJIT_GPU_TESTS"))
 FAKE = Path(os.environ.get("ADJIT_LIBRARY", "")).parent / "libadjit_fake_cuda.so"
+
+#: Of tests that take the CPU's memory for a GPU's, or show two GPUs.
+EMULATED = pytest.mark.skipif(ON_GPU, reason="only a driver without a GPU can do this")
 
 #: Names for the scripts below; `on_gpu` puts an array into the memory of a GPU.
 PRELUDE = """
@@ -17,19 +24,24 @@ import ctypes, os
 import numpy as np
 import adjit as aj
 
-fake = ctypes.CDLL(os.environ["ADJIT_CUDA_LIBRARY"])
-calls = lambda name: fake.fake_cuda_calls(name.encode())
-fake.cuInit(0)
+driver = ctypes.CDLL(os.environ.get("ADJIT_CUDA_LIBRARY") or "libcuda.so.1")
+driver.cuInit(0)
 context = ctypes.c_void_p()
-fake.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+
+def calls(name):
+    counted = getattr(driver, "fake_cuda_calls", None)
+    return 1 if counted is None else counted(name.encode())
 
 class OnGpu:
     def __init__(self, array, stream=None, read_only=False):
         array = np.array(array, order="C")
         at = ctypes.c_uint64()
-        fake.cuCtxSetCurrent(context)
-        assert fake.cuMemAlloc_v2(ctypes.byref(at), ctypes.c_size_t(array.nbytes)) == 0
-        ctypes.memmove(at.value, array.ctypes.data, array.nbytes)
+        driver.cuCtxSetCurrent(context)
+        size = ctypes.c_size_t(array.nbytes)
+        assert driver.cuMemAlloc_v2(ctypes.byref(at), size) == 0
+        assert driver.cuMemcpyHtoDAsync_v2(at, ctypes.c_void_p(array.ctypes.data), size, None) == 0
+        assert driver.cuStreamSynchronize(None) == 0
         self.__cuda_array_interface__ = {
             "shape": array.shape, "typestr": array.dtype.str, "data": (at.value, read_only),
             "version": 3, "stream": stream,
@@ -38,7 +50,10 @@ class OnGpu:
     def numbers(self):
         described = self.__cuda_array_interface__
         there = np.empty(described["shape"], described["typestr"])
-        ctypes.memmove(there.ctypes.data, described["data"][0], there.nbytes)
+        driver.cuCtxSetCurrent(context)
+        at, size = ctypes.c_uint64(described["data"][0]), ctypes.c_size_t(there.nbytes)
+        assert driver.cuMemcpyDtoHAsync_v2(ctypes.c_void_p(there.ctypes.data), at, size, None) == 0
+        assert driver.cuStreamSynchronize(None) == 0
         return there
 
 def error_of(call):
@@ -53,16 +68,19 @@ w = np.linspace(-1, 1, 8, dtype=np.float32).reshape(4, 2)
 """
 
 
-def run(script: str) -> None:
-    """The script in a process of its own, which may use GPUs."""
-    if not FAKE.exists():
+def run(script: str) -> str:
+    """What the script prints in a process of its own, which may use GPUs."""
+    if not ON_GPU and not FAKE.exists():
         pytest.skip("the library was built without its tests")
+    environment = {**os.environ, "ADJIT_CACHE": "off"}
+    if not ON_GPU:
+        environment["ADJIT_CUDA_LIBRARY"] = str(FAKE)
     done = subprocess.run(
-        [sys.executable, "-c", PRELUDE + script],
-        env={**os.environ, "ADJIT_CUDA_LIBRARY": str(FAKE), "ADJIT_CACHE": "off"},
+        [sys.executable, "-c", PRELUDE + script], env=environment,
         capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_arrays_of_numpy_go_there_and_back() -> None:
@@ -174,6 +192,7 @@ assert out["sum"].numbers() == x.sum()
 """)
 
 
+@EMULATED
 def test_a_tensor_of_pytorch_on_the_gpu_takes_its_result() -> None:
     pytest.importorskip("torch")
     run("""
@@ -201,9 +220,10 @@ assert "requires a gradient" in error_of(lambda: aj.jit(lambda x: x @ w)(given, 
 """)
 
 
+@EMULATED
 def test_arrays_of_the_gpu_that_cannot_take_their_result_are_named() -> None:
     run("""
-fake.fake_cuda_devices(2, 90)
+driver.fake_cuda_devices(2, 90)
 f = aj.jit(lambda x: (x + 1, x * 2))
 there = OnGpu(x)
 fits = lambda: OnGpu(np.zeros((3, 4), np.float32))
@@ -247,3 +267,10 @@ within = aj.lower(f, x, w, target="cuda", memory_budget=needs).compile()
 for a, b in zip(within(x, w), aj.jit(f, target="cpu")(x, w)):
     np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 """)
+
+
+def test_the_processors_code_is_the_same_beside_a_gpu() -> None:
+    on_gpu = "assert aj.lower(f, x, w, target='cuda').compile().ptx\n"
+    here = "print(aj.lower(f, x, w, target='cpu').compile().asm)\n"
+    f = "f = aj.value_and_grad(lambda x, w: aj.sum(aj.tanh(x @ w)), (0, 1))\n"
+    assert run(f + on_gpu + here) == run(f + here)

@@ -14,11 +14,7 @@ from . import timing
 from .budget import BudgetExceeded
 from .frameworks import FRAMEWORKS, float64_for, torch_eager
 from .row import Row, row_of
-from .workloads.workload import Workload, is_float
-
-#: Largest difference to torch's result, relative to that result's largest number. Half types
-#: are compared with torch's float32 on the same numbers.
-TOLERANCE = {"float64": 1e-9, "float32": 1e-3, "float16": 1e-2, "bfloat16": 4e-2}
+from .workloads.workload import TOLERANCE, Workload, is_float
 
 
 def measure(

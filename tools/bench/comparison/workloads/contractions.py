@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import adjit as aj
-import jax
-import jax.numpy as jnp
 import numpy as np
-import torch
-from torch.nn import functional
 
+from .. import optional
 from . import drjit_forwards, halide_forwards
 from .workload import Input, Work, Workload
+
+jax = optional.module("jax")
+jnp = optional.module("jax.numpy")
+torch = optional.module("torch")
+functional = optional.module("torch.nn.functional")
 
 
 def matmul(m: int, k: int, n: int, name: str = "matmul") -> Workload:
@@ -99,7 +101,7 @@ def lstm(
         return aj.scan(step, (start, start), x @ w_in.T + (b_in + b_state))[1]
 
     def by_torch(x: Any, *weights: Any) -> Any:
-        start = torch.zeros(1, batch, units)
+        start = x.new_zeros(1, batch, units)
         return torch.lstm(x, (start, start), weights, True, 1, 0.0, True, False, False)[0]
 
     def by_jax(x: Any, w_in: Any, w_state: Any, b_in: Any, b_state: Any) -> Any:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import adjit as aj
-import jax.numpy as jnp
-from jax import lax
-from torch.nn import functional
 
+from .. import optional
 from . import halide_forwards
 from .workload import HALIDE_SCHEDULERS, HALIDE_SCHEDULERS_OF_CHANNELS, Input, Work, Workload
+
+jnp = optional.module("jax.numpy")
+lax = optional.module("jax.lax")
+functional = optional.module("torch.nn.functional")
 
 
 def _outputs(extent: int, size: int, stride: int, padding: int, dilation: int = 1) -> int:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import adjit as aj
-import jax
-import jax.numpy as jnp
-import torch
-from torch.nn import functional
 
+from .. import optional
 from . import halide_forwards
 from .workload import Input, Work, Workload
+
+jax = optional.module("jax")
+jnp = optional.module("jax.numpy")
+torch = optional.module("torch")
+functional = optional.module("torch.nn.functional")
 
 
 def fused_chain(count: int, name: str = "fused_chain") -> Workload:

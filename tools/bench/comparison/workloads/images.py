@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import adjit as aj
-import jax
-import jax.numpy as jnp
-import torch
-from jax import lax
-from torch.nn import functional
 
+from .. import optional
 from . import drjit_forwards, halide_forwards
 from .workload import Input, Work, Workload
+
+jax = optional.module("jax")
+jnp = optional.module("jax.numpy")
+torch = optional.module("torch")
+lax = optional.module("jax.lax")
+functional = optional.module("torch.nn.functional")
 
 
 def upsample(name: str, image: tuple[int, int, int, int], mode: str) -> Workload:
@@ -57,8 +59,8 @@ def warp(image: tuple[int, int, int, int], name: str = "warp") -> Workload:
         return aj.compute(image, pixel)
 
     def by_torch(x: Any, flow: Any) -> Any:
-        i = torch.arange(height)[:, None] + flow[:, 0]
-        j = torch.arange(width) + flow[:, 1]
+        i = torch.arange(height, device=flow.device)[:, None] + flow[:, 0]
+        j = torch.arange(width, device=flow.device) + flow[:, 1]
         at = torch.stack([j * (2 / (width - 1)) - 1, i * (2 / (height - 1)) - 1], -1)
         return functional.grid_sample(x, at, padding_mode="border", align_corners=True)
 
@@ -130,8 +132,8 @@ def bilateral_slice(
         return aj.compute((n, 3, height, width), pixel)
 
     def by_torch(grid: Any, guide: Any, image: Any) -> Any:
-        y = (2 * torch.arange(height) + 1) / height - 1
-        x = (2 * torch.arange(width) + 1) / width - 1
+        y = (2 * torch.arange(height, device=guide.device) + 1) / height - 1
+        x = (2 * torch.arange(width, device=guide.device) + 1) / width - 1
         at = torch.stack(
             [x.expand(n, height, width), y[:, None].expand(n, height, width), 2 * guide - 1], -1
         )

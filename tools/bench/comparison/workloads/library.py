@@ -6,12 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import adjit as aj
-import jax
-import jax.numpy as jnp
 import numpy as np
-import torch
-from jax import lax
-from torch.nn import functional
+
+from .. import optional
+
+jax = optional.module("jax")
+jnp = optional.module("jax.numpy")
+torch = optional.module("torch")
+lax = optional.module("jax.lax")
+functional = optional.module("torch.nn.functional")
 
 
 class Library:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import adjit as aj
-import jax
-import jax.numpy as jnp
 import numpy as np
-import torch
 
+from .. import optional
 from . import drjit_forwards, halide_forwards
 from .workload import Input, Work, Workload
+
+jax = optional.module("jax")
+jnp = optional.module("jax.numpy")
+torch = optional.module("torch")
 
 
 def gmm(d: int, k: int, n: int, name: str = "gmm") -> Workload:
@@ -50,7 +52,7 @@ def gmm(d: int, k: int, n: int, name: str = "gmm") -> Workload:
         return logsumexp(terms, 1).sum() - n * logsumexp(alphas, 0) - (q * q).sum() / 2
 
     def by_torch(alphas: Any, means: Any, icf: Any, x: Any) -> Any:
-        below = torch.zeros(k, d, d)
+        below = icf.new_zeros(k, d, d)
         below[:, rows, columns] = icf[:, packed]
         q = below + torch.diag_embed(torch.exp(icf[:, :d]))
         return with_factors(torch, q, alphas, means, icf, x)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import adjit as aj
-import jax
-import jax.numpy as jnp
-from jax import lax
-from torch.nn import functional
 
+from .. import optional
 from . import drjit_forwards, halide_forwards
 from .workload import Input, Work, Workload
+
+jax = optional.module("jax")
+jnp = optional.module("jax.numpy")
+lax = optional.module("jax.lax")
+functional = optional.module("torch.nn.functional")
 
 
 def softmax(count: int, width: int, name: str = "softmax", scale: float = 1) -> Workload:

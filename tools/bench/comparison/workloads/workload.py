@@ -6,8 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import ml_dtypes
 import numpy as np
+
+from .. import optional
+
+ml_dtypes = optional.module("ml_dtypes")
 
 Function = Callable[..., Any]
 
@@ -64,6 +67,11 @@ class Input:
             return rng.integers(0, self.below, self.shape)
         draw = rng.random if self.kind == "uniform" else rng.standard_normal
         return (self.scale * np.asarray(draw(self.shape))).astype(numpy_dtype(dtype))
+
+
+#: Largest difference to another framework's result, relative to that result's largest number. Half
+#: types are compared with torch's float32 on the same numbers.
+TOLERANCE = {"float64": 1e-9, "float32": 1e-3, "float16": 1e-2, "bfloat16": 4e-2}
 
 
 def numpy_dtype(name: str) -> Any:

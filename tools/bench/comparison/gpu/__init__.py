@@ -1,0 +1,1 @@
+"""The same comparison on a GPU (docs/performance/how-to-benchmark.md)."""
