@@ -46,7 +46,7 @@ GpuMachine machine_of(const DeviceFacts& facts) {
   machine.block_shared_bytes = facts.block_shared_bytes;
   machine.l2_bytes = facts.l2_bytes;
   machine.memory_bytes = facts.memory_bytes;
-  machine.ghz = facts.ghz;
+  if (facts.ghz > 0) machine.ghz = facts.ghz;
   if (facts.memory_gb > 0) machine.memory_gb = facts.memory_gb;
   return machine;
 }

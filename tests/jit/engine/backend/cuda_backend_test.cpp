@@ -33,6 +33,15 @@ class CudaBackends : public ::testing::Test {
   KernelList list{program, layouts};
 };
 
+TEST(GpuMachines, KeepTheirDefaultsWhereTheDriverDoesNotSay) {
+  DeviceFacts facts;
+  facts.multiprocessors = 100;
+  const GpuMachine machine = machine_of(facts);
+  EXPECT_EQ(machine.multiprocessors, 100);
+  EXPECT_EQ(machine.ghz, GpuMachine().ghz);
+  EXPECT_EQ(machine.memory_gb, GpuMachine().memory_gb);
+}
+
 TEST_F(CudaBackends, LoadWhatTheyCompiled) {
   if (!driver.takes_bitcode) GTEST_SKIP() << "the fake driver runs no kernels here";
   const auto machine = backend();
