@@ -119,7 +119,8 @@ void expect_code(Op op, DType dtype, int64_t lanes) {
   if (lanes > 0) p = vectorize(std::move(p), 0, 0, lanes);
   p = parallel(std::move(p), 0, 1);
   try {
-    EmulatedProgram(p).ptx();
+    const EmulatedProgram program(p);
+    for (const int capability : {80, 90}) program.ptx(capability);
   } catch (const Error& error) {
     ADD_FAILURE() << info(op).id << " of " << name_of(dtype) << " in " << lanes
                   << " lanes: " << error.what();
@@ -153,7 +154,8 @@ TEST(GpuKernels, EveryCastHasCode) {
         Program p = initial_program(graph, GpuMachine{});
         if (lanes > 0) p = vectorize(std::move(p), 0, 0, lanes);
         try {
-          EmulatedProgram(p).ptx();
+          const EmulatedProgram program(p);
+          for (const int capability : {80, 90}) program.ptx(capability);
         } catch (const Error& error) {
           ADD_FAILURE() << name_of(from) << " to " << name_of(to) << " in " << lanes
                         << " lanes: " << error.what();
