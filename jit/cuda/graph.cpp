@@ -9,8 +9,9 @@ namespace {
 KernelNode node_of(const KernelLaunch& kernel) {
   KernelNode node;
   node.function = kernel.function;
-  node.blocks_x = grid_of(kernel);
-  node.threads_x = static_cast<unsigned>(kernel.threads);
+  node.blocks_x = blocks_of(kernel.grid);
+  node.threads_x = static_cast<unsigned>(kernel.grid.threads);
+  node.shared_bytes = static_cast<unsigned>(kernel.grid.shared_bytes);
   node.parameters = kernel.parameters;
   return node;
 }

@@ -87,20 +87,22 @@ void fill(const CurrentContext& current, DevicePointer memory, unsigned char val
                   "cuMemsetD8Async");
 }
 
-unsigned grid_of(const KernelLaunch& kernel) {
+unsigned blocks_of(const Grid& grid) {
   constexpr int64_t kMostBlocks = INT32_MAX;
-  if (kernel.blocks > kMostBlocks)
-    throw Error(ErrorCode::Schedule, "a kernel has " + std::to_string(kernel.blocks) +
+  if (grid.blocks > kMostBlocks)
+    throw Error(ErrorCode::Schedule, "a kernel has " + std::to_string(grid.blocks) +
                                          " blocks of threads; a GPU takes " +
                                          std::to_string(kMostBlocks) + ": split the computation");
-  return static_cast<unsigned>(kernel.blocks);
+  return static_cast<unsigned>(grid.blocks);
 }
 
 void launch(const CurrentContext& current, const KernelLaunch& kernel, StreamHandle stream) {
-  current.require(current.driver().launch(kernel.function, grid_of(kernel), 1, 1,
-                                          static_cast<unsigned>(kernel.threads), 1, 1, 0, stream,
-                                          kernel.parameters, nullptr),
-                  "cuLaunchKernel");
+  current.require(
+      current.driver().launch(kernel.function, blocks_of(kernel.grid), 1, 1,
+                              static_cast<unsigned>(kernel.grid.threads), 1, 1,
+                              static_cast<unsigned>(kernel.grid.shared_bytes), stream,
+                              kernel.parameters, nullptr),
+      "cuLaunchKernel");
 }
 
 void synchronize(const CurrentContext& current, StreamHandle stream) {

@@ -46,15 +46,21 @@ class Event {
   EventHandle handle_ = nullptr;
 };
 
+/// What a kernel is run by.
+struct Grid {
+  int64_t blocks = 1;
+  int threads = 1;       // of a block
+  int shared_bytes = 0;  // of a block, dynamic; above 48 KB allow_shared_memory() (module.hpp)
+};
+/// The blocks as the driver takes them. ErrorCode::Schedule for more than it takes.
+unsigned blocks_of(const Grid& grid);
+
 /// A kernel, and what it runs on. `parameters[k]` is the address of the value of parameter k.
 struct KernelLaunch {
   FunctionHandle function = nullptr;
-  int64_t blocks = 1;
-  int threads = 1;  // of a block
+  Grid grid;
   void** parameters = nullptr;
 };
-/// The blocks as the driver takes them. ErrorCode::Schedule for more than it takes.
-unsigned grid_of(const KernelLaunch& kernel);
 
 // All of these go into the stream and return; 0 bytes are no call.
 /// What is not pinned has been read when it returns.

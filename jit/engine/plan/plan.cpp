@@ -143,6 +143,8 @@ class Planner {
                       kernel.tasks,     tasks_in_turn(program, program.kernels[k].root),
                       kernel.tasks > 1, arrangement.chains.continues[k]};
       step.by_table = kernel.by_table;
+      step.threads = kernel.threads;
+      step.shared_bytes = kernel.shared_bytes;
       for (TensorId id : kernel.tensors) step.tensors.push_back(buffer(id));
       list.add_kernel(plan_.kernels.size(), step.chained);
       const std::vector<TensorId> written = tensors_written(program, program.kernels[k]);

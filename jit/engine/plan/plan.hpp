@@ -36,10 +36,12 @@ struct KernelPlan {
   std::string symbol;
   std::vector<size_t> tensors;  // buffers, in the order the kernel takes them
   int64_t tasks = 1;
-  int64_t in_turn = 1;    // of them, which one thread runs one after the other (program.hpp)
-  bool parallel = false;  // worth the context's threads
-  bool chained = false;   // continues the step before it, task by task (task_chains.hpp)
-  bool by_table = false;  // of a GPU: takes one table of addresses, not each as a parameter
+  int64_t in_turn = 1;       // of them, which one thread runs one after the other (program.hpp)
+  bool parallel = false;     // worth the context's threads
+  bool chained = false;      // continues the step before it, task by task (task_chains.hpp)
+  bool by_table = false;     // of a GPU: takes one table of addresses, not each as a parameter
+  int64_t threads = 0;       // of a GPU's block that runs a task; 0: a task is a thread's
+  int64_t shared_bytes = 0;  // dynamic ones of such a block
   bool operator==(const KernelPlan&) const = default;
 };
 

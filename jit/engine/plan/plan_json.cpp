@@ -109,7 +109,10 @@ void check(const ExecutionPlan& plan, const Buffer& buffer) {
 }
 
 void check(const ExecutionPlan& plan, const KernelPlan& kernel) {
+  constexpr int64_t kMostThreads = 1024;  // of a block of any GPU
   require(kernel.tasks >= 0 && kernel.in_turn >= 1 && kernel.tasks % kernel.in_turn == 0);
+  require(kernel.threads >= 0 && kernel.threads <= kMostThreads && kernel.shared_bytes >= 0 &&
+          kernel.shared_bytes <= INT32_MAX);
   for (size_t buffer : kernel.tensors)
     require(buffer < plan.buffers.size() &&
             (kernel.parallel || plan.buffers[buffer].kind != Buffer::Kind::Slot));
@@ -240,6 +243,10 @@ std::string to_json(const ExecutionPlan& plan) {
                        {"parallel", k.parallel},
                        {"chained", k.chained}});
     if (k.by_table) kernels.back()["by_table"] = true;  // else as it was before there were GPUs
+    if (k.threads > 0) {
+      kernels.back()["threads"] = k.threads;
+      kernels.back()["shared_bytes"] = k.shared_bytes;
+    }
   }
   for (const ScanPlan& scan : plan.scans) scans.push_back(to_json(scan));
   for (const DataCheck& c : plan.checks)
@@ -277,7 +284,8 @@ ExecutionPlan plan_from_json(std::string_view text, std::string constants) {
       plan.kernels.push_back(
           {k.at("symbol").get<std::string>(), k.at("tensors").get<std::vector<size_t>>(),
            k.at("tasks").get<int64_t>(), k.at("in_turn").get<int64_t>(),
-           k.at("parallel").get<bool>(), k.at("chained").get<bool>(), k.value("by_table", false)});
+           k.at("parallel").get<bool>(), k.at("chained").get<bool>(), k.value("by_table", false),
+           k.value("threads", int64_t{0}), k.value("shared_bytes", int64_t{0})});
     for (const Json& scan : j.at("scans")) plan.scans.push_back(scan_from(scan));
     plan.steps = steps_from(j.at("steps"));
     for (const Json& c : j.at("checks")) {

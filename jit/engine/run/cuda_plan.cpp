@@ -9,12 +9,21 @@
 namespace adjit::engine {
 namespace {
 
+// Each thread or block runs as many tasks as the kernel runs in turn.
+Grid grid_of(const KernelPlan& kernel) {
+  const int64_t workers = ceil_div(kernel.tasks, kernel.in_turn);
+  if (kernel.threads == 0) return {ceil_div(workers, int64_t{kBlockThreads}), kBlockThreads};
+  return {workers, static_cast<int>(kernel.threads), static_cast<int>(kernel.shared_bytes)};
+}
+
 void add_kernel(CudaPlan& loaded, const KernelPlan& kernel) {
   CudaKernel& added = loaded.kernels.emplace_back();
   added.function = loaded.module->function(kernel.symbol);
   added.table = loaded.table_size;
   added.tensors = kernel.tensors.size();
-  added.blocks = ceil_div(ceil_div(kernel.tasks, kernel.in_turn), int64_t{kBlockThreads});
+  added.grid = grid_of(kernel);
+  if (added.grid.shared_bytes > 0)
+    allow_shared_memory(loaded.gpu->context, added.function, added.grid.shared_bytes);
   added.by_table = kernel.by_table;
   for (size_t buffer : kernel.tensors)
     loaded.uses[buffer].push_back({loaded.table_size++, loaded.kernels.size() - 1});
@@ -23,7 +32,7 @@ void add_kernel(CudaPlan& loaded, const KernelPlan& kernel) {
 }  // namespace
 
 KernelLaunch launch_of(const CudaKernel& kernel, void** parameters) {
-  return {kernel.function, kernel.blocks, kBlockThreads, parameters};
+  return {kernel.function, kernel.grid, parameters};
 }
 
 CudaPlan load_cuda_plan(ExecutionPlan plan, std::shared_ptr<Gpu> gpu, const std::string& image) {

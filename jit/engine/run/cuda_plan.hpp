@@ -14,7 +14,7 @@
 
 namespace adjit::engine {
 
-/// Threads of a block. Each runs as many tasks as a kernel runs in turn.
+/// Threads of a block where a task is a thread's.
 inline constexpr int kBlockThreads = 128;
 
 /// A kernel of the plan. The addresses of all kernels' tensors lie one behind the other in a
@@ -22,7 +22,7 @@ inline constexpr int kBlockThreads = 128;
 struct CudaKernel {
   FunctionHandle function = nullptr;
   size_t table = 0, tensors = 0;  // position of its first tensor, and their number
-  int64_t blocks = 0;             // 0: it has no task
+  Grid grid;                      // without blocks: it has no task
   bool by_table = false;          // it takes the address of a copy of its part of the table
 };
 

@@ -35,7 +35,7 @@ void run_kernel(const CudaCall& call, size_t number) {
   if (call.cancellable) call.cancellable->check();
   const CudaKernel& kernel = call.frame.loaded.kernels[number];
   if (call.times) ++(*call.times)[number].calls;
-  if (kernel.blocks == 0) return;
+  if (kernel.grid.blocks == 0) return;
   if (!call.times) return launch_kernel(call, number);
   PrimaryContext& context = call.frame.loaded.gpu->context;
   Event start(context, Event::Kind::Timed), end(context, Event::Kind::Timed);

@@ -16,7 +16,7 @@ void walk(CudaFrame& frame, std::span<const StepPlan> steps, const Visit& visit)
   for (const StepPlan& step : steps) {
     if (!step.scan) {
       const CudaKernel& kernel = frame.loaded.kernels[step.number];
-      if (kernel.blocks > 0) visit(kernel);
+      if (kernel.grid.blocks > 0) visit(kernel);
       continue;
     }
     const ScanPlan& scan = frame.loaded.plan.scans[step.number];

@@ -60,7 +60,7 @@ class Graphs : public testing::Test {
   // to = a + b
   KernelLaunch sum(size_t a, size_t b, size_t to) {
     parameters = {&addresses[a], &addresses[b], &addresses[to]};
-    return {module->function("sum"), 1, 128, parameters.data()};
+    return {module->function("sum"), {1, 128}, parameters.data()};
   }
 
   tests::FakeCuda fake{ADJIT_FAKE_CUDA};
@@ -150,7 +150,7 @@ TEST_F(Graphs, WhatTheDriverRefusesIsSaid) {
 TEST_F(Graphs, AGridMayBeTooLarge) {
   KernelGraph graph(context);
   KernelLaunch large = sum(0, 0, 1);
-  large.blocks = int64_t{1} << 31;
+  large.grid.blocks = int64_t{1} << 31;
   EXPECT_THROW(graph.add(*current, large, {}), Error);
 }
 

@@ -40,7 +40,7 @@ class Streams : public testing::Test {
     copy_to_device(current, dz.address(), z.data(), sizeof z, stream.handle());
     std::array<DevicePointer, 3> addresses{dx.address(), dz.address(), dy.address()};
     std::array<void*, 3> parameters{addresses.data(), &addresses[1], &addresses[2]};
-    launch(current, {module.function("sum"), 3, 128, parameters.data()}, stream.handle());
+    launch(current, {module.function("sum"), {3, 128}, parameters.data()}, stream.handle());
     copy_to_host(current, y.data(), dy.address(), sizeof y, stream.handle());
     synchronize(current, stream.handle());
     return y;
@@ -133,7 +133,7 @@ TEST_F(Streams, EveryFailureIsAnErrorThatNamesTheCall) {
 
 TEST_F(Streams, MoreBlocksThanAGpuTakesAreRefused) {
   const CurrentContext current(context);
-  EXPECT_THROW(launch(current, {nullptr, int64_t{1} << 31, 128, nullptr}, nullptr), Error);
+  EXPECT_THROW(launch(current, {nullptr, {int64_t{1} << 31, 128}, nullptr}, nullptr), Error);
 }
 
 }  // namespace

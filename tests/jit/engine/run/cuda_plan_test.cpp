@@ -40,7 +40,7 @@ TEST_F(CudaPlans, AThreadRunsAsManyTasksAsAreInTurn) {
   plan.kernels[0].in_turn = 3;
   const CudaPlan made =
       load_cuda_plan(plan, gpu, cuda::image_of(pointwise_of("add", "fadd float %a, %b")));
-  EXPECT_EQ(made.kernels[0].blocks, 3);  // 334 threads
+  EXPECT_EQ(made.kernels[0].grid.blocks, 3);  // 334 threads
 }
 
 TEST_F(CudaPlans, SymbolsThatTheCodeLacksAreNamed) {
