@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
+#include <variant>
 
 #include "autosched/analysis/join_chain.hpp"
+#include "autosched/analysis/shared_buffers.hpp"
 #include "autosched/program/limits.hpp"
 #include "autosched/program/nests.hpp"
+#include "autosched/program/threads.hpp"
 #include "jit/emit/kernel_frame.hpp"
 #include "jit/emit/nest.hpp"
 #include "jit/emit/scopes/index.hpp"
@@ -54,8 +58,11 @@ class KernelEmitter {
     KernelVariables variables(kernel_.variable_count);
     IndexEmitter index(builder_, scopes_, variables, math_.features().gpu);
     load_addresses();
-    allocate_locals();
+    if (is_block_kernel(kernel_))
+      block_.emplace(builder_, block_threads(kernel_), shared_buffers(program_));
+    allocate_locals(kernel_.root, block_.has_value());
     KernelContext context{{builder_, scopes_, variables, index, math_}, program_, places_};
+    context.block = block_ ? &*block_ : nullptr;
     out_.tasks = task_count(kernel_.root);
     if (const std::vector<StreamedNest> streamed = streamed_nests(); streamed.empty()) {
       emit_all(context);
@@ -64,6 +71,7 @@ class KernelEmitter {
     }
     scopes_.pop();
     builder_.CreateRetVoid();
+    if (block_) finish_block();
     for (const Nest* nest : nests_) out_.register_tile |= is_register_tile(*nest);
   }
 
@@ -77,17 +85,35 @@ class KernelEmitter {
            });
   }
 
-  // What a kernel without parallel loops does, a GPU's first thread does.
+  // What a launch of the kernel has to know.
+  void finish_block() {
+    out_.threads = block_->threads();
+    out_.shared_bytes = block_->shared_bytes();
+    limit_threads(*function_, out_.threads);
+    const auto* gpu = std::get_if<GpuMachine>(&program_.target);
+    invariant(gpu != nullptr, "a CPU's program has loops of a block's threads");
+    if (out_.shared_bytes > gpu->block_shared_bytes)
+      throw Error(ErrorCode::Schedule,
+                  "a block of the kernel of '" + stage_name(program_.graph, root_stage()) +
+                      "' would share " + std::to_string(out_.shared_bytes) + " bytes; at most " +
+                      std::to_string(gpu->block_shared_bytes) + " are there");
+  }
+  const Stage& root_stage() const { return program_.graph.stages[kernel_.root.stage]; }
+
+  // What a kernel without parallel loops does, a GPU's first thread does, or its first block.
   void emit_all(KernelContext& context) {
     const bool parallel = parallel_depth(kernel_.root) > 0;
+    const int64_t in_turn = tasks_in_turn(program_, kernel_.root);
     const auto task = [&](Value* number) {
-      NestEmitter(context, kernel_.root).emit(parallel ? number : nullptr);
+      // What the task before left to be read is written anew.
+      if (block_ && in_turn > 1) block_->barrier();
+      NestEmitter(context, kernel_.root, block_.has_value()).emit(parallel ? number : nullptr);
     };
     if (!parallel && !math_.features().gpu) {
       task(nullptr);
     } else {
-      emit_tasks(builder_, scopes_, math_.features(), out_.tasks,
-                 tasks_in_turn(program_, kernel_.root), task);
+      emit_tasks(builder_, scopes_, math_.features(), {out_.tasks, in_turn, block_.has_value()},
+                 task);
     }
   }
 
@@ -164,36 +190,60 @@ class KernelEmitter {
     return rows;
   }
 
-  void allocate_locals() {
-    int64_t total = 0;
-    for (const Nest* nest : nests_) {
-      const Stage& stage = program_.graph.stages[nest->stage];
-      const auto rank = static_cast<long>(stage.domain.output_rank);
-      if (program_.scopes[stage.results.front().value] != Scope::Local) continue;
-      const Rows rows = rows_of(*nest);
-      for (TensorId id : stage.results) {
-        int64_t elements = 1;
-        for (int64_t span : rows.spans)
-          elements = checked_mul(elements, std::max<int64_t>(span, 1));
-        const int64_t bytes =
-            checked_mul(checked_add(elements, kLaneLimit),
-                        static_cast<int64_t>(size_of(program_.graph.info(id).dtype)));
-        total = checked_add(total, bytes);
-        if (total > kMaxLocalBytes)
-          throw Error(ErrorCode::Schedule, "the local buffers of one kernel exceed " +
-                                               std::to_string(kMaxLocalBytes) + " bytes at '" +
-                                               program_.graph.info(id).name +
-                                               "'; compute it at an inner loop or at the root");
-        llvm::AllocaInst* buffer = builder_.CreateAlloca(
-            llvm::ArrayType::get(builder_.getInt8Ty(), static_cast<uint64_t>(bytes)));
-        buffer->setAlignment(llvm::Align(kLocalAlignment));
-        places_.at(id) = {.pointer = buffer,
-                          .strides = contiguous_layout(rows.spans).strides,
-                          .origin = {nest->axis_base.begin(), nest->axis_base.begin() + rank},
-                          .readable_beyond = true,
-                          .row_lanes = rows.lanes,
-                          .alignment = math_.features().gpu ? kLocalAlignment : 0};
-      }
+  // Buffers of a nest and of those attached to it: of nests that a block runs together in the
+  // memory that it shares, of others on the stack.
+  void allocate_locals(const Nest& nest, bool by_block) {
+    if (program_.scopes[stage_of(nest).results.front().value] == Scope::Local)
+      by_block ? share_results(nest) : allocate_results(nest);
+    for (const Nest::Attached& a : nest.attached)
+      allocate_locals(a.nest, by_block && a.depth <= first_thread_loop(nest));
+  }
+  const Stage& stage_of(const Nest& nest) const { return program_.graph.stages[nest.stage]; }
+
+  static int64_t elements_of(std::span<const int64_t> spans) {
+    int64_t elements = 1;
+    for (int64_t span : spans) elements = checked_mul(elements, std::max<int64_t>(span, 1));
+    return elements;
+  }
+  int64_t bytes_of(TensorId id, int64_t elements) const {
+    return checked_mul(elements, static_cast<int64_t>(size_of(program_.graph.info(id).dtype)));
+  }
+  std::vector<Affine> origin_of(const Nest& nest) const {
+    const auto rank = static_cast<long>(stage_of(nest).domain.output_rank);
+    return {nest.axis_base.begin(), nest.axis_base.begin() + rank};
+  }
+
+  void share_results(const Nest& nest) {
+    const size_t rank = stage_of(nest).domain.output_rank;
+    const std::span<const int64_t> spans = std::span(nest.spans).first(rank);
+    const std::vector<TensorId>& results = stage_of(nest).results;
+    for (size_t k = 0; k < results.size(); ++k)
+      places_.at(results[k]) = {
+          .pointer = block_->shared({&results, k}, bytes_of(results[k], elements_of(spans))),
+          .strides = contiguous_layout(spans).strides,
+          .origin = origin_of(nest),
+          .alignment = ThreadBlock::kAlignment};
+  }
+
+  void allocate_results(const Nest& nest) {
+    const Rows rows = rows_of(nest);
+    for (TensorId id : stage_of(nest).results) {
+      const int64_t bytes = bytes_of(id, checked_add(elements_of(rows.spans), kLaneLimit));
+      local_bytes_ = checked_add(local_bytes_, bytes);
+      if (local_bytes_ > kMaxLocalBytes)
+        throw Error(ErrorCode::Schedule, "the local buffers of one kernel exceed " +
+                                             std::to_string(kMaxLocalBytes) + " bytes at '" +
+                                             program_.graph.info(id).name +
+                                             "'; compute it at an inner loop or at the root");
+      llvm::AllocaInst* buffer = builder_.CreateAlloca(
+          llvm::ArrayType::get(builder_.getInt8Ty(), static_cast<uint64_t>(bytes)));
+      buffer->setAlignment(llvm::Align(kLocalAlignment));
+      places_.at(id) = {.pointer = buffer,
+                        .strides = contiguous_layout(rows.spans).strides,
+                        .origin = origin_of(nest),
+                        .readable_beyond = true,
+                        .row_lanes = rows.lanes,
+                        .alignment = math_.features().gpu ? kLocalAlignment : 0};
     }
   }
 
@@ -207,6 +257,8 @@ class KernelEmitter {
   llvm::Function* function_ = nullptr;
   std::vector<const Nest*> nests_;
   TensorPlaces places_;
+  int64_t local_bytes_ = 0;           // on the stack
+  std::optional<ThreadBlock> block_;  // of a kernel whose tasks are blocks'
 };
 
 }  // namespace

@@ -21,7 +21,8 @@ namespace adjit::emit {
 ///
 /// For a GPU it is a kernel that takes these addresses as parameters, or that of their table
 /// (`by_table`); thread t of the grid runs the tasks from t * tasks_in_turn() on, as many as are in
-/// turn, where there are some: threads beyond these do nothing.
+/// turn, where there are some: threads beyond these do nothing. Where it has loops of threads,
+/// block b does that, with `threads` threads and `shared_bytes` of dynamic shared memory.
 using KernelFunction = void (*)(void* const* tensors, int64_t begin, int64_t end);
 
 /// Bytes of local buffers, which live on the stack of the thread that runs a task; more would
@@ -37,6 +38,8 @@ struct EmittedKernel {
   int64_t tasks = 1;
   bool register_tile = false;  // wants real register allocation (see CodegenLevel)
   bool by_table = false;       // for a GPU: its one parameter is a table of the tensors' addresses
+  int64_t threads = 0;         // of a block that runs a task; 0: a task is a thread's
+  int64_t shared_bytes = 0;    // dynamic shared memory of such a block
 
   /// After std::bad_alloc from inside LLVM, whose frames release nothing: what they were at is in
   /// no state to be destroyed, so it is lost.

@@ -33,33 +33,37 @@ void add_cpu_attributes(llvm::Function& function, int vector_bits) {
   function.addFnAttr("stackrealign");
 }
 
-// The number of the thread in the grid, of a type that holds those of all threads that have tasks.
-Value* thread_number(llvm::IRBuilder<>& builder, llvm::IntegerType* type) {
+// The number of the block or thread in the grid, of a type that holds those of all that have tasks.
+Value* worker_number(llvm::IRBuilder<>& builder, llvm::IntegerType* type, bool by_block) {
   const auto read = [&](llvm::Intrinsic::ID id) {
     return builder.CreateZExt(builder.CreateIntrinsic(id, {}, {}), type);
   };
   Value* block = read(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x);
+  if (by_block) return block;
   Value* threads = read(llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x);
   Value* thread = read(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x);
   return builder.CreateAdd(builder.CreateMul(block, threads), thread);
 }
 
-void emit_tasks_of_thread(llvm::IRBuilder<>& builder, Scopes& scopes, int64_t tasks,
-                          int64_t in_turn, const std::function<void(Value*)>& task) {
-  llvm::IntegerType* type = builder.getIntNTy(tasks <= INT32_MAX ? 32 : 64);
+void emit_tasks_of_worker(llvm::IRBuilder<>& builder, Scopes& scopes, const Tasks& tasks,
+                          const std::function<void(Value*)>& task) {
+  llvm::IntegerType* type = builder.getIntNTy(tasks.count <= INT32_MAX ? 32 : 64);
   const auto number = [&](int64_t k) {
     return llvm::ConstantInt::get(type, static_cast<uint64_t>(k));
   };
-  Value* thread = thread_number(builder, type);
-  // Threads beyond the tasks fill up the last block; their numbers may have the sign's bit.
-  Value* has_task = builder.CreateICmpULT(thread, number(tasks / in_turn));
+  Value* worker = worker_number(builder, type, tasks.by_block);
+  // Threads beyond the tasks fill up the last block; their numbers may have the sign's bit. There
+  // are as many blocks as have tasks.
+  Value* has_task = tasks.by_block
+                        ? builder.getTrue()
+                        : builder.CreateICmpULT(worker, number(tasks.count / tasks.in_turn));
   emit_if(builder, scopes, has_task, {}, [&](Carried none) {
-    if (in_turn == 1) {
-      task(thread);
+    if (tasks.in_turn == 1) {
+      task(worker);
       return none;
     }
-    Value* first = builder.CreateMul(thread, number(in_turn));
-    Value* end = builder.CreateAdd(first, number(in_turn));
+    Value* first = builder.CreateMul(worker, number(tasks.in_turn));
+    Value* end = builder.CreateAdd(first, number(tasks.in_turn));
     return emit_loop(builder, scopes, first, end, true, {}, [&](Value* one, Carried inner) {
       task(one);
       return inner;
@@ -86,6 +90,17 @@ llvm::Function* declare_kernel(llvm::Module& module, const std::string& symbol,
   return function;
 }
 
+void limit_threads(llvm::Function& kernel, int64_t threads) {
+  llvm::LLVMContext& context = kernel.getContext();
+  llvm::Metadata* const limit[] = {
+      llvm::ValueAsMetadata::get(&kernel), llvm::MDString::get(context, "maxntidx"),
+      llvm::ConstantAsMetadata::get(
+          llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), static_cast<uint64_t>(threads)))};
+  kernel.getParent()
+      ->getOrInsertNamedMetadata("nvvm.annotations")
+      ->addOperand(llvm::MDNode::get(context, limit));
+}
+
 Value* table_of(llvm::Function& kernel, const TargetFeatures& features, bool by_table) {
   return features.gpu && !by_table ? nullptr : kernel.getArg(0);
 }
@@ -98,8 +113,8 @@ Value* tensor_pointer(llvm::IRBuilder<>& builder, llvm::Function& kernel, Value*
 }
 
 void emit_tasks(llvm::IRBuilder<>& builder, Scopes& scopes, const TargetFeatures& features,
-                int64_t tasks, int64_t in_turn, const std::function<void(Value*)>& task) {
-  if (features.gpu) return emit_tasks_of_thread(builder, scopes, tasks, in_turn, task);
+                const Tasks& tasks, const std::function<void(Value*)>& task) {
+  if (features.gpu) return emit_tasks_of_worker(builder, scopes, tasks, task);
   llvm::Function* function = builder.GetInsertBlock()->getParent();
   emit_loop(builder, scopes, function->getArg(1), function->getArg(2), false, {},
             [&](Value* number, Carried none) {

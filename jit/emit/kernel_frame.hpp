@@ -30,10 +30,18 @@ llvm::Value* table_of(llvm::Function& kernel, const TargetFeatures& features, bo
 llvm::Value* tensor_pointer(llvm::IRBuilder<>& builder, llvm::Function& kernel, llvm::Value* table,
                             size_t k);
 
+/// Tells a GPU's kernel how many threads its blocks have at most: they find registers.
+void limit_threads(llvm::Function& kernel, int64_t threads);
+
+struct Tasks {
+  int64_t count = 1;
+  int64_t in_turn = 1;    // that follow each other are run by one thread, or block
+  bool by_block = false;  // on a GPU: a task is a block's, not a thread's
+};
 /// Emits `task(number)` for the tasks of a call, one after the other: for a CPU those that it
-/// names, for a GPU those of a thread: `in_turn` that follow each other. Numbers are i64, on a GPU
-/// i32 where that holds all.
+/// names, for a GPU those of a thread or block: `in_turn` that follow each other. Numbers are i64,
+/// on a GPU i32 where that holds all.
 void emit_tasks(llvm::IRBuilder<>& builder, Scopes& scopes, const TargetFeatures& features,
-                int64_t tasks, int64_t in_turn, const std::function<void(llvm::Value*)>& task);
+                const Tasks& tasks, const std::function<void(llvm::Value*)>& task);
 
 }  // namespace adjit::emit

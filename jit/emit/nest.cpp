@@ -5,13 +5,14 @@
 #include "jit/emit/shape/tile_versions.hpp"
 #include "jit/emit/tile/pointwise.hpp"
 #include "jit/emit/tile/scatter.hpp"
+#include "jit/emit/tile/thread_tree.hpp"
 
 namespace adjit::emit {
 
 using llvm::Value;
 
-NestEmitter::NestEmitter(KernelContext& context, const Nest& nest)
-    : nest_(context, nest),
+NestEmitter::NestEmitter(KernelContext& context, const Nest& nest, bool by_block)
+    : nest_(context, nest, by_block),
       loops_(nest_,
              [this](size_t depth, Carried carried) { return inside(depth, std::move(carried)); }),
       accumulators_(nest_),
@@ -25,6 +26,7 @@ void NestEmitter::emit(Value* task) {
   if (shape.is_scatter() && shape.empty_reduction) return;
   if (shape.lane_loop)
     variables.bind_lanes(shape.nest->loops[*shape.lane_loop].variable, shape.lanes);
+  if (nest_.by_block) loops_.bind_threads();
   if (task) {
     loops_.emit_task(task);
   } else {
@@ -35,35 +37,51 @@ void NestEmitter::emit(Value* task) {
 
 // Everything inside loops [0, depth).
 Carried NestEmitter::inside(size_t depth, Carried carried) {
-  const NestShape& shape = nest_.shape;
   size_t scopes = emit_attached(depth);
-  if (depth == shape.reduction_begin && carried.empty()) {
-    emit_points();
-  } else if (depth == shape.tile_begin) {
-    carried = emit_tile(std::move(carried));
+  const bool begins = depth == nest_.shape.reduction_begin && carried.empty();
+  if (!nest_.by_block || depth != nest_.shape.thread_begin ||
+      (begins && nest_.carries_over_threads)) {
+    carried = behind_attached(depth, std::move(carried));
   } else {
-    carried = loops_.emit(depth, std::move(carried));
+    carried = loops_.of_threads(std::move(carried), [&](Carried inner) {
+      return behind_attached(depth, std::move(inner));
+    });
   }
   for (; scopes > 0; --scopes) nest_.kernel.scopes.pop();
   return carried;
+}
+
+Carried NestEmitter::behind_attached(size_t depth, Carried carried) {
+  const NestShape& shape = nest_.shape;
+  if (depth == shape.reduction_begin && carried.empty()) {
+    emit_points();
+    return carried;
+  }
+  return depth == shape.tile_begin ? emit_tile(std::move(carried))
+                                   : loops_.emit(depth, std::move(carried));
 }
 
 // The nests attached there, and how many scopes they opened: their results may be read inside.
 size_t NestEmitter::emit_attached(size_t depth) {
   const NestShape& shape = nest_.shape;
   KernelContext& kernel = nest_.kernel;
+  const bool by_block = nest_.by_block && depth <= shape.thread_begin;
   size_t scopes = 0;
   for (const Nest::Attached& a : shape.nest->attached) {
     if (a.depth != depth) continue;
+    const Stage& stage = kernel.program.graph.stages[a.nest.stage];
+    if (by_block) kernel.block->before_reading(tensors_read(kernel.program.graph, stage));
     const size_t around = kernel.origins.size();
     add_origins(depth);
-    NestEmitter(kernel, a.nest).emit();
+    NestEmitter(kernel, a.nest, by_block).emit();
+    if (by_block) kernel.block->stored(stage.results);
     kernel.origins.resize(around);
     kernel.scopes.push_here();  // for the next one, too
     ++scopes;
     for (TensorId result : kernel.program.graph.stages[a.nest.stage].results)
       kernel.places.at(result).depth = kernel.scopes.depth();
   }
+  if (scopes > 0 && by_block) kernel.block->before_reading_all();
   if (scopes > 0 && shape.lane_loop)
     kernel.variables.bind_lanes(shape.nest->loops[*shape.lane_loop].variable, shape.lanes);
   return scopes;
@@ -93,8 +111,29 @@ void NestEmitter::emit_points() {
   const Emitted any =
       nest_.masks.at_least_zero(may_have_results(shape, nest_.constraints, nest_.kernel.variables));
   const Emitted enter = nest_.masks.conjunction(nest_.masks.all_of(nest_.constraints.outer), any);
+  if (nest_.carries_over_threads) {
+    // All threads go on to the end, where the block waits for each: what is outside the reduction
+    // is the same for all.
+    store_combined(reduce(nest_.masks.all_of(nest_.constraints.outer), accumulators_.initial()));
+    return;
+  }
   const Carried accumulators = reduce(enter, accumulators_.initial());
   if (!shape.running) accumulators_.store(accumulators);
+}
+
+// The first of the threads that share results stores them.
+void NestEmitter::store_combined(const Carried& accumulators) {
+  KernelContext& kernel = nest_.kernel;
+  loops_.bind_threads();
+  ThreadTree tree(nest_, loops_.thread_trips());
+  const std::vector<Partial> partials = tree.combined(accumulators_.folded(accumulators));
+  Value* stores = kernel.builder.CreateAnd(loops_.has_results(), tree.is_first());
+  emit_if(kernel.builder, kernel.scopes, stores, {}, [&](Carried none) {
+    loops_.bind_threads();
+    accumulators_.store_results(partials);
+    return none;
+  });
+  loops_.bind_threads();
 }
 
 // All steps of the reduction, where a condition holds.
@@ -102,9 +141,14 @@ Carried NestEmitter::reduce(const Emitted& condition, Carried accumulators) {
   const NestShape& shape = nest_.shape;
   const auto steps = [&](Carried carried) {
     if (shape.empty_reduction) return carried;
-    return shape.reduction_begin == shape.tile_begin
-               ? emit_tile(std::move(carried))
-               : loops_.emit(shape.reduction_begin, std::move(carried));
+    const auto loops = [&](Carried inner) {
+      return shape.reduction_begin == shape.tile_begin
+                 ? emit_tile(std::move(inner))
+                 : loops_.emit(shape.reduction_begin, std::move(inner));
+    };
+    return nest_.carries_over_threads && shape.reduction_begin == shape.thread_begin
+               ? loops_.of_threads(std::move(carried), loops)
+               : loops(std::move(carried));
   };
   return condition.value ? emit_if(nest_.kernel.builder, nest_.kernel.scopes, condition.value,
                                    std::move(accumulators), steps)

@@ -15,8 +15,9 @@ namespace adjit::emit {
 
 class NestEmitter {
  public:
-  /// Enclosing variables are bound. Both must outlive it.
-  NestEmitter(KernelContext& context, const Nest& nest);
+  /// Enclosing variables are bound. `by_block`: whether a block's threads run it together, and not
+  /// each thread for itself. Both must outlive it.
+  NestEmitter(KernelContext& context, const Nest& nest, bool by_block);
 
   /// Emits the whole nest at the builder's position. `task` numbers the iteration of the parallel
   /// loops when the nest has any.
@@ -24,9 +25,11 @@ class NestEmitter {
 
  private:
   Carried inside(size_t depth, Carried carried);
+  Carried behind_attached(size_t depth, Carried carried);
   size_t emit_attached(size_t depth);
   void add_origins(size_t depth);
   void emit_points();
+  void store_combined(const Carried& accumulators);
   Carried reduce(const Emitted& condition, Carried accumulators);
   Carried emit_tile(Carried accumulators);
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "autosched/program/nests.hpp"
+#include "autosched/program/threads.hpp"
+#include "jit/emit/addresses/address.hpp"
 
 namespace adjit::emit {
 namespace {
@@ -56,6 +58,56 @@ void NestLoops::bind_task(size_t k) {
   kernel_.index.bind_scalar(loop.variable, task_trips_[k], {0, loop.trips - 1}, loop.step);
 }
 
+// The last loop of threads is the fastest. What numbers beyond the nest's threads give, nobody asks
+// (of_threads).
+void NestLoops::bind_threads() {
+  if (thread_trips_.empty()) {
+    Value* rest = kernel_.block->thread();
+    for (size_t l = loops_.size(); l-- > 0;) {
+      if (loops_[l].kind != LoopKind::Thread) continue;
+      Value* trips = kernel_.builder.getInt32(static_cast<uint32_t>(loops_[l].trips));
+      thread_trips_.insert(thread_trips_.begin(), kernel_.builder.CreateURem(rest, trips));
+      rest = kernel_.builder.CreateUDiv(rest, trips);
+    }
+  }
+  for (size_t l = 0; l < loops_.size(); ++l)
+    if (loops_[l].kind == LoopKind::Thread) bind_thread(l);
+}
+
+// Binds a loop of threads in the current scope: what depends on it is computed in here.
+void NestLoops::bind_thread(size_t l) {
+  const auto before = std::count_if(loops_.begin(), loops_.begin() + static_cast<long>(l),
+                                    [](const Loop& loop) { return loop.kind == LoopKind::Thread; });
+  kernel_.index.bind_scalar(loops_[l].variable, thread_trips_[static_cast<size_t>(before)],
+                            {0, loops_[l].trips - 1}, loops_[l].step);
+}
+
+Value* NestLoops::has_part() {
+  const int64_t threads = threads_of(*shape_.nest);
+  if (threads == kernel_.block->threads()) return kernel_.builder.getTrue();
+  return kernel_.builder.CreateICmpULT(kernel_.block->thread(),
+                                       kernel_.builder.getInt32(static_cast<uint32_t>(threads)));
+}
+
+Carried NestLoops::of_threads(Carried carried, const std::function<Carried(Carried)>& inside) {
+  Value* part = has_part();
+  if (part == kernel_.builder.getTrue()) return inside(std::move(carried));
+  carried = emit_if(kernel_.builder, kernel_.scopes, part, std::move(carried), [&](Carried inner) {
+    bind_threads();
+    return inside(std::move(inner));
+  });
+  bind_threads();
+  return carried;
+}
+
+Value* NestLoops::has_results() {
+  Value* all = has_part();
+  for (size_t l = 0; l < loops_.size(); ++l)
+    if (loops_[l].kind == LoopKind::Thread && !shape_.is_reduction(loops_[l]))
+      all = kernel_.builder.CreateAnd(all, kernel_.index.at_least_zero(left_after(l) + Affine(-1)));
+  return all;
+}
+
 // Points of its axis from the current iteration of a bound loop on.
 Affine NestLoops::left_after(size_t k) const {
   return kernel_.variables.resolve(shape_.available(k)) -
@@ -68,27 +120,65 @@ Carried NestLoops::emit(size_t k, Carried carried) {
     kernel_.variables.bind_fixed(loop.variable, 0);
     return inside_(k + 1, std::move(carried));
   }
-  return loop.kind == LoopKind::Parallel ? parallel(k, std::move(carried))
-                                         : serial(k, std::move(carried));
+  if (loop.kind == LoopKind::Parallel) return parallel(k, std::move(carried));
+  return loop.kind == LoopKind::Thread ? thread(k, std::move(carried))
+                                       : serial(k, std::move(carried));
 }
 
 // Bound by the task already: only the ragged versions are left.
 Carried NestLoops::parallel(size_t k, Carried carried) {
+  return whole_or_ragged(k, std::move(carried));
+}
+
+// Bound already: a thread has points or not. What the loop decides of accumulators' constraints is
+// a condition.
+Carried NestLoops::thread(size_t k, Carried carried) {
+  Value* any = kernel_.index.at_least_zero(left_after(k) + Affine(-1));
+  for (const AffineConstraint& constraint : nest_.constraints.loops[k]) {
+    const Affine form = placed(nest_.body.context(), constraint.form);
+    any = kernel_.builder.CreateAnd(any, constraint.equality ? kernel_.index.equals_zero(form)
+                                                             : kernel_.index.at_least_zero(form));
+  }
+  const bool always = any == kernel_.builder.getTrue();
+  carried = emit_if(kernel_.builder, kernel_.scopes, any, std::move(carried), [&](Carried inner) {
+    if (!always) bind_thread(k);  // what it reads may lie outside for threads without points
+    return whole_or_ragged(k, std::move(inner));
+  });
+  if (!always) bind_thread(k);
+  return carried;
+}
+
+// What is inside a loop that is bound: for whole tiles, and for the ragged one.
+Carried NestLoops::whole_or_ragged(size_t k, Carried carried) {
   const Loop& loop = loops_[k];
   const int64_t span = shape_.nest->spans[loop.axis];
   if (!shape_.covers_tile(k) || span % loop.step == 0) return inside_(k + 1, std::move(carried));
   const Affine left = left_after(k);
   Value* whole = kernel_.index.at_least_zero(left + Affine(-loop.step));
   Value* ragged = kernel_.index.at_least_zero(Affine(loop.step - 1) - left);
-  const auto version = [&](Carried none) {
-    bind_task(k);  // what whole tiles read may lie outside for the ragged one
-    return inside_(k + 1, std::move(none));
+  const auto bind = [&] { loop.kind == LoopKind::Thread ? bind_thread(k) : bind_task(k); };
+  const auto version = [&](Carried inner) {
+    bind();  // what whole tiles read may lie outside for the ragged one
+    return inside_(k + 1, std::move(inner));
   };
-  emit_if(kernel_.builder, kernel_.scopes, whole, {}, version);
+  carried = emit_if(kernel_.builder, kernel_.scopes, whole, std::move(carried), version);
+  bind();
   nest_.limits[loop.axis] = span % loop.step;
-  emit_if(kernel_.builder, kernel_.scopes, ragged, {}, version);
+  carried = emit_if(kernel_.builder, kernel_.scopes, ragged, std::move(carried), version);
+  bind();
   nest_.limits[loop.axis] = loop.step;
   return carried;
+}
+
+// What the block's threads share is written anew in each iteration of a loop that they run
+// together: not before all have read what the one before left.
+void NestLoops::wait_for_last_iteration(size_t k) {
+  if (!nest_.by_block || k >= shape_.thread_begin) return;
+  const bool shares =
+      (k < shape_.reduction_begin && is_cooperative(*shape_.stage, *shape_.nest)) ||
+      std::ranges::any_of(shape_.nest->attached,
+                          [&](const Nest::Attached& attached) { return attached.depth > k; });
+  if (shares) kernel_.block->barrier();
 }
 
 // Points that the loop and those inside it have.
@@ -136,6 +226,7 @@ Carried NestLoops::iterations(size_t k, Value* lo, Value* hi, bool at_least_once
                    [&](Value* trip, Carried inner) {
                      const Loop& loop = loops_[k];
                      kernel_.index.bind_scalar(loop.variable, trip, {0, loop.trips - 1}, loop.step);
+                     wait_for_last_iteration(k);
                      return guarded(k, std::move(inner));
                    });
 }
@@ -173,6 +264,7 @@ Carried NestLoops::whole_and_ragged(size_t k, Value* points, Carried carried) {
     } else {
       kernel_.index.bind_scalar(loop.variable, whole, {0, loop.trips - 1}, loop.step);
     }
+    wait_for_last_iteration(k);
     return guarded(k, std::move(inner));
   });
   nest_.limits[loop.axis] = std::min(loop.step, span);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "autosched/program/nests.hpp"
+#include "autosched/program/threads.hpp"
 #include "jit/emit/shape/instance_number.hpp"
 
 namespace adjit::emit {
@@ -40,13 +41,28 @@ NestShape::NestShape(const Program& program, const Nest& of)
     Affine& axis = axes[running->axis];
     axis = Affine(domain.extents[running->axis] - 1) - axis;
   }
-  reduction_begin = tile_begin;
-  while (reduction_begin > 0 && is_reduction(of.loops[reduction_begin - 1]) &&
-         of.loops[reduction_begin - 1].kind == LoopKind::Serial)
-    --reduction_begin;
-  if (is_scatter()) reduction_begin = parallel_depth(of);
+  find_loops_of_accumulators();
   for (size_t a = domain.output_rank; a < domain.rank(); ++a)
     empty_reduction |= domain.extents[a] == 0;
+}
+
+// The serial loops of the reduction that stand directly above the tile; where threads share a
+// reduction, their loops as well.
+void NestShape::find_loops_of_accumulators() {
+  thread_begin = first_thread_loop(*nest);
+  if (thread_begin == tile_begin) {  // one thread does it all, but for what is computed inside
+    thread_begin = 0;
+    for (const Nest::Attached& attached : nest->attached)
+      thread_begin = std::max(thread_begin, attached.depth);
+  }
+  reduction_begin = tile_begin;
+  const bool cooperative = is_cooperative(*stage, *nest);
+  const auto carries = [&](const Loop& loop) {
+    if (loop.kind == LoopKind::Thread) return cooperative;
+    return loop.kind == LoopKind::Serial && is_reduction(loop);
+  };
+  while (reduction_begin > 0 && carries(nest->loops[reduction_begin - 1])) --reduction_begin;
+  if (is_scatter()) reduction_begin = parallel_depth(*nest);
 }
 
 bool NestShape::is_reduction(const Loop& loop) const {

@@ -62,12 +62,16 @@ class NestShape {
   const Running* running;      // how its results run on along an axis; null: they do not
   std::vector<Affine> axes;    // per axis, over the kernel's variables
   size_t tile_begin = 0;       // first loop of the tile
-  size_t reduction_begin = 0;  // first of the reduction loops that carry accumulators
+  size_t reduction_begin = 0;  // first of the loops that carry accumulators
+  size_t thread_begin = 0;     // of a nest of a block: from where on its threads go their own ways
   std::optional<size_t> lane_loop;
   unsigned lanes = 1;
   std::vector<size_t> unrolled_loops;  // of the tile, in order
   std::vector<int64_t> tile_points;    // per axis, of a whole tile inside the nest's span
   bool empty_reduction = false;
+
+ private:
+  void find_loops_of_accumulators();
 };
 
 }  // namespace adjit::emit

@@ -49,6 +49,10 @@ Carried AccumulatorEmitter::initial() {
   const size_t chains = shape_.chain_count(nest_.limits);
   Value* first = is_first_pass();
   const bool resumes = first != kernel_.builder.getTrue();
+  if (resumes && nest_.carries_over_threads)
+    throw Error(ErrorCode::Schedule,
+                "stage '" + kernel_.program.graph.info(shape_.stage->results[0]).name +
+                    "' goes on from partial results in memory around what a block's threads share");
   Carried accumulators;
   for (const TileInstance& instance : outputs)
     for (size_t chain = 0; chain < chains; ++chain)
@@ -74,6 +78,22 @@ void AccumulatorEmitter::store(const Carried& accumulators) {
   } else {
     store_results(outputs, std::move(partials));
   }
+}
+
+std::vector<Partial> AccumulatorEmitter::folded(const Carried& accumulators) {
+  std::vector<Partial> partials =
+      folded_chains(accumulators, shape_.instances(nest_.limits, false).size());
+  if (!shape_.lanes_in_reduction()) return partials;
+  for (Partial& partial : partials) {
+    partial = combiner_.fold_lanes({std::move(partial)});
+    for (Value*& component : partial)
+      component = kernel_.builder.CreateExtractElement(component, uint64_t{0});
+  }
+  return partials;
+}
+
+void AccumulatorEmitter::store_results(const std::vector<Partial>& partials) {
+  store_results(shape_.instances(nest_.limits, false), partials);
 }
 
 // One partial result for each instance: a fixed tree over the chains.

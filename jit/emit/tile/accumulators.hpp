@@ -22,6 +22,9 @@ class AccumulatorEmitter {
   Carried initial();
   /// Stores the results: chains and lanes of a reduction are folded.
   void store(const Carried& accumulators);
+  /// What a thread has of each of the results: chains and lanes folded, for store_results().
+  std::vector<Partial> folded(const Carried& accumulators);
+  void store_results(const std::vector<Partial>& partials);
 
  private:
   llvm::Value* is_first_pass();

@@ -7,6 +7,7 @@
 #include "autosched/program/program.hpp"
 #include "jit/emit/scopes/emission.hpp"
 #include "jit/emit/shape/places.hpp"
+#include "jit/emit/tile/thread_block.hpp"
 
 namespace adjit::emit {
 
@@ -14,9 +15,10 @@ namespace adjit::emit {
 struct KernelContext : Emission {
   const Program& program;
   TensorPlaces& places;
-  size_t operations = 0;     // of the instances of bodies emitted so far
-  double unrolled_work = 0;  // vector instructions of the unrolled ones among them
-  bool streams = false;      // what nests stream, they may (streaming.hpp)
+  size_t operations = 0;         // of the instances of bodies emitted so far
+  double unrolled_work = 0;      // vector instructions of the unrolled ones among them
+  bool streams = false;          // what nests stream, they may (streaming.hpp)
+  ThreadBlock* block = nullptr;  // whose threads run a task together; null: a task is a thread's
   /// Where loops around the nest at hand are, over the kernel's variables, and the largest value:
   /// that of an axis, where two loops over it may add up to more.
   std::vector<std::pair<Affine, int64_t>> origins = {};

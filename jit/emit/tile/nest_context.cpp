@@ -6,6 +6,7 @@
 #include <string>
 
 #include "autosched/analysis/work.hpp"
+#include "autosched/program/threads.hpp"
 
 namespace adjit::emit {
 namespace {
@@ -40,7 +41,7 @@ double work_of_instance(const Program& program, const NestShape& shape, double b
 
 }  // namespace
 
-NestContext::NestContext(KernelContext& kernel, const Nest& nest)
+NestContext::NestContext(KernelContext& kernel, const Nest& nest, bool by_block)
     : kernel(kernel),
       shape(kernel.program, nest),
       limits(shape.tile_points),
@@ -52,7 +53,10 @@ NestContext::NestContext(KernelContext& kernel, const Nest& nest)
       constraints(kernel.program, shape, first_points(kernel, nest), body_shape.reads_anywhere),
       masks(body.context()),
       stores(kernel, shape, limits, constraints.has_place, splats, masks),
-      instance_work(work_of_instance(kernel.program, shape, body_shape.work)) {}
+      instance_work(work_of_instance(kernel.program, shape, body_shape.work)),
+      by_block(by_block),
+      carries_over_threads(by_block && (is_cooperative(*shape.stage, nest) ||
+                                        shape.reduction_begin < shape.thread_begin)) {}
 
 void count_instance(NestContext& nest) {
   constexpr size_t kMostOperations = 1 << 18;

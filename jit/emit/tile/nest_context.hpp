@@ -17,8 +17,9 @@
 namespace adjit::emit {
 
 struct NestContext {
-  /// Enclosing variables are bound. Both must outlive it.
-  NestContext(KernelContext& kernel, const Nest& nest);
+  /// Enclosing variables are bound. `by_block`: whether the threads of a block run it together.
+  /// Both must outlive it.
+  NestContext(KernelContext& kernel, const Nest& nest, bool by_block);
   NestContext(const NestContext&) = delete;  // members refer to others
   NestContext& operator=(const NestContext&) = delete;
 
@@ -35,6 +36,10 @@ struct NestContext {
   /// Vector instructions of an instance; 0 where a tile has one alone, of vectors that are one of
   /// the processor's.
   const double instance_work;
+  const bool by_block;
+  /// Whether the loops that carry accumulators begin outside those of threads: all threads of the
+  /// block come to their end, where what they have accumulated is combined.
+  const bool carries_over_threads;
 };
 
 /// To be called for each instance of the body that is emitted. Unrolled instances, ragged versions

@@ -10,6 +10,8 @@
 #include <optional>
 #include <stdexcept>
 
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
 #include "autosched/analysis/shared_buffers.hpp"
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/moves/moves.hpp"
@@ -77,6 +79,19 @@ class DeviceMemory {
   std::byte* first_ = nullptr;
   tests::DeviceArray array_;
 };
+
+constexpr const char* kBarrierCall = "call void @llvm.nvvm.barrier0()";
+
+void erase_barrier(llvm::Module& module, size_t number) {
+  std::vector<llvm::Instruction*> barriers;
+  for (llvm::Function& function : module)
+    for (llvm::BasicBlock& block : function)
+      for (llvm::Instruction& instruction : block)
+        if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+            call && call->getIntrinsicID() == llvm::Intrinsic::nvvm_barrier0)
+          barriers.push_back(&instruction);
+  barriers.at(number)->eraseFromParent();
+}
 
 // Whether the caller's memory is among what lies in the tensor's buffer.
 std::vector<bool> in_callers_memory(const Program& program, const std::vector<uint32_t>& buffer) {
@@ -149,6 +164,13 @@ std::vector<Array> EmulatedProgram::operator()(std::span<const Array> inputs, ui
   return outputs;
 }
 
+bool EmulatedProgram::leave_out_barrier(size_t number) {
+  left_out_ = number;
+  size_t barriers = 0;
+  for (const std::string& ir : ir_) barriers += occurrences(ir, kBarrierCall);
+  return number < barriers;
+}
+
 #if ADJIT_SANITIZED
 void EmulatedProgram::run_kernels(const std::vector<void*>&, const std::vector<tests::DeviceArray>&,
                                   uint64_t) const {
@@ -160,6 +182,7 @@ void EmulatedProgram::run_kernels(const std::vector<void*>& addresses,
                                   uint64_t seed) const {
   auto context = std::make_unique<llvm::LLVMContext>();
   std::unique_ptr<llvm::Module> module = cuda::link_bitcode(*context, bitcode_);
+  if (left_out_) erase_barrier(*module, *left_out_);
   tests::GpuEmulator emulator(std::move(module), std::move(context));
   for (size_t k = 0; k < kernels_.size(); ++k) {
     const EmittedKernel& kernel = kernels_[k];
@@ -173,12 +196,16 @@ void EmulatedProgram::run_kernels(const std::vector<void*>& addresses,
       parameters = {static_cast<void*>(&table)};
       all.push_back({table, values.size() * sizeof(void*)});
     }
-    const int64_t threads = kernel.tasks / tasks_in_turn(program_, program_.kernels[k].root);
-    const tests::Report report =
-        emulator.run(kernel.symbol, parameters, all,
-                     {.blocks = static_cast<int>(ceil_div(threads, kThreads)),
-                      .threads = kThreads,
-                      .seed = seed});
+    const int64_t workers = kernel.tasks / tasks_in_turn(program_, program_.kernels[k].root);
+    tests::Launch launch{.blocks = static_cast<int>(workers),
+                         .threads = static_cast<int>(kernel.threads),
+                         .shared_bytes = kernel.shared_bytes,
+                         .seed = seed};
+    if (kernel.threads == 0) {
+      launch.blocks = static_cast<int>(ceil_div(workers, kThreads));
+      launch.threads = kThreads;
+    }
+    const tests::Report report = emulator.run(kernel.symbol, parameters, all, launch);
     if (!report.faults.empty())
       throw std::runtime_error("on a GPU kernel " + std::to_string(k) + ": " + report.faults[0]);
   }

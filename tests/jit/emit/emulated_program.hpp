@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,6 +31,10 @@ class EmulatedProgram {
   /// the seed. std::runtime_error says what a GPU must not be given. Needs the emulator.
   std::vector<Array> operator()(std::span<const Array> inputs, uint64_t seed = 1) const;
 
+  /// Plants a race: the kernels run without one of their barriers (0, 1, ... in their IR) from here
+  /// on. False where there are not so many.
+  bool leave_out_barrier(size_t number);
+
   /// IR of a kernel as text.
   const std::string& ir(size_t kernel = 0) const { return ir_[kernel]; }
   /// Of all kernels.
@@ -46,6 +51,7 @@ class EmulatedProgram {
   std::vector<EmittedKernel> kernels_;  // without their modules
   std::vector<std::string> ir_, bitcode_;
   size_t instructions_ = 0;
+  std::optional<size_t> left_out_;  // barrier
 };
 
 /// The graph scheduled as a GPU's threads compute it by default: all loops over outputs parallel,

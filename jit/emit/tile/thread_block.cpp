@@ -1,0 +1,66 @@
+// jit/emit/tile/thread_block.cpp -- shared memory and barriers of a block.
+#include "jit/emit/tile/thread_block.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/Module.h>
+
+#include "runtime/expr/integer.hpp"
+
+namespace adjit::emit {
+namespace {
+
+using llvm::Value;
+
+constexpr unsigned kSharedSpace = 3;  // NVPTX's number of memory that a block shares
+
+// One array without a size for all kernels of a module: each launch says how many bytes there are.
+llvm::GlobalVariable* shared_memory(llvm::Module& module) {
+  constexpr const char* kName = "adjit_shared";
+  if (llvm::GlobalVariable* known = module.getNamedGlobal(kName)) return known;
+  auto* bytes = llvm::ArrayType::get(llvm::Type::getInt8Ty(module.getContext()), 0);
+  // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): the module owns it
+  auto* memory =
+      new llvm::GlobalVariable(module, bytes, false, llvm::GlobalValue::ExternalLinkage, nullptr,
+                               kName, nullptr, llvm::GlobalValue::NotThreadLocal, kSharedSpace);
+  memory->setAlignment(llvm::Align(ThreadBlock::kAlignment));
+  return memory;
+}
+
+}  // namespace
+
+ThreadBlock::ThreadBlock(llvm::IRBuilder<>& builder, int64_t threads, std::vector<uint32_t> buffers)
+    : builder_(builder),
+      threads_(threads),
+      buffers_(std::move(buffers)),
+      thread_(builder.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {}, {})) {}
+
+Value* ThreadBlock::shared(const Key& key, int64_t bytes) {
+  const auto [at, is_new] = offsets_.try_emplace(key, shared_bytes_);
+  if (is_new) shared_bytes_ = checked_add(shared_bytes_, ceil_div(bytes, kAlignment) * kAlignment);
+  llvm::Module& module = *builder_.GetInsertBlock()->getModule();
+  return builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), shared_memory(module),
+                                             static_cast<uint64_t>(at->second));
+}
+
+void ThreadBlock::barrier() {
+  builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
+  stored_.clear();
+}
+
+void ThreadBlock::stored(std::span<const TensorId> results) {
+  for (TensorId id : results) stored_.insert(buffers_[id.value]);
+}
+
+void ThreadBlock::before_reading(std::span<const TensorId> tensors) {
+  const auto waits = [&](TensorId id) { return stored_.contains(buffers_[id.value]); };
+  if (std::ranges::any_of(tensors, waits)) barrier();
+}
+
+void ThreadBlock::before_reading_all() {
+  if (!stored_.empty()) barrier();
+}
+
+}  // namespace adjit::emit

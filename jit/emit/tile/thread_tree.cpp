@@ -1,0 +1,236 @@
+// jit/emit/tile/thread_tree.cpp -- shuffles, and exchanges through the block's memory.
+#include "jit/emit/tile/thread_tree.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/Module.h>
+
+#include "autosched/machine/gpu_machine.hpp"
+#include "jit/emit/scopes/loops.hpp"
+
+namespace adjit::emit {
+namespace {
+
+using llvm::Value;
+using sched::kWarpThreads;
+
+// Memory has no elements of one bit.
+llvm::Type* in_memory(llvm::Type* type) {
+  return type->getScalarSizeInBits() == 1 ? type->getWithNewBitWidth(8) : type;
+}
+
+// An element of its own for each of so many threads, of each of some values.
+class Exchange {
+ public:
+  Exchange(const KernelContext& kernel, const Nest& nest, const std::vector<Partial>& partials,
+           int64_t elements)
+      : builder_(kernel.builder) {
+    const llvm::DataLayout& layout = builder_.GetInsertBlock()->getModule()->getDataLayout();
+    for (const Partial& partial : partials)
+      for (Value* value : partial) {
+        llvm::Type* type = in_memory(value->getType());
+        const uint64_t size = layout.getTypeAllocSize(type).getFixedValue();
+        arrays_.push_back(
+            {value->getType(), type, llvm::Align(std::min<uint64_t>(16, size & -size)),
+             kernel.block->shared({&nest, arrays_.size()}, elements * static_cast<int64_t>(size))});
+      }
+  }
+
+  void store(const Carried& values, Value* element) const {
+    for (size_t k = 0; k < values.size(); ++k) {
+      const Array& array = arrays_[k];
+      Value* value = values[k];
+      if (array.type != array.memory) value = builder_.CreateZExt(value, array.memory);
+      builder_.CreateAlignedStore(
+          value, builder_.CreateInBoundsGEP(array.memory, array.pointer, element), array.align);
+    }
+  }
+
+  Carried load(Value* element) const {
+    Carried values;
+    for (const Array& array : arrays_) {
+      Value* value = builder_.CreateAlignedLoad(
+          array.memory, builder_.CreateInBoundsGEP(array.memory, array.pointer, element),
+          array.align);
+      if (array.type != array.memory) value = builder_.CreateTrunc(value, array.type);
+      values.push_back(value);
+    }
+    return values;
+  }
+
+ private:
+  struct Array {
+    llvm::Type *type, *memory;
+    llvm::Align align;
+    Value* pointer;
+  };
+  llvm::IRBuilder<>& builder_;
+  std::vector<Array> arrays_;
+};
+
+Carried flat(const std::vector<Partial>& partials) {
+  Carried values;
+  for (const Partial& partial : partials)
+    values.insert(values.end(), partial.begin(), partial.end());
+  return values;
+}
+
+std::vector<Partial> partials_of(const Carried& values, size_t components) {
+  std::vector<Partial> partials;
+  for (size_t at = 0; at < values.size(); at += components) {
+    const auto first = values.begin() + static_cast<long>(at);
+    partials.emplace_back(first, first + static_cast<long>(components));
+  }
+  return partials;
+}
+
+}  // namespace
+
+ThreadTree::ThreadTree(NestContext& nest, const std::vector<Value*>& trips)
+    : nest_(nest), kernel_(nest.kernel), builder_(nest.kernel.builder) {
+  in_group_ = builder_.getInt32(0);
+  group_number_ = builder_.getInt32(0);
+  const auto append = [&](Value* number, int64_t count, Value* digit) {
+    return builder_.CreateAdd(
+        builder_.CreateMul(number, builder_.getInt32(static_cast<uint32_t>(count))), digit);
+  };
+  for (size_t l = 0, thread_loop = 0; l < nest.shape.nest->loops.size(); ++l) {
+    const Loop& loop = nest.shape.nest->loops[l];
+    if (loop.kind != LoopKind::Thread) continue;
+    Value* trip = trips[thread_loop++];
+    if (nest.shape.is_reduction(loop)) {
+      in_group_ = append(in_group_, loop.trips, trip);
+      group_ *= loop.trips;
+    } else {
+      side_by_side_ &= group_ == 1;
+      group_number_ = append(group_number_, loop.trips, trip);
+      groups_ *= loop.trips;
+    }
+  }
+}
+
+Value* ThreadTree::is_first() const {
+  return builder_.CreateICmpEQ(in_group_, builder_.getInt32(0));
+}
+
+std::vector<Partial> ThreadTree::combined(std::vector<Partial> partials) {
+  if (group_ == 1) return partials;
+  if (side_by_side_ && group_ <= kWarpThreads && std::has_single_bit(static_cast<uint64_t>(group_)))
+    return by_shuffles(std::move(partials), group_);
+  if (side_by_side_ && group_ % kWarpThreads == 0) return by_warps(std::move(partials));
+  return one_after_the_other(std::move(partials));
+}
+
+// A thread takes what the one half of the group further on has, until the first one has all.
+std::vector<Partial> ThreadTree::by_shuffles(std::vector<Partial> partials, int64_t threads) {
+  for (int64_t lanes = threads / 2; lanes > 0; lanes /= 2)
+    for (Partial& partial : partials) {
+      Partial other;
+      for (Value* component : partial) other.push_back(shuffled_down(component, lanes));
+      partial = nest_.combiner.combine(partial, other);
+    }
+  return partials;
+}
+
+std::vector<Partial> ThreadTree::by_warps(std::vector<Partial> partials) {
+  const auto number = [&](int64_t n) { return builder_.getInt32(static_cast<uint32_t>(n)); };
+  ThreadBlock& block = *kernel_.block;
+  const int64_t warps = group_ / kWarpThreads;
+  partials = by_shuffles(std::move(partials), kWarpThreads);
+  if (warps == 1) return partials;
+  const size_t components = nest_.shape.stage->bodies.size();
+  const Exchange exchange(kernel_, *nest_.shape.nest, partials, block.threads() / kWarpThreads);
+  Value* lane = builder_.CreateURem(block.thread(), number(kWarpThreads));
+  Value* leads = builder_.CreateICmpEQ(lane, number(0));
+  emit_if(builder_, kernel_.scopes, leads, {}, [&](Carried none) {
+    exchange.store(flat(partials), builder_.CreateUDiv(block.thread(), number(kWarpThreads)));
+    return none;
+  });
+  block.barrier();
+  // The first threads of the group's first warp take them; the tree's others add nothing.
+  Carried values;
+  for (const Partial& partial : partials)
+    for (size_t k = 0; k < components; ++k) {
+      Value* identity = nest_.combiner.identity(k);
+      if (const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(partial[k]->getType()))
+        identity = builder_.CreateVectorSplat(type->getNumElements(), identity);
+      values.push_back(identity);
+    }
+  Value* takes = builder_.CreateICmpULT(in_group_, number(warps));
+  values = emit_if(builder_, kernel_.scopes, takes, std::move(values), [&](Carried) {
+    Value* first =
+        builder_.CreateMul(builder_.CreateUDiv(block.thread(), number(group_)), number(warps));
+    return exchange.load(builder_.CreateAdd(first, in_group_));
+  });
+  return by_shuffles(partials_of(values, components),
+                     static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(warps))));
+}
+
+std::vector<Partial> ThreadTree::one_after_the_other(std::vector<Partial> partials) {
+  const auto number = [&](int64_t n) { return builder_.getInt32(static_cast<uint32_t>(n)); };
+  ThreadBlock& block = *kernel_.block;
+  const size_t components = nest_.shape.stage->bodies.size();
+  const Exchange exchange(kernel_, *nest_.shape.nest, partials, group_ * groups_);
+  const auto element = [&](Value* in_group) {
+    return builder_.CreateAdd(builder_.CreateMul(in_group, number(groups_)), group_number_);
+  };
+  Value* has_part = builder_.CreateICmpULT(block.thread(), number(group_ * groups_));
+  emit_if(builder_, kernel_.scopes, has_part, {}, [&](Carried none) {
+    exchange.store(flat(partials), element(in_group_));
+    return none;
+  });
+  block.barrier();
+  Value* leads = builder_.CreateAnd(has_part, is_first());
+  const Carried values =
+      emit_if(builder_, kernel_.scopes, leads, flat(partials), [&](Carried carried) {
+        return emit_loop(builder_, kernel_.scopes, number(1), number(group_), true,
+                         std::move(carried), [&](Value* other, const Carried& sum) {
+                           const std::vector<Partial> left = partials_of(sum, components);
+                           const std::vector<Partial> right =
+                               partials_of(exchange.load(element(other)), components);
+                           std::vector<Partial> both;
+                           for (size_t o = 0; o < left.size(); ++o)
+                             both.push_back(nest_.combiner.combine(left[o], right[o]));
+                           return flat(both);
+                         });
+      });
+  return partials_of(values, components);
+}
+
+// What the thread so many lanes further on in the warp has; its own behind the last one.
+Value* ThreadTree::shuffled_down(Value* value, int64_t lanes) {
+  llvm::Type* type = value->getType();
+  if (const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type)) {
+    Value* moved = llvm::PoisonValue::get(type);
+    for (uint64_t lane = 0; lane < vector->getNumElements(); ++lane)
+      moved = builder_.CreateInsertElement(
+          moved, shuffled_down(builder_.CreateExtractElement(value, lane), lanes), lane);
+    return moved;
+  }
+  const unsigned bits = type->getScalarSizeInBits();
+  llvm::Type* integer = builder_.getIntNTy(bits);
+  Value* word = builder_.CreateBitCast(value, integer);
+  if (bits <= 32) {
+    Value* moved = shuffled_word(builder_.CreateZExt(word, builder_.getInt32Ty()), lanes);
+    return builder_.CreateBitCast(builder_.CreateTrunc(moved, integer), type);
+  }
+  Value* low = shuffled_word(builder_.CreateTrunc(word, builder_.getInt32Ty()), lanes);
+  Value* high = shuffled_word(
+      builder_.CreateTrunc(builder_.CreateLShr(word, 32), builder_.getInt32Ty()), lanes);
+  Value* both = builder_.CreateOr(builder_.CreateZExt(low, integer),
+                                  builder_.CreateShl(builder_.CreateZExt(high, integer), 32));
+  return builder_.CreateBitCast(both, type);
+}
+
+Value* ThreadTree::shuffled_word(Value* word, int64_t lanes) {
+  constexpr uint32_t kAllLanes = 0xffffffff, kLastLane = 31;  // PTX ISA, "shfl.sync"
+  return builder_.CreateIntrinsic(
+      llvm::Intrinsic::nvvm_shfl_sync_down_i32, {},
+      {builder_.getInt32(kAllLanes), word, builder_.getInt32(static_cast<uint32_t>(lanes)),
+       builder_.getInt32(kLastLane)});
+}
+
+}  // namespace adjit::emit

@@ -1,0 +1,49 @@
+// jit/emit/tile/thread_tree.hpp -- what the threads of a block have accumulated, combined.
+//
+// Threads that differ in loops over a reduction alone are a *group*: each has partial results of
+// the same elements. They are combined in an order that the program fixes:
+//  - a group that is a part of a warp, as many threads as a power of two: by shuffles, in a tree;
+//  - a group of whole warps: each by shuffles, then their results, which go through the block's
+//    memory, by shuffles again;
+//  - another one, whose threads may stand apart: through the block's memory, one after the other.
+// In the end the group's first thread has the whole.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "jit/emit/operations/combine.hpp"
+#include "jit/emit/tile/nest_context.hpp"
+
+namespace adjit::emit {
+
+class ThreadTree {
+ public:
+  /// A nest whose threads differ in loops over its reduction, or nothing is to be combined. Both
+  /// must outlive it; `trips`: of its Thread loops in order, i32.
+  ThreadTree(NestContext& nest, const std::vector<llvm::Value*>& trips);
+
+  /// Takes scalars, or vectors of the lanes of results. To be emitted where all threads of the
+  /// block come to it. What others than the first thread of a group get means nothing.
+  std::vector<Partial> combined(std::vector<Partial> partials);
+  /// Whether a thread is the first of its group.
+  llvm::Value* is_first() const;
+
+ private:
+  std::vector<Partial> by_shuffles(std::vector<Partial> partials, int64_t threads);
+  std::vector<Partial> by_warps(std::vector<Partial> partials);
+  std::vector<Partial> one_after_the_other(std::vector<Partial> partials);
+  llvm::Value* shuffled_down(llvm::Value* value, int64_t lanes);
+  llvm::Value* shuffled_word(llvm::Value* word, int64_t lanes);
+
+  NestContext& nest_;
+  KernelContext& kernel_;
+  llvm::IRBuilder<>& builder_;
+  int64_t group_ = 1;          // threads of a group
+  int64_t groups_ = 1;         // of the nest
+  bool side_by_side_ = true;   // a group's threads have numbers that follow each other
+  llvm::Value* in_group_;      // number of the thread in its group, i32
+  llvm::Value* group_number_;  // i32
+};
+
+}  // namespace adjit::emit

@@ -1,0 +1,58 @@
+// tests/jit/emit/tile/thread_block_test.cpp -- memory that a block shares, and where threads wait.
+#include "jit/emit/tile/thread_block.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/jit/emit/block_programs.hpp"
+
+namespace adjit::testing {
+namespace {
+
+constexpr const char* kSoftmax =
+    "def main(float(5, 200) x) -> (y) {\n"
+    " m(i) max=! x(i, r) where i in 0:5, r in 0:200\n"
+    " e(i, j) = exp(x(i, j) - m(i))\n"
+    " s(i) +=! e(i, r) where i in 0:5, r in 0:200\n"
+    " y(i, j) = e(i, j) / s(i)\n}";
+
+// All four of its stages in one kernel, a block a row, each with so many threads.
+Program softmax(const std::vector<int64_t>& counts) {
+  Program p = program_of(kSoftmax);
+  for (const size_t s : {2, 1, 0}) p = compute_at(p, s, 3, 1);
+  for (size_t s = 0; s < 4; ++s) {
+    p = vectorize(p, s, 1, 2);
+    p = threads(p, s, 1, counts[s]);
+  }
+  return parallel(p, 3, 1);
+}
+
+TEST(ThreadBlock, ABlockSharesARow) {
+  for (const int64_t count : {32, 50, 64}) {
+    const Program p = softmax({count, count, count, count});
+    EXPECT_EQ(p.kernels.size(), 1u);
+    expect_right_in_blocks(p);
+  }
+  const EmulatedProgram one(softmax({64, 64, 64, 64}));
+  EXPECT_EQ(one.kernel(0).threads, 64);
+  EXPECT_LE(one.kernel(0).shared_bytes, 200 * 4 + 4 * 16) << "the row, and what warps exchange";
+  EXPECT_EQ(occurrences(one.ptx(), ".local"), 0u);
+}
+
+// Where no thread reads what it has stored itself, none of the barriers is there for nothing.
+TEST(ThreadBlock, WithoutAnyOfTheirBarriersThreadsRace) {
+  if (!kEmulates) return;
+  Program rows = threads(program_of(kRowSum), 0, 1, 64);  // one block for all, row by row
+  size_t planted = 0;
+  for (const Program& program :
+       {softmax({64, 16, 32, 50}), softmax({20, 100, 24, 64}), std::move(rows)}) {
+    const std::vector<Array> inputs = small_inputs(program.graph, 3);
+    EmulatedProgram emulated(program);
+    for (size_t number = 0; emulated.leave_out_barrier(number); ++number, ++planted)
+      EXPECT_THROW(emulated(inputs), std::runtime_error) << "without barrier " << number << " of\n"
+                                                         << print(program);
+  }
+  EXPECT_EQ(planted, 11u);
+}
+
+}  // namespace
+}  // namespace adjit::testing

@@ -1,0 +1,100 @@
+// tests/jit/emit/tile/thread_tree_test.cpp -- threads that add up results together.
+#include "jit/emit/tile/thread_tree.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/jit/emit/block_programs.hpp"
+
+namespace adjit::testing {
+namespace {
+
+// A block a row: threads take vectors of 4, all of them the whole row in two rounds.
+Program row_sum(int64_t count) {
+  Program p = program_of(kRowSum);
+  p = vectorize(p, 0, 1, 4);
+  p = threads(p, 0, 1, count);
+  return parallel(p, 0, 1);
+}
+
+TEST(ThreadTree, ABlockAddsUpARow) {
+  for (const int64_t count : {2, 8, 24, 32, 64, 75}) {
+    SCOPED_TRACE(count);
+    expect_right_in_blocks(row_sum(count));
+  }
+  EXPECT_EQ(waits(row_sum(32)), 0u) << "a warp shuffles";
+  EXPECT_EQ(waits(row_sum(64)), 1u) << "warps wait for each other";
+}
+
+TEST(ThreadTree, AWarpAddsUpARow) {
+  Program p = program_of(
+      "def main(float(21, 96) x) -> (s) { s(i) +=! x(i, r) where i in 0:21, r in 0:96 }");
+  p = threads(p, 0, 0, 8);
+  p = threads(p, 0, 1, 32);
+  const std::vector<size_t> rows_together{0, 1, 2, 3};  // Serial i, Thread i, Serial r, Thread r
+  p = reorder(p, 0, rows_together);
+  p = parallel(p, 0, 1);
+  expect_right_in_blocks(p);
+  EXPECT_EQ(waits(p), 0u);
+}
+
+// Neighbouring threads take neighbouring columns, some of them the same ones in other rows.
+TEST(ThreadTree, ABlockAddsUpColumns) {
+  Program p = program_of(
+      "def main(float(50, 256) x) -> (s) { s(j) +=! x(r, j) where j in 0:256, r in 0:50 }");
+  p = vectorize(p, 0, 0, 4);
+  p = threads(p, 0, 0, 16);
+  p = threads(p, 0, 1, 8);
+  // Serial j, Thread j, Serial r, Thread r, Vector j
+  p = reorder(p, 0, std::vector<size_t>{0, 2, 3, 1, 4});
+  p = parallel(p, 0, 1);
+  expect_right_in_blocks(p);
+  EXPECT_EQ(waits(p), 1u);
+}
+
+TEST(ThreadTree, ABlockAddsUpAll) {
+  Program p =
+      program_of("def main(float(37, 41) x) -> (s) { s() +=! x(a, b) where a in 0:37, b in 0:41 }");
+  p = threads(p, 0, 0, 4);
+  p = threads(p, 0, 1, 32);
+  expect_right_in_blocks(p);
+}
+
+// Rows that are more than a block's loop over them has trips.
+TEST(ThreadTree, ABlockGoesThroughRowsOneByOne) {
+  Program p = program_of(kRowSum);
+  p = threads(p, 0, 1, 64);
+  expect_right_in_blocks(p);
+  EXPECT_EQ(waits(p), 2u) << "what warps left is read before it is written anew";
+}
+
+struct Reduction {
+  const char* dtype;
+  const char* combiner;
+};
+class BlockCombiners : public ::testing::TestWithParam<Reduction> {};
+
+TEST_P(BlockCombiners, GoThroughShufflesAndMemory) {
+  const std::string text = std::string("def main(") + GetParam().dtype +
+                           "(3, 4, 70) x) -> (s) { s(i, j) " + GetParam().combiner +
+                           " x(i, j, r) where i in 0:3, j in 0:4, r in 0:70 }";
+  for (const int64_t count : {16, 20, 64}) {
+    SCOPED_TRACE(text + " by " + std::to_string(count));
+    Program p = threads(program_of(text), 0, 2, count);
+    expect_right_in_blocks(parallel(p, 0, 1), 2e-2);
+    Program apart = threads(program_of(text), 0, 2, 2);  // Serial i, j, r, Thread r
+    apart = threads(apart, 0, 1, 4);                     // Serial i, Thread j, Serial r, Thread r
+    apart = reorder(apart, 0, std::vector<size_t>{0, 2, 3, 1});
+    expect_right_in_blocks(parallel(apart, 0, 1), 2e-2);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(BlockKernels, BlockCombiners,
+                         ::testing::Values(Reduction{"float", "+=!"}, Reduction{"float", "max=!"},
+                                           Reduction{"double", "+=!"}, Reduction{"double", "min=!"},
+                                           Reduction{"int64", "+=!"}, Reduction{"int32", "*=!"},
+                                           Reduction{"int8", "max=!"}, Reduction{"half", "+=!"},
+                                           Reduction{"bfloat16", "max=!"},
+                                           Reduction{"bool", "any=!"}, Reduction{"bool", "all=!"}));
+
+}  // namespace
+}  // namespace adjit::testing
