@@ -4,34 +4,13 @@
 #include <algorithm>
 #include <vector>
 
-#include "autosched/analysis/access.hpp"
+#include "autosched/gpu/vector_lanes.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
 
 namespace adjit::sched {
 namespace {
-
-constexpr int64_t kMostLanes = 8;
-
-// Bytes of the widest element that a stage reads or writes.
-int64_t widest_element(const Graph& graph, const Stage& stage) {
-  size_t bytes = 1;
-  for (TensorId id : tensors_read(graph, stage))
-    bytes = std::max(bytes, size_of(graph.info(id).dtype));
-  for (TensorId id : stage.results) bytes = std::max(bytes, size_of(graph.info(id).dtype));
-  return static_cast<int64_t>(bytes);
-}
-
-// Whether an access of several elements along the axis is one of neighbours, or one for all.
-bool lie_side_by_side(const LoweredGraph& graph, const Stage& stage, size_t axis) {
-  if (stage.domain.is_bounded(axis)) return false;
-  const Accesses accesses = accesses_of(graph, stage);
-  return std::ranges::all_of(accesses.reads, [&](const MemoryAccess& read) {
-    return !read.guarded &&
-           (!read.depends_on(axis) || (!read.irregular[axis] && read.strides[axis] == 1));
-  });
-}
 
 // The loops of a nest by what may run at once: these first, each kind in its order.
 std::vector<size_t> independent_first(const LoweredGraph& graph, const Nest& nest) {
@@ -61,14 +40,11 @@ int64_t thread_lanes(const Program& program, size_t stage, const GpuMachine& mac
   const Stage& s = graph.stages[stage];
   if (s.kind != StageKind::Compute || running_of(graph, s) || s.domain.output_rank == 0) return 1;
   const size_t axis = s.domain.output_rank - 1;
-  const int64_t extent = s.domain.extents[axis];
-  const int64_t lanes = std::min(kMostLanes, kAccessBits / 8 / widest_element(graph, s));
-  if (lanes < 2 || extent == 0 || extent % lanes != 0) return 1;
+  const int64_t lanes = lanes_along(graph, s, axis, s.domain.extents[axis]);
   double results = 1;
   for (size_t a = 0; a <= axis; ++a) results *= static_cast<double>(s.domain.extents[a]);
   const double threads = results / static_cast<double>(lanes);
-  if (2 * threads < static_cast<double>(machine.multiprocessors) * machine.threads) return 1;
-  return lie_side_by_side(graph, s, axis) ? lanes : 1;
+  return 2 * threads < static_cast<double>(machine.multiprocessors) * machine.threads ? 1 : lanes;
 }
 
 Program flat_loops(Program program, size_t stage, const GpuMachine& machine) {

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "autosched/analysis/scan_invariants.hpp"
+#include "autosched/gpu/block_loops.hpp"
 #include "autosched/gpu/flat_loops.hpp"
+#include "autosched/gpu/fuse_rows.hpp"
 #include "autosched/gpu/split_reductions.hpp"
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/moves/moves.hpp"
@@ -58,6 +60,10 @@ Program rematerialize_some(Program program, Context& context) {
   return rematerialize_stages(std::move(program), {}, context.choices);
 }
 
+Program fuse_rows_of(Program program, Context& context) {
+  return fuse_rows(std::move(program), context.machine);
+}
+
 Program split_reductions(Program program, Context& context) {
   return split_long_reductions(std::move(program), context.machine);
 }
@@ -72,6 +78,15 @@ Program schedule_steps_of(Program program, size_t root, Context& context) {
   return schedule_scan(std::move(program), root, std::move(steps));
 }
 
+// A kernel's tasks are blocks' where threads have something to share, else each is a thread's.
+Program kernel_loops(Program program, size_t root, const GpuMachine& machine) {
+  const Stage& stage = program.graph.stages[root];
+  const bool shares = !nest_of(program, root).attached.empty() ||
+                      block_share(program.graph, stage, machine).kind != BlockShare::Kind::None;
+  return shares ? block_loops(std::move(program), root, machine)
+                : flat_loops(std::move(program), root, machine);
+}
+
 Program schedule_kernels(Program program, Context& context) {
   for (size_t k = 0; k < program.kernels.size(); ++k) {
     check_cancelled();
@@ -81,7 +96,7 @@ Program schedule_kernels(Program program, Context& context) {
     context.attempts(program, "loops of '" + stage_name(program.graph, stage) + "'",
                      [&](Program& p) {
                        p = scans ? schedule_steps_of(std::move(p), root, context)
-                                 : flat_loops(std::move(p), root, context.machine);
+                                 : kernel_loops(std::move(p), root, context.machine);
                      });
   }
   return program;
@@ -98,6 +113,7 @@ std::span<const GpuPass> pass_list() {
       {"inline", {}, true, inline_stages_of},
       {"fuse siblings", {FuseSiblings}, true, fuse_siblings_of},
       {"rematerialize", {EagerOutputs, Rematerialize}, true, rematerialize_some},
+      {"fuse rows", {}, true, fuse_rows_of},
       {"split reductions", {}, true, split_reductions},
       {"schedule kernels", {}, true, schedule_kernels},
       {"alias reshapes", {}, false, alias_reshapes},

@@ -1,7 +1,8 @@
 // autosched/gpu/schedule.hpp -- the default schedule of a GPU: linear in the graph's size.
 //
-// The flat mapping: every stage that is left after inlining and fusing is a kernel without anything
-// attached, its tasks are threads (flat_loops.hpp).
+// Stages that a row at a time goes through are one kernel (fuse_rows.hpp). Its tasks, and those of
+// reductions whose terms threads share, are run by blocks of threads (block_loops.hpp); a task of
+// any other kernel is a thread's (flat_loops.hpp).
 #pragma once
 
 #include "autosched/machine/gpu_machine.hpp"

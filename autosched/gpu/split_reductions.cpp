@@ -4,17 +4,21 @@
 #include <algorithm>
 #include <optional>
 
-#include "autosched/analysis/access.hpp"
+#include "autosched/gpu/block_loops.hpp"
+#include "autosched/gpu/thread_loops.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"
+#include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
 
 namespace adjit::sched {
 namespace {
 
-constexpr double kShort = 512;      // terms that one thread adds alone
-constexpr double kLeastTerms = 32;  // of a part
-constexpr int64_t kLeastNeighbours = kWarpThreads;
+constexpr double kShort = 512;         // terms that one thread adds alone
+constexpr double kLeastOfThread = 32;  // terms of a part that a thread adds up
+constexpr double kLeastRow = 4096;     // terms of a part of a row, of which a block takes all
+constexpr double kLeastRows = 128;     // terms of a part of columns
+constexpr double kBlocksOfMultiprocessor = 2;
 
 bool may_split(const LoweredGraph& graph, const Stage& stage) {
   return stage.kind == StageKind::Compute && !running_of(graph, stage) &&
@@ -30,34 +34,59 @@ struct Split {
   int64_t parts = 0;
 };
 
-// The parts of one axis are next to each other: where its elements are, a thread takes one of them
-// in each row, so that a warp's threads read neighbours; else the longest axis is cut into ranges.
-Split split_of(const LoweredGraph& graph, const Stage& stage, double wanted) {
-  const Accesses accesses = accesses_of(graph, stage);
-  const Domain& domain = stage.domain;
+size_t longest_reduction_axis(const Domain& domain) {
   size_t longest = domain.output_rank;
-  for (size_t a = domain.output_rank; a < domain.rank(); ++a) {
-    const int64_t extent = domain.extents[a];
-    const bool neighbours = std::ranges::any_of(
-        accesses.reads, [&](const MemoryAccess& read) { return read.contiguous(a); });
-    if (neighbours && domain.reduction_rank() > 1 && extent >= kLeastNeighbours &&
-        static_cast<double>(extent) <= wanted)
-      return {a, extent};
-    if (extent > domain.extents[longest]) longest = a;
-  }
+  for (size_t a = domain.output_rank; a < domain.rank(); ++a)
+    if (domain.extents[a] > domain.extents[longest]) longest = a;
+  return longest;
+}
+
+// Parts as long as each other, and of whole vectors, ask for no conditions.
+int64_t even_parts(int64_t extent, int64_t wanted) {
+  constexpr int64_t kVector = 8;
+  for (const int64_t whole : {kVector, int64_t{1}})
+    for (int64_t parts = wanted; 2 * parts > wanted && parts > 1; --parts)
+      if (extent % (parts * whole) == 0) return parts;
+  return wanted;
+}
+
+// As many parts as give each multiprocessor its blocks. Rows are cut along the axis of which most
+// are elsewhere in memory, if it has enough points.
+std::optional<Split> split_among_blocks(const LoweredGraph& graph, const Stage& stage,
+                                        const BlockShare& share, const GpuMachine& machine) {
+  const Domain& domain = stage.domain;
+  const bool rows = share.kind == BlockShare::Kind::Rows;
+  const double wanted = std::min(kBlocksOfMultiprocessor * machine.multiprocessors / share.blocks,
+                                 terms_of(domain) / (rows ? kLeastRow : kLeastRows));
+  if (wanted < 2) return std::nullopt;
   const auto parts = static_cast<int64_t>(wanted);
-  return {longest, std::min(parts, domain.extents[longest])};
+  const std::optional<size_t> along = contiguous_axis(graph, stage);
+  size_t axis = longest_reduction_axis(domain);
+  for (size_t a = domain.output_rank; rows && a < domain.rank(); ++a)
+    if (a != along && domain.extents[a] >= parts) axis = a;
+  const int64_t most = std::min(parts, domain.extents[axis]);
+  if (most < 2) return std::nullopt;
+  return Split{axis, even_parts(domain.extents[axis], most)};
 }
 
 std::optional<Split> worth_splitting(const LoweredGraph& graph, const Stage& stage,
                                      const GpuMachine& machine) {
   if (!may_split(graph, stage)) return std::nullopt;
+  const BlockShare share = block_share(graph, stage, machine);
+  if (share.kind != BlockShare::Kind::None) return split_among_blocks(graph, stage, share, machine);
   const double terms = terms_of(stage.domain);
   const double results = box_points(stage.domain) / terms;
   const double threads = static_cast<double>(machine.multiprocessors) * machine.threads / 2;
   if (terms < kShort || 2 * results > threads) return std::nullopt;
-  const Split split = split_of(graph, stage, std::min(threads / results, terms / kLeastTerms));
-  return split.parts >= 2 ? std::optional(split) : std::nullopt;
+  const size_t axis = longest_reduction_axis(stage.domain);
+  const auto wanted = static_cast<int64_t>(std::min(threads / results, terms / kLeastOfThread));
+  const int64_t parts = std::min(wanted, stage.domain.extents[axis]);
+  return parts >= 2 ? std::optional(Split{axis, parts}) : std::nullopt;
+}
+
+bool is_alone(const Program& program, size_t stage) {
+  const std::optional<NestPath> path = find_nest(program, stage);
+  return path && path->steps.empty() && nest_at(program, *path).attached.empty();
 }
 
 }  // namespace
@@ -65,7 +94,9 @@ std::optional<Split> worth_splitting(const LoweredGraph& graph, const Stage& sta
 Program split_long_reductions(Program program, const GpuMachine& machine) {
   // What combines the parts stands behind them: it is looked at next.
   for (size_t s = 0; s < program.graph.stages.size(); ++s)
-    if (const auto split = worth_splitting(program.graph, program.graph.stages[s], machine))
+    if (const auto split = is_alone(program, s)
+                               ? worth_splitting(program.graph, program.graph.stages[s], machine)
+                               : std::nullopt)
       program = rfactor(std::move(program), s, split->axis, split->parts);
   return program;
 }

@@ -6,9 +6,9 @@
 
 namespace adjit::sched {
 
-/// Lets several threads take parts of the reductions whose results alone would not keep the GPU
-/// busy, each part of a few dozen terms at least; what combines the parts, too, until it is short.
-/// For combiners with partial results.
+/// Lets several blocks, or threads, take parts of the reductions that are kernels by themselves and
+/// whose results alone would not keep the GPU busy; what combines the parts, too, until it is
+/// short. For combiners with partial results.
 Program split_long_reductions(Program program, const GpuMachine& machine);
 
 }  // namespace adjit::sched

@@ -1,15 +1,18 @@
-// autosched/gpu/cost/cost.cpp -- how long a program of the flat mapping would take on a GPU.
+// autosched/gpu/cost/cost.cpp -- how long a program would take on a GPU.
 #include "autosched/gpu/cost/cost.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <unordered_map>
+#include <utility>
 
 #include "autosched/analysis/exact_counts.hpp"
 #include "autosched/analysis/footprint.hpp"
 #include "autosched/analysis/kernel_calls.hpp"
 #include "autosched/analysis/work.hpp"
 #include "autosched/program/nests.hpp"
+#include "autosched/program/threads.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -44,7 +47,8 @@ double sectors_of(double places, const Stride& stride, double bytes) {
   return std::ceil((places - 1) * std::abs(stride.bytes) / sector + bytes / sector);
 }
 
-WarpAccess access_of(const Walk& walk, const std::vector<Loop>& path) {
+// `side_by_side`: the kind of loops whose iterations are threads that lie side by side.
+WarpAccess access_of(const Walk& walk, const std::vector<Loop>& path, LoopKind side_by_side) {
   WarpAccess access;
   double bytes = walk.element_bytes;
   double apart = 1;
@@ -58,7 +62,7 @@ WarpAccess access_of(const Walk& walk, const std::vector<Loop>& path) {
   }
   size_t last = path.size();
   for (size_t l = 0; l < path.size(); ++l)
-    if (path[l].kind == LoopKind::Parallel) last = l;
+    if (path[l].kind == side_by_side) last = l;
   if (last == path.size()) {
     access.sectors = apart * std::ceil(bytes / kSectorBytes);
     return access;
@@ -70,6 +74,10 @@ WarpAccess access_of(const Walk& walk, const std::vector<Loop>& path) {
   return access;
 }
 
+bool at_once(const Loop& loop) {
+  return loop.kind == LoopKind::Parallel || loop.kind == LoopKind::Thread;
+}
+
 // How often a thread's loops run the access, all threads together; loops inside the last one that
 // moves it keep what it read.
 double executions_of(const Walk& walk, const std::vector<Loop>& path) {
@@ -78,7 +86,7 @@ double executions_of(const Walk& walk, const std::vector<Loop>& path) {
     if (moves(walk.strides[l])) end = l + 1;
   double count = 1;
   for (size_t l = 0; l < path.size(); ++l)
-    if (path[l].kind == LoopKind::Parallel || (l < end && path[l].kind != LoopKind::Vector))
+    if (at_once(path[l]) || (l < end && path[l].kind != LoopKind::Vector))
       count *= static_cast<double>(path[l].trips);
   return count;
 }
@@ -91,6 +99,9 @@ class KernelCounter {
     cost_.kernel = kernel;
     cost_.threads = static_cast<double>(
         std::max<int64_t>(1, task_count(root()) / tasks_in_turn(program, root())));
+    if (!is_block_kernel(program.kernels[kernel])) return;
+    side_by_side_ = LoopKind::Thread;
+    cost_.threads *= static_cast<double>(block_threads(program.kernels[kernel]));
   }
 
   GpuKernelCost operator()() {
@@ -102,8 +113,10 @@ class KernelCounter {
     at(cost_.terms, GpuCostTerm::Arithmetic) =
         1e-3 * instructions_ / (busy * lanes_of(machine_) * machine_.ghz);
     at(cost_.terms, GpuCostTerm::L2) = 1e-3 * sectors_ * kSectorBytes / machine_.l2_gb;
+    double bytes = 0;
+    for (const auto& [tensor, touched] : touched_) bytes += touched;
     if (from_memory_)
-      at(cost_.terms, GpuCostTerm::Memory) = 1e-3 * bytes_ / (kMemoryShare * machine_.memory_gb);
+      at(cost_.terms, GpuCostTerm::Memory) = 1e-3 * bytes / (kMemoryShare * machine_.memory_gb);
     at(cost_.terms, GpuCostTerm::Latency) =
         std::max(1.0, cost_.threads / resident) * steps_ * kStepMicroseconds;
     cost_.microseconds =
@@ -128,19 +141,23 @@ class KernelCounter {
     steps_ += steps;
     for (const Walk& walk : placed.walks) {
       if (walk.local) continue;
-      const WarpAccess access = access_of(walk, placed.path);
+      const WarpAccess access = access_of(walk, placed.path, side_by_side_);
       const double executions = std::min(executions_of(walk, placed.path), vectors);
       instructions_ += executions * (access.instructions + kAddressOperations);
       sectors_ += executions / kWarpThreads * access.sectors;
-      bytes_ += std::min(walk.most_bytes, points * walk.element_bytes);
+      // What the nests of a kernel read more than once comes from memory once.
+      double& touched = touched_[{walk.tensor.value, walk.store}];
+      touched = std::max(touched, std::min(walk.most_bytes, points * walk.element_bytes));
     }
   }
 
   const Program& program_;
   const GpuMachine& machine_;
   bool from_memory_;
+  LoopKind side_by_side_ = LoopKind::Parallel;  // tasks are threads', or blocks'
   GpuKernelCost cost_;
-  double instructions_ = 0, sectors_ = 0, bytes_ = 0, steps_ = 0;
+  double instructions_ = 0, sectors_ = 0, steps_ = 0;
+  std::map<std::pair<uint32_t, bool>, double> touched_;  // bytes, by tensor, read and written
 };
 
 }  // namespace

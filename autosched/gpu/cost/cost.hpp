@@ -1,4 +1,4 @@
-// autosched/gpu/cost/cost.hpp -- how long a program of the flat mapping would take on a GPU.
+// autosched/gpu/cost/cost.hpp -- how long a program would take on a GPU.
 //
 // An analytic model of each kernel: its launch, and the longest of what it does at once. The
 // accesses of a warp are counted in sectors, which L2 gives; what is touched at all comes from

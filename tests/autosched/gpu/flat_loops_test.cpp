@@ -2,8 +2,8 @@
 #include "autosched/gpu/flat_loops.hpp"
 
 #include "runtime/graph/parse/text_module.hpp"
-#include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/gpu/machines.hpp"
+#include "tests/autosched/gpu/nest_text.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {
@@ -21,13 +21,7 @@ std::string loops_of(const std::string& text) {
   const size_t stage = p.graph.stages.size() - 1;
   p = flat_loops(std::move(p), stage, kSmallGpu);
   expect_faithful(p, parse_graph("def f(" + text));
-  std::string loops;
-  const Nest& nest = nest_of(p, stage);
-  const std::vector<std::string> axes = axis_names(p.graph.stages[stage]);
-  for (const Loop& loop : nest.loops)
-    loops += (loops.empty() ? "" : " ") + std::string(name_of(loop.kind)) + ":" + axes[loop.axis] +
-             ":" + std::to_string(loop.trips);
-  return loops;
+  return loops_text(p, stage);
 }
 
 TEST(FlatLoops, ResultsAreThreads) {

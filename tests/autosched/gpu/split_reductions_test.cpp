@@ -21,26 +21,37 @@ std::string split(const Graph& graph, const GpuMachine& machine) {
   return sizes;
 }
 
-TEST(SplitReductions, ATotalIsATreeOfParts) {
-  EXPECT_EQ(split(total_graph(64, 100), kMiddle), "100 64 1 ; 100 ") << "a column a thread";
+TEST(SplitReductions, ATotalIsATreeOfPartsOfTheLongerAxisOutside) {
+  EXPECT_EQ(split(total_graph(512, 100), kMiddle), "4 128 100 ; 4 ") << "two blocks each";
+  EXPECT_EQ(split(total_graph(2, 25600), kMiddle), "4 2 6400 ; 4 ");
 }
 
-TEST(SplitReductions, ALongAxisIsCutIntoRanges) {
-  const Graph graph = parse_graph("def f(float(8192) x) -> (y) { y() +=! x(r) }");
-  EXPECT_EQ(split(graph, kMiddle), "256 32 ; 256 ");
+TEST(SplitReductions, PartsAreAsLongAsEachOther) {
+  const Graph graph = parse_graph("def f(float(24576) x) -> (y) { y() +=! x(r) }");
+  EXPECT_EQ(split(graph, kMiddle), "4 6144 ; 4 ");
+  EXPECT_EQ(split(graph, {.multiprocessors = 132}), "6 4096 ; 6 ") << "a block has 4096 terms";
+  const Graph prime = parse_graph("def f(float(24593) x) -> (y) { y() max=! x(r) }");
+  EXPECT_EQ(split(prime, kMiddle), "4 6149 ; 4 ") << "none is: the last one is shorter";
 }
 
-TEST(SplitReductions, WhatCombinesManyPartsIsSplitAgain) {
-  const Graph graph = parse_graph("def f(float(65536) x) -> (y) { y() max=! x(r) }");
-  EXPECT_EQ(split(graph, {.multiprocessors = 4, .threads = 512}), "1024 64 ; 32 32 ; 32 ");
+TEST(SplitReductions, WhatCombinesManyPartsIsABlocks) {
+  const Graph graph = parse_graph("def f(float(16777216) x) -> (y) { y() max=! x(r) }");
+  EXPECT_EQ(split(graph, kGpu), "256 65536 ; 256 ");
 }
 
 TEST(SplitReductions, ColumnsShareTheirRows) {
-  EXPECT_EQ(split(column_sum_graph(1000, 8), kMiddle), "31 8 33 ; 8 31 ");
+  EXPECT_EQ(split(column_sum_graph(1000, 8), kMiddle), "4 8 250 ; 8 4 ");
 }
 
 TEST(SplitReductions, ResultsThatKeepTheGpuBusyAreLeft) {
-  EXPECT_EQ(split(column_sum_graph(1000, 256), kMiddle), "256 1000 ");
+  EXPECT_EQ(split(column_sum_graph(1000, 1024), kMiddle), "1024 1000 ");
+}
+
+// Threads far from each other in memory take parts that each adds up alone.
+TEST(SplitReductions, TermsThatLieApartAreThreads) {
+  const Graph graph =
+      parse_graph("def f(float(8192, 2) x) -> (y) { y() +=! x(r, 0) where r in 0:8192 }");
+  EXPECT_EQ(split(graph, kMiddle), "256 32 ; 256 ");
 }
 
 TEST(SplitReductions, ShortOnesAreLeft) {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include "autosched/analysis/shared_buffers.hpp"

@@ -90,6 +90,15 @@ on_cpu, on_gpu = (aj.jit(aj.grad(f, (0, 1)), target=t)(x, w) for t in ("cpu", "c
 for a, b in zip(on_cpu, on_gpu):
     assert type(b) is np.ndarray
     np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+""")
+
+
+def test_kernels_of_a_call_are_one_launch() -> None:
+    run("""
+f = lambda x: (aj.sum(x, 0), aj.max(x, 1), aj.sum(x), aj.cumsum(x, 1), x.T + 1.0)
+on_cpu, on_gpu = (aj.jit(f, target=t)(x) for t in ("cpu", "cuda"))
+for a, b in zip(on_cpu, on_gpu):
+    np.testing.assert_allclose(a, b, rtol=1e-5)
 assert calls("cuGraphLaunch") == 1
 """)
 

@@ -1,4 +1,4 @@
-// tests/autosched/gpu/cost/cost_test.cpp -- what kernels of the flat mapping are predicted to take.
+// tests/autosched/gpu/cost/cost_test.cpp -- what kernels are predicted to take.
 #include "autosched/gpu/cost/cost.hpp"
 
 #include <algorithm>
@@ -48,6 +48,21 @@ TEST(GpuCost, ColumnsTakeASectorAnElement) {
   const double along = term(cost_of(rows).kernels.at(0), GpuCostTerm::L2),
                across = term(cost_of(columns).kernels.at(0), GpuCostTerm::L2);
   EXPECT_NEAR(across / along, (8 + 1) / 2.0, 0.01) << "the result is written in rows";
+}
+
+TEST(GpuCost, ABlockReadsItsRowOnce) {
+  const Program p =
+      default_schedule(parse_graph("def f(float(65536, 1024) y, float(65536, 1024) g) "
+                                   "-> (dx) { s(i) +=! y(i, r) * g(i, r)\n"
+                                   " dx(i, j) = y(i, j) * (g(i, j) - s(i)) }"),
+                       kGpu);
+  const GpuProgramCost cost = cost_of(p);
+  ASSERT_EQ(cost.kernels.size(), 1u);
+  EXPECT_EQ(cost.kernels[0].threads, 65536.0 * 256);
+  const double bytes = 3 * 4 * 65536.0 * 1024;
+  EXPECT_NEAR(term(cost.kernels[0], GpuCostTerm::Memory), 1e-3 * bytes / 3010, 5);
+  EXPECT_EQ(cost.microseconds,
+            kGpu.launch_microseconds + term(cost.kernels[0], GpuCostTerm::Memory));
 }
 
 TEST(GpuCost, AThreadAloneWaits) {

@@ -1,0 +1,32 @@
+// autosched/gpu/block_loops.hpp -- kernels whose tasks are run by blocks of threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "autosched/machine/gpu_machine.hpp"
+#include "autosched/program/program.hpp"
+
+namespace adjit::sched {
+
+/// Points that a block had better have: a vector of 4 for each of 256 threads.
+inline constexpr int64_t kBlockPoints = 1024;
+
+/// What a block takes of a reduction that is a kernel by itself, where threads share it.
+struct BlockShare {
+  enum class Kind : uint8_t {
+    None,     // the flat mapping is as good: a thread adds up a result by itself
+    Rows,     // memory is contiguous along the reduction: a block adds up some rows of it
+    Columns,  // along the results: neighbouring threads take neighbouring results
+  };
+  Kind kind = Kind::None;
+  int64_t results = 1;  // of the last axis of results, of a block
+  double blocks = 1;    // of the kernel
+};
+BlockShare block_share(const LoweredGraph& graph, const Stage& stage, const GpuMachine& machine);
+
+/// The loops of a kernel that has nests attached to it, all at one depth (fuse_rows.hpp), or whose
+/// block_share() is of a kind: a block takes an iteration of the first loops, in parallel.
+Program block_loops(Program program, size_t root, const GpuMachine& machine);
+
+}  // namespace adjit::sched

@@ -1,0 +1,236 @@
+// autosched/gpu/fuse_rows.cpp -- which stages a block computes together, row by row.
+#include "autosched/gpu/fuse_rows.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "autosched/analysis/access.hpp"
+#include "autosched/analysis/join_chain.hpp"
+#include "autosched/analysis/select_axis.hpp"
+#include "autosched/gpu/block_loops.hpp"
+#include "autosched/gpu/thread_loops.hpp"
+#include "autosched/moves/attachment.hpp"
+#include "autosched/moves/moves.hpp"
+#include "autosched/program/graph_edit.hpp"
+#include "autosched/program/points.hpp"
+#include "autosched/program/required_region.hpp"
+
+namespace adjit::sched {
+namespace {
+
+// How often an element of each operand is read from which on arithmetic is what takes time: an
+// FMA unit does 20 operations while a byte comes from memory (63 TFLOP/s, 3 TB/s).
+constexpr double kContractionReuse = 8;
+// Points that a block may have where there are fewer blocks than multiprocessors: of 4 bytes each,
+// a multiprocessor moves them in about the time of two launches.
+constexpr double kPointsOfFewBlocks = 64 << 10;
+constexpr int64_t kCommonBytes = 4;  // of an element: sectors hold eight of them
+
+double points_of(std::span<const int64_t> spans) {
+  double points = 1;
+  for (int64_t span : spans) points *= static_cast<double>(std::max<int64_t>(span, 1));
+  return points;
+}
+
+bool is_contraction(const LoweredGraph& graph, const Stage& stage) {
+  if (stage.domain.reduction_rank() == 0) return false;
+  const Accesses accesses = accesses_of(graph, stage);
+  return !accesses.reads.empty() &&
+         std::ranges::all_of(accesses.reads, [&](const MemoryAccess& access) {
+           return box_points(stage.domain) >=
+                  kContractionReuse * elements_touched(access, stage.domain);
+         });
+}
+
+class RowFuser {
+ public:
+  RowFuser(Program program, const GpuMachine& machine)
+      : program_(std::move(program)),
+        machine_(machine),
+        producers_(defining_stages(program_.graph)) {}
+
+  Program operator()() {
+    for (size_t s = program_.graph.stages.size(); s-- > 0;) {
+      const std::optional<NestPath> path = find_nest(program_, s);
+      if (!path || !path->steps.empty() || !may_take_part(s)) continue;
+      if (deciding_axis(program_.graph, program_.graph.stages[s])) continue;
+      Program before = program_;
+      gather(s);
+      if (!take_several_rows(s)) program_ = std::move(before);
+    }
+    return std::move(program_);
+  }
+
+ private:
+  bool may_take_part(size_t s) const {
+    const Stage& stage = program_.graph.stages[s];
+    if (stage.kind != StageKind::Compute || running_of(program_.graph, stage)) return false;
+    if (!joined_tensors(program_.graph, stage).empty()) return false;
+    // A reduction that threads cannot share is one thread's, while the others wait.
+    return stage.domain.reduction_rank() == 0 ||
+           (may_cooperate(program_.graph, stage) && !is_contraction(program_.graph, stage));
+  }
+
+  // Nearest producers first: readers are attached before what they read.
+  void gather(size_t host) {
+    std::vector<size_t> open;
+    add_producers(host, open);
+    while (!open.empty()) {
+      std::ranges::sort(open);
+      open.erase(std::ranges::unique(open).begin(), open.end());
+      const size_t stage = open.back();
+      open.pop_back();
+      if (attach(stage, host)) add_producers(stage, open);
+    }
+  }
+
+  void add_producers(size_t stage, std::vector<size_t>& open) const {
+    for (TensorId id : tensors_read(program_.graph, program_.graph.stages[stage]))
+      if (const size_t p = producers_[id.value]; p != SIZE_MAX) open.push_back(p);
+  }
+
+  const Nest& nest_of_root(size_t host) const {
+    return program_.kernels[find_nest(program_, host)->kernel].root;
+  }
+
+  bool attach(size_t stage, size_t host) {
+    if (!may_take_part(stage)) return false;
+    const Nest& nest = nest_of_root(host);
+    if (!nest.attached.empty()) return attach_at(stage, host, nest.attached.front().depth);
+    const Domain& domain = program_.graph.stages[host].domain;
+    size_t depth = 0;
+    while (depth < nest.loops.size() && nest.loops[depth].axis < domain.output_rank) ++depth;
+    // Threads need a loop of their own.
+    if (depth == nest.loops.size() && depth > 0) --depth;
+    for (size_t d = depth; d >= 1; --d)
+      if (attach_at(stage, host, d)) return true;
+    return attach_in_another_order(stage, host, nest.loops.size());
+  }
+
+  // The loops that what is read of the stage moves with come first.
+  bool attach_in_another_order(size_t stage, size_t host, size_t loops) {
+    const NestPath path = *find_nest(program_, host);
+    const Nest& nest = nest_at(program_, path);
+    if (loops < 2 || attachment(program_, stage, host, loops).refusal) return false;
+    const Region region = read_region(program_, path, loops, stage);
+    const auto moves = [&](size_t l) {
+      return std::ranges::any_of(region.base, [&](const Affine& base) {
+        return base.coefficient(nest.loops[l].variable) != 0;
+      });
+    };
+    std::vector<size_t> order(loops);
+    std::iota(order.begin(), order.end(), size_t{0});
+    const auto inside = std::ranges::stable_partition(order, moves).begin();
+    const auto depth = static_cast<size_t>(inside - order.begin());
+    if (std::ranges::is_sorted(order) || depth == 0 || depth == loops) return false;
+    for (size_t l = 0; l < depth; ++l)
+      if (nest.loops[order[l]].axis >= program_.graph.stages[host].domain.output_rank) return false;
+    Program before = program_;
+    program_ = reorder(std::move(program_), host, order);
+    if (attach_at(stage, host, depth)) return true;
+    program_ = std::move(before);
+    return false;
+  }
+
+  bool attach_at(size_t stage, size_t host, size_t depth) {
+    const Nest& nest = nest_of_root(host);
+    const Attachment where = attachment(program_, stage, host, depth);
+    if (where.refusal || !covers_exactly_once(program_, nest, depth, stage, where.region))
+      return false;
+    if (!reduces(stage, nest) || !pays(stage, nest, depth)) return false;
+    const int64_t bytes =
+        shared_bytes(nest) + (where.whole ? 0 : bytes_of(stage, where.region.spans));
+    if (bytes > machine_.shared_bytes / 2) return false;  // two blocks of a multiprocessor
+    program_ = compute_at(std::move(program_), stage, host, depth);
+    return true;
+  }
+
+  // Whether a reduction is among them, whose results the block's threads all wait for: what goes
+  // from point to point is another pass's.
+  bool reduces(size_t stage, const Nest& host) const {
+    const auto reduction = [&](size_t s) {
+      return program_.graph.stages[s].domain.reduction_rank() > 0;
+    };
+    return reduction(stage) || reduction(host.stage) ||
+           std::ranges::any_of(host.attached, [&](const Nest::Attached& attached) {
+             return reduction(attached.nest.stage);
+           });
+  }
+
+  // There are blocks enough, or a block is done soon.
+  bool pays(size_t stage, const Nest& host, size_t depth) const {
+    double blocks = 1;
+    for (size_t l = 0; l < depth; ++l) blocks *= static_cast<double>(host.loops[l].trips);
+    if (blocks >= machine_.multiprocessors) return true;
+    const auto points = [&](size_t s) { return box_points(program_.graph.stages[s].domain); };
+    return (points(stage) + points(host.stage)) / blocks <= kPointsOfFewBlocks;
+  }
+
+  int64_t bytes_of(size_t stage, std::span<const int64_t> spans) const {
+    const size_t rank = program_.graph.stages[stage].domain.output_rank;
+    const double points = points_of(spans.first(rank));
+    double bytes = 0;
+    for (TensorId id : program_.graph.stages[stage].results)
+      bytes += points * static_cast<double>(size_of(program_.graph.info(id).dtype));
+    return static_cast<int64_t>(std::min(bytes, 1e15));
+  }
+
+  int64_t shared_bytes(const Nest& host) const {
+    int64_t bytes = 0;
+    for (const Nest::Attached& attached : host.attached) {
+      const TensorId result = program_.graph.stages[attached.nest.stage].results.front();
+      if (program_.scopes[result.value] == Scope::Local)
+        bytes += bytes_of(attached.nest.stage, attached.nest.spans);
+    }
+    return bytes;
+  }
+
+  // Short rows leave threads idle: a block takes several, if all multiprocessors have some. Where
+  // memory is contiguous across rows, it takes as many as threads read at once; false where it
+  // cannot.
+  bool take_several_rows(size_t host) {
+    const Nest& nest = nest_of_root(host);
+    if (nest.attached.empty()) return true;
+    const size_t depth = nest.attached.front().depth;
+    double row = 1, blocks = 1;
+    for (size_t l = 0; l < depth; ++l) blocks *= static_cast<double>(nest.loops[l].trips);
+    for (size_t l = depth; l < nest.loops.size(); ++l)
+      row *= static_cast<double>(nest.loops[l].trips);
+    for (const Nest::Attached& a : nest.attached) row = std::max(row, points_of(a.nest.spans));
+    const auto fits = static_cast<double>(machine_.shared_bytes / 2) /
+                      static_cast<double>(std::max<int64_t>(shared_bytes(nest), 1));
+    double most = std::min(static_cast<double>(kBlockPoints) / row,
+                           blocks / static_cast<double>(machine_.multiprocessors));
+    const std::optional<size_t> along =
+        contiguous_axis(program_.graph, program_.graph.stages[host]);
+    const auto outside =
+        std::find_if(nest.loops.begin(), nest.loops.begin() + static_cast<long>(depth),
+                     [&](const Loop& loop) { return loop.axis == along; });
+    const bool across = outside != nest.loops.begin() + static_cast<long>(depth);
+    if (across) most = kWarpThreads;
+    const int64_t trips = nest.loops[depth - 1].trips;
+    auto rows = static_cast<int64_t>(
+        std::bit_floor(static_cast<uint64_t>(std::max(std::min(most, fits), 1.0))));
+    while (rows > 1 && trips % rows != 0) rows /= 2;
+    if (across && (nest.loops[depth - 1].axis != along || rows < kSectorBytes / kCommonBytes))
+      return false;
+    if (rows > 1) program_ = interleave(std::move(program_), host, depth, rows);
+    return true;
+  }
+
+  Program program_;
+  const GpuMachine& machine_;
+  std::vector<size_t> producers_;  // per tensor
+};
+
+}  // namespace
+
+Program fuse_rows(Program program, const GpuMachine& machine) {
+  return RowFuser(std::move(program), machine)();
+}
+
+}  // namespace adjit::sched

@@ -1,0 +1,19 @@
+// autosched/gpu/fuse_rows.hpp -- stages whose rows a block computes where it reads them.
+//
+// A softmax has four stages, each of which goes over rows that no other row needs: as kernels of
+// their own they write and read all between them. A block that takes a row keeps it in the memory
+// that its threads share.
+#pragma once
+
+#include "autosched/machine/gpu_machine.hpp"
+#include "autosched/program/program.hpp"
+
+namespace adjit::sched {
+
+/// Attaches stages to their readers, all those of a kernel at one depth, where each iteration of
+/// the loops around needs a part of them that no other one does: reductions, and what reads them.
+/// What is only read there is kept in shared memory, so far as that has room. Short rows are
+/// computed several at once. Contractions and scatters stay kernels of their own.
+Program fuse_rows(Program program, const GpuMachine& machine);
+
+}  // namespace adjit::sched

@@ -1,0 +1,165 @@
+// autosched/gpu/thread_loops.cpp -- which threads of a block take which points of a nest.
+#include "autosched/gpu/thread_loops.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+#include <vector>
+
+#include "autosched/analysis/access.hpp"
+#include "autosched/gpu/vector_lanes.hpp"
+#include "autosched/moves/moves.hpp"
+#include "autosched/program/nests.hpp"
+
+namespace adjit::sched {
+namespace {
+
+int64_t power_below(int64_t count) {
+  return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(count, 1))));
+}
+
+// What the threads of a block take of an axis.
+struct Share {
+  size_t axis = 0;
+  int64_t threads = 1;
+};
+
+struct Shares {
+  std::optional<Share> neighbours;  // along the contiguous axis
+  int64_t lanes = 1;                // of each of these threads
+  std::vector<Share> others;        // slowest first
+};
+
+class Sharing {
+ public:
+  Sharing(const Program& program, size_t stage, size_t first, int64_t threads)
+      : graph_(program.graph),
+        stage_(program.graph.stages[stage]),
+        nest_(nest_of(program, stage)),
+        left_(threads) {
+    for (size_t l = first; l < nest_.loops.size(); ++l) loops_.push_back(nest_.loops[l]);
+  }
+
+  Shares operator()() {
+    if (const std::optional<size_t> axis = contiguous_axis(graph_, stage_)) share_neighbours(*axis);
+    // Results first, the innermost of them next to the neighbours; then the reduction.
+    for (const bool reduction : {false, true})
+      for (size_t l = loops_.size(); l-- > 0;)
+        if (is_reduction(loops_[l]) == reduction) share(loops_[l]);
+    std::ranges::reverse(shares_.others);
+    return std::move(shares_);
+  }
+
+ private:
+  bool is_reduction(const Loop& loop) const { return loop.axis >= stage_.domain.output_rank; }
+  bool may_share(const Loop& loop) const {
+    return loop.trips > 1 && (!is_reduction(loop) || may_cooperate(graph_, stage_));
+  }
+
+  void share_neighbours(size_t axis) {
+    const auto loop = std::ranges::find(loops_, axis, &Loop::axis);
+    if (loop == loops_.end() || !may_share(*loop) || loop->step != 1) return;
+    int64_t lanes = lanes_along(graph_, stage_, axis, loop->trips);
+    // Few vectors leave threads idle; and a tile that is not whole is no reduction that threads
+    // share.
+    if (loop->trips / lanes < std::min<int64_t>(left_, kWarpThreads)) lanes = 1;
+    const auto threads_for = [&](int64_t trips) { return std::min(left_, power_below(trips)); };
+    int64_t threads = threads_for(loop->trips / lanes);
+    const bool ragged = loop->trips % (threads * lanes) != 0;
+    if (lanes > 1 && ragged && !is_reduction(*loop) && stage_.domain.reduction_rank() > 0) {
+      lanes = 1;
+      threads = threads_for(loop->trips);
+    }
+    shares_.lanes = lanes;
+    shares_.neighbours = Share{axis, threads};
+    left_ /= threads;
+  }
+
+  void share(const Loop& loop) {
+    if (left_ < 2 || !may_share(loop)) return;
+    if (shares_.neighbours && shares_.neighbours->axis == loop.axis) return;
+    const int64_t threads = std::min(left_, power_below(loop.trips));
+    shares_.others.push_back({loop.axis, threads});
+    left_ /= threads;
+  }
+
+  const LoweredGraph& graph_;
+  const Stage& stage_;
+  const Nest& nest_;
+  std::vector<Loop> loops_;
+  int64_t left_;
+  Shares shares_;
+};
+
+// First the loops that stay, then serial ones over results, then threads, neighbours innermost, the
+// serial ones of the reduction inside them or, where threads share it, outside; last the tile.
+std::vector<size_t> order_of(const Stage& stage, const Nest& nest, size_t first,
+                             const Shares& shares) {
+  const size_t tile = tile_begin(nest);
+  const auto is_reduction = [&](size_t l) {
+    return nest.loops[l].axis >= stage.domain.output_rank;
+  };
+  const auto is_thread = [&](size_t l) { return nest.loops[l].kind == LoopKind::Thread; };
+  bool cooperative = false;
+  for (size_t l = first; l < tile; ++l) cooperative |= is_thread(l) && is_reduction(l);
+  const auto rank = [&](size_t l) -> size_t {
+    if (!is_thread(l)) return !is_reduction(l) ? 0 : cooperative ? 1 : 4;
+    if (shares.neighbours && nest.loops[l].axis == shares.neighbours->axis) return 3;
+    return 2;
+  };
+  const auto place = [&](size_t l) {  // of threads of the same rank
+    const auto found = std::ranges::find(shares.others, nest.loops[l].axis, &Share::axis);
+    return is_thread(l) ? static_cast<size_t>(found - shares.others.begin()) : 0;
+  };
+  std::vector<size_t> order(nest.loops.size());
+  for (size_t l = 0; l < order.size(); ++l) order[l] = l;
+  std::stable_sort(order.begin() + static_cast<long>(first),
+                   order.begin() + static_cast<long>(tile), [&](size_t a, size_t b) {
+                     return std::pair(rank(a), place(a)) < std::pair(rank(b), place(b));
+                   });
+  return order;
+}
+
+}  // namespace
+
+std::optional<size_t> contiguous_axis(const LoweredGraph& graph, const Stage& stage) {
+  const Accesses accesses = accesses_of(graph, stage);
+  std::vector<double> elements(stage.domain.rank(), 0);
+  const auto count = [&](const MemoryAccess& access) {
+    for (size_t a = 0; a < elements.size(); ++a)
+      if (stage.domain.extents[a] > 1 && access.contiguous(a))
+        elements[a] += elements_touched(access, stage.domain);
+  };
+  for (const MemoryAccess& read : accesses.reads) count(read);
+  count(accesses.result);
+  std::optional<size_t> best;
+  for (size_t a = 0; a < elements.size(); ++a)
+    if (elements[a] > 0 && (!best || elements[a] >= elements[*best])) best = a;
+  return best;
+}
+
+bool may_cooperate(const LoweredGraph& graph, const Stage& stage) {
+  return stage.kind == StageKind::Compute && !running_of(graph, stage) &&
+         has_partial_results(stage.combiner.kind);
+}
+
+Program thread_loops(Program program, size_t stage, size_t first, int64_t threads) {
+  const Shares shares = Sharing(program, stage, first, threads)();
+  const size_t rank = program.graph.stages[stage].domain.output_rank;
+  if (shares.lanes > 1)
+    program = vectorize(std::move(program), stage, shares.neighbours->axis, shares.lanes);
+  std::vector<Share> all = shares.others;
+  if (shares.neighbours) all.push_back(*shares.neighbours);
+  // Threads share a reduction only where all loops inside are theirs, or the reduction's.
+  for (const bool reduction : {false, true}) {
+    for (const auto& [axis, count] : all)
+      if ((axis >= rank) == reduction && count > 1)
+        program = sched::threads(std::move(program), stage, axis, count);
+    const std::vector<size_t> order =
+        order_of(program.graph.stages[stage], nest_of(program, stage), first, shares);
+    program = with_order(std::move(program), stage, order);
+  }
+  return program;
+}
+
+}  // namespace adjit::sched

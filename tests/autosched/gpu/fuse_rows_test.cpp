@@ -1,0 +1,95 @@
+// tests/autosched/gpu/fuse_rows_test.cpp -- which stages a block computes together.
+#include "autosched/gpu/fuse_rows.hpp"
+
+#include "runtime/graph/parse/text_module.hpp"
+#include "tests/autosched/gpu/machines.hpp"
+#include "tests/autosched/gpu/nest_text.hpp"
+#include "tests/autosched/programs.hpp"
+
+namespace adjit::sched {
+namespace {
+
+// The kernels, each with what is attached: "y(m e s)"; behind the host's name its depth.
+std::string fused(const Graph& graph, const GpuMachine& machine = kGpu) {
+  const Program p = fuse_rows(initial_program(graph, machine), machine);
+  expect_faithful(p, graph);
+  std::string text;
+  for (const Kernel& kernel : p.kernels) {
+    text += (text.empty() ? "" : " ") + stage_name(p.graph, p.graph.stages[kernel.root.stage]);
+    std::string attached;
+    for (const Nest::Attached& a : kernel.root.attached) {
+      attached += (attached.empty() ? "" : " ") + stage_name(p.graph, p.graph.stages[a.nest.stage]);
+      EXPECT_EQ(a.depth, kernel.root.attached.front().depth);
+    }
+    if (!attached.empty()) text += "(" + attached + ")";
+  }
+  return text;
+}
+std::string fused(const std::string& text) { return fused(parse_graph("def f(" + text)); }
+
+constexpr const char* kSoftmax =
+    "x) -> (y) {\n m(i) max=! x(i, r)\n e(i, j) = exp(x(i, j) - m(i))\n s(i) +=! e(i, r)\n"
+    " y(i, j) = e(i, j) / s(i)\n}";
+
+TEST(FuseRows, ASoftmaxIsOneKernel) {
+  EXPECT_EQ(fused("float(300, 128) " + std::string(kSoftmax)), "y(m e s)");
+}
+
+TEST(FuseRows, ShortRowsAreTakenTogether) {
+  const Graph graph = parse_graph("def f(float(2048, 64) " + std::string(kSoftmax));
+  const Program p = fuse_rows(initial_program(graph, kGpu), kGpu);
+  EXPECT_EQ(loops_text(p, "y"), "serial:i:256 serial:i:8 serial:j:64");
+  EXPECT_EQ(loops_text(p, "m"), "serial:i:8 serial:r_j:64");
+}
+
+TEST(FuseRows, RowsThatSharedMemoryDoesNotHoldStayInMemory) {
+  const std::string text = "float(300, 100) " + std::string(kSoftmax);
+  EXPECT_EQ(fused(parse_graph("def f(" + text), {.shared_bytes = 400}), "e(m) y(s)");
+}
+
+TEST(FuseRows, LoopsOfTheRowsComeFirst) {
+  const Graph graph = parse_graph(
+      "def f(float(64, 256) x) -> (y) {\n s(j) +=! x(r, j)\n y(i, j) = x(i, j) / s(j)\n}");
+  const Program p = fuse_rows(initial_program(graph, kGpu), kGpu);
+  EXPECT_EQ(p.kernels.size(), 1u);
+  EXPECT_EQ(loops_text(p, "y"), "serial:j:8 serial:j:32 serial:i:64") << "neighbours together";
+}
+
+TEST(FuseRows, RowsAcrossMemoryAreLeft) {
+  EXPECT_EQ(fused("float(64, 255) x) -> (y) { s(j) +=! x(r, j)\n y(i, j) = x(i, j) / s(j) }"),
+            "s y");
+}
+
+TEST(FuseRows, WhatIsReadElsewhereIsStoredThere) {
+  EXPECT_EQ(fused("float(300, 100) x) -> (s, y) { s(i) +=! x(i, r)\n y(i, j) = x(i, j) / s(i) }"),
+            "y(s)");
+}
+
+TEST(FuseRows, NothingIsComputedTwice) {
+  EXPECT_EQ(fused("float(300) x) -> (y) { s() +=! x(r)\n y(i) = x(i) / s() }"), "s y");
+}
+
+TEST(FuseRows, WhatGoesFromPointToPointIsLeft) {
+  EXPECT_EQ(
+      fused("float(300, 100) x) -> (y) { t(i, j) = exp(x(i, j))\n y(i, j) = t(i, j) * t(i, j) }"),
+      "t y");
+}
+
+TEST(FuseRows, ContractionsAndReductionsInOrderAreLeft) {
+  EXPECT_EQ(fused("float(300, 64) a, float(64, 64) b) -> (y) { t(i, j) +=! a(i, r) * b(r, j)\n"
+                  " y(i) max=! t(i, j) }"),
+            "t y");
+  EXPECT_EQ(fused("float(300, 64) a) -> (y) { (v, k)(i) argmax=! (a(i, r), int32(r))\n"
+                  " y(i, j) = a(i, j) - v(i) }"),
+            "v y");
+}
+
+TEST(FuseRows, FewRowsOnlyWhereTheyAreShort) {
+  const std::string text = "x) -> (y) { s(i) +=! x(i, r)\n y(i, j) = x(i, j) / s(i) }";
+  EXPECT_EQ(fused("float(4, 1000) " + text), "y(s)");
+  const Program p = initial_program(parse_graph("def f(float(4, 1000000) " + text), kGpu);
+  EXPECT_EQ(fuse_rows(p, kGpu).kernels.size(), 2u);
+}
+
+}  // namespace
+}  // namespace adjit::sched
