@@ -149,13 +149,16 @@ class RowFuser {
     return true;
   }
 
-  // Whether a reduction is among them, whose results the block's threads all wait for: what goes
-  // from point to point is another pass's.
+  // Whether a reduction is among them, whose results the block's threads all wait for, or may be
+  // behind it: a number for each row is made of one. What goes from point to point is another
+  // pass's.
   bool reduces(size_t stage, const Nest& host) const {
     const auto reduction = [&](size_t s) {
       return program_.graph.stages[s].domain.reduction_rank() > 0;
     };
+    const auto points = [&](size_t s) { return box_points(program_.graph.stages[s].domain); };
     return reduction(stage) || reduction(host.stage) ||
+           points(stage) * kWarpThreads <= points(host.stage) ||
            std::ranges::any_of(host.attached, [&](const Nest::Attached& attached) {
              return reduction(attached.nest.stage);
            });
