@@ -288,6 +288,11 @@ TEST(GpuEmulator, StopsAtAVectorAtAnOddAddress) {
   const Ran apart = copied("4");
   EXPECT_EQ(apart.report.faults, std::vector<std::string>());
   EXPECT_EQ(apart.report.requests, 5) << "four loads and a store";
+  const Ran claimed = run(R"(
+  %p = getelementptr float, ptr addrspace(1) %x, i32 1
+  %v = load float, ptr addrspace(1) %p, align 16)",
+                          {.threads = 1});
+  EXPECT_TRUE(claimed.finds("an address that 16 does not divide")) << "neighbours may become one";
 }
 
 TEST(GpuEmulator, MaskedLanesAreNotTouched) {

@@ -35,7 +35,7 @@ class ToHost {
     llvm::Type* const pointer = builder_.getPtrTy();
     llvm::Type* const number = builder_.getInt64Ty();
     use_ = module.getOrInsertFunction(kUseFunction, builder_.getVoidTy(), pointer, number,
-                                      builder_.getInt32Ty(), number);
+                                      builder_.getInt32Ty(), number, number);
   }
 
   HostModule run() {
@@ -103,7 +103,8 @@ class ToHost {
     for (llvm::GlobalVariable* variable : variables) variable->eraseFromParent();
   }
 
-  // An access is as many as its alignment makes of it, of at most 16 bytes each.
+  // An access is as many as its alignment makes of it, of at most 16 bytes each. Of a smaller one,
+  // too, the alignment is a claim: the back end makes one of neighbours by it.
   void watch(llvm::Instruction& instruction, llvm::Value* pointer, uint64_t bytes, Use use,
              uint64_t align) {
     constexpr uint64_t kMost = 16;
@@ -118,7 +119,8 @@ class ToHost {
       llvm::Value* const at = builder_.CreateConstGEP1_64(builder_.getInt8Ty(), address, first);
       builder_.CreateCall(
           use_, {at, builder_.getInt64(piece), builder_.getInt32(static_cast<uint32_t>(use)),
-                 builder_.getInt64(made_.instructions.size()), builder_.getInt32(space)});
+                 builder_.getInt64(made_.instructions.size()),
+                 builder_.getInt64(first == 0 ? std::min(align, kMost) : piece)});
       made_.instructions.push_back(text_of(instruction));
     }
   }

@@ -97,7 +97,7 @@ void Running::fault(const std::string& kind, size_t instruction, const std::stri
                                        : ""));
 }
 
-void Running::require_room(uintptr_t address, size_t bytes, size_t instruction) {
+void Running::require_room(uintptr_t address, size_t bytes, size_t instruction, size_t align) {
   const auto holds = [&](const void* data, size_t size) {
     const auto begin = reinterpret_cast<uintptr_t>(data);
     return address >= begin && address + bytes <= begin + size;
@@ -106,18 +106,18 @@ void Running::require_room(uintptr_t address, size_t bytes, size_t instruction) 
                      std::ranges::any_of(arrays_, [&](const DeviceArray& array) {
                        return holds(array.data, array.bytes);
                      });
-  if (there && address % bytes == 0) return;
+  if (there && address % align == 0) return;
   fault("room", instruction,
         "thread " + std::to_string(block_->thread()) + " of block " + std::to_string(number_) +
-            (there ? " uses an address that " + std::to_string(bytes) + " does not divide"
+            (there ? " uses an address that " + std::to_string(align) + " does not divide"
                    : " uses " + std::to_string(bytes) + " bytes outside all arrays"));
   lost_ = true;
   block_->stop();
 }
 
-void Running::use(uintptr_t address, size_t bytes, Use use, size_t instruction) {
+void Running::use(uintptr_t address, size_t bytes, Use use, size_t instruction, size_t align) {
   if (block_->is_local(address)) return;
-  require_room(address, bytes, instruction);
+  require_room(address, bytes, instruction, align);
   const bool shared = is_shared(address);
   if (shared && use != Use::Write && !shadow_.is_written(address, bytes))
     fault("unwritten", instruction, "shared memory is read that no thread of the block wrote");
@@ -178,9 +178,11 @@ void Running::wait_for_copies(size_t groups_left) {
   }
 }
 
-extern "C" void emulate_use(void* address, int64_t bytes, int32_t use, int64_t instruction) {
+extern "C" void emulate_use(void* address, int64_t bytes, int32_t use, int64_t instruction,
+                            int64_t align) {
   Running::now().use(reinterpret_cast<uintptr_t>(address), static_cast<size_t>(bytes),
-                     static_cast<Use>(use), static_cast<size_t>(instruction));
+                     static_cast<Use>(use), static_cast<size_t>(instruction),
+                     static_cast<size_t>(align));
 }
 
 }  // namespace adjit::tests

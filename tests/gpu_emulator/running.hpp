@@ -38,7 +38,8 @@ class Running {
   const Launch& launch() const { return launch_; }
   Block& block() { return *block_; }
   int block_number() const { return number_; }
-  void use(uintptr_t address, size_t bytes, Use use, size_t instruction);
+  /// `align`: what is said to divide the address.
+  void use(uintptr_t address, size_t bytes, Use use, size_t instruction, size_t align);
   void begin_copy(void* to, const void* from, size_t bytes);
   void commit_copies();
   void wait_for_copies(size_t groups_left);
@@ -62,7 +63,7 @@ class Running {
   Moment moment() const;
   bool is_shared(uintptr_t address) const;
   void fault(const std::string& kind, size_t instruction, const std::string& text);
-  void require_room(uintptr_t address, size_t bytes, size_t instruction);
+  void require_room(uintptr_t address, size_t bytes, size_t instruction, size_t align);
   void count_requests();
 
   const HostModule& module_;
@@ -81,6 +82,7 @@ class Running {
 };
 
 /// kUseFunction (host_module.hpp).
-extern "C" void emulate_use(void* address, int64_t bytes, int32_t use, int64_t instruction);
+extern "C" void emulate_use(void* address, int64_t bytes, int32_t use, int64_t instruction,
+                            int64_t align);
 
 }  // namespace adjit::tests

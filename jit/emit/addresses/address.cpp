@@ -45,18 +45,15 @@ std::optional<Affine> plain_address(const BodyContext& context, ExprId read) {
   return form;
 }
 
-llvm::Align alignment_at(const KernelVariables& variables, const TensorPlace& place,
-                         int64_t element_bytes, const Affine& form,
+llvm::Align alignment_at(const TensorPlace& place, int64_t element_bytes, const Affine& form,
                          const std::vector<DataCoordinate>& data) {
-  constexpr int64_t kMost = 16;
   if (place.alignment == 0) return llvm::Align(static_cast<uint64_t>(element_bytes));
-  int64_t divides = std::gcd(kMost, place.alignment);
+  int64_t divides = std::gcd(kMostAligned, place.alignment);
   const auto moved_by = [&](int64_t elements) {
-    divides = std::gcd(divides, element_bytes * (elements % kMost));
+    divides = std::gcd(divides, element_bytes * (elements % kMostAligned));
   };
-  const Affine first = variables.without_lanes(form);
-  moved_by(first.constant());
-  std::ranges::for_each(first.coefficients(), moved_by);
+  moved_by(form.constant());
+  std::ranges::for_each(form.coefficients(), moved_by);
   for (const DataCoordinate& coordinate : data) moved_by(coordinate.stride);
   return llvm::Align(static_cast<uint64_t>(std::max(divides, element_bytes)));
 }

@@ -30,11 +30,13 @@ Affine placed(const BodyContext& context, ExprId index);
 /// start; nothing where that depends on data or a predicate.
 std::optional<Affine> plain_address(const BodyContext& context, ExprId read);
 
-/// What is known to divide the address of a buffer's element at a resolved form (of the first lane)
-/// plus coordinates that data decides, up to the 16 bytes of a GPU's largest access: an element's
-/// size, and more where the buffer's own alignment is known.
-llvm::Align alignment_at(const KernelVariables& variables, const TensorPlace& place,
-                         int64_t element_bytes, const Affine& form,
+/// Bytes of a GPU's largest access: more of an alignment is of no use.
+inline constexpr int64_t kMostAligned = 16;
+
+/// What is known to divide the addresses of a buffer's elements at a resolved form, in each of its
+/// lanes (KernelVariables::without_lanes(): in the first one), plus coordinates that data decides:
+/// an element's size, and more, up to kMostAligned, where the buffer's own alignment is known.
+llvm::Align alignment_at(const TensorPlace& place, int64_t element_bytes, const Affine& form,
                          const std::vector<DataCoordinate>& data = {});
 
 /// A resolved form as a value, i64 in lanes where it differs between them.

@@ -9,6 +9,16 @@ namespace adjit::emit {
 
 using llvm::Value;
 
+namespace {
+
+// Of element `first` behind an address.
+llvm::Align align_behind(llvm::Align align, const llvm::Type* vector, uint64_t first) {
+  const uint64_t bits = vector->getScalarSizeInBits();
+  return llvm::commonAlignment(align, first * bits / 8);
+}
+
+}  // namespace
+
 std::optional<unsigned> leading_lanes(const Value* mask) {
   const auto* constant = llvm::dyn_cast<llvm::Constant>(mask);
   const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(mask->getType());
@@ -40,8 +50,8 @@ Value* load_lanes(llvm::IRBuilder<>& builder, const TargetFeatures& features,
     for (unsigned lane = 0; lane < lanes / 2; ++lane)
       some.push_back(static_cast<int>(first + lane));
     Value* from = builder.CreateConstInBoundsGEP1_64(type->getElementType(), pointer, first);
-    halves[first > 0] =
-        load_lanes(builder, features, half, from, align, builder.CreateShuffleVector(mask, some));
+    halves[first > 0] = load_lanes(builder, features, half, from, align_behind(align, half, first),
+                                   builder.CreateShuffleVector(mask, some));
     all.append(some);
   }
   return builder.CreateShuffleVector(halves[0], halves[1], all);
@@ -80,7 +90,7 @@ void store_lanes(llvm::IRBuilder<>& builder, const TargetFeatures& features, Val
     Value* part = lanes == 1 ? builder.CreateExtractElement(value, uint64_t{first})
                              : builder.CreateShuffleVector(value, piece);
     builder.CreateAlignedStore(part, builder.CreateConstInBoundsGEP1_64(element, pointer, first),
-                               align);
+                               align_behind(align, value->getType(), first));
     first += lanes;
   }
 }

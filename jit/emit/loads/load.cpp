@@ -129,8 +129,9 @@ Emitted LoadEmitter::load_uniform(const Access& access) {
   const Emitted condition = conjunction(context_, conditions, false);
   depth = std::max(depth, condition.depth);
   Value* pointer = context_.index.address(place.pointer, place.depth, type, address.form);
+  const llvm::Align align =
+      alignment_at(place, static_cast<int64_t>(size_of(dtype)), address.form, address.data);
   Emitted result = context_.scopes.emit(depth, [&] {
-    const llvm::Align align(size_of(dtype));
     pointer = moved_by_data(builder, pointer, type, access.address);
     if (condition.value && context_.math.features().gpu)
       return from_memory(builder, context_.math,
@@ -183,8 +184,8 @@ Emitted LoadEmitter::load_contiguous(const Access& access, const Emitted& mask, 
   auto* type = llvm::FixedVectorType::get(memory_type(builder, dtype), context_.variables.lanes());
   llvm::Type* element = type->getElementType();
   const Affine first = reversed ? address.form + Affine(1 - lanes) : address.form;
-  const llvm::Align align = alignment_at(context_.variables, access.place,
-                                         static_cast<int64_t>(size_of(dtype)), first, address.data);
+  const llvm::Align align = alignment_at(access.place, static_cast<int64_t>(size_of(dtype)),
+                                         context_.variables.without_lanes(first), address.data);
   Value* pointer = context_.index.address(access.place.pointer, access.place.depth, element, first);
   for (const DataCoordinate& d : address.data) depth = std::max(depth, d.index.depth);
   return context_.scopes.emit(depth, [&] {
@@ -226,13 +227,18 @@ Emitted LoadEmitter::load_from_windows(const Access& access, const LaneWindows& 
   const DType dtype = context_.pool().dtype(access.read);
   auto* type = llvm::FixedVectorType::get(memory_type(builder, dtype), context_.variables.lanes());
   std::vector<Value*> pointers;
-  for (const LaneWindows::Window& window : windows.windows())
-    pointers.push_back(context_.index.address(
-        access.place.pointer, access.place.depth, type->getElementType(),
-        context_.variables.without_lanes(access.address.form) + Affine(window.start)));
+  llvm::Align align(kMostAligned);
+  for (const LaneWindows::Window& window : windows.windows()) {
+    const Affine first =
+        context_.variables.without_lanes(access.address.form) + Affine(window.start);
+    pointers.push_back(context_.index.address(access.place.pointer, access.place.depth,
+                                              type->getElementType(), first));
+    align =
+        std::min(align, alignment_at(access.place, static_cast<int64_t>(size_of(dtype)), first));
+  }
   return context_.scopes.emit(depth, [&] {
-    Value* loaded = load_windows(builder, context_.math.features(), type, pointers,
-                                 llvm::Align(size_of(dtype)), windows, mask.value);
+    Value* loaded =
+        load_windows(builder, context_.math.features(), type, pointers, align, windows, mask.value);
     return from_memory(builder, context_.math, loaded, dtype);
   });
 }

@@ -92,13 +92,15 @@ std::optional<TransposedLoad> load_transposed(const BodyContext& context, const 
     return std::nullopt;
 
   auto* piece = llvm::FixedVectorType::get(memory_type(context.builder, dtype), group);
-  const LaneRows begins =
-      rows_of_lanes(context, tensor, {address.form + Affine(first - trip), address.data}, *live);
+  const Address begin{address.form + Affine(first - trip), address.data};
+  const LaneRows begins = rows_of_lanes(context, tensor, begin, *live);
+  const llvm::Align align = alignment_at(
+      context.places[tensor], static_cast<int64_t>(size_of(dtype)), begin.form, begin.data);
   const size_t depth = in_bounds ? begins.depth : context.scopes.depth();
   TransposedLoad loaded{*loop, first, {}};
   context.scopes.at(depth, [&] {
-    const std::vector<Value*> rows = pieces_side_by_side(
-        context.builder, piece, lanes, begins.pointers, llvm::Align(size_of(dtype)));
+    const std::vector<Value*> rows =
+        pieces_side_by_side(context.builder, piece, lanes, begins.pointers, align);
     for (Value* vector : transposed(context.builder, lanes, rows))
       loaded.values.push_back({from_memory(context.builder, context.math, vector, dtype), depth});
     return loaded.values.front().value;

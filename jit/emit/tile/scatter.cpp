@@ -87,6 +87,13 @@ Value* first_pointer(NestContext& nest, const Address& address) {
   return moved_by_data(nest.kernel.builder, pointer, element, address);
 }
 
+// What divides that address.
+llvm::Align first_alignment(const NestContext& nest, const Address& address) {
+  return alignment_at(nest.kernel.places[result_of(nest)],
+                      static_cast<int64_t>(size_of(result_dtype(nest))),
+                      nest.kernel.variables.without_lanes(address.form), address.data);
+}
+
 // Lanes that may write one element: one after the other, as their points come. `values`: an element
 // or a piece of a row for each.
 void combine_in_turn(NestContext& nest, const Written& written, const std::vector<Value*>& values) {
@@ -121,9 +128,9 @@ llvm::FixedVectorType* vector_type(NestContext& nest) {
 }
 
 // Lanes that write elements side by side, from `pointer` on; `active`: those that do, null: all.
-void combine_contiguous(NestContext& nest, Value* pointer, Value* now, Value* active) {
+void combine_contiguous(NestContext& nest, Value* pointer, llvm::Align align, Value* now,
+                        Value* active) {
   KernelContext& kernel = nest.kernel;
-  const llvm::Align align(size_of(result_dtype(nest)));
   llvm::FixedVectorType* type = vector_type(nest);
   if (!active) {
     Value* before = kernel.builder.CreateAlignedLoad(type, pointer, align);
@@ -138,7 +145,7 @@ void combine_contiguous(NestContext& nest, Value* pointer, Value* now, Value* ac
 // The same of all lanes, where what they add is a product.
 void add_contiguous_products(NestContext& nest, const Point& point, const Address& address) {
   llvm::IRBuilder<>& builder = nest.kernel.builder;
-  const llvm::Align align(size_of(result_dtype(nest)));
+  const llvm::Align align = first_alignment(nest, address);
   const ExprPool& pool = nest.kernel.program.graph.pool;
   const ExprId body = stage_of(nest).bodies[0];
   const Emitted left = nest.body(pool.operand(body, 0), point);
@@ -195,7 +202,7 @@ void combine_at(NestContext& nest, const Point& point, const Written& written) {
       values.push_back(builder.CreateExtractElement(now, uint64_t{lane}));
     combine_in_turn(nest, written, values);
   } else if (contiguous) {
-    combine_contiguous(nest, pointer, now, active);
+    combine_contiguous(nest, pointer, first_alignment(nest, address), now, active);
   } else {
     combine_apart(nest, address, now, active);
   }

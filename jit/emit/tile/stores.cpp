@@ -48,32 +48,41 @@ StoreEmitter::ResultPlace StoreEmitter::place_of(size_t component, const TileIns
   const TensorId tensor = stage_.results[component];
   const DType dtype = kernel_.program.graph.info(tensor).dtype;
   const Affine form = result_form(component);
-  return {kernel_.places[tensor],      dtype, memory_type(kernel_.builder, dtype),
-          llvm::Align(size_of(dtype)), form,  stored_mask(instance)};
+  return {kernel_.places[tensor],
+          dtype,
+          memory_type(kernel_.builder, dtype),
+          alignment(component, form),
+          alignment(component, kernel_.variables.without_lanes(form)),
+          form,
+          stored_mask(instance)};
 }
 
 void StoreEmitter::store_result(size_t component, Value* value, const TileInstance& instance) {
-  const auto& [place, dtype, element, align, form, mask] = place_of(component, instance);
+  const auto& [place, dtype, element, align, vector_align, form, mask] =
+      place_of(component, instance);
   value = to_memory(kernel_.builder, kernel_.math, value, dtype);
-  if (!value->getType()->isVectorTy()) {
+  const bool in_lanes = value->getType()->isVectorTy();
+  const std::optional<int64_t> stride = kernel_.variables.lane_stride(form);
+  // A GPU branches once around lanes that lie side by side.
+  const bool together = in_lanes && stride == 1 && kernel_.math.features().gpu && mask.value &&
+                        !mask.value->getType()->isVectorTy();
+  if (!in_lanes || together) {
     emit_if(kernel_.builder, kernel_.scopes, mask.value ? mask.value : kernel_.builder.getTrue(),
             {}, [&](Carried none) {
               Value* pointer = kernel_.index.address(place.pointer, 0, element, form);
-              kernel_.builder.CreateAlignedStore(value, pointer, align);
+              kernel_.builder.CreateAlignedStore(value, pointer, vector_align);
               return none;
             });
     return;
   }
   Value* lanes = mask.value ? splats_(mask) : nullptr;
-  const std::optional<int64_t> stride = kernel_.variables.lane_stride(form);
   if (stride == 1) {
     Value* pointer = kernel_.index.address(place.pointer, 0, element, form);
     const bool only_tail = lanes && llvm::isa<llvm::Constant>(lanes);
     if (lanes && !(only_tail && place.row_lanes == shape_.lanes)) {
-      store_lanes(kernel_.builder, kernel_.math.features(), value, pointer, align, lanes);
+      store_lanes(kernel_.builder, kernel_.math.features(), value, pointer, vector_align, lanes);
     } else {
-      llvm::StoreInst* store =
-          kernel_.builder.CreateAlignedStore(value, pointer, alignment(component, form));
+      llvm::StoreInst* store = kernel_.builder.CreateAlignedStore(value, pointer, vector_align);
       if (shape_.nest->streamed && kernel_.streams && is_vector_aligned(form))
         store_past_caches(*store, shape_.lanes * static_cast<uint64_t>(size_of(dtype)));
     }
@@ -92,11 +101,11 @@ void StoreEmitter::store_result(size_t component, Value* value, const TileInstan
   kernel_.builder.CreateMaskedScatter(value, pointers, align, lanes);
 }
 
-// What divides the address of the lanes' first element.
+// What divides the addresses of a form's elements.
 llvm::Align StoreEmitter::alignment(size_t component, const Affine& form) const {
   const TensorId tensor = stage_.results[component];
   const auto bytes = static_cast<int64_t>(size_of(kernel_.program.graph.info(tensor).dtype));
-  return alignment_at(kernel_.variables, kernel_.places[tensor], bytes, form);
+  return alignment_at(kernel_.places[tensor], bytes, form);
 }
 
 // Where a lane's element is, for lanes a constant apart.
@@ -175,7 +184,7 @@ bool StoreEmitter::store_folded(std::span<const TileInstance> instances, const P
     Value* pointer = kernel_.index.address(kernel_.places[tensor].pointer, 0,
                                            memory_type(kernel_.builder, dtype), result_form(k));
     kernel_.builder.CreateAlignedStore(to_memory(kernel_.builder, kernel_.math, folded[k], dtype),
-                                       pointer, llvm::Align(size_of(dtype)));
+                                       pointer, alignment(k, result_form(k)));
   }
   return true;
 }
@@ -246,7 +255,7 @@ void StoreEmitter::store_rows(size_t component, const TileInstance& first,
   const Affine form = result_form(component);
   for (unsigned lane = 0; lane < first.live_lanes; ++lane)
     kernel_.builder.CreateAlignedStore(rows[lane], lane_address(component, form, lane),
-                                       llvm::Align(size_of(dtype)));
+                                       alignment(component, form));
 }
 
 // Lanes of the selected instance (or whether it, without lanes) that have a place in memory; no
@@ -269,7 +278,8 @@ Affine StoreEmitter::result_form(size_t component) const {
 }
 
 Value* StoreEmitter::load_result(size_t component, const TileInstance& instance) {
-  const auto& [place, dtype, element, align, form, mask] = place_of(component, instance);
+  const auto& [place, dtype, element, align, vector_align, form, mask] =
+      place_of(component, instance);
   if (!shape_.lane_loop || shape_.lanes_in_reduction()) {
     Value* pointer = kernel_.index.address(place.pointer, 0, element, form);
     if (mask.value && kernel_.math.features().gpu)
@@ -290,9 +300,9 @@ Value* StoreEmitter::load_result(size_t component, const TileInstance& instance)
                        dtype);
   }
   Value* pointer = kernel_.index.address(place.pointer, 0, element, form);
-  Value* loaded =
-      lanes ? load_lanes(kernel_.builder, kernel_.math.features(), type, pointer, align, lanes)
-            : kernel_.builder.CreateAlignedLoad(type, pointer, alignment(component, form));
+  Value* loaded = lanes ? load_lanes(kernel_.builder, kernel_.math.features(), type, pointer,
+                                     vector_align, lanes)
+                        : kernel_.builder.CreateAlignedLoad(type, pointer, vector_align);
   return from_memory(kernel_.builder, kernel_.math, loaded, dtype);
 }
 

@@ -43,9 +43,10 @@ class StoreEmitter {
     const TensorPlace& buffer;
     DType dtype;
     llvm::Type* element;
-    llvm::Align align;
-    Affine form;   // of the element in the buffer
-    Emitted mask;  // of what has a place
+    llvm::Align align;         // of every lane's element
+    llvm::Align vector_align;  // of the first lane's
+    Affine form;               // of the element in the buffer
+    Emitted mask;              // of what has a place
   };
   ResultPlace place_of(size_t component, const TileInstance& instance);
   Affine result_form(size_t component) const;

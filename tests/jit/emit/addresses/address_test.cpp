@@ -57,15 +57,18 @@ TEST(Address, WhatDividesItFollowsFromTheBufferAndTheForm) {
   const auto divides = [&](int64_t buffer, const Affine& form,
                            const std::vector<emit::DataCoordinate>& data = {}) {
     const emit::TensorPlace place{.strides = {}, .origin = {}, .alignment = buffer};
-    return emit::alignment_at(b.variables, place, 4, form, data).value();
+    return emit::alignment_at(place, 4, form, data).value();
   };
-  const Affine rows = Affine::variable(i, 96) + Affine::variable(lane);
+  const Affine rows = Affine::variable(i, 96);
   EXPECT_EQ(divides(0, rows), 4u) << "nothing is known";
   EXPECT_EQ(divides(256, rows), 16u);
   EXPECT_EQ(divides(8, rows), 8u);
   EXPECT_EQ(divides(256, rows + Affine(2)), 8u);
   EXPECT_EQ(divides(256, rows + Affine(-1)), 4u);
   EXPECT_EQ(divides(256, Affine::variable(i, 6)), 8u);
+  EXPECT_EQ(divides(256, rows + Affine::variable(lane)), 4u) << "of lanes side by side";
+  EXPECT_EQ(divides(256, rows + Affine::variable(lane, 2)), 8u) << "of each lane";
+  EXPECT_EQ(divides(256, b.variables.without_lanes(rows + Affine::variable(lane))), 16u);
   EXPECT_EQ(divides(256, rows, {{{}, 24}}), 16u);
   EXPECT_EQ(divides(256, rows, {{{}, 1}}), 4u);
 }
