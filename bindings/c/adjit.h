@@ -163,6 +163,10 @@ ADJIT_API adjit_status adjit_context_flush(adjit_context* context);
  * mode, writable, max_bytes}. The string lives until this context's next
  * call of this function. */
 ADJIT_API adjit_status adjit_context_info(adjit_context* context, const char** json);
+/* The ordinal of the GPU that memory lies on, by an address in it, for arrays that do not say it
+ * themselves: DLDevice's device_id. ADJIT_DEVICE where the CUDA driver has given out no such memory,
+ * and where there is no driver. Any thread. */
+ADJIT_API adjit_status adjit_gpu_of(const void* address, int32_t* device);
 
 /* ---- Tracing
  * ---------------------------------------------------------------------------------------------------

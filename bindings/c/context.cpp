@@ -124,6 +124,13 @@ adjit_status adjit_context_flush(adjit_context* context) {
   return guarded([&] { required(context, "context").engine->store().flush(); });
 }
 
+adjit_status adjit_gpu_of(const void* address, int32_t* device) {
+  return guarded([&] {
+    required(device, "device") =
+        adjit::cuda::device_of(adjit::cuda::driver(), reinterpret_cast<uintptr_t>(address));
+  });
+}
+
 adjit_status adjit_context_info(adjit_context* context, const char** text) {
   return guarded([&] {
     adjit::engine::Engine& engine = *required(context, "context").engine;

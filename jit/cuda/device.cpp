@@ -90,4 +90,16 @@ DeviceFacts device_named(const Driver& driver, const std::string& target) {
   return facts;
 }
 
+int device_of(const Driver& driver, DevicePointer address) {
+  int ordinal = 0;
+  const Result result =
+      driver.pointer_attribute(static_cast<void*>(&ordinal), kDeviceOrdinal, address);
+  if (result == result::kInvalidValue)
+    throw Error(ErrorCode::Device, "an array is said to lie on a GPU at address " +
+                                       std::to_string(address) +
+                                       ", where the CUDA driver has given out no memory");
+  require(driver, result, "cuPointerGetAttribute");
+  return ordinal;
+}
+
 }  // namespace adjit::cuda

@@ -39,4 +39,8 @@ std::vector<DeviceFacts> devices(const Driver& driver);
 /// device has, and for a device that is older than kLeastCapability, which it names.
 DeviceFacts device_named(const Driver& driver, const std::string& target);
 
+/// The ordinal of the device that memory lies on, by an address in it. ErrorCode::Device where the
+/// driver knows no such memory.
+int device_of(const Driver& driver, DevicePointer address);
+
 }  // namespace adjit::cuda

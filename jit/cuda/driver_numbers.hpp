@@ -35,6 +35,9 @@ inline constexpr int kErrorLog = 5, kErrorLogBytes = 6;
 inline constexpr int kPtxInput = 1;
 inline constexpr int kDynamicSharedBytes = 8;
 
+/// CUpointer_attribute.
+inline constexpr int kDeviceOrdinal = 9;
+
 /// CUmemPool_attribute, and flags of cuMemHostAlloc, cuStreamCreate and cuEventCreate.
 inline constexpr int kReleaseThreshold = 4;
 inline constexpr unsigned kForAllContexts = 1, kMapped = 2;

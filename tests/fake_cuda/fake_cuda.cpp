@@ -69,6 +69,11 @@ const std::map<std::string, long long>& card() {
 
 }  // namespace
 
+int adjit::tests::current_device() {
+  const void* const context = current_context();
+  return context == nullptr ? 0 : static_cast<int>(static_cast<const char*>(context) - contexts);
+}
+
 extern "C" {
 
 int cuInit(unsigned) {
@@ -124,7 +129,7 @@ int cuDeviceGetAttribute(int* value, int attribute, int device) {
   // Of an H100, by CUdevice_attribute.
   const std::map<int, int> known = {{1, 1024},
                                     {13, 1980000},
-                                    {16, 132},
+                                    {16, state().multiprocessors},
                                     {36, 2619000},
                                     {37, 5120},
                                     {38, 52428800},
@@ -181,6 +186,7 @@ void fake_cuda_reset() {
   State& s = state();
   s.devices = 1;
   s.capability = 90;
+  s.multiprocessors = 132;
   s.memory_bytes = size_t{80} << 30;
   s.lost = 0;
   s.calls.clear();
@@ -193,6 +199,11 @@ void fake_cuda_devices(int count, int capability) {
   const std::lock_guard<std::mutex> lock(state().mutex);
   state().devices = count;
   state().capability = capability;
+}
+
+void fake_cuda_multiprocessors(int count) {
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  state().multiprocessors = count;
 }
 
 void fake_cuda_fail(const char* symbol, int result, int nth) {

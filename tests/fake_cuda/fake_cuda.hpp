@@ -18,6 +18,8 @@ class FakeCuda {
 
   /// So many GPUs of this compute capability (90 for 9.0), at first one of 9.0.
   void show_devices(int count, int capability = 90);
+  /// Of each GPU, at first 132: schedules for fewer have vectors in smaller programs.
+  void have_multiprocessors(int count);
   /// Call number `nth` from now on of a function, by its exported name, fails with `result`.
   void fail(const std::string& symbol, int result, int nth = 1);
   /// Calls of a function since the reset.
@@ -28,7 +30,7 @@ class FakeCuda {
   /// So many bytes of memory, for all devices together and for what is pinned; at first 80 GB.
   void have_memory(size_t bytes);
   /// A block of it, as others in the process would take one.
-  void* allocate(size_t bytes);
+  void* allocate(size_t bytes, int device = 0);
   void give_back(void* memory);
   /// Bytes that are taken of it.
   size_t taken() const;

@@ -24,7 +24,7 @@ void* pointer(DevicePointer address) {
   return reinterpret_cast<void*>(static_cast<uintptr_t>(address));
 }
 
-int take(DevicePointer* memory, size_t bytes) {
+int take(DevicePointer* memory, size_t bytes, int device) {
   State& s = state();
   if (bytes == 0) return kInvalidValue;
   if (s.taken + bytes > s.memory_bytes) return kOutOfMemory;
@@ -33,6 +33,7 @@ int take(DevicePointer* memory, size_t bytes) {
   std::memset(made, 0xff, bytes);
   *memory = reinterpret_cast<uintptr_t>(made);
   s.memory[*memory] = bytes;
+  s.owners[*memory] = device;
   s.taken += bytes;
   return 0;
 }
@@ -42,6 +43,7 @@ int give_back(DevicePointer memory) {
   const auto found = s.memory.find(memory);
   if (found == s.memory.end()) return kInvalidValue;
   s.taken -= found->second;
+  s.owners.erase(memory);
   s.memory.erase(found);
   std::free(pointer(memory));
   return 0;
@@ -90,7 +92,7 @@ int cuMemPoolCreate(PoolHandle* pool, const PoolProperties* properties) {
   if (properties->allocation != 1 || properties->location_type != 1) return kInvalidValue;
   if (properties->device < 0 || properties->device >= state().devices) return kInvalidDevice;
   void* made = std::malloc(1);
-  state().pools.insert(made);
+  state().pools[made] = properties->device;
   *pool = static_cast<PoolHandle>(made);
   return 0;
 }
@@ -117,13 +119,13 @@ int cuMemAllocFromPoolAsync(DevicePointer* memory, size_t bytes, PoolHandle pool
                             StreamHandle stream) {
   FAKE_CALL(cuMemAllocFromPoolAsync);
   if (!state().pools.contains(pool) || !exists(stream)) return kInvalidHandle;
-  return take(memory, bytes);
+  return take(memory, bytes, state().pools[pool]);
 }
 
 int cuMemAlloc_v2(DevicePointer* memory, size_t bytes) {
   FAKE_CALL(cuMemAlloc_v2);
   if (const int refused = refused_by_capture(); refused != 0) return refused;
-  return take(memory, bytes);
+  return take(memory, bytes, current_device());
 }
 
 int cuMemFree_v2(DevicePointer memory) {
@@ -137,7 +139,7 @@ int cuMemHostAlloc(void** memory, size_t bytes, unsigned flags) {
   if (const int refused = refused_by_capture(); refused != 0) return refused;
   if ((flags & ~7U) != 0) return kInvalidValue;
   DevicePointer made = 0;
-  if (const int result = take(&made, bytes); result != 0) return result;
+  if (const int result = take(&made, bytes, current_device()); result != 0) return result;
   *memory = pointer(made);
   return 0;
 }
@@ -152,6 +154,14 @@ int cuMemHostGetDevicePointer_v2(DevicePointer* device, void* host, unsigned) {
   FAKE_CALL(cuMemHostGetDevicePointer_v2);
   *device = reinterpret_cast<uintptr_t>(host);
   return holds(*device, 1) ? 0 : kInvalidValue;
+}
+
+// Of the device, the one that the memory lies on.
+int cuPointerGetAttribute(void* value, int attribute, DevicePointer memory) {
+  FAKE_CALL_WITHOUT_CONTEXT(cuPointerGetAttribute);
+  if (attribute != 9 || !holds(memory, 1)) return kInvalidValue;
+  *static_cast<int*>(value) = std::prev(state().owners.upper_bound(memory))->second;
+  return 0;
 }
 
 int cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, size_t bytes, StreamHandle stream) {
@@ -178,10 +188,10 @@ int cuMemsetD8Async(DevicePointer memory, unsigned char value, size_t bytes, Str
   return 0;
 }
 
-void* fake_cuda_allocate(size_t bytes) {
+void* fake_cuda_allocate(size_t bytes, int device) {
   const std::lock_guard<std::mutex> lock(state().mutex);
   DevicePointer made = 0;
-  return take(&made, bytes) == 0 ? pointer(made) : nullptr;
+  return take(&made, bytes, device) == 0 ? pointer(made) : nullptr;
 }
 
 void fake_cuda_free(void* memory) {

@@ -74,7 +74,7 @@ struct FakeEvent {
 struct State {
   std::mutex mutex;
   bool initialised = false;
-  int devices = 1, capability = 90;
+  int devices = 1, capability = 90, multiprocessors = 132;
   size_t memory_bytes = size_t{80} << 30;
   int lost = 0;  // what every call answers after a kernel's fault
   std::map<std::string, int> calls;
@@ -88,16 +88,18 @@ struct State {
   std::map<void*, std::unique_ptr<FakeEvent>> events;
   std::map<void*, std::unique_ptr<FakeGraph>> graphs;
   std::map<void*, std::unique_ptr<FakeExec>> execs;
-  std::set<void*> pools;
+  std::map<void*, int> pools;                   // and their devices
   std::map<unsigned long long, size_t> memory;  // of devices and pinned: bytes by address
+  std::map<unsigned long long, int> owners;     // of it: devices by address
   size_t taken = 0;                             // bytes of them
   long long moment = 0;
   unsigned long long last_id = 2;  // of streams; those before are the default ones
 };
 
 State& state();
-/// The calling thread's context.
+/// The calling thread's context, and its device.
 void*& current_context();
+int current_device();
 
 inline constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNotInitialised = 3, kNoDevice = 100,
                      kInvalidDevice = 101, kInvalidImage = 200, kInvalidContext = 201,

@@ -21,6 +21,9 @@ Function* FakeCuda::found(const char* name) const {
 void FakeCuda::show_devices(int count, int capability) {
   found<void(int, int)>("fake_cuda_devices")(count, capability);
 }
+void FakeCuda::have_multiprocessors(int count) {
+  found<void(int)>("fake_cuda_multiprocessors")(count);
+}
 void FakeCuda::fail(const std::string& symbol, int result, int nth) {
   found<void(const char*, int, int)>("fake_cuda_fail")(symbol.c_str(), result, nth);
 }
@@ -29,7 +32,9 @@ int FakeCuda::calls(const std::string& symbol) const {
 }
 int FakeCuda::live() const { return found<int()>("fake_cuda_live")(); }
 void FakeCuda::have_memory(size_t bytes) { found<void(size_t)>("fake_cuda_memory")(bytes); }
-void* FakeCuda::allocate(size_t bytes) { return found<void*(size_t)>("fake_cuda_allocate")(bytes); }
+void* FakeCuda::allocate(size_t bytes, int device) {
+  return found<void*(size_t, int)>("fake_cuda_allocate")(bytes, device);
+}
 void FakeCuda::give_back(void* memory) { found<void(void*)>("fake_cuda_free")(memory); }
 size_t FakeCuda::taken() const { return found<size_t()>("fake_cuda_taken")(); }
 bool FakeCuda::runs_kernels() const {

@@ -56,6 +56,7 @@ static adjit_context* make_context(int* messages) {
   OK(adjit_context_info(context, &json));
   CHECK(json != NULL && strstr(json, "\"threads\":1") != NULL);
   OK(adjit_context_flush(context));
+  CHECK(adjit_gpu_of(NULL, NULL) == ADJIT_INVALID);
   return context;
 }
 

@@ -69,6 +69,24 @@ TEST_F(Devices, OldOnesAreRefusedByName) {
   EXPECT_NE(said.find("8.0"), std::string::npos) << said;
 }
 
+TEST_F(Devices, TheOneOfAnArrayIsKnownByItsMemory) {
+  fake.show_devices(2);
+  for (const int device : {1, 0}) {
+    void* const block = fake.allocate(100, device);
+    const auto address = static_cast<DevicePointer>(reinterpret_cast<uintptr_t>(block));
+    EXPECT_EQ(device_of(driver, address), device);
+    EXPECT_EQ(device_of(driver, address + 99), device);
+    try {
+      device_of(driver, address + 100);
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::Device);
+      EXPECT_NE(std::string(error.what()).find("has given out no memory"), std::string::npos);
+    }
+    fake.give_back(block);
+  }
+}
+
 TEST_F(Devices, EveryFailureOfTheDriverIsAnErrorThatNamesTheCall) {
   for (const char* symbol : {"cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName",
                              "cuDeviceGetAttribute", "cuDeviceTotalMem"}) {

@@ -123,6 +123,7 @@ TEST(DriverFunctions, NumbersAreThoseOfTheHeaderOfCuda) {
       {kErrorLogBytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES},
       {kPtxInput, CU_JIT_INPUT_PTX},
       {kDynamicSharedBytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES},
+      {kDeviceOrdinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL},
       {kReleaseThreshold, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD},
       {int{kForAllContexts}, CU_MEMHOSTALLOC_PORTABLE},
       {kMapped, CU_MEMHOSTALLOC_DEVICEMAP},

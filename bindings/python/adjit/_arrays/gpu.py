@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 import sys
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.errors import DeviceError, DTypeError
+from .._core.library import call
 from .view import View
 
 
@@ -43,13 +45,21 @@ def view(value: Any) -> View:
 def device_of(value: Any) -> int:
     """The ordinal of the GPU that an array with the interface lies on.
 
-    0 of an array that does not say it, neither by DLPack nor as CuPy's do.
+    The driver knows it of an array that does not say it, neither by DLPack nor as CuPy's do. 0 of
+    one without memory.
     """
     ask = getattr(value, "__dlpack_device__", None)
     if ask is not None:
         return int(ask()[1])
     number = getattr(getattr(value, "device", None), "id", None)
-    return number if isinstance(number, int) else 0
+    if isinstance(number, int):
+        return number
+    address = value.__cuda_array_interface__["data"][0]
+    if not address:
+        return 0
+    device = ctypes.c_int32()
+    call("adjit_gpu_of", address, ctypes.byref(device))
+    return device.value
 
 
 def stream_of(views: Sequence[View]) -> int:

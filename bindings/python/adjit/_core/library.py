@@ -138,6 +138,7 @@ _FUNCTIONS: dict[str, list[Any]] = {
     "adjit_context_create": [POINTER(ContextOptions), _out],
     "adjit_context_flush": [_handle],
     "adjit_context_info": [_handle, _text],
+    "adjit_gpu_of": [c_void_p, _ints],
     "adjit_thread_set_cancel": [c_void_p, c_void_p],
     "adjit_trace_create": [c_char_p, _out],
     "adjit_trace_set_source": [_handle, c_char_p, c_int32, c_char_p],
