@@ -40,6 +40,18 @@ inline int workers_of(const Target& target) {
   return machine.multiprocessors * machine.threads;
 }
 
+/// Bytes that divide the addresses of a program's own tensors: a processor's lines, what a GPU's
+/// driver aligns memory to.
+inline int64_t alignment_of(const Target& target) {
+  return std::holds_alternative<CpuMachine>(target) ? kLineBytes : kAllocationBytes;
+}
+
+/// Whether code is made for what divides the addresses of arrays: a processor reads vectors
+/// anywhere.
+inline bool knows_alignment(const Target& target) {
+  return std::holds_alternative<GpuMachine>(target);
+}
+
 /// Whether a worker takes its task through several kernels before the next one (task_chains.hpp);
 /// else every kernel waits for all tasks of those before it. A GPU's kernels are launched one by
 /// one.

@@ -458,7 +458,9 @@ ADJIT_API void adjit_executable_destroy(adjit_executable* executable);
  * is. With an output in the host's memory, or none on the device, the call is done when it returns.
  * Else it only puts its kernels into the stream (adjit_executable_run_with; here the legacy default
  * one): what an index out of range would raise is then raised by a later call of the executable on
- * that stream, or by adjit_executable_synchronize, unless the call is told to wait for it. */
+ * that stream, or by adjit_executable_synchronize, unless the call is told to wait for it. Arrays of
+ * the device at addresses that 16 bytes do not divide are served by code of their own, of the same
+ * results: the first call with such arrays compiles it, or takes it from the cache. */
 ADJIT_API adjit_status adjit_executable_run(adjit_executable* executable, int32_t input_count,
                                             const DLTensor* const* inputs, int32_t output_count,
                                             DLTensor* const* outputs);

@@ -8,6 +8,7 @@
 
 #include "bindings/c/adjit.h"
 #include "jit/engine/engine.hpp"
+#include "jit/engine/variants.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/process/fork.hpp"
 #include "runtime/trace/index_notation.hpp"
@@ -48,6 +49,7 @@ struct adjit_executable {
   adjit::engine::Request request;
   adjit::engine::Request inspected;  // with the schedule that it has
   std::shared_ptr<adjit::engine::Executable> executable;
+  std::unique_ptr<adjit::engine::Variants> variants;  // of it, for arrays that it does not fit
   bool from_memory = false;
   std::mutex mutex;  // of the texts
   std::string report, llvm, assembly, profile;

@@ -81,6 +81,10 @@ class CheckedArrays {
   void* const* inputs() const { return in_.data(); }
   void* const* outputs() const { return out_.data(); }
   std::span<const bool> on_device() const { return places_.on_device(); }
+  /// What of an executable serves them.
+  Executable& served_by(adjit_executable& handle) const {
+    return handle.variants->fitting(in_.data(), out_.data(), on_device());
+  }
 
  private:
   void* placed(const DLTensor& tensor, const char* role, size_t position, size_t argument) {
@@ -126,6 +130,16 @@ std::string report_json(const adjit_executable& handle) {
 template <class Handle>
 CancelHook hook_of(const Handle* handle) {
   return handle ? handle->engine->options().cancel : CancelHook{};
+}
+
+// How an executable's variants are compiled: within a call that runs one, so with its hook.
+Variants::Compile compiled_by(const std::shared_ptr<Engine>& engine) {
+  return [engine](const Request& request) {
+    const FloatModeScope mode(FloatMode::KeepSubnormals);  // as guarded()
+    const CancelHook& usual = engine->options().cancel;
+    const Cancellable call(usual.cancelled ? usual : thread_hook());
+    return engine->compile(request).executable;
+  };
 }
 
 RunOptions run_options(const adjit_run_options& options, int device, const CancelHook& usual) {
@@ -292,6 +306,8 @@ adjit_status adjit_lowered_compile(adjit_lowered* lowered, adjit_executable** ex
     // What is kept may change, and what was scheduled may have been refused.
     handle->inspected.schedule_json = handle->executable->report().schedule;
     handle->from_memory = compiled.from_memory;
+    handle->variants = std::make_unique<adjit::engine::Variants>(
+        handle->inspected, handle->executable, compiled_by(handle->engine));
     *executable = handle.release();
   });
 }
@@ -304,8 +320,9 @@ adjit_status adjit_executable_run(adjit_executable* executable, int32_t input_co
   return status_of([&] {
     adjit::engine::Executable& e = *required(executable, "executable").executable;
     const CheckedArrays arrays(e, input_count, inputs, output_count, outputs);
-    e.run(arrays.inputs(), arrays.outputs(),
-          {.cancel = executable->engine->options().cancel, .on_device = arrays.on_device()});
+    arrays.served_by(*executable)
+        .run(arrays.inputs(), arrays.outputs(),
+             {.cancel = executable->engine->options().cancel, .on_device = arrays.on_device()});
   });
 }
 
@@ -318,7 +335,7 @@ adjit_status adjit_executable_run_with(adjit_executable* executable, int32_t inp
         run_options(options_from(options), e.device(), hook_of(executable));
     const CheckedArrays arrays(e, input_count, inputs, output_count, outputs);
     told.on_device = arrays.on_device();
-    e.run(arrays.inputs(), arrays.outputs(), told);
+    arrays.served_by(*executable).run(arrays.inputs(), arrays.outputs(), told);
   });
 }
 
@@ -333,8 +350,8 @@ adjit_status adjit_executable_profile(adjit_executable* executable, int32_t inpu
       throw adjit::expr::Error(
           adjit::expr::ErrorCode::Invalid,
           "repeats is " + std::to_string(repeats) + "; profile at least one run");
-    adjit::engine::Executable& e = *handle.executable;
-    const CheckedArrays arrays(e, input_count, inputs, output_count, outputs);
+    const CheckedArrays arrays(*handle.executable, input_count, inputs, output_count, outputs);
+    adjit::engine::Executable& e = arrays.served_by(handle);
     const auto times =
         e.profile(arrays.inputs(), arrays.outputs(), repeats,
                   {.cancel = handle.engine->options().cancel, .on_device = arrays.on_device()});
@@ -357,7 +374,7 @@ adjit_status adjit_executable_run_raw(adjit_executable* executable, const void* 
 }
 
 adjit_status adjit_executable_synchronize(adjit_executable* executable) {
-  return status_of([&] { required(executable, "executable").executable->synchronize(); });
+  return status_of([&] { required(executable, "executable").variants->synchronize(); });
 }
 
 adjit_status adjit_executable_report(adjit_executable* executable, const char** text) {

@@ -76,6 +76,7 @@ std::string link_ptx(PrimaryContext& context, const std::string& ptx) {
 
 LoadedModule::LoadedModule(PrimaryContext& context, const std::string& image) : context_(context) {
   const CurrentContext current(context);
+  const RelaxedCapture relaxed(current);  // it may take memory, and wait
   ErrorLog log;
   require_logged(context,
                  context.driver().load_module(&module_, image.c_str(), log.count(), log.options(),

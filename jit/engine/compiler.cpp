@@ -12,6 +12,7 @@
 #include "autosched/moves/moves.hpp"
 #include "autosched/passes/fallbacks.hpp"
 #include "autosched/search/search.hpp"
+#include "jit/engine/alignment.hpp"
 #include "jit/engine/compile/compile_kernels.hpp"
 #include "jit/engine/keys.hpp"
 #include "jit/engine/plan/memory_budget.hpp"
@@ -50,11 +51,11 @@ template <typename Compile>
 auto compiled_or_plain(const Compiler& compiler, const Request& request, const Graph& graph,
                        Program& program, Compile&& compile) {
   try {
-    return compile(KernelList(program, request.layouts));
+    return compile(kernels_of(program, request));
   } catch (const Error& error) {
     program = plain_instead(compiler, request, graph, error);
   }
-  return compile(KernelList(program, request.layouts));
+  return compile(kernels_of(program, request));
 }
 
 int threads_from(const EngineOptions& options) {
@@ -86,6 +87,11 @@ Backend& backend_of(const Compiler& compiler, const Request& request) {
 
 Target schedule_target(const Compiler& compiler, const Request& request) {
   return backend_of(compiler, request).schedule_target();
+}
+
+KernelList kernels_of(const Program& program, const Request& request) {
+  const ArgumentLayouts layouts = argument_layouts(request);
+  return {program, layouts.inputs, layouts.outputs};
 }
 
 Graph final_graph(const Request& request) {
@@ -133,7 +139,7 @@ bool replace_refused(const Compiler& compiler, const Request& request, const Gra
                      Program& program) {
   if (is_scheduled(request)) return false;
   try {
-    backend_of(compiler, request).check_emission(KernelList(program, request.layouts));
+    backend_of(compiler, request).check_emission(kernels_of(program, request));
     return false;
   } catch (const Error& error) {
     program = plain_instead(compiler, request, graph, error);
@@ -157,7 +163,9 @@ MachineCode compile_program(const Compiler& compiler, const Request& request, co
 
 ExecutionPlan plan_of(const Compiler& compiler, const Request& request, const Program& program,
                       std::span<const EmittedKernel> kernels, std::vector<DataCheck> checks) {
-  ExecutionPlan plan = make_plan(program, kernels, request.layouts, std::move(checks));
+  const ArgumentLayouts layouts = argument_layouts(request);
+  ExecutionPlan plan =
+      make_plan(program, kernels, layouts.inputs, std::move(checks), layouts.outputs);
   if (compiler.options.verify_plans) verify_plan(plan, program, kernels);
   return plan;
 }

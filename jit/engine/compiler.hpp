@@ -13,6 +13,7 @@
 #include "jit/engine/export/export.hpp"
 #include "jit/engine/kept_schedules.hpp"
 #include "jit/engine/options.hpp"
+#include "jit/engine/plan/kernel_list.hpp"
 #include "jit/engine/plan/plan.hpp"
 #include "jit/engine/request.hpp"
 #include "runtime/diff/checks/data_checks.hpp"
@@ -33,6 +34,9 @@ struct Compiler {
 Backend& backend_of(const Compiler& compiler, const Request& request);
 /// What its schedules aim at.
 Target schedule_target(const Compiler& compiler, const Request& request);
+
+/// The kernels of a program of the request, with the layouts of its arguments.
+KernelList kernels_of(const Program& program, const Request& request);
 
 /// After derivation, clean-up and contraction: what is scheduled, but for the checks of indices.
 Graph final_graph(const Request& request);

@@ -66,12 +66,12 @@ std::vector<Proposal> proposals(const Compiler& compiler, const Request& request
 }
 
 std::string llvm_text(const Compiler& compiler, const Request& request, const Program& program) {
-  return backend_of(compiler, request).llvm_text(KernelList(program, request.layouts));
+  return backend_of(compiler, request).llvm_text(kernels_of(program, request));
 }
 
 std::string assembly_text(const Compiler& compiler, const Request& request,
                           const Program& program) {
-  return backend_of(compiler, request).assembly_text(KernelList(program, request.layouts));
+  return backend_of(compiler, request).assembly_text(kernels_of(program, request));
 }
 
 std::string llvm_text(const Compiler& compiler, const Request& request) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "jit/engine/alignment.hpp"
+
 namespace adjit::engine {
 
 extern const char kCodeRevision[];  // the build writes it: cmake/code_revision.cmake
@@ -38,9 +40,9 @@ cache::Key code_key(const Request& request, Components machine, bool check_nan) 
   key.add("adjit", std::string(ADJIT_VERSION) + "/" + kCodeRevision)
       .add("graph", request.computation->base_hash())
       .add("transformations", request.computation->transformations())
-      .add("strides", layouts_text(request))
-      .add("schedule",
-           request.schedule_json.empty() ? "default" : "given " + request.schedule_json);
+      .add("strides", layouts_text(request));
+  if (request.target != "cpu") key.add("alignment", alignment_text(request));
+  key.add("schedule", request.schedule_json.empty() ? "default" : "given " + request.schedule_json);
   add_all(key, std::move(machine));
   key.add("llvm", llvm_version());
   if (check_nan) key.add("checks", "nan");

@@ -22,6 +22,9 @@ struct Request {
   std::string schedule_json;          // "": what was kept (keep_schedule), else what is chosen
   double trace_ms = 0;                // for the records
   int64_t memory_budget = 0;          // bytes of workspace (memory_budget.hpp); 0: no bound
+  /// For a GPU: arguments, numbered with the outputs behind the inputs, whose addresses only the
+  /// size of their elements divides (alignment.hpp); ascending.
+  std::vector<size_t> unaligned = {};
 };
 
 /// Whether it brings a schedule of its own.

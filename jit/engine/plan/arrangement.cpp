@@ -28,7 +28,7 @@ class Slots {
 
   // At the end of the chain.
   void place(Arrangement& arrangement) {
-    const WorkspacePlan placed = plan_workspace(lifetimes_);
+    const WorkspacePlan placed = plan_workspace(lifetimes_, arrangement.alignment);
     for (size_t k = 0; k < tensors_.size(); ++k)
       arrangement.slots[tensors_[k]] = {Buffer::Kind::Slot, placed.offsets[k], lifetimes_[k].bytes};
     arrangement.slot_bytes = std::max(arrangement.slot_bytes, placed.bytes);
@@ -52,9 +52,9 @@ std::vector<TensorId> tensors_of(const Program& program, const Kernel& kernel) {
 
 // A scan's block: the workspace of a step, then two spares per carry.
 int64_t spares_end(const LoweredGraph& graph, const Stage& scan, const Arrangement& steps) {
-  int64_t end = aligned(steps.bytes);
+  int64_t end = aligned(steps.bytes, steps.alignment);
   for (size_t k = 0; k < scan.scan->carries; ++k)
-    end = checked_add(end, 2 * aligned(bytes_of(graph, scan.operands[k])));
+    end = checked_add(end, 2 * aligned(bytes_of(graph, scan.operands[k]), steps.alignment));
   return end;
 }
 
@@ -62,6 +62,7 @@ class Arranger {
  public:
   Arranger(const Program& program, const Scan* scan) : program_(program) {
     const size_t count = program.kernels.size();
+    made_.alignment = alignment_of(program.target);
     made_.buffer_of = shared_buffers(program);
     made_.steps.resize(count);
     made_.blocks.assign(count, 0);
@@ -124,7 +125,7 @@ class Arranger {
   void place() {
     std::vector<Lifetime> lifetimes;
     for (const Occupant& one : made_.occupants) lifetimes.push_back(one.life);
-    const WorkspacePlan placed = plan_workspace(lifetimes);
+    const WorkspacePlan placed = plan_workspace(lifetimes, made_.alignment);
     made_.bytes = placed.bytes;
     for (size_t k = 0; k < lifetimes.size(); ++k) {
       const Occupant& one = made_.occupants[k];

@@ -30,7 +30,8 @@ struct Arrangement {
   TaskChains chains;
   std::vector<std::unique_ptr<Arrangement>> steps;  // per kernel: of a scan's program
   std::vector<int64_t> blocks;                      // per kernel: where that one's block begins
-  int64_t bytes = 0;                                // of the block
+  int64_t alignment = kWorkspaceAlignment;          // of all that lies in the block
+  int64_t bytes = 0;                                // of it
   int64_t slot_bytes = 0;                           // besides, for every thread
 };
 

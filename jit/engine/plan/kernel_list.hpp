@@ -21,12 +21,16 @@ class KernelList {
     int64_t calls = 1;                         // a run: more in the steps of a scan
   };
 
-  KernelList(const Program& program, std::span<const TensorLayout> input_layouts);
+  /// `output_alignments`: of the program's outputs, as TensorLayout::alignment; what is not there
+  /// is 0. Code for a processor knows no alignment at all.
+  KernelList(const Program& program, std::span<const TensorLayout> input_layouts,
+             std::span<const int64_t> output_alignments = {});
 
   const std::vector<Entry>& entries() const { return entries_; }
 
  private:
-  void add(const Program& program, std::span<const TensorLayout> input_layouts, int64_t calls);
+  void add(const Program& program, std::span<const TensorLayout> input_layouts,
+           std::span<const int64_t> output_alignments, int64_t calls);
 
   std::deque<std::vector<TensorLayout>> layouts_;
   std::vector<Entry> entries_;
@@ -35,8 +39,18 @@ class KernelList {
 /// Row-major, but for the inputs.
 std::vector<TensorLayout> layouts_of(const LoweredGraph& graph,
                                      std::span<const TensorLayout> input_layouts);
-/// The layouts in which a scan's step finds its inputs.
+/// The same, for a GPU's program with what divides their addresses: those of its own tensors as
+/// alignment_of() says, of tensors that share a buffer the least.
+std::vector<TensorLayout> layouts_of(const Program& program,
+                                     std::span<const TensorLayout> input_layouts,
+                                     std::span<const int64_t> output_alignments);
+/// The layouts in which a scan's step finds its inputs: what it starts from and what the step
+/// before gave are found in one way, and so are all its slices.
 std::vector<TensorLayout> step_layouts(const Graph& graph, const Stage& scan,
                                        std::span<const TensorLayout> layouts);
+/// What divides the addresses of the outputs of a scan's steps, which are those of `steps`.
+std::vector<int64_t> step_output_alignments(const Stage& scan,
+                                            std::span<const TensorLayout> layouts,
+                                            const LoweredGraph& steps);
 
 }  // namespace adjit::engine

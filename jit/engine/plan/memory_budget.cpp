@@ -33,7 +33,8 @@ Peak peak_of(const Arrangement& arrangement) {
   for (size_t position = 0; position < arrangement.order.size(); ++position) {
     int64_t bytes = 0;
     for (const Occupant& one : arrangement.occupants)
-      if (one.life.first <= position && position <= one.life.last) bytes += aligned(one.life.bytes);
+      if (one.life.first <= position && position <= one.life.last)
+        bytes += aligned(one.life.bytes, arrangement.alignment);
     if (bytes <= peak.bytes) continue;
     peak.bytes = bytes;
     peak.position = position;

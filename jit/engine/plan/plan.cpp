@@ -12,10 +12,8 @@
 namespace adjit::engine {
 namespace {
 
-constexpr size_t kConstantAlignment = 64;
-
 ArraySpec spec_of(const TensorInfo& tensor, const TensorLayout& layout) {
-  return {tensor.dtype, tensor.shape, layout.strides};
+  return {tensor.dtype, tensor.shape, layout.strides, layout.alignment};
 }
 
 // Steps, and what each waits for.
@@ -71,8 +69,12 @@ std::vector<TensorId> tensors_written(const Program& program, const Kernel& kern
 class Planner {
  public:
   Planner(const Program& program, std::span<const EmittedKernel> kernels,
-          std::span<const TensorLayout> input_layouts, std::vector<DataCheck> checks)
-      : program_(program), kernels_(kernels), input_layouts_(input_layouts) {
+          std::span<const TensorLayout> input_layouts, std::vector<DataCheck> checks,
+          std::span<const int64_t> output_alignments)
+      : program_(program),
+        kernels_(kernels),
+        input_layouts_(input_layouts),
+        output_alignments_(output_alignments) {
     plan_.checks = std::move(checks);
   }
 
@@ -89,7 +91,9 @@ class Planner {
       const bool check = k >= results;
       bound[graph.outputs[k].value] = add(check ? Buffer::Kind::Check : Buffer::Kind::Output,
                                           static_cast<int64_t>(check ? k - results : k));
-      if (!check) plan_.outputs.push_back(spec_of(t, contiguous_layout(t.shape)));
+      if (check) continue;
+      plan_.outputs.push_back(spec_of(t, contiguous_layout(t.shape)));
+      if (k < output_alignments_.size()) plan_.outputs.back().alignment = output_alignments_[k];
     }
     const Arrangement arrangement = arrange(program_);
     plan_.workspace_bytes = arrangement.bytes;
@@ -115,7 +119,7 @@ class Planner {
                  const std::vector<TensorLayout>& layouts,
                  std::unordered_map<uint32_t, size_t> bound) {
     for (const ConstantData& constant : program.graph.constants)
-      bound[constant.tensor.value] = add_constant(constant);
+      bound[constant.tensor.value] = add_constant(constant, arrangement.alignment);
     const auto buffer = [&](TensorId named) {
       const uint32_t id = arrangement.buffer_of[named.value];
       const auto found = bound.find(id);
@@ -168,9 +172,10 @@ class Planner {
     plan.reverse = scan.reverse;
     plan.conditional = scan.conditional;
     std::unordered_map<uint32_t, size_t> bound;
-    int64_t spare = base + aligned(arrangement.bytes);
+    int64_t spare = base + aligned(arrangement.bytes, arrangement.alignment);
     for (size_t c = 0; c < scan.carries; ++c) {
-      const int64_t size = bytes_of(outer.graph, stage.operands[c]), bytes = aligned(size);
+      const int64_t size = bytes_of(outer.graph, stage.operands[c]);
+      const int64_t bytes = aligned(size, arrangement.alignment);
       ScanPlan::Carry carry{add(Buffer::Kind::Step, 0),
                             add(Buffer::Kind::Step, 0),
                             operands[c],
@@ -208,10 +213,8 @@ class Planner {
     return {true, plan_.scans.size() - 1};
   }
 
-  size_t add_constant(const ConstantData& constant) {
-    plan_.constants.resize(
-        ceil_div(static_cast<int64_t>(plan_.constants.size()), int64_t{kConstantAlignment}) *
-        int64_t{kConstantAlignment});
+  size_t add_constant(const ConstantData& constant, int64_t alignment) {
+    plan_.constants.resize(static_cast<size_t>(aligned(std::ssize(plan_.constants), alignment)));
     const size_t buffer = add(Buffer::Kind::Constant, static_cast<int64_t>(plan_.constants.size()));
     plan_.constants.append(reinterpret_cast<const char*>(constant.bytes.data()),
                            constant.bytes.size());
@@ -221,15 +224,16 @@ class Planner {
   const Program& program_;
   std::span<const EmittedKernel> kernels_;
   std::span<const TensorLayout> input_layouts_;
+  std::span<const int64_t> output_alignments_;
   ExecutionPlan plan_;
 };
 
 }  // namespace
 
 ExecutionPlan make_plan(const Program& program, std::span<const EmittedKernel> kernels,
-                        std::span<const TensorLayout> input_layouts,
-                        std::vector<DataCheck> checks) {
-  return Planner(program, kernels, input_layouts, std::move(checks))();
+                        std::span<const TensorLayout> input_layouts, std::vector<DataCheck> checks,
+                        std::span<const int64_t> output_alignments) {
+  return Planner(program, kernels, input_layouts, std::move(checks), output_alignments)();
 }
 
 }  // namespace adjit::engine

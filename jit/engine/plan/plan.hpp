@@ -87,8 +87,15 @@ struct ArraySpec {
   DType dtype = DType::Float32;
   std::vector<int64_t> shape;
   std::vector<int64_t> strides;  // elements
+  int64_t alignment = 0;         // as TensorLayout's
   bool operator==(const ArraySpec&) const = default;
 };
+
+/// Whether element 0 of an array lies where its alignment asks for.
+inline bool is_aligned(const void* first, const ArraySpec& spec) {
+  return spec.alignment == 0 ||
+         reinterpret_cast<uintptr_t>(first) % static_cast<uintptr_t>(spec.alignment) == 0;
+}
 
 struct ExecutionPlan {
   std::vector<ArraySpec> inputs, outputs;
@@ -98,16 +105,17 @@ struct ExecutionPlan {
   std::vector<StepPlan> steps;  // in order
   int64_t workspace_bytes = 0;
   int64_t slot_bytes = 0;         // besides, for every thread
-  std::string constants;          // bytes, each constant aligned to 64 from the start
+  std::string constants;          // bytes, each constant aligned as the workspace is
   std::vector<DataCheck> checks;  // after a run, check k's scalars are numbers 2k and 2k + 1
   bool operator==(const ExecutionPlan&) const = default;
 };
 
 /// The plan of a program whose kernels have been emitted (`kernels`: in the order of
-/// kernel_list.hpp). Outputs must be tensors of their own (see autosched/lower/scans.hpp); the last
-/// ones are those of the checks.
+/// kernel_list.hpp, which says what the layouts are). Outputs must be tensors of their own (see
+/// autosched/lower/scans.hpp); the last ones are those of the checks.
 ExecutionPlan make_plan(const Program& program, std::span<const EmittedKernel> kernels,
-                        std::span<const TensorLayout> input_layouts, std::vector<DataCheck> checks);
+                        std::span<const TensorLayout> input_layouts, std::vector<DataCheck> checks,
+                        std::span<const int64_t> output_alignments = {});
 
 /// JSON without the constants, and back. Text that is not such JSON, or that names what is not
 /// there, raises ErrorCode::Cache.

@@ -10,8 +10,10 @@ namespace {
 
 Json to_json(const std::vector<ArraySpec>& arrays) {
   Json list = Json::array();
-  for (const ArraySpec& a : arrays)
+  for (const ArraySpec& a : arrays) {
     list.push_back({{"dtype", name_of(a.dtype)}, {"shape", a.shape}, {"strides", a.strides}});
+    if (a.alignment != 0) list.back()["alignment"] = a.alignment;  // of a GPU
+  }
   return list;
 }
 
@@ -42,7 +44,8 @@ std::vector<ArraySpec> arrays_from(const Json& list) {
     const std::optional<DType> dtype = dtype_from_name(a.at("dtype").get<std::string>());
     if (!dtype) throw Error(ErrorCode::Cache, "an execution plan names an unknown dtype");
     arrays.push_back({*dtype, a.at("shape").get<std::vector<int64_t>>(),
-                      a.at("strides").get<std::vector<int64_t>>()});
+                      a.at("strides").get<std::vector<int64_t>>(),
+                      a.value("alignment", int64_t{0})});
   }
   return arrays;
 }
@@ -82,7 +85,9 @@ void require(bool holds) {
 // What running relies on, one function a struct: counts are possible, and every number names
 // something.
 
-void check(const ArraySpec& array) { require(array.shape.size() == array.strides.size()); }
+void check(const ArraySpec& array) {
+  require(array.shape.size() == array.strides.size() && array.alignment >= 0);
+}
 
 void check(const DataCheck& data_check) {
   require(data_check.axes.size() == data_check.extents.size() &&

@@ -30,7 +30,7 @@ int64_t best_gap(const std::vector<Placed>& neighbours, int64_t bytes) {
 
 }  // namespace
 
-WorkspacePlan plan_workspace(std::span<const Lifetime> lifetimes) {
+WorkspacePlan plan_workspace(std::span<const Lifetime> lifetimes, int64_t alignment) {
   WorkspacePlan plan;
   plan.offsets.assign(lifetimes.size(), 0);
   std::vector<size_t> order(lifetimes.size());
@@ -43,11 +43,12 @@ WorkspacePlan plan_workspace(std::span<const Lifetime> lifetimes) {
     std::vector<Placed> neighbours;
     for (size_t other : placed)
       if (lifetimes[other].first <= life.last && life.first <= lifetimes[other].last)
-        neighbours.push_back(
-            {plan.offsets[other], plan.offsets[other] + aligned(lifetimes[other].bytes)});
+        neighbours.push_back({plan.offsets[other],
+                              plan.offsets[other] + aligned(lifetimes[other].bytes, alignment)});
     std::ranges::sort(neighbours, {}, &Placed::begin);
-    plan.offsets[k] = best_gap(neighbours, aligned(life.bytes));
-    plan.bytes = std::max(plan.bytes, checked_add(plan.offsets[k], aligned(life.bytes)));
+    const int64_t bytes = aligned(life.bytes, alignment);
+    plan.offsets[k] = best_gap(neighbours, bytes);
+    plan.bytes = std::max(plan.bytes, checked_add(plan.offsets[k], bytes));
     placed.push_back(k);
   }
   return plan;
@@ -55,8 +56,8 @@ WorkspacePlan plan_workspace(std::span<const Lifetime> lifetimes) {
 
 WorkspaceBlock allocate_block(int64_t bytes) {
   if (bytes == 0) return nullptr;
-  WorkspaceBlock block(static_cast<std::byte*>(
-      std::aligned_alloc(kWorkspaceAlignment, static_cast<size_t>(aligned(bytes)))));
+  WorkspaceBlock block(static_cast<std::byte*>(std::aligned_alloc(
+      kWorkspaceAlignment, static_cast<size_t>(aligned(bytes, kWorkspaceAlignment)))));
   if (!block)
     throw Error(ErrorCode::Memory, "a workspace of " + std::to_string(bytes) +
                                        " bytes cannot be allocated; use smaller batches");

@@ -21,27 +21,28 @@ struct Lifetime {
 };
 
 struct WorkspacePlan {
-  std::vector<int64_t> offsets;  // per buffer, multiples of kWorkspaceAlignment
+  std::vector<int64_t> offsets;  // per buffer, multiples of the alignment
   int64_t bytes = 0;             // of the whole block
 };
+/// Of a processor's blocks (alignment_of(Target) says it of all machines').
 inline constexpr int64_t kWorkspaceAlignment = 64;
-/// The next multiple of it.
-inline int64_t aligned(int64_t bytes) {
-  return ceil_div(bytes, kWorkspaceAlignment) * kWorkspaceAlignment;
+/// The next multiple of the alignment.
+inline int64_t aligned(int64_t bytes, int64_t alignment) {
+  return ceil_div(bytes, alignment) * alignment;
 }
 
 /// Buffers whose lifetimes overlap never share a byte. Greedy by size (Pisarchyk and Lee, 2020):
 /// the largest buffer first, each into the smallest gap that holds it between those placed already
 /// and alive at the same time.
-WorkspacePlan plan_workspace(std::span<const Lifetime> lifetimes);
+WorkspacePlan plan_workspace(std::span<const Lifetime> lifetimes, int64_t alignment);
 
 struct FreeBlock {
   void operator()(std::byte* block) const { std::free(block); }
 };
 using WorkspaceBlock = std::unique_ptr<std::byte, FreeBlock>;
 
-/// Aligned memory with unspecified contents; null for 0 bytes. ErrorCode::Memory when there is
-/// none.
+/// Memory of the process, aligned to kWorkspaceAlignment, with unspecified contents; null for 0
+/// bytes. ErrorCode::Memory when there is none.
 WorkspaceBlock allocate_block(int64_t bytes);
 
 }  // namespace adjit::engine

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "autosched/machine/gpu_machine.hpp"
+#include "jit/engine/plan/workspace.hpp"
 #include "jit/engine/run/cuda_steps.hpp"
 #include "runtime/expr/error.hpp"
 
@@ -45,16 +47,19 @@ class Arrays {
       const size_t argument = argument_of(buffer);
       void* const address = given(buffer);
       if (options_.is_on_device(argument)) {
+        require_aligned(buffer);
         set_address(call.frame, b, address);
         continue;
       }
       const Reach reach = reach_of(spec(buffer));
       const int64_t bytes = reach.below + reach.above;
+      const int64_t first = aligned(reach.below, kAllocationBytes);  // of element 0
       DeviceMemory& staged = call.frame.staged[argument];
-      if (staged.address() == 0) staged = loaded_.gpu->memory.allocate(bytes);
-      set_address(call.frame, b, pointer_to(staged.address()) + reach.below);
+      if (staged.address() == 0) staged = loaded_.gpu->memory.allocate(first + reach.above);
+      std::byte* const there = pointer_to(staged.address()) + first;
+      set_address(call.frame, b, there);
       if (buffer.kind != Buffer::Kind::Input) continue;
-      copy_to_device(call.current, staged.address(),
+      copy_to_device(call.current, address_of(there - reach.below),
                      static_cast<const std::byte*>(address) - reach.below, bytes, call.stream);
       copied = true;
     }
@@ -77,6 +82,16 @@ class Arrays {
   }
 
  private:
+  // Code that vectors lie otherwise for would end the whole context.
+  void require_aligned(const Buffer& buffer) const {
+    if (is_aligned(given(buffer), spec(buffer))) return;
+    const bool output = buffer.kind == Buffer::Kind::Output;
+    throw Error(ErrorCode::Invalid,
+                (output ? "output " : "input ") + std::to_string(buffer.at) +
+                    " lies at an address that " + std::to_string(spec(buffer).alignment) +
+                    " bytes do not divide, which the executable was compiled for; copy the array, "
+                    "or compile for a request that names it (Request::unaligned)");
+  }
   // Inputs, then outputs.
   size_t argument_of(const Buffer& buffer) const {
     const auto at = static_cast<size_t>(buffer.at);
@@ -109,8 +124,7 @@ class BorrowedWorkspace {
       throw Error(ErrorCode::Memory, "the caller's allocator gives no " + std::to_string(bytes) +
                                          " bytes of workspace; give a memory_budget");
     });
-    constexpr uintptr_t kAlignment = 256;
-    if (reinterpret_cast<uintptr_t>(block_) % kAlignment == 0) return;
+    if (reinterpret_cast<uintptr_t>(block_) % kAllocationBytes == 0) return;
     options.free(options.user, block_);
     throw Error(ErrorCode::Invalid,
                 "the caller's allocator gives memory that 256 does not divide; align it");

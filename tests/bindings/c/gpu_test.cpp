@@ -117,6 +117,49 @@ TEST_F(GpuApi, ACallIsToldItsStreamAndWhereItsWorkspaceComesFrom) {
   ADJIT_OK_OR_FAIL(adjit_executable_synchronize(e.get()));
 }
 
+TEST_F(GpuApi, ArraysThatAreNotAlignedAreServedToo) {
+  const Floats in({3, 4}), out({3, 4});
+  const DLTensor there = on_device(in);
+  DLTensor result = on_device(out);
+  const DLTensor* inputs[] = {&there};
+  DLTensor* outputs[] = {&result};
+  ADJIT_OK_OR_FAIL(adjit_executable_run(e.get(), 1, inputs, 1, outputs));
+  const std::vector<float> expected(static_cast<const float*>(result.data),
+                                    static_cast<const float*>(result.data) + 12);
+  const auto shifted = [&](const DLTensor& array) {  // one element into a larger block
+    DLTensor tensor = array;
+    auto* const block = static_cast<float*>(blocks.emplace_back(fake.allocate(13 * sizeof(float))));
+    std::memcpy(block + 1, array.data, 12 * sizeof(float));
+    tensor.data = block;
+    tensor.byte_offset = sizeof(float);
+    return tensor;
+  };
+  const DLTensor odd_in = shifted(there);
+  DLTensor odd_out = shifted(result);
+  for (const DLTensor* input : {&there, &odd_in})
+    for (DLTensor* output : {&result, &odd_out}) {
+      inputs[0] = input;
+      outputs[0] = output;
+      auto* const made =
+          reinterpret_cast<float*>(static_cast<char*>(output->data) + output->byte_offset);
+      std::fill(made, made + 12, 0.0F);
+      ADJIT_OK_OR_FAIL(adjit_executable_run(e.get(), 1, inputs, 1, outputs));
+      EXPECT_EQ(std::vector<float>(made, made + 12), expected);
+    }
+  const char* text = nullptr;
+  ADJIT_OK_OR_FAIL(adjit_executable_profile(e.get(), 1, inputs, 1, outputs, 1, &text));
+  EXPECT_NE(std::string(text).find("\"calls\":1"), std::string::npos) << text;
+  ADJIT_OK_OR_FAIL(adjit_executable_synchronize(e.get()));
+}
+
+TEST_F(GpuApi, KnowsTheDeviceOfMemory) {
+  int32_t device = -1;
+  void* const block = blocks.emplace_back(fake.allocate(16, 1));
+  ADJIT_OK_OR_FAIL(adjit_gpu_of(block, &device));
+  EXPECT_EQ(device, 1);
+  EXPECT_FAILURE(adjit_gpu_of(&device, &device), ADJIT_DEVICE, "has given out no memory");
+}
+
 TEST_F(GpuApi, HasPtxAndPredictions) {
   const char* text = nullptr;
   ADJIT_OK_OR_FAIL(adjit_executable_ptx(e.get(), &text));

@@ -79,6 +79,21 @@ TEST(Keys, NameEachThingThatCodeDependsOn) {
   EXPECT_EQ(first_difference(code(request, target), code(request, triple)), "triple");
 }
 
+TEST(Keys, NameTheAlignmentOfAGpusArguments) {
+  const Components machine{{"target", "cuda"}};
+  Request request = sample_request();
+  EXPECT_EQ(code_key(request, machine, false).find("alignment"), nullptr) << "of a processor";
+  request.target = "cuda";
+  Request shifted = request;
+  shifted.unaligned = {1};
+  const cache::Key key = code_key(request, machine, false);
+  EXPECT_EQ(*key.find("alignment"), "16");
+  EXPECT_EQ(first_difference(key, code_key(shifted, machine, false)), "alignment");
+  EXPECT_FALSE(
+      first_difference(kept_schedule_key(request, machine), kept_schedule_key(shifted, machine)))
+      << "a schedule serves them all";
+}
+
 TEST(Keys, AScheduleIsKeptForAnyScheduleAndBudget) {
   const Components machine = schedule_components(cpu_target());
   const Request request = sample_request();

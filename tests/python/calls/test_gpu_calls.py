@@ -34,12 +34,16 @@ def calls(name):
     return 1 if counted is None else counted(name.encode())
 
 class OnGpu:
-    def __init__(self, array, stream=None, read_only=False):
+    # `shift`: elements behind the beginning of a block.
+    def __init__(self, array, stream=None, read_only=False, shift=0, context=context):
         array = np.array(array, order="C")
         at = ctypes.c_uint64()
         driver.cuCtxSetCurrent(context)
         size = ctypes.c_size_t(array.nbytes)
-        assert driver.cuMemAlloc_v2(ctypes.byref(at), size) == 0
+        shift *= array.itemsize
+        room = ctypes.c_size_t(array.nbytes + shift)
+        assert driver.cuMemAlloc_v2(ctypes.byref(at), room) == 0
+        at = ctypes.c_uint64(at.value + shift)
         assert driver.cuMemcpyHtoDAsync_v2(at, ctypes.c_void_p(array.ctypes.data), size, None) == 0
         assert driver.cuStreamSynchronize(None) == 0
         self.__cuda_array_interface__ = {
@@ -108,6 +112,57 @@ def test_arrays_of_the_gpu_are_used_in_place_beside_numbers() -> None:
 f = aj.jit(lambda x, w, s: (x @ w) * s)
 for s in (2.0, 3.0):
     np.testing.assert_allclose(f(OnGpu(x), OnGpu(w), s), (x @ w) * s, rtol=1e-5)
+""")
+
+
+def test_arrays_of_the_gpu_may_lie_at_any_address() -> None:
+    run("""
+emulated = hasattr(driver, "fake_cuda_multiprocessors")
+rows = 64 if emulated else 8192  # with vectors
+if emulated:
+    driver.fake_cuda_multiprocessors(1)
+    driver.fake_cuda_faults.restype = ctypes.c_char_p
+f = aj.jit(lambda x, z: aj.tanh(x) * z)
+for dtype in (np.float32, np.float16, np.float64):
+    a, b = (np.linspace(-2, 3, 128 * rows).reshape(rows, 128).astype(dtype) * k for k in (1, 2))
+    expected = f(OnGpu(a), OnGpu(b))
+    np.testing.assert_allclose(expected, np.tanh(a) * b, rtol=4e-3, atol=1e-6)
+    for one, other in ((1, 0), (0, 1), (3, 2), (8, 16), (1, 0)):
+        given = OnGpu(a, shift=one), OnGpu(b, shift=other)
+        np.testing.assert_array_equal(f(*given), expected)
+        out = OnGpu(np.zeros_like(a), shift=other)
+        assert f(*given, out=out) is out
+        np.testing.assert_array_equal(out.numbers(), expected)
+        assert not emulated or driver.fake_cuda_faults() == b""
+""")
+
+
+@EMULATED
+def test_the_driver_knows_the_device_of_arrays_that_do_not_say_it() -> None:
+    run("""
+driver.fake_cuda_devices(2, 90)
+other = ctypes.c_void_p()
+driver.cuDevicePrimaryCtxRetain(ctypes.byref(other), 1)
+f = aj.jit(lambda x: x + 1)
+for array in (OnGpu(x), OnGpu(x, context=other), OnGpu(x, shift=3, context=other)):
+    np.testing.assert_array_equal(f(array), x + 1)
+try:
+    aj.jit(lambda x, z: x + z)(OnGpu(x), OnGpu(x, context=other))
+except aj.DeviceError as error:
+    assert "cuda:0 and on cuda:1" in str(error), error
+else:
+    raise AssertionError
+nowhere = OnGpu(x)
+nowhere.__cuda_array_interface__["data"] = (x.ctypes.data, False)
+try:
+    f(nowhere)
+except aj.DeviceError as error:
+    assert "has given out no memory" in str(error), error
+else:
+    raise AssertionError
+nothing = OnGpu(x)
+nothing.__cuda_array_interface__.update(data=(0, False), shape=(0, 4))
+assert f(nothing).shape == (0, 4)
 """)
 
 

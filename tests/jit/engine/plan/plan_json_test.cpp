@@ -31,6 +31,7 @@ TEST(PlanJson, SurvivesJson) {
                  {{false, 1}}}};
   plan.steps.push_back({true, 0});
   plan.inputs[0].strides = {-3};
+  plan.outputs[0].alignment = 16;
   plan.kernels[1].parallel = true;
   plan.kernels[1].tasks = 12;
   plan.kernels[2] = {.symbol = "k",

@@ -17,7 +17,7 @@ bool overlap(int64_t a, int64_t a_bytes, int64_t b, int64_t b_bytes) {
 TEST(Workspace, AChainNeedsTwoBuffers) {
   std::vector<Lifetime> chain;
   for (size_t k = 0; k < 10; ++k) chain.push_back({1024, k, k + 1});
-  EXPECT_EQ(plan_workspace(chain).bytes, 2048);
+  EXPECT_EQ(plan_workspace(chain, kWorkspaceAlignment).bytes, 2048);
 }
 
 TEST(Workspace, RandomLifetimesNeverShareABytePlacedAligned) {
@@ -28,7 +28,7 @@ TEST(Workspace, RandomLifetimesNeverShareABytePlacedAligned) {
       const size_t first = random() % 30;
       lives.push_back({static_cast<int64_t>(random() % 5000), first, first + random() % 6});
     }
-    const WorkspacePlan plan = plan_workspace(lives);
+    const WorkspacePlan plan = plan_workspace(lives, kWorkspaceAlignment);
     for (size_t a = 0; a < lives.size(); ++a) {
       EXPECT_EQ(plan.offsets[a] % kWorkspaceAlignment, 0);
       EXPECT_LE(plan.offsets[a] + lives[a].bytes, plan.bytes);
@@ -41,7 +41,9 @@ TEST(Workspace, RandomLifetimesNeverShareABytePlacedAligned) {
   }
 }
 
-TEST(Workspace, NothingNeedsNothing) { EXPECT_EQ(plan_workspace({}).bytes, 0); }
+TEST(Workspace, NothingNeedsNothing) {
+  EXPECT_EQ(plan_workspace({}, kWorkspaceAlignment).bytes, 0);
+}
 
 }  // namespace
 }  // namespace adjit::engine

@@ -71,6 +71,61 @@ TEST_F(CudaExecutables, SomeArraysMayBeTheHosts) {
   EXPECT_EQ(fake.calls("cuStreamSynchronize"), waits + 2) << "also where the call fails";
 }
 
+TEST_F(CudaExecutables, ArraysThatCodeIsNotMadeForAreRefusedBeforeAnythingRuns) {
+  ExecutionPlan plan = arrays(1, 1);
+  plan.inputs[0].alignment = plan.outputs[0].alignment = 16;
+  add_kernel(plan, "copy", {0, 0, 1});
+  const auto executable = loaded(std::move(plan), pointwise_of("copy", "fadd float %a, %b"));
+  const OnDevice x(*gpu, numbers(1)), y(*gpu, numbers(0));
+  const auto refusal = [&](int64_t shift_in, int64_t shift_out) -> std::string {
+    const void* in[] = {static_cast<std::byte*>(x.address()) + shift_in};
+    void* out[] = {static_cast<std::byte*>(y.address()) + shift_out};
+    constexpr std::array on_device{true, true};
+    try {
+      executable->run(in, out, {.on_device = on_device});
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::Invalid);
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal(0, 0), "");
+  const int launches = fake.calls("cuLaunchKernel");
+  EXPECT_TRUE(refusal(4, 0).starts_with("input 0 lies at an address that 16 bytes do not divide"));
+  EXPECT_TRUE(refusal(0, 8).starts_with("output 0 lies"));
+  EXPECT_EQ(fake.calls("cuLaunchKernel"), launches);
+}
+
+// Element 0 of a copy is aligned, also where others lie before it.
+TEST_F(CudaExecutables, CopiesOfTheHostsArraysAreAligned) {
+  ExecutionPlan plan = arrays(1, 1);
+  plan.inputs[0].strides = {-1};
+  add_kernel(plan, "first", {0, 1});
+  plan.kernels.back().tasks = 1;
+  const auto executable = loaded(std::move(plan), R"(
+define ptx_kernel void @first(ptr addrspace(1) %x, ptr addrspace(1) %y) {
+  %k = call i64 @task(i64 1)
+  %none = icmp slt i64 %k, 0
+  br i1 %none, label %end, label %work
+work:
+  %at = ptrtoint ptr addrspace(1) %x to i64
+  %rest = and i64 %at, 255
+  %a = load float, ptr addrspace(1) %x
+  %r = uitofp i64 %rest to float
+  %s = fadd float %a, %r
+  store float %s, ptr addrspace(1) %y
+  br label %end
+end:
+  ret void
+})");
+  const std::vector<float> x = numbers(1);
+  std::vector<float> y(kFloats);
+  const void* in[] = {&x.back()};
+  void* out[] = {y.data()};
+  executable->run(in, out);
+  EXPECT_EQ(y[0], x.back());
+}
+
 TEST_F(CudaExecutables, AnyNumberOfCallsAtOnce) {
   const auto executable = sum_of_three();
   std::array<bool, 4> right{};
