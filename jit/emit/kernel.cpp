@@ -13,6 +13,7 @@
 #include "autosched/program/nests.hpp"
 #include "autosched/program/threads.hpp"
 #include "jit/emit/kernel_frame.hpp"
+#include "jit/emit/local_results.hpp"
 #include "jit/emit/nest.hpp"
 #include "jit/emit/scopes/index.hpp"
 #include "jit/emit/scopes/kernel_variables.hpp"
@@ -26,8 +27,6 @@ namespace adjit::emit {
 namespace {
 
 using llvm::Value;
-
-constexpr int64_t kLocalAlignment = 64;
 
 void collect_nests(const Nest& nest, std::vector<const Nest*>& nests) {
   nests.push_back(&nest);
@@ -60,7 +59,8 @@ class KernelEmitter {
     load_addresses();
     if (is_block_kernel(kernel_))
       block_.emplace(builder_, block_threads(kernel_), shared_buffers(program_));
-    allocate_locals(kernel_.root, block_.has_value());
+    place_local_results(program_, kernel_,
+                        {builder_, math_.features(), block_ ? &*block_ : nullptr}, places_);
     KernelContext context{{builder_, scopes_, variables, index, math_}, program_, places_};
     context.block = block_ ? &*block_ : nullptr;
     out_.tasks = task_count(kernel_.root);
@@ -164,89 +164,6 @@ class KernelEmitter {
     }
   }
 
-  // The rows of a nest's buffers, in whole vectors where that costs little: a store and the loads
-  // after it are then of whole vectors, too, which the processor passes on without waiting.
-  struct Rows {
-    std::vector<int64_t> spans;
-    int64_t lanes = 0;  // of whole vectors
-  };
-  Rows rows_of(const Nest& nest) const {
-    constexpr int64_t kPadding = 4096;  // elements
-    const size_t rank = program_.graph.stages[nest.stage].domain.output_rank;
-    Rows rows{{nest.spans.begin(), nest.spans.begin() + static_cast<long>(rank)}};
-    if (nest.loops.empty() || nest.loops.back().kind != LoopKind::Vector) return rows;
-    const Loop& loop = nest.loops.back();
-    if (loop.axis >= rank) return rows;
-    int64_t count = 1;
-    for (size_t d = 0; d < rank; ++d) {
-      if (d > loop.axis && rows.spans[d] != 1) return rows;
-      if (d < loop.axis) count = checked_mul(count, std::max<int64_t>(rows.spans[d], 1));
-    }
-    int64_t& row = rows.spans[loop.axis];
-    const int64_t padding = ceil_div(row, loop.trips) * loop.trips - row;
-    if (checked_mul(count, padding) > kPadding && padding > row / 4) return rows;
-    row += padding;
-    rows.lanes = loop.trips;
-    return rows;
-  }
-
-  // Buffers of a nest and of those attached to it: of nests that a block runs together in the
-  // memory that it shares, of others on the stack.
-  void allocate_locals(const Nest& nest, bool by_block) {
-    if (program_.scopes[stage_of(nest).results.front().value] == Scope::Local)
-      by_block ? share_results(nest) : allocate_results(nest);
-    for (const Nest::Attached& a : nest.attached)
-      allocate_locals(a.nest, by_block && a.depth <= first_thread_loop(nest));
-  }
-  const Stage& stage_of(const Nest& nest) const { return program_.graph.stages[nest.stage]; }
-
-  static int64_t elements_of(std::span<const int64_t> spans) {
-    int64_t elements = 1;
-    for (int64_t span : spans) elements = checked_mul(elements, std::max<int64_t>(span, 1));
-    return elements;
-  }
-  int64_t bytes_of(TensorId id, int64_t elements) const {
-    return checked_mul(elements, static_cast<int64_t>(size_of(program_.graph.info(id).dtype)));
-  }
-  std::vector<Affine> origin_of(const Nest& nest) const {
-    const auto rank = static_cast<long>(stage_of(nest).domain.output_rank);
-    return {nest.axis_base.begin(), nest.axis_base.begin() + rank};
-  }
-
-  void share_results(const Nest& nest) {
-    const size_t rank = stage_of(nest).domain.output_rank;
-    const std::span<const int64_t> spans = std::span(nest.spans).first(rank);
-    const std::vector<TensorId>& results = stage_of(nest).results;
-    for (size_t k = 0; k < results.size(); ++k)
-      places_.at(results[k]) = {
-          .pointer = block_->shared({&results, k}, bytes_of(results[k], elements_of(spans))),
-          .strides = contiguous_layout(spans).strides,
-          .origin = origin_of(nest),
-          .alignment = ThreadBlock::kAlignment};
-  }
-
-  void allocate_results(const Nest& nest) {
-    const Rows rows = rows_of(nest);
-    for (TensorId id : stage_of(nest).results) {
-      const int64_t bytes = bytes_of(id, checked_add(elements_of(rows.spans), kLaneLimit));
-      local_bytes_ = checked_add(local_bytes_, bytes);
-      if (local_bytes_ > kMaxLocalBytes)
-        throw Error(ErrorCode::Schedule, "the local buffers of one kernel exceed " +
-                                             std::to_string(kMaxLocalBytes) + " bytes at '" +
-                                             program_.graph.info(id).name +
-                                             "'; compute it at an inner loop or at the root");
-      llvm::AllocaInst* buffer = builder_.CreateAlloca(
-          llvm::ArrayType::get(builder_.getInt8Ty(), static_cast<uint64_t>(bytes)));
-      buffer->setAlignment(llvm::Align(kLocalAlignment));
-      places_.at(id) = {.pointer = buffer,
-                        .strides = contiguous_layout(rows.spans).strides,
-                        .origin = origin_of(nest),
-                        .readable_beyond = true,
-                        .row_lanes = rows.lanes,
-                        .alignment = math_.features().gpu ? kLocalAlignment : 0};
-    }
-  }
-
   const Program& program_;
   const Kernel& kernel_;
   std::span<const TensorLayout> layouts_;
@@ -257,7 +174,6 @@ class KernelEmitter {
   llvm::Function* function_ = nullptr;
   std::vector<const Nest*> nests_;
   TensorPlaces places_;
-  int64_t local_bytes_ = 0;           // on the stack
   std::optional<ThreadBlock> block_;  // of a kernel whose tasks are blocks'
 };
 

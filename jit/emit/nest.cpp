@@ -13,7 +13,8 @@ using llvm::Value;
 
 NestEmitter::NestEmitter(KernelContext& context, const Nest& nest, bool by_block)
     : nest_(context, nest, by_block),
-      loops_(nest_,
+      threads_(nest_),
+      loops_(nest_, threads_,
              [this](size_t depth, Carried carried) { return inside(depth, std::move(carried)); }),
       accumulators_(nest_),
       reduction_(nest_, accumulators_) {}
@@ -26,7 +27,7 @@ void NestEmitter::emit(Value* task) {
   if (shape.is_scatter() && shape.empty_reduction) return;
   if (shape.lane_loop)
     variables.bind_lanes(shape.nest->loops[*shape.lane_loop].variable, shape.lanes);
-  if (nest_.by_block) loops_.bind_threads();
+  if (nest_.by_block) threads_.bind_all();
   if (task) {
     loops_.emit_task(task);
   } else {
@@ -43,7 +44,7 @@ Carried NestEmitter::inside(size_t depth, Carried carried) {
       (begins && nest_.carries_over_threads)) {
     carried = behind_attached(depth, std::move(carried));
   } else {
-    carried = loops_.of_threads(std::move(carried), [&](Carried inner) {
+    carried = threads_.of_threads(std::move(carried), [&](Carried inner) {
       return behind_attached(depth, std::move(inner));
     });
   }
@@ -124,16 +125,16 @@ void NestEmitter::emit_points() {
 // The first of the threads that share results stores them.
 void NestEmitter::store_combined(const Carried& accumulators) {
   KernelContext& kernel = nest_.kernel;
-  loops_.bind_threads();
-  ThreadTree tree(nest_, loops_.thread_trips());
+  threads_.bind_all();
+  ThreadTree tree(nest_, threads_.trips());
   const std::vector<Partial> partials = tree.combined(accumulators_.folded(accumulators));
-  Value* stores = kernel.builder.CreateAnd(loops_.has_results(), tree.is_first());
+  Value* stores = kernel.builder.CreateAnd(threads_.has_results(), tree.is_first());
   emit_if(kernel.builder, kernel.scopes, stores, {}, [&](Carried none) {
-    loops_.bind_threads();
+    threads_.bind_all();
     accumulators_.store_results(partials);
     return none;
   });
-  loops_.bind_threads();
+  threads_.bind_all();
 }
 
 // All steps of the reduction, where a condition holds.
@@ -147,7 +148,7 @@ Carried NestEmitter::reduce(const Emitted& condition, Carried accumulators) {
                  : loops_.emit(shape.reduction_begin, std::move(inner));
     };
     return nest_.carries_over_threads && shape.reduction_begin == shape.thread_begin
-               ? loops_.of_threads(std::move(carried), loops)
+               ? threads_.of_threads(std::move(carried), loops)
                : loops(std::move(carried));
   };
   return condition.value ? emit_if(nest_.kernel.builder, nest_.kernel.scopes, condition.value,

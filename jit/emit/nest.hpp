@@ -34,6 +34,7 @@ class NestEmitter {
   Carried emit_tile(Carried accumulators);
 
   NestContext nest_;
+  ThreadLoops threads_;
   NestLoops loops_;
   AccumulatorEmitter accumulators_;
   ReductionEmitter reduction_;

@@ -21,8 +21,9 @@ Value* maximum(llvm::IRBuilder<>& builder, Value* a, Value* b) {
 
 }  // namespace
 
-NestLoops::NestLoops(NestContext& nest, Inside inside)
+NestLoops::NestLoops(NestContext& nest, ThreadLoops& threads, Inside inside)
     : nest_(nest),
+      threads_(threads),
       shape_(nest.shape),
       loops_(nest.shape.nest->loops),
       kernel_(nest.kernel),
@@ -44,7 +45,8 @@ void NestLoops::emit_task(Value* task) {
   for (size_t k = 0; k < depth; ++k) bind_task(k);
   Value* any = kernel_.builder.getTrue();
   for (size_t k = 0; k < depth; ++k)
-    any = kernel_.builder.CreateAnd(kernel_.index.at_least_zero(left_after(k) + Affine(-1)), any);
+    any = kernel_.builder.CreateAnd(
+        kernel_.index.at_least_zero(points_left(kernel_, shape_, k) + Affine(-1)), any);
   emit_if(kernel_.builder, kernel_.scopes, any, {}, [&](Carried none) {
     for (size_t k = 0; k < depth; ++k) bind_task(k);
     return inside_(0, std::move(none));
@@ -56,62 +58,6 @@ void NestLoops::emit_task(Value* task) {
 void NestLoops::bind_task(size_t k) {
   const Loop& loop = loops_[k];
   kernel_.index.bind_scalar(loop.variable, task_trips_[k], {0, loop.trips - 1}, loop.step);
-}
-
-// The last loop of threads is the fastest. What numbers beyond the nest's threads give, nobody asks
-// (of_threads).
-void NestLoops::bind_threads() {
-  if (thread_trips_.empty()) {
-    Value* rest = kernel_.block->thread();
-    for (size_t l = loops_.size(); l-- > 0;) {
-      if (loops_[l].kind != LoopKind::Thread) continue;
-      Value* trips = kernel_.builder.getInt32(static_cast<uint32_t>(loops_[l].trips));
-      thread_trips_.insert(thread_trips_.begin(), kernel_.builder.CreateURem(rest, trips));
-      rest = kernel_.builder.CreateUDiv(rest, trips);
-    }
-  }
-  for (size_t l = 0; l < loops_.size(); ++l)
-    if (loops_[l].kind == LoopKind::Thread) bind_thread(l);
-}
-
-// Binds a loop of threads in the current scope: what depends on it is computed in here.
-void NestLoops::bind_thread(size_t l) {
-  const auto before = std::count_if(loops_.begin(), loops_.begin() + static_cast<long>(l),
-                                    [](const Loop& loop) { return loop.kind == LoopKind::Thread; });
-  kernel_.index.bind_scalar(loops_[l].variable, thread_trips_[static_cast<size_t>(before)],
-                            {0, loops_[l].trips - 1}, loops_[l].step);
-}
-
-Value* NestLoops::has_part() {
-  const int64_t threads = threads_of(*shape_.nest);
-  if (threads == kernel_.block->threads()) return kernel_.builder.getTrue();
-  return kernel_.builder.CreateICmpULT(kernel_.block->thread(),
-                                       kernel_.builder.getInt32(static_cast<uint32_t>(threads)));
-}
-
-Carried NestLoops::of_threads(Carried carried, const std::function<Carried(Carried)>& inside) {
-  Value* part = has_part();
-  if (part == kernel_.builder.getTrue()) return inside(std::move(carried));
-  carried = emit_if(kernel_.builder, kernel_.scopes, part, std::move(carried), [&](Carried inner) {
-    bind_threads();
-    return inside(std::move(inner));
-  });
-  bind_threads();
-  return carried;
-}
-
-Value* NestLoops::has_results() {
-  Value* all = has_part();
-  for (size_t l = 0; l < loops_.size(); ++l)
-    if (loops_[l].kind == LoopKind::Thread && !shape_.is_reduction(loops_[l]))
-      all = kernel_.builder.CreateAnd(all, kernel_.index.at_least_zero(left_after(l) + Affine(-1)));
-  return all;
-}
-
-// Points of its axis from the current iteration of a bound loop on.
-Affine NestLoops::left_after(size_t k) const {
-  return kernel_.variables.resolve(shape_.available(k)) -
-         kernel_.variables.resolve(Affine::variable(loops_[k].variable));
 }
 
 Carried NestLoops::emit(size_t k, Carried carried) {
@@ -133,7 +79,7 @@ Carried NestLoops::parallel(size_t k, Carried carried) {
 // Bound already: a thread has points or not. What the loop decides of accumulators' constraints is
 // a condition.
 Carried NestLoops::thread(size_t k, Carried carried) {
-  Value* any = kernel_.index.at_least_zero(left_after(k) + Affine(-1));
+  Value* any = kernel_.index.at_least_zero(points_left(kernel_, shape_, k) + Affine(-1));
   for (const AffineConstraint& constraint : nest_.constraints.loops[k]) {
     const Affine form = placed(nest_.body.context(), constraint.form);
     any = kernel_.builder.CreateAnd(any, constraint.equality ? kernel_.index.equals_zero(form)
@@ -141,10 +87,10 @@ Carried NestLoops::thread(size_t k, Carried carried) {
   }
   const bool always = any == kernel_.builder.getTrue();
   carried = emit_if(kernel_.builder, kernel_.scopes, any, std::move(carried), [&](Carried inner) {
-    if (!always) bind_thread(k);  // what it reads may lie outside for threads without points
+    if (!always) threads_.bind(k);  // what it reads may lie outside for threads without points
     return whole_or_ragged(k, std::move(inner));
   });
-  if (!always) bind_thread(k);
+  if (!always) threads_.bind(k);
   return carried;
 }
 
@@ -153,10 +99,10 @@ Carried NestLoops::whole_or_ragged(size_t k, Carried carried) {
   const Loop& loop = loops_[k];
   const int64_t span = shape_.nest->spans[loop.axis];
   if (!shape_.covers_tile(k) || span % loop.step == 0) return inside_(k + 1, std::move(carried));
-  const Affine left = left_after(k);
+  const Affine left = points_left(kernel_, shape_, k);
   Value* whole = kernel_.index.at_least_zero(left + Affine(-loop.step));
   Value* ragged = kernel_.index.at_least_zero(Affine(loop.step - 1) - left);
-  const auto bind = [&] { loop.kind == LoopKind::Thread ? bind_thread(k) : bind_task(k); };
+  const auto bind = [&] { loop.kind == LoopKind::Thread ? threads_.bind(k) : bind_task(k); };
   const auto version = [&](Carried inner) {
     bind();  // what whole tiles read may lie outside for the ragged one
     return inside_(k + 1, std::move(inner));

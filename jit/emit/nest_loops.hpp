@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "jit/emit/scopes/loops.hpp"
+#include "jit/emit/thread_loops.hpp"
 #include "jit/emit/tile/nest_context.hpp"
 
 namespace adjit::emit {
@@ -17,27 +18,16 @@ class NestLoops {
  public:
   /// Emits what is inside the loops [0, depth) of the nest.
   using Inside = std::function<Carried(size_t depth, Carried carried)>;
-  /// `nest` must outlive it.
-  NestLoops(NestContext& nest, Inside inside);
+  /// References must outlive it.
+  NestLoops(NestContext& nest, ThreadLoops& threads, Inside inside);
 
   /// What is inside all parallel loops, in the iteration that `task` numbers.
   void emit_task(llvm::Value* task);
-  /// Of a nest that a block's threads run together: gives the loops of threads the trips of each,
-  /// known from the current scope on. Again where another scope has ended.
-  void bind_threads();
-  const std::vector<llvm::Value*>& thread_trips() const { return thread_trips_; }  // i32
-  /// What is inside where a thread has a part in the nest.
-  Carried of_threads(Carried carried, const std::function<Carried(Carried)>& inside);
-  /// Whether a thread has a part in it, and all points of results that are its own lie inside.
-  llvm::Value* has_results();
   /// A loop and all that is inside it.
   Carried emit(size_t loop, Carried carried);
 
  private:
   void bind_task(size_t loop);
-  void bind_thread(size_t loop);
-  llvm::Value* has_part();
-  Affine left_after(size_t loop) const;
   Carried parallel(size_t loop, Carried carried);
   Carried thread(size_t loop, Carried carried);
   Carried whole_or_ragged(size_t loop, Carried carried);
@@ -56,12 +46,12 @@ class NestLoops {
   Bounds bounds(size_t loop, llvm::Value* points);
 
   NestContext& nest_;
+  ThreadLoops& threads_;
   const NestShape& shape_;
   const std::vector<Loop>& loops_;
   KernelContext& kernel_;
   const Inside inside_;
-  std::vector<llvm::Value*> task_trips_;    // per parallel loop
-  std::vector<llvm::Value*> thread_trips_;  // per loop of threads, in order
+  std::vector<llvm::Value*> task_trips_;  // per parallel loop
 };
 
 }  // namespace adjit::emit

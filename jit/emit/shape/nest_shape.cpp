@@ -10,6 +10,31 @@
 #include "jit/emit/shape/instance_number.hpp"
 
 namespace adjit::emit {
+namespace {
+
+// Where one thread does it all, but for what is computed inside, it begins behind that.
+size_t own_ways_from(const Nest& nest) {
+  const size_t first = first_thread_loop(nest);
+  if (first < sched::tile_begin(nest)) return first;
+  size_t behind = 0;
+  for (const Nest::Attached& attached : nest.attached) behind = std::max(behind, attached.depth);
+  return behind;
+}
+
+// The serial loops of the reduction that stand directly above the tile; where threads share a
+// reduction, their loops as well.
+size_t accumulators_from(const NestShape& shape) {
+  const bool cooperative = is_cooperative(*shape.stage, *shape.nest);
+  const auto carries = [&](const Loop& loop) {
+    if (loop.kind == LoopKind::Thread) return cooperative;
+    return loop.kind == LoopKind::Serial && shape.is_reduction(loop);
+  };
+  size_t begin = shape.tile_begin;
+  while (begin > 0 && carries(shape.nest->loops[begin - 1])) --begin;
+  return begin;
+}
+
+}  // namespace
 
 NestShape::NestShape(const Program& program, const Nest& of)
     : nest(&of),
@@ -41,28 +66,10 @@ NestShape::NestShape(const Program& program, const Nest& of)
     Affine& axis = axes[running->axis];
     axis = Affine(domain.extents[running->axis] - 1) - axis;
   }
-  find_loops_of_accumulators();
+  thread_begin = own_ways_from(of);
+  reduction_begin = is_scatter() ? parallel_depth(of) : accumulators_from(*this);
   for (size_t a = domain.output_rank; a < domain.rank(); ++a)
     empty_reduction |= domain.extents[a] == 0;
-}
-
-// The serial loops of the reduction that stand directly above the tile; where threads share a
-// reduction, their loops as well.
-void NestShape::find_loops_of_accumulators() {
-  thread_begin = first_thread_loop(*nest);
-  if (thread_begin == tile_begin) {  // one thread does it all, but for what is computed inside
-    thread_begin = 0;
-    for (const Nest::Attached& attached : nest->attached)
-      thread_begin = std::max(thread_begin, attached.depth);
-  }
-  reduction_begin = tile_begin;
-  const bool cooperative = is_cooperative(*stage, *nest);
-  const auto carries = [&](const Loop& loop) {
-    if (loop.kind == LoopKind::Thread) return cooperative;
-    return loop.kind == LoopKind::Serial && is_reduction(loop);
-  };
-  while (reduction_begin > 0 && carries(nest->loops[reduction_begin - 1])) --reduction_begin;
-  if (is_scatter()) reduction_begin = parallel_depth(*nest);
 }
 
 bool NestShape::is_reduction(const Loop& loop) const {

@@ -69,9 +69,6 @@ class NestShape {
   std::vector<size_t> unrolled_loops;  // of the tile, in order
   std::vector<int64_t> tile_points;    // per axis, of a whole tile inside the nest's span
   bool empty_reduction = false;
-
- private:
-  void find_loops_of_accumulators();
 };
 
 }  // namespace adjit::emit
