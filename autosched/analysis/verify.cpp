@@ -110,6 +110,10 @@ class Verifier {
         fail(nest, "attached nests are not in the order of depths and stages");
       check_ahead(attached.nest, std::span(nest.loops).first(attached.depth));
       check_nest(attached.nest, kernel, false);
+      const TensorId result = program_.graph.stages[attached.nest.stage].results.front();
+      if (program_.scopes[result.value] != Scope::Local &&
+          tasks_sharing(program_, nest, attached.depth) > 1)
+        fail(attached.nest, "several tasks store its result");
     }
   }
 

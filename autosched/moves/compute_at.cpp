@@ -118,6 +118,8 @@ Attachment attachment(const Program& program, size_t stage, size_t host, size_t 
     return refuse("it is read elsewhere too, and the host is a scatter");
   if (!to->steps.empty() || !covers_exactly_once(program, host_nest, depth, stage, result.region))
     return refuse("it is read elsewhere too, and the regions do not cover it exactly once");
+  if (tasks_sharing(program, host_nest, depth) > 1)
+    return refuse("it is read elsewhere too, and several tasks would store it");
   if (!readers_follow(program, to->kernel, readers.outside))
     return refuse("it is read before the host runs");
   return result;

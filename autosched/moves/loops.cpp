@@ -7,6 +7,7 @@
 #include "autosched/moves/record/record.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/limits.hpp"
+#include "autosched/program/required_region.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -275,6 +276,12 @@ Program parallel(Program program, size_t stage, size_t loops) {
                  "its combiner has no partial results that a task could leave to the next one");
     require_none_ahead(move, nest, nest.loops[l]);
     nest.loops[l].kind = LoopKind::Parallel;
+  }
+  for (const Nest::Attached& attached : nest.attached) {
+    const TensorId result = program.graph.stages[attached.nest.stage].results.front();
+    move.require(program.scopes[result.value] == Scope::Local ||
+                     tasks_sharing(program, nest, attached.depth) == 1,
+                 "several tasks would store what a nest between the loops does");
   }
   move.require_threads(program.kernels[path.kernel]);
   move.record({{"loops", loops}});

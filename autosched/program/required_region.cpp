@@ -231,4 +231,15 @@ bool locals_stay_inside(const Program& program, std::string* which) {
   return inside;
 }
 
+int64_t tasks_sharing(const Program& program, const Nest& root, size_t depth) {
+  if (!std::holds_alternative<GpuMachine>(program.target)) return 1;
+  const Stage& stage = program.graph.stages[root.stage];
+  int64_t tasks = 1;
+  for (size_t l = 0; l < parallel_depth(root); ++l) {
+    if (!is_independent(program.graph, stage, root.loops[l].axis)) break;
+    if (l >= depth) tasks *= root.loops[l].trips;
+  }
+  return tasks;
+}
+
 }  // namespace adjit::sched

@@ -44,4 +44,9 @@ bool regions_cover_reads(const Program& program, size_t kernel, std::string* whi
 /// attached there at the same depth or deeper.
 bool locals_stay_inside(const Program& program, std::string* which = nullptr);
 
+/// How many tasks of a GPU's kernel go through the same iteration of its root's loops [0, depth) at
+/// once, and so through what is attached there; 1: each has its own, or they run in turn. 1 for
+/// processors: their schedules have tasks that store the same values of a channel.
+int64_t tasks_sharing(const Program& program, const Nest& root, size_t depth);
+
 }  // namespace adjit::sched

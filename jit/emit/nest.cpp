@@ -68,6 +68,7 @@ size_t NestEmitter::emit_attached(size_t depth) {
   KernelContext& kernel = nest_.kernel;
   const bool by_block = nest_.by_block && depth <= shape.thread_begin;
   size_t scopes = 0;
+  std::vector<TensorId> stored;
   for (const Nest::Attached& a : shape.nest->attached) {
     if (a.depth != depth) continue;
     const Stage& stage = kernel.program.graph.stages[a.nest.stage];
@@ -79,8 +80,10 @@ size_t NestEmitter::emit_attached(size_t depth) {
     kernel.origins.resize(around);
     kernel.scopes.push_here();  // for the next one, too
     ++scopes;
-    for (TensorId result : kernel.program.graph.stages[a.nest.stage].results)
-      kernel.places.at(result).depth = kernel.scopes.depth();
+    // What a block stores is seen behind a barrier, which may come behind further nests.
+    if (!by_block) stored.clear();
+    stored.insert(stored.end(), stage.results.begin(), stage.results.end());
+    for (TensorId result : stored) kernel.places.at(result).depth = kernel.scopes.depth();
   }
   if (scopes > 0 && by_block) kernel.block->before_reading_all();
   if (scopes > 0 && shape.lane_loop)

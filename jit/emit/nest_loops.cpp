@@ -91,6 +91,7 @@ Carried NestLoops::thread(size_t k, Carried carried) {
     return whole_or_ragged(k, std::move(inner));
   });
   if (!always) threads_.bind(k);
+  threads_.bind_inside(k);
   return carried;
 }
 
@@ -109,9 +110,11 @@ Carried NestLoops::whole_or_ragged(size_t k, Carried carried) {
   };
   carried = emit_if(kernel_.builder, kernel_.scopes, whole, std::move(carried), version);
   bind();
+  threads_.bind_inside(k);
   nest_.limits[loop.axis] = span % loop.step;
   carried = emit_if(kernel_.builder, kernel_.scopes, ragged, std::move(carried), version);
   bind();
+  threads_.bind_inside(k);
   nest_.limits[loop.axis] = loop.step;
   return carried;
 }
@@ -152,12 +155,15 @@ Carried NestLoops::serial(size_t k, Carried carried) {
   if (!found.narrowed && constant_hi && constant_hi->getSExtValue() <= loop.step) {
     kernel_.variables.bind_fixed(loop.variable, 0);
     carried = guarded(k, std::move(carried));
+    threads_.bind_inside(k);
     nest_.body.forget();
     return carried;
   }
   Value* hi = trips_before(k, found.hi);
   Value* lo = trips_before(k, found.lo);
-  return iterations(k, lo, hi, !found.narrowed, std::move(carried));
+  carried = iterations(k, lo, hi, !found.narrowed, std::move(carried));
+  threads_.bind_inside(k);
+  return carried;
 }
 
 // The trips [lo, hi) of a loop, counted in 32 bits where numbers are narrow.
@@ -199,6 +205,7 @@ Carried NestLoops::whole_and_ragged(size_t k, Value* points, Carried carried) {
   if (!constant_whole || constant_whole->getSExtValue() > 0)
     carried = iterations(k, trips_before(k, lo), end, constant_whole != nullptr && !narrowed,
                          std::move(carried));
+  threads_.bind_inside(k);
   nest_.limits[loop.axis] = span % loop.step;
   Value* left = kernel_.builder.CreateICmpNE(rest, kernel_.builder.getInt64(0));
   if (narrowed)
@@ -213,6 +220,7 @@ Carried NestLoops::whole_and_ragged(size_t k, Value* points, Carried carried) {
     wait_for_last_iteration(k);
     return guarded(k, std::move(inner));
   });
+  threads_.bind_inside(k);
   nest_.limits[loop.axis] = std::min(loop.step, span);
   nest_.body.forget();
   return carried;

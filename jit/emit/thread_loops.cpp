@@ -42,6 +42,12 @@ void ThreadLoops::bind(size_t l) {
                             {0, loops_[l].trips - 1}, loops_[l].step);
 }
 
+void ThreadLoops::bind_inside(size_t loop) {
+  if (trips_.empty()) return;
+  for (size_t l = loop + 1; l < loops_.size(); ++l)
+    if (loops_[l].kind == LoopKind::Thread) bind(l);
+}
+
 Value* ThreadLoops::has_part() {
   const int64_t threads = threads_of(*shape_.nest);
   if (threads == kernel_.block->threads()) return kernel_.builder.getTrue();

@@ -22,6 +22,8 @@ class ThreadLoops {
   /// scope has ended.
   void bind_all();
   void bind(size_t loop);
+  /// Those inside a loop: where a scope has ended in which they were bound.
+  void bind_inside(size_t loop);
   /// Of the loops in order, i32: what number the thread has in each.
   const std::vector<llvm::Value*>& trips() const { return trips_; }
   /// What is inside where a thread has a part in the nest.

@@ -102,6 +102,15 @@ TEST(VerifyProgram, WhatIsFetchedAheadIsOfALoopAroundIt) {
   expect_illegal([](Program& p) { root(p).ahead = 99; }, "it fetches what a loop reads next");
 }
 
+TEST(VerifyProgram, TasksStoreWhatIsTheirOwn) {
+  Program p = plain_on_gpu(parse_graph(
+      "def f(float(4, 6) x) -> (m, y) { m(i) max=! x(i, k)  y(i, j) = x(i, j) - m(i) }"));
+  p = parallel(compute_at(std::move(p), 0, 1, 1), 1, 1);
+  EXPECT_NO_THROW(verify(p));
+  root(p).loops[1].kind = LoopKind::Parallel;
+  expect_refused([&] { verify(p); }, "nest of 'm': several tasks store its result");
+}
+
 // ---- Threads of blocks. Changed by hand: moves would refuse.
 
 void expect_threads(const Program& p, std::string_view fault) {

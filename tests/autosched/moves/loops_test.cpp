@@ -81,6 +81,18 @@ TEST(LoopMoves, ParallelTakesOutputAxesOfRoots) {
   expect_faithful(p, g);
 }
 
+TEST(LoopMoves, ParallelTasksStoreWhatIsTheirOwn) {
+  const Graph g = parse_graph(
+      "def f(float(4, 6) x) -> (m, y) { m(i) max=! x(i, k)  y(i, j) = x(i, j) - m(i) }");
+  const Program p = compute_at(plain_on_gpu(g), 0, 1, 1);
+  expect_faithful(parallel(p, 1, 1), g);
+  expect_refused([&] { parallel(p, 1, 2); }, "several tasks would store");
+  expect_refused([&] { compute_at(parallel(plain_on_gpu(g), 1, 2), 0, 1, 1); },
+                 "several tasks would store it");
+  // One task goes through both of these loops.
+  expect_faithful(compute_at(parallel(tile(plain_on_gpu(g), 1, 1, Steps{8}), 1, 2), 0, 1, 1), g);
+}
+
 // Tasks of a reduction go on from what the one before left.
 TEST(LoopMoves, ParallelTakesReductionsInTurn) {
   const Graph g = matmul_graph(10, 7, 6);

@@ -144,5 +144,17 @@ TEST(RequiredRegion, APlacedNestHasLoopsOverAxesOfSeveralPoints) {
   EXPECT_GT(variables, nest.loops[0].variable);
 }
 
+TEST(TasksSharing, CountsThoseBehindADepthThatRunAtOnce) {
+  const Program rows = parallel(plain_on_gpu(matmul_graph(4, 5, 6)), 0, 2);
+  const Nest& nest = rows.kernels[0].root;
+  EXPECT_EQ(tasks_sharing(rows, nest, 0), 20);
+  EXPECT_EQ(tasks_sharing(rows, nest, 1), 5);
+  EXPECT_EQ(tasks_sharing(rows, nest, 2), 1);
+  // The parts of a reduction run in turn.
+  const Program in_turn = parallel(plain_on_gpu(matmul_graph(4, 5, 6)), 0, 3);
+  EXPECT_EQ(tasks_sharing(in_turn, in_turn.kernels[0].root, 1), 5);
+  EXPECT_EQ(tasks_sharing(in_turn, in_turn.kernels[0].root, 2), 1);
+}
+
 }  // namespace
 }  // namespace adjit::sched

@@ -6,6 +6,7 @@
 #include "autosched/search/scheduler.hpp"
 #include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/programs.hpp"
+#include "tests/autosched/random_blocks.hpp"
 #include "tests/autosched/random_moves.hpp"
 #include "tests/fuzz/oracle/rounding.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
@@ -75,6 +76,72 @@ TEST(RandomPrograms, ExtentsAcrossVectors) {
 
 TEST(RandomPrograms, WhatSharesBuffers) {
   fuzz(300000, cases(80), 40, {.stages = 5, .max_extent = 9, .sharing = true});
+}
+
+// What is wrong with what a program for a GPU gives, in two orders of its threads.
+std::string wrong_in_blocks(const Program& program, const std::vector<Array>& inputs,
+                            const Graph& graph, int64_t alignment) {
+  const EmulatedProgram emulated(program, alignment);
+  const std::vector<Array> once = emulated(inputs, 1), again = emulated(inputs, 2);
+  for (size_t k = 0; k < once.size(); ++k)
+    if (once[k].bytes != again[k].bytes) return "the bits of an output differ from run to run";
+  return difference(interpret(program, inputs), once, 2e-4, interpret_in_double(graph, inputs),
+                    [&](size_t output, int64_t element, double value) {
+                      return rounding_may_give(graph, inputs, output, element, value);
+                    });
+}
+
+// Whether a nest of a block updates partial results in the memory that the block shares: the first
+// update reads what nobody has written, and does not use it, which the emulator takes for a fault.
+bool updates_shared_memory(const Program& program, const Nest& nest, RunBy by) {
+  const Stage& stage = program.graph.stages[nest.stage];
+  bool reduces = false;
+  for (size_t l = 0; l < tile_begin(nest); ++l) {
+    const Loop& loop = nest.loops[l];
+    const bool reduction = loop.axis >= stage.domain.output_rank;
+    if (reduces && !reduction && loop.kind == LoopKind::Serial && by == RunBy::Block &&
+        program.scopes[stage.results[0].value] == Scope::Local)
+      return true;
+    reduces |= reduction;
+  }
+  return std::ranges::any_of(nest.attached, [&](const Nest::Attached& attached) {
+    return updates_shared_memory(program, attached.nest, attached_run_by(by, nest, attached.depth));
+  });
+}
+
+void compare_blocks(const Graph& graph, const Program& program, uint64_t seed, Counts& counts) {
+  SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + print(graph) + print(program) +
+               program.moves_json);
+  std::string wrong;
+  try {
+    wrong = wrong_in_blocks(program, small_inputs(graph, seed), graph, seed % 2 == 0 ? 16 : 0);
+    ++counts.compared;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::Schedule) FAIL() << error.what();
+    ++counts.refused;
+  } catch (const std::runtime_error& fault) {
+    wrong = fault.what();
+  }
+  EXPECT_EQ(wrong, "");
+}
+
+TEST(RandomPrograms, BlocksOfThreads) {
+  if (!kEmulates) return;
+  Counts counts;
+  for (uint64_t seed = 400000; seed < 400000 + cases(60); ++seed) {
+    const Graph graph = random_graph(seed, {.stages = 4,
+                                            .max_extent = seed % 2 == 0 ? 6 : 17,
+                                            .scatters = seed % 7 == 0,
+                                            .zero_extents = seed % 8 == 0,
+                                            .sharing = seed % 5 == 0});
+    const Program program = random_block_program(graph, seed, 150);
+    const bool unread = std::ranges::any_of(program.kernels, [&](const Kernel& kernel) {
+      return updates_shared_memory(program, kernel.root, root_run_by(kernel));
+    });
+    if (!unread) compare_blocks(graph, program, seed, counts);
+    if (::testing::Test::HasFailure()) return;
+  }
+  EXPECT_GT(counts.compared, 9 * counts.refused) << "too few programs can be emitted";
 }
 
 TEST(RandomPrograms, DefaultSchedules) {

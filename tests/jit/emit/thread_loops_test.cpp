@@ -37,6 +37,15 @@ TEST(ThreadLoops, AThreadsLastVectorMayBeShorter) {
   expect_right_in_blocks(parallel(sum, 0, 1));
 }
 
+// Several loops of threads in a version of the tile for what is left of it.
+TEST(ThreadLoops, ThreadsShareWhatIsLeftOfATile) {
+  Program p = program_of("def main(float(8, 11) x) -> (s) { s() +=! x(a, b) }");
+  p = unroll(p, 0, 0, 3);
+  p = threads(p, 0, 0, 3);
+  p = threads(p, 0, 1, 8);
+  expect_right_in_blocks(p);
+}
+
 // Constraints that a thread's loop decides turn terms off, not threads.
 TEST(ThreadLoops, ThreadsOfATriangleWaitForEachOther) {
   Program p = program_of(

@@ -38,6 +38,18 @@ TEST(ThreadBlock, ABlockSharesARow) {
   EXPECT_EQ(occurrences(one.ptx(), ".local"), 0u);
 }
 
+// What the first nest has stored is not read before the second one has, too.
+TEST(ThreadBlock, OneBarrierServesNestsThatDoNotReadEachOther) {
+  Program p = program_of(
+      "def main(float(5, 200) x) -> (y) {\n m(i) max=! x(i, r)\n s(i) +=! x(i, r)\n"
+      " y(i, j) = (x(i, j) - m(i)) * s(i)\n}");
+  for (const size_t s : {1, 0}) p = compute_at(p, s, 2, 1);
+  for (size_t s = 0; s < 3; ++s) p = threads(p, s, 1, 32);
+  p = parallel(p, 2, 1);
+  expect_right_in_blocks(p);
+  EXPECT_EQ(waits(p), 1u);
+}
+
 // Where no thread reads what it has stored itself, none of the barriers is there for nothing.
 TEST(ThreadBlock, WithoutAnyOfTheirBarriersThreadsRace) {
   if (!kEmulates) return;
