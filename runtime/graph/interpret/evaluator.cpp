@@ -24,6 +24,27 @@ bool is_conditional(Op op, bool guarded, size_t k, size_t count) {
   return op == Op::Read && guarded && k + 1 != count;
 }
 
+// Whether one operand of a logic operation is all that it takes.
+bool decides(Op op, Scalar first) { return (first.i != 0) == (op == Op::Or); }
+
+// A read at a point whose coordinate in a dimension lies outside its tensor.
+[[noreturn]] void out_of_range(const Graph& graph, ExprId read, std::span<const int64_t> axes,
+                               size_t dimension, int64_t index) {
+  Domain box;
+  box.extents.assign(axes.size(), 0);
+  box.output_rank = axes.size();
+  const std::vector<std::string> names = default_axis_names(box);
+  std::string point;
+  for (size_t k = 0; k < axes.size(); ++k)
+    point += (k ? ", " : " at ") + names[k] + " = " + std::to_string(axes[k]);
+  const TensorInfo& tensor = graph.info(graph.pool.read_tensor(read));
+  throw Error(ErrorCode::Bounds,
+              "index " + std::to_string(index) + " of dimension " + std::to_string(dimension) +
+                  " is out of range 0:" + std::to_string(tensor.shape[dimension]) +
+                  " in the read " + print_expr(graph, read, names) + point +
+                  "; guard the read with select or where=, or choose a mode (clip, wrap, drop)");
+}
+
 }  // namespace
 
 PointEvaluator::PointEvaluator(const Graph& graph, std::span<const ExprId> roots,
@@ -114,7 +135,7 @@ uint32_t PointEvaluator::missing_operand(const Instruction& step) const {
     return known(chosen) ? kNone : chosen;
   }
   size_t needed = step.count;
-  if (is_logic(step.op) && known(slot_of(step, 0)) && is_decided(step)) return kNone;
+  if (is_logic(step.op) && known(slot_of(step, 0)) && decides(step.op, at(step, 0))) return kNone;
   if (step.guarded) {
     const uint32_t predicate = slot_of(step, step.count - 1);
     if (!known(predicate)) return predicate;
@@ -126,10 +147,6 @@ uint32_t PointEvaluator::missing_operand(const Instruction& step) const {
   return kNone;
 }
 
-bool PointEvaluator::is_decided(const Instruction& step) const {
-  return (at(step, 0).i != 0) == (step.op == Op::Or);
-}
-
 Scalar PointEvaluator::execute(const Instruction& step) const {
   switch (step.op) {
     case Op::Axis: return Scalar::of_int(axes_[step.payload]);
@@ -137,7 +154,7 @@ Scalar PointEvaluator::execute(const Instruction& step) const {
     case Op::Read: return read(step);
     case Op::Select: return at(step, at(step, 0).i ? 1 : 2);
     case Op::And:
-    case Op::Or: return is_decided(step) ? at(step, 0) : at(step, 1);
+    case Op::Or: return decides(step.op, at(step, 0)) ? at(step, 0) : at(step, 1);
     default: break;
   }
   std::array<Scalar, 3> v;
@@ -172,27 +189,11 @@ int64_t PointEvaluator::element_of(const Instruction& step) const {
   int64_t linear = 0;
   for (size_t d = 0; d < array->shape.size(); ++d) {
     const int64_t coordinate = at(step, d).i;
-    if (coordinate < 0 || coordinate >= array->shape[d]) out_of_range(step, d);
+    if (coordinate < 0 || coordinate >= array->shape[d])
+      out_of_range(*graph_, step.source, axes_, d, coordinate);
     linear = linear * array->shape[d] + coordinate;
   }
   return linear;
-}
-
-void PointEvaluator::out_of_range(const Instruction& step, size_t dimension) const {
-  Domain box;
-  box.extents.assign(axes_.size(), 0);
-  box.output_rank = axes_.size();
-  const std::vector<std::string> names = default_axis_names(box);
-  std::string point;
-  for (size_t k = 0; k < axes_.size(); ++k)
-    point += (k ? ", " : " at ") + names[k] + " = " + std::to_string(axes_[k]);
-  const TensorInfo& tensor = graph_->info(TensorId{static_cast<uint32_t>(step.payload)});
-  throw Error(ErrorCode::Bounds,
-              "index " + std::to_string(at(step, dimension).i) + " of dimension " +
-                  std::to_string(dimension) +
-                  " is out of range 0:" + std::to_string(tensor.shape[dimension]) +
-                  " in the read " + print_expr(*graph_, step.source, names) + point +
-                  "; guard the read with select or where=, or choose a mode (clip, wrap, drop)");
 }
 
 }  // namespace adjit::graph

@@ -51,13 +51,11 @@ class PointEvaluator {
   void demand(uint32_t slot);
   /// The next operand that `slot` needs and that has no value yet, or UINT32_MAX.
   uint32_t missing_operand(const Instruction& instruction) const;
-  bool is_decided(const Instruction& logic) const;  // by its first operand
   Scalar execute(const Instruction& instruction) const;
   Scalar read(const Instruction& instruction) const;
   /// Whether a read's predicate, if any, holds.
   bool touches(const Instruction& instruction) const;
   int64_t element_of(const Instruction& instruction) const;
-  [[noreturn]] void out_of_range(const Instruction& instruction, size_t dimension) const;
   // Constants carry the largest stamp: they are known at every point.
   bool known(uint32_t slot) const { return stamps_[slot] >= epoch_; }
   uint32_t slot_of(const Instruction& i, size_t k) const { return operands_[i.first + k]; }
