@@ -224,7 +224,7 @@ static int never(void* user) { return *(int*)user; }
 static void run_with(adjit_executable* executable, const DLTensor* const* in, int32_t in_count,
                      DLTensor* const* out, int32_t out_count) {
   adjit_interpreter interpreter = {sizeof interpreter, 0, 0, NULL, NULL, NULL, NULL, {NULL}};
-  adjit_run_options options = {sizeof options, 0, NULL, NULL, NULL, NULL, never};
+  adjit_run_options options = {sizeof options, 0, NULL, NULL, NULL, NULL, never, 0, 0};
   int answer = 0;
   options.user = &answer;
   OK(adjit_executable_run_with(executable, in_count, in, out_count, out, &options));
