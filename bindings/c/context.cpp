@@ -126,8 +126,8 @@ adjit_status adjit_context_flush(adjit_context* context) {
 
 adjit_status adjit_gpu_of(const void* address, int32_t* device) {
   return guarded([&] {
-    required(device, "device") =
-        adjit::cuda::device_of(adjit::cuda::driver(), reinterpret_cast<uintptr_t>(address));
+    int32_t& found = required(device, "device");  // before a driver is asked
+    found = adjit::cuda::device_of(adjit::cuda::driver(), reinterpret_cast<uintptr_t>(address));
   });
 }
 
