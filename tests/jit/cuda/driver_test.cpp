@@ -77,7 +77,7 @@ TEST(LoadDriver, GoesOnWithoutGraphs) {
 }
 
 // Of the process's driver there is one: each case has a process of its own, which says on its exit
-// what it saw.
+// what it saw. By their name Google Test runs them before others, which may give the process one.
 template <typename Work>
 void in_a_child(Work&& work) {
   ASSERT_FALSE(is_driver_initialised());
@@ -98,7 +98,7 @@ std::string error_of(Call&& call) {
   return "";
 }
 
-TEST(DriverOfProcess, IsInitialisedOnce) {
+TEST(DriverOfProcessDeathTest, IsInitialisedOnce) {
   in_a_child([] {
     tests::FakeCuda fake(ADJIT_FAKE_CUDA);
     setenv("ADJIT_CUDA_LIBRARY", ADJIT_FAKE_CUDA, 1);
@@ -107,7 +107,7 @@ TEST(DriverOfProcess, IsInitialisedOnce) {
   });
 }
 
-TEST(DriverOfProcess, IsAskedAgainAfterItFailed) {
+TEST(DriverOfProcessDeathTest, IsAskedAgainAfterItFailed) {
   in_a_child([] {
     tests::FakeCuda fake(ADJIT_FAKE_CUDA);
     setenv("ADJIT_CUDA_LIBRARY", ADJIT_FAKE_CUDA, 1);
@@ -118,7 +118,7 @@ TEST(DriverOfProcess, IsAskedAgainAfterItFailed) {
   });
 }
 
-TEST(DriverOfProcess, IsRefusedInAChildOfAProcessThatUsesIt) {
+TEST(DriverOfProcessDeathTest, IsRefusedInAChildOfAProcessThatUsesIt) {
   in_a_child([] {
     setenv("ADJIT_CUDA_LIBRARY", ADJIT_FAKE_CUDA, 1);
     driver();
@@ -133,7 +133,7 @@ TEST(DriverOfProcess, IsRefusedInAChildOfAProcessThatUsesIt) {
   });
 }
 
-TEST(DriverOfProcess, IsThereInAChildOfAProcessThatFailedToLoadIt) {
+TEST(DriverOfProcessDeathTest, IsThereInAChildOfAProcessThatFailedToLoadIt) {
   in_a_child([] {
     setenv("ADJIT_CUDA_LIBRARY", "/nowhere/libcuda.so.1", 1);
     if (error_of([] { driver(); }).empty()) return false;

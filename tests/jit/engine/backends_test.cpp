@@ -24,7 +24,8 @@ std::string refusal(Backends& backends, const std::string& target) {
   return "";
 }
 
-// The driver is the process's: each case has a process of its own.
+// The driver is the process's: each case has a process of its own. By their name Google Test runs
+// them before all others, some of which give the process a driver.
 template <typename Work>
 void in_a_child(Work&& work) {
   const pid_t child = fork();
@@ -34,14 +35,14 @@ void in_a_child(Work&& work) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-TEST(Backends, TheProcessorIsThereAndOtherNamesAreRefused) {
+TEST(BackendsDeathTest, TheProcessorIsThereAndOtherNamesAreRefused) {
   Backends backends(cpu_target(), 1, FloatMode::FlushSubnormals);
   EXPECT_EQ(&backends.named("cpu"), &backends.cpu());
   EXPECT_NE(refusal(backends, "abacus").find("'abacus'"), std::string::npos);
   EXPECT_FALSE(cuda::is_driver_initialised());
 }
 
-TEST(Backends, WithoutADriverItsLibraryIsNamed) {
+TEST(BackendsDeathTest, WithoutADriverItsLibraryIsNamed) {
   in_a_child([] {
     setenv("ADJIT_CUDA_LIBRARY", "/nowhere/libcuda.so.1", 1);
     Backends backends(cpu_target(), 1, FloatMode::FlushSubnormals);
@@ -51,7 +52,7 @@ TEST(Backends, WithoutADriverItsLibraryIsNamed) {
   });
 }
 
-TEST(Backends, AGpuThatIsNotThereIsRefusedByItsNumber) {
+TEST(BackendsDeathTest, AGpuThatIsNotThereIsRefusedByItsNumber) {
   in_a_child([] {
     setenv("ADJIT_CUDA_LIBRARY", ADJIT_FAKE_CUDA, 1);
     Backends backends(cpu_target(), 1, FloatMode::FlushSubnormals);
