@@ -75,6 +75,10 @@ BlockShare block_share(const LoweredGraph& graph, const Stage& stage, const GpuM
   const int64_t last = domain.output_rank > 0 ? domain.extents[domain.output_rank - 1] : 1;
   if (*along >= domain.output_rank) {
     if (domain.extents[*along] < kLeastTerms) return share;
+    // Threads that have a result each share what they read, a block that has one does not.
+    if (2 * results >= static_cast<double>(machine.multiprocessors) * machine.threads &&
+        is_contraction(graph, stage))
+      return share;
     share.kind = BlockShare::Kind::Rows;
     // Short rows share a block, if all multiprocessors have some.
     const double most = std::min(kBlockPoints / terms, results / machine.multiprocessors);

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "autosched/analysis/access.hpp"
 #include "autosched/analysis/join_chain.hpp"
 #include "autosched/analysis/select_axis.hpp"
 #include "autosched/gpu/block_loops.hpp"
@@ -22,28 +21,17 @@
 namespace adjit::sched {
 namespace {
 
-// How often an element of each operand is read from which on arithmetic is what takes time: an
-// FMA unit does 20 operations while a byte comes from memory (63 TFLOP/s, 3 TB/s).
-constexpr double kContractionReuse = 8;
 // Points that a block may have where there are fewer blocks than multiprocessors: of 4 bytes each,
 // a multiprocessor moves them in about the time of two launches.
 constexpr double kPointsOfFewBlocks = 64 << 10;
-constexpr int64_t kCommonBytes = 4;  // of an element: sectors hold eight of them
+constexpr double kLeastPoints = 4 * kWarpThreads;
+constexpr double kBlocksAtOnce = 32;  // of a multiprocessor, at most
+constexpr int64_t kCommonBytes = 4;   // of an element: sectors hold eight of them
 
 double points_of(std::span<const int64_t> spans) {
   double points = 1;
   for (int64_t span : spans) points *= static_cast<double>(std::max<int64_t>(span, 1));
   return points;
-}
-
-bool is_contraction(const LoweredGraph& graph, const Stage& stage) {
-  if (stage.domain.reduction_rank() == 0) return false;
-  const Accesses accesses = accesses_of(graph, stage);
-  return !accesses.reads.empty() &&
-         std::ranges::all_of(accesses.reads, [&](const MemoryAccess& access) {
-           return box_points(stage.domain) >=
-                  kContractionReuse * elements_touched(access, stage.domain);
-         });
 }
 
 class RowFuser {
@@ -219,6 +207,11 @@ class RowFuser {
     auto rows = static_cast<int64_t>(
         std::bit_floor(static_cast<uint64_t>(std::max(std::min(most, fits), 1.0))));
     while (rows > 1 && trips % rows != 0) rows /= 2;
+    const double points = row * static_cast<double>(rows);
+    blocks /= static_cast<double>(rows);
+    if (blocks < machine_.multiprocessors && points > kPointsOfFewBlocks) return false;
+    // Blocks that are full of idle threads, and too many to be there at once.
+    if (points < kLeastPoints && blocks > kBlocksAtOnce * machine_.multiprocessors) return false;
     if (across && (nest.loops[depth - 1].axis != along || rows < kSectorBytes / kCommonBytes))
       return false;
     if (rows > 1) program_ = interleave(std::move(program_), host, depth, rows);

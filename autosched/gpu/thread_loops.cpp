@@ -10,10 +10,14 @@
 #include "autosched/gpu/vector_lanes.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"
+#include "autosched/program/points.hpp"
 
 namespace adjit::sched {
 namespace {
 
+// How often an element of each operand is read from which on arithmetic is what takes time: an
+// FMA unit does 20 operations while a byte comes from memory (63 TFLOP/s, 3 TB/s).
+constexpr double kContractionReuse = 8;
 int64_t power_below(int64_t count) {
   return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(count, 1))));
 }
@@ -136,6 +140,16 @@ std::optional<size_t> contiguous_axis(const LoweredGraph& graph, const Stage& st
   for (size_t a = 0; a < elements.size(); ++a)
     if (elements[a] > 0 && (!best || elements[a] >= elements[*best])) best = a;
   return best;
+}
+
+bool is_contraction(const LoweredGraph& graph, const Stage& stage) {
+  if (stage.domain.reduction_rank() == 0) return false;
+  const Accesses accesses = accesses_of(graph, stage);
+  return !accesses.reads.empty() &&
+         std::ranges::all_of(accesses.reads, [&](const MemoryAccess& access) {
+           return box_points(stage.domain) >=
+                  kContractionReuse * elements_touched(access, stage.domain);
+         });
 }
 
 bool may_cooperate(const LoweredGraph& graph, const Stage& stage) {

@@ -13,6 +13,9 @@ namespace adjit::sched {
 /// elements of the tensors read and written; of equals the innermost axis. nullopt: along none.
 std::optional<size_t> contiguous_axis(const LoweredGraph& graph, const Stage& stage);
 
+/// Whether every operand of a reduction is read so often that arithmetic is what takes time.
+bool is_contraction(const LoweredGraph& graph, const Stage& stage);
+
 /// Whether threads of a block may add up results of the stage together.
 bool may_cooperate(const LoweredGraph& graph, const Stage& stage);
 

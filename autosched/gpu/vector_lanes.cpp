@@ -12,11 +12,13 @@ namespace {
 
 constexpr int64_t kMostLanes = 8;
 
-// Bytes of the widest element that a stage reads or writes.
+// Bytes of the widest element that a stage reads or, other than a reduction's, writes: a sum is
+// stored once for many elements that are read.
 int64_t widest_element(const Graph& graph, const Stage& stage) {
   size_t bytes = 1;
   for (TensorId id : tensors_read(graph, stage))
     bytes = std::max(bytes, size_of(graph.info(id).dtype));
+  if (stage.domain.reduction_rank() > 0) return static_cast<int64_t>(bytes);
   for (TensorId id : stage.results) bytes = std::max(bytes, size_of(graph.info(id).dtype));
   return static_cast<int64_t>(bytes);
 }

@@ -8,9 +8,9 @@
 
 namespace adjit::sched {
 
-/// How many neighbours along an axis one access of 16 bytes moves: 2, 4 or 8, which divide `span`,
-/// its points in a nest. 1 where what a stage reads or stores does not lie side by side along it,
-/// or the axis is bounded.
+/// How many neighbours along an axis one access of 16 bytes moves (a reduction's, one that reads):
+/// 2, 4 or 8, which divide `span`, its points in a nest. 1 where what a stage reads or stores does
+/// not lie side by side along it, or the axis is bounded.
 int64_t lanes_along(const LoweredGraph& graph, const Stage& stage, size_t axis, int64_t span);
 
 }  // namespace adjit::sched

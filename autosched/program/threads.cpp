@@ -67,12 +67,27 @@ const char* fault_of_loops(const Program& program, const Nest& nest) {
   return is_cooperative(stage, nest) ? fault_of_cooperation(stage, nest) : nullptr;
 }
 
+// Whether accumulators are kept around what is attached, and a reduction loop outside of them goes
+// on from what they have stored: threads that only wait would read it, too.
+bool goes_on_around_attached(const Stage& stage, const Nest& nest) {
+  if (nest.attached.empty() || std::ranges::any_of(nest.loops, is_thread)) return false;
+  size_t begin = tile_begin(nest);
+  while (begin > 0 && is_serial_reduction(stage, nest.loops[begin - 1])) --begin;
+  if (begin >= nest.attached.back().depth) return false;
+  return std::any_of(nest.loops.begin(), nest.loops.begin() + static_cast<long>(begin),
+                     [&](const Loop& loop) { return is_reduction(stage, loop); });
+}
+
 std::optional<ThreadFault> fault_below(const Program& program, const Nest& nest, RunBy by) {
   if (std::ranges::any_of(nest.loops, is_thread)) {
     if (by == RunBy::Thread)
       return ThreadFault{nest.stage, "it is computed inside thread loops and has some itself"};
     if (const char* what = fault_of_loops(program, nest)) return ThreadFault{nest.stage, what};
   }
+  if (by == RunBy::Block && goes_on_around_attached(program.graph.stages[nest.stage], nest))
+    return ThreadFault{nest.stage,
+                       "it goes on from partial results in memory around what its block "
+                       "computes"};
   for (const Nest::Attached& attached : nest.attached) {
     if (by == RunBy::Block && lies_between_threads(nest, attached.depth))
       return ThreadFault{attached.nest.stage, "it is computed between two thread loops"};

@@ -72,10 +72,12 @@ size_t NestEmitter::emit_attached(size_t depth) {
   for (const Nest::Attached& a : shape.nest->attached) {
     if (a.depth != depth) continue;
     const Stage& stage = kernel.program.graph.stages[a.nest.stage];
-    if (by_block) kernel.block->before_reading(tensors_read(kernel.program.graph, stage));
+    const std::set<uint32_t> waited_for = by_block ? wait_for_reads(a.nest) : std::set<uint32_t>();
     const size_t around = kernel.origins.size();
     add_origins(depth);
     NestEmitter(kernel, a.nest, by_block).emit();
+    // Barriers inside it may be in loops without an iteration: they are none for what was stored.
+    if (by_block) kernel.block->still_stored(waited_for);
     if (by_block) kernel.block->stored(stage.results);
     kernel.origins.resize(around);
     kernel.scopes.push_here();  // for the next one, too
@@ -89,6 +91,17 @@ size_t NestEmitter::emit_attached(size_t depth) {
   if (scopes > 0 && shape.lane_loop)
     kernel.variables.bind_lanes(shape.nest->loops[*shape.lane_loop].variable, shape.lanes);
   return scopes;
+}
+
+// A barrier before a nest that reads, or in which a nest reads, what was stored since the last one;
+// the buffers for which there was none.
+std::set<uint32_t> NestEmitter::wait_for_reads(const Nest& nest) {
+  ThreadBlock& block = *nest_.kernel.block;
+  const Graph& graph = nest_.kernel.program.graph;
+  for_each_nest(nest, [&](const Nest& inner) {
+    block.before_reading(tensors_read(graph, graph.stages[inner.stage]));
+  });
+  return block.stored();
 }
 
 // For what is attached to the first loops of a nest over a whole domain: these end where an axis

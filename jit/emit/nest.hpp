@@ -5,6 +5,9 @@
 // instance and lane. Then the tile: unrolled instances of the body over vectors of lanes.
 #pragma once
 
+#include <cstdint>
+#include <set>
+
 #include "jit/emit/nest_loops.hpp"
 #include "jit/emit/scopes/loops.hpp"
 #include "jit/emit/tile/accumulators.hpp"
@@ -27,6 +30,7 @@ class NestEmitter {
   Carried inside(size_t depth, Carried carried);
   Carried behind_attached(size_t depth, Carried carried);
   size_t emit_attached(size_t depth);
+  std::set<uint32_t> wait_for_reads(const Nest& nest);
   void add_origins(size_t depth);
   void emit_points();
   void store_combined(const Carried& accumulators);

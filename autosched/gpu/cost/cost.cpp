@@ -139,16 +139,19 @@ class KernelCounter {
     WorkMeter meter(program_.graph.pool);
     instructions_ += meter(stage.bodies).cost * points;
     steps_ += steps;
+    std::map<std::pair<uint32_t, bool>, double> here;  // bytes that the nest touches
     for (const Walk& walk : placed.walks) {
       if (walk.local) continue;
       const WarpAccess access = access_of(walk, placed.path, side_by_side_);
       const double executions = std::min(executions_of(walk, placed.path), vectors);
       instructions_ += executions * (access.instructions + kAddressOperations);
       sectors_ += executions / kWarpThreads * access.sectors;
-      // What the nests of a kernel read more than once comes from memory once.
-      double& touched = touched_[{walk.tensor.value, walk.store}];
-      touched = std::max(touched, std::min(walk.most_bytes, points * walk.element_bytes));
+      double& touched = here[{walk.tensor.value, walk.store}];
+      touched = std::min(walk.most_bytes, touched + points * walk.element_bytes);
     }
+    // What the nests of a kernel read more than once comes from memory once.
+    for (const auto& [tensor, touched] : here)
+      touched_[tensor] = std::max(touched_[tensor], touched);
   }
 
   const Program& program_;

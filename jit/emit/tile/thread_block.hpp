@@ -40,6 +40,11 @@ class ThreadBlock {
   void barrier();
   /// A nest that threads run together has stored its results.
   void stored(std::span<const TensorId> results);
+  /// Buffers that were, since the last barrier; and that some were, whatever barriers came since.
+  const std::set<uint32_t>& stored() const { return stored_; }
+  void still_stored(const std::set<uint32_t>& buffers) {
+    stored_.insert(buffers.begin(), buffers.end());
+  }
   /// A barrier where some of these tensors were stored since the last one.
   void before_reading(std::span<const TensorId> tensors);
   /// A barrier where anything was.

@@ -159,7 +159,9 @@ std::vector<Partial> ThreadTree::by_warps(std::vector<Partial> partials) {
         identity = builder_.CreateVectorSplat(type->getNumElements(), identity);
       values.push_back(identity);
     }
-  Value* takes = builder_.CreateICmpULT(in_group_, number(warps));
+  Value* takes = builder_.CreateAnd(
+      builder_.CreateICmpULT(in_group_, number(warps)),
+      builder_.CreateICmpULT(block.thread(), number(group_ * groups_)));  // others are of no group
   values = emit_if(builder_, kernel_.scopes, takes, std::move(values), [&](Carried) {
     Value* first =
         builder_.CreateMul(builder_.CreateUDiv(block.thread(), number(group_)), number(warps));

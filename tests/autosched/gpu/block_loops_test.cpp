@@ -40,6 +40,15 @@ TEST(BlockLoops, ColumnsAreWhereItIsAlongTheResults) {
   EXPECT_EQ(share_of(column_sum_graph(1000, 0)).kind, Kind::None);
 }
 
+TEST(BlockLoops, AProductOfManyResultsIsNone) {
+  EXPECT_EQ(share_of(matmul_graph(65536, 1024, 64)).kind, Kind::None);
+  EXPECT_EQ(share_of(parse_graph("def f(float(65536, 1024) a, float(1024, 64) b) -> (c) { c(i, j) "
+                                 "+=! a(i, r) * b(r, j) }"))
+                .kind,
+            Kind::None)
+      << "though most of its elements lie along the reduction";
+}
+
 TEST(BlockLoops, WhatThreadsCannotShareIsNone) {
   EXPECT_EQ(share_of(parse_graph("def f(float(64, 4096) x) -> (v, k) { (v, k)(i) argmax=! "
                                  "(x(i, r), int32(r)) }"))

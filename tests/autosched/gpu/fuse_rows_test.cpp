@@ -60,6 +60,18 @@ TEST(FuseRows, RowsAcrossMemoryAreLeft) {
             "s y");
 }
 
+TEST(FuseRows, RowsThatLeaveMultiprocessorsIdleAreLeft) {
+  const auto kernels = [](const std::string& text) {
+    return fuse_rows(initial_program(parse_graph("def f(" + text), kGpu), kGpu).kernels.size();
+  };
+  EXPECT_EQ(kernels("float(100000, 256) x) -> (y) { s(j) +=! x(r, j)\n y(i, j) = x(i, j) / s(j) }"),
+            2u)
+      << "8 blocks of 32 columns";
+  EXPECT_EQ(kernels("float(1000003, 3) x) -> (y) { s(i) +=! x(i, r)\n y(i, j) = x(i, j) / s(i) }"),
+            2u)
+      << "a block for 3 points";
+}
+
 TEST(FuseRows, WhatIsReadElsewhereIsStoredThere) {
   EXPECT_EQ(fused("float(300, 100) x) -> (s, y) { s(i) +=! x(i, r)\n y(i, j) = x(i, j) / s(i) }"),
             "y(s)");

@@ -21,6 +21,13 @@ TEST(VectorLanes, AreWhatAnAccessMoves) {
   EXPECT_EQ(lanes("bool(5, 32) x) -> (y) { y(i, j) = x(i, j) }", 1), 8) << "eight at most";
 }
 
+TEST(VectorLanes, OfAReductionAreOfWhatItReads) {
+  EXPECT_EQ(lanes("float(5, 32) x) -> (y) { y(i) +=! double(x(i, r)) }", 1), 4);
+  EXPECT_EQ(
+      lanes("float(32, 8) x) -> (y) { y(j) +=! double(x(r, j)) where j in 0:8, r in 0:32 }", 0), 4);
+  EXPECT_EQ(lanes("float(5, 32) x) -> (y) { y(i, j) = double(x(i, j)) }", 1), 2);
+}
+
 TEST(VectorLanes, DivideThePointsOfANest) {
   EXPECT_EQ(lanes("float(5, 32) x) -> (y) { y(i, j) = x(i, j) }", 1, 6), 1);
   EXPECT_EQ(lanes("float(5, 32) x) -> (y) { y(i, j) = x(i, j) }", 1, 8), 4);
