@@ -164,8 +164,8 @@ ADJIT_API adjit_status adjit_context_flush(adjit_context* context);
  * call of this function. */
 ADJIT_API adjit_status adjit_context_info(adjit_context* context, const char** json);
 /* The ordinal of the GPU that memory lies on, by an address in it, for arrays that do not say it
- * themselves: DLDevice's device_id. ADJIT_DEVICE where the CUDA driver has given out no such memory,
- * and where there is no driver. Any thread. */
+ * themselves: DLDevice's device_id. ADJIT_DEVICE where the CUDA driver has given out no such
+ * memory, and where there is no driver. Any thread. */
 ADJIT_API adjit_status adjit_gpu_of(const void* address, int32_t* device);
 
 /* ---- Tracing
@@ -458,9 +458,9 @@ ADJIT_API void adjit_executable_destroy(adjit_executable* executable);
  * is. With an output in the host's memory, or none on the device, the call is done when it returns.
  * Else it only puts its kernels into the stream (adjit_executable_run_with; here the legacy default
  * one): what an index out of range would raise is then raised by a later call of the executable on
- * that stream, or by adjit_executable_synchronize, unless the call is told to wait for it. Arrays of
- * the device at addresses that 16 bytes do not divide are served by code of their own, of the same
- * results: the first call with such arrays compiles it, or takes it from the cache. */
+ * that stream, or by adjit_executable_synchronize, unless the call is told to wait for it. Arrays
+ * of the device at addresses that 16 bytes do not divide are served by code of their own, of the
+ * same results: the first call with such arrays compiles it, or takes it from the cache. */
 ADJIT_API adjit_status adjit_executable_run(adjit_executable* executable, int32_t input_count,
                                             const DLTensor* const* inputs, int32_t output_count,
                                             DLTensor* const* outputs);

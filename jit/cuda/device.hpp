@@ -23,8 +23,8 @@ struct DeviceFacts {
   int64_t block_shared_bytes = 0;  // of a block that asks for more than 48 KB
   int64_t l2_bytes = 0;
   int64_t memory_bytes = 0;
-  double ghz = 0;        // of the multiprocessors, at most; 0: the driver does not say
-  double memory_gb = 0;  // GB/s of the memory, by its clock and width; 0 likewise
+  double ghz = 0;             // of the multiprocessors, at most; 0: the driver does not say
+  double memory_gb = 0;       // GB/s of the memory, by its clock and width; 0 likewise
   bool cooperative = false;   // kernels whose blocks may wait for each other
   bool memory_pools = false;  // memory given out in the order of a stream
 };

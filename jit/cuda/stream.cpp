@@ -97,12 +97,11 @@ unsigned blocks_of(const Grid& grid) {
 }
 
 void launch(const CurrentContext& current, const KernelLaunch& kernel, StreamHandle stream) {
-  current.require(
-      current.driver().launch(kernel.function, blocks_of(kernel.grid), 1, 1,
-                              static_cast<unsigned>(kernel.grid.threads), 1, 1,
-                              static_cast<unsigned>(kernel.grid.shared_bytes), stream,
-                              kernel.parameters, nullptr),
-      "cuLaunchKernel");
+  current.require(current.driver().launch(kernel.function, blocks_of(kernel.grid), 1, 1,
+                                          static_cast<unsigned>(kernel.grid.threads), 1, 1,
+                                          static_cast<unsigned>(kernel.grid.shared_bytes), stream,
+                                          kernel.parameters, nullptr),
+                  "cuLaunchKernel");
 }
 
 void synchronize(const CurrentContext& current, StreamHandle stream) {

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "jit/cpu/object.hpp"
-#include "jit/cuda/ptx/bitcode.hpp"
 #include "jit/cuda/module.hpp"
+#include "jit/cuda/ptx/bitcode.hpp"
 #include "jit/cuda/ptx/ptx.hpp"
 #include "jit/engine/compile/gpu_modules.hpp"
 #include "jit/engine/run/cuda_executable.hpp"

@@ -35,8 +35,8 @@ TEST(SplitReductions, PartsAreAsLongAsEachOther) {
 }
 
 TEST(SplitReductions, WhatCombinesManyPartsIsABlocks) {
-  const Graph graph = parse_graph("def f(float(16777216) x) -> (y) { y() max=! x(r) }");
-  EXPECT_EQ(split(graph, kGpu), "256 65536 ; 256 ");
+  const Graph graph = parse_graph("def f(float(262144) x) -> (y) { y() max=! x(r) }");
+  EXPECT_EQ(split(graph, {.multiprocessors = 16}), "32 8192 ; 32 ");
 }
 
 TEST(SplitReductions, ColumnsShareTheirRows) {

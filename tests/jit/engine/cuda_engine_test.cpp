@@ -48,9 +48,7 @@ TEST_F(CudaEngine, RunsComputations) {
     expect_right(graph);
 }
 
-TEST_F(CudaEngine, RunsScansWithinScans) {
-  expect_right(parse_graph(kScanInAScan));
-}
+TEST_F(CudaEngine, RunsScansWithinScans) { expect_right(parse_graph(kScanInAScan)); }
 
 TEST_F(CudaEngine, LaunchesScansAsOneGraph) {
   expect_right(
