@@ -9,6 +9,7 @@
 #include "autosched/analysis/access.hpp"
 #include "autosched/gpu/vector_lanes.hpp"
 #include "autosched/moves/moves.hpp"
+#include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
 
