@@ -83,17 +83,6 @@ class DeviceMemory {
 
 constexpr const char* kBarrierCall = "call void @llvm.nvvm.barrier0()";
 
-void erase_barrier(llvm::Module& module, size_t number) {
-  std::vector<llvm::Instruction*> barriers;
-  for (llvm::Function& function : module)
-    for (llvm::BasicBlock& block : function)
-      for (llvm::Instruction& instruction : block)
-        if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-            call && call->getIntrinsicID() == llvm::Intrinsic::nvvm_barrier0)
-          barriers.push_back(&instruction);
-  barriers.at(number)->eraseFromParent();
-}
-
 // Whether the caller's memory is among what lies in the tensor's buffer.
 std::vector<bool> in_callers_memory(const Program& program, const std::vector<uint32_t>& buffer) {
   std::vector<bool> callers(buffer.size(), false);
@@ -178,6 +167,21 @@ void EmulatedProgram::run_kernels(const std::vector<void*>&, const std::vector<t
   throw std::logic_error("there is no emulator");
 }
 #else
+namespace {
+
+void erase_barrier(llvm::Module& module, size_t number) {
+  std::vector<llvm::Instruction*> barriers;
+  for (llvm::Function& function : module)
+    for (llvm::BasicBlock& block : function)
+      for (llvm::Instruction& instruction : block)
+        if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+            call && call->getIntrinsicID() == llvm::Intrinsic::nvvm_barrier0)
+          barriers.push_back(&instruction);
+  barriers.at(number)->eraseFromParent();
+}
+
+}  // namespace
+
 void EmulatedProgram::run_kernels(const std::vector<void*>& addresses,
                                   const std::vector<tests::DeviceArray>& arrays,
                                   uint64_t seed) const {
