@@ -156,15 +156,6 @@ void require_capturable(const CudaPlan& loaded, const RunOptions& options, bool 
                                        what + ": run it outside the capture");
 }
 
-// A lost context has nothing at work, and says so again at the next call.
-void wait_quietly(const CudaCall& call) {
-  try {
-    cuda::synchronize(call.current, call.stream);
-  } catch (const Error&) {
-    return;
-  }
-}
-
 // Whether something is copied from or to the host's memory: the call is then over when that is.
 // Where it ends early, too: the caller's arrays may end with it.
 bool put_into_stream(const CudaCall& call, const Arrays& arrays) {

@@ -61,7 +61,7 @@ struct CudaFrame {
   const std::optional<unsigned long long> id;  // of the stream
   std::unique_ptr<Stream> own;                 // where that is none of the caller's
   bool captured = false;          // its call is a part of a graph, which may run at any time
-  bool one_by_one = false;        // its kernels are launched so: there is no room for graphs
+  bool one_by_one = false;        // its kernels are launched so: once there was no room for a graph
   std::vector<void*> addresses;   // per buffer, of the device
   uint64_t changes = 0;           // of them, but for those that scans move
   std::vector<void*> table;       // of all kernels

@@ -112,12 +112,22 @@ void launch_graph(const CudaCall& call, size_t section, SectionGraph& graph) {
   try {
     graph.launch(call, call.frame.loaded.sections[section]);
   } catch (...) {
+    wait_quietly(call);  // an earlier launch may still read the graph's tables
     call.frame.graphs[section].reset();
     throw;
   }
 }
 
 }  // namespace
+
+// A lost context has nothing at work, and says so again at the next call.
+void wait_quietly(const CudaCall& call) {
+  try {
+    cuda::synchronize(call.current, call.stream);
+  } catch (const Error&) {
+    return;
+  }
+}
 
 void run_plan(const CudaCall& call) {
   const CudaPlan& loaded = call.frame.loaded;

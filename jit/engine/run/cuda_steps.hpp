@@ -23,4 +23,8 @@ struct CudaCall {
 /// they are done, but for loops that end where data says so: each of their steps is waited for.
 void run_plan(const CudaCall& call);
 
+/// Until all that is in the call's stream is done, or its context is lost. Not while it is
+/// captured.
+void wait_quietly(const CudaCall& call);
+
 }  // namespace adjit::engine

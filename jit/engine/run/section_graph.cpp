@@ -60,6 +60,9 @@ SectionGraph::SectionGraph(const CudaCall& call, const CudaSection& section)
   }
   invariant(next == nodes_.size(), "a graph has other kernels than its section");
   graph_.instantiate(call.current);
+  // Behind all that may fail: what is in the stream reads and writes memory of this.
+  for (const Node& node : nodes_)
+    if (node.kernel->by_table) copy_table(call, node);
 }
 
 void SectionGraph::add_node(const CudaCall& call, const CudaKernel& kernel) {
@@ -78,7 +81,6 @@ void SectionGraph::take_tables(const CudaCall& call) {
     if (!node.kernel->by_table) continue;
     addresses_[node.first + node.kernel->tensors] = static_cast<void*>(at);
     at += table_bytes(*node.kernel);
-    copy_table(call, node);
   }
 }
 

@@ -96,28 +96,7 @@ TEST_F(CudaSteps, KernelsOfManyArraysTakeATable) {
   ExecutionPlan plan = arrays(2, 1);
   add_kernel(plan, "add", {0, 1, 2});
   plan.kernels[0].by_table = true;
-  const auto executable = loaded(plan, R"(
-define ptx_kernel void @add(ptr addrspace(1) %table) {
-  %k = call i64 @task(i64 200)
-  %none = icmp slt i64 %k, 0
-  br i1 %none, label %end, label %work
-work:
-  %tz = getelementptr i64, ptr addrspace(1) %table, i64 1
-  %ty = getelementptr i64, ptr addrspace(1) %table, i64 2
-  %x = load ptr addrspace(1), ptr addrspace(1) %table
-  %z = load ptr addrspace(1), ptr addrspace(1) %tz
-  %y = load ptr addrspace(1), ptr addrspace(1) %ty
-  %px = getelementptr float, ptr addrspace(1) %x, i64 %k
-  %pz = getelementptr float, ptr addrspace(1) %z, i64 %k
-  %py = getelementptr float, ptr addrspace(1) %y, i64 %k
-  %a = load float, ptr addrspace(1) %px
-  %b = load float, ptr addrspace(1) %pz
-  %c = fadd float %a, %b
-  store float %c, ptr addrspace(1) %py
-  br label %end
-end:
-  ret void
-})");
+  const auto executable = loaded(plan, sum_by_table("add"));
   EXPECT_EQ(run(*executable, {numbers(1), numbers(2)})[7], 17);
   const int copies = fake.calls("cuMemcpyHtoDAsync_v2");
   EXPECT_EQ(run(*executable, {numbers(1), numbers(3)})[7], 18);

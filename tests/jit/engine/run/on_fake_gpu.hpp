@@ -73,6 +73,31 @@ class OnFakeGpu : public ::testing::Test {
     return cuda::pointwise(name, static_cast<int>(kFloats), "  %c = " + value);
   }
 
+  /// A kernel that adds two arrays up to a third one, whose addresses it takes from a table.
+  static std::string sum_by_table(const std::string& name) {
+    return "\ndefine ptx_kernel void @" + name + R"((ptr addrspace(1) %table) {
+  %k = call i64 @task(i64 200)
+  %none = icmp slt i64 %k, 0
+  br i1 %none, label %end, label %work
+work:
+  %tz = getelementptr i64, ptr addrspace(1) %table, i64 1
+  %ty = getelementptr i64, ptr addrspace(1) %table, i64 2
+  %x = load ptr addrspace(1), ptr addrspace(1) %table
+  %z = load ptr addrspace(1), ptr addrspace(1) %tz
+  %y = load ptr addrspace(1), ptr addrspace(1) %ty
+  %px = getelementptr float, ptr addrspace(1) %x, i64 %k
+  %pz = getelementptr float, ptr addrspace(1) %z, i64 %k
+  %py = getelementptr float, ptr addrspace(1) %y, i64 %k
+  %a = load float, ptr addrspace(1) %px
+  %b = load float, ptr addrspace(1) %pz
+  %c = fadd float %a, %b
+  store float %c, ptr addrspace(1) %py
+  br label %end
+end:
+  ret void
+})";
+  }
+
   /// An array of the device with these numbers.
   class OnDevice {
    public:

@@ -18,6 +18,15 @@ class SectionGraphs : public OnFakeGpu {
  protected:
   /// y = x + 5 z by five kernels, one behind the other, with workspaces in turn.
   std::unique_ptr<CudaExecutable> sum_of_six() { return loaded(plan_of_six(), add()); }
+  /// The same; the second and the fourth take a table of addresses.
+  std::unique_ptr<CudaExecutable> sum_of_six_by_tables() {
+    ExecutionPlan plan = plan_of_six();
+    for (const size_t k : {1, 3}) {
+      plan.kernels[k].symbol = "by_table";
+      plan.kernels[k].by_table = true;
+    }
+    return loaded(std::move(plan), add() + sum_by_table("by_table"));
+  }
   static ExecutionPlan plan_of_six() {
     ExecutionPlan plan = arrays(2, 1);
     plan.buffers.push_back({Buffer::Kind::Workspace, 0});
@@ -161,35 +170,8 @@ TEST_F(SectionGraphs, ScansAreUnrolled) {
   EXPECT_EQ(fake.calls("cuGraphExecKernelNodeSetParams_v2"), 2) << "of the first step";
 }
 
-// The table of addresses is the second's, so that they are read by way of it.
 TEST_F(SectionGraphs, KernelsOfManyArraysHaveATableEach) {
-  ExecutionPlan plan = plan_of_six();
-  for (const size_t k : {1, 3}) {
-    plan.kernels[k].symbol = "by_table";
-    plan.kernels[k].by_table = true;
-  }
-  const auto executable = loaded(std::move(plan), add() + R"(
-define ptx_kernel void @by_table(ptr addrspace(1) %table) {
-  %k = call i64 @task(i64 200)
-  %none = icmp slt i64 %k, 0
-  br i1 %none, label %end, label %work
-work:
-  %tz = getelementptr i64, ptr addrspace(1) %table, i64 1
-  %ty = getelementptr i64, ptr addrspace(1) %table, i64 2
-  %x = load ptr addrspace(1), ptr addrspace(1) %table
-  %z = load ptr addrspace(1), ptr addrspace(1) %tz
-  %y = load ptr addrspace(1), ptr addrspace(1) %ty
-  %px = getelementptr float, ptr addrspace(1) %x, i64 %k
-  %pz = getelementptr float, ptr addrspace(1) %z, i64 %k
-  %py = getelementptr float, ptr addrspace(1) %y, i64 %k
-  %a = load float, ptr addrspace(1) %px
-  %b = load float, ptr addrspace(1) %pz
-  %c = fadd float %a, %b
-  store float %c, ptr addrspace(1) %py
-  br label %end
-end:
-  ret void
-})");
+  const auto executable = sum_of_six_by_tables();
   const OnDevice x(*gpu, numbers(1)), z(*gpu, numbers(2)), other_z(*gpu, numbers(3)),
       y(*gpu, numbers(0));
   run(*executable, x, z, y);
@@ -209,6 +191,17 @@ TEST_F(SectionGraphs, WithoutRoomForAGraphKernelsAreLaunched) {
   for (int k = 0; k < 2; ++k) run(*executable, x, z, y);
   EXPECT_EQ(fake.calls("cuLaunchKernel"), 2 * 5);
   EXPECT_EQ(fake.calls("cuGraphInstantiateWithFlags"), 1) << "it is not tried at each call";
+  EXPECT_EQ(y.read()[7], 8 + 5 * 9);
+}
+
+// Nothing is in the stream that reads the tables of a graph that could not be made.
+TEST_F(SectionGraphs, WithoutRoomForAGraphItsTablesAreNotWritten) {
+  const auto executable = sum_of_six_by_tables();
+  const OnDevice x(*gpu, numbers(1)), z(*gpu, numbers(2)), y(*gpu, numbers(0));
+  fake.fail("cuGraphInstantiateWithFlags", cuda::result::kOutOfMemory);
+  const int copies = fake.calls("cuMemcpyHtoDAsync_v2");
+  run(*executable, x, z, y);
+  EXPECT_EQ(fake.calls("cuMemcpyHtoDAsync_v2"), copies + 2) << "of the kernels that are launched";
   EXPECT_EQ(y.read()[7], 8 + 5 * 9);
 }
 
