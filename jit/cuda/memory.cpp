@@ -69,12 +69,10 @@ void MemoryPool::remove(MemoryKeeper& keeper) {
   std::erase(keepers_, &keeper);
 }
 
-bool MemoryPool::release_idle() {
+void MemoryPool::release_idle() {
   const std::lock_guard lock(keepers_mutex_);
-  bool released = false;
   for (MemoryKeeper* keeper : keepers_)
-    if (keeper->release_idle()) released = true;
-  return released;
+    if (keeper->release_idle()) ++releases_;
 }
 
 DeviceMemory MemoryPool::allocate(int64_t bytes) {

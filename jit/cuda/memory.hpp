@@ -1,6 +1,7 @@
 // jit/cuda/memory.hpp -- a GPU's memory, and memory of the host that it sees.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -48,10 +49,13 @@ class MemoryPool {
   /// What `make` gives; where that has no room, it is asked again after all keepers.
   template <typename Make>
   auto with_room(Make&& make) {
+    const uint64_t before = releases_;
     try {
       return make();
     } catch (const Error& error) {
-      if (error.code() != ErrorCode::Memory || !release_idle()) throw;
+      if (error.code() != ErrorCode::Memory) throw;
+      release_idle();
+      if (releases_ == before) throw;  // nobody made room, nor did another thread meanwhile
     }
     return make();
   }
@@ -65,9 +69,10 @@ class MemoryPool {
  private:
   Result take(const CurrentContext& current, DevicePointer* memory, size_t bytes);
   DeviceMemory allocate_now(int64_t bytes);
-  bool release_idle();
+  void release_idle();
 
   PrimaryContext& context_;
+  std::atomic<uint64_t> releases_ = 0;  // of keepers, that were of something
   const bool pooled_;
   std::mutex mutex_;
   PoolHandle pool_ = nullptr;
