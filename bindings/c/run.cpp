@@ -82,8 +82,9 @@ class CheckedArrays {
   void* const* outputs() const { return out_.data(); }
   std::span<const bool> on_device() const { return places_.on_device(); }
   /// What of an executable serves them.
-  Executable& served_by(adjit_executable& handle) const {
-    return handle.variants->fitting(in_.data(), out_.data(), on_device());
+  /// `cancel`: the call's, which may have to compile.
+  Executable& served_by(adjit_executable& handle, const CancelHook& cancel) const {
+    return handle.variants->fitting(in_.data(), out_.data(), on_device(), cancel);
   }
 
  private:
@@ -132,12 +133,12 @@ CancelHook hook_of(const Handle* handle) {
   return handle ? handle->engine->options().cancel : CancelHook{};
 }
 
-// How an executable's variants are compiled: within a call that runs one, so with its hook.
+// How an executable's variants are compiled: within a call that runs one, with its hook or, where
+// it has none, with the thread's.
 Variants::Compile compiled_by(const std::shared_ptr<Engine>& engine) {
-  return [engine](const Request& request) {
+  return [engine](const Request& request, const CancelHook& cancel) {
     const FloatModeScope mode(FloatMode::KeepSubnormals);  // as guarded()
-    const CancelHook& usual = engine->options().cancel;
-    const Cancellable call(usual.cancelled ? usual : thread_hook());
+    const Cancellable call(cancel.cancelled ? cancel : thread_hook());
     return engine->compile(request).executable;
   };
 }
@@ -320,9 +321,10 @@ adjit_status adjit_executable_run(adjit_executable* executable, int32_t input_co
   return status_of([&] {
     adjit::engine::Executable& e = *required(executable, "executable").executable;
     const CheckedArrays arrays(e, input_count, inputs, output_count, outputs);
-    arrays.served_by(*executable)
+    const CancelHook cancel = hook_of(executable);
+    arrays.served_by(*executable, cancel)
         .run(arrays.inputs(), arrays.outputs(),
-             {.cancel = executable->engine->options().cancel, .on_device = arrays.on_device()});
+             {.cancel = cancel, .on_device = arrays.on_device()});
   });
 }
 
@@ -335,7 +337,7 @@ adjit_status adjit_executable_run_with(adjit_executable* executable, int32_t inp
         run_options(options_from(options), e.device(), hook_of(executable));
     const CheckedArrays arrays(e, input_count, inputs, output_count, outputs);
     told.on_device = arrays.on_device();
-    arrays.served_by(*executable).run(arrays.inputs(), arrays.outputs(), told);
+    arrays.served_by(*executable, told.cancel).run(arrays.inputs(), arrays.outputs(), told);
   });
 }
 
@@ -351,7 +353,7 @@ adjit_status adjit_executable_profile(adjit_executable* executable, int32_t inpu
           adjit::expr::ErrorCode::Invalid,
           "repeats is " + std::to_string(repeats) + "; profile at least one run");
     const CheckedArrays arrays(*handle.executable, input_count, inputs, output_count, outputs);
-    adjit::engine::Executable& e = arrays.served_by(handle);
+    adjit::engine::Executable& e = arrays.served_by(handle, hook_of(executable));
     const auto times =
         e.profile(arrays.inputs(), arrays.outputs(), repeats,
                   {.cancel = handle.engine->options().cancel, .on_device = arrays.on_device()});

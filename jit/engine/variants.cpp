@@ -10,7 +10,7 @@
 namespace adjit::engine {
 
 Executable& Variants::fitting(const void* const* inputs, void* const* outputs,
-                              std::span<const bool> on_device) {
+                              std::span<const bool> on_device, const CancelHook& cancel) {
   if (on_device.empty()) return *usual_;
   const ExecutionPlan& plan = usual_->plan();
   std::vector<size_t> unaligned;  // allocates where there are some
@@ -31,7 +31,7 @@ Executable& Variants::fitting(const void* const* inputs, void* const* outputs,
       if (Executable* known = find(unaligned)) return *known;
     }
   }
-  return made_for(std::move(unaligned));
+  return made_for(std::move(unaligned), cancel);
 }
 
 Executable* Variants::find(const std::vector<size_t>& unaligned) const {
@@ -40,12 +40,12 @@ Executable* Variants::find(const std::vector<size_t>& unaligned) const {
 }
 
 // Threads that want the same at once share a compilation: the engine sees to it.
-Executable& Variants::made_for(std::vector<size_t> unaligned) {
+Executable& Variants::made_for(std::vector<size_t> unaligned, const CancelHook& cancel) {
   Request request = request_;
   std::vector<size_t> all;
   std::ranges::set_union(request_.unaligned, unaligned, std::back_inserter(all));
   request.unaligned = std::move(all);
-  std::shared_ptr<Executable> executable = compile_(request);
+  std::shared_ptr<Executable> executable = compile_(request, cancel);
   const BriefLock lock(mutex_);
   if (Executable* known = find(unaligned)) return *known;
   made_.push_back({std::move(unaligned), std::move(executable)});

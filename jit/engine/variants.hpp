@@ -18,11 +18,14 @@ namespace adjit::engine {
 class Variants {
  public:
   /// Executables beside the usual one that are made for the arrays that do not fit it. The one
-  /// after these fits any.
+  /// after these fits any. It bounds what one function compiles (a guess, not measured); threads at
+  /// once may make a few more.
   static constexpr size_t kMostExact = 4;
 
   /// `request`: what `usual` was compiled of, with its schedule. `compile`: Engine::compile().
-  using Compile = std::function<std::shared_ptr<Executable>(const Request& request)>;
+  /// `cancel`: of the call that wants it.
+  using Compile =
+      std::function<std::shared_ptr<Executable>(const Request& request, const CancelHook& cancel)>;
   Variants(Request request, std::shared_ptr<Executable> usual, Compile compile)
       : request_(std::move(request)), usual_(std::move(usual)), compile_(std::move(compile)) {}
 
@@ -30,7 +33,7 @@ class Variants {
   /// on a processor, and of a GPU where its arrays are the host's, or fit it. It lives as long as
   /// this.
   Executable& fitting(const void* const* inputs, void* const* outputs,
-                      std::span<const bool> on_device);
+                      std::span<const bool> on_device, const CancelHook& cancel = {});
   /// Of all of them.
   void synchronize();
 
@@ -40,7 +43,7 @@ class Variants {
     std::shared_ptr<Executable> executable;
   };
   Executable* find(const std::vector<size_t>& unaligned) const;
-  Executable& made_for(std::vector<size_t> unaligned);
+  Executable& made_for(std::vector<size_t> unaligned, const CancelHook& cancel);
 
   const Request request_;
   const std::shared_ptr<Executable> usual_;

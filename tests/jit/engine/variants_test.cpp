@@ -56,8 +56,8 @@ class GpuVariants : public ::testing::Test {
     auto made = std::make_unique<Served>();
     made->usual = engine->compile(request).executable;
     request.schedule_json = made->usual->report().schedule;
-    made->variants =
-        std::make_unique<Variants>(request, made->usual, [this, to = made.get()](const Request& r) {
+    made->variants = std::make_unique<Variants>(
+        request, made->usual, [this, to = made.get()](const Request& r, const CancelHook&) {
           to->compiled.push_back(r);
           return engine->compile(r).executable;
         });
