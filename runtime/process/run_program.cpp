@@ -40,7 +40,12 @@ ProgramRun run_program(const std::string& program, std::vector<std::string> argu
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) return {-1, "", std::strerror(failed)};
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  pid_t ended = 0;
+  do ended = waitpid(child, &status, 0);
+  while (ended < 0 && errno == EINTR);
+  if (ended < 0) {  // the process ignores how its children end
+    const std::string why = std::strerror(errno);
+    return {-1, read(printed), "how it ended is not known: " + why};
   }
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read(printed), ""};
 }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
+
 #include "runtime/process/scratch_folder.hpp"
 
 namespace adjit::process {
@@ -35,6 +37,14 @@ TEST_F(RunProgram, WhatIsNotThereOrWasKilledSaysSo) {
   const ProgramRun killed = run("sh", {"-c", "kill -9 $$"});
   EXPECT_EQ(killed.status, -1);
   EXPECT_EQ(killed.failure, "");
+}
+
+TEST_F(RunProgram, AnUnknownEndIsNoSuccess) {
+  std::signal(SIGCHLD, SIG_IGN);
+  const ProgramRun ran = run("sh", {"-c", "echo one; exit 1"});
+  std::signal(SIGCHLD, SIG_DFL);
+  EXPECT_EQ(ran.status, -1);
+  EXPECT_TRUE(ran.failure.starts_with("how it ended is not known: ")) << ran.failure;
 }
 
 TEST_F(RunProgram, ProgramsAreFoundInThePath) {
