@@ -113,6 +113,22 @@ def test_code_that_was_made_without_a_gpu_is_found(
         assert [c["cache"] for c in answer["compilations"]] == ["disk"], answer
 
 
+def test_what_is_wrong_without_a_peer_has_no_time(part: Any) -> None:
+    rows, table = part("run"), part("table")
+    sketch = {"shape": [1], "finite": True, "samples": [1.0], "largest": 1.0}
+    for ours, error in (
+        ({"same_bits": False, "sketch": [sketch]}, "two runs gave different bits"),
+        ({"same_bits": True, "sketch": [{**sketch, "finite": False}]}, "not finite"),
+        ({"same_bits": True, "sketch": [sketch]}, ""),
+    ):
+        row = rows.Row("row", limit=1.0)
+        row.found = {"adjit": {"minimum": 2.0, **ours}}
+        rows._compare(row, None)
+        assert error in row.found["adjit"].get("error", "")
+        assert (row.milliseconds("adjit") is None) == bool(error)
+        assert table.wrong([row]) == (["row"] if error else [])
+
+
 def test_ratios_and_differences(part: Any) -> None:
     row = part("run").Row("row", limit=0.5)
     assert row.best_peer is row.ratio is row.of_limit is None

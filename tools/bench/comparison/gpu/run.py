@@ -33,8 +33,9 @@ class Row:
     found: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def milliseconds(self, name: str) -> float | None:
-        value = self.found.get(name, {}).get("minimum")
-        return None if value is None else float(value)
+        """None, too, of what is not right."""
+        found = self.found.get(name, {})
+        return float(found["minimum"]) if "minimum" in found and "error" not in found else None
 
     @property
     def best_peer(self) -> str | None:
@@ -117,22 +118,30 @@ def _time(
         cap = max(1.0, min(_ROW, clock.left() - _END))
         job = {"do": "time", "row": name, "seconds": seconds}
         row.found[session.framework] = session.ask(job, cap)
+    elif name in session.lost:
+        row.found[session.framework] = {"error": "the process that had compiled it has ended"}
 
 
 def _compare(row: Row, workload: Workload) -> None:
-    """Of ours with the first peer's that has results; a difference is an error of ours."""
+    """Of ours with the first peer's that has results; a difference is an error of ours.
+
+    So are bits that differ from run to run and numbers that are none, also without a peer.
+    """
     ours = row.found.get("adjit", {})
     theirs = next(
         (row.found[n]["sketch"] for n in row.found if n != "adjit" and "sketch" in row.found[n]),
         None,
     )
-    if "sketch" not in ours or theirs is None:
+    if "sketch" not in ours:
         return
-    ours["difference"] = difference(ours["sketch"], theirs)
-    if not ours["difference"] <= TOLERANCE[workload.dtype]:
-        ours["error"] = f"differs from its peers by {ours['difference']:.1e}"
-    elif not ours["same_bits"]:
+    if not ours["same_bits"]:
         ours["error"] = "two runs gave different bits"
+    elif not all(result["finite"] for result in ours["sketch"]):
+        ours["error"] = "gave numbers that are not finite"
+    elif theirs is not None:
+        ours["difference"] = difference(ours["sketch"], theirs)
+        if not ours["difference"] <= TOLERANCE[workload.dtype]:
+            ours["error"] = f"differs from its peers by {ours['difference']:.1e}"
 
 
 def difference(mine: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> float:

@@ -24,6 +24,8 @@ class Session:
         self._arguments = [f"--framework={framework}", f"--rows={rows}", f"--budget={budget}"]
         self._process: subprocess.Popen[str] | None = None
         self.prepared: set[str] = set()
+        #: Compiled by a process that has ended since.
+        self.lost: set[str] = set()
 
     def __enter__(self) -> Session:
         return self
@@ -36,6 +38,7 @@ class Session:
         if self._process is None:
             ready = self._start(seconds)
             if "error" in ready:
+                self._end()  # the next one that asks starts another
                 return ready
         assert self._process is not None and self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # it has ended: the answer will say so
@@ -68,6 +71,7 @@ class Session:
     def _end(self, patience: float = 0) -> int:
         """Its exit status; negative for a signal."""
         process, self._process = self._process, None
+        self.lost |= self.prepared
         self.prepared.clear()
         if process is None:
             return 0
