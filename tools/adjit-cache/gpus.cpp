@@ -97,7 +97,10 @@ std::set<int> examine_gpus(Report& report) {
     examine_assembler(report);
     return capabilities;
   } catch (const Error& error) {
-    if (installed.empty() || std::getenv("CUDA_VISIBLE_DEVICES") != nullptr)
+    // The driver's own words for "none".
+    const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    const bool hidden = visible != nullptr && (*visible == '\0' || *visible == '-');
+    if (installed.empty() || hidden)
       report.note(std::string("no GPU: ") + error.what());
     else
       report.problem("there is " + joined(installed) + ", but " + error.what());
