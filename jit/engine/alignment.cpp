@@ -39,8 +39,11 @@ ArgumentLayouts argument_layouts(const Request& request) {
 
 std::string alignment_text(const Request& request) {
   std::string text = std::to_string(kArgumentAlignment);
-  for (const size_t argument : request.unaligned)
-    text += (text.size() > 2 ? ", " : " but for ") + std::to_string(argument);
+  const char* separator = " but for ";
+  for (const size_t argument : request.unaligned) {
+    text += separator + std::to_string(argument);
+    separator = ", ";
+  }
   return text;
 }
 
