@@ -2,7 +2,6 @@
 #include "autosched/gpu/block_loops.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 #include <vector>
 
@@ -15,14 +14,11 @@
 namespace adjit::sched {
 namespace {
 
+// No GPU has run these kernels yet: where no finding is named, a number is a guess.
 constexpr int64_t kLeastTerms = 32;     // of a reduction that threads share: a warp's
-constexpr int64_t kMostThreads = 512;   // of a block; two of them fit a multiprocessor's registers
-constexpr int64_t kPointsOfThread = 4;  // at least, where there are so many
-constexpr int64_t kColumnThreads = 32;  // of a block, that take neighbouring results
-
-int64_t power_below(double count) {
-  return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max(count, 1.0))));
-}
+constexpr int64_t kMostThreads = 512;   // of a block: two of them leave a thread 64 registers
+constexpr int64_t kPointsOfThread = 4;  // at least, where there are so many: an access of 16 bytes
+constexpr int64_t kColumnThreads = 32;  // of a block, that take neighbouring results: a warp's
 
 double results_of(const Domain& domain) {
   double results = 1;
@@ -64,6 +60,12 @@ Program own_tasks(Program program, size_t root, const GpuMachine& machine, size_
 
 }  // namespace
 
+bool leaves_threads_idle(double points, double blocks, const GpuMachine& machine) {
+  constexpr double kBlocksAtOnce = 32;  // of a multiprocessor, at most
+  return points < kPointsOfThread * kWarpThreads &&
+         blocks > kBlocksAtOnce * machine.multiprocessors;
+}
+
 BlockShare block_share(const LoweredGraph& graph, const Stage& stage, const GpuMachine& machine) {
   BlockShare share;
   const Domain& domain = stage.domain;
@@ -94,6 +96,8 @@ BlockShare block_share(const LoweredGraph& graph, const Stage& stage, const GpuM
   }
   share.blocks =
       results / static_cast<double>(last) * static_cast<double>(ceil_div(last, share.results));
+  if (leaves_threads_idle(terms * static_cast<double>(share.results), share.blocks, machine))
+    return {};
   return share;
 }
 

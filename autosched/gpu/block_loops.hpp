@@ -9,8 +9,12 @@
 
 namespace adjit::sched {
 
-/// Points that a block had better have: a vector of 4 for each of 256 threads.
+/// Points that a block had better have: a vector of 4 for each of 256 threads (a guess: no GPU has
+/// run these kernels yet).
 inline constexpr int64_t kBlockPoints = 1024;
+
+/// Whether blocks of so few points would be full of idle threads, and too many to be there at once.
+bool leaves_threads_idle(double points, double blocks, const GpuMachine& machine);
 
 /// What a block takes of a reduction that is a kernel by itself, where threads share it.
 struct BlockShare {

@@ -2,7 +2,6 @@
 #include "autosched/gpu/fuse_rows.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "autosched/gpu/thread_loops.hpp"
 #include "autosched/moves/attachment.hpp"
 #include "autosched/moves/moves.hpp"
+#include "autosched/passes/attach_producers.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/points.hpp"
 #include "autosched/program/required_region.hpp"
@@ -21,12 +21,10 @@
 namespace adjit::sched {
 namespace {
 
-// Points that a block may have where there are fewer blocks than multiprocessors: of 4 bytes each,
-// a multiprocessor moves them in about the time of two launches.
+// A guess. Points that a block may have where there are fewer blocks than multiprocessors: of 4
+// bytes each, a multiprocessor moves them in about the time of two launches.
 constexpr double kPointsOfFewBlocks = 64 << 10;
-constexpr double kLeastPoints = 4 * kWarpThreads;
-constexpr double kBlocksAtOnce = 32;  // of a multiprocessor, at most
-constexpr int64_t kCommonBytes = 4;   // of an element: sectors hold eight of them
+constexpr int64_t kCommonBytes = 4;  // of an element: sectors hold eight of them
 
 double points_of(std::span<const int64_t> spans) {
   double points = 1;
@@ -46,9 +44,14 @@ class RowFuser {
       const std::optional<NestPath> path = find_nest(program_, s);
       if (!path || !path->steps.empty() || !may_take_part(s)) continue;
       if (deciding_axis(program_.graph, program_.graph.stages[s])) continue;
-      Program before = program_;
-      gather(s);
-      if (!take_several_rows(s)) program_ = std::move(before);
+      const Program before = program_;
+      // One producer decides about the order of loops for all: where that does not pay, without.
+      for (const bool reorders : {true, false}) {
+        reorders_ = reorders;
+        attach_producers(program_, producers_, s, [&](size_t stage) { return attach(stage, s); });
+        if (take_several_rows(s)) break;
+        program_ = before;
+      }
     }
     return std::move(program_);
   }
@@ -61,24 +64,6 @@ class RowFuser {
     // A reduction that threads cannot share is one thread's, while the others wait.
     return stage.domain.reduction_rank() == 0 ||
            (may_cooperate(program_.graph, stage) && !is_contraction(program_.graph, stage));
-  }
-
-  // Nearest producers first: readers are attached before what they read.
-  void gather(size_t host) {
-    std::vector<size_t> open;
-    add_producers(host, open);
-    while (!open.empty()) {
-      std::ranges::sort(open);
-      open.erase(std::ranges::unique(open).begin(), open.end());
-      const size_t stage = open.back();
-      open.pop_back();
-      if (attach(stage, host)) add_producers(stage, open);
-    }
-  }
-
-  void add_producers(size_t stage, std::vector<size_t>& open) const {
-    for (TensorId id : tensors_read(program_.graph, program_.graph.stages[stage]))
-      if (const size_t p = producers_[id.value]; p != SIZE_MAX) open.push_back(p);
   }
 
   const Nest& nest_of_root(size_t host) const {
@@ -96,7 +81,7 @@ class RowFuser {
     if (depth == nest.loops.size() && depth > 0) --depth;
     for (size_t d = depth; d >= 1; --d)
       if (attach_at(stage, host, d)) return true;
-    return attach_in_another_order(stage, host, nest.loops.size());
+    return reorders_ && attach_in_another_order(stage, host, nest.loops.size());
   }
 
   // The loops that what is read of the stage moves with come first.
@@ -129,7 +114,7 @@ class RowFuser {
     const Attachment where = attachment(program_, stage, host, depth);
     if (where.refusal || !covers_exactly_once(program_, nest, depth, stage, where.region))
       return false;
-    if (!reduces(stage, nest) || !pays(stage, nest, depth)) return false;
+    if (!may_reduce(stage, nest) || !pays(stage, nest, depth)) return false;
     const int64_t bytes =
         shared_bytes(nest) + (where.whole ? 0 : bytes_of(stage, where.region.spans));
     if (bytes > machine_.shared_bytes / 2) return false;  // two blocks of a multiprocessor
@@ -140,15 +125,18 @@ class RowFuser {
   // Whether a reduction is among them, whose results the block's threads all wait for, or may be
   // behind it: a number for each row is made of one. What goes from point to point is another
   // pass's.
-  bool reduces(size_t stage, const Nest& host) const {
-    const auto reduction = [&](size_t s) {
-      return program_.graph.stages[s].domain.reduction_rank() > 0;
-    };
+  bool may_reduce(size_t stage, const Nest& host) const {
     const auto points = [&](size_t s) { return box_points(program_.graph.stages[s].domain); };
-    return reduction(stage) || reduction(host.stage) ||
-           points(stage) * kWarpThreads <= points(host.stage) ||
+    return is_reduction(stage) || has_reduction(host) ||
+           points(stage) * kWarpThreads <= points(host.stage);
+  }
+  bool is_reduction(size_t stage) const {
+    return program_.graph.stages[stage].domain.reduction_rank() > 0;
+  }
+  bool has_reduction(const Nest& host) const {
+    return is_reduction(host.stage) ||
            std::ranges::any_of(host.attached, [&](const Nest::Attached& attached) {
-             return reduction(attached.nest.stage);
+             return is_reduction(attached.nest.stage);
            });
   }
 
@@ -186,6 +174,8 @@ class RowFuser {
   bool take_several_rows(size_t host) {
     const Nest& nest = nest_of_root(host);
     if (nest.attached.empty()) return true;
+    // Numbers of rows that no reduction has made save a launch, and cost the flat mapping.
+    if (!has_reduction(nest)) return false;
     const size_t depth = nest.attached.front().depth;
     double row = 1, blocks = 1;
     for (size_t l = 0; l < depth; ++l) blocks *= static_cast<double>(nest.loops[l].trips);
@@ -204,14 +194,12 @@ class RowFuser {
     const bool across = outside != nest.loops.begin() + static_cast<long>(depth);
     if (across) most = kWarpThreads;
     const int64_t trips = nest.loops[depth - 1].trips;
-    auto rows = static_cast<int64_t>(
-        std::bit_floor(static_cast<uint64_t>(std::max(std::min(most, fits), 1.0))));
+    int64_t rows = power_below(std::min(most, fits));
     while (rows > 1 && trips % rows != 0) rows /= 2;
     const double points = row * static_cast<double>(rows);
     blocks /= static_cast<double>(rows);
     if (blocks < machine_.multiprocessors && points > kPointsOfFewBlocks) return false;
-    // Blocks that are full of idle threads, and too many to be there at once.
-    if (points < kLeastPoints && blocks > kBlocksAtOnce * machine_.multiprocessors) return false;
+    if (leaves_threads_idle(points, blocks, machine_)) return false;
     if (across && (nest.loops[depth - 1].axis != along || rows < kSectorBytes / kCommonBytes))
       return false;
     if (rows > 1) program_ = interleave(std::move(program_), host, depth, rows);
@@ -221,6 +209,7 @@ class RowFuser {
   Program program_;
   const GpuMachine& machine_;
   std::vector<size_t> producers_;  // per tensor
+  bool reorders_ = true;           // whether a host's loops may get another order
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 namespace adjit::sched {
 
+/// A row is what one iteration of the loops around needs: it may be a column of the memory.
 /// Attaches stages to their readers, all those of a kernel at one depth, where each iteration of
 /// the loops around needs a part of them that no other one does: reductions, and what reads them.
 /// What is only read there is kept in shared memory, so far as that has room. Short rows are

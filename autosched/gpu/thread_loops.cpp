@@ -2,7 +2,6 @@
 #include "autosched/gpu/thread_loops.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 #include <vector>
 
@@ -16,12 +15,9 @@
 namespace adjit::sched {
 namespace {
 
-// How often an element of each operand is read from which on arithmetic is what takes time: an
-// FMA unit does 20 operations while a byte comes from memory (63 TFLOP/s, 3 TB/s).
-constexpr double kContractionReuse = 8;
-int64_t power_below(int64_t count) {
-  return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(count, 1))));
-}
+// A guess: a fifth of the 40 multiply-adds that an FMA unit does while an element of 4 bytes comes
+// from memory (63 TFLOP/s, 3 TB/s), since threads share what they read.
+constexpr double kContractionReuse = 8;  // of each operand's elements
 
 // What the threads of a block take of an axis.
 struct Share {
@@ -68,7 +64,9 @@ class Sharing {
     // Few vectors leave threads idle; and a tile that is not whole is no reduction that threads
     // share.
     if (loop->trips / lanes < std::min<int64_t>(left_, kWarpThreads)) lanes = 1;
-    const auto threads_for = [&](int64_t trips) { return std::min(left_, power_below(trips)); };
+    const auto threads_for = [&](int64_t trips) {
+      return std::min(left_, power_below(static_cast<double>(trips)));
+    };
     int64_t threads = threads_for(loop->trips / lanes);
     const bool ragged = loop->trips % (threads * lanes) != 0;
     if (lanes > 1 && ragged && !is_reduction(*loop) && stage_.domain.reduction_rank() > 0) {
@@ -83,7 +81,7 @@ class Sharing {
   void share(const Loop& loop) {
     if (left_ < 2 || !may_share(loop)) return;
     if (shares_.neighbours && shares_.neighbours->axis == loop.axis) return;
-    const int64_t threads = std::min(left_, power_below(loop.trips));
+    const int64_t threads = std::min(left_, power_below(static_cast<double>(loop.trips)));
     shares_.others.push_back({loop.axis, threads});
     left_ /= threads;
   }

@@ -138,6 +138,7 @@ Program compute_at(Program program, size_t stage, size_t host, size_t depth) {
     return std::pair(a.depth, a.nest.stage) > std::pair(depth, stage);
   });
   attached.insert(after, {depth, std::move(placed)});
+  move.require_threads(program.kernels[where.to.kernel]);
   move.record({{"host", stage_name(program.graph, program.graph.stages[host])}, {"depth", depth}});
   program.kernels.erase(program.kernels.begin() + static_cast<std::ptrdiff_t>(where.from.kernel));
   return program;

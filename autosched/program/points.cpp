@@ -2,6 +2,7 @@
 #include "autosched/program/points.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace adjit::sched {
 
@@ -26,6 +27,10 @@ bool fits_in_code(const Domain& domain, const Affine& form) {
   } catch (const Overflow&) {
     return false;
   }
+}
+
+int64_t power_below(double count) {
+  return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max(count, 1.0))));
 }
 
 }  // namespace adjit::sched

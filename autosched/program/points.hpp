@@ -1,6 +1,8 @@
 // autosched/program/points.hpp -- points of a domain's box, and how large forms get in it.
 #pragma once
 
+#include <cstdint>
+
 #include "runtime/graph/domain.hpp"
 
 namespace adjit::sched {
@@ -13,5 +15,8 @@ double terms_of(const Domain& domain);
 /// Whether the form, at the points of the box and some behind it, has room in 64 bits: code and
 /// cost compute it beyond the last point, in lanes and tiles.
 bool fits_in_code(const Domain& domain, const Affine& form);
+
+/// The largest power of two that is no larger; 1 of less than 1.
+int64_t power_below(double count);
 
 }  // namespace adjit::sched

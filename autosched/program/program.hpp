@@ -56,8 +56,9 @@
 // output axes inside serial loops of the reduction) keeps all its accumulators: from its first
 // thread loop in, outside the tile, all loops are thread loops or serial ones of the reduction;
 // further serial loops of the reduction stand directly outside of it; and an output axis with
-// thread loops that is in the tile, too, is divided by them evenly. Scatters and running reductions
-// have no thread loops, nor has what is computed in their loops.
+// thread loops that is in the tile, too, is divided by them evenly. A nest that the block runs does
+// not update partial results in memory around what is attached to it. Scatters and running
+// reductions have no thread loops, nor has what is computed in their loops.
 //
 // Who runs a nest of a block kernel follows from the tree. The block runs the root, and what is
 // attached to what the block runs, outside its first thread loop: its serial loops outside its own

@@ -11,6 +11,7 @@
 #include "autosched/machine/thresholds.hpp"
 #include "autosched/moves/attachment.hpp"
 #include "autosched/moves/moves.hpp"
+#include "autosched/passes/attach_producers.hpp"
 #include "autosched/program/points.hpp"
 
 namespace adjit::sched {
@@ -73,33 +74,21 @@ class RowGrouper {
   }
 
  private:
-  // Attaches to a host, nearest producers first, so that readers are attached before what they
-  // read.
   void gather(size_t host) {
     // What an axis decides has no rows along it: the lanes are along another.
     if (deciding_axis(program_.graph, program_.graph.stages[host])) return;
     joined_.clear();
-    for (TensorId id : joined_tensors(program_.graph, program_.graph.stages[host]))
-      joined_.insert(id.value);
-    std::vector<size_t> open;
-    add_producers(host, open);
-    while (!open.empty()) {
-      std::ranges::sort(open);
-      open.erase(std::ranges::unique(open).begin(), open.end());
-      const size_t stage = open.back();
-      open.pop_back();
-      if (!attach(stage, host)) continue;
-      add_producers(stage, open);
-      for (TensorId id : joined_tensors(program_.graph, program_.graph.stages[stage]))
-        joined_.insert(id.value);
-    }
+    join(host);
+    attach_producers(program_, producers_, host, [&](size_t stage) {
+      if (!attach(stage, host)) return false;
+      join(stage);
+      return true;
+    });
   }
 
-  void add_producers(size_t stage, std::vector<size_t>& open) const {
-    for (ExprId read : reads_of(program_.graph, program_.graph.stages[stage])) {
-      const size_t p = producers_[program_.graph.pool.read_tensor(read).value];
-      if (p != SIZE_MAX) open.push_back(p);
-    }
+  void join(size_t stage) {
+    for (TensorId id : joined_tensors(program_.graph, program_.graph.stages[stage]))
+      joined_.insert(id.value);
   }
 
   bool attach(size_t stage, size_t host) {

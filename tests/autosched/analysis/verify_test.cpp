@@ -221,6 +221,25 @@ TEST(VerifyProgram, NestsAreOfTheBlockOrOfAThread) {
   expect_threads(p, "nest of 'e': it is computed inside thread loops and has some itself");
 }
 
+TEST(VerifyProgram, NoReductionGoesOnFromMemoryAroundWhatABlockComputes) {
+  Program p = plain_on_gpu(
+      parse_graph("def f(float(4, 3, 2, 32) x) -> (s) {\n c(i, r, q, t) = exp(x(i, r, q, t))\n"
+                  " s(i) +=! c(i, r, q, t)\n}"));
+  const Program inside = compute_at(p, 0, 1, 3);
+  EXPECT_NO_THROW(verify(threads(inside, 0, 3, 32))) << "all of it keeps its accumulators";
+  p = compute_at(reorder(std::move(p), 1, std::vector<size_t>{1, 0, 2, 3}), 0, 1, 3);
+  expect_refused([&] { threads(p, 0, 3, 32); }, "it goes on from partial results in memory");
+  // In the other order: threads first, then what is attached further in.
+  Program two = plain_on_gpu(
+      parse_graph("def f(float(4, 3, 2, 32) x) -> (s) {\n c(i, r, q, t) = exp(x(i, r, q, t))\n"
+                  " d(i, r, q, t) = sin(x(i, r, q, t))\n"
+                  " s(i) +=! c(i, r, q, t) * d(i, r, q, t)\n}"));
+  two = compute_at(reorder(std::move(two), 2, std::vector<size_t>{1, 0, 2, 3}), 0, 2, 2);
+  two = threads(std::move(two), 0, 3, 32);
+  EXPECT_NO_THROW(verify(two));
+  expect_refused([&] { compute_at(two, 1, 2, 3); }, "it goes on from partial results in memory");
+}
+
 TEST(VerifyProgram, KernelsOfScattersHaveNoThreadLoops) {
   const auto expect_none = [](const char* text, size_t kernel, size_t loop) {
     Program p = plain_on_gpu(parse_graph(text));

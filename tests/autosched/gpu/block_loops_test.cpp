@@ -49,6 +49,13 @@ TEST(BlockLoops, AProductOfManyResultsIsNone) {
       << "though most of its elements lie along the reduction";
 }
 
+TEST(BlockLoops, BlocksOfIdleThreadsAreNone) {
+  EXPECT_EQ(
+      share_of(parse_graph("def f(float(1000000, 3, 32) x) -> (s) { s(i, j) +=! x(i, j, r) }"))
+          .kind,
+      Kind::None);
+}
+
 TEST(BlockLoops, WhatThreadsCannotShareIsNone) {
   EXPECT_EQ(share_of(parse_graph("def f(float(64, 4096) x) -> (v, k) { (v, k)(i) argmax=! "
                                  "(x(i, r), int32(r)) }"))

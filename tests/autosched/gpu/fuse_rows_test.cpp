@@ -87,6 +87,23 @@ TEST(FuseRows, WhatGoesFromPointToPointIsLeft) {
       "t y");
 }
 
+TEST(FuseRows, NumbersOfRowsThatNoReductionMadeAreLeft) {
+  EXPECT_EQ(fused("float(160, 256) x, float(256) w) -> (y) { t(j) = exp(w(j))\n"
+                  " y(i, j) = x(i, j) * t(j) }"),
+            "t y");
+}
+
+// What asks for another order of the loops does not keep others from being fused without.
+TEST(FuseRows, AProducerThatDoesNotPayIsLeftAlone) {
+  const Program p = fuse_rows(
+      initial_program(parse_graph("def f(float(100000, 256) x) -> (y) {\n m(i) +=! x(i, r)\n"
+                                  " c(j) +=! x(r, j)\n y(i, j) = (x(i, j) - m(i)) / c(j)\n}"),
+                      kGpu),
+      kGpu);
+  ASSERT_EQ(p.kernels.size(), 2u);
+  EXPECT_EQ(nest_of(p, stage_of(p, "y")).attached.size(), 1u) << "its row's sum";
+}
+
 TEST(FuseRows, ContractionsAndReductionsInOrderAreLeft) {
   EXPECT_EQ(fused("float(300, 64) a, float(64, 64) b) -> (y) { t(i, j) +=! a(i, r) * b(r, j)\n"
                   " y(i) max=! t(i, j) }"),

@@ -65,6 +65,15 @@ TEST(GpuCost, ABlockReadsItsRowOnce) {
             kGpu.launch_microseconds + term(cost.kernels[0], GpuCostTerm::Memory));
 }
 
+TEST(GpuCost, ANestReadsAllThatItReads) {
+  const Program p = default_schedule(
+      parse_graph("def f(float(134217728) x) -> (y) { y(i) = x(i) + x(i + 67108864) where i in "
+                  "0:67108864 }"),
+      kGpu);
+  const double bytes = 3 * 4 * 67108864.0;
+  EXPECT_NEAR(term(cost_of(p).kernels.at(0), GpuCostTerm::Memory), 1e-3 * bytes / 3010, 5);
+}
+
 TEST(GpuCost, AThreadAloneWaits) {
   const Program p = initial_program(total_graph(256, 256), kGpu);
   const GpuKernelCost kernel = cost_of(p).kernels.at(0);
