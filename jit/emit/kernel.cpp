@@ -1,5 +1,4 @@
-// jit/emit/kernel.cpp -- prologue of a kernel: tensor addresses, local buffers, the loop over
-// tasks.
+// jit/emit/kernel.cpp -- prologue of a kernel: tensor addresses, the loop over tasks.
 #include "jit/emit/kernel.hpp"
 
 #include <algorithm>
@@ -9,7 +8,6 @@
 
 #include "autosched/analysis/join_chain.hpp"
 #include "autosched/analysis/shared_buffers.hpp"
-#include "autosched/program/limits.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/threads.hpp"
 #include "jit/emit/kernel_frame.hpp"

@@ -66,14 +66,10 @@ Carried NestLoops::emit(size_t k, Carried carried) {
     kernel_.variables.bind_fixed(loop.variable, 0);
     return inside_(k + 1, std::move(carried));
   }
-  if (loop.kind == LoopKind::Parallel) return parallel(k, std::move(carried));
+  // Bound by the task already: only the ragged versions are left.
+  if (loop.kind == LoopKind::Parallel) return whole_or_ragged(k, std::move(carried));
   return loop.kind == LoopKind::Thread ? thread(k, std::move(carried))
                                        : serial(k, std::move(carried));
-}
-
-// Bound by the task already: only the ragged versions are left.
-Carried NestLoops::parallel(size_t k, Carried carried) {
-  return whole_or_ragged(k, std::move(carried));
 }
 
 // Bound already: a thread has points or not. What the loop decides of accumulators' constraints is
@@ -123,11 +119,11 @@ Carried NestLoops::whole_or_ragged(size_t k, Carried carried) {
 // together: not before all have read what the one before left.
 void NestLoops::wait_for_last_iteration(size_t k) {
   if (!nest_.by_block || k >= shape_.thread_begin) return;
-  const bool shares =
+  const bool writes_shared =
       (k < shape_.reduction_begin && is_cooperative(*shape_.stage, *shape_.nest)) ||
       std::ranges::any_of(shape_.nest->attached,
                           [&](const Nest::Attached& attached) { return attached.depth > k; });
-  if (shares) kernel_.block->barrier();
+  if (writes_shared) kernel_.block->barrier();
 }
 
 // Points that the loop and those inside it have.

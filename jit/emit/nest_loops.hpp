@@ -28,7 +28,6 @@ class NestLoops {
 
  private:
   void bind_task(size_t loop);
-  Carried parallel(size_t loop, Carried carried);
   Carried thread(size_t loop, Carried carried);
   Carried whole_or_ragged(size_t loop, Carried carried);
   void wait_for_last_iteration(size_t loop);

@@ -50,6 +50,31 @@ TEST(ThreadBlock, OneBarrierServesNestsThatDoNotReadEachOther) {
   EXPECT_EQ(waits(p), 1u);
 }
 
+// The nest inside the second nest is the one that reads what the first one has stored.
+TEST(ThreadBlock, WhatNestsInsideANestReadIsWaitedForInFrontOfIt) {
+  Program p = program_of(
+      "def main(float(5, 64) x) -> (y) {\n a(i) +=! x(i, r)\n c(i, k) = x(i, k) * a(i)\n"
+      " b(i) max=! c(i, k)\n y(i, j) = x(i, j) + a(i) * b(i)\n}");
+  p = compute_at(p, 2, 3, 1);
+  p = compute_at(p, 1, 2, 1);
+  p = compute_at(p, 0, 3, 1);
+  for (const size_t s : {0, 3}) p = threads(p, s, 1, 32);
+  expect_right_in_blocks(parallel(p, 3, 1));
+}
+
+// Barriers in a loop without an iteration, as b's first row is, are none for what c reads.
+TEST(ThreadBlock, BarriersInsideANestServeThatNestAlone) {
+  Program p = program_of(
+      "def main(float(5, 64) x) -> (y) {\n a(i) +=! x(i, r)\n d(i, k) = exp(x(i, k))\n"
+      " b(i) +=! d(i, k) where i in 0:5, k in 0:64, k <= i - 1\n"
+      " c(i, k) = a(i) * x(i, k)\n y(i, j) = c(i, j) + b(i)\n}");
+  for (const size_t s : {3, 2}) p = compute_at(p, s, 4, 1);
+  p = compute_at(p, 1, 2, 1);
+  p = compute_at(p, 0, 4, 1);
+  for (const size_t s : {0, 3, 4}) p = threads(p, s, 1, 32);
+  expect_right_in_blocks(parallel(p, 4, 1));
+}
+
 // Where no thread reads what it has stored itself, none of the barriers is there for nothing.
 TEST(ThreadBlock, WithoutAnyOfTheirBarriersThreadsRace) {
   if (!kEmulates) return;

@@ -37,6 +37,20 @@ TEST(ThreadTree, AWarpAddsUpARow) {
   EXPECT_EQ(waits(p), 0u);
 }
 
+// Threads that have no part in a nest, where another one of the block has more, are of no group of
+// its.
+TEST(ThreadTree, ThreadsOfNoGroupLeaveTheExchangeAlone) {
+  Program p = program_of(
+      "def main(float(4, 384) x) -> (y) {\n s(i) +=! x(i, r)\n y(i, j) = x(i, j) * s(i)\n}");
+  p = compute_at(p, 0, 1, 1);
+  p = threads(p, 0, 1, 96);
+  p = threads(p, 1, 1, 128);
+  p = parallel(p, 1, 1);
+  EXPECT_EQ(EmulatedProgram(p).kernel(0).shared_bytes, 2 * 16)
+      << "a sum, and what 4 warps exchange";
+  expect_right_in_blocks(p);
+}
+
 // Neighbouring threads take neighbouring columns, some of them the same ones in other rows.
 TEST(ThreadTree, ABlockAddsUpColumns) {
   Program p = program_of(
