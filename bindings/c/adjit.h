@@ -558,11 +558,13 @@ ADJIT_API adjit_status adjit_executable_ptx(adjit_executable* executable, const 
  */
 
 /* Writes <name>.h, <name>.c, <name>.o and lib<name>.so into a directory (made if it is not there):
- * one C function per lowered computation, under function_names[k], for this machine's CPU, which
- * needs neither adjit nor threads and treats subnormal numbers as the context does. Compiles anew;
- * blocks; runs the C compiler that CC names ("cc"). ADJIT_COMPILE: there is no compiler, it fails,
- * or an operation needs a function that only adjit has; ADJIT_INVALID: a name that is no C
- * identifier, a directory that cannot be written. */
+ * one C function per lowered computation, under function_names[k], which needs no adjit and treats
+ * subnormal numbers as the context does: for this machine's CPU, where it needs no threads, or, of
+ * a computation that was lowered for a GPU, for GPUs like that one by the CUDA driver, in a stream
+ * that it takes. Compiles anew; blocks; runs the C compiler that CC names ("cc"). ADJIT_COMPILE:
+ * there is no compiler, it fails, or an operation needs a function that only adjit has;
+ * ADJIT_DEVICE: the GPU is not there; ADJIT_INVALID: a name that is no C identifier, a directory
+ * that cannot be written. */
 ADJIT_API adjit_status adjit_lowered_export(const char* name, int32_t function_count,
                                             adjit_lowered* const* functions,
                                             const char* const* function_names,

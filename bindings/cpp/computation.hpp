@@ -345,8 +345,8 @@ class Computation {
 };
 
 /// Writes <name>.h, .c, .o and lib<name>.so into a directory: one C function per lowered
-/// computation, which needs no adjit. Runs the C compiler that CC names; CompileError where there
-/// is none.
+/// computation, for its target, which needs no adjit. Runs the C compiler that CC names;
+/// CompileError where there is none.
 inline void export_library(const std::string& name,
                            const std::vector<std::pair<std::string, Lowered>>& functions,
                            const std::string& directory) {

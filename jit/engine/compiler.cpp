@@ -46,6 +46,15 @@ Program plain_instead(const Compiler& compiler, const Request& request, const Gr
   return plain;
 }
 
+// Of a GPU's code, the quickest to load first.
+std::vector<std::string> images_of(std::vector<cache::Section> sections) {
+  std::vector<std::string> images;
+  for (const std::string_view name : {"bitcode", "cubin", "ptx"})
+    for (cache::Section& section : sections)
+      if (section.name == name) images.push_back(std::move(section.bytes));
+  return images;
+}
+
 // compile(list) of the program's kernels, or of plain loops where these are refused.
 template <typename Compile>
 auto compiled_or_plain(const Compiler& compiler, const Request& request, const Graph& graph,
@@ -172,26 +181,30 @@ ExecutionPlan plan_of(const Compiler& compiler, const Request& request, const Pr
 
 ExportedFunction exported(const Compiler& compiler, const Request& request,
                           const std::string& name) {
-  if (request.target != "cpu")
-    throw Error(ErrorCode::Device, "'" + title_of(request) + "' is for target '" + request.target +
-                                       "': libraries are exported for the CPU only; lower it for "
-                                       "\"cpu\"");
   CheckedGraph checked = checked_graph(compiler, request);
   Program program = schedule_of(compiler, request, checked.graph);
-  CompiledKernels compiled =
-      compiled_or_plain(compiler, request, checked.graph, program, [&](const KernelList& list) {
-        return compile_kernels(list, compiler.backends->cpu().machines(),
-                               [&](size_t kernel) { return exported_symbol(name, kernel); });
-      });
   ExportedFunction function;
+  std::vector<EmittedKernel> kernels;
+  if (backend_of(compiler, request).device() < 0) {
+    CompiledKernels compiled =
+        compiled_or_plain(compiler, request, checked.graph, program, [&](const KernelList& list) {
+          return compile_kernels(list, compiler.backends->cpu().machines(),
+                                 [&](size_t kernel) { return exported_symbol(name, kernel); });
+        });
+    kernels = std::move(compiled.kernels);
+    function.objects = std::move(compiled.objects);
+  } else {
+    MachineCode code = compile_program(compiler, request, checked.graph, program);
+    kernels = std::move(code.kernels);
+    function.images = images_of(std::move(code.sections));
+  }
   function.float_mode = compiler.options.float_mode;
   function.name = name;
   for (const Computation::Tensor& input : request.computation->inputs())
     function.inputs.push_back(input.name);
   for (const Computation::Tensor& output : request.computation->outputs())
     function.outputs.push_back(output.name);
-  function.plan = plan_of(compiler, request, program, compiled.kernels, std::move(checked.checks));
-  function.objects = std::move(compiled.objects);
+  function.plan = plan_of(compiler, request, program, kernels, std::move(checked.checks));
   return function;
 }
 

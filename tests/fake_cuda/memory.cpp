@@ -122,6 +122,16 @@ int cuMemAllocFromPoolAsync(DevicePointer* memory, size_t bytes, PoolHandle pool
   return take(memory, bytes, state().pools[pool]);
 }
 
+int cuMemAllocAsync(DevicePointer* memory, size_t bytes, StreamHandle stream) {
+  FAKE_CALL(cuMemAllocAsync);
+  return exists(stream) ? take(memory, bytes, current_device()) : kInvalidHandle;
+}
+
+int cuMemFreeAsync(DevicePointer memory, StreamHandle stream) {
+  FAKE_CALL(cuMemFreeAsync);
+  return exists(stream) ? give_back(memory) : kInvalidHandle;
+}
+
 int cuMemAlloc_v2(DevicePointer* memory, size_t bytes) {
   FAKE_CALL(cuMemAlloc_v2);
   if (const int refused = refused_by_capture(); refused != 0) return refused;

@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from ._arrays import arguments
 from ._core import dtypes, pytree
 from ._core.errors import Error
 from ._core.library import Handle, call
 from ._run.computation import lower_computation, tensor_specs
+from ._run.context import checked_target, target_for
 from ._run.traced import Traced
 from .stages import ShapeDtype
 from .transforms.grad import vjp_of
@@ -25,6 +27,7 @@ def export(
     dir: str | os.PathLike[str],
     name: str | None = None,
     backward: bool = True,
+    target: str | None = None,
 ) -> Path:
     """Writes ``<name>.h``, ``.c``, ``.o`` and ``lib<name>.so``; gives the library's path.
 
@@ -33,6 +36,11 @@ def export(
     where ``f`` has float arguments and results, ``<name>_backward`` (arguments, one cotangent per
     float result, then one gradient per float argument; it computes the forward again). Both run on
     the calling thread and need no adjit; a ``memory_budget`` of ``f`` does not bind them.
+
+    ``target``: "cpu", or "cuda", "cuda:1" for GPUs like that one, which the library's functions
+    use by its driver alone: they take addresses in its memory and a stream behind them. Without it
+    ``args`` decide that lie on a GPU, then ADJIT_TARGET, then it is the CPU.
+
     ``name``: that of ``f``; libraries that are linked into one program, such as those of one ``f``
     for several shapes, need different ones. CompileError where there is no C compiler, Error for
     arrays that ``f`` captures.
@@ -55,7 +63,9 @@ def export(
     if backward and wrt and seeded:
         functions[f"{title}_backward"] = vjp_of(traced.computation, wrt, seeded, False)
     folder = Path(dir)
-    _write(title, {n: lower_computation(c, None, n) for n, c in functions.items()}, folder)
+    target = target_for(checked_target(target), [arguments.view(x) for x in plain])
+    lowered = {n: lower_computation(c, None, n, target=target) for n, c in functions.items()}
+    _write(title, lowered, folder)
     return folder / f"lib{title}.so"
 
 

@@ -12,20 +12,22 @@
 
 namespace adjit::engine {
 
-/// A function of the library: the plan, and the objects of its kernels as CompiledKernels has them.
+/// A function of the library: the plan, and its kernels: of the CPU the objects as CompiledKernels
+/// has them, of a GPU the images that hold all of them.
 struct ExportedFunction {
   std::string name;                          // of the C function
   std::vector<std::string> inputs, outputs;  // names, for comments
   ExecutionPlan plan;
   FloatMode float_mode = FloatMode::FlushSubnormals;
   std::vector<std::vector<char>> objects;
+  std::vector<std::string> images;  // the GPU takes the first that is for it
 };
 
 /// What kernel k of a function is called: no two functions of a program share a symbol.
 std::string exported_symbol(const std::string& function, size_t kernel);
 
-/// The C99 header and source of a library: one function each, which runs the plan on the calling
-/// thread.
+/// The C99 header and C11 source of a library: one function each, which runs the plan on the
+/// calling thread, or puts it into a stream of a GPU by the CUDA driver, which it loads itself.
 std::string export_header(const std::string& library, std::span<const ExportedFunction> functions);
 std::string export_source(const std::string& library, std::span<const ExportedFunction> functions);
 

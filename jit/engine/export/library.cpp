@@ -96,9 +96,10 @@ void export_library(const std::string& library, std::span<const ExportedFunction
   std::vector<std::string> relocatable{"-r", "-nostdlib", "-o", whole};
   relocatable.insert(relocatable.end(), parts.begin(), parts.end());
   compile(relocatable, said);
-  compile({"-shared", "-Wl,-z,defs", "-Wl,-z,noexecstack", "-o",
-           directory / ("lib" + library + ".so"), whole, "-lm"},
-          said);
+  compile(
+      {"-shared", "-Wl,-z,defs", "-Wl,-z,noexecstack", "-o", directory / ("lib" + library + ".so"),
+       whole, "-Wl,--as-needed", "-lm", "-ldl", "-lpthread"},
+      said);
 }
 
 }  // namespace adjit::engine

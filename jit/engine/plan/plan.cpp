@@ -8,6 +8,7 @@
 #include "jit/engine/plan/arrangement.hpp"
 #include "jit/engine/plan/dependencies.hpp"
 #include "jit/engine/plan/kernel_list.hpp"
+#include "runtime/expr/integer.hpp"
 
 namespace adjit::engine {
 namespace {
@@ -229,6 +230,13 @@ class Planner {
 };
 
 }  // namespace
+
+LaunchSize launch_size(const KernelPlan& kernel) {
+  constexpr int64_t kBlockThreads = 128;  // where a task is a thread's
+  const int64_t workers = ceil_div(kernel.tasks, kernel.in_turn);
+  if (kernel.threads == 0) return {ceil_div(workers, kBlockThreads), kBlockThreads, 0};
+  return {workers, static_cast<int>(kernel.threads), static_cast<int>(kernel.shared_bytes)};
+}
 
 ExecutionPlan make_plan(const Program& program, std::span<const EmittedKernel> kernels,
                         std::span<const TensorLayout> input_layouts, std::vector<DataCheck> checks,

@@ -45,6 +45,15 @@ struct KernelPlan {
   bool operator==(const KernelPlan&) const = default;
 };
 
+/// What a kernel is launched with on a GPU: each thread, or block, runs as many tasks as the kernel
+/// runs in turn. No blocks: it has no task.
+struct LaunchSize {
+  int64_t blocks = 0;
+  int threads = 0;  // of a block
+  int shared_bytes = 0;
+};
+LaunchSize launch_size(const KernelPlan& kernel);
+
 /// One thing to run: a kernel, or a scan, by number. A kernel that continues no chain waits for
 /// these steps, and with it all kernels that continue its chain; a scan waits for all steps before
 /// it, and all behind it for the scan.

@@ -4,24 +4,17 @@
 #include <utility>
 
 #include "runtime/expr/error.hpp"
-#include "runtime/expr/integer.hpp"
 
 namespace adjit::engine {
 namespace {
-
-// Each thread or block runs as many tasks as the kernel runs in turn.
-Grid grid_of(const KernelPlan& kernel) {
-  const int64_t workers = ceil_div(kernel.tasks, kernel.in_turn);
-  if (kernel.threads == 0) return {ceil_div(workers, int64_t{kBlockThreads}), kBlockThreads};
-  return {workers, static_cast<int>(kernel.threads), static_cast<int>(kernel.shared_bytes)};
-}
 
 void add_kernel(CudaPlan& loaded, const KernelPlan& kernel) {
   CudaKernel& added = loaded.kernels.emplace_back();
   added.function = loaded.module->function(kernel.symbol);
   added.table = loaded.table_size;
   added.tensors = kernel.tensors.size();
-  added.grid = grid_of(kernel);
+  const LaunchSize size = launch_size(kernel);
+  added.grid = {size.blocks, size.threads, size.shared_bytes};
   if (added.grid.shared_bytes > 0)
     allow_shared_memory(loaded.gpu->context, added.function, added.grid.shared_bytes);
   added.by_table = kernel.by_table;

@@ -14,9 +14,6 @@
 
 namespace adjit::engine {
 
-/// Threads of a block where a task is a thread's.
-inline constexpr int kBlockThreads = 128;
-
 /// A kernel of the plan. The addresses of all kernels' tensors lie one behind the other in a
 /// frame's table.
 struct CudaKernel {

@@ -72,13 +72,13 @@ w = np.linspace(-1, 1, 8, dtype=np.float32).reshape(4, 2)
 """
 
 
-def run(script: str) -> str:
-    """What the script prints in a process of its own, which may use GPUs."""
+def run(script: str, library: Path = FAKE, **environment: str) -> str:
+    """What the script prints in a process of its own, which may use GPUs by a driver's library."""
     if not ON_GPU and not FAKE.exists():
         pytest.skip("the library was built without its tests")
-    environment = {**os.environ, "ADJIT_CACHE": "off"}
+    environment = {**os.environ, "ADJIT_CACHE": "off", **environment}
     if not ON_GPU:
-        environment["ADJIT_CUDA_LIBRARY"] = str(FAKE)
+        environment["ADJIT_CUDA_LIBRARY"] = str(library)
     done = subprocess.run(
         [sys.executable, "-c", PRELUDE + script], env=environment,
         capture_output=True, text=True,
@@ -104,26 +104,6 @@ on_cpu, on_gpu = (aj.jit(f, target=t)(x) for t in ("cpu", "cuda"))
 for a, b in zip(on_cpu, on_gpu):
     np.testing.assert_allclose(a, b, rtol=1e-5)
 assert calls("cuGraphLaunch") == 1
-""")
-
-
-def test_long_prefixes_run_in_chunks() -> None:
-    run("""
-r = np.random.default_rng(1).uniform(0.9, 1.1, (3, 1030)).astype(np.float32)
-c = r[:, :960].T.copy()
-weights = np.linspace(-1, 1, r.size, dtype=np.float32).reshape(r.shape)
-for op in (aj.cumsum, aj.cumprod, aj.cummax, aj.cummin):
-    for reverse in (False, True):
-        rows = lambda x: aj.sum(op(x, 1, reverse=reverse) * weights)
-        columns = lambda x: aj.sum(op(x, 0, reverse=reverse) * weights[:, :960].T)
-        for f, x in ((rows, r), (columns, c)):
-            on_cpu, on_gpu = (aj.jit(aj.grad(f), target=t)(x) for t in ("cpu", "cuda"))
-            scale = np.abs(on_cpu).max()
-            np.testing.assert_allclose(on_gpu, on_cpu, rtol=1e-4, atol=1e-5 * scale)
-    f = aj.jit(lambda x: op(x, 1), target="cuda")
-    np.testing.assert_allclose(f(r), aj.jit(lambda x: op(x, 1))(r), rtol=1e-5)
-    np.testing.assert_array_equal(f(r), f(r))
-assert "chunks" in aj.lower(lambda x: aj.cumsum(x, 1), r, target="cuda").schedule
 """)
 
 
@@ -358,3 +338,75 @@ def test_the_processors_code_is_the_same_beside_a_gpu() -> None:
     here = "print(aj.lower(f, x, w, target='cpu').compile().asm)\n"
     f = "f = aj.value_and_grad(lambda x, w: aj.sum(aj.tanh(x @ w)), (0, 1))\n"
     assert run(f + on_gpu + here) == run(f + here)
+
+
+def test_exported_functions_need_the_driver_alone() -> None:
+    run("""
+import tempfile
+from pathlib import Path
+
+def exported(function, *arrays, **options):
+    # What its functions do, by their names: results for arrays, or what a status means.
+    folder = Path(tempfile.mkdtemp())
+    library = ctypes.CDLL(str(aj.export(function, *arrays, dir=folder, name="f", **options)))
+    def call(name, inputs, outputs):
+        there = [OnGpu(a) for a in (*inputs, *map(np.zeros_like, outputs))]
+        at = [ctypes.c_uint64(a.__cuda_array_interface__["data"][0]) for a in there]
+        driver.cuCtxSetCurrent(context)
+        status = getattr(library, name)(*at, None)
+        message = getattr(library, name + "_message")
+        message.restype = ctypes.c_char_p
+        results = [a.numbers() for a in there[len(inputs):]]
+        getattr(library, name + "_unload")()
+        return message(status).decode() or results
+    return call
+
+def layer(x, w):
+    y = aj.nn.softmax(aj.tanh(x @ w))
+    return y, aj.concat([x, x * 2.0], axis=1)
+
+call = exported(layer, x, w, target="cuda")
+in_process = aj.jit(layer, target="cuda")(x, w)
+for mine, ours in zip(call("f", [x, w], in_process), in_process, strict=True):
+    np.testing.assert_array_equal(mine, ours)
+seeds = [np.ones_like(a) for a in in_process]
+wanted = aj.vjp(layer, x, w)[1](tuple(seeds))
+for mine, ours in zip(call("f_backward", [x, w, *seeds], [x, w]), wanted, strict=True):
+    np.testing.assert_allclose(mine, ours, rtol=1e-4, atol=1e-6)
+
+# Where an argument lies says the target.
+i = np.array([2, 0])
+take = lambda x, i: aj.take(x, i, axis=0)
+call = exported(take, OnGpu(x), OnGpu(i))
+np.testing.assert_array_equal(call("f", [x, i], [x[i]])[0], x[i])
+assert "index out of range" in call("f", [x, i + 1], [x[i]])
+
+def halvings(n):
+    return aj.while_loop(lambda s: s[0] > 1, lambda s: (s[0] // 2, s[1] + 1), (n, 0 * n))[1]
+
+n = np.array(1000)
+assert exported(halvings, n, target="cuda", backward=False)("f", [n], [n])[0] == 9
+""")
+
+
+@EMULATED
+def test_exported_code_is_a_cubin_and_behind_it_ptx() -> None:
+    # A driver that takes no bitcode, as one of NVIDIA, and whose kernels do nothing.
+    card = FAKE.parent / "libadjit_card_cuda.so"
+    script = """
+import tempfile
+from pathlib import Path
+folder = Path(tempfile.mkdtemp())
+f = ctypes.CDLL(str(aj.export(lambda x: x + 1, x, dir=folder, name="f", target="cuda"))).f
+arrays = [ctypes.c_uint64(OnGpu(x).__cuda_array_interface__["data"][0]) for _ in range(2)]
+driver.cuCtxSetCurrent(context)
+loaded = calls("cuModuleLoadDataEx")
+assert f(*arrays, None) == 0 and calls("cuModuleLoadDataEx") == loaded + 1
+source = (folder / "f.c").read_text()
+def image(name):
+    numbers = source.split(f"{name}[")[1].split("{")[1].split("}")[0]
+    return bytes(int(n) for n in numbers.split(","))
+assert b"adjit fake cubin" in image("f_image_0") and b".visible .entry" in image("f_image_1")
+assert "f_images[] = {f_image_0, f_image_1, 0};" in source
+"""
+    run(script, card, ADJIT_PTXAS="off")

@@ -2,31 +2,20 @@
 // their header says.
 #include "jit/engine/export/export.hpp"
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
-#include <array>
+#include <algorithm>
 #include <limits>
 
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/graph/print/printer.hpp"
-#include "tests/jit/engine/export/export_folder.hpp"
+#include "tests/jit/engine/export/exported_library.hpp"
 #include "tests/jit/engine/run_compiled.hpp"
 #include "tests/rooms.hpp"
 #include "tests/runtime/graph/random_graph.hpp"
 
 namespace adjit::testing {
 namespace {
-
-constexpr size_t kMostArrays = 24;
-
-// Calls a function of any number of pointers: those that it does not take are ignored by the
-// calling convention of x86-64.
-template <size_t... k>
-int call(void* function, const std::array<void*, kMostArrays>& p, std::index_sequence<k...>) {
-  using Function = int (*)(decltype(static_cast<void>(k), static_cast<void*>(nullptr))...);
-  return reinterpret_cast<Function>(function)(p[k]...);
-}
 
 // Exports all graphs into one library and runs each.
 void compare(const std::vector<Graph>& graphs, uint64_t seed) {
@@ -35,10 +24,7 @@ void compare(const std::vector<Graph>& graphs, uint64_t seed) {
   for (size_t k = 0; k < graphs.size(); ++k)
     functions.push_back(
         exported(engine.compiler(), request_of(graphs[k]), "f" + std::to_string(k)));
-  const ExportFolder folder;
-  export_library("all", functions, folder.path);
-  void* library = dlopen((folder.path / "liball.so").c_str(), RTLD_NOW | RTLD_LOCAL);
-  ASSERT_NE(library, nullptr) << dlerror();
+  const ExportedLibrary library(functions);
   for (size_t k = 0; k < graphs.size(); ++k) {
     SCOPED_TRACE(print(graphs[k]));
     std::vector<Array> inputs = small_inputs(graphs[k], seed + k), outputs;
@@ -46,17 +32,12 @@ void compare(const std::vector<Graph>& graphs, uint64_t seed) {
       outputs.push_back(Array::zeros(spec.dtype, spec.shape));
       std::ranges::fill(outputs.back().bytes, std::byte{0x5a});
     }
-    std::array<void*, kMostArrays> pointers{};
-    ASSERT_LE(inputs.size() + outputs.size(), kMostArrays);
-    size_t next = 0;
+    std::vector<void*> pointers;
     for (std::vector<Array>* arrays : {&inputs, &outputs})
-      for (Array& array : *arrays) pointers[next++] = array.bytes.data();
-    void* function = dlsym(library, functions[k].name.c_str());
-    ASSERT_NE(function, nullptr);
-    ASSERT_EQ(call(function, pointers, std::make_index_sequence<kMostArrays>()), 0);
+      for (Array& array : *arrays) pointers.push_back(array.bytes.data());
+    ASSERT_EQ(library.call(functions[k].name, pointers), 0);
     EXPECT_EQ(first_difference(graphs[k], inputs, outputs), "");
   }
-  dlclose(library);
 }
 
 TEST(ExportSource, RandomGraphsGiveWhatTheInterpreterGives) {
@@ -116,22 +97,16 @@ TEST(ExportSource, SubnormalNumbersAreFlushedOrKeptAsByTheEngine) {
     functions.push_back(exported(Engine(options).compiler(), request_of(graph),
                                  functions.empty() ? "flush" : "keep"));
   }
-  const ExportFolder folder;
-  export_library("tails", functions, folder.path);
-  void* library = dlopen((folder.path / "libtails.so").c_str(), RTLD_NOW | RTLD_LOCAL);
-  ASSERT_NE(library, nullptr) << dlerror();
-  using Function = int (*)(const float*, float*);
+  const ExportedLibrary library(functions);
   const std::vector<float> x(40, std::numeric_limits<float>::min());
   for (const ExportedFunction& f : functions) {
     std::vector<float> y(40, 1);
     const FloatMode before = float_mode();
-    const auto function = reinterpret_cast<Function>(dlsym(library, f.name.c_str()));
-    ASSERT_EQ(function(x.data(), y.data()), 0);
+    ASSERT_EQ(library.found<int(const float*, float*)>(f.name)(x.data(), y.data()), 0);
     EXPECT_EQ(float_mode(), before);
     const float expected = f.name == "keep" ? std::numeric_limits<float>::min() / 4 : 0;
     EXPECT_EQ(y, std::vector<float>(40, expected));
   }
-  dlclose(library);
 }
 
 TEST(ExportSource, IsTheSameEveryTime) {

@@ -92,5 +92,21 @@ TEST(Plan, KernelsWaitForWhatTheyUse) {
   EXPECT_EQ(waits_of(p.plan), (Waits{{}, {0}, {1}, {2}}));
 }
 
+// A thread runs a task, or a block does; or as many as are in turn.
+TEST(Plan, KernelsOfAGpuAreLaunchedWithAThreadOrABlockATask) {
+  KernelPlan kernel;
+  kernel.tasks = 1000;
+  kernel.in_turn = 3;
+  EXPECT_EQ(launch_size(kernel).blocks, 3);  // of 128 threads: 334
+  EXPECT_EQ(launch_size(kernel).threads, 128);
+  kernel.threads = 96;
+  kernel.shared_bytes = 64;
+  EXPECT_EQ(launch_size(kernel).blocks, 334);
+  EXPECT_EQ(launch_size(kernel).threads, 96);
+  EXPECT_EQ(launch_size(kernel).shared_bytes, 64);
+  kernel.tasks = 0;
+  EXPECT_EQ(launch_size(kernel).blocks, 0);
+}
+
 }  // namespace
 }  // namespace adjit::testing
