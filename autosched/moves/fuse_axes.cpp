@@ -1,11 +1,10 @@
-// autosched/moves/fuse_axes.cpp -- two axes of a stage's results that follow each other become one.
+// autosched/moves/fuse_axes.cpp -- two axes of a stage that follow each other become one.
 //
 //   C[b, i, j] = sum over k of A[b, i, k] B[k, j], i < 100
 // has a matrix product's rows in two axes:
 //   M[r, j] = sum over k of A[r / 100, r % 100, k] B[k, j];   C[b, i, j] = M[100 b + i, j]
-// where A's two divisions cancel in its address, and C lies where M does (alias_reshape.cpp).
-#include <algorithm>
-
+// where A's two divisions cancel in its address, and C lies where M does (alias_reshape.cpp). Two
+// reduction axes as one are gone through in the same order.
 #include "autosched/moves/moves.hpp"
 #include "autosched/moves/record/record.hpp"
 #include "autosched/program/graph_edit.hpp"
@@ -14,61 +13,35 @@
 namespace adjit::sched {
 namespace {
 
-bool mentions(const Domain& domain, size_t axis) {
-  const auto in = [&](const std::vector<Affine>& rows) {
-    return std::ranges::any_of(rows, [&](const Affine& r) { return r.coefficient(axis) != 0; });
-  };
-  return in(domain.inequalities) || in(domain.equalities) ||
-         std::ranges::any_of(domain.divisions,
-                             [&](const Division& d) { return d.numerator.coefficient(axis) != 0; });
+// The axes of a stage at the point of the one over `axis` and the next as one.
+std::vector<ExprId> axes_apart(ExprPool& pool, const Domain& domain, size_t axis) {
+  std::vector<ExprId> now;
+  for (size_t a = 0; a < domain.rank(); ++a) now.push_back(pool.axis(a > axis ? a - 1 : a));
+  const ExprId extent = pool.constant_int(domain.extents[axis + 1]);
+  now[axis + 1] = pool.make(Op::Mod, {now[axis], extent});
+  now[axis] = pool.make(Op::FloorDiv, {now[axis], extent});
+  return now;
 }
 
-// The domain without axis + 1, whose points `axis` takes over.
-Domain merged(const Domain& domain, size_t axis) {
-  Domain made = domain;
+// The domain with `axis` and the next as one.
+Domain fused(ExprPool& pool, const Domain& domain, size_t axis, std::span<const ExprId> now) {
+  Domain made;
+  made.extents = domain.extents;
   made.extents[axis] *= domain.extents[axis + 1];
   made.extents.erase(made.extents.begin() + static_cast<std::ptrdiff_t>(axis) + 1);
-  made.output_rank -= 1;
-  std::vector<Affine> now;
-  for (size_t v = 0; v < domain.rank() + domain.divisions.size(); ++v)
-    now.push_back(v == axis || v == axis + 1 ? Affine() : Affine::variable(v > axis ? v - 1 : v));
-  substitute_variables(made, now);
-  return made;
+  made.output_rank = domain.output_rank - (axis < domain.output_rank ? 1 : 0);
+  return with_rows_of(pool, domain, std::move(made), now);
 }
 
-}  // namespace
-
-Program fuse_axes(Program program, size_t stage, size_t axis) {
-  const Move move = begin_move("fuse_axes", program, stage);
-  const Stage& whole = move.stage_ref();
-  move.require(whole.kind == StageKind::Compute && !running_of(program.graph, whole),
-               "only compute stages have axes that can be merged");
-  move.require(axis < whole.domain.output_rank && axis + 1 < whole.domain.output_rank,
-               "the stage has no two such output axes");
-  move.require(!mentions(whole.domain, axis) && !mentions(whole.domain, axis + 1),
-               "the domain has conditions on them");
-  const NestPath path = move.path();
-  const Nest& nest = nest_at(program, path);
-  move.require(path.steps.empty() && nest.attached.empty() && parallel_depth(nest) == 0 &&
-                   tile_begin(nest) == nest.loops.size(),
-               "merge axes before loops are made of them");
-  Graph& graph = program.graph;
+// Gives the results of the fused stage, which get new names, the shape that they had.
+Stage shaped_as_before(Graph& graph, const Stage& whole, Stage& made, size_t axis) {
   ExprPool& pool = graph.pool;
-  const int64_t extent = whole.domain.extents[axis + 1];
-  Stage made = whole;
-  made.domain = merged(whole.domain, axis);
-  Rebuilder rebuild(pool, pool, [&](ExprId leaf, std::span<const ExprId>) {
-    if (!pool.is(leaf, Op::Axis)) return ExprId{};
-    const size_t a = pool.axis_number(leaf);
-    const ExprId row = pool.axis(axis);
-    if (a == axis) return pool.make(Op::FloorDiv, {row, pool.constant_int(extent)});
-    if (a == axis + 1) return pool.make(Op::Mod, {row, pool.constant_int(extent)});
-    return pool.axis(a > axis ? a - 1 : a);
-  });
-  for (ExprId& body : made.bodies) body = rebuild(body);
+  const ExprId extent = pool.constant_int(whole.domain.extents[axis + 1]);
   Stage apart;
   apart.lines = whole.lines;
+  apart.region = whole.region;
   apart.results = whole.results;
+  apart.domain = shape_box(graph.info(whole.results[0]).shape);
   for (TensorId& id : made.results) {
     const TensorInfo info = graph.info(id);
     std::vector<int64_t> shape = info.shape;
@@ -79,21 +52,48 @@ Program fuse_axes(Program program, size_t stage, size_t axis) {
     for (size_t d = 0; d < info.shape.size(); ++d) {
       if (d == axis + 1) continue;
       ExprId at = pool.axis(d);
-      if (d == axis)
-        at = pool.make(Op::Add,
-                       {pool.make(Op::Mul, {at, pool.constant_int(extent)}), pool.axis(d + 1)});
+      if (d == axis) at = pool.make(Op::Add, {pool.make(Op::Mul, {at, extent}), pool.axis(d + 1)});
       index.push_back(at);
     }
     apart.bodies.push_back(pool.read(id, info.dtype, index));
   }
-  apart.domain = shape_box(graph.info(whole.results[0]).shape);
-  graph.stages[stage] = std::move(apart);
-  reset_nest(program, stage);
-  insert_stage(program, stage, std::move(made));
+  return apart;
+}
+
+}  // namespace
+
+Program fuse_axes(Program program, size_t stage, size_t axis) {
+  const Move move = begin_move("fuse_axes", program, stage);
+  const Stage& whole = move.stage_ref();
+  move.require(whole.kind == StageKind::Compute && !running_of(program.graph, whole),
+               "only compute stages have axes that can be merged");
+  const size_t outputs = whole.domain.output_rank;
+  move.require(axis < whole.domain.rank() && axis + 1 < whole.domain.rank() && axis + 1 != outputs,
+               "the stage has no two such output axes, or reduction axes");
+  move.require(whole.domain.extents[axis] > 0 && whole.domain.extents[axis + 1] > 0,
+               "one of the axes has no points");
+  const NestPath path = move.path();
+  const Nest& nest = nest_at(program, path);
+  move.require(path.steps.empty() && nest.attached.empty() && parallel_depth(nest) == 0 &&
+                   tile_begin(nest) == nest.loops.size(),
+               "merge axes before loops are made of them");
+  Graph& graph = program.graph;
+  const std::vector<ExprId> now = axes_apart(graph.pool, whole.domain, axis);
+  Stage made = whole;
+  made.domain = fused(graph.pool, whole.domain, axis, now);
+  for (ExprId& body : made.bodies) body = body_at(graph.pool, body, now, {});
+  const std::string name = stage_name(graph, whole);
+  if (axis < outputs) {
+    Stage apart = shaped_as_before(graph, whole, made, axis);
+    graph.stages[stage] = std::move(apart);
+    reset_nest(program, stage);
+    insert_stage(program, stage, std::move(made));
+  } else {
+    graph.stages[stage] = std::move(made);
+    reset_nest(program, stage);
+  }
   index_readers(program);
-  append_move(program, {{"move", "fuse_axes"},
-                        {"stage", stage_name(graph, program.graph.stages[stage + 1])},
-                        {"axis", axis}});
+  append_move(program, {{"move", "fuse_axes"}, {"stage", name}, {"axis", axis}});
   return program;
 }
 

@@ -225,8 +225,9 @@ struct StageAxis {
 Program split_axis(Program program, std::span<const StageAxis> stages,
                    std::span<const int64_t> steps);
 
-/// Makes one axis of two output axes that follow each other, under no condition, of a stage before
-/// any loops of it are made; a stage behind it gives its results the shape that they had.
+/// Makes one axis of two axes that follow each other, both of results or both of the reduction, of
+/// a stage before any loops of it are made. A stage behind it gives results the shape that they
+/// had.
 Program fuse_axes(Program program, size_t stage, size_t axis);
 
 /// Computes a stage's results with an output axis, which is not the last one, as their innermost
@@ -252,6 +253,13 @@ Program materialize_common(Program program, std::span<const Hoisted> readers);
 std::vector<ExprId> hoistable(const Graph& graph, const Stage& stage, std::span<const size_t> axes);
 /// The same over the axes of what is hoisted.
 std::vector<ExprId> hoisted_values(Graph& graph, const Stage& stage, std::span<const size_t> axes);
+
+/// Computes the product of some factors of a sum of products (by their numbers in factors_of(),
+/// ascending; not all) by a stage of its own just before it, over the axes that move them: a matrix
+/// of a convolution's image. Rows of the domain that mention no other axes become conditions there,
+/// outside which the factor is 0 (the result NaN where another factor is not finite, as in torch).
+/// A cast of a read stays where it is.
+Program materialize(Program program, size_t stage, std::span<const size_t> factors);
 
 /// Puts the kernels of stages next to each other, in their order: what needs none of them goes
 /// before, what needs one behind.

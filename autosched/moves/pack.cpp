@@ -5,10 +5,10 @@
 //   P[a, b, c] = B[b, 32 a + c] where 32 a + c < 50, else 0;   B[k, j] is then read as P[j // 32,
 //   k, j % 32].
 #include <algorithm>
-#include <array>
 
 #include "autosched/moves/moves.hpp"
 #include "autosched/moves/record/record.hpp"
+#include "autosched/moves/zero_factors.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/limits.hpp"
 #include "autosched/program/nests.hpp"
@@ -174,14 +174,6 @@ Domain without_rows(const ExprPool& pool, const Stage& stage, TensorId operand,
   return domain;
 }
 
-// Of an index, whether the domain proves that it is not negative, and that it is below the extent.
-std::array<bool, 2> proven_sides(const ExprPool& pool, const Domain& domain, ExprId index,
-                                 int64_t extent) {
-  const std::optional<IndexForm> at = index_form(pool, index, domain);
-  if (!at) return {false, false};
-  return {implies(at->domain, at->form), implies(at->domain, Affine(extent - 1) - at->form)};
-}
-
 // Whether the reads of other operands, too, are inside theirs without those rows. What the rows did
 // not prove either, a predicate of the read says.
 bool others_stay_inside(const Graph& graph, const Stage& stage, TensorId operand,
@@ -327,17 +319,10 @@ Json as_json(const Packing& packing) {
   return json;
 }
 
-// Whether no other operand has places without a value, where a maximum or minimum is infinite: zero
-// times that is no zero.
-bool others_are_finite(const Graph& graph, const Stage& reader, TensorId operand) {
-  const std::vector<size_t> producers = defining_stages(graph);
-  return std::ranges::all_of(tensors_read(graph, reader), [&](TensorId id) {
-    if (id == operand || producers[id.value] == SIZE_MAX) return true;
-    const Stage& producer = graph.stages[producers[id.value]];
-    const CombinerKind kind = producer.combiner.kind;
-    return producer.domain.is_box() || kind == CombinerKind::None || kind == CombinerKind::Sum ||
-           kind == CombinerKind::Product || kind == CombinerKind::Any || kind == CombinerKind::All;
-  });
+std::vector<TensorId> other_operands(const Graph& graph, const Stage& reader, TensorId operand) {
+  std::vector<TensorId> others = tensors_read(graph, reader);
+  std::erase(others, operand);
+  return others;
 }
 
 }  // namespace
@@ -462,7 +447,7 @@ Program pack(Program program, size_t stage, TensorId operand, const Packing& pac
                            without_rows(program.graph.pool, reader, operand, layout)),
         "without the rows that zeros stand for, another operand would be read out of bounds");
   if (packing.instead_of_rows)
-    move.require(others_are_finite(program.graph, reader, operand),
+    move.require(have_values(program.graph, other_operands(program.graph, reader, operand)),
                  "without the rows that zeros stand for, another operand is infinite where its own "
                  "rows exclude points");
   if (packing.widen)

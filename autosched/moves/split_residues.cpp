@@ -21,23 +21,12 @@ namespace {
 // and the reductions.
 Domain residue_domain(ExprPool& pool, const Domain& domain, size_t axis, int64_t modulus,
                       size_t place, std::span<const ExprId> now) {
-  Domain result;
-  result.extents = domain.extents;
-  result.extents[axis] = ceil_div(domain.extents[axis], modulus);
-  result.extents.insert(result.extents.begin() + static_cast<std::ptrdiff_t>(place), modulus);
-  result.output_rank = domain.output_rank + 1;
-  const auto rewritten = [&](const std::vector<Affine>& rows) {
-    std::vector<ExprId> there = to_exprs(pool, rows, domain);
-    for (ExprId& row : there) row = body_at(pool, row, now, {});
-    IndexMap map = index_map(pool, there, std::move(result));
-    invariant(map.is_affine(), "a row stays affine when an axis is taken apart");
-    result = std::move(map.domain);
-    std::vector<Affine> forms;
-    for (std::optional<Affine>& form : map.forms) forms.push_back(std::move(*form));
-    return forms;
-  };
-  result.inequalities = rewritten(domain.inequalities);
-  result.equalities = rewritten(domain.equalities);
+  Domain box;
+  box.extents = domain.extents;
+  box.extents[axis] = ceil_div(domain.extents[axis], modulus);
+  box.extents.insert(box.extents.begin() + static_cast<std::ptrdiff_t>(place), modulus);
+  box.output_rank = domain.output_rank + 1;
+  Domain result = with_rows_of(pool, domain, std::move(box), now);
   if (domain.extents[axis] % modulus != 0)
     result.inequalities.push_back(Affine::variable(place, -1, domain.extents[axis] - 1) -
                                   Affine::variable(axis < place ? axis : axis + 1, modulus));

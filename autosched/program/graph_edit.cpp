@@ -5,6 +5,7 @@
 
 #include "autosched/program/limits.hpp"
 #include "autosched/program/nests.hpp"
+#include "runtime/graph/index_map.hpp"
 
 namespace adjit::sched {
 
@@ -32,6 +33,25 @@ ExprId body_at(ExprPool& pool, ExprId body, std::span<const ExprId> index, ExprI
 bool has_partial_results(CombinerKind kind) {
   return kind == CombinerKind::Sum || kind == CombinerKind::Product || kind == CombinerKind::Max ||
          kind == CombinerKind::Min || kind == CombinerKind::Any || kind == CombinerKind::All;
+}
+
+Domain with_rows_of(ExprPool& pool, const Domain& domain, Domain made,
+                    std::span<const ExprId> now) {
+  const auto rewritten = [&](const std::vector<Affine>& rows) {
+    std::vector<ExprId> there = to_exprs(pool, rows, domain);
+    for (ExprId& row : there) row = body_at(pool, row, now, {});
+    IndexMap map = index_map(pool, there, std::move(made));
+    if (!map.is_affine())
+      throw Error(ErrorCode::Schedule, "a condition has numbers of more than 64 bits there");
+    made = std::move(map.domain);
+    std::vector<Affine> forms;
+    for (std::optional<Affine>& form : map.forms) forms.push_back(std::move(*form));
+    return forms;
+  };
+  std::vector<Affine> inequalities = rewritten(domain.inequalities);
+  made.equalities = rewritten(domain.equalities);
+  made.inequalities = std::move(inequalities);
+  return made;
 }
 
 void substitute_variables(Domain& domain, const std::vector<Affine>& now) {

@@ -23,6 +23,9 @@ Domain partial_domain(const Domain& domain, size_t axis, int64_t parts, int64_t 
 /// The axes of the whole domain over those of the partial one.
 std::vector<Affine> whole_axes(const Domain& domain, size_t axis, int64_t chunk);
 
+/// `made`, the box of other axes, with the rows of a domain: now[a] stands for axis a.
+/// ErrorCode::Schedule where they do not fit 64 bits.
+Domain with_rows_of(ExprPool& pool, const Domain& domain, Domain made, std::span<const ExprId> now);
 /// Puts now[v] in place of variable v (axes, then divisions) in a domain's rows and divisions.
 void substitute_variables(Domain& domain, const std::vector<Affine>& now);
 

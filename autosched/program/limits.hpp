@@ -28,6 +28,8 @@ inline constexpr int64_t kStepLimit = 4096;
 inline constexpr size_t kLoopLimit = 64, kNestingLimit = 16;
 /// Axes of a stage that a move makes. Arrays have up to 64.
 inline constexpr size_t kAxisLimit = 256;
+/// Factors of a product (runtime/diff/rewrite/factors.hpp).
+inline constexpr size_t kFactorLimit = 32;
 /// A copy, or rows with gaps, may take so many times the elements that there are, and any small
 /// number: panels of few points, and zeros around them, take several times their room.
 inline constexpr double kGrowthLimit = 64, kSmallTensor = 1 << 16;

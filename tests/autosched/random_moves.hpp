@@ -66,6 +66,7 @@ class MoveDraw {
         {"order", [&] { return order(); }},
         {"lanes", [&] { return Json(int64_t{2} << random_.between(0, 3)); }},
         {"factor", [&] { return number(2, 4); }},
+        {"factors", [&] { return factors(); }},
         {"loops", [&] { return number(1, 2); }},
         {"count", [&] { return number(1, 8); }},
         {"depth", [&] { return number(1, 3); }},
@@ -112,6 +113,12 @@ class MoveDraw {
       list.push_back(row.name == "split_axis" ? Json(axis)
                                               : Json{axis, random_.between(0, 1) == axis ? 2 : 0});
     }
+    return list;
+  }
+
+  Json factors() {
+    Json list{random_.between(0, 2)};
+    if (random_.chance(20)) list.push_back(list[0].get<int64_t>() + 1);
     return list;
   }
 

@@ -305,6 +305,17 @@ constexpr MoveRow kMoves[] = {
          readers.push_back({stages[k], {axes[k].begin(), axes[k].end()}});
        p = materialize_common(std::move(p), readers);
      }},
+    {"materialize",
+     "",
+     "Computes factors of a sum of products by a stage in front, over the axes that move them: the "
+     "elements of an image in the order in which a convolution multiplies them. Conditions of the "
+     "sum become zeros there.",
+     {{{"stage", "a stage, by name"}, {"factors", "factors of its product, by number, ascending"}}},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage");
+       const std::vector<size_t> factors = e["factors"].positions(kFactorLimit);
+       p = materialize(std::move(p), stage, factors);
+     }},
     {"split_axis",
      "block_axis",
      "Splits an axis that several stages share into an axis of blocks and an axis inside them, in "
@@ -323,8 +334,8 @@ constexpr MoveRow kMoves[] = {
      }},
     {"fuse_axes",
      "merge_axes",
-     "Makes one axis of two output axes that follow each other. A stage behind it gives the result "
-     "its shape.",
+     "Makes one axis of two axes that follow each other. A stage behind it gives the result its "
+     "shape, unless these are reduction axes.",
      {{{"stage", "a stage, by name"}, {"axis", "the first of the two axes, by number"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage");

@@ -1,4 +1,4 @@
-// Two axes of results in one: what they compute stays the same, and lies where it did.
+// Two axes in one: what they compute stays the same, and lies where it did.
 #include "autosched/analysis/access.hpp"
 #include "autosched/moves/moves.hpp"
 #include "runtime/graph/parse/text_module.hpp"
@@ -43,15 +43,51 @@ TEST(MergeAxes, BesideConditionsOnOthers) {
       "  y(i, j, k) +=! x(i, j, r) where i in 0:3, j in 0:5, k in 0:6, r in 0:6, r <= k, q0 = k // "
       "2, r + q0 >= 1\n}");
   expect_faithful(fuse_axes(plain(graph), 0, 0), graph);
-  expect_refused([&] { fuse_axes(plain(graph), 0, 1); }, "conditions");
+}
+
+TEST(MergeAxes, UnderConditions) {
+  const Graph graph = parse_graph(
+      "def main(float(3, 5, 6) x) -> (y) {\n"
+      "  y(i, j, k) +=! x(i, j, r) where i in 0:3, j in 0:5, k in 0:6, r in 0:6, r <= k, q0 = k // "
+      "2, r + q0 >= 1, j >= i, q0 + i >= j, j + k == 2 * q0 + i + 1\n}");
+  for (const size_t axis : {0, 1}) expect_faithful(fuse_axes(plain(graph), 0, axis), graph);
+  expect_faithful(fuse_axes(fuse_axes(plain(graph), 0, 1), 0, 0), graph);
+}
+
+TEST(MergeAxes, OfAReduction) {
+  const Graph graph = parse_graph(
+      "def main(float(3, 5, 7) x, float(5, 7, 4) w) -> (y) {\n"
+      "  y(i, j) +=! x(i, r, s) * w(r, s, j)\n}");
+  const Program p = fuse_axes(plain(graph), 0, 2);
+  ASSERT_EQ(p.graph.stages.size(), 1u);
+  EXPECT_EQ(p.graph.stages[0].domain.extents, (std::vector<int64_t>{3, 4, 35}));
+  const Accesses accesses = accesses_of(p.graph, p.graph.stages[0]);
+  EXPECT_EQ(accesses.reads[0].strides, (std::vector<int64_t>{35, 0, 1})) << "divisions cancel";
+  expect_faithful(p, graph);
+}
+
+TEST(MergeAxes, OfAReductionInOrder) {
+  const Graph graph = parse_graph(
+      "def main(float(3, 5, 7) x) -> (v, k) {\n"
+      "  (v, k)(i) argmax=! (x(i, r, s) * x(i, r, s), 7 * r + s)\n}");
+  expect_faithful(fuse_axes(plain(graph), 0, 1), graph);
+  const Graph conv = conv_graph(2, 3, 6, 5, 4, 1, true);
+  Program p = fuse_axes(plain(conv), 0, 5);
+  expect_faithful(p, conv);
+  p = fuse_axes(std::move(p), 0, 4);
+  EXPECT_EQ(p.graph.stages[0].domain.extents, (std::vector<int64_t>{2, 4, 6, 5, 27}));
+  expect_faithful(p, conv);
 }
 
 TEST(MergeAxes, WhatIsRefused) {
   const Graph graph = parse_graph(kBatch);
-  expect_refused([&] { fuse_axes(plain(graph), 0, 2); }, "no two such output axes");
-  expect_refused([&] { fuse_axes(plain(graph), 0, SIZE_MAX); }, "no two such output axes");
+  expect_refused([&] { fuse_axes(plain(graph), 0, 2); }, "no two such");
+  expect_refused([&] { fuse_axes(plain(graph), 0, 3); }, "no two such");
+  expect_refused([&] { fuse_axes(plain(graph), 0, SIZE_MAX); }, "no two such");
   expect_refused([&] { fuse_axes(unroll(plain(graph), 0, 0, 2), 0, 0); }, "before loops");
   expect_refused([&] { fuse_axes(parallel(plain(graph), 0, 1), 0, 0); }, "before loops");
+  const Graph empty = parse_graph("def main(float(3, 0) x) -> (y) { y(i, j) = exp(x(i, j)) }");
+  expect_refused([&] { fuse_axes(plain(empty), 0, 0); }, "no points");
 }
 
 }  // namespace

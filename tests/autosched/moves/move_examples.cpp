@@ -100,6 +100,11 @@ constexpr MoveExample kExamples[] = {
   v(i, k) +=! exp(-d(r, i)) * b(r, k) where i in 0:7, k in 0:2, r in 0:6
 })",
      "[]", R"({"move": "materialize_common", "stages": ["u", "v"], "axes": [[0, 2], [2, 0]]})"},
+    {R"(def convolution(float(4, 9) x, float(6, 4, 3) w) -> (y) {
+  y(o, i) +=! w(o, c, k) * x(c, i + k - 1)
+    where o in 0:6, i in 0:9, c in 0:4, k in 0:3, i + k >= 1, i + k <= 9
+})",
+     "[]", R"({"move": "materialize", "stage": "y", "factors": [1]})"},
     {R"(def blocks(float(12, 5) x) -> (m) {
   e(i, j) = exp(x(i, j))
   m(i) max=! e(i, k)

@@ -40,6 +40,24 @@ TEST(GraphEdit, APredicateIsAddedToEveryRead) {
                      b.at(x, {pool.sub(i, b.integer(1))}, pool.logical_and(inside, own))));
 }
 
+TEST(GraphEdit, RowsOverOtherAxesHoldAtTheSamePoints) {
+  ExprPool pool;
+  Domain domain;
+  domain.extents = {4, 6};
+  domain.output_rank = 1;
+  domain.divisions = {{Affine::variable(1), 2}};
+  domain.inequalities = {Affine::variable(0) - Affine::variable(2)};  // k // 2 <= i
+  domain.equalities = {Affine::variable(0) + Affine::variable(1) - Affine::variable(2, 2, 1)};
+  Domain box;
+  box.extents = {24};
+  const ExprId six = pool.constant_int(6);
+  const ExprId now[] = {pool.make(Op::FloorDiv, {pool.axis(0), six}),
+                        pool.make(Op::Mod, {pool.axis(0), six})};
+  const Domain made = with_rows_of(pool, domain, box, now);
+  for (int64_t p = 0; p < 24; ++p)
+    EXPECT_EQ(made.contains(std::vector{p}), domain.contains(std::vector{p / 6, p % 6})) << p;
+}
+
 // Points of parts and of the whole domain correspond, also where the parts are not even.
 TEST(GraphEdit, PartsOfADomainHaveItsPoints) {
   Domain domain;
