@@ -1,0 +1,173 @@
+// autosched/gpu/contraction.cpp -- which axes of a sum of products are m, n and batches.
+#include "autosched/gpu/contraction.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "autosched/analysis/moving_axes.hpp"
+#include "autosched/gpu/product.hpp"
+#include "autosched/moves/moves.hpp"
+#include "autosched/moves/zero_factors.hpp"
+#include "autosched/program/points.hpp"
+#include "runtime/diff/rewrite/factors.hpp"
+
+namespace adjit::sched {
+namespace {
+
+// No GPU has run these kernels yet: guesses.
+constexpr double kTile = 64;          // points of m and of n that a block computes, at least
+constexpr double kLeastOfMAndN = 16;  // of m and n: below, most of a tile is idle
+constexpr double kLeastOfK = 8;       // of k
+constexpr double kClearlyLess = 0.9;
+// Multiply-adds in the time in which a result is read and written once more: 8 bytes at 3 TB/s, 25
+// T multiply-adds a second (measured: the copy, and products of float32).
+constexpr double kMoved = 64;
+
+bool contains(const std::vector<bool>& all, const std::vector<bool>& some) {
+  for (size_t a = 0; a < some.size(); ++a)
+    if (some[a] && !all[a]) return false;
+  return true;
+}
+
+// The factors as two operands: one of that with most axes, one of the next that has others.
+std::optional<Contraction> operands_of(const ExprPool& pool, const Stage& stage) {
+  const diff::Product product = factors_of(pool, stage.bodies.front());
+  std::vector<Operand> one_each;
+  for (size_t f = 0; f < product.factors.size(); ++f)
+    one_each.push_back({{f}, moving_axes(pool, product.factors[f].expr, stage.domain)});
+  std::ranges::stable_sort(one_each, std::ranges::greater{},
+                           [](const Operand& o) { return std::ranges::count(o.axes, true); });
+  Contraction made;
+  for (const Operand& operand : one_each) {
+    const bool second = !made.first.factors.empty() && !contains(made.first.axes, operand.axes);
+    Operand& place = second ? made.second : made.first;
+    if (place.factors.empty()) place.axes = operand.axes;
+    if (!contains(place.axes, operand.axes)) return std::nullopt;
+    place.factors.push_back(operand.factors.front());
+  }
+  if (made.first.factors.empty() || made.second.factors.empty()) return std::nullopt;
+  std::ranges::sort(made.first.factors);
+  std::ranges::sort(made.second.factors);
+  return made;
+}
+
+bool rows_fit(const Domain& domain, const Contraction& contraction) {
+  const auto fits = [&](const Affine& row) {
+    std::vector<bool> used(domain.rank(), false);
+    domain.mark_axes(row, used);
+    return contains(contraction.first.axes, used) || contains(contraction.second.axes, used);
+  };
+  return std::ranges::all_of(domain.inequalities, fits) &&
+         std::ranges::all_of(domain.equalities, fits);
+}
+
+double extent_of(const Domain& domain, const std::vector<size_t>& order, size_t first,
+                 size_t count) {
+  double extent = 1;
+  for (size_t p = first; p < first + count; ++p)
+    extent *= static_cast<double>(domain.extents[order[p]]);
+  return extent;
+}
+
+enum class Side : uint8_t { First, Second, Both };
+
+Side side_of(const Contraction& contraction, size_t axis) {
+  if (!contraction.first.axes[axis]) return Side::Second;
+  return contraction.second.axes[axis] ? Side::Both : Side::First;
+}
+
+// m and n as long as they may be in this order of the output axes.
+std::optional<Arrangement> longest_in(std::vector<size_t> order, const Contraction& contraction) {
+  const auto side = [&](size_t p) { return side_of(contraction, order[p]); };
+  const size_t outputs = order.size();
+  if (side(outputs - 1) == Side::Both) return std::nullopt;
+  Arrangement made;
+  while (made.n_axes < outputs && side(outputs - 1 - made.n_axes) == side(outputs - 1))
+    ++made.n_axes;
+  const Side other = side(outputs - 1) == Side::First ? Side::Second : Side::First;
+  size_t end = outputs - made.n_axes;
+  while (end > 0 && side(end - 1) != other) --end;
+  if (end == 0) return std::nullopt;
+  made.m = end - 1;
+  while (made.m > 0 && side(made.m - 1) == other) --made.m;
+  made.m_axes = end - made.m;
+  made.order = std::move(order);
+  return made;
+}
+
+// Batches first, then the axes of one side, then those of the other: that of the last axis that has
+// one, so that results are moved in pieces as long as may be.
+std::vector<size_t> sorted_order(const Contraction& contraction, std::vector<size_t> order) {
+  Side last = Side::Both;
+  for (size_t axis : order)
+    if (side_of(contraction, axis) != Side::Both) last = side_of(contraction, axis);
+  std::ranges::stable_sort(order, {}, [&](size_t axis) {
+    const Side side = side_of(contraction, axis);
+    return side == Side::Both ? 0 : side == last ? 2 : 1;
+  });
+  return order;
+}
+
+// Multiply-adds of a result, those of idle parts of tiles, too.
+double time_of(const Domain& domain, const Arrangement& arrangement) {
+  const std::vector<size_t>& order = arrangement.order;
+  const double m = extent_of(domain, order, arrangement.m, arrangement.m_axes);
+  const double n = extent_of(domain, order, order.size() - arrangement.n_axes, arrangement.n_axes);
+  const auto in_tiles = [](double extent) { return std::ceil(extent / kTile) * kTile / extent; };
+  const double moved = std::ranges::is_sorted(order) ? 0 : kMoved;
+  return terms_of(domain) * in_tiles(m) * in_tiles(n) + moved;
+}
+
+bool fills_tiles(const Domain& domain, const Arrangement& arrangement) {
+  const std::vector<size_t>& order = arrangement.order;
+  return extent_of(domain, order, arrangement.m, arrangement.m_axes) >= kLeastOfMAndN &&
+         extent_of(domain, order, order.size() - arrangement.n_axes, arrangement.n_axes) >=
+             kLeastOfMAndN &&
+         terms_of(domain) >= kLeastOfK;
+}
+
+}  // namespace
+
+std::optional<Contraction> contraction_of(const LoweredGraph& graph, const Stage& stage) {
+  const Domain& domain = stage.domain;
+  if (stage.kind != StageKind::Compute || running_of(graph, stage) ||
+      !is_product_sum(graph, stage) || domain.output_rank < 2 || domain.reduction_rank() == 0 ||
+      std::ranges::count(domain.extents, 0) > 0)
+    return std::nullopt;
+  const DType dtype = graph.pool.dtype(stage.bodies.front());
+  if (accumulator_of(dtype) != dtype) return std::nullopt;
+  std::optional<Contraction> made = operands_of(graph.pool, stage);
+  if (!made || !rows_fit(domain, *made)) return std::nullopt;
+  for (size_t a = 0; a < domain.rank(); ++a) {
+    const bool both = made->first.axes[a] && made->second.axes[a];
+    if (!made->first.axes[a] && !made->second.axes[a]) return std::nullopt;
+    if (a >= domain.output_rank && !both) return std::nullopt;
+  }
+  if (!domain.is_box() && !have_values(graph, tensors_read(graph, stage))) return std::nullopt;
+  return made;
+}
+
+std::optional<Arrangement> arrangement_of(const LoweredGraph& graph, const Stage& stage,
+                                          const Contraction& contraction, bool reshapes) {
+  const Domain& domain = stage.domain;
+  const size_t outputs = domain.output_rank;
+  std::vector<size_t> as_it_is(outputs);
+  std::iota(as_it_is.begin(), as_it_is.end(), size_t{0});
+  std::vector<std::optional<Arrangement>> all;
+  if (const std::optional<Arrangement> whole = longest_in(as_it_is, contraction)) {
+    if (product_of(graph, stage) || !reshapes)  // the last of each
+      all.push_back(Arrangement{as_it_is, whole->m + whole->m_axes - 1, 1, 1});
+    if (reshapes) all.push_back(whole);
+  }
+  if (reshapes) all.push_back(longest_in(sorted_order(contraction, as_it_is), contraction));
+  std::optional<Arrangement> best;
+  for (const std::optional<Arrangement>& one : all)
+    if (one && fills_tiles(domain, *one) &&
+        (!best || time_of(domain, *one) < kClearlyLess * time_of(domain, *best)))
+      best = one;
+  return best;
+}
+
+}  // namespace adjit::sched

@@ -1,0 +1,44 @@
+// autosched/gpu/contraction.hpp -- sums of products by what their two operands are read along, and
+// which of their axes become those of a product of matrices.
+//
+//   y[i, o, h, w] = sum over c, a, b of x[i, c, h + a, w + b] * f[o, c, a, b]
+// has the axes i, h, w of one operand, o of the other one, and sums over those of both. With h and
+// w as one axis n, and o as m, it is a product for each i; with i, h and w as one, it is one
+// product, whose results lie elsewhere.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "autosched/program/lowered_graph.hpp"
+
+namespace adjit::sched {
+
+/// Some factors of a sum of products, by their numbers (factors_of), and the stage's axes that move
+/// them.
+struct Operand {
+  std::vector<size_t> factors;
+  std::vector<bool> axes;
+};
+
+/// A sum of products of two operands: each reduction axis moves both, each output axis one of them
+/// at least, and each row of the domain says something about the axes of one.
+struct Contraction {
+  Operand first, second;
+};
+std::optional<Contraction> contraction_of(const LoweredGraph& graph, const Stage& stage);
+
+/// The output axes as a product's: `order[p]` is the p-th; n is the last `n_axes` of them, m the
+/// `m_axes` from the p-th on, p = `m`. All others are batches.
+struct Arrangement {
+  std::vector<size_t> order;
+  size_t m = 0, m_axes = 1, n_axes = 1;
+};
+/// The arrangement that takes the least time; nullopt where no product has m, n and k as large as a
+/// tile of threads needs them. `reshapes`: m and n may be several axes, and their order another
+/// one, so that results lie elsewhere, or have another shape.
+std::optional<Arrangement> arrangement_of(const LoweredGraph& graph, const Stage& stage,
+                                          const Contraction& contraction, bool reshapes);
+
+}  // namespace adjit::sched

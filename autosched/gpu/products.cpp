@@ -1,0 +1,196 @@
+// autosched/gpu/products.cpp -- the moves that make a product of a contraction.
+#include "autosched/gpu/products.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "autosched/analysis/access.hpp"
+#include "autosched/gpu/contraction.hpp"
+#include "autosched/gpu/product.hpp"
+#include "autosched/moves/moves.hpp"
+#include "autosched/program/nests.hpp"
+#include "runtime/diff/rewrite/factors.hpp"
+
+namespace adjit::sched {
+namespace {
+
+// Whether a stage is a sum of products, and a kernel of its own that nothing has been decided
+// about.
+bool may_be_product(const Program& program, size_t s) {
+  const Stage& stage = program.graph.stages[s];
+  if (stage.kind != StageKind::Compute || running_of(program.graph, stage) ||
+      !is_product_sum(program.graph, stage))
+    return false;
+  const std::optional<NestPath> path = find_nest(program, s);
+  if (!path || !path->steps.empty()) return false;
+  const Nest& nest = nest_at(program, *path);
+  return nest.attached.empty() && std::ranges::all_of(nest.loops, [](const Loop& loop) {
+           return loop.kind == LoopKind::Serial && loop.step == 1;
+         });
+}
+
+// A contraction, and the stages behind it that put its results where they were, as one.
+struct Rewriting {
+  Program program;
+  size_t stage = 0;
+  bool moved = false;
+
+  const Stage& contraction() const { return program.graph.stages[stage]; }
+  // After a move that has put such a stage behind the contraction.
+  void join_moves() {
+    const size_t between[] = {stage + 1};
+    if (moved) program = inline_stages(std::move(program), between);
+    moved = true;
+  }
+};
+
+// By what an output axis is to be taken apart, where operands divide it; 0: not at all.
+int64_t residues_of(const LoweredGraph& graph, const Stage& stage, size_t axis) {
+  const Accesses accesses = accesses_of(graph, stage);
+  bool divided = false;
+  for (const MemoryAccess& read : accesses.reads) {
+    if (!read.depends_on(axis) || read.by_data[axis]) return 0;
+    divided |= read.irregular[axis];
+  }
+  if (!divided) return 0;
+  const int64_t modulus = residue_modulus(graph, stage, axis);
+  return modulus >= 2 && 2 * modulus <= stage.domain.extents[axis] ? modulus : 0;
+}
+
+// Axes that one operand divides, and the other one has the remainder of, are two: of a strided
+// adjoint, the images of each residue are a batch, as groups are, whose channels stand together.
+void split_divided_axes(Rewriting& rewriting) {
+  for (size_t axis = 0; axis < rewriting.contraction().domain.output_rank; ++axis) {
+    const int64_t modulus = residues_of(rewriting.program.graph, rewriting.contraction(), axis);
+    if (modulus == 0) continue;
+    rewriting.program = split_residues(std::move(rewriting.program), rewriting.stage, axis, modulus,
+                                       modulus > kLargestResidue);
+    rewriting.join_moves();
+    ++axis;  // there is one more
+  }
+}
+
+// Moves the output axes into this order, those behind the first that is out of order to the end,
+// one by one.
+void put_in_order(Rewriting& rewriting, const std::vector<size_t>& order) {
+  std::vector<size_t> now(order.size());
+  std::iota(now.begin(), now.end(), size_t{0});
+  for (size_t p = static_cast<size_t>(std::ranges::is_sorted_until(order) - order.begin());
+       p < order.size() && now != order; ++p) {
+    const auto at = std::ranges::find(now, order[p]);
+    if (at + 1 == now.end()) continue;
+    rewriting.program = transpose_output(std::move(rewriting.program), rewriting.stage,
+                                         static_cast<size_t>(at - now.begin()));
+    rewriting.join_moves();
+    std::rotate(at, at + 1, now.end());
+  }
+}
+
+void fuse_outputs(Rewriting& rewriting, size_t first, size_t count) {
+  for (; count > 1; --count) {
+    rewriting.program = fuse_axes(std::move(rewriting.program), rewriting.stage, first);
+    rewriting.join_moves();
+  }
+}
+
+void fuse_reductions(Rewriting& rewriting) {
+  while (rewriting.contraction().domain.reduction_rank() > 1) {
+    const size_t first = rewriting.contraction().domain.output_rank;
+    rewriting.program = fuse_axes(std::move(rewriting.program), rewriting.stage, first);
+  }
+}
+
+// Whether an operand is one read, at axes of the stage, under no conditions.
+bool is_plain(const ExprPool& pool, const Stage& stage, const Operand& operand) {
+  const diff::Product product = factors_of(pool, stage.bodies.front());
+  const diff::Factor& factor = product.factors[operand.factors.front()];
+  if (product.negative || operand.factors.size() > 1 || factor.inverse) return false;
+  ExprId read = factor.expr;
+  if (pool.is(read, Op::Cast)) read = pool.operand(read, 0);
+  if (!pool.is(read, Op::Read) || pool.read_predicate(read).valid()) return false;
+  std::vector<bool> used(stage.domain.rank(), false);
+  for (ExprId index : pool.read_index(read)) {
+    if (!pool.is(index, Op::Axis) || used[pool.axis_number(index)]) return false;
+    used[pool.axis_number(index)] = true;
+  }
+  return true;
+}
+
+// Whether rows of the domain mention no other axes than the operand's.
+bool has_rows(const Domain& domain, const Operand& operand) {
+  const auto inside = [&](const Affine& row) {
+    std::vector<bool> used(domain.rank(), false);
+    domain.mark_axes(row, used);
+    return std::ranges::equal(used, operand.axes,
+                              [](bool uses, bool moves) { return !uses || moves; });
+  };
+  return std::ranges::any_of(domain.inequalities, inside) ||
+         std::ranges::any_of(domain.equalities, inside);
+}
+
+// Operands that are not plain become stages; then one that the rows are about, until none is left.
+void materialize_operands(Rewriting& rewriting) {
+  for (bool done = false; !done;) {
+    const Stage& stage = rewriting.contraction();
+    const LoweredGraph& graph = rewriting.program.graph;
+    const Contraction contraction = *contraction_of(graph, stage);
+    const Operand* next = nullptr;
+    for (const Operand* operand : {&contraction.first, &contraction.second})
+      if (!next && !is_plain(graph.pool, stage, *operand)) next = operand;
+    for (const Operand* operand : {&contraction.first, &contraction.second})
+      if (!next && has_rows(stage.domain, *operand)) next = operand;
+    done = !next;
+    if (done) continue;
+    const std::vector<size_t> factors = next->factors;
+    rewriting.program = materialize(std::move(rewriting.program), rewriting.stage, factors);
+    ++rewriting.stage;
+  }
+}
+
+bool divides_axes(const LoweredGraph& graph, const Stage& stage) {
+  for (size_t axis = 0; axis < stage.domain.output_rank; ++axis)
+    if (residues_of(graph, stage, axis) > 0) return true;
+  return false;
+}
+
+std::optional<Arrangement> arrangement_of(const Rewriting& rewriting, bool reshapes) {
+  const LoweredGraph& graph = rewriting.program.graph;
+  const std::optional<Contraction> contraction = contraction_of(graph, rewriting.contraction());
+  if (!contraction) return std::nullopt;
+  return arrangement_of(graph, rewriting.contraction(), *contraction, reshapes);
+}
+
+Program as_product(Rewriting rewriting, const Arrangement& arrangement) {
+  put_in_order(rewriting, arrangement.order);
+  fuse_outputs(rewriting, arrangement.order.size() - arrangement.n_axes, arrangement.n_axes);
+  fuse_outputs(rewriting, arrangement.m, arrangement.m_axes);
+  fuse_reductions(rewriting);
+  materialize_operands(rewriting);
+  return std::move(rewriting.program);
+}
+
+// The program with a contraction as a product, if that is worth it.
+Program product_made(Program program, size_t s, bool reshapes) {
+  if (reshapes && divides_axes(program.graph, program.graph.stages[s])) {
+    Rewriting rewriting{program, s};
+    split_divided_axes(rewriting);
+    const std::optional<Arrangement> arrangement = arrangement_of(rewriting, reshapes);
+    return arrangement ? as_product(std::move(rewriting), *arrangement) : program;
+  }
+  Rewriting rewriting{std::move(program), s};
+  const std::optional<Arrangement> arrangement = arrangement_of(rewriting, reshapes);
+  return arrangement ? as_product(std::move(rewriting), *arrangement)
+                     : std::move(rewriting.program);
+}
+
+}  // namespace
+
+Program make_products(Program program, bool reshapes) {
+  // From the last one on: stages that come in stand behind those that are left.
+  for (size_t s = program.graph.stages.size(); s-- > 0;)
+    if (may_be_product(program, s)) program = product_made(std::move(program), s, reshapes);
+  return program;
+}
+
+}  // namespace adjit::sched

@@ -1,0 +1,250 @@
+// tests/autosched/gpu/products_test.cpp -- contractions become products and mean the same.
+#include "autosched/gpu/products.hpp"
+
+#include "autosched/gpu/product.hpp"
+#include "tests/autosched/gpu/convolutions.hpp"
+#include "tests/autosched/gpu/machines.hpp"
+#include "tests/autosched/programs.hpp"
+#include "tests/autosched/same_results.hpp"
+
+namespace adjit::sched {
+namespace {
+
+using testing::Convolution;
+
+// The products of a program, each as its extents, with a star at m: "2 16* 30 144"; behind them the
+// number of stages that are left for themselves when results are in place.
+std::string products_in(const Graph& graph, bool reshapes = true) {
+  const Program p = reshapes_in_place(make_products(initial_program(graph, kGpu), reshapes));
+  expect_faithful(p, graph);
+  std::string text;
+  size_t others = 0;
+  for (const Kernel& kernel : p.kernels) {
+    const Stage& stage = p.graph.stages[kernel.root.stage];
+    const std::optional<Product> product = product_of(p.graph, stage);
+    if (!product) {
+      ++others;
+      continue;
+    }
+    for (size_t a = 0; a < stage.domain.rank(); ++a)
+      text += std::to_string(stage.domain.extents[a]) + (a == product->m ? "* " : " ");
+  }
+  return text + "+ " + std::to_string(others);
+}
+std::vector<std::string> products_in(const Convolution& convolution) {
+  std::vector<std::string> all;
+  for (const Graph& graph : testing::convolution_and_adjoints(convolution))
+    all.push_back(products_in(graph));
+  return all;
+}
+using All = std::vector<std::string>;
+
+TEST(Products, ProductsOfMatricesStay) {
+  EXPECT_EQ(products_in(product_graph(16, 17, 18, false, true)), "16* 17 18 + 0");
+}
+
+TEST(Products, AConvolutionAndItsAdjoints) {
+  EXPECT_EQ(products_in(Convolution{.size = {8, 8}, .padding = 1}),
+            (All{"2 16* 64 144 + 2", "2 16* 64 144 + 2", "16* 144 128 + 2"}))
+      << "filters as a matrix, and the image; results are where they were";
+  EXPECT_EQ(products_in(Convolution{.padding = 1}),
+            (All{"16* 60 144 + 3", "16* 60 144 + 3", "16* 144 60 + 2"}))
+      << "small images are joined, and results moved";
+}
+
+TEST(Products, ResiduesOfAStrideAreABatch) {
+  EXPECT_EQ(products_in(Convolution{.size = {16, 16}, .stride = 2, .padding = 1})[1],
+            "2 2 2 16* 64 64 + 3");
+}
+
+TEST(Products, GroupsAreABatch) {
+  EXPECT_EQ(products_in(Convolution{
+                .images = 1, .channels = 32, .filters = 48, .size = {10, 10}, .groups = 2}),
+            (All{"1 2 24* 64 144 + 2", "1 2 16* 100 216 + 2", "2 24* 144 64 + 2"}));
+}
+
+TEST(Products, DepthwiseConvolutionsStay) {
+  EXPECT_EQ(products_in(Convolution{.channels = 16, .filters = 16, .groups = 16}),
+            (All{"+ 1", "+ 1", "+ 1"}));
+}
+
+TEST(Products, SumsOfAnyRank) {
+  const auto of = [](const std::string& body, const std::string& inputs) {
+    return products_in(parse_graph("def f(" + inputs + ") -> (y) { " + body + " }"));
+  };
+  EXPECT_EQ(of("y(i, j, n) +=! a(i, j, k) * b(k, n)", "float(5, 7, 9) a, float(9, 16) b"),
+            "35* 16 9 + 1")
+      << "rows of a batch";
+  EXPECT_EQ(of("y(i, j) +=! a(s, t, i) * b(s, t, j)", "float(3, 5, 17) a, float(3, 5, 16) b"),
+            "17* 16 15 + 2")
+      << "a gradient of weights";
+  EXPECT_EQ(of("y(b, h, i, j) +=! a(b, i, h, d) * c(b, j, h, d)",
+               "float(2, 16, 3, 8) a, float(2, 17, 3, 8) c"),
+            "2 3 16* 17 8 + 0");
+  EXPECT_EQ(of("y(b, i, h, d) +=! a(b, h, i, j) * c(b, j, h, d)",
+               "float(2, 3, 16, 17) a, float(2, 17, 3, 16) c"),
+            "2 16* 3 16 17 + 0");
+  EXPECT_EQ(of("y(i, j, b) +=! a(b, i, k) * c(b, j, k)", "float(3, 16, 9) a, float(3, 17, 9) c"),
+            "3 16* 17 9 + 1");
+  EXPECT_EQ(of("y(p, q, r, s, t) +=! a(r, p, u, v) * c(v, q, s, t, u)",
+               "float(2, 3, 4, 5) a, float(5, 4, 2, 3, 4) c"),
+            "+ 1")
+      << "sides of 6 points";
+  EXPECT_EQ(of("y(p, q, r, s, t) +=! a(r, p, u, v) * c(v, q, s, t, u)",
+               "float(4, 3, 4, 5) a, float(5, 4, 4, 3, 4) c"),
+            "+ 1");
+  EXPECT_EQ(of("y(p, q, r, s, t) +=! a(r, p, u, v) * c(v, q, s, t, u)",
+               "float(4, 5, 4, 5) a, float(5, 4, 4, 3, 4) c"),
+            "20* 48 20 + 3");
+}
+
+TEST(Products, OperandsAreComputedWhereTheyAreRead) {
+  const Graph graph = parse_graph(
+      "def f(float(20, 9) a, float(9, 18) b, float(9) v) -> (y) {\n"
+      "  y(i, j) +=! exp(a(i, k)) * v(k) * 0.5 * b(k, j) where k <= i\n}");
+  EXPECT_EQ(products_in(graph), "20* 18 9 + 1");
+}
+
+TEST(Products, HalfTypesAreReadAsTheyAre) {
+  const Graph graph = parse_graph(
+      "def f(bfloat16(4, 5, 9) a, bfloat16(9, 18) b) -> (y) {\n"
+      "  y(i, s, j) +=! float(a(i, s, k)) * float(b(k, j))\n}");
+  EXPECT_EQ(products_in(graph), "20* 18 9 + 1");
+}
+
+TEST(Products, ResultsOfStepsStayWhereTheyAre) {
+  const Graph graph = parse_graph(
+      "def f(float(16, 2, 9) a, float(2, 9, 18) b) -> (y, z) {\n"
+      "  y(i, j) +=! a(i, s, k) * b(s, k, j)\n"
+      "  z(i, s, j) +=! a(i, 0, k) * b(s, k, j)\n}");
+  EXPECT_EQ(products_in(graph, false), "16* 18 18 16* 2 18 9 + 3");
+}
+
+TEST(Products, SeveralInOneProgram) {
+  const Graph graph = parse_graph(
+      "def f(float(4, 5, 16) x, float(16, 17) w, float(17, 18) v) -> (y, q) {\n"
+      "  p(i, s, j) +=! x(i, s, k) * w(k, j)\n"
+      "  q(i, s, j) = tanh(p(i, s, j))\n"
+      "  y(i, s, j) +=! q(i, s, k) * v(k, j)\n}");
+  EXPECT_EQ(products_in(graph), "20* 17 16 20* 18 17 + 3");
+}
+
+void expect_kinds_faithful(const std::vector<int64_t>& size, const std::vector<int64_t>& paddings) {
+  for (const int64_t stride : {1, 2, 3})
+    for (const int64_t dilation : {1, 2})
+      for (const int64_t padding : paddings)
+        for (const int64_t groups : {1, 2}) {
+          Convolution convolution{.images = 1,
+                                  .size = size,
+                                  .stride = stride,
+                                  .dilation = dilation,
+                                  .padding = padding,
+                                  .groups = groups};
+          convolution.taps = std::vector<int64_t>(size.size(), 3);
+          if (groups > 1) convolution.channels = convolution.filters = 32;
+          SCOPED_TRACE(convolution.text());
+          products_in(convolution);
+        }
+}
+
+TEST(Products, ConvolutionsOfEveryKind) { expect_kinds_faithful({17}, {0, 1, 2}); }
+TEST(Products, ConvolutionsOfImages) { expect_kinds_faithful({6, 5}, {1}); }
+TEST(Products, ConvolutionsOfVolumes) {
+  products_in(Convolution{.images = 1, .size = {4, 3, 5}, .taps = {2, 3, 1}, .padding = 1});
+}
+
+// A contraction of two operands whose dimensions are axes, or windows of a stride and a dilation
+// with zeros around, in any order.
+class RandomContraction {
+ public:
+  explicit RandomContraction(uint64_t seed) : random_(seed) {}
+
+  Graph operator()() {
+    const int64_t outputs = random_.between(2, 4), reductions = random_.between(2, 3);
+    for (int64_t k = 0; k < outputs; ++k)
+      add_axis("o", k < 2 ? 2 * k : random_.between(0, 4), k < 2 ? 17 : 4);
+    for (int64_t k = 0; k < reductions; ++k) add_axis("r", 4, 4);
+    std::vector<std::string> results;
+    for (const Axis& axis : axes_)
+      if (axis.name[0] == 'o') results.push_back(axis.name);
+    const std::string x = operand(0), y = operand(1);
+    std::string where = "where ";
+    for (const Axis& axis : axes_)
+      where +=
+          (&axis == axes_.data() ? "" : ", ") + axis.name + " in 0:" + std::to_string(axis.extent);
+    return parse_graph("def f(float(" + joined(shapes_[0]) + ") x, float(" + joined(shapes_[1]) +
+                       ") y) -> (z) {\n  z(" + joined(results) + ") +=! x(" + x + ") * y(" + y +
+                       ")\n    " + where + rows_ + "\n}");
+  }
+
+ private:
+  struct Axis {
+    std::string name;
+    int64_t extent = 1;
+    bool of[2] = {true, true};
+  };
+
+  // Of both operands, or of one.
+  void add_axis(const std::string& kind, int64_t side, int64_t longest) {
+    Axis axis{
+        kind + std::to_string(axes_.size()), random_.between(longest > 4 ? 16 : 2, longest), {}};
+    axis.of[0] = side != 0 && side != 1;
+    axis.of[1] = side != 2 && side != 3;
+    axes_.push_back(axis);
+  }
+
+  static std::string joined(const std::vector<std::string>& parts) {
+    std::string text;
+    for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
+    return text;
+  }
+
+  std::string operand(size_t which) {
+    std::vector<Axis> left;
+    for (const Axis& axis : axes_)
+      if (axis.of[which]) left.insert(left.begin() + random_.between(0, std::ssize(left)), axis);
+    std::vector<std::string> index;
+    while (!left.empty()) {
+      const Axis axis = left.back();
+      left.pop_back();
+      if (left.empty() || random_.chance(60)) {
+        index.push_back(axis.name);
+        shapes_[which].push_back(std::to_string(axis.extent));
+        continue;
+      }
+      const Axis tap = left.back();
+      left.pop_back();
+      const int64_t stride = random_.between(1, 2), dilation = random_.between(1, 2),
+                    zeros = random_.between(0, 1);
+      const int64_t size = stride * (axis.extent - 1) + dilation * (tap.extent - 1) + 1 - 2 * zeros;
+      const std::string at = std::to_string(stride) + " * " + axis.name + " + " +
+                             std::to_string(dilation) + " * " + tap.name;
+      index.push_back(at + " - " + std::to_string(zeros));
+      shapes_[which].push_back(std::to_string(size));
+      if (zeros > 0)
+        rows_ += ", " + at + " >= " + std::to_string(zeros) + ", " + at +
+                 " <= " + std::to_string(size + zeros - 1);
+    }
+    return joined(index);
+  }
+
+  testing::Random random_;
+  std::vector<Axis> axes_;
+  std::vector<std::string> shapes_[2];
+  std::string rows_;
+};
+
+TEST(Products, RandomContractionsMeanTheSame) {
+  size_t made = 0;
+  for (uint64_t seed = 1; seed <= testing::fuzz_cases(30); ++seed) {
+    const Graph graph = RandomContraction(seed)();
+    const Program p = make_products(initial_program(graph, kGpu), true);
+    testing::expect_same_results(graph, p, seed);
+    made += std::ranges::any_of(
+        p.graph.stages, [&](const Stage& stage) { return product_of(p.graph, stage).has_value(); });
+  }
+  EXPECT_GT(made, 10u);
+}
+
+}  // namespace
+}  // namespace adjit::sched
