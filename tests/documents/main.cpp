@@ -1,9 +1,9 @@
 // tests/documents/main.cpp -- prints what tools/documents puts into docs/.
 //
-//   print_documents walkthrough TRACED STRIDED MASKED   JSON: the blocks of docs/walkthrough
-//   print_documents moves                               docs/moves.md
+//   print_documents walkthrough TRACED STRIDED MASKED SOFTMAX   JSON: the blocks of
+//   docs/walkthrough print_documents moves                                       docs/moves.md
 //
-// TRACED, STRIDED and MASKED are files with a graph in text notation.
+// TRACED, STRIDED, MASKED and SOFTMAX are files with a graph in text notation.
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/graph/parse/text_module.hpp"
+#include "tests/documents/print_gpu_walkthrough.hpp"
 #include "tests/documents/print_moves.hpp"
 #include "tests/documents/print_walkthrough.hpp"
 
@@ -26,9 +27,10 @@ Graph graph_in(const std::string& file) {
 }
 
 int run(const std::vector<std::string>& arguments) {
-  if (arguments.size() == 4 && arguments[0] == "walkthrough") {
-    const Json blocks =
+  if (arguments.size() == 5 && arguments[0] == "walkthrough") {
+    Json blocks =
         print_walkthrough(graph_in(arguments[1]), graph_in(arguments[2]), graph_in(arguments[3]));
+    add_gpu_walkthrough(blocks, graph_in(arguments[4]));
     std::cout << blocks.dump(1) << "\n";
     return 0;
   }
@@ -36,7 +38,8 @@ int run(const std::vector<std::string>& arguments) {
     std::cout << print_moves();
     return 0;
   }
-  std::cerr << "print_documents walkthrough TRACED STRIDED MASKED | print_documents moves\n";
+  std::cerr
+      << "print_documents walkthrough TRACED STRIDED MASKED SOFTMAX | print_documents moves\n";
   return 2;
 }
 

@@ -10,7 +10,7 @@ A block of a page is fenced, and the line before it names it:
 `blocks` makes each by its name: the example is run, what it dumps goes through print_documents
 (tests/documents), and adjit-cache looks at the cache that it left. None depends on the machine:
 programs are made for one processor, code for the least one, and what differs from run to run is
-replaced by dots.
+replaced by dots. Those of the page on GPUs are made for an H100.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "walkthrough"
 EXAMPLE = PAGES / "example.py"
-GRAPHS = (PAGES / "strided.txt", PAGES / "masked.txt")
+GRAPHS = tuple(PAGES / f"{name}.txt" for name in ("strided", "masked", "softmax"))
 BLOCK = re.compile(r"(<!-- printed: (.+?) -->\n```\w*\n)(.*?)(```\n)", re.DOTALL)
 
 
@@ -85,12 +85,13 @@ def _inside_blocks(build: Path, traced: Path) -> dict[str, str]:
         text=True, stdout=subprocess.PIPE, check=True,
     ).stdout  # fmt: skip
     found: dict[str, str] = json.loads(printed)
-    sections = _sections(found.pop("passes"))
-    found["passes"] = "".join(f"{name}\n" for name in sections)
-    for name, text in sections.items():
-        graph, _, loops = text.partition("kernel 0:")
-        found[f"pass {name}: graph"] = graph
-        found[f"pass {name}: loops"] = f"kernel 0:{loops}"
+    for machine in ("", "gpu "):
+        sections = _sections(found.pop(f"{machine}passes"))
+        found[f"{machine}passes"] = "".join(f"{name}\n" for name in sections)
+        for name, text in sections.items():
+            graph, _, loops = text.partition("kernel 0:")
+            found[f"{machine}pass {name}: graph"] = graph
+            found[f"{machine}pass {name}: loops"] = f"kernel 0:{loops}"
     for name in [name for name in found if name.endswith((" before", " clean-up"))]:
         for pass_name, text in _sections(found[name]).items():
             found[f"{name}: {pass_name}"] = text

@@ -44,7 +44,7 @@ def test_printed_blocks_are_what_the_library_prints(
 
 def test_every_page_has_printed_blocks_and_leads_to_the_next() -> None:
     names = [page.name for page in PAGES]
-    assert len(names) == 9
+    assert len(names) == 10
     for page, after in itertools.pairwise(PAGES[:-1]):
         text = page.read_text()
         assert "<!-- printed: " in text
