@@ -17,9 +17,9 @@ namespace adjit::sched {
 namespace {
 
 // No GPU has run these kernels yet: guesses.
-constexpr double kTile = 64;          // points of m and of n that a block computes, at least
-constexpr double kLeastOfMAndN = 16;  // of m and n: below, most of a tile is idle
-constexpr double kLeastOfK = 8;       // of k
+constexpr double kTile = 64;  // points of m and of n that a block computes, at least
+// Of m, n and k: the smallest that a tile of threads is for (product_tile.hpp).
+constexpr double kLeastOfM = 9, kLeastOfN = 17, kLeastOfK = 16;
 constexpr double kClearlyLess = 0.9;
 // Multiply-adds in the time in which a result is read and written once more: 8 bytes at 3 TB/s, 25
 // T multiply-adds a second (measured: the copy, and products of float32).
@@ -122,9 +122,9 @@ double time_of(const Domain& domain, const Arrangement& arrangement) {
 
 bool fills_tiles(const Domain& domain, const Arrangement& arrangement) {
   const std::vector<size_t>& order = arrangement.order;
-  return extent_of(domain, order, arrangement.m, arrangement.m_axes) >= kLeastOfMAndN &&
+  return extent_of(domain, order, arrangement.m, arrangement.m_axes) >= kLeastOfM &&
          extent_of(domain, order, order.size() - arrangement.n_axes, arrangement.n_axes) >=
-             kLeastOfMAndN &&
+             kLeastOfN &&
          terms_of(domain) >= kLeastOfK;
 }
 

@@ -9,25 +9,31 @@
 #include "autosched/gpu/contraction.hpp"
 #include "autosched/gpu/product.hpp"
 #include "autosched/moves/moves.hpp"
+#include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
 #include "runtime/diff/rewrite/factors.hpp"
 
 namespace adjit::sched {
 namespace {
 
-// Whether a stage is a sum of products, and a kernel of its own that nothing has been decided
-// about.
-bool may_be_product(const Program& program, size_t s) {
-  const Stage& stage = program.graph.stages[s];
-  if (stage.kind != StageKind::Compute || running_of(program.graph, stage) ||
-      !is_product_sum(program.graph, stage))
-    return false;
+// Whether a stage is a kernel of its own that nothing has been decided about.
+bool is_plain_kernel(const Program& program, size_t s) {
   const std::optional<NestPath> path = find_nest(program, s);
   if (!path || !path->steps.empty()) return false;
   const Nest& nest = nest_at(program, *path);
   return nest.attached.empty() && std::ranges::all_of(nest.loops, [](const Loop& loop) {
            return loop.kind == LoopKind::Serial && loop.step == 1;
          });
+}
+
+// Whether a stage is a sum of products, and such a kernel of its own that nothing has been decided
+// about.
+bool may_be_product(const Program& program, size_t s) {
+  const Stage& stage = program.graph.stages[s];
+  if (stage.kind != StageKind::Compute || running_of(program.graph, stage) ||
+      !is_product_sum(program.graph, stage))
+    return false;
+  return is_plain_kernel(program, s);
 }
 
 // A contraction, and the stages behind it that put its results where they were, as one.
@@ -148,6 +154,57 @@ void materialize_operands(Rewriting& rewriting) {
   }
 }
 
+// Neighbouring output axes, from `first` on.
+struct Axes {
+  size_t first = 0, count = 1;
+};
+
+// Whether a read goes on from one of these axes to the next as if they were one.
+bool is_walked_as_one(const MemoryAccess& read, const Domain& domain, const Axes& axes) {
+  for (size_t a = axes.first; a < axes.first + axes.count; ++a) {
+    if (read.irregular[a]) return false;
+    if (a > axes.first && read.strides[a - 1] != read.strides[a] * domain.extents[a]) return false;
+  }
+  return true;
+}
+
+// Whether a stage computes one result of a tensor's elements, each of one, and loses nothing when
+// these axes are one.
+bool may_join_axes(const Program& program, size_t reader, TensorId tensor,
+                   std::span<const Axes> joined) {
+  const LoweredGraph& graph = program.graph;
+  const Stage& stage = graph.stages[reader];
+  if (!is_plain_kernel(program, reader)) return false;
+  if (stage.kind != StageKind::Compute || stage.combiner.kind != CombinerKind::None ||
+      running_of(graph, stage) || stage.bodies.size() != 1 || !stage.domain.is_box() ||
+      stage.domain.extents != graph.info(tensor).shape)
+    return false;
+  return std::ranges::all_of(accesses_of(graph, stage).reads, [&](const MemoryAccess& read) {
+    return (read.tensor != tensor ||
+            (is_identity(graph.pool, graph.pool.read_index(read.read)) && !read.guarded)) &&
+           std::ranges::all_of(joined, [&](const Axes& axes) {
+             return is_walked_as_one(read, stage.domain, axes);
+           });
+  });
+}
+
+// A stage that alone reads a product point by point, in the shape that its results had, joins these
+// axes, too: it may then be computed tile by tile with the product.
+void join_axes_of_reader(Rewriting& rewriting, std::span<const Axes> joined) {
+  const Program& before = rewriting.program;
+  const TensorId shaped = before.graph.stages[rewriting.stage + 1].results.front();
+  const std::vector<size_t>& readers = before.readers[shaped.value];
+  if (before.scopes[shaped.value] != Scope::Workspace || readers.size() != 1 ||
+      !may_join_axes(before, readers.front(), shaped, joined))
+    return;
+  const size_t reader = readers.front() - 1;  // once that one has gone
+  const size_t between[] = {rewriting.stage + 1};
+  rewriting.program = inline_stages(std::move(rewriting.program), between);
+  Rewriting of_reader{std::move(rewriting.program), reader};
+  for (const Axes& axes : joined) fuse_outputs(of_reader, axes.first, axes.count);
+  rewriting.program = std::move(of_reader.program);
+}
+
 bool divides_axes(const LoweredGraph& graph, const Stage& stage) {
   for (size_t axis = 0; axis < stage.domain.output_rank; ++axis)
     if (residues_of(graph, stage, axis) > 0) return true;
@@ -162,11 +219,15 @@ std::optional<Arrangement> arrangement_of(const Rewriting& rewriting, bool resha
 }
 
 Program as_product(Rewriting rewriting, const Arrangement& arrangement) {
+  const size_t outputs = arrangement.order.size();
+  const Axes joined[] = {{outputs - arrangement.n_axes, arrangement.n_axes},
+                         {arrangement.m, arrangement.m_axes}};
   put_in_order(rewriting, arrangement.order);
-  fuse_outputs(rewriting, arrangement.order.size() - arrangement.n_axes, arrangement.n_axes);
-  fuse_outputs(rewriting, arrangement.m, arrangement.m_axes);
+  const bool elsewhere = rewriting.moved;
+  for (const Axes& axes : joined) fuse_outputs(rewriting, axes.first, axes.count);
   fuse_reductions(rewriting);
   materialize_operands(rewriting);
+  if (rewriting.moved && !elsewhere) join_axes_of_reader(rewriting, joined);
   return std::move(rewriting.program);
 }
 

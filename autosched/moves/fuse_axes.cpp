@@ -3,12 +3,14 @@
 //   C[b, i, j] = sum over k of A[b, i, k] B[k, j], i < 100
 // has a matrix product's rows in two axes:
 //   M[r, j] = sum over k of A[r / 100, r % 100, k] B[k, j];   C[b, i, j] = M[100 b + i, j]
-// where A's two divisions cancel in its address, and C lies where M does (alias_reshape.cpp). Two
-// reduction axes as one are gone through in the same order.
+// where A's two divisions cancel in its address, and C lies where M does (alias_reshape.cpp). What
+// reads M at [100 b + i, j] reads it at [r, j] when its own axes are fused. Two reduction axes as
+// one are gone through in the same order.
 #include "autosched/moves/moves.hpp"
 #include "autosched/moves/record/record.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/required_region.hpp"
+#include "runtime/graph/index_map.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -31,6 +33,29 @@ Domain fused(ExprPool& pool, const Domain& domain, size_t axis, std::span<const 
   made.extents.erase(made.extents.begin() + static_cast<std::ptrdiff_t>(axis) + 1);
   made.output_rank = domain.output_rank - (axis < domain.output_rank ? 1 : 0);
   return with_rows_of(pool, domain, std::move(made), now);
+}
+
+// A body at the fused axes. An index that is one of them, a row and a column put together, says so.
+ExprId body_over(ExprPool& pool, ExprId body, const Domain& domain, std::span<const ExprId> now) {
+  const auto simple = [&](ExprId index) {
+    const std::optional<IndexForm> at = index_form(pool, index, domain);
+    if (!at || at->form.size() == 0 || at->form.size() > domain.rank()) return index;
+    const size_t axis = at->form.size() - 1;
+    return at->form == Affine::variable(axis) ? pool.axis(axis) : index;
+  };
+  Rebuilder rebuild(pool, pool, [&](ExprId leaf, std::span<const ExprId> operands) {
+    if (pool.is(leaf, Op::Axis)) return now[pool.axis_number(leaf)];
+    if (!pool.is(leaf, Op::Read)) return ExprId{};
+    std::vector<ExprId> index(operands.begin(), operands.end());
+    ExprId predicate;
+    if (pool.read_predicate(leaf).valid()) {
+      predicate = index.back();
+      index.pop_back();
+    }
+    for (ExprId& at : index) at = simple(at);
+    return pool.read(pool.read_tensor(leaf), pool.dtype(leaf), index, predicate);
+  });
+  return rebuild(body);
 }
 
 // Gives the results of the fused stage, which get new names, the shape that they had.
@@ -81,7 +106,7 @@ Program fuse_axes(Program program, size_t stage, size_t axis) {
   const std::vector<ExprId> now = axes_apart(graph.pool, whole.domain, axis);
   Stage made = whole;
   made.domain = fused(graph.pool, whole.domain, axis, now);
-  for (ExprId& body : made.bodies) body = body_at(graph.pool, body, now, {});
+  for (ExprId& body : made.bodies) body = body_over(graph.pool, body, made.domain, now);
   const std::string name = stage_name(graph, whole);
   if (axis < outputs) {
     Stage apart = shaped_as_before(graph, whole, made, axis);

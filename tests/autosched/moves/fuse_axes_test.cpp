@@ -54,6 +54,15 @@ TEST(MergeAxes, UnderConditions) {
   expect_faithful(fuse_axes(fuse_axes(plain(graph), 0, 1), 0, 0), graph);
 }
 
+TEST(MergeAxes, AnIndexThatIsTheNewAxisSaysSo) {
+  const Graph graph = parse_graph(
+      "def main(float(105) x, float(3, 5, 7) z) -> (y) {\n"
+      "  y(i, j, k) = x((5 * i + j) * 7 + k) * z(i, j, k)\n}");
+  const Program p = fuse_axes(fuse_axes(plain(graph), 0, 1), 0, 0);
+  EXPECT_NE(print(p.graph).find("x(i) * z("), std::string::npos) << print(p.graph);
+  expect_faithful(p, graph);
+}
+
 TEST(MergeAxes, OfAReduction) {
   const Graph graph = parse_graph(
       "def main(float(3, 5, 7) x, float(5, 7, 4) w) -> (y) {\n"

@@ -1,0 +1,46 @@
+// tests/jit/emit/gpu_products_test.cpp -- contractions in the form of products, as a GPU runs them
+// thread by thread.
+#include <gtest/gtest.h>
+
+#include "autosched/gpu/flat_loops.hpp"
+#include "autosched/gpu/products.hpp"
+#include "autosched/lower/initial_program.hpp"
+#include "autosched/moves/moves.hpp"
+#include "tests/autosched/gpu/convolutions.hpp"
+#include "tests/jit/emit/emitted_program.hpp"
+#include "tests/jit/emit/emulated_program.hpp"
+#include "tests/rooms.hpp"
+#include "tests/runtime/graph/random_graph.hpp"
+
+namespace adjit::testing {
+namespace {
+
+void expect_right_as_products(const Graph& graph) {
+  Program p = make_products(initial_program(graph, GpuMachine()), true);
+  for (const Kernel& kernel : std::vector<Kernel>(p.kernels))
+    p = flat_loops(std::move(p), kernel.root.stage, GpuMachine());
+  p = reshapes_in_place(std::move(p));
+  const std::vector<Array> inputs = small_inputs(graph, 3);
+  EXPECT_EQ(difference(interpret(graph, inputs), EmulatedProgram(p)(inputs), 1e-4), "");
+}
+
+TEST(GpuProducts, ConvolutionsAndTheirAdjoints) {
+  if (!kEmulates) GTEST_SKIP() << "there is no emulator";
+  for (const Convolution& convolution :
+       {Convolution{.images = 1, .size = {4, 4}, .padding = 1},
+        Convolution{.images = 2, .size = {5, 6}, .stride = 2, .padding = 1},
+        Convolution{.images = 1,
+                    .channels = 32,
+                    .filters = 32,
+                    .size = {18},
+                    .taps = {3},
+                    .stride = 2,
+                    .padding = 1,
+                    .groups = 2}}) {
+    SCOPED_TRACE(convolution.text());
+    for (const Graph& graph : convolution_and_adjoints(convolution)) expect_right_as_products(graph);
+  }
+}
+
+}  // namespace
+}  // namespace adjit::testing
