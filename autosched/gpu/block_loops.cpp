@@ -16,7 +16,6 @@ namespace {
 
 // No GPU has run these kernels yet: where no finding is named, a number is a guess.
 constexpr int64_t kLeastTerms = 32;     // of a reduction that threads share: a warp's
-constexpr int64_t kMostThreads = 512;   // of a block: two of them leave a thread 64 registers
 constexpr int64_t kPointsOfThread = 4;  // at least, where there are so many: an access of 16 bytes
 constexpr int64_t kColumnThreads = 32;  // of a block, that take neighbouring results: a warp's
 
@@ -35,8 +34,8 @@ double points_inside(const Nest& nest, size_t first) {
 }
 
 // A power of two, by the nest of the block that has the most points.
-int64_t threads_for(double points) {
-  return std::clamp<int64_t>(power_below(points / kPointsOfThread), kWarpThreads, kMostThreads);
+int64_t threads_for(double points, int64_t most) {
+  return std::clamp<int64_t>(power_below(points / kPointsOfThread), kWarpThreads, most);
 }
 
 // The kernel's first loops, which a block takes an iteration of: those over results that stand
@@ -101,7 +100,7 @@ BlockShare block_share(const LoweredGraph& graph, const Stage& stage, const GpuM
   return share;
 }
 
-Program block_loops(Program program, size_t root, const GpuMachine& machine) {
+Program block_loops(Program program, size_t root, const GpuMachine& machine, int64_t most) {
   size_t depth = 0;
   program = own_tasks(std::move(program), root, machine, depth);
   double points = points_inside(nest_of(program, root), depth);
@@ -110,7 +109,7 @@ Program block_loops(Program program, size_t root, const GpuMachine& machine) {
     attached.push_back(a.nest.stage);
     points = std::max(points, points_inside(a.nest, 0));
   }
-  const int64_t threads = threads_for(points);
+  const int64_t threads = threads_for(points, most);
   for (const size_t stage : attached) program = thread_loops(std::move(program), stage, 0, threads);
   program = thread_loops(std::move(program), root, depth, threads);
   return depth > 0 ? parallel(std::move(program), root, depth) : std::move(program);

@@ -13,6 +13,9 @@ namespace adjit::sched {
 /// run these kernels yet).
 inline constexpr int64_t kBlockPoints = 1024;
 
+/// Threads that a block has, at most: two such blocks leave a thread 64 registers (a guess, too).
+inline constexpr int64_t kMostThreads = 512;
+
 /// Whether blocks of so few points would be full of idle threads, and too many to be there at once.
 bool leaves_threads_idle(double points, double blocks, const GpuMachine& machine);
 
@@ -30,7 +33,10 @@ struct BlockShare {
 BlockShare block_share(const LoweredGraph& graph, const Stage& stage, const GpuMachine& machine);
 
 /// The loops of a kernel that has nests attached to it, all at one depth (fuse_rows.hpp), or whose
-/// block_share() is of a kind: a block takes an iteration of the first loops, in parallel.
-Program block_loops(Program program, size_t root, const GpuMachine& machine);
+/// block_share() is of a kind: a block takes an iteration of the first loops, in parallel, and has
+/// so many threads at most. The fewer there are, the less they exchange through the memory that
+/// they share.
+Program block_loops(Program program, size_t root, const GpuMachine& machine,
+                    int64_t most = kMostThreads);
 
 }  // namespace adjit::sched

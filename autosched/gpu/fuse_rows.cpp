@@ -24,7 +24,8 @@ namespace {
 // A guess. Points that a block may have where there are fewer blocks than multiprocessors: of 4
 // bytes each, a multiprocessor moves them in about the time of two launches.
 constexpr double kPointsOfFewBlocks = 64 << 10;
-constexpr int64_t kCommonBytes = 4;  // of an element: sectors hold eight of them
+constexpr int64_t kGroupsOfRows = 8;  // at least, where the last one has fewer rows: a guess, too
+constexpr int64_t kCommonBytes = 4;   // of an element: sectors hold eight of them
 
 double points_of(std::span<const int64_t> spans) {
   double points = 1;
@@ -115,9 +116,10 @@ class RowFuser {
     if (where.refusal || !covers_exactly_once(program_, nest, depth, stage, where.region))
       return false;
     if (!may_reduce(stage, nest) || !pays(stage, nest, depth)) return false;
-    const int64_t bytes =
-        shared_bytes(nest) + (where.whole ? 0 : bytes_of(stage, where.region.spans));
-    if (bytes > machine_.shared_bytes / 2) return false;  // two blocks of a multiprocessor
+    const int64_t bytes = result_bytes(nest) +
+                          (where.whole ? 0 : bytes_of(stage, where.region.spans)) +
+                          std::max(exchanged_bytes(nest), exchanged_bytes(stage));
+    if (bytes > bytes_of_block()) return false;
     program_ = compute_at(std::move(program_), stage, host, depth);
     return true;
   }
@@ -158,7 +160,34 @@ class RowFuser {
     return static_cast<int64_t>(std::min(bytes, 1e15));
   }
 
-  int64_t shared_bytes(const Nest& host) const {
+  // Two blocks of a multiprocessor.
+  int64_t bytes_of_block() const {
+    return std::min(machine_.shared_bytes / 2, machine_.block_shared_bytes);
+  }
+
+  // What goes through shared memory, at most, where threads reduce together: an element a thread,
+  // of each of the lanes of neighbouring results. Nests do so one after the other.
+  int64_t exchanged_bytes(size_t s) const {
+    const Stage& stage = program_.graph.stages[s];
+    if (!is_reduction(s)) return 0;
+    const std::optional<size_t> along = contiguous_axis(program_.graph, stage);
+    const bool lanes = along && *along < stage.domain.output_rank;
+    int64_t bytes = 0;
+    for (ExprId body : stage.bodies) {
+      const DType dtype = program_.graph.pool.dtype(body);
+      const auto wide = static_cast<int64_t>(size_of(accumulator_of(dtype)));
+      bytes += wide * (lanes ? kAccessBits / 8 / static_cast<int64_t>(size_of(dtype)) : 1);
+    }
+    return kMostThreads * bytes;
+  }
+  int64_t exchanged_bytes(const Nest& host) const {
+    int64_t bytes = exchanged_bytes(host.stage);
+    for (const Nest::Attached& attached : host.attached)
+      bytes = std::max(bytes, exchanged_bytes(attached.nest.stage));
+    return bytes;
+  }
+
+  int64_t result_bytes(const Nest& host) const {
     int64_t bytes = 0;
     for (const Nest::Attached& attached : host.attached) {
       const TensorId result = program_.graph.stages[attached.nest.stage].results.front();
@@ -182,8 +211,8 @@ class RowFuser {
     for (size_t l = depth; l < nest.loops.size(); ++l)
       row *= static_cast<double>(nest.loops[l].trips);
     for (const Nest::Attached& a : nest.attached) row = std::max(row, points_of(a.nest.spans));
-    const auto fits = static_cast<double>(machine_.shared_bytes / 2) /
-                      static_cast<double>(std::max<int64_t>(shared_bytes(nest), 1));
+    const auto fits = static_cast<double>(bytes_of_block() - exchanged_bytes(nest)) /
+                      static_cast<double>(std::max<int64_t>(result_bytes(nest), 1));
     double most = std::min(static_cast<double>(kBlockPoints) / row,
                            blocks / static_cast<double>(machine_.multiprocessors));
     const std::optional<size_t> along =
@@ -195,7 +224,7 @@ class RowFuser {
     if (across) most = kWarpThreads;
     const int64_t trips = nest.loops[depth - 1].trips;
     int64_t rows = power_below(std::min(most, fits));
-    while (rows > 1 && trips % rows != 0) rows /= 2;
+    while (rows > 1 && trips % rows != 0 && trips < kGroupsOfRows * rows) rows /= 2;
     const double points = row * static_cast<double>(rows);
     blocks /= static_cast<double>(rows);
     if (blocks < machine_.multiprocessors && points > kPointsOfFewBlocks) return false;

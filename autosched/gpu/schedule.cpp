@@ -17,6 +17,7 @@
 #include "autosched/passes/group_siblings.hpp"
 #include "autosched/passes/inline_cheap.hpp"
 #include "autosched/program/nests.hpp"
+#include "autosched/program/shared_memory.hpp"
 #include "runtime/process/cancellation.hpp"
 
 namespace adjit::sched {
@@ -78,13 +79,22 @@ Program schedule_steps_of(Program program, size_t root, Context& context) {
   return schedule_scan(std::move(program), root, std::move(steps));
 }
 
-// A kernel's tasks are blocks' where threads have something to share, else each is a thread's.
+bool fits_in_blocks(const Program& program, size_t root, const GpuMachine& machine) {
+  const Kernel& kernel = program.kernels[find_nest(program, root)->kernel];
+  return shared_bytes(program, kernel) <= machine.block_shared_bytes;
+}
+
+// A kernel's tasks are blocks' where threads have something to share and there is memory for it,
+// else each is a thread's.
 Program kernel_loops(Program program, size_t root, const GpuMachine& machine) {
   const Stage& stage = program.graph.stages[root];
   const bool shares = !nest_of(program, root).attached.empty() ||
                       block_share(program.graph, stage, machine).kind != BlockShare::Kind::None;
-  return shares ? block_loops(std::move(program), root, machine)
-                : flat_loops(std::move(program), root, machine);
+  for (int64_t most = kMostThreads; shares && most >= kWarpThreads; most /= 2)
+    if (Program made = block_loops(program, root, machine, most);
+        fits_in_blocks(made, root, machine))
+      return made;
+  return flat_loops(std::move(program), root, machine);
 }
 
 Program schedule_kernels(Program program, Context& context) {

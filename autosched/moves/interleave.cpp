@@ -30,7 +30,11 @@ Program interleave(Program program, size_t host, size_t depth, int64_t rows) {
   move.require(depth >= 1 && depth <= tile_begin(nest), "there is no such loop");
   const Loop& loop = nest.loops[depth - 1];
   move.require(loop.kind == LoopKind::Serial && loop.step == 1, "the loop is scheduled already");
-  move.require(rows > 1 && loop.trips % rows == 0, "the loop's trips are no multiple of the rows");
+  move.require(rows > 1 && rows <= loop.trips,
+               "a group has 2 rows or more, and the loop no fewer trips");
+  for (size_t outer = 0; outer + 1 < depth; ++outer)
+    move.require(nest.loops[outer].axis != loop.axis || nest.loops[outer].step % rows == 0,
+                 "the outer loop's step must be a multiple of the rows");
   move.require(!nest.attached.empty(), "nothing is attached to it");
   for (const Nest::Attached& attached : nest.attached) {
     move.require(attached.depth == depth, "a nest is attached to another loop");

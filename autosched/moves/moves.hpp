@@ -79,9 +79,9 @@ Program threads(Program program, size_t stage, size_t axis, int64_t count);
 Program compute_at(Program program, size_t stage, size_t host, size_t depth);
 
 /// Splits the loop that everything attached to `host` is attached to, the last of the loops [0,
-/// depth), into groups of `rows` (which must divide its trips), and attaches that to the groups: a
-/// reduction of one short row waits for each step of it, those of several rows go on side by side.
-/// Before loops of them are scheduled.
+/// depth), into groups of `rows` (of which the last one may have fewer), and attaches that to the
+/// groups: a reduction of one short row waits for each step of it, those of several rows go on side
+/// by side. Before loops of them are scheduled.
 Program interleave(Program program, size_t host, size_t depth, int64_t rows);
 
 // ---- Moves that rewrite the graph

@@ -149,6 +149,20 @@ bool is_cooperative(const Stage& stage, const Nest& nest) {
   return false;
 }
 
+ThreadGroups groups_of(const Stage& stage, const Nest& nest) {
+  ThreadGroups groups;
+  for (const Loop& loop : nest.loops) {
+    if (!is_thread(loop)) continue;
+    if (is_reduction(stage, loop)) {
+      groups.threads *= loop.trips;
+    } else {
+      groups.side_by_side &= groups.threads == 1;
+      groups.count *= loop.trips;
+    }
+  }
+  return groups;
+}
+
 std::optional<ThreadFault> fault_in_threads(const Program& program, const Kernel& kernel) {
   if (!is_block_kernel(kernel)) return std::nullopt;
   const Stage& root = program.graph.stages[kernel.root.stage];

@@ -35,6 +35,14 @@ bool lies_between_threads(const Nest& host, size_t depth);
 /// keeps accumulators while the block goes through that in step.
 bool is_cooperative(const Stage& stage, const Nest& nest);
 
+/// Threads of a nest that differ in loops over the reduction alone: a group adds up together.
+struct ThreadGroups {
+  int64_t threads = 1;       // of a group
+  int64_t count = 1;         // of groups
+  bool side_by_side = true;  // a group's threads have numbers that follow each other
+};
+ThreadGroups groups_of(const Stage& stage, const Nest& nest);
+
 /// A nest whose Thread loops are not as program.hpp wants them, and why.
 struct ThreadFault {
   size_t stage = 0;

@@ -132,7 +132,7 @@ constexpr MoveRow kMoves[] = {
      "group at once.",
      {{{"stage", "a stage, by name"},
        {"depth", "how many loops go around what is attached"},
-       {"rows", "iterations in a group; it divides the loop's trips"}}},
+       {"rows", "iterations in a group; the last one may have fewer"}}},
      [](Program& p, const MoveEntry& e) {
        const size_t stage = e.stage("stage"), depth = e["depth"].position(kLoopLimit + 1);
        const int64_t rows = e["rows"].number(kPositive);

@@ -39,10 +39,24 @@ ThreadBlock::ThreadBlock(llvm::IRBuilder<>& builder, int64_t threads, std::vecto
 
 Value* ThreadBlock::shared(const Key& key, int64_t bytes) {
   const auto [at, is_new] = offsets_.try_emplace(key, shared_bytes_);
-  if (is_new) shared_bytes_ = checked_add(shared_bytes_, ceil_div(bytes, kAlignment) * kAlignment);
+  if (is_new) take(bytes);
+  return pointer_at(at->second);
+}
+
+Value* ThreadBlock::exchanged(size_t number, int64_t bytes) {
+  const auto [at, is_new] = exchanges_.try_emplace({number, bytes}, shared_bytes_);
+  if (is_new) take(bytes);
+  return pointer_at(at->second);
+}
+
+void ThreadBlock::take(int64_t bytes) {
+  shared_bytes_ = checked_add(shared_bytes_, ceil_div(bytes, kAlignment) * kAlignment);
+}
+
+Value* ThreadBlock::pointer_at(int64_t offset) {
   llvm::Module& module = *builder_.GetInsertBlock()->getModule();
   return builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), shared_memory(module),
-                                             static_cast<uint64_t>(at->second));
+                                             static_cast<uint64_t>(offset));
 }
 
 void ThreadBlock::barrier() {
@@ -52,6 +66,10 @@ void ThreadBlock::barrier() {
 
 void ThreadBlock::stored(std::span<const TensorId> results) {
   for (TensorId id : results) stored_.insert(buffers_[id.value]);
+}
+
+void ThreadBlock::before_exchange() {
+  if (stored_.contains(kExchange)) barrier();
 }
 
 void ThreadBlock::before_reading(std::span<const TensorId> tensors) {

@@ -15,13 +15,13 @@
 
 #include <llvm/IR/IRBuilder.h>
 
-#include "runtime/graph/graph.hpp"
+#include "autosched/program/shared_memory.hpp"
 
 namespace adjit::emit {
 
 class ThreadBlock {
  public:
-  static constexpr int64_t kAlignment = 16;  // of shared memory: that of the widest access
+  static constexpr int64_t kAlignment = sched::kSharedAlignment;
 
   /// Of so many threads, a multiple of a warp's. `buffers`: per tensor, which of them lie in one
   /// buffer (shared_buffers.hpp). The builder is in the kernel's function; it must outlive this.
@@ -35,6 +35,9 @@ class ThreadBlock {
   using Key = std::pair<const void*, size_t>;
   llvm::Value* shared(const Key& key, int64_t bytes);
   int64_t shared_bytes() const { return shared_bytes_; }
+  /// Memory of so many bytes in which threads exchange values, array `number` of an exchange: the
+  /// next one, behind before_exchange(), has the same.
+  llvm::Value* exchanged(size_t number, int64_t bytes);
 
   /// All threads wait; what they wrote before, all see.
   void barrier();
@@ -45,19 +48,28 @@ class ThreadBlock {
   void still_stored(const std::set<uint32_t>& buffers) {
     stored_.insert(buffers.begin(), buffers.end());
   }
+  /// A barrier where values of an exchange were read since the last one; and that they are now.
+  void before_exchange();
+  void after_exchange() { stored_.insert(kExchange); }
   /// A barrier where some of these tensors were stored since the last one.
   void before_reading(std::span<const TensorId> tensors);
   /// A barrier where anything was.
   void before_reading_all();
 
  private:
+  void take(int64_t bytes);
+  llvm::Value* pointer_at(int64_t offset);
+
+  static constexpr uint32_t kExchange = UINT32_MAX;  // among buffers: what exchanges go through
+
   llvm::IRBuilder<>& builder_;
   const int64_t threads_;
   const std::vector<uint32_t> buffers_;
   llvm::Value* thread_;
   int64_t shared_bytes_ = 0;
   std::map<Key, int64_t> offsets_;
-  std::set<uint32_t> stored_;  // buffers, since the last barrier
+  std::map<std::pair<size_t, int64_t>, int64_t> exchanges_;  // offsets
+  std::set<uint32_t> stored_;                                // buffers, since the last barrier
 };
 
 }  // namespace adjit::emit

@@ -22,20 +22,23 @@ llvm::Type* in_memory(llvm::Type* type) {
   return type->getScalarSizeInBits() == 1 ? type->getWithNewBitWidth(8) : type;
 }
 
-// An element of its own for each of so many threads, of each of some values.
-class Exchange {
+// An element of its own for each of so many threads, of each of some values: in memory of the
+// nest's own, or, where that is much, in the memory of all exchanges.
+class ExchangedValues {
  public:
-  Exchange(const KernelContext& kernel, const Nest& nest, const std::vector<Partial>& partials,
-           int64_t elements)
+  ExchangedValues(const KernelContext& kernel, const Nest* own,
+                  const std::vector<Partial>& partials, int64_t elements)
       : builder_(kernel.builder) {
     const llvm::DataLayout& layout = builder_.GetInsertBlock()->getModule()->getDataLayout();
     for (const Partial& partial : partials)
       for (Value* value : partial) {
         llvm::Type* type = in_memory(value->getType());
         const uint64_t size = layout.getTypeAllocSize(type).getFixedValue();
-        arrays_.push_back(
-            {value->getType(), type, llvm::Align(std::min<uint64_t>(16, size & -size)),
-             kernel.block->shared({&nest, arrays_.size()}, elements * static_cast<int64_t>(size))});
+        const int64_t bytes = elements * static_cast<int64_t>(size);
+        arrays_.push_back({value->getType(), type,
+                           llvm::Align(std::min<uint64_t>(16, size & -size)),
+                           own ? kernel.block->shared({own, arrays_.size()}, bytes)
+                               : kernel.block->exchanged(arrays_.size(), bytes)});
       }
   }
 
@@ -90,7 +93,10 @@ std::vector<Partial> partials_of(const Carried& values, size_t components) {
 }  // namespace
 
 ThreadTree::ThreadTree(NestContext& nest, const std::vector<Value*>& trips)
-    : nest_(nest), kernel_(nest.kernel), builder_(nest.kernel.builder) {
+    : nest_(nest),
+      kernel_(nest.kernel),
+      builder_(nest.kernel.builder),
+      groups_(groups_of(*nest.shape.stage, *nest.shape.nest)) {
   in_group_ = builder_.getInt32(0);
   group_number_ = builder_.getInt32(0);
   const auto append = [&](Value* number, int64_t count, Value* digit) {
@@ -100,15 +106,8 @@ ThreadTree::ThreadTree(NestContext& nest, const std::vector<Value*>& trips)
   for (size_t l = 0, thread_loop = 0; l < nest.shape.nest->loops.size(); ++l) {
     const Loop& loop = nest.shape.nest->loops[l];
     if (loop.kind != LoopKind::Thread) continue;
-    Value* trip = trips[thread_loop++];
-    if (nest.shape.is_reduction(loop)) {
-      in_group_ = append(in_group_, loop.trips, trip);
-      group_ *= loop.trips;
-    } else {
-      side_by_side_ &= group_ == 1;
-      group_number_ = append(group_number_, loop.trips, trip);
-      groups_ *= loop.trips;
-    }
+    Value*& number = nest.shape.is_reduction(loop) ? in_group_ : group_number_;
+    number = append(number, loop.trips, trips[thread_loop++]);
   }
 }
 
@@ -117,11 +116,13 @@ Value* ThreadTree::is_first() const {
 }
 
 std::vector<Partial> ThreadTree::combined(std::vector<Partial> partials) {
-  if (group_ == 1) return partials;
-  if (side_by_side_ && group_ <= kWarpThreads && std::has_single_bit(static_cast<uint64_t>(group_)))
-    return by_shuffles(std::move(partials), group_);
-  if (side_by_side_ && group_ % kWarpThreads == 0) return by_warps(std::move(partials));
-  return one_after_the_other(std::move(partials));
+  switch (exchange_of(groups_)) {
+    case sched::Exchange::None: break;
+    case sched::Exchange::Shuffles: return by_shuffles(std::move(partials), groups_.threads);
+    case sched::Exchange::Warps: return by_warps(std::move(partials));
+    case sched::Exchange::All: return one_after_the_other(std::move(partials));
+  }
+  return partials;
 }
 
 // A thread takes what the one half of the group further on has, until the first one has all.
@@ -138,11 +139,12 @@ std::vector<Partial> ThreadTree::by_shuffles(std::vector<Partial> partials, int6
 std::vector<Partial> ThreadTree::by_warps(std::vector<Partial> partials) {
   const auto number = [&](int64_t n) { return builder_.getInt32(static_cast<uint32_t>(n)); };
   ThreadBlock& block = *kernel_.block;
-  const int64_t warps = group_ / kWarpThreads;
+  const int64_t warps = groups_.threads / kWarpThreads;
   partials = by_shuffles(std::move(partials), kWarpThreads);
   if (warps == 1) return partials;
   const size_t components = nest_.shape.stage->bodies.size();
-  const Exchange exchange(kernel_, *nest_.shape.nest, partials, block.threads() / kWarpThreads);
+  const ExchangedValues exchange(kernel_, nest_.shape.nest, partials,
+                                 exchanged_elements(groups_, block.threads()));
   Value* lane = builder_.CreateURem(block.thread(), number(kWarpThreads));
   Value* leads = builder_.CreateICmpEQ(lane, number(0));
   emit_if(builder_, kernel_.scopes, leads, {}, [&](Carried none) {
@@ -161,10 +163,11 @@ std::vector<Partial> ThreadTree::by_warps(std::vector<Partial> partials) {
     }
   Value* takes = builder_.CreateAnd(
       builder_.CreateICmpULT(in_group_, number(warps)),
-      builder_.CreateICmpULT(block.thread(), number(group_ * groups_)));  // others are of no group
+      builder_.CreateICmpULT(block.thread(),
+                             number(groups_.threads * groups_.count)));  // others are of no group
   values = emit_if(builder_, kernel_.scopes, takes, std::move(values), [&](Carried) {
-    Value* first =
-        builder_.CreateMul(builder_.CreateUDiv(block.thread(), number(group_)), number(warps));
+    Value* first = builder_.CreateMul(builder_.CreateUDiv(block.thread(), number(groups_.threads)),
+                                      number(warps));
     return exchange.load(builder_.CreateAdd(first, in_group_));
   });
   return by_shuffles(partials_of(values, components),
@@ -175,11 +178,13 @@ std::vector<Partial> ThreadTree::one_after_the_other(std::vector<Partial> partia
   const auto number = [&](int64_t n) { return builder_.getInt32(static_cast<uint32_t>(n)); };
   ThreadBlock& block = *kernel_.block;
   const size_t components = nest_.shape.stage->bodies.size();
-  const Exchange exchange(kernel_, *nest_.shape.nest, partials, group_ * groups_);
+  const ExchangedValues exchange(kernel_, nullptr, partials,
+                                 exchanged_elements(groups_, block.threads()));
+  block.before_exchange();
   const auto element = [&](Value* in_group) {
-    return builder_.CreateAdd(builder_.CreateMul(in_group, number(groups_)), group_number_);
+    return builder_.CreateAdd(builder_.CreateMul(in_group, number(groups_.count)), group_number_);
   };
-  Value* has_part = builder_.CreateICmpULT(block.thread(), number(group_ * groups_));
+  Value* has_part = builder_.CreateICmpULT(block.thread(), number(groups_.threads * groups_.count));
   emit_if(builder_, kernel_.scopes, has_part, {}, [&](Carried none) {
     exchange.store(flat(partials), element(in_group_));
     return none;
@@ -188,7 +193,7 @@ std::vector<Partial> ThreadTree::one_after_the_other(std::vector<Partial> partia
   Value* leads = builder_.CreateAnd(has_part, is_first());
   const Carried values =
       emit_if(builder_, kernel_.scopes, leads, flat(partials), [&](Carried carried) {
-        return emit_loop(builder_, kernel_.scopes, number(1), number(group_), true,
+        return emit_loop(builder_, kernel_.scopes, number(1), number(groups_.threads), true,
                          std::move(carried), [&](Value* other, const Carried& sum) {
                            const std::vector<Partial> left = partials_of(sum, components);
                            const std::vector<Partial> right =
@@ -199,6 +204,7 @@ std::vector<Partial> ThreadTree::one_after_the_other(std::vector<Partial> partia
                            return flat(both);
                          });
       });
+  block.after_exchange();
   return partials_of(values, components);
 }
 

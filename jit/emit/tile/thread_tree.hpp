@@ -1,12 +1,9 @@
 // jit/emit/tile/thread_tree.hpp -- what the threads of a block have accumulated, combined.
 //
 // Threads that differ in loops over a reduction alone are a *group*: each has partial results of
-// the same elements. They are combined in an order that the program fixes:
-//  - a group that is a part of a warp, as many threads as a power of two: by shuffles, in a tree;
-//  - a group of whole warps: each by shuffles, then their results, which go through the block's
-//    memory, by shuffles again;
-//  - another one, whose threads may stand apart: through the block's memory, one after the other.
-// In the end the group's first thread has the whole.
+// the same elements. They are combined in an order that the program fixes, by shuffles, through the
+// block's memory, or both (Exchange in shared_memory.hpp). In the end the group's first thread has
+// the whole.
 #pragma once
 
 #include <cstdint>
@@ -39,9 +36,7 @@ class ThreadTree {
   NestContext& nest_;
   KernelContext& kernel_;
   llvm::IRBuilder<>& builder_;
-  int64_t group_ = 1;          // threads of a group
-  int64_t groups_ = 1;         // of the nest
-  bool side_by_side_ = true;   // a group's threads have numbers that follow each other
+  sched::ThreadGroups groups_;
   llvm::Value* in_group_;      // number of the thread in its group, i32
   llvm::Value* group_number_;  // i32
 };

@@ -44,7 +44,8 @@ TEST(FuseRows, ShortRowsAreTakenTogether) {
 
 TEST(FuseRows, RowsThatSharedMemoryDoesNotHoldStayInMemory) {
   const std::string text = "float(300, 100) " + std::string(kSoftmax);
-  EXPECT_EQ(fused(parse_graph("def f(" + text), {.shared_bytes = 400}), "e(m) y(s)");
+  EXPECT_EQ(fused(parse_graph("def f(" + text), {.shared_bytes = 4800}), "e(m) y(s)")
+      << "beside a row and a number there is what 512 threads exchange";
 }
 
 TEST(FuseRows, LoopsOfTheRowsComeFirst) {
@@ -55,8 +56,16 @@ TEST(FuseRows, LoopsOfTheRowsComeFirst) {
   EXPECT_EQ(loops_text(p, "y"), "serial:j:8 serial:j:32 serial:i:64") << "neighbours together";
 }
 
+TEST(FuseRows, TheLastRowsTogetherMayBeFewer) {
+  const Graph graph = parse_graph(
+      "def f(float(64, 255) x) -> (y) {\n s(j) +=! x(r, j)\n y(i, j) = x(i, j) / s(j)\n}");
+  const Program p = fuse_rows(initial_program(graph, kGpu), kGpu);
+  EXPECT_EQ(loops_text(p, "y"), "serial:j:16 serial:j:16 serial:i:64");
+  expect_faithful(p, graph);
+}
+
 TEST(FuseRows, RowsAcrossMemoryAreLeft) {
-  EXPECT_EQ(fused("float(64, 255) x) -> (y) { s(j) +=! x(r, j)\n y(i, j) = x(i, j) / s(j) }"),
+  EXPECT_EQ(fused("float(64, 61) x) -> (y) { s(j) +=! x(r, j)\n y(i, j) = x(i, j) / s(j) }"),
             "s y");
 }
 
@@ -68,6 +77,10 @@ TEST(FuseRows, RowsThatLeaveMultiprocessorsIdleAreLeft) {
             2u)
       << "8 blocks of 32 columns";
   EXPECT_EQ(kernels("float(1000003, 3) x) -> (y) { s(i) +=! x(i, r)\n y(i, j) = x(i, j) / s(i) }"),
+            1u)
+      << "a block for many rows";
+  EXPECT_EQ(kernels("float(200000, 5, 3) x) -> (y) { s(i, k) +=! x(i, k, r)\n"
+                    " y(i, k, j) = x(i, k, j) / s(i, k) }"),
             2u)
       << "a block for 3 points";
 }

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "autosched/analysis/verify.hpp"
-#include "autosched/program/threads.hpp"
+#include "autosched/program/shared_memory.hpp"
 #include "autosched/search/scheduler.hpp"
 #include "runtime/graph/parse/text_module.hpp"
 #include "runtime/graph/print/printer.hpp"
@@ -113,6 +113,21 @@ def f(float(4, 8) h0, float(5, 4, 8) x, float(8, 8) w) -> (h, hs) {
   ASSERT_EQ(steps.kernels.size(), 1u) << "a block computes a row of the product and of its tanh";
   EXPECT_EQ(parallel_depth(steps.kernels[0].root), 1u);
   expect_scheduled_for(graph, kGpu, 1);
+}
+
+// Fewer threads exchange less.
+TEST(GpuSchedule, BlocksHaveAsManyThreadsAsSharedMemoryServes) {
+  const auto threads_with = [](int64_t bytes) {
+    const GpuMachine machine{.multiprocessors = 1, .block_shared_bytes = bytes};
+    const Graph graph = column_sum_graph(100, 128);
+    const Program p = default_schedule(graph, machine);
+    EXPECT_LE(shared_bytes(p, p.kernels.back()), bytes);
+    expect_faithful(p, graph);
+    return block_threads(p.kernels.back());
+  };
+  EXPECT_EQ(threads_with(64 << 10), 512);
+  EXPECT_EQ(threads_with(4 << 10), 256);
+  EXPECT_EQ(threads_with(0), 32);
 }
 
 // Each step in turn is refused: it is left out and noted, and the rest means the same.

@@ -163,8 +163,8 @@ TEST(GroupRows, WhatIsAttachedRunsForSeveralRows) {
   expect_faithful(parallel(tile(p, stage_of(p, "y"), 0, Steps{8}), stage_of(p, "y"), 1), g);
   expect_refused([&] { interleave(p, stage_of(p, "y"), 1, 2); }, "scheduled already");
   const size_t host = stage_of(rows, "y");
-  expect_refused([&] { interleave(rows, host, 1, 5); }, "multiple of the rows");
-  expect_refused([&] { interleave(rows, host, 1, 1); }, "multiple of the rows");
+  expect_refused([&] { interleave(rows, host, 1, 13); }, "no fewer trips");
+  expect_refused([&] { interleave(rows, host, 1, 1); }, "2 rows or more");
   expect_refused([&] { interleave(rows, host, 0, 4); }, "no such loop");
   expect_refused([&] { interleave(rows, host, 2, 3); }, "attached to another loop");
   expect_refused([&] { interleave(rows, stage_of(rows, "s"), 1, 4); }, "attached to another stage");

@@ -28,13 +28,21 @@ TEST(Interleave, WhatIsAttachedTakesGroupsOfRows) {
   expect_faithful(p, g);
 }
 
-TEST(Interleave, OnlyGroupsThatDivideTheRows) {
+TEST(Interleave, TheLastGroupMayHaveFewerRows) {
   const Graph g = softmax_graph(24, 10);
-  expect_faithful(interleave(rows_of_softmax(g), 3, 1, 24), g);
-  for (const int64_t rows : {5, 7, 48})
-    EXPECT_THROW(interleave(rows_of_softmax(g), 3, 1, rows), Error) << rows;
+  for (const int64_t rows : {5, 7, 23, 24})
+    expect_faithful(interleave(rows_of_softmax(g), 3, 1, rows), g);
+  EXPECT_THROW(interleave(rows_of_softmax(g), 3, 1, 25), Error);
   EXPECT_THROW(interleave(rows_of_softmax(g), 3, 1, 0), Error);
   EXPECT_THROW(interleave(rows_of_softmax(g), 3, 1, -4), Error);
+}
+
+TEST(Interleave, GroupsDivideTheStepOfALoopOutside) {
+  const Graph g = softmax_graph(24, 10);
+  Program p = tile(plain(g), 3, 0, std::vector<int64_t>{8});
+  for (const size_t s : {2, 1, 0}) p = compute_at(std::move(p), s, 3, 2);
+  expect_refused([&] { interleave(p, 3, 2, 3); }, "multiple of the rows");
+  expect_faithful(interleave(p, 3, 2, 4), g);
 }
 
 TEST(Interleave, OnlyTheLoopThatSomethingIsAttachedTo) {

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "autosched/program/shared_memory.hpp"
 #include "autosched/search/scheduler.hpp"
 #include "runtime/graph/print/printer.hpp"
 #include "tests/autosched/programs.hpp"
@@ -82,6 +83,9 @@ TEST(RandomPrograms, WhatSharesBuffers) {
 std::string wrong_in_blocks(const Program& program, const std::vector<Array>& inputs,
                             const Graph& graph, int64_t alignment) {
   const EmulatedProgram emulated(program, alignment);
+  for (size_t k = 0; k < program.kernels.size(); ++k)
+    if (emulated.kernel(k).shared_bytes > shared_bytes(program, program.kernels[k]))
+      return "a block shares more than the schedule knows of";
   const std::vector<Array> once = emulated(inputs, 1), again = emulated(inputs, 2);
   for (size_t k = 0; k < once.size(); ++k)
     if (once[k].bytes != again[k].bytes) return "the bits of an output differ from run to run";

@@ -65,6 +65,27 @@ TEST(ThreadTree, ABlockAddsUpColumns) {
   EXPECT_EQ(waits(p), 1u);
 }
 
+// Columns' sums one after the other: the second exchange waits until the first one's values are
+// read.
+TEST(ThreadTree, ExchangesShareTheirMemory) {
+  Program p = program_of(
+      "def main(float(32, 64) x) -> (y) {\n a(j) +=! x(r, j)\n b(j) max=! x(r, j)\n"
+      " y(j) = a(j) * b(j)\n}");
+  for (const size_t s : {1, 0}) p = compute_at(p, s, 2, 1);
+  p = interleave(p, 2, 1, 16);
+  for (const size_t s : {0, 1}) {
+    p = threads(p, s, 0, 16);
+    p = threads(p, s, 1, 4);
+    p = reorder(p, s, std::vector<size_t>{1, 2, 0});  // Serial r, Thread r, Thread j
+  }
+  p = threads(p, 2, 0, 16);
+  p = parallel(p, 2, 1);
+  expect_right_in_blocks(p);
+  const EmulatedProgram emulated(p);
+  EXPECT_EQ(emulated.kernel(0).shared_bytes, 2 * 64 + 64 * 4) << "the sums, and one exchange";
+  EXPECT_EQ(shared_bytes(p, p.kernels[0]), 2 * 64 + 64 * 4);
+}
+
 TEST(ThreadTree, ABlockAddsUpAll) {
   Program p =
       program_of("def main(float(37, 41) x) -> (s) { s() +=! x(a, b) where a in 0:37, b in 0:41 }");

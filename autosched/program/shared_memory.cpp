@@ -1,0 +1,94 @@
+// autosched/program/shared_memory.cpp -- bytes that the threads of a block share.
+#include "autosched/program/shared_memory.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <set>
+#include <utility>
+
+#include "runtime/expr/integer.hpp"
+
+namespace adjit::sched {
+namespace {
+
+int64_t aligned(int64_t bytes) { return ceil_div(bytes, kSharedAlignment) * kSharedAlignment; }
+
+class SharedBytes {
+ public:
+  SharedBytes(const Program& program, const Kernel& kernel)
+      : program_(program), threads_(block_threads(kernel)) {}
+
+  int64_t operator()(const Nest& nest) {
+    add_results(nest);
+    add_exchange(nest);
+    for (const Nest::Attached& attached : nest.attached)
+      if (attached_run_by(RunBy::Block, nest, attached.depth) == RunBy::Block)
+        (*this)(attached.nest);
+    return bytes_;
+  }
+
+ private:
+  const Stage& stage_of(const Nest& nest) const { return program_.graph.stages[nest.stage]; }
+
+  void add_results(const Nest& nest) {
+    const Stage& stage = stage_of(nest);
+    if (program_.scopes[stage.results.front().value] != Scope::Local) return;
+    int64_t elements = 1;
+    for (size_t a = 0; a < stage.domain.output_rank; ++a)
+      elements = checked_mul(elements, std::max<int64_t>(nest.spans[a], 1));
+    for (TensorId id : stage.results)
+      bytes_ =
+          checked_add(bytes_, aligned(checked_mul(elements, width(program_.graph.info(id).dtype))));
+  }
+
+  // Arrays of a size, of which a kernel has one for each number, serve one exchange after another.
+  void add_exchange(const Nest& nest) {
+    const Stage& stage = stage_of(nest);
+    const ThreadGroups groups = groups_of(stage, nest);
+    const int64_t elements = exchanged_elements(groups, threads_);
+    if (elements == 0) return;
+    int64_t lanes = 1, copies = 1;
+    for (size_t l = tile_begin(nest); l < nest.loops.size(); ++l)
+      if (nest.loops[l].axis < stage.domain.output_rank)
+        (nest.loops[l].kind == LoopKind::Vector ? lanes : copies) *= nest.loops[l].trips;
+    int64_t number = 0;
+    for (int64_t copy = 0; copy < copies; ++copy)
+      for (ExprId body : stage.bodies) {
+        const int64_t wide = width(accumulator_of(program_.graph.pool.dtype(body)));
+        const int64_t bytes = aligned(checked_mul(elements, lanes * wide));
+        if (exchange_of(groups) != Exchange::All || exchanges_.emplace(number++, bytes).second)
+          bytes_ = checked_add(bytes_, bytes);
+      }
+  }
+
+  static int64_t width(DType dtype) { return static_cast<int64_t>(size_of(dtype)); }
+
+  const Program& program_;
+  int64_t threads_;
+  int64_t bytes_ = 0;
+  std::set<std::pair<int64_t, int64_t>> exchanges_;  // number and bytes
+};
+
+}  // namespace
+
+Exchange exchange_of(const ThreadGroups& groups) {
+  if (groups.threads == 1) return Exchange::None;
+  const bool power = std::has_single_bit(static_cast<uint64_t>(groups.threads));
+  if (groups.side_by_side && groups.threads <= kWarpThreads && power) return Exchange::Shuffles;
+  return groups.side_by_side && groups.threads % kWarpThreads == 0 ? Exchange::Warps
+                                                                   : Exchange::All;
+}
+
+int64_t exchanged_elements(const ThreadGroups& groups, int64_t block_threads) {
+  switch (exchange_of(groups)) {
+    case Exchange::Warps: return block_threads / kWarpThreads;
+    case Exchange::All: return groups.threads * groups.count;
+    default: return 0;
+  }
+}
+
+int64_t shared_bytes(const Program& program, const Kernel& kernel) {
+  return is_block_kernel(kernel) ? SharedBytes(program, kernel)(kernel.root) : 0;
+}
+
+}  // namespace adjit::sched
