@@ -11,6 +11,7 @@
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
+#include "autosched/program/required_region.hpp"
 #include "runtime/diff/rewrite/factors.hpp"
 
 namespace adjit::sched {
@@ -168,24 +169,31 @@ bool is_walked_as_one(const MemoryAccess& read, const Domain& domain, const Axes
   return true;
 }
 
-// Whether a stage computes one result of a tensor's elements, each of one, and loses nothing when
-// these axes are one.
-bool may_join_axes(const Program& program, size_t reader, TensorId tensor,
-                   std::span<const Axes> joined) {
+// Whether a kernel of its own computes each of its results of one element of a tensor.
+bool reads_point_by_point(const Program& program, size_t reader, TensorId tensor) {
   const LoweredGraph& graph = program.graph;
   const Stage& stage = graph.stages[reader];
-  if (!is_plain_kernel(program, reader)) return false;
-  if (stage.kind != StageKind::Compute || stage.combiner.kind != CombinerKind::None ||
-      running_of(graph, stage) || stage.bodies.size() != 1 || !stage.domain.is_box() ||
-      stage.domain.extents != graph.info(tensor).shape)
+  if (!is_plain_kernel(program, reader) || stage.kind != StageKind::Compute ||
+      stage.combiner.kind != CombinerKind::None || running_of(graph, stage) ||
+      !stage.domain.is_box() || stage.domain.extents != graph.info(tensor).shape)
     return false;
-  return std::ranges::all_of(accesses_of(graph, stage).reads, [&](const MemoryAccess& read) {
-    return (read.tensor != tensor ||
-            (is_identity(graph.pool, graph.pool.read_index(read.read)) && !read.guarded)) &&
-           std::ranges::all_of(joined, [&](const Axes& axes) {
-             return is_walked_as_one(read, stage.domain, axes);
-           });
+  return std::ranges::all_of(reads_of(graph, stage), [&](ExprId read) {
+    return graph.pool.read_tensor(read) != tensor ||
+           (is_identity(graph.pool, graph.pool.read_index(read)) &&
+            !graph.pool.read_predicate(read).valid());
   });
+}
+
+// Whether it has one result and loses nothing when these axes are one.
+bool may_join_axes(const Program& program, size_t reader, std::span<const Axes> joined) {
+  const Stage& stage = program.graph.stages[reader];
+  return stage.bodies.size() == 1 &&
+         std::ranges::all_of(accesses_of(program.graph, stage).reads,
+                             [&](const MemoryAccess& read) {
+                               return std::ranges::all_of(joined, [&](const Axes& axes) {
+                                 return is_walked_as_one(read, stage.domain, axes);
+                               });
+                             });
 }
 
 // A stage that alone reads a product point by point, in the shape that its results had, joins these
@@ -195,7 +203,8 @@ void join_axes_of_reader(Rewriting& rewriting, std::span<const Axes> joined) {
   const TensorId shaped = before.graph.stages[rewriting.stage + 1].results.front();
   const std::vector<size_t>& readers = before.readers[shaped.value];
   if (before.scopes[shaped.value] != Scope::Workspace || readers.size() != 1 ||
-      !may_join_axes(before, readers.front(), shaped, joined))
+      !reads_point_by_point(before, readers.front(), shaped) ||
+      !may_join_axes(before, readers.front(), joined))
     return;
   const size_t reader = readers.front() - 1;  // once that one has gone
   const size_t between[] = {rewriting.stage + 1};
@@ -203,6 +212,19 @@ void join_axes_of_reader(Rewriting& rewriting, std::span<const Axes> joined) {
   Rewriting of_reader{std::move(rewriting.program), reader};
   for (const Axes& axes : joined) fuse_outputs(of_reader, axes.first, axes.count);
   rewriting.program = std::move(of_reader.program);
+}
+
+// Results that lie elsewhere than they are to need not be moved for stages that read each once.
+void read_where_they_are(Rewriting& rewriting) {
+  const Program& before = rewriting.program;
+  const TensorId moved = before.graph.stages[rewriting.stage + 1].results.front();
+  if (before.scopes[moved.value] != Scope::Workspace ||
+      !std::ranges::all_of(before.readers[moved.value], [&](size_t reader) {
+        return reads_point_by_point(before, reader, moved);
+      }))
+    return;
+  const size_t moving[] = {rewriting.stage + 1};
+  rewriting.program = inline_stages(std::move(rewriting.program), moving);
 }
 
 bool divides_axes(const LoweredGraph& graph, const Stage& stage) {
@@ -227,7 +249,10 @@ Program as_product(Rewriting rewriting, const Arrangement& arrangement) {
   for (const Axes& axes : joined) fuse_outputs(rewriting, axes.first, axes.count);
   fuse_reductions(rewriting);
   materialize_operands(rewriting);
-  if (rewriting.moved && !elsewhere) join_axes_of_reader(rewriting, joined);
+  if (elsewhere)
+    read_where_they_are(rewriting);
+  else if (rewriting.moved)
+    join_axes_of_reader(rewriting, joined);
   return std::move(rewriting.program);
 }
 

@@ -142,6 +142,18 @@ TEST(Products, TheOneReaderJoinsAxes) {
   EXPECT_EQ(axes_of_reader("  z(i, o, h, l) = y(i, o, h, l) + y(i, o, l, h)"), 4u);
 }
 
+TEST(Products, ResultsAreNotMovedForWhoReadsThemOnce) {
+  const std::string stages =
+      "  y(i, o, h) +=! x(i, c, h + p) * w(o, c, p)\n  z(i, o, h) = exp(y(i, o, h))\n";
+  const auto with = [&](const std::string& results, const std::string& more) {
+    return parse_graph("def f(float(9, 16, 7) x, float(16, 16, 3) w) -> (" + results + ") {\n" +
+                       stages + more + "}");
+  };
+  EXPECT_EQ(products_in(with("z", "")), "16* 45 48 + 3") << "the operands, and z";
+  EXPECT_EQ(products_in(with("z, y", "")), "16* 45 48 + 4");
+  EXPECT_EQ(products_in(with("z, u", "  u(i) +=! y(i, r_o, r_h)\n")), "16* 45 48 + 5");
+}
+
 TEST(Products, SeveralInOneProgram) {
   const Graph graph = parse_graph(
       "def f(float(4, 5, 16) x, float(16, 17) w, float(17, 18) v) -> (y, q) {\n"
