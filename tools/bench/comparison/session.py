@@ -1,19 +1,17 @@
-"""A measuring process seen from outside: started, asked, stopped when it hangs."""
+"""The measuring process of the comparison on a processor: started again where it ended."""
 
 from __future__ import annotations
 
-import contextlib
-import json
-import selectors
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from .environment import variables, with_checkout
+from .worker_process import WorkerProcess
 from .workloads.workload import Work
+
+_PATIENCE = 5.0  # seconds, for it to end by itself
 
 
 class Session:
@@ -25,64 +23,32 @@ class Session:
         self._arguments = arguments
         self._row_limit = row_limit
         self._cache = tempfile.TemporaryDirectory(prefix="adjit-bench-")
-        self._process: subprocess.Popen[str] | None = None
+        self._process: WorkerProcess | None = None
         self.rows: dict[str, Work] = {}
 
     def __enter__(self) -> Session:
-        self._start()
+        self._process = self._start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stop()
+        if self._process is not None:
+            self._process.end(_PATIENCE)
         self._cache.cleanup()
 
     def ask(self, row: str, without: Iterable[str] = ()) -> dict[str, Any]:
         """The row's numbers without some frameworks; {"row": {"error": ...}} if it has none."""
-        if self._process is None:
-            self._start()
-        assert self._process is not None and self._process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # it has ended: the answer will say so
-            self._process.stdin.write(json.dumps([row, list(without)]) + "\n")
-            self._process.stdin.flush()
-        answer = self._answer()
-        return {"row": {"error": answer}} if isinstance(answer, str) else answer
+        self._process = self._process or self._start()
+        answer = self._process.ask([row, list(without)], self._row_limit)
+        if isinstance(answer, str):
+            self._process = None
+            return {"row": {"error": answer}}
+        return answer
 
-    def _start(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "comparison.worker", *self._arguments],
-            cwd=Path(__file__).parents[1],
-            env=with_checkout(variables(self._allocator, self._threads, self._cache.name)),
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        ready = self._answer()
+    def _start(self) -> WorkerProcess:
+        environment = with_checkout(variables(self._allocator, self._threads, self._cache.name))
+        process = WorkerProcess("comparison.worker", self._arguments, environment, _PATIENCE)
+        ready = process.answer(self._row_limit)
         if isinstance(ready, str):
             sys.exit(f"the measuring process does not start: {ready}")
         self.rows = {name: Work(**work) for name, work in ready["rows"].items()}
-
-    def _answer(self) -> Any:
-        """The next line, or why there is none."""
-        assert self._process is not None and self._process.stdout is not None
-        with selectors.DefaultSelector() as waiting:
-            waiting.register(self._process.stdout, selectors.EVENT_READ)
-            late = not waiting.select(self._row_limit)
-        line = "" if late else self._process.stdout.readline()
-        if line:
-            return json.loads(line)
-        status = self._stop()
-        return f"took more than {self._row_limit:g} s" if late else f"the process ended: {status}"
-
-    def _stop(self) -> int:
-        """Its exit status; negative for a signal."""
-        process, self._process = self._process, None
-        if process is None:
-            return 0
-        assert process.stdin is not None and process.stdout is not None
-        with contextlib.suppress(BrokenPipeError):
-            process.stdin.close()
-        try:
-            status = process.wait(5)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            status = process.wait()
-        process.stdout.close()
-        return status
+        return process

@@ -1,17 +1,12 @@
-"""A measuring process of one framework seen from outside: asked, and ended where it hangs."""
+"""A measuring process of one framework on a GPU: asked, and ended where it hangs."""
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
-import selectors
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 from ..environment import with_checkout
+from ..worker_process import WorkerProcess
 
 
 class Session:
@@ -22,7 +17,7 @@ class Session:
         self.framework = framework
         self._patience = patience
         self._arguments = [f"--framework={framework}", f"--rows={rows}", f"--budget={budget}"]
-        self._process: subprocess.Popen[str] | None = None
+        self._process: WorkerProcess | None = None
         self.prepared: set[str] = set()
         #: Compiled by a process that has ended since.
         self.lost: set[str] = set()
@@ -35,53 +30,31 @@ class Session:
 
     def ask(self, job: dict[str, Any], seconds: float) -> dict[str, Any]:
         """The answer; {"error": why} where there is none in that time."""
+        seconds = max(0.1, seconds)
         if self._process is None:
-            ready = self._start(seconds)
+            self._process = self._start()
+            ready = self._kept(self._process.answer(seconds))
             if "error" in ready:
-                self._end()  # the next one that asks starts another
+                self._end(0)  # the next one that asks starts another
                 return ready
-        assert self._process is not None and self._process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # it has ended: the answer will say so
-            self._process.stdin.write(json.dumps(job) + "\n")
-            self._process.stdin.flush()
-        return self._answer(seconds)
+        return self._kept(self._process.ask(job, seconds))
 
-    def _start(self, seconds: float) -> dict[str, Any]:
+    def _start(self) -> WorkerProcess:
         environment = with_checkout({
             **os.environ, "PYTHONWARNINGS": "ignore", "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
         })  # fmt: skip
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "comparison.gpu.worker", *self._arguments],
-            cwd=Path(__file__).parents[2], env=environment,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        return self._answer(seconds)
+        return WorkerProcess("comparison.gpu.worker", self._arguments, environment, 0)
 
-    def _answer(self, seconds: float) -> dict[str, Any]:
-        assert self._process is not None and self._process.stdout is not None
-        with selectors.DefaultSelector() as waiting:
-            waiting.register(self._process.stdout, selectors.EVENT_READ)
-            late = not waiting.select(max(0.1, seconds))
-        line = "" if late else self._process.stdout.readline()
-        if line:
-            return dict(json.loads(line))
-        status = self._end()
-        return {"error": f"took more than {seconds:.0f} s" if late else f"it ended: {status}"}
-
-    def _end(self, patience: float = 0) -> int:
-        """Its exit status; negative for a signal."""
+    def _end(self, patience: float) -> None:
         process, self._process = self._process, None
+        if process is not None:
+            process.end(patience)
+
+    def _kept(self, answer: dict[str, Any] | str) -> dict[str, Any]:
+        """The answer, and what is left where there was none: no process."""
+        if not isinstance(answer, str):
+            return answer
+        self._process = None
         self.lost |= self.prepared
         self.prepared.clear()
-        if process is None:
-            return 0
-        assert process.stdin is not None and process.stdout is not None
-        with contextlib.suppress(BrokenPipeError):
-            process.stdin.close()
-        try:
-            status = process.wait(patience)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            status = process.wait()
-        process.stdout.close()
-        return status
+        return {"error": answer}
