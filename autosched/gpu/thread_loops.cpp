@@ -19,21 +19,21 @@ namespace {
 // from memory (63 TFLOP/s, 3 TB/s), since threads share what they read.
 constexpr double kContractionReuse = 8;  // of each operand's elements
 
-// What the threads of a block take of an axis.
-struct Share {
+struct AxisThreads {
   size_t axis = 0;
-  int64_t threads = 1;
+  int64_t threads = 1;  // that go along it
 };
 
-struct Shares {
-  std::optional<Share> neighbours;  // along the contiguous axis
-  int64_t lanes = 1;                // of each of these threads
-  std::vector<Share> others;        // slowest first
+// The threads of a block by axes.
+struct ThreadGrid {
+  std::optional<AxisThreads> neighbours;  // along the contiguous axis
+  int64_t lanes = 1;                      // of each of these threads
+  std::vector<AxisThreads> others;        // slowest first
 };
 
-class Sharing {
+class ThreadGridMaker {
  public:
-  Sharing(const Program& program, size_t stage, size_t first, int64_t threads)
+  ThreadGridMaker(const Program& program, size_t stage, size_t first, int64_t threads)
       : graph_(program.graph),
         stage_(program.graph.stages[stage]),
         nest_(nest_of(program, stage)),
@@ -41,25 +41,25 @@ class Sharing {
     for (size_t l = first; l < nest_.loops.size(); ++l) loops_.push_back(nest_.loops[l]);
   }
 
-  Shares operator()() {
-    if (const std::optional<size_t> axis = contiguous_axis(graph_, stage_)) share_neighbours(*axis);
+  ThreadGrid operator()() {
+    if (const std::optional<size_t> axis = contiguous_axis(graph_, stage_)) place_neighbours(*axis);
     // Results first, the innermost of them next to the neighbours; then the reduction.
     for (const bool reduction : {false, true})
       for (size_t l = loops_.size(); l-- > 0;)
-        if (is_reduction(loops_[l]) == reduction) share(loops_[l]);
-    std::ranges::reverse(shares_.others);
-    return std::move(shares_);
+        if (is_reduction(loops_[l]) == reduction) place(loops_[l]);
+    std::ranges::reverse(grid_.others);
+    return std::move(grid_);
   }
 
  private:
   bool is_reduction(const Loop& loop) const { return loop.axis >= stage_.domain.output_rank; }
-  bool may_share(const Loop& loop) const {
+  bool takes_threads(const Loop& loop) const {
     return loop.trips > 1 && (!is_reduction(loop) || may_cooperate(graph_, stage_));
   }
 
-  void share_neighbours(size_t axis) {
+  void place_neighbours(size_t axis) {
     const auto loop = std::ranges::find(loops_, axis, &Loop::axis);
-    if (loop == loops_.end() || !may_share(*loop) || loop->step != 1) return;
+    if (loop == loops_.end() || !takes_threads(*loop) || loop->step != 1) return;
     int64_t lanes = lanes_along(graph_, stage_, axis, loop->trips);
     // Few vectors leave threads idle; and a tile that is not whole is no reduction that threads
     // share.
@@ -73,16 +73,16 @@ class Sharing {
       lanes = 1;
       threads = threads_for(loop->trips);
     }
-    shares_.lanes = lanes;
-    shares_.neighbours = Share{axis, threads};
+    grid_.lanes = lanes;
+    grid_.neighbours = AxisThreads{axis, threads};
     left_ /= threads;
   }
 
-  void share(const Loop& loop) {
-    if (left_ < 2 || !may_share(loop)) return;
-    if (shares_.neighbours && shares_.neighbours->axis == loop.axis) return;
+  void place(const Loop& loop) {
+    if (left_ < 2 || !takes_threads(loop)) return;
+    if (grid_.neighbours && grid_.neighbours->axis == loop.axis) return;
     const int64_t threads = std::min(left_, power_below(static_cast<double>(loop.trips)));
-    shares_.others.push_back({loop.axis, threads});
+    grid_.others.push_back({loop.axis, threads});
     left_ /= threads;
   }
 
@@ -91,13 +91,13 @@ class Sharing {
   const Nest& nest_;
   std::vector<Loop> loops_;
   int64_t left_;
-  Shares shares_;
+  ThreadGrid grid_;
 };
 
 // First the loops that stay, then serial ones over results, then threads, neighbours innermost, the
 // serial ones of the reduction inside them or, where threads share it, outside; last the tile.
 std::vector<size_t> order_of(const Stage& stage, const Nest& nest, size_t first,
-                             const Shares& shares) {
+                             const ThreadGrid& grid) {
   const size_t tile = tile_begin(nest);
   const auto is_reduction = [&](size_t l) {
     return nest.loops[l].axis >= stage.domain.output_rank;
@@ -107,12 +107,12 @@ std::vector<size_t> order_of(const Stage& stage, const Nest& nest, size_t first,
   for (size_t l = first; l < tile; ++l) cooperative |= is_thread(l) && is_reduction(l);
   const auto rank = [&](size_t l) -> size_t {
     if (!is_thread(l)) return !is_reduction(l) ? 0 : cooperative ? 1 : 4;
-    if (shares.neighbours && nest.loops[l].axis == shares.neighbours->axis) return 3;
+    if (grid.neighbours && nest.loops[l].axis == grid.neighbours->axis) return 3;
     return 2;
   };
   const auto place = [&](size_t l) {  // of threads of the same rank
-    const auto found = std::ranges::find(shares.others, nest.loops[l].axis, &Share::axis);
-    return is_thread(l) ? static_cast<size_t>(found - shares.others.begin()) : 0;
+    const auto found = std::ranges::find(grid.others, nest.loops[l].axis, &AxisThreads::axis);
+    return is_thread(l) ? static_cast<size_t>(found - grid.others.begin()) : 0;
   };
   std::vector<size_t> order(nest.loops.size());
   for (size_t l = 0; l < order.size(); ++l) order[l] = l;
@@ -157,19 +157,19 @@ bool may_cooperate(const LoweredGraph& graph, const Stage& stage) {
 }
 
 Program thread_loops(Program program, size_t stage, size_t first, int64_t threads) {
-  const Shares shares = Sharing(program, stage, first, threads)();
+  const ThreadGrid grid = ThreadGridMaker(program, stage, first, threads)();
   const size_t rank = program.graph.stages[stage].domain.output_rank;
-  if (shares.lanes > 1)
-    program = vectorize(std::move(program), stage, shares.neighbours->axis, shares.lanes);
-  std::vector<Share> all = shares.others;
-  if (shares.neighbours) all.push_back(*shares.neighbours);
+  if (grid.lanes > 1)
+    program = vectorize(std::move(program), stage, grid.neighbours->axis, grid.lanes);
+  std::vector<AxisThreads> all = grid.others;
+  if (grid.neighbours) all.push_back(*grid.neighbours);
   // Threads share a reduction only where all loops inside are theirs, or the reduction's.
   for (const bool reduction : {false, true}) {
     for (const auto& [axis, count] : all)
       if ((axis >= rank) == reduction && count > 1)
         program = sched::threads(std::move(program), stage, axis, count);
     const std::vector<size_t> order =
-        order_of(program.graph.stages[stage], nest_of(program, stage), first, shares);
+        order_of(program.graph.stages[stage], nest_of(program, stage), first, grid);
     program = with_order(std::move(program), stage, order);
   }
   return program;

@@ -81,6 +81,18 @@ void move_inwards(const Move& move, Nest& nest, size_t from, size_t to) {
               nest.loops.begin() + static_cast<long>(to + 1));
 }
 
+// Splits loop l into one of these steps and one inside it, whose position it gives. `what`: names
+// the steps, which those of the loops outside must be multiples of.
+size_t split_inside(const Move& move, Program& program, const NestPath& path, size_t l,
+                    int64_t step, const char* what) {
+  Nest& nest = nest_at(program, path);
+  for (size_t outer = 0; outer < l; ++outer)
+    if (nest.loops[outer].axis == nest.loops[l].axis && nest.loops[outer].step % step != 0)
+      move.refuse("the outer loop's step must be a multiple of the " + std::string(what));
+  move.split(nest, program.kernels[path.kernel].variable_count, l, step);
+  return l + 1;
+}
+
 void require_reducible(const Move& move, size_t axis) {
   const Stage& stage = move.stage_ref();
   if (const Running* running = running_of(move.program.graph, stage);
@@ -179,10 +191,7 @@ Program vectorize(Program program, size_t stage, size_t axis, int64_t lanes) {
   size_t l = innermost_for_tile(move, nest, axis);
   move.require(nest.loops[l].step == 1, "the axis' innermost loop is in the register tile already");
   if (nest.loops[l].trips > lanes) {
-    for (size_t outer = 0; outer < l; ++outer)
-      move.require(nest.loops[outer].axis != axis || nest.loops[outer].step % lanes == 0,
-                   "the outer loop's step must be a multiple of the lanes");
-    move.split(nest, program.kernels[path.kernel].variable_count, l++, lanes);
+    l = split_inside(move, program, path, l, lanes, "lanes");
   } else {
     move.require(nest.loops[l].trips == lanes || loops_over(nest, axis).size() == 1,
                  "the axis' innermost loop is shorter than the lanes");
@@ -209,12 +218,7 @@ Program unroll(Program program, size_t stage, size_t axis, int64_t factor) {
   size_t l = innermost_for_tile(move, nest, axis);
   const int64_t step = nest.loops[l].step * factor;
   move.require(nest.loops[l].trips >= factor, "the loop has fewer trips than the factor");
-  if (nest.loops[l].trips > factor) {
-    for (size_t outer = 0; outer < l; ++outer)
-      move.require(nest.loops[outer].axis != axis || nest.loops[outer].step % step == 0,
-                   "the outer loop's step must be a multiple of the tile");
-    move.split(nest, program.kernels[path.kernel].variable_count, l++, step);
-  }
+  if (nest.loops[l].trips > factor) l = split_inside(move, program, path, l, step, "tile");
   require_not_ahead(move, nest, nest.loops[l]);
   nest.loops[l].kind = LoopKind::Unrolled;
   const bool vector = nest.loops.back().kind == LoopKind::Vector;
@@ -296,13 +300,8 @@ Program threads(Program program, size_t stage, size_t axis, int64_t count) {
   require_reducible(move, axis);
   const Loop& loop = nest.loops[l];
   move.require(count >= 1 && count <= loop.trips, "the loop has fewer trips than that");
-  if (loop.trips > count) {
-    const int64_t step = checked_mul(loop.step, count);
-    for (size_t outer = 0; outer < l; ++outer)
-      move.require(nest.loops[outer].axis != axis || nest.loops[outer].step % step == 0,
-                   "the outer loop's step must be a multiple of the threads' steps");
-    move.split(nest, program.kernels[path.kernel].variable_count, l++, step);
-  }
+  if (loop.trips > count)
+    l = split_inside(move, program, path, l, checked_mul(loop.step, count), "threads' steps");
   require_none_ahead(move, nest, nest.loops[l]);
   nest.loops[l].kind = LoopKind::Thread;
   move.require_threads(program.kernels[path.kernel]);
