@@ -5,11 +5,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <regex>
 #include <system_error>
 
+#include "jit/cuda/toolkit.hpp"
 #include "runtime/expr/error.hpp"
+#include "runtime/process/bytes_in.hpp"
 #include "runtime/process/run_program.hpp"
 #include "runtime/process/scratch_folder.hpp"
 
@@ -17,11 +18,6 @@ namespace adjit::cuda {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
 
 process::ScratchFolder folder() {
   try {
@@ -41,11 +37,6 @@ void write(const fs::path& path, const std::string& text) {
                                        "; is the disk full?");
 }
 
-std::string read(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 // nullopt: it does not run, or says no version.
 std::optional<Assembler> assembler_at(const std::string& path) {
   const process::ScratchFolder files = folder();
@@ -59,20 +50,15 @@ std::optional<Assembler> assembler_at(const std::string& path) {
 }  // namespace
 
 std::optional<Assembler> find_assembler() {
-  if (const std::string named = variable("ADJIT_PTXAS"); !named.empty()) {
+  if (const char* set = std::getenv("ADJIT_PTXAS"); set != nullptr && *set != '\0') {
+    const std::string named = set;
     if (named == "off") return std::nullopt;
     if (std::optional<Assembler> found = assembler_at(named)) return found;
     throw Error(ErrorCode::Invalid, "ADJIT_PTXAS is '" + named +
                                         "', which is no ptxas that runs; name the program, or "
                                         "\"off\" to let the driver assemble");
   }
-  std::vector<std::string> places;
-  if (std::optional<std::string> found = process::find_program("ptxas")) places.push_back(*found);
-  for (const char* name : {"CUDA_HOME", "CUDA_PATH"})
-    if (const std::string root = variable(name); !root.empty())
-      places.push_back(root + "/bin/ptxas");
-  places.emplace_back("/usr/local/cuda/bin/ptxas");
-  for (const std::string& place : places)
+  for (const std::string& place : toolkit_places("ptxas"))
     if (std::optional<Assembler> found = assembler_at(place)) return found;
   return std::nullopt;
 }
@@ -89,7 +75,7 @@ Assembled assemble(const Assembler& assembler, const std::string& ptx,
   if (ran.status < 0)
     throw Error(ErrorCode::Device, assembler.path + " was not run to its end: " +
                                        (ran.failure.empty() ? "it was killed" : ran.failure));
-  Assembled made{read(output), facts_in(ran.printed)};
+  Assembled made{process::bytes_in(output), facts_in(ran.printed)};
   if (ran.status != 0 || made.cubin.empty())
     throw Error(ErrorCode::Compile, "ptxas " + assembler.version + " refuses the code for " +
                                         architecture + ":\n" + ran.printed);

@@ -17,9 +17,9 @@ struct Assembler {
   std::string version;  // "13.0.88"
 };
 
-/// ptxas by ADJIT_PTXAS ("off": none), or in PATH, in the folder bin of CUDA_HOME or CUDA_PATH, or
-/// in /usr/local/cuda/bin. nullopt: there is none that runs. ErrorCode::Invalid where ADJIT_PTXAS
-/// names what does not; ErrorCode::Device without room for a file. Starts a process; any thread.
+/// ptxas by ADJIT_PTXAS ("off": none), or where the toolkit's programs are (toolkit.hpp). nullopt:
+/// there is none that runs. ErrorCode::Invalid where ADJIT_PTXAS names what does not;
+/// ErrorCode::Device without room for a file. Starts a process; any thread.
 std::optional<Assembler> find_assembler();
 
 /// What a kernel takes of a multiprocessor: static costs, by the assembler's own words.

@@ -81,22 +81,19 @@ Driver load_driver(const std::string& library) {
                     (reason != nullptr ? reason : "no reason given") +
                     "); install NVIDIA's driver, or name its library in ADJIT_CUDA_LIBRARY");
   }
-  std::string missing, missing_of_graphs;
-  const auto look_up = [&](const char* symbol, std::string& not_found) {
+  std::string missing;
+  const auto look_up = [&](const char* symbol) {
     void* found = dlsym(handle, symbol);
-    if (found == nullptr) not_found += (not_found.empty() ? "" : ", ") + std::string(symbol);
+    if (found == nullptr) missing += (missing.empty() ? "" : ", ") + std::string(symbol);
     return found;
   };
 #define DRIVER_FUNCTION(name, symbol, parameters) \
-  driver.name = reinterpret_cast<decltype(driver.name)>(look_up(#symbol, missing));
-#define GRAPH_FUNCTION(name, symbol, parameters) \
-  driver.name = reinterpret_cast<decltype(driver.name)>(look_up(#symbol, missing_of_graphs));
+  driver.name = reinterpret_cast<decltype(driver.name)>(look_up(#symbol));
 #include "jit/cuda/driver_functions.def"
 #undef DRIVER_FUNCTION
   if (!missing.empty())
     throw Error(ErrorCode::Device, "the CUDA driver '" + library + "' lacks " + missing +
                                        "; adjit needs the driver of CUDA 12.0 (525) or later");
-  driver.has_graphs = missing_of_graphs.empty();
   driver.takes_bitcode = dlsym(handle, "adjit_driver_takes_bitcode") != nullptr;
   return driver;
 }

@@ -63,8 +63,6 @@ struct Driver {
   /// Modules are bitcode of LLVM in its wrapper, not cubins: the driver runs the very code that was
   /// emitted. The tests' fake does; it says so by exporting adjit_driver_takes_bitcode.
   bool takes_bitcode = false;
-  /// Whether the library has all functions of graphs.
-  bool has_graphs = false;
 };
 
 /// The functions of a library, which stays loaded until the process ends: the driver has threads of

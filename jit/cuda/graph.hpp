@@ -9,8 +9,8 @@
 namespace adjit::cuda {
 
 /// A graph of launches. First all of them are added, then it is instantiated, once, then launched
-/// any number of times; launches of it follow each other, whatever their streams. Its driver has
-/// graphs (Driver::has_graphs). It ends without a call where the context was lost.
+/// any number of times; launches of it follow each other, whatever their streams. It ends without a
+/// call where the context was lost.
 class KernelGraph {
  public:
   explicit KernelGraph(PrimaryContext& context);

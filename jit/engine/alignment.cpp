@@ -20,7 +20,7 @@ bool has_vectors(const Computation::Tensor& tensor, const TensorLayout& layout) 
 
 int64_t argument_alignment(const Request& request, size_t argument,
                            const Computation::Tensor& tensor, const TensorLayout& layout) {
-  if (request.target == "cpu" || !has_vectors(tensor, layout)) return 0;
+  if (is_for_cpu(request) || !has_vectors(tensor, layout)) return 0;
   return std::ranges::binary_search(request.unaligned, argument) ? 0 : kArgumentAlignment;
 }
 

@@ -185,7 +185,7 @@ ExportedFunction exported(const Compiler& compiler, const Request& request,
   Program program = schedule_of(compiler, request, checked.graph);
   ExportedFunction function;
   std::vector<EmittedKernel> kernels;
-  if (backend_of(compiler, request).device() < 0) {
+  if (is_for_cpu(request)) {
     CompiledKernels compiled =
         compiled_or_plain(compiler, request, checked.graph, program, [&](const KernelList& list) {
           return compile_kernels(list, compiler.backends->cpu().machines(),

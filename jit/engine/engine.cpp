@@ -221,7 +221,7 @@ void Engine::keep_schedule(const Request& request, const std::string& schedule_j
   // What was compiled with the schedule of before.
   const cache::Key key = this->key(by_default);
   store_.discard(key, "its schedule was tuned");
-  if (request.target == "cpu")
+  if (is_for_cpu(request))
     executables_.erase(place_of(key, -1));
   else
     for (const int device : compiler_.backends->devices())

@@ -41,7 +41,7 @@ cache::Key code_key(const Request& request, Components machine, bool check_nan) 
       .add("graph", request.computation->base_hash())
       .add("transformations", request.computation->transformations())
       .add("strides", layouts_text(request));
-  if (request.target != "cpu") key.add("alignment", alignment_text(request));
+  if (!is_for_cpu(request)) key.add("alignment", alignment_text(request));
   key.add("schedule", request.schedule_json.empty() ? "default" : "given " + request.schedule_json);
   add_all(key, std::move(machine));
   key.add("llvm", llvm_version());

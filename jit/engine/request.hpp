@@ -27,6 +27,8 @@ struct Request {
   std::vector<size_t> unaligned = {};
 };
 
+inline bool is_for_cpu(const Request& request) { return request.target == "cpu"; }
+
 /// Whether it brings a schedule of its own.
 inline bool is_scheduled(const Request& request) {
   return !request.schedule_json.empty() && request.schedule_json != kOwnSchedule;

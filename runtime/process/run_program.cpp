@@ -9,19 +9,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 
+#include "runtime/process/bytes_in.hpp"
+
 namespace adjit::process {
-namespace {
-
-std::string read(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-}  // namespace
 
 ProgramRun run_program(const std::string& program, std::vector<std::string> arguments,
                        const std::filesystem::path& printed) {
@@ -45,9 +37,9 @@ ProgramRun run_program(const std::string& program, std::vector<std::string> argu
   while (ended < 0 && errno == EINTR);
   if (ended < 0) {  // the process ignores how its children end
     const std::string why = std::strerror(errno);
-    return {-1, read(printed), "how it ended is not known: " + why};
+    return {-1, bytes_in(printed), "how it ended is not known: " + why};
   }
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read(printed), ""};
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, bytes_in(printed), ""};
 }
 
 std::optional<std::string> find_program(const std::string& name) {

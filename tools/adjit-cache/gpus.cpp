@@ -13,6 +13,7 @@
 #include "jit/cuda/device.hpp"
 #include "jit/cuda/installed.hpp"
 #include "jit/cuda/result.hpp"
+#include "jit/cuda/toolkit.hpp"
 #include "runtime/expr/error.hpp"
 #include "runtime/process/run_program.hpp"
 #include "runtime/process/scratch_folder.hpp"
@@ -38,8 +39,6 @@ void describe_driver(const cuda::Driver& driver, Report& report) {
   cuda::require(driver, driver.version(&version), "cuDriverGetVersion");
   report.good("the CUDA driver '" + driver.library + "' is that of CUDA " +
               std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10));
-  if (!driver.has_graphs)
-    report.note("it has no CUDA graphs: kernels are launched one by one; install a newer driver");
 }
 
 std::set<int> examine_devices(const cuda::Driver& driver, Report& report) {
@@ -72,15 +71,8 @@ void examine_assembler(Report& report) {
   }
 }
 
-// Those that it could be in, if it is in no PATH.
 std::optional<std::string> find_tool(const std::string& name) {
-  if (std::optional<std::string> found = process::find_program(name)) return found;
-  std::vector<std::string> places;
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
-    if (const char* root = std::getenv(variable))
-      places.push_back(std::string(root) + "/bin/" + name);
-  places.push_back("/usr/local/cuda/bin/" + name);
-  for (const std::string& place : places)
+  for (const std::string& place : cuda::toolkit_places(name))
     if (std::filesystem::exists(place)) return place;
   return std::nullopt;
 }

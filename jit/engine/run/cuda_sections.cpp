@@ -69,7 +69,9 @@ class Unrolling {
 
   // All that is added from now on waits for all that is there.
   void close() {
-    constexpr size_t kMostWaits = 4;  // of each, before a node in between makes fewer edges
+    // Of each, before a node in between makes fewer edges. A guess: what an edge takes has not been
+    // measured.
+    constexpr size_t kMostWaits = 4;
     if (last_.empty()) return;
     behind_ = std::exchange(last_, {});
     if (behind_.size() <= kMostWaits) return;

@@ -92,9 +92,7 @@ void run_steps(const CudaCall& call, std::span<const StepPlan> steps) {
 SectionGraph* graph_for(const CudaCall& call, size_t section) {
   CudaFrame& frame = call.frame;
   const CudaSection& steps = frame.loaded.sections[section];
-  if (steps.graph.empty() || frame.captured || frame.one_by_one || call.times ||
-      !call.current.driver().has_graphs)
-    return nullptr;
+  if (steps.graph.empty() || frame.captured || frame.one_by_one || call.times) return nullptr;
   std::unique_ptr<SectionGraph>& graph = frame.graphs[section];
   if (graph) return graph.get();
   try {

@@ -10,25 +10,10 @@
 
 #include "runtime/expr/error.hpp"
 #include "tests/jit/cuda/ptx.hpp"
+#include "tests/jit/cuda/variable.hpp"
 
 namespace adjit::cuda {
 namespace {
-
-// Sets a variable of the environment for a while.
-class With {
- public:
-  With(const char* name, const std::string& value) : name_(name) {
-    if (const char* before = std::getenv(name)) before_ = before;
-    setenv(name, value.c_str(), 1);
-  }
-  ~With() { before_ ? setenv(name_, before_->c_str(), 1) : unsetenv(name_); }
-  With(const With&) = delete;
-  With& operator=(const With&) = delete;
-
- private:
-  const char* name_;
-  std::optional<std::string> before_;
-};
 
 // A program in place of ptxas.
 std::string program_that(const std::string& does) {
@@ -71,12 +56,12 @@ TEST(Assembler, FactsAreReadFromWhatIsPrinted) {
 }
 
 TEST(Assembler, IsNotLookedForWhereItIsOff) {
-  const With off("ADJIT_PTXAS", "off");
+  const tests::Variable off("ADJIT_PTXAS", "off");
   EXPECT_EQ(find_assembler(), std::nullopt);
 }
 
 TEST(Assembler, IsTheOneThatIsNamed) {
-  const With named("ADJIT_PTXAS", program_that("echo 'release 12.4, V12.4.131'"));
+  const tests::Variable named("ADJIT_PTXAS", program_that("echo 'release 12.4, V12.4.131'"));
   const std::optional<Assembler> found = find_assembler();
   ASSERT_TRUE(found);
   EXPECT_EQ(found->version, "12.4.131");
@@ -84,7 +69,7 @@ TEST(Assembler, IsTheOneThatIsNamed) {
 
 TEST(Assembler, ANameThatIsNoneIsAnError) {
   for (const std::string& name : {std::string("/nowhere/ptxas"), program_that("echo hello")}) {
-    const With named("ADJIT_PTXAS", name);
+    const tests::Variable named("ADJIT_PTXAS", name);
     EXPECT_THROW(find_assembler(), Error) << name;
   }
 }
@@ -96,7 +81,7 @@ TEST(Assembler, AProgramThatIsKilledOrIsNotThereIsADevicesError) {
 
 TEST(Assembler, WithoutRoomForItsFilesItSaysSo) {
   for (const char* nowhere : {"/proc", "/nowhere"}) {
-    const With set("TMPDIR", nowhere);
+    const tests::Variable set("TMPDIR", nowhere);
     EXPECT_NE(refusal(ErrorCode::Device, {"/bin/true", "1"}, kPtx).find("TMPDIR"),
               std::string::npos);
   }

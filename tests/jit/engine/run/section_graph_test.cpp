@@ -87,7 +87,7 @@ TEST_F(SectionGraphs, OnlyKernelsWithOtherAddressesAreChanged) {
   EXPECT_EQ(fake.calls("cuGraphInstantiateWithFlags"), 1);
 }
 
-TEST_F(SectionGraphs, FewKernelsCapturesAndOldDriversHaveNone) {
+TEST_F(SectionGraphs, FewKernelsAndCapturesHaveNone) {
   const OnDevice x(*gpu, numbers(1)), z(*gpu, numbers(2)), y(*gpu, numbers(0));
   const auto few = sum_of_three();
   run(*few, x, z, y);
@@ -101,9 +101,6 @@ TEST_F(SectionGraphs, FewKernelsCapturesAndOldDriversHaveNone) {
   void* out[] = {y.address()};
   executable->profile(in, out, 1, {.on_device = kOnDevice});
   EXPECT_EQ(fake.calls("cuLaunchKernel"), 2 + 5 + 5) << "each is measured";
-  driver.has_graphs = false;
-  run(*executable, x, z, y);
-  EXPECT_EQ(fake.calls("cuLaunchKernel"), 2 + 5 + 5 + 5);
   EXPECT_EQ(y.read()[7], 8 + 5 * 9);
   EXPECT_EQ(fake.calls("cuGraphCreate"), 0);
 }
