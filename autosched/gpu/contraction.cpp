@@ -73,14 +73,24 @@ double extent_of(const Domain& domain, const std::vector<size_t>& order, size_t 
 
 enum class Side : uint8_t { First, Second, Both };
 
-Side side_of(const Contraction& contraction, size_t axis) {
-  if (!contraction.first.axes[axis]) return Side::Second;
-  return contraction.second.axes[axis] ? Side::Both : Side::First;
+// Of each output axis; one of a single point goes with its neighbour.
+std::vector<Side> sides_of(const Domain& domain, const Contraction& contraction) {
+  std::vector<Side> sides(domain.output_rank, Side::Both);
+  const auto has_side = [&](size_t a) { return domain.extents[a] > 1; };
+  for (size_t a = 0; a < sides.size(); ++a)
+    if (has_side(a) && !(contraction.first.axes[a] && contraction.second.axes[a]))
+      sides[a] = contraction.first.axes[a] ? Side::First : Side::Second;
+  for (size_t a = sides.size(); a-- > 0;)  // the next one
+    if (!has_side(a) && a + 1 < sides.size()) sides[a] = sides[a + 1];
+  size_t last = sides.size();
+  while (last > 0 && !has_side(last - 1)) --last;
+  for (size_t a = last; last > 0 && a < sides.size(); ++a) sides[a] = sides[last - 1];
+  return sides;
 }
 
 // m and n as long as they may be in this order of the output axes.
-std::optional<Arrangement> longest_in(std::vector<size_t> order, const Contraction& contraction) {
-  const auto side = [&](size_t p) { return side_of(contraction, order[p]); };
+std::optional<Arrangement> longest_in(std::vector<size_t> order, const std::vector<Side>& sides) {
+  const auto side = [&](size_t p) { return sides[order[p]]; };
   const size_t outputs = order.size();
   if (side(outputs - 1) == Side::Both) return std::nullopt;
   Arrangement made;
@@ -99,13 +109,12 @@ std::optional<Arrangement> longest_in(std::vector<size_t> order, const Contracti
 
 // Batches first, then the axes of one side, then those of the other: that of the last axis that has
 // one, so that results are moved in pieces as long as may be.
-std::vector<size_t> sorted_order(const Contraction& contraction, std::vector<size_t> order) {
+std::vector<size_t> sorted_order(const std::vector<Side>& sides, std::vector<size_t> order) {
   Side last = Side::Both;
   for (size_t axis : order)
-    if (side_of(contraction, axis) != Side::Both) last = side_of(contraction, axis);
+    if (sides[axis] != Side::Both) last = sides[axis];
   std::ranges::stable_sort(order, {}, [&](size_t axis) {
-    const Side side = side_of(contraction, axis);
-    return side == Side::Both ? 0 : side == last ? 2 : 1;
+    return sides[axis] == Side::Both ? 0 : sides[axis] == last ? 2 : 1;
   });
   return order;
 }
@@ -142,6 +151,7 @@ std::optional<Contraction> contraction_of(const LoweredGraph& graph, const Stage
   if (!made || !rows_fit(domain, *made)) return std::nullopt;
   for (size_t a = 0; a < domain.rank(); ++a) {
     const bool both = made->first.axes[a] && made->second.axes[a];
+    if (domain.extents[a] == 1) continue;  // there is nothing to read along it
     if (!made->first.axes[a] && !made->second.axes[a]) return std::nullopt;
     if (a >= domain.output_rank && !both) return std::nullopt;
   }
@@ -155,13 +165,14 @@ std::optional<Arrangement> arrangement_of(const LoweredGraph& graph, const Stage
   const size_t outputs = domain.output_rank;
   std::vector<size_t> as_it_is(outputs);
   std::iota(as_it_is.begin(), as_it_is.end(), size_t{0});
+  const std::vector<Side> sides = sides_of(domain, contraction);
   std::vector<std::optional<Arrangement>> all;
-  if (const std::optional<Arrangement> whole = longest_in(as_it_is, contraction)) {
+  if (const std::optional<Arrangement> whole = longest_in(as_it_is, sides)) {
     if (product_of(graph, stage) || !reshapes)  // the last of each
       all.push_back(Arrangement{as_it_is, whole->m + whole->m_axes - 1, 1, 1});
     if (reshapes) all.push_back(whole);
   }
-  if (reshapes) all.push_back(longest_in(sorted_order(contraction, as_it_is), contraction));
+  if (reshapes) all.push_back(longest_in(sorted_order(sides, as_it_is), sides));
   std::optional<Arrangement> best;
   for (const std::optional<Arrangement>& one : all)
     if (one && fills_tiles(domain, *one) &&

@@ -141,11 +141,14 @@ void materialize_operands(Rewriting& rewriting) {
   for (bool done = false; !done;) {
     const Stage& stage = rewriting.contraction();
     const LoweredGraph& graph = rewriting.program.graph;
-    const Contraction contraction = *contraction_of(graph, stage);
+    const std::optional<Contraction> contraction = contraction_of(graph, stage);
+    if (!contraction)
+      throw Error(ErrorCode::Schedule, "'" + stage_name(graph, stage) +
+                                           "' has no two operands when its axes are joined");
     const Operand* next = nullptr;
-    for (const Operand* operand : {&contraction.first, &contraction.second})
+    for (const Operand* operand : {&contraction->first, &contraction->second})
       if (!next && !is_plain(graph.pool, stage, *operand)) next = operand;
-    for (const Operand* operand : {&contraction.first, &contraction.second})
+    for (const Operand* operand : {&contraction->first, &contraction->second})
       if (!next && has_rows(stage.domain, *operand)) next = operand;
     done = !next;
     if (done) continue;

@@ -6,10 +6,17 @@
 // where A's two divisions cancel in its address, and C lies where M does (alias_reshape.cpp). What
 // reads M at [100 b + i, j] reads it at [r, j] when its own axes are fused. Two reduction axes as
 // one are gone through in the same order.
+#include <algorithm>
+#include <bit>
+#include <utility>
+
 #include "autosched/moves/moves.hpp"
 #include "autosched/moves/record/record.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/required_region.hpp"
+#include "runtime/diff/conditions/condition.hpp"
+#include "runtime/diff/rewrite/factors.hpp"
+#include "runtime/domain/bounds.hpp"
 #include "runtime/graph/index_map.hpp"
 
 namespace adjit::sched {
@@ -35,24 +42,54 @@ Domain fused(ExprPool& pool, const Domain& domain, size_t axis, std::span<const 
   return with_rows_of(pool, domain, std::move(made), now);
 }
 
-// A body at the fused axes. An index that is one of them, a row and a column put together, says so.
-ExprId body_over(ExprPool& pool, ExprId body, const Domain& domain, std::span<const ExprId> now) {
-  const auto simple = [&](ExprId index) {
-    const std::optional<IndexForm> at = index_form(pool, index, domain);
-    if (!at || at->form.size() == 0 || at->form.size() > domain.rank()) return index;
-    const size_t axis = at->form.size() - 1;
-    return at->form == Affine::variable(axis) ? pool.axis(axis) : index;
-  };
+// Axes and divisions that an expression has.
+std::pair<int, size_t> effort_of(const ExprPool& pool, ExprId index) {
+  const ExprId roots[] = {index};
+  const std::vector<ExprId> nodes = reachable(pool, roots);
+  const auto divides = [&](ExprId id) { return pool.is(id, Op::FloorDiv) || pool.is(id, Op::Mod); };
+  return {std::popcount(axes_used(pool, index)),
+          static_cast<size_t>(std::ranges::count_if(nodes, divides))};
+}
+
+// An index of fewer axes, or divisions, where it can be said so: as one axis, what a row and a
+// column of it make; without what cancels in it.
+ExprId simple_index(ExprPool& pool, ExprId index, const Domain& domain) {
+  const std::optional<IndexForm> at = index_form(pool, index, domain);
+  if (!at || at->form.size() == 0) return index;
+  const size_t last = at->form.size() - 1;
+  if (last < domain.rank() && at->form == Affine::variable(last)) return pool.axis(last);
+  const ExprId same = to_expr(pool, at->form, at->domain);
+  return effort_of(pool, same) < effort_of(pool, index) ? same : index;
+}
+
+// A condition without what always holds, and of simple indices.
+ExprId simple_condition(ExprPool& pool, ExprId condition, const Domain& domain) {
+  ExprId all;
+  for (ExprId literal : conjuncts(pool, condition)) {
+    const bool strict = pool.is(literal, Op::Lt);
+    if ((strict || pool.is(literal, Op::Le)) &&
+        pool.dtype(pool.operand(literal, 0)) == DType::Int64) {
+      const ExprId a = pool.operand(literal, 0), b = pool.operand(literal, 1);
+      const std::optional<IndexForm> apart = index_form(pool, pool.sub(b, a), domain);
+      if (apart && implies(apart->domain, apart->form - Affine(strict ? 1 : 0))) continue;
+      const ExprId sides[] = {simple_index(pool, a, domain), simple_index(pool, b, domain)};
+      literal = pool.make(strict ? Op::Lt : Op::Le, sides);
+    }
+    all = both(pool, all, literal);
+  }
+  return all;
+}
+
+ExprId with_simple_indices(ExprPool& pool, ExprId body, const Domain& domain) {
   Rebuilder rebuild(pool, pool, [&](ExprId leaf, std::span<const ExprId> operands) {
-    if (pool.is(leaf, Op::Axis)) return now[pool.axis_number(leaf)];
     if (!pool.is(leaf, Op::Read)) return ExprId{};
     std::vector<ExprId> index(operands.begin(), operands.end());
     ExprId predicate;
     if (pool.read_predicate(leaf).valid()) {
-      predicate = index.back();
+      predicate = simple_condition(pool, index.back(), domain);
       index.pop_back();
     }
-    for (ExprId& at : index) at = simple(at);
+    for (ExprId& at : index) at = simple_index(pool, at, domain);
     return pool.read(pool.read_tensor(leaf), pool.dtype(leaf), index, predicate);
   });
   return rebuild(body);
@@ -106,7 +143,10 @@ Program fuse_axes(Program program, size_t stage, size_t axis) {
   const std::vector<ExprId> now = axes_apart(graph.pool, whole.domain, axis);
   Stage made = whole;
   made.domain = fused(graph.pool, whole.domain, axis, now);
-  for (ExprId& body : made.bodies) body = body_over(graph.pool, body, made.domain, now);
+  for (ExprId& body : made.bodies) {
+    body = body_at(graph.pool, with_simple_indices(graph.pool, body, whole.domain), now, {});
+    body = with_simple_indices(graph.pool, body, made.domain);
+  }
   const std::string name = stage_name(graph, whole);
   if (axis < outputs) {
     Stage apart = shaped_as_before(graph, whole, made, axis);

@@ -117,9 +117,15 @@ ExprId contained(ExprPool& pool, const Domain& domain, std::span<const Bound> bo
   return all;
 }
 
-// An expression with bounds at the reads that `before` proves to be inside their tensors and
-// `after`, which has fewer rows, does not: outside of them the rows excluded the point.
+bool same_rows(const Domain& a, const Domain& b) {
+  return a.inequalities.size() == b.inequalities.size() &&
+         a.equalities.size() == b.equalities.size();
+}
+
+// An expression with bounds at the reads that `after`, which has fewer rows than `before`, does not
+// prove to be inside their tensors: rows that are gone excluded points outside.
 ExprId with_bounds(Graph& graph, ExprId value, const Domain& before, const Domain& after) {
+  if (same_rows(before, after)) return value;
   ExprPool& pool = graph.pool;
   Rebuilder rebuild(pool, pool, [&](ExprId leaf, std::span<const ExprId> operands) {
     if (!pool.is(leaf, Op::Read)) return ExprId{};
@@ -128,11 +134,11 @@ ExprId with_bounds(Graph& graph, ExprId value, const Domain& before, const Domai
     const std::vector<ExprId> index(operands.begin(), operands.begin() + std::ssize(shape));
     ExprId predicate = operands.size() > shape.size() ? operands.back() : ExprId{};
     for (size_t d = 0; d < shape.size(); ++d) {
-      const auto proven = proven_sides(pool, before, index[d], shape[d]);
-      const auto still = proven_sides(pool, after, index[d], shape[d]);
-      if (proven[0] && !still[0])
+      if (!index_form(pool, index[d], after)) continue;  // data, which is checked where it is read
+      const auto [from_zero, below] = proven_sides(pool, after, index[d], shape[d]);
+      if (!from_zero)
         predicate = both(pool, predicate, pool.make(Op::Le, {pool.constant_int(0), index[d]}));
-      if (proven[1] && !still[1])
+      if (!below)
         predicate =
             both(pool, predicate, pool.make(Op::Lt, {index[d], pool.constant_int(shape[d])}));
     }
@@ -193,6 +199,7 @@ Program materialize(Program program, size_t stage, std::span<const size_t> facto
   inside.inequalities.clear();
   inside.equalities.clear();
   move_rows(axes, rest, inside);
+  if (rest.is_box()) rest.divisions.clear();
   if (!inside.is_box())
     move.require(have_values(graph, tensors_of(pool, parts.rest)),
                  "the rows of its domain would become zeros, and another factor is infinite where "

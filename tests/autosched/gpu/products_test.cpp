@@ -98,6 +98,25 @@ TEST(Products, SumsOfAnyRank) {
             "20* 48 20 + 3");
 }
 
+TEST(Products, AxesOfOnePointGoAlong) {
+  const auto of = [](const std::string& body, const std::string& inputs) {
+    return products_in(parse_graph("def f(" + inputs + ") -> (y) { " + body + " }"));
+  };
+  EXPECT_EQ(of("y(b, i, j) +=! a(b, i, k) * w(k, j)", "float(1, 18, 16) a, float(16, 17) w"),
+            "1 18* 17 16 + 0");
+  EXPECT_EQ(of("y(b, i, j) +=! a(0, i, k) * w(k, j) where b in 0:1",
+               "float(1, 18, 16) a, float(16, 17) w"),
+            "18* 17 16 + 1");
+  EXPECT_EQ(of("y(i, o, h, l) +=! x(i, c, h + p, l + q) * f(o, c, p, q)",
+               "float(20, 16, 3, 3) x, float(18, 16, 3, 3) f"),
+            "20* 18 144 + 2");
+}
+
+TEST(Products, ResiduesThatCancelInOneOperand) {
+  const Convolution convolution{.size = {16, 16}, .taps = {2, 2}, .stride = 2};
+  EXPECT_EQ(products_in(convolution)[1], "2 64* 64 16 + 3");
+}
+
 TEST(Products, OperandsAreComputedWhereTheyAreRead) {
   const Graph graph = parse_graph(
       "def f(float(20, 16) a, float(16, 18) b, float(16) v) -> (y) {\n"

@@ -63,6 +63,18 @@ TEST(MergeAxes, AnIndexThatIsTheNewAxisSaysSo) {
   expect_faithful(p, graph);
 }
 
+TEST(MergeAxes, IndicesAndConditionsAreSimplifiedBefore) {
+  const Graph graph = parse_graph(
+      "def main(float(4, 7) x) -> (y) {\n"
+      "  y(p, i, j) = x((2 * i + p) - (2 * i + p + 1) // 2, j where (2 * i + p) // 2 < 4 && p < "
+      "j)\n"
+      "    where p in 0:2, i in 0:4, j in 0:7\n}");
+  const Program p = fuse_axes(plain(graph), 0, 1);
+  EXPECT_NE(print(p.graph).find("x(j // 7, j % 7 where i < j % 7)"), std::string::npos)
+      << print(p.graph);
+  expect_faithful(p, graph);
+}
+
 TEST(MergeAxes, OfAReduction) {
   const Graph graph = parse_graph(
       "def main(float(3, 5, 7) x, float(5, 7, 4) w) -> (y) {\n"
