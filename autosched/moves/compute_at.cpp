@@ -48,8 +48,8 @@ bool readers_follow(const Program& program, size_t kernel, std::span<const size_
 
 }  // namespace
 
-// Every dimension is whole or follows one axis of the host, and every loop [0, depth) is followed:
-// then each point is computed in exactly one iteration.
+// Every dimension is whole or follows one axis of the host, and every loop [0, depth) is followed,
+// or has one iteration: then each point is computed in exactly one.
 bool covers_exactly_once(const Program& program, const Nest& host, size_t depth, size_t stage,
                          const Region& region) {
   const std::vector<int64_t>& shape =
@@ -71,7 +71,7 @@ bool covers_exactly_once(const Program& program, const Nest& host, size_t depth,
     if (!found) return false;
   }
   for (size_t l = 0; l < depth; ++l)
-    if (!followed[host.loops[l].axis] && host.loops[l].trips > 1) return false;
+    if (!followed[host.loops[l].axis] && host.loops[l].trips != 1) return false;
   return true;
 }
 

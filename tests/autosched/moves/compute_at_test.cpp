@@ -134,6 +134,15 @@ TEST(ComputeAt, ResultsReadElsewhereAreStoredInPlace) {
   expect_refused([&] { attach(plain(b.graph), "m", "y", 2); }, "exactly once");
 }
 
+// A reduction over nothing goes through none of its loops.
+TEST(ComputeAt, IsRefusedInLoopsWithoutIterationsWhereOthersReadIt) {
+  const Graph g = parse_graph(
+      "def f(float(3) x) -> (y, z) {\n m() +=! x(r)\n y(i) +=! m() * float(k) where i in 0:2, k in "
+      "0:0\n z() = 2.0 * m()\n}");
+  const Program p = reorder(plain(g), 1, std::vector<size_t>{1, 0});
+  expect_refused([&] { compute_at(p, 0, 1, 1); }, "exactly once");
+}
+
 TEST(ComputeAt, Refusals) {
   const Graph g = softmax_graph(6, 9);
   expect_refused([&] { attach(plain(g), "m", "y", 1); }, "nothing in the host");
