@@ -11,6 +11,7 @@
 #include "autosched/gpu/block_loops.hpp"
 #include "autosched/gpu/flat_loops.hpp"
 #include "autosched/gpu/fuse_rows.hpp"
+#include "autosched/gpu/split_prefixes.hpp"
 #include "autosched/gpu/split_reductions.hpp"
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/moves/moves.hpp"
@@ -63,6 +64,10 @@ Program rematerialize_some(Program program, Context& context) {
 
 Program fuse_rows_of(Program program, Context& context) {
   return fuse_rows(std::move(program), context.machine);
+}
+
+Program split_prefixes(Program program, Context& context) {
+  return split_long_prefixes(std::move(program), context.machine);
 }
 
 Program split_reductions(Program program, Context& context) {
@@ -124,6 +129,7 @@ std::span<const GpuPass> pass_list() {
       {"fuse siblings", {FuseSiblings}, true, fuse_siblings_of},
       {"rematerialize", {EagerOutputs, Rematerialize}, true, rematerialize_some},
       {"fuse rows", {}, true, fuse_rows_of},
+      {"split prefixes", {}, true, split_prefixes},
       {"split reductions", {}, true, split_reductions},
       {"schedule kernels", {}, true, schedule_kernels},
       {"alias reshapes", {}, false, alias_reshapes},

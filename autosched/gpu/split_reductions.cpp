@@ -87,12 +87,12 @@ std::optional<Split> worth_splitting(const LoweredGraph& graph, const Stage& sta
   return parts >= 2 ? std::optional(Split{axis, parts}) : std::nullopt;
 }
 
+}  // namespace
+
 bool is_alone(const Program& program, size_t stage) {
   const std::optional<NestPath> path = find_nest(program, stage);
   return path && path->steps.empty() && nest_at(program, *path).attached.empty();
 }
-
-}  // namespace
 
 Program split_long_reductions(Program program, const GpuMachine& machine) {
   // What combines the parts stands behind them: it is looked at next.

@@ -117,6 +117,12 @@ Program rfactor(Program program, size_t stage, size_t axis, int64_t parts);
 /// own, and the arrays are combined. For Sum, Product, Max, Min, Any and All.
 Program privatize_scatter(Program program, size_t stage, size_t axis, int64_t parts);
 
+/// Splits a reduction that runs on along an axis (an associative combiner other than Custom) into
+/// `parts` chunks of it: their totals, what comes before each (a reduction that runs on along the
+/// chunks), and one that runs on along the points of a chunk and begins with that. These new stages
+/// stand just before `stage`, which keeps its name and puts the chunks together.
+Program split_running(Program program, size_t stage, int64_t parts);
+
 /// Lets a scatter (program.hpp) write an array that has this dimension of its result innermost, and
 /// rows of `width` elements there (0: as many as the dimension has). The new stages of the array's
 /// start and of the scatter stand just before `stage`, which keeps its name and puts the elements

@@ -13,17 +13,6 @@
 namespace adjit::sched {
 namespace {
 
-Op combining_op(CombinerKind kind, DType dtype) {
-  switch (kind) {
-    case CombinerKind::Product: return dtype == DType::Bool ? Op::BitAnd : Op::Mul;
-    case CombinerKind::Max: return Op::Max;
-    case CombinerKind::Min: return Op::Min;
-    case CombinerKind::Any: return Op::Or;
-    case CombinerKind::All: return Op::And;
-    default: return dtype == DType::Bool ? Op::BitOr : Op::Add;
-  }
-}
-
 // Stages over all elements of the parts.
 class Splitter {
  public:

@@ -54,6 +54,17 @@ Domain with_rows_of(ExprPool& pool, const Domain& domain, Domain made,
   return made;
 }
 
+Op combining_op(CombinerKind kind, DType dtype) {
+  switch (kind) {
+    case CombinerKind::Product: return dtype == DType::Bool ? Op::BitAnd : Op::Mul;
+    case CombinerKind::Max: return Op::Max;
+    case CombinerKind::Min: return Op::Min;
+    case CombinerKind::Any: return Op::Or;
+    case CombinerKind::All: return Op::And;
+    default: return dtype == DType::Bool ? Op::BitOr : Op::Add;
+  }
+}
+
 void substitute_variables(Domain& domain, const std::vector<Affine>& now) {
   for (Division& d : domain.divisions) d.numerator = substitute(d.numerator, now);
   for (Affine& row : domain.inequalities) row = substitute(row, now);

@@ -17,6 +17,8 @@ bool is_identity(const ExprPool& pool, std::span<const ExprId> index);
 
 /// Sum, Product, Max, Min, Any, All: what can be reduced in parts that are combined afterwards.
 bool has_partial_results(CombinerKind kind);
+/// What makes one of two partial results.
+Op combining_op(CombinerKind kind, DType dtype);
 /// A domain with one axis cut into parts of `chunk` points: the parts are its first axis (an output
 /// axis), all others move up by one.
 Domain partial_domain(const Domain& domain, size_t axis, int64_t parts, int64_t chunk);

@@ -200,6 +200,17 @@ constexpr MoveRow kMoves[] = {
        const int64_t parts = e["parts"].number(kPositive);
        p = privatize_scatter(std::move(p), stage, axis, parts);
      }},
+    {"split_running",
+     "",
+     "Splits a reduction that runs on along an axis into chunks of it: their totals, what comes "
+     "before each of them, and a reduction that runs on inside each. A stage behind them puts the "
+     "chunks together.",
+     {{{"stage", "a stage, by name"}, {"parts", "how many chunks, of at least two points"}}},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage");
+       const int64_t parts = e["parts"].number(kPositive);
+       p = split_running(std::move(p), stage, parts);
+     }},
     {"scatter_layout",
      "scatter_rows",
      "Lets a scatter write an array in which one dimension of its result is innermost. A stage "

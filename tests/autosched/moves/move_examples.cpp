@@ -63,6 +63,10 @@ constexpr MoveExample kExamples[] = {
   scatter float(4) h(n(i)) +=[drop] x(i) where i in 0:12
 })",
      "[]", R"({"move": "privatize_scatter", "stage": "h", "axis": 0, "parts": 3})"},
+    {R"(def prefix(float(12, 3) x) -> (y) {
+  y(i, j) +=! x(r_k, j) where i in 0:12, j in 0:3, r_k in 0:12, r_k <= i
+})",
+     "[]", R"({"move": "split_running", "stage": "y", "parts": 3})"},
     {R"(def image(float(2, 3, 10) x, int64(2, 10) n) -> (h) {
   scatter float(2, 3, 4) h(b, c, n(b, i)) +=[drop] x(b, c, i) where b in 0:2, c in 0:3, i in 0:10
 })",

@@ -110,6 +110,26 @@ assert calls("cuGraphLaunch") == 1
 """)
 
 
+def test_long_prefixes_run_in_chunks() -> None:
+    run("""
+r = np.random.default_rng(1).uniform(0.9, 1.1, (3, 1030)).astype(np.float32)
+c = r[:, :960].T.copy()
+weights = np.linspace(-1, 1, r.size, dtype=np.float32).reshape(r.shape)
+for op in (aj.cumsum, aj.cumprod, aj.cummax, aj.cummin):
+    for reverse in (False, True):
+        rows = lambda x: aj.sum(op(x, 1, reverse=reverse) * weights)
+        columns = lambda x: aj.sum(op(x, 0, reverse=reverse) * weights[:, :960].T)
+        for f, x in ((rows, r), (columns, c)):
+            on_cpu, on_gpu = (aj.jit(aj.grad(f), target=t)(x) for t in ("cpu", "cuda"))
+            scale = np.abs(on_cpu).max()
+            np.testing.assert_allclose(on_gpu, on_cpu, rtol=1e-4, atol=1e-5 * scale)
+    f = aj.jit(lambda x: op(x, 1), target="cuda")
+    np.testing.assert_allclose(f(r), aj.jit(lambda x: op(x, 1))(r), rtol=1e-5)
+    np.testing.assert_array_equal(f(r), f(r))
+assert "chunks" in aj.lower(lambda x: aj.cumsum(x, 1), r, target="cuda").schedule
+""")
+
+
 def test_arrays_of_the_gpu_are_used_in_place_beside_numbers() -> None:
     run("""
 f = aj.jit(lambda x, w, s: (x @ w) * s)

@@ -1,0 +1,69 @@
+// autosched/gpu/split_prefixes.cpp -- long prefix reductions, by more threads.
+#include "autosched/gpu/split_prefixes.hpp"
+
+#include <algorithm>
+
+#include "autosched/gpu/split_reductions.hpp"
+#include "autosched/gpu/thread_loops.hpp"
+#include "autosched/moves/moves.hpp"
+#include "autosched/program/graph_edit.hpp"
+#include "autosched/program/nests.hpp"
+
+namespace adjit::sched {
+namespace {
+
+// No GPU has run these kernels yet: all numbers are guesses.
+constexpr int64_t kShortWalk = 128;  // points that one thread walks along: two launches' time
+// Points of a chunk along which memory is contiguous: a line of 128 bytes of a thread's own, which
+// L1 holds until it has walked along it; and one in 32 points is a total, which goes through memory
+// three times more.
+constexpr int64_t kNeighbours = 32;
+constexpr int64_t kLeastApart = 16;  // of a chunk whose points lie apart
+
+// Threads that there are without a split: the axis' own loop is one thread's.
+double threads_of_others(const Domain& domain, size_t axis) {
+  double threads = 1;
+  for (size_t a = 0; a < domain.rank(); ++a)
+    if (a != axis) threads *= static_cast<double>(domain.extents[a]);
+  return threads;
+}
+
+// Chunks as long as each other need no conditions, and lie where the results do: of the sizes from
+// half to twice as many points the one next to it that divides the axis, else that size.
+int64_t even_chunk(int64_t extent, int64_t wanted) {
+  for (int64_t off = 0; 2 * off <= wanted; ++off)
+    for (const int64_t chunk : {wanted + off, wanted - off})
+      if (extent % chunk == 0) return chunk;
+  for (int64_t chunk = wanted + wanted / 2; chunk <= 2 * wanted; ++chunk)
+    if (extent % chunk == 0) return chunk;
+  return wanted;
+}
+
+// Parts of a stage's axis; 1: it is left as it is.
+int64_t parts_of(const LoweredGraph& graph, const Stage& stage, const GpuMachine& machine) {
+  const Running* running = running_of(graph, stage);
+  if (!running || !has_partial_results(stage.combiner.kind)) return 1;
+  const int64_t extent = stage.domain.extents[running->axis];
+  const double others = threads_of_others(stage.domain, running->axis);
+  const double wanted = static_cast<double>(machine.multiprocessors) * machine.threads / 2;
+  if (extent <= kShortWalk || others == 0 || 2 * others > wanted) return 1;
+  int64_t chunk = kNeighbours;
+  if (contiguous_axis(graph, stage) != running->axis)
+    chunk =
+        std::max(kLeastApart, static_cast<int64_t>(static_cast<double>(extent) * others / wanted));
+  return ceil_div(extent, even_chunk(extent, chunk));
+}
+
+}  // namespace
+
+Program split_long_prefixes(Program program, const GpuMachine& machine) {
+  // What comes before the chunks stands behind their totals: it is looked at soon.
+  for (size_t s = 0; s < program.graph.stages.size(); ++s)
+    if (const int64_t parts =
+            is_alone(program, s) ? parts_of(program.graph, program.graph.stages[s], machine) : 1;
+        parts > 1)
+      program = split_running(std::move(program), s, parts);
+  return program;
+}
+
+}  // namespace adjit::sched
