@@ -10,6 +10,7 @@
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
+#include "autosched/program/winners.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -23,9 +24,14 @@ constexpr double kLeastRows = 128;     // terms of a part of columns
 // more were not tried.
 constexpr double kBlocksOfMultiprocessor = 2;
 
+// Whose first axis has parts.
+bool has_winners(const LoweredGraph& graph, const Stage& stage) {
+  return tells_order(graph, stage) && stage.domain.is_box() && stage.domain.reduction_rank() == 1;
+}
+
 bool may_split(const LoweredGraph& graph, const Stage& stage) {
   return stage.kind == StageKind::Compute && !running_of(graph, stage) &&
-         has_partial_results(stage.combiner.kind) &&
+         (has_partial_results(stage.combiner.kind) || has_winners(graph, stage)) &&
          std::ranges::all_of(stage.results, [&](TensorId id) {
            const DType dtype = graph.info(id).dtype;
            return accumulator_of(dtype) == dtype;

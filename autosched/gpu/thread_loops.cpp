@@ -11,6 +11,7 @@
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
+#include "autosched/program/winners.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -153,7 +154,7 @@ bool is_contraction(const LoweredGraph& graph, const Stage& stage) {
 
 bool may_cooperate(const LoweredGraph& graph, const Stage& stage) {
   return stage.kind == StageKind::Compute && !running_of(graph, stage) &&
-         has_partial_results(stage.combiner.kind);
+         threads_may_reduce(graph, stage);
 }
 
 Program thread_loops(Program program, size_t stage, size_t first, int64_t threads) {

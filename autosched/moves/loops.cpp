@@ -8,6 +8,7 @@
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/limits.hpp"
 #include "autosched/program/required_region.hpp"
+#include "autosched/program/winners.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -93,12 +94,14 @@ size_t split_inside(const Move& move, Program& program, const NestPath& path, si
   return l + 1;
 }
 
-void require_reducible(const Move& move, size_t axis) {
+// `any`: of partial results that are combined in any order.
+void require_reducible(const Move& move, size_t axis, bool any = false) {
   const Stage& stage = move.stage_ref();
   if (const Running* running = running_of(move.program.graph, stage);
       running && running->axis == axis)
     move.refuse("the reduction runs on along this axis");
   if (stage.kind == StageKind::Scatter) return;
+  if (any && tells_order(move.program.graph, stage)) return;
   if (axis >= stage.domain.output_rank && !has_partial_results(stage.combiner.kind))
     move.refuse("the combiner " + std::string(name_of(stage.combiner.kind)) +
                 " keeps one accumulator, its reduction axes stay serial");
@@ -297,7 +300,7 @@ Program threads(Program program, size_t stage, size_t axis, int64_t count) {
   const NestPath path = move.path();
   Nest& nest = nest_at(program, path);
   size_t l = innermost_serial(move, nest, axis);
-  require_reducible(move, axis);
+  require_reducible(move, axis, true);
   const Loop& loop = nest.loops[l];
   move.require(count >= 1 && count <= loop.trips, "the loop has fewer trips than that");
   if (loop.trips > count)

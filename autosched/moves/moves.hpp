@@ -65,8 +65,8 @@ Program parallel(Program program, size_t stage, size_t loops);
 
 /// Splits the innermost serial loop over an axis, outside the tile, into a serial loop and, inside
 /// it, one of `count` trips (at most the loop's own) for as many threads of a block (program.hpp).
-/// Over a reduction axis each thread has an accumulator (Sum, Product, Max, Min, Any, All only).
-/// For GPUs.
+/// Over a reduction axis each thread has an accumulator (Sum, Product, Max, Min, Any, All, and
+/// ArgMax and ArgMin that tell the order, winners.hpp). For GPUs.
 Program threads(Program program, size_t stage, size_t axis, int64_t count);
 
 // ---- Where a stage is computed
@@ -110,7 +110,8 @@ Program unroll_reduction(Program program, size_t stage);
 /// Splits a reduction (an associative combiner other than Custom) into `parts` partial results over
 /// equal ranges of one reduction axis, and a stage that combines them: the partial results get a
 /// leading output axis over the parts. The new stage of partial results stands just before `stage`,
-/// which keeps its name.
+/// which keeps its name. Of ArgMax and ArgMin that tell the order (winners.hpp), over a box, the
+/// first axis: a stage more says which part has the winner.
 Program rfactor(Program program, size_t stage, size_t axis, int64_t parts);
 
 /// The same for a scatter (program.hpp): every part of one of its axes writes to an array of its

@@ -3,6 +3,8 @@
 
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/points.hpp"
+#include "autosched/program/threads.hpp"
+#include "autosched/program/winners.hpp"
 #include "runtime/graph/index_map.hpp"
 
 #include <algorithm>
@@ -175,7 +177,8 @@ static bool runs_innermost(const Running& running, const Nest& nest) {
 bool order_is_legal(const LoweredGraph& graph, const Stage& stage, const Nest& nest) {
   if (const Running* running = running_of(graph, stage)) return runs_innermost(*running, nest);
   if (stage.kind != StageKind::Scatter)
-    return is_commutative(stage.combiner.kind) || keeps_reduction_order(stage, nest);
+    return is_commutative(stage.combiner.kind) || keeps_reduction_order(stage, nest) ||
+           (groups_of(stage, nest).threads > 1 && tells_order(graph, stage));
   if (stage.combiner.kind != CombinerKind::None) return true;
   // The last writer of an element is the last in domain order.
   size_t latest = 0;

@@ -51,7 +51,9 @@
 // follow each other; the block has as many threads as the nest with the most, and those that a nest
 // has no trips for are idle in it. Thread loops over output axes divide the results among the
 // threads. A thread loop over a reduction axis has one accumulator a thread, as lanes have, and of
-// the same combiners; all are combined by a fixed tree at the end, and the thread with trip 0 of
+// the same combiners, or of ArgMax and ArgMin whose second component tells the order of the points
+// (winners.hpp): it then decides between equal values, whatever the order. All are combined by a
+// fixed tree at the end, and the thread with trip 0 of
 // these loops stores. A nest in which threads reduce together (such loops, or thread loops over
 // output axes inside serial loops of the reduction) keeps all its accumulators: from its first
 // thread loop in, outside the tile, all loops are thread loops or serial ones of the reduction;

@@ -6,6 +6,7 @@
 #include "autosched/machine/gpu_machine.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
+#include "autosched/program/winners.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -61,7 +62,7 @@ const char* fault_of_loops(const Program& program, const Nest& nest) {
     if (loop.trips > machine->block_threads / threads)
       return "it has more threads than a block may have";
     threads *= loop.trips;
-    if (is_reduction(stage, loop) && !has_partial_results(stage.combiner.kind))
+    if (is_reduction(stage, loop) && !threads_may_reduce(program.graph, stage))
       return "its combiner keeps one accumulator: no thread loops over the reduction";
   }
   return is_cooperative(stage, nest) ? fault_of_cooperation(stage, nest) : nullptr;

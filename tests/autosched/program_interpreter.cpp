@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -13,6 +14,7 @@
 #include "autosched/analysis/shared_buffers.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/threads.hpp"
+#include "autosched/program/winners.hpp"
 #include "runtime/graph/interpret/accumulator.hpp"
 #include "runtime/graph/interpret/evaluator.hpp"
 #include "tests/autosched/thread_memory.hpp"
@@ -291,7 +293,29 @@ class ProgramInterpreter {
     e.bodies.move_to(at);
     if (memory_) record_reads(e);
     if (e.stage.kind == StageKind::Scatter) return write(e);
-    e.points[output * e.reducers + e.reducer].add(e.bodies);
+    Accumulator& value = e.points[output * e.reducers + e.reducer];
+    if (e.reducers > 1 && tells_order(graph_, e.stage)) {
+      const Scalar candidate[] = {e.bodies.value(0), e.bodies.value(1)};
+      take_winner(e.stage, value, candidate);
+    } else {
+      value.add(e.bodies);
+    }
+  }
+
+  // The better value, whenever it comes; of equal ones that with the smaller second component.
+  void take_winner(const Stage& stage, Accumulator& to, std::span<const Scalar> candidate) const {
+    const bool most = stage.combiner.kind == CombinerKind::ArgMax;
+    const Scalar best = to.value(0), value = candidate[0];
+    bool better, equal;
+    if (is_float(graph_.pool.dtype(stage.bodies[0]))) {
+      const bool a = std::isnan(best.f), b = std::isnan(value.f);
+      better = !a && (b || (most ? value.f > best.f : value.f < best.f));
+      equal = a ? b : value.f == best.f;
+    } else {
+      better = most ? value.i > best.i : value.i < best.i;
+      equal = value.i == best.i;
+    }
+    if (to.empty() || better || (equal && candidate[1].i < to.value(1).i)) to.take(candidate);
   }
 
   // A point of a running reduction: its loops are serial, so points along the axis come in order
@@ -343,6 +367,11 @@ class ProgramInterpreter {
   }
 
   void add(const Stage& stage, Accumulator& to, const Accumulator& part) const {
+    if (tells_order(graph_, stage)) {
+      const Scalar winner[] = {part.value(0), part.value(1)};
+      if (!part.empty()) take_winner(stage, to, winner);
+      return;
+    }
     for (size_t k = 0; k < stage.results.size(); ++k) {
       const Scalar values[] = {to.value(k), part.value(k)};
       const DType dtype = accumulator_of(graph_.pool.dtype(stage.bodies[k]));

@@ -48,8 +48,8 @@ llvm::Constant* no_payload(llvm::Type* type) {
 }
 
 CombinerEmitter::CombinerEmitter(const Graph& graph, const Stage& stage, llvm::IRBuilder<>& builder,
-                                 VectorMath& math)
-    : graph_(graph), stage_(stage), builder_(builder), math_(math) {
+                                 VectorMath& math, bool any_order)
+    : graph_(graph), stage_(stage), builder_(builder), math_(math), any_order_(any_order) {
   const CombinerKind kind = stage.combiner.kind;
   const bool arg = kind == CombinerKind::ArgMax || kind == CombinerKind::ArgMin;
   marks_empty_ = arg && !starts_at_zero(graph, stage);
@@ -127,6 +127,20 @@ Value* CombinerEmitter::combine_component(size_t component, Value* left, Value* 
               "internal error: a stage without combiner has nothing to combine");
 }
 
+// Whether the right one has the left one's value (any NaN is as good as another), and a smaller
+// payload.
+Value* CombinerEmitter::equal_but_before(const Partial& left, const Partial& right) {
+  Value* equal;
+  if (is_float(dtype(0))) {
+    Value* both_nan = builder_.CreateAnd(builder_.CreateFCmpUNO(left[0], left[0]),
+                                         builder_.CreateFCmpUNO(right[0], right[0]));
+    equal = builder_.CreateOr(builder_.CreateFCmpOEQ(left[0], right[0]), both_nan);
+  } else {
+    equal = builder_.CreateICmpEQ(left[0], right[0]);
+  }
+  return builder_.CreateAnd(equal, builder_.CreateICmpSLT(right[1], left[1]));
+}
+
 // The later value wins only when it is better, and where it counts (null: everywhere); NaN is
 // better than any number, the first NaN stays.
 Partial CombinerEmitter::combine_arg(const Partial& left, const Partial& right, Value* keep) {
@@ -142,9 +156,14 @@ Partial CombinerEmitter::combine_arg(const Partial& left, const Partial& right, 
                                    : (plain ? llvm::CmpInst::ICMP_ULT : llvm::CmpInst::ICMP_SLT);
     better = builder_.CreateICmp(predicate, right[0], left[0]);
   }
+  if (any_order_) better = builder_.CreateOr(better, equal_but_before(left, right));
   if (marks_empty_) {
-    Value* none = builder_.CreateICmpEQ(left[1], no_payload(left[1]->getType()));
-    better = builder_.CreateOr(better, none);
+    const auto is_none = [&](Value* payload) {
+      return builder_.CreateICmpEQ(payload, no_payload(payload->getType()));
+    };
+    better = builder_.CreateOr(better, is_none(left[1]));
+    // Points are some, partial results may be of none.
+    if (any_order_) better = builder_.CreateAnd(better, builder_.CreateNot(is_none(right[1])));
   }
   if (keep) better = builder_.CreateAnd(better, keep);
   return selected(better, right, left);

@@ -20,8 +20,10 @@ llvm::Constant* no_payload(llvm::Type* type);
 
 class CombinerEmitter {
  public:
+  /// `any_order`: what it combines comes in any order; of equal values of an ArgMax or ArgMin the
+  /// one with the smaller payload is the first.
   CombinerEmitter(const Graph& graph, const Stage& stage, llvm::IRBuilder<>& builder,
-                  VectorMath& math);
+                  VectorMath& math, bool any_order = false);
 
   /// Whether the payload of an accumulator without points is no_payload: the first point that an
   /// ArgMax or ArgMin visits wins even when its value is the identity. Where that point's payload
@@ -49,12 +51,14 @@ class CombinerEmitter {
  private:
   static llvm::SmallVector<int, 64> halves(unsigned lanes, unsigned block, unsigned first);
   Partial combine_arg(const Partial& left, const Partial& right, llvm::Value* keep);
+  llvm::Value* equal_but_before(const Partial& left, const Partial& right);
   Partial combine_custom(const Partial& left, const Partial& right);
 
   const Graph& graph_;
   const Stage& stage_;
   llvm::IRBuilder<>& builder_;
   VectorMath& math_;
+  bool any_order_;
   bool marks_empty_ = false;
 };
 

@@ -2,6 +2,7 @@
 // every combiner.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "runtime/graph/interpret/evaluator.hpp"
@@ -19,6 +20,13 @@ class Accumulator {
   void reset();
   void set(size_t k, Scalar value) { values_[k] = value; }
   Scalar value(size_t k) const { return values_[k]; }
+  /// Whether nothing is folded in yet.
+  bool empty() const { return empty_; }
+  /// Values as if they had been folded in.
+  void take(std::span<const Scalar> values) {
+    values_.assign(values.begin(), values.end());
+    empty_ = false;
+  }
   /// Folds in the bodies' values at the evaluator's point (its leading roots are the bodies). None
   /// overwrites.
   void add(const PointEvaluator& bodies);

@@ -157,12 +157,18 @@ TEST(VerifyProgram, ABlockHasALimitOfThreads) {
 }
 
 TEST(VerifyProgram, ThreadsReduceWhatHasPartialResults) {
-  const Graph g = parse_graph("def f(float(4, 5) x) -> (v, n) { (v, n)(i) argmax=! (x(i, s), s) }");
+  const Graph g =
+      parse_graph("def f(float(4, 5) x) -> (v, n) { (v, n)(i) argmax=! (x(i, s), 4 - s) }");
   Program p = plain_on_gpu(g);
   root(p).loops[0].kind = LoopKind::Thread;
   expect_threads(p, "");
   root(p).loops[1].kind = LoopKind::Thread;
   expect_threads(p, "its combiner keeps one accumulator");
+  Program first = plain_on_gpu(
+      parse_graph("def f(float(4, 5) x) -> (v, n) { (v, n)() argmax=! (x(r, s), 5 * r + s) }"));
+  std::swap(root(first).loops[0], root(first).loops[1]);
+  root(first).loops[1].kind = LoopKind::Thread;
+  expect_threads(first, "");  // in any order
 }
 
 TEST(VerifyProgram, ThreadsThatReduceTogetherKeepTheirAccumulators) {

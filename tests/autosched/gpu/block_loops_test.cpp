@@ -57,10 +57,14 @@ TEST(BlockLoops, BlocksOfIdleThreadsAreNone) {
 }
 
 TEST(BlockLoops, WhatThreadsCannotShareIsNone) {
-  EXPECT_EQ(share_of(parse_graph("def f(float(64, 4096) x) -> (v, k) { (v, k)(i) argmax=! "
-                                 "(x(i, r), int32(r)) }"))
-                .kind,
-            Kind::None);
+  const auto share_of_winners = [](const std::string& place) {
+    return share_of(
+               parse_graph("def f(float(64, 4096) x) -> (v, k) { (v, k)(i) argmax=! (x(i, r), " +
+                           place + ") }"))
+        .kind;
+  };
+  EXPECT_EQ(share_of_winners("int32(r)"), Kind::Rows);
+  EXPECT_EQ(share_of_winners("4095 - r"), Kind::None) << "it does not tell which one is the first";
 }
 
 std::string scheduled(const Graph& graph) {

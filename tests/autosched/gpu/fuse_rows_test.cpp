@@ -121,9 +121,13 @@ TEST(FuseRows, ContractionsAndReductionsInOrderAreLeft) {
   EXPECT_EQ(fused("float(300, 64) a, float(64, 64) b) -> (y) { t(i, j) +=! a(i, r) * b(r, j)\n"
                   " y(i) max=! t(i, j) }"),
             "t y");
-  EXPECT_EQ(fused("float(300, 64) a) -> (y) { (v, k)(i) argmax=! (a(i, r), int32(r))\n"
+  EXPECT_EQ(fused("float(300, 64) a) -> (y) { (v, k)(i) argmax=! (a(i, r), 9 - r)\n"
                   " y(i, j) = a(i, j) - v(i) }"),
             "v y");
+  EXPECT_EQ(fused("float(300, 64) a) -> (y) { (v, k)(i) argmax=! (a(i, r), int32(r))\n"
+                  " y(i, j) = a(i, j) - v(i) }"),
+            "y(v)")
+      << "any order gives the same";
 }
 
 TEST(FuseRows, FewRowsOnlyWhereTheyAreShort) {

@@ -54,13 +54,19 @@ TEST(SplitReductions, TermsThatLieApartAreThreads) {
   EXPECT_EQ(split(graph, kMiddle), "256 32 ; 256 ");
 }
 
+TEST(SplitReductions, WinnersOfPartsAreOnesOfParts) {
+  const Graph graph =
+      parse_graph("def f(float(24576) x) -> (v, k) { (v, k)() argmax=! (x(r), int32(r)) }");
+  EXPECT_EQ(split(graph, kMiddle), "4 6144 ; 4 ; ");
+}
+
 TEST(SplitReductions, ShortOnesAreLeft) {
   EXPECT_EQ(split(total_graph(10, 50), kMiddle), "10 50 ");
 }
 
 TEST(SplitReductions, CombinersWithoutPartialResultsAreLeft) {
   const Graph graph =
-      parse_graph("def f(float(4096) x) -> (v, k) { (v, k)() argmax=! (x(r), int32(r)) }");
+      parse_graph("def f(float(4096) x) -> (v, k) { (v, k)() argmax=! (x(r), 4095 - r) }");
   EXPECT_EQ(split(graph, kMiddle), "4096 ");
   const Graph half = parse_graph("def f(bfloat16(4096) x) -> (y) { y() +=! x(r) }");
   EXPECT_EQ(split(half, kMiddle), "4096 ") << "parts would be rounded";

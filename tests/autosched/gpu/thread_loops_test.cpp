@@ -61,8 +61,11 @@ TEST(ThreadLoops, ColumnsAreAddedUpInParts) {
 }
 
 TEST(ThreadLoops, AReductionInOrderIsOneThreads) {
-  EXPECT_EQ(shared_by(64, "float(5, 256) x) -> (v, k) { (v, k)(i) argmax=! (x(i, r), int32(r)) }"),
+  EXPECT_EQ(shared_by(64, "float(5, 256) x) -> (v, k) { (v, k)(i) argmax=! (x(i, r), 255 - r) }"),
             "serial:i:2 thread:i:4 serial:r_j:256");
+  EXPECT_EQ(shared_by(64, "float(5, 256) x) -> (v, k) { (v, k)(i) argmax=! (x(i, r), int32(r)) }"),
+            "serial:i:5 serial:r_j:4 thread:r_j:64")
+      << "whose numbers tell their order";
 }
 
 }  // namespace

@@ -198,7 +198,7 @@ TEST(LoopMoves, ThreadsAndWhatIsAttachedToTheirLoops) {
   expect_refused([&] { threads(running, 0, 1, 4); }, "running reductions");
 }
 
-TEST(LoopMoves, ArgMaxKeepsItsReductionSerial) {
+TEST(LoopMoves, ArgMaxKeepsItsReductionSerialOrToThreads) {
   Builder b;
   const TensorId x = b.input("x", {4, 9});
   Domain domain;
@@ -211,8 +211,8 @@ TEST(LoopMoves, ArgMaxKeepsItsReductionSerial) {
   for (TensorId id : results) b.output(id);
   expect_refused([&] { vectorize(plain(b.graph), 0, 1, 4); }, "one accumulator");
   expect_refused([&] { parallel(plain(b.graph), 0, 2); }, "no partial results");
-  expect_refused([&] { threads(plain_on_gpu(b.graph), 0, 1, 3); }, "one accumulator");
   expect_faithful(threads(plain_on_gpu(b.graph), 0, 0, 4), b.graph);
+  expect_faithful(threads(plain_on_gpu(b.graph), 0, 1, 3), b.graph);
   expect_faithful(vectorize(plain(b.graph), 0, 0, 4), b.graph);
 }
 

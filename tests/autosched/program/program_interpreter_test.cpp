@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -127,7 +128,8 @@ TEST(ProgramInterpreter, FindsNestsThatAreNeitherTheBlocksNorAThreads) {
 }
 
 TEST(ProgramInterpreter, FindsThreadsThatReduceWhatHasNoPartialResults) {
-  const Graph g = parse_graph("def f(float(4, 5) x) -> (v, n) { (v, n)(i) argmax=! (x(i, s), s) }");
+  const Graph g =
+      parse_graph("def f(float(4, 5) x) -> (v, n) { (v, n)(i) argmax=! (x(i, s), 4 - s) }");
   Program p = plain_on_gpu(g);
   root(p).loops[0].kind = LoopKind::Thread;
   expect_no_race(p, g);
@@ -144,6 +146,26 @@ TEST(ProgramInterpreter, CombinesWhatThreadsReduce) {
     expect_no_race(p, g);
     root(p).loops[0].kind = LoopKind::Thread;
     expect_no_race(p, g);
+  }
+}
+
+// Whoever has the first of equal values, and the first NaN.
+TEST(ProgramInterpreter, CombinesTheWinnersOfThreads) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double low = -std::numeric_limits<double>::infinity();
+  const Graph g = parse_graph("def f(float(4, 6) x) -> (v, n) { (v, n)(i) argmax=! (x(i, s), s) }");
+  Array x = Array::zeros(DType::Float32, {4, 6});
+  const double values[] = {1,   3,   2,   3,   3,   0,   1,   nan, 2, nan, 3, 0,
+                           low, low, low, low, low, low, low, 1,   1, 1,   1, 1};
+  for (int64_t k = 0; k < 24; ++k) x.set(k, values[k]);
+  const std::vector<Array> inputs{x};
+  Program p = plain_on_gpu(g);
+  root(p).loops[1].kind = LoopKind::Thread;
+  for (uint32_t seed = 1; seed < 4; ++seed) {
+    const std::vector<Array> found = interpret(p, inputs, nullptr, seed);
+    for (const auto& [row, first] :
+         {std::pair(0, 1.), std::pair(1, 1.), std::pair(2, 0.), std::pair(3, 1.)})
+      EXPECT_EQ(found[1].at(row), first) << row;
   }
 }
 

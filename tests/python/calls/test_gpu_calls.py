@@ -110,6 +110,19 @@ assert calls("cuGraphLaunch") == 1
 """)
 
 
+def test_the_first_of_equal_values_wins() -> None:
+    run("""
+x = np.random.default_rng(2).integers(0, 9, (40, 700)).astype(np.float32)
+x[3, 50] = x[3, 60] = np.nan
+x[4] = -np.inf
+for f in (lambda x: aj.argmax(x, 1), lambda x: aj.argmin(x, 1), lambda x: aj.argmax(x, 0),
+          lambda x: aj.argmax(x), lambda x: aj.argmin(x[5:])):
+    on_cpu, on_gpu = (aj.jit(f, target=t)(x) for t in ("cpu", "cuda"))
+    np.testing.assert_array_equal(on_gpu, on_cpu)
+assert "threads" in aj.lower(lambda x: aj.argmax(x, 1), x, target="cuda").schedule
+""")
+
+
 def test_long_prefixes_run_in_chunks() -> None:
     run("""
 r = np.random.default_rng(1).uniform(0.9, 1.1, (3, 1030)).astype(np.float32)

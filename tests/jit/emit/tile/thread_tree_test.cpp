@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/jit/emit/block_programs.hpp"
 
 namespace adjit::testing {
@@ -84,6 +86,45 @@ TEST(ThreadTree, ExchangesShareTheirMemory) {
   const EmulatedProgram emulated(p);
   EXPECT_EQ(emulated.kernel(0).shared_bytes, 2 * 64 + 64 * 4) << "the sums, and one exchange";
   EXPECT_EQ(shared_bytes(p, p.kernels[0]), 2 * 64 + 64 * 4);
+}
+
+// Of equal values the first point's wins, as does the first NaN, whichever threads have them; and
+// rows may have no points at all.
+TEST(ThreadTree, WinnersAreTheFirstOnes) {
+  if (!kEmulates) return;
+  for (const char* by : {"argmax", "argmin"})
+    for (const char* where : {"", ", r <= 40 * i - 40"})
+      for (const int64_t count : {4, 12, 64, 96}) {
+        const Program p = [&] {
+          Program made =
+              program_of("def main(float(5, 200) x) -> (v, k) {\n (v, k)(i) " + std::string(by) +
+                         "=! (x(i, r), int32(r)) where i in 0:5, r in 0:200" + where + "\n}");
+          return parallel(threads(std::move(made), 0, 1, count), 0, 1);
+        }();
+        SCOPED_TRACE(print(p));
+        Array x = Array::zeros(DType::Float32, {5, 200});
+        const double worst =
+            std::numeric_limits<double>::infinity() * (std::string(by) == "argmax" ? -1 : 1);
+        for (int64_t at = 0; at < 1000; ++at)
+          x.set(at, at / 200 == 4 ? worst : at / 200 == 3 ? 0 : static_cast<double>(at * 7 % 5));
+        for (const int64_t at : {250, 333, 334})
+          x.set(at, std::numeric_limits<double>::quiet_NaN());
+        const std::vector<Array> inputs{x}, expected = interpret(p.graph, inputs);
+        const EmulatedProgram emulated(p);
+        for (uint64_t seed = 1; seed <= 3; ++seed)
+          EXPECT_EQ(difference(expected, emulated(inputs, seed), 0), "");
+      }
+}
+
+TEST(ThreadTree, AWindowsWinnersAreBlocks) {
+  Program p = program_of(
+      "def main(float(3, 20, 20) x) -> (v, k) {\n (v, k)(i, j) argmax=! (x(i, 2 * j + a, b), 20 * "
+      "(2 * "
+      "j + a) + b) where i in 0:3, j in 0:8, a in 0:4, b in 0:20\n}");
+  p = threads(p, 0, 2, 2);
+  p = threads(p, 0, 3, 16);
+  p = reorder(p, 0, std::vector<size_t>{0, 1, 2, 4, 3, 5});
+  expect_right_in_blocks(parallel(p, 0, 2), 0);
 }
 
 TEST(ThreadTree, ABlockAddsUpAll) {
