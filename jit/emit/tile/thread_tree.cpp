@@ -165,7 +165,7 @@ std::vector<Partial> ThreadTree::by_warps(std::vector<Partial> partials) {
       builder_.CreateICmpULT(in_group_, number(warps)),
       builder_.CreateICmpULT(block.thread(),
                              number(groups_.threads * groups_.count)));  // others are of no group
-  values = emit_if(builder_, kernel_.scopes, takes, std::move(values), [&](Carried) {
+  values = emit_if(builder_, kernel_.scopes, takes, std::move(values), [&](const Carried&) {
     Value* first = builder_.CreateMul(builder_.CreateUDiv(block.thread(), number(groups_.threads)),
                                       number(warps));
     return exchange.load(builder_.CreateAdd(first, in_group_));
