@@ -102,10 +102,11 @@ Program kernel_loops(Program program, size_t root, const GpuMachine& machine) {
   return flat_loops(std::move(program), root, machine);
 }
 
+// From the last one on: those in front may come into the loops of those behind.
 Program schedule_kernels(Program program, Context& context) {
-  for (size_t k = 0; k < program.kernels.size(); ++k) {
+  for (size_t behind = 0; behind < program.kernels.size(); ++behind) {
     check_cancelled();
-    const size_t root = program.kernels[k].root.stage;
+    const size_t root = program.kernels[program.kernels.size() - 1 - behind].root.stage;
     const Stage& stage = program.graph.stages[root];
     const bool scans = stage.kind == StageKind::Scan;
     context.attempts(program, "loops of '" + stage_name(program.graph, stage) + "'",
