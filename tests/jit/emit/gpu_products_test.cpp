@@ -6,6 +6,7 @@
 #include "autosched/gpu/products.hpp"
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/moves/moves.hpp"
+#include "autosched/search/scheduler.hpp"
 #include "tests/autosched/gpu/convolutions.hpp"
 #include "tests/jit/emit/emitted_program.hpp"
 #include "tests/jit/emit/emulated_program.hpp"
@@ -38,7 +39,36 @@ TEST(GpuProducts, ConvolutionsAndTheirAdjoints) {
                     .padding = 1,
                     .groups = 2}}) {
     SCOPED_TRACE(convolution.text());
-    for (const Graph& graph : convolution_and_adjoints(convolution)) expect_right_as_products(graph);
+    for (const Graph& graph : convolution_and_adjoints(convolution))
+      expect_right_as_products(graph);
+  }
+}
+
+// As the default schedule computes them.
+void expect_right_by_default(const Graph& graph) {
+  const Program p = default_schedule(graph, GpuMachine());
+  EXPECT_TRUE(fallbacks_of(p).empty()) << fallbacks_of(p).front();
+  const std::vector<Array> inputs = small_inputs(graph, 3);
+  EXPECT_EQ(difference(interpret(graph, inputs), EmulatedProgram(p)(inputs), 1e-4), "") << print(p);
+}
+
+TEST(GpuProducts, ConvolutionsByDefault) {
+  if (!kEmulates) GTEST_SKIP() << "there is no emulator";
+  for (const Convolution& convolution :
+       {Convolution{.images = 1, .size = {4, 5}, .padding = 1},
+        Convolution{.images = 2, .size = {9, 8}, .stride = 2, .padding = 1},
+        Convolution{.images = 1, .size = {7, 9}, .dilation = 2, .padding = 2},
+        Convolution{.images = 3, .size = {8, 8}, .padding = 1},
+        Convolution{.images = 1,
+                    .channels = 32,
+                    .filters = 32,
+                    .size = {35},
+                    .taps = {3},
+                    .stride = 2,
+                    .padding = 1,
+                    .groups = 2}}) {
+    SCOPED_TRACE(convolution.text());
+    for (const Graph& graph : convolution_and_adjoints(convolution)) expect_right_by_default(graph);
   }
 }
 
