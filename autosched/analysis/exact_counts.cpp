@@ -1,6 +1,10 @@
 // autosched/analysis/exact_counts.cpp -- exact counts of what stages do.
 #include "autosched/analysis/exact_counts.hpp"
 
+#include <algorithm>
+#include <cmath>
+
+#include "autosched/program/segments.hpp"
 #include "runtime/domain/count.hpp"
 
 namespace adjit::sched {
@@ -42,8 +46,14 @@ std::optional<StageTotals> totals(const Graph& graph, const Stage& stage) {
     }
     return sum;
   }
-  const std::optional<int64_t> points = count_points(stage.domain, kCountBudget);
+  std::optional<int64_t> points = count_points(stage.domain, kCountBudget);
   if (!points) return std::nullopt;
+  if (const std::optional<Segments> segments = segments_of(graph.pool, stage)) {
+    const double share =
+        mean_length(graph.pool, stage, *segments) /
+        static_cast<double>(std::max<int64_t>(1, stage.domain.extents[segments->axis]));
+    *points = std::llround(static_cast<double>(*points) * share);
+  }
   return StageTotals{*points, checked_mul(*points, flops_per_point(graph, stage))};
 }
 

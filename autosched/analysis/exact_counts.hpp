@@ -9,8 +9,8 @@
 namespace adjit::sched {
 
 /// Exact number of body evaluations and of their floating operations; those of a scan are its
-/// steps'. Nothing when a domain has too many pieces to count, for calls, and for scans that run
-/// until their data says so.
+/// steps', those of segments (segments.hpp) as if each place were one row's. Nothing when a domain
+/// has too many pieces to count, for calls, and for scans that run until their data says so.
 struct StageTotals {
   int64_t points = 0, flops = 0;
 };

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <optional>
 #include <span>
 #include <unordered_map>
 
@@ -10,6 +12,7 @@
 #include "autosched/machine/cpu_machine.hpp"
 #include "autosched/machine/thresholds.hpp"
 #include "autosched/program/points.hpp"
+#include "autosched/program/segments.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -138,8 +141,20 @@ class Placer {
     }
     placed.first = placed.path.size();
     placed.path.insert(placed.path.end(), nest.loops.begin(), nest.loops.end());
+    shorten_segments(placed);
     for (const Nest::Attached& attached : nest.attached) add(attached.nest, number, attached.depth);
     nests_[number].end = nests_.size();
+  }
+
+  // Loops over segments have as many trips as these have points on average, at least one.
+  void shorten_segments(PlacedNest& placed) const {
+    const Stage& stage = program_.graph.stages[placed.nest->stage];
+    const std::optional<Segments> segments = segments_of(program_.graph.pool, stage);
+    if (!segments) return;
+    const double length = mean_length(program_.graph.pool, stage, *segments);
+    for (size_t l = placed.first; l < placed.path.size(); ++l)
+      if (Loop& loop = placed.path[l]; loop.axis == segments->axis)
+        loop.trips = std::min(loop.trips, static_cast<int64_t>(std::ceil(length)));
   }
 
   void add_walks(PlacedNest& placed) const {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "autosched/gpu/split_reductions.hpp"
 #include "autosched/gpu/thread_loops.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"

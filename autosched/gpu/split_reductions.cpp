@@ -95,11 +95,6 @@ std::optional<Split> worth_splitting(const LoweredGraph& graph, const Stage& sta
 
 }  // namespace
 
-bool is_alone(const Program& program, size_t stage) {
-  const std::optional<NestPath> path = find_nest(program, stage);
-  return path && path->steps.empty() && nest_at(program, *path).attached.empty();
-}
-
 Program split_long_reductions(Program program, const GpuMachine& machine) {
   // What combines the parts stands behind them: it is looked at next.
   for (size_t s = 0; s < program.graph.stages.size(); ++s)

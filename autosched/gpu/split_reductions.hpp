@@ -11,7 +11,4 @@ namespace adjit::sched {
 /// short. For combiners with partial results.
 Program split_long_reductions(Program program, const GpuMachine& machine);
 
-/// Whether a stage is all of a kernel.
-bool is_alone(const Program& program, size_t stage);
-
 }  // namespace adjit::sched

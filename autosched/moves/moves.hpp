@@ -124,6 +124,23 @@ Program privatize_scatter(Program program, size_t stage, size_t axis, int64_t pa
 /// stand just before `stage`, which keeps its name and puts the chunks together.
 Program split_running(Program program, size_t stage, int64_t parts);
 
+/// Sorts the points of a scatter (program.hpp) by the row that they write, and lets each row
+/// combine its points, in their order: rows are independent, and the bits are those of the serial
+/// scatter. A scatter of the same rows that has been inverted before shares its order. `chunk`:
+/// points that are counted together; a digit of the sort has at most as many values. `piece` > 0:
+/// rows of that many points and more are combined in pieces, for Sum, Product, Max, Min, Any and
+/// All; the order of their sums is then fixed by the indices and the piece, never by threads.
+Program invert(Program program, size_t stage, int64_t chunk, int64_t piece = 0);
+/// Points, and rows, that are numbered by int32.
+inline constexpr int64_t kMostInverted = int64_t{1} << 30;
+/// What the axes of a scatter and the dimensions of its result are to its inversion.
+struct InvertedAxes {
+  std::vector<size_t> points;  // axes that are sorted
+  std::vector<size_t> apart;   // axes by which points write apart, in a dimension of its own each
+  std::vector<size_t> rows;    // the other dimensions: together they number rows
+};
+InvertedAxes inverted_axes(const Graph& graph, const Stage& stage);
+
 /// Lets a scatter (program.hpp) write an array that has this dimension of its result innermost, and
 /// rows of `width` elements there (0: as many as the dimension has). The new stages of the array's
 /// start and of the scatter stand just before `stage`, which keeps its name and puts the elements

@@ -36,18 +36,20 @@ int64_t elements_with_gaps(const LoweredGraph& graph, TensorId id) {
 }
 
 void forget_removed(LoweredGraph& graph) {
-  if (graph.running.empty() && graph.row_gaps.empty()) return;
+  if (graph.running.empty() && graph.distinct.empty() && graph.row_gaps.empty()) return;
   const std::vector<size_t> producers = defining_stages(graph);
-  std::erase_if(graph.running, [&](const auto& entry) {
-    const size_t producer = producers[entry.first];
-    return producer == SIZE_MAX || stage_key(graph.stages[producer]) != entry.first;
-  });
+  const auto is_gone = [&](StageKey key) {
+    const size_t producer = producers[key];
+    return producer == SIZE_MAX || stage_key(graph.stages[producer]) != key;
+  };
+  std::erase_if(graph.running, [&](const auto& entry) { return is_gone(entry.first); });
+  std::erase_if(graph.distinct, is_gone);
   std::erase_if(graph.row_gaps,
                 [&](const auto& entry) { return producers[entry.first.value] == SIZE_MAX; });
 }
 
 std::string fault_in_tables(const LoweredGraph& graph) {
-  if (graph.running.empty() && graph.row_gaps.empty()) return "";
+  if (graph.running.empty() && graph.distinct.empty() && graph.row_gaps.empty()) return "";
   const std::vector<size_t> producers = defining_stages(graph);
   const auto stage_of = [&](uint32_t id) -> const Stage* {
     return id < producers.size() && producers[id] != SIZE_MAX ? &graph.stages[producers[id]]
@@ -59,6 +61,11 @@ std::string fault_in_tables(const LoweredGraph& graph) {
     if (stage->kind != StageKind::Compute || stage->combiner.kind == CombinerKind::None ||
         stage->domain.reduction_rank() != 0 || running.axis >= stage->domain.output_rank)
       return "'" + graph.info(TensorId{key}).name + "' cannot run on along that axis";
+  }
+  for (const StageKey key : graph.distinct) {
+    const Stage* stage = stage_of(key);
+    if (!stage || stage_key(*stage) != key)
+      return "no stage has the first result that is written once";
   }
   for (const auto& [id, gap] : graph.row_gaps) {
     const Stage* stage = stage_of(id.value);

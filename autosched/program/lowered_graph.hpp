@@ -1,5 +1,6 @@
 // autosched/program/lowered_graph.hpp -- a graph as a program computes it, with what the stages and
-// tensors of a plain one do not say: which results run on along an axis, and the room behind rows.
+// tensors of a plain one do not say: which results run on along an axis, which scatters write each
+// element once, and the room behind rows.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +30,9 @@ struct LoweredGraph : Graph {
   /// Stages without a reduction axis whose results run on along an axis of theirs, by
   /// lower_running (autosched/lower/prefix.hpp); rematerialize copies them.
   std::map<StageKey, Running> running;
+  /// Scatters no two points of which write to one element, though it takes more than their targets
+  /// to see that: permutations, by invert.
+  StageSet distinct;
   /// Elements behind each innermost row of a tensor that belong to none, by
   /// pad_leading_dimension; of a program's own memory only.
   std::map<TensorId, int64_t> row_gaps;

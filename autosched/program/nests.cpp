@@ -3,6 +3,7 @@
 
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/points.hpp"
+#include "autosched/program/segments.hpp"
 #include "autosched/program/threads.hpp"
 #include "autosched/program/winners.hpp"
 #include "runtime/graph/index_map.hpp"
@@ -89,6 +90,11 @@ const Nest& nest_of(const Program& program, size_t stage) {
   return nest_at(program, *find_nest(program, stage));
 }
 
+bool is_alone(const Program& program, size_t stage) {
+  const std::optional<NestPath> path = find_nest(program, stage);
+  return path && path->steps.empty() && nest_at(program, *path).attached.empty();
+}
+
 Nest& nest_at(Program& program, const NestPath& path) {
   return const_cast<Nest&>(nest_at(std::as_const(program), path));
 }
@@ -137,7 +143,10 @@ bool keeps_reduction_order(const Stage& stage, const Nest& nest) {
 
 bool writes_apart(const Graph& graph, const Stage& stage, size_t axis) {
   if (stage.kind != StageKind::Scatter) return false;
-  const IndexMap map = index_map(graph.pool, stage.target, stage.domain);
+  std::vector<ExprId> target = stage.target;
+  if (const std::optional<Segments> segments = segments_of(graph.pool, stage))
+    target[segments->dimension] = segments->inside;
+  const IndexMap map = index_map(graph.pool, target, stage.domain);
   return std::ranges::any_of(map.forms, [&](const std::optional<Affine>& form) {
     if (!form || form->coefficient(axis) == 0) return false;
     for (size_t v = 0; v < form->size(); ++v)
@@ -149,8 +158,8 @@ bool writes_apart(const Graph& graph, const Stage& stage, size_t axis) {
 bool is_independent(const LoweredGraph& graph, const Stage& stage, size_t axis) {
   if (const Running* running = running_of(graph, stage); running && running->axis == axis)
     return false;
-  return stage.kind == StageKind::Scatter ? writes_apart(graph, stage, axis)
-                                          : axis < stage.domain.output_rank;
+  if (stage.kind != StageKind::Scatter) return axis < stage.domain.output_rank;
+  return graph.distinct.contains(stage_key(stage)) || writes_apart(graph, stage, axis);
 }
 
 bool goes_on_in_memory(const LoweredGraph& graph, const Stage& stage, size_t axis) {

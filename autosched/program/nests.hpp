@@ -30,6 +30,8 @@ struct NestPath {
 /// Logarithmic for the root of a kernel, linear in the program otherwise. nullopt: the stage is not
 /// in the program.
 std::optional<NestPath> find_nest(const Program& program, size_t stage);
+/// Whether a stage is all of a kernel: it is attached to none, and none to it.
+bool is_alone(const Program& program, size_t stage);
 Nest& nest_at(Program& program, const NestPath& path);
 const Nest& nest_at(const Program& program, const NestPath& path);
 /// The number of the first stage whose kernel may read all of a tensor: it stands behind the kernel
@@ -66,11 +68,11 @@ bool keeps_reduction_order(const Stage& stage, const Nest& nest);
 bool is_commutative(CombinerKind kind);
 /// Whether the nest visits its points in an order that gives the stage's results (up to rounding).
 bool order_is_legal(const LoweredGraph& graph, const Stage& stage, const Nest& nest);
-/// Whether points of a scatter that differ in this axis always write different elements: a target
-/// is an affine form of the axis alone.
+/// Whether points of a scatter that differ in this axis always write different elements, if they
+/// write: a target is an affine form of the axis alone, but for a condition (segments.hpp).
 bool writes_apart(const Graph& graph, const Stage& stage, size_t axis);
 /// Whether the loops over this axis may run in parallel: output axes along which nothing runs on,
-/// and those that write apart.
+/// those that write apart, and all of a scatter that writes each element once.
 bool is_independent(const LoweredGraph& graph, const Stage& stage, size_t axis);
 /// Whether tasks may be parts of this reduction axis, one after the other: there are some, and
 /// their partial results are as wide as what is stored.

@@ -20,7 +20,9 @@
 // Scatters. The nest of a (lowered) scatter has no accumulators: every point reads, combines and
 // writes the element that its target names, after what the buffer held before. Loops over axes that
 // write apart (nests.hpp) may be parallel, all others are serial, unrolled or lanes. Lanes along an
-// axis that does not write apart are computed together and written one after the other.
+// axis that does not write apart are computed together and written one after the other. A scatter
+// may write only in a segment of an axis for each row (segments.hpp), and one that is known to
+// write each element once (lowered_graph.hpp) has no order: any of its loops may be parallel.
 //
 // Running reductions. A stage that runs on (lowered_graph.hpp) has accumulators that go on along
 // that axis: its loops over the axis are serial, the last ones above the tile, and every point of

@@ -174,8 +174,7 @@ Carried NestEmitter::reduce(const Emitted& condition, Carried accumulators) {
 
 Carried NestEmitter::emit_tile(Carried accumulators) {
   if (!nest_.shape.is_scatter()) return reduction_.accumulate(std::move(accumulators));
-  emit_scatter(nest_);
-  return accumulators;
+  return emit_scatter(nest_, std::move(accumulators));
 }
 
 }  // namespace adjit::emit

@@ -6,6 +6,7 @@
 #include "autosched/program/nests.hpp"
 #include "autosched/program/threads.hpp"
 #include "jit/emit/addresses/address.hpp"
+#include "jit/emit/tile/scatter.hpp"
 
 namespace adjit::emit {
 namespace {
@@ -157,9 +158,28 @@ Carried NestLoops::serial(size_t k, Carried carried) {
   }
   Value* hi = trips_before(k, found.hi);
   Value* lo = trips_before(k, found.lo);
-  carried = iterations(k, lo, hi, !found.narrowed, std::move(carried));
+  if (shape_.segment_loop && shape_.segment_loop->loop == k) {
+    segment(k, lo, hi);
+  } else {
+    carried = iterations(k, lo, hi, !found.narrowed, std::move(carried));
+  }
   threads_.bind_inside(k);
   return carried;
+}
+
+// The trips [lo, hi) over a segment. Where it has points, the element that they write is loaded and
+// stored once.
+void NestLoops::segment(size_t k, Value* lo, Value* hi) {
+  const std::optional<KeptElements> kept = kept_elements(nest_);
+  if (!kept) {
+    iterations(k, lo, hi, false, {});
+    return;
+  }
+  Value* any = kernel_.builder.CreateICmpSLT(lo, hi);
+  emit_if(kernel_.builder, kernel_.scopes, any, {}, [&](Carried none) {
+    store_kept(nest_, *kept, iterations(k, lo, hi, true, load_kept(nest_, *kept)));
+    return none;
+  });
 }
 
 // The trips [lo, hi) of a loop, counted in 32 bits where numbers are narrow.
@@ -242,6 +262,12 @@ Carried NestLoops::guarded(size_t k, Carried carried) {
 NestLoops::Bounds NestLoops::bounds(size_t k, Value* points) {
   const Loop& loop = loops_[k];
   Bounds found{kernel_.builder.getInt64(0), points, false};
+  if (shape_.segment_loop && shape_.segment_loop->loop == k) {
+    found.narrowed = true;
+    const auto point = [&](ExprId expr) { return nest_.body(expr, Point{}).value; };
+    found.lo = maximum(kernel_.builder, found.lo, point(shape_.segment_loop->begin));
+    found.hi = minimum(kernel_.builder, found.hi, point(shape_.segment_loop->end));
+  }
   // lower: v >= ceil(-rest / scale) = -floor(rest / scale); upper: v <= floor(rest / -scale).
   const auto bound = [&](const Affine& rest, int64_t scale, bool lower) {
     found.narrowed = true;

@@ -34,6 +34,7 @@ class NestLoops {
   Carried serial(size_t loop, Carried carried);
   llvm::Value* points_of(size_t loop);
   Carried whole_and_ragged(size_t loop, llvm::Value* points, Carried carried);
+  void segment(size_t loop, llvm::Value* lo, llvm::Value* hi);
   Carried iterations(size_t loop, llvm::Value* lo, llvm::Value* hi, bool at_least_once,
                      Carried carried);
   Carried guarded(size_t loop, Carried carried);

@@ -73,6 +73,8 @@ class MoveDraw {
         {"rows", [&] { return number(2, 4); }},
         {"parts", [&] { return number(2, 4); }},
         {"modulus", [&] { return number(2, 4); }},
+        {"chunk", [&] { return number(2, 9); }},
+        {"piece", [&] { return number(2, 6); }},
         {"width", [&] { return number(1, 12); }},
         {"gap", [&] { return number(1, 5); }},
         {"inside", [&] { return Json(random_.chance(50)); }},

@@ -211,6 +211,19 @@ constexpr MoveRow kMoves[] = {
        const int64_t parts = e["parts"].number(kPositive);
        p = split_running(std::move(p), stage, parts);
      }},
+    {"invert",
+     "",
+     "Sorts the points of a scatter by the row that they write, and lets each row combine its "
+     "points in their order. Scatters by the same indices share the sort.",
+     {{{"stage", "a stage, by name"},
+       {"chunk", "points that the sort counts together, at least 2"},
+       {"piece", "points of the pieces that long rows are combined in; left out: none are"}}},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage");
+       const int64_t chunk = e["chunk"].number({2, INT64_MAX});
+       const int64_t piece = e.has("piece") ? e["piece"].number({2, INT64_MAX}) : 0;
+       p = invert(std::move(p), stage, chunk, piece);
+     }},
     {"scatter_layout",
      "scatter_rows",
      "Lets a scatter write an array in which one dimension of its result is innermost. A stage "

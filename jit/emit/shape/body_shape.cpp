@@ -49,8 +49,9 @@ class BodyAnalysis {
     std::vector<ExprId> open(shape_.nest->stage->bodies.rbegin(),
                              shape_.nest->stage->bodies.rend());
     std::vector<ExprId> inputs;
-    for (ExprId coordinate : shape_.nest->stage->target)
-      add_inputs_of_coordinate(coordinate, inputs);
+    for (ExprId coordinate : shape_.nest->target) add_inputs_of_coordinate(coordinate, inputs);
+    if (const auto& segment = shape_.nest->segment_loop)
+      inputs.insert(inputs.end(), {segment->begin, segment->end});
     open.insert(open.end(), inputs.rbegin(), inputs.rend());
     std::unordered_set<uint32_t> seen;
     while (!open.empty()) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "autosched/program/nests.hpp"
+#include "autosched/program/segments.hpp"
 #include "autosched/program/threads.hpp"
 #include "jit/emit/shape/instance_number.hpp"
 
@@ -34,12 +35,41 @@ size_t accumulators_from(const NestShape& shape) {
   return begin;
 }
 
+// Whether a tensor that an expression reads is computed inside the loops [0, depth).
+bool reads_from_inside(const Graph& graph, const Nest& nest, size_t depth, ExprId expr) {
+  const ExprId roots[] = {expr};
+  for (const ExprId id : reachable(graph.pool, roots)) {
+    if (!graph.pool.is(id, Op::Read)) continue;
+    for (const Nest::Attached& attached : nest.attached)
+      if (attached.depth >= depth &&
+          std::ranges::count(graph.stages[attached.nest.stage].results, graph.pool.read_tensor(id)))
+        return true;
+  }
+  return false;
+}
+
+// The one serial loop over the axis of a scatter's segments, if all that decides where they begin
+// and end is outside it.
+std::optional<size_t> loop_through(const Graph& graph, const Nest& nest, const Segments& segments) {
+  const std::vector<size_t> over = loops_over(nest, segments.axis);
+  if (over.size() != 1 || over[0] >= sched::tile_begin(nest) ||
+      nest.loops[over[0]].kind != LoopKind::Serial)
+    return std::nullopt;
+  for (const ExprId bound : {segments.begin, segments.end}) {
+    if (reads_from_inside(graph, nest, over[0] + 1, bound)) return std::nullopt;
+    for (size_t l = over[0] + 1; l < nest.loops.size(); ++l)
+      if (uses(graph.pool, bound, nest.loops[l].axis)) return std::nullopt;
+  }
+  return over[0];
+}
+
 }  // namespace
 
 NestShape::NestShape(const Program& program, const Nest& of)
     : nest(&of),
       stage(&program.graph.stages[of.stage]),
       running(running_of(program.graph, *stage)),
+      target(stage->target),
       axes(of.axis_base) {
   const Domain& domain = stage->domain;
   tile_points.assign(domain.rank(), 0);
@@ -66,6 +96,11 @@ NestShape::NestShape(const Program& program, const Nest& of)
     Affine& axis = axes[running->axis];
     axis = Affine(domain.extents[running->axis] - 1) - axis;
   }
+  if (const std::optional<Segments> segments = segments_of(program.graph.pool, *stage))
+    if (const std::optional<size_t> loop = loop_through(program.graph, of, *segments)) {
+      segment_loop = {*loop, segments->begin, segments->end};
+      target[segments->dimension] = segments->inside;
+    }
   thread_begin = own_ways_from(of);
   reduction_begin = is_scatter() ? parallel_depth(of) : accumulators_from(*this);
   for (size_t a = domain.output_rank; a < domain.rank(); ++a)

@@ -59,7 +59,15 @@ class NestShape {
 
   const Nest* nest;
   const Stage* stage;
-  const Running* running;      // how its results run on along an axis; null: they do not
+  const Running* running;  // how its results run on along an axis; null: they do not
+  /// A scatter's; at points of the segment alone where a loop goes through nothing else.
+  std::vector<ExprId> target;
+  /// A loop that goes from point `begin` to `end` of its axis, which loops outside it decide.
+  struct SegmentLoop {
+    size_t loop = 0;
+    ExprId begin, end;
+  };
+  std::optional<SegmentLoop> segment_loop;
   std::vector<Affine> axes;    // per axis, over the kernel's variables
   size_t tile_begin = 0;       // first loop of the tile
   size_t reduction_begin = 0;  // first of the loops that carry accumulators

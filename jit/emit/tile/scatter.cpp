@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "autosched/program/nests.hpp"
+#include "autosched/program/segments.hpp"
 #include "jit/emit/addresses/address.hpp"
 #include "jit/emit/addresses/lane_addresses.hpp"
 #include "jit/emit/ir/lane_memory.hpp"
@@ -43,14 +44,15 @@ Written written_by(NestContext& nest, const Point& point) {
     kind = nest.masks.conjunction(kind, condition);
   };
   require(point.active);
-  for (size_t d = 0; d < stage.target.size(); ++d) {
-    if (nest.body_shape.form(stage.target[d])) {
-      written.address.form += placed(context, stage.target[d]) * place.strides[d];
+  for (size_t d = 0; d < nest.shape.target.size(); ++d) {
+    const ExprId target = nest.shape.target[d];
+    if (nest.body_shape.form(target)) {
+      written.address.form += placed(context, target) * place.strides[d];
       continue;
     }
-    const Emitted index = nest.body.coordinate(stage.target[d], point);
+    const Emitted index = nest.body.coordinate(target, point);
     written.address.data.push_back({index, place.strides[d]});
-    const auto range = interval_of(context.pool(), stage.target[d], stage.domain.extents);
+    const auto range = interval_of(context.pool(), target, stage.domain.extents);
     if (range && range->lo >= 0) continue;
     Value* zero = llvm::Constant::getNullValue(index.value->getType());
     require(context.scopes.emit(index.depth,
@@ -218,7 +220,7 @@ std::optional<size_t> instances_in_rows(const NestContext& nest) {
       shape.lanes % elements_in_piece(nest.kernel.program, stage, 0) != 0)
     return std::nullopt;
   const auto along =
-      nest.body_shape.contiguous_loop(stage.target, nest.kernel.places[result_of(nest)]);
+      nest.body_shape.contiguous_loop(nest.shape.target, nest.kernel.places[result_of(nest)]);
   return along && shape.instance_trips(nest.limits)[*along] > 0
              ? along
              : std::nullopt;  // trips of one point each
@@ -240,9 +242,65 @@ void combine_rows(NestContext& nest, const std::vector<const TileInstance*>& pie
                   pieces_of_rows(builder, lanes, transposed(builder, lanes, vectors)));
 }
 
+// The value of the only instance's points, and with it what their kept elements become.
+Carried combine_kept(NestContext& nest, const Carried& kept) {
+  count_instance(nest);
+  const TileInstance instance = nest.shape.instances(nest.limits, true).front();
+  nest.masks.select(instance);
+  const Point point{instance.number, {}};
+  const auto in_lanes = [&](const Emitted& value) {
+    return nest.shape.lane_loop ? nest.splats(value) : value.value;
+  };
+  const ExprId body = stage_of(nest).bodies[0];
+  if (nest.shape.lane_loop && adds_products(nest)) {
+    const ExprPool& pool = nest.kernel.program.graph.pool;
+    Value* one = in_lanes(nest.body(pool.operand(body, 0), point));
+    Value* other = in_lanes(nest.body(pool.operand(body, 1), point));
+    return {nest.kernel.math(emit::multiply_add, one, other, kept[0])};
+  }
+  Value* now = in_lanes(nest.body(body, point));
+  if (stage_of(nest).combiner.kind == CombinerKind::None) return {now};
+  return {nest.combiner.combine({kept[0]}, {now})[0]};
+}
+
 }  // namespace
 
-void emit_scatter(NestContext& nest) {
+std::optional<KeptElements> kept_elements(NestContext& nest) {
+  const NestShape& shape = nest.shape;
+  const Stage& stage = stage_of(nest);
+  const size_t loop = shape.segment_loop->loop;
+  const ExprPool& pool = nest.kernel.program.graph.pool;
+  if (loop + 1 != shape.tile_begin || !shape.unrolled_loops.empty() || !stage.domain.is_box())
+    return std::nullopt;
+  for (const ExprId target : shape.target)
+    if (!nest.body_shape.form(target) || uses(pool, target, shape.nest->loops[loop].axis))
+      return std::nullopt;
+  const TileInstance instance = shape.instances(nest.limits, true).front();
+  if (instance.live_lanes != shape.lanes) return std::nullopt;
+  const Written written = written_by(nest, {instance.number, {}});
+  if (shape.lane_loop && nest.kernel.variables.lane_stride(written.address.form) != 1)
+    return std::nullopt;
+  llvm::Type* type = memory_type(nest.kernel.builder, result_dtype(nest));
+  const auto align = shape.lane_loop ? first_alignment(nest, written.address)
+                                     : llvm::Align(size_of(result_dtype(nest)));
+  return KeptElements{first_pointer(nest, written.address),
+                      shape.lane_loop ? vector_type(nest) : type, align};
+}
+
+Carried load_kept(NestContext& nest, const KeptElements& kept) {
+  llvm::IRBuilder<>& builder = nest.kernel.builder;
+  Value* before = builder.CreateAlignedLoad(kept.type, kept.pointer, kept.align);
+  return {from_memory(builder, nest.kernel.math, before, result_dtype(nest))};
+}
+
+void store_kept(NestContext& nest, const KeptElements& kept, const Carried& elements) {
+  llvm::IRBuilder<>& builder = nest.kernel.builder;
+  Value* now = to_memory(builder, nest.kernel.math, elements[0], result_dtype(nest));
+  builder.CreateAlignedStore(now, kept.pointer, kept.align);
+}
+
+Carried emit_scatter(NestContext& nest, Carried kept) {
+  if (!kept.empty()) return combine_kept(nest, kept);
   KernelContext& kernel = nest.kernel;
   const std::vector<TileInstance> all = nest.shape.instances(nest.limits, true);
   const std::optional<size_t> along = instances_in_rows(nest);
@@ -272,6 +330,7 @@ void emit_scatter(NestContext& nest) {
       write({});
     }
   }
+  return kept;
 }
 
 }  // namespace adjit::emit

@@ -57,6 +57,13 @@ TEST(ExactCounts, WhatOnlyDataTellsHasNone) {
       std::nullopt);
 }
 
+TEST(ExactCounts, OfSegmentsAreThePlacesThatRowsShare) {
+  EXPECT_EQ(counted("def f(float(9, 4) x, int64(6) first) -> (h) {\n  scatter float(5, 4) "
+                    "h(select(first(i) <= q && q < first(i + 1), i, -1), j) +=[drop] x(q, j) "
+                    "where i in 0:5, j in 0:4, q in 0:9\n}"),
+            Counts(36, 36));
+}
+
 TEST(ExactCounts, EmptyDomainsHaveNoPoints) {
   EXPECT_EQ(counted("def f(float(0, 4) x) -> (y) { y(i) +=! x(i, r) }"), Counts(0, 0));
 }

@@ -7,6 +7,7 @@
 
 #include "autosched/lower/initial_program.hpp"
 #include "tests/autosched/programs.hpp"
+#include "tests/autosched/scattered_tables.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -69,6 +70,14 @@ TEST(Footprint, NestsStandBehindTheirHosts) {
     for (const Walk& walk : placed[k].walks)
       EXPECT_EQ(walk.local, walk.tensor != p.graph.inputs[0]);
   }
+}
+
+TEST(Footprint, LoopsOverSegmentsHaveAsManyTripsAsTheseHavePlaces) {
+  const Program p = inverted(table(90, 5), 16);
+  const PlacedNest placed = placed_nests(p, p.kernels.back()).front();
+  ASSERT_EQ(placed.path.size(), 3u);
+  EXPECT_EQ(placed.path[2].trips, 18);
+  EXPECT_EQ(p.kernels.back().root.loops[2].trips, 90);
 }
 
 TEST(Footprint, PlacesThatDataNamesAreLinesOfTheirOwn) {

@@ -67,6 +67,10 @@ constexpr MoveExample kExamples[] = {
   y(i, j) +=! x(r_k, j) where i in 0:12, j in 0:3, r_k in 0:12, r_k <= i
 })",
      "[]", R"({"move": "split_running", "stage": "y", "parts": 3})"},
+    {R"(def table(float(8, 3) g, int64(8) n) -> (d) {
+  scatter float(5, 3) d(n(p), c) +=[drop] g(p, c) where p in 0:8, c in 0:3
+})",
+     "[]", R"({"move": "invert", "stage": "d", "chunk": 8, "piece": 16})"},
     {R"(def image(float(2, 3, 10) x, int64(2, 10) n) -> (h) {
   scatter float(2, 3, 4) h(b, c, n(b, i)) +=[drop] x(b, c, i) where b in 0:2, c in 0:3, i in 0:10
 })",

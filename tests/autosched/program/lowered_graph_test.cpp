@@ -63,6 +63,23 @@ TEST(LoweredGraph, MovesKeepBothTables) {
   expect_faithful(p, graph);
 }
 
+TEST(LoweredGraph, KnowsWhichScattersWriteEachElementOnce) {
+  const Graph graph = parse_graph(
+      "def f(float(9) x, int64(9) n) -> (h) {\n  scatter float(5) h(n(i)) +=[drop] x(i)\n}");
+  Program p = plain(graph);
+  EXPECT_TRUE(p.graph.distinct.empty());
+  p = invert(p, stage_of(p, "h"), 8);
+  ASSERT_EQ(p.graph.distinct.size(), 1u);
+  EXPECT_EQ(fault_in_tables(p.graph), "");
+  LoweredGraph other = p.graph;
+  other.distinct.insert(99);
+  EXPECT_EQ(fault_in_tables(other), "no stage has the first result that is written once");
+  std::erase_if(p.graph.stages,
+                [&](const Stage& stage) { return p.graph.distinct.contains(stage_key(stage)); });
+  forget_removed(p.graph);
+  EXPECT_TRUE(p.graph.distinct.empty());
+}
+
 TEST(LoweredGraph, TablesNameWhatThereIs) {
   const Program p = pad_leading_dimension(plain(parse_graph(kSums)), 0, 3);
   const auto fault_of = [&](auto&& change) {

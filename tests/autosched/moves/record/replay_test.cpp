@@ -81,6 +81,7 @@ TEST(Replay, RefusesValuesOfOtherTypesAndSizes) {
                  "for every stage");
   expect_foreign(R"([{"move": "threads", "stage": "C", "axis": 0, "count": 0}])", "from 1 on");
   expect_foreign(R"([{"move": "split_running", "stage": "C", "parts": 0}])", "from 1 on");
+  expect_foreign(R"([{"move": "invert", "stage": "C", "chunk": 1}])", "from 2 on");
   expect_foreign(R"([{"move": "fuse_axes", "stage": "C", "axis": -1}])", "from 0 to 2");
   expect_foreign(R"([{"move": "transpose_output", "stage": "C", "axis": "0"}])", "from 0 to 2");
   expect_foreign(R"([{"move": "gather_reduce", "stage": "C", "operand": 1}])", "it must be a name");

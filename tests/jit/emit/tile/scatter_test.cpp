@@ -148,5 +148,73 @@ TEST(EmittedScatter, LanesWriteRows) {
       << "the last writer of an element is the last point";
 }
 
+// A table's gradient with its points sorted; the last stage is the sum that each row makes.
+Program inverted(const std::string& how, int64_t columns, const std::string& type = "float",
+                 int64_t piece = 0) {
+  const std::string c = std::to_string(columns);
+  const Program program = initial_program(
+      parse_graph("def main(int64(37) I, " + type + "(37, " + c + ") x) -> (h) { scatter " + type +
+                  "(7, " + c + ") h(I(i), j) " + how + " x(i, j) * x(i, 0) }"),
+      CpuMachine{1, 512});
+  return invert(program, scatter_of(program), 8, piece);
+}
+
+TEST(EmittedScatter, LoopsOverSegmentsGoThroughNothingElse) {
+  for (const auto& [how, type] : {std::pair{"+=![drop]", "float"},
+                                  {"=[drop]", "float"},
+                                  {"max=![drop]", "int32"},
+                                  {"+=![clip]", "half"}}) {
+    const Program plain = inverted(how, 8, type);
+    size_t s = plain.graph.stages.size() - 1;
+    while (plain.graph.stages[s].kind != StageKind::Scatter) --s;
+    checked_scatter(parallel(plain, s, 2));
+    checked_scatter(vectorize(parallel(plain, s, 2), s, 2, 4));
+    checked_scatter(parallel(vectorize(plain, s, 1, 4), s, 2));
+  }
+}
+
+// What a segment's points write is loaded and stored around them.
+TEST(EmittedScatter, ElementsOfSegmentsStayInRegisters) {
+  const Program plain = inverted("max=![drop]", 8);
+  const std::string ir = checked_scatter(vectorize(plain, plain.graph.stages.size() - 1, 1, 8));
+  EXPECT_EQ(occurrences(ir, "store <8 x float>"), 1u) << ir;
+  EXPECT_LT(ir.find("load <8 x float>"), ir.find("phi <8 x float>"));
+  EXPECT_GT(ir.find("store <8 x float>"), ir.find("phi <8 x float>"));
+}
+
+// Other loops ask every point.
+TEST(EmittedScatter, LoopsThatDoNotFollowSegmentsAskEveryPoint) {
+  const Program plain = inverted("+=![drop]", 6);
+  const size_t s = plain.graph.stages.size() - 1;
+  checked_scatter(reorder(plain, s, std::vector<size_t>{2, 0, 1}));
+  checked_scatter(reorder(plain, s, std::vector<size_t>{0, 2, 1}));
+  checked_scatter(tile(plain, s, 2, std::vector<int64_t>{5}));
+  checked_scatter(vectorize(plain, s, 2, 8));
+  checked_scatter(vectorize(plain, s, 0, 4));
+  checked_scatter(unroll(plain, s, 2, 3));
+  checked_scatter(unroll(plain, s, 0, 2));
+  checked_scatter(unroll(vectorize(plain, s, 1, 4), s, 0, 3));
+}
+
+TEST(EmittedScatter, LongRowsInPieces) {
+  for (const int64_t piece : {2, 4})
+    for (const char* how : {"+=![drop]", "max=![drop]"}) {
+      Program program = inverted(how, 6, "float", piece);
+      for (size_t s = 0; s < program.graph.stages.size(); ++s)
+        if (program.graph.stages[s].kind == StageKind::Scatter)
+          program = parallel(std::move(program), s, 1);
+      checked_scatter(program);
+    }
+}
+
+// The permutation of a sort is known to write each element once.
+TEST(EmittedScatter, PermutationsRunInParallel) {
+  Program program = inverted("+=![drop]", 6);
+  for (size_t s = 0; s + 1 < program.graph.stages.size(); ++s)
+    if (program.graph.stages[s].kind == StageKind::Scatter)
+      program = parallel(std::move(program), s, 1);
+  checked_scatter(program);
+}
+
 }  // namespace
 }  // namespace adjit::testing
