@@ -2,12 +2,14 @@
 #include "autosched/gpu/flat_loops.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "autosched/gpu/vector_lanes.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/points.hpp"
+#include "autosched/program/segments.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -33,28 +35,38 @@ size_t parallel_loops(const LoweredGraph& graph, const Nest& nest) {
   return count;
 }
 
+// The axis along which a thread may compute neighbours: the last one of results, or that along
+// which a scatter that goes through segments writes its rows.
+std::optional<size_t> axis_of_lanes(const LoweredGraph& graph, const Stage& stage) {
+  if (stage.kind == StageKind::Compute && !running_of(graph, stage) && stage.domain.output_rank > 0)
+    return stage.domain.output_rank - 1;
+  if (!segments_of(graph.pool, stage) || !graph.pool.is(stage.target.back(), Op::Axis))
+    return std::nullopt;
+  const size_t axis = graph.pool.axis_number(stage.target.back());
+  const bool whole_rows = stage.domain.extents[axis] == graph.info(stage.results[0]).shape.back();
+  return whole_rows ? std::optional(axis) : std::nullopt;
+}
+
 }  // namespace
 
-int64_t thread_lanes(const Program& program, size_t stage, const GpuMachine& machine) {
+Lanes thread_lanes(const Program& program, size_t stage, const GpuMachine& machine) {
   const LoweredGraph& graph = program.graph;
   const Stage& s = graph.stages[stage];
-  if (s.kind != StageKind::Compute || running_of(graph, s) || s.domain.output_rank == 0) return 1;
-  const size_t axis = s.domain.output_rank - 1;
-  const int64_t lanes = lanes_along(graph, s, axis, s.domain.extents[axis]);
+  const std::optional<size_t> axis = axis_of_lanes(graph, s);
+  if (!axis) return {};
+  const int64_t lanes = lanes_along(graph, s, *axis, s.domain.extents[*axis]);
   double results = 1;
-  for (size_t a = 0; a <= axis; ++a) results *= static_cast<double>(s.domain.extents[a]);
+  for (size_t a = 0; a <= *axis; ++a) results *= static_cast<double>(s.domain.extents[a]);
   const double threads = results / static_cast<double>(lanes);
-  return 2 * threads < static_cast<double>(machine.multiprocessors) * machine.threads ? 1 : lanes;
+  const bool too_few = 2 * threads < static_cast<double>(machine.multiprocessors) * machine.threads;
+  return too_few ? Lanes{} : Lanes{*axis, lanes};
 }
 
 Program flat_loops(Program program, size_t stage, const GpuMachine& machine) {
-  const int64_t lanes = thread_lanes(program, stage, machine);
+  const Lanes lanes = thread_lanes(program, stage, machine);
   const std::vector<size_t> order = independent_first(program.graph, nest_of(program, stage));
   program = with_order(std::move(program), stage, order);
-  if (lanes > 1) {
-    const size_t axis = program.graph.stages[stage].domain.output_rank - 1;
-    program = vectorize(std::move(program), stage, axis, lanes);
-  }
+  if (lanes.count > 1) program = vectorize(std::move(program), stage, lanes.axis, lanes.count);
   const size_t loops = parallel_loops(program.graph, nest_of(program, stage));
   return loops > 0 ? parallel(std::move(program), stage, loops) : std::move(program);
 }

@@ -6,10 +6,15 @@
 
 namespace adjit::sched {
 
-/// Elements that a thread computes side by side along the last axis of the results, as many as one
-/// access of 16 bytes moves: 2, 4 or 8. 1 where the axis is no multiple of them, where what is read
-/// does not lie so, or where the threads would be too few to hide the memory's latency.
-int64_t thread_lanes(const Program& program, size_t stage, const GpuMachine& machine);
+/// Elements that a thread computes side by side along an axis.
+struct Lanes {
+  size_t axis = 0;
+  int64_t count = 1;
+};
+/// Along the last axis of the results, or of the rows that segments of a scatter write, as many as
+/// one access of 16 bytes moves: 2, 4 or 8. 1 where the axis is no multiple of them, where what is
+/// read does not lie so, or where the threads would be too few to hide the memory's latency.
+Lanes thread_lanes(const Program& program, size_t stage, const GpuMachine& machine);
 
 /// Gives the plain nest of a kernel's root the loops of the flat mapping: all that may run at once
 /// is parallel, a task a thread, the results' last axis innermost, so that the threads of a warp

@@ -11,6 +11,7 @@
 #include "autosched/gpu/block_loops.hpp"
 #include "autosched/gpu/flat_loops.hpp"
 #include "autosched/gpu/fuse_rows.hpp"
+#include "autosched/gpu/invert_scatters.hpp"
 #include "autosched/gpu/split_prefixes.hpp"
 #include "autosched/gpu/split_reductions.hpp"
 #include "autosched/lower/initial_program.hpp"
@@ -60,6 +61,10 @@ Program fuse_siblings_of(Program program, Context& context) {
 
 Program rematerialize_some(Program program, Context& context) {
   return rematerialize_stages(std::move(program), {}, context.choices);
+}
+
+Program invert_scatters_of(Program program, Context& context) {
+  return invert_scatters(std::move(program), context.machine);
 }
 
 Program fuse_rows_of(Program program, Context& context) {
@@ -129,6 +134,7 @@ std::span<const GpuPass> pass_list() {
       {"inline", {}, true, inline_stages_of},
       {"fuse siblings", {FuseSiblings}, true, fuse_siblings_of},
       {"rematerialize", {EagerOutputs, Rematerialize}, true, rematerialize_some},
+      {"invert scatters", {}, true, invert_scatters_of},
       {"fuse rows", {}, true, fuse_rows_of},
       {"split prefixes", {}, true, split_prefixes},
       {"split reductions", {}, true, split_reductions},

@@ -13,7 +13,9 @@ Program started(const std::string& text) {
   return initial_program(parse_graph("def f(" + text), kSmallGpu);
 }
 
-int64_t lanes_of(const std::string& text) { return thread_lanes(started(text), 0, kSmallGpu); }
+int64_t lanes_of(const std::string& text) {
+  return thread_lanes(started(text), 0, kSmallGpu).count;
+}
 
 // The loops of the last kernel, a word each.
 std::string loops_of(const std::string& text) {
@@ -59,7 +61,7 @@ TEST(FlatLoops, OneElementAThreadWhereSeveralDoNotLieSo) {
 TEST(FlatLoops, SeveralElementsAThreadOnlyWhereThreadsAreLeft) {
   const std::string text = "float(32) x) -> (y) { y(j) = x(j) }";
   EXPECT_EQ(lanes_of(text), 4);
-  EXPECT_EQ(thread_lanes(started(text), 0, kGpu), 1);
+  EXPECT_EQ(thread_lanes(started(text), 0, kGpu).count, 1);
 }
 
 TEST(FlatLoops, TheRestOfAScatterIsSerial) {

@@ -1,0 +1,118 @@
+// autosched/gpu/invert_scatters.cpp -- which scatters are inverted, and which have private arrays.
+#include "autosched/gpu/invert_scatters.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <optional>
+
+#include "autosched/moves/moves.hpp"
+#include "autosched/program/graph_edit.hpp"
+#include "autosched/program/nests.hpp"
+#include "autosched/program/points.hpp"
+#include "autosched/program/segments.hpp"
+
+namespace adjit::sched {
+namespace {
+
+// No GPU has run these kernels yet: all numbers are guesses.
+constexpr double kLeastSteps = 128;     // of one thread, that take longer than sorting them does
+constexpr double kPartSteps = 256;      // of a part with an array of its own, at most
+constexpr double kLeastPart = 64;       // and at least
+constexpr double kPointsOfElement = 4;  // of a private array, at least: else most of it is zeros
+constexpr int64_t kLeastChunk = 64, kMostChunk = 1024;  // of an inversion
+constexpr int64_t kLeastPiece = 256;                    // of a long row
+
+struct ScatterPoints {
+  double threads = 1;   // of the flat mapping: points that write apart
+  double steps = 1;     // of each: points that may meet
+  double elements = 1;  // of the result
+  size_t longest = 0;   // of the axes along which points may meet
+};
+
+ScatterPoints scatter_points(const LoweredGraph& graph, const Stage& stage) {
+  ScatterPoints all;
+  const std::vector<int64_t>& extents = stage.domain.extents;
+  std::optional<size_t> longest;
+  for (size_t a = 0; a < extents.size(); ++a) {
+    const auto extent = static_cast<double>(extents[a]);
+    if (is_independent(graph, stage, a)) {
+      all.threads *= extent;
+      continue;
+    }
+    all.steps *= extent;
+    if (!longest || extents[a] > extents[*longest]) longest = a;
+  }
+  all.longest = longest.value_or(0);
+  all.elements = static_cast<double>(graph.info(stage.results[0]).element_count());
+  return all;
+}
+
+// Parts of the longest axis, of so many points each that their arrays have fewer elements than a
+// quarter of the points.
+int64_t private_parts(const Stage& stage, const ScatterPoints& all) {
+  if (!has_partial_results(stage.combiner.kind)) return 0;
+  const double part = std::max(kLeastPart, kPointsOfElement * all.elements / all.threads);
+  if (part > kPartSteps) return 0;
+  const auto extent = static_cast<double>(stage.domain.extents[all.longest]);
+  const double chunk = std::max(1.0, std::floor(part * extent / all.steps));
+  return static_cast<int64_t>(std::ceil(extent / chunk));
+}
+
+// Chunks as long as there are chunks: ranks in a chunk and sums over the chunks before take as long
+// as each other.
+int64_t chunk_of(double points) {
+  const auto root = static_cast<uint64_t>(std::sqrt(points));
+  return std::clamp(static_cast<int64_t>(std::bit_ceil(root)), kLeastChunk, kMostChunk);
+}
+
+// Pieces as long as there are pieces, where all points write one row.
+int64_t piece_of(const Stage& stage, double points) {
+  const auto root = static_cast<uint64_t>(std::sqrt(points));
+  const int64_t piece = std::max(static_cast<int64_t>(std::bit_ceil(root)), kLeastPiece);
+  const bool is_long = points >= static_cast<double>(4 * piece);
+  return is_long && has_partial_results(stage.combiner.kind) ? piece : 0;
+}
+
+double points_over(const std::vector<int64_t>& extents, std::span<const size_t> which) {
+  double product = 1;
+  for (const size_t k : which) product *= static_cast<double>(extents[k]);
+  return product;
+}
+
+Program with_threads(Program program, size_t s, const GpuMachine& machine) {
+  const Stage& stage = program.graph.stages[s];
+  const InvertedAxes axes = inverted_axes(program.graph, stage);
+  const ScatterPoints all = scatter_points(program.graph, stage);
+  const double enough = static_cast<double>(machine.multiprocessors) * machine.threads / 2;
+  if (axes.rows.empty() || all.steps < kLeastSteps || all.threads >= enough || all.threads == 0 ||
+      all.elements == 0)
+    return program;
+  if (const int64_t parts = private_parts(stage, all); parts >= 2)
+    return privatize_scatter(std::move(program), s, all.longest, parts);
+  const double points = points_over(stage.domain.extents, axes.points);
+  const double rows = points_over(program.graph.info(stage.results[0]).shape, axes.rows);
+  const bool has_numbers = points <= kMostInverted && rows <= kMostInverted;
+  if (!has_numbers) return program;
+  const int64_t piece = piece_of(stage, points);
+  return invert(std::move(program), s, chunk_of(points), piece);
+}
+
+}  // namespace
+
+Program invert_scatters(Program program, const GpuMachine& machine) {
+  // Those that there are now: what is inverted makes further ones.
+  std::vector<TensorId> scatters;
+  for (const Stage& stage : program.graph.stages)
+    if (stage.kind == StageKind::Scatter) scatters.push_back(stage.results[0]);
+  for (const TensorId id : scatters) {
+    const size_t s = defining_stages(program.graph)[id.value];
+    const Stage& stage = program.graph.stages[s];
+    if (is_alone(program, s) && !program.graph.distinct.contains(stage_key(stage)) &&
+        !segments_of(program.graph.pool, stage))
+      program = with_threads(std::move(program), s, machine);
+  }
+  return program;
+}
+
+}  // namespace adjit::sched

@@ -1,0 +1,91 @@
+// tests/autosched/gpu/invert_scatters_test.cpp -- which scatters are inverted, which are
+// privatised, and which stay.
+#include "autosched/gpu/invert_scatters.hpp"
+
+#include "autosched/gpu/cost/cost.hpp"
+#include "autosched/search/scheduler.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "tests/autosched/gpu/machines.hpp"
+#include "tests/autosched/gpu/nest_text.hpp"
+#include "tests/autosched/programs.hpp"
+#include "tests/autosched/same_results.hpp"
+
+namespace adjit::sched {
+namespace {
+
+Graph table(int64_t points, int64_t rows, int64_t columns, const std::string& how = "+=[drop]") {
+  const std::string p = std::to_string(points), r = std::to_string(rows),
+                    c = std::to_string(columns);
+  return parse_graph("def f(float(" + p + ", " + c + ") g, int64(" + p +
+                     ") n) -> (d) {\n  scatter float(" + r + ", " + c + ") d(n(p), c) " + how +
+                     " g(p, c) where p in 0:" + p + ", c in 0:" + c + "\n}");
+}
+
+Program passed(const Graph& graph, const GpuMachine& machine) {
+  return invert_scatters(initial_program(graph, machine), machine);
+}
+
+TEST(InvertScatters, GradientsOfTablesAreInverted) {
+  const Program program = passed(table(65536, 50000, 512), kGpu);
+  EXPECT_TRUE(has_move(program, "invert"));
+  EXPECT_TRUE(has_move(passed(table(8192, 50000, 128, "=[drop]"), kGpu), "invert"))
+      << "the last writer of each element, too";
+}
+
+TEST(InvertScatters, FewRowsGetArraysOfTheirOwn) {
+  const Program program = passed(table(65536, 10, 4), kGpu);
+  EXPECT_TRUE(has_move(program, "privatize_scatter"));
+  EXPECT_FALSE(has_move(program, "invert"));
+  EXPECT_TRUE(has_move(passed(table(65536, 10, 4, "=[drop]"), kGpu), "invert"))
+      << "there are no parts of it";
+  EXPECT_TRUE(has_move(passed(table(65536, 1000, 4), kGpu), "invert"));
+}
+
+TEST(InvertScatters, OthersStay) {
+  EXPECT_EQ(passed(table(100, 50000, 4), kGpu).moves_json, "[]") << "few points";
+  EXPECT_EQ(passed(table(1000, 50, 300'000), kGpu).moves_json, "[]") << "threads enough";
+  EXPECT_EQ(passed(parse_graph("def f(float(0, 4) g, int64(0) n) -> (d) {\n  scatter float(5, 4) "
+                               "d(n(p), c) +=[drop] g(p, c) where p in 0:0, c in 0:4\n}"),
+                   kSmallGpu)
+                .moves_json,
+            "[]");
+}
+
+TEST(InvertScatters, WhatIsMadeIsNotInvertedAgain) {
+  const Program once = passed(table(65536, 50000, 512), kGpu);
+  EXPECT_EQ(invert_scatters(once, kGpu).moves_json, once.moves_json);
+}
+
+// Rows and columns are threads, the points of a row one thread's; the sort has threads, too.
+TEST(InvertScatters, RowsAndColumnsAreThreads) {
+  const Program program = default_schedule(table(65536, 50000, 512), kGpu);
+  EXPECT_TRUE(program.fallbacks.empty());
+  EXPECT_EQ(loops_text(program, "d_short"),
+            "parallel:i:50000 parallel:j:128 serial:k:65536 vector:j:4");
+  EXPECT_EQ(loops_text(program, "d_block_sums"), "parallel:i:256 parallel:j:512 serial:k:65536")
+      << "pieces of long rows";
+  for (const Kernel& kernel : program.kernels)
+    EXPECT_GE(task_count(kernel.root), 256) << print(program);
+}
+
+TEST(InvertScatters, IsPricedByTheMeanSegment) {
+  const Graph graph = table(65536, 50000, 512);
+  const double inverted = predict(default_schedule(graph, kGpu), kGpu).microseconds;
+  const double flat = predict(parallel(initial_program(graph, kGpu), 0, 1), kGpu).microseconds;
+  EXPECT_LT(inverted, 2000);
+  EXPECT_LT(inverted, flat);
+}
+
+TEST(InvertScatters, MeansTheGraph) {
+  for (const char* how : {"+=[drop]", "=[drop]", "max=[drop]"})
+    for (const auto& [points, rows, columns] :
+         {std::tuple{150, 40, 3}, {200, 5, 1}, {129, 7, 4}, {300, 2, 1}}) {
+      const Graph graph = table(points, rows, columns, how);
+      const Program program = default_schedule(graph, kSmallGpu);
+      EXPECT_TRUE(program.fallbacks.empty());
+      testing::expect_same_results(graph, program, 3);
+    }
+}
+
+}  // namespace
+}  // namespace adjit::sched
