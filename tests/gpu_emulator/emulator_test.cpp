@@ -35,6 +35,7 @@ declare i1 @llvm.nvvm.vote.all.sync(i32, i1)
 declare i32 @llvm.nvvm.vote.ballot.sync(i32, i1)
 declare i32 @llvm.nvvm.match.any.sync.i32(i32, i32)
 declare void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(3), ptr addrspace(1))
+declare void @llvm.nvvm.cp.async.ca.shared.global.4.s(ptr addrspace(3), ptr addrspace(1), i32)
 declare void @llvm.nvvm.cp.async.commit.group()
 declare void @llvm.nvvm.cp.async.wait.group(i32)
 declare void @llvm.nvvm.cp.async.wait.all()
@@ -381,6 +382,28 @@ TEST(GpuEmulator, AnAsynchronousCopyIsThereWhenItWasWaitedForByAll) {
   // 2 requests to global memory a warp: the copy and the last store; 2 to shared memory.
   EXPECT_EQ(right.report.requests, 4);
   EXPECT_EQ(right.report.shared_requests, 4);
+}
+
+// The third argument says how much is read; the rest are zeros.
+TEST(GpuEmulator, ACopyOfSomeBytesReadsNoMore) {
+  const auto some = [](const std::string& bytes) {
+    return R"(
+  %bytes = mul i32 %t, 0
+  %read = add i32 %bytes, )" +
+           bytes + R"(
+  call void @llvm.nvvm.cp.async.ca.shared.global.4.s(ptr addrspace(3) %pa, ptr addrspace(1) %px, i32 %read)
+  call void @llvm.nvvm.cp.async.wait.all()
+  call void @llvm.nvvm.barrier0()
+  %w = load float, ptr addrspace(3) %pm
+  store float %w, ptr addrspace(1) %px)";
+  };
+  const Ran all = run(some("4"), {.threads = 64}), none = run(some("0"), {.threads = 64});
+  EXPECT_EQ(all.report.faults, std::vector<std::string>());
+  EXPECT_EQ(all.x[0], 63);
+  EXPECT_EQ(none.report.faults, std::vector<std::string>());
+  EXPECT_EQ(none.x[0], 0);
+  EXPECT_EQ(all.report.requests, 4);
+  EXPECT_EQ(none.report.requests, 2) << "nothing is read";
 }
 
 TEST(GpuEmulator, EmptyGroupsOfCopiesNeedNoWait) {

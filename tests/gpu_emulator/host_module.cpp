@@ -130,14 +130,31 @@ class ToHost {
   }
 
   // "llvm.nvvm.cp.async.ca.shared.global.16" writes 16 bytes at its first argument, and reads them
-  // at its second one.
+  // at its second one; "...global.16.s" only as many as its third argument says.
   void watch_copy(llvm::CallBase& call) {
-    const llvm::StringRef name = call.getCalledFunction()->getName();
+    llvm::StringRef name = call.getCalledFunction()->getName();
+    const bool in_part = name.consume_back(".s");
     uint64_t bytes = 0;
     if (!name.contains(".shared.global.") || name.rsplit('.').second.getAsInteger(10, bytes))
       return;
-    watch(call, call.getArgOperand(1), bytes, Use::Read, bytes);
+    if (in_part) {
+      watch_some(call, call.getArgOperand(1), call.getArgOperand(2), bytes);
+    } else {
+      watch(call, call.getArgOperand(1), bytes, Use::Read, bytes);
+    }
     watch(call, call.getArgOperand(0), bytes, Use::Write, bytes);
+  }
+
+  // A read of so many bytes (i32), or of none.
+  void watch_some(llvm::Instruction& instruction, llvm::Value* pointer, llvm::Value* bytes,
+                  uint64_t align) {
+    builder_.SetInsertPoint(&instruction);
+    builder_.CreateCall(use_,
+                        {builder_.CreateAddrSpaceCast(pointer, builder_.getPtrTy()),
+                         builder_.CreateZExt(bytes, builder_.getInt64Ty()),
+                         builder_.getInt32(static_cast<uint32_t>(Use::Read)),
+                         builder_.getInt64(made_.instructions.size()), builder_.getInt64(align)});
+    made_.instructions.push_back(text_of(instruction));
   }
 
   void watch_accesses(llvm::Function& function) {

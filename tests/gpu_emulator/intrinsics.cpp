@@ -1,6 +1,7 @@
 // tests/gpu_emulator/intrinsics.cpp -- what NVVM's intrinsics do, as functions of the host.
 #include "tests/gpu_emulator/intrinsics.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -100,7 +101,12 @@ int32_t match(uint32_t mask, int32_t value) {
 
 template <size_t bytes>
 void copy(void* to, const void* from) {
-  Running::now().begin_copy(to, from, bytes);
+  Running::now().begin_copy(to, from, bytes, 0);
+}
+template <size_t bytes>
+void copy_some(void* to, const void* from, uint32_t read) {
+  const size_t some = std::min<size_t>(read, bytes);
+  Running::now().begin_copy(to, from, some, bytes - some);
 }
 void commit() { Running::now().commit_copies(); }
 void wait_group(int32_t left) { Running::now().wait_for_copies(static_cast<size_t>(left)); }
@@ -154,6 +160,10 @@ const void* intrinsic_of_host(const std::string& name) {
       {"cp.async.ca.shared.global.8", address(copy<8>)},
       {"cp.async.ca.shared.global.16", address(copy<16>)},
       {"cp.async.cg.shared.global.16", address(copy<16>)},
+      {"cp.async.ca.shared.global.4.s", address(copy_some<4>)},
+      {"cp.async.ca.shared.global.8.s", address(copy_some<8>)},
+      {"cp.async.ca.shared.global.16.s", address(copy_some<16>)},
+      {"cp.async.cg.shared.global.16.s", address(copy_some<16>)},
       {"cp.async.commit.group", address(commit)},
       {"cp.async.wait.group", address(wait_group)},
       {"cp.async.wait.all", address(wait_all)},

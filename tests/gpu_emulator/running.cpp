@@ -116,7 +116,7 @@ void Running::require_room(uintptr_t address, size_t bytes, size_t instruction, 
 }
 
 void Running::use(uintptr_t address, size_t bytes, Use use, size_t instruction, size_t align) {
-  if (block_->is_local(address)) return;
+  if (bytes == 0 || block_->is_local(address)) return;
   require_room(address, bytes, instruction, align);
   const bool shared = is_shared(address);
   if (shared && use != Use::Write && !shadow_.is_written(address, bytes))
@@ -153,10 +153,11 @@ void Running::count_requests() {
 }
 
 // Its uses of memory were seen before (host_module.cpp).
-void Running::begin_copy(void* to, const void* from, size_t bytes) {
-  std::memset(to, 0xff, bytes);
-  shadow_.begin_copy(reinterpret_cast<uintptr_t>(to), reinterpret_cast<uintptr_t>(from), bytes);
-  copies_[block_->thread()].open.push_back({to, from, bytes});
+void Running::begin_copy(void* to, const void* from, size_t bytes, size_t zeros) {
+  std::memset(to, 0xff, bytes + zeros);
+  shadow_.begin_copy(reinterpret_cast<uintptr_t>(to), reinterpret_cast<uintptr_t>(from),
+                     bytes + zeros, bytes);
+  copies_[block_->thread()].open.push_back({to, from, bytes, zeros});
 }
 
 void Running::commit_copies() {
@@ -169,9 +170,11 @@ void Running::wait_for_copies(size_t groups_left) {
   while (copies.groups.size() > groups_left) {
     for (const Copy& copy : copies.groups.front()) {
       const auto target = reinterpret_cast<uintptr_t>(copy.to);
+      const size_t written = copy.bytes + copy.zeros;
       std::memcpy(copy.to, copy.from, copy.bytes);
-      shadow_.end_copy(target, reinterpret_cast<uintptr_t>(copy.from), copy.bytes);
-      if (const auto wrong = shadow_.use(target, copy.bytes, Use::Write, moment()))
+      std::memset(static_cast<std::byte*>(copy.to) + copy.bytes, 0, copy.zeros);
+      shadow_.end_copy(target, reinterpret_cast<uintptr_t>(copy.from), written, copy.bytes);
+      if (const auto wrong = shadow_.use(target, written, Use::Write, moment()))
         fault("race", kNoInstruction, *wrong);
     }
     copies.groups.pop_front();

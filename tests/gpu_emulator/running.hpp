@@ -40,7 +40,8 @@ class Running {
   int block_number() const { return number_; }
   /// `align`: what is said to divide the address.
   void use(uintptr_t address, size_t bytes, Use use, size_t instruction, size_t align);
-  void begin_copy(void* to, const void* from, size_t bytes);
+  /// Of so many bytes, and of zeros behind them.
+  void begin_copy(void* to, const void* from, size_t bytes, size_t zeros);
   void commit_copies();
   void wait_for_copies(size_t groups_left);
 
@@ -48,7 +49,7 @@ class Running {
   struct Copy {
     void* to;
     const void* from;
-    size_t bytes;
+    size_t bytes, zeros;
   };
   struct Copies {
     std::vector<Copy> open;

@@ -100,11 +100,9 @@ bool Shadow::is_written(uintptr_t address, size_t bytes) {
   return true;
 }
 
-void Shadow::add_copy(uintptr_t to, uintptr_t from, size_t bytes, int by) {
-  for (size_t k = 0; k < bytes; ++k) {
-    at(to + k).copies_to += by;
-    at(from + k).copies_from += by;
-  }
+void Shadow::add_copy(uintptr_t to, uintptr_t from, size_t written, size_t read, int by) {
+  for (size_t k = 0; k < written; ++k) at(to + k).copies_to += by;
+  for (size_t k = 0; k < read; ++k) at(from + k).copies_from += by;
 }
 
 }  // namespace adjit::tests

@@ -38,9 +38,13 @@ class Shadow {
   bool is_written(uintptr_t address, size_t bytes);
 
   /// An asynchronous copy from its issue until it is waited for: nobody may use what it writes, nor
-  /// write what it reads.
-  void begin_copy(uintptr_t to, uintptr_t from, size_t bytes) { add_copy(to, from, bytes, 1); }
-  void end_copy(uintptr_t to, uintptr_t from, size_t bytes) { add_copy(to, from, bytes, -1); }
+  /// write what it reads, which may be less.
+  void begin_copy(uintptr_t to, uintptr_t from, size_t written, size_t read) {
+    add_copy(to, from, written, read, 1);
+  }
+  void end_copy(uintptr_t to, uintptr_t from, size_t written, size_t read) {
+    add_copy(to, from, written, read, -1);
+  }
 
  private:
   struct Byte {
@@ -55,7 +59,7 @@ class Shadow {
   Byte& at(uintptr_t address);
   static void add(std::vector<Moment>& list, const Moment& moment);
   static void thin_out(std::vector<Moment>& list);
-  void add_copy(uintptr_t to, uintptr_t from, size_t bytes, int by);
+  void add_copy(uintptr_t to, uintptr_t from, size_t written, size_t read, int by);
 
   std::unordered_map<uintptr_t, std::unique_ptr<Page>> pages_;
 };
