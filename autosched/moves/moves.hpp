@@ -84,6 +84,10 @@ Program compute_at(Program program, size_t stage, size_t host, size_t depth);
 /// by side. Before loops of them are scheduled.
 Program interleave(Program program, size_t host, size_t depth, int64_t rows);
 
+/// Gives what a block computes in a serial loop of its host so many buffers (2 to kBufferLimit), to
+/// be computed ahead of the iterations that read it (Pipelines, program.hpp). For GPUs.
+Program pipeline(Program program, size_t stage, int64_t buffers);
+
 // ---- Moves that rewrite the graph
 // -------------------------------------------------------------------------------
 

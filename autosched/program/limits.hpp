@@ -20,6 +20,8 @@ inline constexpr int64_t kTileCopyLimit = 512, kTilePointLimit = 8192;
 /// Instances of the body in a register tile that schedulers choose; more where they share what they
 /// read.
 inline constexpr int64_t kTileInstances = 96, kSharingInstances = 160;
+/// Buffers of a nest of a pipeline.
+inline constexpr int64_t kBufferLimit = 8;
 /// Nodes of all instances of a body that has a version without masks.
 inline constexpr double kInteriorNodes = 1500;
 /// Points of a step that goes past its axis: a loop of one trip.

@@ -49,6 +49,8 @@ std::string storage(const Program& program, const Nest& nest, TensorId result, R
     auto bytes = static_cast<double>(size_of(tensor.dtype));
     for (size_t a = 0; a < program.graph.stages[nest.stage].domain.output_rank; ++a)
       bytes *= static_cast<double>(nest.spans[a]);
+    if (nest.buffers > 1) text += ", " + std::to_string(nest.buffers) + " buffers";
+    bytes *= static_cast<double>(nest.buffers);
     text += ", " + std::to_string(static_cast<int64_t>(std::min(bytes, 0x1p62))) + " bytes";
   }
   if (const int64_t gap = row_gap(program.graph, result); gap > 0)

@@ -59,10 +59,12 @@
 // these loops stores. A nest in which threads reduce together (such loops, or thread loops over
 // output axes inside serial loops of the reduction) keeps all its accumulators: from its first
 // thread loop in, outside the tile, all loops are thread loops or serial ones of the reduction;
-// further serial loops of the reduction stand directly outside of it; and an output axis with
-// thread loops that is in the tile, too, is divided by them evenly. A nest that the block runs does
-// not update partial results in memory around what is attached to it. Scatters and running
-// reductions have no thread loops, nor has what is computed in their loops.
+// further serial loops of the reduction stand directly outside of it. Where it has thread loops
+// over an output axis that is in the tile, too, and these do not divide it, the last tile has all
+// its points as well: those past the axis' end are computed from whatever is there (zeros, or what
+// a local buffer holds), and not stored. A nest that the block runs does not update partial results
+// in memory around what is attached to it. Scatters and running reductions have no thread loops,
+// nor has what is computed in their loops.
 //
 // Who runs a nest of a block kernel follows from the tree. The block runs the root, and what is
 // attached to what the block runs, outside its first thread loop: its serial loops outside its own
@@ -72,6 +74,12 @@
 // loops. A local buffer of what the block runs is shared by its threads, that of what a thread runs
 // is its own. What the block's threads store is seen by all of them once the nest is done; until
 // then no thread reads, or writes again, what another one writes.
+//
+// Pipelines. What a block computes in a serial loop, at its beginning, may have several buffers:
+// the result of iteration t lies in buffer t mod `buffers`, and is computed up to `buffers` - 1
+// iterations early, so that what is loaded is under way while others compute. It has no reduction
+// and nothing attached, its result is local, and it reads nothing that its kernel computes. All
+// such nests at one depth have as many buffers.
 //
 // Attachment. A nest computed at depth d of another runs inside its loops [0, d), before its loop
 // d, and produces the region of its tensor that the rest of that iteration reads: axis_base gives
@@ -117,6 +125,9 @@ struct Nest {
   /// Variable of a serial loop of its own, or around it: what an iteration soon after reads at the
   /// same places is fetched.
   std::optional<uint32_t> ahead;
+  /// Of what a block computes in a serial loop of its host: how many iterations of that loop have a
+  /// buffer of its result at once (Pipelines above). 1: the same one serves them all.
+  int64_t buffers = 1;
   struct Attached;
   std::vector<Attached> attached;  // in execution order within equal depth
 };

@@ -11,7 +11,11 @@
 namespace adjit::sched {
 namespace {
 
-int64_t aligned(int64_t bytes) { return ceil_div(bytes, kSharedAlignment) * kSharedAlignment; }
+int64_t elements_of(std::span<const int64_t> spans) {
+  int64_t elements = 1;
+  for (const int64_t span : spans) elements = checked_mul(elements, std::max<int64_t>(span, 1));
+  return elements;
+}
 
 class SharedBytes {
  public:
@@ -33,12 +37,13 @@ class SharedBytes {
   void add_results(const Nest& nest) {
     const Stage& stage = stage_of(nest);
     if (program_.scopes[stage.results.front().value] != Scope::Local) return;
-    int64_t elements = 1;
-    for (size_t a = 0; a < stage.domain.output_rank; ++a)
-      elements = checked_mul(elements, std::max<int64_t>(nest.spans[a], 1));
-    for (TensorId id : stage.results)
-      bytes_ =
-          checked_add(bytes_, aligned(checked_mul(elements, width(program_.graph.info(id).dtype))));
+    const std::span<const int64_t> spans = std::span(nest.spans).first(stage.domain.output_rank);
+    for (TensorId id : stage.results) {
+      const int64_t wide = width(program_.graph.info(id).dtype);
+      const int64_t bytes =
+          shared_size(checked_mul(elements_of(shared_extents(spans, wide)), wide));
+      bytes_ = checked_add(bytes_, checked_mul(nest.buffers, bytes));
+    }
   }
 
   // Arrays of a size, of which a kernel has one for each number, serve one exchange after another.
@@ -55,7 +60,7 @@ class SharedBytes {
     for (int64_t copy = 0; copy < copies; ++copy)
       for (ExprId body : stage.bodies) {
         const int64_t wide = width(accumulator_of(program_.graph.pool.dtype(body)));
-        const int64_t bytes = aligned(checked_mul(elements, lanes * wide));
+        const int64_t bytes = shared_size(checked_mul(elements, lanes * wide));
         if (exchange_of(groups) != Exchange::All || exchanges_.emplace(number++, bytes).second)
           bytes_ = checked_add(bytes_, bytes);
       }
@@ -70,6 +75,17 @@ class SharedBytes {
 };
 
 }  // namespace
+
+int64_t shared_size(int64_t bytes) { return ceil_div(bytes, kSharedAlignment) * kSharedAlignment; }
+
+std::vector<int64_t> shared_extents(std::span<const int64_t> spans, int64_t element_bytes) {
+  constexpr int64_t kBankBytes = 128;  // of all banks together
+  std::vector<int64_t> extents(spans.begin(), spans.end());
+  if (extents.empty() || elements_of(spans) == std::max<int64_t>(extents.back(), 1)) return extents;
+  if (extents.back() * element_bytes % kBankBytes == 0)
+    extents.back() += kSharedAlignment / element_bytes;
+  return extents;
+}
 
 Exchange exchange_of(const ThreadGroups& groups) {
   if (groups.threads == 1) return Exchange::None;

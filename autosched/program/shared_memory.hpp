@@ -2,6 +2,9 @@
 // compute together, and for what they exchange when they reduce together.
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "autosched/machine/gpu_machine.hpp"
 #include "autosched/program/program.hpp"
 #include "autosched/program/threads.hpp"
@@ -10,6 +13,13 @@ namespace adjit::sched {
 
 /// Of every array in it: that of the widest access.
 inline constexpr int64_t kSharedAlignment = kAccessBits / 8;
+
+/// So many bytes, up to the next multiple of it.
+int64_t shared_size(int64_t bytes);
+/// The extents by which a local array of these spans lies there: its innermost rows have a gap
+/// behind them where they would all begin in the same bank, so that threads that read or write down
+/// a column find other ones.
+std::vector<int64_t> shared_extents(std::span<const int64_t> spans, int64_t element_bytes);
 
 /// How the partial results of a group of threads come together, in an order that the program fixes.
 enum class Exchange : uint8_t {

@@ -6,6 +6,7 @@
 #include "autosched/machine/gpu_machine.hpp"
 #include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
+#include "autosched/program/required_region.hpp"
 #include "autosched/program/winners.hpp"
 
 namespace adjit::sched {
@@ -21,19 +22,6 @@ bool is_serial_reduction(const Stage& stage, const Loop& loop) {
   return loop.kind == LoopKind::Serial && is_reduction(stage, loop);
 }
 
-// Axes of a register tile that Thread loops cut into parts of which the last one is shorter.
-bool has_ragged_tile(const Stage& stage, const Nest& nest) {
-  for (size_t axis = 0; axis < stage.domain.output_rank; ++axis) {
-    const std::vector<size_t> loops = loops_over(nest, axis);
-    const auto first =
-        std::ranges::find_if(loops, [&](size_t l) { return is_thread(nest.loops[l]); });
-    if (first == loops.end() || loops.back() < tile_begin(nest)) continue;
-    const Loop& loop = nest.loops[*first];
-    if (nest.spans[axis] % (loop.step * loop.trips) != 0) return true;
-  }
-  return false;
-}
-
 const char* fault_of_cooperation(const Stage& stage, const Nest& nest) {
   size_t begin = first_thread_loop(nest);
   for (size_t l = begin; l < tile_begin(nest); ++l)
@@ -45,8 +33,6 @@ const char* fault_of_cooperation(const Stage& stage, const Nest& nest) {
     if (is_reduction(stage, nest.loops[l]))
       return "threads reduce together, and a loop over the reduction does not stand directly "
              "outside theirs";
-  if (has_ragged_tile(stage, nest))
-    return "threads reduce together, and their register tiles do not divide an output axis";
   return nullptr;
 }
 
@@ -79,7 +65,41 @@ bool goes_on_around_attached(const Stage& stage, const Nest& nest) {
                      [&](const Loop& loop) { return is_reduction(stage, loop); });
 }
 
-std::optional<ThreadFault> fault_below(const Program& program, const Nest& nest, RunBy by) {
+// Of a nest of which several buffers are there, attached to a host that `by` runs.
+const char* fault_of_buffers(const Program& program, const Kernel& kernel, const Nest& host,
+                             const Nest::Attached& attached, RunBy by) {
+  const Nest& nest = attached.nest;
+  const Stage& stage = program.graph.stages[nest.stage];
+  if (by != RunBy::Block || attached.depth > first_thread_loop(host) ||
+      host.loops[attached.depth - 1].kind != LoopKind::Serial)
+    return "it has several buffers, and no serial loop of its block directly around it";
+  if (stage.kind != StageKind::Compute || stage.combiner.kind != CombinerKind::None ||
+      !nest.attached.empty())
+    return "it has several buffers, and reduces, or something is computed in its loops";
+  if (program.scopes[stage.results.front().value] != Scope::Local)
+    return "it has several buffers, and its result is no local one";
+  const Loop& around = host.loops[attached.depth - 1];
+  const std::vector<size_t> loops = loops_over(host, around.axis);
+  if (host.spans[around.axis] % around.step != 0 && loops.back() >= tile_begin(host) &&
+      std::ranges::none_of(loops,
+                           [&](size_t l) { return l >= attached.depth && l < tile_begin(host); }))
+    return "it has several buffers, and the loop around it does not step over whole tiles";
+  bool reads_here = false;
+  const std::vector<TensorId> reads = tensors_read(program.graph, stage);
+  for_each_nest(kernel.root, [&](const Nest& other) {
+    for (TensorId id : program.graph.stages[other.stage].results)
+      reads_here |= std::ranges::find(reads, id) != reads.end();
+  });
+  if (reads_here) return "it has several buffers, and reads what its kernel computes";
+  for (const Nest::Attached& beside : host.attached)
+    if (beside.depth == attached.depth && beside.nest.buffers > 1 &&
+        beside.nest.buffers != nest.buffers)
+      return "it has another number of buffers than one beside it";
+  return nullptr;
+}
+
+std::optional<ThreadFault> fault_below(const Program& program, const Kernel& kernel,
+                                       const Nest& nest, RunBy by) {
   if (std::ranges::any_of(nest.loops, is_thread)) {
     if (by == RunBy::Thread)
       return ThreadFault{nest.stage, "it is computed inside thread loops and has some itself"};
@@ -92,7 +112,11 @@ std::optional<ThreadFault> fault_below(const Program& program, const Nest& nest,
   for (const Nest::Attached& attached : nest.attached) {
     if (by == RunBy::Block && lies_between_threads(nest, attached.depth))
       return ThreadFault{attached.nest.stage, "it is computed between two thread loops"};
-    if (auto fault = fault_below(program, attached.nest, attached_run_by(by, nest, attached.depth)))
+    if (attached.nest.buffers > 1)
+      if (const char* what = fault_of_buffers(program, kernel, nest, attached, by))
+        return ThreadFault{attached.nest.stage, what};
+    if (auto fault =
+            fault_below(program, kernel, attached.nest, attached_run_by(by, nest, attached.depth)))
       return fault;
   }
   return std::nullopt;
@@ -141,6 +165,53 @@ bool lies_between_threads(const Nest& host, size_t depth) {
                              is_thread);
 }
 
+bool takes_whole_tiles(const Stage& stage, const Nest& nest, size_t axis) {
+  if (axis >= stage.domain.output_rank || !is_cooperative(stage, nest)) return false;
+  const std::vector<size_t> loops = loops_over(nest, axis);
+  const auto first =
+      std::ranges::find_if(loops, [&](size_t l) { return is_thread(nest.loops[l]); });
+  if (first == loops.end() || loops.back() < tile_begin(nest)) return false;
+  return nest.spans[axis] % points_of_threads(nest, axis) != 0;
+}
+
+int64_t points_of_threads(const Nest& nest, size_t axis) {
+  int64_t points = 1;
+  for (const Loop& loop : nest.loops)
+    if (loop.axis == axis && is_thread(loop)) points = std::max(points, loop.step * loop.trips);
+  return points;
+}
+
+bool reads_buffers_of_tiles(const Program& program, const Nest& nest, size_t axis) {
+  const LoweredGraph& graph = program.graph;
+  const ExprPool& pool = graph.pool;
+  const int64_t points = points_of_threads(nest, axis);
+  const auto uses_axis = [&](ExprId root) {
+    const ExprId roots[] = {root};
+    return root.valid() && std::ranges::any_of(reachable(pool, roots), [&](ExprId id) {
+             return pool.is(id, Op::Axis) && pool.axis_number(id) == axis;
+           });
+  };
+  const auto is_whole = [&](TensorId tensor, size_t dimension) {
+    if (graph.info(tensor).shape[dimension] % points != 0) return false;
+    return std::ranges::any_of(nest.attached, [&](const Nest::Attached& attached) {
+      const std::vector<TensorId>& results = graph.stages[attached.nest.stage].results;
+      return std::ranges::find(results, tensor) != results.end() &&
+             program.scopes[tensor.value] == Scope::Local &&
+             attached.nest.spans[dimension] % points == 0;
+    });
+  };
+  const auto stays_inside = [&](ExprId read) {
+    if (uses_axis(pool.read_predicate(read))) return false;
+    const std::span<const ExprId> index = pool.read_index(read);
+    for (size_t d = 0; d < index.size(); ++d)
+      if (uses_axis(index[d]) &&
+          !(pool.is(index[d], Op::Axis) && is_whole(pool.read_tensor(read), d)))
+        return false;
+    return true;
+  };
+  return std::ranges::all_of(reads_of(graph, graph.stages[nest.stage]), stays_inside);
+}
+
 bool is_cooperative(const Stage& stage, const Nest& nest) {
   bool in_reduction = false;
   for (const Loop& loop : nest.loops) {
@@ -165,12 +236,21 @@ ThreadGroups groups_of(const Stage& stage, const Nest& nest) {
 }
 
 std::optional<ThreadFault> fault_in_threads(const Program& program, const Kernel& kernel) {
-  if (!is_block_kernel(kernel)) return std::nullopt;
+  if (kernel.root.buffers > 1)
+    return ThreadFault{kernel.root.stage, "it has several buffers, and no loop is around it"};
+  if (!is_block_kernel(kernel)) {
+    std::optional<ThreadFault> fault;
+    for_each_nest(kernel.root, [&](const Nest& nest) {
+      if (nest.buffers > 1)
+        fault = {nest.stage, "it has several buffers, and its kernel no thread loops"};
+    });
+    return fault;
+  }
   const Stage& root = program.graph.stages[kernel.root.stage];
   if (root.kind != StageKind::Compute || running_of(program.graph, root))
     return ThreadFault{kernel.root.stage,
                        "kernels of scatters, scans and running reductions have no thread loops"};
-  return fault_below(program, kernel.root, RunBy::Block);
+  return fault_below(program, kernel, kernel.root, RunBy::Block);
 }
 
 }  // namespace adjit::sched

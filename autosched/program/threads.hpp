@@ -43,6 +43,15 @@ struct ThreadGroups {
 };
 ThreadGroups groups_of(const Stage& stage, const Nest& nest);
 
+/// Points of an axis that the Thread loops of a nest and what is inside them cover; 1: it has none.
+int64_t points_of_threads(const Nest& nest, size_t axis);
+/// Whether threads that add up together compute all points of their register tiles along an axis
+/// that these do not divide, also those past its end, which have no result.
+bool takes_whole_tiles(const Stage& stage, const Nest& nest, size_t axis);
+/// Whether all that a nest reads along an axis is computed inside its loops, for whole tiles, so
+/// that there is something to read for the points past the axis' end.
+bool reads_buffers_of_tiles(const Program& program, const Nest& nest, size_t axis);
+
 /// A nest whose Thread loops are not as program.hpp wants them, and why.
 struct ThreadFault {
   size_t stage = 0;

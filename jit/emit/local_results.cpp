@@ -8,6 +8,7 @@
 
 #include "autosched/program/limits.hpp"
 #include "autosched/program/nests.hpp"
+#include "autosched/program/shared_memory.hpp"
 #include "autosched/program/threads.hpp"
 #include "jit/emit/kernel.hpp"
 #include "jit/emit/layout.hpp"
@@ -75,14 +76,18 @@ class LocalResults {
 
   void share_results(const Nest& nest) {
     const size_t rank = stage_of(nest).domain.output_rank;
-    const std::span<const int64_t> spans = std::span(nest.spans).first(rank);
     const std::vector<TensorId>& results = stage_of(nest).results;
-    for (size_t k = 0; k < results.size(); ++k)
-      places_.at(results[k]) = {
-          .pointer = memory_.block->shared({&results, k}, bytes_of(results[k], elements_of(spans))),
-          .strides = contiguous_layout(spans).strides,
-          .origin = origin_of(nest),
-          .alignment = ThreadBlock::kAlignment};
+    for (size_t k = 0; k < results.size(); ++k) {
+      const std::vector<int64_t> spans =
+          sched::shared_extents(std::span(nest.spans).first(rank), bytes_of(results[k], 1));
+      const int64_t bytes = sched::shared_size(bytes_of(results[k], elements_of(spans)));
+      llvm::Value* first = memory_.block->shared({&results, k}, checked_mul(nest.buffers, bytes));
+      places_.at(results[k]) = {.pointer = first,
+                                .strides = contiguous_layout(spans).strides,
+                                .origin = origin_of(nest),
+                                .alignment = ThreadBlock::kAlignment,
+                                .buffers = {first, bytes}};
+    }
   }
 
   void allocate_results(const Nest& nest) {

@@ -14,8 +14,10 @@ using llvm::Value;
 NestEmitter::NestEmitter(KernelContext& context, const Nest& nest, bool by_block)
     : nest_(context, nest, by_block),
       threads_(nest_),
-      loops_(nest_, threads_,
-             [this](size_t depth, Carried carried) { return inside(depth, std::move(carried)); }),
+      loops_(
+          nest_, threads_,
+          [this](size_t depth, Carried carried) { return inside(depth, std::move(carried)); },
+          [this](const Nest::Attached& ahead) { compute(ahead, true); }),
       accumulators_(nest_),
       reduction_(nest_, accumulators_) {}
 
@@ -70,16 +72,13 @@ size_t NestEmitter::emit_attached(size_t depth) {
   size_t scopes = 0;
   std::vector<TensorId> stored;
   for (const Nest::Attached& a : shape.nest->attached) {
-    if (a.depth != depth) continue;
+    if (a.depth != depth || a.nest.buffers > 1) continue;  // those the loop around computes
     const Stage& stage = kernel.program.graph.stages[a.nest.stage];
     const std::set<uint32_t> waited_for = by_block ? wait_for_reads(a.nest) : std::set<uint32_t>();
-    const size_t around = kernel.origins.size();
-    add_origins(depth);
-    NestEmitter(kernel, a.nest, by_block).emit();
+    compute(a, by_block);
     // Barriers inside it may be in loops without an iteration: they are none for what was stored.
     if (by_block) kernel.block->still_stored(waited_for);
     if (by_block) kernel.block->stored(stage.results);
-    kernel.origins.resize(around);
     kernel.scopes.push_here();  // for the next one, too
     ++scopes;
     // What a block stores is seen behind a barrier, which may come behind further nests.
@@ -88,9 +87,17 @@ size_t NestEmitter::emit_attached(size_t depth) {
     for (TensorId result : stored) kernel.places.at(result).depth = kernel.scopes.depth();
   }
   if (scopes > 0 && by_block) kernel.block->before_reading_all();
-  if (scopes > 0 && shape.lane_loop)
-    kernel.variables.bind_lanes(shape.nest->loops[*shape.lane_loop].variable, shape.lanes);
   return scopes;
+}
+
+void NestEmitter::compute(const Nest::Attached& attached, bool by_block) {
+  KernelContext& kernel = nest_.kernel;
+  const size_t around = kernel.origins.size();
+  add_origins(attached.depth);
+  NestEmitter(kernel, attached.nest, by_block).emit();
+  kernel.origins.resize(around);
+  if (const NestShape& shape = nest_.shape; shape.lane_loop)
+    kernel.variables.bind_lanes(shape.nest->loops[*shape.lane_loop].variable, shape.lanes);
 }
 
 // A barrier before a nest that reads, or in which a nest reads, what was stored since the last one;
@@ -147,10 +154,28 @@ void NestEmitter::store_combined(const Carried& accumulators) {
   Value* stores = kernel.builder.CreateAnd(threads_.has_results(), tree.is_first());
   emit_if(kernel.builder, kernel.scopes, stores, {}, [&](Carried none) {
     threads_.bind_all();
-    accumulators_.store_results(partials);
+    store_tile(partials);
     return none;
   });
   threads_.bind_all();
+}
+
+// A second version serves tiles of which all points have a place.
+void NestEmitter::store_tile(const std::vector<Partial>& partials) {
+  std::vector<Affine> all;
+  for (const AffineConstraint& constraint : nest_.constraints.has_place)
+    all.push_back(nest_.kernel.variables.resolve(
+        extreme_in_tile(nest_.shape, constraint.form, Extreme::Smallest)));
+  const auto store = [&](bool everywhere) {
+    return [&, everywhere](Carried none) {
+      nest_.stores.suppose_places(everywhere);
+      accumulators_.store_results(partials);
+      nest_.stores.suppose_places(false);
+      return none;
+    };
+  };
+  emit_either(nest_.kernel.builder, nest_.kernel.scopes, nest_.masks.at_least_zero_here(all), {},
+              store(true), store(false));
 }
 
 // All steps of the reduction, where a condition holds.

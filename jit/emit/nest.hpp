@@ -30,10 +30,12 @@ class NestEmitter {
   Carried inside(size_t depth, Carried carried);
   Carried behind_attached(size_t depth, Carried carried);
   size_t emit_attached(size_t depth);
+  void compute(const Nest::Attached& attached, bool by_block);
   std::set<uint32_t> wait_for_reads(const Nest& nest);
   void add_origins(size_t depth);
   void emit_points();
   void store_combined(const Carried& accumulators);
+  void store_tile(const std::vector<Partial>& partials);
   Carried reduce(const Emitted& condition, Carried accumulators);
   Carried emit_tile(Carried accumulators);
 

@@ -22,13 +22,15 @@ Value* maximum(llvm::IRBuilder<>& builder, Value* a, Value* b) {
 
 }  // namespace
 
-NestLoops::NestLoops(NestContext& nest, ThreadLoops& threads, Inside inside)
+NestLoops::NestLoops(NestContext& nest, ThreadLoops& threads, Inside inside,
+                     Pipeline::Compute compute)
     : nest_(nest),
       threads_(threads),
       shape_(nest.shape),
       loops_(nest.shape.nest->loops),
       kernel_(nest.kernel),
-      inside_(std::move(inside)) {}
+      inside_(std::move(inside)),
+      compute_(std::move(compute)) {}
 
 // Splits the task number into the parallel loops' variables, the innermost fastest. Where several
 // loops over an axis do not divide it, some tasks have no points: everything that depends on the
@@ -149,7 +151,8 @@ Carried NestLoops::serial(size_t k, Carried carried) {
 
   const Bounds found = bounds(k, points);
   const auto* constant_hi = llvm::dyn_cast<llvm::ConstantInt>(found.hi);
-  if (!found.narrowed && constant_hi && constant_hi->getSExtValue() <= loop.step) {
+  if (!found.narrowed && constant_hi && constant_hi->getSExtValue() <= loop.step &&
+      Pipeline(nest_, k, compute_).empty()) {
     kernel_.variables.bind_fixed(loop.variable, 0);
     carried = guarded(k, std::move(carried));
     threads_.bind_inside(k);
@@ -182,6 +185,18 @@ void NestLoops::segment(size_t k, Value* lo, Value* hi) {
   });
 }
 
+// The trips of a loop of few, one behind the other.
+Carried NestLoops::unrolled(size_t k, int64_t lo, int64_t hi, Carried carried) {
+  const Loop& loop = loops_[k];
+  for (int64_t trip = lo; trip < hi; ++trip) {
+    kernel_.variables.bind_fixed(loop.variable, trip * loop.step);
+    carried = guarded(k, std::move(carried));
+    threads_.bind_inside(k);
+    nest_.body.forget();
+  }
+  return carried;
+}
+
 // The trips [lo, hi) of a loop, counted in 32 bits where numbers are narrow.
 Carried NestLoops::iterations(size_t k, Value* lo, Value* hi, bool at_least_once, Carried carried) {
   if (kernel_.index.narrow() && loops_[k].trips < INT32_MAX) {
@@ -190,11 +205,21 @@ Carried NestLoops::iterations(size_t k, Value* lo, Value* hi, bool at_least_once
     lo = kernel_.builder.CreateTrunc(lo, kernel_.builder.getInt32Ty());
     hi = kernel_.builder.CreateTrunc(hi, kernel_.builder.getInt32Ty());
   }
+  // Copies of a pipeline start one behind the other.
+  constexpr int64_t kFewTrips = 16;
+  const auto* begin = llvm::dyn_cast<llvm::ConstantInt>(lo);
+  const auto* end = llvm::dyn_cast<llvm::ConstantInt>(hi);
+  if (shape_.nest->buffers > 1 && begin && end &&
+      end->getSExtValue() - begin->getSExtValue() <= kFewTrips)
+    return unrolled(k, begin->getSExtValue(), end->getSExtValue(), std::move(carried));
+  Pipeline pipeline(nest_, k, compute_);
+  pipeline.begin(lo, hi);
   return emit_loop(kernel_.builder, kernel_.scopes, lo, hi, at_least_once, std::move(carried),
                    [&](Value* trip, Carried inner) {
                      const Loop& loop = loops_[k];
+                     if (!pipeline.empty()) pipeline.advance(trip, hi);
                      kernel_.index.bind_scalar(loop.variable, trip, {0, loop.trips - 1}, loop.step);
-                     wait_for_last_iteration(k);
+                     if (pipeline.empty()) wait_for_last_iteration(k);
                      return guarded(k, std::move(inner));
                    });
 }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <vector>
 
+#include "jit/emit/pipeline.hpp"
 #include "jit/emit/scopes/loops.hpp"
 #include "jit/emit/thread_loops.hpp"
 #include "jit/emit/tile/nest_context.hpp"
@@ -19,7 +20,7 @@ class NestLoops {
   /// Emits what is inside the loops [0, depth) of the nest.
   using Inside = std::function<Carried(size_t depth, Carried carried)>;
   /// References must outlive it.
-  NestLoops(NestContext& nest, ThreadLoops& threads, Inside inside);
+  NestLoops(NestContext& nest, ThreadLoops& threads, Inside inside, Pipeline::Compute compute);
 
   /// What is inside all parallel loops, in the iteration that `task` numbers.
   void emit_task(llvm::Value* task);
@@ -37,6 +38,7 @@ class NestLoops {
   void segment(size_t loop, llvm::Value* lo, llvm::Value* hi);
   Carried iterations(size_t loop, llvm::Value* lo, llvm::Value* hi, bool at_least_once,
                      Carried carried);
+  Carried unrolled(size_t loop, int64_t lo, int64_t hi, Carried carried);
   Carried guarded(size_t loop, Carried carried);
   llvm::Value* trips_before(size_t loop, llvm::Value* points);
   struct Bounds {
@@ -51,6 +53,7 @@ class NestLoops {
   const std::vector<Loop>& loops_;
   KernelContext& kernel_;
   const Inside inside_;
+  const Pipeline::Compute compute_;
   std::vector<llvm::Value*> task_trips_;  // per parallel loop
 };
 

@@ -48,7 +48,8 @@ class BlockMoveDraw {
       return {{"move", "tile"}, {"axis", axis}, {"steps", {int64_t{1} << random_.between(1, 3)}}};
     if (drawn < 87)
       return {{"move", "vectorize"}, {"axis", axis}, {"lanes", random_.between(1, 2) * 2}};
-    if (drawn < 95) return {{"move", "unroll"}, {"axis", axis}, {"factor", random_.between(2, 3)}};
+    if (drawn < 93) return {{"move", "unroll"}, {"axis", axis}, {"factor", random_.between(2, 3)}};
+    if (drawn < 97) return {{"move", "pipeline"}, {"buffers", random_.between(2, 4)}};
     return {{"move", "parallel"}, {"loops", random_.between(1, 2)}};
   }
 

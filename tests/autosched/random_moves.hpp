@@ -69,6 +69,7 @@ class MoveDraw {
         {"factors", [&] { return factors(); }},
         {"loops", [&] { return number(1, 2); }},
         {"count", [&] { return number(1, 8); }},
+        {"buffers", [&] { return number(1, 5); }},
         {"depth", [&] { return number(1, 3); }},
         {"rows", [&] { return number(2, 4); }},
         {"parts", [&] { return number(2, 4); }},

@@ -15,9 +15,9 @@ Move begin_move(const char* name, Program& program, size_t stage) {
     throw Error(ErrorCode::Schedule,
                 std::string(name) + ": there is no stage " + std::to_string(stage));
   const Move move{name, program, stage};
-  constexpr std::array<std::string_view, 9> kOfLoops{
-      "tile",    "reorder",           "vectorize", "unroll",       "parallel",
-      "threads", "store_nontemporal", "prefetch",  "alias_reshape"};
+  constexpr std::array<std::string_view, 10> kOfLoops{
+      "tile",    "reorder",           "vectorize", "unroll",        "parallel",
+      "threads", "store_nontemporal", "prefetch",  "alias_reshape", "pipeline"};
   move.require(program.in_place == 0 || std::ranges::find(kOfLoops, name) != kOfLoops.end(),
                "results lie in place of others: what is computed where is settled");
   return move;

@@ -126,6 +126,17 @@ constexpr MoveRow kMoves[] = {
        const size_t depth = e["depth"].position(kLoopLimit + 1);
        p = compute_at(std::move(p), stage, host, depth);
      }},
+    {"pipeline",
+     "",
+     "Gives what a block of a GPU computes in a serial loop of its host several buffers: it is "
+     "computed ahead of the iterations that read it, while others compute.",
+     {{{"stage", "a stage without a reduction, by name; computed outside its host's thread loops"},
+       {"buffers", "2 to 8; it is computed one iteration fewer ahead"}}},
+     [](Program& p, const MoveEntry& e) {
+       const size_t stage = e.stage("stage");
+       const int64_t buffers = e["buffers"].number({2, kBufferLimit});
+       p = pipeline(std::move(p), stage, buffers);
+     }},
     {"interleave",
      "group_rows",
      "Groups the iterations of a loop: the stages that are computed in it are computed for a whole "

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "autosched/program/threads.hpp"
+
 namespace adjit::emit {
 namespace {
 
@@ -53,8 +55,15 @@ NestConstraints::NestConstraints(const Program& program, const NestShape& shape,
       sort({std::move(inside), false}, false);
     };
     if (first_points[a].lo < 0) clip(Affine::variable(a));
-    if (first_points[a].hi + shape.nest->spans[a] > domain.extents[a])
-      clip(Affine::variable(a, -1, domain.extents[a] - 1));
+    const bool reaches_out = first_points[a].hi + shape.nest->spans[a] > domain.extents[a];
+    const Affine before_end = Affine::variable(a, -1, domain.extents[a] - 1);
+    // Points past the end that read something all the same are computed, too.
+    if ((shape.is_whole(a) || reaches_out) && is_cooperative(*shape.stage, *shape.nest) &&
+        points_of_threads(*shape.nest, a) > 1 && reads_buffers_of_tiles(program, *shape.nest, a)) {
+      if (shape.is_whole(a) || whole) has_place.push_back({before_end, false});
+    } else if (shape.is_whole(a) || reaches_out) {
+      clip(before_end);
+    }
   }
 }
 

@@ -103,6 +103,8 @@ NestShape::NestShape(const Program& program, const Nest& of)
     }
   thread_begin = own_ways_from(of);
   reduction_begin = is_scatter() ? parallel_depth(of) : accumulators_from(*this);
+  for (size_t a = 0; a < domain.rank(); ++a)
+    whole_tiles.push_back(takes_whole_tiles(*stage, of, a));
   for (size_t a = domain.output_rank; a < domain.rank(); ++a)
     empty_reduction |= domain.extents[a] == 0;
 }
@@ -148,6 +150,7 @@ bool NestShape::divides_by(const Affine& form, size_t loop) const {
 }
 
 bool NestShape::covers_tile(size_t loop) const {
+  if (is_whole(nest->loops[loop].axis)) return false;
   for (size_t k = tile_begin; k < nest->loops.size(); ++k)
     if (nest->loops[k].axis == nest->loops[loop].axis) {
       for (size_t inner = loop + 1; inner < tile_begin; ++inner)

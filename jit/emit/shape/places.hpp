@@ -18,6 +18,7 @@ namespace adjit::emit {
 /// Where a kernel finds a tensor.
 struct TensorPlace {
   llvm::Value* pointer = nullptr;
+  size_t pointer_depth = 0;      // scope in which the pointer is known
   size_t depth = 0;              // scope from which on its elements may be read
   std::vector<int64_t> strides;  // in elements
   std::vector<Affine>
@@ -29,6 +30,13 @@ struct TensorPlace {
   int64_t alignment =
       0;  // bytes that divide the address of the buffer's element 0; 0: an element's
   std::optional<size_t> slot = {};  // of a tensor in memory: see TensorPlaces::table
+  /// Of one that has several buffers, which `pointer` goes through in turn: the first one, and how
+  /// many bytes each has.
+  struct Buffers {
+    llvm::Value* first = nullptr;
+    int64_t bytes = 0;
+  };
+  Buffers buffers = {};
 };
 
 /// Where a kernel finds the tensors that it reads or writes.

@@ -25,9 +25,15 @@ std::vector<Interval> first_points(const KernelContext& kernel, const Nest& nest
 }
 
 /// The values that each axis takes.
-std::vector<Interval> axis_ranges(std::vector<Interval> first_points, const Nest& nest) {
-  for (size_t a = 0; a < first_points.size(); ++a)
-    first_points[a].hi = checked_add(first_points[a].hi, std::max<int64_t>(nest.spans[a] - 1, 0));
+std::vector<Interval> axis_ranges(std::vector<Interval> first_points, const NestShape& shape) {
+  for (size_t a = 0; a < first_points.size(); ++a) {
+    int64_t points = shape.nest->spans[a];
+    if (shape.is_whole(a)) {
+      const int64_t whole = points_of_threads(*shape.nest, a);
+      points = ceil_div(points, whole) * whole;
+    }
+    first_points[a].hi = checked_add(first_points[a].hi, std::max<int64_t>(points - 1, 0));
+  }
   return first_points;
 }
 
@@ -47,7 +53,7 @@ NestContext::NestContext(KernelContext& kernel, const Nest& nest, bool by_block)
       limits(shape.tile_points),
       combiner(kernel.program.graph, *shape.stage, kernel.builder, kernel.math,
                groups_of(*shape.stage, nest).threads > 1),
-      body_shape(kernel.program.graph, shape, axis_ranges(first_points(kernel, nest), nest),
+      body_shape(kernel.program.graph, shape, axis_ranges(first_points(kernel, nest), shape),
                  kernel.places),
       splats(kernel.builder, kernel.scopes, kernel.variables),
       body({static_cast<const Emission&>(kernel), body_shape, kernel.places, splats}, nest.ahead),

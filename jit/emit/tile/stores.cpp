@@ -69,7 +69,8 @@ void StoreEmitter::store_result(size_t component, Value* value, const TileInstan
   if (!in_lanes || together) {
     emit_if(kernel_.builder, kernel_.scopes, mask.value ? mask.value : kernel_.builder.getTrue(),
             {}, [&](Carried none) {
-              Value* pointer = kernel_.index.address(place.pointer, 0, element, form);
+              Value* pointer =
+                  kernel_.index.address(place.pointer, place.pointer_depth, element, form);
               kernel_.builder.CreateAlignedStore(value, pointer, vector_align);
               return none;
             });
@@ -77,7 +78,7 @@ void StoreEmitter::store_result(size_t component, Value* value, const TileInstan
   }
   Value* lanes = mask.value ? splats_(mask) : nullptr;
   if (stride == 1) {
-    Value* pointer = kernel_.index.address(place.pointer, 0, element, form);
+    Value* pointer = kernel_.index.address(place.pointer, place.pointer_depth, element, form);
     const bool only_tail = lanes && llvm::isa<llvm::Constant>(lanes);
     if (lanes && !(only_tail && place.row_lanes == shape_.lanes)) {
       store_lanes(kernel_.builder, kernel_.math.features(), value, pointer, vector_align, lanes);
@@ -111,8 +112,9 @@ llvm::Align StoreEmitter::alignment(size_t component, const Affine& form) const 
 // Where a lane's element is, for lanes a constant apart.
 Value* StoreEmitter::lane_address(size_t component, const Affine& form, unsigned lane) {
   const TensorId tensor = stage_.results[component];
+  const TensorPlace& place = kernel_.places[tensor];
   return kernel_.index.address(
-      kernel_.places[tensor].pointer, 0,
+      place.pointer, place.pointer_depth,
       memory_type(kernel_.builder, kernel_.program.graph.info(tensor).dtype),
       kernel_.variables.without_lanes(form) +
           Affine(int64_t{lane} * *kernel_.variables.lane_stride(form)));
@@ -181,7 +183,8 @@ bool StoreEmitter::store_folded(std::span<const TileInstance> instances, const P
   for (size_t k = 0; k < folded.size(); ++k) {
     const TensorId tensor = stage_.results[k];
     const DType dtype = kernel_.program.graph.info(tensor).dtype;
-    Value* pointer = kernel_.index.address(kernel_.places[tensor].pointer, 0,
+    const TensorPlace& place = kernel_.places[tensor];
+    Value* pointer = kernel_.index.address(place.pointer, place.pointer_depth,
                                            memory_type(kernel_.builder, dtype), result_form(k));
     kernel_.builder.CreateAlignedStore(to_memory(kernel_.builder, kernel_.math, folded[k], dtype),
                                        pointer, alignment(k, result_form(k)));
@@ -222,7 +225,8 @@ bool StoreEmitter::store_by_lanes(size_t component, const std::vector<TileInstan
     kernel_.builder.CreateAlignedStore(to_memory(kernel_.builder, kernel_.math, values[o], dtype),
                                        to, align);
   }
-  Value* start = kernel_.index.address(kernel_.places[tensor].pointer, 0, element,
+  const TensorPlace& place = kernel_.places[tensor];
+  Value* start = kernel_.index.address(place.pointer, place.pointer_depth, element,
                                        kernel_.variables.without_lanes(first));
   for (const auto& [live, group] : by_live_lanes)
     emit_loop(kernel_.builder, kernel_.scopes, kernel_.builder.getInt64(0),
@@ -262,7 +266,7 @@ void StoreEmitter::store_rows(size_t component, const TileInstance& first,
 // value when all do.
 Emitted StoreEmitter::stored_mask(const TileInstance& instance) {
   return masks_.conjunction(
-      masks_.all_of(has_place_),
+      all_have_places_ ? Emitted{} : masks_.all_of(has_place_),
       shape_.lanes_in_reduction() ? Emitted{} : masks_.first_lanes(instance.live_lanes));
 }
 
@@ -281,7 +285,7 @@ Value* StoreEmitter::load_result(size_t component, const TileInstance& instance)
   const auto& [place, dtype, element, align, vector_align, form, mask] =
       place_of(component, instance);
   if (!shape_.lane_loop || shape_.lanes_in_reduction()) {
-    Value* pointer = kernel_.index.address(place.pointer, 0, element, form);
+    Value* pointer = kernel_.index.address(place.pointer, place.pointer_depth, element, form);
     if (mask.value && kernel_.math.features().gpu)
       return from_memory(kernel_.builder, kernel_.math,
                          load_where(kernel_.builder, element, pointer, align, mask.value), dtype);
@@ -299,7 +303,7 @@ Value* StoreEmitter::load_result(size_t component, const TileInstance& instance)
                        kernel_.builder.CreateMaskedGather(type, pointers, align, lanes, zero),
                        dtype);
   }
-  Value* pointer = kernel_.index.address(place.pointer, 0, element, form);
+  Value* pointer = kernel_.index.address(place.pointer, place.pointer_depth, element, form);
   Value* loaded = lanes ? load_lanes(kernel_.builder, kernel_.math.features(), type, pointer,
                                      vector_align, lanes)
                         : kernel_.builder.CreateAlignedLoad(type, pointer, vector_align);

@@ -23,6 +23,8 @@ class StoreEmitter {
   /// holds for points that have a place in memory. References must outlive it.
   StoreEmitter(KernelContext& kernel, const NestShape& shape, std::span<const int64_t> limits,
                const Constraints& has_place, Splats& splats, Masks& masks);
+  /// Stores what is emitted from now on as if all points had a place in memory, or not.
+  void suppose_places(bool all) { all_have_places_ = all; }
 
   void store_result(size_t component, llvm::Value* value, const TileInstance& instance);
   /// The results of all instances, in order; whole pieces of rows, or lanes of all, at once.
@@ -63,6 +65,7 @@ class StoreEmitter {
   const NestShape& shape_;
   const std::span<const int64_t> limits_;
   const Constraints& has_place_;
+  bool all_have_places_ = false;
   Splats& splats_;
   Masks& masks_;
 };

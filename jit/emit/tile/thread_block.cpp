@@ -50,7 +50,7 @@ Value* ThreadBlock::exchanged(size_t number, int64_t bytes) {
 }
 
 void ThreadBlock::take(int64_t bytes) {
-  shared_bytes_ = checked_add(shared_bytes_, ceil_div(bytes, kAlignment) * kAlignment);
+  shared_bytes_ = checked_add(shared_bytes_, sched::shared_size(bytes));
 }
 
 Value* ThreadBlock::pointer_at(int64_t offset) {

@@ -33,6 +33,16 @@ constexpr MoveExample kExamples[] = {
     {kTwice, "[]", R"({"move": "store_nontemporal", "stage": "y"})"},
     {kSoftmax, "[]", R"({"move": "prefetch", "stage": "s", "axis": 0})"},
     {kSoftmax, "[]", R"({"move": "compute_at", "stage": "s", "host": "y", "depth": 1})"},
+    {R"(def total(float(64, 32) x) -> (s) {
+  u(k, j) = x(k, j)
+  s(j) +=! u(k, j)
+})",
+     R"([{"move": "tile", "stage": "s", "axis": 1, "steps": [8]},
+ {"move": "reorder", "stage": "s", "order": [1, 0, 2]},
+ {"move": "compute_at", "stage": "u", "host": "s", "depth": 1},
+ {"move": "threads", "stage": "s", "axis": 0, "count": 32},
+ {"move": "threads", "stage": "u", "axis": 1, "count": 32}])",
+     R"({"move": "pipeline", "stage": "u", "buffers": 3})", true},
     {kSoftmax, R"([{"move": "compute_at", "stage": "s", "host": "y", "depth": 1}])",
      R"({"move": "interleave", "stage": "y", "depth": 1, "rows": 4})"},
     {kTwice, "[]", R"({"move": "inline", "stages": ["u"]})"},

@@ -5,6 +5,9 @@
 
 #include <vector>
 
+#include "autosched/analysis/verify.hpp"
+#include "autosched/moves/moves.hpp"
+#include "autosched/program/nests.hpp"
 #include "tests/autosched/programs.hpp"
 
 namespace adjit::sched {
@@ -94,6 +97,43 @@ TEST(Threads, TheFirstFaultOfAKernelNamesItsStage) {
   ASSERT_TRUE(fault);
   EXPECT_EQ(fault->stage, p.kernels[1].root.attached[1].nest.stage);
   EXPECT_STREQ(fault->what, "it has more threads than a block may have");
+}
+
+// c = x w; `count` threads of two rows each add up together, from what the block has copied.
+Program product(int64_t rows, int64_t count, bool copied) {
+  Program p = plain_on_gpu(matmul_graph(rows, 8, 12));
+  if (copied) {
+    Packing packing;
+    packing.dimensions = {{1, 1, 0}, {0, 1, 0}};
+    packing.padding_before = {0, 0};
+    packing.padding_after = {ceil_div(rows, 2 * count) * 2 * count - rows, 0};
+    p = pack(std::move(p), 0, p.graph.inputs[0], packing);
+  }
+  const size_t stage = copied ? 1 : 0;
+  p = unroll(std::move(p), stage, 0, 2);
+  p = tile(std::move(p), stage, 0, std::vector<int64_t>{2 * count});
+  p = tile(std::move(p), stage, 2, std::vector<int64_t>{4});
+  p = threads(std::move(p), stage, 0, count);
+  p = threads(std::move(p), stage, 1, 8);
+  p = reorder(std::move(p), stage, std::vector<size_t>{0, 3, 1, 2, 4, 5});
+  return copied ? compute_at(std::move(p), 0, 1, 2) : p;
+}
+
+TEST(Threads, RegisterTilesThatReachPastTheEndAreWhole) {
+  for (const bool copied : {false, true}) {
+    const Program ragged = product(21, 4, copied), even = product(24, 4, copied);
+    const size_t stage = copied ? 1 : 0;
+    const auto whole = [&](const Program& p, size_t axis) {
+      return takes_whole_tiles(p.graph.stages[stage], nest_of(p, stage), axis);
+    };
+    EXPECT_TRUE(whole(ragged, 0));
+    EXPECT_FALSE(whole(ragged, 1)) << "no tile";
+    EXPECT_FALSE(whole(ragged, 2)) << "the reduction";
+    EXPECT_FALSE(whole(even, 0));
+    EXPECT_EQ(points_of_threads(nest_of(ragged, stage), 0), 8);
+    EXPECT_EQ(reads_buffers_of_tiles(ragged, nest_of(ragged, stage), 0), copied);
+    EXPECT_NO_THROW(verify(ragged));
+  }
 }
 
 }  // namespace

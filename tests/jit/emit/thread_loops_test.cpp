@@ -64,5 +64,32 @@ TEST(ThreadLoops, WhatHasNoneIsTheFirstThreads) {
   EXPECT_EQ(waits(p), 1u);
 }
 
+constexpr const char* kProduct =
+    "def main(float(21, 12) a, float(12, 30) b) -> (c) { c(i, j) +=! a(i, k) * b(k, j) }";
+
+// 21 rows are no whole number of what 4 threads with 2 rows each take, nor 30 columns of 32.
+TEST(ThreadLoops, RegisterTilesReachPastTheEnds) {
+  Program p = vectorize(program_of(kProduct), 0, 1, 4);
+  p = unroll(p, 0, 0, 2);
+  p = tile(p, 0, 0, std::vector<int64_t>{8});
+  p = tile(p, 0, 2, std::vector<int64_t>{4});
+  p = threads(p, 0, 0, 4);
+  p = threads(p, 0, 1, 8);
+  // i0 i1t j0t k0 k1 | i2 j1v
+  p = reorder(p, 0, std::vector<size_t>{0, 3, 1, 2, 4, 5, 6});
+  expect_right_in_blocks(p);
+  expect_right_in_blocks(parallel(p, 0, 1));
+}
+
+// Threads of the reduction, too: what they add up for rows past the end is dropped.
+TEST(ThreadLoops, TilesPastTheEndAreAddedUpInVain) {
+  Program p = unroll(program_of(kProduct), 0, 0, 2);
+  p = reorder(p, 0, std::vector<size_t>{1, 0, 2, 3});
+  p = threads(p, 0, 0, 3);
+  p = threads(p, 0, 2, 12);
+  p = reorder(p, 0, std::vector<size_t>{0, 1, 2, 3, 4});
+  expect_right_in_blocks(p);
+}
+
 }  // namespace
 }  // namespace adjit::testing

@@ -60,7 +60,7 @@ TEST(MoveRecord, WhereResultsLieInPlaceOnlyLoopsAreMoved) {
   Program p = plain(matmul_graph(4, 5, 6));
   p.in_place = 1;
   for (const char* name : {"tile", "reorder", "vectorize", "unroll", "parallel", "threads",
-                           "store_nontemporal", "prefetch", "alias_reshape"})
+                           "store_nontemporal", "prefetch", "alias_reshape", "pipeline"})
     EXPECT_NO_THROW(begin_move(name, p, 0)) << name;
   for (const char* name : {"inline", "pack", "rfactor", "compute_at"})
     expect_refused([&] { begin_move(name, p, 0); }, "results lie in place of others");

@@ -82,6 +82,7 @@ TEST(Replay, RefusesValuesOfOtherTypesAndSizes) {
   expect_foreign(R"([{"move": "threads", "stage": "C", "axis": 0, "count": 0}])", "from 1 on");
   expect_foreign(R"([{"move": "split_running", "stage": "C", "parts": 0}])", "from 1 on");
   expect_foreign(R"([{"move": "invert", "stage": "C", "chunk": 1}])", "from 2 on");
+  expect_foreign(R"([{"move": "pipeline", "stage": "C", "buffers": 1}])", "from 2 to 8");
   expect_foreign(R"([{"move": "fuse_axes", "stage": "C", "axis": -1}])", "from 0 to 2");
   expect_foreign(R"([{"move": "transpose_output", "stage": "C", "axis": "0"}])", "from 0 to 2");
   expect_foreign(R"([{"move": "gather_reduce", "stage": "C", "operand": 1}])", "it must be a name");
@@ -213,7 +214,8 @@ TEST(RandomGraphs, EveryLegalMoveMeansTheGraph) {
 }
 
 // No row of the table is there that the random moves do not draw, legally now and then. What is of
-// scans, of shapes that no draw has, or of graphs made for it, has tests of its own.
+// scans, of shapes that no draw has, of blocks (random_blocks_test.cpp), or of graphs made for it,
+// has tests of its own.
 TEST(RandomGraphs, EveryMoveIsDrawn) {
   std::map<std::string, size_t> legal;
   for (uint64_t seed = 1; seed <= 300; ++seed) {
@@ -227,7 +229,7 @@ TEST(RandomGraphs, EveryMoveIsDrawn) {
   }
   for (const MoveRow& row : move_table()) {
     const std::set<std::string_view> rare{"schedule_scan", "gather_reduce", "scatter_accumulate",
-                                          "interleave"};
+                                          "interleave", "pipeline"};
     if (!rare.contains(row.name)) {
       EXPECT_GT(legal[std::string(row.name)], 0u) << row.name;
     }
