@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "autosched/moves/moves.hpp"
+#include "runtime/graph/index_map.hpp"
 
 namespace adjit::sched {
 namespace {
@@ -15,15 +16,33 @@ ExprId read_of(const ExprPool& pool, ExprId factor) {
   return pool.is(factor, Op::Read) ? factor : ExprId{};
 }
 
-// Which axes the indices of a read are, each by itself; nullopt where an index is anything else.
-std::optional<std::vector<bool>> axes_read(const ExprPool& pool, ExprId read, size_t rank) {
+// The axes of an index that is an axis by itself, or the points of k in one of its parts; none
+// where it is anything else.
+std::vector<size_t> axes_of(const Domain& domain, const Affine& form) {
+  std::vector<size_t> axes;
+  for (size_t axis = 0; axis < form.size(); ++axis)
+    if (form.coefficient(axis) != 0) axes.push_back(axis);
+  if (form.constant() != 0 || axes.empty() || axes.size() > 2 || axes.back() >= domain.rank() ||
+      form.coefficient(axes.back()) != 1)
+    return {};
+  const bool of_part = axes.back() == domain.output_rank &&
+                       form.coefficient(axes.front()) == domain.extents[axes.back()];
+  return axes.size() == 1 || of_part ? axes : std::vector<size_t>();
+}
+
+// Which axes the indices of a read are, each once; nullopt where an index is anything else.
+std::optional<std::vector<bool>> axes_read(const ExprPool& pool, ExprId read,
+                                           const Domain& domain) {
   if (pool.read_predicate(read).valid()) return std::nullopt;
-  std::vector<bool> axes(rank, false);
-  for (ExprId index : pool.read_index(read)) {
-    if (!pool.is(index, Op::Axis)) return std::nullopt;
-    const size_t axis = pool.axis_number(index);
-    if (axes[axis]) return std::nullopt;
-    axes[axis] = true;
+  std::vector<bool> axes(domain.rank(), false);
+  const IndexMap map = index_map(pool, pool.read_index(read), domain);
+  for (const std::optional<Affine>& form : map.forms) {
+    const std::vector<size_t> found = form ? axes_of(domain, *form) : std::vector<size_t>();
+    if (found.empty()) return std::nullopt;
+    for (const size_t axis : found) {
+      if (axes[axis]) return std::nullopt;
+      axes[axis] = true;
+    }
   }
   return axes;
 }
@@ -43,8 +62,8 @@ std::optional<Product> product_of(const LoweredGraph& graph, const Stage& stage)
   const ExprId body = stage.bodies.front();
   ExprId left = read_of(pool, pool.operand(body, 0)), right = read_of(pool, pool.operand(body, 1));
   if (!left.valid() || !right.valid()) return std::nullopt;
-  auto of_left = axes_read(pool, left, stage.domain.rank());
-  auto of_right = axes_read(pool, right, stage.domain.rank());
+  auto of_left = axes_read(pool, left, stage.domain);
+  auto of_right = axes_read(pool, right, stage.domain);
   if (!of_left || !of_right) return std::nullopt;
   Product product;
   product.k = outputs;

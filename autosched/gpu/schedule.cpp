@@ -10,14 +10,18 @@
 #include "autosched/analysis/scan_invariants.hpp"
 #include "autosched/gpu/block_loops.hpp"
 #include "autosched/gpu/flat_loops.hpp"
+#include "autosched/gpu/fuse_epilogues.hpp"
 #include "autosched/gpu/fuse_rows.hpp"
 #include "autosched/gpu/invert_scatters.hpp"
+#include "autosched/gpu/product_loops.hpp"
+#include "autosched/gpu/products.hpp"
 #include "autosched/gpu/split_prefixes.hpp"
 #include "autosched/gpu/split_reductions.hpp"
 #include "autosched/lower/initial_program.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/passes/group_siblings.hpp"
 #include "autosched/passes/inline_cheap.hpp"
+#include "autosched/program/graph_edit.hpp"
 #include "autosched/program/nests.hpp"
 #include "autosched/program/shared_memory.hpp"
 #include "runtime/process/cancellation.hpp"
@@ -79,6 +83,15 @@ Program split_reductions(Program program, Context& context) {
   return split_long_reductions(std::move(program), context.machine);
 }
 
+// In the steps of a scan no results lie in place of others, which other shapes would cost.
+Program products_of(Program program, Context& context) {
+  return make_products(std::move(program), context.scan == nullptr);
+}
+
+Program fuse_epilogues_of(Program program, Context& context) {
+  return fuse_epilogues(std::move(program), context.machine);
+}
+
 Program schedule_steps_of(Program program, size_t root, Context& context) {
   const Stage& stage = program.graph.stages[root];
   const std::string& name = stage_name(program.graph, stage);
@@ -94,9 +107,26 @@ bool fits_in_blocks(const Program& program, size_t root, const GpuMachine& machi
   return shared_bytes(program, kernel) <= machine.block_shared_bytes;
 }
 
+// The loops of a kernel that is a product, or in which one is computed tile by tile; nullopt where
+// it is none, or shared memory does not hold its tiles.
+std::optional<Program> tiled_loops(const Program& program, size_t root, const GpuMachine& machine) {
+  const bool is_alone = nest_of(program, root).attached.empty();
+  const std::optional<size_t> product = is_alone ? root : product_of_epilogue(program, root);
+  if (!product) return std::nullopt;
+  const std::optional<ProductTile> tile =
+      product_tile(program.graph, program.graph.stages[*product], machine);
+  if (!tile) return std::nullopt;
+  const TensorId result = program.graph.stages[root].results.front();
+  Program made =
+      is_alone ? product_loops(program, root, *tile) : epilogue_loops(program, root, *tile);
+  const size_t now = defining_stages(made.graph)[result.value];
+  return fits_in_blocks(made, now, machine) ? std::optional(std::move(made)) : std::nullopt;
+}
+
 // A kernel's tasks are blocks' where threads have something to share and there is memory for it,
 // else each is a thread's.
 Program kernel_loops(Program program, size_t root, const GpuMachine& machine) {
+  if (std::optional<Program> tiled = tiled_loops(program, root, machine)) return *std::move(tiled);
   const Stage& stage = program.graph.stages[root];
   const bool shares = !nest_of(program, root).attached.empty() ||
                       block_share(program.graph, stage, machine).kind != BlockShare::Kind::None;
@@ -136,8 +166,10 @@ std::span<const GpuPass> pass_list() {
       {"rematerialize", {EagerOutputs, Rematerialize}, true, rematerialize_some},
       {"invert scatters", {}, true, invert_scatters_of},
       {"fuse rows", {}, true, fuse_rows_of},
+      {"products", {}, true, products_of},
       {"split prefixes", {}, true, split_prefixes},
       {"split reductions", {}, true, split_reductions},
+      {"fuse epilogues", {}, true, fuse_epilogues_of},
       {"schedule kernels", {}, true, schedule_kernels},
       {"alias reshapes", {}, false, alias_reshapes},
   };

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "autosched/gpu/block_loops.hpp"
+#include "autosched/gpu/product_loops.hpp"
 #include "autosched/gpu/thread_loops.hpp"
 #include "autosched/moves/moves.hpp"
 #include "autosched/program/graph_edit.hpp"
@@ -98,9 +99,13 @@ std::optional<Split> worth_splitting(const LoweredGraph& graph, const Stage& sta
 Program split_long_reductions(Program program, const GpuMachine& machine) {
   // What combines the parts stands behind them: it is looked at next.
   for (size_t s = 0; s < program.graph.stages.size(); ++s)
-    if (const auto split = is_alone(program, s)
-                               ? worth_splitting(program.graph, program.graph.stages[s], machine)
-                               : std::nullopt)
+    if (const std::optional<ProductTile> tile =
+            product_tile(program.graph, program.graph.stages[s], machine)) {
+      if (is_alone(program, s)) program = split_product(std::move(program), s, *tile);
+    } else if (const auto split =
+                   is_alone(program, s)
+                       ? worth_splitting(program.graph, program.graph.stages[s], machine)
+                       : std::nullopt)
       program = rfactor(std::move(program), s, split->axis, split->parts);
   return program;
 }

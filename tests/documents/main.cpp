@@ -1,9 +1,10 @@
 // tests/documents/main.cpp -- prints what tools/documents puts into docs/.
 //
-//   print_documents walkthrough TRACED STRIDED MASKED SOFTMAX   JSON: the blocks of
-//   docs/walkthrough print_documents moves                                       docs/moves.md
+//   print_documents walkthrough TRACED STRIDED MASKED SOFTMAX DENSE   JSON: the blocks of
+//                                                                     docs/walkthrough
+//   print_documents moves                                             docs/moves.md
 //
-// TRACED, STRIDED, MASKED and SOFTMAX are files with a graph in text notation.
+// TRACED, STRIDED, MASKED, SOFTMAX and DENSE are files with a graph in text notation.
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -27,10 +28,11 @@ Graph graph_in(const std::string& file) {
 }
 
 int run(const std::vector<std::string>& arguments) {
-  if (arguments.size() == 5 && arguments[0] == "walkthrough") {
+  if (arguments.size() == 6 && arguments[0] == "walkthrough") {
     Json blocks =
         print_walkthrough(graph_in(arguments[1]), graph_in(arguments[2]), graph_in(arguments[3]));
     add_gpu_walkthrough(blocks, graph_in(arguments[4]));
+    add_gpu_product(blocks, graph_in(arguments[5]));
     std::cout << blocks.dump(1) << "\n";
     return 0;
   }
@@ -38,8 +40,8 @@ int run(const std::vector<std::string>& arguments) {
     std::cout << print_moves();
     return 0;
   }
-  std::cerr
-      << "print_documents walkthrough TRACED STRIDED MASKED SOFTMAX | print_documents moves\n";
+  std::cerr << "print_documents walkthrough TRACED STRIDED MASKED SOFTMAX DENSE | print_documents "
+               "moves\n";
   return 2;
 }
 

@@ -80,4 +80,21 @@ void add_gpu_walkthrough(Json& blocks, const Graph& softmax) {
   blocks["gpu ptx"] = head(between(ptx, ".visible .entry", "$L__BB0_2:"), 48);
 }
 
+void add_gpu_product(Json& blocks, const Graph& dense) {
+  const GpuMachine machine;  // an H100
+  const Graph graph = final_graph(dense, true);
+  blocks["product passes"] = print_passes(graph, machine);
+  const Program program = chosen_schedule(graph, machine);
+  blocks["product program"] = print(program);
+  blocks["product explain"] = print_prediction(program, machine);
+  llvm::LLVMContext context;
+  const std::unique_ptr<llvm::Module> module = link_bitcode(context, modules_of(program).bitcode);
+  const std::string ptx = cuda::ptx_of(*module, machine.capability);
+  const size_t wait = place_of(ptx, "\tcp.async.wait_group");
+  const size_t commit = place_of(ptx, "\tcp.async.commit_group", wait);
+  blocks["product ptx copies"] = ptx.substr(wait, place_of(ptx, "\n", commit) + 1 - wait);
+  const size_t terms = ptx.rfind('\n', place_of(ptx, "ld.shared.v4.f32", commit)) + 1;
+  blocks["product ptx terms"] = head(ptx.substr(terms), 14);
+}
+
 }  // namespace adjit::testing

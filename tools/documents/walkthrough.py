@@ -26,7 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "walkthrough"
 EXAMPLE = PAGES / "example.py"
-GRAPHS = tuple(PAGES / f"{name}.txt" for name in ("strided", "masked", "softmax"))
+GRAPHS = tuple(PAGES / f"{name}.txt" for name in ("strided", "masked", "softmax", "dense"))
 BLOCK = re.compile(r"(<!-- printed: (.+?) -->\n```\w*\n)(.*?)(```\n)", re.DOTALL)
 
 
@@ -85,7 +85,7 @@ def _inside_blocks(build: Path, traced: Path) -> dict[str, str]:
         text=True, stdout=subprocess.PIPE, check=True,
     ).stdout  # fmt: skip
     found: dict[str, str] = json.loads(printed)
-    for machine in ("", "gpu "):
+    for machine in ("", "gpu ", "product "):
         sections = _sections(found.pop(f"{machine}passes"))
         found[f"{machine}passes"] = "".join(f"{name}\n" for name in sections)
         for name, text in sections.items():

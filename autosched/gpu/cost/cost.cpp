@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
@@ -129,16 +130,15 @@ class KernelCounter {
 
   void add(const PlacedNest& placed) {
     const Stage& stage = program_.graph.stages[placed.nest->stage];
-    double points = 1, vectors = 1, steps = 1;
+    double points = 1, vectors = 1;
     for (const Loop& loop : placed.path) {
       const auto trips = static_cast<double>(loop.trips);
       points *= trips;
       if (loop.kind != LoopKind::Vector) vectors *= trips;
-      if (loop.kind == LoopKind::Serial) steps *= trips;
     }
     WorkMeter meter(program_.graph.pool);
     instructions_ += meter(stage.bodies).cost * points;
-    steps_ += steps;
+    steps_ += steps_of(placed);
     std::map<std::pair<uint32_t, bool>, double> here;  // bytes that the nest touches
     for (const Walk& walk : placed.walks) {
       if (walk.local) continue;
@@ -152,6 +152,20 @@ class KernelCounter {
     // What the nests of a kernel read more than once comes from memory once.
     for (const auto& [tensor, touched] : here)
       touched_[tensor] = std::max(touched_[tensor], touched);
+  }
+
+  // How often a thread waits for memory: not where a nest reads what its block has at hand, and of
+  // what is loaded ahead, all at once, for one of several iterations.
+  static double steps_of(const PlacedNest& placed) {
+    if (std::ranges::all_of(placed.walks,
+                            [](const Walk& walk) { return walk.local || walk.store; }))
+      return 0;
+    const Nest& nest = *placed.nest;
+    const size_t count = nest.buffers > 1 ? placed.first : placed.path.size();
+    double steps = 1;
+    for (const Loop& loop : std::span(placed.path).first(count))
+      if (loop.kind == LoopKind::Serial) steps *= static_cast<double>(loop.trips);
+    return nest.buffers > 1 ? steps / static_cast<double>(nest.buffers - 1) : steps;
   }
 
   const Program& program_;

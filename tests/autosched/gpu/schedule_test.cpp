@@ -153,9 +153,9 @@ TEST(GpuSchedule, ShowsItsPasses) {
   schedule_with(softmax_graph(8, 16), kGpu, own,
                 [&](const std::string& pass, const Program&) { seen.push_back(pass); });
   EXPECT_EQ(seen, (std::vector<std::string>{"start", "inline", "fuse siblings", "rematerialize",
-                                            "invert scatters", "fuse rows", "split prefixes",
-                                            "split reductions", "schedule kernels",
-                                            "alias reshapes"}));
+                                            "invert scatters", "fuse rows", "products",
+                                            "split prefixes", "split reductions", "fuse epilogues",
+                                            "schedule kernels", "alias reshapes"}));
 }
 
 TEST(GpuSchedule, ComputesAgainWhatIsAskedFor) {

@@ -1,0 +1,110 @@
+// autosched/gpu/fuse_epilogues.cpp -- a block's tile of a product, in shared memory for its reader.
+#include "autosched/gpu/fuse_epilogues.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "autosched/gpu/product_loops.hpp"
+#include "autosched/gpu/thread_loops.hpp"
+#include "autosched/moves/moves.hpp"
+#include "autosched/program/graph_edit.hpp"
+#include "autosched/program/nests.hpp"
+#include "autosched/program/required_region.hpp"
+
+namespace adjit::sched {
+namespace {
+
+bool is_kernel(const Program& program, size_t stage) {
+  const std::optional<NestPath> path = find_nest(program, stage);
+  return path && path->steps.empty() && nest_at(program, *path).attached.empty();
+}
+
+// Whether a stage reads a tensor at its own points, and at all of them.
+bool reads_point_by_point(const LoweredGraph& graph, const Stage& stage, TensorId tensor) {
+  const std::vector<int64_t>& shape = graph.info(tensor).shape;
+  if (!stage.domain.is_box() || stage.domain.extents != shape) return false;
+  return std::ranges::all_of(reads_of(graph, stage), [&](ExprId read) {
+    if (graph.pool.read_tensor(read) != tensor) return true;
+    const std::span<const ExprId> index = graph.pool.read_index(read);
+    for (size_t d = 0; d < index.size(); ++d)
+      if (!graph.pool.is(index[d], Op::Axis) || graph.pool.axis_number(index[d]) != d) return false;
+    return !graph.pool.read_predicate(read).valid();
+  });
+}
+
+// Who alone reads a product's results, and may compute them in its own loops.
+std::optional<size_t> epilogue_of(const Program& program, size_t product) {
+  const LoweredGraph& graph = program.graph;
+  const TensorId result = graph.stages[product].results.front();
+  const std::vector<size_t>& readers = program.readers[result.value];
+  if (!is_kernel(program, product) || readers.size() != 1 || !is_kernel(program, readers.front()) ||
+      std::ranges::find(graph.outputs, result) != graph.outputs.end())
+    return std::nullopt;
+  const Stage& reader = graph.stages[readers.front()];
+  if (reader.kind != StageKind::Compute || reader.combiner.kind != CombinerKind::None ||
+      !reads_point_by_point(graph, reader, result))
+    return std::nullopt;
+  return readers.front();
+}
+
+constexpr int64_t kEpilogueBuffers = 2;  // of each operand: results take most of the memory
+
+// As many blocks as registers are for find room, or two.
+bool has_room(const ProductTile& tile, int64_t element_bytes, const GpuMachine& machine) {
+  constexpr int64_t kRoundUp = 8;  // elements of a row: banks, alignment
+  const int64_t bytes =
+      element_bytes *
+      (tile.m * (tile.n + kRoundUp) + kEpilogueBuffers * tile.k * (tile.m + tile.n + 2 * kRoundUp));
+  const int64_t blocks = std::clamp<int64_t>(machine.threads / tile.threads() / 4, 1, 2);
+  return bytes <= machine.block_shared_bytes && blocks * bytes <= machine.shared_bytes;
+}
+
+}  // namespace
+
+Program fuse_epilogues(Program program, const GpuMachine& machine) {
+  for (size_t s = 0; s < program.graph.stages.size(); ++s) {
+    const std::optional<ProductTile> tile =
+        product_tile(program.graph, program.graph.stages[s], machine);
+    const std::optional<size_t> host = tile ? epilogue_of(program, s) : std::nullopt;
+    if (!host) continue;
+    const Product product = *product_of(program.graph, program.graph.stages[s]);
+    const DType dtype = program.graph.info(program.graph.stages[s].results.front()).dtype;
+    if (!has_room(*tile, static_cast<int64_t>(size_of(dtype)), machine)) continue;
+    for (const auto& [axis, step] : {std::pair(product.m, tile->m), std::pair(product.n, tile->n)})
+      program = sched::tile(std::move(program), *host, axis, std::array<int64_t, 1>{step});
+    // Loops of blocks first.
+    const std::vector<Loop>& loops = nest_of(program, *host).loops;
+    std::vector<size_t> order(loops.size());
+    for (size_t l = 0; l < order.size(); ++l) order[l] = l;
+    const auto inside = std::ranges::stable_partition(order, [&](size_t l) {
+      return (loops[l].axis != product.m && loops[l].axis != product.n) || loops[l].step > 1;
+    });
+    const auto depth = static_cast<size_t>(inside.begin() - order.begin());
+    program = with_order(std::move(program), *host, order);
+    program = compute_at(std::move(program), s, *host, depth);
+  }
+  return program;
+}
+
+std::optional<size_t> product_of_epilogue(const Program& program, size_t root) {
+  const std::vector<Nest::Attached>& attached = nest_of(program, root).attached;
+  if (attached.size() != 1) return std::nullopt;
+  const size_t stage = attached.front().nest.stage;
+  if (!product_of(program.graph, program.graph.stages[stage])) return std::nullopt;
+  return stage;
+}
+
+Program epilogue_loops(Program program, size_t root, const ProductTile& tile) {
+  const TensorId result = program.graph.stages[root].results.front();
+  const size_t product = *product_of_epilogue(program, root);
+  const size_t depth = nest_of(program, root).attached.front().depth;
+  const TensorId summed = program.graph.stages[product].results.front();
+  schedule_product(program, summed, tile, kEpilogueBuffers);
+  root = defining_stages(program.graph)[result.value];
+  program = thread_loops(std::move(program), root, depth, tile.threads());
+  return parallel(std::move(program), root, depth);
+}
+
+}  // namespace adjit::sched

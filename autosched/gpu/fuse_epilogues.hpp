@@ -1,0 +1,20 @@
+// autosched/gpu/fuse_epilogues.hpp -- products, and what is done to their results, in one kernel.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "autosched/gpu/product_tile.hpp"
+#include "autosched/program/program.hpp"
+
+namespace adjit::sched {
+
+/// Computes each product that one stage alone reads, point by point (a bias, an activation), tile
+/// by tile in that stage's kernel: in shared memory, if that is enough for it.
+Program fuse_epilogues(Program program, const GpuMachine& machine);
+/// The product that fuse_epilogues() has put into a kernel, by its root; nullopt: none.
+std::optional<size_t> product_of_epilogue(const Program& program, size_t root);
+/// The loops of such a kernel, before any of them is scheduled.
+Program epilogue_loops(Program program, size_t root, const ProductTile& tile);
+
+}  // namespace adjit::sched

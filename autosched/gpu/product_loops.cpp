@@ -1,0 +1,252 @@
+// autosched/gpu/product_loops.cpp -- operands that a block stages, and the loops around its tile.
+#include "autosched/gpu/product_loops.hpp"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "autosched/analysis/access.hpp"
+#include "autosched/gpu/vector_lanes.hpp"
+#include "autosched/moves/moves.hpp"
+#include "autosched/program/graph_edit.hpp"
+#include "autosched/program/nests.hpp"
+#include "runtime/graph/index_map.hpp"
+
+namespace adjit::sched {
+namespace {
+
+constexpr int64_t kLanes = 4;    // of a register tile: an access of 16 bytes of float32
+constexpr int64_t kBuffers = 3;  // of each operand; measured by hand: 2 to 4 make no difference
+// Neighbouring threads of a warp take so many of the tiles along n, so that what a quarter of a
+// warp loads at once lies in different banks.
+constexpr int64_t kWarpAlong = 8;
+// Of an operand that is copied across: elements that follow each other where it comes from, a
+// sector, beside those that do where it goes.
+constexpr int64_t kSectorElements = 8;
+
+size_t producer_of(const Program& program, TensorId tensor) {
+  return defining_stages(program.graph)[tensor.value];
+}
+
+// The dimension of an operand that an axis of the stage moves.
+size_t dimension_of(const Program& program, size_t stage, const ProductOperand& operand,
+                    size_t axis) {
+  const ExprPool& pool = program.graph.pool;
+  const IndexMap map =
+      index_map(pool, pool.read_index(operand.read), program.graph.stages[stage].domain);
+  for (size_t d = 0; d < map.forms.size(); ++d)
+    if (map.forms[d]->coefficient(axis) != 0) return d;
+  invariant(false, "an operand that an axis of its product does not move");
+  return 0;
+}
+
+// An operand's copy: its batches, then k, then m or n with zeros up to whole tiles.
+Packing packing_of(const Program& program, size_t stage, const ProductOperand& operand,
+                   size_t along_k, size_t across, int64_t tile) {
+  const std::vector<int64_t>& shape = program.graph.info(operand.tensor).shape;
+  Packing packing;
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (d != along_k && d != across) packing.dimensions.push_back({d, 1, 0});
+  packing.dimensions.push_back({along_k, 1, 0});
+  packing.dimensions.push_back({across, 1, 0});
+  packing.padding_before.assign(shape.size(), 0);
+  packing.padding_after.assign(shape.size(), 0);
+  packing.padding_after[across] = ceil_div(shape[across], tile) * tile - shape[across];
+  packing.read = read_number(program.graph, program.graph.stages[stage], operand.read);
+  return packing;
+}
+
+// Whether a stage only brings a tensor into another shape, for this reader alone: copies do that as
+// well. What is computed is not copied asynchronously, and would be once for each block.
+bool is_shaped_for(const Program& program, TensorId tensor, size_t reader) {
+  const size_t producer = producer_of(program, tensor);
+  if (producer == SIZE_MAX) return false;
+  const Stage& stage = program.graph.stages[producer];
+  const std::vector<TensorId>& outputs = program.graph.outputs;
+  const std::vector<size_t>& readers = program.readers[tensor.value];
+  return stage.kind == StageKind::Compute && stage.combiner.kind == CombinerKind::None &&
+         stage.results.size() == 1 && program.graph.pool.is(stage.bodies.front(), Op::Read) &&
+         std::ranges::find(outputs, tensor) == outputs.end() &&
+         readers == std::vector<size_t>{reader};
+}
+
+struct Staged {
+  Program program;
+  TensorId copy;
+};
+
+// The stage reads a copy of the operand, which is computed from what the operand is made of.
+Staged stage_operand(Program program, TensorId result, bool left, int64_t tile) {
+  size_t stage = producer_of(program, result);
+  const Product product = *product_of(program.graph, program.graph.stages[stage]);
+  const ProductOperand& operand = left ? product.left : product.right;
+  const size_t along_k = dimension_of(program, stage, operand, product.k);
+  const size_t across = dimension_of(program, stage, operand, left ? product.m : product.n);
+  const Packing packing = packing_of(program, stage, operand, along_k, across, tile);
+  const TensorId tensor = operand.tensor;
+  program = pack(std::move(program), stage, tensor, packing);
+  stage = producer_of(program, result);
+  const Product now = *product_of(program.graph, program.graph.stages[stage]);
+  const TensorId copy = (left ? now.left : now.right).tensor;
+  if (is_shaped_for(program, tensor, producer_of(program, copy))) {
+    const std::array<size_t, 1> made{producer_of(program, tensor)};
+    program = inline_stages(std::move(program), made);
+  }
+  return {std::move(program), copy};
+}
+
+// Where a loop of a product's nest goes: batches and blocks, what a block does in step, threads,
+// outer ones of both axes first, the terms of a thread; the tile stays.
+std::vector<size_t> order_of(const Nest& nest, const Product& product, const ProductTile& tile) {
+  const auto rank = [&](const Loop& loop) -> std::tuple<int, int64_t, size_t> {
+    if (loop.kind == LoopKind::Thread) {
+      const bool along_m = loop.axis == product.m;
+      const int64_t inner = along_m ? tile.thread_m : tile.thread_n;
+      return {4, loop.step == inner ? 1 : 0, along_m ? 0 : 1};
+    }
+    if (loop.kind != LoopKind::Serial) return {6, 0, 0};
+    if (loop.axis == product.m) return {1, 0, 0};
+    if (loop.axis == product.n) return {2, 0, 0};
+    if (loop.axis != product.k) return {0, 0, loop.axis};
+    return {loop.step >= tile.k ? 3 : 5, 0, 0};
+  };
+  std::vector<size_t> order(nest.loops.size());
+  for (size_t l = 0; l < order.size(); ++l) order[l] = l;
+  std::ranges::stable_sort(
+      order, [&](size_t a, size_t b) { return rank(nest.loops[a]) < rank(nest.loops[b]); });
+  return order;
+}
+
+// Threads along an axis: those of a warp that follow each other, and all others.
+Program share_axis(Program program, size_t stage, size_t axis, int64_t threads,
+                   int64_t neighbours) {
+  neighbours = std::min(threads, neighbours);
+  program = sched::threads(std::move(program), stage, axis, neighbours);
+  if (threads > neighbours)
+    program = sched::threads(std::move(program), stage, axis, threads / neighbours);
+  return program;
+}
+
+Program register_tile(Program program, size_t stage, const Product& product,
+                      const ProductTile& tile) {
+  const auto unrolled = [&](size_t axis, int64_t factor) {
+    if (factor > 1) program = unroll(std::move(program), stage, axis, factor);
+  };
+  program = vectorize(std::move(program), stage, product.n, kLanes);
+  unrolled(product.n, tile.thread_n / kLanes);
+  unrolled(product.k, tile.k / 2);  // the loop around steps over whole buffers, also at their end
+  unrolled(product.m, tile.thread_m);
+  for (const auto& [axis, step] :
+       {std::pair(product.n, tile.n), std::pair(product.m, tile.m), std::pair(product.k, tile.k)}) {
+    const std::array<int64_t, 1> steps{step};
+    program = sched::tile(std::move(program), stage, axis, steps);
+  }
+  const int64_t along_n = std::min(kWarpAlong, tile.n / tile.thread_n);
+  program = share_axis(std::move(program), stage, product.m, tile.m / tile.thread_m,
+                       kWarpThreads / along_n);
+  return share_axis(std::move(program), stage, product.n, tile.n / tile.thread_n, along_n);
+}
+
+// Threads of a copy, from the inside.
+class CopyThreads {
+ public:
+  CopyThreads(Program& program, size_t copy, int64_t threads)
+      : program_(program), copy_(copy), left_(threads) {}
+
+  // So many along an axis, or as many as its serial loop has trips and as are left.
+  void along(size_t axis, int64_t wanted) {
+    int64_t trips = 1;
+    for (const Loop& loop : nest_of(program_, copy_).loops)
+      if (loop.axis == axis && loop.kind == LoopKind::Serial) trips = loop.trips;
+    wanted = std::min({wanted, left_, trips});
+    if (wanted < 2) return;
+    program_ = threads(std::move(program_), copy_, axis, wanted);
+    left_ /= wanted;
+    for (const Loop& loop : nest_of(program_, copy_).loops)
+      if (loop.axis == axis && loop.kind == LoopKind::Thread &&
+          std::ranges::find(variables_, loop.variable) == variables_.end())
+        variables_.push_back(loop.variable);
+  }
+  // Serial loops go outside.
+  void order() {
+    const Nest& nest = nest_of(program_, copy_);
+    const auto rank = [&](size_t l) -> std::ptrdiff_t {
+      const auto found = std::ranges::find(variables_, nest.loops[l].variable);
+      if (nest.loops[l].kind == LoopKind::Serial) return -std::ssize(variables_) - 1;
+      return found == variables_.end() ? 1 : -(found - variables_.begin());
+    };
+    std::vector<size_t> order(nest.loops.size());
+    for (size_t l = 0; l < order.size(); ++l) order[l] = l;
+    std::ranges::stable_sort(order, [&](size_t a, size_t b) { return rank(a) < rank(b); });
+    program_ = with_order(std::move(program_), copy_, order);
+  }
+
+ private:
+  Program& program_;
+  const size_t copy_;
+  int64_t left_;
+  std::vector<uint32_t> variables_;  // of its loops, innermost first
+};
+
+// Threads that follow each other read what does; where that is across the copy, sectors of it.
+Program copy_loops(Program program, size_t copy, int64_t threads) {
+  const Stage& stage = program.graph.stages[copy];
+  const size_t across = stage.domain.rank() - 1, along_k = across - 1;
+  const Accesses accesses = accesses_of(program.graph, stage);
+  const auto contiguous = [&](size_t axis) {
+    return !accesses.reads.empty() && accesses.reads.front().contiguous(axis);
+  };
+  const bool is_across = contiguous(along_k) && !contiguous(across);
+  const int64_t span = nest_of(program, copy).spans[across];
+  const int64_t lanes = is_across ? 1 : lanes_along(program.graph, stage, across, span);
+  if (lanes > 1) program = vectorize(std::move(program), copy, across, lanes);
+  CopyThreads share(program, copy, threads);
+  if (is_across) {
+    share.along(along_k, kSectorElements);
+    share.along(across, kWarpThreads / kSectorElements);
+  }
+  share.along(is_across ? along_k : across, threads);
+  share.along(is_across ? across : along_k, threads);
+  share.order();
+  return program;
+}
+
+}  // namespace
+
+size_t schedule_product(Program& program, TensorId result, const ProductTile& tile,
+                        int64_t buffers) {
+  auto [first, left] = stage_operand(std::move(program), result, true, tile.m);
+  auto [staged, right] = stage_operand(std::move(first), result, false, tile.n);
+  program = std::move(staged);
+  const size_t stage = producer_of(program, result);
+  const Product product = *product_of(program.graph, program.graph.stages[stage]);
+  program = register_tile(std::move(program), stage, product, tile);
+  program = with_order(std::move(program), stage, order_of(nest_of(program, stage), product, tile));
+  const std::vector<Loop>& loops = nest_of(program, stage).loops;
+  size_t depth = 0;
+  while (loops[depth].axis != product.k) ++depth;
+  for (const TensorId copy : {left, right})
+    program = compute_at(std::move(program), producer_of(program, copy), stage, depth + 1);
+  for (const TensorId copy : {left, right}) {
+    const size_t at = producer_of(program, copy);
+    program = copy_loops(std::move(program), at, tile.threads());
+    program = pipeline(std::move(program), at, buffers);
+  }
+  return depth;
+}
+
+Program product_loops(Program program, size_t stage, const ProductTile& tile) {
+  const TensorId result = program.graph.stages[stage].results.front();
+  const size_t depth = schedule_product(program, result, tile, kBuffers);
+  return parallel(std::move(program), producer_of(program, result), depth);
+}
+
+Program split_product(Program program, size_t stage, const ProductTile& tile) {
+  if (tile.parts < 2) return program;
+  const Product product = *product_of(program.graph, program.graph.stages[stage]);
+  return rfactor(std::move(program), stage, product.k, tile.parts);
+}
+
+}  // namespace adjit::sched

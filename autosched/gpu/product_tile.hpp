@@ -1,0 +1,28 @@
+// autosched/gpu/product_tile.hpp -- which part of a product a block computes, and how its threads
+// share it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "autosched/gpu/product.hpp"
+#include "autosched/machine/gpu_machine.hpp"
+
+namespace adjit::sched {
+
+/// A block computes m x n results, over k terms at a time that its threads bring into shared
+/// memory; a thread has thread_m x thread_n results in registers.
+struct ProductTile {
+  int64_t m = 0, n = 0, k = 0;
+  int64_t thread_m = 0, thread_n = 0;
+  int64_t parts = 1;  // of the whole sum, each a block's; another kernel adds them up
+
+  int64_t threads() const { return (m / thread_m) * (n / thread_n); }
+};
+
+/// The tile that is predicted to take the least time; nullopt for a stage that is no product, or
+/// too small for tiles. `parts` of a sum that may be split.
+std::optional<ProductTile> product_tile(const LoweredGraph& graph, const Stage& stage,
+                                        const GpuMachine& machine);
+
+}  // namespace adjit::sched

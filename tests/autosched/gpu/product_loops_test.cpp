@@ -1,0 +1,122 @@
+// tests/autosched/gpu/product_loops_test.cpp -- blocks of products: what they copy and compute.
+#include "autosched/gpu/product_loops.hpp"
+
+#include "autosched/program/nests.hpp"
+#include "autosched/program/threads.hpp"
+#include "runtime/graph/parse/text_module.hpp"
+#include "tests/autosched/gpu/nest_text.hpp"
+#include "tests/autosched/programs.hpp"
+
+namespace adjit::sched {
+namespace {
+
+constexpr ProductTile kTile{.m = 16, .n = 32, .k = 8, .thread_m = 2, .thread_n = 4};
+
+Program looped(const Graph& graph, const ProductTile& tile = kTile) {
+  Program p = initial_program(graph, GpuMachine{});
+  const size_t stage = p.graph.stages.size() - 1;
+  p = product_loops(std::move(p), stage, tile);
+  expect_faithful(p, graph);
+  return p;
+}
+
+size_t stage_named(const Program& program, const std::string& name) {
+  for (size_t s = 0; s < program.graph.stages.size(); ++s)
+    if (stage_name(program.graph, program.graph.stages[s]) == name) return s;
+  return SIZE_MAX;
+}
+
+std::string loops_of(const Program& program, const std::string& name) {
+  return loops_text(program, stage_named(program, name));
+}
+
+TEST(ProductLoops, ABlockComputesATile) {
+  const Program p = looped(product_graph(64, 96, 40, false, false));
+  ASSERT_EQ(p.kernels.size(), 1u);
+  EXPECT_EQ(loops_of(p, "C"),
+            "parallel:i:4 parallel:j:3 serial:r_k:5 thread:i:2 thread:i:4 thread:j:8 serial:r_k:2 "
+            "unrolled:r_k:4 unrolled:i:2 vector:j:4");
+  EXPECT_EQ(block_threads(p.kernels[0]), 64);
+  for (const Nest::Attached& copy : p.kernels[0].root.attached) {
+    EXPECT_EQ(copy.depth, 3u);
+    EXPECT_EQ(copy.nest.buffers, 3);
+    EXPECT_EQ(threads_of(copy.nest), 64);
+  }
+}
+
+// Neighbours of a warp read what follows each other in memory, and write what does in the copy.
+TEST(ProductLoops, OperandsAreCopiedFromEitherLayout) {
+  const Program as_they_lie = looped(product_graph(64, 96, 40, true, false));
+  EXPECT_EQ(loops_of(as_they_lie, "A_packed"), "thread:i:8 thread:j:4 vector:j:4");
+  EXPECT_EQ(loops_of(as_they_lie, "B_packed"), "thread:i:8 thread:j:8 vector:j:4");
+  const Program across = looped(product_graph(64, 96, 40, false, true));
+  EXPECT_EQ(loops_of(across, "A_packed"), "serial:j:2 thread:j:2 thread:j:4 thread:i:8");
+  EXPECT_EQ(loops_of(across, "B_packed"), "serial:j:4 thread:j:2 thread:j:4 thread:i:8");
+}
+
+// Nothing has to divide anything.
+TEST(ProductLoops, TilesReachPastTheEnds) {
+  for (const bool a : {false, true})
+    for (const bool b : {false, true})
+      for (const auto& [m, n, k] : {std::array<int64_t, 3>{17, 33, 9}, {16, 50, 19}, {40, 32, 8}})
+        looped(product_graph(m, n, k, a, b));
+}
+
+TEST(ProductLoops, BatchesAreBlocksOfTheirOwn) {
+  const Program p =
+      looped(parse_graph("def f(float(3, 20, 2, 24) a, float(3, 2, 24, 40) b) -> (c) {\n"
+                         " c(i, m, h, n) +=! a(i, m, h, k) * b(i, h, k, n)\n}"));
+  EXPECT_EQ(parallel_depth(p.kernels[0].root), 4u);
+  EXPECT_EQ(task_count(p.kernels[0].root), 3 * 2 * 2 * 2);
+  looped(
+      parse_graph("def f(float(20, 24) w, float(3, 24, 40) x) -> (c) {\n"
+                  " c(i, m, n) +=! w(m, k) * x(i, k, n)\n}"));
+}
+
+// An image that only this product reads is never stored: its tiles are made where they are read.
+TEST(ProductLoops, WhatIsShapedForTheProductIsShapedInItsLoops) {
+  const Graph graph = parse_graph(
+      "def f(float(20, 24) w, float(50) x) -> (c) {\n"
+      " y(k, n) = x(k + n) where k in 0:24, n in 0:26\n c(m, n) +=! w(m, k) * y(k, n)\n}");
+  const Program p = looped(graph);
+  EXPECT_EQ(p.kernels.size(), 1u);
+  EXPECT_EQ(stage_named(p, "y"), SIZE_MAX);
+  const Program kept = looped(parse_graph(
+      "def f(float(20, 24) w, float(50) x) -> (c, y) {\n"
+      " y(k, n) = x(k + n) where k in 0:24, n in 0:26\n c(m, n) +=! w(m, k) * y(k, n)\n}"));
+  EXPECT_EQ(kept.kernels.size(), 2u) << "the caller reads it, too";
+  const Program computed = looped(parse_graph(
+      "def f(float(20, 24) w, float(50) x) -> (c) {\n"
+      " y(k, n) = exp(x(k + n)) where k in 0:24, n in 0:26\n c(m, n) +=! w(m, k) * y(k, n)\n}"));
+  EXPECT_EQ(computed.kernels.size(), 2u) << "each block would compute it";
+}
+
+TEST(ProductLoops, BothOperandsMayBeOneTensor) {
+  looped(parse_graph("def f(float(40, 24) x) -> (c) { c(i, j) +=! x(i, k) * x(j, k) }"));
+}
+
+TEST(ProductLoops, HalvesAreSummedAsFloats) {
+  const Graph graph = parse_graph(
+      "def f(bfloat16(20, 24) a, bfloat16(24, 40) b) -> (c) {\n"
+      " c(i, j) +=! float32(a(i, k)) * float32(b(k, j))\n}");
+  const Program p = looped(graph);
+  EXPECT_EQ(p.graph.info(p.graph.stages[stage_named(p, "a_packed")].results[0]).dtype,
+            DType::BFloat16);
+}
+
+TEST(ProductLoops, ALongSumIsSplitAmongBlocks) {
+  const Graph graph = product_graph(20, 40, 64, false, false);
+  ProductTile tile = kTile;
+  tile.parts = 4;
+  Program p = split_product(initial_program(graph, GpuMachine{}), 0, tile);
+  ASSERT_EQ(p.graph.stages.size(), 2u);
+  ASSERT_TRUE(product_of(p.graph, p.graph.stages[0]));
+  p = product_loops(std::move(p), 0, tile);
+  expect_faithful(p, graph);
+  EXPECT_EQ(task_count(p.kernels[0].root), 4 * 2 * 2);
+  tile.parts = 1;
+  EXPECT_EQ(split_product(initial_program(graph, GpuMachine{}), 0, tile).graph.stages.size(), 1u);
+}
+
+}  // namespace
+}  // namespace adjit::sched
