@@ -23,7 +23,7 @@ constexpr double kLatency = 40;
 
 // What was measured with tiles like the first three (kernels by hand, H100, 1024 to 4096): 0.94 to
 // 1.06 of cuBLAS. The others are for fewer results.
-constexpr std::array<ProductTile, 12> kTiles{{
+constexpr std::array<ProductTile, 14> kTiles{{
     {128, 128, 16, 8, 8},
     {128, 64, 16, 8, 8},
     {64, 64, 16, 8, 8},
@@ -36,6 +36,8 @@ constexpr std::array<ProductTile, 12> kTiles{{
     {32, 32, 16, 4, 4},
     {16, 64, 16, 2, 4},
     {16, 32, 16, 2, 4},
+    {64, 16, 16, 4, 4},
+    {32, 16, 16, 2, 4},
 }};
 
 struct Sizes {
@@ -105,9 +107,8 @@ std::optional<ProductTile> product_tile(const LoweredGraph& graph, const Stage& 
   std::optional<ProductTile> best;
   double least = 0;
   for (ProductTile tile : kTiles) {
-    // Tiles that are mostly empty are others' work.
-    if (sizes.m <= static_cast<double>(tile.m) / 2 || sizes.n <= static_cast<double>(tile.n) / 2)
-      continue;
+    // What is copied for a tile is no larger than the results ask for.
+    if (sizes.m < static_cast<double>(tile.m) || sizes.n < static_cast<double>(tile.n)) continue;
     const double most =
         parts_are_as_wide(graph, stage) ? std::min(kMostParts, sizes.k / kLeastOfPart) : 1;
     for (tile.parts = 1; tile.parts == 1 || static_cast<double>(tile.parts) <= most;

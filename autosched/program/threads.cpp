@@ -22,7 +22,48 @@ bool is_serial_reduction(const Stage& stage, const Loop& loop) {
   return loop.kind == LoopKind::Serial && is_reduction(stage, loop);
 }
 
-const char* fault_of_cooperation(const Stage& stage, const Nest& nest) {
+// Where what a nest reads along an axis lies, seen from its register tiles.
+enum class TileReads : uint8_t {
+  Buffers,  // all of it in buffers that are filled for whole tiles
+  Others,   // some elsewhere, where nothing is past the end
+  Partial,  // some in a buffer of its own that is filled for less than whole tiles
+};
+
+TileReads reads_of_tiles(const Program& program, const Nest& nest, size_t axis) {
+  const LoweredGraph& graph = program.graph;
+  const ExprPool& pool = graph.pool;
+  const int64_t points = points_of_threads(nest, axis);
+  const auto uses_axis = [&](ExprId root) {
+    const ExprId roots[] = {root};
+    return root.valid() && std::ranges::any_of(reachable(pool, roots), [&](ExprId id) {
+             return pool.is(id, Op::Axis) && pool.axis_number(id) == axis;
+           });
+  };
+  const auto place_of = [&](TensorId tensor, ExprId index, size_t dimension) {
+    for (const Nest::Attached& attached : nest.attached) {
+      const std::vector<TensorId>& results = graph.stages[attached.nest.stage].results;
+      if (std::ranges::find(results, tensor) == results.end() ||
+          program.scopes[tensor.value] != Scope::Local)
+        continue;
+      const bool whole = pool.is(index, Op::Axis) &&
+                         graph.info(tensor).shape[dimension] % points == 0 &&
+                         attached.nest.spans[dimension] % points == 0;
+      return whole ? TileReads::Buffers : TileReads::Partial;
+    }
+    return TileReads::Others;
+  };
+  TileReads all = TileReads::Buffers;
+  for (ExprId read : reads_of(graph, graph.stages[nest.stage])) {
+    if (uses_axis(pool.read_predicate(read))) all = std::max(all, TileReads::Others);
+    const std::span<const ExprId> index = pool.read_index(read);
+    for (size_t d = 0; d < index.size(); ++d)
+      if (uses_axis(index[d])) all = std::max(all, place_of(pool.read_tensor(read), index[d], d));
+  }
+  return all;
+}
+
+const char* fault_of_cooperation(const Program& program, const Nest& nest) {
+  const Stage& stage = program.graph.stages[nest.stage];
   size_t begin = first_thread_loop(nest);
   for (size_t l = begin; l < tile_begin(nest); ++l)
     if (!is_thread(nest.loops[l]) && !is_serial_reduction(stage, nest.loops[l]))
@@ -33,6 +74,11 @@ const char* fault_of_cooperation(const Stage& stage, const Nest& nest) {
     if (is_reduction(stage, nest.loops[l]))
       return "threads reduce together, and a loop over the reduction does not stand directly "
              "outside theirs";
+  for (size_t axis = 0; axis < stage.domain.output_rank; ++axis)
+    if (takes_whole_tiles(stage, nest, axis) &&
+        reads_of_tiles(program, nest, axis) == TileReads::Partial)
+      return "threads reduce together, and their register tiles reach past what is computed for "
+             "them";
   return nullptr;
 }
 
@@ -51,7 +97,7 @@ const char* fault_of_loops(const Program& program, const Nest& nest) {
     if (is_reduction(stage, loop) && !threads_may_reduce(program.graph, stage))
       return "its combiner keeps one accumulator: no thread loops over the reduction";
   }
-  return is_cooperative(stage, nest) ? fault_of_cooperation(stage, nest) : nullptr;
+  return is_cooperative(stage, nest) ? fault_of_cooperation(program, nest) : nullptr;
 }
 
 // Whether accumulators are kept around what is attached, and a reduction loop outside of them goes
@@ -182,34 +228,7 @@ int64_t points_of_threads(const Nest& nest, size_t axis) {
 }
 
 bool reads_buffers_of_tiles(const Program& program, const Nest& nest, size_t axis) {
-  const LoweredGraph& graph = program.graph;
-  const ExprPool& pool = graph.pool;
-  const int64_t points = points_of_threads(nest, axis);
-  const auto uses_axis = [&](ExprId root) {
-    const ExprId roots[] = {root};
-    return root.valid() && std::ranges::any_of(reachable(pool, roots), [&](ExprId id) {
-             return pool.is(id, Op::Axis) && pool.axis_number(id) == axis;
-           });
-  };
-  const auto is_whole = [&](TensorId tensor, size_t dimension) {
-    if (graph.info(tensor).shape[dimension] % points != 0) return false;
-    return std::ranges::any_of(nest.attached, [&](const Nest::Attached& attached) {
-      const std::vector<TensorId>& results = graph.stages[attached.nest.stage].results;
-      return std::ranges::find(results, tensor) != results.end() &&
-             program.scopes[tensor.value] == Scope::Local &&
-             attached.nest.spans[dimension] % points == 0;
-    });
-  };
-  const auto stays_inside = [&](ExprId read) {
-    if (uses_axis(pool.read_predicate(read))) return false;
-    const std::span<const ExprId> index = pool.read_index(read);
-    for (size_t d = 0; d < index.size(); ++d)
-      if (uses_axis(index[d]) &&
-          !(pool.is(index[d], Op::Axis) && is_whole(pool.read_tensor(read), d)))
-        return false;
-    return true;
-  };
-  return std::ranges::all_of(reads_of(graph, graph.stages[nest.stage]), stays_inside);
+  return reads_of_tiles(program, nest, axis) == TileReads::Buffers;
 }
 
 bool is_cooperative(const Stage& stage, const Nest& nest) {

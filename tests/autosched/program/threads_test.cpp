@@ -136,5 +136,11 @@ TEST(Threads, RegisterTilesThatReachPastTheEndAreWhole) {
   }
 }
 
+// 9 rows are copied, and 16 would be read.
+TEST(Threads, RegisterTilesDoNotReachPastWhatIsCopied) {
+  expect_refused([&] { product(9, 8, true); }, "reach past what is computed for them");
+  EXPECT_NO_THROW(verify(product(9, 8, false)));
+}
+
 }  // namespace
 }  // namespace adjit::sched
